@@ -1,0 +1,66 @@
+# Copyright The Bulkhead Authors
+# SPDX-License-Identifier: Apache-2.0
+
+.DEFAULT_GOAL := help
+SHELL := bash
+
+PROFILE    ?= hardened
+NODE_IMAGE ?= auto
+LABEL      ?=
+
+REFCLUSTER := go run ./kind/cmd/refcluster
+TESTRUN    := go run ./scripts/testrun
+
+##@ The cluster
+
+.PHONY: up
+up: ## make up [PROFILE=hardened|parity|in-tree]: a two-node cluster with Bulkhead installed; run it again to switch the profile
+	@$(REFCLUSTER) up --profile=$(PROFILE) --node-image=$(NODE_IMAGE)
+
+.PHONY: down
+down: ## remove the cluster and whatever was started for it
+	@$(REFCLUSTER) down
+
+.PHONY: status
+status: ## what runs, and what is installed in it
+	@$(REFCLUSTER) status
+
+.PHONY: env
+env: ## eval "$(make env)" sets PATH, KUBECONFIG and DOCKER_HOST for a shell
+	@$(REFCLUSTER) env
+
+##@ The proof
+
+.PHONY: test
+test: ## everything: verify, unit tests, end-to-end in all three profiles; the last line is the count
+	@$(TESTRUN) all
+
+.PHONY: unit
+unit: ## unit tests with the race detector, and a bounded run of every fuzz target
+	@$(TESTRUN) unit
+
+.PHONY: e2e
+e2e: ## make e2e [LABEL='rule: containsAny NA-LEASE-3']: end-to-end on the cluster that is up, or on E2E_KUBECONFIG, or on one that it makes
+	@$(TESTRUN) e2e --profile=$(PROFILE) --label='$(LABEL)'
+
+.PHONY: verify
+verify: ## formatting, vet, linters, shellcheck, generated docs, licence headers, manifests
+	@$(TESTRUN) verify
+
+.PHONY: bench
+bench: ## benchmarks of the graph and of the decisions
+	@go test -run='^$$' -bench=. -benchmem ./components/nodeauthorizer/...
+
+##@ Upkeep
+
+.PHONY: update
+update: ## write the generated files again
+	@go run ./components/cmd/bulkhead rules --output=markdown >docs/rules.md
+
+.PHONY: clean
+clean: ## remove everything that git ignores below _output
+	@rm -rf _output
+
+.PHONY: help
+help: ## this text
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -1,0 +1,53 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package rules defines what a rule of Bulkhead is: an ID that travels from the
+// code through the reason a refused caller reads to the spec that proves it.
+//
+// Every policy package lists its rules in one table of its own. IDs are never
+// reused and never renumbered.
+package rules
+
+import "strings"
+
+// ID names one rule, for example "NA-LEASE-3".
+// The first part is the component: NA node authorizer, NR NodeRestriction,
+// KA kubelet API, NS node scope.
+type ID string
+
+// Rule is one promise that a component keeps.
+type Rule struct {
+	// ID is unique among all components.
+	ID ID
+	// Promise is one sentence that a reader can hold us to.
+	Promise string
+	// Source is where the rule comes from: an upstream file and function, a KEP,
+	// an RFC, or a seed document.
+	Source string
+	// Extension is true for a rule that the in-tree components do not have, so
+	// that it cannot be checked against them.
+	Extension bool
+}
+
+// Reason is the text that a caller sees: upstream's words, then the ID.
+// An empty text gives the bare ID, as decisions that allow carry it.
+func (r Rule) Reason(text string) string {
+	if text == "" {
+		return "[" + string(r.ID) + "]"
+	}
+	return text + " [" + string(r.ID) + "]"
+}
+
+// FromReason finds the ID at the end of a reason made by [Rule.Reason].
+// It does not allocate.
+func FromReason(reason string) (ID, bool) {
+	if !strings.HasSuffix(reason, "]") {
+		return "", false
+	}
+	open := strings.LastIndexByte(reason, '[')
+	if open < 0 {
+		return "", false
+	}
+	id := reason[open+1 : len(reason)-1]
+	return ID(id), id != ""
+}

@@ -1,0 +1,109 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bulkhead-k8s/bulkhead/kind/host"
+)
+
+func statusCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "Say what runs and what is installed in it; exit 1 if no cluster runs",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return status(cmd.Context(), cmd.OutOrStdout())
+		},
+	}
+}
+
+var errNoCluster = errors.New("no cluster: make one with `make up`")
+
+func status(ctx context.Context, out io.Writer) error {
+	w, err := openWorkspace()
+	if err != nil {
+		return err
+	}
+	engine, running := host.Running(ctx, io.Discard)
+	if !running {
+		return errNoCluster
+	}
+	cluster, err := w.cluster(engine)
+	if err != nil {
+		return err
+	}
+	if exists, err := cluster.Exists(); err != nil || !exists {
+		return errors.Join(err, errNoCluster)
+	}
+	nodes, err := cluster.Nodes(ctx)
+	if err != nil {
+		return fmt.Errorf("the cluster exists, but its API server does not answer (`make up` mends it): %w", err)
+	}
+	installed, err := cluster.InstalledStatus(ctx)
+	if err != nil {
+		installed = "bulkhead is not on the control-plane node: `make up` installs it"
+	}
+	_, err = fmt.Fprintf(out, "%s\n\n%s\n\nkubeconfig: %s\n", nodes, installed, cluster.Kubeconfig())
+	return err
+}
+
+func envCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "env",
+		Short: `Print what a shell needs: eval "$(make env)"`,
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return env(cmd.Context(), cmd.OutOrStdout())
+		},
+	}
+}
+
+func env(ctx context.Context, out io.Writer) error {
+	w, err := openWorkspace()
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(out, "export PATH=%q:\"$PATH\"\nexport KUBECONFIG=%q\n",
+		filepath.Join(w.output, "bin"), filepath.Join(w.output, "kubeconfig")); err != nil {
+		return err
+	}
+	if engine, running := host.Running(ctx, io.Discard); running && engine.Host != "" {
+		_, err = fmt.Fprintf(out, "export DOCKER_HOST=%q\n", engine.Host)
+	}
+	return err
+}
+
+func imageCommand() *cobra.Command {
+	var choice string
+	cmd := &cobra.Command{
+		Use:   "image",
+		Short: "Get or build the node image only, and print its name",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			w, err := openWorkspace()
+			if err != nil {
+				return err
+			}
+			engine, err := w.engine(cmd.Context())
+			if err != nil {
+				return err
+			}
+			image, err := w.nodeImage(cmd.Context(), engine, choice)
+			if err == nil {
+				_, err = fmt.Fprintln(cmd.OutOrStdout(), image)
+			}
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&choice, "node-image", "auto", "auto, pull, build, or the name of an image")
+	return cmd
+}

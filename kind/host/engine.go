@@ -1,0 +1,142 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package host finds a Docker engine that can run kind's privileged containers,
+// and prepares a private one where the machine's own engine cannot.
+//
+// A daemon that was there before is never altered or stopped.
+package host
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/bulkhead-k8s/bulkhead/kind/progress"
+)
+
+const probeImage = "bulkhead.local/probe:1"
+
+// Engine is a Docker engine that has run a privileged container.
+type Engine struct {
+	// Host is the value of DOCKER_HOST; empty means that the environment is left
+	// as the user has it.
+	Host string
+	// Private is true for the engine that this package started. Its host lacks
+	// CAP_SYS_RESOURCE.
+	Private bool
+}
+
+// Env is what a command needs in its environment to talk to the engine. The
+// legacy builder is asked for, since an engine may lack buildx.
+func (e Engine) Env() []string {
+	env := []string{"DOCKER_BUILDKIT=0"}
+	if e.Host != "" {
+		env = append(env, "DOCKER_HOST="+e.Host)
+	}
+	return env
+}
+
+// Docker is a docker command on this engine.
+func (e Engine) Docker(args ...string) progress.Command {
+	return progress.Command{Env: e.Env(), Args: append([]string{"docker"}, args...)}
+}
+
+// Find returns an engine that runs privileged containers: the machine's own if
+// it can, else the private one, which is started if it does not run. build makes
+// a static binary from a package of this module.
+//
+// The error is one sentence that says what is missing and what to do.
+func Find(ctx context.Context, log io.Writer, build Build) (Engine, error) {
+	own := Engine{}
+	ownErr := own.probe(ctx, log, build)
+	if ownErr == nil {
+		return own, nil
+	}
+	fmt.Fprintf(log, "the machine's own engine: %v\n", ownErr)
+	private := Engine{Host: "unix://" + socket, Private: true}
+	if private.probe(ctx, log, build) == nil {
+		return private, nil
+	}
+	if err := canPrepare(); err != nil {
+		return Engine{}, fmt.Errorf("`docker run --privileged` does not work here (%w), and no private engine can be prepared: %w", ownErr, err)
+	}
+	if err := startPrivate(ctx, log, build); err != nil {
+		return Engine{}, err
+	}
+	if err := private.probe(ctx, log, build); err != nil {
+		return Engine{}, fmt.Errorf("the private engine cannot run privileged containers either: %w; see %s", err, daemonLog)
+	}
+	return private, nil
+}
+
+// Running returns the engine that a cluster would be in, without starting any.
+func Running(ctx context.Context, log io.Writer) (Engine, bool) {
+	private := Engine{Host: "unix://" + socket, Private: true}
+	if private.answers(ctx, log) {
+		return private, true
+	}
+	own := Engine{}
+	return own, own.answers(ctx, log)
+}
+
+func (e Engine) answers(ctx context.Context, log io.Writer) bool {
+	_, err := e.Docker("version", "--format", "{{.Server.Version}}").Output(ctx, log)
+	return err == nil
+}
+
+// probe decides by trying: nothing about the machine is guessed.
+func (e Engine) probe(ctx context.Context, log io.Writer, build Build) error {
+	if !e.answers(ctx, log) {
+		return fmt.Errorf("no Docker engine answers")
+	}
+	if _, err := e.Docker("image", "inspect", probeImage).Output(ctx, io.Discard); err != nil {
+		if err := e.importProbe(ctx, log, build); err != nil {
+			return err
+		}
+	}
+	run := e.Docker("run", "--rm", "--privileged", "--network", "none", probeImage, "/probe")
+	if err := run.Run(ctx, log); err != nil {
+		return fmt.Errorf("the engine refuses privileged containers: %w", err)
+	}
+	return nil
+}
+
+func (e Engine) importProbe(ctx context.Context, log io.Writer, build Build) error {
+	dir, err := os.MkdirTemp("", "bulkhead-probe")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	binary := filepath.Join(dir, "probe")
+	if err := build(ctx, log, "./kind/host/probe", binary); err != nil {
+		return err
+	}
+	archive, err := tarOf("probe", binary)
+	if err != nil {
+		return err
+	}
+	load := e.Docker("import", "-", probeImage)
+	load.Stdin = archive
+	return load.Run(ctx, log)
+}
+
+func tarOf(name, file string) (io.Reader, error) {
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	var buf bytes.Buffer
+	w := tar.NewWriter(&buf)
+	if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(raw))}); err != nil {
+		return nil, err
+	}
+	if _, err := w.Write(raw); err != nil {
+		return nil, err
+	}
+	return &buf, w.Close()
+}

@@ -1,0 +1,98 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodeimage
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/bulkhead-k8s/bulkhead/kind/host"
+	"github.com/bulkhead-k8s/bulkhead/kind/progress"
+)
+
+// Builder builds the node image with one engine. It is for one build at a time.
+type Builder struct {
+	Engine host.Engine
+	// Root is the checkout, Work an ignored folder that may be removed at will.
+	Root, Work string
+	// KindDir is the folder of the kind module, KindVersion its version.
+	KindDir, KindVersion string
+	Progress             *progress.Reporter
+}
+
+func (b *Builder) source() string            { return filepath.Join(b.Root, "kind", "node-image") }
+func (b *Builder) bin() string               { return filepath.Join(b.Work, "bin") }
+func (b *Builder) rootfs() string            { return filepath.Join(b.Work, "rootfs") }
+func (b *Builder) binary(name string) string { return filepath.Join(b.bin(), name) }
+func (b *Builder) Tag() (string, error)      { return Tag(b.source(), b.KindVersion) }
+func (b *Builder) exists(ctx context.Context, image string) bool {
+	_, err := b.Engine.Docker("image", "inspect", "--format", "{{.Id}}", image).Output(ctx, io.Discard)
+	return err == nil
+}
+
+// Ensure returns the tag of the image and builds it if the engine lacks it.
+// What an interrupted build leaves is used again by the next one.
+func (b *Builder) Ensure(ctx context.Context) (string, error) {
+	tag, err := b.Tag()
+	if err != nil || b.exists(ctx, tag) {
+		return tag, err
+	}
+	if os.Geteuid() != 0 {
+		return "", fmt.Errorf("building the node image from source takes root (debootstrap, chroot): run as root, or set NODE_IMAGE to an image that can be pulled")
+	}
+	unlock, err := lock(ctx, b.Progress)
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	if b.exists(ctx, tag) {
+		return tag, nil
+	}
+	b.Progress.Say("Building the node image %s from source: once on this machine, about 11 minutes on two cores.", tag)
+	for _, step := range b.steps(tag) {
+		if err := b.Progress.Step(ctx, step.title, step.do); err != nil {
+			return "", err
+		}
+	}
+	b.removeOlder(ctx, tag)
+	return tag, os.RemoveAll(b.Work)
+}
+
+type step struct {
+	title string
+	do    func(ctx context.Context, log io.Writer) error
+}
+
+func (b *Builder) steps(tag string) []step {
+	var steps []step
+	for _, m := range modules {
+		steps = append(steps, step{"compiling " + m.dir, func(ctx context.Context, log io.Writer) error {
+			return b.compile(ctx, log, m)
+		}})
+	}
+	return append(steps,
+		step{"making the root file system", b.makeRootfs},
+		step{"making the control-plane images", b.makeImages},
+		step{"assembling the node image", func(ctx context.Context, log io.Writer) error {
+			return b.assemble(ctx, log, tag)
+		}})
+}
+
+// removeOlder frees the disk of images that other inputs made. One that a
+// container still uses stays: docker refuses, and the next build tries again.
+func (b *Builder) removeOlder(ctx context.Context, keep string) {
+	out, err := b.Engine.Docker("image", "ls", "--format", "{{.Repository}}:{{.Tag}}", repository).Output(ctx, io.Discard)
+	if err != nil {
+		return
+	}
+	for _, image := range strings.Fields(out) {
+		if image != keep {
+			_ = b.Engine.Docker("image", "rm", image).Run(ctx, io.Discard)
+		}
+	}
+}

@@ -1,0 +1,69 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodeimage
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/bulkhead-k8s/bulkhead/kind/progress"
+)
+
+// compile builds every program that the module pins as a tool.
+func (b *Builder) compile(ctx context.Context, log io.Writer, m module) error {
+	if err := os.MkdirAll(b.bin(), 0o755); err != nil {
+		return err
+	}
+	args := []string{"go", "build", "-trimpath", "-o", b.bin() + string(filepath.Separator), "-ldflags", ldflags()}
+	if m.tags != "" {
+		args = append(args, "-tags", m.tags)
+	}
+	build := progress.Command{
+		Dir:  filepath.Join(b.source(), m.dir),
+		Env:  []string{"CGO_ENABLED=0", "GOFLAGS=-mod=readonly -buildvcs=false", "GOWORK=off"},
+		Args: append(args, "tool"),
+	}
+	if err := build.Run(ctx, log); err != nil {
+		return err
+	}
+	for from, to := range m.renamed {
+		if err := os.Rename(b.binary(from), b.binary(to)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ldflags tells the Kubernetes programs their version: without it kubeadm and
+// kubelet call themselves v0.0.0 and refuse each other.
+func ldflags() string {
+	parts := strings.SplitN(strings.TrimPrefix(KubernetesVersion, "v"), ".", 3)
+	const pkg = "k8s.io/component-base/version."
+	flags := []string{"-s", "-w"}
+	for name, value := range map[string]string{
+		"gitVersion": KubernetesVersion, "gitMajor": parts[0], "gitMinor": parts[1],
+		"gitTreeState": "clean", "buildDate": "1970-01-01T00:00:00Z",
+	} {
+		flags = append(flags, fmt.Sprintf("-X %s%s=%s", pkg, name, value))
+	}
+	return strings.Join(flags, " ")
+}
+
+func (b *Builder) makeRootfs(ctx context.Context, log io.Writer) error {
+	if err := os.RemoveAll(b.rootfs()); err != nil {
+		return err
+	}
+	return progress.Command{
+		Dir: b.source(),
+		Env: []string{
+			"ROOTFS=" + b.rootfs(), "BIN=" + b.bin(), "VERSION=" + KubernetesVersion, "PAUSE=" + pauseImage,
+			"KIND_FILES=" + filepath.Join(b.KindDir, "images", "base", "files"),
+		},
+		Args: []string{"./rootfs.sh"},
+	}.Run(ctx, log)
+}

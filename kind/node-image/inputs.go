@@ -1,0 +1,73 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package nodeimage builds kind's node image from source, for machines that
+// reach Go modules and Debian packages but no container registry.
+//
+// The image is tagged by a hash of everything that goes into it, so that it is
+// built once on a machine and found again from every checkout.
+package nodeimage
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// What kubeadm of this version wants, by name and tag.
+const (
+	KubernetesVersion = "v1.37.1"
+	pauseImage        = "registry.k8s.io/pause:3.10.2"
+	etcdImage         = "registry.k8s.io/etcd:3.7.0-0"
+	corednsImage      = "registry.k8s.io/coredns/coredns:v1.14.6"
+
+	repository = "bulkhead.local/node"
+)
+
+// module is one Go module under this folder that pins programs of the image.
+type module struct {
+	dir  string
+	tags string
+	// renamed maps a program's name as Go builds it to its name in the image.
+	renamed map[string]string
+}
+
+var modules = []module{
+	{dir: "kubernetes"},
+	{dir: "etcd", renamed: map[string]string{"server": "etcd"}},
+	{dir: "containerd", tags: "no_aufs,no_zfs,no_btrfs,no_devmapper"},
+	{dir: "cni-plugins"},
+	{dir: "coredns"},
+}
+
+// Tag names the image that the sources below dir (this package's folder) make
+// with the kind module of the given version.
+func Tag(dir, kindVersion string) (string, error) {
+	hash := sha256.New()
+	fmt.Fprintln(hash, kindVersion, KubernetesVersion, runtime.GOARCH)
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(hash, "%s %d\n", rel, len(raw))
+		_, err = hash.Write(raw)
+		return err
+	})
+	if err != nil {
+		return "", fmt.Errorf("hashing the inputs of the node image: %w", err)
+	}
+	return fmt.Sprintf("%s:%s-%s", repository, KubernetesVersion, hex.EncodeToString(hash.Sum(nil))[:12]), nil
+}

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Copyright The Bulkhead Authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# Copies what kube-proxy calls (iptables, nft, conntrack) out of the node's root
+# file system, with the libraries that these load.
+#
+# Settings:
+#   ROOTFS   the node's root file system
+#   OUT      folder to make
+set -o errexit -o nounset -o pipefail
+
+programs=(/usr/sbin/xtables-nft-multi /usr/sbin/xtables-legacy-multi /usr/sbin/nft /usr/sbin/conntrack /usr/bin/kmod)
+
+# Every file is printed where it stands and where its links lead.
+files() {
+  printf '%s\n' "${programs[@]}"
+  chroot "${ROOTFS}" ldd "${programs[@]}" | grep -oE '/[^ ]+\.so[^ ]*'
+  chroot "${ROOTFS}" find /usr/lib -path '*/xtables/*.so'
+}
+
+main() {
+  rm -rf "${OUT}"
+  mkdir -p "${OUT}"/{usr/sbin,usr/bin,usr/lib,usr/lib64,run}
+  ln -s usr/bin "${OUT}/bin"
+  ln -s usr/sbin "${OUT}/sbin"
+  ln -s usr/lib "${OUT}/lib"
+  ln -s usr/lib64 "${OUT}/lib64"
+  files | sort -u | while read -r file; do
+    mkdir -p "${OUT}$(dirname "${file}")"
+    cp --dereference "${ROOTFS}${file}" "${OUT}${file}"
+  done
+  # The nft flavour, as in a node that has no legacy rules.
+  for name in iptables iptables-save iptables-restore ip6tables ip6tables-save ip6tables-restore; do
+    ln -s xtables-nft-multi "${OUT}/usr/sbin/${name}"
+  done
+  ln -s kmod "${OUT}/usr/bin/modprobe"
+  ln -s ../bin/kmod "${OUT}/usr/sbin/modprobe"
+}
+
+main "$@"

@@ -1,0 +1,147 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package progress runs the steps of a long job and tells a person where it is:
+// one line when a step begins, one at intervals while it lasts, one when it ends.
+package progress
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// interval is how long a step may be silent.
+const interval = 15 * time.Second
+
+// Reporter prints steps to one writer and keeps what they print in a folder.
+// It is not safe for concurrent use.
+type Reporter struct {
+	out   io.Writer
+	logs  string
+	start time.Time
+}
+
+// New returns a Reporter that prints to out and keeps each step's own output as
+// a file in the folder logs, which it makes.
+func New(out io.Writer, logs string) (*Reporter, error) {
+	if err := os.MkdirAll(logs, 0o755); err != nil {
+		return nil, fmt.Errorf("making the log folder: %w", err)
+	}
+	return &Reporter{out: out, logs: logs, start: time.Now()}, nil
+}
+
+// Elapsed is the time since the Reporter was made, to the second.
+func (r *Reporter) Elapsed() time.Duration { return time.Since(r.start).Round(time.Second) }
+
+// Say prints one line.
+func (r *Reporter) Say(format string, args ...any) { fmt.Fprintf(r.out, format+"\n", args...) }
+
+// Step runs do and reports on it. What do writes to log is kept in a file; the
+// end of it is part of the error if do fails.
+func (r *Reporter) Step(ctx context.Context, title string, do func(ctx context.Context, log io.Writer) error) error {
+	log, err := os.Create(filepath.Join(r.logs, fileName(title)))
+	if err != nil {
+		return fmt.Errorf("keeping the log of %q: %w", title, err)
+	}
+	defer func() { _ = log.Close() }()
+
+	begin := time.Now()
+	done := make(chan error, 1)
+	r.Say("  … %s", title)
+	go func() { done <- do(ctx, log) }()
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			r.Say("    %s: %s so far", title, time.Since(begin).Round(time.Second))
+		case err := <-done:
+			if err != nil {
+				r.Say("  ✗ %s (%s)", title, time.Since(begin).Round(time.Second))
+				return r.explain(title, log.Name(), err)
+			}
+			r.Say("  ✓ %s (%s)", title, time.Since(begin).Round(time.Second))
+			return nil
+		}
+	}
+}
+
+func (r *Reporter) explain(title, log string, err error) error {
+	if errors.Is(err, context.Canceled) {
+		return fmt.Errorf("%s: interrupted", title)
+	}
+	tail := lastLines(log, 15)
+	if tail == "" {
+		return fmt.Errorf("%s: %w", title, err)
+	}
+	return fmt.Errorf("%s: %w\n--- the end of %s ---\n%s", title, err, log, tail)
+}
+
+func lastLines(file string, n int) string {
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		return ""
+	}
+	lines := strings.Split(strings.TrimRight(string(raw), "\n"), "\n")
+	if len(lines) > n {
+		lines = lines[len(lines)-n:]
+	}
+	return strings.Join(lines, "\n")
+}
+
+var notInFileName = regexp.MustCompile(`[^a-zA-Z0-9.]+`)
+
+func fileName(title string) string {
+	return strings.Trim(notInFileName.ReplaceAllString(title, "-"), "-") + ".log"
+}
+
+// Command is a program to run; the zero Dir is the working directory, and Env
+// comes on top of the environment.
+type Command struct {
+	Dir   string
+	Env   []string
+	Stdin io.Reader
+	Args  []string
+}
+
+// Run runs the command with both of its outputs going to log.
+func (c Command) Run(ctx context.Context, log io.Writer) error {
+	cmd := c.build(ctx)
+	cmd.Stdout, cmd.Stderr = log, log
+	fmt.Fprintf(log, "$ %s\n", strings.Join(c.Args, " "))
+	return c.named(cmd.Run())
+}
+
+// Output runs the command and returns its standard output; its standard error
+// goes to log.
+func (c Command) Output(ctx context.Context, log io.Writer) (string, error) {
+	cmd := c.build(ctx)
+	cmd.Stderr = log
+	out, err := cmd.Output()
+	return strings.TrimSpace(string(out)), c.named(err)
+}
+
+func (c Command) build(ctx context.Context) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, c.Args[0], c.Args[1:]...)
+	cmd.Dir, cmd.Stdin = c.Dir, c.Stdin
+	cmd.Env = append(os.Environ(), c.Env...)
+	// After Ctrl-C a child gets the chance to end by itself.
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 5 * time.Second
+	return cmd
+}
+
+func (c Command) named(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", strings.Join(c.Args[:min(len(c.Args), 3)], " "), err)
+}

@@ -1,0 +1,181 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package refcluster
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	kind "sigs.k8s.io/kind/pkg/cluster"
+	"sigs.k8s.io/kind/pkg/log"
+
+	"github.com/bulkhead-k8s/bulkhead/kind/host"
+	"github.com/bulkhead-k8s/bulkhead/kind/progress"
+)
+
+// Cluster is the reference cluster in one engine. Its methods are not safe for
+// concurrent use.
+type Cluster struct {
+	Engine   host.Engine
+	Root     string // the checkout
+	Output   string // the ignored folder, _output
+	Progress *progress.Reporter
+
+	// interrupted is what was asked of the process; kind's library takes no context.
+	provider *kind.Provider
+}
+
+// New returns the cluster in this engine, whether it exists or not. It points
+// this process's docker commands at the engine, since kind's library runs them.
+func New(engine host.Engine, root, output string, report *progress.Reporter) (*Cluster, error) {
+	if engine.Host != "" {
+		if err := os.Setenv("DOCKER_HOST", engine.Host); err != nil {
+			return nil, err
+		}
+	}
+	return &Cluster{
+		Engine: engine, Root: root, Output: output, Progress: report,
+		provider: kind.NewProvider(kind.ProviderWithDocker(), kind.ProviderWithLogger(log.NoopLogger{})),
+	}, nil
+}
+
+// Kubeconfig is where the administrator's kubeconfig lies.
+func (c *Cluster) Kubeconfig() string { return filepath.Join(c.Output, "kubeconfig") }
+
+// Exists says whether kind knows the cluster, whatever its state.
+func (c *Cluster) Exists() (bool, error) {
+	names, err := c.provider.List()
+	if err != nil {
+		return false, fmt.Errorf("listing kind clusters: %w", err)
+	}
+	return slices.Contains(names, Name), nil
+}
+
+// Ensure makes the cluster, or makes sure of the one that is there. One that was
+// left half-made, or that runs another image, is made anew.
+func (c *Cluster) Ensure(ctx context.Context, image string) error {
+	exists, err := c.Exists()
+	if err != nil {
+		return err
+	}
+	if exists && !c.usable(ctx, image) {
+		if err := c.Progress.Step(ctx, "removing an unfinished or outdated cluster", func(context.Context, io.Writer) error {
+			return c.Delete()
+		}); err != nil {
+			return err
+		}
+		exists = false
+	}
+	if exists {
+		return c.provider.ExportKubeConfig(Name, c.Kubeconfig(), false)
+	}
+	return c.Progress.Step(ctx, "creating two nodes", func(ctx context.Context, _ io.Writer) error {
+		return c.create(ctx, image)
+	})
+}
+
+func (c *Cluster) create(ctx context.Context, image string) error {
+	auditDir := filepath.Join(c.Output, "audit")
+	if err := copyFile(filepath.Join(c.Root, "manifests", "audit", "policy.yaml"), filepath.Join(auditDir, "policy.yaml")); err != nil {
+		return err
+	}
+	config, err := clusterConfig(auditDir, detectTraits(c.Engine.Private))
+	if err != nil {
+		return err
+	}
+	done := make(chan error, 1)
+	go func() {
+		done <- c.provider.Create(Name, kind.CreateWithV1Alpha4Config(config), kind.CreateWithNodeImage(image),
+			kind.CreateWithKubeconfigPath(c.Kubeconfig()), kind.CreateWithWaitForReady(0),
+			kind.CreateWithDisplayUsage(false), kind.CreateWithDisplaySalutation(false))
+	}()
+	select {
+	case err = <-done:
+	case <-ctx.Done():
+		// kind's library cannot be interrupted: take the nodes away under it.
+		_ = c.Delete()
+		return ctx.Err()
+	}
+	if err != nil {
+		return fmt.Errorf("kind: %w", err)
+	}
+	return c.mark(ctx, image)
+}
+
+// marker lies in the control-plane node once the cluster is whole.
+const marker = "/kind/bulkhead-created-from"
+
+func (c *Cluster) mark(ctx context.Context, image string) error {
+	_, err := c.exec(ctx, io.Discard, ControlPlane, "sh", "-c", "printf %s \"$1\" >"+marker, "sh", image)
+	return err
+}
+
+func (c *Cluster) usable(ctx context.Context, image string) bool {
+	for _, node := range []string{ControlPlane, Worker} {
+		state, err := c.Engine.Docker("inspect", "--format", "{{.State.Running}}", node).Output(ctx, io.Discard)
+		if err != nil {
+			return false
+		}
+		if state != "true" && c.Engine.Docker("start", node).Run(ctx, io.Discard) != nil {
+			return false
+		}
+	}
+	from, err := c.exec(ctx, io.Discard, ControlPlane, "cat", marker)
+	return err == nil && from == image
+}
+
+// Delete removes the nodes and the kubeconfig. It is safe where there are none.
+func (c *Cluster) Delete() error {
+	if err := c.provider.Delete(Name, c.Kubeconfig()); err != nil {
+		return fmt.Errorf("removing the cluster: %w", err)
+	}
+	err := os.Remove(c.Kubeconfig())
+	if os.IsNotExist(err) {
+		return nil
+	}
+	return err
+}
+
+// exec runs a command in a node and returns its standard output.
+func (c *Cluster) exec(ctx context.Context, log io.Writer, node string, args ...string) (string, error) {
+	return c.Engine.Docker(append([]string{"exec", node}, args...)...).Output(ctx, log)
+}
+
+// kubectl runs the pinned kubectl as the cluster's administrator.
+func (c *Cluster) kubectl(args ...string) progress.Command {
+	return progress.Command{Args: append([]string{filepath.Join(c.Output, "bin", "kubectl"), "--kubeconfig", c.Kubeconfig()}, args...)}
+}
+
+// poll asks once in a while until done says so, the limit passes or the job ends.
+func poll(ctx context.Context, limit time.Duration, done func() (bool, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	for {
+		ok, err := done()
+		if ok {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("not within %s: %w", limit, err)
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
+}
+
+func copyFile(from, to string) error {
+	raw, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(to, raw, 0o644)
+}

@@ -1,0 +1,77 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package refcluster makes, shows and removes the reference cluster: two kind
+// nodes into which Bulkhead is installed as it would be in production.
+package refcluster
+
+import (
+	_ "embed"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"sigs.k8s.io/kind/pkg/apis/config/v1alpha4"
+	"sigs.k8s.io/yaml"
+)
+
+// The names that a person may rely on.
+const (
+	Name         = "bulkhead"
+	ControlPlane = Name + "-control-plane"
+	Worker       = Name + "-worker"
+)
+
+//go:embed cluster.yaml
+var clusterYAML []byte
+
+// kubeletOnCgroupV1 lets a kubelet start on a host that has not moved to cgroup v2.
+const kubeletOnCgroupV1 = `kind: KubeletConfiguration
+apiVersion: kubelet.config.k8s.io/v1beta1
+failCgroupV1: false
+`
+
+// kubeletWithoutSysResource lets a kubelet start where it may not raise limits or
+// lower OOM scores.
+const kubeletWithoutSysResource = `kind: KubeletConfiguration
+apiVersion: kubelet.config.k8s.io/v1beta1
+featureGates:
+  KubeletInUserNamespace: true
+`
+
+// hostTraits are what the machine lacks; the zero value lacks nothing.
+type hostTraits struct {
+	cgroupV1      bool
+	noSysResource bool
+}
+
+// clusterConfig is kind's configuration for this host. auditDir is the folder
+// that holds the audit policy.
+func clusterConfig(auditDir string, traits hostTraits) (*v1alpha4.Cluster, error) {
+	config := &v1alpha4.Cluster{}
+	if err := yaml.UnmarshalStrict(clusterYAML, config); err != nil {
+		return nil, fmt.Errorf("reading kind/refcluster/cluster.yaml: %w", err)
+	}
+	config.Name = Name
+	for i := range config.Nodes {
+		if config.Nodes[i].Role == v1alpha4.ControlPlaneRole {
+			config.Nodes[i].ExtraMounts = append(config.Nodes[i].ExtraMounts, v1alpha4.Mount{
+				HostPath: auditDir, ContainerPath: "/etc/kubernetes/audit", Readonly: true,
+			})
+		}
+	}
+	if traits.cgroupV1 {
+		config.KubeadmConfigPatches = append(config.KubeadmConfigPatches, kubeletOnCgroupV1)
+	}
+	if traits.noSysResource {
+		config.KubeadmConfigPatches = append(config.KubeadmConfigPatches, kubeletWithoutSysResource)
+	}
+	return config, nil
+}
+
+// detectTraits looks at the machine that runs the engine. A remote or virtual
+// engine's machine is not this one, but then it runs privileged containers.
+func detectTraits(privateEngine bool) hostTraits {
+	_, err := os.Stat(filepath.Join("/sys/fs/cgroup", "cgroup.controllers"))
+	return hostTraits{cgroupV1: os.IsNotExist(err), noSysResource: privateEngine}
+}

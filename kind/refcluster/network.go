@@ -1,0 +1,109 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package refcluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// conflist is the pod network of one node: a veth pair a pod, addresses from the
+// node's podCIDR.
+const conflist = `{
+  "cniVersion": "1.0.0",
+  "name": "bulkhead",
+  "plugins": [
+    {
+      "type": "ptp",
+      "ipMasq": true,
+      "mtu": 1400,
+      "ipam": {
+        "type": "host-local",
+        "dataDir": "/run/cni-ipam-state",
+        "routes": [{"dst": "0.0.0.0/0"}],
+        "ranges": [[{"subnet": "%s"}]]
+      }
+    },
+    {"type": "portmap", "capabilities": {"portMappings": true}}
+  ]
+}
+`
+
+type nodeNetwork struct{ name, podCIDR, address string }
+
+// EnsureNetwork gives the nodes of an image built from source their pod network.
+// A pulled image brings kind's own, and is left alone. Routes do not outlive a
+// restart of a node, so this runs at each `make up`.
+func (c *Cluster) EnsureNetwork(ctx context.Context) error {
+	if _, err := c.exec(ctx, io.Discard, ControlPlane, "test", "-e", "/usr/local/bin/bulkhead-entrypoint"); err != nil {
+		return nil
+	}
+	return c.Progress.Step(ctx, "connecting the pod network", func(ctx context.Context, log io.Writer) error {
+		nodes, err := c.nodeNetworks(ctx, log)
+		if err != nil {
+			return err
+		}
+		for _, node := range nodes {
+			if err := c.connect(ctx, log, node, nodes); err != nil {
+				return fmt.Errorf("connecting %s: %w", node.name, err)
+			}
+		}
+		return nil
+	})
+}
+
+func (c *Cluster) nodeNetworks(ctx context.Context, log io.Writer) ([]nodeNetwork, error) {
+	var nodes []nodeNetwork
+	err := poll(ctx, time.Minute, func() (bool, error) {
+		out, err := c.kubectl("get", "nodes", ControlPlane, Worker, "-o",
+			`jsonpath={range .items[*]}{.metadata.name} {.spec.podCIDR} {.status.addresses[?(@.type=="InternalIP")].address}{"\n"}{end}`).Output(ctx, log)
+		if err != nil {
+			return false, err
+		}
+		nodes, err = parseNodeNetworks(out)
+		return err == nil, err
+	})
+	return nodes, err
+}
+
+func parseNodeNetworks(out string) ([]nodeNetwork, error) {
+	var nodes []nodeNetwork
+	for line := range strings.Lines(out) {
+		fields := strings.Fields(line)
+		if len(fields) < 3 {
+			return nil, fmt.Errorf("node %q has no podCIDR or no address yet", strings.TrimSpace(line))
+		}
+		nodes = append(nodes, nodeNetwork{name: fields[0], podCIDR: fields[1], address: fields[2]})
+	}
+	if len(nodes) == 0 {
+		return nil, errors.New("no nodes yet")
+	}
+	return nodes, nil
+}
+
+func (c *Cluster) connect(ctx context.Context, log io.Writer, node nodeNetwork, all []nodeNetwork) error {
+	for _, peer := range all {
+		if peer.name == node.name {
+			continue
+		}
+		if _, err := c.exec(ctx, log, node.name, "ip", "route", "replace", peer.podCIDR, "via", peer.address); err != nil {
+			return err
+		}
+	}
+	// Written in place: containerd acts on a write and ignores a file renamed in.
+	write := c.Engine.Docker("exec", "-i", node.name, "sh", "-c", "cat >/etc/cni/net.d/10-bulkhead.conflist")
+	write.Stdin = strings.NewReader(fmt.Sprintf(conflist, node.podCIDR))
+	return write.Run(ctx, log)
+}
+
+// WaitReady waits until both nodes are Ready.
+func (c *Cluster) WaitReady(ctx context.Context) error {
+	return c.Progress.Step(ctx, "waiting for both nodes to be Ready", func(ctx context.Context, log io.Writer) error {
+		return c.kubectl("wait", "--for=condition=Ready", "--timeout=120s", "node/"+ControlPlane, "node/"+Worker).Run(ctx, log)
+	})
+}

@@ -1,0 +1,77 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package refcluster
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/bulkhead-k8s/bulkhead/kind/progress"
+)
+
+// tool is a program that is built from a pinned module into _output/bin.
+type tool struct {
+	name, pkg string
+	// dir is the folder of the module, below the checkout.
+	dir string
+}
+
+var tools = []tool{
+	{name: "bulkhead", pkg: "./components/cmd/bulkhead"},
+	{name: "node-authorizer", pkg: "./components/cmd/node-authorizer"},
+	{name: "kind", pkg: "sigs.k8s.io/kind"},
+	{name: "ginkgo", pkg: "github.com/onsi/ginkgo/v2/ginkgo"},
+	{name: "kubectl", pkg: "k8s.io/kubernetes/cmd/kubectl", dir: filepath.Join("kind", "node-image", "kubernetes")},
+}
+
+// Workshop builds programs in a checkout. The zero value is not usable.
+type Workshop struct {
+	Root, Output string
+	Progress     *progress.Reporter
+}
+
+// BuildTools builds everything in _output/bin. Go's build cache makes a second
+// run cheap.
+func (w Workshop) BuildTools(ctx context.Context) error {
+	return w.Progress.Step(ctx, "building the tools in _output/bin", func(ctx context.Context, log io.Writer) error {
+		for _, tool := range tools {
+			if err := w.build(ctx, log, filepath.Join(w.Root, tool.dir), tool.pkg, filepath.Join(w.Output, "bin", tool.name)); err != nil {
+				return fmt.Errorf("building %s: %w", tool.name, err)
+			}
+		}
+		return nil
+	})
+}
+
+// BuildStatic is a [host.Build]: a static binary from a package of the checkout.
+func (w Workshop) BuildStatic(ctx context.Context, log io.Writer, pkg, output string) error {
+	return w.build(ctx, log, w.Root, pkg, output)
+}
+
+func (w Workshop) build(ctx context.Context, log io.Writer, dir, pkg, output string) error {
+	return progress.Command{
+		Dir:  dir,
+		Env:  []string{"CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-mod=readonly -buildvcs=false"},
+		Args: []string{"go", "build", "-trimpath", "-ldflags=-s -w", "-o", output, pkg},
+	}.Run(ctx, log)
+}
+
+// KindModule finds the pinned kind module's folder and version.
+func (w Workshop) KindModule(ctx context.Context, log io.Writer) (dir, version string, err error) {
+	out, err := progress.Command{
+		Dir: w.Root, Args: []string{"go", "list", "-m", "-f", "{{.Dir}} {{.Version}}", "sigs.k8s.io/kind"},
+	}.Output(ctx, log)
+	if err != nil {
+		return "", "", fmt.Errorf("finding the kind module: %w", err)
+	}
+	dir, version, ok := strings.Cut(out, " ")
+	if _, statErr := os.Stat(dir); !ok || statErr != nil {
+		return "", "", fmt.Errorf("finding the kind module: go list answered %q", out)
+	}
+	return dir, version, nil
+}

@@ -1,0 +1,49 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Command testrun runs the project's checks and tests, says where the time went,
+// and ends with a true count. The Makefile's targets call it.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := command().ExecuteContext(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		stop()
+		os.Exit(1)
+	}
+}
+
+func command() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "testrun",
+		Short:         "Run the project's checks and tests",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.AddCommand(
+		stageCommand("verify", "Formatting, vet, linters, shellcheck, generated docs, licence headers, manifests", verify),
+		stageCommand("unit", "Unit tests with the race detector, and a bounded run of every fuzz target", unit),
+		stageCommand("all", "verify, unit, and end-to-end in all three profiles", verify, unit, everyProfile),
+		e2eCommand(),
+	)
+	return root
+}
+
+func stageCommand(use, short string, stages ...stage) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runStages(cmd.Context(), stages...) },
+	}
+}
