@@ -101,6 +101,7 @@ func startDaemon() error {
 		return fmt.Errorf("preparing the private engine: %w", err)
 	}
 	defer func() { _ = out.Close() }()
+	//nolint:noctx // the daemon is meant to outlive this process
 	cmd := exec.Command("dockerd", "--config-file", config,
 		"--data-root", dataRoot, "--exec-root", filepath.Join(runDir, "engine"),
 		"--pidfile", pidFile, "--host", "unix://"+socket,

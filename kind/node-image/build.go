@@ -29,7 +29,6 @@ func (b *Builder) source() string            { return filepath.Join(b.Root, "kin
 func (b *Builder) bin() string               { return filepath.Join(b.Work, "bin") }
 func (b *Builder) rootfs() string            { return filepath.Join(b.Work, "rootfs") }
 func (b *Builder) binary(name string) string { return filepath.Join(b.bin(), name) }
-func (b *Builder) Tag() (string, error)      { return Tag(b.source(), b.KindVersion) }
 func (b *Builder) exists(ctx context.Context, image string) bool {
 	_, err := b.Engine.Docker("image", "inspect", "--format", "{{.Id}}", image).Output(ctx, io.Discard)
 	return err == nil
@@ -38,7 +37,7 @@ func (b *Builder) exists(ctx context.Context, image string) bool {
 // Ensure returns the tag of the image and builds it if the engine lacks it.
 // What an interrupted build leaves is used again by the next one.
 func (b *Builder) Ensure(ctx context.Context) (string, error) {
-	tag, err := b.Tag()
+	tag, err := Tag(b.source(), b.KindVersion)
 	if err != nil || b.exists(ctx, tag) {
 		return tag, err
 	}

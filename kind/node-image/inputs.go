@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 )
@@ -50,19 +49,16 @@ var modules = []module{
 func Tag(dir, kindVersion string) (string, error) {
 	hash := sha256.New()
 	fmt.Fprintln(hash, kindVersion, KubernetesVersion, runtime.GOARCH)
-	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+	sources := os.DirFS(dir)
+	err := fs.WalkDir(sources, ".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || strings.HasSuffix(path, "_test.go") {
 			return err
 		}
-		raw, err := os.ReadFile(path)
+		raw, err := fs.ReadFile(sources, path)
 		if err != nil {
 			return err
 		}
-		rel, err := filepath.Rel(dir, path)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(hash, "%s %d\n", rel, len(raw))
+		fmt.Fprintf(hash, "%s %d\n", path, len(raw))
 		_, err = hash.Write(raw)
 		return err
 	})

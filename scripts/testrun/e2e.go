@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -121,7 +122,7 @@ func (r *run) suite(ctx context.Context, profile, label string) (count, error) {
 		"--label-filter="+label, "./e2e")
 	cmd.Dir, cmd.Stdout, cmd.Stderr = r.root, os.Stdout, os.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.Env = append(env, "E2E_KUBECONFIG="+r.kubeconfig(), "E2E_PROFILE="+profile, "E2E_ARTIFACTS="+artifacts)
+	cmd.Env = slices.Concat(env, []string{"E2E_KUBECONFIG=" + r.kubeconfig(), "E2E_PROFILE=" + profile, "E2E_ARTIFACTS=" + artifacts})
 	runErr := cmd.Run()
 	counted, err := countJUnit(filepath.Join(artifacts, "junit.xml"))
 	if err != nil || counted.failed == 0 {

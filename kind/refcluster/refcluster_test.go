@@ -1,0 +1,77 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package refcluster
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestClusterConfigAddsOnlyWhatTheHostLacks(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		traits hostTraits
+		want   []string
+		not    []string
+	}{
+		{"a common host gets nothing", hostTraits{}, nil, []string{"failCgroupV1", "KubeletInUserNamespace"}},
+		{"a cgroup v1 host gets failCgroupV1", hostTraits{cgroupV1: true}, []string{"failCgroupV1: false"}, []string{"KubeletInUserNamespace"}},
+		{"a host without CAP_SYS_RESOURCE gets KubeletInUserNamespace", hostTraits{noSysResource: true}, []string{"KubeletInUserNamespace: true"}, []string{"failCgroupV1"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			config, err := clusterConfig("/audit", tc.traits)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(config.Nodes) != 2 || config.Nodes[0].ExtraMounts[0].HostPath != "/audit" || config.Nodes[1].ExtraMounts != nil {
+				t.Errorf("nodes: %+v", config.Nodes)
+			}
+			patches := strings.Join(config.KubeadmConfigPatches, "\n")
+			for _, want := range tc.want {
+				if !strings.Contains(patches, want) {
+					t.Errorf("patches lack %q", want)
+				}
+			}
+			for _, not := range tc.not {
+				if strings.Contains(patches, not) {
+					t.Errorf("patches hold %q", not)
+				}
+			}
+		})
+	}
+}
+
+func TestParseNodeNetworks(t *testing.T) {
+	for _, tc := range []struct {
+		name, in string
+		want     []nodeNetwork
+	}{
+		{"two nodes", "a 10.0.0.0/24 172.0.0.1\nb 10.0.1.0/24 172.0.0.2\n", []nodeNetwork{{"a", "10.0.0.0/24", "172.0.0.1"}, {"b", "10.0.1.0/24", "172.0.0.2"}}},
+		{"a node without a podCIDR is waited for", "a  172.0.0.1\n", nil},
+		{"no node is waited for", "", nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, err := parseNodeNetworks(tc.in)
+			if (err == nil) != (tc.want != nil) {
+				t.Errorf("error: %v", err)
+			}
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(nodeNetwork{})); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestCheckProfile(t *testing.T) {
+	for _, profile := range Profiles {
+		if err := CheckProfile(profile); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := CheckProfile("strict"); err == nil {
+		t.Error("a profile that is none was taken")
+	}
+}
