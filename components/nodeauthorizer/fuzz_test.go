@@ -1,0 +1,60 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodeauthorizer
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+// FuzzAuthorize holds the promises that no request may break.
+func FuzzAuthorize(f *testing.F) {
+	known := map[rules.ID]bool{}
+	for _, r := range Rules {
+		known[r.ID] = true
+	}
+	for _, tc := range allRows() {
+		a := tc.attributes()
+		var field, op, value string
+		if len(a.FieldSelectorRequirements) > 0 {
+			r := a.FieldSelectorRequirements[0]
+			field, op, value = r.Field, string(r.Operator), r.Value
+		}
+		f.Add(a.User.GetName(), "system:nodes", a.Verb, a.APIGroup, a.Resource, a.Subresource, a.Namespace, a.Name, a.Path, field, op, value)
+	}
+	inCompat, inStrict := newIn(Compat, DefaultFeatures()), newIn(Strict, DefaultFeatures())
+	f.Fuzz(func(t *testing.T, name, group, verb, apiGroup, resource, subresource, namespace, object, path, field, op, value string) {
+		a := &request{
+			User: &user.DefaultInfo{Name: name, Groups: []string{group}},
+			Verb: verb, APIGroup: apiGroup, Resource: resource, Subresource: subresource,
+			Namespace: namespace, Name: object, Path: path, ResourceRequest: path == "",
+			FieldSelectorRequirements: fields.Requirements{{Field: field, Operator: selection.Operator(op), Value: value}},
+		}
+		isNode := strings.HasPrefix(name, "system:node:") && group == "system:nodes"
+		compat, compatReason, _ := inCompat.Authorize(t.Context(), a)
+		strict, reason, _ := inStrict.Authorize(t.Context(), a)
+		id, hasID := rules.FromReason(reason)
+		switch {
+		case !isNode && (strict != authorizer.DecisionNoOpinion || reason != ""):
+			t.Errorf("not a node, but %v %q", strict, reason)
+		case compatReason != reason:
+			t.Errorf("reasons differ: %q in Compat, %q in Strict", compatReason, reason)
+		case compat == authorizer.DecisionDeny || (compat == authorizer.DecisionAllow) != (strict == authorizer.DecisionAllow):
+			t.Errorf("Compat says %v, Strict %v", compat, strict)
+		case isNode && (!hasID || !known[id]):
+			t.Errorf("reason %q names no rule", reason)
+		case isNode && strict == authorizer.DecisionNoOpinion && !strings.HasPrefix(string(id), "NA-PASS-"):
+			t.Errorf("Strict has no opinion by %s", id)
+		case name == "system:node:" && strict == authorizer.DecisionAllow:
+			t.Errorf("a node without a name is allowed by %s", id)
+		}
+	})
+}

@@ -1,0 +1,51 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodeauthorizer
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+// These stand before or behind all other rules. They allow nothing themselves:
+// what they let through, another rule decides.
+var (
+	identityNamed = promise(rules.Rule{
+		ID:      "NA-IDENT-1",
+		Promise: "A node must say which node it is: a user in system:nodes named \"system:node:\" and nothing more gets nothing.",
+		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go Authorize; seed 000",
+	})
+	unready = promise(rules.Rule{
+		ID:        "NA-UNREADY",
+		Promise:   "Until it has seen the whole cluster, the authorizer neither allows nor denies what a node asks, but leaves it to the authorizers behind.",
+		Source:    "Bulkhead: in-tree refuses while its informers fill (kubernetes/kubernetes#92506)",
+		Extension: true,
+	})
+	nothingElse = promise(rules.Rule{
+		ID:      "NA-DEFAULT",
+		Promise: "A node gets only what a rule gives it: a request for any resource that no rule speaks of is refused.",
+		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go Authorize; plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go NodeRules",
+	})
+	// limit is decided by the transport, which sees the flood; it is listed
+	// here because its refusals are this component's.
+	limit = promise(rules.Rule{
+		ID:        "NA-LIMIT",
+		Promise:   "A node that asks more than its share is denied until it asks less, and takes nothing from the other nodes' share.",
+		Source:    "Bulkhead: an error or a 429 would make the API server retry and then ask the authorizers behind",
+		Extension: true,
+	})
+)
+
+// noRuleAllows is the text of refusals for which upstream has none.
+func noRuleAllows(a authorizer.Attributes) string {
+	what := schema.GroupResource{Group: a.GetAPIGroup(), Resource: a.GetResource()}.String()
+	if sub := a.GetSubresource(); sub != "" {
+		what += "/" + sub
+	}
+	return fmt.Sprintf("no rule allows a node to %s %s", a.GetVerb(), what)
+}

@@ -1,0 +1,95 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graph
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// While everything around them comes and goes, what stays related is never
+// refused for a moment, and what is unrelated is never allowed for one.
+func TestReadersSeeNoMomentInBetween(t *testing.T) {
+	g := New()
+	steady := podOn("n1", "steady", secretVolume("shared"), claimVolume("pvc"))
+	g.SetPod(steady)
+	g.SetPersistentVolume(volumeFor("pvc", "pv", "stage"))
+
+	var writers, readers sync.WaitGroup
+	stop := make(chan struct{})
+	for writer := range 3 {
+		writers.Go(func() { churn(g, writer) })
+	}
+	writers.Go(func() { churnVolumes(g) })
+	writers.Go(func() {
+		for range 200 {
+			again := steady.DeepCopy()
+			g.SetPod(again)
+			again.UID = "re-created"
+			again.Spec.Volumes = append(again.Spec.Volumes, secretVolume("more"))
+			g.SetPod(again)
+		}
+	})
+	for range 2 {
+		readers.Go(func() { watchAnswers(t, g, stop) })
+	}
+	writers.Wait()
+	close(stop)
+	readers.Wait()
+
+	g.SetPod(steady)
+	fresh := New()
+	fresh.SetPod(steady)
+	fresh.SetPersistentVolume(volumeFor("pvc", "pv", "stage"))
+	if diff := gocmp.Diff(fresh.Stats(), g.Stats()); diff != "" {
+		t.Errorf("Stats afterwards (-want +got):\n%s", diff)
+	}
+}
+
+func churn(g *Graph, writer int) {
+	for i := range 300 {
+		name := fmt.Sprintf("pod-%d-%d", writer, i%7)
+		g.SetPod(podOn(fmt.Sprintf("n%d", i%5), name, secretVolume("shared"), claimVolume("pvc")))
+		g.SetVolumeAttachment(attachmentTo("n1", name))
+		g.SetResourceSlice(sliceOf("n1", name))
+		g.SetPodCertificateRequest(requestFrom("n1", name, "pcr"))
+		g.DeletePodCertificateRequest(name, "pcr")
+		g.DeleteResourceSlice(name)
+		g.DeleteVolumeAttachment(name)
+		g.DeletePod("ns", name)
+		g.Stats()
+	}
+}
+
+func churnVolumes(g *Graph) {
+	for i := range 300 {
+		g.ReplacePersistentVolumes([]*corev1.PersistentVolume{
+			volumeFor("pvc", "pv", "stage"),
+			volumeFor("pvc", fmt.Sprintf("pv%d", i%3), "stage"),
+		})
+	}
+	g.ReplacePersistentVolumes([]*corev1.PersistentVolume{volumeFor("pvc", "pv", "stage")})
+}
+
+func watchAnswers(t *testing.T, g *Graph, stop <-chan struct{}) {
+	for {
+		select {
+		case <-stop:
+			return
+		default:
+		}
+		if !g.Reaches("n1", Secret, "ns", "shared") || !g.Reaches("n1", PersistentVolume, "", "pv") || !g.Reaches("n1", Secret, "csi", "stage") {
+			t.Error("a lasting relation was refused for a moment")
+			return
+		}
+		if g.Reaches("n9", Secret, "ns", "shared") || g.Reaches("n9", Secret, "csi", "stage") {
+			t.Error("a node without pods was allowed for a moment")
+			return
+		}
+	}
+}

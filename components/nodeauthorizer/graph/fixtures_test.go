@@ -1,0 +1,74 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graph
+
+import (
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// podOn makes a pod in namespace ns that is bound to the node.
+func podOn(node, name string, volumes ...corev1.Volume) *corev1.Pod {
+	pod := &corev1.Pod{}
+	pod.Namespace, pod.Name, pod.UID = "ns", name, types.UID("uid-of-"+name)
+	pod.Spec.NodeName = node
+	pod.Spec.Volumes = volumes
+	return pod
+}
+
+// volumeFor makes a CSI volume that is bound to a claim in namespace ns and is
+// staged with a secret in namespace csi.
+func volumeFor(claim, name, secret string) *corev1.PersistentVolume {
+	volume := &corev1.PersistentVolume{}
+	volume.Name = name
+	volume.Spec.ClaimRef = &corev1.ObjectReference{Namespace: "ns", Name: claim}
+	volume.Spec.CSI = &corev1.CSIPersistentVolumeSource{
+		NodeStageSecretRef: &corev1.SecretReference{Namespace: "csi", Name: secret},
+	}
+	return volume
+}
+
+func attachmentTo(node, name string) *storagev1.VolumeAttachment {
+	attachment := &storagev1.VolumeAttachment{}
+	attachment.Name = name
+	attachment.Spec.NodeName = node
+	return attachment
+}
+
+func sliceOf(node, name string) *resourcev1.ResourceSlice {
+	slice := &resourcev1.ResourceSlice{}
+	slice.Name = name
+	if node != "" {
+		slice.Spec.NodeName = &node
+	}
+	return slice
+}
+
+func requestFrom(node, namespace, name string) *certificatesv1.PodCertificateRequest {
+	request := &certificatesv1.PodCertificateRequest{}
+	request.Namespace, request.Name = namespace, name
+	request.Spec.NodeName = types.NodeName(node)
+	return request
+}
+
+func secretVolume(name string) corev1.Volume {
+	return corev1.Volume{VolumeSource: corev1.VolumeSource{
+		Secret: &corev1.SecretVolumeSource{SecretName: name},
+	}}
+}
+
+func configMapVolume(name string) corev1.Volume {
+	return corev1.Volume{VolumeSource: corev1.VolumeSource{
+		ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}},
+	}}
+}
+
+func claimVolume(name string) corev1.Volume {
+	return corev1.Volume{VolumeSource: corev1.VolumeSource{
+		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name},
+	}}
+}

@@ -1,0 +1,114 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graph
+
+// index finds the numbers of objects by the hash of their key. It holds no keys:
+// those are in the objects, and a Go map would need as much room for a second
+// copy of them as everything else takes together.
+//
+// It is an open hash table with linear probing, in shards, so that growing one
+// makes readers wait for a few microseconds and not for the whole table.
+type index struct {
+	shards [shardCount]shard
+}
+
+const (
+	shardCount = 256
+	minSlots   = 8
+)
+
+type shard struct {
+	// slots is a power of two long, and never more than three quarters full.
+	slots []slot
+	live  int
+}
+
+// slot is empty when its id is 0.
+type slot struct {
+	hash uint32
+	id   objectID
+}
+
+// split makes the number of a shard and the hash within it independent of each
+// other.
+func (x *index) split(hash uint64) (*shard, uint32) {
+	return &x.shards[hash%shardCount], uint32(hash >> 32)
+}
+
+// find returns the first number with this hash for which is holds, or 0.
+func (x *index) find(hash uint64, is func(objectID) bool) objectID {
+	s, short := x.split(hash)
+	if len(s.slots) == 0 {
+		return 0
+	}
+	for i := s.home(short); s.slots[i].id != 0; i = s.after(i) {
+		if s.slots[i].hash == short && is(s.slots[i].id) {
+			return s.slots[i].id
+		}
+	}
+	return 0
+}
+
+// add puts a number in that is not in yet.
+func (x *index) add(hash uint64, id objectID) {
+	s, short := x.split(hash)
+	if (s.live+1)*4 > len(s.slots)*3 {
+		s.resize(max(minSlots, len(s.slots)*2))
+	}
+	s.place(slot{short, id})
+	s.live++
+}
+
+// remove takes a number out that is in.
+func (x *index) remove(hash uint64, id objectID) {
+	s, short := x.split(hash)
+	at := s.home(short)
+	for s.slots[at].id != id {
+		at = s.after(at)
+	}
+	s.vacate(at)
+	s.live--
+	switch {
+	case s.live == 0:
+		s.slots = nil
+	case s.live*8 < len(s.slots) && len(s.slots) > minSlots:
+		s.resize(len(s.slots) / 2)
+	}
+}
+
+func (s *shard) home(hash uint32) int { return int(hash) & (len(s.slots) - 1) }
+func (s *shard) after(at int) int     { return (at + 1) & (len(s.slots) - 1) }
+
+func (s *shard) place(new slot) {
+	at := s.home(new.hash)
+	for s.slots[at].id != 0 {
+		at = s.after(at)
+	}
+	s.slots[at] = new
+}
+
+// vacate empties a slot and moves up those behind it that would not be found any
+// more across the gap. So there are no marks for deleted slots to pile up.
+func (s *shard) vacate(gap int) {
+	mask := len(s.slots) - 1
+	for at := s.after(gap); s.slots[at].id != 0; at = s.after(at) {
+		fromHome := (at - s.home(s.slots[at].hash)) & mask
+		fromGap := (at - gap) & mask
+		if fromHome >= fromGap {
+			s.slots[gap] = s.slots[at]
+			gap = at
+		}
+	}
+	s.slots[gap] = slot{}
+}
+
+func (s *shard) resize(size int) {
+	old := s.slots
+	s.slots = make([]slot, size)
+	for _, slot := range old {
+		if slot.id != 0 {
+			s.place(slot)
+		}
+	}
+}

@@ -1,0 +1,63 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graph
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// The hashes collide on purpose: within a shard, in their home slots, and as a
+// whole.
+func TestIndexFindsWhatIsInAndNothingElse(t *testing.T) {
+	for seed := range uint64(20) {
+		d := rand.New(rand.NewPCG(seed, 1))
+		var x index
+		in := map[objectID]uint64{}
+		for id := objectID(1); id < 3000; id++ {
+			hash := d.Uint64N(3) | d.Uint64N(1<<uint(d.IntN(14)))<<32
+			x.add(hash, id)
+			in[id] = hash
+			for gone, hash := range in {
+				if d.IntN(5) > 1 {
+					break
+				}
+				x.remove(hash, gone)
+				delete(in, gone)
+				if find(&x, hash, gone) != 0 {
+					t.Fatalf("seed %d: number %d is found after it was removed", seed, gone)
+				}
+			}
+		}
+		for id, hash := range in {
+			if find(&x, hash, id) != id {
+				t.Fatalf("seed %d: number %d is not found", seed, id)
+			}
+			x.remove(hash, id)
+		}
+		for i := range x.shards {
+			if x.shards[i].slots != nil {
+				t.Fatalf("seed %d: shard %d keeps %d slots for nothing", seed, i, len(x.shards[i].slots))
+			}
+		}
+	}
+}
+
+func find(x *index, hash uint64, id objectID) objectID {
+	return x.find(hash, func(found objectID) bool { return found == id })
+}
+
+func TestIndexShrinks(t *testing.T) {
+	var x index
+	const many = 10000
+	for id := objectID(1); id <= many; id++ {
+		x.add(uint64(id)<<32, id)
+	}
+	for id := objectID(1); id < many-10; id++ {
+		x.remove(uint64(id)<<32, id)
+	}
+	if slots := len(x.shards[0].slots); slots > 128 {
+		t.Errorf("%d slots for 11 numbers", slots)
+	}
+}

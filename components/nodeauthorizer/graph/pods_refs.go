@@ -1,0 +1,167 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graph
+
+import corev1 "k8s.io/api/core/v1"
+
+// reference is an object that a pod names, in the pod's namespace.
+type reference struct {
+	kind Kind
+	name string
+}
+
+// references gathers what is named. Empty names are nobody's.
+type references []reference
+
+func (r *references) add(kind Kind, name string) {
+	if name != "" {
+		*r = append(*r, reference{kind, name})
+	}
+}
+
+// podReferences appends every object that the pod names, duplicates included, to
+// refs.
+//
+// A mirror pod names nothing: a node writes it, and must not be able to give
+// itself access that way (kubernetes#64837). NodeRestriction refuses such pods as
+// well; the two checks do not rely on each other.
+//
+// Source: plugin/pkg/auth/authorizer/node/graph.go AddPod,
+// pkg/api/v1/pod/util.go VisitPodSecretNames and VisitPodConfigmapNames.
+func podReferences(pod *corev1.Pod, refs references) references {
+	if _, isMirror := pod.Annotations[corev1.MirrorPodAnnotationKey]; isMirror {
+		return refs
+	}
+	refs.add(ServiceAccount, pod.Spec.ServiceAccountName)
+	for i := range pod.Spec.ImagePullSecrets {
+		refs.add(Secret, pod.Spec.ImagePullSecrets[i].Name)
+	}
+	for i := range pod.Spec.InitContainers {
+		refs.addEnvironment(pod.Spec.InitContainers[i].Env, pod.Spec.InitContainers[i].EnvFrom)
+	}
+	for i := range pod.Spec.Containers {
+		refs.addEnvironment(pod.Spec.Containers[i].Env, pod.Spec.Containers[i].EnvFrom)
+	}
+	for i := range pod.Spec.EphemeralContainers {
+		refs.addEnvironment(pod.Spec.EphemeralContainers[i].Env, pod.Spec.EphemeralContainers[i].EnvFrom)
+	}
+	for i := range pod.Spec.Volumes {
+		refs.addVolume(pod.Name, &pod.Spec.Volumes[i])
+	}
+	refs.addResourceClaims(pod)
+	return refs
+}
+
+func (r *references) addEnvironment(env []corev1.EnvVar, from []corev1.EnvFromSource) {
+	for i := range from {
+		if from[i].SecretRef != nil {
+			r.add(Secret, from[i].SecretRef.Name)
+		}
+		if from[i].ConfigMapRef != nil {
+			r.add(ConfigMap, from[i].ConfigMapRef.Name)
+		}
+	}
+	for i := range env {
+		value := env[i].ValueFrom
+		if value == nil {
+			continue
+		}
+		if value.SecretKeyRef != nil {
+			r.add(Secret, value.SecretKeyRef.Name)
+		}
+		if value.ConfigMapKeyRef != nil {
+			r.add(ConfigMap, value.ConfigMapKeyRef.Name)
+		}
+	}
+}
+
+// addVolume relies on validation for a volume to have one source only.
+func (r *references) addVolume(podName string, volume *corev1.Volume) {
+	switch source := &volume.VolumeSource; {
+	case source.Secret != nil:
+		r.add(Secret, source.Secret.SecretName)
+	case source.ConfigMap != nil:
+		r.add(ConfigMap, source.ConfigMap.Name)
+	case source.Projected != nil:
+		r.addProjected(source.Projected.Sources)
+	case source.PersistentVolumeClaim != nil:
+		r.add(PersistentVolumeClaim, source.PersistentVolumeClaim.ClaimName)
+	case source.Ephemeral != nil:
+		r.add(PersistentVolumeClaim, podName+"-"+volume.Name)
+	case source.CSI != nil:
+		r.addSecret(source.CSI.NodePublishSecretRef)
+	default:
+		r.addLegacyVolume(source)
+	}
+}
+
+func (r *references) addProjected(sources []corev1.VolumeProjection) {
+	for i := range sources {
+		if sources[i].Secret != nil {
+			r.add(Secret, sources[i].Secret.Name)
+		}
+		if sources[i].ConfigMap != nil {
+			r.add(ConfigMap, sources[i].ConfigMap.Name)
+		}
+	}
+}
+
+// addLegacyVolume handles the volume plugins that were once part of the kubelet.
+func (r *references) addLegacyVolume(source *corev1.VolumeSource) {
+	switch {
+	case source.AzureFile != nil:
+		r.add(Secret, source.AzureFile.SecretName)
+	case source.CephFS != nil:
+		r.addSecret(source.CephFS.SecretRef)
+	case source.Cinder != nil:
+		r.addSecret(source.Cinder.SecretRef)
+	case source.FlexVolume != nil:
+		r.addSecret(source.FlexVolume.SecretRef)
+	case source.RBD != nil:
+		r.addSecret(source.RBD.SecretRef)
+	case source.ScaleIO != nil:
+		r.addSecret(source.ScaleIO.SecretRef)
+	case source.ISCSI != nil:
+		r.addSecret(source.ISCSI.SecretRef)
+	case source.StorageOS != nil:
+		r.addSecret(source.StorageOS.SecretRef)
+	}
+}
+
+func (r *references) addSecret(ref *corev1.LocalObjectReference) {
+	if ref != nil {
+		r.add(Secret, ref.Name)
+	}
+}
+
+// addResourceClaims finds claims that are named in the spec, claims that were
+// made from a template, and the claim that the scheduler made for extended
+// resources; the names of the latter two are in the status.
+func (r *references) addResourceClaims(pod *corev1.Pod) {
+	for i := range pod.Spec.ResourceClaims {
+		switch claim := &pod.Spec.ResourceClaims[i]; {
+		case claim.ResourceClaimName != nil:
+			r.add(ResourceClaim, *claim.ResourceClaimName)
+		case claim.ResourceClaimTemplateName != nil:
+			r.addFromTemplate(claim.Name, pod.Status.ResourceClaimStatuses)
+		}
+	}
+	if extended := pod.Status.ExtendedResourceClaimStatus; extended != nil {
+		r.add(ResourceClaim, extended.ResourceClaimName)
+	}
+}
+
+// addFromTemplate adds nothing when the claim has not been made yet, or when the
+// status says that none is needed.
+func (r *references) addFromTemplate(name string, statuses []corev1.PodResourceClaimStatus) {
+	for i := range statuses {
+		if statuses[i].Name != name {
+			continue
+		}
+		if made := statuses[i].ResourceClaimName; made != nil {
+			r.add(ResourceClaim, *made)
+		}
+		return
+	}
+}

@@ -1,0 +1,148 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graph
+
+import (
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// boundVolume is all that is kept of a persistent volume. It is related to the
+// nodes of its claim.
+type boundVolume struct {
+	claim objectID
+	// next and previous link the volumes of one claim, which is one as a rule.
+	next, previous uint32
+	// secrets are those that a kubelet may read: sorted, each once.
+	secrets []objectID
+}
+
+// volumeWriter puts writers of volumes in order and lends them room to work in.
+type volumeWriter struct {
+	sync.Mutex
+	secrets []identity
+}
+
+// SetPersistentVolume makes the graph agree with the volume, whatever it knew of
+// a volume of that name before. A volume without a claim is related to nothing.
+// The volume is not kept.
+func (g *Graph) SetPersistentVolume(volume *corev1.PersistentVolume) {
+	g.volumes.Lock()
+	defer g.volumes.Unlock()
+	g.setVolume(volume)
+}
+
+// DeletePersistentVolume forgets the volume.
+func (g *Graph) DeletePersistentVolume(name string) {
+	g.volumes.Lock()
+	defer g.volumes.Unlock()
+	g.deleteVolume("", name)
+}
+
+// ReplacePersistentVolumes makes the graph agree with the list: volumes that are
+// not in it are forgotten.
+func (g *Graph) ReplacePersistentVolumes(volumes []*corev1.PersistentVolume) {
+	g.volumes.Lock()
+	defer g.volumes.Unlock()
+	replace(g, PersistentVolume, volumes, g.setVolume, g.deleteVolume)
+}
+
+func (g *Graph) setVolume(volume *corev1.PersistentVolume) {
+	claim := volume.Spec.ClaimRef
+	if claim == nil || claim.Name == "" {
+		g.deleteVolume("", volume.Name)
+		return
+	}
+	g.volumes.secrets = volumeReferences(volume, g.volumes.secrets[:0])
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.state.bindVolume(volume.Name, identity{claim.Namespace, claim.Name}, g.volumes.secrets)
+}
+
+func (g *Graph) deleteVolume(namespace, name string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if id := g.state.objects.find(PersistentVolume, namespace, name); id != 0 {
+		g.state.unbindVolume(id, g.state.objects.at(id).detail)
+	}
+}
+
+// bindVolume holds what the new volume names before it releases what the old one
+// named, so that what is in both never vanishes in between.
+func (s *state) bindVolume(name string, claim identity, secrets []identity) {
+	self := s.objects.internNamed(PersistentVolume, identity{"", name})
+	bound := boundVolume{claim: s.objects.internNamed(PersistentVolumeClaim, claim)}
+	if len(secrets) > 0 {
+		bound.secrets = make([]objectID, 0, len(secrets))
+	}
+	for _, secret := range secrets {
+		bound.secrets = append(bound.secrets, s.objects.internNamed(Secret, secret))
+	}
+	bound.secrets = distinct(bound.secrets)
+
+	old := s.objects.at(self).detail
+	if old != 0 && s.volumes.at(old).names(&bound) {
+		return
+	}
+	s.objects.hold(self, bound.claim)
+	s.objects.hold(bound.secrets...)
+	if old != 0 {
+		s.unbindVolume(self, old)
+	}
+	s.edges += 1 + len(bound.secrets)
+	number := s.volumes.put(bound)
+	s.objects.at(self).detail = number
+	s.link(number)
+	s.objects.at(bound.claim).nodes.each(func(node uint32) { s.reachAll(bound.secrets, node) })
+}
+
+// names reports whether both name the same.
+func (v *boundVolume) names(other *boundVolume) bool {
+	return v.claim == other.claim && slices.Equal(v.secrets, other.secrets)
+}
+
+func (s *state) unbindVolume(self objectID, number uint32) {
+	old := *s.volumes.at(number)
+	s.objects.at(old.claim).nodes.each(func(node uint32) { s.unreachAll(old.secrets, node) })
+	s.unlink(number)
+	s.volumes.drop(number)
+	s.objects.at(self).detail = 0
+	s.edges -= 1 + len(old.secrets)
+	s.objects.release(old.secrets...)
+	s.objects.release(self, old.claim)
+}
+
+// link makes the volume the first one of its claim.
+func (s *state) link(number uint32) {
+	volume := s.volumes.at(number)
+	claim := s.objects.at(volume.claim)
+	volume.next = claim.detail
+	if volume.next != 0 {
+		s.volumes.at(volume.next).previous = number
+	}
+	claim.detail = number
+}
+
+// unlink takes the volume out of those of its claim.
+func (s *state) unlink(number uint32) {
+	volume := s.volumes.at(number)
+	if volume.previous == 0 {
+		s.objects.at(volume.claim).detail = volume.next
+	} else {
+		s.volumes.at(volume.previous).next = volume.next
+	}
+	if volume.next != 0 {
+		s.volumes.at(volume.next).previous = volume.previous
+	}
+}
+
+func (s *state) eachVolumeOf(claim *object, visit func(*boundVolume)) {
+	for number := claim.detail; number != 0; {
+		volume := s.volumes.at(number)
+		visit(volume)
+		number = volume.next
+	}
+}

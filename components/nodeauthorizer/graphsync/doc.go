@@ -1,0 +1,31 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package graphsync keeps a [graph.Graph] in agreement with an API server.
+//
+// Each resource has a reflector of its own that writes straight into the graph.
+// There is no informer and no cache in between, so nothing but what the graph
+// keeps is kept of a hundred thousand pods.
+//
+// # What the view is worth
+//
+// [Sync.HasSynced] says that every resource has been listed in full once. From then on the
+// graph is what the API server's watches have said so far. How far back that may
+// be is told by [Sync.Progress]: the time since the API server last said
+// anything about a resource, be it a list, an event or a bookmark. In a quiet,
+// healthy cluster a bookmark comes about once a minute, so the age goes up to a
+// little more than that and falls back to nothing; an age of several
+// minutes means that the watch is broken. What the API server's own watch cache
+// lags behind its store cannot be seen from here.
+//
+// # A server without an API
+//
+// ResourceSlices and PodCertificateRequests are APIs that a cluster can switch
+// off. A caller that knows leaves them out with [Options]. When a server answers
+// 404 to listing one of them, nothing of that kind exists on it, an empty view is
+// the true one, and HasSynced does not wait. The list is tried again with a
+// growing delay of up to a minute, so that switching the API on needs no restart
+// of ours. Any other error, 403 above all, says nothing about what exists: the
+// resource is not synced then. Pods, PersistentVolumes and VolumeAttachments are
+// in every cluster and are always waited for.
+package graphsync

@@ -1,0 +1,50 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodeauthorizer
+
+import (
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+var (
+	sliceCreate = promise(rules.Rule{
+		ID:      "NA-SLICE-1",
+		Promise: "A node may create a ResourceSlice, but has no access to any subresource of slices.",
+		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeResourceSlice",
+	})
+	sliceOwn = promise(rules.Rule{
+		ID:      "NA-SLICE-2",
+		Promise: "A node may get, update, patch and delete only a ResourceSlice whose spec.nodeName is its own name.",
+		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeResourceSlice",
+	})
+	sliceSelected = promise(rules.Rule{
+		ID:      "NA-SLICE-3",
+		Promise: "A node may list, watch and delete many ResourceSlices only with the field selector spec.nodeName set to its own name.",
+		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeResourceSlice",
+	})
+)
+
+// authorizeResourceSlice cannot see the spec.nodeName of a slice that is being
+// created; admission checks it.
+func (z *Authorizer) authorizeResourceSlice(node string, a authorizer.Attributes) verdict {
+	if a.GetSubresource() != "" {
+		return refuse(sliceCreate, "cannot authorize ResourceSlice subresources")
+	}
+	switch a.GetVerb() {
+	case "create":
+		return allow(sliceCreate)
+	case "get", "update", "patch", "delete":
+		return z.related(sliceOwn, node, graph.ResourceSlice, a)
+	case "list", "watch", "deletecollection":
+		if !selectsNode(node, a) {
+			return refuse(sliceSelected, "can only list/watch/deletecollection resourceslices with nodeName field selector")
+		}
+		return allow(sliceSelected)
+	default:
+		return refuse(sliceCreate, "only the following verbs are allowed for a ResourceSlice: get, watch, list, create, update, patch, delete, deletecollection")
+	}
+}

@@ -1,0 +1,62 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodeauthorizer
+
+import "github.com/bulkhead-k8s/bulkhead/components/rules"
+
+// Rules are all the promises of this component, in the order of its
+// documentation. Each owns a class of requests, within which it both allows and
+// refuses; the four without an allowance of their own stand before or behind
+// all others: NA-IDENT-1, NA-UNREADY, NA-LIMIT and NA-DEFAULT.
+var Rules = []rules.Rule{
+	identityNamed.Rule,
+	secretGet.Rule,
+	secretList.Rule,
+	configMapGet.Rule,
+	configMapList.Rule,
+	claimGet.Rule,
+	claimStatus.Rule,
+	volumeGet.Rule,
+	volumeAttachmentGet.Rule,
+	resourceClaimGet.Rule,
+	serviceAccountGet.Rule,
+	serviceAccountToken.Rule,
+	nodeRead.Rule,
+	nodeWrite.Rule,
+	nodeStatus.Rule,
+	podGet.Rule,
+	podList.Rule,
+	podWrite.Rule,
+	podStatus.Rule,
+	podEviction.Rule,
+	leaseCreate.Rule,
+	leaseDelete.Rule,
+	leaseOwnName.Rule,
+	csiNodeCreate.Rule,
+	csiNodeOwnName.Rule,
+	sliceCreate.Rule,
+	sliceOwn.Rule,
+	sliceSelected.Rule,
+	podCertificateCreate.Rule,
+	podCertificateGet.Rule,
+	podCertificateSelected.Rule,
+	tokenReviews.Rule,
+	subjectAccessReviews.Rule,
+	localSubjectAccessReviews.Rule,
+	services.Rule,
+	events.Rule,
+	endpoints.Rule,
+	certificateSigningRequests.Rule,
+	csiDrivers.Rule,
+	runtimeClasses.Rule,
+	clusterTrustBundles.Rule,
+	passPaths.Rule,
+	passSelfReviews.Rule,
+	passSelfNodeClient.Rule,
+	passKubeadm.Rule,
+	passAdmissionQuestions.Rule,
+	nothingElse.Rule,
+	unready.Rule,
+	limit.Rule,
+}
