@@ -27,7 +27,6 @@ type Cluster struct {
 	Output   string // the ignored folder, _output
 	Progress *progress.Reporter
 
-	// interrupted is what was asked of the process; kind's library takes no context.
 	provider *kind.Provider
 }
 
@@ -81,11 +80,10 @@ func (c *Cluster) Ensure(ctx context.Context, image string) error {
 }
 
 func (c *Cluster) create(ctx context.Context, image string) error {
-	auditDir := filepath.Join(c.Output, "audit")
-	if err := copyFile(filepath.Join(c.Root, "manifests", "audit", "policy.yaml"), filepath.Join(auditDir, "policy.yaml")); err != nil {
-		return err
-	}
-	config, err := clusterConfig(auditDir, detectTraits(c.Engine.Private))
+	config, err := clusterConfig(hostFolders{
+		"/etc/kubernetes/audit":   filepath.Join(c.Root, "manifests", "audit"),
+		"/etc/kubernetes/patches": filepath.Join(c.Root, "kind", "refcluster", "patches"),
+	}, detectTraits(c.Engine.Private))
 	if err != nil {
 		return err
 	}

@@ -45,18 +45,23 @@ type hostTraits struct {
 	noSysResource bool
 }
 
-// clusterConfig is kind's configuration for this host. auditDir is the folder
-// that holds the audit policy.
-func clusterConfig(auditDir string, traits hostTraits) (*v1alpha4.Cluster, error) {
+// hostFolders are the folders that the control-plane node sees at the given places.
+type hostFolders map[string]string
+
+// clusterConfig is kind's configuration for this host.
+func clusterConfig(folders hostFolders, traits hostTraits) (*v1alpha4.Cluster, error) {
 	config := &v1alpha4.Cluster{}
 	if err := yaml.UnmarshalStrict(clusterYAML, config); err != nil {
 		return nil, fmt.Errorf("reading kind/refcluster/cluster.yaml: %w", err)
 	}
 	config.Name = Name
 	for i := range config.Nodes {
-		if config.Nodes[i].Role == v1alpha4.ControlPlaneRole {
+		if config.Nodes[i].Role != v1alpha4.ControlPlaneRole {
+			continue
+		}
+		for inside, outside := range folders {
 			config.Nodes[i].ExtraMounts = append(config.Nodes[i].ExtraMounts, v1alpha4.Mount{
-				HostPath: auditDir, ContainerPath: "/etc/kubernetes/audit", Readonly: true,
+				HostPath: outside, ContainerPath: inside, Readonly: true,
 			})
 		}
 	}

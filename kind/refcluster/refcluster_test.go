@@ -22,11 +22,11 @@ func TestClusterConfigAddsOnlyWhatTheHostLacks(t *testing.T) {
 		{"a host without CAP_SYS_RESOURCE gets KubeletInUserNamespace", hostTraits{noSysResource: true}, []string{"KubeletInUserNamespace: true"}, []string{"failCgroupV1"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			config, err := clusterConfig("/audit", tc.traits)
+			config, err := clusterConfig(hostFolders{"/inside": "/outside"}, tc.traits)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(config.Nodes) != 2 || config.Nodes[0].ExtraMounts[0].HostPath != "/audit" || config.Nodes[1].ExtraMounts != nil {
+			if len(config.Nodes) != 2 || config.Nodes[0].ExtraMounts[0].HostPath != "/outside" || config.Nodes[1].ExtraMounts != nil {
 				t.Errorf("nodes: %+v", config.Nodes)
 			}
 			patches := strings.Join(config.KubeadmConfigPatches, "\n")

@@ -27,7 +27,7 @@ func TestReadersSeeNoMomentInBetween(t *testing.T) {
 	}
 	writers.Go(func() { churnVolumes(g) })
 	writers.Go(func() {
-		for range 200 {
+		for range 60 {
 			again := steady.DeepCopy()
 			g.SetPod(again)
 			again.UID = "re-created"
@@ -52,7 +52,7 @@ func TestReadersSeeNoMomentInBetween(t *testing.T) {
 }
 
 func churn(g *Graph, writer int) {
-	for i := range 300 {
+	for i := range 60 {
 		name := fmt.Sprintf("pod-%d-%d", writer, i%7)
 		g.SetPod(podOn(fmt.Sprintf("n%d", i%5), name, secretVolume("shared"), claimVolume("pvc")))
 		g.SetVolumeAttachment(attachmentTo("n1", name))
@@ -67,7 +67,7 @@ func churn(g *Graph, writer int) {
 }
 
 func churnVolumes(g *Graph) {
-	for i := range 300 {
+	for i := range 60 {
 		g.ReplacePersistentVolumes([]*corev1.PersistentVolume{
 			volumeFor("pvc", "pv", "stage"),
 			volumeFor("pvc", fmt.Sprintf("pv%d", i%3), "stage"),

@@ -133,6 +133,19 @@ func TestPodUpdates(t *testing.T) {
 	}
 }
 
+// What is asked by UID later must not find the predecessor of the same name.
+func TestRecordCarriesTheLatestUID(t *testing.T) {
+	g := New()
+	g.SetPod(podOn("n1", "pod"))
+	again := podOn("n1", "pod")
+	again.UID = "another"
+	g.SetPod(again)
+	s := &g.state
+	if got := s.pods.at(s.objects.at(s.objects.find(Pod, "ns", "pod")).detail).uid; got != again.UID {
+		t.Errorf("uid = %q, want %q", got, again.UID)
+	}
+}
+
 // The claim may come before the volume or after it, and several volumes may share
 // a secret that a pod names as well.
 func TestVolumeSecretsComeAndGoWithTheClaim(t *testing.T) {

@@ -51,11 +51,12 @@ func find(x *index, hash uint64, id objectID) objectID {
 func TestIndexShrinks(t *testing.T) {
 	var x index
 	const many = 10000
+	hashOf := func(id objectID) uint64 { return uint64(id*2654435769) << 32 }
 	for id := objectID(1); id <= many; id++ {
-		x.add(uint64(id)<<32, id)
+		x.add(hashOf(id), id)
 	}
 	for id := objectID(1); id < many-10; id++ {
-		x.remove(uint64(id)<<32, id)
+		x.remove(hashOf(id), id)
 	}
 	if slots := len(x.shards[0].slots); slots > 128 {
 		t.Errorf("%d slots for 11 numbers", slots)

@@ -65,7 +65,7 @@ func (w *world) edges() map[vertex][]vertex {
 	for id, pod := range w.pods {
 		direct(Pod, id, pod.node)
 		for _, ref := range pod.named {
-			if !pod.mirror {
+			if pod.node != "" && !pod.mirror {
 				add(vertex{ref.kind, identity{id.namespace, ref.name}}, vertex{Pod, id})
 			}
 		}
@@ -90,6 +90,29 @@ func (w *world) edges() map[vertex][]vertex {
 		direct(PodCertificateRequest, id, node)
 	}
 	return edges
+}
+
+// stats is the size of a graph that has each edge once.
+func stats(edges map[vertex][]vertex) Stats {
+	seen := map[[2]vertex]bool{}
+	vertices, nodes, namespaces := map[vertex]bool{}, map[vertex]bool{}, map[string]bool{}
+	for from, tos := range edges {
+		for _, to := range tos {
+			seen[[2]vertex{from, to}] = true
+			for _, end := range []vertex{from, to} {
+				if end.kind == kindCount {
+					nodes[end] = true
+					continue
+				}
+				vertices[end], namespaces[end.namespace] = true, true
+			}
+		}
+	}
+	size := Stats{Nodes: len(nodes), Namespaces: len(namespaces), Edges: len(seen)}
+	for v := range vertices {
+		size.Objects[v.kind]++
+	}
+	return size
 }
 
 func hasPath(edges map[vertex][]vertex, from, to vertex) bool {

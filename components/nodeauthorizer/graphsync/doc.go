@@ -15,8 +15,10 @@
 // anything about a resource, be it a list, an event or a bookmark. In a quiet,
 // healthy cluster a bookmark comes about once a minute, so the age goes up to a
 // little more than that and falls back to nothing; an age of several
-// minutes means that the watch is broken. What the API server's own watch cache
-// lags behind its store cannot be seen from here.
+// minutes means that the watch is broken. The first list is a consistent read
+// (WatchList, which client-go and Kubernetes 1.37 have on by default). How far
+// the API server's watch cache lags behind its store later cannot be seen from
+// here.
 //
 // # A server without an API
 //

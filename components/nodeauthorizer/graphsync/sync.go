@@ -5,6 +5,8 @@ package graphsync
 
 import (
 	"context"
+	"errors"
+	"io"
 	"sync"
 	"time"
 
@@ -106,25 +108,27 @@ func (s *Sync) reflect(ctx context.Context, w watched) {
 	// The only error is that of the context.
 	_ = delay.Until(ctx, true, true, func(ctx context.Context) (bool, error) {
 		if err := reflector.ListAndWatchWithContext(ctx); err != nil {
-			w.handle(ctx, reflector, err)
+			w.handle(klog.FromContext(ctx).WithValues("resource", w.name), err)
 		}
 		return false, nil
 	})
 }
 
-func (w watched) handle(ctx context.Context, reflector *cache.Reflector, err error) {
-	if !w.optional || !apierrors.IsNotFound(err) {
-		cache.DefaultWatchErrorHandler(ctx, reflector, err)
-		return
-	}
-	if !w.view.progress().Served {
+// handle takes note of a missing API, and logs everything else.
+func (w watched) handle(logger klog.Logger, err error) {
+	switch {
+	case w.optional && apierrors.IsNotFound(err):
+		if w.view.progress().Served {
+			logger.Info("API is not served, so nothing of this kind can be related to a node")
+		}
+		if err := w.store.replaceObjects(nil); err != nil {
+			logger.Error(err, "Forgetting what was there")
+			return
+		}
 		w.view.absent()
-		return
+	case apierrors.IsResourceExpired(err), errors.Is(err, io.EOF):
+		logger.V(2).Info("Watch ended, listing again", "reason", err)
+	default:
+		logger.Error(err, "Listing or watching, will try again")
 	}
-	klog.FromContext(ctx).Info("API is not served, so nothing of this kind can be related to a node", "resource", w.name)
-	if err := w.store.replaceObjects(nil); err != nil {
-		cache.DefaultWatchErrorHandler(ctx, reflector, err)
-		return
-	}
-	w.view.absent()
 }

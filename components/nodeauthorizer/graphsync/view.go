@@ -5,7 +5,8 @@ package graphsync
 
 import (
 	"sync"
-	"time")
+	"time"
+)
 
 // Progress is how current the view of one resource is known to be.
 type Progress struct {

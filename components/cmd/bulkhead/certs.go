@@ -1,0 +1,120 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install"
+	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
+)
+
+func newCertsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "certs",
+		Short: "Show and renew the certificates that bulkhead made",
+	}
+	cmd.AddCommand(newCertsStatusCommand(), newCertsRenewCommand())
+	return cmd
+}
+
+func newCertsStatusCommand() *cobra.Command {
+	var (
+		host   hostFlags
+		policy pki.Policy
+		output string
+	)
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Show when each certificate ends",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			policy, err := host.certificatePolicy(cmd.Flags(), policy)
+			if err != nil {
+				return err
+			}
+			all := host.layout.Keeper(policy, time.Now).Status()
+			switch output {
+			case "table":
+				return printCertificates(cmd.OutOrStdout(), all)
+			case "json":
+				encoder := json.NewEncoder(cmd.OutOrStdout())
+				encoder.SetIndent("", "  ")
+				return encoder.Encode(all)
+			}
+			return fmt.Errorf("-o %s: it is one of table and json", output)
+		},
+	}
+	host.addState(cmd.Flags())
+	addCertificateFlags(cmd.Flags(), &policy)
+	cmd.Flags().StringVarP(&output, "output", "o", "table", "How to print: table or json.")
+	return cmd
+}
+
+func printCertificates(out io.Writer, all []pki.Status) error {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(table, "CERTIFICATE\tENDS\tLEFT\tRENEW")
+	for _, s := range all {
+		ends, left, renew := "-", "-", "no"
+		if !s.NotAfter.IsZero() {
+			ends, left = s.NotAfter.Format(time.RFC3339), time.Until(s.NotAfter).Round(time.Second).String()
+		}
+		if s.Due != "" {
+			renew = "now: " + s.Due
+		}
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", s.Name, ends, left, renew)
+	}
+	return table.Flush()
+}
+
+func newCertsRenewCommand() *cobra.Command {
+	var (
+		host       hostFlags
+		policy     pki.Policy
+		all, watch bool
+	)
+	cmd := &cobra.Command{
+		Use:   "renew",
+		Short: "Renew the certificates that have little time left",
+		Long: `Renew replaces what is missing, unusable, or has less than --cert-renew-before left.
+Both sides pick a new certificate up without a restart.
+
+With --watch it goes on doing so until it is stopped: this is what the static pod
+bulkhead-certs runs.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			policy, err := host.certificatePolicy(cmd.Flags(), policy)
+			if err != nil {
+				return err
+			}
+			if err := install.ValidatePolicy(policy); err != nil {
+				return err
+			}
+			keeper := host.layout.Keeper(policy, time.Now)
+			if watch {
+				return keeper.Watch(cmd.Context())
+			}
+			renewed, err := keeper.Renew(all)
+			for _, name := range renewed {
+				_, _ = fmt.Fprintf(cmd.OutOrStdout(), "renewed %s\n", name)
+			}
+			if err == nil && len(renewed) == 0 {
+				_, _ = fmt.Fprintln(cmd.OutOrStdout(), "nothing to renew (--all renews everything)")
+			}
+			return err
+		},
+	}
+	host.addState(cmd.Flags())
+	addCertificateFlags(cmd.Flags(), &policy)
+	cmd.Flags().BoolVar(&all, "all", false, "Renew every certificate, whatever time it has left.")
+	cmd.Flags().BoolVar(&watch, "watch", false, "Go on until stopped, renewing in time.")
+	cmd.MarkFlagsMutuallyExclusive("all", "watch")
+	return cmd
+}

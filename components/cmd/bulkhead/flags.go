@@ -1,0 +1,154 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install"
+	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
+	"github.com/bulkhead-k8s/bulkhead/components/install/cluster"
+	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
+	"github.com/bulkhead-k8s/bulkhead/components/install/preflight"
+)
+
+// hostFlags say where things are on this host.
+type hostFlags struct {
+	layout     install.Layout
+	kubeconfig string
+}
+
+func (f *hostFlags) add(fs *pflag.FlagSet) {
+	f.layout = install.DefaultLayout()
+	fs.StringVar(&f.kubeconfig, "kubeconfig", "/etc/kubernetes/admin.conf", "The administrator's credentials. They are used against the API server on this host, whatever server the file names.")
+	fs.StringVar(&f.layout.Manifests, "manifests-dir", f.layout.Manifests, "The kubelet's directory of static pods.")
+	f.addState(fs)
+}
+
+func (f *hostFlags) addState(fs *pflag.FlagSet) {
+	if f.layout.State == "" {
+		f.layout = install.DefaultLayout()
+	}
+	fs.StringVar(&f.layout.State, "state-dir", f.layout.State, "The directory for our certificates, configuration and the saved originals. It has to be on the same file system as --manifests-dir.")
+	fs.StringVar(&f.layout.KubePKI, "kubernetes-pki", f.layout.KubePKI, "kubeadm's directory with ca.crt and ca.key, which sign the node authorizer's own client certificate.")
+}
+
+// addCertificateFlags binds how long certificates live.
+func addCertificateFlags(fs *pflag.FlagSet, p *pki.Policy) {
+	fs.DurationVar(&p.Validity, "cert-validity", 90*24*time.Hour, "How long a new certificate lives. certs and status take what install was told.")
+	fs.DurationVar(&p.RenewBefore, "cert-renew-before", 30*24*time.Hour, "A certificate with less than this left is renewed.")
+}
+
+// certificatePolicy is what the flags say; without them, what the installation
+// on this host was told.
+func (f *hostFlags) certificatePolicy(fs *pflag.FlagSet, p pki.Policy) (pki.Policy, error) {
+	record, err := install.ReadRecord(f.layout)
+	if err != nil || record == nil {
+		return p, err
+	}
+	if !fs.Changed("cert-validity") {
+		p.Validity = record.Certificates.Validity
+	}
+	if !fs.Changed("cert-renew-before") {
+		p.RenewBefore = record.Certificates.RenewBefore
+	}
+	return p, nil
+}
+
+// requireRoot stops a run that could only end half-way.
+func requireRoot() error {
+	if os.Geteuid() != 0 {
+		return errors.New("this changes files of the control plane: run it as root, on a control-plane host")
+	}
+	return nil
+}
+
+// connect reads kube-apiserver's manifest and opens a client to that very server.
+func (f *hostFlags) connect() (*apiserver.Manifest, *cluster.Client, error) {
+	data, err := os.ReadFile(f.layout.APIServerManifest())
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading kube-apiserver's manifest (run this on a kubeadm control-plane host): %w", err)
+	}
+	manifest, err := apiserver.Parse(data)
+	if err != nil {
+		return nil, nil, err
+	}
+	endpoint, err := manifest.Endpoint()
+	if err != nil {
+		return nil, nil, err
+	}
+	client, err := cluster.New(f.kubeconfig, endpoint)
+	return manifest, client, err
+}
+
+// installer puts together what changes this host.
+func (f *hostFlags) installer(out io.Writer) (*install.Installer, error) {
+	if err := requireRoot(); err != nil {
+		return nil, err
+	}
+	_, client, err := f.connect()
+	if err != nil {
+		return nil, err
+	}
+	return &install.Installer{
+		Layout:    f.layout,
+		Version:   buildVersion(),
+		API:       client,
+		Component: install.NodeAuthorizer{},
+		Preflight: func(ctx context.Context, p install.Profile) error { return f.refuse(ctx, out, p) },
+		Out:       out,
+		Now:       time.Now,
+		Poll:      500 * time.Millisecond,
+		Settle:    5 * time.Second,
+	}, nil
+}
+
+// findings runs every check of preflight.
+func (f *hostFlags) findings(ctx context.Context, p install.Profile) ([]preflight.Finding, error) {
+	manifest, client, err := f.connect()
+	if err != nil {
+		return nil, err
+	}
+	return preflight.Run(ctx, preflight.Input{
+		Profile:             string(p),
+		Client:              client.Kubernetes,
+		Server:              manifest,
+		AuthorizationConfig: f.layout.AuthorizationConfig(),
+		Host:                install.Host{Layout: f.layout, Ports: []string{"127.0.0.1:10461", "127.0.0.1:10462"}},
+	})
+}
+
+// refuse prints what matters and fails if a check does.
+func (f *hostFlags) refuse(ctx context.Context, out io.Writer, p install.Profile) error {
+	findings, err := f.findings(ctx, p)
+	if err != nil {
+		return fmt.Errorf("preflight: %w", err)
+	}
+	var worth []preflight.Finding
+	for _, finding := range findings {
+		if finding.Level != preflight.OK {
+			worth = append(worth, finding)
+		}
+	}
+	if err := preflight.Print(out, worth); err != nil {
+		return err
+	}
+	if preflight.Failed(findings) {
+		return fmt.Errorf("preflight: profile %s would not keep its promise here, see FAIL above; nothing has been changed", p)
+	}
+	return nil
+}
+
+// defaultImage is the image of this very version.
+func defaultImage() string {
+	return "ghcr.io/bulkhead-k8s/bulkhead:" + strings.ReplaceAll(buildVersion(), "+", "-")
+}

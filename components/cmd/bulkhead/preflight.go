@@ -1,0 +1,48 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install"
+	"github.com/bulkhead-k8s/bulkhead/components/install/preflight"
+)
+
+func newPreflightCommand() *cobra.Command {
+	var (
+		host hostFlags
+		name string
+	)
+	cmd := &cobra.Command{
+		Use:   "preflight",
+		Short: "Name what would defeat a profile in this cluster",
+		Long: `Preflight looks at kube-apiserver's flags and version, at what RBAC gives to nodes,
+and at this host. It changes nothing. It fails if a profile would not keep its
+promise here.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			profile, err := install.ParseProfile(name)
+			if err != nil {
+				return err
+			}
+			findings, err := host.findings(cmd.Context(), profile)
+			if err := preflight.Print(cmd.OutOrStdout(), findings); err != nil {
+				return err
+			}
+			if err != nil {
+				return err
+			}
+			if preflight.Failed(findings) {
+				return fmt.Errorf("profile %s would not keep its promise here: see FAIL above", profile)
+			}
+			return nil
+		},
+	}
+	host.add(cmd.Flags())
+	cmd.Flags().StringVar(&name, "profile", string(install.Hardened), "The profile to judge: hardened or parity.")
+	return cmd
+}

@@ -1,0 +1,43 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/component-base/version"
+)
+
+func newRootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "bulkhead",
+		Short: "Keep one compromised node from becoming a compromised cluster",
+		Long: `bulkhead puts an authorizer for nodes in front of a kubeadm cluster's own, keeps
+its certificates alive, and takes it off again.
+
+Run it as root on each control-plane host.`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.AddCommand(
+		newInstallCommand(),
+		newUninstallCommand(),
+		newPreflightCommand(),
+		newStatusCommand(),
+		newCertsCommand(),
+		newRulesCommand(),
+		newVersionCommand(),
+	)
+	return root
+}
+
+// buildVersion is what the linker was told, or a word for a build without it.
+func buildVersion() string {
+	v := version.Get().GitVersion
+	if strings.Contains(v, "$Format") {
+		return "dev"
+	}
+	return v
+}

@@ -1,0 +1,97 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install"
+	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
+)
+
+func newStatusCommand() *cobra.Command {
+	var (
+		host   hostFlags
+		policy pki.Policy
+	)
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Show what is installed on this host and how it is",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			out := cmd.OutOrStdout()
+			if err := host.printInstallation(out); err != nil {
+				return err
+			}
+			if err := host.printServer(cmd.Context(), out); err != nil {
+				return err
+			}
+			printHealth(cmd.Context(), out)
+			policy, err := host.certificatePolicy(cmd.Flags(), policy)
+			if err != nil {
+				return err
+			}
+			_, _ = fmt.Fprintln(out)
+			return printCertificates(out, host.layout.Keeper(policy, time.Now).Status())
+		},
+	}
+	host.add(cmd.Flags())
+	addCertificateFlags(cmd.Flags(), &policy)
+	return cmd
+}
+
+func (f *hostFlags) printInstallation(out io.Writer) error {
+	record, err := install.ReadRecord(f.layout)
+	if err != nil {
+		return err
+	}
+	if record == nil {
+		row(out, "profile", string(install.InTree)+" (nothing of ours is installed)")
+		return nil
+	}
+	row(out, "profile", string(record.Profile))
+	row(out, "image", record.Image)
+	row(out, "installed by", "bulkhead "+record.Version)
+	return nil
+}
+
+func (f *hostFlags) printServer(ctx context.Context, out io.Writer) error {
+	manifest, client, err := f.connect()
+	if err != nil {
+		return err
+	}
+	row(out, "kube-apiserver", manifest.Image())
+	for _, arg := range manifest.Args() {
+		if strings.HasPrefix(arg, "--authorization-") {
+			row(out, "", arg)
+		}
+	}
+	process, err := client.Process(ctx)
+	if err != nil {
+		row(out, "", "does not answer: "+err.Error())
+		return nil
+	}
+	if process.AuthorizationHash != "" {
+		row(out, "", "authorization file in force: sha256:"+process.AuthorizationHash)
+	}
+	return nil
+}
+
+func printHealth(ctx context.Context, out io.Writer) {
+	if err := (install.NodeAuthorizer{}).Ready(ctx); err != nil {
+		row(out, "node-authorizer", "not ready: "+err.Error())
+		return
+	}
+	row(out, "node-authorizer", "ready")
+}
+
+func row(out io.Writer, name, value string) {
+	_, _ = fmt.Fprintf(out, "%-16s %s\n", name, value)
+}

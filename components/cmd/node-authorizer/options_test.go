@@ -1,0 +1,156 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/sarwebhook"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/serve"
+	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer"
+	"github.com/bulkhead-k8s/bulkhead/manifests"
+)
+
+// The static pod that is installed gives flags that exist, and the defaults
+// repeat it in all but what it leaves out.
+func TestStaticPodStartsTheProgram(t *testing.T) {
+	data, err := manifests.FS.ReadFile(manifests.NodeAuthorizerStaticPod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pod corev1.Pod
+	if err := yaml.UnmarshalStrict(data, &pod); err != nil {
+		t.Fatal(err)
+	}
+	const dir = "/etc/kubernetes/bulkhead/node-authorizer/"
+	want := &config{
+		kubeconfig: dir + "kubeconfig",
+		mode:       nodeauthorizer.Strict,
+		features:   nodeauthorizer.DefaultFeatures(),
+		limits:     sarwebhook.Limits{InFlight: 2000, InFlightPerNode: 200, NodeQPS: 300, NodeBurst: 600},
+		server: serve.Config{
+			BindAddress: "127.0.0.1", SecurePort: 10461, HealthPort: 10462,
+			CertFile: dir + "serving.crt", KeyFile: dir + "serving.key", ClientCAFile: dir + "client-ca.crt",
+			AllowedClientNames: []string{"bulkhead:kube-apiserver"}, ShutdownTimeout: 10 * time.Second,
+		},
+	}
+	// No flags at all give the same as those of the static pod.
+	for _, args := range [][]string{pod.Spec.Containers[0].Command[1:], nil} {
+		got, err := parse(args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want.logging = got.logging
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(config{})); diff != "" {
+			t.Errorf("%v (-want +got)\n%s", args, diff)
+		}
+	}
+	grace := time.Duration(*pod.Spec.TerminationGracePeriodSeconds) * time.Second
+	if grace <= want.server.ShutdownTimeout {
+		t.Errorf("the kubelet kills after %v, before the %v of --shutdown-timeout are over", grace, want.server.ShutdownTimeout)
+	}
+}
+
+var errParsed = errors.New("parsed")
+
+// parse gives the configuration that the program would run with.
+func parse(args []string) (*config, error) {
+	var got *config
+	command := newCommand(func(_ context.Context, c *config) error {
+		got = c
+		return errParsed
+	})
+	command.SetArgs(append([]string{}, args...))
+	if err := command.Execute(); !errors.Is(err, errParsed) {
+		return nil, err
+	}
+	return got, nil
+}
+
+func TestModeAndGates(t *testing.T) {
+	got, err := parse([]string{"--mode=compat", "--feature-gates=CSIVolumeHealth=true,PodCertificateRequest=false"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := nodeauthorizer.DefaultFeatures()
+	want.CSIVolumeHealth, want.PodCertificateRequest = true, false
+	if got.mode != nodeauthorizer.Compat || got.features != want {
+		t.Errorf("mode %v, features %+v", got.mode, got.features)
+	}
+}
+
+func TestProblems(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		change func(*options)
+		want   []string
+	}{
+		{"the defaults have none", func(*options) {}, nil},
+		{"a mode has to be known", func(o *options) { o.mode = "off" }, []string{`--mode is "off", want strict or compat`}},
+		{"no mode is no mode", func(o *options) { o.mode = "" }, []string{`--mode is "", want strict or compat`}},
+		{"a gate has to be known", func(o *options) { o.features["Podcertificaterequest"] = true },
+			[]string{`--feature-gates: unknown gate "Podcertificaterequest", want [CSIVolumeHealth ClusterTrustBundle KubeletServiceAccountTokenForCredentialProviders PodCertificateRequest]`}},
+		{"only loopback is bound", func(o *options) { o.bindAddress = "0.0.0.0" }, []string{`--bind-address is "0.0.0.0", want an address of loopback`}},
+		{"ports differ", func(o *options) { o.healthPort = o.securePort }, []string{"--secure-port and --health-port are both 10461"}},
+		{"ports are in range", func(o *options) { o.securePort, o.healthPort = 0, 65536 }, []string{"--secure-port is 0, want 1 to 65535", "--health-port is 65536, want 1 to 65535"}},
+		{"some client is served", func(o *options) { o.clientNames = nil }, []string{"--allowed-client-names is [], want names"}},
+		{"a client has a name", func(o *options) { o.clientNames = []string{""} }, []string{`--allowed-client-names is [""], want names`}},
+		{"one node's share is no more than all", func(o *options) { o.limits.InFlight = 199 }, []string{"--max-requests-in-flight is 199, less than one node's share of 200"}},
+		{"a rate is a number", func(o *options) { o.limits.NodeQPS = math.NaN() }, []string{"--node-qps is NaN, want more than 0"}},
+		{"every problem is told", func(o *options) { *o = options{limits: sarwebhook.Limits{InFlight: -1}, logging: o.logging} }, []string{
+			`--bind-address is "", want an address of loopback`,
+			"--secure-port is 0, want 1 to 65535", "--health-port is 0, want 1 to 65535", "--secure-port and --health-port are both 0",
+			"--tls-cert-file is empty", "--tls-private-key-file is empty", "--client-ca-file is empty",
+			"--allowed-client-names is [], want names", "--shutdown-timeout is 0s, want more than 0",
+			"--kubeconfig is empty", `--mode is "", want strict or compat`,
+			"--max-requests-in-flight-per-node is 0, want at least 1", "--max-requests-in-flight is -1, less than one node's share of 0",
+			"--node-qps is 0, want more than 0", "--node-burst is 0, want at least 1",
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			o := defaultOptions()
+			tt.change(o)
+			var got []string
+			for _, problem := range o.validate() {
+				got = append(got, problem.Error())
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestHelpCanBeRead(t *testing.T) {
+	command := newCommand(nil)
+	var help bytes.Buffer
+	command.SetOut(&help)
+	command.SetArgs([]string{"--help"})
+	if err := command.Execute(); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(help.String()) {
+		if len(line) > helpColumns+1 {
+			t.Errorf("line is too long: %s", line)
+		}
+	}
+	for _, want := range []string{"Deciding flags:", "Serving flags:", "Limits flags:", "Logging flags:", "--mode string"} {
+		if !strings.Contains(help.String(), want) {
+			t.Errorf("help lacks %q", want)
+		}
+	}
+	if strings.Contains(help.String(), "[Alpha]") {
+		t.Error("help shows flags that nobody needs")
+	}
+}

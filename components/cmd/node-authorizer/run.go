@@ -1,0 +1,124 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/kubernetes"
+	logsapi "k8s.io/component-base/logs/api/v1"
+	"k8s.io/component-base/metrics"
+	"k8s.io/component-base/metrics/legacyregistry"
+	_ "k8s.io/component-base/metrics/prometheus/restclient" // calls to the API server
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/kubeclient"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/nodeidentity"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/sarwebhook"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/serve"
+	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer"
+	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
+	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graphsync"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+// run serves until ctx is done.
+func run(ctx context.Context, c *config) error {
+	if err := logsapi.ValidateAndApply(c.logging, nil); err != nil {
+		return fmt.Errorf("setting up logging: %w", err)
+	}
+	client, err := kubeclient.New(c.kubeconfig, "bulkhead-node-authorizer")
+	if err != nil {
+		return err
+	}
+	clientset, err := client.Kubernetes()
+	if err != nil {
+		return err
+	}
+	view := newView(clientset, c.features)
+	server, err := newServer(ctx, c, view, client)
+	if err != nil {
+		return err
+	}
+
+	// The view is kept current while requests in flight are answered: it ends
+	// after the server, not with it.
+	background, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var group sync.WaitGroup
+	group.Go(func() { client.Run(background) })
+	group.Go(func() { view.sync.Run(background) })
+	err = server.Run(ctx)
+	stop()
+	group.Wait()
+	return err
+}
+
+// view is the graph with what keeps it current.
+type view struct {
+	graph *graph.Graph
+	sync  *graphsync.Sync
+}
+
+func newView(client kubernetes.Interface, features nodeauthorizer.Features) *view {
+	g := graph.New()
+	return &view{graph: g, sync: graphsync.New(client, g, graphsync.Options{
+		WithoutPodCertificateRequests: !features.PodCertificateRequest,
+	})}
+}
+
+// newServer joins policy and transport.
+func newServer(ctx context.Context, c *config, v *view, client *kubeclient.Client) (*serve.Server, error) {
+	limitRule, err := ruleByID("NA-LIMIT")
+	if err != nil {
+		return nil, err
+	}
+	registry := metrics.NewKubeRegistry()
+	registry.CustomMustRegister(newViewCollector(v))
+	policy := nodeauthorizer.New(nodeauthorizer.Config{
+		Mode: c.mode, Features: c.features, Relations: v.graph, Synced: v.sync.HasSynced,
+	})
+	mux := http.NewServeMux()
+	mux.Handle("/authorize", sarwebhook.New(sarwebhook.Config{
+		Authorizer: policy,
+		NodeName:   nodeidentity.NodeName,
+		Limits:     c.limits,
+		LimitRule:  limitRule,
+		Rules:      nodeauthorizer.Rules,
+		Registry:   registry,
+		Logger:     klog.FromContext(ctx),
+		Clock:      clock.RealClock{},
+	}))
+	server := c.server
+	server.Handler = mux
+	server.Checks = []serve.Check{{Name: "the whole cluster has not been seen yet", Ready: v.sync.HasSynced}}
+	server.Registry = registry
+	// The second holds what libraries measure: Go, the process, API calls.
+	server.Gatherer = prometheus.Gatherers{registry, legacyregistry.DefaultGatherer}
+	server.Expiries = map[string]serve.Expiry{
+		"kube-client": func() (time.Time, bool) {
+			certificate, _ := client.Files()
+			return serve.ExpiryOfFile(certificate)()
+		},
+		"kube-ca": func() (time.Time, bool) {
+			_, ca := client.Files()
+			return serve.ExpiryOfFile(ca)()
+		},
+	}
+	return serve.New(server)
+}
+
+func ruleByID(id rules.ID) (rules.Rule, error) {
+	for _, rule := range nodeauthorizer.Rules {
+		if rule.ID == id {
+			return rule, nil
+		}
+	}
+	return rules.Rule{}, fmt.Errorf("no rule %s", id)
+}

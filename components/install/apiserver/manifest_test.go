@@ -1,0 +1,165 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+var testWiring = Wiring{
+	Dir:        "/etc/kubernetes/bulkhead/apiserver",
+	ConfigFile: "/etc/kubernetes/bulkhead/apiserver/authorization.yaml",
+	ConfigHash: "0123",
+}
+
+func kubeadm(t *testing.T, replace ...string) string {
+	t.Helper()
+	data, err := os.ReadFile("testdata/kubeadm.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.NewReplacer(replace...).Replace(string(data))
+}
+
+func wire(t *testing.T, manifest string) string {
+	t.Helper()
+	wired, err := Wire([]byte(manifest), testWiring)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(wired)
+}
+
+func TestWireGolden(t *testing.T) {
+	got := wire(t, kubeadm(t))
+	if *update {
+		if err := os.WriteFile("testdata/wired.yaml", []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile("testdata/wired.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestWireAndBack(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		replace []string
+		modes   string
+	}{
+		{"kubeadm's own manifest comes back", nil, "Node,RBAC"},
+		{"another order of modes comes back", []string{"Node,RBAC", "RBAC,Node"}, "RBAC,Node"},
+		{"fields that this API does not know survive", []string{"  hostNetwork: true", "  fieldOfTheFuture: {a: 1}\n  hostNetwork: true"}, "Node,RBAC"},
+		{"a large number survives", []string{"priority: 2000001000", "priority: 9007199254740993"}, "Node,RBAC"},
+		{"flags in args come back", []string{"    - kube-apiserver\n", "    - kube-apiserver\n    args:\n"}, "Node,RBAC"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			original := kubeadm(t, tc.replace...)
+			wired := wire(t, original)
+			if diff := cmp.Diff(wired, wire(t, wired)); diff != "" {
+				t.Errorf("wiring twice is not wiring once:\n%s", diff)
+			}
+			back, err := Unwire([]byte(wired), testWiring, tc.modes)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if same, err := Equal([]byte(original), back); err != nil || !same {
+				t.Errorf("what comes back is another object (%v):\n%s", err, cmp.Diff(original, string(back)))
+			}
+		})
+	}
+}
+
+func TestWireDropsWhatCannotStandBesideIt(t *testing.T) {
+	got := wire(t, kubeadm(t, "    - --allow-privileged=true\n", "    - --authorization-webhook-version=v1\n    - --authorization-webhook-cache-authorized-ttl=1m\n"))
+	for _, flag := range append(legacyFlags, modeFlag) {
+		if strings.Contains(got, "--"+flag) {
+			t.Errorf("--%s is still there", flag)
+		}
+	}
+}
+
+func TestUnwireOfKubeadmsOwnRendering(t *testing.T) {
+	// `kubeadm upgrade` writes our volume under the name that its configuration
+	// has, and knows no annotation.
+	rendered := strings.ReplaceAll(wire(t, kubeadm(t)), VolumeName, "some-name")
+	rendered = strings.ReplaceAll(rendered, "    "+HashAnnotation+": \"0123\"\n", "")
+	back, err := Unwire([]byte(rendered), testWiring, "Node,RBAC")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if same, err := Equal([]byte(kubeadm(t)), back); err != nil || !same {
+		t.Errorf("what comes back is another object (%v):\n%s", err, back)
+	}
+}
+
+func TestUnwireLeavesAloneWhatIsNotOurs(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		replace []string
+	}{
+		{"a manifest without our edits", nil},
+		{"somebody else's authorization file", []string{"--authorization-mode=Node,RBAC", "--authorization-config=/etc/other.yaml"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			original := kubeadm(t, tc.replace...)
+			back, err := Unwire([]byte(original), testWiring, "Node,RBAC")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(original, string(back)); diff != "" {
+				t.Errorf("-was +is:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	for _, tc := range []struct{ name, manifest, mentions string }{
+		{"what is no YAML", "{", "parsing static pod"},
+		{"what is no pod", "kind: Deployment", "kind is Deployment"},
+		{"a pod without kube-apiserver", "kind: Pod\nspec: {containers: [{name: etcd}]}", `no container "kube-apiserver"`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if _, err := Parse([]byte(tc.manifest)); err == nil || !strings.Contains(err.Error(), tc.mentions) {
+				t.Errorf("error is %v", err)
+			}
+		})
+	}
+}
+
+func TestEndpoint(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		replace []string
+		want    string
+	}{
+		{"is the advertised address", nil, "https://172.18.0.2:6443"},
+		{"follows the port", []string{"--secure-port=6443", "--secure-port=8443"}, "https://172.18.0.2:8443"},
+		{"brackets an IPv6 address", []string{"--advertise-address=172.18.0.2", "--advertise-address=fd00::2"}, "https://[fd00::2]:6443"},
+		{"has 6443 as its default", []string{"    - --secure-port=6443\n", ""}, "https://172.18.0.2:6443"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			m, err := Parse([]byte(kubeadm(t, tc.replace...)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := m.Endpoint(); err != nil || got != tc.want {
+				t.Errorf("%q, %v; want %q", got, err, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,62 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package install
+
+import (
+	"crypto/x509"
+	"fmt"
+	"net"
+	"path/filepath"
+	"time"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
+)
+
+const (
+	// NodeAuthorizerUser is who the node authorizer is to the API server. It is
+	// bound by RBAC to what it reads, and is no node.
+	NodeAuthorizerUser = "bulkhead:node-authorizer"
+	// ComponentsGroup is the group of all our identities.
+	ComponentsGroup = "bulkhead:components"
+	// APIServerClient is the name that the node authorizer serves, and no other.
+	APIServerClient = "bulkhead:kube-apiserver"
+)
+
+// CA is our certificate authority: webhook servers and their one client.
+func (l Layout) CA() pki.Pair { return pair(l.PKI(), "ca") }
+
+// KubeCA is the cluster's certificate authority.
+func (l Layout) KubeCA() pki.Pair { return pair(l.KubePKI, "ca") }
+
+// Keeper keeps alive every certificate of an installation.
+func (l Layout) Keeper(policy pki.Policy, now func() time.Time) pki.Keeper {
+	return pki.Keeper{Policy: policy, Now: now, Leaves: []pki.Leaf{{
+		Name: "node-authorizer-serving", Pair: pair(l.NodeAuthorizer(), "serving"), Signer: l.CA(),
+		CommonName: "bulkhead:node-authorizer-serving", Usage: x509.ExtKeyUsageServerAuth,
+		DNSNames: []string{"localhost"}, IPs: []net.IP{net.IPv4(127, 0, 0, 1)}, Mode: 0o640,
+	}, {
+		Name: "apiserver-client", Pair: pair(l.APIServer(), "node-authorizer-client"), Signer: l.CA(),
+		CommonName: APIServerClient, Usage: x509.ExtKeyUsageClientAuth, Mode: 0o600,
+	}, {
+		Name: "node-authorizer-client", Pair: pair(l.NodeAuthorizer(), "client"), Signer: l.KubeCA(),
+		CommonName: NodeAuthorizerUser, Organization: []string{ComponentsGroup},
+		Usage: x509.ExtKeyUsageClientAuth, Mode: 0o640,
+	}}}
+}
+
+// ValidatePolicy refuses a policy under which a certificate would be renewed
+// all the time, or never in time.
+func ValidatePolicy(p pki.Policy) error {
+	if p.RenewBefore <= 0 || p.Validity <= p.RenewBefore {
+		return fmt.Errorf("certificates that live %s cannot be renewed %s before they end: --cert-renew-before has to be positive and less than --cert-validity", p.Validity, p.RenewBefore)
+	}
+	if p.Validity < time.Minute {
+		return fmt.Errorf("--cert-validity %s: certificates have to live a minute at least", p.Validity)
+	}
+	return nil
+}
+
+func pair(dir, name string) pki.Pair {
+	return pki.Pair{CertFile: filepath.Join(dir, name+".crt"), KeyFile: filepath.Join(dir, name+".key")}
+}

@@ -1,0 +1,126 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package cluster is what the installer asks of the one kube-apiserver on its
+// own host, never of another one behind the same load balancer.
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// requestTimeout is short: whoever waits for an API server asks again.
+const requestTimeout = 10 * time.Second
+
+// canaryNode is a node that does not exist. Only an authorizer for nodes has
+// anything to say about it.
+const canaryNode = "bulkhead-canary"
+
+// Client talks to one API server.
+type Client struct {
+	Kubernetes kubernetes.Interface
+	dynamic    dynamic.Interface
+}
+
+// New reads the administrator's kubeconfig and turns it to the API server at
+// endpoint.
+func New(kubeconfig, endpoint string) (*Client, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("reading kubeconfig %s: %w", kubeconfig, err)
+	}
+	config.Host = endpoint
+	config.Timeout = requestTimeout
+	config.UserAgent = "bulkhead-installer"
+	return newForConfig(config)
+}
+
+func newForConfig(config *rest.Config) (*Client, error) {
+	typed, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	untyped, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	return &Client{Kubernetes: typed, dynamic: untyped}, nil
+}
+
+// Ready asks /readyz. In its first seconds a server can refuse even the
+// administrator, because RBAC has not read its own objects.
+func (c *Client) Ready(ctx context.Context) error {
+	_, err := c.Kubernetes.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(ctx)
+	return err
+}
+
+// Process is what a running API server says about itself.
+type Process struct {
+	// Start is when the process began, in seconds of the epoch.
+	Start string
+	// AuthorizationHash is the SHA-256 of the authorization file that is in
+	// force; empty if the server runs with --authorization-mode.
+	AuthorizationHash string
+}
+
+// Process reads the server's metrics.
+func (c *Client) Process(ctx context.Context) (Process, error) {
+	metrics, err := c.Kubernetes.Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)
+	if err != nil {
+		return Process{}, err
+	}
+	return ParseProcess(string(metrics))
+}
+
+// ParseProcess finds what identifies a process in its metrics.
+func ParseProcess(metrics string) (Process, error) {
+	var p Process
+	for line := range strings.Lines(metrics) {
+		line = strings.TrimSpace(line)
+		if value, ok := strings.CutPrefix(line, "process_start_time_seconds "); ok {
+			p.Start = value
+		}
+		if strings.HasPrefix(line, "apiserver_authorization_config_controller_last_config_info{") {
+			_, rest, _ := strings.Cut(line, `,hash="sha256:`)
+			p.AuthorizationHash, _, _ = strings.Cut(rest, `"`)
+		}
+	}
+	if p.Start == "" {
+		return Process{}, fmt.Errorf("reading metrics: process_start_time_seconds is not among them")
+	}
+	return p, nil
+}
+
+// Decision is the answer of the server's whole chain of authorizers.
+type Decision struct {
+	Reason, EvaluationError string
+}
+
+// CanaryDecision asks whether a node that does not exist may read a secret. The
+// answer is no; the reason tells which authorizer said so.
+func (c *Client) CanaryDecision(ctx context.Context) (Decision, error) {
+	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+		User:   "system:node:" + canaryNode,
+		Groups: []string{"system:nodes", "system:authenticated"},
+		ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Namespace: "kube-system", Verb: "get", Version: "v1", Resource: "secrets", Name: canaryNode,
+		},
+	}}
+	answer, err := c.Kubernetes.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, createOptions)
+	if err != nil {
+		return Decision{}, err
+	}
+	if answer.Status.Allowed {
+		return Decision{}, fmt.Errorf("node %s, which does not exist, may read secrets: %s", canaryNode, answer.Status.Reason)
+	}
+	return Decision{Reason: answer.Status.Reason, EvaluationError: answer.Status.EvaluationError}, nil
+}

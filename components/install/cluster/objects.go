@@ -1,0 +1,112 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+)
+
+const (
+	fieldManager  = "bulkhead"
+	kubeSystem    = metav1.NamespaceSystem
+	kubeadmConfig = "kubeadm-config"
+	kubeadmKey    = "ClusterConfiguration"
+)
+
+var createOptions = metav1.CreateOptions{FieldManager: fieldManager}
+
+// resource maps the few kinds that the installer applies; a kind that is not
+// among them is a mistake in manifests/.
+func resource(kind schema.GroupVersionKind) (schema.GroupVersionResource, error) {
+	rbac := schema.GroupVersion{Group: "rbac.authorization.k8s.io", Version: "v1"}
+	switch kind {
+	case rbac.WithKind("ClusterRole"):
+		return rbac.WithResource("clusterroles"), nil
+	case rbac.WithKind("ClusterRoleBinding"):
+		return rbac.WithResource("clusterrolebindings"), nil
+	}
+	return schema.GroupVersionResource{}, fmt.Errorf("applying %s: the installer does not know this kind", kind)
+}
+
+func (c *Client) objects(object *unstructured.Unstructured) (dynamic.ResourceInterface, error) {
+	gvr, err := resource(object.GroupVersionKind())
+	if err != nil {
+		return nil, err
+	}
+	return c.dynamic.Resource(gvr), nil
+}
+
+// Exists reports whether the object is in the API.
+func (c *Client) Exists(ctx context.Context, object *unstructured.Unstructured) (bool, error) {
+	objects, err := c.objects(object)
+	if err != nil {
+		return false, err
+	}
+	_, err = objects.Get(ctx, object.GetName(), metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Apply makes the object what the manifest says, by server-side apply.
+func (c *Client) Apply(ctx context.Context, object *unstructured.Unstructured) error {
+	objects, err := c.objects(object)
+	if err != nil {
+		return err
+	}
+	data, err := object.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	force := true
+	_, err = objects.Patch(ctx, object.GetName(), types.ApplyPatchType, data,
+		metav1.PatchOptions{FieldManager: fieldManager, Force: &force})
+	return err
+}
+
+// Delete removes the object. One that is not there is no error.
+func (c *Client) Delete(ctx context.Context, object *unstructured.Unstructured) error {
+	objects, err := c.objects(object)
+	if err != nil {
+		return err
+	}
+	err = objects.Delete(ctx, object.GetName(), metav1.DeleteOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// KubeadmConfig returns kubeadm's ClusterConfiguration; empty if kubeadm keeps none.
+func (c *Client) KubeadmConfig(ctx context.Context) (string, error) {
+	config, err := c.Kubernetes.CoreV1().ConfigMaps(kubeSystem).Get(ctx, kubeadmConfig, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return config.Data[kubeadmKey], nil
+}
+
+// SetKubeadmConfig replaces kubeadm's ClusterConfiguration.
+func (c *Client) SetKubeadmConfig(ctx context.Context, text string) error {
+	configs := c.Kubernetes.CoreV1().ConfigMaps(kubeSystem)
+	config, err := configs.Get(ctx, kubeadmConfig, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	config.Data[kubeadmKey] = text
+	_, err = configs.Update(ctx, config, metav1.UpdateOptions{FieldManager: fieldManager})
+	return err
+}

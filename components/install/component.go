@@ -1,0 +1,88 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package install
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/cluster"
+)
+
+// healthURL is where the node authorizer tells how it is (manifests/node-authorizer).
+const healthURL = "http://127.0.0.1:10462"
+
+// podLogs is where a kubelet keeps what containers print.
+const podLogs = "/var/log/pods"
+
+// NodeAuthorizer is the component on this host, seen from outside.
+type NodeAuthorizer struct{}
+
+// Ready asks /readyz.
+func (NodeAuthorizer) Ready(ctx context.Context) error {
+	_, err := fetch(ctx, healthURL+"/readyz")
+	return err
+}
+
+// Start says when the running process began, so that a new one can be told
+// from the old one.
+func (NodeAuthorizer) Start(ctx context.Context) (string, error) {
+	metrics, err := fetch(ctx, healthURL+"/metrics")
+	if err != nil {
+		return "", err
+	}
+	process, err := cluster.ParseProcess(metrics)
+	return process.Start, err
+}
+
+// Tail is the end of the newest container's log: why it is not ready.
+func (NodeAuthorizer) Tail() string {
+	return tail(filepath.Join(podLogs, "kube-system_bulkhead-node-authorizer-*", "node-authorizer", "*.log"))
+}
+
+func fetch(ctx context.Context, url string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return "", err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close() //nolint:errcheck // nothing is written
+	body, err := io.ReadAll(io.LimitReader(response.Body, 16<<20))
+	if err != nil {
+		return "", err
+	}
+	if response.StatusCode != http.StatusOK {
+		return "", fmt.Errorf("%s answers %s: %s", url, response.Status, strings.TrimSpace(string(body)))
+	}
+	return string(body), nil
+}
+
+// tail returns the last lines of the newest file that matches.
+func tail(pattern string) string {
+	const lines = 10
+	names, _ := filepath.Glob(pattern)
+	newest, at := "", time.Time{}
+	for _, name := range names {
+		if info, err := os.Stat(name); err == nil && info.ModTime().After(at) {
+			newest, at = name, info.ModTime()
+		}
+	}
+	data, err := os.ReadFile(newest)
+	if err != nil {
+		return ""
+	}
+	all := strings.Split(strings.TrimSpace(string(data)), "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "\n")
+}

@@ -1,0 +1,97 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package install
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/cluster"
+)
+
+// waitNewServer waits until another API server process than before serves, with
+// the authorization file that we wrote, and lets the node authorizer decide.
+func (in *Installer) waitNewServer(ctx context.Context, timeout time.Duration, before cluster.Process, configHash string) error {
+	return in.until(ctx, timeout, "kube-apiserver with the new authorizers", func(ctx context.Context) error {
+		process, err := in.serving(ctx)
+		if err != nil {
+			return err
+		}
+		if process.Start == before.Start {
+			return errors.New("the kubelet has not restarted it yet")
+		}
+		if process.AuthorizationHash != configHash {
+			return fmt.Errorf("it runs with the authorization file %q, not %q", process.AuthorizationHash, configHash)
+		}
+		return in.oursDecides(ctx)
+	})
+}
+
+// waitOldServer waits until an API server with the given authorization file
+// (empty: none) has been serving for a while. It asks for no new process: the
+// kubelet may never have noticed the change that was taken back.
+func (in *Installer) waitOldServer(ctx context.Context, timeout time.Duration, configHash string) error {
+	var since time.Time
+	return in.until(ctx, timeout, "kube-apiserver with the old authorizers", func(ctx context.Context) error {
+		process, err := in.serving(ctx)
+		if err == nil && process.AuthorizationHash != configHash {
+			err = fmt.Errorf("it still runs with the authorization file %q", process.AuthorizationHash)
+		}
+		if err != nil {
+			since = time.Time{}
+			return err
+		}
+		if since.IsZero() {
+			since = in.Now()
+		}
+		if steady := in.Now().Sub(since); steady < in.Settle {
+			return fmt.Errorf("it has been back for %s only", steady.Round(time.Second))
+		}
+		return nil
+	})
+}
+
+// serving returns what the API server says about itself, once it is ready.
+func (in *Installer) serving(ctx context.Context) (cluster.Process, error) {
+	if err := in.API.Ready(ctx); err != nil {
+		return cluster.Process{}, fmt.Errorf("/readyz: %w", err)
+	}
+	return in.API.Process(ctx)
+}
+
+// oursDecides asks the API server about a node and looks for our ID in the answer.
+func (in *Installer) oursDecides(ctx context.Context) error {
+	decision, err := in.API.CanaryDecision(ctx)
+	if err != nil {
+		return fmt.Errorf("asking it about a node: %w", err)
+	}
+	if !strings.Contains(decision.Reason, "[NA-") || strings.Contains(decision.Reason, "[NA-UNREADY]") {
+		return fmt.Errorf("the node authorizer does not decide: its chain answers %q %s", decision.Reason, decision.EvaluationError)
+	}
+	return nil
+}
+
+// waitComponent waits until another node authorizer process than before is ready.
+func (in *Installer) waitComponent(ctx context.Context, timeout time.Duration, before string) error {
+	err := in.until(ctx, timeout, "the node authorizer", func(ctx context.Context) error {
+		if err := in.Component.Ready(ctx); err != nil {
+			return err
+		}
+		start, err := in.Component.Start(ctx)
+		if err == nil && start == before {
+			err = errors.New("the kubelet has not restarted it yet")
+		}
+		return err
+	})
+	if err == nil {
+		return nil
+	}
+	if log := in.Component.Tail(); log != "" {
+		return fmt.Errorf("%w\nthe end of its log:\n%s", err, log)
+	}
+	return fmt.Errorf("%w\nit has printed nothing: its container may not have started, see `journalctl -u kubelet` or `crictl ps -a` on this host (is the image there?)", err)
+}

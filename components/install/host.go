@@ -1,0 +1,50 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package install
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
+)
+
+// Host answers preflight's questions about this machine.
+type Host struct {
+	Layout Layout
+	// Ports are the addresses on which the node authorizer listens.
+	Ports []string
+}
+
+// SignerProblem says what keeps the cluster's CA from signing here.
+func (h Host) SignerProblem() string {
+	ca := h.Layout.KubeCA()
+	err := pki.CanSign(ca)
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Sprintf("%s or %s is missing: with an external CA bulkhead cannot make its own client certificate; put the CA's key there, or have the CA sign user %s, group %s and renew it yourself",
+			ca.CertFile, ca.KeyFile, NodeAuthorizerUser, ComponentsGroup)
+	}
+	return err.Error()
+}
+
+// PortHolder tries the ports, unless our own component is there to hold them.
+func (h Host) PortHolder() string {
+	if _, err := os.Stat(h.Layout.NodeAuthorizerManifest()); err == nil {
+		return ""
+	}
+	for _, address := range h.Ports {
+		listener, err := net.Listen("tcp", address)
+		if err != nil {
+			return fmt.Sprintf("%s is taken (%v): the node authorizer needs it; see `ss -ltnp` for who holds it", address, err)
+		}
+		_ = listener.Close()
+	}
+	return ""
+}

@@ -1,0 +1,103 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package install
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
+)
+
+// step is one part of an installation.
+type step struct {
+	name string
+	run  func(context.Context) (changed bool, err error)
+}
+
+// Install makes the host what the profile says, or leaves it as it was. The
+// in-tree profile is an uninstallation.
+func (in *Installer) Install(ctx context.Context, o Options) error {
+	if o.Profile == InTree {
+		return in.Uninstall(ctx, o.Timeout)
+	}
+	if err := ValidatePolicy(o.Certificates); err != nil {
+		return err
+	}
+	return in.locked(func() error { return in.install(ctx, o) })
+}
+
+func (in *Installer) install(ctx context.Context, o Options) error {
+	if err := in.recover(ctx, o.Timeout); err != nil {
+		return err
+	}
+	if err := in.Preflight(ctx, o.Profile); err != nil {
+		return err
+	}
+	p, err := in.newPlan(o)
+	if err != nil {
+		return err
+	}
+	in.progress().say("Installing profile %s on this control-plane host", o.Profile)
+	if p.before != nil && p.record.APIServer.Drifted && !p.before.APIServer.Drifted {
+		in.progress().say("  note       kube-apiserver's manifest was changed by somebody else since we wrote it: that change is kept")
+	}
+	p.journal, err = journal.Begin(in.Layout.journal(), "install "+string(o.Profile))
+	if err != nil {
+		return fmt.Errorf("starting the journal: %w", err)
+	}
+	return in.perform(ctx, o, p.journal, p.steps())
+}
+
+// perform runs the steps; if one fails it takes all of them back.
+func (in *Installer) perform(ctx context.Context, o Options, j *journal.Journal, steps []step) error {
+	anything := false
+	for _, s := range steps {
+		changed, err := in.progress().step(s.name, func() (bool, error) {
+			if err := ctx.Err(); err != nil {
+				return false, err
+			}
+			return s.run(ctx)
+		})
+		if err != nil {
+			return in.giveUp(fmt.Errorf("%s: %w", s.name, err), j, o)
+		}
+		anything = anything || changed
+	}
+	if err := j.End(); err != nil {
+		return err
+	}
+	if !anything {
+		in.progress().say("Nothing had to be changed: profile %s is installed.", o.Profile)
+		return nil
+	}
+	in.progress().say("Profile %s is installed: the node authorizer decides.", o.Profile)
+	return nil
+}
+
+// steps are in the order in which nothing depends on what is not there yet.
+func (p *plan) steps() []step {
+	component := step{"run the node authorizer (static pod) and wait until it is ready", p.runComponent}
+	server := []step{
+		{"write the API server's authorization file", p.writeAuthorization},
+		{"switch kube-apiserver to it and wait until the node authorizer decides", p.switchServer},
+	}
+	steps := []step{
+		{"save kube-apiserver's manifest as it is", p.saveOriginal},
+		{"make certificates", p.makeCertificates},
+		{"apply the node authorizer's RBAC", p.applyRBAC},
+	}
+	if p.before != nil && p.before.Profile == Parity && p.Profile == Hardened {
+		// Without in-tree Node nobody else decides for nodes: bring it back before
+		// the component restarts.
+		steps = append(append(steps, server...), component)
+	} else {
+		steps = append(append(steps, component), server...)
+	}
+	return append(steps,
+		step{"run the certificate renewal (static pod)", p.runCerts},
+		step{"tell kubeadm (ConfigMap kubeadm-config)", p.tellKubeadm},
+		step{"write the record of this installation", p.writeRecord},
+	)
+}

@@ -1,0 +1,85 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package journal
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/hostfs"
+)
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAJournalThatWasLeftBehindTakesEverythingBack writes with one journal and
+// restores with another that was read from the disk, as after a crash.
+func TestAJournalThatWasLeftBehindTakesEverythingBack(t *testing.T) {
+	dir, root := filepath.Join(t.TempDir(), "journal"), t.TempDir()
+	old, added := filepath.Join(root, "old"), filepath.Join(root, "new", "file")
+	must(t, os.WriteFile(old, []byte("before"), 0o640))
+
+	j, err := Begin(dir, "test")
+	must(t, err)
+	must(t, j.NewDir(filepath.Dir(added), 0o700, hostfs.KeepOwner))
+	for _, path := range []string{old, added, old} { // old twice: its first content counts
+		_, err := j.WriteFile(path, hostfs.Private([]byte("after "+path)))
+		must(t, err)
+	}
+	must(t, j.Object("config", []byte("object before")))
+
+	left, err := Open(dir)
+	must(t, err)
+	if left.Operation != "test" {
+		t.Errorf("operation %q", left.Operation)
+	}
+	for _, e := range slices.Backward(left.Entries) {
+		if e.Kind == KindObject {
+			if before, err := left.Before(e); err != nil || string(before) != "object before" {
+				t.Errorf("object was %q, %v", before, err)
+			}
+		}
+		must(t, left.Restore(e))
+	}
+	file, _, err := hostfs.Read(old)
+	must(t, err)
+	if string(file.Data) != "before" || file.Mode != 0o640 {
+		t.Errorf("%q, mode %v", file.Data, file.Mode)
+	}
+	if entries, err := os.ReadDir(root); err != nil || len(entries) != 1 {
+		t.Errorf("left over: %v, %v", entries, err)
+	}
+	must(t, left.End())
+	if j, err := Open(dir); j != nil || err != nil {
+		t.Errorf("after its end there is still %v, %v", j, err)
+	}
+}
+
+func TestWhatIsThereAlreadyIsNotWritten(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	j, err := Begin(filepath.Join(t.TempDir(), "journal"), "test")
+	must(t, err)
+	for _, want := range []bool{true, false} {
+		if changed, err := j.WriteFile(path, hostfs.Private([]byte("x"))); err != nil || changed != want {
+			t.Errorf("changed %v, want %v (%v)", changed, want, err)
+		}
+	}
+	if len(j.Entries) != 1 {
+		t.Errorf("entries: %v", j.Entries)
+	}
+}
+
+func TestABrokenJournalIsAnErrorNotAnAbsentOne(t *testing.T) {
+	dir := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(dir, indexName), []byte("{"), 0o600))
+	if j, err := Open(dir); err == nil {
+		t.Errorf("it reads as %v", j)
+	}
+}

@@ -1,0 +1,163 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pki
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"k8s.io/klog/v2"
+)
+
+// Policy says how long certificates live and when they are renewed.
+type Policy struct {
+	Validity    time.Duration `json:"validity"`
+	RenewBefore time.Duration `json:"renewBefore"`
+}
+
+// Interval is how often the certificates are looked at: often enough to have ten
+// tries before one expires, at least every hour, at most every ten seconds.
+func (p Policy) Interval() time.Duration {
+	return max(10*time.Second, min(time.Hour, p.RenewBefore/10))
+}
+
+// Keeper keeps a set of certificates alive.
+type Keeper struct {
+	Leaves []Leaf
+	Policy Policy
+	Now    func() time.Time
+}
+
+// Status is the state of one certificate.
+type Status struct {
+	Name     string    `json:"name"`
+	File     string    `json:"file"`
+	NotAfter time.Time `json:"notAfter,omitzero"`
+	// Due says why the certificate has to be renewed now; empty if it need not.
+	Due string `json:"due,omitempty"`
+}
+
+// Status returns the state of every certificate.
+func (k Keeper) Status() []Status {
+	var all []Status
+	for _, leaf := range k.Leaves {
+		all = append(all, k.status(leaf))
+	}
+	return all
+}
+
+func (k Keeper) status(leaf Leaf) Status {
+	s := Status{Name: leaf.Name, File: leaf.CertFile}
+	cert, _, err := load(leaf.Pair)
+	if errors.Is(err, os.ErrNotExist) {
+		s.Due = "it does not exist"
+		return s
+	}
+	if err != nil {
+		s.Due = "it cannot be used: " + err.Error()
+		return s
+	}
+	s.NotAfter = cert.NotAfter
+	s.Due = k.due(leaf, cert)
+	return s
+}
+
+func (k Keeper) due(leaf Leaf, cert *x509.Certificate) string {
+	left := cert.NotAfter.Sub(k.Now())
+	switch {
+	case left <= 0:
+		return "it has expired"
+	case left < k.Policy.RenewBefore:
+		return fmt.Sprintf("it has %s left, less than %s", left.Round(time.Second), k.Policy.RenewBefore)
+	case left > k.Policy.Validity+clockSkew:
+		return fmt.Sprintf("it has %s left, more than the %s that are allowed", left.Round(time.Second), k.Policy.Validity)
+	case !leaf.describes(cert):
+		return "it is for another name or address"
+	}
+	// A signer that cannot be read now says nothing against the certificate.
+	if signer, err := readCert(leaf.Signer.CertFile); err == nil && cert.CheckSignatureFrom(signer) != nil {
+		return "its signer has been replaced"
+	}
+	return ""
+}
+
+// describes reports whether cert says what the leaf should say.
+func (l Leaf) describes(cert *x509.Certificate) bool {
+	if cert.Subject.CommonName != l.CommonName ||
+		!slices.Equal(cert.Subject.Organization, l.Organization) || !slices.Equal(cert.DNSNames, l.DNSNames) {
+		return false
+	}
+	for _, ip := range l.IPs {
+		if cert.VerifyHostname(ip.String()) != nil {
+			return false
+		}
+	}
+	return slices.Equal(cert.ExtKeyUsage, []x509.ExtKeyUsage{l.Usage})
+}
+
+// Renew renews what is due, or everything, and returns the names of what it
+// renewed. One that fails does not keep the others from being renewed.
+func (k Keeper) Renew(all bool) (renewed []string, err error) {
+	var errs []error
+	for _, leaf := range k.Leaves {
+		if s := k.status(leaf); s.Due == "" && !all {
+			continue
+		}
+		if err := leaf.issue(k.Now(), k.Policy.Validity); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		renewed = append(renewed, leaf.Name)
+	}
+	return renewed, errors.Join(errs...)
+}
+
+// Watch renews what is due until ctx ends. What fails is tried again: the old
+// certificate is good for a while yet.
+func (k Keeper) Watch(ctx context.Context) error {
+	ticker := time.NewTicker(k.Policy.Interval())
+	defer ticker.Stop()
+	klog.InfoS("Keeping certificates alive", "validity", k.Policy.Validity, "renewBefore", k.Policy.RenewBefore, "interval", k.Policy.Interval())
+	for {
+		renewed, err := k.Renew(false)
+		for _, name := range renewed {
+			klog.InfoS("Renewed certificate", "certificate", name, "validity", k.Policy.Validity)
+		}
+		if err != nil {
+			klog.ErrorS(err, "Renewing certificates; the next try follows", "interval", k.Policy.Interval())
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// ReadNotAfter returns when the certificate in file ends.
+func ReadNotAfter(file string) (time.Time, error) {
+	cert, err := readCert(file)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return cert.NotAfter, nil
+}
+
+func readCert(file string) (*x509.Certificate, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	block, _ := pem.Decode(data)
+	if block == nil {
+		return nil, fmt.Errorf("reading %s: no PEM block in it", file)
+	}
+	return x509.ParseCertificate(block.Bytes)
+}

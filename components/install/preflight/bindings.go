@@ -1,0 +1,98 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package preflight
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const (
+	nodeRole   = "system:node"
+	nodesGroup = "system:nodes"
+	nodePrefix = "system:node:"
+)
+
+// binding is a ClusterRoleBinding or a RoleBinding.
+type binding struct {
+	name     string // with its namespace, if it has one
+	role     rbacv1.RoleRef
+	subjects []rbacv1.Subject
+}
+
+// known are bindings of nodes that kubeadm makes, and what they give.
+var known = map[string]bool{
+	"kubeadm:node-autoapprove-certificate-rotation": true,
+	"kube-system/kubeadm:kubelet-config":            true,
+	"kube-system/kubeadm:nodes-kubeadm-config":      true,
+}
+
+// bindingFindings looks for rights that nodes have by RBAC, behind our back.
+func bindingFindings(ctx context.Context, in Input) ([]Finding, error) {
+	all, err := listBindings(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	var findings []Finding
+	for _, b := range all {
+		findings = append(findings, judge(b, in.Profile)...)
+	}
+	if len(findings) == 0 {
+		return []Finding{{OK, "rights of nodes by RBAC", "none but those that kubeadm gives; ClusterRoleBinding system:node has no subjects"}}, nil
+	}
+	return findings, nil
+}
+
+func judge(b binding, profile string) []Finding {
+	const check = "rights of nodes by RBAC"
+	clusterRole := b.role.Kind == "ClusterRole" && b.role.Name == nodeRole
+	var findings []Finding
+	for _, s := range b.subjects {
+		switch {
+		case clusterRole && profile == "parity":
+			findings = append(findings, Finding{Fail, check, fmt.Sprintf("%s gives %s %q the role system:node, which may read every secret: parity has only RBAC behind ours; remove the subject", b.name, s.Kind, s.Name)})
+		case clusterRole:
+			findings = append(findings, Finding{Warn, check, fmt.Sprintf("%s gives %s %q the role system:node, which may read every secret: ours stops real nodes in front of it, nobody else; remove the subject", b.name, s.Kind, s.Name)})
+		case isNode(s) && !known[b.name]:
+			findings = append(findings, Finding{Warn, check, fmt.Sprintf("%s gives %s %q the %s %s: %s", b.name, s.Kind, s.Name, b.role.Kind, b.role.Name, effect(profile))})
+		}
+	}
+	return findings
+}
+
+// effect says what such a binding does under a profile.
+func effect(profile string) string {
+	if profile == "parity" {
+		return "nodes have these rights in addition to ours"
+	}
+	return "without effect on nodes while the node authorizer runs, in force when it is down"
+}
+
+func isNode(s rbacv1.Subject) bool {
+	return s.Kind == rbacv1.GroupKind && s.Name == nodesGroup ||
+		s.Kind == rbacv1.UserKind && strings.HasPrefix(s.Name, nodePrefix)
+}
+
+func listBindings(ctx context.Context, in Input) ([]binding, error) {
+	var all []binding
+	clusterWide, err := in.Client.RbacV1().ClusterRoleBindings().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("listing ClusterRoleBindings: %w", err)
+	}
+	for _, b := range clusterWide.Items {
+		all = append(all, binding{b.Name, b.RoleRef, b.Subjects})
+	}
+	inNamespaces, err := in.Client.RbacV1().RoleBindings("").List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("listing RoleBindings: %w", err)
+	}
+	for _, b := range inNamespaces.Items {
+		all = append(all, binding{b.Namespace + "/" + b.Name, b.RoleRef, b.Subjects})
+	}
+	return all, nil
+}

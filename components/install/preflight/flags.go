@@ -1,0 +1,64 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package preflight
+
+import (
+	"slices"
+	"strings"
+)
+
+// flagFindings judges the flags of kube-apiserver.
+func flagFindings(in Input) []Finding {
+	findings := []Finding{authorizers(in), nodeRestriction(in.Server)}
+	for _, f := range identityFlags {
+		if value, set := in.Server.Arg(f.flag); set && value != "" {
+			findings = append(findings, Finding{Warn, "--" + f.flag, f.why})
+		}
+	}
+	if value, _ := in.Server.Arg("anonymous-auth"); value == "false" {
+		return append(findings, Finding{OK, "anonymous requests", "switched off"})
+	}
+	return append(findings, Finding{OK, "anonymous requests", "on (kubeadm's default, its probes need it): they are no nodes and get what RBAC gives them"})
+}
+
+// identityFlags let somebody else than the client CA say who is a node.
+var identityFlags = []struct{ flag, why string }{
+	{"token-auth-file", "its tokens can carry the group system:nodes: look into the file; bulkhead cannot say who holds them"},
+	{"authentication-config", "its claim mappings can hand out names and groups that begin with system: only if they are written so: check them"},
+	{"oidc-groups-claim", "with an empty --oidc-groups-prefix the provider can put users into the group system:nodes: check the prefix"},
+	{"authentication-token-webhook-config-file", "that webhook can put users into the group system:nodes: check it"},
+}
+
+func authorizers(in Input) Finding {
+	const check = "authorizers of kube-apiserver"
+	if value, set := in.Server.Arg("authorization-webhook-config-file"); set {
+		return Finding{Fail, check, "--authorization-webhook-config-file=" + value + " names a webhook that --authorization-config would drop: write an AuthorizationConfiguration with it first, by hand"}
+	}
+	if config, set := in.Server.Arg("authorization-config"); set {
+		if config == in.AuthorizationConfig {
+			return Finding{OK, check, "taken from " + config + ", which is ours"}
+		}
+		return Finding{Fail, check, "--authorization-config=" + config + " is not ours: add the authorizer in it by hand (docs/operations.md), bulkhead does not edit other people's chains"}
+	}
+	value, set := in.Server.Arg("authorization-mode")
+	modes := strings.Split(value, ",")
+	slices.Sort(modes)
+	switch {
+	case !set:
+		return Finding{Fail, check, "neither --authorization-mode nor --authorization-config is set: every request is allowed; set --authorization-mode=Node,RBAC"}
+	case slices.Equal(modes, []string{"Node", "RBAC"}):
+		return Finding{OK, check, "--authorization-mode=" + value}
+	}
+	return Finding{Fail, check, "--authorization-mode=" + value + ": the profiles know Node,RBAC only and would drop the rest; make it Node,RBAC first"}
+}
+
+func nodeRestriction(server Server) Finding {
+	const check = "NodeRestriction admission"
+	plugins, _ := server.Arg("enable-admission-plugins")
+	disabled, _ := server.Arg("disable-admission-plugins")
+	if slices.Contains(strings.Split(plugins, ","), "NodeRestriction") && !slices.Contains(strings.Split(disabled, ","), "NodeRestriction") {
+		return Finding{OK, check, "on"}
+	}
+	return Finding{Warn, check, "off: what nodes may write is checked by admission, the authorizer cannot see it; add NodeRestriction to --enable-admission-plugins"}
+}

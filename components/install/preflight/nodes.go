@@ -1,0 +1,76 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package preflight
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"slices"
+	"strings"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// nodeFindings counts what has to be installed elsewhere too.
+func nodeFindings(ctx context.Context, in Input) ([]Finding, error) {
+	const label = "node-role.kubernetes.io/control-plane"
+	nodes, err := in.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: label})
+	if err != nil {
+		return nil, fmt.Errorf("listing nodes: %w", err)
+	}
+	if len(nodes.Items) > 1 {
+		return []Finding{{Warn, "control-plane nodes", fmt.Sprintf("%d: each API server asks the node authorizer beside it; run `bulkhead install` on every one of them, before the next `kubeadm upgrade`", len(nodes.Items))}}, nil
+	}
+	return []Finding{{OK, "control-plane nodes", "one, this host"}}, nil
+}
+
+// requestFindings looks for users in the group system:nodes who have no node
+// name: nobody can tell which node's objects they may see. Certificates that were
+// signed without the API (kubeadm, openssl) leave no trace in it, and the finding says so.
+func requestFindings(ctx context.Context, in Input) ([]Finding, error) {
+	const check = "nodes without a name"
+	requests, err := in.Client.CertificatesV1().CertificateSigningRequests().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("listing CertificateSigningRequests: %w", err)
+	}
+	var findings []Finding
+	for i := range requests.Items {
+		if detail := nameless(&requests.Items[i]); detail != "" {
+			findings = append(findings, Finding{Warn, check, detail})
+		}
+	}
+	if len(findings) > 0 {
+		return findings, nil
+	}
+	return []Finding{{OK, check, fmt.Sprintf("none among the %d CertificateSigningRequests that the API still has; certificates that were signed outside the API, and requests deleted since (kept about an hour), cannot be seen", len(requests.Items))}}, nil
+}
+
+// nameless says what is wrong with the identities in a request; empty if nothing is.
+func nameless(r *certificatesv1.CertificateSigningRequest) string {
+	if slices.Contains(r.Spec.Groups, nodesGroup) && !named(r.Spec.Username) {
+		return fmt.Sprintf("user %q, who made request %s, is in %s without a node name: ours and in-tree's authorizer refuse to know it; give its kubelet a certificate for system:node:<name>", r.Spec.Username, r.Name, nodesGroup)
+	}
+	block, _ := pem.Decode(r.Spec.Request)
+	if block == nil {
+		return ""
+	}
+	request, err := x509.ParseCertificateRequest(block.Bytes)
+	if err != nil {
+		return ""
+	}
+	if r.Spec.SignerName == certificatesv1.KubeAPIServerClientSignerName || r.Spec.SignerName == certificatesv1.KubeAPIServerClientKubeletSignerName {
+		if slices.Contains(request.Subject.Organization, nodesGroup) && !named(request.Subject.CommonName) {
+			return fmt.Sprintf("request %s is for user %q in %s, who has no node name; deny it", r.Name, request.Subject.CommonName, nodesGroup)
+		}
+	}
+	return ""
+}
+
+func named(user string) bool {
+	name, isNode := strings.CutPrefix(user, nodePrefix)
+	return isNode && name != ""
+}

@@ -1,0 +1,187 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package preflight
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/version"
+	fakediscovery "k8s.io/client-go/discovery/fake"
+	"k8s.io/client-go/kubernetes/fake"
+)
+
+// flags are those of a kube-apiserver.
+type flags map[string]string
+
+func (f flags) Arg(name string) (string, bool) {
+	value, set := f[name]
+	return value, set
+}
+
+// kubeadmFlags are what kubeadm sets; a test changes one.
+func kubeadmFlags(change ...string) flags {
+	f := flags{"authorization-mode": "Node,RBAC", "enable-admission-plugins": "NodeRestriction"}
+	for i := 0; i+1 < len(change); i += 2 {
+		f[change[i]] = change[i+1]
+	}
+	return f
+}
+
+func without(f flags, name string) flags {
+	delete(f, name)
+	return f
+}
+
+type fakeHost struct{ signer, port string }
+
+func (h fakeHost) SignerProblem() string { return h.signer }
+func (h fakeHost) PortHolder() string    { return h.port }
+
+// kubeadmObjects are what a fresh kubeadm cluster has that matters here.
+func kubeadmObjects(more ...runtime.Object) []runtime.Object {
+	return append([]runtime.Object{
+		controlPlane("cp-0"),
+		clusterBinding("system:node", "ClusterRole", "system:node"),
+		clusterBinding("kubeadm:node-autoapprove-certificate-rotation", "ClusterRole", "selfnodeclient", group("system:nodes")),
+		&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "kubeadm:kubelet-config"},
+			RoleRef: rbacv1.RoleRef{Kind: "Role", Name: "kubeadm:kubelet-config"}, Subjects: []rbacv1.Subject{group("system:nodes")}},
+		request("csr-good", "system:node:worker", "system:nodes", "system:node:worker"),
+	}, more...)
+}
+
+func controlPlane(name string) *corev1.Node {
+	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"node-role.kubernetes.io/control-plane": ""}}}
+}
+
+func group(name string) rbacv1.Subject { return rbacv1.Subject{Kind: "Group", Name: name} }
+
+func clusterBinding(name, kind, role string, subjects ...rbacv1.Subject) *rbacv1.ClusterRoleBinding {
+	return &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: name},
+		RoleRef: rbacv1.RoleRef{Kind: kind, Name: role}, Subjects: subjects}
+}
+
+// request is a CertificateSigningRequest of user for a certificate with name.
+func request(object, user, userGroup, name string) *certificatesv1.CertificateSigningRequest {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		panic(err)
+	}
+	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{
+		Subject: pkix.Name{CommonName: name, Organization: []string{"system:nodes"}}}, key)
+	if err != nil {
+		panic(err)
+	}
+	return &certificatesv1.CertificateSigningRequest{ObjectMeta: metav1.ObjectMeta{Name: object},
+		Spec: certificatesv1.CertificateSigningRequestSpec{
+			Username: user, Groups: []string{userGroup}, SignerName: certificatesv1.KubeAPIServerClientKubeletSignerName,
+			Request: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}),
+		}}
+}
+
+func TestPreflight(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		profile string
+		flags   flags
+		version string
+		host    fakeHost
+		objects []runtime.Object
+		level   Level
+		// mentions has to be in the one finding that is not OK.
+		mentions string
+	}{
+		{name: "a fresh kubeadm cluster passes for hardened"},
+		{name: "a fresh kubeadm cluster passes for parity", profile: "parity"},
+		{name: "our own installation passes", flags: without(kubeadmFlags("authorization-config", "/ours.yaml"), "authorization-mode")},
+		{name: "RBAC before Node is as good", flags: kubeadmFlags("authorization-mode", "RBAC,Node")},
+		{name: "no Node authorizer fails", flags: kubeadmFlags("authorization-mode", "RBAC"), level: Fail, mentions: "make it Node,RBAC"},
+		{name: "AlwaysAllow beside them fails", flags: kubeadmFlags("authorization-mode", "Node,RBAC,AlwaysAllow"), level: Fail, mentions: "AlwaysAllow"},
+		{name: "no authorizer at all fails", flags: without(kubeadmFlags(), "authorization-mode"), level: Fail, mentions: "every request is allowed"},
+		{name: "somebody else's authorization file fails", flags: kubeadmFlags("authorization-config", "/theirs.yaml"), level: Fail, mentions: "/theirs.yaml is not ours"},
+		{name: "a webhook in the old form fails", flags: kubeadmFlags("authorization-webhook-config-file", "/w"), level: Fail, mentions: "names a webhook"},
+		{name: "no NodeRestriction is a warning", flags: kubeadmFlags("enable-admission-plugins", "PodSecurity"), level: Warn, mentions: "add NodeRestriction"},
+		{name: "NodeRestriction that is disabled is a warning", flags: kubeadmFlags("disable-admission-plugins", "NodeRestriction"), level: Warn, mentions: "add NodeRestriction"},
+		{name: "static tokens are a warning", flags: kubeadmFlags("token-auth-file", "/t"), level: Warn, mentions: "system:nodes"},
+		{name: "1.33 fails", version: "v1.33.9", level: Fail, mentions: "older than 1.34"},
+		{name: "1.34 is a warning", version: "v1.34.0", level: Warn, mentions: "tested against 1.37"},
+		{name: "an emulated version is a warning", flags: kubeadmFlags("emulated-version", "1.33"), level: Warn, mentions: "emulating 1.33"},
+		{name: "a CA without its key fails", host: fakeHost{signer: "ca.key is missing"}, level: Fail, mentions: "ca.key"},
+		{name: "a port that is taken fails", host: fakeHost{port: "10461 is taken"}, level: Fail, mentions: "10461"},
+		{name: "two control-plane nodes are a warning", objects: []runtime.Object{controlPlane("cp-1")}, level: Warn, mentions: "every one of them"},
+		{name: "a subject of system:node is a warning for hardened", level: Warn, mentions: `sneaky gives Group "ops" the role system:node`,
+			objects: []runtime.Object{clusterBinding("sneaky", "ClusterRole", "system:node", group("ops"))}},
+		{name: "a subject of system:node fails for parity", profile: "parity", level: Fail, mentions: "remove the subject",
+			objects: []runtime.Object{clusterBinding("sneaky", "ClusterRole", "system:node", group("system:nodes"))}},
+		{name: "a binding of one node is a warning", level: Warn, mentions: `User "system:node:worker" the ClusterRole view`,
+			objects: []runtime.Object{clusterBinding("left-over", "ClusterRole", "view", rbacv1.Subject{Kind: "User", Name: "system:node:worker"})}},
+		{name: "a binding of all nodes is a warning for parity", profile: "parity", level: Warn, mentions: "in addition to ours",
+			objects: []runtime.Object{clusterBinding("left-over", "ClusterRole", "view", group("system:nodes"))}},
+		{name: "a Role that is only called system:node is none of ours", objects: []runtime.Object{
+			&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "b"}, RoleRef: rbacv1.RoleRef{Kind: "Role", Name: "system:node"}, Subjects: []rbacv1.Subject{group("ops")}}}},
+		{name: "a user among nodes without a name is a warning", level: Warn, mentions: `user "kubelet", who made request csr-odd`,
+			objects: []runtime.Object{request("csr-odd", "kubelet", "system:nodes", "system:node:worker")}},
+		{name: "a request for a node without a name is a warning", level: Warn, mentions: `request csr-odd is for user "system:node:"`,
+			objects: []runtime.Object{request("csr-odd", "admin", "ops", "system:node:")}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			in := Input{Profile: tc.profile, Server: tc.flags, Host: tc.host, AuthorizationConfig: "/ours.yaml"}
+			if in.Profile == "" {
+				in.Profile = "hardened"
+			}
+			if tc.flags == nil {
+				in.Server = kubeadmFlags()
+			}
+			client := fake.NewClientset(kubeadmObjects(tc.objects...)...)
+			client.Discovery().(*fakediscovery.FakeDiscovery).FakedServerVersion = &version.Info{GitVersion: "v1.37.1"}
+			if tc.version != "" {
+				client.Discovery().(*fakediscovery.FakeDiscovery).FakedServerVersion.GitVersion = tc.version
+			}
+			in.Client = client
+			findings, err := Run(t.Context(), in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var bad []Finding
+			for _, f := range findings {
+				if f.Level != OK {
+					bad = append(bad, f)
+				}
+			}
+			switch {
+			case tc.level == "" && len(bad) > 0:
+				t.Errorf("it does not pass: %v", bad)
+			case tc.level != "" && (len(bad) != 1 || bad[0].Level != tc.level || !strings.Contains(bad[0].Detail, tc.mentions)):
+				t.Errorf("want one %s that mentions %q: %v", tc.level, tc.mentions, bad)
+			}
+			if Failed(findings) != (tc.level == Fail) {
+				t.Errorf("Failed is %v", Failed(findings))
+			}
+		})
+	}
+}
+
+func TestPrint(t *testing.T) {
+	var out bytes.Buffer
+	if err := Print(&out, []Finding{{OK, "one", "fine"}, {Fail, "another", "not fine"}}); err != nil {
+		t.Fatal(err)
+	}
+	want := "OK    one      fine\nFAIL  another  not fine\n"
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

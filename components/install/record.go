@@ -1,0 +1,68 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package install
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
+)
+
+// Record is what an installation leaves for the next run to know.
+type Record struct {
+	Profile Profile `json:"profile"`
+	Image   string  `json:"image"`
+	// Version is that of the installer.
+	Version string `json:"version"`
+	// Certificates says how long certificates live, in nanoseconds.
+	Certificates pki.Policy `json:"certificates"`
+	// APIServer is about the manifest of kube-apiserver.
+	APIServer Edit `json:"apiServer"`
+	// Kubeadm is about kubeadm's ClusterConfiguration.
+	Kubeadm Edit `json:"kubeadm"`
+}
+
+// Edit is what has to be known to take an edit back.
+type Edit struct {
+	// Written is the SHA-256 of what we wrote. Anything else there now is
+	// somebody else's work.
+	Written string `json:"written,omitempty"`
+	// Modes is the --authorization-mode that was there before us.
+	Modes string `json:"modes,omitempty"`
+	// Drifted is true once somebody else has changed what we edited: from then
+	// on the saved original is out of date, and our edits are taken back instead.
+	Drifted bool `json:"drifted,omitempty"`
+}
+
+// ReadRecord returns the record of the installation on this host, or nil.
+func ReadRecord(l Layout) (*Record, error) {
+	data, err := os.ReadFile(l.record())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	r := &Record{}
+	if err := json.Unmarshal(data, r); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", l.record(), err)
+	}
+	return r, nil
+}
+
+func (r Record) encode() ([]byte, error) {
+	data, err := json.MarshalIndent(r, "", "  ")
+	return append(data, '\n'), err
+}
+
+func hash(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}

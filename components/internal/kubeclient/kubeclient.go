@@ -1,0 +1,163 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package kubeclient talks to the API server that a kubeconfig names, and follows
+// the kubeconfig when it changes.
+//
+// client-go reads certificate, key and CA files again by itself, but not the
+// kubeconfig. Here, a changed one gives new calls a new transport; one that cannot
+// be loaded leaves the last good one in place.
+package kubeclient
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
+)
+
+const (
+	// rereadInterval is how often the kubeconfig is looked at.
+	rereadInterval = 10 * time.Second
+	// qps and burst are ample for a handful of lists and watches.
+	qps, burst = 20, 40
+)
+
+// Client follows one kubeconfig. Use [New].
+type Client struct {
+	kubeconfig, userAgent string
+	current               atomic.Pointer[server]
+}
+
+// server is what a kubeconfig said when it was read.
+type server struct {
+	content   []byte
+	url       *url.URL
+	config    *rest.Config
+	transport http.RoundTripper
+}
+
+// New reads the kubeconfig. It calls nobody.
+func New(kubeconfig, userAgent string) (*Client, error) {
+	c := &Client{kubeconfig: kubeconfig, userAgent: userAgent}
+	first, err := c.load()
+	if err != nil {
+		return nil, err
+	}
+	c.current.Store(first)
+	return c, nil
+}
+
+// Kubernetes returns a client set whose calls go where the kubeconfig points at
+// that time.
+func (c *Client) Kubernetes() (kubernetes.Interface, error) {
+	config := &rest.Config{
+		// The transport puts the true address in its place.
+		Host: "https://kubeconfig.invalid",
+		QPS:  qps, Burst: burst,
+		ContentConfig: rest.ContentConfig{
+			ContentType:        "application/vnd.kubernetes.protobuf",
+			AcceptContentTypes: "application/vnd.kubernetes.protobuf,application/json",
+		},
+	}
+	clientset, err := kubernetes.NewForConfigAndClient(config, &http.Client{Transport: c})
+	if err != nil {
+		return nil, fmt.Errorf("making a client: %w", err)
+	}
+	return clientset, nil
+}
+
+// Files names the client certificate and the CA that are in use; empty if the
+// kubeconfig holds them itself.
+func (c *Client) Files() (certificate, ca string) {
+	config := c.current.Load().config
+	return config.CertFile, config.CAFile
+}
+
+// Run follows the kubeconfig until ctx is done.
+func (c *Client) Run(ctx context.Context) {
+	ticker := time.NewTicker(rereadInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			c.reread(ctx)
+		}
+	}
+}
+
+func (c *Client) reread(ctx context.Context) {
+	next, err := c.load()
+	if err != nil {
+		klog.FromContext(ctx).Error(err, "Keeping the last good kubeconfig")
+		return
+	}
+	if bytes.Equal(next.content, c.current.Load().content) {
+		return
+	}
+	c.current.Store(next)
+	klog.FromContext(ctx).Info("Kubeconfig changed", "file", c.kubeconfig, "server", next.url.String())
+}
+
+// RoundTrip sends a request to the current server.
+func (c *Client) RoundTrip(req *http.Request) (*http.Response, error) {
+	current := c.current.Load()
+	req = req.Clone(req.Context())
+	req.URL.Scheme, req.URL.Host, req.Host = current.url.Scheme, current.url.Host, ""
+	return current.transport.RoundTrip(req)
+}
+
+func (c *Client) load() (*server, error) {
+	content, err := os.ReadFile(c.kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("reading kubeconfig: %w", err)
+	}
+	config, err := restConfig(c.kubeconfig, content)
+	if err != nil {
+		return nil, fmt.Errorf("loading kubeconfig %s: %w", c.kubeconfig, err)
+	}
+	config.UserAgent = c.userAgent
+	return newServer(content, config)
+}
+
+func newServer(content []byte, config *rest.Config) (*server, error) {
+	address, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("address in kubeconfig: %w", err)
+	}
+	transport, err := rest.TransportFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("preparing the transport: %w", err)
+	}
+	return &server{content: content, url: address, config: config, transport: transport}, nil
+}
+
+// restConfig reads content as the kubeconfig at path, so that what is compared and
+// what is used are the same bytes.
+func restConfig(path string, content []byte) (*rest.Config, error) {
+	kubeconfig, err := clientcmd.Load(content)
+	if err != nil {
+		return nil, err
+	}
+	for _, cluster := range kubeconfig.Clusters {
+		cluster.LocationOfOrigin = path
+	}
+	for _, who := range kubeconfig.AuthInfos {
+		who.LocationOfOrigin = path
+	}
+	if err := clientcmd.ResolveLocalPaths(kubeconfig); err != nil {
+		return nil, err
+	}
+	return clientcmd.NewDefaultClientConfig(*kubeconfig, nil).ClientConfig()
+}

@@ -1,0 +1,90 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeclient
+
+import (
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// newServerNamed answers every request with a ConfigMap of that name.
+func newServerNamed(t *testing.T, name string) *httptest.Server {
+	t.Helper()
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":%q,"annotations":{"agent":%q,"host":%q}}}`,
+			name, req.UserAgent(), req.Host)
+	}))
+	t.Cleanup(server.Close)
+	return server
+}
+
+func writeKubeconfig(t *testing.T, dir string, server *httptest.Server) {
+	t.Helper()
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	write(t, dir, server.Listener.Addr().String()+".crt", string(ca))
+	write(t, dir, "kubeconfig", fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"c",
+		"clusters":[{"name":"c","cluster":{"server":%q,"certificate-authority":%q}}],
+		"contexts":[{"name":"c","context":{"cluster":"c","user":"c"}}]}`, server.URL, server.Listener.Addr().String()+".crt"))
+}
+
+func write(t *testing.T, dir, name, content string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestFollowsTheKubeconfig(t *testing.T) {
+	first, second := newServerNamed(t, "first"), newServerNamed(t, "second")
+	for _, tt := range []struct {
+		name   string
+		change func(t *testing.T, dir string)
+		want   *httptest.Server
+	}{
+		{"a kubeconfig that stays is kept", func(*testing.T, string) {}, first},
+		{"another server is called", func(t *testing.T, dir string) { writeKubeconfig(t, dir, second) }, second},
+		{"half a kubeconfig changes nothing", func(t *testing.T, dir string) { write(t, dir, "kubeconfig", `{"apiVersion":"v1",`) }, first},
+		{"an empty kubeconfig changes nothing", func(t *testing.T, dir string) { write(t, dir, "kubeconfig", "") }, first},
+		{"a kubeconfig without a context changes nothing", func(t *testing.T, dir string) { write(t, dir, "kubeconfig", "{}") }, first},
+		{"a kubeconfig that is gone changes nothing", func(t *testing.T, dir string) { os.Remove(filepath.Join(dir, "kubeconfig")) }, first},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			writeKubeconfig(t, dir, first)
+			c, err := New(filepath.Join(dir, "kubeconfig"), "agent")
+			if err != nil {
+				t.Fatal(err)
+			}
+			client, err := c.Kubernetes()
+			if err != nil {
+				t.Fatal(err)
+			}
+			tt.change(t, dir)
+			c.reread(t.Context())
+			got, err := client.CoreV1().ConfigMaps("n").Get(t.Context(), "x", metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := map[string]string{"agent": "agent", "host": tt.want.Listener.Addr().String()}
+			if got.Annotations["agent"] != want["agent"] || got.Annotations["host"] != want["host"] {
+				t.Errorf("called %s with %v, want %v", got.Name, got.Annotations, want)
+			}
+		})
+	}
+}
+
+func TestNewNeedsAKubeconfig(t *testing.T) {
+	if _, err := New(filepath.Join(t.TempDir(), "none"), ""); err == nil || !strings.Contains(err.Error(), "reading kubeconfig") {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,51 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sarwebhook
+
+import (
+	"encoding/json"
+	"net/http"
+)
+
+// status is the part of a SubjectAccessReviewStatus that we set. At most one of
+// Allowed and Denied is true; with neither, the authorizers behind decide.
+type status struct {
+	Allowed         bool   `json:"allowed"`
+	Denied          bool   `json:"denied,omitempty"`
+	Reason          string `json:"reason,omitempty"`
+	EvaluationError string `json:"evaluationError,omitempty"`
+}
+
+type answer struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Status     status `json:"status"`
+}
+
+func denied(reason string) status {
+	return status{Denied: true, Reason: reason}
+}
+
+// decision is the word for a status in logs and metrics.
+func (s status) decision() string {
+	switch {
+	case s.Allowed:
+		return "allow"
+	case s.Denied:
+		return "deny"
+	default:
+		return "no-opinion"
+	}
+}
+
+func write(w http.ResponseWriter, s status) {
+	body, err := json.Marshal(answer{APIVersion: apiVersion, Kind: kind, Status: s})
+	if err != nil {
+		// Strings and booleans always have a form in JSON.
+		panic(err)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	// A failed write means that nobody is left to be told.
+	_, _ = w.Write(body)
+}

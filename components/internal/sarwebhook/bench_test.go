@@ -1,0 +1,51 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sarwebhook
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"k8s.io/utils/clock"
+)
+
+// discard is a ResponseWriter that costs nothing.
+type discard struct{ header http.Header }
+
+func (d discard) Header() http.Header         { return d.header }
+func (d discard) Write(b []byte) (int, error) { return len(b), nil }
+func (d discard) WriteHeader(int)             {}
+
+// BenchmarkHandler measures one allowed review, from body to answer, without HTTP.
+func BenchmarkHandler(b *testing.B) {
+	config := testConfig(asX)
+	config.Clock = clock.RealClock{}
+	config.Limits = Limits{InFlight: 100, InFlightPerNode: 100, NodeQPS: 1e9, NodeBurst: 1e9}
+	h := New(config)
+	body := strings.NewReader(good)
+	req := httptest.NewRequest(http.MethodPost, "/authorize", io.NopCloser(body))
+	req.Header.Set("Content-Type", "application/json")
+	w := discard{http.Header{}}
+	b.ReportAllocs()
+	for b.Loop() {
+		body.Reset(good)
+		h.ServeHTTP(w, req)
+	}
+}
+
+// BenchmarkLimiter measures what the bounds cost one request.
+func BenchmarkLimiter(b *testing.B) {
+	l := newLimiter(Limits{InFlight: 100, InFlightPerNode: 100, NodeQPS: 1e9, NodeBurst: 1e9}, clock.RealClock{})
+	b.ReportAllocs()
+	for b.Loop() {
+		s, over := l.admit("x", true)
+		if over != withinLimits {
+			b.Fatal(over)
+		}
+		l.release(s)
+	}
+}

@@ -1,0 +1,230 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sarwebhook
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/component-base/metrics"
+	"k8s.io/klog/v2"
+	testclock "k8s.io/utils/clock/testing"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+var (
+	limitRule = rules.Rule{ID: "NA-LIMIT"}
+	allowRule = rules.Rule{ID: "NA-TEST-1"}
+)
+
+func nodeName(u user.Info) (string, bool) { return strings.CutPrefix(u.GetName(), "system:node:") }
+
+// asX allows what a node whose name is x asks for, and nothing else.
+func asX(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+	if node, ok := nodeName(a.GetUser()); ok && node == "x" {
+		return authorizer.DecisionAllow, allowRule.Reason(""), nil
+	}
+	return authorizer.DecisionNoOpinion, allowRule.Reason("not x"), nil
+}
+
+func testConfig(authorize authorizer.AuthorizerFunc) Config {
+	return Config{
+		Authorizer: authorize,
+		NodeName:   nodeName,
+		Limits:     Limits{InFlight: 8, InFlightPerNode: 4, NodeQPS: 10, NodeBurst: 5},
+		LimitRule:  limitRule,
+		Rules:      []rules.Rule{limitRule, allowRule},
+		Registry:   metrics.NewKubeRegistry(),
+		Logger:     klog.Logger(logr.Discard()),
+		Clock:      testclock.NewFakePassiveClock(time.Unix(0, 0)),
+	}
+}
+
+const (
+	head   = `{"apiVersion":"authorization.k8s.io/v1","kind":"SubjectAccessReview","spec":`
+	asNode = `"user":"system:node:x","groups":["system:nodes"]`
+	getPod = `"resourceAttributes":{"verb":"get","resource":"pods","namespace":"a","name":"b"}`
+	good   = head + `{` + asNode + `,` + getPod + `}}`
+)
+
+func post(h http.Handler, body string) *httptest.ResponseRecorder {
+	req := httptest.NewRequest(http.MethodPost, "/authorize", strings.NewReader(body))
+	req.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, req)
+	return w
+}
+
+// reply is an answer as kube-apiserver reads it: a status code, and a status with
+// code 200 only.
+type reply struct {
+	Code   int
+	Status status
+}
+
+func replyTo(t *testing.T, h http.Handler, body string) reply {
+	t.Helper()
+	w := post(h, body)
+	got := reply{Code: w.Code}
+	if w.Code != http.StatusOK {
+		return got
+	}
+	var a answer
+	if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil {
+		t.Fatalf("answer %q: %v", w.Body, err)
+	}
+	if a.APIVersion != apiVersion || a.Kind != kind {
+		t.Errorf("answer is a %s %s", a.APIVersion, a.Kind)
+	}
+	got.Status = a.Status
+	return got
+}
+
+func TestAnswers(t *testing.T) {
+	allowed := reply{200, status{Allowed: true, Reason: "[NA-TEST-1]"}}
+	notX := reply{200, status{Reason: "not x [NA-TEST-1]"}}
+	bad := reply{Code: 400}
+	large := reply{200, denied("a review of more than 262144 bytes [NA-LIMIT]")}
+	many := reply{200, denied("more than 1000 selector requirements [NA-LIMIT]")}
+	requirement := `{"key":"a","operator":"In","values":["b"]}`
+	selecting := func(n int) string {
+		list := strings.TrimSuffix(strings.Repeat(requirement+",", n), ",")
+		return head + `{` + asNode + `,"resourceAttributes":{"verb":"list","resource":"pods","fieldSelector":{"requirements":[` + list + `]}}}}`
+	}
+	named := func(user string) string { return head + `{"user":` + user + `,` + getPod + `}}` }
+	for _, tt := range []struct {
+		name string
+		body string
+		want reply
+	}{
+		{"a review in order is the authorizer's to decide", good, allowed},
+		{"no opinion is neither allowed nor denied", named(`"system:node:y"`), notX},
+		{"a non-resource review is understood", head + `{` + asNode + `,"nonResourceAttributes":{"verb":"get","path":"/"}}}`, allowed},
+		{"an unknown field is passed over", strings.Replace(good, `"spec"`, `"new":{"er":1},"spec"`, 1), allowed},
+		{"metadata is not read", strings.Replace(good, `"spec"`, `"metadata":{"creationTimestamp":null},"spec"`, 1), allowed},
+		{"an empty body is refused", ``, bad},
+		{"a truncated body is refused", good[:len(good)-9], bad},
+		{"two bodies are refused", good + good, bad},
+		{"null is refused", `null`, bad},
+		{"an array is refused", `[]`, bad},
+		{"an empty object is refused", `{}`, bad},
+		{"a NUL between tokens is refused", "\x00" + good, bad},
+		{"an unknown version is refused", strings.Replace(good, "k8s.io/v1", "k8s.io/v1beta1", 1), bad},
+		{"an unknown kind is refused", strings.Replace(good, "Subject", "LocalSubject", 1), bad},
+		{"no spec is refused", `{"apiVersion":"authorization.k8s.io/v1","kind":"SubjectAccessReview"}`, bad},
+		{"neither kind of attributes is refused", head + `{` + asNode + `}}`, bad},
+		{"both kinds of attributes are refused", head + `{` + asNode + `,` + getPod + `,"nonResourceAttributes":{"verb":"get","path":"/"}}}`, bad},
+		{"a name in other case is another name", strings.Replace(good, `"spec"`, `"Spec"`, 1), bad},
+		{"a user in other case is nobody", strings.Replace(good, `"user"`, `"User"`, 1), notX},
+		{"a name that occurs twice is refused", head + `{"user":"y",` + asNode + `,` + getPod + `}}`, bad},
+		{"a spec that occurs twice is refused", strings.TrimSuffix(good, "}") + `,"spec":{}}`, bad},
+		{"a user that is no string is refused", named(`{"a":1}`), bad},
+		{"nesting is bounded where it is read", named(strings.Repeat("[", 100_000)), bad},
+		{"nesting is bounded where it is passed over", strings.Replace(good, `"spec"`, `"new":`+strings.Repeat("[", 100_000)+strings.Repeat("]", 100_000)+`,"spec"`, 1), bad},
+		{"4 MB are denied", strings.Replace(good, `"spec"`, `"new":"`+strings.Repeat("a", 4<<20)+`","spec"`, 1), large},
+		{"as many requirements as the bound are read", selecting(1000), allowed},
+		{"one requirement more is denied", selecting(1001), many},
+		{"ten thousand requirements are denied", selecting(10_000), large},
+		{"a node with a line break is another node", named(`"system:node:x\n"`), notX},
+		{"a node with a NUL is another node", named(`"system:node:x\u0000"`), notX},
+		{"a node in another alphabet is another node", named(`"system:node:х"`), notX},
+		{"a node with 10 KB of name is another node", named(`"system:node:` + strings.Repeat("x", 10<<10) + `"`), notX},
+		{"a node without a name is another node", named(`"system:node:"`), notX},
+		{"invalid UTF-8 is another node", named("\"system:node:x\xff\""), notX},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := replyTo(t, New(testConfig(asX)), tt.body)
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAuthorizerOutcomes(t *testing.T) {
+	fault := errors.New("fault")
+	answering := func(d authorizer.Decision, reason string, err error) authorizer.AuthorizerFunc {
+		return func(context.Context, authorizer.Attributes) (authorizer.Decision, string, error) {
+			return d, reason, err
+		}
+	}
+	for _, tt := range []struct {
+		name      string
+		authorize authorizer.AuthorizerFunc
+		want      status
+	}{
+		{"a deny is denied", answering(authorizer.DecisionDeny, "no", nil), status{Denied: true, Reason: "no"}},
+		{"a deny with an error is denied", answering(authorizer.DecisionDeny, "no", fault), status{Denied: true, Reason: "no", EvaluationError: "fault"}},
+		{"no opinion with an error is no opinion", answering(authorizer.DecisionNoOpinion, "", fault), status{EvaluationError: "fault"}},
+		{"an allow with an error is no allow", answering(authorizer.DecisionAllow, "yes", fault), status{Reason: "yes", EvaluationError: "fault"}},
+		{"an unknown decision is no allow", answering(authorizer.Decision(7), "", nil), status{}},
+		{"a reason may hold anything", answering(authorizer.DecisionDeny, "\"\n\x00<\u2028", nil), status{Denied: true, Reason: "\"\n\x00<\u2028"}},
+		{
+			"a panic is denied",
+			func(context.Context, authorizer.Attributes) (authorizer.Decision, string, error) { panic("oh") },
+			status{Denied: true, Reason: "internal error", EvaluationError: "the authorizer panicked"},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			h := New(testConfig(tt.authorize))
+			if diff := cmp.Diff(reply{200, tt.want}, replyTo(t, h, good)); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+			if h.limiter.inFlight != 0 {
+				t.Errorf("%d requests still in flight", h.limiter.inFlight)
+			}
+		})
+	}
+}
+
+func TestWhatIsNoReviewIsRefused(t *testing.T) {
+	for _, tt := range []struct {
+		name, method, contentType string
+		want                      int
+	}{
+		{"POST of JSON is read", "POST", "application/json", 200},
+		{"a charset changes nothing", "POST", "application/json; charset=utf-8", 200},
+		{"GET is refused", "GET", "application/json", 405},
+		{"PUT is refused", "PUT", "application/json", 405},
+		{"an unheard-of method is refused", "BREW", "application/json", 405},
+		{"protobuf is refused", "POST", "application/vnd.kubernetes.protobuf", 415},
+		{"no content type is refused", "POST", "", 415},
+		{"a broken content type is refused", "POST", ";;", 415},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			req := httptest.NewRequest(tt.method, "/authorize", strings.NewReader(good))
+			req.Header.Set("Content-Type", tt.contentType)
+			w := httptest.NewRecorder()
+			New(testConfig(asX)).ServeHTTP(w, req)
+			if w.Code != tt.want {
+				t.Errorf("status %d, want %d", w.Code, tt.want)
+			}
+		})
+	}
+}
+
+// A caller that went away while it waited for its turn takes no place.
+func TestReadingWaitsForATurn(t *testing.T) {
+	h := New(testConfig(asX))
+	for range maxReading {
+		h.reading <- struct{}{}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	req := httptest.NewRequest(http.MethodPost, "/authorize", strings.NewReader(good)).WithContext(ctx)
+	if _, err := h.read(req); !errors.Is(err, context.Canceled) {
+		t.Errorf("read: %v, want %v", err, context.Canceled)
+	}
+}

@@ -1,0 +1,71 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sarwebhook
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/component-base/metrics/testutil"
+)
+
+func TestMetrics(t *testing.T) {
+	config := testConfig(asX)
+	h := New(config)
+	post(h, good)
+	post(h, reviewBy("system:node:y"))
+	post(h, strings.Repeat(" ", maxBody+1))
+	for i := range 100 {
+		post(h, head+fmt.Sprintf(`{"user":"admin","resourceAttributes":{"verb":"verb%d","resource":"resource%d"}}}`, i, i))
+	}
+	for range 6 {
+		post(h, reviewBy("system:node:z"))
+	}
+	want := `
+# HELP bulkhead_authorization_decisions_total [ALPHA] Requests decided, by resource, verb, rule and decision (allow, deny, no-opinion).
+# TYPE bulkhead_authorization_decisions_total counter
+bulkhead_authorization_decisions_total{decision="allow",resource="pods",rule="NA-TEST-1",verb="get"} 1
+bulkhead_authorization_decisions_total{decision="deny",resource="pods",rule="NA-LIMIT",verb="get"} 1
+bulkhead_authorization_decisions_total{decision="no-opinion",resource="other",rule="NA-TEST-1",verb="other"} 100
+bulkhead_authorization_decisions_total{decision="no-opinion",resource="pods",rule="NA-TEST-1",verb="get"} 6
+# HELP bulkhead_limited_requests_total [ALPHA] Requests denied because of a bound, by bound.
+# TYPE bulkhead_limited_requests_total counter
+bulkhead_limited_requests_total{reason="node-rate"} 1
+bulkhead_limited_requests_total{reason="review-size"} 1
+# HELP bulkhead_requests_in_flight [ALPHA] Requests being decided now.
+# TYPE bulkhead_requests_in_flight gauge
+bulkhead_requests_in_flight 0
+`
+	if err := testutil.GatherAndCompare(config.Registry, strings.NewReader(want),
+		"bulkhead_authorization_decisions_total", "bulkhead_limited_requests_total", "bulkhead_requests_in_flight"); err != nil {
+		t.Error(err)
+	}
+}
+
+// A reason may quote the request, so it may end with anything.
+func TestRulesThatNobodyListedAreOther(t *testing.T) {
+	h := New(testConfig(asX))
+	for _, tt := range []struct{ name, reason, want string }{
+		{"a listed rule is named", "no [NA-TEST-1]", "NA-TEST-1"},
+		{"a made-up rule is other", "no [made up]", "other"},
+		{"no rule is none", "no", "none"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := h.metrics.ruleLabel(tt.reason); got != tt.want {
+				t.Errorf("%q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestPanicsAreCounted(t *testing.T) {
+	h := New(testConfig(func(context.Context, authorizer.Attributes) (authorizer.Decision, string, error) { panic("oh") }))
+	post(h, good)
+	if n, err := testutil.GetCounterMetricValue(h.metrics.panics); err != nil || n != 1 {
+		t.Errorf("%v panics counted (%v), want 1", n, err)
+	}
+}

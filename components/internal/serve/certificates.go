@@ -1,0 +1,106 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package serve
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apiserver/pkg/server/dynamiccertificates"
+	"k8s.io/klog/v2"
+)
+
+// rereadInterval is how often files are read without an event. Swapping a
+// symlinked directory raises none.
+const rereadInterval = 10 * time.Second
+
+// certificates keeps the TLS configuration that fits the files.
+type certificates struct {
+	pair         *dynamiccertificates.DynamicCertKeyPairContent
+	clientCA     *dynamiccertificates.DynamicFileCAContent
+	controller   *dynamiccertificates.DynamicServingCertificateController
+	allowedNames []string
+	// lastClient is the certificate that the last client showed.
+	lastClient atomic.Pointer[x509.Certificate]
+}
+
+func loadCertificates(config Config) (*certificates, error) {
+	pair, err := dynamiccertificates.NewDynamicServingContentFromFiles("serving", config.CertFile, config.KeyFile)
+	if err != nil {
+		return nil, fmt.Errorf("reading the serving certificate: %w", err)
+	}
+	clientCA, err := dynamiccertificates.NewDynamicCAContentFromFile("client-ca", config.ClientCAFile)
+	if err != nil {
+		return nil, fmt.Errorf("reading the client CA: %w", err)
+	}
+	c := &certificates{pair: pair, clientCA: clientCA, allowedNames: config.AllowedClientNames}
+	base := &tls.Config{
+		MinVersion: tls.VersionTLS13,
+		ClientAuth: tls.RequireAndVerifyClientCert,
+		NextProtos: []string{"h2", "http/1.1"},
+		// A resumed session would skip a client CA that has changed since.
+		SessionTicketsDisabled: true,
+		VerifyConnection:       c.verifyName,
+	}
+	c.controller = dynamiccertificates.NewDynamicServingCertificateController(base, clientCA, pair, nil, nil)
+	pair.AddListener(c.controller)
+	clientCA.AddListener(c.controller)
+	if err := c.controller.RunOnce(); err != nil {
+		return nil, fmt.Errorf("preparing TLS: %w", err)
+	}
+	return c, nil
+}
+
+func (c *certificates) tlsConfig() *tls.Config {
+	return &tls.Config{MinVersion: tls.VersionTLS13, GetConfigForClient: c.controller.GetConfigForClient}
+}
+
+// verifyName ends the handshake of a client that has a certificate of the right
+// CA for another purpose.
+func (c *certificates) verifyName(state tls.ConnectionState) error {
+	if len(state.PeerCertificates) == 0 {
+		return errors.New("client showed no certificate")
+	}
+	leaf := state.PeerCertificates[0]
+	if !slices.Contains(c.allowedNames, leaf.Subject.CommonName) {
+		return fmt.Errorf("client %q is not one of those allowed", leaf.Subject.CommonName)
+	}
+	c.lastClient.Store(leaf)
+	return nil
+}
+
+// run watches the files until ctx is done, and returns when nothing of it runs
+// any more.
+func (c *certificates) run(ctx context.Context) {
+	var group sync.WaitGroup
+	group.Go(func() { c.pair.Run(ctx, 1) })
+	group.Go(func() { c.clientCA.Run(ctx, 1) })
+	group.Go(func() { c.controller.Run(1, ctx.Done()) })
+	group.Go(func() { c.rereadEvery(ctx, time.NewTicker(rereadInterval).C) })
+	group.Wait()
+}
+
+func (c *certificates) rereadEvery(ctx context.Context, tick <-chan time.Time) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick:
+			c.reread(ctx)
+		}
+	}
+}
+
+func (c *certificates) reread(ctx context.Context) {
+	if err := errors.Join(c.pair.RunOnce(ctx), c.clientCA.RunOnce(ctx)); err != nil {
+		klog.FromContext(ctx).Error(err, "Keeping the last good certificates")
+	}
+}

@@ -1,0 +1,168 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/component-base/metrics"
+	"k8s.io/klog/v2"
+)
+
+const (
+	readHeaderTimeout = 5 * time.Second
+	readTimeout       = 10 * time.Second
+	writeTimeout      = 30 * time.Second
+	// idleTimeout is above the 30 s after which kube-apiserver's client pings.
+	idleTimeout    = 2 * time.Minute
+	maxHeaderBytes = 16 << 10
+	// maxStreams is above what a kube-apiserver has in flight by default (600), so
+	// that it keeps one connection.
+	maxStreams = 1000
+)
+
+// Config is what a server is made of.
+type Config struct {
+	// BindAddress has to be a loopback address.
+	BindAddress            string
+	SecurePort, HealthPort int
+	// CertFile, KeyFile and ClientCAFile are read again when they change.
+	CertFile, KeyFile, ClientCAFile string
+	// AllowedClientNames are the common names of the clients that are served.
+	AllowedClientNames []string
+	// Handler serves those clients.
+	Handler http.Handler
+	// Checks are met once the server is ready.
+	Checks []Check
+	// Registry takes the metrics of the server.
+	Registry metrics.KubeRegistry
+	// Gatherer is what /metrics shows.
+	Gatherer metrics.Gatherer
+	// Expiries are of certificates that others use, by name.
+	Expiries map[string]Expiry
+	// ShutdownTimeout bounds the wait for requests in flight.
+	ShutdownTimeout time.Duration
+}
+
+// Server is a webhook on loopback with its health beside it.
+type Server struct {
+	config       Config
+	certificates *certificates
+	stopping     atomic.Bool
+}
+
+// New reads the certificates and registers their expiry. It listens to nothing.
+func New(config Config) (*Server, error) {
+	if ip := net.ParseIP(config.BindAddress); ip == nil || !ip.IsLoopback() {
+		return nil, fmt.Errorf("bind address %q is not on loopback", config.BindAddress)
+	}
+	if len(config.AllowedClientNames) == 0 {
+		return nil, errors.New("no client is allowed")
+	}
+	loaded, err := loadCertificates(config)
+	if err != nil {
+		return nil, err
+	}
+	expiries := loaded.expiries()
+	maps.Copy(expiries, config.Expiries)
+	if err := registerExpiries(config.Registry, expiries); err != nil {
+		return nil, err
+	}
+	return &Server{config: config, certificates: loaded}, nil
+}
+
+// Run serves until ctx is done, then answers what is in flight and returns.
+func (s *Server) Run(ctx context.Context) error {
+	secure, err := listen(ctx, s.config.BindAddress, s.config.SecurePort)
+	if err != nil {
+		return err
+	}
+	health, err := listen(ctx, s.config.BindAddress, s.config.HealthPort)
+	if err != nil {
+		return errors.Join(err, secure.Close())
+	}
+	return s.serve(ctx, secure, health)
+}
+
+func listen(ctx context.Context, host string, port int) (net.Listener, error) {
+	address := net.JoinHostPort(host, strconv.Itoa(port))
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("listening on %s: %w", address, err)
+	}
+	return listener, nil
+}
+
+// serve owns the listeners and every goroutine that it starts.
+func (s *Server) serve(ctx context.Context, secure, health net.Listener) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	webhook := newHTTPServer(ctx, s.config.Handler)
+	webhook.TLSConfig = s.certificates.tlsConfig()
+	probes := newHTTPServer(ctx, healthHandler(s.checks(), s.config.Gatherer))
+
+	failures := make(chan error, 2)
+	var group sync.WaitGroup
+	group.Go(func() { s.certificates.run(ctx) })
+	group.Go(func() { failures <- serving("webhook", webhook.ServeTLS(secure, "", "")) })
+	group.Go(func() { failures <- serving("health", probes.Serve(health)) })
+	klog.FromContext(ctx).Info("Serving", "webhook", secure.Addr().String(), "health", health.Addr().String())
+
+	var failure error
+	select {
+	case <-ctx.Done():
+	case failure = <-failures:
+	}
+	s.stopping.Store(true)
+	// Health last: it says what is going on until the end.
+	failure = errors.Join(failure, s.shutdown(ctx, webhook), s.shutdown(ctx, probes))
+	cancel()
+	group.Wait()
+	return failure
+}
+
+func (s *Server) checks() []Check {
+	running := Check{Name: "stopping", Ready: func() bool { return !s.stopping.Load() }}
+	return append([]Check{running}, s.config.Checks...)
+}
+
+func newHTTPServer(ctx context.Context, handler http.Handler) *http.Server {
+	return &http.Server{
+		Handler:           handler,
+		ErrorLog:          newConnectionLog(klog.FromContext(ctx)),
+		ReadHeaderTimeout: readHeaderTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
+	}
+}
+
+// shutdown waits for requests in flight. ctx is done by then, so it has a
+// deadline of its own.
+func (s *Server) shutdown(ctx context.Context, server *http.Server) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.config.ShutdownTimeout)
+	defer cancel()
+	if err := server.Shutdown(ctx); err != nil {
+		return errors.Join(fmt.Errorf("waiting for requests in flight: %w", err), server.Close())
+	}
+	return nil
+}
+
+func serving(what string, err error) error {
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return fmt.Errorf("serving %s: %w", what, err)
+}

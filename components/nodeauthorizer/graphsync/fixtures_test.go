@@ -1,0 +1,88 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graphsync
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
+)
+
+// start runs a Sync in the test's bubble of synthetic time and waits until it has
+// nothing more to do. It stops it when the test ends.
+func start(t *testing.T, client *fake.Clientset, options Options) (*Sync, *graph.Graph) {
+	t.Helper()
+	g := graph.New()
+	s := New(client, g, options)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.Run(ctx)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-done
+	})
+	synctest.Wait()
+	return s, g
+}
+
+func named(name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: "ns", Name: name}
+}
+
+func podOn(node, name string) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: named(name), Spec: corev1.PodSpec{
+		NodeName: node,
+		Volumes: []corev1.Volume{
+			{Name: "s", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "secret-of-" + name}}},
+			{Name: "c", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "claim-of-" + name}}},
+		},
+	}}
+}
+
+func volumeFor(claim, name string) *corev1.PersistentVolume {
+	return &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PersistentVolumeSpec{
+		ClaimRef: &corev1.ObjectReference{Namespace: "ns", Name: claim},
+	}}
+}
+
+func attachmentTo(node, name string) *storagev1.VolumeAttachment {
+	return &storagev1.VolumeAttachment{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       storagev1.VolumeAttachmentSpec{NodeName: node},
+	}
+}
+
+func sliceOf(node, name string) *resourcev1.ResourceSlice {
+	return &resourcev1.ResourceSlice{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       resourcev1.ResourceSliceSpec{NodeName: &node},
+	}
+}
+
+func requestFrom(name string) *certificatesv1.PodCertificateRequest {
+	return &certificatesv1.PodCertificateRequest{
+		ObjectMeta: named(name),
+		Spec:       certificatesv1.PodCertificateRequestSpec{NodeName: "n1"},
+	}
+}
+
+// oneOfEach is a world in which everything called "x" is related to node n1.
+func oneOfEach() []runtime.Object {
+	return []runtime.Object{
+		podOn("n1", "x"), volumeFor("claim-of-x", "x"), attachmentTo("n1", "x"), sliceOf("n1", "x"), requestFrom("x"),
+	}
+}

@@ -1,0 +1,88 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package certificates_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// pace is that of a quiet kubelet.
+const pace = time.Second
+
+// prober makes one request that our rules allow and one that they refuse, each
+// second, and remembers every answer that was not the right one.
+type prober struct {
+	node *Identity
+
+	stop context.CancelFunc
+	done chan struct{}
+
+	mu    sync.Mutex
+	asked int
+	wrong []string
+}
+
+func startProber(node *Identity) *prober {
+	ctx, stop := context.WithCancel(context.Background())
+	p := &prober{node: node, stop: stop, done: make(chan struct{})}
+	go p.run(ctx)
+	return p
+}
+
+func (p *prober) run(ctx context.Context) {
+	defer close(p.done)
+	ticker := time.NewTicker(pace)
+	defer ticker.Stop()
+	for {
+		p.ask(ctx, List(api.Services).In("default"), AllowedBy(suite.Settings.Profile, "NA-UNI-SERVICES"))
+		p.ask(ctx, List(api.Deployments).In("default"), ForbiddenBy(suite.Settings.Profile, "NA-DEFAULT", ""))
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// matcher is the part of Gomega's matchers that judges.
+type matcher interface {
+	Match(any) (bool, error)
+	FailureMessage(any) string
+}
+
+func (p *prober) ask(ctx context.Context, r Request, right matcher) {
+	answer, err := suite.Try(ctx, p.node, r)
+	if ctx.Err() != nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked++
+	if err != nil {
+		p.wrong = append(p.wrong, fmt.Sprintf("%s: %v", time.Now().Format(time.RFC3339), err))
+		return
+	}
+	if ok, err := right.Match(answer); !ok || err != nil {
+		p.wrong = append(p.wrong, fmt.Sprintf("%s: %v%s", time.Now().Format(time.RFC3339), err, right.FailureMessage(answer)))
+	}
+}
+
+// end stops the prober and returns how often it asked and what went wrong.
+func (p *prober) end() (asked int, wrong []string) {
+	p.stop()
+	<-p.done
+	return p.asked, p.wrong
+}
+
+// seen is what it has found wrong so far.
+func (p *prober) seen() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]string(nil), p.wrong...)
+}

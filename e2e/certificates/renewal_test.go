@@ -1,0 +1,149 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package certificates_test
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"os"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+const (
+	// validity and renewBefore make a certificate old within three minutes.
+	validity    = 10 * time.Minute
+	renewBefore = 7 * time.Minute
+	// enough is two renewals, and the five minutes after which kube-apiserver
+	// looks whether its client certificate has changed, with room.
+	enough = 14 * time.Minute
+
+	expiry = "bulkhead_certificate_expiration_timestamp_seconds"
+)
+
+// leaves are the certificates that bulkhead renews, on the host.
+func leaves() map[string]string {
+	return map[string]string{
+		"node-authorizer-serving": StateDirectory + "/node-authorizer/serving.crt",
+		"node-authorizer-client":  StateDirectory + "/node-authorizer/client.crt",
+		"apiserver-client":        StateDirectory + "/apiserver/node-authorizer-client.crt",
+	}
+}
+
+var _ = It("certificates are renewed twice and no request notices", Serial, Label(OnHost, Slow),
+	PollProgressAfter(enough), AllowsBy("NA-DEFAULT", "NA-UNI-SERVICES"), func(ctx SpecContext) {
+		suite.NeedsHost()
+		suite.Needs(Hardened, "certificates are the same in every profile of ours")
+		makeShortLived(ctx)
+		watched := startProber(suite.AsNode(suite.Scene().Own))
+		DeferCleanup(watched.stop)
+
+		changes := newChanges(ctx)
+		Eventually(ctx, func() error {
+			if wrong := watched.seen(); len(wrong) > 0 {
+				return StopTrying(wrong[0])
+			}
+			return changes.look(ctx)
+		}).WithTimeout(enough).WithPolling(5 * time.Second).Should(Succeed())
+
+		asked, wrong := watched.end()
+		Measured("certificates", fmt.Sprintf("%s; %d requests, %d answered wrongly", changes, asked, len(wrong)))
+		Expect(wrong).To(BeEmpty())
+	})
+
+// makeShortLived installs again with certificates that live ten minutes, unless
+// they do already, and puts the old policy back afterwards.
+func makeShortLived(ctx context.Context) {
+	GinkgoHelper()
+	installed, err := suite.ReadInstallation(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	if installed.Certificates.Validity <= validity {
+		return
+	}
+	DeferCleanup(func(ctx context.Context) { suite.OnControlPlane(ctx, installed.Command()) })
+	suite.OnControlPlane(ctx, installed.LivingFor(validity, renewBefore).Command())
+}
+
+// changes counts how often each certificate was another one, on disk, and how
+// often the node authorizer saw another one in use.
+type changes struct {
+	started       time.Time
+	serial        map[string]string
+	inUse         map[string]float64
+	onDisk, taken map[string]int
+}
+
+func newChanges(ctx context.Context) *changes {
+	c := &changes{
+		started: time.Now(),
+		serial:  map[string]string{}, inUse: map[string]float64{},
+		onDisk: map[string]int{}, taken: map[string]int{},
+	}
+	Expect(c.read(ctx)).To(Succeed())
+	clear(c.onDisk)
+	clear(c.taken)
+	return c
+}
+
+// look is an error until every certificate has been renewed twice and its
+// successor has been taken into use.
+func (c *changes) look(ctx context.Context) error {
+	if err := c.read(ctx); err != nil {
+		return err
+	}
+	for name := range leaves() {
+		if c.onDisk[name] < 2 || c.taken[name] < 1 {
+			return fmt.Errorf("%s: %s", name, c)
+		}
+	}
+	return nil
+}
+
+func (c *changes) read(ctx context.Context) error {
+	for name, file := range leaves() {
+		serial, err := serialOf(ctx, file)
+		if err != nil {
+			return err
+		}
+		if serial != c.serial[name] {
+			c.serial[name] = serial
+			c.onDisk[name]++
+		}
+		at, err := suite.ComponentMetric(ctx, expiry, `certificate="`+name+`"`)
+		if err != nil {
+			return err
+		}
+		if at != c.inUse[name] {
+			c.inUse[name] = at
+			c.taken[name]++
+		}
+	}
+	return nil
+}
+
+func (c *changes) String() string {
+	return fmt.Sprintf("after %s renewed on disk %v, taken into use %v", time.Since(c.started).Round(time.Second), c.onDisk, c.taken)
+}
+
+func serialOf(ctx context.Context, file string) (string, error) {
+	text, err := suite.Host.Run(ctx, suite.ControlPlane, "cat "+file)
+	if err != nil {
+		return "", err
+	}
+	block, _ := pem.Decode([]byte(text))
+	if block == nil {
+		return "", fmt.Errorf("%s is no PEM: %w", file, os.ErrInvalid)
+	}
+	certificate, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		return "", fmt.Errorf("parsing %s: %w", file, err)
+	}
+	return certificate.SerialNumber.String(), nil
+}

@@ -1,0 +1,30 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package certificates_test lives through two renewals of every certificate that
+// bulkhead makes. It takes most of ten minutes and disturbs nothing, so it can
+// run beside the specs of other suites that are not disruptive.
+package certificates_test
+
+import (
+	"testing"
+
+	. "github.com/onsi/ginkgo/v2"
+
+	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer"
+	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
+	"github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+var (
+	suite = framework.NewSuite("certificates", nil)
+	api   = fixtures.AllResources()
+)
+
+func TestSpecs(t *testing.T) { suite.Run(t) }
+
+func TestSpecsNameRules(t *testing.T) {
+	for _, problem := range framework.Misnamed(PreviewSpecs("certificates"), nodeauthorizer.Rules) {
+		t.Error(problem)
+	}
+}

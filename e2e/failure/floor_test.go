@@ -1,0 +1,180 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package failure_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+const (
+	// dead and hung are how long the node authorizer is away.
+	dead = 2 * time.Minute
+	hung = 30 * time.Second
+	// away is where its manifest waits meanwhile: the kubelet stops the pod.
+	away = "/etc/kubernetes/e2e-bulkhead-node-authorizer.yaml"
+)
+
+// outage is a way to lose the node authorizer and to get it back.
+type outage struct {
+	lasts       time.Duration
+	begin, end  func(context.Context)
+	since       time.Time
+	readyBefore []string
+}
+
+var _ = Describe("the node authorizer is killed and stays dead", Serial, Ordered, Label(Disruptive, OnHost, Slow), func() {
+	holds(&outage{
+		lasts: dead,
+		begin: func(ctx context.Context) {
+			suite.OnControlPlane(ctx, "test -e "+away+" || mv "+ComponentManifest+" "+away)
+			suite.OnControlPlane(ctx, "kill -9 $(pgrep -x node-authorizer)")
+			suite.EventuallyOnControlPlane(ctx, time.Minute, "! pgrep -x node-authorizer && sleep 2 && ! pgrep -x node-authorizer")
+		},
+		end: func(ctx context.Context) {
+			suite.OnControlPlane(ctx, "test ! -e "+away+" || mv "+away+" "+ComponentManifest)
+		},
+	})
+})
+
+var _ = Describe("the node authorizer hangs", Serial, Ordered, Label(Disruptive, OnHost, Slow), func() {
+	holds(&outage{
+		lasts: hung,
+		begin: func(ctx context.Context) { suite.OnControlPlane(ctx, "kill -STOP $(pgrep -x node-authorizer)") },
+		end:   func(ctx context.Context) { suite.OnControlPlane(ctx, "kill -CONT $(pgrep -x node-authorizer)") },
+	})
+})
+
+// holds are the specs of an outage: what the floor still gives, what it still
+// refuses, and that nothing is lost when it is over.
+func holds(o *outage) {
+	var (
+		scene         *Scene
+		mine, another *corev1.Secret
+	)
+
+	BeforeAll(func(ctx SpecContext) {
+		suite.NeedsHost()
+		suite.Needs(Hardened, "no other profile has a floor")
+		var err error
+		scene = suite.Scene()
+		mine, another = fixtures.Secret(scene.Namespace(ctx), "mine"), fixtures.Secret(scene.Namespace(ctx), "another")
+		scene.Put(ctx, mine, another)
+		scene.Pod(ctx, scene.Own, fixtures.WithSecret(mine.Name))
+		scene.Pod(ctx, scene.Other, fixtures.WithSecret(another.Name))
+		suite.ExpectAllowed(ctx, suite.AsNode(scene.Own), readingOf(mine), "NA-SECRET-1")
+		o.readyBefore, err = readyNodes(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(o.recover)
+		o.begin(ctx)
+		o.since = time.Now()
+	})
+
+	It("and the floor allows what it would allow without us", AllowsBy("NA-SECRET-1", Behind), func(ctx SpecContext) {
+		node := suite.AsNode(scene.Own)
+		Expect(suite.Do(ctx, node, readingOf(mine))).To(AllowedBy(InTree, "NA-SECRET-1"))
+		Expect(suite.Do(ctx, node, Get(api.Nodes).Named(scene.Own))).To(AllowedBy(InTree, "NA-NODE-1"))
+	})
+
+	It("and a refusal is an error of the API server, never an allowance", Denies("NA-SECRET-1"), func(ctx SpecContext) {
+		asked := time.Now()
+		answer, err := suite.Do(ctx, suite.AsNode(scene.Own), readingOf(another))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(answer.Allowed).To(BeFalse())
+		Expect(answer.Code).To(Equal(http.StatusInternalServerError), answer.Message)
+		expectUndecided(ctx, scene.Own, another, asked)
+	})
+
+	It("and what only the API's rules refuse stays refused", Denies("NA-DEFAULT"), func(ctx SpecContext) {
+		answer, err := suite.Do(ctx, suite.AsNode(scene.Own), List(api.Secrets))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(answer.Allowed).To(BeFalse())
+		Expect(answer.Code).To(BeElementOf(http.StatusForbidden, http.StatusInternalServerError), answer.Message)
+	})
+
+	It("and a new pod with a secret starts", AllowsBy("NA-SECRET-1", Behind), func(ctx SpecContext) {
+		suite.NeedsWorker()
+		pod := scene.Pod(ctx, suite.Worker, fixtures.WithSecret(mine.Name))
+		started := time.Now()
+		Eventually(ctx, phaseOf(pod)).WithTimeout(PodStart).WithPolling(time.Second).Should(Equal(corev1.PodRunning))
+		Measured("a pod that starts during the outage of "+o.lasts.String(), time.Since(started).Round(time.Second).String())
+	})
+
+	It("and every node stays Ready until the end", PollProgressAfter(2*dead), AllowsBy("NA-LEASE-3", Behind), func(ctx SpecContext) {
+		left := time.Until(o.since.Add(o.lasts))
+		Consistently(ctx, readyNodes).WithTimeout(max(left, time.Second)).WithPolling(5 * time.Second).Should(Equal(o.readyBefore))
+	})
+
+	It("and when it is back, it decides again", Denies("NA-SECRET-1"), func(ctx SpecContext) {
+		Expect(time.Since(o.since)).To(BeNumerically(">=", o.lasts))
+		o.recover(ctx)
+		suite.ExpectForbidden(ctx, suite.AsNode(scene.Own), readingOf(another), "NA-SECRET-1")
+		suite.ExpectAllowed(ctx, suite.AsNode(scene.Own), readingOf(mine), "NA-SECRET-1")
+	})
+}
+
+// recover ends the outage, also if it is over.
+func (o *outage) recover(ctx context.Context) {
+	GinkgoHelper()
+	o.end(ctx)
+	suite.EventuallyOnControlPlane(ctx, ServerSwitch, ComponentReady)
+}
+
+func readingOf(secret *corev1.Secret) Request {
+	return Get(api.Secrets).In(secret.Namespace).Named(secret.Name)
+}
+
+func phaseOf(pod *corev1.Pod) func(context.Context) (corev1.PodPhase, error) {
+	return func(ctx context.Context) (corev1.PodPhase, error) {
+		got, err := suite.Client.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
+		if err != nil {
+			return "", fmt.Errorf("reading the pod: %w", err)
+		}
+		return got.Status.Phase, nil
+	}
+}
+
+// readyNodes are the names of the nodes with a kubelet that are Ready.
+func readyNodes(ctx context.Context) ([]string, error) {
+	list, err := suite.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: "!" + FakeNodeLabel})
+	if err != nil {
+		return nil, fmt.Errorf("listing nodes: %w", err)
+	}
+	var ready []string
+	for i := range list.Items {
+		if IsReady(&list.Items[i]) {
+			ready = append(ready, list.Items[i].Name)
+		}
+	}
+	return ready, nil
+}
+
+// expectUndecided looks for the request in the audit log: it has no decision,
+// and the reason is that there was an error.
+func expectUndecided(ctx context.Context, node string, secret *corev1.Secret, since time.Time) {
+	GinkgoHelper()
+	Eventually(ctx, func() ([]map[string]string, error) {
+		events, err := suite.Audited(ctx, since.Add(-time.Second), "system:node:"+node)
+		var all []map[string]string
+		for _, event := range events {
+			if event.ObjectRef != nil && event.ObjectRef.Namespace == secret.Namespace && event.ObjectRef.Name == secret.Name {
+				all = append(all, event.Annotations)
+			}
+		}
+		return all, err
+	}).WithTimeout(Soon).WithPolling(time.Second).Should(ContainElement(SatisfyAll(
+		HaveKeyWithValue("authorization.k8s.io/reason", "internal error"),
+		Not(HaveKey("authorization.k8s.io/decision")),
+	)))
+}

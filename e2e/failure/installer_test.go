@@ -1,0 +1,146 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package failure_test
+
+import (
+	"context"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+const (
+	// noImage is nowhere to be had.
+	noImage = "registry.invalid/bulkhead:e2e-none"
+	// impatient is how long an installation that cannot succeed may try.
+	impatient      = " --timeout=30s"
+	lessImpatient  = " --timeout=75s"
+	authorization  = StateDirectory + "/apiserver/authorization.yaml"
+	originalServer = StateDirectory + "/state/kube-apiserver.yaml"
+	serverProcess  = "pgrep -x kube-apiserver"
+)
+
+// One story: every step begins where the one before ended, so that the API
+// server restarts as seldom as possible.
+var _ = Describe("the installer", Serial, Ordered, Label(Disruptive, OnHost, Slow), func() {
+	var (
+		installed Installation
+		plain     string // kube-apiserver's manifest without anything of ours
+	)
+
+	BeforeAll(func(ctx SpecContext) {
+		suite.NeedsHost()
+		suite.Needs(Hardened, "it is the same in every profile")
+		var err error
+		installed, err = suite.ReadInstallation(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		if installed.Profile == InTree {
+			Skip("bulkhead was not installed by its installer on " + suite.ControlPlane)
+		}
+		DeferCleanup(func(ctx context.Context) { suite.OnControlPlane(ctx, installed.Command()) })
+	})
+
+	It("changes nothing when it is run again", AllowsBy("NA-DEFAULT", "NA-UNI-SERVICES"), func(ctx SpecContext) {
+		before := state(ctx)
+		suite.OnControlPlane(ctx, installed.Command())
+		Expect(state(ctx)).To(Equal(before))
+		expectOurs(ctx)
+	})
+
+	It("puts kube-apiserver's manifest back byte for byte", Denies("NA-DEFAULT"), func(ctx SpecContext) {
+		original := suite.OnControlPlane(ctx, "cat "+originalServer)
+		suite.OnControlPlane(ctx, "bulkhead uninstall")
+		plain = suite.OnControlPlane(ctx, "cat "+APIServerManifest)
+		Expect(plain).To(Equal(original))
+		Expect(plain).NotTo(ContainSubstring("bulkhead"))
+		suite.OnControlPlane(ctx, "test ! -e "+StateDirectory+" && test ! -e "+ComponentManifest)
+		expectOthers(ctx)
+	})
+
+	It("leaves the old cluster when its image cannot be had", Denies("NA-DEFAULT"), func(ctx SpecContext) {
+		server := suite.OnControlPlane(ctx, serverProcess)
+		broken := installed
+		broken.Image = noImage
+		expectFailure(ctx, broken.Command()+impatient)
+		Expect(suite.OnControlPlane(ctx, "cat "+APIServerManifest)).To(Equal(plain))
+		Expect(suite.OnControlPlane(ctx, serverProcess)).To(Equal(server), "the API server was restarted for nothing")
+		expectOthers(ctx)
+	})
+
+	It("puts the old cluster back when the API server does not come up with ours", Denies("NA-DEFAULT"), func(ctx SpecContext) {
+		// Breaks the file between its being written and the API server's reading it.
+		sabotage := "(while ! test -e " + authorization + "; do sleep 0.05; done; echo broken > " + authorization + ") >/dev/null 2>&1 &\n"
+		expectFailure(ctx, sabotage+installed.Command()+lessImpatient)
+		Expect(suite.OnControlPlane(ctx, "cat "+APIServerManifest)).To(Equal(plain))
+		expectOthers(ctx)
+	})
+
+	It("installs where it has failed before", AllowsBy("NA-DEFAULT", "NA-UNI-SERVICES"), func(ctx SpecContext) {
+		suite.OnControlPlane(ctx, installed.Command())
+		expectOurs(ctx)
+	})
+
+	It("switches to parity, where RBAC may give a node more", AllowsBy("NA-DEFAULT", Behind), func(ctx SpecContext) {
+		parity := installed
+		parity.Profile = Parity
+		suite.OnControlPlane(ctx, parity.Command())
+		request := granted(ctx, suite.Scene())
+		suite.ExpectAllowed(ctx, suite.AsNode(suite.Scene().Own), request, Behind)
+	})
+
+	It("switches back to hardened, where it may not", Denies("NA-DEFAULT"), func(ctx SpecContext) {
+		suite.OnControlPlane(ctx, installed.Command())
+		request := granted(ctx, suite.Scene())
+		suite.ExpectForbidden(ctx, suite.AsNode(suite.Scene().Own), request, "NA-DEFAULT")
+	})
+})
+
+// state is what an installation that changes nothing leaves alone.
+func state(ctx context.Context) string {
+	GinkgoHelper()
+	return suite.OnControlPlane(ctx, "find /etc/kubernetes/manifests "+StateDirectory+
+		" -type f | sort | xargs sha256sum; pgrep -x kube-apiserver; pgrep -x node-authorizer")
+}
+
+// expectFailure runs a command that must say what is wrong and exit with an error.
+func expectFailure(ctx context.Context, script string) {
+	GinkgoHelper()
+	out, err := suite.Host.Run(ctx, suite.ControlPlane, script)
+	Expect(err).To(HaveOccurred(), out)
+	GinkgoWriter.Println(strings.TrimSpace(err.Error()))
+}
+
+// expectOurs and expectOthers say who decides about nodes.
+func expectOurs(ctx context.Context) {
+	GinkgoHelper()
+	node := suite.AsNode(suite.Scene().Own)
+	suite.ExpectAllowed(ctx, node, List(api.Services), "NA-UNI-SERVICES")
+	suite.ExpectForbidden(ctx, node, List(api.Deployments), "NA-DEFAULT")
+}
+
+func expectOthers(ctx context.Context) {
+	GinkgoHelper()
+	node := suite.AsNode(suite.Scene().Own)
+	Expect(suite.Do(ctx, node, List(api.Services))).To(AllowedBy(InTree, "NA-UNI-SERVICES"))
+	answer, err := suite.Do(ctx, node, List(api.Deployments))
+	Expect(err).NotTo(HaveOccurred())
+	Expect(answer).To(ForbiddenBy(InTree, "NA-DEFAULT", ""))
+	Expect(answer.Message).NotTo(ContainSubstring("[NA-"))
+}
+
+// granted lets the scene's own node list deployments by RBAC.
+func granted(ctx context.Context, s *Scene) Request {
+	GinkgoHelper()
+	namespace := s.Namespace(ctx)
+	role, binding := fixtures.RoleFor(namespace, "deployments", "system:node:"+s.Own, rbacv1.PolicyRule{
+		Verbs: []string{"list"}, APIGroups: []string{"apps"}, Resources: []string{"deployments"},
+	})
+	s.Put(ctx, role, binding)
+	return List(api.Deployments).In(namespace)
+}

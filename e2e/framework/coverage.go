@@ -1,0 +1,81 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package framework
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/onsi/ginkgo/v2/types"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+// Unproved says what a suite does not prove, from a preview of its specs: a rule
+// without a spec that it allows or without one that it denies, and what
+// [Misnamed] finds.
+func Unproved(preview types.Report, all []rules.Rule) []string {
+	problems := Misnamed(preview, all)
+	proved := map[rules.ID]map[Want]bool{}
+	for _, rule := range all {
+		proved[rule.ID] = map[Want]bool{}
+	}
+	for _, claim := range claims(preview) {
+		for _, id := range claim.Rules {
+			if proved[id] != nil {
+				proved[id][claim.Want] = true
+			}
+		}
+	}
+	for _, rule := range all {
+		for _, want := range []Want{Allow, Deny} {
+			if !proved[rule.ID][want] {
+				problems = append(problems, fmt.Sprintf("%s has no spec labelled %s%s", rule.ID, wantKey, want))
+			}
+		}
+	}
+	return problems
+}
+
+// Misnamed says which specs name no rule, no outcome, or a rule that does not
+// exist.
+func Misnamed(preview types.Report, all []rules.Rule) []string {
+	known := map[rules.ID]bool{Behind: true, "": true}
+	for _, rule := range all {
+		known[rule.ID] = true
+	}
+	var problems []string
+	for spec, claim := range claims(preview) {
+		problems = append(problems, wrongIn(claim, known, spec)...)
+	}
+	return problems
+}
+
+// claims are the claims of all specs, with the specs' full texts.
+func claims(preview types.Report) iter.Seq2[string, Claim] {
+	return func(yield func(string, Claim) bool) {
+		for _, spec := range preview.SpecReports {
+			if spec.LeafNodeType == types.NodeTypeIt && !yield(spec.FullText(), ReadClaim(spec.Labels())) {
+				return
+			}
+		}
+	}
+}
+
+func wrongIn(claim Claim, known map[rules.ID]bool, spec string) []string {
+	var problems []string
+	if len(claim.Rules) == 0 {
+		problems = append(problems, fmt.Sprintf("%q names no rule", spec))
+	}
+	if claim.Want != Allow && claim.Want != Deny {
+		problems = append(problems, fmt.Sprintf("%q does not say what it wants", spec))
+	}
+	for _, id := range append(slices.Clone(claim.Rules), claim.By) {
+		if !known[id] {
+			problems = append(problems, fmt.Sprintf("%q names %s, which is no rule", spec, id))
+		}
+	}
+	return slices.Compact(problems)
+}

@@ -1,0 +1,74 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package framework
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// Host runs commands on the hosts of nodes.
+type Host struct {
+	template string
+	// why says why there is no access, if there is none.
+	why string
+}
+
+// newHost tries the access on one node. Access that was not asked for may be
+// missing; access that was must work.
+func newHost(ctx context.Context, s Settings, node string) (*Host, error) {
+	if s.NodeExec == "" {
+		return &Host{why: "E2E_NODE_EXEC is empty: no access to the hosts of nodes"}, nil
+	}
+	h := &Host{template: s.NodeExec}
+	_, err := h.Run(ctx, node, "true")
+	if err == nil {
+		return h, nil
+	}
+	if s.NodeExecGiven {
+		return nil, fmt.Errorf("E2E_NODE_EXEC: %w", err)
+	}
+	return &Host{why: fmt.Sprintf("no access to the hosts of nodes (set E2E_NODE_EXEC): %v", err)}, nil
+}
+
+// Missing says why there is no access to hosts; it is empty if there is.
+func (h *Host) Missing() string { return h.why }
+
+// Run runs a shell script as root on the host of the node and returns what it
+// wrote to its standard output. The script travels on standard input, so that
+// no transport has to quote it.
+func (h *Host) Run(ctx context.Context, node, script string) (string, error) {
+	if h.why != "" {
+		return "", errors.New(h.why)
+	}
+	argv := strings.Fields(strings.ReplaceAll(h.template, "{node}", node))
+	argv = append(argv, "sh", "-s")
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...) //nolint:gosec // the person who runs the suite chose the command
+	cmd.Stdin = strings.NewReader(script)
+	cmd.WaitDelay = 5 * time.Second
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return stdout.String(), fmt.Errorf("on %s: %q: %w: %s", node, firstLine(script), err, tail(stderr.String()+stdout.String()))
+	}
+	return stdout.String(), nil
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	return line
+}
+
+func tail(s string) string {
+	const enough = 2000
+	if s = strings.TrimSpace(s); len(s) > enough {
+		return "…" + s[len(s)-enough:]
+	}
+	return s
+}

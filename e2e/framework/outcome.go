@@ -1,0 +1,121 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package framework
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/onsi/gomega/types"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+// rbacReason begins every reason of the RBAC authorizer.
+const rbacReason = "RBAC:"
+
+// outcome is a matcher of answers: nil means that the answer is the right one.
+type outcome struct {
+	wanted string
+	judge  func(Answer) error
+	wrong  error
+}
+
+// ForbiddenBy matches a refusal by the rule: status 403, and the rule's ID in
+// the message; if text is not empty, the message must have it, too. On in-tree,
+// where there are no IDs, only the text counts.
+func ForbiddenBy(profile Profile, rule rules.ID, text string) types.GomegaMatcher {
+	return &outcome{
+		wanted: fmt.Sprintf("be refused by %s", rule),
+		judge: func(a Answer) error {
+			if !a.Request.onlyAsked && a.Code != http.StatusForbidden {
+				return fmt.Errorf("the status is not 403")
+			}
+			if a.Allowed {
+				return fmt.Errorf("a review of the same attributes allows it")
+			}
+			return saysWhy(profile, rule, text, a)
+		},
+	}
+}
+
+func saysWhy(profile Profile, rule rules.ID, text string, a Answer) error {
+	said := map[string]string{"message": a.Message, "review's reason": a.Reason}
+	if a.Request.onlyAsked {
+		delete(said, "message")
+	}
+	for where, words := range said {
+		if profile != InTree && !strings.Contains(words, "["+string(rule)+"]") {
+			return fmt.Errorf("the %s does not name %s", where, rule)
+		}
+		if !strings.Contains(words, text) {
+			return fmt.Errorf("the %s does not say %q", where, text)
+		}
+	}
+	return nil
+}
+
+// AllowedBy matches a request that succeeded, or found nothing where it may,
+// and whose review names the rule. On in-tree it must not be RBAC that allows.
+func AllowedBy(profile Profile, rule rules.ID) types.GomegaMatcher {
+	return &outcome{
+		wanted: fmt.Sprintf("be allowed by %s", rule),
+		judge: func(a Answer) error {
+			switch {
+			case !a.succeeded():
+				return fmt.Errorf("the request did not succeed")
+			case !a.Allowed:
+				return fmt.Errorf("a review of the same attributes does not allow it")
+			case rule == Behind || profile == InTree:
+				return allowedByOthers(profile, rule, a.Reason)
+			case a.Reason != "["+string(rule)+"]":
+				return fmt.Errorf("the review does not name %s", rule)
+			}
+			return nil
+		},
+	}
+}
+
+// allowedByOthers tells apart who allowed when it was not us: RBAC says so in
+// its reason, and the in-tree Node authorizer says nothing.
+func allowedByOthers(profile Profile, rule rules.ID, reason string) error {
+	byRBAC := strings.HasPrefix(reason, rbacReason)
+	switch {
+	case rule != Behind && byRBAC:
+		return fmt.Errorf("RBAC allowed it, not the Node authorizer")
+	case rule == Behind && !byRBAC && reason != "":
+		return fmt.Errorf("not an authorizer behind ours allowed it (profile %s)", profile)
+	}
+	return nil
+}
+
+func (a Answer) succeeded() bool {
+	if a.Request.onlyAsked {
+		return true
+	}
+	return a.Code < http.StatusBadRequest || a.Code == http.StatusNotFound && a.Request.mayMiss
+}
+
+// Match implements Gomega's matcher.
+func (o *outcome) Match(actual any) (bool, error) {
+	answer, ok := actual.(Answer)
+	if !ok {
+		return false, fmt.Errorf("an outcome matches an Answer, not a %T", actual)
+	}
+	o.wrong = o.judge(answer)
+	return o.wrong == nil, nil
+}
+
+// FailureMessage says what was expected, from whom, and what came instead.
+func (o *outcome) FailureMessage(actual any) string {
+	a := actual.(Answer) //nolint:errcheck // Match saw its type
+	return fmt.Sprintf("expected\n    %s\n    as %s\nto %s, but %v:\n    answer: %d %s\n    review: allowed=%v, reason %q",
+		a.Request, a.User, o.wanted, o.wrong, a.Code, a.Message, a.Allowed, a.Reason)
+}
+
+// NegatedFailureMessage implements Gomega's matcher.
+func (o *outcome) NegatedFailureMessage(actual any) string {
+	return fmt.Sprintf("expected %+v not to %s", actual, o.wanted)
+}

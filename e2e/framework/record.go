@@ -1,0 +1,69 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package framework
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/onsi/ginkgo/v2"
+	"github.com/onsi/ginkgo/v2/types"
+)
+
+// Names of report entries. Report entries are what survives the way from a
+// parallel process to the report.
+const (
+	// TimeToAllow is how long it took until a new right was there.
+	TimeToAllow = "time to allow"
+	// TimeToRefuse is how long it took until a right was gone.
+	TimeToRefuse = "time to refuse"
+
+	userEntry        = "user"
+	measurementEntry = "measured: "
+)
+
+func recordUser(who *Identity) {
+	for _, entry := range ginkgo.CurrentSpecReport().ReportEntries {
+		if entry.Name == userEntry && entry.StringRepresentation() == who.User {
+			return
+		}
+	}
+	ginkgo.AddReportEntry(userEntry, who.User, ginkgo.ReportEntryVisibilityNever)
+}
+
+func recordDuration(name string, d time.Duration) {
+	ginkgo.AddReportEntry(name, d.String(), ginkgo.ReportEntryVisibilityFailureOrVerbose)
+}
+
+// Measured leaves a figure in the report.
+func Measured(what, figure string) {
+	ginkgo.AddReportEntry(measurementEntry+what, figure, ginkgo.ReportEntryVisibilityAlways)
+}
+
+func users(spec types.SpecReport) []string {
+	var all []string
+	for _, entry := range spec.ReportEntries {
+		if user := entry.StringRepresentation(); entry.Name == userEntry && !slices.Contains(all, user) {
+			all = append(all, user)
+		}
+	}
+	return all
+}
+
+func durations(report types.Report, name string) []time.Duration {
+	var all []time.Duration
+	for _, spec := range report.SpecReports {
+		for _, entry := range spec.ReportEntries {
+			if entry.Name != name {
+				continue
+			}
+			if d, err := time.ParseDuration(strings.TrimSpace(entry.StringRepresentation())); err == nil {
+				all = append(all, d)
+			}
+		}
+	}
+	slices.Sort(all)
+	return all
+}

@@ -1,0 +1,168 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package framework
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/onsi/ginkgo/v2"
+	"github.com/onsi/ginkgo/v2/reporters"
+	"github.com/onsi/ginkgo/v2/types"
+	"github.com/onsi/gomega"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+// report writes JUnit and the rule table.
+func (s *Suite) report(report ginkgo.Report) {
+	if report.SuiteConfig.DryRun {
+		return
+	}
+	settings, err := ReadSettings()
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	base := filepath.Join(settings.Artifacts, s.Name)
+	table := RuleTable(report, s.Rules, settings.Profile)
+	gomega.Expect(writeFile(base+".rules.md", table)).To(gomega.Succeed())
+	gomega.Expect(reporters.GenerateJUnitReport(report, base+".junit.xml")).To(gomega.Succeed())
+}
+
+// RuleTable is what a run proved, for a person to read: a row for each rule,
+// then everything that was skipped and why, then what was measured.
+func RuleTable(report types.Report, all []rules.Rule, profile Profile) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s on profile %s\n\n", report.SuiteDescription, profile)
+	fmt.Fprintf(&b, "%s, in %s. %s\n\n", report.StartTime.UTC().Format(time.RFC3339), report.RunTime.Round(time.Second), summary(report))
+	if len(all) > 0 {
+		b.WriteString("| rule | promise | allow | deny |\n|---|---|---|---|\n")
+		for _, rule := range all {
+			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", rule.ID, rule.Promise,
+				proved(report, rule.ID, Allow), proved(report, rule.ID, Deny))
+		}
+	}
+	section(&b, "Failed", failures(report))
+	section(&b, "Skipped", skips(report))
+	section(&b, "Measured", measurements(report))
+	return b.String()
+}
+
+func section(b *strings.Builder, title string, lines []string) {
+	if len(lines) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n## %s\n\n", title)
+	for _, line := range lines {
+		fmt.Fprintf(b, "- %s\n", line)
+	}
+}
+
+func specs(report types.Report) []types.SpecReport {
+	var all []types.SpecReport
+	for _, spec := range report.SpecReports {
+		if spec.LeafNodeType == types.NodeTypeIt && !filteredOut(spec) {
+			all = append(all, spec)
+		}
+	}
+	return all
+}
+
+// filteredOut reports whether the person who ran the suite did not ask for the
+// spec. A spec that skipped itself says why.
+func filteredOut(spec types.SpecReport) bool {
+	return spec.State == types.SpecStateSkipped && spec.Failure.Message == ""
+}
+
+func summary(report types.Report) string {
+	counts := map[types.SpecState]int{}
+	failed := 0
+	for _, spec := range specs(report) {
+		counts[spec.State]++
+		if spec.Failed() {
+			failed++
+		}
+	}
+	return fmt.Sprintf("%d passed, %d failed, %d skipped", counts[types.SpecStatePassed], failed, counts[types.SpecStateSkipped])
+}
+
+// proved is a cell of the table: how many specs claim this outcome of the rule,
+// and what came of them.
+func proved(report types.Report, id rules.ID, want Want) string {
+	passed, failed, why := 0, 0, ""
+	for _, spec := range specs(report) {
+		claim := ReadClaim(spec.Labels())
+		if claim.Want != want || !slices.Contains(claim.Rules, id) {
+			continue
+		}
+		switch {
+		case spec.Failed():
+			failed++
+		case spec.State == types.SpecStatePassed:
+			passed++
+		default:
+			why = spec.Failure.Message
+		}
+	}
+	switch {
+	case failed > 0:
+		return fmt.Sprintf("✗ %d of %d", failed, failed+passed)
+	case passed > 0:
+		return fmt.Sprintf("✓ %d", passed)
+	case why != "":
+		return "skipped: " + why
+	}
+	return "not run"
+}
+
+func failures(report types.Report) []string {
+	var lines []string
+	for _, spec := range report.SpecReports {
+		if spec.Failed() {
+			lines = append(lines, fmt.Sprintf("%s: %s", title(spec), firstLine(spec.Failure.Message)))
+		}
+	}
+	return lines
+}
+
+func skips(report types.Report) []string {
+	var lines []string
+	for _, spec := range specs(report) {
+		if spec.State == types.SpecStateSkipped {
+			lines = append(lines, fmt.Sprintf("%s: %s", title(spec), spec.Failure.Message))
+		}
+	}
+	return lines
+}
+
+func title(spec types.SpecReport) string {
+	if text := spec.FullText(); text != "" {
+		return text
+	}
+	return spec.LeafNodeType.String()
+}
+
+func measurements(report types.Report) []string {
+	var lines []string
+	for _, name := range []string{TimeToAllow, TimeToRefuse} {
+		if all := durations(report, name); len(all) > 0 {
+			lines = append(lines, fmt.Sprintf("%s: p50 %s, p99 %s, longest %s, of %d",
+				name, percentile(all, 50), percentile(all, 99), all[len(all)-1].Round(time.Millisecond), len(all)))
+		}
+	}
+	for _, spec := range report.SpecReports {
+		for _, entry := range spec.ReportEntries {
+			if what, ok := strings.CutPrefix(entry.Name, measurementEntry); ok {
+				lines = append(lines, what+": "+entry.StringRepresentation())
+			}
+		}
+	}
+	return lines
+}
+
+// percentile is of sorted durations.
+func percentile(sorted []time.Duration, p int) time.Duration {
+	return sorted[(len(sorted)-1)*p/100].Round(time.Millisecond)
+}

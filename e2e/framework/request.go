@@ -1,0 +1,159 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package framework
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Request is one request to the API server, in the terms of its authorizers.
+// Writes are dry runs: what is asked of the authorizers is the same.
+type Request struct {
+	Verb        string
+	Resource    schema.GroupVersionResource
+	Subresource string
+	Namespace   string
+	Name        string
+	// Selector is a field selector, as in a query.
+	Selector string
+	// Path is set for a request that is for no resource.
+	Path string
+	// Body is what is written.
+	Body any
+
+	legacyWatch bool
+	mayMiss     bool
+	onlyAsked   bool
+}
+
+// These begin a request; the methods below complete it.
+func Get(r schema.GroupVersionResource) Request    { return Request{Verb: "get", Resource: r} }
+func List(r schema.GroupVersionResource) Request   { return Request{Verb: "list", Resource: r} }
+func Watch(r schema.GroupVersionResource) Request  { return Request{Verb: "watch", Resource: r} }
+func Create(r schema.GroupVersionResource) Request { return Request{Verb: "create", Resource: r} }
+func Update(r schema.GroupVersionResource) Request { return Request{Verb: "update", Resource: r} }
+func Delete(r schema.GroupVersionResource) Request { return Request{Verb: "delete", Resource: r} }
+
+// Patch changes nothing unless it is given a body.
+func Patch(r schema.GroupVersionResource) Request {
+	return Request{Verb: "patch", Resource: r, Body: struct{}{}}
+}
+
+// DeleteAll is deletecollection.
+func DeleteAll(r schema.GroupVersionResource) Request {
+	return Request{Verb: "deletecollection", Resource: r}
+}
+
+// GetPath is a request for no resource.
+func GetPath(path string) Request { return Request{Verb: "get", Path: path} }
+
+// Ask is a question that components ask of the authorizers and that no request
+// can put: its verb has no HTTP method.
+func Ask(verb string, r schema.GroupVersionResource) Request {
+	return Request{Verb: verb, Resource: r, onlyAsked: true}
+}
+
+func (r Request) In(namespace string) Request   { r.Namespace = namespace; return r }
+func (r Request) Named(name string) Request     { r.Name = name; return r }
+func (r Request) Sub(resource string) Request   { r.Subresource = resource; return r }
+func (r Request) Where(selector string) Request { r.Selector = selector; return r }
+func (r Request) With(body any) Request         { r.Body = body; return r }
+
+// OnWatchPath uses the old form of watches, /api/v1/watch/….
+func (r Request) OnWatchPath() Request { r.legacyWatch = true; return r }
+
+// OrMissing accepts that what an allowed request asks for does not exist.
+func (r Request) OrMissing() Request { r.mayMiss = true; return r }
+
+func (r Request) method() string {
+	switch r.Verb {
+	case "create":
+		return http.MethodPost
+	case "update":
+		return http.MethodPut
+	case "patch":
+		return http.MethodPatch
+	case "delete", "deletecollection":
+		return http.MethodDelete
+	default:
+		return http.MethodGet
+	}
+}
+
+func (r Request) writes() bool { return r.method() != http.MethodGet }
+
+// url is the path and query of the request.
+func (r Request) url() string {
+	if r.Path != "" {
+		return r.Path
+	}
+	parts := []string{"/apis", r.Resource.Group, r.Resource.Version}
+	if r.Resource.Group == "" {
+		parts = []string{"/api", r.Resource.Version}
+	}
+	if r.legacyWatch {
+		parts = append(parts, "watch")
+	}
+	if r.Namespace != "" {
+		parts = append(parts, "namespaces", url.PathEscape(r.Namespace))
+	}
+	parts = append(parts, r.Resource.Resource)
+	for _, part := range []string{r.nameInPath(), r.Subresource} {
+		if part != "" {
+			parts = append(parts, url.PathEscape(part))
+		}
+	}
+	return strings.Join(parts, "/") + "?" + r.query().Encode()
+}
+
+// nameInPath is empty for the creation of an object: its name is in the body.
+func (r Request) nameInPath() string {
+	if r.Verb == "create" && r.Subresource == "" {
+		return ""
+	}
+	return r.Name
+}
+
+func (r Request) query() url.Values {
+	query := url.Values{}
+	if r.Selector != "" {
+		query.Set("fieldSelector", r.Selector)
+	}
+	if r.writes() {
+		query.Set("dryRun", "All")
+	}
+	if r.Verb == "watch" {
+		query.Set("timeoutSeconds", strconv.Itoa(int(watchOpen.Seconds())))
+		if !r.legacyWatch {
+			query.Set("watch", "true")
+		}
+	}
+	return query
+}
+
+// String is the request as a sentence.
+func (r Request) String() string {
+	if r.Path != "" {
+		return r.Verb + " " + r.Path
+	}
+	s := r.Verb + " " + r.Resource.GroupResource().String()
+	if r.Subresource != "" {
+		s += "/" + r.Subresource
+	}
+	if r.Namespace != "" {
+		s += " in " + r.Namespace
+	}
+	if r.Name != "" {
+		s += " named " + r.Name
+	}
+	if r.Selector != "" {
+		s += " where " + r.Selector
+	}
+	return s
+}

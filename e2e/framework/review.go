@@ -1,0 +1,75 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package framework
+
+import (
+	"context"
+	"fmt"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/selection"
+)
+
+// Review asks the API server what its authorizers say to the request, with the
+// attributes that the request itself would have.
+func (c *Cluster) Review(ctx context.Context, who *Identity, r Request) (authorizationv1.SubjectAccessReviewStatus, error) {
+	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+		User: who.User, Groups: who.Groups,
+	}}
+	if r.Path != "" {
+		review.Spec.NonResourceAttributes = &authorizationv1.NonResourceAttributes{Verb: r.Verb, Path: r.Path}
+	} else {
+		attributes, err := r.attributes()
+		if err != nil {
+			return authorizationv1.SubjectAccessReviewStatus{}, err
+		}
+		review.Spec.ResourceAttributes = attributes
+	}
+	review, err := c.Client.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+	if err != nil {
+		return authorizationv1.SubjectAccessReviewStatus{}, fmt.Errorf("reviewing %s: %w", r, err)
+	}
+	return review.Status, nil
+}
+
+// attributes follows what the API server makes of a request: a selector by name
+// is a name, and the old watch path has no selectors.
+func (r Request) attributes() (*authorizationv1.ResourceAttributes, error) {
+	attributes := &authorizationv1.ResourceAttributes{
+		Verb: r.Verb, Namespace: r.Namespace, Name: r.Name,
+		Group: r.Resource.Group, Version: r.Resource.Version,
+		Resource: r.Resource.Resource, Subresource: r.Subresource,
+	}
+	if r.Verb == "create" && r.Subresource == "" {
+		attributes.Name = ""
+	}
+	if r.Selector == "" {
+		return attributes, nil
+	}
+	selector, err := fields.ParseSelector(r.Selector)
+	if err != nil {
+		return nil, fmt.Errorf("parsing %q: %w", r.Selector, err)
+	}
+	if name, ok := selector.RequiresExactMatch("metadata.name"); ok {
+		attributes.Name = name
+	}
+	if !r.legacyWatch {
+		attributes.FieldSelector = &authorizationv1.FieldSelectorAttributes{Requirements: requirements(selector)}
+	}
+	return attributes, nil
+}
+
+func requirements(selector fields.Selector) []metav1.FieldSelectorRequirement {
+	var all []metav1.FieldSelectorRequirement
+	for _, r := range selector.Requirements() {
+		operator := metav1.FieldSelectorOpIn
+		if r.Operator == selection.NotEquals {
+			operator = metav1.FieldSelectorOpNotIn
+		}
+		all = append(all, metav1.FieldSelectorRequirement{Key: r.Field, Operator: operator, Values: []string{r.Value}})
+	}
+	return all
+}

@@ -1,0 +1,179 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package framework
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/onsi/ginkgo/v2"
+	"github.com/onsi/gomega"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+// Suite is one suite on one cluster.
+type Suite struct {
+	// Name is the suite's, and the beginning of its reports' file names.
+	Name string
+	// Rules are those that the suite proves.
+	Rules []rules.Rule
+	// Cluster is there from BeforeSuite on.
+	*Cluster
+
+	scene *Scene
+}
+
+// NewSuite describes a suite and tells Ginkgo what belongs around its specs.
+// It is called once, where the suite's variable is declared.
+func NewSuite(name string, all []rules.Rule) *Suite {
+	s := &Suite{Name: name, Rules: all}
+	ginkgo.BeforeSuite(s.connect)
+	ginkgo.BeforeEach(s.open)
+	ginkgo.JustAfterEach(s.keepEvidence)
+	ginkgo.ReportAfterSuite("rule table", s.report)
+	return s
+}
+
+// Run runs the specs on the cluster that the environment names; without one the
+// test says so and is skipped.
+func (s *Suite) Run(t *testing.T) {
+	if os.Getenv(KubeconfigVariable) == "" {
+		t.Skipf("%s is not set: the specs of %s need a cluster", KubeconfigVariable, s.Name)
+	}
+	gomega.RegisterFailHandler(ginkgo.Fail)
+	ginkgo.RunSpecs(t, s.Name)
+}
+
+func (s *Suite) connect(ctx ginkgo.SpecContext) {
+	settings, err := ReadSettings()
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	s.Cluster, err = Connect(ctx, settings)
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	ginkgo.GinkgoWriter.Printf("profile %s, control plane %s, worker %s\n", settings.Profile, s.ControlPlane, s.Worker)
+}
+
+func (s *Suite) open() {
+	s.scene = newScene(s.Cluster)
+	claim := ReadClaim(ginkgo.CurrentSpecReport().Labels())
+	if s.Settings.Profile != InTree {
+		return
+	}
+	for _, id := range claim.Rules {
+		if rule, ok := s.rule(id); ok && rule.Extension {
+			ginkgo.Skip(fmt.Sprintf("%s goes beyond upstream: the in-tree profile has nothing to compare", id))
+		}
+	}
+}
+
+func (s *Suite) rule(id rules.ID) (rules.Rule, bool) {
+	for _, rule := range s.Rules {
+		if rule.ID == id {
+			return rule, true
+		}
+	}
+	return rules.Rule{}, false
+}
+
+// Scene is the stage of the spec that runs now.
+func (s *Suite) Scene() *Scene { return s.scene }
+
+// Story sets the scene, and tells what is asked of the API server.
+type Story func(ctx context.Context, s *Scene) Request
+
+// Hold makes the story's request as who and holds the answer against the labels
+// of the spec. A refusal is asserted at once. So is an allowance, unless the
+// story made objects: the node authorizer must first see them.
+func (s *Suite) Hold(ctx context.Context, who *Identity, story Story, text ...string) {
+	ginkgo.GinkgoHelper()
+	request := story(ctx, s.scene)
+	claim := ReadClaim(ginkgo.CurrentSpecReport().Labels())
+	gomega.Expect(claim.Rules).NotTo(gomega.BeEmpty(), "the spec names no rule")
+	if claim.Want == Allow {
+		s.ExpectAllowed(ctx, who, request, claim.By)
+		return
+	}
+	s.ExpectForbidden(ctx, who, request, claim.By, text...)
+}
+
+// ExpectForbidden makes the request once: it must be refused by the rule, with
+// upstream's text if one is given.
+func (s *Suite) ExpectForbidden(ctx context.Context, who *Identity, request Request, by rules.ID, text ...string) {
+	ginkgo.GinkgoHelper()
+	answer, err := s.Do(ctx, who, request)
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	upstream := ""
+	if len(text) > 0 {
+		upstream = text[0]
+	}
+	gomega.Expect(answer).To(ForbiddenBy(s.Settings.Profile, by, upstream))
+}
+
+// ExpectAllowed makes the request: it must be allowed by the rule. If the scene
+// has changed what nodes may read, it may be refused for a moment; how long is
+// recorded.
+func (s *Suite) ExpectAllowed(ctx context.Context, who *Identity, request Request, by rules.ID) {
+	ginkgo.GinkgoHelper()
+	if s.scene.changed.IsZero() {
+		answer, err := s.Do(ctx, who, request)
+		gomega.Expect(err).NotTo(gomega.HaveOccurred())
+		gomega.Expect(answer).To(AllowedBy(s.Settings.Profile, by))
+		return
+	}
+	s.BecomesAllowed(ctx, who, request, by, s.scene.changed)
+}
+
+// BecomesAllowed repeats the request until the rule allows it, for at most
+// [Soon], and records how long that took since the given moment.
+func (s *Suite) BecomesAllowed(ctx context.Context, who *Identity, request Request, by rules.ID, since time.Time) {
+	ginkgo.GinkgoHelper()
+	gomega.Eventually(ctx, func() (Answer, error) { return s.Do(ctx, who, request) }).
+		WithTimeout(Soon).WithPolling(often).Should(AllowedBy(s.Settings.Profile, by))
+	recordDuration(TimeToAllow, time.Since(since))
+}
+
+// BecomesRefused repeats the request until the rule refuses it, for at most
+// [Soon], and records how long a right outlived its reason, which ended at the
+// given moment. From then on it must stay refused.
+func (s *Suite) BecomesRefused(ctx context.Context, who *Identity, request Request, by rules.ID, since time.Time, text ...string) {
+	ginkgo.GinkgoHelper()
+	gomega.Eventually(ctx, func() (int, error) {
+		code, _, err := who.Send(ctx, request)
+		return code, err
+	}).WithTimeout(Soon).WithPolling(often).Should(gomega.Equal(http.StatusForbidden), "%s as %s", request, who)
+	recordDuration(TimeToRefuse, time.Since(since))
+	s.ExpectForbidden(ctx, who, request, by, text...)
+}
+
+// NeedsHost skips a spec where there is no access to the hosts of nodes.
+func (s *Suite) NeedsHost() {
+	if why := s.Host.Missing(); why != "" {
+		ginkgo.Skip(why, 1)
+	}
+}
+
+// NeedsWorker skips a spec on a cluster without a node that is no control plane.
+func (s *Suite) NeedsWorker() {
+	if s.Worker == "" {
+		ginkgo.Skip("no node is a worker: set E2E_WORKER", 1)
+	}
+}
+
+// NeedsOurs skips a spec where nothing of ours is installed.
+func (s *Suite) NeedsOurs(why string) {
+	if s.Settings.Profile == InTree {
+		ginkgo.Skip("not on in-tree: "+why, 1)
+	}
+}
+
+// Needs skips a spec on other profiles.
+func (s *Suite) Needs(profile Profile, why string) {
+	if s.Settings.Profile != profile {
+		ginkgo.Skip(fmt.Sprintf("only on %s: %s", profile, why), 1)
+	}
+}

@@ -1,0 +1,59 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodeauthorizer_test
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+var _ = DescribeTable("a resource that no rule speaks of", decide,
+	Entry("is refused to a node", Denies("NA-DEFAULT"), plainly(List(api.Deployments))),
+	Entry("while one with a rule is not", AllowsBy("NA-DEFAULT", "NA-UNI-SERVICES"), plainly(List(api.Services))),
+	Entry("is refused even under the name of the node", Denies("NA-DEFAULT"), nodeNamed(own, Get(api.Deployments).In("default"))),
+)
+
+// What strict mode is for: a forgotten binding gives a node nothing.
+var _ = It("a grant by RBAC does not give a node what no rule gives it", Denies("NA-DEFAULT"), func(ctx SpecContext) {
+	suite.Needs(Hardened, "elsewhere RBAC decides what the Node authorizer leaves open, as upstream")
+	granted := func(ctx context.Context, s *Scene) Request {
+		namespace := s.Namespace(ctx)
+		role, binding := fixtures.RoleFor(namespace, "deployments", "system:node:"+s.Own, rbacv1.PolicyRule{
+			Verbs: []string{"list"}, APIGroups: []string{"apps"}, Resources: []string{"deployments"},
+		})
+		s.Put(ctx, role, binding)
+		return List(api.Deployments).In(namespace)
+	}
+	decide(ctx, granted)
+})
+
+var _ = Describe("who is a node", func() {
+	services := plainly(List(api.Services))
+
+	It("a node that says which it is gets its rights", AllowsBy("NA-IDENT-1", "NA-UNI-SERVICES"), func(ctx SpecContext) {
+		suite.Hold(ctx, suite.AsNode(suite.Scene().Own), services)
+	})
+
+	It("a node that does not say which it is gets nothing", Denies("NA-IDENT-1"), func(ctx SpecContext) {
+		suite.Hold(ctx, suite.AsUnnamedNode(), services, `unknown node for user "system:node:"`)
+	})
+
+	// Neither is a node, so neither is ours to refuse: RBAC does, without our ID.
+	DescribeTable("is not decided by half of it", Denies("NA-IDENT-1"),
+		func(ctx SpecContext, who func() *Identity) {
+			answer := must(suite.Do(ctx, who(), List(api.Services)))
+			Expect(answer.Code).To(Equal(403), answer.Message)
+			Expect(answer.Allowed).To(BeFalse(), answer.Reason)
+			Expect(answer.Message + answer.Reason).NotTo(ContainSubstring("[NA-"))
+		},
+		Entry("the group alone", func() *Identity { return suite.AsGroupOnly() }),
+		Entry("the name alone", func() *Identity { return suite.AsStranger(suite.Scene().Own) }),
+	)
+})

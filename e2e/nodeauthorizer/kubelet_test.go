@@ -1,0 +1,105 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodeauthorizer_test
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// The main job, with nothing impersonated: the worker's own certificate.
+var _ = Describe("a real kubelet's certificate", Label(OnHost), func() {
+	var (
+		scene         *Scene
+		kubelet       *Identity
+		started       time.Time
+		mine, another *corev1.Secret
+	)
+
+	BeforeEach(func(ctx SpecContext) {
+		suite.NeedsHost()
+		suite.NeedsWorker()
+		started = time.Now()
+		scene = suite.Scene()
+		kubelet = must(suite.RealKubelet(ctx, suite.Worker))
+		mine = fixtures.Secret(scene.Namespace(ctx), "mine")
+		another = fixtures.Secret(scene.Namespace(ctx), "another")
+		scene.Put(ctx, mine, another)
+		scene.Pod(ctx, scene.Other, fixtures.WithSecret(another.Name))
+	})
+
+	It("starts a pod that mounts a secret, and reads that secret", Allows("NA-SECRET-1"), func(ctx SpecContext) {
+		pod := scene.Pod(ctx, suite.Worker, fixtures.WithSecret(mine.Name))
+		waitUntilRunning(ctx, pod)
+		request := Get(api.Secrets).In(mine.Namespace).Named(mine.Name)
+		suite.ExpectAllowed(ctx, kubelet, request, "NA-SECRET-1")
+		expectAudited(ctx, kubelet, mine, started, "allow", "NA-SECRET-1")
+	})
+
+	It("does not read the secret of a neighbour's pod", Denies("NA-SECRET-1"), func(ctx SpecContext) {
+		request := Get(api.Secrets).In(another.Namespace).Named(another.Name)
+		suite.ExpectForbidden(ctx, kubelet, request, "NA-SECRET-1", unrelated)
+		expectAudited(ctx, kubelet, another, started, "forbid", "NA-SECRET-1")
+	})
+
+	It("lists the pods of its own node", Allows("NA-POD-2"), func(ctx SpecContext) {
+		suite.ExpectAllowed(ctx, kubelet, List(api.Pods).Where("spec.nodeName="+suite.Worker), "NA-POD-2")
+	})
+
+	It("does not list the pods of a neighbour", Denies("NA-POD-2"), func(ctx SpecContext) {
+		suite.ExpectForbidden(ctx, kubelet, List(api.Pods).Where("spec.nodeName="+scene.Other), "NA-POD-2")
+	})
+})
+
+func waitUntilRunning(ctx context.Context, pod *corev1.Pod) {
+	GinkgoHelper()
+	Eventually(ctx, func() (corev1.PodPhase, error) {
+		got, err := suite.Client.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
+		if err != nil {
+			return "", err
+		}
+		return got.Status.Phase, nil
+	}).WithTimeout(PodStart).WithPolling(200 * time.Millisecond).Should(Equal(corev1.PodRunning))
+}
+
+// expectAudited looks for the decision in the cluster's audit log, where an
+// operator would. On in-tree there is no rule in it.
+func expectAudited(ctx context.Context, who *Identity, object metav1.Object, since time.Time, decision, rule string) {
+	GinkgoHelper()
+	Eventually(ctx, func() ([]string, error) {
+		events, err := suite.Audited(ctx, since, who.User)
+		if err != nil {
+			return nil, err
+		}
+		return reasons(events, object, decision), nil
+	}).WithTimeout(Soon).WithPolling(time.Second).Should(ContainElement(
+		WithTransform(func(reason string) bool {
+			return suite.Settings.Profile == InTree || strings.Contains(reason, "["+rule+"]")
+		}, BeTrue())))
+}
+
+// reasons are those of the decisions on requests for the object.
+func reasons(events []auditv1.Event, object metav1.Object, decision string) []string {
+	var all []string
+	for _, event := range events {
+		ref := event.ObjectRef
+		if ref == nil || ref.Namespace != object.GetNamespace() || ref.Name != object.GetName() {
+			continue
+		}
+		if event.Annotations["authorization.k8s.io/decision"] == decision {
+			all = append(all, event.Annotations["authorization.k8s.io/reason"])
+		}
+	}
+	return all
+}

@@ -1,0 +1,64 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodeauthorizer_test
+
+import (
+	"context"
+	"net/http"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// What the rules on pods rely on and the API's own validation keeps, for
+// everybody: a mirror pod is bound to a node from the start, and no pod becomes
+// one or stops being one. A node that writes pods has nothing to gain there.
+var _ = Describe("the API's validation of mirror pods", func() {
+	annotate := func(value any) any {
+		return map[string]any{"metadata": map[string]any{"annotations": map[string]any{fixtures.MirrorAnnotation: value}}}
+	}
+	mirror := func(ctx context.Context, node string) Request {
+		scene := suite.Scene()
+		pod := fixtures.Pod(scene.Namespace(ctx), scene.NewName("mirror"), node, fixtures.Mirror(scene.Node(ctx, scene.Own)))
+		return Create(api.Pods).In(pod.Namespace).With(pod)
+	}
+	expectInvalid := func(ctx context.Context, request Request, because string) {
+		GinkgoHelper()
+		code, message, err := suite.AsAdmin().Send(ctx, request)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(code).To(Equal(http.StatusUnprocessableEntity), message)
+		Expect(message).To(ContainSubstring(fixtures.MirrorAnnotation))
+		Expect(message).To(ContainSubstring(because))
+	}
+
+	It("accepts one that is bound to a node", Allows("NA-POD-3"), func(ctx SpecContext) {
+		code, message, err := suite.AsAdmin().Send(ctx, mirror(ctx, suite.Scene().Own))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(code).To(Equal(http.StatusCreated), message)
+	})
+
+	It("does not accept one that is bound to no node", Denies("NA-POD-3"), func(ctx SpecContext) {
+		expectInvalid(ctx, mirror(ctx, ""), "must set spec.nodeName if mirror pod annotation is set")
+	})
+
+	It("does not let a pod become one", Denies("NA-POD-3"), func(ctx SpecContext) {
+		pod := suite.Scene().Pod(ctx, suite.Scene().Own)
+		request := Patch(api.Pods).In(pod.Namespace).Named(pod.Name).With(annotate("e2e"))
+		expectInvalid(ctx, request, "may not add mirror pod annotation")
+	})
+
+	DescribeTable("does not let one", Denies("NA-POD-3"),
+		func(ctx SpecContext, value any) {
+			scene := suite.Scene()
+			pod := scene.Pod(ctx, scene.Own, fixtures.Mirror(scene.Node(ctx, scene.Own)))
+			request := Patch(api.Pods).In(pod.Namespace).Named(pod.Name).With(annotate(value))
+			expectInvalid(ctx, request, "may not")
+		},
+		Entry("change into another", "changed"),
+		Entry("stop being one", nil),
+	)
+})

@@ -1,0 +1,79 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodeauthorizer_test
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+
+	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// storage is a claim, the volume that it is bound to, and the secret that mounts
+// the volume.
+type storage struct{ namespace, claim, volume, secret string }
+
+// storageOn makes storage and a pod on a node that uses it.
+func storageOn(where place, question func(storage) Request) Story {
+	return func(ctx context.Context, s *Scene) Request {
+		made := storage{s.Namespace(ctx), s.NewName("claim"), s.NewName("volume"), s.NewName("secret")}
+		s.Put(ctx,
+			fixtures.Secret(made.namespace, made.secret),
+			fixtures.Volume(made.volume, made.namespace, made.claim, made.secret),
+			fixtures.Claim(made.namespace, made.claim, made.volume),
+		)
+		s.Pod(ctx, where(s), fixtures.WithClaim(made.claim))
+		return question(made)
+	}
+}
+
+func ofClaim(r Request) func(storage) Request {
+	return func(made storage) Request { return r.In(made.namespace).Named(made.claim) }
+}
+
+func ofVolume(r Request) func(storage) Request {
+	return func(made storage) Request { return r.Named(made.volume) }
+}
+
+func ofVolumeSecret(r Request) func(storage) Request {
+	return func(made storage) Request { return r.In(made.namespace).Named(made.secret) }
+}
+
+const onlyStatusVerbs = "can only get/update/patch this type"
+
+var _ = DescribeTable("a node and a persistent volume claim", decide,
+	Entry("gets one that a pod on it uses", Allows("NA-PVC-1"), storageOn(own, ofClaim(Get(api.PersistentVolumeClaims)))),
+	Entry("does not get one that a pod on another node uses", Denies("NA-PVC-1"),
+		storageOn(other, ofClaim(Get(api.PersistentVolumeClaims))), unrelated),
+	Entry("does not list them by name", Denies("NA-PVC-1"),
+		storageOn(own, func(made storage) Request {
+			return List(api.PersistentVolumeClaims).In(made.namespace).Where("metadata.name=" + made.claim)
+		}), onlyIndividuals),
+	Entry("does not delete one that a pod on it uses", Denies("NA-PVC-1"),
+		storageOn(own, ofClaim(Delete(api.PersistentVolumeClaims))), onlyIndividuals),
+
+	Entry("patches the status of one that a pod on it uses", Allows("NA-PVC-2"),
+		storageOn(own, ofClaim(Patch(api.PersistentVolumeClaims).Sub("status")))),
+	Entry("does not patch the status of one that a pod on another node uses", Denies("NA-PVC-2"),
+		storageOn(other, ofClaim(Patch(api.PersistentVolumeClaims).Sub("status"))), unrelated),
+	Entry("does not get the status of one that a pod on it uses", Denies("NA-PVC-2"),
+		storageOn(own, ofClaim(Get(api.PersistentVolumeClaims).Sub("status"))), onlyStatusVerbs),
+)
+
+var _ = DescribeTable("a node and a persistent volume", decide,
+	Entry("gets one whose claim a pod on it uses", Allows("NA-PV-1"), storageOn(own, ofVolume(Get(api.PersistentVolumes)))),
+	Entry("does not get one whose claim a pod on another node uses", Denies("NA-PV-1"),
+		storageOn(other, ofVolume(Get(api.PersistentVolumes))), unrelated),
+	Entry("does not list them", Denies("NA-PV-1"), plainly(List(api.PersistentVolumes)), onlyIndividuals),
+	Entry("does not patch one whose claim a pod on it uses", Denies("NA-PV-1"),
+		storageOn(own, ofVolume(Patch(api.PersistentVolumes))), onlyIndividuals),
+)
+
+var _ = DescribeTable("a node and the secret of a persistent volume", decide,
+	Entry("gets one whose volume a pod on it uses", Allows("NA-SECRET-1"), storageOn(own, ofVolumeSecret(Get(api.Secrets)))),
+	Entry("does not get one whose volume a pod on another node uses", Denies("NA-SECRET-1"),
+		storageOn(other, ofVolumeSecret(Get(api.Secrets))), unrelated),
+)

@@ -1,0 +1,104 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodeauthorizer_test
+
+import (
+	"context"
+
+	"github.com/onsi/gomega"
+	"sigs.k8s.io/e2e-framework/klient/k8s"
+
+	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
+	"github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// place is a node of the scene.
+type place func(*framework.Scene) string
+
+func own(s *framework.Scene) string   { return s.Own }
+func other(s *framework.Scene) string { return s.Other }
+
+// ask makes a request about an object that a story has made.
+type ask func(namespace, name string) framework.Request
+
+// named asks for the object under its name.
+func named(r framework.Request) ask {
+	return func(namespace, name string) framework.Request { return r.In(namespace).Named(name) }
+}
+
+// selected asks for the object by a field selector for its name.
+func selected(r framework.Request) ask {
+	return func(namespace, name string) framework.Request {
+		return r.In(namespace).Where("metadata.name=" + name)
+	}
+}
+
+// unselected asks for everything in the object's namespace.
+func unselected(r framework.Request) ask {
+	return func(namespace, _ string) framework.Request { return r.In(namespace) }
+}
+
+// clusterWide asks for everything in all namespaces.
+func clusterWide(r framework.Request) ask {
+	return func(string, string) framework.Request { return r }
+}
+
+// plainly needs nothing but the request.
+func plainly(r framework.Request) framework.Story {
+	return func(context.Context, *framework.Scene) framework.Request { return r }
+}
+
+// forNode needs the name of a node of the scene, and no objects.
+func forNode(where place, build func(node string) framework.Request) framework.Story {
+	return func(_ context.Context, s *framework.Scene) framework.Request { return build(where(s)) }
+}
+
+// inNamespace needs a namespace.
+func inNamespace(build func(namespace string) framework.Request) framework.Story {
+	return func(ctx context.Context, s *framework.Scene) framework.Request { return build(s.Namespace(ctx)) }
+}
+
+// used makes an object, and a pod on the given node that uses it.
+func used(where place, make func(namespace, name string) k8s.Object, use func(name string) fixtures.PodTweak, question ask) framework.Story {
+	return func(ctx context.Context, s *framework.Scene) framework.Request {
+		object := make(s.Namespace(ctx), s.NewName("object"))
+		s.Put(ctx, object)
+		s.Pod(ctx, where(s), use(object.GetName()))
+		return question(object.GetNamespace(), object.GetName())
+	}
+}
+
+// unused makes an object that no pod uses.
+func unused(make func(namespace, name string) k8s.Object, question ask) framework.Story {
+	return func(ctx context.Context, s *framework.Scene) framework.Request {
+		object := make(s.Namespace(ctx), s.NewName("object"))
+		s.Put(ctx, object)
+		return question(object.GetNamespace(), object.GetName())
+	}
+}
+
+// podOn makes a pod on a node and asks about it.
+func podOn(where place, question ask, tweaks ...fixtures.PodTweak) framework.Story {
+	return func(ctx context.Context, s *framework.Scene) framework.Request {
+		pod := s.Pod(ctx, where(s), tweaks...)
+		return question(pod.Namespace, pod.Name)
+	}
+}
+
+// must is for what cannot go wrong unless the spec itself is wrong.
+func must[T any](value T, err error) T {
+	gomega.ExpectWithOffset(1, err).NotTo(gomega.HaveOccurred())
+	return value
+}
+
+// Upstream's reasons that more than one family has.
+const (
+	unrelated       = "no relationship found between node"
+	noName          = "No Object name found"
+	onlyReads       = "can only read resources of this type"
+	noSubresource   = "cannot read subresource"
+	onlyNamespaced  = "can only read namespaced object of this type"
+	onlyIndividuals = "can only get individual resources of this type"
+	noGetOfSub      = "cannot get subresource"
+)

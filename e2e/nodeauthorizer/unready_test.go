@@ -1,0 +1,59 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodeauthorizer_test
+
+import (
+	"context"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+const componentBinding = "bulkhead:node-authorizer"
+
+// restored bounds how long the node authorizer tries again once it has its rights.
+const restored = time.Minute
+
+// Without its rights the node authorizer cannot see the cluster: restarted in
+// that state, it never becomes ready.
+var _ = Describe("a node authorizer that has not seen the cluster", Serial, Ordered, Label(Disruptive, OnHost, Slow), func() {
+	BeforeAll(func(ctx SpecContext) {
+		suite.NeedsHost()
+		suite.NeedsOurs("there is none")
+		binding := must(suite.Client.RbacV1().ClusterRoleBindings().Get(ctx, componentBinding, metav1.GetOptions{}))
+		DeferCleanup(giveBack, binding.Subjects)
+		bind(ctx, nil)
+		suite.RestartComponent(ctx)
+	})
+
+	It("lets others allow", AllowsBy("NA-UNREADY", Behind), func(ctx SpecContext) {
+		request := GetPath("/version")
+		if suite.Settings.Profile == Hardened {
+			request = List(api.Services)
+		}
+		decide(ctx, plainly(request))
+	})
+
+	It("says so when the others refuse", Denies("NA-UNREADY"), func(ctx SpecContext) {
+		decide(ctx, plainly(List(api.Deployments)))
+	})
+})
+
+func bind(ctx context.Context, subjects []rbacv1.Subject) {
+	GinkgoHelper()
+	bindings := suite.Client.RbacV1().ClusterRoleBindings()
+	binding := must(bindings.Get(ctx, componentBinding, metav1.GetOptions{}))
+	binding.Subjects = subjects
+	must(bindings.Update(ctx, binding, metav1.UpdateOptions{}))
+}
+
+// giveBack restores the rights and waits until nodes are decided on again.
+func giveBack(ctx context.Context, subjects []rbacv1.Subject) {
+	bind(ctx, subjects)
+	suite.EventuallyOnControlPlane(ctx, restored, ComponentReady)
+}
