@@ -32,6 +32,10 @@ func (in *Installer) install(ctx context.Context, o Options) error {
 	if err := in.recover(ctx, o.Timeout); err != nil {
 		return err
 	}
+	// A server that has just started can refuse even the administrator.
+	if err := in.until(ctx, o.Timeout, "kube-apiserver", in.API.Ready); err != nil {
+		return err
+	}
 	if err := in.Preflight(ctx, o.Profile); err != nil {
 		return err
 	}

@@ -75,6 +75,23 @@ func TestASecondInstallChangesNothing(t *testing.T) {
 	})
 }
 
+func TestADryRunChangesNothing(t *testing.T) {
+	onHost(t, "before and after", func(t *testing.T, h *testHost) {
+		before := h.snapshot()
+		must(t, h.installer().DryRun(t.Context(), options(Hardened)))
+		h.mustBe(before)
+		if got := h.out.String(); !strings.Contains(got, "would      restart kube-apiserver") || strings.Contains(got, "unchanged") {
+			t.Errorf("it says:\n%s", got)
+		}
+		must(t, h.installer().Install(t.Context(), options(Hardened)))
+		h.out.Reset()
+		must(t, h.installer().DryRun(t.Context(), options(Hardened)))
+		if got := h.out.String(); strings.Contains(got, "would") {
+			t.Errorf("after the installation it says:\n%s", got)
+		}
+	})
+}
+
 func TestAManifestThatWasOnlyLaidOutAnewIsLeftAlone(t *testing.T) {
 	onHost(t, "a comment at the end", func(t *testing.T, h *testHost) {
 		must(t, h.installer().Install(t.Context(), options(Hardened)))

@@ -82,7 +82,8 @@ func (p *plan) readManifest() error {
 
 // newRecord prepares what the next run has to know, and the manifest to go back to.
 func (p *plan) newRecord(manifest *apiserver.Manifest) error {
-	p.record = Record{Profile: p.Profile, Image: p.Image, Version: p.Version, Certificates: p.Certificates}
+	p.record = Record{Profile: p.Profile, Image: p.Image, Version: p.Version}
+	p.record.Validity.Duration, p.record.RenewBefore.Duration = p.Certificates.Validity, p.Certificates.RenewBefore
 	p.record.APIServer = Edit{Written: hash(p.wired), Modes: manifest.Modes()}
 	if p.before == nil {
 		// Wired without a record: the record was lost, and the original with it.

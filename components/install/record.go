@@ -12,6 +12,9 @@ import (
 	"io/fs"
 	"os"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
 	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
 )
 
@@ -21,8 +24,9 @@ type Record struct {
 	Image   string  `json:"image"`
 	// Version is that of the installer.
 	Version string `json:"version"`
-	// Certificates says how long certificates live, in nanoseconds.
-	Certificates pki.Policy `json:"certificates"`
+	// Validity and RenewBefore are what the certificates are made by.
+	Validity    metav1.Duration `json:"certificateValidity"`
+	RenewBefore metav1.Duration `json:"certificateRenewBefore"`
 	// APIServer is about the manifest of kube-apiserver.
 	APIServer Edit `json:"apiServer"`
 	// Kubeadm is about kubeadm's ClusterConfiguration.
@@ -57,6 +61,11 @@ func ReadRecord(l Layout) (*Record, error) {
 	return r, nil
 }
 
+// Certificates is the policy of the installation's certificates.
+func (r Record) Certificates() pki.Policy {
+	return pki.Policy{Validity: r.Validity.Duration, RenewBefore: r.RenewBefore.Duration}
+}
+
 func (r Record) encode() ([]byte, error) {
 	data, err := json.MarshalIndent(r, "", "  ")
 	return append(data, '\n'), err
@@ -65,4 +74,14 @@ func (r Record) encode() ([]byte, error) {
 func hash(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
+}
+
+// Unfinished says what was being done when a run of the installer was killed,
+// or is being done now; empty if nothing is.
+func Unfinished(l Layout) (string, error) {
+	j, err := journal.Open(l.journal())
+	if err != nil || j == nil {
+		return "", err
+	}
+	return j.Operation, nil
 }

@@ -54,9 +54,9 @@ var _ = Describe("the installer", Serial, Ordered, Label(Disruptive, OnHost, Slo
 	})
 
 	It("puts kube-apiserver's manifest back byte for byte", Denies("NA-DEFAULT"), func(ctx SpecContext) {
-		original := suite.OnControlPlane(ctx, "cat "+originalServer)
+		original := exactly(ctx, originalServer)
 		suite.OnControlPlane(ctx, "bulkhead uninstall")
-		plain = suite.OnControlPlane(ctx, "cat "+APIServerManifest)
+		plain = exactly(ctx, APIServerManifest)
 		Expect(plain).To(Equal(original))
 		Expect(plain).NotTo(ContainSubstring("bulkhead"))
 		suite.OnControlPlane(ctx, "test ! -e "+StateDirectory+" && test ! -e "+ComponentManifest)
@@ -68,16 +68,16 @@ var _ = Describe("the installer", Serial, Ordered, Label(Disruptive, OnHost, Slo
 		broken := installed
 		broken.Image = noImage
 		expectFailure(ctx, broken.Command()+impatient)
-		Expect(suite.OnControlPlane(ctx, "cat "+APIServerManifest)).To(Equal(plain))
+		Expect(exactly(ctx, APIServerManifest)).To(Equal(plain))
 		Expect(suite.OnControlPlane(ctx, serverProcess)).To(Equal(server), "the API server was restarted for nothing")
 		expectOthers(ctx)
 	})
 
 	It("puts the old cluster back when the API server does not come up with ours", Denies("NA-DEFAULT"), func(ctx SpecContext) {
 		// Breaks the file between its being written and the API server's reading it.
-		sabotage := "(while ! test -e " + authorization + "; do sleep 0.05; done; echo broken > " + authorization + ") >/dev/null 2>&1 &\n"
+		sabotage := "(for i in $(seq 1200); do test -e " + authorization + " && break; sleep 0.05; done; echo broken > " + authorization + ") >/dev/null 2>&1 &\n"
 		expectFailure(ctx, sabotage+installed.Command()+lessImpatient)
-		Expect(suite.OnControlPlane(ctx, "cat "+APIServerManifest)).To(Equal(plain))
+		Expect(exactly(ctx, APIServerManifest)).To(Equal(plain))
 		expectOthers(ctx)
 	})
 
@@ -106,6 +106,14 @@ func state(ctx context.Context) string {
 	GinkgoHelper()
 	return suite.OnControlPlane(ctx, "find /etc/kubernetes/manifests "+StateDirectory+
 		" -type f | sort | xargs sha256sum; pgrep -x kube-apiserver; pgrep -x node-authorizer")
+}
+
+// exactly is a file on the control-plane host, byte for byte.
+func exactly(ctx context.Context, file string) string {
+	GinkgoHelper()
+	content, err := suite.Host.Run(ctx, suite.ControlPlane, "cat "+file)
+	Expect(err).NotTo(HaveOccurred())
+	return content
 }
 
 // expectFailure runs a command that must say what is wrong and exit with an error.

@@ -37,7 +37,13 @@ func TestCountEvents(t *testing.T) {
 
 func TestCountJUnit(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "junit.xml")
-	const report = `<testsuites><testsuite><testcase/><testcase><failure/></testcase><testcase><error/></testcase></testsuite><testsuite><testcase><skipped/></testcase></testsuite></testsuites>`
+	const report = `<testsuites><testsuite>
+		<testcase name="[BeforeSuite]"/><testcase name="[It] passes"/>
+		<testcase name="[It] fails"><failure/></testcase><testcase name="[It] panics"><error/></testcase>
+	</testsuite><testsuite>
+		<testcase name="[It] is skipped"><skipped message="skipped - no host"/></testcase>
+		<testcase name="[It] is left out"><skipped message="skipped"/></testcase>
+	</testsuite></testsuites>`
 	if err := os.WriteFile(file, []byte(report), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -5,13 +5,10 @@ package main
 
 import (
 	"context"
-	"encoding/xml"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -48,7 +45,7 @@ func everyProfile(ctx context.Context, r *run) error {
 			return count{}, r.refcluster(ctx, append(flags, certFlags...)...)
 		})
 		if err == nil {
-			err = r.timed("end-to-end, "+profile, func() (count, error) { return r.suite(ctx, profile, "") })
+			err = r.suites(ctx, profile, wholeSuite)
 		}
 		if err != nil {
 			return err
@@ -67,7 +64,10 @@ func onWhatIsUp(ctx context.Context, r *run, profile, label string) error {
 	if err != nil {
 		return err
 	}
-	return r.timed("end-to-end, "+profile, func() (count, error) { return r.suite(ctx, profile, label) })
+	if label != "" {
+		return r.suites(ctx, profile, []parallel{{{name: "selected", label: label, packages: []string{"-r", "./e2e"}}}})
+	}
+	return r.suites(ctx, profile, wholeSuite)
 }
 
 func (r *run) refcluster(ctx context.Context, args ...string) error {
@@ -104,33 +104,6 @@ func (r *run) kubeconfig() string {
 	return envOr("E2E_KUBECONFIG", filepath.Join(r.output, "kubeconfig"))
 }
 
-// suite runs Ginkgo on everything below e2e and counts what its report says.
-func (r *run) suite(ctx context.Context, profile, label string) (count, error) {
-	artifacts := filepath.Join(r.output, "e2e", profile)
-	if err := os.RemoveAll(artifacts); err != nil {
-		return count{}, err
-	}
-	if err := os.MkdirAll(artifacts, 0o755); err != nil {
-		return count{}, err
-	}
-	env, err := r.nodeEnv(ctx)
-	if err != nil {
-		return count{}, err
-	}
-	cmd := exec.CommandContext(ctx, filepath.Join(r.output, "bin", "ginkgo"), "run", "-r", "--keep-going",
-		"--timeout=40m", "--poll-progress-after=60s", "--output-dir="+artifacts, "--junit-report=junit.xml",
-		"--label-filter="+label, "./e2e")
-	cmd.Dir, cmd.Stdout, cmd.Stderr = r.root, os.Stdout, os.Stderr
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.Env = slices.Concat(env, []string{"E2E_KUBECONFIG=" + r.kubeconfig(), "E2E_PROFILE=" + profile, "E2E_ARTIFACTS=" + artifacts})
-	runErr := cmd.Run()
-	counted, err := countJUnit(filepath.Join(artifacts, "junit.xml"))
-	if err != nil || counted.failed == 0 {
-		return counted, errors.Join(err, runErr)
-	}
-	return counted, nil
-}
-
 // nodeEnv is what `make env` prints, so that the suite reaches the nodes' engine.
 func (r *run) nodeEnv(ctx context.Context) ([]string, error) {
 	cmd := exec.CommandContext(ctx, "bash", "-c", `eval "$(go run ./kind/cmd/refcluster env)" && env -0`)
@@ -140,37 +113,6 @@ func (r *run) nodeEnv(ctx context.Context) ([]string, error) {
 		return nil, fmt.Errorf("reading `make env`: %w", err)
 	}
 	return strings.Split(strings.TrimRight(string(out), "\x00"), "\x00"), nil
-}
-
-// countJUnit counts the specs of Ginkgo's report.
-func countJUnit(file string) (count, error) {
-	raw, err := os.ReadFile(file)
-	if err != nil {
-		return count{}, fmt.Errorf("reading the suite's report: %w", err)
-	}
-	var report struct {
-		Cases []struct {
-			Status  string    `xml:"status,attr"`
-			Failure *struct{} `xml:"failure"`
-			Error   *struct{} `xml:"error"`
-			Skipped *struct{} `xml:"skipped"`
-		} `xml:"testsuite>testcase"`
-	}
-	if err := xml.Unmarshal(raw, &report); err != nil {
-		return count{}, fmt.Errorf("reading the suite's report: %w", err)
-	}
-	var counted count
-	for _, c := range report.Cases {
-		switch {
-		case c.Failure != nil || c.Error != nil:
-			counted.failed++
-		case c.Skipped != nil:
-			counted.skipped++
-		default:
-			counted.passed++
-		}
-	}
-	return counted, nil
 }
 
 func envOr(name, fallback string) string {

@@ -56,10 +56,10 @@ func (f *hostFlags) certificatePolicy(fs *pflag.FlagSet, p pki.Policy) (pki.Poli
 		return p, err
 	}
 	if !fs.Changed("cert-validity") {
-		p.Validity = record.Certificates.Validity
+		p.Validity = record.Certificates().Validity
 	}
 	if !fs.Changed("cert-renew-before") {
-		p.RenewBefore = record.Certificates.RenewBefore
+		p.RenewBefore = record.Certificates().RenewBefore
 	}
 	return p, nil
 }

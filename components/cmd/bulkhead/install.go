@@ -18,6 +18,7 @@ func newInstallCommand() *cobra.Command {
 		host    hostFlags
 		options install.Options
 		profile string
+		dryRun  bool
 	)
 	cmd := &cobra.Command{
 		Use:   "install --profile=hardened|parity|in-tree",
@@ -43,6 +44,9 @@ a run with another profile switches.`,
 			if err != nil {
 				return err
 			}
+			if dryRun {
+				return installer.DryRun(cmd.Context(), options)
+			}
 			return installer.Install(cmd.Context(), options)
 		},
 	}
@@ -52,5 +56,6 @@ a run with another profile switches.`,
 	fs.StringVar(&profile, "profile", string(install.Hardened), "What to install: hardened, parity or in-tree.")
 	fs.StringVar(&options.Image, "image", defaultImage(), "The image with the components. It has to be on this host or in a registry that it reaches.")
 	fs.DurationVar(&options.Timeout, "timeout", 3*time.Minute, timeoutHelp)
+	fs.BoolVar(&dryRun, "dry-run", false, "Say what would be changed, and change nothing.")
 	return cmd
 }

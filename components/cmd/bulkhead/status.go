@@ -52,6 +52,13 @@ func (f *hostFlags) printInstallation(out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	unfinished, err := install.Unfinished(f.layout)
+	if err != nil {
+		return err
+	}
+	if unfinished != "" {
+		row(out, "unfinished", unfinished+": it is running now, or was killed; the next install or uninstall takes it back first")
+	}
 	if record == nil {
 		row(out, "profile", string(install.InTree)+" (nothing of ours is installed)")
 		return nil

@@ -20,7 +20,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	logs.InitLogs()
-	err := newCommand(run).ExecuteContext(ctx)
+	err := newCommand(start).ExecuteContext(ctx)
 	logs.FlushLogs()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "node-authorizer: %v\n", err)

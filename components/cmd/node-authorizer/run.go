@@ -29,11 +29,16 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// run serves until ctx is done.
-func run(ctx context.Context, c *config) error {
+// start sets up logging, which a process can do only once, and runs.
+func start(ctx context.Context, c *config) error {
 	if err := logsapi.ValidateAndApply(c.logging, nil); err != nil {
 		return fmt.Errorf("setting up logging: %w", err)
 	}
+	return run(ctx, c)
+}
+
+// run serves until ctx is done.
+func run(ctx context.Context, c *config) error {
 	client, err := kubeclient.New(c.kubeconfig, "bulkhead-node-authorizer")
 	if err != nil {
 		return err

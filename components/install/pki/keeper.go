@@ -18,8 +18,8 @@ import (
 
 // Policy says how long certificates live and when they are renewed.
 type Policy struct {
-	Validity    time.Duration `json:"validity"`
-	RenewBefore time.Duration `json:"renewBefore"`
+	Validity    time.Duration
+	RenewBefore time.Duration
 }
 
 // Interval is how often the certificates are looked at: often enough to have ten

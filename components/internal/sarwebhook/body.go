@@ -17,9 +17,6 @@ const (
 	// maxBody bounds a review. A kubelet's has about 1 KiB; a URL of 1 MiB, the
 	// most that kube-apiserver reads, can make one of 20 MiB.
 	maxBody = 256 << 10
-	// maxDrained is read and thrown away of a larger body, so that kube-apiserver
-	// has sent its request when it gets the answer and does not see a broken call.
-	maxDrained = 32 << 20
 	// maxReading bounds the memory of bodies to maxReading times maxBody.
 	maxReading = 256
 )
@@ -44,8 +41,6 @@ func (h *Handler) read(req *http.Request) (*authorizationv1.SubjectAccessReviewS
 		return nil, fmt.Errorf("reading the review: %w", err)
 	}
 	if buffer.Len() > maxBody {
-		// A failure to drain shows in the write of the answer.
-		
 		return nil, errTooLarge
 	}
 	return decodeReview(buffer.Bytes())

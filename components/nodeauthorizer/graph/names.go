@@ -44,7 +44,7 @@ func (n *names) unused() uint32 {
 		return number
 	}
 	n.entries = append(n.entries, nameEntry{})
-	return uint32(len(n.entries) - 1)
+	return uint32(len(n.entries) - 1) //nolint:gosec // a cluster has fewer than 2^32 names
 }
 
 // hold is acquire for a number that is held already.

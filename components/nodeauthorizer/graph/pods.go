@@ -80,12 +80,12 @@ func (g *Graph) isCurrent(pod *corev1.Pod) bool {
 		return false
 	}
 	namespace := s.objects.at(self).namespace
-	ids := append(g.pods.ids[:0], self)
+	g.pods.ids = append(g.pods.ids[:0], self)
 	for _, ref := range g.pods.refs {
 		// 0, for what nothing names yet, is in no pod's list.
-		ids = append(ids, s.objects.findKey(key{ref.name, namespace, ref.kind}))
+		g.pods.ids = append(g.pods.ids, s.objects.findKey(key{ref.name, namespace, ref.kind}))
 	}
-	g.pods.ids = distinct(ids)
+	g.pods.ids = distinct(g.pods.ids)
 	return slices.Equal(g.pods.ids, known.holds)
 }
 
