@@ -57,6 +57,10 @@ bench: ## benchmarks of the graph and of the decisions
 update: ## write the generated files again
 	@go run ./components/cmd/bulkhead rules --output=markdown >docs/rules.md
 
+.PHONY: image
+image: ## make image IMAGE=registry/name:tag: the image with the programs, for a production registry
+	@IMAGE='$(IMAGE)' ./scripts/image.sh
+
 .PHONY: clean
 clean: ## remove everything that git ignores below _output
 	@rm -rf _output

@@ -125,3 +125,20 @@ func TestWaitComponentWantsANewProcess(t *testing.T) {
 		}
 	})
 }
+
+func TestUntilTellsTheLastAnswerNotTheDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := &Installer{Out: io.Discard, Now: time.Now, Poll: time.Second}
+		looks := 0
+		err := in.until(t.Context(), 10*time.Second, "it", func(ctx context.Context) error {
+			if looks++; looks < 3 {
+				return errors.New("the port is closed")
+			}
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		if err == nil || !strings.Contains(err.Error(), "not within 10s: the port is closed") {
+			t.Errorf("error is %v", err)
+		}
+	})
+}

@@ -57,10 +57,9 @@ func (in *Installer) rollback(ctx context.Context, timeout time.Duration, j *jou
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	if err := j.End(); err != nil {
-		return err
-	}
-	return in.removeIfEmpty()
+	err := j.End()
+	in.removeIfEmpty()
+	return err
 }
 
 func (in *Installer) restoreFiles(j *journal.Journal) error {
@@ -146,15 +145,11 @@ func (in *Installer) takeBackObject(ctx context.Context, j *journal.Journal, e j
 	return nil
 }
 
-// removeIfEmpty removes our directories if nothing is installed. Only what is
-// empty goes: the directory may be one that somebody else uses too.
-func (in *Installer) removeIfEmpty() error {
-	if record, err := ReadRecord(in.Layout); err != nil || record != nil {
-		return err
-	}
+// removeIfEmpty removes the directories that a first installation made. What
+// holds a file stays: a record, or what somebody else keeps there.
+func (in *Installer) removeIfEmpty() {
 	_ = os.Remove(in.Layout.state())
 	_ = os.Remove(in.Layout.State)
-	return nil
 }
 
 func touched(j *journal.Journal, path string) bool {

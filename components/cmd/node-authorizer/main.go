@@ -16,14 +16,16 @@ import (
 	_ "k8s.io/component-base/logs/json/register" // --logging-format=json
 )
 
-func main() {
+func main() { os.Exit(execute()) }
+
+func execute() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	logs.InitLogs()
-	err := newCommand(start).ExecuteContext(ctx)
-	logs.FlushLogs()
-	if err != nil {
+	defer logs.FlushLogs()
+	if err := newCommand(start).ExecuteContext(ctx); err != nil {
 		fmt.Fprintf(os.Stderr, "node-authorizer: %v\n", err)
-		os.Exit(1)
+		return 1
 	}
+	return 0
 }

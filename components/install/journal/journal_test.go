@@ -37,8 +37,8 @@ func TestAJournalThatWasLeftBehindTakesEverythingBack(t *testing.T) {
 
 	left, err := Open(dir)
 	must(t, err)
-	if left.Operation != "test" {
-		t.Errorf("operation %q", left.Operation)
+	if left.Operation != "test" || len(left.Entries) != 4 {
+		t.Errorf("operation %q, entries %v", left.Operation, left.Entries)
 	}
 	for _, e := range slices.Backward(left.Entries) {
 		if e.Kind == KindObject {

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Copyright The Bulkhead Authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# Builds the image with Bulkhead's programs, for a registry of your own.
+#
+# Settings:
+#   IMAGE   its name and tag (default ghcr.io/bulkhead-k8s/bulkhead:dev)
+set -o errexit -o nounset -o pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+image=${IMAGE:-ghcr.io/bulkhead-k8s/bulkhead:dev}
+staging=_output/image
+
+main() {
+  mkdir -p "${staging}"
+  CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o "${staging}/" ./components/cmd/bulkhead ./components/cmd/node-authorizer
+  docker build --tag "${image}" --file components/Dockerfile "${staging}"
+  echo "built ${image}; push it, and give it to: bulkhead install --image=${image}"
+}
+
+main "$@"
