@@ -4,6 +4,7 @@
 package install
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -39,8 +40,9 @@ func (h Host) PortHolder() string {
 	if _, err := os.Stat(h.Layout.NodeAuthorizerManifest()); err == nil {
 		return ""
 	}
+	var listen net.ListenConfig
 	for _, address := range h.Ports {
-		listener, err := net.Listen("tcp", address)
+		listener, err := listen.Listen(context.Background(), "tcp", address)
 		if err != nil {
 			return fmt.Sprintf("%s is taken (%v): the node authorizer needs it; see `ss -ltnp` for who holds it", address, err)
 		}

@@ -44,8 +44,8 @@ func (f *hostFlags) addState(fs *pflag.FlagSet) {
 
 // addCertificateFlags binds how long certificates live.
 func addCertificateFlags(fs *pflag.FlagSet, p *pki.Policy) {
-	fs.DurationVar(&p.Validity, "cert-validity", 90*24*time.Hour, "How long a new certificate lives. certs and status take what install was told.")
-	fs.DurationVar(&p.RenewBefore, "cert-renew-before", 30*24*time.Hour, "A certificate with less than this left is renewed.")
+	fs.DurationVar(&p.Validity, "cert-validity", 90*24*time.Hour, "How long a new certificate lives. Without this flag, what the last install was told.")
+	fs.DurationVar(&p.RenewBefore, "cert-renew-before", 30*24*time.Hour, "A certificate with less than this left is renewed. Without this flag, what the last install was told.")
 }
 
 // certificatePolicy is what the flags say; without them, what the installation
@@ -55,11 +55,11 @@ func (f *hostFlags) certificatePolicy(fs *pflag.FlagSet, p pki.Policy) (pki.Poli
 	if err != nil || record == nil {
 		return p, err
 	}
-	if !fs.Changed("cert-validity") {
-		p.Validity = record.Certificates().Validity
+	if told := record.Certificates().Validity; told > 0 && !fs.Changed("cert-validity") {
+		p.Validity = told
 	}
-	if !fs.Changed("cert-renew-before") {
-		p.RenewBefore = record.Certificates().RenewBefore
+	if told := record.Certificates().RenewBefore; told > 0 && !fs.Changed("cert-renew-before") {
+		p.RenewBefore = told
 	}
 	return p, nil
 }
@@ -148,7 +148,17 @@ func (f *hostFlags) refuse(ctx context.Context, out io.Writer, p install.Profile
 	return nil
 }
 
-// defaultImage is the image of this very version.
-func defaultImage() string {
-	return "ghcr.io/bulkhead-k8s/bulkhead:" + strings.ReplaceAll(buildVersion(), "+", "-")
+// defaultImage is the image of a version of this program.
+func defaultImage(version string) string {
+	return "ghcr.io/bulkhead-k8s/bulkhead:" + strings.ReplaceAll(version, "+", "-")
+}
+
+// image is what --image says. Without it an installation keeps the image that a
+// person chose for it, and follows this program's version if nobody did.
+func (f *hostFlags) image(fs *pflag.FlagSet, value string) (string, error) {
+	record, err := install.ReadRecord(f.layout)
+	if err != nil || record == nil || fs.Changed("image") || record.Image == defaultImage(record.Version) {
+		return value, err
+	}
+	return record.Image, nil
 }

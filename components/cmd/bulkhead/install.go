@@ -32,12 +32,18 @@ decide about nodes. The API server restarts once, which takes about half a minut
 
 If a step fails, if the API server is not healthy within --timeout, or on Ctrl-C,
 the old state is put back before the command ends. A second run changes nothing;
-a run with another profile switches.`,
+a run with another profile switches, and keeps what its flags do not name.`,
 		Example: "  bulkhead install --profile=hardened",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error
 			if options.Profile, err = install.ParseProfile(profile); err != nil {
+				return err
+			}
+			if options.Image, err = host.image(cmd.Flags(), options.Image); err != nil {
+				return err
+			}
+			if options.Certificates, err = host.certificatePolicy(cmd.Flags(), options.Certificates); err != nil {
 				return err
 			}
 			installer, err := host.installer(cmd.OutOrStdout())
@@ -54,7 +60,7 @@ a run with another profile switches.`,
 	host.add(fs)
 	addCertificateFlags(fs, &options.Certificates)
 	fs.StringVar(&profile, "profile", string(install.Hardened), "What to install: hardened, parity or in-tree.")
-	fs.StringVar(&options.Image, "image", defaultImage(), "The image with the components. It has to be on this host or in a registry that it reaches.")
+	fs.StringVar(&options.Image, "image", defaultImage(buildVersion()), "The image with the components. It has to be on this host or in a registry that it reaches. A later run without this flag keeps the image.")
 	fs.DurationVar(&options.Timeout, "timeout", 3*time.Minute, timeoutHelp)
 	fs.BoolVar(&dryRun, "dry-run", false, "Say what would be changed, and change nothing.")
 	return cmd

@@ -1,0 +1,71 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
+)
+
+const longRecord = `{"image": "example.test/b:1", "version": "v1", "certificateValidity": "10m0s", "certificateRenewBefore": "7m0s"}`
+
+func TestALaterRunKeepsWhatItsFlagsDoNotName(t *testing.T) {
+	month := 30 * 24 * time.Hour
+	for _, tc := range []struct {
+		name, record string
+		args         []string
+		image        string
+		policy       pki.Policy
+	}{
+		{"a first run takes the defaults", "", nil, "ghcr.io/bulkhead-k8s/bulkhead:v2", pki.Policy{Validity: 3 * month, RenewBefore: month}},
+		{"a later run keeps what was chosen", longRecord, nil, "example.test/b:1", pki.Policy{Validity: 10 * time.Minute, RenewBefore: 7 * time.Minute}},
+		{"a flag changes what it names", longRecord, []string{"--image=other:2", "--cert-validity=1h"}, "other:2", pki.Policy{Validity: time.Hour, RenewBefore: 7 * time.Minute}},
+		{"an image that nobody chose follows the version", `{"image": "ghcr.io/bulkhead-k8s/bulkhead:v1", "version": "v1", "certificateValidity": "2h", "certificateRenewBefore": "1h"}`,
+			nil, "ghcr.io/bulkhead-k8s/bulkhead:v2", pki.Policy{Validity: 2 * time.Hour, RenewBefore: time.Hour}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var (
+				host   hostFlags
+				policy pki.Policy
+			)
+			fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
+			host.add(fs)
+			addCertificateFlags(fs, &policy)
+			value := fs.String("image", defaultImage("v2"), "")
+			host.layout.State = t.TempDir()
+			if tc.record != "" {
+				writeRecord(t, host.layout.State, tc.record)
+			}
+			if err := fs.Parse(tc.args); err != nil {
+				t.Fatal(err)
+			}
+			image, err := host.image(fs, *value)
+			if err != nil || image != tc.image {
+				t.Errorf("image %s, want %s (%v)", image, tc.image, err)
+			}
+			policy, err = host.certificatePolicy(fs, policy)
+			if diff := cmp.Diff(tc.policy, policy); diff != "" || err != nil {
+				t.Errorf("error %v; -want +got:\n%s", err, diff)
+			}
+		})
+	}
+}
+
+func writeRecord(t *testing.T, state, record string) {
+	t.Helper()
+	dir := filepath.Join(state, "state")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "record.json"), []byte(record), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
