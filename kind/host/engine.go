@@ -52,6 +52,7 @@ func (e Engine) Docker(args ...string) progress.Command {
 //
 // The error is one sentence that says what is missing and what to do.
 func Find(ctx context.Context, log io.Writer, build Build) (Engine, error) {
+	forgetPrivate()
 	own := Engine{}
 	ownErr := own.probe(ctx, log, build)
 	if ownErr == nil {
@@ -74,8 +75,17 @@ func Find(ctx context.Context, log io.Writer, build Build) (Engine, error) {
 	return private, nil
 }
 
+// forgetPrivate undoes `eval "$(make env)"` for this process: the private engine
+// is not the machine's own, and is to be known for what it is.
+func forgetPrivate() {
+	if os.Getenv("DOCKER_HOST") == "unix://"+socket {
+		_ = os.Unsetenv("DOCKER_HOST")
+	}
+}
+
 // Running returns the engine that a cluster would be in, without starting any.
 func Running(ctx context.Context, log io.Writer) (Engine, bool) {
+	forgetPrivate()
 	private := Engine{Host: "unix://" + socket, Private: true}
 	if private.answers(ctx, log) {
 		return private, true

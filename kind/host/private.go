@@ -48,12 +48,13 @@ func canPrepare() error {
 	return nil
 }
 
-// Install puts Debian packages on the machine if the programs are missing.
+// Install puts Debian packages on the machine if the programs are missing. It
+// takes, for each program, its packages with spaces between them.
 func Install(ctx context.Context, log io.Writer, programs map[string]string) error {
 	var missing []string
 	for program, pkg := range programs {
 		if _, err := exec.LookPath(program); err != nil {
-			missing = append(missing, pkg)
+			missing = append(missing, strings.Fields(pkg)...)
 		}
 	}
 	if len(missing) == 0 {

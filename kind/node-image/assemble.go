@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/bulkhead-k8s/bulkhead/kind/host"
 	"github.com/bulkhead-k8s/bulkhead/kind/progress"
 )
 
@@ -23,8 +24,8 @@ const (
 // assemble loads the control-plane images into the containerd of a node that
 // does nothing else, and makes what comes of it the node image.
 func (b *Builder) assemble(ctx context.Context, log io.Writer, tag string) error {
-	defer b.cleanUp()
-	b.cleanUp() // what an interrupted build left
+	defer RemoveLeftovers(b.Engine)
+	RemoveLeftovers(b.Engine)
 	if err := b.importFolder(ctx, log, b.rootfs(), []string{"import", "-", baseImage}); err != nil {
 		return err
 	}
@@ -77,11 +78,12 @@ func (b *Builder) loadIntoNode(ctx context.Context, log io.Writer, name string) 
 	return b.Engine.Docker("image", "rm", name).Run(ctx, log)
 }
 
-// cleanUp runs after an interruption too, so it must not take the job's context.
-func (b *Builder) cleanUp() {
+// RemoveLeftovers removes the container and the image that an interrupted build
+// leaves. It runs after an interruption, so it takes no context.
+func RemoveLeftovers(engine host.Engine) {
 	ctx := context.Background()
-	_ = b.Engine.Docker("rm", "--force", "--volumes", buildContainer).Run(ctx, io.Discard)
-	_ = b.Engine.Docker("image", "rm", baseImage).Run(ctx, io.Discard)
+	_ = engine.Docker("rm", "--force", "--volumes", buildContainer).Run(ctx, io.Discard)
+	_ = engine.Docker("image", "rm", baseImage).Run(ctx, io.Discard)
 }
 
 func tarFolder(ctx context.Context, log io.Writer, folder string, out io.Writer) error {

@@ -52,6 +52,11 @@ func (b *Builder) Ensure(ctx context.Context) (string, error) {
 	if b.exists(ctx, tag) {
 		return tag, nil
 	}
+	if err := b.Progress.Step(ctx, "checking what the build needs", func(ctx context.Context, log io.Writer) error {
+		return host.Install(ctx, log, map[string]string{"debootstrap": "debootstrap", "jq": "jq"})
+	}); err != nil {
+		return "", err
+	}
 	b.Progress.Say("Building the node image %s from source: once on this machine, about 11 minutes on two cores.", tag)
 	for _, step := range b.steps(tag) {
 		if err := b.Progress.Step(ctx, step.title, step.do); err != nil {

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -133,8 +134,10 @@ func (c Command) build(ctx context.Context) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, c.Args[0], c.Args[1:]...)
 	cmd.Dir, cmd.Stdin = c.Dir, c.Stdin
 	cmd.Env = append(os.Environ(), c.Env...)
-	// After Ctrl-C a child gets the chance to end by itself.
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	// In a group of its own, so that Ctrl-C reaches a child when we pass it on and
+	// not before; then it gets the chance to end by itself, with its children.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
 	cmd.WaitDelay = 5 * time.Second
 	return cmd
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	kind "sigs.k8s.io/kind/pkg/cluster"
@@ -57,22 +58,29 @@ func (c *Cluster) Exists() (bool, error) {
 }
 
 // Ensure makes the cluster, or makes sure of the one that is there. One that was
-// left half-made, or that runs another image, is made anew.
+// left half-made, or that runs another image, is made anew; one that somebody
+// else made under our name is left alone, with an error.
 func (c *Cluster) Ensure(ctx context.Context, image string) error {
 	exists, err := c.Exists()
 	if err != nil {
 		return err
 	}
-	if exists && !c.usable(ctx, image) {
+	if exists {
+		if err := c.CheckOurs(ctx); err != nil {
+			return err
+		}
+		usable, err := c.usable(ctx, image)
+		if err != nil {
+			return err
+		}
+		if usable {
+			return c.provider.ExportKubeConfig(Name, c.Kubeconfig(), false)
+		}
 		if err := c.Progress.Step(ctx, "removing an unfinished or outdated cluster", func(context.Context, io.Writer) error {
 			return c.Delete()
 		}); err != nil {
 			return err
 		}
-		exists = false
-	}
-	if exists {
-		return c.provider.ExportKubeConfig(Name, c.Kubeconfig(), false)
 	}
 	return c.Progress.Step(ctx, "creating two nodes", func(ctx context.Context, _ io.Writer) error {
 		return c.create(ctx, image)
@@ -81,8 +89,8 @@ func (c *Cluster) Ensure(ctx context.Context, image string) error {
 
 func (c *Cluster) create(ctx context.Context, image string) error {
 	config, err := clusterConfig(hostFolders{
-		"/etc/kubernetes/audit":   filepath.Join(c.Root, "manifests", "audit"),
-		"/etc/kubernetes/patches": filepath.Join(c.Root, "kind", "refcluster", "patches"),
+		"/etc/kubernetes/audit": filepath.Join(c.Root, "manifests", "audit"),
+		patchesInside:           filepath.Join(c.Root, "kind", "refcluster", "patches"),
 	}, detectTraits(c.Engine.Private))
 	if err != nil {
 		return err
@@ -114,18 +122,50 @@ func (c *Cluster) mark(ctx context.Context, image string) error {
 	return err
 }
 
-func (c *Cluster) usable(ctx context.Context, image string) bool {
+// usable says whether the cluster is whole and of this image. A stopped node is
+// started. An error means that the engine could not be asked.
+func (c *Cluster) usable(ctx context.Context, image string) (bool, error) {
 	for _, node := range []string{ControlPlane, Worker} {
 		state, err := c.Engine.Docker("inspect", "--format", "{{.State.Running}}", node).Output(ctx, io.Discard)
-		if err != nil {
-			return false
+		if ctx.Err() != nil {
+			return false, ctx.Err()
 		}
-		if state != "true" && c.Engine.Docker("start", node).Run(ctx, io.Discard) != nil {
-			return false
+		if err != nil {
+			return false, nil // one node of two: a run was killed while it made them
+		}
+		if state == "true" {
+			continue
+		}
+		if err := c.Engine.Docker("start", node).Run(ctx, io.Discard); err != nil {
+			return false, ctx.Err()
 		}
 	}
 	from, err := c.exec(ctx, io.Discard, ControlPlane, "cat", marker)
-	return err == nil && from == image
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
+	return err == nil && from == image, nil
+}
+
+// CheckOurs returns an error for a kind cluster of our name that we did not make.
+func (c *Cluster) CheckOurs(ctx context.Context) error {
+	for _, node := range []string{ControlPlane, Worker} {
+		mounts, err := c.Engine.Docker("inspect", "--format", "{{range .Mounts}}{{println .Destination}}{{end}}", node).Output(ctx, io.Discard)
+		if err == nil && slices.Contains(strings.Fields(mounts), patchesInside) {
+			return nil
+		}
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return fmt.Errorf("there is a kind cluster named %q that `make up` did not make: remove it (kind delete cluster --name %s) or keep it and use another machine", Name, Name)
+}
+
+// Lock keeps two checkouts from changing the machine's one cluster at a time.
+func Lock(ctx context.Context, report *progress.Reporter) (unlock func(), err error) {
+	return progress.Lock(ctx, filepath.Join(os.TempDir(), "bulkhead-cluster.lock"), func() {
+		report.Say("Another run is changing the cluster: waiting for it.")
+	})
 }
 
 // Delete removes the nodes and the kubeconfig. It is safe where there are none.

@@ -83,3 +83,33 @@ func (c *Cluster) loadImage(ctx context.Context, log io.Writer, image string) er
 	}
 	return nil
 }
+
+// PruneComponents removes the images of earlier builds, from the engine and from
+// the nodes. It must come after the installation: a roll-back needs the old one.
+func (c *Cluster) PruneComponents(ctx context.Context, keep string) {
+	for _, image := range c.componentImages(ctx) {
+		if image != keep {
+			_ = c.Engine.Docker("image", "rm", image).Run(ctx, io.Discard)
+		}
+	}
+	const old = `ctr --namespace k8s.io images ls -q | grep "^$1:dev-" | grep -v "^$2$" | xargs -r ctr --namespace k8s.io images rm`
+	for _, node := range []string{ControlPlane, Worker} {
+		_, _ = c.exec(ctx, io.Discard, node, "sh", "-c", old, "sh", componentRepository, keep)
+	}
+}
+
+// RemoveComponents removes every image that was built for the cluster but the
+// node image, which is dear.
+func (c *Cluster) RemoveComponents(ctx context.Context) {
+	for _, image := range c.componentImages(ctx) {
+		_ = c.Engine.Docker("image", "rm", image).Run(ctx, io.Discard)
+	}
+}
+
+func (c *Cluster) componentImages(ctx context.Context) []string {
+	out, err := c.Engine.Docker("image", "ls", "--format", "{{.Repository}}:{{.Tag}}", componentRepository).Output(ctx, io.Discard)
+	if err != nil {
+		return nil
+	}
+	return strings.Fields(out)
+}

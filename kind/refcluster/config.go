@@ -45,7 +45,10 @@ type hostTraits struct {
 	noSysResource bool
 }
 
-// hostFolders are the folders that the control-plane node sees at the given places.
+// patchesInside is where a node sees kubeadm's patches. Only our nodes have it.
+const patchesInside = "/etc/kubernetes/patches"
+
+// hostFolders are the folders that the nodes see at the given places.
 type hostFolders map[string]string
 
 // clusterConfig is kind's configuration for this host.
@@ -56,9 +59,6 @@ func clusterConfig(folders hostFolders, traits hostTraits) (*v1alpha4.Cluster, e
 	}
 	config.Name = Name
 	for i := range config.Nodes {
-		if config.Nodes[i].Role != v1alpha4.ControlPlaneRole {
-			continue
-		}
 		for inside, outside := range folders {
 			config.Nodes[i].ExtraMounts = append(config.Nodes[i].ExtraMounts, v1alpha4.Mount{
 				HostPath: outside, ContainerPath: inside, Readonly: true,

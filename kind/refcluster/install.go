@@ -5,6 +5,7 @@ package refcluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -23,15 +24,30 @@ func CheckProfile(profile string) error {
 }
 
 // Install runs our installer on the control-plane node, just as it is run on a
-// production host: it knows nothing of kind. extra are flags for it.
+// production host: it knows nothing of kind. extra are flags for it. An
+// interruption is passed on, and the installer's way back is waited for.
 func (c *Cluster) Install(ctx context.Context, profile, image string, extra ...string) error {
 	return c.Progress.Step(ctx, "installing the profile "+profile, func(ctx context.Context, log io.Writer) error {
 		if err := c.putInstaller(ctx, log); err != nil {
 			return err
 		}
+		done := make(chan struct{})
+		defer close(done)
+		go c.passOnInterrupt(ctx, done)
 		args := []string{"exec", ControlPlane, "bulkhead", "install", "--profile=" + profile, "--image=" + image}
-		return c.Engine.Docker(append(args, extra...)...).Run(ctx, log)
+		err := c.Engine.Docker(append(args, extra...)...).Run(context.WithoutCancel(ctx), log)
+		return errors.Join(ctx.Err(), err)
 	})
+}
+
+// passOnInterrupt does what docker exec does not.
+func (c *Cluster) passOnInterrupt(ctx context.Context, done <-chan struct{}) {
+	select {
+	case <-done:
+	case <-ctx.Done():
+		c.Progress.Say("    interrupting the installer: it puts the old state back first")
+		_, _ = c.exec(context.WithoutCancel(ctx), io.Discard, ControlPlane, "pkill", "-INT", "-f", "^bulkhead install")
+	}
 }
 
 // putInstaller renames the program into place: an older one may be running.
@@ -51,5 +67,5 @@ func (c *Cluster) InstalledStatus(ctx context.Context) (string, error) {
 
 // Nodes is kubectl's table of the nodes.
 func (c *Cluster) Nodes(ctx context.Context) (string, error) {
-	return c.kubectl("get", "nodes", "--request-timeout=10s").Output(ctx, io.Discard)
+	return c.exec(ctx, io.Discard, ControlPlane, "kubectl", "--kubeconfig=/etc/kubernetes/admin.conf", "get", "nodes", "--request-timeout=10s")
 }

@@ -26,7 +26,7 @@ func TestClusterConfigAddsOnlyWhatTheHostLacks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(config.Nodes) != 2 || config.Nodes[0].ExtraMounts[0].HostPath != "/outside" || config.Nodes[1].ExtraMounts != nil {
+			if len(config.Nodes) != 2 || config.Nodes[0].ExtraMounts[0].HostPath != "/outside" || config.Nodes[1].ExtraMounts[0].ContainerPath != "/inside" {
 				t.Errorf("nodes: %+v", config.Nodes)
 			}
 			patches := strings.Join(config.KubeadmConfigPatches, "\n")

@@ -16,9 +16,15 @@ func TestCountEvents(t *testing.T) {
 		name, events string
 		want         count
 	}{
-		{"tests and subtests count, packages do not",
-			`{"Action":"pass","Package":"p","Test":"A"}{"Action":"pass","Package":"p","Test":"A/b"}{"Action":"pass","Package":"p"}`, count{passed: 2}},
-		{"a failure counts with its package's", `{"Action":"fail","Package":"p","Test":"A"}{"Action":"fail","Package":"p"}`, count{failed: 2}},
+		{"a test without subtests counts, and its package does not",
+			`{"Action":"pass","Package":"p","Test":"A"}{"Action":"pass","Package":"p"}`, count{passed: 1}},
+		{"of a test with subtests only these count",
+			`{"Action":"pass","Package":"p","Test":"A/b"}{"Action":"pass","Package":"p","Test":"A/c"}{"Action":"pass","Package":"p","Test":"A"}`, count{passed: 2}},
+		{"a failure counts once, whatever fails with it",
+			`{"Action":"fail","Package":"p","Test":"A/b"}{"Action":"fail","Package":"p","Test":"A"}{"Action":"fail","Package":"p"}`, count{failed: 1}},
+		{"a parent that fails by itself counts",
+			`{"Action":"pass","Package":"p","Test":"A/b"}{"Action":"fail","Package":"p","Test":"A"}{"Action":"fail","Package":"p"}`, count{passed: 1, failed: 1}},
+		{"a package that fails without a test counts", `{"Action":"fail","Package":"p"}`, count{failed: 1}},
 		{"a package that does not build is a failure", `{"Action":"build-fail","ImportPath":"p"}`, count{failed: 1}},
 		{"a skip counts", `{"Action":"skip","Package":"p","Test":"A"}`, count{skipped: 1}},
 		{"a package without tests does not", `{"Action":"skip","Package":"p"}`, count{}},

@@ -37,14 +37,25 @@ func e2eCommand() *cobra.Command {
 	return cmd
 }
 
-// everyProfile runs the suite in all three profiles of one cluster.
+// everyProfile runs the suite in all three profiles of one cluster, which is ours:
+// a cluster that the environment names is not to be switched.
 func everyProfile(ctx context.Context, r *run) error {
+	for name, value := range map[string]string{
+		"E2E_KUBECONFIG": "", "E2E_PROFILE": "",
+		// Asked for, so that specs fail where it does not work, instead of skipping.
+		"E2E_NODE_EXEC": "docker exec -i {node}",
+	} {
+		if err := os.Setenv(name, value); err != nil {
+			return err
+		}
+	}
 	for _, profile := range refcluster.Profiles {
 		err := r.timed("make up PROFILE="+profile, func() (count, error) {
 			flags := []string{"up", "--profile=" + profile, "--node-image=" + envOr("NODE_IMAGE", "auto")}
 			return count{}, r.refcluster(ctx, append(flags, certFlags...)...)
 		})
 		if err == nil {
+			r.noSkips = profile == "hardened"
 			err = r.suites(ctx, profile, wholeSuite)
 		}
 		if err != nil {
@@ -55,10 +66,8 @@ func everyProfile(ctx context.Context, r *run) error {
 }
 
 func onWhatIsUp(ctx context.Context, r *run, profile, label string) error {
-	if os.Getenv("E2E_KUBECONFIG") == "" && r.refcluster(ctx, "status") != nil {
-		if err := r.refcluster(ctx, "up", "--profile="+profile); err != nil {
-			return err
-		}
+	if err := r.prepareCluster(ctx, profile); err != nil {
+		return err
 	}
 	profile, err := r.installedProfile(ctx)
 	if err != nil {
@@ -70,8 +79,25 @@ func onWhatIsUp(ctx context.Context, r *run, profile, label string) error {
 	return r.suites(ctx, profile, wholeSuite)
 }
 
+// prepareCluster sees to it that there is a cluster and what it takes to test it.
+func (r *run) prepareCluster(ctx context.Context, profile string) error {
+	if os.Getenv("E2E_KUBECONFIG") != "" {
+		return r.refcluster(ctx, "tools")
+	}
+	if r.refcluster(ctx, "status") == nil {
+		return r.refcluster(ctx, "tools")
+	}
+	return r.refcluster(ctx, "up", "--profile="+profile, "--node-image="+envOr("NODE_IMAGE", "auto"))
+}
+
+// refcluster runs the cluster's command as a program of its own: `go run` would
+// not pass an interruption on.
 func (r *run) refcluster(ctx context.Context, args ...string) error {
-	cmd := exec.CommandContext(ctx, "go", append([]string{"run", "./kind/cmd/refcluster"}, args...)...)
+	program := filepath.Join(r.output, "bin", "refcluster")
+	if err := r.command(ctx, "go", "build", "-o", program, "./kind/cmd/refcluster"); err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = r.root, os.Stdout, os.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	return cmd.Run()

@@ -27,6 +27,9 @@ type run struct {
 	root, output string
 	total        count
 	times        []timing
+	// noSkips makes a skipped spec a failure: in the profile that has everything, a
+	// skip hides a rule.
+	noSkips bool
 }
 
 type timing struct {

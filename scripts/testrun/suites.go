@@ -37,10 +37,10 @@ type parallel []ginkgoRun
 var wholeSuite = []parallel{
 	{
 		{name: "certificates", packages: []string{"./e2e/certificates"}},
-		{name: "rules", label: "!disruptive", procs: 3, packages: []string{"./e2e/nodeauthorizer"}},
+		{name: "rules", label: "!disruptive", procs: 3, packages: []string{"-r", "--skip-package=certificates", "./e2e"}},
 	},
 	{
-		{name: "disruptive", label: "disruptive", packages: []string{"./e2e/nodeauthorizer", "./e2e/failure"}},
+		{name: "disruptive", label: "disruptive", packages: []string{"-r", "./e2e"}},
 	},
 }
 
@@ -93,8 +93,14 @@ func (r *run) together(ctx context.Context, runs parallel, artifacts string, env
 	for i, g := range runs {
 		_, _ = io.Copy(os.Stdout, &outputs[i])
 		one, err := countJUnit(filepath.Join(artifacts, g.name+".junit.xml"))
-		if err == nil && one.failed == 0 {
-			err = runErrs[i] // Ginkgo failed, and yet no spec did
+		switch {
+		case err != nil || one.failed > 0:
+		case runErrs[i] != nil:
+			err = fmt.Errorf("%s: ginkgo failed, and yet no spec did: %w", g.name, runErrs[i])
+		case r.noSkips && one.skipped > 0:
+			err = fmt.Errorf("%s: %d specs were skipped where none may be", g.name, one.skipped)
+		case one == count{}:
+			err = fmt.Errorf("%s: no spec ran", g.name)
 		}
 		counted.add(one)
 		together = errors.Join(together, err)

@@ -34,6 +34,6 @@ func command() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(upCommand(), downCommand(), statusCommand(), envCommand(), imageCommand())
+	root.AddCommand(upCommand(), downCommand(), statusCommand(), envCommand(), imageCommand(), toolsCommand())
 	return root
 }

@@ -107,3 +107,18 @@ func imageCommand() *cobra.Command {
 	cmd.Flags().StringVar(&choice, "node-image", "auto", "auto, pull, build, or the name of an image")
 	return cmd
 }
+
+func toolsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "tools",
+		Short: "Build the tools in _output/bin only",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			w, err := openWorkspace()
+			if err != nil {
+				return err
+			}
+			return w.workshop.BuildTools(cmd.Context())
+		},
+	}
+}

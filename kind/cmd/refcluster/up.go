@@ -39,6 +39,11 @@ func up(ctx context.Context, profile, imageChoice string, extra []string) error 
 	if err != nil {
 		return err
 	}
+	unlock, err := refcluster.Lock(ctx, w.progress)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	engine, err := w.engine(ctx)
 	if err != nil {
 		return err
@@ -75,7 +80,11 @@ func bringUp(ctx context.Context, cluster *refcluster.Cluster, profile, image st
 	if err := cluster.WaitReady(ctx); err != nil {
 		return err
 	}
-	return cluster.Install(ctx, profile, component, extra...)
+	if err := cluster.Install(ctx, profile, component, extra...); err != nil {
+		return err
+	}
+	cluster.PruneComponents(ctx, component)
+	return nil
 }
 
 func (w *workspace) welcome(ctx context.Context, cluster *refcluster.Cluster, profile string) {

@@ -78,12 +78,6 @@ func (w *workspace) pull(ctx context.Context, engine host.Engine) error {
 }
 
 func (w *workspace) buildNodeImage(ctx context.Context, engine host.Engine) (string, error) {
-	err := w.progress.Step(ctx, "checking what the build needs", func(ctx context.Context, log io.Writer) error {
-		return host.Install(ctx, log, map[string]string{"debootstrap": "debootstrap", "jq": "jq"})
-	})
-	if err != nil {
-		return "", err
-	}
 	kindDir, kindVersion, err := w.workshop.KindModule(ctx, io.Discard)
 	if err != nil {
 		return "", err
