@@ -6,12 +6,14 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
+	"slices"
 )
 
 // manifestsBuild builds every kustomization with the pinned kubectl. That each
 // object is one the API takes is asserted by the tests in manifests/ (strict
-// decoding) and, against a real server, by the end-to-end suite.
+// decoding) and, against a real server, by manifestsAgainstAPI.
 func manifestsBuild(ctx context.Context, r *run) error {
 	kubectl := filepath.Join(r.output, "bin", "kubectl")
 	if err := r.command(ctx, "go", "build", "-C", filepath.Join("kind", "node-image", "kubernetes"), "-trimpath", "-ldflags=-s -w",
@@ -26,4 +28,34 @@ func manifestsBuild(ctx context.Context, r *run) error {
 		err = errors.Join(err, r.command(ctx, kubectl, "kustomize", filepath.Dir(file)))
 	}
 	return err
+}
+
+// manifestsAgainstAPI has the API server judge, without keeping anything, every
+// object that production applies and every static pod.
+func (r *run) manifestsAgainstAPI(ctx context.Context) (count, error) {
+	kubectl := []string{filepath.Join(r.output, "bin", "kubectl"), "--kubeconfig", r.kubeconfig()}
+	kustomizations, err := r.tracked(ctx, "manifests/**/kustomization.yaml")
+	if err != nil {
+		return count{}, err
+	}
+	pods, err := r.tracked(ctx, "manifests/**/static-pod.yaml")
+	if err != nil {
+		return count{}, err
+	}
+	var counted count
+	judge := func(args ...string) {
+		if err := r.command(ctx, slices.Concat(kubectl, args)...); err != nil {
+			fmt.Printf("    %v: %v\n", args, err)
+			counted.failed++
+			return
+		}
+		counted.passed++
+	}
+	for _, file := range kustomizations {
+		judge("apply", "--dry-run=server", "--validate=strict", "--kustomize", filepath.Dir(file))
+	}
+	for _, file := range pods {
+		judge("create", "--dry-run=server", "--validate=strict", "--filename", file)
+	}
+	return counted, nil
 }
