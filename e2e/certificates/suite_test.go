@@ -9,8 +9,6 @@ package certificates_test
 import (
 	"testing"
 
-	. "github.com/onsi/ginkgo/v2"
-
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer"
 	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
 	"github.com/bulkhead-k8s/bulkhead/e2e/framework"
@@ -23,8 +21,4 @@ var (
 
 func TestSpecs(t *testing.T) { suite.Run(t) }
 
-func TestSpecsNameRules(t *testing.T) {
-	for _, problem := range framework.Misnamed(PreviewSpecs("certificates"), nodeauthorizer.Rules) {
-		t.Error(problem)
-	}
-}
+func TestSpecsNameRules(t *testing.T) { framework.CheckNames(t, nodeauthorizer.Rules) }

@@ -34,7 +34,7 @@ type outage struct {
 	readyBefore []string
 }
 
-var _ = Describe("the node authorizer is killed and stays dead", Serial, Ordered, Label(Disruptive, OnHost, Slow), func() {
+var _ = Describe("the node authorizer is killed and stays dead", Serial, Ordered, Label(Disruptive, OnHost, OnWorker, OnHardened, Slow), func() {
 	holds(&outage{
 		lasts: dead,
 		begin: func(ctx context.Context) {
@@ -48,7 +48,7 @@ var _ = Describe("the node authorizer is killed and stays dead", Serial, Ordered
 	})
 })
 
-var _ = Describe("the node authorizer hangs", Serial, Ordered, Label(Disruptive, OnHost, Slow), func() {
+var _ = Describe("the node authorizer hangs", Serial, Ordered, Label(Disruptive, OnHost, OnWorker, OnHardened, Slow), func() {
 	holds(&outage{
 		lasts: hung,
 		begin: func(ctx context.Context) { suite.OnControlPlane(ctx, "kill -STOP $(pgrep -x node-authorizer)") },
@@ -57,7 +57,8 @@ var _ = Describe("the node authorizer hangs", Serial, Ordered, Label(Disruptive,
 })
 
 // holds are the specs of an outage: what the floor still gives, what it still
-// refuses, and that nothing is lost when it is over.
+// refuses, and that nothing is lost when it is over. No profile but hardened has
+// a floor.
 func holds(o *outage) {
 	var (
 		scene         *Scene
@@ -65,8 +66,6 @@ func holds(o *outage) {
 	)
 
 	BeforeAll(func(ctx SpecContext) {
-		suite.NeedsHost()
-		suite.Needs(Hardened, "no other profile has a floor")
 		var err error
 		scene = suite.Scene()
 		mine, another = fixtures.Secret(scene.Namespace(ctx), "mine"), fixtures.Secret(scene.Namespace(ctx), "another")
@@ -104,7 +103,6 @@ func holds(o *outage) {
 	})
 
 	It("and a new pod with a secret starts", AllowsBy("NA-SECRET-1", Behind), func(ctx SpecContext) {
-		suite.NeedsWorker()
 		pod := scene.Pod(ctx, suite.Worker, fixtures.WithSecret(mine.Name))
 		started := time.Now()
 		Eventually(ctx, phaseOf(pod)).WithTimeout(PodStart).WithPolling(time.Second).Should(Equal(corev1.PodRunning))

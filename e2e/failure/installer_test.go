@@ -5,7 +5,6 @@ package failure_test
 
 import (
 	"context"
-	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -20,23 +19,21 @@ const (
 	noImage = "registry.invalid/bulkhead:e2e-none"
 	// impatient is how long an installation that cannot succeed may try.
 	impatient      = " --timeout=30s"
-	lessImpatient  = " --timeout=75s"
+	lessImpatient  = " --timeout=60s"
 	authorization  = StateDirectory + "/apiserver/authorization.yaml"
 	originalServer = StateDirectory + "/state/kube-apiserver.yaml"
 	serverProcess  = "pgrep -x kube-apiserver"
 )
 
-// One story: every step begins where the one before ended, so that the API
+// It is the same in every profile, so it is tried in one. One story: every step begins where the one before ended, so that the API
 // server restarts as seldom as possible.
-var _ = Describe("the installer", Serial, Ordered, Label(Disruptive, OnHost, Slow), func() {
+var _ = Describe("the installer", Serial, Ordered, Label(Disruptive, OnHost, OnHardened, Slow), func() {
 	var (
 		installed Installation
 		plain     string // kube-apiserver's manifest without anything of ours
 	)
 
 	BeforeAll(func(ctx SpecContext) {
-		suite.NeedsHost()
-		suite.Needs(Hardened, "it is the same in every profile")
 		var err error
 		installed, err = suite.ReadInstallation(ctx)
 		Expect(err).NotTo(HaveOccurred())
@@ -67,7 +64,7 @@ var _ = Describe("the installer", Serial, Ordered, Label(Disruptive, OnHost, Slo
 		server := suite.OnControlPlane(ctx, serverProcess)
 		broken := installed
 		broken.Image = noImage
-		expectFailure(ctx, broken.Command()+impatient)
+		expectFailure(ctx, broken.Command()+impatient, "the node authorizer")
 		Expect(exactly(ctx, APIServerManifest)).To(Equal(plain))
 		Expect(suite.OnControlPlane(ctx, serverProcess)).To(Equal(server), "the API server was restarted for nothing")
 		expectOthers(ctx)
@@ -76,7 +73,9 @@ var _ = Describe("the installer", Serial, Ordered, Label(Disruptive, OnHost, Slo
 	It("puts the old cluster back when the API server does not come up with ours", Denies("NA-DEFAULT"), func(ctx SpecContext) {
 		// Breaks the file between its being written and the API server's reading it.
 		sabotage := "(for i in $(seq 1200); do test -e " + authorization + " && break; sleep 0.05; done; echo broken > " + authorization + ") >/dev/null 2>&1 &\n"
-		expectFailure(ctx, sabotage+installed.Command()+lessImpatient)
+		server := suite.OnControlPlane(ctx, serverProcess)
+		expectFailure(ctx, sabotage+installed.Command()+lessImpatient, "kube-apiserver with the new authorizers")
+		Expect(suite.OnControlPlane(ctx, serverProcess)).NotTo(Equal(server), "the API server never saw the broken file")
 		Expect(exactly(ctx, APIServerManifest)).To(Equal(plain))
 		expectOthers(ctx)
 	})
@@ -116,12 +115,15 @@ func exactly(ctx context.Context, file string) string {
 	return content
 }
 
-// expectFailure runs a command that must say what is wrong and exit with an error.
-func expectFailure(ctx context.Context, script string) {
+// expectFailure runs a command that must exit with an error that says what it
+// waited for.
+func expectFailure(ctx context.Context, script, waitedFor string) {
 	GinkgoHelper()
 	out, err := suite.Host.Run(ctx, suite.ControlPlane, script)
 	Expect(err).To(HaveOccurred(), out)
-	GinkgoWriter.Println(strings.TrimSpace(err.Error()))
+	GinkgoWriter.Println(out, err)
+	Expect(out + err.Error()).To(ContainSubstring("failed"))
+	Expect(out + err.Error()).To(ContainSubstring(waitedFor))
 }
 
 // expectOurs and expectOthers say who decides about nodes.

@@ -6,12 +6,39 @@ package framework
 import (
 	"fmt"
 	"iter"
+	"os"
 	"slices"
+	"testing"
 
+	"github.com/onsi/ginkgo/v2"
 	"github.com/onsi/ginkgo/v2/types"
 
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
+
+// CheckEveryRule fails for what [Unproved] finds in the suite of this process.
+func CheckEveryRule(t *testing.T, all []rules.Rule) {
+	t.Helper()
+	check(t, all, Unproved)
+}
+
+// CheckNames fails for what [Misnamed] finds in the suite of this process.
+func CheckNames(t *testing.T, all []rules.Rule) {
+	t.Helper()
+	check(t, all, Misnamed)
+}
+
+func check(t *testing.T, all []rules.Rule, find func(types.Report, []rules.Rule) []string) {
+	t.Helper()
+	if os.Getenv(KubeconfigVariable) != "" {
+		// Ginkgo copies a suite for a preview without the BeforeEach nodes that
+		// stand outside of containers (Suite.Clone), and what runs later lacks them.
+		t.Skipf("%s is set: a preview would spoil the specs that run in this process", KubeconfigVariable)
+	}
+	for _, problem := range find(ginkgo.PreviewSpecs(t.Name()), all) {
+		t.Error(problem)
+	}
+}
 
 // Unproved says what a suite does not prove, from a preview of its specs: a rule
 // without a spec that it allows or without one that it denies, and what

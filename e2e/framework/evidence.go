@@ -60,7 +60,7 @@ func writeFile(path, content string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("making a directory for %s: %w", path, err)
 	}
-	if err := os.WriteFile(path, []byte(content), 0o644); err != nil { //nolint:gosec // a report, for everybody to read
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
 	return nil
@@ -92,9 +92,14 @@ func (c *Cluster) Audited(ctx context.Context, since time.Time, users ...string)
 	return events, nil
 }
 
-// auditSlice selects lines of the audit log, of which the end is enough.
+// auditSlice selects lines of the audit log, of which the end is enough. What
+// the host leaves out does not have to travel.
 func (c *Cluster) auditSlice(ctx context.Context, since time.Time, users []string) (string, error) {
-	log, err := c.Host.Run(ctx, c.ControlPlane, "tail -n 20000 "+auditLog)
+	script := "tail -n 20000 " + auditLog
+	if len(users) > 0 {
+		script += " | { grep -F -e '" + strings.Join(users, "' -e '") + "' || true; }"
+	}
+	log, err := c.Host.Run(ctx, c.ControlPlane, script)
 	if err != nil {
 		return "", err
 	}

@@ -24,8 +24,12 @@ const (
 	Disruptive = "disruptive"
 	// Slow specs take more than ten seconds.
 	Slow = "slow"
-	// OnHost specs need access to the host of a node.
-	OnHost = "host"
+	// OnHost specs need access to the host of a node, OnWorker specs a node that
+	// is no control plane. Where there is none they are skipped.
+	OnHost   = "host"
+	OnWorker = "worker"
+	// OnHardened specs are skipped on other profiles.
+	OnHardened = "only:hardened"
 )
 
 // Want is the outcome that a spec claims.

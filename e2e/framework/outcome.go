@@ -110,7 +110,10 @@ func (o *outcome) Match(actual any) (bool, error) {
 
 // FailureMessage says what was expected, from whom, and what came instead.
 func (o *outcome) FailureMessage(actual any) string {
-	a := actual.(Answer) //nolint:errcheck // Match saw its type
+	a, ok := actual.(Answer)
+	if !ok {
+		return fmt.Sprintf("%v is no Answer", actual)
+	}
 	return fmt.Sprintf("expected\n    %s\n    as %s\nto %s, but %v:\n    answer: %d %s\n    review: allowed=%v, reason %q",
 		a.Request, a.User, o.wanted, o.wrong, a.Code, a.Message, a.Allowed, a.Reason)
 }

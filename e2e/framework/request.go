@@ -32,12 +32,23 @@ type Request struct {
 	onlyAsked   bool
 }
 
-// These begin a request; the methods below complete it.
-func Get(r schema.GroupVersionResource) Request    { return Request{Verb: "get", Resource: r} }
-func List(r schema.GroupVersionResource) Request   { return Request{Verb: "list", Resource: r} }
-func Watch(r schema.GroupVersionResource) Request  { return Request{Verb: "watch", Resource: r} }
+// Get asks for one object. Like the functions that follow it begins a request,
+// which the methods below complete.
+func Get(r schema.GroupVersionResource) Request { return Request{Verb: "get", Resource: r} }
+
+// List asks for many objects.
+func List(r schema.GroupVersionResource) Request { return Request{Verb: "list", Resource: r} }
+
+// Watch asks for changes of objects.
+func Watch(r schema.GroupVersionResource) Request { return Request{Verb: "watch", Resource: r} }
+
+// Create makes an object, or a subresource of the one that is named.
 func Create(r schema.GroupVersionResource) Request { return Request{Verb: "create", Resource: r} }
+
+// Update replaces an object.
 func Update(r schema.GroupVersionResource) Request { return Request{Verb: "update", Resource: r} }
+
+// Delete removes an object.
 func Delete(r schema.GroupVersionResource) Request { return Request{Verb: "delete", Resource: r} }
 
 // Patch changes nothing unless it is given a body.
@@ -59,11 +70,20 @@ func Ask(verb string, r schema.GroupVersionResource) Request {
 	return Request{Verb: verb, Resource: r, onlyAsked: true}
 }
 
-func (r Request) In(namespace string) Request   { r.Namespace = namespace; return r }
-func (r Request) Named(name string) Request     { r.Name = name; return r }
-func (r Request) Sub(resource string) Request   { r.Subresource = resource; return r }
+// In says in which namespace.
+func (r Request) In(namespace string) Request { r.Namespace = namespace; return r }
+
+// Named says which object.
+func (r Request) Named(name string) Request { r.Name = name; return r }
+
+// Sub says which subresource.
+func (r Request) Sub(resource string) Request { r.Subresource = resource; return r }
+
+// Where selects objects by their fields.
 func (r Request) Where(selector string) Request { r.Selector = selector; return r }
-func (r Request) With(body any) Request         { r.Body = body; return r }
+
+// With says what is written.
+func (r Request) With(body any) Request { r.Body = body; return r }
 
 // OnWatchPath uses the old form of watches, /api/v1/watch/….
 func (r Request) OnWatchPath() Request { r.legacyWatch = true; return r }

@@ -4,11 +4,26 @@
 package framework
 
 import (
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
+
+// forget removes settings of the person who runs the tests.
+func forget(t *testing.T) {
+	t.Helper()
+	for _, variable := range os.Environ() {
+		if name, _, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "E2E_") {
+			t.Setenv(name, "")
+			if err := os.Unsetenv(name); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
 
 func TestReadSettings(t *testing.T) {
 	root, err := repository()
@@ -52,6 +67,7 @@ func TestReadSettings(t *testing.T) {
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
+			forget(t)
 			for name, value := range tc.env {
 				t.Setenv(name, value)
 			}

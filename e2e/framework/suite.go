@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -60,15 +61,30 @@ func (s *Suite) connect(ctx ginkgo.SpecContext) {
 
 func (s *Suite) open() {
 	s.scene = newScene(s.Cluster)
-	claim := ReadClaim(ginkgo.CurrentSpecReport().Labels())
-	if s.Settings.Profile != InTree {
-		return
+	if why := s.unfit(ginkgo.CurrentSpecReport().Labels()); why != "" {
+		ginkgo.Skip(why)
 	}
-	for _, id := range claim.Rules {
+}
+
+// unfit says why specs with such labels cannot run on this cluster. It is asked
+// before anything else: the BeforeAll of an ordered container may break things.
+func (s *Suite) unfit(labels []string) string {
+	switch {
+	case slices.Contains(labels, OnHardened) && s.Settings.Profile != Hardened:
+		return "only on profile hardened"
+	case slices.Contains(labels, OnHost) && s.Host.Missing() != "":
+		return s.Host.Missing()
+	case slices.Contains(labels, OnWorker) && s.Worker == "":
+		return "no node is a worker: set E2E_WORKER"
+	case s.Settings.Profile != InTree:
+		return ""
+	}
+	for _, id := range ReadClaim(labels).Rules {
 		if rule, ok := s.rule(id); ok && rule.Extension {
-			ginkgo.Skip(fmt.Sprintf("%s goes beyond upstream: the in-tree profile has nothing to compare", id))
+			return fmt.Sprintf("%s goes beyond upstream: the in-tree profile has nothing to compare", id)
 		}
 	}
+	return ""
 }
 
 func (s *Suite) rule(id rules.ID) (rules.Rule, bool) {
@@ -150,30 +166,9 @@ func (s *Suite) BecomesRefused(ctx context.Context, who *Identity, request Reque
 	s.ExpectForbidden(ctx, who, request, by, text...)
 }
 
-// NeedsHost skips a spec where there is no access to the hosts of nodes.
-func (s *Suite) NeedsHost() {
-	if why := s.Host.Missing(); why != "" {
-		ginkgo.Skip(why, 1)
-	}
-}
-
-// NeedsWorker skips a spec on a cluster without a node that is no control plane.
-func (s *Suite) NeedsWorker() {
-	if s.Worker == "" {
-		ginkgo.Skip("no node is a worker: set E2E_WORKER", 1)
-	}
-}
-
 // NeedsOurs skips a spec where nothing of ours is installed.
 func (s *Suite) NeedsOurs(why string) {
 	if s.Settings.Profile == InTree {
 		ginkgo.Skip("not on in-tree: "+why, 1)
-	}
-}
-
-// Needs skips a spec on other profiles.
-func (s *Suite) Needs(profile Profile, why string) {
-	if s.Settings.Profile != profile {
-		ginkgo.Skip(fmt.Sprintf("only on %s: %s", profile, why), 1)
 	}
 }

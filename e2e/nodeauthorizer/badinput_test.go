@@ -72,7 +72,6 @@ var _ = Describe("the webhook itself", Label(OnHost), func() {
 
 	BeforeEach(func(ctx SpecContext) {
 		suite.NeedsOurs("there is no webhook")
-		suite.NeedsHost()
 		process = suite.ComponentProcess(ctx)
 	})
 
@@ -157,8 +156,7 @@ var _ = Describe("the webhook itself", Label(OnHost), func() {
 		Expect(err).To(HaveOccurred(), out)
 	})
 
-	It("is not there for other hosts", Denies("NA-DEFAULT"), func(ctx SpecContext) {
-		suite.NeedsWorker()
+	It("is not there for other hosts", Denies("NA-DEFAULT"), Label(OnWorker), func(ctx SpecContext) {
 		address := suite.OnControlPlane(ctx, "hostname -I | cut -d' ' -f1")
 		out, err := suite.Host.Run(ctx, suite.Worker, "curl -sSk --max-time 5 https://"+address+":10461/authorize")
 		Expect(err).To(MatchError(ContainSubstring("onnect")), out)

@@ -59,7 +59,7 @@ func (f *flood) run(ctx context.Context, who *Identity) {
 }
 
 // Serial: it takes the machine from others.
-var _ = Describe("a flood from one node's own certificate", Serial, Ordered, Label(OnHost, Slow), func() {
+var _ = Describe("a flood from one node's own certificate", Serial, Ordered, Label(OnHost, OnWorker, Slow), func() {
 	var (
 		flooded         = &flood{codes: map[int]int{}}
 		answers         []Answer
@@ -70,9 +70,6 @@ var _ = Describe("a flood from one node's own certificate", Serial, Ordered, Lab
 	)
 
 	BeforeAll(func(ctx SpecContext) {
-		suite.NeedsHost()
-		suite.NeedsWorker()
-		suite.NeedsOurs("the in-tree authorizer has no limits")
 		kubelet = must(suite.RealKubelet(ctx, suite.Worker))
 		friend = suite.AsNode(suite.Scene().Own)
 		openBefore = must(suite.FailOpen(ctx))

@@ -19,7 +19,7 @@ import (
 )
 
 // The main job, with nothing impersonated: the worker's own certificate.
-var _ = Describe("a real kubelet's certificate", Label(OnHost), func() {
+var _ = Describe("a real kubelet's certificate", Label(OnHost, OnWorker), func() {
 	var (
 		scene         *Scene
 		kubelet       *Identity
@@ -28,8 +28,6 @@ var _ = Describe("a real kubelet's certificate", Label(OnHost), func() {
 	)
 
 	BeforeEach(func(ctx SpecContext) {
-		suite.NeedsHost()
-		suite.NeedsWorker()
 		started = time.Now()
 		scene = suite.Scene()
 		kubelet = must(suite.RealKubelet(ctx, suite.Worker))

@@ -60,9 +60,9 @@ func inNamespace(build func(namespace string) framework.Request) framework.Story
 }
 
 // used makes an object, and a pod on the given node that uses it.
-func used(where place, make func(namespace, name string) k8s.Object, use func(name string) fixtures.PodTweak, question ask) framework.Story {
+func used(where place, build func(namespace, name string) k8s.Object, use func(name string) fixtures.PodTweak, question ask) framework.Story {
 	return func(ctx context.Context, s *framework.Scene) framework.Request {
-		object := make(s.Namespace(ctx), s.NewName("object"))
+		object := build(s.Namespace(ctx), s.NewName("object"))
 		s.Put(ctx, object)
 		s.Pod(ctx, where(s), use(object.GetName()))
 		return question(object.GetNamespace(), object.GetName())
@@ -70,9 +70,9 @@ func used(where place, make func(namespace, name string) k8s.Object, use func(na
 }
 
 // unused makes an object that no pod uses.
-func unused(make func(namespace, name string) k8s.Object, question ask) framework.Story {
+func unused(build func(namespace, name string) k8s.Object, question ask) framework.Story {
 	return func(ctx context.Context, s *framework.Scene) framework.Request {
-		object := make(s.Namespace(ctx), s.NewName("object"))
+		object := build(s.Namespace(ctx), s.NewName("object"))
 		s.Put(ctx, object)
 		return question(object.GetNamespace(), object.GetName())
 	}

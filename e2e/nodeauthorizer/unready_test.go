@@ -23,8 +23,6 @@ const restored = time.Minute
 // that state, it never becomes ready.
 var _ = Describe("a node authorizer that has not seen the cluster", Serial, Ordered, Label(Disruptive, OnHost, Slow), func() {
 	BeforeAll(func(ctx SpecContext) {
-		suite.NeedsHost()
-		suite.NeedsOurs("there is none")
 		binding := must(suite.Client.RbacV1().ClusterRoleBindings().Get(ctx, componentBinding, metav1.GetOptions{}))
 		DeferCleanup(giveBack, binding.Subjects)
 		bind(ctx, nil)
