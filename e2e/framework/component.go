@@ -13,9 +13,11 @@ import (
 )
 
 const (
-	// ComponentReady and ComponentAlive succeed on a control-plane host where the
-	// node authorizer is so.
+	// ComponentReady succeeds on a control-plane host where the node authorizer is
+	// ready.
 	ComponentReady = "curl -sS --fail --max-time 5 http://127.0.0.1:10462/readyz"
+	// ComponentAlive succeeds on a control-plane host where the node authorizer
+	// answers, ready or not.
 	ComponentAlive = "curl -sS --fail --max-time 5 http://127.0.0.1:10462/livez"
 
 	componentProcess = "pgrep -x node-authorizer"

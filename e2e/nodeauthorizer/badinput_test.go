@@ -99,7 +99,7 @@ var _ = Describe("the webhook itself", Label(OnHost), func() {
 		Entry("what is no JSON", func() string { return "kind: SubjectAccessReview" }),
 		Entry("twenty thousand levels of nesting", func() string {
 			const levels = 20_000
-			return strings.Repeat(`{"spec":`, levels) + "1" + strings.Repeat("}", levels)
+			return `{"unknown":` + strings.Repeat("[", levels) + strings.Repeat("]", levels) + "}"
 		}),
 		Entry("an unknown version", func() string {
 			return reviewAbout(func(r *authorizationv1.SubjectAccessReview) { r.APIVersion = "authorization.k8s.io/v9" })

@@ -13,7 +13,7 @@ import (
 )
 
 func nodeNamed(where place, r Request) Story {
-	return forNode(where, func(node string) Request { return r.Named(node) })
+	return forNode(where, r.Named)
 }
 
 func nodeSelected(where place, r Request) Story {
