@@ -31,7 +31,7 @@ func (l Layout) KubeCA() pki.Pair { return pair(l.KubePKI, "ca") }
 
 // Keeper keeps alive every certificate of an installation.
 func (l Layout) Keeper(policy pki.Policy, now func() time.Time) pki.Keeper {
-	return pki.Keeper{Policy: policy, Now: now, Leaves: []pki.Leaf{{
+	return pki.Keeper{Policy: policy, Now: now, Lock: l.PKI(), Leaves: []pki.Leaf{{
 		Name: "node-authorizer-serving", Pair: pair(l.NodeAuthorizer(), "serving"), Signer: l.CA(),
 		CommonName: "bulkhead:node-authorizer-serving", Usage: x509.ExtKeyUsageServerAuth,
 		DNSNames: []string{"localhost"}, IPs: []net.IP{net.IPv4(127, 0, 0, 1)}, Mode: 0o640,
@@ -45,14 +45,20 @@ func (l Layout) Keeper(policy pki.Policy, now func() time.Time) pki.Keeper {
 	}}}
 }
 
+// noticed is how long before its end a client certificate has to be replaced:
+// kube-apiserver looks for a new one every five minutes (client-go
+// transport/cert_rotation.go, CertCallbackRefreshDuration), and a minute more is
+// for the renewer, which looks in turns as well.
+const noticed = 6 * time.Minute
+
 // ValidatePolicy refuses a policy under which a certificate would be renewed
 // all the time, or never in time.
 func ValidatePolicy(p pki.Policy) error {
 	if p.RenewBefore <= 0 || p.Validity <= p.RenewBefore {
 		return fmt.Errorf("certificates that live %s cannot be renewed %s before they end: --cert-renew-before has to be positive and less than --cert-validity", p.Validity, p.RenewBefore)
 	}
-	if p.Validity < time.Minute {
-		return fmt.Errorf("--cert-validity %s: certificates have to live a minute at least", p.Validity)
+	if p.RenewBefore < noticed {
+		return fmt.Errorf("--cert-renew-before %s: it has to be %s at least, because kube-apiserver looks for a new client certificate only every five minutes and would go on with one that has ended", p.RenewBefore, noticed)
 	}
 	return nil
 }

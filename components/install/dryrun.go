@@ -64,11 +64,11 @@ func (p *plan) sayObjects(ctx context.Context) error {
 		return err
 	}
 	for _, object := range objects {
-		exists, err := p.API.Exists(ctx, object)
+		have, err := p.API.Get(ctx, object)
 		if err != nil {
 			return err
 		}
-		p.would(!exists, "create "+object.GetKind()+" "+object.GetName())
+		p.would(have == nil || !says(have.Object, object.Object), "apply "+object.GetKind()+" "+object.GetName())
 	}
 	kubeadm, err := p.API.KubeadmConfig(ctx)
 	if err != nil {

@@ -7,10 +7,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
+	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
 	"github.com/bulkhead-k8s/bulkhead/components/install/cluster"
+	"github.com/bulkhead-k8s/bulkhead/components/install/hostfs"
 )
 
 // waitNewServer waits until another API server process than before serves, with
@@ -31,14 +34,14 @@ func (in *Installer) waitNewServer(ctx context.Context, timeout time.Duration, b
 	})
 }
 
-// waitOldServer waits until an API server with the given authorization file
-// (empty: none) has been serving for a while. It asks for no new process: the
-// kubelet may never have noticed the change that was taken back.
-func (in *Installer) waitOldServer(ctx context.Context, timeout time.Duration, configHash string) error {
+// waitOldServer waits until an API server with an authorization file that right
+// accepts (empty: none) has been serving for a while. It asks for no new process:
+// the kubelet may never have noticed the change that was taken back.
+func (in *Installer) waitOldServer(ctx context.Context, timeout time.Duration, right func(configHash string) bool) error {
 	var since time.Time
 	return in.until(ctx, timeout, "kube-apiserver with the old authorizers", func(ctx context.Context) error {
 		process, err := in.serving(ctx)
-		if err == nil && process.AuthorizationHash != configHash {
+		if err == nil && !right(process.AuthorizationHash) {
 			err = fmt.Errorf("it still runs with the authorization file %q", process.AuthorizationHash)
 		}
 		if err != nil {
@@ -53,6 +56,33 @@ func (in *Installer) waitOldServer(ctx context.Context, timeout time.Duration, c
 		}
 		return nil
 	})
+}
+
+// described tells the API server of the manifest that is there from another one,
+// by the hash of the authorization file that it runs with.
+func (in *Installer) described() (right func(configHash string) bool, err error) {
+	data, err := os.ReadFile(in.Layout.APIServerManifest())
+	if err != nil {
+		return nil, err
+	}
+	manifest, err := apiserver.Parse(data)
+	if err != nil {
+		return nil, err
+	}
+	ours := ""
+	config, exists, err := hostfs.Read(in.Layout.AuthorizationConfig())
+	if exists {
+		ours = hash(config.Data)
+	}
+	_, any := manifest.Arg("authorization-config")
+	switch {
+	case manifest.Wired(in.Layout.AuthorizationConfig()):
+		return func(h string) bool { return h == ours }, err
+	case any:
+		// Somebody else's file, which may have another path in the container.
+		return func(h string) bool { return h != ours }, err
+	}
+	return func(h string) bool { return h == "" }, err
 }
 
 // serving returns what the API server says about itself, once it is ready.

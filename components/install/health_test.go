@@ -88,7 +88,7 @@ func TestWaitOldServerWantsItToStay(t *testing.T) {
 		s := &script{looks: []look{old, old, gone, gone, {process: now}, old}}
 		in := &Installer{API: s, Out: io.Discard, Now: time.Now, Poll: time.Second, Settle: 3 * time.Second}
 		begin := time.Now()
-		if err := in.waitOldServer(t.Context(), time.Minute, ""); err != nil {
+		if err := in.waitOldServer(t.Context(), time.Minute, func(h string) bool { return h == "" }); err != nil {
 			t.Fatal(err)
 		}
 		// The sixth look, after five seconds, is the first of the three that count.

@@ -29,8 +29,8 @@ func (h Host) SignerProblem() string {
 	case err == nil:
 		return ""
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Sprintf("%s or %s is missing: with an external CA bulkhead cannot make its own client certificate; put the CA's key there, or have the CA sign user %s, group %s and renew it yourself",
-			ca.CertFile, ca.KeyFile, NodeAuthorizerUser, ComponentsGroup)
+		return fmt.Sprintf("%s or %s is missing: the node authorizer's own client certificate (user %s) is made and renewed on this host with the cluster's CA, so bulkhead cannot be installed beside an external CA; put the CA's certificate and key there",
+			ca.CertFile, ca.KeyFile, NodeAuthorizerUser)
 	}
 	return err.Error()
 }

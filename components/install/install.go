@@ -45,18 +45,26 @@ func (in *Installer) install(ctx context.Context, o Options) error {
 	}
 	in.progress().say("Installing profile %s on this control-plane host", o.Profile)
 	if p.before != nil && p.record.APIServer.Drifted && !p.before.APIServer.Drifted {
-		in.progress().say("  note       kube-apiserver's manifest was changed by somebody else since we wrote it: that change is kept")
+		in.progress().note("kube-apiserver's manifest was changed by somebody else since we wrote it: that change is kept")
 	}
 	p.journal, err = journal.Begin(in.Layout.journal(), "install "+string(o.Profile))
 	if err != nil {
 		return fmt.Errorf("starting the journal: %w", err)
 	}
-	return in.perform(ctx, o, p.journal, p.steps())
+	changed, err := in.perform(ctx, o, p.journal, p.steps())
+	switch {
+	case err != nil:
+		return err
+	case changed:
+		in.progress().say("Profile %s is installed: the node authorizer decides.", o.Profile)
+	default:
+		in.progress().say("Nothing had to be changed: profile %s is installed.", o.Profile)
+	}
+	return nil
 }
 
 // perform runs the steps; if one fails it takes all of them back.
-func (in *Installer) perform(ctx context.Context, o Options, j *journal.Journal, steps []step) error {
-	anything := false
+func (in *Installer) perform(ctx context.Context, o Options, j *journal.Journal, steps []step) (anything bool, err error) {
 	for _, s := range steps {
 		changed, err := in.progress().step(s.name, func() (bool, error) {
 			if err := ctx.Err(); err != nil {
@@ -65,19 +73,11 @@ func (in *Installer) perform(ctx context.Context, o Options, j *journal.Journal,
 			return s.run(ctx)
 		})
 		if err != nil {
-			return in.giveUp(fmt.Errorf("%s: %w", s.name, err), j, o)
+			return false, in.giveUp(fmt.Errorf("%s: %w", s.name, err), j, o)
 		}
 		anything = anything || changed
 	}
-	if err := j.End(); err != nil {
-		return err
-	}
-	if !anything {
-		in.progress().say("Nothing had to be changed: profile %s is installed.", o.Profile)
-		return nil
-	}
-	in.progress().say("Profile %s is installed: the node authorizer decides.", o.Profile)
-	return nil
+	return anything, j.End()
 }
 
 // steps are in the order in which nothing depends on what is not there yet.

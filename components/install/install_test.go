@@ -157,7 +157,7 @@ func TestWhateverStepFailsTheOldStateIsBack(t *testing.T) {
 					_, err := run(ctx)
 					return true, errors.Join(errors.New("broken on purpose"), err)
 				}
-				err := p.perform(t.Context(), p.Options, p.journal, steps)
+				_, err := p.perform(t.Context(), p.Options, p.journal, steps)
 				if err == nil || !strings.Contains(err.Error(), "the old state is back") {
 					t.Errorf("error is %v", err)
 				}

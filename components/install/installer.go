@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/cluster"
@@ -22,11 +23,13 @@ type API interface {
 	Ready(context.Context) error
 	Process(context.Context) (cluster.Process, error)
 	CanaryDecision(context.Context) (cluster.Decision, error)
-	Exists(context.Context, *unstructured.Unstructured) (bool, error)
+	Get(context.Context, *unstructured.Unstructured) (*unstructured.Unstructured, error)
 	Apply(context.Context, *unstructured.Unstructured) error
 	Delete(context.Context, *unstructured.Unstructured) error
 	KubeadmConfig(context.Context) (string, error)
 	SetKubeadmConfig(context.Context, string) error
+	AuthorizerNodes(context.Context) ([]string, error)
+	MirrorPod(ctx context.Context, name, node string) (*corev1.Pod, error)
 }
 
 // Component is the node authorizer on this host.

@@ -26,6 +26,8 @@ type Layout struct {
 	State string
 	// KubePKI is kubeadm's directory of certificates.
 	KubePKI string
+	// KubeletConf is the kubelet's kubeconfig, which knows this node's name.
+	KubeletConf string
 	// Lock is held while the host is being changed.
 	Lock string
 	// ComponentGID is the group that may read the node authorizer's files.
@@ -38,6 +40,7 @@ func DefaultLayout() Layout {
 		Manifests:    "/etc/kubernetes/manifests",
 		State:        DefaultStateDir,
 		KubePKI:      "/etc/kubernetes/pki",
+		KubeletConf:  "/etc/kubernetes/kubelet.conf",
 		Lock:         "/run/bulkhead.lock",
 		ComponentGID: ComponentGID,
 	}

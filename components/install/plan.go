@@ -4,6 +4,7 @@
 package install
 
 import (
+	"bytes"
 	"fmt"
 	"io/fs"
 	"os"
@@ -82,23 +83,32 @@ func (p *plan) readManifest() error {
 
 // newRecord prepares what the next run has to know, and the manifest to go back to.
 func (p *plan) newRecord(manifest *apiserver.Manifest) error {
-	p.record = Record{Profile: p.Profile, Image: p.Image, Version: p.Version}
-	p.record.Validity.Duration, p.record.RenewBefore.Duration = p.Certificates.Validity, p.Certificates.RenewBefore
+	p.record = Record{Profile: p.Profile, Image: p.Image, Version: p.Version, Certificates: p.Certificates}
 	p.record.APIServer = Edit{Written: hash(p.wired), Modes: manifest.Modes()}
-	if p.before == nil {
-		// Wired without a record: the record was lost, and the original with it.
-		p.record.APIServer.Drifted = manifest.Wired(p.Layout.AuthorizationConfig())
-		p.original = p.current
-		return nil
+	if p.before != nil {
+		p.record.Kubeadm = p.before.Kubeadm
 	}
-	var err error
-	if p.original, err = os.ReadFile(p.Layout.originalManifest()); err != nil {
+	if p.before != nil && manifest.Wired(p.Layout.AuthorizationConfig()) {
+		p.record.APIServer.Modes = p.before.APIServer.Modes
+	}
+	unwired, err := apiserver.Unwire(p.current, p.Layout.wiring(""), p.record.APIServer.Modes)
+	if err != nil {
+		return err
+	}
+	saved, exists, err := hostfs.Read(p.Layout.originalManifest())
+	if err != nil {
 		return fmt.Errorf("reading the saved kube-apiserver manifest: %w", err)
 	}
-	was := p.before.APIServer
-	p.record.Kubeadm = p.before.Kubeadm
-	p.record.APIServer.Modes = was.Modes
-	p.record.APIServer.Drifted = was.Drifted || hash(p.current) != was.Written && string(p.current) != string(p.original)
+	switch {
+	case bytes.Equal(unwired, p.current):
+		p.original = p.current
+	case exists && p.before != nil && !p.before.APIServer.Drifted && hash(p.current) == p.before.APIServer.Written:
+		p.original = saved.Data
+	default:
+		// Somebody else has written it since (kubeadm upgrade does), or the record
+		// or the original is lost. What was saved would be a step back by now.
+		p.original, p.record.APIServer.Drifted = unwired, true
+	}
 	return nil
 }
 

@@ -22,6 +22,9 @@ func (p progress) say(format string, args ...any) {
 	_, _ = fmt.Fprintf(p.out, format+"\n", args...)
 }
 
+// note tells what is worth knowing about the step that runs.
+func (p progress) note(format string, args ...any) { p.say("  note       "+format, args...) }
+
 // step runs one step and prints how it ended.
 func (p progress) step(name string, run func() (changed bool, err error)) (bool, error) {
 	begin := p.now()

@@ -4,15 +4,11 @@
 package install
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
 	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
@@ -24,9 +20,8 @@ type Record struct {
 	Image   string  `json:"image"`
 	// Version is that of the installer.
 	Version string `json:"version"`
-	// Validity and RenewBefore are what the certificates are made by.
-	Validity    metav1.Duration `json:"certificateValidity"`
-	RenewBefore metav1.Duration `json:"certificateRenewBefore"`
+	// Certificates is the policy by which they are made.
+	Certificates pki.Policy `json:"certificates"`
 	// APIServer is about the manifest of kube-apiserver.
 	APIServer Edit `json:"apiServer"`
 	// Kubeadm is about kubeadm's ClusterConfiguration.
@@ -41,7 +36,7 @@ type Edit struct {
 	// Modes is the --authorization-mode that was there before us.
 	Modes string `json:"modes,omitempty"`
 	// Drifted is true once somebody else has changed what we edited: from then
-	// on the saved original is out of date, and our edits are taken back instead.
+	// on there are no bytes to go back to, and our edits are taken out instead.
 	Drifted bool `json:"drifted,omitempty"`
 }
 
@@ -61,20 +56,12 @@ func ReadRecord(l Layout) (*Record, error) {
 	return r, nil
 }
 
-// Certificates is the policy of the installation's certificates.
-func (r Record) Certificates() pki.Policy {
-	return pki.Policy{Validity: r.Validity.Duration, RenewBefore: r.RenewBefore.Duration}
-}
-
 func (r Record) encode() ([]byte, error) {
 	data, err := json.MarshalIndent(r, "", "  ")
 	return append(data, '\n'), err
 }
 
-func hash(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
-}
+func hash(data []byte) string { return journal.Hash(data) }
 
 // Unfinished says what was being done when a run of the installer was killed,
 // or is being done now; empty if nothing is.

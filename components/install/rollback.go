@@ -9,11 +9,8 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
-	"github.com/bulkhead-k8s/bulkhead/components/install/hostfs"
 	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
 )
 
@@ -22,8 +19,8 @@ func (in *Installer) giveUp(cause error, j *journal.Journal, o Options) error {
 	in.progress().say("Putting the old state back")
 	// The context may be what ended: the way back has a time of its own.
 	if err := in.rollback(context.Background(), o.Timeout, j); err != nil {
-		return fmt.Errorf("%w\nTHE OLD STATE IS NOT BACK YET: %w\nrun `bulkhead uninstall` on this host; the kube-apiserver manifest from before is in %s",
-			cause, err, in.Layout.State)
+		return fmt.Errorf("%w\nTHE OLD STATE IS NOT BACK YET: %w\nrun `bulkhead uninstall` on this host; if that fails too, %s is kube-apiserver's manifest without us",
+			cause, err, in.Layout.originalManifest())
 	}
 	return fmt.Errorf("%w\nthe old state is back: nothing has been changed", cause)
 }
@@ -67,82 +64,23 @@ func (in *Installer) restoreFiles(j *journal.Journal) error {
 		if e.Kind != journal.KindFile || e.Backup == "" {
 			continue
 		}
-		if _, err := in.progress().step("restore "+e.Name, func() (bool, error) { return restore(j, e) }); err != nil {
+		if _, err := in.progress().step("restore "+e.Name, func() (bool, error) { return in.restore(j, e) }); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// restore leaves alone what is back already: a rewritten manifest could restart
-// a server for nothing.
-func restore(j *journal.Journal, e journal.Entry) (changed bool, err error) {
-	before, err := j.Before(e)
-	if err != nil {
-		return false, err
-	}
-	want := hostfs.File{Data: before, Mode: e.Mode, UID: e.UID, GID: e.GID}
-	if have, exists, err := hostfs.Read(e.Name); err == nil && exists && hostfs.Same(have, want) {
-		return false, nil
-	}
-	return true, j.Restore(e)
 }
 
 // waitRestored waits for the API server that the restored files describe.
 func (in *Installer) waitRestored(ctx context.Context, timeout time.Duration) error {
-	config, err := in.describedConfig()
+	right, err := in.described()
 	if err != nil {
 		return err
 	}
 	_, err = in.progress().step("wait until the old kube-apiserver serves", func() (bool, error) {
-		return true, in.waitOldServer(ctx, timeout, config)
+		return true, in.waitOldServer(ctx, timeout, right)
 	})
 	return err
-}
-
-// describedConfig is the hash of the authorization file that kube-apiserver's
-// manifest names; empty if it names none of ours.
-func (in *Installer) describedConfig() (string, error) {
-	data, err := os.ReadFile(in.Layout.APIServerManifest())
-	if err != nil {
-		return "", err
-	}
-	manifest, err := apiserver.Parse(data)
-	if err != nil || !manifest.Wired(in.Layout.AuthorizationConfig()) {
-		return "", err
-	}
-	config, err := os.ReadFile(in.Layout.AuthorizationConfig())
-	return hash(config), err
-}
-
-func (in *Installer) takeBack(ctx context.Context, j *journal.Journal, e journal.Entry) error {
-	switch {
-	case e.Kind == journal.KindObject:
-		return in.takeBackObject(ctx, j, e)
-	case e.Backup == "":
-		return j.Restore(e)
-	}
-	return nil
-}
-
-func (in *Installer) takeBackObject(ctx context.Context, j *journal.Journal, e journal.Entry) error {
-	if e.Name == objectKubeadm {
-		before, err := j.Before(e)
-		if err != nil {
-			return err
-		}
-		return in.API.SetKubeadmConfig(ctx, string(before))
-	}
-	objects, err := rbacObjects()
-	if err != nil {
-		return err
-	}
-	for _, object := range objects {
-		if strings.TrimPrefix(e.Name, objectRBAC) == object.GetKind()+"/"+object.GetName() {
-			return in.API.Delete(ctx, object)
-		}
-	}
-	return nil
 }
 
 // removeIfEmpty removes the directories that a first installation made. What

@@ -17,10 +17,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/manifests"
 )
 
-const (
-	objectRBAC    = "rbac:"
-	objectKubeadm = "kubeadm-config"
-)
+const objectKubeadm = "kubeadm-config"
 
 func (p *plan) saveOriginal(context.Context) (bool, error) {
 	return p.write(p.Layout.originalManifest(), p.original, 0o600)
@@ -86,29 +83,6 @@ func (p *plan) copyCAs() (changed bool, err error) {
 	return server || client || cluster, err
 }
 
-func (p *plan) applyRBAC(ctx context.Context) (changed bool, err error) {
-	objects, err := rbacObjects()
-	if err != nil {
-		return false, err
-	}
-	for _, object := range objects {
-		exists, err := p.API.Exists(ctx, object)
-		if err != nil {
-			return changed, err
-		}
-		if !exists {
-			changed = true
-			if err := p.journal.Object(objectRBAC+object.GetKind()+"/"+object.GetName(), nil); err != nil {
-				return changed, err
-			}
-		}
-		if err := p.API.Apply(ctx, object); err != nil {
-			return changed, fmt.Errorf("%s %s: %w", object.GetKind(), object.GetName(), err)
-		}
-	}
-	return changed, nil
-}
-
 func (p *plan) runComponent(ctx context.Context) (bool, error) {
 	// An error means that none runs, so any process is a new one.
 	before, _ := p.Component.Start(ctx)
@@ -154,17 +128,13 @@ func (p *plan) switchServer(ctx context.Context) (bool, error) {
 	return changed, p.waitNewServer(ctx, p.Timeout, before, hash(p.authorization))
 }
 
-func (p *plan) runCerts(context.Context) (bool, error) {
-	return p.write(p.Layout.CertsManifest(), p.certsPod, 0o600)
-}
-
 func (p *plan) tellKubeadm(ctx context.Context) (bool, error) {
 	current, err := p.API.KubeadmConfig(ctx)
 	if err != nil {
 		return false, err
 	}
 	if current == "" {
-		p.progress().say("  note       there is no ConfigMap kubeadm-config: whatever writes kube-apiserver's manifest has to be told by hand")
+		p.progress().note("there is no ConfigMap kubeadm-config: whatever writes kube-apiserver's manifest has to be told by hand")
 		return false, nil
 	}
 	if kubeadmconfig.Wired(current, p.Layout.kubeadmWiring()) {
@@ -180,7 +150,11 @@ func (p *plan) tellKubeadm(ctx context.Context) (bool, error) {
 	if err := p.journal.Object(objectKubeadm, []byte(current)); err != nil {
 		return false, err
 	}
+	if err := p.journal.Wrote(objectKubeadm, []byte(edited)); err != nil {
+		return false, err
+	}
 	p.record.Kubeadm = Edit{Written: hash([]byte(edited)), Modes: modes}
+	p.progress().note("kubeadm names our authorization file from now on: before `kubeadm join --control-plane`, run `bulkhead prepare` on the new host")
 	return true, p.API.SetKubeadmConfig(ctx, edited)
 }
 

@@ -11,12 +11,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
@@ -35,16 +37,20 @@ type testHost struct {
 	original []byte
 
 	// What is wrong with this host.
-	componentBroken, webhookBroken, serverStuck, kubeadmBroken bool
+	componentBroken, webhookBroken, serverStuck, kubeadmBroken, certsBroken bool
 
 	// The API server that runs, and what it has been told.
 	manifest []byte
 	starts   int
-	objects  map[string]bool
+	objects  map[string]*unstructured.Unstructured
 	kubeadm  string
+	// others are control-plane nodes that run the node authorizer too.
+	others []string
 
 	component       []byte
 	componentStarts int
+	// asked is how often somebody wanted to see a mirror pod.
+	asked int
 	// log is what the kubelet restarted.
 	log []string
 	out bytes.Buffer
@@ -53,9 +59,9 @@ type testHost struct {
 func newTestHost(t *testing.T) *testHost {
 	t.Helper()
 	dir := t.TempDir()
-	h := &testHost{t: t, objects: map[string]bool{}, kubeadm: kubeadmText, layout: Layout{
+	h := &testHost{t: t, objects: map[string]*unstructured.Unstructured{}, kubeadm: kubeadmText, layout: Layout{
 		Manifests: filepath.Join(dir, "manifests"), State: filepath.Join(dir, "bulkhead"),
-		KubePKI: filepath.Join(dir, "pki"), Lock: filepath.Join(dir, "lock"), ComponentGID: hostfs.KeepOwner,
+		KubePKI: filepath.Join(dir, "pki"), Lock: filepath.Join(dir, "lock"), KubeletConf: filepath.Join(dir, "none"), ComponentGID: hostfs.KeepOwner,
 	}}
 	// Only root can give files to a group that it is not in.
 	if os.Geteuid() == 0 {
@@ -95,7 +101,7 @@ func (h *testHost) installer() *Installer {
 
 func options(p Profile) Options {
 	return Options{Profile: p, Image: "example.test/bulkhead:1", Timeout: 3 * time.Minute,
-		Certificates: pki.Policy{Validity: time.Hour, RenewBefore: time.Minute}}
+		Certificates: pki.Policy{Validity: time.Hour, RenewBefore: 10 * time.Minute}}
 }
 
 // kubelet restarts what its manifests describe anew.
@@ -132,6 +138,8 @@ func (h *testHost) Process(context.Context) (cluster.Process, error) {
 		config, err := os.ReadFile(h.layout.AuthorizationConfig())
 		must(h.t, err)
 		p.AuthorizationHash = hash(config)
+	} else if bytes.Contains(h.manifest, []byte("--authorization-config=")) {
+		p.AuthorizationHash = "somebody else's"
 	}
 	return p, nil
 }
@@ -143,12 +151,14 @@ func (h *testHost) CanaryDecision(context.Context) (cluster.Decision, error) {
 	return cluster.Decision{Reason: "no relationship found [NA-SECRET-4]"}, nil
 }
 
-func (h *testHost) Exists(_ context.Context, o *unstructured.Unstructured) (bool, error) {
-	return h.objects[o.GetKind()+"/"+o.GetName()], nil
+func (h *testHost) Get(_ context.Context, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	return h.objects[o.GetKind()+"/"+o.GetName()].DeepCopy(), nil
 }
 
 func (h *testHost) Apply(_ context.Context, o *unstructured.Unstructured) error {
-	h.objects[o.GetKind()+"/"+o.GetName()] = true
+	now := o.DeepCopy()
+	now.SetResourceVersion("7")
+	h.objects[o.GetKind()+"/"+o.GetName()] = now
 	return nil
 }
 
@@ -165,6 +175,28 @@ func (h *testHost) SetKubeadmConfig(_ context.Context, text string) error {
 	}
 	h.kubeadm = text
 	return nil
+}
+
+func (h *testHost) AuthorizerNodes(context.Context) ([]string, error) {
+	nodes := slices.Clone(h.others)
+	if len(h.component) > 0 {
+		nodes = append(nodes, h.layout.NodeName())
+	}
+	return nodes, nil
+}
+
+// MirrorPod shows a static pod as its manifest has it, once it is asked for a
+// second time: a kubelet takes its time.
+func (h *testHost) MirrorPod(_ context.Context, name, node string) (*corev1.Pod, error) {
+	data, err := os.ReadFile(filepath.Join(h.layout.Manifests, name+".yaml"))
+	if h.asked++; err != nil || node != h.layout.NodeName() || h.asked < 2 {
+		return nil, nil
+	}
+	pod := decode(h.t, data)
+	if !h.certsBroken {
+		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	}
+	return &pod, nil
 }
 
 // testComponent is the node authorizer of a testHost.
@@ -192,8 +224,10 @@ func (c *testComponent) Tail() string { return "panic: out of luck" }
 func (h *testHost) snapshot() map[string]string {
 	h.t.Helper()
 	all := map[string]string{"kubeadm-config": h.kubeadm}
-	for name := range h.objects {
-		all[name] = "exists"
+	for name, object := range h.objects {
+		content, err := essence(object)
+		must(h.t, err)
+		all[name] = string(content)
 	}
 	root := filepath.Dir(h.layout.State)
 	must(h.t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {

@@ -4,11 +4,13 @@
 package install
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
@@ -26,6 +28,14 @@ func (in *Installer) Uninstall(ctx context.Context, timeout time.Duration) error
 func (in *Installer) uninstall(ctx context.Context, timeout time.Duration) error {
 	if err := in.recover(ctx, timeout); err != nil {
 		return err
+	}
+	here, err := in.installedHere()
+	if err != nil {
+		return err
+	}
+	if !here {
+		in.progress().say("Nothing had to be changed: nothing of Bulkhead is on this host.")
+		return nil
 	}
 	record, err := ReadRecord(in.Layout)
 	if err != nil {
@@ -55,7 +65,11 @@ func (in *Installer) uninstallSteps(record *Record, timeout time.Duration) []ste
 	return []step{
 		{"restore kube-apiserver's manifest", func(context.Context) (bool, error) { return in.restoreManifest(record.APIServer) }},
 		{"wait until kube-apiserver serves with its old authorizers", func(ctx context.Context) (bool, error) {
-			return false, in.waitOldServer(ctx, timeout, "")
+			right, err := in.described()
+			if err != nil {
+				return false, err
+			}
+			return false, in.waitOldServer(ctx, timeout, right)
 		}},
 		{"restore ConfigMap kubeadm-config", func(ctx context.Context) (bool, error) { return in.restoreKubeadm(ctx, record.Kubeadm) }},
 		{"remove the node authorizer's RBAC", in.deleteRBAC},
@@ -77,23 +91,20 @@ func (in *Installer) restoreManifest(edit Edit) (changed bool, err error) {
 	}
 	restored := current
 	original, saved, err := hostfs.Read(in.Layout.originalManifest())
-	switch {
-	case err != nil:
+	if err != nil {
 		return false, err
-	case saved && string(original.Data) == string(current.Data):
-		return false, nil
-	case saved && !edit.Drifted && hash(current.Data) == edit.Written:
+	}
+	ours := saved && !edit.Drifted && hash(current.Data) == edit.Written
+	if ours {
 		restored.Data = original.Data
-	default:
-		if restored.Data, err = apiserver.Unwire(current.Data, in.Layout.wiring(""), edit.Modes); err != nil {
-			return false, err
-		}
-		if saved {
-			in.progress().say("  note       the manifest was changed by somebody else since we wrote it: our edits are taken out of it, the rest is kept")
-		}
+	} else if restored.Data, err = apiserver.Unwire(current.Data, in.Layout.wiring(""), edit.Modes); err != nil {
+		return false, err
 	}
 	if hostfs.Same(current, restored) {
 		return false, nil
+	}
+	if saved && !ours {
+		in.progress().note("the manifest was changed by somebody else since we wrote it: our edits are taken out of it, the rest is kept")
 	}
 	// The directory is there unless somebody removed it under a wired server.
 	if err := os.MkdirAll(in.Layout.State, 0o700); err != nil {
@@ -106,6 +117,14 @@ func (in *Installer) restoreKubeadm(ctx context.Context, edit Edit) (changed boo
 	current, err := in.API.KubeadmConfig(ctx)
 	if err != nil || current == "" {
 		return false, err
+	}
+	others, err := in.elsewhere(ctx)
+	if err != nil {
+		return false, err
+	}
+	if others != "" {
+		in.progress().note("the node authorizer runs on %s too: kubeadm-config goes on naming it. `kubeadm upgrade` on this host would write it into the manifest again: uninstall the other hosts first", others)
+		return false, nil
 	}
 	original, saved, err := hostfs.Read(in.Layout.originalKubeadm())
 	if err != nil {
@@ -121,24 +140,6 @@ func (in *Installer) restoreKubeadm(ctx context.Context, edit Edit) (changed boo
 		return false, nil
 	}
 	return true, in.API.SetKubeadmConfig(ctx, restored)
-}
-
-func (in *Installer) deleteRBAC(ctx context.Context) (changed bool, err error) {
-	objects, err := rbacObjects()
-	if err != nil {
-		return false, err
-	}
-	for _, object := range objects {
-		exists, err := in.API.Exists(ctx, object)
-		if err != nil {
-			return changed, err
-		}
-		changed = changed || exists
-		if err := in.API.Delete(ctx, object); err != nil {
-			return changed, err
-		}
-	}
-	return changed, nil
 }
 
 func (in *Installer) removePods(context.Context) (changed bool, err error) {
@@ -159,9 +160,35 @@ func (in *Installer) removeState(context.Context) (changed bool, err error) {
 		return false, nil
 	}
 	for _, dir := range []string{in.Layout.NodeAuthorizer(), in.Layout.APIServer(), in.Layout.PKI(), in.Layout.state()} {
+		_, err := os.Stat(dir)
+		changed = changed || err == nil
 		if err := os.RemoveAll(dir); err != nil {
 			return true, err
 		}
 	}
-	return true, os.Remove(in.Layout.State)
+	if err := hostfs.Sweep(in.Layout.State); err != nil {
+		return true, err
+	}
+	err = os.Remove(in.Layout.State)
+	if errors.Is(err, syscall.ENOTEMPTY) {
+		in.progress().note("%s stays: there are files in it that are not ours", in.Layout.State)
+		return changed, nil
+	}
+	return true, err
+}
+
+// installedHere reports whether there is anything of ours to remove from this
+// host. What the API holds is no sign of it: other hosts may need that.
+func (in *Installer) installedHere() (bool, error) {
+	for _, path := range []string{in.Layout.State, in.Layout.NodeAuthorizerManifest(), in.Layout.CertsManifest()} {
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+			return true, err
+		}
+	}
+	manifest, exists, err := hostfs.Read(in.Layout.APIServerManifest())
+	if err != nil || !exists {
+		return err == nil, err
+	}
+	unwired, err := apiserver.Unwire(manifest.Data, in.Layout.wiring(""), apiserver.DefaultModes)
+	return !bytes.Equal(unwired, manifest.Data), err
 }

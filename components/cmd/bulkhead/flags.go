@@ -55,10 +55,10 @@ func (f *hostFlags) certificatePolicy(fs *pflag.FlagSet, p pki.Policy) (pki.Poli
 	if err != nil || record == nil {
 		return p, err
 	}
-	if told := record.Certificates().Validity; told > 0 && !fs.Changed("cert-validity") {
+	if told := record.Certificates.Validity; told > 0 && !fs.Changed("cert-validity") {
 		p.Validity = told
 	}
-	if told := record.Certificates().RenewBefore; told > 0 && !fs.Changed("cert-renew-before") {
+	if told := record.Certificates.RenewBefore; told > 0 && !fs.Changed("cert-renew-before") {
 		p.RenewBefore = told
 	}
 	return p, nil

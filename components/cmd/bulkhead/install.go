@@ -33,7 +33,7 @@ decide about nodes. The API server restarts once, which takes about half a minut
 If a step fails, if the API server is not healthy within --timeout, or on Ctrl-C,
 the old state is put back before the command ends. A second run changes nothing;
 a run with another profile switches, and keeps what its flags do not name.`,
-		Example: "  bulkhead install --profile=hardened",
+		Example: "  bulkhead install --profile=hardened --image=registry.example/bulkhead:v1",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error

@@ -13,11 +13,23 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := untilStopped(context.Background())
 	err := newRootCommand().ExecuteContext(ctx)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bulkhead: "+err.Error())
 		os.Exit(1)
 	}
+}
+
+// untilStopped ends with whatever ends a terminal session, so that an
+// installation is taken back and not cut off. What is printed meanwhile may find
+// nobody to read it: that must not end the process either.
+func untilStopped(ctx context.Context) (context.Context, context.CancelFunc) {
+	signal.Ignore(syscall.SIGPIPE)
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // nohup means it
+		ends = append(ends, syscall.SIGHUP)
+	}
+	return signal.NotifyContext(ctx, ends...)
 }

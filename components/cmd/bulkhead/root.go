@@ -24,6 +24,7 @@ Run it as root on each control-plane host.`,
 	root.AddCommand(
 		newInstallCommand(),
 		newUninstallCommand(),
+		newPrepareCommand(),
 		newPreflightCommand(),
 		newStatusCommand(),
 		newCertsCommand(),

@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install"
+	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
+	"github.com/bulkhead-k8s/bulkhead/components/install/cluster"
 	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
 )
 
@@ -30,10 +32,13 @@ func newStatusCommand() *cobra.Command {
 			if err := host.printInstallation(out); err != nil {
 				return err
 			}
-			if err := host.printServer(cmd.Context(), out); err != nil {
+			manifest, client, err := host.connect()
+			if err != nil {
 				return err
 			}
-			printHealth(cmd.Context(), out)
+			printServer(cmd.Context(), out, manifest, client)
+			printHealth(out, "node-authorizer", install.NodeAuthorizer{}.Ready(cmd.Context()))
+			printHealth(out, "certs", install.Renewer{Layout: host.layout, API: client}.Ready(cmd.Context()))
 			policy, err := host.certificatePolicy(cmd.Flags(), policy)
 			if err != nil {
 				return err
@@ -69,11 +74,7 @@ func (f *hostFlags) printInstallation(out io.Writer) error {
 	return nil
 }
 
-func (f *hostFlags) printServer(ctx context.Context, out io.Writer) error {
-	manifest, client, err := f.connect()
-	if err != nil {
-		return err
-	}
+func printServer(ctx context.Context, out io.Writer, manifest *apiserver.Manifest, client *cluster.Client) {
 	row(out, "kube-apiserver", manifest.Image())
 	for _, arg := range manifest.Args() {
 		if strings.HasPrefix(arg, "--authorization-") {
@@ -83,20 +84,19 @@ func (f *hostFlags) printServer(ctx context.Context, out io.Writer) error {
 	process, err := client.Process(ctx)
 	if err != nil {
 		row(out, "", "does not answer: "+err.Error())
-		return nil
+		return
 	}
 	if process.AuthorizationHash != "" {
 		row(out, "", "authorization file in force: sha256:"+process.AuthorizationHash)
 	}
-	return nil
 }
 
-func printHealth(ctx context.Context, out io.Writer) {
-	if err := (install.NodeAuthorizer{}).Ready(ctx); err != nil {
-		row(out, "node-authorizer", "not ready: "+err.Error())
+func printHealth(out io.Writer, component string, err error) {
+	if err != nil {
+		row(out, component, "not ready: "+err.Error())
 		return
 	}
-	row(out, "node-authorizer", "ready")
+	row(out, component, "ready")
 }
 
 func row(out io.Writer, name, value string) {

@@ -22,7 +22,10 @@ server serves with its old authorizers, and removes everything of ours. It works
 with the node authorizer dead, and can be run again until it succeeds.
 
 If somebody else has changed the manifest since (kubeadm upgrade does), our edits
-are taken out of it and the rest is kept.`,
+are taken out of it and the rest is kept.
+
+While the node authorizer runs on another control-plane host, what the hosts share
+stays: its RBAC, and our lines in the ConfigMap kubeadm-config.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			installer, err := host.installer(cmd.OutOrStdout())

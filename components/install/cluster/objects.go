@@ -45,17 +45,17 @@ func (c *Client) objects(object *unstructured.Unstructured) (dynamic.ResourceInt
 	return c.dynamic.Resource(gvr), nil
 }
 
-// Exists reports whether the object is in the API.
-func (c *Client) Exists(ctx context.Context, object *unstructured.Unstructured) (bool, error) {
+// Get returns the object as the API has it, nil if it has none.
+func (c *Client) Get(ctx context.Context, object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	objects, err := c.objects(object)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	_, err = objects.Get(ctx, object.GetName(), metav1.GetOptions{})
+	have, err := objects.Get(ctx, object.GetName(), metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return false, nil
+		return nil, nil
 	}
-	return err == nil, err
+	return have, err
 }
 
 // Apply makes the object what the manifest says, by server-side apply.

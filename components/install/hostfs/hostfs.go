@@ -80,6 +80,32 @@ func Write(path string, file File, tempDir string) error {
 	return syncDir(filepath.Dir(path))
 }
 
+// Link puts the file saved at path in one step, with the mode and owner of file
+// and without copying a byte; saved stays, so that a crash can be repeated. Both
+// must be on one file system.
+func Link(saved, path string, file File) error {
+	// Ownership first: changing it may clear mode bits.
+	if err := os.Chown(saved, file.UID, file.GID); err != nil {
+		return err
+	}
+	if err := os.Chmod(saved, file.Mode); err != nil {
+		return err
+	}
+	temp := saved + ".link"
+	if err := Remove(temp); err != nil {
+		return err
+	}
+	if err := os.Link(saved, temp); err != nil {
+		return err
+	}
+	// Left there if path was this very file already.
+	defer func() { _ = os.Remove(temp) }()
+	if err := os.Rename(temp, path); err != nil {
+		return fmt.Errorf("restoring %s: %w", path, err)
+	}
+	return syncDir(filepath.Dir(path))
+}
+
 // Placed is a file and where it belongs.
 type Placed struct {
 	Path string
@@ -116,9 +142,26 @@ func WriteTogether(files ...Placed) error {
 	return nil
 }
 
+// tempNames is the pattern of the files that are about to be renamed.
+const tempNames = ".bulkhead-*"
+
+// Sweep removes from dir what a process that was killed was writing there.
+func Sweep(dir string) error {
+	names, err := filepath.Glob(filepath.Join(dir, tempNames))
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := Remove(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // writeTemp leaves a complete file under a name that no reader knows.
 func writeTemp(dir string, file File) (name string, err error) {
-	temp, err := os.CreateTemp(dir, ".bulkhead-*")
+	temp, err := os.CreateTemp(dir, tempNames)
 	if err != nil {
 		return "", err
 	}

@@ -8,12 +8,15 @@
 package journal
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/hostfs"
@@ -43,7 +46,19 @@ type Entry struct {
 	Mode   fs.FileMode `json:"mode,omitempty"`
 	UID    int         `json:"uid,omitempty"`
 	GID    int         `json:"gid,omitempty"`
+	// Written are the hashes of what this change has put there. Content that is
+	// neither one of them nor the backup is somebody else's later work.
+	Written []string `json:"written,omitempty"`
 }
+
+// Hash is the SHA-256 of data, in hexadecimal.
+func Hash(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// Wrote reports whether data is what this change has put there.
+func (e Entry) Wrote(data []byte) bool { return slices.Contains(e.Written, Hash(data)) }
 
 // Journal is one change that has begun and not ended.
 type Journal struct {
@@ -100,6 +115,9 @@ func (j *Journal) WriteFile(path string, file hostfs.File) (changed bool, err er
 	if err := j.remember(path, have, exists); err != nil {
 		return false, err
 	}
+	if err := j.Wrote(path, file.Data); err != nil {
+		return false, err
+	}
 	return true, hostfs.Write(path, file, j.dir)
 }
 
@@ -128,6 +146,16 @@ func (j *Journal) Object(name string, before []byte) error {
 	return j.add(entry)
 }
 
+// Wrote notes what an entry's file or object is about to become, or has become.
+func (j *Journal) Wrote(name string, data []byte) error {
+	for i := range j.Entries {
+		if e := &j.Entries[i]; e.Name == name && !e.Wrote(data) {
+			e.Written = append(e.Written, Hash(data))
+		}
+	}
+	return j.save()
+}
+
 // Before returns what an entry's object or file was, nil if it did not exist.
 func (j *Journal) Before(e Entry) ([]byte, error) {
 	if e.Backup == "" {
@@ -136,7 +164,8 @@ func (j *Journal) Before(e Entry) ([]byte, error) {
 	return os.ReadFile(filepath.Join(j.dir, e.Backup))
 }
 
-// Restore puts a file or directory back to what it was.
+// Restore puts a file or directory back to what it was. It needs no space for
+// that: the disk may be full by now, and that may be why.
 func (j *Journal) Restore(e Entry) error {
 	switch {
 	case e.Kind == KindDir:
@@ -144,11 +173,7 @@ func (j *Journal) Restore(e Entry) error {
 	case e.Kind == KindFile && e.Backup == "":
 		return hostfs.Remove(e.Name)
 	case e.Kind == KindFile:
-		data, err := j.Before(e)
-		if err != nil {
-			return err
-		}
-		return hostfs.Write(e.Name, hostfs.File{Data: data, Mode: e.Mode, UID: e.UID, GID: e.GID}, j.dir)
+		return hostfs.Link(filepath.Join(j.dir, e.Backup), e.Name, hostfs.File{Mode: e.Mode, UID: e.UID, GID: e.GID})
 	}
 	return nil
 }

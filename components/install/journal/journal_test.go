@@ -83,3 +83,51 @@ func TestABrokenJournalIsAnErrorNotAnAbsentOne(t *testing.T) {
 		t.Errorf("it reads as %v", j)
 	}
 }
+
+// TestRestoringNeedsNoSpace is for the disk that has filled up since.
+func TestRestoringNeedsNoSpace(t *testing.T) {
+	dir, path := filepath.Join(t.TempDir(), "journal"), filepath.Join(t.TempDir(), "file")
+	must(t, os.WriteFile(path, []byte("before"), 0o640))
+	j, err := Begin(dir, "test")
+	must(t, err)
+	_, err = j.WriteFile(path, hostfs.Private([]byte("after")))
+	must(t, err)
+	for range 2 { // a crash in between must not spoil the second try
+		must(t, j.Restore(j.Entries[0]))
+		saved, err := os.Stat(filepath.Join(dir, j.Entries[0].Backup))
+		must(t, err)
+		restored, err := os.Stat(path)
+		must(t, err)
+		if !os.SameFile(saved, restored) || restored.Mode() != 0o640 {
+			t.Errorf("it was copied, or has mode %v", restored.Mode())
+		}
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {
+		t.Errorf("the journal holds %v, %v", entries, err)
+	}
+}
+
+func TestAnEntryKnowsWhatWasWritten(t *testing.T) {
+	dir, path := t.TempDir(), filepath.Join(t.TempDir(), "file")
+	j, err := Begin(dir, "test")
+	must(t, err)
+	for _, text := range []string{"first", "second"} {
+		_, err := j.WriteFile(path, hostfs.Private([]byte(text)))
+		must(t, err)
+	}
+	must(t, j.Object("object", []byte("before")))
+	must(t, j.Wrote("object", []byte("third")))
+	left, err := Open(dir)
+	must(t, err)
+	for i, want := range [][]string{{"first", "second"}, {"third"}} {
+		var got []string
+		for _, text := range []string{"before", "first", "second", "third"} {
+			if left.Entries[i].Wrote([]byte(text)) {
+				got = append(got, text)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", left.Entries[i].Name, got, want)
+		}
+	}
+}

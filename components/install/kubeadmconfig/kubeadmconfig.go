@@ -71,6 +71,19 @@ func Unwire(clusterConfiguration string, w Wiring, modes string) (string, error)
 	return encode(config)
 }
 
+// Modes is the --authorization-mode that the configuration has; empty if it has none.
+func Modes(clusterConfiguration string) string {
+	_, server, err := parse(clusterConfiguration)
+	if err != nil {
+		return ""
+	}
+	args, err := readArgs(server["extraArgs"])
+	if err != nil {
+		return ""
+	}
+	return args.get(modeArg)
+}
+
 // Wired reports whether the configuration names our file.
 func Wired(clusterConfiguration string, w Wiring) bool {
 	_, server, err := parse(clusterConfiguration)

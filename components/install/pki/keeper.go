@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"syscall"
 	"time"
 
 	"k8s.io/klog/v2"
@@ -18,8 +19,8 @@ import (
 
 // Policy says how long certificates live and when they are renewed.
 type Policy struct {
-	Validity    time.Duration
-	RenewBefore time.Duration
+	Validity    time.Duration `json:"validity"`
+	RenewBefore time.Duration `json:"renewBefore"`
 }
 
 // Interval is how often the certificates are looked at: often enough to have ten
@@ -33,6 +34,10 @@ type Keeper struct {
 	Leaves []Leaf
 	Policy Policy
 	Now    func() time.Time
+	// Lock is a directory that is locked during a renewal, so that the installer,
+	// the static pod and a person do not write one pair at once; empty for none.
+	// It is locked itself: a file in it would be one more to clean up.
+	Lock string
 }
 
 // Status is the state of one certificate.
@@ -105,6 +110,11 @@ func (l Leaf) describes(cert *x509.Certificate) bool {
 // Renew renews what is due, or everything, and returns the names of what it
 // renewed. One that fails does not keep the others from being renewed.
 func (k Keeper) Renew(all bool) (renewed []string, err error) {
+	unlock, err := k.lock()
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
 	var errs []error
 	for _, leaf := range k.Leaves {
 		if s := k.status(leaf); s.Due == "" && !all {
@@ -117,6 +127,28 @@ func (k Keeper) Renew(all bool) (renewed []string, err error) {
 		renewed = append(renewed, leaf.Name)
 	}
 	return renewed, errors.Join(errs...)
+}
+
+// lock waits until nobody else renews. It works through a read-only mount, and
+// the kernel lets go of it when a process is killed.
+func (k Keeper) lock() (unlock func(), err error) {
+	if k.Lock == "" {
+		return func() {}, nil
+	}
+	dir, err := os.Open(k.Lock)
+	if err != nil {
+		return nil, fmt.Errorf("locking the certificates: %w", err)
+	}
+	for {
+		if err = syscall.Flock(int(dir.Fd()), syscall.LOCK_EX); !errors.Is(err, syscall.EINTR) {
+			break
+		}
+	}
+	if err != nil {
+		_ = dir.Close()
+		return nil, fmt.Errorf("locking %s: %w", k.Lock, err)
+	}
+	return func() { _ = dir.Close() }, nil
 }
 
 // Watch renews what is due until ctx ends. What fails is tried again: the old
@@ -155,9 +187,23 @@ func readCert(file string) (*x509.Certificate, error) {
 	if err != nil {
 		return nil, err
 	}
-	block, _ := pem.Decode(data)
-	if block == nil {
-		return nil, fmt.Errorf("reading %s: no PEM block in it", file)
+	cert, err := ParseCert(data)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", file, err)
 	}
-	return x509.ParseCertificate(block.Bytes)
+	return cert, nil
+}
+
+// ParseCert reads the first certificate in PEM text, with or without its key.
+func ParseCert(data []byte) (*x509.Certificate, error) {
+	for {
+		block, rest := pem.Decode(data)
+		if block == nil {
+			return nil, errors.New("no certificate in it")
+		}
+		if block.Type == "CERTIFICATE" {
+			return x509.ParseCertificate(block.Bytes)
+		}
+		data = rest
+	}
 }

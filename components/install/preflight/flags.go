@@ -39,7 +39,7 @@ func authorizers(in Input) Finding {
 		if config == in.AuthorizationConfig {
 			return Finding{OK, check, "taken from " + config + ", which is ours"}
 		}
-		return Finding{Fail, check, "--authorization-config=" + config + " is not ours: add our authorizer to it by hand (docs/install.md), bulkhead does not edit other people's chains"}
+		return Finding{Fail, check, "--authorization-config=" + config + " is not ours, and bulkhead does not edit other people's chains: go back to --authorization-mode=Node,RBAC first, if yours has nothing more"}
 	}
 	value, set := in.Server.Arg("authorization-mode")
 	modes := strings.Split(value, ",")

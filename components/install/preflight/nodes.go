@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -26,6 +27,21 @@ func nodeFindings(ctx context.Context, in Input) ([]Finding, error) {
 		return []Finding{{Warn, "control-plane nodes", fmt.Sprintf("%d: each API server asks the node authorizer beside it; run `bulkhead install` on every one of them, before the next `kubeadm upgrade`", len(nodes.Items))}}, nil
 	}
 	return []Finding{{OK, "control-plane nodes", "one, this host"}}, nil
+}
+
+// joinFindings reminds of what kubeadm does not do for a new control-plane node.
+func joinFindings(ctx context.Context, in Input) ([]Finding, error) {
+	config, err := in.Client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Get(ctx, "kubeadm-config", metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading ConfigMap kubeadm-config: %w", err)
+	}
+	if !strings.Contains(config.Data["ClusterConfiguration"], in.AuthorizationConfig) {
+		return nil, nil
+	}
+	return []Finding{{OK, "joining control-plane nodes", "kubeadm-config names " + in.AuthorizationConfig + ": before `kubeadm join --control-plane`, run `bulkhead prepare` on the new host"}}, nil
 }
 
 // requestFindings looks for users in the group system:nodes who have no node

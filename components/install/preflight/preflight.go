@@ -67,7 +67,7 @@ func Run(ctx context.Context, in Input) ([]Finding, error) {
 	findings := append(flagFindings(in), hostFindings(in.Host)...)
 	var errs []error
 	for _, check := range []func(context.Context, Input) ([]Finding, error){
-		versionFindings, bindingFindings, nodeFindings, requestFindings,
+		versionFindings, bindingFindings, nodeFindings, joinFindings, requestFindings,
 	} {
 		found, err := check(ctx, in)
 		findings = append(findings, found...)

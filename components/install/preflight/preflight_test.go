@@ -112,7 +112,7 @@ func TestPreflight(t *testing.T) {
 		{name: "no Node authorizer fails", flags: kubeadmFlags("authorization-mode", "RBAC"), level: Fail, mentions: "make it Node,RBAC"},
 		{name: "AlwaysAllow beside them fails", flags: kubeadmFlags("authorization-mode", "Node,RBAC,AlwaysAllow"), level: Fail, mentions: "AlwaysAllow"},
 		{name: "no authorizer at all fails", flags: without(kubeadmFlags(), "authorization-mode"), level: Fail, mentions: "every request is allowed"},
-		{name: "somebody else's authorization file fails", flags: kubeadmFlags("authorization-config", "/theirs.yaml"), level: Fail, mentions: "/theirs.yaml is not ours"},
+		{name: "somebody else's authorization file fails", flags: kubeadmFlags("authorization-config", "/theirs.yaml"), level: Fail, mentions: "go back to --authorization-mode=Node,RBAC"},
 		{name: "a webhook in the old form fails", flags: kubeadmFlags("authorization-webhook-config-file", "/w"), level: Fail, mentions: "names a webhook"},
 		{name: "no NodeRestriction is a warning", flags: kubeadmFlags("enable-admission-plugins", "PodSecurity"), level: Warn, mentions: "add NodeRestriction"},
 		{name: "NodeRestriction that is disabled is a warning", flags: kubeadmFlags("disable-admission-plugins", "NodeRestriction"), level: Warn, mentions: "add NodeRestriction"},
@@ -170,6 +170,30 @@ func TestPreflight(t *testing.T) {
 			}
 			if Failed(findings) != (tc.level == Fail) {
 				t.Errorf("Failed is %v", Failed(findings))
+			}
+		})
+	}
+}
+
+func TestPreflightRemindsOfAJoin(t *testing.T) {
+	for _, tc := range []struct {
+		name, config string
+		reminds      bool
+	}{
+		{"where kubeadm names our file", "value: /ours.yaml", true},
+		{"not where it does not", "value: other", false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			client := fake.NewClientset(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "kubeadm-config"},
+				Data: map[string]string{"ClusterConfiguration": tc.config}})
+			client.Discovery().(*fakediscovery.FakeDiscovery).FakedServerVersion = &version.Info{GitVersion: "v1.37.1"}
+			findings, err := Run(t.Context(), Input{Profile: "hardened", Server: kubeadmFlags(), Client: client, AuthorizationConfig: "/ours.yaml"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var out bytes.Buffer
+			if err := Print(&out, findings); err != nil || strings.Contains(out.String(), "bulkhead prepare") != tc.reminds {
+				t.Errorf("%v:\n%s", err, &out)
 			}
 		})
 	}

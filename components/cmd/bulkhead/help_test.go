@@ -1,0 +1,32 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestTheExampleOfInstallNamesAnImage because the default is an image that only
+// a release has.
+func TestTheExampleOfInstallNamesAnImage(t *testing.T) {
+	if example := newInstallCommand().Example; !strings.Contains(example, "--image=") {
+		t.Errorf("it is %q", example)
+	}
+}
+
+// TestWhatMessagesTellToRunIsThere holds for commands that texts of the
+// installer send people to.
+func TestWhatMessagesTellToRunIsThere(t *testing.T) {
+	var got []string
+	for _, c := range newRootCommand().Commands() {
+		got = append(got, c.Name())
+	}
+	for _, name := range []string{"install", "uninstall", "prepare", "status", "preflight"} {
+		if !slices.Contains(got, name) {
+			t.Errorf("%s is not among %v", name, got)
+		}
+	}
+}

@@ -1,0 +1,58 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+)
+
+// childSignal tells this test binary, started by itself, which signal to meet.
+const childSignal = "BULKHEAD_TEST_CHILD_SIGNAL"
+
+// TestALostTerminalIsNoSuddenEnd starts a process whose output nobody reads, as
+// after `bulkhead install | tee log` and Ctrl-C, and sends it a signal.
+func TestALostTerminalIsNoSuddenEnd(t *testing.T) {
+	for _, signal := range []syscall.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM} {
+		t.Run(signal.String(), func(t *testing.T) {
+			child := exec.Command(os.Args[0], "-test.run=^TestChild$")
+			child.Env = append(os.Environ(), childSignal+"="+signal.String())
+			unread, output, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			child.Stdout = output
+			if err := errors.Join(child.Start(), unread.Close(), output.Close()); err != nil {
+				t.Fatal(err)
+			}
+			if err := child.Wait(); child.ProcessState.ExitCode() != 3 {
+				t.Errorf("the process did not live to its end: %v", err)
+			}
+		})
+	}
+}
+
+func TestChild(t *testing.T) {
+	name, isChild := os.LookupEnv(childSignal)
+	if !isChild {
+		t.Skip("it is started by another test")
+	}
+	ctx, _ := untilStopped(context.Background()) // until the process ends
+	for _, signal := range []syscall.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM} {
+		if signal.String() == name {
+			if err := syscall.Kill(os.Getpid(), signal); err != nil {
+				os.Exit(1)
+			}
+		}
+	}
+	<-ctx.Done()
+	if _, err := os.Stdout.WriteString("putting the old state back\n"); !errors.Is(err, syscall.EPIPE) {
+		os.Exit(2)
+	}
+	os.Exit(3)
+}

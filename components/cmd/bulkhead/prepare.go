@@ -1,0 +1,44 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install"
+)
+
+func newPrepareCommand() *cobra.Command {
+	var (
+		host    hostFlags
+		options install.Options
+		profile string
+	)
+	cmd := &cobra.Command{
+		Use:   "prepare",
+		Short: "Make a host ready to join a control plane that has Bulkhead",
+		Long: `Prepare writes what kube-apiserver needs to start on a host that is about to join
+with ` + "`kubeadm join --control-plane`" + `: in a cluster with Bulkhead, kubeadm gives it our
+authorization file. After the join, run bulkhead install on the host; until then
+the authorizers behind ours decide there.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var err error
+			if options.Profile, err = install.ParseProfile(profile); err != nil {
+				return err
+			}
+			if err := requireRoot(); err != nil {
+				return err
+			}
+			installer := &install.Installer{Layout: host.layout, Version: buildVersion(), Out: cmd.OutOrStdout(), Now: time.Now}
+			return installer.Prepare(cmd.Context(), options)
+		},
+	}
+	host.addState(cmd.Flags())
+	addCertificateFlags(cmd.Flags(), &options.Certificates)
+	cmd.Flags().StringVar(&profile, "profile", string(install.Hardened), "The profile of the other control-plane hosts: hardened or parity.")
+	return cmd
+}

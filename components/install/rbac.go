@@ -1,0 +1,178 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package install
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
+)
+
+// objectRBAC begins the names of RBAC objects in the journal.
+const objectRBAC = "rbac:"
+
+func (p *plan) applyRBAC(ctx context.Context) (changed bool, err error) {
+	objects, err := rbacObjects()
+	if err != nil {
+		return false, err
+	}
+	for _, object := range objects {
+		have, err := p.API.Get(ctx, object)
+		if err != nil {
+			return changed, err
+		}
+		if have != nil && says(have.Object, object.Object) {
+			continue
+		}
+		changed = true
+		if err := p.applyObject(ctx, object, have); err != nil {
+			return changed, fmt.Errorf("%s %s: %w", object.GetKind(), object.GetName(), err)
+		}
+	}
+	return changed, nil
+}
+
+// applyObject makes one object what its manifest says, and remembers what it was
+// and what it became.
+func (p *plan) applyObject(ctx context.Context, object, have *unstructured.Unstructured) error {
+	before, err := essence(have)
+	if err != nil {
+		return err
+	}
+	name := objectRBAC + object.GetKind() + "/" + object.GetName()
+	if err := p.journal.Object(name, before); err != nil {
+		return err
+	}
+	if err := p.API.Apply(ctx, object); err != nil {
+		return err
+	}
+	now, err := p.API.Get(ctx, object)
+	if err != nil {
+		return err
+	}
+	after, err := essence(now)
+	if err != nil {
+		return err
+	}
+	return p.journal.Wrote(name, after)
+}
+
+// says reports whether have holds everything that want does. Lists have to be
+// the same: in RBAC, one more entry is one more right.
+func says(have, want map[string]any) bool {
+	for key, wanted := range want {
+		inner, isMap := wanted.(map[string]any)
+		if there, ok := have[key].(map[string]any); isMap && ok {
+			if !says(there, inner) {
+				return false
+			}
+			continue
+		}
+		if !equality.Semantic.DeepEqual(have[key], wanted) {
+			return false
+		}
+	}
+	return true
+}
+
+// essence is an object without what only the API server writes; nil for none.
+func essence(object *unstructured.Unstructured) ([]byte, error) {
+	if object == nil {
+		return nil, nil
+	}
+	content := maps.Clone(object.Object)
+	metadata := map[string]any{"name": object.GetName()}
+	if labels := object.GetLabels(); len(labels) > 0 {
+		metadata["labels"] = labels
+	}
+	if annotations := object.GetAnnotations(); len(annotations) > 0 {
+		metadata["annotations"] = annotations
+	}
+	content["metadata"] = metadata
+	return json.Marshal(content)
+}
+
+// takeBackRBAC gives an object its old content, or removes it if it is new and
+// no other host needs it.
+func (in *Installer) takeBackRBAC(ctx context.Context, j *journal.Journal, e journal.Entry) error {
+	before, err := j.Before(e)
+	if err != nil {
+		return err
+	}
+	if before == nil {
+		return in.deleteNew(ctx, strings.TrimPrefix(e.Name, objectRBAC))
+	}
+	old := &unstructured.Unstructured{}
+	if err := json.Unmarshal(before, &old.Object); err != nil {
+		return err
+	}
+	have, err := in.API.Get(ctx, old)
+	if err != nil {
+		return err
+	}
+	now, err := essence(have)
+	switch {
+	case err != nil || string(now) == string(before):
+		return err
+	case len(e.Written) > 0 && !e.Wrote(now):
+		in.progress().note("%s was changed by somebody else since: it is left as it is", e.Name)
+		return nil
+	}
+	return in.API.Apply(ctx, old)
+}
+
+func (in *Installer) deleteNew(ctx context.Context, name string) error {
+	others, err := in.elsewhere(ctx)
+	if err != nil {
+		return err
+	}
+	if others != "" {
+		in.progress().note("%s stays: the node authorizer runs on %s too", name, others)
+		return nil
+	}
+	objects, err := rbacObjects()
+	if err != nil {
+		return err
+	}
+	for _, object := range objects {
+		if name == object.GetKind()+"/"+object.GetName() {
+			return in.API.Delete(ctx, object)
+		}
+	}
+	return nil
+}
+
+// deleteRBAC is the end of the last installation in the cluster.
+func (in *Installer) deleteRBAC(ctx context.Context) (changed bool, err error) {
+	others, err := in.elsewhere(ctx)
+	if err != nil {
+		return false, err
+	}
+	if others != "" {
+		in.progress().note("the node authorizer runs on %s too: its rights stay until the last host is uninstalled", others)
+		return false, nil
+	}
+	objects, err := rbacObjects()
+	if err != nil {
+		return false, err
+	}
+	for _, object := range objects {
+		have, err := in.API.Get(ctx, object)
+		if err != nil {
+			return changed, err
+		}
+		changed = changed || have != nil
+		if err := in.API.Delete(ctx, object); err != nil {
+			return changed, err
+		}
+	}
+	return changed, nil
+}

@@ -1,0 +1,104 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package install
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/staticpod"
+)
+
+// renewerGrace is how long an installation waits for the renewer. It is not a
+// reason to take everything back: certificates have weeks left.
+const renewerGrace = time.Minute
+
+const certsContainer = "certs"
+
+func (p *plan) runCerts(ctx context.Context) (bool, error) {
+	changed, err := p.write(p.Layout.CertsManifest(), p.certsPod, 0o600)
+	if err != nil {
+		return changed, err
+	}
+	err = p.until(ctx, min(renewerGrace, p.Timeout), "the certificate renewal", func(ctx context.Context) error {
+		return Renewer{Layout: p.Layout, API: p.API}.running(ctx, p.certsPod)
+	})
+	if err != nil && ctx.Err() == nil {
+		p.progress().note("%v\n             certificates are good for %s, but nothing renews them until it runs: see `bulkhead status` and `crictl ps -a`", err, p.Certificates.Validity)
+		err = nil
+	}
+	return changed, err
+}
+
+// Renewer is the static pod that renews certificates, as the API shows it. The
+// pod has no listener, so nothing else can be asked.
+type Renewer struct {
+	Layout Layout
+	API    interface {
+		MirrorPod(ctx context.Context, name, node string) (*corev1.Pod, error)
+	}
+}
+
+// Ready says why the renewer does not run, or nil.
+func (r Renewer) Ready(ctx context.Context) error {
+	pod, err := r.pod(ctx)
+	if err != nil {
+		return err
+	}
+	return ready(pod)
+}
+
+// running also wants it to be the pod of this very manifest, and not one that
+// the kubelet is about to replace.
+func (r Renewer) running(ctx context.Context, manifest []byte) error {
+	want, err := staticpod.Parse(manifest, certsContainer)
+	if err != nil {
+		return err
+	}
+	pod, err := r.pod(ctx)
+	if err != nil {
+		return err
+	}
+	for _, c := range pod.Spec.Containers {
+		if c.Name == certsContainer && (c.Image != want.Image() || !slices.Equal(flags(c), want.Args())) {
+			return errors.New("the kubelet has not restarted it yet")
+		}
+	}
+	return ready(pod)
+}
+
+func (r Renewer) pod(ctx context.Context) (*corev1.Pod, error) {
+	node := r.Layout.NodeName()
+	pod, err := r.API.MirrorPod(ctx, "bulkhead-certs", node)
+	if err == nil && pod == nil {
+		err = fmt.Errorf("the kubelet of node %s runs no static pod bulkhead-certs", node)
+	}
+	return pod, err
+}
+
+// ready explains itself with what the kubelet says about the container.
+func ready(pod *corev1.Pod) error {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
+			return nil
+		}
+	}
+	for _, c := range pod.Status.ContainerStatuses {
+		if w := c.State.Waiting; w != nil {
+			return fmt.Errorf("pod %s is not ready: %s %s", pod.Name, w.Reason, w.Message)
+		}
+	}
+	return fmt.Errorf("pod %s is not ready: %s", pod.Name, pod.Status.Phase)
+}
+
+// flags are compared the way a manifest's are read.
+func flags(c corev1.Container) []string {
+	return slices.DeleteFunc(slices.Concat(c.Command, c.Args), func(s string) bool { return !strings.HasPrefix(s, "-") })
+}

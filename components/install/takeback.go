@@ -1,0 +1,101 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package install
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
+	"github.com/bulkhead-k8s/bulkhead/components/install/hostfs"
+	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
+	"github.com/bulkhead-k8s/bulkhead/components/install/kubeadmconfig"
+)
+
+// restore leaves alone what is back already: a rewritten manifest could restart
+// a server for nothing.
+func (in *Installer) restore(j *journal.Journal, e journal.Entry) (changed bool, err error) {
+	before, err := j.Before(e)
+	if err != nil {
+		return false, err
+	}
+	want := hostfs.File{Data: before, Mode: e.Mode, UID: e.UID, GID: e.GID}
+	have, exists, err := hostfs.Read(e.Name)
+	if err == nil && exists && hostfs.Same(have, want) {
+		return false, nil
+	}
+	// A journal can be found long after its run was killed. Of the files in it,
+	// only this one is written by others.
+	if err == nil && exists && e.Name == in.Layout.APIServerManifest() && !e.Wrote(have.Data) && !bytes.Equal(have.Data, before) {
+		if done, changed, err := in.unwireLater(have, before); done {
+			return changed, err
+		}
+	}
+	return true, j.Restore(e)
+}
+
+// unwireLater takes our edits out of a manifest that somebody else has written
+// since: what was saved would take the upgrade back as well. It is not done if
+// there is no reading either of the two.
+func (in *Installer) unwireLater(have hostfs.File, before []byte) (done, changed bool, err error) {
+	old, err := apiserver.Parse(before)
+	if err != nil {
+		return false, false, nil
+	}
+	if old.Wired(in.Layout.AuthorizationConfig()) {
+		in.progress().note("kube-apiserver's manifest was changed by somebody else since: it is left as it is")
+		return true, false, nil
+	}
+	unwired, err := apiserver.Unwire(have.Data, in.Layout.wiring(""), old.Modes())
+	if err != nil {
+		return false, false, nil
+	}
+	in.progress().note("kube-apiserver's manifest was changed by somebody else since: our edits are taken out of it, the rest is kept")
+	if bytes.Equal(unwired, have.Data) {
+		return true, false, nil
+	}
+	have.Data = unwired
+	return true, true, hostfs.Write(in.Layout.APIServerManifest(), have, in.Layout.journal())
+}
+
+func (in *Installer) takeBack(ctx context.Context, j *journal.Journal, e journal.Entry) error {
+	switch {
+	case e.Kind == journal.KindObject && e.Name == objectKubeadm:
+		return in.takeBackKubeadm(ctx, j, e)
+	case e.Kind == journal.KindObject:
+		return in.takeBackRBAC(ctx, j, e)
+	case e.Backup == "":
+		return j.Restore(e)
+	}
+	return nil
+}
+
+// takeBackKubeadm is an edit of what every control-plane host shares: it stays
+// while another one needs it, and what others have changed since is kept.
+func (in *Installer) takeBackKubeadm(ctx context.Context, j *journal.Journal, e journal.Entry) error {
+	saved, err := j.Before(e)
+	if err != nil {
+		return err
+	}
+	current, err := in.API.KubeadmConfig(ctx)
+	before := string(saved)
+	if err != nil || current == "" || current == before {
+		return err
+	}
+	others, err := in.elsewhere(ctx)
+	if err != nil {
+		return err
+	}
+	if others != "" {
+		in.progress().note("kubeadm-config stays: the node authorizer runs on %s too", others)
+		return nil
+	}
+	if !e.Wrote([]byte(current)) {
+		in.progress().note("kubeadm-config was changed by somebody else since: our edits are taken out of it, the rest is kept")
+		if before, err = kubeadmconfig.Unwire(current, in.Layout.kubeadmWiring(), kubeadmconfig.Modes(before)); err != nil || before == current {
+			return err
+		}
+	}
+	return in.API.SetKubeadmConfig(ctx, before)
+}
