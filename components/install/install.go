@@ -91,6 +91,9 @@ func (p *plan) steps() []step {
 		{"save kube-apiserver's manifest as it is", p.saveOriginal},
 		{"make certificates", p.makeCertificates},
 		{"apply the node authorizer's RBAC", p.applyRBAC},
+		// Before the API server restarts: afterwards the kubelet takes half a minute
+		// to say how a pod is.
+		{"run the certificate renewal (static pod)", p.runCerts},
 	}
 	if p.before != nil && p.before.Profile == Parity && p.Profile == Hardened {
 		// Without in-tree Node nobody else decides for nodes: bring it back before
@@ -100,7 +103,6 @@ func (p *plan) steps() []step {
 		steps = append(append(steps, component), server...)
 	}
 	return append(steps,
-		step{"run the certificate renewal (static pod)", p.runCerts},
 		step{"tell kubeadm (ConfigMap kubeadm-config)", p.tellKubeadm},
 		step{"write the record of this installation", p.writeRecord},
 	)

@@ -31,7 +31,8 @@ const (
 	daemonLog = runDir + "/dockerd.log"
 
 	// addressPool keeps kind's network out of the other engine's 172.17.0.0/16.
-	addressPool = "base=172.29.0.0/16,size=24"
+	addresses   = "172.29.0.0/16"
+	addressPool = "base=" + addresses + ",size=24"
 	startLimit  = 30 * time.Second
 )
 
@@ -89,10 +90,28 @@ func startPrivate(ctx context.Context, log io.Writer, build Build) error {
 	if err := os.WriteFile(config, []byte("{}\n"), 0o600); err != nil {
 		return fmt.Errorf("preparing the private engine: %w", err)
 	}
+	if err := letNodesTalk(ctx, log); err != nil {
+		return err
+	}
 	if err := startDaemon(); err != nil {
 		return err
 	}
 	return waitForDaemon(ctx, log)
+}
+
+// nodesTalk accepts what goes from one of our containers to another: the
+// machine's own engine has the kernel drop what no rule accepts.
+var nodesTalk = []string{"FORWARD", "--source", addresses, "--destination", addresses, "--jump", "ACCEPT"}
+
+func letNodesTalk(ctx context.Context, log io.Writer) error {
+	if iptables("--check").Run(ctx, log) == nil {
+		return nil
+	}
+	return iptables("--insert").Run(ctx, log)
+}
+
+func iptables(do string) progress.Command {
+	return progress.Command{Args: append([]string{"iptables", "--wait", do}, nodesTalk...)}
 }
 
 // startDaemon leaves dockerd running when this process ends.
@@ -107,6 +126,9 @@ func startDaemon() error {
 		"--data-root", dataRoot, "--exec-root", filepath.Join(runDir, "engine"),
 		"--pidfile", pidFile, "--host", "unix://"+socket,
 		"--bridge", "none", "--mtu", "1400", "--default-address-pool", addressPool,
+		// An engine that starts clears the chains of its kind, and with them the
+		// published ports of the machine's own containers.
+		"--iptables=false", "--ip6tables=false",
 		"--add-runtime", "relaxed="+wrapper, "--default-runtime", "relaxed",
 		"--containerd-namespace", "bulkhead", "--containerd-plugins-namespace", "bulkhead-plugins")
 	cmd.Stdout, cmd.Stderr = out, out
@@ -153,7 +175,13 @@ func StopIfIdle(ctx context.Context, log io.Writer) (stopped bool, err error) {
 	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
 		return false, fmt.Errorf("stopping the private engine: %w", err)
 	}
-	return true, waitForExit(ctx, pid)
+	if err := waitForExit(ctx, pid); err != nil {
+		return false, err
+	}
+	if iptables("--check").Run(ctx, log) != nil {
+		return true, nil
+	}
+	return true, iptables("--delete").Run(ctx, log)
 }
 
 func waitForExit(ctx context.Context, pid int) error {

@@ -59,8 +59,23 @@ func newForConfig(config *rest.Config) (*Client, error) {
 // Ready asks /readyz. In its first seconds a server can refuse even the
 // administrator, because RBAC has not read its own objects.
 func (c *Client) Ready(ctx context.Context) error {
-	_, err := c.Kubernetes.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(ctx)
+	body, err := c.Kubernetes.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(ctx)
+	if failing := failingChecks(string(body)); err != nil && len(failing) > 0 {
+		return fmt.Errorf("not ready yet: %s", strings.Join(failing, ", "))
+	}
 	return err
+}
+
+// failingChecks are the names that /readyz marks with [-].
+func failingChecks(body string) []string {
+	var names []string
+	for line := range strings.Lines(body) {
+		if check, failing := strings.CutPrefix(line, "[-]"); failing {
+			name, _, _ := strings.Cut(check, " ")
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // Process is what a running API server says about itself.

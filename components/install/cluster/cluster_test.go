@@ -106,3 +106,14 @@ func TestApplyIsServerSide(t *testing.T) {
 		t.Errorf("an unknown kind: %v", err)
 	}
 }
+
+func TestFailingChecks(t *testing.T) {
+	body := "[+]ping ok\n[-]poststarthook/rbac/bootstrap-roles failed: reason withheld\n[+]etcd ok\n[-]shutdown failed: reason withheld\nreadyz check failed\n"
+	want := []string{"poststarthook/rbac/bootstrap-roles", "shutdown"}
+	if diff := cmp.Diff(want, failingChecks(body)); diff != "" {
+		t.Error(diff)
+	}
+	if got := failingChecks("ok"); got != nil {
+		t.Errorf("a ready server fails %q", got)
+	}
+}
