@@ -43,9 +43,6 @@ func (in *Installer) newPlan(o Options) (*plan, error) {
 	if p.authorization, err = in.Layout.hostFile(o.Profile.authorization()); err != nil {
 		return nil, err
 	}
-	if p.componentPod, err = in.Layout.nodeAuthorizerPod(o); err != nil {
-		return nil, err
-	}
 	if p.certsPod, err = in.Layout.certsPod(o); err != nil {
 		return nil, err
 	}
@@ -63,6 +60,9 @@ func (p *plan) readManifest() error {
 		return err
 	}
 	if p.endpoint, err = manifest.Endpoint(); err != nil {
+		return err
+	}
+	if p.componentPod, err = p.Layout.nodeAuthorizerPod(p.Options, gatesOf(manifest)); err != nil {
 		return err
 	}
 	p.wired, err = apiserver.Wire(p.current, p.Layout.wiring(hash(p.authorization)))

@@ -29,8 +29,9 @@ func (l Layout) hostFile(name string) ([]byte, error) {
 	return []byte(strings.ReplaceAll(string(data), DefaultStateDir, l.State)), nil
 }
 
-// nodeAuthorizerPod is the node authorizer's static pod for these options.
-func (l Layout) nodeAuthorizerPod(o Options) ([]byte, error) {
+// nodeAuthorizerPod is the node authorizer's static pod for these options and
+// these feature gates of the API server.
+func (l Layout) nodeAuthorizerPod(o Options, gates string) ([]byte, error) {
 	data, err := l.hostFile(manifests.NodeAuthorizerStaticPod)
 	if err != nil {
 		return nil, err
@@ -41,6 +42,9 @@ func (l Layout) nodeAuthorizerPod(o Options) ([]byte, error) {
 	}
 	pod.SetImage(o.Image)
 	pod.SetArg("mode", o.Profile.mode())
+	if gates != "" {
+		pod.SetArg("feature-gates", gates)
+	}
 	return pod.YAML()
 }
 
