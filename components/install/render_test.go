@@ -35,7 +35,7 @@ func TestStaticPods(t *testing.T) {
 		render func(Options) ([]byte, error)
 		flags  []string
 	}{
-		{"node authorizer", layout.nodeAuthorizerPod, []string{"--mode=compat", "--kubeconfig=/elsewhere/node-authorizer/kubeconfig"}},
+		{"node authorizer", func(o Options) ([]byte, error) { return layout.nodeAuthorizerPod(o, "CSIVolumeHealth=true") }, []string{"--feature-gates=CSIVolumeHealth=true", "--mode=compat", "--kubeconfig=/elsewhere/node-authorizer/kubeconfig"}},
 		{"certs", layout.certsPod, []string{"--cert-validity=10m0s", "--cert-renew-before=7m0s", "--state-dir=/elsewhere", "--kubernetes-pki=/keys"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
