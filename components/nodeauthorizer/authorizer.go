@@ -43,9 +43,11 @@ type Config struct {
 	Features Features
 	// Relations, if nil, relates nothing to any node.
 	Relations Relations
-	// Synced reports whether Relations knows the whole cluster. Until it does,
-	// and forever if it is nil, every request of a node is left to others.
-	Synced func() bool
+	// Unready says, as the end of a sentence, why Relations is not to be relied
+	// on: it does not know the whole cluster yet, or is out of date. While it says
+	// anything, and forever if it is nil, every request of a node is left to
+	// others. It must not allocate to say nothing.
+	Unready func() (why string)
 }
 
 // Authorizer decides what nodes may do. It is safe for concurrent use if its
@@ -54,7 +56,7 @@ type Authorizer struct {
 	mode      Mode
 	features  Features
 	relations Relations
-	synced    func() bool
+	unready   func() (why string)
 	families  map[schema.GroupResource]family
 }
 
@@ -72,13 +74,13 @@ func New(config Config) *Authorizer {
 		mode:      config.Mode,
 		features:  config.Features,
 		relations: config.Relations,
-		synced:    config.Synced,
+		unready:   config.Unready,
 	}
 	if z.relations == nil {
 		z.relations = noRelations{}
 	}
-	if z.synced == nil {
-		z.synced = func() bool { return false }
+	if z.unready == nil {
+		z.unready = func() string { return "knows nothing of the cluster" }
 	}
 	z.families = z.makeFamilies()
 	return z
@@ -103,8 +105,8 @@ func (z *Authorizer) decide(node string, a authorizer.Attributes) verdict {
 	if node == "" {
 		return refuse(identityNamed, fmt.Sprintf("unknown node for user %q", a.GetUser().GetName()))
 	}
-	if !z.synced() {
-		return pass(unready, "the node authorizer has not yet seen the whole cluster")
+	if why := z.unready(); why != "" {
+		return pass(unready, "the node authorizer "+why)
 	}
 	if !a.IsResourceRequest() {
 		return authorizePath(a)

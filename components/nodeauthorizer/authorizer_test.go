@@ -67,17 +67,20 @@ func TestNoAttributesGetNoOpinion(t *testing.T) {
 }
 
 func TestUnready(t *testing.T) {
-	want := answer{authorizer.DecisionNoOpinion, "the node authorizer has not yet seen the whole cluster [NA-UNREADY]", nil}
-	for name, synced := range map[string]func() bool{"before sync": func() bool { return false }, "without a sync": nil} {
+	for text, why := range map[string]func() string{
+		"has not yet seen the whole cluster": func() string { return "has not yet seen the whole cluster" },
+		"knows nothing of the cluster":       nil,
+	} {
+		want := answer{authorizer.DecisionNoOpinion, "the node authorizer " + text + " [NA-UNREADY]", nil}
 		for _, mode := range []Mode{Compat, Strict} {
-			z := New(Config{Mode: mode, Features: DefaultFeatures(), Relations: relations{}, Synced: synced})
+			z := New(Config{Mode: mode, Features: DefaultFeatures(), Relations: relations{}, Unready: why})
 			for _, tc := range allRows() {
 				if tc.asks.User != nil {
 					continue
 				}
 				decision, reason, err := z.Authorize(t.Context(), tc.attributes())
 				if diff := cmp.Diff(want, answer{decision, reason, err}); diff != "" {
-					t.Errorf("%s: %s (-want +got):\n%s", name, tc.name, diff)
+					t.Errorf("%s: %s (-want +got):\n%s", text, tc.name, diff)
 				}
 			}
 		}
@@ -85,7 +88,7 @@ func TestUnready(t *testing.T) {
 }
 
 func TestWithoutRelationsNothingIsRelated(t *testing.T) {
-	z := New(Config{Synced: always})
+	z := New(Config{Unready: never})
 	a := row{asks: request{Verb: "get", Resource: "secrets", Namespace: "ns", Name: "my-secret"}}.attributes()
 	decision, reason, err := z.Authorize(t.Context(), a)
 	if diff := cmp.Diff(answer{authorizer.DecisionNoOpinion, unrelated + "[NA-SECRET-1]", nil}, answer{decision, reason, err}); diff != "" {

@@ -11,7 +11,7 @@
 //
 //  1. The caller is not a node: no opinion, and no reason. A node that does not
 //     say which it is: refused (NA-IDENT-1).
-//  2. The graph is not complete yet: left to the authorizers behind (NA-UNREADY).
+//  2. The graph is not complete yet, or out of date: left to the authorizers behind (NA-UNREADY).
 //  3. The request is for no resource: a few paths that every user may read are
 //     left to the authorizers behind, the rest is refused (NA-PASS-1).
 //  4. The request is for a resource: the group and resource, whatever the

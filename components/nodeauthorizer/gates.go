@@ -22,8 +22,8 @@ var (
 	})
 	unready = promise(rules.Rule{
 		ID:        "NA-UNREADY",
-		Promise:   "Until it has seen the whole cluster, the authorizer neither allows nor denies what a node asks, but leaves it to the authorizers behind.",
-		Source:    "Bulkhead: in-tree refuses while its informers fill (kubernetes/kubernetes#92506)",
+		Promise:   "Until it has seen the whole cluster, and while it hears nothing of it any more, the authorizer neither allows nor denies what a node asks, but leaves it to the authorizers behind.",
+		Source:    "Bulkhead: in-tree refuses while its informers fill (kubernetes/kubernetes#92506), and decides from what it saw last when its watches fail",
 		Extension: true,
 	})
 	nothingElse = promise(rules.Rule{
@@ -31,11 +31,11 @@ var (
 		Promise: "A node gets only what a rule gives it: a request for any resource that no rule speaks of is refused.",
 		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go Authorize; plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go NodeRules",
 	})
-	// limit is decided by the transport, which sees the flood; it is listed
-	// here because its refusals are this component's.
+	// limit is decided by the transport, before the authorizer is asked; it is
+	// listed here because its refusals are this component's.
 	limit = promise(rules.Rule{
 		ID:        "NA-LIMIT",
-		Promise:   "A node that asks more than its share is denied until it asks less, and takes nothing from the other nodes' share.",
+		Promise:   "A node never has more than its share of requests in flight, nor a review larger than a kubelet's can be. What is too large, or finds no place within a second, is denied, in every mode and before the cluster has been seen, and is never an error that would open the way to other authorizers.",
 		Source:    "Bulkhead: an error or a 429 would make the API server retry and then ask the authorizers behind",
 		Extension: true,
 	})

@@ -50,11 +50,11 @@ func (relations) Reaches(node string, kind graph.Kind, namespace, name string) b
 	return node == "me" && namespace == wantNamespace && name == "my-"+kind.String()
 }
 
-func always() bool { return true }
+func never() string { return "" }
 
 // newIn returns an authorizer over [relations].
 func newIn(mode Mode, features Features) *Authorizer {
-	return New(Config{Mode: mode, Features: features, Relations: relations{}, Synced: always})
+	return New(Config{Mode: mode, Features: features, Relations: relations{}, Unready: never})
 }
 
 func theNode() user.Info {

@@ -15,7 +15,8 @@ const description = `Decides what every kubelet may read and write.
 It answers SubjectAccessReviews of one kube-apiserver, over mutual TLS on
 loopback, from what pods, persistent volumes, volume attachments, resource slices
 and pod certificate requests say about who runs what. While it has not seen all of
-them, it leaves every request to the authorizers behind.
+them, or hears nothing of them any more, it leaves every request to the authorizers
+behind.
 
 Certificates and the kubeconfig are read again when they change.`
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"time"
 
 	logsapi "k8s.io/component-base/logs/api/v1"
 
@@ -21,12 +22,16 @@ const (
 	compat = "compat"
 )
 
+// minViewAge leaves watches of a few seconds time to be renewed.
+const minViewAge = 10 * time.Second
+
 // config is what the program runs with.
 type config struct {
 	kubeconfig string
 	mode       nodeauthorizer.Mode
 	features   nodeauthorizer.Features
 	limits     sarwebhook.Limits
+	maxViewAge time.Duration
 	logging    *logsapi.LoggingConfiguration
 	// server lacks what run makes: handler, checks and registry.
 	server serve.Config
@@ -50,6 +55,7 @@ func (o *options) config() (*config, error) {
 		mode:       mode,
 		features:   features,
 		limits:     o.limits,
+		maxViewAge: o.maxViewAge,
 		logging:    o.logging,
 		server: serve.Config{
 			BindAddress: o.bindAddress, SecurePort: o.securePort, HealthPort: o.healthPort,
@@ -73,9 +79,7 @@ func (o *options) validate() []error {
 	report(err != nil, "--feature-gates: %w", err)
 	report(o.limits.InFlightPerNode < 1, "--max-requests-in-flight-per-node is %d, want at least 1", o.limits.InFlightPerNode)
 	report(o.limits.InFlight < o.limits.InFlightPerNode, "--max-requests-in-flight is %d, less than one node's share of %d", o.limits.InFlight, o.limits.InFlightPerNode)
-	// Written so that NaN, which compares with nothing, is wrong as well.
-	report(!(o.limits.NodeQPS > 0), "--node-qps is %v, want more than 0", o.limits.NodeQPS)
-	report(o.limits.NodeBurst < 1, "--node-burst is %d, want at least 1", o.limits.NodeBurst)
+	report(o.maxViewAge < minViewAge, "--max-view-age is %v, want at least %v", o.maxViewAge, minViewAge)
 	if err := logsapi.Validate(o.logging, nil, nil).ToAggregate(); err != nil {
 		problems = append(problems, fmt.Errorf("logging: %w", err))
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bulkhead-k8s/bulkhead/components/internal/sarwebhook"
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer"
+	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graphsync"
 )
 
 // options are the flags as given.
@@ -25,8 +26,9 @@ type options struct {
 	clientNames               []string
 	shutdownTimeout           time.Duration
 
-	mode     string
-	features map[string]bool
+	mode       string
+	features   map[string]bool
+	maxViewAge time.Duration
 
 	limits  sarwebhook.Limits
 	logging *logsapi.LoggingConfiguration
@@ -48,7 +50,8 @@ func defaultOptions() *options {
 		shutdownTimeout: 10 * time.Second,
 		mode:            strict,
 		features:        map[string]bool{},
-		limits:          sarwebhook.Limits{InFlight: 2000, InFlightPerNode: 200, NodeQPS: 300, NodeBurst: 600},
+		maxViewAge:      graphsync.DefaultMaxAge,
+		limits:          sarwebhook.Limits{InFlight: 2000, InFlightPerNode: 200},
 		logging:         logging,
 	}
 }
@@ -63,6 +66,8 @@ func (o *options) flags() cliflag.NamedFlagSets {
 		"Name=true|false pairs, as kube-apiserver has them. Those that change what a node may do: "+strings.Join(gates(), ", ")+".")
 	deciding.StringVar(&o.kubeconfig, "kubeconfig", o.kubeconfig,
 		"How to reach the API server, and as whom. The identity needs list and watch on what the decisions are made from, and nothing else.")
+	deciding.DurationVar(&o.maxViewAge, "max-view-age", o.maxViewAge,
+		"How long the API server may say nothing about a resource before requests of nodes are left to the authorizers behind. A healthy one says something every minute.")
 
 	serving := sections.FlagSet("serving")
 	serving.StringVar(&o.bindAddress, "bind-address", o.bindAddress, "Where to listen. Only loopback is accepted: the caller is on this host.")
@@ -75,10 +80,8 @@ func (o *options) flags() cliflag.NamedFlagSets {
 	serving.DurationVar(&o.shutdownTimeout, "shutdown-timeout", o.shutdownTimeout, "How long to wait for requests in flight when stopped.")
 
 	limits := sections.FlagSet("limits")
-	limits.IntVar(&o.limits.InFlight, "max-requests-in-flight", o.limits.InFlight, "Requests decided at one time. More are denied; keep it above kube-apiserver's own limit.")
-	limits.IntVar(&o.limits.InFlightPerNode, "max-requests-in-flight-per-node", o.limits.InFlightPerNode, "Requests of one node decided at one time. More are denied.")
-	limits.Float64Var(&o.limits.NodeQPS, "node-qps", o.limits.NodeQPS, "Requests a second that one node may make for long. More are denied. The default is six times what a kubelet's clients may send.")
-	limits.IntVar(&o.limits.NodeBurst, "node-burst", o.limits.NodeBurst, "Requests that one node may make at once after a pause.")
+	limits.IntVar(&o.limits.InFlight, "max-requests-in-flight", o.limits.InFlight, "Requests decided at one time. More wait for a second and are denied then; keep it above kube-apiserver's own limit.")
+	limits.IntVar(&o.limits.InFlightPerNode, "max-requests-in-flight-per-node", o.limits.InFlightPerNode, "Requests of one node decided at one time. More wait for a second and are denied then.")
 
 	o.addLoggingFlags(&sections)
 	return sections

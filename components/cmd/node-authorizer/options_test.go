@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"math"
 	"strings"
 	"testing"
 	"time"
@@ -38,7 +37,8 @@ func TestStaticPodStartsTheProgram(t *testing.T) {
 		kubeconfig: dir + "kubeconfig",
 		mode:       nodeauthorizer.Strict,
 		features:   nodeauthorizer.DefaultFeatures(),
-		limits:     sarwebhook.Limits{InFlight: 2000, InFlightPerNode: 200, NodeQPS: 300, NodeBurst: 600},
+		limits:     sarwebhook.Limits{InFlight: 2000, InFlightPerNode: 200},
+		maxViewAge: 5 * time.Minute,
 		server: serve.Config{
 			BindAddress: "127.0.0.1", SecurePort: 10461, HealthPort: 10462,
 			CertFile: dir + "serving.crt", KeyFile: dir + "serving.key", ClientCAFile: dir + "client-ca.crt",
@@ -107,7 +107,7 @@ func TestProblems(t *testing.T) {
 		{"some client is served", func(o *options) { o.clientNames = nil }, []string{"--allowed-client-names is [], want names"}},
 		{"a client has a name", func(o *options) { o.clientNames = []string{""} }, []string{`--allowed-client-names is [""], want names`}},
 		{"one node's share is no more than all", func(o *options) { o.limits.InFlight = 199 }, []string{"--max-requests-in-flight is 199, less than one node's share of 200"}},
-		{"a rate is a number", func(o *options) { o.limits.NodeQPS = math.NaN() }, []string{"--node-qps is NaN, want more than 0"}},
+		{"a view has to be able to stay fresh", func(o *options) { o.maxViewAge = 10*time.Second - 1 }, []string{"--max-view-age is 9.999999999s, want at least 10s"}},
 		{"every problem is told", func(o *options) { *o = options{limits: sarwebhook.Limits{InFlight: -1}, logging: o.logging} }, []string{
 			`--bind-address is "", want an address of loopback`,
 			"--secure-port is 0, want 1 to 65535", "--health-port is 0, want 1 to 65535", "--secure-port and --health-port are both 0",
@@ -115,7 +115,7 @@ func TestProblems(t *testing.T) {
 			"--allowed-client-names is [], want names", "--shutdown-timeout is 0s, want more than 0",
 			"--kubeconfig is empty", `--mode is "", want strict or compat`,
 			"--max-requests-in-flight-per-node is 0, want at least 1", "--max-requests-in-flight is -1, less than one node's share of 0",
-			"--node-qps is 0, want more than 0", "--node-burst is 0, want at least 1",
+			"--max-view-age is 0s, want at least 10s",
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -47,18 +47,23 @@ func run(ctx context.Context, c *config) error {
 	if err != nil {
 		return err
 	}
-	view := newView(clientset, c.features)
-	server, err := newServer(ctx, c, view, client)
+	view := newView(clientset, c)
+	webhook, err := newWebhook(ctx, c, view)
+	if err != nil {
+		return err
+	}
+	server, err := newServer(c, view, client, webhook)
 	if err != nil {
 		return err
 	}
 
-	// The view is kept current while requests in flight are answered: it ends
-	// after the server, not with it.
+	// The view is kept current, and the log written, while requests in flight are
+	// answered: they end after the server, not with it.
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var group sync.WaitGroup
 	group.Go(func() { client.Run(background) })
 	group.Go(func() { view.sync.Run(background) })
+	group.Go(func() { webhook.handler.Run(background) })
 	err = server.Run(ctx)
 	stop()
 	group.Wait()
@@ -71,15 +76,22 @@ type view struct {
 	sync  *graphsync.Sync
 }
 
-func newView(client kubernetes.Interface, features nodeauthorizer.Features) *view {
+func newView(client kubernetes.Interface, c *config) *view {
 	g := graph.New()
 	return &view{graph: g, sync: graphsync.New(client, g, graphsync.Options{
-		WithoutPodCertificateRequests: !features.PodCertificateRequest,
+		MaxAge:                        c.maxViewAge,
+		WithoutPodCertificateRequests: !c.features.PodCertificateRequest,
 	})}
 }
 
-// newServer joins policy and transport.
-func newServer(ctx context.Context, c *config, v *view, client *kubeclient.Client) (*serve.Server, error) {
+// webhook is the handler with the registry of its metrics.
+type webhook struct {
+	handler  *sarwebhook.Handler
+	registry metrics.KubeRegistry
+}
+
+// newWebhook joins policy and transport.
+func newWebhook(ctx context.Context, c *config, v *view) (*webhook, error) {
 	limitRule, err := ruleByID("NA-LIMIT")
 	if err != nil {
 		return nil, err
@@ -87,25 +99,32 @@ func newServer(ctx context.Context, c *config, v *view, client *kubeclient.Clien
 	registry := metrics.NewKubeRegistry()
 	registry.CustomMustRegister(newViewCollector(v))
 	policy := nodeauthorizer.New(nodeauthorizer.Config{
-		Mode: c.mode, Features: c.features, Relations: v.graph, Synced: v.sync.HasSynced,
+		Mode: c.mode, Features: c.features, Relations: v.graph, Unready: v.sync.Unready,
 	})
-	mux := http.NewServeMux()
-	mux.Handle("/authorize", sarwebhook.New(sarwebhook.Config{
+	handler := sarwebhook.New(sarwebhook.Config{
 		Authorizer: policy,
 		NodeName:   nodeidentity.NodeName,
 		Limits:     c.limits,
+		MaxReading: serve.MaxStreams,
 		LimitRule:  limitRule,
 		Rules:      nodeauthorizer.Rules,
 		Registry:   registry,
 		Logger:     klog.FromContext(ctx),
 		Clock:      clock.RealClock{},
-	}))
+	})
+	return &webhook{handler: handler, registry: registry}, nil
+}
+
+// newServer puts the webhook behind a listener, with its health beside it.
+func newServer(c *config, v *view, client *kubeclient.Client, w *webhook) (*serve.Server, error) {
+	mux := http.NewServeMux()
+	mux.Handle("/authorize", w.handler)
 	server := c.server
 	server.Handler = mux
-	server.Checks = []serve.Check{{Name: "the whole cluster has not been seen yet", Ready: v.sync.HasSynced}}
-	server.Registry = registry
+	server.Checks = []serve.Check{v.sync.Unready}
+	server.Registry = w.registry
 	// The second holds what libraries measure: Go, the process, API calls.
-	server.Gatherer = prometheus.Gatherers{registry, legacyregistry.DefaultGatherer}
+	server.Gatherer = prometheus.Gatherers{w.registry, legacyregistry.DefaultGatherer}
 	server.Expiries = map[string]serve.Expiry{
 		"kube-client": func() (time.Time, bool) {
 			certificate, _ := client.Files()

@@ -21,18 +21,28 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/go-logr/logr/funcr"
+	"k8s.io/klog/v2"
 )
 
 // apiServer answers every watch with one pod of node-1 that mounts the secret s,
-// and then says that this was all there is. It waits for permission to do so.
-func apiServer(t *testing.T, begin <-chan struct{}) *httptest.Server {
+// and then says again and again that this is all there is. It waits for permission
+// to do so. While revoked, it ends watches and refuses new ones.
+func apiServer(t *testing.T, begin <-chan struct{}, revoked *atomic.Bool) *httptest.Server {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		select {
 		case <-begin:
 		case <-req.Context().Done():
+			return
+		}
+		if revoked.Load() {
+			w.WriteHeader(http.StatusForbidden)
 			return
 		}
 		resource := req.URL.Path[strings.LastIndexByte(req.URL.Path, '/')+1:]
@@ -47,8 +57,11 @@ func apiServer(t *testing.T, begin <-chan struct{}) *httptest.Server {
 				"spec":{"nodeName":"node-1","volumes":[{"name":"v","secret":{"secretName":"s"}}]}}}`)
 		}
 		fmt.Fprintf(w, `{"type":"BOOKMARK","object":{"apiVersion":%q,"kind":%q,"metadata":{"resourceVersion":"2","annotations":{"k8s.io/initial-events-end":"true"}}}}`+"\n", group, kindName)
-		w.(http.Flusher).Flush()
-		<-req.Context().Done()
+		for !revoked.Load() && req.Context().Err() == nil {
+			fmt.Fprintf(w, `{"type":"BOOKMARK","object":{"apiVersion":%q,"kind":%q,"metadata":{"resourceVersion":"2"}}}`+"\n", group, kindName)
+			w.(http.Flusher).Flush()
+			time.Sleep(10 * time.Millisecond)
+		}
 	}))
 	t.Cleanup(server.CloseClientConnections)
 	return server
@@ -95,6 +108,18 @@ func testFiles(t *testing.T, dir, server string) *tls.Config {
 	return &tls.Config{RootCAs: pool, Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS13}
 }
 
+// lockedLog is a log that many may write to.
+type lockedLog struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lockedLog) write(_, line string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text.WriteString(line + "\n")
+}
+
 func freePort(t *testing.T) int {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -121,11 +146,13 @@ func call(t *testing.T, client *http.Client, method, url, body string) (int, str
 	return response.StatusCode, string(data), err
 }
 
-// The program, joined up: it waits for the cluster, then decides from it.
+// The program, joined up: it waits for the cluster, then decides from it, but not
+// from what it has not heard of for long.
 func TestRun(t *testing.T) {
 	begin := make(chan struct{})
 	dir := t.TempDir()
-	tlsConfig := testFiles(t, dir, apiServer(t, begin).URL)
+	var revoked atomic.Bool
+	tlsConfig := testFiles(t, dir, apiServer(t, begin, &revoked).URL)
 	o := defaultOptions()
 	o.kubeconfig, o.securePort, o.healthPort = filepath.Join(dir, "kubeconfig"), freePort(t), freePort(t)
 	o.certFile, o.keyFile, o.caFile = filepath.Join(dir, "serving.crt"), filepath.Join(dir, "serving.key"), filepath.Join(dir, "client-ca.crt")
@@ -133,7 +160,9 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
+	c.maxViewAge = 2 * time.Second
+	var log lockedLog
+	ctx, cancel := context.WithCancel(klog.NewContext(t.Context(), funcr.New(log.write, funcr.Options{})))
 	ended := make(chan error, 1)
 	go func() { ended <- run(ctx, c) }()
 
@@ -162,7 +191,7 @@ func TestRun(t *testing.T) {
 		}
 	}
 
-	await("/readyz", "not ready: the whole cluster has not been seen yet")
+	await("/readyz", "not ready: has not yet seen the whole cluster")
 	ask("node-1", `[NA-UNREADY]`)
 	close(begin)
 	await("/readyz", "ok")
@@ -175,8 +204,18 @@ func TestRun(t *testing.T) {
 	} {
 		await("/metrics", want)
 	}
+	revoked.Store(true)
+	await("/readyz", "not ready: has a stale view: it has heard nothing about pods")
+	ask("node-1", `the node authorizer has a stale view`)
+	ask("node-2", `[NA-UNREADY]`)
+	revoked.Store(false)
+	await("/readyz", "ok")
+	ask("node-1", `"allowed":true`)
 	cancel()
 	if err := <-ended; err != nil {
 		t.Error(err)
+	}
+	if want := `"msg"="Not allowed" "user"="system:node:node-2"`; !strings.Contains(log.text.String(), want) {
+		t.Errorf("log %q, want %s", log.text.String(), want)
 	}
 }

@@ -62,7 +62,7 @@ func TestKubeAPIServerReadsTheAnswer(t *testing.T) {
 	path := admin
 	path.User, path.ResourceAttributes, path.NonResourceAttributes = "system:node:x", nil, &authorizationv1.NonResourceAttributes{Path: "/x"}
 	allowed := authorizationv1.SubjectAccessReviewStatus{Allowed: true, Reason: "[NA-TEST-1]"}
-	large := authorizationv1.SubjectAccessReviewStatus{Denied: true, Reason: "a review of more than 262144 bytes [NA-LIMIT]"}
+	large := authorizationv1.SubjectAccessReviewStatus{Denied: true, Reason: "a review of more than 65536 bytes [NA-LIMIT]"}
 	for _, tt := range []struct {
 		name string
 		spec authorizationv1.SubjectAccessReviewSpec

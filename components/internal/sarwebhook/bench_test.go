@@ -24,7 +24,6 @@ func (d discard) WriteHeader(int)             {}
 func BenchmarkHandler(b *testing.B) {
 	config := testConfig(asX)
 	config.Clock = clock.RealClock{}
-	config.Limits = Limits{InFlight: 100, InFlightPerNode: 100, NodeQPS: 1e9, NodeBurst: 1e9}
 	h := New(config)
 	body := strings.NewReader(good)
 	req := httptest.NewRequest(http.MethodPost, "/authorize", io.NopCloser(body))
@@ -39,13 +38,13 @@ func BenchmarkHandler(b *testing.B) {
 
 // BenchmarkLimiter measures what the bounds cost one request.
 func BenchmarkLimiter(b *testing.B) {
-	l := newLimiter(Limits{InFlight: 100, InFlightPerNode: 100, NodeQPS: 1e9, NodeBurst: 1e9}, clock.RealClock{})
+	l := newLimiter(Limits{InFlight: 100, InFlightPerNode: 100})
 	b.ReportAllocs()
 	for b.Loop() {
-		s, over := l.admit("x", true)
+		release, over := l.admitNode(b.Context(), "x")
 		if over != withinLimits {
 			b.Fatal(over)
 		}
-		l.release(s)
+		release()
 	}
 }

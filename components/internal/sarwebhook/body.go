@@ -13,13 +13,9 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 )
 
-const (
-	// maxBody bounds a review. A kubelet's has about 1 KiB; a URL of 1 MiB, the
-	// most that kube-apiserver reads, can make one of 20 MiB.
-	maxBody = 256 << 10
-	// maxReading bounds the memory of bodies to maxReading times maxBody.
-	maxReading = 256
-)
+// maxBody bounds a review. A kubelet's has about 1 KiB; a URL of 1 MiB, the most
+// that kube-apiserver reads, can make one of 20 MiB.
+const maxBody = 64 << 10
 
 var errTooLarge = fmt.Errorf("a review of more than %d bytes", maxBody)
 

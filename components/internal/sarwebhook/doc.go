@@ -11,8 +11,8 @@
 //     content type, a body that is no SubjectAccessReview v1.
 //   - 429 and 5xx are retried five times and then are a failed call as well. They
 //     are never sent: a flood must not buy four seconds and another authorizer.
-//   - So whatever the author of a request can bring about (too many requests, a
-//     selector with ten thousand requirements, a request that makes the
+//   - So whatever the author of a request can bring about (too many requests in
+//     flight, a selector with ten thousand requirements, a request that makes the
 //     authorizer panic) is answered 200 and denied.
 //
 // Nothing is allowed unless the authorizer said so, without an error.

@@ -10,6 +10,7 @@ import (
 	"mime"
 	"net/http"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/component-base/metrics"
@@ -25,7 +26,10 @@ type Config struct {
 	// NodeName says whether a user is a node, and which one.
 	NodeName func(user.Info) (string, bool)
 	Limits   Limits
-	// LimitRule is the rule that a refusal for want of a share cites.
+	// MaxReading bounds the reviews being read at one time. It should not be less
+	// than the requests that one connection may carry.
+	MaxReading int
+	// LimitRule is the rule that a refusal beyond a bound cites.
 	LimitRule rules.Rule
 	// Rules are those that the authorizer cites; metrics name no other.
 	Rules    []rules.Rule
@@ -39,7 +43,8 @@ type Handler struct {
 	config  Config
 	limiter *limiter
 	metrics *recorder
-	// reading bounds the reviews being read at one time. A request waits for its
+	lines   *lines
+	// reading has a place for every review being read. A request waits for its
 	// turn: whose it is, and so whose share it takes, is known only when it has
 	// been read.
 	reading chan struct{}
@@ -47,13 +52,18 @@ type Handler struct {
 
 // New makes a handler and registers its metrics.
 func New(config Config) *Handler {
+	recorder := newRecorder(config.Registry, config.Rules)
 	return &Handler{
 		config:  config,
-		limiter: newLimiter(config.Limits, config.Clock),
-		metrics: newRecorder(config.Registry, config.Rules),
-		reading: make(chan struct{}, maxReading),
+		limiter: newLimiter(config.Limits),
+		metrics: recorder,
+		lines:   newLines(config.Clock, recorder.unlogged),
+		reading: make(chan struct{}, config.MaxReading),
 	}
 }
+
+// Run writes the log until ctx is done. Requests are answered without it.
+func (h *Handler) Run(ctx context.Context) { h.lines.run(ctx) }
 
 // ServeHTTP answers 200 to every SubjectAccessReview v1, and a 4xx to all else.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
@@ -68,52 +78,71 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	spec, err := h.read(req)
 	switch {
-	case errors.Is(err, errTooLarge), errors.Is(err, errTooManyRequirements):
-		h.metrics.limited(tooLarge)
-		h.logOversize(err)
-		write(w, denied(h.config.LimitRule.Reason(err.Error())))
+	case errors.Is(err, errTooLarge):
+		write(w, h.refuseUnread(err))
 	case err != nil:
 		http.Error(w, err.Error(), http.StatusBadRequest)
 	default:
-		write(w, h.decide(req.Context(), attributesFrom(spec)))
+		write(w, h.decide(req.Context(), spec))
 	}
 }
 
-// decide gives one request its answer, its metrics and its line in the log.
-func (h *Handler) decide(ctx context.Context, a *authorizer.AttributesRecord) status {
-	start := h.config.Clock.Now()
-	node, isNode := h.config.NodeName(a.User)
-	share, over := h.limiter.admit(node, isNode)
-	var answer status
-	if over == withinLimits {
-		h.metrics.inFlight.Inc()
-		answer = h.authorize(ctx, share, a)
-		h.metrics.inFlight.Dec()
-		h.limiter.release(share)
-	} else {
-		h.metrics.limited(over)
-		answer = h.overLimit(node, over)
-	}
-	h.metrics.decided(a, answer, h.config.Clock.Since(start))
-	h.log(share, a, answer)
+// refuseUnread answers a review that was not read to its end, so that nobody can
+// be named.
+func (h *Handler) refuseUnread(why error) status {
+	answer := denied(h.config.LimitRule.Reason(why.Error()))
+	h.metrics.limited(tooLarge)
+	h.metrics.refusedUnread(answer)
+	h.log(&authorizer.AttributesRecord{User: &user.DefaultInfo{}}, answer)
 	return answer
 }
 
-func (h *Handler) overLimit(node string, over excess) status {
-	if over == allInFlight {
-		return denied(h.config.LimitRule.Reason("too many requests in flight"))
+// decide gives one request its answer, its metrics and its line in the log.
+func (h *Handler) decide(ctx context.Context, spec *authorizationv1.SubjectAccessReviewSpec) status {
+	start := h.config.Clock.Now()
+	a := attributesFrom(spec)
+	answer := h.answer(ctx, spec, a)
+	answer.Reason, answer.EvaluationError = presentable(answer.Reason), presentable(answer.EvaluationError)
+	h.metrics.decided(a, answer, h.config.Clock.Since(start))
+	h.log(a, answer)
+	return answer
+}
+
+// answer denies what is over a bound and asks the authorizer about the rest.
+func (h *Handler) answer(ctx context.Context, spec *authorizationv1.SubjectAccessReviewSpec, a *authorizer.AttributesRecord) status {
+	if requirements(spec.ResourceAttributes) > maxRequirements {
+		return h.overLimit(tooLarge, fmt.Sprintf("more than %d selector requirements", maxRequirements))
 	}
-	return denied(h.config.LimitRule.Reason(fmt.Sprintf("node %q is over its share of requests", printable(node))))
+	release, over := h.admit(ctx, a.User)
+	if over != withinLimits {
+		return h.overLimit(over, over.text())
+	}
+	defer release()
+	h.metrics.inFlight.Inc()
+	defer h.metrics.inFlight.Dec()
+	return h.authorize(ctx, a)
+}
+
+func (h *Handler) admit(ctx context.Context, who user.Info) (release func(), over excess) {
+	if node, isNode := h.config.NodeName(who); isNode {
+		return h.limiter.admitNode(ctx, node)
+	}
+	return h.limiter.admit(ctx)
+}
+
+func (h *Handler) overLimit(by excess, text string) status {
+	h.metrics.limited(by)
+	return denied(h.config.LimitRule.Reason(text))
 }
 
 // authorize asks the authorizer. What goes wrong there is never an allow: an
 // error leaves the request to the authorizers behind, a panic denies it, because
 // whoever can bring it about must not choose another authorizer by it.
-func (h *Handler) authorize(ctx context.Context, s *share, a *authorizer.AttributesRecord) (answer status) {
+func (h *Handler) authorize(ctx context.Context, a *authorizer.AttributesRecord) (answer status) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			h.metrics.panics.Inc()
-			h.logPanic(s, cause)
+			h.logPanic(a, cause)
 			answer = status{Denied: true, Reason: "internal error", EvaluationError: "the authorizer panicked"}
 		}
 	}()

@@ -7,10 +7,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -18,7 +22,6 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/component-base/metrics"
-	"k8s.io/klog/v2"
 	testclock "k8s.io/utils/clock/testing"
 
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
@@ -43,11 +46,12 @@ func testConfig(authorize authorizer.AuthorizerFunc) Config {
 	return Config{
 		Authorizer: authorize,
 		NodeName:   nodeName,
-		Limits:     Limits{InFlight: 8, InFlightPerNode: 4, NodeQPS: 10, NodeBurst: 5},
+		Limits:     Limits{InFlight: 8, InFlightPerNode: 4},
+		MaxReading: 2,
 		LimitRule:  limitRule,
 		Rules:      []rules.Rule{limitRule, allowRule},
 		Registry:   metrics.NewKubeRegistry(),
-		Logger:     klog.Logger(logr.Discard()),
+		Logger:     logr.Discard(),
 		Clock:      testclock.NewFakePassiveClock(time.Unix(0, 0)),
 	}
 }
@@ -58,6 +62,12 @@ const (
 	getPod = `"resourceAttributes":{"verb":"get","resource":"pods","namespace":"a","name":"b"}`
 	good   = head + `{` + asNode + `,` + getPod + `}}`
 )
+
+// selecting is a review with n field requirements.
+func selecting(n int) string {
+	list := strings.TrimSuffix(strings.Repeat(`{"key":"a","operator":"In","values":["b"]},`, n), ",")
+	return head + `{` + asNode + `,"resourceAttributes":{"verb":"list","resource":"pods","fieldSelector":{"requirements":[` + list + `]}}}}`
+}
 
 func post(h http.Handler, body string) *httptest.ResponseRecorder {
 	req := httptest.NewRequest(http.MethodPost, "/authorize", strings.NewReader(body))
@@ -96,13 +106,8 @@ func TestAnswers(t *testing.T) {
 	allowed := reply{200, status{Allowed: true, Reason: "[NA-TEST-1]"}}
 	notX := reply{200, status{Reason: "not x [NA-TEST-1]"}}
 	bad := reply{Code: 400}
-	large := reply{200, denied("a review of more than 262144 bytes [NA-LIMIT]")}
+	large := reply{200, denied("a review of more than 65536 bytes [NA-LIMIT]")}
 	many := reply{200, denied("more than 1000 selector requirements [NA-LIMIT]")}
-	requirement := `{"key":"a","operator":"In","values":["b"]}`
-	selecting := func(n int) string {
-		list := strings.TrimSuffix(strings.Repeat(requirement+",", n), ",")
-		return head + `{` + asNode + `,"resourceAttributes":{"verb":"list","resource":"pods","fieldSelector":{"requirements":[` + list + `]}}}}`
-	}
 	named := func(user string) string { return head + `{"user":` + user + `,` + getPod + `}}` }
 	for _, tt := range []struct {
 		name string
@@ -131,8 +136,8 @@ func TestAnswers(t *testing.T) {
 		{"a name that occurs twice is refused", head + `{"user":"y",` + asNode + `,` + getPod + `}}`, bad},
 		{"a spec that occurs twice is refused", strings.TrimSuffix(good, "}") + `,"spec":{}}`, bad},
 		{"a user that is no string is refused", named(`{"a":1}`), bad},
-		{"nesting is bounded where it is read", named(strings.Repeat("[", 100_000)), bad},
-		{"nesting is bounded where it is passed over", strings.Replace(good, `"spec"`, `"new":`+strings.Repeat("[", 100_000)+strings.Repeat("]", 100_000)+`,"spec"`, 1), bad},
+		{"nesting is bounded where it is read", named(strings.Repeat("[", 60_000)), bad},
+		{"nesting is bounded where it is passed over", strings.Replace(good, `"spec"`, `"new":`+strings.Repeat("[", 30_000)+strings.Repeat("]", 30_000)+`,"spec"`, 1), bad},
 		{"4 MB are denied", strings.Replace(good, `"spec"`, `"new":"`+strings.Repeat("a", 4<<20)+`","spec"`, 1), large},
 		{"as many requirements as the bound are read", selecting(1000), allowed},
 		{"one requirement more is denied", selecting(1001), many},
@@ -170,7 +175,11 @@ func TestAuthorizerOutcomes(t *testing.T) {
 		{"no opinion with an error is no opinion", answering(authorizer.DecisionNoOpinion, "", fault), status{EvaluationError: "fault"}},
 		{"an allow with an error is no allow", answering(authorizer.DecisionAllow, "yes", fault), status{Reason: "yes", EvaluationError: "fault"}},
 		{"an unknown decision is no allow", answering(authorizer.Decision(7), "", nil), status{}},
-		{"a reason may hold anything", answering(authorizer.DecisionDeny, "\"\n\x00<\u2028", nil), status{Denied: true, Reason: "\"\n\x00<\u2028"}},
+		{"a reason is safe to show", answering(authorizer.DecisionDeny, "\"\n\x00<\u2028", nil), status{Denied: true, Reason: "\"\ufffd\ufffd<\ufffd"}},
+		{"an error is safe to show", answering(authorizer.DecisionDeny, "no", errors.New("a\nb")), status{Denied: true, Reason: "no", EvaluationError: "a\ufffdb"}},
+		{"a long reason keeps its rule", answering(authorizer.DecisionDeny, allowRule.Reason(strings.Repeat("a", 60<<10)), nil), status{
+			Denied: true, Reason: strings.Repeat("a", 1<<10-len(" [NA-TEST-1]")) + "… [NA-TEST-1]",
+		}},
 		{
 			"a panic is denied",
 			func(context.Context, authorizer.Attributes) (authorizer.Decision, string, error) { panic("oh") },
@@ -182,8 +191,8 @@ func TestAuthorizerOutcomes(t *testing.T) {
 			if diff := cmp.Diff(reply{200, tt.want}, replyTo(t, h, good)); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
-			if h.limiter.inFlight != 0 {
-				t.Errorf("%d requests still in flight", h.limiter.inFlight)
+			if n := len(h.limiter.all) + len(h.limiter.nodes); n != 0 {
+				t.Errorf("%d places still taken", n)
 			}
 		})
 	}
@@ -215,10 +224,42 @@ func TestWhatIsNoReviewIsRefused(t *testing.T) {
 	}
 }
 
-// A caller that went away while it waited for its turn takes no place.
 func TestReadingWaitsForATurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		config := testConfig(asX)
+		config.MaxReading = 1
+		h := New(config)
+		body, slow := io.Pipe()
+		answered := make(chan string, 2)
+		ask := func(name string, body io.Reader) {
+			req := httptest.NewRequest(http.MethodPost, "/authorize", body)
+			req.Header.Set("Content-Type", "application/json")
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, req)
+			answered <- fmt.Sprint(name, w.Code)
+		}
+		go ask("first", body)
+		synctest.Wait()
+		go ask("second", strings.NewReader(good))
+		synctest.Wait()
+		if len(answered) > 0 {
+			t.Errorf("%s did not wait", <-answered)
+		}
+		if _, err := io.WriteString(slow, good); err != nil {
+			t.Fatal(err)
+		}
+		slow.Close()
+		synctest.Wait()
+		if got := []string{<-answered, <-answered}; !slices.Contains(got, "first200") || !slices.Contains(got, "second200") {
+			t.Errorf("answers %v", got)
+		}
+	})
+}
+
+// A caller that went away while it waited for its turn takes no place.
+func TestReadingWaitsForNobodyWhoLeft(t *testing.T) {
 	h := New(testConfig(asX))
-	for range maxReading {
+	for range cap(h.reading) {
 		h.reading <- struct{}{}
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -4,74 +4,34 @@
 package sarwebhook
 
 import (
+	"context"
 	"sync"
 	"time"
-
-	"golang.org/x/time/rate"
-	"k8s.io/utils/clock"
 )
 
-const (
-	// maxNodes bounds the memory that names can take: beyond it, new names share
-	// one entry.
-	maxNodes = 16384
-	// maxNodeName is the longest name that a Node object can have. A longer one is
-	// no node's, and is not worth an entry.
-	maxNodeName = 253
-	// sweepInterval is how often entries of nodes that are gone are let go.
-	sweepInterval = time.Minute
-	// logQPS and logBurst bound the lines that one node's refusals may write.
-	logQPS   = 2
-	logBurst = 20
-)
+// patience is how long a request waits for a place before it is denied. It is well
+// below the 3 s after which kube-apiserver goes on without us.
+const patience = time.Second
 
-// Limits bound what one node, and all of them, can ask for.
+// Limits bound the requests that are being decided at one time.
+//
+// Whom a review names is not always who caused it: everybody who may create
+// SubjectAccessReviews, and every node may, has kube-apiserver ask about whom it
+// likes. So nothing is held against a name once its request is answered. A rate
+// of the name could be used up by somebody else, and a table of names filled with
+// made-up ones.
+//
+// Requests in flight could be aimed as well if those over the bound were denied at
+// once: hundreds of decisions pile up for a moment whenever they all wait for the
+// same lock. But a decision takes microseconds, so a place is free again before
+// anybody notices, and whoever waits for one gets it. To keep a place from
+// somebody for as long as requests wait takes a decision that does not come back,
+// and that is what the bounds are for.
 type Limits struct {
-	// InFlight bounds the requests being decided at one time.
+	// InFlight bounds the requests of all.
 	InFlight int
 	// InFlightPerNode bounds those of one node.
 	InFlightPerNode int
-	// NodeQPS and NodeBurst bound the rate of one node.
-	NodeQPS   float64
-	NodeBurst int
-}
-
-// limiter hands out shares: first of the node, then of all.
-type limiter struct {
-	limits   Limits
-	clock    clock.PassiveClock
-	maxNodes int
-
-	mu        sync.Mutex
-	inFlight  int
-	nodes     map[string]*share
-	lastSweep time.Time
-	// overflow is shared by the names that have no entry of their own.
-	overflow *share
-	// others is shared by everybody who is not a node: not limited, but logged
-	// within bounds all the same.
-	others *share
-}
-
-// share is what one node has used. All fields are guarded by limiter.mu; the
-// buckets guard themselves.
-type share struct {
-	inFlight int
-	requests *rate.Limiter
-	lines    *rate.Limiter
-}
-
-func newLimiter(limits Limits, clock clock.PassiveClock) *limiter {
-	l := &limiter{limits: limits, clock: clock, maxNodes: maxNodes, nodes: map[string]*share{}, lastSweep: clock.Now()}
-	l.overflow, l.others = l.newShare(), l.newShare()
-	return l
-}
-
-func (l *limiter) newShare() *share {
-	return &share{
-		requests: rate.NewLimiter(rate.Limit(l.limits.NodeQPS), l.limits.NodeBurst),
-		lines:    rate.NewLimiter(logQPS, logBurst),
-	}
 }
 
 // excess says which bound a request is over.
@@ -79,71 +39,106 @@ type excess string
 
 const (
 	withinLimits excess = ""
-	nodeRate     excess = "node-rate"
 	nodeInFlight excess = "node-in-flight"
 	allInFlight  excess = "all-in-flight"
 	tooLarge     excess = "review-size"
 )
 
-// admit takes a place for one request. The place has to be given back with
-// release if, and only if, the request is within its limits.
-func (l *limiter) admit(node string, isNode bool) (*share, excess) {
-	now := l.clock.Now()
+// text is what the caller is told.
+func (e excess) text() string {
+	if e == nodeInFlight {
+		return "the node has too many requests in flight"
+	}
+	return "too many requests in flight"
+}
+
+// places are taken by sending and given back by receiving.
+type places chan struct{}
+
+// limiter hands out places: first of the node, then of all.
+type limiter struct {
+	perNode int
+	all     places
+
+	mu sync.Mutex
+	// nodes has an entry only while a request of that node has a place or waits for
+	// one, so made-up names cannot fill it.
+	nodes map[string]*share
+}
+
+// share is what one node may have.
+type share struct {
+	places
+	// users have a place or wait for one. It is guarded by limiter.mu.
+	users int
+}
+
+func newLimiter(limits Limits) *limiter {
+	return &limiter{perNode: limits.InFlightPerNode, all: make(places, limits.InFlight), nodes: map[string]*share{}}
+}
+
+// admit takes a place for one request of anybody. The place has to be given back
+// with release if, and only if, the request is within its limits.
+func (l *limiter) admit(ctx context.Context) (release func(), over excess) {
+	if !l.all.take(ctx) {
+		return nil, allInFlight
+	}
+	return func() { <-l.all }, withinLimits
+}
+
+// admitNode is admit for a request of a node.
+func (l *limiter) admitNode(ctx context.Context, node string) (release func(), over excess) {
+	s := l.enter(node)
+	if !s.take(ctx) {
+		l.leave(node, s)
+		return nil, nodeInFlight
+	}
+	if !l.all.take(ctx) {
+		<-s.places
+		l.leave(node, s)
+		return nil, allInFlight
+	}
+	return func() {
+		<-l.all
+		<-s.places
+		l.leave(node, s)
+	}, withinLimits
+}
+
+func (l *limiter) enter(node string) *share {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := l.others
-	if isNode {
-		s = l.shareLocked(node, now)
-		if s.inFlight >= l.limits.InFlightPerNode {
-			return s, nodeInFlight
-		}
-		if !s.requests.AllowN(now, 1) {
-			return s, nodeRate
-		}
+	s := l.nodes[node]
+	if s == nil {
+		s = &share{places: make(places, l.perNode)}
+		l.nodes[node] = s
 	}
-	if l.inFlight >= l.limits.InFlight {
-		return s, allInFlight
-	}
-	s.inFlight++
-	l.inFlight++
-	return s, withinLimits
-}
-
-func (l *limiter) release(s *share) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	s.inFlight--
-	l.inFlight--
-}
-
-// mayLog is true for as many refusals as one node may write lines.
-func (l *limiter) mayLog(s *share) bool {
-	return s.lines.AllowN(l.clock.Now(), 1)
-}
-
-func (l *limiter) shareLocked(node string, now time.Time) *share {
-	if now.Sub(l.lastSweep) >= sweepInterval {
-		l.sweepLocked(now)
-	}
-	if s := l.nodes[node]; s != nil {
-		return s
-	}
-	if len(node) > maxNodeName || len(l.nodes) >= l.maxNodes {
-		return l.overflow
-	}
-	s := l.newShare()
-	l.nodes[node] = s
+	s.users++
 	return s
 }
 
-// sweepLocked forgets nodes whose buckets are full again: forgetting them changes
-// no answer.
-func (l *limiter) sweepLocked(now time.Time) {
-	l.lastSweep = now
-	for node, s := range l.nodes {
-		full := s.requests.TokensAt(now) >= float64(l.limits.NodeBurst) && s.lines.TokensAt(now) >= logBurst
-		if s.inFlight == 0 && full {
-			delete(l.nodes, node)
-		}
+func (l *limiter) leave(node string, s *share) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if s.users--; s.users == 0 {
+		delete(l.nodes, node)
 	}
+}
+
+// take waits for a place, but not for long.
+func (p places) take(ctx context.Context) bool {
+	select {
+	case p <- struct{}{}:
+		return true
+	default:
+	}
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case p <- struct{}{}:
+		return true
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return false
 }

@@ -7,66 +7,20 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
-	testclock "k8s.io/utils/clock/testing"
 )
 
 func reviewBy(user string) string {
 	return head + fmt.Sprintf(`{"user":%q,%s}}`, user, getPod)
 }
 
-func overShare(node string) reply {
-	return reply{200, denied(fmt.Sprintf("node %q is over its share of requests [NA-LIMIT]", node))}
-}
-
-var (
-	allowedReply   = reply{200, status{Allowed: true, Reason: "[NA-TEST-1]"}}
-	noOpinionReply = reply{200, status{Reason: "not x [NA-TEST-1]"}}
-)
-
-func TestRateOfOneNode(t *testing.T) {
-	config := testConfig(asX)
-	clock := testclock.NewFakePassiveClock(time.Unix(0, 0))
-	config.Clock = clock
-	h := New(config)
-	// Burst 5 at 10/s: each row is one request, after a pause.
-	for i, row := range []struct {
-		after time.Duration
-		user  string
-		want  reply
-	}{
-		{0, "system:node:x", allowedReply},
-		{0, "system:node:x", allowedReply},
-		{0, "system:node:x", allowedReply},
-		{0, "system:node:x", allowedReply},
-		{0, "system:node:x", allowedReply},
-		{0, "system:node:x", overShare("x")},
-		{0, "system:node:y", noOpinionReply},
-		{0, "admin", noOpinionReply},
-		{99 * time.Millisecond, "system:node:x", overShare("x")},
-		{time.Millisecond, "system:node:x", allowedReply},
-		{0, "system:node:x", overShare("x")},
-		{time.Hour, "system:node:x", allowedReply},
-	} {
-		clock.SetTime(clock.Now().Add(row.after))
-		if diff := cmp.Diff(row.want, replyTo(t, h, reviewBy(row.user))); diff != "" {
-			t.Errorf("request %d (-want +got)\n%s", i, diff)
-		}
-	}
-}
-
-func TestOthersHaveNoRate(t *testing.T) {
-	h := New(testConfig(asX))
-	for range 100 {
-		if diff := cmp.Diff(noOpinionReply, replyTo(t, h, reviewBy("admin"))); diff != "" {
-			t.Fatalf("(-want +got)\n%s", diff)
-		}
-	}
-}
+var allowedReply = reply{200, status{Allowed: true, Reason: "[NA-TEST-1]"}}
 
 // blocked is an authorizer whose calls wait until they are let go.
 type blocked struct{ entered, leave chan struct{} }
@@ -77,82 +31,99 @@ func (b blocked) Authorize(context.Context, authorizer.Attributes) (authorizer.D
 	return authorizer.DecisionAllow, "", nil
 }
 
-func TestRequestsInFlight(t *testing.T) {
-	b := blocked{entered: make(chan struct{}), leave: make(chan struct{})}
+// What waits for decisions that do not come back is denied before the API server
+// gives up. What waits for those that do is decided.
+func TestRequestsInFlight(t *testing.T) { synctest.Test(t, testRequestsInFlight) }
+
+func testRequestsInFlight(t *testing.T) {
+	b := blocked{entered: make(chan struct{}, 9), leave: make(chan struct{})}
 	config := testConfig(b.Authorize)
-	config.Limits = Limits{InFlight: 3, InFlightPerNode: 2, NodeQPS: 100, NodeBurst: 100}
+	config.Limits, config.MaxReading = Limits{InFlight: 3, InFlightPerNode: 2}, 9
 	h := New(config)
-	done := make(chan string)
-	for _, user := range []string{"system:node:x", "system:node:x", "system:node:y"} {
+	done := make(chan string, 9)
+	ask := func(user string) {
 		go func() { done <- post(h, reviewBy(user)).Body.String() }()
-		<-b.entered
+		synctest.Wait()
 	}
+	ask("system:node:x")
+	ask("system:node:x")
+	ask("system:node:y")
+	own := reply{200, denied("the node has too many requests in flight [NA-LIMIT]")}
 	full := reply{200, denied("too many requests in flight [NA-LIMIT]")}
 	for _, row := range []struct {
 		name, user string
 		want       reply
 	}{
-		{"a node over its own bound is told so", "system:node:x", overShare("x")},
+		{"a node over its own bound is told so", "system:node:x", own},
 		{"a node within its bound meets the bound of all", "system:node:y", full},
-		{"others meet the bound of all", "admin", full},
+		{"others meet the bound of all", "x", full},
 	} {
+		started := time.Now()
 		if diff := cmp.Diff(row.want, replyTo(t, h, reviewBy(row.user))); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", row.name, diff)
 		}
-	}
-	close(b.leave)
-	for range 3 {
-		if body := <-done; !strings.Contains(body, `"allowed":true`) {
-			t.Errorf("a request in flight was answered %s", body)
+		if waited := time.Since(started); waited != patience {
+			t.Errorf("%s after %v, want %v", row.name, waited, patience)
 		}
 	}
-	go func() { <-b.entered }()
-	if got := replyTo(t, h, reviewBy("system:node:x")); !got.Status.Allowed {
-		t.Errorf("after the others left: %+v, want allowed", got)
+	ask("system:node:x")
+	ask("x")
+	if len(b.entered) != 3 {
+		t.Errorf("%d decisions at one time, want 3", len(b.entered))
 	}
-	if h.limiter.inFlight != 0 {
-		t.Errorf("%d requests still in flight", h.limiter.inFlight)
+	time.Sleep(patience / 2)
+	close(b.leave)
+	for range 5 {
+		if body := <-done; !strings.Contains(body, `"allowed":true`) {
+			t.Errorf("a request that waited was answered %s", body)
+		}
+	}
+	if len(h.limiter.all)+len(h.limiter.nodes) != 0 {
+		t.Errorf("%d places still taken, by nodes %v", len(h.limiter.all), h.limiter.nodes)
 	}
 }
 
+// Whoever may create SubjectAccessReviews can name any node, as often as the API
+// server lets it. Nothing of that may be left for the node itself.
+func TestAFloodOfReviewsAboutANodeTakesNothingFromIt(t *testing.T) {
+	h := New(testConfig(asX))
+	for range 10_000 {
+		post(h, reviewBy("system:node:x"))
+	}
+	if diff := cmp.Diff(allowedReply, replyTo(t, h, reviewBy("system:node:x"))); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// A small share against as many callers at once as an API server can be: they pile
+// up, and none is denied.
+func TestAFloodAtOnceAboutANodeTakesNothingFromIt(t *testing.T) {
+	config := testConfig(asX)
+	config.Limits, config.MaxReading = Limits{InFlight: 8, InFlightPerNode: 2}, 1000
+	h := New(config)
+	var callers sync.WaitGroup
+	for range 600 {
+		callers.Go(func() {
+			for range 20 {
+				if got := replyTo(t, h, reviewBy("system:node:x")); !got.Status.Allowed {
+					t.Errorf("%+v", got)
+				}
+			}
+		})
+	}
+	callers.Wait()
+}
+
+// Ten thousand made-up names leave no trace, and every node keeps its share.
 func TestNamesCannotGrowMemory(t *testing.T) {
-	clock := testclock.NewFakePassiveClock(time.Unix(0, 0))
-	l := newLimiter(Limits{InFlight: 1000, InFlightPerNode: 1000, NodeQPS: 1, NodeBurst: 2}, clock)
-	l.maxNodes = 3
-	admit := func(node string) excess {
-		s, over := l.admit(node, true)
-		if over == withinLimits {
-			l.release(s)
-		}
-		return over
+	h := New(testConfig(asX))
+	for i := range 10_000 {
+		post(h, reviewBy(fmt.Sprintf("system:node:%d", i)))
 	}
-	long := strings.Repeat("n", maxNodeName+1)
-	steps := []struct {
-		node string
-		want excess
-	}{
-		{"a", withinLimits},
-		{"b", withinLimits},
-		{long, withinLimits}, // the overflow's first token
-		{"c", withinLimits},
-		{"d", withinLimits}, // the table is full: the overflow's second
-		{"e", nodeRate},
-		{long, nodeRate},
-		{"a", withinLimits}, // who has an entry keeps it
-		{"a", nodeRate},
+	if len(h.limiter.nodes) != 0 {
+		t.Errorf("%d entries for names of whom nothing is in flight", len(h.limiter.nodes))
 	}
-	for i, step := range steps {
-		if got := admit(step.node); got != step.want {
-			t.Errorf("step %d, node %.5s: %q, want %q", i, step.node, got, step.want)
-		}
-	}
-	if len(l.nodes) != 3 {
-		t.Errorf("%d entries, want 3", len(l.nodes))
-	}
-	clock.SetTime(clock.Now().Add(sweepInterval))
-	held, _ := l.admit("b", true)
-	clock.SetTime(clock.Now().Add(sweepInterval))
-	if admit("f"); len(l.nodes) != 2 || l.nodes["b"] != held || l.nodes["f"] == nil {
-		t.Errorf("entries after the sweep: %v, want b, which is in flight, and f", l.nodes)
+	if diff := cmp.Diff(allowedReply, replyTo(t, h, reviewBy("system:node:x"))); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

@@ -4,24 +4,26 @@
 package sarwebhook
 
 import (
+	"context"
+	"fmt"
 	"strings"
 	"testing"
-	"unicode/utf8"
+	"testing/synctest"
 
 	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/component-base/metrics/testutil"
-	"k8s.io/klog/v2"
 )
 
 func loggedBy(verbosity int, bodies ...string) []string {
 	var lines []string
 	config := testConfig(asX)
-	config.Logger = klog.Logger(funcr.New(func(_, line string) { lines = append(lines, line) }, funcr.Options{Verbosity: verbosity}))
+	config.Logger = funcr.New(func(_, line string) { lines = append(lines, line) }, funcr.Options{Verbosity: verbosity})
 	h := New(config)
 	for _, body := range bodies {
 		post(h, body)
 	}
+	h.lines.drain()
 	return lines
 }
 
@@ -45,7 +47,12 @@ func TestLines(t *testing.T) {
 		}},
 		{"what is no review is silent", 4, `{}`, nil},
 		{"a review that is too large is one line", 0, strings.Repeat(" ", 1<<20), []string{
-			`"level"=0 "msg"="Not allowed" "decision"="deny" "reason"="a review of more than 262144 bytes"`,
+			`"level"=0 "msg"="Not allowed" "user"="" "verb"="" "group"="" "resource"="" "subresource"="" "namespace"="" "name"="" "path"="" ` +
+				`"decision"="deny" "reason"="a review of more than 65536 bytes [NA-LIMIT]" "error"=""`,
+		}},
+		{"one with too many requirements names its user", 0, selecting(1001), []string{
+			`"level"=0 "msg"="Not allowed" "user"="system:node:x" "verb"="list" "group"="" "resource"="pods" "subresource"="" ` +
+				`"namespace"="" "name"="" "path"="" "decision"="deny" "reason"="more than 1000 selector requirements [NA-LIMIT]" "error"=""`,
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -57,40 +64,78 @@ func TestLines(t *testing.T) {
 }
 
 func TestAFloodIsCountedInsteadOfLogged(t *testing.T) {
-	var lines int
-	config := testConfig(asX)
-	config.Logger = klog.Logger(funcr.New(func(string, string) { lines++ }, funcr.Options{}))
-	h := New(config)
-	for range 100 {
-		post(h, reviewBy("system:node:y"))
-	}
-	post(h, reviewBy("system:node:z"))
-	if lines != logBurst+1 {
-		t.Errorf("%d lines, want %d of the flood and one of the other node", lines, logBurst+1)
-	}
-	unlogged, err := testutil.GetCounterMetricValue(h.metrics.unlogged)
-	if err != nil || unlogged != 100-logBurst {
-		t.Errorf("%v unlogged (%v), want %d", unlogged, err, 100-logBurst)
-	}
-}
-
-func TestPrintable(t *testing.T) {
-	for _, tt := range []struct{ name, in, want string }{
-		{"plain text stays", "a b/c:d", "a b/c:d"},
-		{"letters of any alphabet stay", "ünïcødé 节点", "ünïcødé 节点"},
-		{"line breaks go", "a\r\nb", "a��b"},
-		{"escape sequences go", "a\x1b[31m", "a�[31m"},
-		{"NUL goes", "a\x00", "a�"},
-		{"changes of direction go", "a\u202eb", "a�b"},
-		{"invalid UTF-8 goes", "a\xff", "a�"},
-		{"what is long is cut", strings.Repeat("a", 300), strings.Repeat("a", 256) + "…"},
-		{"a rune is not cut", strings.Repeat("a", 255) + "节点", strings.Repeat("a", 255) + "…"},
+	for _, tt := range []struct {
+		name string
+		// user gives the name of the user of one request.
+		user func(h *Handler, i int) string
+		want int
+	}{
+		{"of one user", func(*Handler, int) string { return "system:node:y" }, userLineBurst},
+		{"of one user, and another user", func(h *Handler, i int) string {
+			if i < 999 {
+				return "system:node:y"
+			}
+			return userOfAnotherBucket(h, "system:node:y")
+		}, userLineBurst + 1},
+		{"of made-up users", func(_ *Handler, i int) string { return fmt.Sprintf("system:node:%d", i) }, lineBurst},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := printable(tt.in)
-			if diff := cmp.Diff(tt.want, got); diff != "" || !utf8.ValidString(got) {
-				t.Errorf("(-want +got)\n%s", diff)
+			lines := 0
+			config := testConfig(asX)
+			config.Logger = funcr.New(func(string, string) { lines++ }, funcr.Options{})
+			h := New(config)
+			for i := range 1000 {
+				post(h, reviewBy(tt.user(h, i)))
+				h.lines.drain()
+			}
+			if lines != tt.want {
+				t.Errorf("%d lines, want %d", lines, tt.want)
+			}
+			unlogged, err := testutil.GetCounterMetricValue(h.metrics.unlogged)
+			if err != nil || int(unlogged) != 1000-tt.want {
+				t.Errorf("%v unlogged (%v), want %d", unlogged, err, 1000-tt.want)
 			}
 		})
 	}
+}
+
+func userOfAnotherBucket(h *Handler, user string) string {
+	another := user
+	for h.lines.bucket(another) == h.lines.bucket(user) {
+		another += "z"
+	}
+	return another
+}
+
+// A log that nobody reads takes no more lines. Decisions go on all the same, and
+// what was not logged is counted.
+func TestALogThatHangsHoldsNobodyUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hang := make(chan struct{})
+		written := 0
+		config := testConfig(asX)
+		config.Logger = funcr.New(func(string, string) { <-hang; written++ }, funcr.Options{Verbosity: 4})
+		h := New(config)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			h.Run(ctx)
+		}()
+		const asked = 2 * maxQueued
+		for range asked {
+			if got := replyTo(t, h, good); !got.Status.Allowed {
+				t.Fatalf("%+v", got)
+			}
+			synctest.Wait()
+		}
+		close(hang)
+		cancel()
+		<-ended
+		// One more than wait is in the hands of the log.
+		unlogged, err := testutil.GetCounterMetricValue(h.metrics.unlogged)
+		if want := maxQueued + 1; written != want || err != nil || int(unlogged) != asked-want {
+			t.Errorf("%d lines written and %v unlogged (%v), want %d and %d", written, unlogged, err, want, asked-want)
+		}
+	})
 }

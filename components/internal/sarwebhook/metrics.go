@@ -52,7 +52,7 @@ func newRecorder(registry metrics.KubeRegistry, cited []rules.Rule) *recorder {
 		}),
 		unlogged: metrics.NewCounter(&metrics.CounterOpts{
 			Name: "bulkhead_unlogged_refusals_total",
-			Help: "Refusals without a line in the log, because their node had too many.",
+			Help: "Refusals without a line in the log, because there were too many.",
 		}),
 		rules: make(map[rules.ID]struct{}, len(cited)),
 	}
@@ -67,6 +67,11 @@ func (r *recorder) decided(a authorizer.Attributes, answer status, took time.Dur
 	decision := answer.decision()
 	r.decisions.WithLabelValues(resourceLabel(a), verbLabel(a.GetVerb()), r.ruleLabel(answer.Reason), decision).Inc()
 	r.duration.WithLabelValues(decision).Observe(took.Seconds())
+}
+
+// refusedUnread counts a review of which nothing is known but that it is too large.
+func (r *recorder) refusedUnread(answer status) {
+	r.decisions.WithLabelValues(other, other, r.ruleLabel(answer.Reason), answer.decision()).Inc()
 }
 
 func (r *recorder) limited(by excess) {

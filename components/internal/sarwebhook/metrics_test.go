@@ -8,12 +8,15 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/component-base/metrics/testutil"
 )
 
-func TestMetrics(t *testing.T) {
+func TestMetrics(t *testing.T) { synctest.Test(t, testMetrics) }
+
+func testMetrics(t *testing.T) {
 	config := testConfig(asX)
 	h := New(config)
 	post(h, good)
@@ -22,20 +25,24 @@ func TestMetrics(t *testing.T) {
 	for i := range 100 {
 		post(h, head+fmt.Sprintf(`{"user":"admin","resourceAttributes":{"verb":"verb%d","resource":"resource%d"}}}`, i, i))
 	}
-	for range 6 {
-		post(h, reviewBy("system:node:z"))
+	post(h, selecting(1001))
+	for range config.Limits.InFlightPerNode {
+		h.limiter.admitNode(t.Context(), "z")
 	}
+	post(h, reviewBy("system:node:z"))
 	want := `
 # HELP bulkhead_authorization_decisions_total [ALPHA] Requests decided, by resource, verb, rule and decision (allow, deny, no-opinion).
 # TYPE bulkhead_authorization_decisions_total counter
 bulkhead_authorization_decisions_total{decision="allow",resource="pods",rule="NA-TEST-1",verb="get"} 1
+bulkhead_authorization_decisions_total{decision="deny",resource="other",rule="NA-LIMIT",verb="other"} 1
 bulkhead_authorization_decisions_total{decision="deny",resource="pods",rule="NA-LIMIT",verb="get"} 1
+bulkhead_authorization_decisions_total{decision="deny",resource="pods",rule="NA-LIMIT",verb="list"} 1
 bulkhead_authorization_decisions_total{decision="no-opinion",resource="other",rule="NA-TEST-1",verb="other"} 100
-bulkhead_authorization_decisions_total{decision="no-opinion",resource="pods",rule="NA-TEST-1",verb="get"} 6
+bulkhead_authorization_decisions_total{decision="no-opinion",resource="pods",rule="NA-TEST-1",verb="get"} 1
 # HELP bulkhead_limited_requests_total [ALPHA] Requests denied because of a bound, by bound.
 # TYPE bulkhead_limited_requests_total counter
-bulkhead_limited_requests_total{reason="node-rate"} 1
-bulkhead_limited_requests_total{reason="review-size"} 1
+bulkhead_limited_requests_total{reason="node-in-flight"} 1
+bulkhead_limited_requests_total{reason="review-size"} 2
 # HELP bulkhead_requests_in_flight [ALPHA] Requests being decided now.
 # TYPE bulkhead_requests_in_flight gauge
 bulkhead_requests_in_flight 0

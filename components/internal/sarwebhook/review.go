@@ -20,8 +20,6 @@ const (
 	maxRequirements = 1000
 )
 
-var errTooManyRequirements = fmt.Errorf("more than %d selector requirements", maxRequirements)
-
 // review is the part of a SubjectAccessReview that is read. Its metadata and
 // status are not: they say nothing about the request.
 type review struct {
@@ -52,9 +50,6 @@ func decodeReview(data []byte) (*authorizationv1.SubjectAccessReviewSpec, error)
 	}
 	if (r.Spec.ResourceAttributes == nil) == (r.Spec.NonResourceAttributes == nil) {
 		return nil, errors.New("want one of resourceAttributes and nonResourceAttributes")
-	}
-	if requirements(r.Spec.ResourceAttributes) > maxRequirements {
-		return nil, errTooManyRequirements
 	}
 	return r.Spec, nil
 }

@@ -11,14 +11,11 @@ import (
 	"k8s.io/component-base/metrics"
 )
 
-// Check is one condition of being ready.
-type Check struct {
-	Name  string
-	Ready func() bool
-}
+// Check is one condition of being ready. It says what is missing, or nothing.
+type Check func() (missing string)
 
 // healthHandler answers probes and scrapers. /livez says only that the process
-// answers; /readyz names every check that is not met.
+// answers; /readyz names everything that is missing.
 func healthHandler(checks []Check, registry metrics.Gatherer) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
@@ -34,11 +31,11 @@ func healthHandler(checks []Check, registry metrics.Gatherer) http.Handler {
 }
 
 func unmet(checks []Check) []string {
-	var names []string
+	var all []string
 	for _, check := range checks {
-		if !check.Ready() {
-			names = append(names, check.Name)
+		if missing := check(); missing != "" {
+			all = append(all, missing)
 		}
 	}
-	return names
+	return all
 }

@@ -26,9 +26,22 @@ const (
 	// idleTimeout is above the 30 s after which kube-apiserver's client pings.
 	idleTimeout    = 2 * time.Minute
 	maxHeaderBytes = 16 << 10
-	// maxStreams is above what a kube-apiserver has in flight by default (600), so
-	// that it keeps one connection.
-	maxStreams = 1000
+)
+
+// MaxStreams bounds the requests that one connection carries at a time. It is
+// above what a kube-apiserver has in flight by default (600), so that it keeps
+// one connection.
+const MaxStreams = 1000
+
+// All requests of a kube-apiserver share one connection, and with it what the
+// connection may send before it is read. If some requests could use that up, all
+// others would wait for them, and after 3 s the API server would go on without
+// us. So there is room for all of what every single request may send unread.
+const (
+	receivePerStream     = 64 << 10
+	receivePerConnection = 64 << 20
+	// The difference, which is of a type that cannot be negative.
+	_ uint = receivePerConnection - MaxStreams*receivePerStream
 )
 
 // Config is what a server is made of.
@@ -132,7 +145,12 @@ func (s *Server) serve(ctx context.Context, secure, health net.Listener) error {
 }
 
 func (s *Server) checks() []Check {
-	running := Check{Name: "stopping", Ready: func() bool { return !s.stopping.Load() }}
+	running := func() string {
+		if s.stopping.Load() {
+			return "stopping"
+		}
+		return ""
+	}
 	return append([]Check{running}, s.config.Checks...)
 }
 
@@ -145,7 +163,11 @@ func newHTTPServer(ctx context.Context, handler http.Handler) *http.Server {
 		WriteTimeout:      writeTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
-		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams:          MaxStreams,
+			MaxReceiveBufferPerStream:     receivePerStream,
+			MaxReceiveBufferPerConnection: receivePerConnection,
+		},
 	}
 }
 

@@ -116,7 +116,12 @@ func TestHealth(t *testing.T) {
 	ca := newTestCA(t)
 	var synced atomic.Bool
 	config := configFor(t, ca, nil)
-	config.Checks = []Check{{"informers", synced.Load}}
+	config.Checks = []Check{func() string {
+		if synced.Load() {
+			return ""
+		}
+		return "informers"
+	}}
 	config.Expiries = map[string]Expiry{"other": func() (time.Time, bool) { return time.Unix(7, 0), true }}
 	r := start(t, config, ca.goodClient(t))
 	plain := &http.Client{Transport: &http.Transport{}}

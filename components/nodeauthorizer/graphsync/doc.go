@@ -12,10 +12,14 @@
 // [Sync.HasSynced] says that every resource has been listed in full once. From then on the
 // graph is what the API server's watches have said so far. How far back that may
 // be is told by [Sync.Progress]: the time since the API server last said
-// anything about a resource, be it a list, an event or a bookmark. In a quiet,
-// healthy cluster a bookmark comes about once a minute, so the age goes up to a
-// little more than that and falls back to nothing; an age of several
-// minutes means that the watch is broken. The first list is a consistent read
+// anything about a resource, be it a list, an event, a bookmark, or leave for a watch
+// to go on. In a quiet, healthy cluster a bookmark comes about once a minute, so
+// the age goes up to a little more than that and falls back to nothing; an age of
+// several minutes means that the watch is broken.
+//
+// A view that old is not decided from: [Sync.Unready] says so until something is
+// heard again. What the graph holds then may grant a node what it has lost, and
+// refuse it what it got since. The first list is a consistent read
 // (WatchList, which client-go and Kubernetes 1.37 have on by default). How far
 // the API server's watch cache lags behind its store later cannot be seen from
 // here.

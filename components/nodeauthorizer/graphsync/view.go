@@ -4,7 +4,7 @@
 package graphsync
 
 import (
-	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -17,44 +17,40 @@ type Progress struct {
 	// Served is false while the server's last answer was that it has no such API.
 	Served bool
 	// Heard is when the server last said anything about the resource: a list, an
-	// event, a bookmark, or that there is no such API. It is zero before the
-	// first answer.
+	// event, a bookmark, that a watch goes on from where the graph is, or that there
+	// is no such API. It is zero before the first answer.
 	Heard time.Time
 }
 
-// view records the progress of one resource.
+// view records the progress of one resource. Only the reflector of the resource
+// writes it. It is read for every request of every node, so reading takes no lock.
 type view struct {
-	mu    sync.Mutex
-	state Progress
+	state atomic.Pointer[Progress]
 }
 
 func newView(resource string) *view {
-	return &view{state: Progress{Resource: resource, Served: true}}
+	v := &view{}
+	v.state.Store(&Progress{Resource: resource, Served: true})
+	return v
 }
 
-func (v *view) progress() Progress {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return v.state
-}
+func (v *view) progress() Progress { return *v.state.Load() }
 
-// heard notes an event or a bookmark.
+// heard notes an event, a bookmark or a watch that goes on.
 func (v *view) heard() {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.state.Heard = time.Now()
+	state := v.progress()
+	state.Heard = time.Now()
+	v.state.Store(&state)
 }
 
 // listed notes a complete list.
-func (v *view) listed() {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.state.Heard, v.state.Synced, v.state.Served = time.Now(), true, true
-}
+func (v *view) listed() { v.complete(true) }
 
 // absent notes that the server has no such API.
-func (v *view) absent() {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.state.Heard, v.state.Synced, v.state.Served = time.Now(), true, false
+func (v *view) absent() { v.complete(false) }
+
+func (v *view) complete(served bool) {
+	state := v.progress()
+	state.Heard, state.Synced, state.Served = time.Now(), true, served
+	v.state.Store(&state)
 }

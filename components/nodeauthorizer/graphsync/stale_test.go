@@ -1,0 +1,179 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graphsync
+
+import (
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
+)
+
+const (
+	maxAge  = 3 * time.Minute
+	noView  = "has not yet seen the whole cluster"
+	oldView = "has a stale view: it has heard nothing about pods for more than 3m0s"
+)
+
+// timed makes the server end every watch when the client asked it to, as an API
+// server does; the fake one lets them go on for ever.
+func timed(client *fake.Clientset) {
+	client.PrependWatchReactor("*", func(action clienttesting.Action) (bool, watch.Interface, error) {
+		w := watch.NewRaceFreeFake()
+		asked, _ := action.(clienttesting.WatchActionImpl)
+		time.AfterFunc(time.Duration(*asked.ListOptions.TimeoutSeconds)*time.Second, w.Stop)
+		return true, w, nil
+	})
+}
+
+// forbidding makes the server refuse to list and to watch pods while it is true.
+func forbidding(client *fake.Clientset) *atomic.Bool {
+	var forbidden atomic.Bool
+	refuse := func() error {
+		if !forbidden.Load() {
+			return nil
+		}
+		return apierrors.NewForbidden(schema.GroupResource{Resource: Pods}, "", errors.New("no right"))
+	}
+	failing(client, Pods, refuse)
+	client.PrependWatchReactor(Pods, func(clienttesting.Action) (bool, watch.Interface, error) {
+		err := refuse()
+		return err != nil, nil, err
+	})
+	return &forbidden
+}
+
+func expectUnready(t *testing.T, s *Sync, want, when string) {
+	t.Helper()
+	synctest.Wait()
+	if got := s.Unready(); got != want {
+		t.Errorf("%s: unready because it %q, want %q", when, got, want)
+	}
+}
+
+// What we may read can be taken away, and our certificate can expire. What was
+// seen before then is not the truth for ever.
+func TestAViewThatIsNotRenewedGoesStale(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset(oneOfEach()...)
+		timed(client)
+		forbidden := forbidding(client)
+		forbidden.Store(true)
+		s, g := start(t, client, Options{MaxAge: maxAge})
+		expectUnready(t, s, noView, "before the first list")
+		forbidden.Store(false)
+		time.Sleep(longEnough)
+		expectUnready(t, s, "", "after the list")
+		forbidden.Store(true)
+		time.Sleep(maxAge / 2)
+		expectUnready(t, s, "", "shortly after the right to read was lost")
+		time.Sleep(maxAge)
+		expectUnready(t, s, oldView, "long after the right to read was lost")
+		if !g.Reaches("n1", graph.Secret, "ns", "secret-of-x") {
+			t.Error("the graph lost what it had")
+		}
+		forbidden.Store(false)
+		time.Sleep(longEnough)
+		expectUnready(t, s, "", "after the right was given back")
+	})
+}
+
+func TestAViewIsFreshAgainOnceSomethingIsHeard(t *testing.T) {
+	expired := &apierrors.NewResourceExpired("too old").ErrStatus
+	for _, row := range []struct {
+		name  string
+		event func(*watch.RaceFreeFakeWatcher)
+	}{
+		{"an event", func(w *watch.RaceFreeFakeWatcher) { w.Add(podOn("n1", "y")) }},
+		{"a bookmark", func(w *watch.RaceFreeFakeWatcher) {
+			w.Action(watch.Bookmark, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "9"}})
+		}},
+		{"a list", func(w *watch.RaceFreeFakeWatcher) { w.Error(expired) }},
+		{"a watch that goes on", func(w *watch.RaceFreeFakeWatcher) { w.Stop() }},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client := fake.NewClientset(oneOfEach()...)
+				timed(client)
+				silent := watch.NewRaceFreeFake()
+				var lost atomic.Bool
+				client.PrependWatchReactor(Pods, func(clienttesting.Action) (bool, watch.Interface, error) {
+					return !lost.Swap(true), silent, nil
+				})
+				s, _ := start(t, client, Options{MaxAge: maxAge})
+				time.Sleep(maxAge)
+				expectUnready(t, s, "", "after as much silence as may be")
+				time.Sleep(time.Second)
+				expectUnready(t, s, oldView, "after more")
+				row.event(silent)
+				time.Sleep(5 * time.Second) // a list is not tried at once
+				expectUnready(t, s, "", "after "+row.name)
+			})
+		})
+	}
+}
+
+// A healthy server may have nothing to tell for hours, send no bookmarks, or not
+// have an API at all. None of this makes the view stale.
+func TestASilentServerIsNotStale(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset()
+		failing(client, ResourceSlices, notServed)
+		timed(client)
+		s, _ := start(t, client, Options{MaxAge: maxAge})
+		time.Sleep(longEnough)
+		for range 100 {
+			expectUnready(t, s, "", "in silence")
+			time.Sleep(time.Minute)
+		}
+	})
+}
+
+// A list that never comes to its end is no news, although its watch began.
+func TestAListThatDoesNotEndIsNoNews(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset()
+		s := New(client, graph.New(), Options{MaxAge: maxAge})
+		yes := true
+		events, err := s.watched[0].heardWatching(maxAge/2).WatchFuncWithContext(t.Context(), metav1.ListOptions{SendInitialEvents: &yes})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer events.Stop()
+		if _, heard := s.Lag(Pods); heard {
+			t.Error("heard of pods by the start of a list")
+		}
+	})
+}
+
+func TestMaxAgeHasADefault(t *testing.T) {
+	if got := New(fake.NewClientset(), graph.New(), Options{}).maxAge; got != DefaultMaxAge {
+		t.Errorf("max age %v, want %v", got, DefaultMaxAge)
+	}
+}
+
+func TestToBeReadyDoesNotAllocate(t *testing.T) {
+	s := New(fake.NewClientset(), graph.New(), Options{})
+	for _, w := range s.watched {
+		w.view.listed()
+	}
+	if n := testing.AllocsPerRun(100, func() {
+		if why := s.Unready(); why != "" {
+			t.Error(why)
+		}
+	}); n != 0 {
+		t.Errorf("allocates %v times", n)
+	}
+}
