@@ -80,7 +80,7 @@ func onWhatIsUp(ctx context.Context, r *run, profile, label string) error {
 		return err
 	}
 	if label != "" {
-		return r.suites(ctx, profile, []parallel{{{name: "selected", label: label, packages: []string{"-r", "./e2e"}}}})
+		return r.suites(ctx, profile, []parallel{{{name: "selected", label: label, packages: []string{"-r", "--skip-package=framework", "./e2e"}}}})
 	}
 	return r.suites(ctx, profile, wholeSuite)
 }

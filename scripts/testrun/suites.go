@@ -37,10 +37,10 @@ type parallel []ginkgoRun
 var wholeSuite = []parallel{
 	{
 		{name: "certificates", packages: []string{"./e2e/certificates"}},
-		{name: "rules", label: "!disruptive", procs: 3, packages: []string{"-r", "--skip-package=certificates", "./e2e"}},
+		{name: "rules", label: "!disruptive", procs: 3, packages: []string{"-r", "--skip-package=certificates,framework", "./e2e"}},
 	},
 	{
-		{name: "disruptive", label: "disruptive", packages: []string{"-r", "./e2e"}},
+		{name: "disruptive", label: "disruptive", packages: []string{"-r", "--skip-package=framework", "./e2e"}},
 	},
 }
 
@@ -110,7 +110,7 @@ func (r *run) together(ctx context.Context, runs parallel, artifacts string, env
 
 func (r *run) ginkgo(ctx context.Context, g ginkgoRun, artifacts string, env []string, out io.Writer) error {
 	args := []string{
-		"run", "--keep-going", "--timeout=40m", "--poll-progress-after=90s", "--silence-skips",
+		"run", "--no-color", "--keep-going", "--timeout=40m", "--poll-progress-after=90s", "--silence-skips",
 		"--output-dir=" + artifacts, "--junit-report=" + g.name + ".junit.xml",
 		"--label-filter=" + g.label, fmt.Sprintf("--procs=%d", max(1, g.procs)),
 	}

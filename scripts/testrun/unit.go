@@ -29,7 +29,7 @@ func unit(ctx context.Context, r *run) error {
 		return err
 	}
 	err := r.timed("unit tests, with the race detector", func() (count, error) {
-		return goTest(ctx, r.root, "-race", "./...")
+		return goTest(ctx, r.root, "-race", "-timeout=5m", "./...")
 	})
 	targets, findErr := fuzzTargets(ctx, r.root)
 	err = errors.Join(err, findErr)

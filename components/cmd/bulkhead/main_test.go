@@ -8,12 +8,17 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"os/signal"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // childSignal tells this test binary, started by itself, which signal to meet.
 const childSignal = "BULKHEAD_TEST_CHILD_SIGNAL"
+
+// childLimit ends a child that missed its signal.
+const childLimit = 10 * time.Second
 
 // TestALostTerminalIsNoSuddenEnd starts a process whose output nobody reads, as
 // after `bulkhead install | tee log` and Ctrl-C, and sends it a signal.
@@ -42,6 +47,10 @@ func TestChild(t *testing.T) {
 	if !isChild {
 		t.Skip("it is started by another test")
 	}
+	// A parent under nohup hands down that SIGHUP is ignored; this child is not.
+	unignored := make(chan os.Signal, 1)
+	signal.Notify(unignored, syscall.SIGHUP)
+	signal.Stop(unignored)
 	ctx, _ := untilStopped(context.Background()) // until the process ends
 	for _, signal := range []syscall.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM} {
 		if signal.String() == name {
@@ -50,7 +59,11 @@ func TestChild(t *testing.T) {
 			}
 		}
 	}
-	<-ctx.Done()
+	select {
+	case <-ctx.Done():
+	case <-time.After(childLimit):
+		os.Exit(4)
+	}
 	if _, err := os.Stdout.WriteString("putting the old state back\n"); !errors.Is(err, syscall.EPIPE) {
 		os.Exit(2)
 	}

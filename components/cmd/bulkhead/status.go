@@ -29,7 +29,8 @@ func newStatusCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			out := cmd.OutOrStdout()
-			if err := host.printInstallation(out); err != nil {
+			installed, err := host.printInstallation(out)
+			if err != nil {
 				return err
 			}
 			manifest, client, err := host.connect()
@@ -37,6 +38,9 @@ func newStatusCommand() *cobra.Command {
 				return err
 			}
 			printServer(cmd.Context(), out, manifest, client)
+			if !installed {
+				return nil
+			}
 			printHealth(out, "node-authorizer", install.NodeAuthorizer{}.Ready(cmd.Context()))
 			printHealth(out, "certs", install.Renewer{Layout: host.layout, API: client}.Ready(cmd.Context()))
 			policy, err := host.certificatePolicy(cmd.Flags(), policy)
@@ -52,26 +56,27 @@ func newStatusCommand() *cobra.Command {
 	return cmd
 }
 
-func (f *hostFlags) printInstallation(out io.Writer) error {
+// printInstallation says whether there is anything of ours to tell about.
+func (f *hostFlags) printInstallation(out io.Writer) (installed bool, err error) {
 	record, err := install.ReadRecord(f.layout)
 	if err != nil {
-		return err
+		return false, err
 	}
 	unfinished, err := install.Unfinished(f.layout)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if unfinished != "" {
 		row(out, "unfinished", unfinished+": it is running now, or was killed; the next install or uninstall takes it back first")
 	}
 	if record == nil {
 		row(out, "profile", string(install.InTree)+" (nothing of ours is installed)")
-		return nil
+		return unfinished != "", nil
 	}
 	row(out, "profile", string(record.Profile))
 	row(out, "image", record.Image)
 	row(out, "installed by", "bulkhead "+record.Version)
-	return nil
+	return true, nil
 }
 
 func printServer(ctx context.Context, out io.Writer, manifest *apiserver.Manifest, client *cluster.Client) {
