@@ -125,6 +125,7 @@ func (c *Cluster) mark(ctx context.Context, image string) error {
 // usable says whether the cluster is whole and of this image. A stopped node is
 // started. An error means that the engine could not be asked.
 func (c *Cluster) usable(ctx context.Context, image string) (bool, error) {
+	restarted := false
 	for _, node := range []string{ControlPlane, Worker} {
 		state, err := c.Engine.Docker("inspect", "--format", "{{.State.Running}}", node).Output(ctx, io.Discard)
 		if ctx.Err() != nil {
@@ -139,12 +140,26 @@ func (c *Cluster) usable(ctx context.Context, image string) (bool, error) {
 		if err := c.Engine.Docker("start", node).Run(ctx, io.Discard); err != nil {
 			return false, ctx.Err()
 		}
+		restarted = true
+	}
+	if restarted && !c.servesAgain(ctx) {
+		return false, ctx.Err()
 	}
 	from, err := c.exec(ctx, io.Discard, ControlPlane, "cat", marker)
 	if ctx.Err() != nil {
 		return false, ctx.Err()
 	}
 	return err == nil && from == image, nil
+}
+
+// servesAgain waits for the API server of nodes that were stopped. They may have
+// been killed, or the checkout that they have files of may be gone: then it never
+// does, and a new cluster is quicker than to find out why.
+func (c *Cluster) servesAgain(ctx context.Context) bool {
+	return poll(ctx, time.Minute, func() (bool, error) {
+		_, err := c.exec(ctx, io.Discard, ControlPlane, "kubectl", "--kubeconfig=/etc/kubernetes/admin.conf", "get", "--raw=/readyz")
+		return err == nil, err
+	}) == nil
 }
 
 // CheckOurs returns an error for a kind cluster of our name that we did not make.
