@@ -21,8 +21,8 @@ const (
 	// validity and renewBefore make a certificate old within three minutes.
 	validity    = 10 * time.Minute
 	renewBefore = 7 * time.Minute
-	// enough is two renewals, and the five minutes after which kube-apiserver
-	// looks whether its client certificate has changed, with room.
+	// enough is two of the looks that kube-apiserver takes at its client
+	// certificate, one in five minutes, with room.
 	enough = 14 * time.Minute
 
 	expiry = "bulkhead_certificate_expiration_timestamp_seconds"
@@ -94,14 +94,14 @@ func newChanges(ctx context.Context) *changes {
 	return c
 }
 
-// look is an error until every certificate has been renewed twice and its
-// successor has been taken into use.
+// look is an error until every certificate has been renewed twice, and two of its
+// successors have been in use: kube-apiserver's client certificate too.
 func (c *changes) look(ctx context.Context) error {
 	if err := c.read(ctx); err != nil {
 		return err
 	}
 	for _, l := range leaves() {
-		if c.onDisk[l.metric] < 2 || c.taken[l.metric] < 1 {
+		if c.onDisk[l.metric] < 2 || c.taken[l.metric] < 2 {
 			return fmt.Errorf("%s: %s", l.metric, c)
 		}
 	}
