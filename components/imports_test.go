@@ -20,7 +20,10 @@ const components = "github.com/bulkhead-k8s/bulkhead/components/"
 
 // policy packages answer from values. They know no network, cluster, flag,
 // environment or log.
-var policy = []string{"rules", "nodeauthorizer", "nodeauthorizer/graph", "internal/nodeidentity"}
+var policy = []string{
+	"rules", "nodeauthorizer", "nodeauthorizer/graph", "noderestriction", "noderestriction/configuration", "kubeletauth", "internal/nodeidentity", "internal/kubeletcertificate", "kubeletapprover", "kubeletaccess",
+	"nodescope", "nodescope/admission", "nodescope/scopeindex", "nodescope/scopelist", "nodescope/scopestate", "nodescope/scopesuggest", "nodescope/scopesync/annotated",
+}
 
 // notForPolicy lists imports, each with all that lies below it.
 var notForPolicy = []string{
@@ -28,12 +31,13 @@ var notForPolicy = []string{
 	"github.com/spf13/cobra", "github.com/spf13/pflag",
 	"k8s.io/client-go", "k8s.io/component-base", "k8s.io/klog",
 	components + "cmd", components + "install", components + "internal/sarwebhook", components + "internal/serve",
-	components + "nodeauthorizer/graphsync",
+	components + "internal/admissionwebhook", components + "internal/webhook",
+	components + "nodeauthorizer/graphsync", components + "nodeauthorizer/liveread", components + "nodescope/customread", components + "nodescope/scopesync/listfile", components + "nodescope/scopesync/reloads",
 }
 
 // notForTransport are the policies. Transport gets them as interfaces; what a
 // rule or a node is called it may know.
-var notForTransport = []string{components + "nodeauthorizer", components + "cmd", components + "install"}
+var notForTransport = []string{components + "nodeauthorizer", components + "noderestriction", components + "kubeletauth", components + "nodescope", components + "cmd", components + "install"}
 
 func TestPolicyKnowsNoTransport(t *testing.T) {
 	for _, dir := range policy {
@@ -49,7 +53,7 @@ func TestTransportKnowsNoPolicy(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, entry := range entries {
-		if entry.IsDir() && entry.Name() != "nodeidentity" {
+		if entry.IsDir() && entry.Name() != "nodeidentity" && entry.Name() != "kubeletcertificate" {
 			checkImports(t, filepath.Join("internal", entry.Name()), notForTransport)
 		}
 	}

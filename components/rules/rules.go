@@ -22,11 +22,21 @@ type Rule struct {
 	// Promise is one sentence that a reader can hold us to.
 	Promise string
 	// Source is where the rule comes from: an upstream file and function, a KEP,
-	// an RFC, or a seed document.
+	// an RFC, or a design proposal.
 	Source string
 	// Extension is true for a rule that the in-tree components do not have, so
 	// that it cannot be checked against them.
 	Extension bool
+	// Optional is true for an extension that an administrator may have enforced,
+	// audited or switched off ([Mode]). Other rules are always enforced.
+	Optional bool
+	// Configured is true for an extension that is in force only where the operator's
+	// configuration says so.
+	Configured bool
+	// Audited is true for an optional rule that is enforced only where it is named:
+	// where all are enforced it is audited, because it breaks what clusters do
+	// (docs/differences.md).
+	Audited bool
 }
 
 // Reason is the text that a caller sees: upstream's words, then the ID.

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
@@ -28,8 +29,10 @@ import (
 const (
 	// rereadInterval is how often the kubeconfig is looked at.
 	rereadInterval = 10 * time.Second
-	// qps and burst are ample for a handful of lists and watches.
-	qps, burst = 20, 40
+	// unlimited leaves the rate of calls to those who make them: reflectors back
+	// off, and live reads have budgets that are fair between nodes. One more limit
+	// in front of both would make either wait for the other.
+	unlimited = -1
 )
 
 // Client follows one kubeconfig. Use [New].
@@ -58,22 +61,35 @@ func New(kubeconfig, userAgent string) (*Client, error) {
 }
 
 // Kubernetes returns a client set whose calls go where the kubeconfig points at
-// that time.
+// that time. It does not limit their rate.
 func (c *Client) Kubernetes() (kubernetes.Interface, error) {
-	config := &rest.Config{
+	clientset, err := kubernetes.NewForConfigAndClient(apiConfig(), &http.Client{Transport: c})
+	if err != nil {
+		return nil, fmt.Errorf("making a client: %w", err)
+	}
+	return clientset, nil
+}
+
+// Metadata returns a client that reads only the metadata of objects, and otherwise
+// is like that of Kubernetes.
+func (c *Client) Metadata() (metadata.Interface, error) {
+	client, err := metadata.NewForConfigAndClient(metadata.ConfigFor(apiConfig()), &http.Client{Transport: c})
+	if err != nil {
+		return nil, fmt.Errorf("making a client of metadata: %w", err)
+	}
+	return client, nil
+}
+
+func apiConfig() *rest.Config {
+	return &rest.Config{
 		// The transport puts the true address in its place.
 		Host: "https://kubeconfig.invalid",
-		QPS:  qps, Burst: burst,
+		QPS:  unlimited,
 		ContentConfig: rest.ContentConfig{
 			ContentType:        "application/vnd.kubernetes.protobuf",
 			AcceptContentTypes: "application/vnd.kubernetes.protobuf,application/json",
 		},
 	}
-	clientset, err := kubernetes.NewForConfigAndClient(config, &http.Client{Transport: c})
-	if err != nil {
-		return nil, fmt.Errorf("making a client: %w", err)
-	}
-	return clientset, nil
 }
 
 // Files names the client certificate and the CA that are in use; empty if the

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -86,5 +87,27 @@ func TestFollowsTheKubeconfig(t *testing.T) {
 func TestNewNeedsAKubeconfig(t *testing.T) {
 	if _, err := New(filepath.Join(t.TempDir(), "none"), ""); err == nil || !strings.Contains(err.Error(), "reading kubeconfig") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// Both clients go the same way, without a limit on their rate.
+func TestMetadataIsReadFromTheSameServer(t *testing.T) {
+	server := newServerNamed(t, "first")
+	dir := t.TempDir()
+	writeKubeconfig(t, dir, server)
+	c, err := New(filepath.Join(dir, "kubeconfig"), "agent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := c.Metadata()
+	if err != nil {
+		t.Fatal(err)
+	}
+	configMaps := client.Resource(corev1.SchemeGroupVersion.WithResource("configmaps"))
+	for range 100 {
+		got, err := configMaps.Namespace("n").Get(t.Context(), "x", metav1.GetOptions{})
+		if err != nil || got.Name != "first" || got.Annotations["agent"] != "agent" {
+			t.Fatalf("%v, %v", got, err)
+		}
 	}
 }

@@ -25,26 +25,14 @@ func BenchmarkHandler(b *testing.B) {
 	config := testConfig(asX)
 	config.Clock = clock.RealClock{}
 	h := New(config)
-	body := strings.NewReader(good)
+	review := usual(b, kubelets()[0])
+	body := strings.NewReader(review)
 	req := httptest.NewRequest(http.MethodPost, "/authorize", io.NopCloser(body))
 	req.Header.Set("Content-Type", "application/json")
 	w := discard{http.Header{}}
 	b.ReportAllocs()
 	for b.Loop() {
-		body.Reset(good)
+		body.Reset(review)
 		h.ServeHTTP(w, req)
-	}
-}
-
-// BenchmarkLimiter measures what the bounds cost one request.
-func BenchmarkLimiter(b *testing.B) {
-	l := newLimiter(Limits{InFlight: 100, InFlightPerNode: 100})
-	b.ReportAllocs()
-	for b.Loop() {
-		release, over := l.admitNode(b.Context(), "x")
-		if over != withinLimits {
-			b.Fatal(over)
-		}
-		release()
 	}
 }

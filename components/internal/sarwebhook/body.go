@@ -4,13 +4,13 @@
 package sarwebhook
 
 import (
-	"bytes"
+	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"sync"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
 )
 
 // maxBody bounds a review. A kubelet's has about 1 KiB; a URL of 1 MiB, the most
@@ -18,9 +18,6 @@ import (
 const maxBody = 64 << 10
 
 var errTooLarge = fmt.Errorf("a review of more than %d bytes", maxBody)
-
-// buffers are reused: a body is read for every request of every node.
-var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // read waits for a turn and returns the review in the body.
 func (h *Handler) read(req *http.Request) (*authorizationv1.SubjectAccessReviewSpec, error) {
@@ -30,14 +27,15 @@ func (h *Handler) read(req *http.Request) (*authorizationv1.SubjectAccessReviewS
 	case <-req.Context().Done():
 		return nil, fmt.Errorf("waiting to read the review: %w", req.Context().Err())
 	}
-	buffer, _ := buffers.Get().(*bytes.Buffer)
-	defer buffers.Put(buffer)
-	buffer.Reset()
-	if _, err := buffer.ReadFrom(io.LimitReader(req.Body, maxBody+1)); err != nil {
-		return nil, fmt.Errorf("reading the review: %w", err)
+	body, err := webhook.ReadBody(req.Body, req.ContentLength, maxBody)
+	if body != nil {
+		defer body.Release()
 	}
-	if buffer.Len() > maxBody {
+	switch {
+	case errors.Is(err, webhook.ErrTooLarge):
 		return nil, errTooLarge
+	case err != nil:
+		return nil, err
 	}
-	return decodeReview(buffer.Bytes())
+	return decodeReview(body.Bytes())
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"mime"
 	"net/http"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -17,10 +16,11 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
+	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// Config is what a handler is made of. Every field is needed.
+// Config is what a handler is made of. Every field but Entry is needed.
 type Config struct {
 	Authorizer authorizer.UnconditionalAuthorizer
 	// NodeName says whether a user is a node, and which one.
@@ -34,16 +34,22 @@ type Config struct {
 	// Rules are those that the authorizer cites; metrics name no other.
 	Rules    []rules.Rule
 	Registry metrics.KubeRegistry
-	Logger   klog.Logger
-	Clock    clock.PassiveClock
+	// Entry tells the metrics of two handlers apart: it is the value of their label
+	// "entry". The one without has no such label. Each needs a registry of its own.
+	Entry  string
+	Logger klog.Logger
+	Clock  clock.PassiveClock
 }
 
 // Handler answers SubjectAccessReviews.
 type Handler struct {
 	config  Config
-	limiter *limiter
+	limiter *webhook.Limiter
 	metrics *recorder
-	lines   *lines
+	// lines are for decisions, audits for findings. Each has bounds of its own, so
+	// that a rule in audit does not crowd out what is really refused.
+	lines, audits *webhook.Lines
+	queue         webhook.Queue
 	// reading has a place for every review being read. A request waits for its
 	// turn: whose it is, and so whose share it takes, is known only when it has
 	// been read.
@@ -52,28 +58,25 @@ type Handler struct {
 
 // New makes a handler and registers its metrics.
 func New(config Config) *Handler {
-	recorder := newRecorder(config.Registry, config.Rules)
+	recorder := newRecorder(config.Registry, config.Rules, config.Entry)
+	queue := webhook.NewQueue()
 	return &Handler{
 		config:  config,
-		limiter: newLimiter(config.Limits),
+		limiter: webhook.NewLimiter(config.Limits, patience),
 		metrics: recorder,
-		lines:   newLines(config.Clock, recorder.unlogged),
+		lines:   webhook.NewLines(config.Clock, recorder.Unlogged, queue),
+		audits:  webhook.NewLines(config.Clock, recorder.Unlogged, queue),
+		queue:   queue,
 		reading: make(chan struct{}, config.MaxReading),
 	}
 }
 
 // Run writes the log until ctx is done. Requests are answered without it.
-func (h *Handler) Run(ctx context.Context) { h.lines.run(ctx) }
+func (h *Handler) Run(ctx context.Context) { h.queue.Run(ctx) }
 
 // ServeHTTP answers 200 to every SubjectAccessReview v1, and a 4xx to all else.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	if req.Method != http.MethodPost {
-		w.Header().Set("Allow", http.MethodPost)
-		http.Error(w, "want POST", http.StatusMethodNotAllowed)
-		return
-	}
-	if !isJSON(req.Header.Get("Content-Type")) {
-		http.Error(w, "want application/json", http.StatusUnsupportedMediaType)
+	if !webhook.IsReview(w, req) {
 		return
 	}
 	spec, err := h.read(req)
@@ -91,7 +94,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 // be named.
 func (h *Handler) refuseUnread(why error) status {
 	answer := denied(h.config.LimitRule.Reason(why.Error()))
-	h.metrics.limited(tooLarge)
+	h.metrics.Limited(webhook.TooLarge)
 	h.metrics.refusedUnread(answer)
 	h.log(&authorizer.AttributesRecord{User: &user.DefaultInfo{}}, answer)
 	return answer
@@ -102,7 +105,7 @@ func (h *Handler) decide(ctx context.Context, spec *authorizationv1.SubjectAcces
 	start := h.config.Clock.Now()
 	a := attributesFrom(spec)
 	answer := h.answer(ctx, spec, a)
-	answer.Reason, answer.EvaluationError = presentable(answer.Reason), presentable(answer.EvaluationError)
+	answer.Reason, answer.EvaluationError = webhook.Presentable(answer.Reason), webhook.Presentable(answer.EvaluationError)
 	h.metrics.decided(a, answer, h.config.Clock.Since(start))
 	h.log(a, answer)
 	return answer
@@ -111,27 +114,27 @@ func (h *Handler) decide(ctx context.Context, spec *authorizationv1.SubjectAcces
 // answer denies what is over a bound and asks the authorizer about the rest.
 func (h *Handler) answer(ctx context.Context, spec *authorizationv1.SubjectAccessReviewSpec, a *authorizer.AttributesRecord) status {
 	if requirements(spec.ResourceAttributes) > maxRequirements {
-		return h.overLimit(tooLarge, fmt.Sprintf("more than %d selector requirements", maxRequirements))
+		return h.overLimit(webhook.TooLarge, fmt.Sprintf("more than %d selector requirements", maxRequirements))
 	}
 	release, over := h.admit(ctx, a.User)
-	if over != withinLimits {
-		return h.overLimit(over, over.text())
+	if over != webhook.WithinLimits {
+		return h.overLimit(over, over.Text())
 	}
 	defer release()
-	h.metrics.inFlight.Inc()
-	defer h.metrics.inFlight.Dec()
+	h.metrics.InFlight.Inc()
+	defer h.metrics.InFlight.Dec()
 	return h.authorize(ctx, a)
 }
 
-func (h *Handler) admit(ctx context.Context, who user.Info) (release func(), over excess) {
+func (h *Handler) admit(ctx context.Context, who user.Info) (release func(), over webhook.Excess) {
 	if node, isNode := h.config.NodeName(who); isNode {
-		return h.limiter.admitNode(ctx, node)
+		return h.limiter.AdmitNode(ctx, node)
 	}
-	return h.limiter.admit(ctx)
+	return h.limiter.Admit(ctx)
 }
 
-func (h *Handler) overLimit(by excess, text string) status {
-	h.metrics.limited(by)
+func (h *Handler) overLimit(by webhook.Excess, text string) status {
+	h.metrics.Limited(by)
 	return denied(h.config.LimitRule.Reason(text))
 }
 
@@ -139,27 +142,18 @@ func (h *Handler) overLimit(by excess, text string) status {
 // error leaves the request to the authorizers behind, a panic denies it, because
 // whoever can bring it about must not choose another authorizer by it.
 func (h *Handler) authorize(ctx context.Context, a *authorizer.AttributesRecord) (answer status) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			h.metrics.panics.Inc()
-			h.logPanic(a, cause)
-			answer = status{Denied: true, Reason: "internal error", EvaluationError: "the authorizer panicked"}
+	webhook.Guarded(func() {
+		decision, reason, err := h.config.Authorizer.Authorize(ctx, a)
+		answer = status{Denied: decision == authorizer.DecisionDeny, Reason: reason}
+		if err != nil {
+			answer.EvaluationError = err.Error()
+			return
 		}
-	}()
-	decision, reason, err := h.config.Authorizer.Authorize(ctx, a)
-	answer = status{Denied: decision == authorizer.DecisionDeny, Reason: reason}
-	if err != nil {
-		answer.EvaluationError = err.Error()
-		return answer
-	}
-	answer.Allowed = decision == authorizer.DecisionAllow
+		answer.Allowed = decision == authorizer.DecisionAllow
+	}, func(cause, stack string) {
+		h.metrics.panics.Inc()
+		h.logPanic(a, cause, stack)
+		answer = status{Denied: true, Reason: "internal error", EvaluationError: "the authorizer panicked"}
+	})
 	return answer
-}
-
-func isJSON(contentType string) bool {
-	if contentType == "application/json" {
-		return true
-	}
-	mediaType, _, err := mime.ParseMediaType(contentType)
-	return err == nil && mediaType == "application/json"
 }

@@ -91,7 +91,10 @@ func replyTo(t *testing.T, h http.Handler, body string) reply {
 	if w.Code != http.StatusOK {
 		return got
 	}
-	var a answer
+	var a struct {
+		APIVersion, Kind string
+		Status           status
+	}
 	if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil {
 		t.Fatalf("answer %q: %v", w.Body, err)
 	}
@@ -191,8 +194,8 @@ func TestAuthorizerOutcomes(t *testing.T) {
 			if diff := cmp.Diff(reply{200, tt.want}, replyTo(t, h, good)); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
-			if n := len(h.limiter.all) + len(h.limiter.nodes); n != 0 {
-				t.Errorf("%d places still taken", n)
+			if taken, nodes := h.limiter.Held(); taken+nodes != 0 {
+				t.Errorf("%d places still taken, by %d nodes", taken, nodes)
 			}
 		})
 	}

@@ -4,14 +4,10 @@
 package sarwebhook
 
 import (
-	"fmt"
-	"runtime/debug"
-
 	"k8s.io/apiserver/pkg/authorization/authorizer"
-)
 
-// maxLogged bounds, in bytes, every string of a request that goes into a line.
-const maxLogged = 256
+	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
+)
 
 // log puts one line in the log for what is not allowed, and one for anything else
 // only when asked for with -v=4.
@@ -22,31 +18,28 @@ func (h *Handler) log(a *authorizer.AttributesRecord, answer status) {
 		if !logger.Enabled() {
 			return
 		}
-	} else if !h.lines.admit(a.User.GetName()) {
+	} else if !h.lines.Admit(a.User.GetName()) {
 		return
 	}
 	values := []any{
-		"user", loggable(a.User.GetName()),
-		"verb", loggable(a.Verb),
-		"group", loggable(a.APIGroup),
-		"resource", loggable(a.Resource),
-		"subresource", loggable(a.Subresource),
-		"namespace", loggable(a.Namespace),
-		"name", loggable(a.Name),
-		"path", loggable(a.Path),
+		"user", webhook.Loggable(a.User.GetName()),
+		"verb", webhook.Loggable(a.Verb),
+		"group", webhook.Loggable(a.APIGroup),
+		"resource", webhook.Loggable(a.Resource),
+		"subresource", webhook.Loggable(a.Subresource),
+		"namespace", webhook.Loggable(a.Namespace),
+		"name", webhook.Loggable(a.Name),
+		"path", webhook.Loggable(a.Path),
 		"decision", answer.decision(),
 		"reason", answer.Reason,
 		"error", answer.EvaluationError,
 	}
-	h.lines.put(func() { logger.Info(message, values...) })
+	h.lines.Put(func() { logger.Info(message, values...) })
 }
 
-func (h *Handler) logPanic(a *authorizer.AttributesRecord, cause any) {
-	if !h.lines.admit(a.User.GetName()) {
+func (h *Handler) logPanic(a *authorizer.AttributesRecord, cause, stack string) {
+	if !h.lines.Admit(a.User.GetName()) {
 		return
 	}
-	text, stack := loggable(fmt.Sprint(cause)), string(debug.Stack())
-	h.lines.put(func() { h.config.Logger.Error(nil, "Authorizer panicked", "cause", text, "stack", stack) })
+	h.lines.Put(func() { h.config.Logger.Error(nil, "Authorizer panicked", "cause", cause, "stack", stack) })
 }
-
-func loggable(s string) string { return printable(s, maxLogged) }

@@ -27,7 +27,7 @@ func testMetrics(t *testing.T) {
 	}
 	post(h, selecting(1001))
 	for range config.Limits.InFlightPerNode {
-		h.limiter.admitNode(t.Context(), "z")
+		h.limiter.AdmitNode(t.Context(), "z")
 	}
 	post(h, reviewBy("system:node:z"))
 	want := `

@@ -18,7 +18,8 @@ type connectionLog struct {
 	limiter *rate.Limiter
 }
 
-func newConnectionLog(logger klog.Logger) *log.Logger {
+// NewConnectionLog is for [net/http.Server.ErrorLog].
+func NewConnectionLog(logger klog.Logger) *log.Logger {
 	return log.New(&connectionLog{logger: logger, limiter: rate.NewLimiter(1, 10)}, "", 0)
 }
 

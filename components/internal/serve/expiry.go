@@ -24,11 +24,13 @@ func ExpiryOfFile(file string) Expiry {
 		if err != nil {
 			return time.Time{}, false
 		}
-		return earliestEnd(data)
+		return EarliestEnd(data)
 	}
 }
 
-func earliestEnd(data []byte) (time.Time, bool) {
+// EarliestEnd is the earliest end among the certificates in PEM data, and false if
+// there is none.
+func EarliestEnd(data []byte) (time.Time, bool) {
 	var end time.Time
 	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
 		certificate, err := x509.ParseCertificate(block.Bytes)
@@ -47,9 +49,9 @@ func (c *certificates) expiries() map[string]Expiry {
 	return map[string]Expiry{
 		"serving": func() (time.Time, bool) {
 			data, _ := c.pair.CurrentCertKeyContent()
-			return earliestEnd(data)
+			return EarliestEnd(data)
 		},
-		"client-ca": func() (time.Time, bool) { return earliestEnd(c.clientCA.CurrentCABundleContent()) },
+		"client-ca": func() (time.Time, bool) { return EarliestEnd(c.clientCA.CurrentCABundleContent()) },
 		"apiserver-client": func() (time.Time, bool) {
 			leaf := c.lastClient.Load()
 			if leaf == nil {
@@ -67,9 +69,9 @@ type expiryCollector struct {
 	expiries    map[string]Expiry
 }
 
-// registerExpiries adds bulkhead_certificate_expiration_timestamp_seconds for
+// RegisterExpiries adds bulkhead_certificate_expiration_timestamp_seconds for
 // certificates by name.
-func registerExpiries(registry metrics.KubeRegistry, expiries map[string]Expiry) error {
+func RegisterExpiries(registry metrics.KubeRegistry, expiries map[string]Expiry) error {
 	collector := &expiryCollector{
 		description: metrics.NewDesc("bulkhead_certificate_expiration_timestamp_seconds",
 			"When a certificate ends, in seconds since 1970. apiserver-client is the one that was shown at the last handshake.",

@@ -14,9 +14,9 @@ import (
 // Check is one condition of being ready. It says what is missing, or nothing.
 type Check func() (missing string)
 
-// healthHandler answers probes and scrapers. /livez says only that the process
+// HealthHandler answers probes and scrapers. /livez says only that the process
 // answers; /readyz names everything that is missing.
-func healthHandler(checks []Check, registry metrics.Gatherer) http.Handler {
+func HealthHandler(checks []Check, registry metrics.Gatherer) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {

@@ -88,7 +88,7 @@ func New(config Config) (*Server, error) {
 	}
 	expiries := loaded.expiries()
 	maps.Copy(expiries, config.Expiries)
-	if err := registerExpiries(config.Registry, expiries); err != nil {
+	if err := RegisterExpiries(config.Registry, expiries); err != nil {
 		return nil, err
 	}
 	return &Server{config: config, certificates: loaded}, nil
@@ -122,7 +122,7 @@ func (s *Server) serve(ctx context.Context, secure, health net.Listener) error {
 	defer cancel()
 	webhook := newHTTPServer(ctx, s.config.Handler)
 	webhook.TLSConfig = s.certificates.tlsConfig()
-	probes := newHTTPServer(ctx, healthHandler(s.checks(), s.config.Gatherer))
+	probes := newHTTPServer(ctx, HealthHandler(s.checks(), s.config.Gatherer))
 
 	failures := make(chan error, 2)
 	var group sync.WaitGroup
@@ -157,7 +157,7 @@ func (s *Server) checks() []Check {
 func newHTTPServer(ctx context.Context, handler http.Handler) *http.Server {
 	return &http.Server{
 		Handler:           handler,
-		ErrorLog:          newConnectionLog(klog.FromContext(ctx)),
+		ErrorLog:          NewConnectionLog(klog.FromContext(ctx)),
 		ReadHeaderTimeout: readHeaderTimeout,
 		ReadTimeout:       readTimeout,
 		WriteTimeout:      writeTimeout,

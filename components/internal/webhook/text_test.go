@@ -1,7 +1,7 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package sarwebhook
+package webhook
 
 import (
 	"strings"
@@ -25,7 +25,7 @@ func TestPresentable(t *testing.T) {
 		{"many of them cannot grow it", strings.Repeat("\n", 1<<10) + " [NA-X-1]", strings.Repeat("�", 338) + "… [NA-X-1]"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, presentable(tt.in)); diff != "" {
+			if diff := cmp.Diff(tt.want, Presentable(tt.in)); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 		})
@@ -45,7 +45,7 @@ func TestPrintable(t *testing.T) {
 		{"a rune is not cut", strings.Repeat("a", 255) + "节点", strings.Repeat("a", 255) + "…"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := printable(tt.in, 256)
+			got := Printable(tt.in, 256)
 			if diff := cmp.Diff(tt.want, got); diff != "" || !utf8.ValidString(got) {
 				t.Errorf("(-want +got)\n%s", diff)
 			}

@@ -1,7 +1,7 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package sarwebhook
+package webhook
 
 import (
 	"strings"
@@ -17,24 +17,26 @@ const (
 	maxReason = 1 << 10
 	// maxCited is longer than the ID of any rule.
 	maxCited = 32
+	// maxLogged bounds, in bytes, every string of a request that goes into a line.
+	maxLogged = 256
 )
 
-// presentable makes a reason safe to show. What is too long loses its end, but
+// Presentable makes a reason safe to show. What is too long loses its end, but
 // not the rule that it cites.
-func presentable(reason string) string {
+func Presentable(reason string) string {
 	end := len(reason)
 	if id, ok := rules.FromReason(reason); ok && len(id) <= maxCited {
 		end -= len(id) + len("[]")
 	}
 	text := strings.TrimSuffix(reason[:end], " ")
 	cited := reason[len(text):]
-	return printable(text, maxReason-len(cited)) + printable(cited, len(cited))
+	return Printable(text, maxReason-len(cited)) + Printable(cited, len(cited))
 }
 
-// printable makes a string of a request safe to print: no control characters, no
+// Printable makes a string of a request safe to print: no control characters, no
 // line breaks, nothing that changes the direction of text, and no more than size
 // bytes before the mark that something was left out.
-func printable(s string, size int) string {
+func Printable(s string, size int) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
 			return r
@@ -49,3 +51,6 @@ func printable(s string, size int) string {
 	}
 	return s[:size] + "…"
 }
+
+// Loggable makes a string of a request fit for a line in the log.
+func Loggable(s string) string { return Printable(s, maxLogged) }

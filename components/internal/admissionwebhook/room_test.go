@@ -1,0 +1,243 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package admissionwebhook
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/admission"
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
+)
+
+// sized is a review by a user, of about so many bytes.
+func sized(user string, size int) string {
+	return reviewOf(func(f *fields) {
+		f.user = fmt.Sprintf(`{"username":%q}`, user)
+		f.object = podWith(`"annotations":{"a":"` + strings.Repeat("a", size) + `"}`)
+	})
+}
+
+// blocked is a reviewer whose calls wait until they are let go.
+type blocked struct{ entered, leave chan struct{} }
+
+func newBlocked() blocked {
+	return blocked{entered: make(chan struct{}, 1000), leave: make(chan struct{})}
+}
+
+func (b blocked) Review(context.Context, admission.Attributes) Answer {
+	b.entered <- struct{}{}
+	<-b.leave
+	return Answer{}
+}
+
+// waiting is a handler with reviews that are being decided on.
+type waiting struct {
+	*Handler
+	blocked
+	done chan string
+}
+
+func newWaiting(limits webhook.Limits) *waiting {
+	b := newBlocked()
+	config := testConfig(b)
+	config.Limits = limits
+	return &waiting{Handler: New(config), blocked: b, done: make(chan string, 1000)}
+}
+
+func (w *waiting) ask(body string) {
+	go func() { w.done <- post(w.Handler, body).Body.String() }()
+	synctest.Wait()
+}
+
+// end lets go of all and expects that they are admitted.
+func (w *waiting) end(t *testing.T, asked int) {
+	t.Helper()
+	if len(w.entered) != asked {
+		t.Errorf("%d reviews at one time, want %d", len(w.entered), asked)
+	}
+	close(w.leave)
+	for range asked {
+		if body := <-w.done; !strings.Contains(body, `"allowed":true`) {
+			t.Errorf("a review that waited was answered %s", body)
+		}
+	}
+	nothingIsHeld(t, w.Handler)
+}
+
+func tooMany(text string) reply { return beyond(429, metav1.StatusReasonTooManyRequests, text) }
+
+// What waits for decisions that do not come back is refused before the API server
+// gives up.
+func TestRequestsInFlight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newWaiting(webhook.Limits{InFlight: 3, InFlightPerNode: 2})
+		h.ask(sized("system:node:x", 0))
+		h.ask(sized("system:node:x", 0))
+		h.ask(sized("system:node:y", 0))
+		for _, row := range []struct {
+			name, user string
+			want       reply
+			after      time.Duration
+		}{
+			{"a node over its own bound is told so", "system:node:x", tooMany("the node has too many requests in flight"), patience},
+			{"a node within its bound meets the bound of all", "system:node:y", tooMany("too many requests in flight"), patience},
+			{"who is no node takes no place", "x", admitted(), 0},
+		} {
+			started := time.Now()
+			if diff := cmp.Diff(row.want, replyTo(t, h, sized(row.user, 0))); diff != "" {
+				t.Errorf("%s (-want +got)\n%s", row.name, diff)
+			}
+			if waited := time.Since(started); waited != row.after {
+				t.Errorf("%s after %v, want %v", row.name, waited, row.after)
+			}
+		}
+		h.end(t, 3)
+	})
+}
+
+func TestMemory(t *testing.T) {
+	const mib = 1 << 20
+	for _, tt := range []struct {
+		name string
+		// held are being decided on when the last one comes.
+		held []string
+		last string
+		want reply
+	}{
+		{"a node may have one of the largest", []string{sized("system:node:x", 5*mib)}, sized("system:node:y", 5*mib), admitted()},
+		{"a node may not have two", []string{sized("system:node:x", 5*mib)}, sized("system:node:x", 5*mib),
+			tooMany("the node's requests in flight are too large")},
+		{"what it has that is small does not count", []string{sized("system:node:x", 5*mib)}, sized("system:node:x", 0), admitted()},
+		{"four nodes fill the room", []string{
+			sized("system:node:1", 7*mib), sized("system:node:2", 7*mib), sized("system:node:3", 7*mib), sized("system:node:4", 7*mib),
+		}, sized("system:node:x", 7*mib), tooMany("the requests in flight are too large")},
+		{"but not that of small reviews", []string{
+			sized("system:node:1", 7*mib), sized("system:node:2", 7*mib), sized("system:node:3", 7*mib), sized("system:node:4", 7*mib),
+		}, sized("system:node:x", 0), admitted()},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newWaiting(webhook.Limits{InFlight: 100, InFlightPerNode: 100})
+				for _, body := range tt.held {
+					h.ask(body)
+				}
+				if tt.want.Response.Allowed {
+					h.ask(tt.last)
+					h.end(t, len(tt.held)+1)
+					return
+				}
+				if diff := cmp.Diff(tt.want, replyTo(t, h, tt.last)); diff != "" {
+					t.Errorf("(-want +got)\n%s", diff)
+				}
+				h.end(t, len(tt.held))
+			})
+		})
+	}
+}
+
+// A node that floods with small reviews is refused beyond its share, at once, and
+// others are not.
+func TestAFloodOfOneNodeLeavesRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newWaiting(webhook.Limits{InFlight: 1000, InFlightPerNode: 1000})
+		const size = 120 << 10
+		admittedOnes := 0
+		for len(h.done) == 0 && admittedOnes < 500 {
+			h.ask(sized("system:node:x", size))
+			admittedOnes = len(h.entered)
+		}
+		if want := int(h.room.small.share / (size + 500)); admittedOnes > want+1 || admittedOnes < want-1 {
+			t.Errorf("%d reviews at one time, want about %d", admittedOnes, want)
+		}
+		if body := <-h.done; !strings.Contains(body, `"code":429`) {
+			t.Errorf("the first beyond was answered %s", body)
+		}
+		h.ask(sized("system:node:y", size))
+		h.end(t, admittedOnes+1)
+	})
+}
+
+// Room that is given back in time is waited for.
+func TestRoomIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRoom()
+		var held []*spot
+		for range shares {
+			s, _ := r.enter(t.Context(), maxBody)
+			held = append(held, s)
+		}
+		time.AfterFunc(patience/2, held[0].leave)
+		started := time.Now()
+		s, over := r.enter(t.Context(), -1)
+		if over != webhook.WithinLimits || time.Since(started) != patience/2 {
+			t.Fatalf("over %q after %v", over, time.Since(started))
+		}
+		if s.size != maxBody {
+			t.Errorf("a review of unknown size takes %d bytes, want %d", s.size, maxBody)
+		}
+		started = time.Now()
+		if _, over := r.enter(t.Context(), maxBody); over != webhook.AllMemory || time.Since(started) != patience {
+			t.Errorf("over %q after %v", over, time.Since(started))
+		}
+		s.leave()
+		for _, s := range held[1:] {
+			s.leave()
+		}
+	})
+}
+
+// A caller that went away while it waited takes no room.
+func TestNobodyWaitsWhoLeft(t *testing.T) {
+	r := newRoom()
+	if !r.large.all.TryAcquire(largeRoom) {
+		t.Fatal("the room is not empty")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, over := r.enter(ctx, maxBody); over != webhook.AllMemory {
+		t.Errorf("over %q", over)
+	}
+	r.large.all.Release(largeRoom)
+	if !r.large.all.TryAcquire(largeRoom) {
+		t.Error("room is still taken")
+	}
+}
+
+// A body that does not come leaves nothing behind.
+func TestABodyThatEndsEarly(t *testing.T) {
+	h := New(testConfig(&reviewer{}))
+	req := httptest.NewRequest(http.MethodPost, "/admit", io.MultiReader(strings.NewReader(reviewOf(nil)[:50]), failing{}))
+	req.Header.Set("Content-Type", "application/json")
+	req.ContentLength = 5 << 20
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, req)
+	if w.Code != http.StatusBadRequest {
+		t.Errorf("status %d", w.Code)
+	}
+	nothingIsHeld(t, h)
+}
+
+type failing struct{}
+
+func (failing) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+// Ten thousand made-up names leave no trace.
+func TestNamesCannotGrowMemory(t *testing.T) {
+	h := New(testConfig(&reviewer{}))
+	for i := range 10_000 {
+		post(h, sized(fmt.Sprintf("system:node:%d", i), 0))
+	}
+	nothingIsHeld(t, h)
+}

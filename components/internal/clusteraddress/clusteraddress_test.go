@@ -1,0 +1,135 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package clusteraddress
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/rest"
+	clienttesting "k8s.io/client-go/testing"
+)
+
+func ipAddress(ip string, parent *networkingv1.ParentReference) *networkingv1.IPAddress {
+	return &networkingv1.IPAddress{ObjectMeta: metav1.ObjectMeta{Name: ip}, Spec: networkingv1.IPAddressSpec{ParentRef: parent}}
+}
+
+func TestService(t *testing.T) {
+	client := fake.NewClientset(
+		ipAddress("10.96.0.1", &networkingv1.ParentReference{Resource: "services", Namespace: "default", Name: "kubernetes"}),
+		ipAddress("2001:db8::9", &networkingv1.ParentReference{Group: "example.com", Resource: "gateways", Namespace: "n", Name: "g"}),
+		ipAddress("10.96.0.3", nil),
+	)
+	for ip, want := range map[string]string{
+		"10.96.0.1": "Service default/kubernetes", "10.96.0.2": "", "2001:db8::9": "gateways n/g", "10.96.0.3": "nothing that is named",
+	} {
+		if got, err := Service(t.Context(), client, ip); err != nil || got != want {
+			t.Errorf("%s is that of %q, %v; want %q", ip, got, err, want)
+		}
+	}
+	client.PrependReactor("get", "ipaddresses", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, errors.New("timeout")
+	})
+	if got, err := Service(t.Context(), client, "10.96.0.2"); err == nil {
+		t.Errorf("a server that does not answer says %q", got)
+	}
+}
+
+// connect has a client talk to an API server that answers everything alike.
+func connect(t *testing.T, code int, answer string) (kubernetes.Interface, *httptest.Server) {
+	t.Helper()
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(code)
+		_, _ = w.Write([]byte(answer))
+	}))
+	t.Cleanup(server.Close)
+	client, err := kubernetes.NewForConfigAndClient(&rest.Config{Host: server.URL}, server.Client())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client, server
+}
+
+// A server that has no such resource says 404, too, and that is not the same.
+func TestAServerWithoutIPAddresses(t *testing.T) {
+	client, _ := connect(t, http.StatusNotFound, "404 page not found")
+	if got, err := Service(t.Context(), client, "10.96.0.1"); err == nil || !strings.Contains(err.Error(), "could not find the requested resource") {
+		t.Errorf("it says %q, %v", got, err)
+	}
+	client, _ = connect(t, http.StatusNotFound, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404,"details":{"name":"10.96.0.1","kind":"ipaddresses"}}`)
+	if got, err := Service(t.Context(), client, "10.96.0.1"); err != nil || got != "" {
+		t.Errorf("an address that is free: %q, %v", got, err)
+	}
+}
+
+func endpoints(name, service string, addresses ...string) *discoveryv1.EndpointSlice {
+	return &discoveryv1.EndpointSlice{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: map[string]string{discoveryv1.LabelServiceName: service}},
+		Endpoints:  []discoveryv1.Endpoint{{Addresses: addresses}},
+	}
+}
+
+func TestAPIServer(t *testing.T) {
+	client := fake.NewClientset(
+		endpoints("kubernetes", "kubernetes", "192.0.2.1", "192.0.2.2"), endpoints("kubernetes-6", "kubernetes", "2001:DB8::1"),
+		endpoints("other", "other", "192.0.2.3"),
+	)
+	serving := func(context.Context) (*x509.Certificate, error) {
+		return &x509.Certificate{DNSNames: []string{"kubernetes", "API.example."}, IPAddresses: []net.IP{net.ParseIP("192.0.2.1"), net.ParseIP("10.96.0.1")}}, nil
+	}
+	got, err := APIServer(t.Context(), client, serving)
+	want := []string{"10.96.0.1", "192.0.2.1", "192.0.2.2", "2001:db8::1", "api.example", "kubernetes"}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v (-want +got)\n%s", err, diff)
+	}
+	away := func(context.Context) (*x509.Certificate, error) { return nil, errors.New("away") }
+	if got, err := APIServer(t.Context(), client, away); err == nil {
+		t.Errorf("without its certificate: %q", got)
+	}
+	client.PrependReactor("list", "endpointslices", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, errors.New("timeout")
+	})
+	if got, err := APIServer(t.Context(), client, serving); err == nil {
+		t.Errorf("without its endpoints: %q", got)
+	}
+}
+
+func TestServedTo(t *testing.T) {
+	// Also a server that lets nobody in shows it.
+	client, server := connect(t, http.StatusForbidden, "{}")
+	got, err := ServedTo(client)(t.Context())
+	if err != nil || !got.Equal(server.Certificate()) {
+		t.Errorf("%v, %v", got, err)
+	}
+	server.Close()
+	if got, err := ServedTo(client)(t.Context()); err == nil {
+		t.Errorf("a server that is away shows %v", got.Subject)
+	}
+	if got, err := ServedTo(fake.NewClientset())(t.Context()); err == nil {
+		t.Errorf("without a server: %v", got.Subject)
+	}
+	plain := httptest.NewServer(http.NotFoundHandler())
+	defer plain.Close()
+	client, err = kubernetes.NewForConfig(&rest.Config{Host: plain.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := ServedTo(client)(t.Context()); err == nil {
+		t.Errorf("without TLS: %v", got.Subject)
+	}
+}

@@ -1,0 +1,45 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package program
+
+import (
+	"fmt"
+
+	"github.com/spf13/pflag"
+	cliflag "k8s.io/component-base/cli/flag"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+// Beyond are the flags about the modes of optional rules, as given.
+type Beyond struct {
+	Mode      string
+	RuleModes map[string]string
+}
+
+// DefaultBeyond enforces all of them.
+func DefaultBeyond() Beyond {
+	return Beyond{Mode: rules.Enforce.String(), RuleModes: map[string]string{}}
+}
+
+// Add adds --beyond-upstream, with a sentence on what it is about, and
+// --rule-mode, with an example.
+func (b *Beyond) Add(fs *pflag.FlagSet, about, example string) {
+	fs.StringVar(&b.Mode, "beyond-upstream", b.Mode, about)
+	fs.Var(cliflag.NewMapStringString(&b.RuleModes), "rule-mode",
+		"ID=off|audit|enforce pairs for single optional rules, as in "+example+". The others have the mode of --beyond-upstream.")
+}
+
+// Modes are those of the rules in the table, with every problem.
+func (b *Beyond) Modes(table []rules.Rule) (modes map[rules.ID]rules.Mode, problems []error) {
+	all, err := rules.ParseMode(b.Mode)
+	if err != nil {
+		problems = append(problems, fmt.Errorf("--beyond-upstream: %w", err))
+	}
+	modes, wrong := rules.ParseModes(table, all, b.RuleModes)
+	for _, err := range wrong {
+		problems = append(problems, fmt.Errorf("--rule-mode: %w", err))
+	}
+	return modes, problems
+}

@@ -1,0 +1,39 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package program
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+	cliflag "k8s.io/component-base/cli/flag"
+)
+
+// Gates are the values of --feature-gates, as given.
+type Gates map[string]bool
+
+// Add adds --feature-gates. known are the gates that change something, and what
+// they change, as the end of a sentence.
+func (g *Gates) Add(fs *pflag.FlagSet, known map[string]*bool, change string) {
+	fs.Var(cliflag.NewMapStringBool((*map[string]bool)(g)), "feature-gates",
+		"Name=true|false pairs, as kube-apiserver has them. Those that change "+change+": "+strings.Join(names(known), ", ")+".")
+}
+
+// Set sets the features as the gates say. It refuses a gate that it does not know:
+// one that is misspelt would decide nothing, silently.
+func (g Gates) Set(known map[string]*bool) error {
+	for _, name := range slices.Sorted(maps.Keys(g)) {
+		feature, ok := known[name]
+		if !ok {
+			return fmt.Errorf("--feature-gates: unknown gate %q, want %v", name, names(known))
+		}
+		*feature = g[name]
+	}
+	return nil
+}
+
+func names(known map[string]*bool) []string { return slices.Sorted(maps.Keys(known)) }

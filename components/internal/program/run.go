@@ -1,0 +1,85 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package program
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/component-base/metrics"
+	"k8s.io/component-base/metrics/legacyregistry"
+	_ "k8s.io/component-base/metrics/prometheus/restclient" // calls to the API server
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/kubeclient"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/serve"
+)
+
+// Webhook is what a program serves, and what goes on beside it. Every field but More
+// is needed.
+type Webhook struct {
+	// Server is what flags say of it ([Options.Server]).
+	Server serve.Config
+	// Path is where Handler answers.
+	Path    string
+	Handler http.Handler
+	// Checks are met once the program is ready.
+	Checks   []serve.Check
+	Registry metrics.KubeRegistry
+	// More are metrics beside those of Registry.
+	More []metrics.Gatherer
+	// Client is the way to the API server; its kubeconfig is followed.
+	Client *kubeclient.Client
+	// Background is what answers depend on, and what writes the log. Each returns
+	// when its context is done.
+	Background []func(context.Context)
+}
+
+// Run serves until ctx is done and every request in flight is answered. What goes
+// on in the background goes on as long: it ends after the server, not with it.
+func (w Webhook) Run(ctx context.Context) error {
+	server, err := w.server()
+	if err != nil {
+		return err
+	}
+	background, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var group sync.WaitGroup
+	group.Go(func() { w.Client.Run(background) })
+	for _, task := range w.Background {
+		group.Go(func() { task(background) })
+	}
+	err = server.Run(ctx)
+	stop()
+	group.Wait()
+	return err
+}
+
+// server puts the webhook behind a listener, with its health beside it.
+func (w Webhook) server() (*serve.Server, error) {
+	mux := http.NewServeMux()
+	mux.Handle(w.Path, w.Handler)
+	config := w.Server
+	config.Handler = mux
+	config.Checks = w.Checks
+	config.Registry = w.Registry
+	// The second holds what libraries measure: Go, the process, API calls.
+	all := prometheus.Gatherers{w.Registry, legacyregistry.DefaultGatherer}
+	for _, more := range w.More {
+		all = append(all, more)
+	}
+	config.Gatherer = all
+	config.Expiries = map[string]serve.Expiry{
+		"kube-client": func() (time.Time, bool) {
+			certificate, _ := w.Client.Files()
+			return serve.ExpiryOfFile(certificate)()
+		},
+		"kube-ca": func() (time.Time, bool) {
+			_, ca := w.Client.Files()
+			return serve.ExpiryOfFile(ca)()
+		},
+	}
+	return serve.New(config)
+}
