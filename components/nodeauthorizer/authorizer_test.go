@@ -4,6 +4,7 @@
 package nodeauthorizer
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -11,6 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 func TestDefault(t *testing.T) { run(t, defaultRows()) }
@@ -122,6 +126,39 @@ func TestToAllowDoesNotAllocate(t *testing.T) {
 		}
 	}
 }
+
+// With every optional rule the same holds for what it leaves alone.
+func TestToAllowDoesNotAllocateWithEveryRule(t *testing.T) {
+	for _, mode := range []rules.Mode{rules.Audit, rules.Enforce} {
+		modes := Modes(mode)
+		tried, findings := 0, 0
+		z := New(Config{
+			Mode: Strict, Features: DefaultFeatures(), Relations: relations{GraphOptions(modes, false)}, Modes: modes,
+			Confirmer: noNews{}, Audit: func(Finding) { findings++ }, Unready: never,
+		})
+		for _, a := range everyRequest() {
+			var asked authorizer.Attributes = a
+			ctx := t.Context()
+			before := findings
+			if decision, _, _ := z.Authorize(ctx, asked); decision != authorizer.DecisionAllow || findings > before {
+				continue
+			}
+			tried++
+			if n := testing.AllocsPerRun(100, func() { _, _, _ = z.Authorize(ctx, asked) }); n != 0 {
+				t.Errorf("%v: %+v allocates %v times", mode, a, n)
+			}
+		}
+		if tried < 100 || (findings == 0) == (mode == rules.Audit) {
+			t.Errorf("%v: %d allowances tried, %d findings", mode, tried, findings)
+		}
+	}
+}
+
+// noNews is a [Confirmer] of a view that is not behind.
+type noNews struct{}
+
+func (noNews) Confirm(context.Context, string, graph.Kind, string, string) string { return "" }
+func (noNews) ConfirmNode(context.Context, string) string                         { return "" }
 
 func TestRulesFor(t *testing.T) {
 	type result struct {

@@ -3,11 +3,7 @@
 
 package nodeauthorizer
 
-import (
-	"k8s.io/apiserver/pkg/authorization/authorizer"
-
-	"github.com/bulkhead-k8s/bulkhead/components/rules"
-)
+import "github.com/bulkhead-k8s/bulkhead/components/rules"
 
 var (
 	csiNodeCreate = promise(rules.Rule{
@@ -22,40 +18,48 @@ var (
 	})
 )
 
+var (
+	csiNodeStatusOff    = say("CSINode status access requires CSIVolumeHealth feature")
+	csiNodeStatusVerbs  = say("can only get, update, or patch CSINode status")
+	csiNodeSubresources = say("cannot authorize CSINode subresources")
+	wholeCSINodeVerbs   = say("can only get, create, update, patch, or delete a CSINode")
+	csiNodeOfAnother    = say("can only access CSINode with the same name as the requesting node")
+)
+
 // authorizeCSINode keeps a node to its own CSINode. The name of one that is
 // being created is not known here; admission checks it.
-func (z *Authorizer) authorizeCSINode(node string, a authorizer.Attributes) verdict {
-	verb := a.GetVerb()
-	switch a.GetSubresource() {
+func (z *Authorizer) authorizeCSINode(node string, a *request) verdict {
+	verb := a.Verb
+	switch a.Subresource {
 	case "":
 		return authorizeWholeCSINode(node, a)
 	case "status":
 		if !z.features.CSIVolumeHealth {
-			return refuse(csiNodeOwnName, "CSINode status access requires CSIVolumeHealth feature")
+			return refuse(csiNodeOwnName, csiNodeStatusOff)
 		}
 		if verb != "get" && verb != "update" && verb != "patch" {
-			return refuse(csiNodeOwnName, "can only get, update, or patch CSINode status")
+			return refuse(csiNodeOwnName, csiNodeStatusVerbs)
 		}
 		return ownCSINode(node, a)
 	default:
-		return refuse(csiNodeOwnName, "cannot authorize CSINode subresources")
+		return refuse(csiNodeOwnName, csiNodeSubresources)
 	}
 }
 
-func authorizeWholeCSINode(node string, a authorizer.Attributes) verdict {
-	switch a.GetVerb() {
+func authorizeWholeCSINode(node string, a *request) verdict {
+	switch a.Verb {
 	case "create":
 		return allow(csiNodeCreate)
 	case "get", "update", "patch", "delete":
 		return ownCSINode(node, a)
 	default:
-		return refuse(csiNodeCreate, "can only get, create, update, patch, or delete a CSINode")
+		return refuse(csiNodeCreate, wholeCSINodeVerbs)
 	}
 }
 
-func ownCSINode(node string, a authorizer.Attributes) verdict {
-	if a.GetName() != node {
-		return refuse(csiNodeOwnName, "can only access CSINode with the same name as the requesting node")
+func ownCSINode(node string, a *request) verdict {
+	if a.Name != node {
+		return refuse(csiNodeOwnName, csiNodeOfAnother)
 	}
 	return allow(csiNodeOwnName)
 }

@@ -31,14 +31,18 @@
 //	secret ───────────┐
 //	config map ───────┤
 //	service account ──┼─▶ pod ─┐
+//	its tokens ───────┤        │
 //	resource claim ───┤        │
 //	secret ▶ PV ▶ PVC ┘        │
 //	                           ├─▶ node
 //	volume attachment ─────────┤
 //	resource slice ────────────┤
-//	pod certificate request ───┘
+//	pod certificate request ───┤
+//	certificate signing request┘
 //
-// [Relations] answers this; the package graph implements it. Names that are
+// [Relations] answers this; the package graph implements it. It may lag behind the
+// cluster, so before a node is refused for what Relations does not know, a
+// [Confirmer] has it read live. Names that are
 // only known when an object is written (a new lease, a mirror pod) cannot be
 // checked here. NodeRestriction checks those at admission, and without it this
 // authorizer protects little.
@@ -51,4 +55,20 @@
 // verb that nobody may use on a resource is refused by the rule whose promise
 // mentions it. An allowance names the rule of its class alone, not the gates
 // that it passed before.
+//
+// # Rules that go beyond upstream
+//
+// Each optional rule is off, audited or enforced. Enforced, it refuses some of
+// what the rule of the class would allow, under its own ID. Audited, it changes no
+// answer, but each allowance that it would have refused is reported as a
+// [Finding], once, and only after the same live reads that come before a refusal.
+// Where several rules would refuse one request, the first of these is named:
+//
+//  1. the rule of the class, if the form of the request (verb, subresource,
+//     namespace, name) is not one that it allows;
+//  2. NA-ENDPOINTS-1 or NA-CSR-1, of the resources they are about;
+//  3. NA-NODE-4, if the node has no Node object, although it may be related;
+//  4. NA-POD-6, NA-SA-3 or NA-PVC-3, in the order of graph.Condition, if nothing
+//     but what that rule discounts relates the object to the node;
+//  5. the rule of the class, if nothing at all relates it.
 package nodeauthorizer

@@ -30,7 +30,13 @@ func FuzzAuthorize(f *testing.F) {
 		}
 		f.Add(a.User.GetName(), "system:nodes", a.Verb, a.APIGroup, a.Resource, a.Subresource, a.Namespace, a.Name, a.Path, field, op, value)
 	}
+	for _, tc := range allTwins() {
+		for _, a := range []*request{complete(tc.refused), complete(tc.allowed)} {
+			f.Add(a.User.GetName(), "system:nodes", a.Verb, a.APIGroup, a.Resource, a.Subresource, a.Namespace, a.Name, a.Path, "", "", "")
+		}
+	}
 	inCompat, inStrict := newIn(Compat, DefaultFeatures()), newIn(Strict, DefaultFeatures())
+	optional := newInModes()
 	f.Fuzz(func(t *testing.T, name, group, verb, apiGroup, resource, subresource, namespace, object, path, field, op, value string) {
 		a := &request{
 			User: &user.DefaultInfo{Name: name, Groups: []string{group}},
@@ -56,5 +62,48 @@ func FuzzAuthorize(f *testing.F) {
 		case name == "system:node:" && strict == authorizer.DecisionAllow:
 			t.Errorf("a node without a name is allowed by %s", id)
 		}
+		optional.check(t, a, strict, reason)
 	})
+}
+
+// inModes are authorizers with all optional rules audited, and enforced.
+type inModes struct {
+	audited, enforced *Authorizer
+	findings          []Finding
+}
+
+func newInModes() *inModes {
+	m := &inModes{}
+	in := func(mode rules.Mode) *Authorizer {
+		modes := Modes(mode)
+		return New(Config{
+			Mode: Strict, Features: DefaultFeatures(), Relations: relations{GraphOptions(modes, false)}, Confirmer: noNews{},
+			Modes: modes, Audit: func(f Finding) { m.findings = append(m.findings, f) }, Unready: never,
+		})
+	}
+	m.audited, m.enforced = in(rules.Audit), in(rules.Enforce)
+	return m
+}
+
+// check holds what optional rules promise of any request: to audit changes no
+// answer and reports just what to enforce refuses, and to enforce allows nothing
+// new.
+func (m *inModes) check(t *testing.T, a *request, off authorizer.Decision, reason string) {
+	m.findings = nil
+	audited, auditedReason, _ := m.audited.Authorize(t.Context(), a)
+	findings := m.findings
+	enforced, enforcedReason, _ := m.enforced.Authorize(t.Context(), a)
+	refusedBy, _ := rules.FromReason(enforcedReason)
+	wantFindings := 0
+	if off == authorizer.DecisionAllow && enforced == authorizer.DecisionDeny {
+		wantFindings = 1
+	}
+	switch {
+	case audited != off || auditedReason != reason:
+		t.Errorf("off says %v %q, audit %v %q", off, reason, audited, auditedReason)
+	case len(m.findings) != wantFindings || wantFindings > 0 && findings[0].Rule != refusedBy:
+		t.Errorf("enforce says %v %q, findings are %v", enforced, enforcedReason, m.findings)
+	case enforced == authorizer.DecisionAllow && off != authorizer.DecisionAllow:
+		t.Errorf("off says %v, enforce allows by %s", off, refusedBy)
+	}
 }

@@ -3,14 +3,7 @@
 
 package nodeauthorizer
 
-import (
-	"fmt"
-
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apiserver/pkg/authorization/authorizer"
-
-	"github.com/bulkhead-k8s/bulkhead/components/rules"
-)
+import "github.com/bulkhead-k8s/bulkhead/components/rules"
 
 // These stand before or behind all other rules. They allow nothing themselves:
 // what they let through, another rule decides.
@@ -18,7 +11,7 @@ var (
 	identityNamed = promise(rules.Rule{
 		ID:      "NA-IDENT-1",
 		Promise: "A node must say which node it is: a user in system:nodes named \"system:node:\" and nothing more gets nothing.",
-		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go Authorize; seed 000",
+		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go Authorize; kubernetes/design-proposals-archive node/kubelet-authorizer.md (Scoped Kubelet API Access)",
 	})
 	unready = promise(rules.Rule{
 		ID:        "NA-UNREADY",
@@ -40,12 +33,3 @@ var (
 		Extension: true,
 	})
 )
-
-// noRuleAllows is the text of refusals for which upstream has none.
-func noRuleAllows(a authorizer.Attributes) string {
-	what := schema.GroupResource{Group: a.GetAPIGroup(), Resource: a.GetResource()}.String()
-	if sub := a.GetSubresource(); sub != "" {
-		what += "/" + sub
-	}
-	return fmt.Sprintf("no rule allows a node to %s %s", a.GetVerb(), what)
-}

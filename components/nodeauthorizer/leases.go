@@ -3,11 +3,7 @@
 
 package nodeauthorizer
 
-import (
-	"k8s.io/apiserver/pkg/authorization/authorizer"
-
-	"github.com/bulkhead-k8s/bulkhead/components/rules"
-)
+import "github.com/bulkhead-k8s/bulkhead/components/rules"
 
 // leaseNamespace is the namespace of the nodes' heartbeats.
 const leaseNamespace = "kube-node-lease"
@@ -30,26 +26,32 @@ var (
 	})
 )
 
+var (
+	leaseVerbs     = say("can only get, create, update, patch, or delete a node lease")
+	leaseElsewhere = say(`can only access leases in the "kube-node-lease" system namespace`)
+	leaseOfAnother = say("can only access node lease with the same name as the requesting node")
+)
+
 // authorizeLease keeps a node to its own heartbeat. The name of a lease that
 // is being created is not known here; admission checks it.
-func authorizeLease(node string, a authorizer.Attributes) verdict {
+func authorizeLease(node string, a *request) verdict {
 	r := leaseOwnName
-	switch a.GetVerb() {
+	switch a.Verb {
 	case "create":
 		r = leaseCreate
 	case "delete":
 		r = leaseDelete
 	case "get", "update", "patch":
 	case "deletecollection":
-		return refuse(leaseDelete, "can only get, create, update, patch, or delete a node lease")
+		return refuse(leaseDelete, leaseVerbs)
 	default:
-		return refuse(r, "can only get, create, update, patch, or delete a node lease")
+		return refuse(r, leaseVerbs)
 	}
-	if a.GetNamespace() != leaseNamespace {
-		return refuse(r, `can only access leases in the "kube-node-lease" system namespace`)
+	if a.Namespace != leaseNamespace {
+		return refuse(r, leaseElsewhere)
 	}
-	if r != leaseCreate && a.GetName() != node {
-		return refuse(r, "can only access node lease with the same name as the requesting node")
+	if r != leaseCreate && a.Name != node {
+		return refuse(r, leaseOfAnother)
 	}
 	return allow(r)
 }

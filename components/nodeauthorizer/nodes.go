@@ -3,13 +3,7 @@
 
 package nodeauthorizer
 
-import (
-	"fmt"
-
-	"k8s.io/apiserver/pkg/authorization/authorizer"
-
-	"github.com/bulkhead-k8s/bulkhead/components/rules"
-)
+import "github.com/bulkhead-k8s/bulkhead/components/rules"
 
 var (
 	nodeRead = promise(rules.Rule{
@@ -29,17 +23,17 @@ var (
 	})
 )
 
-func authorizeNode(node string, a authorizer.Attributes) verdict {
-	if a.GetSubresource() != "" {
+func authorizeNode(node string, a *request) verdict {
+	if a.Subresource != "" {
 		return authorizeNodeSubresource(a)
 	}
-	switch a.GetVerb() {
+	switch a.Verb {
 	case "get", "list", "watch":
-		return authorizeNodeRead(node, a.GetName())
+		return authorizeNodeRead(node, a.Name)
 	case "create", "update", "patch":
 		return allow(nodeWrite)
 	default:
-		return refuse(nodeWrite, noRuleAllows(a))
+		return noRule(nodeWrite, a)
 	}
 }
 
@@ -48,15 +42,15 @@ func authorizeNodeRead(node, name string) verdict {
 	case node:
 		return allow(nodeRead)
 	case "":
-		return refuse(nodeRead, fmt.Sprintf("node '%s' cannot read all nodes, only its own Node object", node))
+		return verdict{effect: refused, wording: allNodes, rule: nodeRead, text: node}
 	default:
-		return refuse(nodeRead, fmt.Sprintf("node '%s' cannot read '%s', only its own Node object", node, name))
+		return refuseBy(nodeRead, "node '"+node+"' cannot read '"+name+"', only its own Node object"+nodeRead.end)
 	}
 }
 
-func authorizeNodeSubresource(a authorizer.Attributes) verdict {
-	if a.GetSubresource() == "status" && (a.GetVerb() == "update" || a.GetVerb() == "patch") {
+func authorizeNodeSubresource(a *request) verdict {
+	if a.Subresource == "status" && (a.Verb == "update" || a.Verb == "patch") {
 		return allow(nodeStatus)
 	}
-	return refuse(nodeStatus, noRuleAllows(a))
+	return noRule(nodeStatus, a)
 }

@@ -7,9 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apiserver/pkg/authorization/authorizer"
-
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
@@ -47,11 +44,11 @@ var (
 // leftToOthers is the text of what is passed.
 const leftToOthers = "left to the authorizers behind the node authorizer"
 
-func authorizePath(a authorizer.Attributes) verdict {
-	if a.GetVerb() == "get" && isOpenPath(a.GetPath()) {
+func authorizePath(a *request) verdict {
+	if a.Verb == "get" && isOpenPath(a.Path) {
 		return pass(passPaths, leftToOthers)
 	}
-	return refuse(passPaths, "no rule allows a node to "+a.GetVerb()+" "+a.GetPath())
+	return refuseBy(passPaths, "no rule allows a node to "+a.Verb+" "+a.Path+passPaths.end)
 }
 
 // isOpenPath says which paths RBAC lets every authenticated user read.
@@ -63,17 +60,11 @@ func isOpenPath(path string) bool {
 	return strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, "/apis/") || strings.HasPrefix(path, "/openapi/")
 }
 
-func addSelfReviews(families map[schema.GroupResource]family) {
-	families[schema.GroupResource{Group: "authentication.k8s.io", Resource: "selfsubjectreviews"}] = authorizeSelfReview
-	families[schema.GroupResource{Group: "authorization.k8s.io", Resource: "selfsubjectaccessreviews"}] = authorizeSelfReview
-	families[schema.GroupResource{Group: "authorization.k8s.io", Resource: "selfsubjectrulesreviews"}] = authorizeSelfReview
-}
-
-func authorizeSelfReview(_ string, a authorizer.Attributes) verdict {
-	if a.GetVerb() == "create" && a.GetSubresource() == "" {
+func authorizeSelfReview(a *request) verdict {
+	if a.Verb == "create" && a.Subresource == "" {
 		return pass(passSelfReviews, leftToOthers)
 	}
-	return refuse(passSelfReviews, noRuleAllows(a))
+	return noRule(passSelfReviews, a)
 }
 
 // isApproverQuestion says which subresources exist only for the certificate
@@ -84,26 +75,30 @@ func isApproverQuestion(subresource string) bool {
 
 // authorizeApproverQuestion answers kube-controller-manager, which asks as the
 // node that made a request whether it may be approved.
-func authorizeApproverQuestion(a authorizer.Attributes) verdict {
-	if a.GetVerb() == "create" && a.GetSubresource() == "selfnodeclient" {
+func authorizeApproverQuestion(a *request) verdict {
+	if a.Verb == "create" && a.Subresource == "selfnodeclient" {
 		return pass(passSelfNodeClient, leftToOthers)
 	}
-	return refuse(passSelfNodeClient, noRuleAllows(a))
+	return noRule(passSelfNodeClient, a)
 }
 
 var kubeadmConfigMaps = []string{"kubeadm-config", "kubelet-config", "kube-proxy"}
 
-func isKubeadmConfigMap(a authorizer.Attributes) bool {
-	return a.GetNamespace() == "kube-system" && a.GetSubresource() == "" && slices.Contains(kubeadmConfigMaps, a.GetName())
+func isKubeadmConfigMap(a *request) bool {
+	return a.Namespace == "kube-system" && a.Subresource == "" && slices.Contains(kubeadmConfigMaps, a.Name)
 }
 
 // authorizeKubeadmConfigMap rules on a config map that the graph does not give
-// to the node. It keeps the graph's words.
-func authorizeKubeadmConfigMap(a authorizer.Attributes, v verdict) verdict {
-	if a.GetVerb() == "get" {
-		return pass(passKubeadm, v.text)
+// to the node. It keeps the graph's words, and the ID of an optional rule.
+func authorizeKubeadmConfigMap(a *request, v verdict) verdict {
+	switch {
+	case a.Verb == "get":
+		v = v.ruledBy(passKubeadm)
+		v.effect = passed
+	case !v.rule.Optional:
+		v = v.ruledBy(passKubeadm)
 	}
-	return refuse(passKubeadm, v.text)
+	return v
 }
 
 const (
@@ -120,13 +115,13 @@ func isAdmissionQuestion(verb string) bool {
 
 // authorizeAdmissionQuestion leaves to RBAC what only a grant of the cluster's
 // administrator can answer.
-func authorizeAdmissionQuestion(a authorizer.Attributes) verdict {
+func authorizeAdmissionQuestion(a *request) verdict {
 	group := ""
-	if a.GetVerb() == signerVerb {
+	if a.Verb == signerVerb {
 		group = "certificates.k8s.io"
 	}
-	if a.GetAPIGroup() == group && a.GetSubresource() == "" {
+	if a.APIGroup == group && a.Subresource == "" {
 		return pass(passAdmissionQuestions, leftToOthers)
 	}
-	return refuse(passAdmissionQuestions, noRuleAllows(a))
+	return noRule(passAdmissionQuestions, a)
 }

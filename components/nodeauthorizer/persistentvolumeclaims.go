@@ -4,7 +4,7 @@
 package nodeauthorizer
 
 import (
-	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"context"
 
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
@@ -26,21 +26,30 @@ var (
 		Promise: "A node may get a persistent volume only if it is bound to a claim that a pod on the node uses, and may not list or change volumes.",
 		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeGet",
 	})
+	claimOwned = promise(rules.Rule{
+		ID:        "NA-PVC-3",
+		Promise:   "The claim of a pod's ephemeral volume (<pod>-<volume>), and what is behind it, is related to the pod's node only if that pod owns the claim: it is the claim's controller, by name and UID.",
+		Source:    "Bulkhead: upstream relates any claim of that name, whoever made it (plugin/pkg/auth/authorizer/node/graph.go AddPod)",
+		Extension: true,
+		Optional:  true,
+	})
 )
 
-func (z *Authorizer) authorizePersistentVolumeClaim(node string, a authorizer.Attributes) verdict {
-	if a.GetSubresource() != "status" {
-		return z.get(claimGet, node, graph.PersistentVolumeClaim, a)
+var claimVerbs = say("can only get/update/patch this type")
+
+func (z *Authorizer) authorizePersistentVolumeClaim(ctx context.Context, node string, a *request) verdict {
+	if a.Subresource != "status" {
+		return z.get(ctx, claimGet, node, graph.PersistentVolumeClaim, a)
 	}
-	switch a.GetVerb() {
+	switch a.Verb {
 	case "update", "patch":
-		return z.related(claimStatus, node, graph.PersistentVolumeClaim, a)
+		return z.related(ctx, claimStatus, node, graph.PersistentVolumeClaim, a)
 	default:
 		// Upstream's text names get, which upstream refuses too.
-		return refuse(claimStatus, "can only get/update/patch this type")
+		return refuse(claimStatus, claimVerbs)
 	}
 }
 
-func (z *Authorizer) authorizePersistentVolume(node string, a authorizer.Attributes) verdict {
-	return z.get(volumeGet, node, graph.PersistentVolume, a)
+func (z *Authorizer) authorizePersistentVolume(ctx context.Context, node string, a *request) verdict {
+	return z.get(ctx, volumeGet, node, graph.PersistentVolume, a)
 }

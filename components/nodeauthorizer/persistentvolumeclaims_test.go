@@ -35,3 +35,38 @@ func persistentVolumeClaimRows() []row {
 		{"the patch of its volume's status is refused", request{Verb: "patch", Resource: "persistentvolumes", Subresource: "status", Name: "my-persistentvolume"}, refused, onlyGet + "[NA-PV-1]"},
 	}
 }
+
+func TestClaimsOfEphemeralVolumes(t *testing.T) { runTwins(t, persistentVolumeClaimTwins()) }
+
+func persistentVolumeClaimTwins() []twins {
+	const text = "node 'me' is related to this object only through a claim that its pod does not own"
+	claim := func(verb, subresource, name string) request {
+		return request{Verb: verb, Resource: "persistentvolumeclaims", Subresource: subresource, Namespace: "ns", Name: name}
+	}
+	volume := func(name string) request { return request{Verb: "get", Resource: "persistentvolumes", Name: name} }
+	secret := func(name string) request {
+		return request{Verb: "get", Resource: "secrets", Namespace: "ns", Name: name}
+	}
+	return []twins{
+		{
+			name:    "a claim that its pod does not own",
+			refused: claim("get", "", "unowned-persistentvolumeclaim"), allowed: claim("get", "", "my-persistentvolumeclaim"),
+			by: claimOwned, bare: "[NA-PVC-1]", text: text, reads: []string{"me persistentvolumeclaim ns/unowned-persistentvolumeclaim"},
+		},
+		{
+			name:    "the status of a claim that its pod does not own",
+			refused: claim("patch", "status", "unowned-persistentvolumeclaim"), allowed: claim("patch", "status", "my-persistentvolumeclaim"),
+			by: claimOwned, bare: "[NA-PVC-2]", text: text, reads: []string{"me persistentvolumeclaim ns/unowned-persistentvolumeclaim"},
+		},
+		{
+			name:    "the volume of a claim that its pod does not own",
+			refused: volume("unowned-persistentvolume"), allowed: volume("my-persistentvolume"),
+			by: claimOwned, bare: "[NA-PV-1]", text: text, reads: []string{"me persistentvolume /unowned-persistentvolume"},
+		},
+		{
+			name:    "the secret behind a claim that its pod does not own",
+			refused: secret("unowned-secret"), allowed: secret("my-secret"),
+			by: claimOwned, bare: "[NA-SECRET-1]", text: text, reads: []string{"me secret ns/unowned-secret"},
+		},
+	}
+}

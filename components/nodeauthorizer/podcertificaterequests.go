@@ -4,9 +4,7 @@
 package nodeauthorizer
 
 import (
-	"fmt"
-
-	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"context"
 
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
@@ -30,26 +28,31 @@ var (
 	})
 )
 
+var (
+	podCertificateStatus = say("nodes may not access the status subresource of PodCertificateRequests")
+	podCertificatesOfAll = say("can only list/watch podcertificaterequests with nodeName field selector")
+)
+
 // authorizePodCertificateRequest cannot see for which pod, account and signer a
 // request is created; admission checks them.
-func (z *Authorizer) authorizePodCertificateRequest(node string, a authorizer.Attributes) verdict {
+func (z *Authorizer) authorizePodCertificateRequest(ctx context.Context, node string, a *request) verdict {
 	if !z.features.PodCertificateRequest {
-		return refuse(podCertificateCreate, noRuleAllows(a))
+		return noRule(podCertificateCreate, a)
 	}
-	if a.GetSubresource() != "" {
-		return refuse(podCertificateCreate, "nodes may not access the status subresource of PodCertificateRequests")
+	if a.Subresource != "" {
+		return refuse(podCertificateCreate, podCertificateStatus)
 	}
-	switch a.GetVerb() {
+	switch a.Verb {
 	case "create":
-		return allow(podCertificateCreate)
+		return z.ifRegistered(ctx, node, podCertificateCreate)
 	case "get":
-		return z.related(podCertificateGet, node, graph.PodCertificateRequest, a)
+		return z.related(ctx, podCertificateGet, node, graph.PodCertificateRequest, a)
 	case "list", "watch":
 		if !selectsNode(node, a) {
-			return refuse(podCertificateSelected, "can only list/watch podcertificaterequests with nodeName field selector")
+			return refuse(podCertificateSelected, podCertificatesOfAll)
 		}
 		return allow(podCertificateSelected)
 	default:
-		return refuse(podCertificateCreate, fmt.Sprintf("nodes may not %s podcertificaterequests", a.GetVerb()))
+		return refuseBy(podCertificateCreate, "nodes may not "+a.Verb+" podcertificaterequests"+podCertificateCreate.end)
 	}
 }

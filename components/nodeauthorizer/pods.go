@@ -4,7 +4,7 @@
 package nodeauthorizer
 
 import (
-	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"context"
 
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
@@ -36,44 +36,53 @@ var (
 		Promise: "A node may create evictions of pods (admission holds it to its own pods) and do nothing else with them.",
 		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizePod",
 	})
+	podEnded = promise(rules.Rule{
+		ID:        "NA-POD-6",
+		Promise:   "A pod that has ended gives its node no secrets, config maps, service accounts and tokens any more once the grace is over; its volumes and the pod itself stay readable.",
+		Source:    "Bulkhead: upstream relates what a pod names until the pod is deleted (plugin/pkg/auth/authorizer/node/graph.go AddPod)",
+		Extension: true,
+		Optional:  true,
+	})
 )
 
-func (z *Authorizer) authorizePod(node string, a authorizer.Attributes) verdict {
-	if a.GetSubresource() != "" {
-		return authorizePodSubresource(a)
+var podsOfAll = say("can only list/watch pods with spec.nodeName field selector")
+
+func (z *Authorizer) authorizePod(ctx context.Context, node string, a *request) verdict {
+	if a.Subresource != "" {
+		return z.authorizePodSubresource(ctx, node, a)
 	}
-	switch a.GetVerb() {
+	switch a.Verb {
 	case "get":
-		return z.get(podGet, node, graph.Pod, a)
+		return z.get(ctx, podGet, node, graph.Pod, a)
 	case "list", "watch":
-		return z.authorizePodList(node, a)
+		return z.authorizePodList(ctx, node, a)
 	case "create", "delete":
-		return allow(podWrite)
+		return z.ifRegistered(ctx, node, podWrite)
 	default:
-		return refuse(podWrite, noRuleAllows(a))
+		return noRule(podWrite, a)
 	}
 }
 
-func (z *Authorizer) authorizePodList(node string, a authorizer.Attributes) verdict {
+func (z *Authorizer) authorizePodList(ctx context.Context, node string, a *request) verdict {
 	if selectsNode(node, a) {
 		return allow(podList)
 	}
-	if a.GetName() != "" {
-		return z.related(podList, node, graph.Pod, a)
+	if a.Name != "" {
+		return z.related(ctx, podList, node, graph.Pod, a)
 	}
-	return refuse(podList, "can only list/watch pods with spec.nodeName field selector")
+	return refuse(podList, podsOfAll)
 }
 
-func authorizePodSubresource(a authorizer.Attributes) verdict {
-	verb := a.GetVerb()
+func (z *Authorizer) authorizePodSubresource(ctx context.Context, node string, a *request) verdict {
+	verb := a.Verb
 	switch {
-	case a.GetSubresource() == "status" && (verb == "update" || verb == "patch"):
-		return allow(podStatus)
-	case a.GetSubresource() == "eviction" && verb == "create":
-		return allow(podEviction)
-	case a.GetSubresource() == "eviction":
-		return refuse(podEviction, noRuleAllows(a))
+	case a.Subresource == "status" && (verb == "update" || verb == "patch"):
+		return z.ifRegistered(ctx, node, podStatus)
+	case a.Subresource == "eviction" && verb == "create":
+		return z.ifRegistered(ctx, node, podEviction)
+	case a.Subresource == "eviction":
+		return noRule(podEviction, a)
 	default:
-		return refuse(podStatus, noRuleAllows(a))
+		return noRule(podStatus, a)
 	}
 }

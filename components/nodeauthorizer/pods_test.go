@@ -5,6 +5,7 @@ package nodeauthorizer
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/fields"
@@ -50,4 +51,33 @@ func podRows() []row {
 		{"an eviction is left to admission", request{Verb: "create", Resource: "pods", Subresource: "eviction", Namespace: "ns", Name: "my-pod"}, allowed, "[NA-POD-5]"},
 		{"an eviction, to read it, is refused", request{Verb: "get", Resource: "pods", Subresource: "eviction", Namespace: "ns", Name: "my-pod"}, refused, "no rule allows a node to get pods/eviction [NA-POD-5]"},
 	}
+}
+
+func TestPodsThatHaveEnded(t *testing.T) { runTwins(t, podEndedTwins()) }
+
+func podEndedTwins() []twins {
+	var all []twins
+	for _, tc := range []struct {
+		bare, kind string
+		asks       request
+	}{
+		{"[NA-SECRET-1]", "secret", request{Verb: "get", Resource: "secrets"}},
+		{"[NA-SECRET-2]", "secret", request{Verb: "watch", Resource: "secrets"}},
+		{"[NA-CM-1]", "configmap", request{Verb: "get", Resource: "configmaps"}},
+		{"[NA-CM-2]", "configmap", request{Verb: "list", Resource: "configmaps"}},
+		{"[NA-SA-1]", "serviceaccount", request{Verb: "get", Resource: "serviceaccounts"}},
+		{"[NA-SA-2]", "serviceaccounttoken", request{Verb: "create", Resource: "serviceaccounts", Subresource: "token"}},
+	} {
+		refused := tc.asks
+		refused.Namespace = "ns"
+		allowed := refused
+		object := strings.TrimSuffix(tc.kind, "token")
+		refused.Name, allowed.Name = "ended-"+object, "my-"+object
+		all = append(all, twins{
+			name: "the " + tc.kind + " of a pod that has ended, by " + tc.asks.Verb, refused: refused, allowed: allowed,
+			by: podEnded, bare: tc.bare, text: "node 'me' is related to this object only through pods that have ended",
+			reads: []string{"me " + tc.kind + " ns/ended-" + object},
+		})
+	}
+	return all
 }

@@ -4,10 +4,9 @@
 package nodeauthorizer
 
 import (
-	"fmt"
+	"context"
 
 	"k8s.io/apimachinery/pkg/selection"
-	"k8s.io/apiserver/pkg/authorization/authorizer"
 
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
@@ -46,85 +45,87 @@ var (
 	})
 )
 
-func (z *Authorizer) authorizeSecret(node string, a authorizer.Attributes) verdict {
+var (
+	onlyRead            = say("can only read resources of this type")
+	noReadOfSubresource = say("cannot read subresource")
+	onlyNamespaced      = say("can only read namespaced object of this type")
+	onlyGet             = say("can only get individual resources of this type")
+	noGetOfSubresource  = say("cannot get subresource")
+)
+
+func (z *Authorizer) authorizeSecret(ctx context.Context, node string, a *request) verdict {
 	r := secretGet
 	if isListOrWatch(a) {
 		r = secretList
 	}
-	return z.readNamespaced(r, node, graph.Secret, a)
+	return z.readNamespaced(ctx, r, node, graph.Secret, a)
 }
 
 // authorizeConfigMap knows three config maps that kubeadm reads as a node
 // without a pod that uses them.
-func (z *Authorizer) authorizeConfigMap(node string, a authorizer.Attributes) verdict {
+func (z *Authorizer) authorizeConfigMap(ctx context.Context, node string, a *request) verdict {
 	r := configMapGet
 	if isListOrWatch(a) {
 		r = configMapList
 	}
-	v := z.readNamespaced(r, node, graph.ConfigMap, a)
-	if v.effect == refused && isKubeadmConfigMap(a) {
+	v := z.readNamespaced(ctx, r, node, graph.ConfigMap, a)
+	switch {
+	case v.against() == nil || !isKubeadmConfigMap(a):
+		return v
+	case v.effect == refused:
 		return authorizeKubeadmConfigMap(a, v)
+	case a.Verb == "get":
+		// Enforced, the optional rule would leave it to others, not refuse it.
+		return allow(r)
 	}
 	return v
 }
 
-func (z *Authorizer) authorizeResourceClaim(node string, a authorizer.Attributes) verdict {
-	return z.get(resourceClaimGet, node, graph.ResourceClaim, a)
+func (z *Authorizer) authorizeResourceClaim(ctx context.Context, node string, a *request) verdict {
+	return z.get(ctx, resourceClaimGet, node, graph.ResourceClaim, a)
 }
 
-func (z *Authorizer) authorizeVolumeAttachment(node string, a authorizer.Attributes) verdict {
-	return z.get(volumeAttachmentGet, node, graph.VolumeAttachment, a)
+func (z *Authorizer) authorizeVolumeAttachment(ctx context.Context, node string, a *request) verdict {
+	return z.get(ctx, volumeAttachmentGet, node, graph.VolumeAttachment, a)
 }
 
 // readNamespaced allows to get, list and watch one related object. For list
 // and watch the API server takes the name from the field selector
 // metadata.name=….
-func (z *Authorizer) readNamespaced(r *rule, node string, kind graph.Kind, a authorizer.Attributes) verdict {
-	if a.GetVerb() != "get" && !isListOrWatch(a) {
-		return refuse(r, "can only read resources of this type")
+func (z *Authorizer) readNamespaced(ctx context.Context, r *rule, node string, kind graph.Kind, a *request) verdict {
+	if a.Verb != "get" && !isListOrWatch(a) {
+		return refuse(r, onlyRead)
 	}
-	if a.GetSubresource() != "" {
-		return refuse(r, "cannot read subresource")
+	if a.Subresource != "" {
+		return refuse(r, noReadOfSubresource)
 	}
-	if a.GetNamespace() == "" {
-		return refuse(r, "can only read namespaced object of this type")
+	if a.Namespace == "" {
+		return refuse(r, onlyNamespaced)
 	}
-	return z.related(r, node, kind, a)
+	return z.related(ctx, r, node, kind, a)
 }
 
 // get allows to get one related object.
-func (z *Authorizer) get(r *rule, node string, kind graph.Kind, a authorizer.Attributes) verdict {
-	if a.GetVerb() != "get" {
-		return refuse(r, "can only get individual resources of this type")
+func (z *Authorizer) get(ctx context.Context, r *rule, node string, kind graph.Kind, a *request) verdict {
+	if a.Verb != "get" {
+		return refuse(r, onlyGet)
 	}
-	if a.GetSubresource() != "" {
-		return refuse(r, "cannot get subresource")
+	if a.Subresource != "" {
+		return refuse(r, noGetOfSubresource)
 	}
-	return z.related(r, node, kind, a)
+	return z.related(ctx, r, node, kind, a)
 }
 
-// related allows what is related to the node.
-func (z *Authorizer) related(r *rule, node string, kind graph.Kind, a authorizer.Attributes) verdict {
-	if a.GetName() == "" {
-		return refuse(r, "No Object name found")
-	}
-	if !z.relations.Reaches(node, kind, a.GetNamespace(), a.GetName()) {
-		return refuse(r, fmt.Sprintf("no relationship found between node '%s' and this object", node))
-	}
-	return allow(r)
-}
-
-func isListOrWatch(a authorizer.Attributes) bool {
-	return a.GetVerb() == "list" || a.GetVerb() == "watch"
+func isListOrWatch(a *request) bool {
+	return a.Verb == "list" || a.Verb == "watch"
 }
 
 // selectsNode reports whether a request is held to the objects of one node by
 // the field selector spec.nodeName=<node>. Requirements are ANDed, so one that
 // matches is enough, and those that did not parse could only narrow it further.
-func selectsNode(node string, a authorizer.Attributes) bool {
-	requirements, _ := a.GetFieldSelector()
-	for i := range requirements {
-		r := &requirements[i]
+func selectsNode(node string, a *request) bool {
+	for i := range a.FieldSelectorRequirements {
+		r := &a.FieldSelectorRequirements[i]
 		if r.Field == "spec.nodeName" && r.Operator == selection.Equals && r.Value == node {
 			return true
 		}

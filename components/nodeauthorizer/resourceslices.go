@@ -4,7 +4,7 @@
 package nodeauthorizer
 
 import (
-	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"context"
 
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
@@ -28,23 +28,29 @@ var (
 	})
 )
 
+var (
+	sliceSubresources = say("cannot authorize ResourceSlice subresources")
+	slicesOfAll       = say("can only list/watch/deletecollection resourceslices with nodeName field selector")
+	sliceVerbs        = say("only the following verbs are allowed for a ResourceSlice: get, watch, list, create, update, patch, delete, deletecollection")
+)
+
 // authorizeResourceSlice cannot see the spec.nodeName of a slice that is being
 // created; admission checks it.
-func (z *Authorizer) authorizeResourceSlice(node string, a authorizer.Attributes) verdict {
-	if a.GetSubresource() != "" {
-		return refuse(sliceCreate, "cannot authorize ResourceSlice subresources")
+func (z *Authorizer) authorizeResourceSlice(ctx context.Context, node string, a *request) verdict {
+	if a.Subresource != "" {
+		return refuse(sliceCreate, sliceSubresources)
 	}
-	switch a.GetVerb() {
+	switch a.Verb {
 	case "create":
 		return allow(sliceCreate)
 	case "get", "update", "patch", "delete":
-		return z.related(sliceOwn, node, graph.ResourceSlice, a)
+		return z.related(ctx, sliceOwn, node, graph.ResourceSlice, a)
 	case "list", "watch", "deletecollection":
 		if !selectsNode(node, a) {
-			return refuse(sliceSelected, "can only list/watch/deletecollection resourceslices with nodeName field selector")
+			return refuse(sliceSelected, slicesOfAll)
 		}
 		return allow(sliceSelected)
 	default:
-		return refuse(sliceCreate, "only the following verbs are allowed for a ResourceSlice: get, watch, list, create, update, patch, delete, deletecollection")
+		return refuse(sliceCreate, sliceVerbs)
 	}
 }

@@ -8,7 +8,8 @@ import "github.com/bulkhead-k8s/bulkhead/components/rules"
 // Rules are all the promises of this component, in the order of its
 // documentation. Each owns a class of requests, within which it both allows and
 // refuses; the four without an allowance of their own stand before or behind
-// all others: NA-IDENT-1, NA-UNREADY, NA-LIMIT and NA-DEFAULT.
+// all others: NA-IDENT-1, NA-UNREADY, NA-LIMIT and NA-DEFAULT. The optional rules
+// only refuse, what the rule of the class would allow.
 var Rules = []rules.Rule{
 	identityNamed.Rule,
 	secretGet.Rule,
@@ -17,19 +18,23 @@ var Rules = []rules.Rule{
 	configMapList.Rule,
 	claimGet.Rule,
 	claimStatus.Rule,
+	claimOwned.Rule,
 	volumeGet.Rule,
 	volumeAttachmentGet.Rule,
 	resourceClaimGet.Rule,
 	serviceAccountGet.Rule,
 	serviceAccountToken.Rule,
+	serviceAccountUsable.Rule,
 	nodeRead.Rule,
 	nodeWrite.Rule,
 	nodeStatus.Rule,
+	nodeRegistered.Rule,
 	podGet.Rule,
 	podList.Rule,
 	podWrite.Rule,
 	podStatus.Rule,
 	podEviction.Rule,
+	podEnded.Rule,
 	leaseCreate.Rule,
 	leaseDelete.Rule,
 	leaseOwnName.Rule,
@@ -47,7 +52,9 @@ var Rules = []rules.Rule{
 	services.Rule,
 	events.Rule,
 	endpoints.Rule,
+	endpointsReferenced.Rule,
 	certificateSigningRequests.Rule,
+	certificateSigningRequestOwn.Rule,
 	csiDrivers.Rule,
 	runtimeClasses.Rule,
 	clusterTrustBundles.Rule,

@@ -4,7 +4,7 @@
 package nodeauthorizer
 
 import (
-	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"context"
 
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
@@ -21,22 +21,35 @@ var (
 		Promise: "A node may create tokens only for a service account that a pod bound to it runs as, and may not list or change accounts.",
 		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeCreateToken",
 	})
+	serviceAccountUsable = promise(rules.Rule{
+		ID:        "NA-SA-3",
+		Promise:   "A node may create tokens of an account only if a pod bound to it that runs as that account mounts such a token or has a volume whose driver may ask for one, and get the account only if such a pod mounts a pod certificate. Where kubelets have credential providers that use tokens, every pod will do.",
+		Source:    "Bulkhead: upstream gives the account of every pod, and its tokens, even if the pod mounts none (plugin/pkg/auth/authorizer/node/graph.go AddPod)",
+		Extension: true,
+		Optional:  true,
+	})
+)
+
+var (
+	serviceAccountGetOff      = say("not allowed to get service accounts")
+	serviceAccountTokenOnly   = say("can only create tokens for individual service accounts")
+	serviceAccountSubresource = say("can only create token subresource of serviceaccount")
 )
 
 // authorizeServiceAccount sees whose token is asked for, not the pod that it is
 // to be bound to, nor its audience: admission checks those.
-func (z *Authorizer) authorizeServiceAccount(node string, a authorizer.Attributes) verdict {
-	if a.GetVerb() == "get" && a.GetSubresource() == "" {
+func (z *Authorizer) authorizeServiceAccount(ctx context.Context, node string, a *request) verdict {
+	if a.Verb == "get" && a.Subresource == "" {
 		if !z.features.ServiceAccountTokenForCredentialProviders && !z.features.PodCertificateRequest {
-			return refuse(serviceAccountGet, "not allowed to get service accounts")
+			return refuse(serviceAccountGet, serviceAccountGetOff)
 		}
-		return z.readNamespaced(serviceAccountGet, node, graph.ServiceAccount, a)
+		return z.readNamespaced(ctx, serviceAccountGet, node, graph.ServiceAccount, a)
 	}
-	if a.GetVerb() != "create" || a.GetName() == "" {
-		return refuse(serviceAccountToken, "can only create tokens for individual service accounts")
+	if a.Verb != "create" || a.Name == "" {
+		return refuse(serviceAccountToken, serviceAccountTokenOnly)
 	}
-	if a.GetSubresource() != "token" {
-		return refuse(serviceAccountToken, "can only create token subresource of serviceaccount")
+	if a.Subresource != "token" {
+		return refuse(serviceAccountToken, serviceAccountSubresource)
 	}
-	return z.related(serviceAccountToken, node, graph.ServiceAccount, a)
+	return z.related(ctx, serviceAccountToken, node, graph.ServiceAccountToken, a)
 }

@@ -41,3 +41,29 @@ func TestServiceAccountGates(t *testing.T) {
 		{"an account with the second gate on may get it", account, allowed, "[NA-SA-1]"},
 	})
 }
+
+func TestServiceAccountsThatPodsCanUse(t *testing.T) { runTwins(t, serviceAccountTwins()) }
+
+// serviceAccountTwins are two accounts of which a pod can use one thing only, so
+// that a mix-up of the account and its tokens shows.
+func serviceAccountTwins() []twins {
+	const text = "node 'me' is related to this object only through pods that have no use for it"
+	account := func(name string) request {
+		return request{Verb: "get", Resource: "serviceaccounts", Namespace: "ns", Name: name}
+	}
+	token := func(name string) request {
+		return request{Verb: "create", Resource: "serviceaccounts", Subresource: "token", Namespace: "ns", Name: name}
+	}
+	return []twins{
+		{
+			name:    "an account that no pod can use",
+			refused: account("unread-serviceaccount"), allowed: account("tokenless-serviceaccount"),
+			by: serviceAccountUsable, bare: "[NA-SA-1]", text: text, reads: []string{"me serviceaccount ns/unread-serviceaccount"},
+		},
+		{
+			name:    "a token that no pod can use",
+			refused: token("tokenless-serviceaccount"), allowed: token("unread-serviceaccount"),
+			by: serviceAccountUsable, bare: "[NA-SA-2]", text: text, reads: []string{"me serviceaccounttoken ns/tokenless-serviceaccount"},
+		},
+	}
+}

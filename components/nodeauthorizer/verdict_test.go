@@ -4,6 +4,7 @@
 package nodeauthorizer
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,14 +14,12 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// request is short for what rows are made of. Rows leave out the user, who is
-// the node "me", and that a request without a path is for a resource.
-type request = authorizer.AttributesRecord
-
-// row is one request and all that is to be said about it. The name finishes
-// the sentence "a node that asks for …".
+// row is one request and all that is to be said about it. It leaves out the user,
+// who is the node "me", and that a request without a path is for a resource. The
+// name finishes the sentence "a node that asks for …".
 type row struct {
 	name   string
 	asks   request
@@ -37,17 +36,58 @@ type answer struct {
 
 const unrelated = "no relationship found between node 'me' and this object "
 
-// relations is a graph with one node, "me", to which one object of each kind is
-// related. It is named after its kind, so that a mix-up of kinds shows.
-type relations struct{}
+// relations is a graph with two nodes, "me" and "stranger", to both of which the
+// same objects of each kind are related. They are named after their kind, so that a
+// mix-up of kinds shows, and before it is said how they are related: "my-secret"
+// as upstream has it, "ended-secret" through a pod that has ended, and so on. Only
+// "me" has a Node object.
+type relations struct{ options graph.Options }
 
-func (relations) Reaches(node string, kind graph.Kind, namespace, name string) bool {
-	wantNamespace := "ns"
+func (v relations) Relation(node string, kind graph.Kind, namespace, name string) graph.Relation {
+	how, object, _ := strings.Cut(name, "-")
+	wantNamespace, want := "ns", kind.String()
 	switch kind {
-	case graph.PersistentVolume, graph.VolumeAttachment, graph.ResourceSlice:
+	case graph.PersistentVolume, graph.VolumeAttachment, graph.ResourceSlice, graph.CertificateSigningRequest:
 		wantNamespace = ""
+	case graph.ServiceAccountToken:
+		want = graph.ServiceAccount.String() // tokens have the name of the account
 	}
-	return node == "me" && namespace == wantNamespace && name == "my-"+kind.String()
+	if !isTestNode(node) || namespace != wantNamespace || object != want {
+		return graph.Relation{Registered: v.Registered(node)}
+	}
+	is := v.related(how, kind)
+	is.Registered = v.Registered(node)
+	return is
+}
+
+func (relations) Registered(node string) bool { return node == "me" }
+
+func isTestNode(node string) bool { return node == "me" || node == "stranger" }
+
+// related does what the graph does with a condition in each mode.
+func (v relations) related(how string, kind graph.Kind) graph.Relation {
+	condition, mode := graph.Unconditional, rules.Off
+	switch how {
+	case "my":
+	case "ended":
+		condition, mode = graph.Ended, v.options.Ended
+	case "unowned":
+		condition, mode = graph.Unowned, v.options.Unowned
+	case "tokenless":
+		if kind == graph.ServiceAccountToken {
+			condition, mode = graph.Unusable, v.options.Unusable
+		}
+	case "unread":
+		if kind == graph.ServiceAccount {
+			condition, mode = graph.Unusable, v.options.Unusable
+		}
+	default:
+		return graph.Relation{}
+	}
+	if mode == rules.Off {
+		condition = graph.Unconditional
+	}
+	return graph.Relation{Related: mode != rules.Enforce, Condition: condition}
 }
 
 func never() string { return "" }
@@ -57,13 +97,16 @@ func newIn(mode Mode, features Features) *Authorizer {
 	return New(Config{Mode: mode, Features: features, Relations: relations{}, Unready: never})
 }
 
-func theNode() user.Info {
-	return &user.DefaultInfo{Name: "system:node:me", Groups: []string{"system:nodes", "system:authenticated"}}
+func theNode() user.Info { return nodeNamed("me") }
+
+func nodeNamed(name string) user.Info {
+	return &user.DefaultInfo{Name: "system:node:" + name, Groups: []string{"system:nodes", "system:authenticated"}}
 }
 
-// attributes completes a row's request.
-func (r row) attributes() *request {
-	a := r.asks
+func (r row) attributes() *request { return complete(r.asks) }
+
+// complete adds what rows leave out.
+func complete(a request) *request {
 	if a.User == nil {
 		a.User = theNode()
 	}

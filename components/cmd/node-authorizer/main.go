@@ -6,26 +6,9 @@
 package main
 
 import (
-	"context"
-	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 
-	"k8s.io/component-base/logs"
-	_ "k8s.io/component-base/logs/json/register" // --logging-format=json
+	"github.com/bulkhead-k8s/bulkhead/components/internal/program"
 )
 
-func main() { os.Exit(execute()) }
-
-func execute() int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	logs.InitLogs()
-	defer logs.FlushLogs()
-	if err := newCommand(start).ExecuteContext(ctx); err != nil {
-		fmt.Fprintf(os.Stderr, "node-authorizer: %v\n", err)
-		return 1
-	}
-	return 0
-}
+func main() { os.Exit(program.Main(newCommand(start))) }

@@ -15,9 +15,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/bulkhead-k8s/bulkhead/components/internal/sarwebhook"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/program"
 	"github.com/bulkhead-k8s/bulkhead/components/internal/serve"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 	"github.com/bulkhead-k8s/bulkhead/manifests"
 )
 
@@ -37,8 +39,9 @@ func TestStaticPodStartsTheProgram(t *testing.T) {
 		kubeconfig: dir + "kubeconfig",
 		mode:       nodeauthorizer.Strict,
 		features:   nodeauthorizer.DefaultFeatures(),
-		limits:     sarwebhook.Limits{InFlight: 2000, InFlightPerNode: 200},
+		limits:     webhook.Limits{InFlight: 2000, InFlightPerNode: 200},
 		maxViewAge: 5 * time.Minute,
+		beyond:     beyond{modes: nodeauthorizer.Modes(rules.Enforce), grace: 30 * time.Second},
 		server: serve.Config{
 			BindAddress: "127.0.0.1", SecurePort: 10461, HealthPort: 10462,
 			CertFile: dir + "serving.crt", KeyFile: dir + "serving.key", ClientCAFile: dir + "client-ca.crt",
@@ -52,7 +55,7 @@ func TestStaticPodStartsTheProgram(t *testing.T) {
 			t.Fatal(err)
 		}
 		want.logging = got.logging
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(config{})); diff != "" {
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(config{}, beyond{})); diff != "" {
 			t.Errorf("%v (-want +got)\n%s", args, diff)
 		}
 	}
@@ -99,23 +102,28 @@ func TestProblems(t *testing.T) {
 		{"the defaults have none", func(*options) {}, nil},
 		{"a mode has to be known", func(o *options) { o.mode = "off" }, []string{`--mode is "off", want strict or compat`}},
 		{"no mode is no mode", func(o *options) { o.mode = "" }, []string{`--mode is "", want strict or compat`}},
-		{"a gate has to be known", func(o *options) { o.features["Podcertificaterequest"] = true },
+		{"a gate has to be known", func(o *options) { o.gates["Podcertificaterequest"] = true },
 			[]string{`--feature-gates: unknown gate "Podcertificaterequest", want [CSIVolumeHealth ClusterTrustBundle KubeletServiceAccountTokenForCredentialProviders PodCertificateRequest]`}},
-		{"only loopback is bound", func(o *options) { o.bindAddress = "0.0.0.0" }, []string{`--bind-address is "0.0.0.0", want an address of loopback`}},
-		{"ports differ", func(o *options) { o.healthPort = o.securePort }, []string{"--secure-port and --health-port are both 10461"}},
-		{"ports are in range", func(o *options) { o.securePort, o.healthPort = 0, 65536 }, []string{"--secure-port is 0, want 1 to 65535", "--health-port is 65536, want 1 to 65535"}},
-		{"some client is served", func(o *options) { o.clientNames = nil }, []string{"--allowed-client-names is [], want names"}},
-		{"a client has a name", func(o *options) { o.clientNames = []string{""} }, []string{`--allowed-client-names is [""], want names`}},
-		{"one node's share is no more than all", func(o *options) { o.limits.InFlight = 199 }, []string{"--max-requests-in-flight is 199, less than one node's share of 200"}},
+		{"only loopback is bound", func(o *options) { o.BindAddress = "0.0.0.0" }, []string{`--bind-address is "0.0.0.0", want an address of loopback`}},
+		{"ports differ", func(o *options) { o.HealthPort = o.SecurePort }, []string{"--secure-port and --health-port are both 10461"}},
+		{"ports are in range", func(o *options) { o.SecurePort, o.HealthPort = 0, 65536 }, []string{"--secure-port is 0, want 1 to 65535", "--health-port is 65536, want 1 to 65535"}},
+		{"some client is served", func(o *options) { o.AllowedClientNames = nil }, []string{"--allowed-client-names is [], want names"}},
+		{"a client has a name", func(o *options) { o.AllowedClientNames = []string{""} }, []string{`--allowed-client-names is [""], want names`}},
+		{"one node's share is no more than all", func(o *options) { o.Limits.InFlight = 199 }, []string{"--max-requests-in-flight is 199, less than one node's share of 200"}},
 		{"a view has to be able to stay fresh", func(o *options) { o.maxViewAge = 10*time.Second - 1 }, []string{"--max-view-age is 9.999999999s, want at least 10s"}},
-		{"every problem is told", func(o *options) { *o = options{limits: sarwebhook.Limits{InFlight: -1}, logging: o.logging} }, []string{
-			`--bind-address is "", want an address of loopback`,
+		{"node scope is on where it is configured", func(o *options) { o.scope.custom = "a.example.com=label:x" }, []string{"--node-scope-custom-resources is given without --node-scope"}},
+		{"custom resources can be read", func(o *options) { o.scope = scopeOptions{on: true, custom: "pods=field:x"} },
+			[]string{`--node-scope-custom-resources: custom resources of nodes: "pods=field:x": the resource is not a custom one`}},
+		{"every problem is told", func(o *options) {
+			*o = options{Options: program.Options{Limits: webhook.Limits{InFlight: -1}, Logging: o.Logging}}
+		}, []string{
+			"--kubeconfig is empty", `--bind-address is "", want an address of loopback`,
 			"--secure-port is 0, want 1 to 65535", "--health-port is 0, want 1 to 65535", "--secure-port and --health-port are both 0",
 			"--tls-cert-file is empty", "--tls-private-key-file is empty", "--client-ca-file is empty",
 			"--allowed-client-names is [], want names", "--shutdown-timeout is 0s, want more than 0",
-			"--kubeconfig is empty", `--mode is "", want strict or compat`,
 			"--max-requests-in-flight-per-node is 0, want at least 1", "--max-requests-in-flight is -1, less than one node's share of 0",
-			"--max-view-age is 0s, want at least 10s",
+			`--mode is "", want strict or compat`, "--max-view-age is 0s, want at least 10s",
+			`--beyond-upstream: "" is no mode: it must be one of off, audit, enforce`,
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -141,11 +149,11 @@ func TestHelpCanBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(help.String()) {
-		if len(line) > helpColumns+1 {
+		if len(line) > program.HelpColumns+1 {
 			t.Errorf("line is too long: %s", line)
 		}
 	}
-	for _, want := range []string{"Deciding flags:", "Serving flags:", "Limits flags:", "Logging flags:", "--mode string"} {
+	for _, want := range []string{"Deciding flags:", "Beyond upstream flags:", "Serving flags:", "Limits flags:", "Logging flags:", "--mode string", "--rule-mode", "NA-CSR-1=audit"} {
 		if !strings.Contains(help.String(), want) {
 			t.Errorf("help lacks %q", want)
 		}

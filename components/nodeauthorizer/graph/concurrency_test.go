@@ -10,15 +10,21 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 // While everything around them comes and goes, what stays related is never
 // refused for a moment, and what is unrelated is never allowed for one.
 func TestReadersSeeNoMomentInBetween(t *testing.T) {
-	g := New()
+	g := New(Options{rules.Enforce, rules.Enforce, rules.Enforce, false})
 	steady := podOn("n1", "steady", secretVolume("shared"), claimVolume("pvc"))
 	g.SetPod(steady)
 	g.SetPersistentVolume(volumeFor("pvc", "pv", "stage"))
+
+	g.SetPod(podOn("n8", "ended", secretVolume("shared")))
+	g.EndPod("ns", "ended", "uid-of-ended")
 
 	var writers, readers sync.WaitGroup
 	stop := make(chan struct{})
@@ -26,6 +32,7 @@ func TestReadersSeeNoMomentInBetween(t *testing.T) {
 		writers.Go(func() { churn(g, writer) })
 	}
 	writers.Go(func() { churnVolumes(g) })
+	writers.Go(func() { churnConditions(g) })
 	writers.Go(func() {
 		for range 60 {
 			again := steady.DeepCopy()
@@ -43,7 +50,8 @@ func TestReadersSeeNoMomentInBetween(t *testing.T) {
 	readers.Wait()
 
 	g.SetPod(steady)
-	fresh := New()
+	g.DeletePod("ns", "ended")
+	fresh := New(Options{})
 	fresh.SetPod(steady)
 	fresh.SetPersistentVolume(volumeFor("pvc", "pv", "stage"))
 	if diff := gocmp.Diff(fresh.Stats(), g.Stats()); diff != "" {
@@ -66,6 +74,26 @@ func churn(g *Graph, writer int) {
 	}
 }
 
+// churnConditions ends pods beside the steady one, gives and takes claims, and
+// writes again and again the pod on n8 that ended before.
+func churnConditions(g *Graph) {
+	for i := range 60 {
+		uid := types.UID(fmt.Sprint(i))
+		pod := podOn("n1", "ending", secretVolume("shared"), claimVolume("pvc"), ephemeralVolume("vol"))
+		pod.UID = uid
+		g.SetPod(pod)
+		g.SetPersistentVolumeClaim(claimOf("ending", uid, "ending-vol"))
+		g.EndPod("ns", "ending", uid)
+		g.SetPod(podOn("n8", "ended", secretVolume("shared")))
+		g.SetNode(nodeNamed("n8"))
+		g.DeletePersistentVolumeClaim("ns", "ending-vol")
+		g.SetCertificateSigningRequest(signingBy("system:node:n8", "csr"))
+		g.DeleteCertificateSigningRequest("csr")
+		g.DeleteNode("n8")
+	}
+	g.DeletePod("ns", "ending")
+}
+
 func churnVolumes(g *Graph) {
 	for i := range 60 {
 		g.ReplacePersistentVolumes([]*corev1.PersistentVolume{
@@ -85,6 +113,10 @@ func watchAnswers(t *testing.T, g *Graph, stop <-chan struct{}) {
 		}
 		if !g.Reaches("n1", Secret, "ns", "shared") || !g.Reaches("n1", PersistentVolume, "", "pv") || !g.Reaches("n1", Secret, "csi", "stage") {
 			t.Error("a lasting relation was refused for a moment")
+			return
+		}
+		if g.Relation("n8", Secret, "ns", "shared").Related {
+			t.Error("a pod that has ended was given back for a moment")
 			return
 		}
 		if g.Reaches("n9", Secret, "ns", "shared") || g.Reaches("n9", Secret, "csi", "stage") {

@@ -10,23 +10,27 @@ type counts struct {
 	node uint32
 	n    uint32
 	// many, when set, holds everything instead, and has two nodes at least.
-	many map[uint32]uint32
+	many *crowd
 }
 
 // has reports whether the node is in the multiset.
 func (c *counts) has(node uint32) bool {
 	if c.many != nil {
-		return c.many[node] > 0
+		return c.many.has(node)
 	}
 	return c.n > 0 && c.node == node
+}
+
+// single returns the node that is in, if just one is.
+func (c *counts) single() (node uint32, ok bool) {
+	return c.node, c.many == nil && c.n > 0
 }
 
 // add puts the node in once more and reports whether it was not there before.
 func (c *counts) add(node uint32) (first bool) {
 	switch {
 	case c.many != nil:
-		c.many[node]++
-		return c.many[node] == 1
+		return c.many.add(node)
 	case c.n == 0:
 		c.node, c.n = node, 1
 		return true
@@ -34,7 +38,7 @@ func (c *counts) add(node uint32) (first bool) {
 		c.n++
 		return false
 	default:
-		c.many = map[uint32]uint32{c.node: c.n, node: 1}
+		c.many = newCrowd(headcount{c.node, c.n}, headcount{node, 1})
 		c.node, c.n = 0, 0
 		return true
 	}
@@ -46,12 +50,10 @@ func (c *counts) remove(node uint32) (last bool) {
 		c.n--
 		return c.n == 0
 	}
-	if c.many[node] > 1 {
-		c.many[node]--
+	if !c.many.remove(node) {
 		return false
 	}
-	delete(c.many, node)
-	if len(c.many) == 1 {
+	if c.many.live == 1 {
 		c.collapse()
 	}
 	return true
@@ -60,19 +62,16 @@ func (c *counts) remove(node uint32) (last bool) {
 // collapse goes back to the form for one node, so that an object that was once
 // on many nodes does not stay large.
 func (c *counts) collapse() {
-	for node, n := range c.many {
-		c.node, c.n = node, n
-	}
+	c.many.each(func(left headcount) { c.node, c.n = left.node, left.n })
 	c.many = nil
 }
 
 // each calls visit once for every node in the multiset.
 func (c *counts) each(visit func(node uint32)) {
-	if c.many == nil && c.n > 0 {
+	switch {
+	case c.many != nil:
+		c.many.each(func(s headcount) { visit(s.node) })
+	case c.n > 0:
 		visit(c.node)
-		return
-	}
-	for node := range c.many {
-		visit(node)
 	}
 }

@@ -27,7 +27,7 @@ func (g *Graph) DeleteVolumeAttachment(name string) {
 func (g *Graph) ReplaceVolumeAttachments(attachments []*storagev1.VolumeAttachment) {
 	g.attachments.Lock()
 	defer g.attachments.Unlock()
-	replace(g, VolumeAttachment, attachments, g.setAttachment, func(namespace, name string) {
+	replace(g.known(VolumeAttachment), attachments, g.setAttachment, func(namespace, name string) {
 		g.unbind(VolumeAttachment, namespace, name)
 	})
 }
@@ -55,7 +55,7 @@ func (g *Graph) DeleteResourceSlice(name string) {
 func (g *Graph) ReplaceResourceSlices(slices []*resourcev1.ResourceSlice) {
 	g.slices.Lock()
 	defer g.slices.Unlock()
-	replace(g, ResourceSlice, slices, g.setSlice, func(namespace, name string) {
+	replace(g.known(ResourceSlice), slices, g.setSlice, func(namespace, name string) {
 		g.unbind(ResourceSlice, namespace, name)
 	})
 }
@@ -87,7 +87,7 @@ func (g *Graph) DeletePodCertificateRequest(namespace, name string) {
 func (g *Graph) ReplacePodCertificateRequests(requests []*certificatesv1.PodCertificateRequest) {
 	g.requests.Lock()
 	defer g.requests.Unlock()
-	replace(g, PodCertificateRequest, requests, g.setRequest, func(namespace, name string) {
+	replace(g.known(PodCertificateRequest), requests, g.setRequest, func(namespace, name string) {
 		g.unbind(PodCertificateRequest, namespace, name)
 	})
 }

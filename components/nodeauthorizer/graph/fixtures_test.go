@@ -8,7 +8,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 )
 
 // podOn makes a pod in namespace ns that is bound to the node.
@@ -71,4 +73,32 @@ func claimVolume(name string) corev1.Volume {
 	return corev1.Volume{VolumeSource: corev1.VolumeSource{
 		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name},
 	}}
+}
+
+// ephemeralVolume makes a volume whose claim is named for the pod and itself.
+func ephemeralVolume(name string) corev1.Volume {
+	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}}
+}
+
+// claimOf makes a claim in namespace ns that a pod controls.
+func claimOf(pod string, uid types.UID, name string) *corev1.PersistentVolumeClaim {
+	claim := &corev1.PersistentVolumeClaim{}
+	claim.Namespace, claim.Name = "ns", name
+	claim.OwnerReferences = []metav1.OwnerReference{{
+		APIVersion: "v1", Kind: "Pod", Name: pod, UID: uid, Controller: ptr.To(true),
+	}}
+	return claim
+}
+
+func nodeNamed(name string) *corev1.Node {
+	node := &corev1.Node{}
+	node.Name = name
+	return node
+}
+
+func signingBy(user, name string) *certificatesv1.CertificateSigningRequest {
+	request := &certificatesv1.CertificateSigningRequest{}
+	request.Name = name
+	request.Spec.Username = user
+	return request
 }

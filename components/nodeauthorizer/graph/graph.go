@@ -3,16 +3,29 @@
 
 package graph
 
-import "sync"
+import (
+	"hash/maphash"
+	"sync"
+)
 
 // Graph relates objects to nodes. Use [New]. All methods are safe for concurrent
 // use; what was set before a question is asked counts in its answer.
 type Graph struct {
+	judgement *judgement
+	// kept are the marks that some answer depends on. No other is stored.
+	kept marks
+
+	// pods puts writers of claims in order as well: a pod and its claims are
+	// compared with each other.
 	pods        podWriter
 	volumes     volumeWriter
 	attachments sync.Mutex
 	slices      sync.Mutex
 	requests    sync.Mutex
+	signing     sync.Mutex
+	registering sync.Mutex
+	// nodes is what state.nodes says about Node objects, to be read without a lock.
+	nodes registry
 
 	// mu guards the state below. Writers hold it for one object at a time, so that
 	// replacing a hundred thousand pods does not stop the answers. The locks
@@ -24,49 +37,37 @@ type Graph struct {
 // state is everything that is known. It is guarded by Graph.mu.
 type state struct {
 	objects objects
-	// nodes numbers the names of nodes that something is bound to.
-	nodes   names
-	pods    slab[boundPod]
-	volumes slab[boundVolume]
-	edges   int
+	// nodes numbers the names of nodes that something is bound to or that have a
+	// Node object.
+	nodes      names
+	registered int
+	pods       slab[boundPod]
+	volumes    slab[boundVolume]
+	owners     slab[claimOwner]
+	edges      int
 }
 
 // New makes a graph in which nothing is related to anything.
-func New() *Graph {
-	return &Graph{state: state{
-		objects: newObjects(),
-		nodes:   newNames(),
-		pods:    newSlab[boundPod](),
-		volumes: newSlab[boundVolume](),
-	}}
-}
-
-// Reaches reports whether the object is related to the node. For a Pod that
-// means that it is bound to the node. Objects without a namespace are asked with
-// an empty one. It takes the same time for every object and does not allocate.
-func (g *Graph) Reaches(node string, kind Kind, namespace, name string) bool {
-	g.mu.RLock()
-	defer g.mu.RUnlock()
-	s := &g.state
-	number, ok := s.nodes.find(node)
-	if !ok {
-		return false
+func New(options Options) *Graph {
+	return &Graph{
+		judgement: newJudgement(options),
+		kept:      options.kept(),
+		nodes:     registry{seed: maphash.MakeSeed()},
+		state: state{
+			objects: newObjects(),
+			nodes:   newNames(),
+			pods:    newSlab[boundPod](),
+			volumes: newSlab[boundVolume](),
+			owners:  newSlab[claimOwner](),
+		},
 	}
-	id := s.objects.find(kind, namespace, name)
-	if id == 0 {
-		return false
-	}
-	if kind == PersistentVolume {
-		id = s.volumes.at(s.objects.at(id).detail).claim
-	}
-	return s.objects.at(id).nodes.has(number)
 }
 
 // reach counts one more reason why the object is related to the node.
 func (s *state) reach(id objectID, node uint32) {
 	object := s.objects.at(id)
 	if object.nodes.add(node) && object.kind == PersistentVolumeClaim {
-		s.eachVolumeOf(object, func(volume *boundVolume) { s.reachAll(volume.secrets, node) })
+		s.eachVolumeOf(object, func(volume *boundVolume) { s.reachSecrets(volume.secrets, object.marks, node) })
 	}
 }
 
@@ -74,7 +75,7 @@ func (s *state) reach(id objectID, node uint32) {
 func (s *state) unreach(id objectID, node uint32) {
 	object := s.objects.at(id)
 	if object.nodes.remove(node) && object.kind == PersistentVolumeClaim {
-		s.eachVolumeOf(object, func(volume *boundVolume) { s.unreachAll(volume.secrets, node) })
+		s.eachVolumeOf(object, func(volume *boundVolume) { s.unreachSecrets(volume.secrets, object.marks, node) })
 	}
 }
 
@@ -87,5 +88,31 @@ func (s *state) reachAll(ids []objectID, node uint32) {
 func (s *state) unreachAll(ids []objectID, node uint32) {
 	for _, id := range ids {
 		s.unreach(id, node)
+	}
+}
+
+// reachSecrets hands a claim's node on to the secrets of a volume. Nobody's list
+// holds a secret under the claim's marks, so each node does.
+func (s *state) reachSecrets(ids []objectID, claim marks, node uint32) {
+	for _, id := range ids {
+		if under := claim.handedOn(); under != 0 {
+			id = s.objects.intern(s.objects.at(id).under(under))
+			s.objects.hold(id)
+		}
+		s.reach(id, node)
+	}
+}
+
+// unreachSecrets takes back one reachSecrets.
+func (s *state) unreachSecrets(ids []objectID, claim marks, node uint32) {
+	under := claim.handedOn()
+	if under == 0 {
+		s.unreachAll(ids, node)
+		return
+	}
+	for _, id := range ids {
+		marked := s.objects.findKey(s.objects.at(id).under(under))
+		s.unreach(marked, node)
+		s.objects.release(marked)
 	}
 }

@@ -12,6 +12,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 // benchWorld has the shape of the worlds in upstream's node_authorizer_test.go:
@@ -63,8 +65,11 @@ func (w *benchWorld) addPod(node string, number, namespace int) {
 	w.volumes = append(w.volumes, volume)
 }
 
-func (w *benchWorld) populate() *Graph {
-	g := New()
+// enforced is every optional rule.
+var enforced = Options{Ended: rules.Enforce, Unusable: rules.Enforce, Unowned: rules.Enforce}
+
+func (w *benchWorld) populate(options Options) *Graph {
+	g := New(options)
 	for _, pod := range w.pods {
 		g.SetPod(pod)
 	}
@@ -81,21 +86,23 @@ func (w *benchWorld) populate() *Graph {
 // and volumes. retained-MB is the heap that stays in use by the graph alone.
 func BenchmarkPopulation(b *testing.B) {
 	world := newBenchWorld(500, 200, 200)
-	b.Run("one by one", func(b *testing.B) {
-		b.ReportAllocs()
-		before := heapInUse()
-		for b.Loop() {
-			g := world.populate()
-			b.StopTimer()
-			b.ReportMetric(float64(heapInUse()-before)/1e6, "retained-MB")
-			runtime.KeepAlive(g)
-			b.StartTimer()
-		}
-	})
+	for _, options := range []Options{{}, enforced} {
+		b.Run("one by one, "+options.Ended.String(), func(b *testing.B) {
+			b.ReportAllocs()
+			before := heapInUse()
+			for b.Loop() {
+				g := world.populate(options)
+				b.StopTimer()
+				b.ReportMetric(float64(heapInUse()-before)/1e6, "retained-MB")
+				runtime.KeepAlive(g)
+				b.StartTimer()
+			}
+		})
+	}
 	b.Run("as lists", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			g := New()
+			g := New(Options{})
 			g.ReplacePods(world.pods)
 			g.ReplacePersistentVolumes(world.volumes)
 			g.ReplaceVolumeAttachments(world.attachments)
@@ -114,7 +121,7 @@ func heapInUse() uint64 {
 // BenchmarkWrite sets one pod of a namespace with a secret that 5,000 nodes share.
 func BenchmarkWrite(b *testing.B) {
 	world := newBenchWorld(5000, 1, 1)
-	g := world.populate()
+	g := world.populate(Options{})
 	pod := world.pods[0]
 	b.Run("unchanged", func(b *testing.B) {
 		b.ReportAllocs()
@@ -140,11 +147,33 @@ func BenchmarkWrite(b *testing.B) {
 	})
 }
 
+// BenchmarkEnforced asks and writes where everything is enforced and every tenth pod
+// has ended, so that an object can be there under several marks.
+func BenchmarkEnforced(b *testing.B) {
+	world := newBenchWorld(500, 200, 200)
+	g := world.populate(enforced)
+	for i, pod := range world.pods {
+		if i%10 == 5 {
+			g.EndPod(pod.Namespace, pod.Name, pod.UID)
+		}
+	}
+	benchmarkQuestions(b, g)
+	b.Run("a pod ends", func(b *testing.B) {
+		b.ReportAllocs()
+		pod := world.pods[0]
+		for b.Loop() {
+			g.EndPod(pod.Namespace, pod.Name, pod.UID)
+			g.DeletePod(pod.Namespace, pod.Name)
+			g.SetPod(pod)
+		}
+	})
+}
+
 // BenchmarkReaches asks in upstream's BenchmarkAuthorization world, first alone,
 // then while about a hundred writes a second are made.
 func BenchmarkReaches(b *testing.B) {
 	world := newBenchWorld(500, 200, 200)
-	g := world.populate()
+	g := world.populate(Options{})
 	for _, contended := range []bool{false, true} {
 		name := "idle"
 		if contended {
@@ -173,6 +202,7 @@ func benchmarkQuestions(b *testing.B, g *Graph) {
 		{"allowed secret via volume", Secret, "ns0", "secret-pv0-pod0-node0-ns0", true},
 		{"allowed shared secret", Secret, "ns0", "secret0-shared", true},
 		{"allowed volume", PersistentVolume, "", "pv0-pod0-node0-ns0", true},
+		{"allowed token", ServiceAccountToken, "ns0", "svcacct0-node0", true},
 		{"refused configmap", ConfigMap, "ns0", "configmap0-pod0-node1", false},
 		{"refused secret via volume", Secret, "ns0", "secret-pv0-pod0-node1-ns0", false},
 		{"refused volume", PersistentVolume, "", "pv0-pod0-node1-ns0", false},

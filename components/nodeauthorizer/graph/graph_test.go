@@ -10,10 +10,12 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 func TestReaches(t *testing.T) {
-	g := New()
+	g := New(Options{})
 	pod := podOn("n1", "pod", secretVolume("s"), claimVolume("pvc"))
 	pod.Spec.ServiceAccountName = "sa"
 	g.SetPod(pod)
@@ -75,7 +77,7 @@ func TestReaches(t *testing.T) {
 // In-tree 1.36 and 1.37 fail this: a secret with an index of destinations (200
 // and more) that a pod names twice stays readable when the pod is gone.
 func TestSecretNamedTwiceIsTakenBack(t *testing.T) {
-	g := New()
+	g := New(Options{})
 	const consumers = 250
 	for i := range consumers {
 		pod := podOn(fmt.Sprintf("n%d", i), fmt.Sprintf("pod%d", i), secretVolume("shared"))
@@ -116,7 +118,7 @@ func TestPodUpdates(t *testing.T) {
 		{"one that became a mirror pod keeps its node only", mirror, answers{PodOn1: true}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			g := New()
+			g := New(Options{})
 			g.SetPod(podOn("n1", "pod", secretVolume("old")))
 			g.SetPod(row.next)
 			got := answers{
@@ -135,7 +137,7 @@ func TestPodUpdates(t *testing.T) {
 
 // What is asked by UID later must not find the predecessor of the same name.
 func TestRecordCarriesTheLatestUID(t *testing.T) {
-	g := New()
+	g := New(Options{})
 	g.SetPod(podOn("n1", "pod"))
 	again := podOn("n1", "pod")
 	again.UID = "another"
@@ -149,7 +151,7 @@ func TestRecordCarriesTheLatestUID(t *testing.T) {
 // The claim may come before the volume or after it, and several volumes may share
 // a secret that a pod names as well.
 func TestVolumeSecretsComeAndGoWithTheClaim(t *testing.T) {
-	g := New()
+	g := New(Options{})
 	stage := func() bool { return g.Reaches("n1", Secret, "csi", "stage") }
 	expect := func(want bool, after string) {
 		t.Helper()
@@ -178,7 +180,7 @@ func TestVolumeSecretsComeAndGoWithTheClaim(t *testing.T) {
 }
 
 func TestReplaceForgetsWhatIsNotListed(t *testing.T) {
-	g := New()
+	g := New(Options{})
 	g.SetPod(podOn("n1", "old", secretVolume("old")))
 	g.SetPod(podOn("n1", "kept", secretVolume("kept")))
 	g.SetPersistentVolume(volumeFor("pvc", "old", "stage"))
@@ -194,7 +196,7 @@ func TestReplaceForgetsWhatIsNotListed(t *testing.T) {
 	g.ReplaceResourceSlices([]*resourcev1.ResourceSlice{sliceOf("n1", "added")})
 	g.ReplacePodCertificateRequests(nil)
 
-	want := New()
+	want := New(Options{})
 	want.SetPod(kept)
 	want.SetPod(added)
 	want.SetResourceSlice(sliceOf("n1", "added"))
@@ -209,7 +211,7 @@ func TestReplaceForgetsWhatIsNotListed(t *testing.T) {
 }
 
 func TestStatsCountsEachRelationOnce(t *testing.T) {
-	g := New()
+	g := New(Options{})
 	pod := podOn("n1", "pod", secretVolume("s"), secretVolume("s"), claimVolume("pvc"))
 	pod.Spec.ServiceAccountName = "sa"
 	g.SetPod(pod)
@@ -223,13 +225,25 @@ func TestStatsCountsEachRelationOnce(t *testing.T) {
 	}
 }
 
-func TestAnswersAndUnchangedPodsDoNotAllocate(t *testing.T) {
-	g := New()
-	pods := []*corev1.Pod{
-		podOn("n1", "one", secretVolume("shared"), secretVolume("s"), claimVolume("pvc")),
-		podOn("n2", "two", secretVolume("shared")),
+func TestAnswersAndUnchangedObjectsDoNotAllocate(t *testing.T) {
+	for _, mode := range []rules.Mode{rules.Off, rules.Audit, rules.Enforce} {
+		t.Run(mode.String(), func(t *testing.T) { doesNotAllocate(t, New(Options{mode, mode, mode, false})) })
 	}
+}
+
+func doesNotAllocate(t *testing.T, g *Graph) {
+	pods := []*corev1.Pod{
+		podOn("n1", "one", secretVolume("shared"), secretVolume("s"), claimVolume("pvc"), ephemeralVolume("vol")),
+		podOn("n2", "two", secretVolume("shared")),
+		podOn("n3", "ended", secretVolume("e")),
+	}
+	pods[0].Spec.ServiceAccountName = "sa"
+	node, claim := nodeNamed("n1"), claimOf("one", "another", "one-vol")
 	g.ReplacePods(pods)
+	g.EndPod("ns", "ended", pods[2].UID)
+	g.SetNode(node)
+	g.SetPersistentVolumeClaim(claim)
+	g.SetPersistentVolume(volumeFor("one-vol", "ephemeral", "stage"))
 	g.SetPersistentVolume(volumeFor("pvc", "pv", "stage"))
 	for name, call := range map[string]func(){
 		"allowed":        func() { g.Reaches("n1", Secret, "ns", "s") },
@@ -237,7 +251,13 @@ func TestAnswersAndUnchangedPodsDoNotAllocate(t *testing.T) {
 		"allowed volume": func() { g.Reaches("n1", PersistentVolume, "", "pv") },
 		"refused":        func() { g.Reaches("n2", Secret, "ns", "s") },
 		"unknown object": func() { g.Reaches("n2", Secret, "ns", "none") },
-		"unchanged pod":  func() { g.SetPod(pods[0]) },
+		"allowed token":  func() { g.Relation("n1", ServiceAccountToken, "ns", "sa") },
+		"ended secret":   func() { g.Relation("n3", Secret, "ns", "e") },
+		"unowned volume": func() { g.Relation("n1", PersistentVolume, "", "ephemeral") },
+		"registered":     func() { g.Registered("n1") },
+		"unchanged pod":  func() { g.SetPod(pods[1]) },
+		"same node":      func() { g.SetNode(node) },
+		"same claim":     func() { g.SetPersistentVolumeClaim(claim) },
 	} {
 		if allocs := testing.AllocsPerRun(100, call); allocs != 0 {
 			t.Errorf("%s: %v allocations, want none", name, allocs)

@@ -36,18 +36,12 @@ func (x *index) split(hash uint64) (*shard, uint32) {
 	return &x.shards[hash%shardCount], uint32(hash >> 32)
 }
 
-// find returns the first number with this hash for which is holds, or 0.
-func (x *index) find(hash uint64, is func(objectID) bool) objectID {
+// search says where to look for what has this hash, and from where on: up to the
+// next empty slot, and round from the last slot to the first. The loop is the
+// caller's, as a call for each slot would take longer than the look at it.
+func (x *index) search(hash uint64) (slots []slot, from uint32) {
 	s, short := x.split(hash)
-	if len(s.slots) == 0 {
-		return 0
-	}
-	for i := s.home(short); s.slots[i].id != 0; i = s.after(i) {
-		if s.slots[i].hash == short && is(s.slots[i].id) {
-			return s.slots[i].id
-		}
-	}
-	return 0
+	return s.slots, short
 }
 
 // add puts a number in that is not in yet.

@@ -18,21 +18,31 @@ const (
 	ResourceSlice
 	PodCertificateRequest
 	Pod
+	// ServiceAccountToken is asked with the namespace and name of the account: it is
+	// the right to request the account's tokens.
+	ServiceAccountToken
+	CertificateSigningRequest
 
 	kindCount = iota
+
+	// claimRecord is stored for who owns a claim, and cannot be asked about.
+	claimRecord = Kind(kindCount)
+	storedKinds = kindCount + 1
 )
 
 var kindNames = [kindCount]string{
-	Secret:                "secret",
-	ConfigMap:             "configmap",
-	PersistentVolumeClaim: "persistentvolumeclaim",
-	PersistentVolume:      "persistentvolume",
-	ResourceClaim:         "resourceclaim",
-	ServiceAccount:        "serviceaccount",
-	VolumeAttachment:      "volumeattachment",
-	ResourceSlice:         "resourceslice",
-	PodCertificateRequest: "podcertificaterequest",
-	Pod:                   "pod",
+	Secret:                    "secret",
+	ConfigMap:                 "configmap",
+	PersistentVolumeClaim:     "persistentvolumeclaim",
+	PersistentVolume:          "persistentvolume",
+	ResourceClaim:             "resourceclaim",
+	ServiceAccount:            "serviceaccount",
+	VolumeAttachment:          "volumeattachment",
+	ResourceSlice:             "resourceslice",
+	PodCertificateRequest:     "podcertificaterequest",
+	Pod:                       "pod",
+	ServiceAccountToken:       "serviceaccounttoken",
+	CertificateSigningRequest: "certificatesigningrequest",
 }
 
 // String is the kind's name in lower case and singular, as metrics label it.

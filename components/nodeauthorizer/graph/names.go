@@ -14,6 +14,8 @@ type names struct {
 type nameEntry struct {
 	name    string
 	holders uint32
+	// registered, of a node's name, says that it has a Node object.
+	registered bool
 }
 
 func newNames() names {

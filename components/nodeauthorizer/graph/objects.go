@@ -3,7 +3,10 @@
 
 package graph
 
-import "hash/maphash"
+import (
+	"hash/maphash"
+	"math/bits"
+)
 
 // objectID numbers an object for as long as something holds it. 0 is none.
 type objectID = uint32
@@ -14,16 +17,24 @@ type key struct {
 	name      string
 	namespace uint32
 	kind      Kind
+	marks     marks
+}
+
+// under is the key of the same thing under other marks.
+func (k key) under(set marks) key {
+	k.marks = set
+	return k
 }
 
 // object is what is known of a thing that somebody names. The thing itself need
 // not exist.
 type object struct {
 	key
-	// holders counts the stored lists that have this object in them.
+	// holders counts the stored lists that have this object in them; of the secret of
+	// a volume under marks, also the nodes that it has from a claim.
 	holders uint32
-	// detail is the number of the pod's or volume's own record; for a claim, of
-	// the first volume that is bound to it.
+	// detail is the number of the pod's, volume's or owner's own record; for a claim
+	// without marks, of the first volume that is bound to it.
 	detail uint32
 	nodes  counts
 }
@@ -34,7 +45,10 @@ type objects struct {
 	seed       maphash.Seed
 	index      index
 	namespaces names
-	perKind    [kindCount]int
+	// tally counts the objects of each kind under each set of marks, and present has
+	// a bit for each set under which there are any: nobody looks for the others.
+	tally   [storedKinds][markSets]int
+	present [storedKinds]uint32
 }
 
 func newObjects() objects {
@@ -47,28 +61,48 @@ func (o *objects) find(kind Kind, namespace, name string) objectID {
 	if !ok {
 		return 0
 	}
-	return o.findKey(key{name, number, kind})
+	return o.findKey(key{name: name, namespace: number, kind: kind})
 }
 
 func (o *objects) findKey(k key) objectID {
-	return o.findHash(maphash.Comparable(o.seed, k), k)
+	return o.findHash(o.hash(k), k)
+}
+
+// hash mixes a hash of the name with the rest. To hash all of the key by
+// maphash.Comparable takes twice as long, and is most of what a question takes. The
+// seed is secret, so names cannot be chosen to collide.
+func (o *objects) hash(k key) uint64 {
+	rest := uint64(k.namespace)<<16 | uint64(k.kind)<<8 | uint64(k.marks)
+	high, low := bits.Mul64(maphash.String(o.seed, k.name)^rest, 0x9e3779b97f4a7c15)
+	return high ^ low
 }
 
 func (o *objects) findHash(hash uint64, k key) objectID {
-	return o.index.find(hash, func(id objectID) bool { return o.at(id).key == k })
+	slots, short := o.index.search(hash)
+	for at := int(short); slots != nil; at++ {
+		slot := slots[at&(len(slots)-1)]
+		if slot.id == 0 {
+			break
+		}
+		if slot.hash == short && o.at(slot.id).key == k {
+			return slot.id
+		}
+	}
+	return 0
 }
 
 // intern finds the object or makes it. A new object has no holders: the caller
 // must hold it before anything is released.
 func (o *objects) intern(k key) objectID {
-	hash := maphash.Comparable(o.seed, k)
+	hash := o.hash(k)
 	if id := o.findHash(hash, k); id != 0 {
 		return id
 	}
 	id := o.put(object{key: k})
 	o.index.add(hash, id)
 	o.namespaces.hold(k.namespace)
-	o.perKind[k.kind]++
+	o.tally[k.kind][k.marks]++
+	o.present[k.kind] |= 1 << k.marks
 	return id
 }
 
@@ -76,7 +110,7 @@ func (o *objects) intern(k key) objectID {
 func (o *objects) internNamed(kind Kind, named identity) objectID {
 	namespace := o.namespaces.acquire(named.namespace)
 	defer o.namespaces.release(namespace)
-	return o.intern(key{named.name, namespace, kind})
+	return o.intern(key{name: named.name, namespace: namespace, kind: kind})
 }
 
 func (o *objects) hold(ids ...objectID) {
@@ -97,18 +131,20 @@ func (o *objects) release(ids ...objectID) {
 }
 
 func (o *objects) forget(id objectID, k key) {
-	o.index.remove(maphash.Comparable(o.seed, k), id)
+	o.index.remove(o.hash(k), id)
 	o.drop(id)
-	o.perKind[k.kind]--
+	if o.tally[k.kind][k.marks]--; o.tally[k.kind][k.marks] == 0 {
+		o.present[k.kind] &^= 1 << k.marks
+	}
 	o.namespaces.release(k.namespace)
 }
 
 // identity is an object's namespace and name.
 type identity struct{ namespace, name string }
 
-// ofKind lists what is held of one kind.
+// ofKind lists what is held of one kind that is stored without marks.
 func (o *objects) ofKind(kind Kind) []identity {
-	found := make([]identity, 0, o.perKind[kind])
+	found := make([]identity, 0, o.tally[kind][0])
 	for id := uint32(1); id < o.end && len(found) < cap(found); id++ {
 		object := o.at(id)
 		if object.holders > 0 && object.kind == kind {

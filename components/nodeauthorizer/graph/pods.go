@@ -15,6 +15,8 @@ import (
 type boundPod struct {
 	uid  types.UID
 	node uint32
+	// ended is set once and stays for as long as the pod is stored under this UID.
+	ended bool
 	// holds is the pod's own object and everything it names: sorted, each once.
 	holds []objectID
 }
@@ -47,7 +49,7 @@ func (g *Graph) DeletePod(namespace, name string) {
 func (g *Graph) ReplacePods(pods []*corev1.Pod) {
 	g.pods.Lock()
 	defer g.pods.Unlock()
-	replace(g, Pod, pods, g.setPod, g.deletePod)
+	replace(g.known(Pod), pods, g.setPod, g.deletePod)
 }
 
 func (g *Graph) setPod(pod *corev1.Pod) {
@@ -56,52 +58,60 @@ func (g *Graph) setPod(pod *corev1.Pod) {
 		return
 	}
 	g.pods.refs = podReferences(pod, g.pods.refs[:0])
-	if g.isCurrent(pod) {
+	hasEnded, isCurrent := g.compare(pod)
+	if isCurrent {
 		return
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.pods.ids = g.state.bindPod(pod, g.pods.refs, g.pods.ids[:0])
+	g.pods.ids = g.state.bindPod(pod, hasEnded, g.pods.refs, g.pods.ids[:0])
 }
 
-// isCurrent reports whether the graph agrees with the pod already. Most updates
-// are of the status and change nothing here: they must not make readers wait.
-func (g *Graph) isCurrent(pod *corev1.Pod) bool {
+// compare reports whether the pod was known to have ended and whether the graph
+// agrees with it already. Most updates are of the status and change nothing here:
+// they must not make readers wait. The references get the marks that are kept.
+func (g *Graph) compare(pod *corev1.Pod) (hasEnded, isCurrent bool) {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
 	s := &g.state
 	self := s.objects.find(Pod, pod.Namespace, pod.Name)
-	if self == 0 {
-		return false
-	}
+	// For an unknown pod this is the empty record.
 	known := s.pods.at(s.objects.at(self).detail)
-	node, ok := s.nodes.find(pod.Spec.NodeName)
-	if !ok || known.node != node || known.uid != pod.UID {
-		return false
+	hasEnded = known.ended && known.uid == pod.UID
+	s.mark(g.pods.refs, pod, g.kept, hasEnded)
+	if self == 0 || known.uid != pod.UID || s.nodes.entries[known.node].name != pod.Spec.NodeName {
+		return hasEnded, false
 	}
 	namespace := s.objects.at(self).namespace
 	g.pods.ids = append(g.pods.ids[:0], self)
 	for _, ref := range g.pods.refs {
 		// 0, for what nothing names yet, is in no pod's list.
-		g.pods.ids = append(g.pods.ids, s.objects.findKey(key{ref.name, namespace, ref.kind}))
+		g.pods.ids = append(g.pods.ids, s.objects.findKey(ref.in(namespace)))
 	}
 	g.pods.ids = distinct(g.pods.ids)
-	return slices.Equal(g.pods.ids, known.holds)
+	return hasEnded, slices.Equal(g.pods.ids, known.holds)
 }
 
-// bindPod counts the new list before it takes back the old one, so that what is
-// in both never vanishes in between. It returns the room it was lent.
-func (s *state) bindPod(pod *corev1.Pod, refs references, ids []objectID) []objectID {
+// bindPod makes the pod's list from its references. It returns the room it was
+// lent.
+func (s *state) bindPod(pod *corev1.Pod, hasEnded bool, refs references, ids []objectID) []objectID {
 	namespace := s.objects.namespaces.acquire(pod.Namespace)
-	self := s.objects.intern(key{pod.Name, namespace, Pod})
+	self := s.objects.intern(key{name: pod.Name, namespace: namespace, kind: Pod})
 	ids = append(ids, self)
 	for _, ref := range refs {
-		ids = append(ids, s.objects.intern(key{ref.name, namespace, ref.kind}))
+		ids = append(ids, s.objects.intern(ref.in(namespace)))
 	}
 	s.objects.namespaces.release(namespace)
 	ids = distinct(ids)
 
-	bound := boundPod{uid: pod.UID, node: s.nodes.acquire(pod.Spec.NodeName), holds: slices.Clone(ids)}
+	node := s.nodes.acquire(pod.Spec.NodeName)
+	s.rebind(self, boundPod{uid: pod.UID, node: node, ended: hasEnded, holds: slices.Clone(ids)})
+	return ids
+}
+
+// rebind counts the new list before it takes back the old one, so that what is
+// in both never vanishes in between. The caller has acquired the node.
+func (s *state) rebind(self objectID, bound boundPod) {
 	s.objects.hold(bound.holds...)
 	s.reachAll(bound.holds, bound.node)
 	s.edges += len(bound.holds)
@@ -110,10 +120,9 @@ func (s *state) bindPod(pod *corev1.Pod, refs references, ids []objectID) []obje
 	if old != 0 {
 		s.takeBack(old)
 	}
-	return ids
 }
 
-// takeBack undoes bindPod, by the list that it stored.
+// takeBack undoes rebind, by the list that it stored.
 func (s *state) takeBack(number uint32) {
 	pod := *s.pods.at(number)
 	s.pods.drop(number)

@@ -7,21 +7,31 @@ import corev1 "k8s.io/api/core/v1"
 
 // reference is an object that a pod names, in the pod's namespace.
 type reference struct {
-	kind Kind
-	name string
+	kind  Kind
+	marks marks
+	name  string
+}
+
+func (r reference) in(namespace uint32) key {
+	return key{name: r.name, namespace: namespace, kind: r.kind, marks: r.marks}
 }
 
 // references gathers what is named. Empty names are nobody's.
 type references []reference
 
 func (r *references) add(kind Kind, name string) {
+	r.addMarked(kind, name, 0)
+}
+
+func (r *references) addMarked(kind Kind, name string, set marks) {
 	if name != "" {
-		*r = append(*r, reference{kind, name})
+		*r = append(*r, reference{kind, set, name})
 	}
 }
 
 // podReferences appends every object that the pod names, duplicates included, to
-// refs.
+// refs, with the marks that the pod alone accounts for: the claims of its
+// ephemeral volumes are nobody's as far as it says.
 //
 // A mirror pod names nothing: a node writes it, and must not be able to give
 // itself access that way (kubernetes#64837). NodeRestriction refuses such pods as
@@ -33,7 +43,7 @@ func podReferences(pod *corev1.Pod, refs references) references {
 	if _, isMirror := pod.Annotations[corev1.MirrorPodAnnotationKey]; isMirror {
 		return refs
 	}
-	refs.add(ServiceAccount, pod.Spec.ServiceAccountName)
+	refs.addMarked(ServiceAccount, pod.Spec.ServiceAccountName, accountMarks(pod.Spec.Volumes))
 	for i := range pod.Spec.ImagePullSecrets {
 		refs.add(Secret, pod.Spec.ImagePullSecrets[i].Name)
 	}
@@ -88,7 +98,7 @@ func (r *references) addVolume(podName string, volume *corev1.Volume) {
 	case source.PersistentVolumeClaim != nil:
 		r.add(PersistentVolumeClaim, source.PersistentVolumeClaim.ClaimName)
 	case source.Ephemeral != nil:
-		r.add(PersistentVolumeClaim, podName+"-"+volume.Name)
+		r.addMarked(PersistentVolumeClaim, podName+"-"+volume.Name, unowned)
 	case source.CSI != nil:
 		r.addSecret(source.CSI.NodePublishSecretRef)
 	default:

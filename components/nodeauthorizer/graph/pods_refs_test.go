@@ -77,7 +77,7 @@ func podRows() []podRow {
 func podFieldRows() []podRow {
 	return []podRow{
 		{"a bare pod names nothing", func(*corev1.Pod) {}, nil},
-		{"its service account", func(pod *corev1.Pod) { pod.Spec.ServiceAccountName = "sa" }, refsTo(ServiceAccount, "sa")},
+		{"its service account", func(pod *corev1.Pod) { pod.Spec.ServiceAccountName = "sa" }, references{{ServiceAccount, unreadable | tokenless, "sa"}}},
 		{"not the deprecated spelling of the account", func(pod *corev1.Pod) { pod.Spec.DeprecatedServiceAccount = "sa" }, nil},
 		{"each pull secret", func(pod *corev1.Pod) {
 			pod.Spec.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "a"}, {Name: ""}, {Name: "b"}}
@@ -111,7 +111,7 @@ func podFieldRows() []podRow {
 		{"everything by a pod with another annotation", func(pod *corev1.Pod) {
 			pod.Annotations = map[string]string{corev1.MirrorPodAnnotationKey + "2": ""}
 			pod.Spec.ServiceAccountName = "sa"
-		}, refsTo(ServiceAccount, "sa")},
+		}, references{{ServiceAccount, unreadable | tokenless, "sa"}}},
 	}
 }
 
@@ -132,7 +132,7 @@ func podVolumeRows() []podRow {
 		), nil},
 		{"a claim", withVolume(claimVolume("pvc").VolumeSource), refsTo(PersistentVolumeClaim, "pvc")},
 		{"the claim made for an ephemeral volume", withVolume(corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}),
-			refsTo(PersistentVolumeClaim, "pod-vol")},
+			references{{PersistentVolumeClaim, unowned, "pod-vol"}}},
 		{"the secret of a CSI volume", withVolume(corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{NodePublishSecretRef: local("s")}}), refsTo(Secret, "s")},
 		{"nothing for a CSI volume without one", withVolume(corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{}}), nil},
 		{"the secret of AzureFile", withVolume(corev1.VolumeSource{AzureFile: &corev1.AzureFileVolumeSource{SecretName: "s"}}), refsTo(Secret, "s")},
@@ -202,6 +202,7 @@ func TestTrimPodDropsTheRest(t *testing.T) {
 	pod := &corev1.Pod{}
 	pod.Name, pod.Namespace, pod.UID, pod.ResourceVersion = "pod", "ns", "uid", "7"
 	pod.Spec.NodeName = "node"
+	pod.Status.Phase = corev1.PodFailed
 	want := pod.DeepCopy()
 	pod.Labels = map[string]string{"a": "b"}
 	pod.Annotations = map[string]string{"a": "b"}

@@ -7,20 +7,15 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TrimPod drops, in place, what [Graph.SetPod] does not read, so that a list of
+// TrimPod drops, in place, what [Graph.SetPod] and [HasEnded] do not read, so that a list of
 // pods which is waiting to be set takes little room. The environments of all
 // containers end up in one: it does not matter which container names an object.
 func TrimPod(pod *corev1.Pod) {
-	pod.ObjectMeta = metav1.ObjectMeta{
-		Name:            pod.Name,
-		Namespace:       pod.Namespace,
-		UID:             pod.UID,
-		ResourceVersion: pod.ResourceVersion,
-		Annotations:     onlyMirror(pod.Annotations),
-	}
+	annotations := onlyMirror(pod.Annotations)
+	pod.ObjectMeta = onlyIdentity(&pod.ObjectMeta)
+	pod.Annotations = annotations
 	pod.Spec = corev1.PodSpec{
 		NodeName:           pod.Spec.NodeName,
 		ServiceAccountName: pod.Spec.ServiceAccountName,
@@ -30,6 +25,7 @@ func TrimPod(pod *corev1.Pod) {
 		Containers:         onlyReferences(&pod.Spec),
 	}
 	pod.Status = corev1.PodStatus{
+		Phase:                       pod.Status.Phase,
 		ResourceClaimStatuses:       pod.Status.ResourceClaimStatuses,
 		ExtendedResourceClaimStatus: pod.Status.ExtendedResourceClaimStatus,
 	}

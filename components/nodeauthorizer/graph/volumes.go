@@ -4,6 +4,7 @@
 package graph
 
 import (
+	"math/bits"
 	"slices"
 	"sync"
 
@@ -47,7 +48,7 @@ func (g *Graph) DeletePersistentVolume(name string) {
 func (g *Graph) ReplacePersistentVolumes(volumes []*corev1.PersistentVolume) {
 	g.volumes.Lock()
 	defer g.volumes.Unlock()
-	replace(g, PersistentVolume, volumes, g.setVolume, g.deleteVolume)
+	replace(g.known(PersistentVolume), volumes, g.setVolume, g.deleteVolume)
 }
 
 func (g *Graph) setVolume(volume *corev1.PersistentVolume) {
@@ -96,7 +97,9 @@ func (s *state) bindVolume(name string, claim identity, secrets []identity) {
 	number := s.volumes.put(bound)
 	s.objects.at(self).detail = number
 	s.link(number)
-	s.objects.at(bound.claim).nodes.each(func(node uint32) { s.reachAll(bound.secrets, node) })
+	s.eachFormOf(bound.claim, func(claim *object) {
+		claim.nodes.each(func(node uint32) { s.reachSecrets(bound.secrets, claim.marks, node) })
+	})
 }
 
 // names reports whether both name the same.
@@ -106,7 +109,9 @@ func (v *boundVolume) names(other *boundVolume) bool {
 
 func (s *state) unbindVolume(self objectID, number uint32) {
 	old := *s.volumes.at(number)
-	s.objects.at(old.claim).nodes.each(func(node uint32) { s.unreachAll(old.secrets, node) })
+	s.eachFormOf(old.claim, func(claim *object) {
+		claim.nodes.each(func(node uint32) { s.unreachSecrets(old.secrets, claim.marks, node) })
+	})
 	s.unlink(number)
 	s.volumes.drop(number)
 	s.objects.at(self).detail = 0
@@ -139,7 +144,24 @@ func (s *state) unlink(number uint32) {
 	}
 }
 
+// eachFormOf visits the claim under every set of marks. The volumes are linked to
+// the one without marks, which is the one that is given.
+func (s *state) eachFormOf(id objectID, visit func(*object)) {
+	claim := s.objects.at(id)
+	visit(claim)
+	for sets := s.objects.present[claim.kind] &^ 1; sets != 0; sets &= sets - 1 {
+		set := marks(bits.TrailingZeros32(sets)) //nolint:gosec // less than 32
+		if form := s.objects.findKey(claim.under(set)); form != 0 {
+			visit(s.objects.at(form))
+		}
+	}
+}
+
+// eachVolumeOf visits the volumes of a claim, whatever marks it has.
 func (s *state) eachVolumeOf(claim *object, visit func(*boundVolume)) {
+	if claim.marks != 0 {
+		claim = s.objects.at(s.objects.findKey(claim.under(0)))
+	}
 	for number := claim.detail; number != 0; {
 		volume := s.volumes.at(number)
 		visit(volume)

@@ -4,8 +4,9 @@
 // Package graphsync keeps a [graph.Graph] in agreement with an API server.
 //
 // Each resource has a reflector of its own that writes straight into the graph.
-// There is no informer and no cache in between, so nothing but what the graph
-// keeps is kept of a hundred thousand pods.
+// There is no informer and no cache in between, and a list is taken as it comes, so
+// nothing but what the graph keeps is kept of a hundred thousand pods. What no rule
+// is decided from is not even decoded (package lean).
 //
 // # What the view is worth
 //
@@ -24,6 +25,21 @@
 // the API server's watch cache lags behind its store later cannot be seen from
 // here.
 //
+// # Live reads
+//
+// The watch may be late. What somebody has read from the API server meanwhile is
+// taken into the graph by [Sync.Fold], and stays there until the watch comes to
+// it. Neither undoes what the other has shown: objects are ordered by their
+// resource versions, which Kubernetes promises to be comparable within one
+// resource. A deletion is only ever learnt from the watch or from a list of
+// everything.
+//
+// # Pods that have ended
+//
+// A pod that is first seen to have ended, by a list, an event or a live read, is
+// ended in the graph once its grace is over ([Options]). The graph decides what
+// that means.
+//
 // # A server without an API
 //
 // ResourceSlices and PodCertificateRequests are APIs that a cluster can switch
@@ -32,6 +48,6 @@
 // the true one, and HasSynced does not wait. The list is tried again with a
 // growing delay of up to a minute, so that switching the API on needs no restart
 // of ours. Any other error, 403 above all, says nothing about what exists: the
-// resource is not synced then. Pods, PersistentVolumes and VolumeAttachments are
-// in every cluster and are always waited for.
+// resource is not synced then. All other resources are in every cluster and are
+// always waited for.
 package graphsync

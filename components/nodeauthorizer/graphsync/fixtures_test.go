@@ -5,6 +5,7 @@ package graphsync
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 
@@ -23,8 +24,16 @@ import (
 // nothing more to do. It stops it when the test ends.
 func start(t *testing.T, client *fake.Clientset, options Options) (*Sync, *graph.Graph) {
 	t.Helper()
-	g := graph.New()
+	g := graph.New(graph.Options{})
 	s := New(client, g, options)
+	run(t, s)
+	return s, g
+}
+
+// run runs the Sync until the test ends, and returns when it has nothing more to
+// do.
+func run(t *testing.T, s *Sync) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
@@ -36,7 +45,6 @@ func start(t *testing.T, client *fake.Clientset, options Options) (*Sync, *graph
 		<-done
 	})
 	synctest.Wait()
-	return s, g
 }
 
 func named(name string) metav1.ObjectMeta {
@@ -85,4 +93,20 @@ func oneOfEach() []runtime.Object {
 	return []runtime.Object{
 		podOn("n1", "x"), volumeFor("claim-of-x", "x"), attachmentTo("n1", "x"), sliceOf("n1", "x"), requestFrom("x"),
 	}
+}
+
+func asObjects(pods ...*corev1.Pod) []runtime.Object {
+	objects := make([]runtime.Object, 0, len(pods))
+	for _, pod := range pods {
+		objects = append(objects, pod)
+	}
+	return objects
+}
+
+func manyNames(n int) []string {
+	names := make([]string, 0, n)
+	for i := range n {
+		names = append(names, fmt.Sprintf("pod-%d", i))
+	}
+	return names
 }

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
+	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graphsync/lean"
 )
 
 // The resources that are watched, as metrics and RBAC name them.
@@ -26,6 +27,10 @@ const (
 	VolumeAttachments      = "volumeattachments"
 	ResourceSlices         = "resourceslices"
 	PodCertificateRequests = "podcertificaterequests"
+
+	Nodes                      = "nodes"
+	CertificateSigningRequests = "certificatesigningrequests"
+	PersistentVolumeClaims     = "persistentvolumeclaims"
 )
 
 // resource is one kind of source: where it is read from, and where it goes.
@@ -35,7 +40,7 @@ type resource struct {
 	optional bool
 	example  runtime.Object
 	source   *cache.ListWatch
-	store    writer
+	into     writer
 }
 
 // lister is what every typed client of a resource can do; L is its list type.
@@ -55,43 +60,78 @@ func everything[L runtime.Object](client lister[L]) *cache.ListWatch {
 }
 
 // resourcesOf lists the resources that the options ask for.
-func resourcesOf(client kubernetes.Interface, g *graph.Graph, options Options) []resource {
-	all := []resource{
-		{
-			name: Pods, example: &corev1.Pod{}, source: everything(client.CoreV1().Pods(metav1.NamespaceAll)),
-			store: typed[*corev1.Pod]{set: g.SetPod, remove: g.DeletePod, replace: g.ReplacePods, trim: graph.TrimPod},
-		},
-		{
-			name: PersistentVolumes, example: &corev1.PersistentVolume{}, source: everything(client.CoreV1().PersistentVolumes()),
-			store: typed[*corev1.PersistentVolume]{
-				set: g.SetPersistentVolume, remove: unnamespaced(g.DeletePersistentVolume), replace: g.ReplacePersistentVolumes,
-			},
-		},
-		{
-			name: VolumeAttachments, example: &storagev1.VolumeAttachment{}, source: everything(client.StorageV1().VolumeAttachments()),
-			store: typed[*storagev1.VolumeAttachment]{
-				set: g.SetVolumeAttachment, remove: unnamespaced(g.DeleteVolumeAttachment), replace: g.ReplaceVolumeAttachments,
-			},
-		},
-	}
+func resourcesOf(client kubernetes.Interface, g *graph.Graph, ended *endings, options Options) []resource {
+	all := []resource{podsOf(client, g, ended, options.Scopes), volumesOf(client, g), attachmentsOf(client, g)}
 	if !options.WithoutResourceSlices {
-		all = append(all, resource{
-			name: ResourceSlices, optional: true, example: &resourcev1.ResourceSlice{}, source: everything(client.ResourceV1().ResourceSlices()),
-			store: typed[*resourcev1.ResourceSlice]{
-				set: g.SetResourceSlice, remove: unnamespaced(g.DeleteResourceSlice), replace: g.ReplaceResourceSlices,
-			},
-		})
+		all = append(all, slicesOf(client, g))
 	}
 	if !options.WithoutPodCertificateRequests {
-		all = append(all, resource{
-			name: PodCertificateRequests, optional: true, example: &certificatesv1.PodCertificateRequest{},
-			source: everything(client.CertificatesV1().PodCertificateRequests(metav1.NamespaceAll)),
-			store: typed[*certificatesv1.PodCertificateRequest]{
-				set: g.SetPodCertificateRequest, remove: g.DeletePodCertificateRequest, replace: g.ReplacePodCertificateRequests,
-			},
-		})
+		all = append(all, requestsOf(client, g))
+	}
+	if options.Nodes {
+		all = append(all, nodesOf(client, g))
+	}
+	if options.CertificateSigningRequests {
+		all = append(all, signingRequestsOf(client, g))
+	}
+	if options.PersistentVolumeClaims {
+		all = append(all, claimsOf(client, g))
 	}
 	return all
+}
+
+// podsOf also notes which of the pods have ended, wherever they were seen.
+func podsOf(client kubernetes.Interface, g *graph.Graph, ended *endings, scopes PodScopes) resource {
+	into := typed[*corev1.Pod]{
+		set: func(pod *corev1.Pod) {
+			g.SetPod(pod)
+			ended.note(pod)
+		},
+		remove: g.DeletePod, retain: g.RetainPods, trim: graph.TrimPod,
+	}
+	if scopes != nil {
+		into = withScopes(into, scopes)
+	}
+	return resource{
+		name: Pods, example: &corev1.Pod{}, source: everything(coreOf(client, lean.Pods).Pods(metav1.NamespaceAll)), into: into,
+	}
+}
+
+func volumesOf(client kubernetes.Interface, g *graph.Graph) resource {
+	return resource{
+		name: PersistentVolumes, example: &corev1.PersistentVolume{}, source: everything(coreOf(client, lean.PersistentVolumes).PersistentVolumes()),
+		into: typed[*corev1.PersistentVolume]{
+			set: g.SetPersistentVolume, remove: unnamespaced(g.DeletePersistentVolume), retain: g.RetainPersistentVolumes,
+		},
+	}
+}
+
+func attachmentsOf(client kubernetes.Interface, g *graph.Graph) resource {
+	return resource{
+		name: VolumeAttachments, example: &storagev1.VolumeAttachment{}, source: everything(storageOf(client, lean.VolumeAttachments).VolumeAttachments()),
+		into: typed[*storagev1.VolumeAttachment]{
+			set: g.SetVolumeAttachment, remove: unnamespaced(g.DeleteVolumeAttachment), replace: g.ReplaceVolumeAttachments,
+		},
+	}
+}
+
+func slicesOf(client kubernetes.Interface, g *graph.Graph) resource {
+	return resource{
+		name: ResourceSlices, optional: true, example: &resourcev1.ResourceSlice{}, source: everything(devicesOf(client, lean.ResourceSlices).ResourceSlices()),
+		into: typed[*resourcev1.ResourceSlice]{
+			set: g.SetResourceSlice, remove: unnamespaced(g.DeleteResourceSlice), replace: g.ReplaceResourceSlices,
+		},
+	}
+}
+
+func requestsOf(client kubernetes.Interface, g *graph.Graph) resource {
+	return resource{
+		name: PodCertificateRequests, optional: true, example: &certificatesv1.PodCertificateRequest{},
+		source: everything(certificatesOf(client, lean.PodCertificateRequests).PodCertificateRequests(metav1.NamespaceAll)),
+		into: typed[*certificatesv1.PodCertificateRequest]{
+			set: g.SetPodCertificateRequest, remove: g.DeletePodCertificateRequest, replace: g.ReplacePodCertificateRequests,
+		},
+	}
 }
 
 func unnamespaced(remove func(name string)) func(namespace, name string) {

@@ -145,7 +145,7 @@ func TestASilentServerIsNotStale(t *testing.T) {
 func TestAListThatDoesNotEndIsNoNews(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
-		s := New(client, graph.New(), Options{MaxAge: maxAge})
+		s := New(client, graph.New(graph.Options{}), Options{MaxAge: maxAge})
 		yes := true
 		events, err := s.watched[0].heardWatching(maxAge/2).WatchFuncWithContext(t.Context(), metav1.ListOptions{SendInitialEvents: &yes})
 		if err != nil {
@@ -159,13 +159,13 @@ func TestAListThatDoesNotEndIsNoNews(t *testing.T) {
 }
 
 func TestMaxAgeHasADefault(t *testing.T) {
-	if got := New(fake.NewClientset(), graph.New(), Options{}).maxAge; got != DefaultMaxAge {
+	if got := New(fake.NewClientset(), graph.New(graph.Options{}), Options{}).maxAge; got != DefaultMaxAge {
 		t.Errorf("max age %v, want %v", got, DefaultMaxAge)
 	}
 }
 
 func TestToBeReadyDoesNotAllocate(t *testing.T) {
-	s := New(fake.NewClientset(), graph.New(), Options{})
+	s := New(fake.NewClientset(), graph.New(graph.Options{}), Options{})
 	for _, w := range s.watched {
 		w.view.listed()
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 )
 
@@ -17,13 +18,19 @@ type writer interface {
 	removeObject(object any) error
 	replaceObjects(objects []any) error
 	trimObject(object any) (any, error)
+	// takesEarly reports whether the objects of a list may be set as they come, and
+	// only their names be handed to replaceObjects.
+	takesEarly() bool
 }
 
 // typed is the writer for objects of type T.
 type typed[T metav1.Object] struct {
-	set     func(T)
-	remove  func(namespace, name string)
+	set    func(T)
+	remove func(namespace, name string)
+	// replace is for resources of which a list takes little room. The others have
+	// retain in its place, which forgets what is not in a list that was set before.
 	replace func([]T)
+	retain  func(keep map[types.NamespacedName]struct{})
 	// trim, which may be nil, drops in place what set does not read.
 	trim func(T)
 }
@@ -59,6 +66,9 @@ func (w typed[T]) removeObject(object any) error {
 // replaceObjects sets everything that it can: objects of another type are left
 // out, as a deletion would leave them, and reported.
 func (w typed[T]) replaceObjects(objects []any) error {
+	if w.takesEarly() {
+		return w.retainObjects(objects)
+	}
 	items := make([]T, 0, len(objects))
 	var faults []error
 	for _, object := range objects {
@@ -70,6 +80,30 @@ func (w typed[T]) replaceObjects(objects []any) error {
 		items = append(items, item)
 	}
 	w.replace(items)
+	return errors.Join(faults...)
+}
+
+func (w typed[T]) takesEarly() bool { return w.retain != nil }
+
+// retainObjects sets what has come whole, and has what has come neither whole nor
+// as a name forgotten.
+func (w typed[T]) retainObjects(objects []any) error {
+	keep := make(map[types.NamespacedName]struct{}, len(objects))
+	var faults []error
+	for _, object := range objects {
+		if early, ok := object.(identity); ok {
+			keep[types.NamespacedName{Namespace: early.namespace, Name: early.name}] = struct{}{}
+			continue
+		}
+		item, err := as[T](object)
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		w.set(item)
+		keep[types.NamespacedName{Namespace: item.GetNamespace(), Name: item.GetName()}] = struct{}{}
+	}
+	w.retain(keep)
 	return errors.Join(faults...)
 }
 
@@ -87,52 +121,3 @@ func as[T any](object any) (T, error) {
 	}
 	return item, nil
 }
-
-// store is what the reflector writes to: the graph, and the record of how current
-// that is.
-type store struct {
-	writer
-	view *view
-}
-
-var (
-	_ cache.TransformingStore      = store{}
-	_ cache.ReflectorBookmarkStore = store{}
-)
-
-// Add implements cache.ReflectorStore.
-func (s store) Add(object any) error { return s.Update(object) }
-
-// Update implements cache.ReflectorStore.
-func (s store) Update(object any) error {
-	defer s.view.heard()
-	return s.setObject(object)
-}
-
-// Delete implements cache.ReflectorStore.
-func (s store) Delete(object any) error {
-	defer s.view.heard()
-	return s.removeObject(object)
-}
-
-// Replace implements cache.ReflectorStore: what is not in the list is gone.
-func (s store) Replace(objects []any, _ string) error {
-	if err := s.replaceObjects(objects); err != nil {
-		return err
-	}
-	s.view.listed()
-	return nil
-}
-
-// Resync implements cache.ReflectorStore. The graph has nothing to catch up with.
-func (s store) Resync() error { return nil }
-
-// Bookmark implements cache.ReflectorBookmarkStore: nothing has changed up to now.
-func (s store) Bookmark(string) error {
-	s.view.heard()
-	return nil
-}
-
-// Transformer implements cache.TransformingStore: the reflector trims what it
-// gathers for Replace as it comes in.
-func (s store) Transformer() cache.TransformFunc { return s.trimObject }

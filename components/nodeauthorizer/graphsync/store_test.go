@@ -13,11 +13,11 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 )
 
-func podStore(g *graph.Graph) store {
-	return store{
+func podStore(g *graph.Graph) *store {
+	return newStore(
 		typed[*corev1.Pod]{set: g.SetPod, remove: g.DeletePod, replace: g.ReplacePods, trim: graph.TrimPod},
 		newView(Pods),
-	}
+	)
 }
 
 func TestDelete(t *testing.T) {
@@ -35,7 +35,7 @@ func TestDelete(t *testing.T) {
 		{"an object of another type is a fault", attachmentTo("n1", "x"), true, true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			g := graph.New()
+			g := graph.New(graph.Options{})
 			g.SetPod(podOn("n1", "x"))
 			if err := podStore(g).Delete(row.deleted); (err != nil) != row.fault {
 				t.Errorf("Delete: %v, want a fault: %v", err, row.fault)
@@ -48,7 +48,7 @@ func TestDelete(t *testing.T) {
 }
 
 func TestReplaceWithAnotherTypeDoesNotSync(t *testing.T) {
-	g := graph.New()
+	g := graph.New(graph.Options{})
 	s := podStore(g)
 	if err := s.Replace([]any{podOn("n1", "x"), attachmentTo("n1", "x")}, "1"); err == nil {
 		t.Error("Replace takes an object of another type")
@@ -65,7 +65,7 @@ func TestReplaceWithAnotherTypeDoesNotSync(t *testing.T) {
 }
 
 func TestUpdateWithAnotherTypeIsAFault(t *testing.T) {
-	if err := podStore(graph.New()).Update(attachmentTo("n1", "x")); err == nil {
+	if err := podStore(graph.New(graph.Options{})).Update(attachmentTo("n1", "x")); err == nil {
 		t.Error("Update takes an object of another type")
 	}
 }
@@ -75,7 +75,7 @@ func TestWaitingPodsAreTrimmed(t *testing.T) {
 	want := pod.DeepCopy()
 	pod.Labels = map[string]string{"a": "b"}
 	pod.Status.Message = "long"
-	got, err := podStore(graph.New()).Transformer()(pod)
+	got, err := podStore(graph.New(graph.Options{})).Transformer()(pod)
 	if err != nil {
 		t.Fatal(err)
 	}

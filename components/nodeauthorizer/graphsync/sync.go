@@ -6,20 +6,12 @@ package graphsync
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/cache"
-	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
@@ -29,10 +21,7 @@ import (
 // one a minute.
 const DefaultMaxAge = 5 * time.Minute
 
-// minWatchSeconds is above what a reflector takes for a watch that broke.
-const minWatchSeconds = 2
-
-// Options say what to watch. The zero value watches everything.
+// Options say what to watch. The zero value watches what relations are made of.
 type Options struct {
 	// MaxAge is the silence about a resource after which the graph is not to be
 	// decided from any more; DefaultMaxAge if it is zero.
@@ -41,6 +30,20 @@ type Options struct {
 	// are known to be off; nothing of their kind reaches a node then.
 	WithoutResourceSlices         bool
 	WithoutPodCertificateRequests bool
+	// Nodes, CertificateSigningRequests and PersistentVolumeClaims are watched only
+	// if a rule is decided from them.
+	Nodes                      bool
+	CertificateSigningRequests bool
+	PersistentVolumeClaims     bool
+	// TerminatedPodGrace is how long a pod that has ended keeps what it had, from
+	// when it was first seen to have ended; for ever if it is negative. A restart
+	// sees every pod for the first time.
+	TerminatedPodGrace time.Duration
+	// Scopes is told of pods beside the graph, with what they say of node scope; nobody
+	// is if it is nil.
+	Scopes PodScopes
+	// Clock times the grace; the real one if it is nil.
+	Clock clock.Clock
 }
 
 // Sync fills one graph from one API server. Use [New].
@@ -48,19 +51,29 @@ type Sync struct {
 	client  kubernetes.Interface
 	maxAge  time.Duration
 	watched []watched
+	endings *endings
 }
 
+// watched is a resource with what its reflector writes to.
 type watched struct {
 	resource
-	view *view
+	*store
 }
 
 // New prepares to fill the graph. The client needs list and watch on each
 // resource in every namespace. Nothing is read before [Sync.Run].
 func New(client kubernetes.Interface, g *graph.Graph, options Options) *Sync {
-	s := &Sync{client: client, maxAge: cmp.Or(options.MaxAge, DefaultMaxAge)}
-	for _, resource := range resourcesOf(client, g, options) {
-		s.watched = append(s.watched, watched{resource, newView(resource.name)})
+	timer := options.Clock
+	if timer == nil {
+		timer = clock.RealClock{}
+	}
+	s := &Sync{
+		client:  client,
+		maxAge:  cmp.Or(options.MaxAge, DefaultMaxAge),
+		endings: newEndings(timer, options.TerminatedPodGrace, g.EndPod),
+	}
+	for _, resource := range resourcesOf(client, g, s.endings, options) {
+		s.watched = append(s.watched, watched{resource, newStore(resource.into, newView(resource.name))})
 	}
 	return s
 }
@@ -73,6 +86,7 @@ func (s *Sync) Run(ctx context.Context) {
 	for _, w := range s.watched {
 		running.Go(func() { s.reflect(ctx, w) })
 	}
+	running.Go(func() { s.endings.run(ctx) })
 	running.Wait()
 }
 
@@ -91,6 +105,9 @@ func (s *Sync) HasSynced() bool {
 // not every resource has been listed yet, or the server has said nothing about
 // some for longer than MaxAge. It is empty if the graph can be decided from.
 func (s *Sync) Unready() string {
+	if s.isCurrent() {
+		return ""
+	}
 	if !s.HasSynced() {
 		return "has not yet seen the whole cluster"
 	}
@@ -98,6 +115,19 @@ func (s *Sync) Unready() string {
 		return fmt.Sprintf("has a stale view: it has heard nothing about %s for more than %v", strings.Join(silent, ", "), s.maxAge)
 	}
 	return ""
+}
+
+// isCurrent is the quick way to an empty Unready, which is asked for every request
+// of every node.
+func (s *Sync) isCurrent() bool {
+	oldest := time.Now().Add(-s.maxAge)
+	for i := range s.watched {
+		p := s.watched[i].view.state.Load()
+		if !p.Synced || p.Heard.Before(oldest) {
+			return false
+		}
+	}
+	return true
 }
 
 // silent names the resources that have not been heard of for too long. One that
@@ -134,66 +164,4 @@ func (s *Sync) Lag(resource string) (time.Duration, bool) {
 		}
 	}
 	return 0, false
-}
-
-// reflect lists and watches one resource until the context ends. The delays
-// between attempts are those of client-go's reflectors. Reflector.RunWithContext
-// would do the same, but keeps its errors to itself, and the one that
-// means "no such API" is needed here.
-func (s *Sync) reflect(ctx context.Context, w watched) {
-	reflector := cache.NewReflectorWithOptions(
-		cache.ToListWatcherWithWatchListSemantics(w.heardWatching(s.maxAge/2), s.client), w.example, store{w.store, w.view},
-		cache.ReflectorOptions{Name: "bulkhead-" + w.name},
-	)
-	backoff := wait.Backoff{Duration: 800 * time.Millisecond, Cap: 30 * time.Second, Steps: 38, Factor: 2, Jitter: 1}
-	delay := backoff.DelayWithReset(clock.RealClock{}, 2*time.Minute)
-	// The only error is that of the context.
-	_ = delay.Until(ctx, true, true, func(ctx context.Context) (bool, error) {
-		if err := reflector.ListAndWatchWithContext(ctx); err != nil {
-			w.handle(klog.FromContext(ctx).WithValues("resource", w.name), err)
-		}
-		return false, nil
-	})
-}
-
-// heardWatching is the source, whose watches tell the view that the server lets
-// them go on from where the graph is. They last no longer than the given time, so
-// that a healthy server is heard of even if it sends no bookmarks, and one that
-// does not let us watch any more is noticed. A watch that begins with a list tells
-// nothing before that list is complete.
-func (w watched) heardWatching(longest time.Duration) *cache.ListWatch {
-	seconds := max(int64(longest/time.Second), minWatchSeconds)
-	return &cache.ListWatch{
-		ListWithContextFunc: w.source.ListWithContextFunc,
-		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			if options.SendInitialEvents != nil {
-				return w.source.WatchFuncWithContext(ctx, options)
-			}
-			options.TimeoutSeconds = &seconds
-			events, err := w.source.WatchFuncWithContext(ctx, options)
-			if err == nil {
-				w.view.heard()
-			}
-			return events, err
-		},
-	}
-}
-
-// handle takes note of a missing API, and logs everything else.
-func (w watched) handle(logger klog.Logger, err error) {
-	switch {
-	case w.optional && apierrors.IsNotFound(err):
-		if w.view.progress().Served {
-			logger.Info("API is not served, so nothing of this kind can be related to a node")
-		}
-		if err := w.store.replaceObjects(nil); err != nil {
-			logger.Error(err, "Forgetting what was there")
-			return
-		}
-		w.view.absent()
-	case apierrors.IsResourceExpired(err), errors.Is(err, io.EOF):
-		logger.V(2).Info("Watch ended, listing again", "reason", err)
-	default:
-		logger.Error(err, "Listing or watching, will try again")
-	}
 }

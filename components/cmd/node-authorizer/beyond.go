@@ -1,0 +1,62 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/program"
+	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+// defaultGrace leaves containers time to stop after the pod's phase has changed.
+const defaultGrace = 30 * time.Second
+
+// beyondOptions are the flags about rules that upstream does not have.
+type beyondOptions struct {
+	program.Beyond
+
+	grace               time.Duration
+	credentialProviders bool
+}
+
+// beyond is what they mean.
+type beyond struct {
+	modes               map[rules.ID]rules.Mode
+	grace               time.Duration
+	credentialProviders bool
+}
+
+func defaultBeyondOptions() beyondOptions {
+	return beyondOptions{Beyond: program.DefaultBeyond(), grace: defaultGrace}
+}
+
+func (o *beyondOptions) add(fs *pflag.FlagSet) {
+	o.Add(fs,
+		"What becomes of a request that the in-tree Node authorizer would allow and a stricter, optional rule would not: enforce refuses it, audit allows it and reports it by log and metric, off looks no further.",
+		"NA-CSR-1=audit,NA-SA-3=off")
+	fs.DurationVar(&o.grace, "terminated-pod-grace", o.grace,
+		"How long a pod that has ended still gives its node secrets, config maps and tokens (NA-POD-6). With 0, containers that are still stopping may miss them.")
+	fs.BoolVar(&o.credentialProviders, "credential-provider-tokens", o.credentialProviders,
+		"Whether kubelets have credential providers that use ServiceAccount tokens. If so, a pod gives its node its account and the account's tokens even if it mounts none (NA-SA-3).")
+}
+
+// validate reports every problem.
+func (o *beyondOptions) validate() []error {
+	_, problems := o.Modes(nodeauthorizer.Rules)
+	if o.grace < 0 {
+		problems = append(problems, fmt.Errorf("--terminated-pod-grace is %v, want 0 or more; --rule-mode=NA-POD-6=off is for ever", o.grace))
+	}
+	return problems
+}
+
+// config is for options without problems.
+func (o *beyondOptions) config() beyond {
+	modes, _ := o.Modes(nodeauthorizer.Rules)
+	return beyond{modes: modes, grace: o.grace, credentialProviders: o.credentialProviders}
+}

@@ -1,0 +1,100 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/component-base/metrics"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/program"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/sarwebhook"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/serve"
+	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer"
+	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
+	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/liveread"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/customread"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+// scopedEntry answers for accounts that have a scope. It shares the graph and the live
+// reads with the entry for nodes, and nothing else: neither's limits nor its log can be
+// used up by the other.
+type scopedEntry struct {
+	view     *view
+	handler  *sarwebhook.Handler
+	registry metrics.KubeRegistry
+}
+
+// newScopedEntry joins policy and transport, for a view with scopes.
+func newScopedEntry(ctx context.Context, c *config, v *view, reader *liveread.Reader) (*scopedEntry, error) {
+	limitRule, ok := rules.Find(nodescope.Rules, "NS-LIMIT")
+	if !ok {
+		return nil, errors.New("no rule NS-LIMIT")
+	}
+	entry := &scopedEntry{view: v, registry: metrics.NewKubeRegistry()}
+	entry.registry.CustomMustRegister(newScopeCollector(v))
+	// What no node may do, no pod may: strictly, whatever nodes themselves are told.
+	node := nodeauthorizer.New(nodeauthorizer.Config{
+		Mode: nodeauthorizer.Strict, Features: c.features, Modes: c.beyond.modes,
+		Relations: v.graph, Confirmer: reader, Unready: v.sync.Unready,
+		Audit: func(f nodeauthorizer.Finding) { entry.handler.Audited(f.Rule, f.Node, f.Attributes) },
+	})
+	entry.handler = sarwebhook.New(sarwebhook.Config{
+		Authorizer: nodescope.New(nodescope.Config{
+			Node: node, Info: v.scopes, Confirmer: podConfirmer{reader}, Custom: c.scope.custom,
+			Objects: customread.New(v.client.CoreV1().RESTClient()), Unready: v.scopeUnready,
+			Audit: func(f nodescope.Finding) { entry.handler.Audited(f.Rule, f.Node, f.Attributes) },
+		}),
+		NodeName:   claimedNode,
+		Limits:     c.limits,
+		MaxReading: serve.MaxStreams,
+		LimitRule:  limitRule,
+		Rules:      nodescope.Rules,
+		Registry:   entry.registry,
+		Entry:      "node-scope",
+		Logger:     klog.FromContext(ctx),
+		Clock:      clock.RealClock{},
+	})
+	return entry, nil
+}
+
+// addTo serves the entry beside the one that the webhook has.
+func (e *scopedEntry) addTo(w *program.Webhook) {
+	both := http.NewServeMux()
+	both.Handle(w.Path, w.Handler)
+	both.Handle(scopedPath, e.handler)
+	w.Path, w.Handler = "/", both
+	w.Checks = append(w.Checks, e.view.accounts.Unready)
+	w.More = append(w.More, e.registry)
+	w.Background = append(w.Background, e.view.accounts.Run, e.view.unread.run, e.handler.Run)
+}
+
+// claimedNode gives the requests of a node's pods one share. Which node they are on is
+// for the policy to find out: a token says so, and the API server has checked the token.
+func claimedNode(u user.Info) (string, bool) {
+	claimed := u.GetExtra()[serviceaccount.NodeNameKey]
+	if len(claimed) != 1 {
+		return "", true
+	}
+	return claimed[0], true
+}
+
+// podConfirmer reads the pods of a node before one of them is taken for gone.
+type podConfirmer struct{ reader *liveread.Reader }
+
+func (p podConfirmer) ConfirmPod(ctx context.Context, node, namespace, name string) string {
+	return p.reader.Confirm(ctx, node, graph.Pod, namespace, name)
+}
+
+// scopeUnready says why scopes are not to be decided from.
+func (v *view) scopeUnready() string { return cmp.Or(v.sync.Unready(), v.accounts.Unready()) }

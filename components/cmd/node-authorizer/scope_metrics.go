@@ -1,0 +1,54 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"time"
+
+	"k8s.io/component-base/metrics"
+)
+
+// scopeCollector reports how many have a scope, and how old the view of them is, when
+// metrics are read.
+type scopeCollector struct {
+	metrics.BaseStableCollector
+	view                *view
+	scoped, unread, lag *metrics.Desc
+}
+
+func newScopeCollector(v *view) *scopeCollector {
+	kind := []string{"kind"}
+	return &scopeCollector{
+		view: v,
+		scoped: metrics.NewDesc("bulkhead_node_scope_annotated",
+			"Objects whose annotation holds pods to their nodes, by kind.", kind, nil, metrics.ALPHA, ""),
+		unread: metrics.NewDesc("bulkhead_node_scope_unread_annotations",
+			"Objects of which a node scope annotation cannot be read, so that pods are held on everything, or exempted from nothing.", kind, nil, metrics.ALPHA, ""),
+		lag: metrics.NewDesc("bulkhead_node_scope_view_lag_seconds",
+			"Time since the API server last said anything about service accounts. In a quiet, healthy cluster it stays near a minute.",
+			nil, nil, metrics.ALPHA, ""),
+	}
+}
+
+func (c *scopeCollector) DescribeWithStability(out chan<- *metrics.Desc) {
+	out <- c.scoped
+	out <- c.unread
+	out <- c.lag
+}
+
+func (c *scopeCollector) CollectWithStability(out chan<- metrics.Metric) {
+	stats := c.view.scopes.Stats()
+	gauge := func(desc *metrics.Desc, value int, kind string) {
+		out <- metrics.NewLazyConstMetric(desc, metrics.GaugeValue, float64(value), kind)
+	}
+	gauge(c.scoped, stats.Accounts, "ServiceAccount")
+	gauge(c.scoped, stats.Pods, "Pod")
+	gauge(c.unread, stats.UnreadAccounts, "ServiceAccount")
+	gauge(c.unread, stats.UnreadPods, "Pod")
+	for _, p := range c.view.accounts.Progress() {
+		if !p.Heard.IsZero() {
+			out <- metrics.NewLazyConstMetric(c.lag, metrics.GaugeValue, time.Since(p.Heard).Seconds())
+		}
+	}
+}

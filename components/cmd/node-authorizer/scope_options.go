@@ -1,0 +1,55 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/pflag"
+
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
+)
+
+// scopedPath is where kube-apiserver sends the reviews of accounts that have a scope.
+const scopedPath = "/authorize-scoped"
+
+// scopeOptions are the flags about node scope.
+type scopeOptions struct {
+	on     bool
+	custom string
+}
+
+// scope is what they mean.
+type scope struct {
+	custom nodescope.Declarations
+}
+
+func (o *scopeOptions) add(fs *pflag.FlagSet) {
+	fs.BoolVar(&o.on, "node-scope", o.on,
+		"Answer at "+scopedPath+" too, for ServiceAccounts whose pods are held to their nodes. The identity then needs list and watch on serviceaccounts. The entry of the API server's authorization configuration must have failurePolicy Deny. Off, the path is not there.")
+	fs.StringVar(&o.custom, "node-scope-custom-resources", o.custom,
+		"Custom resources that name their node in a field, widgets.example.com=field:spec.node, or in a label, gadgets.example.com=label:example.com/node. The identity needs get on them. A custom resource in a scope that is not named here is denied.")
+}
+
+// validate reports every problem.
+func (o *scopeOptions) validate() []error {
+	var problems []error
+	if _, err := nodescope.ParseDeclarations(o.custom); err != nil {
+		problems = append(problems, fmt.Errorf("--node-scope-custom-resources: %w", err))
+	}
+	if o.custom != "" && !o.on {
+		problems = append(problems, errors.New("--node-scope-custom-resources is given without --node-scope"))
+	}
+	return problems
+}
+
+// config is for options without problems; nil without node scope.
+func (o *scopeOptions) config() *scope {
+	if !o.on {
+		return nil
+	}
+	custom, _ := nodescope.ParseDeclarations(o.custom)
+	return &scope{custom: custom}
+}

@@ -1,0 +1,156 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr/funcr"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/klog/v2"
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/program/programtest"
+)
+
+// scopedReview is what the API server sends of the account "agent" with a token that has
+// those claims.
+func scopedReview(resource, name, extra string) string {
+	return fmt.Sprintf(`{"apiVersion":"authorization.k8s.io/v1","kind":"SubjectAccessReview","spec":{"user":"system:serviceaccount:n:agent",
+		"groups":["system:serviceaccounts","system:serviceaccounts:n","system:authenticated"],"extra":{%s},
+		"resourceAttributes":{"verb":"get","version":"v1","resource":%q,"namespace":"n","name":%q}}}`, extra, resource, name)
+}
+
+func extraOf(pod, uid, node string) string {
+	return fmt.Sprintf(`"authentication.kubernetes.io/pod-name":[%q],"authentication.kubernetes.io/pod-uid":[%q],"authentication.kubernetes.io/node-name":[%q]`, pod, uid, node)
+}
+
+// The program with both entries: neither answers for the other, and while it does not
+// know the cluster one leaves to others what the other denies.
+func TestRunWithNodeScope(t *testing.T) {
+	begin := make(chan struct{})
+	var revoked atomic.Bool
+	o := defaultOptions()
+	program := programtest.Place(t, &o.Options, apiServer(t, begin, &revoked).URL)
+	o.scope.on = true
+	c, err := o.config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.maxViewAge = 2 * time.Second
+	var log programtest.Log
+	ctx, cancel := context.WithCancel(klog.NewContext(t.Context(), funcr.New(log.Write, funcr.Options{})))
+	ended := make(chan error, 1)
+	go func() { ended <- run(ctx, c) }()
+	await := func(path, want string) { t.Helper(); program.Await(t, path, want) }
+	ask := func(path, review, want string) {
+		t.Helper()
+		code, body, err := program.Post(t, program.TLS, path, review)
+		if err != nil || code != http.StatusOK || !strings.Contains(body, want) {
+			t.Errorf("%d %q (%v), want %q", code, body, err, want)
+		}
+	}
+	mine := extraOf("p", "1", "node-1")
+
+	await("/readyz", "not ready: has not yet seen the whole cluster")
+	ask(scopedPath, scopedReview("configmaps", "x", mine), `"denied":true,"reason":"node scope has not yet seen the whole cluster [NS-UNREADY]"`)
+	close(begin)
+	await("/readyz", "ok")
+
+	ask(scopedPath, scopedReview("secrets", "s", mine), `"status":{"allowed":false,"reason":"[NS-SCOPE-1]"}`)
+	ask(scopedPath, scopedReview("secrets", "other", mine), `"denied":true,"reason":"a pod on node 'node-1' is held to what that node may do: no relationship found between node 'node-1' and this object [NA-SECRET-1] [NS-SCOPE-1]"`)
+	ask(scopedPath, scopedReview("configmaps", "x", mine), `"status":{"allowed":false,"reason":"[NS-PASS-1]"}`)
+	ask(scopedPath, scopedReview("secrets", "s", ""), `"denied":true,"reason":"the token names no pod [NS-IDENT-2]"`)
+	ask(scopedPath, scopedReview("secrets", "s", extraOf("p", "2", "node-1")), `"denied":true,"reason":"the pod of that name is not the one that the token was made for [NS-IDENT-3]"`)
+	ask(scopedPath, scopedReview("secrets", "s", extraOf("p", "1", "node-2")), `"denied":true,"reason":"the token names another node than the one that its pod is on [NS-IDENT-4]"`)
+	// The entry for nodes knows nothing of accounts.
+	ask(webhookPath, scopedReview("secrets", "other", mine), `"status":{"allowed":false}`)
+
+	for _, want := range []string{
+		`bulkhead_node_scope_annotated{kind="ServiceAccount"} 1`, `bulkhead_node_scope_annotated{kind="Pod"} 0`,
+		`bulkhead_node_scope_unread_annotations{kind="ServiceAccount"} 0`, `bulkhead_node_scope_view_lag_seconds `,
+		`bulkhead_authorization_decisions_total{decision="no-opinion",entry="node-scope",resource="secrets",rule="NS-SCOPE-1",verb="get"} 1`,
+		`bulkhead_authorization_decisions_total{decision="no-opinion",resource="secrets",rule="none",verb="get"} 1`,
+		`bulkhead_requests_in_flight{entry="node-scope"} 0`, `bulkhead_requests_in_flight 0`,
+	} {
+		await("/metrics", want)
+	}
+
+	revoked.Store(true)
+	await("/readyz", "not ready: has a stale view: it has heard nothing about")
+	ask(scopedPath, scopedReview("configmaps", "x", mine), `"denied":true,"reason":"node scope has a stale view`)
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// Without the flag the path is not there, and accounts are not read.
+func TestNodeScopeIsOff(t *testing.T) {
+	begin := make(chan struct{})
+	close(begin)
+	o := defaultOptions()
+	program := programtest.Place(t, &o.Options, apiServer(t, begin, new(atomic.Bool)).URL)
+	c, err := o.config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- run(ctx, c) }()
+	program.Await(t, "/readyz", "ok")
+	code, _, err := program.Post(t, program.TLS, scopedPath, scopedReview("secrets", "s", ""))
+	if err != nil || code != http.StatusNotFound {
+		t.Errorf("got %d, %v", code, err)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestClaimedNodes(t *testing.T) {
+	for _, tc := range []struct {
+		extra map[string][]string
+		want  string
+	}{
+		{nil, ""},
+		{map[string][]string{"authentication.kubernetes.io/node-name": {"n"}}, "n"},
+		{map[string][]string{"authentication.kubernetes.io/node-name": {"n", "m"}}, ""},
+		{map[string][]string{"authentication.kubernetes.io/node-name": {}}, ""},
+	} {
+		// Whoever names none shares the place of those who name none.
+		if got, has := claimedNode(&user.DefaultInfo{Extra: tc.extra}); got != tc.want || !has {
+			t.Errorf("%v: got %q, %v", tc.extra, got, has)
+		}
+	}
+}
+
+func TestUnreadAnnotationsAreLogged(t *testing.T) {
+	var log programtest.Log
+	ctx, cancel := context.WithCancel(klog.NewContext(t.Context(), funcr.New(log.Write, funcr.Options{})))
+	u := newUnread()
+	// More than there is room for: nobody waits.
+	for range 2 * cap(u) {
+		u.note("Pod", "ns", "p", context.Canceled)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		u.run(ctx)
+	}()
+	for len(u) > 0 {
+		time.Sleep(time.Millisecond)
+	}
+	cancel()
+	<-done
+	if got := strings.Count(log.String(), `"kind"="Pod" "namespace"="ns" "name"="p"`); got < cap(u)-1 || got > cap(u) {
+		t.Errorf("%d lines", got)
+	}
+}

@@ -1,0 +1,44 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+
+	"k8s.io/klog/v2"
+)
+
+// unread logs the annotations that cannot be read. Whoever may write annotations can
+// bring about as many as it likes, so those that find no room are not logged; the metric
+// counts all that there are.
+type unread chan unreadAnnotation
+
+type unreadAnnotation struct {
+	kind, namespace, name string
+	err                   error
+}
+
+func newUnread() unread { return make(unread, 100) }
+
+// note does not wait.
+func (u unread) note(kind, namespace, name string, err error) {
+	select {
+	case u <- unreadAnnotation{kind, namespace, name, err}:
+	default:
+	}
+}
+
+// run writes the log until ctx is done.
+func (u unread) run(ctx context.Context) {
+	logger := klog.FromContext(ctx)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case a := <-u:
+			logger.Info("Annotation cannot be read, so that its pods are held to their nodes on everything",
+				"kind", a.kind, "namespace", a.namespace, "name", a.name, "reason", a.err.Error())
+		}
+	}
+}

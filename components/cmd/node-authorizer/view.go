@@ -1,0 +1,60 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer"
+	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
+	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graphsync"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopeindex"
+)
+
+// view is the graph with what keeps it current. The last three fields are nil without
+// node scope.
+type view struct {
+	client kubernetes.Interface
+	graph  *graph.Graph
+	sync   *graphsync.Sync
+
+	scopes   *scopeindex.Index
+	accounts *graphsync.Sync
+	unread   unread
+}
+
+func newView(client kubernetes.Interface, c *config) *view {
+	v := &view{client: client, graph: graph.New(nodeauthorizer.GraphOptions(c.beyond.modes, c.beyond.credentialProviders))}
+	options := syncOptions(c)
+	if c.scope != nil {
+		v.unread = newUnread()
+		v.scopes = scopeindex.New(v.graph, v.unread.note)
+		v.accounts = graphsync.NewAccounts(client, v.scopes, options)
+		options.Scopes = v.scopes
+	}
+	v.sync = graphsync.New(client, v.graph, options)
+	return v
+}
+
+// never is a grace that does not end.
+const never = time.Duration(-1)
+
+// syncOptions watches for optional rules only what one that is not off needs.
+func syncOptions(c *config) graphsync.Options {
+	needs := nodeauthorizer.NeedsOf(c.beyond.modes)
+	grace := never
+	if needs.PodEnds {
+		grace = c.beyond.grace
+	}
+	return graphsync.Options{
+		MaxAge:                        c.maxViewAge,
+		WithoutPodCertificateRequests: !c.features.PodCertificateRequest,
+		Nodes:                         needs.Nodes,
+		CertificateSigningRequests:    needs.CertificateSigningRequests,
+		PersistentVolumeClaims:        needs.PersistentVolumeClaims,
+		TerminatedPodGrace:            grace,
+	}
+}

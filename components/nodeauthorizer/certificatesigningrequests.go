@@ -1,0 +1,79 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodeauthorizer
+
+import (
+	"context"
+
+	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+var (
+	certificateSigningRequests = promise(rules.Rule{
+		ID:      "NA-UNI-CERTIFICATESIGNINGREQUESTS",
+		Promise: "A node may create, get, list and watch certificate signing requests, but may never change, approve, sign or delete one.",
+		Source:  uniformSource,
+	})
+	certificateSigningRequestOwn = promise(rules.Rule{
+		ID:        "NA-CSR-1",
+		Promise:   "A node may get, list and watch only certificate signing requests of its own (spec.username is the node's), one at a time and by name.",
+		Source:    "Bulkhead: upstream lets every node read all of them; pkg/kubelet/certificate and client-go/util/certificate/csr watch one by name",
+		Extension: true,
+		Optional:  true,
+	})
+)
+
+// authorizeCertificateSigningRequest leaves the subresources that stand for
+// questions of the approver to others. What a node asks to be signed is not known
+// here; the approver checks it.
+func (z *Authorizer) authorizeCertificateSigningRequest(ctx context.Context, node string, a *request) verdict {
+	if isApproverQuestion(a.Subresource) {
+		return authorizeApproverQuestion(a)
+	}
+	if a.Subresource != "" {
+		return noRule(certificateSigningRequests, a)
+	}
+	switch a.Verb {
+	case "create":
+		return allow(certificateSigningRequests)
+	case "get", "list", "watch":
+		return z.authorizeCertificateSigningRequestRead(ctx, node, a)
+	default:
+		return noRule(certificateSigningRequests, a)
+	}
+}
+
+// authorizeCertificateSigningRequestRead reads live before it refuses, because a
+// kubelet watches its request as soon as it has made it.
+func (z *Authorizer) authorizeCertificateSigningRequestRead(ctx context.Context, node string, a *request) verdict {
+	if z.optional.certificateSigningRequests == rules.Off {
+		return allow(certificateSigningRequests)
+	}
+	why := ""
+	switch {
+	case a.Name == "":
+		return z.withoutOwn("can only read certificate signing requests by name")
+	case z.ownsRequest(node, a):
+		return allow(certificateSigningRequests)
+	case z.confirmer != nil:
+		why = z.confirmer.Confirm(ctx, node, graph.CertificateSigningRequest, a.Namespace, a.Name)
+		if z.ownsRequest(node, a) {
+			return allow(certificateSigningRequests)
+		}
+	}
+	return z.withoutOwn(because("can only read certificate signing requests of its own", why))
+}
+
+func (z *Authorizer) ownsRequest(node string, a *request) bool {
+	return z.relations.Relation(node, graph.CertificateSigningRequest, a.Namespace, a.Name).Related
+}
+
+// withoutOwn rules on a read of what is not known to be the node's.
+func (z *Authorizer) withoutOwn(text string) verdict {
+	if z.optional.certificateSigningRequests == rules.Audit {
+		return audit(certificateSigningRequests, certificateSigningRequestOwn)
+	}
+	return refuseSaying(certificateSigningRequestOwn, text)
+}

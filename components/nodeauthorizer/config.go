@@ -1,0 +1,82 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodeauthorizer
+
+import (
+	"context"
+
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+// Mode is what becomes of a node's request that no rule allows.
+type Mode int
+
+const (
+	// Compat answers as the in-tree authorizer does: Allow or NoOpinion.
+	Compat Mode = iota
+	// Strict denies what it does not allow, so that no authorizer behind can
+	// allow it. NoOpinion remains for requests that are not a node's, for
+	// NA-UNREADY and for the NA-PASS rules.
+	Strict
+)
+
+// Relations knows which objects are related to which node.
+type Relations interface {
+	// Relation says whether the node may see the object because something bound to
+	// the node refers to it, and what the optional rules make of that. It must not
+	// allocate.
+	Relation(node string, kind graph.Kind, namespace, name string) graph.Relation
+	// Registered reports whether there is a Node object of that name. It must not
+	// allocate.
+	Registered(node string) bool
+}
+
+// Confirmer makes sure that [Relations] is not behind the cluster. It is called
+// only before a request is refused, or before it is reported that an audited rule
+// would have refused it; the wait for it ends with ctx.
+type Confirmer interface {
+	// Confirm has Relations know of everything that could have related the object
+	// to the node when it was called. Why is empty if it does now; else it says, as
+	// the end of a sentence, why that is not certain.
+	Confirm(ctx context.Context, node string, kind graph.Kind, namespace, name string) (why string)
+	// ConfirmNode does the same for whether there is a Node object of that name.
+	ConfirmNode(ctx context.Context, node string) (why string)
+}
+
+// Finding is a request that was allowed, and that an optional rule in audit would
+// have refused.
+type Finding struct {
+	// Rule is the one that would have refused first.
+	Rule rules.ID
+	Node string
+	// Attributes must not be kept after the call.
+	Attributes authorizer.Attributes
+}
+
+// Config is what an [Authorizer] decides from.
+type Config struct {
+	// Mode is Compat if unset.
+	Mode Mode
+	// Features should start from [DefaultFeatures]: the zero value has all off.
+	Features Features
+	// Relations, if nil, relates nothing to any node.
+	Relations Relations
+	// Confirmer, if nil, confirms nothing: Relations has the last word.
+	Confirmer Confirmer
+	// Modes are those of the optional rules; one that is not named is off. Those
+	// that rule on what is related, [GraphOptions], must be told to Relations too.
+	Modes map[rules.ID]rules.Mode
+	// Audit, if not nil, is called for each Finding, once in a request at most and
+	// before the request is answered: it should not wait. Many requests may call it
+	// at one time.
+	Audit func(Finding)
+	// Unready says, as the end of a sentence, why Relations is not to be relied
+	// on: it does not know the whole cluster yet, or is out of date. While it says
+	// anything, and forever if it is nil, every request of a node is left to
+	// others. It must not allocate to say nothing.
+	Unready func() (why string)
+}

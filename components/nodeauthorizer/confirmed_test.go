@@ -1,0 +1,182 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodeauthorizer
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+func checkOutcome(t *testing.T, want, got outcome) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// lagging is a view that knows one relation, and the Node, only once they have
+// been read live.
+type lagging struct {
+	is graph.Relation
+	// then is what it is after each read, by what is read.
+	then map[string]graph.Relation
+}
+
+func (l *lagging) Relation(string, graph.Kind, string, string) graph.Relation { return l.is }
+func (l *lagging) Registered(string) bool                                     { return l.is.Registered }
+func (l *lagging) reader(why string) *reader {
+	return &reader{why: why, finds: func(read string) {
+		if is, ok := l.then[read]; ok {
+			l.is = is
+		}
+	}}
+}
+
+const (
+	secretRead = "me secret ns/x"
+	nodeIsRead = "node me"
+)
+
+var (
+	nothing = graph.Relation{}
+	known   = graph.Relation{Registered: true}
+	related = graph.Relation{Registered: true, Related: true}
+	// relatedOnly is related to a node without a Node object.
+	relatedOnly = graph.Relation{Related: true}
+	ended       = graph.Relation{Registered: true, Condition: graph.Ended}
+	endedLater  = graph.Relation{Registered: true, Related: true, Condition: graph.Ended}
+)
+
+func TestWhatIsReadLiveBeforeARefusal(t *testing.T) {
+	const noNode = "node 'me' has no Node object [NA-NODE-4]"
+	nodeOnly := func(mode rules.Mode) map[rules.ID]rules.Mode { return map[rules.ID]rules.Mode{"NA-NODE-4": mode} }
+	allow, deny := authorizer.DecisionAllow, authorizer.DecisionDeny
+	asks := complete(request{Verb: "get", Resource: "secrets", Namespace: "ns", Name: "x"})
+	found := func(id rules.ID) []Finding { return []Finding{{Rule: id, Node: "me", Attributes: asks}} }
+	type after = map[string]graph.Relation
+	for _, tc := range []struct {
+		name  string
+		modes map[rules.ID]rules.Mode
+		view  lagging
+		want  outcome
+	}{
+		{"what the view knows is not read", Modes(rules.Enforce), lagging{related, nil}, outcome{allow, "[NA-SECRET-1]", nil, nil}},
+		{"what the view lags behind is found, with all rules off", nil, lagging{nothing, after{secretRead: relatedOnly}}, outcome{allow, "[NA-SECRET-1]", nil, []string{secretRead}}},
+		{"what the view lags behind is found, with all enforced", Modes(rules.Enforce), lagging{known, after{secretRead: related}}, outcome{allow, "[NA-SECRET-1]", nil, []string{secretRead}}},
+		{"what is not there is refused by the class", nil, lagging{nothing, nil}, outcome{deny, unrelated + "[NA-SECRET-1]", nil, []string{secretRead}}},
+		{"a condition that a read lifts is no more", Modes(rules.Enforce), lagging{ended, after{secretRead: related}}, outcome{allow, "[NA-SECRET-1]", nil, []string{secretRead}}},
+		{"a condition that a read lifts is no finding", Modes(rules.Audit), lagging{endedLater, after{secretRead: related}}, outcome{allow, "[NA-SECRET-1]", nil, []string{secretRead}}},
+		{"a condition that stays is a finding", Modes(rules.Audit), lagging{endedLater, nil}, outcome{allow, "[NA-SECRET-1]", found("NA-POD-6"), []string{secretRead}}},
+		{"a relation that is gone once it is read is refused", Modes(rules.Audit), lagging{endedLater, after{secretRead: known}}, outcome{deny, unrelated + "[NA-SECRET-1]", nil, []string{secretRead}}},
+		{"no Node comes before no relation", Modes(rules.Enforce), lagging{nothing, nil}, outcome{deny, noNode, nil, []string{nodeIsRead}}},
+		{"no Node comes before a condition", Modes(rules.Enforce), lagging{graph.Relation{Condition: graph.Ended}, nil}, outcome{deny, noNode, nil, []string{nodeIsRead}}},
+		{"no Node comes before a condition in a finding", Modes(rules.Audit), lagging{graph.Relation{Related: true, Condition: graph.Ended}, nil}, outcome{allow, "[NA-SECRET-1]", found("NA-NODE-4"), []string{nodeIsRead}}},
+		{"an enforced condition comes before an audited Node", nodeOnly(rules.Audit), lagging{graph.Relation{Condition: graph.Ended}, nil}, outcome{deny, "node 'me' is related to this object only through pods that have ended [NA-POD-6]", nil, []string{secretRead}}},
+		{"no Node is refused although it is related", nodeOnly(rules.Enforce), lagging{relatedOnly, nil}, outcome{deny, noNode, nil, []string{nodeIsRead}}},
+		{"a Node that is found is enough for what is related", nodeOnly(rules.Enforce), lagging{relatedOnly, after{nodeIsRead: related}}, outcome{allow, "[NA-SECRET-1]", nil, []string{nodeIsRead}}},
+		{"a Node that is found is no finding", nodeOnly(rules.Audit), lagging{relatedOnly, after{nodeIsRead: related}}, outcome{allow, "[NA-SECRET-1]", nil, []string{nodeIsRead}}},
+		{"both are found, the Node first", Modes(rules.Enforce), lagging{nothing, after{nodeIsRead: known, secretRead: related}}, outcome{allow, "[NA-SECRET-1]", nil, []string{nodeIsRead, secretRead}}},
+		{"a Node that is found is not enough", Modes(rules.Enforce), lagging{nothing, after{nodeIsRead: known}}, outcome{deny, unrelated + "[NA-SECRET-1]", nil, []string{nodeIsRead, secretRead}}},
+		{"audit asks for the Node only of what it allows", nodeOnly(rules.Audit), lagging{nothing, nil}, outcome{deny, unrelated + "[NA-SECRET-1]", nil, []string{secretRead}}},
+		{"audit asks for the Node of what it found", nodeOnly(rules.Audit), lagging{nothing, after{secretRead: relatedOnly}}, outcome{allow, "[NA-SECRET-1]", found("NA-NODE-4"), []string{secretRead, nodeIsRead}}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			checkOutcome(t, tc.want, decideOver(t, &tc.view, Strict, tc.modes, asks, tc.view.reader("")))
+		})
+	}
+}
+
+// Without a Confirmer the view has the last word.
+func TestWithoutAConfirmer(t *testing.T) {
+	for _, a := range everyRequest() {
+		modes := Modes(rules.Enforce)
+		want := decideIn(t, Strict, modes, a, &reader{})
+		z := New(Config{Mode: Strict, Features: DefaultFeatures(), Relations: relations{GraphOptions(modes, false)}, Modes: modes, Unready: never})
+		decision, reason, _ := z.Authorize(t.Context(), a)
+		if decision != want.Decision || reason != want.Reason {
+			t.Errorf("%+v: %v %q, want %+v", a, decision, reason, want)
+		}
+	}
+}
+
+// TestAReadThatFailsIsSaid holds for every refusal that a read comes before.
+func TestAReadThatFailsIsSaid(t *testing.T) {
+	said := 0
+	for _, a := range everyRequest() {
+		want := decideIn(t, Strict, Modes(rules.Enforce), a, &reader{})
+		got := decideIn(t, Strict, Modes(rules.Enforce), a, &reader{why: "the budget is spent"})
+		if len(want.Reads) > 0 {
+			id, _ := rules.FromReason(want.Reason)
+			want.Reason = rules.Rule{ID: id}.Reason(want.Reason[:len(want.Reason)-len(id)-len(" []")] + " (the budget is spent)")
+			said++
+		}
+		checkOutcome(t, want, got)
+	}
+	if said == 0 {
+		t.Error("no refusal came after a read")
+	}
+}
+
+// A caller that is gone should not be waited for.
+func TestReadsHaveTheContextOfTheRequest(t *testing.T) {
+	type key struct{}
+	ctx := context.WithValue(t.Context(), key{}, "this")
+	for _, a := range []*request{
+		complete(request{Verb: "get", Resource: "secrets", Namespace: "ns", Name: "other"}),
+		complete(request{Verb: "create", Resource: "pods", Namespace: "ns", User: nodeNamed("stranger")}),
+		complete(request{Verb: "create", Resource: "events", Namespace: "ns", User: nodeNamed("stranger")}),
+		complete(request{Verb: "get", Resource: "secrets", Namespace: "ns", Name: "my-secret", User: nodeNamed("stranger")}),
+		complete(signing("get", "other")),
+	} {
+		r := &reader{}
+		z := New(Config{Features: DefaultFeatures(), Relations: relations{}, Confirmer: r, Modes: Modes(rules.Enforce), Unready: never})
+		_, _, _ = z.Authorize(ctx, a)
+		if r.ctx == nil || r.ctx.Value(key{}) != "this" {
+			t.Errorf("%+v is read live with %v", a, r.ctx)
+		}
+	}
+}
+
+// The API server waits for 3 s, so two reads that both take their time must not
+// add up.
+func TestTwoReadsShareOneDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		view := lagging{nothing, map[string]graph.Relation{nodeIsRead: known}}
+		r := view.reader("")
+		shows := r.finds
+		r.finds = func(read string) {
+			select {
+			case <-r.ctx.Done():
+			case <-time.After(time.Second):
+			}
+			shows(read)
+		}
+		begin := time.Now()
+		asks := complete(request{Verb: "get", Resource: "secrets", Namespace: "ns", Name: "x"})
+		got := decideOver(t, &view, Strict, Modes(rules.Enforce), asks, r)
+		if took := time.Since(begin); took != patience || len(got.Reads) != 2 {
+			t.Errorf("after %v: %+v", took, got)
+		}
+	})
+}
+
+// While the view is not to be relied on, nobody is judged by it, nor reported.
+func TestUnreadyIsNeitherReadNorAudited(t *testing.T) {
+	for _, a := range everyRequest() {
+		r := &reader{}
+		z := New(Config{Mode: Strict, Features: DefaultFeatures(), Relations: relations{}, Confirmer: r, Modes: Modes(rules.Audit), Audit: func(Finding) { t.Errorf("%+v is reported", a) }})
+		_, _, _ = z.Authorize(t.Context(), a)
+		if len(r.reads) > 0 {
+			t.Errorf("%+v is read live", a)
+		}
+	}
+}

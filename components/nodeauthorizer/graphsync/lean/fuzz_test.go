@@ -1,0 +1,130 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package lean
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
+)
+
+// podWithAll has something in every field that is read, and beside each something
+// that is not.
+func podWithAll() *corev1.Pod {
+	claim := "claim"
+	container := corev1.Container{
+		Name: "c", Image: "i", Args: []string{"a", "b"}, Ports: []corev1.ContainerPort{{ContainerPort: 80}},
+		EnvFrom: []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "s1"}}}},
+		Env: []corev1.EnvVar{
+			{Name: "PLAIN", Value: "value"},
+			{Name: "KEY", ValueFrom: &corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{Key: "k"}}},
+			{Name: "FIELD", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "p"}}},
+		},
+		Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("1")}},
+	}
+	pod := &corev1.Pod{ObjectMeta: meta(), Spec: corev1.PodSpec{
+		NodeName: "node", ServiceAccountName: "account", DeprecatedServiceAccount: "account", Hostname: "h",
+		ImagePullSecrets: []corev1.LocalObjectReference{{Name: "s2"}},
+		InitContainers:   []corev1.Container{container, {Name: "empty"}},
+		Containers:       []corev1.Container{container, container},
+		EphemeralContainers: []corev1.EphemeralContainer{
+			{EphemeralContainerCommon: corev1.EphemeralContainerCommon(container), TargetContainerName: "c"}, {},
+		},
+		Volumes: []corev1.Volume{
+			{Name: "v1", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "s3"}}},
+			{Name: "v2", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+			{Name: "v3", VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}},
+		},
+		ResourceClaims: []corev1.PodResourceClaim{{Name: "r", ResourceClaimName: &claim}},
+		Tolerations:    []corev1.Toleration{{Key: "t"}},
+	}, Status: corev1.PodStatus{
+		Phase: corev1.PodSucceeded, Message: "m", ContainerStatuses: []corev1.ContainerStatus{{Name: "c"}},
+		ResourceClaimStatuses:       []corev1.PodResourceClaimStatus{{Name: "r", ResourceClaimName: &claim}},
+		ExtendedResourceClaimStatus: &corev1.PodExtendedResourceClaimStatus{ResourceClaimName: claim},
+	}}
+	pod.Annotations[corev1.MirrorPodAnnotationKey] = "yes"
+	return pod
+}
+
+// FuzzPod holds a pod that is decoded as it came, and one that something was left
+// out of, to be the same in all that the graph reads.
+func FuzzPod(f *testing.F) {
+	for _, pod := range []*corev1.Pod{
+		podWithAll(), {}, {ObjectMeta: meta()}, {Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: strings.Repeat("long", 5000)}}}},
+		{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"x": corev1.MirrorPodAnnotationKey, "": ""}}},
+	} {
+		raw, err := pod.Marshal()
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(raw)
+		// A second one in the same bytes is merged into the first.
+		f.Add(append(raw, raw...))
+	}
+	f.Add([]byte("\x12\x83\x00\x52\x01n"))                // a length with more bytes than it needs
+	f.Add([]byte("\x92\x80\x80\x80\x10\x02\x52\x00"))     // the number of a field beyond 32 bits
+	f.Add([]byte("\x13\x12\x02\x52\x00\x14"))             // a group
+	f.Add([]byte("\x08\x01"))                             // a number in place of the metadata
+	f.Add([]byte("\x12\x04\x12\x02\x3a\x00\x0d\x00\x00")) // cut off
+	f.Fuzz(func(t *testing.T, object []byte) {
+		event := eventOf(t, "v1", "Pod", object)
+		_, full, err := decode(event, Kind{})
+		if err != nil {
+			// It is not looked into what is left out.
+			_, _, _ = decode(event, Pods)
+			return
+		}
+		_, lean, err := decode(event, Pods)
+		if err != nil {
+			t.Fatalf("refused what is a pod: %v", err)
+		}
+		if diff := cmp.Diff(read(t, full), read(t, lean)); diff != "" {
+			t.Errorf("(-full +lean)\n%s", diff)
+		}
+	})
+}
+
+// read is what the graph reads of a pod.
+func read(t *testing.T, object runtime.Object) *corev1.Pod {
+	t.Helper()
+	pod, ok := object.(*corev1.Pod)
+	if !ok {
+		t.Fatalf("a %T", object)
+	}
+	graph.TrimPod(pod)
+	return pod
+}
+
+// FuzzEvent holds what comes in the place of an event to be refused as it would be
+// without us, if it is.
+func FuzzEvent(f *testing.F) {
+	raw, err := podWithAll().Marshal()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(eventOf(f, "v1", "Pod", raw))
+	f.Add(eventOf(f, "v1", "Status", nil))
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		full, _, err := decode(data, Kind{})
+		if err != nil {
+			_, _, _ = decode(data, Pods)
+			return
+		}
+		lean, _, err := decode(data, Pods)
+		if err != nil {
+			t.Fatalf("refused what is an event: %v", err)
+		}
+		if lean.Type != full.Type {
+			t.Errorf("type %q became %q", full.Type, lean.Type)
+		}
+	})
+}

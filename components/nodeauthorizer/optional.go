@@ -1,0 +1,61 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodeauthorizer
+
+import (
+	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+// optionalModes are the modes of the optional rules that are decided here. Those
+// about a relation's condition are decided by [Relations].
+type optionalModes struct {
+	endpoints, certificateSigningRequests, node rules.Mode
+}
+
+func newOptionalModes(modes map[rules.ID]rules.Mode) optionalModes {
+	return optionalModes{
+		endpoints:                  modes[endpointsReferenced.ID],
+		certificateSigningRequests: modes[certificateSigningRequestOwn.ID],
+		node:                       modes[nodeRegistered.ID],
+	}
+}
+
+// Modes gives all optional rules of this component one mode.
+func Modes(mode rules.Mode) map[rules.ID]rules.Mode { return rules.Modes(Rules, mode) }
+
+// ParseModes is [rules.ParseModes] for the rules of this component.
+func ParseModes(all rules.Mode, single map[string]string) (modes map[rules.ID]rules.Mode, problems []error) {
+	return rules.ParseModes(Rules, all, single)
+}
+
+// GraphOptions are what a graph has to be made with for these modes.
+// credentialProviders is true where kubelets have credential providers that use
+// ServiceAccount tokens.
+func GraphOptions(modes map[rules.ID]rules.Mode, credentialProviders bool) graph.Options {
+	return graph.Options{
+		Ended:               modes[podEnded.ID],
+		Unusable:            modes[serviceAccountUsable.ID],
+		Unowned:             modes[claimOwned.ID],
+		CredentialProviders: credentialProviders,
+	}
+}
+
+// Needs are the resources that only optional rules look at, and what they need to
+// know besides.
+type Needs struct {
+	Nodes, CertificateSigningRequests, PersistentVolumeClaims bool
+	// PodEnds is true if it matters that a pod has ended.
+	PodEnds bool
+}
+
+// NeedsOf says what these modes need. A rule that is off needs nothing.
+func NeedsOf(modes map[rules.ID]rules.Mode) Needs {
+	return Needs{
+		Nodes:                      modes[nodeRegistered.ID] != rules.Off,
+		CertificateSigningRequests: modes[certificateSigningRequestOwn.ID] != rules.Off,
+		PersistentVolumeClaims:     modes[claimOwned.ID] != rules.Off,
+		PodEnds:                    modes[podEnded.ID] != rules.Off,
+	}
+}
