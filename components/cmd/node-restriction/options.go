@@ -1,0 +1,126 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	cliflag "k8s.io/component-base/cli/flag"
+	logsapi "k8s.io/component-base/logs/api/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/program"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/serve"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
+	"github.com/bulkhead-k8s/bulkhead/components/noderestriction"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+// webhookPath is where kube-apiserver sends its reviews.
+const webhookPath = "/review"
+
+// options are the flags as given.
+type options struct {
+	program.Options
+
+	policyFile   string
+	apiAudiences []string
+	gates        program.Gates
+	beyond       program.Beyond
+	scope        scopeOptions
+}
+
+// config is what the program runs with.
+type config struct {
+	kubeconfig   string
+	policyFile   string
+	apiAudiences []string
+	features     noderestriction.Features
+	modes        map[rules.ID]rules.Mode
+	limits       webhook.Limits
+	// scope is nil without node scope.
+	scope   *scope
+	logging *logsapi.LoggingConfiguration
+	// server is what the flags say of it.
+	server serve.Config
+}
+
+// defaultOptions are those of a static pod that the installer placed. The audience
+// is that of a kube-apiserver that kubeadm set up.
+func defaultOptions() *options {
+	common := program.DefaultOptions("node-restriction")
+	common.SecurePort, common.HealthPort = 10463, 10464
+	// A decision may wait for lookups, of up to a second each, so one node's share is
+	// what a slow API server can be asked by it at one time.
+	common.Limits = webhook.Limits{InFlight: 2000, InFlightPerNode: 100}
+	return &options{
+		Options:      common,
+		apiAudiences: []string{"https://kubernetes.default.svc.cluster.local"},
+		gates:        program.Gates{},
+		beyond:       program.DefaultBeyond(),
+		scope:        defaultScopeOptions(),
+	}
+}
+
+func (o *options) flags() cliflag.NamedFlagSets {
+	var sections cliflag.NamedFlagSets
+
+	deciding := sections.FlagSet("deciding")
+	deciding.StringVar(&o.policyFile, "config", o.policyFile,
+		"File with the operator's policy, a Configuration of noderestriction.admission.k8s.io/v1. It is read again when it changes; one that is no good leaves the last good one in force, but ends the program at its start. Without one, upstream's fixed policy holds.")
+	deciding.StringSliceVar(&o.apiAudiences, "api-audiences", o.apiAudiences,
+		"kube-apiserver's own --api-audiences or, where that is not set, its --service-account-issuer, all of them and in the same order. kube-apiserver puts them into a token request that names no audience before it asks.")
+	features := noderestriction.DefaultFeatures()
+	o.gates.Add(deciding, features.ByGate(), "what a node may write")
+	o.AddKubeconfig(deciding, "The identity needs get on what writes refer to, list on what is counted, create on subjectaccessreviews, and its own memory; nothing else.")
+
+	o.beyond.Add(sections.FlagSet("beyond upstream"),
+		"What becomes of a write that the in-tree NodeRestriction plugin would admit and a stricter, optional rule would not: enforce refuses it, audit admits it and reports it by log, metric and audit annotation, off looks no further.",
+		"NR-EVENT-1=audit,NR-EVENT-2=off")
+	o.scope.add(sections.FlagSet("node scope"))
+	o.AddTo(&sections, webhookPath)
+	return sections
+}
+
+// config turns valid flags into a configuration.
+func (o *options) config() (*config, error) {
+	if problems := o.validate(); len(problems) > 0 {
+		return nil, errors.Join(problems...)
+	}
+	features, err := o.features()
+	if err != nil {
+		return nil, err
+	}
+	modes, _ := o.beyond.Modes(noderestriction.Rules)
+	return &config{
+		kubeconfig:   o.Kubeconfig,
+		policyFile:   o.policyFile,
+		apiAudiences: o.apiAudiences,
+		features:     features,
+		modes:        modes,
+		limits:       o.Limits,
+		scope:        o.scope.config(),
+		logging:      o.Logging,
+		server:       o.Server(),
+	}, nil
+}
+
+// validate reports every problem, not only the first.
+func (o *options) validate() []error {
+	problems := o.Validate()
+	if len(o.apiAudiences) == 0 || slices.Contains(o.apiAudiences, "") {
+		problems = append(problems, fmt.Errorf("--api-audiences is %q, want audiences", o.apiAudiences))
+	}
+	if _, err := o.features(); err != nil {
+		problems = append(problems, err)
+	}
+	_, wrong := o.beyond.Modes(noderestriction.Rules)
+	return append(append(problems, wrong...), o.scope.validate()...)
+}
+
+func (o *options) features() (noderestriction.Features, error) {
+	features := noderestriction.DefaultFeatures()
+	return features, o.gates.Set(features.ByGate())
+}

@@ -1,0 +1,149 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/component-base/metrics"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/admissionwebhook"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/kubeclient"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/nodeidentity"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/program"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/serve"
+	"github.com/bulkhead-k8s/bulkhead/components/noderestriction"
+	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/clusterview"
+	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/configfile"
+	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/memory"
+	scopeadmission "github.com/bulkhead-k8s/bulkhead/components/nodescope/admission"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+// reviewTimeout bounds all that one decision looks up. It is below the 2 s after
+// which kube-apiserver gives up, so that the caller hears from us what was wrong.
+const reviewTimeout = 1500 * time.Millisecond
+
+// start sets up logging, which a process can do only once, and runs.
+func start(ctx context.Context, c *config) error {
+	if err := program.StartLogging(c.logging); err != nil {
+		return err
+	}
+	return run(ctx, c)
+}
+
+// run serves until ctx is done.
+func run(ctx context.Context, c *config) error {
+	client, err := kubeclient.New(c.kubeconfig, "bulkhead-node-restriction")
+	if err != nil {
+		return err
+	}
+	registry := metrics.NewKubeRegistry()
+	policy, err := configfile.New(configfile.Config{Path: c.policyFile, Registry: registry})
+	if err != nil {
+		return err
+	}
+	known, err := newCluster(client, c, policy, registry)
+	if err != nil {
+		return err
+	}
+	restriction := newRestriction(c, known.view, policy)
+	var scoped *scopedEntry
+	if c.scope != nil {
+		if scoped, err = newScopedEntry(ctx, c, client, restriction, known.view); err != nil {
+			return err
+		}
+	}
+	handler, err := newHandler(ctx, c, restriction, scoped, registry)
+	if err != nil {
+		return err
+	}
+	serving := program.Webhook{
+		Server:     c.server,
+		Path:       webhookPath,
+		Handler:    handler,
+		Checks:     []serve.Check{known.view.Unready, known.memory.Unready},
+		Registry:   registry,
+		Client:     client,
+		Background: []func(context.Context){policy.Run, known.view.Run, known.memory.Run, handler.Run},
+	}
+	if scoped != nil {
+		scoped.addTo(&serving)
+	}
+	return serving.Run(ctx)
+}
+
+// cluster is what is known of other objects: as they are now, and as they were.
+type cluster struct {
+	view   *clusterview.View
+	memory *memory.Memory
+}
+
+func newCluster(client *kubeclient.Client, c *config, policy *configfile.File, registry metrics.KubeRegistry) (*cluster, error) {
+	clientset, err := client.Kubernetes()
+	if err != nil {
+		return nil, err
+	}
+	metadata, err := client.Metadata()
+	if err != nil {
+		return nil, err
+	}
+	remembered := memory.New(memory.Config{Client: clientset, Configuration: policy.Current, Registry: registry})
+	view := clusterview.New(clusterview.Config{
+		Client: clientset, Metadata: metadata, Memory: remembered, Registry: registry,
+		CountsSigningRequests: func() bool {
+			policy := policy.Current()
+			return policy != nil && policy.Caps.CertificateSigningRequests > 0 && c.modes["NR-CSR-5"] != rules.Off
+		},
+	})
+	return &cluster{view: view, memory: remembered}, nil
+}
+
+func newRestriction(c *config, view *clusterview.View, policy *configfile.File) *noderestriction.Restriction {
+	return noderestriction.New(noderestriction.Config{
+		Cluster: view, Authorizer: view, Features: c.features, Modes: c.modes,
+		Configuration: policy.Current, APIAudiences: c.apiAudiences,
+	})
+}
+
+// review is how a policy answers one write.
+type review func(context.Context, admission.Attributes) noderestriction.Verdict
+
+// inTime bounds all that one decision looks up.
+func inTime(policy review) admissionwebhook.Reviewer {
+	return admissionwebhook.ReviewerFunc(func(ctx context.Context, a admission.Attributes) admissionwebhook.Answer {
+		ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
+		defer cancel()
+		return admissionwebhook.Answer(policy(ctx, a))
+	})
+}
+
+// newHandler joins policy and transport, for nodes. With node scope, which is not nil
+// then, nodes are kept from its annotations too.
+func newHandler(ctx context.Context, c *config, restriction *noderestriction.Restriction, scoped *scopedEntry, registry metrics.KubeRegistry) (*admissionwebhook.Handler, error) {
+	limitRule, ok := rules.Find(noderestriction.Rules, "NR-LIMIT")
+	if !ok {
+		return nil, errors.New("no rule NR-LIMIT")
+	}
+	policy, cited := review(restriction.Review), noderestriction.Rules
+	if scoped != nil {
+		policy, cited = scoped.reviewer.ReviewNode, slices.Concat(cited, scopeadmission.Rules)
+	}
+	return admissionwebhook.New(admissionwebhook.Config{
+		Reviewer:  inTime(policy),
+		NodeName:  nodeidentity.NodeName,
+		Limits:    c.limits,
+		LimitRule: limitRule,
+		Rules:     cited,
+		Registry:  registry,
+		Logger:    klog.FromContext(ctx),
+		Clock:     clock.RealClock{},
+	}), nil
+}

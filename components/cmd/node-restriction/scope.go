@@ -1,0 +1,107 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/component-base/metrics"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/admissionwebhook"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/kubeclient"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/program"
+	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
+	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graphsync"
+	"github.com/bulkhead-k8s/bulkhead/components/noderestriction"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
+	scopeadmission "github.com/bulkhead-k8s/bulkhead/components/nodescope/admission"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopeindex"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+// scopedEntry answers for accounts that have a scope. It shares the rules and the live
+// look-ups with the entry for nodes, and nothing else: neither's limits nor its log can
+// be used up by the other.
+type scopedEntry struct {
+	reviewer *scopeadmission.Reviewer
+	handler  *admissionwebhook.Handler
+	scopes   *graphsync.Sync
+	registry metrics.KubeRegistry
+}
+
+// newScopedEntry joins policy and transport, for a configuration with node scope.
+func newScopedEntry(ctx context.Context, c *config, client *kubeclient.Client, nodes *noderestriction.Restriction, pods scopeadmission.Pods) (*scopedEntry, error) {
+	limitRule, ok := rules.Find(nodescope.Rules, "NS-LIMIT")
+	if !ok {
+		return nil, errors.New("no rule NS-LIMIT")
+	}
+	clientset, err := client.Kubernetes()
+	if err != nil {
+		return nil, err
+	}
+	index := scopeindex.New(nowhere{}, nil)
+	e := &scopedEntry{
+		scopes:   graphsync.NewAnnotated(clientset, index, index, graphsync.Options{MaxAge: c.scope.maxViewAge}),
+		registry: metrics.NewKubeRegistry(),
+	}
+	e.reviewer = scopeadmission.New(scopeadmission.Config{
+		Nodes: nodes, Accounts: index, Pods: pods, Custom: c.scope.custom, Unready: e.scopes.Unready,
+	})
+	e.handler = admissionwebhook.New(admissionwebhook.Config{
+		Reviewer:  inTime(e.reviewer.Review),
+		NodeName:  claimedNode,
+		Untyped:   declaredIn(c.scope.custom),
+		Limits:    c.limits,
+		LimitRule: limitRule,
+		Rules:     slices.Concat(nodescope.Rules, scopeadmission.Rules, noderestriction.Rules),
+		Registry:  e.registry,
+		Entry:     "node-scope",
+		Logger:    klog.FromContext(ctx),
+		Clock:     clock.RealClock{},
+	})
+	return e, nil
+}
+
+// addTo serves the entry beside the one that the webhook has.
+func (e *scopedEntry) addTo(w *program.Webhook) {
+	both := http.NewServeMux()
+	both.Handle(w.Path, w.Handler)
+	both.Handle(scopedPath, e.handler)
+	w.Path, w.Handler = "/", both
+	w.Checks = append(w.Checks, e.scopes.Unready)
+	w.More = append(w.More, e.registry)
+	w.Background = append(w.Background, e.scopes.Run, e.handler.Run)
+}
+
+// claimedNode gives the writes of a node's pods one share. Which node they are on is for
+// the policy to find out: a token says so, and the API server has checked the token.
+func claimedNode(u user.Info) (string, bool) {
+	claimed := u.GetExtra()[serviceaccount.NodeNameKey]
+	if len(claimed) != 1 {
+		return "", true
+	}
+	return claimed[0], true
+}
+
+func declaredIn(custom nodescope.Declarations) func(schema.GroupResource) bool {
+	return func(r schema.GroupResource) bool {
+		_, declared := custom.Of(nodescope.Resource{Group: r.Group, Resource: r.Resource})
+		return declared
+	}
+}
+
+// nowhere is for an index that nobody asks where pods are: here they are looked up.
+type nowhere struct{}
+
+func (nowhere) BoundPod(string, string) (none graph.BoundPod, known bool) {
+	return graph.BoundPod{}, false
+}

@@ -1,0 +1,202 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package againstupstream
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/admission"
+
+	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/againstupstream/sides"
+)
+
+// forbidden is a refusal of the write for a reason.
+func (c *comparison) forbidden(text string) sides.Answer {
+	err, ok := admission.NewForbidden(c.asked.Ours, fmt.Errorf("%s", text)).(*apierrors.StatusError) //nolint:errorlint // it is not wrapped
+	if !ok {
+		return sides.Answer{}
+	}
+	return sides.Answer{Code: err.ErrStatus.Code, Reason: err.ErrStatus.Reason, Message: err.ErrStatus.Message}
+}
+
+// node is the name of the node that writes.
+func (c *comparison) node() string {
+	return strings.TrimPrefix(c.asked.Ours.GetUserInfo().GetName(), "system:node:")
+}
+
+func (c *comparison) creates(resource, subresource string) bool {
+	a := c.asked.Ours
+	return a.GetOperation() == admission.Create && a.GetResource().Resource == resource && a.GetSubresource() == subresource
+}
+
+// withName has a refusal call a new object by the name that the API server made up.
+func withName(_ *sides.Pair, c *comparison, want sides.Answer) sides.Answer {
+	accessor, err := meta.Accessor(c.asked.Ours.GetObject())
+	if err != nil || want.Code != 403 || c.asked.Ours.GetName() != "" || c.asked.Ours.GetOperation() != admission.Create {
+		return want
+	}
+	if generated := accessor.GetGenerateName(); generated != "" && accessor.GetName() == generated+sides.Suffix {
+		want.Message = strings.Replace(want.Message, fmt.Sprintf("%q is forbidden", generated), fmt.Sprintf("%q is forbidden", accessor.GetName()), 1)
+	}
+	return want
+}
+
+// withType calls the types of objects as the API's package does. Of an update with a
+// wrong old object, upstream prints the type of the new one.
+func withType(_ *sides.Pair, c *comparison, want sides.Answer) sides.Answer {
+	const text = "unexpected type "
+	before, _, found := strings.Cut(want.Message, text)
+	if !found {
+		return want
+	}
+	for _, o := range []runtime.Object{c.asked.Ours.GetObject(), c.asked.Ours.GetOldObject()} {
+		if printed := before + text + fmt.Sprintf("%T", o); c.message() == printed {
+			want.Message = printed
+		}
+	}
+	return want
+}
+
+// ofAnotherType is an object that upstream does not look at, or only at its name.
+func ofAnotherType(_ *sides.Pair, c *comparison, want sides.Answer) sides.Answer {
+	o := c.asked.Ours.GetObject()
+	switch {
+	case c.creates("csinodes", c.write.Subresource):
+		if _, ok := o.(*storagev1.CSINode); !ok {
+			return c.forbidden("unable to access the object name")
+		}
+	case c.creates("certificatesigningrequests", c.write.Subresource):
+		if _, ok := o.(*certificatesv1.CertificateSigningRequest); !ok {
+			return c.forbidden(fmt.Sprintf("unexpected type %T", o))
+		}
+	}
+	return want
+}
+
+// byOldPod decides on the pod that is about to be deleted, which the watch may not
+// show yet, or not any more, and which has no name where many are deleted at once.
+func byOldPod(_ *sides.Pair, c *comparison, want sides.Answer) sides.Answer {
+	a := c.asked.Ours
+	if a.GetOperation() != admission.Delete || a.GetResource().Resource != "pods" || a.GetSubresource() != "" {
+		return want
+	}
+	pod, ok := a.GetOldObject().(*corev1.Pod)
+	switch {
+	case !ok:
+		return c.forbidden(fmt.Sprintf("unexpected type %T", a.GetOldObject()))
+	case pod.Spec.NodeName == c.node():
+		return sides.Answer{}
+	default:
+		return c.forbidden(fmt.Sprintf("node %q can only delete pods with spec.nodeName set to itself", c.node()))
+	}
+}
+
+// ofAnotherName is a Node in the name of the one that writes and with another name.
+func ofAnotherName(_ *sides.Pair, c *comparison, want sides.Answer) sides.Answer {
+	a := c.asked.Ours
+	if a.GetResource().Resource != "nodes" || a.GetName() != c.node() {
+		return want
+	}
+	for _, o := range []runtime.Object{a.GetObject(), a.GetOldObject()} {
+		if node, ok := o.(*corev1.Node); ok && node.Name != c.node() {
+			return c.forbidden(fmt.Sprintf("node %q is not allowed to modify node %q", c.node(), node.Name))
+		}
+	}
+	return want
+}
+
+// ofTwoKinds is a mirror pod that hides a volume behind another, which ours refuses,
+// by one or the other.
+func ofTwoKinds(_ *sides.Pair, c *comparison, want sides.Answer) sides.Answer {
+	pod, ok := c.asked.Ours.GetObject().(*corev1.Pod)
+	if !ok || !c.creates("pods", "") || c.ours.Admitted() || want.Code != 0 && want.Code != 403 {
+		return want
+	}
+	for i := range pod.Spec.Volumes {
+		source := &pod.Spec.Volumes[i].VolumeSource
+		if kinds(*source) > 1 || source.Projected != nil && slices.ContainsFunc(source.Projected.Sources, func(s corev1.VolumeProjection) bool { return kinds(s) > 1 }) {
+			return c.ours.WithoutRule()
+		}
+	}
+	return want
+}
+
+// byOldField is a mirror pod whose account is in the field that the API server keeps
+// in step with the other.
+func byOldField(_ *sides.Pair, c *comparison, want sides.Answer) sides.Answer {
+	pod, ok := c.asked.Ours.GetObject().(*corev1.Pod)
+	if !ok || !c.creates("pods", "") || c.write.Defaulted || pod.Spec.ServiceAccountName != "" || pod.Spec.DeprecatedServiceAccount == "" {
+		return want
+	}
+	const text = "can not create pods that reference "
+	if want.Admitted() || strings.Contains(want.Message, text) || strings.Contains(want.Message, "error checking mirror pod") {
+		return c.forbidden(fmt.Sprintf("node %q %sserviceaccounts", c.node(), text))
+	}
+	return want
+}
+
+// kinds counts the pointers of a struct that are set.
+func kinds(source any) int {
+	count, v := 0, reflect.ValueOf(source)
+	for i := range v.NumField() {
+		if !v.Field(i).IsNil() {
+			count++
+		}
+	}
+	return count
+}
+
+// forAPIAudiences is a token for just the API server's own audiences: it counts as one
+// for none, and if there is one audience, also as one for that by its name.
+func forAPIAudiences(p *sides.Pair, c *comparison, want sides.Answer) sides.Answer {
+	token, ok := c.asked.Ours.GetObject().(*authenticationv1.TokenRequest)
+	if own := c.world.APIAudiences; !ok || !c.creates("serviceaccounts", "token") || len(own) == 0 || !slices.Equal(token.Spec.Audiences, own) {
+		return want
+	}
+	asked := []sides.Answer{c.withAudiences(p, nil)}
+	if len(c.world.APIAudiences) == 1 {
+		asked = append(asked, c.withAudiences(p, c.world.APIAudiences))
+	}
+	for _, answer := range asked {
+		if answer.Admitted() {
+			return answer
+		}
+	}
+	if len(asked) == 2 && strings.Contains(c.ours.Message, `audience ""`) {
+		// Both were refused; ours says it of none, with what was wrong last.
+		return c.ours.WithoutRule()
+	}
+	return inPlural(p, c, asked[0])
+}
+
+// withAudiences is upstream's answer to the same request for other audiences.
+func (c *comparison) withAudiences(p *sides.Pair, audiences []string) sides.Answer {
+	write := c.write.Clone()
+	write.Object.(*authenticationv1.TokenRequest).Spec.Audiences = audiences
+	asked, err := sides.Ask(write, nil)
+	if err != nil {
+		return sides.Answer{}
+	}
+	return p.Upstream(context.Background(), asked.Upstream)
+}
+
+// ofLongRequest is one that ours does not read.
+func ofLongRequest(_ *sides.Pair, c *comparison, want sides.Answer) sides.Answer {
+	request, ok := c.asked.Ours.GetObject().(*certificatesv1.CertificateSigningRequest)
+	if !ok || len(request.Spec.Request) <= 64<<10 {
+		return want
+	}
+	return c.forbidden("unable to parse csr: it has more than 65536 bytes")
+}

@@ -1,0 +1,114 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package noderestriction
+
+import (
+	"context"
+	"crypto/x509"
+	"fmt"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/kubeletcertificate"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+var (
+	certificateServing = promise(rules.Rule{
+		ID:        "NR-CSR-2",
+		Promise:   "A node asks kubernetes.io/kubelet-serving only for a server certificate of its own: subject O=system:nodes and its user name, nothing else, and no names and addresses but those in the status of its Node; and of these none that another Node has, no cluster IP, no name of a Service or of the loopback, no wildcard, no loopback, link-local, multicast or unspecified IP, and what the API server is reached at only for a Node with the label node-role.kubernetes.io/control-plane.",
+		Source:    "Bulkhead: upstream leaves them to the approver; pkg/apis/certificates/helpers.go ValidateKubeletServingCSR has what the signer signs, pkg/kubelet/certificate/kubelet.go what a kubelet asks for",
+		Extension: true,
+		Optional:  true,
+	})
+	certificateClient = promise(rules.Rule{
+		ID:        "NR-CSR-3",
+		Promise:   "A node asks kubernetes.io/kube-apiserver-client-kubelet only for a client certificate of its own: subject O=system:nodes and its user name, nothing else, and no further names.",
+		Source:    "Bulkhead: upstream leaves it to the approver; pkg/apis/certificates/helpers.go ValidateKubeletClientCSR",
+		Extension: true,
+		Optional:  true,
+	})
+	certificateSigners = promise(rules.Rule{
+		ID:        "NR-CSR-4",
+		Promise:   "A node asks only the two signers of kubelet certificates.",
+		Source:    "Bulkhead: a kubelet asks no other; upstream lets a node ask every signer for anything",
+		Extension: true,
+		Optional:  true,
+	})
+)
+
+func (r *Restriction) reviewOtherSigner(q *request, signer string) *refusal {
+	return r.optional(q, certificateSigners, func() *refusal {
+		return q.forbid(certificateSigners, fmt.Sprintf("node %q can only request certificates of the signers %s and %s, not of %q",
+			q.node, certificatesv1.KubeletServingSignerName, certificatesv1.KubeAPIServerClientKubeletSignerName, signer))
+	})
+}
+
+// reviewKubeletCertificateBeyond holds a request to what a kubelet asks for. One that
+// cannot be read, err says why, can get here only with
+// AllowInsecureKubeletCertificateSigningRequests.
+func (r *Restriction) reviewKubeletCertificateBeyond(ctx context.Context, q *request, asked *certificatesv1.CertificateSigningRequestSpec, parsed *x509.CertificateRequest, err error) *refusal {
+	by, purpose := certificateClient, certificatesv1.UsageClientAuth
+	if asked.SignerName == certificatesv1.KubeletServingSignerName {
+		by, purpose = certificateServing, certificatesv1.UsageServerAuth
+	}
+	return r.optional(q, by, func() *refusal {
+		if err != nil {
+			return q.forbid(by, fmt.Sprintf("unable to parse csr: %v", err))
+		}
+		if problem := kubeletcertificate.SubjectProblem(parsed, q.node); problem != "" {
+			return q.forbid(by, problem)
+		}
+		if !kubeletcertificate.UsedFor(purpose, asked.Usages) {
+			return q.forbid(by, fmt.Sprintf("usages must be digital signature, %s and, for an RSA key, key encipherment", purpose))
+		}
+		if by == certificateServing {
+			return r.reviewServingNames(ctx, q, parsed)
+		}
+		if len(parsed.Extensions) > 0 {
+			return q.forbid(by, "subjectAltNames and other extensions are not allowed")
+		}
+		return nil
+	})
+}
+
+// reviewServingNames compares with the Node as it is. A kubelet asks once it has
+// seen addresses there, and tries again when it is refused.
+func (r *Restriction) reviewServingNames(ctx context.Context, q *request, parsed *x509.CertificateRequest) *refusal {
+	if problem := kubeletcertificate.NamesProblem(parsed); problem != "" {
+		return q.forbid(certificateServing, problem)
+	}
+	node, err := r.config.Cluster.Node(ctx, q.node)
+	if err != nil && apierrors.IsNotFound(err) {
+		return q.forbid(certificateServing, fmt.Sprintf("node %q is not registered yet, and can have a serving certificate once its addresses are in the status of its Node", q.node))
+	}
+	if err != nil {
+		return q.raw(certificateServing, err)
+	}
+	problem := kubeletcertificate.OthersProblem(parsed, q.node, node.Status.Addresses)
+	if problem == "" {
+		problem, err = kubeletcertificate.TakenProblem(ctx, parsed, node, othersIn{r.config.Cluster})
+	}
+	switch {
+	case err != nil:
+		return q.raw(certificateServing, err)
+	case problem != "":
+		return q.forbid(certificateServing, problem)
+	}
+	return nil
+}
+
+// othersIn has a [Cluster] say whose a name is.
+type othersIn struct{ Cluster }
+
+func (c othersIn) NodeWith(ctx context.Context, address, but string) (string, error) {
+	switch _, err := c.Node(ctx, address); {
+	case address == but, err != nil && apierrors.IsNotFound(err):
+		return c.AddressOwner(ctx, address, but)
+	case err != nil:
+		return "", err
+	}
+	return address, nil
+}

@@ -1,0 +1,119 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package configuration
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+)
+
+const page = "../../../docs/configuration.md"
+
+var example = regexp.MustCompile("(?s)```(?:yaml|json)\n(.*?)```")
+
+func examples(t *testing.T) []string {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, found := range example.FindAllStringSubmatch(string(text), -1) {
+		all = append(all, found[1])
+	}
+	return all
+}
+
+// TestEveryFieldHasAnExampleThatLoads loads the page's examples, and compares what
+// they say with what the page says of them.
+func TestEveryFieldHasAnExampleThatLoads(t *testing.T) {
+	with := func(edit func(c *Configuration)) *Configuration {
+		c := Defaults()
+		edit(c)
+		return c
+	}
+	want := []*Configuration{
+		Defaults(),
+		with(func(c *Configuration) {
+			c.AllowedLabels = newKeys([]string{"example.com/rack", "csi.kubernetes.io.*"}, centrallySet)
+		}),
+		with(func(c *Configuration) {
+			c.AllowedLabels = newKeys([]string{"*"}, centrallySet)
+			c.AllowedTaints = newKeys([]string{"foo", "insecure.*"}, centrallySet)
+		}),
+		with(func(c *Configuration) {
+			c.StickyTaints = newKeys([]string{"example.com/compromised", "dedicated"}, ofTheControlPlane)
+		}),
+		with(func(c *Configuration) {
+			const pool = "node-restriction.kubernetes.io/pool"
+			c.Machines = []Machine{
+				{"pii-*", map[string]string{pool: "pii"}, []corev1.Taint{{Key: "dedicated", Value: "pii", Effect: corev1.TaintEffectNoSchedule}}},
+				{"pii-07", map[string]string{pool: "pii-test"}, nil},
+				{"*", map[string]string{pool: "general"}, nil},
+			}
+		}),
+		with(func(c *Configuration) {
+			c.MirrorPods = MirrorPods{
+				Gate: Enforce, RequireNamespace: true, UnrestrictedPrefix: true,
+				DeniedLabelKeys:    []string{"k8s-app", "example.com/selected-by-a-service"},
+				AllowedAnnotations: NewKeys("example.com/checksum", "prometheus.io/*"),
+			}
+		}),
+		with(func(c *Configuration) {
+			c.Annotations = NewKeys("volumes.kubernetes.io/controller-managed-attach-detach", "example.com/*")
+		}),
+		with(func(c *Configuration) { c.Caps = Caps{50, 0, 500, 20} }),
+		with(func(c *Configuration) { c.MaxTokenSeconds = 3607 }),
+		with(func(c *Configuration) {
+			c.AllowedLabels, c.AllowedTaints = newKeys(nil, centrallySet), newKeys(nil, centrallySet)
+			c.StickyTaints, c.Annotations = newKeys([]string{"*"}, ofTheControlPlane), NewKeys("*")
+			c.Machines = []Machine{{Name: "gpu-*", Taints: []corev1.Taint{{Key: "gpu", Effect: corev1.TaintEffectNoExecute}}}}
+			c.MirrorPods.Gate, c.Caps.MirrorPods, c.MaxTokenSeconds = Warn, 20, 86400
+		}),
+	}
+	got := examples(t)
+	if len(got) != len(want) {
+		t.Fatalf("%d examples, want %d", len(got), len(want))
+	}
+	for i, text := range got {
+		c, err := Parse([]byte(text))
+		if err != nil {
+			t.Errorf("%s\n%v", text, err)
+			continue
+		}
+		if diff := cmp.Diff(want[i], c, cmp.Comparer(equal)); diff != "" {
+			t.Errorf("%s\n%s", text, diff)
+		}
+	}
+}
+
+// equal compares what two sets have.
+func equal(a, b *Keys) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return cmp.Equal(a.exact, b.exact) && cmp.Equal(a.beginnings, b.beginnings) && cmp.Equal(a.naming, b.naming) &&
+		(a.reserved.holds == nil) == (b.reserved.holds == nil)
+}
+
+// TestThePageHasEveryField reads the last example, which is said to have all.
+func TestThePageHasEveryField(t *testing.T) {
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := examples(t)[len(examples(t))-1]
+	for _, name := range []string{
+		"allowedLabels", "allowedTaints", "stickyTaints", "machines", "mirrorPods", "nodeAnnotations", "caps", "maxTokenSeconds",
+	} {
+		if !strings.Contains(string(text), "\n## "+name+"\n") || !strings.Contains(last, `"`+name+`"`) {
+			t.Errorf("%s has no section, or is not in the last example", name)
+		}
+	}
+}

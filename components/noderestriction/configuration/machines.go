@@ -1,0 +1,39 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package configuration
+
+import (
+	"maps"
+	"strings"
+)
+
+// MachineFor returns the row of the machine table for a node, or nil. A row with
+// the node's own name comes before patterns, and the longer pattern before the
+// shorter one. Rows are not added up.
+func (c *Configuration) MachineFor(node string) *Machine {
+	if c == nil {
+		return nil
+	}
+	var best *Machine
+	for i := range c.Machines {
+		row := &c.Machines[i]
+		beginning, open := strings.CutSuffix(row.Name, "*")
+		switch {
+		case !open && row.Name == node:
+			return row
+		case open && strings.HasPrefix(node, beginning) && (best == nil || len(row.Name) > len(best.Name)):
+			best = row
+		}
+	}
+	return best
+}
+
+// LabelsFor returns the labels that the machine table has for a node. The map is
+// the caller's.
+func (c *Configuration) LabelsFor(node string) map[string]string {
+	if row := c.MachineFor(node); row != nil {
+		return maps.Clone(row.Labels)
+	}
+	return nil
+}

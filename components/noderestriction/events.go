@@ -1,0 +1,120 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package noderestriction
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apiserver/pkg/admission"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+var (
+	eventSource = promise(rules.Rule{
+		ID: "NR-EVENT-1",
+		Promise: "A node writes only events that name it as their source: source.host (in events.k8s.io, deprecatedSource.host) and reportingInstance are the node's name where they are set, " +
+			"and one of them is. What component of the node reports is free.",
+		Source:    "kubernetes/design-proposals-archive node/kubelet-authorizer.md (Scoped Kubelet API Access), Future work; k8s.io/client-go/tools/record/event.go generateEvent, which sets both",
+		Extension: true,
+		Optional:  true,
+	})
+	eventObject = promise(rules.Rule{
+		ID: "NR-EVENT-2",
+		Promise: "A node writes events only about its own Node, about pods that are or were bound to it, by their UID, and about objects on their way to it that it may get; " +
+			"in the namespace of that object, or in default for one that has none. The same holds for a related object.",
+		Source:    "kubernetes/design-proposals-archive node/kubelet-authorizer.md (Scoped Kubelet API Access), Future work; pkg/kubelet/events",
+		Extension: true,
+		Optional:  true,
+	})
+	eventRetarget = promise(rules.Rule{
+		ID:        "NR-EVENT-3",
+		Promise:   "A node changes only events whose source it is, and neither their source nor what they are about.",
+		Source:    "kubernetes/design-proposals-archive node/kubelet-authorizer.md (Scoped Kubelet API Access), Future work; pkg/apis/core/validation/events.go ValidateEventUpdate checks this in events.k8s.io alone",
+		Extension: true,
+		Optional:  true,
+	})
+	eventDelete = promise(rules.Rule{
+		ID:        "NR-EVENT-4",
+		Promise:   "A node deletes only events whose source it is.",
+		Source:    "ours; NodeRules grant no delete (plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go)",
+		Extension: true,
+		Optional:  true,
+	})
+)
+
+var eventRules = []*rule{eventSource, eventObject, eventRetarget, eventDelete}
+
+func (r *Restriction) reviewEvent(ctx context.Context, q *request) *refusal {
+	if !r.onEvents {
+		return nil
+	}
+	return r.checkEvent(ctx, q)
+}
+
+func (r *Restriction) checkEvent(ctx context.Context, q *request) *refusal {
+	switch q.GetOperation() {
+	case admission.Create:
+		return r.reviewEventWrite(ctx, q)
+	case admission.Update:
+		if refused := r.optional(q, eventRetarget, func() *refusal { return checkEventRetarget(q) }); refused != nil {
+			return refused
+		}
+		return r.reviewEventWrite(ctx, q)
+	case admission.Delete:
+		return r.optional(q, eventDelete, func() *refusal { return checkEventDelete(q) })
+	default:
+		return r.optional(q, eventSource, func() *refusal {
+			return q.forbid(eventSource, fmt.Sprintf("unexpected operation %q", q.GetOperation()))
+		})
+	}
+}
+
+func (r *Restriction) reviewEventWrite(ctx context.Context, q *request) *refusal {
+	if refused := r.optional(q, eventSource, func() *refusal { return checkEventSource(q) }); refused != nil {
+		return refused
+	}
+	return r.optional(q, eventObject, func() *refusal { return r.checkEventObjects(ctx, q) })
+}
+
+func checkEventSource(q *request) *refusal {
+	written, ok := eventOf(q.GetObject())
+	if !ok {
+		return q.unexpected(eventSource, q.GetObject())
+	}
+	if !written.from(q.node) {
+		return q.forbid(eventSource, fmt.Sprintf("node %q can only write events with itself as source.host and reportingInstance", q.node))
+	}
+	return nil
+}
+
+func checkEventRetarget(q *request) *refusal {
+	old, ok := eventOf(q.GetOldObject())
+	if !ok {
+		return q.unexpected(eventRetarget, q.GetOldObject())
+	}
+	written, ok := eventOf(q.GetObject())
+	if !ok {
+		return q.unexpected(eventRetarget, q.GetObject())
+	}
+	if !old.from(q.node) {
+		return q.forbid(eventRetarget, fmt.Sprintf("node %q can only change events with itself as source.host and reportingInstance", q.node))
+	}
+	if !written.sameTarget(old) {
+		return q.forbid(eventRetarget, fmt.Sprintf("node %q is not allowed to change the source of an event or what it is about", q.node))
+	}
+	return nil
+}
+
+func checkEventDelete(q *request) *refusal {
+	old, ok := eventOf(q.GetOldObject())
+	if !ok {
+		return q.unexpected(eventDelete, q.GetOldObject())
+	}
+	if !old.from(q.node) {
+		return q.forbid(eventDelete, fmt.Sprintf("node %q can only delete events with itself as source.host and reportingInstance", q.node))
+	}
+	return nil
+}

@@ -1,0 +1,138 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package noderestriction
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+// family is the rules on one resource and its subresources, in all versions. The one of
+// a resource on which there are none is the zero value.
+type family uint8
+
+const (
+	_ family = iota
+	ofPods
+	ofNodes
+	ofPersistentVolumeClaims
+	ofServiceAccounts
+	ofEvents
+	ofLeases
+	ofCSINodes
+	ofResourceSlices
+	ofPodCertificateRequests
+	ofCertificateSigningRequests
+)
+
+// familyOf is the one list of the resources on which there are rules. The webhook's
+// registration (manifests/node-restriction) names the same ones.
+func familyOf(group, resource string) family {
+	if group == "" {
+		return coreFamily(resource)
+	}
+	switch {
+	case group == "coordination.k8s.io" && resource == "leases":
+		return ofLeases
+	case group == "storage.k8s.io" && resource == "csinodes":
+		return ofCSINodes
+	case group == "resource.k8s.io" && resource == "resourceslices":
+		return ofResourceSlices
+	case group == "certificates.k8s.io" && resource == "podcertificaterequests":
+		return ofPodCertificateRequests
+	case group == "certificates.k8s.io" && resource == "certificatesigningrequests":
+		return ofCertificateSigningRequests
+	case group == "events.k8s.io" && resource == "events":
+		return ofEvents
+	}
+	return 0
+}
+
+func coreFamily(resource string) family {
+	switch resource {
+	case "pods":
+		return ofPods
+	case "nodes":
+		return ofNodes
+	case "persistentvolumeclaims":
+		return ofPersistentVolumeClaims
+	case "serviceaccounts":
+		return ofServiceAccounts
+	case "events":
+		return ofEvents
+	}
+	return 0
+}
+
+// HasRules reports whether there are rules on what is written to a resource or to its
+// subresources. What is written to another is admitted whatever it says.
+func HasRules(resource schema.GroupResource) bool {
+	return familyOf(resource.Group, resource.Resource) != 0
+}
+
+// reviewResource decides on a write; nil admits.
+func (r *Restriction) reviewResource(ctx context.Context, q *request) *refusal {
+	if q.node == "" {
+		return q.nameless()
+	}
+	resource := q.GetResource()
+	switch familyOf(resource.Group, resource.Resource) {
+	case ofPods:
+		return r.reviewPod(ctx, q)
+	case ofNodes:
+		return r.reviewNode(ctx, q)
+	case ofPersistentVolumeClaims:
+		return r.reviewPersistentVolumeClaim(q)
+	case ofServiceAccounts:
+		return r.reviewServiceAccount(ctx, q)
+	case ofEvents:
+		return r.reviewEvent(ctx, q)
+	case ofLeases:
+		return reviewLease(q)
+	case ofCSINodes:
+		return r.reviewCSINode(q)
+	case ofResourceSlices:
+		return r.reviewResourceSlice(ctx, q)
+	case ofPodCertificateRequests:
+		return r.reviewPodCertificateRequest(ctx, q)
+	case ofCertificateSigningRequests:
+		return r.reviewCertificateSigningRequest(ctx, q)
+	}
+	return nil
+}
+
+// Rules are all the promises of this component, in the order of its documentation.
+var Rules = collect(
+	identityRules, podRules, mirrorPodRules, podStatusBeyondRules, nodeRules, nodeConfiguredRules, nodeBeyondRules, persistentVolumeClaimRules,
+	serviceAccountRules, podCertificateRequestRules, leaseRules, csiNodeRules, resourceSliceRules,
+	certificateSigningRequestRules, eventRules, transportRules,
+)
+
+// collect tells each rule its place, too.
+func collect(tables ...[]*rule) []rules.Rule {
+	var all []rules.Rule
+	for _, table := range tables {
+		for _, r := range table {
+			r.place = len(all)
+			all = append(all, r.Rule)
+		}
+	}
+	return all
+}
+
+var identityNamed = promise(rules.Rule{
+	ID:      "NR-IDENT-1",
+	Promise: "A user in system:nodes whose name says no node writes nothing on which there is a rule.",
+	Source:  "plugin/pkg/admission/noderestriction/admission.go Admit",
+})
+
+func (q *request) nameless() *refusal {
+	return q.forbid(identityNamed, fmt.Sprintf("could not determine node from user %q", q.GetUserInfo().GetName()))
+}
+
+var identityRules = []*rule{identityNamed}

@@ -1,0 +1,186 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package noderestriction
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/authentication/user"
+
+	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/configuration"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+// fuzzed makes an object of the kind that a number says, or none.
+func fuzzed(kind uint8, namespace, name, node, key string) runtime.Object {
+	objectMeta := metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(name + "-uid"), Labels: map[string]string{key: name}, Annotations: map[string]string{key: name}}
+	switch kind % 20 {
+	case 0:
+		return nil
+	case 1:
+		return nothings()[int(kind/20)%len(nothings())].object
+	case 2:
+		return aPod(namespace, name, node, func(p *corev1.Pod) { p.Labels = objectMeta.Labels })
+	case 3:
+		return aMirrorPod(node, func(p *corev1.Pod) {
+			p.Namespace, p.Name, p.Labels, p.Spec.ServiceAccountName = namespace, name, objectMeta.Labels, key
+		})
+	case 4:
+		return aMirrorPod(node, owned(func(o *metav1.OwnerReference) { o.Name, o.UID = name, types.UID(key) }))
+	case 5:
+		return aMirrorPod(node)
+	case 6:
+		return aNode(name)
+	case 7:
+		return &corev1.Node{ObjectMeta: objectMeta, Spec: corev1.NodeSpec{ProviderID: key, Taints: []corev1.Taint{{Key: key}}}}
+	case 8:
+		return aClaim(func(c *corev1.PersistentVolumeClaim) {
+			c.Namespace, c.Name, c.Labels = namespace, name, objectMeta.Labels
+		})
+	case 9:
+		return &policyv1.Eviction{ObjectMeta: objectMeta}
+	case 10:
+		return aLease(namespace, name)
+	case 11:
+		return aCSINode(name)
+	case 12:
+		return aSlice(node)
+	case 13:
+		return &authenticationv1.TokenRequest{ObjectMeta: objectMeta, Spec: authenticationv1.TokenRequestSpec{
+			Audiences: []string{key}, BoundObjectRef: &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: name, UID: objectMeta.UID}}}
+	case 14:
+		return &authenticationv1.TokenRequest{}
+	case 15:
+		return &certificatesv1.CertificateSigningRequest{ObjectMeta: objectMeta, Spec: certificatesv1.CertificateSigningRequestSpec{SignerName: key, Request: []byte(name)}}
+	case 16:
+		return &certificatesv1.PodCertificateRequest{ObjectMeta: objectMeta, Spec: certificatesv1.PodCertificateRequestSpec{SignerName: key, NodeName: types.NodeName(node), PodName: name}}
+	case 17:
+		return &corev1.Event{ObjectMeta: objectMeta, InvolvedObject: corev1.ObjectReference{Kind: key, Namespace: namespace, Name: name}, Source: corev1.EventSource{Host: node}}
+	case 18:
+		return &eventsv1.Event{ObjectMeta: objectMeta, Regarding: corev1.ObjectReference{Kind: key, Namespace: namespace, Name: name}, ReportingInstance: node}
+	default:
+		return &resourcev1.ResourceSlice{}
+	}
+}
+
+// FuzzReview holds the promises that no write may break.
+func FuzzReview(f *testing.F) {
+	resources := slices.Sorted(maps.Keys(kinds))
+	for i := range resources {
+		for _, subresource := range []string{"", "status", "eviction", "token"} {
+			for kind := range uint8(20) {
+				for op := range uint8(4) {
+					f.Add("system:node:me", "system:nodes", op, uint8(i), subresource, kind, kind, "default", "me", "me", "me", "me", "a")
+					f.Add("system:node:me", "system:nodes", op, uint8(i), subresource, kind, kind, "default", "mine", "other", "other", "other", "a")
+					f.Add("system:node:me", "system:nodes", op, uint8(i), subresource, kind, kind, "default", "mine", "mine", "me", "other", "a")
+				}
+			}
+		}
+	}
+	modes := newInEveryMode()
+	f.Fuzz(func(t *testing.T, who, group string, op, resource uint8, subresource string, kind, oldKind uint8, namespace, requested, name, node, oldNode, key string) {
+		operation := []admission.Operation{admission.Create, admission.Update, admission.Delete, admission.Connect}[op%4]
+		object, old := fuzzed(kind, namespace, name, node, key), fuzzed(oldKind, namespace, name, oldNode, key)
+		a := write("me", operation, resources[int(resource)%len(resources)], subresource, object, old,
+			in(namespace), named(requested), as(&user.DefaultInfo{Name: who, Groups: []string{group}}))
+		got := modes.check(t, a)
+		me, isNode := strings.CutPrefix(who, "system:node:")
+		isNode = isNode && group == "system:nodes"
+		switch {
+		case !isNode && !got.Admitted():
+			t.Errorf("not a node, but refused by %s", got.Rule)
+		case isNode && got.Admitted():
+			holdNode(t, me, a)
+		}
+	})
+}
+
+// holdNode fails where an admitted write is to another's Node or pod.
+func holdNode(t *testing.T, me string, a admission.Attributes) {
+	object, old := present(a.GetObject()), present(a.GetOldObject())
+	named := func(o runtime.Object) bool { node, ok := o.(*corev1.Node); return ok && node.Name == me }
+	bound := func(o runtime.Object) bool { pod, ok := o.(*corev1.Pod); return ok && pod.Spec.NodeName == me }
+	ok := true
+	switch resource := a.GetResource().Resource; {
+	case resource == "nodes" && a.GetOperation() != admission.Connect:
+		ok = a.GetName() == me && (a.GetOperation() == admission.Delete || named(object)) && (a.GetOperation() != admission.Update || named(old))
+	case resource == "pods" && a.GetSubresource() == "eviction":
+		name := a.GetName()
+		if name == "" {
+			name = object.(*policyv1.Eviction).Name
+		}
+		pod, err := aCluster().Pod(t.Context(), a.GetNamespace(), name)
+		ok = err == nil && pod.Spec.NodeName == me
+	case resource == "pods" && a.GetOperation() == admission.Create:
+		ok = bound(object) && metav1.HasAnnotation(object.(*corev1.Pod).ObjectMeta, corev1.MirrorPodAnnotationKey)
+	case resource == "pods":
+		ok = bound(old) && (a.GetSubresource() == "status" || a.GetOperation() == admission.Delete)
+	}
+	if !ok || me == "" {
+		t.Errorf("node %q may %s %s/%s %q: %v, which was %v", me, a.GetOperation(), a.GetResource().Resource, a.GetSubresource(), a.GetName(), object, old)
+	}
+}
+
+// inEveryMode are Restrictions with all optional rules off, audited and enforced.
+type inEveryMode struct {
+	off, audit, enforce *Restriction
+	known               map[rules.ID]bool
+}
+
+func newInEveryMode() *inEveryMode {
+	caps := configuration.Caps{MirrorPods: 1, ResourceSlices: 1, PodCertificateRequests: 1, CertificateSigningRequests: 1}
+	policy := &configuration.Configuration{Caps: caps, MirrorPods: configuration.MirrorPods{Gate: configuration.Enforce, RequireNamespace: true}, MaxTokenSeconds: 3600}
+	m := &inEveryMode{known: map[rules.ID]bool{}}
+	for _, r := range Rules {
+		m.known[r.ID] = true
+	}
+	with := func(mode rules.Mode) *Restriction {
+		return restrict(aCluster(), func(c *Config) {
+			c.Modes = Modes(mode)
+			c.Configuration = func() *configuration.Configuration { return policy }
+		})
+	}
+	m.off, m.audit, m.enforce = with(rules.Off), with(rules.Audit), with(rules.Enforce)
+	return m
+}
+
+// check holds what rules promise of any write, and returns the answer without the
+// optional ones: to audit changes no answer, to enforce admits nothing new, and what
+// is refused names a rule and says so with an error's code.
+func (m *inEveryMode) check(t *testing.T, a admission.Attributes) Verdict {
+	off, audit, enforce := m.off.Review(t.Context(), a), m.audit.Review(t.Context(), a), m.enforce.Review(t.Context(), a)
+	switch {
+	case off.Rule != audit.Rule || off.Admitted() != audit.Admitted():
+		t.Errorf("off says %q, audit %q", off.Rule, audit.Rule)
+	case enforce.Admitted() && (!off.Admitted() || len(audit.Audited) > 0):
+		t.Errorf("enforce admits; off says %q, audited are %v", off.Rule, audit.Audited)
+	case off.Admitted() && len(audit.Audited) == 0 && !enforce.Admitted():
+		t.Errorf("enforce refuses by %s, which audit does not report", enforce.Rule)
+	case len(off.Audited) > 0 || len(enforce.Audited) > 0:
+		t.Errorf("audited though off: %v, though enforced: %v", off.Audited, enforce.Audited)
+	}
+	for _, v := range []Verdict{off, enforce} {
+		if v.Admitted() {
+			continue
+		}
+		id, _ := rules.FromReason(v.Refusal.Status().Message)
+		if id != v.Rule || !m.known[id] || v.Refusal.Status().Code < 400 || v.Refusal.Status().Reason == "" {
+			t.Errorf("refused by %q with %+v", v.Rule, v.Refusal.Status())
+		}
+	}
+	return off
+}

@@ -1,0 +1,91 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package noderestriction
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/configuration"
+)
+
+const (
+	// unrestrictedPrefix begins the keys that nobody may take for trustworthy.
+	unrestrictedPrefix = "unrestricted.node.kubernetes.io/"
+	// refusedLabelKeys is the audit annotation that names the labels.
+	refusedLabelKeys = "refused-label-keys"
+)
+
+func checkDeniedLabels(q *request, policy *configuration.MirrorPods, pod *corev1.Pod) *refusal {
+	var denied []string
+	for _, key := range policy.DeniedLabelKeys {
+		if _, has := pod.Labels[key]; has {
+			denied = append(denied, key)
+		}
+	}
+	if len(denied) == 0 {
+		return nil
+	}
+	q.annotate(refusedLabelKeys, denied)
+	return q.forbid(mirrorDeniedLabels, fmt.Sprintf("node %q must not create mirror pods with the following labels: %s", q.node, someOf(denied)))
+}
+
+func (r *Restriction) checkMirrorLabels(ctx context.Context, q *request, policy *configuration.MirrorPods, namespace *corev1.Namespace, pod *corev1.Pod) *refusal {
+	listed := listedKeys(namespace)
+	var unlisted, topology []string
+	for key := range pod.Labels {
+		switch {
+		case listed[key], policy.UnrestrictedPrefix && strings.HasPrefix(key, unrestrictedPrefix):
+		case slices.Contains(policy.DeniedLabelKeys, key):
+			// Said already, if the gate only warns.
+		case key == corev1.LabelTopologyZone || key == corev1.LabelTopologyRegion:
+			topology = append(topology, key)
+		default:
+			unlisted = append(unlisted, key)
+		}
+	}
+	if len(topology) > 0 {
+		others, err := r.othersTopology(ctx, q, pod, topology)
+		if err != nil {
+			return q.raw(mirrorLabels, err)
+		}
+		unlisted = append(unlisted, others...)
+	}
+	if len(unlisted) == 0 {
+		return nil
+	}
+	q.annotate(refusedLabelKeys, unlisted)
+	return q.forbid(mirrorLabels, fmt.Sprintf("node %q can only create mirror pods with labels that the annotation %s of namespace %q lists, and it does not list %s",
+		q.node, mirrorLabelKeys, q.GetNamespace(), someOf(unlisted)))
+}
+
+// othersTopology are the keys by which a pod claims to be where its node is not.
+// The API server itself gives a pod its node's topology labels before we see it.
+func (r *Restriction) othersTopology(ctx context.Context, q *request, pod *corev1.Pod, keys []string) (others []string, err error) {
+	node, err := r.config.Cluster.Node(ctx, q.node)
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range keys {
+		if value, has := node.Labels[key]; !has || value != pod.Labels[key] {
+			others = append(others, key)
+		}
+	}
+	return others, nil
+}
+
+// listedKeys are the label keys that a namespace allows. A * is no key.
+func listedKeys(namespace *corev1.Namespace) map[string]bool {
+	listed := map[string]bool{}
+	for key := range strings.SplitSeq(namespace.Annotations[mirrorLabelKeys], ",") {
+		if key = strings.TrimSpace(key); key != "" {
+			listed[key] = true
+		}
+	}
+	return listed
+}

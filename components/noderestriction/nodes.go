@@ -1,0 +1,141 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package noderestriction
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/admission"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+var (
+	nodeOwnName = promise(rules.Rule{
+		ID:      "NR-NODE-1",
+		Promise: "A node writes only the Node of its own name, and no subresource of another's; a name that the API server is to make up is not its own.",
+		Source:  "plugin/pkg/admission/noderestriction/admission.go admitNode",
+	})
+	nodeConfigSource = promise(rules.Rule{
+		ID:      "NR-NODE-2",
+		Promise: "A node gives its Node no spec.configSource.",
+		Source:  "plugin/pkg/admission/noderestriction/admission.go admitNode",
+	})
+	nodeLabels = promise(rules.Rule{
+		ID:      "NR-NODE-3",
+		Promise: "Where the configuration has no allowedLabels, a node sets, changes and removes on its Node no label below node-restriction.kubernetes.io, and of those below kubernetes.io and k8s.io only the ones that are the kubelet's.",
+		Source:  "plugin/pkg/admission/noderestriction/admission.go admitNode; KEP-279; kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object)",
+	})
+	nodeTaints = promise(rules.Rule{
+		ID:      "NR-NODE-4",
+		Promise: "A node changes no taint of its Node once that exists.",
+		Source:  "plugin/pkg/admission/noderestriction/admission.go admitNode",
+	})
+	nodeOwners = promise(rules.Rule{
+		ID:      "NR-NODE-5",
+		Promise: "A node does not change whom its Node belongs to, so that the garbage collector deletes it for nobody.",
+		Source:  "plugin/pkg/admission/noderestriction/admission.go admitNode; CVE-2025-5187",
+	})
+)
+
+var nodeRules = []*rule{
+	nodeOwnName, nodeConfigSource, nodeLabels, nodeTaints, nodeOwners,
+	nodeDelete, nodeLifetime,
+}
+
+// reviewNode goes by the name in the request, which the API server leaves empty
+// where it makes the name up and where many are deleted at once. No object may bear
+// another name than that.
+func (r *Restriction) reviewNode(ctx context.Context, q *request) *refusal {
+	if q.GetName() != q.node {
+		return q.notOwnNode(q.GetName())
+	}
+	if name, others := othersNode(q.GetObject(), q.node); others {
+		return q.notOwnNode(name)
+	}
+	if name, others := othersNode(q.GetOldObject(), q.node); others {
+		return q.notOwnNode(name)
+	}
+	switch q.GetOperation() {
+	case admission.Create:
+		return r.reviewNodeCreate(ctx, q)
+	case admission.Update:
+		return r.reviewNodeUpdate(ctx, q)
+	case admission.Delete:
+		return r.reviewNodeDelete(q)
+	default:
+		return nil
+	}
+}
+
+func (q *request) notOwnNode(name string) *refusal {
+	return q.forbid(nodeOwnName, fmt.Sprintf("node %q is not allowed to modify node %q", q.node, name))
+}
+
+func othersNode(o runtime.Object, own string) (name string, others bool) {
+	node, ok := typed[corev1.Node](o)
+	if !ok || node.Name == own {
+		return "", false
+	}
+	return node.Name, true
+}
+
+// reviewNodeCreate leaves taints alone, of which the API server's plugin
+// TaintNodesByCondition adds one before we are asked.
+func (r *Restriction) reviewNodeCreate(ctx context.Context, q *request) *refusal {
+	node, ok := typed[corev1.Node](q.GetObject())
+	if !ok {
+		return q.unexpected(nodeOwnName, q.GetObject())
+	}
+	if node.Spec.ConfigSource != nil { //nolint:staticcheck // what is deprecated is refused
+		// The text is upstream's to the letter.
+		return q.forbid(nodeConfigSource, fmt.Sprintf("node %q is not allowed to create pods with a non-nil configSource", q.node))
+	}
+	if forbidden := forbiddenLabels(nil, node.Labels); !q.labelsConfigured() && len(forbidden) > 0 {
+		return q.forbid(nodeLabels, fmt.Sprintf("node %q is not allowed to set the following labels: %s", q.node, strings.Join(forbidden, ", ")))
+	}
+	return r.reviewNodeBesides(ctx, q, nil, node)
+}
+
+func (r *Restriction) reviewNodeUpdate(ctx context.Context, q *request) *refusal {
+	node, ok := typed[corev1.Node](q.GetObject())
+	if !ok {
+		return q.unexpected(nodeOwnName, q.GetObject())
+	}
+	old, ok := typed[corev1.Node](q.GetOldObject())
+	if !ok {
+		return q.unexpected(nodeOwnName, q.GetOldObject())
+	}
+	// An old kubelet drops the field as it writes its status: to lose it is harmless.
+	if node.Spec.ConfigSource != nil && !apiequality.Semantic.DeepEqual(node.Spec.ConfigSource, old.Spec.ConfigSource) { //nolint:staticcheck // what is deprecated is refused
+		return q.forbid(nodeConfigSource, fmt.Sprintf("node %q is not allowed to update configSource to a new non-nil configSource", q.node))
+	}
+	if !slices.EqualFunc(old.Spec.Taints, node.Spec.Taints, sameTaint) && !q.liftsTaints(old, node) {
+		return q.forbid(nodeTaints, fmt.Sprintf("node %q is not allowed to modify taints", q.node))
+	}
+	if !slices.EqualFunc(old.OwnerReferences, node.OwnerReferences, sameOwner) {
+		return q.forbid(nodeOwners, fmt.Sprintf("node %q is not allowed to modify ownerReferences", q.node))
+	}
+	if forbidden := forbiddenLabels(old.Labels, node.Labels); !q.labelsConfigured() && len(forbidden) > 0 {
+		return q.forbid(nodeLabels, "is not allowed to modify labels: "+strings.Join(forbidden, ", "))
+	}
+	return r.reviewNodeBesides(ctx, q, old, node)
+}
+
+// reviewNodeBesides holds a Node that upstream's rules admit to ours.
+func (r *Restriction) reviewNodeBesides(ctx context.Context, q *request, old, node *corev1.Node) *refusal {
+	if refused := r.reviewNodeLifetime(q, old, node); refused != nil {
+		return refused
+	}
+	if refused := r.reviewConfiguredNode(ctx, q, old, node); refused != nil {
+		return refused
+	}
+	return r.reviewNodeBeyond(ctx, q, old, node)
+}

@@ -1,0 +1,151 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package noderestriction
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/nodeaddress"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+// Addresses and the kubelet's port decide together where the API server sends exec,
+// attach, port-forward and logs, with its own certificate.
+var (
+	addressNobodys = promise(rules.Rule{
+		ID: "NR-ADDRESS-1",
+		Promise: "A node introduces in the status of its Node no address that is a loopback, unspecified, multicast or link-local IP, " +
+			"a name that hosts files give to the loopback, or neither an IP nor a host name.",
+		Source:    "ours; a kubelet refuses such IPs (pkg/kubelet/kubelet_node_status.go validateNodeIP)",
+		Extension: true,
+		Optional:  true,
+	})
+	addressOthers = promise(rules.Rule{
+		ID:        "NR-ADDRESS-2",
+		Promise:   "A node introduces in the status of its Node no address that another Node has.",
+		Source:    "ours; pkg/kubelet/client/kubelet_client.go GetConnectionInfo dials what the Node says",
+		Extension: true,
+		Optional:  true,
+	})
+	addressChanged = promise(rules.Rule{
+		ID: "NR-ADDRESS-3",
+		Promise: "Once a Node of its name has had addresses, also one that was deleted while we watched, a node reports only such, and at least one, besides its own name as its host name. " +
+			"New ones it gets from others: a cloud provider, or an administrator.",
+		Source:    "ours; pkg/kubelet/client/kubelet_client.go GetConnectionInfo dials what the Node says",
+		Extension: true,
+		Optional:  true,
+	})
+	addressPort = promise(rules.Rule{
+		ID:        "NR-ADDRESS-4",
+		Promise:   "Once a Node of its name has had a kubelet port, also one that was deleted while we watched, a node reports no other.",
+		Source:    "ours; pkg/kubelet/client/kubelet_client.go GetConnectionInfo dials what the Node says",
+		Extension: true,
+		Optional:  true,
+	})
+)
+
+// maxNewAddresses bounds the look-ups for one status. A kubelet reports three.
+const maxNewAddresses = 16
+
+func (r *Restriction) reviewNodeAddresses(ctx context.Context, q *request, old, node *corev1.Node) *refusal {
+	making := old == nil
+	if making {
+		old = noNode
+	}
+	if making || !slices.Equal(old.Status.Addresses, node.Status.Addresses) {
+		introduced := r.introduced(old, node)
+		if refused := r.optional(q, addressNobodys, func() *refusal { return checkAddressNobodys(q, introduced) }); refused != nil {
+			return refused
+		}
+		if refused := r.optional(q, addressChanged, func() *refusal { return r.checkAddressChanged(ctx, q, old, node) }); refused != nil {
+			return refused
+		}
+		if refused := r.optional(q, addressOthers, func() *refusal { return r.checkAddressOthers(ctx, q, introduced) }); refused != nil {
+			return refused
+		}
+	}
+	if !making && kubeletPort(old) == kubeletPort(node) {
+		return nil
+	}
+	return r.optional(q, addressPort, func() *refusal { return r.checkAddressPort(ctx, q, old, node) })
+}
+
+// introduced are the new addresses, if a rule looks at them.
+func (r *Restriction) introduced(old, node *corev1.Node) []corev1.NodeAddress {
+	if r.off(addressNobodys) && r.off(addressOthers) {
+		return nil
+	}
+	return newAddresses(old.Status.Addresses, node.Status.Addresses)
+}
+
+func kubeletPort(node *corev1.Node) int32 { return node.Status.DaemonEndpoints.KubeletEndpoint.Port }
+
+func checkAddressNobodys(q *request, introduced []corev1.NodeAddress) *refusal {
+	for _, address := range introduced {
+		if !nodeaddress.Dialable(address.Address) {
+			return q.forbid(addressNobodys, fmt.Sprintf("node %q is not allowed to report the address %.253q", q.node, address.Address))
+		}
+	}
+	return nil
+}
+
+func (r *Restriction) checkAddressOthers(ctx context.Context, q *request, introduced []corev1.NodeAddress) *refusal {
+	if len(introduced) > maxNewAddresses {
+		return q.forbid(addressOthers, fmt.Sprintf("node %q is not allowed to report more than %d new addresses", q.node, maxNewAddresses))
+	}
+	for _, address := range introduced {
+		owner, err := r.config.Cluster.AddressOwner(ctx, nodeaddress.Canonical(address.Address), q.node)
+		if err != nil {
+			return q.raw(addressOthers, err)
+		}
+		if owner != "" {
+			return q.forbid(addressOthers, fmt.Sprintf("node %q is not allowed to report the address %.253q of node %q", q.node, address.Address, owner))
+		}
+	}
+	return nil
+}
+
+// checkAddressChanged compares with what the Node has, and if it has no address, with
+// what is remembered: otherwise dropping all would be the first step to other ones.
+func (r *Restriction) checkAddressChanged(ctx context.Context, q *request, old, node *corev1.Node) *refusal {
+	known := old.Status.Addresses
+	if len(known) == 0 {
+		last, err := r.config.Cluster.LastReported(ctx, q.node)
+		if err != nil {
+			return q.raw(addressChanged, err)
+		}
+		known = last.Addresses
+	}
+	if len(known) == 0 {
+		return nil
+	}
+	if len(node.Status.Addresses) == 0 {
+		return q.forbid(addressChanged, fmt.Sprintf("node %q is not allowed to report no address any more", q.node))
+	}
+	for _, address := range newAddresses(known, node.Status.Addresses) {
+		if address.Type != corev1.NodeHostName || address.Address != q.node {
+			return q.forbid(addressChanged, fmt.Sprintf("node %q is not allowed to report the address %.253q (%.40s): it had others", q.node, address.Address, address.Type))
+		}
+	}
+	return nil
+}
+
+func (r *Restriction) checkAddressPort(ctx context.Context, q *request, old, node *corev1.Node) *refusal {
+	known := kubeletPort(old)
+	if known == 0 {
+		last, err := r.config.Cluster.LastReported(ctx, q.node)
+		if err != nil {
+			return q.raw(addressPort, err)
+		}
+		known = last.KubeletPort
+	}
+	if known == 0 || known == kubeletPort(node) {
+		return nil
+	}
+	return q.forbid(addressPort, fmt.Sprintf("node %q is not allowed to change the port of its kubelet from %d to %d", q.node, known, kubeletPort(node)))
+}

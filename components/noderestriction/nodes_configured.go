@@ -1,0 +1,163 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package noderestriction
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+var (
+	labelsOnCreate = promise(rules.Rule{
+		ID:        "NR-LABEL-1",
+		Promise:   "With allowedLabels, a node registers itself with labels of no other keys than those, those that the kubelet applies by itself, and those that its row of the machine table gives the same value.",
+		Source:    "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object), Label And Taint Restriction",
+		Extension: true, Configured: true,
+	})
+	labelsOnUpdate = promise(rules.Rule{
+		ID:        "NR-LABEL-2",
+		Promise:   "With allowedLabels, a node adds, changes and removes on itself only labels of the keys that NR-LABEL-1 allows.",
+		Source:    "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object), Label And Taint Restriction",
+		Extension: true, Configured: true,
+	})
+)
+
+var nodeConfiguredRules = []*rule{
+	labelsOnCreate, labelsOnUpdate, taintsOnCreate, stickyRequired, stickyAbsent, stickyMany, machineTaints, machineLabels,
+}
+
+// labelsByKubelet are the keys that kubelets apply without being told to
+// (pkg/kubelet/kubelet_node_status.go initialNode, updateDefaultLabels). That
+// upstream lets nodes set others by --node-labels does not make them these.
+var labelsByKubelet = map[string]bool{
+	corev1.LabelHostname:                true,
+	corev1.LabelOSStable:                true,
+	corev1.LabelArchStable:              true,
+	corev1.LabelWindowsBuild:            true,
+	corev1.LabelInstanceTypeStable:      true,
+	corev1.LabelTopologyZone:            true,
+	corev1.LabelTopologyRegion:          true,
+	corev1.LabelInstanceType:            true,
+	corev1.LabelFailureDomainBetaZone:   true,
+	corev1.LabelFailureDomainBetaRegion: true,
+	"beta.kubernetes.io/os":             true,
+	"beta.kubernetes.io/arch":           true,
+}
+
+// labelsConfigured is true if the operator's list of labels takes the place of
+// upstream's fixed policy.
+func (q *request) labelsConfigured() bool {
+	return q.configuration != nil && q.configuration.AllowedLabels != nil
+}
+
+// reviewConfiguredNode holds a Node that is made (old is nil) or written to the
+// operator's configuration.
+func (r *Restriction) reviewConfiguredNode(ctx context.Context, q *request, old, node *corev1.Node) *refusal {
+	if q.configuration == nil {
+		return nil
+	}
+	if old == nil {
+		return r.reviewRegistration(ctx, q, node)
+	}
+	if refused := reviewChangedLabels(q, old, node); refused != nil {
+		return refused
+	}
+	return r.reviewAbsentTaints(ctx, q, old)
+}
+
+func (r *Restriction) reviewRegistration(ctx context.Context, q *request, node *corev1.Node) *refusal {
+	if refused := reviewNewLabels(q, node); refused != nil {
+		return refused
+	}
+	remembered, refused := r.remembered(ctx, q)
+	if refused != nil {
+		return refused
+	}
+	if refused := reviewNewTaints(q, node, remembered); refused != nil {
+		return refused
+	}
+	if refused := reviewMachine(q, node); refused != nil {
+		return refused
+	}
+	return r.reviewRemembered(ctx, q, node, remembered.Taints)
+}
+
+func reviewNewLabels(q *request, node *corev1.Node) *refusal {
+	changed := changedLabels(nil, node.Labels)
+	if refused := reviewMachineLabels(q, changed, node.Labels); refused != nil {
+		return refused
+	}
+	if unlisted := q.unlisted(changed, node.Labels); len(unlisted) > 0 {
+		return q.forbid(labelsOnCreate, fmt.Sprintf("node %q is not allowed to set the following labels: %s", q.node, some(unlisted)))
+	}
+	return nil
+}
+
+func reviewChangedLabels(q *request, old, node *corev1.Node) *refusal {
+	changed := changedLabels(old.Labels, node.Labels)
+	if len(changed) == 0 {
+		return nil
+	}
+	if refused := reviewMachineLabels(q, changed, node.Labels); refused != nil {
+		return refused
+	}
+	if unlisted := q.unlisted(changed, node.Labels); len(unlisted) > 0 {
+		return q.forbid(labelsOnUpdate, "is not allowed to modify labels: "+some(unlisted))
+	}
+	return nil
+}
+
+// unlisted are those of the changed keys that the operator's list does not have. To
+// set what the machine table says changes nothing that would not be so anyway.
+func (q *request) unlisted(changed []string, now map[string]string) []string {
+	if !q.labelsConfigured() {
+		return nil
+	}
+	row := q.configuration.MachineFor(q.node)
+	return slices.DeleteFunc(changed, func(key string) bool {
+		if labelsByKubelet[key] || q.configuration.AllowedLabels.Has(key) {
+			return true
+		}
+		return row != nil && inTable(row.Labels, now, key)
+	})
+}
+
+// inTable is true if a label is as the machine table has it.
+func inTable(row, now map[string]string, key string) bool {
+	want, listed := row[key]
+	value, set := now[key]
+	return listed && set && value == want
+}
+
+// changedLabels are the keys that were added, removed or given another value.
+func changedLabels(old, now map[string]string) []string {
+	var changed []string
+	for key, value := range now {
+		if before, was := old[key]; !was || before != value {
+			changed = append(changed, key)
+		}
+	}
+	for key := range old {
+		if _, is := now[key]; !is {
+			changed = append(changed, key)
+		}
+	}
+	return changed
+}
+
+// some lists names in order: as many as a person reads.
+func some(names []string) string {
+	const most = 10
+	slices.Sort(names)
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}

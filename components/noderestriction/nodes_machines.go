@@ -1,0 +1,60 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package noderestriction
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+var (
+	machineTaints = promise(rules.Rule{
+		ID:        "NR-MACHINE-1",
+		Promise:   "A node registers itself only with every taint of its row in the machine table.",
+		Source:    "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object), Taints set by central controllers",
+		Extension: true, Configured: true,
+	})
+	machineLabels = promise(rules.Rule{
+		ID:        "NR-MACHINE-2",
+		Promise:   "A node gives no label of its row in the machine table another value than the row's, and does not remove one.",
+		Source:    "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object), Taints set by central controllers",
+		Extension: true, Configured: true,
+	})
+)
+
+// reviewMachine wants the taints of the row. It does so whether or not there is a
+// Node of that name: a kubelet that is refused reads what is there, and goes on.
+func reviewMachine(q *request, node *corev1.Node) *refusal {
+	row := q.configuration.MachineFor(q.node)
+	if row == nil {
+		return nil
+	}
+	missing := without(row.Taints, node.Spec.Taints)
+	if len(missing) == 0 {
+		return nil
+	}
+	return q.forbid(machineTaints, fmt.Sprintf("node %q must be registered with the taints that the machine table has for %q: %s", q.node, row.Name, someTaints(missing)))
+}
+
+// reviewMachineLabels keeps what the table says as it is. A new Node may lack the
+// labels of its row: they are set centrally, on nodes that cannot set them.
+func reviewMachineLabels(q *request, changed []string, now map[string]string) *refusal {
+	row := q.configuration.MachineFor(q.node)
+	if row == nil {
+		return nil
+	}
+	var wrong []string
+	for _, key := range changed {
+		if _, listed := row.Labels[key]; listed && !inTable(row.Labels, now, key) {
+			wrong = append(wrong, key)
+		}
+	}
+	if len(wrong) == 0 {
+		return nil
+	}
+	return q.forbid(machineLabels, fmt.Sprintf("node %q is not allowed to set other labels than the machine table has for %q: %s", q.node, row.Name, some(wrong)))
+}

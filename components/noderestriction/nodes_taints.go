@@ -1,0 +1,196 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package noderestriction
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+var (
+	taintsOnCreate = promise(rules.Rule{
+		ID:        "NR-TAINT-1",
+		Promise:   "With allowedTaints, a node registers itself with taints of no other keys than those, those that the kubelet and the API server apply by themselves, and what is remembered of it or stands in its row of the machine table.",
+		Source:    "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object), Label And Taint Restriction",
+		Extension: true, Configured: true,
+	})
+	stickyRequired = promise(rules.Rule{
+		ID:        "NR-STICKY-1",
+		Promise:   "A taint whose key is marked as sticky and that was last seen on a Node is on every Node of that name which its node registers after it, until it is removed from a Node or an administrator clears it.",
+		Source:    "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object), Removing self-delete from Node Permission; CVE-2025-5187",
+		Extension: true, Configured: true,
+	})
+	stickyAbsent = promise(rules.Rule{
+		ID:        "NR-STICKY-2",
+		Promise:   "A node writes nothing to its Node as long as that was registered without a sticky taint of the one before, by whomever and however.",
+		Source:    "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object), Removing self-delete from Node Permission; ours: a creation that is admitted just before a Node is deleted",
+		Extension: true, Configured: true,
+	})
+	stickyMany = promise(rules.Rule{
+		ID: "NR-STICKY-3",
+		Promise: "Where taints are sticky, a node registers itself with at most 16 taints that are not remembered of it, and with none that is marked beyond 16 which its Nodes have come with, " +
+			"so that it cannot use up the memory of taints that others have put on it.",
+		Source:    "ours: a hostile node must neither fill the memory nor displace what an administrator marked",
+		Extension: true, Configured: true,
+	})
+)
+
+// mostOwnTaints is far below the 64 that the memory keeps of one node, so that there is
+// room for what an administrator adds. Of those that a Node has come with the memory
+// keeps no more either. A kubelet registers with a handful.
+const mostOwnTaints = 16
+
+// taintsByThemselves are the keys of taints that nodes are registered with unless
+// somebody says otherwise: the first is added by the API server
+// (plugin/pkg/admission/nodetaint) before webhooks are asked, the others by kubelets.
+var taintsByThemselves = map[string]bool{
+	corev1.TaintNodeNotReady:                         true,
+	corev1.TaintNodeUnschedulable:                    true,
+	"node.cloudprovider.kubernetes.io/uninitialized": true,
+}
+
+// remembered reads what is to be carried on: the taints that are still marked, and
+// those of them that a Node has come with.
+func (r *Restriction) remembered(ctx context.Context, q *request) (kept Memory, refused *refusal) {
+	if q.configuration.StickyTaints == nil {
+		return Memory{}, nil
+	}
+	memory, err := r.config.Cluster.Remembered(ctx, q.node)
+	if err != nil {
+		return Memory{}, q.unknown(stickyRequired, fmt.Errorf("looking up the taints of node %q before: %w", q.node, err))
+	}
+	return Memory{Taints: q.stillSticky(memory.Taints), Brought: q.stillSticky(memory.Brought)}, nil
+}
+
+func (q *request) stillSticky(taints []corev1.Taint) []corev1.Taint {
+	var sticky []corev1.Taint
+	for _, taint := range taints {
+		if q.configuration.StickyTaints.Has(taint.Key) {
+			sticky = append(sticky, taint)
+		}
+	}
+	return sticky
+}
+
+// unknown refuses for lack of an answer: with 500, as this passes. A status in the
+// error would be that of our own call.
+func (q *request) unknown(r *rule, err error) *refusal {
+	return q.raw(r, errors.New(err.Error()))
+}
+
+func reviewNewTaints(q *request, node *corev1.Node, remembered Memory) *refusal {
+	var forbidden []string
+	fresh, marked := 0, 0
+	for _, taint := range node.Spec.Taints {
+		if has(remembered.Taints, taint) {
+			continue
+		}
+		if !taintsByThemselves[taint.Key] {
+			fresh++
+		}
+		if q.configuration.StickyTaints.Has(taint.Key) {
+			marked++
+		}
+		if !q.mayRegisterWith(taint) {
+			forbidden = append(forbidden, taint.Key)
+		}
+	}
+	if len(forbidden) > 0 {
+		slices.Sort(forbidden)
+		return q.forbid(taintsOnCreate, fmt.Sprintf("node %q is not allowed to set the following taints: %s", q.node, some(slices.Compact(forbidden))))
+	}
+	if q.configuration.StickyTaints == nil {
+		return nil
+	}
+	if fresh > mostOwnTaints {
+		return q.forbid(stickyMany, fmt.Sprintf("node %q is not allowed to set more than %d taints that are not remembered of it", q.node, mostOwnTaints))
+	}
+	if marked > 0 && marked+len(remembered.Brought) > mostOwnTaints {
+		return q.forbid(stickyMany, fmt.Sprintf("node %q is not allowed to set more than %d taints that are marked as sticky, and %d of its own are remembered", q.node, mostOwnTaints, len(remembered.Brought)))
+	}
+	return nil
+}
+
+func (q *request) mayRegisterWith(taint corev1.Taint) bool {
+	allowed := q.configuration.AllowedTaints
+	if allowed == nil || taintsByThemselves[taint.Key] || allowed.Has(taint.Key) {
+		return true
+	}
+	row := q.configuration.MachineFor(q.node)
+	return row != nil && has(row.Taints, taint)
+}
+
+// reviewRemembered wants what is missing back. A node that still exists is not
+// held to it: a kubelet that starts always tries to register, and is told that it
+// has long been.
+func (r *Restriction) reviewRemembered(ctx context.Context, q *request, node *corev1.Node, remembered []corev1.Taint) *refusal {
+	missing := without(remembered, node.Spec.Taints)
+	if len(missing) == 0 {
+		return nil
+	}
+	_, err := r.config.Cluster.Node(ctx, q.node)
+	if err == nil {
+		return nil
+	}
+	if !apierrors.IsNotFound(err) {
+		return q.unknown(stickyRequired, fmt.Errorf("looking up node %q: %w", q.node, err))
+	}
+	return q.forbid(stickyRequired, fmt.Sprintf("node %q had taints that it must be registered with again: %s (give them to the kubelet, or have an administrator run: bulkhead taints clear %s)", q.node, someTaints(missing), q.node))
+}
+
+// reviewAbsentTaints keeps a Node that came to be without its taints from being
+// made ready. Whether one did is known by its UID, so a taint that an
+// administrator removes from a Node is never missed here.
+func (r *Restriction) reviewAbsentTaints(ctx context.Context, q *request, old *corev1.Node) *refusal {
+	if q.configuration.StickyTaints == nil {
+		return nil
+	}
+	memory, err := r.config.Cluster.Remembered(ctx, q.node)
+	if err != nil {
+		return q.unknown(stickyAbsent, fmt.Errorf("looking up the taints of node %q before: %w", q.node, err))
+	}
+	wanted := memory.Absent
+	if memory.UID != "" && memory.UID != old.UID {
+		// The watch has not shown this Node yet: what is remembered is of the one before.
+		wanted = memory.Taints
+	}
+	missing := without(q.stillSticky(wanted), old.Spec.Taints)
+	if len(missing) == 0 {
+		return nil
+	}
+	return q.forbid(stickyAbsent, fmt.Sprintf("node %q was registered again without taints that it had: %s (an administrator has to put them on the Node, or run: bulkhead taints clear %s)", q.node, someTaints(missing), q.node))
+}
+
+// without returns those of the wanted taints that are not there.
+func without(wanted, there []corev1.Taint) []corev1.Taint {
+	var missing []corev1.Taint
+	for _, taint := range wanted {
+		if !has(there, taint) {
+			missing = append(missing, taint)
+		}
+	}
+	return missing
+}
+
+// has compares all of a taint but the time at which it was added.
+func has(taints []corev1.Taint, taint corev1.Taint) bool {
+	return slices.ContainsFunc(taints, func(t corev1.Taint) bool {
+		return t.Key == taint.Key && t.Value == taint.Value && t.Effect == taint.Effect
+	})
+}
+
+func someTaints(taints []corev1.Taint) string {
+	names := make([]string, 0, len(taints))
+	for _, taint := range taints {
+		names = append(names, taint.ToString())
+	}
+	return some(names)
+}

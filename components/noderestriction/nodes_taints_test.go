@@ -1,0 +1,170 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package noderestriction
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apiserver/pkg/admission"
+
+	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/configuration"
+)
+
+func TestConfiguredTaints(t *testing.T) {
+	const refused = `nodes "me" is forbidden: node "me" is not allowed to set the following taints: %s [NR-TAINT-1]`
+	run(t, withPolicy(t, newHere(), `allowedTaints: [foo, "insecure.*"]`), []row{
+		{"a listed key may be set", register(tainted(aTaint("foo", "v", "NoSchedule"), aTaint("foo", "v", "NoExecute"))), "", 0, ""},
+		{"a key with a listed beginning may be set", register(tainted(aTaint("insecure.x", "", "NoSchedule"))), "", 0, ""},
+		{"what appears by itself may be set", register(tainted(aTaint(corev1.TaintNodeNotReady, "", "NoSchedule"),
+			aTaint(corev1.TaintNodeUnschedulable, "", "NoSchedule"), aTaint("node.cloudprovider.kubernetes.io/uninitialized", "true", "NoSchedule"))), "", 0, ""},
+		{"another key is refused", register(tainted(aTaint("bar", "", "NoSchedule"))), "NR-TAINT-1", 0, fmt.Sprintf(refused, "bar")},
+		{"another condition is refused", register(tainted(aTaint(corev1.TaintNodeUnreachable, "", "NoSchedule"))), "NR-TAINT-1", 0, fmt.Sprintf(refused, corev1.TaintNodeUnreachable)},
+		{"a key is named once", register(tainted(aTaint("b", "", "NoSchedule"), aTaint("b", "", "NoExecute"), aTaint("a", "", "NoSchedule"))), "NR-TAINT-1", 0, fmt.Sprintf(refused, "a, b")},
+	})
+	run(t, withPolicy(t, newHere(), `allowedTaints: ["*"]`), []row{
+		{"with all, any key may be set", register(tainted(aTaint("bar", "", "NoSchedule"))), "", 0, ""},
+		{"with all, what is set centrally is refused", register(tainted(aTaint("node-restriction.kubernetes.io/x", "", "NoSchedule"))), "NR-TAINT-1", 0, fmt.Sprintf(refused, "node-restriction.kubernetes.io/x")},
+	})
+	run(t, withPolicy(t, newHere(), `allowedTaints: []`), []row{
+		{"with none, there is still what the API server adds", register(tainted(aTaint(corev1.TaintNodeNotReady, "", "NoSchedule"))), "", 0, ""},
+		{"with none, nothing else", register(tainted(aTaint("foo", "", "NoSchedule"))), "NR-TAINT-1", 0, fmt.Sprintf(refused, "foo")},
+	})
+}
+
+func TestStickyTaints(t *testing.T) {
+	const (
+		missing = `nodes "me" is forbidden: node "me" had taints that it must be registered with again: %s (give them to the kubelet, or have an administrator run: bulkhead taints clear me) [NR-STICKY-1]`
+		policy  = "stickyTaints: [compromised, \"dedicated*\"]\nallowedTaints: []"
+	)
+	bad, pii := aTaint("compromised", "yes", "NoSchedule"), aTaint("dedicated", "pii", "NoExecute")
+	gone := newHere()
+	gone.memories["me"] = Memory{Taints: []corev1.Taint{bad, pii, aTaint("unmarked", "", "NoSchedule")}}
+	gone.memories["other"] = Memory{Taints: []corev1.Taint{bad}}
+	run(t, withPolicy(t, gone, policy), []row{
+		{"with what is remembered it may come back", register(tainted(pii, bad)), "", 0, ""},
+		{"without one it may not", register(tainted(bad)), "NR-STICKY-1", 0, fmt.Sprintf(missing, "dedicated=pii:NoExecute")},
+		{"without any it may not", register(), "NR-STICKY-1", 0, fmt.Sprintf(missing, "compromised=yes:NoSchedule, dedicated=pii:NoExecute")},
+		{"a dry run is no way to find out", write("me", admission.Create, "nodes", "", aNode("me"), nil, dry), "NR-STICKY-1", 0, fmt.Sprintf(missing, "compromised=yes:NoSchedule, dedicated=pii:NoExecute")},
+		{"what is marked no more is not allowed for it", register(tainted(bad, pii, aTaint("unmarked", "", "NoSchedule"))), "NR-TAINT-1", 0,
+			`nodes "me" is forbidden: node "me" is not allowed to set the following taints: unmarked [NR-TAINT-1]`},
+	})
+	sticky := "stickyTaints: [compromised, \"dedicated*\"]"
+	run(t, withPolicy(t, gone, sticky), []row{
+		{"another value is another taint", register(tainted(pii, aTaint("compromised", "no", "NoSchedule"))), "NR-STICKY-1", 0, fmt.Sprintf(missing, "compromised=yes:NoSchedule")},
+		{"another effect is another taint", register(tainted(pii, aTaint("compromised", "yes", "PreferNoSchedule"))), "NR-STICKY-1", 0, fmt.Sprintf(missing, "compromised=yes:NoSchedule")},
+	})
+	run(t, withPolicy(t, gone, "stickyTaints: []"), []row{{"with nothing marked any more it may", register(), "", 0, ""}})
+	there := aCluster()
+	there.memories = gone.memories
+	run(t, withPolicy(t, there, policy), []row{{"a node that is there is not held to it", register(), "", 0, ""}})
+}
+
+func TestStickyTaintsThatAreNotKnown(t *testing.T) {
+	failing := newHere()
+	failing.err = errors.New("no answer")
+	sticky := withPolicy(t, failing, "stickyTaints: [compromised]")
+	const says = "looking up the taints of node \"me\" before: no answer [%s]"
+	update := write("me", admission.Update, "nodes", "status", aNode("me"), aNode("me"))
+	run(t, sticky, []row{
+		{"a registration is put off", register(), "NR-STICKY-1", 500, fmt.Sprintf(says, "NR-STICKY-1")},
+		{"a status is put off", update, "NR-STICKY-2", 500, fmt.Sprintf(says, "NR-STICKY-2")},
+	})
+	run(t, withPolicy(t, failing, ""), []row{
+		{"with nothing marked, nobody is asked", register(), "", 0, ""},
+		{"with nothing marked, nobody is asked on update", update, "", 0, ""},
+	})
+}
+
+// nodeLookupFails is a cluster that remembers, but cannot say what is there.
+type nodeLookupFails struct{ *fakeCluster }
+
+func (nodeLookupFails) Node(context.Context, string) (*corev1.Node, error) {
+	return nil, apierrors.NewForbidden(corev1.Resource("nodes"), "me", errors.New("no answer"))
+}
+
+func TestANodeThatCannotBeLookedUp(t *testing.T) {
+	c := newHere()
+	c.memories["me"] = Memory{Taints: []corev1.Taint{aTaint("compromised", "", "NoSchedule")}}
+	policy, err := configuration.Parse([]byte("apiVersion: noderestriction.admission.k8s.io/v1\nkind: Configuration\nstickyTaints: [compromised]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := New(Config{Cluster: nodeLookupFails{c}, Features: DefaultFeatures(), Configuration: func() *configuration.Configuration { return policy }})
+	run(t, r, []row{
+		{"a registration without the taint is put off", register(), "NR-STICKY-1", 500, `looking up node "me": nodes "me" is forbidden: no answer [NR-STICKY-1]`},
+		{"a registration with the taint needs no answer", register(tainted(aTaint("compromised", "", "NoSchedule"))), "", 0, ""},
+	})
+}
+
+func TestANodeThatCameBackWithoutItsTaint(t *testing.T) {
+	bad := aTaint("compromised", "", "NoExecute")
+	c := aCluster()
+	c.memories["me"] = Memory{Taints: []corev1.Taint{bad}, Absent: []corev1.Taint{bad}}
+	update := func(taints ...corev1.Taint) admission.Attributes {
+		return write("me", admission.Update, "nodes", "status", aNode("me", tainted(taints...)), aNode("me", tainted(taints...)))
+	}
+	run(t, withPolicy(t, c, "stickyTaints: [compromised]"), []row{
+		{"it writes no status", update(), "NR-STICKY-2", 0,
+			`nodes "me" is forbidden: node "me" was registered again without taints that it had: compromised:NoExecute (an administrator has to put them on the Node, or run: bulkhead taints clear me) [NR-STICKY-2]`},
+		{"it does once the taint is back, though the memory is behind", update(bad), "", 0, ""},
+	})
+	run(t, withPolicy(t, c, "stickyTaints: [other]"), []row{{"it does once the key is not marked", update(), "", 0, ""}})
+	c.memories["me"] = Memory{Taints: []corev1.Taint{bad}, UID: "me-uid"}
+	run(t, withPolicy(t, c, "stickyTaints: [compromised]"), []row{{"a taint removed from the Node itself is no matter", update(), "", 0, ""}})
+	c.memories["me"] = Memory{Taints: []corev1.Taint{bad}, UID: "before"}
+	run(t, withPolicy(t, c, "stickyTaints: [compromised]"), []row{
+		{"of a Node that the memory has not seen yet, what it knows is of the one before", update(), "NR-STICKY-2", 0,
+			`nodes "me" is forbidden: node "me" was registered again without taints that it had: compromised:NoExecute (an administrator has to put them on the Node, or run: bulkhead taints clear me) [NR-STICKY-2]`},
+		{"with its taint it is written", update(bad), "", 0, ""},
+	})
+}
+
+func TestManyStickyTaints(t *testing.T) {
+	many := func(n int) func(*corev1.Node) {
+		return func(node *corev1.Node) {
+			for i := range n {
+				node.Spec.Taints = append(node.Spec.Taints, aTaint(fmt.Sprintf("pool/%d", i), "", "NoSchedule"))
+			}
+		}
+	}
+	plain := func(n int) func(*corev1.Node) {
+		return func(node *corev1.Node) {
+			for i := range n {
+				node.Spec.Taints = append(node.Spec.Taints, aTaint(fmt.Sprintf("plain/%d", i), "", "NoSchedule"))
+			}
+		}
+	}
+	const (
+		fresh  = `nodes "me" is forbidden: node "me" is not allowed to set more than 16 taints that are not remembered of it [NR-STICKY-3]`
+		marked = `nodes "me" is forbidden: node "me" is not allowed to set more than 16 taints that are marked as sticky, and %d of its own are remembered [NR-STICKY-3]`
+	)
+	c := newHere()
+	r := withPolicy(t, c, `stickyTaints: ["pool/*"]`)
+	run(t, r, []row{
+		{"sixteen may be set", register(many(16)), "", 0, ""},
+		{"seventeen may not", register(many(17)), "NR-STICKY-3", 0, fresh},
+		{"unmarked ones would hide others", register(many(8), plain(9)), "NR-STICKY-3", 0, fresh},
+		{"marked and unmarked, sixteen may be set", register(many(8), plain(8)), "", 0, ""},
+		{"what appears by itself is not counted", register(many(16), tainted(aTaint(corev1.TaintNodeNotReady, "", "NoSchedule"))), "", 0, ""},
+	})
+	run(t, withPolicy(t, c, `allowedLabels: []`), []row{{"with nothing sticky there is no bound", register(plain(100)), "", 0, ""}})
+	remembered := aNode("me", many(40)).Spec.Taints
+	c.memories["me"] = Memory{Taints: remembered}
+	run(t, r, []row{
+		{"remembered ones are not counted", register(many(40)), "", 0, ""},
+		{"beside them sixteen may be set", register(many(40), plain(16)), "", 0, ""},
+	})
+	c.memories["me"] = Memory{Taints: remembered[:12], Brought: remembered[:10]}
+	run(t, r, []row{
+		{"of its own, ten of which are remembered, six more may be set", register(many(18)), "", 0, ""},
+		{"seven may not", register(many(19)), "NR-STICKY-3", 0, fmt.Sprintf(marked, 10)},
+		{"unmarked ones may", register(many(12), plain(16)), "", 0, ""},
+	})
+	run(t, withPolicy(t, c, "stickyTaints: [other]"), []row{{"what is marked no more is not counted", register(many(16)), "", 0, ""}})
+}

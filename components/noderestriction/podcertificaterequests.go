@@ -1,0 +1,131 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package noderestriction
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/admission"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+const podCertificateSource = "plugin/pkg/admission/noderestriction/admission.go admitPodCertificateRequest"
+
+var (
+	podCertificateCreate = promise(rules.Rule{
+		ID:      "NR-PCR-1",
+		Promise: "While PodCertificateRequest is on, a node may create PodCertificateRequests, but never changes or deletes one; while it is off, it may do neither.",
+		Source:  podCertificateSource,
+	})
+	podCertificateNode = promise(rules.Rule{
+		ID:      "NR-PCR-2",
+		Promise: "A node creates PodCertificateRequests only in its own name and with the UID of its Node.",
+		Source:  podCertificateSource,
+	})
+	podCertificatePod = promise(rules.Rule{
+		ID:      "NR-PCR-3",
+		Promise: "A node creates PodCertificateRequests only for a pod that is bound to it, has that UID and is no mirror pod.",
+		Source:  podCertificateSource,
+	})
+	podCertificateAccount = promise(rules.Rule{
+		ID:      "NR-PCR-4",
+		Promise: "A node creates PodCertificateRequests only for the account that the pod runs as, with the account's UID.",
+		Source:  podCertificateSource,
+	})
+	podCertificateSigner = promise(rules.Rule{
+		ID:      "NR-PCR-5",
+		Promise: "A node creates PodCertificateRequests only for a signer that a projected volume of the pod names, or that an administrator has granted the node.",
+		Source:  "plugin/pkg/admission/noderestriction/admission.go validateNodePodCertificateSigner",
+	})
+	podCertificateCap = promise(rules.Rule{
+		ID:        "NR-PCR-6",
+		Promise:   "Where the configuration has caps.podCertificateRequests, a node creates no PodCertificateRequest while there are that many in its name.",
+		Source:    "Bulkhead: a hostile node must not fill the cluster's store; upstream has no bound",
+		Extension: true,
+		Optional:  true,
+	})
+)
+
+var podCertificateRequestRules = []*rule{
+	podCertificateCreate, podCertificateNode, podCertificatePod, podCertificateAccount, podCertificateSigner, podCertificateCap,
+}
+
+// podCertificate is a PodCertificateRequest in a namespace.
+type podCertificate struct {
+	*certificatesv1.PodCertificateRequestSpec
+	namespace string
+}
+
+// pod is the one that it is for, as people write it: namespace and name.
+func (c podCertificate) pod() string { return c.namespace + "/" + c.PodName }
+
+func (r *Restriction) reviewPodCertificateRequest(ctx context.Context, q *request) *refusal {
+	if !r.config.Features.PodCertificateRequest {
+		return q.forbid(podCertificateCreate, "PodCertificateRequest feature gate is disabled")
+	}
+	if q.GetOperation() != admission.Create {
+		return q.forbid(podCertificateCreate, fmt.Sprintf("unexpected operation %v", q.GetOperation()))
+	}
+	if q.GetSubresource() != "" {
+		return q.forbid(podCertificateCreate, fmt.Sprintf("unexpected subresource %v", q.GetSubresource()))
+	}
+	spec, ok := podCertificateSpec(q.GetObject())
+	if !ok {
+		return q.unexpected(podCertificateCreate, q.GetObject())
+	}
+	asked := podCertificate{PodCertificateRequestSpec: spec, namespace: q.GetNamespace()}
+	if refused := r.reviewPodCertificateNode(ctx, q, asked); refused != nil {
+		return refused
+	}
+	pod, refused := r.podOfPodCertificate(ctx, q, asked)
+	if refused != nil {
+		return refused
+	}
+	if refused := r.reviewPodCertificateAccount(ctx, q, pod, asked); refused != nil {
+		return refused
+	}
+	if refused := r.reviewPodCertificateSigner(ctx, q, pod, asked); refused != nil {
+		return refused
+	}
+	return r.reviewCap(ctx, q, podCertificateCap, PodCertificateRequests, q.caps().PodCertificateRequests, "PodCertificateRequests")
+}
+
+// podCertificateSpec reads both versions: servers before 1.37 have the beta only.
+// What the beta has besides is no business of a rule.
+func podCertificateSpec(o runtime.Object) (*certificatesv1.PodCertificateRequestSpec, bool) {
+	if request, ok := typed[certificatesv1.PodCertificateRequest](o); ok {
+		return &request.Spec, true
+	}
+	beta, ok := typed[certificatesv1beta1.PodCertificateRequest](o)
+	if !ok {
+		return nil, false
+	}
+	return &certificatesv1.PodCertificateRequestSpec{
+		SignerName: beta.Spec.SignerName,
+		PodName:    beta.Spec.PodName, PodUID: beta.Spec.PodUID,
+		ServiceAccountName: beta.Spec.ServiceAccountName, ServiceAccountUID: beta.Spec.ServiceAccountUID,
+		NodeName: beta.Spec.NodeName, NodeUID: beta.Spec.NodeUID,
+	}, true
+}
+
+// unlooked refuses because something that the request names could not be looked up.
+// What is not there may not be there yet: upstream answers with a plain error, which
+// is a 500, so that the kubelet tries again.
+func (q *request) unlooked(by *rule, kind, name string, err error) *refusal {
+	text := fmt.Sprintf("while retrieving %s %q named in the PodCertificateRequest: %v", kind, name, err)
+	if apierrors.IsNotFound(err) {
+		return q.retry(by, text)
+	}
+	return q.forbid(by, text)
+}
+
+// retry refuses with a 500.
+func (q *request) retry(by *rule, text string) *refusal { return q.raw(by, errors.New(text)) }

@@ -1,0 +1,163 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package noderestriction
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	certificatesv1 "k8s.io/api/certificates/v1"
+	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/admission"
+
+	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/configuration"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+const (
+	podSigner         = "example.com/pods"
+	deniedCertificate = `podcertificaterequests.certificates.k8s.io "r" is forbidden: `
+)
+
+// aCertificate asks for a certificate of the pod default/mine, unless edited.
+func aCertificate(edits ...func(*certificatesv1.PodCertificateRequestSpec)) *certificatesv1.PodCertificateRequest {
+	r := &certificatesv1.PodCertificateRequest{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "r"},
+		Spec: certificatesv1.PodCertificateRequestSpec{
+			SignerName: podSigner,
+			PodName:    "mine", PodUID: "mine-uid",
+			ServiceAccountName: "default", ServiceAccountUID: "default-uid",
+			NodeName: "me", NodeUID: "me-uid",
+		},
+	}
+	for _, edit := range edits {
+		edit(&r.Spec)
+	}
+	return r
+}
+
+func createsCertificate(edits ...func(*certificatesv1.PodCertificateRequestSpec)) admission.Attributes {
+	return write("me", admission.Create, "podcertificaterequests", "", aCertificate(edits...), nil)
+}
+
+// projectedCertificate is a volume with a certificate of a signer.
+func projectedCertificate(signer string) corev1.Volume {
+	return volumeOf(corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{
+		{DownwardAPI: &corev1.DownwardAPIProjection{}},
+		{PodCertificate: &corev1.PodCertificateProjection{SignerName: signer}},
+	}}})
+}
+
+func TestPodCertificates(t *testing.T) {
+	type spec = certificatesv1.PodCertificateRequestSpec
+	c := mineWith(volumeOf(corev1.VolumeSource{}), projectedCertificate(podSigner))
+	c.pods["default/gone-account"] = aPod("default", "gone-account", "me", func(p *corev1.Pod) { p.Spec.ServiceAccountName = "gone" })
+	c.pods["default/mirror"] = aMirrorPod("me", func(p *corev1.Pod) { p.Namespace, p.Name, p.UID = "default", "mirror", "mirror-uid" })
+	of := func(name string) func(*spec) {
+		return func(s *spec) { s.PodName, s.PodUID = name, c.pods["default/"+name].UID }
+	}
+	run(t, restrict(c), []row{
+		{name: "a certificate for its pod is admitted", write: createsCertificate()},
+		{name: "one in another's name is refused", write: createsCertificate(func(s *spec) { s.NodeName = "other" }), by: "NR-PCR-2", says: deniedCertificate + `PodCertificateRequest.Spec.NodeName="other", which is not the requesting node "me" [NR-PCR-2]`},
+		{name: "one in no name is refused", write: createsCertificate(func(s *spec) { s.NodeName = "" }), by: "NR-PCR-2", says: deniedCertificate + `PodCertificateRequest.Spec.NodeName="", which is not the requesting node "me" [NR-PCR-2]`},
+		{name: "one with the UID of a Node that is gone may be tried again", write: createsCertificate(func(s *spec) { s.NodeUID = "old" }), by: "NR-PCR-2", code: 500, says: `PodCertificateRequest for pod "default/mine" names node UID "old", inconsistent with the running node ("me-uid") [NR-PCR-2]`},
+		{name: "one for a pod that is gone may be tried again", write: createsCertificate(func(s *spec) { s.PodName = "gone" }), by: "NR-PCR-3", code: 500, says: `while retrieving pod "default/gone" named in the PodCertificateRequest: pods "gone" not found [NR-PCR-3]`},
+		{name: "one for a pod that was made again may be tried again", write: createsCertificate(func(s *spec) { s.PodUID = "old" }), by: "NR-PCR-3", code: 500, says: `PodCertificateRequest for pod "default/mine" contains pod UID ("old") which differs from running pod "mine-uid" [NR-PCR-3]`},
+		{name: "one for another node's pod is refused", write: createsCertificate(of("theirs")), by: "NR-PCR-3", says: deniedCertificate + `pod "default/theirs" is not running on node "me" named in the PodCertificateRequest [NR-PCR-3]`},
+		{name: "one for a mirror pod is refused", write: createsCertificate(of("mirror")), by: "NR-PCR-3", says: deniedCertificate + `pod "default/mirror" is a mirror pod [NR-PCR-3]`},
+		{name: "one for another account is refused", write: createsCertificate(func(s *spec) { s.ServiceAccountName = "admin" }), by: "NR-PCR-4", says: deniedCertificate + `PodCertificateRequest for pod "default/mine" contains serviceAccountName ("admin") that differs from running pod ("default") [NR-PCR-4]`},
+		{name: "one for an account that is gone may be tried again", write: createsCertificate(of("gone-account"), func(s *spec) { s.ServiceAccountName = "gone" }), by: "NR-PCR-4", code: 500, says: `while retrieving service account "default/gone" named in the PodCertificateRequest: serviceaccounts "gone" not found [NR-PCR-4]`},
+		{name: "one for an account that was made again may be tried again", write: createsCertificate(func(s *spec) { s.ServiceAccountUID = "old" }), by: "NR-PCR-4", code: 500, says: `PodCertificateRequest for pod "default/mine" names service account UID "old", which differs from the running service account ("default-uid") [NR-PCR-4]`},
+		{name: "one of another signer is refused", write: createsCertificate(func(s *spec) { s.SignerName = "example.com/admins" }), by: "NR-PCR-5", says: deniedCertificate + `pod "default/mine" does not mount a podCertificate projected volume for signer "example.com/admins" [NR-PCR-5]`},
+	})
+}
+
+func TestPodCertificatesAreOnlyCreated(t *testing.T) {
+	c := mineWith(projectedCertificate(podSigner))
+	one := aCertificate()
+	off := func(c *Config) { c.Features.PodCertificateRequest = false }
+	run(t, restrict(c, off), []row{
+		{name: "without the gate none is", write: createsCertificate(), by: "NR-PCR-1", says: deniedCertificate + "PodCertificateRequest feature gate is disabled [NR-PCR-1]"},
+	})
+	run(t, restrict(c), []row{
+		{name: "with it one is", write: createsCertificate()},
+		{name: "an update is refused", write: write("me", admission.Update, "podcertificaterequests", "", one, one), by: "NR-PCR-1", says: deniedCertificate + "unexpected operation UPDATE [NR-PCR-1]"},
+		{name: "a deletion is refused", write: write("me", admission.Delete, "podcertificaterequests", "", nil, one), by: "NR-PCR-1", says: deniedCertificate + "unexpected operation DELETE [NR-PCR-1]"},
+		{name: "a status is refused", write: write("me", admission.Update, "podcertificaterequests", "status", one, one), by: "NR-PCR-1", says: deniedCertificate + "unexpected operation UPDATE [NR-PCR-1]"},
+		{name: "a made status is refused", write: write("me", admission.Create, "podcertificaterequests", "status", one, nil), by: "NR-PCR-1", says: deniedCertificate + "unexpected subresource status [NR-PCR-1]"},
+		{name: "no object is refused", write: write("me", admission.Create, "podcertificaterequests", "", nil, nil, named("r")), by: "NR-PCR-1", says: deniedCertificate + "unexpected type <nil> [NR-PCR-1]"},
+		{name: "another object is refused", write: write("me", admission.Create, "podcertificaterequests", "", aPod("default", "mine", "me"), nil, named("r")), by: "NR-PCR-1", says: deniedCertificate + "unexpected type *v1.Pod [NR-PCR-1]"},
+	})
+}
+
+// TestPodCertificatesOfTheBeta are told by the same rules.
+func TestPodCertificatesOfTheBeta(t *testing.T) {
+	beta := func(node string) runtime.Object {
+		return &certificatesv1beta1.PodCertificateRequest{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "r"},
+			Spec: certificatesv1beta1.PodCertificateRequestSpec{
+				SignerName: podSigner, PodName: "mine", PodUID: "mine-uid",
+				ServiceAccountName: "default", ServiceAccountUID: "default-uid", NodeName: types.NodeName(node), NodeUID: "me-uid",
+				PKIXPublicKey: []byte("key"), //nolint:staticcheck // older servers want it
+			},
+		}
+	}
+	run(t, restrict(mineWith(projectedCertificate(podSigner))), []row{
+		{name: "a certificate for its pod is admitted", write: write("me", admission.Create, "podcertificaterequests", "", beta("me"), nil)},
+		{name: "one in another's name is refused", write: write("me", admission.Create, "podcertificaterequests", "", beta("other"), nil), by: "NR-PCR-2", says: deniedCertificate + `PodCertificateRequest.Spec.NodeName="other", which is not the requesting node "me" [NR-PCR-2]`},
+	})
+}
+
+func TestPodCertificatesWhenTheClusterDoesNotAnswer(t *testing.T) {
+	c := mineWith(projectedCertificate(podSigner))
+	delete(c.nodes, "me")
+	run(t, restrict(c), []row{
+		{name: "a Node that is not there yet may be tried again", write: createsCertificate(), by: "NR-PCR-2", code: 500, says: `while retrieving node "me" named in the PodCertificateRequest: nodes "me" not found [NR-PCR-2]`},
+	})
+	c.err = errors.New("timeout")
+	run(t, restrict(c), []row{
+		{name: "no certificate is admitted", write: createsCertificate(), by: "NR-PCR-2", says: deniedCertificate + `while retrieving node "me" named in the PodCertificateRequest: timeout [NR-PCR-2]`},
+	})
+}
+
+func TestGrantedSigners(t *testing.T) {
+	right := Right{
+		Verb: "request-serviceaccounts-podcertificate-signer", Group: "certificates.k8s.io", Version: "v1",
+		Resource: "example.com:pods", Namespace: "default", Name: "default",
+	}
+	const none = `pod "default/mine" does not mount a podCertificate projected volume for signer `
+	z := &fakeAuthorizer{granted: []Right{right}}
+	run(t, restrict(mineWith(), grants(z)), []row{
+		{name: "a signer that is granted is admitted", write: createsCertificate()},
+		{name: "another is refused", write: createsCertificate(func(s *certificatesv1.PodCertificateRequestSpec) { s.SignerName = "example.com/admins" }), by: "NR-PCR-5", says: deniedCertificate + none + `"example.com/admins" [NR-PCR-5]`},
+	})
+	if diff := cmp.Diff(right, z.asked[0]); diff != "" {
+		t.Errorf("asked (-want +got):\n%s", diff)
+	}
+	run(t, restrict(mineWith(), grants(&fakeAuthorizer{err: errors.New("timeout")})), []row{
+		{name: "what is not known is refused", write: createsCertificate(), by: "NR-PCR-5", says: deniedCertificate + `error authorizing system:node:me to request podcertificaterequests for signer "example.com/pods": timeout [NR-PCR-5]`},
+	})
+	run(t, restrict(mineWith()), []row{
+		{name: "nobody to ask grants nothing", write: createsCertificate(), by: "NR-PCR-5", says: deniedCertificate + none + `"example.com/pods" [NR-PCR-5]`},
+	})
+}
+
+func TestPodCertificateCap(t *testing.T) {
+	c := mineWith(projectedCertificate(podSigner))
+	three, enforced := configured(configuration.Configuration{Caps: configuration.Caps{PodCertificateRequests: 3}}), enforce("NR-PCR-6")
+	has := func(count int) { c.counts[counted{PodCertificateRequests, "me"}] = count }
+
+	has(2)
+	run(t, restrict(c, three, enforced), []row{{name: "the third of three is admitted", write: createsCertificate()}})
+	has(3)
+	run(t, restrict(c, three, enforced), []row{{name: "the fourth is refused", write: createsCertificate(), by: "NR-PCR-6", says: deniedCertificate + `node "me" has as many PodCertificateRequests as one node may have: 3 [NR-PCR-6]`}})
+	run(t, restrict(c, three), []row{{name: "off, it is admitted", write: createsCertificate()}})
+	run(t, restrict(c, enforced), []row{{name: "without a configuration too", write: createsCertificate()}})
+	auditedOnly(t, restrict(c, three, inMode(rules.Audit, "NR-PCR-6")), createsCertificate(), "NR-PCR-6")
+}

@@ -1,0 +1,145 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package noderestriction
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apiserver/pkg/admission"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+var (
+	podMirror = promise(rules.Rule{
+		ID:      "NR-POD-1",
+		Promise: "A node creates no pods but mirror pods, which have the annotation kubernetes.io/config.mirror.",
+		Source:  "plugin/pkg/admission/noderestriction/admission.go admitPodCreate",
+	})
+	podOwned = promise(rules.Rule{
+		ID:      "NR-POD-2",
+		Promise: "A mirror pod is bound to the node that creates it and has one owner, its controller: the Node of that name and UID, whose deletion it does not block.",
+		Source:  "plugin/pkg/admission/noderestriction/admission.go admitPodCreate",
+	})
+	podReferences = promise(rules.Rule{
+		ID:      "NR-POD-3",
+		Promise: "A mirror pod names no service account, secret, config map or claim, and has no volume of a kind that is not known to do without objects of the API.",
+		Source:  "plugin/pkg/admission/noderestriction/admission.go admitPodCreate; pkg/api/pod/util.go HasAPIObjectReference; CVE-2025-4563",
+	})
+	podDelete = promise(rules.Rule{
+		ID:      "NR-POD-4",
+		Promise: "A node deletes only pods that are bound to it, also where it deletes many at once.",
+		Source:  "plugin/pkg/admission/noderestriction/admission.go admitPod",
+	})
+	podUpdate = promise(rules.Rule{
+		ID:      "NR-POD-5",
+		Promise: "A node changes nothing of a pod but its status, not even of its own mirror pods.",
+		Source:  "plugin/pkg/admission/noderestriction/admission.go admitPod",
+	})
+	podCap = promise(rules.Rule{
+		ID:        "NR-POD-10",
+		Promise:   "A node has no more mirror pods than caps.mirrorPods of the configuration says.",
+		Source:    "ours: one node must not fill the cluster with objects",
+		Extension: true,
+		Optional:  true,
+	})
+)
+
+var podRules = []*rule{
+	podMirror, podOwned, podReferences, podDelete, podUpdate,
+	podStatusBound, podStatusFields, podEviction, podSubresource, podCap,
+}
+
+func (r *Restriction) reviewPod(ctx context.Context, q *request) *refusal {
+	switch q.GetSubresource() {
+	case "":
+		return r.reviewWholePod(ctx, q)
+	case "status":
+		return r.reviewPodStatus(ctx, q)
+	case "eviction":
+		return r.reviewPodEviction(ctx, q)
+	default:
+		return q.forbid(podSubresource, fmt.Sprintf("unexpected pod subresource %q, only 'status' and 'eviction' are allowed", q.GetSubresource()))
+	}
+}
+
+func (r *Restriction) reviewWholePod(ctx context.Context, q *request) *refusal {
+	switch q.GetOperation() {
+	case admission.Create:
+		return r.reviewPodCreate(ctx, q)
+	case admission.Delete:
+		return reviewPodDelete(q)
+	default:
+		return q.forbid(podUpdate, fmt.Sprintf("unexpected operation %q, node %q can only create and delete mirror pods", q.GetOperation(), q.node))
+	}
+}
+
+// reviewPodCreate says nothing about labels such as topology.kubernetes.io/zone:
+// the API server's plugin PodTopologyLabels puts them on pods that are created
+// bound, before we see them, so they need not be the node's.
+func (r *Restriction) reviewPodCreate(ctx context.Context, q *request) *refusal {
+	pod, ok := typed[corev1.Pod](q.GetObject())
+	if !ok {
+		return q.unexpected(podMirror, q.GetObject())
+	}
+	if _, isMirror := pod.Annotations[corev1.MirrorPodAnnotationKey]; !isMirror {
+		return q.forbid(podMirror, fmt.Sprintf("pod does not have %q annotation, node %q can only create mirror pods", corev1.MirrorPodAnnotationKey, q.node))
+	}
+	if refused := r.reviewPodOwner(ctx, q, pod); refused != nil {
+		return refused
+	}
+	if refused := reviewPodReferences(q, pod); refused != nil {
+		return refused
+	}
+	if refused := r.reviewMirrorPodMetadata(ctx, q, pod); refused != nil {
+		return refused
+	}
+	return r.reviewCap(ctx, q, podCap, MirrorPods, q.caps().MirrorPods, "mirror pods")
+}
+
+func (r *Restriction) reviewPodOwner(ctx context.Context, q *request, pod *corev1.Pod) *refusal {
+	if pod.Spec.NodeName != q.node {
+		return q.forbid(podOwned, fmt.Sprintf("node %q can only create pods with spec.nodeName set to itself", q.node))
+	}
+	if len(pod.OwnerReferences) > 1 {
+		return q.forbid(podOwned, fmt.Sprintf("node %q can only create pods with a single owner reference set to itself", q.node))
+	}
+	if len(pod.OwnerReferences) == 0 {
+		return q.forbid(podOwned, fmt.Sprintf("node %q can only create pods with an owner reference set to itself", q.node))
+	}
+	owner := &pod.OwnerReferences[0]
+	if owner.APIVersion != "v1" || owner.Kind != "Node" || owner.Name != q.node {
+		return q.forbid(podOwned, fmt.Sprintf("node %q can only create pods with an owner reference set to itself", q.node))
+	}
+	if owner.Controller == nil || !*owner.Controller {
+		return q.forbid(podOwned, fmt.Sprintf("node %q can only create pods with a controller owner reference set to itself", q.node))
+	}
+	if owner.BlockOwnerDeletion != nil && *owner.BlockOwnerDeletion {
+		return q.forbid(podOwned, fmt.Sprintf("node %q must not set blockOwnerDeletion on an owner reference", q.node))
+	}
+	node, err := r.config.Cluster.Node(ctx, q.node)
+	if err != nil {
+		return q.notFoundOr(podOwned, err, fmt.Sprintf("error looking up node %s to verify uid: %v", q.node, err))
+	}
+	if owner.UID != node.UID {
+		return q.forbid(podOwned, fmt.Sprintf("node %s UID mismatch: expected %s got %s", q.node, owner.UID, node.UID))
+	}
+	return nil
+}
+
+// reviewPodDelete goes by what the API server is about to delete. Upstream's plugin
+// is asked before that was read and looks it up; so its 404 is the API server's own
+// here.
+func reviewPodDelete(q *request) *refusal {
+	pod, ok := typed[corev1.Pod](q.GetOldObject())
+	if !ok {
+		return q.unexpected(podDelete, q.GetOldObject())
+	}
+	if pod.Spec.NodeName != q.node {
+		return q.forbid(podDelete, fmt.Sprintf("node %q can only delete pods with spec.nodeName set to itself", q.node))
+	}
+	return nil
+}

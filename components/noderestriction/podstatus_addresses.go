@@ -1,0 +1,157 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package noderestriction
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/nodeaddress"
+)
+
+// maxPodIPs bounds the look-ups for one status. The API server takes one IP of each
+// family.
+const maxPodIPs = 4
+
+// reviewPodAddresses checks the IPs that a pod did not have before. A pod keeps one
+// for its life, so most statuses have none.
+func (r *Restriction) reviewPodAddresses(ctx context.Context, q *request, old, pod *corev1.Pod) *refusal {
+	if !slices.Equal(old.Status.PodIPs, pod.Status.PodIPs) || old.Status.PodIP != pod.Status.PodIP {
+		introduced := r.introducedIPs(&old.Status, &pod.Status)
+		if refused := r.optional(q, podIPNobodys, func() *refusal { return r.checkPodIPsNobodys(ctx, q, introduced) }); refused != nil {
+			return refused
+		}
+		if refused := r.optional(q, podIPInside, func() *refusal { return r.checkPodIPsInside(ctx, q, pod, introduced) }); refused != nil {
+			return refused
+		}
+	}
+	if slices.Equal(old.Status.HostIPs, pod.Status.HostIPs) && old.Status.HostIP == pod.Status.HostIP {
+		return nil
+	}
+	return r.optional(q, podHostIP, func() *refusal { return r.checkHostIPs(ctx, q, old, pod) })
+}
+
+// introducedIPs are the new IPs, if a rule looks at them.
+func (r *Restriction) introducedIPs(old, status *corev1.PodStatus) []string {
+	if r.off(podIPNobodys) && r.off(podIPInside) {
+		return nil
+	}
+	return newPodIPs(old, status)
+}
+
+// newPodIPs are the IPs that the status did not have before. Of too many, it gives
+// the first ones only, which are too many too.
+func newPodIPs(old, status *corev1.PodStatus) (introduced []string) {
+	for _, ip := range append([]corev1.PodIP{{IP: status.PodIP}}, status.PodIPs[:min(len(status.PodIPs), maxPodIPs+1)]...) {
+		had := ip.IP == old.PodIP || slices.Contains(old.PodIPs, ip)
+		if len(status.PodIPs) > maxPodIPs || ip.IP != "" && !had && !slices.Contains(introduced, ip.IP) {
+			introduced = append(introduced, ip.IP)
+		}
+	}
+	return introduced
+}
+
+func (r *Restriction) checkPodIPsNobodys(ctx context.Context, q *request, introduced []string) *refusal {
+	if len(introduced) > maxPodIPs {
+		return q.forbid(podIPNobodys, fmt.Sprintf("node %q reports more than %d IPs for a pod", q.node, maxPodIPs))
+	}
+	for _, text := range introduced {
+		ip, ok := nodeaddress.ParseIP(text)
+		if !ok || nodeaddress.Nobodys(ip) {
+			return q.forbid(podIPNobodys, fmt.Sprintf("node %q cannot report %.45q as the IP of a pod", q.node, text))
+		}
+		owner, err := r.podIPOwner(ctx, q, ip)
+		if err != nil {
+			return q.raw(podIPNobodys, err)
+		}
+		if owner != "" {
+			return q.forbid(podIPNobodys, fmt.Sprintf("node %q cannot report %q as the IP of a pod: it is that of node %q", q.node, text, owner))
+		}
+	}
+	return nil
+}
+
+// podIPOwner is the other Node that has the IP, if this one does not have it in its
+// podCIDRs: a hostile node that calls others' pod IPs its own must not keep them from
+// reporting them.
+func (r *Restriction) podIPOwner(ctx context.Context, q *request, ip netip.Addr) (string, error) {
+	owner, err := r.config.Cluster.AddressOwner(ctx, ip.String(), q.node)
+	if err != nil || owner == "" {
+		return "", err
+	}
+	node, err := r.config.Cluster.Node(ctx, q.node)
+	if err != nil {
+		return "", err
+	}
+	if inside, _ := inPodCIDRs(node, ip); inside {
+		return "", nil
+	}
+	return owner, nil
+}
+
+func (r *Restriction) checkPodIPsInside(ctx context.Context, q *request, pod *corev1.Pod, introduced []string) *refusal {
+	if len(introduced) == 0 {
+		return nil
+	}
+	if len(introduced) > maxPodIPs {
+		return q.forbid(podIPInside, fmt.Sprintf("node %q reports more than %d IPs for a pod", q.node, maxPodIPs))
+	}
+	node, err := r.config.Cluster.Node(ctx, q.node)
+	if err != nil {
+		return q.raw(podIPInside, err)
+	}
+	for _, text := range introduced {
+		if ip, ok := nodeaddress.ParseIP(text); !ok || !mayBePodIP(node, pod, ip) {
+			return q.forbid(podIPInside, fmt.Sprintf("node %q can only report IPs of pods that are inside its podCIDRs or its own, and %.45q is not", q.node, text))
+		}
+	}
+	return nil
+}
+
+func mayBePodIP(node *corev1.Node, pod *corev1.Pod, ip netip.Addr) bool {
+	if hasIP(node.Status.Addresses, ip) {
+		return true
+	}
+	inside, decided := inPodCIDRs(node, ip)
+	return !pod.Spec.HostNetwork && (inside || !decided)
+}
+
+// inPodCIDRs is not decided for an IP of a family of which the Node has no podCIDR:
+// many networks hand out IPs without them.
+func inPodCIDRs(node *corev1.Node, ip netip.Addr) (inside, decided bool) {
+	for _, text := range append([]string{node.Spec.PodCIDR}, node.Spec.PodCIDRs...) {
+		prefix, err := netip.ParsePrefix(text)
+		if err != nil || prefix.Addr().Is4() != ip.Is4() {
+			continue
+		}
+		if prefix.Contains(ip) {
+			return true, true
+		}
+		decided = true
+	}
+	return false, decided
+}
+
+func (r *Restriction) checkHostIPs(ctx context.Context, q *request, old, pod *corev1.Pod) *refusal {
+	if len(pod.Status.HostIPs) > maxPodIPs {
+		return q.forbid(podHostIP, fmt.Sprintf("node %q reports more than %d host IPs for a pod", q.node, maxPodIPs))
+	}
+	node, err := r.config.Cluster.Node(ctx, q.node)
+	if err != nil {
+		return q.raw(podHostIP, err)
+	}
+	for _, host := range append([]corev1.HostIP{{IP: pod.Status.HostIP}}, pod.Status.HostIPs...) {
+		if host.IP == "" || host.IP == old.Status.HostIP || slices.Contains(old.Status.HostIPs, host) {
+			continue
+		}
+		if ip, ok := nodeaddress.ParseIP(host.IP); !ok || !hasIP(node.Status.Addresses, ip) {
+			return q.forbid(podHostIP, fmt.Sprintf("node %q can only report host IPs that are its own, and %.45q is not", q.node, host.IP))
+		}
+	}
+	return nil
+}

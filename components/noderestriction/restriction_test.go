@@ -1,0 +1,72 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package noderestriction
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/authentication/user"
+)
+
+// TestOnlyNodesAreHeld writes what no node may, as somebody who is no node.
+func TestOnlyNodesAreHeld(t *testing.T) {
+	remove := func(name string, groups ...string) admission.Attributes {
+		return write("me", admission.Delete, "nodes", "", nil, aNode("other"), as(&user.DefaultInfo{Name: name, Groups: groups}))
+	}
+	says := `nodes "other" is forbidden: node "me" is not allowed to modify node "other" [NR-NODE-1]`
+	run(t, restrict(aCluster()), []row{
+		{name: "a node is held", write: remove("system:node:me", "system:nodes"), by: "NR-NODE-1", says: says},
+		{name: "a user of that name outside the group is not", write: remove("system:node:me", "system:authenticated")},
+		{name: "a user in the group under another name is not", write: remove("admin", "system:nodes")},
+		{name: "nobody is not", write: write("me", admission.Delete, "nodes", "", nil, aNode("other"), as(nil))},
+	})
+}
+
+func TestANodeSaysWhichOneItIs(t *testing.T) {
+	says := `could not determine node from user "system:node:" [NR-IDENT-1]`
+	run(t, restrict(aCluster()), []row{
+		{
+			name: "a node without a name does not write its lease", by: "NR-IDENT-1",
+			write: write("", admission.Update, "leases", "", aLease("kube-node-lease", "me"), aLease("kube-node-lease", "me")),
+			says:  `leases.coordination.k8s.io "me" is forbidden: ` + says,
+		},
+		{
+			name: "nor the one of the empty name", by: "NR-IDENT-1",
+			write: write("", admission.Update, "leases", "", aLease("kube-node-lease", ""), aLease("kube-node-lease", "")),
+			says:  `leases.coordination.k8s.io "Unknown" is forbidden: ` + says,
+		},
+		{
+			name:  "a node with one does",
+			write: write("me", admission.Update, "leases", "", aLease("kube-node-lease", "me"), aLease("kube-node-lease", "me")),
+		},
+	})
+}
+
+func TestOtherResourcesHaveNoRule(t *testing.T) {
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "s"}}
+	run(t, restrict(aCluster()), []row{
+		{name: "a secret is the authorizer's", write: write("me", admission.Update, "secrets", "", secret, secret)},
+	})
+}
+
+// TestANilPointerIsNoObject holds every family at once: an object that says its type
+// and is not there is refused as one that is not there.
+func TestANilPointerIsNoObject(t *testing.T) {
+	r := restrict(aCluster())
+	for _, tc := range nothings() {
+		for _, op := range []admission.Operation{admission.Create, admission.Update, admission.Delete} {
+			for _, name := range []string{"", "me"} {
+				a := write("me", op, tc.resource, tc.subresource, tc.object, tc.object, in(tc.namespace), named(name))
+				bare := write("me", op, tc.resource, tc.subresource, nil, nil, in(tc.namespace), named(name))
+				got, want := r.Review(t.Context(), a), r.Review(t.Context(), bare)
+				if got.Rule != want.Rule {
+					t.Errorf("%s of %s/%s %q: refused by %q with a nil pointer and by %q with nothing", op, tc.resource, tc.subresource, name, got.Rule, want.Rule)
+				}
+			}
+		}
+	}
+}

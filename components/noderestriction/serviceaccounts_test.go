@@ -1,0 +1,140 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package noderestriction
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/authentication/user"
+)
+
+// fakeAuthorizer grants the rights in its list.
+type fakeAuthorizer struct {
+	granted []Right
+	// err, if it is set, is the answer to everything.
+	err error
+	// asked are the rights that were asked about, and by whom.
+	asked []Right
+	by    []user.Info
+}
+
+func (z *fakeAuthorizer) Allowed(_ context.Context, who user.Info, right Right) (bool, error) {
+	z.asked, z.by = append(z.asked, right), append(z.by, who)
+	if z.err != nil {
+		return false, z.err
+	}
+	for _, granted := range z.granted {
+		if granted == right {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+func grants(z *fakeAuthorizer) func(*Config) { return func(c *Config) { c.Authorizer = z } }
+
+// aToken asks for a token of the pod default/mine, for the given audiences.
+func aToken(audiences ...string) *authenticationv1.TokenRequest {
+	seconds := int64(3600)
+	return &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
+		Audiences:         audiences,
+		ExpirationSeconds: &seconds,
+		BoundObjectRef:    &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: "mine", UID: "mine-uid"},
+	}}
+}
+
+// boundTo is a token with another reference than that of aToken.
+func boundTo(edit func(*authenticationv1.BoundObjectReference)) *authenticationv1.TokenRequest {
+	token := aToken()
+	edit(token.Spec.BoundObjectRef)
+	return token
+}
+
+// asksFor is the request for a token of the account default/default.
+func asksFor(token *authenticationv1.TokenRequest, edits ...func(*attributes)) admission.Attributes {
+	return write("me", admission.Create, "serviceaccounts", "token", token, nil, append([]func(*attributes){in("default"), named("default")}, edits...)...)
+}
+
+// projectedToken is a volume with a token for an audience.
+func projectedToken(audience string, seconds int64) corev1.Volume {
+	return corev1.Volume{Name: "token-" + audience, VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
+		Sources: []corev1.VolumeProjection{
+			{ConfigMap: &corev1.ConfigMapProjection{}},
+			{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Audience: audience, ExpirationSeconds: &seconds}},
+		},
+	}}}
+}
+
+// mineWith is a cluster whose pod default/mine has the given volumes.
+func mineWith(volumes ...corev1.Volume) *fakeCluster {
+	c := aCluster()
+	c.pods["default/mine"].Spec.Volumes = volumes
+	return c
+}
+
+const deniedToken = `serviceaccounts "default" is forbidden: `
+
+func TestTokensAreOfOwnPods(t *testing.T) {
+	cluster := mineWith(projectedToken("", 3607))
+	cluster.pods["default/theirs"].Spec.Volumes = cluster.pods["default/mine"].Spec.Volumes
+	const (
+		unbound = deniedToken + "node requested token not bound to a pod [NR-SA-1]"
+		gone    = deniedToken + "the UID in the bound object reference (old-uid) does not match the UID in record. The object might have been deleted and then recreated [NR-SA-2]"
+		theirs  = deniedToken + "node requested token bound to a pod scheduled on a different node [NR-SA-3]"
+	)
+	type ref = authenticationv1.BoundObjectReference
+	nothing := aToken()
+	nothing.Spec.BoundObjectRef = nil
+	run(t, restrict(cluster), []row{
+		{name: "a token of its pod is admitted", write: asksFor(aToken())},
+		{name: "one in a dry run too", write: asksFor(aToken(), dry)},
+		{name: "one bound to nothing is refused", write: asksFor(nothing), by: "NR-SA-1", says: unbound},
+		{name: "one bound to a secret is refused", write: asksFor(boundTo(func(r *ref) { r.Kind = "Secret" })), by: "NR-SA-1", says: unbound},
+		{name: "one bound to a node is refused", write: asksFor(boundTo(func(r *ref) { r.Kind, r.Name = "Node", "me" })), by: "NR-SA-1", says: unbound},
+		{name: "one bound to a pod of another version is refused", write: asksFor(boundTo(func(r *ref) { r.APIVersion = "v2" })), by: "NR-SA-1", says: unbound},
+		{name: "one bound to a pod of no name is refused", write: asksFor(boundTo(func(r *ref) { r.Name = "" })), by: "NR-SA-1", says: unbound},
+		{name: "one bound to a name alone is refused", write: asksFor(boundTo(func(r *ref) { r.UID = "" })), by: "NR-SA-1", says: deniedToken + "node requested token with a pod binding without a uid [NR-SA-1]"},
+		{name: "one of a pod that is gone is not found", write: asksFor(boundTo(func(r *ref) { r.Name = "gone" })), by: "NR-SA-2", code: 404, says: `pods "gone" not found [NR-SA-2]`},
+		{name: "one of a pod elsewhere is not found", write: asksFor(aToken(), in("kube-system")), by: "NR-SA-2", code: 404, says: `pods "mine" not found [NR-SA-2]`},
+		{name: "one of a pod that was made again is refused", write: asksFor(boundTo(func(r *ref) { r.UID = "old-uid" })), by: "NR-SA-2", says: gone},
+		{name: "one of another node's pod is refused", write: asksFor(boundTo(func(r *ref) { r.Name, r.UID = "theirs", "theirs-uid" })), by: "NR-SA-3", says: theirs},
+		{name: "which that node gets", write: asksFor(boundTo(func(r *ref) { r.Name, r.UID = "theirs", "theirs-uid" }), as(&user.DefaultInfo{Name: "system:node:other", Groups: []string{"system:nodes"}}))},
+		{name: "no request is refused", write: write("me", admission.Create, "serviceaccounts", "token", nil, nil, in("default"), named("default")), by: "NR-SA-1", says: deniedToken + "unexpected type <nil> [NR-SA-1]"},
+		{name: "a pod for a request is refused", write: write("me", admission.Create, "serviceaccounts", "token", aPod("default", "mine", "me"), nil, named("default")), by: "NR-SA-1", says: deniedToken + "unexpected type *v1.Pod [NR-SA-1]"},
+		{name: "accounts themselves are none of ours", write: write("me", admission.Create, "serviceaccounts", "", &corev1.ServiceAccount{}, nil)},
+		{name: "nor is anything but the creation of a token", write: write("me", admission.Update, "serviceaccounts", "token", nothing, nothing)},
+	})
+}
+
+func TestTokensOfAnUnboundPod(t *testing.T) {
+	cluster := mineWith(projectedToken("", 3607))
+	cluster.pods["default/mine"].Spec.NodeName = ""
+	run(t, restrict(cluster), []row{
+		{name: "a pod that is bound to no node is not its own", write: asksFor(aToken()), by: "NR-SA-3", says: deniedToken + "node requested token bound to a pod scheduled on a different node [NR-SA-3]"},
+	})
+}
+
+func TestTokensWhenTheClusterDoesNotAnswer(t *testing.T) {
+	cluster := mineWith(projectedToken("", 3607))
+	cluster.err = errors.New("timeout")
+	run(t, restrict(cluster), []row{
+		{name: "no token is admitted", write: asksFor(aToken()), by: "NR-SA-2", says: deniedToken + "timeout [NR-SA-2]"},
+	})
+}
+
+// TestTokenUIDsAreWhole has no prefix or empty UID match.
+func TestTokenUIDsAreWhole(t *testing.T) {
+	for _, uid := range []types.UID{"mine-ui", "mine-uid ", "MINE-UID"} {
+		token := boundTo(func(r *authenticationv1.BoundObjectReference) { r.UID = uid })
+		if v := restrict(mineWith(projectedToken("", 3607))).Review(t.Context(), asksFor(token)); v.Rule != "NR-SA-2" {
+			t.Errorf("%q: refused by %q, want NR-SA-2", uid, v.Rule)
+		}
+	}
+}
