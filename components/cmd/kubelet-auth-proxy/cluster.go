@@ -1,0 +1,52 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/kubeclient"
+)
+
+const userAgent = "bulkhead-kubelet-auth-proxy"
+
+// cluster is the way to the API server.
+type cluster struct {
+	clientset kubernetes.Interface
+	run       func(context.Context)
+}
+
+// newCluster calls nobody. Without a kubeconfig it takes the pod's service account,
+// whose token client-go reads again by itself. There is no limit on calls here:
+// those who make them have limits that are fair between callers.
+func newCluster(kubeconfig string) (*cluster, error) {
+	if kubeconfig == "" {
+		return inCluster()
+	}
+	client, err := kubeclient.New(kubeconfig, userAgent)
+	if err != nil {
+		return nil, err
+	}
+	clientset, err := client.Kubernetes()
+	return &cluster{clientset: clientset, run: client.Run}, err
+}
+
+func inCluster() (*cluster, error) {
+	config, err := rest.InClusterConfig()
+	if err != nil {
+		return nil, fmt.Errorf("--kubeconfig is empty, and there is no service account: %w", err)
+	}
+	config.UserAgent, config.QPS = userAgent, -1
+	config.ContentType = "application/vnd.kubernetes.protobuf"
+	config.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
+	clientset, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("making a client: %w", err)
+	}
+	return &cluster{clientset: clientset, run: func(ctx context.Context) { <-ctx.Done() }}, nil
+}

@@ -1,0 +1,104 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+
+	cliflag "k8s.io/component-base/cli/flag"
+	logsapi "k8s.io/component-base/logs/api/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+// config is what the program runs with: flags that are in order.
+type config struct {
+	options
+	policy  *kubeletauth.Policy
+	version uint16
+	suites  []uint16
+}
+
+// config turns valid flags into a configuration.
+func (o *options) config() (*config, error) {
+	c := &config{options: *o}
+	problems := o.validate()
+	policy, wrong := o.policy()
+	c.policy, problems = policy, append(problems, wrong...)
+	var err error
+	if c.version, err = cliflag.TLSVersion(o.minVersion); err != nil {
+		problems = append(problems, fmt.Errorf("--tls-min-version: %w", err))
+	}
+	if c.suites, err = cliflag.TLSCipherSuites(o.cipherSuites); err != nil {
+		problems = append(problems, fmt.Errorf("--tls-cipher-suites: %w", err))
+	}
+	return c, errors.Join(problems...)
+}
+
+// policy is the mode with what single rules do.
+func (o *options) policy() (*kubeletauth.Policy, []error) {
+	mode, err := kubeletauth.ParseMode(o.mode)
+	if err != nil {
+		return nil, []error{fmt.Errorf("--mode: %w", err)}
+	}
+	all := rules.Enforce
+	if mode == kubeletauth.Compat {
+		all = rules.Off
+	}
+	modes, problems := rules.ParseModes(kubeletauth.Rules, all, o.ruleModes)
+	// Every token of a pod is for the API server until its owner asks for another.
+	if _, given := o.ruleModes[string(kubeletauth.RuleAudience)]; !given && all != rules.Off {
+		modes[kubeletauth.RuleAudience] = rules.Audit
+	}
+	for i, problem := range problems {
+		problems[i] = fmt.Errorf("--rule-mode: %w", problem)
+	}
+	return kubeletauth.NewPolicy(mode, modes), problems
+}
+
+// validate reports every problem of the flags that are this program's own, and of
+// those of its parts.
+func (o *options) validate() []error {
+	problems := append(o.who.Validate(), o.may.Validate()...)
+	report := func(wrong bool, format string, args ...any) {
+		if wrong {
+			problems = append(problems, fmt.Errorf(format, args...))
+		}
+	}
+	report(o.nodeName == "", "--node-name is empty")
+	o.validateAddresses(report)
+	report(o.port < 1 || o.port > 65535, "--secure-port is %d, want 1 to 65535", o.port)
+	report(o.healthPort < 1 || o.healthPort > 65535, "--health-port is %d, want 1 to 65535", o.healthPort)
+	for flag, value := range map[string]string{
+		"--tls-cert-file": o.certFile, "--tls-private-key-file": o.keyFile,
+		"--kubelet-client-certificate": o.kubeletCert, "--kubelet-client-key": o.kubeletKey,
+	} {
+		report(value == "", "%s is empty", flag)
+	}
+	report(o.maxHeaderBytes < 4<<10 || o.maxHeaderBytes > 1<<20, "--max-header-bytes is %d, want 4096 to 1048576", o.maxHeaderBytes)
+	report(o.headerTimeout <= 0, "--header-timeout is %v, want more than 0", o.headerTimeout)
+	report(o.requestTimeout <= 0, "--request-timeout is %v, want more than 0", o.requestTimeout)
+	report(o.drainTimeout < 0, "--drain-timeout is %v, want 0 or more", o.drainTimeout)
+	report(o.shutdownTimeout <= 0, "--shutdown-timeout is %v, want more than 0", o.shutdownTimeout)
+	err := errors.Join(o.limits.Validate(), o.connections.Validate())
+	report(err != nil, "%w", err)
+	err = logsapi.Validate(o.logging, nil, nil).ToAggregate()
+	report(err != nil, "logging: %w", err)
+	return problems
+}
+
+func (o *options) validateAddresses(report func(bool, string, ...any)) {
+	report(len(o.addresses) == 0, "--bind-addresses is empty")
+	report(slices.ContainsFunc(o.addresses, func(address string) bool {
+		ip := net.ParseIP(address)
+		return ip == nil || ip.IsUnspecified()
+	}), "--bind-addresses is %q, want addresses of this node", o.addresses)
+	host, _, err := net.SplitHostPort(o.kubelet)
+	ip := net.ParseIP(host)
+	report(err != nil || ip == nil || !ip.IsLoopback(), "--kubelet-address is %q, want an address of loopback with a port", o.kubelet)
+}

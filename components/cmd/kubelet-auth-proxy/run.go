@@ -1,0 +1,152 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/component-base/metrics"
+	"k8s.io/component-base/metrics/legacyregistry"
+	_ "k8s.io/component-base/metrics/prometheus/restclient" // calls to the API server
+	"k8s.io/klog/v2"
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/program"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/serve"
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/authentication"
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/authorization"
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/proxy"
+)
+
+// start sets up logging, which a process can do only once, and runs.
+func start(ctx context.Context, c *config) error {
+	if err := program.StartLogging(c.logging); err != nil {
+		return err
+	}
+	return run(ctx, c)
+}
+
+// parts are what the program is joined from.
+type parts struct {
+	registry      metrics.KubeRegistry
+	cluster       *cluster
+	authenticator *authentication.Authenticator
+	authorizer    *authorization.Authorizer
+	audit         *proxy.Audit
+	serving       *proxy.Pair
+	client        *proxy.Pair
+	upstream      *proxy.Upstream
+}
+
+// run serves until ctx is done. What requests need goes on until the last of them
+// is answered.
+func run(ctx context.Context, c *config) error {
+	p := &parts{registry: metrics.NewKubeRegistry()}
+	if err := errors.Join(p.loadFiles(c), p.loadDecisions(c)); err != nil {
+		return err
+	}
+	server, err := p.server(ctx, c)
+	if err != nil {
+		return err
+	}
+	background, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var group sync.WaitGroup
+	for _, task := range []func(context.Context){p.cluster.run, p.authenticator.Run, p.audit.Run, p.client.Run} {
+		group.Go(func() { task(background) })
+	}
+	err = server.Run(ctx)
+	p.authorizer.Wait()
+	stop()
+	group.Wait()
+	p.upstream.Close()
+	return err
+}
+
+func (p *parts) loadFiles(c *config) (err error) {
+	if p.serving, err = proxy.LoadPair("serving", c.certFile, c.keyFile); err != nil {
+		return err
+	}
+	if p.client, err = proxy.LoadPair("kubelet client", c.kubeletCert, c.kubeletKey); err != nil {
+		return err
+	}
+	p.upstream = proxy.NewUpstream(p.serving, p.client)
+	out, err := openAudit(c.audit)
+	if err != nil {
+		return err
+	}
+	p.audit = proxy.NewAudit(out, p.registry)
+	return nil
+}
+
+func (p *parts) loadDecisions(c *config) (err error) {
+	if p.cluster, err = newCluster(c.kubeconfig); err != nil {
+		return err
+	}
+	p.authenticator, err = authentication.New(authentication.Config{
+		Options: c.who, Reviews: p.cluster.clientset.AuthenticationV1().TokenReviews(), Registry: p.registry,
+		AudienceMode: c.policy.ModeOf(kubeletauth.RuleAudience),
+		Audit:        func(ctx context.Context, f authentication.Finding) { proxy.Found(ctx, f.Rule) },
+	})
+	if err != nil {
+		return err
+	}
+	p.authorizer, err = authorization.New(authorization.Config{
+		Options: c.may, Reviews: p.cluster.clientset.AuthorizationV1().SubjectAccessReviews(), Registry: p.registry,
+	})
+	return err
+}
+
+func (p *parts) server(ctx context.Context, c *config) (*proxy.Server, error) {
+	handler, err := proxy.New(proxy.Config{
+		NodeName: c.nodeName, Map: c.policy.Map, Authenticator: p.authenticator, Authorize: p.authorize, Unsure: unsure,
+		Kubelet: c.kubelet, Transport: p.upstream.Ordinary, Upgrades: p.upstream.Upgrades,
+		Limits: c.limits, Audit: p.audit, Rules: kubeletauth.Rules, Registry: p.registry, Logger: klog.FromContext(ctx),
+	})
+	if err != nil {
+		return nil, err
+	}
+	clientCA := p.authenticator.ClientCA()
+	return proxy.NewServer(proxy.ServerConfig{
+		Addresses: c.addresses, Port: c.port, HealthAddress: "127.0.0.1", HealthPort: c.healthPort,
+		Handler: handler, Serving: p.serving, ClientCA: clientCA, MinVersion: c.version, CipherSuites: c.suites,
+		MaxHeaderBytes: c.maxHeaderBytes, HeaderTimeout: c.headerTimeout, RequestTimeout: c.requestTimeout,
+		Connections: c.connections, Registry: p.registry,
+		// The second holds what libraries measure: Go, the process, API calls.
+		Gatherer: prometheus.Gatherers{p.registry, legacyregistry.DefaultGatherer},
+		Expiries: map[string]serve.Expiry{
+			"kubelet-client": p.client.Expiry,
+			"client-ca": func() (end time.Time, ok bool) {
+				if clientCA == nil {
+					return end, false
+				}
+				return serve.EarliestEnd(clientCA.CurrentCABundleContent())
+			},
+		},
+		DrainTimeout: c.drainTimeout, ShutdownTimeout: c.shutdownTimeout,
+	})
+}
+
+func (p *parts) authorize(ctx context.Context, a authorizer.Attributes) (proxy.Answer, error) {
+	answer, err := p.authorizer.Authorize(ctx, a)
+	return proxy.Answer(answer), err
+}
+
+// unsure is true if a token could not be reviewed: nothing was said about it.
+func unsure(err error) bool {
+	var refusal *authentication.Refusal
+	if errors.As(err, &refusal) && refusal.Status == http.StatusTooManyRequests {
+		return true
+	}
+	var status apierrors.APIStatus
+	var network net.Error
+	return errors.As(err, &status) || errors.As(err, &network) || errors.Is(err, context.DeadlineExceeded)
+}

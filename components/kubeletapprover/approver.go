@@ -1,0 +1,80 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package kubeletapprover decides which serving certificates kubelets may have.
+//
+// kubernetes.io/kubelet-serving is the one signer of kubelet certificates whose
+// requests Kubernetes leaves to an administrator: nobody else can tell whether the
+// names and addresses in a request are the node's.
+package kubeletapprover
+
+import (
+	"context"
+	"fmt"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apiserver/pkg/authentication/user"
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/kubeletcertificate"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/nodeidentity"
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+var approved, _ = rules.Find(kubeletauth.Rules, kubeletauth.RuleCSR)
+
+// Asking returns the node that asks, if the request is one that we are there for: to
+// kubernetes.io/kubelet-serving, by a node, and not decided yet.
+func Asking(request *certificatesv1.CertificateSigningRequest) (node string, ours bool) {
+	if request.Spec.SignerName != certificatesv1.KubeletServingSignerName || decided(request) {
+		return "", false
+	}
+	node, ours = nodeidentity.NodeName(&user.DefaultInfo{Name: request.Spec.Username, Groups: request.Spec.Groups})
+	return node, ours && node != ""
+}
+
+func decided(request *certificatesv1.CertificateSigningRequest) bool {
+	for _, c := range request.Status.Conditions {
+		if c.Type == certificatesv1.CertificateApproved || c.Type == certificatesv1.CertificateDenied {
+			return true
+		}
+	}
+	return false
+}
+
+// Problem says why a node may not have what it asks for, with the rule's ID; empty if
+// it may. node is the Node of that name as it is now, nil if there is none. It asks
+// for all that the signer demands (pkg/apis/certificates/helpers.go
+// ValidateKubeletServingCSR), that names and addresses are the Node's own, and that they
+// are nobody else's. An error means that others could not be asked about that.
+func Problem(ctx context.Context, request *certificatesv1.CertificateSigningRequest, name string, node *corev1.Node, others kubeletcertificate.Others) (string, error) {
+	problem, err := problem(ctx, request, name, node, others)
+	if problem == "" || err != nil {
+		return "", err
+	}
+	return approved.Reason(problem), nil
+}
+
+func problem(ctx context.Context, request *certificatesv1.CertificateSigningRequest, name string, node *corev1.Node, others kubeletcertificate.Others) (string, error) {
+	if node == nil {
+		return fmt.Sprintf("node %q is not registered", name), nil
+	}
+	parsed, err := kubeletcertificate.ParseRequest(request.Spec.Request)
+	if err != nil {
+		return fmt.Sprintf("unable to parse csr: %v", err), nil
+	}
+	if problem := kubeletcertificate.SubjectProblem(parsed, name); problem != "" {
+		return problem, nil
+	}
+	if !kubeletcertificate.UsedFor(certificatesv1.UsageServerAuth, request.Spec.Usages) {
+		return "usages must be digital signature, server auth and, for an RSA key, key encipherment", nil
+	}
+	if problem := kubeletcertificate.NamesProblem(parsed); problem != "" {
+		return problem, nil
+	}
+	if problem := kubeletcertificate.OthersProblem(parsed, name, node.Status.Addresses); problem != "" {
+		return problem, nil
+	}
+	return kubeletcertificate.TakenProblem(ctx, parsed, node, others)
+}

@@ -1,0 +1,63 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeletauth
+
+// Map says which rights a request needs, or why it is refused before anybody is
+// asked: the Mapping is empty if and only if there is a Refusal.
+//
+// In [Compat] the attempts are those of the kubelet of Kubernetes 1.37, in its
+// order, for every request that is not refused
+// (pkg/kubelet/server/auth.go GetRequestAttributes).
+//
+// In [Strict] whoever is allowed by a right that the kubelet knows is allowed in
+// Compat too, by the same right, to make the request, or one to the same path that
+// does as much: GET for HEAD, and POST for an upgrade. What execs, attaches,
+// forwards, runs or upgrades is never allowed by a right to any verb but create, nor
+// by any right to nodes/proxy.
+//
+// Map is safe for concurrent use and does not allocate for a request that is not
+// refused, if its path has no RawPath.
+func (m Mode) Map(r Request) (Mapping, *Refusal) {
+	if refusal := checkMethod(r.Method); refusal != nil {
+		return Mapping{}, refusal
+	}
+	if refusal := checkPath(r.Path, r.RawPath); refusal != nil {
+		return Mapping{}, refusal
+	}
+	first, rest := cutSegment(r.Path[1:])
+	e := endpointOf(first)
+	mapping := e.compatible(r)
+	if m != Compat {
+		mapping = e.strictly(r)
+	}
+	mapping.Streams = e.streams || r.Upgrade
+	if e.target != nil {
+		mapping.Target = e.target(rest)
+	}
+	return mapping, nil
+}
+
+func (e *endpoint) compatible(r Request) Mapping {
+	v := verbOf(r.Method)
+	rule := e.rule
+	if v == verbNone {
+		rule = RuleMethodNoVerb
+	}
+	return Mapping{Rule: rule, Attempts: e.compat[v]}
+}
+
+func (e *endpoint) strictly(r Request) Mapping {
+	v := strictVerbOf(r.Method)
+	switch {
+	case e.create:
+		return Mapping{Rule: e.beyond, Attempts: e.strict[verbCreate]}
+	case r.Upgrade:
+		return Mapping{Rule: RuleUpgrade, Attempts: e.strict[verbCreate]}
+	case e.beyond != "":
+		return Mapping{Rule: e.beyond, Attempts: e.strict[v]}
+	case v == verbNone:
+		return Mapping{Rule: RuleMethodNoVerb, Attempts: e.strict[v]}
+	}
+	return Mapping{Rule: e.rule, Attempts: e.strict[v]}
+}

@@ -1,0 +1,108 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package proxy
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509/pkix"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/authentication"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+// authenticator is the real one for certificates, and one of the test's for tokens.
+func (w *world) authenticator(caFile string) authenticator.Request {
+	options := authentication.DefaultOptions()
+	options.ClientCAFile, options.TokenWebhook = caFile, false
+	real, err := authentication.New(authentication.Config{Options: options, AudienceMode: rules.Off, Registry: w.registry})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return authenticator.RequestFunc(func(req *http.Request) (*authenticator.Response, bool, error) {
+		switch {
+		case w.revoked.Load():
+			return nil, false, errors.New("revoked")
+		case w.renamed.Load():
+			return &authenticator.Response{User: &user.DefaultInfo{Name: "another"}}, true, nil
+		}
+		token, ok := strings.CutPrefix(req.Header.Get("Authorization"), "Bearer ")
+		if !ok {
+			return real.AuthenticateRequest(req)
+		}
+		req.Header.Del("Authorization")
+		name, ok := w.tokens.Load(token)
+		if !ok {
+			return nil, false, nil
+		}
+		return &authenticator.Response{User: &user.DefaultInfo{Name: name.(string)}}, true, nil
+	})
+}
+
+func (w *world) authorize(_ context.Context, a authorizer.Attributes) (Answer, error) {
+	if allow := w.allow.Load(); allow != nil {
+		return (*allow)(a)
+	}
+	return Answer{Allowed: true, Cached: true}, nil
+}
+
+// decides has the authorizer of the test decide this way from now on.
+func (w *world) decides(allow func(authorizer.Attributes) (Answer, error)) { w.allow.Store(&allow) }
+
+// admin is the TLS of a caller that is known.
+func (w *world) admin() *tls.Config {
+	config := w.clients.client(w.t, pkix.Name{CommonName: "admin", Organization: []string{"team"}})
+	config.RootCAs = w.serving.pool()
+	return config
+}
+
+// client is for calls with this TLS, which follows no redirect.
+func (w *world) client(config *tls.Config, http2 bool) *http.Client {
+	transport := &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: http2, DisableCompression: true, MaxIdleConnsPerHost: 64}
+	w.t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// got is an answer.
+type got struct {
+	code   int
+	body   string
+	header http.Header
+}
+
+func (w *world) do(client *http.Client, method, path string, change func(*http.Request)) got {
+	w.t.Helper()
+	req, err := http.NewRequestWithContext(w.t.Context(), method, "https://"+w.address+path, nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if change != nil {
+		change(req)
+	}
+	response, err := client.Do(req)
+	if err != nil {
+		w.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		w.t.Errorf("%s %s: %v", method, path, err)
+	}
+	return got{response.StatusCode, string(body), response.Header}
+}
+
+// reached are the requests that the kubelet saw.
+func (w *world) reached() []*http.Request {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.seen
+}

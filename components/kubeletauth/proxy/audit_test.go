@@ -1,0 +1,261 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package proxy
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/component-base/metrics"
+	"k8s.io/component-base/metrics/testutil"
+)
+
+func TestLines(t *testing.T) {
+	w := start(t, answering("answer"), nil)
+	w.tokens.Store("secret-token", "robot")
+	client := w.client(w.admin(), true)
+	config := w.admin()
+	config.Certificates = nil
+	without := w.client(config, false)
+
+	w.do(client, http.MethodGet, "/metrics/resource?x=secret-query", nil)
+	w.decides(only("get", "stats"))
+	w.do(client, http.MethodGet, "/pods", nil)
+	w.do(without, http.MethodGet, "/pods", func(req *http.Request) { req.Header.Set("Authorization", "Bearer secret-token") })
+	w.do(without, http.MethodGet, "/pods", func(req *http.Request) { req.Header.Set("Authorization", "Bearer secret-guess") })
+	got := w.await(4)
+	groups := []string{"team", "system:authenticated"}
+	want := []Line{
+		{Stage: "request", ID: 1, User: "admin", Groups: groups, Node: "n", Method: "GET", Path: "/metrics/resource", Verb: "get", Subresource: "metrics",
+			Decision: "allow", Rule: "KA-METRICS-1", CacheHit: true, Status: 200, BytesOut: 6},
+		{Stage: "request", ID: 2, User: "admin", Groups: groups, Node: "n", Method: "GET", Path: "/pods", Verb: "get", Subresource: "pods",
+			Decision: "deny", Rule: "KA-POD-1", CacheHit: true, Status: 403, BytesOut: 98,
+			Cause: "Forbidden (user=admin, verb=get, resource=nodes, subresource(s)=[pods proxy]) [KA-POD-1]"},
+		{Stage: "request", ID: 3, User: "robot", Node: "n", Method: "GET", Path: "/pods", Verb: "get", Subresource: "pods",
+			Decision: "deny", Rule: "KA-POD-1", CacheHit: true, Status: 403, BytesOut: 98,
+			Cause: "Forbidden (user=robot, verb=get, resource=nodes, subresource(s)=[pods proxy]) [KA-POD-1]"},
+		{Stage: "request", ID: 4, Node: "n", Method: "GET", Path: "/pods", Verb: "get", Subresource: "pods",
+			Decision: "deny", Rule: "KA-AUTH-1", Status: 401, BytesOut: 25, Cause: "Unauthorized [KA-AUTH-1]"},
+	}
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Line{}, "Time", "Source", "Seconds", "BytesOut")); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	for _, line := range got {
+		if line.Time.IsZero() || line.Seconds <= 0 || !strings.HasPrefix(line.Source, "127.0.0.1:") || line.BytesOut == 0 {
+			t.Errorf("line %+v", line)
+		}
+	}
+	if text := w.lines.text.String(); strings.Contains(text, "secret") {
+		t.Errorf("something secret in %s", text)
+	}
+}
+
+// stuck takes nothing until it is let go.
+type stuck struct {
+	free chan struct{}
+	lines
+}
+
+func (s *stuck) Write(p []byte) (int, error) {
+	<-s.free
+	return s.lines.Write(p)
+}
+
+func (s *stuck) count(text string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.Count(s.text.String(), text)
+}
+
+// running is an audit that has taken a line and is stuck with it.
+func running(t *testing.T, out io.Writer) (audit *Audit, stop func()) {
+	t.Helper()
+	audit = NewAudit(out, metrics.NewKubeRegistry())
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		audit.Run(ctx)
+	}()
+	audit.put(&Line{Path: "/first"}, false)
+	gathered()
+	return audit, func() {
+		cancel()
+		<-done
+	}
+}
+
+// gathered is when what was put is written, or stuck.
+func gathered() {
+	time.Sleep(gathering)
+	synctest.Wait()
+}
+
+func (a *Audit) losses(t *testing.T) (passed, refused, written float64) {
+	t.Helper()
+	for _, one := range []struct {
+		counter metrics.CounterMetric
+		value   *float64
+	}{{a.lostPassed, &passed}, {a.lostRefused, &refused}, {a.lostWritten, &written}} {
+		value, err := testutil.GetCounterMetricValue(one.counter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		*one.value = value
+	}
+	return passed, refused, written
+}
+
+// What was let through waits apart from what was not, also where the kubelet's answer
+// was not passed on.
+func TestWhatWasLetThroughWaitsApart(t *testing.T) {
+	w := start(t, http.RedirectHandler("/elsewhere", http.StatusFound), func(s *settings) { s.waiting = true })
+	w.decides(only("get", "pods"))
+	client := w.client(w.admin(), true)
+	audit := w.handler.config.Audit
+	for path, of := range map[string]queue{"/pods": ofPassed, "/metrics": ofRefused, "/pods//": ofRefused} {
+		w.do(client, http.MethodGet, path, nil)
+		select {
+		case line := <-audit.waiting[of]:
+			if line.Path != path || line.Decision != denied {
+				t.Errorf("%s has the line %+v", path, line)
+			}
+		case <-time.After(20 * time.Second):
+			t.Errorf("%s has no line where it should", path)
+		}
+	}
+}
+
+// Who is refused ten thousand times hides nothing that was let through.
+func TestAFloodOfRefusalsHidesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		out := &stuck{free: make(chan struct{})}
+		audit, stop := running(t, out)
+		const flood = 10_000
+		for range flood {
+			audit.put(&Line{Path: "/refused"}, false)
+		}
+		for range passedLines {
+			audit.put(&Line{Path: "/passed"}, true)
+		}
+		if passed, refused, _ := audit.losses(t); passed != 0 || refused != flood-refusedLines {
+			t.Errorf("%v and %v lost, want none and %d", passed, refused, flood-refusedLines)
+		}
+		close(out.free)
+		stop()
+		if n := out.count("/passed"); n != passedLines {
+			t.Errorf("%d lines of requests that were let through, want %d", n, passedLines)
+		}
+		if n := out.count("/refused"); n != refusedLines {
+			t.Errorf("%d lines of refusals, want %d", n, refusedLines)
+		}
+	})
+}
+
+// A request that was let through waits until its line has room. If that is in vain,
+// those that come later do not wait.
+func TestWhatWasLetThroughWaitsForItsLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		out := &stuck{free: make(chan struct{})}
+		audit, stop := running(t, out)
+		put := func() (took time.Duration) {
+			begun := time.Now()
+			audit.put(&Line{Path: "/passed"}, true)
+			return time.Since(begun)
+		}
+		for range passedLines {
+			if took := put(); took != 0 {
+				t.Fatalf("waited for %v although there is room", took)
+			}
+		}
+		if took := put(); took != logPatience {
+			t.Errorf("waited for %v, want %v", took, logPatience)
+		}
+		if took := put(); took != 0 {
+			t.Errorf("waited for %v where nobody is waited for any more", took)
+		}
+		if passed, _, _ := audit.losses(t); passed != 2 {
+			t.Errorf("%v lost, want 2", passed)
+		}
+		out.free <- struct{}{}
+		synctest.Wait()
+		for range passedLines - len(audit.waiting[ofPassed]) {
+			put()
+		}
+		waited := make(chan time.Duration)
+		go func() { waited <- put() }()
+		time.Sleep(logPatience / 2)
+		close(out.free)
+		if took := <-waited; took != logPatience/2 {
+			t.Errorf("waited for %v, want until there is room", took)
+		}
+		stop()
+		if passed, _, _ := audit.losses(t); passed != 2 {
+			t.Errorf("%v lost, want no more than 2", passed)
+		}
+	})
+}
+
+// A pipe that nobody empties does not keep the program.
+func TestAStuckLogDoesNotKeepTheProgram(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		out := &stuck{free: make(chan struct{})}
+		_, stop := running(t, out)
+		begun := time.Now()
+		stop()
+		if took := time.Since(begun); took != lastWords {
+			t.Errorf("stopped after %v", took)
+		}
+		close(out.free)
+	})
+}
+
+// full fails, after a part, while it is full.
+type full struct {
+	full atomic.Bool
+	lines
+}
+
+func (f *full) Write(p []byte) (int, error) {
+	if f.full.Load() {
+		n, _ := f.lines.Write(p[:len(p)/2])
+		return n, errors.New("no space left on device")
+	}
+	return f.lines.Write(p)
+}
+
+// A disk that was full for a while costs the lines of that while, which are counted, and
+// no line that comes later.
+func TestWritingFailsForAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		out := &full{}
+		audit, stop := running(t, out)
+		out.full.Store(true)
+		for range 3 {
+			audit.put(&Line{Path: "/lost"}, true)
+			gathered()
+		}
+		out.full.Store(false)
+		audit.put(&Line{Path: "/last"}, true)
+		stop()
+		if _, _, lost := audit.losses(t); lost != 3 {
+			t.Errorf("%v lost, want 3", lost)
+		}
+		all := strings.Split(strings.TrimSpace(out.text.String()), "\n")
+		for _, i := range []int{0, len(all) - 1} {
+			if got := decodeLines(t, all[i])[0].Path; got != []string{"/first", "/last"}[min(i, 1)] {
+				t.Errorf("line %d is of %s", i, got)
+			}
+		}
+	})
+}

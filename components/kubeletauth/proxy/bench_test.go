@@ -1,0 +1,31 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package proxy
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+)
+
+// BenchmarkHandler is what is added to a bare reverse proxy, without any network: who,
+// which rights, audit. How both compare over the network is what `make bench` measures.
+func BenchmarkHandler(b *testing.B) {
+	w := start(b, http.NotFoundHandler(), func(s *settings) { s.quiet = true })
+	req := httptest.NewRequest(http.MethodGet, "https://n/metrics/resource", nil)
+	state := w.admin()
+	leaf, err := parsed(state)
+	if err != nil {
+		b.Fatal(err)
+	}
+	req.TLS.PeerCertificates = leaf
+	b.ReportAllocs()
+	for b.Loop() {
+		x := w.handler.begin(httptest.NewRecorder(), req)
+		if refused := w.handler.decide(x, req); refused != nil {
+			b.Fatal(refused.text)
+		}
+		x.finish()
+	}
+}

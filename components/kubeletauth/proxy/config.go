@@ -1,0 +1,141 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/component-base/metrics"
+	"k8s.io/klog/v2"
+
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+// Answer is an authorizer's.
+type Answer struct {
+	Allowed, Cached bool
+	// Reason is the authorizer's, for the audit line only.
+	Reason string
+}
+
+// Config is what a [Handler] is made of. Every field is needed unless it says
+// otherwise.
+type Config struct {
+	// NodeName is the name of the Node whose kubelet this is.
+	NodeName string
+	// Map says which rights a request needs ([kubeletauth.Policy.Map]).
+	Map func(kubeletauth.Request) (enforced, audited kubeletauth.Mapping, refusal *kubeletauth.Refusal)
+	// Authenticator says who asks. It is asked about a copy of the request that it
+	// may change, and again while a stream lasts.
+	Authenticator authenticator.Request
+	// Authorize decides about one right. An error is no decision.
+	Authorize func(context.Context, authorizer.Attributes) (Answer, error)
+	// Unsure, if not nil, is true for an error of Authenticator that says nothing about
+	// the caller, because whoever knows cannot be reached. A stream outlives it for
+	// a while; a new request does not.
+	Unsure func(error) bool
+
+	// Kubelet is where the kubelet listens, as host:port.
+	Kubelet string
+	// Transport calls the kubelet; Upgrades does so for requests that ask for a
+	// protocol upgrade, with HTTP/1.1. Neither follows redirects or uses a proxy of
+	// the environment: [NewUpstream] makes both.
+	Transport, Upgrades http.RoundTripper
+
+	Limits   Limits
+	Audit    *Audit
+	Rules    []rules.Rule
+	Registry metrics.KubeRegistry
+	Logger   klog.Logger
+}
+
+// Limits bound what one client, and all of them, can take.
+type Limits struct {
+	// Authenticating bounds the requests of one address or, of IPv6, of one /64 that
+	// are being authenticated at one time.
+	Authenticating int
+	// Requests bounds the requests of one user that are in flight at one time,
+	// streams aside, and those that are being authorized; AllRequests those of all
+	// that are in flight.
+	Requests, AllRequests int
+	// Streams bounds the streams of one user; AllStreams those of all.
+	Streams, AllStreams int
+	// StreamIdle is how long a stream may carry nothing.
+	StreamIdle time.Duration
+	// StreamRecheck is the age at which access to a stream is asked about again, and
+	// the time from then on between one question and the next.
+	StreamRecheck time.Duration
+}
+
+// ConnectionLimits bound the connections that are open at one time. A connection is
+// new until a request over it was let through.
+type ConnectionLimits struct {
+	// All bounds those that are not new, and PerUser those of one user: the one whose
+	// request was let through first.
+	All, PerUser int
+	// New bounds the new ones, and NewPerAddress those of them from one address or, of
+	// IPv6, from one /64. They take no place of the others.
+	New, NewPerAddress int
+	// NewTimeout is how long a connection may be new.
+	NewTimeout time.Duration
+}
+
+// DefaultConnectionLimits leave a user room for all streams and requests that
+// [DefaultLimits] allow.
+func DefaultConnectionLimits() ConnectionLimits {
+	return ConnectionLimits{All: 8192, PerUser: 2400, New: 256, NewPerAddress: 128, NewTimeout: 30 * time.Second}
+}
+
+// Validate reports every problem.
+func (l ConnectionLimits) Validate() error {
+	var problems []error
+	if l.PerUser < 1 || l.All < l.PerUser {
+		problems = append(problems, fmt.Errorf("limit on connections is %d and on those of a user %d, want at least 1, and not more for one user than for all", l.All, l.PerUser))
+	}
+	if l.NewPerAddress < 1 || l.New < l.NewPerAddress {
+		problems = append(problems, fmt.Errorf("limit on new connections is %d and on those of an address %d, want at least 1, and not more for one address than for all", l.New, l.NewPerAddress))
+	}
+	if l.NewTimeout <= 0 {
+		problems = append(problems, fmt.Errorf("limit on the time that a connection is new is %v, want more than 0", l.NewTimeout))
+	}
+	return errors.Join(problems...)
+}
+
+// DefaultLimits are those of a node with a few hundred pods.
+func DefaultLimits() Limits {
+	return Limits{
+		Authenticating: 64,
+		Requests:       200, AllRequests: 1000,
+		Streams: 2000, AllStreams: 4000,
+		// The kubelet's own streamingConnectionIdleTimeout.
+		StreamIdle:    4 * time.Hour,
+		StreamRecheck: 5 * time.Minute,
+	}
+}
+
+// Validate reports every problem.
+func (l Limits) Validate() error {
+	var problems []error
+	for name, n := range map[string]int{
+		"requests being authenticated": l.Authenticating, "requests of a user": l.Requests, "requests": l.AllRequests,
+		"streams of a user": l.Streams, "streams": l.AllStreams,
+	} {
+		if n < 1 {
+			problems = append(problems, fmt.Errorf("limit on %s is %d, want at least 1", name, n))
+		}
+	}
+	for name, d := range map[string]time.Duration{"time without bytes": l.StreamIdle, "time between checks": l.StreamRecheck} {
+		if d <= 0 {
+			problems = append(problems, fmt.Errorf("limit on a stream's %s is %v, want more than 0", name, d))
+		}
+	}
+	return errors.Join(problems...)
+}

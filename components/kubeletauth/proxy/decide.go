@@ -1,0 +1,130 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package proxy
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/authentication"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+// credentials is the request as an authenticator may have it: authenticators take
+// off what they accepted, and it is needed again while a stream lasts.
+func credentials(ctx context.Context, req *http.Request) *http.Request {
+	copied := req.WithContext(ctx)
+	copied.Header = make(http.Header, 4)
+	for _, name := range [...]string{"Authorization", protocolHeader, "Connection", "Upgrade"} {
+		if values, ok := req.Header[name]; ok {
+			copied.Header[name] = values
+		}
+	}
+	return copied
+}
+
+// asking is the context of the question who sends a request.
+type asking struct {
+	context.Context
+	exchange *exchange
+}
+
+type askingKey struct{}
+
+func (a asking) Value(key any) any {
+	if key == (askingKey{}) {
+		return a.exchange
+	}
+	return a.Context.Value(key)
+}
+
+// Found is for authenticators that have rules in audit: it notes that one of them
+// would have refused the request whose context this is.
+func Found(ctx context.Context, rule rules.ID) {
+	if x, ok := ctx.Value(askingKey{}).(*exchange); ok {
+		x.found(rule)
+	}
+}
+
+// authenticate says who asks.
+func (h *Handler) authenticate(x *exchange, req *http.Request) *refusal {
+	release, over := h.authenticating.AdmitNode(req.Context(), authentication.ClientOf(req.RemoteAddr).String())
+	if over != webhook.WithinLimits {
+		return overLimit("too many of this address wait to be authenticated")
+	}
+	defer release()
+	answer, ok, err := h.config.Authenticator.AuthenticateRequest(credentials(asking{req.Context(), x}, req))
+	switch {
+	case err != nil:
+		return unauthenticated(err)
+	case !ok || answer == nil || answer.User == nil:
+		return refuse(http.StatusUnauthorized, kubeletauth.RuleAuthenticated, "Unauthorized")
+	}
+	x.identified(answer)
+	return nil
+}
+
+// unauthenticated is the kubelet's one word for every error, or what an
+// [authentication.Authenticator] says.
+func unauthenticated(err error) *refusal {
+	known := &authentication.Refusal{}
+	if !errors.As(err, &known) {
+		r := refuse(http.StatusUnauthorized, kubeletauth.RuleAuthenticated, "Unauthorized")
+		r.cause = err.Error()
+		return r
+	}
+	return &refusal{
+		status: known.Status, rule: known.Rule, decision: denied,
+		text: known.Reason, cause: known.Error(), after: known.RetryAfter,
+	}
+}
+
+// authorize asks for one right after the other; the first that is there is enough,
+// and an error ends it (pkg/kubelet/server/server.go InstallAuthFilter).
+func (h *Handler) authorize(ctx context.Context, x *exchange) *refusal {
+	release, over := h.authorizing.AdmitNode(ctx, x.user.GetName())
+	if over != webhook.WithinLimits {
+		return overLimit("too many of this user wait to be authorized")
+	}
+	defer release()
+	for _, attempt := range x.mapping.Attempts {
+		answer, err := h.config.Authorize(ctx, h.attributes(x.user, attempt, x.line.Path))
+		if err != nil {
+			return noDecision(x.user.GetName(), attempt, err)
+		}
+		x.line.CacheHit = answer.Cached
+		if answer.Allowed {
+			x.line.Subresource = attempt.Subresource
+			return nil
+		}
+	}
+	return forbidden(x.mapping.Rule, x.user.GetName(), x.mapping.Attempts)
+}
+
+// audit notes if the rights that a rule in audit would ask for are not there. That
+// nobody can say is no finding.
+func (h *Handler) audit(ctx context.Context, x *exchange) {
+	for _, attempt := range x.audited.Attempts {
+		answer, err := h.config.Authorize(ctx, h.attributes(x.user, attempt, x.line.Path))
+		if err != nil || answer.Allowed {
+			return
+		}
+	}
+	if len(x.audited.Attempts) > 0 {
+		x.found(x.audited.Rule)
+	}
+}
+
+func (h *Handler) attributes(who user.Info, attempt kubeletauth.Attributes, path string) authorizer.Attributes {
+	return authorizer.AttributesRecord{
+		User: who, Verb: attempt.Verb, APIVersion: "v1", Resource: "nodes", Subresource: attempt.Subresource,
+		Name: h.config.NodeName, ResourceRequest: true, Path: path,
+	}
+}

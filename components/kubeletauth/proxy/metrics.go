@@ -1,0 +1,96 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package proxy
+
+import (
+	"time"
+
+	"k8s.io/component-base/metrics"
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+// measures are the metrics of a handler. Every label is of a short list.
+type measures struct {
+	requests  *metrics.CounterVec
+	audited   *metrics.CounterVec
+	deciding  *metrics.Histogram
+	streams   *metrics.GaugeVec
+	rechecks  *metrics.CounterVec
+	failures  *metrics.CounterVec
+	bytes     *metrics.CounterVec
+	in, out   metrics.CounterMetric
+	rules     map[rules.ID]struct{}
+	decisions map[outcome]metrics.CounterMetric
+}
+
+// outcome is a pair of labels.
+type outcome struct {
+	rule     rules.ID
+	decision string
+}
+
+func newMeasures(registry metrics.KubeRegistry, cited []rules.Rule) *measures {
+	m := &measures{
+		requests: metrics.NewCounterVec(&metrics.CounterOpts{
+			Name: "bulkhead_kubelet_requests_total", Help: "Requests to the kubelet's API, by the rule that decided and by decision.",
+		}, []string{"rule", "decision"}),
+		audited: metrics.NewCounterVec(&metrics.CounterOpts{
+			Name: "bulkhead_audited_refusals_total", Help: "Requests allowed that a rule in audit would have refused, by rule.",
+		}, []string{"rule"}),
+		deciding: metrics.NewHistogram(&metrics.HistogramOpts{
+			Name: "bulkhead_kubelet_decision_duration_seconds", Help: "Time until a request was let through or refused.",
+			Buckets: metrics.ExponentialBuckets(0.00001, 4, 11),
+		}),
+		streams: metrics.NewGaugeVec(&metrics.GaugeOpts{
+			Name: "bulkhead_kubelet_streams", Help: "Streams that go on now, by subresource.",
+		}, []string{"subresource"}),
+		rechecks: metrics.NewCounterVec(&metrics.CounterOpts{
+			Name: "bulkhead_kubelet_stream_rechecks_total", Help: "Times that access to a stream was asked about again, by outcome.",
+		}, []string{"outcome"}),
+		failures: metrics.NewCounterVec(&metrics.CounterOpts{
+			Name: "bulkhead_kubelet_upstream_failures_total", Help: "Requests that the kubelet did not answer, or not in a way that is passed on, by reason.",
+		}, []string{"reason"}),
+		bytes: metrics.NewCounterVec(&metrics.CounterOpts{
+			Name: "bulkhead_kubelet_bytes_total", Help: "Bytes of bodies and streams, by direction as the client sees it.",
+		}, []string{"direction"}),
+		rules:     make(map[rules.ID]struct{}, len(cited)),
+		decisions: map[outcome]metrics.CounterMetric{},
+	}
+	registry.MustRegister(m.requests, m.audited, m.deciding, m.streams, m.rechecks, m.failures, m.bytes)
+	m.in, m.out = m.bytes.WithLabelValues("in"), m.bytes.WithLabelValues("out")
+	for _, rule := range cited {
+		m.rules[rule.ID] = struct{}{}
+		for _, decision := range []string{allowed, denied, undecided} {
+			m.decisions[outcome{rule.ID, decision}] = m.requests.WithLabelValues(string(rule.ID), decision)
+		}
+	}
+	return m
+}
+
+func (m *measures) label(id rules.ID) string {
+	if _, known := m.rules[id]; known {
+		return string(id)
+	}
+	return webhook.Other
+}
+
+func (m *measures) decided(id rules.ID, decision string, took time.Duration) {
+	m.deciding.Observe(took.Seconds())
+	if counter, ok := m.decisions[outcome{id, decision}]; ok {
+		counter.Inc()
+		return
+	}
+	m.requests.WithLabelValues(m.label(id), decision).Inc()
+}
+
+func (m *measures) carried(in, out int64) {
+	if in > 0 {
+		m.in.Add(float64(in))
+	}
+	if out > 0 {
+		m.out.Add(float64(out))
+	}
+}

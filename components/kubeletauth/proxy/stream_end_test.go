@@ -1,0 +1,134 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+)
+
+// Nothing in either direction ends a stream; something, even a little, does not.
+func TestIdleStreamsEnd(t *testing.T) {
+	const idle = 2 * time.Second
+	w := start(t, newStreaming(t), func(s *settings) { s.limits.StreamIdle = idle })
+	conn, _, err := w.websocket("/exec/ns/pod/c", "v4.channel.k8s.io")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for begun := time.Now(); time.Since(begun) < 2*idle; time.Sleep(idle / 16) {
+		if err := conn.WriteMessage(websocket.BinaryMessage, []byte("x")); err != nil {
+			t.Fatalf("after %v: %v", time.Since(begun), err)
+		}
+		if _, _, err := conn.ReadMessage(); err != nil {
+			t.Fatalf("after %v: %v", time.Since(begun), err)
+		}
+	}
+	if _, _, err := conn.ReadMessage(); err == nil {
+		t.Error("an idle stream goes on")
+	}
+	if end := w.await(2)[1]; end.Cause != errIdle.Error() || end.Decision != "allow" {
+		t.Errorf("line %+v", end)
+	}
+}
+
+// ends reads until the connection ends, and fails if that is not soon.
+func ends(t *testing.T, conn net.Conn, reader io.Reader) error {
+	t.Helper()
+	_ = conn.SetReadDeadline(time.Now().Add(30 * time.Second))
+	_, err := io.Copy(io.Discard, reader)
+	return err
+}
+
+// Access that is taken away ends a stream; access that stays, or that nobody can
+// say anything about for a while, does not.
+func TestAccessIsAskedAboutAgain(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		change func(*world)
+		cause  string
+	}{
+		{"a right that is taken away", func(w *world) { w.decides(only("get", "stats")) }, errAccess.Error()},
+		{"a CA that signs for others now", func(w *world) { w.revoked.Store(true) }, errRevoked.Error()},
+		{"a certificate that is another's", func(w *world) { w.renamed.Store(true) }, errRevoked.Error()},
+		{"an API server that stays away", func(w *world) { w.decides(failing) }, errUnsure.Error()},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			const check = 150 * time.Millisecond
+			w := start(t, newStreaming(t), func(s *settings) { s.limits.StreamRecheck = check })
+			asked := make(chan struct{}, 100)
+			w.decides(func(authorizer.Attributes) (Answer, error) {
+				asked <- struct{}{}
+				return Answer{Allowed: true}, nil
+			})
+			conn, reader, _ := w.upgrade("/exec/ns/pod/c", "")
+			// Once for the beginning, and twice while all is well.
+			for range 3 {
+				<-asked
+			}
+			tt.change(w)
+			if err := ends(t, conn, reader); err != nil {
+				t.Errorf("not a clean end: %v", err)
+			}
+			if end := w.await(2)[1]; end.Cause != tt.cause {
+				t.Errorf("ended because %q, want %q", end.Cause, tt.cause)
+			}
+		})
+	}
+}
+
+// A proxy that is told to stop lets streams end, but not for long, and says to both
+// sides that it is over.
+func TestStoppingEndsStreams(t *testing.T) {
+	w := start(t, newStreaming(t), func(s *settings) { s.drain = 300 * time.Millisecond })
+	conn, reader, _ := w.upgrade("/exec/ns/pod/c", "")
+	begun := time.Now()
+	w.stop()
+	if err := ends(t, conn, reader); err != nil {
+		t.Errorf("not a clean end: %v", err)
+	}
+	if took := time.Since(begun); took < 300*time.Millisecond {
+		t.Errorf("the stream was given %v", took)
+	}
+	if end := w.await(2)[1]; end.Cause != errStopping.Error() {
+		t.Errorf("line %+v", end)
+	}
+}
+
+// What was cut off is not taken for all there was.
+func TestStoppingCutsLogsOffVisibly(t *testing.T) {
+	kubelet := newStreaming(t)
+	w := start(t, kubelet, nil)
+	response, err := w.client(w.admin(), true).Get("https://" + w.address + "/containerLogs/ns/pod/c?follow=true")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	kubelet.lines <- "one"
+	w.stop()
+	if text, err := io.ReadAll(response.Body); err == nil || string(text) != "one\n" {
+		t.Errorf("read %q, and then %v", text, err)
+	}
+}
+
+// What a kubelet says to being cut off is not what the command came to.
+func TestNothingIsCarriedAfterTheEnd(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	var client bytes.Buffer
+	out := untilEnded{&client, ctx}
+	if _, err := out.Write([]byte("before")); err != nil {
+		t.Error(err)
+	}
+	cancel(errStopping)
+	if _, err := out.Write([]byte(" and after")); !errors.Is(err, errStopping) || client.String() != "before" {
+		t.Errorf("the client has %q; %v", client.String(), err)
+	}
+}

@@ -1,0 +1,56 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeletauth
+
+import "github.com/bulkhead-k8s/bulkhead/components/rules"
+
+// aroundRules hold around an answer of the authorizer, and around the proxy.
+var aroundRules = []rules.Rule{
+	{
+		ID:      RuleDecision,
+		Promise: "Without a decision nothing is forwarded: an authorizer that could not be asked is answered 500.",
+		Source:  "pkg/kubelet/server/server.go InstallAuthFilter",
+	},
+	{
+		ID:        RuleStream,
+		Promise:   "A stream does not outlive its right: it is asked about again at its maximal age, and ends if it is not allowed any more.",
+		Source:    "Bulkhead: the kubelet asks once, and its streams have no end",
+		Extension: true,
+	},
+	{
+		ID: RuleHeader,
+		Promise: "What the kubelet receives says nothing of the caller's making about who is calling: Authorization, Impersonate-*, X-Remote-*, X-Forwarded-*, the " +
+			"bearer token of a sub-protocol and hop-by-hop headers are not forwarded.",
+		Source:    "Bulkhead: RFC 9110 section 7.6.1; the kubelet knows one caller, the proxy",
+		Extension: true,
+	},
+	{
+		ID: RuleRedirect,
+		Promise: "No redirect of the kubelet is followed, and none is returned but one to the same path with a slash more or less at its end, or without " +
+			"index.html, as the kubelet has them for files. Any other, and every redirect of an upgrade, becomes a 502.",
+		Source:    "Bulkhead: CVE-2020-8559; net/http ServeMux and FileServer, behind /logs/",
+		Extension: true,
+	},
+	{
+		ID:        RuleLoopback,
+		Promise:   "The kubelet itself listens on 127.0.0.1 and trusts one certificate, the proxy's: any other caller is answered 401, whatever its rights.",
+		Source:    "Bulkhead: a pod on the host's network reaches loopback, with a token of its own",
+		Extension: true,
+	},
+	{
+		ID: RuleVAP,
+		Promise: "Through the API server, CONNECT to nodes/proxy with a path that begins with exec, attach, run or portForward needs create on nodes/exec, nodes/attach, nodes/run " +
+			"or nodes/portforward as well, whatever the method; an unclean path is refused.",
+		Source:    "Bulkhead: the API server asks for the verb of the method on nodes/proxy, and reaches the kubelet as itself",
+		Extension: true,
+		Optional:  true,
+	},
+	{
+		ID: RuleCSR,
+		Promise: "A kubelet-serving certificate signing request is approved only for a Node that exists, by that node, for its own name, its own addresses, which nobody else has, and the " +
+			"usages of a serving certificate. Others are left to an administrator.",
+		Source:    "Bulkhead: Kubernetes has no approver for kubernetes.io/kubelet-serving",
+		Extension: true,
+	},
+}
