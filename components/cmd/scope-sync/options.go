@@ -1,0 +1,88 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+	cliflag "k8s.io/component-base/cli/flag"
+	logsapi "k8s.io/component-base/logs/api/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/program"
+)
+
+const defaultHeartbeat = "/run/scope-sync/heartbeat"
+
+// options are the flags as given.
+type options struct {
+	kubeconfig, nodeName     string
+	authorization, admission string
+	heartbeat                string
+	logging                  *logsapi.LoggingConfiguration
+}
+
+// config is what the program runs with.
+type config struct{ options }
+
+// defaultOptions are those of a static pod that the installer placed.
+func defaultOptions() *options {
+	const dir = "/etc/kubernetes/bulkhead/"
+	return &options{
+		kubeconfig:    dir + "scope-sync/kubeconfig",
+		authorization: dir + "apiserver/authorization.yaml",
+		admission:     dir + "apiserver/static/node-scope.yaml",
+		heartbeat:     defaultHeartbeat,
+		logging:       logsapi.NewLoggingConfiguration(),
+	}
+}
+
+func (o *options) flags() cliflag.NamedFlagSets {
+	var sections cliflag.NamedFlagSets
+
+	cluster := sections.FlagSet("cluster")
+	cluster.StringVar(&o.kubeconfig, "kubeconfig", o.kubeconfig, "How to reach the API server of this host, which is the one that reads the two files, and as whom. "+
+		"The identity needs get, list and watch on serviceaccounts, list and watch on pods, get on /metrics, create and patch on events, and patch on the ConfigMap kube-system/bulkhead-node-scope.")
+	cluster.StringVar(&o.nodeName, "node-name", o.nodeName, "The name of this host's Node, under which the state of accounts is told.")
+
+	files := sections.FlagSet("files")
+	files.StringVar(&o.authorization, "authorization-config", o.authorization, "The API server's authorization configuration, with an entry node-scope.bulkhead.dev. Its directory has to be writable: the file is replaced by renaming.")
+	files.StringVar(&o.admission, "admission-manifest", o.admission, "The registration of the webhook node-scope.bulkhead.dev, in the directory from which the API server takes webhooks. That has to be writable too.")
+	files.StringVar(&o.heartbeat, "heartbeat-file", o.heartbeat, "Touched every two seconds, for scope-sync check.")
+
+	program.AddLogging(o.logging, sections.FlagSet("logging"))
+	return sections
+}
+
+// config turns valid flags into a configuration.
+func (o *options) config() (*config, error) {
+	if problems := o.validate(); len(problems) > 0 {
+		return nil, errors.Join(problems...)
+	}
+	return &config{*o}, nil
+}
+
+// validate reports every problem, not only the first.
+func (o *options) validate() []error {
+	var problems []error
+	report := func(wrong bool, format string, args ...any) {
+		if wrong {
+			problems = append(problems, fmt.Errorf(format, args...))
+		}
+	}
+	report(o.kubeconfig == "", "--kubeconfig is empty")
+	report(len(validation.IsDNS1123Subdomain(o.nodeName)) > 0, "--node-name is %q, want the name of a Node", o.nodeName)
+	for _, f := range [][2]string{{"authorization-config", o.authorization}, {"admission-manifest", o.admission}, {"heartbeat-file", o.heartbeat}} {
+		report(!filepath.IsAbs(f[1]), "--%s is %q, want an absolute path", f[0], f[1])
+	}
+	// The server reads no other files of that directory.
+	report(!strings.HasSuffix(o.admission, ".yaml"), "--admission-manifest is %q, want a name that ends in .yaml", o.admission)
+	report(filepath.Dir(o.authorization) == filepath.Dir(o.admission), "--authorization-config and --admission-manifest are in the same directory, all of which the API server takes for webhooks")
+	err := logsapi.Validate(o.logging, nil, nil).ToAggregate()
+	report(err != nil, "logging: %w", err)
+	return problems
+}

@@ -1,0 +1,86 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"path/filepath"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/record"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/kubeclient"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/program"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesync"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesync/listfile"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesync/reloads"
+)
+
+const name = "bulkhead-scope-sync"
+
+// start sets up logging, which a process can do only once, and runs.
+func start(ctx context.Context, c *config) error {
+	if err := program.StartLogging(c.logging); err != nil {
+		return err
+	}
+	return run(ctx, c)
+}
+
+// run works until ctx is done.
+func run(ctx context.Context, c *config) error {
+	client, err := kubeclient.New(c.kubeconfig, name)
+	if err != nil {
+		return err
+	}
+	clientset, err := client.Kubernetes()
+	if err != nil {
+		return err
+	}
+	metadata, err := client.Metadata()
+	if err != nil {
+		return err
+	}
+	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
+	defer broadcaster.Shutdown()
+	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: clientset.CoreV1().Events("")})
+
+	var following sync.WaitGroup
+	defer following.Wait()
+	following.Go(func() { client.Run(ctx) })
+	scopesync.New(scopesync.Config{
+		Client:        clientset,
+		Metadata:      metadata,
+		Events:        broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: name, Host: c.nodeName}),
+		Loaded:        loaded(clientset),
+		NodeName:      c.nodeName,
+		Authorization: listfile.New(c.authorizationFile()),
+		Admission:     listfile.New(c.admissionFile()),
+		Heartbeat:     c.heartbeat,
+	}).Run(ctx)
+	return nil
+}
+
+func loaded(client kubernetes.Interface) func(context.Context) (reloads.Server, error) {
+	return func(ctx context.Context) (reloads.Server, error) {
+		return reloads.Of(ctx, client.Discovery().RESTClient())
+	}
+}
+
+func (c *config) authorizationFile() listfile.Config {
+	return listfile.Config{Path: c.authorization, Kind: scopelist.Authorization, Validate: apiserver.ValidateAuthorization}
+}
+
+// admissionFile is told from others together with all that is in its directory.
+func (c *config) admissionFile() listfile.Config {
+	return listfile.Config{
+		Path: c.admission, Kind: scopelist.Admission, Validate: apiserver.ValidateRegistration,
+		Hash: func() (string, error) { return apiserver.ManifestsHash(filepath.Dir(c.admission)) },
+	}
+}

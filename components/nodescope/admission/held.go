@@ -1,0 +1,73 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"context"
+	"fmt"
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/authentication/user"
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/nodeidentity"
+	"github.com/bulkhead-k8s/bulkhead/components/noderestriction"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
+)
+
+// decideHeld rules on what is in the scope of a pod of which the node is known.
+func (r *Reviewer) decideHeld(ctx context.Context, a admission.Attributes, who nodescope.Identity) noderestriction.Verdict {
+	what := resourceOf(a)
+	if at, declared := r.config.Custom.Of(what); declared {
+		return reviewCustom(a, at, who.Node())
+	}
+	if (what == nodescope.Resource{Resource: "pods"}) {
+		switch a.GetOperation() {
+		case admission.Create:
+			return forbid(a, podWhole, fmt.Sprintf("a pod on node %q creates no pods", who.Node()))
+		case admission.Update:
+			return reviewPod(a, who.Node())
+		}
+	}
+	return citing(r.config.Nodes.ReviewLifting(ctx, asNode{a, userOf(who.Node())}, who.Lifts), asItsNode)
+}
+
+// reviewPod holds a change of a pod to the node. The API server lets nobody change what
+// node a pod is bound to.
+func reviewPod(a admission.Attributes, node string) noderestriction.Verdict {
+	old, ok := a.GetOldObject().(*corev1.Pod)
+	if !ok || old == nil {
+		return unexpected(a, podWhole, a.GetOldObject())
+	}
+	pod, ok := a.GetObject().(*corev1.Pod)
+	if !ok || pod == nil {
+		return unexpected(a, podWhole, a.GetObject())
+	}
+	switch {
+	case old.Spec.NodeName != node || pod.Spec.NodeName != node:
+		return forbid(a, podWhole, fmt.Sprintf("a pod on node %q can only change pods with spec.nodeName set to that node", node))
+	case !maps.Equal(old.Labels, pod.Labels):
+		return forbid(a, podReach, fmt.Sprintf("a pod on node %q cannot change labels of pods", node))
+	case !apiequality.Semantic.DeepEqual(old.OwnerReferences, pod.OwnerReferences):
+		return forbid(a, podReach, fmt.Sprintf("a pod on node %q cannot change ownerReferences of pods", node))
+	}
+	return noderestriction.Verdict{}
+}
+
+// asNode is a write as if a node made it.
+type asNode struct {
+	admission.Attributes
+	node user.Info
+}
+
+func (a asNode) GetUserInfo() user.Info { return a.node }
+
+// userOf is what the node of that name is to an API server.
+//
+// Source: pkg/auth/nodeidentifier/default.go.
+func userOf(node string) user.Info {
+	return &user.DefaultInfo{Name: nodeidentity.Prefix + node, Groups: []string{user.NodesGroup, user.AllAuthenticated}}
+}

@@ -1,0 +1,142 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/admission"
+
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+// marks are the annotations that scopes are made of.
+var marks = []string{nodescope.ScopeAnnotation, nodescope.ExemptionsAnnotation, nodescope.ModeAnnotation}
+
+// carrier is what a write puts annotations on.
+type carrier uint8
+
+const (
+	// nothing that a scope is made of.
+	nothing carrier = iota
+	onAccount
+	onPod
+	// byBinding puts the annotations of a Binding on the pod that it binds.
+	//
+	// Source: pkg/registry/core/pod/storage/storage.go assignPod.
+	byBinding
+)
+
+// carrierOf knows the subresources of pods that carry nothing, and takes a change of any
+// other for one of the pod.
+func carrierOf(r nodescope.Resource) carrier {
+	switch {
+	case r.Group != "":
+		return nothing
+	case r == nodescope.Resource{Resource: "serviceaccounts"}:
+		return onAccount
+	case r == nodescope.Resource{Resource: "bindings"}, r == nodescope.Resource{Resource: "pods", Subresource: "binding"}:
+		return byBinding
+	case r.Resource != "pods":
+		return nothing
+	}
+	switch r.Subresource {
+	case "eviction", "exec", "attach", "portforward", "proxy", "log":
+		return nothing
+	}
+	return onPod
+}
+
+// changesMark says, as the end of a sentence, what a write would do that whom a scope
+// binds must not; it is empty for a write that changes nothing scopes are made of.
+func changesMark(a admission.Attributes) string {
+	on := carrierOf(resourceOf(a))
+	if on == nothing {
+		return ""
+	}
+	switch a.GetOperation() {
+	case admission.Create:
+		return setsMark(nil, a.GetObject())
+	case admission.Update:
+		before, ok := annotationsOf(a.GetOldObject())
+		if !ok {
+			return fmt.Sprintf("sends an unexpected type %T", a.GetOldObject())
+		}
+		return setsMark(before, a.GetObject())
+	case admission.Delete:
+		if on == onAccount {
+			return deletesMark(a.GetOldObject())
+		}
+	}
+	return ""
+}
+
+func setsMark(before map[string]string, object runtime.Object) string {
+	after, ok := annotationsOf(object)
+	if !ok {
+		return fmt.Sprintf("sends an unexpected type %T", object)
+	}
+	var changed []string
+	for _, key := range marks {
+		was, had := before[key]
+		if is, has := after[key]; had != has || was != is {
+			changed = append(changed, key)
+		}
+	}
+	if len(changed) == 0 {
+		return ""
+	}
+	return "must not set, change or remove annotations of node scope: " + strings.Join(changed, ", ")
+}
+
+func deletesMark(account runtime.Object) string {
+	has, ok := annotationsOf(account)
+	if !ok {
+		return fmt.Sprintf("deletes an unexpected type %T", account)
+	}
+	for _, key := range marks {
+		if _, marked := has[key]; marked {
+			return "must not delete a ServiceAccount that has an annotation of node scope: " + key
+		}
+	}
+	return ""
+}
+
+// annotationsOf is not ok for an object of another type, and for none.
+func annotationsOf(o runtime.Object) (annotations map[string]string, ok bool) {
+	switch o := o.(type) {
+	case *corev1.Pod:
+		if o != nil {
+			return o.Annotations, true
+		}
+	case *corev1.ServiceAccount:
+		if o != nil {
+			return o.Annotations, true
+		}
+	case *corev1.Binding:
+		if o != nil {
+			return o.Annotations, true
+		}
+	}
+	return nil, false
+}
+
+// byScoped is the rule for who has a scope, byNode that for nodes.
+func byScoped(a admission.Attributes) rules.Rule {
+	if carrierOf(resourceOf(a)) == onAccount {
+		return markedAccount
+	}
+	return markedPod
+}
+
+func byNode(a admission.Attributes) rules.Rule {
+	if carrierOf(resourceOf(a)) == onAccount {
+		return markedAccountByNode
+	}
+	return markedPodByNode
+}

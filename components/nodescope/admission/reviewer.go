@@ -1,0 +1,126 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
+
+	"github.com/bulkhead-k8s/bulkhead/components/noderestriction"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+// Config is what a [Reviewer] decides from.
+type Config struct {
+	// Nodes are the rules that bind the nodes of the cluster. They are needed.
+	Nodes Restriction
+	// Accounts, if nil, knows no account, so that every write is refused.
+	Accounts Accounts
+	// Pods is needed.
+	Pods Pods
+	// Custom are the custom resources that say which node they belong to.
+	Custom nodescope.Declarations
+	// Unready says, as the end of a sentence, why Accounts is not to be relied on. While
+	// it says anything, and forever if it is nil, every write of an account is refused.
+	Unready func() (why string)
+}
+
+// Restriction is [noderestriction.Restriction], which has the rules.
+type Restriction interface {
+	Review(ctx context.Context, a admission.Attributes) noderestriction.Verdict
+	ReviewLifting(ctx context.Context, a admission.Attributes, lifted func(rules.ID) bool) noderestriction.Verdict
+}
+
+// Accounts knows what ServiceAccounts and their annotated pods say. It is safe for
+// concurrent use. See [nodescope.NodeInfo].
+type Accounts interface {
+	Account(namespace, name string) (account nodescope.Account, known bool)
+}
+
+// Pods reads pods as they are now: one that is not there is an error with the code 404,
+// every other error means that the answer is not known. It is safe for concurrent use, and
+// ends with ctx; how long it waits without is its own to bound.
+type Pods interface {
+	Pod(ctx context.Context, namespace, name string) (*corev1.Pod, error)
+}
+
+// Reviewer decides on writes of accounts and of nodes. It is safe for concurrent use if
+// what its Config has is, and keeps nothing of what it has decided.
+type Reviewer struct{ config Config }
+
+// New returns a Reviewer. It does no I/O.
+func New(config Config) *Reviewer {
+	if config.Accounts == nil {
+		config.Accounts = noAccounts{}
+	}
+	if config.Unready == nil {
+		config.Unready = func() string { return "knows nothing of the cluster" }
+	}
+	return &Reviewer{config}
+}
+
+// Review answers one write of a ServiceAccount. One of anybody else is admitted without a
+// rule. Objects have to be of the types of k8s.io/api that belong to the resource, and
+// unstructured for a custom resource; one of another type is refused.
+func (r *Reviewer) Review(ctx context.Context, a admission.Attributes) noderestriction.Verdict {
+	who := a.GetUserInfo()
+	if !isAccount(who) {
+		return noderestriction.Verdict{}
+	}
+	if why := r.config.Unready(); why != "" {
+		return forbid(a, unready, "node scope "+why)
+	}
+	if !r.concerns(a) {
+		return noderestriction.Verdict{}
+	}
+	look := &lookup{ctx: ctx, accounts: r.config.Accounts, pods: r.config.Pods}
+	identity := nodescope.Identify(who, look)
+	v := r.decide(ctx, a, identity, look.err)
+	if identity.Audits() {
+		return onlyTold(v)
+	}
+	return v
+}
+
+// concerns reports whether there is any rule on what is written. The rest, which is most of
+// what some accounts write, costs no look-up.
+func (r *Reviewer) concerns(a admission.Attributes) bool {
+	what := resourceOf(a)
+	if _, declared := r.config.Custom.Of(what); declared {
+		return true
+	}
+	return noderestriction.HasRules(schema.GroupResource{Group: what.Group, Resource: what.Resource}) || carrierOf(what) != nothing
+}
+
+// decide rules as if the scope of the account were enforced.
+func (r *Reviewer) decide(ctx context.Context, a admission.Attributes, who nodescope.Identity, notLookedUp error) noderestriction.Verdict {
+	rule, why, against := who.Against()
+	switch {
+	case notLookedUp != nil:
+		return forbid(a, unready, "the pod of the token cannot be read: "+notLookedUp.Error())
+	case against && rule.ID == unready.ID:
+		return forbid(a, rule, why)
+	case !who.IsBound():
+		return noderestriction.Verdict{}
+	}
+	if text := changesMark(a); text != "" {
+		return forbid(a, byScoped(a), "who is held to a node "+text)
+	}
+	switch {
+	case !who.Covers(resourceOf(a)):
+		return noderestriction.Verdict{}
+	case against:
+		return forbid(a, rule, why)
+	}
+	return r.decideHeld(ctx, a, who)
+}
+
+func resourceOf(a admission.Attributes) nodescope.Resource {
+	r := a.GetResource()
+	return nodescope.Resource{Group: r.Group, Resource: r.Resource, Subresource: a.GetSubresource()}
+}

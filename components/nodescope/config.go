@@ -1,0 +1,55 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodescope
+
+import (
+	"context"
+
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+)
+
+// Config is what an [Authorizer] decides from.
+type Config struct {
+	// Node decides what a node may do. What it does not allow, it denies or has no
+	// opinion on, is denied here.
+	Node authorizer.UnconditionalAuthorizer
+	// Info, if nil, knows no account, so that every account is denied.
+	Info NodeInfo
+	// Confirmer, if nil, confirms nothing: Info has the last word.
+	Confirmer Confirmer
+	// Custom are the custom resources that say which node they belong to.
+	Custom Declarations
+	// Objects reads those; if it is nil they cannot be read.
+	Objects Objects
+	// Audit, if it is there, is told of requests of accounts in audit that would have been
+	// refused. It is called by many at one time, and should not wait.
+	Audit func(Finding)
+	// Unready says, as the end of a sentence, why Info and Node are not to be relied on.
+	// While it says anything, and forever if it is nil, every account is denied. It must
+	// not allocate to say nothing.
+	Unready func() (why string)
+}
+
+// Confirmer makes sure that [NodeInfo] is not behind the cluster. It is called only
+// before a token is refused because its pod is not there.
+type Confirmer interface {
+	// ConfirmPod has NodeInfo know of the pod, if it was on the node when it was called.
+	// Why is empty if NodeInfo is not behind now; else it says, as the end of a sentence,
+	// why that is not certain. The wait for it ends with ctx.
+	ConfirmPod(ctx context.Context, node, namespace, name string) (why string)
+}
+
+// Objects reads custom resources as they are now.
+type Objects interface {
+	// NodeOf returns what the object says at the declared place. It is empty if there is
+	// no such object, or if it says nothing there. asks is the node on whose behalf it is
+	// read, for budgets. The wait for it ends with ctx.
+	NodeOf(ctx context.Context, asks string, at Declaration, version, namespace, name string) (node string, err error)
+}
+
+// noInfo is a cluster of which nothing is known.
+type noInfo struct{}
+
+func (noInfo) Account(string, string) (none Account, known bool) { return Account{}, false }
+func (noInfo) Pod(string, string) (none Pod, known bool)         { return Pod{}, false }

@@ -1,0 +1,141 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodescope
+
+import (
+	"k8s.io/apiserver/pkg/authentication/user"
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/nodeidentity"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+var (
+	accountNamed = promise(rules.Rule{
+		ID:      "NS-IDENT-1",
+		Promise: "A user whose name begins as that of a ServiceAccount has a namespace and a name in it, or is denied whatever it asks.",
+		Source:  "k8s.io/apiserver/pkg/authentication/serviceaccount SplitUsername",
+	})
+	podClaimed = promise(rules.Rule{
+		ID:      "NS-IDENT-2",
+		Promise: "On what is in its scope, an account gets nothing for a token that names no pod: one from a secret, or one requested without a pod. A token whose claims are there in part, twice or empty gets nothing that a scope can hold.",
+		Source:  seed + "; KEP-4193; KEP-1205",
+	})
+	podCurrent = promise(rules.Rule{
+		ID:      "NS-IDENT-3",
+		Promise: "The pod of a token is there, under the same name and UID, and runs as the account: the token of a pod that was deleted, or that a pod of the same name has replaced, gets nothing that a scope can hold, because nobody can say any more what that pod was held to.",
+		Source:  seed + ", NodeInfo; KEP-1205",
+	})
+	nodeAgrees = promise(rules.Rule{
+		ID:      "NS-IDENT-4",
+		Promise: "On what is in its scope, a token counts only on the node that its pod is bound to, and only if the token names that node too.",
+		Source:  seed + "; KEP-4193",
+	})
+)
+
+// NodeIdentity says as what a user asks for the resource, and on which node it is. The
+// name is empty for everybody else, and for whoever is held to a node and cannot be told
+// which: such a user is a NodeScopedDaemonSet all the same, and callers must not grant
+// it anything. An account in audit is one of the others.
+//
+// Source: seed design "Node-Scoped DaemonSet", Implementation Details. There the scope is
+// in the user; out of tree it is info that knows it.
+func NodeIdentity(u user.Info, info NodeInfo, resource Resource) (nodeName string, requester RequesterType) {
+	if u == nil {
+		return "", Others
+	}
+	if node, isNode := nodeidentity.NodeName(u); isNode {
+		return node, Kubelet
+	}
+	who := identify(u, info)
+	switch {
+	case who.audits || !who.held.covers(resource):
+		return "", Others
+	case who.against != nil:
+		return "", NodeScopedDaemonSet
+	}
+	return who.node, NodeScopedDaemonSet
+}
+
+// identity is what is known of a user.
+type identity struct {
+	isAccount       bool
+	namespace, name string
+	claims          claims
+	// node is where the pod is, if nothing is against that.
+	node string
+	// held is the scope that binds the user.
+	held scopes
+	// audits is true if what binds the user is only reported.
+	audits     bool
+	exemptions *Exemptions
+	// against is the rule by which the user gets nothing on what is held; nil if it is
+	// known which node the user is on. why is the text of it.
+	against *rule
+	why     string
+}
+
+// identify looks the user up. It does not allocate.
+func identify(u user.Info, info NodeInfo) identity {
+	namespace, name, isAccount, wellFormed := accountOf(u.GetName())
+	who := identity{isAccount: isAccount, namespace: namespace, name: name}
+	if !isAccount {
+		return who
+	}
+	if !wellFormed {
+		return who.refusedAll(accountNamed, "the user name has no namespace and name of an account")
+	}
+	account, known := info.Account(namespace, name)
+	if !known {
+		return who.refusedAll(unready, "the scope of the account is not known")
+	}
+	who.held[0], who.exemptions, who.audits = account.Scope, account.Exemptions, account.Audits
+	who.claims = readClaims(u.GetExtra())
+	switch who.claims.state {
+	case ofPod:
+		return who.inPod(info)
+	case noPod:
+		who.held[1] = account.OfPods
+		return who.refusedHeld(podClaimed, "the token names no pod")
+	default:
+		return who.refusedAll(podClaimed, "the token's claims of its pod are incomplete")
+	}
+}
+
+// inPod looks up the pod of the token.
+func (who identity) inPod(info NodeInfo) identity {
+	pod, known := info.Pod(who.namespace, who.claims.podName)
+	switch {
+	case !known:
+		return who.refusedAll(podCurrent, "the pod of the token is not there")
+	case string(pod.UID) != who.claims.podUID:
+		return who.refusedAll(podCurrent, "the pod of that name is not the one that the token was made for")
+	case pod.RunsAs != who.name:
+		return who.refusedAll(podCurrent, "the pod of the token does not run as the account")
+	}
+	who.held[1] = pod.Scope
+	switch {
+	case pod.NodeName == "":
+		return who.refusedHeld(nodeAgrees, "the pod of the token is bound to no node")
+	case who.claims.nodeName == "":
+		return who.refusedHeld(nodeAgrees, "the token names no node")
+	case who.claims.nodeName != pod.NodeName:
+		return who.refusedHeld(nodeAgrees, "the token names another node than the one that its pod is on")
+	}
+	who.node = pod.NodeName
+	return who
+}
+
+func (who identity) refusedHeld(r *rule, why string) identity {
+	who.against, who.why = r, why
+	return who
+}
+
+// refusedAll is for whoever cannot be told what it is held to, and so is held to all that
+// a scope can hold.
+func (who identity) refusedAll(r *rule, why string) identity {
+	who.against, who.why, who.held = r, why, scopes{everything}
+	return who
+}
+
+var everything = Everything()

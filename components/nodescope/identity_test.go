@@ -1,0 +1,214 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodescope
+
+import (
+	"context"
+	"maps"
+	"testing"
+
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+)
+
+// edited is the usual token with other claims; a key without values is removed.
+func edited(changes map[string][]string) user.Info {
+	extra := claimsOf("agent-me", "uid-me", "me")
+	maps.Copy(extra, changes)
+	maps.DeleteFunc(extra, func(_ string, values []string) bool { return values == nil })
+	return tokenOf("agent", extra)
+}
+
+func TestIdentity(t *testing.T) { run(t, identityRows()) }
+
+func identityRows() []row {
+	secret := request{Verb: "get", Resource: "secrets", Namespace: "ns", Name: "my-secret"}
+	// What nobody but the scope keeps from the pod.
+	config := request{Verb: "get", Resource: "configmaps", Namespace: "ns", Name: "x"}
+	const noPod, broken = "the token names no pod [NS-IDENT-2]", "the token's claims of its pod are incomplete [NS-IDENT-2]"
+	const gone = "the pod of the token is not there [NS-IDENT-3]"
+	named := func(name string) user.Info { return &user.DefaultInfo{Name: name} }
+	const nameless = "the user name has no namespace and name of an account [NS-IDENT-1]"
+	return []row{
+		{"the secret of its node may get it", nil, "", secret, true, "[NS-SCOPE-1]"},
+		{"a secret with a token of its account on another node is refused", tokenOf("agent", claimsOf("agent-other", "uid-other", "other")), "", secret, false,
+			"a pod on node 'other' is held to what that node may do: no relationship found between node 'other' and this object [NA-SECRET-1] [NS-SCOPE-1]"},
+		{"a secret with a token of no pod is refused", tokenOf("agent", nil), "", secret, false, noPod},
+		{"a config map, which is not held, with a token of no pod may get it", tokenOf("agent", nil), "", config, true, "[NS-PASS-1]"},
+		{"a secret with a token of a Node is refused", edited(map[string][]string{podName: nil, podUID: nil}), "", secret, false, noPod},
+		{"a secret with a token of two pods is refused", edited(map[string][]string{podName: {"agent-me", "agent-other"}}), "", secret, false, broken},
+		{"a secret with a token of the same pod twice is refused", edited(map[string][]string{podName: {"agent-me", "agent-me"}}), "", secret, false, broken},
+		{"a secret with a token of an empty pod is refused", edited(map[string][]string{podName: {""}}), "", secret, false, broken},
+		{"a secret with a token of a list of no pods is refused", edited(map[string][]string{podName: {}}), "", secret, false, broken},
+		{"a secret with a token of a pod without UID is refused", edited(map[string][]string{podUID: nil}), "", secret, false, broken},
+		{"a secret with a token of a UID without pod is refused", edited(map[string][]string{podName: nil}), "", secret, false, broken},
+		{"a secret with a token of two UIDs is refused", edited(map[string][]string{podUID: {"uid-me", "x"}}), "", secret, false, broken},
+		{"a secret with a token of two nodes is refused", edited(map[string][]string{nodeName: {"me", "other"}}), "", secret, false, broken},
+		{"a secret with a token of an empty node is refused", edited(map[string][]string{nodeName: {""}}), "", secret, false, broken},
+		{"a secret with a token of an empty Node UID is refused", edited(map[string][]string{nodeUID: {""}}), "", secret, false, broken},
+		{"a secret with a token of a Node UID without node is refused", edited(map[string][]string{nodeName: nil}), "", secret, false, broken},
+		{"a config map, which is not held, with a token of two pods is refused", edited(map[string][]string{podName: {"agent-me", "x"}}), "", config, false, broken},
+		{"a secret with a token of a pod that was deleted is refused", edited(map[string][]string{podName: {"agent-gone"}}), "", secret, false, gone},
+		{"a config map, which is not held, with a token of a pod that was deleted is refused", edited(map[string][]string{podName: {"agent-gone"}}), "", config, false, gone},
+		{"a secret with a token of the pod's predecessor is refused", edited(map[string][]string{podUID: {"uid-before"}}), "", secret, false, "the pod of that name is not the one that the token was made for [NS-IDENT-3]"},
+		{"a secret with a token of a pod of another account is refused", tokenOf("agent", claimsOf("free-me", "uid-free", "me")), "", secret, false, "the pod of the token does not run as the account [NS-IDENT-3]"},
+		{"a secret with a token of a mirror pod is refused", tokenOf("agent", claimsOf("mirror-me", "uid-mirror", "me")), "", secret, false, "the pod of the token does not run as the account [NS-IDENT-3]"},
+		{"the version with a token of a pod that was deleted may get it", edited(map[string][]string{podName: {"agent-gone"}}), "", request{Verb: "get", Path: "/version"}, true, "[NS-PASS-2]"},
+		{"a secret with a token that names another node is refused", edited(map[string][]string{nodeName: {"other"}}), "", secret, false, "the token names another node than the one that its pod is on [NS-IDENT-4]"},
+		{"a secret with a token that names no node is refused", edited(map[string][]string{nodeName: nil, nodeUID: nil}), "", secret, false, "the token names no node [NS-IDENT-4]"},
+		{"a secret with a token that names a node without its UID may get it", edited(map[string][]string{nodeUID: nil}), "", secret, true, "[NS-SCOPE-1]"},
+		{"a secret with a token of a pod on no node is refused", tokenOf("agent", claimsOf("agent-pending", "uid-pending", "me")), "", secret, false, "the pod of the token is bound to no node [NS-IDENT-4]"},
+		{"a config map, which is not held, with a token that names no node may get it", edited(map[string][]string{nodeName: nil, nodeUID: nil}), "", config, true, "[NS-PASS-1]"},
+		{"a secret as an account that is not known is refused", tokenOf("stranger", claimsOf("agent-me", "uid-me", "me")), "", secret, false, "the scope of the account is not known [NS-UNREADY]"},
+		{"the version as an account that is not known is refused", tokenOf("stranger", nil), "", request{Verb: "get", Path: "/version"}, false, "the scope of the account is not known [NS-UNREADY]"},
+		{"a secret as no account in particular is refused", named("system:serviceaccount:"), "", secret, false, nameless},
+		{"a secret as an account without a name is refused", named("system:serviceaccount:ns:"), "", secret, false, nameless},
+		{"a secret as an account without a namespace is refused", named("system:serviceaccount::agent"), "", secret, false, nameless},
+		{"a secret as an account with a third part is refused", named("system:serviceaccount:ns:agent:x"), "", secret, false, nameless},
+		{"the version as an account without a name is refused", named("system:serviceaccount:ns:"), "", request{Verb: "get", Path: "/version"}, false, nameless},
+		{"the version as an account with a name may get it", nil, "", request{Verb: "get", Path: "/version"}, true, "[NS-PASS-2]"},
+	}
+}
+
+// A pod may only add to what its account is held to.
+func TestPodsAdd(t *testing.T) {
+	secrets, configMaps := request{Verb: "get", Resource: "secrets", Namespace: "ns", Name: "x"}, request{Verb: "get", Resource: "configmaps", Namespace: "ns", Name: "x"}
+	for _, tc := range []struct {
+		name         string
+		account, pod *Scope
+		// held says whether secrets and config maps are.
+		secrets, configMaps bool
+	}{
+		{"neither", nil, nil, false, false},
+		{"the account", mustScope(t, "secrets"), nil, true, false},
+		{"the pod", nil, mustScope(t, "configmaps"), false, true},
+		{"both", mustScope(t, "secrets"), mustScope(t, "configmaps"), true, true},
+		{"a pod that says nothing", mustScope(t, "secrets"), mustScope(t, ""), true, false},
+		{"a pod with everything", mustScope(t, "secrets"), Everything(), true, true},
+	} {
+		t.Run("by "+tc.name, func(t *testing.T) {
+			c := clusterOf(Account{Scope: tc.account})
+			pod := c.pods["ns/agent-me"]
+			pod.Scope = tc.pod
+			c.pods["ns/agent-me"] = pod
+			for _, q := range []struct {
+				asks request
+				held bool
+			}{{secrets, tc.secrets}, {configMaps, tc.configMaps}} {
+				decision, reason, _ := newOver(t, c).Authorize(t.Context(), row{asks: q.asks}.complete())
+				if (decision == authorizer.DecisionDeny) != q.held {
+					t.Errorf("%s: %v %q, want held %v", q.asks.Resource, decision, reason, q.held)
+				}
+			}
+		})
+	}
+}
+
+// A token without a pod must not be worth more than those of the pods.
+func TestTokensWithoutAPodAreHeldAsThePodsAre(t *testing.T) {
+	c := clusterOf(Account{OfPods: mustScope(t, "secrets")})
+	for _, tc := range []struct {
+		name string
+		who  user.Info
+		want authorizer.Decision
+	}{
+		{"without a pod", tokenOf("agent", nil), authorizer.DecisionDeny},
+		{"of a pod without an annotation", agent(), authorizer.DecisionNoOpinion},
+	} {
+		asks := row{who: tc.who, asks: request{Verb: "list", Resource: "secrets"}}
+		if decision, reason, _ := newOver(t, c).Authorize(t.Context(), asks.complete()); decision != tc.want {
+			t.Errorf("a token %s: %v %q", tc.name, decision, reason)
+		}
+	}
+}
+
+// news is a [Confirmer] in whose answer the pod is made known.
+type news struct {
+	pods  map[string]Pod
+	why   string
+	asked []string
+}
+
+func (n *news) ConfirmPod(_ context.Context, node, namespace, name string) string {
+	n.asked = append(n.asked, node+" "+namespace+"/"+name)
+	if n.pods != nil {
+		n.pods["ns/agent-me"] = Pod{UID: "uid-me", NodeName: "me", RunsAs: "agent"}
+	}
+	return n.why
+}
+
+func TestNobodyIsRefusedForALateView(t *testing.T) {
+	secret := request{Verb: "get", Resource: "secrets", Namespace: "ns", Name: "my-secret"}
+	for _, tc := range []struct {
+		name   string
+		late   func(map[string]Pod)
+		finds  bool
+		why    string
+		who    user.Info
+		passed bool
+		reason string
+		asked  int
+	}{
+		{"a pod that was made just now", func(p map[string]Pod) { delete(p, "ns/agent-me") }, true, "", agent(), true, "[NS-SCOPE-1]", 1},
+		{"a pod that was replaced just now", func(p map[string]Pod) { p["ns/agent-me"] = Pod{UID: "old", NodeName: "me", RunsAs: "agent"} }, true, "", agent(), true, "[NS-SCOPE-1]", 1},
+		{"a pod that is gone", func(p map[string]Pod) { delete(p, "ns/agent-me") }, false, "", agent(), false, "the pod of the token is not there [NS-IDENT-3]", 1},
+		{"a pod that cannot be looked for", func(p map[string]Pod) { delete(p, "ns/agent-me") }, false, "the API server does not answer", agent(), false,
+			"the pod of the token is not there (the API server does not answer) [NS-IDENT-3]", 1},
+		{"a pod that nobody knows where to look for", func(p map[string]Pod) { delete(p, "ns/agent-me") }, true, "", edited(map[string][]string{nodeName: nil, nodeUID: nil}), false,
+			"the pod of the token is not there [NS-IDENT-3]", 0},
+		{"a pod that is known", func(map[string]Pod) {}, true, "", agent(), true, "[NS-SCOPE-1]", 0},
+		{"a pod that is elsewhere", func(map[string]Pod) {}, true, "", edited(map[string][]string{nodeName: {"other"}}), false,
+			"the token names another node than the one that its pod is on [NS-IDENT-4]", 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := clusterOf(Account{Scope: mustScope(t, "secrets")})
+			tc.late(c.pods)
+			confirmer := &news{why: tc.why}
+			if tc.finds {
+				confirmer.pods = c.pods
+			}
+			z := newOver(t, c)
+			z.Confirmer = confirmer
+			decision, reason, _ := z.Authorize(t.Context(), row{who: tc.who, asks: secret}.complete())
+			if (decision == authorizer.DecisionNoOpinion) != tc.passed || reason != tc.reason {
+				t.Errorf("got %v, %q, want %q", decision, reason, tc.reason)
+			}
+			if len(confirmer.asked) != tc.asked || tc.asked > 0 && confirmer.asked[0] != "me ns/agent-me" {
+				t.Errorf("asked for %v", confirmer.asked)
+			}
+		})
+	}
+}
+
+func TestNodeIdentity(t *testing.T) {
+	secrets, configMaps := Resource{Resource: "secrets"}, Resource{Resource: "configmaps"}
+	kubelet := &user.DefaultInfo{Name: "system:node:me", Groups: []string{"system:nodes"}}
+	for _, tc := range []struct {
+		name      string
+		who       user.Info
+		asks      Resource
+		node      string
+		requester RequesterType
+	}{
+		{"a kubelet", kubelet, secrets, "me", Kubelet},
+		{"a kubelet by name only", &user.DefaultInfo{Name: "system:node:me"}, secrets, "", Others},
+		{"a pod on what is held", agent(), secrets, "me", NodeScopedDaemonSet},
+		{"a pod on what is not held", agent(), configMaps, "", Others},
+		{"a pod of an account without a scope", tokenOf("free", claimsOf("free-me", "uid-free", "me")), secrets, "", Others},
+		{"an account without a pod, on what is held", tokenOf("agent", nil), secrets, "", NodeScopedDaemonSet},
+		{"an account without a pod, on what is not held", tokenOf("agent", nil), configMaps, "", Others},
+		{"a pod that is gone, on anything", edited(map[string][]string{podUID: {"x"}}), configMaps, "", NodeScopedDaemonSet},
+		{"a pod that is gone, on its own rights", edited(map[string][]string{podUID: {"x"}}), Resource{Group: "authentication.k8s.io", Resource: "selfsubjectreviews"}, "", Others},
+		{"an account that is not known, on anything", tokenOf("stranger", nil), configMaps, "", NodeScopedDaemonSet},
+		{"an administrator", &user.DefaultInfo{Name: "admin", Groups: []string{"system:masters"}}, secrets, "", Others},
+		{"nobody", nil, secrets, "", Others},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			node, requester := NodeIdentity(tc.who, clusterOf(Account{Scope: mustScope(t, "secrets")}), tc.asks)
+			if node != tc.node || requester != tc.requester {
+				t.Errorf("got %q, %v, want %q, %v", node, requester, tc.node, tc.requester)
+			}
+		})
+	}
+}

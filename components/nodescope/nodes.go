@@ -1,0 +1,41 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodescope
+
+import (
+	"context"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+var (
+	nodeRead = promise(rules.Rule{
+		ID:      "NS-NODE-1",
+		Promise: "With nodes in its scope, a pod may get, list and watch only the Node that it is on, by name or with the field selector metadata.name.",
+		Source:  seed + ", use cases; KEP-4601",
+	})
+	nodeWrite = promise(rules.Rule{
+		ID:      "NS-NODE-2",
+		Promise: "With nodes or nodes/status in its scope, a pod may update and patch only the Node that it is on, or its status; it creates and deletes none. What it may write there is for admission to say.",
+		Source:  seed + ", use cases: node-problem-detector, node termination handler; CVE-2023-26484, CVE-2023-30840",
+	})
+)
+
+// authorizeNode looks at the name, which the node authorizer leaves to admission for
+// what is written.
+func (z *Authorizer) authorizeNode(ctx context.Context, node string, r Resource, a *request) verdict {
+	switch a.Verb {
+	case "get", "list", "watch":
+		return z.asNode(ctx, nodeRead, node, a, a.Verb, r)
+	case "update", "patch":
+		if a.Name != node {
+			return refuse(nodeWrite, "a pod on node '"+node+"' cannot "+a.Verb+" "+r.String()+" of '"+a.Name+"', only of its own node")
+		}
+		return z.asNode(ctx, nodeWrite, node, a, a.Verb, r)
+	case "create":
+		return refuse(nodeWrite, "a pod that is held to its node creates no "+r.String())
+	default:
+		return z.asNode(ctx, nodeWrite, node, a, a.Verb, r)
+	}
+}

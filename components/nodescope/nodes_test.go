@@ -1,0 +1,41 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodescope
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/selection"
+)
+
+func TestNodes(t *testing.T) { run(t, nodeRows()) }
+
+func nodeRows() []row {
+	const asNode = "a pod on node 'me' is held to what that node may do: "
+	const otherNode = asNode + "node 'me' cannot read 'other', only its own Node object [NA-NODE-1] [NS-NODE-1]"
+	const allNodes = asNode + "node 'me' cannot read all nodes, only its own Node object [NA-NODE-1] [NS-NODE-1]"
+	return []row{
+		{"its own Node may get it", nil, "", request{Verb: "get", Resource: "nodes", Name: "me"}, true, "[NS-NODE-1]"},
+		{"another Node is refused", nil, "", request{Verb: "get", Resource: "nodes", Name: "other"}, false, otherNode},
+		{"a list of its own Node may have it", nil, "", request{Verb: "list", Resource: "nodes", Name: "me", FieldSelectorRequirements: selectingField("metadata.name", selection.Equals, "me")}, true, "[NS-NODE-1]"},
+		{"a list of another Node is refused", nil, "", request{Verb: "list", Resource: "nodes", Name: "other", FieldSelectorRequirements: selectingField("metadata.name", selection.Equals, "other")}, false, otherNode},
+		{"a list of all nodes is refused", nil, "", request{Verb: "list", Resource: "nodes"}, false, allNodes},
+		{"a list of nodes by a label is refused", nil, "", request{Verb: "list", Resource: "nodes", LabelSelectorRequirements: hostnameLabel}, false, allNodes},
+		{"a watch of its own Node may have it", nil, "", request{Verb: "watch", Resource: "nodes", Name: "me"}, true, "[NS-NODE-1]"},
+		{"a watch of another Node is refused", nil, "", request{Verb: "watch", Resource: "nodes", Name: "other"}, false, otherNode},
+		{"an update of its own Node may do it", nil, "", request{Verb: "update", Resource: "nodes", Name: "me"}, true, "[NS-NODE-2]"},
+		{"an update of another Node is refused", nil, "", request{Verb: "update", Resource: "nodes", Name: "other"}, false, "a pod on node 'me' cannot update nodes of 'other', only of its own node [NS-NODE-2]"},
+		{"a patch of its own Node may do it", nil, "", request{Verb: "patch", Resource: "nodes", Name: "me"}, true, "[NS-NODE-2]"},
+		{"a patch of another Node is refused", nil, "", request{Verb: "patch", Resource: "nodes", Name: "other"}, false, "a pod on node 'me' cannot patch nodes of 'other', only of its own node [NS-NODE-2]"},
+		{"a patch of no Node in particular is refused", nil, "", request{Verb: "patch", Resource: "nodes"}, false, "a pod on node 'me' cannot patch nodes of '', only of its own node [NS-NODE-2]"},
+		{"a patch of its own status may do it", nil, "", request{Verb: "patch", Resource: "nodes", Subresource: "status", Name: "me"}, true, "[NS-NODE-2]"},
+		{"a patch of another status is refused", nil, "", request{Verb: "patch", Resource: "nodes", Subresource: "status", Name: "other"}, false, "a pod on node 'me' cannot patch nodes/status of 'other', only of its own node [NS-NODE-2]"},
+		{"a patch of a status that its scope has only without the subresource may do it", nil, "nodes", request{Verb: "patch", Resource: "nodes", Subresource: "status", Name: "other"}, true, "[NS-PASS-1]"},
+		{"a new Node is refused", nil, "", request{Verb: "create", Resource: "nodes"}, false, "a pod that is held to its node creates no nodes [NS-NODE-2]"},
+		{"the deletion of its own Node is refused", nil, "", request{Verb: "delete", Resource: "nodes", Name: "me"}, false, asNode + "no rule allows a node to delete nodes [NA-NODE-2] [NS-NODE-2]"},
+		{"the deletion of all nodes is refused", nil, "", request{Verb: "deletecollection", Resource: "nodes"}, false, asNode + "no rule allows a node to deletecollection nodes [NA-NODE-2] [NS-NODE-2]"},
+		{"the proxy of its own Node is refused", nil, "", request{Verb: "get", Resource: "nodes", Subresource: "proxy", Name: "me"}, false, asNode + "no rule allows a node to get nodes/proxy [NA-NODE-3] [NS-NODE-1]"},
+		{"the proxy of its own Node, to create, is refused", nil, "", request{Verb: "create", Resource: "nodes", Subresource: "proxy", Name: "me"}, false, "a pod that is held to its node creates no nodes/proxy [NS-NODE-2]"},
+	}
+}

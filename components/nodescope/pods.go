@@ -1,0 +1,61 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodescope
+
+import (
+	"context"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+var (
+	podRead = promise(rules.Rule{
+		ID:      "NS-POD-1",
+		Promise: "With pods in its scope, a pod may get only pods on its own node, and list and watch them only with the field selector spec.nodeName set to that node, or by the name of one pod on it.",
+		Source:  seed + ", use cases; KEP-4601",
+	})
+	podPatch = promise(rules.Rule{
+		ID:      "NS-POD-2",
+		Promise: "With pods in its scope, a pod may patch a pod on its own node, which a kubelet may not; it may not update one as a whole.",
+		Source:  seed + ", use cases: calico",
+	})
+	podWrite = promise(rules.Rule{
+		ID:      "NS-POD-3",
+		Promise: "With the resource in its scope, a pod may delete and evict pods on its own node and update and patch their status; it creates no pod, deletes not many at once and uses no other subresource.",
+		Source:  seed + ", use cases: node termination handler; antrea-io/antrea#4651",
+	})
+)
+
+// thePod is what a subresource of a pod belongs to.
+var thePod = Resource{Resource: "pods"}
+
+// authorizePod has the node authorizer say of which node a pod is, by asking whether the
+// node may get it. That also looks at the cluster as it is before it refuses.
+func (z *Authorizer) authorizePod(ctx context.Context, node string, r Resource, a *request) verdict {
+	if r.Subresource != "" {
+		return z.authorizePodWrite(ctx, node, r, a)
+	}
+	switch a.Verb {
+	case "get", "list", "watch":
+		return z.asNode(ctx, podRead, node, a, a.Verb, r)
+	case "patch":
+		return z.asNode(ctx, podPatch, node, a, "get", thePod)
+	case "update":
+		return z.asNode(ctx, podPatch, node, a, a.Verb, r)
+	case "create":
+		return refuse(podWrite, "a pod that is held to its node creates no pods")
+	default:
+		return z.authorizePodWrite(ctx, node, r, a)
+	}
+}
+
+// authorizePodWrite wants both: that a node may do this to pods, and that this pod is on
+// the node.
+func (z *Authorizer) authorizePodWrite(ctx context.Context, node string, r Resource, a *request) verdict {
+	v := z.asNode(ctx, podWrite, node, a, a.Verb, r)
+	if !v.passed {
+		return v
+	}
+	return z.asNode(ctx, podWrite, node, a, "get", thePod)
+}

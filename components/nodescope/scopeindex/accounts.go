@@ -1,0 +1,80 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scopeindex
+
+import (
+	"errors"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
+)
+
+// account is a ServiceAccount; it has no value if it has no annotation.
+type account struct {
+	scope      *value
+	exemptions *nodescope.Exemptions
+	audits     bool
+	// misread is true if its exemptions or its mode could not be read.
+	misread bool
+}
+
+// SetAccount takes the account's annotations, whatever it had before.
+func (x *Index) SetAccount(sa *corev1.ServiceAccount) {
+	named := types.NamespacedName{Namespace: sa.Namespace, Name: sa.Name}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	next := account{}
+	var errs []error
+	if text, annotated := sa.Annotations[nodescope.ScopeAnnotation]; annotated {
+		next.scope = x.values.hold(text)
+		errs = append(errs, next.scope.err)
+	}
+	if text, annotated := sa.Annotations[nodescope.ExemptionsAnnotation]; annotated {
+		exemptions, err := nodescope.ParseExemptions(text)
+		next.exemptions, next.misread = exemptions, err != nil
+		errs = append(errs, err)
+	}
+	if text, annotated := sa.Annotations[nodescope.ModeAnnotation]; annotated {
+		audits, err := nodescope.ParseMode(text)
+		next.audits, next.misread = audits, next.misread || err != nil
+		errs = append(errs, err)
+	}
+	before := x.accounts[named]
+	x.values.release(before.scope)
+	x.accounts[named] = next
+	if err := errors.Join(errs...); err != nil && !before.misread && !before.scope.misread() {
+		x.unread("ServiceAccount", named.Namespace, named.Name, err)
+	}
+}
+
+// DeleteAccount forgets the account. Whoever still asks as it is denied.
+func (x *Index) DeleteAccount(namespace, name string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.deleteAccount(types.NamespacedName{Namespace: namespace, Name: name})
+}
+
+// ReplaceAccounts makes the index agree with the list: accounts that are not in it are
+// forgotten.
+func (x *Index) ReplaceAccounts(all []*corev1.ServiceAccount) {
+	keep := make(map[types.NamespacedName]struct{}, len(all))
+	for _, sa := range all {
+		x.SetAccount(sa)
+		keep[types.NamespacedName{Namespace: sa.Namespace, Name: sa.Name}] = struct{}{}
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for named := range x.accounts {
+		if _, kept := keep[named]; !kept {
+			x.deleteAccount(named)
+		}
+	}
+}
+
+func (x *Index) deleteAccount(named types.NamespacedName) {
+	x.values.release(x.accounts[named].scope)
+	delete(x.accounts, named)
+}

@@ -1,0 +1,97 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scopeindex
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+)
+
+// Whoever may annotate pods gets no more memory than the bound, and what finds no room
+// is held on everything.
+func TestValuesAreBounded(t *testing.T) {
+	w := newWorld()
+	for i := range MaxValues + 10 {
+		w.set(pod(fmt.Sprintf("p%d", i), fmt.Sprint(i), fmt.Sprintf("r%d", i)))
+	}
+	if len(w.values.known) != MaxValues {
+		t.Errorf("%d values are kept", len(w.values.known))
+	}
+	first, _ := w.Pod("ns", "p0")
+	last, _ := w.Pod("ns", fmt.Sprintf("p%d", MaxValues+9))
+	if first.Scope.IsEverything() || !last.Scope.IsEverything() || w.Stats().UnreadPods != 10 {
+		t.Errorf("the first is held on everything: %v, the last: %v", first.Scope.IsEverything(), last.Scope.IsEverything())
+	}
+	w.RetainPods(nil)
+	if len(w.values.known) != 0 || len(w.ofPods) != 0 {
+		t.Errorf("%d values, %d accounts are left", len(w.values.known), len(w.ofPods))
+	}
+}
+
+func TestUnionsAreBounded(t *testing.T) {
+	w := newWorld()
+	w.SetAccount(serviceAccount("agent", none, none))
+	for i := range maxUnion + 1 {
+		a, _ := w.Account("ns", "agent")
+		if a.OfPods.IsEverything() {
+			t.Fatalf("%d values hold on everything", i)
+		}
+		w.set(pod(fmt.Sprintf("p%d", i), fmt.Sprint(i), fmt.Sprintf("r%d", i)))
+	}
+	if a, _ := w.Account("ns", "agent"); !a.OfPods.IsEverything() {
+		t.Error("more values than are put together hold on less")
+	}
+}
+
+func TestQuestionsDoNotAllocate(t *testing.T) {
+	w := newWorld()
+	w.SetAccount(serviceAccount("agent", "pods", "taints"))
+	w.set(pod("p", "1", "secrets"))
+	if n := testing.AllocsPerRun(100, func() {
+		w.Account("ns", "agent")
+		w.Pod("ns", "p")
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// A pod that is in the graph is never seen without its annotation, whoever writes
+// meanwhile.
+func TestReadersAndWriters(t *testing.T) {
+	w := newWorld()
+	w.SetAccount(serviceAccount("agent", none, none))
+	var group sync.WaitGroup
+	done := make(chan struct{})
+	group.Go(func() {
+		defer close(done)
+		for i := range 2000 {
+			w.set(pod("p", fmt.Sprint(i), "pods"))
+			if i%3 == 0 {
+				w.remove("p")
+			}
+			w.SetAccount(serviceAccount("agent", fmt.Sprintf("r%d", i), none))
+		}
+	})
+	for range 2 {
+		group.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				if p, known := w.Pod("ns", "p"); known && !p.Scope.Covers(pods) {
+					t.Errorf("seen without its annotation: %+v", p)
+					return
+				}
+				if _, known := w.Account("ns", "agent"); !known {
+					t.Error("the account is not known")
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+}

@@ -1,0 +1,123 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scopeindex
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
+)
+
+// maxUnion bounds the different values of one account's pods that are put together. With
+// more of them, a token of the account without a pod is held on everything.
+const maxUnion = 64
+
+// SetPod takes the pod's annotation, whatever it had before. A pod without one takes no
+// room.
+func (x *Index) SetPod(pod *corev1.Pod) {
+	named := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}
+	text, annotated := pod.Annotations[nodescope.ScopeAnnotation]
+	if !annotated && !x.hasPod(named) {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	before, had := x.pods[named]
+	switch {
+	case annotated:
+		x.addPod(named, pod, text)
+	case had && before.uid != pod.UID:
+		// Whoever still finds the pod of before must not find it without its annotation.
+		x.pods[named] = annotatedPod{uid: pod.UID}
+	default:
+		delete(x.pods, named)
+	}
+	// The new one is held before the old one is released, so that a value that both have
+	// is not parsed again.
+	x.release(before)
+	if now := x.pods[named].scope; now.misread() && !before.scope.misread() {
+		x.unread("Pod", named.Namespace, named.Name, now.err)
+	}
+}
+
+func (x *Index) addPod(named types.NamespacedName, pod *corev1.Pod, text string) {
+	held := x.values.hold(text)
+	runs := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Spec.ServiceAccountName}
+	x.pods[named] = annotatedPod{uid: pod.UID, runs: runs, scope: held}
+	of := x.ofPods[runs]
+	if of == nil {
+		of = &podScopes{count: map[*value]int{}}
+		x.ofPods[runs] = of
+	}
+	if of.count[held]++; of.count[held] == 1 {
+		of.unite()
+	}
+}
+
+// hasPod is asked for every pod of the cluster, and few are annotated.
+func (x *Index) hasPod(named types.NamespacedName) bool {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	_, known := x.pods[named]
+	return known
+}
+
+// DeletePod forgets the pod.
+func (x *Index) DeletePod(namespace, name string) {
+	named := types.NamespacedName{Namespace: namespace, Name: name}
+	if !x.hasPod(named) {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.deletePod(named)
+}
+
+// RetainPods forgets the pods that are not in the set.
+func (x *Index) RetainPods(keep map[types.NamespacedName]struct{}) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for named := range x.pods {
+		if _, kept := keep[named]; !kept {
+			x.deletePod(named)
+		}
+	}
+}
+
+func (x *Index) deletePod(named types.NamespacedName) {
+	if pod, known := x.pods[named]; known {
+		delete(x.pods, named)
+		x.release(pod)
+	}
+}
+
+// release takes back one addPod.
+func (x *Index) release(pod annotatedPod) {
+	of := x.ofPods[pod.runs]
+	if pod.scope == nil || of == nil {
+		return
+	}
+	if of.count[pod.scope]--; of.count[pod.scope] == 0 {
+		delete(of.count, pod.scope)
+		of.unite()
+	}
+	if len(of.count) == 0 {
+		delete(x.ofPods, pod.runs)
+	}
+	x.values.release(pod.scope)
+}
+
+// unite is needed only when a value is the first or the last of its kind.
+func (p *podScopes) unite() {
+	if len(p.count) > maxUnion {
+		p.union = nodescope.Everything()
+		return
+	}
+	held := make([]*nodescope.Scope, 0, len(p.count))
+	for v := range p.count {
+		held = append(held, v.scope)
+	}
+	p.union = nodescope.Union(held...)
+}

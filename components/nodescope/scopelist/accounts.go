@@ -1,0 +1,146 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scopelist
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+const (
+	// MaxAccounts bounds a list.
+	MaxAccounts = 1000
+	// maxListLength bounds what it has in characters. An API server compiles no expression
+	// of more than 100,000, and what stands before the list takes some. There is room for
+	// [MaxAccounts] of which namespace and name have 70 together, on an average.
+	//
+	// Source: github.com/google/cel-go/parser, expressionSizeCodePointLimit.
+	maxListLength = 99_000
+)
+
+// Account is a ServiceAccount.
+type Account = types.NamespacedName
+
+// userPrefix begins the user names of ServiceAccounts.
+//
+// Source: k8s.io/apiserver/pkg/authentication/serviceaccount MakeUsername.
+const userPrefix = "system:serviceaccount:"
+
+// Validate reports an account of which there can be none. What it lets pass holds
+// nothing that could end a string of CEL or of YAML.
+func Validate(account Account) error {
+	problems := validation.IsDNS1123Label(account.Namespace)
+	problems = append(problems, validation.IsDNS1123Subdomain(account.Name)...)
+	if len(problems) > 0 {
+		return fmt.Errorf("%q in namespace %q is no ServiceAccount: %s", account.Name, account.Namespace, strings.Join(problems, "; "))
+	}
+	return nil
+}
+
+// Compare is the order of a list.
+func Compare(a, b Account) int {
+	if by := strings.Compare(a.Namespace, b.Namespace); by != 0 {
+		return by
+	}
+	return strings.Compare(a.Name, b.Name)
+}
+
+// length is what an account takes of a list: quotes, a comma, a line and two blanks.
+func length(account Account) int {
+	return len(userPrefix) + len(account.Namespace) + len(":") + len(account.Name) + len("\n  '',")
+}
+
+// Fit returns, in order, the accounts that a list has room for, and how many it has none
+// for. Those of first come first, and of more that come those that are first in order. No
+// account may be in both.
+func Fit(first, more []Account) (list []Account, left int) {
+	room := maxListLength
+	for _, from := range [][]Account{first, more} {
+		for _, account := range slices.SortedFunc(slices.Values(from), Compare) {
+			if len(list) == MaxAccounts || length(account) > room {
+				left++
+				continue
+			}
+			room -= length(account)
+			list = append(list, account)
+		}
+	}
+	slices.SortFunc(list, Compare)
+	return list, left
+}
+
+// inOrder returns the accounts, each once, if a list of them can be written.
+func inOrder(accounts []Account) ([]Account, error) {
+	sorted := slices.Clone(accounts)
+	slices.SortFunc(sorted, Compare)
+	sorted = slices.Compact(sorted)
+	var errs []error
+	for _, account := range sorted {
+		errs = append(errs, Validate(account))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	if _, left := Fit(sorted, nil); left > 0 {
+		return nil, fmt.Errorf("there are %d accounts, and there is no room for %d of them: a list has at most %d, in %d characters", len(sorted), left, MaxAccounts, maxListLength)
+	}
+	return sorted, nil
+}
+
+// isBlank is what CEL and YAML take for white space alike.
+func isBlank(r rune) bool { return r == ' ' || r == '\t' || r == '\n' || r == '\r' }
+
+// parse reads an expression. Anything but the one form is an error.
+func (k *Kind) parse(expression string) ([]Account, error) {
+	text := strings.Join(strings.FieldsFunc(expression, isBlank), " ")
+	list, ours := strings.CutPrefix(text, k.before+" [")
+	list, closed := strings.CutSuffix(list, "]")
+	if !ours || !closed {
+		return nil, fmt.Errorf("the expression is not %s ['%sNAMESPACE:NAME', …]", k.before, userPrefix)
+	}
+	if strings.TrimFunc(list, isBlank) == "" {
+		return nil, nil
+	}
+	var accounts []Account
+	for entry := range strings.SplitSeq(list, ",") {
+		account, err := parseEntry(strings.TrimFunc(entry, isBlank))
+		if err != nil {
+			return nil, err
+		}
+		accounts = append(accounts, account)
+	}
+	sorted, err := inOrder(accounts)
+	if err == nil && len(sorted) != len(accounts) {
+		err = errors.New("an account is listed twice")
+	}
+	return sorted, err
+}
+
+func parseEntry(entry string) (Account, error) {
+	user, opens := strings.CutPrefix(entry, "'"+userPrefix)
+	user, closes := strings.CutSuffix(user, "'")
+	namespace, name, named := strings.Cut(user, ":")
+	if !opens || !closes || !named {
+		return Account{}, fmt.Errorf("%.80q in the list is not '%sNAMESPACE:NAME'", entry, userPrefix)
+	}
+	return Account{Namespace: namespace, Name: name}, nil
+}
+
+// render writes what stands between the brackets: an account a line, so that a person
+// can read it and a diff is short.
+func render(accounts []Account, indent string) string {
+	var b strings.Builder
+	for i, account := range accounts {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString("\n" + indent + "'" + userPrefix + account.Namespace + ":" + account.Name + "'")
+	}
+	return b.String()
+}

@@ -1,0 +1,107 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package scopestate is what scope-sync tells everybody of the accounts that have a scope:
+// which of them the API server of its host asks about already.
+//
+// The record lies in one ConfigMap, [Name] in [Namespace], under the name of the host's
+// Node: every control-plane host has an API server with files of its own. What is not in
+// a record is pending; a record that is old, cut short or missing never shows an account
+// as protected that is not known to be.
+package scopestate
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
+)
+
+// Where the records are.
+const (
+	Namespace = "kube-system"
+	Name      = "bulkhead-node-scope"
+)
+
+// MaxBytes bounds the record of one host, so that those of three fit into the 1 MiB of a
+// ConfigMap whatever accounts are called.
+const MaxBytes = 320 << 10
+
+// State says of one account which of the two lists that name it are live: in force on the
+// API server of the host. The zero value is pending in both.
+type State struct{ Authorization, Admission bool }
+
+// Record is that of one host.
+type Record struct {
+	// Time is when scope-sync last looked, in seconds.
+	Time time.Time
+	// Problem says what keeps lists from becoming live; empty if nothing does.
+	Problem  string
+	Accounts map[scopelist.Account]State
+	// Omitted is how many accounts there was no room for.
+	Omitted int
+}
+
+// stored is a record as a person reads it in the ConfigMap: names by state, and by
+// namespace.
+type stored struct {
+	Time    time.Time                      `json:"time"`
+	Problem string                         `json:"problem,omitempty"`
+	Omitted int                            `json:"omitted,omitempty"`
+	States  map[string]map[string][]string `json:"accounts,omitempty"`
+}
+
+var words = map[State]string{
+	{}:                                     "pending",
+	{Authorization: true}:                  "liveInAuthorization",
+	{Admission: true}:                      "liveInAdmission",
+	{Authorization: true, Admission: true}: "live",
+}
+
+// maxProblem bounds what is told of a problem.
+const maxProblem = 1 << 10
+
+// Encode returns the record as text of at most [MaxBytes]. The same record gives the same
+// text.
+func (r Record) Encode() (string, error) {
+	s := stored{Time: r.Time.UTC().Truncate(time.Second), Problem: r.Problem[:min(len(r.Problem), maxProblem)], Omitted: r.Omitted, States: map[string]map[string][]string{}}
+	// All that is not a name, with room to spare.
+	left := MaxBytes - 2*maxProblem*6
+	for _, account := range slices.SortedFunc(maps.Keys(r.Accounts), scopelist.Compare) {
+		word := words[r.Accounts[account]]
+		cost := len(account.Name) + len(`"",`)
+		if s.States[word][account.Namespace] == nil {
+			cost += len(account.Namespace) + len(`"":[],`)
+		}
+		if left -= cost; left < 0 {
+			s.Omitted++
+			continue
+		}
+		if s.States[word] == nil {
+			s.States[word] = map[string][]string{}
+		}
+		s.States[word][account.Namespace] = append(s.States[word][account.Namespace], account.Name)
+	}
+	text, err := json.Marshal(s)
+	return string(text), err
+}
+
+// Decode reads a record.
+func Decode(text string) (Record, error) {
+	var s stored
+	if err := json.Unmarshal([]byte(text), &s); err != nil {
+		return Record{}, fmt.Errorf("reading what scope-sync has told: %w", err)
+	}
+	r := Record{Time: s.Time, Problem: s.Problem, Omitted: s.Omitted, Accounts: map[scopelist.Account]State{}}
+	for state, word := range words {
+		for namespace, names := range s.States[word] {
+			for _, name := range names {
+				r.Accounts[scopelist.Account{Namespace: namespace, Name: name}] = state
+			}
+		}
+	}
+	return r, nil
+}

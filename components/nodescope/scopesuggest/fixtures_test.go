@@ -1,0 +1,69 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scopesuggest
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
+)
+
+var agent = scopelist.Account{Namespace: "ns", Name: "agent"}
+
+// event is one of the account, of a pod on the node "me", that was let pass.
+func event(uri, verb string, ref auditv1.ObjectReference) auditv1.Event {
+	e := auditv1.Event{
+		TypeMeta: metav1.TypeMeta{APIVersion: "audit.k8s.io/v1", Kind: "Event"},
+		Level:    auditv1.LevelMetadata, Stage: auditv1.StageResponseComplete, RequestURI: uri, Verb: verb,
+		User: authenticationv1.UserInfo{Username: "system:serviceaccount:ns:agent", Extra: map[string]authenticationv1.ExtraValue{
+			"authentication.kubernetes.io/pod-name": {"agent-me"}, "authentication.kubernetes.io/pod-uid": {"uid"}, "authentication.kubernetes.io/node-name": {"me"},
+		}},
+		Annotations: map[string]string{"authorization.k8s.io/decision": "allow"},
+	}
+	if ref != (auditv1.ObjectReference{}) {
+		e.ObjectRef = &ref
+	}
+	return e
+}
+
+func lineOf(t *testing.T, e auditv1.Event) string {
+	t.Helper()
+	raw, err := json.Marshal(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw) + "\n"
+}
+
+func read(t *testing.T, log string) ([]Request, LogStats, error) {
+	t.Helper()
+	var seen []Request
+	l := NewLog(agent)
+	err := l.Read(strings.NewReader(log), func(r Request) { seen = append(seen, r) })
+	return seen, l.Stats(), err
+}
+
+// nodes allows a node to get what is called "mine", and to list what it selects by its
+// name.
+type nodes struct{}
+
+func (nodes) Authorize(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+	if a.GetName() == "mine" || a.GetResource() == "events" {
+		return authorizer.DecisionAllow, "", nil
+	}
+	return authorizer.DecisionDeny, "not a node's [NA-TEST-1]", nil
+}
+
+func newSuggester() *Suggester {
+	return New(agent, nodescope.Config{Node: nodes{}, Unready: func() string { return "" }})
+}

@@ -1,0 +1,247 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scopesuggest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
+)
+
+func get(resource, name string) auditv1.Event {
+	return event("/api/v1/namespaces/ns/"+resource+"/"+name, "get", auditv1.ObjectReference{Resource: resource, Namespace: "ns", Name: name, APIVersion: "v1"})
+}
+
+func asUser(e auditv1.Event, name, constraint string) auditv1.Event {
+	e.ImpersonatedUser = &authenticationv1.UserInfo{Username: name}
+	e.AuthenticationMetadata = &auditv1.AuthenticationMetadata{ImpersonationConstraint: constraint}
+	return e
+}
+
+func wouldRefuse(e auditv1.Event) auditv1.Event {
+	e.Annotations["node-scope.bulkhead.dev/would-refuse"] = "no [NS-ADMIT-1]"
+	return e
+}
+
+func withoutPod(e auditv1.Event) auditv1.Event {
+	e.User.Extra = nil
+	return e
+}
+
+func ofGroup(e auditv1.Event, group string) auditv1.Event {
+	e.ObjectRef.APIGroup = group
+	return e
+}
+
+func TestSuggest(t *testing.T) {
+	create := func() auditv1.Event {
+		return event("/api/v1/namespaces/ns/events", "create", auditv1.ObjectReference{Resource: "events", Namespace: "ns", APIVersion: "v1"})
+	}
+	slices := ofGroup(get("endpointslices", "mine"), "discovery.k8s.io")
+	grant := func(group, resource string, verbs ...string) Grant {
+		return Grant{PolicyRule: rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: verbs}}
+	}
+	for name, tc := range map[string]struct {
+		seen    []auditv1.Event
+		granted []Grant
+		want    Suggestion
+	}{
+		"what was used on the own node is in the scope": {
+			seen: []auditv1.Event{get("secrets", "mine"), get("secrets", "mine")},
+			want: Suggestion{Annotation: "secrets", Resources: []Resource{{Name: "secrets", Seen: 2, Held: true}}},
+		},
+		"what was used beyond it once is not": {
+			seen: []auditv1.Event{get("secrets", "mine"), get("secrets", "theirs"), get("configmaps", "mine")},
+			want: Suggestion{Annotation: "configmaps", Resources: []Resource{
+				{Name: "configmaps", Seen: 1, Held: true},
+				{Name: "secrets", Seen: 2, Beyond: 1, Why: "get secrets ns/theirs: a pod on node 'me' is held to what that node may do: not a node's [NA-TEST-1] [NS-SCOPE-1]"},
+			}},
+		},
+		"what was granted and never used is, and what that stops": {
+			granted: []Grant{grant("", "secrets", "get", "list"), grant("", "events", "create")},
+			want: Suggestion{Annotation: "events,secrets", Resources: []Resource{
+				{Name: "events", Held: true}, {Name: "secrets", Held: true, Stops: []string{"get", "list"}},
+			}},
+		},
+		"all verbs": {
+			granted: []Grant{grant("", "secrets", "*")},
+			want: Suggestion{Annotation: "secrets", Resources: []Resource{
+				{Name: "secrets", Held: true, Stops: []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}},
+			}},
+		},
+		"a wildcard is told and not guessed at": {
+			granted: []Grant{grant("*", "*", "get"), grant("apps", "*", "list"), grant("", "*/status", "patch"), grant("", "pods/*", "get")},
+			want:    Suggestion{Resources: []Resource{}, Wildcards: []string{"*.* (get)", "*.apps (list)", "*/status (patch)", "pods/* (get)"}},
+		},
+		"questions about oneself and paths are in no scope": {
+			seen: []auditv1.Event{
+				event("/metrics", "get", auditv1.ObjectReference{}),
+				ofGroup(event("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", "create", auditv1.ObjectReference{Resource: "selfsubjectaccessreviews", APIVersion: "v1"}), "authorization.k8s.io"),
+			},
+			granted: []Grant{grant("authorization.k8s.io", "selfsubjectaccessreviews", "create")},
+			want:    Suggestion{Resources: []Resource{}},
+		},
+		"what cannot be held by its name is left out": {
+			granted: []Grant{grant("discovery.k8s.io", "endpointslices", "list")},
+			want: Suggestion{Resources: []Resource{{
+				Name: "endpointslices.discovery.k8s.io",
+				Why:  parseError(t, "endpointslices.discovery.k8s.io"),
+			}}},
+		},
+		"what cannot be held by its name and was used is left out": {
+			seen: []auditv1.Event{slices},
+			want: Suggestion{Resources: []Resource{{Name: "endpointslices.discovery.k8s.io", Seen: 1, Why: parseError(t, "endpointslices.discovery.k8s.io")}}},
+		},
+		"the other door to what was used beyond the node": {
+			seen:    []auditv1.Event{wouldRefuse(create())},
+			granted: []Grant{grant("events.k8s.io", "events", "create")},
+			want: Suggestion{Resources: []Resource{
+				{Name: "events", Seen: 1, Beyond: 1, Why: "create events: no [NS-ADMIT-1]"},
+				{Name: "events.events.k8s.io", Why: "it is the same as events, which is used beyond the node"},
+			}},
+		},
+		"writes are counted": {
+			seen: []auditv1.Event{create(), create()},
+			want: Suggestion{Annotation: "events", Resources: []Resource{{Name: "events", Seen: 2, Held: true}}, Written: 2},
+		},
+		"a token without a pod": {
+			seen: []auditv1.Event{withoutPod(get("secrets", "mine"))},
+			want: Suggestion{Resources: []Resource{{Name: "secrets", Seen: 1, Beyond: 1, Why: "get secrets ns/mine: the token names no pod [NS-IDENT-2]"}}},
+		},
+		"being another user": {
+			seen: []auditv1.Event{get("secrets", "mine"), asUser(get("pods", "p"), "alice", ""), asUser(get("pods", "p"), "system:node:me", "impersonate:arbitrary-node")},
+			want: Suggestion{Resources: []Resource{{Name: "secrets", Seen: 1}}, Impersonates: []string{"alice", "system:node:me"}},
+		},
+		"being the own node, as KEP-5284 has it": {
+			seen: []auditv1.Event{get("secrets", "mine"), asUser(get("pods", "p"), "system:node:me", "impersonate:associated-node")},
+			want: Suggestion{Annotation: "secrets", Resources: []Resource{{Name: "secrets", Seen: 1, Held: true}}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSuggester()
+			s.Grant(tc.granted)
+			for _, e := range tc.seen {
+				s.See(t.Context(), requestOf(&e))
+			}
+			got, err := s.Suggest(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, got, cmpEmpty); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// cmpEmpty takes an empty list for none.
+var cmpEmpty = cmp.Transformer("empty", func(in []string) string { return strings.Join(in, "\x00") })
+
+func parseError(t *testing.T, value string) string {
+	t.Helper()
+	_, err := nodescope.ParseScope(value)
+	if err == nil {
+		t.Fatalf("%s can be held", value)
+	}
+	return err.Error()
+}
+
+// TestWhatIsSuggestedPasses is the promise itself: under the annotation nothing that was
+// seen is refused.
+func TestWhatIsSuggestedPasses(t *testing.T) {
+	var seen []Request
+	s := newSuggester()
+	for _, resource := range []string{"secrets", "configmaps", "pods", "nodes", "events", "bindings"} {
+		for _, name := range []string{"mine", "theirs"} {
+			for _, subresource := range []string{"", "status", "binding"} {
+				e := get(resource, name)
+				e.ObjectRef.Subresource = subresource
+				seen = append(seen, requestOf(&e))
+			}
+		}
+	}
+	for i, r := range seen {
+		if i%3 != 0 {
+			s.See(t.Context(), r)
+		}
+	}
+	got, err := s.Suggest(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	scope, err := nodescope.ParseScope(got.Annotation)
+	if err != nil || scope.IsEmpty() {
+		t.Fatalf("scope %q, error %v", got.Annotation, err)
+	}
+	for i, r := range seen {
+		held := nodescope.Resource{Resource: r.Attributes.Resource, Subresource: r.Attributes.Subresource}
+		if i%3 != 0 && scope.Covers(held) && s.refusal(t.Context(), &r.Attributes) != "" {
+			t.Errorf("under %q, %s is refused", got.Annotation, describe(r))
+		}
+	}
+}
+
+func TestTooMuchToName(t *testing.T) {
+	s := newSuggester()
+	for i := range 200 {
+		s.See(t.Context(), Request{Attributes: requestOf(ptr(get("r"+strings.Repeat("x", i%60)+string(rune('a'+i%26)), "mine"))).Attributes})
+	}
+	if _, err := s.Suggest(t.Context()); err == nil {
+		t.Error("no error")
+	}
+}
+
+func ptr[T any](v T) *T { return &v }
+
+func TestGranted(t *testing.T) {
+	rule := func(resource string) []rbacv1.PolicyRule {
+		return []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{resource}, Verbs: []string{"get"}}}
+	}
+	named := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Name: name} }
+	within := func(namespace, name string) metav1.ObjectMeta {
+		return metav1.ObjectMeta{Namespace: namespace, Name: name}
+	}
+	o := Objects{
+		ClusterRoles: []rbacv1.ClusterRole{{ObjectMeta: named("a"), Rules: rule("a")}, {ObjectMeta: named("b"), Rules: rule("b")}},
+		Roles:        []rbacv1.Role{{ObjectMeta: within("ns", "c"), Rules: rule("c")}, {ObjectMeta: within("other", "c"), Rules: rule("not this one")}},
+	}
+	subjects := map[string]struct {
+		subject rbacv1.Subject
+		is      bool
+	}{
+		"the account":              {rbacv1.Subject{Kind: "ServiceAccount", Namespace: "ns", Name: "agent"}, true},
+		"another account":          {rbacv1.Subject{Kind: "ServiceAccount", Namespace: "ns", Name: "other"}, false},
+		"one of another namespace": {rbacv1.Subject{Kind: "ServiceAccount", Namespace: "other", Name: "agent"}, false},
+		"all accounts":             {rbacv1.Subject{Kind: "Group", Name: "system:serviceaccounts"}, true},
+		"those of the namespace":   {rbacv1.Subject{Kind: "Group", Name: "system:serviceaccounts:ns"}, true},
+		"those of another one":     {rbacv1.Subject{Kind: "Group", Name: "system:serviceaccounts:other"}, false},
+		"everybody":                {rbacv1.Subject{Kind: "Group", Name: "system:authenticated"}, true},
+		"its user name":            {rbacv1.Subject{Kind: "User", Name: "system:serviceaccount:ns:agent"}, true},
+		"another user":             {rbacv1.Subject{Kind: "User", Name: "agent"}, false},
+	}
+	for name, tc := range subjects {
+		t.Run(name, func(t *testing.T) {
+			o.ClusterRoleBindings = []rbacv1.ClusterRoleBinding{{RoleRef: rbacv1.RoleRef{Kind: "ClusterRole", Name: "a"}, Subjects: []rbacv1.Subject{tc.subject}}}
+			o.RoleBindings = []rbacv1.RoleBinding{
+				{ObjectMeta: within("ns", "x"), RoleRef: rbacv1.RoleRef{Kind: "ClusterRole", Name: "b"}, Subjects: []rbacv1.Subject{tc.subject}},
+				{ObjectMeta: within("ns", "y"), RoleRef: rbacv1.RoleRef{Kind: "Role", Name: "c"}, Subjects: []rbacv1.Subject{tc.subject}},
+				{ObjectMeta: within("ns", "z"), RoleRef: rbacv1.RoleRef{Kind: "Role", Name: "gone"}, Subjects: []rbacv1.Subject{tc.subject}},
+			}
+			var want []Grant
+			if tc.is {
+				want = []Grant{{rule("a")[0], ""}, {rule("b")[0], "ns"}, {rule("c")[0], "ns"}}
+			}
+			if diff := cmp.Diff(want, o.Granted(agent)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

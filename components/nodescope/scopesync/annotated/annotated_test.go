@@ -1,0 +1,106 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package annotated
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+const none = "none"
+
+func meta(name, uid, scope string) metav1.ObjectMeta {
+	m := metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(uid), Annotations: map[string]string{"other": "x"}}
+	if scope != none {
+		m.Annotations["bulkhead.dev/node-scoped-resources"] = scope
+	}
+	return m
+}
+
+func account(name, scope string) *corev1.ServiceAccount {
+	return &corev1.ServiceAccount{ObjectMeta: meta(name, "u-"+name, scope)}
+}
+
+func pod(name, runsAs, scope string) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: meta(name, "u-"+name, scope), Spec: corev1.PodSpec{ServiceAccountName: runsAs}}
+}
+
+func names(x *Index) string {
+	var all []string
+	for _, a := range x.Accounts() {
+		all = append(all, a.Name)
+	}
+	return strings.Join(all, " ")
+}
+
+func TestWhoHasAScope(t *testing.T) {
+	x := New()
+	for _, step := range []struct {
+		name string
+		do   func()
+		want string
+	}{
+		{"an account without", func() { x.SetAccount(account("a", none)) }, ""},
+		{"an account with", func() { x.SetAccount(account("a", "pods")) }, "a"},
+		{"again", func() { x.SetAccount(account("a", "pods")) }, "a"},
+		{"another value", func() { x.SetAccount(account("a", "secrets")) }, "a"},
+		{"one that cannot be read", func() { x.SetAccount(account("b", "Pods!")) }, "a b"},
+		{"one that is empty", func() { x.SetAccount(account("c", "")) }, "a b c"},
+		{"a pod without", func() { x.SetPod(pod("p", "d", none)) }, "a b c"},
+		{"a pod with", func() { x.SetPod(pod("p", "d", "pods")) }, "a b c d"},
+		{"a second one of it", func() { x.SetPod(pod("q", "d", "??")) }, "a b c d"},
+		{"one that runs as nobody", func() { x.SetPod(pod("r", "", "pods")) }, "a b c d"},
+		{"a mirror pod", func() {
+			mirror := pod("r", "e", "pods")
+			mirror.Annotations[corev1.MirrorPodAnnotationKey] = "x"
+			x.SetPod(mirror)
+		}, "a b c d"},
+		{"one of them goes", func() { x.DeletePod("ns", "p") }, "a b c d"},
+		{"one that is not known", func() { x.DeletePod("ns", "p") }, "a b c d"},
+		{"its annotation goes", func() { x.SetPod(pod("q", "d", none)) }, "a b c"},
+		{"another account under its name", func() { x.SetPod(pod("q", "f", "pods")) }, "a b c f"},
+		{"a list without it", func() { x.RetainPods(nil) }, "a b c"},
+		{"the account goes", func() { x.DeleteAccount("ns", "a") }, "b c"},
+		{"a list", func() {
+			x.ReplaceAccounts([]*corev1.ServiceAccount{account("b", none), account("z", "*")})
+		}, "z"},
+	} {
+		step.do()
+		if got := names(x); got != step.want {
+			t.Errorf("%s: %q, want %q", step.name, got, step.want)
+		}
+	}
+	if got := x.UID(types.NamespacedName{Namespace: "ns", Name: "z"}); got != "u-z" {
+		t.Errorf("its UID is %q", got)
+	}
+	if len(x.accounts) != 1 || len(x.pods) != 0 {
+		t.Errorf("%v and %v are kept", x.accounts, x.pods)
+	}
+}
+
+func TestUnread(t *testing.T) {
+	x := New()
+	x.SetAccount(account("good", "pods"))
+	x.SetAccount(account("bad", "Pods"))
+	x.SetPod(pod("bad", "good", "pods,,"))
+	x.SetPod(pod("good", "good", "pods"))
+	const prefix = "bulkhead.dev/node-scoped-resources: "
+	want := []Unread{
+		{"Pod", "ns", "bad", "u-bad", prefix + `"": an entry is empty`},
+		{"ServiceAccount", "ns", "bad", "u-bad", prefix + `"Pods": want a resource as RBAC names it: pods, nodes/status, leases.coordination.k8s.io, *.storage.k8s.io or *`},
+	}
+	if diff := cmp.Diff(want, x.Unread()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	x.SetAccount(account("bad", "pods"))
+	x.DeletePod("ns", "bad")
+	if got := x.Unread(); got != nil {
+		t.Errorf("mended: %v", got)
+	}
+}

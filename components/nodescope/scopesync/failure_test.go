@@ -1,0 +1,248 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scopesync
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopestate"
+)
+
+// listed has both files list the account from the start.
+func (w *world) listed(name string) {
+	w.t.Helper()
+	for file, template := range map[string]string{"authorization": authorization, "admission": admission} {
+		kind := scopelist.Authorization
+		if file == "admission" {
+			kind = scopelist.Admission
+		}
+		text, err := scopelist.Replace(kind, []byte(template), []scopelist.Account{{Namespace: "ns", Name: name}})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		w.place(file, string(text))
+	}
+}
+
+// Before the whole cluster was seen the lists hold, whatever is in them.
+func TestAnUnreadableClusterChangesNothing(t *testing.T) {
+	for _, resource := range []string{"serviceaccounts", "pods"} {
+		t.Run(resource, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, account("new", true))
+				w.listed("old")
+				w.load("authorization", "admission")
+				broken := func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("no right") }
+				w.client.PrependReactor("list", resource, broken)
+				w.client.PrependWatchReactor(resource, clienttesting.DefaultWatchReactor(nil, errors.New("no right")))
+				stop := w.start()
+				settle(100)
+				w.expectLists("", "old")
+				w.expectProblem("", "has not yet seen the whole cluster, so the lists stay as they are")
+				w.expectState("", "old", both)
+				w.expectEvents("", "Warning NodeScopeNotKept On cp-1: this process has not yet seen the whole cluster")
+				stop()
+			})
+		})
+	}
+}
+
+// A write that fails is tried again, and until it is good the last good file is there.
+func TestWritesAreTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, account("agent", true))
+		w.load("authorization", "admission")
+		w.fail(nil, errors.New("no good"))
+		stop := w.start()
+		settle(30)
+		w.expectLists("refused", "")
+		w.expectState("refused", "agent", scopestate.State{})
+		w.expectProblem("refused", "the API server would not load it: no good")
+		if r := w.record(); !strings.Contains(r.Problem, "no good") {
+			t.Errorf("the record says %q", r.Problem)
+		}
+		w.expectEvents("refused", "Normal NodeScopePending", "Warning NodeScopeNotKept On cp-1: ")
+		w.fail(nil, nil)
+		settle(40)
+		w.expectLists("mended", "agent")
+		w.expectProblem("mended", "")
+		stop()
+	})
+}
+
+// The installer may replace a file at any time. The list comes back, around it is what
+// the installer wrote.
+func TestTheListComesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, account("agent", true))
+		stop := w.start()
+		settle(2)
+		w.load("authorization", "admission")
+		settle(20)
+		w.expectEvents("at first", "NodeScopePending", "NodeScoped")
+		w.place("authorization", "# another template\n"+authorization)
+		w.load("authorization")
+		settle(20)
+		w.expectLists("afterwards", "agent")
+		if data, err := os.ReadFile(filepath.Join(w.dir, "authorization")); err != nil || !strings.HasPrefix(string(data), "# another template\n") {
+			t.Errorf("%v\n%s", err, data)
+		}
+		w.expectState("the server has the one without", "agent", scopestate.State{Admission: true})
+		w.expectEvents("the server has the one without", "NodeScopePending")
+		w.load("authorization")
+		settle(20)
+		w.expectState("afterwards", "agent", both)
+		w.expectEvents("afterwards", "NodeScoped")
+		w.place("admission", strings.Replace(admission, "Fail", "Ignore", 1))
+		settle(2)
+		w.expectProblem("a file of somebody else", `failurePolicy is "Ignore"`)
+		stop()
+	})
+}
+
+// A process that starts again tells nobody what the one before has told.
+func TestARestartIsQuiet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, account("agent", true))
+		w.listed("agent")
+		w.load("authorization", "admission")
+		stop := w.start()
+		settle(30)
+		w.expectState("", "agent", both)
+		w.expectEvents("")
+		stop()
+	})
+}
+
+// While the server's metrics cannot be read, nobody is taken for live who was not.
+func TestUnreadableMetrics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, account("agent", true))
+		w.fail(errors.New("no metrics"), nil)
+		stop := w.start()
+		settle(2)
+		w.load("authorization", "admission")
+		settle(30)
+		w.expectState("", "agent", scopestate.State{})
+		w.expectProblem("", "no metrics")
+		w.fail(nil, nil)
+		settle(20)
+		w.expectState("mended", "agent", both)
+		stop()
+	})
+}
+
+// More accounts than there is room for push none out, and are told of.
+func TestAFullList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var objects []runtime.Object
+		for i := range scopelist.MaxAccounts {
+			objects = append(objects, account(fmt.Sprintf("a%04d", i), true))
+		}
+		w := newWorld(t, append(objects, account("zz", true))...)
+		w.listed("zz")
+		stop := w.start()
+		settle(2)
+		data, err := os.ReadFile(filepath.Join(w.dir, "admission"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		accounts, err := scopelist.Read(scopelist.Admission, data)
+		if err != nil || len(accounts) != scopelist.MaxAccounts || accounts[len(accounts)-1].Name != "zz" || accounts[len(accounts)-2].Name != "a0998" {
+			t.Errorf("%d accounts, the last are %v (%v)", len(accounts), accounts[len(accounts)-2:], err)
+		}
+		w.expectNotice("1 accounts are not in ")
+		w.load("authorization", "admission")
+		settle(20)
+		w.expectState("who found room", "a0998", both)
+		w.expectState("who found none", "a0999", scopestate.State{})
+		stop()
+	})
+}
+
+func TestUnreadAnnotationsAreTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sa := account("agent", true)
+		sa.Annotations[scopeKey] = "Pods"
+		w := newWorld(t, sa)
+		w.listed("agent")
+		w.load("authorization", "admission")
+		stop := w.start()
+		settle(20)
+		w.expectLists("it counts", "agent")
+		w.expectEvents("once", `Warning NodeScopeUnread Held to the node on everything, because the annotation cannot be read: bulkhead.dev/node-scoped-resources: "Pods": want a resource`)
+		stop()
+	})
+}
+
+// The record shows that somebody looks, and is not written for nothing.
+func TestRecordsAreWrittenSeldom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, account("agent", true))
+		w.listed("agent")
+		w.load("authorization", "admission")
+		stop := w.start()
+		settle(5)
+		first := w.record().Time
+		w.client.ClearActions()
+		time.Sleep(time.Minute)
+		if n := w.patches(); n > 0 {
+			t.Errorf("%d writes in a quiet minute", n)
+		}
+		time.Sleep(10 * time.Minute)
+		if n := w.patches(); n < 1 || n > 3 || !w.record().Time.After(first) {
+			t.Errorf("%d writes in ten minutes", n)
+		}
+		if err := w.client.CoreV1().ConfigMaps(scopestate.Namespace).Delete(t.Context(), scopestate.Name, metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Minute)
+		w.expectProblem("nowhere to write", "there is no ConfigMap kube-system/bulkhead-node-scope")
+		stop()
+	})
+}
+
+func (w *world) patches() int {
+	n := 0
+	for _, action := range w.client.Actions() {
+		if action.GetVerb() == "patch" && action.GetResource().Resource == "configmaps" {
+			n++
+		}
+	}
+	return n
+}
+
+// One name that no list can hold keeps nobody else out.
+func TestANameThatNobodyCanHave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, account("agent", true), pod("p", "x'] || true || ['", true))
+		stop := w.start()
+		settle(2)
+		w.expectLists("", "agent")
+		w.expectNotice("is no ServiceAccount")
+		stop()
+	})
+}
+
+// expectNotice looks for something that people are told, and for which nobody restarts or
+// distrusts the process.
+func (w *world) expectNotice(want string) {
+	w.t.Helper()
+	w.expectProblem(want, "")
+	if r := w.record(); !strings.Contains(r.Problem, want) {
+		w.t.Errorf("the record says %q, want %q", r.Problem, want)
+	}
+}

@@ -1,0 +1,112 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scopesync
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
+)
+
+const (
+	// keepFor is how long an account that may not leave is not asked about again.
+	keepFor = 30 * time.Second
+	// podsAtOnce bounds what is in memory of an account's pods.
+	podsAtOnce = 500
+)
+
+// kept is an account that may not leave.
+type kept struct {
+	until time.Time
+	// wrong is why nobody can tell; empty if it is known to stay.
+	wrong string
+}
+
+// keep returns those that are listed, have no scope, and may not leave yet. Whoever
+// cannot be asked about stays.
+func (s *Syncer) keep(ctx context.Context, wanted []scopelist.Account) []scopelist.Account {
+	has := make(map[scopelist.Account]bool, len(wanted))
+	for _, account := range wanted {
+		has[account] = true
+		delete(s.kept, account)
+	}
+	var keep []scopelist.Account
+	asked := map[scopelist.Account]bool{}
+	for _, l := range s.lists {
+		for _, account := range l.listed {
+			if has[account] || asked[account] {
+				continue
+			}
+			asked[account] = true
+			if s.stays(ctx, account) {
+				keep = append(keep, account)
+			}
+		}
+	}
+	return keep
+}
+
+// stays reports whether an account may not leave, which it was asked lately or is now.
+func (s *Syncer) stays(ctx context.Context, account scopelist.Account) bool {
+	before, known := s.kept[account]
+	if known && time.Now().Before(before.until) {
+		s.problem(before.wrong)
+		return true
+	}
+	leaves, err := s.mayLeave(ctx, account)
+	if leaves {
+		delete(s.kept, account)
+		return false
+	}
+	now := kept{until: time.Now().Add(keepFor)}
+	if err != nil {
+		now.wrong = fmt.Sprintf("%s stays in the lists: %v", account, err)
+		s.problem(now.wrong)
+	}
+	s.kept[account] = now
+	return true
+}
+
+// mayLeave reads, as they are now, the account and its pods.
+func (s *Syncer) mayLeave(ctx context.Context, account scopelist.Account) (bool, error) {
+	sa, err := s.Client.CoreV1().ServiceAccounts(account.Namespace).Get(ctx, account.Name, metav1.GetOptions{})
+	deleted := apierrors.IsNotFound(err)
+	if err != nil && !deleted {
+		return false, err
+	}
+	if !deleted && isAnnotated(sa.Annotations) {
+		return false, nil
+	}
+	options := metav1.ListOptions{
+		FieldSelector: fields.OneTermEqualSelector("spec.serviceAccountName", account.Name).String(), Limit: podsAtOnce,
+	}
+	for {
+		pods, err := s.Metadata.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(account.Namespace).List(ctx, options)
+		if err != nil {
+			return false, err
+		}
+		for i := range pods.Items {
+			annotations := pods.Items[i].Annotations
+			if _, mirror := annotations[corev1.MirrorPodAnnotationKey]; !mirror && (deleted || isAnnotated(annotations)) {
+				return false, nil
+			}
+		}
+		if options.Continue = pods.Continue; options.Continue == "" {
+			return true, nil
+		}
+	}
+}
+
+func isAnnotated(annotations map[string]string) bool {
+	_, annotated := annotations[nodescope.ScopeAnnotation]
+	return annotated
+}

@@ -1,0 +1,153 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scopesync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/hostfs"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopestate"
+)
+
+const (
+	// longestWriteDelay is that after writes that failed one after the other.
+	longestWriteDelay = time.Minute
+	// longestAskDelay is how old what is known of the server may be; a new file is asked
+	// about sooner. A server looks at its files at each event, and once a minute.
+	longestAskDelay = 30 * time.Second
+)
+
+// look reads both files.
+func (s *Syncer) look() {
+	for _, l := range s.lists {
+		var err error
+		l.listed, err = l.file.Look()
+		l.readable = err == nil
+		if err != nil {
+			s.problem(err.Error())
+		}
+	}
+}
+
+// write puts into the lists what the cluster says.
+func (s *Syncer) write(ctx context.Context) {
+	// The API server lets nobody be named like that; one of them would keep out all.
+	wanted := slices.DeleteFunc(s.index.Accounts(), func(account scopelist.Account) bool {
+		err := scopelist.Validate(account)
+		if err != nil {
+			s.notice(err.Error())
+		}
+		return err != nil
+	})
+	keep := s.keep(ctx, wanted)
+	for _, l := range s.lists {
+		if !l.readable {
+			continue
+		}
+		next, left := fit(wanted, keep, l.listed)
+		if left > 0 {
+			s.notice(fmt.Sprintf("%d accounts are not in %s, because it is full", left, l.file.Path))
+		}
+		if slices.Equal(next, l.listed) {
+			l.writing.reset()
+			continue
+		}
+		s.put(ctx, l, next)
+	}
+}
+
+func (s *Syncer) put(ctx context.Context, l *list, next []scopelist.Account) {
+	if !l.writing.isDue() {
+		s.problem(l.writing.wrong)
+		return
+	}
+	before := len(l.listed)
+	wrote, err := l.file.Put(next)
+	if errors.Is(err, hostfs.ErrChanged) {
+		// What it has become is looked at in the next turn.
+		return
+	}
+	if err != nil {
+		l.writing.failed(err, longestWriteDelay)
+		s.problem(l.writing.wrong)
+		return
+	}
+	l.writing.reset()
+	if wrote {
+		l.listed = next
+		s.polling.reset()
+		klog.FromContext(ctx).Info("Replaced a list of accounts", "file", l.file.Path, "before", before, "now", len(next))
+	}
+}
+
+// fit returns, in order, those that a list is to have: who is wanted or kept, and if
+// those are too many, who is listed already first. Left is how many find no room.
+func fit(wanted, keep, listed []scopelist.Account) (next []scopelist.Account, left int) {
+	var already, news []scopelist.Account
+	for _, account := range slices.Concat(wanted, keep) {
+		if _, is := slices.BinarySearchFunc(listed, account, scopelist.Compare); is {
+			already = append(already, account)
+		} else {
+			news = append(news, account)
+		}
+	}
+	return scopelist.Fit(already, news)
+}
+
+// ask learns which lists are in force.
+func (s *Syncer) ask(ctx context.Context) {
+	if s.polling.isDue() {
+		loaded, err := s.Loaded(ctx)
+		if err != nil {
+			s.polling.failed(err, longestAskDelay)
+		} else {
+			s.loaded, s.polling.wrong = loaded, ""
+			s.polling.later(longestAskDelay)
+		}
+	}
+	s.problem(s.polling.wrong)
+	for _, l := range s.lists {
+		of := l.of(s.loaded)
+		if of.Refused && !l.file.IsLoaded(of.Hash) {
+			s.problem("the API server has refused " + l.file.Path + " as it was, and goes on with what it had: see its log")
+		}
+		l.live = nil
+		accounts, known := l.file.Listed(of.Hash)
+		if !known {
+			continue
+		}
+		l.live = make(map[scopelist.Account]bool, len(accounts))
+		for _, account := range accounts {
+			l.live[account] = true
+		}
+	}
+}
+
+// states tells of everybody who has a scope, is in a file or is in force.
+func (s *Syncer) states() map[scopelist.Account]scopestate.State {
+	authorization, admission := s.lists[0].live, s.lists[1].live
+	all := map[scopelist.Account]scopestate.State{}
+	note := func(account scopelist.Account) {
+		all[account] = scopestate.State{Authorization: authorization[account], Admission: admission[account]}
+	}
+	for _, account := range s.index.Accounts() {
+		note(account)
+	}
+	for _, l := range s.lists {
+		for _, account := range l.listed {
+			note(account)
+		}
+		for account := range l.live {
+			note(account)
+		}
+	}
+	return all
+}

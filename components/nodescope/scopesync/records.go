@@ -1,0 +1,70 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scopesync
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopestate"
+)
+
+const (
+	// recordAgain is after what time a record is written although it says nothing new: it
+	// shows that somebody looks.
+	recordAgain = 5 * time.Minute
+	// longestRecordDelay is that after attempts that failed.
+	longestRecordDelay = time.Minute
+)
+
+// recorder keeps the record of this host.
+type recorder struct {
+	client  kubernetes.Interface
+	node    string
+	last    *scopestate.Record
+	writing retry
+}
+
+// record writes the record if it says something new, and returns what is wrong with that;
+// empty if nothing is. Only the key of this host's Node is touched, so hosts do not meet.
+func (r *recorder) record(ctx context.Context, now scopestate.Record) (wrong string) {
+	isNews := r.last == nil || now.Problem != r.last.Problem || !maps.Equal(now.Accounts, r.last.Accounts) || now.Time.Sub(r.last.Time) >= recordAgain
+	if !isNews || !r.writing.isDue() {
+		return r.writing.wrong
+	}
+	if err := r.patch(ctx, now); err != nil {
+		r.writing.failed(err, longestRecordDelay)
+		return r.writing.wrong
+	}
+	r.writing.reset()
+	r.last = &now
+	return ""
+}
+
+func (r *recorder) patch(ctx context.Context, now scopestate.Record) error {
+	text, err := now.Encode()
+	if err != nil {
+		return fmt.Errorf("telling the state of accounts: %w", err)
+	}
+	patch, err := json.Marshal(map[string]any{"data": map[string]string{r.node: text}})
+	if err != nil {
+		return fmt.Errorf("telling the state of accounts: %w", err)
+	}
+	_, err = r.client.CoreV1().ConfigMaps(scopestate.Namespace).Patch(ctx, scopestate.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	if apierrors.IsNotFound(err) {
+		return fmt.Errorf("there is no ConfigMap %s/%s to tell the state of accounts in: install node scope again", scopestate.Namespace, scopestate.Name)
+	}
+	if err != nil {
+		return fmt.Errorf("telling the state of accounts: %w", err)
+	}
+	return nil
+}
