@@ -49,12 +49,17 @@ func decode[T runtime.Object](t *testing.T, name string) T {
 	return typed
 }
 
+// configurations begin the names of files that are read by our programs, not by
+// Kubernetes. Theirs are the tests of the installer.
+const configurations = "configuration-"
+
 // filesOf lists the YAML files that are API objects or static pods.
 func filesOf(t *testing.T) []string {
 	t.Helper()
 	var names []string
 	err := fs.WalkDir(FS, ".", func(name string, entry fs.DirEntry, err error) error {
-		if entry != nil && !entry.IsDir() && path.Ext(name) == ".yaml" && path.Base(path.Dir(name)) != "apiserver" {
+		if entry != nil && !entry.IsDir() && path.Ext(name) == ".yaml" && !strings.Contains(name, "/apiserver/") &&
+			!strings.HasPrefix(path.Base(name), configurations) {
 			names = append(names, name)
 		}
 		return err
@@ -116,11 +121,14 @@ func TestNodeAuthorizerMayOnlyReadRelations(t *testing.T) {
 		}
 	}
 	want := map[string]string{
-		"/pods":                                      "get,list,watch",
-		"/persistentvolumes":                         "get,list,watch",
-		"storage.k8s.io/volumeattachments":           "get,list,watch",
-		"resource.k8s.io/resourceslices":             "get,list,watch",
-		"certificates.k8s.io/podcertificaterequests": "get,list,watch",
+		"/pods":                                          "get,list,watch",
+		"/persistentvolumes":                             "get,list,watch",
+		"/persistentvolumeclaims":                        "get,list,watch",
+		"/nodes":                                         "get,list,watch",
+		"storage.k8s.io/volumeattachments":               "get,list,watch",
+		"resource.k8s.io/resourceslices":                 "get,list,watch",
+		"certificates.k8s.io/podcertificaterequests":     "get,list,watch",
+		"certificates.k8s.io/certificatesigningrequests": "get,list,watch",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -132,8 +140,60 @@ func TestNodeAuthorizerMayOnlyReadRelations(t *testing.T) {
 	}
 }
 
-func TestNodeAuthorizerPodIsConfined(t *testing.T) {
-	pod := decode[*corev1.Pod](t, NodeAuthorizerStaticPod)
+// What it writes is its own memory, by name; the rest it reads one by one, or counts.
+func TestNodeRestrictionMayOnlyLookAndRemember(t *testing.T) {
+	got := map[string]string{}
+	for _, rule := range decode[*rbacv1.ClusterRole](t, "node-restriction/clusterrole.yaml").Rules {
+		for _, resource := range rule.Resources {
+			got[strings.Join(rule.APIGroups, ",")+"/"+resource] = strings.Join(rule.Verbs, ",")
+		}
+	}
+	want := map[string]string{
+		"/namespaces":                                    "get",
+		"/serviceaccounts":                               "get",
+		"/persistentvolumeclaims":                        "get",
+		"/persistentvolumes":                             "get",
+		"storage.k8s.io/csidrivers":                      "get",
+		"networking.k8s.io/ipaddresses":                  "get",
+		"/pods":                                          "get,list",
+		"/nodes":                                         "get,list,watch",
+		"resource.k8s.io/resourceslices":                 "list",
+		"certificates.k8s.io/podcertificaterequests":     "list",
+		"certificates.k8s.io/certificatesigningrequests": "list",
+		"authorization.k8s.io/subjectaccessreviews":      "create",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	memory := decode[*corev1.ConfigMap](t, "node-restriction/configmap.yaml")
+	role := decode[*rbacv1.Role](t, "node-restriction/role.yaml")
+	rules := []rbacv1.PolicyRule{{
+		Verbs: []string{"get", "list", "watch", "update", "patch"}, APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{memory.Name},
+	}}
+	if diff := cmp.Diff(rules, role.Rules); diff != "" || role.Namespace != memory.Namespace || len(memory.Data) > 0 {
+		t.Errorf("in %s, for %s: (-want +got)\n%s", role.Namespace, memory.Namespace, diff)
+	}
+	subjects := []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: "bulkhead:node-restriction"}}
+	if diff := cmp.Diff(subjects, decode[*rbacv1.ClusterRoleBinding](t, "node-restriction/clusterrolebinding.yaml").Subjects); diff != "" {
+		t.Errorf("subjects (-want +got)\n%s", diff)
+	}
+	if diff := cmp.Diff(subjects, decode[*rbacv1.RoleBinding](t, "node-restriction/rolebinding.yaml").Subjects); diff != "" {
+		t.Errorf("subjects (-want +got)\n%s", diff)
+	}
+}
+
+func TestOurPodsAreConfined(t *testing.T) {
+	for file, dir := range map[string]string{
+		NodeAuthorizerStaticPod:  "/etc/kubernetes/bulkhead/node-authorizer",
+		NodeRestrictionStaticPod: "/etc/kubernetes/bulkhead/node-restriction",
+	} {
+		t.Run(file, func(t *testing.T) { checkConfined(t, file, dir) })
+	}
+}
+
+func checkConfined(t *testing.T, file, dir string) {
+	t.Helper()
+	pod := decode[*corev1.Pod](t, file)
 	container := pod.Spec.Containers[0]
 	hostPaths := map[string]corev1.HostPathType{}
 	for _, volume := range pod.Spec.Volumes {
@@ -157,7 +217,7 @@ func TestNodeAuthorizerPodIsConfined(t *testing.T) {
 	}
 	want := confinement{
 		true, true, true, false, false, 65532, corev1.SeccompProfileTypeRuntimeDefault, nil, []corev1.Capability{"ALL"},
-		map[string]corev1.HostPathType{"/etc/kubernetes/bulkhead/node-authorizer": corev1.HostPathDirectory}, true, "system-node-critical",
+		map[string]corev1.HostPathType{dir: corev1.HostPathDirectory}, true, "system-node-critical",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

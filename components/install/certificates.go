@@ -17,9 +17,15 @@ const (
 	// NodeAuthorizerUser is who the node authorizer is to the API server. It is
 	// bound by RBAC to what it reads, and is no node.
 	NodeAuthorizerUser = "bulkhead:node-authorizer"
+	// NodeRestrictionUser is who node-restriction is to the API server.
+	NodeRestrictionUser = "bulkhead:node-restriction"
+	// KubeletApproverUser is who the approver of kubelets' serving certificates is.
+	KubeletApproverUser = "bulkhead:kubelet-approver"
+	// ScopeSyncUser is who keeps the lists of accounts that are held to their nodes.
+	ScopeSyncUser = "bulkhead:scope-sync"
 	// ComponentsGroup is the group of all our identities.
 	ComponentsGroup = "bulkhead:components"
-	// APIServerClient is the name that the node authorizer serves, and no other.
+	// APIServerClient is the name that our components serve, and no other.
 	APIServerClient = "bulkhead:kube-apiserver"
 )
 
@@ -31,18 +37,35 @@ func (l Layout) KubeCA() pki.Pair { return pair(l.KubePKI, "ca") }
 
 // Keeper keeps alive every certificate of an installation.
 func (l Layout) Keeper(policy pki.Policy, now func() time.Time) pki.Keeper {
-	return pki.Keeper{Policy: policy, Now: now, Lock: l.PKI(), Leaves: []pki.Leaf{{
-		Name: "node-authorizer-serving", Pair: pair(l.NodeAuthorizer(), "serving"), Signer: l.CA(),
-		CommonName: "bulkhead:node-authorizer-serving", Usage: x509.ExtKeyUsageServerAuth,
-		DNSNames: []string{"localhost"}, IPs: []net.IP{net.IPv4(127, 0, 0, 1)}, Mode: 0o640,
-	}, {
+	leaves := []pki.Leaf{{
 		Name: "apiserver-client", Pair: pair(l.APIServer(), "node-authorizer-client"), Signer: l.CA(),
 		CommonName: APIServerClient, Usage: x509.ExtKeyUsageClientAuth, Mode: 0o600,
-	}, {
-		Name: "node-authorizer-client", Pair: pair(l.NodeAuthorizer(), "client"), Signer: l.KubeCA(),
-		CommonName: NodeAuthorizerUser, Organization: []string{ComponentsGroup},
-		Usage: x509.ExtKeyUsageClientAuth, Mode: 0o640,
-	}}}
+	}}
+	for _, c := range []struct{ name, dir, user string }{
+		{"node-authorizer", l.NodeAuthorizer(), NodeAuthorizerUser},
+		{"node-restriction", l.NodeRestriction(), NodeRestrictionUser},
+	} {
+		leaves = append(leaves, pki.Leaf{
+			Name: c.name + "-serving", Pair: pair(c.dir, "serving"), Signer: l.CA(),
+			CommonName: c.user + "-serving", Usage: x509.ExtKeyUsageServerAuth,
+			DNSNames: []string{"localhost"}, IPs: []net.IP{net.IPv4(127, 0, 0, 1)}, Mode: 0o640,
+		}, pki.Leaf{
+			Name: c.name + "-client", Pair: pair(c.dir, "client"), Signer: l.KubeCA(),
+			CommonName: c.user, Organization: []string{ComponentsGroup},
+			Usage: x509.ExtKeyUsageClientAuth, Mode: 0o640,
+		})
+	}
+	for _, c := range []struct{ name, dir, user string }{
+		{"kubelet-approver", l.KubeletApprover(), KubeletApproverUser},
+		{"scope-sync", l.ScopeSync(), ScopeSyncUser},
+	} {
+		leaves = append(leaves, pki.Leaf{
+			Name: c.name + "-client", Pair: pair(c.dir, "client"), Signer: l.KubeCA(),
+			CommonName: c.user, Organization: []string{ComponentsGroup},
+			Usage: x509.ExtKeyUsageClientAuth, Mode: 0o640,
+		})
+	}
+	return pki.Keeper{Policy: policy, Now: now, Lock: l.PKI(), Leaves: leaves}
 }
 
 // noticed is how long before its end a client certificate has to be replaced:

@@ -16,25 +16,33 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/cluster"
 )
 
-// healthURL is where the node authorizer tells how it is (manifests/node-authorizer).
-const healthURL = "http://127.0.0.1:10462"
-
 // podLogs is where a kubelet keeps what containers print.
 const podLogs = "/var/log/pods"
 
-// NodeAuthorizer is the component on this host, seen from outside.
-type NodeAuthorizer struct{}
+// OnHost is a component of ours on this host, seen from outside.
+type OnHost struct {
+	// Name is that of the component and of its container.
+	Name string
+	// healthPort is where it tells how it is (manifests/<name>/static-pod.yaml).
+	healthPort int
+}
+
+// Our components.
+var (
+	NodeAuthorizer  = OnHost{Name: "node-authorizer", healthPort: 10462}
+	NodeRestriction = OnHost{Name: "node-restriction", healthPort: 10464}
+)
 
 // Ready asks /readyz.
-func (NodeAuthorizer) Ready(ctx context.Context) error {
-	_, err := fetch(ctx, healthURL+"/readyz")
+func (c OnHost) Ready(ctx context.Context) error {
+	_, err := fetch(ctx, c.health("/readyz"))
 	return err
 }
 
 // Start says when the running process began, so that a new one can be told
 // from the old one.
-func (NodeAuthorizer) Start(ctx context.Context) (string, error) {
-	metrics, err := fetch(ctx, healthURL+"/metrics")
+func (c OnHost) Start(ctx context.Context) (string, error) {
+	metrics, err := fetch(ctx, c.health("/metrics"))
 	if err != nil {
 		return "", err
 	}
@@ -43,8 +51,12 @@ func (NodeAuthorizer) Start(ctx context.Context) (string, error) {
 }
 
 // Tail is the end of the newest container's log: why it is not ready.
-func (NodeAuthorizer) Tail() string {
-	return tail(filepath.Join(podLogs, "kube-system_bulkhead-node-authorizer-*", "node-authorizer", "*.log"))
+func (c OnHost) Tail() string {
+	return tail(filepath.Join(podLogs, "kube-system_bulkhead-"+c.Name+"-*", c.Name, "*.log"))
+}
+
+func (c OnHost) health(path string) string {
+	return fmt.Sprintf("http://127.0.0.1:%d%s", c.healthPort, path)
 }
 
 func fetch(ctx context.Context, url string) (string, error) {

@@ -4,27 +4,31 @@
 package install
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
-	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer"
+	"github.com/bulkhead-k8s/bulkhead/components/install/staticpod"
 )
 
-// gatesOf are the feature gates of kube-apiserver that change what a node may do,
-// as its flag sets them and in a fixed order. The node authorizer has to be told
-// the same, or it denies what in-tree Node would allow.
-func gatesOf(server *apiserver.Manifest) string {
-	value, _ := server.Arg("feature-gates")
-	features := nodeauthorizer.DefaultFeatures()
-	known := features.ByGate()
+// setGates tells a component of those feature gates of kube-apiserver that it
+// knows: those that change what a node may do. It has to be told the same, or it
+// refuses what in-tree would let through.
+func setGates(pod *staticpod.Pod, server *apiserver.Manifest, known map[string]*bool) {
+	if gates := gatesOf(server, known); gates != "" {
+		pod.SetArg("feature-gates", gates)
+	}
+}
+
+// gatesOf are the known gates as the server reads its flags, in a fixed order.
+func gatesOf(server *apiserver.Manifest, known map[string]*bool) string {
 	var gates []string
-	for gate := range strings.SplitSeq(value, ",") {
-		name, _, _ := strings.Cut(gate, "=")
-		if _, ok := known[strings.TrimSpace(name)]; ok {
-			gates = append(gates, strings.TrimSpace(gate))
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		if on, said := server.Gate(name); said {
+			gates = append(gates, fmt.Sprintf("%s=%t", name, on))
 		}
 	}
-	slices.Sort(gates)
 	return strings.Join(gates, ",")
 }

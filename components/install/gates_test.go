@@ -9,9 +9,11 @@ import (
 	"testing"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
+	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer"
 )
 
 func TestGatesOf(t *testing.T) {
+	features := nodeauthorizer.DefaultFeatures()
 	const manifest = `apiVersion: v1
 kind: Pod
 metadata: {name: kube-apiserver, namespace: kube-system}
@@ -30,10 +32,10 @@ spec:
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := gatesOf(server); got != tc.want {
+			if got := gatesOf(server, features.ByGate()); got != tc.want {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
-			pod, err := DefaultLayout().nodeAuthorizerPod(Options{Profile: Hardened, Image: "i"}, gatesOf(server))
+			pod, err := DefaultLayout().nodeAuthorizerPod(Options{Profile: Hardened, Image: "i"}, server)
 			if err != nil {
 				t.Fatal(err)
 			}

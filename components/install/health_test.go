@@ -18,6 +18,7 @@ import (
 // look is what one look at the API server shows.
 type look struct {
 	down    bool
+	mute    bool
 	process cluster.Process
 	reason  string
 }
@@ -46,11 +47,20 @@ func (s *script) CanaryDecision(context.Context) (cluster.Decision, error) {
 	return cluster.Decision{Reason: s.looks[s.at-1].reason}, nil
 }
 
+func (s *script) ReportStatus(context.Context, string) error {
+	if s.looks[s.at-1].mute {
+		return errors.New("failed calling webhook")
+	}
+	return nil
+}
+
 var (
-	before = cluster.Process{Start: "1", AuthorizationHash: "same"}
-	now    = cluster.Process{Start: "2", AuthorizationHash: "same"}
+	before = cluster.Process{Start: "1", AuthorizationHash: "same", AdmissionHash: "ours"}
+	now    = cluster.Process{Start: "2", AuthorizationHash: "same", AdmissionHash: "ours"}
 	good   = look{process: now, reason: "no relationship found [NA-SECRET-1]"}
 )
+
+func written() (cluster.Process, error) { return now, nil }
 
 func TestWaitNewServer(t *testing.T) {
 	for _, tc := range []struct {
@@ -61,6 +71,8 @@ func TestWaitNewServer(t *testing.T) {
 		{"a server that does not answer is not it", look{down: true}, "connection refused"},
 		{"the old process is not it, though it has read the new file", look{process: before, reason: good.reason}, "not restarted it yet"},
 		{"a new process with another file is not it", look{process: cluster.Process{Start: "2", AuthorizationHash: "other"}, reason: good.reason}, `"other"`},
+		{"a new process without our webhook is not it", look{process: cluster.Process{Start: "2", AuthorizationHash: "same"}, reason: good.reason}, `from disk ""`},
+		{"one that cannot call our webhook is not it", look{process: now, reason: good.reason, mute: true}, "can no longer report its status"},
 		{"a chain in which ours says nothing is not it", look{process: now, reason: ""}, "does not decide"},
 		{"a chain in which ours is not ready is not it", look{process: now, reason: "wait [NA-UNREADY]"}, "does not decide"},
 	} {
@@ -68,12 +80,12 @@ func TestWaitNewServer(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &script{looks: []look{tc.not, tc.not, good}}
 				in := &Installer{API: s, Out: io.Discard, Now: time.Now, Poll: time.Second}
-				if err := in.waitNewServer(t.Context(), time.Minute, before, "same"); err != nil || s.at != 3 {
+				if err := in.waitNewServer(t.Context(), time.Minute, before, written); err != nil || s.at != 3 {
 					t.Errorf("after %d looks: %v", s.at, err)
 				}
 				s = &script{looks: []look{tc.not}}
 				in.API = s
-				err := in.waitNewServer(t.Context(), time.Minute, before, "same")
+				err := in.waitNewServer(t.Context(), time.Minute, before, written)
 				if err == nil || !strings.Contains(err.Error(), tc.mentions) || s.at == 0 {
 					t.Errorf("error is %v", err)
 				}
@@ -82,13 +94,20 @@ func TestWaitNewServer(t *testing.T) {
 	}
 }
 
+func expectNone(p cluster.Process) error {
+	if p.AuthorizationHash != "" {
+		return errors.New("it runs with a file")
+	}
+	return nil
+}
+
 func TestWaitOldServerWantsItToStay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		old, gone := look{process: cluster.Process{Start: "1"}}, look{down: true}
 		s := &script{looks: []look{old, old, gone, gone, {process: now}, old}}
 		in := &Installer{API: s, Out: io.Discard, Now: time.Now, Poll: time.Second, Settle: 3 * time.Second}
 		begin := time.Now()
-		if err := in.waitOldServer(t.Context(), time.Minute, func(h string) bool { return h == "" }); err != nil {
+		if err := in.waitOldServer(t.Context(), time.Minute, expectNone); err != nil {
 			t.Fatal(err)
 		}
 		// The sixth look, after five seconds, is the first of the three that count.
@@ -98,7 +117,7 @@ func TestWaitOldServerWantsItToStay(t *testing.T) {
 	})
 }
 
-// restarts is a node authorizer whose process changes after some looks.
+// restarts is a component whose process changes after some looks.
 type restarts struct{ left int }
 
 func (r *restarts) Ready(context.Context) error { return nil }
@@ -114,13 +133,14 @@ func (r *restarts) Tail() string { return "" }
 
 func TestWaitComponentWantsANewProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in := &Installer{Component: &restarts{left: 3}, Out: io.Discard, Now: time.Now, Poll: time.Second}
+		in := &Installer{Out: io.Discard, Now: time.Now, Poll: time.Second}
+		c := &restarts{left: 3}
 		begin := time.Now()
-		if err := in.waitComponent(t.Context(), time.Minute, "old"); err != nil || time.Since(begin) != 3*time.Second {
+		if err := in.waitComponent(t.Context(), c, "it", time.Minute, "old"); err != nil || time.Since(begin) != 3*time.Second {
 			t.Errorf("after %v: %v", time.Since(begin), err)
 		}
-		in.Component = &restarts{left: 1000}
-		if err := in.waitComponent(t.Context(), time.Minute, "old"); err == nil || !strings.Contains(err.Error(), "is the image there?") {
+		c.left = 1000
+		if err := in.waitComponent(t.Context(), c, "it", time.Minute, "old"); err == nil || !strings.Contains(err.Error(), "is the image there?") {
 			t.Errorf("error is %v", err)
 		}
 	})

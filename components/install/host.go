@@ -8,8 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net"
 	"os"
+	"path/filepath"
+	"slices"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
 )
@@ -17,8 +20,8 @@ import (
 // Host answers preflight's questions about this machine.
 type Host struct {
 	Layout Layout
-	// Ports are the addresses on which the node authorizer listens.
-	Ports []string
+	// Ports are the addresses on which each component listens.
+	Ports map[string][]string
 }
 
 // SignerProblem says what keeps the cluster's CA from signing here.
@@ -29,22 +32,40 @@ func (h Host) SignerProblem() string {
 	case err == nil:
 		return ""
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Sprintf("%s or %s is missing: the node authorizer's own client certificate (user %s) is made and renewed on this host with the cluster's CA, so bulkhead cannot be installed beside an external CA; put the CA's certificate and key there",
-			ca.CertFile, ca.KeyFile, NodeAuthorizerUser)
+		return fmt.Sprintf("%s or %s is missing: our components' own client certificates (users %s and %s) are made and renewed on this host with the cluster's CA, so bulkhead cannot be installed beside an external CA; put the CA's certificate and key there",
+			ca.CertFile, ca.KeyFile, NodeAuthorizerUser, NodeRestrictionUser)
 	}
 	return err.Error()
 }
 
-// PortHolder tries the ports, unless our own component is there to hold them.
-func (h Host) PortHolder() string {
-	if _, err := os.Stat(h.Layout.NodeAuthorizerManifest()); err == nil {
-		return ""
+// ComponentPorts are the addresses that the manifests of our components name.
+func ComponentPorts() map[string][]string {
+	return map[string][]string{
+		NodeAuthorizer.Name:  {"127.0.0.1:10461", "127.0.0.1:10462"},
+		NodeRestriction.Name: {restrictionAddress, "127.0.0.1:10464"},
 	}
+}
+
+// PortHolder tries the ports, but for those of a component of ours that is there to
+// hold them.
+func (h Host) PortHolder() string {
+	for _, component := range slices.Sorted(maps.Keys(h.Ports)) {
+		if _, err := os.Stat(filepath.Join(h.Layout.Manifests, "bulkhead-"+component+".yaml")); err == nil {
+			continue
+		}
+		if holder := portHolder(component, h.Ports[component]); holder != "" {
+			return holder
+		}
+	}
+	return ""
+}
+
+func portHolder(component string, addresses []string) string {
 	var listen net.ListenConfig
-	for _, address := range h.Ports {
+	for _, address := range addresses {
 		listener, err := listen.Listen(context.Background(), "tcp", address)
 		if err != nil {
-			return fmt.Sprintf("%s is taken (%v): the node authorizer needs it; see `ss -ltnp` for who holds it", address, err)
+			return fmt.Sprintf("%s is taken (%v): the %s needs it; see `ss -ltnp` for who holds it", address, err, component)
 		}
 		_ = listener.Close()
 	}

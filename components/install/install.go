@@ -20,9 +20,12 @@ type step struct {
 // in-tree profile is an uninstallation.
 func (in *Installer) Install(ctx context.Context, o Options) error {
 	if o.Profile == InTree {
+		if o.NodeScope.On {
+			return fmt.Errorf("--%s: profile %s has nobody who could hold accounts to their nodes", nodeScopeFlag, InTree)
+		}
 		return in.Uninstall(ctx, o.Timeout)
 	}
-	if err := ValidatePolicy(o.Certificates); err != nil {
+	if err := o.validate(); err != nil {
 		return err
 	}
 	return in.locked(func() error { return in.install(ctx, o) })
@@ -36,10 +39,10 @@ func (in *Installer) install(ctx context.Context, o Options) error {
 	if err := in.until(ctx, o.Timeout, "kube-apiserver", in.API.Ready); err != nil {
 		return err
 	}
-	if err := in.Preflight(ctx, o.Profile); err != nil {
+	if err := in.Preflight(ctx, o); err != nil {
 		return err
 	}
-	p, err := in.newPlan(o)
+	p, err := in.newPlan(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -47,19 +50,23 @@ func (in *Installer) install(ctx context.Context, o Options) error {
 	if p.before != nil && p.record.APIServer.Drifted && !p.before.APIServer.Drifted {
 		in.progress().note("kube-apiserver's manifest was changed by somebody else since we wrote it: that change is kept")
 	}
-	p.journal, err = journal.Begin(in.Layout.journal(), "install "+string(o.Profile))
+	p.journal, err = journal.Begin(in.Layout.journal(), installOperation(o.Profile))
 	if err != nil {
 		return fmt.Errorf("starting the journal: %w", err)
+	}
+	if o.NodesOnly {
+		return in.installNodesOnly(ctx, p)
 	}
 	changed, err := in.perform(ctx, o, p.journal, p.steps())
 	switch {
 	case err != nil:
 		return err
 	case changed:
-		in.progress().say("Profile %s is installed: the node authorizer decides.", o.Profile)
+		in.progress().say("Profile %s is installed: our components decide.", o.Profile)
 	default:
 		in.progress().say("Nothing had to be changed: profile %s is installed.", o.Profile)
 	}
+	p.sayNodes()
 	return nil
 }
 
@@ -82,27 +89,39 @@ func (in *Installer) perform(ctx context.Context, o Options, j *journal.Journal,
 
 // steps are in the order in which nothing depends on what is not there yet.
 func (p *plan) steps() []step {
-	component := step{"run the node authorizer (static pod) and wait until it is ready", p.runComponent}
+	authorizer := step{"run the node authorizer (static pod) and wait until it is ready", p.runAuthorizer}
 	server := []step{
 		{"write the API server's authorization file", p.writeAuthorization},
-		{"switch kube-apiserver to it and wait until the node authorizer decides", p.switchServer},
+		{"write the API server's admission files", p.writeAdmission},
+		{"switch kube-apiserver to them and wait until our components decide", p.switchServer},
+		{"register node-restriction through the API where the server needs that", p.register},
+		{"register the policy about nodes/proxy through the API where the server needs that", p.registerNodesProxy},
 	}
-	steps := []step{
+	if p.floorReturns() {
+		server = append(server, step{"leave to in-tree NodeRestriction what it checks again", p.letGo})
+	}
+	steps := append(p.scopeEnding(), []step{
 		{"save kube-apiserver's manifest as it is", p.saveOriginal},
 		{"make certificates", p.makeCertificates},
-		{"apply the node authorizer's RBAC", p.applyRBAC},
+		{"apply the components' RBAC", p.applyRBAC},
+		// Before node-restriction is asked: it refuses mirror pods elsewhere.
+		{"open namespace kube-system to mirror pods", p.openNamespace},
 		// Before the API server restarts: afterwards the kubelet takes half a minute
 		// to say how a pod is.
 		{"run the certificate renewal (static pod)", p.runCerts},
-	}
+		{"run the approver of kubelets' serving certificates (static pod)", p.runApprover},
+		{"run kubelet-auth-proxy on the nodes (DaemonSet)", p.runProxy},
+		// Before the API server has to ask it: without an answer no node writes.
+		{"run node-restriction (static pod) and wait until it is ready", p.runRestriction},
+	}...)
 	if p.before != nil && p.before.Profile == Parity && p.Profile == Hardened {
 		// Without in-tree Node nobody else decides for nodes: bring it back before
-		// the component restarts.
-		steps = append(append(steps, server...), component)
+		// the authorizer restarts.
+		steps = append(append(steps, server...), authorizer)
 	} else {
-		steps = append(append(steps, component), server...)
+		steps = append(append(steps, authorizer), server...)
 	}
-	return append(steps,
+	return append(append(steps, p.scopeSteps()...),
 		step{"tell kubeadm (ConfigMap kubeadm-config)", p.tellKubeadm},
 		step{"write the record of this installation", p.writeRecord},
 	)

@@ -39,13 +39,18 @@ func TestTheComponentCanReadItsFilesAndNobodyElseOurs(t *testing.T) {
 	onHost(t, "hardened", func(t *testing.T, h *testHost) {
 		must(t, h.installer().Install(t.Context(), options(Hardened)))
 		for dir, want := range map[string]hostfs.File{
-			h.layout.NodeAuthorizer(): {Mode: 0o640, UID: hostfs.KeepOwner, GID: h.layout.ComponentGID},
-			h.layout.APIServer():      {Mode: 0o600, UID: hostfs.KeepOwner, GID: os.Getegid()},
-			h.layout.PKI():            {Mode: 0o600, UID: hostfs.KeepOwner, GID: os.Getegid()},
+			h.layout.NodeRestriction(): {Mode: 0o640, UID: hostfs.KeepOwner, GID: h.layout.ComponentGID},
+			h.layout.NodeAuthorizer():  {Mode: 0o640, UID: hostfs.KeepOwner, GID: h.layout.ComponentGID},
+			h.layout.StaticManifests(): {Mode: 0o600, UID: hostfs.KeepOwner, GID: os.Getegid()},
+			h.layout.APIServer():       {Mode: 0o600, UID: hostfs.KeepOwner, GID: os.Getegid()},
+			h.layout.PKI():             {Mode: 0o600, UID: hostfs.KeepOwner, GID: os.Getegid()},
 		} {
 			entries, err := os.ReadDir(dir)
 			must(t, err)
 			for _, entry := range entries {
+				if entry.IsDir() {
+					continue
+				}
 				file, _, err := hostfs.Read(filepath.Join(dir, entry.Name()))
 				must(t, err)
 				want.Data = file.Data
@@ -127,7 +132,7 @@ func TestInTreeNodeIsBackBeforeOursRestarts(t *testing.T) {
 		must(t, h.installer().Install(t.Context(), options(Parity)))
 		h.log = nil
 		must(t, h.installer().Install(t.Context(), options(Hardened)))
-		if diff := cmp.Diff([]string{"kube-apiserver", "node-authorizer"}, h.log); diff != "" {
+		if diff := cmp.Diff([]string{"node-restriction", "kube-apiserver", "node-authorizer"}, h.log); diff != "" {
 			t.Errorf("restarts (-want +got):\n%s", diff)
 		}
 	})
@@ -187,7 +192,7 @@ func TestTheNextRunPicksUpWhatAKilledOneLeft(t *testing.T) {
 }
 
 // stepCount is checked against the steps, so that a new one is broken too.
-const stepCount = 9
+const stepCount = 16
 
 func TestStepCount(t *testing.T) {
 	onHost(t, "hardened", func(t *testing.T, h *testHost) {
@@ -198,7 +203,7 @@ func TestStepCount(t *testing.T) {
 }
 
 func (h *testHost) begin(o Options) *plan {
-	p, err := h.installer().newPlan(o)
+	p, err := h.installer().newPlan(h.t.Context(), o)
 	must(h.t, err)
 	p.journal, err = journal.Begin(h.layout.journal(), "test")
 	must(h.t, err)
@@ -211,7 +216,7 @@ func TestWhatIsBrokenIsSaidAndTakenBack(t *testing.T) {
 		spoil    func(*testHost)
 		mentions string
 	}{
-		{"a node authorizer that does not start shows the end of its log", func(h *testHost) { h.componentBroken = true }, "out of luck"},
+		{"a node authorizer that does not start shows the end of its log", func(h *testHost) { h.broken["node-authorizer"] = true }, "out of luck"},
 		{"a webhook that the API server cannot call is named", func(h *testHost) { h.webhookBroken = true }, "the node authorizer does not decide"},
 		{"an API server that does not come up is named", func(h *testHost) { h.serverStuck = true }, "not within 3m0s: /readyz: connection refused"},
 		{"a kubeadm-config that cannot be written is named", func(h *testHost) { h.kubeadmBroken = true }, "admission refuses"},

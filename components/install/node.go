@@ -56,14 +56,30 @@ func (l Layout) kubeletName() (string, error) {
 	return name, nil
 }
 
-// elsewhere names the other hosts on which the node authorizer runs. What is
+// elsewhere names the other hosts on which a component of ours runs. What is
 // shared in the API stays while there is one.
 func (in *Installer) elsewhere(ctx context.Context) (string, error) {
-	nodes, err := in.API.AuthorizerNodes(ctx)
+	return in.runningElsewhere(ctx, NodeAuthorizer.Name, NodeRestriction.Name)
+}
+
+// runningElsewhere names the other hosts on which one of these components runs.
+func (in *Installer) runningElsewhere(ctx context.Context, components ...string) (string, error) {
+	var others []string
+	for _, component := range components {
+		nodes, err := in.API.ComponentNodes(ctx, component)
+		if err != nil {
+			return "", err
+		}
+		others = append(others, nodes...)
+	}
+	// Every kubelet can make a mirror pod of that name. No node gives itself the label
+	// of a control plane.
+	hosts, err := in.API.ControlPlaneNodes(ctx)
 	if err != nil {
 		return "", err
 	}
 	own := in.Layout.NodeName()
-	others := slices.DeleteFunc(slices.Clone(nodes), func(node string) bool { return node == own })
-	return strings.Join(others, ", "), nil
+	others = slices.DeleteFunc(others, func(node string) bool { return node == own || !slices.Contains(hosts, node) })
+	slices.Sort(others)
+	return strings.Join(slices.Compact(others), ", "), nil
 }

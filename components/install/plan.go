@@ -5,6 +5,7 @@ package install
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io/fs"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
 	"github.com/bulkhead-k8s/bulkhead/components/install/hostfs"
 	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 // plan is one installation with everything rendered, and nothing written.
@@ -27,45 +29,106 @@ type plan struct {
 	current, wired []byte
 	original       []byte
 	endpoint       string
-	authorization  []byte
-	componentPod   []byte
-	certsPod       []byte
+	// fromDisk is true if kube-apiserver takes webhooks from disk.
+	fromDisk bool
+	// What is written besides. A policy of nil leaves what is there. authorization is the
+	// profile's, without the accounts that are held to their nodes.
+	authorization, admission, policy        []byte
+	authorizerPod, restrictionPod, certsPod []byte
+	// approverPod is nil in a profile that has none.
+	approverPod []byte
+	// scopeSync is nil where no account is held to its node.
+	scopeSync []byte
+	// scopeEnds is true if accounts were held, and are no more.
+	scopeEnds bool
+	// kubeletClient is who kube-apiserver is to kubelets, and unserved why it cannot yet
+	// demand certificates of the cluster from them.
+	kubeletClient string
+	unserved      error
+	// nodesProxy is what the policy about nodes/proxy does.
+	nodesProxy rules.Mode
+	// policyKept is true if a person has edited the policy in place.
+	policyKept bool
 }
 
 // newPlan reads the host and renders every file, so that what cannot work is
 // refused before anything is touched.
-func (in *Installer) newPlan(o Options) (*plan, error) {
+func (in *Installer) newPlan(ctx context.Context, o Options) (*plan, error) {
 	p := &plan{Installer: in, Options: o}
 	var err error
 	if p.before, err = ReadRecord(in.Layout); err != nil {
 		return nil, err
 	}
-	if p.authorization, err = in.Layout.hostFile(o.Profile.authorization()); err != nil {
+	if p.current, err = os.ReadFile(in.Layout.APIServerManifest()); err != nil {
+		return nil, fmt.Errorf("reading kube-apiserver's manifest (is this a kubeadm control-plane host?): %w", err)
+	}
+	server, err := apiserver.Parse(p.current)
+	if err != nil {
 		return nil, err
 	}
-	if p.certsPod, err = in.Layout.certsPod(o); err != nil {
+	if p.endpoint, err = server.Endpoint(); err != nil {
 		return nil, err
 	}
-	return p, p.readManifest()
+	version, err := in.API.Version(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p.fromDisk = server.ReadsManifests(version)
+	if p.NodeScope.On && !p.fromDisk {
+		return nil, fmt.Errorf("--%s: this kube-apiserver (%s) takes no webhooks from disk (it does from 1.37 on, unless the feature gate ManifestBasedAdmissionControlConfig is off), and a webhook that can be removed through the API would hold nobody", nodeScopeFlag, version)
+	}
+	p.record = Record{NodeScope: p.NodeScope, Profile: p.Profile, Image: p.Image, Version: p.Version, Certificates: p.Certificates, Beyond: p.Beyond, KubeletAPI: p.KubeletAPI}
+	if err := p.followCluster(ctx); err != nil {
+		return nil, err
+	}
+	if p.nodesProxy, err = p.Beyond.policyMode(); err != nil {
+		return nil, err
+	}
+	if err := p.render(server); err != nil {
+		return nil, err
+	}
+	if err := p.planScope(); err != nil {
+		return nil, err
+	}
+	if err := p.planKubelets(ctx, server); err != nil {
+		return nil, err
+	}
+	return p, p.wire(server)
 }
 
-// readManifest reads kube-apiserver's manifest and prepares the new one.
-func (p *plan) readManifest() error {
-	var err error
-	if p.current, err = os.ReadFile(p.Layout.APIServerManifest()); err != nil {
-		return fmt.Errorf("reading kube-apiserver's manifest (is this a kubeadm control-plane host?): %w", err)
-	}
-	manifest, err := apiserver.Parse(p.current)
+// render makes every file but kube-apiserver's manifest and what needs our CA.
+func (p *plan) render(server *apiserver.Manifest) error {
+	configured, err := p.planPolicy()
 	if err != nil {
 		return err
 	}
-	if p.endpoint, err = manifest.Endpoint(); err != nil {
+	if p.authorization, err = p.Layout.hostFile(p.Profile.authorization()); err != nil {
 		return err
 	}
-	if p.componentPod, err = p.Layout.nodeAuthorizerPod(p.Options, gatesOf(manifest)); err != nil {
+	if p.admission, err = p.Layout.admission(p.Options, p.fromDisk); err != nil {
 		return err
 	}
-	p.wired, err = apiserver.Wire(p.current, p.Layout.wiring(hash(p.authorization)))
+	if p.certsPod, err = p.Layout.certsPod(p.Options); err != nil {
+		return err
+	}
+	if p.approverPod, err = p.Layout.approverPod(p.Options); err != nil {
+		return err
+	}
+	if p.scopeSync, err = p.Layout.scopeSyncPod(p.Options); err != nil {
+		return err
+	}
+	if p.authorizerPod, err = p.Layout.nodeAuthorizerPod(p.Options, server); err != nil {
+		return err
+	}
+	p.restrictionPod, err = p.Layout.nodeRestrictionPod(p.Options, server, configured)
+	return err
+}
+
+// wire prepares kube-apiserver's new manifest, and the one to go back to.
+func (p *plan) wire(server *apiserver.Manifest) error {
+	p.rememberFlags(server)
+	var err error
+	p.wired, err = apiserver.Wire(p.current, p.Layout.wiring(p.Profile, p.record.VerifyKubelets, p.authorization, p.admission), p.record.APIServer.server())
 	if err != nil {
 		return err
 	}
@@ -78,20 +141,33 @@ func (p *plan) readManifest() error {
 	if same {
 		p.wired = p.current
 	}
-	return p.newRecord(manifest)
+	p.record.APIServer.Written = hash(p.wired)
+	return p.findOriginal()
 }
 
-// newRecord prepares what the next run has to know, and the manifest to go back to.
-func (p *plan) newRecord(manifest *apiserver.Manifest) error {
-	p.record = Record{Profile: p.Profile, Image: p.Image, Version: p.Version, Certificates: p.Certificates}
-	p.record.APIServer = Edit{Written: hash(p.wired), Modes: manifest.Modes()}
+// rememberFlags records what the flags that we edit said before us. Where we have
+// edited them already, only the last record knows.
+func (p *plan) rememberFlags(server *apiserver.Manifest) {
+	last := Edit{Modes: apiserver.KubeadmDefault.Modes, Admission: apiserver.KubeadmDefault.Before}
 	if p.before != nil {
-		p.record.Kubeadm = p.before.Kubeadm
+		p.record.Kubeadm, last = p.before.Kubeadm, p.before.APIServer
 	}
-	if p.before != nil && manifest.Wired(p.Layout.AuthorizationConfig()) {
-		p.record.APIServer.Modes = p.before.APIServer.Modes
+	p.record.APIServer = Edit{Modes: server.Modes(), Admission: server.Admission()}
+	if server.Wired(p.Layout.AuthorizationConfig()) {
+		p.record.APIServer.Modes = last.Modes
 	}
-	unwired, err := apiserver.Unwire(p.current, p.Layout.wiring(""), p.record.APIServer.Modes)
+	if server.AdmissionWired(p.Layout.AdmissionConfig()) {
+		p.record.APIServer.Admission = last.Admission
+		// An older installer neither set the flag nor remembered it.
+		if p.before != nil && !p.before.VerifyKubelets {
+			p.record.APIServer.Admission.KubeletCA = server.Admission().KubeletCA
+		}
+	}
+}
+
+// findOriginal decides which manifest to go back to.
+func (p *plan) findOriginal() error {
+	unwired, err := apiserver.Unwire(p.current, p.Layout.unwiring(), p.record.APIServer.server())
 	if err != nil {
 		return err
 	}
@@ -119,9 +195,9 @@ func (p *plan) write(path string, data []byte, mode fs.FileMode) (bool, error) {
 	return p.journal.WriteFile(path, file)
 }
 
-// writeForComponent puts a file in place that the node authorizer reads.
-func (p *plan) writeForComponent(name string, data []byte) (bool, error) {
+// writeForComponent puts a file in place that a component reads.
+func (p *plan) writeForComponent(dir, name string, data []byte) (bool, error) {
 	file := hostfs.Private(data)
 	file.Mode, file.GID = 0o640, p.Layout.ComponentGID
-	return p.journal.WriteFile(filepath.Join(p.Layout.NodeAuthorizer(), name), file)
+	return p.journal.WriteFile(filepath.Join(dir, name), file)
 }

@@ -21,14 +21,14 @@ const prepareOperation = "prepare"
 
 // Prepare makes what kube-apiserver needs to start on a host that is about to
 // join the control plane. kubeadm writes its manifest from a ConfigMap that names
-// our authorization file, and Install needs that very server: so this needs none.
-// Until Install has run there nobody answers the webhook, and the authorizers
-// behind it decide.
+// our files, and Install needs that very server: so this needs none. Until Install
+// has run there nobody answers the authorizer's webhook, and the authorizers behind
+// it decide; node-restriction is not registered.
 func (in *Installer) Prepare(ctx context.Context, o Options) error {
 	if o.Profile == InTree {
 		return errors.New("profile in-tree needs nothing prepared")
 	}
-	if err := ValidatePolicy(o.Certificates); err != nil {
+	if err := o.validate(); err != nil {
 		return err
 	}
 	if _, err := os.Stat(in.Layout.APIServerManifest()); !errors.Is(err, fs.ErrNotExist) {
@@ -53,6 +53,10 @@ func (in *Installer) prepare(ctx context.Context, o Options) (err error) {
 	if p.authorization, err = in.Layout.hostFile(o.Profile.authorization()); err != nil {
 		return err
 	}
+	// Whatever version the server is of: it is not asked to take webhooks from disk.
+	if p.admission, err = in.Layout.admission(o, false); err != nil {
+		return err
+	}
 	in.progress().say("Preparing this host for `kubeadm join --control-plane`")
 	if p.journal, err = journal.Begin(in.Layout.journal(), prepareOperation); err != nil {
 		return fmt.Errorf("starting the journal: %w", err)
@@ -60,6 +64,7 @@ func (in *Installer) prepare(ctx context.Context, o Options) (err error) {
 	if _, err := in.perform(ctx, o, p.journal, []step{
 		{"make the API server's client certificate", p.makeServerCertificates},
 		{"write the API server's authorization file", p.writeAuthorization},
+		{"write the API server's admission files", p.writeAdmission},
 	}); err != nil {
 		return err
 	}
@@ -69,7 +74,7 @@ func (in *Installer) prepare(ctx context.Context, o Options) (err error) {
 }
 
 // makeServerCertificates makes only what kube-apiserver reads: the cluster's CA,
-// which signs for the node authorizer, comes with the join.
+// which signs for our components, comes with the join.
 func (p *plan) makeServerCertificates(context.Context) (bool, error) {
 	if err := p.makeDirs(); err != nil {
 		return false, err

@@ -6,7 +6,7 @@ package install
 import (
 	"os"
 	"path/filepath"
-	"strings"
+	"regexp"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -27,7 +27,7 @@ func TestAPreparedHostCanJoinAndBeInstalled(t *testing.T) {
 			got = append(got, entry.Name())
 		}
 		// What authorization.yaml and the kubeconfig beside it name.
-		want := []string{"authorization.yaml", "node-authorizer-ca.crt", "node-authorizer-client.crt", "node-authorizer-client.key", "node-authorizer.kubeconfig"}
+		want := []string{"admission.kubeconfig", "admission.yaml", "authorization.yaml", "node-authorizer-ca.crt", "node-authorizer-client.crt", "node-authorizer-client.key", "node-authorizer.kubeconfig", "static", "static-policies"}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
 		}
@@ -49,9 +49,9 @@ func TestAPreparedHostCanJoinAndBeInstalled(t *testing.T) {
 // join writes the manifest as kubeadm does where its ConfigMap names our file.
 func (h *testHost) join() {
 	h.t.Helper()
-	wired, err := apiserver.Wire(h.original, h.layout.wiring("x"))
+	wired, err := apiserver.Wire(h.original, h.layout.wiring(Hardened, false, nil, nil), apiserver.KubeadmDefault)
 	must(h.t, err)
-	rendered := strings.ReplaceAll(string(wired), "    "+apiserver.HashAnnotation+": x\n", "")
+	rendered := regexp.MustCompile(`(?m)^    bulkhead.dev/.*\n`).ReplaceAllString(string(wired), "")
 	must(h.t, os.WriteFile(h.layout.APIServerManifest(), []byte(rendered), 0o600))
 }
 

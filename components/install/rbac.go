@@ -16,11 +16,12 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
 )
 
-// objectRBAC begins the names of RBAC objects in the journal.
+// objectRBAC begins the names of API objects of ours in the journal. Most of them
+// are RBAC; the others are node-restriction's memory and the FlowSchema.
 const objectRBAC = "rbac:"
 
 func (p *plan) applyRBAC(ctx context.Context) (changed bool, err error) {
-	objects, err := rbacObjects()
+	objects, err := p.objects()
 	if err != nil {
 		return false, err
 	}
@@ -90,6 +91,9 @@ func essence(object *unstructured.Unstructured) ([]byte, error) {
 	}
 	content := maps.Clone(object.Object)
 	metadata := map[string]any{"name": object.GetName()}
+	if namespace := object.GetNamespace(); namespace != "" {
+		metadata["namespace"] = namespace
+	}
 	if labels := object.GetLabels(); len(labels) > 0 {
 		metadata["labels"] = labels
 	}
@@ -97,6 +101,7 @@ func essence(object *unstructured.Unstructured) ([]byte, error) {
 		metadata["annotations"] = annotations
 	}
 	content["metadata"] = metadata
+	delete(content, "status") // what others make of it
 	return json.Marshal(content)
 }
 
@@ -106,6 +111,9 @@ func (in *Installer) takeBackRBAC(ctx context.Context, j *journal.Journal, e jou
 	before, err := j.Before(e)
 	if err != nil {
 		return err
+	}
+	if e.Name == objectRegistration && before == nil {
+		return in.unregister(ctx)
 	}
 	if before == nil {
 		return in.deleteNew(ctx, strings.TrimPrefix(e.Name, objectRBAC))
@@ -135,10 +143,10 @@ func (in *Installer) deleteNew(ctx context.Context, name string) error {
 		return err
 	}
 	if others != "" {
-		in.progress().note("%s stays: the node authorizer runs on %s too", name, others)
+		in.progress().note("%s stays: our components run on %s too", name, others)
 		return nil
 	}
-	objects, err := rbacObjects()
+	objects, err := removable()
 	if err != nil {
 		return err
 	}
@@ -157,10 +165,11 @@ func (in *Installer) deleteRBAC(ctx context.Context) (changed bool, err error) {
 		return false, err
 	}
 	if others != "" {
-		in.progress().note("the node authorizer runs on %s too: its rights stay until the last host is uninstalled", others)
+		in.progress().note("our components run on %s too: their rights stay until the last host is uninstalled", others)
 		return false, nil
 	}
-	objects, err := rbacObjects()
+	// deleteGuards has decided about the others.
+	objects, err := unguardedObjects()
 	if err != nil {
 		return false, err
 	}

@@ -10,7 +10,10 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/bulkhead-k8s/bulkhead/components/install/admissionflags"
+	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
 	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
+	"github.com/bulkhead-k8s/bulkhead/components/install/kubeadmconfig"
 	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
 )
 
@@ -22,6 +25,17 @@ type Record struct {
 	Version string `json:"version"`
 	// Certificates is the policy by which they are made.
 	Certificates pki.Policy `json:"certificates"`
+	// Beyond is what was decided about the rules that upstream does not have.
+	Beyond Beyond `json:"beyondUpstream,omitzero"`
+	// Policy is about node-restriction's file.
+	Policy PolicyRecord `json:"policy,omitzero"`
+	// KubeletAPI is whether the kubelets' API is to be guarded, nil if nobody has said.
+	KubeletAPI *bool `json:"kubeletAPI,omitempty"`
+	// VerifyKubelets is true once kube-apiserver demands serving certificates of the
+	// cluster from kubelets.
+	VerifyKubelets bool `json:"verifyKubelets,omitempty"`
+	// NodeScope is about accounts that are held to the nodes of their pods.
+	NodeScope NodeScope `json:"nodeScope,omitzero"`
 	// APIServer is about the manifest of kube-apiserver.
 	APIServer Edit `json:"apiServer"`
 	// Kubeadm is about kubeadm's ClusterConfiguration.
@@ -35,9 +49,19 @@ type Edit struct {
 	Written string `json:"written,omitempty"`
 	// Modes is the --authorization-mode that was there before us.
 	Modes string `json:"modes,omitempty"`
+	// Admission is what the flags said about admission before us.
+	Admission admissionflags.Before `json:"admission,omitzero"`
 	// Drifted is true once somebody else has changed what we edited: from then
 	// on there are no bytes to go back to, and our edits are taken out instead.
 	Drifted bool `json:"drifted,omitempty"`
+}
+
+func (e Edit) server() apiserver.Before {
+	return apiserver.Before{Modes: e.Modes, Before: e.Admission}
+}
+
+func (e Edit) kubeadm() kubeadmconfig.Before {
+	return kubeadmconfig.Before{Modes: e.Modes, Before: e.Admission}
 }
 
 // ReadRecord returns the record of the installation on this host, or nil.

@@ -82,7 +82,7 @@ func TestRecoveryLeavesWhatAnotherHostNeeds(t *testing.T) {
 		h.kill(options(Hardened), stepCount-1)
 		h.others = []string{"cp-1"}
 		must(t, h.installer().recover(t.Context(), options(Hardened).Timeout))
-		if len(h.objects) != 2 || !strings.Contains(h.kubeadm, "bulkhead") {
+		if len(h.objects) != objectCount(t) || !strings.Contains(h.kubeadm, "bulkhead") {
 			t.Errorf("left are %v and\n%s", h.objects, h.kubeadm)
 		}
 	})
@@ -111,7 +111,7 @@ func TestAFailedUpgradeTakesItsRBACBack(t *testing.T) {
 		must(t, h.installer().Install(t.Context(), options(Hardened)))
 		h.grow("old")
 		before := h.snapshot()
-		h.componentBroken = true
+		h.broken["node-authorizer"] = true
 		o := options(Hardened)
 		o.Image = "example.test/bulkhead:2"
 		if err := h.installer().Install(t.Context(), o); err == nil {

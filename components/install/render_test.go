@@ -10,9 +10,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/yaml"
 
+	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
 	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
 )
 
@@ -26,16 +28,28 @@ func decode(t *testing.T, manifest []byte) corev1.Pod {
 	return pod
 }
 
+// plainServer is kubeadm's kube-apiserver.
+func plainServer(t *testing.T, replace ...string) *apiserver.Manifest {
+	t.Helper()
+	server, err := apiserver.Parse([]byte(strings.NewReplacer(replace...).Replace(string(read(t, "apiserver/testdata/kubeadm.yaml")))))
+	must(t, err)
+	return server
+}
+
 func TestStaticPods(t *testing.T) {
 	layout := DefaultLayout()
 	layout.State, layout.KubePKI = "/elsewhere", "/keys"
 	o := Options{Profile: Parity, Image: "example.test/b:1", Certificates: pki.Policy{Validity: 10 * time.Minute, RenewBefore: 7 * time.Minute}}
+	server := plainServer(t, "    - --secure-port=6443\n", "    - --feature-gates=CSIVolumeHealth=true\n")
 	for _, tc := range []struct {
 		name   string
 		render func(Options) ([]byte, error)
 		flags  []string
 	}{
-		{"node authorizer", func(o Options) ([]byte, error) { return layout.nodeAuthorizerPod(o, "CSIVolumeHealth=true") }, []string{"--feature-gates=CSIVolumeHealth=true", "--mode=compat", "--kubeconfig=/elsewhere/node-authorizer/kubeconfig"}},
+		{"node-restriction", func(o Options) ([]byte, error) { return layout.nodeRestrictionPod(o, server, true) }, []string{
+			"--feature-gates=CSIVolumeHealth=true", "--kubeconfig=/elsewhere/node-restriction/kubeconfig", "--api-audiences=https://kubernetes.default.svc.cluster.local",
+			"--config=/elsewhere/node-restriction/configuration.yaml", "--beyond-upstream=off"}},
+		{"node authorizer", func(o Options) ([]byte, error) { return layout.nodeAuthorizerPod(o, server) }, []string{"--feature-gates=CSIVolumeHealth=true", "--mode=compat", "--kubeconfig=/elsewhere/node-authorizer/kubeconfig"}},
 		{"certs", layout.certsPod, []string{"--cert-validity=10m0s", "--cert-renew-before=7m0s", "--state-dir=/elsewhere", "--kubernetes-pki=/keys"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -77,8 +91,8 @@ func checkConfined(t *testing.T, pod corev1.Pod) {
 	}
 }
 
-func TestNodeAuthorizerKubeconfig(t *testing.T) {
-	data, err := DefaultLayout().nodeAuthorizerKubeconfig("https://172.18.0.2:6443")
+func TestKubeconfig(t *testing.T) {
+	data, err := DefaultLayout().kubeconfig("https://172.18.0.2:6443", DefaultLayout().NodeAuthorizer(), NodeAuthorizerUser)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,18 +110,69 @@ func TestNodeAuthorizerKubeconfig(t *testing.T) {
 	}
 }
 
-func TestRBACObjects(t *testing.T) {
-	objects, err := rbacObjects()
-	if err != nil {
-		t.Fatal(err)
-	}
+// objectCount is how many objects of ours the API holds in Hardened, and bareCount how
+// many without those that guard kubelets.
+func objectCount(t *testing.T) int {
+	t.Helper()
+	guard, err := guards()
+	must(t, err)
+	return bareCount(t) + len(guard)
+}
+
+func bareCount(t *testing.T) int {
+	t.Helper()
+	objects, err := apiObjects()
+	must(t, err)
+	return len(objects)
+}
+
+func TestAPIObjects(t *testing.T) {
+	expectObjects(t, apiObjects, []string{
+		"ClusterRole bulkhead:node-authorizer", "ClusterRoleBinding bulkhead:node-authorizer",
+		"ClusterRole bulkhead:node-restriction", "ClusterRoleBinding bulkhead:node-restriction",
+		"ConfigMap bulkhead-node-restriction", "Role bulkhead:node-restriction:apiserver", "Role bulkhead:node-restriction",
+		"RoleBinding bulkhead:node-restriction:apiserver", "RoleBinding bulkhead:node-restriction",
+		"FlowSchema bulkhead-components",
+	})
+	expectObjects(t, guardObjects, []string{
+		"ClusterRole bulkhead:kubelet-approver", "ClusterRoleBinding bulkhead:kubelet-approver", "Role bulkhead:kubelet-approver", "RoleBinding bulkhead:kubelet-approver",
+		"ClusterRole bulkhead:kube-apiserver-kubelet-client", "ClusterRoleBinding bulkhead:kube-apiserver-kubelet-client",
+		"ClusterRole bulkhead:kubelet-auth-proxy:kubelet", "ClusterRoleBinding bulkhead:kubelet-auth-proxy:kubelet",
+		"FlowSchema bulkhead-kubelet-auth-proxy", "PriorityLevelConfiguration bulkhead-kubelet-auth-proxy",
+	})
+}
+
+func expectObjects(t *testing.T, read func() ([]*unstructured.Unstructured, error), want []string) {
+	t.Helper()
+	objects, err := read()
+	must(t, err)
 	var names []string
 	for _, o := range objects {
 		names = append(names, o.GetKind()+" "+o.GetName())
 	}
-	want := []string{"ClusterRole bulkhead:node-authorizer", "ClusterRoleBinding bulkhead:node-authorizer"}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// A FlowSchema gets its status after it was written: that is nobody's change.
+func TestTheEssenceOfAnObjectIsWhatOthersWrite(t *testing.T) {
+	written := &unstructured.Unstructured{Object: map[string]any{"kind": "FlowSchema", "metadata": map[string]any{"name": "a"}, "spec": map[string]any{"b": "c"}}}
+	later := written.DeepCopy()
+	later.Object["status"] = map[string]any{"conditions": []any{"d"}}
+	later.SetResourceVersion("8")
+	other := later.DeepCopy()
+	other.Object["spec"] = map[string]any{"b": "other"}
+	of := func(object *unstructured.Unstructured) string {
+		data, err := essence(object)
+		must(t, err)
+		return string(data)
+	}
+	if of(written) != of(later) {
+		t.Errorf("written %s, later %s", of(written), of(later))
+	}
+	if of(written) == of(other) {
+		t.Errorf("another one is the same: %s", of(other))
 	}
 }
 

@@ -4,6 +4,7 @@
 package install
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,7 +45,12 @@ type Renewer struct {
 	API    interface {
 		MirrorPod(ctx context.Context, name, node string) (*corev1.Pod, error)
 	}
+	// Container is that of another static pod without a listener; empty for the
+	// renewer's own.
+	Container string
 }
+
+func (r Renewer) container() string { return cmp.Or(r.Container, certsContainer) }
 
 // Ready says why the renewer does not run, or nil.
 func (r Renewer) Ready(ctx context.Context) error {
@@ -58,27 +64,46 @@ func (r Renewer) Ready(ctx context.Context) error {
 // running also wants it to be the pod of this very manifest, and not one that
 // the kubelet is about to replace.
 func (r Renewer) running(ctx context.Context, manifest []byte) error {
-	want, err := staticpod.Parse(manifest, certsContainer)
+	pod, err := r.current(ctx, manifest)
 	if err != nil {
 		return err
-	}
-	pod, err := r.pod(ctx)
-	if err != nil {
-		return err
-	}
-	for _, c := range pod.Spec.Containers {
-		if c.Name == certsContainer && (c.Image != want.Image() || !slices.Equal(flags(c), want.Args())) {
-			return errors.New("the kubelet has not restarted it yet")
-		}
 	}
 	return ready(pod)
 }
 
+// steady is how long a process runs that does not end as soon as it has begun.
+const steady = 30 * time.Second
+
+// upSince is running for a pod that may have something to complain of.
+func (r Renewer) upSince(ctx context.Context, manifest []byte, now time.Time) bool {
+	pod, err := r.current(ctx, manifest)
+	return err == nil && slices.ContainsFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
+		return c.State.Running != nil && now.Sub(c.State.Running.StartedAt.Time) > steady
+	})
+}
+
+func (r Renewer) current(ctx context.Context, manifest []byte) (*corev1.Pod, error) {
+	want, err := staticpod.Parse(manifest, r.container())
+	if err != nil {
+		return nil, err
+	}
+	pod, err := r.pod(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range pod.Spec.Containers {
+		if c.Name == r.container() && (c.Image != want.Image() || !slices.Equal(flags(c), want.Args())) {
+			return nil, errors.New("the kubelet has not restarted it yet")
+		}
+	}
+	return pod, nil
+}
+
 func (r Renewer) pod(ctx context.Context) (*corev1.Pod, error) {
 	node := r.Layout.NodeName()
-	pod, err := r.API.MirrorPod(ctx, "bulkhead-certs", node)
+	pod, err := r.API.MirrorPod(ctx, "bulkhead-"+r.container(), node)
 	if err == nil && pod == nil {
-		err = fmt.Errorf("the kubelet of node %s runs no static pod bulkhead-certs", node)
+		err = fmt.Errorf("the kubelet of node %s runs no static pod bulkhead-%s", node, r.container())
 	}
 	return pod, err
 }

@@ -38,20 +38,22 @@ func (in *Installer) recover(ctx context.Context, timeout time.Duration) error {
 // rollback first gives every file that there was its old content, and with it
 // the old API server; what was added goes only when nothing can need it any more.
 func (in *Installer) rollback(ctx context.Context, timeout time.Duration, j *journal.Journal) error {
-	if err := in.restoreFiles(j); err != nil {
+	if err := in.takeBackScope(j); err != nil {
 		return err
 	}
-	if touched(j, in.Layout.APIServerManifest()) || hasObjects(j) {
+	late := in.comeLate(j)
+	if err := in.restoreFiles(j, func(e journal.Entry) bool { return slices.Contains(late, e.Name) }); err != nil {
+		return err
+	}
+	if in.serverReads(j) || hasObjects(j) {
 		if err := in.waitRestored(ctx, timeout); err != nil {
 			return err
 		}
 	}
-	var errs []error
-	for _, e := range slices.Backward(j.Entries) {
-		_, err := in.progress().step("take back "+e.Name, func() (bool, error) { return true, in.takeBack(ctx, j, e) })
-		errs = append(errs, err)
+	if err := in.restoreFiles(j, func(e journal.Entry) bool { return !slices.Contains(late, e.Name) }); err != nil {
+		return err
 	}
-	if err := errors.Join(errs...); err != nil {
+	if err := in.takeBackAll(ctx, timeout, j); err != nil {
 		return err
 	}
 	err := j.End()
@@ -59,9 +61,44 @@ func (in *Installer) rollback(ctx context.Context, timeout time.Duration, j *jou
 	return err
 }
 
-func (in *Installer) restoreFiles(j *journal.Journal) error {
+// comeLate are the files that are not to be restored before what they make
+// kube-apiserver ask, or no longer leave to others, is as it was.
+func (in *Installer) comeLate(j *journal.Journal) []string {
+	var late []string
+	if in.registrationComesLate(j) {
+		late = append(late, in.Layout.Registration())
+	}
+	if in.scopeComesLate(j) {
+		late = append(late, in.Layout.AuthorizationConfig(), in.Layout.ScopeRegistration())
+	}
+	return late
+}
+
+// takeBackAll goes backwards, and keeps directories until nothing sees them any more.
+func (in *Installer) takeBackAll(ctx context.Context, timeout time.Duration, j *journal.Journal) error {
+	var errs []error
+	seen := in.addedPods(j)
+	for _, e := range slices.Backward(j.Entries) {
+		if seen && e.Kind == journal.KindDir {
+			seen = false
+			_, err := in.progress().step("wait until the kubelet has ended the static pods", func() (bool, error) { return false, in.waitEnded(ctx, timeout) })
+			errs = append(errs, err)
+		}
+		_, err := in.progress().step("take back "+e.Name, func() (bool, error) { return true, in.takeBack(ctx, j, e) })
+		errs = append(errs, err)
+	}
+	for _, e := range slices.Backward(j.Entries) {
+		if e.Kind == journal.KindDir {
+			_ = os.Remove(e.Name) // made anew since, and empty
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// restoreFiles leaves out what is to be left as it is now.
+func (in *Installer) restoreFiles(j *journal.Journal, leave func(journal.Entry) bool) error {
 	for _, e := range j.Entries {
-		if e.Kind != journal.KindFile || e.Backup == "" {
+		if e.Kind != journal.KindFile || e.Backup == "" || leave(e) {
 			continue
 		}
 		if _, err := in.progress().step("restore "+e.Name, func() (bool, error) { return in.restore(j, e) }); err != nil {
@@ -88,6 +125,12 @@ func (in *Installer) waitRestored(ctx context.Context, timeout time.Duration) er
 func (in *Installer) removeIfEmpty() {
 	_ = os.Remove(in.Layout.state())
 	_ = os.Remove(in.Layout.State)
+}
+
+// serverReads is true if a run has changed what kube-apiserver reads while it runs.
+func (in *Installer) serverReads(j *journal.Journal) bool {
+	return slices.ContainsFunc([]string{in.Layout.APIServerManifest(), in.Layout.AuthorizationConfig(), in.Layout.Registration(), in.Layout.ScopeRegistration()},
+		func(path string) bool { return touched(j, path) })
 }
 
 func touched(j *journal.Journal, path string) bool {

@@ -43,11 +43,11 @@ func (in *Installer) unwireLater(have hostfs.File, before []byte) (done, changed
 	if err != nil {
 		return false, false, nil
 	}
-	if old.Wired(in.Layout.AuthorizationConfig()) {
+	if old.Wired(in.Layout.AuthorizationConfig()) || old.AdmissionWired(in.Layout.AdmissionConfig()) {
 		in.progress().note("kube-apiserver's manifest was changed by somebody else since: it is left as it is")
 		return true, false, nil
 	}
-	unwired, err := apiserver.Unwire(have.Data, in.Layout.wiring(""), old.Modes())
+	unwired, err := apiserver.Unwire(have.Data, in.Layout.unwiring(), apiserver.Before{Modes: old.Modes(), Before: old.Admission()})
 	if err != nil {
 		return false, false, nil
 	}
@@ -63,6 +63,8 @@ func (in *Installer) takeBack(ctx context.Context, j *journal.Journal, e journal
 	switch {
 	case e.Kind == journal.KindObject && e.Name == objectKubeadm:
 		return in.takeBackKubeadm(ctx, j, e)
+	case e.Kind == journal.KindObject && e.Name == objectNamespace:
+		return in.takeBackNamespace(ctx, j, e)
 	case e.Kind == journal.KindObject:
 		return in.takeBackRBAC(ctx, j, e)
 	case e.Backup == "":
@@ -88,12 +90,16 @@ func (in *Installer) takeBackKubeadm(ctx context.Context, j *journal.Journal, e 
 		return err
 	}
 	if others != "" {
-		in.progress().note("kubeadm-config stays: the node authorizer runs on %s too", others)
+		in.progress().note("kubeadm-config stays: our components run on %s too", others)
+		return nil
+	}
+	if !e.Wrote([]byte(current)) && kubeadmconfig.Wired(before, in.Layout.kubeadmWiring(InTree, false)) {
+		in.progress().note("kubeadm-config was changed by somebody else since: it is left as it is")
 		return nil
 	}
 	if !e.Wrote([]byte(current)) {
 		in.progress().note("kubeadm-config was changed by somebody else since: our edits are taken out of it, the rest is kept")
-		if before, err = kubeadmconfig.Unwire(current, in.Layout.kubeadmWiring(), kubeadmconfig.Modes(before)); err != nil || before == current {
+		if before, err = kubeadmconfig.Unwire(current, in.Layout.kubeadmWiring(InTree, false), kubeadmconfig.Read(before)); err != nil || before == current {
 			return err
 		}
 	}

@@ -11,14 +11,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
@@ -37,32 +36,70 @@ type testHost struct {
 	original []byte
 
 	// What is wrong with this host.
-	componentBroken, webhookBroken, serverStuck, kubeadmBroken, certsBroken bool
+	webhookBroken, serverStuck, kubeadmBroken, certsBroken, refusesAll bool
+	// broken are the components that do not start.
+	broken map[string]bool
+	// complains are those that run, and are not ready.
+	complains map[string]bool
+
+	// parsed is what parsedOf, a manifest of the API server, says.
+	parsed   *apiserver.Manifest
+	parsedOf []byte
 
 	// The API server that runs, and what it has been told.
 	manifest []byte
 	starts   int
 	objects  map[string]*unstructured.Unstructured
 	kubeadm  string
-	// others are control-plane nodes that run the node authorizer too.
+	// version is that of the API server.
+	version string
+	// annotations are those of kube-system, and ours are those that we set.
+	annotations, ours map[string]string
+	// ending is how long the kubelet takes to end a static pod, and ended when each was
+	// first seen without its manifest. A deaf API answers no question about pods.
+	ending time.Duration
+	ended  map[string]time.Time
+	deaf   bool
+	// said is called with what the installer says, before that is written down.
+	said func(line string)
+	// others are control-plane nodes that run our components too, and bare is one
+	// that does not.
 	others []string
+	bare   string
+	// scoped are other control-plane nodes that run scope-sync.
+	scoped []string
 
-	component       []byte
-	componentStarts int
+	// proxied are nodes whose kubelets are behind their proxies.
+	proxied []string
+
+	components map[string]*running
+	// validated is the admission configuration that has been looked at.
+	validated string
 	// asked is how often somebody wanted to see a mirror pod.
 	asked int
+	// unchecked is true once nobody has checked what nodes write of leases.
+	unchecked bool
 	// log is what the kubelet restarted.
 	log []string
 	out bytes.Buffer
 }
 
+// running is a component as the kubelet has it.
+type running struct {
+	manifest []byte
+	starts   int
+}
+
 func newTestHost(t *testing.T) *testHost {
 	t.Helper()
 	dir := t.TempDir()
-	h := &testHost{t: t, objects: map[string]*unstructured.Unstructured{}, kubeadm: kubeadmText, layout: Layout{
+	h := &testHost{t: t, objects: map[string]*unstructured.Unstructured{}, kubeadm: kubeadmText, version: "v1.37.1",
+		broken: map[string]bool{}, complains: map[string]bool{}, annotations: map[string]string{}, ours: map[string]string{}, ended: map[string]time.Time{},
+		components: map[string]*running{"node-authorizer": {}, "node-restriction": {}}}
+	h.layout = Layout{
 		Manifests: filepath.Join(dir, "manifests"), State: filepath.Join(dir, "bulkhead"),
 		KubePKI: filepath.Join(dir, "pki"), Lock: filepath.Join(dir, "lock"), KubeletConf: filepath.Join(dir, "none"), ComponentGID: hostfs.KeepOwner,
-	}}
+	}
 	// Only root can give files to a group that it is not in.
 	if os.Geteuid() == 0 {
 		h.layout.ComponentGID = ComponentGID
@@ -93,9 +130,10 @@ func onHost(t *testing.T, name string, test func(*testing.T, *testHost)) {
 
 func (h *testHost) installer() *Installer {
 	return &Installer{
-		Layout: h.layout, Version: "test", API: h, Component: (*testComponent)(h), Out: &h.out, Now: time.Now,
-		Preflight: func(context.Context, Profile) error { return nil },
-		Poll:      500 * time.Millisecond, Settle: 5 * time.Second,
+		Layout: h.layout, Version: "test", API: h, Out: told{h}, Now: time.Now,
+		Preflight: func(context.Context, Options) error { return nil },
+		Poll:      time.Second, Settle: 5 * time.Second,
+		Authorizer: &testComponent{h, "node-authorizer"}, Restriction: &testComponent{h, "node-restriction"},
 	}
 }
 
@@ -110,16 +148,29 @@ func (h *testHost) kubelet() {
 		h.manifest, h.starts = now, h.starts+1
 		h.log = append(h.log, "kube-apiserver")
 	}
-	now, _ := os.ReadFile(h.layout.NodeAuthorizerManifest())
-	if !bytes.Equal(now, h.component) {
-		h.component, h.componentStarts = now, h.componentStarts+1
-		h.log = append(h.log, "node-authorizer")
+	for _, name := range []string{"node-authorizer", "node-restriction"} {
+		c := h.components[name]
+		now, _ := os.ReadFile(filepath.Join(h.layout.Manifests, "bulkhead-"+name+".yaml"))
+		if !bytes.Equal(now, c.manifest) {
+			c.manifest, c.starts = now, c.starts+1
+			h.log = append(h.log, name)
+		}
 	}
 }
 
+// server is the manifest that the API server runs by. It is asked for at every poll, and
+// read once.
+func (h *testHost) server() *apiserver.Manifest {
+	if h.parsed == nil || !bytes.Equal(h.parsedOf, h.manifest) {
+		m, err := apiserver.Parse(h.manifest)
+		must(h.t, err)
+		h.parsed, h.parsedOf = m, h.manifest
+	}
+	return h.parsed
+}
+
 func (h *testHost) wired() bool {
-	m, err := apiserver.Parse(h.manifest)
-	must(h.t, err)
+	m := h.server()
 	return m.Wired(h.layout.AuthorizationConfig())
 }
 
@@ -141,89 +192,72 @@ func (h *testHost) Process(context.Context) (cluster.Process, error) {
 	} else if bytes.Contains(h.manifest, []byte("--authorization-config=")) {
 		p.AuthorizationHash = "somebody else's"
 	}
+	p.AdmissionHash = h.fromDisk()
+	p.PolicyHash = h.policiesFromDisk()
+	h.checkLeases()
 	return p, nil
 }
 
-func (h *testHost) CanaryDecision(context.Context) (cluster.Decision, error) {
-	if h.webhookBroken || !h.wired() || len(h.component) == 0 {
-		return cluster.Decision{EvaluationError: "connection refused"}, nil
+// told takes what the installer says, and looks at that moment who checks leases: the
+// server that runs knows nothing yet of a manifest that was just written.
+type told struct{ *testHost }
+
+func (o told) Write(line []byte) (int, error) {
+	o.checkLeases()
+	if o.said != nil {
+		o.said(string(line))
 	}
-	return cluster.Decision{Reason: "no relationship found [NA-SECRET-4]"}, nil
+	return o.out.Write(line)
 }
 
-func (h *testHost) Get(_ context.Context, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	return h.objects[o.GetKind()+"/"+o.GetName()].DeepCopy(), nil
-}
-
-func (h *testHost) Apply(_ context.Context, o *unstructured.Unstructured) error {
-	now := o.DeepCopy()
-	now.SetResourceVersion("7")
-	h.objects[o.GetKind()+"/"+o.GetName()] = now
-	return nil
-}
-
-func (h *testHost) Delete(_ context.Context, o *unstructured.Unstructured) error {
-	delete(h.objects, o.GetKind()+"/"+o.GetName())
-	return nil
-}
-
-func (h *testHost) KubeadmConfig(context.Context) (string, error) { return h.kubeadm, nil }
-
-func (h *testHost) SetKubeadmConfig(_ context.Context, text string) error {
-	if h.kubeadmBroken && text != kubeadmText {
-		return errors.New("admission refuses")
+// checkLeases looks who checks leases now: in-tree's plugin, or ours.
+func (h *testHost) checkLeases() {
+	if len(h.manifest) == 0 {
+		return
 	}
-	h.kubeadm = text
-	return nil
+	m := h.server()
+	disabled, _ := m.Arg("disable-admission-plugins")
+	registration, _ := os.ReadFile(h.layout.Registration())
+	if strings.Contains(disabled, "NodeRestriction") && !bytes.Contains(registration, []byte("leases")) {
+		h.unchecked = true
+	}
 }
 
-func (h *testHost) AuthorizerNodes(context.Context) ([]string, error) {
-	nodes := slices.Clone(h.others)
-	if len(h.component) > 0 {
-		nodes = append(nodes, h.layout.NodeName())
+// fromDisk is by what the API server knows the webhooks that it has from disk.
+func (h *testHost) fromDisk() string {
+	m := h.server()
+	if !m.AdmissionWired(h.layout.AdmissionConfig()) {
+		return ""
 	}
-	return nodes, nil
+	// Not each time that somebody polls: policies take long to compile.
+	if said := h.policiesFromDisk() + string(read(h.t, h.layout.AdmissionConfig())); h.validated != said {
+		must(h.t, apiserver.ValidateAdmission(h.layout.AdmissionConfig(), restrictionAddress))
+		h.validated = said
+	}
+	if !bytes.Contains(read(h.t, h.layout.AdmissionConfig()), []byte("staticManifestsDir: "+h.layout.StaticManifests())) {
+		return ""
+	}
+	hash, err := apiserver.ManifestsHash(h.layout.StaticManifests())
+	must(h.t, err)
+	return hash
 }
 
-// MirrorPod shows a static pod as its manifest has it, once it is asked for a
-// second time: a kubelet takes its time.
-func (h *testHost) MirrorPod(_ context.Context, name, node string) (*corev1.Pod, error) {
-	data, err := os.ReadFile(filepath.Join(h.layout.Manifests, name+".yaml"))
-	if h.asked++; err != nil || node != h.layout.NodeName() || h.asked < 2 {
-		return nil, nil
+// policiesFromDisk is by what it knows the policies that it has from there.
+func (h *testHost) policiesFromDisk() string {
+	m := h.server()
+	if !m.AdmissionWired(h.layout.AdmissionConfig()) || !bytes.Contains(read(h.t, h.layout.AdmissionConfig()), []byte("staticManifestsDir: "+h.layout.StaticPolicies())) {
+		return ""
 	}
-	pod := decode(h.t, data)
-	if !h.certsBroken {
-		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
-	}
-	return &pod, nil
+	hash, err := apiserver.ManifestsHash(h.layout.StaticPolicies())
+	must(h.t, err)
+	return hash
 }
-
-// testComponent is the node authorizer of a testHost.
-type testComponent testHost
-
-func (c *testComponent) Ready(context.Context) error {
-	(*testHost)(c).kubelet()
-	if c.componentBroken || len(c.component) == 0 {
-		return errors.New("connection refused")
-	}
-	return nil
-}
-
-func (c *testComponent) Start(ctx context.Context) (string, error) {
-	if err := c.Ready(ctx); err != nil {
-		return "", err
-	}
-	return strconv.Itoa(c.componentStarts), nil
-}
-
-func (c *testComponent) Tail() string { return "panic: out of luck" }
 
 // snapshot is every file of the host with its content and mode, the lock aside,
 // and what the API holds.
 func (h *testHost) snapshot() map[string]string {
 	h.t.Helper()
-	all := map[string]string{"kubeadm-config": h.kubeadm}
+	all := map[string]string{"kubeadm-config": h.kubeadm, "annotations": fmt.Sprint(h.annotations)}
 	for name, object := range h.objects {
 		content, err := essence(object)
 		must(h.t, err)

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -34,15 +35,17 @@ func (in *Installer) uninstall(ctx context.Context, timeout time.Duration) error
 		return err
 	}
 	if !here {
-		in.progress().say("Nothing had to be changed: nothing of Bulkhead is on this host.")
-		return nil
+		return in.uninstallLeftovers(ctx)
 	}
 	record, err := ReadRecord(in.Layout)
 	if err != nil {
 		return err
 	}
 	if record == nil {
-		record = &Record{APIServer: Edit{Modes: apiserver.DefaultModes, Drifted: true}, Kubeadm: Edit{Drifted: true}}
+		record = &Record{
+			APIServer: Edit{Modes: apiserver.KubeadmDefault.Modes, Admission: apiserver.KubeadmDefault.Before, Drifted: true},
+			Kubeadm:   Edit{Drifted: true},
+		}
 	}
 	in.progress().say("Removing Bulkhead from this control-plane host")
 	anything := false
@@ -57,24 +60,31 @@ func (in *Installer) uninstall(ctx context.Context, timeout time.Duration) error
 		in.progress().say("Nothing had to be changed: nothing of Bulkhead is installed.")
 		return nil
 	}
-	in.progress().say("Bulkhead is removed: kube-apiserver has its old authorizers.")
+	in.progress().say("Bulkhead is removed: kube-apiserver has its old authorizers and its old admission.")
 	return nil
 }
 
 func (in *Installer) uninstallSteps(record *Record, timeout time.Duration) []step {
 	return []step{
 		{"restore kube-apiserver's manifest", func(context.Context) (bool, error) { return in.restoreManifest(record.APIServer) }},
-		{"wait until kube-apiserver serves with its old authorizers", func(ctx context.Context) (bool, error) {
+		{"wait until kube-apiserver serves as it did", func(ctx context.Context) (bool, error) {
 			right, err := in.described()
 			if err != nil {
 				return false, err
 			}
 			return false, in.waitOldServer(ctx, timeout, right)
 		}},
+		// After the server is back: one that does not come up for a file of ours is
+		// brought up by the steps before. The component still answers.
+		{"take node-restriction out of the API", in.unregisterStep},
 		{"restore ConfigMap kubeadm-config", func(ctx context.Context) (bool, error) { return in.restoreKubeadm(ctx, record.Kubeadm) }},
-		{"remove the node authorizer's RBAC", in.deleteRBAC},
+		{"close namespace kube-system to mirror pods again", in.closeNamespace},
+		{"remove kubelet-auth-proxy from the nodes", in.deleteGuards},
+		{"remove the components' RBAC and memory", in.deleteRBAC},
 		{"remove the static pods", in.removePods},
+		{"wait until the kubelet has ended them", func(ctx context.Context) (bool, error) { return false, in.waitEnded(ctx, timeout) }},
 		{"remove " + in.Layout.State, in.removeState},
+		{"look once more for what has come back", func(context.Context) (bool, error) { return in.removeReturned(), nil }},
 	}
 }
 
@@ -97,7 +107,7 @@ func (in *Installer) restoreManifest(edit Edit) (changed bool, err error) {
 	ours := saved && !edit.Drifted && hash(current.Data) == edit.Written
 	if ours {
 		restored.Data = original.Data
-	} else if restored.Data, err = apiserver.Unwire(current.Data, in.Layout.wiring(""), edit.Modes); err != nil {
+	} else if restored.Data, err = apiserver.Unwire(current.Data, in.Layout.unwiring(), edit.server()); err != nil {
 		return false, err
 	}
 	if hostfs.Same(current, restored) {
@@ -123,7 +133,7 @@ func (in *Installer) restoreKubeadm(ctx context.Context, edit Edit) (changed boo
 		return false, err
 	}
 	if others != "" {
-		in.progress().note("the node authorizer runs on %s too: kubeadm-config goes on naming it. `kubeadm upgrade` on this host would write it into the manifest again: uninstall the other hosts first", others)
+		in.progress().note("our components run on %s too: kubeadm-config goes on naming them. `kubeadm upgrade` on this host would write it into the manifest again: uninstall the other hosts first", others)
 		return false, nil
 	}
 	original, saved, err := hostfs.Read(in.Layout.originalKubeadm())
@@ -132,7 +142,7 @@ func (in *Installer) restoreKubeadm(ctx context.Context, edit Edit) (changed boo
 	}
 	restored := string(original.Data)
 	if !saved || edit.Drifted || hash([]byte(current)) != edit.Written {
-		if restored, err = kubeadmconfig.Unwire(current, in.Layout.kubeadmWiring(), edit.Modes); err != nil {
+		if restored, err = kubeadmconfig.Unwire(current, in.Layout.kubeadmWiring(InTree, false), edit.kubeadm()); err != nil {
 			return false, err
 		}
 	}
@@ -143,7 +153,7 @@ func (in *Installer) restoreKubeadm(ctx context.Context, edit Edit) (changed boo
 }
 
 func (in *Installer) removePods(context.Context) (changed bool, err error) {
-	for _, path := range []string{in.Layout.CertsManifest(), in.Layout.NodeAuthorizerManifest()} {
+	for _, path := range in.Layout.ourManifests() {
 		_, err := os.Stat(path)
 		changed = changed || err == nil
 		if err := hostfs.Remove(path); err != nil {
@@ -159,7 +169,7 @@ func (in *Installer) removeState(context.Context) (changed bool, err error) {
 	if _, err := os.Stat(in.Layout.State); errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
-	for _, dir := range []string{in.Layout.NodeAuthorizer(), in.Layout.APIServer(), in.Layout.PKI(), in.Layout.state()} {
+	for _, dir := range in.Layout.ourDirs() {
 		_, err := os.Stat(dir)
 		changed = changed || err == nil
 		if err := os.RemoveAll(dir); err != nil {
@@ -169,8 +179,15 @@ func (in *Installer) removeState(context.Context) (changed bool, err error) {
 	if err := hostfs.Sweep(in.Layout.State); err != nil {
 		return true, err
 	}
-	err = os.Remove(in.Layout.State)
-	if errors.Is(err, syscall.ENOTEMPTY) {
+	if err = os.Remove(in.Layout.State); errors.Is(err, syscall.ENOTEMPTY) {
+		// What has come back meanwhile is not somebody else's.
+		if in.removeReturned(); !exists(in.Layout.State) {
+			return true, nil
+		}
+		if _, err := os.Stat(in.Layout.Node()); err == nil {
+			in.progress().note("%s stays: the kubelet of this host is behind kubelet-auth-proxy. Run `bulkhead node uninstall` too", in.Layout.State)
+			return changed, nil
+		}
 		in.progress().note("%s stays: there are files in it that are not ours", in.Layout.State)
 		return changed, nil
 	}
@@ -180,7 +197,7 @@ func (in *Installer) removeState(context.Context) (changed bool, err error) {
 // installedHere reports whether there is anything of ours to remove from this
 // host. What the API holds is no sign of it: other hosts may need that.
 func (in *Installer) installedHere() (bool, error) {
-	for _, path := range []string{in.Layout.State, in.Layout.NodeAuthorizerManifest(), in.Layout.CertsManifest()} {
+	for _, path := range append(in.Layout.ourManifests(), in.Layout.ownState()) {
 		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 			return true, err
 		}
@@ -189,6 +206,21 @@ func (in *Installer) installedHere() (bool, error) {
 	if err != nil || !exists {
 		return err == nil, err
 	}
-	unwired, err := apiserver.Unwire(manifest.Data, in.Layout.wiring(""), apiserver.DefaultModes)
+	unwired, err := apiserver.Unwire(manifest.Data, in.Layout.unwiring(), apiserver.KubeadmDefault)
 	return !bytes.Equal(unwired, manifest.Data), err
+}
+
+// ownState is the directory that holds everything of ours, if it holds more than what
+// `bulkhead node install` keeps there, and one that does not exist otherwise.
+func (l Layout) ownState() string {
+	entries, err := os.ReadDir(l.State)
+	if err != nil || len(entries) == 0 {
+		return l.State
+	}
+	for _, e := range entries {
+		if name := filepath.Join(l.State, e.Name()); name != l.Node() && name != l.KubeletProxy() {
+			return l.State
+		}
+	}
+	return l.state()
 }

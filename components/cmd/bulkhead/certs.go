@@ -21,7 +21,7 @@ func newCertsCommand() *cobra.Command {
 		Use:   "certs",
 		Short: "Show and renew the certificates that bulkhead made",
 	}
-	cmd.AddCommand(newCertsStatusCommand(), newCertsRenewCommand())
+	cmd.AddCommand(newCertsStatusCommand(), newCertsRenewCommand(), newCertsApproveCommand())
 	return cmd
 }
 

@@ -39,7 +39,7 @@ func (f *hostFlags) addState(fs *pflag.FlagSet) {
 		f.layout = install.DefaultLayout()
 	}
 	fs.StringVar(&f.layout.State, "state-dir", f.layout.State, "The directory for our certificates, configuration and the saved originals. It has to be on the same file system as --manifests-dir.")
-	fs.StringVar(&f.layout.KubePKI, "kubernetes-pki", f.layout.KubePKI, "kubeadm's directory with ca.crt and ca.key, which sign the node authorizer's own client certificate.")
+	fs.StringVar(&f.layout.KubePKI, "kubernetes-pki", f.layout.KubePKI, "kubeadm's directory with ca.crt and ca.key, which sign our components' own client certificates.")
 }
 
 // addCertificateFlags binds how long certificates live.
@@ -100,36 +100,51 @@ func (f *hostFlags) installer(out io.Writer) (*install.Installer, error) {
 		return nil, err
 	}
 	return &install.Installer{
-		Layout:    f.layout,
-		Version:   buildVersion(),
-		API:       client,
-		Component: install.NodeAuthorizer{},
-		Preflight: func(ctx context.Context, p install.Profile) error { return f.refuse(ctx, out, p) },
-		Out:       out,
-		Now:       time.Now,
-		Poll:      500 * time.Millisecond,
-		Settle:    5 * time.Second,
+		Layout:      f.layout,
+		Version:     buildVersion(),
+		API:         client,
+		Authorizer:  install.NodeAuthorizer,
+		Restriction: install.NodeRestriction,
+		Preflight:   func(ctx context.Context, o install.Options) error { return f.refuse(ctx, out, o) },
+		Kubelets:    func(ctx context.Context) error { return install.KubeletsServe(ctx, client.Kubernetes, f.layout) },
+		Out:         out,
+		Now:         time.Now,
+		Poll:        500 * time.Millisecond,
+		Settle:      5 * time.Second,
 	}, nil
 }
 
-// findings runs every check of preflight.
-func (f *hostFlags) findings(ctx context.Context, p install.Profile) ([]preflight.Finding, error) {
+// findings runs every check of preflight for an installation with these options.
+func (f *hostFlags) findings(ctx context.Context, o install.Options) ([]preflight.Finding, error) {
 	manifest, client, err := f.connect()
 	if err != nil {
 		return nil, err
 	}
-	return preflight.Run(ctx, preflight.Input{
-		Profile:             string(p),
+	// By what will be in force. A file that is no good is named here, and the installer
+	// refuses it.
+	policy, opened, bad := f.layout.MirrorPodPolicy(o)
+	findings, err := preflight.Run(ctx, preflight.Input{
+		Policy:              policy,
+		Opened:              opened,
+		GuardsKubelets:      o.GuardsKubelets(),
+		NodeScope:           o.NodeScope.On,
+		KubeletClient:       f.layout.KubeletClient(manifest),
+		Profile:             string(o.Profile),
 		Client:              client.Kubernetes,
 		Server:              manifest,
 		AuthorizationConfig: f.layout.AuthorizationConfig(),
-		Host:                install.Host{Layout: f.layout, Ports: []string{"127.0.0.1:10461", "127.0.0.1:10462"}},
+		AdmissionConfig:     f.layout.AdmissionConfig(),
+		Host:                install.Host{Layout: f.layout, Ports: install.ComponentPorts()},
 	})
+	if bad != nil {
+		findings = append(findings, preflight.Finding{Level: preflight.Warn, Check: "node-restriction's configuration", Detail: bad.Error()})
+	}
+	return findings, err
 }
 
 // refuse prints what matters and fails if a check does.
-func (f *hostFlags) refuse(ctx context.Context, out io.Writer, p install.Profile) error {
-	findings, err := f.findings(ctx, p)
+func (f *hostFlags) refuse(ctx context.Context, out io.Writer, o install.Options) error {
+	findings, err := f.findings(ctx, o)
 	if err != nil {
 		return fmt.Errorf("preflight: %w", err)
 	}
@@ -143,7 +158,7 @@ func (f *hostFlags) refuse(ctx context.Context, out io.Writer, p install.Profile
 		return err
 	}
 	if preflight.Failed(findings) {
-		return fmt.Errorf("preflight: profile %s would not keep its promise here, see FAIL above; nothing has been changed", p)
+		return fmt.Errorf("preflight: profile %s would not keep its promise here, see FAIL above; nothing has been changed", o.Profile)
 	}
 	return nil
 }

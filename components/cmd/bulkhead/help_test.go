@@ -24,7 +24,7 @@ func TestWhatMessagesTellToRunIsThere(t *testing.T) {
 	for _, c := range newRootCommand().Commands() {
 		got = append(got, c.Name())
 	}
-	for _, name := range []string{"install", "uninstall", "prepare", "status", "preflight"} {
+	for _, name := range []string{"install", "uninstall", "prepare", "status", "preflight", "mirror-labels"} {
 		if !slices.Contains(got, name) {
 			t.Errorf("%s is not among %v", name, got)
 		}

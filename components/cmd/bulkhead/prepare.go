@@ -22,8 +22,8 @@ func newPrepareCommand() *cobra.Command {
 		Short: "Make a host ready to join a control plane that has Bulkhead",
 		Long: `Prepare writes what kube-apiserver needs to start on a host that is about to join
 with ` + "`kubeadm join --control-plane`" + `: in a cluster with Bulkhead, kubeadm gives it our
-authorization file. After the join, run bulkhead install on the host; until then
-the authorizers behind ours decide there.`,
+authorization and admission files. After the join, run bulkhead install on the host;
+until then the authorizers behind ours decide there, and in-tree admission alone.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error

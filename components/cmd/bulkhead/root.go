@@ -14,8 +14,9 @@ func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "bulkhead",
 		Short: "Keep one compromised node from becoming a compromised cluster",
-		Long: `bulkhead puts an authorizer for nodes in front of a kubeadm cluster's own, keeps
-its certificates alive, and takes it off again.
+		Long: `bulkhead puts an authorizer for nodes in front of a kubeadm cluster's own and an
+admission webhook for what they write behind it, keeps their certificates alive, and
+takes them off again.
 
 Run it as root on each control-plane host.`,
 		SilenceUsage:  true,
@@ -27,6 +28,12 @@ Run it as root on each control-plane host.`,
 		newPrepareCommand(),
 		newPreflightCommand(),
 		newStatusCommand(),
+		newNodeCommand(),
+		newKubeletAccessCommand(),
+		newMirrorLabelsCommand(),
+		newTaintsCommand(),
+		newScopeCommand(),
+		newNodeLabelsCommand(),
 		newCertsCommand(),
 		newRulesCommand(),
 		newVersionCommand(),

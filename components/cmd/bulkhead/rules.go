@@ -7,12 +7,18 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/bulkhead-k8s/bulkhead/components/install"
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer"
+	"github.com/bulkhead-k8s/bulkhead/components/noderestriction"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
+	scopeadmission "github.com/bulkhead-k8s/bulkhead/components/nodescope/admission"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
@@ -29,24 +35,42 @@ Every rule has one ID. It stands in the code, at the end of the reason that a
 refused caller reads, in the label of the specs that prove it, and here. IDs are
 never reused and never renumbered.
 
-A rule marked as an extension goes beyond the in-tree node authorizer, so it
-cannot be checked against it.
+A rule marked as an extension goes beyond the in-tree component, so it cannot be
+checked against it.
+
+A rule is in force always, or where the operator's configuration says so
+(configuration.md), or it is optional: off, audited or enforced. What an
+optional rule is unless told otherwise depends on the profile that is installed;
+the flags --beyond-upstream and --rule-mode of bulkhead install tell it otherwise.
+Audited, it changes no answer, but counts and logs what it would have refused. A
+rule that says audit in hardened is enforced only if a flag names it. Those of the
+kubelets' API are there only with kubelet-auth-proxy, which parity does not have, and
+those of node scope only where it is installed (node-scope.md).
 `
+
+// components are the names of what the first part of an ID stands for.
+var components = map[string]string{"NA": "Node authorizer", "NR": "NodeRestriction", "KA": "Kubelet API", "NS": "Node scope"}
 
 func newRulesCommand() *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "rules",
 		Short: "Print every rule that Bulkhead keeps",
-		Long: `Rules prints what a node may and may not do, each rule with the ID that ends the
-reason of a refusal, and with where it comes from.`,
+		Long: `Rules prints what a node may and may not do, and who may do what to a kubelet, each rule with the ID that ends the
+reason of a refusal, and with where it comes from. Optional rules are shown with
+what they are in each profile unless bulkhead install is told otherwise.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return printRules(cmd.OutOrStdout(), output, nodeauthorizer.Rules)
+			return printRules(cmd.OutOrStdout(), output, allRules())
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "table", "How to print: table, markdown or json.")
 	return cmd
+}
+
+// allRules are those of every component.
+func allRules() []rules.Rule {
+	return slices.Concat(nodeauthorizer.Rules, noderestriction.Rules, kubeletauth.Rules, nodescope.Rules, scopeadmission.Rules)
 }
 
 func printRules(out io.Writer, format string, all []rules.Rule) error {
@@ -65,9 +89,9 @@ func printRules(out io.Writer, format string, all []rules.Rule) error {
 
 func rulesTable(out io.Writer, all []rules.Rule) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(table, "RULE\tPROMISE")
+	_, _ = fmt.Fprintln(table, "RULE\tHARDENED\tPARITY\tPROMISE")
 	for _, r := range all {
-		_, _ = fmt.Fprintf(table, "%s\t%s\n", r.ID, r.Promise)
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", r.ID, defaultIn(install.Hardened, r), defaultIn(install.Parity, r), r.Promise)
 	}
 	return table.Flush()
 }
@@ -75,16 +99,37 @@ func rulesTable(out io.Writer, all []rules.Rule) error {
 func rulesMarkdown(out io.Writer, all []rules.Rule) error {
 	var b strings.Builder
 	b.WriteString(markdownHeader)
-	b.WriteString("\n## Node authorizer\n\n| rule | promise | source | extension |\n|---|---|---|---|\n")
+	var component string
 	for _, r := range all {
+		if of, _, _ := strings.Cut(string(r.ID), "-"); of != component {
+			component = of
+			fmt.Fprintf(&b, "\n## %s\n\n| rule | promise | source | extension | in hardened | in parity |\n|---|---|---|---|---|---|\n", components[of])
+		}
 		extension := ""
 		if r.Extension {
 			extension = "yes"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", r.ID, cell(r.Promise), cell(r.Source), extension)
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", r.ID, cell(r.Promise), cell(r.Source), extension, defaultIn(install.Hardened, r), defaultIn(install.Parity, r))
 	}
 	_, err := io.WriteString(out, b.String())
 	return err
+}
+
+// defaultIn is the mode of a rule in a profile unless a flag says otherwise.
+func defaultIn(p install.Profile, r rules.Rule) string {
+	switch {
+	case strings.HasPrefix(string(r.ID), "NS-"):
+		return "with node scope"
+	case strings.HasPrefix(string(r.ID), "KA-") && p == install.Parity && !r.Optional:
+		return "no proxy"
+	case r.Configured && p == install.Parity:
+		return "no configuration"
+	case r.Configured:
+		return "as configured"
+	case r.Optional:
+		return r.Among(p.BeyondUpstream()).String()
+	}
+	return "always"
 }
 
 // cell keeps text from ending a cell of a markdown table.
@@ -95,12 +140,23 @@ type jsonRule struct {
 	Promise   string   `json:"promise"`
 	Source    string   `json:"source"`
 	Extension bool     `json:"extension"`
+	Optional  bool     `json:"optional"`
+	// Configured is true for a rule that the operator's configuration puts in force.
+	Configured bool `json:"configured,omitempty"`
+	// Defaults are the modes of an optional rule, by profile.
+	Defaults map[install.Profile]string `json:"defaults,omitempty"`
 }
 
 func jsonRules(all []rules.Rule) []jsonRule {
 	list := make([]jsonRule, 0, len(all))
 	for _, r := range all {
-		list = append(list, jsonRule(r))
+		printed := jsonRule{ID: r.ID, Promise: r.Promise, Source: r.Source, Extension: r.Extension, Optional: r.Optional, Configured: r.Configured}
+		if r.Optional {
+			printed.Defaults = map[install.Profile]string{
+				install.Hardened: defaultIn(install.Hardened, r), install.Parity: defaultIn(install.Parity, r),
+			}
+		}
+		list = append(list, printed)
 	}
 	return list
 }

@@ -10,38 +10,88 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bulkhead-k8s/bulkhead/components/install"
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 func TestPrintRules(t *testing.T) {
 	all := []rules.Rule{
 		{ID: "NA-LEASE-3", Promise: "Own name.", Source: "authorizeLease"},
-		{ID: "NA-LIMIT", Promise: "A | B.", Source: "design.md", Extension: true},
+		{ID: "NA-LIMIT", Promise: "A | B.", Source: "KEP-279", Extension: true},
+		{ID: "NA-CSR-1", Promise: "C.", Source: "D", Extension: true, Optional: true},
+		{ID: "NR-LABEL-1", Promise: "E.", Source: "F", Extension: true, Configured: true},
+		{ID: "KA-AUD-1", Promise: "G.", Source: "H", Extension: true, Optional: true, Audited: true},
 	}
 	for _, tc := range []struct {
 		format, want string
 	}{
-		{"table", "RULE        PROMISE\nNA-LEASE-3  Own name.\nNA-LIMIT    A | B.\n"},
+		{"table", "RULE        HARDENED       PARITY            PROMISE\nNA-LEASE-3  always         always            Own name.\nNA-LIMIT    always         always            A | B.\nNA-CSR-1    enforce        off               C.\nNR-LABEL-1  as configured  no configuration  E.\nKA-AUD-1    audit          off               G.\n"},
 		{"markdown", markdownHeader + `
 ## Node authorizer
 
-| rule | promise | source | extension |
-|---|---|---|---|
-| NA-LEASE-3 | Own name. | authorizeLease |  |
-| NA-LIMIT | A \| B. | design.md | yes |
+| rule | promise | source | extension | in hardened | in parity |
+|---|---|---|---|---|---|
+| NA-LEASE-3 | Own name. | authorizeLease |  | always | always |
+| NA-LIMIT | A \| B. | KEP-279 | yes | always | always |
+| NA-CSR-1 | C. | D | yes | enforce | off |
+
+## NodeRestriction
+
+| rule | promise | source | extension | in hardened | in parity |
+|---|---|---|---|---|---|
+| NR-LABEL-1 | E. | F | yes | as configured | no configuration |
+
+## Kubelet API
+
+| rule | promise | source | extension | in hardened | in parity |
+|---|---|---|---|---|---|
+| KA-AUD-1 | G. | H | yes | audit | off |
 `},
 		{"json", `[
   {
     "id": "NA-LEASE-3",
     "promise": "Own name.",
     "source": "authorizeLease",
-    "extension": false
+    "extension": false,
+    "optional": false
   },
   {
     "id": "NA-LIMIT",
     "promise": "A | B.",
-    "source": "design.md",
-    "extension": true
+    "source": "KEP-279",
+    "extension": true,
+    "optional": false
+  },
+  {
+    "id": "NA-CSR-1",
+    "promise": "C.",
+    "source": "D",
+    "extension": true,
+    "optional": true,
+    "defaults": {
+      "hardened": "enforce",
+      "parity": "off"
+    }
+  },
+  {
+    "id": "NR-LABEL-1",
+    "promise": "E.",
+    "source": "F",
+    "extension": true,
+    "optional": false,
+    "configured": true
+  },
+  {
+    "id": "KA-AUD-1",
+    "promise": "G.",
+    "source": "H",
+    "extension": true,
+    "optional": true,
+    "defaults": {
+      "hardened": "audit",
+      "parity": "off"
+    }
   }
 ]
 `},
@@ -73,5 +123,44 @@ func TestEveryCommandHasHelp(t *testing.T) {
 	}
 	if err := root.ParseFlags(nil); err != nil {
 		t.Error(err)
+	}
+}
+
+// Parity has no kubelet-auth-proxy, and so none of its rules.
+func TestRulesOfKubeletsInParity(t *testing.T) {
+	for _, r := range kubeletauth.Rules {
+		want := "no proxy"
+		if r.Optional {
+			want = "off"
+		}
+		if got := defaultIn(install.Parity, r); got != want {
+			t.Errorf("%s is %q, want %q", r.ID, got, want)
+		}
+	}
+}
+
+// The table of node scope has two halves, and no ID is in two tables.
+func TestRulesOfAllComponents(t *testing.T) {
+	seen, scoped := map[rules.ID]bool{}, 0
+	for _, r := range allRules() {
+		if seen[r.ID] {
+			t.Errorf("%s occurs twice", r.ID)
+		}
+		seen[r.ID] = true
+		of, _, _ := strings.Cut(string(r.ID), "-")
+		if components[of] == "" {
+			t.Errorf("%s is of no component", r.ID)
+		}
+		if of == "NS" {
+			scoped++
+			for _, p := range []install.Profile{install.Hardened, install.Parity} {
+				if got := defaultIn(p, r); got != "with node scope" {
+					t.Errorf("%s is %q in %s", r.ID, got, p)
+				}
+			}
+		}
+	}
+	if !seen["NS-SCOPE-1"] || !seen["NS-WRITE-4"] || scoped < 20 {
+		t.Errorf("%d rules of node scope", scoped)
 	}
 }

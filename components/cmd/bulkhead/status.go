@@ -7,6 +7,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,7 +43,15 @@ func newStatusCommand() *cobra.Command {
 			if !installed {
 				return nil
 			}
-			printHealth(out, "node-authorizer", install.NodeAuthorizer{}.Ready(cmd.Context()))
+			for _, component := range []install.OnHost{install.NodeAuthorizer, install.NodeRestriction} {
+				printHealth(out, component.Name, component.Ready(cmd.Context()))
+			}
+			if _, err := os.Stat(host.layout.KubeletApproverManifest()); err == nil {
+				printHealth(out, "kubelet-approver", install.Renewer{Layout: host.layout, API: client, Container: "kubelet-approver"}.Ready(cmd.Context()))
+			}
+			if _, err := os.Stat(host.layout.ScopeSyncManifest()); err == nil {
+				printHealth(out, "scope-sync", install.Renewer{Layout: host.layout, API: client, Container: "scope-sync"}.Ready(cmd.Context()))
+			}
 			printHealth(out, "certs", install.Renewer{Layout: host.layout, API: client}.Ready(cmd.Context()))
 			policy, err := host.certificatePolicy(cmd.Flags(), policy)
 			if err != nil {
@@ -74,15 +84,36 @@ func (f *hostFlags) printInstallation(out io.Writer) (installed bool, err error)
 		return unfinished != "", nil
 	}
 	row(out, "profile", string(record.Profile))
+	row(out, "beyond upstream", record.Beyond.In(record.Profile))
+	row(out, "node policy", record.Policy.In(f.layout, record.Profile))
+	row(out, "kubelet API", kubeletAPIOf(f.layout, record))
+	row(out, "node scope", nodeScopeOf(f.layout, record))
 	row(out, "image", record.Image)
 	row(out, "installed by", "bulkhead "+record.Version)
 	return true, nil
 }
 
+// kubeletAPIOf says in one line what is done about the kubelets' API.
+func kubeletAPIOf(l install.Layout, record *install.Record) string {
+	_, err := os.Stat(l.KubeletApproverManifest())
+	switch {
+	case err != nil && record.Profile == install.Hardened:
+		return "left to the kubelets (--kubelet-api=false)"
+	case err != nil:
+		return "left to the kubelets"
+	case !record.VerifyKubelets:
+		return "guarded on the nodes where `bulkhead node install` has run; not on all yet"
+	}
+	return "guarded on all nodes: kube-apiserver demands certificates of the cluster from kubelets"
+}
+
+// shownFlags begin the flags of kube-apiserver that our profiles are about.
+var shownFlags = []string{"--authorization-", "--admission-control-", "--enable-admission-plugins=", "--disable-admission-plugins=", "--service-account-extend-token-expiration=", "--kubelet-certificate-authority="}
+
 func printServer(ctx context.Context, out io.Writer, manifest *apiserver.Manifest, client *cluster.Client) {
 	row(out, "kube-apiserver", manifest.Image())
 	for _, arg := range manifest.Args() {
-		if strings.HasPrefix(arg, "--authorization-") {
+		if slices.ContainsFunc(shownFlags, func(prefix string) bool { return strings.HasPrefix(arg, prefix) }) {
 			row(out, "", arg)
 		}
 	}
@@ -93,6 +124,15 @@ func printServer(ctx context.Context, out io.Writer, manifest *apiserver.Manifes
 	}
 	if process.AuthorizationHash != "" {
 		row(out, "", "authorization file in force: sha256:"+process.AuthorizationHash)
+	}
+	registered, err := install.Registered(ctx, client)
+	switch {
+	case err != nil:
+		row(out, "", "webhooks in the API cannot be read: "+err.Error())
+	case process.AdmissionHash != "":
+		row(out, "", "webhooks from disk in force: "+process.AdmissionHash)
+	case registered:
+		row(out, "", "node-restriction is registered through the API: whoever may delete a ValidatingWebhookConfiguration can remove it")
 	}
 }
 

@@ -18,14 +18,15 @@ func newUninstallCommand() *cobra.Command {
 		Use:   "uninstall",
 		Short: "Put kube-apiserver back to what it was and remove everything of ours",
 		Long: `Uninstall restores kube-apiserver's manifest byte for byte, waits until the API
-server serves with its old authorizers, and removes everything of ours. It works
-with the node authorizer dead, and can be run again until it succeeds.
+server serves as it did, and removes everything of ours. It works with our
+components dead, and can be run again until it succeeds.
 
 If somebody else has changed the manifest since (kubeadm upgrade does), our edits
 are taken out of it and the rest is kept.
 
-While the node authorizer runs on another control-plane host, what the hosts share
-stays: its RBAC, and our lines in the ConfigMap kubeadm-config.`,
+While our components run on another control-plane host, what the hosts share stays:
+their RBAC, the memory of node-restriction, the annotations of kube-system, and our
+lines in the ConfigMap kubeadm-config.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			installer, err := host.installer(cmd.OutOrStdout())
@@ -36,6 +37,6 @@ stays: its RBAC, and our lines in the ConfigMap kubeadm-config.`,
 		},
 	}
 	host.add(cmd.Flags())
-	cmd.Flags().DurationVar(&timeout, "timeout", 3*time.Minute, "How long the API server may take to serve with its old authorizers before the command fails.")
+	cmd.Flags().DurationVar(&timeout, "timeout", 3*time.Minute, "How long the API server may take to serve as it did before the command fails.")
 	return cmd
 }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package apiserver edits the static-pod manifest of kube-apiserver so that it
-// takes its authorizers from a file, and takes that back.
+// takes its authorizers and its admission webhook from files, and takes that back.
 package apiserver
 
 import (
@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 
+	"github.com/bulkhead-k8s/bulkhead/components/install/admissionflags"
 	"github.com/bulkhead-k8s/bulkhead/components/install/staticpod"
 )
 
@@ -19,6 +20,8 @@ const (
 	// HashAnnotation holds the SHA-256 of the authorization file, so that a
 	// changed file changes the manifest and the kubelet restarts the server.
 	HashAnnotation = "bulkhead.dev/authorization-config-sha256"
+	// AdmissionHashAnnotation is the same for the admission file.
+	AdmissionHashAnnotation = "bulkhead.dev/admission-config-sha256"
 	// VolumeName is the name of the volume with the files for kube-apiserver.
 	VolumeName = "bulkhead-apiserver"
 	// DefaultModes are the authorizers that kubeadm gives kube-apiserver.
@@ -28,27 +31,13 @@ const (
 	modeFlag   = "authorization-mode"
 )
 
-// legacyFlags cannot stand beside --authorization-config
-// (pkg/kubeapiserver/options/authorization.go, Validate).
-var legacyFlags = []string{
-	"authorization-webhook-config-file",
-	"authorization-webhook-version",
-	"authorization-webhook-cache-authorized-ttl",
-	"authorization-webhook-cache-unauthorized-ttl",
-}
-
-// Wiring is what the manifest has to say about the authorization file.
-type Wiring struct {
-	// Dir is the host directory that kube-apiserver sees under the same path.
-	Dir string
-	// ConfigFile is the AuthorizationConfiguration in Dir.
-	ConfigFile string
-	// ConfigHash is the SHA-256 of ConfigFile.
-	ConfigHash string
-}
-
 // Manifest is the static pod of a kube-apiserver.
 type Manifest struct{ pod *staticpod.Pod }
+
+// manifestFlags are the flags in a manifest, to which nobody adds any.
+type manifestFlags struct{ *staticpod.Pod }
+
+func (manifestFlags) PluginByDefault() bool { return false }
 
 // Parse reads a manifest as kubeadm writes it.
 func Parse(manifest []byte) (*Manifest, error) {
@@ -59,49 +48,21 @@ func Parse(manifest []byte) (*Manifest, error) {
 	return &Manifest{pod: pod}, nil
 }
 
-// Wire returns manifest with --authorization-config in the place of
-// --authorization-mode. Wiring twice is wiring once.
-func Wire(manifest []byte, w Wiring) ([]byte, error) {
-	m, err := Parse(manifest)
-	if err != nil {
-		return nil, err
-	}
-	for _, flag := range legacyFlags {
-		m.pod.DeleteArg(flag)
-	}
-	m.pod.ReplaceArg(modeFlag, configFlag, w.ConfigFile)
-	m.pod.MountDir(VolumeName, w.Dir)
-	if err := m.pod.SetAnnotation(HashAnnotation, w.ConfigHash); err != nil {
-		return nil, fmt.Errorf("annotating the kube-apiserver manifest: %w", err)
-	}
-	return m.pod.YAML()
-}
-
-// Unwire takes our edits back from a manifest that somebody else has changed
-// since, and gives --authorization-mode the value modes. A manifest without our
-// edits comes back as it is.
-func Unwire(manifest []byte, w Wiring, modes string) ([]byte, error) {
-	m, err := Parse(manifest)
-	if err != nil {
-		return nil, err
-	}
-	if !m.Wired(w.ConfigFile) && m.pod.Annotation(HashAnnotation) == "" {
-		return manifest, nil
-	}
-	if m.Wired(w.ConfigFile) {
-		m.pod.ReplaceArg(configFlag, modeFlag, modes)
-	}
-	m.pod.UnmountDir(VolumeName, w.Dir)
-	if err := m.pod.SetAnnotation(HashAnnotation, ""); err != nil {
-		return nil, fmt.Errorf("annotating the kube-apiserver manifest: %w", err)
-	}
-	return m.pod.YAML()
-}
-
 // Wired reports whether the server takes its authorizers from configFile.
 func (m *Manifest) Wired(configFile string) bool {
 	value, _ := m.pod.Arg(configFlag)
 	return value == configFile
+}
+
+// AdmissionWired reports whether the server takes its admission webhook from
+// configFile.
+func (m *Manifest) AdmissionWired(configFile string) bool {
+	return admissionflags.Wired(manifestFlags{m.pod}, configFile)
+}
+
+// Admission is what the flags say about admission.
+func (m *Manifest) Admission() admissionflags.Before {
+	return admissionflags.Read(manifestFlags{m.pod})
 }
 
 // Arg returns the value of one flag of the server.

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/admissionflags"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -18,6 +20,17 @@ var testWiring = Wiring{
 	Dir:        "/etc/kubernetes/bulkhead/apiserver",
 	ConfigFile: "/etc/kubernetes/bulkhead/apiserver/authorization.yaml",
 	ConfigHash: "0123",
+	Admission: admissionflags.Wiring{
+		ConfigFile: "/etc/kubernetes/bulkhead/apiserver/admission.yaml", Floor: true, ExactTokens: true,
+	},
+	AdmissionHash: "4567",
+}
+
+// inPlace is the wiring of a profile without the in-tree plugin.
+func inPlace() Wiring {
+	w := testWiring
+	w.Admission.Floor, w.Admission.ExactTokens = false, false
+	return w
 }
 
 func kubeadm(t *testing.T, replace ...string) string {
@@ -31,7 +44,12 @@ func kubeadm(t *testing.T, replace ...string) string {
 
 func wire(t *testing.T, manifest string) string {
 	t.Helper()
-	wired, err := Wire([]byte(manifest), testWiring)
+	return wireAs(t, manifest, testWiring, KubeadmDefault)
+}
+
+func wireAs(t *testing.T, manifest string, w Wiring, before Before) string {
+	t.Helper()
+	wired, err := Wire([]byte(manifest), w, before)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,31 +73,64 @@ func TestWireGolden(t *testing.T) {
 }
 
 func TestWireAndBack(t *testing.T) {
+	const enable = "    - --enable-admission-plugins=NodeRestriction\n"
 	for _, tc := range []struct {
 		name    string
 		replace []string
-		modes   string
 	}{
-		{"kubeadm's own manifest comes back", nil, "Node,RBAC"},
-		{"another order of modes comes back", []string{"Node,RBAC", "RBAC,Node"}, "RBAC,Node"},
-		{"fields that this API does not know survive", []string{"  hostNetwork: true", "  fieldOfTheFuture: {a: 1}\n  hostNetwork: true"}, "Node,RBAC"},
-		{"a large number survives", []string{"priority: 2000001000", "priority: 9007199254740993"}, "Node,RBAC"},
-		{"flags in args come back", []string{"    - kube-apiserver\n", "    - kube-apiserver\n    args:\n"}, "Node,RBAC"},
+		{"kubeadm's own manifest comes back", nil},
+		{"another order of modes comes back", []string{"Node,RBAC", "RBAC,Node"}},
+		{"fields that this API does not know survive", []string{"  hostNetwork: true", "  fieldOfTheFuture: {a: 1}\n  hostNetwork: true"}},
+		{"a large number survives", []string{"priority: 2000001000", "priority: 9007199254740993"}},
+		{"flags in args come back", []string{"    - kube-apiserver\n", "    - kube-apiserver\n    args:\n"}},
+		{"other plugins to enable come back", []string{enable, "    - --enable-admission-plugins=EventRateLimit,NodeRestriction\n"}},
+		{"a list without the plugin comes back", []string{enable, "    - --enable-admission-plugins=EventRateLimit\n"}},
+		{"an empty list comes back", []string{enable, "    - --enable-admission-plugins=\n"}},
+		{"no list comes back", []string{enable, ""}},
+		{"a plugin that was off is off again", []string{enable, "    - --disable-admission-plugins=NodeRestriction\n"}},
+		{"one that was off with others is off again", []string{enable, "    - --disable-admission-plugins=PodSecurity,NodeRestriction\n"}},
+		{"tokens that were extended are again", []string{enable, enable + "    - --service-account-extend-token-expiration=true\n"}},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			original := kubeadm(t, tc.replace...)
-			wired := wire(t, original)
-			if diff := cmp.Diff(wired, wire(t, wired)); diff != "" {
-				t.Errorf("wiring twice is not wiring once:\n%s", diff)
+		for profile, w := range map[string]Wiring{"over in-tree": testWiring, "in its place": inPlace()} {
+			t.Run(tc.name+", "+profile, func(t *testing.T) {
+				original := kubeadm(t, tc.replace...)
+				m, err := Parse([]byte(original))
+				if err != nil {
+					t.Fatal(err)
+				}
+				before := Before{Modes: m.Modes(), Before: m.Admission()}
+				wired := wireAs(t, original, w, before)
+				if diff := cmp.Diff(wired, wireAs(t, wired, w, before)); diff != "" {
+					t.Errorf("wiring twice is not wiring once:\n%s", diff)
+				}
+				back, err := Unwire([]byte(wired), w, before)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if same, err := Equal([]byte(original), back); err != nil || !same {
+					t.Errorf("what comes back is another object (%v):\n%s", err, cmp.Diff(original, string(back)))
+				}
+			})
+		}
+	}
+}
+
+func TestWireFromOneProfileToTheOther(t *testing.T) {
+	hardened := wire(t, kubeadm(t))
+	parity := wireAs(t, hardened, inPlace(), KubeadmDefault)
+	for flag, in := range map[string]string{
+		"--enable-admission-plugins=NodeRestriction":      hardened,
+		"--service-account-extend-token-expiration=false": hardened,
+		"--disable-admission-plugins=NodeRestriction":     parity,
+	} {
+		for _, manifest := range []string{hardened, parity} {
+			if has := strings.Contains(manifest, flag); has != (manifest == in) {
+				t.Errorf("%s: %v in\n%s", flag, has, manifest)
 			}
-			back, err := Unwire([]byte(wired), testWiring, tc.modes)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if same, err := Equal([]byte(original), back); err != nil || !same {
-				t.Errorf("what comes back is another object (%v):\n%s", err, cmp.Diff(original, string(back)))
-			}
-		})
+		}
+	}
+	if diff := cmp.Diff(hardened, wire(t, parity)); diff != "" {
+		t.Errorf("and back (-before +after):\n%s", diff)
 	}
 }
 
@@ -96,8 +147,8 @@ func TestUnwireOfKubeadmsOwnRendering(t *testing.T) {
 	// `kubeadm upgrade` writes our volume under the name that its configuration
 	// has, and knows no annotation.
 	rendered := strings.ReplaceAll(wire(t, kubeadm(t)), VolumeName, "some-name")
-	rendered = strings.ReplaceAll(rendered, "    "+HashAnnotation+": \"0123\"\n", "")
-	back, err := Unwire([]byte(rendered), testWiring, "Node,RBAC")
+	rendered = strings.NewReplacer("    "+HashAnnotation+": \"0123\"\n", "", "    "+AdmissionHashAnnotation+": \"4567\"\n", "").Replace(rendered)
+	back, err := Unwire([]byte(rendered), testWiring, KubeadmDefault)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,11 +163,12 @@ func TestUnwireLeavesAloneWhatIsNotOurs(t *testing.T) {
 		replace []string
 	}{
 		{"a manifest without our edits", nil},
+		{"somebody else's admission file", []string{"    - --allow-privileged=true\n", "    - --admission-control-config-file=/etc/other.yaml\n"}},
 		{"somebody else's authorization file", []string{"--authorization-mode=Node,RBAC", "--authorization-config=/etc/other.yaml"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			original := kubeadm(t, tc.replace...)
-			back, err := Unwire([]byte(original), testWiring, "Node,RBAC")
+			back, err := Unwire([]byte(original), testWiring, KubeadmDefault)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,11 +7,13 @@ package cluster
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -85,6 +87,11 @@ type Process struct {
 	// AuthorizationHash is the SHA-256 of the authorization file that is in
 	// force; empty if the server runs with --authorization-mode.
 	AuthorizationHash string
+	// AdmissionHash is that of the validating webhooks from disk that are in force,
+	// as the server makes it; empty if it has none.
+	AdmissionHash string
+	// PolicyHash is the same for validating admission policies.
+	PolicyHash string
 }
 
 // Process reads the server's metrics.
@@ -105,14 +112,46 @@ func ParseProcess(metrics string) (Process, error) {
 			p.Start = value
 		}
 		if strings.HasPrefix(line, "apiserver_authorization_config_controller_last_config_info{") {
-			_, rest, _ := strings.Cut(line, `,hash="sha256:`)
-			p.AuthorizationHash, _, _ = strings.Cut(rest, `"`)
+			p.AuthorizationHash = strings.TrimPrefix(hashIn(line), "sha256:")
+		}
+		if !strings.HasPrefix(line, "apiserver_manifest_admission_config_controller_last_config_info{") {
+			continue
+		}
+		switch {
+		case strings.Contains(line, `plugin="ValidatingAdmissionWebhook"`):
+			p.AdmissionHash = hashIn(line)
+		case strings.Contains(line, `plugin="ValidatingAdmissionPolicy"`):
+			p.PolicyHash = hashIn(line)
 		}
 	}
 	if p.Start == "" {
 		return Process{}, fmt.Errorf("reading metrics: process_start_time_seconds is not among them")
 	}
 	return p, nil
+}
+
+// hashIn is the label hash of a metric. There is another label that ends like it.
+func hashIn(line string) string {
+	for _, begin := range []string{`{hash="`, `,hash="`} {
+		if _, rest, found := strings.Cut(line, begin); found {
+			hash, _, _ := strings.Cut(rest, `"`)
+			return hash
+		}
+	}
+	return ""
+}
+
+// Version is the server's, as it says itself.
+func (c *Client) Version(ctx context.Context) (string, error) {
+	var info version.Info
+	body, err := c.Kubernetes.Discovery().RESTClient().Get().AbsPath("/version").DoRaw(ctx)
+	if err == nil {
+		err = json.Unmarshal(body, &info)
+	}
+	if err != nil {
+		return "", fmt.Errorf("asking kube-apiserver for its version: %w", err)
+	}
+	return info.GitVersion, nil
 }
 
 // Decision is the answer of the server's whole chain of authorizers.

@@ -27,6 +27,10 @@ func TestParseProcess(t *testing.T) {
 		{"a server with --authorization-config names its file's hash", start +
 			`apiserver_authorization_config_controller_last_config_info{apiserver_id_hash="sha256:aa",hash="sha256:bb"} 1` + "\n",
 			Process{Start: "1.79e+09", AuthorizationHash: "bb"}, true},
+		{"the webhooks from disk are told, those that validate", "process_start_time_seconds 1\n" +
+			`apiserver_manifest_admission_config_controller_last_config_info{apiserver_id_hash="sha256:aa",hash="sha256:cc",plugin="ValidatingAdmissionWebhook"} 1` + "\n" +
+			`apiserver_manifest_admission_config_controller_last_config_info{apiserver_id_hash="sha256:aa",hash="sha256:dd",plugin="MutatingAdmissionWebhook"} 1` + "\n",
+			Process{Start: "1", AdmissionHash: "sha256:cc"}, true},
 		{"metrics without a start are no answer", "up 1\n", Process{}, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -101,9 +105,26 @@ func TestApplyIsServerSide(t *testing.T) {
 		seen.Header.Get("Content-Type") != "application/apply-patch+yaml" {
 		t.Errorf("%s %s, %s", seen.Method, seen.URL, seen.Header.Get("Content-Type"))
 	}
-	object.SetKind("Role")
+	object.SetKind("Aggregate")
 	if err := client.Apply(t.Context(), object); err == nil || !strings.Contains(err.Error(), "does not know this kind") {
 		t.Errorf("an unknown kind: %v", err)
+	}
+}
+
+func TestAFlowSchemaIsApplied(t *testing.T) {
+	var path string
+	client := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		path = r.URL.Path
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"apiVersion":"flowcontrol.apiserver.k8s.io/v1","kind":"FlowSchema","metadata":{"name":"x"}}`))
+	})
+	object := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "flowcontrol.apiserver.k8s.io/v1", "kind": "FlowSchema", "metadata": map[string]any{"name": "x"}}}
+	if err := client.Apply(t.Context(), object); err != nil {
+		t.Fatal(err)
+	}
+	if want := "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas/x"; path != want {
+		t.Errorf("applied at %s, want %s", path, want)
 	}
 }
 

@@ -28,11 +28,24 @@ var createOptions = metav1.CreateOptions{FieldManager: fieldManager}
 // among them is a mistake in manifests/.
 func resource(kind schema.GroupVersionKind) (schema.GroupVersionResource, error) {
 	rbac := schema.GroupVersion{Group: "rbac.authorization.k8s.io", Version: "v1"}
-	switch kind {
-	case rbac.WithKind("ClusterRole"):
-		return rbac.WithResource("clusterroles"), nil
-	case rbac.WithKind("ClusterRoleBinding"):
-		return rbac.WithResource("clusterrolebindings"), nil
+	fairness := schema.GroupVersion{Group: "flowcontrol.apiserver.k8s.io", Version: "v1"}
+	admission := schema.GroupVersion{Group: "admissionregistration.k8s.io", Version: "v1"}
+	known := map[schema.GroupVersionKind]schema.GroupVersionResource{
+		rbac.WithKind("ClusterRole"):                           rbac.WithResource("clusterroles"),
+		rbac.WithKind("ClusterRoleBinding"):                    rbac.WithResource("clusterrolebindings"),
+		rbac.WithKind("Role"):                                  rbac.WithResource("roles"),
+		rbac.WithKind("RoleBinding"):                           rbac.WithResource("rolebindings"),
+		{Version: "v1", Kind: "ServiceAccount"}:                {Version: "v1", Resource: "serviceaccounts"},
+		{Group: "apps", Version: "v1", Kind: "DaemonSet"}:      {Group: "apps", Version: "v1", Resource: "daemonsets"},
+		{Version: "v1", Kind: "ConfigMap"}:                     {Version: "v1", Resource: "configmaps"},
+		fairness.WithKind("FlowSchema"):                        fairness.WithResource("flowschemas"),
+		fairness.WithKind("PriorityLevelConfiguration"):        fairness.WithResource("prioritylevelconfigurations"),
+		admission.WithKind("ValidatingWebhookConfiguration"):   admission.WithResource("validatingwebhookconfigurations"),
+		admission.WithKind("ValidatingAdmissionPolicy"):        admission.WithResource("validatingadmissionpolicies"),
+		admission.WithKind("ValidatingAdmissionPolicyBinding"): admission.WithResource("validatingadmissionpolicybindings"),
+	}
+	if gvr, ok := known[kind]; ok {
+		return gvr, nil
 	}
 	return schema.GroupVersionResource{}, fmt.Errorf("applying %s: the installer does not know this kind", kind)
 }
@@ -41,6 +54,9 @@ func (c *Client) objects(object *unstructured.Unstructured) (dynamic.ResourceInt
 	gvr, err := resource(object.GroupVersionKind())
 	if err != nil {
 		return nil, err
+	}
+	if namespace := object.GetNamespace(); namespace != "" {
+		return c.dynamic.Resource(gvr).Namespace(namespace), nil
 	}
 	return c.dynamic.Resource(gvr), nil
 }

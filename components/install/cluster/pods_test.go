@@ -20,7 +20,7 @@ func staticPod(name, node, component string, annotations map[string]string) *cor
 	}
 }
 
-func TestAuthorizerNodesAreThoseWithAMirrorPod(t *testing.T) {
+func TestComponentNodesAreThoseWithAMirrorPod(t *testing.T) {
 	mirror := map[string]string{corev1.MirrorPodAnnotationKey: "x"}
 	client := &Client{Kubernetes: fake.NewClientset(
 		staticPod("a-cp-1", "cp-1", "node-authorizer", mirror),
@@ -28,7 +28,7 @@ func TestAuthorizerNodesAreThoseWithAMirrorPod(t *testing.T) {
 		staticPod("c-cp-2", "cp-2", "certs", mirror),
 		staticPod("pretender", "cp-3", "node-authorizer", nil),
 	)}
-	got, err := client.AuthorizerNodes(t.Context())
+	got, err := client.ComponentNodes(t.Context(), "node-authorizer")
 	if diff := cmp.Diff([]string{"cp-0", "cp-1"}, got); diff != "" || err != nil {
 		t.Errorf("error %v; -want +got:\n%s", err, diff)
 	}
@@ -40,5 +40,28 @@ func TestMirrorPod(t *testing.T) {
 		if pod, err := client.MirrorPod(t.Context(), "bulkhead-certs", node); err != nil || (pod != nil) != want {
 			t.Errorf("%s: %v, %v", node, pod, err)
 		}
+	}
+}
+
+// A proxy that is ready has the kubelet's port. Any pod can carry the label.
+func TestProxiedNodes(t *testing.T) {
+	proxy := func(name, node, owner string, ready corev1.ConditionStatus) *corev1.Pod {
+		pod := staticPod(name, node, "kubelet-auth-proxy", nil)
+		if owner != "" {
+			pod.OwnerReferences = []metav1.OwnerReference{{Kind: "DaemonSet", Name: owner, Controller: new(true)}}
+		}
+		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: ready}}
+		return pod
+	}
+	client := &Client{Kubernetes: fake.NewClientset(
+		proxy("p-1", "worker-2", proxyDaemonSet, corev1.ConditionTrue),
+		proxy("p-2", "worker-1", proxyDaemonSet, corev1.ConditionTrue),
+		proxy("p-3", "worker-3", proxyDaemonSet, corev1.ConditionFalse),
+		proxy("p-4", "worker-4", "other", corev1.ConditionTrue),
+		proxy("p-5", "worker-5", "", corev1.ConditionTrue),
+	)}
+	got, err := client.ProxiedNodes(t.Context())
+	if diff := cmp.Diff([]string{"worker-1", "worker-2"}, got); diff != "" || err != nil {
+		t.Errorf("error %v; -want +got:\n%s", err, diff)
 	}
 }

@@ -121,6 +121,18 @@ func (j *Journal) WriteFile(path string, file hostfs.File) (changed bool, err er
 	return true, hostfs.Write(path, file, j.dir)
 }
 
+// RemoveFile takes a file away, if it is there, and says whether it did.
+func (j *Journal) RemoveFile(path string) (changed bool, err error) {
+	have, exists, err := hostfs.Read(path)
+	if err != nil || !exists {
+		return false, err
+	}
+	if err := j.remember(path, have, true); err != nil {
+		return false, err
+	}
+	return true, hostfs.Remove(path)
+}
+
 // NewDir makes a directory and remembers whether it is new.
 func (j *Journal) NewDir(path string, mode fs.FileMode, gid int) error {
 	_, err := os.Stat(path)
@@ -130,6 +142,16 @@ func (j *Journal) NewDir(path string, mode fs.FileMode, gid int) error {
 		}
 	}
 	return hostfs.MakeDir(path, mode, gid)
+}
+
+// NewFile notes that a file, unless it is there already, is about to be made by
+// other means.
+func (j *Journal) NewFile(path string) error {
+	_, exists, err := hostfs.Read(path)
+	if err != nil || exists {
+		return err
+	}
+	return j.remember(path, hostfs.File{}, false)
 }
 
 // Object notes that an API object is about to be changed; before is what it

@@ -36,36 +36,56 @@ func (a *extraArgs) value() any {
 
 func (a *extraArgs) empty() bool { return len(a.list) == 0 && len(a.asMap) == 0 }
 
-func (a *extraArgs) get(name string) string {
+// Arg returns the value of a flag; the last one counts.
+func (a *extraArgs) Arg(name string) (value string, set bool) {
 	if a.asMap != nil {
-		value, _ := a.asMap[name].(string)
-		return value
+		text, set := a.asMap[name].(string)
+		return text, set
 	}
-	value := ""
 	for _, arg := range a.list {
 		if arg, ok := arg.(map[string]any); ok && arg["name"] == name {
 			value, _ = arg["value"].(string)
+			set = true
 		}
 	}
-	return value
+	return value, set
 }
 
-// remove takes a flag away and returns the value it had.
-func (a *extraArgs) remove(name string) string {
-	value := a.get(name)
+// DeleteArg takes a flag away and returns the value it had.
+func (a *extraArgs) DeleteArg(name string) (value string, had bool) {
+	value, had = a.Arg(name)
 	delete(a.asMap, name)
 	a.list = slices.DeleteFunc(a.list, func(arg any) bool {
 		m, _ := arg.(map[string]any)
 		return m["name"] == name
 	})
-	return value
+	return value, had
 }
 
-func (a *extraArgs) set(name, value string) {
-	a.remove(name)
+// SetArg gives a flag its value, in its old place or at the end.
+func (a *extraArgs) SetArg(name, value string) {
 	if a.asMap != nil {
 		a.asMap[name] = value
 		return
 	}
-	a.list = append(a.list, map[string]any{"name": name, "value": value})
+	argument := map[string]any{"name": name, "value": value}
+	at := slices.IndexFunc(a.list, func(arg any) bool {
+		m, _ := arg.(map[string]any)
+		return m["name"] == name
+	})
+	a.DeleteArg(name)
+	if at < 0 || at > len(a.list) {
+		at = len(a.list)
+	}
+	a.list = slices.Insert(a.list, at, any(argument))
 }
+
+// ReplaceArg has no place to keep: kubeadm sorts the flags.
+func (a *extraArgs) ReplaceArg(old, name, value string) {
+	a.DeleteArg(old)
+	a.SetArg(name, value)
+}
+
+// PluginByDefault is true: kubeadm enables NodeRestriction unless it is told which
+// plugins to enable.
+func (a *extraArgs) PluginByDefault() bool { return true }

@@ -10,7 +10,10 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"sigs.k8s.io/yaml"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/admissionflags"
 )
 
 const (
@@ -21,34 +24,48 @@ const (
 // Wiring is what kube-apiserver has to be started with.
 type Wiring struct {
 	VolumeName, Dir, ConfigFile string
+	Admission                   admissionflags.Wiring
 }
 
-// Wire returns the ClusterConfiguration with --authorization-config and its
-// volume, and the --authorization-mode that it had, if any. kubeadm leaves out
-// its own default of that flag when the other is there.
-func Wire(clusterConfiguration string, w Wiring) (edited, modes string, err error) {
+// Before is what the configuration said about what we edit.
+type Before struct {
+	// Modes is the --authorization-mode that it had; empty if it had none.
+	Modes string
+	admissionflags.Before
+}
+
+// Wire returns the ClusterConfiguration with our files and their volume. before is
+// what it said before us, if it has our edits already: wiring twice is wiring once.
+// kubeadm leaves out its own default of --authorization-mode when
+// --authorization-config is there.
+func Wire(clusterConfiguration string, w Wiring, before Before) (string, error) {
 	config, server, err := parse(clusterConfiguration)
 	if err != nil {
-		return "", "", err
+		return "", err
 	}
 	args, err := readArgs(server["extraArgs"])
 	if err != nil {
-		return "", "", err
+		return "", err
 	}
-	modes = args.remove(modeArg)
-	args.set(configArg, w.ConfigFile)
+	args.DeleteArg(modeArg)
+	args.SetArg(configArg, w.ConfigFile)
+	admissionflags.Unwire(args, w.Admission, before.Before)
+	admissionflags.Wire(args, w.Admission)
 	server["extraArgs"] = args.value()
 	server["extraVolumes"] = append(otherVolumes(server, w), map[string]any{
 		"name": w.VolumeName, "hostPath": w.Dir, "mountPath": w.Dir, "readOnly": true, "pathType": "Directory",
 	})
 	config["apiServer"] = server
-	edited, err = encode(config)
-	return edited, modes, err
+	// Text that says it already stays as it was written.
+	if was, _, err := parse(clusterConfiguration); err == nil && equality.Semantic.DeepEqual(was, config) {
+		return clusterConfiguration, nil
+	}
+	return encode(config)
 }
 
-// Unwire takes back what Wire did and puts modes back, if it is not empty. A
-// configuration without our edits comes back as it is.
-func Unwire(clusterConfiguration string, w Wiring, modes string) (string, error) {
+// Unwire takes back what Wire did, and gives the flags that were edited what they
+// were before. A configuration without our edits comes back as it is.
+func Unwire(clusterConfiguration string, w Wiring, before Before) (string, error) {
 	config, server, err := parse(clusterConfiguration)
 	if err != nil {
 		return "", err
@@ -57,13 +74,16 @@ func Unwire(clusterConfiguration string, w Wiring, modes string) (string, error)
 	if err != nil {
 		return "", err
 	}
-	if args.get(configArg) != w.ConfigFile {
+	if !wired(args, w) {
 		return clusterConfiguration, nil
 	}
-	args.remove(configArg)
-	if modes != "" {
-		args.set(modeArg, modes)
+	if value, _ := args.Arg(configArg); value == w.ConfigFile {
+		args.DeleteArg(configArg)
+		if before.Modes != "" {
+			args.SetArg(modeArg, before.Modes)
+		}
 	}
+	admissionflags.Unwire(args, w.Admission, before.Before)
 	setOrDrop(server, "extraArgs", args.value(), args.empty())
 	volumes := otherVolumes(server, w)
 	setOrDrop(server, "extraVolumes", volumes, len(volumes) == 0)
@@ -71,27 +91,40 @@ func Unwire(clusterConfiguration string, w Wiring, modes string) (string, error)
 	return encode(config)
 }
 
-// Modes is the --authorization-mode that the configuration has; empty if it has none.
-func Modes(clusterConfiguration string) string {
-	_, server, err := parse(clusterConfiguration)
+// Read says what a configuration does about what we edit. Where it has our edits,
+// that is not what it did before us.
+func Read(clusterConfiguration string) Before {
+	args, err := argsOf(clusterConfiguration)
 	if err != nil {
-		return ""
+		return Before{}
 	}
-	args, err := readArgs(server["extraArgs"])
-	if err != nil {
-		return ""
-	}
-	return args.get(modeArg)
+	modes, _ := args.Arg(modeArg)
+	return Before{Modes: modes, Before: admissionflags.Read(args)}
 }
 
-// Wired reports whether the configuration names our file.
+// Wired reports whether the configuration names one of our files.
 func Wired(clusterConfiguration string, w Wiring) bool {
+	args, err := argsOf(clusterConfiguration)
+	return err == nil && wired(args, w)
+}
+
+// AdmissionWired reports whether it names the one about admission.
+func AdmissionWired(clusterConfiguration string, w Wiring) bool {
+	args, err := argsOf(clusterConfiguration)
+	return err == nil && admissionflags.Wired(args, w.Admission.ConfigFile)
+}
+
+func wired(args *extraArgs, w Wiring) bool {
+	value, _ := args.Arg(configArg)
+	return value == w.ConfigFile || admissionflags.Wired(args, w.Admission.ConfigFile)
+}
+
+func argsOf(clusterConfiguration string) (*extraArgs, error) {
 	_, server, err := parse(clusterConfiguration)
 	if err != nil {
-		return false
+		return nil, err
 	}
-	args, err := readArgs(server["extraArgs"])
-	return err == nil && args.get(configArg) == w.ConfigFile
+	return readArgs(server["extraArgs"])
 }
 
 func parse(text string) (config, server map[string]any, err error) {

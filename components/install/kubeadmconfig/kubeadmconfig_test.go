@@ -8,9 +8,19 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/admissionflags"
 )
 
-var testWiring = Wiring{VolumeName: "bulkhead-apiserver", Dir: "/b/apiserver", ConfigFile: "/b/apiserver/authorization.yaml"}
+var testWiring = Wiring{VolumeName: "bulkhead-apiserver", Dir: "/b/apiserver", ConfigFile: "/b/apiserver/authorization.yaml",
+	Admission: admissionflags.Wiring{ConfigFile: "/b/apiserver/admission.yaml", Floor: true, ExactTokens: true}}
+
+// inPlace is the wiring of a profile without the in-tree plugin.
+func inPlace() Wiring {
+	w := testWiring
+	w.Admission.Floor, w.Admission.ExactTokens = false, false
+	return w
+}
 
 const head = "apiVersion: kubeadm.k8s.io/v1beta4\nkind: ClusterConfiguration\nclusterName: kind\n"
 
@@ -19,12 +29,21 @@ const volume = `
   - {name: bulkhead-apiserver, hostPath: /b/apiserver, mountPath: /b/apiserver, readOnly: true, pathType: Directory}`
 
 func TestWireAndBack(t *testing.T) {
-	const ours = "{name: authorization-config, value: /b/apiserver/authorization.yaml}"
-	for _, tc := range []struct{ name, before, wired, modes string }{
+	const (
+		authorization = "{name: authorization-config, value: /b/apiserver/authorization.yaml}"
+		ours          = authorization + ", {name: admission-control-config-file, value: /b/apiserver/admission.yaml}"
+		exact         = "{name: service-account-extend-token-expiration, value: 'false'}"
+	)
+	for _, tc := range []struct {
+		name, before, wired string
+		w                   Wiring
+	}{
 		{"kubeadm's defaults", head + "apiServer: {}",
-			head + "apiServer:\n  extraArgs: [" + ours + "]" + volume, ""},
+			head + "apiServer:\n  extraArgs: [" + ours + ", " + exact + "]" + volume, testWiring},
+		{"kubeadm's defaults, in the place of in-tree", head + "apiServer: {}",
+			head + "apiServer:\n  extraArgs: [" + authorization + ", {name: enable-admission-plugins, value: ''}, {name: disable-admission-plugins, value: NodeRestriction}, {name: admission-control-config-file, value: /b/apiserver/admission.yaml}]" + volume, inPlace()},
 		{"no apiServer at all", head,
-			head + "apiServer:\n  extraArgs: [" + ours + "]" + volume, ""},
+			head + "apiServer:\n  extraArgs: [" + ours + ", " + exact + "]" + volume, testWiring},
 		{"arguments and volumes of others stay", head + `apiServer:
   certSANs: [localhost]
   extraArgs:
@@ -35,30 +54,39 @@ func TestWireAndBack(t *testing.T) {
   certSANs: [localhost]
   extraArgs:
   - {name: runtime-config, value: ""}
-  - ` + ours + `
+  - ` + authorization + `
+  - {name: admission-control-config-file, value: /b/apiserver/admission.yaml}
+  - ` + exact + `
   extraVolumes:
   - {name: audit, hostPath: /audit, mountPath: /audit}
-  - {name: bulkhead-apiserver, hostPath: /b/apiserver, mountPath: /b/apiserver, readOnly: true, pathType: Directory}`, ""},
+  - {name: bulkhead-apiserver, hostPath: /b/apiserver, mountPath: /b/apiserver, readOnly: true, pathType: Directory}`, testWiring},
 		{"modes of its own are kept for later", head + "apiServer:\n  extraArgs:\n  - {name: authorization-mode, value: 'RBAC,Node'}",
-			head + "apiServer:\n  extraArgs: [" + ours + "]" + volume, "RBAC,Node"},
+			head + "apiServer:\n  extraArgs: [" + ours + ", " + exact + "]" + volume, testWiring},
+		{"plugins of its own lose one", head + "apiServer:\n  extraArgs:\n  - {name: enable-admission-plugins, value: 'X,NodeRestriction'}",
+			head + "apiServer:\n  extraArgs: [{name: enable-admission-plugins, value: X}, " + authorization + ", {name: disable-admission-plugins, value: NodeRestriction}, {name: admission-control-config-file, value: /b/apiserver/admission.yaml}]" + volume, inPlace()},
+		{"plugins of its own gain one", head + "apiServer:\n  extraArgs:\n  - {name: enable-admission-plugins, value: X}",
+			head + "apiServer:\n  extraArgs: [{name: enable-admission-plugins, value: 'X,NodeRestriction'}, " + ours + ", " + exact + "]" + volume, testWiring},
+		{"a plugin that was off is on, and off again", head + "apiServer:\n  extraArgs:\n  - {name: enable-admission-plugins, value: ''}\n  - {name: disable-admission-plugins, value: NodeRestriction}",
+			head + "apiServer:\n  extraArgs: [{name: enable-admission-plugins, value: NodeRestriction}, " + ours + ", " + exact + "]" + volume, testWiring},
 		{"arguments in the older form stay in it", head + "apiServer:\n  extraArgs: {authorization-mode: 'Node,RBAC', v: '2'}",
-			head + "apiServer:\n  extraArgs: {v: '2', authorization-config: /b/apiserver/authorization.yaml}" + volume, "Node,RBAC"},
+			head + "apiServer:\n  extraArgs: {v: '2', authorization-config: /b/apiserver/authorization.yaml, admission-control-config-file: /b/apiserver/admission.yaml, service-account-extend-token-expiration: 'false'}" + volume, testWiring},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			wired, modes, err := Wire(tc.before, testWiring)
+			before := Read(tc.before)
+			wired, err := Wire(tc.before, tc.w, before)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tree(t, tc.wired), tree(t, wired)); diff != "" || modes != tc.modes {
-				t.Errorf("modes %q, want %q; -want +got:\n%s", modes, tc.modes, diff)
+			if diff := cmp.Diff(tree(t, tc.wired), tree(t, wired)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
 			}
-			if again, _, err := Wire(wired, testWiring); err != nil || again != wired {
+			if again, err := Wire(wired, tc.w, before); err != nil || again != wired {
 				t.Errorf("wiring twice is not wiring once (%v):\n%s", err, cmp.Diff(wired, again))
 			}
-			if !Wired(wired, testWiring) || Wired(tc.before, testWiring) {
+			if !Wired(wired, tc.w) || !AdmissionWired(wired, tc.w) || Wired(tc.before, tc.w) {
 				t.Error("Wired does not tell the two apart")
 			}
-			back, err := Unwire(wired, testWiring, modes)
+			back, err := Unwire(wired, tc.w, before)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -69,16 +97,51 @@ func TestWireAndBack(t *testing.T) {
 	}
 }
 
+// TestAHostThatKnowsNothingOfBefore is the second one of a cluster: it found the
+// configuration wired.
+func TestAHostThatKnowsNothingOfBefore(t *testing.T) {
+	for name, w := range map[string]Wiring{"over in-tree": testWiring, "in its place": inPlace()} {
+		t.Run(name, func(t *testing.T) {
+			before := head + "apiServer:\n  certSANs: [localhost]\n"
+			wired, err := Wire(before, w, Read(before))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if again, err := Wire(wired, w, Before{}); err != nil || again != wired {
+				t.Errorf("it edits it again (%v):\n%s", err, cmp.Diff(wired, again))
+			}
+			back, err := Unwire(wired, w, Before{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tree(t, before), tree(t, back)); diff != "" {
+				t.Errorf("what comes back differs (-before +back):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestWireLeavesTextThatSaysItAlready(t *testing.T) {
+	wired, err := Wire(head, testWiring, Before{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	laidOut := "# by another program\n" + wired
+	if again, err := Wire(laidOut, testWiring, Before{}); err != nil || again != laidOut {
+		t.Errorf("%v:\n%s", err, cmp.Diff(laidOut, again))
+	}
+}
+
 func TestUnwireLeavesAloneWhatIsNotOurs(t *testing.T) {
 	other := head + "apiServer:\n  extraArgs:\n  - {name: authorization-config, value: /other.yaml}\n"
-	if back, err := Unwire(other, testWiring, "Node,RBAC"); err != nil || back != other {
+	if back, err := Unwire(other, testWiring, Before{Modes: "Node,RBAC"}); err != nil || back != other {
 		t.Errorf("%v:\n%s", err, cmp.Diff(other, back))
 	}
 }
 
 func TestWireRefusesWhatItDoesNotUnderstand(t *testing.T) {
 	for _, text := range []string{"{", "kind: InitConfiguration", head + "apiServer: {extraArgs: 3}"} {
-		if _, _, err := Wire(text, testWiring); err == nil {
+		if _, err := Wire(text, testWiring, Before{}); err == nil {
 			t.Errorf("%q passes", text)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 // flagFindings judges the flags of kube-apiserver.
 func flagFindings(in Input) []Finding {
-	findings := []Finding{authorizers(in), nodeRestriction(in.Server)}
+	findings := []Finding{authorizers(in), admissionConfig(in), webhookPlugin(in.Server), nodeRestriction(in)}
 	for _, f := range identityFlags {
 		if value, set := in.Server.Arg(f.flag); set && value != "" {
 			findings = append(findings, Finding{Warn, "--" + f.flag, f.why})
@@ -53,12 +53,48 @@ func authorizers(in Input) Finding {
 	return Finding{Fail, check, "--authorization-mode=" + value + ": the profiles know Node,RBAC only and would drop the rest; make it Node,RBAC first"}
 }
 
-func nodeRestriction(server Server) Finding {
-	const check = "NodeRestriction admission"
-	plugins, _ := server.Arg("enable-admission-plugins")
-	disabled, _ := server.Arg("disable-admission-plugins")
-	if slices.Contains(strings.Split(plugins, ","), "NodeRestriction") && !slices.Contains(strings.Split(disabled, ","), "NodeRestriction") {
-		return Finding{OK, check, "on"}
+func admissionConfig(in Input) Finding {
+	const check = "admission configuration"
+	config, set := in.Server.Arg("admission-control-config-file")
+	switch {
+	case !set:
+		return Finding{OK, check, "none yet"}
+	case config == in.AdmissionConfig:
+		return Finding{OK, check, "taken from " + config + ", which is ours"}
 	}
-	return Finding{Warn, check, "off: what nodes may write is checked by admission, the authorizer cannot see it; add NodeRestriction to --enable-admission-plugins"}
+	return Finding{Fail, check, "--admission-control-config-file=" + config + " is not ours. The server takes one such file, and bulkhead does not edit other people's: take the flag out of the manifest first. What other plugins have in that file would be lost; if one of them needs it, bulkhead cannot be installed here"}
+}
+
+// webhookPlugin is what calls our webhook.
+func webhookPlugin(server Server) Finding {
+	const check = "ValidatingAdmissionWebhook"
+	if value, set := server.Arg("admission-control"); set {
+		return Finding{Fail, check, "--admission-control=" + value + " cannot stand beside the flags that are to be set: write --enable-admission-plugins and --disable-admission-plugins instead"}
+	}
+	if lists(server, "disable-admission-plugins", check) {
+		return Finding{Fail, check, "disabled: nobody would ask node-restriction; take it out of --disable-admission-plugins"}
+	}
+	return Finding{OK, check, "on"}
+}
+
+func nodeRestriction(in Input) Finding {
+	const check = "NodeRestriction admission"
+	on := lists(in.Server, "enable-admission-plugins", "NodeRestriction") && !lists(in.Server, "disable-admission-plugins", "NodeRestriction")
+	config, _ := in.Server.Arg("admission-control-config-file")
+	switch {
+	case on && in.Profile == "parity":
+		return Finding{OK, check, "on; ours takes its place"}
+	case on:
+		return Finding{OK, check, "on"}
+	case config != "" && config == in.AdmissionConfig:
+		return Finding{OK, check, "off: ours stands in its place"}
+	case in.Profile == "parity":
+		return Finding{Warn, check, "off: so far nobody checks what nodes write; ours will"}
+	}
+	return Finding{Warn, check, "off: so far nobody checks what nodes write; the profile switches it on, behind ours"}
+}
+
+func lists(server Server, flag, plugin string) bool {
+	value, _ := server.Arg(flag)
+	return slices.Contains(strings.Split(value, ","), plugin)
 }

@@ -13,6 +13,8 @@ import (
 	"text/tabwriter"
 
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/configuration"
 )
 
 // Level says how much a finding matters.
@@ -45,6 +47,18 @@ type Input struct {
 	Server Server
 	// AuthorizationConfig is the file that our own installation names.
 	AuthorizationConfig string
+	// AdmissionConfig is the same for admission.
+	AdmissionConfig string
+	// Policy is what node-restriction will be told; nil if it will be told nothing.
+	Policy *configuration.Configuration
+	// GuardsKubelets is true if kubelet-auth-proxy is to be installed, and KubeletClient is
+	// who kube-apiserver is to kubelets.
+	GuardsKubelets bool
+	KubeletClient  string
+	// NodeScope is true if tokens are to be held to the nodes of their pods.
+	NodeScope bool
+	// Opened are the annotations that the installer gives kube-system.
+	Opened map[string]string
 	// Host is what the checks of the host read; nil leaves them out.
 	Host Host
 }
@@ -52,6 +66,8 @@ type Input struct {
 // Server is what the checks need of kube-apiserver's manifest.
 type Server interface {
 	Arg(name string) (string, bool)
+	// ReadsManifests reports whether a server of that version takes webhooks from disk.
+	ReadsManifests(serverVersion string) bool
 }
 
 // Host is the machine on which the installer runs.
@@ -67,7 +83,7 @@ func Run(ctx context.Context, in Input) ([]Finding, error) {
 	findings := append(flagFindings(in), hostFindings(in.Host)...)
 	var errs []error
 	for _, check := range []func(context.Context, Input) ([]Finding, error){
-		versionFindings, bindingFindings, nodeFindings, joinFindings, requestFindings,
+		versionFindings, bindingFindings, nodeFindings, joinFindings, requestFindings, mirrorPodFindings, kubeletFindings, scopeFindings,
 	} {
 		found, err := check(ctx, in)
 		findings = append(findings, found...)
@@ -101,11 +117,11 @@ func hostFindings(host Host) []Finding {
 	if host == nil {
 		return nil
 	}
-	signer := Finding{OK, "cluster CA on this host", "can sign the node authorizer's own client certificate"}
+	signer := Finding{OK, "cluster CA on this host", "can sign our components' own client certificates"}
 	if problem := host.SignerProblem(); problem != "" {
 		signer.Level, signer.Detail = Fail, problem
 	}
-	ports := Finding{OK, "ports on loopback", "free, or held by our own component"}
+	ports := Finding{OK, "ports on loopback", "free, or held by our own components"}
 	if holder := host.PortHolder(); holder != "" {
 		ports.Level, ports.Detail = Fail, holder
 	}

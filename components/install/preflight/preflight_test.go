@@ -11,6 +11,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -32,6 +33,9 @@ func (f flags) Arg(name string) (string, bool) {
 	value, set := f[name]
 	return value, set
 }
+
+// ReadsManifests is as a test says, in a flag that no server has.
+func (f flags) ReadsManifests(string) bool { return f["from-disk"] != "no" }
 
 // kubeadmFlags are what kubeadm sets; a test changes one.
 func kubeadmFlags(change ...string) flags {
@@ -114,8 +118,15 @@ func TestPreflight(t *testing.T) {
 		{name: "no authorizer at all fails", flags: without(kubeadmFlags(), "authorization-mode"), level: Fail, mentions: "every request is allowed"},
 		{name: "somebody else's authorization file fails", flags: kubeadmFlags("authorization-config", "/theirs.yaml"), level: Fail, mentions: "go back to --authorization-mode=Node,RBAC"},
 		{name: "a webhook in the old form fails", flags: kubeadmFlags("authorization-webhook-config-file", "/w"), level: Fail, mentions: "names a webhook"},
-		{name: "no NodeRestriction is a warning", flags: kubeadmFlags("enable-admission-plugins", "PodSecurity"), level: Warn, mentions: "add NodeRestriction"},
-		{name: "NodeRestriction that is disabled is a warning", flags: kubeadmFlags("disable-admission-plugins", "NodeRestriction"), level: Warn, mentions: "add NodeRestriction"},
+		{name: "no NodeRestriction is a warning", flags: kubeadmFlags("enable-admission-plugins", "PodSecurity"), level: Warn, mentions: "the profile switches it on"},
+		{name: "NodeRestriction that is disabled is a warning", flags: kubeadmFlags("disable-admission-plugins", "NodeRestriction"), level: Warn, mentions: "the profile switches it on"},
+		{name: "for parity too", profile: "parity", flags: kubeadmFlags("disable-admission-plugins", "NodeRestriction"), level: Warn, mentions: "ours will"},
+		{name: "NodeRestriction that ours has replaced passes", flags: kubeadmFlags("disable-admission-plugins", "NodeRestriction", "admission-control-config-file", "/admission.yaml")},
+		{name: "an admission file of somebody else fails", flags: kubeadmFlags("admission-control-config-file", "/theirs.yaml"), level: Fail, mentions: "/theirs.yaml is not ours"},
+		{name: "no webhook plugin fails", flags: kubeadmFlags("disable-admission-plugins", "X,ValidatingAdmissionWebhook"), level: Fail, mentions: "nobody would ask node-restriction"},
+		{name: "the old flag for plugins fails", flags: kubeadmFlags("admission-control", "NodeRestriction"), level: Fail, mentions: "--admission-control=NodeRestriction"},
+		{name: "a server that takes no webhooks from disk is a warning", flags: kubeadmFlags("from-disk", "no"), level: Warn, mentions: "registered through the API"},
+		{name: "and fails for parity", profile: "parity", flags: kubeadmFlags("from-disk", "no"), level: Fail, mentions: "take hardened"},
 		{name: "static tokens are a warning", flags: kubeadmFlags("token-auth-file", "/t"), level: Warn, mentions: "system:nodes"},
 		{name: "1.33 fails", version: "v1.33.9", level: Fail, mentions: "older than 1.34"},
 		{name: "1.34 is a warning", version: "v1.34.0", level: Warn, mentions: "tested against 1.37"},
@@ -139,7 +150,7 @@ func TestPreflight(t *testing.T) {
 			objects: []runtime.Object{request("csr-odd", "admin", "ops", "system:node:")}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			in := Input{Profile: tc.profile, Server: tc.flags, Host: tc.host, AuthorizationConfig: "/ours.yaml"}
+			in := Input{Profile: tc.profile, Server: tc.flags, Host: tc.host, AuthorizationConfig: "/ours.yaml", AdmissionConfig: "/admission.yaml"}
 			if in.Profile == "" {
 				in.Profile = "hardened"
 			}
@@ -175,6 +186,24 @@ func TestPreflight(t *testing.T) {
 	}
 }
 
+// The refusal says what to do.
+func TestSeveralServersWithoutWebhooksFromDisk(t *testing.T) {
+	for hosts, want := range map[int]string{
+		1: "",
+		3: "v1.36.2 on 3 control-plane hosts: it takes no admission webhook from disk (it does from 1.37 on), and a registration through the API is for one host. " +
+			"Upgrade the control plane to 1.37 first, or switch the feature gate ManifestBasedAdmissionControlConfig on where it is off",
+	} {
+		var objects []runtime.Object
+		for i := range hosts {
+			objects = append(objects, controlPlane(fmt.Sprint("cp-", i)))
+		}
+		got, err := severalWithoutManifests(t.Context(), Input{Server: kubeadmFlags("from-disk", "no"), Client: fake.NewClientset(objects...)}, "v1.36.2")
+		if got != want || err != nil {
+			t.Errorf("of %d hosts: %q, %v", hosts, got, err)
+		}
+	}
+}
+
 func TestPreflightRemindsOfAJoin(t *testing.T) {
 	for _, tc := range []struct {
 		name, config string
@@ -187,7 +216,7 @@ func TestPreflightRemindsOfAJoin(t *testing.T) {
 			client := fake.NewClientset(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "kubeadm-config"},
 				Data: map[string]string{"ClusterConfiguration": tc.config}})
 			client.Discovery().(*fakediscovery.FakeDiscovery).FakedServerVersion = &version.Info{GitVersion: "v1.37.1"}
-			findings, err := Run(t.Context(), Input{Profile: "hardened", Server: kubeadmFlags(), Client: client, AuthorizationConfig: "/ours.yaml"})
+			findings, err := Run(t.Context(), Input{Profile: "hardened", Server: kubeadmFlags(), Client: client, AuthorizationConfig: "/ours.yaml", AdmissionConfig: "/admission.yaml"})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,0 +1,82 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletaccess"
+)
+
+func newKubeletAccessCommand() *cobra.Command {
+	var kubeconfig, output string
+	cmd := &cobra.Command{
+		Use:   "kubelet-access",
+		Short: "Print who holds nodes/proxy, and what each would lose in strict mode",
+		Long: `Kubelet-access reads the cluster's ClusterRoles and ClusterRoleBindings, and prints
+who may reach kubelets by nodes/proxy, by that word or by a wildcard. get is enough to
+run a command in any pod of a node that has no proxy of ours.
+
+With kubelet-auth-proxy in strict mode, nodes/proxy no longer covers exec, attach, run,
+port-forward, container logs and debug: LOSES names what each holder has to be granted
+by itself, if it is needed. It can be run anywhere, and changes nothing.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			rules := clientcmd.NewDefaultClientConfigLoadingRules()
+			rules.ExplicitPath = kubeconfig
+			config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+			if err != nil {
+				return err
+			}
+			client, err := kubernetes.NewForConfig(config)
+			if err != nil {
+				return err
+			}
+			return printKubeletAccess(cmd.Context(), cmd.OutOrStdout(), client, output)
+		},
+	}
+	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "Credentials that may read RBAC. Without this flag, $KUBECONFIG or ~/.kube/config.")
+	cmd.Flags().StringVarP(&output, "output", "o", "table", "How to print: table or json.")
+	return cmd
+}
+
+func printKubeletAccess(ctx context.Context, out io.Writer, client kubernetes.Interface, output string) error {
+	if output != "table" && output != "json" {
+		return fmt.Errorf("-o %s: it is one of table and json", output)
+	}
+	roles, err := client.RbacV1().ClusterRoles().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("reading ClusterRoles: %w", err)
+	}
+	bindings, err := client.RbacV1().ClusterRoleBindings().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("reading ClusterRoleBindings: %w", err)
+	}
+	holders := kubeletaccess.Find(kubeletaccess.Objects{Roles: roles.Items, Bindings: bindings.Items})
+	if output == "json" {
+		encoder := json.NewEncoder(out)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(holders)
+	}
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(table, "WHO\tVERBS ON NODES/PROXY\tBY\tLOSES IN STRICT MODE")
+	for _, h := range holders {
+		verbs := strings.Join(h.Verbs, ",")
+		if len(h.Nodes) > 0 {
+			verbs += " of " + strings.Join(h.Nodes, ",")
+		}
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", h.Subject, verbs, strings.Join(h.Bindings, ", "), h)
+	}
+	return table.Flush()
+}

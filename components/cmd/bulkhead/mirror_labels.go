@@ -1,0 +1,64 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install"
+)
+
+func newMirrorLabelsCommand() *cobra.Command {
+	var host hostFlags
+	cmd := &cobra.Command{
+		Use:   "mirror-labels",
+		Short: "Print what namespaces need so that the static pods of this cluster stay allowed",
+		Long: `Mirror-labels looks at the mirror pods of all nodes and prints, for each namespace
+that has some, the kubectl line that opens it to them and lists the keys of their
+labels. It changes nothing. Read the lines before you run them: a label that a
+compromised node has put on a mirror pod stands in them like any other.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, client, err := host.connect()
+			if err != nil {
+				return err
+			}
+			pods, err := client.MirrorPods(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return printMirrorLabels(cmd.OutOrStdout(), pods)
+		},
+	}
+	host.add(cmd.Flags())
+	return cmd
+}
+
+func printMirrorLabels(out io.Writer, pods []corev1.Pod) error {
+	keys := map[string]map[string]bool{}
+	for i := range pods {
+		namespace := pods[i].Namespace
+		if keys[namespace] == nil {
+			keys[namespace] = map[string]bool{}
+		}
+		for key := range pods[i].Labels {
+			keys[namespace][key] = true
+		}
+	}
+	for _, namespace := range slices.Sorted(maps.Keys(keys)) {
+		_, err := fmt.Fprintf(out, "kubectl annotate namespace %s --overwrite %s=true %s=%s\n", namespace,
+			install.MirrorAllowed, install.MirrorLabelKeys, strings.Join(slices.Sorted(maps.Keys(keys[namespace])), ","))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,175 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install"
+)
+
+func newNodeCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "node",
+		Short: "Put the kubelet of this host behind kubelet-auth-proxy, and take it out again",
+		Long: `The commands of node are run as root on the host of a node, control plane or worker,
+one node at a time. They need nothing of the API but what the node itself may read.`,
+	}
+	cmd.AddCommand(newNodeInstallCommand(), newNodeUninstallCommand(), newNodeStatusCommand(), newNodeRenewCommand())
+	return cmd
+}
+
+// nodeFlags say where things are on a node's host.
+type nodeFlags struct{ layout install.Layout }
+
+func (f *nodeFlags) add(fs *pflag.FlagSet) {
+	f.layout = install.DefaultLayout()
+	fs.StringVar(&f.layout.State, "state-dir", f.layout.State, "The directory for what is ours. It has to be on the same file system as systemd's /etc/systemd/system.")
+	fs.StringVar(&f.layout.KubeletConf, "kubelet-kubeconfig", f.layout.KubeletConf, "The kubelet's own credentials, with which it is seen whether there is a proxy for this node.")
+}
+
+func (f *nodeFlags) installer(out io.Writer) (*install.KubeletInstaller, error) {
+	if os.Geteuid() != 0 {
+		return nil, errors.New("this changes how the kubelet runs: run it as root, on the host of the node")
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("finding this program on the host: %w", err)
+	}
+	return &install.KubeletInstaller{
+		Layout: f.layout, Version: buildVersion(), Program: program, Host: install.NodeHost{Layout: f.layout},
+		Out: out, Now: time.Now, Poll: 250 * time.Millisecond,
+	}, nil
+}
+
+func newNodeInstallCommand() *cobra.Command {
+	var (
+		node    nodeFlags
+		options install.KubeletOptions
+	)
+	cmd := &cobra.Command{
+		Use:   "install",
+		Short: "Move this host's kubelet to 127.0.0.1, where it answers kubelet-auth-proxy only",
+		Long: `Install makes a certificate authority on this node, whose key stays here, and with it
+the proxy's certificate; has the kubelet trust it and nobody else, listen on 127.0.0.1
+and serve with a certificate of the cluster; and restarts the kubelet, which takes a
+few seconds. Pods go on running. Units of systemd keep what the proxy reads up to date,
+with this program: it has to stay where it is.
+
+Run bulkhead install on a control-plane host first: it approves the
+kubelet's serving certificate and runs the proxy. Install refuses a node for which the
+cluster has no proxy, before it touches anything. If the kubelet, or the proxy, is not
+healthy within --timeout, or on Ctrl-C, the old state is put back. A second run changes
+nothing.
+
+A kubelet that is not started as kubeadm starts it is refused.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			record, err := install.ReadNodeRecord(node.layout)
+			if err != nil {
+				return err
+			}
+			if record != nil && !cmd.Flags().Changed("cert-validity") {
+				options.Certificates.Validity = record.Certificates.Validity
+			}
+			if record != nil && !cmd.Flags().Changed("cert-renew-before") {
+				options.Certificates.RenewBefore = record.Certificates.RenewBefore
+			}
+			installer, err := node.installer(cmd.OutOrStdout())
+			if err != nil {
+				return err
+			}
+			return installer.Install(cmd.Context(), options)
+		},
+	}
+	node.add(cmd.Flags())
+	addCertificateFlags(cmd.Flags(), &options.Certificates)
+	cmd.Flags().DurationVar(&options.Timeout, "timeout", 2*time.Minute, "How long the kubelet, and then the proxy, may take to become healthy. If one takes longer, the old state is put back and the command fails.")
+	return cmd
+}
+
+func newNodeUninstallCommand() *cobra.Command {
+	var (
+		node    nodeFlags
+		timeout time.Duration
+	)
+	cmd := &cobra.Command{
+		Use:   "uninstall",
+		Short: "Give this host's kubelet its port and its configuration back",
+		Long: `Uninstall removes what node install has added, ends the proxy on this node and starts
+the kubelet as it was. It works with the proxy and the API server dead, and can be
+run again until it succeeds.
+
+While kube-apiserver demands certificates of kubelets that are signed by the cluster
+(--kubelet-certificate-authority), it does not talk to a kubelet without: first run
+bulkhead install --kubelet-api=false or bulkhead uninstall on the control plane, which
+leave the proxies alone; then this on every node; then the same there again, which
+takes the proxies away.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			installer, err := node.installer(cmd.OutOrStdout())
+			if err != nil {
+				return err
+			}
+			return installer.Uninstall(cmd.Context(), timeout)
+		},
+	}
+	node.add(cmd.Flags())
+	cmd.Flags().DurationVar(&timeout, "timeout", 2*time.Minute, "How long the kubelet may take to be as it was before the command fails.")
+	return cmd
+}
+
+func newNodeRenewCommand() *cobra.Command {
+	var (
+		node nodeFlags
+		all  bool
+	)
+	cmd := &cobra.Command{
+		Use:   "renew",
+		Short: "Bring up to date what kubelet-auth-proxy reads on this host",
+		Long: `Renew replaces the certificate that the proxy shows the kubelet, if it is due, and the
+proxy's copies of the cluster's client CA and of the kubelet's serving certificate, if
+those have changed. systemd runs it when one of these files changes, and every hour.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			installer, err := node.installer(cmd.OutOrStdout())
+			if err != nil {
+				return err
+			}
+			renewed, err := installer.Renew(cmd.Context(), all)
+			for _, name := range renewed {
+				_, _ = fmt.Fprintf(cmd.OutOrStdout(), "renewed %s\n", name)
+			}
+			return err
+		},
+	}
+	node.add(cmd.Flags())
+	cmd.Flags().BoolVar(&all, "all", false, "Renew whatever time is left.")
+	return cmd
+}
+
+func newNodeStatusCommand() *cobra.Command {
+	var node nodeFlags
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Show how the kubelet of this host is protected",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			installer, err := node.installer(cmd.OutOrStdout())
+			if err != nil {
+				return err
+			}
+			return printNode(cmd.Context(), cmd.OutOrStdout(), installer)
+		},
+	}
+	node.add(cmd.Flags())
+	return cmd
+}

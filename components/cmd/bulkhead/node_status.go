@@ -1,0 +1,46 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install"
+)
+
+// printNode says how this node's kubelet is reached.
+func printNode(ctx context.Context, out io.Writer, k *install.KubeletInstaller) error {
+	record, err := install.ReadNodeRecord(k.Layout)
+	if err != nil {
+		return err
+	}
+	unfinished, err := k.Unfinished()
+	if err != nil {
+		return err
+	}
+	if record == nil || unfinished {
+		what := "listens as kubeadm has it (nothing of ours is installed)"
+		if k.Installed() {
+			what = "unfinished: node install is running now, or was killed; the next install or uninstall takes it back first"
+		}
+		row(out, "kubelet", what)
+		return nil
+	}
+	row(out, "installed by", "bulkhead "+record.Version)
+	keeper := k.Layout.KubeletKeeper(record.Certificates, time.Now)
+	printHealth(out, "kubelet", k.Host.Closed(ctx, keeper.Leaves[0].Pair, k.Layout.KubeletClientCA().CertFile))
+	switch address, err := k.Host.ProxyAddress(ctx); {
+	case err != nil:
+		row(out, "proxy", "the API server does not say whether there is one: "+err.Error())
+	case address == "":
+		row(out, "proxy", "none on this node: nobody reaches the kubelet")
+	default:
+		printHealth(out, "proxy", k.Host.ProxyServes(ctx, address))
+	}
+	_, _ = fmt.Fprintln(out)
+	return printCertificates(out, keeper.Status())
+}

@@ -1,0 +1,146 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+// atOnce bounds what is asked of the API server at one time.
+const atOnce = 500
+
+// scopedAccount is a row.
+type scopedAccount struct {
+	Namespace      string `json:"namespace"`
+	ServiceAccount string `json:"serviceAccount"`
+	Resources      string `json:"resources"`
+	Mode           string `json:"mode"`
+	Authorization  string `json:"authorization"`
+	Admission      string `json:"admission"`
+}
+
+// annotations are what an account and its pods say.
+type annotations struct {
+	own, mode string
+	has       bool
+	ofPods    map[string]bool
+}
+
+// scopeAccounts are those that are annotated, or that a host tells of.
+func scopeAccounts(ctx context.Context, client kubernetes.Interface, hosts []scopeHost) ([]scopedAccount, error) {
+	all := map[scopelist.Account]*annotations{}
+	at := func(namespace, name string) *annotations {
+		account := scopelist.Account{Namespace: namespace, Name: name}
+		if all[account] == nil {
+			all[account] = &annotations{ofPods: map[string]bool{}}
+		}
+		return all[account]
+	}
+	for _, host := range hosts {
+		for account := range host.states {
+			at(account.Namespace, account.Name)
+		}
+	}
+	if err := readAccounts(ctx, client, at, all); err != nil {
+		return nil, err
+	}
+	if err := readPods(ctx, client, at); err != nil {
+		return nil, err
+	}
+	rows := []scopedAccount{}
+	for _, account := range slices.SortedFunc(maps.Keys(all), scopelist.Compare) {
+		live := stateEverywhere(account, hosts)
+		rows = append(rows, scopedAccount{
+			Namespace: account.Namespace, ServiceAccount: account.Name, Resources: all[account].resources(), Mode: all[account].modeInForce(),
+			Authorization: liveOrPending(live.Authorization), Admission: liveOrPending(live.Admission),
+		})
+	}
+	return rows, nil
+}
+
+func readAccounts(ctx context.Context, client kubernetes.Interface, at func(namespace, name string) *annotations, told map[scopelist.Account]*annotations) error {
+	options := metav1.ListOptions{Limit: atOnce}
+	for {
+		list, err := client.CoreV1().ServiceAccounts(metav1.NamespaceAll).List(ctx, options)
+		if err != nil {
+			return fmt.Errorf("listing service accounts: %w", err)
+		}
+		for i := range list.Items {
+			sa := &list.Items[i]
+			own, has := sa.Annotations[nodescope.ScopeAnnotation]
+			if !has && told[scopelist.Account{Namespace: sa.Namespace, Name: sa.Name}] == nil {
+				continue
+			}
+			a := at(sa.Namespace, sa.Name)
+			a.own, a.has, a.mode = own, has, sa.Annotations[nodescope.ModeAnnotation]
+		}
+		if options.Continue = list.Continue; options.Continue == "" {
+			return nil
+		}
+	}
+}
+
+func readPods(ctx context.Context, client kubernetes.Interface, at func(namespace, name string) *annotations) error {
+	options := metav1.ListOptions{Limit: atOnce}
+	for {
+		list, err := client.CoreV1().Pods(metav1.NamespaceAll).List(ctx, options)
+		if err != nil {
+			return fmt.Errorf("listing pods: %w", err)
+		}
+		for i := range list.Items {
+			pod := &list.Items[i]
+			_, mirror := pod.Annotations[corev1.MirrorPodAnnotationKey]
+			if value, has := pod.Annotations[nodescope.ScopeAnnotation]; has && !mirror && pod.Spec.ServiceAccountName != "" {
+				at(pod.Namespace, pod.Spec.ServiceAccountName).ofPods[value] = true
+			}
+		}
+		if options.Continue = list.Continue; options.Continue == "" {
+			return nil
+		}
+	}
+}
+
+func (a *annotations) resources() string {
+	var parts []string
+	if a.has {
+		parts = append(parts, held(a.own))
+	}
+	for _, value := range slices.Sorted(maps.Keys(a.ofPods)) {
+		parts = append(parts, "pods: "+held(value))
+	}
+	if len(parts) == 0 {
+		return "none any more"
+	}
+	return strings.Join(parts, "; ")
+}
+
+// held is a value as it counts.
+func held(value string) string {
+	if _, err := nodescope.ParseScope(value); err != nil {
+		return "* (cannot be read)"
+	}
+	if text := strings.Join(strings.Fields(value), ""); text != "" {
+		return text
+	}
+	return "none"
+}
+
+func (a *annotations) modeInForce() string {
+	if audits, err := nodescope.ParseMode(a.mode); err == nil && audits {
+		return rules.Audit.String()
+	}
+	return rules.Enforce.String()
+}

@@ -1,0 +1,107 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopestate"
+)
+
+// quietFor is after what time a host that says nothing is not believed: it says something
+// every five minutes.
+const quietFor = 15 * time.Minute
+
+// scopeHost is a control-plane node and what its scope-sync has told.
+type scopeHost struct {
+	Node    string    `json:"node"`
+	Heard   time.Time `json:"heard,omitzero"`
+	Problem string    `json:"problem,omitempty"`
+	states  map[scopelist.Account]scopestate.State
+}
+
+// scopeHosts are all control-plane nodes. One that has told nothing, or nothing lately,
+// shows every account as pending: nobody knows.
+func scopeHosts(ctx context.Context, client kubernetes.Interface, now time.Time) ([]scopeHost, error) {
+	records, err := client.CoreV1().ConfigMaps(scopestate.Namespace).Get(ctx, scopestate.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("node scope is not installed in this cluster: there is no ConfigMap %s/%s", scopestate.Namespace, scopestate.Name)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading what scope-sync has told: %w", err)
+	}
+	nodes, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: "node-role.kubernetes.io/control-plane"})
+	if err != nil {
+		return nil, fmt.Errorf("listing the control-plane nodes: %w", err)
+	}
+	names := map[string]bool{}
+	for i := range nodes.Items {
+		names[nodes.Items[i].Name] = true
+	}
+	if len(names) == 0 {
+		for name := range records.Data {
+			names[name] = true
+		}
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("node scope is not installed in this cluster: no scope-sync has told anything in ConfigMap %s/%s", scopestate.Namespace, scopestate.Name)
+	}
+	var hosts []scopeHost
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		text, told := records.Data[name]
+		hosts = append(hosts, scopeHostOf(name, text, told, now))
+	}
+	return hosts, nil
+}
+
+func scopeHostOf(name, text string, told bool, now time.Time) scopeHost {
+	host := scopeHost{Node: name}
+	if !told {
+		host.Problem = "its scope-sync has told nothing: whether the API server there holds anybody is not known"
+		return host
+	}
+	record, err := scopestate.Decode(text)
+	if err != nil {
+		host.Problem = err.Error()
+		return host
+	}
+	host.Heard, host.Problem = record.Time, record.Problem
+	if quiet := now.Sub(record.Time); quiet > quietFor {
+		host.Problem = fmt.Sprintf("its scope-sync was last heard of %v ago: what it told then is not counted, the lists that it wrote hold", quiet.Round(time.Minute))
+		return host
+	}
+	if record.Omitted > 0 {
+		host.Problem = strings.TrimPrefix(fmt.Sprintf("%s; there was no room to tell of %d accounts, which are shown as pending", host.Problem, record.Omitted), "; ")
+	}
+	host.states = record.Accounts
+	return host
+}
+
+// stateEverywhere is live where it is on every host.
+func stateEverywhere(account scopelist.Account, hosts []scopeHost) scopestate.State {
+	live := scopestate.State{Authorization: true, Admission: true}
+	for _, host := range hosts {
+		state := host.states[account]
+		live.Authorization = live.Authorization && state.Authorization
+		live.Admission = live.Admission && state.Admission
+	}
+	return live
+}
+
+func liveOrPending(live bool) string {
+	if live {
+		return "live"
+	}
+	return "pending"
+}

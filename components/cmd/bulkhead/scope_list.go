@@ -1,0 +1,105 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+func newScopeListCommand() *cobra.Command {
+	var kubeconfig, output string
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "Show every account with a scope, and whether it is in force",
+		Long: `List shows the ServiceAccounts that are annotated with bulkhead.dev/node-scoped-resources,
+or that an annotated pod runs as, and whether their scope is in force: AUTHORIZATION and
+ADMISSION are live once every API server of the cluster says that it asks node scope about
+that account, and pending until then. Only what is live in both is protected.
+
+It can be run anywhere, and changes nothing.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			client, err := anywhere(kubeconfig)
+			if err != nil {
+				return err
+			}
+			return printScopes(cmd.Context(), cmd.OutOrStdout(), client, output, time.Now())
+		},
+	}
+	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "Credentials that may read ServiceAccounts, pods, nodes, and ConfigMaps of kube-system. Without this flag, $KUBECONFIG or ~/.kube/config.")
+	cmd.Flags().StringVarP(&output, "output", "o", "table", "How to print: table or json.")
+	return cmd
+}
+
+// anywhere opens a client as kubectl does.
+func anywhere(kubeconfig string) (kubernetes.Interface, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = kubeconfig
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+	if err != nil {
+		return nil, err
+	}
+	config.ContentType = "application/vnd.kubernetes.protobuf"
+	config.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
+	return kubernetes.NewForConfig(config)
+}
+
+func printScopes(ctx context.Context, out io.Writer, client kubernetes.Interface, output string, now time.Time) error {
+	if output != "table" && output != "json" {
+		return fmt.Errorf("-o %s: it is one of table and json", output)
+	}
+	hosts, err := scopeHosts(ctx, client, now)
+	if err != nil {
+		return err
+	}
+	accounts, err := scopeAccounts(ctx, client, hosts)
+	if err != nil {
+		return err
+	}
+	if output == "json" {
+		encoder := json.NewEncoder(out)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(map[string]any{"accounts": accounts, "hosts": hosts})
+	}
+	return scopeTable(out, accounts, hosts)
+}
+
+func scopeTable(out io.Writer, accounts []scopedAccount, hosts []scopeHost) error {
+	if len(accounts) == 0 {
+		_, _ = fmt.Fprintln(out, "no account has a scope")
+	} else {
+		table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+		_, _ = fmt.Fprintln(table, "NAMESPACE\tSERVICEACCOUNT\tRESOURCES\tMODE\tAUTHORIZATION\tADMISSION")
+		for _, a := range accounts {
+			_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", a.Namespace, a.ServiceAccount, shortCell(a.Resources), a.Mode, a.Authorization, a.Admission)
+		}
+		if err := table.Flush(); err != nil {
+			return err
+		}
+	}
+	for _, h := range hosts {
+		if h.Problem != "" {
+			_, _ = fmt.Fprintf(out, "%s: %s\n", h.Node, h.Problem)
+		}
+	}
+	return nil
+}
+
+// shortCell keeps a long value from tearing a table apart; -o json has all of it.
+func shortCell(text string) string {
+	const most = 60
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return text
+}

@@ -1,0 +1,147 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/customread"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesuggest"
+)
+
+// suggestOptions are the flags.
+type suggestOptions struct {
+	kubeconfig, output, custom string
+	logs                       []string
+}
+
+func newScopeSuggestCommand() *cobra.Command {
+	var o suggestOptions
+	cmd := &cobra.Command{
+		Use:   "suggest NAMESPACE/SERVICEACCOUNT --audit-log=FILE",
+		Short: "Print the annotation under which an account can go on with what it does",
+		Long: `Suggest reads what an account was seen to do, from the API server's audit log, and what
+RBAC gives it, and prints the widest bulkhead.dev/node-scoped-resources under which
+everything that was seen still passes, and what that would stop. What was granted and
+never used is in it: look at the rows with SEEN 0.
+
+Each request is put to the rules of node scope, over the cluster as it is now: an object
+that is no more counts as one of another node. The log has no bodies, so what was written
+is judged only if the account was in audit (bulkhead.dev/node-scope-mode=audit) when the
+log was written.
+
+It can be run anywhere with credentials that may list pods, volumes and RBAC, and changes
+nothing. The log is on the control-plane hosts, where --audit-log-path says.`,
+		Example: `  bulkhead scope suggest monitoring/log-collector --audit-log=audit.log
+  ssh cp-1 cat /var/log/kubernetes/audit/audit.log | bulkhead scope suggest monitoring/log-collector --audit-log=-`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			account, err := accountNamed(args[0])
+			if err != nil {
+				return err
+			}
+			if err := o.validate(); err != nil {
+				return err
+			}
+			client, err := anywhere(o.kubeconfig)
+			if err != nil {
+				return err
+			}
+			return o.suggest(cmd, client, account)
+		},
+	}
+	cmd.Flags().StringVar(&o.kubeconfig, "kubeconfig", "", "Credentials that may list what nodes need, and RBAC. Without this flag, $KUBECONFIG or ~/.kube/config.")
+	cmd.Flags().StringArrayVar(&o.logs, "audit-log", nil, "An audit log of an API server, in JSON, from the level Metadata on; - is standard input. May be given several times, for several API servers.")
+	cmd.Flags().StringVar(&o.custom, "node-scope-custom-resources", "", "The custom resources that are declared, as node-authorizer has them.")
+	cmd.Flags().StringVarP(&o.output, "output", "o", "table", "How to print: table or json.")
+	return cmd
+}
+
+func (o suggestOptions) validate() error {
+	if o.output != "table" && o.output != "json" {
+		return fmt.Errorf("-o %s: it is one of table and json", o.output)
+	}
+	if len(o.logs) == 0 {
+		return errors.New("--audit-log is missing: give the file that kube-apiserver writes with --audit-log-path, or - to read it from standard input")
+	}
+	return nil
+}
+
+func accountNamed(text string) (scopelist.Account, error) {
+	namespace, name, ok := strings.Cut(text, "/")
+	account := scopelist.Account{Namespace: namespace, Name: name}
+	if !ok {
+		return account, fmt.Errorf("%q: want NAMESPACE/SERVICEACCOUNT", text)
+	}
+	return account, scopelist.Validate(account)
+}
+
+func (o suggestOptions) suggest(cmd *cobra.Command, client kubernetes.Interface, account scopelist.Account) error {
+	ctx := cmd.Context()
+	if _, err := client.CoreV1().ServiceAccounts(account.Namespace).Get(ctx, account.Name, metav1.GetOptions{}); err != nil {
+		return fmt.Errorf("reading the account: %w", err)
+	}
+	custom, err := nodescope.ParseDeclarations(o.custom)
+	if err != nil {
+		return err
+	}
+	node, forget, err := nodesAsTheyAre(ctx, cmd.ErrOrStderr(), client)
+	if err != nil {
+		return err
+	}
+	defer forget()
+	s := scopesuggest.New(account, nodescope.Config{
+		Node: node, Custom: custom, Objects: customread.New(client.CoreV1().RESTClient()), Unready: func() string { return "" },
+	})
+	objects, err := readRBAC(ctx, client)
+	if err != nil {
+		return err
+	}
+	s.Grant(objects.Granted(account))
+	log := scopesuggest.NewLog(account)
+	for _, file := range o.logs {
+		if err := readLog(ctx, file, cmd.InOrStdin(), log, s); err != nil {
+			return err
+		}
+	}
+	suggestion, err := s.Suggest(ctx)
+	if err != nil {
+		return err
+	}
+	return printSuggestion(cmd.OutOrStdout(), o.output, account, log.Stats(), suggestion)
+}
+
+// readLog gives the requests of one log to the suggester. It ends with the context, at
+// the next request.
+func readLog(ctx context.Context, file string, stdin io.Reader, log *scopesuggest.Log, s *scopesuggest.Suggester) error {
+	in := stdin
+	if file != "-" {
+		opened, err := os.Open(file)
+		if err != nil {
+			return fmt.Errorf("--audit-log: %w", err)
+		}
+		defer opened.Close() //nolint:errcheck // it was only read
+		in = opened
+	}
+	err := log.Read(in, func(seen scopesuggest.Request) {
+		if ctx.Err() == nil {
+			s.See(ctx, seen)
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("--audit-log=%s: %w", file, err)
+	}
+	return ctx.Err()
+}

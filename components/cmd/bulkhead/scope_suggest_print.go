@@ -1,0 +1,70 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesuggest"
+)
+
+func printSuggestion(out io.Writer, output string, account scopelist.Account, stats scopesuggest.LogStats, s scopesuggest.Suggestion) error {
+	if output == "json" {
+		encoder := json.NewEncoder(out)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(map[string]any{"seen": stats, "suggestion": s})
+	}
+	printStats(out, account, stats)
+	if err := suggestionTable(out, s.Resources); err != nil {
+		return err
+	}
+	for _, w := range s.Wildcards {
+		_, _ = fmt.Fprintf(out, "RBAC gives %s by a wildcard: of it, only what was seen can be in the scope. Name what is needed.\n", w)
+	}
+	for _, name := range s.Impersonates {
+		_, _ = fmt.Fprintf(out, "It impersonates %s, which nobody with a scope may: there is no scope under which that passes [NS-IMPERSONATE-1].\n", name)
+	}
+	if s.Annotation == "" {
+		_, err := fmt.Fprintln(out, "\nThere is nothing to name.")
+		return err
+	}
+	if s.Written > 0 {
+		_, _ = fmt.Fprintf(out, "%d writes were judged by what they name; what they write is judged only while the account is in audit, so begin there.\n", s.Written)
+	}
+	_, err := fmt.Fprintf(out, "\nkubectl -n %s annotate --overwrite serviceaccount %s \\\n  %s=audit \\\n  %s='%s'\n",
+		account.Namespace, account.Name, nodescope.ModeAnnotation, nodescope.ScopeAnnotation, s.Annotation)
+	return err
+}
+
+func printStats(out io.Writer, account scopelist.Account, stats scopesuggest.LogStats) {
+	_, _ = fmt.Fprintf(out, "%d requests of %s/%s were let pass", stats.Requests, account.Namespace, account.Name)
+	if stats.Requests > 0 {
+		_, _ = fmt.Fprintf(out, ", from %s to %s", stats.First.Format(time.RFC3339), stats.Last.Format(time.RFC3339))
+	}
+	_, _ = fmt.Fprintf(out, "; %d more were refused, and do not count.\n", stats.Refused)
+	if stats.Unreadable > 0 {
+		_, _ = fmt.Fprintf(out, "%d lines could not be read.\n", stats.Unreadable)
+	}
+	_, _ = fmt.Fprintln(out)
+}
+
+func suggestionTable(out io.Writer, all []scopesuggest.Resource) error {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(table, "RESOURCE\tSEEN\tBEYOND ITS NODE\tIN THE SCOPE\tSTOPS, BUT FOR ITS OWN NODE'S / WHY NOT")
+	for _, r := range all {
+		held, told := "no", r.Why
+		if r.Held {
+			held, told = "yes", strings.Join(r.Stops, ",")
+		}
+		_, _ = fmt.Fprintf(table, "%s\t%d\t%d\t%s\t%s\n", r.Name, r.Seen, r.Beyond, held, told)
+	}
+	return table.Flush()
+}

@@ -1,0 +1,134 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/memory"
+)
+
+func newTaintsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "taints",
+		Short: "Show and clear the sticky taints that are remembered of nodes",
+	}
+	cmd.AddCommand(newTaintsListCommand(), newTaintsClearCommand())
+	return cmd
+}
+
+func newTaintsListCommand() *cobra.Command {
+	var host hostFlags
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "Show every taint that a node must be registered with",
+		Long: `List shows the taints of the keys that the configuration marks as sticky, as they
+were last seen on each node. The Node may be gone: its node can come back only with
+them.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, client, err := host.connect()
+			if err != nil {
+				return err
+			}
+			return listTaints(cmd.Context(), cmd.OutOrStdout(), client.Kubernetes)
+		},
+	}
+	host.add(cmd.Flags())
+	return cmd
+}
+
+func listTaints(ctx context.Context, out io.Writer, client kubernetes.Interface) error {
+	entries, err := memory.List(ctx, client)
+	if err != nil {
+		return err
+	}
+	if len(entries) == 0 {
+		_, err := fmt.Fprintln(out, "nothing is remembered")
+		return err
+	}
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(table, "NODE\tTAINT\tNOTE")
+	for _, entry := range entries {
+		if entry.Unreadable {
+			_, _ = fmt.Fprintf(table, "%s\t?\twhat is stored cannot be read: clear it\n", entry.Node)
+		}
+		for _, taint := range entry.Taints {
+			note := ""
+			if slices.Contains(entry.Absent, taint) {
+				note = "the Node was registered without it"
+			}
+			_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", entry.Node, taint.ToString(), note)
+		}
+	}
+	return table.Flush()
+}
+
+func newTaintsClearCommand() *cobra.Command {
+	var host hostFlags
+	cmd := &cobra.Command{
+		Use:   "clear NODE [KEY]",
+		Short: "Forget the taints of a node, or those of one key",
+		Long: `Clear lets a node register again without the taints that are remembered of it. It
+changes no Node: a taint that a Node still has is taken off with kubectl taint, and
+is forgotten by that.`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			_, client, err := host.connect()
+			if err != nil {
+				return err
+			}
+			key := ""
+			if len(args) == 2 {
+				key = args[1]
+			}
+			return clearTaints(cmd.Context(), cmd.OutOrStdout(), client.Kubernetes, args[0], key)
+		},
+	}
+	host.add(cmd.Flags())
+	return cmd
+}
+
+func clearTaints(ctx context.Context, out io.Writer, client kubernetes.Interface, name, key string) error {
+	there, err := taintsOf(ctx, client, name)
+	if err != nil {
+		return err
+	}
+	cleared, err := memory.Clear(ctx, client, name, key)
+	if err != nil {
+		return err
+	}
+	for _, taint := range cleared {
+		_, _ = fmt.Fprintf(out, "forgotten: %s\n", taint.ToString())
+		if slices.ContainsFunc(there, func(t corev1.Taint) bool { return t.MatchTaint(&taint) }) {
+			_, _ = fmt.Fprintf(out, "  Node %s still has it, so it will be remembered again. To take it off: kubectl taint node %s %s:%s-\n", name, name, taint.Key, taint.Effect)
+		}
+	}
+	if len(cleared) == 0 {
+		_, _ = fmt.Fprintln(out, "no such taint is remembered any more")
+	}
+	return nil
+}
+
+// taintsOf are those of the Node, if there is one.
+func taintsOf(ctx context.Context, client kubernetes.Interface, name string) ([]corev1.Taint, error) {
+	node, err := client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return node.Spec.Taints, nil
+}

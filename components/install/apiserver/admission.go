@@ -1,0 +1,129 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"sync"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/plugin/cel"
+	"k8s.io/apiserver/pkg/admission/plugin/manifest"
+	"k8s.io/apiserver/pkg/admission/plugin/webhook/config"
+	"k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions"
+	apiserverinstall "k8s.io/apiserver/pkg/apis/apiserver/install"
+	"k8s.io/apiserver/pkg/cel/environment"
+	"k8s.io/client-go/tools/clientcmd"
+	certutil "k8s.io/client-go/util/cert"
+	"k8s.io/utils/ptr"
+)
+
+// webhookPlugin is the admission plugin that calls webhooks like ours.
+const webhookPlugin = "ValidatingAdmissionWebhook"
+
+// ValidateAdmission reads an AdmissionConfiguration, and what it names, as
+// kube-apiserver does when it starts, and makes sure that the webhook at target
+// would be shown a client certificate. What it names has to be there already.
+func ValidateAdmission(file, target string) error {
+	scheme := runtime.NewScheme()
+	apiserverinstall.Install(scheme)
+	provider, err := admission.ReadAdmissionConfiguration([]string{webhookPlugin, policyPlugin}, file, scheme)
+	if err != nil {
+		return fmt.Errorf("loading admission configuration: %w", err)
+	}
+	reader, err := provider.ConfigFor(webhookPlugin)
+	if err != nil {
+		return fmt.Errorf("loading admission configuration: %w", err)
+	}
+	parsed, err := config.LoadConfig(reader)
+	if err != nil {
+		return fmt.Errorf("validating admission configuration: %w", err)
+	}
+	if err := validatePolicyPlugin(provider); err != nil {
+		return err
+	}
+	kubeconfig, err := clientcmd.LoadFromFile(parsed.KubeConfigFile)
+	if err != nil {
+		return fmt.Errorf("validating admission configuration: %w", err)
+	}
+	// A user is found by the host and port of the webhook (apiserver
+	// pkg/util/webhook/authentication.go, clientConfig).
+	if user := kubeconfig.AuthInfos[target]; user == nil || user.ClientCertificate == "" || user.ClientKey == "" {
+		return fmt.Errorf("validating admission configuration: %s names no client certificate for %s", parsed.KubeConfigFile, target)
+	}
+	return nil
+}
+
+// ValidateRegistration reads a ValidatingWebhookConfiguration as kube-apiserver
+// does when it finds it on the disk. One that does not pass keeps the server from
+// starting.
+func ValidateRegistration(registration []byte) error {
+	object, _, err := registrations().UniversalDeserializer().Decode(registration, nil, nil)
+	if err != nil {
+		return fmt.Errorf("loading the webhook's registration: %w", err)
+	}
+	config, ok := object.(*admissionregistrationv1.ValidatingWebhookConfiguration)
+	if !ok {
+		return fmt.Errorf("loading the webhook's registration: it is a %T", object)
+	}
+	errs := []error{manifest.ValidateManifestName(config.Name, "registration", map[string]string{})}
+	for i := range config.Webhooks {
+		errs = append(errs, validateWebhook(&config.Webhooks[i]))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("validating the webhook's registration: %w", err)
+	}
+	return nil
+}
+
+// ManifestsHash is by what kube-apiserver tells the registrations in a directory
+// from others; empty if there are none.
+func ManifestsHash(dir string) (string, error) {
+	_, hash, err := manifest.LoadFiles(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return "", nil
+	}
+	return hash, err
+}
+
+func registrations() serializer.CodecFactory {
+	scheme := runtime.NewScheme()
+	if err := admissionregistrationv1.AddToScheme(scheme); err != nil {
+		panic(err) // two types of one name in one version of the library
+	}
+	return serializer.NewCodecFactory(scheme, serializer.EnableStrict)
+}
+
+// compiler is for all: it takes long to make.
+var compiler = sync.OnceValue(func() cel.ConditionCompiler {
+	return cel.NewConditionCompiler(environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()))
+})
+
+func validateWebhook(w *admissionregistrationv1.ValidatingWebhook) error {
+	var errs []error
+	if _, err := certutil.ParseCertsPEM(w.ClientConfig.CABundle); err != nil {
+		errs = append(errs, fmt.Errorf("webhook %s: caBundle: %w", w.Name, err))
+	}
+	if u, err := url.Parse(ptr.Deref(w.ClientConfig.URL, "")); err != nil || u.Scheme != "https" || w.ClientConfig.Service != nil {
+		errs = append(errs, fmt.Errorf("webhook %s: it has to have an https URL, and no service", w.Name))
+	}
+	if w.SideEffects == nil || *w.SideEffects != admissionregistrationv1.SideEffectClassNone || len(w.AdmissionReviewVersions) == 0 {
+		errs = append(errs, fmt.Errorf("webhook %s: sideEffects has to be None, and admissionReviewVersions to name a version", w.Name))
+	}
+	var conditions []cel.ExpressionAccessor
+	for i := range w.MatchConditions {
+		conditions = append(conditions, (*matchconditions.MatchCondition)(&w.MatchConditions[i]))
+	}
+	evaluator := compiler().CompileCondition(conditions, cel.OptionalVariableDeclarations{HasAuthorizer: true}, environment.StoredExpressions)
+	for _, err := range evaluator.CompilationErrors() {
+		errs = append(errs, fmt.Errorf("webhook %s: matchConditions: %w", w.Name, err))
+	}
+	return errors.Join(errs...)
+}

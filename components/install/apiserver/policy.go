@@ -1,0 +1,119 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	celgo "github.com/google/cel-go/cel"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/plugin/cel"
+	"k8s.io/apiserver/pkg/admission/plugin/policy/config"
+	"k8s.io/apiserver/pkg/admission/plugin/policy/manifest/loader"
+	"k8s.io/apiserver/pkg/cel/environment"
+)
+
+// ValidatePolicies reads the ValidatingAdmissionPolicies in a directory as
+// kube-apiserver does when it starts, and compiles their expressions. One that does
+// not pass keeps the server from starting, or refuses what it matches.
+func ValidatePolicies(dir string) error {
+	policies, err := loadPolicies(dir)
+	if err != nil {
+		return fmt.Errorf("loading admission policies: %w", err)
+	}
+	for _, policy := range policies {
+		if _, err := compilePolicy(policy); err != nil {
+			return fmt.Errorf("validating admission policy %s: %w", policy.Name, err)
+		}
+	}
+	return nil
+}
+
+// policyPlugin is the admission plugin of policies like ours.
+const policyPlugin = "ValidatingAdmissionPolicy"
+
+// validatePolicyPlugin reads what the configuration says of admission policies, if it
+// does, and the policies.
+func validatePolicyPlugin(provider admission.ConfigProvider) error {
+	reader, err := provider.ConfigFor(policyPlugin)
+	if err != nil || reader == nil {
+		return err
+	}
+	parsed, err := config.LoadValidatingConfig(reader)
+	if err != nil {
+		return fmt.Errorf("validating admission configuration: %w", err)
+	}
+	if parsed.StaticManifestsDir == "" {
+		return nil
+	}
+	return ValidatePolicies(parsed.StaticManifestsDir)
+}
+
+func loadPolicies(dir string) ([]*admissionregistrationv1.ValidatingAdmissionPolicy, error) {
+	policies, _, _, err := loader.LoadPolicyManifests(dir, registrations().UniversalDeserializer(),
+		accept[*admissionregistrationv1.ValidatingAdmissionPolicy], accept[*admissionregistrationv1.ValidatingAdmissionPolicyBinding],
+		func(b *admissionregistrationv1.ValidatingAdmissionPolicyBinding) string { return b.Spec.PolicyName })
+	return policies, err
+}
+
+func accept[T any](object runtime.Object) ([]T, error) {
+	if typed, ok := object.(T); ok {
+		return []T{typed}, nil
+	}
+	return nil, loader.ErrUnrecognizedType
+}
+
+// expression is one of a policy, with the types that it may have and, for a
+// variable, its name.
+type expression struct {
+	text, name string
+	types      []*celgo.Type
+}
+
+func (e expression) GetExpression() string      { return e.text }
+func (e expression) GetName() string            { return e.name }
+func (e expression) ReturnTypes() []*celgo.Type { return e.types }
+
+// compiled is a policy that can be asked.
+type compiled struct{ validations, messages cel.ConditionEvaluator }
+
+// baseEnvironment is for all: it takes long to make.
+var baseEnvironment = sync.OnceValue(func() *environment.EnvSet {
+	return environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion())
+})
+
+// compilePolicy makes of a policy what kube-apiserver makes of it
+// (admission/plugin/policy/validating/plugin.go), for policies without match
+// conditions and audit annotations.
+func compilePolicy(policy *admissionregistrationv1.ValidatingAdmissionPolicy) (compiled, error) {
+	compiler, err := cel.NewCompositedCompiler(baseEnvironment())
+	if err != nil {
+		return compiled{}, err
+	}
+	withAuthorizer := cel.OptionalVariableDeclarations{HasAuthorizer: true}
+	var errs []error
+	for _, v := range policy.Spec.Variables {
+		variable := expression{v.Expression, v.Name, []*celgo.Type{celgo.AnyType, celgo.DynType}}
+		if result := compiler.CompileAndStoreVariable(variable, withAuthorizer, environment.StoredExpressions); result.Error != nil {
+			errs = append(errs, fmt.Errorf("variable %s: %w", v.Name, result.Error))
+		}
+	}
+	var validations, messages []cel.ExpressionAccessor
+	for _, v := range policy.Spec.Validations {
+		validations = append(validations, expression{text: v.Expression, types: []*celgo.Type{celgo.BoolType}})
+		if v.MessageExpression != "" {
+			messages = append(messages, expression{text: v.MessageExpression, types: []*celgo.Type{celgo.StringType}})
+		}
+	}
+	c := compiled{
+		validations: compiler.CompileCondition(validations, withAuthorizer, environment.StoredExpressions),
+		messages:    compiler.CompileCondition(messages, cel.OptionalVariableDeclarations{}, environment.StoredExpressions),
+	}
+	errs = append(append(errs, c.validations.CompilationErrors()...), c.messages.CompilationErrors()...)
+	return c, errors.Join(errs...)
+}

@@ -1,0 +1,187 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/cel-go/common/types"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/plugin/cel"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/bulkhead-k8s/bulkhead/manifests"
+)
+
+// grants are what somebody may do, "verb subresource" of node worker-1.
+type grants []string
+
+func (g grants) Authorize(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+	for _, grant := range g {
+		if grant == a.GetVerb()+" "+a.GetSubresource() && a.GetAPIGroup() == "" && a.GetResource() == "nodes" && a.GetName() == "worker-1" {
+			return authorizer.DecisionAllow, "", nil
+		}
+	}
+	return authorizer.DecisionNoOpinion, "", nil
+}
+
+func kubeletPolicy(t *testing.T) (*admissionregistrationv1.ValidatingAdmissionPolicy, compiled) {
+	t.Helper()
+	dir := t.TempDir()
+	data, err := manifests.FS.ReadFile(manifests.KubeletPolicy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "policy.yaml"), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	policies, err := loadPolicies(dir)
+	if err != nil || len(policies) != 1 {
+		t.Fatalf("%d policies: %v", len(policies), err)
+	}
+	policy, err := compilePolicy(policies[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return policies[0], policy
+}
+
+// refusal is what the policy says to a path behind nodes/proxy; empty if it passes.
+func refusal(t *testing.T, object *admissionregistrationv1.ValidatingAdmissionPolicy, policy compiled, path string, may grants) string {
+	t.Helper()
+	kind, resource := corev1.SchemeGroupVersion.WithKind("NodeProxyOptions"), corev1.SchemeGroupVersion.WithResource("nodes")
+	attributes := admission.NewAttributesRecord(&corev1.NodeProxyOptions{Path: path}, nil, kind, "", "worker-1", resource, "proxy",
+		admission.Connect, nil, false, &user.DefaultInfo{Name: "monitor"})
+	versioned, err := admission.NewVersionedAttributes(attributes, kind, objectInterfaces{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	request := cel.CreateAdmissionRequest(attributes, metav1.GroupVersionResource(resource), metav1.GroupVersionKind(kind))
+	results, _, err := policy.validations.ForInput(t.Context(), versioned, request, cel.OptionalVariableBindings{Authorizer: may}, nil, celconfig.RuntimeCELCostBudget)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, result := range results {
+		if result.Error != nil {
+			return "error: " + result.Error.Error()
+		}
+		if result.EvalResult == types.True {
+			continue
+		}
+		if object.Spec.Validations[i].MessageExpression == "" {
+			return object.Spec.Validations[i].Message
+		}
+		texts, _, err := policy.messages.ForInput(t.Context(), versioned, request, cel.OptionalVariableBindings{}, nil, celconfig.RuntimeCELCostBudget)
+		if err != nil || texts[0].Error != nil {
+			t.Fatal(err, texts)
+		}
+		text, _ := texts[0].EvalResult.Value().(string)
+		return text
+	}
+	return ""
+}
+
+type objectInterfaces struct{ admission.ObjectInterfaces }
+
+func (objectInterfaces) GetObjectCreater() runtime.ObjectCreater     { return scheme.Scheme }
+func (objectInterfaces) GetObjectConvertor() runtime.ObjectConvertor { return scheme.Scheme }
+
+func TestTheSecondRoadToAKubelet(t *testing.T) {
+	const unclean, lacks = "is not clean", "takes the verb create on nodes/"
+	object, policy := kubeletPolicy(t)
+	for _, tc := range []struct {
+		path     string
+		may      grants
+		mentions string
+	}{
+		// What monitoring asks for, with nothing but get nodes/proxy.
+		{"", nil, ""},
+		{"/", nil, ""},
+		{"/pods", nil, ""},
+		{"/pods/", nil, ""},
+		{"/metrics/cadvisor", nil, ""},
+		{"/stats/summary", nil, ""},
+		{"/logs/syslog.1", nil, ""},
+		{"/executor", nil, ""},
+		{"/containerLogs/default/exec/run", nil, ""},
+		// Each deny beside what allows it.
+		{"/exec/default/p/c", nil, lacks + "exec of node worker-1 [KA-VAP-1]"},
+		{"/exec/default/p/c", grants{"get exec", "create proxy", "create attach"}, lacks + "exec"},
+		{"/exec/default/p/c", grants{"create exec"}, ""},
+		{"/exec", nil, lacks + "exec"},
+		{"exec", nil, lacks + "exec"},
+		{"exec/", nil, lacks + "exec"},
+		{"/exec/", grants{"create exec"}, ""},
+		{"/attach/default/p/c", nil, lacks + "attach"},
+		{"/attach/default/p/c", grants{"create attach"}, ""},
+		{"/run/default/p/c", nil, lacks + "run"},
+		{"/run/default/p/c", grants{"create run"}, ""},
+		{"/portForward/default/p", nil, lacks + "portforward"},
+		{"/portForward/default/p", grants{"create portforward"}, ""},
+		{"/EXEC/default/p/c", nil, lacks + "exec"},
+		{"/portforward/default/p", nil, lacks + "portforward"},
+		// Whatever one may do, it can be read in two ways.
+		{"//exec/default/p/c", grants{"create exec"}, unclean},
+		{"/exec//default/p/c", grants{"create exec"}, unclean},
+		{"/exec/default/p/c//", grants{"create exec"}, unclean},
+		{"./exec/default/p/c", grants{"create exec"}, unclean},
+		{"/./exec/default/p/c", grants{"create exec"}, unclean},
+		{"/pods/../exec/default/p/c", grants{"create exec"}, unclean},
+		{"/..", nil, unclean},
+		{"/%65xec/default/p/c", grants{"create exec"}, unclean},
+		{"/pods%2f..%2fexec", grants{"create exec"}, unclean},
+		{"/pods;/exec", nil, unclean},
+		{"/pods\\..\\exec", nil, unclean},
+		{"/exec\x00/default/p/c", grants{"create exec"}, unclean},
+		{"/ex\nec", nil, unclean},
+		{"//", nil, unclean},
+	} {
+		got := refusal(t, object, policy, tc.path, tc.may)
+		if (got == "") != (tc.mentions == "") || !strings.Contains(got, tc.mentions) || got != "" && !strings.HasSuffix(got, " [KA-VAP-1]") {
+			t.Errorf("%q with %q: %q, want %q", tc.path, tc.may, got, tc.mentions)
+		}
+	}
+}
+
+func TestValidatePolicies(t *testing.T) {
+	data, err := manifests.FS.ReadFile(manifests.KubeletPolicy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct{ name, old, new, mentions string }{
+		{"ours is good", "", "", ""},
+		{"a name without the suffix is refused", "kubelet-api.bulkhead.static.k8s.io", "kubelet-api.bulkhead", "must have a name ending with"},
+		{"a typing error in a field is refused", "failurePolicy", "failurPolicy", "failurPolicy"},
+		{"a variable that does not compile is refused", "substring(1)", "substring('')", "variable trimmed"},
+		{"a validation that does not compile is refused", "variables.clean\"", "variables.cleen\"", "undefined field 'cleen'"},
+		{"a message that does not compile is refused", "' [KA-VAP-1]'\"", "1\"", "no matching overload"},
+		{"a binding to nothing is refused", "policyName: kubelet-api", "policyName: other", "which does not exist"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			dir := t.TempDir()
+			text := string(data)
+			if tc.old != "" {
+				text = strings.ReplaceAll(text, tc.old, tc.new)
+			}
+			if err := os.WriteFile(filepath.Join(dir, "policy.yaml"), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			err := ValidatePolicies(dir)
+			if (err == nil) != (tc.mentions == "") || err != nil && !strings.Contains(err.Error(), tc.mentions) {
+				t.Errorf("error is %v", err)
+			}
+		})
+	}
+}

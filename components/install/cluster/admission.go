@@ -1,0 +1,77 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	corev1apply "k8s.io/client-go/applyconfigurations/core/v1"
+)
+
+// ReportStatus makes, as a node and without effect, the write that a kubelet makes
+// of its Node's status, with no change in it. It passes every webhook that is asked
+// about nodes: so an error is one that the kubelet would meet. A Node that does not
+// exist is none: then nothing can be said.
+func (c *Client) ReportStatus(ctx context.Context, node string) error {
+	_, err := c.Kubernetes.CoreV1().RESTClient().Patch(types.MergePatchType).
+		Resource("nodes").Name(node).SubResource("status").
+		Param("dryRun", metav1.DryRunAll).Param("fieldManager", fieldManager).
+		SetHeader("Impersonate-User", "system:node:"+node).
+		SetHeader("Impersonate-Group", "system:nodes", "system:authenticated").
+		Body([]byte("{}")).DoRaw(ctx)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// Annotations are those of a namespace, and the keys among them that we have set
+// and nobody else has.
+func (c *Client) Annotations(ctx context.Context, namespace string) (all map[string]string, ours []string, err error) {
+	have, err := c.Kubernetes.CoreV1().Namespaces().Get(ctx, namespace, metav1.GetOptions{})
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading namespace %s: %w", namespace, err)
+	}
+	for _, entry := range have.ManagedFields {
+		if entry.Manager == fieldManager && entry.Operation == metav1.ManagedFieldsOperationApply && entry.FieldsV1 != nil {
+			ours, err = annotationsIn(entry.FieldsV1)
+		}
+	}
+	return have.Annotations, ours, err
+}
+
+func annotationsIn(fields *metav1.FieldsV1) ([]string, error) {
+	var owned struct {
+		Metadata struct {
+			Annotations map[string]any `json:"f:annotations"`
+		} `json:"f:metadata"`
+	}
+	if err := json.Unmarshal(fields.GetRawBytes(), &owned); err != nil {
+		return nil, fmt.Errorf("reading managed fields: %w", err)
+	}
+	var keys []string
+	for field := range owned.Metadata.Annotations {
+		if key, ok := strings.CutPrefix(field, "f:"); ok {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys, nil
+}
+
+// SetAnnotations makes these the annotations of a namespace that are ours: those
+// that were and are not among them go, unless somebody else has set them too. What
+// others have set to another value is a conflict, and nothing changes.
+func (c *Client) SetAnnotations(ctx context.Context, namespace string, annotations map[string]string) error {
+	_, err := c.Kubernetes.CoreV1().Namespaces().Apply(ctx,
+		corev1apply.Namespace(namespace).WithAnnotations(annotations), metav1.ApplyOptions{FieldManager: fieldManager})
+	return err
+}

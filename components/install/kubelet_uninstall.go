@@ -1,0 +1,131 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package install
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/hostfs"
+	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
+)
+
+// zeroPolicy is for keepers that renew nothing.
+var zeroPolicy pki.Policy
+
+// Uninstall gives the kubelet its port and its configuration back, and removes
+// everything of ours from this node. It needs nothing of ours to work, and can be
+// repeated until it succeeds.
+func (k *KubeletInstaller) Uninstall(ctx context.Context, timeout time.Duration) error {
+	return k.base().locked(func() error { return k.uninstall(ctx, timeout) })
+}
+
+func (k *KubeletInstaller) uninstall(ctx context.Context, timeout time.Duration) error {
+	if err := k.recover(ctx, timeout); err != nil {
+		return err
+	}
+	if !k.Installed() {
+		k.progress().say("Nothing had to be changed: the kubelet of this host is not behind a proxy of ours.")
+		return nil
+	}
+	k.progress().say("Taking the kubelet of this host out from behind kubelet-auth-proxy")
+	for _, s := range k.uninstallSteps(timeout) {
+		if _, err := k.progress().step(s.name, func() (bool, error) { return s.run(ctx) }); err != nil {
+			return fmt.Errorf("%s: %w\nwhat is done stays done: run `bulkhead node uninstall` again", s.name, err)
+		}
+	}
+	k.progress().say("The kubelet listens as it did.")
+	return nil
+}
+
+// Installed reports whether anything of ours is on this node.
+func (k *KubeletInstaller) Installed() bool {
+	for _, path := range append(k.Layout.renewal(), k.Layout.Node(), k.Layout.KubeletProxy(), k.Layout.KubeletUnit()) {
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+			return true
+		}
+	}
+	return false
+}
+
+// uninstallSteps begin with the kubelet: until it is back on its own address, with its
+// own authentication, its proxy stands before it and its certificate is renewed.
+func (k *KubeletInstaller) uninstallSteps(timeout time.Duration) []step {
+	return []step{
+		{"restart the kubelet as it was", func(ctx context.Context) (bool, error) {
+			return true, k.reopen(ctx, timeout, k.unguard)
+		}},
+		{"stop the renewal of the proxy's certificate", func(ctx context.Context) (bool, error) {
+			k.stopRenewal(ctx)
+			changed, err := removeFiles(k.Layout.renewal()...)
+			if err != nil || !changed {
+				return changed, err
+			}
+			_, err = k.Host.Systemctl(ctx, "daemon-reload")
+			return changed, err
+		}},
+		// Last: as long as it is there, a run that was cut off is repeated.
+		{"remove " + k.Layout.Node(), func(context.Context) (bool, error) {
+			err := os.RemoveAll(k.Layout.Node())
+			k.removeIfEmpty()
+			return true, err
+		}},
+	}
+}
+
+// unguard takes away what has the kubelet listen to its proxy only, and without which the
+// proxy does not start again.
+func (k *KubeletInstaller) unguard(ctx context.Context) error {
+	if _, err := removeFiles(k.Layout.KubeletUnit()); err != nil {
+		return err
+	}
+	if _, err := k.Host.Systemctl(ctx, "daemon-reload"); err != nil {
+		return err
+	}
+	return os.RemoveAll(k.Layout.KubeletProxy())
+}
+
+func removeFiles(paths ...string) (changed bool, err error) {
+	for _, path := range paths {
+		_, err := os.Stat(path)
+		changed = changed || err == nil
+		if err := hostfs.Remove(path); err != nil {
+			return changed, err
+		}
+	}
+	return changed, nil
+}
+
+// renewPatience is how long a renewal waits for an installation on this host to end.
+const renewPatience = 5 * time.Minute
+
+// Renew replaces the proxy's certificate if it is due, and the proxy's copies of the
+// cluster's client CA and of the kubelet's serving certificate if those have changed. All
+// are read again without a restart.
+func (k *KubeletInstaller) Renew(ctx context.Context, all bool) (renewed []string, err error) {
+	record, err := ReadNodeRecord(k.Layout)
+	if err != nil {
+		return nil, err
+	}
+	if record == nil {
+		return nil, errors.New("this node has nothing to renew: `bulkhead node install` has not run here, or not to its end")
+	}
+	err = k.base().patiently(ctx, renewPatience, func() error {
+		if renewed, err = k.Layout.KubeletKeeper(record.Certificates, k.Now).Renew(all); err != nil {
+			return err
+		}
+		copies := k.copies(record.ClientCA, record.Serving)
+		if record.Serving == "" { // it was written by an older version
+			copies = copies[:1]
+		}
+		followed, err := k.settled(ctx, copies)
+		renewed = append(renewed, followed...)
+		return err
+	})
+	return renewed, err
+}

@@ -1,0 +1,56 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package install
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/hostfs"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
+)
+
+// ScopedAccounts are how many accounts kube-apiserver is to hold to their nodes, in what
+// they ask for and in what they write. scope-sync keeps the two alike; they differ while
+// it writes, and where one file cannot be written.
+func (l Layout) ScopedAccounts() (asking, writing int, err error) {
+	asks, err := listed(scopelist.Authorization, l.AuthorizationConfig())
+	if err != nil {
+		return 0, 0, err
+	}
+	writes, err := listed(scopelist.Admission, l.ScopeRegistration())
+	return len(asks), len(writes), err
+}
+
+// asksAboutAccounts is true if there is something that makes kube-apiserver ask about
+// accounts, whatever a record says.
+func (l Layout) asksAboutAccounts() (bool, error) {
+	config, there, err := hostfs.Read(l.AuthorizationConfig())
+	return there && namesScope(config.Data) || exists(l.ScopeRegistration()), err
+}
+
+func namesScope(file []byte) bool { return bytes.Contains(file, []byte(scopelist.EntryName)) }
+
+// listed are the accounts in a file of ours, none if it has no list.
+func listed(kind *scopelist.Kind, path string) ([]scopelist.Account, error) {
+	have, there, err := hostfs.Read(path)
+	if err != nil || !there || !namesScope(have.Data) {
+		return nil, err
+	}
+	accounts, err := scopelist.Read(kind, have.Data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: the accounts that are held to their nodes cannot be read, and would be held no more: mend it first, or switch node scope off: %w", path, err)
+	}
+	return accounts, nil
+}
+
+// keepAccounts puts the accounts that are listed in the file at path into another one,
+// which is to take its place.
+func keepAccounts(kind *scopelist.Kind, file []byte, path string) ([]byte, error) {
+	accounts, err := listed(kind, path)
+	if err != nil {
+		return nil, err
+	}
+	return scopelist.Replace(kind, file, accounts)
+}

@@ -1,0 +1,335 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package install
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
+)
+
+// scoped are options with node scope.
+func scoped(p Profile) Options {
+	o := options(p)
+	o.NodeScope.On = true
+	return o
+}
+
+// sync is scope-sync: it replaces the lists, and nothing else.
+func (h *testHost) sync(names ...string) {
+	h.t.Helper()
+	var accounts []scopelist.Account
+	for _, name := range names {
+		accounts = append(accounts, scopelist.Account{Namespace: "monitoring", Name: name})
+	}
+	for path, kind := range map[string]*scopelist.Kind{
+		h.layout.AuthorizationConfig(): scopelist.Authorization, h.layout.ScopeRegistration(): scopelist.Admission,
+	} {
+		data, err := scopelist.Replace(kind, read(h.t, path), accounts)
+		must(h.t, err)
+		must(h.t, os.WriteFile(path, data, 0o600))
+	}
+}
+
+// holds fails unless both lists are of that many accounts, and both files are such that
+// the API server takes them.
+func (h *testHost) holds(want int) {
+	h.t.Helper()
+	asking, writing, err := h.layout.ScopedAccounts()
+	if err != nil || asking != want || writing != want {
+		h.t.Errorf("%d accounts are held in what they ask for, and %d in what they write (%v), want %d", asking, writing, err, want)
+	}
+	if err := errors.Join(apiserver.ValidateAuthorization(read(h.t, h.layout.AuthorizationConfig())), apiserver.ValidateRegistration(read(h.t, h.layout.ScopeRegistration()))); err != nil {
+		h.t.Error(err)
+	}
+}
+
+func (h *testHost) args(manifest, container string) []string {
+	h.t.Helper()
+	pod := decode(h.t, read(h.t, manifest))
+	for _, c := range pod.Spec.Containers {
+		if c.Name == container {
+			return c.Command
+		}
+	}
+	h.t.Fatalf("%s has no container %s", manifest, container)
+	return nil
+}
+
+func TestNodeScopeThereAndBack(t *testing.T) {
+	for _, profile := range []Profile{Hardened, Parity} {
+		onHost(t, string(profile), func(t *testing.T, h *testHost) {
+			never := h.snapshot()
+			must(t, h.installer().Install(t.Context(), options(profile)))
+			off, starts := h.snapshot(), h.starts
+			o := scoped(profile)
+			o.NodeScope.CustomResources = "widgets.example.com=field:spec.node"
+			must(t, h.installer().Install(t.Context(), o))
+			h.holds(0)
+			for manifest, name := range map[string]string{h.layout.NodeAuthorizerManifest(): "node-authorizer", h.layout.NodeRestrictionManifest(): "node-restriction"} {
+				for _, want := range []string{"--node-scope=true", "--node-scope-custom-resources=widgets.example.com=field:spec.node"} {
+					if args := h.args(manifest, name); !slices.Contains(args, want) {
+						t.Errorf("%s has no %s: %v", name, want, args)
+					}
+				}
+			}
+			if h.objects["ConfigMap/bulkhead-node-scope"] == nil {
+				t.Error("scope-sync has nowhere to write")
+			}
+			h.sync("a", "b")
+			must(t, h.installer().Install(t.Context(), options(profile)))
+			h.mustBe(off)
+			if got := h.out.String(); !strings.Contains(got, "there were 2") {
+				t.Errorf("it does not say what ends:\n%s", got)
+			}
+			if h.starts != starts {
+				t.Error("kube-apiserver restarts for what it reads while it runs")
+			}
+			must(t, h.installer().Install(t.Context(), o))
+			must(t, h.installer().Uninstall(t.Context(), o.Timeout))
+			h.mustBe(never)
+		})
+	}
+}
+
+// TestAnInstallationKeepsTheAccounts that scope-sync has listed: nobody is let loose by
+// an upgrade.
+func TestAnInstallationKeepsTheAccounts(t *testing.T) {
+	onHost(t, "the same again", func(t *testing.T, h *testHost) {
+		must(t, h.installer().Install(t.Context(), scoped(Hardened)))
+		h.sync("a", "b", "c")
+		h.sync("a", "c")
+		before, log := h.snapshot(), len(h.log)
+		h.out.Reset()
+		must(t, h.installer().Install(t.Context(), scoped(Hardened)))
+		h.mustBe(before)
+		h.holds(2)
+		if !strings.Contains(h.out.String(), "Nothing had to be changed") || len(h.log) != log {
+			t.Errorf("it restarts %v and says:\n%s", h.log[log:], &h.out)
+		}
+		h.out.Reset()
+		must(t, h.installer().DryRun(t.Context(), scoped(Hardened)))
+		if strings.Contains(h.out.String(), "would") {
+			t.Errorf("a dry run says:\n%s", &h.out)
+		}
+	})
+	onHost(t, "another profile and image", func(t *testing.T, h *testHost) {
+		must(t, h.installer().Install(t.Context(), scoped(Parity)))
+		h.sync("a", "b")
+		o := scoped(Hardened)
+		o.Image = "example.test/bulkhead:2"
+		must(t, h.installer().Install(t.Context(), o))
+		h.holds(2)
+		if !bytes.Contains(read(t, h.layout.AuthorizationConfig()), []byte("- type: Node\n")) {
+			t.Error("it is not the new profile's file")
+		}
+	})
+	onHost(t, "a run that fails and is taken back", func(t *testing.T, h *testHost) {
+		must(t, h.installer().Install(t.Context(), scoped(Hardened)))
+		h.sync("a", "b")
+		before := h.snapshot()
+		h.kubeadmBroken = true
+		if err := h.installer().Install(t.Context(), scoped(Parity)); err == nil {
+			t.Error("it succeeds")
+		}
+		h.mustBe(before)
+	})
+	onHost(t, "an account that is listed while it runs", func(t *testing.T, h *testHost) {
+		must(t, h.installer().Install(t.Context(), scoped(Hardened)))
+		p := h.begin(scoped(Hardened))
+		h.sync("late")
+		_, err := p.perform(t.Context(), p.Options, p.journal, p.steps())
+		must(t, err)
+		h.holds(1)
+	})
+	onHost(t, "a list that nobody can read", func(t *testing.T, h *testHost) {
+		must(t, h.installer().Install(t.Context(), scoped(Hardened)))
+		h.sync("a")
+		file := h.layout.AuthorizationConfig()
+		must(t, os.WriteFile(file, bytes.ReplaceAll(read(t, file), []byte("'system:serviceaccount:monitoring:a'"), []byte("'a' + 'b'")), 0o600))
+		before := h.snapshot()
+		mentions(t, h.installer().Install(t.Context(), scoped(Hardened)), "mend it first")
+		h.mustBe(before)
+	})
+}
+
+// TestTheEntryComesBeforeWhoeverCouldAllow as the API server reads it.
+func TestTheEntryComesBeforeWhoeverCouldAllow(t *testing.T) {
+	for profile, want := range map[Profile][]string{
+		Hardened: {"node-authorizer.bulkhead.dev", scopelist.EntryName, "node", "rbac"},
+		Parity:   {"node-authorizer.bulkhead.dev", scopelist.EntryName, "rbac"},
+	} {
+		plain, err := DefaultLayout().hostFile(profile.authorization())
+		must(t, err)
+		data, err := DefaultLayout().withEntry(plain)
+		must(t, err)
+		var got []string
+		for line := range strings.Lines(string(data)) {
+			if name, found := strings.CutPrefix(line, "    name: "); found {
+				got = append(got, strings.TrimSpace(name))
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", profile, diff)
+		}
+	}
+}
+
+func TestNodeScopeIsRefused(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		spoil    func(*testHost, *Options)
+		mentions string
+	}{
+		{"where webhooks can be removed through the API", func(h *testHost, _ *Options) { h.version = "v1.35.0" }, "takes no webhooks from disk"},
+		{"where nothing of ours is to be", func(_ *testHost, o *Options) { o.Profile = InTree }, "nobody who could hold"},
+		{"with custom resources that are none", func(_ *testHost, o *Options) { o.NodeScope.CustomResources = "pods=field:a" }, "--node-scope-custom-resources"},
+		{"with custom resources and without itself", func(_ *testHost, o *Options) {
+			o.NodeScope = NodeScope{CustomResources: "widgets.example.com=field:spec.node"}
+		}, "without --node-scope"},
+	} {
+		onHost(t, tc.name, func(t *testing.T, h *testHost) {
+			o := scoped(Hardened)
+			tc.spoil(h, &o)
+			before := h.snapshot()
+			mentions(t, h.installer().Install(t.Context(), o), tc.mentions)
+			h.mustBe(before)
+		})
+	}
+}
+
+// TestAScopeSyncThatDoesNotComeUpIsTakenBack, whether there was one before or not.
+func TestAScopeSyncThatDoesNotComeUpIsTakenBack(t *testing.T) {
+	for _, start := range []struct {
+		name string
+		o    *Options
+	}{
+		{"a host without us", nil}, {"a host without node scope", new(options(Hardened))}, {"a host with node scope", new(scoped(Hardened))},
+	} {
+		onHost(t, start.name, func(t *testing.T, h *testHost) {
+			if start.o != nil {
+				must(t, h.installer().Install(t.Context(), *start.o))
+			}
+			if start.o != nil && start.o.NodeScope.On {
+				h.sync("a")
+			}
+			before := h.snapshot()
+			h.broken[scopeSyncName] = true
+			o := scoped(Hardened)
+			o.Image = "example.test/bulkhead:2"
+			err := h.installer().Install(t.Context(), o)
+			mentions(t, err, "pod bulkhead-scope-sync")
+			mentions(t, err, "the old state is back")
+			h.mustBe(before)
+		})
+	}
+}
+
+// TestAScopeSyncThatComplainsStopsNoUpgrade, or whoever may annotate accounts could; but
+// nothing is switched on with one.
+func TestAScopeSyncThatComplainsStopsNoUpgrade(t *testing.T) {
+	onHost(t, "a new image, and a first time", func(t *testing.T, h *testHost) {
+		must(t, h.installer().Install(t.Context(), scoped(Hardened)))
+		h.sync("a")
+		h.complains[scopeSyncName] = true
+		o := scoped(Hardened)
+		o.Image = "example.test/bulkhead:2"
+		must(t, h.installer().Install(t.Context(), o))
+		h.holds(1)
+		if got := h.out.String(); !strings.Contains(got, "bulkhead scope list") {
+			t.Errorf("it says:\n%s", got)
+		}
+		must(t, h.installer().Install(t.Context(), options(Hardened)))
+		mentions(t, h.installer().Install(t.Context(), o), "the old state is back")
+	})
+}
+
+// TestWhicheverStepOfNodeScopeFailsTheOldStateIsBack goes there and back.
+func TestWhicheverStepOfNodeScopeFailsTheOldStateIsBack(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		from, to Options
+	}{{"on", options(Hardened), scoped(Hardened)}, {"off", scoped(Hardened), options(Hardened)}} {
+		for i := range stepCount + 2 {
+			onHost(t, fmt.Sprintf("%s, step %d", tc.name, i+1), func(t *testing.T, h *testHost) {
+				must(t, h.installer().Install(t.Context(), tc.from))
+				if tc.from.NodeScope.On {
+					h.sync("a", "b")
+				}
+				before := h.snapshot()
+				p := h.begin(tc.to)
+				steps := p.steps()
+				if i >= len(steps) {
+					_, err := p.perform(t.Context(), p.Options, p.journal, steps)
+					must(t, err)
+					return
+				}
+				run := steps[i].run
+				steps[i].run = func(ctx context.Context) (bool, error) {
+					_, err := run(ctx)
+					return true, errors.Join(errors.New("broken on purpose"), err)
+				}
+				_, err := p.perform(t.Context(), p.Options, p.journal, steps)
+				mentions(t, err, "the old state is back")
+				h.mustBe(before)
+			})
+		}
+	}
+}
+
+// TestNobodyIsAskedWhoDoesNotAnswer: the entry is gone before the components forget how
+// to answer, and there only when they know.
+func TestNobodyIsAskedWhoDoesNotAnswer(t *testing.T) {
+	onHost(t, "there, back, and back from there", func(t *testing.T, h *testHost) {
+		must(t, h.installer().Install(t.Context(), options(Hardened)))
+		h.said = func(string) {
+			config := read(t, h.layout.AuthorizationConfig())
+			for _, manifest := range []string{h.layout.NodeAuthorizerManifest(), h.layout.NodeRestrictionManifest()} {
+				asked := namesScope(config) || exists(h.layout.ScopeRegistration())
+				if asked && !bytes.Contains(read(t, manifest), []byte("--node-scope=true")) {
+					t.Errorf("kube-apiserver asks about accounts, and %s does not know the answer:\n%s", manifest, &h.out)
+				}
+			}
+		}
+		for _, o := range []Options{scoped(Hardened), options(Hardened)} {
+			must(t, h.installer().Install(t.Context(), o))
+		}
+		h.broken[scopeSyncName] = true
+		if err := h.installer().Install(t.Context(), scoped(Hardened)); err == nil {
+			t.Error("it succeeds")
+		}
+		h.broken[scopeSyncName] = false
+		must(t, h.installer().Install(t.Context(), scoped(Hardened)))
+		h.broken["node-authorizer"] = true
+		if err := h.installer().Install(t.Context(), options(Hardened)); err == nil {
+			t.Error("it succeeds")
+		}
+		h.holds(0)
+	})
+}
+
+func TestASecondHostKeepsWhatScopeSyncMayDo(t *testing.T) {
+	onHost(t, "cp-1 runs it", func(t *testing.T, h *testHost) {
+		h.others, h.bare = []string{"cp-1"}, "cp-2"
+		h.scoped = []string{"cp-1"}
+		must(t, h.installer().Install(t.Context(), scoped(Hardened)))
+		if got := h.out.String(); !strings.Contains(got, "API servers of cp-2 hold no account") {
+			t.Errorf("it says:\n%s", got)
+		}
+		must(t, h.installer().Install(t.Context(), options(Hardened)))
+		if h.objects["ClusterRole/bulkhead:scope-sync"] == nil || exists(h.layout.ScopeSyncManifest()) {
+			t.Error("cp-1 has lost its rights, or this host runs it still")
+		}
+	})
+}

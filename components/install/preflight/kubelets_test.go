@@ -1,0 +1,57 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package preflight
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+)
+
+// mayReach is a ClusterRole with a binding for a user.
+func mayReach(user string, resources ...string) []runtime.Object {
+	return []runtime.Object{
+		&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: user}, Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: resources, Verbs: []string{"get"}}}},
+		clusterBinding(user, "ClusterRole", user, rbacv1.Subject{Kind: "User", Name: user}),
+	}
+}
+
+func TestWhoHoldsNodesProxy(t *testing.T) {
+	var many []runtime.Object
+	for i := range 12 {
+		many = append(many, mayReach(fmt.Sprintf("agent-%02d", i), "nodes/proxy")...)
+	}
+	for _, tt := range []struct {
+		name    string
+		guards  bool
+		objects []runtime.Object
+		level   Level
+		says    string
+	}{
+		{"an agent that has it is named", true, mayReach("agent", "nodes/proxy"), Warn, "User agent: kubelet-auth-proxy no longer takes"},
+		{"one that has the right for metrics is not", true, mayReach("agent", "nodes/metrics"), OK, "nobody who would lose"},
+		{"nor is the API server, which gets what it needs", true, mayReach("apiserver", "nodes/proxy"), OK, "nobody who would lose"},
+		{"many are counted", true, many, Warn, "User agent-09 and 2 more"},
+		{"where kubelets are left to themselves, nobody is asked", false, mayReach("agent", "nodes/proxy"), "", ""},
+	} {
+		findings, err := kubeletFindings(t.Context(), Input{Client: fake.NewClientset(tt.objects...), GuardsKubelets: tt.guards, KubeletClient: "apiserver"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tt.level == "" {
+			if len(findings) > 0 {
+				t.Errorf("%s: %v", tt.name, findings)
+			}
+			continue
+		}
+		if len(findings) != 1 || findings[0].Level != tt.level || !strings.Contains(findings[0].Detail, tt.says) {
+			t.Errorf("%s: %v", tt.name, findings)
+		}
+	}
+}

@@ -1,0 +1,111 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package preflight
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/authentication/user"
+
+	"github.com/bulkhead-k8s/bulkhead/components/noderestriction"
+	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/configuration"
+)
+
+const (
+	mirrorPodsCheck = "mirror pods of static pods"
+	// podsPerPage bounds what a list takes of our memory, and mostNamed what a person
+	// reads.
+	podsPerPage = 500
+	mostNamed   = 10
+)
+
+// mirrorPodFindings has node-restriction's own rules judge the mirror pods that there
+// are, as if their nodes made them anew under the policy that is to be installed. One
+// that is refused is made again by no kubelet: its static pod runs, and the API does
+// not show it.
+func mirrorPodFindings(ctx context.Context, in Input) ([]Finding, error) {
+	if in.Policy == nil || in.Policy.MirrorPods.Gate != configuration.Enforce {
+		return nil, nil
+	}
+	pods, err := mirrorPods(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	rules := noderestriction.New(noderestriction.Config{
+		Cluster: clusterOf{in: in}, Features: noderestriction.DefaultFeatures(),
+		Configuration: func() *configuration.Configuration { return in.Policy },
+	})
+	var findings []Finding
+	refused := 0
+	for i := range pods {
+		refusal := rules.Review(ctx, madeAnew(&pods[i])).Refusal
+		if refusal == nil {
+			continue
+		}
+		if refused++; refused <= mostNamed {
+			findings = append(findings, Finding{Warn, mirrorPodsCheck, fmt.Sprintf("in namespace %s, %.600s", pods[i].Namespace, refusal.ErrStatus.Message)})
+		}
+	}
+	if refused == 0 {
+		return []Finding{{OK, mirrorPodsCheck, fmt.Sprintf("all %d would be admitted", len(pods))}}, nil
+	}
+	return append(findings, Finding{Warn, mirrorPodsCheck, fmt.Sprintf("%d of %d would be refused: their static pods go on, and the API does not show them once they restart. "+
+		"`bulkhead mirror-labels` prints the annotations that their namespaces need; keys of annotations belong into mirrorPods.allowedAnnotations of node-restriction's configuration", refused, len(pods))}), nil
+}
+
+func mirrorPods(ctx context.Context, in Input) ([]corev1.Pod, error) {
+	var all []corev1.Pod
+	options := metav1.ListOptions{Limit: podsPerPage}
+	for {
+		page, err := in.Client.CoreV1().Pods(metav1.NamespaceAll).List(ctx, options)
+		if err != nil {
+			return nil, fmt.Errorf("listing pods: %w", err)
+		}
+		all = append(all, slices.DeleteFunc(page.Items, func(pod corev1.Pod) bool {
+			_, mirror := pod.Annotations[corev1.MirrorPodAnnotationKey]
+			return !mirror
+		})...)
+		if page.Continue == "" {
+			return all, nil
+		}
+		options.Continue = page.Continue
+	}
+}
+
+// madeAnew is the write of a kubelet that makes the mirror pod.
+func madeAnew(pod *corev1.Pod) admission.Attributes {
+	who := &user.DefaultInfo{Name: nodePrefix + pod.Spec.NodeName, Groups: []string{nodesGroup, user.AllAuthenticated}}
+	return admission.NewAttributesRecord(pod, nil, corev1.SchemeGroupVersion.WithKind("Pod"), pod.Namespace, pod.Name,
+		corev1.SchemeGroupVersion.WithResource("pods"), "", admission.Create, &metav1.CreateOptions{}, true, who)
+}
+
+// clusterOf answers what the rules about mirror pods ask, and nothing else.
+type clusterOf struct {
+	noderestriction.Cluster
+	in Input
+}
+
+func (c clusterOf) Node(ctx context.Context, name string) (*corev1.Node, error) {
+	return c.in.Client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+}
+
+// Namespace is as it will be: the installer opens kube-system, but for what somebody
+// else has set there.
+func (c clusterOf) Namespace(ctx context.Context, name string) (*corev1.Namespace, error) {
+	namespace, err := c.in.Client.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
+	if err != nil || name != metav1.NamespaceSystem {
+		return namespace, err
+	}
+	namespace = namespace.DeepCopy()
+	opened := maps.Clone(c.in.Opened)
+	maps.Copy(opened, namespace.Annotations)
+	namespace.Annotations = opened
+	return namespace, nil
+}

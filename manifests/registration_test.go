@@ -1,0 +1,200 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifests
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/plugin/cel"
+	"k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/cel/environment"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/yaml"
+)
+
+var registrations = []string{RegistrationHardened, RegistrationParity}
+
+// webhookOf is the one webhook of a registration.
+func webhookOf(t *testing.T, name string) admissionregistrationv1.ValidatingWebhook {
+	t.Helper()
+	config := decode[*admissionregistrationv1.ValidatingWebhookConfiguration](t, name)
+	if len(config.Webhooks) != 1 {
+		t.Fatalf("%s has %d webhooks", name, len(config.Webhooks))
+	}
+	return config.Webhooks[0]
+}
+
+func TestTheWebhookFailsClosedAndSoon(t *testing.T) {
+	for _, name := range registrations {
+		w := webhookOf(t, name)
+		got := []string{string(*w.FailurePolicy), string(*w.MatchPolicy), string(*w.SideEffects), *w.ClientConfig.URL, strings.Join(w.AdmissionReviewVersions, ",")}
+		want := []string{"Fail", "Equivalent", "None", "https://127.0.0.1:10463/review", "v1"}
+		if diff := cmp.Diff(want, got); diff != "" || *w.TimeoutSeconds != 2 {
+			t.Errorf("%s: timeout %d s; (-want +got)\n%s", name, *w.TimeoutSeconds, diff)
+		}
+		for _, selector := range []string{w.NamespaceSelector.String(), w.ObjectSelector.String()} {
+			if selector != "&LabelSelector{MatchLabels:map[string]string{},MatchExpressions:[]LabelSelectorRequirement{},}" {
+				t.Errorf("%s: a node could choose labels: %s", name, selector)
+			}
+		}
+	}
+}
+
+// writes are what a registration covers, "group/resource OPERATION".
+func writes(t *testing.T, name string) []string {
+	t.Helper()
+	var all []string
+	for _, rule := range webhookOf(t, name).Rules {
+		for _, group := range rule.APIGroups {
+			for _, resource := range rule.Resources {
+				for _, operation := range rule.Operations {
+					all = append(all, group+"/"+resource+" "+string(operation))
+				}
+			}
+		}
+		if joined := strings.Join(slices.Concat(rule.APIGroups, rule.APIVersions, rule.Resources), ","); strings.Contains(joined, "*") || *rule.Scope == admissionregistrationv1.AllScopes {
+			t.Errorf("%s has a rule for what nobody has named: %s, scope %s", name, joined, *rule.Scope)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+func TestWhatIsRegistered(t *testing.T) {
+	hardened := writes(t, RegistrationHardened)
+	want := []string{
+		"/events CREATE", "/events DELETE", "/events UPDATE",
+		"/nodes CREATE", "/nodes DELETE", "/nodes UPDATE", "/nodes/status UPDATE",
+		"/persistentvolumeclaims CREATE", "/persistentvolumeclaims DELETE", "/persistentvolumeclaims UPDATE", "/persistentvolumeclaims/status UPDATE",
+		"/pods CREATE", "/pods DELETE", "/pods UPDATE",
+		"/pods/binding CREATE", "/pods/ephemeralcontainers UPDATE", "/pods/eviction CREATE", "/pods/resize UPDATE", "/pods/status UPDATE",
+		"/serviceaccounts CREATE", "/serviceaccounts DELETE", "/serviceaccounts UPDATE",
+		"/serviceaccounts/token CREATE",
+		"certificates.k8s.io/certificatesigningrequests CREATE",
+		"certificates.k8s.io/podcertificaterequests CREATE", "certificates.k8s.io/podcertificaterequests DELETE", "certificates.k8s.io/podcertificaterequests UPDATE",
+		"certificates.k8s.io/podcertificaterequests/status UPDATE",
+		"events.k8s.io/events CREATE", "events.k8s.io/events DELETE", "events.k8s.io/events UPDATE",
+		"resource.k8s.io/resourceslices CREATE", "resource.k8s.io/resourceslices DELETE",
+	}
+	if diff := cmp.Diff(want, hardened); diff != "" {
+		t.Errorf("hardened (-want +got)\n%s", diff)
+	}
+	// A heartbeat must not depend on us where in-tree checks it.
+	more := slices.DeleteFunc(writes(t, RegistrationParity), func(write string) bool { return slices.Contains(hardened, write) })
+	heartbeats := []string{
+		"coordination.k8s.io/leases CREATE", "coordination.k8s.io/leases DELETE", "coordination.k8s.io/leases UPDATE",
+		"storage.k8s.io/csinodes CREATE", "storage.k8s.io/csinodes DELETE", "storage.k8s.io/csinodes UPDATE", "storage.k8s.io/csinodes/status UPDATE",
+	}
+	if diff := cmp.Diff(heartbeats, more); diff != "" {
+		t.Errorf("parity besides (-want +got)\n%s", diff)
+	}
+}
+
+func TestWhoIsAskedAbout(t *testing.T) {
+	for _, name := range registrations {
+		asks := matcherOf(t, webhookOf(t, name))
+		for _, tc := range []struct {
+			name string
+			who  user.Info
+			want bool
+		}{
+			{"a node is", &user.DefaultInfo{Name: "system:node:a", Groups: []string{"system:nodes", "system:authenticated"}}, true},
+			{"a node without a name is", &user.DefaultInfo{Name: "system:node:", Groups: []string{"system:nodes"}}, true},
+			{"a kubelet's user outside the group is not", &user.DefaultInfo{Name: "system:node:a", Groups: []string{"system:authenticated"}}, false},
+			{"a user in the group without the prefix is not", &user.DefaultInfo{Name: "kubelet", Groups: []string{"system:nodes"}}, false},
+			{"a prefix in other case is not", &user.DefaultInfo{Name: "System:node:a", Groups: []string{"system:nodes"}}, false},
+			{"our own identity is not", &user.DefaultInfo{Name: "bulkhead:node-restriction", Groups: []string{"bulkhead:components"}}, false},
+			{"our own identity in the group of nodes is not", &user.DefaultInfo{Name: "bulkhead:node-restriction", Groups: []string{"system:nodes"}}, false},
+			{"a user without groups is not", &user.DefaultInfo{Name: "system:node:a"}, false},
+			{"nobody is not", &user.DefaultInfo{}, false},
+		} {
+			t.Run(name+"/"+tc.name, func(t *testing.T) {
+				if got := asks(tc.who); got != tc.want {
+					t.Errorf("matches %v, want %v", got, tc.want)
+				}
+			})
+		}
+	}
+}
+
+// matcherOf tells whether kube-apiserver asks about a write of a pod by a user.
+func matcherOf(t *testing.T, w admissionregistrationv1.ValidatingWebhook) func(user.Info) bool {
+	t.Helper()
+	compiler := cel.NewConditionCompiler(environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()))
+	var conditions []cel.ExpressionAccessor
+	for i := range w.MatchConditions {
+		conditions = append(conditions, (*matchconditions.MatchCondition)(&w.MatchConditions[i]))
+	}
+	matcher := matchconditions.NewMatcher(compiler.CompileCondition(conditions, cel.OptionalVariableDeclarations{}, environment.StoredExpressions), w.FailurePolicy, "webhook", "validating", w.Name)
+	return func(who user.Info) bool {
+		pods := schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+		attributes := admission.NewAttributesRecord(&corev1.Pod{}, nil, corev1.SchemeGroupVersion.WithKind("Pod"), "a", "b", pods, "", admission.Create, nil, false, who)
+		got := matcher.Match(t.Context(), &admission.VersionedAttributes{Attributes: attributes, VersionedKind: corev1.SchemeGroupVersion.WithKind("Pod"), VersionedObject: admission.NewLazyObject(&corev1.Pod{})}, nil, nil)
+		if got.Error != nil {
+			t.Errorf("%v: %v", who, got.Error)
+		}
+		return got.Matches
+	}
+}
+
+// TestTheServerShowsItsCertificateToUsOnly: a user of another name would be shown to
+// every webhook, or to none.
+func TestTheServerShowsItsCertificateToUsOnly(t *testing.T) {
+	config, err := clientcmd.Load(read(t, AdmissionKubeconfig))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const dir = "/etc/kubernetes/bulkhead/apiserver/"
+	if len(config.AuthInfos) != 1 || config.CurrentContext != "" {
+		t.Fatalf("it has the users %v and the context %q", config.AuthInfos, config.CurrentContext)
+	}
+	for _, name := range registrations {
+		host := strings.TrimSuffix(strings.TrimPrefix(*webhookOf(t, name).ClientConfig.URL, "https://"), "/review")
+		who := config.AuthInfos[host]
+		if who == nil {
+			t.Fatalf("it has no user %s", host)
+		}
+		if diff := cmp.Diff([]string{dir + "node-authorizer-client.crt", dir + "node-authorizer-client.key"}, []string{who.ClientCertificate, who.ClientKey}); diff != "" {
+			t.Errorf("(-want +got)\n%s", diff)
+		}
+	}
+}
+
+func TestTheAdmissionConfigurationNamesOurFiles(t *testing.T) {
+	var config struct {
+		Plugins []struct {
+			Name          string            `json:"name"`
+			Configuration map[string]string `json:"configuration"`
+		} `json:"plugins"`
+	}
+	if err := yaml.Unmarshal(read(t, Admission), &config); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"apiVersion": "apiserver.config.k8s.io/v1", "kind": "WebhookAdmissionConfiguration",
+		"kubeConfigFile":     "/etc/kubernetes/bulkhead/apiserver/admission.kubeconfig",
+		"staticManifestsDir": "/etc/kubernetes/bulkhead/apiserver/static",
+	}
+	if len(config.Plugins) != 2 || config.Plugins[0].Name != "ValidatingAdmissionWebhook" || config.Plugins[1].Name != "ValidatingAdmissionPolicy" {
+		t.Fatalf("it configures %+v", config.Plugins)
+	}
+	if diff := cmp.Diff(want, config.Plugins[0].Configuration); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	want = map[string]string{
+		"apiVersion": "apiserver.config.k8s.io/v1", "kind": "ValidatingAdmissionPolicyConfiguration",
+		"staticManifestsDir": "/etc/kubernetes/bulkhead/apiserver/static-policies",
+	}
+	if diff := cmp.Diff(want, config.Plugins[1].Configuration); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
