@@ -10,10 +10,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/bulkhead-k8s/bulkhead/kind/progress"
@@ -33,7 +30,8 @@ const (
 	// addressPool keeps kind's network out of the other engine's 172.17.0.0/16.
 	addresses   = "172.29.0.0/16"
 	addressPool = "base=" + addresses + ",size=24"
-	startLimit  = 30 * time.Second
+	// startLimit allows for containers that a daemon which was killed left half-stopped.
+	startLimit = 2 * time.Minute
 )
 
 // Build makes a static binary at output from a package of this module.
@@ -93,10 +91,14 @@ func startPrivate(ctx context.Context, log io.Writer, build Build) error {
 	if err := letNodesTalk(ctx, log); err != nil {
 		return err
 	}
-	if err := startDaemon(); err != nil {
+	if err := forgetDead("/proc", pidFiles...); err != nil {
 		return err
 	}
-	return waitForDaemon(ctx, log)
+	ended, err := startDaemon()
+	if err != nil {
+		return err
+	}
+	return waitForDaemon(ctx, log, ended)
 }
 
 // nodesTalk accepts what goes from one of our containers to another: the
@@ -112,90 +114,4 @@ func letNodesTalk(ctx context.Context, log io.Writer) error {
 
 func iptables(do string) progress.Command {
 	return progress.Command{Args: append([]string{"iptables", "--wait", do}, nodesTalk...)}
-}
-
-// startDaemon leaves dockerd running when this process ends.
-func startDaemon() error {
-	out, err := os.OpenFile(daemonLog, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return fmt.Errorf("preparing the private engine: %w", err)
-	}
-	defer func() { _ = out.Close() }()
-	//nolint:noctx // the daemon is meant to outlive this process
-	cmd := exec.Command("dockerd", "--config-file", config,
-		"--data-root", dataRoot, "--exec-root", filepath.Join(runDir, "engine"),
-		"--pidfile", pidFile, "--host", "unix://"+socket,
-		"--bridge", "none", "--mtu", "1400", "--default-address-pool", addressPool,
-		// An engine that starts clears the chains of its kind, and with them the
-		// published ports of the machine's own containers.
-		"--iptables=false", "--ip6tables=false",
-		"--add-runtime", "relaxed="+wrapper, "--default-runtime", "relaxed",
-		"--containerd-namespace", "bulkhead", "--containerd-plugins-namespace", "bulkhead-plugins")
-	cmd.Stdout, cmd.Stderr = out, out
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("starting the private engine: %w", err)
-	}
-	return cmd.Process.Release()
-}
-
-func waitForDaemon(ctx context.Context, log io.Writer) error {
-	engine := Engine{Host: "unix://" + socket}
-	ctx, cancel := context.WithTimeout(ctx, startLimit)
-	defer cancel()
-	for !engine.answers(ctx, log) {
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("the private engine did not answer within %s; see %s", startLimit, daemonLog)
-		case <-time.After(200 * time.Millisecond):
-		}
-	}
-	return nil
-}
-
-// StopIfIdle ends the private engine if it runs and no container is left in it.
-// Its images stay, so that the next start is quick.
-func StopIfIdle(ctx context.Context, log io.Writer) (stopped bool, err error) {
-	engine := Engine{Host: "unix://" + socket, Private: true}
-	if !engine.answers(ctx, log) {
-		return false, nil
-	}
-	left, err := engine.Docker("ps", "--all", "--quiet").Output(ctx, log)
-	if err != nil || left != "" {
-		return false, err
-	}
-	raw, err := os.ReadFile(pidFile)
-	if err != nil {
-		return false, fmt.Errorf("stopping the private engine: %w", err)
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(raw)))
-	if err != nil {
-		return false, fmt.Errorf("stopping the private engine: %s: %w", pidFile, err)
-	}
-	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
-		return false, fmt.Errorf("stopping the private engine: %w", err)
-	}
-	if err := waitForExit(ctx, pid); err != nil {
-		return false, err
-	}
-	if iptables("--check").Run(ctx, log) != nil {
-		return true, nil
-	}
-	return true, iptables("--delete").Run(ctx, log)
-}
-
-func waitForExit(ctx context.Context, pid int) error {
-	for range 100 {
-		// A daemon of this process's own would be a zombie: reap it.
-		_, _ = syscall.Wait4(pid, nil, syscall.WNOHANG, nil)
-		if syscall.Kill(pid, 0) != nil {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
-	return fmt.Errorf("the private engine (process %d) did not stop within 10s", pid)
 }

@@ -2,8 +2,8 @@
 # Copyright The Bulkhead Authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Copies what kube-proxy calls (iptables, nft, conntrack) out of the node's root
-# file system, with the libraries that these load.
+# Copies what kube-proxy calls (iptables with its extensions, nft, conntrack) out of the
+# node's root file system, with the libraries that these load.
 #
 # Settings:
 #   ROOTFS   the node's root file system
@@ -14,9 +14,12 @@ programs=(/usr/sbin/xtables-nft-multi /usr/sbin/xtables-legacy-multi /usr/sbin/n
 
 # Every file is printed where it stands and where its links lead.
 files() {
-  printf '%s\n' "${programs[@]}"
-  chroot "${ROOTFS}" ldd "${programs[@]}" | grep -oE '/[^ ]+\.so[^ ]*'
-  chroot "${ROOTFS}" find /usr/lib -path '*/xtables/*.so'
+  local extensions
+  mapfile -t extensions < <(chroot "${ROOTFS}" find /usr/lib -path '*/xtables/*.so')
+  printf '%s\n' "${programs[@]}" "${extensions[@]}"
+  # Extensions load libraries that no program does: without libm no rule can have
+  # `statistic`, and kube-proxy writes none at all once a Service has two endpoints.
+  chroot "${ROOTFS}" ldd "${programs[@]}" "${extensions[@]}" | grep -oE '/[^ ]+\.so[^ ]*' | grep -v ':$'
 }
 
 main() {

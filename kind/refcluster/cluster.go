@@ -58,9 +58,9 @@ func (c *Cluster) Exists() (bool, error) {
 }
 
 // Ensure makes the cluster, or makes sure of the one that is there. One that was
-// left half-made, or that runs another image, is made anew; one that somebody
-// else made under our name is left alone, with an error.
-func (c *Cluster) Ensure(ctx context.Context, image string) error {
+// left half-made, that runs another image or that is not to be kept is made anew;
+// one that somebody else made under our name is left alone, with an error.
+func (c *Cluster) Ensure(ctx context.Context, image string, keep bool) error {
 	exists, err := c.Exists()
 	if err != nil {
 		return err
@@ -69,14 +69,17 @@ func (c *Cluster) Ensure(ctx context.Context, image string) error {
 		if err := c.CheckOurs(ctx); err != nil {
 			return err
 		}
-		usable, err := c.usable(ctx, image)
+		usable := false
+		if keep {
+			usable, err = c.usable(ctx, image)
+		}
 		if err != nil {
 			return err
 		}
 		if usable {
 			return c.provider.ExportKubeConfig(Name, c.Kubeconfig(), false)
 		}
-		if err := c.Progress.Step(ctx, "removing an unfinished or outdated cluster", func(context.Context, io.Writer) error {
+		if err := c.Progress.Step(ctx, "removing the cluster that was there", func(context.Context, io.Writer) error {
 			return c.Delete()
 		}); err != nil {
 			return err

@@ -32,11 +32,14 @@ func (c *Cluster) LoadComponents(ctx context.Context) (image string, err error) 
 
 func (c *Cluster) buildComponentImage(ctx context.Context, log io.Writer) (string, error) {
 	staging := filepath.Join(c.Output, "image")
-	for _, program := range []string{"bulkhead", "node-authorizer"} {
-		if err := copyFile(filepath.Join(c.Output, "bin", program), filepath.Join(staging, program)); err != nil {
+	for _, tool := range tools {
+		if !tool.component {
+			continue
+		}
+		if err := copyFile(filepath.Join(c.Output, "bin", tool.name), filepath.Join(staging, tool.name)); err != nil {
 			return "", err
 		}
-		if err := os.Chmod(filepath.Join(staging, program), 0o755); err != nil {
+		if err := os.Chmod(filepath.Join(staging, tool.name), 0o755); err != nil {
 			return "", err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"time"
 )
 
 // Profiles are what `make up PROFILE=…` takes.
@@ -28,41 +29,116 @@ func CheckProfile(profile string) error {
 // interruption is passed on, and the installer's way back is waited for.
 func (c *Cluster) Install(ctx context.Context, profile, image string, extra ...string) error {
 	return c.Progress.Step(ctx, "installing the profile "+profile, func(ctx context.Context, log io.Writer) error {
-		if err := c.putInstaller(ctx, log); err != nil {
+		if err := c.putInstaller(ctx, log, ControlPlane); err != nil {
 			return err
 		}
-		done := make(chan struct{})
-		defer close(done)
-		go c.passOnInterrupt(ctx, done)
-		args := []string{"exec", ControlPlane, "bulkhead", "install", "--profile=" + profile, "--image=" + image}
-		err := c.Engine.Docker(append(args, extra...)...).Run(context.WithoutCancel(ctx), log)
-		return errors.Join(ctx.Err(), err)
+		return c.bulkhead(ctx, log, ControlPlane, append([]string{"install", "--profile=" + profile, "--image=" + image}, extra...)...)
 	})
 }
 
+// InstallNodes puts the kubelets behind their proxies, one node after the other.
+func (c *Cluster) InstallNodes(ctx context.Context) error {
+	return c.onNodes(ctx, nodes, "putting the kubelet behind its proxy on ", "install")
+}
+
+// WaitProxies waits until every node has the proxy that was installed last: a new image
+// reaches one node after the other.
+func (c *Cluster) WaitProxies(ctx context.Context) error {
+	return c.Progress.Step(ctx, "waiting until the proxies of both kubelets are the new ones", func(ctx context.Context, log io.Writer) error {
+		return c.kubectl("rollout", "status", "daemonset/bulkhead-kubelet-auth-proxy", "--namespace=kube-system", "--timeout=2m").Run(ctx, log)
+	})
+}
+
+// UninstallNodes takes those out again that are, and waits until the API knows that no
+// proxy stands before a kubelet any more. guarded is whether there was one.
+func (c *Cluster) UninstallNodes(ctx context.Context) (guarded bool, err error) {
+	there := c.guardedNodes(ctx)
+	if len(there) == 0 {
+		return false, nil
+	}
+	if err := c.onNodes(ctx, there, "leaving the kubelet to itself on ", "uninstall"); err != nil {
+		return true, err
+	}
+	return true, poll(ctx, time.Minute, func() (bool, error) {
+		ready, err := c.kubectl("get", "daemonset", "bulkhead-kubelet-auth-proxy", "--namespace=kube-system", "--ignore-not-found",
+			"--output=jsonpath={.status.numberReady}").Output(ctx, io.Discard)
+		if err == nil && ready != "" && ready != "0" {
+			err = fmt.Errorf("%s of the proxies are ready", ready)
+		}
+		return err == nil, err
+	})
+}
+
+var nodes = []string{ControlPlane, Worker}
+
+// guardedNodes are those with something of `bulkhead node install`, whole or not.
+func (c *Cluster) guardedNodes(ctx context.Context) []string {
+	var guarded []string
+	for _, node := range nodes {
+		if _, err := c.exec(ctx, io.Discard, node, "test", "-e", "/etc/kubernetes/bulkhead/node"); err == nil {
+			guarded = append(guarded, node)
+		}
+	}
+	return guarded
+}
+
+func (c *Cluster) onNodes(ctx context.Context, nodes []string, title, command string) error {
+	for _, node := range nodes {
+		if err := c.Progress.Step(ctx, title+node, func(ctx context.Context, log io.Writer) error {
+			if err := c.putInstaller(ctx, log, node); err != nil {
+				return err
+			}
+			return c.bulkhead(ctx, log, node, "node", command)
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bulkhead runs the installer in a node and waits for it, also for its way back.
+func (c *Cluster) bulkhead(ctx context.Context, log io.Writer, node string, args ...string) error {
+	done := make(chan struct{})
+	defer close(done)
+	go c.passOnInterrupt(ctx, node, args[0], done)
+	err := c.Engine.Docker(append([]string{"exec", node, "bulkhead"}, args...)...).Run(context.WithoutCancel(ctx), log)
+	return errors.Join(ctx.Err(), err)
+}
+
 // passOnInterrupt does what docker exec does not.
-func (c *Cluster) passOnInterrupt(ctx context.Context, done <-chan struct{}) {
+func (c *Cluster) passOnInterrupt(ctx context.Context, node, command string, done <-chan struct{}) {
 	select {
 	case <-done:
 	case <-ctx.Done():
 		c.Progress.Say("    interrupting the installer: it puts the old state back first")
-		_, _ = c.exec(context.WithoutCancel(ctx), io.Discard, ControlPlane, "pkill", "-INT", "-f", "^bulkhead install")
+		_, _ = c.exec(context.WithoutCancel(ctx), io.Discard, node, "pkill", "-INT", "-f", "^bulkhead "+command)
 	}
 }
 
 // putInstaller renames the program into place: an older one may be running.
-func (c *Cluster) putInstaller(ctx context.Context, log io.Writer) error {
+func (c *Cluster) putInstaller(ctx context.Context, log io.Writer, node string) error {
 	const staged = "/usr/local/bin/.bulkhead-new"
-	if err := c.Engine.Docker("cp", filepath.Join(c.Output, "bin", "bulkhead"), ControlPlane+":"+staged).Run(ctx, log); err != nil {
+	if err := c.Engine.Docker("cp", filepath.Join(c.Output, "bin", "bulkhead"), node+":"+staged).Run(ctx, log); err != nil {
 		return err
 	}
-	_, err := c.exec(ctx, log, ControlPlane, "mv", staged, "/usr/local/bin/bulkhead")
+	_, err := c.exec(ctx, log, node, "mv", staged, "/usr/local/bin/bulkhead")
 	return err
 }
 
 // InstalledStatus is what the installer says of the control-plane host.
 func (c *Cluster) InstalledStatus(ctx context.Context) (string, error) {
-	return c.exec(ctx, io.Discard, ControlPlane, "bulkhead", "status")
+	status, err := c.exec(ctx, io.Discard, ControlPlane, "bulkhead", "status")
+	if err != nil {
+		return "", err
+	}
+	for _, node := range c.guardedNodes(ctx) {
+		of, err := c.exec(ctx, io.Discard, node, "bulkhead", "node", "status")
+		if err != nil {
+			of = "bulkhead is not on this node"
+		}
+		status += "\n\n" + node + "\n" + of
+	}
+	return status, nil
 }
 
 // Nodes is kubectl's table of the nodes.

@@ -4,6 +4,8 @@
 package refcluster
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -73,5 +75,21 @@ func TestCheckProfile(t *testing.T) {
 	}
 	if err := CheckProfile("strict"); err == nil {
 		t.Error("a profile that is none was taken")
+	}
+}
+
+func TestExampleScope(t *testing.T) {
+	value, err := exampleScope(filepath.Join("..", "..", "docs", "examples", "node-scope", "kube-proxy.yaml"))
+	if err != nil || value != "nodes, events" {
+		t.Errorf("%q, error %v", value, err)
+	}
+	bare := filepath.Join(t.TempDir(), "bare.yaml")
+	if err := os.WriteFile(bare, []byte("kind: ServiceAccount\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{bare, bare + "-missing"} {
+		if value, err := exampleScope(file); err == nil {
+			t.Errorf("%s: %q", file, value)
+		}
 	}
 }

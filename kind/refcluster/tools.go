@@ -19,11 +19,16 @@ type tool struct {
 	name, pkg string
 	// dir is the folder of the module, below the checkout.
 	dir string
+	// component is true for what the component image holds.
+	component bool
 }
 
 var tools = []tool{
-	{name: "bulkhead", pkg: "./components/cmd/bulkhead"},
-	{name: "node-authorizer", pkg: "./components/cmd/node-authorizer"},
+	{name: "bulkhead", pkg: "./components/cmd/bulkhead", component: true},
+	{name: "kubelet-auth-proxy", pkg: "./components/cmd/kubelet-auth-proxy", component: true},
+	{name: "node-authorizer", pkg: "./components/cmd/node-authorizer", component: true},
+	{name: "node-restriction", pkg: "./components/cmd/node-restriction", component: true},
+	{name: "scope-sync", pkg: "./components/cmd/scope-sync", component: true},
 	{name: "kind", pkg: "sigs.k8s.io/kind"},
 	{name: "ginkgo", pkg: "github.com/onsi/ginkgo/v2/ginkgo"},
 	{name: "kubectl", pkg: "k8s.io/kubernetes/cmd/kubectl", dir: filepath.Join("kind", "node-image", "kubernetes")},

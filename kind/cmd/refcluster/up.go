@@ -13,8 +13,12 @@ import (
 )
 
 func upCommand() *cobra.Command {
-	var profile, nodeImage string
-	var extra []string
+	var (
+		profile, nodeImage string
+		kubeletAPI         bool
+		nodeScope, fresh   bool
+		extra              []string
+	)
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Make the cluster, or bring the one that is there to this profile",
@@ -22,17 +26,40 @@ func upCommand() *cobra.Command {
 what an interruption left, or with another profile to switch.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return up(cmd.Context(), profile, nodeImage, extra)
+			return up(cmd.Context(), wanted{profile: profile, kubeletAPI: kubeletAPI, nodeScope: nodeScope, fresh: fresh, extra: extra}, nodeImage)
 		},
 	}
 	cmd.Flags().StringVar(&profile, "profile", "hardened", "hardened (ours in front, in-tree Node behind), parity (ours alone) or in-tree (nothing of ours)")
 	cmd.Flags().StringVar(&nodeImage, "node-image", "auto", "auto (pull kind's image, else build from source), pull, build, or the name of an image")
+	cmd.Flags().BoolVar(&kubeletAPI, "kubelet-api", true, "in hardened: put every kubelet behind kubelet-auth-proxy; the other profiles never do")
+	cmd.Flags().BoolVar(&nodeScope, "node-scope", false, "hold the tokens of pods to their nodes where their ServiceAccounts say so; in-tree never does")
+	cmd.Flags().BoolVar(&fresh, "fresh", false, "make the cluster anew, whatever is there")
 	cmd.Flags().StringArrayVar(&extra, "install-flag", nil, "a further flag for `bulkhead install`, for example --cert-validity=10m")
 	return cmd
 }
 
-func up(ctx context.Context, profile, imageChoice string, extra []string) error {
-	if err := refcluster.CheckProfile(profile); err != nil {
+// wanted is what the cluster is to have.
+type wanted struct {
+	profile    string
+	kubeletAPI bool
+	nodeScope  bool
+	// fresh is for whoever does not want what an earlier run has left.
+	fresh bool
+	// extra are further flags of the installer.
+	extra []string
+}
+
+// flags are those of the installer, the first one given.
+func (w wanted) flags(first string) []string {
+	flags := []string{first}
+	if w.profile != "in-tree" {
+		flags = append(flags, fmt.Sprintf("--node-scope=%t", w.nodeScope))
+	}
+	return append(flags, w.extra...)
+}
+
+func up(ctx context.Context, want wanted, imageChoice string) error {
+	if err := refcluster.CheckProfile(want.profile); err != nil {
 		return err
 	}
 	w, err := openWorkspace()
@@ -59,15 +86,15 @@ func up(ctx context.Context, profile, imageChoice string, extra []string) error 
 	if err != nil {
 		return err
 	}
-	if err := bringUp(ctx, cluster, profile, image, extra); err != nil {
+	if err := bringUp(ctx, cluster, want, image); err != nil {
 		return err
 	}
-	w.welcome(ctx, cluster, profile)
+	w.welcome(ctx, cluster, want.profile)
 	return nil
 }
 
-func bringUp(ctx context.Context, cluster *refcluster.Cluster, profile, image string, extra []string) error {
-	if err := cluster.Ensure(ctx, image); err != nil {
+func bringUp(ctx context.Context, cluster *refcluster.Cluster, want wanted, image string) error {
+	if err := cluster.Ensure(ctx, image, !want.fresh); err != nil {
 		return err
 	}
 	if err := cluster.EnsureNetwork(ctx); err != nil {
@@ -80,11 +107,49 @@ func bringUp(ctx context.Context, cluster *refcluster.Cluster, profile, image st
 	if err := cluster.WaitReady(ctx); err != nil {
 		return err
 	}
-	if err := cluster.Install(ctx, profile, component, extra...); err != nil {
+	if err := install(ctx, cluster, want, component); err != nil {
+		return err
+	}
+	if err := cluster.ScopeKubeProxy(ctx, want.nodeScope && want.profile != "in-tree"); err != nil {
 		return err
 	}
 	cluster.PruneComponents(ctx, component)
 	return nil
+}
+
+// install does the nodes between the two halves of the control plane's installation,
+// so that the API server restarts once: it demands certificates of kubelets only
+// when they have them. Where kubelets are left to themselves, the API server goes
+// first.
+func install(ctx context.Context, cluster *refcluster.Cluster, want wanted, image string) error {
+	if want.profile != "hardened" || !want.kubeletAPI {
+		return installWithoutProxies(ctx, cluster, want, image)
+	}
+	flags := want.flags("--kubelet-api")
+	if err := cluster.Install(ctx, want.profile, image, append([]string{"--nodes-only"}, flags...)...); err != nil {
+		return err
+	}
+	if err := cluster.InstallNodes(ctx); err != nil {
+		return err
+	}
+	if err := cluster.Install(ctx, want.profile, image, flags...); err != nil {
+		return err
+	}
+	return cluster.WaitProxies(ctx)
+}
+
+// installWithoutProxies takes a proxy away only when its kubelet is back on its own
+// address: so the control plane goes first, to take any kubelet's certificate, and last.
+func installWithoutProxies(ctx context.Context, cluster *refcluster.Cluster, want wanted, image string) error {
+	flags := want.flags("--kubelet-api=false")
+	if err := cluster.Install(ctx, want.profile, image, flags...); err != nil {
+		return err
+	}
+	guarded, err := cluster.UninstallNodes(ctx)
+	if err != nil || !guarded {
+		return err
+	}
+	return cluster.Install(ctx, want.profile, image, flags...)
 }
 
 func (w *workspace) welcome(ctx context.Context, cluster *refcluster.Cluster, profile string) {

@@ -1,0 +1,29 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestTheInstallersFlags(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		want wanted
+		is   []string
+	}{
+		{"nothing more", wanted{profile: "hardened"}, []string{"--kubelet-api", "--node-scope=false"}},
+		{"node scope", wanted{profile: "hardened", nodeScope: true}, []string{"--kubelet-api", "--node-scope=true"}},
+		{"node scope in parity, and a flag of somebody's own", wanted{profile: "parity", nodeScope: true, extra: []string{"--x"}}, []string{"--kubelet-api", "--node-scope=true", "--x"}},
+		{"no node scope where nothing of ours is", wanted{profile: "in-tree", nodeScope: true}, []string{"--kubelet-api"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.is, tc.want.flags("--kubelet-api")); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
