@@ -9,16 +9,19 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
 // pace is that of a quiet kubelet.
 const pace = time.Second
 
-// prober makes one request that our rules allow and one that they refuse, each
+// prober makes one request that our rules allow, one that they refuse and a write, each
 // second, and remembers every answer that was not the right one.
 type prober struct {
 	node *Identity
+	// name is the node's.
+	name string
 
 	stop context.CancelFunc
 	done chan struct{}
@@ -28,9 +31,9 @@ type prober struct {
 	wrong []string
 }
 
-func startProber(node *Identity) *prober {
+func startProber(name string) *prober {
 	ctx, stop := context.WithCancel(context.Background())
-	p := &prober{node: node, stop: stop, done: make(chan struct{})}
+	p := &prober{node: suite.AsNode(name), name: name, stop: stop, done: make(chan struct{})}
 	go p.run(ctx)
 	return p
 }
@@ -42,6 +45,7 @@ func (p *prober) run(ctx context.Context) {
 	for {
 		p.ask(ctx, List(api.Services).In("default"), AllowedBy(suite.Settings.Profile, "NA-UNI-SERVICES"))
 		p.ask(ctx, List(api.Deployments).In("default"), ForbiddenBy(suite.Settings.Profile, "NA-DEFAULT", ""))
+		p.ask(ctx, Create(api.Nodes).With(fixtures.Node(p.name)), Written())
 		select {
 		case <-ctx.Done():
 			return

@@ -28,23 +28,44 @@ const (
 	expiry = "bulkhead_certificate_expiration_timestamp_seconds"
 )
 
-// leaf is a certificate that bulkhead renews on the host, and the name under
-// which the node authorizer's metric has it.
-type leaf struct{ file, metric string }
+// leaf is a certificate that bulkhead renews on the host, the component that uses or
+// sees it, and the name under which that component's metric has it.
+type leaf struct{ file, component, metric string }
+
+func (l leaf) String() string { return l.component + "'s " + l.metric }
+
+// inUse is when the certificate that the component has in use ends.
+func (l leaf) inUse(ctx context.Context) (float64, error) {
+	if l.component == restriction {
+		return suite.RestrictionMetric(ctx, expiry, `certificate="`+l.metric+`"`)
+	}
+	return suite.ComponentMetric(ctx, expiry, `certificate="`+l.metric+`"`)
+}
+
+const (
+	authorizer  = "node-authorizer"
+	restriction = "node-restriction"
+)
 
 func leaves() []leaf {
-	return []leaf{
-		{StateDirectory + "/node-authorizer/serving.crt", "serving"},
-		{StateDirectory + "/node-authorizer/client.crt", "kube-client"},
-		{StateDirectory + "/apiserver/node-authorizer-client.crt", "apiserver-client"},
+	// One certificate of the API server's is for both, and both see it.
+	client := StateDirectory + "/apiserver/node-authorizer-client.crt"
+	var all []leaf
+	for _, component := range []string{authorizer, restriction} {
+		all = append(all,
+			leaf{StateDirectory + "/" + component + "/serving.crt", component, "serving"},
+			leaf{StateDirectory + "/" + component + "/client.crt", component, "kube-client"},
+			leaf{client, component, "apiserver-client"},
+		)
 	}
+	return all
 }
 
 // Certificates are the same in every profile of ours, so one has to do.
 var _ = It("certificates are renewed twice and no request notices", Serial, Label(OnHost, OnHardened, Slow),
 	PollProgressAfter(enough), AllowsBy("NA-DEFAULT", "NA-UNI-SERVICES"), func(ctx SpecContext) {
 		makeShortLived(ctx)
-		watched := startProber(suite.AsNode(suite.Scene().Own))
+		watched := startProber(suite.Scene().Own)
 		DeferCleanup(watched.stop)
 
 		changes := newChanges(ctx)
@@ -74,19 +95,19 @@ func makeShortLived(ctx context.Context) {
 }
 
 // changes counts how often each certificate was another one, on disk, and how
-// often the node authorizer saw another one in use.
+// often a component had or saw another one in use.
 type changes struct {
 	started       time.Time
-	serial        map[string]string
-	inUse         map[string]float64
-	onDisk, taken map[string]int
+	serial        map[leaf]string
+	inUse         map[leaf]float64
+	onDisk, taken map[leaf]int
 }
 
 func newChanges(ctx context.Context) *changes {
 	c := &changes{
 		started: time.Now(),
-		serial:  map[string]string{}, inUse: map[string]float64{},
-		onDisk: map[string]int{}, taken: map[string]int{},
+		serial:  map[leaf]string{}, inUse: map[leaf]float64{},
+		onDisk: map[leaf]int{}, taken: map[leaf]int{},
 	}
 	Expect(c.read(ctx)).To(Succeed())
 	clear(c.onDisk)
@@ -101,8 +122,8 @@ func (c *changes) look(ctx context.Context) error {
 		return err
 	}
 	for _, l := range leaves() {
-		if c.onDisk[l.metric] < 2 || c.taken[l.metric] < 2 {
-			return fmt.Errorf("%s: %s", l.metric, c)
+		if c.onDisk[l] < 2 || c.taken[l] < 2 {
+			return fmt.Errorf("%s: %s", l, c)
 		}
 	}
 	return nil
@@ -114,17 +135,17 @@ func (c *changes) read(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if serial != c.serial[l.metric] {
-			c.serial[l.metric] = serial
-			c.onDisk[l.metric]++
+		if serial != c.serial[l] {
+			c.serial[l] = serial
+			c.onDisk[l]++
 		}
-		at, err := suite.ComponentMetric(ctx, expiry, `certificate="`+l.metric+`"`)
+		at, err := l.inUse(ctx)
 		if err != nil {
 			return err
 		}
-		if at != c.inUse[l.metric] {
-			c.inUse[l.metric] = at
-			c.taken[l.metric]++
+		if at != c.inUse[l] {
+			c.inUse[l] = at
+			c.taken[l]++
 		}
 	}
 	return nil

@@ -38,8 +38,8 @@ var _ = Describe("the node authorizer is killed and stays dead", Serial, Ordered
 	holds(&outage{
 		lasts: dead,
 		begin: func(ctx context.Context) {
-			suite.OnControlPlane(ctx, "test -e "+away+" || mv "+ComponentManifest+" "+away)
-			suite.OnControlPlane(ctx, "kill -9 $(pgrep -x node-authorizer)")
+			// At once: the kubelet stops what has no manifest, and gently.
+			suite.OnControlPlane(ctx, "pid=$(pgrep -x node-authorizer) && mv "+ComponentManifest+" "+away+" && kill -9 $pid")
 			suite.EventuallyOnControlPlane(ctx, time.Minute, "! pgrep -x node-authorizer && sleep 2 && ! pgrep -x node-authorizer")
 		},
 		end: func(ctx context.Context) {
@@ -126,7 +126,7 @@ func holds(o *outage) {
 func (o *outage) recover(ctx context.Context) {
 	GinkgoHelper()
 	o.end(ctx)
-	suite.EventuallyOnControlPlane(ctx, ServerSwitch, ComponentReady)
+	suite.Hears(ctx, ServerSwitch, ComponentReady)
 }
 
 func readingOf(secret *corev1.Secret) Request {

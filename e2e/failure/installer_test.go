@@ -52,11 +52,13 @@ var _ = Describe("the installer", Serial, Ordered, Label(Disruptive, OnHost, OnH
 
 	It("puts kube-apiserver's manifest back byte for byte", Denies("NA-DEFAULT"), func(ctx SpecContext) {
 		original := exactly(ctx, originalServer)
-		suite.OnControlPlane(ctx, "bulkhead uninstall")
+		said := suite.OnControlPlane(ctx, "bulkhead uninstall")
 		plain = exactly(ctx, APIServerManifest)
 		Expect(plain).To(Equal(original))
 		Expect(plain).NotTo(ContainSubstring("bulkhead"))
-		suite.OnControlPlane(ctx, "test ! -e "+StateDirectory+" && test ! -e "+ComponentManifest)
+		// The kubelet of this host stays behind its proxy, until `bulkhead node uninstall`.
+		Expect(suite.OnControlPlane(ctx, "test ! -e "+ComponentManifest+" && test ! -e "+RestrictionManifest+" && ls -A "+StateDirectory)).
+			To(Equal("kubelet-auth-proxy\nnode"), "bulkhead uninstall said:\n%s", said)
 		expectOthers(ctx)
 	})
 
@@ -64,7 +66,7 @@ var _ = Describe("the installer", Serial, Ordered, Label(Disruptive, OnHost, OnH
 		server := suite.OnControlPlane(ctx, serverProcess)
 		broken := installed
 		broken.Image = noImage
-		expectFailure(ctx, broken.Command()+impatient, "the node authorizer")
+		expectFailure(ctx, broken.Command()+impatient, "node-restriction")
 		Expect(exactly(ctx, APIServerManifest)).To(Equal(plain))
 		Expect(suite.OnControlPlane(ctx, serverProcess)).To(Equal(server), "the API server was restarted for nothing")
 		expectOthers(ctx)
@@ -72,9 +74,10 @@ var _ = Describe("the installer", Serial, Ordered, Label(Disruptive, OnHost, OnH
 
 	It("puts the old cluster back when the API server does not come up with ours", Denies("NA-DEFAULT"), func(ctx SpecContext) {
 		// Breaks the file between its being written and the API server's reading it.
-		sabotage := "(for i in $(seq 1200); do test -e " + authorization + " && break; sleep 0.05; done; echo broken > " + authorization + ") >/dev/null 2>&1 &\n"
+		// All that is started before may take most of its minute each.
+		sabotage := "(for i in $(seq 6000); do test -e " + authorization + " && break; sleep 0.05; done; echo broken > " + authorization + ") >/dev/null 2>&1 &\n"
 		server := suite.OnControlPlane(ctx, serverProcess)
-		expectFailure(ctx, sabotage+installed.Command()+lessImpatient, "kube-apiserver with the new authorizers")
+		expectFailure(ctx, sabotage+installed.Command()+lessImpatient, "kube-apiserver with our components")
 		Expect(suite.OnControlPlane(ctx, serverProcess)).NotTo(Equal(server), "the API server never saw the broken file")
 		Expect(exactly(ctx, APIServerManifest)).To(Equal(plain))
 		expectOthers(ctx)
@@ -105,7 +108,7 @@ var _ = Describe("the installer", Serial, Ordered, Label(Disruptive, OnHost, OnH
 func state(ctx context.Context) string {
 	GinkgoHelper()
 	return suite.OnControlPlane(ctx, "find /etc/kubernetes/manifests "+StateDirectory+
-		" -type f ! -name '*.crt' ! -name '*.key' | sort | xargs sha256sum; pgrep -x kube-apiserver; pgrep -x node-authorizer")
+		" -type f ! -name '*.crt' ! -name '*.key' | sort | xargs sha256sum; pgrep -x kube-apiserver; pgrep -x node-authorizer; "+RestrictionProcess)
 }
 
 // exactly is a file on the control-plane host, byte for byte.

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -26,6 +27,13 @@ type Answer struct {
 	// Allowed and Reason are a SubjectAccessReview's.
 	Allowed bool
 	Reason  string
+}
+
+// RefusedByUs reports whether the answer, or the review, is a refusal that names a
+// rule.
+func (a Answer) RefusedByUs() bool {
+	byRule := func(text string) bool { return strings.Contains(text, "[NA-") || strings.Contains(text, "[NS-") }
+	return a.Code == http.StatusForbidden && byRule(a.Message) || !a.Allowed && byRule(a.Reason)
 }
 
 // Do makes the request as who, once, and asks for a review of it. It notes the

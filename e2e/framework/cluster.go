@@ -30,6 +30,8 @@ type Cluster struct {
 	ControlPlane, Worker string
 
 	config *rest.Config
+	// sides counts the second proxies of this process.
+	sides int
 }
 
 // Connect finds its way around the cluster that the settings name.

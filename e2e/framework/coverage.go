@@ -42,7 +42,8 @@ func check(t *testing.T, all []rules.Rule, find func(types.Report, []rules.Rule)
 
 // Unproved says what a suite does not prove, from a preview of its specs: a rule
 // without a spec that it allows or without one that it denies, and what
-// [Misnamed] finds.
+// [Misnamed] finds. A spec that another rule refuses, and that this one allows
+// where the other is not in force, is one that it allows.
 func Unproved(preview types.Report, all []rules.Rule) []string {
 	problems := Misnamed(preview, all)
 	proved := map[rules.ID]map[Want]bool{}
@@ -54,6 +55,9 @@ func Unproved(preview types.Report, all []rules.Rule) []string {
 			if proved[id] != nil {
 				proved[id][claim.Want] = true
 			}
+		}
+		if proved[claim.Off] != nil {
+			proved[claim.Off][Allow] = true
 		}
 	}
 	for _, rule := range all {
@@ -67,11 +71,12 @@ func Unproved(preview types.Report, all []rules.Rule) []string {
 }
 
 // Misnamed says which specs name no rule, no outcome, or a rule that does not
-// exist.
+// exist; and which are refused by a rule that may be off, and do not say what
+// holds then.
 func Misnamed(preview types.Report, all []rules.Rule) []string {
-	known := map[rules.ID]bool{Behind: true, "": true}
+	known := map[rules.ID]rules.Rule{Behind: {}, "": {}}
 	for _, rule := range all {
-		known[rule.ID] = true
+		known[rule.ID] = rule
 	}
 	var problems []string
 	for spec, claim := range claims(preview) {
@@ -91,7 +96,7 @@ func claims(preview types.Report) iter.Seq2[string, Claim] {
 	}
 }
 
-func wrongIn(claim Claim, known map[rules.ID]bool, spec string) []string {
+func wrongIn(claim Claim, known map[rules.ID]rules.Rule, spec string) []string {
 	var problems []string
 	if len(claim.Rules) == 0 {
 		problems = append(problems, fmt.Sprintf("%q names no rule", spec))
@@ -99,10 +104,25 @@ func wrongIn(claim Claim, known map[rules.ID]bool, spec string) []string {
 	if claim.Want != Allow && claim.Want != Deny {
 		problems = append(problems, fmt.Sprintf("%q does not say what it wants", spec))
 	}
-	for _, id := range append(slices.Clone(claim.Rules), claim.By) {
-		if !known[id] {
+	for _, id := range append(slices.Clone(claim.Rules), claim.By, claim.Off) {
+		if _, ok := known[id]; !ok {
 			problems = append(problems, fmt.Sprintf("%q names %s, which is no rule", spec, id))
 		}
 	}
+	if claim.Want == Deny {
+		problems = append(problems, wrongWhileOff(claim, known, spec)...)
+	}
 	return slices.Compact(problems)
+}
+
+func wrongWhileOff(claim Claim, known map[rules.ID]rules.Rule, spec string) []string {
+	for _, id := range claim.Rules {
+		switch rule := known[id]; {
+		case rule.Optional && claim.Off == "" && !claim.OnlyHardened:
+			return []string{fmt.Sprintf("%q does not say which rule allows it while %s is off", spec, id)}
+		case rule.ID != "" && !rule.Extension && claim.Off != "":
+			return []string{fmt.Sprintf("%q says what holds without %s, which is always in force", spec, id)}
+		}
+	}
+	return nil
 }

@@ -58,6 +58,67 @@ func TestUnproved(t *testing.T) {
 	}
 }
 
+func TestUnprovedOptional(t *testing.T) {
+	all := []rules.Rule{
+		{ID: "NA-ONE-1"},
+		{ID: "NA-TWO-1", Extension: true, Optional: true},
+	}
+	allow := spec("is allowed", AllowsBy("NA-TWO-1", "NA-ONE-1")...)
+	deny := spec("is denied", Denies("NA-ONE-1")...)
+	both := spec("depends", DeniesBeyond("NA-TWO-1", "NA-ONE-1")...)
+	for _, tc := range []struct {
+		name  string
+		specs []types.SpecReport
+		want  []string
+	}{
+		{"what is refused while a rule is in force is allowed by another while it is off", []types.SpecReport{allow, deny, both}, nil},
+		{
+			"a refusal by a rule that may be off is only half of it", []types.SpecReport{allow, deny, both, spec("is bare", Denies("NA-TWO-1")...)},
+			[]string{`"is bare" does not say which rule allows it while NA-TWO-1 is off`},
+		},
+		{
+			"unless only hardened has it", []types.SpecReport{allow, deny, both, spec("is hard", append(Denies("NA-TWO-1"), OnHardened)...)}, nil,
+		},
+		{
+			"a rule that is always in force is never off", []types.SpecReport{allow, deny, both, spec("is odd", DeniesBeyond("NA-ONE-1", "NA-TWO-1")...)},
+			[]string{`"is odd" says what holds without NA-ONE-1, which is always in force`},
+		},
+		{
+			"the rule of while it is off must be one", []types.SpecReport{allow, deny, both, spec("is odd", DeniesBeyond("NA-TWO-1", "NA-SIX-1")...)},
+			[]string{`"is odd" names NA-SIX-1, which is no rule`},
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got := Unproved(types.Report{SpecReports: tc.specs}, all)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("unproved (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestInForce(t *testing.T) {
+	upstreams := rules.Rule{ID: "NA-ONE-1"}
+	ours := rules.Rule{ID: "NA-TWO-1", Extension: true}
+	optional := rules.Rule{ID: "NA-SIX-1", Extension: true, Optional: true}
+	audited := rules.Rule{ID: "NA-SIX-2", Extension: true, Optional: true, Audited: true}
+	for _, tc := range []struct {
+		profile Profile
+		want    [4]bool
+	}{
+		{Hardened, [4]bool{true, true, true, false}},
+		{Parity, [4]bool{true, true, false, false}},
+		{InTree, [4]bool{true, false, false, false}},
+	} {
+		t.Run(string(tc.profile), func(t *testing.T) {
+			got := [4]bool{InForce(upstreams, tc.profile), InForce(ours, tc.profile), InForce(optional, tc.profile), InForce(audited, tc.profile)}
+			if got != tc.want {
+				t.Errorf("upstream's, ours, optional and audited: got %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
 func spec(text string, labels ...string) types.SpecReport {
 	return types.SpecReport{LeafNodeType: types.NodeTypeIt, LeafNodeText: text, LeafNodeLabels: labels}
 }

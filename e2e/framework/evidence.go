@@ -21,14 +21,21 @@ import (
 
 const (
 	auditLog = "/var/log/kubernetes/audit/audit.log"
-	// componentLogs are the node authorizer's, of this and the last container.
-	componentLogs = "/var/log/pods/kube-system_bulkhead-node-authorizer-*/*/*.log"
+	// auditLogs are all that are left, the oldest first.
+	auditLogs = "/var/log/kubernetes/audit/audit-*.log " + auditLog
+	// componentLogs are the node authorizer's, of this and the last container, and
+	// restrictionLogs those of node-restriction.
+	componentLogs   = "/var/log/pods/kube-system_bulkhead-node-authorizer-*/*/*.log"
+	restrictionLogs = "/var/log/pods/kube-system_bulkhead-node-restriction-*/*/*.log"
+	// kubeletProxyLogs are kubelet-auth-proxy's, on every node, and those of the second
+	// proxies of specs.
+	kubeletProxyLogs = "/var/log/pods/kube-system_*/" + kubeletProxyContainer + "/*.log"
 	// clockSlack is how far the clocks of the host and of the suite may differ.
 	clockSlack = 2 * time.Second
 )
 
 // keepEvidence saves, for a spec that failed, what the API server's audit log
-// and the node authorizer's log say of it, and names the files in the failure.
+// and the components' logs say of it, and names the files in the failure.
 func (s *Suite) keepEvidence(ctx ginkgo.SpecContext) {
 	spec := ginkgo.CurrentSpecReport()
 	if !spec.Failed() || s.Cluster == nil || s.Host == nil {
@@ -41,7 +48,14 @@ func (s *Suite) keepEvidence(ctx ginkgo.SpecContext) {
 	since := spec.StartTime.Add(-clockSlack)
 	base := filepath.Join(s.Settings.Artifacts, "failures", fileName(spec))
 	s.keep(base+".audit.jsonl", func() (string, error) { return s.auditSlice(ctx, since, users(spec)) })
-	s.keep(base+".node-authorizer.log", func() (string, error) { return s.componentLog(ctx, since) })
+	for name, files := range map[string]string{".node-authorizer.log": componentLogs, ".node-restriction.log": restrictionLogs} {
+		s.keep(base+name, func() (string, error) { return s.logSince(ctx, s.ControlPlane, files, since) })
+	}
+	for _, node := range []string{s.ControlPlane, s.Worker} {
+		if node != "" && s.Settings.Profile == Hardened {
+			s.keep(base+".kubelet-auth-proxy."+node+".log", func() (string, error) { return s.logSince(ctx, node, kubeletProxyLogs, since) })
+		}
+	}
 }
 
 func (s *Suite) keep(path string, read func() (string, error)) {
@@ -116,6 +130,27 @@ func (c *Cluster) auditSlice(ctx context.Context, since time.Time, users []strin
 	return slice.String(), nil
 }
 
+// AuditedWhere returns the audit events since a moment whose lines have all of
+// these texts, from everything that the host has kept of the audit log.
+func (c *Cluster) AuditedWhere(ctx context.Context, since time.Time, texts ...string) ([]auditv1.Event, error) {
+	script := "cat " + auditLogs + " 2>/dev/null"
+	for _, text := range texts {
+		script += " | { grep -F -e '" + text + "' || true; }"
+	}
+	log, err := c.Host.Run(ctx, c.ControlPlane, script)
+	if err != nil {
+		return nil, err
+	}
+	var events []auditv1.Event
+	for line := range strings.Lines(log) {
+		var event auditv1.Event
+		if json.Unmarshal([]byte(line), &event) == nil && !event.StageTimestamp.Time.Before(since) {
+			events = append(events, event)
+		}
+	}
+	return events, nil
+}
+
 // actor is the user as whom the request was decided.
 func actor(event auditv1.Event) string {
 	if event.ImpersonatedUser != nil {
@@ -124,10 +159,16 @@ func actor(event auditv1.Event) string {
 	return event.User.Username
 }
 
-// componentLog returns the lines of the node authorizer's logs since a moment.
-// Each begins with the container runtime's timestamp.
-func (c *Cluster) componentLog(ctx context.Context, since time.Time) (string, error) {
-	log, err := c.Host.Run(ctx, c.ControlPlane, "tail -q -n 20000 "+componentLogs)
+// ComponentLog returns the lines of the node authorizer's logs since a moment,
+// less a little for clocks that differ.
+func (c *Cluster) ComponentLog(ctx context.Context, since time.Time) (string, error) {
+	return c.logSince(ctx, c.ControlPlane, componentLogs, since.Add(-clockSlack))
+}
+
+// logSince returns the lines of a component's logs since a moment. Each begins with
+// the container runtime's timestamp.
+func (c *Cluster) logSince(ctx context.Context, node, files string, since time.Time) (string, error) {
+	log, err := c.Host.Run(ctx, node, "tail -q -n 20000 "+files)
 	if err != nil {
 		return "", err
 	}

@@ -5,7 +5,9 @@ package framework
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"os/exec"
@@ -58,6 +60,31 @@ func (h *Host) Run(ctx context.Context, node, script string) (string, error) {
 		return stdout.String(), fmt.Errorf("on %s: %q: %w: %s", node, firstLine(script), err, tail(stderr.String()+stdout.String()))
 	}
 	return stdout.String(), nil
+}
+
+// Put writes a program to a path on the host of the node. It travels as text in a
+// script, so that the command that reaches the host has to carry nothing else.
+func (h *Host) Put(ctx context.Context, node, path string, program []byte) error {
+	var packed bytes.Buffer
+	zip := gzip.NewWriter(&packed)
+	if _, err := zip.Write(program); err != nil {
+		return fmt.Errorf("packing %s: %w", path, err)
+	}
+	if err := zip.Close(); err != nil {
+		return fmt.Errorf("packing %s: %w", path, err)
+	}
+	script := fmt.Sprintf("base64 -d <<'END-OF-PROGRAM' | gzip -d >%[1]s.new && chmod 755 %[1]s.new && mv %[1]s.new %[1]s\n", path)
+	var text strings.Builder
+	text.WriteString(script)
+	const width = 76
+	for encoded := base64.StdEncoding.EncodeToString(packed.Bytes()); encoded != ""; {
+		n := min(width, len(encoded))
+		text.WriteString(encoded[:n] + "\n")
+		encoded = encoded[n:]
+	}
+	text.WriteString("END-OF-PROGRAM\n")
+	_, err := h.Run(ctx, node, text.String())
+	return err
 }
 
 func firstLine(s string) string {

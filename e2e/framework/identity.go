@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/e2e-framework/klient/k8s/resources"
 )
 
 const (
@@ -24,6 +25,8 @@ const (
 type Identity struct {
 	User   string
 	Groups []string
+	// Extra is what a token says besides, for reviews. Most have none.
+	Extra map[string][]string
 
 	config *rest.Config
 }
@@ -69,14 +72,31 @@ func (c *Cluster) RealKubelet(ctx context.Context, node string) (*Identity, erro
 	if err != nil {
 		return nil, fmt.Errorf("reading the kubelet's certificate: %w", err)
 	}
+	who := c.Holding(nodePrefix+node, []byte(pair), []byte(pair))
+	who.Groups = []string{nodesGroup, authenticated}
+	return who, nil
+}
+
+// Holding is whoever has a client certificate and its key, both PEM. The user is what
+// the certificate says; whether anybody believes it is for others to find out.
+func (c *Cluster) Holding(user string, certificate, key []byte) *Identity {
 	config := rest.AnonymousClientConfig(c.config)
-	config.CertData, config.KeyData = []byte(pair), []byte(pair)
-	return &Identity{User: nodePrefix + node, Groups: []string{nodesGroup, authenticated}, config: config}, nil
+	config.CertData, config.KeyData = certificate, key
+	return &Identity{User: user, config: config}
 }
 
 // Client is a typed client of this identity.
 func (i *Identity) Client() (kubernetes.Interface, error) {
 	return kubernetes.NewForConfig(i.config)
+}
+
+// Objects makes, changes and removes objects as this identity.
+func (i *Identity) Objects() (*resources.Resources, error) {
+	objects, err := resources.New(i.config)
+	if err != nil {
+		return nil, fmt.Errorf("making a client as %s: %w", i.User, err)
+	}
+	return objects, nil
 }
 
 // HTTP is a client with this identity's credentials and the address of the API

@@ -13,9 +13,11 @@ import (
 )
 
 const (
-	ruleKey = "rule:"
-	wantKey = "want:"
-	byKey   = "by:"
+	ruleKey   = "rule:"
+	wantKey   = "want:"
+	byKey     = "by:"
+	offKey    = "off:"
+	attackKey = "attack:"
 )
 
 // Labels besides those of rules and outcomes.
@@ -56,6 +58,36 @@ func AllowsBy(rule, by rules.ID) ginkgo.Labels {
 	return append(labels(rule, Allow), byKey+string(by))
 }
 
+// DeniesBeyond labels a spec that the rule refuses where it is in force, and that
+// another rule allows where it is not: see [InForce]. The request is the same.
+func DeniesBeyond(rule, off rules.ID) ginkgo.Labels {
+	return append(labels(rule, Deny), offKey+string(off))
+}
+
+// DeniesBy labels a spec that the rule refuses in the name of another one, which the
+// caller reads.
+func DeniesBy(rule, by rules.ID) ginkgo.Labels {
+	return append(labels(rule, Deny), byKey+string(by))
+}
+
+// Attack labels a spec with the attack that it tries, or whose legitimate twin it
+// is.
+func Attack(id string) ginkgo.Labels { return ginkgo.Label(attackKey + id) }
+
+// InForce reports whether the rule is part of the profile's answers, as the
+// installer sets it up unless it is told otherwise.
+func InForce(rule rules.Rule, profile Profile) bool {
+	switch {
+	case rule.Audited:
+		return false
+	case rule.Optional, rule.Configured:
+		return profile == Hardened
+	case rule.Extension:
+		return profile != InTree
+	}
+	return true
+}
+
 func labels(rule rules.ID, want Want) ginkgo.Labels {
 	return ginkgo.Labels{ruleKey + string(rule), wantKey + string(want)}
 }
@@ -67,6 +99,11 @@ type Claim struct {
 	// By is the rule that a review must name: the first of Rules, if the labels
 	// do not say otherwise.
 	By rules.ID
+	// Off is the rule that allows the same request where the first of Rules is not
+	// in force. It is empty if the labels do not speak of that.
+	Off rules.ID
+	// OnlyHardened is true for a spec that other profiles skip.
+	OnlyHardened bool
 }
 
 // ReadClaim reads the labels of a spec.
@@ -82,6 +119,10 @@ func ReadClaim(labels []string) Claim {
 		if by, ok := strings.CutPrefix(label, byKey); ok {
 			claim.By = rules.ID(by)
 		}
+		if off, ok := strings.CutPrefix(label, offKey); ok {
+			claim.Off = rules.ID(off)
+		}
+		claim.OnlyHardened = claim.OnlyHardened || label == OnHardened
 	}
 	if claim.By == "" && len(claim.Rules) > 0 {
 		claim.By = claim.Rules[0]

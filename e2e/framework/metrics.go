@@ -8,6 +8,9 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Webhook is the name of our entry in the API server's authorization file.
@@ -16,11 +19,42 @@ const Webhook = "node-authorizer.bulkhead.dev"
 // FailOpen is how often the API server has passed by our webhook because a call
 // of it failed.
 func (c *Cluster) FailOpen(ctx context.Context) (float64, error) {
+	return c.serverMetric(ctx, "apiserver_authorization_webhook_evaluations_fail_open_total", `name="`+Webhook+`"`)
+}
+
+// ServerStart is when the API server's process began.
+func (c *Cluster) ServerStart(ctx context.Context) (time.Time, error) {
+	seconds, err := c.serverMetric(ctx, "process_start_time_seconds", "")
+	return time.Unix(int64(seconds), 0), err
+}
+
+// Registered is when the API server's process began or, if that was later, the
+// node's Node was made: without one, its kubelet is refused what healthy kubelets
+// are not.
+func (c *Cluster) Registered(ctx context.Context, name string) (time.Time, error) {
+	started, err := c.ServerStart(ctx)
+	if err != nil {
+		return started, err
+	}
+	node, err := c.Client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return started, fmt.Errorf("reading node %s: %w", name, err)
+	}
+	// The timestamp is that of the second in which it was made.
+	if made := node.CreationTimestamp.Add(time.Second); made.After(started) {
+		return made, nil
+	}
+	return started, nil
+}
+
+// serverMetric is the sum of the API server's samples of that name whose labels
+// contain the given text.
+func (c *Cluster) serverMetric(ctx context.Context, name, labels string) (float64, error) {
 	text, err := c.Client.Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("reading the API server's metrics: %w", err)
 	}
-	return sum(string(text), "apiserver_authorization_webhook_evaluations_fail_open_total", `name="`+Webhook+`"`)
+	return sum(string(text), name, labels)
 }
 
 // ComponentMetric is the sum of the node authorizer's samples of that name whose

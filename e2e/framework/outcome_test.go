@@ -9,6 +9,28 @@ import (
 	"github.com/onsi/gomega/types"
 )
 
+func TestRefusedByUs(t *testing.T) {
+	const reason = "no relationship found between node 'a' and this object [NA-SECRET-1]"
+	for _, tc := range []struct {
+		name   string
+		answer Answer
+		want   bool
+	}{
+		{"a refusal with an ID is", Answer{Code: 403, Message: reason, Reason: reason}, true},
+		{"a refusal with an ID that a later review takes back is", Answer{Code: 403, Message: reason, Allowed: true, Reason: "[NA-SECRET-1]"}, true},
+		{"a review that refuses is", Answer{Code: 200, Reason: reason}, true},
+		{"admission's is not", Answer{Code: 403, Message: "pod not found", Allowed: true, Reason: "[NA-SA-2]"}, false},
+		{"upstream's is not", Answer{Code: 403, Message: "node: no relationship found", Reason: "node: no relationship found"}, false},
+		{"an allowance is not", Answer{Code: 200, Allowed: true, Reason: "[NA-SECRET-1]"}, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := tc.answer.RefusedByUs(); got != tc.want {
+				t.Errorf("got %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
 func TestOutcomes(t *testing.T) {
 	const ours, text = "NA-LEASE-3", "can only access node lease"
 	refusal := Answer{Code: 403, Message: "forbidden: " + text + " [NA-LEASE-3]", Reason: text + " [NA-LEASE-3]"}

@@ -4,6 +4,7 @@
 package framework
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -40,6 +41,16 @@ func recordDuration(name string, d time.Duration) {
 // Measured leaves a figure in the report.
 func Measured(what, figure string) {
 	ginkgo.AddReportEntry(measurementEntry+what, figure, ginkgo.ReportEntryVisibilityAlways)
+}
+
+// Latencies says how long many requests took.
+func Latencies(all []time.Duration) string {
+	if len(all) == 0 {
+		return "none"
+	}
+	sorted := slices.Sorted(slices.Values(all))
+	return fmt.Sprintf("p50 %s, p99 %s, longest %s", percentile(sorted, 50), percentile(sorted, 99),
+		sorted[len(sorted)-1].Round(time.Millisecond))
 }
 
 func users(spec types.SpecReport) []string {

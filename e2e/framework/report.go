@@ -20,7 +20,7 @@ import (
 
 // report writes JUnit and the rule table.
 func (s *Suite) report(report ginkgo.Report) {
-	if report.SuiteConfig.DryRun {
+	if report.SuiteConfig.DryRun || len(specs(report)) == 0 {
 		return
 	}
 	settings, err := ReadSettings()
@@ -31,8 +31,8 @@ func (s *Suite) report(report ginkgo.Report) {
 	gomega.Expect(reporters.GenerateJUnitReport(report, base+".junit.xml")).To(gomega.Succeed())
 }
 
-// RuleTable is what a run proved, for a person to read: a row for each rule,
-// then everything that was skipped and why, then what was measured.
+// RuleTable is what a run proved, for a person to read: a row for each rule that
+// the suite names, then everything that was skipped and why, then what was measured.
 func RuleTable(report types.Report, all []rules.Rule, profile Profile) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s on profile %s\n\n", report.SuiteDescription, profile)
@@ -40,8 +40,10 @@ func RuleTable(report types.Report, all []rules.Rule, profile Profile) string {
 	if len(all) > 0 {
 		b.WriteString("| rule | promise | allow | deny |\n|---|---|---|---|\n")
 		for _, rule := range all {
-			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", rule.ID, rule.Promise,
-				proved(report, rule.ID, Allow), proved(report, rule.ID, Deny))
+			if named(report, rule.ID) {
+				fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", rule.ID, rule.Promise,
+					proved(report, all, rule.ID, Allow, profile), proved(report, all, rule.ID, Deny, profile))
+			}
 		}
 	}
 	section(&b, "Failed", failures(report))
@@ -88,31 +90,69 @@ func summary(report types.Report) string {
 	return fmt.Sprintf("%d passed, %d failed, %d skipped", counts[types.SpecStatePassed], failed, counts[types.SpecStateSkipped])
 }
 
+// named reports whether a spec of the suite claims something of the rule.
+func named(report types.Report, id rules.ID) bool {
+	return slices.ContainsFunc(report.SpecReports, func(spec types.SpecReport) bool {
+		claim := ReadClaim(spec.Labels())
+		return claim.Off == id || slices.Contains(claim.Rules, id)
+	})
+}
+
+// tally is how the specs ended that claim one outcome of one rule.
+type tally struct {
+	passed, failed, whileOff int
+	why                      string
+}
+
 // proved is a cell of the table: how many specs claim this outcome of the rule,
 // and what came of them.
-func proved(report types.Report, id rules.ID, want Want) string {
-	passed, failed, why := 0, 0, ""
+func proved(report types.Report, all []rules.Rule, id rules.ID, want Want, profile Profile) string {
+	var t tally
 	for _, spec := range specs(report) {
 		claim := ReadClaim(spec.Labels())
-		if claim.Want != want || !slices.Contains(claim.Rules, id) {
-			continue
-		}
+		off := claim.Off != "" && isOff(claim, all, profile)
 		switch {
-		case spec.Failed():
-			failed++
-		case spec.State == types.SpecStatePassed:
-			passed++
-		default:
-			why = spec.Failure.Message
+		case claim.Off == id && want == Allow && off:
+			t.add(spec, false)
+		case claim.Off == id && want == Allow:
+			t.why = fmt.Sprintf("refused by %s", claim.By)
+		case claim.Want == want && slices.Contains(claim.Rules, id):
+			t.add(spec, off)
 		}
 	}
+	return t.String()
+}
+
+// isOff reports whether the rule that the spec is about is not in force.
+func isOff(claim Claim, all []rules.Rule, profile Profile) bool {
+	return slices.ContainsFunc(all, func(rule rules.Rule) bool {
+		return rule.ID == claim.By && !InForce(rule, profile)
+	})
+}
+
+func (t *tally) add(spec types.SpecReport, off bool) {
 	switch {
-	case failed > 0:
-		return fmt.Sprintf("✗ %d of %d", failed, failed+passed)
-	case passed > 0:
-		return fmt.Sprintf("✓ %d", passed)
-	case why != "":
-		return "skipped: " + why
+	case spec.Failed():
+		t.failed++
+	case spec.State != types.SpecStatePassed:
+		t.why = "skipped: " + spec.Failure.Message
+	case off:
+		t.whileOff++
+	default:
+		t.passed++
+	}
+}
+
+func (t *tally) String() string {
+	switch {
+	case t.failed > 0:
+		return fmt.Sprintf("✗ %d of %d", t.failed, t.failed+t.passed+t.whileOff)
+	case t.passed > 0:
+		return fmt.Sprintf("✓ %d", t.passed)
+	case t.whileOff > 0:
+		return fmt.Sprintf("off: allowed %d", t.whileOff)
+	case t.why != "":
+		return t.why
 	}
 	return "not run"
 }

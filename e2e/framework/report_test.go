@@ -4,6 +4,7 @@
 package framework
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -56,6 +57,36 @@ func TestRuleTable(t *testing.T) {
 `
 	if diff := cmp.Diff(want, RuleTable(report, all, Parity)); diff != "" {
 		t.Errorf("table (-want +got):\n%s", diff)
+	}
+}
+
+func TestRuleTableWhileOff(t *testing.T) {
+	all := []rules.Rule{
+		{ID: "NA-A-1", Promise: "Keeps A."}, {ID: "NA-B-1", Promise: "Keeps B.", Extension: true, Optional: true},
+		{ID: "NA-C-1", Promise: "Is another suite's."},
+	}
+	report := types.Report{SpecReports: types.SpecReports{
+		in(types.SpecStatePassed, spec("depends", DeniesBeyond("NA-B-1", "NA-A-1")...)),
+		in(types.SpecStatePassed, spec("is the twin", AllowsBy("NA-B-1", "NA-A-1")...)),
+	}}
+	for _, tc := range []struct {
+		profile Profile
+		want    []string
+	}{
+		{Hardened, []string{"| NA-A-1 | Keeps A. | refused by NA-B-1 | not run |", "| NA-B-1 | Keeps B. | ✓ 1 | ✓ 1 |"}},
+		{Parity, []string{"| NA-A-1 | Keeps A. | ✓ 1 | not run |", "| NA-B-1 | Keeps B. | ✓ 1 | off: allowed 1 |"}},
+	} {
+		t.Run(string(tc.profile), func(t *testing.T) {
+			var got []string
+			for line := range strings.Lines(RuleTable(report, all, tc.profile)) {
+				if strings.HasPrefix(line, "| NA-") {
+					got = append(got, strings.TrimSpace(line))
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("rows (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 

@@ -20,8 +20,8 @@ type Request struct {
 	Subresource string
 	Namespace   string
 	Name        string
-	// Selector is a field selector, as in a query.
-	Selector string
+	// Selector is a field selector, as in a query, and Label a label's key and value.
+	Selector, Label string
 	// Path is set for a request that is for no resource.
 	Path string
 	// Body is what is written.
@@ -85,6 +85,9 @@ func (r Request) Where(selector string) Request { r.Selector = selector; return 
 // With says what is written.
 func (r Request) With(body any) Request { r.Body = body; return r }
 
+// Labelled selects objects by one label, as key=value.
+func (r Request) Labelled(label string) Request { r.Label = label; return r }
+
 // OnWatchPath uses the old form of watches, /api/v1/watch/….
 func (r Request) OnWatchPath() Request { r.legacyWatch = true; return r }
 
@@ -145,6 +148,9 @@ func (r Request) query() url.Values {
 	if r.Selector != "" {
 		query.Set("fieldSelector", r.Selector)
 	}
+	if r.Label != "" {
+		query.Set("labelSelector", r.Label)
+	}
 	if r.writes() {
 		query.Set("dryRun", "All")
 	}
@@ -174,6 +180,9 @@ func (r Request) String() string {
 	}
 	if r.Selector != "" {
 		s += " where " + r.Selector
+	}
+	if r.Label != "" {
+		s += " labelled " + r.Label
 	}
 	return s
 }

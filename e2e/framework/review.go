@@ -6,6 +6,7 @@ package framework
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,23 +17,35 @@ import (
 // Review asks the API server what its authorizers say to the request, with the
 // attributes that the request itself would have.
 func (c *Cluster) Review(ctx context.Context, who *Identity, r Request) (authorizationv1.SubjectAccessReviewStatus, error) {
-	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-		User: who.User, Groups: who.Groups,
-	}}
-	if r.Path != "" {
-		review.Spec.NonResourceAttributes = &authorizationv1.NonResourceAttributes{Verb: r.Verb, Path: r.Path}
-	} else {
-		attributes, err := r.attributes()
-		if err != nil {
-			return authorizationv1.SubjectAccessReviewStatus{}, err
-		}
-		review.Spec.ResourceAttributes = attributes
+	review, err := reviewOf(who, r)
+	if err != nil {
+		return authorizationv1.SubjectAccessReviewStatus{}, err
 	}
-	review, err := c.Client.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+	review, err = c.Client.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
 	if err != nil {
 		return authorizationv1.SubjectAccessReviewStatus{}, fmt.Errorf("reviewing %s: %w", r, err)
 	}
 	return review.Status, nil
+}
+
+// reviewOf is the question whether who may make the request.
+func reviewOf(who *Identity, r Request) (*authorizationv1.SubjectAccessReview, error) {
+	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+		User: who.User, Groups: who.Groups,
+	}}
+	for key, values := range who.Extra {
+		if review.Spec.Extra == nil {
+			review.Spec.Extra = map[string]authorizationv1.ExtraValue{}
+		}
+		review.Spec.Extra[key] = values
+	}
+	if r.Path != "" {
+		review.Spec.NonResourceAttributes = &authorizationv1.NonResourceAttributes{Verb: r.Verb, Path: r.Path}
+		return review, nil
+	}
+	attributes, err := r.attributes()
+	review.Spec.ResourceAttributes = attributes
+	return review, err
 }
 
 // attributes follows what the API server makes of a request: a selector by name
@@ -45,6 +58,12 @@ func (r Request) attributes() (*authorizationv1.ResourceAttributes, error) {
 	}
 	if r.Verb == "create" && r.Subresource == "" {
 		attributes.Name = ""
+	}
+	if r.Label != "" && !r.legacyWatch {
+		key, value, _ := strings.Cut(r.Label, "=")
+		attributes.LabelSelector = &authorizationv1.LabelSelectorAttributes{Requirements: []metav1.LabelSelectorRequirement{
+			{Key: key, Operator: metav1.LabelSelectorOpIn, Values: []string{value}},
+		}}
 	}
 	if r.Selector == "" {
 		return attributes, nil

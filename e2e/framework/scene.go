@@ -6,6 +6,7 @@ package framework
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
 	"time"
 
 	"github.com/onsi/ginkgo/v2"
@@ -48,6 +49,8 @@ func (s *Scene) Namespace(ctx context.Context) string {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		Name:   "e2e-" + rand.String(8),
 		Labels: map[string]string{"pod-security.kubernetes.io/enforce": "privileged"},
+		// As an administrator would have it who runs static pods there.
+		Annotations: map[string]string{fixtures.MirrorAllowed: "true"},
 	}}
 	s.put(ctx, namespace)
 	s.namespace = namespace.Name
@@ -72,6 +75,15 @@ func (s *Scene) Node(ctx context.Context, name string) *corev1.Node {
 	s.put(ctx, node)
 	s.nodes[name] = node
 	return node
+}
+
+// Address is one that no other scene gives to its Node: two Nodes with one address are
+// each other's hindrance. It is of the range for tests of networks (RFC 2544).
+func (s *Scene) Address() string {
+	sum := fnv.New32a()
+	_, _ = sum.Write([]byte(s.Own))
+	n := sum.Sum32()
+	return fmt.Sprintf("198.%d.%d.%d", 18+n>>16&1, n>>8&0xff, n&0xff)
 }
 
 // NewName is a name that this scene has not used.
@@ -113,12 +125,27 @@ func (s *Scene) remove(ctx context.Context, object k8s.Object) error {
 	return nil
 }
 
-// Pod makes a pod that is bound to a node, and what it needs for that: the
-// namespace, its service account, and the Node if it is one of this scene.
+// PutAs creates objects as somebody else; the administrator removes them.
+func (s *Scene) PutAs(ctx context.Context, who *Identity, objects ...k8s.Object) {
+	ginkgo.GinkgoHelper()
+	theirs, err := who.Objects()
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	for _, object := range objects {
+		ginkgo.DeferCleanup(s.remove, object)
+		gomega.Expect(theirs.Create(ctx, object)).To(gomega.Succeed(), "creating %T %s as %s", object, object.GetName(), who)
+		s.changed = time.Now()
+	}
+}
+
+// Pod makes a pod that is bound to a node, and what it takes: the namespace, its
+// service account, and the Nodes of this scene that the request of the spec is
+// about. One of them is the scene's own, which mostly asks: without a Node object
+// it would be refused for that, whichever node the pod is on.
 func (s *Scene) Pod(ctx context.Context, node string, tweaks ...fixtures.PodTweak) *corev1.Pod {
 	ginkgo.GinkgoHelper()
 	namespace := s.Namespace(ctx)
-	if node == s.Own || node == s.Other {
+	s.Node(ctx, s.Own)
+	if node == s.Other {
 		s.Node(ctx, node)
 	}
 	pod := fixtures.Pod(namespace, s.NewName("pod"), node, tweaks...)

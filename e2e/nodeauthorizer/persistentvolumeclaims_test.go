@@ -7,6 +7,8 @@ import (
 	"context"
 
 	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
@@ -42,6 +44,32 @@ func ofVolumeSecret(r Request) func(storage) Request {
 	return func(made storage) Request { return r.In(made.namespace).Named(made.secret) }
 }
 
+// ownedClaim is the claim of the ephemeral volume of a pod on the node.
+// kube-controller-manager makes one too, which is just as good, but in its own time.
+func ownedClaim(question ask) Story {
+	return func(ctx context.Context, s *Scene) Request {
+		pod := s.Pod(ctx, s.Own, fixtures.WithEphemeralClaim())
+		claim := fixtures.EphemeralClaim(pod)
+		if err := s.Objects.Create(ctx, claim); !apierrors.IsAlreadyExists(err) {
+			Expect(err).NotTo(HaveOccurred())
+		}
+		return question(claim.Namespace, claim.Name)
+	}
+}
+
+// foreignClaim bears the name of a claim of a pod's ephemeral volume, and was
+// there before the pod.
+func foreignClaim(question ask) Story {
+	return func(ctx context.Context, s *Scene) Request {
+		pod := fixtures.Pod(s.Namespace(ctx), s.NewName("pod"), s.Own, fixtures.WithEphemeralClaim())
+		s.Node(ctx, s.Own)
+		claim := fixtures.EphemeralClaim(pod)
+		claim.OwnerReferences = nil
+		s.Put(ctx, claim, pod)
+		return question(claim.Namespace, claim.Name)
+	}
+}
+
 const onlyStatusVerbs = "can only get/update/patch this type"
 
 var _ = DescribeTable("a node and a persistent volume claim", decide,
@@ -61,6 +89,15 @@ var _ = DescribeTable("a node and a persistent volume claim", decide,
 		storageOn(other, ofClaim(Patch(api.PersistentVolumeClaims).Sub("status"))), unrelated),
 	Entry("does not get the status of one that a pod on it uses", Denies("NA-PVC-2"),
 		storageOn(own, ofClaim(Get(api.PersistentVolumeClaims).Sub("status"))), onlyStatusVerbs),
+
+	Entry("gets the claim of an ephemeral volume that the pod owns", AllowsBy("NA-PVC-3", "NA-PVC-1"),
+		ownedClaim(named(Get(api.PersistentVolumeClaims)))),
+	Entry("does not get a claim that only bears the name of one", DeniesBeyond("NA-PVC-3", "NA-PVC-1"),
+		foreignClaim(named(Get(api.PersistentVolumeClaims)))),
+	Entry("patches the status of the claim of an ephemeral volume that the pod owns", AllowsBy("NA-PVC-3", "NA-PVC-2"),
+		ownedClaim(named(Patch(api.PersistentVolumeClaims).Sub("status")))),
+	Entry("does not patch the status of a claim that only bears the name of one", DeniesBeyond("NA-PVC-3", "NA-PVC-2"),
+		foreignClaim(named(Patch(api.PersistentVolumeClaims).Sub("status")))),
 )
 
 var _ = DescribeTable("a node and a persistent volume", decide,

@@ -101,6 +101,7 @@ var _ = DescribeTable("a node and a resource claim", decide,
 // attached makes a volume attachment for a node.
 func attached(where place, question ask) Story {
 	return func(ctx context.Context, s *Scene) Request {
+		s.Node(ctx, s.Own)
 		attachment := fixtures.VolumeAttachment(s.NewName("attachment"), s.NewName("volume"), where(s))
 		s.Put(ctx, attachment)
 		return question("", attachment.Name)

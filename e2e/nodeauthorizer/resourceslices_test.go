@@ -15,6 +15,7 @@ import (
 // sliceOf makes a slice of a node's devices.
 func sliceOf(where place, question ask) Story {
 	return func(ctx context.Context, s *Scene) Request {
+		s.Node(ctx, s.Own)
 		slice := fixtures.ResourceSlice(s.NewName("slice"), where(s))
 		s.Put(ctx, slice)
 		return question("", slice.Name)

@@ -46,7 +46,7 @@ var _ = Describe("a right ends with its reason", func() {
 	})
 
 	// The sequence that leaves access behind in Kubernetes 1.36 and 1.37.
-	It("when a pod names a secret twice that many others use", Denies("NA-SECRET-1"), Label(Slow), func(ctx SpecContext) {
+	It("when a pod names a secret twice that many others use", Denies("NA-SECRET-1"), Label(Slow), Attack("T23"), func(ctx SpecContext) {
 		suite.NeedsOurs("1.36 and 1.37 leave the right behind (kubernetes#142574)")
 		scene := suite.Scene()
 		secret := fixtures.Secret(scene.Namespace(ctx), "popular")

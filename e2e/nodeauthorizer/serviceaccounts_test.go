@@ -13,9 +13,9 @@ import (
 )
 
 // accountOn asks about the account that a pod on a node runs as.
-func accountOn(where place, r Request) Story {
+func accountOn(where place, r Request, tweaks ...fixtures.PodTweak) Story {
 	return func(ctx context.Context, s *Scene) Request {
-		pod := s.Pod(ctx, where(s))
+		pod := s.Pod(ctx, where(s), tweaks...)
 		return r.In(pod.Namespace).Named(pod.Spec.ServiceAccountName)
 	}
 }
@@ -30,18 +30,47 @@ func tokenFor(where place) Story {
 	}
 }
 
+// grantedToken asks for a token for an audience that an administrator has granted
+// to the node, bound to a pod on it.
+func grantedToken(tweaks ...fixtures.PodTweak) Story {
+	return func(ctx context.Context, s *Scene) Request {
+		pod := s.Pod(ctx, s.Own, tweaks...)
+		_ = audienceGranted(ctx, s)
+		return Create(api.ServiceAccounts).In(pod.Namespace).Named(pod.Spec.ServiceAccountName).
+			Sub("token").With(fixtures.TokenRequestFor(pod, audience))
+	}
+}
+
 const (
 	onlyTokensOfOne = "can only create tokens for individual service accounts"
 	onlyTokens      = "can only create token subresource of serviceaccount"
 )
 
+// certified is a pod whose certificates name its account, so that its node reads
+// the account.
+var certified = fixtures.WithCertificate(fixtures.Signer)
+
+// unusableAccount is one of a pod without token or certificate.
+var unusableAccount = accountOn(own, Get(api.ServiceAccounts))
+
 var _ = DescribeTable("a node and a service account", decide,
-	Entry("gets one that a pod on it runs as", Allows("NA-SA-1"), accountOn(own, Get(api.ServiceAccounts))),
+	Entry("gets one that a pod on it runs as", Allows("NA-SA-1"), accountOn(own, Get(api.ServiceAccounts), certified)),
 	Entry("does not get one that a pod on another node runs as", Denies("NA-SA-1"),
-		accountOn(other, Get(api.ServiceAccounts)), unrelated),
+		accountOn(other, Get(api.ServiceAccounts), certified), unrelated),
 
 	Entry("creates a token for a pod on it", Allows("NA-SA-2"), tokenFor(own)),
 	Entry("does not create a token for a pod on another node", Denies("NA-SA-2"), tokenFor(other), unrelated),
+	Entry("gets one that a pod on it has certificates for", AllowsBy("NA-SA-3", "NA-SA-1"),
+		accountOn(own, Get(api.ServiceAccounts), certified)),
+	Entry("does not get one that a pod on it runs as and cannot use", DeniesBeyond("NA-SA-3", "NA-SA-1"), unusableAccount),
+	Entry("does not get one of which a pod on it mounts only tokens", DeniesBeyond("NA-SA-3", "NA-SA-1"),
+		accountOn(own, Get(api.ServiceAccounts), fixtures.WithToken())),
+	Entry("creates a token for a pod on it that mounts one", AllowsBy("NA-SA-3", "NA-SA-2"),
+		grantedToken(fixtures.WithTokenFor(audience))),
+	Entry("does not create a token for a pod on it that mounts none", DeniesBeyond("NA-SA-3", "NA-SA-2"), grantedToken()),
+	Entry("does not create a token for a pod on it that mounts a certificate", DeniesBeyond("NA-SA-3", "NA-SA-2"),
+		grantedToken(certified)),
+
 	Entry("does not list those of a namespace", Denies("NA-SA-2"),
 		inNamespace(func(ns string) Request { return List(api.ServiceAccounts).In(ns) }), onlyTokensOfOne),
 	Entry("does not patch one that a pod on it runs as", Denies("NA-SA-2"),

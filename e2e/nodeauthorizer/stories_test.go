@@ -54,9 +54,20 @@ func forNode(where place, build func(node string) framework.Request) framework.S
 	return func(_ context.Context, s *framework.Scene) framework.Request { return build(where(s)) }
 }
 
-// inNamespace needs a namespace.
+// inNamespace needs a namespace, and a node that is registered.
 func inNamespace(build func(namespace string) framework.Request) framework.Story {
-	return func(ctx context.Context, s *framework.Scene) framework.Request { return build(s.Namespace(ctx)) }
+	return func(ctx context.Context, s *framework.Scene) framework.Request {
+		s.Node(ctx, s.Own)
+		return build(s.Namespace(ctx))
+	}
+}
+
+// whenRegistered registers the scene's own node before a story that does not.
+func whenRegistered(story framework.Story) framework.Story {
+	return func(ctx context.Context, s *framework.Scene) framework.Request {
+		s.Node(ctx, s.Own)
+		return story(ctx, s)
+	}
 }
 
 // used makes an object, and a pod on the given node that uses it.
@@ -72,6 +83,7 @@ func used(where place, build func(namespace, name string) k8s.Object, use func(n
 // unused makes an object that no pod uses.
 func unused(build func(namespace, name string) k8s.Object, question ask) framework.Story {
 	return func(ctx context.Context, s *framework.Scene) framework.Request {
+		s.Node(ctx, s.Own)
 		object := build(s.Namespace(ctx), s.NewName("object"))
 		s.Put(ctx, object)
 		return question(object.GetNamespace(), object.GetName())

@@ -4,11 +4,22 @@
 package nodeauthorizer_test
 
 import (
+	"context"
+
 	. "github.com/onsi/ginkgo/v2"
 
 	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
+
+// endpoints are what no pod refers to.
+var endpoints = plainly(Get(api.Endpoints).In("default").Named("kubernetes"))
+
+// told is an event of a node about itself.
+var told = forNode(own, func(node string) Request {
+	event := fixtures.EventAboutNode(fixtures.Node(node), "told", node)
+	return Create(api.Events).In(event.Namespace).With(event)
+})
 
 var _ = DescribeTable("every node", decide,
 	Entry("creates token reviews", Allows("NA-UNI-TOKENREVIEWS"),
@@ -31,22 +42,26 @@ var _ = DescribeTable("every node", decide,
 	Entry("does not patch the status of a service", Denies("NA-UNI-SERVICES"),
 		plainly(Patch(api.Services).In("default").Named("kubernetes").Sub("status"))),
 
-	Entry("creates events", Allows("NA-UNI-EVENTS"),
-		plainly(Create(api.Events).In("default").With(fixtures.Event("default", "told")))),
+	Entry("creates events", Allows("NA-UNI-EVENTS"), whenRegistered(told)),
 	Entry("creates events of the newer group", Allows("NA-UNI-EVENTS"),
-		forNode(own, func(node string) Request {
-			return Create(api.NewEvents).In("default").With(fixtures.NewEvent("default", "told", node))
-		})),
-	Entry("patches events", Allows("NA-UNI-EVENTS"), plainly(Patch(api.Events).In("default").Named("told").OrMissing())),
-	Entry("does not list events", Denies("NA-UNI-EVENTS"), plainly(List(api.Events).In("default"))),
-	Entry("does not list events of the newer group", Denies("NA-UNI-EVENTS"), plainly(List(api.NewEvents).In("default"))),
-	Entry("does not delete events", Denies("NA-UNI-EVENTS"), plainly(Delete(api.Events).In("default").Named("told"))),
+		func(ctx context.Context, s *Scene) Request {
+			event := fixtures.NewEventAbout(s.Pod(ctx, s.Own), "told", s.Own)
+			return Create(api.NewEvents).In(event.Namespace).With(event)
+		}),
+	Entry("patches events", Allows("NA-UNI-EVENTS"), whenRegistered(plainly(Patch(api.Events).In("default").Named("told").OrMissing()))),
+	Entry("does not list events", Denies("NA-UNI-EVENTS"), whenRegistered(plainly(List(api.Events).In("default")))),
+	Entry("does not list events of the newer group", Denies("NA-UNI-EVENTS"), whenRegistered(plainly(List(api.NewEvents).In("default")))),
+	Entry("does not delete events", Denies("NA-UNI-EVENTS"), whenRegistered(plainly(Delete(api.Events).In("default").Named("told")))),
 
-	Entry("gets endpoints", Allows("NA-UNI-ENDPOINTS"), plainly(Get(api.Endpoints).In("default").Named("kubernetes"))),
+	Entry("does not get endpoints that nothing on it refers to", DeniesBeyond("NA-ENDPOINTS-1", "NA-UNI-ENDPOINTS"), endpoints),
+	Entry("while it gets the service of that name", AllowsBy("NA-ENDPOINTS-1", "NA-UNI-SERVICES"),
+		plainly(Get(api.Services).In("default").Named("kubernetes"))),
 	Entry("does not list endpoints", Denies("NA-UNI-ENDPOINTS"), plainly(List(api.Endpoints).In("default"))),
 
-	Entry("lists certificate signing requests", Allows("NA-UNI-CERTIFICATESIGNINGREQUESTS"),
-		plainly(List(api.CertificateSigningRequests))),
+	Entry("creates certificate signing requests", Allows("NA-UNI-CERTIFICATESIGNINGREQUESTS"),
+		forNode(own, func(node string) Request {
+			return Create(api.CertificateSigningRequests).With(signingRequest(node, node))
+		})),
 	Entry("does not delete certificate signing requests", Denies("NA-UNI-CERTIFICATESIGNINGREQUESTS"),
 		plainly(Delete(api.CertificateSigningRequests).Named("any"))),
 	Entry("does not approve certificate signing requests", Denies("NA-UNI-CERTIFICATESIGNINGREQUESTS"),

@@ -53,5 +53,5 @@ func bind(ctx context.Context, subjects []rbacv1.Subject) {
 // giveBack restores the rights and waits until nodes are decided on again.
 func giveBack(ctx context.Context, subjects []rbacv1.Subject) {
 	bind(ctx, subjects)
-	suite.EventuallyOnControlPlane(ctx, restored, ComponentReady)
+	suite.Hears(ctx, restored, ComponentReady)
 }

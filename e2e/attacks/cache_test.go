@@ -1,0 +1,62 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package attacks_test
+
+import (
+	"context"
+	"net/http"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+const (
+	// tooMany requirements are more than any review of a kubelet has.
+	tooMany   = 1001
+	decisions = "bulkhead_authorization_decisions_total"
+)
+
+// T22: reviews of a size that the API server would keep, until they have pushed out
+// all others and every decision is slow (kubernetes#141457). Ours keeps no answer,
+// and reads no such review to its end.
+var _ = Describe("reviews with huge selectors", func() {
+	try("T22", attempt{
+		name: "listing its pods with a thousand requirements", rule: "NA-LIMIT", off: "NA-POD-2",
+		evil:   forNode(func(own, _ string) Request { return List(api.Pods).Where(crowded("spec.nodeName="+own, tooMany)) }),
+		twin:   forNode(func(own, _ string) Request { return List(api.Pods).Where(crowded("spec.nodeName="+own, 1)) }),
+		twinBy: "NA-POD-2",
+	})
+
+	const many = 3
+	ask := func(ctx context.Context, request Request, labels string, want int) float64 {
+		GinkgoHelper()
+		suite.NeedsOurs("there is no webhook whose answers could be kept")
+		node := suite.AsNode(suite.Scene().Own)
+		before, err := suite.ComponentMetric(ctx, decisions, labels)
+		Expect(err).NotTo(HaveOccurred())
+		for range many {
+			code, message, err := node.Send(ctx, request)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(code).To(Equal(want), message)
+		}
+		after, err := suite.ComponentMetric(ctx, decisions, labels)
+		Expect(err).NotTo(HaveOccurred())
+		return after - before
+	}
+
+	// Nobody else asks for this.
+	It("find no refusal that is kept", Denies("NA-UNI-RUNTIMECLASSES"), Attack("T22"), Label(OnHost), func(ctx SpecContext) {
+		asked := ask(ctx, DeleteAll(api.RuntimeClasses),
+			`resource="runtimeclasses",rule="NA-UNI-RUNTIMECLASSES",verb="deletecollection"`, http.StatusForbidden)
+		Expect(asked).To(BeEquivalentTo(many), "each was decided anew")
+	})
+
+	It("find no allowance that is kept", Allows("NA-UNI-CSIDRIVERS"), Attack("T22"), Label(OnHost), func(ctx SpecContext) {
+		asked := ask(ctx, List(api.CSIDrivers),
+			`resource="csidrivers",rule="NA-UNI-CSIDRIVERS",verb="list"`, http.StatusOK)
+		Expect(asked).To(BeNumerically(">=", many), "each was decided anew")
+	})
+})

@@ -1,0 +1,82 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package attacks_test
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+
+	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// tokenOf asks for a token of the account of a pod on the node. As all writes of
+// specs it is a dry run, which makes a token that is no worse for that.
+func tokenOf(where place) Story {
+	return func(ctx context.Context, s *Scene) Request {
+		pod := s.Pod(ctx, where(s), fixtures.WithToken())
+		return Create(api.ServiceAccounts).In(pod.Namespace).Named(pod.Spec.ServiceAccountName).
+			Sub("token").With(fixtures.TokenRequest(pod))
+	}
+}
+
+const (
+	onlySelectedPods   = "can only list/watch pods with spec.nodeName field selector"
+	onlySelectedSlices = "can only list/watch/deletecollection resourceslices with nodeName field selector"
+)
+
+// T20: more than one's own by a selector that is missing, forged, or for something
+// else, and by requests that seem to do nothing (KEP-4601).
+var _ = Describe("selectors", func() {
+	podsOfOwn := forNode(func(own, _ string) Request { return List(api.Pods).Where("spec.nodeName=" + own) })
+	slicesOfOwn := forNode(func(own, _ string) Request { return DeleteAll(api.ResourceSlices).Where("spec.nodeName=" + own) })
+
+	for _, a := range []attempt{
+		{
+			name: "listing the pods of all nodes", rule: "NA-POD-2", text: onlySelectedPods,
+			evil: plainly(List(api.Pods)), twin: podsOfOwn,
+		},
+		{
+			name: "watching the pods of all nodes", rule: "NA-POD-2", text: onlySelectedPods,
+			evil: plainly(Watch(api.Pods)),
+			twin: forNode(func(own, _ string) Request { return Watch(api.Pods).Where("spec.nodeName=" + own) }),
+		},
+		{
+			name: "listing the pods of another node", rule: "NA-POD-2", text: onlySelectedPods,
+			evil: forNode(func(_, other string) Request { return List(api.Pods).Where("spec.nodeName=" + other) }), twin: podsOfOwn,
+		},
+		{
+			name: "listing the pods of all nodes but its own", rule: "NA-POD-2", text: onlySelectedPods,
+			evil: forNode(func(own, _ string) Request { return List(api.Pods).Where("spec.nodeName!=" + own) }), twin: podsOfOwn,
+		},
+		{
+			name: "listing pods with its name in the selector of another field", rule: "NA-POD-2", text: onlySelectedPods,
+			evil: forNode(func(own, _ string) Request { return List(api.Pods).Where("status.nominatedNodeName=" + own) }), twin: podsOfOwn,
+		},
+		{
+			name: "listing the secrets of a namespace", rule: "NA-SECRET-2", text: "No Object name found",
+			evil: secretOn(own, func(namespace, _ string) Request { return List(api.Secrets).In(namespace) }),
+			twin: secretOn(own, listSecret),
+		},
+		{
+			name: "listing a neighbour's secret by its name", rule: "NA-SECRET-2", text: unrelated,
+			evil: secretOn(other, listSecret), twin: secretOn(own, listSecret),
+		},
+		{
+			name: "watching a neighbour's secret by its name", rule: "NA-SECRET-2", text: unrelated,
+			evil: secretOn(other, watchSecret), twin: secretOn(own, watchSecret),
+		},
+		{
+			name: "deleting the resource slices of all nodes", rule: "NA-SLICE-3", text: onlySelectedSlices,
+			evil: plainly(DeleteAll(api.ResourceSlices)), twin: slicesOfOwn,
+		},
+		{
+			name: "taking a neighbour's token in a dry run", rule: "NA-SA-2", text: unrelated,
+			evil: tokenOf(other), twin: tokenOf(own),
+		},
+	} {
+		try("T20", a)
+	}
+})

@@ -1,0 +1,156 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package attacks_test tries what has been tried, or proved possible, with the
+// credentials of a node: one file for each kind of attack. Every attempt is made
+// three times: where nothing stands in its way it succeeds, as a node it is refused
+// by the rule that is meant to, and its legitimate twin, which differs in one
+// thing, passes.
+//
+// What stands in nobody's way is RBAC: the ClusterRole system:node, bound to a user
+// who is not in the group of nodes, is what nodes could do before there was a Node
+// authorizer. So the attempt is a good one on every profile.
+package attacks_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer"
+	"github.com/bulkhead-k8s/bulkhead/components/noderestriction"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+var (
+	all   = slices.Concat(nodeauthorizer.Rules, noderestriction.Rules)
+	suite = NewSuite("attacks", all)
+	api   = fixtures.AllResources()
+)
+
+func TestSpecs(t *testing.T) { suite.Run(t) }
+
+func TestSpecsNameRules(t *testing.T) { CheckNames(t, all) }
+
+// attempt is one way to carry out an attack.
+type attempt struct {
+	name string
+	// rule refuses it, with upstream's text if there is one. Allowance of the twin
+	// is by the same rule, or by twinBy.
+	rule, twinBy rules.ID
+	text         string
+	// off is the rule that allows it where rule is not in force; empty if that is
+	// nowhere.
+	off        rules.ID
+	evil, twin Story
+}
+
+// try makes the specs of an attempt.
+func try(attack string, a attempt) {
+	refusal, twinBy := Denies(a.rule), a.twinBy
+	if a.off != "" {
+		refusal = DeniesBeyond(a.rule, a.off)
+	}
+	if twinBy == "" {
+		twinBy = a.rule
+	}
+	Describe(a.name, Attack(attack), func() {
+		It("succeeds with the rights that nodes had by RBAC", AllowsBy(a.rule, Behind), func(ctx SpecContext) {
+			suite.Hold(ctx, unprotected(ctx, suite.Scene()), a.evil)
+		})
+		It("is refused to a node", refusal, func(ctx SpecContext) {
+			begun, node := time.Now(), suite.AsNode(suite.Scene().Own)
+			suite.Hold(ctx, node, a.evil, a.text)
+			if a.off == "" || suite.InForce(a.rule) {
+				expectAudited(ctx, node, begun, a.rule)
+			}
+		})
+		It("while a node may do its twin", AllowsBy(a.rule, twinBy), func(ctx SpecContext) {
+			suite.Hold(ctx, suite.AsNode(suite.Scene().Own), a.twin)
+		})
+	})
+}
+
+// unprotected is a user with the rights of all nodes, by RBAC, whom no authorizer
+// takes for a node.
+func unprotected(ctx context.Context, s *Scene, beside ...rbacv1.PolicyRule) *Identity {
+	GinkgoHelper()
+	who := suite.AsStranger("e2e-before-" + s.Own)
+	s.Bind(ctx, who.User, "system:node")
+	if len(beside) > 0 {
+		s.Grant(ctx, who.User, beside...)
+	}
+	return who
+}
+
+// expectAudited looks for the refusal where an operator would. On in-tree it names
+// no rule.
+func expectAudited(ctx context.Context, who *Identity, since time.Time, rule rules.ID) {
+	GinkgoHelper()
+	if why := suite.Host.Missing(); why != "" {
+		GinkgoWriter.Println("the audit log was not looked at:", why)
+		return
+	}
+	Eventually(ctx, func() (bool, error) {
+		events, err := suite.Audited(ctx, since.Add(-time.Second), who.User)
+		for _, event := range events {
+			reason := event.Annotations["authorization.k8s.io/reason"]
+			if event.Annotations["authorization.k8s.io/decision"] == "forbid" &&
+				(suite.Settings.Profile == InTree || strings.Contains(reason, "["+string(rule)+"]")) {
+				return true, err
+			}
+		}
+		return false, err
+	}).WithTimeout(Soon).WithPolling(time.Second).Should(BeTrue(), "the audit log has the refusal and its rule")
+}
+
+// plainly needs nothing but the request, forNode the name of the node that asks.
+func plainly(r Request) Story {
+	return func(context.Context, *Scene) Request { return r }
+}
+
+func forNode(build func(own, other string) Request) Story {
+	return func(_ context.Context, s *Scene) Request { return build(s.Own, s.Other) }
+}
+
+// place is a node of the scene.
+type place func(*Scene) string
+
+func own(s *Scene) string   { return s.Own }
+func other(s *Scene) string { return s.Other }
+
+// secretOn makes a secret that a pod on the node mounts.
+func secretOn(where place, question func(namespace, name string) Request) Story {
+	return func(ctx context.Context, s *Scene) Request {
+		secret := fixtures.Secret(s.Namespace(ctx), s.NewName("secret"))
+		s.Put(ctx, secret)
+		s.Pod(ctx, where(s), fixtures.WithSecret(secret.Name))
+		return question(secret.Namespace, secret.Name)
+	}
+}
+
+func getSecret(namespace, name string) Request { return Get(api.Secrets).In(namespace).Named(name) }
+
+func listSecret(namespace, name string) Request {
+	return List(api.Secrets).In(namespace).Where("metadata.name=" + name)
+}
+
+func watchSecret(namespace, name string) Request {
+	return Watch(api.Secrets).In(namespace).Where("metadata.name=" + name)
+}
+
+// crowded is a selector with so many requirements more.
+func crowded(selector string, more int) string {
+	return strings.Join(slices.Concat([]string{selector}, slices.Repeat([]string{"metadata.name!=nobody"}, more)), ",")
+}
+
+// unrelated is how upstream begins to refuse what is another node's.
+const unrelated = "no relationship found between node"

@@ -1,0 +1,238 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package attacks_test
+
+import (
+	"context"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// forgery is an attack that the authorizers allow, because they do not see what is
+// written: admission has to refuse it.
+type forgery struct {
+	name string
+	rule rules.ID
+	text string
+	// onlyHardened is true where the rule comes with hardened's configuration.
+	onlyHardened bool
+	// beside are rights that today's ClusterRole system:node does not have.
+	beside     []rbacv1.PolicyRule
+	evil, twin Story
+}
+
+// forge makes the specs of an attack.
+func forge(attack string, f forgery) {
+	more := Label()
+	if f.onlyHardened {
+		more = Label(OnHardened)
+	}
+	Describe(f.name, Attack(attack), more, func() {
+		It("succeeds with the rights that nodes had by RBAC", Allows(f.rule), func(ctx SpecContext) {
+			who := unprotected(ctx, suite.Scene(), f.beside...)
+			suite.HoldWrite(ctx, who, f.evil)
+		})
+		It("is refused to a node", Denies(f.rule), func(ctx SpecContext) {
+			begun, node := time.Now(), suite.AsNode(suite.Scene().Own)
+			suite.HoldWrite(ctx, node, f.evil, f.text)
+			expectAuditedRefusal(ctx, node, begun)
+		})
+		It("while a node may do its twin", Allows(f.rule), func(ctx SpecContext) {
+			suite.HoldWrite(ctx, suite.AsNode(suite.Scene().Own), f.twin)
+		})
+	})
+}
+
+// expectAuditedRefusal looks for a refused write of that user where an operator
+// would.
+func expectAuditedRefusal(ctx context.Context, who *Identity, since time.Time) {
+	GinkgoHelper()
+	if why := suite.Host.Missing(); why != "" {
+		GinkgoWriter.Println("the audit log was not looked at:", why)
+		return
+	}
+	Eventually(ctx, func() ([]int32, error) {
+		events, err := suite.Audited(ctx, since.Add(-time.Second), who.User)
+		var codes []int32
+		for _, event := range events {
+			if event.ResponseStatus != nil {
+				codes = append(codes, event.ResponseStatus.Code)
+			}
+		}
+		return codes, err
+	}).WithTimeout(Soon).WithPolling(time.Second).Should(ContainElement(int32(403)), "the audit log has the refusal")
+}
+
+// statusOf patches the status of a pod on the scene's own node.
+func statusOf(patch map[string]any) Story {
+	return func(ctx context.Context, s *Scene) Request {
+		pod := s.Pod(ctx, s.Own)
+		return Patch(api.Pods).In(pod.Namespace).Named(pod.Name).Sub("status").With(patch)
+	}
+}
+
+// mirror makes a mirror pod of the scene's own node, with what is changed in it.
+func mirror(tweaks ...fixtures.PodTweak) Story {
+	return func(ctx context.Context, s *Scene) Request {
+		all := append([]fixtures.PodTweak{fixtures.Mirror(s.Node(ctx, s.Own))}, tweaks...)
+		pod := fixtures.Pod(s.Namespace(ctx), s.NewName("mirror"), s.Own, all...)
+		return Create(api.Pods).In(pod.Namespace).With(pod)
+	}
+}
+
+// itself patches the scene's own Node, or its status.
+func itself(subresource string, patch map[string]any) Story {
+	return func(ctx context.Context, s *Scene) Request {
+		s.Node(ctx, s.Own)
+		return Patch(api.Nodes).Named(s.Own).Sub(subresource).With(patch)
+	}
+}
+
+type fields = map[string]any
+
+func labels(key, value string) fields {
+	return fields{"metadata": fields{"labels": fields{key: value}}}
+}
+
+// token asks for a token that is bound to a pod on a node. A pod of the same account
+// is on the scene's own.
+func token(where place, audiences ...string) Story {
+	return func(ctx context.Context, s *Scene) Request {
+		s.Pod(ctx, s.Own, fixtures.WithToken())
+		pod := s.Pod(ctx, where(s), fixtures.WithToken())
+		request := fixtures.TokenRequest(pod)
+		request.Spec.Audiences = audiences
+		return Create(api.ServiceAccounts).In(pod.Namespace).Named(pod.Spec.ServiceAccountName).Sub("token").With(request)
+	}
+}
+
+// certificate asks for the certificate of a pod on a node, in the name of the
+// scene's own.
+func certificate(where place) Story {
+	return func(ctx context.Context, s *Scene) Request {
+		pod := s.Pod(ctx, where(s), fixtures.WithCertificate(fixtures.Signer))
+		request, err := fixtures.PodCertificateRequest(s.NewName("request"), pod, s.Account(ctx), s.Node(ctx, s.Own))
+		Expect(err).NotTo(HaveOccurred())
+		return Create(api.PodCertificateRequests).In(request.Namespace).With(request)
+	}
+}
+
+// signing asks for a client certificate in the name of a node.
+func signing(where place) Story {
+	return func(_ context.Context, s *Scene) Request {
+		request, _, err := fixtures.CertificateSigningRequest(
+			s.NewName("csr"), certificatesv1.KubeAPIServerClientKubeletSignerName, "system:node:"+where(s))
+		Expect(err).NotTo(HaveOccurred())
+		return Create(api.CertificateSigningRequests).With(request)
+	}
+}
+
+// claimStatus patches the status of a claim that a pod on the scene's own node uses.
+func claimStatus(patch fields) Story {
+	return func(ctx context.Context, s *Scene) Request {
+		claim, volume := s.NewName("claim"), s.NewName("volume")
+		s.Put(ctx,
+			fixtures.Volume(volume, s.Namespace(ctx), claim, "none"),
+			fixtures.Claim(s.Namespace(ctx), claim, volume),
+		)
+		s.Pod(ctx, s.Own, fixtures.WithClaim(claim))
+		return Patch(api.PersistentVolumeClaims).In(s.Namespace(ctx)).Named(claim).Sub("status").With(patch)
+	}
+}
+
+// T6 to T9, T11 and T17 to T19: what a node writes into objects that are its own, or
+// look like it.
+var _ = Describe("forgeries", func() {
+	well := statusOf(fields{"status": fields{"message": "well"}})
+	forge("T6", forgery{
+		name: "taking the traffic of a service by a label in a status", rule: "NR-POD-7", text: "cannot update labels through pod status",
+		evil: statusOf(labels("app", "payments")), twin: well,
+	})
+	forge("T6", forgery{
+		name: "taking the traffic of a service by a mirror pod's label", rule: "NR-MIRROR-2", onlyHardened: true,
+		evil: mirror(func(pod *corev1.Pod) { pod.Labels = map[string]string{"app": "payments"} }), twin: mirror(),
+	})
+	forge("T7", forgery{
+		name: "mounting a config map into a mirror pod", rule: "NR-POD-3", text: "can not create pods that reference",
+		evil: mirror(fixtures.WithConfigMap("any")), twin: mirror(),
+	})
+	forge("T8", forgery{
+		name: "having itself collected as garbage", rule: "NR-NODE-5", text: "is not allowed to modify ownerReferences",
+		evil: itself("", fields{"metadata": fields{"ownerReferences": []any{
+			fields{"apiVersion": "v1", "kind": "Namespace", "name": "gone", "uid": "gone"},
+		}}}),
+		twin: itself("", fields{}),
+	})
+	forge("T9", forgery{
+		name: "calling itself dedicated", rule: "NR-NODE-3", text: "is not allowed to modify labels",
+		evil: itself("", labels("node-restriction.kubernetes.io/dedicated", "payments")),
+		twin: itself("", labels(corev1.LabelInstanceTypeStable, "big")),
+	})
+	forge("T11", forgery{
+		name: "calling itself a control plane through its status", rule: "NR-NODE-3", text: "is not allowed to modify labels",
+		evil: itself("status", labels("node-role.kubernetes.io/control-plane", "")),
+		twin: itself("status", labels(corev1.LabelInstanceTypeStable, "big")),
+	})
+	forge("T17", forgery{
+		name: "taking the token of another node's pod", rule: "NR-SA-3", text: "bound to a pod scheduled on a different node",
+		evil: token(other), twin: token(own),
+	})
+	forge("T17", forgery{
+		name: "taking a token for an audience that the pod does not mount", rule: "NR-SA-4", text: "is not authorized to request tokens for audience",
+		evil: token(own, "vault"), twin: token(own),
+	})
+	for _, f := range []forgery{
+		{
+			name: "offering another node's devices", rule: "NR-SLICE-1", text: "can only create ResourceSlice",
+			beside: []rbacv1.PolicyRule{{Verbs: []string{"create"}, APIGroups: []string{"resource.k8s.io"}, Resources: []string{"resourceslices"}}},
+			evil:   slice(other), twin: slice(own),
+		},
+		{
+			name: "saying which drivers another node has", rule: "NR-CSINODE-1", text: "can only access CSINode",
+			evil: forNode(func(_, other string) Request { return Create(api.CSINodes).With(fixtures.CSINode(other)) }),
+			twin: forNode(func(own, _ string) Request { return Create(api.CSINodes).With(fixtures.CSINode(own)) }),
+		},
+		{
+			name: "keeping another node alive", rule: "NR-LEASE-1", text: "can only access node lease",
+			evil: lease(other), twin: lease(own),
+		},
+		{
+			name: "taking the certificate of another node's pod", rule: "NR-PCR-3", text: "is not running on node",
+			evil: certificate(other), twin: certificate(own),
+		},
+		{
+			name: "becoming another node", rule: "NR-CSR-1", text: "can only create a node CSR with CN=system:node:",
+			evil: signing(other), twin: signing(own),
+		},
+	} {
+		forge("T18", f)
+	}
+	forge("T19", forgery{
+		name: "labelling a claim through its status", rule: "NR-PVC-2", text: "is not allowed to update fields other than",
+		evil: claimStatus(labels("app", "payments")),
+		twin: claimStatus(fields{"status": fields{"capacity": fields{"storage": "2Mi"}}}),
+	})
+})
+
+func slice(where place) Story {
+	return func(ctx context.Context, s *Scene) Request {
+		s.Node(ctx, s.Own)
+		return Create(api.ResourceSlices).With(fixtures.ResourceSlice(s.NewName("slice"), where(s)))
+	}
+}
+
+func lease(where place) Story {
+	return func(_ context.Context, s *Scene) Request {
+		return Create(api.Leases).In(fixtures.LeaseNamespace).With(fixtures.Lease(fixtures.LeaseNamespace, where(s)))
+	}
+}

@@ -1,0 +1,137 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package crawler_test
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// credential is something that a thief shows.
+type credential struct {
+	// Name is what the reviewed list calls it: kubelet, or an account.
+	Name string
+	// From is where it was found.
+	From string
+	// Foreign says why the API server may not know it. If it is empty, the control
+	// attempt has to succeed: a credential that is broken must not look like a safe one.
+	Foreign string
+	// Control is what the API server answers to the question who it is.
+	Control int
+
+	who    *Identity
+	caller Caller
+	client *http.Client
+	host   string
+}
+
+// known reports whether the API server takes it for somebody.
+func (c *credential) known() bool { return c.Control == http.StatusCreated }
+
+// open makes the clients with which a credential is shown.
+func open(name, from, why string, who *Identity) *credential {
+	GinkgoHelper()
+	c := &credential{Name: name, From: from, Foreign: why, who: who}
+	var err error
+	c.caller, err = who.Caller()
+	Expect(err).NotTo(HaveOccurred())
+	c.client, c.host, err = who.HTTP()
+	Expect(err).NotTo(HaveOccurred())
+	// A redirect is an answer.
+	c.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return c
+}
+
+const kubeletName = "kubelet"
+
+// findCredentials are all that lie on the disk of the worker, and the token that the
+// scraper shows its kubelet.
+func findCredentials(ctx context.Context, s stage) ([]*credential, []skipped) {
+	GinkgoHelper()
+	files := filesOn(ctx, suite.Worker)
+	tokens, joining := readTokens(files)
+	all, not := ofTokensOnDisk(ctx, s, tokens)
+	for _, t := range joining {
+		all = append(all, open("bootstrap token", t.Path, "it may have expired", suite.AsBearer(Bearer{Token: t.Value, User: "system:bootstrap:" + t.Value[:6]})))
+	}
+	certified, others := ofPairs(readPairs(files))
+	shown := tokenOf(ctx, suite.ControlPlane, s.pods[scraper])
+	all = slices.Concat(certified, all, []*credential{
+		open("stage/"+scraper, "shown to "+suite.Worker+":10250 by pod "+scraper, "", suite.AsBearer(Bearer{Token: shown, User: s.user(scraper)})),
+	})
+	return all, append(not, others...)
+}
+
+// ofTokensOnDisk leaves out tokens of pods that are gone: their directories stay for a
+// moment.
+func ofTokensOnDisk(ctx context.Context, s stage, tokens []token) (all []*credential, not []skipped) {
+	GinkgoHelper()
+	pods, err := suite.Client.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	live := map[string]bool{}
+	for _, pod := range pods.Items {
+		live[string(pod.UID)] = pod.DeletionTimestamp == nil
+	}
+	servers := serverAudiences(ctx, s)
+	for _, t := range tokens {
+		if uid := t.Kubernetes.Pod.UID; uid != "" && !live[uid] {
+			not = append(not, skipped{What: "token of " + t.account() + " in " + t.Path, Why: "its pod is gone", Count: 1})
+			continue
+		}
+		name := strings.Replace(t.account(), s.namespace+"/", "stage/", 1)
+		why := ""
+		if !slices.ContainsFunc(t.Audiences, func(audience string) bool { return slices.Contains(servers, audience) }) {
+			why = "it is for " + strings.Join(t.Audiences, ", ")
+			name += " (another audience)"
+		}
+		user := "system:serviceaccount:" + strings.Replace(t.account(), "/", ":", 1)
+		all = append(all, open(name, t.Path+" (pod "+t.Kubernetes.Pod.Name+")", why, suite.AsBearer(Bearer{Token: t.Value, User: user})))
+	}
+	return all, not
+}
+
+// serverAudiences are whom tokens are for that do not say otherwise.
+func serverAudiences(ctx context.Context, s stage) []string {
+	GinkgoHelper()
+	request, err := suite.Client.CoreV1().ServiceAccounts(s.namespace).CreateToken(ctx, idle, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	c, ok := readClaims(request.Status.Token)
+	Expect(ok).To(BeTrue(), "the API server's token cannot be read")
+	return c.Audiences
+}
+
+// ofPairs are the client certificates, and what each authority could sign.
+func ofPairs(pairs []pair) (all []*credential, not []skipped) {
+	GinkgoHelper()
+	kept, not := newest(pairs)
+	add := func(name, why string, p pair) {
+		certificate, key, err := p.PEM()
+		Expect(err).NotTo(HaveOccurred())
+		all = append(all, open(name, p.Path, why, suite.Holding(p.Certificate.Subject.CommonName, certificate, key)))
+	}
+	for _, p := range kept {
+		switch name := p.Certificate.Subject.CommonName; {
+		case p.Certificate.IsCA:
+			admin, err := forged(p)
+			Expect(err).NotTo(HaveOccurred())
+			add("forged by "+name, "an administrator's certificate, signed by an authority that only this node's kubelet trusts", admin)
+		case !p.isClient():
+			not = append(not, skipped{What: p.Path + " (" + name + ")", Why: "a server's certificate, which nobody takes for a client", Count: 1})
+		case name == "system:node:"+suite.Worker:
+			add(kubeletName, "", p)
+		default:
+			add(name, "signed for somebody else than the API server", p)
+		}
+	}
+	return all, not
+}

@@ -1,0 +1,95 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package crawler_test
+
+import (
+	"slices"
+	"strings"
+
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// entry is something that may succeed, and why that is as it should be, or how it could be
+// otherwise. What it says of verbs, resources and relations holds for each combination.
+type entry struct {
+	// who are names of credentials, with a star for anything behind.
+	who string
+	// verbs and resources are words, and of resources a star stands for anything behind.
+	verbs, resources string
+	// to is whose the objects are.
+	to []relation
+	// objects narrows it to these.
+	objects string
+	// on is the profile, if it is not for all that are judged.
+	on Profile
+	// unscoped is true for what does not succeed where node scope is installed.
+	unscoped bool
+	why      string
+}
+
+// setting is what an entry may depend on.
+type setting struct {
+	profile Profile
+	scoped  bool
+}
+
+// judged reports whether anything is held against the list. On in-tree all is counted.
+func (s setting) judged() bool { return s.profile != InTree }
+
+// applies reports whether the entry is about such a cluster.
+func (e entry) applies(to setting) bool {
+	return (e.on == "" || e.on == to.profile) && (!e.unscoped || !to.scoped)
+}
+
+// explains reports whether it is about what has succeeded there.
+func (e entry) explains(a answer, at setting) bool {
+	return e.applies(at) && matchesAny(e.who, a.Credential.Name, ", ") && slices.Contains(strings.Fields(e.verbs), a.Verb) &&
+		matchesAny(e.resources, a.Resource, " ") && slices.Contains(e.to, a.Relation) &&
+		(e.objects == "" || slices.Contains(strings.Fields(e.objects), a.Object))
+}
+
+// matchesAny compares with each of the patterns.
+func matchesAny(patterns, text, between string) bool {
+	return slices.ContainsFunc(strings.Split(patterns, between), func(pattern string) bool {
+		before, open := strings.CutSuffix(pattern, "*")
+		return pattern == text || open && strings.HasPrefix(text, before)
+	})
+}
+
+var (
+	everything = []relation{own, other, unrelated}
+	itsOwn     = []relation{own}
+	nobodys    = []relation{unrelated}
+	noObject   = []relation{none}
+	others     = []relation{other, unrelated}
+)
+
+// reviewed is what may succeed on hardened and on parity.
+var reviewed = slices.Concat(ofEverybody, ofKubelets, ofAccounts, ofTheStage)
+
+// ofEverybody are rights that each authenticated user has, in every cluster.
+var ofEverybody = []entry{
+	{
+		who: "kubelet, stage/app, stage/log-collector, stage/scraper, kube-system/*, bootstrap token", verbs: "create",
+		resources: "selfsubjectreviews.authentication.k8s.io selfsubjectaccessreviews.authorization.k8s.io selfsubjectrulesreviews.authorization.k8s.io",
+		to:        noObject, why: "whoever is known may ask who they are and what they may do (system:basic-user): it is about the caller alone",
+	},
+	{
+		who: "kubelet, stage/app, stage/log-collector, stage/scraper, kube-system/*, bootstrap token", verbs: "get",
+		resources: "/api /api/v1 /apis /apis/apps /apis/apps/v1 /openapi/v2 /openapi/v3 /openapi/v3/api/v1 /healthz /livez /readyz /version",
+		to:        noObject, why: "discovery, health and version are public to whoever is known (system:discovery, system:public-info-viewer), and name no object",
+	},
+	{
+		who: "stage/app, stage/log-collector, stage/scraper, kube-system/*", verbs: "get", resources: "/.well-known/openid-configuration /openid/v1/jwks",
+		to: noObject, why: "service accounts may read the public keys that their tokens are checked with (system:service-account-issuer-discovery)",
+	},
+	{
+		who: "stage/app, stage/log-collector, stage/scraper, kube-system/*", verbs: "get list watch", resources: "clustertrustbundles." + certs,
+		to: nobodys, why: "trust anchors are public to service accounts (system:cluster-trust-bundle-discovery)",
+	},
+	{
+		who: "*", verbs: "get", resources: "kubelet:/ kubelet:/allocatedPods", to: []relation{own, other}, on: Parity,
+		why: "nothing is there: a kubelet without a proxy before it says so (404) to whoever asks, and asks nobody who that is",
+	},
+}

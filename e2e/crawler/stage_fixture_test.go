@@ -1,0 +1,184 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package crawler_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
+	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// Accounts of the stage.
+const (
+	// app and elsewhere have no rights, as applications mostly have none. Pods of app are on
+	// the worker, those of elsewhere on the other node.
+	app       = fixtures.Account
+	elsewhere = "app-elsewhere"
+	// idle is nobody's.
+	idle = "idle"
+	// collector is what a DaemonSet is that collects logs: it has a pod on both nodes, and
+	// its owner has annotated it for node scope.
+	collector = "log-collector"
+	// scraper is what metrics-server is. Its pod is on the other node, and shows its token
+	// to the kubelet of the worker.
+	scraper = "scraper"
+)
+
+const (
+	// foreign is an audience that is not the API server's.
+	foreign = "e2e.bulkhead.dev/vault"
+	// held bounds how long an annotated account may stay unheld.
+	held = time.Minute
+)
+
+// The names of what each node has, and of what nobody has.
+const (
+	ours   = "ours"
+	theirs = "theirs"
+	unused = "unused"
+)
+
+// stage is what the suite puts into the cluster, in a namespace of its own, so that there
+// is something of each kind to reach.
+type stage struct {
+	namespace string
+	// pods are by name. nodes are the worker and the other.
+	pods  map[string]*corev1.Pod
+	nodes map[relation]*corev1.Node
+	// scoped is true where node scope is installed.
+	scoped bool
+}
+
+func right(verbs, resources string) rbacv1.PolicyRule {
+	return rbacv1.PolicyRule{APIGroups: []string{""}, Verbs: strings.Fields(verbs), Resources: strings.Fields(resources)}
+}
+
+// setStage makes it and waits until all of its pods run.
+func setStage(ctx context.Context, s *Scene) stage {
+	GinkgoHelper()
+	st := stage{namespace: s.Namespace(ctx), pods: map[string]*corev1.Pod{}, nodes: map[relation]*corev1.Node{}}
+	installed, err := suite.ReadInstallation(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	st.scoped = installed.NodeScope.On
+	for _, name := range []string{elsewhere, idle, collector, scraper} {
+		account := fixtures.ServiceAccount(st.namespace, name)
+		if name == collector {
+			account.Annotations = map[string]string{nodescope.ScopeAnnotation: "pods, nodes"}
+		}
+		s.Put(ctx, account)
+	}
+	s.Grant(ctx, st.user(collector), right("get list watch", "pods"), right("get", "nodes"), right("list", "services"))
+	s.Grant(ctx, st.user(scraper), right("get", "nodes/metrics"), right("get list watch", "pods nodes"))
+	s.Put(ctx, service(st.namespace))
+	st.store(ctx, s, unused)
+	st.furnish(ctx, s, own, suite.Worker, ours, app)
+	st.furnish(ctx, s, other, suite.ControlPlane, theirs, elsewhere)
+	st.requestCertificates(ctx, s)
+	st.put(ctx, s, unused, "", fixtures.As(idle), fixtures.Unscheduled)
+	// Events of kubelets are not valid in the newer group, and what is not valid is not
+	// asked about at admission. These are valid in both, and come first.
+	s.Put(ctx, fixtures.NewEventAbout(st.pods[ours], "0-"+ours, suite.Worker), fixtures.NewEventAbout(st.pods[theirs], "0-"+theirs, suite.ControlPlane),
+		fixtures.NewEventAbout(st.pods[unused], "0-"+unused, nobody))
+	st.put(ctx, s, scraper, suite.ControlPlane, fixtures.As(scraper), fixtures.WithAccount, fixtures.WithShell(scraper, scrape(ctx)))
+	st.await(ctx)
+	return st
+}
+
+func (st stage) user(account string) string {
+	return "system:serviceaccount:" + st.namespace + ":" + account
+}
+
+// furnish gives a node one of everything that a pod can bring to it.
+func (st stage) furnish(ctx context.Context, s *Scene, whose relation, node, name, account string) {
+	GinkgoHelper()
+	volume := st.store(ctx, s, name)
+	s.Put(ctx, fixtures.VolumeAttachment(s.NewName("attachment"), volume, node), fixtures.ResourceSlice(s.NewName("slice"), node))
+	st.put(ctx, s, name, node, fixtures.As(account), fixtures.WithAccount, fixtures.WithSecret(name), fixtures.WithConfigMap(name),
+		fixtures.WithClaim(name), fixtures.WithTokenFor(foreign))
+	st.put(ctx, s, collector+"-"+name, node, fixtures.As(collector), fixtures.WithAccount)
+	var err error
+	st.nodes[whose], err = suite.Client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	its, err := suite.Client.CoreV1().ServiceAccounts(st.namespace).Get(ctx, account, metav1.GetOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	request, err := fixtures.PodCertificateRequest(s.NewName("certificate"), st.pods[name], its, st.nodes[whose])
+	Expect(err).NotTo(HaveOccurred())
+	s.Put(ctx, request)
+}
+
+// store makes what a pod can mount, and returns the volume's name. It needs no driver, so
+// that the pod starts.
+func (st stage) store(ctx context.Context, s *Scene, name string) string {
+	GinkgoHelper()
+	volume := fixtures.Volume(s.NewName(name), st.namespace, name, name)
+	volume.Spec.PersistentVolumeSource = corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/var/tmp"}}
+	s.Put(ctx, volume, fixtures.Claim(st.namespace, name, volume.Name), fixtures.Secret(st.namespace, name), fixtures.ConfigMap(st.namespace, name))
+	return volume.Name
+}
+
+// put makes a pod. Of an unscheduled one the node is empty.
+func (st stage) put(ctx context.Context, s *Scene, name, node string, tweaks ...fixtures.PodTweak) {
+	GinkgoHelper()
+	pod := fixtures.Pod(st.namespace, name, node, tweaks...)
+	s.Put(ctx, pod)
+	st.pods[name] = pod
+}
+
+// service leads to nobody.
+func service(namespace string) *corev1.Service {
+	service := &corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
+	service.Namespace, service.Name = namespace, "nobody"
+	return service
+}
+
+// scrape is what metrics-server does: it shows its token to a kubelet, again and again.
+func scrape(ctx context.Context) string {
+	GinkgoHelper()
+	port, err := suite.KubeletPort(ctx, suite.Worker)
+	Expect(err).NotTo(HaveOccurred())
+	return `while :; do curl --silent --insecure --max-time 10 --output /dev/null --write-out 'answered %{http_code}\n' \
+  --header "Authorization: Bearer $(cat /var/run/secrets/kubernetes.io/serviceaccount/token)" https://` + port.Address + `/metrics/resource; sleep 1; done`
+}
+
+// await waits until the pods run, the kubelet has answered the scraper, and the collector
+// is held, where anybody is.
+func (st stage) await(ctx context.Context) {
+	GinkgoHelper()
+	Eventually(ctx, func() ([]string, error) {
+		list, err := suite.Client.CoreV1().Pods(st.namespace).List(ctx, metav1.ListOptions{})
+		var waiting []string
+		for _, pod := range list.Items {
+			if pod.Spec.NodeName != "" && pod.Status.Phase != corev1.PodRunning {
+				waiting = append(waiting, pod.Name+": "+string(pod.Status.Phase))
+			}
+		}
+		return waiting, err
+	}).WithTimeout(2 * PodStart).WithPolling(500 * time.Millisecond).Should(BeEmpty())
+	Eventually(ctx, func() (string, error) {
+		log, err := suite.Client.CoreV1().Pods(st.namespace).GetLogs(scraper, &corev1.PodLogOptions{}).DoRaw(ctx)
+		return string(log), err
+	}).WithTimeout(PodStart).WithPolling(500*time.Millisecond).Should(ContainSubstring("answered 200"), "the scraper reads the worker's metrics")
+	if !st.scoped {
+		return
+	}
+	// What is awaited is that both lists name the account, which takes seconds by design;
+	// before that nobody says that it is held.
+	bearer, err := suite.ReadToken(ctx, tokenOf(ctx, suite.Worker, st.pods[collector+"-"+ours]))
+	Expect(err).NotTo(HaveOccurred())
+	Eventually(ctx, func() (int, error) {
+		code, _, err := suite.AsBearer(bearer).Send(ctx, List(api.Pods))
+		return code, err
+	}).WithTimeout(held).WithPolling(500*time.Millisecond).Should(Equal(http.StatusForbidden), "node scope holds the collector")
+}

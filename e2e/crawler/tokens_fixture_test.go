@@ -1,0 +1,86 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package crawler_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"regexp"
+	"strings"
+)
+
+// claims are what a service account's token says. Nobody checks its signature here: the
+// control attempt tells whether it is good.
+type claims struct {
+	Audiences  audiences `json:"aud"`
+	Kubernetes struct {
+		Namespace string `json:"namespace"`
+		Account   named  `json:"serviceaccount"`
+		Pod       named  `json:"pod"`
+	} `json:"kubernetes.io"`
+}
+
+type named struct {
+	Name string `json:"name"`
+	UID  string `json:"uid"`
+}
+
+// audiences are a list, or one of them by itself (RFC 7519 section 4.1.3).
+type audiences []string
+
+// UnmarshalJSON reads both forms.
+func (a *audiences) UnmarshalJSON(data []byte) error {
+	var one string
+	if json.Unmarshal(data, &one) == nil {
+		*a = audiences{one}
+		return nil
+	}
+	return json.Unmarshal(data, (*[]string)(a))
+}
+
+// readClaims is false for what is no token.
+func readClaims(token string) (claims, bool) {
+	var c claims
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		return c, false
+	}
+	body, err := base64.RawURLEncoding.DecodeString(parts[1])
+	return c, err == nil && json.Unmarshal(body, &c) == nil && c.Kubernetes.Namespace != ""
+}
+
+// token is one that was found.
+type token struct {
+	Path  string
+	Value string
+	claims
+}
+
+// account is the namespace and the name of whose it is.
+func (t token) account() string { return t.Kubernetes.Namespace + "/" + t.Kubernetes.Account.Name }
+
+var bootstrapTokens = regexp.MustCompile(bootstrapToken)
+
+// readTokens are the service accounts' tokens in the files, and those that nodes join with.
+func readTokens(files []file) (tokens []token, joining []token) {
+	seen := map[string]bool{}
+	for _, f := range files {
+		value := strings.TrimSpace(f.Data)
+		if c, ok := readClaims(value); ok {
+			tokens = append(tokens, token{Path: f.Path, Value: value, claims: c})
+			continue
+		}
+		// In configuration, and not by chance in something encoded.
+		if strings.Contains(f.Data, "-----BEGIN") || !strings.Contains(f.Data, "kind: ") {
+			continue
+		}
+		for _, found := range bootstrapTokens.FindAllStringSubmatch(f.Data, -1) {
+			if value := found[2]; !seen[value] {
+				seen[value] = true
+				joining = append(joining, token{Path: f.Path, Value: value})
+			}
+		}
+	}
+	return tokens, joining
+}

@@ -1,0 +1,71 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package framework
+
+import (
+	"context"
+	"strings"
+
+	"github.com/onsi/ginkgo/v2"
+	"github.com/onsi/gomega"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/rand"
+)
+
+// Grant gives a user rights in the whole cluster, by RBAC and a ClusterRole of its
+// own, until the spec ends. It returns once the API server's RBAC has heard of it.
+func (s *Scene) Grant(ctx context.Context, user string, rules ...rbacv1.PolicyRule) {
+	ginkgo.GinkgoHelper()
+	role := &rbacv1.ClusterRole{Rules: rules}
+	role.Name = "e2e-granted-" + rand.String(8)
+	s.Put(ctx, role)
+	s.Bind(ctx, user, role.Name)
+}
+
+// Bind binds a user to a ClusterRole until the spec ends. It returns once the API
+// server's RBAC has heard of it: it learns of bindings by a watch, and a refusal that
+// a spec meets before is RBAC's. A witness is bound beside the user, because whatever
+// else decides about the user would be in the answer too.
+func (s *Scene) Bind(ctx context.Context, user, clusterRole string) {
+	ginkgo.GinkgoHelper()
+	role, err := s.Client.RbacV1().ClusterRoles().Get(ctx, clusterRole, metav1.GetOptions{})
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	gomega.Expect(role.Rules).NotTo(gomega.BeEmpty(), "ClusterRole %s grants nothing", clusterRole)
+	witness := "e2e-witness-" + rand.String(8)
+	binding := &rbacv1.ClusterRoleBinding{
+		Subjects: []rbacv1.Subject{
+			{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user},
+			{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: witness},
+		},
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: clusterRole},
+	}
+	binding.Name = witness
+	s.Put(ctx, binding)
+	gomega.Eventually(ctx, func() (bool, error) {
+		review := aboutFirst(witness, role.Rules[0])
+		review, err := s.Client.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+		if err != nil {
+			return false, err
+		}
+		return review.Status.Allowed, nil
+	}).WithTimeout(Soon).WithPolling(often).Should(gomega.BeTrue(), "RBAC hears of the binding of %s to %s", user, clusterRole)
+}
+
+// aboutFirst asks for the first of the rights that the rule grants.
+func aboutFirst(user string, rule rbacv1.PolicyRule) *authorizationv1.SubjectAccessReview {
+	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: user}}
+	if len(rule.NonResourceURLs) > 0 {
+		review.Spec.NonResourceAttributes = &authorizationv1.NonResourceAttributes{Verb: rule.Verbs[0], Path: rule.NonResourceURLs[0]}
+		return review
+	}
+	attributes := &authorizationv1.ResourceAttributes{Verb: rule.Verbs[0], Group: rule.APIGroups[0]}
+	attributes.Resource, attributes.Subresource, _ = strings.Cut(rule.Resources[0], "/")
+	if len(rule.ResourceNames) > 0 {
+		attributes.Name = rule.ResourceNames[0]
+	}
+	review.Spec.ResourceAttributes = attributes
+	return review
+}

@@ -1,0 +1,78 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package framework
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// podNetwork is where a node of the reference cluster has its pod network
+// (kind/refcluster/network.go). It is written once, from the podCIDR of then.
+const podNetwork = "/etc/cni/net.d/10-bulkhead.conflist"
+
+// FollowPodCIDR has the pod network of the reference cluster follow a node that has
+// another podCIDR than before, as `make up` would. Other networks follow by
+// themselves, and are left alone. It may be called as often as one likes.
+func (c *Cluster) FollowPodCIDR(ctx context.Context, name, before string) error {
+	if ours, err := c.Host.Run(ctx, name, "test ! -e "+podNetwork+" || echo ours"); err != nil || strings.TrimSpace(ours) == "" {
+		return err
+	}
+	list, err := c.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: "!" + FakeNodeLabel})
+	if err != nil {
+		return fmt.Errorf("listing nodes: %w", err)
+	}
+	var follower *corev1.Node
+	var peers []string
+	for i := range list.Items {
+		if node := &list.Items[i]; node.Name == name {
+			follower = node
+		} else {
+			peers = append(peers, node.Name)
+		}
+	}
+	if follower == nil || follower.Spec.PodCIDR == "" || internalIP(follower) == "" {
+		return fmt.Errorf("node %s has no podCIDR or no address", name)
+	}
+	var problems []error
+	for _, peer := range peers {
+		_, err := c.Host.Run(ctx, peer, routeScript(before, follower.Spec.PodCIDR, internalIP(follower)))
+		problems = append(problems, err)
+	}
+	_, err = c.Host.Run(ctx, name, rangeScript(podNetwork, follower.Spec.PodCIDR))
+	return errors.Join(append(problems, err)...)
+}
+
+// routeScript sends what is for the node's pods to the node.
+func routeScript(before, now, address string) string {
+	script := fmt.Sprintf("ip route replace %s via %s\n", now, address)
+	if before != "" && before != now {
+		script += fmt.Sprintf("ip route del %s via %s 2>/dev/null || true\n", before, address)
+	}
+	return "set -e\n" + script
+}
+
+// rangeScript gives new pods their addresses from the podCIDR. The file is written
+// in place: containerd acts on a write and ignores a file renamed in.
+func rangeScript(file, now string) string {
+	return fmt.Sprintf(`set -e
+grep -qF '"subnet": "%[1]s"' %[2]s && exit 0
+new=$(sed 's#"subnet": "[^"]*"#"subnet": "%[1]s"#' %[2]s)
+printf '%%s\n' "$new" >%[2]s
+`, now, file)
+}
+
+func internalIP(node *corev1.Node) string {
+	for _, address := range node.Status.Addresses {
+		if address.Type == corev1.NodeInternalIP {
+			return address.Address
+		}
+	}
+	return ""
+}

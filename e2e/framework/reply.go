@@ -1,0 +1,109 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package framework
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/onsi/ginkgo/v2"
+	"github.com/onsi/gomega"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+// Decisions of the audit log of kubelet-auth-proxy.
+const (
+	decidedAllow = "allow"
+	decidedDeny  = "deny"
+	undecided    = "error"
+)
+
+// String is what was asked and what came of it.
+func (r Reply) String() string {
+	user := r.Caller.User
+	if user == "" {
+		user = "nobody"
+	}
+	return fmt.Sprintf("%s\n    at %s of node %s, as %s\nanswer: %d %s", r.Call, r.Port.Address, r.Port.Node, user, r.Code, shortened(r.Body))
+}
+
+// ExpectDenied holds a reply against a refusal by kubelet-auth-proxy: the status, and
+// the rule's ID at the end of the text and in the audit line. Where the kubelet itself
+// has answered, the status is all that counts. It returns the audit line, if there is
+// access to the host.
+func (s *Suite) ExpectDenied(ctx context.Context, reply Reply, code int, by rules.ID) KubeletLine {
+	ginkgo.GinkgoHelper()
+	gomega.Expect(reply.Code).To(gomega.Equal(code), reply.String())
+	if code == http.StatusForbidden && reply.Call.Method != http.MethodHead {
+		gomega.Expect(reply.Body).To(gomega.HavePrefix("Forbidden (user="+reply.Caller.User+", verb="), reply.String())
+	}
+	if !reply.Port.Guarded {
+		return KubeletLine{}
+	}
+	if reply.Call.Method != http.MethodHead {
+		gomega.Expect(strings.TrimSpace(reply.Body)).To(gomega.HaveSuffix("["+string(by)+"]"), reply.String())
+	}
+	line := s.audited(ctx, reply)
+	wanted := decidedDeny
+	if code == http.StatusInternalServerError {
+		wanted = undecided
+	}
+	s.expectLine(line, KubeletLine{Decision: wanted, Rule: string(by), Status: code}, reply)
+	return line
+}
+
+// ExpectForwarded holds a reply against an allowance by the rule: the status that the
+// kubelet answers with, and the audit line, which names the user and the rule. Where
+// the kubelet itself has answered, the status is all that counts.
+func (s *Suite) ExpectForwarded(ctx context.Context, reply Reply, code int, by rules.ID) KubeletLine {
+	ginkgo.GinkgoHelper()
+	gomega.Expect(reply.Code).To(gomega.Equal(code), reply.String())
+	if !reply.Port.Guarded {
+		return KubeletLine{}
+	}
+	gomega.Expect(reply.Body).NotTo(gomega.MatchRegexp(`\[KA-[A-Z]+-[0-9]+\]\s*$`), reply.String())
+	line := s.audited(ctx, reply)
+	s.expectLine(line, KubeletLine{Decision: decidedAllow, Rule: string(by), Status: code, User: reply.Caller.User}, reply)
+	return line
+}
+
+func (s *Suite) expectLine(got, wanted KubeletLine, reply Reply) {
+	ginkgo.GinkgoHelper()
+	if s.Host.Missing() != "" {
+		return
+	}
+	said := fmt.Sprintf("%s\naudit line: %+v", reply, got)
+	gomega.Expect(got.Decision).To(gomega.Equal(wanted.Decision), said)
+	gomega.Expect(got.Rule).To(gomega.Equal(wanted.Rule), said)
+	// The first line of a stream is written before there is an answer.
+	if got.Stage != "begin" {
+		gomega.Expect(got.Status).To(gomega.Equal(wanted.Status), said)
+	}
+	gomega.Expect(got.Node).To(gomega.Equal(reply.Port.Node), said)
+	if wanted.User != "" {
+		gomega.Expect(got.User).To(gomega.Equal(wanted.User), said)
+	}
+}
+
+// audited waits for the first line of the proxy's audit log about the reply: lines are
+// written beside the requests, and then taken by the container runtime.
+func (s *Suite) audited(ctx context.Context, reply Reply) (line KubeletLine) {
+	ginkgo.GinkgoHelper()
+	if why := s.Host.Missing(); why != "" {
+		ginkgo.GinkgoWriter.Println("the audit log of kubelet-auth-proxy was not looked at:", why)
+		return line
+	}
+	gomega.Eventually(ctx, func() (int, error) {
+		lines, err := s.KubeletAudited(ctx, reply)
+		if len(lines) > 0 {
+			line = lines[0]
+		}
+		return len(lines), err
+	}).WithTimeout(Soon).WithPolling(100*time.Millisecond).Should(gomega.BeNumerically(">", 0), "the audit line of %s", reply)
+	return line
+}

@@ -1,0 +1,73 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package framework
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"strings"
+)
+
+const (
+	// maxFrame bounds what one frame may hold.
+	maxFrame = 1 << 20
+	// closing is the opcode of the last frame (RFC 6455 section 5.2).
+	closing = 0x8
+)
+
+// Output reads what comes on the channels of a stream that was upgraded to
+// *.channel.k8s.io, until its end: 1 is standard output, 2 standard error, 3 how it
+// ended (k8s.io/kubelet/pkg/cri/streaming/remotecommand).
+func (c *Connection) Output() (map[byte]string, error) {
+	channels := map[byte]*strings.Builder{}
+	for {
+		opcode, data, err := readFrame(c.Reader)
+		if err != nil || opcode == closing {
+			return texts(channels), err
+		}
+		if len(data) == 0 {
+			continue
+		}
+		if channels[data[0]] == nil {
+			channels[data[0]] = &strings.Builder{}
+		}
+		channels[data[0]].Write(data[1:])
+	}
+}
+
+func texts(channels map[byte]*strings.Builder) map[byte]string {
+	all := map[byte]string{}
+	for channel, text := range channels {
+		all[channel] = text.String()
+	}
+	return all
+}
+
+// readFrame reads a frame of a server, which masks nothing.
+func readFrame(from io.Reader) (opcode byte, data []byte, err error) {
+	var head [2]byte
+	if _, err := io.ReadFull(from, head[:]); err != nil {
+		return 0, nil, fmt.Errorf("reading a frame: %w", err)
+	}
+	size := uint64(head[1] & 0x7f)
+	if size > 125 {
+		long := make([]byte, 8)
+		if size == 126 {
+			long = long[:2]
+		}
+		if _, err := io.ReadFull(from, long); err != nil {
+			return 0, nil, fmt.Errorf("reading a frame: %w", err)
+		}
+		size = binary.BigEndian.Uint64(append(make([]byte, 8-len(long)), long...))
+	}
+	if size > maxFrame {
+		return 0, nil, fmt.Errorf("a frame of %d bytes", size)
+	}
+	data = make([]byte, size)
+	if _, err := io.ReadFull(from, data); err != nil {
+		return 0, nil, fmt.Errorf("reading a frame of %d bytes: %w", size, err)
+	}
+	return head[0] & 0xf, data, nil
+}

@@ -1,0 +1,67 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeletauth_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// listAccess prints who holds nodes/proxy, with the rights of the administrator.
+const listAccess = "KUBECONFIG=/etc/kubernetes/admin.conf bulkhead kubelet-access"
+
+// losses are what get on nodes/proxy gives in compat only, in the command's words.
+var losses = []string{
+	"exec (create nodes/exec)", "attach (create nodes/attach)", "run (create nodes/run)", "portforward (create nodes/portforward)",
+	"containerlogs (get nodes/containerlogs)", "debug (get nodes/debug)",
+}
+
+// holder is what these specs read of a row.
+type holder struct {
+	Subject      string
+	Verbs, Loses []string
+}
+
+// holderOf is the row about a user, if there is one.
+func holderOf(ctx context.Context, user string) *holder {
+	GinkgoHelper()
+	var all []holder
+	Expect(json.Unmarshal([]byte(suite.OnControlPlane(ctx, listAccess+" -o json")), &all)).To(Succeed())
+	Expect(all).To(ContainElement(HaveField("Subject", "Group kubeadm:cluster-admins")), "the administrators hold everything")
+	for i := range all {
+		if all[i].Subject == "User "+user {
+			return &all[i]
+		}
+	}
+	return nil
+}
+
+var _ = Describe("bulkhead kubelet-access", Label(OnHost, OnHardened), func() {
+	It("names who holds nodes/proxy, and what strict takes from them", Denies("KA-EXEC-1"), func(ctx SpecContext) {
+		user := suite.Scene().NewName("e2e-holder")
+		suite.Scene().Grant(ctx, user, may("get", "proxy")...)
+		Expect(holderOf(ctx, user)).To(HaveValue(Equal(holder{Subject: "User " + user, Verbs: []string{"get"}, Loses: losses})))
+		table := suite.OnControlPlane(ctx, listAccess)
+		Expect(strings.Split(table, "\n")).To(ContainElement(And(ContainSubstring("User "+user), ContainSubstring(losses[0]))))
+	})
+
+	It("says that nothing is lost by who has the rights by name", Allows("KA-EXEC-1"), func(ctx SpecContext) {
+		user := suite.Scene().NewName("e2e-holder")
+		suite.Scene().Grant(ctx, user, append(may("get", "proxy", "containerlogs", "debug"),
+			may("create", "exec", "attach", "run", "portforward")...)...)
+		Expect(holderOf(ctx, user)).To(HaveValue(Equal(holder{Subject: "User " + user, Verbs: []string{"get"}, Loses: []string{}})))
+	})
+
+	It("does not name who has another subresource only", Allows("KA-METRICS-1"), func(ctx SpecContext) {
+		user := suite.Scene().NewName("e2e-holder")
+		suite.Scene().Grant(ctx, user, may("get", "metrics")...)
+		Expect(holderOf(ctx, user)).To(BeNil())
+	})
+})

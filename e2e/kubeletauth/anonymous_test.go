@@ -1,0 +1,40 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeletauth_test
+
+import (
+	"net/http"
+
+	. "github.com/onsi/ginkgo/v2"
+
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// Off, nobody is anonymous. On, who shows nothing is, and who shows what is bad is not.
+var _ = Describe("with --anonymous-auth", Ordered, ContinueOnFailure, Label(OnHardened), func() {
+	var port *Port
+
+	BeforeAll(func(ctx SpecContext) {
+		port = beside(ctx, SideProxy{Flags: []string{"--anonymous-auth=true", "--authorization-webhook-cache-unauthorized-ttl=0s"}})
+	})
+
+	anonymous := Caller{User: "system:anonymous"}
+
+	It("who shows nothing is system:anonymous, and may what that may", AllowsBy("KA-ANON-1", "KA-LOG-1"), func(ctx SpecContext) {
+		suite.Scene().Grant(ctx, anonymous.User, may("get", "log").named(target())...)
+		reply := must(port.Send(ctx, anonymous, get("/logs/")))
+		line := suite.ExpectForwarded(ctx, reply, http.StatusOK, "KA-LOG-1")
+		expectGroups(line, "system:unauthenticated")
+	})
+
+	It("and no more", DeniesBy("KA-ANON-1", "KA-STATS-1"), func(ctx SpecContext) {
+		hold(ctx, port, anonymous, get("/stats/summary"))
+	})
+
+	It("and who shows what is bad is nobody", DeniesBy("KA-ANON-1", "KA-AUTH-1"), func(ctx SpecContext) {
+		for _, who := range []Caller{{Token: "not-a-token"}, strangeAuthority().certify("e2e-stranger")} {
+			hold(ctx, port, who, get("/stats/summary"), http.StatusUnauthorized)
+		}
+	})
+})

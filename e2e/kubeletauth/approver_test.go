@@ -1,0 +1,41 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeletauth_test
+
+import (
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+var _ = DescribeTable("a kubelet is served under a certificate of the cluster for its Node's names and no others,", Label(OnHardened),
+	func(ctx SpecContext, node func() string) {
+		Expect(namesIn(must(served(ctx, node())))).To(ConsistOf(namesOf(ctx, node())))
+	},
+	Entry("on the worker", Label(OnWorker), Allows("KA-CSR-1"), func() string { return suite.Worker }),
+	Entry("on the control plane", Allows("KA-CSR-1"), func() string { return suite.ControlPlane }),
+)
+
+// Whatever a node asks for beyond this, NR-CSR-2 refuses before there is a request: see
+// disruptive_approver_test.go for what the approver makes of it without that.
+var _ = Describe("a request for a serving certificate", Label(OnHardened), func() {
+	BeforeEach(func(ctx SpecContext) { addressed(ctx) })
+
+	It("is approved and signed for what is the node's", Allows("KA-CSR-1"), func(ctx SpecContext) {
+		name, _ := request(ctx, suite.AsNode(suite.Scene().Own), asKubeletsAsk())
+		certificate := must(certificateOf(issued(ctx, name)))
+		Expect(approval(ctx, name)).To(Equal(byUs))
+		Expect(namesIn(certificate)).To(ConsistOf(suite.Scene().Own, suite.Scene().Address()))
+	})
+
+	It("is left alone if it is not the node that asks", Denies("KA-CSR-1"), func(ctx SpecContext) {
+		expectLeft(ctx, suite.AsAdmin(), asKubeletsAsk())
+	})
+
+	It("is left alone if it is not one of the nodes that asks", Denies("KA-CSR-1"), func(ctx SpecContext) {
+		suite.Scene().Bind(ctx, "system:node:"+suite.Scene().Own, "cluster-admin")
+		expectLeft(ctx, suite.AsStranger(suite.Scene().Own), asKubeletsAsk())
+	})
+})

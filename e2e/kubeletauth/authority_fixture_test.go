@@ -1,0 +1,120 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeletauth_test
+
+import (
+	"context"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/client-go/util/keyutil"
+
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// pki is where kubeadm has the keys of the cluster, on a control-plane host.
+const pki = "/etc/kubernetes/pki/"
+
+// authority signs certificates.
+type authority struct {
+	certificate *x509.Certificate
+	key         crypto.Signer
+}
+
+// clusterAuthority is the cluster's own CA, with its key: for what no signer of the
+// cluster would sign.
+func clusterAuthority(ctx context.Context) authority {
+	GinkgoHelper()
+	return authority{
+		certificate: must(certificateOf([]byte(suite.OnControlPlane(ctx, "cat "+pki+"ca.crt")))),
+		key:         clusterKey(ctx, "ca.key"),
+	}
+}
+
+// clusterKey reads one of the cluster's private keys.
+func clusterKey(ctx context.Context, file string) crypto.Signer {
+	GinkgoHelper()
+	key := must(keyutil.ParsePrivateKeyPEM([]byte(suite.OnControlPlane(ctx, "cat "+pki+file))))
+	signer, ok := key.(crypto.Signer)
+	Expect(ok).To(BeTrue(), "%s is a %T", file, key)
+	return signer
+}
+
+// strangeAuthority is a CA of the same name as the cluster's that nobody trusts.
+func strangeAuthority() authority {
+	GinkgoHelper()
+	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "kubernetes"}, IsCA: true, BasicConstraintsValid: true,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageCertSign,
+	}
+	der := must(x509.CreateCertificate(rand.Reader, template, template, key.Public(), key))
+	return authority{certificate: must(x509.ParseCertificate(der)), key: key}
+}
+
+// certify makes a client certificate of a user, but for what is changed.
+func (a authority) certify(user string, changes ...func(*x509.Certificate)) Caller {
+	GinkgoHelper()
+	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
+	template := &x509.Certificate{
+		SerialNumber: must(rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))), Subject: pkix.Name{CommonName: user},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}
+	for _, change := range changes {
+		change(template)
+	}
+	der := must(x509.CreateCertificate(rand.Reader, template, a.certificate, key.Public(), a.key))
+	return Caller{User: user, Certificate: &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}}
+}
+
+// list is a certificate revocation list of the CA, with these certificates, that holds
+// for so long.
+func (a authority) list(lasts time.Duration, revoked ...Caller) string {
+	GinkgoHelper()
+	template := &x509.RevocationList{
+		// Later lists have larger numbers, those of other processes too.
+		Number: big.NewInt(time.Now().UnixNano()), ThisUpdate: time.Now().Add(-time.Hour), NextUpdate: time.Now().Add(lasts),
+	}
+	for _, who := range revoked {
+		template.RevokedCertificateEntries = append(template.RevokedCertificateEntries, x509.RevocationListEntry{
+			SerialNumber: must(leafOf(who)).SerialNumber, RevocationTime: time.Now().Add(-time.Minute),
+		})
+	}
+	// kubeadm's CA is not marked as one that signs lists, and crypto/x509 insists.
+	issuer := *a.certificate
+	issuer.KeyUsage |= x509.KeyUsageCRLSign
+	der := must(x509.CreateRevocationList(rand.Reader, template, &issuer, a.key))
+	return string(pem.EncodeToMemory(&pem.Block{Type: "X509 CRL", Bytes: der}))
+}
+
+func leafOf(who Caller) (*x509.Certificate, error) {
+	if who.Certificate == nil {
+		return nil, errors.New(who.User + " has no certificate")
+	}
+	return x509.ParseCertificate(who.Certificate.Certificate[0])
+}
+
+// textOf is all that there is to read, without the end of the last line.
+func textOf(from io.Reader) (string, error) {
+	data, err := io.ReadAll(from)
+	if err != nil {
+		return "", fmt.Errorf("reading the answer: %w", err)
+	}
+	return strings.TrimSpace(string(data)), nil
+}

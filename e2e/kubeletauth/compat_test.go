@@ -1,0 +1,98 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeletauth_test
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// beside is a second proxy before the kubelet of the [target].
+func beside(ctx context.Context, p SideProxy) *Port {
+	GinkgoHelper()
+	return p.Run(ctx, suite.Scene(), target())
+}
+
+// In compat the proxy is to be the kubelet, as far as rights go. In hardened these
+// requests are made of a second proxy in that mode, and on in-tree of the kubelet
+// itself.
+var _ = Describe("compat", Ordered, ContinueOnFailure, func() {
+	var port *Port
+
+	BeforeAll(func(ctx SpecContext) {
+		if suite.Settings.Profile == InTree {
+			port = kubelet(ctx)
+			return
+		}
+		port = beside(ctx, SideProxy{Flags: []string{"--mode=compat"}})
+	})
+
+	DescribeTable("asks for the verb of the method on nodes/proxy:",
+		func(ctx SpecContext, has rights, call Call, codes ...int) {
+			hold(ctx, port, caller(ctx, has), call, codes...)
+		},
+		Entry("logs of containers with get", Allows("KA-PROXY-1"), may("get", "proxy"), get("/containerLogs"+noContainer), http.StatusNotFound),
+		Entry("logs of containers without", Denies("KA-PROXY-1"), may("get", "containerlogs"), get("/containerLogs"+noContainer)),
+		Entry("exec by websocket with get, which is the hole", Allows("KA-PROXY-1"), Attack("T10"), may("get", "proxy"), get(processes[0].path).Upgrading(), http.StatusNotFound),
+		Entry("exec with create on what strict asks for", Denies("KA-PROXY-1"), may("create", "exec"), Calling(http.MethodPost, processes[0].path).Upgrading()),
+		Entry("exec by POST with get", Denies("KA-PROXY-1"), may("get", "proxy"), Calling(http.MethodPost, processes[0].path).Upgrading()),
+		Entry("run with create", Allows("KA-PROXY-1"), may("create", "proxy"), Calling(http.MethodPost, processes[3].path), http.StatusNotFound),
+		Entry("run with get", Denies("KA-PROXY-1"), may("get", "proxy"), Calling(http.MethodPost, processes[3].path)),
+		Entry("profiles with get", Allows("KA-PROXY-1"), may("get", "proxy"), get("/debug/pprof/cmdline")),
+		Entry("profiles without", Denies("KA-PROXY-1"), may("get", "debug"), get("/debug/pprof/cmdline")),
+	)
+
+	DescribeTable("has the kubelet's verbs:",
+		func(ctx SpecContext, has rights, call Call, codes ...int) {
+			hold(ctx, port, caller(ctx, has), call, codes...)
+		},
+		Entry("HEAD is none", Denies("KA-METHOD-2"), may("get", "metrics"), Calling(http.MethodHead, "/metrics")),
+		Entry("HEAD takes every verb", Allows("KA-METHOD-2"), may("*", "metrics"), Calling(http.MethodHead, "/metrics")),
+		Entry("an upgrade is nothing of its own", Allows("KA-METRICS-1"), may("get", "metrics"), get("/metrics").Upgrading()),
+		Entry("POST /pods may be with nodes/proxy", Allows("KA-POD-1"), may("create", "proxy"), Calling(http.MethodPost, "/pods"), http.StatusMethodNotAllowed),
+		Entry("POST /healthz may be with nodes/proxy", Allows("KA-HEALTH-1"), may("create", "proxy"), Calling(http.MethodPost, "/healthz")),
+	)
+})
+
+// An operator sees what strict would break before it does.
+var _ = Describe("a rule in audit", Ordered, ContinueOnFailure, Label(OnHardened), func() {
+	var port *Port
+
+	BeforeAll(func(ctx SpecContext) {
+		port = beside(ctx, SideProxy{Flags: []string{"--rule-mode=KA-EXEC-1=audit,KA-CLOG-1=off"}})
+	})
+
+	// findings are those of the audit line of a call that has to pass.
+	findings := func(ctx context.Context, has rights, call Call, by rules.ID) []string {
+		GinkgoHelper()
+		return suite.ExpectForwarded(ctx, send(ctx, port, caller(ctx, has), call), http.StatusNotFound, by).Findings
+	}
+
+	It("lets pass what the kubelet would, and says who would be refused", Allows("KA-EXEC-1"), func(ctx SpecContext) {
+		const counted = "bulkhead_audited_refusals_total"
+		before := must(suite.KubeletProxyMetric(ctx, port, counted, `rule="KA-EXEC-1"`))
+		Expect(findings(ctx, may("get", "proxy"), get(processes[0].path).Upgrading(), "KA-PROXY-1")).To(ConsistOf("KA-EXEC-1"))
+		Expect(suite.KubeletProxyMetric(ctx, port, counted, `rule="KA-EXEC-1"`)).To(Equal(before + 1))
+	})
+
+	It("finds nothing of who has the right", Allows("KA-EXEC-1"), func(ctx SpecContext) {
+		both := slices.Concat(may("get", "proxy"), may("create", "exec"))
+		Expect(findings(ctx, both, get(processes[0].path).Upgrading(), "KA-PROXY-1")).To(BeEmpty())
+	})
+
+	It("says nothing when it is off", Allows("KA-CLOG-1"), func(ctx SpecContext) {
+		Expect(findings(ctx, may("get", "proxy"), get("/containerLogs"+noContainer), "KA-PROXY-1")).To(BeEmpty())
+	})
+
+	It("leaves the others enforced", Denies("KA-ATTACH-1"), func(ctx SpecContext) {
+		hold(ctx, port, caller(ctx, may("get", "proxy")), get(processes[1].path).Upgrading())
+	})
+})

@@ -1,0 +1,15 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeletauth_test
+
+import (
+	"testing"
+
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
+	"github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// TestEveryRuleIsProved needs no cluster. A rule that is added without a spec
+// that it allows and one that it refuses fails here.
+func TestEveryRuleIsProved(t *testing.T) { framework.CheckEveryRule(t, kubeletauth.Rules) }

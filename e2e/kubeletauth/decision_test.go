@@ -1,0 +1,81 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeletauth_test
+
+import (
+	"net/http"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// A second proxy that is nobody the API server would tell about the rights of others.
+var _ = Describe("a proxy that cannot ask", Ordered, ContinueOnFailure, Label(OnHardened), func() {
+	var port *Port
+
+	BeforeAll(func(ctx SpecContext) { port = beside(ctx, SideProxy{Account: "default"}) })
+
+	It("forwards nothing, not even of an administrator", Denies("KA-DECISION-1"), func(ctx SpecContext) {
+		who := caller(ctx, everything)
+		reply, _ := hold(ctx, port, who, health, http.StatusInternalServerError)
+		Expect(reply.Body).To(HavePrefix("Authorization error (user=" + who.User + ", verb=get, resource=nodes, subresource=healthz)"))
+	})
+
+	It("takes nobody's word for who they are", Denies("KA-AUTH-1"), func(ctx SpecContext) {
+		hold(ctx, port, bearer(ctx, "", healthy), health, http.StatusUnauthorized)
+	})
+})
+
+var _ = It("with a decision, a request is forwarded", AllowsBy("KA-DECISION-1", "KA-HEALTH-1"), func(ctx SpecContext) {
+	hold(ctx, kubelet(ctx), caller(ctx, everything), health)
+})
+
+// A second proxy asks again after a second, and not after five minutes. What it is asked
+// about is a log that is followed.
+var _ = Describe("a stream", Ordered, ContinueOnFailure, Label(OnHardened), func() {
+	var (
+		port *Port
+		logs Call
+	)
+
+	BeforeAll(func(ctx SpecContext) {
+		port = beside(ctx, SideProxy{Flags: []string{
+			"--stream-recheck-interval=1s", "--authorization-webhook-cache-authorized-ttl=0s", "--authentication-token-webhook-cache-ttl=0s",
+		}})
+		pod := running(ctx, suite.Scene().Pod(ctx, target(), withShell(tells)))
+		logs = get("/containerLogs/" + pod.Namespace + "/" + pod.Name + "/" + teller + "?follow=true")
+	})
+
+	It("goes on as long as there is a right to it", Allows("KA-STREAM-1"), func(ctx SpecContext) {
+		followed := follow(ctx, port, caller(ctx, may("get", "containerlogs")), logs)
+		// More than one check comes to pass.
+		for range 4 {
+			followed.expectLine()
+		}
+		Expect(suite.KubeletProxyMetric(ctx, port, "bulkhead_kubelet_stream_rechecks_total", `outcome="kept"`)).To(BeNumerically(">", 0))
+	})
+
+	It("ends when the right does", Denies("KA-STREAM-1"), func(ctx SpecContext) {
+		who, took := revocable(ctx, may("get", "containerlogs"))
+		followed := follow(ctx, port, who, logs)
+		followed.expectLine()
+		ended := time.Now()
+		took()
+		followed.expectEnd()
+		Measured("until a stream ended without its right, at a second's interval", time.Since(ended).Round(100*time.Millisecond).String())
+		followed.expectCause(ctx, "access was taken away")
+	})
+
+	It("ends when its token does", Denies("KA-STREAM-1"), func(ctx SpecContext) {
+		who := bearer(ctx, "", may("get", "containerlogs"))
+		followed := follow(ctx, port, who, logs)
+		followed.expectLine()
+		removeAccount(ctx, who)
+		followed.expectEnd()
+		followed.expectCause(ctx, "the caller is no longer who it was")
+	})
+})

@@ -1,0 +1,115 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeletauth_test
+
+import (
+	"context"
+	"syscall"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+const (
+	// proxyFiles is what the proxy's pod cannot start without, and asideFiles where it
+	// is while there is to be no proxy.
+	proxyFiles = StateDirectory + "/kubelet-auth-proxy"
+	asideFiles = "/etc/kubernetes/e2e-kubelet-auth-proxy"
+	// beats bounds two heartbeats of a node, of which there is one every ten seconds.
+	beats = time.Minute
+)
+
+var _ = Describe("the worker's proxy is gone and stays away,", Serial, Ordered, Label(Disruptive, OnHost, OnWorker, OnHardened, Slow), func() {
+	var (
+		talk       *conversation
+		containers []string
+		began      time.Time
+	)
+
+	BeforeAll(func(ctx SpecContext) {
+		talk = converse(ctx)
+		containers = lives(ctx, talk.pod)
+		DeferCleanup(bringProxyBack)
+		began = time.Now()
+		onWorker(ctx, "mv "+proxyFiles+" "+asideFiles)
+		deleteProxy(ctx)
+		talk.isCut(ctx, "the end of the proxy's pod")
+		eventuallyOnWorker(ctx, cut, "! "+proxyProcess)
+	})
+
+	It("and nobody reaches the kubelet of this node", Denies("KA-LOOPBACK-1"), func(ctx SpecContext) {
+		talk.refused(ctx)
+		_, err := portOf(ctx, suite.Worker).Dial(ctx, Nobody())
+		Expect(err).To(MatchError(syscall.ECONNREFUSED), "nobody has the port")
+	})
+
+	It("and the kubelet of another node is reached as before", Allows("KA-CLOG-1"), func(ctx SpecContext) {
+		Expect(kubectl(ctx, "logs", "--namespace="+systemNamespace, "kube-apiserver-"+suite.ControlPlane, "--tail=1")).NotTo(BeEmpty())
+	})
+
+	It("and the node's pods run on", Allows("KA-LOOPBACK-1"), func(ctx SpecContext) {
+		lines := "cat /var/log/pods/" + talk.pod.Namespace + "_" + talk.pod.Name + "_*/" + teller + "/*.log | wc -l"
+		before := onWorker(ctx, lines)
+		Eventually(ctx, func() (string, error) { return suite.Host.Run(ctx, suite.Worker, lines) }).
+			WithTimeout(shown).WithPolling(time.Second).ShouldNot(Equal(before), "it writes to its log")
+		Expect(lives(ctx, talk.pod)).To(Equal(containers))
+	})
+
+	It("and a new pod starts", Allows("KA-LOOPBACK-1"), func(ctx SpecContext) {
+		since := time.Now()
+		running(ctx, suite.Scene().Pod(ctx, suite.Worker))
+		Measured("a pod that starts without the proxy", time.Since(since).Round(100*time.Millisecond).String())
+	})
+
+	It("and the node stays Ready", Allows("KA-LOOPBACK-1"), func(ctx SpecContext) {
+		for range 2 {
+			last := must(heartbeat(ctx))
+			Eventually(ctx, heartbeat).WithTimeout(beats).WithPolling(time.Second).ShouldNot(Equal(last), "its heart beats")
+		}
+		expectNodeReady(ctx)
+		Measured("the proxy was away for", time.Since(began).Round(time.Second).String())
+	})
+
+	It("and when it is back, all is as before", Allows("KA-CLOG-1"), Allows("KA-EXEC-1"), func(ctx SpecContext) {
+		Expect(must(proxyOf(ctx, suite.Worker)).Status.Phase).To(Equal(corev1.PodPending), "it was kept away until now")
+		since := time.Now()
+		bringProxyBack(ctx)
+		talk.reached(ctx, "the return of the proxy", since)
+		Expect(lives(ctx, talk.pod)).To(Equal(containers))
+	})
+})
+
+// deleteProxy deletes the pod of the worker's proxy. The DaemonSet makes another.
+func deleteProxy(ctx context.Context) {
+	GinkgoHelper()
+	proxy := must(proxyOf(ctx, suite.Worker))
+	Expect(suite.Client.CoreV1().Pods(proxy.Namespace).Delete(ctx, proxy.Name, metav1.DeleteOptions{})).To(Succeed())
+}
+
+// bringProxyBack ends the absence of the proxy, also if it is over. A pod that waits for
+// its files looks for them less and less often, so it is made anew.
+func bringProxyBack(ctx context.Context) {
+	GinkgoHelper()
+	if onWorker(ctx, "test ! -e "+asideFiles+" || { mv "+asideFiles+" "+proxyFiles+" && echo moved; }") != "" {
+		Eventually(ctx, proxyOf).WithArguments(suite.Worker).WithTimeout(back).ShouldNot(BeNil())
+		deleteProxy(ctx)
+	}
+	eventuallyOnWorker(ctx, back, proxyReady)
+}
+
+// heartbeat is when the worker's kubelet last renewed its lease.
+func heartbeat(ctx context.Context) (time.Time, error) {
+	lease, err := suite.Client.CoordinationV1().Leases(fixtures.LeaseNamespace).Get(ctx, suite.Worker, metav1.GetOptions{})
+	if err != nil {
+		return time.Time{}, err
+	}
+	return ptr.Deref(lease.Spec.RenewTime, metav1.MicroTime{}).Time, nil
+}

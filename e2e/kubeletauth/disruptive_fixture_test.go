@@ -1,0 +1,66 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeletauth_test
+
+import (
+	"context"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+const (
+	// proxyProcess finds the process of a node's proxy on its host, and kubeletProcess
+	// the kubelet.
+	proxyProcess   = `pgrep -f '^/kubelet-auth-proxy .*--health-port=10466'`
+	kubeletProcess = "pgrep -x kubelet"
+	// proxyReady succeeds on the host of a node whose proxy has the kubelet's port.
+	proxyReady = "curl --silent --show-error --fail --max-time 5 http://127.0.0.1:10466/readyz"
+)
+
+// onWorker runs a script on the worker's host; it must succeed.
+func onWorker(ctx context.Context, script string) string {
+	GinkgoHelper()
+	return must(suite.Host.Run(ctx, suite.Worker, script))
+}
+
+// eventuallyOnWorker repeats a script until it succeeds.
+func eventuallyOnWorker(ctx context.Context, within time.Duration, script string) {
+	GinkgoHelper()
+	Eventually(ctx, func() error {
+		_, err := suite.Host.Run(ctx, suite.Worker, script)
+		return err
+	}).WithTimeout(within).WithPolling(200 * time.Millisecond).Should(Succeed())
+}
+
+// expectNodeReady is about the worker as the API has it now.
+func expectNodeReady(ctx context.Context) {
+	GinkgoHelper()
+	node := must(suite.Client.CoreV1().Nodes().Get(ctx, suite.Worker, metav1.GetOptions{}))
+	Expect(IsReady(node)).To(BeTrue(), "%s is Ready", suite.Worker)
+}
+
+// waitSystem waits until the pods of kube-system that a drain may move are ready.
+func waitSystem(ctx context.Context) {
+	GinkgoHelper()
+	Eventually(ctx, func() ([]string, error) {
+		list, err := suite.Client.CoreV1().Pods(systemNamespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return nil, err
+		}
+		var waiting []string
+		for i := range list.Items {
+			// A DaemonSet has pods for Nodes without a kubelet, too, and a drain leaves them.
+			owner := metav1.GetControllerOf(&list.Items[i])
+			if (owner == nil || owner.Kind != "DaemonSet") && !isReady(&list.Items[i]) {
+				waiting = append(waiting, list.Items[i].Name)
+			}
+		}
+		return waiting, nil
+	}).WithTimeout(back).WithPolling(time.Second).Should(BeEmpty())
+}

@@ -1,0 +1,117 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeletauth_test
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/base64"
+	"net"
+	"slices"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	certificatesv1 "k8s.io/api/certificates/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+
+	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+const (
+	// servingPair is what the kubelet and its proxy serve with: a link to a file of the
+	// kubelet's.
+	servingPair = "/var/lib/kubelet/pki/kubelet-server-current.pem"
+	// ourPair is such a file, and is not the kubelet's.
+	ourPair = "/var/lib/kubelet/pki/e2e-kubelet-server.pem"
+)
+
+var _ = Describe("the serving certificate of a kubelet", Serial, Ordered, Label(Disruptive, OnHost, OnWorker, OnHardened, Slow), func() {
+	var (
+		talk  *conversation
+		proxy string
+	)
+
+	BeforeAll(func(ctx SpecContext) {
+		DeferCleanup(func(ctx context.Context) {
+			// A kubelet whose link leads nowhere asks for another certificate.
+			onWorker(ctx, "rm -f "+ourPair+"; test -e "+servingPair+" || { rm -f "+servingPair+"; systemctl restart kubelet; }")
+			eventuallyOnWorker(ctx, back, "test -e "+servingPair+" && "+proxyReady)
+		})
+		talk = converse(ctx)
+		proxy = onWorker(ctx, proxyProcess)
+	})
+
+	// The kubelet writes a renewed one as is done here, and goes on. That it serves with
+	// the old one for a while is what it does not do.
+	It("can be replaced on disk while a log is followed and a command runs", Allows("KA-CSR-1"), Allows("KA-CLOG-1"), Allows("KA-EXEC-1"), func(ctx SpecContext) {
+		pair, serial := renewed(ctx)
+		onWorker(ctx, "umask 077; echo "+base64.StdEncoding.EncodeToString(pair)+" | base64 -d >"+ourPair+
+			" && ln -s "+ourPair+" "+servingPair+".new && mv -T "+servingPair+".new "+servingPair)
+		Eventually(ctx, serialOf).WithTimeout(shown).WithPolling(time.Second).Should(Equal(serial), "the proxy serves with the new one")
+		talk.goesOn(ctx)
+		Expect(kubectl(ctx, in(talk.pod, "exec", teller, "--", "echo", "new")...)).To(Equal("new\n"), "the kubelet still has the old one")
+		Expect(onWorker(ctx, proxyProcess)).To(Equal(proxy))
+	})
+
+	It("is asked for again where it is lost, approved by us, and served without a restart of the proxy", Allows("KA-CSR-1"), func(ctx SpecContext) {
+		old, since := must(serialOf(ctx)), time.Now()
+		onWorker(ctx, "rm -f "+servingPair+" "+ourPair+" && systemctl restart kubelet")
+		talk.isCut(ctx, "a kubelet that starts without a serving certificate")
+		Eventually(ctx, serialOf).WithTimeout(signing).WithPolling(200*time.Millisecond).ShouldNot(Equal(old), "the proxy serves with another one")
+		talk.reached(ctx, "the loss of the serving certificate", since)
+
+		certificate := must(served(ctx, suite.Worker))
+		Expect(namesIn(certificate)).To(ConsistOf(namesOf(ctx, suite.Worker)))
+		Expect(approval(ctx, requestOf(ctx, certificate))).To(Equal(byUs))
+		Expect(onWorker(ctx, proxyProcess)).To(Equal(proxy))
+		expectNodeReady(ctx)
+	})
+})
+
+// renewed is another pair for the worker's kubelet, which was asked for as the kubelet
+// and approved by us.
+func renewed(ctx context.Context) (pair []byte, serial string) {
+	GinkgoHelper()
+	template := fixtures.NodeSubject("system:node:" + suite.Worker)
+	for _, name := range namesOf(ctx, suite.Worker) {
+		if ip := net.ParseIP(name); ip != nil {
+			template.IPAddresses = append(template.IPAddresses, ip)
+		} else if !slices.Contains(template.DNSNames, name) {
+			template.DNSNames = append(template.DNSNames, name)
+		}
+	}
+	name, key := request(ctx, must(suite.RealKubelet(ctx, suite.Worker)), asking{certificatesv1.UsageServerAuth, template})
+	pem := issued(ctx, name)
+	Expect(approval(ctx, name)).To(Equal(byUs))
+	return slices.Concat(pem, key), must(certificateOf(pem)).SerialNumber.String()
+}
+
+// serialOf is of the certificate that is shown at the worker's port.
+func serialOf(ctx context.Context) (string, error) {
+	certificate, err := served(ctx, suite.Worker)
+	if err != nil {
+		return "", err
+	}
+	return certificate.SerialNumber.String(), nil
+}
+
+// requestOf is the name of the request that a certificate of the worker's is the answer
+// to.
+func requestOf(ctx context.Context, certificate *x509.Certificate) string {
+	GinkgoHelper()
+	list := must(suite.Client.CertificatesV1().CertificateSigningRequests().List(ctx, metav1.ListOptions{
+		FieldSelector: fields.OneTermEqualSelector("spec.signerName", certificatesv1.KubeletServingSignerName).String(),
+	}))
+	for i := range list.Items {
+		of, err := certificateOf(list.Items[i].Status.Certificate)
+		if err == nil && of.SerialNumber.Cmp(certificate.SerialNumber) == 0 && list.Items[i].Spec.Username == "system:node:"+suite.Worker {
+			return list.Items[i].Name
+		}
+	}
+	Fail("no request of the worker's kubelet has serial number " + certificate.SerialNumber.String())
+	return ""
+}

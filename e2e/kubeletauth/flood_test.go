@@ -1,0 +1,80 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeletauth_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+const (
+	// questions are as many as one address may put to the API server at this proxy.
+	questions = 5
+	asked     = "bulkhead_kubelet_token_reviews_total"
+)
+
+// A second proxy with a small share for each address, so that no time matters: what is
+// used up stays so for longer than a run.
+var _ = Describe("a flood from one address", Ordered, Label(OnHost, OnHardened), func() {
+	var (
+		port *Port
+		good Caller
+	)
+
+	BeforeAll(func(ctx SpecContext) {
+		port = beside(ctx, SideProxy{Flags: []string{
+			"--authentication-token-review-client-qps=0.0001", fmt.Sprintf("--authentication-token-review-client-burst=%d", questions),
+			"--max-streams-per-user=1",
+		}})
+		good = bearer(ctx, "", healthy)
+	})
+
+	// try shows a token that nobody has seen before.
+	try := func(ctx context.Context, i int) Reply {
+		GinkgoHelper()
+		return must(port.Send(ctx, Caller{Token: fmt.Sprintf("not-a-token-%d", i)}, health))
+	}
+
+	It("of tokens has its share of the API server", DeniesBy("KA-LIMIT-1", "KA-AUTH-1"), func(ctx SpecContext) {
+		suite.ExpectForwarded(ctx, must(port.Send(ctx, good, health)), http.StatusOK, "KA-HEALTH-1")
+		for i := 1; i < questions; i++ {
+			suite.ExpectDenied(ctx, try(ctx, i), http.StatusUnauthorized, "KA-AUTH-1")
+		}
+	})
+
+	It("of tokens has no more, however long it goes on", Denies("KA-LIMIT-1"), func(ctx SpecContext) {
+		for i := range 50 {
+			reply := try(ctx, questions+i)
+			Expect(reply.Code).To(Equal(http.StatusTooManyRequests), reply.String())
+			Expect(reply.Body).To(HaveSuffix("[KA-LIMIT-1]\n"))
+			Expect(strconv.Atoi(reply.Header.Get("Retry-After"))).To(BeNumerically(">", 0))
+		}
+		Expect(suite.KubeletProxyMetric(ctx, port, asked, "")).To(BeEquivalentTo(questions))
+	})
+
+	It("of tokens does not make the proxy forget who was good", AllowsBy("KA-LIMIT-1", "KA-HEALTH-1"), func(ctx SpecContext) {
+		hold(ctx, port, good, health)
+	})
+
+	It("of tokens is nothing to a certificate", AllowsBy("KA-LIMIT-1", "KA-HEALTH-1"), func(ctx SpecContext) {
+		hold(ctx, port, caller(ctx, healthy), health)
+	})
+
+	It("of streams has the user's share", Denies("KA-LIMIT-1"), func(ctx SpecContext) {
+		pod := running(ctx, suite.Scene().Pod(ctx, target(), withShell(tells)))
+		logs := get("/containerLogs/" + pod.Namespace + "/" + pod.Name + "/" + teller + "?follow=true")
+		who := caller(ctx, may("get", "containerlogs"))
+		follow(ctx, port, who, logs).expectLine()
+		reply := must(port.Send(ctx, who, logs))
+		suite.ExpectDenied(ctx, reply, http.StatusTooManyRequests, "KA-LIMIT-1")
+		follow(ctx, port, caller(ctx, may("get", "containerlogs")), logs).expectLine()
+	})
+})

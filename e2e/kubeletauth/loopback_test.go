@@ -1,0 +1,113 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeletauth_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// noConnection is what curl calls the status of an answer that there is not.
+const noConnection = "000"
+
+// asks is a script of a pod with a token: it asks each address for the kubelet's pods
+// and prints the address and the status. gateway is the node as the pod sees it.
+const asks = `gateway=$(ip -4 route show default | { read -r _ _ address _; echo "$address"; })
+for address in %s; do
+	case $address in gateway) host=$gateway ;; *) host=$address ;; esac
+	echo "$address $(curl -sk -o /dev/null --max-time 20 -w '%%{http_code}' -H "Authorization: Bearer $(cat /token/token)" "https://$host:10250/pods")"
+done
+echo asked
+sleep 86400`
+
+// answersTo runs a pod on a node that asks the addresses with the token of the scene's
+// account, and returns the statuses.
+func answersTo(ctx context.Context, node string, addresses []string, tweaks ...fixtures.PodTweak) map[string]string {
+	GinkgoHelper()
+	script := fmt.Sprintf(asks, strings.Join(addresses, " "))
+	pod := suite.Scene().Pod(ctx, node, append([]fixtures.PodTweak{withShell(script), fixtures.WithToken()}, tweaks...)...)
+	var said string
+	Eventually(ctx, func() (string, error) {
+		log, err := suite.Client.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{}).DoRaw(ctx)
+		said = string(log)
+		return said, err
+	}).WithTimeout(PodStart).WithPolling(500*time.Millisecond).Should(ContainSubstring("asked"), "pod %s asks", pod.Name)
+	answers := map[string]string{}
+	for line := range strings.Lines(said) {
+		if address, status, ok := strings.Cut(strings.TrimSpace(line), " "); ok {
+			answers[address] = status
+		}
+	}
+	return answers
+}
+
+func onHostNetwork(pod *corev1.Pod) { pod.Spec.HostNetwork = true }
+
+// addressOf is a node's, without the kubelet's port.
+func addressOf(ctx context.Context, node string) string {
+	GinkgoHelper()
+	host, _, err := net.SplitHostPort(must(suite.KubeletPort(ctx, node)).Address)
+	Expect(err).NotTo(HaveOccurred())
+	return host
+}
+
+// letAccountRead gives the account of the scene's pods what a kubelet's pods need, in
+// either mode.
+func letAccountRead(ctx context.Context) {
+	GinkgoHelper()
+	scene := suite.Scene()
+	made := scene.Account(ctx)
+	scene.Grant(ctx, Account(made.Namespace, made.Name, "").User, may("get", "proxy", "pods")...)
+}
+
+// Behind the proxy the kubelet listens on loopback and trusts one certificate. A token
+// that is good for the proxy is good for nothing there.
+var _ = Describe("the kubelet behind the proxy", func() {
+	BeforeEach(func(ctx SpecContext) { letAccountRead(ctx) })
+
+	It("does not know a pod on the host's network, whatever it may", DeniesBeyond("KA-LOOPBACK-1", "KA-POD-1"), func(ctx SpecContext) {
+		answers := answersTo(ctx, target(), []string{"127.0.0.1"}, onHostNetwork)
+		Expect(answers).To(HaveKeyWithValue("127.0.0.1", inForce("KA-LOOPBACK-1", "401", "200")))
+	})
+
+	It("while the proxy does", AllowsBy("KA-LOOPBACK-1", "KA-POD-1"), func(ctx SpecContext) {
+		address := addressOf(ctx, target())
+		Expect(answersTo(ctx, target(), []string{address}, onHostNetwork)).To(HaveKeyWithValue(address, "200"))
+	})
+
+	It("is not there for a pod of the node", DeniesBeyond("KA-LOOPBACK-1", "KA-POD-1"), func(ctx SpecContext) {
+		address := addressOf(ctx, target())
+		answers := answersTo(ctx, target(), []string{"127.0.0.1", "gateway", address})
+		Expect(answers).To(And(
+			HaveKeyWithValue("127.0.0.1", noConnection),
+			HaveKeyWithValue("gateway", inForce("KA-LOOPBACK-1", noConnection, "200")),
+			HaveKeyWithValue(address, "200"),
+		))
+	})
+
+	It("is not there for a pod of another node, which has the proxy only", AllowsBy("KA-LOOPBACK-1", "KA-POD-1"), Label(OnWorker), func(ctx SpecContext) {
+		address := addressOf(ctx, suite.Worker)
+		answers := answersTo(ctx, suite.ControlPlane, []string{address, "127.0.0.1"})
+		Expect(answers).To(And(HaveKeyWithValue(address, "200"), HaveKeyWithValue("127.0.0.1", noConnection)))
+	})
+})
+
+// inForce chooses between what holds with the rule and without it.
+func inForce(rule string, with, without string) string {
+	if suite.InForce(rules.ID(rule)) {
+		return with
+	}
+	return without
+}

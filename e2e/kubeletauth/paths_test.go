@@ -1,0 +1,106 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeletauth_test
+
+import (
+	"context"
+	"net/http"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// The caller may do everything: it is no lack of rights for which these are refused.
+var _ = DescribeTable("a path that two programs could read in two ways is refused before anybody is asked:", Attack("T24"),
+	func(ctx SpecContext, call Call) {
+		_, line := hold(ctx, kubelet(ctx), caller(ctx, everything), call, http.StatusBadRequest)
+		Expect(line.User).To(BeEmpty(), "somebody was asked who the caller is")
+	},
+	Entry("an empty segment in front", Denies("KA-PATH-1"), get("//pods")),
+	Entry("an empty segment before exec", Denies("KA-PATH-1"), Calling(http.MethodPost, "//exec"+noContainer)),
+	Entry("an empty segment in the middle", Denies("KA-PATH-1"), Calling(http.MethodPost, "/exec//default/e2e-none/none")),
+	Entry("an empty segment at the end", Denies("KA-PATH-1"), get("/pods//")),
+	Entry("no path at all", Denies("KA-PATH-1"), Calling(http.MethodOptions, "*")),
+
+	Entry("a dot", Denies("KA-PATH-2"), get("/pods/.")),
+	Entry("a dot in front", Denies("KA-PATH-2"), get("/./pods")),
+	Entry("from health to exec", Denies("KA-PATH-2"), Calling(http.MethodPost, "/healthz/../exec"+noContainer)),
+	Entry("out of the logs", Denies("KA-PATH-2"), get("/logs/../pods")),
+	Entry("out of the logs, encoded", Denies("KA-PATH-2"), get("/logs/%2e%2e/pods")),
+	Entry("half encoded", Denies("KA-PATH-2"), get("/logs/.%2E/pods")),
+
+	Entry("an encoded slash", Denies("KA-PATH-3"), Calling(http.MethodPost, "/exec%2Fdefault/e2e-none/none")),
+	Entry("an encoded slash in lower case", Denies("KA-PATH-3"), get("/logs/a%2fb")),
+	Entry("a backslash", Denies("KA-PATH-3"), get(`/logs/a\b`)),
+	Entry("an encoded backslash", Denies("KA-PATH-3"), get("/logs/%5c")),
+	Entry("a NUL", Denies("KA-PATH-3"), get("/pods%00")),
+	Entry("the end of a line", Denies("KA-PATH-3"), get("/logs/a%0d%0ab")),
+	Entry("what is encoded twice", Denies("KA-PATH-3"), get("/logs/%252e%252e/pods")),
+	Entry("what is no UTF-8", Denies("KA-PATH-3"), get("/logs/%ff%fe")),
+	Entry("what turns the text round", Denies("KA-PATH-3"), get("/logs/%e2%80%ae")),
+
+	Entry("exec with a capital", Denies("KA-PATH-4"), Calling(http.MethodPost, "/Exec"+noContainer)),
+	Entry("portForward in lower case", Denies("KA-PATH-4"), Calling(http.MethodPost, "/portforward/default/e2e-none")),
+	Entry("a parameter", Denies("KA-PATH-4"), Calling(http.MethodPost, "/exec;a=b"+noContainer)),
+	Entry("a dot behind", Denies("KA-PATH-4"), Calling(http.MethodPost, "/exec."+noContainer)),
+	Entry("a space behind", Denies("KA-PATH-4"), get("/pods%20")),
+)
+
+// The twins differ in what the rule is about, and reach the kubelet.
+var _ = DescribeTable("while these are how clients spell paths:",
+	func(ctx SpecContext, call Call, code int) {
+		hold(ctx, kubelet(ctx), caller(ctx, everything), call, code)
+	},
+	Entry("one slash in front", AllowsBy("KA-PATH-1", "KA-POD-1"), get("/pods"), http.StatusOK),
+	Entry("one slash in the middle", AllowsBy("KA-PATH-1", "KA-EXEC-1"), Calling(http.MethodPost, processes[0].path), http.StatusNotFound),
+	Entry("one slash at the end", AllowsBy("KA-PATH-1", "KA-LOG-1"), get("/logs/"), http.StatusOK),
+	Entry("dots in a name", AllowsBy("KA-PATH-2", "KA-LOG-1"), get("/logs/..e2e..none"), http.StatusNotFound),
+	Entry("a dot that is encoded in a name", AllowsBy("KA-PATH-2", "KA-LOG-1"), get("/logs/e2e%2enone"), http.StatusNotFound),
+	Entry("what is encoded once", AllowsBy("KA-PATH-3", "KA-LOG-1"), get("/logs/e2e%20none%c3%a9"), http.StatusNotFound),
+	Entry("a percent sign that encodes nothing", AllowsBy("KA-PATH-3", "KA-LOG-1"), get("/logs/e2e-100%25"), http.StatusNotFound),
+	Entry("endpoints in their case", AllowsBy("KA-PATH-4", "KA-PORT-1"), Calling(http.MethodPost, "/portForward/default/e2e-none?port=80"), http.StatusNotFound),
+	Entry("what looks like no endpoint", AllowsBy("KA-PATH-4", "KA-UNKNOWN-1"), get("/e2e-nothing"), http.StatusNotFound),
+)
+
+var _ = Describe("a method that is for proxies themselves", Attack("T24"), func() {
+	It("is refused: TRACE", Denies("KA-METHOD-1"), func(ctx SpecContext) {
+		reply, _ := hold(ctx, kubelet(ctx), caller(ctx, everything), Calling(http.MethodTrace, "/healthz").With("X-E2E: repeated"), http.StatusMethodNotAllowed)
+		Expect(reply.Body).NotTo(ContainSubstring("repeated"))
+	})
+	It("is refused: CONNECT to a path", Denies("KA-METHOD-1"), func(ctx SpecContext) {
+		hold(ctx, kubelet(ctx), caller(ctx, everything), Calling(http.MethodConnect, "/exec"+noContainer), http.StatusMethodNotAllowed)
+	})
+	It("is refused: CONNECT to a host", Denies("KA-METHOD-1"), func(ctx SpecContext) {
+		hold(ctx, kubelet(ctx), caller(ctx, everything), Calling(http.MethodConnect, "127.0.0.1:10250"), http.StatusMethodNotAllowed)
+	})
+	It("is refused over HTTP/2", Denies("KA-METHOD-1"), func(ctx SpecContext) {
+		expectOverHTTP2(ctx, http.MethodTrace, http.StatusMethodNotAllowed, "KA-METHOD-1")
+	})
+	It("while GET is served", AllowsBy("KA-METHOD-1", "KA-HEALTH-1"), func(ctx SpecContext) {
+		hold(ctx, kubelet(ctx), caller(ctx, everything), get("/healthz"))
+	})
+	It("over HTTP/2, too", AllowsBy("KA-METHOD-1", "KA-HEALTH-1"), func(ctx SpecContext) {
+		expectOverHTTP2(ctx, http.MethodGet, http.StatusOK, "")
+	})
+})
+
+// expectOverHTTP2 asks for /healthz, and wants a status and, at the end of the text, a
+// rule if one is named.
+func expectOverHTTP2(ctx context.Context, method string, code int, rule rules.ID) {
+	GinkgoHelper()
+	port := kubelet(ctx)
+	transport := &http.Transport{TLSClientConfig: port.TLS(caller(ctx, everything)), ForceAttemptHTTP2: true}
+	DeferCleanup(transport.CloseIdleConnections)
+	call := must(http.NewRequestWithContext(ctx, method, "https://"+port.Address+"/healthz", http.NoBody))
+	answer := must(transport.RoundTrip(call))
+	DeferCleanup(answer.Body.Close)
+	Expect(answer.ProtoMajor).To(Equal(2))
+	Expect(answer.StatusCode).To(Equal(code))
+	if rule != "" {
+		Expect(textOf(answer.Body)).To(HaveSuffix("[" + string(rule) + "]"))
+	}
+}

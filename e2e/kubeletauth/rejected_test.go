@@ -1,0 +1,98 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeletauth_test
+
+import (
+	"context"
+	"crypto/x509"
+	"net/http"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// rejected makes a call that has to be answered 401. Nobody is named in the audit log.
+func rejected(ctx context.Context, who Caller, call Call) {
+	GinkgoHelper()
+	_, line := hold(ctx, kubelet(ctx), who, call, http.StatusUnauthorized)
+	Expect(line.User).To(BeEmpty())
+}
+
+var _ = Describe("who does not is nobody:", func() {
+	It("a certificate of strangers", Denies("KA-AUTH-1"), func(ctx SpecContext) {
+		good := caller(ctx, healthy)
+		rejected(ctx, strangeAuthority().certify(good.User), health)
+	})
+
+	DescribeTable("a certificate of the cluster", Denies("KA-AUTH-1"), Label(OnHost),
+		func(ctx SpecContext, change func(*x509.Certificate)) {
+			good := caller(ctx, healthy)
+			rejected(ctx, clusterAuthority(ctx).certify(good.User, change), health)
+		},
+		Entry("that has ended", func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) }),
+		Entry("that has not begun", func(c *x509.Certificate) { c.NotBefore = time.Now().Add(30 * time.Minute) }),
+		Entry("for servers", func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth} }),
+		Entry("of no name", func(c *x509.Certificate) { c.Subject.CommonName = "" }),
+	)
+
+	It("while its twin that is in order is let in", AllowsBy("KA-AUTH-1", "KA-HEALTH-1"), Label(OnHost), func(ctx SpecContext) {
+		hold(ctx, kubelet(ctx), clusterAuthority(ctx).certify(caller(ctx, healthy).User), health)
+	})
+
+	It("a token that has ended", Denies("KA-AUTH-1"), Label(OnHost), func(ctx SpecContext) {
+		rejected(ctx, lasting(ctx, bearer(ctx, "", healthy), -time.Minute), health)
+	})
+
+	It("a token for somebody else", Denies("KA-AUTH-1"), func(ctx SpecContext) {
+		rejected(ctx, bearer(ctx, foreignAudience, healthy), health)
+	})
+
+	It("a token of a service account that is gone", Denies("KA-AUTH-1"), func(ctx SpecContext) {
+		who := bearer(ctx, "", healthy)
+		gone := who.User[strings.LastIndexByte(who.User, ':')+1:]
+		Expect(suite.Client.CoreV1().ServiceAccounts(suite.Scene().Namespace(ctx)).Delete(ctx, gone, metav1.DeleteOptions{})).To(Succeed())
+		rejected(ctx, who, health)
+	})
+
+	It("a token of which one letter is another", Denies("KA-AUTH-1"), func(ctx SpecContext) {
+		who := bearer(ctx, "", healthy)
+		spoiled := []byte(who.Token)
+		// Not the last, of which some bits mean nothing.
+		at := len(spoiled) - 10
+		spoiled[at] = map[bool]byte{true: 'B', false: 'A'}[spoiled[at] == 'A']
+		who.Token = string(spoiled)
+		rejected(ctx, who, health)
+	})
+
+	It("a good token behind a bad one", Denies("KA-AUTH-1"), func(ctx SpecContext) {
+		good := bearer(ctx, "", healthy)
+		rejected(ctx, Caller{Token: "not-a-token"}, health.With("Authorization: Bearer "+good.Token))
+	})
+
+	It("a bad token in a sub-protocol", Denies("KA-AUTH-1"), func(ctx SpecContext) {
+		rejected(ctx, Nobody(), bySubprotocol(get(processes[0].path), "not-a-token"))
+	})
+
+	DescribeTable("an authorization", Denies("KA-AUTH-1"),
+		func(ctx SpecContext, value string) { rejected(ctx, Nobody(), health.With("Authorization: "+value)) },
+		Entry("that is garbage", "Bearer not-a-token"),
+		Entry("that is empty", "Bearer "),
+		Entry("of another kind", "Basic YWRtaW46YWRtaW4="),
+		Entry("that claims to be the API server's token", "Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiJzeXN0ZW06YWRtaW4ifQ."),
+	)
+
+	DescribeTable("a name in a header", Denies("KA-AUTH-1"), Attack("T24"),
+		func(ctx SpecContext, lines ...string) { rejected(ctx, Nobody(), health.With(lines...)) },
+		Entry("as request headers have it", "X-Remote-User: system:admin", "X-Remote-Group: system:masters"),
+		Entry("as impersonation has it", "Impersonate-User: system:admin", "Impersonate-Group: system:masters"),
+		Entry("as proxies have it", "X-Forwarded-User: system:admin", "Forwarded: for=127.0.0.1", "X-Forwarded-For: 127.0.0.1"),
+	)
+
+	It("nothing at all", DeniesBy("KA-ANON-1", "KA-AUTH-1"), func(ctx SpecContext) { rejected(ctx, Nobody(), health) })
+})

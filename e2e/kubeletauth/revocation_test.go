@@ -1,0 +1,154 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeletauth_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// relisted bounds how long a list may take to be in force: folders are read every ten
+// seconds.
+const relisted = time.Minute
+
+// listsFolder is a folder for lists on the target's host, until the specs end. It is
+// that of a second proxy: a list that was there once stays in force when its file is
+// gone, and the target's own proxy goes on.
+func listsFolder(ctx context.Context) string {
+	GinkgoHelper()
+	folder := "/var/lib/" + suite.Scene().NewName("e2e-lists")
+	_, err := suite.Host.Run(ctx, target(), "mkdir -p "+folder)
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func(ctx context.Context) error {
+		_, err := suite.Host.Run(ctx, target(), "rm -r "+folder)
+		return err
+	})
+	return folder
+}
+
+// revoke puts a list of the cluster's CA into a folder of the target, as an operator
+// does, and takes it away in the end. It returns once the proxy has as many entries.
+func revoke(ctx context.Context, port *Port, directory, list string, entries int) {
+	GinkgoHelper()
+	file := directory + "/" + suite.Scene().NewName("e2e") + ".pem"
+	DeferCleanup(func(ctx context.Context) error {
+		_, err := suite.Host.Run(ctx, target(), "rm -f "+file)
+		return err
+	})
+	_, err := suite.Host.Run(ctx, target(), fmt.Sprintf("cat >%[1]s/.e2e <<'END' && mv %[1]s/.e2e %[2]s\n%[3]sEND\n", directory, file, list))
+	Expect(err).NotTo(HaveOccurred())
+	listed(ctx, port, entries)
+}
+
+func listed(ctx context.Context, port *Port, entries int) {
+	GinkgoHelper()
+	Eventually(ctx, func() (float64, error) {
+		return suite.KubeletProxyMetric(ctx, port, "bulkhead_kubelet_crl_entries", "")
+	}).WithTimeout(relisted).WithPolling(500*time.Millisecond).Should(BeEquivalentTo(entries), "the list is in force")
+}
+
+// The list names one certificate, and all others are as good as before.
+var _ = Describe("a revoked certificate", Ordered, ContinueOnFailure, Label(OnHost, OnHardened, Slow), func() {
+	var (
+		port                  *Port
+		ca                    authority
+		revoked, twin, holder Caller
+		open                  *Connection
+		folder                string
+	)
+
+	BeforeAll(func(ctx SpecContext) {
+		folder = listsFolder(ctx)
+		port, ca = beside(ctx, SideProxy{Flags: []string{"--client-crl=" + folder}, Directories: []string{folder}}), clusterAuthority(ctx)
+		revoked = caller(ctx, healthy)
+		twin = ca.certify(revoked.User)
+		holder = bearer(ctx, "", healthy)
+		open = must(port.Dial(ctx, revoked))
+		DeferCleanup(func() { _ = open.Close() })
+		// Nobody was refused so far, so that it is the list that does it.
+		Expect(must(open.Send(health)).Code).To(Equal(http.StatusOK))
+		revoke(ctx, port, folder, ca.list(time.Hour, revoked), 1)
+		Expect(open.SetDeadline(time.Now().Add(time.Minute))).To(Succeed())
+	})
+
+	It("is refused", Denies("KA-CRL-1"), func(ctx SpecContext) {
+		_, line := hold(ctx, port, revoked, health, http.StatusUnauthorized)
+		Expect(line.User).To(BeEmpty())
+		Expect(line.Cause).To(ContainSubstring("is revoked"))
+	})
+
+	It("is refused on a connection that was there before", Denies("KA-CRL-1"), func() {
+		reply := must(open.Send(health))
+		Expect(reply.Code).To(Equal(http.StatusUnauthorized), reply.String())
+		Expect(reply.Body).To(ContainSubstring("[KA-CRL-1]"))
+	})
+
+	It("is refused even with a good token beside it", Denies("KA-CRL-1"), func(ctx SpecContext) {
+		both := revoked
+		both.Token = holder.Token
+		hold(ctx, port, both, health, http.StatusUnauthorized)
+	})
+
+	It("is refused for what anybody would be refused, too", Denies("KA-CRL-1"), func(ctx SpecContext) {
+		hold(ctx, port, revoked, get(processes[0].path).Upgrading(), http.StatusUnauthorized)
+	})
+
+	It("while another one of the same user is good", AllowsBy("KA-CRL-1", "KA-HEALTH-1"), func(ctx SpecContext) {
+		hold(ctx, port, twin, health)
+	})
+
+	It("stays refused when the list is gone", Denies("KA-CRL-1"), func(ctx SpecContext) {
+		_, err := suite.Host.Run(ctx, target(), "rm "+folder+"/*.pem")
+		Expect(err).NotTo(HaveOccurred())
+		Eventually(ctx, func() (float64, error) {
+			return suite.KubeletProxyMetric(ctx, port, "bulkhead_kubelet_crl_missing_lists", "")
+		}).WithTimeout(relisted).WithPolling(500*time.Millisecond).Should(BeEquivalentTo(1), "the list is missed")
+		hold(ctx, port, revoked, health, http.StatusUnauthorized)
+		Expect(send(ctx, port, twin, health).Code).To(Equal(http.StatusOK))
+	})
+})
+
+// A list that has expired says nothing about what was revoked since. The folder is that
+// of a second proxy: with --client-crl-expired=refuse, even the API server is refused.
+var _ = Describe("a revocation list that has expired", Ordered, ContinueOnFailure, Label(OnHost, OnHardened, Slow), func() {
+	var (
+		strict, lenient *Port
+		ca              authority
+		revoked         Caller
+	)
+
+	BeforeAll(func(ctx SpecContext) {
+		ca = clusterAuthority(ctx)
+		revoked = caller(ctx, healthy)
+		folder := listsFolder(ctx)
+		strict = beside(ctx, SideProxy{Flags: []string{"--client-crl=" + folder}, Directories: []string{folder}})
+		lenient = beside(ctx, SideProxy{Flags: []string{"--client-crl=" + folder, "--client-crl-expired=allow"}, Directories: []string{folder}})
+		revoke(ctx, strict, folder, ca.list(-time.Minute, revoked), 1)
+		listed(ctx, lenient, 1)
+	})
+
+	It("shuts out every certificate of its CA", Denies("KA-CRL-1"), func(ctx SpecContext) {
+		_, line := hold(ctx, strict, caller(ctx, healthy), health, http.StatusUnauthorized)
+		Expect(line.Cause).To(ContainSubstring("the revocation list expired"))
+	})
+
+	It("shuts out no token", AllowsBy("KA-CRL-1", "KA-HEALTH-1"), func(ctx SpecContext) {
+		hold(ctx, strict, bearer(ctx, "", healthy), health)
+	})
+
+	It("shuts out nobody whom it does not name, if the operator wants that", AllowsBy("KA-CRL-1", "KA-HEALTH-1"), func(ctx SpecContext) {
+		hold(ctx, lenient, caller(ctx, healthy), health)
+	})
+
+	It("and goes on naming whom it names", Denies("KA-CRL-1"), func(ctx SpecContext) {
+		hold(ctx, lenient, revoked, health, http.StatusUnauthorized)
+	})
+})

@@ -1,0 +1,48 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeletauth_test
+
+import (
+	"context"
+	"net/http"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// said is what the command of these specs prints in a container.
+const said = "hello from the pod"
+
+// remote is a running pod on the target, and the paths of what can be done to it.
+type remote struct{ exec, attach, portForward, run, logs string }
+
+func remotely(ctx context.Context) remote {
+	GinkgoHelper()
+	pod := running(ctx, suite.Scene().Pod(ctx, target(), withShell(tells), withCompany))
+	container := "/" + pod.Namespace + "/" + pod.Name + "/" + teller
+	return remote{
+		exec:        "/exec" + container + "?output=1&error=1&command=echo&command=" + "hello+from+the+pod",
+		attach:      "/attach" + container + "?output=1",
+		portForward: "/portForward/" + pod.Namespace + "/" + pod.Name + "?port=" + serverPort,
+		run:         "/run" + container + "?cmd=echo+hello+from+the+pod",
+		logs:        "/containerLogs" + container + "?tailLines=1",
+	}
+}
+
+// ran is what a websocket brought of a command's output.
+func ran(ctx context.Context, port *Port, who Caller, path string) string {
+	GinkgoHelper()
+	open := must(port.Dial(ctx, who))
+	DeferCleanup(func() { _ = open.Close() })
+	reply := must(open.Send(get(path).Upgrading("v4.channel.k8s.io")))
+	Expect(reply.Code).To(Equal(http.StatusSwitchingProtocols), reply.String())
+	channels := must(open.Output())
+	return channels[1]
+}
+
+// through is the path of the second road: through the API server, which asks the kubelet
+// as itself.
+func through(path string) string { return "/api/v1/nodes/" + target() + "/proxy" + path }

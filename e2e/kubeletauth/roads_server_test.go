@@ -1,0 +1,126 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeletauth_test
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// The second road: the API server asks for the verb of the method on nodes/proxy, and
+// then the kubelet as itself. A ValidatingAdmissionPolicy from the API server's disk
+// stands there. What is left of the hole without it: port forwarding, by get. Of an
+// upgrade the API server forgets the query, so that the kubelet does not learn what to
+// exec (k8s.io/apimachinery/pkg/util/proxy UpgradeAwareHandler.tryUpgrade).
+var _ = Describe("through the API server, with a pod that runs,", Ordered, ContinueOnFailure, Attack("T10"), Label(OnHost), func() {
+	var (
+		pod remote
+		api *Port
+	)
+
+	BeforeAll(func(ctx SpecContext) {
+		pod = remotely(ctx)
+		api = must(suite.ServerPort())
+	})
+
+	// spdy asks for streams that say by themselves what they are for.
+	spdy := func(path string) Call {
+		return get(through(path)).With("Connection: Upgrade", "Upgrade: SPDY/3.1", "X-Stream-Protocol-Version: portforward.k8s.io")
+	}
+
+	// refuses makes a call that the policy has to refuse where it is, and that has to have
+	// another status where it is not.
+	refuses := func(ctx context.Context, has rights, call Call, without int, text string) {
+		GinkgoHelper()
+		reply := must(api.Send(ctx, caller(ctx, has), call))
+		if suite.Settings.Profile == InTree {
+			Expect(reply.Code).To(Equal(without), reply.String())
+			return
+		}
+		Expect(reply.Code).To(Equal(http.StatusForbidden), reply.String())
+		Expect(reply.Body).To(And(ContainSubstring(text), ContainSubstring("[KA-VAP-1]")), reply.String())
+	}
+
+	DescribeTable("get nodes/proxy does not", DeniesBeyond("KA-VAP-1", Behind),
+		func(ctx SpecContext, call func() Call, without int, subresource string) {
+			refuses(ctx, may("get", "proxy"), call(), without, "create on nodes/"+subresource)
+		},
+		Entry("forward ports", func() Call { return spdy(pod.portForward) }, http.StatusSwitchingProtocols, "portforward"),
+		Entry("reach exec", func() Call { return get(through(pod.exec)).Upgrading() }, http.StatusBadRequest, "exec"),
+		Entry("reach attach", func() Call { return get(through(pod.attach)).Upgrading() }, http.StatusBadRequest, "attach"),
+		Entry("reach run", func() Call { return get(through(pod.run)) }, http.StatusMethodNotAllowed, "run"),
+	)
+
+	It("every verb on nodes/proxy does not run", DeniesBeyond("KA-VAP-1", Behind), func(ctx SpecContext) {
+		refuses(ctx, may("*", "proxy"), Calling(http.MethodPost, through(pod.run)), http.StatusOK, "create on nodes/run")
+	})
+
+	It("create on other subresources does not forward ports", Denies("KA-VAP-1"), Label(OnHardened), func(ctx SpecContext) {
+		has := slices.Concat(may("get", "proxy"), may("create", "attach", "run", "exec"), may("get", "portforward"))
+		refuses(ctx, has, spdy(pod.portForward), 0, "create on nodes/portforward")
+	})
+
+	It("create on that of another node does not", Denies("KA-VAP-1"), Label(OnHardened), func(ctx SpecContext) {
+		has := slices.Concat(may("get", "proxy"), may("create", "portforward").named("e2e-another-node"))
+		refuses(ctx, has, spdy(pod.portForward), 0, "create on nodes/portforward of node "+target())
+	})
+
+	It("create nodes/portforward beside it does", Allows("KA-VAP-1"), func(ctx SpecContext) {
+		has := slices.Concat(may("get", "proxy"), may("create", "portforward"))
+		reply := must(api.Send(ctx, caller(ctx, has), spdy(pod.portForward)))
+		Expect(reply.Code).To(Equal(http.StatusSwitchingProtocols), reply.String())
+	})
+
+	It("create nodes/run beside create nodes/proxy runs", Allows("KA-VAP-1"), func(ctx SpecContext) {
+		reply := must(api.Send(ctx, caller(ctx, may("create", "proxy", "run")), Calling(http.MethodPost, through(pod.run))))
+		Expect(reply.Code).To(Equal(http.StatusOK), reply.String())
+		Expect(reply.Body).To(ContainSubstring(said))
+	})
+
+	It("create nodes/exec beside it reaches exec", Allows("KA-VAP-1"), func(ctx SpecContext) {
+		has := slices.Concat(may("get", "proxy"), may("create", "exec"))
+		reply := must(api.Send(ctx, caller(ctx, has), get(through(pod.exec)).Upgrading()))
+		Expect(reply.Code).To(Equal(http.StatusBadRequest), reply.String())
+		Expect(reply.Body).To(ContainSubstring("you must specify at least 1 of stdin, stdout, stderr"), "the kubelet's own words")
+	})
+
+	It("create nodes/exec alone does not, which is RBAC's", DeniesBy("KA-VAP-1", Behind), Label(OnHardened), func(ctx SpecContext) {
+		reply := must(api.Send(ctx, caller(ctx, may("create", "exec")), get(through(pod.exec)).Upgrading()))
+		Expect(reply.Code).To(Equal(http.StatusForbidden), reply.String())
+		Expect(reply.Body).NotTo(ContainSubstring("KA-VAP-1"))
+	})
+
+	DescribeTable("get nodes/proxy reads as before", Allows("KA-VAP-1"),
+		func(ctx SpecContext, path func() string) {
+			reply := must(api.Send(ctx, caller(ctx, may("get", "proxy")), get(through(path()))))
+			Expect(reply.Code).To(Equal(http.StatusOK), reply.String())
+		},
+		Entry("health", func() string { return "/healthz" }),
+		Entry("pods", func() string { return "/pods" }),
+		Entry("metrics", func() string { return "/metrics" }),
+		Entry("statistics", func() string { return "/stats/summary" }),
+		Entry("logs of containers", func() string { return pod.logs }),
+	)
+})
+
+// The caller has every right: what is refused is the path.
+var _ = DescribeTable("through the API server, an unclean path is refused:", Denies("KA-VAP-1"), Attack("T24"), Label(OnHardened),
+	func(ctx SpecContext, path string) {
+		reply := must(must(suite.ServerPort()).Send(ctx, caller(ctx, everything), get(through(path)).Upgrading()))
+		Expect(reply.Code).To(Equal(http.StatusForbidden), reply.String())
+		Expect(reply.Body).To(And(ContainSubstring("is not clean"), ContainSubstring("[KA-VAP-1]")), reply.String())
+	},
+	Entry("a backslash", "/%5cexec"+noContainer),
+	Entry("an encoded slash that is encoded again", "/exec%252fdefault/e2e-none/none"),
+	Entry("dots that are encoded again", "/healthz/%252e%252e/exec"+noContainer),
+	Entry("a parameter", "/exec;a=b"+noContainer),
+	Entry("a NUL", "/exec"+noContainer+"%00"),
+	Entry("the end of a line", "/healthz%0a"),
+)

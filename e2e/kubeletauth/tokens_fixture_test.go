@@ -1,0 +1,52 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeletauth_test
+
+import (
+	"context"
+	"crypto"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// lasting is who with a token that is signed with the cluster's own key and ends in so
+// long, or ended so long ago. The API server issues none for less than ten minutes.
+func lasting(ctx context.Context, who Caller, ends time.Duration) Caller {
+	GinkgoHelper()
+	parts := strings.Split(who.Token, ".")
+	Expect(parts).To(HaveLen(3))
+	claims := map[string]any{}
+	Expect(json.Unmarshal(must(base64.RawURLEncoding.DecodeString(parts[1])), &claims)).To(Succeed())
+	now := time.Now()
+	begins := now.Add(-2 * time.Hour).Unix()
+	claims["iat"], claims["nbf"], claims["exp"] = begins, begins, now.Add(ends).Unix()
+	text := parts[0] + "." + base64.RawURLEncoding.EncodeToString(must(json.Marshal(claims)))
+	who.Token = text + "." + base64.RawURLEncoding.EncodeToString(signature(clusterKey(ctx, "sa.key"), text))
+	return who
+}
+
+// signature is that of RS256 (RFC 7518 section 3.3), as kubeadm has it.
+func signature(key crypto.Signer, text string) []byte {
+	GinkgoHelper()
+	private, ok := key.(*rsa.PrivateKey)
+	Expect(ok).To(BeTrue(), "service accounts' tokens are signed with a %T", key)
+	sum := sha256.Sum256([]byte(text))
+	return must(rsa.SignPKCS1v15(rand.Reader, private, crypto.SHA256, sum[:]))
+}
+
+// bySubprotocol is a call that shows a token as browsers do, which can set no header
+// (k8s.io/apiserver/pkg/authentication/request/websocket).
+func bySubprotocol(call Call, token string) Call {
+	return call.Upgrading("base64url.bearer.authorization.k8s.io."+base64.RawURLEncoding.EncodeToString([]byte(token)), "v5.channel.k8s.io")
+}

@@ -1,0 +1,116 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodeauthorizer_test
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// audited is a request that an optional rule would refuse, and the rule that
+// allows it as long as the first one only watches.
+type audited struct {
+	off   rules.ID
+	story Story
+}
+
+var auditedRequests = map[rules.ID]audited{
+	"NA-ENDPOINTS-1": {"NA-UNI-ENDPOINTS", endpoints},
+	"NA-CSR-1":       {uniformRequests, neighboursRequest},
+	"NA-SA-3":        {"NA-SA-1", unusableAccount},
+	"NA-PVC-3":       {"NA-PVC-1", foreignClaim(named(Get(api.PersistentVolumeClaims)))},
+	"NA-NODE-4":      {"NA-SECRET-1", neverRegistered},
+	"NA-POD-6":       {"NA-SECRET-1", longOver},
+}
+
+// shortGrace makes what a pod leaves behind soon worth a look.
+const shortGrace = 2 * time.Second
+
+// longOver is the secret of a pod that ended before the short grace.
+func longOver(ctx context.Context, s *Scene) Request {
+	secret := fixtures.Secret(s.Namespace(ctx), itsSecretName)
+	s.Put(ctx, secret)
+	end(ctx, s.Pod(ctx, s.Own, fixtures.WithSecret(secret.Name)))
+	time.Sleep(2 * shortGrace)
+	return Get(api.Secrets).In(secret.Namespace).Named(secret.Name)
+}
+
+const auditedRefusals = "bulkhead_audited_refusals_total"
+
+// Everything that goes beyond upstream only watches, as an operator would have it
+// for the first weeks.
+var _ = Describe("an optional rule that audits", Serial, Ordered, Label(Disruptive, OnHost, OnHardened, Slow), func() {
+	BeforeAll(func(ctx SpecContext) {
+		installed := must(suite.ReadInstallation(ctx))
+		if installed.Profile == InTree {
+			Skip("bulkhead was not installed by its installer on " + suite.ControlPlane)
+		}
+		DeferCleanup(func(ctx context.Context) { suite.OnControlPlane(ctx, installed.Undoing().Command()) })
+		suite.OnControlPlane(ctx, installed.Auditing(shortGrace).Command())
+	})
+
+	for _, id := range slices.Sorted(maps.Keys(auditedRequests)) {
+		request := auditedRequests[id]
+		It("allows and counts what "+string(id)+" would refuse", AllowsBy(id, request.off), func(ctx SpecContext) {
+			scene := suite.Scene()
+			node := suite.AsNode(scene.Own)
+			asked := request.story(ctx, scene)
+			since, before := time.Now(), must(countOf(ctx, id))
+
+			code, message, err := node.Send(ctx, asked)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(code).To(Equal(http.StatusOK), message)
+			Expect(countOf(ctx, id)).To(Equal(before+1), "one request, counted once")
+			Eventually(ctx, linesAbout(since, string(id), scene.Own, asked.Name)).
+				WithTimeout(Soon).WithPolling(time.Second).Should(HaveLen(1), "lines of the log that name rule, node and object")
+			Expect(suite.Do(ctx, node, asked)).To(AllowedBy(suite.Settings.Profile, request.off))
+		})
+	}
+})
+
+func countOf(ctx context.Context, id rules.ID) (float64, error) {
+	return suite.ComponentMetric(ctx, auditedRefusals, `rule="`+string(id)+`"`)
+}
+
+// linesAbout are the lines of the node authorizer's log with all of the words.
+func linesAbout(since time.Time, words ...string) func(context.Context) ([]string, error) {
+	return func(ctx context.Context) ([]string, error) {
+		log, err := suite.ComponentLog(ctx, since)
+		var lines []string
+		for line := range strings.Lines(log) {
+			if !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(line, word) }) {
+				lines = append(lines, strings.TrimSpace(line))
+			}
+		}
+		return lines, err
+	}
+}
+
+// TestEveryOptionalRuleIsAudited needs no cluster.
+func TestEveryOptionalRuleIsAudited(t *testing.T) {
+	var optional []rules.ID
+	for _, rule := range nodeauthorizer.Rules {
+		if rule.Optional {
+			optional = append(optional, rule.ID)
+		}
+	}
+	slices.Sort(optional)
+	if diff := cmp.Diff(optional, slices.Sorted(maps.Keys(auditedRequests))); diff != "" {
+		t.Errorf("optional rules and the requests that are audited (-rules +requests):\n%s", diff)
+	}
+}

@@ -1,0 +1,61 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodeauthorizer_test
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	certificatesv1 "k8s.io/api/certificates/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// signingRequest asks for a certificate of a node.
+func signingRequest(name, node string) *certificatesv1.CertificateSigningRequest {
+	GinkgoHelper()
+	request, _, err := fixtures.CertificateSigningRequest(name, certificatesv1.KubeAPIServerClientKubeletSignerName, "system:node:"+node)
+	must(request, err)
+	return request
+}
+
+// signingRequestOf is made by a node, and names that node both times.
+func signingRequestOf(where place, question ask) Story {
+	return func(ctx context.Context, s *Scene) Request {
+		request := signingRequest(s.NewName("csr"), where(s))
+		s.PutAs(ctx, suite.AsNode(where(s)), request)
+		return question("", request.Name)
+	}
+}
+
+// forgedSigningRequest names the node, and is somebody else's.
+func forgedSigningRequest(question ask) Story {
+	return func(ctx context.Context, s *Scene) Request {
+		request := signingRequest(s.NewName("csr"), s.Own)
+		s.Put(ctx, request)
+		return question("", request.Name)
+	}
+}
+
+var neighboursRequest = signingRequestOf(other, named(Get(api.CertificateSigningRequests)))
+
+const uniformRequests = "NA-UNI-CERTIFICATESIGNINGREQUESTS"
+
+var _ = DescribeTable("a node and a certificate signing request", decide,
+	Entry("gets its own", AllowsBy("NA-CSR-1", uniformRequests), signingRequestOf(own, named(Get(api.CertificateSigningRequests)))),
+	Entry("does not get another node's", DeniesBeyond("NA-CSR-1", uniformRequests), neighboursRequest),
+	Entry("does not get one that only names it", DeniesBeyond("NA-CSR-1", uniformRequests),
+		forgedSigningRequest(named(Get(api.CertificateSigningRequests)))),
+	Entry("lists its own by name", AllowsBy("NA-CSR-1", uniformRequests),
+		signingRequestOf(own, selected(List(api.CertificateSigningRequests)))),
+	Entry("does not list another node's by name", DeniesBeyond("NA-CSR-1", uniformRequests),
+		signingRequestOf(other, selected(List(api.CertificateSigningRequests)))),
+	Entry("does not list all", DeniesBeyond("NA-CSR-1", uniformRequests), plainly(List(api.CertificateSigningRequests))),
+	Entry("watches its own by name", AllowsBy("NA-CSR-1", uniformRequests),
+		signingRequestOf(own, selected(Watch(api.CertificateSigningRequests)))),
+	Entry("does not watch another node's by name", DeniesBeyond("NA-CSR-1", uniformRequests),
+		signingRequestOf(other, selected(Watch(api.CertificateSigningRequests)))),
+	Entry("does not watch all", DeniesBeyond("NA-CSR-1", uniformRequests), plainly(Watch(api.CertificateSigningRequests))),
+)

@@ -1,0 +1,123 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodeauthorizer_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+const (
+	itsSecretName, itsConfigName = "its-secret", "its-config"
+	itsClaimName                 = "its-claim"
+	// unheld is how long rights are watched that nothing takes away.
+	unheld = 3 * time.Second
+)
+
+// rich makes a pod on a node that uses something of every kind, and returns it
+// with the name of its volume.
+func rich(ctx context.Context, s *Scene, node string) (pod *corev1.Pod, volume string) {
+	namespace := s.Namespace(ctx)
+	volume = s.NewName("volume")
+	s.Put(ctx,
+		fixtures.Secret(namespace, itsSecretName), fixtures.ConfigMap(namespace, itsConfigName),
+		fixtures.Volume(volume, namespace, itsClaimName, "of-the-volume"), fixtures.Claim(namespace, itsClaimName, volume),
+	)
+	pod = s.Pod(ctx, node, fixtures.WithSecret(itsSecretName), fixtures.WithConfigMap(itsConfigName),
+		fixtures.WithClaim(itsClaimName), fixtures.WithToken(), certified)
+	return pod, volume
+}
+
+// end lets a pod be over, as the kubelet reports it.
+func end(ctx context.Context, pod *corev1.Pod) {
+	GinkgoHelper()
+	must(suite.Client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.MergePatchType,
+		[]byte(`{"status":{"phase":"Succeeded"}}`), metav1.PatchOptions{}, "status"))
+}
+
+// The rights of a pod, for as long as it runs and, once it has ended, for the
+// grace. Deletion is the affair of revocation_test.go.
+var _ = Describe("a pod that has ended", Ordered, Label(Slow), Attack("T23"), func() {
+	var (
+		scene  *Scene
+		node   *Identity
+		pod    *corev1.Pod
+		volume string
+		of     = func(r Request, name string) Request { return r.In(pod.Namespace).Named(name) }
+	)
+
+	BeforeAll(func(ctx SpecContext) {
+		scene = suite.Scene()
+		node = suite.AsNode(scene.Own)
+		pod, volume = rich(ctx, scene, scene.Own)
+		secret := of(Get(api.Secrets), itsSecretName)
+		suite.ExpectAllowed(ctx, node, secret, "NA-SECRET-1")
+		end(ctx, pod)
+		ended := time.Now()
+		Consistently(ctx, statusOf(node, secret)).WithTimeout(unheld).WithPolling(time.Second).Should(Equal(http.StatusOK))
+		if suite.InForce("NA-POD-6") {
+			Eventually(ctx, statusOf(node, secret)).WithTimeout(TerminatedPodGrace + Soon).WithPolling(time.Second).Should(Equal(http.StatusForbidden))
+			Measured("the end of a pod's rights", fmt.Sprintf("%s after its end, at a grace of %s",
+				time.Since(ended).Round(time.Second), TerminatedPodGrace))
+			Expect(time.Since(ended)).To(BeNumerically(">=", TerminatedPodGrace-time.Second), "sooner than the grace says")
+		}
+	})
+
+	It("gives no secret any more", DeniesBeyond("NA-POD-6", "NA-SECRET-1"), func(ctx SpecContext) {
+		suite.ExpectBeyond(ctx, node, of(Get(api.Secrets), itsSecretName), "NA-POD-6", "NA-SECRET-1")
+	})
+
+	It("lists no secret by name any more", DeniesBeyond("NA-POD-6", "NA-SECRET-2"), func(ctx SpecContext) {
+		suite.ExpectBeyond(ctx, node, List(api.Secrets).In(pod.Namespace).Where("metadata.name="+itsSecretName), "NA-POD-6", "NA-SECRET-2")
+	})
+
+	It("gives no config map any more", DeniesBeyond("NA-POD-6", "NA-CM-1"), func(ctx SpecContext) {
+		suite.ExpectBeyond(ctx, node, of(Get(api.ConfigMaps), itsConfigName), "NA-POD-6", "NA-CM-1")
+	})
+
+	It("gives no service account any more", DeniesBeyond("NA-POD-6", "NA-SA-1"), func(ctx SpecContext) {
+		suite.ExpectBeyond(ctx, node, of(Get(api.ServiceAccounts), pod.Spec.ServiceAccountName), "NA-POD-6", "NA-SA-1")
+	})
+
+	It("gives no token any more", DeniesBeyond("NA-POD-6", "NA-SA-2"), func(ctx SpecContext) {
+		suite.ExpectBeyond(ctx, node, itsToken(pod), "NA-POD-6", "NA-SA-2")
+	})
+
+	It("still shows its claim, to unmount", AllowsBy("NA-POD-6", "NA-PVC-1"), func(ctx SpecContext) {
+		suite.ExpectAllowed(ctx, node, of(Get(api.PersistentVolumeClaims), itsClaimName), "NA-PVC-1")
+	})
+
+	It("still shows its volume, to unmount", AllowsBy("NA-POD-6", "NA-PV-1"), func(ctx SpecContext) {
+		suite.ExpectAllowed(ctx, node, Get(api.PersistentVolumes).Named(volume), "NA-PV-1")
+	})
+
+	It("is still shown itself", AllowsBy("NA-POD-6", "NA-POD-1"), func(ctx SpecContext) {
+		suite.ExpectAllowed(ctx, node, of(Get(api.Pods), pod.Name), "NA-POD-1")
+	})
+
+	It("takes nothing from another pod that runs", AllowsBy("NA-POD-6", "NA-SECRET-1"), func(ctx SpecContext) {
+		another := fixtures.Pod(pod.Namespace, "another", scene.Own, fixtures.WithSecret(itsSecretName))
+		Expect(suite.Objects.Create(ctx, another)).To(Succeed())
+		suite.BecomesAllowed(ctx, node, of(Get(api.Secrets), itsSecretName), "NA-SECRET-1", time.Now())
+	})
+})
+
+// statusOf makes a request and returns the status code of the answer.
+func statusOf(who *Identity, request Request) func(context.Context) (int, error) {
+	return func(ctx context.Context) (int, error) {
+		code, _, err := who.Send(ctx, request)
+		return code, err
+	}
+}

@@ -1,0 +1,135 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodeauthorizer_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+const (
+	// guessers are more than one node's share of live reads can serve in a second.
+	guessers = 80
+	// fairPods are bound meanwhile to the node that is to notice nothing.
+	fairPods = 60
+	fairPace = 100 * time.Millisecond
+)
+
+// guesses are what one node was told about names that it made up.
+type guesses struct {
+	asked                  atomic.Int64
+	mu                     sync.Mutex
+	allowed, wordless      []string
+	refused, failed, short int
+}
+
+// spent is a refusal that says, in brackets, why nobody has looked again.
+var spent = regexp.MustCompile(`no relationship found between node '[^']*' and this object \([^)]+\)`)
+
+func (g *guesses) count(request Request, code int, message string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case code == http.StatusForbidden && spent.MatchString(message):
+		g.short++
+		g.refused++
+	case code == http.StatusForbidden && strings.Contains(message, unrelated):
+		g.refused++
+	case code == http.StatusForbidden:
+		g.refused++
+		g.wordless = append(g.wordless, message)
+	case code < http.StatusBadRequest || code == http.StatusNotFound:
+		g.allowed = append(g.allowed, request.String())
+	default:
+		g.failed++
+	}
+}
+
+// run asks for secrets and volumes under names that nobody has asked for before,
+// until it is told to stop, and hears every answer out.
+func (g *guesses) run(ctx context.Context, who *Identity, stop <-chan struct{}) {
+	var clients sync.WaitGroup
+	for range guessers {
+		clients.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				case <-ctx.Done():
+					return
+				default:
+					g.guess(ctx, who)
+				}
+			}
+		})
+	}
+	clients.Wait()
+}
+
+func (g *guesses) guess(ctx context.Context, who *Identity) {
+	n := g.asked.Add(1)
+	request := Get(api.PersistentVolumes).Named(fmt.Sprintf("guess-%d", n))
+	if n%4 == 0 {
+		request = Get(api.Secrets).In("default").Named(fmt.Sprintf("guess-%d", n))
+	}
+	code, message, err := who.Send(ctx, request)
+	if err != nil {
+		code, message = http.StatusServiceUnavailable, err.Error()
+	}
+	g.count(request, code, message)
+}
+
+// Serial: it takes the machine from others.
+var _ = Describe("a node that makes up names, with its own certificate", Serial, Ordered, Label(Slow), func() {
+	var (
+		made  = &guesses{}
+		quiet *storm
+	)
+
+	BeforeAll(func(ctx SpecContext) {
+		scene := suite.Scene()
+		quiet = prepare(ctx, scene, 1, fairPods, fairPace)
+		loud := must(suite.Certified(ctx, scene.Node(ctx, scene.Other).Name))
+		var guessing sync.WaitGroup
+		stop := make(chan struct{})
+		guessing.Go(func() { made.run(ctx, loud, stop) })
+		quiet.run(ctx)
+		close(stop)
+		guessing.Wait()
+	})
+
+	It("learns nothing", Denies("NA-SECRET-1"), Label("rule:NA-PV-1"), func() {
+		Measured("made-up names", fmt.Sprintf("%d asked for, %d refused (%d of them without another look), %d errors",
+			made.asked.Load(), made.refused, made.short, made.failed))
+		Expect(made.allowed).To(BeEmpty())
+		Expect(made.failed).To(BeZero())
+		Expect(made.refused).To(BeEquivalentTo(made.asked.Load()))
+	})
+
+	It("is told why, also when its share of live reads is spent", Denies("NA-PV-1"), func() {
+		Expect(made.wordless).To(BeEmpty(), "refusals without upstream's words")
+		if suite.Settings.Profile != InTree {
+			Expect(made.short).To(BeNumerically(">", 0), "its share was never spent")
+		}
+	})
+
+	It("costs another node no refusal", Allows("NA-SECRET-1"), Allows("NA-CM-1"), func() {
+		Measured("another node meanwhile", quiet.String())
+		Expect(quiet.failed).To(BeEmpty())
+		if suite.Settings.Profile != InTree {
+			Expect(quiet.refused).To(BeEmpty())
+		}
+	})
+})

@@ -1,0 +1,105 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodeauthorizer_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+const (
+	// heldBack is how late the node authorizer hears of everything.
+	heldBack = 5 * time.Second
+
+	componentKubeconfig = StateDirectory + "/node-authorizer/kubeconfig"
+	// asideKubeconfig is the true one meanwhile, outside of what the installer
+	// knows.
+	asideKubeconfig  = "/etc/kubernetes/e2e-node-authorizer.kubeconfig"
+	slowwatchProgram = "/usr/local/bin/e2e-slowwatch"
+	slowwatchAddress = "127.0.0.1:10469"
+	slowwatchLog     = "/var/log/e2e-slowwatch.log"
+	slowwatchPID     = "/run/e2e-slowwatch.pid"
+
+	liveReadsFound = "bulkhead_live_read_found_total"
+)
+
+// Behind a program that delays its watches, the node authorizer knows of no pod
+// until long after its node has asked: every answer needs a live read.
+var _ = Describe("a storm of pods while our watches are five seconds late", Serial, Ordered,
+	Label(Disruptive, OnHost, OnHardened, Slow), func() {
+		BeforeAll(func(ctx SpecContext) {
+			program := buildSlowwatch(ctx)
+			DeferCleanup(watchAsBefore)
+			watchLate(ctx, program)
+		})
+
+		It("meets no refusal that is false", Allows("NA-SECRET-1"), Allows("NA-CM-1"), func(ctx SpecContext) {
+			s := prepare(ctx, suite.Scene(), stormNodes, stormPods, stormPace)
+			before := must(suite.ComponentMetric(ctx, liveReadsFound, ""))
+			s.run(ctx)
+			found := must(suite.ComponentMetric(ctx, liveReadsFound, "")) - before
+			Measured("a storm with our watches held back by "+heldBack.String(), fmt.Sprintf("%s; %.0f live reads found what was asked for", s, found))
+			s.expectNoRefusal()
+			Expect(found).To(BeNumerically(">", 0), "nothing was late: the watches were not held back")
+		})
+
+		It("and still refuses what is not the node's", Denies("NA-SECRET-1"), func(ctx SpecContext) {
+			scene := suite.Scene()
+			story := used(other, aSecret, fixtures.WithSecret, named(Get(api.Secrets)))
+			suite.ExpectForbidden(ctx, suite.AsNode(scene.Own), story(ctx, scene), "NA-SECRET-1", unrelated)
+		})
+	})
+
+// buildSlowwatch makes the program for the host, which has nothing but a kernel.
+func buildSlowwatch(ctx context.Context) []byte {
+	GinkgoHelper()
+	file := filepath.Join(GinkgoT().TempDir(), "slowwatch")
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", file, "../slowwatch")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+runtime.GOARCH)
+	out, err := build.CombinedOutput()
+	Expect(err).NotTo(HaveOccurred(), string(out))
+	return must(os.ReadFile(file))
+}
+
+// watchLate puts the program between the node authorizer and its API server, and
+// lets the node authorizer start again: what it watches already would not pass
+// there.
+func watchLate(ctx context.Context, program []byte) {
+	GinkgoHelper()
+	kubeconfig := must(clientcmd.Load([]byte(suite.OnControlPlane(ctx, "cat "+componentKubeconfig))))
+	server := kubeconfig.Clusters[kubeconfig.Contexts[kubeconfig.CurrentContext].Cluster].Server
+	Expect(suite.Host.Put(ctx, suite.ControlPlane, slowwatchProgram, program)).To(Succeed())
+	suite.OnControlPlane(ctx, fmt.Sprintf("%s -listen=%s -server='%s' -directory=%s/node-authorizer -delay=%s </dev/null >%s 2>&1 &\necho $! >%s",
+		slowwatchProgram, slowwatchAddress, server, StateDirectory, heldBack, slowwatchLog, slowwatchPID))
+	suite.EventuallyOnControlPlane(ctx, Soon, "curl -sS --max-time 5 http://"+slowwatchAddress+"/livez || { cat "+slowwatchLog+"; exit 1; }")
+	suite.OnControlPlane(ctx, fmt.Sprintf("cp -p %[1]s %[2]s && cp -p %[1]s %[1]s.e2e && sed 's|server: .*|server: http://%[3]s|' %[2]s >%[1]s.e2e && mv %[1]s.e2e %[1]s",
+		componentKubeconfig, asideKubeconfig, slowwatchAddress))
+	suite.RestartComponent(ctx)
+	suite.Hears(ctx, restored, ComponentReady)
+}
+
+// watchAsBefore undoes what watchLate has done, however much that was.
+func watchAsBefore(ctx context.Context) {
+	GinkgoHelper()
+	changed := suite.OnControlPlane(ctx, fmt.Sprintf("if test -e %[2]s; then cp -p %[2]s %[1]s.e2e && mv %[1]s.e2e %[1]s && rm %[2]s && echo changed; fi",
+		componentKubeconfig, asideKubeconfig))
+	if changed != "" {
+		suite.RestartComponent(ctx)
+		suite.Hears(ctx, restored, ComponentReady)
+	}
+	suite.OnControlPlane(ctx, fmt.Sprintf("if test -e %[1]s; then kill $(cat %[1]s) || true; fi; rm -f %[1]s %s %s",
+		slowwatchPID, slowwatchProgram, slowwatchLog))
+}

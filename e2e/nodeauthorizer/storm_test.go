@@ -1,0 +1,179 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodeauthorizer_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/e2e-framework/klient/k8s"
+
+	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+const (
+	stormPods  = 300
+	stormNodes = 10
+	// stormPace is faster than the rate that is promised, so that a late bind does
+	// not break the promise.
+	stormPace = 40 * time.Millisecond
+	stormRate = 20.0
+	// creators is how many objects are made at once.
+	creators = 16
+)
+
+// storm is many pods that are bound in a short time, each with a secret and a
+// config map of its own, and what their nodes were told when they asked for both
+// in the moment of the bind, once.
+type storm struct {
+	pods      int
+	pace      time.Duration
+	nodes     []*Identity
+	names     []string
+	namespace string
+
+	mu        sync.Mutex
+	refused   []string
+	failed    []string
+	latencies []time.Duration
+	bound     []time.Time
+}
+
+// prepare registers nodes without kubelets, each with a real certificate, and
+// makes the pods that are to be bound to them.
+func prepare(ctx context.Context, scene *Scene, nodes, pods int, pace time.Duration) *storm {
+	GinkgoHelper()
+	s := &storm{pods: pods, pace: pace, namespace: scene.Namespace(ctx), nodes: make([]*Identity, nodes)}
+	for range nodes {
+		s.names = append(s.names, scene.Node(ctx, scene.NewName("e2e-storm")).Name)
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(creators)
+	for i, name := range s.names {
+		group.Go(func() error { return s.enlist(ctx, i, name) })
+	}
+	for i := range pods {
+		group.Go(func() error { return s.create(ctx, i) })
+	}
+	Expect(group.Wait()).To(Succeed())
+	return s
+}
+
+// enlist gets a node its certificate and opens its connection, as that of a
+// kubelet is open long before a pod comes.
+func (s *storm) enlist(ctx context.Context, i int, name string) (err error) {
+	if s.nodes[i], err = suite.Certified(ctx, name); err != nil {
+		return err
+	}
+	code, message, err := s.nodes[i].Send(ctx, List(api.Services).In("default"))
+	if err == nil && code != http.StatusOK {
+		err = fmt.Errorf("%s with its certificate: %d %s", name, code, message)
+	}
+	return err
+}
+
+func stormName(i int) string { return fmt.Sprintf("storm-%d", i) }
+
+func (s *storm) create(ctx context.Context, i int) error {
+	name := stormName(i)
+	for _, object := range []k8s.Object{
+		fixtures.Secret(s.namespace, name), fixtures.ConfigMap(s.namespace, name),
+		fixtures.Pod(s.namespace, name, "", fixtures.Unscheduled, fixtures.WithSecret(name), fixtures.WithConfigMap(name)),
+	} {
+		if err := suite.Objects.Create(ctx, object); err != nil {
+			return fmt.Errorf("creating %T %s: %w", object, name, err)
+		}
+	}
+	return nil
+}
+
+// run binds the pods, one after the other, and returns when the last answer is
+// there.
+func (s *storm) run(ctx context.Context) {
+	GinkgoHelper()
+	ticker := time.NewTicker(s.pace)
+	defer ticker.Stop()
+	var asking sync.WaitGroup
+	for i := range s.pods {
+		asking.Go(func() { s.bindAndAsk(ctx, i) })
+		<-ticker.C
+	}
+	asking.Wait()
+}
+
+func (s *storm) bindAndAsk(ctx context.Context, i int) {
+	name, node := stormName(i), i%len(s.nodes)
+	err := suite.Client.CoreV1().Pods(s.namespace).Bind(ctx, fixtures.Binding(s.namespace, name, s.names[node]), metav1.CreateOptions{})
+	s.mu.Lock()
+	s.bound = append(s.bound, time.Now())
+	if err != nil {
+		s.failed = append(s.failed, fmt.Sprintf("binding %s: %v", name, err))
+	}
+	s.mu.Unlock()
+	if err != nil {
+		return
+	}
+	var both sync.WaitGroup
+	both.Go(func() { s.ask(ctx, s.nodes[node], Get(api.Secrets).In(s.namespace).Named(name)) })
+	both.Go(func() { s.ask(ctx, s.nodes[node], Get(api.ConfigMaps).In(s.namespace).Named(name)) })
+	both.Wait()
+}
+
+func (s *storm) ask(ctx context.Context, node *Identity, request Request) {
+	begun := time.Now()
+	code, message, err := node.Send(ctx, request)
+	took := time.Since(begun)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.latencies = append(s.latencies, took)
+	switch {
+	case err != nil:
+		s.failed = append(s.failed, err.Error())
+	case code == http.StatusForbidden:
+		s.refused = append(s.refused, message)
+	case code != http.StatusOK:
+		s.failed = append(s.failed, fmt.Sprintf("%s as %s: %d %s", request, node, code, message))
+	}
+}
+
+// rate is in binds per second.
+func (s *storm) rate() float64 {
+	if len(s.bound) < 2 {
+		return 0
+	}
+	return float64(len(s.bound)-1) / s.bound[len(s.bound)-1].Sub(s.bound[0]).Seconds()
+}
+
+func (s *storm) String() string {
+	return fmt.Sprintf("%d pods bound to %d nodes at %.1f/s, %d reads: %d refused, %d failed; %s",
+		len(s.bound), len(s.nodes), s.rate(), len(s.latencies), len(s.refused), len(s.failed), Latencies(s.latencies))
+}
+
+// expectNoRefusal is what the node authorizer promises. The in-tree one does not.
+func (s *storm) expectNoRefusal() {
+	GinkgoHelper()
+	Expect(s.failed).To(BeEmpty())
+	if suite.Settings.Profile != InTree {
+		Expect(s.refused).To(BeEmpty(), "reads of a pod's node, just after the pod was bound to it")
+	}
+	Expect(s.rate()).To(BeNumerically(">=", stormRate))
+}
+
+// Serial: it takes the machine from others, and they would take it from it.
+var _ = Describe("a storm of pods", Serial, Label(Slow), func() {
+	It("meets no refusal that is false", Allows("NA-SECRET-1"), Allows("NA-CM-1"), func(ctx SpecContext) {
+		s := prepare(ctx, suite.Scene(), stormNodes, stormPods, stormPace)
+		s.run(ctx)
+		Measured("a storm", s.String())
+		s.expectNoRefusal()
+	})
+})

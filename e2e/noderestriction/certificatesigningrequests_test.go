@@ -1,0 +1,101 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package noderestriction_test
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/json"
+	"net"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	certificatesv1 "k8s.io/api/certificates/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+const (
+	serving = certificatesv1.KubeletServingSignerName
+	client  = certificatesv1.KubeAPIServerClientKubeletSignerName
+	onlyCN  = "can only create a node CSR with CN=system:node:"
+)
+
+// addressed gives the scene's own Node its name, its address and a kubelet.
+func addressed(ctx context.Context, s *Scene) {
+	GinkgoHelper()
+	s.Node(ctx, s.Own)
+	patchStatus(ctx, s.Own, fields{
+		"addresses":       []any{fields{"type": "Hostname", "address": s.Own}, fields{"type": "InternalIP", "address": s.Address()}},
+		"daemonEndpoints": fields{"kubeletEndpoint": fields{"Port": 10250}},
+	})
+}
+
+// patchStatus writes the status of a Node as the administrator.
+func patchStatus(ctx context.Context, node string, status fields) {
+	GinkgoHelper()
+	patch := must(json.Marshal(fields{"status": status}))
+	_, err := suite.Client.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+	Expect(err).NotTo(HaveOccurred())
+}
+
+// signing asks a signer for a certificate of the scene's own node, with what is
+// changed in the request.
+func signing(signer string, tweaks ...func(*Scene, *x509.CertificateRequest)) Story {
+	return func(ctx context.Context, s *Scene) Request {
+		usage := certificatesv1.UsageClientAuth
+		if signer == serving {
+			addressed(ctx, s)
+			usage = certificatesv1.UsageServerAuth
+		}
+		template := fixtures.NodeSubject("system:node:" + s.Own)
+		if signer == serving {
+			template.DNSNames, template.IPAddresses = []string{s.Own}, []net.IP{net.ParseIP(s.Address())}
+		}
+		for _, tweak := range tweaks {
+			tweak(s, template)
+		}
+		request, _, err := fixtures.SigningRequest(s.NewName("csr"), signer, usage, template)
+		Expect(err).NotTo(HaveOccurred())
+		return Create(api.CertificateSigningRequests).With(request)
+	}
+}
+
+// lasting is a request with a finalizer.
+func lasting(ctx context.Context, s *Scene) Request {
+	request, _, err := fixtures.CertificateSigningRequest(s.NewName("csr"), client, "system:node:"+s.Own)
+	Expect(err).NotTo(HaveOccurred())
+	request.Finalizers = []string{"bulkhead.dev/e2e"}
+	return Create(api.CertificateSigningRequests).With(request)
+}
+
+func asOther(s *Scene, r *x509.CertificateRequest) { r.Subject.CommonName = "system:node:" + s.Other }
+
+var _ = DescribeTable("a node that asks for a certificate", admit,
+	Entry("asks for one to be served with", Allows("NR-CSR-1"), signing(serving)),
+	Entry("asks for one to ask with", Allows("NR-CSR-1"), signing(client)),
+	Entry("asks for none to be served with as another node", Denies("NR-CSR-1"), signing(serving, asOther), onlyCN),
+	Entry("asks for none to ask with as another node", Denies("NR-CSR-1"), signing(client, asOther), onlyCN),
+
+	Entry("has its own names and addresses in it", Allows("NR-CSR-2"), signing(serving)),
+	Entry("has no other name in it", DeniesBeyond("NR-CSR-2", Behind), signing(serving, func(s *Scene, r *x509.CertificateRequest) {
+		r.DNSNames = append(r.DNSNames, s.Other)
+	})),
+	Entry("has no other address in it", DeniesBeyond("NR-CSR-2", Behind), signing(serving, func(_ *Scene, r *x509.CertificateRequest) {
+		r.IPAddresses = append(r.IPAddresses, net.ParseIP("192.0.2.8"))
+	})),
+	Entry("has no further names in one to ask with", DeniesBeyond("NR-CSR-3", Behind), signing(client, func(s *Scene, r *x509.CertificateRequest) {
+		r.DNSNames = []string{s.Own}
+	})),
+	Entry("has nothing but itself in one to ask with", Allows("NR-CSR-3"), signing(client)),
+
+	Entry("asks the kubelets' signers", Allows("NR-CSR-4"), signing(client)),
+	Entry("asks no other signer", DeniesBeyond("NR-CSR-4", Behind), signing(certificatesv1.KubeAPIServerClientSignerName)),
+	Entry("asks as long as there is room", Allows("NR-CSR-5"), signing(client)),
+	Entry("says nothing beside the request", Allows("NR-CSR-6"), signing(client)),
+	Entry("does not have its request stay for ever", DeniesBeyond("NR-CSR-6", Behind), lasting, "without labels, annotations, finalizers"),
+)

@@ -1,0 +1,167 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package noderestriction_test
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+const (
+	annotateSystem = "kubectl annotate namespace kube-system "
+	asAdmin        = "KUBECONFIG=/etc/kubernetes/admin.conf "
+)
+
+// systemLine is the line of `bulkhead mirror-labels` about kube-system.
+func systemLine(ctx context.Context) string {
+	GinkgoHelper()
+	all := suite.OnControlPlane(ctx, "bulkhead mirror-labels")
+	for line := range strings.Lines(all) {
+		if strings.HasPrefix(line, annotateSystem) {
+			return strings.TrimSpace(line)
+		}
+	}
+	Fail("there is no line about kube-system in:\n" + all)
+	return ""
+}
+
+// controlPlanePods are the mirror pods of the control plane's static pods.
+func controlPlanePods(ctx context.Context) []corev1.Pod {
+	GinkgoHelper()
+	list := must(suite.Client.CoreV1().Pods("kube-system").List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + suite.ControlPlane}))
+	pods := slices.DeleteFunc(list.Items, func(pod corev1.Pod) bool { return pod.Annotations[fixtures.MirrorAnnotation] == "" })
+	Expect(pods).NotTo(BeEmpty(), "kubeadm's control plane consists of static pods")
+	return pods
+}
+
+// like gives a mirror pod what one of the control plane's has beside its spec.
+func like(original *corev1.Pod) func(*Scene, *corev1.Pod) {
+	return func(_ *Scene, pod *corev1.Pod) {
+		pod.Labels, pod.Annotations = maps.Clone(original.Labels), maps.Clone(original.Annotations)
+	}
+}
+
+// What mirror-labels prints is tried on a namespace of the spec's own, where nothing
+// is listed yet: kube-system has the installer's annotations.
+var _ = Describe("bulkhead mirror-labels", Label(OnHost, OnHardened), func() {
+	It("names every label of the static pods of kube-system, in a line that can be run", Allows("NR-MIRROR-2"), func(ctx SpecContext) {
+		pods := controlPlanePods(ctx)
+		line := systemLine(ctx)
+		Expect(strings.Fields(line)).To(ContainElement(fixtures.MirrorAllowed + "=true"))
+		_, keys, _ := strings.Cut(line, allowedKeys+"=")
+		listed := strings.Split(keys, ",")
+		Expect(listed).To(ContainElements("component", "tier"))
+		for i := range pods {
+			Expect(listed).To(ContainElements(slices.Collect(maps.Keys(pods[i].Labels))), pods[i].Name)
+		}
+		suite.OnControlPlane(ctx, asAdmin+line+" --dry-run=server")
+	})
+
+	It("is needed where such a pod is refused", Denies("NR-MIRROR-2"), func(ctx SpecContext) {
+		for _, pod := range controlPlanePods(ctx) {
+			admit(ctx, mirror(like(&pod)), "and it does not list ")
+		}
+	})
+
+	It("opens a namespace to such pods", Allows("NR-MIRROR-2"), func(ctx SpecContext) {
+		annotateOwn := strings.Replace(annotateSystem, "kube-system", suite.Scene().Namespace(ctx), 1)
+		suite.OnControlPlane(ctx, asAdmin+strings.Replace(systemLine(ctx), annotateSystem, annotateOwn, 1))
+		for _, pod := range controlPlanePods(ctx) {
+			admit(ctx, mirror(like(&pod)))
+		}
+	})
+})
+
+// poolLabel is the label of the one row of [narrow]'s machine table.
+const poolLabel = "e2e.bulkhead.dev/pool"
+
+// ofTable makes the Node of a machine that is in the table.
+func ofTable(ctx context.Context, labels map[string]string) *corev1.Node {
+	GinkgoHelper()
+	node := fixtures.Node(suite.Scene().NewName("e2e-machine"))
+	node.Labels = map[string]string{FakeNodeLabel: "true"}
+	maps.Copy(node.Labels, labels)
+	suite.Scene().Put(ctx, node)
+	return node
+}
+
+func labelsOf(ctx context.Context, node string) map[string]string {
+	GinkgoHelper()
+	return must(suite.Client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})).Labels
+}
+
+// writesPool is the node's own write of the label.
+func writesPool(node *corev1.Node, value string) Story {
+	return func(context.Context, *Scene) Request {
+		return Patch(api.Nodes).Named(node.Name).With(metadata("labels", fields{poolLabel: value}))
+	}
+}
+
+var _ = Describe("what bulkhead does for an operator", Serial, Ordered, Label(Disruptive, OnHost, OnHardened), func() {
+	BeforeAll(func(ctx SpecContext) { suite.Configure(ctx, narrow) })
+
+	Describe("with node-labels apply:", func() {
+		It("gives a new Node the labels of its row, and others none", Allows("NR-MACHINE-2"), func(ctx SpecContext) {
+			node, stranger := ofTable(ctx, nil), suite.Scene().Node(ctx, suite.Scene().Own)
+			apply := "bulkhead node-labels apply " + node.Name + " " + stranger.Name
+			Expect(suite.OnControlPlane(ctx, apply)).To(Equal(node.Name + ": " + poolLabel + "=pii"))
+			Expect(labelsOf(ctx, node.Name)).To(HaveKeyWithValue(poolLabel, "pii"))
+			Expect(labelsOf(ctx, stranger.Name)).NotTo(HaveKey(poolLabel))
+			Expect(suite.OnControlPlane(ctx, apply)).To(Equal("all labels are as the machine table has them"))
+			suite.HoldWrite(ctx, suite.AsNode(node.Name), writesPool(node, "pii"))
+		})
+
+		It("sets another value right, which the node cannot undo", Denies("NR-MACHINE-2"), func(ctx SpecContext) {
+			node := ofTable(ctx, map[string]string{poolLabel: "general"})
+			out := suite.OnControlPlane(ctx, "bulkhead node-labels apply")
+			Expect(strings.Split(out, "\n")).To(ContainElement(node.Name + ": " + poolLabel + `=pii (was "general")`))
+			Expect(labelsOf(ctx, node.Name)).To(HaveKeyWithValue(poolLabel, "pii"))
+			suite.HoldWrite(ctx, suite.AsNode(node.Name), writesPool(node, "general"), poolLabel)
+		})
+	})
+
+	Describe("with taints:", func() {
+		remembersIt := func(ctx context.Context, node string) bool {
+			GinkgoHelper()
+			row := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(node) + `\s+` + regexp.QuoteMeta(sticky+"=yes:NoSchedule"))
+			return row.MatchString(suite.OnControlPlane(ctx, "bulkhead taints list"))
+		}
+
+		It("lists what a node has to come back with", Denies("NR-STICKY-1"), func(ctx SpecContext) {
+			compromised(ctx)
+			own := suite.Scene().Own
+			Expect(remembersIt(ctx, own)).To(BeTrue())
+			out := suite.OnControlPlane(ctx, "bulkhead taints clear "+own+" e2e.bulkhead.dev/sticky-other")
+			Expect(out).To(Equal("no such taint is remembered any more"))
+			Expect(remembersIt(ctx, own)).To(BeTrue())
+			admit(ctx, registering(), sticky)
+		})
+
+		It("clears it, and then the node comes back without", Allows("NR-STICKY-1"), func(ctx SpecContext) {
+			compromised(ctx)
+			own := suite.Scene().Own
+			out := suite.OnControlPlane(ctx, "bulkhead taints clear "+own+" "+sticky)
+			Expect(out).To(Equal("forgotten: " + sticky + "=yes:NoSchedule"))
+			Expect(remembersIt(ctx, own)).To(BeFalse())
+			who, request := suite.AsNode(own), registering()(ctx, suite.Scene())
+			Eventually(ctx, func() (int, error) {
+				code, _, err := who.Send(ctx, request)
+				return code, err
+			}).WithTimeout(Soon).WithPolling(100 * time.Millisecond).Should(Equal(http.StatusCreated))
+		})
+	})
+})

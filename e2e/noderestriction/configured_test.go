@@ -1,0 +1,190 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package noderestriction_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// narrow is the hardened profile's configuration with room for one of everything, a
+// row of the machine table, and taints that stick.
+const narrow = `apiVersion: noderestriction.admission.k8s.io/v1
+kind: Configuration
+allowedLabels: []
+allowedTaints: ["e2e.bulkhead.dev/sticky-*"]
+stickyTaints: ["e2e.bulkhead.dev/sticky-*"]
+machines:
+- name: e2e-machine-*
+  labels:
+    e2e.bulkhead.dev/pool: pii
+  taints:
+  - key: e2e.bulkhead.dev/pool
+    value: pii
+    effect: NoSchedule
+mirrorPods:
+  mode: enforce
+  requireNamespaceAnnotation: true
+  allowedAnnotations: ["kubeadm.kubernetes.io/*"]
+caps:
+  mirrorPods: 1
+  resourceSlices: 1
+  podCertificateRequests: 1
+  certificateSigningRequests: 1
+maxTokenSeconds: 86400
+`
+
+// full has the administrator, or the node itself, make what fills a cap, and then
+// tells the story.
+func full(fill func(context.Context, *Scene), story Story) Story {
+	return func(ctx context.Context, s *Scene) Request {
+		fill(ctx, s)
+		return story(ctx, s)
+	}
+}
+
+func aMirrorPod(ctx context.Context, s *Scene) {
+	s.Put(ctx, fixtures.Pod(s.Namespace(ctx), s.NewName("mirror"), s.Own, fixtures.Mirror(s.Node(ctx, s.Own))))
+}
+
+func aSlice(ctx context.Context, s *Scene) {
+	s.Put(ctx, fixtures.ResourceSlice(s.NewName("slice"), s.Own))
+}
+
+func aPodCertificateRequest(ctx context.Context, s *Scene) {
+	pod := s.Pod(ctx, s.Own, fixtures.WithCertificate(fixtures.Signer))
+	s.Put(ctx, must(fixtures.PodCertificateRequest(s.NewName("request"), pod, s.Account(ctx), s.Node(ctx, s.Own))))
+}
+
+func aSigningRequest(ctx context.Context, s *Scene) {
+	request, _, err := fixtures.CertificateSigningRequest(s.NewName("csr"), client, "system:node:"+s.Own)
+	Expect(err).NotTo(HaveOccurred())
+	s.PutAs(ctx, suite.AsNode(s.Own), request)
+}
+
+const asMany = "as one node may have: 1"
+
+// asMachine is the body of entries about a node of the machine table.
+func asMachine(ctx SpecContext, story Story, text ...string) {
+	suite.HoldWrite(ctx, suite.AsNode("e2e-machine-7"), story, text...)
+}
+
+func machine(tweak func(*corev1.Node)) Story {
+	return func(context.Context, *Scene) Request {
+		node := fixtures.Node("e2e-machine-7")
+		node.Spec.Taints = []corev1.Taint{{Key: "e2e.bulkhead.dev/pool", Value: "pii", Effect: corev1.TaintEffectNoSchedule}}
+		tweak(node)
+		return Create(api.Nodes).With(node)
+	}
+}
+
+func pool(value string) func(*corev1.Node) {
+	return func(node *corev1.Node) { node.Labels = map[string]string{"e2e.bulkhead.dev/pool": value} }
+}
+
+var _ = Describe("what an operator configures", Serial, Ordered, Label(Disruptive, OnHost, OnHardened), func() {
+	BeforeAll(func(ctx SpecContext) { suite.Configure(ctx, narrow) })
+
+	DescribeTable("bounds what one node has:", admit,
+		Entry("a first mirror pod", Allows("NR-POD-10"), mirror()),
+		Entry("no second", Denies("NR-POD-10"), full(aMirrorPod, mirror()), asMany),
+		Entry("a first slice", Allows("NR-SLICE-3"), newSlice(own)),
+		Entry("no second", Denies("NR-SLICE-3"), full(aSlice, newSlice(own)), asMany),
+		Entry("a first pod certificate request", Allows("NR-PCR-6"), certificate()),
+		Entry("no second", Denies("NR-PCR-6"), full(aPodCertificateRequest, certificate()), asMany),
+		Entry("a first certificate signing request", Allows("NR-CSR-5"), signing(client)),
+		Entry("no second", Denies("NR-CSR-5"), full(aSigningRequest, signing(client)), asMany),
+	)
+
+	DescribeTable("says what machines are:", asMachine,
+		Entry("one registers with its taint", Allows("NR-MACHINE-1"), machine(func(*corev1.Node) {})),
+		Entry("not without it", Denies("NR-MACHINE-1"), machine(func(node *corev1.Node) { node.Spec.Taints = nil }), "e2e.bulkhead.dev/pool"),
+		Entry("one has its label", Allows("NR-MACHINE-2"), machine(pool("pii"))),
+		Entry("not another", Denies("NR-MACHINE-2"), machine(pool("general")), "e2e.bulkhead.dev/pool"),
+	)
+
+	Describe("makes taints stick:", func() {
+		It("a Node comes back with them", Allows("NR-STICKY-1"), func(ctx SpecContext) {
+			compromised(ctx)
+			admit(ctx, registering(func(_ *Scene, node *corev1.Node) { node.Spec.Taints = stickyTaints() }))
+		})
+		It("not without them", Denies("NR-STICKY-1"), func(ctx SpecContext) {
+			compromised(ctx)
+			admit(ctx, registering(), sticky)
+		})
+		It("a Node that has them is written", Allows("NR-STICKY-2"), func(ctx SpecContext) {
+			node := tainted(ctx)
+			admit(ctx, func(context.Context, *Scene) Request {
+				return Patch(api.Nodes).Named(node.Name).Sub("status").With(status("phase", "Running"))
+			})
+		})
+		It("one that came back without them is not", Denies("NR-STICKY-2"), func(ctx SpecContext) {
+			compromised(ctx)
+			suite.Scene().Node(ctx, suite.Scene().Own)
+			remembered(ctx, "absent")
+			admit(ctx, func(context.Context, *Scene) Request {
+				return Patch(api.Nodes).Named(suite.Scene().Own).Sub("status").With(status("phase", "Running"))
+			}, sticky)
+		})
+		It("a node brings sixteen", Allows("NR-STICKY-3"), func(ctx SpecContext) { admit(ctx, registering(withTaints(16))) })
+		It("not seventeen", Denies("NR-STICKY-3"), func(ctx SpecContext) { admit(ctx, registering(withTaints(17)), "more than 16 taints") })
+	})
+})
+
+const sticky = "e2e.bulkhead.dev/sticky-compromised"
+
+func stickyTaints() []corev1.Taint {
+	return []corev1.Taint{{Key: sticky, Value: "yes", Effect: corev1.TaintEffectNoSchedule}}
+}
+
+// tainted makes the scene's own Node with a taint that sticks, and waits until that
+// is remembered.
+func tainted(ctx SpecContext) *corev1.Node {
+	GinkgoHelper()
+	node := fixtures.Node(suite.Scene().Own)
+	node.Labels = map[string]string{FakeNodeLabel: "true"}
+	node.Spec.Taints = stickyTaints()
+	suite.Scene().Put(ctx, node)
+	DeferCleanup(func(ctx context.Context) { suite.OnControlPlane(ctx, "bulkhead taints clear "+node.Name) })
+	remembered(ctx, sticky)
+	return node
+}
+
+// compromised is a node whose Node was tainted, and is gone.
+func compromised(ctx SpecContext) {
+	GinkgoHelper()
+	node := tainted(ctx)
+	suite.Scene().Remove(ctx, node)
+}
+
+func remembered(ctx SpecContext, what string) {
+	GinkgoHelper()
+	Eventually(ctx, func() (string, error) {
+		there, err := suite.Client.CoreV1().ConfigMaps("kube-system").Get(ctx, "bulkhead-node-restriction", metav1.GetOptions{})
+		if err != nil {
+			return "", err
+		}
+		return there.Data[suite.Scene().Own], nil
+	}).WithTimeout(Soon).WithPolling(100 * time.Millisecond).Should(ContainSubstring(what))
+}
+
+func withTaints(n int) func(*Scene, *corev1.Node) {
+	return func(_ *Scene, node *corev1.Node) {
+		for i := range n {
+			node.Spec.Taints = append(node.Spec.Taints, corev1.Taint{
+				Key: strings.Replace(sticky, "compromised", fmt.Sprint(i), 1), Effect: corev1.TaintEffectNoSchedule,
+			})
+		}
+	}
+}

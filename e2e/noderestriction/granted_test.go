@@ -1,0 +1,63 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package noderestriction_test
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// Two optional rules stand behind what no authorizer of nodes allows. Parity has
+// optional rules off, and an authorizer that leaves the rest to RBAC: with the rules
+// enforced there, a grant is all that it takes to reach them.
+var _ = Describe("a node to which RBAC grants deletions", Serial, Ordered, Label(Disruptive, OnHost, Slow), func() {
+	BeforeAll(func(ctx SpecContext) {
+		installed := must(suite.ReadInstallation(ctx))
+		if installed.Profile != Parity {
+			return
+		}
+		DeferCleanup(func(ctx context.Context) { suite.OnControlPlane(ctx, installed.Command()) })
+		suite.OnControlPlane(ctx, installed.Enforcing("NR-NODE-6", "NR-EVENT-4").Command())
+	})
+
+	deletions := func(resource string) rbacv1.PolicyRule {
+		return rbacv1.PolicyRule{Verbs: []string{"delete"}, APIGroups: []string{""}, Resources: []string{resource}}
+	}
+	event := func(source place) Story {
+		return func(ctx context.Context, s *Scene) Request {
+			told := fixtures.EventAbout(s.Pod(ctx, s.Own), s.NewName("event"), source(s))
+			s.Put(ctx, told)
+			return Delete(api.Events).In(told.Namespace).Named(told.Name)
+		}
+	}
+	// beyond is admitGranted for rules that are off in parity unless they are switched on.
+	beyond := func(ctx SpecContext, story Story, refusal Refusal) {
+		scene := suite.Scene()
+		who, request := suite.AsNode(scene.Own), story(ctx, scene)
+		switch suite.Settings.Profile {
+		case Hardened:
+			expectRefusedByAuthorizer(ctx, who, request)
+		case Parity:
+			suite.ExpectRefusedWrite(ctx, who, request, refusal)
+		case InTree:
+			suite.ExpectWritten(ctx, who, request)
+		}
+	}
+
+	It("does not delete itself", DeniesBeyond("NR-NODE-6", Behind), func(ctx SpecContext) {
+		beyond(ctx, granted(registered(own, Delete(api.Nodes)), deletions("nodes")), Refusal{By: "NR-NODE-6", Text: "is not allowed to delete itself"})
+	})
+	It("still writes itself", Allows("NR-NODE-6"), func(ctx SpecContext) {
+		admit(ctx, registered(own, Patch(api.Nodes).With(fields{})))
+	})
+	It("does not delete another node's event", DeniesBeyond("NR-EVENT-4", Behind), func(ctx SpecContext) {
+		beyond(ctx, granted(event(other), deletions("events")), Refusal{By: "NR-EVENT-4", Text: "can only delete events"})
+	})
+	It("still tells its own", Allows("NR-EVENT-4"), func(ctx SpecContext) { admit(ctx, telling(own)) })
+})

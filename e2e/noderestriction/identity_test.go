@@ -1,0 +1,30 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package noderestriction_test
+
+import (
+	. "github.com/onsi/ginkgo/v2"
+
+	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+var _ = Describe("who is a node", func() {
+	It("a node that says which one it is writes itself", Allows("NR-IDENT-1"), func(ctx SpecContext) {
+		admit(ctx, registering())
+	})
+
+	// The authorizers refuse such a user everything, so there is no request with
+	// which it reaches admission unless RBAC grants one; in hardened none does.
+	It("a node that does not say which one it is writes nothing", Denies("NR-IDENT-1"), func(ctx SpecContext) {
+		scene := suite.Scene()
+		request := Create(api.Nodes).With(fixtures.Node(scene.Own))
+		scene.Grant(ctx, "system:node:", createNodes)
+		if suite.Settings.Profile == Hardened {
+			expectRefusedByAuthorizer(ctx, suite.AsUnnamedNode(), request)
+			return
+		}
+		suite.ExpectRefusedWrite(ctx, suite.AsUnnamedNode(), request, Refusal{By: "NR-IDENT-1", Text: "could not determine node from user"})
+	})
+})

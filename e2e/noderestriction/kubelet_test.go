@@ -1,0 +1,145 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package noderestriction_test
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// staticPods is where kubeadm has kubelets look for static pods.
+const staticPods = "/etc/kubernetes/manifests"
+
+// static is the manifest of a static pod with a label.
+func static(name, label string) string {
+	return fmt.Sprintf("apiVersion: v1\nkind: Pod\nmetadata:\n  name: %s\n  namespace: kube-system\n  labels: {%s: e2e}\n"+
+		"spec:\n  terminationGracePeriodSeconds: 0\n  containers:\n  - name: pause\n    image: %s\n", name, label, fixtures.PauseImage)
+}
+
+// putStatic puts a static pod on the worker until the spec is over, and returns its
+// name in the API.
+func putStatic(ctx context.Context, name, label string) string {
+	GinkgoHelper()
+	file := staticPods + "/" + name + ".yaml"
+	DeferCleanup(func(ctx context.Context) error {
+		_, err := suite.Host.Run(ctx, suite.Worker, "rm -f "+file)
+		return err
+	})
+	_, err := suite.Host.Run(ctx, suite.Worker, "cat >"+file+".new <<'END' && mv "+file+".new "+file+"\n"+static(name, label)+"END\n")
+	Expect(err).NotTo(HaveOccurred())
+	return name + "-" + suite.Worker
+}
+
+func mirrored(name string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		_, err := suite.Client.CoreV1().Pods("kube-system").Get(ctx, name, metav1.GetOptions{})
+		return err
+	}
+}
+
+// The kubelets of the cluster are real, and so are their credentials.
+var _ = Describe("a real kubelet", Label(OnHost, OnWorker), func() {
+	It("shows every static pod of the control plane", Allows("NR-MIRROR-4"), func(ctx SpecContext) {
+		names := suite.OnControlPlane(ctx, "grep -h -m1 '^  name:' "+staticPods+"/*.yaml | sed 's/.*: //'")
+		Expect(strings.Fields(names)).To(ContainElement("kube-apiserver"))
+		for _, name := range strings.Fields(names) {
+			Eventually(ctx, mirrored(name+"-"+suite.ControlPlane)).WithTimeout(PodStart).WithPolling(time.Second).Should(Succeed())
+		}
+	})
+
+	It("shows a static pod with a label that its namespace lists", Allows("NR-MIRROR-2"), func(ctx SpecContext) {
+		name := putStatic(ctx, suite.Scene().NewName("static"), "component")
+		Eventually(ctx, mirrored(name)).WithTimeout(PodStart).WithPolling(time.Second).Should(Succeed())
+	})
+
+	It("does not show one with another label", Denies("NR-MIRROR-2"), Label(OnHardened), func(ctx SpecContext) {
+		since := time.Now()
+		name := putStatic(ctx, suite.Scene().NewName("static"), "app")
+		Eventually(ctx, func() ([]string, error) { return refused(ctx, suite.Worker, since) }).
+			WithTimeout(PodStart).WithPolling(time.Second).Should(ContainElement(And(ContainSubstring(name), ContainSubstring("[NR-MIRROR-2]"))))
+		Expect(mirrored(name)(ctx)).NotTo(Succeed())
+	})
+
+	It("starts a pod with every kind of volume that needs no driver", Allows("NR-SA-4"), func(ctx SpecContext) {
+		scene := suite.Scene()
+		secret, config := fixtures.Secret(scene.Namespace(ctx), "secret"), fixtures.ConfigMap(scene.Namespace(ctx), "config")
+		scene.Put(ctx, secret, config)
+		pod := scene.Pod(ctx, suite.Worker,
+			fixtures.WithSecret(secret.Name), fixtures.WithConfigMap(config.Name), fixtures.WithTokenFor(audience),
+			fixtures.Using("empty", corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}),
+			fixtures.Using("host", corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/etc"}}),
+			fixtures.Using("downward", corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{Items: []corev1.DownwardAPIVolumeFile{{
+				Path: "name", FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"},
+			}}}}),
+		)
+		expectRunning(ctx, pod)
+	})
+})
+
+// A healthy kubelet meets two refusals. Events about a static pod before the API shows
+// it, and of pods that were deleted before anybody asked about them: the kubelet drops
+// such events. And, of an API server that has too much to do, a look-up that ended
+// without an answer: the kubelet writes again.
+var (
+	toldTooEarly = regexp.MustCompile(`^create events .*\[NR-EVENT-2\]$`)
+	unanswered   = regexp.MustCompile(`cannot look up [a-z ]+: the API server has not answered within `)
+)
+
+// mostUnanswered are more than a loaded machine has, and fewer than a component has
+// whose look-ups do not work.
+const mostUnanswered = 10
+
+var _ = DescribeTable("since the API server started, admission refused nothing of a kubelet's but what is on the list:",
+	Label(OnHost, OnWorker), Serial, Allows("NR-EVENT-2"),
+	func(ctx SpecContext, node func() string) {
+		refusals := must(refused(ctx, node(), must(suite.Registered(ctx, node()))))
+		unexpected, late := notOnList(refusals)
+		Measured("refusals by admission of the kubelet of "+node(), fmt.Sprintf("%d on the list, %d of these look-ups without an answer; %d not",
+			len(refusals)-len(unexpected), late, len(unexpected)))
+		Expect(unexpected).To(BeEmpty())
+		Expect(late).To(BeNumerically("<=", mostUnanswered))
+	},
+	Entry("the worker's", func() string { return suite.Worker }),
+	Entry("the control plane's", func() string { return suite.ControlPlane }),
+)
+
+// notOnList are the refusals that no healthy kubelet meets, and late is how many of the
+// others are look-ups without an answer. A spec of this file places a pod that has to be
+// refused.
+func notOnList(refusals []string) (unexpected []string, late int) {
+	for _, refusal := range refusals {
+		switch {
+		case toldTooEarly.MatchString(refusal), strings.Contains(refusal, "static-"):
+		case unanswered.MatchString(refusal):
+			late++
+		default:
+			unexpected = append(unexpected, refusal)
+		}
+	}
+	return unexpected, late
+}
+
+// refused are the writes of the node's own kubelet that our rules did not admit.
+func refused(ctx context.Context, node string, since time.Time) ([]string, error) {
+	events, err := suite.AuditedWhere(ctx, since, `"user":{"username":"system:node:`+node+`"`, "[NR-")
+	var all []string
+	for _, event := range events {
+		if event.ImpersonatedUser != nil || !strings.HasPrefix(event.UserAgent, "kubelet/") || event.ResponseStatus == nil || event.ObjectRef == nil {
+			continue
+		}
+		all = append(all, fmt.Sprintf("%s %s %s/%s: %s", event.Verb, event.ObjectRef.Resource, event.ObjectRef.Namespace, event.ObjectRef.Name, event.ResponseStatus.Message))
+	}
+	return all, err
+}

@@ -1,0 +1,33 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package noderestriction_test
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// leasing makes a lease under a node's name.
+func leasing(where place, namespace string) Story {
+	return func(_ context.Context, s *Scene) Request {
+		return Create(api.Leases).In(namespace).With(fixtures.Lease(namespace, where(s)))
+	}
+}
+
+var _ = DescribeTable("a node and a lease", admit,
+	Entry("makes its own", Allows("NR-LEASE-1"), leasing(own, fixtures.LeaseNamespace)),
+	Entry("does not make another node's", Denies("NR-LEASE-1"), leasing(other, fixtures.LeaseNamespace),
+		"can only access node lease with the same name as the requesting node"),
+)
+
+var _ = It("a node to which RBAC grants leases elsewhere makes none", Denies("NR-LEASE-1"), func(ctx SpecContext) {
+	admitGranted(ctx, granted(leasing(own, "default"), rbacv1.PolicyRule{
+		Verbs: []string{"create"}, APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"},
+	}), "can only access leases in the")
+})

@@ -1,0 +1,117 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package noderestriction_test
+
+import (
+	"context"
+	"net/http"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// registering makes the scene's own Node, with what is changed in it.
+func registering(tweaks ...func(*Scene, *corev1.Node)) Story {
+	return func(_ context.Context, s *Scene) Request {
+		node := fixtures.Node(s.Own)
+		for _, tweak := range tweaks {
+			tweak(s, node)
+		}
+		return Create(api.Nodes).With(node)
+	}
+}
+
+func withLabel(key string) func(*Scene, *corev1.Node) {
+	return func(_ *Scene, node *corev1.Node) { node.Labels = map[string]string{key: "any"} }
+}
+
+const (
+	onlyItself      = "is not allowed to modify node"
+	notTheseLabels  = "is not allowed to set the following labels"
+	notToSetLabels  = "is not allowed to modify labels"
+	notTaints       = "is not allowed to modify taints"
+	notOwners       = "is not allowed to modify ownerReferences"
+	instanceType    = corev1.LabelInstanceTypeStable
+	nodeRestriction = "node-restriction.kubernetes.io/pci"
+)
+
+var _ = DescribeTable("a node that registers itself", admit,
+	Entry("makes its own Node", Allows("NR-NODE-1"), registering()),
+	Entry("does not make another node's", Denies("NR-NODE-1"), registering(func(s *Scene, node *corev1.Node) { node.Name = s.Other }), onlyItself),
+	Entry("does not have a name made up", Denies("NR-NODE-1"), registering(func(s *Scene, node *corev1.Node) {
+		node.Name, node.GenerateName = "", s.Own+"-"
+	}), onlyItself),
+
+	Entry("has labels of the kubelet's", Allows("NR-NODE-3"), registering(withLabel(instanceType))),
+	Entry("has none that Kubernetes keeps for itself", Denies("NR-NODE-3"),
+		registering(withLabel("node-role.kubernetes.io/control-plane")), notTheseLabels),
+	Entry("has none that are kept from nodes", Denies("NR-NODE-3"), registering(withLabel(nodeRestriction)), notTheseLabels),
+)
+
+var _ = DescribeTable("a node that writes to a Node", admit,
+	Entry("writes to its own", Allows("NR-NODE-1"), registered(own, Patch(api.Nodes).With(metadata("labels", fields{instanceType: "big"})))),
+	Entry("does not write to another node's", Denies("NR-NODE-1"),
+		registered(other, Patch(api.Nodes).With(metadata("labels", fields{instanceType: "big"}))), onlyItself),
+	Entry("writes its own status", Allows("NR-NODE-1"), registered(own, Patch(api.Nodes).Sub("status").With(status("phase", "Running")))),
+	Entry("does not write another node's status", Denies("NR-NODE-1"),
+		registered(other, Patch(api.Nodes).Sub("status").With(status("phase", "Running"))), onlyItself),
+
+	Entry("changes a label of the kubelet's", Allows("NR-NODE-3"),
+		registered(own, Patch(api.Nodes).With(metadata("labels", fields{instanceType: "big"})))),
+	Entry("adds no label that Kubernetes keeps for itself", Denies("NR-NODE-3"),
+		registered(own, Patch(api.Nodes).With(metadata("labels", fields{"node-role.kubernetes.io/control-plane": ""}))), notToSetLabels),
+	Entry("adds no label that is kept from nodes", Denies("NR-NODE-3"),
+		registered(own, Patch(api.Nodes).With(metadata("labels", fields{nodeRestriction: "any"}))), notToSetLabels),
+
+	Entry("leaves its taints", Allows("NR-NODE-4"), registered(own, Patch(api.Nodes).With(fields{}))),
+	Entry("does not remove its taints", Denies("NR-NODE-4"),
+		registered(own, Patch(api.Nodes).With(spec("taints", []any{}))), notTaints),
+
+	Entry("belongs to nobody", Allows("NR-NODE-5"), registered(own, Patch(api.Nodes).With(fields{}))),
+	Entry("does not have itself collected as garbage", Denies("NR-NODE-5"),
+		registered(own, Patch(api.Nodes).With(metadata("ownerReferences", []any{
+			fields{"apiVersion": "v1", "kind": "Namespace", "name": "gone", "uid": "gone"},
+		}))), notOwners),
+
+	Entry("does not make itself a finalizer", DeniesBeyond("NR-NODE-7", Behind),
+		registered(own, Patch(api.Nodes).With(metadata("finalizers", []any{"bulkhead.dev/e2e"}))), "finalizers"),
+)
+
+var _ = DescribeTable("a node that registers itself for somebody else", admit,
+	Entry("belongs to nobody", Allows("NR-NODE-7"), registering()),
+	Entry("does not belong to what is gone", DeniesBeyond("NR-NODE-7", Behind), registering(func(_ *Scene, node *corev1.Node) {
+		node.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Namespace", Name: "gone", UID: "gone"}}
+	}), "ownerReferences"),
+)
+
+func configured(_ *Scene, node *corev1.Node) {
+	node.Spec.ConfigSource = &corev1.NodeConfigSource{ConfigMap: &corev1.ConfigMapNodeConfigSource{ //nolint:staticcheck // the field is what the rule is about
+		Namespace: "default", Name: "any", KubeletConfigKey: "kubelet",
+	}}
+}
+
+// The in-tree plugin sees what was sent. The API server drops the field before ours
+// is asked, so that where admission is ours alone there is nothing left to refuse;
+// what ours says to it is asked in unsent_test.go.
+var _ = It("a node has no source of dynamic configuration", Denies("NR-NODE-2"), func(ctx SpecContext) {
+	who, request := suite.AsNode(suite.Scene().Own), registering(configured)(ctx, suite.Scene())
+	if suite.Settings.Profile == Parity {
+		node, ok := request.Body.(*corev1.Node)
+		Expect(ok).To(BeTrue())
+		made := must(must(who.Client()).CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}))
+		Expect(made.Spec.ConfigSource).To(BeNil()) //nolint:staticcheck // the field is what the rule is about
+		return
+	}
+	code, message, err := who.Send(ctx, request)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(code).To(Equal(http.StatusForbidden), message)
+	Expect(message).To(ContainSubstring("non-nil configSource"))
+})
+
+var _ = It("a node without one is admitted", Allows("NR-NODE-2"), func(ctx SpecContext) { admit(ctx, registering()) })

@@ -1,0 +1,153 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package noderestriction_test
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// mirror makes a mirror pod of the scene's own node, with what is changed in it.
+func mirror(tweaks ...func(*Scene, *corev1.Pod)) Story {
+	return func(ctx context.Context, s *Scene) Request {
+		pod := fixtures.Pod(s.Namespace(ctx), s.NewName("mirror"), s.Own, fixtures.Mirror(s.Node(ctx, s.Own)))
+		for _, tweak := range tweaks {
+			tweak(s, pod)
+		}
+		return Create(api.Pods).In(pod.Namespace).With(pod)
+	}
+}
+
+// with uses a fixture's tweak in a mirror pod.
+func with(tweak fixtures.PodTweak) func(*Scene, *corev1.Pod) {
+	return func(_ *Scene, pod *corev1.Pod) { tweak(pod) }
+}
+
+const (
+	onlyMirrors    = "can only create mirror pods"
+	ownNodeName    = "can only create pods with spec.nodeName set to itself"
+	singleOwner    = "can only create pods with a single owner reference set to itself"
+	ownedByItself  = "can only create pods with an owner reference set to itself"
+	asController   = "can only create pods with a controller owner reference set to itself"
+	notBlocking    = "must not set blockOwnerDeletion on an owner reference"
+	noReference    = "can not create pods that reference"
+	ownPodsOnly    = "can only delete pods with spec.nodeName set to itself"
+	ownStatusOnly  = "can only update pod status for pods with spec.nodeName set to itself"
+	noStatusLabels = "cannot update labels through pod status"
+	ownEvictions   = "can only evict pods with spec.nodeName set to itself"
+)
+
+var _ = DescribeTable("a node that makes a pod", admit,
+	Entry("makes a mirror pod of its own", Allows("NR-POD-1"), mirror()),
+	Entry("makes no other pod", Denies("NR-POD-1"), mirror(func(_ *Scene, pod *corev1.Pod) {
+		pod.Annotations, pod.Spec.ServiceAccountName = nil, fixtures.Account
+	}), onlyMirrors),
+
+	Entry("is its owner and its controller", Allows("NR-POD-2"), mirror()),
+	Entry("does not bind it to another node", Denies("NR-POD-2"), mirror(func(s *Scene, pod *corev1.Pod) {
+		pod.Spec.NodeName = s.Other
+	}), ownNodeName),
+	Entry("does not leave it without an owner", Denies("NR-POD-2"), mirror(func(_ *Scene, pod *corev1.Pod) {
+		pod.OwnerReferences = nil
+	}), ownedByItself),
+	Entry("does not give it two owners", Denies("NR-POD-2"), mirror(func(_ *Scene, pod *corev1.Pod) {
+		second := pod.OwnerReferences[0]
+		second.Name, second.UID, second.Controller = "another", "another", nil
+		pod.OwnerReferences = append(pod.OwnerReferences, second)
+	}), singleOwner),
+	Entry("does not give it to another kind", Denies("NR-POD-2"), mirror(func(_ *Scene, pod *corev1.Pod) {
+		pod.OwnerReferences[0].APIVersion, pod.OwnerReferences[0].Kind = "apps/v1", "ReplicaSet"
+	}), ownedByItself),
+	Entry("does not give it to another node", Denies("NR-POD-2"), mirror(func(s *Scene, pod *corev1.Pod) {
+		pod.OwnerReferences[0].Name = s.Other
+	}), ownedByItself),
+	Entry("does not own it without controlling it", Denies("NR-POD-2"), mirror(func(_ *Scene, pod *corev1.Pod) {
+		pod.OwnerReferences[0].Controller = nil
+	}), asController),
+	Entry("does not have it block the deletion of its Node", Denies("NR-POD-2"), mirror(func(_ *Scene, pod *corev1.Pod) {
+		pod.OwnerReferences[0].BlockOwnerDeletion = ptr.To(true)
+	}), notBlocking),
+	Entry("does not name a Node that it was before", Denies("NR-POD-2"), mirror(func(_ *Scene, pod *corev1.Pod) {
+		pod.OwnerReferences[0].UID = "another"
+	}), "UID mismatch"),
+
+	Entry("mounts nothing of the API into it", Allows("NR-POD-3"), mirror(with(fixtures.Using("scratch", corev1.VolumeSource{
+		EmptyDir: &corev1.EmptyDirVolumeSource{},
+	})))),
+	Entry("mounts no config map into it", Denies("NR-POD-3"), mirror(with(fixtures.WithConfigMap("any"))), noReference),
+	Entry("takes no environment from a config map", Denies("NR-POD-3"), mirror(with(fixtures.WithConfigMapInEnv("any"))), noReference),
+	Entry("mounts no claim into it", Denies("NR-POD-3"), mirror(with(fixtures.WithClaim("any"))), noReference),
+	Entry("has no claim made for it", Denies("NR-POD-3"), mirror(with(fixtures.WithEphemeralClaim())), noReference),
+	Entry("mounts no volume of a driver into it", Denies("NR-POD-3"), mirror(with(fixtures.Using("driven", corev1.VolumeSource{
+		CSI: &corev1.CSIVolumeSource{Driver: fixtures.Driver},
+	}))), noReference),
+	Entry("mounts no bundle of trust into it", Denies("NR-POD-3"), mirror(with(fixtures.Using("trust", corev1.VolumeSource{
+		Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{{
+			ClusterTrustBundle: &corev1.ClusterTrustBundleProjection{Name: ptr.To("any"), Path: "trust.pem"},
+		}}},
+	}))), noReference),
+)
+
+var _ = DescribeTable("a node that writes to a pod", admit,
+	Entry("deletes its own", Allows("NR-POD-4"), podOn(own, aboutPod(Delete(api.Pods)))),
+	Entry("does not delete another node's", Denies("NR-POD-4"), podOn(other, aboutPod(Delete(api.Pods))), ownPodsOnly),
+
+	Entry("updates the status of its own", Allows("NR-POD-6"),
+		podOn(own, aboutPod(Patch(api.Pods).Sub("status").With(status("message", "well"))))),
+	Entry("does not update the status of another node's", Denies("NR-POD-6"),
+		podOn(other, aboutPod(Patch(api.Pods).Sub("status").With(status("message", "well")))), ownStatusOnly),
+
+	Entry("updates a status without a label", Allows("NR-POD-7"),
+		podOn(own, aboutPod(Patch(api.Pods).Sub("status").With(status("reason", "Well"))), labelled)),
+	Entry("adds no label through a status", Denies("NR-POD-7"),
+		podOn(own, aboutPod(Patch(api.Pods).Sub("status").With(metadata("labels", fields{"app": "payments"})))), noStatusLabels),
+	Entry("changes no label through a status", Denies("NR-POD-7"),
+		podOn(own, aboutPod(Patch(api.Pods).Sub("status").With(metadata("labels", fields{"unlisted": "other"}))), labelled), noStatusLabels),
+	Entry("removes no label through a status", Denies("NR-POD-7"),
+		podOn(own, aboutPod(Patch(api.Pods).Sub("status").With(metadata("labels", fields{"unlisted": nil}))), labelled), noStatusLabels),
+	Entry("says nothing of resource claims in a status", Denies("NR-POD-7"),
+		podOn(own, aboutPod(Patch(api.Pods).Sub("status").With(status("resourceClaimStatuses", []any{fields{"name": "device", "resourceClaimName": "stolen"}}))),
+			fixtures.WithResourceClaimTemplate("any")), "cannot update resource claim statues"),
+
+	Entry("evicts its own", Allows("NR-POD-8"), podOn(own, evicted)),
+	Entry("does not evict another node's", Denies("NR-POD-8"), podOn(other, evicted), ownEvictions),
+)
+
+// labelled is a pod with a label that no namespace lists.
+func labelled(pod *corev1.Pod) { pod.Labels = map[string]string{"unlisted": "one"} }
+
+func evicted(pod *corev1.Pod) Request {
+	return Create(api.Pods).In(pod.Namespace).Named(pod.Name).Sub("eviction").With(fixtures.Eviction(pod.Namespace, pod.Name))
+}
+
+// What no node may by the authorizers: a grant of RBAC, forgotten or planted, does
+// not open it.
+var _ = DescribeTable("a node to which RBAC grants more of pods", func(ctx SpecContext, story Story, text string) {
+	admitGranted(ctx, granted(story, rbacv1.PolicyRule{
+		Verbs: []string{"update", "patch", "create"}, APIGroups: []string{""},
+		Resources: []string{"pods", "pods/ephemeralcontainers", "pods/resize", "pods/binding"},
+	}), text)
+},
+	Entry("changes nothing of its own", Denies("NR-POD-5"),
+		podOn(own, aboutPod(Patch(api.Pods).With(metadata("labels", fields{"app": "payments"})))), "can only create and delete mirror pods"),
+	Entry("adds no container to its own", Denies("NR-POD-9"),
+		podOn(own, aboutPod(Patch(api.Pods).Sub("ephemeralcontainers").With(spec("ephemeralContainers", []any{
+			fields{"name": "debug", "image": fixtures.PauseImage},
+		})))), "unexpected pod subresource"),
+	Entry("resizes not even its own", Denies("NR-POD-9"),
+		podOn(own, aboutPod(Patch(api.Pods).Sub("resize").With(fields{}))), "unexpected pod subresource"),
+)
+
+var _ = DescribeTable("a node to which RBAC grants more of pods still", admit,
+	Entry("writes the status of its own", Allows("NR-POD-9"),
+		podOn(own, aboutPod(Patch(api.Pods).Sub("status").With(status("message", "well"))))),
+	Entry("makes a mirror pod", Allows("NR-POD-5"), mirror()),
+)

@@ -1,0 +1,98 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package noderestriction_test
+
+import (
+	"context"
+	"net/netip"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// reporting patches the status of a pod on the scene's own node.
+func reporting(patch fields) Story {
+	return podOn(own, aboutPod(Patch(api.Pods).Sub("status").With(patch)))
+}
+
+// afterwards patches the status of a pod that has ended.
+func afterwards(patch fields) Story {
+	return func(ctx context.Context, s *Scene) Request {
+		pod := s.Pod(ctx, s.Own)
+		pod.Status.Phase = corev1.PodFailed
+		_, err := suite.Client.CoreV1().Pods(pod.Namespace).UpdateStatus(ctx, pod, metav1.UpdateOptions{})
+		Expect(err).NotTo(HaveOccurred())
+		return aboutPod(Patch(api.Pods).Sub("status").With(patch))(pod)
+	}
+}
+
+// podIPs reports where a pod is.
+func podIPs(ip string) fields {
+	return fields{"status": fields{"podIP": ip, "podIPs": []any{fields{"ip": ip}}}}
+}
+
+// inRange gives the scene's Nodes addresses, waits until the scene's own has its
+// podCIDR, and reports what is said about an IP inside it.
+func inRange(patch func(inside string) fields) Story {
+	return func(ctx context.Context, s *Scene) Request {
+		addressed(ctx, s)
+		otherAddressed(ctx, s)
+		var cidr string
+		Eventually(ctx, func() (string, error) {
+			node, err := suite.Client.CoreV1().Nodes().Get(ctx, s.Own, metav1.GetOptions{})
+			if err != nil {
+				return "", err
+			}
+			cidr = node.Spec.PodCIDR
+			return cidr, nil
+		}).WithTimeout(time.Minute).WithPolling(200*time.Millisecond).ShouldNot(BeEmpty(), "kube-controller-manager gives Nodes their podCIDR")
+		return reporting(patch(must(netip.ParsePrefix(cidr)).Addr().Next().Next().String()))(ctx, s)
+	}
+}
+
+// always is a patch that does not depend on the podCIDR.
+func always(patch fields) func(string) fields { return func(string) fields { return patch } }
+
+// onOwnAddress reports that a pod is where its node is.
+func onOwnAddress(ctx context.Context, s *Scene) Request {
+	return inRange(always(status("hostIP", s.Address())))(ctx, s)
+}
+
+// othersAddress is the address of the scene's other Node after [otherAddressed].
+const othersAddress = "192.0.2.99"
+
+func otherAddressed(ctx context.Context, s *Scene) {
+	GinkgoHelper()
+	s.Node(ctx, s.Other)
+	patchStatus(ctx, s.Other, fields{"addresses": []any{fields{"type": "InternalIP", "address": othersAddress}}})
+}
+
+var _ = DescribeTable("a node that reports on a pod", admit,
+	Entry("leaves its annotations", Allows("NR-PODMETA-1"), reporting(status("message", "well"))),
+	Entry("changes no annotation", DeniesBeyond("NR-PODMETA-1", Behind), reporting(metadata("annotations", fields{"bulkhead.dev/e2e": "any"})),
+		"cannot update annotations through pod status"),
+	Entry("leaves its finalizers", Allows("NR-PODMETA-2"), reporting(status("message", "well"))),
+	Entry("changes no finalizer", DeniesBeyond("NR-PODMETA-2", Behind), reporting(metadata("finalizers", []any{"bulkhead.dev/e2e"})),
+		"cannot update finalizers or owner references through pod status"),
+
+	Entry("says that it ended", Allows("NR-PODPHASE-1"), reporting(status("phase", "Failed"))),
+	Entry("says more of one that has ended", Allows("NR-PODPHASE-1"), afterwards(status("message", "it was time"))),
+	Entry("says so in another way", Allows("NR-PODPHASE-1"), afterwards(status("phase", "Succeeded"))),
+	Entry("does not bring it back to life", DeniesBeyond("NR-PODPHASE-1", Behind), afterwards(status("phase", "Running")),
+		"cannot change the phase of a pod that has ended"),
+
+	Entry("gives it an IP of its range", Allows("NR-PODIP-1"), inRange(podIPs)),
+	Entry("gives it none of elsewhere", DeniesBeyond("NR-PODIP-1", Behind), inRange(always(podIPs("203.0.113.7"))), "inside its podCIDRs"),
+	Entry("gives it an IP that is nobody's", Allows("NR-PODIP-2"), inRange(podIPs)),
+	Entry("gives it no IP of another node", DeniesBeyond("NR-PODIP-2", Behind), inRange(always(podIPs(othersAddress))), "it is that of node"),
+	Entry("gives it no IP of loopback", DeniesBeyond("NR-PODIP-2", Behind), inRange(always(podIPs("127.0.0.1"))), "as the IP of a pod"),
+	Entry("has it on its own address", Allows("NR-PODIP-3"), onOwnAddress),
+	Entry("does not have it on another node's address", DeniesBeyond("NR-PODIP-3", Behind), inRange(always(status("hostIP", othersAddress))),
+		"can only report host IPs that are its own"),
+)

@@ -1,0 +1,201 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package noderestriction_test
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	"k8s.io/client-go/util/retry"
+
+	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// settled bounds how long the pods of kube-system may take after a node came back.
+const settled = 3 * time.Minute
+
+// A kubelet that starts always tries to register first.
+var _ = Describe("a real kubelet that starts", Serial, Label(Disruptive, Slow, OnHost, OnWorker), func() {
+	It("registers as before", Allows("NR-NODE-1"), func(ctx SpecContext) {
+		since := time.Now()
+		onWorker(ctx, "systemctl restart kubelet")
+		Eventually(ctx, func() ([]int32, error) { return registrations(ctx, since) }).WithTimeout(PodStart).WithPolling(time.Second).
+			Should(ContainElement(int32(http.StatusConflict)), "admitted, and found to be there")
+		Expect(refused(ctx, suite.Worker, since)).To(BeEmpty())
+	})
+
+	// The kubelet stands still meanwhile, so that the Node is away for a time that
+	// others notice: what it owned is collected, and its podCIDR is free again.
+	It("registers again where its Node was deleted, and serves as before", Allows("NR-NODE-1"), func(ctx SpecContext) {
+		scene := suite.Scene()
+		before := must(suite.Client.CoreV1().Nodes().Get(ctx, suite.Worker, metav1.GetOptions{}))
+		kubelet := must(suite.RealKubelet(ctx, suite.Worker))
+		since := time.Now()
+		DeferCleanup(comeBack, before)
+		onWorker(ctx, "systemctl stop kubelet")
+		Expect(suite.Client.CoreV1().Nodes().Delete(ctx, suite.Worker, metav1.DeleteOptions{})).To(Succeed())
+		Eventually(ctx, isForgotten).WithTimeout(time.Minute).WithPolling(200*time.Millisecond).Should(BeTrue(), "what the Node owned goes with it")
+
+		// The same credentials, the same request, and another name.
+		suite.ExpectRefusedWrite(ctx, kubelet, Create(api.Nodes).With(fixtures.Node(scene.Other)), Refusal{By: "NR-NODE-1", Text: onlyItself})
+
+		comeBack(ctx, before)
+		after := must(suite.Client.CoreV1().Nodes().Get(ctx, suite.Worker, metav1.GetOptions{}))
+		Expect(after.UID).NotTo(Equal(before.UID))
+		Expect(registrations(ctx, since)).To(ContainElement(int32(http.StatusCreated)))
+		Measured("a kubelet without its Node", "registered again, podCIDR "+before.Spec.PodCIDR+" before and "+after.Spec.PodCIDR+" after")
+
+		Eventually(ctx, func() error {
+			_, err := suite.Client.CoordinationV1().Leases(fixtures.LeaseNamespace).Get(ctx, suite.Worker, metav1.GetOptions{})
+			return err
+		}).WithTimeout(NodeReady).WithPolling(time.Second).Should(Succeed(), "its heartbeat")
+		secret := fixtures.Secret(scene.Namespace(ctx), "secret")
+		scene.Put(ctx, secret)
+		expectRunning(ctx, scene.Pod(ctx, suite.Worker, fixtures.WithSecret(secret.Name), fixtures.WithToken()))
+		Expect(notOnList(must(refused(ctx, suite.Worker, since)))).To(BeEmpty())
+	})
+})
+
+func onWorker(ctx context.Context, script string) {
+	GinkgoHelper()
+	_, err := suite.Host.Run(ctx, suite.Worker, script)
+	Expect(err).NotTo(HaveOccurred())
+}
+
+// registrations are the answers to the worker's kubelet where it made its Node.
+func registrations(ctx context.Context, since time.Time) ([]int32, error) {
+	events, err := suite.AuditedWhere(ctx, since, `"verb":"create"`, `"resource":"nodes"`, `"user":{"username":"system:node:`+suite.Worker+`"`)
+	var codes []int32
+	for _, event := range events {
+		if strings.HasPrefix(event.UserAgent, "kubelet/") && event.ResponseStatus != nil && event.Stage == auditv1.StageResponseComplete {
+			codes = append(codes, event.ResponseStatus.Code)
+		}
+	}
+	return codes, err
+}
+
+// isForgotten is true when what the worker's Node owned is gone. A kubelet that found
+// it would keep it, until the garbage collector takes it away under it.
+func isForgotten(ctx context.Context) (bool, error) {
+	_, lease := suite.Client.CoordinationV1().Leases(fixtures.LeaseNamespace).Get(ctx, suite.Worker, metav1.GetOptions{})
+	_, drivers := suite.Client.StorageV1().CSINodes().Get(ctx, suite.Worker, metav1.GetOptions{})
+	for _, err := range []error{lease, drivers} {
+		if err != nil && !apierrors.IsNotFound(err) {
+			return false, err
+		}
+	}
+	return lease != nil && drivers != nil, nil
+}
+
+// comeBack starts the worker's kubelet and makes the cluster what it was with the
+// Node of before, whether that is still there or not. kube-controller-manager may
+// give the new one another podCIDR: then the pod network of the reference cluster has
+// to follow, and the worker's pods get new addresses.
+func comeBack(ctx context.Context, before *corev1.Node) {
+	GinkgoHelper()
+	onWorker(ctx, "systemctl start kubelet")
+	var now *corev1.Node
+	Eventually(ctx, func() (bool, error) {
+		node, err := suite.Client.CoreV1().Nodes().Get(ctx, suite.Worker, metav1.GetOptions{})
+		now = node
+		return err == nil && (node.Spec.PodCIDR != "" || before.Spec.PodCIDR == ""), nil
+	}).WithTimeout(NodeReady).WithPolling(50*time.Millisecond).Should(BeTrue(), "registered, and with a podCIDR")
+	Expect(suite.FollowPodCIDR(ctx, suite.Worker, before.Spec.PodCIDR)).To(Succeed())
+	giveAgain(ctx, before)
+	Eventually(ctx, func() (bool, error) {
+		node, err := suite.Client.CoreV1().Nodes().Get(ctx, suite.Worker, metav1.GetOptions{})
+		return err == nil && IsReady(node), err
+	}).WithTimeout(NodeReady).WithPolling(time.Second).Should(BeTrue(), "Ready")
+	if was := before.Spec.PodCIDR; was != "" && was != now.Spec.PodCIDR {
+		moveOut(ctx, was)
+	}
+	Eventually(ctx, notReady).WithTimeout(settled).WithPolling(time.Second).Should(BeEmpty())
+}
+
+// giveAgain sets what others than its kubelet had set on the Node of before.
+func giveAgain(ctx context.Context, before *corev1.Node) {
+	GinkgoHelper()
+	Expect(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		node, err := suite.Client.CoreV1().Nodes().Get(ctx, before.Name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		node.Labels, node.Annotations = filled(node.Labels, before.Labels), filled(node.Annotations, before.Annotations)
+		for _, taint := range before.Spec.Taints {
+			has := slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.MatchTaint(&taint) })
+			if !has && !strings.HasPrefix(taint.Key, "node.kubernetes.io/") { // those follow from its conditions
+				node.Spec.Taints = append(node.Spec.Taints, taint)
+			}
+		}
+		_, err = suite.Client.CoreV1().Nodes().Update(ctx, node, metav1.UpdateOptions{})
+		return err
+	})).To(Succeed())
+}
+
+// filled has what only the second has, too.
+func filled(now, before map[string]string) map[string]string {
+	all := map[string]string{}
+	maps.Copy(all, before)
+	maps.Copy(all, now)
+	return all
+}
+
+// moveOut deletes the worker's pods with an address of a podCIDR that is its no more,
+// or with none that it could report, so that they are made anew.
+func moveOut(ctx context.Context, cidr string) {
+	GinkgoHelper()
+	old := must(netip.ParsePrefix(cidr))
+	list := must(suite.Client.CoreV1().Pods("").List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + suite.Worker}))
+	for i := range list.Items {
+		pod := &list.Items[i]
+		ip, err := netip.ParseAddr(pod.Status.PodIP)
+		if pod.Spec.HostNetwork || metav1.GetControllerOf(pod) == nil || err == nil && !old.Contains(ip) {
+			continue
+		}
+		err = suite.Client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{})
+		Expect(err == nil || apierrors.IsNotFound(err)).To(BeTrue(), "deleting pod %s/%s: %v", pod.Namespace, pod.Name, err)
+	}
+}
+
+// notReady are the pods of kube-system that are to run and do not.
+func notReady(ctx context.Context) ([]string, error) {
+	list, err := suite.Client.CoreV1().Pods("kube-system").List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for i := range list.Items {
+		pod := &list.Items[i]
+		ready := slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+		})
+		if !ready && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed {
+			names = append(names, pod.Name)
+		}
+	}
+	return names, nil
+}
+
+func expectRunning(ctx context.Context, pod *corev1.Pod) {
+	GinkgoHelper()
+	Eventually(ctx, func() (corev1.PodPhase, error) {
+		got, err := suite.Client.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
+		if err != nil {
+			return "", err
+		}
+		return got.Status.Phase, nil
+	}).WithTimeout(PodStart).WithPolling(time.Second).Should(Equal(corev1.PodRunning))
+}

@@ -1,0 +1,91 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package noderestriction_test
+
+import (
+	"context"
+	"net/http"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// place is a node of the scene.
+type place func(*Scene) string
+
+func own(s *Scene) string   { return s.Own }
+func other(s *Scene) string { return s.Other }
+
+// fields are the body of a merge patch, or a part of one.
+type fields map[string]any
+
+// metadata patches an object's metadata.
+func metadata(key string, value any) fields { return fields{"metadata": fields{key: value}} }
+
+// spec and status patch one field of an object.
+func spec(key string, value any) fields   { return fields{"spec": fields{key: value}} }
+func status(key string, value any) fields { return fields{"status": fields{key: value}} }
+
+// registered needs Node objects of the scene's own node and of the one that the
+// request names.
+func registered(where place, r Request) Story {
+	return func(ctx context.Context, s *Scene) Request {
+		s.Node(ctx, s.Own)
+		s.Node(ctx, where(s))
+		return r.Named(where(s))
+	}
+}
+
+// podOn makes a pod on a node and writes to it.
+func podOn(where place, write func(pod *corev1.Pod) Request, tweaks ...fixtures.PodTweak) Story {
+	return func(ctx context.Context, s *Scene) Request { return write(s.Pod(ctx, where(s), tweaks...)) }
+}
+
+// aboutPod is a write to a pod, by its name.
+func aboutPod(r Request) func(*corev1.Pod) Request {
+	return func(pod *corev1.Pod) Request { return r.In(pod.Namespace).Named(pod.Name) }
+}
+
+// granted gives the scene's own node a right by RBAC that no node has. It is for
+// rules behind what the node authorizer refuses already.
+func granted(story Story, rule rbacv1.PolicyRule) Story {
+	return func(ctx context.Context, s *Scene) Request {
+		s.Grant(ctx, "system:node:"+s.Own, rule)
+		return story(ctx, s)
+	}
+}
+
+var createNodes = rbacv1.PolicyRule{Verbs: []string{"create"}, APIGroups: []string{""}, Resources: []string{"nodes"}}
+
+// admitGranted is admit for a right that was granted by RBAC. In hardened no such
+// grant reaches admission: the node authorizer is strict, and its refusal is what is
+// asserted there.
+func admitGranted(ctx SpecContext, story Story, text ...string) {
+	GinkgoHelper()
+	if suite.Settings.Profile != Hardened {
+		admit(ctx, story, text...)
+		return
+	}
+	scene := suite.Scene()
+	expectRefusedByAuthorizer(ctx, suite.AsNode(scene.Own), story(ctx, scene))
+}
+
+func expectRefusedByAuthorizer(ctx context.Context, who *Identity, request Request) {
+	GinkgoHelper()
+	code, message, err := who.Send(ctx, request)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(code).To(Equal(http.StatusForbidden), message)
+	Expect(message).To(ContainSubstring("[NA-"), "the node authorizer refuses it first")
+}
+
+// must is for what cannot go wrong unless the spec itself is wrong.
+func must[T any](value T, err error) T {
+	ExpectWithOffset(1, err).NotTo(HaveOccurred())
+	return value
+}

@@ -1,0 +1,61 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package noderestriction_test
+
+import (
+	"encoding/json"
+
+	. "github.com/onsi/ginkgo/v2"
+	admissionv1 "k8s.io/api/admission/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// updateOf is a review of a node that updates its CSINode, or a subresource of it,
+// without changing anything.
+func updateOf(subresource string) string {
+	GinkgoHelper()
+	kind := metav1.GroupVersionKind{Group: api.CSINodes.Group, Version: api.CSINodes.Version, Kind: "CSINode"}
+	node := fixtures.CSINode("e2e-any")
+	node.APIVersion, node.Kind = api.CSINodes.GroupVersion().String(), kind.Kind
+	dryRun := true
+	return string(must(json.Marshal(admissionv1.AdmissionReview{
+		TypeMeta: metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: "AdmissionReview"},
+		Request: &admissionv1.AdmissionRequest{
+			UID: "e2e", Kind: kind, Resource: metav1.GroupVersionResource(api.CSINodes), SubResource: subresource,
+			Name: node.Name, Operation: admissionv1.Update, DryRun: &dryRun,
+			UserInfo: authenticationv1.UserInfo{Username: "system:node:e2e-any", Groups: []string{"system:nodes"}},
+			Object:   runtime.RawExtension{Object: node}, OldObject: runtime.RawExtension{Object: node},
+		},
+	})))
+}
+
+// withConfigSource is a review of a node that registers itself with a source of
+// dynamic configuration.
+func withConfigSource() string {
+	return review("e2e-any", `{"name":"e2e-any"}}`,
+		`{"name":"e2e-any"},"spec":{"configSource":{"configMap":{"namespace":"default","name":"any","kubeletConfigKey":"kubelet"}}}}`)
+}
+
+// The API server of this version drops, or does not serve, what these rules are
+// about. One with other gates would pass it on, and ours must know what to say.
+var _ = Describe("the webhook itself, asked what this API server does not ask:", Label(OnHost), func() {
+	BeforeEach(func() { suite.NeedsOurs("there is no webhook") })
+
+	It("a node writes its CSINode", Allows("NR-CSINODE-2"), func(ctx SpecContext) { expectAdmitted(ctx, updateOf("")) })
+	It("not the status of it, where CSIVolumeHealth is off", Denies("NR-CSINODE-2"), func(ctx SpecContext) {
+		expectForbidden(ctx, updateOf("status"), "CSIVolumeHealth feature gate is disabled [NR-CSINODE-2]")
+	})
+
+	It("a node registers without a source of configuration", Allows("NR-NODE-2"), func(ctx SpecContext) {
+		expectAdmitted(ctx, review("e2e-any"))
+	})
+	It("not with one", Denies("NR-NODE-2"), func(ctx SpecContext) {
+		expectForbidden(ctx, withConfigSource(), "non-nil configSource [NR-NODE-2]")
+	})
+})

@@ -1,0 +1,146 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package noderestriction_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	admissionv1 "k8s.io/api/admission/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+const (
+	webhookName  = "node-restriction.bulkhead.static.k8s.io"
+	webhookFiles = "/etc/kubernetes/bulkhead/apiserver/"
+	webhookURL   = "https://127.0.0.1:10463/review"
+	withoutKey   = "curl -sS --max-time 20 --cacert " + webhookFiles + "node-authorizer-ca.crt"
+	withKey      = withoutKey + " --cert " + webhookFiles + "node-authorizer-client.crt --key " + webhookFiles + "node-authorizer-client.key"
+)
+
+// review is one as the API server sends it, of a node that makes the Node of the
+// name. What it says of itself is replaced by the tweaks.
+func review(node string, tweaks ...string) string {
+	body := `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"e2e",` +
+		`"kind":{"group":"","version":"v1","kind":"Node"},"resource":{"group":"","version":"v1","resource":"nodes"},` +
+		`"name":"` + node + `","operation":"CREATE","userInfo":{"username":"system:node:e2e-any","groups":["system:nodes"]},` +
+		`"object":{"apiVersion":"v1","kind":"Node","metadata":{"name":"` + node + `"}},"oldObject":null,"dryRun":true}}`
+	return strings.NewReplacer(tweaks...).Replace(body)
+}
+
+// post sends a body to the webhook from the host of the control plane, as the API
+// server, and returns the status code and the answer.
+func post(ctx context.Context, body string) (code string, answer admissionv1.AdmissionReview, text string) {
+	GinkgoHelper()
+	// 92 is curl's word for an answer that came before all of the body was read.
+	out := suite.OnControlPlane(ctx, withKey+` -H 'Content-Type: application/json' --data-binary @- -w '\n%{http_code}' `+webhookURL+
+		" <<'END-OF-BODY' || test $? -eq 92\n"+body+"\nEND-OF-BODY\n")
+	end := strings.LastIndexByte(out, '\n')
+	text, code = out[:max(end, 0)], out[end+1:]
+	if code == "200" && text != "" {
+		Expect(json.Unmarshal([]byte(text), &answer)).To(Succeed(), text)
+	}
+	return code, answer, text
+}
+
+func expectAdmitted(ctx context.Context, body string) {
+	GinkgoHelper()
+	code, answer, text := post(ctx, body)
+	Expect(code).To(Equal("200"), text)
+	Expect(answer.Response).NotTo(BeNil(), text)
+	Expect(answer.Response.Allowed).To(BeTrue(), text)
+}
+
+// expectForbidden wants a refusal that ends in a text.
+func expectForbidden(ctx context.Context, body, end string) {
+	GinkgoHelper()
+	code, answer, text := post(ctx, body)
+	Expect(code).To(Equal("200"), text)
+	Expect(answer.Response).NotTo(BeNil(), text)
+	Expect(answer.Response.Allowed).To(BeFalse(), text)
+	Expect(answer.Response.Result.Code).To(BeEquivalentTo(http.StatusForbidden), text)
+	Expect(answer.Response.Result.Message).To(HaveSuffix(end), text)
+}
+
+var _ = Describe("the webhook itself", Label(OnHost), func() {
+	BeforeEach(func() { suite.NeedsOurs("there is no webhook") })
+
+	It("answers a good review", Allows("NR-NODE-1"), func(ctx SpecContext) {
+		expectAdmitted(ctx, review("e2e-any"))
+	})
+
+	It("and its twin for another node", Denies("NR-NODE-1"), func(ctx SpecContext) {
+		expectForbidden(ctx, review("e2e-another"), "[NR-NODE-1]")
+	})
+
+	DescribeTable("never admits", Denies("NR-IDENT-1"),
+		func(ctx SpecContext, body func() string) {
+			code, answer, text := post(ctx, body())
+			Expect(code).To(MatchRegexp("^(200|4..)$"), text)
+			Expect(answer.Response == nil || !answer.Response.Allowed).To(BeTrue(), text)
+		},
+		Entry("nothing", func() string { return "" }),
+		Entry("half a review", func() string { good := review("e2e-any"); return good[:len(good)/2] }),
+		Entry("a review without a request", func() string { return `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}` }),
+		Entry("an unknown version", func() string { return review("e2e-any", "admission.k8s.io/v1", "admission.k8s.io/v9") }),
+		Entry("a creation of nothing", func() string {
+			return review("e2e-any", `{"apiVersion":"v1","kind":"Node","metadata":{"name":"e2e-any"}}`, "null")
+		}),
+		Entry("an object of another kind", func() string {
+			return review("e2e-any", `"apiVersion":"v1","kind":"Node"`, `"apiVersion":"v1","kind":"Pod"`)
+		}),
+		Entry("an update from nothing", func() string { return review("e2e-any", "CREATE", "UPDATE") }),
+		Entry("a deletion of nothing", func() string { return review("e2e-any", "CREATE", "DELETE") }),
+		Entry("three megabytes that are a name", func() string { return review(strings.Repeat("x", 3<<20)) }),
+	)
+
+	It("does not read ten megabytes, and says so", Denies("NR-LIMIT"), func(ctx SpecContext) {
+		count := func() float64 {
+			return must(suite.RestrictionMetric(ctx, "bulkhead_admission_reviews_total", `rule="NR-LIMIT"`))
+		}
+		before := count()
+		code, answer, text := post(ctx, review("e2e-any", `"metadata":{`, `"metadata":{"annotations":{"big":"`+strings.Repeat("x", 10<<20)+`"},`))
+		Expect(code).To(Equal("200"), text)
+		if text != "" { // curl may give no more of such an answer than the code
+			Expect(answer.Response).NotTo(BeNil(), text)
+			Expect(answer.Response.Allowed).To(BeFalse(), text)
+			Expect(answer.Response.Result.Message).To(ContainSubstring("[NR-LIMIT]"), text)
+		}
+		Expect(count()).To(BeNumerically(">", before), "the answer was: "+text)
+	})
+
+	It("while one megabyte is read", Allows("NR-LIMIT"), func(ctx SpecContext) {
+		code, answer, text := post(ctx, review("e2e-any", `"metadata":{`, `"metadata":{"labels":{"big":"`+strings.Repeat("x", 1<<20)+`"},`))
+		Expect(code).To(Equal("200"), text)
+		Expect(answer.Response).NotTo(BeNil(), text)
+		Expect(answer.Response.Allowed).To(Equal(suite.Settings.Profile == Parity), text)
+	})
+
+	DescribeTable("gives nothing to", Denies("NR-IDENT-1"),
+		func(ctx SpecContext, options string) {
+			_, err := suite.Host.Run(ctx, suite.ControlPlane, withoutKey+" "+options+" "+webhookURL)
+			Expect(err).To(HaveOccurred(), "the handshake succeeded")
+		},
+		Entry("a caller without a certificate", ""),
+		Entry("a kubelet", "--cert /var/lib/kubelet/pki/kubelet-client-current.pem --key /var/lib/kubelet/pki/kubelet-client-current.pem"),
+	)
+})
+
+// The registration is on the hosts' disks (KEP-5793): whoever rules the API cannot
+// switch it off there.
+var _ = It("nobody removes the webhook through the API", Denies("NR-EVENT-2"), Label(OnHardened), func(ctx SpecContext) {
+	registrations := suite.Client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	err := registrations.Delete(ctx, webhookName, metav1.DeleteOptions{})
+	Expect(apierrors.IsNotFound(err)).To(BeTrue(), "%v", err)
+	err = registrations.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "app.kubernetes.io/part-of=bulkhead"})
+	Expect(err).NotTo(HaveOccurred())
+	admit(ctx, telling(other), ownObjects)
+})

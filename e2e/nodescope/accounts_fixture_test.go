@@ -1,0 +1,102 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodescope_test
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
+	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
+)
+
+// modeAnnotation says whether a scope is enforced, or only watched.
+const modeAnnotation = "bulkhead.dev/node-scope-mode"
+
+// Accounts of the stage. What they may do by RBAC is the same: everything.
+const (
+	// plain has no annotation: what a DaemonSet is today.
+	plain = "plain"
+	// agent is held on what most agents touch, in each way that a scope can name it.
+	agent = "agent"
+	// handler has the same scope, and may edit taints.
+	handler = "handler"
+	// watched has the same scope in audit.
+	watched = "watched"
+	// held is held on everything.
+	held = "held"
+	// statuses is held on the status of Nodes and on one group, and not on Nodes.
+	statuses = "statuses"
+	// misspelt and unheld have values that cannot be understood, or cannot be held.
+	misspelt = "misspelt"
+	unheld   = "unheld"
+	// shared has no annotation, and one pod that has, beside one that has not.
+	shared = "shared"
+	// adding has one, and a pod that adds to it.
+	adding = "adding"
+	// shortLived is held as agent is; its pods come and go.
+	shortLived = "short-lived"
+	// custom is held on custom resources.
+	custom = "custom"
+)
+
+const (
+	agentScope = "pods, pods/status, pods/eviction, nodes, nodes/status, secrets, configmaps, events, services, services/status, " +
+		"serviceaccounts, serviceaccounts/token, leases.coordination.k8s.io, csidrivers.storage.k8s.io, *.admissionregistration.k8s.io"
+	widgets       = "widgets.e2e.bulkhead.dev"
+	gadgets       = "gadgets.e2e.bulkhead.dev"
+	narrow        = "narrow"
+	addedScope    = "secrets"
+	sharedScope   = "nodes"
+	notUnderstood = "configmaps, Nodes"
+)
+
+// scopes are the annotations of the accounts of the stage.
+var scopes = map[string]map[string]string{
+	plain:      nil,
+	agent:      scope(agentScope),
+	handler:    {nodescope.ScopeAnnotation: agentScope, nodescope.ExemptionsAnnotation: string(nodescope.Taints)},
+	watched:    {nodescope.ScopeAnnotation: agentScope, modeAnnotation: "audit"},
+	held:       scope("*"),
+	statuses:   scope("nodes/status, *.storage.k8s.io"),
+	misspelt:   scope(notUnderstood),
+	unheld:     scope("configmaps, endpointslices.discovery.k8s.io"),
+	shared:     nil,
+	adding:     scope("configmaps"),
+	shortLived: scope(agentScope),
+	custom:     scope(widgets + ", " + widgets + "/status, " + gadgets + ", " + gadgets + "/status"),
+}
+
+// annotated are those that have to be in the lists of the API server.
+var annotated = []string{agent, handler, watched, held, statuses, misspelt, unheld, shared, adding, shortLived, custom}
+
+func scope(value string) map[string]string {
+	return map[string]string{nodescope.ScopeAnnotation: value}
+}
+
+// agents are the pods of the stage whose tokens are used, by name.
+func agents() map[string]*corev1.Pod {
+	pods := map[string]*corev1.Pod{}
+	add := func(account, suffix, node string, tweaks ...fixtures.PodTweak) {
+		tweaks = append(tweaks, fixtures.As(account), withTokenOfItsOwn)
+		pods[account+suffix] = fixtures.Pod("", account+suffix, node, tweaks...)
+	}
+	for _, account := range []string{plain, agent, handler, watched, held, statuses, misspelt, unheld, shared, custom} {
+		add(account, "", suite.Worker)
+	}
+	add(agent, onOther, suite.ControlPlane)
+	add(shared, "-"+narrow, suite.Worker, noted(sharedScope))
+	add(adding, "-"+narrow, suite.Worker, noted(addedScope))
+	return pods
+}
+
+// onOther ends the name of a pod on the control plane.
+const onOther = "-other"
+
+func withTokenOfItsOwn(pod *corev1.Pod) { pod.Spec.AutomountServiceAccountToken = ptr.To(true) }
+
+// noted annotates a pod with a scope.
+func noted(value string) fixtures.PodTweak {
+	return func(pod *corev1.Pod) { pod.Annotations = scope(value) }
+}

@@ -1,0 +1,105 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodescope_test
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// admit is the body of tables about what is written: the authorizers let it pass, and
+// the answer of admission has to be what the labels of the spec claim.
+func admit(ctx SpecContext, who actor, story Story, text ...string) {
+	suite.HoldWrite(ctx, who(), story, text...)
+}
+
+// tainted gives a Node a taint, beside those that it has: a pod that would edit taints
+// reads them first.
+func tainted(where place) Story {
+	return theNode(where, Patch(api.Nodes).With(spec("taints", []any{
+		fields{"key": "e2e.bulkhead.dev/terminating", "effect": string(corev1.TaintEffectNoSchedule)},
+	})))
+}
+
+// tokenOf asks for a token of an agent that is bound to a pod of the stage, or to none.
+func tokenOf(pod string) Story {
+	return func(context.Context, *Scene) Request {
+		request := fixtures.TokenRequest(&corev1.Pod{})
+		if pod == "" {
+			request.Spec.BoundObjectRef = nil
+		} else {
+			request.Spec.BoundObjectRef.Name, request.Spec.BoundObjectRef.UID = pod, stage.UIDs[pod]
+		}
+		return Create(api.ServiceAccounts).In(stage.Namespace).Named(agent).Sub("token").With(request)
+	}
+}
+
+// newLease makes the heartbeat of a node that has none.
+func newLease(name func(*Scene) string) Story {
+	return func(_ context.Context, s *Scene) Request {
+		return Create(api.Leases).In(fixtures.LeaseNamespace).With(fixtures.Lease(fixtures.LeaseNamespace, name(s)))
+	}
+}
+
+// notLabels is how labels are refused, whether the rule is upstream's (NR-NODE-3) or the
+// configuration's (NR-LABEL-2).
+const notLabels = "is not allowed to modify labels"
+
+// What the authorizer cannot see: an agent writes what its node may, and no more.
+var _ = DescribeTable("an agent's write of its own node's", admit,
+	Entry("a change of nothing is admitted", Allows("NS-ADMIT-1"), podOf(agent), theNode(own, Patch(api.Nodes))),
+	Entry("a label that is kept from nodes is not", Denies("NS-ADMIT-1"), podOf(agent),
+		theNode(own, Patch(api.Nodes).With(metadata("labels", fields{notForNodes: ""}))), notLabels),
+	Entry("taints are not", Denies("NS-ADMIT-1"), podOf(agent), tainted(own), "[NR-NODE-4]"),
+	Entry("an owner is not", Denies("NS-ADMIT-1"), podOf(agent), theNode(own, Patch(api.Nodes).With(metadata("ownerReferences", []any{
+		fields{"apiVersion": "v1", "kind": "Namespace", "name": "gone", "uid": "gone"},
+	}))), "[NR-NODE-5]"),
+	Entry("a label through its status is not", Denies("NS-ADMIT-1"), podOf(agent),
+		theNode(own, Patch(api.Nodes).Sub("status").With(metadata("labels", fields{notForNodes: ""}))), notLabels),
+	Entry("while who is not held gives any", Allows("NS-ADMIT-1"), podOf(plain),
+		theNode(own, Patch(api.Nodes).With(metadata("labels", fields{notForNodes: ""})))),
+
+	Entry("an event in its node's name is admitted", Allows("NS-ADMIT-1"), podOf(agent), told(own, own)),
+	Entry("one in another's name is not", Denies("NS-ADMIT-1"), Label(OnHardened), podOf(agent), told(own, other), "[NR-EVENT-1]"),
+	Entry("one about another's pod is not", Denies("NS-ADMIT-1"), Label(OnHardened), podOf(agent), told(other, own), "[NR-EVENT-2]"),
+
+	Entry("its heartbeat is admitted", Allows("NS-ADMIT-1"), podOf(agent), lease(own, Patch(api.Leases))),
+	Entry("a new heartbeat of another is not", Denies("NS-ADMIT-1"), podOf(agent), newLease(func(s *Scene) string { return s.Other }), "[NR-LEASE-1]"),
+
+	Entry("a token that is bound to a pod on its node is admitted", Allows("NS-ADMIT-1"), podOf(agent), tokenOf(agent)),
+	Entry("one that is bound to its pod on another is not", Denies("NS-ADMIT-1"), podOf(agent), tokenOf(agent+onOther), "[NR-SA-3]"),
+	Entry("one that is bound to nothing is not", Denies("NS-ADMIT-1"), podOf(agent), tokenOf(""), "[NR-SA-1]"),
+
+	Entry("the status of its node's pod is admitted", Allows("NS-ADMIT-1"), podOf(agent), bystander(own, Patch(api.Pods).Sub("status").With(wellPatch))),
+	Entry("a label through that is not", Denies("NS-ADMIT-1"), podOf(agent),
+		bystander(own, Patch(api.Pods).Sub("status").With(metadata("labels", fields{"app": "payments"}))), "[NR-POD-7]"),
+)
+
+// A pod is patched by agents as no kubelet may; what others find it by stays.
+var _ = DescribeTable("an agent's patch of a pod on its node", admit,
+	Entry("may annotate it", Allows("NS-ADMIT-3"), podOf(agent), bystander(own, Patch(api.Pods).With(metadata("annotations", fields{"e2e": "seen"})))),
+	Entry("may not label it", Denies("NS-ADMIT-3"), podOf(agent), bystander(own, Patch(api.Pods).With(metadata("labels", fields{"app": "payments"})))),
+	Entry("may not give it an owner", Denies("NS-ADMIT-3"), podOf(agent), bystander(own, Patch(api.Pods).With(metadata("ownerReferences", []any{
+		fields{"apiVersion": "v1", "kind": "Namespace", "name": "gone", "uid": "gone"},
+	})))),
+)
+
+// The termination handler of the seed edits taints: on its own node, and nothing else.
+var _ = Describe("an account that is exempted from the rule of taints", func() {
+	DescribeTable("admission", admit,
+		Entry("taints its own node", Allows("NS-ADMIT-1"), podOf(handler), tainted(own)),
+		Entry("does not label it with what is kept from nodes", Denies("NS-ADMIT-1"), podOf(handler),
+			theNode(own, Patch(api.Nodes).With(metadata("labels", fields{notForNodes: ""}))), notLabels),
+		Entry("as one that is not exempted does not taint it", Denies("NS-ADMIT-1"), podOf(agent), tainted(own), "[NR-NODE-4]"),
+	)
+
+	It("does not taint another", Denies("NS-NODE-2"), func(ctx SpecContext) {
+		decide(ctx, podOf(handler), tainted(other), "only of its own node")
+	})
+})

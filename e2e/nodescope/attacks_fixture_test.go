@@ -1,0 +1,76 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodescope_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// attempt is one way to carry out an attack with a token out of a DaemonSet's pod.
+type attempt struct {
+	name string
+	// rule refuses it; text is a part of why. twinBy lets the twin pass, if that is
+	// another rule.
+	rule, twinBy rules.ID
+	text         string
+	evil, twin   Story
+	// atAdmission is true where the authorizers cannot see what is wrong.
+	atAdmission bool
+}
+
+// try makes the specs of an attempt: with two accounts that differ in the annotation.
+func try(attack string, a attempt) {
+	twinBy := a.twinBy
+	if twinBy == "" {
+		twinBy = a.rule
+	}
+	Describe(a.name, Attack(attack), func() {
+		It("succeeds without the annotation", AllowsBy(a.rule, Behind), func(ctx SpecContext) {
+			who, request := podOf(plain)(), a.evil(ctx, suite.Scene())
+			code, message, err := who.Send(ctx, request)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(code).To(BeNumerically("<", http.StatusBadRequest), "%s: %s", request, message)
+		})
+		It("is refused with it", Denies(a.rule), func(ctx SpecContext) {
+			begun, who := time.Now(), podOf(agent)()
+			if a.atAdmission {
+				suite.ExpectRefusedWrite(ctx, who, a.evil(ctx, suite.Scene()), Refusal{By: a.rule, Text: a.text})
+				return
+			}
+			suite.ExpectForbidden(ctx, who, a.evil(ctx, suite.Scene()), a.rule, a.text)
+			expectAudited(ctx, who, begun, a.rule)
+		})
+		It("while its twin passes", Allows(twinBy), func(ctx SpecContext) {
+			if a.atAdmission {
+				suite.ExpectWritten(ctx, podOf(agent)(), a.twin(ctx, suite.Scene()))
+				return
+			}
+			expectPassed(ctx, podOf(agent)(), a.twin(ctx, suite.Scene()), twinBy)
+		})
+	})
+}
+
+// expectAudited looks for a refusal and its rule where an operator would.
+func expectAudited(ctx context.Context, who *Identity, since time.Time, rule rules.ID) {
+	GinkgoHelper()
+	Eventually(ctx, func() (bool, error) {
+		events, err := suite.Audited(ctx, since.Add(-time.Second), who.User)
+		for _, event := range events {
+			if event.Annotations["authorization.k8s.io/decision"] == "forbid" &&
+				strings.Contains(event.Annotations["authorization.k8s.io/reason"], "["+string(rule)+"]") {
+				return true, err
+			}
+		}
+		return false, err
+	}).WithTimeout(Soon).WithPolling(time.Second).Should(BeTrue(), "the audit log has the refusal and its rule")
+}

@@ -1,0 +1,104 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodescope_test
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+var mutatingWebhooks = admissionregistrationv1.SchemeGroupVersion.WithResource("mutatingwebhookconfigurations")
+
+// noPods says that a node has no room for pods, so that they go elsewhere.
+var noPods = status("capacity", fields{"pods": "0"})
+
+// unboundToken asks for a token of an account that is bound to nothing.
+func unboundToken(namespace, account string) Story {
+	return func(context.Context, *Scene) Request {
+		return Create(api.ServiceAccounts).In(namespace).Named(account).Sub("token").With(&authenticationv1.TokenRequest{})
+	}
+}
+
+// shadow is a webhook that would see every secret.
+func shadow(_ context.Context, s *Scene) Request {
+	name := s.NewName("shadow")
+	return Create(mutatingWebhooks).With(&admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: name}})
+}
+
+// T1 to T5, T13 and T14: what has been done with the token of one pod of a DaemonSet.
+var _ = Describe("attacks with the token of a DaemonSet's pod", func() {
+	cordon := Patch(api.Nodes).With(spec("unschedulable", true))
+	try("T1", attempt{
+		name: "cordoning the other node, so that pods come here", rule: "NS-NODE-2", text: "only of its own node",
+		evil: theNode(other, cordon), twin: theNode(own, cordon),
+	})
+	try("T1", attempt{
+		name: "tainting the other node", rule: "NS-NODE-2", text: "only of its own node",
+		evil: tainted(other), twin: theNode(own, Patch(api.Nodes)),
+	})
+	try("T2", attempt{
+		name: "leaving the other node no room", rule: "NS-NODE-2", text: "only of its own node",
+		evil: theNode(other, Patch(api.Nodes).Sub("status").With(noPods)), twin: theNode(own, Patch(api.Nodes).Sub("status").With(noPods)),
+	})
+	try("T3", attempt{
+		name: "reading all secrets", rule: "NS-SCOPE-1", text: "[NA-SECRET-2]",
+		evil: plainly(List(api.Secrets)), twin: selecting(own, List(api.Secrets)),
+	})
+	try("T3", attempt{
+		name: "reading a secret of the other node's pods", rule: "NS-SCOPE-1", text: "[NA-SECRET-1]",
+		evil: bystander(other, Get(api.Secrets)), twin: bystander(own, Get(api.Secrets)),
+	})
+	try("T4", attempt{
+		name: "making a token of an account that may everything", rule: "NS-SCOPE-1", text: "[NA-SA-2]",
+		evil: unboundToken(metav1.NamespaceSystem, "clusterrole-aggregation-controller"), twin: tokenOf(agent),
+	})
+	try("T4", attempt{
+		name: "making a token of its own that is bound to nothing", rule: "NS-ADMIT-1", text: "[NR-SA-1]", atAdmission: true,
+		evil: tokenOf(""), twin: tokenOf(agent),
+	})
+	try("T5", attempt{
+		name: "deleting the other node's pods", rule: "NS-POD-3", text: "[NA-POD-1]",
+		evil: bystander(other, Delete(api.Pods)), twin: bystander(own, Delete(api.Pods)),
+	})
+	try("T5", attempt{
+		name: "evicting the other node's pods", rule: "NS-POD-3", text: "[NA-POD-1]", evil: evicted(other), twin: evicted(own),
+	})
+	try("T13", attempt{
+		name: "placing a webhook in the cluster", rule: "NS-SCOPE-1", text: "[NA-DEFAULT]",
+		evil: shadow, twin: told(own, own),
+	})
+	try("T14", attempt{
+		name: "taking the traffic of a service by its status", rule: "NS-SCOPE-1", text: "[NA-UNI-SERVICES]",
+		evil: plainly(Patch(api.Services).In("default").Named("kubernetes").Sub("status")), twin: plainly(Get(api.Services).In("default").Named("kubernetes")),
+	})
+})
+
+// T15, T16 and T21: whose token it is.
+var _ = Describe("attacks with the tokens of neighbours", func() {
+	// The tokens of the stage were all read by the node's root from its disk.
+	try("T15", attempt{
+		name: "reading the other node's pods with a token from the disk", rule: "NS-POD-1", text: "[NA-POD-2]", evil: otherPods, twin: ownPods,
+	})
+	try("T15", attempt{
+		name: "annotating the other node's pods with a network agent's token", rule: "NS-POD-2", text: "[NA-POD-1]",
+		evil: bystander(other, Patch(api.Pods)), twin: bystander(own, Patch(api.Pods)),
+	})
+	try("T16", attempt{
+		name: "the heartbeat of the other node", rule: "NS-SCOPE-1", text: "[NA-LEASE-3]",
+		evil: lease(other, Patch(api.Leases)), twin: lease(own, Patch(api.Leases)),
+	})
+
+	DescribeTable("a scope binds who the token is, and not who is called alike", Attack("T21"), decide,
+		Entry("a pod of the account", Denies("NS-POD-1"), podOf(agent), otherPods, "[NA-POD-2]"),
+		Entry("and not the pod of another account that has none", AllowsBy("NS-POD-1", Behind), podOf(plain), otherPods),
+		Entry("nor a pod beside one that is annotated itself", Allows("NS-PASS-1"), podOf(shared), otherPods),
+		Entry("and who says it is that account's pod is nobody", Denies("NS-IDENT-3"), forged(ofAnother), otherPods, "does not run as"),
+	)
+})

@@ -1,0 +1,58 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodescope_test
+
+import (
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+const auditedRefusals = "bulkhead_audited_refusals_total"
+
+// An account in audit is refused nothing; what it would have been refused is counted.
+var _ = DescribeTable("an account in audit", decide,
+	Entry("reads the other node's pods", Allows("NS-PASS-3"), podOf(watched), bystander(other, Get(api.Pods))),
+	Entry("which an account that enforces does not", DeniesBy("NS-PASS-3", "NS-POD-1"), podOf(agent), bystander(other, Get(api.Pods))),
+	Entry("lists all secrets", Allows("NS-PASS-3"), podOf(watched), plainly(List(api.Secrets))),
+	Entry("which an account that enforces does not", DeniesBy("NS-PASS-3", "NS-SCOPE-1"), podOf(agent), plainly(List(api.Secrets))),
+	Entry("passes by the rule itself where it is refused nothing", Allows("NS-POD-1"), podOf(watched), bystander(own, Get(api.Pods))),
+)
+
+var _ = Describe("what an account in audit would be refused", func() {
+	It("is counted, with the rule", Allows("NS-PASS-3"), func(ctx SpecContext) {
+		// No other spec has the account in audit read a Node.
+		labels := `rule="NS-NODE-1"`
+		count := func() float64 { return must(suite.ComponentMetric(ctx, auditedRefusals, labels)) }
+		before := count()
+		decide(ctx, podOf(watched), theNode(other, Get(api.Nodes)))
+		Eventually(ctx, count).WithTimeout(Soon).WithPolling(100 * time.Millisecond).Should(BeNumerically(">", before))
+	})
+
+	It("is admitted, too, and told in the audit log", Allows("NS-PASS-3"), func(ctx SpecContext) {
+		since := time.Now()
+		who := podOf(watched)()
+		suite.HoldWrite(ctx, who, theNode(own, Patch(api.Nodes).With(metadata("labels", fields{notForNodes: ""}))))
+		Eventually(ctx, func() ([]string, error) {
+			events, err := suite.Audited(ctx, since.Add(-time.Second), who.User)
+			var said []string
+			for _, event := range events {
+				said = append(said, event.Annotations[ScopedEntry+"/would-refuse"])
+			}
+			return said, err
+		}).WithTimeout(Soon).WithPolling(time.Second).Should(ContainElement(ContainSubstring("[NS-ADMIT-1]")))
+	})
+
+	It("is refused to an account that enforces", DeniesBy("NS-PASS-3", "NS-ADMIT-1"), func(ctx SpecContext) {
+		suite.ExpectRefusedWrite(ctx, podOf(agent)(), Patch(api.Nodes).Named(own()).With(metadata("labels", fields{notForNodes: ""})),
+			Refusal{By: "NS-ADMIT-1", Text: notLabels})
+	})
+})
+
+// notForNodes is a label that no node may give itself.
+const notForNodes = corev1.LabelNamespaceNodeRestriction + "/e2e"

@@ -1,0 +1,14 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodescope_test
+
+import (
+	"testing"
+
+	"github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// TestEveryRuleIsProved needs no cluster. A rule that is added without a spec
+// that it allows and one that it refuses fails here.
+func TestEveryRuleIsProved(t *testing.T) { framework.CheckEveryRule(t, all) }

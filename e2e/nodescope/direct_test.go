@@ -1,0 +1,118 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodescope_test
+
+import (
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
+	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// The API server sends only who is in its list. What is said to others, and to what no
+// API server sends, is asked on the host.
+var _ = Describe("node scope itself", Label(OnHost), func() {
+	user := func(name string) string { return "system:serviceaccount:" + stage.Namespace + ":" + name }
+
+	DescribeTable("denies", func(ctx SpecContext, who func() string) {
+		claim := ReadClaim(CurrentSpecReport().Labels())
+		said := askedItself(ctx, listsPods(who()))
+		Expect(said.Denied).To(BeTrue(), said.Reason)
+		Expect(said.Reason).To(HaveSuffix("[" + string(claim.By) + "]"))
+	},
+		Entry("a name without an account", Denies("NS-IDENT-1"), func() string { return "system:serviceaccount:" + stage.Namespace }),
+		Entry("a name with an empty account", Denies("NS-IDENT-1"), func() string { return user("") }),
+		Entry("a name with too much in it", Denies("NS-IDENT-1"), func() string { return user("agent:other") }),
+		Entry("an account that is not there, of which nothing is known", Denies("NS-UNREADY"), func() string { return user("nobody") }),
+	)
+
+	DescribeTable("leaves to RBAC", func(ctx SpecContext, who func() string, reason string) {
+		said := askedItself(ctx, listsPods(who()))
+		Expect(said.Denied || said.Allowed).To(BeFalse(), said.Reason)
+		Expect(said.Reason).To(Equal(reason))
+	},
+		Entry("an account that is there and has no scope", Allows("NS-IDENT-1"), Allows("NS-UNREADY"), func() string { return user(plain) }, "[NS-PASS-1]"),
+		Entry("who is no account", Allows("NS-IDENT-1"), func() string { return "system:serviceaccounts" }, ""),
+	)
+
+	It("does not read a hundred kilobytes, and denies", Denies("NS-LIMIT"), func(ctx SpecContext) {
+		labels := `rule="NS-LIMIT"`
+		count := func() float64 {
+			return must(suite.ComponentMetric(ctx, "bulkhead_authorization_decisions_total", labels))
+		}
+		before := count()
+		said := askedItself(ctx, listsPods(user(plain)+strings.Repeat("x", 100<<10)))
+		if said.Reason != "" { // curl may have nothing but the code
+			Expect(said.Denied).To(BeTrue(), said.Reason)
+			Expect(said.Reason).To(HaveSuffix("[NS-LIMIT]"))
+		}
+		Expect(count()).To(BeNumerically(">", before))
+	})
+
+	It("while it reads fifty", Allows("NS-LIMIT"), func(ctx SpecContext) {
+		body := strings.Replace(listsPods(user(plain)), `"user":`, `"uid":"`+strings.Repeat("x", 50<<10)+`","user":`, 1)
+		said := askedItself(ctx, body)
+		Expect(said.Denied || said.Allowed).To(BeFalse(), said.Reason)
+		Expect(said.Reason).To(Equal("[NS-PASS-1]"))
+	})
+})
+
+// These writes are refused by the authorizers already, so that no request reaches
+// admission with them: a mistake there would not be the only thing that stands.
+var _ = Describe("admission itself", Label(OnHost), func() {
+	podIn := func(where place) *corev1.Pod {
+		pod := bystanderOn(where)
+		pod.ResourceVersion = "1"
+		return pod
+	}
+	noting := func(pod *corev1.Pod) *corev1.Pod {
+		pod.Annotations = map[string]string{unmarked: "x"}
+		return pod
+	}
+
+	DescribeTable("asked about an agent's write of a pod", func(ctx SpecContext, before, after func() *corev1.Pod) {
+		w := write{kind: "Pod", resource: "pods", name: after().Name, after: after()}
+		if before != nil {
+			w.before = before()
+		}
+		expectReview(reviewed(ctx, admitScoped, bearerOf(agent), w))
+	},
+		Entry("that is on its node", Allows("NS-ADMIT-2"), func() *corev1.Pod { return podIn(own) }, func() *corev1.Pod { return noting(podIn(own)) }),
+		Entry("that is on another", Denies("NS-ADMIT-2"), func() *corev1.Pod { return podIn(other) }, func() *corev1.Pod { return noting(podIn(other)) }),
+		Entry("that would go to another", Denies("NS-ADMIT-2"), func() *corev1.Pod { return podIn(own) }, func() *corev1.Pod {
+			pod := podIn(own)
+			pod.Spec.NodeName = other()
+			return pod
+		}),
+		Entry("that is new", Denies("NS-ADMIT-2"), nil, func() *corev1.Pod { return podIn(own) }),
+	)
+
+	account := func(value string) *corev1.ServiceAccount {
+		made := fixtures.ServiceAccount(stage.Namespace, agent)
+		made.Annotations = map[string]string{nodescope.ScopeAnnotation: value}
+		return made
+	}
+	touched := func(value string) *corev1.ServiceAccount {
+		made := account(value)
+		made.Annotations[unmarked] = "x"
+		return made
+	}
+
+	DescribeTable("asked about a node's write of an account", func(ctx SpecContext, w func() write) {
+		asNode := Bearer{User: "system:node:" + own(), Groups: []string{"system:nodes", "system:authenticated"}}
+		about := w()
+		about.kind, about.resource, about.name = "ServiceAccount", "serviceaccounts", agent
+		expectReview(reviewed(ctx, admitNode, asNode, about))
+	},
+		Entry("that leaves its scope", Allows("NS-WRITE-3"), func() write { return write{before: account("pods"), after: touched("pods")} }),
+		Entry("that changes its scope", Denies("NS-WRITE-3"), func() write { return write{before: account("pods"), after: account("")} }),
+		Entry("that is new and has one", Denies("NS-WRITE-3"), func() write { return write{after: account("pods")} }),
+		Entry("that deletes it", Denies("NS-WRITE-3"), func() write { return write{before: account("pods")} }),
+	)
+})

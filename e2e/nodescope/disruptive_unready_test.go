@@ -1,0 +1,96 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodescope_test
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+const authorizerUser = "bulkhead:node-authorizer"
+
+// Restarted without the right to list accounts, the node authorizer sees everything but
+// what they are held on.
+var _ = Describe("a node authorizer that has not seen the accounts", Serial, Ordered, Label(Disruptive, OnHost, OnWorker, Slow), func() {
+	BeforeAll(func(ctx SpecContext) {
+		withhold(ctx, api.ServiceAccounts.Resource)
+		suite.RestartComponent(ctx)
+		hears(ctx, time.Minute, ComponentAlive)
+	})
+
+	DescribeTable("denies who is in the list", Denies("NS-UNREADY"), decide,
+		Entry("its own node's", podOf(agent), ownPods),
+		Entry("another's", podOf(agent), otherPods),
+		Entry("what it is not held on", podOf(agent), plainly(List(api.Deployments))),
+		Entry("what nobody is held on", podOf(agent), plainly(GetPath("/metrics"))),
+		Entry("its own node as that", podOf(agent), plainly(Ask("impersonate:associated-node", api.Nodes))),
+		Entry("one in audit", podOf(watched), otherPods),
+		Entry("one with a scope on its pod alone", podOf(shared+"-"+narrow), ownPods),
+	)
+
+	// An answer of no opinion would go on to RBAC, which allows everything.
+	It("and never has no opinion", Denies("NS-UNREADY"), func(ctx SpecContext) {
+		said := must(suite.AskScoped(ctx, podOf(agent)(), List(api.Deployments)))
+		Expect(said.Denied).To(BeTrue(), said.Reason)
+		Expect(said.Reason).To(HaveSuffix("[NS-UNREADY]"))
+	})
+
+	It("and leaves everybody else alone", AllowsBy("NS-UNREADY", Behind), func(ctx SpecContext) {
+		expectPassed(ctx, podOf(plain)(), otherPods(ctx, suite.Scene()), Behind)
+	})
+
+	It("and goes on answering for nodes", Allows("NS-UNREADY"), func(ctx SpecContext) {
+		code, message, err := suite.AsNode(own()).Send(ctx, Get(api.Nodes).Named(own()))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(code).To(Equal(http.StatusOK), message)
+		code, message, err = suite.AsNode(own()).Send(ctx, Get(api.Nodes).Named(other()))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(code).To(Equal(http.StatusForbidden), message)
+		Expect(message).To(ContainSubstring("[NA-NODE-1]"))
+	})
+})
+
+// withhold takes the right to read a resource from the node authorizer, in every role
+// that it is bound to, until the container is over.
+func withhold(ctx context.Context, resource string) {
+	GinkgoHelper()
+	roles := suite.Client.RbacV1().ClusterRoles()
+	bindings := must(suite.Client.RbacV1().ClusterRoleBindings().List(ctx, metav1.ListOptions{}))
+	withheld := 0
+	DeferCleanup(func(ctx context.Context) { hears(ctx, time.Minute, ComponentReady) })
+	for i := range bindings.Items {
+		isOurs := func(s rbacv1.Subject) bool { return s.Kind == rbacv1.UserKind && s.Name == authorizerUser }
+		if !slices.ContainsFunc(bindings.Items[i].Subjects, isOurs) {
+			continue
+		}
+		role := must(roles.Get(ctx, bindings.Items[i].RoleRef.Name, metav1.GetOptions{}))
+		before := role.DeepCopy().Rules
+		role.Rules = slices.DeleteFunc(role.Rules, func(r rbacv1.PolicyRule) bool { return slices.Contains(r.Resources, resource) })
+		if len(role.Rules) == len(before) {
+			continue
+		}
+		withheld++
+		DeferCleanup(func(ctx context.Context) {
+			role := must(roles.Get(ctx, role.Name, metav1.GetOptions{}))
+			role.Rules = before
+			must(roles.Update(ctx, role, metav1.UpdateOptions{}))
+		})
+		must(roles.Update(ctx, role, metav1.UpdateOptions{}))
+	}
+	Expect(withheld).To(BeNumerically(">", 0), "no role of %s is about %s", authorizerUser, resource)
+	theirs := suite.AsForged(Bearer{User: authorizerUser, Groups: []string{"system:authenticated"}})
+	Eventually(ctx, func() (bool, error) {
+		said, err := suite.Review(ctx, theirs, List(api.ServiceAccounts))
+		return said.Allowed, err
+	}).WithTimeout(Soon).WithPolling(100 * time.Millisecond).Should(BeFalse())
+}

@@ -1,0 +1,75 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodescope_test
+
+import (
+	. "github.com/onsi/ginkgo/v2"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+const (
+	podName  = serviceaccount.PodNameKey
+	podUID   = serviceaccount.PodUIDKey
+	nodeName = serviceaccount.NodeNameKey
+)
+
+// change is something changed in what a token says.
+type change func(Bearer) Bearer
+
+func asItSays(b Bearer) Bearer { return b }
+
+// saying changes the values of one key.
+func saying(key string, values ...string) change {
+	return func(b Bearer) Bearer { return b.With(key, values...) }
+}
+
+// ofAnother is the pod of another account: its name and its UID.
+func ofAnother(b Bearer) Bearer {
+	return b.With(podName, plain).With(podUID, string(stage.UIDs[plain]))
+}
+
+// onNoNode is a token of a pod that was bound to none when it was made: neither the name
+// nor the UID of one.
+func onNoNode(b Bearer) Bearer {
+	return b.With(nodeName).With(serviceaccount.NodeUIDKey)
+}
+
+// onAnotherNode is the other node.
+func onAnotherNode(b Bearer) Bearer { return b.With(nodeName, other()) }
+
+var (
+	ownPods   = onNode(own, List(api.Pods))
+	otherPods = onNode(other, List(api.Pods))
+)
+
+// alleged makes a request as an agent's pod of which something else is said. What it
+// passes by is the last argument, if it passes.
+func alleged(ctx SpecContext, changed change, story Story, text string, by ...rules.ID) {
+	who := forged(changed)()
+	if len(by) > 0 {
+		expectPassed(ctx, who, story(ctx, suite.Scene()), by[0])
+		return
+	}
+	suite.ExpectForbidden(ctx, who, story(ctx, suite.Scene()), ReadClaim(CurrentSpecReport().Labels()).By, text)
+}
+
+// Each differs in one claim from the first, which are the token's own.
+var _ = DescribeTable("a token", Attack("T16"), alleged,
+	Entry("counts with what it says itself", Allows("NS-IDENT-2"), Allows("NS-IDENT-3"), Allows("NS-IDENT-4"),
+		change(asItSays), ownPods, "", rules.ID("NS-POD-1")),
+	Entry("says the UID of its pod", Denies("NS-IDENT-2"), saying(podUID), ownPods, "incomplete"),
+	Entry("says the name of its pod", Denies("NS-IDENT-2"), saying(podName), ownPods, "incomplete"),
+	Entry("says it once", Denies("NS-IDENT-2"), saying(podName, agent, plain), ownPods, "incomplete"),
+	Entry("says the UID of a pod that is there", Denies("NS-IDENT-3"), saying(podUID, "00000000-0000-0000-0000-000000000000"), ownPods, "not the one"),
+	Entry("says the name of a pod that is there", Denies("NS-IDENT-3"), saying(podName, "gone"), ownPods, "not there"),
+	Entry("is of a pod that runs as the account", Denies("NS-IDENT-3"), change(ofAnother), ownPods, "does not run as"),
+	Entry("says which node the pod is on", Denies("NS-IDENT-4"), change(onNoNode), ownPods, "names no node"),
+	Entry("says the node that the pod is on", Denies("NS-IDENT-4"), change(onAnotherNode), ownPods, "another node"),
+	Entry("has nothing of the node that it says instead", Denies("NS-IDENT-4"), change(onAnotherNode), otherPods, "another node"),
+	Entry("is not looked at for what is not held", Allows("NS-IDENT-4"), change(onAnotherNode), plainly(List(api.Deployments)), "", rules.ID("NS-PASS-1")),
+	Entry("is refused that, too, if it is incomplete", Denies("NS-IDENT-2"), saying(podUID), plainly(List(api.Deployments)), "incomplete"),
+)

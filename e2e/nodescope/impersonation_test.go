@@ -1,0 +1,106 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodescope_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// impersonated is somebody in whose name the owner of a token asks.
+type impersonated func() (user string, groups []string)
+
+func asAnybody(groups ...string) impersonated {
+	return func() (string, []string) { return "anybody", groups }
+}
+
+func asNodeOf(where place) impersonated {
+	return func() (string, []string) { return "system:node:" + where(), nil }
+}
+
+// amongNodes names the group too: whoever impersonates by the right to be anybody is in
+// no group that was not asked for.
+func amongNodes(where place) impersonated {
+	return func() (string, []string) { return "system:node:" + where(), []string{"system:nodes"} }
+}
+
+func asAccount(name string) impersonated {
+	return func() (string, []string) { return "system:serviceaccount:" + stage.Namespace + ":" + name, nil }
+}
+
+// inTheNameOf makes a request with somebody's token in the name of somebody else, and
+// returns what the API server says.
+func inTheNameOf(ctx context.Context, who *Identity, whom impersonated, r Request) (int, string) {
+	GinkgoHelper()
+	user, groups := whom()
+	code, message, err := who.Impersonating(user, groups...).Send(ctx, r)
+	Expect(err).NotTo(HaveOccurred())
+	return code, message
+}
+
+// needsConstrained skips a spec where the API server knows legacy impersonation alone,
+// which is of anybody or of nobody.
+func needsConstrained(ctx context.Context) {
+	GinkgoHelper()
+	metrics := string(must(suite.Client.Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)))
+	for line := range strings.Lines(metrics) {
+		if strings.HasPrefix(line, `kubernetes_feature_enabled{name="ConstrainedImpersonation"`) && strings.HasSuffix(strings.TrimSpace(line), " 1") {
+			return
+		}
+	}
+	Skip("the API server's feature gate ConstrainedImpersonation (KEP-5284) is off")
+}
+
+// ownNodesPods is what a node reads of itself.
+func ownNodesPods(where place) Story { return onNode(where, List(api.Pods)) }
+
+// Every account of the stage may impersonate everybody, by RBAC. To be somebody else is
+// the way out of every scope; to be one's own node is none (KEP-5284).
+var _ = Describe("impersonation", Attack("T25"), func() {
+	DescribeTable("by who is not held succeeds", AllowsBy("NS-IMPERSONATE-1", Behind),
+		func(ctx SpecContext, whom impersonated, story Story) {
+			code, message := inTheNameOf(ctx, podOf(plain)(), whom, story(ctx, suite.Scene()))
+			Expect(code).To(Equal(http.StatusOK), message)
+		},
+		Entry("of an administrator", asAnybody("system:masters"), plainly(List(api.Secrets))),
+		Entry("of another account", asAccount(plain), plainly(List(api.Secrets))),
+		Entry("of its own node", amongNodes(own), ownNodesPods(own)),
+		Entry("of another node", amongNodes(other), ownNodesPods(other)),
+	)
+
+	DescribeTable("by who is held is refused", Denies("NS-IMPERSONATE-1"),
+		func(ctx SpecContext, who actor, whom impersonated, story Story) {
+			code, message := inTheNameOf(ctx, who(), whom, story(ctx, suite.Scene()))
+			Expect(code).To(Equal(http.StatusForbidden), message)
+			Expect(message).To(ContainSubstring("[NS-IMPERSONATE-1]"))
+		},
+		Entry("of an administrator", podOf(agent), asAnybody("system:masters"), plainly(List(api.Secrets))),
+		Entry("of another account", podOf(agent), asAccount(plain), plainly(List(api.Secrets))),
+		Entry("of itself, which would have no pod then", podOf(agent), asAccount(agent), plainly(List(api.Deployments))),
+		Entry("of another node", podOf(agent), asNodeOf(other), ownNodesPods(other)),
+		Entry("of nobody in particular", podOf(agent), asAnybody(), plainly(GetPath("/version"))),
+		Entry("by who is held on little", podOf(statuses), asAccount(plain), plainly(List(api.Secrets))),
+		Entry("by who is held through its pod alone", podOf(shared+"-"+narrow), asAccount(plain), plainly(List(api.Secrets))),
+	)
+
+	It("by who is held of its own node passes, and is worth that node", Allows("NS-IMPERSONATE-1"), func(ctx SpecContext) {
+		needsConstrained(ctx)
+		code, message := inTheNameOf(ctx, podOf(agent)(), asNodeOf(own), ownNodesPods(own)(ctx, suite.Scene()))
+		Expect(code).To(Equal(http.StatusOK), message)
+		code, message = inTheNameOf(ctx, podOf(agent)(), asNodeOf(own), ownNodesPods(other)(ctx, suite.Scene()))
+		Expect(code).To(Equal(http.StatusForbidden), message)
+		Expect(message).To(ContainSubstring("system:node:"+own()), "it is the node that is refused")
+	})
+
+	It("by who has no scope in a pod beside one that has", Allows("NS-PASS-1"), func(ctx SpecContext) {
+		code, message := inTheNameOf(ctx, podOf(shared)(), asAccount(plain), plainly(List(api.Secrets))(ctx, suite.Scene()))
+		Expect(code).To(Equal(http.StatusOK), message)
+	})
+})

@@ -1,0 +1,78 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodescope_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const (
+	// stateOfLists is the config map in kube-system in which scope-sync says which
+	// accounts are live, for each control-plane host.
+	stateOfLists = "bulkhead-node-scope"
+	// listed bounds how long an annotation may take until both lists that name the
+	// account are in force.
+	listed = time.Minute
+	// bothLists is the state of an account that is held.
+	bothLists = "live"
+)
+
+// recorded is what scope-sync says of one host: names by state and by namespace.
+type recorded struct {
+	Problem  string                         `json:"problem"`
+	Accounts map[string]map[string][]string `json:"accounts"`
+}
+
+// records are those of all hosts, by name.
+func records(ctx context.Context) (map[string]recorded, error) {
+	config, err := suite.Client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Get(ctx, stateOfLists, metav1.GetOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("reading which accounts are live: %w", err)
+	}
+	all := map[string]recorded{}
+	for host, text := range config.Data {
+		r := recorded{}
+		if err := json.Unmarshal([]byte(text), &r); err != nil {
+			return nil, fmt.Errorf("reading which accounts are live on %s: %w", host, err)
+		}
+		all[host] = r
+	}
+	return all, nil
+}
+
+// pending are those of the accounts of a namespace that are not live on every host.
+func pending(ctx context.Context, namespace string, accounts ...string) ([]string, error) {
+	all, err := records(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(all) == 0 {
+		return accounts, nil
+	}
+	var waiting []string
+	for host, r := range all {
+		for _, account := range accounts {
+			if !slices.Contains(r.Accounts[bothLists][namespace], account) {
+				waiting = append(waiting, account+" on "+host+" "+r.Problem)
+			}
+		}
+	}
+	return waiting, nil
+}
+
+// awaitLive waits until accounts of the stage are held, which says nothing of any
+// refusal: before, an account is pending, and nobody says that it is held.
+func awaitLive(ctx context.Context, accounts ...string) {
+	GinkgoHelper()
+	Eventually(ctx, func() ([]string, error) { return pending(ctx, stage.Namespace, accounts...) }).
+		WithTimeout(listed).WithPolling(500 * time.Millisecond).Should(BeEmpty())
+}

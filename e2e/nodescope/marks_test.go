@@ -1,0 +1,104 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodescope_test
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
+	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// marked sets an annotation, or removes it.
+func marked(key string, value any) fields { return metadata("annotations", fields{key: value}) }
+
+const unmarked = "e2e.bulkhead.dev/any"
+
+// Who is held on the status of Nodes alone may write accounts and pods by RBAC, and may
+// not write with that what holds it.
+var _ = DescribeTable("who has a scope, of an account", admit,
+	Entry("writes other annotations", Allows("NS-WRITE-1"), podOf(statuses), named(statuses, Patch(api.ServiceAccounts).With(marked(unmarked, "x")))),
+	Entry("does not widen its own scope", Denies("NS-WRITE-1"), podOf(statuses),
+		named(statuses, Patch(api.ServiceAccounts).With(marked(nodescope.ScopeAnnotation, "configmaps")))),
+	Entry("does not remove it", Denies("NS-WRITE-1"), podOf(statuses),
+		named(statuses, Patch(api.ServiceAccounts).With(marked(nodescope.ScopeAnnotation, nil)))),
+	Entry("does not exempt itself", Denies("NS-WRITE-1"), podOf(statuses),
+		named(statuses, Patch(api.ServiceAccounts).With(marked(nodescope.ExemptionsAnnotation, string(nodescope.Taints))))),
+	Entry("does not put itself in audit", Denies("NS-WRITE-1"), podOf(statuses),
+		named(statuses, Patch(api.ServiceAccounts).With(marked(modeAnnotation, "audit")))),
+	Entry("does not give one to others", Denies("NS-WRITE-1"), podOf(statuses),
+		named(plain, Patch(api.ServiceAccounts).With(marked(nodescope.ScopeAnnotation, "*")))),
+	Entry("does not take one from others", Denies("NS-WRITE-1"), podOf(statuses),
+		named(agent, Patch(api.ServiceAccounts).With(marked(nodescope.ScopeAnnotation, nil)))),
+	Entry("makes none that has one", Denies("NS-WRITE-1"), podOf(statuses), newAccount(scope("pods"))),
+	Entry("makes one that has none", Allows("NS-WRITE-1"), podOf(statuses), newAccount(nil)),
+	Entry("deletes none that has one", Denies("NS-WRITE-1"), podOf(statuses), named(agent, Delete(api.ServiceAccounts))),
+	Entry("deletes one that has none", Allows("NS-WRITE-1"), podOf(statuses), named(plain, Delete(api.ServiceAccounts))),
+	Entry("while who has none writes any", Allows("NS-WRITE-1"), podOf(plain),
+		named(agent, Patch(api.ServiceAccounts).With(marked(nodescope.ScopeAnnotation, nil)))),
+)
+
+var _ = DescribeTable("who has a scope, of a pod", admit,
+	Entry("writes other annotations", Allows("NS-WRITE-2"), podOf(statuses), named(shared, Patch(api.Pods).With(marked(unmarked, "x")))),
+	Entry("does not give it a scope", Denies("NS-WRITE-2"), podOf(statuses),
+		named(shared, Patch(api.Pods).With(marked(nodescope.ScopeAnnotation, "*")))),
+	Entry("does not take it away", Denies("NS-WRITE-2"), podOf(statuses),
+		named(shared+"-"+narrow, Patch(api.Pods).With(marked(nodescope.ScopeAnnotation, nil)))),
+	Entry("held on pods, does not give one on its node a scope", Denies("NS-WRITE-2"), podOf(agent),
+		bystander(own, Patch(api.Pods).With(marked(nodescope.ScopeAnnotation, "pods")))),
+	Entry("nor through the status", Denies("NS-WRITE-2"), podOf(agent),
+		bystander(own, Patch(api.Pods).Sub("status").With(marked(nodescope.ScopeAnnotation, "pods")))),
+	Entry("with a scope by its own annotation, does not remove it", Denies("NS-WRITE-2"), podOf(shared+"-"+narrow),
+		named(shared+"-"+narrow, Patch(api.Pods).With(marked(nodescope.ScopeAnnotation, nil)))),
+	Entry("makes none with a scope", Denies("NS-WRITE-2"), podOf(statuses), podWith(noted("pods"))),
+	Entry("makes one without", Allows("NS-WRITE-2"), podOf(statuses), podWith(func(*corev1.Pod) {})),
+)
+
+func newAccount(annotations map[string]string) Story {
+	return func(_ context.Context, s *Scene) Request {
+		account := fixtures.ServiceAccount(stage.Namespace, s.NewName("account"))
+		account.Annotations = annotations
+		return Create(api.ServiceAccounts).In(account.Namespace).With(account)
+	}
+}
+
+func podWith(tweak fixtures.PodTweak) Story {
+	return func(_ context.Context, s *Scene) Request {
+		pod := fixtures.Pod(stage.Namespace, s.NewName("pod"), own(), tweak)
+		return Create(api.Pods).In(pod.Namespace).With(pod)
+	}
+}
+
+// mirrorPod is a mirror pod of the scene's own node.
+func mirrorPod(tweaks ...fixtures.PodTweak) Story {
+	return func(ctx context.Context, s *Scene) Request {
+		all := append([]fixtures.PodTweak{fixtures.Mirror(s.Node(ctx, s.Own))}, tweaks...)
+		pod := fixtures.Pod(s.Namespace(ctx), s.NewName("mirror"), s.Own, all...)
+		return Create(api.Pods).In(pod.Namespace).With(pod)
+	}
+}
+
+func alsoNoted(pod *corev1.Pod) { pod.Annotations[nodescope.ScopeAnnotation] = "pods" }
+
+// sceneNode is the scene's own node, which has no kubelet.
+func sceneNode() *Identity { return suite.AsNode(suite.Scene().Own) }
+
+// statusOfOwn patches the status of a pod on the scene's own node.
+func statusOfOwn(patch fields) Story {
+	return func(ctx context.Context, s *Scene) Request {
+		pod := s.Pod(ctx, s.Own)
+		return Patch(api.Pods).In(pod.Namespace).Named(pod.Name).Sub("status").With(patch)
+	}
+}
+
+var _ = DescribeTable("a node", admit,
+	Entry("makes a mirror pod", Allows("NS-WRITE-4"), actor(sceneNode), mirrorPod()),
+	Entry("makes none with a scope", Denies("NS-WRITE-4"), actor(sceneNode), mirrorPod(alsoNoted)),
+	Entry("writes the status of its pod", Allows("NS-WRITE-4"), actor(sceneNode), statusOfOwn(wellPatch)),
+	Entry("gives it no scope with that", Denies("NS-WRITE-4"), actor(sceneNode), statusOfOwn(marked(nodescope.ScopeAnnotation, "pods"))),
+)

@@ -1,0 +1,131 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodescope_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// stage is what all specs play on: a namespace, accounts, their pods on both nodes, and
+// pods of somebody else, called [ours] and [theirs], that bring things to these nodes.
+type stageOf struct {
+	// Daemons is the namespace of the use cases.
+	Namespace, Daemons string
+	// Bearers are the tokens out of the pods, and UIDs those of all pods, by pod.
+	Bearers map[string]Bearer
+	UIDs    map[string]types.UID
+}
+
+var stage stageOf
+
+// The pods that bring something to their nodes: a secret and a config map of their name.
+const (
+	ours    = "ours"
+	theirs  = "theirs"
+	nobodys = "nobodys"
+)
+
+// makeStage runs once for all processes.
+func makeStage(ctx context.Context, s *Scene) []byte {
+	skipUnlessInstalled(ctx)
+	stage = stageOf{Namespace: s.Namespace(ctx), Bearers: map[string]Bearer{}, UIDs: map[string]types.UID{}}
+	mayEverything(ctx, s)
+	for name, annotations := range scopes {
+		account := fixtures.ServiceAccount(stage.Namespace, name)
+		account.Annotations = annotations
+		s.Put(ctx, account)
+	}
+	makeDaemons(ctx, s)
+	pods := agents()
+	for name, node := range map[string]string{ours: suite.Worker, theirs: suite.ControlPlane, nobodys: ""} {
+		s.Put(ctx, fixtures.Secret(stage.Namespace, name), fixtures.ConfigMap(stage.Namespace, name))
+		if node != "" {
+			pods[name] = fixtures.Pod("", name, node, fixtures.WithSecret(name), fixtures.WithConfigMap(name))
+		}
+	}
+	for _, pod := range pods {
+		pod.Namespace = stage.Namespace
+		s.Put(ctx, pod)
+	}
+	running(ctx, pods)
+	steal(ctx, pods)
+	stealFromDaemons(ctx)
+	awaitLive(ctx, annotated...)
+	return must(json.Marshal(stage))
+}
+
+func takeStage(made []byte) { Expect(json.Unmarshal(made, &stage)).To(Succeed()) }
+
+// skipUnlessInstalled says why there is nothing to prove where node scope is not
+// installed: it is switched on by whoever installs.
+func skipUnlessInstalled(ctx context.Context) {
+	why := ""
+	_, err := suite.Client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Get(ctx, stateOfLists, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		why = "node scope is not installed: there is no config map kube-system/" + stateOfLists
+	case err != nil:
+		Fail(err.Error())
+	case suite.Worker == "":
+		why = "no node is a worker: set E2E_WORKER"
+	case suite.Host.Missing() != "":
+		why = "the tokens of pods are read from their nodes: " + suite.Host.Missing()
+	}
+	if why != "" {
+		// On standard output: --silence-skips hides what reports say of it.
+		fmt.Println("nodescope:", why)
+		Skip(why)
+	}
+}
+
+// mayEverything gives all accounts of the stage all rights, by RBAC, and waits until the
+// API server has heard of it.
+func mayEverything(ctx context.Context, s *Scene) {
+	group := "system:serviceaccounts:" + stage.Namespace
+	binding := &rbacv1.ClusterRoleBinding{
+		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: group}},
+		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+	}
+	binding.Name = stage.Namespace
+	s.Put(ctx, binding)
+	witness := suite.AsForged(Bearer{User: "e2e-witness", Groups: []string{group}})
+	Eventually(ctx, func() (bool, error) {
+		said, err := suite.Review(ctx, witness, List(api.Deployments))
+		return said.Allowed, err
+	}).WithTimeout(Soon).WithPolling(100 * time.Millisecond).Should(BeTrue())
+}
+
+// running waits until all pods run, and keeps their UIDs.
+func running(ctx context.Context, pods map[string]*corev1.Pod) {
+	GinkgoHelper()
+	Eventually(ctx, func() ([]string, error) {
+		list, err := suite.Client.CoreV1().Pods(stage.Namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return nil, err
+		}
+		var waiting []string
+		for i := range list.Items {
+			pod := &list.Items[i]
+			if _, asked := pods[pod.Name]; asked && pod.Status.Phase != corev1.PodRunning {
+				waiting = append(waiting, pod.Name+": "+string(pod.Status.Phase))
+			}
+			stage.UIDs[pod.Name] = pod.UID
+		}
+		return waiting, nil
+	}).WithTimeout(2 * PodStart).WithPolling(500 * time.Millisecond).Should(BeEmpty())
+}

@@ -1,0 +1,92 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodescope_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+const (
+	// thousand is how many accounts the lists have room for.
+	thousand = 1000
+	// listedMany bounds how long so many may take.
+	listedMany = 2 * time.Minute
+	atOnce     = 8
+)
+
+// Serial: it takes the machine from others, and all room in the lists.
+var _ = Describe("a thousand accounts", Serial, Label(OnHost, Slow), func() {
+	It("are held, each of them, and slow nobody down", Denies("NS-IDENT-2"), func(ctx SpecContext) {
+		scene := suite.Scene()
+		namespace := scene.Namespace(ctx)
+		names := make([]string, thousand-len(listedNow(ctx)))
+		for i := range names {
+			names[i] = fmt.Sprintf("account-%d", i)
+		}
+		Expect(names).NotTo(BeEmpty(), "the lists are full already")
+		request := List(api.Services).In("default")
+		before := calm(ctx, podOf(plain)(), request, 3*time.Second)
+		since := time.Now()
+		makeAccounts(ctx, namespace, names)
+		Eventually(ctx, func() (int, error) {
+			waiting, err := pending(ctx, namespace, names...)
+			return len(waiting), err
+		}).WithTimeout(listedMany).WithPolling(time.Second).Should(BeZero())
+		Measured(fmt.Sprintf("%d more accounts with a scope were live after", len(names)), time.Since(since).Round(100*time.Millisecond).String())
+		Measured("accounts with a scope in the lists then", fmt.Sprint(len(listedNow(ctx))))
+
+		after := calm(ctx, podOf(plain)(), request, 3*time.Second)
+		Measured("an account without a scope before there were a thousand", Latencies(before))
+		Measured("an account without a scope beside a thousand", Latencies(after))
+		Expect(slices.Max(after)).To(BeNumerically("<", sent))
+		group := "system:serviceaccounts:" + namespace
+		for _, i := range []int{0, len(names) / 2, len(names) - 1} {
+			who := suite.AsForged(Bearer{User: "system:serviceaccount:" + namespace + ":" + names[i], Groups: []string{group}})
+			suite.ExpectForbidden(ctx, who, List(api.Pods), "NS-IDENT-2", "names no pod")
+		}
+		decide(ctx, forged(saying(podUID)), otherPods, "incomplete")
+	})
+})
+
+func makeAccounts(ctx context.Context, namespace string, names []string) {
+	GinkgoHelper()
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
+	for _, name := range names {
+		account := fixtures.ServiceAccount(namespace, name)
+		account.Annotations = scope("pods")
+		group.Go(func() error {
+			_, err := suite.Client.CoreV1().ServiceAccounts(namespace).Create(ctx, account, metav1.CreateOptions{})
+			return err
+		})
+	}
+	Expect(group.Wait()).To(Succeed())
+}
+
+// listedNow are the accounts that scope-sync knows of on the control plane, in whatever
+// state.
+func listedNow(ctx context.Context) []string {
+	GinkgoHelper()
+	var all []string
+	for _, namespaces := range must(records(ctx))[suite.ControlPlane].Accounts {
+		for namespace, names := range namespaces {
+			for _, name := range names {
+				all = append(all, namespace+"/"+name)
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}

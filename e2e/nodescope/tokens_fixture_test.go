@@ -1,0 +1,79 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodescope_test
+
+import (
+	"context"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// tokensOnDisk writes the UID and the token of each pod on a host whose UID is in the
+// list that follows. The link beside them cannot be followed: a kernel with
+// fs.protected_symlinks lets nobody, root included, follow a link in a directory that
+// everybody may write to unless it is the owner's.
+const tokensOnDisk = `for uid in "$@"; do
+  for file in /var/lib/kubelet/pods/$uid/volumes/kubernetes.io~projected/kube-api-access-*/..data/token; do
+    if test -e "$file"; then echo "$uid $(cat "$file")"; fi
+  done
+done
+`
+
+// steal reads the tokens of running pods from the disks of their nodes, as somebody does
+// who has the node, and keeps them with whom the API server takes them for.
+func steal(ctx context.Context, pods map[string]*corev1.Pod) {
+	GinkgoHelper()
+	for _, node := range []string{suite.Worker, suite.ControlPlane} {
+		names := map[types.UID]string{}
+		var uids []string
+		for name, pod := range pods {
+			if uid := stage.UIDs[name]; pod.Spec.NodeName == node && *pod.Spec.AutomountServiceAccountToken {
+				names[uid], uids = name, append(uids, string(uid))
+			}
+		}
+		if len(uids) == 0 {
+			continue
+		}
+		found := must(suite.Host.Run(ctx, node, "set -- "+strings.Join(uids, " ")+"\n"+tokensOnDisk))
+		for line := range strings.Lines(found) {
+			uid, token, _ := strings.Cut(strings.TrimSpace(line), " ")
+			stage.Bearers[names[types.UID(uid)]] = must(suite.ReadToken(ctx, token))
+			delete(names, types.UID(uid))
+		}
+		Expect(names).To(BeEmpty(), "pods whose tokens are not on the disk of %s", node)
+	}
+}
+
+// actor is somebody who asks. It is called when a spec runs.
+type actor func() *Identity
+
+// podOf is whoever has the token of a pod of the stage.
+func podOf(name string) actor {
+	return func() *Identity {
+		GinkgoHelper()
+		return suite.AsBearer(bearerOf(name))
+	}
+}
+
+func bearerOf(name string) Bearer {
+	GinkgoHelper()
+	b, ok := stage.Bearers[name]
+	Expect(ok).To(BeTrue(), "there is no pod %s with a token", name)
+	return b
+}
+
+// forged is somebody of whom the administrator says what the token of an agent's pod
+// says, with something changed in it.
+func forged(changed change) actor {
+	return func() *Identity {
+		GinkgoHelper()
+		return suite.AsForged(changed(bearerOf(agent)))
+	}
+}

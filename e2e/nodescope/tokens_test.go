@@ -1,0 +1,125 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodescope_test
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// requested is a token of an account that the administrator asks for, bound to a pod or
+// to none.
+func requested(account string, pod *corev1.Pod, audiences ...string) func(context.Context) string {
+	return func(ctx context.Context) string {
+		GinkgoHelper()
+		request := &authenticationv1.TokenRequest{}
+		if pod != nil {
+			request = fixtures.TokenRequest(pod)
+		}
+		request.Spec.Audiences = audiences
+		token := must(suite.Client.CoreV1().ServiceAccounts(stage.Namespace).CreateToken(ctx, account, request, metav1.CreateOptions{}))
+		return token.Status.Token
+	}
+}
+
+// fromSecret is a token of the kind that every account had once: it is in a secret, and
+// lasts for ever.
+func fromSecret(account string) func(context.Context) string {
+	return func(ctx context.Context) string {
+		GinkgoHelper()
+		secret := fixtures.Secret(stage.Namespace, suite.Scene().NewName("token"))
+		secret.Type, secret.StringData = corev1.SecretTypeServiceAccountToken, nil
+		secret.Annotations = map[string]string{corev1.ServiceAccountNameKey: account}
+		suite.Scene().Put(ctx, secret)
+		var token []byte
+		Eventually(ctx, func() (int, error) {
+			found, err := suite.Client.CoreV1().Secrets(secret.Namespace).Get(ctx, secret.Name, metav1.GetOptions{})
+			if err != nil {
+				return 0, err
+			}
+			token = found.Data[corev1.ServiceAccountTokenKey]
+			return len(token), nil
+		}).WithTimeout(Soon).WithPolling(100 * time.Millisecond).Should(BeNumerically(">", 0))
+		return string(token)
+	}
+}
+
+var _ = DescribeTable("a token without a pod", Attack("T16"),
+	func(ctx SpecContext, token func(context.Context) string, story Story) {
+		who := suite.AsBearer(must(suite.ReadToken(ctx, token(ctx))))
+		decide(ctx, func() *Identity { return who }, story, "names no pod")
+	},
+	Entry("from a secret gets nothing that is held", Denies("NS-IDENT-2"), fromSecret(agent), ownPods),
+	Entry("from a secret of an account that is not held gets all", AllowsBy("NS-IDENT-2", Behind), fromSecret(plain), ownPods),
+	Entry("that was requested gets nothing that is held", Denies("NS-IDENT-2"), requested(agent, nil), ownPods),
+	Entry("that was requested gets what is not held", Allows("NS-PASS-1"), requested(agent, nil), plainly(List(api.Deployments))),
+	Entry("of an account that is not held gets all", AllowsBy("NS-IDENT-2", Behind), requested(plain, nil), ownPods),
+	Entry("gets nothing on which a pod of its account is held", Denies("NS-IDENT-2"), requested(shared, nil), theNode(own, Get(api.Nodes))),
+)
+
+var _ = Describe("the life of a token", Attack("T16"), func() {
+	It("is over for the API server where it is for another audience", DeniesBy("NS-IDENT-2", Behind), func(ctx SpecContext) {
+		who := suite.AsBearer(Bearer{User: "nobody", Token: requested(agent, nil, "vault")(ctx)})
+		code, message, err := who.Send(ctx, ownPods(ctx, suite.Scene()))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(code).To(Equal(http.StatusUnauthorized), message)
+	})
+
+	It("begins with its pod", Allows("NS-IDENT-3"), func(ctx SpecContext) {
+		b := shortLivedToken(ctx, shortLivedPod(ctx, suite.Scene().NewName(shortLived)))
+		expectPassed(ctx, suite.AsBearer(b), ownPods(ctx, suite.Scene()), "NS-POD-1")
+	})
+
+	It("ends with its pod, for node scope no later than for the API server", Denies("NS-IDENT-3"), func(ctx SpecContext) {
+		pod := shortLivedPod(ctx, suite.Scene().NewName(shortLived))
+		b := shortLivedToken(ctx, pod)
+		expectPassed(ctx, suite.AsBearer(b), ownPods(ctx, suite.Scene()), "NS-POD-1")
+		ended := time.Now()
+		suite.Scene().Remove(ctx, pod)
+		// The API server may take the token for good for as long as it remembers it.
+		suite.BecomesRefused(ctx, suite.AsForged(b), ownPods(ctx, suite.Scene()), "NS-IDENT-3", ended, "not there")
+		code, message, err := suite.AsBearer(b).Send(ctx, ownPods(ctx, suite.Scene()))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(code).To(BeElementOf(http.StatusUnauthorized, http.StatusForbidden), message)
+	})
+
+	It("does not come back with a pod of its name", Denies("NS-IDENT-3"), func(ctx SpecContext) {
+		name := suite.Scene().NewName(shortLived)
+		pod := shortLivedPod(ctx, name)
+		b := shortLivedToken(ctx, pod)
+		ended := time.Now()
+		suite.Scene().Remove(ctx, pod)
+		again := shortLivedPod(ctx, name)
+		Expect(again.UID).NotTo(Equal(pod.UID))
+		suite.BecomesRefused(ctx, suite.AsForged(b), ownPods(ctx, suite.Scene()), "NS-IDENT-3", ended, "not the one")
+		code, message, err := suite.AsBearer(b).Send(ctx, ownPods(ctx, suite.Scene()))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(code).To(BeElementOf(http.StatusUnauthorized, http.StatusForbidden), message)
+		expectPassed(ctx, suite.AsBearer(shortLivedToken(ctx, again)), ownPods(ctx, suite.Scene()), "NS-POD-1")
+	})
+})
+
+// shortLivedPod is a pod on the worker that no other spec uses.
+func shortLivedPod(ctx context.Context, name string) *corev1.Pod {
+	GinkgoHelper()
+	pod := fixtures.Pod(stage.Namespace, name, own(), fixtures.As(shortLived))
+	suite.Scene().Put(ctx, pod)
+	return pod
+}
+
+// shortLivedToken is one that is bound to the pod, as a kubelet would have it.
+func shortLivedToken(ctx context.Context, pod *corev1.Pod) Bearer {
+	GinkgoHelper()
+	return must(suite.ReadToken(ctx, requested(shortLived, pod)(ctx)))
+}

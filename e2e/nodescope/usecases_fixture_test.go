@@ -1,0 +1,128 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodescope_test
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+var endpointSlices = discoveryv1.SchemeGroupVersion.WithResource("endpointslices")
+
+// taintedByUpdate is how the termination handler of the seed taints a Node: it gets it,
+// and updates it.
+func taintedByUpdate(where place) Story {
+	return func(ctx context.Context, s *Scene) Request {
+		request := replaced(where)(ctx, s)
+		node, _ := request.Body.(*corev1.Node)
+		node.Spec.Taints = append(node.Spec.Taints, corev1.Taint{Key: "e2e.bulkhead.dev/terminating", Effect: corev1.TaintEffectNoSchedule})
+		return request.With(node)
+	}
+}
+
+// toldOfNode is an event about a Node, as its agent tells it.
+func toldOfNode(about place) Story {
+	return func(ctx context.Context, s *Scene) Request {
+		node := must(suite.Client.CoreV1().Nodes().Get(ctx, about(), metav1.GetOptions{}))
+		return Create(api.Events).In(metav1.NamespaceDefault).With(fixtures.EventAboutNode(node, s.NewName("event"), own()))
+	}
+}
+
+// useCases are those of the seed, and what is like them. What each may do, and what holds
+// it, is in its example.
+var useCases = []useCase{
+	{
+		name: "node-problem-detector",
+		works: []step{
+			{what: "reads its Node", by: "NS-NODE-1", story: theNode(own, Get(api.Nodes))},
+			{what: "reports a condition", by: "NS-NODE-2", story: theNode(own, Patch(api.Nodes).Sub("status").With(unwell))},
+			{what: "tells of its Node", by: "NS-SCOPE-1", story: toldOfNode(own)},
+		},
+		refused: []step{
+			{what: "another Node", by: "NS-NODE-1", story: theNode(other, Get(api.Nodes)), text: "[NA-NODE-1]"},
+			{what: "another's condition", by: "NS-NODE-2", story: theNode(other, Patch(api.Nodes).Sub("status").With(unwell)), text: "only of its own node"},
+			{what: "an event of another", by: "NS-ADMIT-1", story: toldOfNode(other), text: "[NR-EVENT-2]", atAdmission: true, onlyHardened: true},
+		},
+	},
+	{
+		name: "node-termination-handler",
+		works: []step{
+			{what: "taints its Node", by: "NS-NODE-2", story: taintedByUpdate(own)},
+			{what: "lists its node's pods", by: "NS-POD-1", story: onNode(own, List(api.Pods))},
+			{what: "deletes one of them", by: "NS-POD-3", story: bystander(own, Delete(api.Pods))},
+		},
+		refused: []step{
+			{what: "the taints of another", by: "NS-NODE-2", story: taintedByUpdate(other), text: "only of its own node"},
+			{what: "the pods of another", by: "NS-POD-1", story: onNode(other, List(api.Pods)), text: "[NA-POD-2]"},
+			{what: "the deletion of one of them", by: "NS-POD-3", story: bystander(other, Delete(api.Pods)), text: "[NA-POD-1]"},
+		},
+	},
+	{
+		name: "kube-proxy",
+		works: []step{
+			{what: "watches its Node", by: "NS-NODE-1", story: byName(own, Watch(api.Nodes))},
+			{what: "lists all services", by: "NS-PASS-1", story: plainly(List(api.Services))},
+			{what: "watches all EndpointSlices", by: "NS-PASS-1", story: plainly(Watch(endpointSlices))},
+		},
+		refused: []step{
+			{what: "another Node", by: "NS-NODE-1", story: byName(other, Watch(api.Nodes)), text: "[NA-NODE-1]"},
+			{what: "all Nodes", by: "NS-NODE-1", story: plainly(List(api.Nodes)), text: "[NA-NODE-1]"},
+		},
+	},
+	{
+		name: "network-agent",
+		works: []step{
+			{what: "watches its node's pods", by: "NS-POD-1", story: onNode(own, Watch(api.Pods))},
+			{what: "annotates one", by: "NS-POD-2", story: bystander(own, Patch(api.Pods).With(metadata("annotations", fields{"e2e": "10.0.0.1"})))},
+			{what: "patches its Node", by: "NS-NODE-2", story: theNode(own, Patch(api.Nodes))},
+		},
+		refused: []step{
+			{what: "a pod of another", by: "NS-POD-2", story: bystander(other, Patch(api.Pods).With(metadata("annotations", fields{"e2e": "10.0.0.1"}))), text: "[NA-POD-1]"},
+			{what: "another Node", by: "NS-NODE-2", story: theNode(other, Patch(api.Nodes)), text: "only of its own node"},
+			{what: "the watch of all pods", by: "NS-POD-1", story: plainly(Watch(api.Pods)), text: "[NA-POD-2]"},
+			{what: "a label by which a Service would find a pod", by: "NS-ADMIT-3", atAdmission: true,
+				story: bystander(own, Patch(api.Pods).With(metadata("labels", fields{"app": "payments"})))},
+		},
+	},
+	{
+		name: "csi-node-plugin",
+		works: []step{
+			{what: "reads its CSINode", by: "NS-SCOPE-1", story: forNode(own, Get(api.CSINodes).OrMissing().Named)},
+			{what: "reads a secret of its node's pods", by: "NS-SCOPE-1", story: bystander(own, Get(api.Secrets))},
+		},
+		refused: []step{
+			{what: "another CSINode", by: "NS-SCOPE-1", story: forNode(other, Get(api.CSINodes).OrMissing().Named), text: "[NA-CSINODE-2]"},
+			{what: "a secret of another's pods", by: "NS-SCOPE-1", story: bystander(other, Get(api.Secrets)), text: "[NA-SECRET-1]"},
+			{what: "all volume attachments", by: "NS-SCOPE-1", story: plainly(List(api.VolumeAttachments)), text: "[NA-VA-1]"},
+		},
+	},
+	{
+		name: "volume-provisioner",
+		works: []step{
+			{what: "reads its Node", by: "NS-NODE-1", story: theNode(own, Get(api.Nodes))},
+			{what: "watches storage classes", by: "NS-PASS-1", story: plainly(Watch(storageClasses))},
+			{what: "lists volumes", by: "NS-PASS-1", story: plainly(List(api.PersistentVolumes))},
+		},
+		refused: []step{{what: "another Node", by: "NS-NODE-1", story: theNode(other, Get(api.Nodes)), text: "[NA-NODE-1]"}},
+	},
+	{
+		name: "log-collector",
+		works: []step{
+			{what: "lists its node's pods", by: "NS-POD-1", story: onNode(own, List(api.Pods))},
+			{what: "watches them", by: "NS-POD-1", story: onNode(own, Watch(api.Pods))},
+			{what: "lists services", by: "NS-PASS-1", story: plainly(List(api.Services))},
+		},
+		refused: []step{
+			{what: "another's pods", by: "NS-POD-1", story: onNode(other, List(api.Pods)), text: "[NA-POD-2]"},
+			{what: "all pods", by: "NS-POD-1", story: plainly(List(api.Pods)), text: "[NA-POD-2]"},
+			{what: "another Node", by: "NS-NODE-1", story: theNode(other, Get(api.Nodes)), text: "[NA-NODE-1]"},
+		},
+	},
+}

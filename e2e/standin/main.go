@@ -1,0 +1,74 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Command standin stands in a kubelet's place, behind a second kubelet-auth-proxy, and
+// says what reached it. Specs run it on a node: the proxy accepts nobody who does not
+// have the kubelet's serving certificate.
+//
+// It asks nobody who they are and says what it was sent: it is for clusters that are
+// tested, and only while they are.
+package main
+
+import (
+	"crypto/tls"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+	"time"
+)
+
+// maxBody bounds what is said of a body.
+const maxBody = 64 << 10
+
+// received is what reached the stand-in.
+type received struct {
+	Method, Target, Host string
+	Header               http.Header
+	Body                 string
+	// Certificate is the common name of who called.
+	Certificate string
+}
+
+func main() {
+	listen := flag.String("listen", "127.0.0.1:10251", "Where to listen.")
+	serving := flag.String("serving", "/var/lib/kubelet/pki/kubelet-server-current.pem", "The kubelet's serving certificate with its key.")
+	flag.Parse()
+	server := &http.Server{
+		Addr: *listen, Handler: http.HandlerFunc(answer), ReadHeaderTimeout: 10 * time.Second,
+		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, ClientAuth: tls.RequestClientCert},
+		// What comes is HTTP/1.1, as it is to a kubelet.
+		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){},
+	}
+	if err := server.ListenAndServeTLS(*serving, *serving); err != nil {
+		fmt.Fprintln(os.Stderr, "standin:", err)
+		os.Exit(1)
+	}
+}
+
+// answer has the status and the Location that the query asks for, and says what was
+// received.
+func answer(w http.ResponseWriter, req *http.Request) {
+	body, err := io.ReadAll(io.LimitReader(req.Body, maxBody))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	what := received{Method: req.Method, Target: req.RequestURI, Host: req.Host, Header: req.Header, Body: string(body)}
+	if len(req.TLS.PeerCertificates) > 0 {
+		what.Certificate = req.TLS.PeerCertificates[0].Subject.CommonName
+	}
+	if location := req.URL.Query().Get("location"); location != "" {
+		w.Header().Set("Location", location)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	status, err := strconv.Atoi(req.URL.Query().Get("status"))
+	if err != nil {
+		status = http.StatusOK
+	}
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(what)
+}
