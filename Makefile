@@ -4,18 +4,24 @@
 .DEFAULT_GOAL := help
 SHELL := bash
 
-PROFILE    ?= hardened
-NODE_IMAGE ?= auto
-LABEL      ?=
+PROFILE     ?= hardened
+NODE_IMAGE  ?= auto
+KUBELET_API ?= true
+NODE_SCOPE  ?= false
+LABEL       ?=
 
 REFCLUSTER := go run ./kind/cmd/refcluster
 TESTRUN    := go run ./scripts/testrun
+# Each writes its own part of docs/performance.md.
+BENCH_AUTHORIZER  := go -C components/nodeauthorizer/againstupstream run ./cmd/bench -root=$(CURDIR)
+BENCH_RESTRICTION := go -C components/noderestriction/againstupstream run ./cmd/bench -root=$(CURDIR)
+BENCH_KUBELET     := go -C components/kubeletauth/againstupstream run ./cmd/bench -root=$(CURDIR)
 
 ##@ The cluster
 
 .PHONY: up
-up: ## make up [PROFILE=hardened|parity|in-tree]: a two-node cluster with Bulkhead installed; run it again to switch the profile
-	@$(REFCLUSTER) up --profile=$(PROFILE) --node-image=$(NODE_IMAGE)
+up: ## make up [PROFILE=hardened|parity|in-tree] [KUBELET_API=false] [NODE_SCOPE=true]: a two-node cluster with Bulkhead installed; run it again to switch
+	@$(REFCLUSTER) up --profile=$(PROFILE) --node-image=$(NODE_IMAGE) --kubelet-api=$(KUBELET_API) --node-scope=$(NODE_SCOPE)
 
 .PHONY: down
 down: ## remove the cluster and whatever was started for it
@@ -48,8 +54,16 @@ verify: ## formatting, vet, linters, shellcheck, generated docs, licence headers
 	@$(TESTRUN) verify
 
 .PHONY: bench
-bench: ## benchmarks of the graph and of the decisions
-	@go test -run='^$$' -bench=. -benchmem ./components/nodeauthorizer/...
+bench: ## everything that docs/performance.md tells, measured against the in-tree authorizer and plugin and a bare reverse proxy; writes that page (45 minutes); KUBECONFIG has a real kubelet measured too
+	@$(BENCH_AUTHORIZER)
+	@$(BENCH_RESTRICTION)
+	@$(BENCH_KUBELET)
+
+.PHONY: bench-quick
+bench-quick: ## the tables only, in five minutes, without the whole process
+	@$(BENCH_AUTHORIZER) -quick
+	@$(BENCH_RESTRICTION) -quick
+	@$(BENCH_KUBELET) -quick
 
 ##@ Upkeep
 
@@ -67,4 +81,4 @@ clean: ## remove everything that git ignores below _output
 
 .PHONY: help
 help: ## this text
-	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -14,7 +14,7 @@ staging=_output/image
 
 main() {
   mkdir -p "${staging}"
-  CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o "${staging}/" ./components/cmd/bulkhead ./components/cmd/node-authorizer
+  CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o "${staging}/" ./components/cmd/{bulkhead,kubelet-auth-proxy,node-authorizer,node-restriction,scope-sync}
   docker build --tag "${image}" --file components/Dockerfile "${staging}"
   echo "built ${image}; push it, and give it to: bulkhead install --image=${image}"
 }

@@ -45,7 +45,7 @@ func TestCountJUnit(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "junit.xml")
 	const report = `<testsuites><testsuite>
 		<testcase name="[BeforeSuite]"/><testcase name="[It] passes"/>
-		<testcase name="[It] fails"><failure/></testcase><testcase name="[It] panics"><error/></testcase>
+		<testcase name="[It] fails"><failure message="Expected 1">to be 2</failure></testcase><testcase name="[It] panics"><error/></testcase>
 	</testsuite><testsuite>
 		<testcase name="[It] is skipped"><skipped message="skipped - no host"/></testcase>
 		<testcase name="[It] is left out"><skipped message="skipped"/></testcase>
@@ -56,6 +56,11 @@ func TestCountJUnit(t *testing.T) {
 	got, err := countJUnit(file)
 	if want := (count{passed: 1, failed: 2, skipped: 1}); err != nil || got != want {
 		t.Errorf("got %+v, %v; want %+v", got, err, want)
+	}
+	var told strings.Builder
+	printFailures(&told, []string{file, file + ".missing"})
+	if want := "\nFAILED [It] fails\nExpected 1\nto be 2\n\nFAILED [It] panics\n\n"; told.String() != want {
+		t.Errorf("told %q, want %q", told.String(), want)
 	}
 	if _, err := countJUnit(file + ".missing"); err == nil {
 		t.Error("a missing report was counted")

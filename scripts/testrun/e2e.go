@@ -16,10 +16,6 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/kind/refcluster"
 )
 
-// certFlags give the certificates so short a life that the suite lives through
-// two renewals of them.
-var certFlags = []string{"--install-flag=--cert-validity=10m", "--install-flag=--cert-renew-before=7m"}
-
 func e2eCommand() *cobra.Command {
 	var profile, label string
 	cmd := &cobra.Command{
@@ -37,40 +33,6 @@ func e2eCommand() *cobra.Command {
 	return cmd
 }
 
-// order ends with the profile that a person wants to find.
-var order = []string{"in-tree", "parity", "hardened"}
-
-// everyProfile runs the suite in all three profiles of one cluster, which is ours:
-// a cluster that the environment names is not to be switched.
-func everyProfile(ctx context.Context, r *run) error {
-	for name, value := range map[string]string{
-		"E2E_KUBECONFIG": "", "E2E_PROFILE": "",
-		// Asked for, so that specs fail where it does not work, instead of skipping.
-		"E2E_NODE_EXEC": "docker exec -i {node}",
-	} {
-		if err := os.Setenv(name, value); err != nil {
-			return err
-		}
-	}
-	for _, profile := range order {
-		err := r.timed("make up PROFILE="+profile, func() (count, error) {
-			flags := []string{"up", "--profile=" + profile, "--node-image=" + envOr("NODE_IMAGE", "auto")}
-			return count{}, r.refcluster(ctx, append(flags, certFlags...)...)
-		})
-		if err == nil && profile == order[0] {
-			err = r.timed("manifests against the API server", func() (count, error) { return r.manifestsAgainstAPI(ctx) })
-		}
-		if err == nil {
-			r.noSkips = profile == "hardened"
-			err = r.suites(ctx, profile, wholeSuite)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func onWhatIsUp(ctx context.Context, r *run, profile, label string) error {
 	if err := r.prepareCluster(ctx, profile); err != nil {
 		return err
@@ -80,9 +42,9 @@ func onWhatIsUp(ctx context.Context, r *run, profile, label string) error {
 		return err
 	}
 	if label != "" {
-		return r.suites(ctx, profile, []parallel{{{name: "selected", label: label, packages: []string{"-r", "--skip-package=framework", "./e2e"}}}})
+		return r.suite(ctx, profile, ginkgoRun{name: "selected", label: label, packages: []string{"-r", "--skip-package=framework,slowwatch", "./e2e"}})
 	}
-	return r.suites(ctx, profile, wholeSuite)
+	return r.wholeSuite(ctx, profile)
 }
 
 // prepareCluster sees to it that there is a cluster and what it takes to test it.

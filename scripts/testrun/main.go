@@ -37,7 +37,7 @@ func command() *cobra.Command {
 	root.AddCommand(
 		stageCommand("verify", "Formatting, vet, linters, shellcheck, generated docs, licence headers, manifests", verify),
 		stageCommand("unit", "Unit tests with the race detector, and a bounded run of every fuzz target", unit),
-		stageCommand("all", "verify, unit, and end-to-end in all three profiles", verify, unit, everyProfile),
+		stageCommand("all", "verify, unit, and end-to-end in all three profiles", everything),
 		e2eCommand(),
 	)
 	return root

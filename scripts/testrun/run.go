@@ -25,8 +25,11 @@ func (c *count) add(other count) {
 // for concurrent use.
 type run struct {
 	root, output string
+	begun        time.Time
 	total        count
 	times        []timing
+	// reports are those of Ginkgo's calls so far.
+	reports []string
 	// noSkips makes a skipped spec a failure: in the profile that has everything, a
 	// skip hides a rule.
 	noSkips bool
@@ -51,7 +54,7 @@ func runStages(ctx context.Context, stages ...stage) error {
 	if err != nil {
 		return err
 	}
-	r := &run{root: root, output: filepath.Join(root, "_output")}
+	r := &run{root: root, output: filepath.Join(root, "_output"), begun: time.Now()}
 	if err := os.MkdirAll(filepath.Join(r.output, "bin"), 0o755); err != nil {
 		return err
 	}
@@ -76,6 +79,11 @@ func (r *run) timed(what string, do func() (count, error)) error {
 	fmt.Printf("=== %s\n", what)
 	begin := time.Now()
 	counted, err := do()
+	return r.record(what, begin, counted, err)
+}
+
+// record keeps the time and the count of a part that has ended.
+func (r *run) record(what string, begin time.Time, counted count, err error) error {
 	took := time.Since(begin).Round(time.Second)
 	r.total.add(counted)
 	r.times = append(r.times, timing{what: what, took: took, count: counted})
@@ -87,12 +95,11 @@ func (r *run) timed(what string, do func() (count, error)) error {
 }
 
 func (r *run) summarise() {
+	printFailures(os.Stdout, r.reports)
 	fmt.Println("\nWhere the time went:")
-	var all time.Duration
 	for _, t := range r.times {
 		fmt.Printf("  %8s  %-45s %5d passed %3d failed %3d skipped\n", t.took, t.what, t.passed, t.failed, t.skipped)
-		all += t.took
 	}
-	fmt.Printf("  %8s  in all\n\n", all)
+	fmt.Printf("  %8s  in all\n\n", time.Since(r.begun).Round(time.Second))
 	fmt.Printf("%d passed, %d failed, %d skipped\n", r.total.passed, r.total.failed, r.total.skipped)
 }

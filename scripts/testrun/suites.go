@@ -6,7 +6,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
@@ -15,7 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
+	"time"
 )
 
 // ginkgoRun is one call of Ginkgo.
@@ -27,85 +26,117 @@ type ginkgoRun struct {
 	packages []string
 }
 
-// parallel are calls of Ginkgo that run at the same time: the last one prints as
-// it goes, the others when they have ended.
-type parallel []ginkgoRun
+// Together these are every spec once. What breaks the cluster on purpose runs
+// alone; the others leave it as they find it.
+var (
+	certificatesRun = ginkgoRun{name: "certificates", packages: []string{"./e2e/certificates"}}
+	rulesRun        = ginkgoRun{name: "rules", label: "!disruptive", procs: 3, packages: []string{"-r", "--skip-package=certificates,crawler,framework,nodescope,slowwatch", "./e2e"}}
+	disruptiveRun   = ginkgoRun{name: "disruptive", label: "disruptive", packages: []string{"-r", "--skip-package=crawler,framework,nodescope,slowwatch", "./e2e"}}
+	// The crawl asks as fast as it is answered, and is judged by what nobody decided: it is
+	// alone.
+	crawlRun = ginkgoRun{name: "crawl", packages: []string{"./e2e/crawler"}}
+	// Node scope is switched on by whoever wants it, so it is a run of its own.
+	nodeScopeRun           = ginkgoRun{name: "node-scope", label: "!disruptive", procs: 3, packages: []string{"./e2e/nodescope"}}
+	nodeScopeDisruptiveRun = ginkgoRun{name: "node-scope-disruptive", label: "disruptive", packages: []string{"./e2e/nodescope"}}
+)
 
-// wholeSuite is every spec once. Certificates are watched through two renewals,
-// which takes its time and disturbs nobody, beside all that disturbs nobody
-// either; what breaks the cluster on purpose comes after and runs alone.
-var wholeSuite = []parallel{
-	{
-		{name: "certificates", packages: []string{"./e2e/certificates"}},
-		{name: "rules", label: "!disruptive", procs: 3, packages: []string{"-r", "--skip-package=certificates,framework", "./e2e"}},
-	},
-	{
-		{name: "disruptive", label: "disruptive", packages: []string{"-r", "--skip-package=framework", "./e2e"}},
-	},
-}
-
-// suites runs everything in order, on the cluster that is up.
-func (r *run) suites(ctx context.Context, profile string, all []parallel) error {
-	artifacts := filepath.Join(r.output, "e2e", profile)
-	if err := os.RemoveAll(artifacts); err != nil {
+// wholeSuite is every spec that has something to say about the profile.
+func (r *run) wholeSuite(ctx context.Context, profile string) error {
+	err := r.suites(ctx, profile, rulesRun, disruptiveRun, crawlRun)
+	if profile != "hardened" {
 		return err
 	}
+	// Not beside each other: a renewal costs the calls that are under way.
+	return errors.Join(err, r.suites(ctx, profile, nodeScopeRun, nodeScopeDisruptiveRun, certificatesRun))
+}
+
+// suites runs several calls of Ginkgo, one after the other.
+func (r *run) suites(ctx context.Context, profile string, all ...ginkgoRun) error {
+	var err error
+	for _, g := range all {
+		err = errors.Join(err, r.suite(ctx, profile, g))
+	}
+	return err
+}
+
+// suite runs one call of Ginkgo on the cluster that is up.
+func (r *run) suite(ctx context.Context, profile string, g ginkgoRun) error {
+	r.reports = append(r.reports, r.report(profile, g))
+	return r.timed("end-to-end, "+profile+": "+g.name, func() (count, error) {
+		return r.specs(ctx, profile, g, os.Stdout)
+	})
+}
+
+// background is something that has been begun.
+type background struct {
+	what   string
+	begun  time.Time
+	output bytes.Buffer
+	count  count
+	err    error
+	done   chan struct{}
+}
+
+// beginSuite runs one call of Ginkgo beside what follows.
+func (r *run) beginSuite(ctx context.Context, profile string, g ginkgoRun) *background {
+	r.reports = append(r.reports, r.report(profile, g))
+	return begin("end-to-end, "+profile+": "+g.name, func(out io.Writer) (count, error) { return r.specs(ctx, profile, g, out) })
+}
+
+// begin does something beside what follows, which writes nothing in a run. What it prints
+// is kept for await.
+func begin(what string, do func(out io.Writer) (count, error)) *background {
+	b := &background{what: what + " (beside the next)", begun: time.Now(), done: make(chan struct{})}
+	fmt.Printf("=== %s\n", b.what)
+	go func() {
+		defer close(b.done)
+		b.count, b.err = do(&b.output)
+	}()
+	return b
+}
+
+// await ends what begin began. It is timed from its beginning.
+func (r *run) await(b *background) error {
+	<-b.done
+	_, _ = io.Copy(os.Stdout, &b.output)
+	return r.record(b.what, b.begun, b.count, b.err)
+}
+
+// report is the file with the report of one call of Ginkgo. Each call has a folder:
+// a suite whose specs belong to several calls reports in each of them.
+func (r *run) report(profile string, g ginkgoRun) string {
+	return filepath.Join(r.output, "e2e", profile, g.name, g.name+".junit.xml")
+}
+
+// specs runs one call of Ginkgo and counts what came of it. It writes nothing in
+// r, so that it can run beside the rest.
+func (r *run) specs(ctx context.Context, profile string, g ginkgoRun, out io.Writer) (count, error) {
+	noSkips := r.noSkips
+	report := r.report(profile, g)
+	artifacts := filepath.Dir(report)
+	if err := os.RemoveAll(artifacts); err != nil {
+		return count{}, err
+	}
 	if err := os.MkdirAll(artifacts, 0o755); err != nil {
-		return err
+		return count{}, err
 	}
 	env, err := r.nodeEnv(ctx)
 	if err != nil {
-		return err
+		return count{}, err
 	}
 	env = slices.Concat(env, []string{"E2E_KUBECONFIG=" + r.kubeconfig(), "E2E_PROFILE=" + profile, "E2E_ARTIFACTS=" + artifacts})
-	var errs error
-	for _, together := range all {
-		names := make([]string, 0, len(together))
-		for _, g := range together {
-			names = append(names, g.name)
-		}
-		errs = errors.Join(errs, r.timed("end-to-end, "+profile+": "+strings.Join(names, " and "), func() (count, error) {
-			return r.together(ctx, together, artifacts, env)
-		}))
+	ran := r.ginkgo(ctx, g, artifacts, env, out)
+	counted, err := countJUnit(report)
+	switch {
+	case err != nil || counted.failed > 0:
+	case ran != nil:
+		err = fmt.Errorf("%s: ginkgo failed, and yet no spec did: %w", g.name, ran)
+	case noSkips && counted.skipped > 0:
+		err = fmt.Errorf("%s: %d specs were skipped where none may be", g.name, counted.skipped)
+	case counted == count{}:
+		err = fmt.Errorf("%s: no spec ran", g.name)
 	}
-	return errs
-}
-
-func (r *run) together(ctx context.Context, runs parallel, artifacts string, env []string) (count, error) {
-	var (
-		group    sync.WaitGroup
-		outputs  = make([]bytes.Buffer, len(runs))
-		runErrs  = make([]error, len(runs))
-		counted  count
-		together error
-	)
-	last := len(runs) - 1
-	for i, g := range runs {
-		group.Go(func() {
-			var out io.Writer = &outputs[i]
-			if i == last {
-				out = os.Stdout
-			}
-			runErrs[i] = r.ginkgo(ctx, g, artifacts, env, out)
-		})
-	}
-	group.Wait()
-	for i, g := range runs {
-		_, _ = io.Copy(os.Stdout, &outputs[i])
-		one, err := countJUnit(filepath.Join(artifacts, g.name+".junit.xml"))
-		switch {
-		case err != nil || one.failed > 0:
-		case runErrs[i] != nil:
-			err = fmt.Errorf("%s: ginkgo failed, and yet no spec did: %w", g.name, runErrs[i])
-		case r.noSkips && one.skipped > 0:
-			err = fmt.Errorf("%s: %d specs were skipped where none may be", g.name, one.skipped)
-		case one == count{}:
-			err = fmt.Errorf("%s: no spec ran", g.name)
-		}
-		counted.add(one)
-		together = errors.Join(together, err)
-	}
-	return counted, together
+	return counted, err
 }
 
 func (r *run) ginkgo(ctx context.Context, g ginkgoRun, artifacts string, env []string, out io.Writer) error {
@@ -124,22 +155,9 @@ func (r *run) ginkgo(ctx context.Context, g ginkgoRun, artifacts string, env []s
 // left out is marked as skipped without a reason: it belongs to another call, and
 // does not count here.
 func countJUnit(file string) (count, error) {
-	raw, err := os.ReadFile(file)
+	report, err := readJUnit(file)
 	if err != nil {
-		return count{}, fmt.Errorf("reading the suite's report: %w", err)
-	}
-	var report struct {
-		Cases []struct {
-			Name    string    `xml:"name,attr"`
-			Failure *struct{} `xml:"failure"`
-			Error   *struct{} `xml:"error"`
-			Skipped *struct {
-				Message string `xml:"message,attr"`
-			} `xml:"skipped"`
-		} `xml:"testsuite>testcase"`
-	}
-	if err := xml.Unmarshal(raw, &report); err != nil {
-		return count{}, fmt.Errorf("reading the suite's report: %w", err)
+		return count{}, err
 	}
 	var counted count
 	for _, c := range report.Cases {

@@ -25,8 +25,8 @@ type check struct {
 var checks = []check{
 	{"gofmt", gofmt},
 	{"licence headers", licenceHeaders},
-	{"go vet", func(ctx context.Context, r *run) error { return r.command(ctx, "go", "vet", "./...") }},
-	{"go.mod is tidy", func(ctx context.Context, r *run) error { return r.command(ctx, "go", "mod", "tidy", "-diff") }},
+	{"go vet", func(ctx context.Context, r *run) error { return r.inModules(ctx, "go", "vet", "./...") }},
+	{"go.mod is tidy", func(ctx context.Context, r *run) error { return r.inModules(ctx, "go", "mod", "tidy", "-diff") }},
 	{"golangci-lint", golangciLint},
 	{"shellcheck", shellcheck},
 	{"docs/rules.md is up to date", rulesDoc},
@@ -47,10 +47,31 @@ func verify(ctx context.Context, r *run) error {
 	return errs
 }
 
+// modules are the Go modules of our own code, by their folders.
+var modules = []string{
+	".",
+	"components/nodeauthorizer/againstupstream",
+	"components/noderestriction/againstupstream",
+	"components/kubeletauth/againstupstream",
+}
+
+// inModules runs a program in every module.
+func (r *run) inModules(ctx context.Context, args ...string) error {
+	var errs error
+	for _, module := range modules {
+		errs = errors.Join(errs, r.commandIn(ctx, module, args...))
+	}
+	return errs
+}
+
 // command runs a program in the checkout; its output is part of the error.
 func (r *run) command(ctx context.Context, args ...string) error {
+	return r.commandIn(ctx, ".", args...)
+}
+
+func (r *run) commandIn(ctx context.Context, folder string, args ...string) error {
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	cmd.Dir = r.root
+	cmd.Dir = filepath.Join(r.root, folder)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
 	}
@@ -120,7 +141,7 @@ func golangciLint(ctx context.Context, r *run) error {
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("building golangci-lint: %w\n%s", err, out)
 	}
-	return r.command(ctx, linter, "run", "--timeout=15m", "./...")
+	return r.inModules(ctx, linter, "run", "--timeout=15m", "./...")
 }
 
 func shellcheck(ctx context.Context, r *run) error {
