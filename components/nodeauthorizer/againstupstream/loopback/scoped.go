@@ -33,7 +33,7 @@ func newScopedContest(ctx context.Context, dir string, shape bench.Shape) (*Cont
 	for node := range shape.Nodes {
 		reviews = append(reviews, scopedReview(fmt.Sprintf("pod0-node%d", node), fmt.Sprintf("node%d", node)))
 	}
-	c := &Contest{What: "SubjectAccessReview of a scoped account", Other: "constant"}
+	c := &Contest{What: "scoped account's SubjectAccessReview", Other: "constant"}
 	answer := constant(`{"apiVersion":"authorization.k8s.io/v1","kind":"SubjectAccessReview","status":{"allowed":false,"reason":"[NS-SCOPE-1]"}}`)
 	claimed := func(u user.Info) (string, bool) {
 		return u.GetExtra()["authentication.kubernetes.io/node-name"][0], true
