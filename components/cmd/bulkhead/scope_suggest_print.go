@@ -10,6 +10,7 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode"
 
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
@@ -27,10 +28,10 @@ func printSuggestion(out io.Writer, output string, account scopelist.Account, st
 		return err
 	}
 	for _, w := range s.Wildcards {
-		_, _ = fmt.Fprintf(out, "RBAC gives %s by a wildcard: of it, only what was seen can be in the scope. Name what is needed.\n", w)
+		_, _ = fmt.Fprintf(out, "RBAC gives %s by a wildcard: of it, only what was seen can be in the scope. Name what is needed.\n", printable(w))
 	}
 	for _, name := range s.Impersonates {
-		_, _ = fmt.Fprintf(out, "It impersonates %s, which nobody with a scope may: there is no scope under which that passes [NS-IMPERSONATE-1].\n", name)
+		_, _ = fmt.Fprintf(out, "It impersonates %s, which nobody with a scope may: there is no scope under which that passes [NS-IMPERSONATE-1].\n", printable(name))
 	}
 	if s.Annotation == "" {
 		_, err := fmt.Fprintln(out, "\nThere is nothing to name.")
@@ -56,6 +57,17 @@ func printStats(out io.Writer, account scopelist.Account, stats scopesuggest.Log
 	_, _ = fmt.Fprintln(out)
 }
 
+// printable keeps what somebody once asked for from moving the cursor: a name in a log may
+// hold anything.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, text)
+}
+
 func suggestionTable(out io.Writer, all []scopesuggest.Resource) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "RESOURCE\tSEEN\tBEYOND ITS NODE\tIN THE SCOPE\tSTOPS, BUT FOR ITS OWN NODE'S / WHY NOT")
@@ -64,7 +76,7 @@ func suggestionTable(out io.Writer, all []scopesuggest.Resource) error {
 		if r.Held {
 			held, told = "yes", strings.Join(r.Stops, ",")
 		}
-		_, _ = fmt.Fprintf(table, "%s\t%d\t%d\t%s\t%s\n", r.Name, r.Seen, r.Beyond, held, told)
+		_, _ = fmt.Fprintf(table, "%s\t%d\t%d\t%s\t%s\n", printable(r.Name), r.Seen, r.Beyond, held, printable(told))
 	}
 	return table.Flush()
 }

@@ -79,6 +79,14 @@ kubectl -n ns annotate --overwrite serviceaccount collector \
 	}
 }
 
+func TestScopeSuggestMovesNoCursor(t *testing.T) {
+	hostile := strings.ReplaceAll(collectorLog, `"name":"e"`, `"name":"\u001b[2J\te"`)
+	got, err := suggestFor(t, suggestOptions{output: "table", logs: []string{"-"}}, hostile)
+	if err != nil || strings.Contains(got, "\x1b") || !strings.Contains(got, "get endpoints ns/\ufffd[2J\ufffde:") {
+		t.Errorf("error %v, output %q", err, got)
+	}
+}
+
 func TestScopeSuggestOfFiles(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "audit.log")
 	if err := os.WriteFile(file, []byte(collectorLog), 0o600); err != nil {
