@@ -1,0 +1,276 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scopesync
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	metadatafake "k8s.io/client-go/metadata/fake"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/record"
+
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopestate"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesync/heartbeat"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesync/listfile"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesync/reloads"
+)
+
+const (
+	scopeKey = "bulkhead.dev/node-scoped-resources"
+
+	authorization = `apiVersion: apiserver.config.k8s.io/v1
+kind: AuthorizationConfiguration
+authorizers:
+  - type: Webhook
+    name: node-scope.bulkhead.dev
+    webhook:
+      failurePolicy: Deny
+      matchConditions:
+        - expression: ` + scopelist.AuthorizationExpression + "\n"
+
+	admission = `apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+webhooks:
+  - name: node-scope.bulkhead.dev
+    failurePolicy: Fail
+    sideEffects: None
+    timeoutSeconds: 2
+    matchConditions:
+      - expression: ` + scopelist.AdmissionExpression + "\n"
+)
+
+// world is a cluster with one host and its two files.
+type world struct {
+	t      *testing.T
+	dir    string
+	client *fake.Clientset
+	pods   *metadatafake.FakeMetadataClient
+	events *record.FakeRecorder
+	syncer *Syncer
+
+	mu sync.Mutex
+	// server is what the API server has loaded: by name, the file's hash.
+	server map[string]string
+	// down is what keeps its metrics from being read, and refuse what the validator says.
+	down, refuse error
+}
+
+func newWorld(t *testing.T, objects ...runtime.Object) *world {
+	t.Helper()
+	scheme := metadatafake.NewTestScheme()
+	if err := metav1.AddMetaToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	w := &world{
+		t: t, dir: t.TempDir(), pods: metadatafake.NewSimpleMetadataClient(scheme), events: record.NewFakeRecorder(10000), server: map[string]string{},
+		client: fake.NewClientset(append(objects, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: scopestate.Namespace, Name: scopestate.Name}})...),
+	}
+	w.place("authorization", authorization)
+	w.place("admission", admission)
+	w.syncer = New(Config{
+		Client: w.client, Metadata: w.pods, Events: w.events, NodeName: "cp-1", Heartbeat: filepath.Join(w.dir, "heartbeat"),
+		Authorization: w.file("authorization", scopelist.Authorization), Admission: w.file("admission", scopelist.Admission),
+		Loaded: func(context.Context) (reloads.Server, error) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return reloads.Server{Authorization: reloads.Loaded{Hash: w.server["authorization"]}, Admission: reloads.Loaded{Hash: w.server["admission"]}}, w.down
+		},
+	})
+	return w
+}
+
+func (w *world) file(name string, kind *scopelist.Kind) *listfile.File {
+	validate := func([]byte) error {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return w.refuse
+	}
+	return listfile.New(listfile.Config{Path: filepath.Join(w.dir, name), Kind: kind, Validate: validate})
+}
+
+// fail has the API server's metrics and the validator say so from now on.
+func (w *world) fail(down, refuse error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.down, w.refuse = down, refuse
+}
+
+func (w *world) place(name, text string) {
+	w.t.Helper()
+	if err := os.WriteFile(filepath.Join(w.dir, name), []byte(text), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// load has the server load the file.
+func (w *world) load(names ...string) {
+	w.t.Helper()
+	for _, name := range names {
+		data, err := os.ReadFile(filepath.Join(w.dir, name))
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		w.mu.Lock()
+		w.server[name] = fmt.Sprintf("sha256:%x", sha256.Sum256(data))
+		w.mu.Unlock()
+	}
+}
+
+// start runs the syncer until stop.
+func (w *world) start() (stop func()) {
+	ctx, cancel := context.WithCancel(w.t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		w.syncer.Run(ctx)
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+// settle waits for some turns.
+func settle(turns int) {
+	synctest.Wait()
+	time.Sleep(time.Duration(turns) * interval)
+	synctest.Wait()
+}
+
+func (w *world) expectLists(when, want string) {
+	w.t.Helper()
+	for name, kind := range map[string]*scopelist.Kind{"authorization": scopelist.Authorization, "admission": scopelist.Admission} {
+		data, err := os.ReadFile(filepath.Join(w.dir, name))
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		accounts, err := scopelist.Read(kind, data)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if got := spell(accounts); got != want {
+			w.t.Errorf("%s: %s lists %q, want %q", when, name, got, want)
+		}
+	}
+}
+
+func spell(accounts []scopelist.Account) string {
+	var names []string
+	for _, account := range accounts {
+		names = append(names, account.Name)
+	}
+	return strings.Join(names, " ")
+}
+
+func (w *world) expectState(when, name string, want scopestate.State) {
+	w.t.Helper()
+	r := w.record()
+	if got, known := r.Accounts[scopelist.Account{Namespace: "ns", Name: name}]; !known || got != want {
+		w.t.Errorf("%s: %s is %+v, %v; want %+v", when, name, got, known, want)
+	}
+}
+
+func (w *world) record() scopestate.Record {
+	w.t.Helper()
+	there, err := w.client.CoreV1().ConfigMaps(scopestate.Namespace).Get(w.t.Context(), scopestate.Name, metav1.GetOptions{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	r, err := scopestate.Decode(there.Data["cp-1"])
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return r
+}
+
+// expectEvents takes the events that there are, in any order.
+func (w *world) expectEvents(when string, want ...string) {
+	w.t.Helper()
+	var got []string
+	for len(w.events.Events) > 0 {
+		got = append(got, <-w.events.Events)
+	}
+	slices.Sort(got)
+	if len(got) != len(want) {
+		w.t.Errorf("%s: got events %q, want %q", when, got, want)
+		return
+	}
+	for i, text := range want {
+		if !strings.Contains(got[i], text) {
+			w.t.Errorf("%s: got event %q, want %q", when, got[i], text)
+		}
+	}
+}
+
+func (w *world) expectProblem(when, want string) {
+	w.t.Helper()
+	err := heartbeat.Check(w.syncer.Heartbeat, time.Since(time.Time{}), true)
+	if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+		w.t.Errorf("%s: the heartbeat says %v, want %q", when, err, want)
+	}
+}
+
+func meta(name string, annotated bool) metav1.ObjectMeta {
+	m := metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID("u-" + name)}
+	if annotated {
+		m.Annotations = map[string]string{scopeKey: "pods"}
+	}
+	return m
+}
+
+func account(name string, annotated bool) *corev1.ServiceAccount {
+	return &corev1.ServiceAccount{ObjectMeta: meta(name, annotated)}
+}
+
+func pod(name, runsAs string, annotated bool) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: meta(name, annotated), Spec: corev1.PodSpec{ServiceAccountName: runsAs}}
+}
+
+var both = scopestate.State{Authorization: true, Admission: true}
+
+// live is what a live read shows, and no watch.
+func (w *world) live(sa *corev1.ServiceAccount, pod *corev1.Pod, broken string) {
+	fails := func(resource string) error {
+		if resource == broken {
+			return errors.New("broken")
+		}
+		return nil
+	}
+	if sa != nil || broken == "serviceaccounts" {
+		w.client.PrependReactor("get", "serviceaccounts", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return true, sa, fails("serviceaccounts")
+		})
+	}
+	w.pods.PrependReactor("list", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		list, ok := action.(clienttesting.ListActionImpl)
+		if want := "spec.serviceAccountName=agent"; !ok || list.ListRestrictions.Fields.String() != want || list.Namespace != "ns" {
+			w.t.Errorf("asked for %+v", action)
+		}
+		if err := fails("pods"); err != nil {
+			return true, nil, err
+		}
+		all := &metav1.List{}
+		if pod != nil {
+			all.Items = append(all.Items, runtime.RawExtension{Object: &metav1.PartialObjectMetadata{ObjectMeta: pod.ObjectMeta}})
+		}
+		return true, all, nil
+	})
+}
