@@ -32,8 +32,8 @@ what an interruption left, or with another profile to switch.`,
 	cmd.Flags().StringVar(&profile, "profile", "hardened", "hardened (ours in front, in-tree Node behind), parity (ours alone) or in-tree (nothing of ours)")
 	cmd.Flags().StringVar(&nodeImage, "node-image", "auto", "auto (pull kind's image, else build from source), pull, build, or the name of an image")
 	cmd.Flags().BoolVar(&kubeletAPI, "kubelet-api", true, "in hardened: put every kubelet behind kubelet-auth-proxy; the other profiles never do")
-	cmd.Flags().BoolVar(&nodeScope, "node-scope", false, "hold the tokens of pods to their nodes where their ServiceAccounts say so; in-tree never does")
-	cmd.Flags().BoolVar(&fresh, "fresh", false, "make the cluster anew, whatever is there")
+	cmd.Flags().BoolVar(&nodeScope, "node-scope", false, "hold the tokens of pods to their nodes where their ServiceAccounts say so, kube-proxy's among them; in-tree never does")
+	cmd.Flags().BoolVar(&fresh, "fresh", false, "make the cluster anew instead of going on with the one that is there")
 	cmd.Flags().StringArrayVar(&extra, "install-flag", nil, "a further flag for `bulkhead install`, for example --cert-validity=10m")
 	return cmd
 }
