@@ -4,13 +4,17 @@
 package refcluster
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+	kindnodes "sigs.k8s.io/kind/pkg/cluster/nodes"
 	"sigs.k8s.io/kind/pkg/cluster/nodeutils"
 )
 
@@ -18,16 +22,49 @@ import (
 // is built from the checkout and tagged by what it holds.
 const componentRepository = "ghcr.io/bulkhead-k8s/bulkhead"
 
-// LoadComponents builds the image with our programs and loads it into every node.
-// The tag is derived from the content, so an unchanged image is loaded once.
-func (c *Cluster) LoadComponents(ctx context.Context) (image string, err error) {
-	err = c.Progress.Step(ctx, "building and loading the component image", func(ctx context.Context, log io.Writer) error {
-		if image, err = c.buildComponentImage(ctx, log); err != nil {
+// ComponentImage is the image with our programs, which is being built.
+type ComponentImage struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+	// What follows may be read when done is closed.
+	log  bytes.Buffer
+	name string
+	err  error
+}
+
+// BuildComponents begins to build the image with our programs, beside the making of the
+// nodes that it is for. The tag is derived from the content. Call Stop when the image is
+// not wanted any more.
+func (c *Cluster) BuildComponents(ctx context.Context) *ComponentImage {
+	ctx, cancel := context.WithCancel(ctx)
+	image := &ComponentImage{cancel: cancel, done: make(chan struct{})}
+	go func() {
+		defer close(image.done)
+		image.name, image.err = c.buildComponentImage(ctx, &image.log)
+	}()
+	return image
+}
+
+// Stop ends the build if it still goes on, and returns when it has ended.
+func (i *ComponentImage) Stop() {
+	i.cancel()
+	<-i.done
+}
+
+// LoadComponents waits for the image and loads it into every node that lacks it. It
+// returns its name.
+func (c *Cluster) LoadComponents(ctx context.Context, image *ComponentImage) (string, error) {
+	err := c.Progress.Step(ctx, "building and loading the component image", func(ctx context.Context, log io.Writer) error {
+		<-image.done
+		if _, err := log.Write(image.log.Bytes()); err != nil {
 			return err
 		}
-		return c.loadImage(ctx, log, image)
+		if image.err != nil {
+			return image.err
+		}
+		return c.loadImage(ctx, log, image.name)
 	})
-	return image, err
+	return image.name, err
 }
 
 func (c *Cluster) buildComponentImage(ctx context.Context, log io.Writer) (string, error) {
@@ -56,35 +93,44 @@ func (c *Cluster) buildComponentImage(ctx context.Context, log io.Writer) (strin
 	return image, c.Engine.Docker("tag", building, image).Run(ctx, log)
 }
 
+// loadImage loads the image into every node that lacks it, into all at once: what takes
+// the time is unpacking.
 func (c *Cluster) loadImage(ctx context.Context, log io.Writer, image string) error {
-	nodes, err := c.provider.ListInternalNodes(Name)
-	if err != nil {
-		return fmt.Errorf("listing the nodes: %w", err)
+	lacking, err := c.nodesWithout(ctx, image)
+	if err != nil || len(lacking) == 0 {
+		return err
 	}
 	archive := filepath.Join(c.Output, "image.tar")
 	defer func() { _ = os.Remove(archive) }()
-	saved := false
-	for _, node := range nodes {
-		if has, err := c.exec(ctx, io.Discard, node.String(), "ctr", "--namespace", "k8s.io", "images", "ls", "-q", "name=="+image); err == nil && has != "" {
-			continue
-		}
-		if !saved {
-			if err := c.Engine.Docker("save", "--output", archive, image).Run(ctx, log); err != nil {
+	if err := c.Engine.Docker("save", "--output", archive, image).Run(ctx, log); err != nil {
+		return err
+	}
+	var loading errgroup.Group
+	for _, node := range lacking {
+		loading.Go(func() error {
+			file, err := os.Open(archive)
+			if err != nil {
 				return err
 			}
-			saved = true
-		}
-		file, err := os.Open(archive)
-		if err != nil {
-			return err
-		}
-		err = nodeutils.LoadImageArchive(node, file)
-		_ = file.Close()
-		if err != nil {
-			return fmt.Errorf("loading %s into %s: %w", image, node, err)
-		}
+			defer func() { _ = file.Close() }()
+			if err := nodeutils.LoadImageArchive(node, file); err != nil {
+				return fmt.Errorf("loading %s into %s: %w", image, node, err)
+			}
+			return nil
+		})
 	}
-	return nil
+	return loading.Wait()
+}
+
+func (c *Cluster) nodesWithout(ctx context.Context, image string) ([]kindnodes.Node, error) {
+	all, err := c.provider.ListInternalNodes(Name)
+	if err != nil {
+		return nil, fmt.Errorf("listing the nodes: %w", err)
+	}
+	return slices.DeleteFunc(all, func(node kindnodes.Node) bool {
+		has, err := c.exec(ctx, io.Discard, node.String(), "ctr", "--namespace", "k8s.io", "images", "ls", "-q", "name=="+image)
+		return err == nil && has != ""
+	}), nil
 }
 
 // PruneComponents removes the images of earlier builds, from the engine and from

@@ -14,11 +14,10 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/kind/progress"
 )
 
-// tool is a program that is built from a pinned module into _output/bin.
+// tool is a program that is built from a pinned module into _output/bin. Its name is the
+// last element of its package's path.
 type tool struct {
 	name, pkg string
-	// dir is the folder of the module, below the checkout.
-	dir string
 	// component is true for what the component image holds.
 	component bool
 }
@@ -31,8 +30,10 @@ var tools = []tool{
 	{name: "scope-sync", pkg: "./components/cmd/scope-sync", component: true},
 	{name: "kind", pkg: "sigs.k8s.io/kind"},
 	{name: "ginkgo", pkg: "github.com/onsi/ginkgo/v2/ginkgo"},
-	{name: "kubectl", pkg: "k8s.io/kubernetes/cmd/kubectl", dir: filepath.Join("kind", "node-image", "kubernetes")},
 }
+
+// kubectl is that of the cluster's version, and pinned beside it.
+const kubectl = "k8s.io/kubernetes/cmd/kubectl"
 
 // Workshop builds programs in a checkout. The zero value is not usable.
 type Workshop struct {
@@ -44,25 +45,32 @@ type Workshop struct {
 // run cheap.
 func (w Workshop) BuildTools(ctx context.Context) error {
 	return w.Progress.Step(ctx, "building the tools in _output/bin", func(ctx context.Context, log io.Writer) error {
-		for _, tool := range tools {
-			if err := w.build(ctx, log, filepath.Join(w.Root, tool.dir), tool.pkg, filepath.Join(w.Output, "bin", tool.name)); err != nil {
-				return fmt.Errorf("building %s: %w", tool.name, err)
-			}
+		if err := os.MkdirAll(filepath.Join(w.Output, "bin"), 0o755); err != nil {
+			return err
 		}
-		return nil
+		// In one go: most of them are linked from the same packages.
+		var packages []string
+		for _, tool := range tools {
+			packages = append(packages, tool.pkg)
+		}
+		bin := filepath.Join(w.Output, "bin") + string(filepath.Separator)
+		if err := w.build(ctx, log, w.Root, bin, packages...); err != nil {
+			return err
+		}
+		return w.build(ctx, log, filepath.Join(w.Root, "kind", "node-image", "kubernetes"), bin, kubectl)
 	})
 }
 
 // BuildStatic is a [host.Build]: a static binary from a package of the checkout.
 func (w Workshop) BuildStatic(ctx context.Context, log io.Writer, pkg, output string) error {
-	return w.build(ctx, log, w.Root, pkg, output)
+	return w.build(ctx, log, w.Root, output, pkg)
 }
 
-func (w Workshop) build(ctx context.Context, log io.Writer, dir, pkg, output string) error {
+func (w Workshop) build(ctx context.Context, log io.Writer, dir, output string, packages ...string) error {
 	return progress.Command{
 		Dir:  dir,
 		Env:  []string{"CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-mod=readonly -buildvcs=false"},
-		Args: []string{"go", "build", "-trimpath", "-ldflags=-s -w", "-o", output, pkg},
+		Args: append([]string{"go", "build", "-trimpath", "-ldflags=-s -w", "-o", output}, packages...),
 	}.Run(ctx, log)
 }
 

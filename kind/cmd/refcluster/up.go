@@ -94,13 +94,15 @@ func up(ctx context.Context, want wanted, imageChoice string) error {
 }
 
 func bringUp(ctx context.Context, cluster *refcluster.Cluster, want wanted, image string) error {
+	building := cluster.BuildComponents(ctx)
+	defer building.Stop()
 	if err := cluster.Ensure(ctx, image, !want.fresh); err != nil {
 		return err
 	}
 	if err := cluster.EnsureNetwork(ctx); err != nil {
 		return err
 	}
-	component, err := cluster.LoadComponents(ctx)
+	component, err := cluster.LoadComponents(ctx, building)
 	if err != nil {
 		return err
 	}
