@@ -81,8 +81,8 @@ func (g *Graph) setOwner(claim identity, owner claimOwner) {
 }
 
 func (g *Graph) ownerOf(claim identity) claimOwner {
-	g.mu.RLock()
-	defer g.mu.RUnlock()
+	held := g.mu.RLock()
+	defer held.RUnlock()
 	return g.state.ownerOf(claim)
 }
 

@@ -30,7 +30,7 @@ type Graph struct {
 	// mu guards the state below. Writers hold it for one object at a time, so that
 	// replacing a hundred thousand pods does not stop the answers. The locks
 	// above put writers of the same kind in order, and are taken before it.
-	mu    sync.RWMutex
+	mu    gate
 	state state
 }
 

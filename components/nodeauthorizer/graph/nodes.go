@@ -62,8 +62,8 @@ func (g *Graph) unregister(_, name string) {
 }
 
 func (g *Graph) registeredNodes() []identity {
-	g.mu.RLock()
-	defer g.mu.RUnlock()
+	held := g.mu.RLock()
+	defer held.RUnlock()
 	found := make([]identity, 0, g.state.registered)
 	for _, entry := range g.state.nodes.entries {
 		if entry.registered {

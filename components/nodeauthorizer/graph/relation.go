@@ -27,8 +27,8 @@ func (g *Graph) Relation(node string, kind Kind, namespace, name string) Relatio
 	if kind >= kindCount {
 		return Relation{Registered: g.Registered(node)}
 	}
-	g.mu.RLock()
-	defer g.mu.RUnlock()
+	held := g.mu.RLock()
+	defer held.RUnlock()
 	s := &g.state
 	id, k := s.sought(kind, namespace, name)
 	counted := &s.objects.at(id).nodes

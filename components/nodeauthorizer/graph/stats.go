@@ -24,8 +24,8 @@ type Stats struct {
 
 // Stats measures the graph, in constant time.
 func (g *Graph) Stats() Stats {
-	g.mu.RLock()
-	defer g.mu.RUnlock()
+	held := g.mu.RLock()
+	defer held.RUnlock()
 	stats := Stats{
 		Nodes:       len(g.state.nodes.numbers),
 		Registered:  g.state.registered,
