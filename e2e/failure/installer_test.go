@@ -15,11 +15,12 @@ import (
 )
 
 const (
-	// noImage is nowhere to be had.
-	noImage = "registry.invalid/bulkhead:e2e-none"
+	// noImage is nowhere to be had, and that is known at once: where there is no DNS, the
+	// look for a name lasts longer than the specs.
+	noImage = "127.0.0.1:1/bulkhead:e2e-none"
 	// impatient is how long an installation that cannot succeed may try.
-	impatient      = " --timeout=30s"
-	lessImpatient  = " --timeout=60s"
+	impatient      = " --timeout=15s"
+	lessImpatient  = " --timeout=45s"
 	authorization  = StateDirectory + "/apiserver/authorization.yaml"
 	originalServer = StateDirectory + "/state/kube-apiserver.yaml"
 	serverProcess  = "pgrep -x kube-apiserver"

@@ -43,6 +43,9 @@ func New(kubeconfig, endpoint string) (*Client, error) {
 	config.Host = endpoint
 	config.Timeout = requestTimeout
 	config.UserAgent = "bulkhead-installer"
+	// One step after the other asks, so there is nothing to throttle; client-go's five a
+	// second are most of the time that an installation takes.
+	config.QPS = -1
 	return newForConfig(config)
 }
 
