@@ -7,7 +7,7 @@ SHELL := bash
 PROFILE     ?= hardened
 NODE_IMAGE  ?= auto
 KUBELET_API ?= true
-NODE_SCOPE  ?= false
+NODE_SCOPE  ?=
 LABEL       ?=
 
 REFCLUSTER := go run ./kind/cmd/refcluster
@@ -20,8 +20,8 @@ BENCH_KUBELET     := go -C components/kubeletauth/againstupstream run ./cmd/benc
 ##@ The cluster
 
 .PHONY: up
-up: ## make up [PROFILE=hardened|parity|in-tree] [KUBELET_API=false] [NODE_SCOPE=true]: a two-node cluster with Bulkhead installed; run it again to switch
-	@$(REFCLUSTER) up --profile=$(PROFILE) --node-image=$(NODE_IMAGE) --kubelet-api=$(KUBELET_API) --node-scope=$(NODE_SCOPE)
+up: ## make up [PROFILE=hardened|parity|in-tree] [KUBELET_API=false] [NODE_SCOPE=false]: a two-node cluster with Bulkhead installed; run it again to switch
+	@$(REFCLUSTER) up --profile=$(PROFILE) --node-image=$(NODE_IMAGE) --kubelet-api=$(KUBELET_API) $(if $(NODE_SCOPE),--node-scope=$(NODE_SCOPE))
 
 .PHONY: down
 down: ## remove the cluster and whatever was started for it

@@ -58,7 +58,10 @@ func (b *Builder) Ensure(ctx context.Context) (string, error) {
 		return "", err
 	}
 	b.Progress.Say("Building the node image %s from source: once on this machine, about 11 minutes on two cores.", tag)
-	for _, step := range b.steps(tag) {
+	// It waits for a mirror while the compiler has both cores.
+	debian := progress.Begin(ctx, b.debootstrap)
+	defer debian.Stop()
+	for _, step := range b.steps(tag, debian) {
 		if err := b.Progress.Step(ctx, step.title, step.do); err != nil {
 			return "", err
 		}
@@ -72,19 +75,20 @@ type step struct {
 	do    func(ctx context.Context, log io.Writer) error
 }
 
-func (b *Builder) steps(tag string) []step {
-	var steps []step
-	for _, m := range modules {
-		steps = append(steps, step{"compiling " + m.dir, func(ctx context.Context, log io.Writer) error {
-			return b.compile(ctx, log, m)
-		}})
-	}
-	return append(steps,
-		step{"making the root file system", b.makeRootfs},
-		step{"making the control-plane images", b.makeImages},
-		step{"assembling the node image", func(ctx context.Context, log io.Writer) error {
+func (b *Builder) steps(tag string, debian *progress.Background) []step {
+	return []step{
+		{"compiling " + names(modules), b.compileAll},
+		{"making the root file system", func(ctx context.Context, log io.Writer) error {
+			if err := debian.Wait(log); err != nil {
+				return err
+			}
+			return b.fillRootfs(ctx, log)
+		}},
+		{"making the control-plane images", b.makeImages},
+		{"assembling the node image", func(ctx context.Context, log io.Writer) error {
 			return b.assemble(ctx, log, tag)
-		}})
+		}},
+	}
 }
 
 // removeOlder frees the disk of images that other inputs made. One that a

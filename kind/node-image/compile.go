@@ -11,8 +11,35 @@ import (
 	"path/filepath"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/bulkhead-k8s/bulkhead/kind/progress"
 )
+
+// compileAll compiles Kubernetes, which takes the most, and beside it the others one after
+// the other: so while one links on one core, or waits for sources, there is work for the
+// other core. Both print to log, which must be safe for concurrent use.
+func (b *Builder) compileAll(ctx context.Context, log io.Writer) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return b.compile(ctx, log, modules[0]) })
+	group.Go(func() error {
+		for _, m := range modules[1:] {
+			if err := b.compile(ctx, log, m); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return group.Wait()
+}
+
+func names(modules []module) string {
+	var all []string
+	for _, m := range modules {
+		all = append(all, m.dir)
+	}
+	return strings.Join(all, ", ")
+}
 
 // compile builds every program that the module pins as a tool.
 func (b *Builder) compile(ctx context.Context, log io.Writer, m module) error {
@@ -29,7 +56,7 @@ func (b *Builder) compile(ctx context.Context, log io.Writer, m module) error {
 		Args: append(args, "tool"),
 	}
 	if err := build.Run(ctx, log); err != nil {
-		return err
+		return fmt.Errorf("compiling %s: %w", m.dir, err)
 	}
 	for from, to := range m.renamed {
 		if err := os.Rename(b.binary(from), b.binary(to)); err != nil {
@@ -54,16 +81,25 @@ func ldflags() string {
 	return strings.Join(flags, " ")
 }
 
-func (b *Builder) makeRootfs(ctx context.Context, log io.Writer) error {
+// debootstrap makes the root file system's Debian, with nothing of ours in it.
+func (b *Builder) debootstrap(ctx context.Context, log io.Writer) error {
 	if err := os.RemoveAll(b.rootfs()); err != nil {
 		return err
 	}
+	return b.runRootfs(ctx, log, "debian")
+}
+
+func (b *Builder) fillRootfs(ctx context.Context, log io.Writer) error {
+	return b.runRootfs(ctx, log, "fill")
+}
+
+func (b *Builder) runRootfs(ctx context.Context, log io.Writer, part string) error {
 	return progress.Command{
 		Dir: b.source(),
 		Env: []string{
 			"ROOTFS=" + b.rootfs(), "BIN=" + b.bin(), "VERSION=" + KubernetesVersion, "PAUSE=" + pauseImage,
 			"KIND_FILES=" + filepath.Join(b.KindDir, "images", "base", "files"),
 		},
-		Args: []string{"./rootfs.sh"},
+		Args: []string{"./rootfs.sh", part},
 	}.Run(ctx, log)
 }

@@ -3,10 +3,11 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Makes the root file system of a kind node: Debian, kind's own node files, and
-# the binaries that were built from source.
+# the binaries that were built from source. In two parts, because the first does not
+# need the binaries: `rootfs.sh debian`, then `rootfs.sh fill`.
 #
 # Settings:
-#   ROOTFS      folder to make; must not exist
+#   ROOTFS      folder to make; for debian it must not exist
 #   KIND_FILES  images/base/files of the kind module
 #   BIN         folder with the built binaries
 #   VERSION     Kubernetes version, written where kind looks for it
@@ -61,12 +62,17 @@ containerd_config() {
       >"${ROOTFS}/etc/containerd/cri-base.json"
 }
 
-main() {
-  debian
+fill() {
   kind_files
   binaries
   services
   containerd_config
 }
 
-main "$@"
+case "${1:-}" in
+  debian | fill) "$1" ;;
+  *)
+    echo "usage: rootfs.sh debian|fill" >&2
+    exit 2
+    ;;
+esac

@@ -23,6 +23,7 @@ import (
 // Cluster is the reference cluster in one engine. Its methods are not safe for
 // concurrent use.
 type Cluster struct {
+	Name     string
 	Engine   host.Engine
 	Root     string // the checkout
 	Output   string // the ignored folder, _output
@@ -33,20 +34,41 @@ type Cluster struct {
 
 // New returns the cluster in this engine, whether it exists or not. It points
 // this process's docker commands at the engine, since kind's library runs them.
-func New(engine host.Engine, root, output string, report *progress.Reporter) (*Cluster, error) {
+func New(engine host.Engine, name, root, output string, report *progress.Reporter) (*Cluster, error) {
 	if engine.Host != "" {
 		if err := os.Setenv("DOCKER_HOST", engine.Host); err != nil {
 			return nil, err
 		}
 	}
 	return &Cluster{
-		Engine: engine, Root: root, Output: output, Progress: report,
+		Name: name, Engine: engine, Root: root, Output: output, Progress: report,
 		provider: kind.NewProvider(kind.ProviderWithDocker(), kind.ProviderWithLogger(log.NoopLogger{})),
 	}, nil
 }
 
+// ControlPlane and Worker are the names of the two nodes.
+func (c *Cluster) ControlPlane() string { return c.Name + "-control-plane" }
+func (c *Cluster) Worker() string       { return c.Name + "-worker" }
+func (c *Cluster) nodes() []string      { return []string{c.ControlPlane(), c.Worker()} }
+
 // Kubeconfig is where the administrator's kubeconfig lies.
-func (c *Cluster) Kubeconfig() string { return filepath.Join(c.Output, "kubeconfig") }
+func (c *Cluster) Kubeconfig() string { return Kubeconfig(c.Output, c.Name) }
+
+// Kubeconfig is where the kubeconfig of the cluster of this name lies in the ignored
+// folder output.
+func Kubeconfig(output, name string) string {
+	return filepath.Join(output, "kubeconfig"+strings.TrimPrefix(name, DefaultName))
+}
+
+// Names are those of the clusters of ours that kind knows, in order. Whether `make up`
+// made one is for [Cluster.CheckOurs] to say.
+func (c *Cluster) Names() ([]string, error) {
+	all, err := c.provider.List()
+	if err != nil {
+		return nil, fmt.Errorf("listing kind clusters: %w", err)
+	}
+	return slices.DeleteFunc(all, func(name string) bool { return CheckName(name) != nil }), nil
+}
 
 // Exists says whether kind knows the cluster, whatever its state.
 func (c *Cluster) Exists() (bool, error) {
@@ -54,7 +76,7 @@ func (c *Cluster) Exists() (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("listing kind clusters: %w", err)
 	}
-	return slices.Contains(names, Name), nil
+	return slices.Contains(names, c.Name), nil
 }
 
 // Ensure makes the cluster, or makes sure of the one that is there. One that was
@@ -77,7 +99,7 @@ func (c *Cluster) Ensure(ctx context.Context, image string, keep bool) error {
 			return err
 		}
 		if usable {
-			return c.provider.ExportKubeConfig(Name, c.Kubeconfig(), false)
+			return c.provider.ExportKubeConfig(c.Name, c.Kubeconfig(), false)
 		}
 		if err := c.Progress.Step(ctx, "removing the cluster that was there", func(context.Context, io.Writer) error {
 			return c.Delete()
@@ -91,7 +113,7 @@ func (c *Cluster) Ensure(ctx context.Context, image string, keep bool) error {
 }
 
 func (c *Cluster) create(ctx context.Context, image string) error {
-	config, err := clusterConfig(hostFolders{
+	config, err := clusterConfig(c.Name, hostFolders{
 		"/etc/kubernetes/audit": filepath.Join(c.Root, "manifests", "audit"),
 		patchesInside:           filepath.Join(c.Root, "kind", "refcluster", "patches"),
 	}, detectTraits(c.Engine.Private))
@@ -100,7 +122,7 @@ func (c *Cluster) create(ctx context.Context, image string) error {
 	}
 	done := make(chan error, 1)
 	go func() {
-		done <- c.provider.Create(Name, kind.CreateWithV1Alpha4Config(config), kind.CreateWithNodeImage(image),
+		done <- c.provider.Create(c.Name, kind.CreateWithV1Alpha4Config(config), kind.CreateWithNodeImage(image),
 			kind.CreateWithKubeconfigPath(c.Kubeconfig()), kind.CreateWithWaitForReady(0),
 			kind.CreateWithDisplayUsage(false), kind.CreateWithDisplaySalutation(false))
 	}()
@@ -121,7 +143,7 @@ func (c *Cluster) create(ctx context.Context, image string) error {
 const marker = "/kind/bulkhead-created-from"
 
 func (c *Cluster) mark(ctx context.Context, image string) error {
-	_, err := c.exec(ctx, io.Discard, ControlPlane, "sh", "-c", "printf %s \"$1\" >"+marker, "sh", image)
+	_, err := c.exec(ctx, io.Discard, c.ControlPlane(), "sh", "-c", "printf %s \"$1\" >"+marker, "sh", image)
 	return err
 }
 
@@ -129,7 +151,7 @@ func (c *Cluster) mark(ctx context.Context, image string) error {
 // started. An error means that the engine could not be asked.
 func (c *Cluster) usable(ctx context.Context, image string) (bool, error) {
 	restarted := false
-	for _, node := range []string{ControlPlane, Worker} {
+	for _, node := range c.nodes() {
 		state, err := c.Engine.Docker("inspect", "--format", "{{.State.Running}}", node).Output(ctx, io.Discard)
 		if ctx.Err() != nil {
 			return false, ctx.Err()
@@ -148,7 +170,7 @@ func (c *Cluster) usable(ctx context.Context, image string) (bool, error) {
 	if restarted && !c.servesAgain(ctx) {
 		return false, ctx.Err()
 	}
-	from, err := c.exec(ctx, io.Discard, ControlPlane, "cat", marker)
+	from, err := c.exec(ctx, io.Discard, c.ControlPlane(), "cat", marker)
 	if ctx.Err() != nil {
 		return false, ctx.Err()
 	}
@@ -160,14 +182,14 @@ func (c *Cluster) usable(ctx context.Context, image string) (bool, error) {
 // does, and a new cluster is quicker than to find out why.
 func (c *Cluster) servesAgain(ctx context.Context) bool {
 	return poll(ctx, time.Minute, func() (bool, error) {
-		_, err := c.exec(ctx, io.Discard, ControlPlane, "kubectl", "--kubeconfig=/etc/kubernetes/admin.conf", "get", "--raw=/readyz")
+		_, err := c.exec(ctx, io.Discard, c.ControlPlane(), "kubectl", "--kubeconfig=/etc/kubernetes/admin.conf", "get", "--raw=/readyz")
 		return err == nil, err
 	}) == nil
 }
 
 // CheckOurs returns an error for a kind cluster of our name that we did not make.
 func (c *Cluster) CheckOurs(ctx context.Context) error {
-	for _, node := range []string{ControlPlane, Worker} {
+	for _, node := range c.nodes() {
 		mounts, err := c.Engine.Docker("inspect", "--format", "{{range .Mounts}}{{println .Destination}}{{end}}", node).Output(ctx, io.Discard)
 		if err == nil && slices.Contains(strings.Fields(mounts), patchesInside) {
 			return nil
@@ -176,7 +198,7 @@ func (c *Cluster) CheckOurs(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return fmt.Errorf("there is a kind cluster named %q that `make up` did not make: remove it (kind delete cluster --name %s) or keep it and use another machine", Name, Name)
+	return fmt.Errorf("there is a kind cluster named %q that `make up` did not make: remove it (kind delete cluster --name %s) or keep it and use another machine", c.Name, c.Name)
 }
 
 // Lock keeps two checkouts from changing the machine's one cluster at a time.
@@ -188,7 +210,7 @@ func Lock(ctx context.Context, report *progress.Reporter) (unlock func(), err er
 
 // Delete removes the nodes and the kubeconfig. It is safe where there are none.
 func (c *Cluster) Delete() error {
-	if err := c.provider.Delete(Name, c.Kubeconfig()); err != nil {
+	if err := c.provider.Delete(c.Name, c.Kubeconfig()); err != nil {
 		return fmt.Errorf("removing the cluster: %w", err)
 	}
 	err := os.Remove(c.Kubeconfig())

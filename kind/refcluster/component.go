@@ -4,7 +4,6 @@
 package refcluster
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -16,6 +15,8 @@ import (
 	"golang.org/x/sync/errgroup"
 	kindnodes "sigs.k8s.io/kind/pkg/cluster/nodes"
 	"sigs.k8s.io/kind/pkg/cluster/nodeutils"
+
+	"github.com/bulkhead-k8s/bulkhead/kind/progress"
 )
 
 // componentRepository is the image that the production manifests name; here it
@@ -24,43 +25,32 @@ const componentRepository = "ghcr.io/bulkhead-k8s/bulkhead"
 
 // ComponentImage is the image with our programs, which is being built.
 type ComponentImage struct {
-	cancel context.CancelFunc
-	done   chan struct{}
-	// What follows may be read when done is closed.
-	log  bytes.Buffer
+	building *progress.Background
+	// name may be read when the build has ended.
 	name string
-	err  error
 }
 
 // BuildComponents begins to build the image with our programs, beside the making of the
-// nodes that it is for. The tag is derived from the content. Call Stop when the image is
-// not wanted any more.
+// nodes that it is for. The tag is derived from the content. Stop it when it is not wanted
+// any more.
 func (c *Cluster) BuildComponents(ctx context.Context) *ComponentImage {
-	ctx, cancel := context.WithCancel(ctx)
-	image := &ComponentImage{cancel: cancel, done: make(chan struct{})}
-	go func() {
-		defer close(image.done)
-		image.name, image.err = c.buildComponentImage(ctx, &image.log)
-	}()
+	image := &ComponentImage{}
+	image.building = progress.Begin(ctx, func(ctx context.Context, log io.Writer) (err error) {
+		image.name, err = c.buildComponentImage(ctx, log)
+		return err
+	})
 	return image
 }
 
-// Stop ends the build if it still goes on, and returns when it has ended.
-func (i *ComponentImage) Stop() {
-	i.cancel()
-	<-i.done
-}
+// Stop ends the build if it still goes on.
+func (i *ComponentImage) Stop() { i.building.Stop() }
 
 // LoadComponents waits for the image and loads it into every node that lacks it. It
 // returns its name.
 func (c *Cluster) LoadComponents(ctx context.Context, image *ComponentImage) (string, error) {
 	err := c.Progress.Step(ctx, "building and loading the component image", func(ctx context.Context, log io.Writer) error {
-		<-image.done
-		if _, err := log.Write(image.log.Bytes()); err != nil {
+		if err := image.building.Wait(log); err != nil {
 			return err
-		}
-		if image.err != nil {
-			return image.err
 		}
 		return c.loadImage(ctx, log, image.name)
 	})
@@ -123,7 +113,7 @@ func (c *Cluster) loadImage(ctx context.Context, log io.Writer, image string) er
 }
 
 func (c *Cluster) nodesWithout(ctx context.Context, image string) ([]kindnodes.Node, error) {
-	all, err := c.provider.ListInternalNodes(Name)
+	all, err := c.provider.ListInternalNodes(c.Name)
 	if err != nil {
 		return nil, fmt.Errorf("listing the nodes: %w", err)
 	}
@@ -142,7 +132,7 @@ func (c *Cluster) PruneComponents(ctx context.Context, keep string) {
 		}
 	}
 	const old = `ctr --namespace k8s.io images ls -q | grep "^$1:dev-" | grep -v "^$2$" | xargs -r ctr --namespace k8s.io images rm`
-	for _, node := range []string{ControlPlane, Worker} {
+	for _, node := range c.nodes() {
 		_, _ = c.exec(ctx, io.Discard, node, "sh", "-c", old, "sh", componentRepository, keep)
 	}
 }

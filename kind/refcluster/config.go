@@ -10,17 +10,28 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 
 	"sigs.k8s.io/kind/pkg/apis/config/v1alpha4"
 	"sigs.k8s.io/yaml"
 )
 
-// The names that a person may rely on.
-const (
-	Name         = "bulkhead"
-	ControlPlane = Name + "-control-plane"
-	Worker       = Name + "-worker"
-)
+// DefaultName is that of the cluster that a person gets who names none, and begins the
+// names of its nodes.
+const DefaultName = "bulkhead"
+
+// CheckName returns an error for a name that is not [DefaultName] and does not begin with
+// it: so all clusters of ours are found again, and nobody else's is taken for one.
+func CheckName(name string) error {
+	if suffix, ok := strings.CutPrefix(name, DefaultName); !ok || suffix != "" && !clusterSuffix.MatchString(suffix) {
+		return fmt.Errorf("a cluster cannot be named %q: take %s, or %s-… with lower-case letters and digits", name, DefaultName, DefaultName)
+	}
+	return nil
+}
+
+// clusterSuffix is short: kind makes a host name of it.
+var clusterSuffix = regexp.MustCompile(`^-[a-z0-9]{1,20}$`)
 
 //go:embed cluster.yaml
 var clusterYAML []byte
@@ -52,12 +63,12 @@ const patchesInside = "/etc/kubernetes/patches"
 type hostFolders map[string]string
 
 // clusterConfig is kind's configuration for this host.
-func clusterConfig(folders hostFolders, traits hostTraits) (*v1alpha4.Cluster, error) {
+func clusterConfig(name string, folders hostFolders, traits hostTraits) (*v1alpha4.Cluster, error) {
 	config := &v1alpha4.Cluster{}
 	if err := yaml.UnmarshalStrict(clusterYAML, config); err != nil {
 		return nil, fmt.Errorf("reading kind/refcluster/cluster.yaml: %w", err)
 	}
-	config.Name = Name
+	config.Name = name
 	for i := range config.Nodes {
 		for inside, outside := range folders {
 			config.Nodes[i].ExtraMounts = append(config.Nodes[i].ExtraMounts, v1alpha4.Mount{

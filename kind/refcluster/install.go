@@ -29,16 +29,16 @@ func CheckProfile(profile string) error {
 // interruption is passed on, and the installer's way back is waited for.
 func (c *Cluster) Install(ctx context.Context, profile, image string, extra ...string) error {
 	return c.Progress.Step(ctx, "installing the profile "+profile, func(ctx context.Context, log io.Writer) error {
-		if err := c.putInstaller(ctx, log, ControlPlane); err != nil {
+		if err := c.putInstaller(ctx, log, c.ControlPlane()); err != nil {
 			return err
 		}
-		return c.bulkhead(ctx, log, ControlPlane, append([]string{"install", "--profile=" + profile, "--image=" + image}, extra...)...)
+		return c.bulkhead(ctx, log, c.ControlPlane(), append([]string{"install", "--profile=" + profile, "--image=" + image}, extra...)...)
 	})
 }
 
 // InstallNodes puts the kubelets behind their proxies, one node after the other.
 func (c *Cluster) InstallNodes(ctx context.Context) error {
-	return c.onNodes(ctx, nodes, "putting the kubelet behind its proxy on ", "install")
+	return c.onNodes(ctx, c.nodes(), "putting the kubelet behind its proxy on ", "install")
 }
 
 // WaitProxies waits until every node has the proxy that was installed last: a new image
@@ -69,12 +69,10 @@ func (c *Cluster) UninstallNodes(ctx context.Context) (guarded bool, err error) 
 	})
 }
 
-var nodes = []string{ControlPlane, Worker}
-
 // guardedNodes are those with something of `bulkhead node install`, whole or not.
 func (c *Cluster) guardedNodes(ctx context.Context) []string {
 	var guarded []string
-	for _, node := range nodes {
+	for _, node := range c.nodes() {
 		if _, err := c.exec(ctx, io.Discard, node, "test", "-e", "/etc/kubernetes/bulkhead/node"); err == nil {
 			guarded = append(guarded, node)
 		}
@@ -127,7 +125,7 @@ func (c *Cluster) putInstaller(ctx context.Context, log io.Writer, node string) 
 
 // InstalledStatus is what the installer says of the control-plane host.
 func (c *Cluster) InstalledStatus(ctx context.Context) (string, error) {
-	status, err := c.exec(ctx, io.Discard, ControlPlane, "bulkhead", "status")
+	status, err := c.exec(ctx, io.Discard, c.ControlPlane(), "bulkhead", "status")
 	if err != nil {
 		return "", err
 	}
@@ -143,5 +141,5 @@ func (c *Cluster) InstalledStatus(ctx context.Context) (string, error) {
 
 // Nodes is kubectl's table of the nodes.
 func (c *Cluster) Nodes(ctx context.Context) (string, error) {
-	return c.exec(ctx, io.Discard, ControlPlane, "kubectl", "--kubeconfig=/etc/kubernetes/admin.conf", "get", "nodes", "--request-timeout=10s")
+	return c.exec(ctx, io.Discard, c.ControlPlane(), "kubectl", "--kubeconfig=/etc/kubernetes/admin.conf", "get", "nodes", "--request-timeout=10s")
 }

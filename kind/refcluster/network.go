@@ -40,7 +40,7 @@ type nodeNetwork struct{ name, podCIDR, address string }
 // A pulled image brings kind's own, and is left alone. Routes do not outlive a
 // restart of a node, so this runs at each `make up`.
 func (c *Cluster) EnsureNetwork(ctx context.Context) error {
-	if _, err := c.exec(ctx, io.Discard, ControlPlane, "test", "-e", "/usr/local/bin/bulkhead-entrypoint"); err != nil {
+	if _, err := c.exec(ctx, io.Discard, c.ControlPlane(), "test", "-e", "/usr/local/bin/bulkhead-entrypoint"); err != nil {
 		return nil
 	}
 	return c.Progress.Step(ctx, "connecting the pod network", func(ctx context.Context, log io.Writer) error {
@@ -60,7 +60,7 @@ func (c *Cluster) EnsureNetwork(ctx context.Context) error {
 func (c *Cluster) nodeNetworks(ctx context.Context, log io.Writer) ([]nodeNetwork, error) {
 	var nodes []nodeNetwork
 	err := poll(ctx, time.Minute, func() (bool, error) {
-		out, err := c.kubectl("get", "nodes", ControlPlane, Worker, "-o",
+		out, err := c.kubectl("get", "nodes", c.ControlPlane(), c.Worker(), "-o",
 			`jsonpath={range .items[*]}{.metadata.name} {.spec.podCIDR} {.status.addresses[?(@.type=="InternalIP")].address}{"\n"}{end}`).Output(ctx, log)
 		if err != nil {
 			return false, err
@@ -104,6 +104,6 @@ func (c *Cluster) connect(ctx context.Context, log io.Writer, node nodeNetwork, 
 // WaitReady waits until both nodes are Ready.
 func (c *Cluster) WaitReady(ctx context.Context) error {
 	return c.Progress.Step(ctx, "waiting for both nodes to be Ready", func(ctx context.Context, log io.Writer) error {
-		return c.kubectl("wait", "--for=condition=Ready", "--timeout=120s", "node/"+ControlPlane, "node/"+Worker).Run(ctx, log)
+		return c.kubectl("wait", "--for=condition=Ready", "--timeout=120s", "node/"+c.ControlPlane(), "node/"+c.Worker()).Run(ctx, log)
 	})
 }

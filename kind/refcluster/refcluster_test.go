@@ -24,11 +24,11 @@ func TestClusterConfigAddsOnlyWhatTheHostLacks(t *testing.T) {
 		{"a host without CAP_SYS_RESOURCE gets KubeletInUserNamespace", hostTraits{noSysResource: true}, []string{"KubeletInUserNamespace: true"}, []string{"failCgroupV1"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			config, err := clusterConfig(hostFolders{"/inside": "/outside"}, tc.traits)
+			config, err := clusterConfig("bulkhead-x", hostFolders{"/inside": "/outside"}, tc.traits)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(config.Nodes) != 2 || config.Nodes[0].ExtraMounts[0].HostPath != "/outside" || config.Nodes[1].ExtraMounts[0].ContainerPath != "/inside" {
+			if config.Name != "bulkhead-x" || len(config.Nodes) != 2 || config.Nodes[0].ExtraMounts[0].HostPath != "/outside" || config.Nodes[1].ExtraMounts[0].ContainerPath != "/inside" {
 				t.Errorf("nodes: %+v", config.Nodes)
 			}
 			patches := strings.Join(config.KubeadmConfigPatches, "\n")

@@ -4,7 +4,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -15,17 +17,20 @@ import (
 )
 
 func downCommand() *cobra.Command {
-	return &cobra.Command{
+	var name string
+	cmd := &cobra.Command{
 		Use:   "down",
-		Short: "Remove the cluster, and stop the private engine if nothing else is in it",
+		Short: "Remove the clusters, and stop the private engine if nothing else is in it",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return down(cmd.Context())
+			return down(cmd.Context(), name)
 		},
 	}
+	cmd.Flags().StringVar(&name, "name", "", "only the cluster of this name, and leave the engine alone")
+	return cmd
 }
 
-func down(ctx context.Context) error {
+func down(ctx context.Context, only string) error {
 	w, err := openWorkspace()
 	if err != nil {
 		return err
@@ -40,11 +45,14 @@ func down(ctx context.Context) error {
 		w.progress.Say("No Docker engine runs, so no cluster does.")
 		return nil
 	}
-	cluster, err := w.cluster(engine)
+	cluster, err := w.cluster(engine, cmp.Or(only, refcluster.DefaultName))
 	if err != nil {
 		return err
 	}
-	if err := w.removeCluster(ctx, cluster); err != nil {
+	if only != "" {
+		return w.removeCluster(ctx, cluster)
+	}
+	if err := w.removeClusters(ctx, engine, cluster); err != nil {
 		return err
 	}
 	nodeimage.RemoveLeftovers(engine)
@@ -55,19 +63,36 @@ func down(ctx context.Context) error {
 	return w.stopEngine(ctx)
 }
 
+// removeClusters removes every cluster of ours. That of a test run is left where somebody
+// killed the run.
+func (w *workspace) removeClusters(ctx context.Context, engine host.Engine, first *refcluster.Cluster) error {
+	names, err := first.Names()
+	if err == nil && len(names) == 0 {
+		w.progress.Say("There is no cluster.")
+	}
+	for _, name := range names {
+		cluster, failed := w.cluster(engine, name)
+		if failed == nil {
+			failed = w.removeCluster(ctx, cluster)
+		}
+		err = errors.Join(err, failed)
+	}
+	return err
+}
+
 func (w *workspace) removeCluster(ctx context.Context, cluster *refcluster.Cluster) error {
 	exists, err := cluster.Exists()
 	if err != nil {
 		return err
 	}
 	if !exists {
-		w.progress.Say("There is no cluster.")
+		w.progress.Say("There is no cluster %s.", cluster.Name)
 		return nil
 	}
 	if err := cluster.CheckOurs(ctx); err != nil {
 		return err
 	}
-	return w.progress.Step(ctx, "removing the cluster", func(context.Context, io.Writer) error { return cluster.Delete() })
+	return w.progress.Step(ctx, "removing the cluster "+cluster.Name, func(context.Context, io.Writer) error { return cluster.Delete() })
 }
 
 func (w *workspace) stopEngine(ctx context.Context) error {

@@ -13,22 +13,26 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bulkhead-k8s/bulkhead/kind/host"
+	"github.com/bulkhead-k8s/bulkhead/kind/refcluster"
 )
 
 func statusCommand() *cobra.Command {
-	return &cobra.Command{
+	var name string
+	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Say what runs and what is installed in it; exit 1 if no cluster runs",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return status(cmd.Context(), cmd.OutOrStdout())
+			return status(cmd.Context(), cmd.OutOrStdout(), name)
 		},
 	}
+	cmd.Flags().StringVar(&name, "name", refcluster.DefaultName, "the cluster's name")
+	return cmd
 }
 
 var errNoCluster = errors.New("no cluster: make one with `make up`")
 
-func status(ctx context.Context, out io.Writer) error {
+func status(ctx context.Context, out io.Writer, name string) error {
 	w, err := openWorkspace()
 	if err != nil {
 		return err
@@ -37,7 +41,7 @@ func status(ctx context.Context, out io.Writer) error {
 	if !running {
 		return errNoCluster
 	}
-	cluster, err := w.cluster(engine)
+	cluster, err := w.cluster(engine, name)
 	if err != nil {
 		return err
 	}
@@ -73,7 +77,7 @@ func env(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	if _, err := fmt.Fprintf(out, "export PATH=%q:\"$PATH\"\nexport KUBECONFIG=%q\n",
-		filepath.Join(w.output, "bin"), filepath.Join(w.output, "kubeconfig")); err != nil {
+		filepath.Join(w.output, "bin"), refcluster.Kubeconfig(w.output, refcluster.DefaultName)); err != nil {
 		return err
 	}
 	if engine, running := host.Running(ctx, io.Discard); running && engine.Host != "" {

@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -14,10 +15,8 @@ import (
 
 func upCommand() *cobra.Command {
 	var (
-		profile, nodeImage string
-		kubeletAPI         bool
-		nodeScope, fresh   bool
-		extra              []string
+		want      wanted
+		nodeImage string
 	)
 	cmd := &cobra.Command{
 		Use:   "up",
@@ -26,20 +25,25 @@ func upCommand() *cobra.Command {
 what an interruption left, or with another profile to switch.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return up(cmd.Context(), wanted{profile: profile, kubeletAPI: kubeletAPI, nodeScope: nodeScope, fresh: fresh, extra: extra}, nodeImage)
+			if !cmd.Flags().Changed("node-scope") {
+				want.nodeScope = want.profile == "hardened"
+			}
+			return up(cmd.Context(), want, nodeImage)
 		},
 	}
-	cmd.Flags().StringVar(&profile, "profile", "hardened", "hardened (ours in front, in-tree Node behind), parity (ours alone) or in-tree (nothing of ours)")
+	cmd.Flags().StringVar(&want.name, "name", refcluster.DefaultName, "the cluster's name: a second one, "+refcluster.DefaultName+"-…, can be beside the first")
+	cmd.Flags().StringVar(&want.profile, "profile", "hardened", "hardened (ours in front, in-tree Node behind), parity (ours alone) or in-tree (nothing of ours)")
 	cmd.Flags().StringVar(&nodeImage, "node-image", "auto", "auto (pull kind's image, else build from source), pull, build, or the name of an image")
-	cmd.Flags().BoolVar(&kubeletAPI, "kubelet-api", true, "in hardened: put every kubelet behind kubelet-auth-proxy; the other profiles never do")
-	cmd.Flags().BoolVar(&nodeScope, "node-scope", false, "hold the tokens of pods to their nodes where their ServiceAccounts say so, kube-proxy's among them; in-tree never does")
-	cmd.Flags().BoolVar(&fresh, "fresh", false, "make the cluster anew instead of going on with the one that is there")
-	cmd.Flags().StringArrayVar(&extra, "install-flag", nil, "a further flag for `bulkhead install`, for example --cert-validity=10m")
+	cmd.Flags().BoolVar(&want.kubeletAPI, "kubelet-api", true, "in hardened: put every kubelet behind kubelet-auth-proxy; the other profiles never do")
+	cmd.Flags().BoolVar(&want.nodeScope, "node-scope", false, "hold the tokens of pods to their nodes where their ServiceAccounts say so, kube-proxy's among them (default in hardened: true)")
+	cmd.Flags().BoolVar(&want.fresh, "fresh", false, "make the cluster anew instead of going on with the one that is there")
+	cmd.Flags().StringArrayVar(&want.extra, "install-flag", nil, "a further flag for `bulkhead install`, for example --cert-validity=10m")
 	return cmd
 }
 
 // wanted is what the cluster is to have.
 type wanted struct {
+	name       string
 	profile    string
 	kubeletAPI bool
 	nodeScope  bool
@@ -59,7 +63,7 @@ func (w wanted) flags(first string) []string {
 }
 
 func up(ctx context.Context, want wanted, imageChoice string) error {
-	if err := refcluster.CheckProfile(want.profile); err != nil {
+	if err := errors.Join(refcluster.CheckName(want.name), refcluster.CheckProfile(want.profile)); err != nil {
 		return err
 	}
 	w, err := openWorkspace()
@@ -82,7 +86,7 @@ func up(ctx context.Context, want wanted, imageChoice string) error {
 	if err != nil {
 		return err
 	}
-	cluster, err := w.cluster(engine)
+	cluster, err := w.cluster(engine, want.name)
 	if err != nil {
 		return err
 	}
@@ -161,9 +165,9 @@ func (w *workspace) welcome(ctx context.Context, cluster *refcluster.Cluster, pr
 		w.progress.Say("%s\n", status)
 	}
 	fmt.Println("Try it (first: eval \"$(make env)\"):")
-	as := "--as=system:node:" + refcluster.Worker + " --as-group=system:nodes"
-	fmt.Printf("  kubectl get node %s %s\n", refcluster.Worker, as)
-	fmt.Printf("  kubectl get node %s %s\n", refcluster.ControlPlane, as)
+	as := "--as=system:node:" + cluster.Worker() + " --as-group=system:nodes"
+	fmt.Printf("  kubectl get node %s %s\n", cluster.Worker(), as)
+	fmt.Printf("  kubectl get node %s %s\n", cluster.ControlPlane(), as)
 	fmt.Println("  bulkhead rules")
 	fmt.Println("The first is allowed; the second is refused, by our rule in every profile but in-tree.")
 }

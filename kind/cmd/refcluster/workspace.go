@@ -51,8 +51,8 @@ func (w *workspace) engine(ctx context.Context) (engine host.Engine, err error) 
 	return engine, err
 }
 
-func (w *workspace) cluster(engine host.Engine) (*refcluster.Cluster, error) {
-	return refcluster.New(engine, w.root, w.output, w.progress)
+func (w *workspace) cluster(engine host.Engine, name string) (*refcluster.Cluster, error) {
+	return refcluster.New(engine, name, w.root, w.output, w.progress)
 }
 
 // nodeImage resolves NODE_IMAGE: auto, pull, build or the name of an image.

@@ -1,0 +1,47 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package progress
+
+import (
+	"bytes"
+	"context"
+	"io"
+)
+
+// Background is a job that goes on beside the steps of a longer one. What it prints is
+// kept for the step that waits for it.
+type Background struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+	// What follows may be read when done is closed.
+	log bytes.Buffer
+	err error
+}
+
+// Begin starts a job. Stop it when what it makes may not be wanted any more.
+func Begin(ctx context.Context, do func(ctx context.Context, log io.Writer) error) *Background {
+	ctx, cancel := context.WithCancel(ctx)
+	b := &Background{cancel: cancel, done: make(chan struct{})}
+	go func() {
+		defer close(b.done)
+		b.err = do(ctx, &b.log)
+	}()
+	return b
+}
+
+// Wait returns how the job ended, when it has, and hands on what it printed. It may be
+// called once.
+func (b *Background) Wait(log io.Writer) error {
+	<-b.done
+	if _, err := b.log.WriteTo(log); err != nil {
+		return err
+	}
+	return b.err
+}
+
+// Stop interrupts the job if it still goes on, and returns when it has ended.
+func (b *Background) Stop() {
+	b.cancel()
+	<-b.done
+}
