@@ -23,7 +23,11 @@ const (
 	thousand = 1000
 	// listedMany bounds how long so many may take.
 	listedMany = 2 * time.Minute
-	atOnce     = 8
+	// written bounds how long it may take to tell of them all, and slack is what a machine
+	// with other work adds to a request.
+	written = 2 * time.Minute
+	slack   = 5 * time.Millisecond
+	atOnce  = 8
 )
 
 // Serial: it takes the machine from others, and all room in the lists.
@@ -47,10 +51,18 @@ var _ = Describe("a thousand accounts", Serial, Label(OnHost, Slow), func() {
 		Measured(fmt.Sprintf("%d more accounts with a scope were live after", len(names)), time.Since(since).Round(100*time.Millisecond).String())
 		Measured("accounts with a scope in the lists then", fmt.Sprint(len(listedNow(ctx))))
 
-		after := calm(ctx, podOf(plain)(), request, 3*time.Second)
 		Measured("an account without a scope before there were a thousand", Latencies(before))
-		Measured("an account without a scope beside a thousand", Latencies(after))
-		Expect(slices.Max(after)).To(BeNumerically("<", sent))
+		while := calm(ctx, podOf(plain)(), request, 3*time.Second)
+		Measured("an account without a scope while a thousand become known", Latencies(while))
+		Expect(slices.Max(while)).To(BeNumerically("<", sent))
+		// Their events and records are still being written, which is work for the API
+		// server. What a full list itself costs is what is left when that is done.
+		var after []time.Duration
+		Eventually(ctx, func() time.Duration {
+			after = calm(ctx, podOf(plain)(), request, 3*time.Second)
+			return middle(after)
+		}).WithTimeout(written).Should(BeNumerically("<", 2*middle(before)+slack))
+		Measured("an account without a scope beside a thousand", fmt.Sprintf("%s, %s after the first was made", Latencies(after), time.Since(since).Round(time.Second)))
 		group := "system:serviceaccounts:" + namespace
 		for _, i := range []int{0, len(names) / 2, len(names) - 1} {
 			who := suite.AsForged(Bearer{User: "system:serviceaccount:" + namespace + ":" + names[i], Groups: []string{group}})
@@ -59,6 +71,11 @@ var _ = Describe("a thousand accounts", Serial, Label(OnHost, Slow), func() {
 		decide(ctx, forged(saying(podUID)), otherPods, "incomplete")
 	})
 })
+
+// middle is the median.
+func middle(all []time.Duration) time.Duration {
+	return slices.Sorted(slices.Values(all))[len(all)/2]
+}
 
 func makeAccounts(ctx context.Context, namespace string, names []string) {
 	GinkgoHelper()

@@ -8,22 +8,26 @@ import (
 	"errors"
 	"io"
 	"os"
+
+	"github.com/bulkhead-k8s/bulkhead/kind/refcluster"
 )
 
 // certFlags give the certificates so short a life that the suite lives through
 // two renewals of them.
 var certFlags = []string{"--install-flag=--cert-validity=10m", "--install-flag=--cert-renew-before=7m"}
 
-// everything is verify, unit and the suite in all three profiles of one cluster,
-// which is ours: a cluster that the environment names is not to be switched.
+// second is a cluster beside the first, for a part of the run.
+const second = refcluster.DefaultName + "-second"
+
+// everything is verify, unit and the suite in all three profiles of clusters that are ours:
+// one that the environment names is not to be switched.
 //
-// The certificates are watched for ten minutes and more, nearly all of it waiting, so
-// that is done beside all that leaves the cluster alone; and nothing else is asked of
-// the cluster meanwhile, because each renewal of the API server's certificate costs
-// the calls that are under way (docs/operations.md). The next profiles are installed
-// anew, with certificates that live as long as they do for a user, and hardened is
-// last: it is what a person wants to find. Node scope, which is off by default, is switched
-// on at the very end.
+// The certificates are watched for ten minutes, nearly all of it waiting, so that is done
+// beside all that leaves their cluster alone; and nothing else is asked of it meanwhile,
+// because each renewal of the API server's certificate costs the calls that are under way
+// (docs/operations.md). So the other two profiles have a cluster of their own, when the
+// compiler is done. Hardened is last, installed anew with certificates that live as long
+// as they do for a user, and is what a person finds afterwards.
 func everything(ctx context.Context, r *run) error {
 	if err := onlyOurCluster(); err != nil {
 		return err
@@ -34,18 +38,26 @@ func everything(ctx context.Context, r *run) error {
 	}
 	r.noSkips = true
 	certificates := r.beginSuite(ctx, "hardened", certificatesRun)
-	err := errors.Join(verify(ctx, r), tests(ctx, r), r.await(certificates))
 	r.noSkips = false
+	err := errors.Join(verify(ctx, r), tests(ctx, r))
 	// The suites wait more than they compute; fuzzing is the other way round.
 	fuzzing := begin(fuzzed, func(out io.Writer) (count, error) { return fuzzAll(ctx, r.root, out) })
-	err = errors.Join(err, r.inTree(ctx), r.parity(ctx), r.hardened(ctx))
+	err = errors.Join(err, r.besides(ctx), r.await(certificates), r.hardened(ctx))
 	return errors.Join(err, r.await(fuzzing))
+}
+
+// besides is what is done in the second cluster.
+func (r *run) besides(ctx context.Context) error {
+	r.cluster = second
+	defer func() { r.cluster = "" }()
+	err := errors.Join(r.inTree(ctx), r.parity(ctx))
+	return errors.Join(err, r.refcluster(context.WithoutCancel(ctx), "down", "--name="+second))
 }
 
 // inTree is also where the API server judges the manifests, and where the crawl finds the
 // number that the last one is compared with.
 func (r *run) inTree(ctx context.Context) error {
-	if err := r.switchTo(ctx, "in-tree"); err != nil {
+	if err := r.switchTo(ctx, "in-tree", "--fresh"); err != nil {
 		return err
 	}
 	err := r.timed("manifests against the API server", func() (count, error) { return r.manifestsAgainstAPI(ctx) })
@@ -59,17 +71,13 @@ func (r *run) parity(ctx context.Context) error {
 	return r.suites(ctx, "parity", rulesRun, disruptiveRun)
 }
 
-// hardened is last, and node scope the last of it.
+// hardened has everything, so a spec that is skipped there is a failure.
 func (r *run) hardened(ctx context.Context) error {
 	if err := r.switchTo(ctx, "hardened"); err != nil {
 		return err
 	}
 	r.noSkips = true
-	err := r.suites(ctx, "hardened", rulesRun, disruptiveRun)
-	if switched := r.switchTo(ctx, "hardened", "--node-scope=true"); switched != nil {
-		return errors.Join(err, switched)
-	}
-	return errors.Join(err, r.suites(ctx, "hardened", nodeScopeRun, crawlRun))
+	return r.suites(ctx, "hardened", rulesRun, nodeScopeRun, crawlRun, disruptiveRun, nodeScopeDisruptiveRun)
 }
 
 func onlyOurCluster() error {
@@ -88,7 +96,7 @@ func onlyOurCluster() error {
 // switchTo brings the cluster up in the profile, or switches it.
 func (r *run) switchTo(ctx context.Context, profile string, flags ...string) error {
 	return r.timed("make up PROFILE="+profile, func() (count, error) {
-		all := append([]string{"up", "--profile=" + profile, "--node-image=" + envOr("NODE_IMAGE", "auto")}, flags...)
+		all := append([]string{"up", "--name=" + r.clusterName(), "--profile=" + profile, "--node-image=" + envOr("NODE_IMAGE", "auto")}, flags...)
 		return count{}, r.refcluster(ctx, all...)
 	})
 }

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -94,8 +95,10 @@ func (r *run) installedProfile(ctx context.Context) (string, error) {
 	return "in-tree", nil
 }
 
+func (r *run) clusterName() string { return cmp.Or(r.cluster, refcluster.DefaultName) }
+
 func (r *run) kubeconfig() string {
-	return envOr("E2E_KUBECONFIG", filepath.Join(r.output, "kubeconfig"))
+	return envOr("E2E_KUBECONFIG", refcluster.Kubeconfig(r.output, r.clusterName()))
 }
 
 // nodeEnv is what `make env` prints, so that the suite reaches the nodes' engine.

@@ -30,6 +30,8 @@ type run struct {
 	times        []timing
 	// reports are those of Ginkgo's calls so far.
 	reports []string
+	// cluster is the name of the one that is worked on, empty for the first.
+	cluster string
 	// noSkips makes a skipped spec a failure: in the profile that has everything, a
 	// skip hides a rule.
 	noSkips bool

@@ -61,10 +61,8 @@ func (r *run) suites(ctx context.Context, profile string, all ...ginkgoRun) erro
 
 // suite runs one call of Ginkgo on the cluster that is up.
 func (r *run) suite(ctx context.Context, profile string, g ginkgoRun) error {
-	r.reports = append(r.reports, r.report(profile, g))
-	return r.timed("end-to-end, "+profile+": "+g.name, func() (count, error) {
-		return r.specs(ctx, profile, g, os.Stdout)
-	})
+	job := r.job(profile, g)
+	return r.timed(job.what(), func() (count, error) { return r.specs(ctx, job, os.Stdout) })
 }
 
 // background is something that has been begun.
@@ -79,9 +77,28 @@ type background struct {
 
 // beginSuite runs one call of Ginkgo beside what follows.
 func (r *run) beginSuite(ctx context.Context, profile string, g ginkgoRun) *background {
-	r.reports = append(r.reports, r.report(profile, g))
-	return begin("end-to-end, "+profile+": "+g.name, func(out io.Writer) (count, error) { return r.specs(ctx, profile, g, out) })
+	job := r.job(profile, g)
+	return begin(job.what(), func(out io.Writer) (count, error) { return r.specs(ctx, job, out) })
 }
+
+// job is one call of Ginkgo with all that r says about it now: r may be elsewhere when it
+// runs.
+type job struct {
+	ginkgoRun
+	profile, kubeconfig string
+	// report is the file with the report of the call. Each call has a folder: a suite whose
+	// specs belong to several calls reports in each of them.
+	report  string
+	noSkips bool
+}
+
+func (r *run) job(profile string, g ginkgoRun) job {
+	report := filepath.Join(r.output, "e2e", profile, g.name, g.name+".junit.xml")
+	r.reports = append(r.reports, report)
+	return job{ginkgoRun: g, profile: profile, kubeconfig: r.kubeconfig(), report: report, noSkips: r.noSkips}
+}
+
+func (j job) what() string { return "end-to-end, " + j.profile + ": " + j.name }
 
 // begin does something beside what follows, which writes nothing in a run. What it prints
 // is kept for await.
@@ -102,18 +119,10 @@ func (r *run) await(b *background) error {
 	return r.record(b.what, b.begun, b.count, b.err)
 }
 
-// report is the file with the report of one call of Ginkgo. Each call has a folder:
-// a suite whose specs belong to several calls reports in each of them.
-func (r *run) report(profile string, g ginkgoRun) string {
-	return filepath.Join(r.output, "e2e", profile, g.name, g.name+".junit.xml")
-}
-
 // specs runs one call of Ginkgo and counts what came of it. It writes nothing in
 // r, so that it can run beside the rest.
-func (r *run) specs(ctx context.Context, profile string, g ginkgoRun, out io.Writer) (count, error) {
-	noSkips := r.noSkips
-	report := r.report(profile, g)
-	artifacts := filepath.Dir(report)
+func (r *run) specs(ctx context.Context, j job, out io.Writer) (count, error) {
+	artifacts := filepath.Dir(j.report)
 	if err := os.RemoveAll(artifacts); err != nil {
 		return count{}, err
 	}
@@ -124,17 +133,17 @@ func (r *run) specs(ctx context.Context, profile string, g ginkgoRun, out io.Wri
 	if err != nil {
 		return count{}, err
 	}
-	env = slices.Concat(env, []string{"E2E_KUBECONFIG=" + r.kubeconfig(), "E2E_PROFILE=" + profile, "E2E_ARTIFACTS=" + artifacts})
-	ran := r.ginkgo(ctx, g, artifacts, env, out)
-	counted, err := countJUnit(report)
+	env = slices.Concat(env, []string{"E2E_KUBECONFIG=" + j.kubeconfig, "E2E_PROFILE=" + j.profile, "E2E_ARTIFACTS=" + artifacts})
+	ran := r.ginkgo(ctx, j.ginkgoRun, artifacts, env, out)
+	counted, err := countJUnit(j.report)
 	switch {
 	case err != nil || counted.failed > 0:
 	case ran != nil:
-		err = fmt.Errorf("%s: ginkgo failed, and yet no spec did: %w", g.name, ran)
-	case noSkips && counted.skipped > 0:
-		err = fmt.Errorf("%s: %d specs were skipped where none may be", g.name, counted.skipped)
+		err = fmt.Errorf("%s: ginkgo failed, and yet no spec did: %w", j.name, ran)
+	case j.noSkips && counted.skipped > 0:
+		err = fmt.Errorf("%s: %d specs were skipped where none may be", j.name, counted.skipped)
 	case counted == count{}:
-		err = fmt.Errorf("%s: no spec ran", g.name)
+		err = fmt.Errorf("%s: no spec ran", j.name)
 	}
 	return counted, err
 }
