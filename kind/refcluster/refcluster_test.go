@@ -46,6 +46,30 @@ func TestClusterConfigAddsOnlyWhatTheHostLacks(t *testing.T) {
 	}
 }
 
+func TestNames(t *testing.T) {
+	for _, tc := range []struct {
+		name, kubeconfig string
+	}{
+		{"bulkhead", "kubeconfig"},
+		{"bulkhead-second", "kubeconfig-second"},
+		{"", ""},
+		{"kind", ""},
+		{"bulkheads", ""},
+		{"bulkhead-", ""},
+		{"bulkhead-a/../b", ""},
+		{"bulkhead-UP", ""},
+		{"bulkhead-a-b", ""},
+	} {
+		err := CheckName(tc.name)
+		if (err == nil) != (tc.kubeconfig != "") {
+			t.Errorf("%q: %v", tc.name, err)
+		}
+		if err == nil && Kubeconfig("/out", tc.name) != filepath.Join("/out", tc.kubeconfig) {
+			t.Errorf("%q: %s", tc.name, Kubeconfig("/out", tc.name))
+		}
+	}
+}
+
 func TestParseNodeNetworks(t *testing.T) {
 	for _, tc := range []struct {
 		name, in string
