@@ -46,10 +46,13 @@ func New(engine host.Engine, name, root, output string, report *progress.Reporte
 	}, nil
 }
 
-// ControlPlane and Worker are the names of the two nodes.
+// ControlPlane is the name of one of the two nodes.
 func (c *Cluster) ControlPlane() string { return c.Name + "-control-plane" }
-func (c *Cluster) Worker() string       { return c.Name + "-worker" }
-func (c *Cluster) nodes() []string      { return []string{c.ControlPlane(), c.Worker()} }
+
+// Worker is the name of the other.
+func (c *Cluster) Worker() string { return c.Name + "-worker" }
+
+func (c *Cluster) nodes() []string { return []string{c.ControlPlane(), c.Worker()} }
 
 // Kubeconfig is where the administrator's kubeconfig lies.
 func (c *Cluster) Kubeconfig() string { return Kubeconfig(c.Output, c.Name) }
