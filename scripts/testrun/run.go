@@ -81,12 +81,12 @@ func (r *run) timed(what string, do func() (count, error)) error {
 	fmt.Printf("=== %s\n", what)
 	begin := time.Now()
 	counted, err := do()
-	return r.record(what, begin, counted, err)
+	return r.record(what, time.Since(begin), counted, err)
 }
 
 // record keeps the time and the count of a part that has ended.
-func (r *run) record(what string, begin time.Time, counted count, err error) error {
-	took := time.Since(begin).Round(time.Second)
+func (r *run) record(what string, took time.Duration, counted count, err error) error {
+	took = took.Round(time.Second)
 	r.total.add(counted)
 	r.times = append(r.times, timing{what: what, took: took, count: counted})
 	if err != nil {
