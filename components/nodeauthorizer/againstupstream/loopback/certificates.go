@@ -6,6 +6,7 @@ package loopback
 import (
 	"crypto/x509"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"path/filepath"
 	"time"
@@ -65,12 +66,16 @@ func (f Files) WriteKubeconfig(file, server string) error {
 	return nil
 }
 
-// FreePort is one that nobody listens on at this moment.
+// FreePort is one that nobody listens on at this moment. It is below those that the kernel
+// gives to connections: a run leaves thousands of these, and any could be the port.
 func FreePort() (int, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it is closed at once
-	if err != nil {
-		return 0, fmt.Errorf("finding a port: %w", err)
+	var err error
+	for range 100 {
+		port := 20_000 + rand.IntN(10_000) //nolint:gosec // which one does not matter
+		var listener net.Listener
+		if listener, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil { //nolint:noctx // it is closed at once
+			return port, listener.Close()
+		}
 	}
-	address, _ := listener.Addr().(*net.TCPAddr)
-	return address.Port, listener.Close()
+	return 0, fmt.Errorf("finding a port: %w", err)
 }

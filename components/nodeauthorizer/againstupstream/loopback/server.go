@@ -5,6 +5,7 @@ package loopback
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -83,8 +84,18 @@ func startServer(ctx context.Context, files Files, handler http.Handler, registr
 		return <-ended
 	}
 	address = net.JoinHostPort("127.0.0.1", strconv.Itoa(secure))
-	if err := WaitFor(ctx, 5*time.Second, func() bool { return listens(address) }); err != nil {
-		return "", nil, fmt.Errorf("starting a server: %w", err)
+	var failed error
+	err = WaitFor(ctx, 30*time.Second, func() bool {
+		select {
+		case failed = <-ended:
+			return true
+		default:
+			return listens(address)
+		}
+	})
+	if err = errors.Join(err, failed); err != nil {
+		cancel()
+		return "", nil, fmt.Errorf("starting a server at %s: %w", address, err)
 	}
 	return address, stop, nil
 }
