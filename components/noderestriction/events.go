@@ -48,13 +48,6 @@ var (
 var eventRules = []*rule{eventSource, eventObject, eventRetarget, eventDelete}
 
 func (r *Restriction) reviewEvent(ctx context.Context, q *request) *refusal {
-	if !r.onEvents {
-		return nil
-	}
-	return r.checkEvent(ctx, q)
-}
-
-func (r *Restriction) checkEvent(ctx context.Context, q *request) *refusal {
 	switch q.GetOperation() {
 	case admission.Create:
 		return r.reviewEventWrite(ctx, q)

@@ -32,7 +32,8 @@ const (
 
 // familyOf is the one list of the resources on which there are rules. The webhook's
 // registration (manifests/node-restriction) names the same ones.
-func familyOf(group, resource string) family {
+func familyOf(r schema.GroupVersionResource) family {
+	group, resource := r.Group, r.Resource
 	if group == "" {
 		return coreFamily(resource)
 	}
@@ -72,16 +73,21 @@ func coreFamily(resource string) family {
 // HasRules reports whether there are rules on what is written to a resource or to its
 // subresources. What is written to another is admitted whatever it says.
 func HasRules(resource schema.GroupResource) bool {
-	return familyOf(resource.Group, resource.Resource) != 0
+	return familyOf(resource.WithVersion("")) != 0
 }
 
-// reviewResource decides on a write; nil admits.
-func (r *Restriction) reviewResource(ctx context.Context, q *request) *refusal {
+// concerns is false where no rule has a part in answers: most of what nodes write then is
+// events.
+func (r *Restriction) concerns(of family) bool {
+	return of != 0 && (of != ofEvents || r.onEvents)
+}
+
+// reviewFamily decides on a write; nil admits.
+func (r *Restriction) reviewFamily(ctx context.Context, of family, q *request) *refusal {
 	if q.node == "" {
 		return q.nameless()
 	}
-	resource := q.GetResource()
-	switch familyOf(resource.Group, resource.Resource) {
+	switch of {
 	case ofPods:
 		return r.reviewPod(ctx, q)
 	case ofNodes:

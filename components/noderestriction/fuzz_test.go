@@ -166,12 +166,12 @@ func (m *inEveryMode) check(t *testing.T, a admission.Attributes) Verdict {
 	switch {
 	case off.Rule != audit.Rule || off.Admitted() != audit.Admitted():
 		t.Errorf("off says %q, audit %q", off.Rule, audit.Rule)
-	case enforce.Admitted() && (!off.Admitted() || len(audit.Audited) > 0):
-		t.Errorf("enforce admits; off says %q, audited are %v", off.Rule, audit.Audited)
-	case off.Admitted() && len(audit.Audited) == 0 && !enforce.Admitted():
+	case enforce.Admitted() && (!off.Admitted() || len(audit.Findings().Audited) > 0):
+		t.Errorf("enforce admits; off says %q, audited are %v", off.Rule, audit.Findings().Audited)
+	case off.Admitted() && len(audit.Findings().Audited) == 0 && !enforce.Admitted():
 		t.Errorf("enforce refuses by %s, which audit does not report", enforce.Rule)
-	case len(off.Audited) > 0 || len(enforce.Audited) > 0:
-		t.Errorf("audited though off: %v, though enforced: %v", off.Audited, enforce.Audited)
+	case len(off.Findings().Audited) > 0 || len(enforce.Findings().Audited) > 0:
+		t.Errorf("audited though off: %v, though enforced: %v", off.Findings().Audited, enforce.Findings().Audited)
 	}
 	for _, v := range []Verdict{off, enforce} {
 		if v.Admitted() {

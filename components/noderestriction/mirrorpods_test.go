@@ -187,19 +187,19 @@ func TestMirrorPodGate(t *testing.T) {
 		"no configuration": restrict(aCluster()),
 		"off":              restrict(aCluster(), gated(off, optIn)),
 	} {
-		if v := r.Review(t.Context(), bad); !v.Admitted() || v.Annotations != nil || v.Warnings != nil || v.Audited != nil {
+		if v := r.Review(t.Context(), bad); !v.Admitted() || v.Findings().Annotations != nil || v.Findings().Warnings != nil || v.Findings().Audited != nil {
 			t.Errorf("%s: %+v", name, v)
 		}
 	}
 	v := restrict(aCluster(), gated(warnOnly, optIn)).Review(t.Context(), bad)
-	if !v.Admitted() || len(v.Warnings) != 4 || !slices.Equal(v.Audited, []rules.ID{"NR-MIRROR-3", "NR-MIRROR-4", "NR-MIRROR-1", "NR-MIRROR-2"}) {
+	if !v.Admitted() || len(v.Findings().Warnings) != 4 || !slices.Equal(v.Findings().Audited, []rules.ID{"NR-MIRROR-3", "NR-MIRROR-4", "NR-MIRROR-1", "NR-MIRROR-2"}) {
 		t.Errorf("warn: %+v", v)
 	}
-	if want := "to be refused: " + aboutMirror + "must not create mirror pods with the following labels: k8s-app [NR-MIRROR-3]"; v.Warnings[0] != want {
-		t.Errorf("the warning is %q, want %q", v.Warnings[0], want)
+	if want := "to be refused: " + aboutMirror + "must not create mirror pods with the following labels: k8s-app [NR-MIRROR-3]"; v.Findings().Warnings[0] != want {
+		t.Errorf("the warning is %q, want %q", v.Findings().Warnings[0], want)
 	}
-	if want := map[string]string{"refused-label-keys": "k8s-app, app", "refused-annotation-keys": "a.example.com/a"}; !maps.Equal(v.Annotations, want) {
-		t.Errorf("the annotations are %v, want %v", v.Annotations, want)
+	if want := map[string]string{"refused-label-keys": "k8s-app, app", "refused-annotation-keys": "a.example.com/a"}; !maps.Equal(v.Findings().Annotations, want) {
+		t.Errorf("the annotations are %v, want %v", v.Findings().Annotations, want)
 	}
 	// Where it only warns, it admits also what it cannot decide.
 	policy := &configuration.MirrorPods{Gate: configuration.Warn, RequireNamespace: true}
@@ -208,7 +208,7 @@ func TestMirrorPodGate(t *testing.T) {
 		t.Errorf("warn without an answer: %v, %v", refused, q.findings().Warnings)
 	}
 	v = restrict(aCluster(), gated()).Review(t.Context(), mirror(keys("b", "a")))
-	if v.Admitted() || v.Annotations["refused-label-keys"] != "a, b" || v.Warnings != nil || v.Audited != nil {
+	if v.Admitted() || v.Findings().Annotations["refused-label-keys"] != "a, b" || v.Findings().Warnings != nil || v.Findings().Audited != nil {
 		t.Errorf("enforce: %+v", v)
 	}
 }

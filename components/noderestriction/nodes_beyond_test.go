@@ -119,8 +119,8 @@ func TestNodeAnnotations(t *testing.T) {
 	})
 	run(t, restrict(aCluster()), []row{{name: "off", write: changing("status", unchanged, other)}})
 	v := restrict(aCluster(), enforce(by)).Review(t.Context(), changing("status", unchanged, other))
-	if v.Annotations["refused-annotation-keys"] != "example.com/a, example.com/b" {
-		t.Errorf("the audit event says %v", v.Annotations)
+	if v.Findings().Annotations["refused-annotation-keys"] != "example.com/a, example.com/b" {
+		t.Errorf("the audit event says %v", v.Findings().Annotations)
 	}
 }
 
@@ -135,7 +135,7 @@ func TestNodeInAudit(t *testing.T) {
 			n.Spec.PodCIDR = "10.1.0.0/24"
 			reporting(1, "InternalIP", "127.0.0.1", "InternalIP", "192.0.2.2")(n)
 		}))
-	if !v.Admitted() || !slices.Equal(v.Audited, all) {
+	if !v.Admitted() || !slices.Equal(v.Findings().Audited, all) {
 		t.Errorf("%+v", v)
 	}
 }

@@ -6,11 +6,11 @@ package noderestriction
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/utils/ptr"
 
@@ -47,27 +47,32 @@ func (r *Restriction) reviewPodStatus(ctx context.Context, q *request) *refusal 
 	if !ok {
 		return q.unexpected(podStatusBound, q.GetObject())
 	}
-	if refused := reviewPodStatusFields(q, old, pod); refused != nil {
+	if refused := reviewPodStatusFields(q, old, pod); refused != nil || !r.onPodStatus {
 		return refused
 	}
 	return r.reviewPodStatusBeyond(ctx, q, old, pod)
 }
 
 func reviewPodStatusFields(q *request, old, pod *corev1.Pod) *refusal {
-	if !maps.Equal(old.Labels, pod.Labels) {
+	if !labels.Equals(old.Labels, pod.Labels) {
 		return q.forbid(podStatusFields, fmt.Sprintf("node %q cannot update labels through pod status", q.node))
 	}
-	if !slices.EqualFunc(old.Status.ResourceClaimStatuses, pod.Status.ResourceClaimStatuses, sameClaimStatus) {
+	if !same(old.Status.ResourceClaimStatuses, pod.Status.ResourceClaimStatuses, sameClaimStatus) {
 		// The text is upstream's to the letter.
 		return q.forbid(podStatusFields, fmt.Sprintf("node %q cannot update resource claim statues", q.node))
 	}
 	if !sameExtendedClaimStatus(old.Status.ExtendedResourceClaimStatus, pod.Status.ExtendedResourceClaimStatus) {
 		return q.forbid(podStatusFields, fmt.Sprintf("node %q cannot update extended resource claim status", q.node))
 	}
-	if !slices.EqualFunc(old.Status.NodeAllocatableResourceClaimStatuses, pod.Status.NodeAllocatableResourceClaimStatuses, sameAllocatableClaimStatus) {
+	if !same(old.Status.NodeAllocatableResourceClaimStatuses, pod.Status.NodeAllocatableResourceClaimStatuses, sameAllocatableClaimStatus) {
 		return q.forbid(podStatusFields, fmt.Sprintf("node %q cannot update node allocatable resource claim statuses", q.node))
 	}
 	return nil
+}
+
+// same is [slices.EqualFunc], which is not called for the many pods that have none.
+func same[S ~[]E, E any](a, b S, equal func(x, y E) bool) bool {
+	return len(a) == len(b) && (len(a) == 0 || slices.EqualFunc(a, b, equal))
 }
 
 // sameClaimStatus compares what a pointer points to, and then all that is left: a

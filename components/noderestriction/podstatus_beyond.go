@@ -68,9 +68,6 @@ func (r *Restriction) reviewPodStatusBeyond(ctx context.Context, q *request, old
 	if old == nil || pod == nil {
 		return q.forbid(podStatusAnnotations, "a pod status needs the pod as it was and as it is to be")
 	}
-	if !r.onPodStatus {
-		return nil
-	}
 	if refused := r.reviewPodMetadata(q, old, pod); refused != nil {
 		return refused
 	}

@@ -86,7 +86,7 @@ func TestPodStatusInAudit(t *testing.T) {
 		p.Annotations, p.Finalizers = map[string]string{"a": "x"}, []string{"a"}
 		p.Status.PodIP, p.Status.HostIP = "none", "none"
 	}))
-	if !v.Admitted() || !slices.Equal(v.Audited, all) {
+	if !v.Admitted() || !slices.Equal(v.Findings().Audited, all) {
 		t.Errorf("%+v", v)
 	}
 }

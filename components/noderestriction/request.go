@@ -22,14 +22,14 @@ type request struct {
 	lifted func(rules.ID) bool
 	// configuration is the operator's policy, nil if there is none.
 	configuration *configuration.Configuration
-	// found is a verdict without a refusal, nil as long as there is nothing to tell.
-	found *Verdict
+	// found is nil as long as there is nothing to tell.
+	found *Findings
 }
 
 // findings is where a rule puts what refuses nothing.
-func (q *request) findings() *Verdict {
+func (q *request) findings() *Findings {
 	if q.found == nil {
-		q.found = &Verdict{}
+		q.found = &Findings{}
 	}
 	return q.found
 }

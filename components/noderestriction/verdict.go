@@ -37,12 +37,27 @@ type Verdict struct {
 	// upstream's plugin, and the ID of the rule at the end of the message. It is nil
 	// if the write is admitted.
 	Refusal *apierrors.StatusError
+	// Told is what [Verdict.Findings] returns; nil, as for nearly every write, if there
+	// is nothing.
+	Told *Findings
+}
+
+// Findings are what there is to tell besides whether a write is admitted.
+type Findings struct {
 	// Audited are the rules in audit that would have refused.
 	Audited []rules.ID
 	// Warnings are for the caller.
 	Warnings []string
 	// Annotations are for the API server's audit event.
 	Annotations map[string]string
+}
+
+// Findings are the zero value if there is nothing to tell.
+func (v Verdict) Findings() Findings {
+	if v.Told == nil {
+		return Findings{}
+	}
+	return *v.Told
 }
 
 // Admitted is true if the write may pass.

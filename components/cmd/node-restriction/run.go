@@ -121,8 +121,15 @@ func inTime(policy review) admissionwebhook.Reviewer {
 	return admissionwebhook.ReviewerFunc(func(ctx context.Context, a admission.Attributes) admissionwebhook.Answer {
 		ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
 		defer cancel()
-		return admissionwebhook.Answer(policy(ctx, a))
+		return answerOf(policy(ctx, a))
 	})
+}
+
+func answerOf(v noderestriction.Verdict) admissionwebhook.Answer {
+	found := v.Findings()
+	return admissionwebhook.Answer{
+		Rule: v.Rule, Refusal: v.Refusal, Audited: found.Audited, Warnings: found.Warnings, Annotations: found.Annotations,
+	}
 }
 
 // newHandler joins policy and transport, for nodes. With node scope, which is not nil

@@ -41,6 +41,8 @@ func onlyTold(v noderestriction.Verdict) noderestriction.Verdict {
 		return v
 	}
 	told := map[string]string{wouldRefuse: v.Refusal.ErrStatus.Message}
-	maps.Copy(told, v.Annotations)
-	return noderestriction.Verdict{Audited: append(v.Audited, v.Rule), Warnings: v.Warnings, Annotations: told}
+	found := v.Findings()
+	maps.Copy(told, found.Annotations)
+	found.Annotations, found.Audited = told, append(found.Audited, v.Rule)
+	return noderestriction.Verdict{Told: &found}
 }

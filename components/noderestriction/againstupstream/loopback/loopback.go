@@ -62,7 +62,9 @@ func newHandler(restriction *noderestriction.Restriction, registry metrics.KubeR
 		Reviewer: admissionwebhook.ReviewerFunc(func(ctx context.Context, a admission.Attributes) admissionwebhook.Answer {
 			ctx, cancel := context.WithTimeout(ctx, 1500*time.Millisecond)
 			defer cancel()
-			return admissionwebhook.Answer(restriction.Review(ctx, a))
+			v := restriction.Review(ctx, a)
+			found := v.Findings()
+			return admissionwebhook.Answer{Rule: v.Rule, Refusal: v.Refusal, Audited: found.Audited, Warnings: found.Warnings, Annotations: found.Annotations}
 		}),
 		NodeName:  nodeidentity.NodeName,
 		Limits:    webhook.Limits{InFlight: 2000, InFlightPerNode: 200},

@@ -60,7 +60,7 @@ func (o options) writes() (report.Section, error) {
 	if o.quick {
 		return bench.Section(5, 5*time.Millisecond)
 	}
-	return bench.Section(15, 20*time.Millisecond)
+	return bench.Section(61, 8*time.Millisecond)
 }
 
 func (o options) reviews(ctx context.Context) (report.Section, error) {
