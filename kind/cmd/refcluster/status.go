@@ -61,23 +61,37 @@ func status(ctx context.Context, out io.Writer, name string) error {
 }
 
 func envCommand() *cobra.Command {
-	return &cobra.Command{
+	var name string
+	cmd := &cobra.Command{
 		Use:   "env",
 		Short: `Print what a shell needs: eval "$(make env)"`,
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return env(cmd.Context(), cmd.OutOrStdout())
+			return env(cmd.Context(), cmd.OutOrStdout(), name)
 		},
 	}
+	cmd.Flags().StringVar(&name, "name", refcluster.DefaultName, "the cluster's name")
+	return cmd
 }
 
-func env(ctx context.Context, out io.Writer) error {
+// envOf is how a shell is told of a cluster.
+func envOf(name string) string {
+	if name == refcluster.DefaultName {
+		return `eval "$(make env)"`
+	}
+	return `eval "$(go run ./kind/cmd/refcluster env --name=` + name + `)"`
+}
+
+func env(ctx context.Context, out io.Writer, name string) error {
+	if err := refcluster.CheckName(name); err != nil {
+		return err
+	}
 	w, err := openWorkspace()
 	if err != nil {
 		return err
 	}
 	if _, err := fmt.Fprintf(out, "export PATH=%q:\"$PATH\"\nexport KUBECONFIG=%q\n",
-		filepath.Join(w.output, "bin"), refcluster.Kubeconfig(w.output, refcluster.DefaultName)); err != nil {
+		filepath.Join(w.output, "bin"), refcluster.Kubeconfig(w.output, name)); err != nil {
 		return err
 	}
 	if engine, running := host.Running(ctx, io.Discard); running && engine.Host != "" {

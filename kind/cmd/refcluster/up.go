@@ -93,7 +93,7 @@ func up(ctx context.Context, want wanted, imageChoice string) error {
 	if err := bringUp(ctx, cluster, want, image); err != nil {
 		return err
 	}
-	w.welcome(ctx, cluster, want.profile)
+	w.welcome(ctx, cluster, want)
 	return nil
 }
 
@@ -158,13 +158,13 @@ func installWithoutProxies(ctx context.Context, cluster *refcluster.Cluster, wan
 	return cluster.Install(ctx, want.profile, image, flags...)
 }
 
-func (w *workspace) welcome(ctx context.Context, cluster *refcluster.Cluster, profile string) {
-	w.progress.Say("\nThe cluster is up, profile %s, after %s.", profile, w.progress.Elapsed())
+func (w *workspace) welcome(ctx context.Context, cluster *refcluster.Cluster, want wanted) {
+	w.progress.Say("\nThe cluster is up, profile %s, after %s.", want.profile, w.progress.Elapsed())
 	w.progress.Say("kubeconfig: %s\n", cluster.Kubeconfig())
 	if status, err := cluster.InstalledStatus(ctx); err == nil {
 		w.progress.Say("%s\n", status)
 	}
-	fmt.Println("Try it (first: eval \"$(make env)\"):")
+	fmt.Printf("Try it (first: %s):\n", envOf(want.name))
 	as := "--as=system:node:" + cluster.Worker() + " --as-group=system:nodes"
 	fmt.Printf("  kubectl get node %s %s\n", cluster.Worker(), as)
 	fmt.Printf("  kubectl get node %s %s\n", cluster.ControlPlane(), as)

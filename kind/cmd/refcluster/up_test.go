@@ -27,3 +27,14 @@ func TestTheInstallersFlags(t *testing.T) {
 		})
 	}
 }
+
+func TestAShellIsToldOfTheClusterThatWasMade(t *testing.T) {
+	for name, want := range map[string]string{
+		"bulkhead":        `eval "$(make env)"`,
+		"bulkhead-second": `eval "$(go run ./kind/cmd/refcluster env --name=bulkhead-second)"`,
+	} {
+		if got := envOf(name); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}
