@@ -6,7 +6,6 @@ package nodeauthorizer
 import (
 	"context"
 	"errors"
-	"strconv"
 
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
@@ -83,9 +82,12 @@ func (z *Authorizer) answer(ctx context.Context, node string, a *request, attrib
 	return v.decision(z.mode), v.reason(z.reasons), nil
 }
 
+// unknownNode quotes the one user name that is a node's without saying which.
+var unknownNode = say(`unknown node for user "` + nodeidentity.Prefix + `"`)
+
 func (z *Authorizer) decide(ctx context.Context, node string, a *request) verdict {
 	if node == "" {
-		return refuseSaying(identityNamed, "unknown node for user "+strconv.Quote(a.User.GetName()))
+		return refuse(identityNamed, unknownNode)
 	}
 	if why := z.unready(); why != "" {
 		return pass(unready, "the node authorizer "+why)

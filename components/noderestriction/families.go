@@ -76,8 +76,8 @@ func HasRules(resource schema.GroupResource) bool {
 	return familyOf(resource.WithVersion("")) != 0
 }
 
-// concerns is false where no rule has a part in answers: most of what nodes write then is
-// events.
+// concerns is false where no rule has a part in any answer. Events are most of what nodes
+// write, and have optional rules only.
 func (r *Restriction) concerns(of family) bool {
 	return of != 0 && (of != ofEvents || r.onEvents)
 }
