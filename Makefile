@@ -54,7 +54,7 @@ verify: ## formatting, vet, linters, shellcheck, generated docs, licence headers
 	@$(TESTRUN) verify
 
 .PHONY: bench
-bench: ## everything that docs/performance.md tells, measured against the in-tree authorizer and plugin and a bare reverse proxy; writes that page (45 minutes); KUBECONFIG has a real kubelet measured too
+bench: ## everything that docs/performance.md tells, measured against the in-tree authorizer and plugin and a bare reverse proxy; writes that page (50 minutes); KUBECONFIG has a real kubelet measured too
 	@$(BENCH_AUTHORIZER)
 	@$(BENCH_RESTRICTION)
 	@$(BENCH_KUBELET)
