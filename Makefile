@@ -10,6 +10,11 @@ KUBELET_API ?= true
 NODE_SCOPE  ?=
 LABEL       ?=
 
+# The same for all that is compiled: once for the tools, the checks and the suites, and once
+# for all checkouts of a machine. Only the race detector is cgo.
+export CGO_ENABLED := 0
+export GOFLAGS     += -trimpath -buildvcs=false
+
 REFCLUSTER := go run ./kind/cmd/refcluster
 TESTRUN    := go run ./scripts/testrun
 # Each writes its own part of docs/performance.md.

@@ -65,7 +65,11 @@ func TestKubeletAuthProxyIsConfined(t *testing.T) {
 	}
 	want := confinement{
 		1, true, false, false, true, 65532, 65532, true, false, false, nil, []corev1.Capability{"ALL"}, corev1.SeccompProfileTypeRuntimeDefault,
-		map[string]corev1.HostPathType{"/etc/kubernetes/bulkhead/kubelet-auth-proxy": corev1.HostPathDirectory},
+		map[string]corev1.HostPathType{
+			"/etc/kubernetes/bulkhead/kubelet-auth-proxy": corev1.HostPathDirectory,
+			// Not before the kubelet has moved.
+			"/etc/kubernetes/bulkhead/kubelet-auth-proxy/kubelet-serving.pem": corev1.HostPathFile,
+		},
 		true, "system-node-critical", kubeletAuthProxy, []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

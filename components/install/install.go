@@ -6,6 +6,7 @@ package install
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
 )
@@ -89,18 +90,7 @@ func (in *Installer) perform(ctx context.Context, o Options, j *journal.Journal,
 
 // steps are in the order in which nothing depends on what is not there yet.
 func (p *plan) steps() []step {
-	authorizer := step{"run the node authorizer (static pod) and wait until it is ready", p.runAuthorizer}
-	server := []step{
-		{"write the API server's authorization file", p.writeAuthorization},
-		{"write the API server's admission files", p.writeAdmission},
-		{"switch kube-apiserver to them and wait until our components decide", p.switchServer},
-		{"register node-restriction through the API where the server needs that", p.register},
-		{"register the policy about nodes/proxy through the API where the server needs that", p.registerNodesProxy},
-	}
-	if p.floorReturns() {
-		server = append(server, step{"leave to in-tree NodeRestriction what it checks again", p.letGo})
-	}
-	steps := append(p.scopeEnding(), []step{
+	return slices.Concat(p.scopeEnding(), []step{
 		{"save kube-apiserver's manifest as it is", p.saveOriginal},
 		{"make certificates", p.makeCertificates},
 		{"apply the components' RBAC", p.applyRBAC},
@@ -113,16 +103,38 @@ func (p *plan) steps() []step {
 		{"run kubelet-auth-proxy on the nodes (DaemonSet)", p.runProxy},
 		// Before the API server has to ask it: without an answer no node writes.
 		{"run node-restriction (static pod) and wait until it is ready", p.runRestriction},
-	}...)
-	if p.before != nil && p.before.Profile == Parity && p.Profile == Hardened {
+	}, p.serverSteps(), p.scopeEnded(), []step{
+		{"tell kubeadm (ConfigMap kubeadm-config)", p.tellKubeadm},
+		{"write the record of this installation", p.writeRecord},
+	})
+}
+
+// serverSteps have kube-apiserver ask our components. scope-sync starts before it
+// restarts, like the other static pods, but never before the authorizer that is to answer
+// about the accounts which it lists.
+func (p *plan) serverSteps() []step {
+	authorizer := []step{{"run the node authorizer (static pod) and wait until it is ready", p.runAuthorizer}}
+	files := []step{
+		{"write the API server's authorization file", p.writeAuthorization},
+		{"write the API server's admission files", p.writeAdmission},
+	}
+	server := []step{
+		{"switch kube-apiserver to them and wait until our components decide", p.switchServer},
+		{"register node-restriction through the API where the server needs that", p.register},
+		{"register the policy about nodes/proxy through the API where the server needs that", p.registerNodesProxy},
+	}
+	if p.floorReturns() {
+		server = append(server, step{"leave to in-tree NodeRestriction what it checks again", p.letGo})
+	}
+	switch {
+	case p.before == nil || p.before.Profile == p.Profile:
+		return slices.Concat(authorizer, files, p.scopeRunning(), server)
+	case p.before.Profile == Parity && p.Profile == Hardened:
 		// Without in-tree Node nobody else decides for nodes: bring it back before
 		// the authorizer restarts.
-		steps = append(append(steps, server...), authorizer)
-	} else {
-		steps = append(append(steps, authorizer), server...)
+		return slices.Concat(files, server, authorizer, p.scopeRunning())
 	}
-	return append(append(steps, p.scopeSteps()...),
-		step{"tell kubeadm (ConfigMap kubeadm-config)", p.tellKubeadm},
-		step{"write the record of this installation", p.writeRecord},
-	)
+	// A running server refuses another profile's file until it restarts, and as long as
+	// that is so scope-sync has something to complain of.
+	return slices.Concat(authorizer, files, server, p.scopeRunning())
 }

@@ -62,7 +62,13 @@ func (k *KubeletInstaller) waitClosed(ctx context.Context, timeout time.Duration
 		if _, err := k.follow(k.copies(setup.clientCA, setup.serving)); err != nil {
 			return err
 		}
-		return k.Host.Closed(ctx, client, k.Layout.KubeletClientCA().CertFile)
+		if err := k.Host.Closed(ctx, client, k.Layout.KubeletClientCA().CertFile); err != nil {
+			return err
+		}
+		// Once more: the certificate that it has just answered with may have come after the
+		// first look, and the proxy is waited for next.
+		_, err = k.follow(k.copies(setup.clientCA, setup.serving))
+		return err
 	})
 }
 

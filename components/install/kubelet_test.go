@@ -45,6 +45,18 @@ func TestNodeInstallAndBack(t *testing.T) {
 	})
 }
 
+// The kubelet's certificate may come after this run has looked for it, and before the kubelet
+// answers with it: the proxy, which is waited for next, gets it from this run.
+func TestACertificateThatComesLateIsCopied(t *testing.T) {
+	onNode(t, "a node", func(t *testing.T, n *testNode) {
+		n.certificateLate = true
+		must(t, n.installer().Install(t.Context(), kubeletOptions))
+		if got := string(read(t, filepath.Join(n.layout.KubeletProxy(), "kubelet-serving.pem"))); got != n.certificate {
+			t.Errorf("the proxy has %q", got)
+		}
+	})
+}
+
 func TestASecondNodeInstallChangesNothing(t *testing.T) {
 	onNode(t, "a node", func(t *testing.T, n *testNode) {
 		must(t, n.installer().Install(t.Context(), kubeletOptions))

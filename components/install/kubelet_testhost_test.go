@@ -33,6 +33,8 @@ type testNode struct {
 
 	// What is wrong with this host.
 	stuck, open, proxyDead, apiAway, variableSet bool
+	// certificateLate has the certificate come just when the kubelet answers with it.
+	certificateLate bool
 	// extra are flags that the kubelet has besides.
 	extra []string
 
@@ -109,7 +111,7 @@ func (n *testNode) start() {
 		must(n.t, err)
 		n.dropIn = string(data)
 	}
-	if strings.Contains(n.dropIn, "serverTLSBootstrap: true") && n.certificate != "" {
+	if strings.Contains(n.dropIn, "serverTLSBootstrap: true") && n.certificate != "" && !n.certificateLate {
 		must(n.t, os.WriteFile(n.serving(), []byte(n.certificate), 0o600))
 	}
 	n.running, n.pid, n.restarts = true, n.pid+1, n.restarts+1
@@ -190,6 +192,9 @@ func (n *testNode) Closed(_ context.Context, client pki.Pair, clientCA string) e
 	}
 	if n.certificate == "" {
 		return errors.New("its serving certificate is not from the cluster")
+	}
+	if n.certificateLate {
+		return os.WriteFile(n.serving(), []byte(n.certificate), 0o600)
 	}
 	return nil
 }

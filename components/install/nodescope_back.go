@@ -4,24 +4,27 @@
 package install
 
 import (
+	"context"
 	"slices"
+	"time"
 
+	"github.com/bulkhead-k8s/bulkhead/components/install/hostfs"
 	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
 )
 
 // takeBackScope is the first thing on the way back from a run that switched node scope
-// on: nobody is to be asked about accounts any more when the components are told to
-// answer no more, and nobody is to add one.
-func (in *Installer) takeBackScope(j *journal.Journal) error {
-	added := func(path string) bool {
-		return slices.ContainsFunc(j.Entries, func(e journal.Entry) bool { return e.Name == path && e.Backup == "" })
+// on: nobody is to add an account any more, and nobody is to be asked about one when the
+// components are told to answer no more.
+func (in *Installer) takeBackScope(ctx context.Context, timeout time.Duration, j *journal.Journal) error {
+	if err := in.endAddedScopeSync(ctx, timeout, j); err != nil {
+		return err
 	}
-	if !added(in.Layout.ScopeRegistration()) {
+	if !added(j, in.Layout.ScopeRegistration()) {
 		return nil
 	}
 	for _, e := range j.Entries {
 		switch {
-		case e.Name == in.Layout.ScopeSyncManifest() && added(e.Name), e.Name == in.Layout.ScopeRegistration():
+		case e.Name == in.Layout.ScopeRegistration():
 		// A first installation has no file to go back to, and its server goes first.
 		case e.Name == in.Layout.AuthorizationConfig() && e.Backup != "":
 		default:
@@ -32,6 +35,41 @@ func (in *Installer) takeBackScope(j *journal.Journal) error {
 		}
 	}
 	return nil
+}
+
+// endAddedScopeSync has the kubelet end a scope-sync that the run has added, before the
+// lists are put back: one that is just writing could put its own in their place. It is
+// waited for where a server reads the lists that come back, as long as that answers: one
+// that does not must not wait for its way back.
+func (in *Installer) endAddedScopeSync(ctx context.Context, timeout time.Duration, j *journal.Journal) error {
+	if !added(j, in.Layout.ScopeSyncManifest()) {
+		return nil
+	}
+	if err := hostfs.Remove(in.Layout.ScopeSyncManifest()); err != nil {
+		return err
+	}
+	config := in.Layout.AuthorizationConfig()
+	if !touched(j, config) || added(j, config) {
+		return nil
+	}
+	_, err := in.progress().step("wait until the kubelet has ended "+scopeSyncName, func() (bool, error) {
+		return true, in.until(ctx, min(endingGrace, timeout), "the kubelet, to end "+scopeSyncName, func(ctx context.Context) error {
+			if in.API.Ready(ctx) != nil {
+				return nil
+			}
+			return in.ended(ctx)
+		})
+	})
+	if err != nil && ctx.Err() == nil {
+		in.progress().note("%v\n             what it may still write is put back once more when kube-apiserver is as it was", err)
+		err = nil
+	}
+	return err
+}
+
+// added is true of a file that was not there before.
+func added(j *journal.Journal, path string) bool {
+	return slices.ContainsFunc(j.Entries, func(e journal.Entry) bool { return e.Name == path && e.Backup == "" })
 }
 
 // scopeComesLate is true on the way back from a run that switched node scope off: the

@@ -33,16 +33,13 @@ func (p *plan) scopeEnding() []step {
 	return []step{{"have kube-apiserver ask about no account any more", p.stopAsking}}
 }
 
-// scopeSteps come when kube-apiserver has its files. Without node scope, and where there
-// never was one, they are none.
-func (p *plan) scopeSteps() []step {
-	switch {
-	case p.NodeScope.On:
-		return []step{{"run scope-sync (static pod) and wait until it is ready", p.runScopeSync}}
-	case p.scopeEnds:
-		return []step{{"remove scope-sync", p.stopScopeSync}}
+// scopeEnded comes when kube-apiserver has its files. Where there was no node scope, or
+// there still is, it is nothing.
+func (p *plan) scopeEnded() []step {
+	if !p.scopeEnds {
+		return nil
 	}
-	return nil
+	return []step{{"remove scope-sync", p.stopScopeSync}}
 }
 
 // stopAsking takes the entry and the webhook away. No server restarts for it.

@@ -8,16 +8,26 @@ import (
 	"fmt"
 )
 
-// runScopeSync comes last: everybody whom it needs is there, and the lists in which it
-// writes are in force. Whoever may annotate an account can give it something to complain
-// of, a list that is full for one: that must not stop an upgrade.
+// scopeRunning comes when the components answer about accounts: scope-sync lists them as
+// soon as it runs.
+func (p *plan) scopeRunning() []step {
+	if !p.NodeScope.On {
+		return nil
+	}
+	return []step{{"run scope-sync (static pod) and wait until it is ready", p.runScopeSync}}
+}
+
+// runScopeSync comes when everybody whom it needs is there, the lists in which it writes
+// among them. It needs no server that reads those already: until one does, it tells of
+// every account that it is pending. Whoever may annotate an account can give it something
+// to complain of, a list that is full for one: that must not stop an upgrade.
 func (p *plan) runScopeSync(ctx context.Context) (bool, error) {
 	again := exists(p.Layout.ScopeSyncManifest())
-	sync := Renewer{Layout: p.Layout, API: p.API, Container: scopeSyncName}
 	changed, err := p.write(p.Layout.ScopeSyncManifest(), p.scopeSync, 0o600)
 	if err != nil {
 		return changed, err
 	}
+	sync := Renewer{Layout: p.Layout, API: p.API, Container: scopeSyncName}
 	err = p.until(ctx, p.Timeout, scopeSyncName, func(ctx context.Context) error {
 		return sync.running(ctx, p.scopeSync)
 	})

@@ -38,7 +38,7 @@ func (in *Installer) recover(ctx context.Context, timeout time.Duration) error {
 // rollback first gives every file that there was its old content, and with it
 // the old API server; what was added goes only when nothing can need it any more.
 func (in *Installer) rollback(ctx context.Context, timeout time.Duration, j *journal.Journal) error {
-	if err := in.takeBackScope(j); err != nil {
+	if err := in.takeBackScope(ctx, timeout, j); err != nil {
 		return err
 	}
 	late := in.comeLate(j)
@@ -49,6 +49,10 @@ func (in *Installer) rollback(ctx context.Context, timeout time.Duration, j *jou
 		if err := in.waitRestored(ctx, timeout); err != nil {
 			return err
 		}
+	}
+	if added(j, in.Layout.ScopeSyncManifest()) {
+		// It may have written its list once more before it ended.
+		late = append(late, in.Layout.AuthorizationConfig())
 	}
 	if err := in.restoreFiles(j, func(e journal.Entry) bool { return !slices.Contains(late, e.Name) }); err != nil {
 		return err

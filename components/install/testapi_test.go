@@ -113,6 +113,9 @@ func (h *testHost) MirrorPod(ctx context.Context, name, node string) (*corev1.Po
 		return nil, ctx.Err()
 	}
 	if h.ends(name) {
+		if h.dying != nil {
+			h.dying(name)
+		}
 		return &corev1.Pod{}, nil
 	}
 	data, err := os.ReadFile(filepath.Join(h.layout.Manifests, name+".yaml"))

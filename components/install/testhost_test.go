@@ -7,8 +7,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -17,7 +15,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
@@ -60,6 +57,8 @@ type testHost struct {
 	ending time.Duration
 	ended  map[string]time.Time
 	deaf   bool
+	// dying is called with a static pod that is asked about while it ends.
+	dying func(pod string)
 	// said is called with what the installer says, before that is written down.
 	said func(line string)
 	// others are control-plane nodes that run our components too, and bare is one
@@ -251,40 +250,6 @@ func (h *testHost) policiesFromDisk() string {
 	hash, err := apiserver.ManifestsHash(h.layout.StaticPolicies())
 	must(h.t, err)
 	return hash
-}
-
-// snapshot is every file of the host with its content and mode, the lock aside,
-// and what the API holds.
-func (h *testHost) snapshot() map[string]string {
-	h.t.Helper()
-	all := map[string]string{"kubeadm-config": h.kubeadm, "annotations": fmt.Sprint(h.annotations)}
-	for name, object := range h.objects {
-		content, err := essence(object)
-		must(h.t, err)
-		all[name] = string(content)
-	}
-	root := filepath.Dir(h.layout.State)
-	must(h.t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || path == h.layout.Lock || path == root {
-			return err
-		}
-		if d.IsDir() {
-			all[path] = "directory"
-			return nil
-		}
-		file, _, err := hostfs.Read(path)
-		all[path] = fmt.Sprintf("%v group %d: %s", file.Mode, file.GID, file.Data)
-		return err
-	}))
-	return all
-}
-
-// mustBe compares the host with an earlier snapshot.
-func (h *testHost) mustBe(before map[string]string) {
-	h.t.Helper()
-	if diff := cmp.Diff(before, h.snapshot()); diff != "" {
-		h.t.Errorf("the host differs from what it was (-before +after):\n%s", diff)
-	}
 }
 
 func read(t *testing.T, file string) []byte {

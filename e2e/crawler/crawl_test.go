@@ -28,6 +28,8 @@ const (
 
 var _ = Describe("every credential on the worker's disk, and every token that its kubelet is shown,", Label("crawler", Slow, OnHost, OnWorker), func() {
 	It("reaches nothing beyond the node but what is on the reviewed list", PollProgressAfter(2*longest), func(ctx SpecContext) {
+		// Before it looks at anything: what it has seen is to be there when it asks.
+		TakeMachine(ctx)
 		staged := setStage(ctx, suite.Scene())
 		admin := newReader()
 		all := admin.discover(ctx)

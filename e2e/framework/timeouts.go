@@ -6,11 +6,14 @@ package framework
 import "time"
 
 // All waiting in one place. None of them bounds a refusal: those are asserted
-// at once.
+// at once. They are long enough for a machine on which suites run beside each other.
 const (
-	// Soon bounds how long a change may take until the node authorizer has seen
-	// it. What it really took is in the report.
-	Soon = 10 * time.Second
+	// Soon bounds how long a change may take until those have seen it whom it concerns.
+	// What it really took is in the report.
+	Soon = 30 * time.Second
+	// Outlived bounds how long a right may outlive its reason. That is a promise, so it is
+	// no longer on a machine that has much to do.
+	Outlived = 10 * time.Second
 	// PodStart bounds the start of a pod whose image is on the node.
 	PodStart = 90 * time.Second
 	// NodeReady bounds how long a node may need to be Ready again.

@@ -68,7 +68,7 @@ var _ = Describe("a pod that has ended", Ordered, Label(Slow), Attack("T23"), fu
 		ended := time.Now()
 		Consistently(ctx, statusOf(node, secret)).WithTimeout(unheld).WithPolling(time.Second).Should(Equal(http.StatusOK))
 		if suite.InForce("NA-POD-6") {
-			Eventually(ctx, statusOf(node, secret)).WithTimeout(TerminatedPodGrace + Soon).WithPolling(time.Second).Should(Equal(http.StatusForbidden))
+			Eventually(ctx, statusOf(node, secret)).WithTimeout(TerminatedPodGrace + Outlived).WithPolling(time.Second).Should(Equal(http.StatusForbidden))
 			Measured("the end of a pod's rights", fmt.Sprintf("%s after its end, at a grace of %s",
 				time.Since(ended).Round(time.Second), TerminatedPodGrace))
 			Expect(time.Since(ended)).To(BeNumerically(">=", TerminatedPodGrace-time.Second), "sooner than the grace says")

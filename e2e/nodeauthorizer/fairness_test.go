@@ -99,6 +99,7 @@ var _ = Describe("a node that makes up names, with its own certificate", Serial,
 	)
 
 	BeforeAll(func(ctx SpecContext) {
+		TakeMachine(ctx)
 		scene := suite.Scene()
 		quiet = prepare(ctx, scene, 1, fairPods, fairPace)
 		loud := must(suite.Certified(ctx, scene.Node(ctx, scene.Other).Name))

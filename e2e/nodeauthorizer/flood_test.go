@@ -69,6 +69,7 @@ var _ = Describe("a flood from one node's own certificate", Serial, Ordered, Lab
 	)
 
 	BeforeAll(func(ctx SpecContext) {
+		TakeMachine(ctx)
 		kubelet = must(suite.RealKubelet(ctx, suite.Worker))
 		friend = suite.AsNode(suite.Scene().Own)
 		openBefore = must(suite.FailOpen(ctx))

@@ -175,6 +175,7 @@ const manyStart = 5 * time.Minute
 var _ = Describe("a real kubelet", Label(OnHost, OnWorker, Slow), func() {
 	It("starts many pods with secrets and config maps and is refused nothing", PollProgressAfter(manyStart),
 		Allows("NA-SECRET-1"), Allows("NA-CM-1"), func(ctx SpecContext) {
+			TakeMachine(ctx)
 			begun, scene := time.Now(), suite.Scene()
 			namespace := scene.Namespace(ctx)
 			for i := range realPods() {

@@ -42,6 +42,8 @@ var _ = Describe("a storm of pods while our watches are five seconds late", Seri
 	Label(Disruptive, OnHost, OnHardened, Slow), func() {
 		BeforeAll(func(ctx SpecContext) {
 			program := buildSlowwatch(ctx)
+			// Before anything is late: others may have the machine for minutes.
+			TakeMachine(ctx)
 			DeferCleanup(watchAsBefore)
 			watchLate(ctx, program)
 		})

@@ -171,6 +171,7 @@ func (s *storm) expectNoRefusal() {
 // Serial: it takes the machine from others, and they would take it from it.
 var _ = Describe("a storm of pods", Serial, Label(Slow), func() {
 	It("meets no refusal that is false", Allows("NA-SECRET-1"), Allows("NA-CM-1"), func(ctx SpecContext) {
+		TakeMachine(ctx)
 		s := prepare(ctx, suite.Scene(), stormNodes, stormPods, stormPace)
 		s.run(ctx)
 		Measured("a storm", s.String())

@@ -21,7 +21,10 @@ const (
 )
 
 var _ = Describe("the node authorizer is killed and stays dead", Serial, Ordered, Label(Disruptive, OnHost, OnWorker, Slow), func() {
-	BeforeAll(func(ctx SpecContext) { authorizer.kill(ctx) })
+	BeforeAll(func(ctx SpecContext) {
+		TakeMachine(ctx)
+		authorizer.kill(ctx)
+	})
 
 	It("and who is held is refused, on its own node's", DeniesBy("NS-UNREADY", Behind), func(ctx SpecContext) {
 		expectUndecided(ctx, podOf(agent)(), ownPods(ctx, suite.Scene()))
@@ -54,6 +57,7 @@ var _ = Describe("the node authorizer hangs", Serial, Ordered, Label(Disruptive,
 	var before []time.Duration
 
 	BeforeAll(func(ctx SpecContext) {
+		TakeMachine(ctx)
 		before = calm(ctx, podOf(plain)(), List(api.Services).In("default"), 5*time.Second)
 		authorizer.hang(ctx)
 	})

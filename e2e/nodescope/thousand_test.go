@@ -33,6 +33,7 @@ const (
 // Serial: it takes the machine from others, and all room in the lists.
 var _ = Describe("a thousand accounts", Serial, Label(OnHost, Slow), func() {
 	It("are held, each of them, and slow nobody down", Denies("NS-IDENT-2"), func(ctx SpecContext) {
+		TakeMachine(ctx)
 		scene := suite.Scene()
 		namespace := scene.Namespace(ctx)
 		names := make([]string, thousand-len(listedNow(ctx)))

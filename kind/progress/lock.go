@@ -13,6 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// MachineLock is the name of the lock, in _output, of those who take the machine from
+// others: the heavy specs of suites beside each other, and who makes a cluster beside them.
+const MachineLock = "e2e-machine.lock"
+
 // Lock takes the machine-wide lock that file stands for and returns the function
 // that gives it back. waiting is called once if somebody else holds it. The
 // kernel frees the lock of a process that dies.

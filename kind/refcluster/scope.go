@@ -6,31 +6,86 @@ package refcluster
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"sigs.k8s.io/yaml"
 )
 
-// scopeAnnotation is what an account is held to its node on.
-const scopeAnnotation = "bulkhead.dev/node-scoped-resources"
+const (
+	// scopeAnnotation is what an account is held to its node on.
+	scopeAnnotation = "bulkhead.dev/node-scoped-resources"
+	// kubeProxy is the account of kubeadm's DaemonSet, in kubeSystem.
+	kubeProxy  = "kube-proxy"
+	kubeSystem = "kube-system"
+)
 
-// ScopeKubeProxy has kube-proxy held to its node, as the example in docs/ says, or held no
-// more. It is kubeadm's, and not in a manifest of ours.
-func (c *Cluster) ScopeKubeProxy(ctx context.Context, held bool) error {
-	change, title := scopeAnnotation+"-", "leaving kube-proxy to RBAC"
-	if held {
-		value, err := exampleScope(filepath.Join(c.Root, "docs", "examples", "node-scope", "kube-proxy.yaml"))
-		if err != nil {
-			return err
-		}
-		change, title = scopeAnnotation+"="+value, "holding kube-proxy to its node"
+// MarkKubeProxy has kube-proxy held to its node, as the example in docs/ says, as soon as
+// node scope is on. It is kubeadm's, and not in a manifest of ours.
+func (c *Cluster) MarkKubeProxy(ctx context.Context) error {
+	value, err := exampleScope(filepath.Join(c.Root, "docs", "examples", "node-scope", "kube-proxy.yaml"))
+	if err != nil {
+		return err
 	}
+	return c.annotateKubeProxy(ctx, "marking kube-proxy as held to its node", scopeAnnotation+"="+value)
+}
+
+// LeaveKubeProxy takes back what MarkKubeProxy has done.
+func (c *Cluster) LeaveKubeProxy(ctx context.Context) error {
+	return c.annotateKubeProxy(ctx, "leaving kube-proxy to RBAC", scopeAnnotation+"-")
+}
+
+func (c *Cluster) annotateKubeProxy(ctx context.Context, title, change string) error {
 	return c.Progress.Step(ctx, title, func(ctx context.Context, log io.Writer) error {
-		return c.kubectl("annotate", "--overwrite", "--namespace=kube-system", "serviceaccount", "kube-proxy", change).Run(ctx, log)
+		return c.kubectl("annotate", "--overwrite", "--namespace="+kubeSystem, "serviceaccount", kubeProxy, change).Run(ctx, log)
 	})
+}
+
+// AwaitKubeProxy waits until the API server says that it holds kube-proxy to its node.
+func (c *Cluster) AwaitKubeProxy(ctx context.Context) error {
+	return c.Progress.Step(ctx, "waiting until kube-proxy is held to its node", func(ctx context.Context, log io.Writer) error {
+		return poll(ctx, 2*time.Minute, func() (bool, error) {
+			list, err := c.exec(ctx, log, c.ControlPlane(), "bulkhead", "scope", "list", "--output=json", "--kubeconfig=/etc/kubernetes/admin.conf")
+			if err != nil {
+				return false, fmt.Errorf("bulkhead scope list: %w", err)
+			}
+			err = kubeProxyHeld([]byte(list))
+			return err == nil, err
+		})
+	})
+}
+
+// kubeProxyHeld reads what `bulkhead scope list` prints, and says why kube-proxy is not
+// held yet.
+func kubeProxyHeld(list []byte) error {
+	var told struct {
+		Accounts []struct{ Namespace, ServiceAccount, Authorization, Admission string }
+		Hosts    []struct{ Node, Problem string }
+	}
+	if err := json.Unmarshal(list, &told); err != nil {
+		return fmt.Errorf("reading what bulkhead scope list prints: %w", err)
+	}
+	err := errors.New("node scope does not know the account kube-proxy")
+	for _, a := range told.Accounts {
+		if a.Namespace != kubeSystem || a.ServiceAccount != kubeProxy {
+			continue
+		}
+		if a.Authorization == "live" && a.Admission == "live" {
+			return nil
+		}
+		err = fmt.Errorf("of kube-proxy authorization is %s and admission is %s", a.Authorization, a.Admission)
+	}
+	for _, h := range told.Hosts {
+		if h.Problem != "" {
+			err = fmt.Errorf("%w; %s: %s", err, h.Node, h.Problem)
+		}
+	}
+	return err
 }
 
 // exampleScope is the annotation of the account that an example begins with.

@@ -4,8 +4,8 @@
 package main
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,67 +13,114 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strings"
+	"runtime"
+	"slices"
+	"strconv"
+	"syscall"
 	"time"
 )
 
 const (
-	// fuzzTime is how long each fuzz target runs beyond its seeds.
-	fuzzTime = "5s"
-	fuzzed   = "fuzz targets, " + fuzzTime + " each"
+	// fuzzTries is how many inputs each fuzz target gets, its seeds among them.
+	fuzzTries = 1000
+	// fuzzPatience is far above what they take; it is for a target that hangs.
+	fuzzPatience = 5 * time.Minute
 )
 
-// fuzzAll runs every fuzz target of every module for a while.
-func fuzzAll(ctx context.Context, root string, out io.Writer) (count, error) {
+var fuzzed = fmt.Sprintf("fuzz targets, %d inputs each", fuzzTries)
+
+// fuzzAll runs every fuzz target of every module for a while, on so many processors.
+func fuzzAll(ctx context.Context, root string, modules []string, out io.Writer, processors int) (count, error) {
 	var (
 		all  count
 		errs error
 	)
 	for _, module := range modules {
-		folder := filepath.Join(root, module)
-		targets, err := fuzzTargets(ctx, folder)
+		packages, err := fuzzPackages(filepath.Join(root, module))
 		errs = errors.Join(errs, err)
-		for _, target := range targets {
-			all.add(fuzz(ctx, folder, target, out))
+		for _, p := range packages {
+			if ctx.Err() != nil {
+				return all, errors.Join(errs, ctx.Err())
+			}
+			counted, err := fuzzer{p, out, processors}.run(ctx)
+			all.add(counted)
+			errs = errors.Join(errs, err)
 		}
 	}
 	return all, errs
 }
 
-type fuzzTarget struct{ pkg, name string }
+// allProcessors is how many fuzzing takes that has the machine for itself.
+func allProcessors() int { return runtime.GOMAXPROCS(0) }
 
-var fuzzName = regexp.MustCompile(`^Fuzz\w+$`)
-
-func fuzzTargets(ctx context.Context, dir string) ([]fuzzTarget, error) {
-	cmd := exec.CommandContext(ctx, "go", "test", "-json", "-list", "^Fuzz", "./...")
-	cmd.Dir, cmd.Stderr = dir, os.Stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return nil, fmt.Errorf("listing the fuzz targets: %w", err)
-	}
-	var targets []fuzzTarget
-	for line := range strings.Lines(string(out)) {
-		var e event
-		if err := json.Unmarshal([]byte(line), &e); err != nil {
-			return nil, fmt.Errorf("listing the fuzz targets: %w", err)
-		}
-		if name := strings.TrimSpace(e.Output); e.Action == "output" && fuzzName.MatchString(name) {
-			targets = append(targets, fuzzTarget{e.Package, name})
-		}
-	}
-	return targets, nil
+// fuzzer is what the targets of a package are tried with.
+type fuzzer struct {
+	fuzzPackage
+	out        io.Writer
+	processors int
 }
 
-// fuzz is polite, because it may run beside what has less to do and more to wait for.
-func fuzz(ctx context.Context, dir string, target fuzzTarget, out io.Writer) count {
-	begun := time.Now()
-	cmd := exec.CommandContext(ctx, "nice", "go", "test", "-run=^$", "-fuzz=^"+target.name+"$", "-fuzztime="+fuzzTime, target.pkg)
-	cmd.Dir = dir
-	said, err := cmd.CombinedOutput()
-	fmt.Fprintf(out, "    %s: %v\n", target.name, time.Since(begun).Round(time.Second))
+// run links the package once for all of its targets, which takes longer than to try them.
+func (f fuzzer) run(ctx context.Context) (count, error) {
+	work, err := os.MkdirTemp("", "bulkhead-fuzz-")
 	if err != nil {
-		fmt.Fprintf(out, "%s%v\n", said, err)
+		return count{}, fmt.Errorf("fuzzing %s: %w", f.folder, err)
+	}
+	defer func() { _ = os.RemoveAll(work) }()
+	program := filepath.Join(work, "fuzz.test")
+	if said, err := f.politely(ctx, "go", "test", "-c", "-fuzz=.", fmt.Sprintf("-p=%d", f.processors), "-o="+program, "."); err != nil {
+		fmt.Fprintf(f.out, "    compiling %s: %v\n%s", f.folder, err, said)
+		return count{failed: len(f.targets)}, nil
+	}
+	var counted count
+	for _, target := range f.targets {
+		counted.add(f.try(ctx, program, target))
+	}
+	return counted, nil
+}
+
+// try gives a target its inputs. No time goes into making smaller ones of what was found to
+// be of interest, for which Go would take a minute each; and what another run has found is
+// forgotten, or nothing else would be tried at last.
+func (f fuzzer) try(ctx context.Context, program, target string) count {
+	begun := time.Now()
+	said, err := f.politely(ctx, program, "-test.run=^$", "-test.fuzz=^"+target+"$",
+		fmt.Sprintf("-test.fuzztime=%dx", fuzzTries), "-test.fuzzminimizetime=1x", fmt.Sprintf("-test.timeout=%s", fuzzPatience),
+		fmt.Sprintf("-test.parallel=%d", f.processors), "-test.fuzzcachedir="+filepath.Join(filepath.Dir(program), "found"))
+	if tried := inputs(said); err == nil && tried < fuzzTries {
+		err = fmt.Errorf("%d inputs were tried, and %d wanted", tried, fuzzTries)
+	}
+	fmt.Fprintf(f.out, "    %s: %v\n", target, time.Since(begun).Round(time.Second))
+	if err != nil {
+		fmt.Fprintf(f.out, "%s%v\n", said, err)
 		return count{failed: 1}
 	}
 	return count{passed: 1}
+}
+
+var execs = regexp.MustCompile(`fuzz: elapsed: [^,]+, execs: (\d+) `)
+
+// inputs is how many a fuzzer says that it has tried, at last.
+func inputs(said []byte) int {
+	all := execs.FindAllSubmatch(said, -1)
+	if len(all) == 0 {
+		return 0
+	}
+	tried, _ := strconv.Atoi(string(all[len(all)-1][1])) // digits, and too many are many
+	return tried
+}
+
+// politely runs a program in the package's folder, after all that has less to do and more
+// to wait for. Where Linux shares processors out by sessions, only those have a say.
+func (f fuzzer) politely(ctx context.Context, args ...string) ([]byte, error) {
+	var said bytes.Buffer
+	cmd := interruptible(exec.CommandContext(ctx, "nice", slices.Concat([]string{"-n19"}, args)...))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.Dir, cmd.Stdout, cmd.Stderr = f.folder, &said, &said
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	_ = os.WriteFile(fmt.Sprintf("/proc/%d/autogroup", cmd.Process.Pid), []byte("19"), 0)
+	err := cmd.Wait()
+	return said.Bytes(), err
 }

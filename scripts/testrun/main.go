@@ -18,8 +18,19 @@ import (
 func main() { os.Exit(execute()) }
 
 func execute() int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	// A terminal that is closed has to end what is in groups of its own. nohup is for those
+	// who do not want that.
+	if !signal.Ignored(syscall.SIGHUP) {
+		signals = append(signals, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), signals...)
 	defer stop()
+	// A second one ends this program at once.
+	context.AfterFunc(ctx, stop)
+	// Nobody reads any more, as when grep is interrupted together with this: there is still
+	// something to be removed. Notify, as children would inherit Ignore.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	if err := command().ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		return 1

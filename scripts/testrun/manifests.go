@@ -15,40 +15,40 @@ import (
 // manifestsBuild builds every kustomization with the pinned kubectl. That each
 // object is one the API takes is asserted by the tests in manifests/ (strict
 // decoding) and, against a real server, by manifestsAgainstAPI.
-func manifestsBuild(ctx context.Context, r *run) error {
-	kubectl := filepath.Join(r.output, "bin", "kubectl")
-	// One that is there is the pinned one: `make up` has seen to that, in a test run.
+func manifestsBuild(ctx context.Context, l *lane) error {
+	kubectl := filepath.Join(l.output, "bin", "kubectl")
+	// One that is there is the pinned one.
 	if _, err := os.Stat(kubectl); err != nil {
-		if err := r.refcluster(ctx, "tools"); err != nil {
+		if err := l.works.refcluster(ctx, l.out, "tools"); err != nil {
 			return err
 		}
 	}
-	files, err := r.tracked(ctx, "manifests/*kustomization.yaml", "manifests/**/kustomization.yaml")
+	files, err := l.tracked(ctx, "manifests/*kustomization.yaml", "manifests/**/kustomization.yaml")
 	if err == nil && len(files) == 0 {
 		err = errors.New("there are no kustomizations below manifests/")
 	}
 	for _, file := range files {
-		err = errors.Join(err, r.command(ctx, kubectl, "kustomize", filepath.Dir(file)))
+		err = errors.Join(err, l.command(ctx, kubectl, "kustomize", filepath.Dir(file)))
 	}
 	return err
 }
 
 // manifestsAgainstAPI has the API server judge, without keeping anything, every
 // object that production applies and every static pod.
-func (r *run) manifestsAgainstAPI(ctx context.Context) (count, error) {
-	kubectl := []string{filepath.Join(r.output, "bin", "kubectl"), "--kubeconfig", r.kubeconfig()}
-	kustomizations, err := r.tracked(ctx, "manifests/**/kustomization.yaml")
+func manifestsAgainstAPI(ctx context.Context, l *lane) (count, error) {
+	kubectl := []string{filepath.Join(l.output, "bin", "kubectl"), "--kubeconfig", l.kubeconfig()}
+	kustomizations, err := l.tracked(ctx, "manifests/**/kustomization.yaml")
 	if err != nil {
 		return count{}, err
 	}
-	pods, err := r.tracked(ctx, "manifests/**/static-pod.yaml")
+	pods, err := l.tracked(ctx, "manifests/**/static-pod.yaml")
 	if err != nil {
 		return count{}, err
 	}
 	var counted count
 	judge := func(args ...string) {
-		if err := r.command(ctx, slices.Concat(kubectl, args)...); err != nil {
-			fmt.Printf("    %v: %v\n", args, err)
+		if err := l.command(ctx, slices.Concat(kubectl, args)...); err != nil {
+			fmt.Fprintf(l.out, "    %v: %v\n", args, err)
 			counted.failed++
 			return
 		}

@@ -6,48 +6,73 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
+
+	"github.com/bulkhead-k8s/bulkhead/kind/progress"
+	"github.com/bulkhead-k8s/bulkhead/kind/refcluster"
 )
 
-// count is how many tests ended which way.
-type count struct{ passed, failed, skipped int }
-
-func (c *count) add(other count) {
-	c.passed += other.passed
-	c.failed += other.failed
-	c.skipped += other.skipped
-}
-
-// run is one call of this command: it gathers counts and times. It is not safe
-// for concurrent use.
+// run is one call of this command, and what its lanes share. It is safe for concurrent
+// use.
 type run struct {
 	root, output string
 	begun        time.Time
-	total        count
-	times        []timing
-	// reports are those of Ginkgo's calls so far.
-	reports []string
-	// cluster is the name of the one that is worked on, empty for the first.
-	cluster string
-	// noSkips makes a skipped spec a failure: in the profile that has everything, a
-	// skip hides a rule.
-	noSkips bool
+	works        works
+	ledger       ledger
+
+	// out is what a person reads. Where lanes go on beside each other, they have it line
+	// by line.
+	out      io.Writer
+	terminal sync.Mutex
+
+	building sync.Once
+	built    error
 }
 
-type timing struct {
-	what string
-	took time.Duration
-	count
+// works is what a run is made of. Tests put something else in its place.
+type works struct {
+	verify, unit stage
+	// fuzz is the part of unit that takes a processor for long.
+	fuzz func(ctx context.Context, out io.Writer) (count, error)
+	// compile builds the end-to-end suites, and specs runs one call of Ginkgo on them.
+	compile func(ctx context.Context) error
+	specs   func(ctx context.Context, j job, out io.Writer) (count, error)
+	// refcluster is the cluster's command.
+	refcluster func(ctx context.Context, out io.Writer, args ...string) error
+	// machine waits until no heavy spec has the machine, and has it until it is released.
+	machine func(ctx context.Context, waiting func()) (release func(), err error)
+	// onNode runs a script in a node.
+	onNode    func(ctx context.Context, node, script string) error
+	manifests func(ctx context.Context, l *lane) (count, error)
 }
 
 // stage is a part of a run. A failed test is a count; an error means that the
 // stage could not be carried out.
-type stage func(ctx context.Context, r *run) error
+type stage func(ctx context.Context, l *lane) error
 
 var errFailed = errors.New("not everything passed")
+
+func newRun(root string) *run {
+	r := &run{root: root, output: filepath.Join(root, "_output"), begun: time.Now(), out: os.Stdout}
+	r.works = works{
+		verify: verify, unit: tests, compile: r.compileSuites, specs: r.runSpecs,
+		refcluster: r.runRefcluster, onNode: r.runOnNode, manifests: manifestsAgainstAPI,
+		machine: func(ctx context.Context, waiting func()) (func(), error) {
+			return progress.Lock(ctx, filepath.Join(r.output, progress.MachineLock), waiting)
+		},
+		fuzz: func(ctx context.Context, out io.Writer) (count, error) {
+			return fuzzAll(ctx, r.root, modules, out, 1)
+		},
+	}
+	return r
+}
+
+// lane is the one of a run whose parts are one after the other.
+func (r *run) lane() *lane { return &lane{run: r, out: r.out, cluster: refcluster.DefaultName} }
 
 // runStages runs every stage, whatever the others say, so that one run shows all
 // that is wrong.
@@ -56,52 +81,28 @@ func runStages(ctx context.Context, stages ...stage) error {
 	if err != nil {
 		return err
 	}
-	r := &run{root: root, output: filepath.Join(root, "_output"), begun: time.Now()}
+	r := newRun(root)
 	if err := os.MkdirAll(filepath.Join(r.output, "bin"), 0o755); err != nil {
 		return err
 	}
+	defer r.forgetSuites()
+	return r.stages(ctx, stages...)
+}
+
+func (r *run) stages(ctx context.Context, stages ...stage) error {
 	for _, stage := range stages {
-		if err := stage(ctx, r); err != nil {
-			fmt.Println("error:", err)
-			r.total.failed++
+		if err := stage(ctx, r.lane()); err != nil && r.ledger.failed() == 0 {
+			// Not in a step, where it would have been counted and said.
+			r.ledger.fail("what comes before the tests", "", err)
+			r.ledger.add(count{failed: 1})
 		}
 		if ctx.Err() != nil {
 			break
 		}
 	}
-	r.summarise()
-	if r.total.failed > 0 || r.total.passed == 0 || ctx.Err() != nil {
+	total := r.ledger.summarise(r.out, r.begun)
+	if total.failed > 0 || total.passed == 0 || ctx.Err() != nil {
 		return errFailed
 	}
 	return nil
-}
-
-// timed runs one part of a stage, and keeps its time and its count.
-func (r *run) timed(what string, do func() (count, error)) error {
-	fmt.Printf("=== %s\n", what)
-	begin := time.Now()
-	counted, err := do()
-	return r.record(what, time.Since(begin), counted, err)
-}
-
-// record keeps the time and the count of a part that has ended.
-func (r *run) record(what string, took time.Duration, counted count, err error) error {
-	took = took.Round(time.Second)
-	r.total.add(counted)
-	r.times = append(r.times, timing{what: what, took: took, count: counted})
-	if err != nil {
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	fmt.Printf("    %s: %d passed, %d failed, %d skipped in %s\n", what, counted.passed, counted.failed, counted.skipped, took)
-	return nil
-}
-
-func (r *run) summarise() {
-	printFailures(os.Stdout, r.reports)
-	fmt.Println("\nWhere the time went:")
-	for _, t := range r.times {
-		fmt.Printf("  %8s  %-45s %5d passed %3d failed %3d skipped\n", t.took, t.what, t.passed, t.failed, t.skipped)
-	}
-	fmt.Printf("  %8s  in all\n\n", time.Since(r.begun).Round(time.Second))
-	fmt.Printf("%d passed, %d failed, %d skipped\n", r.total.passed, r.total.failed, r.total.skipped)
 }

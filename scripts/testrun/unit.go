@@ -12,32 +12,37 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/bulkhead-k8s/bulkhead/kind/host"
 )
 
+// race switches the race detector on, which is cgo.
+const race = "-race"
+
 // unit is every test that needs no cluster.
-func unit(ctx context.Context, r *run) error {
-	return errors.Join(tests(ctx, r), r.timed(fuzzed, func() (count, error) { return fuzzAll(ctx, r.root, os.Stdout) }))
+func unit(ctx context.Context, l *lane) error {
+	return errors.Join(tests(ctx, l), l.timed(fuzzed, func() (count, error) { return fuzzAll(ctx, l.root, modules, l.out, allProcessors()) }))
 }
 
-func tests(ctx context.Context, r *run) error {
-	// The race detector is cgo; and unit tests know no cluster.
-	if err := host.Install(ctx, os.Stdout, map[string]string{"gcc": "gcc libc6-dev"}); err != nil {
+// tests are those that know neither a cluster nor a fuzzer.
+func tests(ctx context.Context, l *lane) error {
+	if err := host.Install(ctx, l.out, map[string]string{"gcc": "gcc libc6-dev"}); err != nil {
 		return err
 	}
+	// They know no cluster.
 	if err := os.Unsetenv("E2E_KUBECONFIG"); err != nil {
 		return err
 	}
-	err := r.timed("unit tests, with the race detector", func() (count, error) {
-		return goTest(ctx, r.root, "-race", "-timeout=15m", "./...")
+	err := l.timed("unit tests, with the race detector", func() (count, error) {
+		return goTest(ctx, l.out, l.root, race, "-timeout=15m", "./...")
 	})
 	// Millions of questions, one after the other: the race detector would find
 	// nothing in them and take ten times as long.
 	for _, module := range modules[1:] {
-		err = errors.Join(err, r.timed("against upstream's own code: "+module, func() (count, error) {
-			return goTest(ctx, filepath.Join(r.root, module), "-timeout=10m", "./...")
+		err = errors.Join(err, l.timed("against upstream's own code: "+module, func() (count, error) {
+			return goTest(ctx, l.out, filepath.Join(l.root, module), "-timeout=10m", "./...")
 		}))
 	}
 	return err
@@ -50,9 +55,12 @@ type event struct {
 
 // goTest counts every test and subtest. What failed is printed in full, and of
 // what was skipped the reason.
-func goTest(ctx context.Context, dir string, args ...string) (count, error) {
+func goTest(ctx context.Context, said io.Writer, dir string, args ...string) (count, error) {
 	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-json"}, args...)...)
-	cmd.Dir, cmd.Stderr, cmd.Env = dir, os.Stderr, append(os.Environ(), "CGO_ENABLED=1")
+	cmd.Dir, cmd.Stderr, cmd.Env = dir, os.Stderr, os.Environ()
+	if slices.Contains(args, race) {
+		cmd.Env = append(cmd.Env, "CGO_ENABLED=1")
+	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return count{}, err
@@ -60,7 +68,7 @@ func goTest(ctx context.Context, dir string, args ...string) (count, error) {
 	if err := cmd.Start(); err != nil {
 		return count{}, err
 	}
-	counted, readErr := countEvents(out, os.Stdout)
+	counted, readErr := countEvents(out, said)
 	waitErr := cmd.Wait()
 	if counted.failed > 0 {
 		waitErr = nil // said already

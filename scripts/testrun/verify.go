@@ -19,26 +19,26 @@ import (
 // check passes when it returns nothing; what it returns says what is wrong.
 type check struct {
 	name string
-	do   func(ctx context.Context, r *run) error
+	do   func(ctx context.Context, l *lane) error
 }
 
 var checks = []check{
 	{"gofmt", gofmt},
 	{"licence headers", licenceHeaders},
-	{"go vet", func(ctx context.Context, r *run) error { return r.inModules(ctx, "go", "vet", "./...") }},
-	{"go.mod is tidy", func(ctx context.Context, r *run) error { return r.inModules(ctx, "go", "mod", "tidy", "-diff") }},
+	{"go vet", func(ctx context.Context, l *lane) error { return l.inModules(ctx, "go", "vet", "./...") }},
+	{"go.mod is tidy", func(ctx context.Context, l *lane) error { return l.inModules(ctx, "go", "mod", "tidy", "-diff") }},
 	{"golangci-lint", golangciLint},
 	{"shellcheck", shellcheck},
 	{"docs/rules.md is up to date", rulesDoc},
 	{"manifests build", manifestsBuild},
 }
 
-func verify(ctx context.Context, r *run) error {
+func verify(ctx context.Context, l *lane) error {
 	var errs error
 	for _, c := range checks {
-		errs = errors.Join(errs, r.timed("verify: "+c.name, func() (count, error) {
-			if err := c.do(ctx, r); err != nil {
-				fmt.Printf("    %s: %v\n", c.name, err)
+		errs = errors.Join(errs, l.timed("verify: "+c.name, func() (count, error) {
+			if err := c.do(ctx, l); err != nil {
+				fmt.Fprintf(l.out, "    %s: %v\n", c.name, err)
 				return count{failed: 1}, nil
 			}
 			return count{passed: 1}, nil
@@ -89,13 +89,13 @@ func (r *run) tracked(ctx context.Context, patterns ...string) ([]string, error)
 	return strings.Fields(string(out)), nil
 }
 
-func gofmt(ctx context.Context, r *run) error {
-	files, err := r.tracked(ctx, "*.go")
+func gofmt(ctx context.Context, l *lane) error {
+	files, err := l.tracked(ctx, "*.go")
 	if err != nil {
 		return err
 	}
 	cmd := exec.CommandContext(ctx, "gofmt", append([]string{"-l"}, files...)...)
-	cmd.Dir = r.root
+	cmd.Dir = l.root
 	out, err := cmd.CombinedOutput()
 	if err != nil || len(out) > 0 {
 		return fmt.Errorf("run gofmt -w on:\n%s%w", out, errOr(err, errFailed))
@@ -112,13 +112,13 @@ func errOr(err, fallback error) error {
 
 var licenceLines = []string{"Copyright The Bulkhead Authors", "SPDX-License-Identifier: Apache-2.0"}
 
-func licenceHeaders(ctx context.Context, r *run) error {
-	files, err := r.tracked(ctx, "*.go", "*.sh", "Makefile", "*Dockerfile", ".ci/run")
+func licenceHeaders(ctx context.Context, l *lane) error {
+	files, err := l.tracked(ctx, "*.go", "*.sh", "Makefile", "*Dockerfile", ".ci/run")
 	if err != nil {
 		return err
 	}
 	for _, file := range files {
-		raw, readErr := os.ReadFile(filepath.Join(r.root, file))
+		raw, readErr := os.ReadFile(filepath.Join(l.root, file))
 		if os.IsNotExist(readErr) {
 			continue // deleted, not yet committed
 		}
@@ -133,36 +133,36 @@ func licenceHeaders(ctx context.Context, r *run) error {
 	return err
 }
 
-func golangciLint(ctx context.Context, r *run) error {
-	linter := filepath.Join(r.output, "bin", "golangci-lint")
+func golangciLint(ctx context.Context, l *lane) error {
+	linter := filepath.Join(l.output, "bin", "golangci-lint")
 	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", linter, "github.com/golangci/golangci-lint/v2/cmd/golangci-lint")
-	build.Dir = filepath.Join(r.root, "scripts", "tools")
+	build.Dir = filepath.Join(l.root, "scripts", "tools")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-mod=readonly -buildvcs=false")
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("building golangci-lint: %w\n%s", err, out)
 	}
-	return r.inModules(ctx, linter, "run", "--timeout=15m", "./...")
+	return l.inModules(ctx, linter, "run", "--timeout=15m", "./...")
 }
 
-func shellcheck(ctx context.Context, r *run) error {
+func shellcheck(ctx context.Context, l *lane) error {
 	if err := host.Install(ctx, os.Stdout, map[string]string{"shellcheck": "shellcheck"}); err != nil {
 		return err
 	}
-	files, err := r.tracked(ctx, "*.sh", ".ci/run")
+	files, err := l.tracked(ctx, "*.sh", ".ci/run")
 	if err != nil {
 		return err
 	}
-	return r.command(ctx, append([]string{"shellcheck"}, files...)...)
+	return l.command(ctx, append([]string{"shellcheck"}, files...)...)
 }
 
-func rulesDoc(ctx context.Context, r *run) error {
+func rulesDoc(ctx context.Context, l *lane) error {
 	cmd := exec.CommandContext(ctx, "go", "run", "./components/cmd/bulkhead", "rules", "--output=markdown")
-	cmd.Dir = r.root
+	cmd.Dir = l.root
 	want, err := cmd.Output()
 	if err != nil {
 		return err
 	}
-	got, err := os.ReadFile(filepath.Join(r.root, "docs", "rules.md"))
+	got, err := os.ReadFile(filepath.Join(l.root, "docs", "rules.md"))
 	if err != nil || !bytes.Equal(got, want) {
 		return errors.Join(err, errors.New("docs/rules.md is not what the rule tables say: run `make update`"))
 	}

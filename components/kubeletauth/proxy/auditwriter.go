@@ -9,6 +9,9 @@ import (
 	"time"
 )
 
+// batchBytes is how much is written at once while more waits.
+const batchBytes = 32 << 10
+
 // Run writes until ctx is done, and then what waits, unless that takes too long.
 func (a *Audit) Run(ctx context.Context) {
 	if a.out == nil {
@@ -91,7 +94,7 @@ func (a *Audit) encode(line *Line) {
 		return
 	}
 	a.lines++
-	if a.batch.Len() >= bulk {
+	if a.batch.Len() >= batchBytes {
 		a.flush()
 	}
 }

@@ -10,8 +10,9 @@ import (
 )
 
 const (
-	// bulk is the size of the buffers that bodies and busy streams are copied with.
-	bulk = 32 << 10
+	// bulk is the size of the buffers that bodies and busy streams are copied with: TLS
+	// gives no more than a record at once. One fits also as it is sent.
+	bulk = record + 512
 	// trickle is the size of the buffer that a stream has while little comes: a
 	// shell's echo fits, and thousands of idle streams hold next to nothing.
 	trickle = 2 << 10
@@ -37,11 +38,11 @@ func (b *buffers) Put(buffer []byte) {
 }
 
 // relay copies until from ends, and tells of every piece. It has a large buffer
-// only while pieces are large. EOF is no error.
-func (b *buffers) relay(to io.Writer, from io.Reader, carried func(int)) error {
+// only while pieces are large. EOF is no error. below is the wires of both.
+func (b *buffers) relay(to io.Writer, from io.Reader, below seam, carried func(int)) error {
 	small := make([]byte, trickle)
 	for {
-		err := b.step(to, from, small, carried)
+		err := b.step(to, from, below, small, carried)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -53,15 +54,19 @@ func (b *buffers) relay(to io.Writer, from io.Reader, carried func(int)) error {
 
 // step waits for a piece with the small buffer. If it is full, there may be more,
 // and a large one is used as long as that is so.
-func (b *buffers) step(to io.Writer, from io.Reader, small []byte, carried func(int)) error {
+func (b *buffers) step(to io.Writer, from io.Reader, below seam, small []byte, carried func(int)) error {
 	n, err := pass(to, from, small, carried)
 	if err != nil || n < len(small) {
 		return err
 	}
 	large := b.Get()
 	defer b.Put(large)
+	below.gather(b)
 	for more := true; more && err == nil; more = n >= burst {
 		n, err = pass(to, from, large, carried)
+	}
+	if failed := below.release(); failed != nil {
+		return failed
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/http/httputil"
 
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
@@ -36,9 +37,20 @@ type chooser struct{ ordinary, upgrades http.RoundTripper }
 
 func (c chooser) RoundTrip(req *http.Request) (*http.Response, error) {
 	if _, upgrade := req.Header["Upgrade"]; upgrade {
-		return c.upgrades.RoundTrip(req)
+		return c.upgrades.RoundTrip(withKubelets(req))
 	}
 	return c.ordinary.RoundTrip(req)
+}
+
+// withKubelets has the request's stream know what is below its connection to the kubelet.
+func withKubelets(req *http.Request) *http.Request {
+	s, _ := req.Context().Value(streamKey{}).(*stream)
+	if s == nil {
+		return req
+	}
+	return req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
+		GotConn: func(got httptrace.GotConnInfo) { s.kubelets = wireOf(got.Conn) },
+	}))
 }
 
 // forward passes a request on that may be.

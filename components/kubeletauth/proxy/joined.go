@@ -16,6 +16,8 @@ type joined struct {
 	exchange *exchange
 	// early is what came with the request; nil once it is read.
 	early *bufio.Reader
+	// wire and kubelets are below this connection and the kubelet's.
+	wire, kubelets *wire
 }
 
 // Read reads what came early first.
@@ -33,7 +35,7 @@ func (j *joined) Read(p []byte) (int, error) {
 // send copies what the client sends.
 func (j *joined) send(kubelet io.Writer) error {
 	x := j.exchange
-	return x.handler.buffers.relay(kubelet, j, func(n int) {
+	return x.handler.buffers.relay(kubelet, j, seam{from: j.wire, to: j.kubelets}, func(n int) {
 		x.in.Add(int64(n))
 		x.stream.touch()
 	})
@@ -42,7 +44,7 @@ func (j *joined) send(kubelet io.Writer) error {
 // receive copies what the kubelet sends, until the stream is ended.
 func (j *joined) receive(kubelet io.Reader) error {
 	x := j.exchange
-	return x.handler.buffers.relay(untilEnded{j.Conn, x.stream.ctx}, kubelet, func(n int) {
+	return x.handler.buffers.relay(untilEnded{j.Conn, x.stream.ctx}, kubelet, seam{from: j.kubelets, to: j.wire}, func(n int) {
 		x.out.Add(int64(n))
 		x.stream.touch()
 	})

@@ -137,7 +137,7 @@ func TestBuffersFollowTheTraffic(t *testing.T) {
 		in := strings.Repeat("x", 3*bulk+trickle+1)
 		pieces := 0
 		told := 0
-		err := b.relay(&out, strings.NewReader(in), func(n int) { pieces, told = pieces+1, told+n })
+		err := b.relay(&out, strings.NewReader(in), seam{}, func(n int) { pieces, told = pieces+1, told+n })
 		if err != nil || told != len(in) || out.String() != in || pieces > 6 {
 			t.Errorf("%d bytes in %d pieces (%v)", told, pieces, err)
 		}

@@ -54,5 +54,5 @@ func (g gate) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return g.room.enter(conn), nil
+	return g.room.enter(&wire{Conn: conn}), nil
 }

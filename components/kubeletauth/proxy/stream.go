@@ -33,6 +33,9 @@ type stream struct {
 	cancel   context.CancelCauseFunc
 	// outlive has the stream not end with its request any more.
 	outlive func() bool
+	// kubelets is below the connection that asks the kubelet for an upgrade; nil for
+	// what asks for none.
+	kubelets *wire
 	// last is when something was carried, in nanoseconds since 1970.
 	last atomic.Int64
 

@@ -58,7 +58,7 @@ func join(answer *http.Response) error {
 	j := &junction{client: client, kubelet: kubelet}
 	j.ways.Store(2)
 	s.outlive()
-	j.apart = context.AfterFunc(s.ctx, func() { _ = kubelet.Close() })
+	j.apart = context.AfterFunc(s.ctx, j.closeKubelet)
 	go j.toKubelet()
 	go j.toClient(header.Bytes())
 	return errJoined
@@ -76,7 +76,7 @@ func (x *exchange) takeOver() (*joined, error) {
 	if err != nil {
 		return nil, err
 	}
-	client := &joined{Conn: conn, exchange: x}
+	client := &joined{Conn: conn, exchange: x, wire: wireOf(conn), kubelets: x.stream.kubelets}
 	if rw.Reader.Buffered() > 0 {
 		client.early = rw.Reader
 	}
@@ -112,13 +112,19 @@ func (j *junction) toClient(header []byte) {
 func (j *junction) over(err error) {
 	left := j.ways.Add(-1)
 	if err != nil || left == 0 {
+		j.client.wire.end()
 		_ = j.client.Close()
-		_ = j.kubelet.Close()
+		j.closeKubelet()
 	}
 	if left == 0 {
 		j.apart()
 		j.client.exchange.finish()
 	}
+}
+
+func (j *junction) closeKubelet() {
+	j.client.kubelets.end()
+	_ = j.kubelet.Close()
 }
 
 // closeWrite tells one side that nothing more comes, while it may still send.

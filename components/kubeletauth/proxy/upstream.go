@@ -54,6 +54,14 @@ func NewUpstream(serving, client *Pair) *Upstream {
 	u := &Upstream{serving: serving, client: client, patience: copyPatience}
 	u.Ordinary = u.transport()
 	u.Upgrades = u.transport()
+	dial := u.Upgrades.DialContext
+	u.Upgrades.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return &wire{Conn: conn}, nil
+	}
 	// Each is used up by one stream. What stays is small while the stream is idle.
 	u.Upgrades.ReadBufferSize, u.Upgrades.WriteBufferSize, u.Upgrades.MaxIdleConnsPerHost = trickle, trickle, 1
 	client.changed = append(client.changed, u.Close)

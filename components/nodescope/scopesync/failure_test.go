@@ -135,12 +135,37 @@ func TestUnreadableMetrics(t *testing.T) {
 		stop := w.start()
 		settle(2)
 		w.load("authorization", "admission")
+		settle(2)
+		before := w.timesAsked()
 		settle(30)
+		if asked := w.timesAsked() - before; asked != 15 {
+			t.Errorf("asked %d times in a minute, want every four seconds", asked)
+		}
 		w.expectState("", "agent", scopestate.State{})
 		w.expectProblem("", "no metrics")
 		w.fail(nil, nil)
-		settle(20)
+		settle(int(awayDelay / interval))
 		w.expectState("mended", "agent", both)
+		stop()
+	})
+}
+
+// A server that reads the lists late, as one that is being installed, is seen to have read
+// them soon; one that has read them is not asked as often.
+func TestALateServerIsSeenSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, account("agent", true))
+		stop := w.start()
+		settle(60)
+		w.expectState("before", "agent", scopestate.State{})
+		w.load("authorization", "admission")
+		settle(int(hurriedAskDelay / interval))
+		w.expectState("soon after", "agent", both)
+		before := w.timesAsked()
+		settle(60)
+		if asked := w.timesAsked() - before; asked != 4 {
+			t.Errorf("asked %d times in two minutes, want once in each half", asked)
+		}
 		stop()
 	})
 }

@@ -23,6 +23,11 @@ const (
 	// longestAskDelay is how old what is known of the server may be; a new file is asked
 	// about sooner. A server looks at its files at each event, and once a minute.
 	longestAskDelay = 30 * time.Second
+	// hurriedAskDelay is that for a server that has something else loaded than the files
+	// say: mostly it is about to begin anew.
+	hurriedAskDelay = 10 * time.Second
+	// awayDelay is that for a server that does not answer, which is soon found out.
+	awayDelay = 2 * interval
 )
 
 // look reads both files.
@@ -107,10 +112,10 @@ func (s *Syncer) ask(ctx context.Context) {
 	if s.polling.isDue() {
 		loaded, err := s.Loaded(ctx)
 		if err != nil {
-			s.polling.failed(err, longestAskDelay)
+			s.polling.failed(err, awayDelay)
 		} else {
 			s.loaded, s.polling.wrong = loaded, ""
-			s.polling.later(longestAskDelay)
+			s.polling.later(s.askDelay())
 		}
 	}
 	s.problem(s.polling.wrong)
@@ -129,6 +134,16 @@ func (s *Syncer) ask(ctx context.Context) {
 			l.live[account] = true
 		}
 	}
+}
+
+// askDelay is how long what was just learned may stand.
+func (s *Syncer) askDelay() time.Duration {
+	for _, l := range s.lists {
+		if l.readable && !l.file.IsLoaded(l.of(s.loaded).Hash) {
+			return hurriedAskDelay
+		}
+	}
+	return longestAskDelay
 }
 
 // states tells of everybody who has a scope, is in a file or is in force.

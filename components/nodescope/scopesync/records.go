@@ -23,7 +23,7 @@ const (
 	// shows that somebody looks.
 	recordAgain = 5 * time.Minute
 	// longestRecordDelay is that after attempts that failed.
-	longestRecordDelay = time.Minute
+	longestRecordDelay = awayDelay
 )
 
 // recorder keeps the record of this host.

@@ -71,6 +71,8 @@ type world struct {
 	server map[string]string
 	// down is what keeps its metrics from being read, and refuse what the validator says.
 	down, refuse error
+	// asked is how often its metrics were.
+	asked int
 }
 
 func newWorld(t *testing.T, objects ...runtime.Object) *world {
@@ -91,6 +93,7 @@ func newWorld(t *testing.T, objects ...runtime.Object) *world {
 		Loaded: func(context.Context) (reloads.Server, error) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
+			w.asked++
 			return reloads.Server{Authorization: reloads.Loaded{Hash: w.server["authorization"]}, Admission: reloads.Loaded{Hash: w.server["admission"]}}, w.down
 		},
 	})
@@ -111,6 +114,12 @@ func (w *world) fail(down, refuse error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.down, w.refuse = down, refuse
+}
+
+func (w *world) timesAsked() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.asked
 }
 
 func (w *world) place(name, text string) {

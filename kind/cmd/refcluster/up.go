@@ -62,11 +62,14 @@ func (w wanted) flags(first string) []string {
 	return append(flags, w.extra...)
 }
 
+// holdsKubeProxy is true where somebody is there to hold accounts to their nodes.
+func (w wanted) holdsKubeProxy() bool { return w.nodeScope && w.profile != "in-tree" }
+
 func up(ctx context.Context, want wanted, imageChoice string) error {
 	if err := errors.Join(refcluster.CheckName(want.name), refcluster.CheckProfile(want.profile)); err != nil {
 		return err
 	}
-	w, err := openWorkspace()
+	w, err := openWorkspaceOf(want.name)
 	if err != nil {
 		return err
 	}
@@ -113,49 +116,11 @@ func bringUp(ctx context.Context, cluster *refcluster.Cluster, want wanted, imag
 	if err := cluster.WaitReady(ctx); err != nil {
 		return err
 	}
-	if err := install(ctx, cluster, want, component); err != nil {
-		return err
-	}
-	if err := cluster.ScopeKubeProxy(ctx, want.nodeScope && want.profile != "in-tree"); err != nil {
+	if err := installScoped(ctx, cluster, want, component); err != nil {
 		return err
 	}
 	cluster.PruneComponents(ctx, component)
 	return nil
-}
-
-// install does the nodes between the two halves of the control plane's installation,
-// so that the API server restarts once: it demands certificates of kubelets only
-// when they have them. Where kubelets are left to themselves, the API server goes
-// first.
-func install(ctx context.Context, cluster *refcluster.Cluster, want wanted, image string) error {
-	if want.profile != "hardened" || !want.kubeletAPI {
-		return installWithoutProxies(ctx, cluster, want, image)
-	}
-	flags := want.flags("--kubelet-api")
-	if err := cluster.Install(ctx, want.profile, image, append([]string{"--nodes-only"}, flags...)...); err != nil {
-		return err
-	}
-	if err := cluster.InstallNodes(ctx); err != nil {
-		return err
-	}
-	if err := cluster.Install(ctx, want.profile, image, flags...); err != nil {
-		return err
-	}
-	return cluster.WaitProxies(ctx)
-}
-
-// installWithoutProxies takes a proxy away only when its kubelet is back on its own
-// address: so the control plane goes first, to take any kubelet's certificate, and last.
-func installWithoutProxies(ctx context.Context, cluster *refcluster.Cluster, want wanted, image string) error {
-	flags := want.flags("--kubelet-api=false")
-	if err := cluster.Install(ctx, want.profile, image, flags...); err != nil {
-		return err
-	}
-	guarded, err := cluster.UninstallNodes(ctx)
-	if err != nil || !guarded {
-		return err
-	}
-	return cluster.Install(ctx, want.profile, image, flags...)
 }
 
 func (w *workspace) welcome(ctx context.Context, cluster *refcluster.Cluster, want wanted) {

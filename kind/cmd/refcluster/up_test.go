@@ -28,6 +28,22 @@ func TestTheInstallersFlags(t *testing.T) {
 	}
 }
 
+func TestWhoHoldsKubeProxy(t *testing.T) {
+	for _, tc := range []struct {
+		want wanted
+		is   bool
+	}{
+		{wanted{profile: "hardened", nodeScope: true}, true},
+		{wanted{profile: "parity", nodeScope: true}, true},
+		{wanted{profile: "hardened"}, false},
+		{wanted{profile: "in-tree", nodeScope: true}, false},
+	} {
+		if got := tc.want.holdsKubeProxy(); got != tc.is {
+			t.Errorf("%+v: %t", tc.want, got)
+		}
+	}
+}
+
 func TestAShellIsToldOfTheClusterThatWasMade(t *testing.T) {
 	for name, want := range map[string]string{
 		"bulkhead":        `eval "$(make env)"`,

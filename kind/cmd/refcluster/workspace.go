@@ -23,7 +23,10 @@ type workspace struct {
 	workshop     refcluster.Workshop
 }
 
-func openWorkspace() (*workspace, error) {
+func openWorkspace() (*workspace, error) { return openWorkspaceOf(refcluster.DefaultName) }
+
+// openWorkspaceOf keeps the logs of a cluster apart from those of the one that a person has.
+func openWorkspaceOf(name string) (*workspace, error) {
 	root, err := os.Getwd()
 	if err != nil {
 		return nil, err
@@ -32,7 +35,11 @@ func openWorkspace() (*workspace, error) {
 		return nil, fmt.Errorf("run this at the top of a checkout: %w", err)
 	}
 	w := &workspace{root: root, output: filepath.Join(root, "_output")}
-	if w.progress, err = progress.New(os.Stderr, filepath.Join(w.output, "logs")); err != nil {
+	logs := filepath.Join(w.output, "logs")
+	if name != refcluster.DefaultName {
+		logs = filepath.Join(logs, name)
+	}
+	if w.progress, err = progress.New(os.Stderr, logs); err != nil {
 		return nil, err
 	}
 	w.workshop = refcluster.Workshop{Root: root, Output: w.output, Progress: w.progress}

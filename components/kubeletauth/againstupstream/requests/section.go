@@ -22,8 +22,8 @@ net/http/httputil.ReverseProxy with the same TLS, certificates and connections, 
 own, as is the kubelet, in whose place stands a program that answers with a body of that size; all share the cores, with the callers too. The callers keep
 their connections. The token is one for the API server, as most scrapers have it, so that each request is also counted by the rule that audits that.
 
-Each caller asks again when it is answered. The sides change places six times in each run; percentiles are of one run, what is shown is the median of the runs.
-A row of the table at the top is the worst of the three kinds of caller.`
+Each caller asks again when it is answered. The sides change places 24 times in each run; percentiles are of one run, what is shown is the median of the runs.
+One at a time there are twice as many runs. A row of the table at the top is the worst of the three kinds of caller.`
 
 // Section measures every body, by every kind of caller, alone and among others.
 func Section(ctx context.Context, w *sides.World, plan sides.Plan) (section report.Section, err error) {

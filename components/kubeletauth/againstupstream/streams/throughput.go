@@ -62,9 +62,9 @@ func (c *carried) runs(of int) int {
 	return of
 }
 
-// parts are how many streams a turn has, one after the other. The sides change after
-// each, so that what else the machine does is not one side's.
-const parts = 8
+// parts are how many streams a run has of each side, one after the other. The sides change
+// after each, so that what else the machine does is not one side's.
+const parts = 32
 
 func (c *carried) measure(ctx context.Context, all [sides.Number]*sides.Side, runs int) error {
 	part := standin.Flow{Bytes: c.flow.Bytes / parts, PerSecond: c.flow.PerSecond}

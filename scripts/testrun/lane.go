@@ -1,0 +1,157 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// lane is a row of steps, one after the other, and the cluster that they are about. Lanes
+// go on beside each other, and share nothing but their run.
+type lane struct {
+	*run
+	// name begins each line of a lane that is beside others, and lines is what out is then.
+	name    string
+	lines   *lines
+	out     io.Writer
+	cluster string
+	// whole is true where hardened has everything: a spec that is skipped there hides a
+	// rule, and is a failure.
+	whole bool
+	// after is what its first cluster waits for, and made is passed when that was made, or
+	// cannot be.
+	after, made *milestone
+	now         atomic.Pointer[step]
+}
+
+// step is what a lane does now.
+type step struct {
+	what  string
+	begun time.Time
+}
+
+// timed runs one step, and keeps its time, its count, and what it said at last if it failed.
+func (l *lane) timed(what string, do func() (count, error)) error {
+	counted, said, err := l.step(what, do)
+	if counted.failed > 0 {
+		l.ledger.fail(l.of(what), said, err)
+	}
+	return about(what, err)
+}
+
+// about says which step could not be carried out.
+func about(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// step is timed, for who tells by himself what has failed. What could not be carried out is a
+// failure.
+func (l *lane) step(what string, do func() (count, error)) (counted count, said string, err error) {
+	out, last := l.out, &tail{to: l.out}
+	l.out = last
+	defer func() { l.out = out }()
+	fmt.Fprintf(out, "=== %s\n", what)
+	begun := time.Now()
+	l.now.Store(&step{what, begun})
+	counted, err = do()
+	l.now.Store(nil)
+	if err != nil && counted.failed == 0 {
+		counted.failed = 1
+	}
+	took := time.Since(begun).Round(time.Second)
+	l.ledger.keep(timing{what: l.of(what), took: took, count: counted})
+	fmt.Fprintf(out, "    %s: %d passed, %d failed, %d skipped in %s\n", what, counted.passed, counted.failed, counted.skipped, took)
+	if err != nil {
+		fmt.Fprintf(out, "    error: %v\n", err)
+	}
+	return counted, last.String(), err
+}
+
+// tell says what a lane beside others does now.
+func (l *lane) tell() {
+	if now, out := l.now.Load(), l.lines; now != nil && out != nil {
+		out.interject(fmt.Sprintf("    %s: %s so far", now.what, time.Since(now.begun).Round(time.Second)))
+	}
+}
+
+// of says whose step it is, where there are several lanes.
+func (l *lane) of(what string) string {
+	if l.name == "" {
+		return what
+	}
+	return l.name + ": " + what
+}
+
+// part is what is done in a lane beside others.
+type part struct {
+	// cluster is the lane's own, if it has one.
+	name, cluster string
+	do            stage
+}
+
+// interval is how long lanes may be silent about what they do.
+const interval = time.Minute
+
+// beside goes through the parts at the same time, whatever becomes of the others, and
+// returns when the last has ended. Their clusters are made in their order: two at a time
+// only wait for each other.
+func (r *run) beside(ctx context.Context, parts ...part) {
+	lanes := r.lanes(parts)
+	var all sync.WaitGroup
+	for i, l := range lanes {
+		all.Go(func() { l.through(ctx, parts[i].do) })
+	}
+	ended := make(chan struct{})
+	go func() {
+		all.Wait()
+		close(ended)
+	}()
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ended:
+			return
+		case <-ticker.C:
+			for _, l := range lanes {
+				l.tell()
+			}
+		}
+	}
+}
+
+func (r *run) lanes(parts []part) []*lane {
+	var (
+		lanes []*lane
+		after *milestone
+	)
+	for _, p := range parts {
+		out := &lines{mu: &r.terminal, to: r.out, head: fmt.Sprintf("%-8s | ", p.name)}
+		l := &lane{run: r, name: p.name, cluster: p.cluster, whole: true, lines: out, out: out}
+		if p.cluster != "" {
+			l.after, l.made = after, newMilestone()
+			after = l.made
+		}
+		lanes = append(lanes, l)
+	}
+	return lanes
+}
+
+// through does all of a lane. What its steps come to is counted and said with them.
+func (l *lane) through(ctx context.Context, do stage) {
+	defer l.made.pass()
+	begun := time.Now()
+	_ = do(ctx, l)
+	took := time.Since(begun).Round(time.Second)
+	l.ledger.keep(timing{what: l.of("in all"), took: took})
+	fmt.Fprintf(l.out, "=== ended after %s\n", took)
+}
