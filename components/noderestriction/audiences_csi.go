@@ -39,7 +39,7 @@ func (r *Restriction) driverTokens(ctx context.Context, pod *corev1.Pod) iter.Se
 		seen := map[string]bool{"": true}
 		for i := range pod.Spec.Volumes {
 			if ctx.Err() != nil {
-				yield(storagev1.TokenRequest{}, ctx.Err())
+				yield(storagev1.TokenRequest{}, context.Cause(ctx))
 				return
 			}
 			name, err := r.driverOf(ctx, pod, &pod.Spec.Volumes[i])

@@ -6,6 +6,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -30,6 +31,10 @@ import (
 // reviewTimeout bounds all that one decision looks up. It is below the 2 s after
 // which kube-apiserver gives up, so that the caller hears from us what was wrong.
 const reviewTimeout = 1500 * time.Millisecond
+
+// errReviewTimeout is what the look-up says during which that time ends: its own has
+// not, if others came before it.
+var errReviewTimeout = fmt.Errorf("the API server has not answered within %v", reviewTimeout)
 
 // start sets up logging, which a process can do only once, and runs.
 func start(ctx context.Context, c *config) error {
@@ -119,7 +124,7 @@ type review func(context.Context, admission.Attributes) noderestriction.Verdict
 // inTime bounds all that one decision looks up.
 func inTime(policy review) admissionwebhook.Reviewer {
 	return admissionwebhook.ReviewerFunc(func(ctx context.Context, a admission.Attributes) admissionwebhook.Answer {
-		ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
+		ctx, cancel := context.WithTimeoutCause(ctx, reviewTimeout, errReviewTimeout)
 		defer cancel()
 		return answerOf(policy(ctx, a))
 	})

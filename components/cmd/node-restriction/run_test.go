@@ -13,13 +13,16 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-logr/logr/funcr"
+	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/klog/v2"
 
 	"github.com/bulkhead-k8s/bulkhead/components/internal/program"
 	"github.com/bulkhead-k8s/bulkhead/components/internal/program/programtest"
+	"github.com/bulkhead-k8s/bulkhead/components/noderestriction"
 )
 
 // apiServer has a Node, and a pod on each of two nodes. What it does not have is
@@ -175,6 +178,26 @@ func TestAnAPIServerThatIsAwayOpensNothing(t *testing.T) {
 	if err := <-r.ended; err != nil {
 		t.Error(err)
 	}
+}
+
+// The look-up during which the time of the whole review ends says what one says that
+// took too long by itself.
+func TestAReviewWithoutTimeLeftSaysWhatItWaitsFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var said error
+		start := time.Now()
+		inTime(func(ctx context.Context, _ admission.Attributes) noderestriction.Verdict {
+			<-ctx.Done()
+			said = context.Cause(ctx)
+			return noderestriction.Verdict{}
+		}).Review(t.Context(), nil)
+		if want := "the API server has not answered within 1.5s"; said == nil || said.Error() != want {
+			t.Errorf("said %v, want %s", said, want)
+		}
+		if took := time.Since(start); took != reviewTimeout {
+			t.Errorf("it had %v, want %v", took, reviewTimeout)
+		}
+	})
 }
 
 func TestOnlyTheAPIServerIsServed(t *testing.T) {
