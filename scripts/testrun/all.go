@@ -15,14 +15,18 @@ import (
 // two renewals of them.
 var certFlags = []string{"--install-flag=--cert-validity=10m", "--install-flag=--cert-renew-before=7m"}
 
-// others is a cluster beside the one that a person has. It is there for a part of the run.
-const others = refcluster.DefaultName + "-others"
+// renewals and others are clusters beside the one that a person has. They are there for a
+// part of the run.
+const (
+	renewals = refcluster.DefaultName + "-certificates"
+	others   = refcluster.DefaultName + "-others"
+)
 
 // everything is verify, unit and the suite in all three profiles of clusters that are ours:
 // one that the environment names is not to be switched.
 //
 // Verify and unit take the whole machine, if only for a moment, and say what they find
-// whatever becomes of the clusters. Then there are two lanes, each with a cluster.
+// whatever becomes of the clusters. Then there are lanes, each with a cluster.
 func everything(ctx context.Context, l *lane) error {
 	if err := onlyOurCluster(); err != nil {
 		return err
@@ -44,19 +48,19 @@ func everything(ctx context.Context, l *lane) error {
 	return err
 }
 
-// clusters are the lanes with a cluster, in the order in which these are made. To watch
-// certificates is nearly all waiting, so the other two profiles have their turn meanwhile. All
-// that hardened has comes when they are done: two cores are too few for suites beside each
-// other, whose specs then fail for what waits in the API server.
+// clusters are the lanes with a cluster. Two cores are too few for suites beside each other,
+// whose specs then fail for what waits in the API server. So lanes are busy one after the
+// other, in this order, and what comes after that is nearly all waiting: to watch
+// certificates, and to break things on purpose.
 func clusters() []part {
-	// Who reads the run compares the last crawl with the number that the first has found.
-	rest := newMilestone()
 	return []part{
 		{name: "bulkhead", cluster: refcluster.DefaultName, do: func(ctx context.Context, l *lane) error {
-			return errors.Join(l.certificates(ctx), l.hardened(ctx, rest))
+			return l.hardened(ctx)
+		}},
+		{name: "renewals", cluster: renewals, do: func(ctx context.Context, l *lane) error {
+			return l.removed(ctx, l.certificates(ctx))
 		}},
 		{name: "others", cluster: others, do: func(ctx context.Context, l *lane) error {
-			defer rest.pass()
 			return l.removed(ctx, errors.Join(l.inTree(ctx), l.parity(ctx)))
 		}},
 	}

@@ -32,7 +32,7 @@ func TestEverySuiteIsRunOnceInItsCluster(t *testing.T) {
 	}
 	slices.Sort(got)
 	if diff := cmp.Diff([]string{
-		"hardened certificates in kubeconfig, skips: false",
+		"hardened certificates in kubeconfig-certificates, skips: false",
 		"hardened crawl in kubeconfig, skips: false",
 		"hardened disruptive in kubeconfig, skips: false",
 		"hardened node-scope in kubeconfig, skips: false",
@@ -46,7 +46,7 @@ func TestEverySuiteIsRunOnceInItsCluster(t *testing.T) {
 	}, got); diff != "" {
 		t.Error(diff)
 	}
-	for _, g := range append(slices.Clone(hardenedRuns), certificatesRun) {
+	for _, g := range slices.Concat(busyRuns, waitingRuns, []ginkgoRun{certificatesRun}) {
 		if !slices.ContainsFunc(s.jobs, func(j job) bool { return j.profile == "hardened" && j.name == g.name }) {
 			t.Errorf("%s is in no lane", g.name)
 		}
@@ -69,27 +69,43 @@ func TestClustersAreMadeOneAfterTheOther(t *testing.T) {
 	s.inOrder(t,
 		"end tools", "begin verify", "end unit", "begin compile", "end compile",
 		"machine taken", "begin up --name=bulkhead --profile=hardened", "end up --name=bulkhead ", "on bulkhead-control-plane",
+		"begin up --name=bulkhead-certificates --profile=hardened --node-image=auto --fresh --install-flag", "end up --name=bulkhead-certificates",
 		"begin up --name=bulkhead-others --profile=in-tree", "end up --name=bulkhead-others", "end parity disruptive",
-		"begin down --name=bulkhead-others", "end down --name=bulkhead-others", "begin hardened rules")
+		"begin down --name=bulkhead-others", "end down --name=bulkhead-others")
+	s.inOrder(t, "end hardened certificates", "begin down --name=bulkhead-certificates", "end down --name=bulkhead-certificates")
 	if s.at("begin down --name=bulkhead ") >= 0 {
 		t.Error("the cluster that a person has is removed")
 	}
 }
 
-// What hardened has comes when nothing else is under way but fuzzing.
-func TestHardenedWaitsForTheOtherProfiles(t *testing.T) {
-	s := newStand(t)
+// slow is a call of Ginkgo that takes a day.
+func (s *stand) slow(call string) {
 	fast := s.works.specs
 	s.works.specs = func(ctx context.Context, j job, out io.Writer) (count, error) {
-		if j.profile == "in-tree" {
+		if j.profile+" "+j.name == call {
 			time.Sleep(24 * time.Hour)
 		}
 		return fast(ctx, j, out)
 	}
+}
+
+func TestLanesAreBusyOneAfterTheOther(t *testing.T) {
+	s := newStand(t)
+	s.slow("hardened crawl")
 	synctest.Test(t, func(t *testing.T) { _ = s.stages(t.Context(), everything) })
-	s.inOrder(t, "end hardened certificates", "end in-tree crawl", "end down --name=bulkhead-others", "begin hardened rules", "begin hardened crawl")
-	if !strings.Contains(s.said.String(), "bulkhead: waiting for the other profiles") {
-		t.Error("where the time went does not say that they were waited for")
+	s.inOrder(t, "end hardened rules", "begin hardened node-scope", "end hardened crawl", "begin up --name=bulkhead-certificates",
+		"begin up --name=bulkhead-others", "begin in-tree rules")
+	if !strings.Contains(s.said.String(), "others: waiting for its turn") {
+		t.Error("where the time went does not say that others had to wait")
+	}
+}
+
+func TestNobodyWaitsForALaneThatWaits(t *testing.T) {
+	for _, waits := range []string{"hardened disruptive", "hardened certificates"} {
+		s := newStand(t)
+		s.slow(waits)
+		synctest.Test(t, func(t *testing.T) { _ = s.stages(t.Context(), everything) })
+		s.inOrder(t, "begin in-tree rules", "end down --name=bulkhead-others", "end "+waits)
 	}
 }
 
@@ -98,8 +114,9 @@ func TestWhatFailsInOneLaneStopsNoOther(t *testing.T) {
 		name, broken        string
 		ran, passed, failed int
 	}{
-		{"a cluster that cannot be made", "up --name=bulkhead ", 5, 9, 2},
-		{"nor this, which the other waits for", "up --name=bulkhead-others", 6, 9, 2},
+		{"a cluster that cannot be made", "up --name=bulkhead ", 6, 10, 1},
+		{"nor this, which another waits for", "up --name=bulkhead-certificates", 10, 14, 1},
+		{"nor this, which is switched", "up --name=bulkhead-others", 6, 9, 2},
 		{"a call of Ginkgo", "in-tree rules", 11, 14, 1},
 		{"a cluster that cannot be removed", "down --name=bulkhead-others", 11, 15, 1},
 		{"fuzzing", "fuzz", 11, 14, 1},
@@ -117,8 +134,10 @@ func TestWhatFailsInOneLaneStopsNoOther(t *testing.T) {
 			if want := (count{passed: tc.passed, failed: tc.failed}); s.ledger.total != want {
 				t.Errorf("counted %+v, want %+v", s.ledger.total, want)
 			}
-			if s.at("end down --name=bulkhead-others") < 0 {
-				t.Error("a cluster is left")
+			for _, cluster := range []string{renewals, others} {
+				if s.at("end down --name="+cluster) < 0 {
+					t.Error(cluster, "is left")
+				}
 			}
 			_, end, _ := strings.Cut(s.said.String(), "  in all\n")
 			if !strings.HasPrefix(end, "\nFAILED ") || !strings.Contains(end, "\nerror: "+errBroken.Error()+"\n") {
@@ -149,22 +168,25 @@ func TestAnInterruptionEndsAllAndLeavesNoCluster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, interrupt := context.WithCancel(t.Context())
 		begun := time.Now()
-		// Both clusters are up then, and a suite runs.
-		time.AfterFunc(7*time.Hour+30*time.Minute, interrupt)
+		// Two clusters are up then, a suite runs in each, and the third is being made.
+		time.AfterFunc(9*time.Hour+30*time.Minute, interrupt)
 		if err := s.stages(ctx, everything); !errors.Is(err, errFailed) {
 			t.Errorf("err = %v", err)
 		}
 		// To remove a cluster takes its hour.
-		if took, most := time.Since(begun), 8*time.Hour+30*time.Minute; took != most {
+		if took, most := time.Since(begun), 10*time.Hour+30*time.Minute; took != most {
 			t.Errorf("it took %s, want %s", took, most)
 		}
 	})
-	if begun := len(s.jobs); begun != 2 {
-		t.Errorf("%d calls of Ginkgo were begun, want the certificates' and one in in-tree", begun)
+	if begun := len(s.jobs); begun != 6 {
+		t.Errorf("%d calls of Ginkgo were begun, want hardened's and the certificates'", begun)
 	}
 	// Whose context had ended would not have taken its hour.
-	s.inOrder(t, "end in-tree rules", "begin down --name=bulkhead-others", "end down --name=bulkhead-others")
-	if !strings.Contains(s.said.String(), "make down of bulkhead-others: 0 passed") {
-		t.Error("the other cluster was not removed in peace")
+	s.inOrder(t, "end up --name=bulkhead-others", "begin down --name=bulkhead-others", "end down --name=bulkhead-others")
+	s.inOrder(t, "end hardened certificates", "begin down --name=bulkhead-certificates", "end down --name=bulkhead-certificates")
+	for _, cluster := range []string{renewals, others} {
+		if !strings.Contains(s.said.String(), "make down of "+cluster+": 0 passed") {
+			t.Error(cluster, "was not removed in peace")
+		}
 	}
 }

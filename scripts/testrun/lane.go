@@ -24,10 +24,10 @@ type lane struct {
 	// whole is true where hardened has everything: a spec that is skipped there hides a
 	// rule, and is a failure.
 	whole bool
-	// after is what its first cluster waits for, and made is passed when that was made, or
-	// cannot be.
-	after, made *milestone
-	now         atomic.Pointer[step]
+	// turn is when the lane may make its cluster and be busy, and calm is passed when all
+	// that is left for it to do is nearly all waiting, or cannot be done.
+	turn, calm *milestone
+	now        atomic.Pointer[step]
 }
 
 // step is what a lane does now.
@@ -102,8 +102,7 @@ type part struct {
 const interval = time.Minute
 
 // beside goes through the parts at the same time, whatever becomes of the others, and
-// returns when the last has ended. Their clusters are made in their order: two at a time
-// only wait for each other.
+// returns when the last has ended. Those with a cluster have their turns in their order.
 func (r *run) beside(ctx context.Context, parts ...part) {
 	lanes := r.lanes(parts)
 	var all sync.WaitGroup
@@ -132,14 +131,14 @@ func (r *run) beside(ctx context.Context, parts ...part) {
 func (r *run) lanes(parts []part) []*lane {
 	var (
 		lanes []*lane
-		after *milestone
+		turn  *milestone
 	)
 	for _, p := range parts {
 		out := &lines{mu: &r.terminal, to: r.out, head: fmt.Sprintf("%-8s | ", p.name)}
 		l := &lane{run: r, name: p.name, cluster: p.cluster, whole: true, lines: out, out: out}
 		if p.cluster != "" {
-			l.after, l.made = after, newMilestone()
-			after = l.made
+			l.turn, l.calm = turn, newMilestone()
+			turn = l.calm
 		}
 		lanes = append(lanes, l)
 	}
@@ -148,7 +147,7 @@ func (r *run) lanes(parts []part) []*lane {
 
 // through does all of a lane. What its steps come to is counted and said with them.
 func (l *lane) through(ctx context.Context, do stage) {
-	defer l.made.pass()
+	defer l.calm.pass()
 	begun := time.Now()
 	_ = do(ctx, l)
 	took := time.Since(begun).Round(time.Second)

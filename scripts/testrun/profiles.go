@@ -9,33 +9,30 @@ import (
 	"fmt"
 )
 
-// certificates are watched for ten minutes, nearly all of it waiting. Nothing else is asked
-// of their cluster meanwhile, because each renewal of the API server's certificate costs
-// the calls that are under way (docs/operations.md).
-func (l *lane) certificates(ctx context.Context) error {
+// hardened is what a person finds afterwards.
+func (l *lane) hardened(ctx context.Context) error {
 	// What an earlier run left in a cluster is no part of the test.
-	if err := l.switchTo(ctx, "hardened", append([]string{"--fresh"}, certFlags...)...); err != nil {
-		return err
-	}
-	return l.suites(ctx, "hardened", certificatesRun)
-}
-
-// hardened is made anew with certificates that live as long as they do for a user, and is
-// what a person finds afterwards. Its suites have the machine for themselves.
-func (l *lane) hardened(ctx context.Context, rest *milestone) error {
-	// Anew: an installation remembers how long certificates are to live, and the API server
-	// of one that is told otherwise takes the next one at a moment of its own.
 	if err := l.switchTo(ctx, "hardened", "--fresh"); err != nil {
 		return err
 	}
-	if err := l.await(ctx, rest, "the other profiles"); err != nil {
+	err := l.suites(ctx, "hardened", busyRuns...)
+	l.calm.pass()
+	return errors.Join(err, l.suites(ctx, "hardened", waitingRuns...))
+}
+
+// certificates are watched for ten minutes. Nothing else is asked of their cluster, because
+// each renewal of the API server's certificate costs the calls that are under way
+// (docs/operations.md).
+func (l *lane) certificates(ctx context.Context) error {
+	if err := l.switchTo(ctx, "hardened", append([]string{"--fresh"}, certFlags...)...); err != nil {
 		return err
 	}
-	return l.suites(ctx, "hardened", hardenedRuns...)
+	l.calm.pass()
+	return l.suites(ctx, "hardened", certificatesRun)
 }
 
 // inTree is also where the API server judges the manifests, and where the crawl finds the
-// number that the last one is compared with.
+// number that hardened's is compared with.
 func (l *lane) inTree(ctx context.Context) error {
 	if err := l.switchTo(ctx, "in-tree", "--fresh"); err != nil {
 		return err
@@ -53,14 +50,12 @@ func (l *lane) parity(ctx context.Context) error {
 
 // switchTo brings the lane's cluster up in the profile, or switches it.
 func (l *lane) switchTo(ctx context.Context, profile string, flags ...string) error {
-	if err := l.await(ctx, l.after, "the clusters of other lanes"); err != nil {
+	if err := l.await(ctx, l.turn, "its turn"); err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	// Not before there is room for the next one.
-	defer l.made.pass()
 	// A storm in a cluster beside it would have nodes that start wait for minutes.
 	release, err := l.works.machine(ctx, func() { fmt.Fprintln(l.out, "    waiting for a heavy spec of another lane") })
 	if err != nil {

@@ -24,7 +24,7 @@ const (
 func (l *lane) makeRoom(ctx context.Context) {
 	node := (&refcluster.Cluster{Name: l.cluster}).ControlPlane()
 	if err := l.works.onNode(ctx, node, raise(inotifyFile, inotifyRoom)); err != nil {
-		fmt.Fprintf(l.out, "    the machine may have no room for two clusters (sysctl -w fs.inotify.max_user_instances=%d): %v\n", inotifyRoom, err)
+		fmt.Fprintf(l.out, "    the machine may have no room for three clusters (sysctl -w fs.inotify.max_user_instances=%d): %v\n", inotifyRoom, err)
 	}
 }
 

@@ -34,8 +34,10 @@ var (
 	// Node scope is switched on by whoever wants it, so it is a run of its own.
 	nodeScopeRun           = ginkgoRun{name: "node-scope", label: "!disruptive", procs: 3, only: []string{"nodescope"}}
 	nodeScopeDisruptiveRun = ginkgoRun{name: "node-scope-disruptive", label: "disruptive", only: []string{"nodescope"}}
-	// hardenedRuns are those of the profile that has everything.
-	hardenedRuns = []ginkgoRun{rulesRun, nodeScopeRun, crawlRun, disruptiveRun, nodeScopeDisruptiveRun}
+	// busyRuns and waitingRuns are those of the profile that has everything: what takes all
+	// of the machine, and what is nearly all waiting for something to be dead, or to be back.
+	busyRuns    = []ginkgoRun{rulesRun, nodeScopeRun, crawlRun}
+	waitingRuns = []ginkgoRun{disruptiveRun, nodeScopeDisruptiveRun}
 )
 
 // of are those of the suites that the run is about.
@@ -51,7 +53,7 @@ func (l *lane) wholeSuite(ctx context.Context, profile string) error {
 		return l.suites(ctx, profile, rulesRun, crawlRun, disruptiveRun)
 	}
 	// Not beside each other: a renewal costs the calls that are under way.
-	return l.suites(ctx, profile, append(slices.Clone(hardenedRuns), certificatesRun)...)
+	return l.suites(ctx, profile, slices.Concat(busyRuns, waitingRuns, []ginkgoRun{certificatesRun})...)
 }
 
 // suites runs several calls of Ginkgo, one after the other.
