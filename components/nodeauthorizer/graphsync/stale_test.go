@@ -141,23 +141,6 @@ func TestASilentServerIsNotStale(t *testing.T) {
 	})
 }
 
-// A list that never comes to its end is no news, although its watch began.
-func TestAListThatDoesNotEndIsNoNews(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		client := fake.NewClientset()
-		s := New(client, graph.New(graph.Options{}), Options{MaxAge: maxAge})
-		yes := true
-		events, err := s.watched[0].heardWatching(maxAge/2).WatchFuncWithContext(t.Context(), metav1.ListOptions{SendInitialEvents: &yes})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer events.Stop()
-		if _, heard := s.Lag(Pods); heard {
-			t.Error("heard of pods by the start of a list")
-		}
-	})
-}
-
 func TestMaxAgeHasADefault(t *testing.T) {
 	if got := New(fake.NewClientset(), graph.New(graph.Options{}), Options{}).maxAge; got != DefaultMaxAge {
 		t.Errorf("max age %v, want %v", got, DefaultMaxAge)

@@ -14,16 +14,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
-	"k8s.io/utils/clock"
-)
 
-// minWatchSeconds leaves a watch time to begin.
-const minWatchSeconds = 2
+	"github.com/bulkhead-k8s/bulkhead/components/internal/follow"
+)
 
 // watched is one resource that is followed, and how long ago something was heard
 // of it.
@@ -71,41 +68,14 @@ func sourceOf[L runtime.Object](client lister[L], fieldSelector string) *cache.L
 }
 
 // run follows the resource until ctx is done, and lists it again whenever that
-// ends for another reason.
+// ends for another reason. Watches end before their silence could be taken for a broken
+// connection.
 func (w *watched) run(ctx context.Context, client kubernetes.Interface) {
-	reflector := cache.NewReflectorWithOptions(
-		cache.ToListWatcherWithWatchListSemantics(w.renewed(), client), w.example, reflected{w, w.store},
-		cache.ReflectorOptions{Name: "bulkhead-memory-" + w.name},
-	)
-	backoff := wait.Backoff{Duration: 800 * time.Millisecond, Cap: 30 * time.Second, Steps: 38, Factor: 2, Jitter: 1}
-	delay := backoff.DelayWithReset(clock.RealClock{}, 2*time.Minute)
-	// The only error is that of the context.
-	_ = delay.Until(ctx, true, true, func(ctx context.Context) (bool, error) {
-		if err := reflector.ListAndWatchWithContext(ctx); err != nil {
-			w.complain(klog.FromContext(ctx), err)
-		}
-		return false, nil
-	})
-}
-
-// renewed has watches end before their silence could be taken for a broken
-// connection. That the server lets one begin is a sign of life.
-func (w *watched) renewed() *cache.ListWatch {
-	seconds := max(int64(w.maxAge/2/time.Second), minWatchSeconds)
-	return &cache.ListWatch{
-		ListWithContextFunc: w.source.ListWithContextFunc,
-		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			if options.SendInitialEvents != nil {
-				return w.source.WatchFuncWithContext(ctx, options)
-			}
-			options.TimeoutSeconds = &seconds
-			events, err := w.source.WatchFuncWithContext(ctx, options)
-			if err == nil {
-				w.heardNow()
-			}
-			return events, err
-		},
-	}
+	follow.Resource{
+		Name: "bulkhead-memory-" + w.name, Example: w.example, Source: w.source, Store: reflected{w, w.store},
+		Longest: w.maxAge / 2, Heard: w.heardNow,
+		Failed: func(ctx context.Context, err error) { w.complain(klog.FromContext(ctx), err) },
+	}.Run(ctx, client)
 }
 
 func (w *watched) complain(logger klog.Logger, err error) {
