@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -20,8 +21,10 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// server is an API server that may be away, by what its calls end with then.
+// server is an API server that may be away, by what its calls end with then. It has
+// one pod.
 type server struct {
+	back        atomic.Bool
 	list, watch error
 	// timeouts are those of the watches that were let in.
 	timeouts []int64
@@ -30,10 +33,13 @@ type server struct {
 func (s *server) source() *cache.ListWatch {
 	return &cache.ListWatch{
 		ListWithContextFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
-			return &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}, Items: []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Name: "p"}}}}, s.list
+			if s.list != nil && !s.back.Load() {
+				return nil, s.list
+			}
+			return &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}, Items: []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Name: "p"}}}}, nil
 		},
 		WatchFuncWithContext: func(_ context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			if s.watch != nil {
+			if s.watch != nil && !s.back.Load() {
 				return nil, s.watch
 			}
 			if options.TimeoutSeconds != nil {
@@ -49,7 +55,7 @@ var errRefused = fmt.Errorf("dial tcp: %w", syscall.ECONNREFUSED)
 // A server that was away for long, and often, is soon asked when it is back.
 func TestAServerThatComesBackIsAskedSoon(t *testing.T) {
 	const soon = 6 * time.Second
-	for name, away := range map[string]server{
+	for name, s := range map[string]*server{
 		"nothing listens":              {list: errRefused, watch: errRefused},
 		"a watch finds nobody":         {watch: errRefused},
 		"it does not know us yet":      {list: errors.New("forbidden")},
@@ -57,22 +63,22 @@ func TestAServerThatComesBackIsAskedSoon(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s, store := away, cache.NewStore(cache.MetaNamespaceKeyFunc)
-				var heard time.Time
+				store := cache.NewStore(cache.MetaNamespaceKeyFunc)
+				var heard atomic.Bool
 				ctx, stop := context.WithCancel(t.Context())
 				go Resource{
 					Name: "pods", Example: &corev1.Pod{}, Source: s.source(), Store: store, Longest: time.Hour,
-					Heard: func() { heard = time.Now() }, Failed: func(context.Context, error) {},
+					Heard: func() { heard.Store(true) }, Failed: func(context.Context, error) {},
 				}.Run(ctx, fake.NewClientset())
 				time.Sleep(10 * time.Minute)
-				if !heard.IsZero() {
+				if heard.Load() {
 					t.Error("heard of a server that is away")
 				}
-				s.list, s.watch = nil, nil
+				s.back.Store(true)
 				time.Sleep(soon)
 				synctest.Wait()
-				if heard.IsZero() || len(store.List()) != 1 {
-					t.Errorf("%v after the server is back: heard of it at %v, %d objects", soon, heard, len(store.List()))
+				if !heard.Load() || len(store.List()) != 1 {
+					t.Errorf("%v after the server is back: heard of it: %v, %d objects", soon, heard.Load(), len(store.List()))
 				}
 				stop()
 				synctest.Wait()
