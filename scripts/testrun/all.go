@@ -61,7 +61,7 @@ func clusters() []part {
 			return l.removed(ctx, l.certificates(ctx))
 		}},
 		{name: "others", cluster: others, do: func(ctx context.Context, l *lane) error {
-			return l.removed(ctx, errors.Join(l.inTree(ctx), l.parity(ctx)))
+			return l.removed(ctx, errors.Join(l.inTree(ctx), l.parity(ctx), l.hardenedToo(ctx)))
 		}},
 	}
 }

@@ -17,7 +17,7 @@ func (l *lane) hardened(ctx context.Context) error {
 	}
 	err := l.suites(ctx, "hardened", busyRuns...)
 	l.calm.pass()
-	return errors.Join(err, l.suites(ctx, "hardened", waitingRuns...))
+	return errors.Join(err, l.suites(ctx, "hardened", disruptiveRun))
 }
 
 // certificates are watched for ten minutes. Nothing else is asked of their cluster, because
@@ -46,6 +46,14 @@ func (l *lane) parity(ctx context.Context) error {
 		return err
 	}
 	return l.suites(ctx, "parity", rulesRun, disruptiveRun)
+}
+
+// hardenedToo takes from the lane of hardened, which is the longest, what it can.
+func (l *lane) hardenedToo(ctx context.Context) error {
+	if err := l.switchTo(ctx, "hardened"); err != nil {
+		return err
+	}
+	return l.suites(ctx, "hardened", nodeScopeDisruptiveRun)
 }
 
 // switchTo brings the lane's cluster up in the profile, or switches it.
