@@ -25,14 +25,14 @@ const (
 // everything is verify, unit and the suite in all three profiles of clusters that are ours:
 // one that the environment names is not to be switched.
 //
-// Verify and unit take the whole machine, if only for a moment, and say what they find
-// whatever becomes of the clusters. Then there are lanes, each with a cluster.
+// Verify says first what it finds. Then there are lanes, most with a cluster, and what
+// becomes of one is nothing to the others.
 func everything(ctx context.Context, l *lane) error {
 	if err := onlyOurCluster(); err != nil {
 		return err
 	}
 	ready := l.timed("building the tools", func() (count, error) { return count{}, l.works.refcluster(ctx, l.out, "tools") })
-	err := errors.Join(ready, l.works.verify(ctx, l), l.works.unit(ctx, l))
+	err := errors.Join(ready, l.works.verify(ctx, l))
 	if ready == nil {
 		ready = l.compile(ctx)
 		err = errors.Join(err, ready)
@@ -44,7 +44,7 @@ func everything(ctx context.Context, l *lane) error {
 	if ready == nil {
 		parts = append(parts, clusters()...)
 	}
-	l.beside(ctx, parts...)
+	l.beside(ctx, append(parts, part{name: "unit", busy: true, do: unitInTurn})...)
 	return err
 }
 
@@ -54,16 +54,24 @@ func everything(ctx context.Context, l *lane) error {
 // certificates, and to break things on purpose.
 func clusters() []part {
 	return []part{
-		{name: "bulkhead", cluster: refcluster.DefaultName, do: func(ctx context.Context, l *lane) error {
+		{name: "bulkhead", cluster: refcluster.DefaultName, busy: true, do: func(ctx context.Context, l *lane) error {
 			return l.hardened(ctx)
 		}},
-		{name: "renewals", cluster: renewals, do: func(ctx context.Context, l *lane) error {
+		{name: "renewals", cluster: renewals, busy: true, do: func(ctx context.Context, l *lane) error {
 			return l.removed(ctx, l.certificates(ctx))
 		}},
-		{name: "others", cluster: others, do: func(ctx context.Context, l *lane) error {
+		{name: "others", cluster: others, busy: true, do: func(ctx context.Context, l *lane) error {
 			return l.removed(ctx, errors.Join(l.inTree(ctx), l.parity(ctx), l.hardenedToo(ctx)))
 		}},
 	}
+}
+
+// unitInTurn comes last: until then the lanes are busy that take longest in all.
+func unitInTurn(ctx context.Context, l *lane) error {
+	if err := l.await(ctx, l.turn, "its turn"); err != nil {
+		return err
+	}
+	return l.works.unit(ctx, l)
 }
 
 // fuzzing computes where the others wait.

@@ -67,11 +67,11 @@ func TestClustersAreMadeOneAfterTheOther(t *testing.T) {
 	s := newStand(t)
 	synctest.Test(t, func(t *testing.T) { _ = s.stages(t.Context(), everything) })
 	s.inOrder(t,
-		"end tools", "begin verify", "end unit", "begin compile", "end compile",
+		"end tools", "begin verify", "end verify", "begin compile", "end compile",
 		"machine taken", "begin up --name=bulkhead --profile=hardened", "end up --name=bulkhead ", "on bulkhead-control-plane",
 		"begin up --name=bulkhead-certificates --profile=hardened --node-image=auto --fresh --install-flag", "end up --name=bulkhead-certificates",
 		"begin up --name=bulkhead-others --profile=in-tree", "end up --name=bulkhead-others", "end parity disruptive",
-		"begin up --name=bulkhead-others --profile=hardened", "end hardened node-scope-disruptive",
+		"begin up --name=bulkhead-others --profile=hardened", "begin unit", "end hardened node-scope-disruptive",
 		"begin down --name=bulkhead-others", "end down --name=bulkhead-others")
 	s.inOrder(t, "end hardened certificates", "begin down --name=bulkhead-certificates", "end down --name=bulkhead-certificates")
 	if s.at("begin down --name=bulkhead ") >= 0 {
@@ -170,12 +170,12 @@ func TestAnInterruptionEndsAllAndLeavesNoCluster(t *testing.T) {
 		ctx, interrupt := context.WithCancel(t.Context())
 		begun := time.Now()
 		// Two clusters are up then, a suite runs in one, and the third is being made.
-		time.AfterFunc(9*time.Hour+30*time.Minute, interrupt)
+		time.AfterFunc(8*time.Hour+30*time.Minute, interrupt)
 		if err := s.stages(ctx, everything); !errors.Is(err, errFailed) {
 			t.Errorf("err = %v", err)
 		}
 		// To remove a cluster takes its hour.
-		if took, most := time.Since(begun), 10*time.Hour+30*time.Minute; took != most {
+		if took, most := time.Since(begun), 9*time.Hour+30*time.Minute; took != most {
 			t.Errorf("it took %s, want %s", took, most)
 		}
 	})

@@ -24,8 +24,8 @@ type lane struct {
 	// whole is true where hardened has everything: a spec that is skipped there hides a
 	// rule, and is a failure.
 	whole bool
-	// turn is when the lane may make its cluster and be busy, and calm is passed when all
-	// that is left for it to do is nearly all waiting, or cannot be done.
+	// turn is when the lane may be busy, with its cluster for one, and calm is passed when
+	// all that is left for it to do is nearly all waiting, or cannot be done.
 	turn, calm *milestone
 	now        atomic.Pointer[step]
 }
@@ -95,14 +95,16 @@ func (l *lane) of(what string) string {
 type part struct {
 	// cluster is the lane's own, if it has one.
 	name, cluster string
-	do            stage
+	// busy is true if it takes turns.
+	busy bool
+	do   stage
 }
 
 // interval is how long lanes may be silent about what they do.
 const interval = time.Minute
 
 // beside goes through the parts at the same time, whatever becomes of the others, and
-// returns when the last has ended. Those with a cluster have their turns in their order.
+// returns when the last has ended. Those that are busy have their turns in their order.
 func (r *run) beside(ctx context.Context, parts ...part) {
 	lanes := r.lanes(parts)
 	var all sync.WaitGroup
@@ -136,7 +138,7 @@ func (r *run) lanes(parts []part) []*lane {
 	for _, p := range parts {
 		out := &lines{mu: &r.terminal, to: r.out, head: fmt.Sprintf("%-8s | ", p.name)}
 		l := &lane{run: r, name: p.name, cluster: p.cluster, whole: true, lines: out, out: out}
-		if p.cluster != "" {
+		if p.busy {
 			l.turn, l.calm = turn, newMilestone()
 			turn = l.calm
 		}

@@ -53,6 +53,7 @@ func (l *lane) hardenedToo(ctx context.Context) error {
 	if err := l.switchTo(ctx, "hardened"); err != nil {
 		return err
 	}
+	l.calm.pass()
 	return l.suites(ctx, "hardened", nodeScopeDisruptiveRun)
 }
 
