@@ -5,6 +5,7 @@ package noderestriction
 
 import (
 	"context"
+	"fmt"
 	"iter"
 
 	"github.com/go-logr/logr"
@@ -39,7 +40,7 @@ func (r *Restriction) driverTokens(ctx context.Context, pod *corev1.Pod) iter.Se
 		seen := map[string]bool{"": true}
 		for i := range pod.Spec.Volumes {
 			if ctx.Err() != nil {
-				yield(storagev1.TokenRequest{}, context.Cause(ctx))
+				yield(storagev1.TokenRequest{}, fmt.Errorf("cannot look up csidrivers: %w", context.Cause(ctx)))
 				return
 			}
 			name, err := r.driverOf(ctx, pod, &pod.Spec.Volumes[i])

@@ -218,7 +218,7 @@ func TestManyVolumesEndInTime(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	c := stored(byClaim("c"), corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "csi.example"}}, "csi.example")
-	row{by: "NR-SA-4", says: validatingVault + "context canceled [NR-SA-4]"}.check(t, restrict(c).Review(ctx, asksFor(aToken("vault"))))
+	row{by: "NR-SA-4", says: validatingVault + "cannot look up csidrivers: context canceled [NR-SA-4]"}.check(t, restrict(c).Review(ctx, asksFor(aToken("vault"))))
 }
 
 // TestCommonTokenAllocates holds the path of the token that every pod gets.

@@ -104,19 +104,19 @@ const mostUnanswered = 10
 var _ = DescribeTable("since the API server started, admission refused nothing of a kubelet's but what is on the list:",
 	Label(OnHost, OnWorker), Serial, Allows("NR-EVENT-2"),
 	func(ctx SpecContext, node func() string) {
-		expectRefusalsOnList(ctx, node(), must(suite.Registered(ctx, node())))
+		expectRefusalsOnList(ctx, node(), must(suite.Registered(ctx, node())), "since the API server started")
 	},
 	Entry("the worker's", func() string { return suite.Worker }),
 	Entry("the control plane's", func() string { return suite.ControlPlane }),
 )
 
 // expectRefusalsOnList holds what admission has refused to a node's kubelet to what a
-// healthy one meets.
-func expectRefusalsOnList(ctx context.Context, node string, since time.Time) {
+// healthy one meets. The measurement names the window.
+func expectRefusalsOnList(ctx context.Context, node string, since time.Time, window string) {
 	GinkgoHelper()
 	refusals := must(refused(ctx, node, since))
 	unexpected, late := notOnList(refusals)
-	Measured("refusals by admission of the kubelet of "+node, fmt.Sprintf("%d on the list, %d of these look-ups without an answer; %d not",
+	Measured("refusals by admission of the kubelet of "+node+", "+window, fmt.Sprintf("%d on the list, %d of these look-ups without an answer; %d not",
 		len(refusals)-len(unexpected), late, len(unexpected)))
 	Expect(unexpected).To(BeEmpty())
 	Expect(late).To(BeNumerically("<=", mostUnanswered))

@@ -34,7 +34,7 @@ var _ = Describe("a real kubelet that starts", Serial, Label(Disruptive, Slow, O
 		onWorker(ctx, "systemctl restart kubelet")
 		Eventually(ctx, func() ([]int32, error) { return registrations(ctx, since) }).WithTimeout(PodStart).WithPolling(time.Second).
 			Should(ContainElement(int32(http.StatusConflict)), "admitted, and found to be there")
-		expectRefusalsOnList(ctx, suite.Worker, since)
+		expectRefusalsOnList(ctx, suite.Worker, since, "which started again")
 	})
 
 	// The kubelet stands still meanwhile, so that the Node is away for a time that
@@ -65,7 +65,7 @@ var _ = Describe("a real kubelet that starts", Serial, Label(Disruptive, Slow, O
 		secret := fixtures.Secret(scene.Namespace(ctx), "secret")
 		scene.Put(ctx, secret)
 		expectRunning(ctx, scene.Pod(ctx, suite.Worker, fixtures.WithSecret(secret.Name), fixtures.WithToken()))
-		expectRefusalsOnList(ctx, suite.Worker, since)
+		expectRefusalsOnList(ctx, suite.Worker, since, "whose Node was deleted")
 	})
 })
 

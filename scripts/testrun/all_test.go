@@ -121,6 +121,8 @@ func TestWhatFailsInOneLaneStopsNoOther(t *testing.T) {
 		{"a call of Ginkgo", "in-tree rules", 11, 14, 1},
 		{"a cluster that cannot be removed", "down --name=bulkhead-others", 11, 15, 1},
 		{"fuzzing", "fuzz", 11, 14, 1},
+		{"the unit tests", "unit", 11, 14, 1},
+		{"what comes between steps, in three lanes", "machine", 0, 3, 3},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := newStand(t, tc.broken)

@@ -51,6 +51,9 @@ func newStand(t *testing.T, broken ...string) *stand {
 			return err
 		},
 		machine: func(context.Context, func()) (func(), error) {
+			if slices.Contains(s.broken, "machine") {
+				return nil, errBroken
+			}
 			s.note("machine taken")
 			return func() { s.note("machine released") }, nil
 		},

@@ -10,13 +10,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"slices"
 	"strconv"
-	"syscall"
 	"time"
 )
 
@@ -110,17 +107,14 @@ func inputs(said []byte) int {
 	return tried
 }
 
-// politely runs a program in the package's folder, after all that has less to do and more
-// to wait for. Where Linux shares processors out by sessions, only those have a say.
+// politely runs a program in the package's folder.
 func (f fuzzer) politely(ctx context.Context, args ...string) ([]byte, error) {
 	var said bytes.Buffer
-	cmd := interruptible(exec.CommandContext(ctx, "nice", slices.Concat([]string{"-n19"}, args)...))
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd := polite(ctx, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = f.folder, &said, &said
-	if err := cmd.Start(); err != nil {
+	if err := startPolitely(cmd); err != nil {
 		return nil, err
 	}
-	_ = os.WriteFile(fmt.Sprintf("/proc/%d/autogroup", cmd.Process.Pid), []byte("19"), 0)
 	err := cmd.Wait()
 	return said.Bytes(), err
 }

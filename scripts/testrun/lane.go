@@ -28,6 +28,8 @@ type lane struct {
 	// all that is left for it to do is nearly all waiting, or cannot be done.
 	turn, calm *milestone
 	now        atomic.Pointer[step]
+	// failed is true when a step has counted a failure.
+	failed bool
 }
 
 // step is what a lane does now.
@@ -67,6 +69,7 @@ func (l *lane) step(what string, do func() (count, error)) (counted count, said 
 	if err != nil && counted.failed == 0 {
 		counted.failed = 1
 	}
+	l.failed = l.failed || counted.failed > 0
 	took := time.Since(begun).Round(time.Second)
 	l.ledger.keep(timing{what: l.of(what), took: took, count: counted})
 	fmt.Fprintf(out, "    %s: %d passed, %d failed, %d skipped in %s\n", what, counted.passed, counted.failed, counted.skipped, took)
@@ -147,11 +150,15 @@ func (r *run) lanes(parts []part) []*lane {
 	return lanes
 }
 
-// through does all of a lane. What its steps come to is counted and said with them.
+// through does all of a lane. What its steps come to is counted and said with them, and what
+// goes wrong between them here.
 func (l *lane) through(ctx context.Context, do stage) {
 	defer l.calm.pass()
 	begun := time.Now()
-	_ = do(ctx, l)
+	if err := do(ctx, l); err != nil && !l.failed {
+		l.ledger.fail(l.of("between its steps"), "", err)
+		l.ledger.add(count{failed: 1})
+	}
 	took := time.Since(begun).Round(time.Second)
 	l.ledger.keep(timing{what: l.of("in all"), took: took})
 	fmt.Fprintf(l.out, "=== ended after %s\n", took)

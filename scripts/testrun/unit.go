@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -56,8 +55,8 @@ type event struct {
 // goTest counts every test and subtest. What failed is printed in full, and of
 // what was skipped the reason.
 func goTest(ctx context.Context, said io.Writer, dir string, args ...string) (count, error) {
-	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-json"}, args...)...)
-	cmd.Dir, cmd.Stderr, cmd.Env = dir, os.Stderr, os.Environ()
+	cmd := polite(ctx, append([]string{"go", "test", "-json"}, args...)...)
+	cmd.Dir, cmd.Stderr, cmd.Env = dir, said, os.Environ()
 	if slices.Contains(args, race) {
 		cmd.Env = append(cmd.Env, "CGO_ENABLED=1")
 	}
@@ -65,7 +64,7 @@ func goTest(ctx context.Context, said io.Writer, dir string, args ...string) (co
 	if err != nil {
 		return count{}, err
 	}
-	if err := cmd.Start(); err != nil {
+	if err := startPolitely(cmd); err != nil {
 		return count{}, err
 	}
 	counted, readErr := countEvents(out, said)

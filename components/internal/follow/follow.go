@@ -5,8 +5,10 @@
 // reflectors of client-go do.
 //
 // What hangs on it is who may read a node's secrets. So it asks again sooner: a reflector
-// waits up to a minute for a server that was away, the longer the more often it was. And
-// watches are renewed, so that silence is not taken for a broken connection.
+// waits up to a minute for a server that was away, the longer the more often it was. And a
+// watch that goes on from where the store is does not last long, so that silence is not
+// taken for a broken connection. The first after a list, where the server sends the list
+// as a watch, is client-go's and lasts five to ten minutes.
 package follow
 
 import (
@@ -23,16 +25,15 @@ import (
 )
 
 const (
-	// healthy is how long nothing fails before the next failure is the first again, as in
-	// client-go's tools/cache/reflector.go.
-	healthy = 2 * time.Minute
+	// anew is after how long the delays begin anew, also of a server that is still away, as
+	// in client-go's tools/cache/reflector.go.
+	anew = 2 * time.Minute
 	// minWatchSeconds is above what a reflector takes for a watch that broke.
 	minWatchSeconds = 2
 )
 
 // backoff is how long to wait after an attempt that failed: half a second to a second at
-// first, and three to six in the end. A server that is overloaded has one such client for
-// each host of its control plane, and defends itself (429).
+// first, and three to six in the end. A server that is overloaded defends itself (429).
 func backoff() wait.Backoff {
 	return wait.Backoff{Duration: 500 * time.Millisecond, Cap: 3 * time.Second, Steps: 10, Factor: 2, Jitter: 1}
 }
@@ -50,8 +51,9 @@ type Resource struct {
 	// Heard is called when the server lets a watch go on from where the store is, which
 	// shows that it is there even if nothing changes.
 	Heard func()
-	// Failed is called with what ended an attempt. Another follows.
-	Failed func(context.Context, error)
+	// Failed is called with what ended an attempt. Another follows, no sooner than after
+	// what it returns.
+	Failed func(context.Context, error) time.Duration
 }
 
 // Run lists and watches until ctx is done. Reflector.RunWithContext would do the same, but
@@ -63,12 +65,22 @@ func (r Resource) Run(ctx context.Context, client kubernetes.Interface) {
 		cache.ReflectorOptions{Name: r.Name, Backoff: &again},
 	)
 	// The only error is that of the context.
-	_ = again.DelayWithReset(clock.RealClock{}, healthy).Until(ctx, true, true, func(ctx context.Context) (bool, error) {
+	_ = again.DelayWithReset(clock.RealClock{}, anew).Until(ctx, true, true, func(ctx context.Context) (bool, error) {
 		if err := reflector.ListAndWatchWithContext(ctx); err != nil {
-			r.Failed(ctx, err)
+			pause(ctx, r.Failed(ctx, err))
 		}
 		return false, nil
 	})
+}
+
+func pause(ctx context.Context, least time.Duration) {
+	if least <= 0 {
+		return
+	}
+	select {
+	case <-time.After(least):
+	case <-ctx.Done():
+	}
 }
 
 // renewed is the source with watches that end. One that begins with a list tells nothing

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/klog/v2"
@@ -14,21 +15,25 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/follow"
 )
 
-// reflect lists and watches one resource until the context ends. A watch lasts half of
-// maxAge, so that a healthy server is heard of even if it sends no bookmarks, and one that
-// does not let us watch any more is noticed.
+// leftAlone is how long a server without an API is not asked for it again.
+const leftAlone = 30 * time.Second
+
+// reflect lists and watches one resource until the context ends. A watch that goes on from
+// where the graph is lasts half of maxAge, so that a healthy server is heard of even if it
+// sends no bookmarks, and one that does not let us watch any more is noticed.
 func (s *Sync) reflect(ctx context.Context, w watched) {
 	follow.Resource{
 		Name: "bulkhead-" + w.name, Example: w.example, Source: w.source, Store: w.store,
 		Longest: s.maxAge / 2, Heard: w.view.heard,
-		Failed: func(ctx context.Context, err error) {
-			w.handle(klog.FromContext(ctx).WithValues("resource", w.name), err)
+		Failed: func(ctx context.Context, err error) time.Duration {
+			return w.handle(klog.FromContext(ctx).WithValues("resource", w.name), err)
 		},
 	}.Run(ctx, s.client)
 }
 
-// handle takes note of a missing API, and logs everything else.
-func (w watched) handle(logger klog.Logger, err error) {
+// handle takes note of a missing API, and logs everything else. It returns how long to leave
+// the server alone.
+func (w watched) handle(logger klog.Logger, err error) time.Duration {
 	switch {
 	case w.optional && apierrors.IsNotFound(err):
 		if w.view.progress().Served {
@@ -36,12 +41,14 @@ func (w watched) handle(logger klog.Logger, err error) {
 		}
 		if err := w.replace(nil, ""); err != nil {
 			logger.Error(err, "Forgetting what was there")
-			return
+			return 0
 		}
 		w.view.absent()
+		return leftAlone
 	case apierrors.IsResourceExpired(err), errors.Is(err, io.EOF):
 		logger.V(2).Info("Watch ended, listing again", "reason", err)
 	default:
 		logger.Error(err, "Listing or watching, will try again")
 	}
+	return 0
 }

@@ -127,6 +127,18 @@ func TestNobodyWaitsLongerThanASecond(t *testing.T) {
 	w.wantLookups(t, `bulkhead_lookups_total{kind="nodes",outcome="no-answer"} 1`+"\n")
 }
 
+// A look-up during which the time of something longer ends says what that was.
+func TestWhoseTimeEndedIsSaid(t *testing.T) {
+	w := newWorld(t, silent(t))
+	w.patience, w.callTimeout = patience, callTimeout
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 10*time.Millisecond, errors.New("the review is over"))
+	defer cancel()
+	_, err := w.Node(ctx, "x")
+	if want := "cannot look up nodes: the review is over"; err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}
+
 func TestAQuestionEndsWithItsRequest(t *testing.T) {
 	w := newWorld(t, silent(t))
 	ctx, cancel := context.WithCancel(t.Context())

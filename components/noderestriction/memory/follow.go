@@ -68,13 +68,16 @@ func sourceOf[L runtime.Object](client lister[L], fieldSelector string) *cache.L
 }
 
 // run follows the resource until ctx is done, and lists it again whenever that
-// ends for another reason. Watches end before their silence could be taken for a broken
-// connection.
+// ends for another reason. A watch that goes on from what is known ends before its silence
+// could be taken for a broken connection.
 func (w *watched) run(ctx context.Context, client kubernetes.Interface) {
 	follow.Resource{
 		Name: "bulkhead-memory-" + w.name, Example: w.example, Source: w.source, Store: reflected{w, w.store},
 		Longest: w.maxAge / 2, Heard: w.heardNow,
-		Failed: func(ctx context.Context, err error) { w.complain(klog.FromContext(ctx), err) },
+		Failed: func(ctx context.Context, err error) time.Duration {
+			w.complain(klog.FromContext(ctx), err)
+			return 0
+		},
 	}.Run(ctx, client)
 }
 

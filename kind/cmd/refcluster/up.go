@@ -31,7 +31,7 @@ what an interruption left, or with another profile to switch.`,
 			return up(cmd.Context(), want, nodeImage)
 		},
 	}
-	cmd.Flags().StringVar(&want.name, "name", refcluster.DefaultName, "the cluster's name: a second one, "+refcluster.DefaultName+"-…, can be beside the first")
+	cmd.Flags().StringVar(&want.name, "name", refcluster.DefaultName, "the cluster's name: others, "+refcluster.DefaultName+"-…, can be beside the first")
 	cmd.Flags().StringVar(&want.profile, "profile", "hardened", "hardened (ours in front, in-tree Node behind), parity (ours alone) or in-tree (nothing of ours)")
 	cmd.Flags().StringVar(&nodeImage, "node-image", "auto", "auto (pull kind's image, else build from source), pull, build, or the name of an image")
 	cmd.Flags().BoolVar(&want.kubeletAPI, "kubelet-api", true, "in hardened: put every kubelet behind kubelet-auth-proxy; the other profiles never do")
