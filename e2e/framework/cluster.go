@@ -32,6 +32,8 @@ type Cluster struct {
 	config *rest.Config
 	// sides counts the second proxies of this process.
 	sides int
+	// namespaces are the names of those that this process made.
+	namespaces []string
 }
 
 // Connect finds its way around the cluster that the settings name.

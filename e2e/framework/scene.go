@@ -109,6 +109,9 @@ func (s *Scene) put(ctx context.Context, object k8s.Object) {
 	if s.namespace == "" || object.GetNamespace() != s.namespace {
 		ginkgo.DeferCleanup(s.remove, object)
 	}
+	if _, ok := object.(*corev1.Namespace); ok {
+		s.namespaces = append(s.namespaces, object.GetName())
+	}
 	gomega.Expect(s.Objects.Create(ctx, object)).To(gomega.Succeed(), "creating %T %s", object, object.GetName())
 }
 

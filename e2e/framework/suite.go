@@ -61,6 +61,8 @@ func (s *Suite) connect(ctx ginkgo.SpecContext) {
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	s.Cluster, err = Connect(ctx, settings)
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	// Clean-up goes backwards: this is the last thing that the suite does.
+	ginkgo.DeferCleanup(s.awaitRemoval)
 	ginkgo.GinkgoWriter.Printf("profile %s, control plane %s, worker %s\n", settings.Profile, s.ControlPlane, s.Worker)
 }
 
