@@ -17,7 +17,7 @@ import (
 
 const (
 	// longest bounds the crawl of two nodes.
-	longest = 3 * time.Minute
+	longest = 5 * time.Minute
 	// mostUndecided is the share of a credential's attempts, in percent, that may end
 	// without a decision: more would be a crawl that says nothing. Whom nobody knows is told
 	// to wait by kubelet-auth-proxy, which is a refusal, too.
@@ -43,7 +43,7 @@ var _ = Describe("every credential on the worker's disk, and every token that it
 		begun := time.Now()
 		answers := crawlWithin(ctx, s, credentials, tried)
 		took := time.Since(begun)
-		at := setting{profile: suite.Settings.Profile, scoped: staged.scoped}
+		at := setting{profile: suite.Settings.Profile, scoped: staged.scoped, namespace: staged.namespace}
 		found := newReport(at, credentials, answers, slices.Concat(not, others, unreachable), reviewed, at.judged())
 		Expect(found.write(suite.Settings.Artifacts, took)).To(Succeed())
 		AddReportEntry("crawl", found.summary(), ReportEntryVisibilityAlways)
@@ -82,7 +82,9 @@ func (r *report) number(took time.Duration) string {
 func expectCredible(r *report, took time.Duration) {
 	GinkgoHelper()
 	names := r.names()
-	for _, name := range []string{kubeletName, "stage/" + app, "stage/" + collector, "stage/" + scraper} {
+	for _, name := range []string{
+		kubeletName, joiner, "stage/" + app, "stage/" + collector, "stage/" + scraper, "stage/" + tenant, "stage/" + minter,
+	} {
 		Expect(names).To(ContainElement(name), "not every credential was found")
 	}
 	for _, c := range r.Credentials {

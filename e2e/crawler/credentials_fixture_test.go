@@ -52,7 +52,14 @@ func open(name, from, why string, who *Identity) *credential {
 	return c
 }
 
-const kubeletName = "kubelet"
+const (
+	kubeletName = "kubelet"
+	// joiner is any bootstrap token.
+	joiner = "bootstrap token"
+)
+
+// joinerUser is the user name of a bootstrap token.
+func joinerUser(token string) string { return "system:bootstrap:" + token[:6] }
 
 // findCredentials are all that lie on the disk of the worker, and the token that the
 // scraper shows its kubelet.
@@ -62,18 +69,20 @@ func findCredentials(ctx context.Context, s stage) ([]*credential, []skipped) {
 	tokens, joining := readTokens(files)
 	all, not := ofTokensOnDisk(ctx, s, tokens)
 	for _, t := range joining {
-		all = append(all, open("bootstrap token", t.Path, "it may have expired", suite.AsBearer(Bearer{Token: t.Value, User: "system:bootstrap:" + t.Value[:6]})))
+		not = append(not, skipped{What: "bootstrap token in " + t.Path, Why: "the one that this crawl made has the same groups", Count: 1})
 	}
 	certified, others := ofPairs(readPairs(files))
 	shown := tokenOf(ctx, suite.ControlPlane, s.pods[scraper])
 	all = slices.Concat(certified, all, []*credential{
 		open("stage/"+scraper, "shown to "+suite.Worker+":10250 by pod "+scraper, "", suite.AsBearer(Bearer{Token: shown, User: s.user(scraper)})),
+		open(joiner, "made for this crawl, as `kubeadm token create` makes it", "", suite.AsBearer(Bearer{Token: s.bootstrap, User: joinerUser(s.bootstrap)})),
 	})
 	return all, append(not, others...)
 }
 
-// ofTokensOnDisk leaves out tokens of pods that are gone: their directories stay for a
-// moment.
+// ofTokensOnDisk leaves out, and names, tokens of pods that are gone, whose directories stay
+// for a moment, and of pods that are neither of the stage nor of the system: the reviewed list
+// cannot know what somebody else's pods may do.
 func ofTokensOnDisk(ctx context.Context, s stage, tokens []token) (all []*credential, not []skipped) {
 	GinkgoHelper()
 	pods, err := suite.Client.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
@@ -86,6 +95,13 @@ func ofTokensOnDisk(ctx context.Context, s stage, tokens []token) (all []*creden
 	for _, t := range tokens {
 		if uid := t.Kubernetes.Pod.UID; uid != "" && !live[uid] {
 			not = append(not, skipped{What: "token of " + t.account() + " in " + t.Path, Why: "its pod is gone", Count: 1})
+			continue
+		}
+		if ns := t.Kubernetes.Namespace; ns != s.namespace && ns != metav1.NamespaceSystem {
+			not = append(not, skipped{
+				What: "token of " + t.account() + " in " + t.Path,
+				Why:  "its namespace is neither the stage's nor " + metav1.NamespaceSystem, Count: 1,
+			})
 			continue
 		}
 		name := strings.Replace(t.account(), s.namespace+"/", "stage/", 1)

@@ -106,6 +106,9 @@ func TestReviewedListIsComplete(t *testing.T) {
 		if e.why == "" || e.who == "" || e.verbs == "" || e.resources == "" || len(e.to) == 0 {
 			t.Errorf("an entry says too little: %s", e)
 		}
+		if e.beyond() && e.neededBy == "" {
+			t.Errorf("an entry reaches beyond the node and does not name who needs it: %s", e)
+		}
 		if e.on == InTree {
 			t.Errorf("nothing is held against the list on in-tree: %s", e)
 		}

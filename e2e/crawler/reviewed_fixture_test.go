@@ -25,13 +25,19 @@ type entry struct {
 	on Profile
 	// unscoped is true for what does not succeed where node scope is installed.
 	unscoped bool
-	why      string
+	// inStage narrows it to the namespace of the stage.
+	inStage bool
+	why     string
+	// neededBy names who needs it, where it reaches beyond the node.
+	neededBy string
 }
 
 // setting is what an entry may depend on.
 type setting struct {
 	profile Profile
 	scoped  bool
+	// namespace is the stage's.
+	namespace string
 }
 
 // judged reports whether anything is held against the list. On in-tree all is counted.
@@ -46,8 +52,12 @@ func (e entry) applies(to setting) bool {
 func (e entry) explains(a answer, at setting) bool {
 	return e.applies(at) && matchesAny(e.who, a.Credential.Name, ", ") && slices.Contains(strings.Fields(e.verbs), a.Verb) &&
 		matchesAny(e.resources, a.Resource, " ") && slices.Contains(e.to, a.Relation) &&
-		(e.objects == "" || slices.Contains(strings.Fields(e.objects), a.Object))
+		(e.objects == "" || slices.Contains(strings.Fields(e.objects), a.Object)) &&
+		(!e.inStage || strings.Contains(a.Path, "/namespaces/"+at.namespace+"/"))
 }
+
+// beyond reports whether the entry allows something beyond the node.
+func (e entry) beyond() bool { return slices.ContainsFunc(e.to, relation.beyond) }
 
 // matchesAny compares with each of the patterns.
 func matchesAny(patterns, text, between string) bool {
@@ -71,25 +81,27 @@ var reviewed = slices.Concat(ofEverybody, ofKubelets, ofAccounts, ofTheStage)
 // ofEverybody are rights that each authenticated user has, in every cluster.
 var ofEverybody = []entry{
 	{
-		who: "kubelet, stage/app, stage/log-collector, stage/scraper, kube-system/*, bootstrap token", verbs: "create",
+		who: "kubelet, stage/*, kube-system/*, bootstrap token", verbs: "create",
 		resources: "selfsubjectreviews.authentication.k8s.io selfsubjectaccessreviews.authorization.k8s.io selfsubjectrulesreviews.authorization.k8s.io",
 		to:        noObject, why: "whoever is known may ask who they are and what they may do (system:basic-user): it is about the caller alone",
 	},
 	{
-		who: "kubelet, stage/app, stage/log-collector, stage/scraper, kube-system/*, bootstrap token", verbs: "get",
+		who: "kubelet, stage/*, kube-system/*, bootstrap token", verbs: "get",
 		resources: "/api /api/v1 /apis /apis/apps /apis/apps/v1 /openapi/v2 /openapi/v3 /openapi/v3/api/v1 /healthz /livez /readyz /version",
 		to:        noObject, why: "discovery, health and version are public to whoever is known (system:discovery, system:public-info-viewer), and name no object",
 	},
 	{
-		who: "stage/app, stage/log-collector, stage/scraper, kube-system/*", verbs: "get", resources: "/.well-known/openid-configuration /openid/v1/jwks",
+		who: "stage/*, kube-system/*", verbs: "get", resources: "/.well-known/openid-configuration /openid/v1/jwks",
 		to: noObject, why: "service accounts may read the public keys that their tokens are checked with (system:service-account-issuer-discovery)",
 	},
 	{
-		who: "stage/app, stage/log-collector, stage/scraper, kube-system/*", verbs: "get list watch", resources: "clustertrustbundles." + certs,
+		who: "stage/*, kube-system/*", verbs: "get list watch", resources: "clustertrustbundles." + certs,
 		to: nobodys, why: "trust anchors are public to service accounts (system:cluster-trust-bundle-discovery)",
+		neededBy: "every pod that mounts a ClusterTrustBundle",
 	},
 	{
 		who: "*", verbs: "get", resources: "kubelet:/ kubelet:/allocatedPods", to: []relation{own, other}, on: Parity,
-		why: "nothing is there: a kubelet without a proxy before it says so (404) to whoever asks, and asks nobody who that is",
+		why:      "nothing is there: a kubelet without a proxy before it says so (404) to whoever asks, and asks nobody who that is",
+		neededBy: "not needed: it is upstream's answer to an unknown path",
 	},
 }

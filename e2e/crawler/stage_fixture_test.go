@@ -5,7 +5,6 @@ package crawler_test
 
 import (
 	"context"
-	"net/http"
 	"strings"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/rand"
 
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
 	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
@@ -34,6 +34,10 @@ const (
 	// scraper is what metrics-server is. Its pod is on the other node, and shows its token
 	// to the kubelet of the worker.
 	scraper = "scraper"
+	// tenant has the ClusterRole edit in the stage's namespace, and no other right.
+	tenant = "tenant"
+	// minter may create tokens of every ServiceAccount, and is annotated for node scope.
+	minter = "token-minter"
 )
 
 const (
@@ -59,6 +63,8 @@ type stage struct {
 	nodes map[relation]*corev1.Node
 	// scoped is true where node scope is installed.
 	scoped bool
+	// bootstrap is a token to join with.
+	bootstrap string
 }
 
 func right(verbs, resources string) rbacv1.PolicyRule {
@@ -68,20 +74,24 @@ func right(verbs, resources string) rbacv1.PolicyRule {
 // setStage makes it and waits until all of its pods run.
 func setStage(ctx context.Context, s *Scene) stage {
 	GinkgoHelper()
-	st := stage{namespace: s.Namespace(ctx), pods: map[string]*corev1.Pod{}, nodes: map[relation]*corev1.Node{}}
+	st := stage{
+		namespace: s.Namespace(ctx), pods: map[string]*corev1.Pod{}, nodes: map[relation]*corev1.Node{},
+		bootstrap: rand.String(6) + "." + rand.String(16),
+	}
 	installed, err := suite.ReadInstallation(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	st.scoped = installed.NodeScope.On
-	for _, name := range []string{elsewhere, idle, collector, scraper} {
+	for _, name := range []string{elsewhere, idle, collector, scraper, tenant, minter} {
 		account := fixtures.ServiceAccount(st.namespace, name)
-		if name == collector {
+		if name == collector || name == minter {
 			account.Annotations = map[string]string{nodescope.ScopeAnnotation: "pods, nodes"}
 		}
 		s.Put(ctx, account)
 	}
 	s.Grant(ctx, st.user(collector), right("get list watch", "pods"), right("get", "nodes"), right("list", "services"))
 	s.Grant(ctx, st.user(scraper), right("get", "nodes/metrics"), right("get list watch", "pods nodes"))
-	s.Put(ctx, service(st.namespace))
+	s.Grant(ctx, st.user(minter), right("create", "serviceaccounts/token"))
+	s.Put(ctx, st.editing(tenant), joiningToken(st.bootstrap), service(st.namespace))
 	st.store(ctx, s, unused)
 	st.furnish(ctx, s, own, suite.Worker, ours, app)
 	st.furnish(ctx, s, other, suite.ControlPlane, theirs, elsewhere)
@@ -92,8 +102,34 @@ func setStage(ctx context.Context, s *Scene) stage {
 	s.Put(ctx, fixtures.NewEventAbout(st.pods[ours], "0-"+ours, suite.Worker), fixtures.NewEventAbout(st.pods[theirs], "0-"+theirs, suite.ControlPlane),
 		fixtures.NewEventAbout(st.pods[unused], "0-"+unused, nobody))
 	st.put(ctx, s, scraper, suite.ControlPlane, fixtures.As(scraper), fixtures.WithAccount, fixtures.WithShell(scraper, scrape(ctx)))
+	st.put(ctx, s, tenant, suite.Worker, fixtures.As(tenant), fixtures.WithAccount)
+	st.put(ctx, s, minter, suite.Worker, fixtures.As(minter), fixtures.WithAccount)
 	st.await(ctx)
 	return st
+}
+
+// editing gives an account of the stage the ClusterRole edit in the stage's namespace.
+func (st stage) editing(account string) *rbacv1.RoleBinding {
+	binding := &rbacv1.RoleBinding{
+		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: st.namespace, Name: account}},
+		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "edit"},
+	}
+	binding.Namespace, binding.Name = st.namespace, account
+	return binding
+}
+
+// joiningToken is a bootstrap token as `kubeadm token create` makes it. The one that kind
+// leaves on each node ends after a day.
+func joiningToken(token string) *corev1.Secret {
+	id, value, _ := strings.Cut(token, ".")
+	secret := fixtures.Secret(metav1.NamespaceSystem, "bootstrap-token-"+id)
+	secret.Type = corev1.SecretTypeBootstrapToken
+	secret.StringData = map[string]string{
+		"token-id": id, "token-secret": value, "usage-bootstrap-authentication": "true",
+		"auth-extra-groups": "system:bootstrappers:kubeadm:default-node-token",
+		"expiration":        time.Now().Add(time.Hour).UTC().Format(time.RFC3339),
+	}
+	return secret
 }
 
 func (st stage) user(account string) string {
@@ -175,10 +211,12 @@ func (st stage) await(ctx context.Context) {
 	}
 	// What is awaited is that both lists name the account, which takes seconds by design;
 	// before that nobody says that it is held.
-	bearer, err := suite.ReadToken(ctx, tokenOf(ctx, suite.Worker, st.pods[collector+"-"+ours]))
-	Expect(err).NotTo(HaveOccurred())
-	Eventually(ctx, func() (int, error) {
-		code, _, err := suite.AsBearer(bearer).Send(ctx, List(api.Pods))
-		return code, err
-	}).WithTimeout(held).WithPolling(500*time.Millisecond).Should(Equal(http.StatusForbidden), "node scope holds the collector")
+	for account, pod := range map[string]*corev1.Pod{collector: st.pods[collector+"-"+ours], minter: st.pods[minter]} {
+		bearer, err := suite.ReadToken(ctx, tokenOf(ctx, suite.Worker, pod))
+		Expect(err).NotTo(HaveOccurred())
+		Eventually(ctx, func() (string, error) {
+			_, message, err := suite.AsBearer(bearer).Send(ctx, List(api.Pods))
+			return message, err
+		}).WithTimeout(held).WithPolling(500*time.Millisecond).Should(ContainSubstring("[NS-"), "node scope denies requests of "+account)
+	}
 }
