@@ -294,4 +294,7 @@ func (row row) check(t *testing.T, got Verdict) {
 	if status.Message != row.says {
 		t.Errorf("the message is\n  %s\nwant\n  %s", status.Message, row.says)
 	}
+	if code == 403 {
+		checkUpstreamText(t, row.by, status.Message)
+	}
 }

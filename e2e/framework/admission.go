@@ -13,6 +13,7 @@ import (
 	"github.com/onsi/gomega"
 	"github.com/onsi/gomega/types"
 
+	"github.com/bulkhead-k8s/bulkhead/components/noderestriction"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
@@ -35,7 +36,8 @@ func (r Refusal) code() int {
 // RefusedWrite matches an answer that refuses a write in this way. Where admission
 // is ours alone, and for what upstream does not refuse, the message must name the
 // rule. Where the in-tree plugin stands in front of ours, the shared rules are
-// refused by it, with its text and without an ID.
+// refused by it, with its text and without an ID. `bulkhead why` must then find the
+// rule from that text.
 func RefusedWrite(profile Profile, rule rules.Rule, r Refusal) types.GomegaMatcher {
 	return &outcome{
 		wanted: fmt.Sprintf("be refused at admission by %s with %d", r.By, r.code()),
@@ -48,10 +50,17 @@ func RefusedWrite(profile Profile, rule rules.Rule, r Refusal) types.GomegaMatch
 				return fmt.Errorf("the message does not say %q", r.Text)
 			case named != answersFirst(profile, rule):
 				return fmt.Errorf("the message names %s: %v", r.By, named)
+			case !named && a.Code == http.StatusForbidden && !explained(r.By, a.Message):
+				return fmt.Errorf("bulkhead why does not find %s from the message", r.By)
 			}
 			return nil
 		},
 	}
+}
+
+// explained reports whether the rule is found from the text of the in-tree plugin.
+func explained(rule rules.ID, message string) bool {
+	return noderestriction.RuleOfUpstream(message) == rule
 }
 
 // answersFirst reports whether a write that the rule refuses is refused by ours.

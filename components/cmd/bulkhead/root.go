@@ -36,6 +36,7 @@ Run it as root on each control-plane host.`,
 		newNodeLabelsCommand(),
 		newCertsCommand(),
 		newRulesCommand(),
+		newWhyCommand(),
 		newVersionCommand(),
 	)
 	return root
