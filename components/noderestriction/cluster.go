@@ -26,6 +26,9 @@ type Cluster interface {
 	ServiceAccount(ctx context.Context, namespace, name string) (*corev1.ServiceAccount, error)
 	PersistentVolumeClaim(ctx context.Context, namespace, name string) (*corev1.PersistentVolumeClaim, error)
 	PersistentVolume(ctx context.Context, name string) (*corev1.PersistentVolume, error)
+	// PodsOn returns the pods that are bound to a node, the newest first. Only what
+	// identifies them, their creation time and their volumes must be read.
+	PodsOn(ctx context.Context, node string) ([]*corev1.Pod, error)
 	// CSIDriver may be a few seconds behind.
 	CSIDriver(ctx context.Context, name string) (*storagev1.CSIDriver, error)
 
@@ -36,6 +39,10 @@ type Cluster interface {
 	// Count returns how many objects of that kind there are for the node: up to
 	// limit, which is positive. More than that is limit.
 	Count(ctx context.Context, what Counted, node string, limit int) (int, error)
+	// PoolUser returns a user of a pool of devices of a driver, other than the node but:
+	// the name of a node, or [NoNode] for a slice that belongs to no single node. It is
+	// empty if no other has a ResourceSlice in that pool.
+	PoolUser(ctx context.Context, driver, pool string, but string) (node string, err error)
 	// SigningRequests returns how many CertificateSigningRequests for those signers the
 	// node has made: up to limit. More than that is limit. It is by a count that may be
 	// half a minute old, and older while the API server cannot be reached; what this
@@ -58,6 +65,10 @@ type Cluster interface {
 	// status last said so; the zero value if it never did.
 	LastReported(ctx context.Context, node string) (Reported, error)
 }
+
+// NoNode is what [Cluster.PoolUser] returns for a slice that belongs to no single node.
+// No node has such a name.
+const NoNode = "<none>"
 
 // Counted is a kind of object that a node may make, and of which it may have only
 // so many.
@@ -91,6 +102,8 @@ type Reported struct {
 	// 0: that a Node is made anew without them does not change where its machine is.
 	Addresses   []corev1.NodeAddress
 	KubeletPort int32
+	// Hostname is the value that the label kubernetes.io/hostname had last.
+	Hostname string
 }
 
 // Authorizer says whether an administrator has granted a node a right.

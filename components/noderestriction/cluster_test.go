@@ -5,6 +5,7 @@ package noderestriction
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -41,8 +42,12 @@ type fakeCluster struct {
 	// services have cluster IPs, and apiServer is what the API server is reached at.
 	services  map[string]string
 	apiServer []string
-	memories  map[string]Memory
-	reported  map[string]Reported
+	// pools are the users of a driver and a pool.
+	pools    map[string]string
+	memories map[string]Memory
+	reported map[string]Reported
+	// claimErr and poolErr, if they are set, are the answers about claims and pools.
+	claimErr, poolErr error
 	// err, if it is set, is the answer to everything.
 	err error
 }
@@ -87,6 +92,9 @@ func (c *fakeCluster) ServiceAccount(_ context.Context, namespace, name string) 
 }
 
 func (c *fakeCluster) PersistentVolumeClaim(_ context.Context, namespace, name string) (*corev1.PersistentVolumeClaim, error) {
+	if c.claimErr != nil {
+		return nil, c.claimErr
+	}
 	return find(c, c.claims, "", "persistentvolumeclaims", namespace+"/"+name)
 }
 
@@ -109,6 +117,26 @@ func (c *fakeCluster) BoundTo(_ context.Context, namespace, name string, uid typ
 		return pod.Spec.NodeName, nil
 	}
 	return "", apierrors.NewNotFound(corev1.Resource("pods"), name)
+}
+
+// PodsOn are in no order.
+func (c *fakeCluster) PodsOn(_ context.Context, node string) (pods []*corev1.Pod, err error) {
+	for _, pod := range c.pods {
+		if pod.Spec.NodeName == node {
+			pods = append(pods, pod)
+		}
+	}
+	return pods, c.err
+}
+
+func (c *fakeCluster) PoolUser(_ context.Context, driver, pool, but string) (string, error) {
+	if err := errors.Join(c.err, c.poolErr); err != nil {
+		return "", err
+	}
+	if user := c.pools[driver+" "+pool]; user != but {
+		return user, nil
+	}
+	return "", nil
 }
 
 func (c *fakeCluster) Count(_ context.Context, what Counted, node string, limit int) (int, error) {

@@ -46,7 +46,7 @@ func fuzzed(kind uint8, namespace, name, node, key string) runtime.Object {
 	case 6:
 		return aNode(name)
 	case 7:
-		return &corev1.Node{ObjectMeta: objectMeta, Spec: corev1.NodeSpec{ProviderID: key, Taints: []corev1.Taint{{Key: key}}}}
+		return &corev1.Node{ObjectMeta: objectMeta, Spec: corev1.NodeSpec{ProviderID: key, Taints: []corev1.Taint{{Key: key}}}, Status: fuzzedStatus(name, node)}
 	case 8:
 		return aClaim(func(c *corev1.PersistentVolumeClaim) {
 			c.Namespace, c.Name, c.Labels = namespace, name, objectMeta.Labels
@@ -58,7 +58,9 @@ func fuzzed(kind uint8, namespace, name, node, key string) runtime.Object {
 	case 11:
 		return aCSINode(name)
 	case 12:
-		return aSlice(node)
+		slice := aSlice(node)
+		slice.Spec.Driver, slice.Spec.Pool.Name = key, name
+		return slice
 	case 13:
 		return &authenticationv1.TokenRequest{ObjectMeta: objectMeta, Spec: authenticationv1.TokenRequestSpec{
 			Audiences: []string{key}, BoundObjectRef: &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: name, UID: objectMeta.UID}}}
@@ -74,6 +76,15 @@ func fuzzed(kind uint8, namespace, name, node, key string) runtime.Object {
 		return &eventsv1.Event{ObjectMeta: objectMeta, Regarding: corev1.ObjectReference{Kind: key, Namespace: namespace, Name: name}, ReportingInstance: node}
 	default:
 		return &resourcev1.ResourceSlice{}
+	}
+}
+
+// fuzzedStatus reports volumes and a machine.
+func fuzzedStatus(attached, inUse string) corev1.NodeStatus {
+	return corev1.NodeStatus{
+		VolumesAttached: []corev1.AttachedVolume{{Name: corev1.UniqueVolumeName(attached)}},
+		VolumesInUse:    []corev1.UniqueVolumeName{corev1.UniqueVolumeName(inUse), ""},
+		NodeInfo:        corev1.NodeSystemInfo{OperatingSystem: attached, Architecture: inUse},
 	}
 }
 

@@ -49,10 +49,11 @@ var (
 var nodeBeyondRules = []*rule{
 	nodeCordon, nodeAnnotations, nodePodCIDR, nodeProviderID,
 	addressNobodys, addressOthers, addressChanged, addressPort,
+	volumesAttached, volumesInUse, labelHostname, labelsSetOnce,
 }
 
 // reviewNodeBeyond holds a Node that is made (old is nil) or written to the optional
-// rules. Of a status without new addresses, it reads the annotations and no more.
+// rules. Of a status without new addresses or volumes, it compares and looks nothing up.
 func (r *Restriction) reviewNodeBeyond(ctx context.Context, q *request, old, node *corev1.Node) *refusal {
 	if node == nil {
 		return q.forbid(nodeAnnotations, "there is no Node in the request")
@@ -63,7 +64,13 @@ func (r *Restriction) reviewNodeBeyond(ctx context.Context, q *request, old, nod
 	if refused := r.reviewNodeSpec(q, old, node); refused != nil {
 		return refused
 	}
-	return r.reviewNodeAddresses(ctx, q, old, node)
+	if refused := r.reviewNodeAddresses(ctx, q, old, node); refused != nil {
+		return refused
+	}
+	if refused := r.reviewNodeVolumes(ctx, q, old, node); refused != nil {
+		return refused
+	}
+	return r.reviewOwnLabels(ctx, q, old, node)
 }
 
 // noNode stands for what was there before a Node was made.

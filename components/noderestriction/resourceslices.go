@@ -36,10 +36,10 @@ var (
 	})
 )
 
-var resourceSliceRules = []*rule{sliceCreate, sliceDelete, sliceCap}
+var resourceSliceRules = []*rule{sliceCreate, sliceDelete, sliceCap, slicePool}
 
 // reviewResourceSlice leaves updates to the authorizer, which knows whose a slice
-// is: spec.nodeName never changes.
+// is: spec.nodeName, spec.driver and spec.pool.name never change.
 func (r *Restriction) reviewResourceSlice(ctx context.Context, q *request) *refusal {
 	switch q.GetOperation() {
 	case admission.Create:
@@ -49,6 +49,9 @@ func (r *Restriction) reviewResourceSlice(ctx context.Context, q *request) *refu
 		}
 		if node != q.node {
 			return q.forbid(sliceCreate, "can only create ResourceSlice with the same NodeName as the requesting node")
+		}
+		if refused := r.reviewSlicePool(ctx, q); refused != nil {
+			return refused
 		}
 		return r.reviewCap(ctx, q, sliceCap, ResourceSlices, q.caps().ResourceSlices, "ResourceSlices")
 	case admission.Delete:

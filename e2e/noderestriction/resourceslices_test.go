@@ -8,6 +8,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
@@ -19,6 +20,54 @@ func newSlice(where place) Story {
 		return Create(api.ResourceSlices).With(fixtures.ResourceSlice(s.NewName("slice"), where(s)))
 	}
 }
+
+// pooled creates a slice of a node in a pool.
+func pooled(where place, pool func(*Scene) string) Story {
+	return func(ctx context.Context, s *Scene) Request {
+		s.Node(ctx, s.Own)
+		s.Node(ctx, s.Other)
+		made := fixtures.ResourceSlice(s.NewName("slice"), where(s))
+		made.Spec.Pool.Name = pool(s)
+		return Create(api.ResourceSlices).With(made)
+	}
+}
+
+// joining creates a slice of a node in a pool of no node's name, in which there is one
+// slice already.
+func joining(where, first place) Story {
+	return func(ctx context.Context, s *Scene) Request {
+		pool := s.NewName("pool")
+		made := fixtures.ResourceSlice(s.NewName("slice"), first(s))
+		if made.Spec.Pool.Name = pool; first(s) == "" {
+			made.Spec.NodeName, made.Spec.AllNodes = nil, ptr.To(true)
+		}
+		s.Put(ctx, made)
+		return pooled(where, func(*Scene) string { return pool })(ctx, s)
+	}
+}
+
+func nowhere(*Scene) string { return "" }
+
+func below(where place) place { return func(s *Scene) string { return where(s) + "/gpu-0" } }
+
+const notThisPool = "is not allowed to create a ResourceSlice in the pool"
+
+var _ = DescribeTable("a node and a pool of devices", admit,
+	Entry("of its name", Allows("NR-SLICE-4"), pooled(own, own)),
+	Entry("below its name", Allows("NR-SLICE-4"), pooled(own, below(own))),
+	Entry("of another node's name: denied", DeniesBeyond("NR-SLICE-4", Behind), pooled(own, other), notThisPool),
+	Entry("below another node's name: denied", DeniesBeyond("NR-SLICE-4", Behind), pooled(own, below(other)), notThisPool),
+	Entry("of another name, which it uses already", Allows("NR-SLICE-4"), joining(own, own)),
+	Entry("of another name, which another node uses: denied", DeniesBeyond("NR-SLICE-4", Behind), joining(own, other), notThisPool),
+	Entry("of another name, which slices of all nodes use: denied", DeniesBeyond("NR-SLICE-4", Behind), joining(own, nowhere), notThisPool),
+)
+
+var _ = DescribeTable("the worker's kubelet and a pool of devices", Label(OnHost, OnWorker), asWorkersKubelet,
+	Entry("of its name", Allows("NR-SLICE-4"), pooled(worker, worker)),
+	Entry("of a name that nobody uses", Allows("NR-SLICE-4"), pooled(worker, func(s *Scene) string { return s.NewName("pool") })),
+	Entry("of the control plane's name: denied", DeniesBeyond("NR-SLICE-4", Behind), pooled(worker, func(*Scene) string { return suite.ControlPlane }), notThisPool),
+	Entry("that another node uses: denied", DeniesBeyond("NR-SLICE-4", Behind), joining(worker, other), notThisPool),
+)
 
 // slice makes one and writes to it.
 func slice(where place, r Request) Story {

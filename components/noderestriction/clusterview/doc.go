@@ -27,7 +27,8 @@
 // read for which nobody waits any more is broken off; so there are never more in
 // the air than requests being decided, which the transport bounds.
 //
-// Lists are for counting. They are read page by page, fetch only metadata where
-// that is enough, and end at what was asked for or at [MaxCounted] objects; only a
-// few are in the air at one time.
+// Lists are for counting, for the pods of one node, and for who uses a pool of
+// devices. They are read page by page, fetch only metadata or the columns of a table
+// where that is enough, and end at what was asked for or at [MaxCounted] objects; only
+// a few are in the air at one time.
 package clusterview

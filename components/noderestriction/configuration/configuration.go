@@ -17,6 +17,9 @@ type Configuration struct {
 	// remove on itself, besides those that the kubelet applies by itself. Nil, where
 	// the field is absent, leaves upstream's fixed policy as it is.
 	AllowedLabels, AllowedTaints *Keys
+	// ChangeableLabels are the keys of the labels that a node may change and remove after
+	// its Node has them. Nil stands for none.
+	ChangeableLabels *Keys
 	// StickyTaints are the keys of taints that survive the Node object.
 	StickyTaints *Keys
 	// Machines say which labels and taints a new Node has to have.

@@ -44,6 +44,9 @@ func TestEveryFieldHasAnExampleThatLoads(t *testing.T) {
 			c.AllowedLabels = newKeys([]string{"example.com/rack", "csi.kubernetes.io.*"}, centrallySet)
 		}),
 		with(func(c *Configuration) {
+			c.ChangeableLabels = newKeys([]string{"topology.csi.example.com/*", "example.com/rack"}, centrallySet)
+		}),
+		with(func(c *Configuration) {
 			c.AllowedLabels = newKeys([]string{"*"}, centrallySet)
 			c.AllowedTaints = newKeys([]string{"foo", "insecure.*"}, centrallySet)
 		}),
@@ -72,6 +75,7 @@ func TestEveryFieldHasAnExampleThatLoads(t *testing.T) {
 		with(func(c *Configuration) { c.MaxTokenSeconds = 3607 }),
 		with(func(c *Configuration) {
 			c.AllowedLabels, c.AllowedTaints = newKeys(nil, centrallySet), newKeys(nil, centrallySet)
+			c.ChangeableLabels = newKeys(nil, centrallySet)
 			c.StickyTaints, c.Annotations = newKeys([]string{"*"}, ofTheControlPlane), NewKeys("*")
 			c.Machines = []Machine{{Name: "gpu-*", Taints: []corev1.Taint{{Key: "gpu", Effect: corev1.TaintEffectNoExecute}}}}
 			c.MirrorPods.Gate, c.Caps.MirrorPods, c.MaxTokenSeconds = Warn, 20, 86400
@@ -110,7 +114,7 @@ func TestThePageHasEveryField(t *testing.T) {
 	}
 	last := examples(t)[len(examples(t))-1]
 	for _, name := range []string{
-		"allowedLabels", "allowedTaints", "stickyTaints", "machines", "mirrorPods", "nodeAnnotations", "caps", "maxTokenSeconds",
+		"allowedLabels", "changeableLabels", "allowedTaints", "stickyTaints", "machines", "mirrorPods", "nodeAnnotations", "caps", "maxTokenSeconds",
 	} {
 		if !strings.Contains(string(text), "\n## "+name+"\n") || !strings.Contains(last, `"`+name+`"`) {
 			t.Errorf("%s has no section, or is not in the last example", name)

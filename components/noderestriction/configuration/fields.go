@@ -22,16 +22,17 @@ func (d *decoder) configuration(n *yaml.Node, c *Configuration) {
 	}
 	nothing := func(*yaml.Node, string) {}
 	d.object(n, "", map[string]field{
-		"apiVersion":      nothing,
-		"kind":            nothing,
-		"allowedLabels":   d.keys(&c.AllowedLabels, labelKeys, centrallySet),
-		"allowedTaints":   d.keys(&c.AllowedTaints, labelKeys, centrallySet),
-		"stickyTaints":    d.keys(&c.StickyTaints, stickyKeys, ofTheControlPlane),
-		"machines":        func(n *yaml.Node, path string) { c.Machines = d.machines(n, path) },
-		"mirrorPods":      func(n *yaml.Node, path string) { d.mirrorPods(n, path, &c.MirrorPods) },
-		"nodeAnnotations": d.keys(&c.Annotations, annotationKeys, reservation{}),
-		"caps":            func(n *yaml.Node, path string) { d.caps(n, path, &c.Caps) },
-		"maxTokenSeconds": func(n *yaml.Node, path string) { d.maxToken(n, path, &c.MaxTokenSeconds) },
+		"apiVersion":       nothing,
+		"kind":             nothing,
+		"allowedLabels":    d.keys(&c.AllowedLabels, labelKeys, centrallySet),
+		"changeableLabels": d.keys(&c.ChangeableLabels, labelKeys, centrallySet),
+		"allowedTaints":    d.keys(&c.AllowedTaints, labelKeys, centrallySet),
+		"stickyTaints":     d.keys(&c.StickyTaints, stickyKeys, ofTheControlPlane),
+		"machines":         func(n *yaml.Node, path string) { c.Machines = d.machines(n, path) },
+		"mirrorPods":       func(n *yaml.Node, path string) { d.mirrorPods(n, path, &c.MirrorPods) },
+		"nodeAnnotations":  d.keys(&c.Annotations, annotationKeys, reservation{}),
+		"caps":             func(n *yaml.Node, path string) { d.caps(n, path, &c.Caps) },
+		"maxTokenSeconds":  func(n *yaml.Node, path string) { d.maxToken(n, path, &c.MaxTokenSeconds) },
 	})
 }
 

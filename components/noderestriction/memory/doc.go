@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package memory remembers of Nodes what must outlive them: the taints that the
-// operator marked as sticky, and, while this process runs, their addresses.
+// operator marked as sticky, and, while this process runs, their addresses and the label
+// kubernetes.io/hostname.
 //
 // # What is remembered
 //

@@ -41,7 +41,9 @@ type node struct {
 	// that name had last, if there has been one.
 	addresses, last []corev1.NodeAddress
 	port            int32
-	gone            bool
+	// hostname is the last value of its label kubernetes.io/hostname.
+	hostname string
+	gone     bool
 }
 
 // nodes are the Nodes as they were last seen.
@@ -63,6 +65,9 @@ func slim(object any) (any, error) {
 		return object, nil
 	}
 	thin := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: full.Name, UID: full.UID, ResourceVersion: full.ResourceVersion}}
+	if hostname := full.Labels[corev1.LabelHostname]; hostname != "" {
+		thin.Labels = map[string]string{corev1.LabelHostname: strings.Clone(hostname)}
+	}
 	thin.Spec.Taints = slices.Clone(full.Spec.Taints)
 	thin.Status.Addresses = slices.Clone(full.Status.Addresses)
 	thin.Status.DaemonEndpoints = full.Status.DaemonEndpoints
@@ -72,7 +77,10 @@ func slim(object any) (any, error) {
 // set takes a Node. Of more taints than are kept, those come first that matters says
 // matter: who makes a Node has it say anything.
 func (n *nodes) set(object *corev1.Node, matters func(corev1.Taint) bool) *node {
-	seen := &node{uid: object.UID, version: object.ResourceVersion, port: object.Status.DaemonEndpoints.KubeletEndpoint.Port}
+	seen := &node{
+		uid: object.UID, version: object.ResourceVersion,
+		port: object.Status.DaemonEndpoints.KubeletEndpoint.Port, hostname: object.Labels[corev1.LabelHostname],
+	}
 	for _, taint := range mostOf(object.Spec.Taints, matters) {
 		seen.taints = append(seen.taints, corev1.Taint{Key: taint.Key, Value: taint.Value, Effect: taint.Effect})
 	}
@@ -105,6 +113,9 @@ func (n *node) follow(before *node) {
 	}
 	if n.port == 0 {
 		n.port = before.port
+	}
+	if n.hostname == "" {
+		n.hostname = before.hostname
 	}
 }
 

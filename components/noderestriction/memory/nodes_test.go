@@ -107,3 +107,34 @@ func TestAnEmptyStatusErasesNothing(t *testing.T) {
 		expect("its status is emptied", "10.0.0.2", 10251, "")
 	})
 }
+
+func TestTheHostnameOutlivesItsNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		m, _ := w.start()
+		expect := func(when, want string) {
+			t.Helper()
+			synctest.Wait()
+			if got, err := m.LastReported(context.Background(), "n"); err != nil || got.Hostname != want {
+				t.Errorf("%s: %q, %v; want %q", when, got.Hostname, err, want)
+			}
+		}
+		create := func(uid string, labels map[string]string) {
+			t.Helper()
+			n := newNode("n", uid, "")
+			n.Labels = labels
+			if _, err := w.client.CoreV1().Nodes().Create(context.Background(), n, metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		create("1", map[string]string{corev1.LabelHostname: "a", "other": "x"})
+		expect("registered", "a")
+		w.remove("n")
+		expect("deleted", "a")
+		create("2", nil)
+		expect("registered again without the label", "a")
+		w.remove("n")
+		create("3", map[string]string{corev1.LabelHostname: "b"})
+		expect("registered with another", "b")
+	})
+}

@@ -83,7 +83,7 @@ func (m *Memory) LastReported(_ context.Context, name string) (noderestriction.R
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	if n := m.nodes.byName[name]; n != nil {
-		return noderestriction.Reported{Addresses: n.last, KubeletPort: n.port}, nil
+		return noderestriction.Reported{Addresses: n.last, KubeletPort: n.port, Hostname: n.hostname}, nil
 	}
 	return noderestriction.Reported{}, nil
 }

@@ -101,6 +101,12 @@ func (cluster) Count(context.Context, noderestriction.Counted, string, int) (int
 	return 0, errOptional
 }
 
+func (cluster) PodsOn(context.Context, string) ([]*corev1.Pod, error) { return nil, errOptional }
+
+func (cluster) PoolUser(context.Context, string, string, string) (string, error) {
+	return "", errOptional
+}
+
 func (cluster) SigningRequests(string, noderestriction.Signers, int, bool) int { return 0 }
 
 func (cluster) AddressOwner(context.Context, string, string) (string, error) { return "", errOptional }

@@ -1,0 +1,133 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package noderestriction
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+var (
+	labelHostname = promise(rules.Rule{
+		ID: "NR-LABEL-3",
+		Promise: "A node sets the label kubernetes.io/hostname of its Node only to its own name, to the value that the machine table has, " +
+			"or, when it registers again, to the value that its Node had before.",
+		Source: "ours; pkg/kubelet/kubelet_node_status.go initialNode: the hostname of a kubelet is the name of its Node. " +
+			"Local volumes, node selectors and topology spread constraints select nodes by this label",
+		Extension: true,
+		Optional:  true,
+	})
+	labelsSetOnce = promise(rules.Rule{
+		ID: "NR-LABEL-4",
+		Promise: "A node neither changes nor removes a label of its Node, except kubernetes.io/hostname, the Windows build, those that the machine table has, " +
+			"and those in changeableLabels of the configuration. It sets the labels of its operating system and architecture back to what its Node reports, and what it reports of these does not change.",
+		Source: "ours; pkg/kubelet/kubelet_node_status.go updateDefaultLabels, pkg/volume/csi/nodeinfomanager/nodeinfomanager.go updateTopologyLabels: " +
+			"a kubelet adds labels, and changes one only if its own configuration has changed",
+		Extension: true,
+		Optional:  true,
+	})
+)
+
+// reviewOwnLabels checks the values of labels, whatever keys a node may set. old is nil
+// if the Node is created.
+func (r *Restriction) reviewOwnLabels(ctx context.Context, q *request, old, node *corev1.Node) *refusal {
+	creates := old == nil
+	if creates {
+		old = noNode
+	}
+	if !sameLabel(old, node, corev1.LabelHostname) {
+		if refused := r.optional(q, labelHostname, func() *refusal { return r.checkHostname(ctx, q, creates, node) }); refused != nil {
+			return refused
+		}
+	}
+	if creates {
+		return nil
+	}
+	return r.optional(q, labelsSetOnce, func() *refusal { return checkLabelsSetOnce(q, old, node) })
+}
+
+// checkHostname is called for a value that differs from that of the old Node.
+func (r *Restriction) checkHostname(ctx context.Context, q *request, creates bool, node *corev1.Node) *refusal {
+	value := node.Labels[corev1.LabelHostname]
+	if value == q.node || q.hasFromTable(node.Labels, corev1.LabelHostname) {
+		return nil
+	}
+	if creates {
+		last, err := r.config.Cluster.LastReported(ctx, q.node)
+		if err != nil {
+			return q.raw(labelHostname, err)
+		}
+		if value != "" && value == last.Hostname {
+			return nil
+		}
+	}
+	return q.forbid(labelHostname, fmt.Sprintf("node %q is not allowed to set the label %s to %.63q", q.node, corev1.LabelHostname, value))
+}
+
+func checkLabelsSetOnce(q *request, old, node *corev1.Node) *refusal {
+	if reportsOther(old, node) {
+		return q.forbid(labelsSetOnce, fmt.Sprintf("node %q is not allowed to change the operating system or the architecture that its Node reports", q.node))
+	}
+	var changed []string
+	for key := range old.Labels {
+		if !sameLabel(old, node, key) && !q.mayChangeLabel(key, node) {
+			changed = append(changed, key)
+		}
+	}
+	if len(changed) == 0 {
+		return nil
+	}
+	return q.forbid(labelsSetOnce, fmt.Sprintf("node %q is not allowed to change or remove labels that its Node has: %s", q.node, someOf(changed)))
+}
+
+func sameLabel(old, node *corev1.Node, key string) bool {
+	before, had := old.Labels[key]
+	value, has := node.Labels[key]
+	return had == has && before == value
+}
+
+// mayChangeLabel is true for a label that may be removed, or have another value than it
+// had. kubernetes.io/hostname has a rule of its own.
+func (q *request) mayChangeLabel(key string, node *corev1.Node) bool {
+	switch key {
+	case corev1.LabelHostname, corev1.LabelWindowsBuild:
+		return true
+	case corev1.LabelOSStable, "beta.kubernetes.io/os":
+		if equalsReported(node.Labels, key, node.Status.NodeInfo.OperatingSystem) {
+			return true
+		}
+	case corev1.LabelArchStable, "beta.kubernetes.io/arch":
+		if equalsReported(node.Labels, key, node.Status.NodeInfo.Architecture) {
+			return true
+		}
+	}
+	return q.configuration != nil && q.configuration.ChangeableLabels.Has(key) || q.hasFromTable(node.Labels, key)
+}
+
+// equalsReported lets a kubelet repair a label that somebody else has changed.
+func equalsReported(labels map[string]string, key, reported string) bool {
+	value, has := labels[key]
+	return has && reported != "" && value == reported
+}
+
+// reportsOther is true if a Node that has reported its operating system and architecture
+// reports others now.
+func reportsOther(old, node *corev1.Node) bool {
+	was, is := &old.Status.NodeInfo, &node.Status.NodeInfo
+	return was.OperatingSystem != "" && was.OperatingSystem != is.OperatingSystem ||
+		was.Architecture != "" && was.Architecture != is.Architecture
+}
+
+// hasFromTable is true if a label has the value that the machine table has for the node.
+func (q *request) hasFromTable(labels map[string]string, key string) bool {
+	if q.configuration == nil {
+		return false
+	}
+	row := q.configuration.MachineFor(q.node)
+	return row != nil && inTable(row.Labels, labels, key)
+}

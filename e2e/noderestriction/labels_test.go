@@ -1,0 +1,211 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package noderestriction_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+const (
+	zone        = corev1.LabelTopologyZone
+	csiTopology = "topology.e2e.bulkhead.dev/zone"
+
+	notThisHostname = "is not allowed to set the label kubernetes.io/hostname"
+	setOnce         = "is not allowed to change or remove labels that its Node has"
+)
+
+// relabel patches one label; nil removes it.
+func relabel(key string, value any) Request {
+	return Patch(api.Nodes).With(metadata("labels", fields{key: value}))
+}
+
+// labelledNode has an administrator set labels on the scene's own Node first.
+func labelledNode(r Request, labels ...string) Story {
+	return func(ctx context.Context, s *Scene) Request {
+		s.Node(ctx, s.Own)
+		for i := 0; i < len(labels); i += 2 {
+			setLabel(ctx, s.Own, labels[i], labels[i+1])
+		}
+		return r.Named(s.Own)
+	}
+}
+
+// setLabel is an administrator's patch; an empty value removes the label.
+func setLabel(ctx context.Context, node, key, value string) {
+	GinkgoHelper()
+	text := fmt.Sprintf(`{"metadata":{"labels":{%q:%q}}}`, key, value)
+	if value == "" {
+		text = fmt.Sprintf(`{"metadata":{"labels":{%q:null}}}`, key)
+	}
+	_, err := suite.Client.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, []byte(text), metav1.PatchOptions{})
+	Expect(err).NotTo(HaveOccurred())
+}
+
+func withLabels(labels map[string]string) func(*Scene, *corev1.Node) {
+	return func(_ *Scene, node *corev1.Node) { node.Labels = maps.Clone(labels) }
+}
+
+// again registers the scene's own node after its Node, which had labels, was deleted.
+func again(had map[string]string, story Story) Story {
+	return func(ctx context.Context, s *Scene) Request {
+		before := s.Node(ctx, s.Own)
+		for key, value := range had {
+			setLabel(ctx, s.Own, key, value)
+		}
+		s.Remove(ctx, before)
+		return story(ctx, s)
+	}
+}
+
+var _ = DescribeTable("the label kubernetes.io/hostname", admit,
+	Entry("is the node's name when it registers", Allows("NR-LABEL-3"), registering(func(s *Scene, node *corev1.Node) {
+		node.Labels = map[string]string{corev1.LabelHostname: s.Own}
+	})),
+	Entry("is another node's name when it registers: denied", DeniesBeyond("NR-LABEL-3", Behind), registering(func(s *Scene, node *corev1.Node) {
+		node.Labels = map[string]string{corev1.LabelHostname: s.Other}
+	}), notThisHostname),
+	Entry("is what it was when the node registers again", Allows("NR-LABEL-3"), again(map[string]string{corev1.LabelHostname: "e2e-before"},
+		registering(withLabels(map[string]string{corev1.LabelHostname: "e2e-before"})))),
+	Entry("is another one when the node registers again: denied", DeniesBeyond("NR-LABEL-3", Behind), again(map[string]string{corev1.LabelHostname: "e2e-before"},
+		registering(withLabels(map[string]string{corev1.LabelHostname: "e2e-after"}))), notThisHostname),
+)
+
+var _ = DescribeTable("a label of a Node", admit,
+	Entry("is set by the node where it is absent", Allows("NR-LABEL-4"), labelledNode(relabel(zone, "a"))),
+	Entry("is changed by the node: denied", DeniesBeyond("NR-LABEL-4", Behind), labelledNode(relabel(zone, "b"), zone, "a"), setOnce),
+	Entry("is removed by the node: denied", DeniesBeyond("NR-LABEL-4", Behind), labelledNode(relabel(zone, nil), zone, "a"), setOnce),
+	Entry("is changed by the node through the status: denied", DeniesBeyond("NR-LABEL-4", Behind), labelledNode(relabel(zone, "b").Sub("status"), zone, "a"), setOnce),
+	Entry("of a CSI driver is set by the node where it is absent", Allows("NR-LABEL-4"), labelledNode(relabel(csiTopology, "a"))),
+	Entry("of a CSI driver is changed by the node: denied", DeniesBeyond("NR-LABEL-4", Behind), labelledNode(relabel(csiTopology, "b"), csiTopology, "a"), setOnce),
+	Entry("is set anew by the node that registers again", Allows("NR-LABEL-4"), again(map[string]string{zone: "a"}, registering(withLabels(map[string]string{zone: "b"})))),
+)
+
+var _ = DescribeTable("the worker's kubelet that labels its Node", Label(OnHost, OnWorker), asWorkersKubelet,
+	Entry("with its own host name", Allows("NR-LABEL-3"), func(context.Context, *Scene) Request {
+		return relabel(corev1.LabelHostname, suite.Worker).Named(suite.Worker)
+	}),
+	Entry("with the host name of the control plane: denied", DeniesBeyond("NR-LABEL-3", Behind), func(context.Context, *Scene) Request {
+		return relabel(corev1.LabelHostname, suite.ControlPlane).Named(suite.Worker)
+	}, notThisHostname),
+	Entry("with no host name: denied", DeniesBeyond("NR-LABEL-3", Behind), itself(relabel(corev1.LabelHostname, nil)), notThisHostname),
+	Entry("with a zone, once", Allows("NR-LABEL-4"), itself(relabel(zone, "a"))),
+	Entry("with another architecture: denied", DeniesBeyond("NR-LABEL-4", Behind), itself(relabel(corev1.LabelArchStable, "e2e")), setOnce),
+	Entry("with another operating system: denied", DeniesBeyond("NR-LABEL-4", Behind), itself(relabel(corev1.LabelOSStable, "e2e").Sub("status")), setOnce),
+	Entry("and removes the operating system: denied", DeniesBeyond("NR-LABEL-4", Behind), itself(relabel("beta.kubernetes.io/os", nil)), setOnce),
+	Entry("after it reports another architecture: denied", DeniesBeyond("NR-LABEL-4", Behind),
+		itself(Patch(api.Nodes).Sub("status").With(status("nodeInfo", fields{"architecture": "e2e"}))), "that its Node reports"),
+)
+
+// changing is narrow with labels that nodes may set, of which they may change some.
+var changing = strings.Replace(narrow, "allowedLabels: []",
+	"allowedLabels: [\"topology.*\"]\nchangeableLabels: [\"topology.e2e.bulkhead.dev/*\"]", 1)
+
+var _ = Describe("what an operator says of labels", Serial, Ordered, Label(Disruptive, OnHost, OnHardened), func() {
+	BeforeAll(func(ctx SpecContext) { suite.Configure(ctx, changing) })
+
+	DescribeTable("of changes:", admit,
+		Entry("a listed label may be changed", Allows("NR-LABEL-4"), labelledNode(relabel(csiTopology, "b"), csiTopology, "a")),
+		Entry("a listed label may be removed", Allows("NR-LABEL-4"), labelledNode(relabel(csiTopology, nil), csiTopology, "a")),
+		Entry("another driver's label may not", Denies("NR-LABEL-4"), labelledNode(relabel("topology.e2e.example/zone", "b"), "topology.e2e.example/zone", "a"), setOnce),
+		Entry("the zone may not", Denies("NR-LABEL-4"), labelledNode(relabel(zone, "b"), zone, "a"), setOnce),
+	)
+})
+
+// flags has the kubelet's --node-labels in a cluster of kubeadm.
+const flags = "/var/lib/kubelet/kubeadm-flags.env"
+
+// A kubelet that starts compares some labels of its Node with its own configuration.
+var _ = Describe("a real kubelet whose labels change", Serial, Label(Disruptive, Slow, OnHost, OnWorker, OnHardened), func() {
+	labels := func(ctx context.Context) (map[string]string, error) {
+		node, err := suite.Client.CoreV1().Nodes().Get(ctx, suite.Worker, metav1.GetOptions{})
+		return node.Labels, err
+	}
+	// restart starts the kubelet with a zone of its own, or with none.
+	restart := func(ctx context.Context, own string) {
+		GinkgoHelper()
+		label := ""
+		if own != "" {
+			label = zone + "=" + own
+		}
+		onWorker(ctx, "sed -i 's|--node-labels=[^ \"]*|--node-labels="+label+"|' "+flags+" && systemctl restart kubelet")
+	}
+	// reported is when the kubelet last wrote its status.
+	reported := func(ctx context.Context) (time.Time, error) {
+		node, err := suite.Client.CoreV1().Nodes().Get(ctx, suite.Worker, metav1.GetOptions{})
+		for _, condition := range node.Status.Conditions {
+			if condition.Type == corev1.NodeReady && condition.Status == corev1.ConditionTrue {
+				return condition.LastHeartbeatTime.Time, err
+			}
+		}
+		return time.Time{}, err
+	}
+	// expectReport waits until the kubelet has registered: it reports after that only.
+	expectReport := func(ctx context.Context, since time.Time) {
+		GinkgoHelper()
+		Eventually(ctx, reported).WithContext(ctx).WithTimeout(NodeReady).WithPolling(time.Second).Should(BeTemporally(">", since.Truncate(time.Second)))
+	}
+	BeforeEach(func(ctx SpecContext) {
+		before := must(suite.Host.Run(ctx, suite.Worker, "cat "+flags))
+		Expect(before).To(ContainSubstring("--node-labels="))
+		DeferCleanup(func(ctx context.Context) {
+			setLabel(ctx, suite.Worker, zone, "")
+			since := time.Now()
+			onWorker(ctx, "cat >"+flags+" <<'END' && systemctl restart kubelet\n"+before+"END\n")
+			expectReport(ctx, since)
+		})
+	})
+
+	It("keeps the zone that a cloud controller sets after the registration", Allows("NR-LABEL-4"), func(ctx SpecContext) {
+		scene, since := suite.Scene(), time.Now()
+		cloud := must(suite.CertifiedUser(ctx, scene.NewName("e2e-cloud-controller")))
+		scene.Grant(ctx, cloud.User, rbacv1.PolicyRule{Verbs: []string{"patch"}, APIGroups: []string{""}, Resources: []string{"nodes"}})
+		for _, value := range []string{"a", "b"} {
+			_, err := must(cloud.Client()).CoreV1().Nodes().Patch(ctx, suite.Worker, types.MergePatchType,
+				fmt.Appendf(nil, `{"metadata":{"labels":{%q:%q}}}`, zone, value), metav1.PatchOptions{})
+			Expect(err).NotTo(HaveOccurred())
+		}
+		begun := time.Now()
+		restart(ctx, "")
+		expectReport(ctx, begun)
+		Expect(labels(ctx)).To(HaveKeyWithValue(zone, "b"))
+		expectRefusalsOnList(ctx, suite.Worker, since, "with the zone of a cloud controller")
+	})
+
+	It("sets a zone of its own where there is none", Allows("NR-LABEL-4"), func(ctx SpecContext) {
+		restart(ctx, "a")
+		Eventually(ctx, labels).WithContext(ctx).WithTimeout(NodeReady).WithPolling(time.Second).Should(HaveKeyWithValue(zone, "a"))
+	})
+
+	It("does not change its zone by --node-labels, and goes on when an administrator does", Denies("NR-LABEL-4"), func(ctx SpecContext) {
+		setLabel(ctx, suite.Worker, zone, "a")
+		since := time.Now()
+		restart(ctx, "b")
+		Eventually(ctx, func() ([]string, error) { return refused(ctx, suite.Worker, since) }).WithTimeout(NodeReady).WithPolling(time.Second).
+			Should(ContainElement(And(ContainSubstring("[NR-LABEL-4]"), ContainSubstring(zone))))
+		Expect(labels(ctx)).To(HaveKeyWithValue(zone, "a"))
+
+		setLabel(ctx, suite.Worker, zone, "b")
+		expectReport(ctx, time.Now())
+	})
+
+	It("sets its architecture right, which an administrator has changed", Allows("NR-LABEL-4"), func(ctx SpecContext) {
+		before := must(labels(ctx))[corev1.LabelArchStable]
+		DeferCleanup(func(ctx context.Context) { setLabel(ctx, suite.Worker, corev1.LabelArchStable, before) })
+		setLabel(ctx, suite.Worker, corev1.LabelArchStable, "e2e")
+		Eventually(ctx, labels).WithContext(ctx).WithTimeout(NodeReady).WithPolling(time.Second).Should(HaveKeyWithValue(corev1.LabelArchStable, before))
+	})
+})

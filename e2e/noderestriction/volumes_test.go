@@ -1,0 +1,127 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package noderestriction_test
+
+import (
+	"context"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// asWorkersKubelet is the body of entries with the worker's own kubelet certificate.
+func asWorkersKubelet(ctx SpecContext, story Story, text ...string) {
+	suite.HoldWrite(ctx, must(suite.RealKubelet(ctx, suite.Worker)), story, text...)
+}
+
+func worker(*Scene) string { return suite.Worker }
+
+// itself is a write to the worker's Node.
+func itself(r Request) Story {
+	return func(context.Context, *Scene) Request { return r.Named(suite.Worker) }
+}
+
+// uniqueName is what kubelets call a volume of the specs' driver.
+func uniqueName(volume string) string { return "kubernetes.io/csi/" + fixtures.Driver + "^" + volume }
+
+func attachedVolumes(names ...string) fields {
+	all := []any{}
+	for _, name := range names {
+		all = append(all, fields{"name": name, "devicePath": ""})
+	}
+	return status("volumesAttached", all)
+}
+
+func volumesInUse(names ...string) fields { return status("volumesInUse", names) }
+
+// podWithVolume starts a pod on a node with a volume of the specs' driver, and returns
+// the volume once it is bound.
+func podWithVolume(ctx context.Context, s *Scene, node string) *corev1.PersistentVolume {
+	GinkgoHelper()
+	claim := fixtures.Claim(s.Namespace(ctx), s.NewName("claim"), s.NewName("volume"))
+	volume := fixtures.Volume(claim.Spec.VolumeName, claim.Namespace, claim.Name, "none")
+	s.Put(ctx, volume, claim)
+	Eventually(ctx, func() (corev1.PersistentVolumeClaimPhase, error) {
+		got, err := suite.Client.CoreV1().PersistentVolumeClaims(claim.Namespace).Get(ctx, claim.Name, metav1.GetOptions{})
+		return got.Status.Phase, err
+	}).WithTimeout(Soon).WithPolling(time.Second).Should(Equal(corev1.ClaimBound))
+	s.Pod(ctx, node, fixtures.WithClaim(claim.Name))
+	return volume
+}
+
+// usesVolumeOn has the scene's own node report the volume of a pod on a node.
+func usesVolumeOn(where place) Story {
+	return func(ctx context.Context, s *Scene) Request {
+		volume := podWithVolume(ctx, s, where(s))
+		return Patch(api.Nodes).Sub("status").Named(s.Own).With(volumesInUse(uniqueName(volume.Name)))
+	}
+}
+
+const (
+	notAttached = "is not allowed to modify status.volumesAttached"
+	notInUse    = "is not allowed to report volumes in use"
+)
+
+var _ = DescribeTable("a node that reports volumes", admit,
+	Entry("registers without attached volumes", Allows("NR-VOLUME-1"), registering()),
+	Entry("registers with an attached volume: denied", DeniesBeyond("NR-VOLUME-1", Behind), registering(func(_ *Scene, node *corev1.Node) {
+		node.Status.VolumesAttached = []corev1.AttachedVolume{{Name: "kubernetes.io/csi/e2e^victim"}}
+	}), notAttached),
+	Entry("reports the volume of its pod, which is not attached yet", Allows("NR-VOLUME-2"), usesVolumeOn(own)),
+	Entry("reports the volume of another node's pod: denied", DeniesBeyond("NR-VOLUME-2", Behind), usesVolumeOn(other), notInUse),
+	Entry("registers with another node's volume in use: denied", DeniesBeyond("NR-VOLUME-2", Behind), registering(func(_ *Scene, node *corev1.Node) {
+		node.Status.VolumesInUse = []corev1.UniqueVolumeName{"kubernetes.io/csi/e2e^victim"}
+	}), notInUse),
+)
+
+var _ = DescribeTable("the worker's kubelet that reports volumes", Label(OnHost, OnWorker), asWorkersKubelet,
+	Entry("leaves attached volumes as they are", Allows("NR-VOLUME-1"), itself(Patch(api.Nodes).Sub("status").With(status("phase", "Running")))),
+	Entry("attaches another node's volume to itself: denied", DeniesBeyond("NR-VOLUME-1", Behind),
+		itself(Patch(api.Nodes).Sub("status").With(attachedVolumes(uniqueName("victim")))), notAttached),
+	Entry("has another node's volume in use: denied", DeniesBeyond("NR-VOLUME-2", Behind), func(ctx context.Context, s *Scene) Request {
+		volume := podWithVolume(ctx, s, s.Other)
+		return Patch(api.Nodes).Sub("status").Named(suite.Worker).With(volumesInUse(uniqueName(volume.Name)))
+	}, notInUse),
+)
+
+// The specs' driver does not exist, so the volume is never attached: the kubelet reports
+// it before that, and stops when the pod has gone.
+var _ = It("the worker's kubelet reports the volume of a pod that starts, and no longer when the pod has gone",
+	Allows("NR-VOLUME-2"), Label(OnHost, OnWorker, Slow), func(ctx SpecContext) {
+		scene, since := suite.Scene(), time.Now()
+		volume := podWithVolume(ctx, scene, suite.Worker)
+		DeferCleanup(detach, volume.Name)
+		name := corev1.UniqueVolumeName(uniqueName(volume.Name))
+		inUse := func() ([]corev1.UniqueVolumeName, error) {
+			node, err := suite.Client.CoreV1().Nodes().Get(ctx, suite.Worker, metav1.GetOptions{})
+			return node.Status.VolumesInUse, err
+		}
+		Eventually(ctx, inUse).WithTimeout(PodStart).WithPolling(time.Second).Should(ContainElement(name))
+		Expect(suite.Client.CoreV1().Pods(scene.Namespace(ctx)).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})).To(Succeed())
+		Eventually(ctx, inUse).WithTimeout(PodStart).WithPolling(time.Second).ShouldNot(ContainElement(name))
+		expectRefusalsOnList(ctx, suite.Worker, since, "with a volume that is not attached")
+	})
+
+// detach removes what kube-controller-manager created to attach a volume.
+func detach(ctx context.Context, volume string) error {
+	attachments := suite.Client.StorageV1().VolumeAttachments()
+	all, err := attachments.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, attachment := range all.Items {
+		if source := attachment.Spec.Source.PersistentVolumeName; source != nil && *source == volume {
+			if err := attachments.Delete(ctx, attachment.Name, metav1.DeleteOptions{}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
