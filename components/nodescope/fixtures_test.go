@@ -77,14 +77,15 @@ func clusterOf(account Account) cluster {
 }
 
 // realNode is the node authorizer over a graph in which the node "me" has the pod
-// "ns/my-pod" with the secret "my-secret", and the node "other" likewise.
+// "ns/my-pod" with the secret "my-secret" and the account "my-account", and the node
+// "other" likewise.
 func realNode(tb testing.TB) authorizer.UnconditionalAuthorizer {
 	tb.Helper()
 	g := graph.New(graph.Options{})
-	for _, pod := range []struct{ name, node, secret string }{{"my-pod", "me", "my-secret"}, {"their-pod", "other", "their-secret"}} {
+	for _, pod := range []struct{ name, node, secret, account string }{{"my-pod", "me", "my-secret", "my-account"}, {"their-pod", "other", "their-secret", "their-account"}} {
 		g.SetPod(&corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: pod.name, UID: types.UID("uid-" + pod.name)},
-			Spec: corev1.PodSpec{NodeName: pod.node, Volumes: []corev1.Volume{
+			Spec: corev1.PodSpec{NodeName: pod.node, ServiceAccountName: pod.account, Volumes: []corev1.Volume{
 				{Name: "v", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: pod.secret}}},
 			}},
 		})
@@ -201,5 +202,5 @@ func selectingField(field string, operator selection.Operator, value string) fie
 
 // allRows are the rows of all families.
 func allRows() []row {
-	return slices.Concat(nodeRows(), podRows(), customRows(), impersonationRows(), identityRows(), scopeRows())
+	return slices.Concat(nodeRows(), kubeletRows(), podRows(), customRows(), impersonationRows(), tokenRows(), grantRows(), identityRows(), scopeRows())
 }

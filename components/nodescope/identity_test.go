@@ -130,7 +130,7 @@ type news struct {
 	asked []string
 }
 
-func (n *news) ConfirmPod(_ context.Context, node, namespace, name string) string {
+func (n *news) ConfirmPod(_ context.Context, node, namespace, name, uid string) string {
 	n.asked = append(n.asked, node+" "+namespace+"/"+name)
 	if n.pods != nil {
 		n.pods["ns/agent-me"] = Pod{UID: "uid-me", NodeName: "me", RunsAs: "agent"}

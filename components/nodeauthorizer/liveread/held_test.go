@@ -64,11 +64,11 @@ func TestHeldQuestionsAreBounded(t *testing.T) {
 	clock := clocktesting.NewFakeClock(time.Now())
 	h := newHeld(Limits{Held: 100, Hold: time.Second}, clock)
 	for i := range 10_000 {
-		h.add(question{"n1", graph.Secret, "ns", fmt.Sprint(i)}, clock.Now())
+		h.add(question{node: "n1", kind: graph.Secret, namespace: "ns", name: fmt.Sprint(i)}, clock.Now())
 	}
 	kept := 0
 	for i := range 10_000 {
-		if h.has(question{"n1", graph.Secret, "ns", fmt.Sprint(i)}) {
+		if h.has(question{node: "n1", kind: graph.Secret, namespace: "ns", name: fmt.Sprint(i)}) {
 			kept++
 		}
 	}
