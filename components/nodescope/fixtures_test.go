@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -65,7 +66,9 @@ func (c cluster) Pod(namespace, name string) (Pod, bool) {
 // clusterOf has the account "agent" with that scope.
 func clusterOf(account Account) cluster {
 	return cluster{
-		accounts: map[string]Account{"ns/agent": account, "ns/free": {}},
+		accounts: map[string]Account{
+			"ns/agent": account, "ns/free": {}, "ns/" + strings.Repeat("a", 100): {}, "ns/" + strings.Repeat("a", 253): {}, strings.Repeat("n", 63) + "/agent": {},
+		},
 		pods: map[string]Pod{
 			"ns/agent-me":      {UID: "uid-me", NodeName: "me", RunsAs: "agent"},
 			"ns/agent-other":   {UID: "uid-other", NodeName: "other", RunsAs: "agent"},

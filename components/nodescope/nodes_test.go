@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 )
 
-func TestNodes(t *testing.T) { run(t, nodeRows()) }
+func TestNodes(t *testing.T)    { run(t, nodeRows()) }
 func TestKubelets(t *testing.T) { run(t, kubeletRows()) }
 
 func nodeRows() []row {

@@ -5,6 +5,7 @@ package liveread
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -42,6 +43,26 @@ func TestAnAnswerWithNothingNewIsHeldForAMoment(t *testing.T) {
 		r.ConfirmNode(t.Context(), "n1")
 		r.ConfirmNode(t.Context(), "n1")
 		expect(7, "a node, twice")
+	})
+}
+
+// A pod that has replaced one of its name is another: it is read again at once.
+func TestAnAnswerAboutAPodIsForItsUIDOnly(t *testing.T) {
+	bubble(t, noPods, func(t *testing.T, s *server, r *Reader) {
+		for _, step := range []struct {
+			name, uid string
+			reads     int
+		}{
+			{"the first", "1", 1}, {"the same again", "1", 1}, {"its successor", "2", 2}, {"that again", "2", 2},
+			{"a UID that no API server gives", strings.Repeat("3", maxUID+1), 2},
+		} {
+			if why := r.ConfirmPod(t.Context(), "n1", "ns", "p", step.uid); why != "" {
+				t.Errorf("%s: %s", step.name, why)
+			}
+			if got := len(s.seen()); got != step.reads {
+				t.Errorf("%s: %d reads, want %d", step.name, got, step.reads)
+			}
+		}
 	})
 }
 
