@@ -23,17 +23,21 @@ var (
 	})
 	nodeKubelet = promise(rules.Rule{
 		ID: "NS-NODE-3",
-		Promise: "With nodes, or the subresource, in its scope, a pod may use the subresources that a kubelet's API is authorized by (proxy, metrics, stats, log, spec, checkpoint, " +
-			"healthz, configz, pods) of the Node that it is on only, if RBAC allows it.",
+		Promise: "With nodes, or the subresource, in its scope, a pod may use the subresources that a kubelet's API is authorized by (proxy, metrics, stats, log, pods and others) " +
+			"of the Node that it is on only, if RBAC allows it.",
 		Source: "KEP-2862; pkg/kubelet/server/auth.go; pkg/registry/core/node/rest",
 	})
 )
 
 // kubeletSubresources are those of a Node that give access to its kubelet: through the API
-// server (proxy), and at the kubelet's own port (all of them).
+// server (proxy), and at the kubelet's own port (all of them). The last seven are those
+// that only kubelet-auth-proxy asks about.
 //
-// Source: pkg/kubelet/server/auth.go, nodeAuthorizerAttributesGetter.
-var kubeletSubresources = []string{"proxy", "metrics", "stats", "log", "spec", "checkpoint", "healthz", "configz", "pods"}
+// Source: pkg/kubelet/server/auth.go GetRequestAttributes; package kubeletauth.
+var kubeletSubresources = []string{
+	"proxy", "metrics", "stats", "log", "spec", "checkpoint", "healthz", "configz", "pods", "statusz",
+	"attach", "containerlogs", "debug", "exec", "portforward", "run", "unknown",
+}
 
 // authorizeKubelet compares the name as it is. A name with a scheme or a port
 // ("https:node:10250") is refused: a port leads to other programs on the node.

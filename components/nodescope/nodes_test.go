@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/selection"
+
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
 )
 
 func TestNodes(t *testing.T)    { run(t, nodeRows()) }
@@ -46,7 +48,12 @@ func nodeRows() []row {
 // out of the scope.
 func kubeletRows() []row {
 	var rows []row
-	for _, name := range []string{"proxy", "metrics", "stats", "log", "spec", "checkpoint", "healthz", "configz", "pods"} {
+	for _, name := range []string{
+		"spec", kubeletauth.SubresourceProxy, kubeletauth.SubresourceMetrics, kubeletauth.SubresourceStats, kubeletauth.SubresourceLog,
+		kubeletauth.SubresourceCheckpoint, kubeletauth.SubresourceHealthz, kubeletauth.SubresourceConfigz, kubeletauth.SubresourcePods,
+		kubeletauth.SubresourceStatusz, kubeletauth.SubresourceAttach, kubeletauth.SubresourceContainerLogs, kubeletauth.SubresourceDebug,
+		kubeletauth.SubresourceExec, kubeletauth.SubresourcePortForward, kubeletauth.SubresourceRun, kubeletauth.SubresourceUnknown,
+	} {
 		of := func(verb, node string) request {
 			return request{Verb: verb, Resource: "nodes", Subresource: name, Name: node}
 		}
