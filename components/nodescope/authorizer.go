@@ -79,6 +79,10 @@ func (z *Authorizer) decideFor(ctx context.Context, who identity, a *request) ve
 		return pass(neverInScope)
 	case isImpersonation(a.Verb):
 		return authorizeImpersonation(who, a)
+	case makesCredential(r, a.Verb):
+		return z.authorizeCredential(ctx, who, r, a)
+	case grantsRights(r, a):
+		return authorizeGrant(who)
 	case !who.held.covers(r):
 		return pass(notInScope)
 	case who.against != nil:
@@ -102,7 +106,7 @@ func (z *Authorizer) identify(ctx context.Context, u user.Info) identity {
 	}
 	ctx, cancel := context.WithTimeout(ctx, podPatience)
 	defer cancel()
-	why := z.Confirmer.ConfirmPod(ctx, who.claims.nodeName, who.namespace, who.claims.podName)
+	why := z.Confirmer.ConfirmPod(ctx, who.claims.nodeName, who.namespace, who.claims.podName, who.claims.podUID)
 	who = identify(u, z.Info)
 	if who.against == podCurrent && why != "" {
 		who.why += " (" + why + ")"

@@ -10,10 +10,11 @@ import (
 )
 
 // accountOf splits the user name of a ServiceAccount. isAccount is true for whatever
-// begins as theirs do, wellFormed if it is a name that an API server gives. It does
-// not allocate.
+// begins as theirs do, wellFormed if it is a name that an API server gives: a namespace
+// is a label of RFC 1123, an account a DNS subdomain. It does not allocate.
 //
-// Source: k8s.io/apiserver/pkg/authentication/serviceaccount SplitUsername.
+// Source: k8s.io/apiserver/pkg/authentication/serviceaccount SplitUsername;
+// k8s.io/apimachinery/pkg/api/validation ValidateNamespaceName, ValidateServiceAccountName.
 func accountOf(userName string) (namespace, name string, isAccount, wellFormed bool) {
 	rest, isAccount := strings.CutPrefix(userName, serviceaccount.ServiceAccountUsernamePrefix)
 	if !isAccount {

@@ -34,10 +34,11 @@ type Config struct {
 // Confirmer makes sure that [NodeInfo] is not behind the cluster. It is called only
 // before a token is refused because its pod is not there.
 type Confirmer interface {
-	// ConfirmPod has NodeInfo know of the pod, if it was on the node when it was called.
-	// Why is empty if NodeInfo is not behind now; else it says, as the end of a sentence,
-	// why that is not certain. The wait for it ends with ctx.
-	ConfirmPod(ctx context.Context, node, namespace, name string) (why string)
+	// ConfirmPod makes NodeInfo know the pod, if a pod with that name and UID was on the
+	// node when it was called. Why is empty if NodeInfo is not behind now; else it says, as
+	// the end of a sentence, why that is not certain. It waits no longer than ctx. An answer
+	// about one UID says nothing about another: a pod may have replaced one of its name.
+	ConfirmPod(ctx context.Context, node, namespace, name, uid string) (why string)
 }
 
 // Objects reads custom resources as they are now.

@@ -17,7 +17,9 @@
 //     (NS-UNREADY). There is no floor behind that would hold the pod.
 //  3. The request is for no resource, or asks the caller's own rights: left to the
 //     authorizers behind (NS-PASS-2).
-//  4. It is a question about impersonation: NS-IMPERSONATE-1.
+//  4. It is a question about impersonation (NS-IMPERSONATE-1), makes a token or a pod
+//     certificate (NS-TOKEN-1), or passes rights on (NS-GRANT-1): limited for every account
+//     with a scope, whatever resources that names.
 //  5. The resource is in no scope: left to the authorizers behind (NS-PASS-1).
 //  6. The token does not say beyond doubt which node the pod is on: denied
 //     (NS-IDENT-1 … 4).

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -65,7 +66,9 @@ func (c cluster) Pod(namespace, name string) (Pod, bool) {
 // clusterOf has the account "agent" with that scope.
 func clusterOf(account Account) cluster {
 	return cluster{
-		accounts: map[string]Account{"ns/agent": account, "ns/free": {}},
+		accounts: map[string]Account{
+			"ns/agent": account, "ns/free": {}, "ns/" + strings.Repeat("a", 100): {}, "ns/" + strings.Repeat("a", 253): {}, strings.Repeat("n", 63) + "/agent": {},
+		},
 		pods: map[string]Pod{
 			"ns/agent-me":      {UID: "uid-me", NodeName: "me", RunsAs: "agent"},
 			"ns/agent-other":   {UID: "uid-other", NodeName: "other", RunsAs: "agent"},
@@ -77,14 +80,15 @@ func clusterOf(account Account) cluster {
 }
 
 // realNode is the node authorizer over a graph in which the node "me" has the pod
-// "ns/my-pod" with the secret "my-secret", and the node "other" likewise.
+// "ns/my-pod" with the secret "my-secret" and the account "my-account", and the node
+// "other" likewise.
 func realNode(tb testing.TB) authorizer.UnconditionalAuthorizer {
 	tb.Helper()
 	g := graph.New(graph.Options{})
-	for _, pod := range []struct{ name, node, secret string }{{"my-pod", "me", "my-secret"}, {"their-pod", "other", "their-secret"}} {
+	for _, pod := range []struct{ name, node, secret, account string }{{"my-pod", "me", "my-secret", "my-account"}, {"their-pod", "other", "their-secret", "their-account"}} {
 		g.SetPod(&corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: pod.name, UID: types.UID("uid-" + pod.name)},
-			Spec: corev1.PodSpec{NodeName: pod.node, Volumes: []corev1.Volume{
+			Spec: corev1.PodSpec{NodeName: pod.node, ServiceAccountName: pod.account, Volumes: []corev1.Volume{
 				{Name: "v", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: pod.secret}}},
 			}},
 		})
@@ -201,5 +205,5 @@ func selectingField(field string, operator selection.Operator, value string) fie
 
 // allRows are the rows of all families.
 func allRows() []row {
-	return slices.Concat(nodeRows(), podRows(), customRows(), impersonationRows(), identityRows(), scopeRows())
+	return slices.Concat(nodeRows(), kubeletRows(), podRows(), customRows(), impersonationRows(), tokenRows(), grantRows(), identityRows(), scopeRows())
 }

@@ -17,7 +17,7 @@ import (
 
 // probes are resources that scopes are asked about.
 var probes = []Resource{
-	{}, {Resource: "pods"}, {Resource: "pods", Subresource: "status"}, {Resource: "bindings"}, {Resource: "nodes"}, {Resource: "events"},
+	{}, {Resource: "pods"}, {Resource: "pods", Subresource: "status"}, {Resource: "pods", Subresource: "new"}, {Resource: "pods", Subresource: "binding"}, {Resource: "bindings"}, {Resource: "nodes"}, {Resource: "events"},
 	{Group: "events.k8s.io", Resource: "events"}, {Group: "storage.k8s.io", Resource: "csinodes"}, {Group: "coordination.k8s.io", Resource: "leases"},
 	{Group: "discovery.k8s.io", Resource: "endpointslices"}, {Group: "authorization.k8s.io", Resource: "selfsubjectaccessreviews"}, {Resource: "*"},
 }
@@ -26,7 +26,7 @@ func FuzzParseScope(f *testing.F) {
 	for _, entry := range entries {
 		f.Add(entry)
 	}
-	for _, value := range []string{usualScope, " , ", "роds", "pods\u200b", "*.*", "pods/a/b", strings.Repeat("pods,", 3000), strings.Repeat("a", 256<<10)} {
+	for _, value := range []string{usualScope, " , ", "роds", "pods\u200b", "*.*", "pods/a/b", "pods/-", "pods/-,pods", "pods/-/-", "*/-", "-/-", "nodes/-, nodes/status", strings.Repeat("pods,", 3000), strings.Repeat("a", 256<<10)} {
 		f.Add(value)
 	}
 	f.Fuzz(func(t *testing.T, value string) {
@@ -50,6 +50,8 @@ func FuzzParseScope(f *testing.F) {
 				t.Errorf("holds %v", r)
 			case covered && !more.Covers(r):
 				t.Errorf("holds %v only without one more resource", r)
+			case !covered && r.Subresource != "" && s.Covers(Resource{Group: r.Group, Resource: r.Resource}) && !strings.Contains(value, "/-"):
+				t.Errorf("does not hold %v, but the resource", r)
 			case covered && s.IsEmpty():
 				t.Errorf("is empty and holds %v", r)
 			}

@@ -6,6 +6,7 @@ package nodescope
 import (
 	"context"
 	"maps"
+	"strings"
 	"testing"
 
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -66,6 +67,12 @@ func identityRows() []row {
 		{"a secret as an account without a name is refused", named("system:serviceaccount:ns:"), "", secret, false, nameless},
 		{"a secret as an account without a namespace is refused", named("system:serviceaccount::agent"), "", secret, false, nameless},
 		{"a secret as an account with a third part is refused", named("system:serviceaccount:ns:agent:x"), "", secret, false, nameless},
+		{"the version as an account whose name has a long label may get it", named("system:serviceaccount:ns:" + strings.Repeat("a", 100)), "", request{Verb: "get", Path: "/version"}, true, "[NS-PASS-2]"},
+		{"a config map as an account with the longest name may get it", named("system:serviceaccount:ns:" + strings.Repeat("a", 253)), "", config, true, "[NS-PASS-1]"},
+		{"a config map as an account with a longer name is refused", named("system:serviceaccount:ns:" + strings.Repeat("a", 254)), "", config, false, nameless},
+		{"a config map in the longest namespace may get it", named("system:serviceaccount:" + strings.Repeat("n", 63) + ":agent"), "", config, true, "[NS-PASS-1]"},
+		{"a config map in a longer namespace is refused", named("system:serviceaccount:" + strings.Repeat("n", 64) + ":agent"), "", config, false, nameless},
+		{"a config map as an account with an empty label is refused", named("system:serviceaccount:ns:a..b"), "", config, false, nameless},
 		{"the version as an account without a name is refused", named("system:serviceaccount:ns:"), "", request{Verb: "get", Path: "/version"}, false, nameless},
 		{"the version as an account with a name may get it", nil, "", request{Verb: "get", Path: "/version"}, true, "[NS-PASS-2]"},
 	}
@@ -130,8 +137,8 @@ type news struct {
 	asked []string
 }
 
-func (n *news) ConfirmPod(_ context.Context, node, namespace, name string) string {
-	n.asked = append(n.asked, node+" "+namespace+"/"+name)
+func (n *news) ConfirmPod(_ context.Context, node, namespace, name, uid string) string {
+	n.asked = append(n.asked, node+" "+namespace+"/"+name+" "+uid)
 	if n.pods != nil {
 		n.pods["ns/agent-me"] = Pod{UID: "uid-me", NodeName: "me", RunsAs: "agent"}
 	}
@@ -174,7 +181,7 @@ func TestNobodyIsRefusedForALateView(t *testing.T) {
 			if (decision == authorizer.DecisionNoOpinion) != tc.passed || reason != tc.reason {
 				t.Errorf("got %v, %q, want %q", decision, reason, tc.reason)
 			}
-			if len(confirmer.asked) != tc.asked || tc.asked > 0 && confirmer.asked[0] != "me ns/agent-me" {
+			if len(confirmer.asked) != tc.asked || tc.asked > 0 && confirmer.asked[0] != "me ns/agent-me uid-me" {
 				t.Errorf("asked for %v", confirmer.asked)
 			}
 		})

@@ -5,6 +5,7 @@ package nodescope
 
 import (
 	"context"
+	"slices"
 
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
@@ -20,11 +21,39 @@ var (
 		Promise: "With nodes or nodes/status in its scope, a pod may update and patch only the Node that it is on, or its status; it creates and deletes none. What it may write there is for admission to say.",
 		Source:  seed + ", use cases: node-problem-detector, node termination handler; CVE-2023-26484, CVE-2023-30840",
 	})
+	nodeKubelet = promise(rules.Rule{
+		ID: "NS-NODE-3",
+		Promise: "With nodes, or the subresource, in its scope, a pod may use the subresources that a kubelet's API is authorized by (proxy, metrics, stats, log, pods and others) " +
+			"of the Node that it is on only, if RBAC allows it.",
+		Source: "KEP-2862; pkg/kubelet/server/auth.go; pkg/registry/core/node/rest",
+	})
 )
+
+// kubeletSubresources are those of a Node that give access to its kubelet: through the API
+// server (proxy), and at the kubelet's own port (all of them). The last seven are those
+// that only kubelet-auth-proxy asks about.
+//
+// Source: pkg/kubelet/server/auth.go GetRequestAttributes; package kubeletauth.
+var kubeletSubresources = []string{
+	"proxy", "metrics", "stats", "log", "spec", "checkpoint", "healthz", "configz", "pods", "statusz",
+	"attach", "containerlogs", "debug", "exec", "portforward", "run", "unknown",
+}
+
+// authorizeKubelet compares the name as it is. A name with a scheme or a port
+// ("https:node:10250") is refused: a port leads to other programs on the node.
+func authorizeKubelet(node string, r Resource, a *request) verdict {
+	if a.Name != node {
+		return refuse(nodeKubelet, "a pod on node '"+node+"' cannot "+a.Verb+" "+r.String()+" of '"+a.Name+"', only of its own node")
+	}
+	return pass(nodeKubelet)
+}
 
 // authorizeNode looks at the name, which the node authorizer leaves to admission for
 // what is written.
 func (z *Authorizer) authorizeNode(ctx context.Context, node string, r Resource, a *request) verdict {
+	if slices.Contains(kubeletSubresources, r.Subresource) {
+		return authorizeKubelet(node, r, a)
+	}
 	switch a.Verb {
 	case "get", "list", "watch":
 		return z.asNode(ctx, nodeRead, node, a, a.Verb, r)

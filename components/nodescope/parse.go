@@ -13,9 +13,10 @@ const (
 	// MaxValueLength bounds an annotation's value, in bytes. An API server takes 256 KiB
 	// of annotations; the names of all resources of a cluster fit in far less than this.
 	MaxValueLength = 8 << 10
-	// maxLabel and maxDomain bound a resource's and a group's name.
+	// maxLabel bounds the name of a resource and of a namespace, maxDomain that of a group
+	// and of an account.
 	//
-	// Source: RFC 1123; k8s.io/apimachinery/pkg/util/validation.
+	// Source: k8s.io/apimachinery/pkg/util/validation DNS1123LabelMaxLength, DNS1123SubdomainMaxLength.
 	maxLabel, maxDomain = 63, 253
 	// maxEntries bounds the different resources of one value, and so the memory that a
 	// scope takes.
@@ -35,9 +36,10 @@ var (
 // ParseScope reads the value of [ScopeAnnotation]: entries with commas between them.
 // An entry names resources as RBAC does.
 //
-//	pods                          a resource of the core group, and not its subresources
+//	pods                          a resource of the core group, with all its subresources
+//	pods/-                        the resource alone, without its subresources
 //	nodes/status                  a subresource
-//	leases.coordination.k8s.io    a resource of another group
+//	leases.coordination.k8s.io    a resource of another group, with all its subresources
 //	*.storage.k8s.io              all resources and subresources of a group
 //	*                             all resources and subresources
 //
@@ -87,7 +89,7 @@ func shortened(text string) string {
 var (
 	errEmpty    = errors.New("an entry is empty")
 	errSelf     = errors.New("a question about one's own rights is never held to a node")
-	errForm     = errors.New("want a resource as RBAC names it: pods, nodes/status, leases.coordination.k8s.io, *.storage.k8s.io or *")
+	errForm     = errors.New("want a resource as RBAC names it: pods, pods/- (without subresources), nodes/status, leases.coordination.k8s.io, *.storage.k8s.io or *")
 	errWildcard = errors.New("a wildcard stands for all resources (*) or for all of a group (*.storage.k8s.io) and nowhere else")
 )
 
@@ -104,9 +106,13 @@ func (s *Scope) add(entry string) error {
 		s.withGroup(group)
 		return nil
 	}
-	r, err := parseResource(entry)
+	alone, isAlone := strings.CutSuffix(entry, withoutSubresources)
+	r, err := parseResource(alone)
 	if err != nil {
 		return err
+	}
+	if isAlone && r.Subresource != "" {
+		return errForm
 	}
 	if isSelfReview(r) {
 		return errSelf
@@ -114,9 +120,15 @@ func (s *Scope) add(entry string) error {
 	if why, not := notHeld[r]; not {
 		return errors.New(why)
 	}
+	if r.Subresource == "" && !isAlone {
+		r.Subresource = everySubresource
+	}
 	s.with(r)
 	return nil
 }
+
+// withoutSubresources ends an entry that names a resource alone.
+const withoutSubresources = "/-"
 
 // notHeld are resources of which a part could be a node's own and which cannot be held
 // to it. Who names one means that part, and would get nothing of it.
@@ -137,23 +149,29 @@ func parseResource(entry string) (Resource, error) {
 	return Resource{Group: group, Resource: name, Subresource: subresource}, nil
 }
 
-// isDomain reports whether the name is one of an API group that is not the core group.
+// isDomain reports whether the name is a DNS subdomain as Kubernetes has it: no more than
+// 253 characters, and no bound on one label of it.
+//
+// Source: k8s.io/apimachinery/pkg/util/validation IsDNS1123Subdomain.
 func isDomain(name string) bool {
 	if len(name) > maxDomain {
 		return false
 	}
 	for label := range strings.SplitSeq(name, ".") {
-		if !isLabel(label) {
+		if !hasLabelForm(label) {
 			return false
 		}
 	}
 	return true
 }
 
-// isLabel reports whether the name is a label of RFC 1123 in lower case. Anything
-// beyond ASCII is not, whatever it looks like.
-func isLabel(name string) bool {
-	if name == "" || len(name) > maxLabel || name[0] == '-' || name[len(name)-1] == '-' {
+// isLabel reports whether the name is a label of RFC 1123.
+func isLabel(name string) bool { return len(name) <= maxLabel && hasLabelForm(name) }
+
+// hasLabelForm reports whether the name has only lower case letters, digits and dashes, and
+// no dash at either end. Anything beyond ASCII has not, whatever it looks like.
+func hasLabelForm(name string) bool {
+	if name == "" || name[0] == '-' || name[len(name)-1] == '-' {
 		return false
 	}
 	for i := range len(name) {

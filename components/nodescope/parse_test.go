@@ -20,11 +20,19 @@ func TestScopesHold(t *testing.T) {
 	}{
 		{"", nil, []Resource{pods, podStatus, leases, {}}},
 		{" \n\t ", nil, []Resource{pods}},
-		{"pods", []Resource{pods}, []Resource{podStatus, {Group: "x.io", Resource: "pods"}, {Resource: "Pods"}, {Resource: "pod"}, leases}},
+		{"pods", []Resource{pods, podStatus, {Resource: "pods", Subresource: "exec"}, {Resource: "pods", Subresource: "new"}, {Resource: "bindings"}}, []Resource{{Group: "x.io", Resource: "pods"}, {Resource: "Pods"}, {Resource: "pod"}, leases}},
+		{"pods/-", []Resource{pods}, []Resource{podStatus, {Resource: "bindings"}, {Resource: "pods", Subresource: "binding"}, leases}},
+		{"pods/-,pods/status", []Resource{pods, podStatus}, []Resource{{Resource: "pods", Subresource: "exec"}}},
+		{"pods/-,pods", []Resource{pods, podStatus}, []Resource{leases}},
+		{"serviceaccounts", []Resource{{Resource: "serviceaccounts"}, {Resource: "serviceaccounts", Subresource: "token"}}, []Resource{pods}},
+		{"leases.coordination.k8s.io/-", []Resource{leases}, []Resource{{Group: "coordination.k8s.io", Resource: "leases", Subresource: "status"}}},
+		{"bindings", []Resource{{Resource: "bindings"}, {Resource: "pods", Subresource: "binding"}}, []Resource{pods, podStatus}},
+		{"events/-", []Resource{{Resource: "events"}, {Group: "events.k8s.io", Resource: "events"}}, []Resource{pods, {Resource: "events", Subresource: "x"}}},
+		{"a.b.example.com,c." + strings.Repeat("d", 251), []Resource{{Group: "b.example.com", Resource: "a"}, {Group: strings.Repeat("d", 251), Resource: "c"}}, []Resource{pods}},
 		{"pods/status", []Resource{podStatus}, []Resource{pods, {Resource: "pods", Subresource: "exec"}}},
 		{"pods , \n pods/status", []Resource{pods, podStatus}, []Resource{leases}},
-		{"pods,pods,pods", []Resource{pods}, []Resource{podStatus}},
-		{"leases.coordination.k8s.io", []Resource{leases}, []Resource{{Resource: "leases"}, {Resource: "leases.coordination.k8s.io"}, {Group: "coordination.k8s.io", Resource: "leases", Subresource: "status"}}},
+		{"pods,pods,pods", []Resource{pods, podStatus}, []Resource{leases}},
+		{"leases.coordination.k8s.io", []Resource{leases, {Group: "coordination.k8s.io", Resource: "leases", Subresource: "status"}}, []Resource{{Resource: "leases"}, {Resource: "leases.coordination.k8s.io"}}},
 		{"leases.coordination.k8s.io/status", []Resource{{Group: "coordination.k8s.io", Resource: "leases", Subresource: "status"}}, []Resource{leases}},
 		{"*.storage.k8s.io", []Resource{csi, {Group: "storage.k8s.io", Resource: "csinodes", Subresource: "status"}}, []Resource{{Group: "snapshot.storage.k8s.io", Resource: "volumesnapshots"}, pods}},
 		{"*", []Resource{pods, podStatus, leases, csi, {}, {Group: "discovery.k8s.io", Resource: "endpointslices"}}, nil},
@@ -77,7 +85,7 @@ func TestSelfReviewsAreInNoScope(t *testing.T) {
 }
 
 func TestWhatCannotBeReadHoldsOnEverything(t *testing.T) {
-	const form = "want a resource as RBAC names it: pods, nodes/status, leases.coordination.k8s.io, *.storage.k8s.io or *"
+	const form = "want a resource as RBAC names it: pods, pods/- (without subresources), nodes/status, leases.coordination.k8s.io, *.storage.k8s.io or *"
 	const wildcard = "a wildcard stands for all resources (*) or for all of a group (*.storage.k8s.io) and nowhere else"
 	for value, want := range map[string]string{
 		",":                                     `"": an entry is empty`,
@@ -105,6 +113,11 @@ func TestWhatCannotBeReadHoldsOnEverything(t *testing.T) {
 		"*.":                                    `"*.": ` + wildcard,
 		"**":                                    `"**": ` + wildcard,
 		"*.*":                                   `"*.*": ` + wildcard,
+		"pods/status/-":                         `"pods/status/-": ` + form,
+		"/-":                                    `"/-": ` + form,
+		"pods/-/-":                              `"pods/-/-": ` + form,
+		"*/-":                                   `"*/-": ` + wildcard,
+		"*.storage.k8s.io/-":                    `"*.storage.k8s.io/-": ` + wildcard,
 		"*/status":                              `"*/status": ` + wildcard,
 		"pods/*":                                `"pods/*": ` + wildcard,
 		"pod*":                                  `"pod*": ` + wildcard,
@@ -133,7 +146,7 @@ func TestWhatCannotBeReadHoldsOnEverything(t *testing.T) {
 func TestLongValues(t *testing.T) {
 	long := strings.Repeat("pods,", MaxValueLength/5) + "a"
 	long += strings.Repeat("a", MaxValueLength-len(long))
-	if s, err := ParseScope(long); err != nil || s.IsEverything() || len(s.named) != 2 {
+	if s, err := ParseScope(long); err != nil || s.IsEverything() || len(s.named) != 3 {
 		t.Errorf("%d bytes: %v", len(long), err)
 	}
 	for _, value := range []string{long + "a", strings.Repeat("a", 256<<10), strings.Repeat(",", 256<<10), strings.Repeat(" ", 256<<10)} {

@@ -5,6 +5,7 @@ package nodescope
 
 import (
 	"context"
+	"slices"
 
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
@@ -22,10 +23,19 @@ var (
 	})
 	podWrite = promise(rules.Rule{
 		ID:      "NS-POD-3",
-		Promise: "With the resource in its scope, a pod may delete and evict pods on its own node and update and patch their status; it creates no pod, deletes not many at once and uses no other subresource.",
+		Promise: "With the resource in its scope, a pod may delete and evict pods on its own node and update and patch their status; it creates no pod, deletes not many at once and uses no other subresource but those of NS-POD-4.",
 		Source:  seed + ", use cases: node termination handler; antrea-io/antrea#4651",
 	})
+	podStream = promise(rules.Rule{
+		ID:      "NS-POD-4",
+		Promise: "With pods, or the subresource, in its scope, a pod may use log, exec, attach, portforward and proxy only of pods on its own node, and only if RBAC allows it.",
+		Source:  "Bulkhead: the kubelet of the node serves all of these; pkg/registry/core/pod/rest",
+	})
 )
+
+// streamSubresources are those of a pod that the kubelet of its node serves. The name is
+// compared as it is, so one with a port ("pod:8080") finds no pod.
+var streamSubresources = []string{"log", "exec", "attach", "portforward", "proxy"}
 
 // thePod is what a subresource of a pod belongs to.
 var thePod = Resource{Resource: "pods"}
@@ -33,7 +43,10 @@ var thePod = Resource{Resource: "pods"}
 // authorizePod has the node authorizer say of which node a pod is, by asking whether the
 // node may get it. That also looks at the cluster as it is before it refuses.
 func (z *Authorizer) authorizePod(ctx context.Context, node string, r Resource, a *request) verdict {
-	if r.Subresource != "" {
+	switch {
+	case slices.Contains(streamSubresources, r.Subresource):
+		return z.asNode(ctx, podStream, node, a, "get", thePod)
+	case r.Subresource != "":
 		return z.authorizePodWrite(ctx, node, r, a)
 	}
 	switch a.Verb {

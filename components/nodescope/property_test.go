@@ -16,7 +16,7 @@ import (
 var entries = []string{
 	"pods", "pods/status", "pods/eviction", "nodes", "nodes/status", "nodes/proxy", "secrets", "configmaps", "events", "events.events.k8s.io",
 	"leases.coordination.k8s.io", "deployments.apps", "*.storage.k8s.io", "*.example.com", "widgets.example.com", "gadgets.example.com",
-	"*.authorization.k8s.io", "*", "pods/*", "Pods", "", "endpointslices.discovery.k8s.io",
+	"pods/-", "nodes/-", "pods/log", "nodes/metrics", "serviceaccounts", "serviceaccounts/token", "bindings", "*.authorization.k8s.io", "*", "pods/*", "Pods", "", "endpointslices.discovery.k8s.io",
 }
 
 // TestAddingAResourceNeverLetsMorePass tries every request of the tables, with the

@@ -23,6 +23,16 @@ func (r Resource) String() string {
 	return name
 }
 
+// everySubresource stands, in a scope, for a resource and all its subresources.
+const everySubresource = "*"
+
+// withEverySubresource is the resource, or what the subresource belongs to, with all
+// subresources.
+func (r Resource) withEverySubresource() Resource {
+	r.Subresource = everySubresource
+	return r
+}
+
 // asked is the resource that a request is for. A review may have the subresource
 // behind a slash, where RBAC finds it too.
 func asked(a *request) Resource {
@@ -54,17 +64,4 @@ func isSelfReview(r Resource) bool {
 var doors = [][2]Resource{
 	{{Resource: "events"}, {Group: "events.k8s.io", Resource: "events"}},
 	{{Resource: "bindings"}, {Resource: "pods", Subresource: "binding"}},
-}
-
-// sameAs is the other door to the resource, if there is one.
-func sameAs(r Resource) (Resource, bool) {
-	for _, pair := range doors {
-		switch r {
-		case pair[0]:
-			return pair[1], true
-		case pair[1]:
-			return pair[0], true
-		}
-	}
-	return Resource{}, false
 }

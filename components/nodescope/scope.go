@@ -13,7 +13,9 @@ type Scope struct {
 	everything bool
 	// groups are held with all their resources and subresources.
 	groups map[string]struct{}
-	named  map[Resource]struct{}
+	// named are single resources and subresources, and, with [everySubresource], resources
+	// with all that they have.
+	named map[Resource]struct{}
 }
 
 // Everything is the scope of who is held to its node on all that a scope can hold. It
@@ -41,7 +43,10 @@ func (s *Scope) Covers(r Resource) bool {
 	if _, held := s.groups[r.Group]; held {
 		return true
 	}
-	_, held := s.named[r]
+	if _, held := s.named[r]; held {
+		return true
+	}
+	_, held := s.named[r.withEverySubresource()]
 	return held
 }
 
@@ -72,8 +77,17 @@ func (s *Scope) with(r Resource) {
 		s.named = map[Resource]struct{}{}
 	}
 	s.named[r] = struct{}{}
-	if other, ok := sameAs(r); ok {
-		s.named[other] = struct{}{}
+	for _, pair := range doors {
+		for i, door := range pair {
+			if r != door && r != door.withEverySubresource() {
+				continue
+			}
+			other := pair[1-i]
+			if r.Subresource == everySubresource && other.Subresource == "" {
+				other = other.withEverySubresource()
+			}
+			s.named[other] = struct{}{}
+		}
 	}
 }
 
@@ -86,7 +100,7 @@ func (s *Scope) withGroup(group string) {
 	s.groups[group] = struct{}{}
 	for _, pair := range doors {
 		if pair[0].Group == group || pair[1].Group == group {
-			s.with(pair[0])
+			s.with(pair[0].withEverySubresource())
 		}
 	}
 }

@@ -4,6 +4,8 @@
 package nodescope_test
 
 import (
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
@@ -39,7 +41,17 @@ const (
 	shortLived = "short-lived"
 	// custom is held on custom resources.
 	custom = "custom"
+	// small has a scope that names nodes, and so neither tokens nor secrets.
+	small = "small"
+	// alone has a scope that names resources without their subresources.
+	alone = "alone"
 )
+
+// longName is the name of an account with a label of more than 63 characters, as Kubernetes
+// allows. Its pod is called long.
+var longName = "long-" + strings.Repeat("n", 100)
+
+const long = "long"
 
 const (
 	agentScope = "pods, pods/status, pods/eviction, nodes, nodes/status, secrets, configmaps, events, services, services/status, " +
@@ -66,10 +78,13 @@ var scopes = map[string]map[string]string{
 	adding:     scope("configmaps"),
 	shortLived: scope(agentScope),
 	custom:     scope(widgets + ", " + widgets + "/status, " + gadgets + ", " + gadgets + "/status"),
+	small:      scope("nodes"),
+	alone:      scope("pods/-, nodes/-"),
+	longName:   scope("nodes"),
 }
 
 // annotated are those that have to be in the lists of the API server.
-var annotated = []string{agent, handler, watched, held, statuses, misspelt, unheld, shared, adding, shortLived, custom}
+var annotated = []string{agent, handler, watched, held, statuses, misspelt, unheld, shared, adding, shortLived, custom, small, alone, longName}
 
 func scope(value string) map[string]string {
 	return map[string]string{nodescope.ScopeAnnotation: value}
@@ -85,6 +100,10 @@ func agents() map[string]*corev1.Pod {
 	for _, account := range []string{plain, agent, handler, watched, held, statuses, misspelt, unheld, shared, custom} {
 		add(account, "", suite.Worker)
 	}
+	add(small, "", suite.Worker)
+	add(alone, "", suite.Worker)
+	add(small, onOther, suite.ControlPlane)
+	pods[long] = fixtures.Pod("", long, suite.Worker, fixtures.As(longName), withTokenOfItsOwn)
 	add(agent, onOther, suite.ControlPlane)
 	add(shared, "-"+narrow, suite.Worker, noted(sharedScope))
 	add(adding, "-"+narrow, suite.Worker, noted(addedScope))

@@ -56,7 +56,7 @@ var _ = Describe("attacks with the token of a DaemonSet's pod", func() {
 		evil: bystander(other, Get(api.Secrets)), twin: bystander(own, Get(api.Secrets)),
 	})
 	try("T4", attempt{
-		name: "making a token of an account that may everything", rule: "NS-SCOPE-1", text: "[NA-SA-2]",
+		name: "making a token of an account that may everything", rule: "NS-TOKEN-1", text: "[NA-SA-2]",
 		evil: unboundToken(metav1.NamespaceSystem, "clusterrole-aggregation-controller"), twin: tokenOf(agent),
 	})
 	try("T4", attempt{

@@ -7,6 +7,7 @@ import (
 	"context"
 
 	. "github.com/onsi/ginkgo/v2"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
@@ -35,6 +36,9 @@ func selecting(where place, r Request) Story {
 		return r.In(stage.Namespace).Where("metadata.name=" + where.bystander())
 	}
 }
+
+// bindings are the other way to pods/binding.
+var bindings = corev1.SchemeGroupVersion.WithResource("bindings")
 
 var wellPatch = status("message", "well")
 
@@ -76,8 +80,25 @@ var _ = DescribeTable("an agent writes pods:", decide,
 	Entry("it patches no status on another", Denies("NS-POD-3"), podOf(agent), bystander(other, Patch(api.Pods).Sub("status").With(wellPatch)), "[NA-POD-1]"),
 	Entry("it creates none", Denies("NS-POD-3"), podOf(agent), Story(newPod), "creates no pods"),
 	Entry("while who is not held does", AllowsBy("NS-POD-3", Behind), podOf(plain), Story(newPod)),
-	Entry("held on everything, it reads no log", Denies("NS-POD-3"), podOf(held), bystander(own, Get(api.Pods).Sub("log")), "[NA-POD-4]"),
-	Entry("which it may if that is not in its scope", Allows("NS-PASS-1"), podOf(agent), bystander(own, Get(api.Pods).Sub("log"))),
+	Entry("it does not bind one", DeniesBy("NS-POD-3", "NS-SCOPE-1"), podOf(agent), here(Create(bindings)), "[NA-DEFAULT]"),
+)
+
+// A resource in a scope has its subresources in it, but for those of pods/-.
+var _ = DescribeTable("an agent uses subresources of pods:", decide,
+	Entry("it reads the log of one on its node", Allows("NS-POD-4"), podOf(agent), bystander(own, Get(api.Pods).Sub("log"))),
+	Entry("it reads no log on another", Denies("NS-POD-4"), podOf(agent), bystander(other, Get(api.Pods).Sub("log")), "[NA-POD-1]"),
+	Entry("held on everything, it reads a log on its node", Allows("NS-POD-4"), podOf(held), bystander(own, Get(api.Pods).Sub("log"))),
+	Entry("held on everything, it reads no log on another", Denies("NS-POD-4"), podOf(held), bystander(other, Get(api.Pods).Sub("log")), "[NA-POD-1]"),
+	Entry("while who is held on pods alone reads it", Allows("NS-PASS-1"), podOf(alone), bystander(other, Get(api.Pods).Sub("log"))),
+	Entry("it may have a shell in one on its node", Allows("NS-POD-4"), podOf(agent), bystander(own, Ask("create", api.Pods).Sub("exec"))),
+	Entry("it gets no shell in one on another", Denies("NS-POD-4"), podOf(agent), bystander(other, Create(api.Pods).Sub("exec")), "[NA-POD-1]"),
+	Entry("nor by a websocket", Denies("NS-POD-4"), podOf(agent), bystander(other, Get(api.Pods).Sub("exec")), "[NA-POD-1]"),
+	Entry("it attaches to none on another", Denies("NS-POD-4"), podOf(agent), bystander(other, Create(api.Pods).Sub("attach")), "[NA-POD-1]"),
+	Entry("it forwards no port of one on another", Denies("NS-POD-4"), podOf(agent), bystander(other, Create(api.Pods).Sub("portforward")), "[NA-POD-1]"),
+	Entry("it reaches none on another by a proxy", Denies("NS-POD-4"), podOf(agent), bystander(other, Get(api.Pods).Sub("proxy")), "[NA-POD-1]"),
+	Entry("it adds no container to one on another", Denies("NS-POD-3"), podOf(agent),
+		bystander(other, Patch(api.Pods).Sub("ephemeralcontainers").With(fields{})), "[NA-POD-4]"),
+	Entry("it evicts none on another by naming pods alone in its scope", Allows("NS-PASS-1"), podOf(alone), evicted(other)),
 )
 
 func newPod(_ context.Context, s *Scene) Request {

@@ -33,6 +33,9 @@ func printSuggestion(out io.Writer, output string, account scopelist.Account, st
 	for _, name := range s.Impersonates {
 		_, _ = fmt.Fprintf(out, "It impersonates %s, which nobody with a scope may: there is no scope under which that passes [NS-IMPERSONATE-1].\n", printable(name))
 	}
+	for _, request := range s.Unscoped {
+		_, _ = fmt.Fprintf(out, "No account with a scope may do this, so there is no scope under which it passes: %s\n", printable(request))
+	}
 	if s.Annotation == "" {
 		_, err := fmt.Fprintln(out, "\nThere is nothing to name.")
 		return err

@@ -19,7 +19,6 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/sarwebhook"
 	"github.com/bulkhead-k8s/bulkhead/components/internal/serve"
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer"
-	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/liveread"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/customread"
@@ -92,8 +91,8 @@ func claimedNode(u user.Info) (string, bool) {
 // podConfirmer reads the pods of a node before one of them is taken for gone.
 type podConfirmer struct{ reader *liveread.Reader }
 
-func (p podConfirmer) ConfirmPod(ctx context.Context, node, namespace, name string) string {
-	return p.reader.Confirm(ctx, node, graph.Pod, namespace, name)
+func (p podConfirmer) ConfirmPod(ctx context.Context, node, namespace, name, uid string) string {
+	return p.reader.ConfirmPod(ctx, node, namespace, name, uid)
 }
 
 // scopeUnready says why scopes are not to be decided from.

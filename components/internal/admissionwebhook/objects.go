@@ -69,6 +69,7 @@ func newTargets(untyped func(schema.GroupResource) bool) targets {
 		{"", "persistentvolumeclaims", ""}:          claim,
 		{"", "persistentvolumeclaims", "status"}:    claim,
 		{"", "serviceaccounts", "token"}:            shapeOf[authenticationv1.TokenRequest](authenticationv1.SchemeGroupVersion, "TokenRequest"),
+		{"", "secrets", ""}:                         shapeOf[corev1.Secret](corev1.SchemeGroupVersion, "Secret"),
 		{"", "events", ""}:                          shapeOf[corev1.Event](corev1.SchemeGroupVersion, "Event"),
 		{eventsv1.GroupName, "events", ""}:          shapeOf[eventsv1.Event](eventsv1.SchemeGroupVersion, "Event"),
 		{coordinationv1.GroupName, "leases", ""}:    shapeOf[coordinationv1.Lease](coordinationv1.SchemeGroupVersion, "Lease"),

@@ -4,6 +4,7 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -94,6 +95,7 @@ func (h *Handler) authorize(ctx context.Context, x *exchange) *refusal {
 		return overLimit("too many of this user wait to be authorized")
 	}
 	defer release()
+	reason := ""
 	for _, attempt := range x.mapping.Attempts {
 		answer, err := h.config.Authorize(ctx, h.attributes(x.user, attempt, x.line.Path))
 		if err != nil {
@@ -104,8 +106,12 @@ func (h *Handler) authorize(ctx context.Context, x *exchange) *refusal {
 			x.line.Subresource = attempt.Subresource
 			return nil
 		}
+		reason = cmp.Or(answer.Reason, reason)
 	}
-	return forbidden(x.mapping.Rule, x.user.GetName(), x.mapping.Attempts)
+	refused := forbidden(x.mapping.Rule, x.user.GetName(), x.mapping.Attempts)
+	// It names the rule of node scope that denied. The caller is not told, as by a kubelet.
+	refused.cause = reason
+	return refused
 }
 
 // audit notes if the rights that a rule in audit would ask for are not there. That

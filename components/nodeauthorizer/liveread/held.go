@@ -21,12 +21,20 @@ type question struct {
 	node            string
 	kind            graph.Kind
 	namespace, name string
+	// uid is empty where any object of the name is meant.
+	uid string
 }
+
+// maxUID is more than an API server gives, and bounds what is kept of one.
+const maxUID = 128
 
 // canExist is false if there can be no such node or object, so that there is
 // nothing to read: the name is none that an API server would take, and a client
 // would put it into the path of a call. It also bounds what is held.
 func (q question) canExist() bool {
+	if len(q.uid) > maxUID {
+		return false
+	}
 	for _, name := range []string{q.node, q.namespace, q.name} {
 		if len(name) > validation.DNS1123SubdomainMaxLength || len(content.IsPathSegmentName(name)) > 0 {
 			return false

@@ -5,6 +5,7 @@ package liveread
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -45,6 +46,26 @@ func TestAnAnswerWithNothingNewIsHeldForAMoment(t *testing.T) {
 	})
 }
 
+// A pod that has replaced one of its name is another: it is read again at once.
+func TestAnAnswerAboutAPodIsForItsUIDOnly(t *testing.T) {
+	bubble(t, noPods, func(t *testing.T, s *server, r *Reader) {
+		for _, step := range []struct {
+			name, uid string
+			reads     int
+		}{
+			{"the first", "1", 1}, {"the same again", "1", 1}, {"its successor", "2", 2}, {"that again", "2", 2},
+			{"a UID that no API server gives", strings.Repeat("3", maxUID+1), 2},
+		} {
+			if why := r.ConfirmPod(t.Context(), "n1", "ns", "p", step.uid); why != "" {
+				t.Errorf("%s: %s", step.name, why)
+			}
+			if got := len(s.seen()); got != step.reads {
+				t.Errorf("%s: %d reads, want %d", step.name, got, step.reads)
+			}
+		}
+	})
+}
+
 // What was found is not there to stay: an object that is gone and comes again is
 // read again.
 func TestAnAnswerWithNewsIsNotHeld(t *testing.T) {
@@ -64,11 +85,11 @@ func TestHeldQuestionsAreBounded(t *testing.T) {
 	clock := clocktesting.NewFakeClock(time.Now())
 	h := newHeld(Limits{Held: 100, Hold: time.Second}, clock)
 	for i := range 10_000 {
-		h.add(question{"n1", graph.Secret, "ns", fmt.Sprint(i)}, clock.Now())
+		h.add(question{node: "n1", kind: graph.Secret, namespace: "ns", name: fmt.Sprint(i)}, clock.Now())
 	}
 	kept := 0
 	for i := range 10_000 {
-		if h.has(question{"n1", graph.Secret, "ns", fmt.Sprint(i)}) {
+		if h.has(question{node: "n1", kind: graph.Secret, namespace: "ns", name: fmt.Sprint(i)}) {
 			kept++
 		}
 	}

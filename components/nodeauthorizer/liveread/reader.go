@@ -94,12 +94,21 @@ func New(config Config) *Reader {
 // a budget is spent, the API server does not answer, or ctx has ended. It returns
 // within Limits.Patience.
 func (r *Reader) Confirm(ctx context.Context, node string, kind graph.Kind, namespace, name string) (why string) {
-	return r.confirm(ctx, question{node, kind, namespace, name}, readsFor(kind, namespace, name))
+	asked := question{node: node, kind: kind, namespace: namespace, name: name}
+	return r.confirm(ctx, asked, readsFor(kind, namespace, name))
+}
+
+// ConfirmPod is Confirm for the pod that has that UID. Only a question about the same UID is
+// not read again: a pod that was not there a moment ago does not come back, but another of
+// its name may have replaced it since.
+func (r *Reader) ConfirmPod(ctx context.Context, node, namespace, name, uid string) (why string) {
+	asked := question{node: node, kind: graph.Pod, namespace: namespace, name: name, uid: uid}
+	return r.confirm(ctx, asked, readsFor(graph.Pod, namespace, name))
 }
 
 // ConfirmNode is Confirm for whether there is a Node object of that name.
 func (r *Reader) ConfirmNode(ctx context.Context, node string) (why string) {
-	return r.confirm(ctx, question{node, nodeItself, "", node}, []read{readNode(node)})
+	return r.confirm(ctx, question{node: node, kind: nodeItself, name: node}, []read{readNode(node)})
 }
 
 // Wait returns when no read is in the air. It is for those who have called

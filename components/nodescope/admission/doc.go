@@ -17,12 +17,13 @@
 //  4. The account or its pod cannot be looked up: refused (NS-UNREADY).
 //  5. The writer has a scope, and would change what scopes are made of: refused
 //     (NS-WRITE-1, NS-WRITE-2).
-//  6. The resource is in no scope of the writer: admitted.
+//  6. The resource is in no scope of the writer: admitted, but for tokens, pod certificates
+//     and secrets with tokens (NS-TOKEN-2, NS-TOKEN-3).
 //  7. The token does not say beyond doubt which node the pod is on: refused
 //     (NS-IDENT-1 … 4).
 //  8. The rules of NodeRestriction, as for that node (NS-ADMIT-1), and what replaces or
 //     adds to them for pods and for custom resources (NS-ADMIT-2, NS-ADMIT-3,
-//     NS-CUSTOM-3).
+//     NS-CUSTOM-3), then those for tokens.
 //
 // Of an account in audit, everything from step 4 on is admitted and told.
 //

@@ -158,9 +158,10 @@ func kubelet(name string) user.Info {
 // kinds are the resources that write knows.
 var kinds = map[string]schema.GroupVersionKind{
 	"pods": {Version: "v1", Kind: "Pod"}, "nodes": {Version: "v1", Kind: "Node"}, "serviceaccounts": {Version: "v1", Kind: "ServiceAccount"},
-	"bindings": {Version: "v1", Kind: "Binding"}, "secrets": {Version: "v1", Kind: "Secret"}, "events": {Version: "v1", Kind: "Event"},
-	"leases":  {Group: "coordination.k8s.io", Version: "v1", Kind: "Lease"},
-	"widgets": {Group: "example.com", Version: "v1", Kind: "Widget"}, "gadgets": {Group: "example.com", Version: "v2", Kind: "Gadget"},
+	"configmaps": {Version: "v1", Kind: "ConfigMap"}, "bindings": {Version: "v1", Kind: "Binding"}, "secrets": {Version: "v1", Kind: "Secret"}, "events": {Version: "v1", Kind: "Event"},
+	"podcertificaterequests": {Group: "certificates.k8s.io", Version: "v1", Kind: "PodCertificateRequest"},
+	"leases":                 {Group: "coordination.k8s.io", Version: "v1", Kind: "Lease"},
+	"widgets":                {Group: "example.com", Version: "v1", Kind: "Widget"}, "gadgets": {Group: "example.com", Version: "v2", Kind: "Gadget"},
 }
 
 // write is what the API server asks about: a write of the pod agent-me, named as its

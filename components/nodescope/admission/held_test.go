@@ -82,7 +82,8 @@ func nodeRows() []row {
 			says: `leases.coordination.k8s.io "other" is forbidden: can only access node lease with the same name as the requesting node [NR-LEASE-1] [NS-ADMIT-1]`},
 		{name: "a token of a pod on another node", write: token("theirs"), by: "NS-ADMIT-1",
 			says: `serviceaccounts "agent" is forbidden: node requested token bound to a pod scheduled on a different node [NR-SA-3] [NS-ADMIT-1]`},
-		{name: "a token of a pod on another node, its scope having none", scope: "pods", write: token("theirs")},
+		{name: "a token of a pod on another node, its scope having none", scope: "pods", write: token("theirs"), by: "NS-TOKEN-2",
+			says: `serviceaccounts "agent" is forbidden: pod "theirs" is not on node "me" [NS-TOKEN-2]`},
 		{name: "a secret, on which there is no rule", scope: "*", write: write(admission.Update, "secrets", &corev1.Secret{}, &corev1.Secret{})},
 	}
 }

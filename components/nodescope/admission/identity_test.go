@@ -61,16 +61,16 @@ func TestUnready(t *testing.T) {
 	starting := func(c *Config) { c.Unready = func() string { return "has not yet seen the whole cluster" } }
 	blind := func(c *Config) { c.Accounts, c.Unready = nil, nil }
 	who := tokenOf("agent", "agent-me", "me")
-	secret := by(who, admission.Update, "secrets", nil, nil)
+	configMap := by(who, admission.Update, "configmaps", nil, nil)
 	const text = `nodes "me" is forbidden: `
 	for _, tc := range []struct {
 		edit func(*Config)
 		row
 	}{
 		{away, row{name: "a pod that cannot be read", write: ownNode(who), by: "NS-UNREADY", says: text + "the pod of the token cannot be read: " + errAway.Error() + " [NS-UNREADY]"}},
-		{away, row{name: "a pod that nobody has to read", write: secret}},
+		{away, row{name: "a pod that nobody has to read", write: configMap}},
 		{starting, row{name: "a cluster that was not seen", write: ownNode(who), by: "NS-UNREADY", says: text + "node scope has not yet seen the whole cluster [NS-UNREADY]"}},
-		{starting, row{name: "a cluster that was not seen, whatever is written", write: secret, by: "NS-UNREADY", says: "secrets is forbidden: node scope has not yet seen the whole cluster [NS-UNREADY]"}},
+		{starting, row{name: "a cluster that was not seen, whatever is written", write: configMap, by: "NS-UNREADY", says: "configmaps is forbidden: node scope has not yet seen the whole cluster [NS-UNREADY]"}},
 		{blind, row{name: "a reviewer that knows nothing", write: ownNode(who), by: "NS-UNREADY", says: text + "node scope knows nothing of the cluster [NS-UNREADY]"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -94,7 +94,8 @@ func (r *Reviewer) concerns(a admission.Attributes) bool {
 	if _, declared := r.config.Custom.Of(what); declared {
 		return true
 	}
-	return noderestriction.HasRules(schema.GroupResource{Group: what.Group, Resource: what.Resource}) || carrierOf(what) != nothing
+	return noderestriction.HasRules(schema.GroupResource{Group: what.Group, Resource: what.Resource}) ||
+		carrierOf(what) != nothing || makesCredential(what)
 }
 
 // decide rules as if the scope of the account were enforced.
@@ -113,11 +114,18 @@ func (r *Reviewer) decide(ctx context.Context, a admission.Attributes, who nodes
 	}
 	switch {
 	case !who.Covers(resourceOf(a)):
-		return noderestriction.Verdict{}
+		return r.reviewCredential(ctx, a, who)
 	case against:
 		return forbid(a, rule, why)
 	}
-	return r.decideHeld(ctx, a, who)
+	v := r.decideHeld(ctx, a, who)
+	if !v.Admitted() {
+		return v
+	}
+	if more := r.reviewCredential(ctx, a, who); !more.Admitted() {
+		return more
+	}
+	return v
 }
 
 func resourceOf(a admission.Attributes) nodescope.Resource {

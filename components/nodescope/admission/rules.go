@@ -13,6 +13,7 @@ import (
 var Rules = []rules.Rule{
 	asItsNode, podWhole, podReach, customStays,
 	markedAccount, markedPod, markedAccountByNode, markedPodByNode,
+	tokenBound, tokenSecret,
 }
 
 const (

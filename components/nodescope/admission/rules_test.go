@@ -16,7 +16,7 @@ import (
 
 // allRows are those of writes of accounts.
 func allRows() []row {
-	return slices.Concat(nodeRows(), exemptionRows(), podRows(), markRows(), customRows(), identityRows())
+	return slices.Concat(nodeRows(), exemptionRows(), podRows(), markRows(), customRows(), identityRows(), tokenRows(), tokenSecretRows())
 }
 
 func TestEveryRuleRefusesARow(t *testing.T) {

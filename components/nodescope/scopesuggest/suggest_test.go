@@ -41,6 +41,16 @@ func ofGroup(e auditv1.Event, group string) auditv1.Event {
 	return e
 }
 
+func of(e auditv1.Event, subresource string) auditv1.Event {
+	e.ObjectRef.Subresource = subresource
+	return e
+}
+
+func ofVerb(e auditv1.Event, verb string) auditv1.Event {
+	e.Verb = verb
+	return e
+}
+
 func TestSuggest(t *testing.T) {
 	create := func() auditv1.Event {
 		return event("/api/v1/namespaces/ns/events", "create", auditv1.ObjectReference{Resource: "events", Namespace: "ns", APIVersion: "v1"})
@@ -115,6 +125,30 @@ func TestSuggest(t *testing.T) {
 		"a token without a pod": {
 			seen: []auditv1.Event{withoutPod(get("secrets", "mine"))},
 			want: Suggestion{Resources: []Resource{{Name: "secrets", Seen: 1, Beyond: 1, Why: "get secrets ns/mine: the token names no pod [NS-IDENT-2]"}}},
+		},
+		"subresources of what is named are named by it": {
+			seen: []auditv1.Event{get("pods", "mine"), of(get("pods", "mine"), "status"), of(get("pods", "mine"), "log")},
+			want: Suggestion{Annotation: "pods", Resources: []Resource{
+				{Name: "pods", Seen: 1, Held: true}, {Name: "pods/log", Seen: 1, Held: true}, {Name: "pods/status", Seen: 1, Held: true},
+			}},
+		},
+		"one that was used beyond the node keeps the resource from naming the others": {
+			seen: []auditv1.Event{get("pods", "mine"), of(get("pods", "mine"), "status"), of(get("pods", "theirs"), "log")},
+			want: Suggestion{Annotation: "pods/-,pods/status", Resources: []Resource{
+				{Name: "pods", Seen: 1, Held: true},
+				{Name: "pods/log", Seen: 1, Beyond: 1, Why: "get pods/log ns/theirs: a pod on node 'me' is held to what that node may do: not a node's [NA-TEST-1] [NS-POD-4]"},
+				{Name: "pods/status", Seen: 1, Held: true},
+			}},
+		},
+		"a token off the node": {
+			seen: []auditv1.Event{get("secrets", "mine"), of(ofVerb(get("serviceaccounts", "theirs"), "create"), "token")},
+			want: Suggestion{
+				Resources: []Resource{
+					{Name: "secrets", Seen: 1},
+					{Name: "serviceaccounts/token", Seen: 1, Beyond: 1, Why: "create serviceaccounts/token ns/theirs: a pod on node 'me' is held to what that node may do: not a node's [NA-TEST-1] [NS-TOKEN-1]"},
+				},
+				Unscoped: []string{"create serviceaccounts/token ns/theirs: a pod on node 'me' is held to what that node may do: not a node's [NA-TEST-1] [NS-TOKEN-1]"},
+			},
 		},
 		"being another user": {
 			seen: []auditv1.Event{get("secrets", "mine"), asUser(get("pods", "p"), "alice", ""), asUser(get("pods", "p"), "system:node:me", "impersonate:arbitrary-node")},

@@ -12,9 +12,11 @@ import (
 
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// maxImpersonated bounds the names that are kept: one is enough.
+// maxImpersonated bounds the names, and the requests beyond every scope, that are kept: one
+// is enough.
 const maxImpersonated = 20
 
 // Suggester gathers what an account does and may do. It is not safe for concurrent use.
@@ -26,6 +28,8 @@ type Suggester struct {
 	rows         map[nodescope.Resource]*row
 	wildcards    map[string]bool
 	impersonates map[string]bool
+	// unscoped are requests that no account with a scope may make.
+	unscoped map[string]bool
 }
 
 // row is what is known of one resource.
@@ -41,7 +45,7 @@ func New(account scopelist.Account, config nodescope.Config) *Suggester {
 	config.Confirmer, config.Audit = nil, nil
 	return &Suggester{
 		judge: judge{config, account}, node: "node", rows: map[nodescope.Resource]*row{},
-		wildcards: map[string]bool{}, impersonates: map[string]bool{},
+		wildcards: map[string]bool{}, impersonates: map[string]bool{}, unscoped: map[string]bool{},
 	}
 }
 
@@ -80,6 +84,9 @@ func (s *Suggester) See(ctx context.Context, seen Request) {
 	}
 	if at.beyond++; at.why == "" {
 		at.why = describe(seen) + ": " + why
+	}
+	if id, _ := rules.FromReason(why); nodescope.InEveryScope(id) && len(s.unscoped) < maxImpersonated {
+		s.unscoped[describe(seen)+": "+why] = true
 	}
 }
 

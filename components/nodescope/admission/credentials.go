@@ -1,0 +1,107 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"context"
+	"fmt"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apiserver/pkg/admission"
+
+	"github.com/bulkhead-k8s/bulkhead/components/noderestriction"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+var (
+	tokenBound = promise(rules.Rule{
+		ID: "NS-TOKEN-2",
+		Promise: "A pod of an account with a scope, of any size, creates a token only if it is bound, by name and UID, to a pod on its own node that runs as the account of the token; " +
+			"and a pod certificate only as NodeRestriction lets its node.",
+		Source: "Bulkhead: NS-TOKEN-1; plugin/pkg/admission/noderestriction/admission.go admitServiceAccount, admitPodCertificateRequest",
+	})
+	tokenSecret = promise(rules.Rule{
+		ID:      "NS-TOKEN-3",
+		Promise: "An account with a scope, of any size, writes no secret of type kubernetes.io/service-account-token: the token controller fills it with a token that has no pod and does not expire.",
+		Source:  "Bulkhead: NS-TOKEN-1; pkg/controller/serviceaccount/tokens_controller.go",
+	})
+)
+
+// makesCredential reports whether a write can make a token or a certificate of an account.
+func makesCredential(r nodescope.Resource) bool {
+	return nodescope.IsTokenRequest(r) || nodescope.IsPodCertificateRequest(r) || isSecret(r)
+}
+
+func isSecret(r nodescope.Resource) bool { return r == nodescope.Resource{Resource: "secrets"} }
+
+// reviewCredential limits every account with a scope, whatever its scope names.
+func (r *Reviewer) reviewCredential(ctx context.Context, a admission.Attributes, who nodescope.Identity) noderestriction.Verdict {
+	what := resourceOf(a)
+	if isSecret(what) {
+		return reviewSecret(a)
+	}
+	if !nodescope.IsTokenRequest(what) && !nodescope.IsPodCertificateRequest(what) {
+		return noderestriction.Verdict{}
+	}
+	if by, why, against := who.Against(); against {
+		return forbid(a, by, why)
+	}
+	if nodescope.IsTokenRequest(what) {
+		return r.reviewToken(ctx, a, who.Node())
+	}
+	return citing(r.config.Nodes.ReviewLifting(ctx, asNode{a, userOf(who.Node())}, who.Lifts), tokenBound)
+}
+
+// reviewToken reads the pod that the token is to be bound to. The kinds that the API server
+// knows beside Pod, Secret and Node, are not enough: such a token would have no pod.
+func (r *Reviewer) reviewToken(ctx context.Context, a admission.Attributes, node string) noderestriction.Verdict {
+	request, ok := a.GetObject().(*authenticationv1.TokenRequest)
+	if !ok || request == nil {
+		return unexpected(a, tokenBound, a.GetObject())
+	}
+	ref := request.Spec.BoundObjectRef
+	if ref == nil || ref.APIVersion != "v1" || ref.Kind != "Pod" || ref.Name == "" || ref.UID == "" {
+		return forbid(a, tokenBound, fmt.Sprintf("a pod on node %q can only create tokens that are bound to a pod by name and UID (spec.boundObjectRef)", node))
+	}
+	pod, err := r.config.Pods.Pod(ctx, a.GetNamespace(), ref.Name)
+	switch {
+	case apierrors.IsNotFound(err):
+		return forbid(a, tokenBound, fmt.Sprintf("there is no pod %q in namespace %q", ref.Name, a.GetNamespace()))
+	case err != nil:
+		return forbid(a, unready, "the pod of the new token cannot be read: "+err.Error())
+	}
+	return reviewBoundPod(a, node, ref, pod)
+}
+
+func reviewBoundPod(a admission.Attributes, node string, ref *authenticationv1.BoundObjectReference, pod *corev1.Pod) noderestriction.Verdict {
+	switch known := podOf(pod); {
+	case known.UID != ref.UID:
+		return forbid(a, tokenBound, fmt.Sprintf("pod %q does not have the UID in spec.boundObjectRef", ref.Name))
+	case known.NodeName != node:
+		return forbid(a, tokenBound, fmt.Sprintf("pod %q is not on node %q", ref.Name, node))
+	case known.RunsAs != a.GetName() || known.RunsAs == "":
+		return forbid(a, tokenBound, fmt.Sprintf("pod %q does not run as service account %q", ref.Name, a.GetName()))
+	}
+	return noderestriction.Verdict{}
+}
+
+// reviewSecret looks at the old object too: the annotation of a secret of that type says
+// whose token it gets, and can be changed.
+func reviewSecret(a admission.Attributes) noderestriction.Verdict {
+	if a.GetOperation() != admission.Create && a.GetOperation() != admission.Update {
+		return noderestriction.Verdict{}
+	}
+	secret, ok := a.GetObject().(*corev1.Secret)
+	if !ok || secret == nil {
+		return unexpected(a, tokenSecret, a.GetObject())
+	}
+	old, _ := a.GetOldObject().(*corev1.Secret)
+	if secret.Type == corev1.SecretTypeServiceAccountToken || old != nil && old.Type == corev1.SecretTypeServiceAccountToken {
+		return forbid(a, tokenSecret, "an account with a node scope cannot write secrets of type "+string(corev1.SecretTypeServiceAccountToken))
+	}
+	return noderestriction.Verdict{}
+}

@@ -1,0 +1,186 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodescope_test
+
+import (
+	"context"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+var (
+	roleBindings = rbacv1.SchemeGroupVersion.WithResource("rolebindings")
+	signers      = certificatesv1.SchemeGroupVersion.WithResource("signers")
+)
+
+// boundToken asks for a token of an account that is bound to a pod of the stage, with
+// something changed in the reference.
+func boundToken(account, pod string, edits ...func(*authenticationv1.BoundObjectReference)) Story {
+	return func(context.Context, *Scene) Request {
+		ref := &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: pod, UID: stage.UIDs[pod]}
+		for _, edit := range edits {
+			edit(ref)
+		}
+		request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{BoundObjectRef: ref}}
+		return Create(api.ServiceAccounts).In(stage.Namespace).Named(account).Sub("token").With(request)
+	}
+}
+
+func toKind(kind string, name string) func(*authenticationv1.BoundObjectReference) {
+	return func(ref *authenticationv1.BoundObjectReference) { ref.Kind, ref.Name, ref.UID = kind, name, "" }
+}
+
+func withoutUID(ref *authenticationv1.BoundObjectReference) { ref.UID = "" }
+
+// newSecret makes a secret of a type, with the token of an account if it is of that type.
+func newSecret(of corev1.SecretType) Story {
+	return func(_ context.Context, s *Scene) Request {
+		secret := fixtures.Secret(stage.Namespace, s.NewName("secret"))
+		if secret.Type = of; of == corev1.SecretTypeServiceAccountToken {
+			secret.StringData, secret.Annotations = nil, map[string]string{corev1.ServiceAccountNameKey: plain}
+		}
+		return Create(api.Secrets).In(stage.Namespace).With(secret)
+	}
+}
+
+// newRoleBinding gives an account without a scope a role.
+func newRoleBinding(_ context.Context, s *Scene) Request {
+	binding := &rbacv1.RoleBinding{
+		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: stage.Namespace, Name: plain}},
+		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "view"},
+	}
+	binding.Name = s.NewName("binding")
+	return Create(roleBindings).In(stage.Namespace).With(binding)
+}
+
+func signer(verb string) Story {
+	return plainly(Ask(verb, signers).Named(certificatesv1.KubeAPIServerClientSignerName))
+}
+
+// small has every right by RBAC, and a scope that names nodes alone. All writes here are dry
+// runs, of which the API server makes no exception for authorization and admission.
+var _ = Describe("an account with a scope that names no tokens", Attack("T4"), func() {
+	DescribeTable("asks for tokens:", decide,
+		Entry("of its own account for its own pod", Allows("NS-TOKEN-1"), podOf(small), boundToken(small, small)),
+		Entry("of another account of a pod on its node", Allows("NS-TOKEN-1"), podOf(small), boundToken(plain, plain)),
+		Entry("of an account in kube-system that may everything", Denies("NS-TOKEN-1"), podOf(small),
+			unboundToken(metav1.NamespaceSystem, "clusterrole-aggregation-controller"), "[NA-SA-2]"),
+		Entry("of an account without pods on its node", Denies("NS-TOKEN-1"), podOf(small+onOther), boundToken(plain, plain), "[NA-SA-2]"),
+		Entry("of any account, having no scope", AllowsBy("NS-TOKEN-1", Behind), podOf(plain), unboundToken(metav1.NamespaceSystem, "clusterrole-aggregation-controller")),
+		Entry("of another account with a pod's annotation alone", Denies("NS-TOKEN-1"), podOf(shared+"-"+narrow),
+			unboundToken(metav1.NamespaceSystem, "clusterrole-aggregation-controller"), "[NA-SA-2]"),
+	)
+
+	DescribeTable("gets tokens:", admit,
+		Entry("for its own pod", Allows("NS-TOKEN-2"), podOf(small), boundToken(small, small)),
+		Entry("for a pod of another account on its node", Allows("NS-TOKEN-2"), podOf(small), boundToken(plain, plain)),
+		Entry("for its sibling, where that is", Allows("NS-TOKEN-2"), podOf(small+onOther), boundToken(small, small+onOther)),
+		Entry("none for its sibling on another node", Denies("NS-TOKEN-2"), podOf(small), boundToken(small, small+onOther), "is not on node"),
+		Entry("none of its account for another's pod", Denies("NS-TOKEN-2"), podOf(small), boundToken(small, plain), "does not run as"),
+		Entry("none that is bound to nothing", Denies("NS-TOKEN-2"), podOf(small), named(small, Create(api.ServiceAccounts).Sub("token").With(&authenticationv1.TokenRequest{})), "spec.boundObjectRef"),
+		Entry("none that is bound to a secret", Denies("NS-TOKEN-2"), podOf(small), boundToken(small, small, toKind("Secret", ours)), "spec.boundObjectRef"),
+		Entry("none that is bound to its Node", Denies("NS-TOKEN-2"), podOf(small), boundToken(small, small, func(ref *authenticationv1.BoundObjectReference) {
+			toKind("Node", own())(ref)
+		}), "spec.boundObjectRef"),
+		Entry("none without the UID of its pod", Denies("NS-TOKEN-2"), podOf(small), boundToken(small, small, withoutUID), "spec.boundObjectRef"),
+		Entry("none for the pod of before", Denies("NS-TOKEN-2"), podOf(small), boundToken(small, small, func(ref *authenticationv1.BoundObjectReference) {
+			ref.UID = types.UID("11111111-1111-1111-1111-111111111111")
+		}), "UID"),
+		Entry("for its sibling, having no scope", Allows("NS-TOKEN-2"), podOf(plain), boundToken(small, small+onOther)),
+	)
+
+	DescribeTable("writes secrets:", admit,
+		Entry("an opaque one", Allows("NS-TOKEN-3"), podOf(small), newSecret(corev1.SecretTypeOpaque)),
+		Entry("none that the token controller fills", Denies("NS-TOKEN-3"), podOf(small), newSecret(corev1.SecretTypeServiceAccountToken)),
+		Entry("which who has no scope writes", Allows("NS-TOKEN-3"), podOf(plain), newSecret(corev1.SecretTypeServiceAccountToken)),
+	)
+
+	DescribeTable("gives rights to others:", decide,
+		Entry("it binds no role", Denies("NS-GRANT-1"), podOf(small), Story(newRoleBinding)),
+		Entry("it changes no role", Denies("NS-GRANT-1"), podOf(small), plainly(Patch(clusterRoles).Named("view").With(fields{}))),
+		Entry("it does not sign for the API server's signer", Denies("NS-GRANT-1"), podOf(small), signer("sign")),
+		Entry("it does not approve for it", Denies("NS-GRANT-1"), podOf(small), signer("approve")),
+		Entry("it reads roles", AllowsBy("NS-GRANT-1", "NS-PASS-1"), podOf(small), plainly(List(clusterRoles))),
+		Entry("while who has no scope binds one", AllowsBy("NS-GRANT-1", Behind), podOf(plain), Story(newRoleBinding)),
+	)
+
+	It("as a real token for its own pod, works like its own", Allows("NS-TOKEN-2"), func(ctx SpecContext) {
+		client := must(podOf(small)().Client())
+		request := fixtures.TokenRequest(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: small, UID: stage.UIDs[small]}})
+		made := must(client.CoreV1().ServiceAccounts(stage.Namespace).CreateToken(ctx, small, request, metav1.CreateOptions{}))
+		again := suite.AsBearer(must(suite.ReadToken(ctx, made.Status.Token)))
+		expectPassed(ctx, again, theNode(own, Get(api.Nodes))(ctx, suite.Scene()), "NS-NODE-1")
+		suite.ExpectForbidden(ctx, again, theNode(other, Get(api.Nodes))(ctx, suite.Scene()), "NS-NODE-1", "[NA-NODE-1]")
+	})
+})
+
+// Kubernetes bounds a namespace by 63 characters, and an account by 253.
+var _ = DescribeTable("an account whose name has a label of more than 63 characters", decide,
+	Entry("gets its own Node", Allows("NS-NODE-1"), podOf(long), theNode(own, Get(api.Nodes))),
+	Entry("does not get another", Denies("NS-NODE-1"), podOf(long), theNode(other, Get(api.Nodes)), "[NA-NODE-1]"),
+	Entry("lists what is not in its scope", AllowsBy("NS-IDENT-1", "NS-PASS-1"), podOf(long), plainly(List(api.Deployments))),
+)
+
+// A token is worth something from the moment at which its pod is there, although the pod of
+// that name before it was looked for in vain a moment ago.
+var _ = It("a pod's token is good at once, where a pod of its name was replaced", Allows("NS-IDENT-3"), func(ctx SpecContext) {
+	name := suite.Scene().NewName(shortLived)
+	for range 3 {
+		pod := shortLivedPod(ctx, name)
+		b := shortLivedToken(ctx, pod)
+		suite.ExpectAllowed(ctx, suite.AsBearer(b), ownPods(ctx, suite.Scene()), Behind)
+		removeInPeace(ctx, pod)
+		_, err := suite.Review(ctx, suite.AsForged(b), ownPods(ctx, suite.Scene()))
+		Expect(err).NotTo(HaveOccurred())
+	}
+})
+
+// A scope of nodes alone, or of a longer name of them, holds what the kubelet's port gives.
+var _ = DescribeTable("a scope that names nodes holds", decide,
+	Entry("the proxy of the own Node", Allows("NS-NODE-3"), podOf(small), theNode(own, Ask("get", api.Nodes).Sub("proxy"))),
+	Entry("the proxy of another", Denies("NS-NODE-3"), podOf(small), theNode(other, Get(api.Nodes).Sub("proxy")), "only of its own node"),
+	Entry("the proxy of another, to post", Denies("NS-NODE-3"), podOf(small), theNode(other, Create(api.Nodes).Sub("proxy")), "only of its own node"),
+	Entry("the proxy of another by a port", Denies("NS-NODE-3"), podOf(small),
+		forNode(other, func(node string) Request { return Get(api.Nodes).Named(node + ":10250").Sub("proxy") }), "only of its own node"),
+	Entry("the status of another", Denies("NS-NODE-2"), podOf(small), theNode(other, Patch(api.Nodes).Sub("status").With(unwell)), "only of its own node"),
+	Entry("and not the status, where it names nodes alone", Allows("NS-PASS-1"), podOf(alone), theNode(other, Patch(api.Nodes).Sub("status").With(unwell))),
+	Entry("nor the proxy", Allows("NS-PASS-1"), podOf(alone), theNode(other, Ask("get", api.Nodes).Sub("proxy"))),
+)
+
+// A kubelet, or kubelet-auth-proxy in front of it, asks the API server with the claims of the
+// token, and so node scope.
+var _ = Describe("a scraper's token at the kubelets' ports", Label(OnHardened), func() {
+	get := func(ctx context.Context, node, pod, path string) (int, KubeletLine) {
+		GinkgoHelper()
+		who := Account(stage.Namespace, strings.TrimSuffix(pod, onOther), bearerOf(pod).Token)
+		reply := must(must(suite.KubeletPort(ctx, node)).Send(ctx, who, Calling("GET", path)))
+		lines := must(suite.KubeletAudited(ctx, reply))
+		Expect(lines).NotTo(BeEmpty(), reply.String())
+		return reply.Code, lines[len(lines)-1]
+	}
+	for _, path := range []string{"/metrics/resource", "/stats/summary", "/configz", "/pods"} {
+		It("reads "+path+" of its own node", Allows("NS-NODE-3"), func(ctx SpecContext) {
+			code, _ := get(ctx, own(), small, path)
+			Expect(code).To(Equal(200))
+		})
+		It("does not read "+path+" of another, which its sibling there reads", Denies("NS-NODE-3"), func(ctx SpecContext) {
+			code, line := get(ctx, other(), small, path)
+			Expect(code).To(Equal(403))
+			Expect(line.Cause).To(ContainSubstring("[NS-NODE-3]"))
+			code, _ = get(ctx, other(), small+onOther, path)
+			Expect(code).To(Equal(200))
+		})
+	}
+})
