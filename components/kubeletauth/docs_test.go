@@ -4,6 +4,7 @@
 package kubeletauth
 
 import (
+	"fmt"
 	"os"
 	"regexp"
 	"slices"
@@ -39,25 +40,63 @@ func TestDocsTable(t *testing.T) {
 	}
 }
 
-// TestPromiseOfThePolicy holds the promise about the second road against the policy.
-func TestPromiseOfThePolicy(t *testing.T) {
+// rightsOfThePolicy is the table of the policy KA-VAP-1, made from the mapping.
+func rightsOfThePolicy() string {
+	var rows []string
+	for _, path := range ServerPaths() {
+		var rights []string
+		for _, a := range path.Rights {
+			rights = append(rights, fmt.Sprintf("'%s %s'", a.Verb, a.Subresource))
+		}
+		rows = append(rows, fmt.Sprintf("'%s': [%s]", path.Prefix, strings.Join(rights, ", ")))
+	}
+	slices.Sort(rows)
+	return "{\n          " + strings.Join(rows, ",\n          ") + "\n        }"
+}
+
+// TestTableOfThePolicy: what a path needs at the node's port it needs through the API server.
+func TestTableOfThePolicy(t *testing.T) {
 	raw, err := os.ReadFile("../../manifests/kubelet-auth-proxy/apiserver/static-policies/kubelet-api.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	asked := regexp.MustCompile(`variables\.first in \[([^]]+)\]`).FindStringSubmatch(string(raw))
-	if asked == nil {
-		t.Fatal("the policy does not say what it asks about")
+	if want := rightsOfThePolicy(); !strings.Contains(string(raw), want) {
+		t.Errorf("the policy's variable \"rights\" is not made from the mapping; want\n%s", want)
 	}
+}
+
+// TestPromiseOfThePolicy: the rule's description names every right of the table.
+func TestPromiseOfThePolicy(t *testing.T) {
 	i := slices.IndexFunc(aroundRules, func(r rules.Rule) bool { return r.ID == RuleVAP })
 	promise := aroundRules[i].Promise
-	for quoted := range strings.SplitSeq(asked[1], ", ") {
-		if subresource := "nodes/" + strings.Trim(quoted, "'"); !strings.Contains(promise, subresource) {
-			t.Errorf("it asks about %s, and promises: %s", subresource, promise)
+	for _, path := range ServerPaths() {
+		for _, a := range path.Rights {
+			clause := regexp.MustCompile(a.Verb + ` on [^;.]*nodes/` + a.Subresource + `\b`)
+			if !clause.MatchString(promise) {
+				t.Errorf("/%s needs %s on nodes/%s, and the rule says: %s", path.Prefix, a.Verb, a.Subresource, promise)
+			}
 		}
 	}
-	if strings.Contains(promise, "create on nodes/proxy") {
-		t.Errorf("it does not ask for create on nodes/proxy, and promises: %s", promise)
+}
+
+// TestServerPaths holds a few rows by hand: deny and allow of the policy follow from them.
+func TestServerPaths(t *testing.T) {
+	got := map[string][]Attributes{}
+	for _, path := range ServerPaths() {
+		got[path.Prefix] = path.Rights
+	}
+	for prefix, want := range map[string]string{
+		"exec": "create exec", "portforward": "create portforward", "containerlogs": "get containerlogs", "debug": "get debug",
+		"debug/flags": "update debug", "checkpoint": "create checkpoint", "metrics": "get metrics", "logs": "get log", "pods": "get pods, get proxy",
+		"allocatedpods": "get pods", "flagz": "get configz", "*": "create unknown",
+	} {
+		_, rights, _ := strings.Cut(written(Mapping{Attempts: got[prefix]}), ": ")
+		if rights != want {
+			t.Errorf("/%s needs %q, want %q", prefix, rights, want)
+		}
+	}
+	if len(got) != len(firstSegments)+2 {
+		t.Errorf("%d prefixes of %d endpoints", len(got), len(firstSegments))
 	}
 }
 

@@ -40,8 +40,10 @@ var aroundRules = []rules.Rule{
 	},
 	{
 		ID: RuleVAP,
-		Promise: "Through the API server, CONNECT to nodes/proxy with a path that begins with exec, attach, run or portForward needs create on nodes/exec, nodes/attach, nodes/run " +
-			"or nodes/portforward as well, whatever the method; an unclean path is refused.",
+		Promise: "Through the API server, CONNECT to nodes/proxy also needs what strict asks for at the node's port, whatever the method: create on nodes/exec, nodes/attach, " +
+			"nodes/run, nodes/portforward, nodes/checkpoint or nodes/unknown; get on nodes/containerlogs, nodes/debug, nodes/metrics, nodes/stats, nodes/log, nodes/statusz, " +
+			"nodes/pods, nodes/healthz or nodes/configz; update on nodes/debug for /debug/flags. get on nodes/proxy is enough for /pods, /runningpods, /healthz and /configz. " +
+			"An unclean path is refused.",
 		Source:    "Bulkhead: the API server asks for the verb of the method on nodes/proxy, and reaches the kubelet as itself",
 		Extension: true,
 		Optional:  true,

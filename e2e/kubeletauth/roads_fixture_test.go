@@ -17,7 +17,7 @@ import (
 const said = "hello from the pod"
 
 // remote is a running pod on the target, and the paths of what can be done to it.
-type remote struct{ exec, attach, portForward, run, logs string }
+type remote struct{ exec, sleep, attach, portForward, run, logs string }
 
 func remotely(ctx context.Context) remote {
 	GinkgoHelper()
@@ -25,6 +25,7 @@ func remotely(ctx context.Context) remote {
 	container := "/" + pod.Namespace + "/" + pod.Name + "/" + teller
 	return remote{
 		exec:        "/exec" + container + "?output=1&error=1&command=echo&command=" + "hello+from+the+pod",
+		sleep:       "/exec" + container + "?output=1&error=1&command=sleep&command=300",
 		attach:      "/attach" + container + "?output=1",
 		portForward: "/portForward/" + pod.Namespace + "/" + pod.Name + "?port=" + serverPort,
 		run:         "/run" + container + "?cmd=echo+hello+from+the+pod",

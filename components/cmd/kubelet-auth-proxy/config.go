@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"time"
 
 	cliflag "k8s.io/component-base/cli/flag"
 	logsapi "k8s.io/component-base/logs/api/v1"
@@ -27,6 +28,7 @@ type config struct {
 // config turns valid flags into a configuration.
 func (o *options) config() (*config, error) {
 	c := &config{options: *o}
+	c.limits.StreamRecheck = o.recheckInterval()
 	problems := o.validate()
 	policy, wrong := o.policy()
 	c.policy, problems = policy, append(problems, wrong...)
@@ -38,6 +40,18 @@ func (o *options) config() (*config, error) {
 		problems = append(problems, fmt.Errorf("--tls-cipher-suites: %w", err))
 	}
 	return c, errors.Join(problems...)
+}
+
+// recheckInterval is --stream-recheck-interval, or the time for which an answer is cached
+// if that is shorter: access to a stream ends no later than access to new requests.
+func (o *options) recheckInterval() time.Duration {
+	interval := o.limits.StreamRecheck
+	for _, ttl := range []time.Duration{o.may.AuthorizedTTL, o.who.TokenTTL} {
+		if ttl > 0 { // 0 has no answer cached.
+			interval = min(interval, ttl)
+		}
+	}
+	return interval
 }
 
 // policy is the mode with what single rules do.

@@ -117,5 +117,5 @@ func (o *options) addLimits(fs *pflag.FlagSet) {
 	fs.IntVar(&l.AllStreams, "max-streams", l.AllStreams, "Streams that go on at one time: exec, attach, port forwarding, run, logs of containers. More are answered 429.")
 	fs.IntVar(&l.Streams, "max-streams-per-user", l.Streams, "The same for one user. All that goes through a kube-apiserver is of one user.")
 	fs.DurationVar(&l.StreamIdle, "streaming-connection-idle-timeout", l.StreamIdle, "How long a stream may carry nothing.")
-	fs.DurationVar(&l.StreamRecheck, "stream-recheck-interval", l.StreamRecheck, "How often it is asked again who has a stream and whether they may. If nobody can say for as long again, the stream ends.")
+	fs.DurationVar(&l.StreamRecheck, "stream-recheck-interval", l.StreamRecheck, "How often the API server is asked again, past every cache, who has a stream and whether they may. It is at most as long as --authorization-webhook-cache-authorized-ttl and --authentication-token-webhook-cache-ttl, where these are not 0. A stream is first asked about after 10 s. If the API server gives no answer for as long again, the stream ends.")
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -163,6 +164,24 @@ func TestHelpNamesTheKubeletsFlags(t *testing.T) {
 	} {
 		if !strings.Contains(help.String(), want) {
 			t.Errorf("help lacks %q", want)
+		}
+	}
+}
+
+// Nothing that is cached outlives a re-check: access to a stream ends no later than access
+// to new requests.
+func TestTheRecheckIntervalIsBounded(t *testing.T) {
+	const interval, access, token = " --stream-recheck-interval=", " --authorization-webhook-cache-authorized-ttl=", " --authentication-token-webhook-cache-ttl="
+	for flags, want := range map[string]time.Duration{
+		"":                              2 * time.Minute,
+		interval + "1s":                 time.Second,
+		interval + "1h" + access + "1m": time.Minute,
+		interval + "1h" + token + "90s": 90 * time.Second,
+		interval + "1h" + access + "0s" + token + "0s": time.Hour,
+	} {
+		c, err := parse(enough + flags)
+		if err != nil || c.limits.StreamRecheck != want {
+			t.Errorf("%q: %v, want %v (%v)", flags, c.limits.StreamRecheck, want, err)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,6 +23,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/client-go/kubernetes/scheme"
 
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
 	"github.com/bulkhead-k8s/bulkhead/manifests"
 )
 
@@ -61,8 +63,13 @@ func kubeletPolicy(t *testing.T) (*admissionregistrationv1.ValidatingAdmissionPo
 // refusal is what the policy says to a path behind nodes/proxy; empty if it passes.
 func refusal(t *testing.T, object *admissionregistrationv1.ValidatingAdmissionPolicy, policy compiled, path string, may grants) string {
 	t.Helper()
+	return refusalOf(t, object, policy, "worker-1", path, may)
+}
+
+func refusalOf(t *testing.T, object *admissionregistrationv1.ValidatingAdmissionPolicy, policy compiled, node, path string, may grants) string {
+	t.Helper()
 	kind, resource := corev1.SchemeGroupVersion.WithKind("NodeProxyOptions"), corev1.SchemeGroupVersion.WithResource("nodes")
-	attributes := admission.NewAttributesRecord(&corev1.NodeProxyOptions{Path: path}, nil, kind, "", "worker-1", resource, "proxy",
+	attributes := admission.NewAttributesRecord(&corev1.NodeProxyOptions{Path: path}, nil, kind, "", node, resource, "proxy",
 		admission.Connect, nil, false, &user.DefaultInfo{Name: "monitor"})
 	versioned, err := admission.NewVersionedAttributes(attributes, kind, objectInterfaces{})
 	if err != nil {
@@ -99,39 +106,42 @@ func (objectInterfaces) GetObjectCreater() runtime.ObjectCreater     { return sc
 func (objectInterfaces) GetObjectConvertor() runtime.ObjectConvertor { return scheme.Scheme }
 
 func TestTheSecondRoadToAKubelet(t *testing.T) {
-	const unclean, lacks = "is not clean", "takes the verb create on nodes/"
+	const unclean, lacks, node = "is not clean", "also needs the verb ", " of node worker-1 [KA-VAP-1]"
 	object, policy := kubeletPolicy(t)
 	for _, tc := range []struct {
 		path     string
 		may      grants
 		mentions string
 	}{
-		// What monitoring asks for, with nothing but get nodes/proxy.
-		{"", nil, ""},
-		{"/", nil, ""},
-		{"/pods", nil, ""},
-		{"/pods/", nil, ""},
-		{"/metrics/cadvisor", nil, ""},
-		{"/stats/summary", nil, ""},
-		{"/logs/syslog.1", nil, ""},
-		{"/executor", nil, ""},
-		{"/containerLogs/default/exec/run", nil, ""},
 		// Each deny beside what allows it.
-		{"/exec/default/p/c", nil, lacks + "exec of node worker-1 [KA-VAP-1]"},
-		{"/exec/default/p/c", grants{"get exec", "create proxy", "create attach"}, lacks + "exec"},
+		{"/exec/default/p/c", nil, lacks + "create on nodes/exec" + node},
+		{"/exec/default/p/c", grants{"get exec", "get proxy", "create proxy", "create attach"}, lacks + "create on nodes/exec"},
 		{"/exec/default/p/c", grants{"create exec"}, ""},
-		{"/exec", nil, lacks + "exec"},
-		{"exec", nil, lacks + "exec"},
-		{"exec/", nil, lacks + "exec"},
+		{"/exec", nil, lacks + "create on nodes/exec"},
+		{"exec", nil, lacks + "create on nodes/exec"},
+		{"exec/", nil, lacks + "create on nodes/exec"},
 		{"/exec/", grants{"create exec"}, ""},
-		{"/attach/default/p/c", nil, lacks + "attach"},
-		{"/attach/default/p/c", grants{"create attach"}, ""},
-		{"/run/default/p/c", nil, lacks + "run"},
-		{"/run/default/p/c", grants{"create run"}, ""},
-		{"/portForward/default/p", nil, lacks + "portforward"},
-		{"/portForward/default/p", grants{"create portforward"}, ""},
-		{"/EXEC/default/p/c", nil, lacks + "exec"},
-		{"/portforward/default/p", nil, lacks + "portforward"},
+		{"/EXEC/default/p/c", nil, lacks + "create on nodes/exec"},
+		{"/portforward/default/p", nil, lacks + "create on nodes/portforward"},
+		{"/containerLogs/default/exec/run", grants{"get proxy", "create exec", "create run"}, lacks + "get on nodes/containerlogs" + node},
+		{"/containerLogs/default/exec/run", grants{"get containerlogs"}, ""},
+		{"/debug/pprof/heap", grants{"get proxy"}, lacks + "get on nodes/debug" + node},
+		{"/debug/pprof/heap", grants{"get debug"}, ""},
+		{"/debug/flags/v", grants{"get debug"}, lacks + "update on nodes/debug" + node},
+		{"/debug/flags/v", grants{"update debug"}, ""},
+		{"/pods", nil, lacks + "get on nodes/pods or get on nodes/proxy" + node},
+		{"/pods", grants{"get proxy"}, ""},
+		{"/pods/", grants{"get pods"}, ""},
+		{"/metrics/cadvisor", grants{"get proxy"}, lacks + "get on nodes/metrics"},
+		{"/metrics/cadvisor", grants{"get metrics"}, ""},
+		{"/logs/syslog.1", grants{"get proxy"}, lacks + "get on nodes/log"},
+		{"/logs/syslog.1", grants{"get log"}, ""},
+		{"", grants{"get proxy"}, lacks + "create on nodes/unknown"},
+		{"", grants{"create unknown"}, ""},
+		{"/", grants{"get proxy"}, lacks + "create on nodes/unknown"},
+		{"/", grants{"create unknown"}, ""},
+		{"/executor", grants{"get proxy", "create exec"}, lacks + "create on nodes/unknown"},
+		{"/executor", grants{"create unknown"}, ""},
 		// Whatever one may do, it can be read in two ways.
 		{"//exec/default/p/c", grants{"create exec"}, unclean},
 		{"/exec//default/p/c", grants{"create exec"}, unclean},
@@ -155,6 +165,46 @@ func TestTheSecondRoadToAKubelet(t *testing.T) {
 	}
 }
 
+// TestEveryPathOfTheKubeletIsInThePolicy: each path of the mapping needs its right, and nothing
+// else is enough but what the mapping has.
+func TestEveryPathOfTheKubeletIsInThePolicy(t *testing.T) {
+	object, policy := kubeletPolicy(t)
+	all := grants{"get proxy", "create proxy", "* proxy"}
+	for _, path := range kubeletauth.ServerPaths() {
+		for _, right := range path.Rights {
+			all = append(all, right.Verb+" "+right.Subresource)
+		}
+	}
+	for _, path := range kubeletauth.ServerPaths() {
+		for _, suffix := range []string{"", "/", "/a/b"} {
+			for _, grant := range all {
+				needed := slices.ContainsFunc(path.Rights, func(a kubeletauth.Attributes) bool { return grant == a.Verb+" "+a.Subresource })
+				if got := refusal(t, object, policy, "/"+path.Prefix+suffix, grants{grant}); (got == "") != needed {
+					t.Errorf("/%s%s with %q: %q", path.Prefix, suffix, grant, got)
+				}
+			}
+		}
+	}
+}
+
+// TestAnotherPortOfANode: a path that no kubelet has may be one of another server.
+func TestAnotherPortOfANode(t *testing.T) {
+	object, policy := kubeletPolicy(t)
+	for _, tc := range []struct {
+		node, path string
+		passes     bool
+	}{
+		{"worker-1:9100", "/probe", true}, {"worker-1", "/probe", false},
+		{"worker-1:9100", "/", true}, {"worker-1", "/", false},
+		{"https:worker-1:10250", "/exec/default/p/c", false}, {"worker-1:9100", "/debug/pprof/", false},
+		{"worker-1:9100", "//probe", false},
+	} {
+		if got := refusalOf(t, object, policy, tc.node, tc.path, nil); (got == "") != tc.passes {
+			t.Errorf("%s%s: %q", tc.node, tc.path, got)
+		}
+	}
+}
+
 func TestValidatePolicies(t *testing.T) {
 	data, err := manifests.FS.ReadFile(manifests.KubeletPolicy)
 	if err != nil {
@@ -166,7 +216,7 @@ func TestValidatePolicies(t *testing.T) {
 		{"a typing error in a field is refused", "failurePolicy", "failurPolicy", "failurPolicy"},
 		{"a variable that does not compile is refused", "substring(1)", "substring('')", "variable trimmed"},
 		{"a validation that does not compile is refused", "variables.clean\"", "variables.cleen\"", "undefined field 'cleen'"},
-		{"a message that does not compile is refused", "' [KA-VAP-1]'\"", "1\"", "no matching overload"},
+		{"a message that does not compile is refused", "' [KA-VAP-1]'", "1", "no matching overload"},
 		{"a binding to nothing is refused", "policyName: kubelet-api", "policyName: other", "which does not exist"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

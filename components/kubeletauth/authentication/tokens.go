@@ -90,13 +90,13 @@ func (o *Options) keep(v verdict) (ttl time.Duration, bytes int) {
 }
 
 // AuthenticateToken has the API server say whose token it is. Every error is a
-// [*Refusal].
+// [*Refusal]. [review.WithMaxAge] bounds the age of the answer.
 func (t *tokens) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
 	if len(token) > maxToken {
 		return nil, false, refuse(kubeletauth.RuleLimit, fmt.Sprintf("the token is longer than %d bytes", maxToken), nil)
 	}
 	key := t.hash.of(token)
-	v, ok := t.asker.Held(key)
+	v, ok := t.asker.Held(key, review.MaxAgeOf(ctx))
 	if !ok {
 		var err error
 		if v, err = t.asker.Answer(ctx, t.question(ctx, key, token)); err != nil {
@@ -131,6 +131,7 @@ func (t *tokens) question(ctx context.Context, key review.Key, token string) rev
 			return t.limits.take(client)
 		},
 		Trusted: proven,
+		MaxAge:  review.MaxAgeOf(ctx),
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"k8s.io/component-base/metrics/testutil"
 
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/pkitest"
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/review"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
@@ -296,5 +297,20 @@ func TestRequestsThatGiveUpLeaveNothing(t *testing.T) {
 		w.expect(t, bearer(t, apiToken).WithContext(ctx), "Unauthorized: the token could not be reviewed [KA-AUTH-1]")
 		synctest.Wait()
 		w.tokens.asker.Wait()
+	})
+}
+
+// A token that was revoked is good from the cache, and not for who bounds the age of the
+// answer.
+func TestMaxAgeHasTheTokenReviewedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := onlyTokens(t)
+		w.expect(t, bearer(t, kubeletToken), "token-user")
+		time.Sleep(time.Minute)
+		delete(w.api.tokens, kubeletToken)
+		w.expect(t, bearer(t, kubeletToken), "token-user")
+		req := bearer(t, kubeletToken)
+		w.expect(t, req.WithContext(review.WithMaxAge(req.Context(), time.Second)), "Unauthorized: the token is not good [KA-AUTH-1]")
+		w.expect(t, bearer(t, kubeletToken), "Unauthorized: the token is not good [KA-AUTH-1]")
 	})
 }

@@ -92,19 +92,20 @@ func (o *Options) ttl(allowed bool) time.Duration {
 
 // Authorize decides about one request. An error means that no decision could be had:
 // the API server gave none within ctx or within 10 s, contradicted itself, or too many
-// wait for it ([review.ErrBusy]).
+// wait for it ([review.ErrBusy]). [review.WithMaxAge] bounds the age of the answer.
 func (a *Authorizer) Authorize(ctx context.Context, attrs authorizer.Attributes) (Answer, error) {
 	if a.asker == nil {
 		return Answer{Allowed: true}, nil
 	}
-	key := keyOf(attrs)
-	if v, ok := a.asker.Held(key); ok {
+	key, maxAge := keyOf(attrs), review.MaxAgeOf(ctx)
+	if v, ok := a.asker.Held(key, maxAge); ok {
 		return Answer{Allowed: v.allowed, Reason: v.reason, Cached: true}, nil
 	}
 	v, err := a.asker.Answer(ctx, review.Question[verdict]{
 		Key:    key,
 		Ask:    func(ctx context.Context) (verdict, error) { return a.ask(ctx, attrs) },
 		Unheld: attributeBytes(attrs) >= maxHeldAttributes,
+		MaxAge: maxAge,
 	})
 	if err != nil {
 		return Answer{}, fmt.Errorf("reviewing access: %w", err)

@@ -250,3 +250,25 @@ func TestWebhookNeedsAClient(t *testing.T) {
 		t.Error("made without a client")
 	}
 }
+
+// The same question twice: one bounds the age of its answer and hears that the right is
+// gone, the other is allowed from the cache.
+func TestMaxAgeHasTheAPIServerAskedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := says(allowed, nil)
+		a := newAuthorizer(t, s)
+		ask := func(ctx context.Context, want Answer) {
+			t.Helper()
+			if got, err := a.Authorize(ctx, request()); got != want || err != nil {
+				t.Errorf("got %+v, %v, want %+v", got, err, want)
+			}
+		}
+		ask(t.Context(), Answer{Allowed: true, Reason: "because"})
+		time.Sleep(time.Minute)
+		s.answer = says(authorizationv1.SubjectAccessReviewStatus{}, nil).answer
+		ask(t.Context(), Answer{Allowed: true, Reason: "because", Cached: true})
+		ask(review.WithMaxAge(t.Context(), time.Second), Answer{})
+		// What was learned holds for all.
+		ask(t.Context(), Answer{Cached: true})
+	})
+}

@@ -70,8 +70,8 @@ type Limits struct {
 	Streams, AllStreams int
 	// StreamIdle is how long a stream may carry nothing.
 	StreamIdle time.Duration
-	// StreamRecheck is the age at which access to a stream is asked about again, and
-	// the time from then on between one question and the next.
+	// StreamRecheck is the time between one question whether a stream is still allowed and
+	// the next. The first is asked after 10 s, if that is sooner.
 	StreamRecheck time.Duration
 }
 

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"k8s.io/apiserver/pkg/authentication/user"
+
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/review"
 )
 
 const (
@@ -16,7 +18,19 @@ const (
 	recheckTimeout = 30 * time.Second
 	// recheckAgain is when to ask again after there was no answer.
 	recheckAgain = 30 * time.Second
+	// firstRecheck is the age at which a stream is first asked about again: what let it
+	// begin may have been a cached answer.
+	firstRecheck = 10 * time.Second
+	// sharedAnswer is how old an answer may be that another stream had asked for. It bounds
+	// the reviews for one user with thousands of streams.
+	sharedAnswer = 5 * time.Second
 )
+
+// firstCheck is the age at which access to a stream is first asked about again.
+func (l Limits) firstCheck() time.Duration { return min(firstRecheck, l.StreamRecheck) }
+
+// maxAge bounds the age of the answers that confirm a stream.
+func (l Limits) maxAge() time.Duration { return max(min(sharedAnswer, l.StreamRecheck/4), 1) }
 
 // recheck asks again whether the caller may have this stream. If nobody can say,
 // the stream goes on for one more StreamRecheck from when it was last confirmed.
@@ -53,9 +67,11 @@ func recheckOutcome(err error) string {
 }
 
 // stillAllowed proves the caller anew, with what it showed when the stream began,
-// and asks for the rights anew.
+// and asks for the rights anew. Cached answers do not count, but for those of the last
+// few seconds.
 func (h *Handler) stillAllowed(ctx context.Context, s *stream) error {
 	x := s.exchange
+	ctx = review.WithMaxAge(ctx, h.config.Limits.maxAge())
 	answer, ok, err := h.config.Authenticator.AuthenticateRequest(credentials(ctx, s.req))
 	if ctx.Err() != nil || err != nil && h.config.Unsure != nil && h.config.Unsure(err) {
 		return errUnsure

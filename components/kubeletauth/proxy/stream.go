@@ -53,7 +53,7 @@ func (x *exchange) lasts(req *http.Request) *http.Request {
 	// It may outlive the request.
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(req.Context()))
 	now := time.Now()
-	s := &stream{exchange: x, req: req, cancel: cancel, sure: now, check: now.Add(x.handler.config.Limits.StreamRecheck)}
+	s := &stream{exchange: x, req: req, cancel: cancel, sure: now, check: now.Add(x.handler.config.Limits.firstCheck())}
 	s.ctx = context.WithValue(ctx, streamKey{}, s)
 	s.outlive = context.AfterFunc(req.Context(), func() { cancel(context.Cause(req.Context())) })
 	s.last.Store(now.UnixNano())

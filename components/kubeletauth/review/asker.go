@@ -76,11 +76,14 @@ type Question[V any] struct {
 	Trusted bool
 	// Unheld has the answer not held.
 	Unheld bool
+	// MaxAge, if not 0, accepts no answer from the cache that was asked for longer ago.
+	MaxAge time.Duration
 }
 
-// Held finds an answer that is held. It does not allocate.
-func (a *Asker[V]) Held(key Key) (V, bool) {
-	value, ok := a.cache.Get(key)
+// Held finds an answer that is held and was asked for within maxAge; 0 means any age.
+// It does not allocate.
+func (a *Asker[V]) Held(key Key, maxAge time.Duration) (V, bool) {
+	value, ok := a.cache.young(key, maxAge)
 	if ok {
 		a.metrics.cached.Inc()
 	}

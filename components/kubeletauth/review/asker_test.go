@@ -55,7 +55,7 @@ func (s *answers) question(key byte) Question[string] {
 
 // answer is what a caller does.
 func answer(ctx context.Context, a *Asker[string], q Question[string]) (string, error) {
-	if v, ok := a.Held(q.Key); ok {
+	if v, ok := a.Held(q.Key, q.MaxAge); ok {
 		return v, nil
 	}
 	return a.Answer(ctx, q)
@@ -189,4 +189,37 @@ func TestTrustedQuestionsHavePlacesOfTheirOwn(t *testing.T) {
 		}
 		a.Wait()
 	})
+}
+
+// A question with a bound on age takes no older answer from the cache, and what it learns is
+// what the others get from then on.
+func TestMaxAge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, s := newAsker(Config[string]{}), &answers{after: time.Second}
+		ask := func(maxAge time.Duration, reviews int64) {
+			t.Helper()
+			q := s.question(1)
+			q.MaxAge = maxAge
+			if got, err := answer(t.Context(), a, q); got != "yes" || err != nil || s.asked.Load() != reviews {
+				t.Errorf("got %q, %v after %d reviews, want %d", got, err, s.asked.Load(), reviews)
+			}
+		}
+		ask(0, 1)
+		time.Sleep(4 * time.Second)
+		// The review was begun 5 s ago, whenever its answer came.
+		ask(5*time.Second, 1)
+		time.Sleep(time.Nanosecond)
+		ask(5*time.Second, 2)
+		ask(0, 2)
+		ask(5*time.Second, 2)
+	})
+}
+
+func TestMaxAgeOfAContext(t *testing.T) {
+	if got := MaxAgeOf(t.Context()); got != 0 {
+		t.Errorf("without a bound it is %v", got)
+	}
+	if got := MaxAgeOf(WithMaxAge(t.Context(), time.Second)); got != time.Second {
+		t.Errorf("got %v", got)
+	}
 }

@@ -139,7 +139,7 @@ func TestWhatIsHeldCostsNoAllocation(t *testing.T) {
 	if _, err := answer(t.Context(), a, s.question(1)); err != nil {
 		t.Fatal(err)
 	}
-	if n := testing.AllocsPerRun(100, func() { a.Held(keyFor(1)) }); n > 0 {
+	if n := testing.AllocsPerRun(100, func() { a.Held(keyFor(1), 0) }); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

@@ -32,7 +32,8 @@ type entry[V any] struct {
 	key   Key
 	value V
 	bytes int
-	until time.Time
+	// asked is when the question behind the value was asked.
+	asked, until time.Time
 }
 
 // NewCache makes a cache of at most so many entries, which take at most about so
@@ -42,7 +43,11 @@ func NewCache[V any](entries, bytes int) *Cache[V] {
 }
 
 // Get finds a value whose time is not over.
-func (c *Cache[V]) Get(key Key) (V, bool) {
+func (c *Cache[V]) Get(key Key) (V, bool) { return c.young(key, 0) }
+
+// young finds a value whose time is not over and which was asked for within maxAge; 0
+// means any age.
+func (c *Cache[V]) young(key Key, maxAge time.Duration) (V, bool) {
 	now := time.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -56,6 +61,9 @@ func (c *Cache[V]) Get(key Key) (V, bool) {
 		c.removeLocked(element)
 		return none, false
 	}
+	if maxAge > 0 && now.Sub(held.asked) > maxAge {
+		return none, false
+	}
 	c.order.MoveToFront(element)
 	return held.value, true
 }
@@ -63,6 +71,10 @@ func (c *Cache[V]) Get(key Key) (V, bool) {
 // Put holds a value of so many bytes for a time. A value that may not be held, or is
 // too large to be, takes the place of the last one all the same.
 func (c *Cache[V]) Put(key Key, value V, bytes int, ttl time.Duration) {
+	c.put(key, value, bytes, ttl, time.Now())
+}
+
+func (c *Cache[V]) put(key Key, value V, bytes int, ttl time.Duration, asked time.Time) {
 	bytes += entryBytes
 	until := time.Now().Add(ttl)
 	c.mu.Lock()
@@ -71,7 +83,7 @@ func (c *Cache[V]) Put(key Key, value V, bytes int, ttl time.Duration) {
 	if ttl <= 0 || bytes > c.bytes {
 		return
 	}
-	c.byKey[key] = c.order.PushFront(&entry[V]{key: key, value: value, bytes: bytes, until: until})
+	c.byKey[key] = c.order.PushFront(&entry[V]{key: key, value: value, bytes: bytes, asked: asked, until: until})
 	c.size += bytes
 	for len(c.byKey) > c.entries || c.size > c.bytes {
 		c.removeLocked(c.order.Back())

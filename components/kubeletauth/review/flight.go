@@ -5,12 +5,14 @@ package review
 
 import (
 	"context"
+	"time"
 )
 
 // flight is one question that is being asked, for all who have it.
 type flight[V any] struct {
 	done   chan struct{}
 	cancel context.CancelFunc
+	began  time.Time
 	// callers wait for the answer. It is guarded by Asker.mu.
 	callers int
 
@@ -29,7 +31,7 @@ func (a *Asker[V]) board(q Question[V]) (*flight[V], error) {
 		a.metrics.shared.Inc()
 		return f, nil
 	}
-	if value, ok := a.cache.Get(q.Key); ok {
+	if value, ok := a.cache.young(q.Key, q.MaxAge); ok {
 		a.metrics.cached.Inc()
 		return landed(value), nil
 	}
@@ -47,7 +49,7 @@ func (a *Asker[V]) board(q Question[V]) (*flight[V], error) {
 // same answer, with more time.
 func (a *Asker[V]) startLocked(q Question[V]) *flight[V] {
 	ctx, cancel := context.WithTimeout(context.Background(), longest)
-	f := &flight[V]{done: make(chan struct{}), cancel: cancel, callers: 1}
+	f := &flight[V]{done: make(chan struct{}), cancel: cancel, began: time.Now(), callers: 1}
 	a.flights[q.Key] = f
 	a.group.Go(func() {
 		defer cancel()
@@ -67,7 +69,7 @@ func (a *Asker[V]) land(q Question[V], f *flight[V]) {
 			a.cache.Remove(q.Key)
 		} else {
 			ttl, bytes := a.keep(f.value)
-			a.cache.Put(q.Key, f.value, bytes, ttl)
+			a.cache.put(q.Key, f.value, bytes, ttl, f.began)
 		}
 	}
 	close(f.done)
