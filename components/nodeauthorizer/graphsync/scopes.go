@@ -126,6 +126,7 @@ func trimAccount(account *corev1.ServiceAccount) {
 		}
 	}
 	*account = corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{
-		Namespace: account.Namespace, Name: account.Name, UID: account.UID, ResourceVersion: account.ResourceVersion, Annotations: kept,
+		Namespace: account.Namespace, Name: account.Name, UID: account.UID, ResourceVersion: account.ResourceVersion,
+		CreationTimestamp: account.CreationTimestamp, Annotations: kept,
 	}}
 }
