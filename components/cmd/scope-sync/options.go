@@ -54,7 +54,7 @@ func (o *options) flags() cliflag.NamedFlagSets {
 
 	cluster := sections.FlagSet("cluster")
 	cluster.StringVar(&o.kubeconfig, "kubeconfig", o.kubeconfig, "How to reach the API server of this host, which is the one that reads the two files, and as whom. "+
-		"The identity needs get, list and watch on serviceaccounts, list and watch on pods, get on /metrics, create and patch on events, and patch on the ConfigMap kube-system/bulkhead-node-scope.")
+		"The identity needs get, list and watch on serviceaccounts, list and watch on pods, get on /metrics, create and patch on events, and get and patch on the ConfigMap kube-system/bulkhead-node-scope.")
 	cluster.StringVar(&o.nodeName, "node-name", o.nodeName, "The name of this host's Node, under which the state of accounts is told.")
 
 	files := sections.FlagSet("files")

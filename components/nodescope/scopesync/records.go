@@ -14,7 +14,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/klog/v2"
 
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopestate"
 )
 
@@ -48,6 +50,21 @@ func (r *recorder) record(ctx context.Context, now scopestate.Record) (wrong str
 	r.writing.reset()
 	r.last = &now
 	return ""
+}
+
+// recall reads what the process before this one has told of accounts, so that since when
+// they are live outlives a restart. What cannot be read is live since now.
+func (r *recorder) recall(ctx context.Context) map[scopelist.Account]scopestate.Detail {
+	told, err := r.client.CoreV1().ConfigMaps(scopestate.Namespace).Get(ctx, scopestate.Name, metav1.GetOptions{})
+	if err != nil {
+		klog.FromContext(ctx).Error(err, "Cannot read the last record: accounts count as live since now")
+		return nil
+	}
+	last, err := scopestate.Decode(told.Data[r.node])
+	if err != nil {
+		return nil
+	}
+	return last.Details
 }
 
 func (r *recorder) patch(ctx context.Context, now scopestate.Record) error {

@@ -119,9 +119,9 @@ func TestAccountsBeyondTheShareAreTold(t *testing.T) {
 		settle(1)
 		time.Sleep(time.Second)
 		w.expectTold("at first", map[string]int{ReasonPending: accountsAtOnce})
-		settle(2 * scopelist.MaxAccounts / accountsAtOnce)
+		settle(scopelist.MaxAccounts/accountsAtOnce + 8)
 		w.expectTold("then", map[string]int{ReasonPending: scopelist.MaxAccounts - accountsAtOnce, ReasonBeyondShare: 101, ReasonProblem: 1})
-		settle(40)
+		settle(10)
 		w.expectTold("again", map[string]int{})
 		stop()
 	})
@@ -216,6 +216,18 @@ func TestLiveIsWhatTheComponentsHaveSeen(t *testing.T) {
 		if d := w.record().Details[scopelist.Account{Namespace: "ns", Name: "agent"}]; d.Digest == first.Digest || !d.Since.After(first.Since) {
 			t.Errorf("told is %+v, and was %+v", d, first)
 		}
+		// A restart forgets neither since when, nor tells anything again.
+		w.expectTold("until then", map[string]int{ReasonPending: 2, ReasonScoped: 2})
+		d := w.record().Details[scopelist.Account{Namespace: "ns", Name: "agent"}]
+		stop()
+		time.Sleep(time.Hour)
+		w.syncer = New(w.syncer.Config)
+		stop = w.start()
+		settle(3)
+		if now := w.record().Details[scopelist.Account{Namespace: "ns", Name: "agent"}]; now != d {
+			t.Errorf("after a restart, told is %+v, and was %+v", now, d)
+		}
+		w.expectTold("after a restart", map[string]int{})
 		w.see(0, "", os.ErrDeadlineExceeded)
 		settle(2)
 		w.expectState("one does not answer", "agent", both)

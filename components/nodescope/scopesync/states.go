@@ -70,6 +70,12 @@ func (s *Syncer) detail(states map[scopelist.Account]scopestate.State, versions 
 		if state == (scopestate.State{}) {
 			continue
 		}
+		if !s.view.HasSynced() {
+			// Nobody knows yet what the annotations say. What was told last is still so: the
+			// lists have not changed, and who compares sees whether the annotations have.
+			details[account] = s.details[account]
+			continue
+		}
 		d := scopestate.Detail{Digest: versions[account].Digest}
 		if state.Authorization && state.Admission {
 			d.Since = now

@@ -38,8 +38,8 @@ const (
 
 // Config is what a [Syncer] works with. Every field is needed.
 type Config struct {
-	// Client may list and watch accounts and pods, get accounts, and patch the ConfigMap
-	// of the records.
+	// Client may list and watch accounts and pods, get accounts, and get and patch the
+	// ConfigMap of the records.
 	Client kubernetes.Interface
 	// Metadata may list pods.
 	Metadata metadata.Interface
@@ -121,6 +121,7 @@ func (s *Syncer) Run(ctx context.Context) {
 	var watching sync.WaitGroup
 	watching.Go(func() { s.view.Run(ctx) })
 	defer watching.Wait()
+	s.recall(ctx)
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for {
@@ -131,6 +132,12 @@ func (s *Syncer) Run(ctx context.Context) {
 		case <-ticker.C:
 		}
 	}
+}
+
+func (s *Syncer) recall(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, interval)
+	defer cancel()
+	s.details = s.recorder.recall(ctx)
 }
 
 // turn does everything once.
