@@ -24,7 +24,7 @@ func TestScopeSyncMayOnlyLookAndTell(t *testing.T) {
 	}
 	record := decode[*corev1.ConfigMap](t, "scope-sync/configmap.yaml")
 	role := decode[*rbacv1.Role](t, "scope-sync/role.yaml")
-	rules := []rbacv1.PolicyRule{{Verbs: []string{"patch"}, APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{record.Name}}}
+	rules := []rbacv1.PolicyRule{{Verbs: []string{"get", "patch"}, APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{record.Name}}}
 	if diff := cmp.Diff(rules, role.Rules); diff != "" || role.Namespace != record.Namespace || len(record.Data) > 0 {
 		t.Errorf("in %s, for %s: (-want +got)\n%s", role.Namespace, record.Namespace, diff)
 	}

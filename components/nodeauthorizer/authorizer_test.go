@@ -130,7 +130,7 @@ func TestToAllowDoesNotAllocate(t *testing.T) {
 // With every optional rule the same holds for what it leaves alone.
 func TestToAllowDoesNotAllocateWithEveryRule(t *testing.T) {
 	for _, mode := range []rules.Mode{rules.Audit, rules.Enforce} {
-		modes := Modes(mode)
+		modes := every(mode)
 		tried, findings := 0, 0
 		z := New(Config{
 			Mode: Strict, Features: DefaultFeatures(), Relations: relations{GraphOptions(modes, false)}, Modes: modes,

@@ -75,7 +75,7 @@ type inModes struct {
 func newInModes() *inModes {
 	m := &inModes{}
 	in := func(mode rules.Mode) *Authorizer {
-		modes := Modes(mode)
+		modes := every(mode)
 		return New(Config{
 			Mode: Strict, Features: DefaultFeatures(), Relations: relations{GraphOptions(modes, false)}, Confirmer: noNews{},
 			Modes: modes, Audit: func(f Finding) { m.findings = append(m.findings, f) }, Unready: never,

@@ -12,6 +12,7 @@ import (
 // about a relation's condition are decided by [Relations].
 type optionalModes struct {
 	endpoints, certificateSigningRequests, node rules.Mode
+	secretWatch, configMapWatch                 rules.Mode
 }
 
 func newOptionalModes(modes map[rules.ID]rules.Mode) optionalModes {
@@ -19,6 +20,8 @@ func newOptionalModes(modes map[rules.ID]rules.Mode) optionalModes {
 		endpoints:                  modes[endpointsReferenced.ID],
 		certificateSigningRequests: modes[certificateSigningRequestOwn.ID],
 		node:                       modes[nodeRegistered.ID],
+		secretWatch:                modes[secretUnwatched.ID],
+		configMapWatch:             modes[configMapUnwatched.ID],
 	}
 }
 

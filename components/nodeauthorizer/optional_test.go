@@ -4,11 +4,12 @@
 package nodeauthorizer
 
 import (
+	"cmp"
 	"context"
 	"reflect"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
@@ -25,6 +26,8 @@ type twins struct {
 	by      *rule
 	text    string
 	bare    string
+	// bareTwin is what allows the twin; bare if it is empty.
+	bareTwin string
 	// reads are the live reads before the refusal.
 	reads []string
 }
@@ -92,12 +95,33 @@ func runTwins(t *testing.T, all []twins) {
 	for _, tc := range all {
 		t.Run(tc.name, func(t *testing.T) {
 			for _, mode := range []rules.Mode{rules.Off, rules.Audit, rules.Enforce} {
-				for _, modes := range []map[rules.ID]rules.Mode{{tc.by.ID: mode}, Modes(mode)} {
+				for _, modes := range []map[rules.ID]rules.Mode{{tc.by.ID: mode}, tc.besides(mode)} {
 					tc.check(t, mode, modes)
 				}
 			}
 		})
 	}
+}
+
+// every gives each optional rule the mode, also one that is enforced only by name.
+func every(mode rules.Mode) map[rules.ID]rules.Mode {
+	modes := map[rules.ID]rules.Mode{}
+	for _, r := range Rules {
+		if r.Optional {
+			modes[r.ID] = mode
+		}
+	}
+	return modes
+}
+
+// besides gives every rule the mode, but for those that would refuse both twins.
+func (tc twins) besides(mode rules.Mode) map[rules.ID]rules.Mode {
+	modes := every(mode)
+	if tc.by != secretUnwatched && tc.by != configMapUnwatched {
+		delete(modes, secretUnwatched.ID)
+		delete(modes, configMapUnwatched.ID)
+	}
+	return modes
 }
 
 func (tc twins) check(t *testing.T, mode rules.Mode, modes map[rules.ID]rules.Mode) {
@@ -113,14 +137,15 @@ func (tc twins) check(t *testing.T, mode rules.Mode, modes map[rules.ID]rules.Mo
 		case rules.Enforce:
 			want = outcome{Decision: decision, Reason: tc.text + " [" + string(tc.by.ID) + "]", Reads: tc.reads}
 		}
-		if diff := cmp.Diff(want, decideIn(t, refusals, modes, asked, &reader{})); diff != "" {
+		if diff := gocmp.Diff(want, decideIn(t, refusals, modes, asked, &reader{})); diff != "" {
 			t.Errorf("in %v of %d rules (-want +got):\n%s", mode, len(modes), diff)
 		}
 		want, asked = allowance, complete(tc.allowed)
+		want.Reason = cmp.Or(tc.bareTwin, tc.bare)
 		if tc.allowed.Resource != tc.refused.Resource {
 			want.Reason = "[NA-UNI-SERVICES]"
 		}
-		if diff := cmp.Diff(want, decideIn(t, refusals, modes, asked, &reader{})); diff != "" {
+		if diff := gocmp.Diff(want, decideIn(t, refusals, modes, asked, &reader{})); diff != "" {
 			t.Errorf("the twin in %v of %d rules (-want +got):\n%s", mode, len(modes), diff)
 		}
 	}
@@ -131,7 +156,7 @@ func allTwins() []twins {
 	var all []twins
 	for _, family := range [][]twins{
 		endpointTwins(), certificateSigningRequestTwins(), serviceAccountTwins(),
-		persistentVolumeClaimTwins(), registeredTwins(), podEndedTwins(),
+		persistentVolumeClaimTwins(), registeredTwins(), podEndedTwins(), unwatchedTwins(),
 	} {
 		all = append(all, family...)
 	}
@@ -192,15 +217,15 @@ func TestAuditSaysWhatEnforceWouldRefuse(t *testing.T) {
 	findings := 0
 	for _, a := range everyRequest() {
 		off := decideIn(t, Strict, nil, a, &reader{})
-		audited := decideIn(t, Strict, Modes(rules.Audit), a, &reader{})
-		enforced := decideIn(t, Strict, Modes(rules.Enforce), a, &reader{})
+		audited := decideIn(t, Strict, every(rules.Audit), a, &reader{})
+		enforced := decideIn(t, Strict, every(rules.Enforce), a, &reader{})
 		want := outcome{Decision: off.Decision, Reason: off.Reason, Reads: audited.Reads}
 		if id, _ := rules.FromReason(enforced.Reason); off.Decision == authorizer.DecisionAllow && enforced.Decision == authorizer.DecisionDeny {
 			node := a.GetUser().GetName()[len("system:node:"):]
 			want.Findings = []Finding{{Rule: id, Node: node, Attributes: a}}
 			findings++
 		}
-		if diff := cmp.Diff(want, audited); diff != "" {
+		if diff := gocmp.Diff(want, audited); diff != "" {
 			t.Errorf("%+v (-want +got):\n%s", a, diff)
 		}
 		if len(off.Findings)+len(enforced.Findings) > 0 {
@@ -226,11 +251,12 @@ func TestAnAllowanceIsNotReadLive(t *testing.T) {
 }
 
 func TestParseModes(t *testing.T) {
-	const optional = "optional are NA-PVC-3, NA-SA-3, NA-NODE-4, NA-POD-6, NA-ENDPOINTS-1, NA-CSR-1"
+	const optional = "optional are NA-SECRET-3, NA-CM-3, NA-PVC-3, NA-SA-3, NA-NODE-4, NA-POD-6, NA-ENDPOINTS-1, NA-CSR-1"
 	enforced := func(change func(map[rules.ID]rules.Mode)) map[rules.ID]rules.Mode {
 		modes := map[rules.ID]rules.Mode{
 			"NA-PVC-3": rules.Enforce, "NA-SA-3": rules.Enforce, "NA-NODE-4": rules.Enforce,
 			"NA-POD-6": rules.Enforce, "NA-ENDPOINTS-1": rules.Enforce, "NA-CSR-1": rules.Enforce,
+			"NA-SECRET-3": rules.Audit, "NA-CM-3": rules.Audit,
 		}
 		change(modes)
 		return modes
@@ -257,10 +283,10 @@ func TestParseModes(t *testing.T) {
 			for _, problem := range problems {
 				texts = append(texts, problem.Error())
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
+			if diff := gocmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(tc.problems, texts); diff != "" {
+			if diff := gocmp.Diff(tc.problems, texts); diff != "" {
 				t.Errorf("problems (-want +got):\n%s", diff)
 			}
 		})
@@ -284,10 +310,10 @@ func TestWhatTheModesNeed(t *testing.T) {
 		{"nothing for NA-ENDPOINTS-1", map[rules.ID]rules.Mode{"NA-ENDPOINTS-1": rules.Enforce}, graph.Options{}, Needs{}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.graph, GraphOptions(tc.modes, false)); diff != "" {
+			if diff := gocmp.Diff(tc.graph, GraphOptions(tc.modes, false)); diff != "" {
 				t.Errorf("graph (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(tc.needs, NeedsOf(tc.modes)); diff != "" {
+			if diff := gocmp.Diff(tc.needs, NeedsOf(tc.modes)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

@@ -54,11 +54,10 @@ var (
 )
 
 func (z *Authorizer) authorizeSecret(ctx context.Context, node string, a *request) verdict {
-	r := secretGet
 	if isListOrWatch(a) {
-		r = secretList
+		return unwatched(secretUnwatched, z.optional.secretWatch, z.readNamespaced(ctx, secretList, node, graph.Secret, a))
 	}
-	return z.readNamespaced(ctx, r, node, graph.Secret, a)
+	return z.readNamespaced(ctx, secretGet, node, graph.Secret, a)
 }
 
 // authorizeConfigMap knows three config maps that kubeadm reads as a node
@@ -69,6 +68,9 @@ func (z *Authorizer) authorizeConfigMap(ctx context.Context, node string, a *req
 		r = configMapList
 	}
 	v := z.readNamespaced(ctx, r, node, graph.ConfigMap, a)
+	if r == configMapList {
+		v = unwatched(configMapUnwatched, z.optional.configMapWatch, v)
+	}
 	switch {
 	case v.against() == nil || !isKubeadmConfigMap(a):
 		return v

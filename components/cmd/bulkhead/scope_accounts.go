@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopestate"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
@@ -30,6 +32,8 @@ type scopedAccount struct {
 	Mode           string `json:"mode"`
 	Authorization  string `json:"authorization"`
 	Admission      string `json:"admission"`
+	// OlderPods are pods that were created before the scope was live; null while it is not.
+	OlderPods *int `json:"olderPods"`
 }
 
 // annotations are what an account and its pods say.
@@ -37,6 +41,17 @@ type annotations struct {
 	own, mode string
 	has       bool
 	ofPods    map[string]bool
+	// digest is that of the account's own annotations.
+	digest string
+}
+
+// current identifies what the account and its pods say now.
+func (a *annotations) current() string {
+	pods := map[string]struct{}{}
+	for value := range a.ofPods {
+		pods[scopestate.DigestOfPod(value)] = struct{}{}
+	}
+	return scopestate.Digest(a.digest, pods)
 }
 
 // scopeAccounts are those that are annotated, or that a host tells of.
@@ -57,15 +72,17 @@ func scopeAccounts(ctx context.Context, client kubernetes.Interface, hosts []sco
 	if err := readAccounts(ctx, client, at, all); err != nil {
 		return nil, err
 	}
-	if err := readPods(ctx, client, at); err != nil {
+	created, err := readPods(ctx, client, at)
+	if err != nil {
 		return nil, err
 	}
 	rows := []scopedAccount{}
 	for _, account := range slices.SortedFunc(maps.Keys(all), scopelist.Compare) {
-		live := stateEverywhere(account, hosts)
+		live, since := stateEverywhere(account, all[account].current(), hosts)
 		rows = append(rows, scopedAccount{
 			Namespace: account.Namespace, ServiceAccount: account.Name, Resources: all[account].resources(), Mode: all[account].modeInForce(),
 			Authorization: liveOrPending(live.Authorization), Admission: liveOrPending(live.Admission),
+			OlderPods: olderThan(since, created[account]),
 		})
 	}
 	return rows, nil
@@ -85,6 +102,7 @@ func readAccounts(ctx context.Context, client kubernetes.Interface, at func(name
 				continue
 			}
 			a := at(sa.Namespace, sa.Name)
+			a.digest = scopestate.DigestOfAccount(sa.Annotations)
 			a.own, a.has, a.mode = own, has, sa.Annotations[nodescope.ModeAnnotation]
 		}
 		if options.Continue = list.Continue; options.Continue == "" {
@@ -93,24 +111,47 @@ func readAccounts(ctx context.Context, client kubernetes.Interface, at func(name
 	}
 }
 
-func readPods(ctx context.Context, client kubernetes.Interface, at func(namespace, name string) *annotations) error {
+// readPods also returns when the pods that may still run were created, by account.
+func readPods(ctx context.Context, client kubernetes.Interface, at func(namespace, name string) *annotations) (map[scopelist.Account][]time.Time, error) {
+	created := map[scopelist.Account][]time.Time{}
 	options := metav1.ListOptions{Limit: atOnce}
 	for {
 		list, err := client.CoreV1().Pods(metav1.NamespaceAll).List(ctx, options)
 		if err != nil {
-			return fmt.Errorf("listing pods: %w", err)
+			return nil, fmt.Errorf("listing pods: %w", err)
 		}
 		for i := range list.Items {
 			pod := &list.Items[i]
-			_, mirror := pod.Annotations[corev1.MirrorPodAnnotationKey]
-			if value, has := pod.Annotations[nodescope.ScopeAnnotation]; has && !mirror && pod.Spec.ServiceAccountName != "" {
+			if _, mirror := pod.Annotations[corev1.MirrorPodAnnotationKey]; mirror || pod.Spec.ServiceAccountName == "" {
+				continue
+			}
+			if value, has := pod.Annotations[nodescope.ScopeAnnotation]; has {
 				at(pod.Namespace, pod.Spec.ServiceAccountName).ofPods[value] = true
+			}
+			if pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed {
+				account := scopelist.Account{Namespace: pod.Namespace, Name: pod.Spec.ServiceAccountName}
+				created[account] = append(created[account], pod.CreationTimestamp.Time)
 			}
 		}
 		if options.Continue = list.Continue; options.Continue == "" {
-			return nil
+			return created, nil
 		}
 	}
+}
+
+// olderThan counts the pods that were not created after that moment. The API server checks
+// a watch when it begins: those of older pods may go on without a limit.
+func olderThan(since time.Time, created []time.Time) *int {
+	if since.IsZero() {
+		return nil
+	}
+	n := 0
+	for _, at := range created {
+		if !at.After(since) {
+			n++
+		}
+	}
+	return &n
 }
 
 func (a *annotations) resources() string {

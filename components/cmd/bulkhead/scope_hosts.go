@@ -29,6 +29,7 @@ type scopeHost struct {
 	Heard   time.Time `json:"heard,omitzero"`
 	Problem string    `json:"problem,omitempty"`
 	states  map[scopelist.Account]scopestate.State
+	details map[scopelist.Account]scopestate.Detail
 }
 
 // scopeHosts are all control-plane nodes. One that has told nothing, or nothing lately,
@@ -84,19 +85,28 @@ func scopeHostOf(name, text string, told bool, now time.Time) scopeHost {
 	if record.Omitted > 0 {
 		host.Problem = strings.TrimPrefix(fmt.Sprintf("%s; there was no room to tell of %d accounts, which are shown as pending", host.Problem, record.Omitted), "; ")
 	}
-	host.states = record.Accounts
+	host.states, host.details = record.Accounts, record.Details
 	return host
 }
 
-// stateEverywhere is live where it is on every host.
-func stateEverywhere(account scopelist.Account, hosts []scopeHost) scopestate.State {
-	live := scopestate.State{Authorization: true, Admission: true}
+// stateEverywhere is live where it is on every host, for the annotations with that digest:
+// what a host says of other annotations does not count. since is from when on both have been
+// live everywhere; zero if they are not.
+func stateEverywhere(account scopelist.Account, digest string, hosts []scopeHost) (live scopestate.State, since time.Time) {
+	live = scopestate.State{Authorization: true, Admission: true}
 	for _, host := range hosts {
-		state := host.states[account]
-		live.Authorization = live.Authorization && state.Authorization
-		live.Admission = live.Admission && state.Admission
+		state, detail := host.states[account], host.details[account]
+		current := detail.Digest == digest
+		live.Authorization = live.Authorization && current && state.Authorization
+		live.Admission = live.Admission && current && state.Admission
+		if detail.Since.After(since) {
+			since = detail.Since
+		}
 	}
-	return live
+	if !live.Authorization || !live.Admission {
+		since = time.Time{}
+	}
+	return live, since
 }
 
 func liveOrPending(live bool) string {

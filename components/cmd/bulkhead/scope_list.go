@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"text/tabwriter"
 	"time"
 
@@ -23,8 +24,12 @@ func newScopeListCommand() *cobra.Command {
 		Short: "Show every account with a scope, and whether it is in force",
 		Long: `List shows the ServiceAccounts that are annotated with bulkhead.dev/node-scoped-resources,
 or that an annotated pod runs as, and whether their scope is in force: AUTHORIZATION and
-ADMISSION are live once every API server of the cluster says that it asks node scope about
-that account, and pending until then. Only what is live in both is protected.
+ADMISSION are live once every API server of the cluster asks node scope about that account,
+and node-authorizer or node-restriction on its host has seen what the annotations say now.
+They are pending until then. Only what is live in both is protected.
+
+OLDER PODS were created before that. A watch is checked when it begins, so one that such a
+pod had begun goes on. Restart these pods to limit them as well.
 
 It can be run anywhere, and changes nothing.`,
 		Args: cobra.NoArgs,
@@ -79,9 +84,10 @@ func scopeTable(out io.Writer, accounts []scopedAccount, hosts []scopeHost) erro
 		_, _ = fmt.Fprintln(out, "no account has a scope")
 	} else {
 		table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-		_, _ = fmt.Fprintln(table, "NAMESPACE\tSERVICEACCOUNT\tRESOURCES\tMODE\tAUTHORIZATION\tADMISSION")
+		_, _ = fmt.Fprintln(table, "NAMESPACE\tSERVICEACCOUNT\tRESOURCES\tMODE\tAUTHORIZATION\tADMISSION\tOLDER PODS")
 		for _, a := range accounts {
-			_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", a.Namespace, a.ServiceAccount, shortCell(a.Resources), a.Mode, a.Authorization, a.Admission)
+			_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
+				a.Namespace, a.ServiceAccount, shortCell(a.Resources), a.Mode, a.Authorization, a.Admission, countOrNone(a.OlderPods))
 		}
 		if err := table.Flush(); err != nil {
 			return err
@@ -93,6 +99,13 @@ func scopeTable(out io.Writer, accounts []scopedAccount, hosts []scopeHost) erro
 		}
 	}
 	return nil
+}
+
+func countOrNone(n *int) string {
+	if n == nil {
+		return "-"
+	}
+	return strconv.Itoa(*n)
 }
 
 // shortCell keeps a long value from tearing a table apart; -o json has all of it.

@@ -36,6 +36,15 @@ func scopePod(name, runsAs, value string) *corev1.Pod {
 	}
 }
 
+// digest is that of an account with those annotations, and of its pods.
+func digest(annotations map[string]string, pods ...string) string {
+	ofPods := map[string]struct{}{}
+	for _, value := range pods {
+		ofPods[scopestate.DigestOfPod(value)] = struct{}{}
+	}
+	return scopestate.Digest(scopestate.DigestOfAccount(annotations), ofPods)
+}
+
 // recorded is what the hosts have told; each account's state is two letters, a for
 // authorization and w for admission.
 func recorded(t *testing.T, hosts map[string]scopestate.Record) *corev1.ConfigMap {
@@ -52,11 +61,26 @@ func recorded(t *testing.T, hosts map[string]scopestate.Record) *corev1.ConfigMa
 }
 
 func told(ago time.Duration, states map[string]string) scopestate.Record {
-	r := scopestate.Record{Time: scopeNow.Add(-ago), Accounts: map[scopelist.Account]scopestate.State{}}
+	r := scopestate.Record{Time: scopeNow.Add(-ago), Accounts: map[scopelist.Account]scopestate.State{}, Details: map[scopelist.Account]scopestate.Detail{}}
 	for name, state := range states {
-		r.Accounts[scopelist.Account{Namespace: "ns", Name: name}] = scopestate.State{Authorization: strings.Contains(state, "a"), Admission: strings.Contains(state, "w")}
+		account := scopelist.Account{Namespace: "ns", Name: name}
+		r.Accounts[account] = scopestate.State{Authorization: strings.Contains(state, "a"), Admission: strings.Contains(state, "w")}
+		r.Details[account] = scopestate.Detail{Digest: digests[name], Since: scopeNow.Add(-time.Hour)}
 	}
 	return r
+}
+
+const scopeKey, modeKey = "bulkhead.dev/node-scoped-resources", "bulkhead.dev/node-scope-mode"
+
+var long = strings.Repeat("pods,", 30) + "pods"
+
+// digests are those of the accounts of the tests.
+var digests = map[string]string{
+	"everywhere": digest(map[string]string{scopeKey: "pods, nodes"}),
+	"audited":    digest(map[string]string{scopeKey: "*", modeKey: "audit"}),
+	"changed":    digest(map[string]string{scopeKey: "pods", modeKey: "audit"}),
+	"viapod":     digest(nil, "secrets"),
+	"a":          digest(map[string]string{scopeKey: long}),
 }
 
 func scopeOutput(t *testing.T, output string, objects ...runtime.Object) (string, error) {
@@ -67,7 +91,13 @@ func scopeOutput(t *testing.T, output string, objects ...runtime.Object) (string
 }
 
 func TestScopeList(t *testing.T) {
-	const key = "bulkhead.dev/node-scoped-resources"
+	const key = scopeKey
+	old, ended := scopePod("old", "everywhere", ""), scopePod("ended", "everywhere", "")
+	old.Annotations, ended.Annotations = nil, nil
+	old.CreationTimestamp = metav1.NewTime(scopeNow.Add(-2 * time.Hour))
+	newer := old.DeepCopy()
+	newer.Name, newer.CreationTimestamp = "newer", metav1.NewTime(scopeNow.Add(-time.Minute))
+	ended.Status.Phase = corev1.PodFailed
 	cluster := []runtime.Object{
 		controlPlane("cp-1"), controlPlane("cp-2"), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "worker"}},
 		scopeAccount("plain", nil),
@@ -75,38 +105,44 @@ func TestScopeList(t *testing.T) {
 		scopeAccount("audited", map[string]string{key: "*", "bulkhead.dev/node-scope-mode": "audit"}),
 		scopeAccount("new", map[string]string{key: "Pods"}),
 		scopeAccount("former", nil),
+		// Audit has ended, and what the hosts tell of is what was before.
+		scopeAccount("changed", map[string]string{key: "pods"}),
+		old, newer, ended,
 		scopePod("p", "viapod", "secrets"), scopePod("q", "viapod", "secrets"),
 	}
-	both := map[string]string{"everywhere": "aw", "audited": "aw", "viapod": "aw", "former": "aw"}
+	both := map[string]string{"everywhere": "aw", "audited": "aw", "viapod": "aw", "former": "aw", "changed": "aw"}
 	for _, tc := range []struct {
 		name  string
 		hosts map[string]scopestate.Record
 		want  string
 	}{
 		{"all is live", map[string]scopestate.Record{"cp-1": told(0, both), "cp-2": told(time.Minute, both)}, `
-NAMESPACE  SERVICEACCOUNT  RESOURCES           MODE     AUTHORIZATION  ADMISSION
-ns         audited         *                   audit    live           live
-ns         everywhere      pods,nodes          enforce  live           live
-ns         former          none any more       enforce  live           live
-ns         new             * (cannot be read)  enforce  pending        pending
-ns         viapod          pods: secrets       enforce  live           live
+NAMESPACE  SERVICEACCOUNT  RESOURCES           MODE     AUTHORIZATION  ADMISSION  OLDER PODS
+ns         audited         *                   audit    live           live       0
+ns         changed         pods                enforce  pending        pending    -
+ns         everywhere      pods,nodes          enforce  live           live       1
+ns         former          none any more       enforce  live           live       0
+ns         new             * (cannot be read)  enforce  pending        pending    -
+ns         viapod          pods: secrets       enforce  live           live       2
 `},
 		{
 			"one host is behind, another is gone", map[string]scopestate.Record{"cp-1": told(0, both), "cp-2": told(0, map[string]string{"everywhere": "a", "audited": "w"}), "cp-0": told(0, nil)}, `
-NAMESPACE  SERVICEACCOUNT  RESOURCES           MODE     AUTHORIZATION  ADMISSION
-ns         audited         *                   audit    pending        live
-ns         everywhere      pods,nodes          enforce  live           pending
-ns         former          none any more       enforce  pending        pending
-ns         new             * (cannot be read)  enforce  pending        pending
-ns         viapod          pods: secrets       enforce  pending        pending
+NAMESPACE  SERVICEACCOUNT  RESOURCES           MODE     AUTHORIZATION  ADMISSION  OLDER PODS
+ns         audited         *                   audit    pending        live       -
+ns         changed         pods                enforce  pending        pending    -
+ns         everywhere      pods,nodes          enforce  live           pending    -
+ns         former          none any more       enforce  pending        pending    -
+ns         new             * (cannot be read)  enforce  pending        pending    -
+ns         viapod          pods: secrets       enforce  pending        pending    -
 `,
 		},
 		{"one host has told nothing, the other nothing lately", map[string]scopestate.Record{"cp-1": told(time.Hour, both)}, `
-NAMESPACE  SERVICEACCOUNT  RESOURCES           MODE     AUTHORIZATION  ADMISSION
-ns         audited         *                   audit    pending        pending
-ns         everywhere      pods,nodes          enforce  pending        pending
-ns         new             * (cannot be read)  enforce  pending        pending
-ns         viapod          pods: secrets       enforce  pending        pending
+NAMESPACE  SERVICEACCOUNT  RESOURCES           MODE     AUTHORIZATION  ADMISSION  OLDER PODS
+ns         audited         *                   audit    pending        pending    -
+ns         changed         pods                enforce  pending        pending    -
+ns         everywhere      pods,nodes          enforce  pending        pending    -
+ns         new             * (cannot be read)  enforce  pending        pending    -
+ns         viapod          pods: secrets       enforce  pending        pending    -
 cp-1: its scope-sync was last heard of 1h0m0s ago: what it told then is not counted, the lists that it wrote hold
 cp-2: its scope-sync has told nothing: whether the API server there holds anybody is not known
 `},
@@ -145,7 +181,6 @@ func TestScopeListProblems(t *testing.T) {
 }
 
 func TestScopeListAsJSON(t *testing.T) {
-	long := strings.Repeat("pods,", 30) + "pods"
 	objects := []runtime.Object{
 		controlPlane("cp-1"), scopeAccount("a", map[string]string{"bulkhead.dev/node-scoped-resources": long}),
 		recorded(t, map[string]scopestate.Record{"cp-1": told(0, map[string]string{"a": "a"})}),
@@ -161,7 +196,7 @@ func TestScopeListAsJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(got), &read); err != nil {
 		t.Fatal(err)
 	}
-	want := []scopedAccount{{"ns", "a", long, "enforce", "live", "pending"}}
+	want := []scopedAccount{{"ns", "a", long, "enforce", "live", "pending", nil}}
 	if diff := cmp.Diff(want, read.Accounts); diff != "" || len(read.Hosts) != 1 || read.Hosts[0].Node != "cp-1" || !read.Hosts[0].Heard.Equal(scopeNow) {
 		t.Errorf("%s\n%s", diff, got)
 	}

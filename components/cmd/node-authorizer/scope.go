@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
@@ -22,6 +23,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/liveread"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/customread"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesync/seen"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
@@ -74,6 +76,7 @@ func (e *scopedEntry) addTo(w *program.Webhook) {
 	both.Handle(scopedPath, e.handler)
 	w.Path, w.Handler = "/", both
 	w.Checks = append(w.Checks, e.view.accounts.Unready)
+	w.Status = map[string]http.Handler{seen.Path: seen.Handler(e.view.seen)}
 	w.More = append(w.More, e.registry)
 	w.Background = append(w.Background, e.view.accounts.Run, e.view.unread.run, e.handler.Run)
 }
@@ -93,6 +96,13 @@ type podConfirmer struct{ reader *liveread.Reader }
 
 func (p podConfirmer) ConfirmPod(ctx context.Context, node, namespace, name, uid string) string {
 	return p.reader.ConfirmPod(ctx, node, namespace, name, uid)
+}
+
+// seen is how far the decisions of node scope have followed the API server.
+func (v *view) seen() seen.Versions {
+	versions := v.sync.Seen()
+	maps.Copy(versions, v.accounts.Seen())
+	return versions
 }
 
 // scopeUnready says why scopes are not to be decided from.

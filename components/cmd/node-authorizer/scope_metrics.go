@@ -7,14 +7,16 @@ import (
 	"time"
 
 	"k8s.io/component-base/metrics"
+
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
 )
 
 // scopeCollector reports how many have a scope, and how old the view of them is, when
 // metrics are read.
 type scopeCollector struct {
 	metrics.BaseStableCollector
-	view                *view
-	scoped, unread, lag *metrics.Desc
+	view                        *view
+	scoped, unread, beyond, lag *metrics.Desc
 }
 
 func newScopeCollector(v *view) *scopeCollector {
@@ -25,6 +27,9 @@ func newScopeCollector(v *view) *scopeCollector {
 			"Objects whose annotation holds pods to their nodes, by kind.", kind, nil, metrics.ALPHA, ""),
 		unread: metrics.NewDesc("bulkhead_node_scope_unread_annotations",
 			"Objects of which a node scope annotation cannot be read, so that pods are held on everything, or exempted from nothing.", kind, nil, metrics.ALPHA, ""),
+		beyond: metrics.NewDesc("bulkhead_node_scope_beyond_share",
+			"Objects beyond their namespace's share. reason=list: the account has a scope and is not protected. reason=values: its annotation is one of too many different ones, so its pods are held on everything.",
+			[]string{"kind", "reason"}, nil, metrics.ALPHA, ""),
 		lag: metrics.NewDesc("bulkhead_node_scope_view_lag_seconds",
 			"Time since the API server last said anything about service accounts. In a quiet, healthy cluster it stays near a minute.",
 			nil, nil, metrics.ALPHA, ""),
@@ -34,18 +39,23 @@ func newScopeCollector(v *view) *scopeCollector {
 func (c *scopeCollector) DescribeWithStability(out chan<- *metrics.Desc) {
 	out <- c.scoped
 	out <- c.unread
+	out <- c.beyond
 	out <- c.lag
 }
 
 func (c *scopeCollector) CollectWithStability(out chan<- metrics.Metric) {
 	stats := c.view.scopes.Stats()
-	gauge := func(desc *metrics.Desc, value int, kind string) {
-		out <- metrics.NewLazyConstMetric(desc, metrics.GaugeValue, float64(value), kind)
+	gauge := func(desc *metrics.Desc, value int, labels ...string) {
+		out <- metrics.NewLazyConstMetric(desc, metrics.GaugeValue, float64(value), labels...)
 	}
 	gauge(c.scoped, stats.Accounts, "ServiceAccount")
 	gauge(c.scoped, stats.Pods, "Pod")
 	gauge(c.unread, stats.UnreadAccounts, "ServiceAccount")
 	gauge(c.unread, stats.UnreadPods, "Pod")
+	_, beyond := scopelist.Fit(c.view.scopes.Candidates())
+	gauge(c.beyond, len(beyond), "ServiceAccount", "list")
+	gauge(c.beyond, stats.BeyondAccounts, "ServiceAccount", "values")
+	gauge(c.beyond, stats.BeyondPods, "Pod", "values")
 	for _, p := range c.view.accounts.Progress() {
 		if !p.Heard.IsZero() {
 			out <- metrics.NewLazyConstMetric(c.lag, metrics.GaugeValue, time.Since(p.Heard).Seconds())

@@ -74,13 +74,18 @@ func TestRunWithNodeScope(t *testing.T) {
 
 	for _, want := range []string{
 		`bulkhead_node_scope_annotated{kind="ServiceAccount"} 1`, `bulkhead_node_scope_annotated{kind="Pod"} 0`,
-		`bulkhead_node_scope_unread_annotations{kind="ServiceAccount"} 0`, `bulkhead_node_scope_view_lag_seconds `,
+		`bulkhead_node_scope_unread_annotations{kind="ServiceAccount"} 0`, `bulkhead_node_scope_beyond_share{kind="ServiceAccount",reason="list"} 0`,
+		`bulkhead_node_scope_beyond_share{kind="ServiceAccount",reason="values"} 0`, `bulkhead_node_scope_beyond_share{kind="Pod",reason="values"} 0`,
+		`bulkhead_node_scope_view_lag_seconds `,
 		`bulkhead_authorization_decisions_total{decision="no-opinion",entry="node-scope",resource="secrets",rule="NS-SCOPE-1",verb="get"} 1`,
 		`bulkhead_authorization_decisions_total{decision="no-opinion",resource="secrets",rule="none",verb="get"} 1`,
 		`bulkhead_requests_in_flight{entry="node-scope"} 0`, `bulkhead_requests_in_flight 0`,
 	} {
 		await("/metrics", want)
 	}
+
+	// How far the decisions have followed the API server, for scope-sync.
+	await("/resource-versions", `"serviceaccounts":"`)
 
 	revoked.Store(true)
 	await("/readyz", "not ready: has a stale view: it has heard nothing about")

@@ -25,6 +25,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
 	scopeadmission "github.com/bulkhead-k8s/bulkhead/components/nodescope/admission"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopeindex"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesync/seen"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
@@ -78,6 +79,7 @@ func (e *scopedEntry) addTo(w *program.Webhook) {
 	both.Handle(scopedPath, e.handler)
 	w.Path, w.Handler = "/", both
 	w.Checks = append(w.Checks, e.scopes.Unready)
+	w.Status = map[string]http.Handler{seen.Path: seen.Handler(func() seen.Versions { return e.scopes.Seen() })}
 	w.More = append(w.More, e.registry)
 	w.Background = append(w.Background, e.scopes.Run, e.handler.Run)
 }

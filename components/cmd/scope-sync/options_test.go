@@ -47,6 +47,8 @@ func TestOptions(t *testing.T) {
 		{"--admission-manifest=/etc/kubernetes/bulkhead/apiserver/x.yaml", "in the same directory"},
 		{"--heartbeat-file=", "--heartbeat-file is"},
 		{"--logging-format=xml", "logging"},
+		{"--node-authorizer-health=https://127.0.0.1:1", "--node-authorizer-health: "},
+		{"--node-restriction-health=http://10.0.0.1:1", "--node-restriction-health: "},
 	} {
 		if _, err := parse(t, "--node-name=cp-1", tc.flag); err == nil || !strings.Contains(err.Error(), tc.wrong) {
 			t.Errorf("%s: got %v, want %q", tc.flag, err, tc.wrong)

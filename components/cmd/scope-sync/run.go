@@ -55,10 +55,14 @@ func run(ctx context.Context, c *config) error {
 	defer following.Wait()
 	following.Go(func() { client.Run(ctx) })
 	scopesync.New(scopesync.Config{
-		Client:        clientset,
-		Metadata:      metadata,
-		Events:        broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: name, Host: c.nodeName}),
-		Loaded:        loaded(clientset),
+		Client:   clientset,
+		Metadata: metadata,
+		Events:   broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: name, Host: c.nodeName}),
+		Loaded:   loaded(clientset),
+		Seen: [2]scopesync.Decider{
+			{Name: "node-authorizer", Ask: c.authorizer.Ask},
+			{Name: "node-restriction", Ask: c.restriction.Ask},
+		},
 		NodeName:      c.nodeName,
 		Authorization: listfile.New(c.authorizationFile()),
 		Admission:     listfile.New(c.admissionFile()),

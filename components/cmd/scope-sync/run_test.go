@@ -25,6 +25,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopestate"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesync/heartbeat"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesync/seen"
 )
 
 const authorizationTemplate = `apiVersion: apiserver.config.k8s.io/v1
@@ -84,6 +85,7 @@ func newHost(t *testing.T) *host {
 	o.authorization, o.admission = filepath.Join(dir, "authorization.yaml"), filepath.Join(dir, "static", "node-scope.yaml")
 	server := httptest.NewServer(h)
 	t.Cleanup(server.CloseClientConnections)
+	o.authorizerHealth, o.restrictionHealth = server.URL, server.URL
 	err = errors.Join(err, err2, os.Mkdir(filepath.Join(dir, "static"), 0o700))
 	for path, text := range map[string]string{
 		o.kubeconfig: fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"c","clusters":[{"name":"c","cluster":{"server":%q}}],
@@ -107,6 +109,10 @@ func (h *host) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	resource := req.URL.Path[strings.LastIndexByte(req.URL.Path, '/')+1:]
 	kinds := map[string]string{"serviceaccounts": "ServiceAccount", "pods": "Pod"}
 	switch {
+	case req.URL.Path == seen.Path:
+		// The components that decide are as far as the API server.
+		fmt.Fprint(w, `{"serviceaccounts":"2","pods":"2"}`)
+		return
 	case req.URL.Path == "/metrics":
 		h.metrics(w)
 		return

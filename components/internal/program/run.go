@@ -19,7 +19,7 @@ import (
 )
 
 // Webhook is what a program serves, and what goes on beside it. Every field but More
-// is needed.
+// and Status is needed.
 type Webhook struct {
 	// Server is what flags say of it ([Options.Server]).
 	Server serve.Config
@@ -31,6 +31,8 @@ type Webhook struct {
 	Registry metrics.KubeRegistry
 	// More are metrics beside those of Registry.
 	More []metrics.Gatherer
+	// Status are more answers on the health port, by path.
+	Status map[string]http.Handler
 	// Client is the way to the API server; its kubeconfig is followed.
 	Client *kubeclient.Client
 	// Background is what answers depend on, and what writes the log. Each returns
@@ -65,6 +67,7 @@ func (w Webhook) server() (*serve.Server, error) {
 	config.Handler = mux
 	config.Checks = w.Checks
 	config.Registry = w.Registry
+	config.Status = w.Status
 	// The second holds what libraries measure: Go, the process, API calls.
 	all := prometheus.Gatherers{w.Registry, legacyregistry.DefaultGatherer}
 	for _, more := range w.More {

@@ -61,6 +61,8 @@ type Config struct {
 	Registry metrics.KubeRegistry
 	// Gatherer is what /metrics shows.
 	Gatherer metrics.Gatherer
+	// Status are more answers on the health port, by path: for anyone on the host, to GET.
+	Status map[string]http.Handler
 	// Expiries are of certificates that others use, by name.
 	Expiries map[string]Expiry
 	// ShutdownTimeout bounds the wait for requests in flight.
@@ -122,7 +124,7 @@ func (s *Server) serve(ctx context.Context, secure, health net.Listener) error {
 	defer cancel()
 	webhook := newHTTPServer(ctx, s.config.Handler)
 	webhook.TLSConfig = s.certificates.tlsConfig()
-	probes := newHTTPServer(ctx, HealthHandler(s.checks(), s.config.Gatherer))
+	probes := newHTTPServer(ctx, s.health())
 
 	failures := make(chan error, 2)
 	var group sync.WaitGroup
@@ -142,6 +144,16 @@ func (s *Server) serve(ctx context.Context, secure, health net.Listener) error {
 	cancel()
 	group.Wait()
 	return failure
+}
+
+// health answers probes, scrapers, and what Status has.
+func (s *Server) health() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/", HealthHandler(s.checks(), s.config.Gatherer))
+	for path, handler := range s.config.Status {
+		mux.Handle("GET "+path, handler)
+	}
+	return mux
 }
 
 func (s *Server) checks() []Check {

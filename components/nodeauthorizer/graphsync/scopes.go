@@ -5,6 +5,7 @@ package graphsync
 
 import (
 	"cmp"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,6 +19,11 @@ import (
 
 // ServiceAccounts are watched by [NewAccounts] only.
 const ServiceAccounts = "serviceaccounts"
+
+// AccountsMaxAge bounds the MaxAge of [NewAccounts] and [NewAnnotated]. Until it is over, a
+// component whose watch is broken decides by annotations that may have changed since. A
+// healthy API server sends a bookmark every 45 to 75 seconds, so one may be missed.
+const AccountsMaxAge = 150 * time.Second
 
 // PodScopes takes what pods say of node scope. It is told of a pod before the graph is,
 // and of its deletion after: who finds a pod in the graph finds here what it says.
@@ -36,7 +42,8 @@ type AccountScopes interface {
 
 // NewAccounts prepares to tell what ServiceAccounts say of node scope. It is a [Sync] of
 // its own, so that what the graph is good for does not depend on it. The client needs
-// list and watch on service accounts in every namespace. Of the options it reads MaxAge.
+// list and watch on service accounts in every namespace. Of the options it reads MaxAge,
+// which is [AccountsMaxAge] at most.
 func NewAccounts(client kubernetes.Interface, into AccountScopes, options Options) *Sync {
 	return newWithoutGraph(client, options, accountsOf(client, into))
 }
@@ -59,7 +66,7 @@ func NewAnnotated(client kubernetes.Interface, pods PodScopes, accounts AccountS
 func newWithoutGraph(client kubernetes.Interface, options Options, resources ...resource) *Sync {
 	s := &Sync{
 		client: client,
-		maxAge: cmp.Or(options.MaxAge, DefaultMaxAge),
+		maxAge: min(cmp.Or(options.MaxAge, DefaultMaxAge), AccountsMaxAge),
 		// No pod of it ever ends.
 		endings: newEndings(clock.RealClock{}, -1, nil),
 	}
@@ -126,6 +133,7 @@ func trimAccount(account *corev1.ServiceAccount) {
 		}
 	}
 	*account = corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{
-		Namespace: account.Namespace, Name: account.Name, UID: account.UID, ResourceVersion: account.ResourceVersion, Annotations: kept,
+		Namespace: account.Namespace, Name: account.Name, UID: account.UID, ResourceVersion: account.ResourceVersion,
+		CreationTimestamp: account.CreationTimestamp, Annotations: kept,
 	}}
 }

@@ -5,6 +5,7 @@ package scopeindex
 
 import (
 	"errors"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -14,11 +15,12 @@ import (
 
 // account is a ServiceAccount; it has no value if it has no annotation.
 type account struct {
-	scope      *value
+	scope      *Value
 	exemptions *nodescope.Exemptions
 	audits     bool
 	// misread is true if its exemptions or its mode could not be read.
 	misread bool
+	created time.Time
 }
 
 // SetAccount takes the account's annotations, whatever it had before.
@@ -26,11 +28,15 @@ func (x *Index) SetAccount(sa *corev1.ServiceAccount) {
 	named := types.NamespacedName{Namespace: sa.Namespace, Name: sa.Name}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	next := account{}
+	before := x.accounts[named]
+	next := account{created: sa.CreationTimestamp.Time}
 	var errs []error
+	wasMisread := before.misread || before.scope.misread()
 	if text, annotated := sa.Annotations[nodescope.ScopeAnnotation]; annotated {
-		next.scope = x.values.hold(text)
-		errs = append(errs, next.scope.err)
+		next.scope = x.values.Change(before.scope, Owner{Namespace: named.Namespace}, text)
+		errs = append(errs, next.scope.Err)
+	} else {
+		x.values.Release(before.scope)
 	}
 	if text, annotated := sa.Annotations[nodescope.ExemptionsAnnotation]; annotated {
 		exemptions, err := nodescope.ParseExemptions(text)
@@ -42,10 +48,8 @@ func (x *Index) SetAccount(sa *corev1.ServiceAccount) {
 		next.audits, next.misread = audits, next.misread || err != nil
 		errs = append(errs, err)
 	}
-	before := x.accounts[named]
-	x.values.release(before.scope)
 	x.accounts[named] = next
-	if err := errors.Join(errs...); err != nil && !before.misread && !before.scope.misread() {
+	if err := errors.Join(errs...); err != nil && !wasMisread {
 		x.unread("ServiceAccount", named.Namespace, named.Name, err)
 	}
 }
@@ -75,6 +79,6 @@ func (x *Index) ReplaceAccounts(all []*corev1.ServiceAccount) {
 }
 
 func (x *Index) deleteAccount(named types.NamespacedName) {
-	x.values.release(x.accounts[named].scope)
+	x.values.Release(x.accounts[named].scope)
 	delete(x.accounts, named)
 }

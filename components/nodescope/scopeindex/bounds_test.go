@@ -9,27 +9,6 @@ import (
 	"testing"
 )
 
-// Whoever may annotate pods gets no more memory than the bound, and what finds no room
-// is held on everything.
-func TestValuesAreBounded(t *testing.T) {
-	w := newWorld()
-	for i := range MaxValues + 10 {
-		w.set(pod(fmt.Sprintf("p%d", i), fmt.Sprint(i), fmt.Sprintf("r%d", i)))
-	}
-	if len(w.values.known) != MaxValues {
-		t.Errorf("%d values are kept", len(w.values.known))
-	}
-	first, _ := w.Pod("ns", "p0")
-	last, _ := w.Pod("ns", fmt.Sprintf("p%d", MaxValues+9))
-	if first.Scope.IsEverything() || !last.Scope.IsEverything() || w.Stats().UnreadPods != 10 {
-		t.Errorf("the first is held on everything: %v, the last: %v", first.Scope.IsEverything(), last.Scope.IsEverything())
-	}
-	w.RetainPods(nil)
-	if len(w.values.known) != 0 || len(w.ofPods) != 0 {
-		t.Errorf("%d values, %d accounts are left", len(w.values.known), len(w.ofPods))
-	}
-}
-
 func TestUnionsAreBounded(t *testing.T) {
 	w := newWorld()
 	w.SetAccount(serviceAccount("agent", none, none))

@@ -4,7 +4,6 @@
 package scopeindex
 
 import (
-	"fmt"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -12,8 +11,6 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
 )
-
-var errFull = fmt.Errorf("the cluster has more than %d different values of %s", MaxValues, nodescope.ScopeAnnotation)
 
 // Pods knows where pods are.
 type Pods interface {
@@ -30,7 +27,7 @@ type Index struct {
 	unread func(kind, namespace, name string, err error)
 
 	mu       sync.RWMutex
-	values   values
+	values   *Values
 	accounts map[types.NamespacedName]account
 	pods     map[types.NamespacedName]annotatedPod
 	// ofPods has, by account, what its annotated pods hold.
@@ -44,12 +41,12 @@ var _ nodescope.NodeInfo = &Index{}
 type annotatedPod struct {
 	uid   types.UID
 	runs  types.NamespacedName
-	scope *value
+	scope *Value
 }
 
 // podScopes are the values of the pods of one account, and what they hold together.
 type podScopes struct {
-	count map[*value]int
+	count map[*Value]int
 	union *nodescope.Scope
 }
 
@@ -62,7 +59,7 @@ func New(where Pods, unread func(kind, namespace, name string, err error)) *Inde
 	return &Index{
 		where:    where,
 		unread:   unread,
-		values:   values{map[string]*value{}},
+		values:   NewValues(),
 		accounts: map[types.NamespacedName]account{},
 		pods:     map[types.NamespacedName]annotatedPod{},
 		ofPods:   map[types.NamespacedName]*podScopes{},

@@ -18,6 +18,7 @@ const maxUnion = 64
 // room.
 func (x *Index) SetPod(pod *corev1.Pod) {
 	named := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}
+	runs := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Spec.ServiceAccountName}
 	text, annotated := pod.Annotations[nodescope.ScopeAnnotation]
 	if !annotated && !x.hasPod(named) {
 		return
@@ -25,30 +26,38 @@ func (x *Index) SetPod(pod *corev1.Pod) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	before, had := x.pods[named]
+	wasMisread := before.scope.misread()
 	switch {
+	case annotated && before.has(runs, text):
+		x.pods[named] = annotatedPod{uid: pod.UID, runs: runs, scope: before.scope}
 	case annotated:
-		x.addPod(named, pod, text)
+		// What the pod had makes room for what it has now.
+		x.release(before)
+		x.addPod(named, pod.UID, runs, text)
 	case had && before.uid != pod.UID:
 		// Whoever still finds the pod of before must not find it without its annotation.
 		x.pods[named] = annotatedPod{uid: pod.UID}
+		x.release(before)
 	default:
 		delete(x.pods, named)
+		x.release(before)
 	}
-	// The new one is held before the old one is released, so that a value that both have
-	// is not parsed again.
-	x.release(before)
-	if now := x.pods[named].scope; now.misread() && !before.scope.misread() {
-		x.unread("Pod", named.Namespace, named.Name, now.err)
+	if now := x.pods[named].scope; now.misread() && !wasMisread {
+		x.unread("Pod", named.Namespace, named.Name, now.Err)
 	}
 }
 
-func (x *Index) addPod(named types.NamespacedName, pod *corev1.Pod, text string) {
-	held := x.values.hold(text)
-	runs := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Spec.ServiceAccountName}
-	x.pods[named] = annotatedPod{uid: pod.UID, runs: runs, scope: held}
+// has reports whether the pod is held by that value already, as that account.
+func (p annotatedPod) has(runs types.NamespacedName, text string) bool {
+	return p.scope != nil && p.scope.holders > 0 && p.scope.text == text && p.runs == runs
+}
+
+func (x *Index) addPod(named types.NamespacedName, uid types.UID, runs types.NamespacedName, text string) {
+	held := x.values.Hold(Owner{named.Namespace, true}, text)
+	x.pods[named] = annotatedPod{uid: uid, runs: runs, scope: held}
 	of := x.ofPods[runs]
 	if of == nil {
-		of = &podScopes{count: map[*value]int{}}
+		of = &podScopes{count: map[*Value]int{}}
 		x.ofPods[runs] = of
 	}
 	if of.count[held]++; of.count[held] == 1 {
@@ -106,7 +115,7 @@ func (x *Index) release(pod annotatedPod) {
 	if len(of.count) == 0 {
 		delete(x.ofPods, pod.runs)
 	}
-	x.values.release(pod.scope)
+	x.values.Release(pod.scope)
 }
 
 // unite is needed only when a value is the first or the last of its kind.

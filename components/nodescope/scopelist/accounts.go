@@ -56,25 +56,6 @@ func length(account Account) int {
 	return len(userPrefix) + len(account.Namespace) + len(":") + len(account.Name) + len("\n  '',")
 }
 
-// Fit returns, in order, the accounts that a list has room for, and how many it has none
-// for. Those of first come first, and of more that come those that are first in order. No
-// account may be in both.
-func Fit(first, more []Account) (list []Account, left int) {
-	room := maxListLength
-	for _, from := range [][]Account{first, more} {
-		for _, account := range slices.SortedFunc(slices.Values(from), Compare) {
-			if len(list) == MaxAccounts || length(account) > room {
-				left++
-				continue
-			}
-			room -= length(account)
-			list = append(list, account)
-		}
-	}
-	slices.SortFunc(list, Compare)
-	return list, left
-}
-
 // inOrder returns the accounts, each once, if a list of them can be written.
 func inOrder(accounts []Account) ([]Account, error) {
 	sorted := slices.Clone(accounts)
@@ -87,8 +68,13 @@ func inOrder(accounts []Account) ([]Account, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	if _, left := Fit(sorted, nil); left > 0 {
-		return nil, fmt.Errorf("there are %d accounts, and there is no room for %d of them: a list has at most %d, in %d characters", len(sorted), left, MaxAccounts, maxListLength)
+	candidates := make([]Candidate, len(sorted))
+	for i, account := range sorted {
+		candidates[i].Account = account
+	}
+	if _, beyond := Fit(candidates); len(beyond) > 0 {
+		return nil, fmt.Errorf("there are %d accounts, and there is no room for %d of them: a list has at most %d, in %d characters",
+			len(sorted), len(beyond), MaxAccounts, maxListLength)
 	}
 	return sorted, nil
 }

@@ -210,28 +210,3 @@ func TestReplaceBounds(t *testing.T) {
 		}
 	}
 }
-
-func TestFit(t *testing.T) {
-	var first, more []Account
-	for i := range MaxAccounts - 1 {
-		first = append(first, Account{Namespace: "ns", Name: fmt.Sprintf("m%04d", i)})
-	}
-	more = accounts(t, "ns/z", "ns/a", "ns/b")
-	list, left := Fit(first, more)
-	if left != 2 || len(list) != MaxAccounts || list[0].Name != "a" || list[1] != first[0] {
-		t.Errorf("%d have no room of %d, the first are %v", left, len(list), list[:2])
-	}
-	// Who is too long does not keep out who is not.
-	long := Account{Namespace: strings.Repeat("n", 63), Name: strings.Repeat("a", 253)}
-	for i := range 286 {
-		long.Name = long.Name[:250] + fmt.Sprintf("%03d", i)
-		more = append(more, long)
-	}
-	if list, left := Fit(nil, more); left != 0 || len(list) != 289 {
-		t.Errorf("%d of %d have no room", left, len(more))
-	}
-	more = append(more, Account{Namespace: strings.Repeat("n", 63), Name: strings.Repeat("b", 253)}, Account{Namespace: "zz", Name: "c"})
-	if list, left := Fit(nil, more); left != 1 || list[len(list)-1].Name != "c" {
-		t.Errorf("%d of %d have no room", left, len(more))
-	}
-}

@@ -15,6 +15,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
@@ -41,8 +43,20 @@ type Record struct {
 	// Problem says what keeps lists from becoming live; empty if nothing does.
 	Problem  string
 	Accounts map[scopelist.Account]State
+	// Details are those of accounts that are live in a list.
+	Details map[scopelist.Account]Detail
 	// Omitted is how many accounts there was no room for.
 	Omitted int
+}
+
+// Detail says what is live of an account, and since when.
+type Detail struct {
+	// Digest identifies the annotations that every component has ([Digest]). An account of
+	// which the annotations are others now is pending.
+	Digest string
+	// Since is from when on, in seconds, both lists and these annotations have been in
+	// force. Watches that were begun before may go on. Zero if they are not in force.
+	Since time.Time
 }
 
 // stored is a record as a person reads it in the ConfigMap: names by state, and by
@@ -52,6 +66,8 @@ type stored struct {
 	Problem string                         `json:"problem,omitempty"`
 	Omitted int                            `json:"omitted,omitempty"`
 	States  map[string]map[string][]string `json:"accounts,omitempty"`
+	// Details are DIGEST or DIGEST@SINCE, by namespace and name.
+	Details map[string]map[string]string `json:"details,omitempty"`
 }
 
 var words = map[State]string{
@@ -67,26 +83,70 @@ const maxProblem = 1 << 10
 // Encode returns the record as text of at most [MaxBytes]. The same record gives the same
 // text.
 func (r Record) Encode() (string, error) {
-	s := stored{Time: r.Time.UTC().Truncate(time.Second), Problem: r.Problem[:min(len(r.Problem), maxProblem)], Omitted: r.Omitted, States: map[string]map[string][]string{}}
+	s := stored{Time: r.Time.UTC().Truncate(time.Second), Problem: r.Problem[:min(len(r.Problem), maxProblem)], Omitted: r.Omitted, States: map[string]map[string][]string{}, Details: map[string]map[string]string{}}
 	// All that is not a name, with room to spare.
 	left := MaxBytes - 2*maxProblem*6
-	for _, account := range slices.SortedFunc(maps.Keys(r.Accounts), scopelist.Compare) {
-		word := words[r.Accounts[account]]
-		cost := len(account.Name) + len(`"",`)
-		if s.States[word][account.Namespace] == nil {
-			cost += len(account.Namespace) + len(`"":[],`)
+	// Pending accounts come last: whoever can annotate many accounts must not keep another
+	// account, which is live, from being told of.
+	for _, pending := range []bool{false, true} {
+		for _, account := range slices.SortedFunc(maps.Keys(r.Accounts), scopelist.Compare) {
+			if state := r.Accounts[account]; (state == State{}) == pending {
+				left -= s.add(account, state, r.Details[account], left)
+			}
 		}
-		if left -= cost; left < 0 {
-			s.Omitted++
-			continue
-		}
-		if s.States[word] == nil {
-			s.States[word] = map[string][]string{}
-		}
-		s.States[word][account.Namespace] = append(s.States[word][account.Namespace], account.Name)
 	}
 	text, err := json.Marshal(s)
 	return string(text), err
+}
+
+// add tells of the account if there is room, and returns what that takes.
+func (s *stored) add(account scopelist.Account, state State, detail Detail, room int) int {
+	word, about := words[state], ""
+	if state != (State{}) {
+		about = detail.encode()
+	}
+	cost := len(account.Name) + len(`"",`)
+	if s.States[word][account.Namespace] == nil {
+		cost += len(account.Namespace) + len(`"":[],`)
+	}
+	if about != "" {
+		cost += len(account.Name) + len(about) + len(`"":"",`)
+		if s.Details[account.Namespace] == nil {
+			cost += len(account.Namespace) + len(`"":{},`)
+		}
+	}
+	if cost > room {
+		s.Omitted++
+		return 0
+	}
+	if s.States[word] == nil {
+		s.States[word] = map[string][]string{}
+	}
+	s.States[word][account.Namespace] = append(s.States[word][account.Namespace], account.Name)
+	if about != "" {
+		if s.Details[account.Namespace] == nil {
+			s.Details[account.Namespace] = map[string]string{}
+		}
+		s.Details[account.Namespace][account.Name] = about
+	}
+	return cost
+}
+
+func (d Detail) encode() string {
+	if d.Since.IsZero() {
+		return d.Digest
+	}
+	return d.Digest + "@" + strconv.FormatInt(d.Since.Unix(), 10)
+}
+
+// decodeDetail takes a time that cannot be read for none.
+func decodeDetail(text string) Detail {
+	digest, since, _ := strings.Cut(text, "@")
+	d := Detail{Digest: digest}
+	if seconds, err := strconv.ParseInt(since, 10, 64); err == nil {
+		d.Since = time.Unix(seconds, 0).UTC()
+	}
+	return d
 }
 
 // Decode reads a record.
@@ -95,12 +155,17 @@ func Decode(text string) (Record, error) {
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
 		return Record{}, fmt.Errorf("reading what scope-sync has told: %w", err)
 	}
-	r := Record{Time: s.Time, Problem: s.Problem, Omitted: s.Omitted, Accounts: map[scopelist.Account]State{}}
+	r := Record{Time: s.Time, Problem: s.Problem, Omitted: s.Omitted, Accounts: map[scopelist.Account]State{}, Details: map[scopelist.Account]Detail{}}
 	for state, word := range words {
 		for namespace, names := range s.States[word] {
 			for _, name := range names {
 				r.Accounts[scopelist.Account{Namespace: namespace, Name: name}] = state
 			}
+		}
+	}
+	for namespace, names := range s.Details {
+		for name, about := range names {
+			r.Details[scopelist.Account{Namespace: namespace, Name: name}] = decodeDetail(about)
 		}
 	}
 	return r, nil

@@ -6,7 +6,6 @@ package scopesync
 import (
 	"context"
 	"maps"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -26,15 +25,24 @@ const (
 	ReasonPending = "NodeScopePending"
 	// ReasonScoped says that it is.
 	ReasonScoped = "NodeScoped"
+	// ReasonBeyondShare says that an account with a scope is not protected, because its
+	// namespace has more of them than its share of the lists.
+	ReasonBeyondShare = "NodeScopeBeyondShare"
 	// ReasonUnread says that an annotation cannot be read.
 	ReasonUnread = "NodeScopeUnread"
 	// ReasonProblem, on the ConfigMap of the records, says that lists are not kept.
 	ReasonProblem = "NodeScopeNotKept"
 )
 
-// newsAtOnce bounds what is told of unreadable annotations in one turn: whoever may
-// annotate pods can make as many as it likes.
-const newsAtOnce = 100
+// What one turn tells of is bounded: whoever may annotate accounts or pods can make as many
+// as it likes. Each namespace comes in its turn, and what is not told of now is told of in
+// one of the next turns.
+const (
+	accountsAtOnce = 20
+	// unreadAtOnce bounds what is told of annotations that cannot be read, and unreadOfOne
+	// what of that is one namespace's.
+	unreadAtOnce, unreadOfOne = 100, 10
+)
 
 // worthAnEvent is how long something has to be wrong.
 const worthAnEvent = 30 * time.Second
@@ -45,8 +53,8 @@ type teller struct {
 	events record.EventRecorder
 	node   string
 	index  *annotated.Index
-	// told is whether an account was last told, or known from the start, to be in force.
-	told   map[scopelist.Account]bool
+	// told is the reason that an account was last told, or that was known from the start.
+	told   map[scopelist.Account]string
 	unread map[annotated.Unread]bool
 	// problem is what is wrong, and since when; isTold is true if an event says so.
 	problem string
@@ -55,39 +63,54 @@ type teller struct {
 }
 
 func newTeller(c Config, index *annotated.Index) teller {
-	return teller{client: c.Client, events: c.Events, node: c.NodeName, index: index, told: map[scopelist.Account]bool{}, unread: map[annotated.Unread]bool{}}
+	return teller{client: c.Client, events: c.Events, node: c.NodeName, index: index, told: map[scopelist.Account]string{}, unread: map[annotated.Unread]bool{}}
 }
 
-// tell notes what has changed for those who have a scope. Who is in force when it is first
-// seen was told by the process before this one.
-func (t *teller) tell(ctx context.Context, states map[scopelist.Account]scopestate.State) {
-	wanted := t.index.Accounts()
-	for _, account := range wanted {
-		live := states[account] == scopestate.State{Authorization: true, Admission: true}
-		before, known := t.told[account]
-		t.told[account] = live
+// tell notes what has changed for those who have a scope, in the order of wanted. Who is in
+// force when it is first seen was told by the process before this one.
+func (t *teller) tell(ctx context.Context, wanted []scopelist.Candidate, beyond map[scopelist.Account]bool, states map[scopelist.Account]scopestate.State) {
+	has := make(map[scopelist.Account]bool, len(wanted))
+	news := 0
+	for _, c := range wanted {
+		has[c.Account] = true
+		kind, reason, message := t.news(states[c.Account], beyond[c.Account])
+		before, known := t.told[c.Account]
 		switch {
-		case live && known && !before:
-			t.account(ctx, account, corev1.EventTypeNormal, ReasonScoped, "Held to their nodes by the API server of "+t.node)
-		case !live && (!known || before):
-			t.account(ctx, account, corev1.EventTypeNormal, ReasonPending, "Annotated, and not yet held to their nodes by the API server of "+t.node)
+		case before == reason:
+		case reason == ReasonScoped && !known:
+			t.told[c.Account] = reason
+		case news < accountsAtOnce:
+			news++
+			t.told[c.Account] = reason
+			t.account(ctx, c.Account, kind, reason, message)
 		}
 	}
-	maps.DeleteFunc(t.told, func(account scopelist.Account, _ bool) bool {
-		_, still := slices.BinarySearchFunc(wanted, account, scopelist.Compare)
-		return !still
-	})
+	maps.DeleteFunc(t.told, func(account scopelist.Account, _ string) bool { return !has[account] })
 	t.tellUnread()
+}
+
+func (t *teller) news(state scopestate.State, beyond bool) (kind, reason, message string) {
+	switch {
+	case state == scopestate.State{Authorization: true, Admission: true}:
+		return corev1.EventTypeNormal, ReasonScoped, "Held to their nodes by the API server of " + t.node
+	case beyond:
+		return corev1.EventTypeWarning, ReasonBeyondShare,
+			"Not protected: the namespace has more accounts with a scope than its share of the lists of the API server of " + t.node + ". Remove the annotation from accounts that do not need it"
+	default:
+		return corev1.EventTypeNormal, ReasonPending, "Annotated, and not yet held to their nodes by the API server of " + t.node
+	}
 }
 
 func (t *teller) tellUnread() {
 	now := map[annotated.Unread]bool{}
-	news := 0
+	news, of := 0, map[string]int{}
 	for _, u := range t.index.Unread() {
 		if !t.unread[u] {
-			if news++; news > newsAtOnce {
+			if news == unreadAtOnce || of[u.Namespace] == unreadOfOne {
 				continue
 			}
+			news++
+			of[u.Namespace]++
 			t.events.Eventf(reference(u.Kind, u.Namespace, u.Name, u.UID), corev1.EventTypeWarning, ReasonUnread,
 				"Held to the node on everything, because the annotation cannot be read: %s", u.Reason)
 		}

@@ -5,7 +5,6 @@ package scopesync
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -166,34 +165,6 @@ func TestALateServerIsSeenSoon(t *testing.T) {
 		if asked := w.timesAsked() - before; asked != 4 {
 			t.Errorf("asked %d times in two minutes, want once in each half", asked)
 		}
-		stop()
-	})
-}
-
-// More accounts than there is room for push none out, and are told of.
-func TestAFullList(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var objects []runtime.Object
-		for i := range scopelist.MaxAccounts {
-			objects = append(objects, account(fmt.Sprintf("a%04d", i), true))
-		}
-		w := newWorld(t, append(objects, account("zz", true))...)
-		w.listed("zz")
-		stop := w.start()
-		settle(2)
-		data, err := os.ReadFile(filepath.Join(w.dir, "admission"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		accounts, err := scopelist.Read(scopelist.Admission, data)
-		if err != nil || len(accounts) != scopelist.MaxAccounts || accounts[len(accounts)-1].Name != "zz" || accounts[len(accounts)-2].Name != "a0998" {
-			t.Errorf("%d accounts, the last are %v (%v)", len(accounts), accounts[len(accounts)-2:], err)
-		}
-		w.expectNotice("1 accounts are not in ")
-		w.load("authorization", "admission")
-		settle(20)
-		w.expectState("who found room", "a0998", both)
-		w.expectState("who found none", "a0999", scopestate.State{})
 		stop()
 	})
 }

@@ -22,6 +22,9 @@ const (
 	keepFor = 30 * time.Second
 	// podsAtOnce bounds what is in memory of an account's pods.
 	podsAtOnce = 500
+	// leavesAtOnce bounds the accounts that are asked about in one turn. Whoever removes a
+	// thousand annotations must not keep an account that is new waiting.
+	leavesAtOnce = 50
 )
 
 // kept is an account that may not leave.
@@ -33,38 +36,47 @@ type kept struct {
 
 // keep returns those that are listed, have no scope, and may not leave yet. Whoever
 // cannot be asked about stays.
-func (s *Syncer) keep(ctx context.Context, wanted []scopelist.Account) []scopelist.Account {
-	has := make(map[scopelist.Account]bool, len(wanted))
-	for _, account := range wanted {
-		has[account] = true
-		delete(s.kept, account)
+func (s *Syncer) keep(ctx context.Context, wanted []scopelist.Candidate) []scopelist.Candidate {
+	done := make(map[scopelist.Account]bool, len(wanted))
+	for _, c := range wanted {
+		done[c.Account] = true
 	}
-	var keep []scopelist.Account
-	asked := map[scopelist.Account]bool{}
+	var leaving []scopelist.Candidate
 	for _, l := range s.lists {
 		for _, account := range l.listed {
-			if has[account] || asked[account] {
-				continue
-			}
-			asked[account] = true
-			if s.stays(ctx, account) {
-				keep = append(keep, account)
+			if !done[account] {
+				done[account] = true
+				leaving = append(leaving, scopelist.Candidate{Account: account, Rank: scopelist.Leaving})
 			}
 		}
+	}
+	before := s.kept
+	s.kept = map[scopelist.Account]kept{}
+	asked := 0
+	var keep []scopelist.Candidate
+	for _, c := range scopelist.Order(leaving) {
+		known, is := before[c.Account]
+		switch {
+		case is && time.Now().Before(known.until):
+			s.problem(known.wrong)
+			s.kept[c.Account] = known
+		case asked == leavesAtOnce:
+			// Its turn comes.
+		default:
+			asked++
+			if !s.stays(ctx, c.Account) {
+				continue
+			}
+		}
+		keep = append(keep, c)
 	}
 	return keep
 }
 
-// stays reports whether an account may not leave, which it was asked lately or is now.
+// stays asks now whether an account may not leave.
 func (s *Syncer) stays(ctx context.Context, account scopelist.Account) bool {
-	before, known := s.kept[account]
-	if known && time.Now().Before(before.until) {
-		s.problem(before.wrong)
-		return true
-	}
 	leaves, err := s.mayLeave(ctx, account)
 	if leaves {
-		delete(s.kept, account)
 		return false
 	}
 	now := kept{until: time.Now().Add(keepFor)}

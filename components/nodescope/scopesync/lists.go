@@ -6,7 +6,6 @@ package scopesync
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/hostfs"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
-	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopestate"
 )
 
 const (
@@ -42,24 +40,33 @@ func (s *Syncer) look() {
 	}
 }
 
+// beyondShare is told of people when there are more accounts than there is room for. It
+// has no number and no name in it: whoever may annotate accounts could have it change all
+// the time, and it would never be told as something that lasts.
+const beyondShare = "some accounts have a scope and are not protected, because they are beyond their namespace's share of the lists: " +
+	"`bulkhead scope list` shows them as pending, and each has an event " + ReasonBeyondShare
+
 // write puts into the lists what the cluster says.
 func (s *Syncer) write(ctx context.Context) {
 	// The API server lets nobody be named like that; one of them would keep out all.
-	wanted := slices.DeleteFunc(s.index.Accounts(), func(account scopelist.Account) bool {
-		err := scopelist.Validate(account)
+	s.wanted = slices.DeleteFunc(s.index.Candidates(), func(c scopelist.Candidate) bool {
+		err := scopelist.Validate(c.Account)
 		if err != nil {
 			s.notice(err.Error())
 		}
 		return err != nil
 	})
-	keep := s.keep(ctx, wanted)
+	next, beyond := scopelist.Fit(slices.Concat(s.wanted, s.keep(ctx, s.wanted)))
+	s.beyond = make(map[scopelist.Account]bool, len(beyond))
+	for _, account := range beyond {
+		s.beyond[account] = true
+	}
+	if len(beyond) > 0 {
+		s.notice(beyondShare)
+	}
 	for _, l := range s.lists {
 		if !l.readable {
 			continue
-		}
-		next, left := fit(wanted, keep, l.listed)
-		if left > 0 {
-			s.notice(fmt.Sprintf("%d accounts are not in %s, because it is full", left, l.file.Path))
 		}
 		if slices.Equal(next, l.listed) {
 			l.writing.reset()
@@ -91,20 +98,6 @@ func (s *Syncer) put(ctx context.Context, l *list, next []scopelist.Account) {
 		s.polling.reset()
 		klog.FromContext(ctx).Info("Replaced a list of accounts", "file", l.file.Path, "before", before, "now", len(next))
 	}
-}
-
-// fit returns, in order, those that a list is to have: who is wanted or kept, and if
-// those are too many, who is listed already first. Left is how many find no room.
-func fit(wanted, keep, listed []scopelist.Account) (next []scopelist.Account, left int) {
-	var already, news []scopelist.Account
-	for _, account := range slices.Concat(wanted, keep) {
-		if _, is := slices.BinarySearchFunc(listed, account, scopelist.Compare); is {
-			already = append(already, account)
-		} else {
-			news = append(news, account)
-		}
-	}
-	return scopelist.Fit(already, news)
 }
 
 // ask learns which lists are in force.
@@ -144,25 +137,4 @@ func (s *Syncer) askDelay() time.Duration {
 		}
 	}
 	return longestAskDelay
-}
-
-// states tells of everybody who has a scope, is in a file or is in force.
-func (s *Syncer) states() map[scopelist.Account]scopestate.State {
-	authorization, admission := s.lists[0].live, s.lists[1].live
-	all := map[scopelist.Account]scopestate.State{}
-	note := func(account scopelist.Account) {
-		all[account] = scopestate.State{Authorization: authorization[account], Admission: admission[account]}
-	}
-	for _, account := range s.index.Accounts() {
-		note(account)
-	}
-	for _, l := range s.lists {
-		for _, account := range l.listed {
-			note(account)
-		}
-		for account := range l.live {
-			note(account)
-		}
-	}
-	return all
 }

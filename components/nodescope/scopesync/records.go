@@ -14,7 +14,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/klog/v2"
 
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopestate"
 )
 
@@ -37,7 +39,7 @@ type recorder struct {
 // record writes the record if it says something new, and returns what is wrong with that;
 // empty if nothing is. Only the key of this host's Node is touched, so hosts do not meet.
 func (r *recorder) record(ctx context.Context, now scopestate.Record) (wrong string) {
-	isNews := r.last == nil || now.Problem != r.last.Problem || !maps.Equal(now.Accounts, r.last.Accounts) || now.Time.Sub(r.last.Time) >= recordAgain
+	isNews := r.last == nil || now.Problem != r.last.Problem || !maps.Equal(now.Accounts, r.last.Accounts) || !maps.Equal(now.Details, r.last.Details) || now.Time.Sub(r.last.Time) >= recordAgain
 	if !isNews || !r.writing.isDue() {
 		return r.writing.wrong
 	}
@@ -48,6 +50,21 @@ func (r *recorder) record(ctx context.Context, now scopestate.Record) (wrong str
 	r.writing.reset()
 	r.last = &now
 	return ""
+}
+
+// recall reads what the process before this one has told of accounts, so that since when
+// they are live outlives a restart. What cannot be read is live since now.
+func (r *recorder) recall(ctx context.Context) map[scopelist.Account]scopestate.Detail {
+	told, err := r.client.CoreV1().ConfigMaps(scopestate.Namespace).Get(ctx, scopestate.Name, metav1.GetOptions{})
+	if err != nil {
+		klog.FromContext(ctx).Error(err, "Cannot read the last record: accounts count as live since now")
+		return nil
+	}
+	last, err := scopestate.Decode(told.Data[r.node])
+	if err != nil {
+		return nil
+	}
+	return last.Details
 }
 
 func (r *recorder) patch(ctx context.Context, now scopestate.Record) error {

@@ -6,6 +6,7 @@ package scopesync
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -23,6 +24,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesync/heartbeat"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesync/listfile"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesync/reloads"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesync/seen"
 )
 
 const (
@@ -36,8 +38,8 @@ const (
 
 // Config is what a [Syncer] works with. Every field is needed.
 type Config struct {
-	// Client may list and watch accounts and pods, get accounts, and patch the ConfigMap
-	// of the records.
+	// Client may list and watch accounts and pods, get accounts, and get and patch the
+	// ConfigMap of the records.
 	Client kubernetes.Interface
 	// Metadata may list pods.
 	Metadata metadata.Interface
@@ -45,12 +47,21 @@ type Config struct {
 	Events record.EventRecorder
 	// Loaded asks the API server that reads the two files what it has loaded.
 	Loaded func(context.Context) (reloads.Server, error)
+	// Seen ask the two components that decide what they have seen of annotations.
+	Seen [2]Decider
 	// NodeName is that of the Node of this host.
 	NodeName string
 	// The two files.
 	Authorization, Admission *listfile.File
 	// Heartbeat is the file that probes look at.
 	Heartbeat string
+}
+
+// Decider is a component on this host that decides by what annotations say: the first
+// authorizes, the second admits.
+type Decider struct {
+	Name string
+	Ask  func(context.Context) (seen.Versions, error)
 }
 
 // Syncer keeps the lists of one host. Use [New].
@@ -60,10 +71,17 @@ type Syncer struct {
 	view  *graphsync.Sync
 
 	// All that follows is Run's alone.
-	lists    [2]*list
-	polling  retry
-	loaded   reloads.Server
-	kept     map[scopelist.Account]kept
+	lists   [2]*list
+	polling retry
+	loaded  reloads.Server
+	kept    map[scopelist.Account]kept
+	// seen is what each component that decides said last.
+	seen [2]seen.Versions
+	// wanted are the accounts that have a scope, in the order in which they get a place;
+	// beyond are those that got none.
+	wanted   []scopelist.Candidate
+	beyond   map[scopelist.Account]bool
+	details  map[scopelist.Account]scopestate.Detail
 	recorder recorder
 	teller   teller
 	// problems are what is wrong in this turn; notices are what only the cluster can change,
@@ -103,6 +121,7 @@ func (s *Syncer) Run(ctx context.Context) {
 	var watching sync.WaitGroup
 	watching.Go(func() { s.view.Run(ctx) })
 	defer watching.Wait()
+	s.recall(ctx)
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for {
@@ -113,6 +132,12 @@ func (s *Syncer) Run(ctx context.Context) {
 		case <-ticker.C:
 		}
 	}
+}
+
+func (s *Syncer) recall(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, interval)
+	defer cancel()
+	s.details = s.recorder.recall(ctx)
 }
 
 // turn does everything once.
@@ -128,16 +153,17 @@ func (s *Syncer) turn(ctx context.Context) {
 		s.write(ctx)
 	}
 	s.ask(ctx)
+	s.askSeen(ctx)
 	states := s.states()
 	if why == "" {
-		s.teller.tell(ctx, states)
+		s.teller.tell(ctx, s.wanted, s.beyond, states)
 	}
 	problem := s.all()
 	s.teller.complain(problem)
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return
 	}
-	s.problem(s.recorder.record(ctx, scopestate.Record{Time: time.Now(), Problem: problem, Accounts: states}))
+	s.problem(s.recorder.record(ctx, scopestate.Record{Time: time.Now(), Problem: problem, Accounts: states, Details: maps.Clone(s.details)}))
 	s.say(klog.FromContext(ctx))
 }
 

@@ -31,6 +31,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesync/heartbeat"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesync/listfile"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesync/reloads"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesync/seen"
 )
 
 const (
@@ -71,6 +72,9 @@ type world struct {
 	server map[string]string
 	// down is what keeps its metrics from being read, and refuse what the validator says.
 	down, refuse error
+	// seen is what the two components that decide have seen, and away why they do not answer.
+	seen [2]seen.Versions
+	away [2]error
 	// asked is how often its metrics were.
 	asked int
 }
@@ -90,6 +94,7 @@ func newWorld(t *testing.T, objects ...runtime.Object) *world {
 	w.syncer = New(Config{
 		Client: w.client, Metadata: w.pods, Events: w.events, NodeName: "cp-1", Heartbeat: filepath.Join(w.dir, "heartbeat"),
 		Authorization: w.file("authorization", scopelist.Authorization), Admission: w.file("admission", scopelist.Admission),
+		Seen: [2]Decider{{"node-authorizer", w.sees(0)}, {"node-restriction", w.sees(1)}},
 		Loaded: func(context.Context) (reloads.Server, error) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
@@ -114,6 +119,22 @@ func (w *world) fail(down, refuse error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.down, w.refuse = down, refuse
+}
+
+// sees is what a component that decides answers.
+func (w *world) sees(i int) func(context.Context) (seen.Versions, error) {
+	return func(context.Context) (seen.Versions, error) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return w.seen[i], w.away[i]
+	}
+}
+
+// see has a component have seen ServiceAccounts and pods up to the version, or not answer.
+func (w *world) see(i int, version string, away error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.seen[i], w.away[i] = seen.Versions{"serviceaccounts": version, "pods": version}, away
 }
 
 func (w *world) timesAsked() int {

@@ -43,7 +43,7 @@ var (
 		only(storagev1.VolumeAttachment{}, "Spec.NodeName"))
 	ResourceSlices = kindOf(resourcev1.SchemeGroupVersion.WithKind("ResourceSlice"),
 		only(resourcev1.ResourceSlice{}, "Spec.NodeName"))
-	ServiceAccounts        = kindOf(corev1.SchemeGroupVersion.WithKind("ServiceAccount"), only(corev1.ServiceAccount{}))
+	ServiceAccounts        = kindOf(corev1.SchemeGroupVersion.WithKind("ServiceAccount"), only(corev1.ServiceAccount{}, "ObjectMeta.CreationTimestamp"))
 	PodCertificateRequests = kindOf(certificatesv1.SchemeGroupVersion.WithKind("PodCertificateRequest"),
 		only(certificatesv1.PodCertificateRequest{}, "Spec.NodeName"))
 	CertificateSigningRequests = kindOf(certificatesv1.SchemeGroupVersion.WithKind("CertificateSigningRequest"),

@@ -92,14 +92,14 @@ func registration(t *testing.T) []byte {
 // full are as many accounts as there is room for, with namespaces and names of those
 // lengths.
 func full(namespace, name int) []scopelist.Account {
-	var all []scopelist.Account
+	var all []scopelist.Candidate
 	for i := range scopelist.MaxAccounts {
-		all = append(all, scopelist.Account{
+		all = append(all, scopelist.Candidate{Account: scopelist.Account{
 			Namespace: strings.Repeat("n", namespace-4) + fmt.Sprintf("%04d", i),
 			Name:      strings.Repeat("a", name-4) + fmt.Sprintf("%04d", i),
-		})
+		}})
 	}
-	list, _ := scopelist.Fit(all, nil)
+	list, _ := scopelist.Fit(all)
 	return list
 }
 

@@ -11,28 +11,36 @@
 package annotated
 
 import (
-	"maps"
+	"cmp"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopeindex"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
 )
 
 // Index is told of accounts and pods. Use [New]. All methods are safe for concurrent use.
 type Index struct {
 	mu       sync.RWMutex
+	values   *scopeindex.Values
 	accounts map[types.NamespacedName]annotation
 	pods     map[types.NamespacedName]podAnnotation
 }
 
-// annotation is one that an object has.
+// annotation is what an object says of node scope.
 type annotation struct {
 	uid types.UID
-	// wrong says why it cannot be read; empty if it can.
-	wrong string
+	// created is that of an account.
+	created time.Time
+	// scope is nil for an account that has only other annotations of node scope.
+	scope *scopeindex.Value
+	// digest identifies the annotations; version is the resource version in which they
+	// were first seen as they are.
+	digest, version string
 }
 
 type podAnnotation struct {
@@ -40,7 +48,7 @@ type podAnnotation struct {
 	runsAs scopelist.Account
 }
 
-// Unread is an object whose annotation cannot be read.
+// Unread is an object whose annotation cannot be read, or is beyond its namespace's share.
 type Unread struct {
 	// Kind is Pod or ServiceAccount.
 	Kind, Namespace, Name string
@@ -52,24 +60,31 @@ type Unread struct {
 // New makes an index that knows nobody.
 func New() *Index {
 	return &Index{
+		values:   scopeindex.NewValues(),
 		accounts: map[types.NamespacedName]annotation{},
 		pods:     map[types.NamespacedName]podAnnotation{},
 	}
 }
 
-// Accounts are those that have a scope, in order. Some may not exist: a pod may run as an
-// account that was deleted.
-func (x *Index) Accounts() []scopelist.Account {
+// Candidates are the accounts that have a scope, in the order of [scopelist.Order]. Some
+// may not exist: a pod may run as an account that was deleted.
+func (x *Index) Candidates() []scopelist.Candidate {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	all := make(map[scopelist.Account]struct{}, len(x.accounts))
-	for account := range x.accounts {
-		all[account] = struct{}{}
+	var all []scopelist.Candidate
+	for account, a := range x.accounts {
+		if a.scope != nil {
+			all = append(all, scopelist.Candidate{Account: account, Created: a.created})
+		}
 	}
+	ofPods := map[scopelist.Account]bool{}
 	for _, pod := range x.pods {
-		all[pod.runsAs] = struct{}{}
+		if x.accounts[pod.runsAs].scope == nil && !ofPods[pod.runsAs] {
+			ofPods[pod.runsAs] = true
+			all = append(all, scopelist.Candidate{Account: pod.runsAs, Rank: scopelist.OfPods})
+		}
 	}
-	return slices.SortedFunc(maps.Keys(all), scopelist.Compare)
+	return scopelist.Order(all)
 }
 
 // UID is that of an account that is annotated itself; empty for others.
@@ -85,8 +100,8 @@ func (x *Index) Unread() []Unread {
 	defer x.mu.RUnlock()
 	var all []Unread
 	add := func(kind string, named types.NamespacedName, a annotation) {
-		if a.wrong != "" {
-			all = append(all, Unread{Kind: kind, Namespace: named.Namespace, Name: named.Name, UID: a.uid, Reason: a.wrong})
+		if a.scope != nil && a.scope.Err != nil {
+			all = append(all, Unread{Kind: kind, Namespace: named.Namespace, Name: named.Name, UID: a.uid, Reason: a.scope.Err.Error()})
 		}
 	}
 	for named, a := range x.accounts {
@@ -96,7 +111,7 @@ func (x *Index) Unread() []Unread {
 		add("Pod", named, pod.annotation)
 	}
 	slices.SortFunc(all, func(a, b Unread) int {
-		return strings.Compare(a.Kind+"/"+a.Namespace+"/"+a.Name, b.Kind+"/"+b.Namespace+"/"+b.Name)
+		return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 	})
 	return all
 }

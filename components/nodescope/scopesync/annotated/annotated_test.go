@@ -4,6 +4,7 @@
 package annotated
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,9 +34,10 @@ func pod(name, runsAs, scope string) *corev1.Pod {
 
 func names(x *Index) string {
 	var all []string
-	for _, a := range x.Accounts() {
+	for _, a := range x.Candidates() {
 		all = append(all, a.Name)
 	}
+	slices.Sort(all)
 	return strings.Join(all, " ")
 }
 

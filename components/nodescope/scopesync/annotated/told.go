@@ -4,41 +4,54 @@
 package annotated
 
 import (
-	"maps"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopeindex"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopestate"
 )
 
-func annotationOf(uid types.UID, annotations map[string]string) (annotation, bool) {
-	text, annotated := annotations[nodescope.ScopeAnnotation]
-	if !annotated {
-		return annotation{}, false
-	}
-	a := annotation{uid: uid}
-	if _, err := nodescope.ParseScope(text); err != nil {
-		a.wrong = err.Error()
-	}
-	return a, true
-}
-
-// SetAccount takes the account's annotation, whatever it had before.
+// SetAccount takes the account's annotations, whatever it had before.
 func (x *Index) SetAccount(sa *corev1.ServiceAccount) {
 	named := types.NamespacedName{Namespace: sa.Namespace, Name: sa.Name}
-	a, annotated := annotationOf(sa.UID, sa.Annotations)
+	digest := scopestate.DigestOfAccount(sa.Annotations)
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	set(x.accounts, named, a, annotated)
+	before := x.accounts[named]
+	if digest == "" {
+		x.deleteAccount(named)
+		return
+	}
+	next := annotation{uid: sa.UID, created: sa.CreationTimestamp.Time, digest: digest, version: before.versionOf(sa.UID, digest, sa.ResourceVersion)}
+	if text, annotated := sa.Annotations[nodescope.ScopeAnnotation]; annotated {
+		next.scope = x.values.Change(before.scope, scopeindex.Owner{Namespace: sa.Namespace}, text)
+	} else {
+		x.values.Release(before.scope)
+	}
+	x.accounts[named] = next
+}
+
+// versionOf is the version of before if the annotations are still those, and else the
+// object's.
+func (a annotation) versionOf(uid types.UID, digest, version string) string {
+	if a.uid == uid && a.digest == digest {
+		return a.version
+	}
+	return version
 }
 
 // DeleteAccount forgets the account.
 func (x *Index) DeleteAccount(namespace, name string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	set(x.accounts, types.NamespacedName{Namespace: namespace, Name: name}, annotation{}, false)
+	x.deleteAccount(types.NamespacedName{Namespace: namespace, Name: name})
+}
+
+func (x *Index) deleteAccount(named types.NamespacedName) {
+	x.values.Release(x.accounts[named].scope)
+	delete(x.accounts, named)
 }
 
 // ReplaceAccounts makes the index agree with the list.
@@ -50,14 +63,18 @@ func (x *Index) ReplaceAccounts(all []*corev1.ServiceAccount) {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	retain(x.accounts, keep)
+	for named := range x.accounts {
+		if _, kept := keep[named]; !kept {
+			x.deleteAccount(named)
+		}
+	}
 }
 
 // SetPod takes the pod's annotation, whatever it had before. That of a mirror pod does
 // not count, nor that of a pod without an account: nobody has a token of those.
 func (x *Index) SetPod(pod *corev1.Pod) {
 	named := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}
-	a, annotated := annotationOf(pod.UID, pod.Annotations)
+	text, annotated := pod.Annotations[nodescope.ScopeAnnotation]
 	if _, mirror := pod.Annotations[corev1.MirrorPodAnnotationKey]; mirror || pod.Spec.ServiceAccountName == "" {
 		annotated = false
 	}
@@ -67,7 +84,16 @@ func (x *Index) SetPod(pod *corev1.Pod) {
 	runsAs := scopelist.Account{Namespace: pod.Namespace, Name: pod.Spec.ServiceAccountName}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	set(x.pods, named, podAnnotation{a, runsAs}, annotated)
+	if !annotated {
+		x.deletePod(named)
+		return
+	}
+	before, digest := x.pods[named], scopestate.DigestOfPod(text)
+	next := annotation{
+		uid: pod.UID, digest: digest, version: before.versionOf(pod.UID, digest, pod.ResourceVersion),
+		scope: x.values.Change(before.scope, scopeindex.Owner{Namespace: pod.Namespace, OfPods: true}, text),
+	}
+	x.pods[named] = podAnnotation{next, runsAs}
 }
 
 // hasPod is asked for every pod of the cluster, and few are annotated.
@@ -86,28 +112,21 @@ func (x *Index) DeletePod(namespace, name string) {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	set(x.pods, named, podAnnotation{}, false)
+	x.deletePod(named)
+}
+
+func (x *Index) deletePod(named types.NamespacedName) {
+	x.values.Release(x.pods[named].scope)
+	delete(x.pods, named)
 }
 
 // RetainPods forgets the pods that are not in the set.
 func (x *Index) RetainPods(keep map[types.NamespacedName]struct{}) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	retain(x.pods, keep)
-}
-
-// set makes the value, or no value, what is known under the name.
-func set[V any](all map[types.NamespacedName]V, named types.NamespacedName, value V, annotated bool) {
-	if annotated {
-		all[named] = value
-		return
+	for named := range x.pods {
+		if _, kept := keep[named]; !kept {
+			x.deletePod(named)
+		}
 	}
-	delete(all, named)
-}
-
-func retain[V any](all map[types.NamespacedName]V, keep map[types.NamespacedName]struct{}) {
-	maps.DeleteFunc(all, func(named types.NamespacedName, _ V) bool {
-		_, kept := keep[named]
-		return !kept
-	})
 }

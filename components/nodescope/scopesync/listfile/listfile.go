@@ -26,8 +26,9 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
 )
 
-// remembered is how many states of the file are kept: the server may be behind by some.
-const remembered = 16
+// remembered is how many states of the file are kept. The server may be behind by some: it
+// can miss a change for a minute, and a tenant can have the file changed every two seconds.
+const remembered = 64
 
 // Config says which file it is.
 type Config struct {

@@ -1,0 +1,147 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodescope_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+const (
+	// wanted is how many accounts the tenant annotates: more than there is room for.
+	wanted = 1100
+	// newAccounts is how many accounts of another namespace are timed, before and while.
+	newAccounts = 5
+	// beyondShare is the reason of the event that an account beyond the share gets.
+	beyondShare = "NodeScopeBeyondShare"
+)
+
+// Serial: it takes the machine from others, and all room in the lists.
+var _ = Describe("a tenant with edit annotates more accounts than there is room for", Serial, Label(OnHost, OnWorker, Slow), func() {
+	It("other namespaces and kube-system keep theirs", Denies("NS-IDENT-2"), func(ctx SpecContext) {
+		TakeMachine(ctx)
+		namespace := suite.Scene().Namespace(ctx)
+		client := must(tenantWithEdit(ctx, namespace).Client())
+		request := bystander(own, Get(api.Secrets))(ctx, suite.Scene())
+		before := calm(ctx, podOf(agent)(), request, 5*time.Second)
+		protectedBefore := timeNewAccounts(ctx, "before")
+
+		since := time.Now()
+		annotateMany(ctx, client, namespace)
+		Measured(fmt.Sprintf("a tenant annotated %d accounts in", wanted), time.Since(since).Round(time.Second).String())
+		while := calm(ctx, podOf(agent)(), request, 5*time.Second)
+		protectedWhile := timeNewAccounts(ctx, "while")
+		Measured("another tenant's requests, before one tenant used all it can get", Latencies(before))
+		Measured("another tenant's requests, while one tenant uses all it can get", Latencies(while))
+		Measured("another tenant's new account was protected after, before one tenant used all it can get", Latencies(protectedBefore))
+		Measured("another tenant's new account was protected after, while one tenant uses all it can get", Latencies(protectedWhile))
+
+		late := suite.AsForged(Bearer{User: "system:serviceaccount:" + stage.Namespace + ":while-0", Groups: []string{"system:serviceaccounts:" + stage.Namespace}})
+		suite.ExpectForbidden(ctx, late, List(api.Pods), "NS-IDENT-2", "names no pod")
+		Expect(must(pending(ctx, metav1.NamespaceSystem, "kube-proxy"))).To(BeEmpty())
+		Expect(must(pending(ctx, stage.Namespace, annotated...))).To(BeEmpty())
+		expectTheExcessIsReported(ctx, namespace)
+	})
+})
+
+// tenantWithEdit is the token of a pod, out of its node's disk, whose account has the
+// ClusterRole edit in the namespace, and nothing else.
+func tenantWithEdit(ctx context.Context, namespace string) *Identity {
+	GinkgoHelper()
+	binding := &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "edit"},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: fixtures.Account}},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "edit"},
+	}
+	pod := fixtures.Pod(namespace, "tenant", suite.Worker, fixtures.WithAccount)
+	suite.Scene().Put(ctx, binding, pod)
+	Eventually(ctx, func() (corev1.PodPhase, error) {
+		now, err := suite.Client.CoreV1().Pods(namespace).Get(ctx, pod.Name, metav1.GetOptions{})
+		if err != nil {
+			return "", err
+		}
+		return now.Status.Phase, nil
+	}).WithTimeout(2 * PodStart).WithPolling(500 * time.Millisecond).Should(Equal(corev1.PodRunning))
+	found := must(suite.Host.Run(ctx, suite.Worker, "set -- "+string(pod.UID)+"\n"+tokensOnDisk))
+	_, token, _ := strings.Cut(strings.TrimSpace(found), " ")
+	return suite.AsBearer(must(suite.ReadToken(ctx, token)))
+}
+
+// annotateMany gives each account a value of its own, so that the values are more than the
+// namespace's share as well.
+func annotateMany(ctx context.Context, client kubernetes.Interface, namespace string) {
+	GinkgoHelper()
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
+	for i := range wanted {
+		account := fixtures.ServiceAccount(namespace, fmt.Sprintf("many-%04d", i))
+		account.Annotations = scope(fmt.Sprintf("pods, r%d", i))
+		group.Go(func() error {
+			_, err := client.CoreV1().ServiceAccounts(namespace).Create(ctx, account, metav1.CreateOptions{})
+			return err
+		})
+	}
+	Expect(group.Wait()).To(Succeed())
+}
+
+// timeNewAccounts annotates accounts of the stage's namespace, one after the other, and
+// returns after what time each was live.
+func timeNewAccounts(ctx context.Context, prefix string) []time.Duration {
+	GinkgoHelper()
+	var took []time.Duration
+	for i := range newAccounts {
+		account := fixtures.ServiceAccount(stage.Namespace, fmt.Sprintf("%s-%d", prefix, i))
+		account.Annotations = scope("pods")
+		DeferCleanup(func(ctx context.Context) error { return suite.Objects.Delete(ctx, account) })
+		begun := time.Now()
+		Expect(suite.Objects.Create(ctx, account)).To(Succeed())
+		awaitLive(ctx, account.Name)
+		took = append(took, time.Since(begun))
+	}
+	return took
+}
+
+// expectTheExcessIsReported wants an event on an account, a metric, and that it is shown as
+// pending.
+func expectTheExcessIsReported(ctx context.Context, namespace string) {
+	GinkgoHelper()
+	var told []string
+	Eventually(ctx, func() ([]string, error) {
+		events, err := suite.Client.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{FieldSelector: "reason=" + beyondShare})
+		told = nil
+		for i := range events.Items {
+			if e := &events.Items[i]; e.Type == corev1.EventTypeWarning && e.InvolvedObject.Kind == "ServiceAccount" {
+				told = append(told, e.InvolvedObject.Name)
+			}
+		}
+		return told, err
+	}).WithTimeout(2 * time.Minute).WithPolling(time.Second).ShouldNot(BeEmpty())
+	Expect(must(pending(ctx, namespace, told[0]))).NotTo(BeEmpty())
+	for _, reason := range []string{"list", "values"} {
+		Expect(must(suite.ComponentMetric(ctx, "bulkhead_node_scope_beyond_share", `reason="`+reason+`"`))).To(BeNumerically(">", 0), reason)
+	}
+	// What a tenant does never makes scope-sync unready: that would stop an upgrade.
+	pods := must(suite.Client.CoreV1().Pods(metav1.NamespaceSystem).List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=scope-sync"}))
+	Expect(pods.Items).NotTo(BeEmpty())
+	for i := range pods.Items {
+		ready := slices.ContainsFunc(pods.Items[i].Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+		})
+		Expect(ready).To(BeTrue(), pods.Items[i].Name)
+	}
+}
