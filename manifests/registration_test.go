@@ -116,6 +116,7 @@ func TestWhoIsAskedAbout(t *testing.T) {
 			{"our own identity in the group of nodes is not", &user.DefaultInfo{Name: "bulkhead:node-restriction", Groups: []string{"system:nodes"}}, false},
 			{"a user without groups is not", &user.DefaultInfo{Name: "system:node:a"}, false},
 			{"nobody is not", &user.DefaultInfo{}, false},
+			{"a bootstrap token that writes a pod is not", &user.DefaultInfo{Name: "system:bootstrap:a", Groups: []string{"system:bootstrappers"}}, false},
 		} {
 			t.Run(name+"/"+tc.name, func(t *testing.T) {
 				if got := asks(tc.who); got != tc.want {
@@ -126,8 +127,43 @@ func TestWhoIsAskedAbout(t *testing.T) {
 	}
 }
 
+func TestBootstrappersAreReviewedForCertificates(t *testing.T) {
+	for _, name := range registrations {
+		asks := requestMatcherOf(t, webhookOf(t, name))
+		for _, tc := range []struct {
+			name string
+			who  user.Info
+			want bool
+		}{
+			{"bootstrap token", &user.DefaultInfo{Name: "system:bootstrap:a", Groups: []string{"system:bootstrappers", "system:authenticated"}}, true},
+			{"further group", &user.DefaultInfo{Name: "joiner", Groups: []string{"x", "system:bootstrappers:kubeadm"}}, true},
+			{"group with the same beginning", &user.DefaultInfo{Name: "joiner", Groups: []string{"system:bootstrappers2"}}, false},
+			{"token's name without the group", &user.DefaultInfo{Name: "system:bootstrap:a", Groups: []string{"system:authenticated"}}, false},
+			{"administrator", &user.DefaultInfo{Name: "admin", Groups: []string{"system:masters"}}, false},
+			{"kube-controller-manager", &user.DefaultInfo{Name: "system:kube-controller-manager", Groups: []string{"system:authenticated"}}, false},
+			{"node", &user.DefaultInfo{Name: "system:node:a", Groups: []string{"system:nodes"}}, true},
+			{"no user", &user.DefaultInfo{}, false},
+			{"user without a name in the group", &user.DefaultInfo{Groups: []string{"system:bootstrappers"}}, true},
+			{"thousand groups", &user.DefaultInfo{Name: "a", Groups: slices.Repeat([]string{"group"}, 1000)}, false},
+		} {
+			t.Run(name+"/"+tc.name, func(t *testing.T) {
+				if got := asks(tc.who, "certificates.k8s.io", "certificatesigningrequests"); got != tc.want {
+					t.Errorf("matches %v, want %v", got, tc.want)
+				}
+			})
+		}
+	}
+}
+
 // matcherOf tells whether kube-apiserver asks about a write of a pod by a user.
 func matcherOf(t *testing.T, w admissionregistrationv1.ValidatingWebhook) func(user.Info) bool {
+	t.Helper()
+	asks := requestMatcherOf(t, w)
+	return func(who user.Info) bool { return asks(who, "", "pods") }
+}
+
+// requestMatcherOf tells whether kube-apiserver asks about a user's write of a resource.
+func requestMatcherOf(t *testing.T, w admissionregistrationv1.ValidatingWebhook) func(who user.Info, group, resource string) bool {
 	t.Helper()
 	compiler := cel.NewConditionCompiler(environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()))
 	var conditions []cel.ExpressionAccessor
@@ -135,9 +171,9 @@ func matcherOf(t *testing.T, w admissionregistrationv1.ValidatingWebhook) func(u
 		conditions = append(conditions, (*matchconditions.MatchCondition)(&w.MatchConditions[i]))
 	}
 	matcher := matchconditions.NewMatcher(compiler.CompileCondition(conditions, cel.OptionalVariableDeclarations{}, environment.StoredExpressions), w.FailurePolicy, "webhook", "validating", w.Name)
-	return func(who user.Info) bool {
-		pods := schema.GroupVersionResource{Version: "v1", Resource: "pods"}
-		attributes := admission.NewAttributesRecord(&corev1.Pod{}, nil, corev1.SchemeGroupVersion.WithKind("Pod"), "a", "b", pods, "", admission.Create, nil, false, who)
+	return func(who user.Info, group, resource string) bool {
+		written := schema.GroupVersionResource{Group: group, Version: "v1", Resource: resource}
+		attributes := admission.NewAttributesRecord(&corev1.Pod{}, nil, corev1.SchemeGroupVersion.WithKind("Pod"), "a", "b", written, "", admission.Create, nil, false, who)
 		got := matcher.Match(t.Context(), &admission.VersionedAttributes{Attributes: attributes, VersionedKind: corev1.SchemeGroupVersion.WithKind("Pod"), VersionedObject: admission.NewLazyObject(&corev1.Pod{})}, nil, nil)
 		if got.Error != nil {
 			t.Errorf("%v: %v", who, got.Error)

@@ -48,8 +48,8 @@ func New(config Config) *Restriction {
 	return &Restriction{config: config, modes: modes, onEvents: modes.anyOn(eventRules), onPodStatus: modes.anyOn(podStatusBeyondRules)}
 }
 
-// Review answers one write. A request that is not a node's is admitted without a
-// rule. Objects have to be of the types of k8s.io/api that belong to the resource;
+// Review answers one write. A request of a user who is neither a node nor in the group
+// system:bootstrappers is admitted without a rule. Objects have to be of the types of k8s.io/api that belong to the resource;
 // one of another type is refused.
 func (r *Restriction) Review(ctx context.Context, a admission.Attributes) Verdict {
 	return r.ReviewLifting(ctx, a, nil)
@@ -60,7 +60,7 @@ func (r *Restriction) Review(ctx context.Context, a admission.Attributes) Verdic
 func (r *Restriction) ReviewLifting(ctx context.Context, a admission.Attributes, lifted func(rules.ID) bool) (v Verdict) {
 	node, isNode := nodeidentity.NodeName(a.GetUserInfo())
 	if !isNode {
-		return v
+		return r.reviewBootstrapper(ctx, a)
 	}
 	of := familyOf(a.GetResource())
 	if node != "" && !r.concerns(of) {

@@ -150,7 +150,7 @@ func newHandler(ctx context.Context, c *config, restriction *noderestriction.Res
 	}
 	return admissionwebhook.New(admissionwebhook.Config{
 		Reviewer:  inTime(policy),
-		NodeName:  nodeidentity.NodeName,
+		NodeName:  nodeidentity.Writer,
 		Limits:    c.limits,
 		LimitRule: limitRule,
 		Rules:     cited,

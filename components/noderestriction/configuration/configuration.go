@@ -33,6 +33,17 @@ type Configuration struct {
 	Caps Caps
 	// MaxTokenSeconds bounds the life of a token that a node asks for; 0 does not.
 	MaxTokenSeconds int64
+	// BootstrapNames say which node names bootstrappers may request certificates for. Nil,
+	// where the field is absent, allows all; an empty list allows none.
+	BootstrapNames []BootstrapNames
+}
+
+// BootstrapNames are the node names of one bootstrap user or group.
+type BootstrapNames struct {
+	// User is a user name, Group a group. One of the two is empty.
+	User, Group string
+	// Names are node names, and beginnings of them.
+	Names *Keys
 }
 
 // Machine is a row of the machine table.

@@ -74,11 +74,18 @@ func TestEveryFieldHasAnExampleThatLoads(t *testing.T) {
 		with(func(c *Configuration) { c.Caps = Caps{50, 0, 500, 20} }),
 		with(func(c *Configuration) { c.MaxTokenSeconds = 3607 }),
 		with(func(c *Configuration) {
+			c.BootstrapNames = []BootstrapNames{
+				{Group: "system:bootstrappers:kubeadm:default-node-token", Names: NewKeys("worker-*")},
+				{User: "system:bootstrap:abcdef", Names: NewKeys("control-plane-2")},
+			}
+		}),
+		with(func(c *Configuration) {
 			c.AllowedLabels, c.AllowedTaints = newKeys(nil, centrallySet), newKeys(nil, centrallySet)
 			c.ChangeableLabels = newKeys(nil, centrallySet)
 			c.StickyTaints, c.Annotations = newKeys([]string{"*"}, ofTheControlPlane), NewKeys("*")
 			c.Machines = []Machine{{Name: "gpu-*", Taints: []corev1.Taint{{Key: "gpu", Effect: corev1.TaintEffectNoExecute}}}}
 			c.MirrorPods.Gate, c.Caps.MirrorPods, c.MaxTokenSeconds = Warn, 20, 86400
+			c.BootstrapNames = []BootstrapNames{{Group: "system:bootstrappers", Names: NewKeys("*")}}
 		}),
 	}
 	got := examples(t)
@@ -115,6 +122,7 @@ func TestThePageHasEveryField(t *testing.T) {
 	last := examples(t)[len(examples(t))-1]
 	for _, name := range []string{
 		"allowedLabels", "changeableLabels", "allowedTaints", "stickyTaints", "machines", "mirrorPods", "nodeAnnotations", "caps", "maxTokenSeconds",
+		"bootstrapNodeNames",
 	} {
 		if !strings.Contains(string(text), "\n## "+name+"\n") || !strings.Contains(last, `"`+name+`"`) {
 			t.Errorf("%s has no section, or is not in the last example", name)

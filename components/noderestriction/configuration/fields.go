@@ -33,6 +33,9 @@ func (d *decoder) configuration(n *yaml.Node, c *Configuration) {
 		"nodeAnnotations":  d.keys(&c.Annotations, annotationKeys, reservation{}),
 		"caps":             func(n *yaml.Node, path string) { d.caps(n, path, &c.Caps) },
 		"maxTokenSeconds":  func(n *yaml.Node, path string) { d.maxToken(n, path, &c.MaxTokenSeconds) },
+		"bootstrapNodeNames": func(n *yaml.Node, path string) {
+			c.BootstrapNames = d.bootstrapNames(n, path)
+		},
 	})
 }
 

@@ -66,7 +66,7 @@ func newHandler(restriction *noderestriction.Restriction, registry metrics.KubeR
 			found := v.Findings()
 			return admissionwebhook.Answer{Rule: v.Rule, Refusal: v.Refusal, Audited: found.Audited, Warnings: found.Warnings, Annotations: found.Annotations}
 		}),
-		NodeName:  nodeidentity.NodeName,
+		NodeName:  nodeidentity.Writer,
 		Limits:    webhook.Limits{InFlight: 2000, InFlightPerNode: 200},
 		LimitRule: rules.Rule{ID: "NR-LIMIT"},
 		Rules:     noderestriction.Rules,

@@ -1,0 +1,160 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package noderestriction
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apiserver/pkg/admission"
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/kubeletcertificate"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/nodeidentity"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+var (
+	bootstrapSigner = promise(rules.Rule{
+		ID: "NR-BOOT-1",
+		Promise: "A user in system:bootstrappers requests certificates only from the signer " +
+			"kubernetes.io/kube-apiserver-client-kubelet.",
+		Source: "Bulkhead: a kubelet that joins requests no other certificate; " +
+			"the ClusterRole system:node-bootstrapper allows a request to every signer",
+		Extension: true,
+		Optional:  true,
+	})
+	bootstrapCertificate = promise(rules.Rule{
+		ID: "NR-BOOT-2",
+		Promise: "A user in system:bootstrappers requests only a kubelet's client certificate: subject O=system:nodes " +
+			"and CN=system:node:<valid node name>, nothing else, no subjectAltNames and no other extensions.",
+		Source:    "Bulkhead: upstream leaves it to the approver; pkg/apis/certificates/helpers.go ValidateKubeletClientCSR",
+		Extension: true,
+		Optional:  true,
+	})
+	bootstrapFreeName = promise(rules.Rule{
+		ID:        "NR-BOOT-3",
+		Promise:   "A user in system:bootstrappers requests no certificate in the name of a Node that exists.",
+		Source:    "Bulkhead: upstream lets every bootstrap token have the certificate of every node, the control plane's too",
+		Extension: true,
+		Optional:  true,
+	})
+	bootstrapAllowedName = promise(rules.Rule{
+		ID: "NR-BOOT-4",
+		Promise: "Where the configuration has bootstrapNodeNames, a user in system:bootstrappers requests a certificate only " +
+			"in a node name that it lists for the user or for one of the user's groups.",
+		Source:    "Bulkhead: docs/configuration.md",
+		Extension: true,
+		Optional:  true,
+	})
+)
+
+var bootstrapRules = []*rule{bootstrapSigner, bootstrapCertificate, bootstrapFreeName, bootstrapAllowedName}
+
+// reviewBootstrapper decides on a write of a user who is not a node. Only the creation of
+// a CertificateSigningRequest by a bootstrapper has rules.
+func (r *Restriction) reviewBootstrapper(ctx context.Context, a admission.Attributes) (v Verdict) {
+	if a.GetOperation() != admission.Create || familyOf(a.GetResource()) != ofCertificateSigningRequests ||
+		!nodeidentity.IsBootstrapper(a.GetUserInfo()) {
+		return v
+	}
+	var q request
+	q.Attributes = a
+	if r.config.Configuration != nil {
+		q.configuration = r.config.Configuration()
+	}
+	refused := r.reviewBootstrapRequest(ctx, &q)
+	v.Told = q.found
+	if refused != nil {
+		v.Rule, v.Refusal = refused.rule.ID, refused.status
+	}
+	return v
+}
+
+// reviewBootstrapRequest asks the cluster last: the other rules cost no call.
+func (r *Restriction) reviewBootstrapRequest(ctx context.Context, q *request) *refusal {
+	asked, ok := typed[certificatesv1.CertificateSigningRequest](q.GetObject())
+	if !ok {
+		return r.optional(q, bootstrapSigner, func() *refusal { return q.unexpected(bootstrapSigner, q.GetObject()) })
+	}
+	if asked.Spec.SignerName != certificatesv1.KubeAPIServerClientKubeletSignerName {
+		return r.optional(q, bootstrapSigner, func() *refusal { return q.otherBootstrapSigner(asked.Spec.SignerName) })
+	}
+	name, err := bootstrapNodeName(&asked.Spec)
+	for _, check := range []struct {
+		by   *rule
+		free func() *refusal
+	}{
+		{bootstrapCertificate, func() *refusal { return nil }},
+		{bootstrapAllowedName, func() *refusal { return q.checkBootstrapName(name) }},
+		{bootstrapFreeName, func() *refusal { return r.checkFreeName(ctx, q, name) }},
+	} {
+		refused := r.optional(q, check.by, func() *refusal {
+			if err != nil {
+				// Each rule fails closed by itself: the others may be off.
+				return q.forbid(check.by, err.Error())
+			}
+			return check.free()
+		})
+		if refused != nil {
+			return refused
+		}
+	}
+	return nil
+}
+
+func (q *request) otherBootstrapSigner(signer string) *refusal {
+	return q.forbid(bootstrapSigner, fmt.Sprintf("user %q can only request certificates from the signer %s, not from %.253q",
+		q.GetUserInfo().GetName(), certificatesv1.KubeAPIServerClientKubeletSignerName, signer))
+}
+
+// bootstrapNodeName returns the node name in a request for a kubelet's client
+// certificate. An error says what is not as a kubelet requests it.
+func bootstrapNodeName(asked *certificatesv1.CertificateSigningRequestSpec) (string, error) {
+	parsed, err := kubeletcertificate.ParseRequest(asked.Request)
+	if err != nil {
+		return "", fmt.Errorf("unable to parse csr: %w", err)
+	}
+	name, isNode := strings.CutPrefix(parsed.Subject.CommonName, nodeidentity.Prefix)
+	if wrong := validation.IsDNS1123Subdomain(name); !isNode || len(wrong) > 0 {
+		return "", errors.New("subject common name is not system:node: and a valid node name")
+	}
+	if problem := kubeletcertificate.SubjectProblem(parsed, name); problem != "" {
+		return "", errors.New(problem)
+	}
+	if !kubeletcertificate.UsedFor(certificatesv1.UsageClientAuth, asked.Usages) {
+		return "", errors.New("usages must be digital signature, client auth and, for an RSA key, key encipherment")
+	}
+	if len(parsed.Extensions) > 0 {
+		return "", errors.New("subjectAltNames and other extensions are not allowed")
+	}
+	return name, nil
+}
+
+// checkBootstrapName compares with the operator's list.
+func (q *request) checkBootstrapName(name string) *refusal {
+	who := q.GetUserInfo()
+	if q.configuration.AllowsBootstrap(who.GetName(), who.GetGroups(), name) {
+		return nil
+	}
+	return q.forbid(bootstrapAllowedName, fmt.Sprintf("bootstrapNodeNames in the configuration does not allow the node name %q for user %q",
+		name, who.GetName()))
+}
+
+// checkFreeName reads the Node live, so that a Node which has just been created counts.
+func (r *Restriction) checkFreeName(ctx context.Context, q *request, name string) *refusal {
+	switch _, err := r.config.Cluster.Node(ctx, name); {
+	case err == nil:
+		return q.forbid(bootstrapFreeName, fmt.Sprintf("node %q exists: its kubelet renews the certificate with the one that it has; "+
+			"if that is lost, an administrator deletes the Node first", name))
+	case apierrors.IsNotFound(err):
+		return nil
+	default:
+		return q.raw(bootstrapFreeName, err)
+	}
+}

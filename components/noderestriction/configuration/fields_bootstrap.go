@@ -1,0 +1,44 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package configuration
+
+import (
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// bootstrapNames reads a list of rows, each with a user or a group. Rows of one user or
+// group add up.
+func (d *decoder) bootstrapNames(n *yaml.Node, path string) []BootstrapNames {
+	rows := []BootstrapNames{}
+	d.list(n, path, func(n *yaml.Node, path string) {
+		var row BootstrapNames
+		seen := d.object(n, path, map[string]field{
+			"user":  func(n *yaml.Node, path string) { row.User = d.account(n, path) },
+			"group": func(n *yaml.Node, path string) { row.Group = d.account(n, path) },
+			"names": d.keys(&row.Names, nodeNames, reservation{}),
+		})
+		if n.Kind == yaml.MappingNode && seen["user"] == seen["group"] {
+			d.fail(n, "%s needs either a user or a group", path)
+		}
+		if n.Kind == yaml.MappingNode && !seen["names"] {
+			d.fail(n, "%s needs names; [] allows none", path)
+		}
+		rows = append(rows, row)
+	})
+	return rows
+}
+
+// account reads the name of a user or group, which may be anything but empty.
+func (d *decoder) account(n *yaml.Node, path string) string {
+	name, ok := d.text(n, path)
+	if ok && name == "" {
+		d.fail(n, "%s must not be empty", path)
+	}
+	return name
+}
+
+func nodeNames(beginning string, open bool) string {
+	return wrongWith(beginning, open, validation.IsDNS1123Subdomain)
+}

@@ -1,0 +1,44 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package framework
+
+import (
+	"context"
+	"time"
+
+	"github.com/onsi/ginkgo/v2"
+	"github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/rand"
+)
+
+// tokenLife is longer than any spec, so that a token that a killed run leaves is soon
+// worth nothing.
+const tokenLife = 30 * time.Minute
+
+// BootstrapToken makes a token as `kubeadm token create` does, and waits until the API
+// server takes it. It is removed after the spec, or the container of the BeforeAll that
+// calls.
+func (s *Scene) BootstrapToken(ctx context.Context) Bearer {
+	ginkgo.GinkgoHelper()
+	id, secret := rand.String(6), rand.String(16)
+	s.Put(ctx, &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: "bootstrap-token-" + id},
+		Type:       corev1.SecretTypeBootstrapToken,
+		StringData: map[string]string{
+			"token-id": id, "token-secret": secret, "expiration": time.Now().Add(tokenLife).UTC().Format(time.RFC3339),
+			"usage-bootstrap-authentication": "true", "usage-bootstrap-signing": "true",
+			"auth-extra-groups": "system:bootstrappers:kubeadm:default-node-token",
+		},
+	})
+	var token Bearer
+	gomega.Eventually(ctx, func() (err error) {
+		token, err = s.ReadToken(ctx, id+"."+secret)
+		return err
+	}).WithTimeout(Soon).WithPolling(100*time.Millisecond).Should(gomega.Succeed(), "the API server knows the bootstrap token")
+	gomega.Expect(token.User).To(gomega.Equal("system:bootstrap:" + id))
+	gomega.Expect(token.Groups).To(gomega.ContainElement("system:bootstrappers"))
+	return token
+}

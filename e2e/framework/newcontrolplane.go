@@ -1,0 +1,116 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package framework
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/onsi/ginkgo/v2"
+	"github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/rand"
+)
+
+// askEtcd posts a question to the etcd of a control-plane host, by its JSON gateway: the
+// image of etcd has no etcdctl.
+const askEtcd = "curl -sS --fail --max-time 10 --cacert /etc/kubernetes/pki/etcd/ca.crt --cert /etc/kubernetes/pki/etcd/server.crt " +
+	"--key /etc/kubernetes/pki/etcd/server.key -X POST -d '%s' https://127.0.0.1:2379/v3/cluster/member/%s"
+
+// JoinControlPlane makes the machine a further control-plane host, as docs/install.md
+// says, and waits until its API server is ready. Afterwards the machine leaves etcd before
+// it is removed: two members of which one is gone are no quorum.
+func (m *NewMachine) JoinControlPlane(ctx context.Context, token Bearer) *corev1.Node {
+	ginkgo.GinkgoHelper()
+	m.copyFromControlPlane(ctx, "/usr/local/bin/bulkhead")
+	// The audit policy of the reference cluster, which the API server's manifest names.
+	m.copyFromControlPlane(ctx, "/etc/kubernetes/audit")
+	m.Run(ctx, "bulkhead prepare --profile=hardened")
+	key := strings.TrimSpace(m.Run(ctx, "kubeadm certs certificate-key"))
+	ginkgo.DeferCleanup(m.removeCertificates)
+	_, err := m.Host.Run(ctx, m.ControlPlane, "kubeadm init phase upload-certs --upload-certs --certificate-key="+key)
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	ginkgo.DeferCleanup(m.leaveControlPlane)
+	node := m.Join(ctx, token, "--control-plane", "--certificate-key="+key)
+	gomega.Eventually(ctx, func() error {
+		_, err := m.Host.Run(ctx, m.Name, "kubectl --kubeconfig=/etc/kubernetes/admin.conf --server=https://127.0.0.1:6443 get --raw=/readyz")
+		return err
+	}).WithTimeout(NodeReady).WithPolling(time.Second).Should(gomega.Succeed(), "the API server of %s", m.Name)
+	return node
+}
+
+// removeCertificates removes the certificates that `kubeadm init phase upload-certs` has
+// stored, and the token that it made to own them.
+func (m *NewMachine) removeCertificates(ctx context.Context) error {
+	secrets := m.Client.CoreV1().Secrets(metav1.NamespaceSystem)
+	stored, err := secrets.Get(ctx, "kubeadm-certs", metav1.GetOptions{})
+	if err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return err
+	}
+	problems := []error{secrets.Delete(ctx, stored.Name, metav1.DeleteOptions{})}
+	for _, owner := range stored.OwnerReferences {
+		problems = append(problems, secrets.Delete(ctx, owner.Name, metav1.DeleteOptions{}))
+	}
+	return errors.Join(problems...)
+}
+
+// leaveControlPlane has kubeadm take the machine's member out of etcd, and does it itself
+// where that has not helped. It comes before the machine is removed, and fails the spec
+// if a member is left.
+func (m *NewMachine) leaveControlPlane(ctx context.Context) {
+	ginkgo.GinkgoHelper()
+	_, reset := m.Host.Run(ctx, m.Name, "kubeadm reset --force 2>&1")
+	gomega.Eventually(ctx, func() (bool, error) {
+		id, err := m.member(ctx)
+		if err == nil && id != "" {
+			_, err = m.Host.Run(ctx, m.ControlPlane, fmt.Sprintf(askEtcd, `{"ID":"`+id+`"}`, "remove"))
+		}
+		return id == "", err
+	}).WithTimeout(NodeReady).WithPolling(time.Second).Should(gomega.BeTrue(), "%s is no member of etcd; kubeadm reset: %v", m.Name, reset)
+	gomega.Eventually(ctx, func() (string, error) {
+		return m.Host.Run(ctx, m.ControlPlane, "kubectl --kubeconfig=/etc/kubernetes/admin.conf get --raw=/readyz")
+	}).WithTimeout(NodeReady).WithPolling(time.Second).Should(gomega.Equal("ok"), "the API server that stays")
+}
+
+// member is the ID of the machine's member of etcd; empty if there is none. A member that
+// has not started yet has no name.
+func (m *NewMachine) member(ctx context.Context) (id string, err error) {
+	out, err := m.Host.Run(ctx, m.ControlPlane, fmt.Sprintf(askEtcd, "{}", "list"))
+	if err != nil {
+		return "", err
+	}
+	var list struct {
+		Members []struct{ ID, Name string }
+	}
+	if err := json.Unmarshal([]byte(out), &list); err != nil {
+		return "", fmt.Errorf("reading the members of etcd: %w", err)
+	}
+	for _, member := range list.Members {
+		if member.Name != m.ControlPlane {
+			return member.ID, nil
+		}
+	}
+	return "", nil
+}
+
+// copyFromControlPlane copies a file or a directory to the same place on the machine.
+func (m *NewMachine) copyFromControlPlane(ctx context.Context, path string) {
+	ginkgo.GinkgoHelper()
+	script := fmt.Sprintf("docker exec %s tar -C / -chf - %s | docker exec -i %s tar -C / -xf -", m.ControlPlane, path[1:], m.Name)
+	out, err := exec.CommandContext(ctx, "sh", "-c", script).CombinedOutput()
+	gomega.Expect(err).NotTo(gomega.HaveOccurred(), "copying %s to %s: %s", path, m.Name, out)
+}
+
+// MachineName is a name for a machine that no other spec uses.
+func MachineName() string { return "e2e-machine-" + rand.String(6) }

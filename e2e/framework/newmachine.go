@@ -1,0 +1,176 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package framework
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/hex"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/onsi/ginkgo/v2"
+	"github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// joinTime bounds `kubeadm join`, and what comes after it until the Node is Ready.
+const joinTime = 4 * time.Minute
+
+// NewMachine is a host of the reference cluster that has joined nothing yet: a further
+// container of the nodes' own image in their network. Its name is what its Node will be
+// called, and [Host.Run] reaches it.
+type NewMachine struct {
+	*Cluster
+	Name string
+	// podCIDR is that of the Node, as soon as there is one.
+	podCIDR string
+}
+
+// NewMachine starts a machine, and removes it and its Node after the spec, or the
+// container of the BeforeAll that calls. On a cluster other than the reference cluster the
+// spec is skipped.
+func (s *Scene) NewMachine(ctx context.Context, name string) *NewMachine {
+	ginkgo.GinkgoHelper()
+	if !strings.HasPrefix(s.Settings.NodeExec, "docker ") {
+		ginkgo.Skip("only the reference cluster can have further machines")
+	}
+	image, err := docker(ctx, "inspect", "--format", `{{.Image}} {{index .Config.Labels "io.x-k8s.kind.cluster"}}`, s.ControlPlane)
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	of := strings.Fields(image)
+	gomega.Expect(of).To(gomega.HaveLen(2), "image and kind cluster of %s: %q", s.ControlPlane, image)
+	m := &NewMachine{Cluster: s.Cluster, Name: name}
+	ginkgo.DeferCleanup(m.remove)
+	// As kind starts a node (sigs.k8s.io/kind pkg/cluster/internal/providers/docker). With
+	// its label, `make down` removes what a killed run leaves.
+	_, err = docker(ctx, "run", "--detach", "--tty", "--name", name, "--hostname", name,
+		"--label", "io.x-k8s.kind.cluster="+of[1], "--label", "io.x-k8s.kind.role=worker", "--net", "kind", "--restart=no",
+		"--init=false", "--cgroupns=private", "--privileged", "--security-opt", "seccomp=unconfined",
+		"--security-opt", "apparmor=unconfined", "--tmpfs", "/tmp", "--tmpfs", "/run", "--volume", "/var",
+		"--volume", "/lib/modules:/lib/modules:ro", "--env", "KIND_EXPERIMENTAL_CONTAINERD_SNAPSHOTTER", of[0])
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	gomega.Eventually(ctx, func() error {
+		_, err := s.Host.Run(ctx, name, "systemctl is-active containerd")
+		return err
+	}).WithTimeout(NodeReady).WithPolling(time.Second).Should(gomega.Succeed(), "containerd of %s", name)
+	return m
+}
+
+// Run runs a script on the machine, which must succeed.
+func (m *NewMachine) Run(ctx context.Context, script string) string {
+	ginkgo.GinkgoHelper()
+	out, err := m.Host.Run(ctx, m.Name, script)
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	return out
+}
+
+// Join runs `kubeadm join` with the token and further flags, connects the machine to the
+// pod network, and waits until its Node is Ready.
+func (m *NewMachine) Join(ctx context.Context, token Bearer, flags ...string) *corev1.Node {
+	ginkgo.GinkgoHelper()
+	ctx, cancel := context.WithTimeout(ctx, joinTime)
+	defer cancel()
+	out, err := m.TryJoin(ctx, token, flags...)
+	gomega.Expect(err).NotTo(gomega.HaveOccurred(), out)
+	var node *corev1.Node
+	gomega.Eventually(ctx, func() (string, error) {
+		node, err = m.Client.CoreV1().Nodes().Get(ctx, m.Name, metav1.GetOptions{})
+		if err != nil {
+			return "", err
+		}
+		return node.Spec.PodCIDR, nil
+	}).WithTimeout(NodeReady).WithPolling(time.Second).ShouldNot(gomega.BeEmpty(), "the podCIDR of %s", m.Name)
+	gomega.Expect(m.connect(ctx, node)).To(gomega.Succeed())
+	gomega.Eventually(ctx, func() (bool, error) {
+		node, err = m.Client.CoreV1().Nodes().Get(ctx, m.Name, metav1.GetOptions{})
+		return err == nil && IsReady(node), err
+	}).WithTimeout(NodeReady).WithPolling(time.Second).Should(gomega.BeTrue(), "%s is Ready", m.Name)
+	return node
+}
+
+// TryJoin runs `kubeadm join` and returns its output. Preflight is skipped, as kind does:
+// it is about machines that are no containers.
+func (m *NewMachine) TryJoin(ctx context.Context, token Bearer, flags ...string) (string, error) {
+	pin, err := pinOf(m.config.CAData)
+	if err != nil {
+		return "", err
+	}
+	return m.Host.Run(ctx, m.Name, fmt.Sprintf("kubeadm join %s:6443 --token=%s --discovery-token-ca-cert-hash=%s --node-name=%s --skip-phases=preflight %s 2>&1",
+		m.ControlPlane, token.Token, pin, m.Name, strings.Join(flags, " ")))
+}
+
+// pinOf is what kubeadm recognizes the cluster's CA by.
+func pinOf(authority []byte) (string, error) {
+	block, _ := pem.Decode(authority)
+	if block == nil {
+		return "", errors.New("the kubeconfig has no certificate authority")
+	}
+	certificate, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		return "", fmt.Errorf("reading the certificate authority: %w", err)
+	}
+	sum := sha256.Sum256(certificate.RawSubjectPublicKeyInfo)
+	return "sha256:" + hex.EncodeToString(sum[:]), nil
+}
+
+// connect gives the machine the pod network of the reference cluster, as `make up` does
+// (kind/refcluster/network.go).
+func (m *NewMachine) connect(ctx context.Context, node *corev1.Node) error {
+	m.podCIDR = node.Spec.PodCIDR
+	conflist, err := m.Host.Run(ctx, m.ControlPlane, "cat "+podNetwork)
+	if err != nil {
+		return err
+	}
+	if _, err := m.Host.Run(ctx, m.Name, "cat >"+podNetwork+" <<'END-OF-FILE'\n"+conflist+"END-OF-FILE\n"); err != nil {
+		return err
+	}
+	if err := m.FollowPodCIDR(ctx, m.Name, ""); err != nil {
+		return err
+	}
+	list, err := m.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: "!" + FakeNodeLabel})
+	if err != nil {
+		return fmt.Errorf("listing nodes: %w", err)
+	}
+	for i := range list.Items {
+		if peer := &list.Items[i]; peer.Name != m.Name {
+			if _, err := m.Host.Run(ctx, m.Name, routeScript("", peer.Spec.PodCIDR, internalIP(peer))); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// remove takes the Node, the routes to it and the machine away.
+func (m *NewMachine) remove(ctx context.Context) error {
+	err := m.Client.CoreV1().Nodes().Delete(ctx, m.Name, metav1.DeleteOptions{})
+	if apierrors.IsNotFound(err) {
+		err = nil
+	}
+	problems := []error{err}
+	if m.podCIDR != "" {
+		for _, peer := range []string{m.ControlPlane, m.Worker} {
+			_, err := m.Host.Run(ctx, peer, "ip route del "+m.podCIDR+" 2>/dev/null || true")
+			problems = append(problems, err)
+		}
+	}
+	_, err = docker(ctx, "rm", "--force", "--volumes", m.Name)
+	return errors.Join(append(problems, err)...)
+}
+
+// docker runs a command of the engine that has the reference cluster.
+func docker(ctx context.Context, args ...string) (string, error) {
+	out, err := exec.CommandContext(ctx, "docker", args...).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("docker %s: %w: %s", args[0], err, tail(string(out)))
+	}
+	return strings.TrimSpace(string(out)), nil
+}
