@@ -28,18 +28,18 @@ const everyObject = "Every object"
 
 // writtenByNodes are the types that a node writes, under the headings of the page.
 var writtenByNodes = map[string]reflect.Type{
-	"Node":                        reflect.TypeFor[corev1.Node](),
-	"Pod":                         reflect.TypeFor[corev1.Pod](),
-	"Eviction":                    reflect.TypeFor[policyv1.Eviction](),
-	"Event of v1":                 reflect.TypeFor[corev1.Event](),
-	"Event of events.k8s.io":      reflect.TypeFor[eventsv1.Event](),
-	"Lease":                       reflect.TypeFor[coordinationv1.Lease](),
-	"CSINode":                     reflect.TypeFor[storagev1.CSINode](),
-	"ResourceSlice":               reflect.TypeFor[resourcev1.ResourceSlice](),
-	"PersistentVolumeClaim":       reflect.TypeFor[corev1.PersistentVolumeClaim](),
-	"TokenRequest":                reflect.TypeFor[authenticationv1.TokenRequest](),
-	"CertificateSigningRequest":   reflect.TypeFor[certificatesv1.CertificateSigningRequest](),
-	"PodCertificateRequest":       reflect.TypeFor[certificatesv1.PodCertificateRequest](),
+	"Node":                      reflect.TypeFor[corev1.Node](),
+	"Pod":                       reflect.TypeFor[corev1.Pod](),
+	"Eviction":                  reflect.TypeFor[policyv1.Eviction](),
+	"Event of v1":               reflect.TypeFor[corev1.Event](),
+	"Event of events.k8s.io":    reflect.TypeFor[eventsv1.Event](),
+	"Lease":                     reflect.TypeFor[coordinationv1.Lease](),
+	"CSINode":                   reflect.TypeFor[storagev1.CSINode](),
+	"ResourceSlice":             reflect.TypeFor[resourcev1.ResourceSlice](),
+	"PersistentVolumeClaim":     reflect.TypeFor[corev1.PersistentVolumeClaim](),
+	"TokenRequest":              reflect.TypeFor[authenticationv1.TokenRequest](),
+	"CertificateSigningRequest": reflect.TypeFor[certificatesv1.CertificateSigningRequest](),
+	"PodCertificateRequest":     reflect.TypeFor[certificatesv1.PodCertificateRequest](),
 }
 
 // metadata has the fields of every object.
