@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"testing"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
@@ -110,4 +111,47 @@ func isLeaf(t reflect.Type) bool {
 func fingerprint(fields []string) string {
 	sum := sha256.Sum256([]byte(strings.Join(fields, "\n")))
 	return hex.EncodeToString(sum[:2])
+}
+
+// TestThreatModelNoticesChanges holds the check itself: what Kubernetes adds, and rows that are
+// wrong.
+func TestThreatModelNoticesChanges(t *testing.T) {
+	type Inner struct {
+		A string `json:"a"`
+		B []byte `json:"b"`
+	}
+	type more struct {
+		Inner `json:",inline"`
+		C     *int `json:"c"`
+	}
+	type before struct {
+		List []Inner          `json:"list"`
+		Map  map[string]Inner `json:"map"`
+	}
+	type after struct {
+		List []more          `json:"list"`
+		Map  map[string]more `json:"map"`
+	}
+	rows := []fieldRow{
+		{field: "list[]", prefix: true, count: "2", hash: fingerprint([]string{"list[].a", "list[].b"}), written: "list[].*"},
+		{field: "map{}.a", written: "map{}.a"}, {field: "map{}.b", written: "map{}.b"},
+	}
+	const changed = "T: line 0: the fields below list[].* have changed: look at them, then write (3: "
+	for _, tc := range []struct {
+		name string
+		of   reflect.Type
+		rows []fieldRow
+		want []string
+	}{
+		{"as it was", reflect.TypeFor[before](), rows, nil},
+		{"a field is added", reflect.TypeFor[after](), rows, []string{changed, "T: no row for map{}.c"}},
+		{"a row is missing", reflect.TypeFor[before](), rows[:2], []string{"T: no row for map{}.b"}},
+		{"a row is there twice", reflect.TypeFor[before](), append(rows, rows[2]), []string{"T: line 0: map{}.b is in the row of map{}.b already"}},
+		{"a field is gone", reflect.TypeFor[before](), append(rows, fieldRow{field: "map{}.c", written: "map{}.c"}), []string{"T: line 0: there is no field map{}.c"}},
+	} {
+		got := checkRows("T", tc.of, tc.rows, nil)
+		if !slices.EqualFunc(got, tc.want, strings.HasPrefix) {
+			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
+		}
+	}
 }
