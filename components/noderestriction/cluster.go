@@ -57,6 +57,9 @@ type Cluster interface {
 	// LastReported returns where a Node of that name, which may be gone, was when its
 	// status last said so; the zero value if it never did.
 	LastReported(ctx context.Context, node string) (Reported, error)
+	// ProviderIDOwner returns the name of a Node other than but that has the providerID;
+	// empty if there is none. It may be a few seconds behind.
+	ProviderIDOwner(ctx context.Context, id string, but string) (node string, err error)
 }
 
 // Counted is a kind of object that a node may make, and of which it may have only

@@ -41,6 +41,7 @@ type node struct {
 	// that name had last, if there has been one.
 	addresses, last []corev1.NodeAddress
 	port            int32
+	providerID      string
 	gone            bool
 }
 
@@ -49,12 +50,16 @@ type nodes struct {
 	byName map[string]*node
 	// owners are the names of those that have an address and are not gone.
 	owners map[string][]string
+	// providers are the same by providerID.
+	providers map[string][]string
 	// graves has the names of Nodes that went, in that order. One that has come back
 	// since is still in it.
 	graves []string
 }
 
-func newNodes() *nodes { return &nodes{byName: map[string]*node{}, owners: map[string][]string{}} }
+func newNodes() *nodes {
+	return &nodes{byName: map[string]*node{}, owners: map[string][]string{}, providers: map[string][]string{}}
+}
 
 // slim leaves of a Node what is kept of it.
 func slim(object any) (any, error) {
@@ -64,6 +69,7 @@ func slim(object any) (any, error) {
 	}
 	thin := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: full.Name, UID: full.UID, ResourceVersion: full.ResourceVersion}}
 	thin.Spec.Taints = slices.Clone(full.Spec.Taints)
+	thin.Spec.ProviderID = strings.Clone(full.Spec.ProviderID)
 	thin.Status.Addresses = slices.Clone(full.Status.Addresses)
 	thin.Status.DaemonEndpoints = full.Status.DaemonEndpoints
 	return thin, nil
@@ -77,9 +83,11 @@ func (n *nodes) set(object *corev1.Node, matters func(corev1.Taint) bool) *node 
 		seen.taints = append(seen.taints, corev1.Taint{Key: taint.Key, Value: taint.Value, Effect: taint.Effect})
 	}
 	seen.addresses = slices.Clone(object.Status.Addresses[:min(len(object.Status.Addresses), mostSeen)])
+	seen.providerID = object.Spec.ProviderID
 	seen.follow(n.byName[object.Name])
 	n.disown(object.Name)
 	n.byName[object.Name] = seen
+	n.provide(object.Name, seen.providerID)
 	for _, address := range seen.addresses {
 		key := canonical(address.Address)
 		if names := n.owners[key]; !slices.Contains(names, object.Name) {
@@ -171,6 +179,7 @@ func (n *nodes) disown(name string) {
 	if before == nil {
 		return
 	}
+	n.unprovide(name, before.providerID)
 	for _, address := range before.addresses {
 		key := canonical(address.Address)
 		rest := slices.DeleteFunc(slices.Clone(n.owners[key]), func(owner string) bool { return owner == name })
