@@ -83,7 +83,7 @@ func TestWhatIsRegistered(t *testing.T) {
 		"certificates.k8s.io/podcertificaterequests CREATE", "certificates.k8s.io/podcertificaterequests DELETE", "certificates.k8s.io/podcertificaterequests UPDATE",
 		"certificates.k8s.io/podcertificaterequests/status UPDATE",
 		"events.k8s.io/events CREATE", "events.k8s.io/events DELETE", "events.k8s.io/events UPDATE",
-		"resource.k8s.io/resourceslices CREATE", "resource.k8s.io/resourceslices DELETE",
+		"resource.k8s.io/resourceslices CREATE", "resource.k8s.io/resourceslices DELETE", "resource.k8s.io/resourceslices UPDATE",
 	}
 	if diff := cmp.Diff(want, hardened); diff != "" {
 		t.Errorf("hardened (-want +got)\n%s", diff)

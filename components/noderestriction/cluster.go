@@ -64,6 +64,9 @@ type Cluster interface {
 	// LastReported returns where a Node of that name, which may be gone, was when its
 	// status last said so; the zero value if it never did.
 	LastReported(ctx context.Context, node string) (Reported, error)
+	// ProviderIDOwner returns the name of a Node other than but that has the providerID;
+	// empty if there is none. It may be a few seconds behind.
+	ProviderIDOwner(ctx context.Context, id string, but string) (node string, err error)
 }
 
 // NoNode is what [Cluster.PoolUser] returns for a slice that belongs to no single node.

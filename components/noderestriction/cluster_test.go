@@ -166,6 +166,18 @@ func (c *fakeCluster) AddressOwner(_ context.Context, address, but string) (stri
 	return "", nil
 }
 
+func (c *fakeCluster) ProviderIDOwner(_ context.Context, id, but string) (string, error) {
+	if c.err != nil {
+		return "", c.err
+	}
+	for name, node := range c.nodes {
+		if name != but && node.Spec.ProviderID == id {
+			return name, nil
+		}
+	}
+	return "", nil
+}
+
 func (c *fakeCluster) ServiceWith(_ context.Context, ip string) (string, error) {
 	return c.services[ip], c.err
 }

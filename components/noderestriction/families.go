@@ -116,7 +116,7 @@ func (r *Restriction) reviewFamily(ctx context.Context, of family, q *request) *
 var Rules = collect(
 	identityRules, podRules, mirrorPodRules, podStatusBeyondRules, nodeRules, nodeConfiguredRules, nodeBeyondRules, persistentVolumeClaimRules,
 	serviceAccountRules, podCertificateRequestRules, leaseRules, csiNodeRules, resourceSliceRules,
-	certificateSigningRequestRules, eventRules, transportRules, bootstrapRules,
+	certificateSigningRequestRules, eventRules, objectRules, transportRules, bootstrapRules,
 )
 
 // collect tells each rule its place, too.

@@ -47,7 +47,7 @@ var (
 )
 
 var nodeBeyondRules = []*rule{
-	nodeCordon, nodeAnnotations, nodePodCIDR, nodeProviderID,
+	nodeCordon, nodeAnnotations, nodePodCIDR, nodeProviderID, nodeProviderIDOthers,
 	addressNobodys, addressOthers, addressChanged, addressPort,
 	volumesAttached, volumesInUse, labelHostname, labelsSetOnce,
 }
@@ -62,6 +62,9 @@ func (r *Restriction) reviewNodeBeyond(ctx context.Context, q *request, old, nod
 		return refused
 	}
 	if refused := r.reviewNodeSpec(q, old, node); refused != nil {
+		return refused
+	}
+	if refused := r.reviewProviderIDOthers(ctx, q, old, node); refused != nil {
 		return refused
 	}
 	if refused := r.reviewNodeAddresses(ctx, q, old, node); refused != nil {

@@ -26,7 +26,7 @@ var (
 	})
 )
 
-var persistentVolumeClaimRules = []*rule{claimStatusOnly, claimStatusFields}
+var persistentVolumeClaimRules = []*rule{claimStatusOnly, claimStatusFields, claimAllocation}
 
 // reviewPersistentVolumeClaim does not ask whose the claim is: the authorizer lets a
 // node update only those of its pods.
@@ -47,12 +47,12 @@ func (r *Restriction) reviewPersistentVolumeClaim(q *request) *refusal {
 	}
 	expansion := r.config.Features.RecoverVolumeExpansionFailure
 	if sameClaim(old, claim, expansion) {
-		return nil
+		return r.reviewClaimAllocation(q, old, claim)
 	}
 	if changed := changedClaimFields(old, claim, expansion); len(changed) > 0 {
 		// Upstream prints the two objects; the names of the fields have a bounded length.
 		return q.forbid(claimStatusFields, fmt.Sprintf(
 			"node %q is not allowed to update fields other than status.quantity and status.conditions: %s", q.node, strings.Join(changed, ", ")))
 	}
-	return nil
+	return r.reviewClaimAllocation(q, old, claim)
 }

@@ -56,6 +56,7 @@ var (
 
 var podCertificateRequestRules = []*rule{
 	podCertificateCreate, podCertificateNode, podCertificatePod, podCertificateAccount, podCertificateSigner, podCertificateCap,
+	podCertificateAsProjected,
 }
 
 // podCertificate is a PodCertificateRequest in a namespace.
@@ -95,6 +96,9 @@ func (r *Restriction) reviewPodCertificateRequest(ctx context.Context, q *reques
 	if refused := r.reviewPodCertificateSigner(ctx, q, pod, asked); refused != nil {
 		return refused
 	}
+	if refused := r.reviewPodCertificateAsProjected(q, pod, asked); refused != nil {
+		return refused
+	}
 	return r.reviewCap(ctx, q, podCertificateCap, PodCertificateRequests, q.caps().PodCertificateRequests, "PodCertificateRequests")
 }
 
@@ -113,6 +117,7 @@ func podCertificateSpec(o runtime.Object) (*certificatesv1.PodCertificateRequest
 		PodName:    beta.Spec.PodName, PodUID: beta.Spec.PodUID,
 		ServiceAccountName: beta.Spec.ServiceAccountName, ServiceAccountUID: beta.Spec.ServiceAccountUID,
 		NodeName: beta.Spec.NodeName, NodeUID: beta.Spec.NodeUID,
+		MaxExpirationSeconds: beta.Spec.MaxExpirationSeconds, UnverifiedUserAnnotations: beta.Spec.UnverifiedUserAnnotations,
 	}, true
 }
 

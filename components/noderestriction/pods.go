@@ -51,6 +51,7 @@ var (
 var podRules = []*rule{
 	podMirror, podOwned, podReferences, podDelete, podUpdate,
 	podStatusBound, podStatusFields, podEviction, podSubresource, podCap,
+	podMirrorScheduling, podMirrorVolumes,
 }
 
 func (r *Restriction) reviewPod(ctx context.Context, q *request) *refusal {
@@ -92,6 +93,9 @@ func (r *Restriction) reviewPodCreate(ctx context.Context, q *request) *refusal 
 		return refused
 	}
 	if refused := reviewPodReferences(q, pod); refused != nil {
+		return refused
+	}
+	if refused := r.reviewMirrorPodSpec(q, pod); refused != nil {
 		return refused
 	}
 	if refused := r.reviewMirrorPodMetadata(ctx, q, pod); refused != nil {

@@ -45,7 +45,7 @@ type Restriction struct {
 // New returns a Restriction. It does no I/O.
 func New(config Config) *Restriction {
 	modes := placeModes(config.Modes)
-	return &Restriction{config: config, modes: modes, onEvents: modes.anyOn(eventRules), onPodStatus: modes.anyOn(podStatusBeyondRules)}
+	return &Restriction{config: config, modes: modes, onEvents: modes.anyOn(eventRules) || modes.anyOn(objectRules), onPodStatus: modes.anyOn(podStatusBeyondRules)}
 }
 
 // Review answers one write. A request of a user who is neither a node nor in the group
@@ -74,6 +74,9 @@ func (r *Restriction) ReviewLifting(ctx context.Context, a admission.Attributes,
 		q.configuration = r.config.Configuration()
 	}
 	refused := r.reviewFamily(ctx, of, &q)
+	if refused == nil {
+		refused = r.reviewObject(of, &q)
+	}
 	v.Told = q.found
 	if refused != nil {
 		v.Rule, v.Refusal = refused.rule.ID, refused.status

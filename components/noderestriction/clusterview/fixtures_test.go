@@ -74,6 +74,10 @@ func (noMemory) AddressOwner(_ context.Context, address, but string) (string, er
 	return address + " but " + but, nil
 }
 
+func (noMemory) ProviderIDOwner(_ context.Context, id, but string) (string, error) {
+	return id + " but " + but, nil
+}
+
 func (noMemory) Remembered(context.Context, string) (noderestriction.Memory, error) {
 	return noderestriction.Memory{UID: "1"}, nil
 }

@@ -44,6 +44,7 @@ type Memory interface {
 	AddressOwner(ctx context.Context, address string, but string) (node string, err error)
 	Remembered(ctx context.Context, node string) (noderestriction.Memory, error)
 	LastReported(ctx context.Context, node string) (noderestriction.Reported, error)
+	ProviderIDOwner(ctx context.Context, id string, but string) (node string, err error)
 }
 
 // View answers from one API server. Use [New]. It is safe for concurrent use.

@@ -42,8 +42,9 @@ type node struct {
 	addresses, last []corev1.NodeAddress
 	port            int32
 	// hostname is the last value of its label kubernetes.io/hostname.
-	hostname string
-	gone     bool
+	hostname   string
+	providerID string
+	gone       bool
 }
 
 // nodes are the Nodes as they were last seen.
@@ -51,12 +52,16 @@ type nodes struct {
 	byName map[string]*node
 	// owners are the names of those that have an address and are not gone.
 	owners map[string][]string
+	// providers are the same by providerID.
+	providers map[string][]string
 	// graves has the names of Nodes that went, in that order. One that has come back
 	// since is still in it.
 	graves []string
 }
 
-func newNodes() *nodes { return &nodes{byName: map[string]*node{}, owners: map[string][]string{}} }
+func newNodes() *nodes {
+	return &nodes{byName: map[string]*node{}, owners: map[string][]string{}, providers: map[string][]string{}}
+}
 
 // slim leaves of a Node what is kept of it.
 func slim(object any) (any, error) {
@@ -69,6 +74,7 @@ func slim(object any) (any, error) {
 		thin.Labels = map[string]string{corev1.LabelHostname: strings.Clone(hostname)}
 	}
 	thin.Spec.Taints = slices.Clone(full.Spec.Taints)
+	thin.Spec.ProviderID = strings.Clone(full.Spec.ProviderID)
 	thin.Status.Addresses = slices.Clone(full.Status.Addresses)
 	thin.Status.DaemonEndpoints = full.Status.DaemonEndpoints
 	return thin, nil
@@ -85,9 +91,11 @@ func (n *nodes) set(object *corev1.Node, matters func(corev1.Taint) bool) *node 
 		seen.taints = append(seen.taints, corev1.Taint{Key: taint.Key, Value: taint.Value, Effect: taint.Effect})
 	}
 	seen.addresses = slices.Clone(object.Status.Addresses[:min(len(object.Status.Addresses), mostSeen)])
+	seen.providerID = object.Spec.ProviderID
 	seen.follow(n.byName[object.Name])
 	n.disown(object.Name)
 	n.byName[object.Name] = seen
+	n.provide(object.Name, seen.providerID)
 	for _, address := range seen.addresses {
 		key := canonical(address.Address)
 		if names := n.owners[key]; !slices.Contains(names, object.Name) {
@@ -182,6 +190,7 @@ func (n *nodes) disown(name string) {
 	if before == nil {
 		return
 	}
+	n.unprovide(name, before.providerID)
 	for _, address := range before.addresses {
 		key := canonical(address.Address)
 		rest := slices.DeleteFunc(slices.Clone(n.owners[key]), func(owner string) bool { return owner == name })

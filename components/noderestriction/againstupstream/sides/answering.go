@@ -33,6 +33,8 @@ func (answering) Count(context.Context, noderestriction.Counted, string, int) (i
 
 func (answering) AddressOwner(context.Context, string, string) (string, error) { return "", nil }
 
+func (answering) ProviderIDOwner(context.Context, string, string) (string, error) { return "", nil }
+
 func (answering) ServiceWith(context.Context, string) (string, error) { return "", nil }
 
 func (answering) APIServer(context.Context) ([]string, error) { return nil, nil }

@@ -111,6 +111,10 @@ func (cluster) SigningRequests(string, noderestriction.Signers, int, bool) int {
 
 func (cluster) AddressOwner(context.Context, string, string) (string, error) { return "", errOptional }
 
+func (cluster) ProviderIDOwner(context.Context, string, string) (string, error) {
+	return "", errOptional
+}
+
 func (cluster) ServiceWith(context.Context, string) (string, error) { return "", errOptional }
 
 func (cluster) APIServer(context.Context) ([]string, error) { return nil, errOptional }

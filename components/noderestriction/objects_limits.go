@@ -1,0 +1,118 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package noderestriction
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/admission"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+// A node fills the store of the cluster with a few thousand objects of the largest size, and
+// every component that watches Nodes or events receives each of them.
+var (
+	objectSize = promise(rules.Rule{
+		ID: "NR-SIZE-1",
+		Promise: "A node writes no object that is larger than a fixed size for its kind, and lets none grow beyond it: an event, a lease, a CSINode and " +
+			"a PodCertificateRequest 64 KiB, a CertificateSigningRequest 128 KiB, a mirror pod, the status of a pod and the status of a claim 256 KiB, a Node and a ResourceSlice 512 KiB.",
+		Source:    "Bulkhead: the API server takes objects of 1.5 MiB; pkg/apis/core/validation/events.go does not limit the fields of an event of v1",
+		Extension: true,
+		Optional:  true,
+	})
+	objectFinalizers = promise(rules.Rule{
+		ID: "NR-FINALIZER-1",
+		Promise: "A node adds no finalizer to an event, a ResourceSlice, a PodCertificateRequest, a lease, a CSINode or a new mirror pod: " +
+			"a finalizer keeps the object, and the namespace that it is in, from being deleted.",
+		Source:    "Bulkhead: a kubelet sets none; NR-CSR-6, NR-NODE-7 and NR-PODMETA-2 are the same for other objects",
+		Extension: true,
+		Optional:  true,
+	})
+)
+
+var objectRules = []*rule{objectSize, objectFinalizers}
+
+const kib = 1 << 10
+
+// maxSizes are the limits of NR-SIZE-1. Reviews such as TokenRequest are not stored.
+var maxSizes = [...]int{
+	ofPods:                       256 * kib,
+	ofNodes:                      512 * kib,
+	ofPersistentVolumeClaims:     256 * kib,
+	ofServiceAccounts:            0,
+	ofEvents:                     64 * kib,
+	ofLeases:                     64 * kib,
+	ofCSINodes:                   64 * kib,
+	ofResourceSlices:             512 * kib,
+	ofPodCertificateRequests:     64 * kib,
+	ofCertificateSigningRequests: 128 * kib,
+}
+
+// reviewObject is asked last: what is also refused by a rule of its own kind says so.
+func (r *Restriction) reviewObject(of family, q *request) *refusal {
+	if q.GetOperation() != admission.Create && q.GetOperation() != admission.Update || !isStored(of, q.GetSubresource()) {
+		return nil
+	}
+	if refused := r.optional(q, objectSize, func() *refusal { return checkSize(of, q) }); refused != nil {
+		return refused
+	}
+	if of == ofNodes || of == ofPersistentVolumeClaims || of == ofCertificateSigningRequests || q.GetSubresource() != "" {
+		return nil
+	}
+	return r.optional(q, objectFinalizers, func() *refusal { return checkFinalizers(q) })
+}
+
+func isStored(of family, subresource string) bool {
+	return maxSizes[of] > 0 && (subresource == "" || subresource == "status")
+}
+
+// checkSize lets an object that is too large already be written: others made it so.
+func checkSize(of family, q *request) *refusal {
+	size, most := sizeOf(q.GetObject(), q.GetSubresource()), maxSizes[of]
+	if size <= most || size <= sizeOf(q.GetOldObject(), q.GetSubresource()) {
+		return nil
+	}
+	return q.forbid(objectSize, fmt.Sprintf("node %q cannot write an object of this kind with %d bytes: the limit is %d", q.node, size, most))
+}
+
+// sizeOf counts what is stored. Of a pod and a claim, whose spec is not the node's, it counts
+// the status.
+func sizeOf(o runtime.Object, subresource string) int {
+	if pod, ok := typed[corev1.Pod](o); ok && subresource != "" {
+		return pod.Status.Size()
+	}
+	if claim, ok := typed[corev1.PersistentVolumeClaim](o); ok {
+		return claim.Status.Size()
+	}
+	if sized, ok := o.(interface{ Size() int }); ok {
+		return sized.Size()
+	}
+	return 0
+}
+
+func checkFinalizers(q *request) *refusal {
+	had := finalizersOf(q.GetOldObject())
+	for _, finalizer := range finalizersOf(q.GetObject()) {
+		if !slices.Contains(had, finalizer) {
+			return q.forbid(objectFinalizers, fmt.Sprintf("node %q cannot add the finalizer %.253q", q.node, finalizer))
+		}
+	}
+	return nil
+}
+
+func finalizersOf(o runtime.Object) []string {
+	if present(o) == nil {
+		return nil
+	}
+	object, err := meta.Accessor(o)
+	if err != nil {
+		return nil
+	}
+	return object.GetFinalizers()
+}

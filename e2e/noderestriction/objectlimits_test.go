@@ -1,0 +1,45 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package noderestriction_test
+
+import (
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	corev1 "k8s.io/api/core/v1"
+
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// message is an event's, with that many KiB.
+func message(kib int) func(*Scene, *corev1.Event) {
+	return func(_ *Scene, event *corev1.Event) { event.Message = strings.Repeat("x", kib<<10) }
+}
+
+// images is a Node's list with that many KiB.
+func images(kib int) Request {
+	var all []any
+	for range kib {
+		all = append(all, fields{"names": []string{strings.Repeat("x", 1<<10)}, "sizeBytes": 1})
+	}
+	return Patch(api.Nodes).Sub("status").With(status("images", all))
+}
+
+func finalizer(_ *Scene, event *corev1.Event) { event.Finalizers = []string{"bulkhead.dev/e2e"} }
+
+var _ = DescribeTable("the objects that a node writes", admit,
+	Entry("event of 32 KiB: admitted", Allows("NR-SIZE-1"), telling(own, message(32))),
+	Entry("event of 512 KiB: denied", DeniesBeyond("NR-SIZE-1", Behind), telling(own, message(512)), "the limit is 65536"),
+	Entry("status of its Node with 100 KiB: admitted", Allows("NR-SIZE-1"), registered(own, images(100))),
+	Entry("status of its Node with 1 MiB: denied", DeniesBeyond("NR-SIZE-1", Behind), registered(own, images(1024)), "the limit is 524288"),
+
+	Entry("event without a finalizer: admitted", Allows("NR-FINALIZER-1"), telling(own)),
+	Entry("event with a finalizer: denied", DeniesBeyond("NR-FINALIZER-1", Behind), telling(own, finalizer), "cannot add the finalizer"),
+
+	Entry("capacity of a claim: admitted", Allows("NR-PVC-3"),
+		claim(Patch(api.PersistentVolumeClaims).Sub("status").With(status("capacity", fields{"storage": "2Mi"})))),
+	Entry("allocated resources of a claim, which count for the quota of its namespace: denied", DeniesBeyond("NR-PVC-3", Behind),
+		claim(Patch(api.PersistentVolumeClaims).Sub("status").With(status("allocatedResources", fields{"storage": "1Ei"}))),
+		"is not allowed to raise status.allocatedResources"),
+)

@@ -1,0 +1,30 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package noderestriction_test
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	certificatesv1 "k8s.io/api/certificates/v1"
+	"k8s.io/utils/ptr"
+
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+func forAQuarter(_ context.Context, _ *Scene, r *certificatesv1.PodCertificateRequest) {
+	r.Spec.MaxExpirationSeconds = ptr.To(int32(7862400))
+}
+
+func withRole(_ context.Context, _ *Scene, r *certificatesv1.PodCertificateRequest) {
+	r.Spec.UnverifiedUserAnnotations = map[string]string{"e2e.bulkhead.dev/role": "admin"}
+}
+
+var _ = DescribeTable("what a node asks for with a pod's certificate", admit,
+	Entry("the time and the annotations of the pod's volume: admitted", Allows("NR-PCR-7"), certificate()),
+	Entry("91 days, where the volume says nothing: denied", DeniesBeyond("NR-PCR-7", Behind), certificate(forAQuarter),
+		"does not mount a podCertificate projected volume with the maxExpirationSeconds"),
+	Entry("an annotation that the volume does not have: denied", DeniesBeyond("NR-PCR-7", Behind), certificate(withRole),
+		"does not mount a podCertificate projected volume with the maxExpirationSeconds"),
+)
