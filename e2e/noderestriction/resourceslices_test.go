@@ -32,9 +32,9 @@ func pooled(where place, pool func(*Scene) string) Story {
 	}
 }
 
-// joining creates a slice of a node in a pool of no node's name, in which there is one
+// sliceInPool creates a slice of a node in a pool of no node's name, in which there is one
 // slice already.
-func joining(where, first place) Story {
+func sliceInPool(where, first place) Story {
 	return func(ctx context.Context, s *Scene) Request {
 		pool := s.NewName("pool")
 		made := fixtures.ResourceSlice(s.NewName("slice"), first(s))
@@ -57,16 +57,16 @@ var _ = DescribeTable("a node and a pool of devices", admit,
 	Entry("below its name", Allows("NR-SLICE-4"), pooled(own, below(own))),
 	Entry("of another node's name: denied", DeniesBeyond("NR-SLICE-4", Behind), pooled(own, other), notThisPool),
 	Entry("below another node's name: denied", DeniesBeyond("NR-SLICE-4", Behind), pooled(own, below(other)), notThisPool),
-	Entry("of another name, which it uses already", Allows("NR-SLICE-4"), joining(own, own)),
-	Entry("of another name, which another node uses: denied", DeniesBeyond("NR-SLICE-4", Behind), joining(own, other), notThisPool),
-	Entry("of another name, which slices of all nodes use: denied", DeniesBeyond("NR-SLICE-4", Behind), joining(own, nowhere), notThisPool),
+	Entry("of another name, which it uses already", Allows("NR-SLICE-4"), sliceInPool(own, own)),
+	Entry("of another name, which another node uses: denied", DeniesBeyond("NR-SLICE-4", Behind), sliceInPool(own, other), notThisPool),
+	Entry("of another name, which slices of all nodes use: denied", DeniesBeyond("NR-SLICE-4", Behind), sliceInPool(own, nowhere), notThisPool),
 )
 
 var _ = DescribeTable("the worker's kubelet and a pool of devices", Label(OnHost, OnWorker), asWorkersKubelet,
 	Entry("of its name", Allows("NR-SLICE-4"), pooled(worker, worker)),
 	Entry("of a name that nobody uses", Allows("NR-SLICE-4"), pooled(worker, func(s *Scene) string { return s.NewName("pool") })),
 	Entry("of the control plane's name: denied", DeniesBeyond("NR-SLICE-4", Behind), pooled(worker, func(*Scene) string { return suite.ControlPlane }), notThisPool),
-	Entry("that another node uses: denied", DeniesBeyond("NR-SLICE-4", Behind), joining(worker, other), notThisPool),
+	Entry("that another node uses: denied", DeniesBeyond("NR-SLICE-4", Behind), sliceInPool(worker, other), notThisPool),
 )
 
 // slice makes one and writes to it.
