@@ -48,7 +48,7 @@ var (
 
 var nodeBeyondRules = []*rule{
 	nodeCordon, nodeAnnotations, nodePodCIDR, nodeProviderID, nodeProviderIDOthers,
-	addressNobodys, addressOthers, addressChanged, addressPort,
+	addressNobodys, addressOthers, addressChanged, addressPort, addressService,
 }
 
 // reviewNodeBeyond holds a Node that is made (old is nil) or written to the optional
