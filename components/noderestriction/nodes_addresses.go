@@ -68,6 +68,9 @@ func (r *Restriction) reviewNodeAddresses(ctx context.Context, q *request, old, 
 		if refused := r.optional(q, addressOthers, func() *refusal { return r.checkAddressOthers(ctx, q, introduced) }); refused != nil {
 			return refused
 		}
+		if refused := r.optional(q, addressService, func() *refusal { return r.checkAddressService(ctx, q, introduced) }); refused != nil {
+			return refused
+		}
 	}
 	if !making && kubeletPort(old) == kubeletPort(node) {
 		return nil
@@ -77,7 +80,7 @@ func (r *Restriction) reviewNodeAddresses(ctx context.Context, q *request, old, 
 
 // introduced are the new addresses, if a rule looks at them.
 func (r *Restriction) introduced(old, node *corev1.Node) []corev1.NodeAddress {
-	if r.off(addressNobodys) && r.off(addressOthers) {
+	if r.off(addressNobodys) && r.off(addressOthers) && r.off(addressService) {
 		return nil
 	}
 	return newAddresses(old.Status.Addresses, node.Status.Addresses)

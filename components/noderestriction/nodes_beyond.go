@@ -48,7 +48,7 @@ var (
 
 var nodeBeyondRules = []*rule{
 	nodeCordon, nodeAnnotations, nodePodCIDR, nodeProviderID, nodeProviderIDOthers,
-	addressNobodys, addressOthers, addressChanged, addressPort,
+	addressNobodys, addressOthers, addressChanged, addressPort, addressService,
 	volumesAttached, volumesInUse, labelHostname, labelsSetOnce,
 }
 
