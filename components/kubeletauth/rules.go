@@ -50,6 +50,9 @@ const (
 	RuleLoopback rules.ID = "KA-LOOPBACK-1"
 	RuleVAP      rules.ID = "KA-VAP-1"
 	RuleCSR      rules.ID = "KA-CSR-1"
+
+	RuleAuditLog rules.ID = "KA-AUDIT-1"
+	RuleShare    rules.ID = "KA-LIMIT-2"
 )
 
 // Rules are all the promises of the component, in the order of its documentation:

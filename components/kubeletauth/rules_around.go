@@ -55,4 +55,20 @@ var aroundRules = []rules.Rule{
 		Source:    "Bulkhead: Kubernetes has no approver for kubernetes.io/kubelet-serving",
 		Extension: true,
 	},
+	{
+		ID: RuleAuditLog,
+		Promise: "A request that is allowed has a line in the audit log before the kubelet receives it. If the line cannot be written within a second, the request is answered " +
+			"503.",
+		Source:    "Bulkhead: as kube-apiserver with --audit-log-mode=blocking-strict; the kubelet has no audit log",
+		Extension: true,
+		Optional:  true,
+	},
+	{
+		ID: RuleShare,
+		Promise: "Of the streams of one user, a namespace has no more than are still free: one namespace alone gets half of them, and there is always a free one for another " +
+			"namespace. One more is answered 429.",
+		Source:    "Bulkhead: to a kubelet, kubectl of every tenant is one user, the API server",
+		Extension: true,
+		Optional:  true,
+	},
 }

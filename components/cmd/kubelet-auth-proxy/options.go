@@ -71,7 +71,7 @@ func (o *options) flags() cliflag.NamedFlagSets {
 	o.addServing(sections.FlagSet("serving"))
 	o.addLimits(sections.FlagSet("limits"))
 	logging := sections.FlagSet("logging")
-	logging.StringVar(&o.audit, "audit-log-path", o.audit, "Where the audit log goes, a line of JSON for each request and two for each stream: a file, which is added to and never rotated, - for standard output, or nothing for none. The log of the program itself goes to standard error. A request that is let through waits for up to a second until there is room for its line; a refusal does not. What is lost is counted.")
+	logging.StringVar(&o.audit, "audit-log-path", o.audit, "Where the audit log goes, a line of JSON for each request and two for each stream: a file, which is added to and never rotated, - for standard output, or nothing for none. The log of the program itself goes to standard error. With rule KA-AUDIT-1, each request that is allowed has a line before it is forwarded and one after, and it is answered 503 if the first cannot be written within a second. Without it, a request waits for up to a second until there is room for its line, and is then forwarded. What is lost is counted.")
 	program.AddLogging(o.logging, logging)
 	return sections
 }
@@ -115,7 +115,7 @@ func (o *options) addLimits(fs *pflag.FlagSet) {
 	fs.IntVar(&l.AllRequests, "max-requests-in-flight", l.AllRequests, "Requests in flight at one time, streams aside. More wait for up to a second and are answered 429.")
 	fs.IntVar(&l.Requests, "max-requests-in-flight-per-user", l.Requests, "The same for one user, and the requests of one user that are being authorized, streams among them.")
 	fs.IntVar(&l.AllStreams, "max-streams", l.AllStreams, "Streams that go on at one time: exec, attach, port forwarding, run, logs of containers. More are answered 429.")
-	fs.IntVar(&l.Streams, "max-streams-per-user", l.Streams, "The same for one user. All that goes through a kube-apiserver is of one user.")
+	fs.IntVar(&l.Streams, "max-streams-per-user", l.Streams, "The same for one user. All that goes through a kube-apiserver is of one user, so rule KA-LIMIT-2 divides it among namespaces: one gets no more than are still free.")
 	fs.DurationVar(&l.StreamIdle, "streaming-connection-idle-timeout", l.StreamIdle, "How long a stream may carry nothing.")
 	fs.DurationVar(&l.StreamRecheck, "stream-recheck-interval", l.StreamRecheck, "How often the API server is asked again, past every cache, who has a stream and whether they may. It is at most as long as --authorization-webhook-cache-authorized-ttl and --authentication-token-webhook-cache-ttl, where these are not 0. A stream is first asked about after 10 s. If the API server gives no answer for as long again, the stream ends.")
 }

@@ -185,3 +185,19 @@ func TestTheRecheckIntervalIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// Without an audit log no request could have its line.
+func TestTheRuleAboutTheAuditLogNeedsOne(t *testing.T) {
+	for flags, want := range map[string]string{
+		" --audit-log-path=":                              "rule KA-AUDIT-1 needs --audit-log-path",
+		" --audit-log-path= --rule-mode=KA-AUDIT-1=audit": "rule KA-AUDIT-1 needs --audit-log-path",
+		" --audit-log-path= --rule-mode=KA-AUDIT-1=off":   "",
+		" --audit-log-path= --mode=compat":                "",
+		" --audit-log-path=/var/log/audit.log":            "",
+	} {
+		_, err := parse(enough + flags)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", flags, err, want)
+		}
+	}
+}

@@ -66,6 +66,8 @@ type Audit struct {
 	// batch has so many lines.
 	batch bytes.Buffer
 	lines int
+	// batched hear of the batch.
+	batched []chan<- error
 
 	lostPassed, lostRefused, lostWritten metrics.CounterMetric
 }
@@ -74,6 +76,8 @@ type Audit struct {
 type turn struct {
 	Line
 	number uint64
+	// written, if not nil, hears once whether the line was written. It has room for that.
+	written chan<- error
 }
 
 // NewAudit writes to out, once it runs. out nil has no line written.
@@ -105,7 +109,7 @@ func (a *Audit) put(line *Line, passed bool) {
 	if a.out == nil {
 		return
 	}
-	one := turn{line.kept(), a.turns.Add(1)}
+	one := turn{Line: line.kept(), number: a.turns.Add(1)}
 	if passed {
 		a.putPassed(one)
 		return
@@ -144,9 +148,12 @@ func (a *Audit) many(of queue) bool { return len(a.waiting[of]) >= cap(a.waiting
 
 // hurryUp ends the gathering if many wait.
 func (a *Audit) hurryUp(of queue) {
-	if !a.many(of) {
-		return
+	if a.many(of) {
+		a.hurryNow()
 	}
+}
+
+func (a *Audit) hurryNow() {
 	select {
 	case a.hurry <- struct{}{}:
 	default:

@@ -61,7 +61,7 @@ func (a *Audit) gather(ctx context.Context) bool {
 // writeAll writes until no line waits.
 func (a *Audit) writeAll() {
 	for line := a.next(); line != nil; line = a.next() {
-		a.encode(&line.Line)
+		a.encode(line)
 	}
 	a.flush()
 }
@@ -86,10 +86,18 @@ func (a *Audit) next() *turn {
 	return passed
 }
 
-func (a *Audit) encode(line *Line) {
+func (a *Audit) encode(one *turn) {
 	a.stuck.Store(false)
-	line.printable()
-	if err := a.encoder.Encode(line); err != nil {
+	one.printable()
+	err := a.encoder.Encode(&one.Line)
+	if one.written != nil {
+		if err != nil {
+			one.written <- err
+		} else {
+			a.batched = append(a.batched, one.written)
+		}
+	}
+	if err != nil {
 		a.lostWritten.Inc()
 		return
 	}
@@ -106,7 +114,13 @@ func (a *Audit) flush() {
 		return
 	}
 	_, err := a.out.Write(a.batch.Bytes())
+	a.stuck.Store(false)
 	a.batch.Reset()
+	for _, written := range a.batched {
+		written <- err
+	}
+	clear(a.batched)
+	a.batched = a.batched[:0]
 	if err != nil {
 		a.lostWritten.Add(float64(a.lines))
 		// The last of them may have been written in part.

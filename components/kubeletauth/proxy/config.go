@@ -50,7 +50,10 @@ type Config struct {
 	// the environment: [NewUpstream] makes both.
 	Transport, Upgrades http.RoundTripper
 
-	Limits   Limits
+	Limits Limits
+	// ModeOf is the mode of a rule that this package enforces and that can be off:
+	// KA-AUDIT-1, KA-LIMIT-2. Where it is nil, these are off.
+	ModeOf   func(rules.ID) rules.Mode
 	Audit    *Audit
 	Rules    []rules.Rule
 	Registry metrics.KubeRegistry

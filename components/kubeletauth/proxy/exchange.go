@@ -27,6 +27,8 @@ type exchange struct {
 	line             Line
 	// passed is set once the request was let through.
 	passed bool
+	// recorded is true if the audit log has a line of it from before it was let through.
+	recorded bool
 	// release gives back the place among the user's requests.
 	release func()
 	// stream is set if the exchange can last.
@@ -88,10 +90,15 @@ func (x *exchange) finish() {
 	x.handler.measures.carried(x.line.BytesIn, x.line.BytesOut)
 }
 
-// tell has a line written as things are now.
-func (x *exchange) tell() {
+// update has the line say how things are now.
+func (x *exchange) update() {
 	x.line.Seconds = time.Since(x.line.Time).Seconds()
 	x.line.BytesIn, x.line.BytesOut = x.in.Load(), x.out.Load()
+}
+
+// tell has a line written as things are now.
+func (x *exchange) tell() {
+	x.update()
 	x.handler.config.Audit.put(&x.line, x.passed)
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 // patience is how long a request waits for its place among those of the same
@@ -30,6 +31,10 @@ type Handler struct {
 	authenticating, authorizing, requests, lasting *webhook.Limiter
 	streams                                        streams
 	ids                                            atomic.Uint64
+
+	shares *shares
+	// recording and sharing are the modes of KA-AUDIT-1 and KA-LIMIT-2.
+	recording, sharing rules.Mode
 }
 
 // nobodys is for bounds that would have one client wait for the others: what is being
@@ -51,6 +56,10 @@ func New(config Config) (*Handler, error) {
 		authorizing:    webhook.NewLimiter(webhook.Limits{InFlightPerNode: limits.Requests, InFlight: nobodys}, patience),
 		requests:       webhook.NewLimiter(webhook.Limits{InFlightPerNode: limits.Requests, InFlight: limits.AllRequests}, patience),
 		lasting:        webhook.NewLimiter(webhook.Limits{InFlightPerNode: limits.Streams, InFlight: limits.AllStreams}, patience),
+		shares:         newShares(limits.Streams),
+	}
+	if config.ModeOf != nil {
+		h.recording, h.sharing = config.ModeOf(kubeletauth.RuleAuditLog), config.ModeOf(kubeletauth.RuleShare)
 	}
 	h.reverse = h.newReverse()
 	return h, nil
@@ -65,6 +74,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		}
 	}()
 	refused := h.decide(x, req)
+	if refused == nil {
+		refused = h.record(x)
+	}
 	if refused != nil {
 		// What is left of the body is not read.
 		refused.last = refused.last || req.ContentLength != 0
@@ -120,6 +132,11 @@ func (h *Handler) admit(x *exchange, ctx context.Context) *refusal {
 		return overLimit(what)
 	}
 	x.release = release
+	if x.mapping.Streams {
+		if refused := h.share(x); refused != nil {
+			return refused
+		}
+	}
 	if c := connectionOf(ctx); c != nil && !c.letIn.Load() && !c.room.admit(c, x.user.GetName()) {
 		return overLimit("the user has too many connections")
 	}

@@ -60,8 +60,10 @@ func (x *exchange) lasts(req *http.Request) *http.Request {
 	x.stream = s
 	// The server's bound on ordinary requests is not for streams.
 	_ = http.NewResponseController(x.ResponseWriter).SetWriteDeadline(time.Time{})
-	x.line.Stage = begun
-	x.tell()
+	if !x.recorded {
+		x.line.Stage = begun
+		x.tell()
+	}
 	x.handler.measures.streams.WithLabelValues(x.line.Subresource).Inc()
 	s.mu.Lock()
 	defer s.mu.Unlock()

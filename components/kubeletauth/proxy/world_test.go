@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -111,8 +112,20 @@ type settings struct {
 	// waiting has the lines of the audit log wait for ever.
 	waiting bool
 	mode    kubeletauth.Mode
-	// audit are rules that are audited.
-	audit []string
+	// audit are rules that are audited; enforce are those of this package that are enforced.
+	audit, enforce []string
+	// out takes the audit log in place of the test.
+	out io.Writer
+}
+
+func (s *settings) modeOf(id rules.ID) rules.Mode {
+	switch {
+	case slices.Contains(s.enforce, string(id)):
+		return rules.Enforce
+	case slices.Contains(s.audit, string(id)):
+		return rules.Audit
+	}
+	return rules.Off
 }
 
 // start runs the proxy before the kubelet, and has everything ended, and looked
@@ -201,6 +214,9 @@ func (w *world) startProxy(s settings) {
 	if s.quiet {
 		out = io.Discard
 	}
+	if s.out != nil {
+		out = s.out
+	}
 	audit := NewAudit(out, w.registry)
 	modes := map[rules.ID]rules.Mode{}
 	for _, id := range s.audit {
@@ -209,7 +225,7 @@ func (w *world) startProxy(s settings) {
 	config := Config{
 		NodeName: "n", Map: kubeletauth.NewPolicy(s.mode, modes).Map, Authenticator: w.authenticator(caFile), Authorize: w.authorize,
 		Kubelet: address.Host, Transport: w.upstream.Ordinary, Upgrades: w.upstream.Upgrades,
-		Limits: s.limits, Audit: audit, Rules: kubeletauth.Rules, Registry: w.registry, Logger: klog.Background(),
+		Limits: s.limits, ModeOf: s.modeOf, Audit: audit, Rules: kubeletauth.Rules, Registry: w.registry, Logger: klog.Background(),
 	}
 	if w.handler, err = New(config); err != nil {
 		t.Fatal(err)

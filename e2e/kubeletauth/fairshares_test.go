@@ -1,0 +1,111 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeletauth_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+const (
+	// userStreams are those of one user at the second proxy of these specs.
+	userStreams = 100
+	// logReads is how often the other tenant reads its log to be measured.
+	logReads = 100
+)
+
+// tenant is a running pod in a namespace of its own, which is gone when the specs are over.
+func tenant(ctx context.Context) *corev1.Pod {
+	GinkgoHelper()
+	s := suite.Scene()
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		Name: s.NewName("e2e-tenant"), Labels: map[string]string{"pod-security.kubernetes.io/enforce": "privileged"},
+	}}
+	s.Put(ctx, namespace)
+	s.Put(ctx, fixtures.ServiceAccount(namespace.Name, fixtures.Account))
+	pod := fixtures.Pod(namespace.Name, "teller", target(), withShell(tells))
+	s.Put(ctx, pod)
+	return running(ctx, pod)
+}
+
+func logsOf(pod *corev1.Pod, query string) Call {
+	return get("/containerLogs/" + pod.Namespace + "/" + pod.Name + "/" + teller + "?" + query)
+}
+
+// To the kubelet's API all tenants are one user, the API server. The user of these specs has
+// its right, and reads the logs of both tenants.
+var _ = Describe("while one tenant follows all the logs that it can,", Ordered, Label(OnHost, OnHardened, Slow), func() {
+	var (
+		port          *Port
+		server        Caller
+		greedy, other *corev1.Pod
+		before        string
+	)
+
+	BeforeAll(func(ctx SpecContext) {
+		TakeMachine(ctx)
+		port = beside(ctx, SideProxy{Flags: []string{fmt.Sprintf("--max-streams-per-user=%d", userStreams)}})
+		server = caller(ctx, may("get", "containerlogs"))
+		greedy, other = tenant(ctx), tenant(ctx)
+		took, err := readLogs(ctx, port, server, other)
+		Expect(err).NotTo(HaveOccurred())
+		before = Latencies(took)
+	})
+
+	It("it has no more than its share", Denies("KA-LIMIT-2"), func(ctx SpecContext) {
+		for range userStreams / 2 {
+			follow(ctx, port, server, logsOf(greedy, "follow=true&tailLines=1"))
+		}
+		reply := must(port.Send(ctx, server, logsOf(greedy, "tailLines=1")))
+		suite.ExpectDenied(ctx, reply, http.StatusTooManyRequests, "KA-LIMIT-2")
+		Expect(reply.Header.Get("Retry-After")).To(Equal("1"))
+	})
+
+	It("another tenant reads its log as fast as before", AllowsBy("KA-LIMIT-2", "KA-CLOG-1"), func(ctx SpecContext) {
+		hold(ctx, port, server, logsOf(other, "tailLines=1"))
+		took, err := readLogs(ctx, port, server, other)
+		Expect(err).NotTo(HaveOccurred())
+		Measured(fmt.Sprintf("%d reads of another tenant's log", logReads), "before: "+before)
+		Measured(fmt.Sprintf("%d reads of another tenant's log while one tenant follows %d", logReads, userStreams/2), Latencies(took))
+	})
+})
+
+// readLogs reads a log over and over, and says how long each time took. An answer that is
+// not 200 is an error.
+func readLogs(ctx context.Context, port *Port, who Caller, pod *corev1.Pod) ([]time.Duration, error) {
+	open, err := port.Dial(ctx, who)
+	if err != nil {
+		return nil, err
+	}
+	defer open.Close()
+	var took []time.Duration
+	var failures []string
+	for range logReads {
+		begun := time.Now()
+		reply, err := open.Send(logsOf(pod, "tailLines=1"))
+		if err != nil {
+			return nil, err
+		}
+		took = append(took, time.Since(begun))
+		if reply.Code != http.StatusOK {
+			failures = append(failures, reply.String())
+		}
+	}
+	if len(failures) > 0 {
+		return took, errors.New(strings.Join(failures, "\n"))
+	}
+	return took, nil
+}
