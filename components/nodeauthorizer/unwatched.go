@@ -11,21 +11,24 @@ import "github.com/bulkhead-k8s/bulkhead/components/rules"
 //
 // The default kubelet watches, and starts no pod with a secret if it may not. So these rules
 // only audit unless they are enforced by name.
-const sourceOfUnwatched = "Bulkhead: kube-apiserver authorizes a watch when it begins (staging/src/k8s.io/apiserver/pkg/endpoints/filters/authorization.go WithAuthorization); " +
+const sourceOfUnwatched = "Bulkhead: kube-apiserver authorizes a watch when it begins " +
+	"(staging/src/k8s.io/apiserver/pkg/endpoints/filters/authorization.go WithAuthorization); " +
 	"kubelets with configMapAndSecretChangeDetectionStrategy Cache or Get only get (pkg/kubelet/kubelet.go NewMainKubelet)"
 
 var (
 	secretUnwatched = promise(rules.Rule{
-		ID:        "NA-SECRET-3",
-		Promise:   "A node gets the secrets of its pods and neither lists nor watches them, so that it sees no change of a secret after its last pod with that secret has left.",
+		ID: "NA-SECRET-3",
+		Promise: "A node gets the secrets of its pods and neither lists nor watches them, so that it sees no change of a secret " +
+			"after its last pod with that secret has left.",
 		Source:    sourceOfUnwatched,
 		Extension: true,
 		Optional:  true,
 		Audited:   true,
 	})
 	configMapUnwatched = promise(rules.Rule{
-		ID:        "NA-CM-3",
-		Promise:   "A node gets the config maps of its pods and neither lists nor watches them, so that it sees no change of a config map after its last pod with that config map has left.",
+		ID: "NA-CM-3",
+		Promise: "A node gets the config maps of its pods and neither lists nor watches them, so that it sees no change of a config map " +
+			"after its last pod with that config map has left.",
 		Source:    sourceOfUnwatched,
 		Extension: true,
 		Optional:  true,
@@ -33,7 +36,8 @@ var (
 	})
 )
 
-var noWatch = say("can only get objects of this type, not list or watch them: set configMapAndSecretChangeDetectionStrategy of the kubelet to Cache or Get")
+var noWatch = say("can only get objects of this type, not list or watch them: " +
+	"set configMapAndSecretChangeDetectionStrategy of the kubelet to Cache or Get")
 
 // unwatched refuses a list or a watch that a rule of the class has allowed. What another
 // optional rule would refuse first is reported as that rule's.

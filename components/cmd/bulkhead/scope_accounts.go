@@ -112,7 +112,9 @@ func readAccounts(ctx context.Context, client kubernetes.Interface, at func(name
 }
 
 // readPods also returns when the pods that may still run were created, by account.
-func readPods(ctx context.Context, client kubernetes.Interface, at func(namespace, name string) *annotations) (map[scopelist.Account][]time.Time, error) {
+func readPods(
+	ctx context.Context, client kubernetes.Interface, at func(namespace, name string) *annotations,
+) (map[scopelist.Account][]time.Time, error) {
 	created := map[scopelist.Account][]time.Time{}
 	options := metav1.ListOptions{Limit: atOnce}
 	for {

@@ -92,7 +92,9 @@ func scopeHostOf(name, text string, told bool, now time.Time) scopeHost {
 // stateEverywhere is live where it is on every host, for the annotations with that digest:
 // what a host says of other annotations does not count. since is from when on both have been
 // live everywhere; zero if they are not.
-func stateEverywhere(account scopelist.Account, digest string, hosts []scopeHost) (live scopestate.State, since time.Time) {
+func stateEverywhere(
+	account scopelist.Account, digest string, hosts []scopeHost,
+) (live scopestate.State, since time.Time) {
 	live = scopestate.State{Authorization: true, Admission: true}
 	for _, host := range hosts {
 		state, detail := host.states[account], host.details[account]

@@ -63,7 +63,9 @@ func (o *options) flags() cliflag.NamedFlagSets {
 	files.StringVar(&o.heartbeat, "heartbeat-file", o.heartbeat, "Touched every two seconds, for scope-sync check.")
 
 	components := sections.FlagSet("components")
-	components.StringVar(&o.authorizerHealth, "node-authorizer-health", o.authorizerHealth, "The health port of node-authorizer on this host. It says which annotations node-authorizer has seen; an account is live when it has seen those of the account.")
+	components.StringVar(&o.authorizerHealth, "node-authorizer-health", o.authorizerHealth,
+		"The health port of node-authorizer on this host. It says which annotations node-authorizer has seen; "+
+			"an account is live when it has seen those of the account.")
 	components.StringVar(&o.restrictionHealth, "node-restriction-health", o.restrictionHealth, "The same of node-restriction.")
 
 	program.AddLogging(o.logging, sections.FlagSet("logging"))
@@ -96,7 +98,9 @@ func (o *options) validate() []error {
 	// The server reads no other files of that directory.
 	report(!strings.HasSuffix(o.admission, ".yaml"), "--admission-manifest is %q, want a name that ends in .yaml", o.admission)
 	report(filepath.Dir(o.authorization) == filepath.Dir(o.admission), "--authorization-config and --admission-manifest are in the same directory, all of which the API server takes for webhooks")
-	for _, f := range [][2]string{{"node-authorizer-health", o.authorizerHealth}, {"node-restriction-health", o.restrictionHealth}} {
+	for _, f := range [][2]string{
+		{"node-authorizer-health", o.authorizerHealth}, {"node-restriction-health", o.restrictionHealth},
+	} {
 		_, err := seen.New(f[1])
 		report(err != nil, "--%s: %w", f[0], err)
 	}

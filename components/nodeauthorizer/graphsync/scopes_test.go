@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -97,6 +98,30 @@ func TestAnnotationsArriveWithoutAGraph(t *testing.T) {
 		synctest.Wait()
 		if a, _ := index.Account("ns", "agent"); err != nil || a.OfPods != nil {
 			t.Errorf("deleted (%v): %+v", err, a)
+		}
+	})
+}
+
+// What was seen is what counts, and what has not been listed is not told of.
+func TestSeen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset(&corev1.ServiceAccount{ObjectMeta: named("agent")})
+		index := scopeindex.New(graph.New(graph.Options{}), nil)
+		s := NewAnnotated(client, index, index, Options{MaxAge: time.Hour})
+		if seen := s.Seen(); len(seen) != 0 {
+			t.Errorf("before it has run: %v", seen)
+		}
+		if s.maxAge != AccountsMaxAge {
+			t.Errorf("it may be %v old", s.maxAge)
+		}
+		run(t, s)
+		sa := &corev1.ServiceAccount{ObjectMeta: named("agent")}
+		sa.ResourceVersion = "41"
+		sa.Annotations = map[string]string{scopeKey: "pods"}
+		_, err := client.CoreV1().ServiceAccounts("ns").Update(t.Context(), sa, metav1.UpdateOptions{})
+		synctest.Wait()
+		if seen := s.Seen(); err != nil || seen[ServiceAccounts] != "41" {
+			t.Errorf("%v: %v", err, seen)
 		}
 	})
 }

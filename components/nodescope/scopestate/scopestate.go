@@ -83,7 +83,10 @@ const maxProblem = 1 << 10
 // Encode returns the record as text of at most [MaxBytes]. The same record gives the same
 // text.
 func (r Record) Encode() (string, error) {
-	s := stored{Time: r.Time.UTC().Truncate(time.Second), Problem: r.Problem[:min(len(r.Problem), maxProblem)], Omitted: r.Omitted, States: map[string]map[string][]string{}, Details: map[string]map[string]string{}}
+	s := stored{
+		Time: r.Time.UTC().Truncate(time.Second), Problem: r.Problem[:min(len(r.Problem), maxProblem)], Omitted: r.Omitted,
+		States: map[string]map[string][]string{}, Details: map[string]map[string]string{},
+	}
 	// All that is not a name, with room to spare.
 	left := MaxBytes - 2*maxProblem*6
 	// Pending accounts come last: whoever can annotate many accounts must not keep another
@@ -155,7 +158,10 @@ func Decode(text string) (Record, error) {
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
 		return Record{}, fmt.Errorf("reading what scope-sync has told: %w", err)
 	}
-	r := Record{Time: s.Time, Problem: s.Problem, Omitted: s.Omitted, Accounts: map[scopelist.Account]State{}, Details: map[scopelist.Account]Detail{}}
+	r := Record{
+		Time: s.Time, Problem: s.Problem, Omitted: s.Omitted,
+		Accounts: map[scopelist.Account]State{}, Details: map[scopelist.Account]Detail{},
+	}
 	for state, word := range words {
 		for namespace, names := range s.States[word] {
 			for _, name := range names {

@@ -22,7 +22,9 @@
 //   - An account leaves a list only after it and its pods were read live: neither it nor
 //     any of its pods is annotated, and if it was deleted none of its pods is left, for
 //     their tokens may be accepted for a moment more.
-//   - More accounts than there is room for push none out that is listed.
+//   - Of more accounts than there is room for, those within the share of their namespace
+//     have a place ([scopelist.Fit]). An account beyond the share leaves at once: it has a
+//     scope, and another namespace needs the room. It is told so by an event.
 //   - A file is validated with the API server's own loaders before it is written, and one
 //     that is not as it should be is left to a person.
 //
@@ -31,6 +33,10 @@
 // A server tells by a hash which file it has loaded. The list of the file that has that
 // hash is the one in force: not the one on the disk, not the one that was written last.
 // If no file with that hash was seen, nobody can tell, and every account is pending.
+//
+// And the component that the server asks must have seen what the annotations say now: each
+// is asked which resource versions it has seen (package seen). A component whose watch has
+// stalled decides by older annotations, and the account is pending.
 //
 // If only words around the list change, the server may go on telling the hash of before:
 // it compares what files say, not their bytes. Accounts are shown as pending then, until

@@ -63,12 +63,17 @@ type teller struct {
 }
 
 func newTeller(c Config, index *annotated.Index) teller {
-	return teller{client: c.Client, events: c.Events, node: c.NodeName, index: index, told: map[scopelist.Account]string{}, unread: map[annotated.Unread]bool{}}
+	return teller{
+		client: c.Client, events: c.Events, node: c.NodeName, index: index,
+		told: map[scopelist.Account]string{}, unread: map[annotated.Unread]bool{},
+	}
 }
 
 // tell notes what has changed for those who have a scope, in the order of wanted. Who is in
 // force when it is first seen was told by the process before this one.
-func (t *teller) tell(ctx context.Context, wanted []scopelist.Candidate, beyond map[scopelist.Account]bool, states map[scopelist.Account]scopestate.State) {
+func (t *teller) tell(
+	ctx context.Context, wanted []scopelist.Candidate, beyond map[scopelist.Account]bool, states map[scopelist.Account]scopestate.State,
+) {
 	has := make(map[scopelist.Account]bool, len(wanted))
 	news := 0
 	for _, c := range wanted {
@@ -95,7 +100,8 @@ func (t *teller) news(state scopestate.State, beyond bool) (kind, reason, messag
 		return corev1.EventTypeNormal, ReasonScoped, "Held to their nodes by the API server of " + t.node
 	case beyond:
 		return corev1.EventTypeWarning, ReasonBeyondShare,
-			"Not protected: the namespace has more accounts with a scope than its share of the lists of the API server of " + t.node + ". Remove the annotation from accounts that do not need it"
+			"Not protected: the namespace has more accounts with a scope than its share of the lists of the API server of " +
+				t.node + ". Remove the annotation from accounts that do not need it"
 	default:
 		return corev1.EventTypeNormal, ReasonPending, "Annotated, and not yet held to their nodes by the API server of " + t.node
 	}

@@ -39,7 +39,8 @@ type recorder struct {
 // record writes the record if it says something new, and returns what is wrong with that;
 // empty if nothing is. Only the key of this host's Node is touched, so hosts do not meet.
 func (r *recorder) record(ctx context.Context, now scopestate.Record) (wrong string) {
-	isNews := r.last == nil || now.Problem != r.last.Problem || !maps.Equal(now.Accounts, r.last.Accounts) || !maps.Equal(now.Details, r.last.Details) || now.Time.Sub(r.last.Time) >= recordAgain
+	isNews := r.last == nil || now.Problem != r.last.Problem || now.Time.Sub(r.last.Time) >= recordAgain ||
+		!maps.Equal(now.Accounts, r.last.Accounts) || !maps.Equal(now.Details, r.last.Details)
 	if !isNews || !r.writing.isDue() {
 		return r.writing.wrong
 	}

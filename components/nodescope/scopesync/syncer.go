@@ -163,7 +163,9 @@ func (s *Syncer) turn(ctx context.Context) {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return
 	}
-	s.problem(s.recorder.record(ctx, scopestate.Record{Time: time.Now(), Problem: problem, Accounts: states, Details: maps.Clone(s.details)}))
+	s.problem(s.recorder.record(ctx, scopestate.Record{
+		Time: time.Now(), Problem: problem, Accounts: states, Details: maps.Clone(s.details),
+	}))
 	s.say(klog.FromContext(ctx))
 }
 

@@ -24,7 +24,10 @@ func (x *Index) SetAccount(sa *corev1.ServiceAccount) {
 		x.deleteAccount(named)
 		return
 	}
-	next := annotation{uid: sa.UID, created: sa.CreationTimestamp.Time, digest: digest, version: before.versionOf(sa.UID, digest, sa.ResourceVersion)}
+	next := annotation{
+		uid: sa.UID, created: sa.CreationTimestamp.Time,
+		digest: digest, version: before.versionOf(sa.UID, digest, sa.ResourceVersion),
+	}
 	if text, annotated := sa.Annotations[nodescope.ScopeAnnotation]; annotated {
 		next.scope = x.values.Change(before.scope, scopeindex.Owner{Namespace: sa.Namespace}, text)
 	} else {
