@@ -114,4 +114,4 @@ func (m *NewMachine) copyFromControlPlane(ctx context.Context, path string) {
 }
 
 // MachineName is a name for a machine that no other spec uses.
-func MachineName() string { return "e2e-machine-" + rand.String(6) }
+func MachineName() string { return "e2e-joining-" + rand.String(6) }
