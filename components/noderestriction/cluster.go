@@ -55,7 +55,7 @@ type Cluster interface {
 	// ServiceWith says what has an IP, as nodeaddress.Canonical spells it, as a cluster
 	// IP; empty if nothing has.
 	ServiceWith(ctx context.Context, ip string) (service string, err error)
-	// APIServer returns the names and addresses that the API server is reached at, as
+	// APIServer returns the names and addresses that the API servers are reached at, as
 	// nodeaddress.Canonical spells them.
 	APIServer(ctx context.Context) ([]string, error)
 	// Remembered returns what was last seen of the taints of a Node of that name, which

@@ -65,22 +65,23 @@ func (m *NewMachine) removeCertificates(ctx context.Context) error {
 	return errors.Join(problems...)
 }
 
-// leaveControlPlane has kubeadm take the machine's member out of etcd, and does it itself
-// where that has not helped. It comes before the machine is removed, and fails the spec
-// if a member is left.
+// leaveControlPlane takes the machine's member out of etcd while both are there, and then
+// has kubeadm clean the machine. kubeadm alone would leave the member where it cannot find
+// the machine's Node. It comes before the machine is removed, and fails the spec if a
+// member is left.
 func (m *NewMachine) leaveControlPlane(ctx context.Context) {
 	ginkgo.GinkgoHelper()
-	_, reset := m.Host.Run(ctx, m.Name, "kubeadm reset --force 2>&1")
 	gomega.Eventually(ctx, func() (bool, error) {
 		id, err := m.member(ctx)
 		if err == nil && id != "" {
 			_, err = m.Host.Run(ctx, m.ControlPlane, fmt.Sprintf(askEtcd, `{"ID":"`+id+`"}`, "remove"))
 		}
 		return id == "", err
-	}).WithTimeout(NodeReady).WithPolling(time.Second).Should(gomega.BeTrue(), "%s is no member of etcd; kubeadm reset: %v", m.Name, reset)
+	}).WithTimeout(NodeReady).WithPolling(time.Second).Should(gomega.BeTrue(), "%s is no member of etcd", m.Name)
+	_, reset := m.Host.Run(ctx, m.Name, "kubeadm reset --force 2>&1")
 	gomega.Eventually(ctx, func() (string, error) {
 		return m.Host.Run(ctx, m.ControlPlane, "kubectl --kubeconfig=/etc/kubernetes/admin.conf get --raw=/readyz")
-	}).WithTimeout(NodeReady).WithPolling(time.Second).Should(gomega.Equal("ok"), "the API server that stays")
+	}).WithTimeout(NodeReady).WithPolling(time.Second).Should(gomega.Equal("ok"), "the API server that stays; kubeadm reset: %v", reset)
 }
 
 // member is the ID of the machine's member of etcd; empty if there is none. A member that
@@ -97,7 +98,7 @@ func (m *NewMachine) member(ctx context.Context) (id string, err error) {
 		return "", fmt.Errorf("reading the members of etcd: %w", err)
 	}
 	for _, member := range list.Members {
-		if member.Name != m.ControlPlane {
+		if member.Name == m.Name || member.Name == "" {
 			return member.ID, nil
 		}
 	}
@@ -113,4 +114,4 @@ func (m *NewMachine) copyFromControlPlane(ctx context.Context, path string) {
 }
 
 // MachineName is a name for a machine that no other spec uses.
-func MachineName() string { return "e2e-machine-" + rand.String(6) }
+func MachineName() string { return "e2e-joining-" + rand.String(6) }

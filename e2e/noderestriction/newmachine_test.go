@@ -5,9 +5,12 @@ package noderestriction_test
 
 import (
 	"context"
+	"crypto/x509"
+	"net"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
@@ -37,13 +40,56 @@ var _ = Describe("a machine that joins with kubeadm", Serial, Label(Disruptive, 
 		after := machine.Join(ctx, token)
 		Expect(after.UID).NotTo(Equal(before.UID))
 	})
+})
 
-	It("becomes a new control-plane node", Allows("NR-BOOT-3"), func(ctx SpecContext) {
+var _ = Describe("a machine that joins the control plane with kubeadm", Serial, Ordered, Label(Disruptive, Slow, OnHost, OnWorker, OnHardened), func() {
+	var machine *NewMachine
+	var node *corev1.Node
+
+	BeforeAll(func(ctx SpecContext) {
+		TakeMachine(ctx)
+		machine = suite.Scene().NewMachine(ctx, MachineName())
+		node = machine.JoinControlPlane(ctx, suite.Scene().BootstrapToken(ctx))
+	})
+
+	It("becomes a new control-plane node, whose name is then taken", Allows("NR-BOOT-3"), func(ctx SpecContext) {
 		scene := suite.Scene()
-		machine, token := scene.NewMachine(ctx, MachineName()), scene.BootstrapToken(ctx)
-		node := machine.JoinControlPlane(ctx, token)
 		Expect(node.Labels).To(HaveKey("node-role.kubernetes.io/control-plane"))
-		suite.ExpectRefusedWrite(ctx, suite.AsBearer(token), joining(client, machineOf(machine))(ctx, scene),
+		suite.ExpectRefusedWrite(ctx, suite.AsBearer(scene.BootstrapToken(ctx)), joining(client, machineOf(machine))(ctx, scene),
 			Refusal{By: "NR-BOOT-3", Text: "exists: its kubelet renews"})
 	})
+
+	// Without its Node, the machine's name is in its API server's certificate alone.
+	It("keeps its API server's name and address to itself, also without a Node", Denies("NR-CSR-2"), func(ctx SpecContext) {
+		scene := suite.Scene()
+		machine.Run(ctx, "systemctl stop kubelet")
+		Expect(suite.Client.CoreV1().Nodes().Delete(ctx, machine.Name, metav1.DeleteOptions{})).To(Succeed())
+		ip := internalIPOf(node)
+		claim := func(tweak func(*x509.CertificateRequest)) Request {
+			story := signing(serving, func(_ *Scene, r *x509.CertificateRequest) { tweak(r) })
+			request := story(ctx, scene)
+			patchStatus(ctx, scene.Own, fields{"addresses": []any{
+				fields{"type": "Hostname", "address": scene.Own}, fields{"type": "InternalIP", "address": scene.Address()},
+				fields{"type": "InternalDNS", "address": machine.Name}, fields{"type": "ExternalIP", "address": ip},
+			}})
+			return request
+		}
+		own := suite.AsNode(scene.Own)
+		suite.ExpectWritten(ctx, own, claim(func(*x509.CertificateRequest) {}))
+		suite.ExpectRefusedWrite(ctx, own, claim(func(r *x509.CertificateRequest) { r.DNSNames = []string{machine.Name} }),
+			Refusal{By: "NR-CSR-2", Text: `"` + machine.Name + `" is the API server's`})
+		suite.ExpectRefusedWrite(ctx, own, claim(func(r *x509.CertificateRequest) { r.IPAddresses = []net.IP{net.ParseIP(ip)} }),
+			Refusal{By: "NR-CSR-2", Text: `"` + ip + `" is the API server's`})
+	})
 })
+
+func internalIPOf(node *corev1.Node) string {
+	GinkgoHelper()
+	for _, address := range node.Status.Addresses {
+		if address.Type == corev1.NodeInternalIP {
+			return address.Address
+		}
+	}
+	Fail("node " + node.Name + " has no internal IP")
+	return ""
+}

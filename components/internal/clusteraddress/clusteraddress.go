@@ -7,22 +7,12 @@ package clusteraddress
 
 import (
 	"context"
-	"crypto/x509"
-	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"slices"
 
-	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
-
-	"github.com/bulkhead-k8s/bulkhead/components/internal/nodeaddress"
 )
 
 // Service says what has the IP as a cluster IP, as in "Service default/kubernetes";
@@ -54,67 +44,5 @@ func owner(parent *networkingv1.ParentReference) string {
 		return "Service " + parent.Namespace + "/" + parent.Name
 	default:
 		return parent.Resource + " " + parent.Namespace + "/" + parent.Name
-	}
-}
-
-// Certificate returns what an API server shows its clients.
-type Certificate func(context.Context) (*x509.Certificate, error)
-
-// APIServer returns the names and addresses that the API server is reached at: the
-// endpoints of the Service default/kubernetes, of all API servers that there are, and
-// what is in the certificate of the one that is asked, for whom it is that clients
-// trust it. They are spelled as [nodeaddress.Canonical] does, each once.
-func APIServer(ctx context.Context, client kubernetes.Interface, serving Certificate) ([]string, error) {
-	slicesOf := labels.Set{discoveryv1.LabelServiceName: "kubernetes"}.String()
-	list, err := client.DiscoveryV1().EndpointSlices(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{LabelSelector: slicesOf})
-	if err != nil {
-		return nil, fmt.Errorf("looking for the API server's endpoints: %w", err)
-	}
-	var reached []string
-	for _, slice := range list.Items {
-		for _, endpoint := range slice.Endpoints {
-			reached = append(reached, endpoint.Addresses...)
-		}
-	}
-	certificate, err := serving(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("looking at the API server's certificate: %w", err)
-	}
-	reached = append(reached, certificate.DNSNames...)
-	for _, ip := range certificate.IPAddresses {
-		reached = append(reached, ip.String())
-	}
-	for i := range reached {
-		reached[i] = nodeaddress.Canonical(reached[i])
-	}
-	slices.Sort(reached)
-	return slices.Compact(reached), nil
-}
-
-// ServedTo looks at the connection that the client uses. The client has verified the
-// certificate.
-func ServedTo(client kubernetes.Interface) Certificate {
-	return func(ctx context.Context) (*x509.Certificate, error) {
-		api, ok := client.Discovery().RESTClient().(*rest.RESTClient)
-		if !ok || api == nil || api.Client == nil {
-			return nil, errors.New("this client has no connection")
-		}
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, api.Get().AbsPath("/version").URL().String(), nil)
-		if err != nil {
-			return nil, err
-		}
-		response, err := api.Client.Do(request)
-		if err != nil {
-			return nil, err
-		}
-		defer func() { _ = response.Body.Close() }()
-		// Read, so that the connection can be used again.
-		if _, err := io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10)); err != nil {
-			return nil, err
-		}
-		if response.TLS == nil || len(response.TLS.PeerCertificates) == 0 {
-			return nil, errors.New("it shows none")
-		}
-		return response.TLS.PeerCertificates[0], nil
 	}
 }

@@ -5,13 +5,20 @@ package clusteraddress
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
+	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -22,6 +29,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/rest"
 	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/utils/ptr"
 )
 
 func ipAddress(ip string, parent *networkingv1.ParentReference) *networkingv1.IPAddress {
@@ -81,6 +89,7 @@ func endpoints(name, service string, addresses ...string) *discoveryv1.EndpointS
 	return &discoveryv1.EndpointSlice{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: map[string]string{discoveryv1.LabelServiceName: service}},
 		Endpoints:  []discoveryv1.Endpoint{{Addresses: addresses}},
+		Ports:      []discoveryv1.EndpointPort{{Port: ptr.To[int32](6443)}},
 	}
 }
 
@@ -89,17 +98,36 @@ func TestAPIServer(t *testing.T) {
 		endpoints("kubernetes", "kubernetes", "192.0.2.1", "192.0.2.2"), endpoints("kubernetes-6", "kubernetes", "2001:DB8::1"),
 		endpoints("other", "other", "192.0.2.3"),
 	)
-	serving := func(context.Context) (*x509.Certificate, error) {
+	serving := func(_ context.Context, address string) (*x509.Certificate, error) {
+		if address == "192.0.2.2:6443" {
+			return &x509.Certificate{DNSNames: []string{"second.example"}, IPAddresses: []net.IP{net.ParseIP("192.0.2.22")}}, nil
+		}
 		return &x509.Certificate{DNSNames: []string{"kubernetes", "API.example."}, IPAddresses: []net.IP{net.ParseIP("192.0.2.1"), net.ParseIP("10.96.0.1")}}, nil
 	}
 	got, err := APIServer(t.Context(), client, serving)
-	want := []string{"10.96.0.1", "192.0.2.1", "192.0.2.2", "2001:db8::1", "api.example", "kubernetes"}
+	// Names that only the second API server has in its certificate are there, too.
+	want := []string{"10.96.0.1", "192.0.2.1", "192.0.2.2", "192.0.2.22", "2001:db8::1", "api.example", "kubernetes", "second.example"}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got)\n%s", err, diff)
 	}
-	away := func(context.Context) (*x509.Certificate, error) { return nil, errors.New("away") }
-	if got, err := APIServer(t.Context(), client, away); err == nil {
-		t.Errorf("without its certificate: %q", got)
+	for _, gone := range []string{"", "[2001:DB8::1]:6443"} {
+		away := func(ctx context.Context, address string) (*x509.Certificate, error) {
+			if address == gone {
+				return nil, errors.New("away")
+			}
+			return serving(ctx, address)
+		}
+		if got, err := APIServer(t.Context(), client, away); err == nil {
+			t.Errorf("without the certificate of %q: %q", gone, got)
+		}
+	}
+	many := endpoints("many", "kubernetes")
+	for i := range MaxServers {
+		many.Endpoints = append(many.Endpoints, discoveryv1.Endpoint{Addresses: []string{fmt.Sprintf("198.51.100.%d", i)}})
+	}
+	crowded := fake.NewClientset(many, endpoints("kubernetes", "kubernetes", "192.0.2.1"))
+	if got, err := APIServer(t.Context(), crowded, serving); err == nil {
+		t.Errorf("with more than %d endpoints: %q", MaxServers, got)
 	}
 	client.PrependReactor("list", "endpointslices", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, errors.New("timeout")
@@ -112,15 +140,15 @@ func TestAPIServer(t *testing.T) {
 func TestServedTo(t *testing.T) {
 	// Also a server that lets nobody in shows it.
 	client, server := connect(t, http.StatusForbidden, "{}")
-	got, err := ServedTo(client)(t.Context())
+	got, err := ServedTo(client)(t.Context(), "")
 	if err != nil || !got.Equal(server.Certificate()) {
 		t.Errorf("%v, %v", got, err)
 	}
 	server.Close()
-	if got, err := ServedTo(client)(t.Context()); err == nil {
+	if got, err := ServedTo(client)(t.Context(), ""); err == nil {
 		t.Errorf("a server that is away shows %v", got.Subject)
 	}
-	if got, err := ServedTo(fake.NewClientset())(t.Context()); err == nil {
+	if got, err := ServedTo(fake.NewClientset())(t.Context(), ""); err == nil {
 		t.Errorf("without a server: %v", got.Subject)
 	}
 	plain := httptest.NewServer(http.NotFoundHandler())
@@ -129,7 +157,46 @@ func TestServedTo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := ServedTo(client)(t.Context()); err == nil {
+	if got, err := ServedTo(client)(t.Context(), ""); err == nil {
 		t.Errorf("without TLS: %v", got.Subject)
 	}
+}
+
+// Another server is asked at its own address, and has to be one that the client trusts.
+func TestServedToAnotherServer(t *testing.T) {
+	client, _ := connect(t, http.StatusOK, "{}")
+	second := httptest.NewTLSServer(http.NotFoundHandler())
+	defer second.Close()
+	address := second.Listener.Addr().String()
+	got, err := ServedTo(client)(t.Context(), address)
+	if err != nil || !got.Equal(second.Certificate()) {
+		t.Errorf("%v, %v", got, err)
+	}
+	second.Close()
+	if got, err := ServedTo(client)(t.Context(), address); err == nil {
+		t.Errorf("a second server that is away shows %v", got.Subject)
+	}
+	stranger := strangeServer(t)
+	if got, err := ServedTo(client)(t.Context(), stranger); err == nil {
+		t.Errorf("a server of another authority shows %v", got.Subject)
+	}
+}
+
+// strangeServer has a certificate that no client of these tests trusts.
+func strangeServer(t *testing.T) (address string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.ParseIP("127.0.0.1")}}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(http.NotFoundHandler())
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}, MinVersion: tls.VersionTLS13}
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	return server.Listener.Addr().String()
 }

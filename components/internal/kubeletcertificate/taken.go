@@ -27,8 +27,8 @@ type Others interface {
 	NodeWith(ctx context.Context, address, but string) (node string, err error)
 	// ServiceWith says what has the IP as a cluster IP; empty if nothing has.
 	ServiceWith(ctx context.Context, ip string) (service string, err error)
-	// APIServer returns what the API server is reached at: the endpoints of the Service
-	// default/kubernetes, and what is in the certificate that it serves with.
+	// APIServer returns what the API servers are reached at: the endpoints of the Service
+	// default/kubernetes, and what is in the certificates that they serve with.
 	APIServer(ctx context.Context) ([]string, error)
 }
 

@@ -40,7 +40,7 @@ const left = "LeftToAdministrator"
 // control-plane host: an approval that has been given is given once.
 type Approver struct {
 	Client kubernetes.Interface
-	// Serving is what the API server shows; nil for what it shows Client.
+	// Serving is what the API servers show; nil for what they show Client.
 	Serving clusteraddress.Certificate
 
 	others *others

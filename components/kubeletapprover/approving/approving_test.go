@@ -52,7 +52,7 @@ func nodeCalled(name string) *corev1.Node {
 }
 
 // certificate is the API server's.
-func certificate(context.Context) (*x509.Certificate, error) {
+func certificate(context.Context, string) (*x509.Certificate, error) {
 	return &x509.Certificate{DNSNames: []string{"kubernetes", "api.example"}}, nil
 }
 
