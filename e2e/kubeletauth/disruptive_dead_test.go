@@ -68,9 +68,11 @@ var _ = Describe("the worker's proxy is gone and stays away,", Serial, Ordered, 
 			Expect(complaint(ended)).To(ContainSubstring("x509: certificate signed by unknown authority"))
 			Measured("kubectl "+args[0]+" while a pod has the port", strings.ReplaceAll(complaint(ended), "\n", " "))
 		}
-		printed(ctx, pod, "alert bad certificate")
-		_, after, _ := strings.Cut(must(gotBy(ctx, pod)()), "Bearer e2e-token")
-		Expect(strings.Count(after, "ClientHello")).To(BeNumerically(">=", 2), after)
+		var after string
+		Eventually(ctx, func() int {
+			_, after, _ = strings.Cut(must(gotBy(ctx, pod)()), "Bearer e2e-token")
+			return strings.Count(after, "fatal bad_certificate")
+		}).WithTimeout(shown).WithPolling(200 * time.Millisecond).Should(BeNumerically(">=", 2), "both calls ended at the certificate")
 		// The first is a client's certificate, the others a request.
 		Expect(after).NotTo(Or(MatchRegexp(`<<< TLS 1\.[23], Handshake \[length [0-9a-f]+\], Certificate`), ContainSubstring("HTTP/"), ContainSubstring("/containerLogs"), ContainSubstring("/exec")), after)
 	})
