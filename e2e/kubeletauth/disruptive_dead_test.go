@@ -72,7 +72,7 @@ var _ = Describe("the worker's proxy is gone and stays away,", Serial, Ordered, 
 		Eventually(ctx, func() int {
 			_, after, _ = strings.Cut(must(gotBy(ctx, pod)()), "Bearer e2e-token")
 			return strings.Count(after, "fatal bad_certificate")
-		}).WithTimeout(shown).WithPolling(200 * time.Millisecond).Should(BeNumerically(">=", 2), "both calls ended at the certificate")
+		}).WithTimeout(shown).WithPolling(200*time.Millisecond).Should(BeNumerically(">=", 2), "both calls ended at the certificate")
 		// The first is a client's certificate, the others a request.
 		Expect(after).NotTo(Or(MatchRegexp(`<<< TLS 1\.[23], Handshake \[length [0-9a-f]+\], Certificate`), ContainSubstring("HTTP/"), ContainSubstring("/containerLogs"), ContainSubstring("/exec")), after)
 	})
