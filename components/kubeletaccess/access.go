@@ -23,6 +23,10 @@ var process = []string{kubeletauth.SubresourceExec, kubeletauth.SubresourceAttac
 // others are those that strict mode takes out of nodes/proxy besides.
 var others = []string{kubeletauth.SubresourceContainerLogs, kubeletauth.SubresourceDebug}
 
+// throughServer are those that the kubelet never took for nodes/proxy, and that nodes/proxy
+// gave through the API server: rule KA-VAP-1 asks for them there.
+var throughServer = []string{kubeletauth.SubresourceMetrics, kubeletauth.SubresourceStats, kubeletauth.SubresourceLog}
+
 // theProxy is who kubelet-auth-proxy is to kubelets.
 const theProxy = "User bulkhead:kubelet-auth-proxy"
 
@@ -114,6 +118,11 @@ func holder(name string, bindings []string, rules []rbacv1.PolicyRule) Holder {
 	for _, sub := range others {
 		if has(h.Verbs, "get") && !has(verbsOn(rules, sub), "get") {
 			h.Loses = append(h.Loses, sub+" (get nodes/"+sub+")")
+		}
+	}
+	for _, sub := range throughServer {
+		if has(h.Verbs, "get") && !has(verbsOn(rules, sub), "get") {
+			h.Loses = append(h.Loses, sub+" through the API server (get nodes/"+sub+")")
 		}
 	}
 	return h

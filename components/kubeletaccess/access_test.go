@@ -41,7 +41,7 @@ func TestFind(t *testing.T) {
 			role("elsewhere", elsewhere),
 			role("stars", rule("get", "*/proxy")),
 			role("reader", rule("list", "nodes/proxy")),
-			role("strict", rule("create", "nodes/exec", "nodes/attach", "nodes/run", "nodes/portforward"), rule("get", "nodes/containerlogs", "nodes/debug")),
+			role("strict", rule("create", "nodes/exec", "nodes/attach", "nodes/run", "nodes/portforward"), rule("get", "nodes/containerlogs", "nodes/debug", "nodes/metrics", "nodes/stats", "nodes/log")),
 		},
 		Bindings: []rbacv1.ClusterRoleBinding{
 			bind("scraper", "ServiceAccount", "prometheus"), bind("metrics", "ServiceAccount", "metrics-server"), bind("admin", "Group", "admins"),
@@ -51,7 +51,8 @@ func TestFind(t *testing.T) {
 		},
 	})
 	every := []string{"exec (create nodes/exec)", "attach (create nodes/attach)", "run (create nodes/run)", "portforward (create nodes/portforward)",
-		"containerlogs (get nodes/containerlogs)", "debug (get nodes/debug)"}
+		"containerlogs (get nodes/containerlogs)", "debug (get nodes/debug)",
+		"metrics through the API server (get nodes/metrics)", "stats through the API server (get nodes/stats)", "log through the API server (get nodes/log)"}
 	want := []Holder{
 		{Subject: "Group admins", Bindings: []string{"admin-for-admins -> admin"}, Verbs: []string{"*"}, Wildcard: true, Loses: []string{}},
 		{Subject: "ServiceAccount monitoring/prometheus", Bindings: []string{"scraper-for-prometheus -> scraper"}, Verbs: []string{"get"}, Loses: every},

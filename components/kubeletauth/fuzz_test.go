@@ -125,6 +125,9 @@ func FuzzMap(f *testing.F) {
 	f.Add("HEAD", "/logs/../exec/ns/pod/c", "/logs/%2e%2e/exec/ns/pod/c", false)
 	f.Add("OPTIONS", "/logs/a/b", "/logs/a%2fb", false)
 	f.Add("CONNECT", "//exec", "", true)
+	f.Add("GET", "/containerLogs/ns/../../exec/ns/pod/c", "", false)
+	f.Add("PUT", "/debug/flags/../pprof/v", "", true)
+	f.Add("GET", "/portForward/\xff/pod", "/portForward/%ff/pod", true)
 	f.Fuzz(func(t *testing.T, method, path, rawPath string, upgrade bool) {
 		checkMapping(t, Request{Method: method, Path: path, RawPath: rawPath, Upgrade: upgrade})
 	})

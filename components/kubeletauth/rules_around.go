@@ -13,8 +13,9 @@ var aroundRules = []rules.Rule{
 		Source:  "pkg/kubelet/server/server.go InstallAuthFilter",
 	},
 	{
-		ID:        RuleStream,
-		Promise:   "A stream does not outlive its right: it is asked about again at its maximal age, and ends if it is not allowed any more.",
+		ID: RuleStream,
+		Promise: "A stream does not outlive its right: while it is open, the API server is asked again, past every cache, who has it and whether they may. It ends if it is not " +
+			"allowed any more.",
 		Source:    "Bulkhead: the kubelet asks once, and its streams have no end",
 		Extension: true,
 	},

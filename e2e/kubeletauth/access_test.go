@@ -21,6 +21,7 @@ const listAccess = "KUBECONFIG=/etc/kubernetes/admin.conf bulkhead kubelet-acces
 var losses = []string{
 	"exec (create nodes/exec)", "attach (create nodes/attach)", "run (create nodes/run)", "portforward (create nodes/portforward)",
 	"containerlogs (get nodes/containerlogs)", "debug (get nodes/debug)",
+	"metrics through the API server (get nodes/metrics)", "stats through the API server (get nodes/stats)", "log through the API server (get nodes/log)",
 }
 
 // holder is what these specs read of a row.
@@ -54,7 +55,7 @@ var _ = Describe("bulkhead kubelet-access", Label(OnHost, OnHardened), func() {
 
 	It("says that nothing is lost by who has the rights by name", Allows("KA-EXEC-1"), func(ctx SpecContext) {
 		user := suite.Scene().NewName("e2e-holder")
-		suite.Scene().Grant(ctx, user, append(may("get", "proxy", "containerlogs", "debug"),
+		suite.Scene().Grant(ctx, user, append(may("get", "proxy", "containerlogs", "debug", "metrics", "stats", "log"),
 			may("create", "exec", "attach", "run", "portforward")...)...)
 		Expect(holderOf(ctx, user)).To(HaveValue(Equal(holder{Subject: "User " + user, Verbs: []string{"get"}, Loses: []string{}})))
 	})

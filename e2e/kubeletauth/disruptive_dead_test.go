@@ -5,11 +5,13 @@ package kubeletauth_test
 
 import (
 	"context"
+	"strings"
 	"syscall"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gexec"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -49,6 +51,30 @@ var _ = Describe("the worker's proxy is gone and stays away,", Serial, Ordered, 
 		talk.refused(ctx)
 		_, err := portOf(ctx, suite.Worker).Dial(ctx, Nobody())
 		Expect(err).To(MatchError(syscall.ECONNREFUSED), "nobody has the port")
+	})
+
+	// The port is free, and any pod on the host's network can take it. kube-apiserver has
+	// --kubelet-certificate-authority: it verifies the certificate before it sends anything.
+	It("and a pod that takes the port gets nothing of the API server", Denies("KA-CSR-1"), func(ctx SpecContext) {
+		pod, port := squatter(ctx)
+		// That it would print what it gets is proved by who does not verify.
+		_, err := suite.Host.Run(ctx, suite.Worker, "curl -sk --max-time 2 -H 'Authorization: Bearer e2e-token' https://"+port.Address+"/e2e-unverified || true")
+		Expect(err).NotTo(HaveOccurred())
+		printed(ctx, pod, "GET /e2e-unverified")
+		printed(ctx, pod, "Bearer e2e-token")
+		for _, args := range [][]string{in(talk.pod, "logs", teller, "--tail=1"), in(talk.pod, "exec", teller, "--", "true")} {
+			ended := command{}.run(ctx, args...)
+			Expect(ended).NotTo(gexec.Exit(0), "kubectl %s was answered", args[0])
+			Expect(complaint(ended)).To(ContainSubstring("x509: certificate signed by unknown authority"))
+			Measured("kubectl "+args[0]+" while a pod has the port", strings.ReplaceAll(complaint(ended), "\n", " "))
+		}
+		var after string
+		Eventually(ctx, func() int {
+			_, after, _ = strings.Cut(must(gotBy(ctx, pod)()), "Bearer e2e-token")
+			return strings.Count(after, "fatal bad_certificate")
+		}).WithTimeout(shown).WithPolling(200*time.Millisecond).Should(BeNumerically(">=", 2), "both calls ended at the certificate")
+		// The first is a client's certificate, the others a request.
+		Expect(after).NotTo(Or(MatchRegexp(`<<< TLS 1\.[23], Handshake \[length [0-9a-f]+\], Certificate`), ContainSubstring("HTTP/"), ContainSubstring("/containerLogs"), ContainSubstring("/exec")), after)
 	})
 
 	It("and the kubelet of another node is reached as before", Allows("KA-CLOG-1"), func(ctx SpecContext) {

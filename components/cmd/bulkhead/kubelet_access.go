@@ -29,7 +29,8 @@ who may reach kubelets by nodes/proxy, by that word or by a wildcard. get is eno
 run a command in any pod of a node that has no proxy of ours.
 
 With kubelet-auth-proxy in strict mode, nodes/proxy no longer covers exec, attach, run,
-port-forward, container logs and debug: LOSES names what each holder has to be granted
+port-forward, container logs and debug, nor, through the API server, metrics, stats and
+log files of the node: LOSES names what each holder has to be granted
 by itself, if it is needed. It can be run anywhere, and changes nothing.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -39,7 +39,7 @@ func TestKubeletAccess(t *testing.T) {
 		t.Fatal(err)
 	}
 	var holders []kubeletaccess.Holder
-	if err := json.Unmarshal(text.Bytes(), &holders); err != nil || len(holders) != 1 || len(holders[0].Loses) != 6 {
+	if err := json.Unmarshal(text.Bytes(), &holders); err != nil || len(holders) != 1 || len(holders[0].Loses) != 9 {
 		t.Errorf("%v in\n%s", err, &text)
 	}
 	if err := printKubeletAccess(t.Context(), &text, client, "xml"); err == nil {

@@ -1,0 +1,37 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
+)
+
+// FuzzTheSecondRoad: what the policy leaves to get nodes/proxy, the proxy leaves to it as
+// well, or refuses to everybody.
+func FuzzTheSecondRoad(f *testing.F) {
+	for _, path := range kubeletauth.ServerPaths() {
+		f.Add("/" + path.Prefix)
+		f.Add("/" + path.Prefix + "/ns/pod/c")
+	}
+	for _, path := range []string{
+		"", "/", "/pods/../exec/ns/pod/c", "/PODS", "/pods;/exec", "/healthz%2f..%2fexec", "//exec", "/exec\x00", "/debug/FLAGS/v", "/debug//flags",
+		"/\u017ftats", "/\u212Aonfigz", "/pods\u2028", "/containerLogs/" + strings.Repeat("a/", 5000), "/metrics\\..\\exec", "/healthz\u00a0", "/runningpods/./",
+	} {
+		f.Add(path)
+	}
+	f.Fuzz(func(t *testing.T, path string) {
+		object, policy := kubeletPolicy(t)
+		if refusal(t, object, policy, path, grants{"get proxy"}) != "" {
+			return
+		}
+		mapping, refused := kubeletauth.Strict.Map(kubeletauth.Request{Method: "GET", Path: "/" + strings.TrimPrefix(path, "/")})
+		if refused == nil && !slices.Contains(mapping.Attempts, kubeletauth.Attributes{Verb: "get", Subresource: "proxy"}) {
+			t.Errorf("%q passes the policy with get nodes/proxy, and the proxy asks for %v", path, mapping.Attempts)
+		}
+	})
+}
