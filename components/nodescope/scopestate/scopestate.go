@@ -165,7 +165,14 @@ func Decode(text string) (Record, error) {
 	for state, word := range words {
 		for namespace, names := range s.States[word] {
 			for _, name := range names {
-				r.Accounts[scopelist.Account{Namespace: namespace, Name: name}] = state
+				account := scopelist.Account{Namespace: namespace, Name: name}
+				now := state
+				if other, twice := r.Accounts[account]; twice {
+					// Of two states, what is in both is known.
+					now.Authorization = now.Authorization && other.Authorization
+					now.Admission = now.Admission && other.Admission
+				}
+				r.Accounts[account] = now
 			}
 		}
 	}
