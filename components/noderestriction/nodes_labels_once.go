@@ -15,18 +15,21 @@ import (
 var (
 	labelHostname = promise(rules.Rule{
 		ID: "NR-LABEL-3",
-		Promise: "A node sets the label kubernetes.io/hostname of its Node only to its own name, to the value that the machine table has, " +
-			"or, when it registers again, to the value that its Node had before.",
-		Source: "ours; pkg/kubelet/kubelet_node_status.go initialNode: the hostname of a kubelet is the name of its Node. " +
-			"Local volumes, node selectors and topology spread constraints select nodes by this label",
+		Promise: "A node sets the label kubernetes.io/hostname of its Node only to its own name, " +
+			"to the value that the machine table has, or, when it registers again, to the value that its Node had.",
+		Source: "ours; pkg/kubelet/kubelet_node_status.go initialNode: the hostname of a kubelet is the name of its " +
+			"Node. Local volumes, node selectors and topology spread constraints select nodes by this label",
 		Extension: true,
 		Optional:  true,
 	})
 	labelsSetOnce = promise(rules.Rule{
 		ID: "NR-LABEL-4",
-		Promise: "A node neither changes nor removes a label of its Node, except kubernetes.io/hostname, the Windows build, those that the machine table has, " +
-			"and those in changeableLabels of the configuration. It sets the labels of its operating system and architecture back to what its Node reports, and what it reports of these does not change.",
-		Source: "ours; pkg/kubelet/kubelet_node_status.go updateDefaultLabels, pkg/volume/csi/nodeinfomanager/nodeinfomanager.go updateTopologyLabels: " +
+		Promise: "A node neither changes nor removes a label of its Node, except kubernetes.io/hostname, the Windows " +
+			"build, those that the machine table has, and those in changeableLabels of the configuration. " +
+			"It may set the labels of its operating system and architecture back to what its Node reports, " +
+			"and what it reports of these does not change.",
+		Source: "ours; pkg/kubelet/kubelet_node_status.go updateDefaultLabels, " +
+			"pkg/volume/csi/nodeinfomanager/nodeinfomanager.go updateTopologyLabels: " +
 			"a kubelet adds labels, and changes one only if its own configuration has changed",
 		Extension: true,
 		Optional:  true,
@@ -41,7 +44,9 @@ func (r *Restriction) reviewOwnLabels(ctx context.Context, q *request, old, node
 		old = noNode
 	}
 	if !sameLabel(old, node, corev1.LabelHostname) {
-		if refused := r.optional(q, labelHostname, func() *refusal { return r.checkHostname(ctx, q, creates, node) }); refused != nil {
+		if refused := r.optional(q, labelHostname, func() *refusal {
+			return r.checkHostname(ctx, q, creates, node)
+		}); refused != nil {
 			return refused
 		}
 	}
@@ -66,12 +71,14 @@ func (r *Restriction) checkHostname(ctx context.Context, q *request, creates boo
 			return nil
 		}
 	}
-	return q.forbid(labelHostname, fmt.Sprintf("node %q is not allowed to set the label %s to %.63q", q.node, corev1.LabelHostname, value))
+	return q.forbid(labelHostname,
+		fmt.Sprintf("node %q is not allowed to set the label %s to %.63q", q.node, corev1.LabelHostname, value))
 }
 
 func checkLabelsSetOnce(q *request, old, node *corev1.Node) *refusal {
 	if reportsOther(old, node) {
-		return q.forbid(labelsSetOnce, fmt.Sprintf("node %q is not allowed to change the operating system or the architecture that its Node reports", q.node))
+		return q.forbid(labelsSetOnce, fmt.Sprintf("node %q is not allowed to change the operating system or "+
+			"the architecture that its Node reports", q.node))
 	}
 	var changed []string
 	for key := range old.Labels {
@@ -82,7 +89,8 @@ func checkLabelsSetOnce(q *request, old, node *corev1.Node) *refusal {
 	if len(changed) == 0 {
 		return nil
 	}
-	return q.forbid(labelsSetOnce, fmt.Sprintf("node %q is not allowed to change or remove labels that its Node has: %s", q.node, someOf(changed)))
+	return q.forbid(labelsSetOnce,
+		fmt.Sprintf("node %q is not allowed to change or remove labels that its Node has: %s", q.node, someOf(changed)))
 }
 
 func sameLabel(old, node *corev1.Node, key string) bool {

@@ -17,8 +17,9 @@ var (
 	volumesAttached = promise(rules.Rule{
 		ID:      "NR-VOLUME-1",
 		Promise: "A node does not set or change status.volumesAttached of its Node.",
-		Source: "ours; pkg/controller/volume/attachdetach/attach_detach_controller.go populateActualStateOfWorld: " +
-			"kube-controller-manager takes from this list what is attached where when it starts. A kubelet only reads it",
+		Source: "ours; pkg/controller/volume/attachdetach/attach_detach_controller.go " +
+			"populateActualStateOfWorld: kube-controller-manager takes from this list what is attached where " +
+			"when it starts. A kubelet only reads it",
 		Extension: true,
 		Optional:  true,
 	})
@@ -26,7 +27,7 @@ var (
 		ID: "NR-VOLUME-2",
 		Promise: "A node adds to status.volumesInUse of its Node only volumes that status.volumesAttached lists, " +
 			"and volumes of pods that are bound to the node.",
-		Source: "ours; pkg/kubelet/volumemanager/volume_manager.go GetVolumesInUse; a volume that is in use is not detached: " +
+		Source: "ours; pkg/kubelet/volumemanager/volume_manager.go GetVolumesInUse; a volume in use is not detached: " +
 			"pkg/volume/util/operationexecutor/operation_generator.go verifyVolumeIsSafeToDetach",
 		Extension: true,
 		Optional:  true,
@@ -41,7 +42,8 @@ func (r *Restriction) reviewNodeVolumes(ctx context.Context, q *request, old, no
 	}
 	if !slices.Equal(old.Status.VolumesAttached, node.Status.VolumesAttached) {
 		if refused := r.optional(q, volumesAttached, func() *refusal {
-			return q.forbid(volumesAttached, fmt.Sprintf("node %q is not allowed to modify status.volumesAttached", q.node))
+			return q.forbid(volumesAttached,
+				fmt.Sprintf("node %q is not allowed to modify status.volumesAttached", q.node))
 		}); refused != nil {
 			return refused
 		}
@@ -70,7 +72,8 @@ func (r *Restriction) checkVolumesInUse(ctx context.Context, q *request, old, no
 	for name := range unexplained {
 		names = append(names, fmt.Sprintf("%.253q", string(name)))
 	}
-	return q.forbid(volumesInUse, fmt.Sprintf("node %q is not allowed to report volumes in use that are not attached to it and that none of its pods has: %s", q.node, someOf(names)))
+	return q.forbid(volumesInUse, fmt.Sprintf("node %q is not allowed to report volumes in use "+
+		"that are not attached to it and that none of its pods has: %s", q.node, someOf(names)))
 }
 
 // addedVolumes are the names in use that were neither in use nor attached before.

@@ -7,11 +7,10 @@ import (
 	"context"
 	"slices"
 
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // claimsAtOnce is how many claims are looked up at the same time. Most new volumes are
@@ -56,7 +55,9 @@ func (r *Restriction) explainByPods(ctx context.Context, node string, names map[
 
 // explainByInlineVolumes deletes from names the volumes that pods describe themselves, and
 // returns the claims of the pods.
-func explainByInlineVolumes(pods []*corev1.Pod, names map[corev1.UniqueVolumeName]bool) (claims []podClaim) {
+func explainByInlineVolumes(
+	pods []*corev1.Pod, names map[corev1.UniqueVolumeName]bool,
+) (claims []podClaim) {
 	for _, pod := range pods {
 		for i := range pod.Spec.Volumes {
 			volume := &pod.Spec.Volumes[i]
@@ -73,8 +74,8 @@ func explainByInlineVolumes(pods []*corev1.Pod, names map[corev1.UniqueVolumeNam
 	return claims
 }
 
-// volumesOf are the unique names of the volumes that are bound to claims, and the last
-// error.
+// volumesOf are the unique names of the volumes that are bound to claims, of those that
+// could be looked up, and the first error.
 func (r *Restriction) volumesOf(ctx context.Context, claims []podClaim) ([]corev1.UniqueVolumeName, error) {
 	names := make([]corev1.UniqueVolumeName, len(claims))
 	var all errgroup.Group

@@ -21,8 +21,8 @@ var slicePool = promise(rules.Rule{
 	ID: "NR-SLICE-4",
 	Promise: "A node creates no ResourceSlice in a pool that is named after another node, " +
 		"or in which another node or nobody's slices of the same driver are.",
-	Source: "ours; staging/src/k8s.io/dynamic-resource-allocation/structured: the scheduler knows a device by driver, pool and name, " +
-		"and of a pool it takes the newest generation only",
+	Source: "ours; staging/src/k8s.io/dynamic-resource-allocation/structured: the scheduler knows a device by " +
+		"driver, pool and name, and of a pool it takes the newest generation only",
 	Extension: true,
 	Optional:  true,
 })
@@ -44,7 +44,7 @@ func (r *Restriction) checkSlicePool(ctx context.Context, q *request, driver, po
 	}
 	switch _, err := r.config.Cluster.Node(ctx, first); {
 	case err == nil:
-		return q.forbid(slicePool, fmt.Sprintf("node %q is not allowed to create a ResourceSlice in the pool %.253q of node %q", q.node, pool, first))
+		return q.notThisPool(pool, fmt.Sprintf(" of node %q", first))
 	case !apierrors.IsNotFound(err):
 		return q.raw(slicePool, err)
 	}
@@ -53,11 +53,16 @@ func (r *Restriction) checkSlicePool(ctx context.Context, q *request, driver, po
 	case err != nil:
 		return q.raw(slicePool, err)
 	case user == NoNode:
-		return q.forbid(slicePool, fmt.Sprintf("node %q is not allowed to create a ResourceSlice in the pool %.253q, which has slices that are not of one node", q.node, pool))
+		return q.notThisPool(pool, ", which has slices that are not of one node")
 	case user != "":
-		return q.forbid(slicePool, fmt.Sprintf("node %q is not allowed to create a ResourceSlice in the pool %.253q, which node %q uses", q.node, pool, user))
+		return q.notThisPool(pool, fmt.Sprintf(", which node %q uses", user))
 	}
 	return nil
+}
+
+func (q *request) notThisPool(pool, why string) *refusal {
+	return q.forbid(slicePool,
+		fmt.Sprintf("node %q is not allowed to create a ResourceSlice in the pool %.253q%s", q.node, pool, why))
 }
 
 func poolOfSlice(o runtime.Object) (driver, pool string) {

@@ -24,7 +24,9 @@ func (v *View) listPodsOn(ctx context.Context, node string) (pods []*corev1.Pod,
 		return nil, err
 	}
 	defer v.lists.Release(1)
-	options := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("spec.nodeName", node).String(), Limit: pageSize}
+	options := metav1.ListOptions{
+		FieldSelector: fields.OneTermEqualSelector("spec.nodeName", node).String(), Limit: pageSize,
+	}
 	for seen := 0; seen < MaxCounted; seen += pageSize {
 		page, err := v.client.CoreV1().Pods("").List(ctx, options)
 		if err != nil {
@@ -48,7 +50,9 @@ func newestFirst(a, b *corev1.Pod) int { return b.CreationTimestamp.Compare(a.Cr
 // the end of the list.
 func volumesOnly(pod *corev1.Pod) *corev1.Pod {
 	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, CreationTimestamp: pod.CreationTimestamp},
-		Spec:       corev1.PodSpec{Volumes: pod.Spec.Volumes},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, CreationTimestamp: pod.CreationTimestamp,
+		},
+		Spec: corev1.PodSpec{Volumes: pod.Spec.Volumes},
 	}
 }

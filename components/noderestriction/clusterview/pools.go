@@ -40,7 +40,9 @@ func (v *View) findPoolUser(ctx context.Context, driver, pool, but string) (stri
 		return "", err
 	}
 	defer v.lists.Release(1)
-	options := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("spec.driver", driver).String(), Limit: rowsPerPage}
+	options := metav1.ListOptions{
+		FieldSelector: fields.OneTermEqualSelector("spec.driver", driver).String(), Limit: rowsPerPage,
+	}
 	for seen := 0; seen < MaxCounted; {
 		page, err := v.sliceTable(ctx, options)
 		if err != nil {
@@ -99,7 +101,9 @@ func userIn(table *metav1.Table, pool, but string) (string, error) {
 }
 
 func column(table *metav1.Table, name string) int {
-	return slices.IndexFunc(table.ColumnDefinitions, func(c metav1.TableColumnDefinition) bool { return c.Name == name })
+	return slices.IndexFunc(table.ColumnDefinitions, func(c metav1.TableColumnDefinition) bool {
+		return c.Name == name
+	})
 }
 
 func cell(row *metav1.TableRow, at int) (string, bool) {
