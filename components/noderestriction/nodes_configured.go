@@ -30,7 +30,7 @@ var (
 )
 
 var nodeConfiguredRules = []*rule{
-	labelsOnCreate, labelsOnUpdate, taintsOnCreate, stickyRequired, stickyAbsent, stickyMany, machineTaints, machineLabels,
+	labelsOnCreate, labelsOnUpdate, taintsOnCreate, stickyRequired, stickyAbsent, stickyMany, machineTaints, machineLabels, machineAddresses,
 }
 
 // labelsByKubelet are the keys that kubelets apply without being told to
@@ -62,6 +62,9 @@ func (q *request) labelsConfigured() bool {
 func (r *Restriction) reviewConfiguredNode(ctx context.Context, q *request, old, node *corev1.Node) *refusal {
 	if q.configuration == nil {
 		return nil
+	}
+	if refused := checkMachineAddresses(q, old, node); refused != nil {
+		return refused
 	}
 	if old == nil {
 		return r.reviewRegistration(ctx, q, node)

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/bulkhead-k8s/bulkhead/components/internal/nodeaddress"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
@@ -22,6 +23,12 @@ var (
 		ID:        "NR-MACHINE-2",
 		Promise:   "A node gives no label of its row in the machine table another value than the row's, and does not remove one.",
 		Source:    "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object), Taints set by central controllers",
+		Extension: true, Configured: true,
+	})
+	machineAddresses = promise(rules.Rule{
+		ID:        "NR-MACHINE-3",
+		Promise:   "Where its row in the machine table has addresses, a node introduces no IP in the status of its Node that is not among them.",
+		Source:    "Bulkhead: who registers first under a name says where it is, and could take its neighbour's address; docs/configuration.md",
 		Extension: true, Configured: true,
 	})
 )
@@ -57,4 +64,24 @@ func reviewMachineLabels(q *request, changed []string, now map[string]string) *r
 		return nil
 	}
 	return q.forbid(machineLabels, fmt.Sprintf("node %q is not allowed to set other labels than the machine table has for %q: %s", q.node, row.Name, some(wrong)))
+}
+
+// checkMachineAddresses compares the IPs that a node introduces with its row. Names are not
+// looked up: what a name resolves to may be another thing a moment later.
+func checkMachineAddresses(q *request, old, node *corev1.Node) *refusal {
+	row := q.configuration.MachineFor(q.node)
+	if row == nil || row.Addresses == nil {
+		return nil
+	}
+	var before []corev1.NodeAddress
+	if old != nil {
+		before = old.Status.Addresses
+	}
+	for _, address := range newAddresses(before, node.Status.Addresses) {
+		if ip, isIP := nodeaddress.ParseIP(address.Address); isIP && !row.HasAddress(ip) {
+			return q.forbid(machineAddresses, fmt.Sprintf("node %q is not allowed to report the address %s: the machine table has others for %q",
+				q.node, ip, row.Name))
+		}
+	}
+	return nil
 }

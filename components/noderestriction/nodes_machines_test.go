@@ -6,6 +6,7 @@ package noderestriction
 import (
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apiserver/pkg/admission"
 )
 
@@ -42,4 +43,33 @@ func TestMachineTable(t *testing.T) {
 	})
 	there := aCluster()
 	run(t, withPolicy(t, there, table), []row{{"a node that is there is held to it as well", register(), "NR-MACHINE-1", 0, lacks}})
+}
+
+// A node that registers first under its name cannot take its neighbour's address where the
+// table says where it is.
+func TestMachineAddresses(t *testing.T) {
+	const table = "machines:\n- {name: me, addresses: [192.0.2.1, \"2001:db8::/64\"]}\n- {name: \"m*\", addresses: []}\n- {name: other}\n"
+	says := func(address, row string) string {
+		return `nodes "` + map[string]string{"me": "me", "m*": "me2"}[row] + `" is forbidden: node "` + map[string]string{"me": "me", "m*": "me2"}[row] +
+			`" is not allowed to report the address ` + address + `: the machine table has others for "` + row + `" [NR-MACHINE-3]`
+	}
+	had := reporting(10250, "InternalIP", "192.0.2.9")
+	of := func(name string, edits ...func(*corev1.Node)) admission.Attributes {
+		return write(name, admission.Create, "nodes", "", aNode(name, edits...), nil)
+	}
+	run(t, withPolicy(t, networked(), table), []row{
+		{"registers with its address", making(reporting(0, "InternalIP", "192.0.2.1")), "", 0, ""},
+		{"registers with its neighbour's address", making(reporting(0, "InternalIP", "192.0.2.2")), "NR-MACHINE-3", 0, says("192.0.2.2", "me")},
+		{"registers with both", making(reporting(0, "InternalIP", "192.0.2.1", "ExternalIP", "192.0.2.2")), "NR-MACHINE-3", 0, says("192.0.2.2", "me")},
+		{"registers with an address of its range", making(reporting(0, "InternalIP", "2001:db8::7")), "", 0, ""},
+		{"registers with one outside of its range", making(reporting(0, "InternalIP", "2001:db8:0:1::7")), "NR-MACHINE-3", 0, says("2001:db8:0:1::7", "me")},
+		{"IPv4 in IPv6 is the IPv4 address", making(reporting(0, "InternalIP", "::ffff:192.0.2.2")), "NR-MACHINE-3", 0, says("192.0.2.2", "me")},
+		{"an IP as a host name", making(reporting(0, "Hostname", "192.0.2.2")), "NR-MACHINE-3", 0, says("192.0.2.2", "me")},
+		{"a name is for other rules", making(reporting(0, "Hostname", "me")), "", 0, ""},
+		{"no address yet", making(reporting(0)), "", 0, ""},
+		{"reports its address later", changing("status", had, reporting(10250, "InternalIP", "192.0.2.9", "ExternalIP", "192.0.2.1")), "", 0, ""},
+		{"reports its neighbour's later", changing("status", had, reporting(10250, "InternalIP", "192.0.2.9", "ExternalIP", "192.0.2.2")), "NR-MACHINE-3", 0, says("192.0.2.2", "me")},
+		{"an empty list allows none", of("me2", reporting(0, "InternalIP", "192.0.2.1")), "NR-MACHINE-3", 0, says("192.0.2.1", "m*")},
+		{"a row without addresses has no say", of("other", reporting(0, "InternalIP", "192.0.2.2")), "", 0, ""},
+	})
 }

@@ -33,6 +33,7 @@ machines:
   - key: e2e.bulkhead.dev/pool
     value: pii
     effect: NoSchedule
+  addresses: [192.0.2.70]
 mirrorPods:
   mode: enforce
   requireNamespaceAnnotation: true
@@ -93,6 +94,12 @@ func pool(value string) func(*corev1.Node) {
 	return func(node *corev1.Node) { node.Labels = map[string]string{"e2e.bulkhead.dev/pool": value} }
 }
 
+func located(ip string) func(*corev1.Node) {
+	return func(node *corev1.Node) {
+		node.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: ip}}
+	}
+}
+
 var _ = Describe("what an operator configures", Serial, Ordered, Label(Disruptive, OnHost, OnHardened), func() {
 	BeforeAll(func(ctx SpecContext) { suite.Configure(ctx, narrow) })
 
@@ -112,6 +119,8 @@ var _ = Describe("what an operator configures", Serial, Ordered, Label(Disruptiv
 		Entry("not without it", Denies("NR-MACHINE-1"), machine(func(node *corev1.Node) { node.Spec.Taints = nil }), "e2e.bulkhead.dev/pool"),
 		Entry("one has its label", Allows("NR-MACHINE-2"), machine(pool("pii"))),
 		Entry("not another", Denies("NR-MACHINE-2"), machine(pool("general")), "e2e.bulkhead.dev/pool"),
+		Entry("one is where the table says", Allows("NR-MACHINE-3"), machine(located("192.0.2.70"))),
+		Entry("not where its neighbour is", Denies("NR-MACHINE-3"), machine(located("192.0.2.71")), "192.0.2.71: the machine table has others"),
 	)
 
 	Describe("makes taints stick:", func() {

@@ -9,7 +9,11 @@
 // It reads bytes; it knows no files. docs/configuration.md shows every field.
 package configuration
 
-import corev1 "k8s.io/api/core/v1"
+import (
+	"net/netip"
+
+	corev1 "k8s.io/api/core/v1"
+)
 
 // Configuration is a policy that was read and found good. It must not be changed.
 type Configuration struct {
@@ -52,6 +56,9 @@ type Machine struct {
 	Name   string
 	Labels map[string]string
 	Taints []corev1.Taint
+	// Addresses are the IPs that the node may report. Nil, where the field is absent, has no
+	// say; an empty list allows none.
+	Addresses []netip.Prefix
 }
 
 // Gate is the KEP's feature gate MirrorPodNodeRestriction.

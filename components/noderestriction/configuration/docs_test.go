@@ -4,6 +4,7 @@
 package configuration
 
 import (
+	"net/netip"
 	"os"
 	"regexp"
 	"strings"
@@ -56,9 +57,12 @@ func TestEveryFieldHasAnExampleThatLoads(t *testing.T) {
 		with(func(c *Configuration) {
 			const pool = "node-restriction.kubernetes.io/pool"
 			c.Machines = []Machine{
-				{"pii-*", map[string]string{pool: "pii"}, []corev1.Taint{{Key: "dedicated", Value: "pii", Effect: corev1.TaintEffectNoSchedule}}},
-				{"pii-07", map[string]string{pool: "pii-test"}, nil},
-				{"*", map[string]string{pool: "general"}, nil},
+				{"pii-*", map[string]string{pool: "pii"}, []corev1.Taint{{Key: "dedicated", Value: "pii", Effect: corev1.TaintEffectNoSchedule}}, nil},
+				{
+					"pii-07", map[string]string{pool: "pii-test"}, nil,
+					[]netip.Prefix{netip.MustParsePrefix("192.0.2.7/32"), netip.MustParsePrefix("2001:db8:7::/64")},
+				},
+				{"*", map[string]string{pool: "general"}, nil, nil},
 			}
 		}),
 		with(func(c *Configuration) {
@@ -98,7 +102,7 @@ func TestEveryFieldHasAnExampleThatLoads(t *testing.T) {
 			t.Errorf("%s\n%v", text, err)
 			continue
 		}
-		if diff := cmp.Diff(want[i], c, cmp.Comparer(equal)); diff != "" {
+		if diff := cmp.Diff(want[i], c, cmp.Comparer(equal), cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })); diff != "" {
 			t.Errorf("%s\n%s", text, diff)
 		}
 	}

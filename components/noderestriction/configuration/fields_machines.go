@@ -20,6 +20,9 @@ func (d *decoder) machines(n *yaml.Node, path string) []Machine {
 			"name":   func(n *yaml.Node, path string) { row.Name = d.machineName(n, path) },
 			"labels": func(n *yaml.Node, path string) { row.Labels = d.labels(n, path) },
 			"taints": func(n *yaml.Node, path string) { row.Taints = d.taints(n, path) },
+			"addresses": func(n *yaml.Node, path string) {
+				row.Addresses = d.prefixes(n, path)
+			},
 		})
 		if n.Kind == yaml.MappingNode && !seen["name"] {
 			d.fail(n, "%s needs a name", path)

@@ -1,0 +1,40 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package configuration
+
+import (
+	"net/netip"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// prefixes reads a list of IPs and of ranges of them, such as 192.0.2.0/24.
+func (d *decoder) prefixes(n *yaml.Node, path string) []netip.Prefix {
+	all := []netip.Prefix{}
+	d.list(n, path, func(n *yaml.Node, path string) {
+		text, ok := d.text(n, path)
+		if !ok {
+			return
+		}
+		prefix, err := netip.ParsePrefix(text)
+		if err != nil {
+			if ip, failed := netip.ParseAddr(text); failed == nil && ip.Zone() == "" {
+				prefix, err = netip.PrefixFrom(ip, ip.BitLen()), nil
+			}
+		}
+		if err != nil || prefix.Masked() != prefix || prefix.Addr().Is4In6() {
+			d.fail(n, "%s: %q must be an IP, or a range of IPs that begins with its first one, such as 192.0.2.0/24", path, shorten(text))
+			return
+		}
+		all = append(all, prefix)
+	})
+	return all
+}
+
+// HasAddress reports whether the row allows the node to report the IP, given without a
+// zone and not as IPv4 in IPv6. A row without addresses allows all.
+func (m *Machine) HasAddress(ip netip.Addr) bool {
+	return m == nil || m.Addresses == nil || slices.ContainsFunc(m.Addresses, func(p netip.Prefix) bool { return p.Contains(ip) })
+}
