@@ -125,4 +125,17 @@ var useCases = []useCase{
 			{what: "another Node", by: "NS-NODE-1", story: theNode(other, Get(api.Nodes)), text: "[NA-NODE-1]"},
 		},
 	},
+	{
+		// What it gets at the kubelets' ports is in credentials_test.go.
+		name: "metrics-scraper",
+		works: []step{
+			{what: "reads its Node", by: "NS-NODE-1", story: theNode(own, Get(api.Nodes))},
+			{what: "reads its kubelet's metrics", by: "NS-NODE-3", story: theNode(own, Ask("get", api.Nodes).Sub("metrics"))},
+			{what: "reads its kubelet's statistics", by: "NS-NODE-3", story: theNode(own, Ask("get", api.Nodes).Sub("stats"))},
+		},
+		refused: []step{
+			{what: "another's metrics", by: "NS-NODE-3", story: theNode(other, Ask("get", api.Nodes).Sub("metrics")), text: "only of its own node"},
+			{what: "another's statistics", by: "NS-NODE-3", story: theNode(other, Ask("get", api.Nodes).Sub("stats")), text: "only of its own node"},
+		},
+	},
 }

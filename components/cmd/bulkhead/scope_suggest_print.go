@@ -34,7 +34,7 @@ func printSuggestion(out io.Writer, output string, account scopelist.Account, st
 		_, _ = fmt.Fprintf(out, "It impersonates %s, which nobody with a scope may: there is no scope under which that passes [NS-IMPERSONATE-1].\n", printable(name))
 	}
 	for _, request := range s.Unscoped {
-		_, _ = fmt.Fprintf(out, "No account with a scope may do this, so there is no scope under which it passes: %s\n", printable(request))
+		_, _ = fmt.Fprintf(out, "No account with a scope may do this, whatever the scope names: %s\n", printable(request))
 	}
 	if s.Annotation == "" {
 		_, err := fmt.Fprintln(out, "\nThere is nothing to name.")

@@ -20,14 +20,16 @@ import (
 var (
 	tokenBound = promise(rules.Rule{
 		ID: "NS-TOKEN-2",
-		Promise: "A pod of an account with a scope, of any size, creates a token only if it is bound, by name and UID, to a pod on its own node that runs as the account of the token; " +
-			"and a pod certificate only as NodeRestriction lets its node.",
-		Source: "Bulkhead: NS-TOKEN-1; plugin/pkg/admission/noderestriction/admission.go admitServiceAccount, admitPodCertificateRequest",
+		Promise: "A pod of an account with a scope, of any size, creates a token only if it is bound, by name and UID, " +
+			"to a pod on its own node that runs as the account of the token; and a pod certificate only as NodeRestriction lets its node.",
+		Source: "Bulkhead: NS-TOKEN-1; plugin/pkg/admission/noderestriction/admission.go " +
+			"admitServiceAccount, admitPodCertificateRequest",
 	})
 	tokenSecret = promise(rules.Rule{
-		ID:      "NS-TOKEN-3",
-		Promise: "An account with a scope, of any size, writes no secret of type kubernetes.io/service-account-token: the token controller fills it with a token that has no pod and does not expire.",
-		Source:  "Bulkhead: NS-TOKEN-1; pkg/controller/serviceaccount/tokens_controller.go",
+		ID: "NS-TOKEN-3",
+		Promise: "An account with a scope, of any size, writes no secret of type kubernetes.io/service-account-token: " +
+			"the token controller fills it with a token that has no pod and does not expire.",
+		Source: "Bulkhead: NS-TOKEN-1; pkg/controller/serviceaccount/tokens_controller.go",
 	})
 )
 
@@ -39,7 +41,9 @@ func makesCredential(r nodescope.Resource) bool {
 func isSecret(r nodescope.Resource) bool { return r == nodescope.Resource{Resource: "secrets"} }
 
 // reviewCredential limits every account with a scope, whatever its scope names.
-func (r *Reviewer) reviewCredential(ctx context.Context, a admission.Attributes, who nodescope.Identity) noderestriction.Verdict {
+func (r *Reviewer) reviewCredential(
+	ctx context.Context, a admission.Attributes, who nodescope.Identity,
+) noderestriction.Verdict {
 	what := resourceOf(a)
 	if isSecret(what) {
 		return reviewSecret(a)
@@ -56,8 +60,8 @@ func (r *Reviewer) reviewCredential(ctx context.Context, a admission.Attributes,
 	return citing(r.config.Nodes.ReviewLifting(ctx, asNode{a, userOf(who.Node())}, who.Lifts), tokenBound)
 }
 
-// reviewToken reads the pod that the token is to be bound to. The kinds that the API server
-// knows beside Pod, Secret and Node, are not enough: such a token would have no pod.
+// reviewToken reads the pod that the token is to be bound to. The other kinds that the API
+// server knows, Secret and Node, are denied: such a token has no pod.
 func (r *Reviewer) reviewToken(ctx context.Context, a admission.Attributes, node string) noderestriction.Verdict {
 	request, ok := a.GetObject().(*authenticationv1.TokenRequest)
 	if !ok || request == nil {
@@ -65,7 +69,8 @@ func (r *Reviewer) reviewToken(ctx context.Context, a admission.Attributes, node
 	}
 	ref := request.Spec.BoundObjectRef
 	if ref == nil || ref.APIVersion != "v1" || ref.Kind != "Pod" || ref.Name == "" || ref.UID == "" {
-		return forbid(a, tokenBound, fmt.Sprintf("a pod on node %q can only create tokens that are bound to a pod by name and UID (spec.boundObjectRef)", node))
+		return forbid(a, tokenBound, fmt.Sprintf(
+			"a pod on node %q can only create tokens that are bound to a pod by name and UID (spec.boundObjectRef)", node))
 	}
 	pod, err := r.config.Pods.Pod(ctx, a.GetNamespace(), ref.Name)
 	switch {
@@ -77,7 +82,9 @@ func (r *Reviewer) reviewToken(ctx context.Context, a admission.Attributes, node
 	return reviewBoundPod(a, node, ref, pod)
 }
 
-func reviewBoundPod(a admission.Attributes, node string, ref *authenticationv1.BoundObjectReference, pod *corev1.Pod) noderestriction.Verdict {
+func reviewBoundPod(
+	a admission.Attributes, node string, ref *authenticationv1.BoundObjectReference, pod *corev1.Pod,
+) noderestriction.Verdict {
 	switch known := podOf(pod); {
 	case known.UID != ref.UID:
 		return forbid(a, tokenBound, fmt.Sprintf("pod %q does not have the UID in spec.boundObjectRef", ref.Name))
@@ -99,9 +106,10 @@ func reviewSecret(a admission.Attributes) noderestriction.Verdict {
 	if !ok || secret == nil {
 		return unexpected(a, tokenSecret, a.GetObject())
 	}
+	const ofToken = corev1.SecretTypeServiceAccountToken
 	old, _ := a.GetOldObject().(*corev1.Secret)
-	if secret.Type == corev1.SecretTypeServiceAccountToken || old != nil && old.Type == corev1.SecretTypeServiceAccountToken {
-		return forbid(a, tokenSecret, "an account with a node scope cannot write secrets of type "+string(corev1.SecretTypeServiceAccountToken))
+	if secret.Type == ofToken || old != nil && old.Type == ofToken {
+		return forbid(a, tokenSecret, "an account with a node scope cannot write secrets of type "+string(ofToken))
 	}
 	return noderestriction.Verdict{}
 }
