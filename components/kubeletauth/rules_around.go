@@ -14,8 +14,8 @@ var aroundRules = []rules.Rule{
 	},
 	{
 		ID: RuleStream,
-		Promise: "A stream does not outlive its right: while it is open, the API server is asked again, past every cache, who has it and whether they may. It ends if it is not " +
-			"allowed any more.",
+		Promise: "A stream does not outlive its right: while it is open, the API server is asked again, past every" +
+			" cache, who has it and whether they may. It ends if it is not allowed any more.",
 		Source:    "Bulkhead: the kubelet asks once, and its streams have no end",
 		Extension: true,
 	},
@@ -41,10 +41,12 @@ var aroundRules = []rules.Rule{
 	},
 	{
 		ID: RuleVAP,
-		Promise: "Through the API server, CONNECT to nodes/proxy also needs what strict asks for at the node's port, whatever the method: create on nodes/exec, nodes/attach, " +
-			"nodes/run, nodes/portforward, nodes/checkpoint or nodes/unknown; get on nodes/containerlogs, nodes/debug, nodes/metrics, nodes/stats, nodes/log, nodes/statusz, " +
-			"nodes/pods, nodes/healthz or nodes/configz; update on nodes/debug for /debug/flags. get on nodes/proxy is enough for /pods, /runningpods, /healthz and /configz. " +
-			"An unclean path is refused.",
+		Promise: "Through the API server, CONNECT to nodes/proxy also needs what strict asks for at the node's " +
+			"port, whatever the method: create on nodes/exec, nodes/attach, nodes/run, nodes/portforward, " +
+			"nodes/checkpoint or nodes/unknown; get on nodes/containerlogs, nodes/debug, nodes/metrics, " +
+			"nodes/stats, nodes/log, nodes/statusz, nodes/pods, nodes/healthz or nodes/configz; update on " +
+			"nodes/debug for /debug/flags. get on nodes/proxy is enough for /pods, /runningpods, /healthz and" +
+			" /configz. An unclean path is refused.",
 		Source:    "Bulkhead: the API server asks for the verb of the method on nodes/proxy, and reaches the kubelet as itself",
 		Extension: true,
 		Optional:  true,
@@ -58,16 +60,17 @@ var aroundRules = []rules.Rule{
 	},
 	{
 		ID: RuleAuditLog,
-		Promise: "A request that is allowed has a line in the audit log before the kubelet receives it. If the line cannot be written within a second, the request is answered " +
-			"503.",
+		Promise: "A request that is allowed has a line in the audit log before the kubelet receives it. If the " +
+			"line cannot be written within a second, the request is answered 503.",
 		Source:    "Bulkhead: as kube-apiserver with --audit-log-mode=blocking-strict; the kubelet has no audit log",
 		Extension: true,
 		Optional:  true,
 	},
 	{
 		ID: RuleShare,
-		Promise: "Of the streams of one user, a namespace has no more than are still free: one namespace alone gets half of them, and there is always a free one for another " +
-			"namespace. One more is answered 429.",
+		Promise: "Of the streams of one user, a namespace has no more than are still free: one namespace alone " +
+			"gets half of them, and there is always a free one for another namespace. One more is answered " +
+			"429.",
 		Source:    "Bulkhead: to a kubelet, kubectl of every tenant is one user, the API server",
 		Extension: true,
 		Optional:  true,

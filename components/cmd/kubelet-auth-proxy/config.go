@@ -33,7 +33,8 @@ func (o *options) config() (*config, error) {
 	policy, wrong := o.policy()
 	c.policy, problems = policy, append(problems, wrong...)
 	if policy != nil && o.audit == "" && policy.ModeOf(kubeletauth.RuleAuditLog) != rules.Off {
-		problems = append(problems, errors.New("rule KA-AUDIT-1 needs --audit-log-path; to have no audit log, set --rule-mode=KA-AUDIT-1=off as well"))
+		problems = append(problems, errors.New("rule KA-AUDIT-1 needs --audit-log-path; "+
+			"to have no audit log, set --rule-mode=KA-AUDIT-1=off as well"))
 	}
 	var err error
 	if c.version, err = cliflag.TLSVersion(o.minVersion); err != nil {

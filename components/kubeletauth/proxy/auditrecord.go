@@ -54,5 +54,6 @@ func (h *Handler) record(x *exchange) *refusal {
 		x.found(kubeletauth.RuleAuditLog)
 		return nil
 	}
-	return refuse(http.StatusServiceUnavailable, kubeletauth.RuleAuditLog, "Service unavailable: the audit log cannot be written")
+	return refuse(http.StatusServiceUnavailable, kubeletauth.RuleAuditLog,
+		"Service unavailable: the audit log cannot be written")
 }

@@ -79,5 +79,6 @@ func (h *Handler) share(x *exchange) *refusal {
 		x.found(kubeletauth.RuleShare)
 		return nil
 	}
-	return refuse(http.StatusTooManyRequests, kubeletauth.RuleShare, "Too many requests: the streams of this namespace have their share of those of the user")
+	return refuse(http.StatusTooManyRequests, kubeletauth.RuleShare,
+		"Too many requests: the streams of this namespace have their share of those of the user")
 }
