@@ -168,19 +168,10 @@ func TestThreatModelAnswers(t *testing.T) {
 
 func everyRule() map[string]bool {
 	known := map[string]bool{}
-	for _, id := range pending {
-		known[id] = true
-	}
 	for _, r := range slices.Concat(nodeauthorizer.Rules, noderestriction.Rules, kubeletauth.Rules, nodescope.Rules, scopeadmission.Rules) {
 		known[string(r.ID)] = true
 	}
 	return known
-}
-
-// pending are rules of branches that are not merged yet. Remove this list then.
-var pending = []string{
-	"NR-LABEL-3", "NR-LABEL-4", "NR-VOLUME-1", "NR-VOLUME-2", "NR-SLICE-4", "NR-BOOT-1", "NR-BOOT-2", "NR-BOOT-3", "NR-BOOT-4",
-	"NS-TOKEN-1", "NS-TOKEN-2", "NS-TOKEN-3", "NS-GRANT-1", "NS-NODE-3", "NS-POD-4", "NA-SECRET-3", "NA-CM-3",
 }
 
 var specPattern = regexp.MustCompile("`(e2e/[a-z_0-9/]+_test\\.go)`: ((?:\"[^\"]+\"(?:, )?)+)")
