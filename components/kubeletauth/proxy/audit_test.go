@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/component-base/metrics"
 	"k8s.io/component-base/metrics/testutil"
 )
@@ -57,6 +58,22 @@ func TestLines(t *testing.T) {
 	}
 	if text := w.lines.text.String(); strings.Contains(text, "secret") {
 		t.Errorf("something secret in %s", text)
+	}
+}
+
+// The caller of a denied request gets the kubelet's text; why the API server denied it is for
+// the audit log.
+func TestTheReasonOfADenialIsAudited(t *testing.T) {
+	w := start(t, answering("answer"), nil)
+	w.decides(func(authorizer.Attributes) (Answer, error) {
+		return Answer{Reason: "only of its own node [NS-NODE-3]"}, nil
+	})
+	answer := w.do(w.client(w.admin(), true), http.MethodGet, "/pods", nil)
+	if answer.code != http.StatusForbidden || strings.Contains(answer.body, "NS-NODE-3") {
+		t.Errorf("%d %s", answer.code, answer.body)
+	}
+	if got := w.await(1)[0]; got.Cause != "only of its own node [NS-NODE-3]" || got.Rule != "KA-POD-1" {
+		t.Errorf("%+v", got)
 	}
 }
 
