@@ -215,6 +215,36 @@ func TestMaxAge(t *testing.T) {
 	})
 }
 
+// A review that was begun before the bound may have been answered before a right was
+// revoked: it is not shared, and what it brings is not held.
+func TestMaxAgeOfAReviewThatIsBeingMade(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAsker(Config[string]{})
+		question := func(says string, after, maxAge time.Duration) Question[string] {
+			return Question[string]{Key: keyFor(1), MaxAge: maxAge, Ask: func(context.Context) (string, error) {
+				time.Sleep(after)
+				return says, nil
+			}}
+		}
+		var callers sync.WaitGroup
+		callers.Go(func() {
+			if got, err := answer(t.Context(), a, question("old", 8*time.Second, 0)); got != "old" || err != nil {
+				t.Errorf("the first hears %q, %v", got, err)
+			}
+		})
+		time.Sleep(6 * time.Second)
+		for _, want := range []string{"new", "new"} {
+			if got, err := answer(t.Context(), a, question("new", time.Second, 5*time.Second)); got != want || err != nil {
+				t.Errorf("who asked later hears %q, %v", got, err)
+			}
+		}
+		callers.Wait()
+		if got, ok := a.Held(keyFor(1), 0); got != "new" || !ok || len(a.flights) != 0 {
+			t.Errorf("held is %q, %v; %d flights", got, ok, len(a.flights))
+		}
+	})
+}
+
 func TestMaxAgeOfAContext(t *testing.T) {
 	if got := MaxAgeOf(t.Context()); got != 0 {
 		t.Errorf("without a bound it is %v", got)

@@ -21,12 +21,18 @@ type flight[V any] struct {
 	err   error
 }
 
+// within says that the flight began within maxAge; 0 means any age.
+func (f *flight[V]) within(maxAge time.Duration) bool {
+	return maxAge == 0 || time.Since(f.began) <= maxAge
+}
+
 // board joins the flight of a question, or starts one. The answer may have come just
 // now: then the flight is over.
 func (a *Asker[V]) board(q Question[V]) (*flight[V], error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if f := a.flights[q.Key]; f != nil {
+	// One that is too old ends without this caller, and holds no answer any more.
+	if f := a.flights[q.Key]; f != nil && f.within(q.MaxAge) {
 		f.callers++
 		a.metrics.shared.Inc()
 		return f, nil

@@ -11,7 +11,8 @@ import (
 type maxAgeKey struct{}
 
 // WithMaxAge makes a context in which no cached answer is accepted that the API server
-// was asked for longer ago than maxAge. A review that is being made already is shared.
+// was asked for longer ago than maxAge. A review that is being made is shared if it was
+// begun since then.
 func WithMaxAge(ctx context.Context, maxAge time.Duration) context.Context {
 	return context.WithValue(ctx, maxAgeKey{}, maxAge)
 }
