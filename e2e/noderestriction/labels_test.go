@@ -24,6 +24,8 @@ import (
 const (
 	zone        = corev1.LabelTopologyZone
 	csiTopology = "topology.e2e.bulkhead.dev/zone"
+	// oldZone is the label that a real kubelet must not change: see [notOnList].
+	oldZone = corev1.LabelFailureDomainBetaZone
 
 	notThisHostname = "is not allowed to set the label kubernetes.io/hostname"
 	setOnce         = "is not allowed to change or remove labels that its Node has"
@@ -135,13 +137,9 @@ var _ = Describe("a real kubelet whose labels change", Serial, Label(Disruptive,
 		node, err := suite.Client.CoreV1().Nodes().Get(ctx, suite.Worker, metav1.GetOptions{})
 		return node.Labels, err
 	}
-	// restart starts the kubelet with a zone of its own, or with none.
-	restart := func(ctx context.Context, own string) {
+	// restart starts the kubelet with a label of its own, or with none.
+	restart := func(ctx context.Context, label string) {
 		GinkgoHelper()
-		label := ""
-		if own != "" {
-			label = zone + "=" + own
-		}
 		onWorker(ctx, "sed -i 's|--node-labels=[^ \"]*|--node-labels="+label+"|' "+flags+" && systemctl restart kubelet")
 	}
 	// reports are the answers to the kubelet's writes of its status.
@@ -167,6 +165,7 @@ var _ = Describe("a real kubelet whose labels change", Serial, Label(Disruptive,
 		Expect(before).To(ContainSubstring("--node-labels="))
 		DeferCleanup(func(ctx context.Context) {
 			setLabel(ctx, suite.Worker, zone, "")
+			setLabel(ctx, suite.Worker, oldZone, "")
 			since := time.Now()
 			onWorker(ctx, "cat >"+flags+" <<'END' && systemctl restart kubelet\n"+before+"END\n")
 			expectReport(ctx, since)
@@ -190,19 +189,19 @@ var _ = Describe("a real kubelet whose labels change", Serial, Label(Disruptive,
 	})
 
 	It("sets a zone of its own where there is none", Allows("NR-LABEL-4"), func(ctx SpecContext) {
-		restart(ctx, "a")
+		restart(ctx, zone+"=a")
 		Eventually(ctx, labels).WithTimeout(NodeReady).WithPolling(time.Second).Should(HaveKeyWithValue(zone, "a"))
 	})
 
 	It("does not change its zone by --node-labels, and goes on when an administrator does", Denies("NR-LABEL-4"), func(ctx SpecContext) {
-		setLabel(ctx, suite.Worker, zone, "a")
+		setLabel(ctx, suite.Worker, oldZone, "a")
 		since := time.Now()
-		restart(ctx, "b")
+		restart(ctx, oldZone+"=b")
 		Eventually(ctx, func() ([]string, error) { return refused(ctx, suite.Worker, since) }).WithTimeout(NodeReady).WithPolling(time.Second).
-			Should(ContainElement(And(ContainSubstring("[NR-LABEL-4]"), ContainSubstring(zone))))
-		Expect(labels(ctx)).To(HaveKeyWithValue(zone, "a"))
+			Should(ContainElement(And(ContainSubstring("[NR-LABEL-4]"), ContainSubstring(oldZone))))
+		Expect(labels(ctx)).To(HaveKeyWithValue(oldZone, "a"))
 
-		setLabel(ctx, suite.Worker, zone, "b")
+		setLabel(ctx, suite.Worker, oldZone, "b")
 		expectReport(ctx, time.Now())
 	})
 
