@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/x509"
 	"net"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -50,6 +51,11 @@ var _ = Describe("a machine that joins the control plane with kubeadm", Serial, 
 		TakeMachine(ctx)
 		machine = suite.Scene().NewMachine(ctx, MachineName())
 		node = machine.JoinControlPlane(ctx, suite.Scene().BootstrapToken(ctx))
+		// A new API server adds itself within ten seconds.
+		Eventually(ctx, func() (string, error) {
+			slice, err := suite.Client.DiscoveryV1().EndpointSlices("default").Get(ctx, "kubernetes", metav1.GetOptions{})
+			return slice.String(), err
+		}).WithTimeout(Soon).WithPolling(time.Second).Should(ContainSubstring(internalIPOf(node)), "an endpoint of default/kubernetes")
 	})
 
 	It("becomes a new control-plane node, whose name is then taken", Allows("NR-BOOT-3"), func(ctx SpecContext) {
