@@ -55,7 +55,7 @@ func APIServer(ctx context.Context, client kubernetes.Interface, serving Certifi
 	if err != nil {
 		return nil, err
 	}
-	all := append(addresses, served...)
+	all := slices.Concat(addresses, served)
 	for i := range all {
 		all[i] = nodeaddress.Canonical(all[i])
 	}
