@@ -20,7 +20,9 @@ import (
 // squats is a TLS server on an address with a certificate in the node's name, which it has
 // signed itself. It prints each TLS message that it gets, and what is sent to it. The
 // first %s is the node, the second its IP, the third IP and port.
-const squats = `openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /O=system:nodes/CN=system:node:%[1]s \
+const squats = `printf '[req]\ndistinguished_name = dn\n[dn]\n' >` + scratch + `/openssl.cnf
+export OPENSSL_CONF=` + scratch + `/openssl.cnf
+openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /O=system:nodes/CN=system:node:%[1]s \
   -addext subjectAltName=DNS:%[1]s,IP:%[2]s -keyout ` + scratch + `/key.pem -out ` + scratch + `/cert.pem
 tail -f /dev/null | openssl s_server -accept %[3]s -cert ` + scratch + `/cert.pem -key ` + scratch + `/key.pem -verify 1 -msg 2>&1`
 
