@@ -33,6 +33,8 @@ const (
 	// off, and live reads have budgets that are fair between nodes. One more limit
 	// in front of both would make either wait for the other.
 	unlimited = -1
+	// anyServer stands for the server in the kubeconfig.
+	anyServer = "kubeconfig.invalid"
 )
 
 // Client follows one kubeconfig. Use [New].
@@ -83,7 +85,7 @@ func (c *Client) Metadata() (metadata.Interface, error) {
 func apiConfig() *rest.Config {
 	return &rest.Config{
 		// The transport puts the true address in its place.
-		Host: "https://kubeconfig.invalid",
+		Host: "https://" + anyServer,
 		QPS:  unlimited,
 		ContentConfig: rest.ContentConfig{
 			ContentType:        "application/vnd.kubernetes.protobuf",
@@ -126,11 +128,15 @@ func (c *Client) reread(ctx context.Context) {
 	klog.FromContext(ctx).Info("Kubeconfig changed", "file", c.kubeconfig, "server", next.url.String())
 }
 
-// RoundTrip sends a request to the current server.
+// RoundTrip sends a request to the current server, or to another API server if the request
+// names its address: with the same credential and the same certificate authority.
 func (c *Client) RoundTrip(req *http.Request) (*http.Response, error) {
 	current := c.current.Load()
 	req = req.Clone(req.Context())
-	req.URL.Scheme, req.URL.Host, req.Host = current.url.Scheme, current.url.Host, ""
+	req.URL.Scheme, req.Host = current.url.Scheme, ""
+	if req.URL.Host == anyServer {
+		req.URL.Host = current.url.Host
+	}
 	return current.transport.RoundTrip(req)
 }
 

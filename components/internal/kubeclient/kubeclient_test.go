@@ -6,6 +6,7 @@ package kubeclient
 import (
 	"encoding/pem"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -108,6 +109,35 @@ func TestMetadataIsReadFromTheSameServer(t *testing.T) {
 		got, err := configMaps.Namespace("n").Get(t.Context(), "x", metav1.GetOptions{})
 		if err != nil || got.Name != "first" || got.Annotations["agent"] != "agent" {
 			t.Fatalf("%v, %v", got, err)
+		}
+	}
+}
+
+// TestAnotherServerIsCalledAtItsAddress: who asks what a further API server serves with must
+// not be answered by the server in the kubeconfig.
+func TestAnotherServerIsCalledAtItsAddress(t *testing.T) {
+	dir := t.TempDir()
+	first, second := newServerNamed(t, "first"), newServerNamed(t, "second")
+	writeKubeconfig(t, dir, first)
+	c, err := New(filepath.Join(dir, "kubeconfig"), "agent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for host, want := range map[string]*httptest.Server{anyServer: first, second.Listener.Addr().String(): second} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+host+"/version", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := c.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(response.Body)
+		if err != nil || response.Body.Close() != nil {
+			t.Fatal(err)
+		}
+		if name := map[*httptest.Server]string{first: "first", second: "second"}[want]; !strings.Contains(string(body), `"name":"`+name+`"`) {
+			t.Errorf("%s: %s, want the server named %s", host, body, name)
 		}
 	}
 }
