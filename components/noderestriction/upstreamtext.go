@@ -44,7 +44,7 @@ var upstreamTexts = []upstreamText{
 	{nodeTaints, regexp.MustCompile(`^nodes .*is not allowed to modify taints$`)},
 	{nodeOwners, regexp.MustCompile(`^nodes .*is not allowed to modify ownerReferences$`)},
 
-	{claimStatusOnly, regexp.MustCompile(`^persistentvolumeclaims .*may only update PVC status$`)},
+	{claimStatusOnly, regexp.MustCompile(`^persistentvolumeclaims .*(may only update PVC status$|unexpected operation ")`)},
 	{claimStatusFields, regexp.MustCompile(`^persistentvolumeclaims .*is not allowed to update fields other than status\.quantity`)},
 
 	{tokenOfPod, regexp.MustCompile(`^serviceaccounts .*node requested token (not bound to a pod|with a pod binding without a uid)$`)},
@@ -53,7 +53,8 @@ var upstreamTexts = []upstreamText{
 	{tokenAudience, regexp.MustCompile(`^serviceaccounts .*(node may only request 0 or 1 audiences|error validating audience "|` +
 		`error authorizing \S+ to request tokens for audience "|is not authorized to request tokens for audience ")`)},
 
-	{podCertificateCreate, regexp.MustCompile(`^podcertificaterequests\..*PodCertificateRequest feature gate is disabled$`)},
+	{podCertificateCreate, regexp.MustCompile(`^podcertificaterequests\..*(PodCertificateRequest feature gate is disabled$|` +
+		`unexpected operation |unexpected subresource )`)},
 	{podCertificateNode, regexp.MustCompile(`^podcertificaterequests\..*(which is not the requesting node "|` +
 		`while retrieving node ".*" named in the PodCertificateRequest|PodCertificateRequest for pod ".*" contains nodeUID)`)},
 	{podCertificatePod, regexp.MustCompile(`^podcertificaterequests\..*(is not running on node ".*" named in the PodCertificateRequest|` +
@@ -65,7 +66,8 @@ var upstreamTexts = []upstreamText{
 
 	{leaseOwnName, regexp.MustCompile(`^leases\..*can only access (leases in the "kube-node-lease"|node lease with the same name)`)},
 	{csiNodeOwnName, regexp.MustCompile(`^csinodes\..*(can only access CSINode with the same name|unable to access the object name)`)},
-	{csiNodeStatus, regexp.MustCompile(`^csinodes\..*(CSIVolumeHealth feature gate is disabled|is not allowed to modify CSINode spec via status)`)},
+	{csiNodeStatus, regexp.MustCompile(`^csinodes\..*(CSIVolumeHealth feature gate is disabled|is not allowed to modify CSINode spec via status|` +
+		`unexpected operation ")`)},
 	{sliceCreate, regexp.MustCompile(`^resourceslices\..*can only create ResourceSlice with the same NodeName`)},
 	{sliceDelete, regexp.MustCompile(`^resourceslices\..*can only delete ResourceSlice with the same NodeName`)},
 	{certificateOwnName, regexp.MustCompile(`^certificatesigningrequests\..*(can only create a node CSR with CN=|unable to parse csr: )`)},
