@@ -48,20 +48,15 @@ func NewParity() Side {
 	})}
 }
 
-// NewHardened is the node authorizer as the hardened profile has it, with every
-// optional rule enforced. Nothing is read live.
+// NewHardened is the node authorizer as the hardened profile has it: optional rules are
+// enforced, but for those that the profile only audits. Nothing is read live.
 func NewHardened() Side {
 	g, z := newHardened()
 	return ours{g, z}
 }
 
 func newHardened() (*graph.Graph, *nodeauthorizer.Authorizer) {
-	modes := map[rules.ID]rules.Mode{}
-	for _, rule := range nodeauthorizer.Rules {
-		if rule.Optional {
-			modes[rule.ID] = rules.Enforce
-		}
-	}
+	modes := nodeauthorizer.Modes(rules.Enforce)
 	g := graph.New(graph.Options{Ended: rules.Enforce, Unusable: rules.Enforce, Unowned: rules.Enforce})
 	return g, nodeauthorizer.New(nodeauthorizer.Config{
 		Mode: nodeauthorizer.Strict, Features: nodeauthorizer.DefaultFeatures(), Relations: g, Unready: ready, Modes: modes,
