@@ -21,7 +21,7 @@ var podCertificateAsProjected = promise(rules.Rule{
 	Optional:  true,
 })
 
-// defaultCertificateSeconds is what the API server fills in where nobody says.
+// defaultCertificateSeconds is the default of the API server.
 const defaultCertificateSeconds = 86400
 
 func (r *Restriction) reviewPodCertificateAsProjected(q *request, pod *corev1.Pod, asked podCertificate) *refusal {

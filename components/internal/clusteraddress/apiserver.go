@@ -40,7 +40,7 @@ type Certificate func(ctx context.Context, address string) (*x509.Certificate, e
 // Service default/kubernetes, and what is in the certificates that these endpoints, and
 // the server that is asked, serve with. They are spelled as [nodeaddress.Canonical] does,
 // each once. If one of the certificates cannot be read, that is an error: an API server
-// that has ended is no endpoint any more within 15 seconds.
+// that has ended leaves the endpoints within 15 seconds.
 func APIServer(ctx context.Context, client kubernetes.Interface, serving Certificate) ([]string, error) {
 	slicesOf := labels.Set{discoveryv1.LabelServiceName: "kubernetes"}.String()
 	list, err := client.DiscoveryV1().EndpointSlices(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{LabelSelector: slicesOf})

@@ -35,7 +35,7 @@ func TestSharesOfNamespaces(t *testing.T) {
 	}
 	for i := range 8 {
 		if got := fill(s, "api", fmt.Sprint("more", i)); got == 0 {
-			t.Errorf("after %d greedy namespaces there is no place for another", i+2)
+			t.Errorf("after %d namespaces that take all they can, another gets no stream", i+2)
 		}
 	}
 	// Another user has streams of its own.
@@ -92,7 +92,7 @@ func TestOneNamespaceCannotTakeAllStreams(t *testing.T) {
 	}{
 		{"enforced, the same namespace", []string{"KA-LIMIT-2"}, nil, "/exec/ns/pod/c", http.StatusTooManyRequests},
 		{"enforced, another namespace", []string{"KA-LIMIT-2"}, nil, "/exec/other/pod/c", http.StatusOK},
-		{"enforced, what is no stream", []string{"KA-LIMIT-2"}, nil, "/pods", http.StatusOK},
+		{"enforced, a request that is not a stream", []string{"KA-LIMIT-2"}, nil, "/pods", http.StatusOK},
 		{"audited, the same namespace", nil, []string{"KA-LIMIT-2"}, "/exec/ns/pod/c", http.StatusOK},
 		{"off, the same namespace", nil, nil, "/exec/ns/pod/c", http.StatusOK},
 	} {

@@ -102,7 +102,7 @@ func TestAnnotationsArriveWithoutAGraph(t *testing.T) {
 	})
 }
 
-// What was seen is what counts, and what has not been listed is not told of.
+// Only what the watch has seen counts. What has not been listed is not reported.
 func TestSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset(&corev1.ServiceAccount{ObjectMeta: named("agent")})
