@@ -35,7 +35,10 @@ func squatter(ctx context.Context) (*corev1.Pod, *Port) {
 	pod := suite.Scene().Pod(ctx, suite.Worker, withShell(fmt.Sprintf(squats, suite.Worker, host, port.Address)),
 		fixtures.Using(scratch[1:], corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}),
 		func(pod *corev1.Pod) { pod.Spec.HostNetwork = true })
-	return running(ctx, pod), port
+	running(ctx, pod)
+	// The container runs while openssl still makes its keys. It prints this when it listens.
+	printed(ctx, pod, "ACCEPT")
+	return pod, port
 }
 
 // gotBy is what a squatter has printed. The kubelet's API is its own now, so it is read on the
