@@ -6,14 +6,15 @@ package sarwebhook
 import (
 	"encoding/json"
 	"net/http"
-	"strconv"
 )
 
-// status is the part of a SubjectAccessReviewStatus that we set. At most one of
-// Allowed and Denied is true; with neither, the authorizers behind decide.
+// status is the part of a SubjectAccessReviewStatus that a webhook sets. At most one
+// of Allowed and Denied is true; with neither, the authorizers behind decide.
 type status struct {
-	Allowed, Denied         bool
-	Reason, EvaluationError string
+	Allowed         bool   `json:"allowed"`
+	Denied          bool   `json:"denied,omitempty"`
+	Reason          string `json:"reason,omitempty"`
+	EvaluationError string `json:"evaluationError,omitempty"`
 }
 
 func denied(reason string) status {
@@ -33,45 +34,19 @@ func (s status) decision() string {
 }
 
 func write(w http.ResponseWriter, s status) {
-	body := s.append(make([]byte, 0, len(answerStart)+len(s.Reason)+len(s.EvaluationError)+64))
+	body, err := json.Marshal(answer{APIVersion: apiVersion, Kind: kind, Status: s})
+	if err != nil {
+		// A struct of strings and bools always has a JSON form.
+		panic(err)
+	}
 	w.Header().Set("Content-Type", "application/json")
-	// A failed write means that nobody is left to be told.
+	// A failed write means that the caller has gone.
 	_, _ = w.Write(body)
 }
 
-// answerStart is what every answer begins with.
-const answerStart = `{"apiVersion":"` + apiVersion + `","kind":"` + kind + `","status":{"allowed":`
-
-// append appends the answer as JSON.
-func (s status) append(out []byte) []byte {
-	out = strconv.AppendBool(append(out, answerStart...), s.Allowed)
-	if s.Denied {
-		out = append(out, `,"denied":true`...)
-	}
-	out = appendField(out, `,"reason":`, s.Reason)
-	out = appendField(out, `,"evaluationError":`, s.EvaluationError)
-	return append(out, "}}"...)
-}
-
-func appendField(out []byte, name, value string) []byte {
-	if value == "" {
-		return out
-	}
-	return appendText(append(out, name...), value)
-}
-
-// appendText leaves to the library what does not stand for itself.
-func appendText(out []byte, text string) []byte {
-	for i := range len(text) {
-		switch c := text[i]; {
-		case c < ' ' || c > '~', c == '"', c == '\\', c == '<', c == '>', c == '&':
-			quoted, err := json.Marshal(text)
-			if err != nil {
-				// Strings always have a form in JSON.
-				panic(err)
-			}
-			return append(out, quoted...)
-		}
-	}
-	return append(append(append(out, '"'), text...), '"')
+// answer is the part of a SubjectAccessReview that kube-apiserver reads back.
+type answer struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Status     status `json:"status"`
 }

@@ -13,6 +13,13 @@ import (
 	"k8s.io/utils/clock"
 )
 
+// kubeletReview is a kubelet's request for a token, as kube-apiserver writes it.
+const kubeletReview = `{"kind":"SubjectAccessReview","apiVersion":"authorization.k8s.io/v1",` +
+	`"metadata":{"creationTimestamp":null},"spec":{"resourceAttributes":{"namespace":"ns","verb":"create",` +
+	`"version":"v1","resource":"serviceaccounts","subresource":"token","name":"a"},` +
+	`"user":"system:node:x","groups":["system:nodes","system:authenticated"],` +
+	`"extra":{"authentication.kubernetes.io/credential-id":["X509SHA256=01"]}},"status":{"allowed":false}}`
+
 // discard is a ResponseWriter that costs nothing.
 type discard struct{ header http.Header }
 
@@ -25,14 +32,13 @@ func BenchmarkHandler(b *testing.B) {
 	config := testConfig(asX)
 	config.Clock = clock.RealClock{}
 	h := New(config)
-	review := usual(b, kubelets()[0])
-	body := strings.NewReader(review)
+	body := strings.NewReader(kubeletReview)
 	req := httptest.NewRequest(http.MethodPost, "/authorize", io.NopCloser(body))
 	req.Header.Set("Content-Type", "application/json")
 	w := discard{http.Header{}}
 	b.ReportAllocs()
 	for b.Loop() {
-		body.Reset(review)
+		body.Reset(kubeletReview)
 		h.ServeHTTP(w, req)
 	}
 }
