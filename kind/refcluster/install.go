@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -138,6 +140,28 @@ func (c *Cluster) InstalledStatus(ctx context.Context) (string, error) {
 	}
 	return status, nil
 }
+
+// WaitInstalled waits until `bulkhead status` and `bulkhead node status` report no
+// component that is not ready. The kubelet restarts a static pod some seconds after its
+// manifest has changed.
+func (c *Cluster) WaitInstalled(ctx context.Context) error {
+	return c.Progress.Step(ctx, "waiting until every component is ready", func(ctx context.Context, _ io.Writer) error {
+		return poll(ctx, 2*time.Minute, func() (bool, error) {
+			status, err := c.InstalledStatus(ctx)
+			if err != nil {
+				return false, err
+			}
+			unready := unreadyRow.FindAllString(status, -1)
+			if len(unready) > 0 {
+				return false, errors.New(strings.Join(unready, "; "))
+			}
+			return true, nil
+		})
+	})
+}
+
+// unreadyRow is the row that `bulkhead status` prints for a component that is not ready.
+var unreadyRow = regexp.MustCompile(`(?m)^\S+ +not ready: .*$`)
 
 // Nodes is kubectl's table of the nodes.
 func (c *Cluster) Nodes(ctx context.Context) (string, error) {

@@ -120,7 +120,7 @@ func bringUp(ctx context.Context, cluster *refcluster.Cluster, want wanted, imag
 		return err
 	}
 	cluster.PruneComponents(ctx, component)
-	return nil
+	return cluster.WaitInstalled(ctx)
 }
 
 func (w *workspace) welcome(ctx context.Context, cluster *refcluster.Cluster, want wanted) {
