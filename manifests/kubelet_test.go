@@ -41,7 +41,10 @@ func TestTheApproverMayApproveForOneSigner(t *testing.T) {
 // What they may in one namespace: see where the API servers are, and the approver may tell
 // of what it does not approve.
 func TestWhoLooksForTheAPIServersLooksInOneNamespace(t *testing.T) {
-	look := rbacv1.PolicyRule{Verbs: []string{"list"}, APIGroups: []string{"discovery.k8s.io"}, Resources: []string{"endpointslices"}}
+	look := rbacv1.PolicyRule{
+		Verbs: []string{"get"}, APIGroups: []string{"discovery.k8s.io"},
+		Resources: []string{"endpointslices"}, ResourceNames: []string{"kubernetes"},
+	}
 	tell := rbacv1.PolicyRule{Verbs: []string{"create", "patch"}, APIGroups: []string{""}, Resources: []string{"events"}}
 	for _, tt := range []struct {
 		role, binding, user string

@@ -26,7 +26,7 @@ var (
 		ID: "NR-LABEL-4",
 		Promise: "A node neither changes nor removes a label of its Node, except kubernetes.io/hostname, the Windows " +
 			"build, those that the machine table has, and those in changeableLabels of the configuration. " +
-			"It may set the labels of its operating system and architecture back to what its Node reports, " +
+			"It may set the labels of its operating system and architecture back to what its Node reported before, " +
 			"and what it reports of these does not change.",
 		Source: "ours; pkg/kubelet/kubelet_node_status.go updateDefaultLabels, " +
 			"pkg/volume/csi/nodeinfomanager/nodeinfomanager.go updateTopologyLabels: " +
@@ -82,7 +82,7 @@ func checkLabelsSetOnce(q *request, old, node *corev1.Node) *refusal {
 	}
 	var changed []string
 	for key := range old.Labels {
-		if !sameLabel(old, node, key) && !q.mayChangeLabel(key, node) {
+		if !sameLabel(old, node, key) && !q.mayChangeLabel(key, old, node) {
 			changed = append(changed, key)
 		}
 	}
@@ -101,16 +101,16 @@ func sameLabel(old, node *corev1.Node, key string) bool {
 
 // mayChangeLabel is true for a label that may be removed, or have another value than it
 // had. kubernetes.io/hostname has a rule of its own.
-func (q *request) mayChangeLabel(key string, node *corev1.Node) bool {
+func (q *request) mayChangeLabel(key string, old, node *corev1.Node) bool {
 	switch key {
 	case corev1.LabelHostname, corev1.LabelWindowsBuild:
 		return true
 	case corev1.LabelOSStable, "beta.kubernetes.io/os":
-		if equalsReported(node.Labels, key, node.Status.NodeInfo.OperatingSystem) {
+		if equalsReported(node.Labels, key, old.Status.NodeInfo.OperatingSystem) {
 			return true
 		}
 	case corev1.LabelArchStable, "beta.kubernetes.io/arch":
-		if equalsReported(node.Labels, key, node.Status.NodeInfo.Architecture) {
+		if equalsReported(node.Labels, key, old.Status.NodeInfo.Architecture) {
 			return true
 		}
 	}

@@ -144,6 +144,12 @@ func TestReportedSystem(t *testing.T) {
 		{name: "set back to the report: allowed", write: changing("status", wrong, reports("linux", "amd64", label("beta.kubernetes.io/os", "linux")))},
 		{name: "set to something else than the report: denied", write: changing("status", linux, reports("linux", "amd64", label(corev1.LabelArchStable, "arm64"))), by: by, says: says},
 		{name: "set to a report that changes with it: denied", write: changing("status", linux, reports("linux", "arm64", label(corev1.LabelArchStable, "arm64"))), by: by, says: other},
+		{
+			name:  "changed together with the first report: denied",
+			write: changing("status", label(corev1.LabelArchStable, "amd64"), reports("linux", "arm64", label(corev1.LabelArchStable, "arm64"))),
+			by:    by,
+			says:  says,
+		},
 		{name: "removed: denied", write: changing("status", linux, reports("linux", "amd64", label(corev1.LabelArchStable, "-"))), by: by, says: says},
 	})
 }

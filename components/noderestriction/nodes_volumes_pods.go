@@ -33,7 +33,7 @@ func (r *Restriction) explainByPods(ctx context.Context, node string, names map[
 	if err != nil {
 		return err
 	}
-	claims := explainByInlineVolumes(pods, names)
+	claims := inTurns(explainByInlineVolumes(pods, names))
 	var failed error
 	for some := range slices.Chunk(claims, claimsAtOnce) {
 		if len(names) == 0 {
@@ -51,6 +51,24 @@ func (r *Restriction) explainByPods(ctx context.Context, node string, names map[
 		return nil
 	}
 	return failed
+}
+
+// inTurns orders claims by pod in turns: the first claim of each pod, then the second of
+// each. Otherwise one pod with thousands of claims takes the time for all others.
+func inTurns(claims []podClaim) []podClaim {
+	turn := map[*corev1.Pod]int{}
+	turns := make([]int, len(claims))
+	order := make([]int, len(claims))
+	for i, claim := range claims {
+		order[i], turns[i] = i, turn[claim.pod]
+		turn[claim.pod]++
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return turns[a] - turns[b] })
+	ordered := make([]podClaim, len(claims))
+	for i, at := range order {
+		ordered[i] = claims[at]
+	}
+	return ordered
 }
 
 // explainByInlineVolumes deletes from names the volumes that pods describe themselves, and

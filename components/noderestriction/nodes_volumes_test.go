@@ -6,6 +6,7 @@ package noderestriction
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -198,5 +199,22 @@ func TestVolumesInUseAreDecidedOnlyByWhatIsKnown(t *testing.T) {
 	audited := restrict(withVolumes(), inMode(rules.Audit, "NR-VOLUME-1", by)).Review(t.Context(), changing("status", unchanged, both(attached("x"), inUse("x"))))
 	if found := audited.Findings().Audited; !audited.Admitted() || len(found) != 2 || found[0] != "NR-VOLUME-1" || found[1] != by {
 		t.Errorf("audit: %+v", audited)
+	}
+}
+
+// Claims are looked up until the time is over: one pod must not take all of it.
+func TestClaimsOfPodsAreLookedUpInTurns(t *testing.T) {
+	large, small := &corev1.Pod{}, &corev1.Pod{}
+	claims := []podClaim{{pod: large, name: "1"}, {pod: large, name: "2"}, {pod: large, name: "3"}, {pod: small, name: "1"}}
+	var got []string
+	for _, claim := range inTurns(claims) {
+		if claim.pod == small {
+			got = append(got, "small "+claim.name)
+		} else {
+			got = append(got, "large "+claim.name)
+		}
+	}
+	if want := []string{"large 1", "small 1", "large 2", "large 3"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -21,7 +21,8 @@ var (
 	objectSize = promise(rules.Rule{
 		ID: "NR-SIZE-1",
 		Promise: "A node writes no object that is larger than a fixed size for its kind, and lets none grow beyond it: an event, a lease, a CSINode and " +
-			"a PodCertificateRequest 64 KiB, a CertificateSigningRequest 128 KiB, a mirror pod, the status of a pod and the status of a claim 256 KiB, a Node and a ResourceSlice 512 KiB.",
+			"a PodCertificateRequest 64 KiB, a CertificateSigningRequest 128 KiB, a mirror pod, the status of a pod and the status of a claim 256 KiB, a Node and a ResourceSlice 512 KiB. " +
+			"In `hardened`, kube-apiserver does not send leases and CSINodes to node-restriction.",
 		Source:    "Bulkhead: the API server takes objects of 1.5 MiB; pkg/apis/core/validation/events.go does not limit the fields of an event of v1",
 		Extension: true,
 		Optional:  true,
@@ -29,7 +30,8 @@ var (
 	objectFinalizers = promise(rules.Rule{
 		ID: "NR-FINALIZER-1",
 		Promise: "A node adds no finalizer to an event, a ResourceSlice, a PodCertificateRequest, a lease, a CSINode or a new mirror pod: " +
-			"a finalizer keeps the object, and the namespace that it is in, from being deleted.",
+			"a finalizer keeps the object, and the namespace that it is in, from being deleted. " +
+			"In `hardened`, kube-apiserver does not send leases and CSINodes to node-restriction.",
 		Source:    "Bulkhead: a kubelet sets none; NR-CSR-6, NR-NODE-7 and NR-PODMETA-2 are the same for other objects",
 		Extension: true,
 		Optional:  true,

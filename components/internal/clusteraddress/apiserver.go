@@ -18,7 +18,6 @@ import (
 	"golang.org/x/sync/errgroup"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -29,6 +28,11 @@ import (
 // three to seven.
 const MaxServers = 32
 
+// endpointSlice is the slice that kube-apiserver itself writes for the Service
+// default/kubernetes. A user who may edit this Service can add others, with addresses of
+// their own. Source: pkg/controlplane/reconcilers/endpointsadapter.go.
+const endpointSlice = "kubernetes"
+
 // connectTimeout bounds the connections of one question: an endpoint may drop packets.
 const connectTimeout = 3 * time.Second
 
@@ -37,17 +41,16 @@ const connectTimeout = 3 * time.Second
 type Certificate func(ctx context.Context, address string) (*x509.Certificate, error)
 
 // APIServer returns the names and addresses of all API servers: the endpoints of the
-// Service default/kubernetes, and what is in the certificates that these endpoints, and
+// EndpointSlice default/kubernetes, and what is in the certificates that these endpoints, and
 // the server that is asked, serve with. They are spelled as [nodeaddress.Canonical] does,
 // each once. If one of the certificates cannot be read, that is an error: an API server
 // that has ended leaves the endpoints within 15 seconds.
 func APIServer(ctx context.Context, client kubernetes.Interface, serving Certificate) ([]string, error) {
-	slicesOf := labels.Set{discoveryv1.LabelServiceName: "kubernetes"}.String()
-	list, err := client.DiscoveryV1().EndpointSlices(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{LabelSelector: slicesOf})
+	slice, err := client.DiscoveryV1().EndpointSlices(metav1.NamespaceDefault).Get(ctx, endpointSlice, metav1.GetOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("looking for the API server's endpoints: %w", err)
 	}
-	addresses, servers := endpointsOf(list.Items)
+	addresses, servers := endpointsOf(slice)
 	if len(servers) > MaxServers {
 		return nil, fmt.Errorf("cannot read the API servers' certificates: default/kubernetes has more than %d endpoints", MaxServers)
 	}
@@ -63,16 +66,14 @@ func APIServer(ctx context.Context, client kubernetes.Interface, serving Certifi
 	return slices.Compact(all), nil
 }
 
-// endpointsOf returns the addresses in the slices, and each with its ports.
-func endpointsOf(all []discoveryv1.EndpointSlice) (addresses, servers []string) {
-	for i := range all {
-		for _, endpoint := range all[i].Endpoints {
-			addresses = append(addresses, endpoint.Addresses...)
-			for _, port := range all[i].Ports {
-				for _, address := range endpoint.Addresses {
-					if port.Port != nil {
-						servers = append(servers, net.JoinHostPort(address, strconv.Itoa(int(*port.Port))))
-					}
+// endpointsOf returns the addresses in the slice, and each with its ports.
+func endpointsOf(slice *discoveryv1.EndpointSlice) (addresses, servers []string) {
+	for _, endpoint := range slice.Endpoints {
+		addresses = append(addresses, endpoint.Addresses...)
+		for _, port := range slice.Ports {
+			for _, address := range endpoint.Addresses {
+				if port.Port != nil {
+					servers = append(servers, net.JoinHostPort(address, strconv.Itoa(int(*port.Port))))
 				}
 			}
 		}

@@ -95,8 +95,9 @@ func endpoints(name, service string, addresses ...string) *discoveryv1.EndpointS
 
 func TestAPIServer(t *testing.T) {
 	client := fake.NewClientset(
-		endpoints("kubernetes", "kubernetes", "192.0.2.1", "192.0.2.2"), endpoints("kubernetes-6", "kubernetes", "2001:DB8::1"),
-		endpoints("other", "other", "192.0.2.3"),
+		endpoints("kubernetes", "kubernetes", "192.0.2.1", "192.0.2.2", "2001:DB8::1"),
+		// A user who may edit the Service can have the slice controller create this one.
+		endpoints("kubernetes-x7k2p", "kubernetes", "192.0.2.3"),
 	)
 	serving := func(_ context.Context, address string) (*x509.Certificate, error) {
 		if address == "192.0.2.2:6443" {
@@ -121,15 +122,15 @@ func TestAPIServer(t *testing.T) {
 			t.Errorf("without the certificate of %q: %q", gone, got)
 		}
 	}
-	many := endpoints("many", "kubernetes")
+	many := endpoints("kubernetes", "kubernetes", "192.0.2.1")
 	for i := range MaxServers {
 		many.Endpoints = append(many.Endpoints, discoveryv1.Endpoint{Addresses: []string{fmt.Sprintf("198.51.100.%d", i)}})
 	}
-	crowded := fake.NewClientset(many, endpoints("kubernetes", "kubernetes", "192.0.2.1"))
+	crowded := fake.NewClientset(many)
 	if got, err := APIServer(t.Context(), crowded, serving); err == nil {
 		t.Errorf("with more than %d endpoints: %q", MaxServers, got)
 	}
-	client.PrependReactor("list", "endpointslices", func(clienttesting.Action) (bool, runtime.Object, error) {
+	client.PrependReactor("get", "endpointslices", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, errors.New("timeout")
 	})
 	if got, err := APIServer(t.Context(), client, serving); err == nil {

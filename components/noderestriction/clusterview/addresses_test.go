@@ -40,12 +40,13 @@ func TestServiceWith(t *testing.T) {
 
 // The server of these tests has no certificate: what is not known is an error.
 func TestAPIServerNeedsItsCertificate(t *testing.T) {
-	w := newWorld(t, answers(`{"items":[{"endpoints":[{"addresses":["192.0.2.1"]}]}]}`))
+	w := newWorld(t, answers(`{"endpoints":[{"addresses":["192.0.2.1"]}]}`))
 	got, err := w.APIServer(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "looking at the API server's certificate") {
 		t.Errorf("%q, %v", got, err)
 	}
-	if asked := w.api.requests(); len(asked) == 0 || asked[0] != "GET /apis/discovery.k8s.io/v1/namespaces/default/endpointslices?labelSelector=kubernetes.io%2Fservice-name%3Dkubernetes" {
+	const want = "GET /apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes"
+	if asked := w.api.requests(); len(asked) == 0 || asked[0] != want {
 		t.Errorf("asked %q", asked)
 	}
 }

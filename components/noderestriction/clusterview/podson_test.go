@@ -21,7 +21,10 @@ func podList(t *testing.T, next string, pods ...corev1.Pod) string {
 func podWithVolume(name string, created time.Time) corev1.Pod {
 	return corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: "u", CreationTimestamp: metav1.NewTime(created), Labels: map[string]string{"a": "b"}},
-		Spec:       corev1.PodSpec{NodeName: "me", Volumes: []corev1.Volume{{Name: "v"}}},
+		Spec: corev1.PodSpec{NodeName: "me", Volumes: []corev1.Volume{
+			{Name: "v"},
+			{Name: "local", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+		}},
 	}
 }
 
@@ -39,14 +42,15 @@ func TestPodsOn(t *testing.T) {
 	if pod := pods[0]; pod.UID != "u" || len(pod.Spec.Volumes) != 1 || pod.Labels != nil {
 		t.Errorf("kept %+v", pod)
 	}
-	const want = "GET /api/v1/pods?fieldSelector=spec.nodeName%3Dme&limit=100"
+	const want = "GET /api/v1/pods?fieldSelector=spec.nodeName%3Dme%2Cstatus.phase%21%3DFailed" +
+		"%2Cstatus.phase%21%3DSucceeded&limit=5"
 	if asked := w.api.requests(); len(asked) != 2 || asked[0] != want {
 		t.Errorf("asked %q", asked)
 	}
 }
 
 func TestPodsOnAreUnknown(t *testing.T) {
-	many := make([]corev1.Pod, pageSize)
+	many := make([]corev1.Pod, podPage)
 	for name, answer := range map[string]string{
 		"forbidden": "403", "not found": "404", "too many": podList(t, "more", many...), "empty pages": podList(t, "more"),
 	} {
@@ -56,5 +60,20 @@ func TestPodsOnAreUnknown(t *testing.T) {
 		} else if !strings.HasPrefix(err.Error(), "cannot look up podsonnode: ") {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// Any user who may create pods may bind one with 40,000 volumes to a node.
+func TestPodsOnKeepLittleOfALargePod(t *testing.T) {
+	large := podWithVolume("large", start)
+	for range 10 * maxVolumesOf {
+		large.Spec.Volumes = append(large.Spec.Volumes, corev1.Volume{VolumeSource: corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "c"},
+		}})
+	}
+	w := newWorld(t, answers(podList(t, "", large)))
+	pods, err := w.PodsOn(context.Background(), "me")
+	if err != nil || len(pods) != 1 || len(pods[0].Spec.Volumes) != maxVolumesOf {
+		t.Errorf("%d pods, %v; want one with %d volumes", len(pods), err, maxVolumesOf)
 	}
 }

@@ -60,6 +60,8 @@ type View struct {
 	patience, callTimeout time.Duration
 	// lists bounds the lists in the air.
 	lists *semaphore.Weighted
+	// podLists bounds the lists of whole pods in the same way.
+	podLists *semaphore.Weighted
 	// signing is kept by Run, if wantsTally says so.
 	signing    signingRequests
 	wantsTally func() bool
@@ -82,6 +84,7 @@ func New(config Config) *View {
 		drivers:  newDrivers(timer),
 		patience: patience, callTimeout: callTimeout,
 		lists:      semaphore.NewWeighted(maxLists),
+		podLists:   semaphore.NewWeighted(maxPodLists),
 		wantsTally: config.CountsSigningRequests,
 	}
 	v.unreached.Store(&untried)

@@ -10,6 +10,25 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+func TestProviderKey(t *testing.T) {
+	for name, row := range map[string]struct {
+		a, b string
+		same bool
+	}{
+		"AWS, without a zone":      {"aws:///eu-1a/i-0123", "aws:////i-0123", true},
+		"AWS, another zone":        {"aws:///eu-1a/i-0123", "aws:///eu-1b/i-0123", true},
+		"AWS, the instance alone":  {"aws:///eu-1a/i-0123", "i-0123", true},
+		"AWS, a slash at the end":  {"aws:///eu-1a/i-0123", "aws:///eu-1a/i-0123/", true},
+		"AWS, another instance":    {"aws:///eu-1a/i-0123", "aws:///eu-1a/i-0124", false},
+		"Azure, other letter case": {"azure:///subscriptions/A/vm", "azure:///subscriptions/a/VM", true},
+		"GCE, another zone":        {"gce://project/zone-a/vm", "gce://project/zone-b/vm", false},
+	} {
+		if got := providerKey(row.a) == providerKey(row.b); got != row.same {
+			t.Errorf("%s: %q and %q have the same key: %v", name, row.a, row.b, got)
+		}
+	}
+}
+
 func TestProviders(t *testing.T) {
 	all := newNodes()
 	none := func(corev1.Taint) bool { return false }
