@@ -46,7 +46,7 @@ func (j *job) run(cmd *exec.Cmd) error {
 	cmd.Stdout = io.MultiWriter(j.out, &printed)
 	cmd.Stderr = cmd.Stdout
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("cannot run %q: %w\n%s", cmd.Args, err, printed.String())
+		return fmt.Errorf("the program failed: %w\n%s", err, printed.String())
 	}
 	return nil
 }

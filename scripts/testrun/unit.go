@@ -79,7 +79,7 @@ func (j *job) gotestsum(ctx context.Context, r *result, name, folder string, arg
 	}
 	report := j.path("unit", name+".junit.xml")
 	cmd := j.nice(ctx, append([]string{
-		"env", "--unset=E2E_KUBECONFIG", j.path("bin", "gotestsum"), "--format=pkgname-and-test-fails",
+		"env", "-u", "E2E_KUBECONFIG", j.path("bin", "gotestsum"), "--format=pkgname-and-test-fails",
 		"--format-hide-empty-pkg", "--hide-summary=failed", "--junitfile=" + report, "--raw-command", "--",
 	}, args...)...)
 	cmd.Dir = filepath.Join(j.root, folder)
