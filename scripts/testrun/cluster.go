@@ -45,11 +45,11 @@ func (j *job) up(ctx context.Context, profile string, flags ...string) error {
 		}
 		defer unlock()
 		args := []string{"up", "--name=" + j.cluster, "--profile=" + profile, "--node-image=" + envOr("NODE_IMAGE", "auto")}
-		if err := j.refcluster(ctx, append(args, flags...)...); err != nil {
-			return err
+		err = j.refcluster(ctx, append(args, flags...)...)
+		if err == nil && j.name != "" {
+			j.raiseWatchLimit(ctx)
 		}
-		j.raiseWatchLimit(ctx)
-		return nil
+		return err
 	})
 }
 
