@@ -30,12 +30,19 @@ fuzz() {
     -test.timeout=5m -test.parallel="${processors}" -test.fuzzcachedir="${work}/found" || return
   local executions
   executions=$(sed -nE 's/^fuzz: .*execs: ([0-9]+) .*/\1/p' "${work}/log" | tail -n 1)
-  [[ "${executions:-0}" -ge "${inputs}" ]] || { echo "the fuzzer ran ${executions:-0} inputs instead of ${inputs}"; return 1; }
+  [[ "${executions:-0}" -ge "${inputs}" ]] && return
+  echo "the fuzzer ran ${executions:-0} inputs instead of ${inputs}"
+  return 1
 }
 
 # report prints the events of one target: its folder, name, result and duration.
 report() {
-  { echo "=== RUN   $2"; sed 's/^/  | /' "${work}/log"; echo "--- $3: $2 ($4.00s)"; echo "$3"; } | go tool test2json -p "$1"
+  {
+    echo "=== RUN   $2"
+    sed 's/^/  | /' "${work}/log"
+    echo "--- $3: $2 ($4.00s)"
+    echo "$3"
+  } | go tool test2json -p "$1"
 }
 
 main() {
@@ -44,7 +51,8 @@ main() {
     SECONDS=0 result=PASS
     if [[ "${folder}" != "${linked}" ]]; then
       rm -f "${work}/fuzz.test"
-      go -C "${folder}" test -c -fuzz=. -ldflags="-s -w" -p="${processors}" -o="${work}/fuzz.test" . </dev/null >"${work}/build" 2>&1 || true
+      go -C "${folder}" test -c -fuzz=. -ldflags='-s -w' -p="${processors}" -o="${work}/fuzz.test" . \
+        </dev/null >"${work}/build" 2>&1 || true
       linked=${folder}
     fi
     cp "${work}/build" "${work}/log"

@@ -56,7 +56,9 @@ func (j *job) up(ctx context.Context, profile string, flags ...string) error {
 // down removes the job's cluster, also after an interrupt.
 func (j *job) down(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
-	return j.step(ctx, "make down of "+j.cluster, func(*result) error { return j.refcluster(ctx, "down", "--name="+j.cluster) })
+	return j.step(ctx, "make down of "+j.cluster, func(*result) error {
+		return j.refcluster(ctx, "down", "--name="+j.cluster)
+	})
 }
 
 // raiseWatchLimit allows file watches for three clusters on the machine. One cluster has about

@@ -35,7 +35,9 @@ func main() {
 }
 
 func command() *cobra.Command {
-	root := &cobra.Command{Use: "testrun", Short: "Run the project's checks and tests", SilenceUsage: true, SilenceErrors: true}
+	root := &cobra.Command{
+		Use: "testrun", Short: "Run the project's checks and tests", SilenceUsage: true, SilenceErrors: true,
+	}
 	add := func(use, short string, do func(ctx context.Context, j *job) error) *cobra.Command {
 		cmd := &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs}
 		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), os.Stdout, do) }

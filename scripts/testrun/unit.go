@@ -6,6 +6,9 @@ package main
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"os"
+	"path"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -15,7 +18,9 @@ import (
 )
 
 // checks are the functions of scripts/verify.sh.
-var checks = []string{"gofmt", "licence-headers", "vet", "tidy", "golangci-lint", "shellcheck", "rules-doc", "manifests"}
+var checks = []string{
+	"gofmt", "licence-headers", "vet", "tidy", "golangci-lint", "shellcheck", "rules-doc", "manifests",
+}
 
 func verify(ctx context.Context, j *job) error {
 	var errs error
@@ -45,19 +50,30 @@ func tests(ctx context.Context, j *job) error {
 		if err := host.Install(ctx, j.out, map[string]string{"gcc": "gcc libc6-dev"}); err != nil {
 			return err
 		}
-		return j.gotestsum(ctx, r, "unit", ".", "env", "CGO_ENABLED=1", "go", "test", "-json", "-race", "-timeout=15m", "./...")
+		return j.gotestsum(ctx, r, "unit", ".",
+			"env", "CGO_ENABLED=1", "go", "test", "-json", "-race", "-timeout=15m", "./...")
 	})
-	nested, err := filepath.Glob(filepath.Join(j.root, "components", "*", "go.mod"))
-	deeper, _ := filepath.Glob(filepath.Join(j.root, "components", "*", "*", "go.mod")) // the same error
+	modules, err := j.nestedModules()
 	// The nested modules ask upstream's code millions of questions in sequence. The race
 	// detector finds nothing there and takes ten times as long.
-	for _, file := range append(nested, deeper...) {
-		module, _ := filepath.Rel(j.root, filepath.Dir(file)) // below root by construction
+	for _, module := range modules {
 		errs = errors.Join(errs, j.step(ctx, "tests of "+module, func(r *result) error {
-			return j.gotestsum(ctx, r, strings.ReplaceAll(module, "/", "-"), module, "go", "test", "-json", "-timeout=10m", "./...")
+			name := strings.ReplaceAll(module, "/", "-")
+			return j.gotestsum(ctx, r, name, module, "go", "test", "-json", "-timeout=10m", "./...")
 		}))
 	}
 	return errors.Join(errs, err)
+}
+
+// nestedModules returns the folders of Bulkhead's Go modules other than the root.
+func (j *job) nestedModules() (modules []string, err error) {
+	err = fs.WalkDir(os.DirFS(j.root), "components", func(file string, _ fs.DirEntry, err error) error {
+		if path.Base(file) == "go.mod" {
+			modules = append(modules, path.Dir(file))
+		}
+		return err
+	})
+	return modules, err
 }
 
 // fuzz gives each fuzz target a thousand inputs. Beside other jobs it uses one processor.
@@ -83,6 +99,9 @@ func (j *job) gotestsum(ctx context.Context, r *result, name, folder string, arg
 		"--format-hide-empty-pkg", "--hide-summary=failed", "--junitfile=" + report, "--raw-command", "--",
 	}, args...)...)
 	cmd.Dir = filepath.Join(j.root, folder)
+	if err := os.RemoveAll(report); err != nil {
+		return err // an old report must not be counted
+	}
 	ran := j.run(cmd)
 	return r.judge(ran, r.readJUnit(report))
 }
