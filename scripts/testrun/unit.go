@@ -6,6 +6,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -103,5 +104,10 @@ func (j *job) gotestsum(ctx context.Context, r *result, name, folder string, arg
 		return err // an old report must not be counted
 	}
 	ran := j.run(cmd)
-	return r.judge(ran, r.readJUnit(report))
+	err := r.judge(ran, r.readJUnit(report))
+	// The report only says that a package does not build. gotestsum prints why.
+	if _, compiler, found := strings.Cut(fmt.Sprint(ran), "\n=== Errors\n"); found {
+		r.failures = append(r.failures, "\n"+compiler)
+	}
+	return err
 }
