@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -73,9 +74,9 @@ func (r *result) addSuite(suite reporters.JUnitTestSuite) {
 		switch {
 		case c.Failure != nil && failedParents[c.Name]:
 		case c.Failure != nil:
-			r.fail(suite.Name+" "+c.Name, c.Failure.Message+"\n"+c.Failure.Description)
+			r.fail(suite.Name+" "+c.Name, cmp.Or(c.Failure.Description, c.Failure.Message))
 		case c.Error != nil:
-			r.fail(suite.Name+" "+c.Name, c.Error.Message+"\n"+c.Error.Description)
+			r.fail(suite.Name+" "+c.Name, cmp.Or(c.Error.Description, c.Error.Message))
 		case parents[c.Name]:
 		case c.Skipped != nil && c.Skipped.Message != "skipped":
 			r.skipped++

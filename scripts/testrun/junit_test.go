@@ -14,7 +14,7 @@ import (
 // ginkgoReport has the suites a and b; c ended without a report.
 const ginkgoReport = `<testsuites><testsuite name="A" package="/e2e/a">
 	<testcase name="[BeforeSuite]"/><testcase name="[It] passes"/><testcase name="[It] passes/too"/>
-	<testcase name="[It] fails"><failure message="Expected 1">to be 2</failure></testcase>
+	<testcase name="[It] fails"><failure message="Expected 1">[FAILED] Expected 1</failure></testcase>
 	<testcase name="[AfterSuite]"><error message="panic"/></testcase>
 </testsuite><testsuite name="B" package="/e2e/b">
 	<testcase name="[It] is skipped"><skipped message="skipped - no host"/></testcase>
@@ -35,7 +35,7 @@ func TestReadJUnit(t *testing.T) {
 		want         count
 		failure      string
 	}{
-		{"specs, and setup nodes that fail", ginkgoReport, []string{"a", "b"}, count{2, 2, 1}, "FAILED A [It] fails\nExpected 1\nto be 2\n"},
+		{"specs, and setup nodes that fail", ginkgoReport, []string{"a", "b"}, count{2, 2, 1}, "FAILED A [It] fails\n[FAILED] Expected 1\n"},
 		{"a suite without a report fails", ginkgoReport, []string{"a", "b", "c"}, count{2, 3, 1}, "FAILED suite c\nthe suite ended without a report\n"},
 		{"Go tests without subtests, and packages", gotestsumReport, nil, count{4, 3, 1}, "FAILED q TestMain\ndoes not build\n"},
 	} {
