@@ -11,17 +11,21 @@ set -o errexit -o nounset -o pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 bin=${PWD}/_output/bin
 
-# files lists what git knows or would add, without deleted files.
+# files lists what git knows or would add, without deleted files. No file at all is an error.
 files() {
-  git ls-files --cached --others --exclude-standard -- "$@" | while read -r file; do
+  local found
+  found=$(git ls-files --cached --others --exclude-standard -- "$@" | while read -r file; do
     [[ ! -e "${file}" ]] || echo "${file}"
-  done
+  done)
+  [[ -n "${found}" ]] || { echo "no file matches: $*" >&2; return 1; }
+  echo "${found}"
 }
 
 # in-modules runs a command in each of Bulkhead's Go modules, also if it fails in one.
 in-modules() {
-  local module failed=0
-  for module in go.mod $(files 'components/**/go.mod'); do
+  local modules module failed=0
+  modules=$(files go.mod 'components/**/go.mod')
+  for module in ${modules}; do
     (cd "$(dirname "${module}")" && "$@") || failed=1
   done
   return "${failed}"
@@ -67,8 +71,9 @@ check-rules-doc() {
 # check-manifests builds every kustomization. The tests in manifests/ decode each object strictly.
 check-manifests() {
   [[ -x "${bin}/kubectl" ]] || go run ./kind/cmd/refcluster tools
-  local file failed=0
-  for file in $(files 'manifests/**/kustomization.yaml'); do
+  local all file failed=0
+  all=$(files 'manifests/**/kustomization.yaml')
+  for file in ${all}; do
     "${bin}/kubectl" kustomize "$(dirname "${file}")" >/dev/null || failed=1
   done
   return "${failed}"
@@ -76,12 +81,14 @@ check-manifests() {
 
 # check-dry-run has the API server of KUBECONFIG validate, and not store, every production manifest.
 check-dry-run() {
-  local file failed=0
+  local kustomizations pods file failed=0
   local options=(--dry-run=server --validate=strict)
-  for file in $(files 'manifests/**/kustomization.yaml'); do
+  kustomizations=$(files 'manifests/**/kustomization.yaml')
+  pods=$(files 'manifests/**/static-pod.yaml')
+  for file in ${kustomizations}; do
     "${bin}/kubectl" apply "${options[@]}" --kustomize "$(dirname "${file}")" >/dev/null || failed=1
   done
-  for file in $(files 'manifests/**/static-pod.yaml'); do
+  for file in ${pods}; do
     "${bin}/kubectl" create "${options[@]}" --filename "${file}" >/dev/null || failed=1
   done
   return "${failed}"
