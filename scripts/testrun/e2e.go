@@ -5,82 +5,116 @@ package main
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
-
-	"github.com/spf13/cobra"
 
 	"github.com/bulkhead-k8s/bulkhead/kind/refcluster"
 )
 
-func e2eCommand() *cobra.Command {
-	var profile, label string
-	cmd := &cobra.Command{
-		Use:   "e2e",
-		Short: "The end-to-end suite, on the cluster that is up, on E2E_KUBECONFIG, or on one that it makes",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runStages(cmd.Context(), func(ctx context.Context, l *lane) error {
-				return onWhatIsUp(ctx, l, profile, label)
-			})
-		},
-	}
-	cmd.Flags().StringVar(&profile, "profile", "hardened", "the profile of the cluster that is made if none is up")
-	cmd.Flags().StringVar(&label, "label", "", "a Ginkgo label filter, for example 'rule: containsAny NA-LEASE-3'")
-	return cmd
-}
+// selected is the name of the specs that the user's label selects, from all suites.
+const selected = "selected"
 
-func onWhatIsUp(ctx context.Context, l *lane, profile, label string) error {
-	if err := l.prepareCluster(ctx, profile); err != nil {
+// endToEnd runs the suites on the cluster that is up.
+func endToEnd(ctx context.Context, j *job, profile, label string) error {
+	if err := j.prepare(ctx); err != nil {
 		return err
 	}
-	profile, err := l.installedProfile(ctx)
+	if os.Getenv("E2E_KUBECONFIG") == "" && j.refcluster(ctx, "status") != nil {
+		if err := j.up(ctx, profile); err != nil {
+			return err
+		}
+	}
+	profile, err := j.installedProfile(ctx)
 	if err != nil {
 		return err
 	}
-	if err := l.compile(ctx); err != nil {
+	if err := j.compileSuites(ctx); err != nil {
 		return err
-	}
-	if label != "" {
-		return l.suite(ctx, profile, ginkgoRun{name: "selected", label: label})
-	}
-	return l.wholeSuite(ctx, profile)
-}
-
-// prepareCluster sees to it that there is a cluster and what it takes to test it.
-func (l *lane) prepareCluster(ctx context.Context, profile string) error {
-	if os.Getenv("E2E_KUBECONFIG") != "" || l.works.refcluster(ctx, l.out, "status") == nil {
-		return l.works.refcluster(ctx, l.out, "tools")
-	}
-	return l.works.refcluster(ctx, l.out, "up", "--profile="+profile, "--node-image="+envOr("NODE_IMAGE", "auto"))
-}
-
-// installedProfile reads from the cluster how our component runs there, so that
-// it works for any cluster. E2E_PROFILE has the last word.
-func (l *lane) installedProfile(ctx context.Context) (string, error) {
-	if profile := os.Getenv("E2E_PROFILE"); profile != "" {
-		return profile, refcluster.CheckProfile(profile)
-	}
-	cmd := exec.CommandContext(ctx, filepath.Join(l.output, "bin", "kubectl"), "--kubeconfig", l.kubeconfig(),
-		"get", "pods", "--namespace=kube-system", "--selector=app.kubernetes.io/name=node-authorizer",
-		"-o", "jsonpath={.items[*].spec.containers[*].args} {.items[*].spec.containers[*].command}")
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return "", fmt.Errorf("reading the profile from the cluster: %w", err)
 	}
 	switch {
-	case strings.Contains(string(out), "--mode=strict"):
-		return "hardened", nil
-	case strings.Contains(string(out), "--mode=compat"):
-		return "parity", nil
+	case label != "":
+		return j.specs(ctx, profile, selection{name: selected, label: label})
+	case profile != "hardened":
+		return j.specs(ctx, profile, rules, crawl, disruptive)
 	}
-	return "in-tree", nil
+	return j.specs(ctx, profile, rules, nodeScope, crawl, disruptive, nodeScopeDisruptive, certificates)
 }
 
-func (l *lane) kubeconfig() string {
-	return envOr("E2E_KUBECONFIG", refcluster.Kubeconfig(l.output, l.cluster))
+// everything is verify, unit and the suites in all three profiles, on clusters of its own.
+//
+// Two cores are too few for two suites: specs fail because the API servers are slow. So heavy
+// jobs take turns, in this order. A job unblocks the next one when it has only to wait, for
+// certificates or for what it disrupts. Fuzzing is not heavy: it has the lowest priority.
+func everything(ctx context.Context, j *job) error {
+	err := errors.Join(os.Setenv("E2E_KUBECONFIG", ""), os.Setenv("E2E_PROFILE", ""),
+		// Set explicitly: specs must fail, not skip, if docker does not work.
+		os.Setenv("E2E_NODE_EXEC", "docker exec -i {node}"))
+	if err != nil {
+		return err
+	}
+	ready := j.prepare(ctx)
+	err = verify(ctx, j)
+	if ready == nil {
+		ready = j.compileSuites(ctx)
+	}
+	jobs := []*job{{name: "fuzzing", do: fuzz}}
+	if ready == nil {
+		jobs = append(jobs,
+			&job{name: "bulkhead", cluster: refcluster.DefaultName, heavy: true, do: hardened},
+			&job{name: "renewals", cluster: refcluster.DefaultName + "-certificates", heavy: true, do: renewals},
+			&job{name: "others", cluster: refcluster.DefaultName + "-others", heavy: true, do: others})
+	}
+	jobs = append(jobs, &job{name: "unit", heavy: true, do: tests})
+	return errors.Join(ready, err, j.parallel(ctx, jobs...))
+}
+
+// hardened leaves its cluster for the user.
+func hardened(ctx context.Context, j *job) error {
+	if err := j.up(ctx, "hardened", "--fresh"); err != nil {
+		return err
+	}
+	err := j.specs(ctx, "hardened", rules, nodeScope, crawl)
+	j.unblock()
+	return errors.Join(err, j.specs(ctx, "hardened", disruptive))
+}
+
+// renewals watches two renewals of every certificate. Each one breaks the connections to the
+// API server (docs/operations.md), so nothing else uses the cluster.
+func renewals(ctx context.Context, j *job) (err error) {
+	defer func() { err = errors.Join(err, j.down(ctx)) }()
+	err = j.up(ctx, "hardened", "--fresh", "--install-flag=--cert-validity=10m", "--install-flag=--cert-renew-before=7m")
+	if err != nil {
+		return err
+	}
+	j.unblock()
+	return j.specs(ctx, "hardened", certificates)
+}
+
+// others tests the other profiles, and what it can of hardened, whose job is the longest.
+func others(ctx context.Context, j *job) (err error) {
+	defer func() { err = errors.Join(err, j.down(ctx)) }()
+	inTree := j.up(ctx, "in-tree", "--fresh")
+	if inTree == nil {
+		inTree = errors.Join(dryRun(ctx, j), j.specs(ctx, "in-tree", rules, disruptive, crawl))
+	}
+	parity := j.up(ctx, "parity")
+	if parity == nil {
+		parity = j.specs(ctx, "parity", rules, disruptive)
+	}
+	again := j.up(ctx, "hardened")
+	j.unblock()
+	if again == nil {
+		again = j.specs(ctx, "hardened", nodeScopeDisruptive)
+	}
+	return errors.Join(inTree, parity, again)
+}
+
+func dryRun(ctx context.Context, j *job) error {
+	return j.step(ctx, "manifests against the API server", func(r *result) error {
+		if err := j.run(j.command(ctx, "env", "KUBECONFIG="+j.kubeconfig(), "scripts/verify.sh", "dry-run")); err != nil {
+			return err
+		}
+		r.passed++
+		return nil
+	})
 }

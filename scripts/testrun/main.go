@@ -1,8 +1,9 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command testrun runs the project's checks and tests, says where the time went,
-// and ends with a true count. The Makefile's targets call it.
+// Command testrun runs the project's checks and tests and ends with the count of all results.
+// The Makefile's targets call it. The programs gotestsum and ginkgo run the tests; testrun
+// starts them in the right order, reads their JUnit reports and adds them up.
 package main
 
 import (
@@ -15,48 +16,42 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func main() { os.Exit(execute()) }
-
-func execute() int {
+func main() {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	// A terminal that is closed has to end what is in groups of its own. nohup is for those
-	// who do not want that.
+	// Programs run in their own process groups, so a closed terminal must end them, too.
+	// Under nohup, SIGHUP stays ignored.
 	if !signal.Ignored(syscall.SIGHUP) {
 		signals = append(signals, syscall.SIGHUP)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), signals...)
-	defer stop()
-	// A second one ends this program at once.
+	// A second signal ends this program at once.
 	context.AfterFunc(ctx, stop)
-	// Nobody reads any more, as when grep is interrupted together with this: there is still
-	// something to be removed. Notify, as children would inherit Ignore.
+	// A closed pipe must not prevent the cleanup. Notify, because programs inherit Ignore.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	if err := command().ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
-		return 1
+		os.Exit(1)
 	}
-	return 0
 }
 
 func command() *cobra.Command {
 	root := &cobra.Command{
-		Use:           "testrun",
-		Short:         "Run the project's checks and tests",
-		SilenceUsage:  true,
-		SilenceErrors: true,
+		Use: "testrun", Short: "Run the project's checks and tests", SilenceUsage: true, SilenceErrors: true,
 	}
-	root.AddCommand(
-		stageCommand("verify", "Formatting, vet, linters, shellcheck, generated docs, licence headers, manifests", verify),
-		stageCommand("unit", "Unit tests with the race detector, and a bounded run of every fuzz target", unit),
-		stageCommand("all", "verify, unit, and end-to-end in all three profiles", everything),
-		e2eCommand(),
-	)
-	return root
-}
+	add := func(use, short string, do func(ctx context.Context, j *job) error) *cobra.Command {
+		cmd := &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs}
+		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), os.Stdout, do) }
+		root.AddCommand(cmd)
+		return cmd
+	}
+	add("verify", "Formatting, vet, linters, shellcheck, generated docs, licence headers, manifests", verify)
+	add("unit", "Unit tests with the race detector, and a bounded run of every fuzz target", unit)
+	add("all", "verify, unit, and end-to-end in all three profiles", everything)
 
-func stageCommand(use, short string, stages ...stage) *cobra.Command {
-	return &cobra.Command{
-		Use: use, Short: short, Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runStages(cmd.Context(), stages...) },
-	}
+	var profile, label string
+	e2e := add("e2e", "The end-to-end suites, on the cluster that is up, on E2E_KUBECONFIG, or on a new cluster",
+		func(ctx context.Context, j *job) error { return endToEnd(ctx, j, profile, label) })
+	e2e.Flags().StringVar(&profile, "profile", "hardened", "the profile of the new cluster if none is up")
+	e2e.Flags().StringVar(&label, "label", "", "a Ginkgo label filter, for example 'rule: containsAny NA-LEASE-3'")
+	return root
 }

@@ -7,92 +7,111 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 )
 
-// ginkgoRun is one call of Ginkgo.
-type ginkgoRun struct {
-	// name is that of its report.
-	name  string
-	label string
-	procs int
-	// only are the suites that it is about, and except those that it is not about. With
-	// neither it is about all.
-	only, except []string
+// selection is the specs of one call of Ginkgo: those of the suites that the label filter
+// selects. Without suites: all suites that have no selection of their own.
+type selection struct {
+	name, label string
+	procs       int
+	suites      []string
 }
 
-// Together these are every spec once. What breaks the cluster on purpose runs
-// alone; the others leave it as they find it.
+// Together, these run every spec once. Disruptive specs run alone.
 var (
-	certificatesRun = ginkgoRun{name: "certificates", only: []string{"certificates"}}
-	rulesRun        = ginkgoRun{name: "rules", label: "!disruptive", procs: 3, except: []string{"certificates", "crawler", "nodescope"}}
-	disruptiveRun   = ginkgoRun{name: "disruptive", label: "disruptive", except: []string{"certificates", "crawler", "nodescope"}}
-	// The crawl asks as fast as it is answered, and is judged by what nobody decided: it is
-	// alone.
-	crawlRun = ginkgoRun{name: "crawl", only: []string{"crawler"}}
-	// Node scope is switched on by whoever wants it, so it is a run of its own.
-	nodeScopeRun           = ginkgoRun{name: "node-scope", label: "!disruptive", procs: 3, only: []string{"nodescope"}}
-	nodeScopeDisruptiveRun = ginkgoRun{name: "node-scope-disruptive", label: "disruptive", only: []string{"nodescope"}}
-	// busyRuns and waitingRuns are those of the profile that has everything: what takes all
-	// of the machine, and what is nearly all waiting for something to be dead, or to be back.
-	busyRuns    = []ginkgoRun{rulesRun, nodeScopeRun, crawlRun}
-	waitingRuns = []ginkgoRun{disruptiveRun, nodeScopeDisruptiveRun}
+	rules      = selection{name: "rules", label: "!disruptive", procs: 3}
+	disruptive = selection{name: "disruptive", label: "disruptive"}
+	// The crawl sends requests as fast as it can, so it runs alone.
+	crawl = selection{name: "crawl", suites: []string{"crawler"}}
+	// Node scope is optional: its suite runs in profile hardened.
+	nodeScope           = selection{name: "node-scope", label: "!disruptive", procs: 3, suites: []string{"nodescope"}}
+	nodeScopeDisruptive = selection{name: "node-scope-disruptive", label: "disruptive", suites: []string{"nodescope"}}
+	// A renewal breaks open connections to the API server, so these run alone, too.
+	certificates = selection{name: "certificates", suites: []string{"certificates"}}
+
+	special = slices.Concat(crawl.suites, nodeScope.suites, certificates.suites)
 )
 
-// of are those of the suites that the run is about.
-func (g ginkgoRun) of(suites []string) []string {
-	return slices.DeleteFunc(slices.Clone(suites), func(name string) bool {
-		return len(g.only) > 0 && !slices.Contains(g.only, name) || slices.Contains(g.except, name)
+// findSuites returns the folders of all suites, or of those that have no selection of their own.
+func (j *job) findSuites(all bool) ([]string, error) {
+	files, err := filepath.Glob(filepath.Join(j.root, "e2e", "*", "suite_test.go"))
+	var suites []string
+	for _, file := range files {
+		if suite := filepath.Base(filepath.Dir(file)); all || !slices.Contains(special, suite) {
+			suites = append(suites, suite)
+		}
+	}
+	if err == nil && len(suites) == 0 {
+		err = errors.New("cannot find the suites: no e2e/*/suite_test.go")
+	}
+	return suites, err
+}
+
+// compiled is a link to a suite's program. Ginkgo runs a suite in the folder where it finds the
+// program, and specs read files there.
+func (j *job) compiled(suite string) string {
+	return filepath.Join(j.root, "e2e", suite, suite+".test")
+}
+
+// compileSuites compiles every suite once, for all calls of Ginkgo.
+func (j *job) compileSuites(ctx context.Context) error {
+	return j.step(ctx, "compiling the end-to-end suites", func(*result) error {
+		suites, err := j.findSuites(true)
+		if err := errors.Join(err, os.MkdirAll(j.path("suites"), 0o755)); err != nil {
+			return err
+		}
+		args := []string{"go", "test", "-c", "-o", j.path("suites") + "/"}
+		for _, suite := range suites {
+			args = append(args, "./e2e/"+suite)
+			err := os.Symlink(filepath.Join("..", "..", "_output", "suites", suite+".test"), j.compiled(suite))
+			if err != nil && !os.IsExist(err) {
+				return err
+			}
+		}
+		return j.run(j.command(ctx, args...))
 	})
 }
 
-// wholeSuite is every spec that has something to say about the profile.
-func (l *lane) wholeSuite(ctx context.Context, profile string) error {
-	if profile != "hardened" {
-		return l.suites(ctx, profile, rulesRun, crawlRun, disruptiveRun)
+// specs runs the selections in order. A failure does not stop the next one.
+func (j *job) specs(ctx context.Context, profile string, selections ...selection) error {
+	var errs error
+	for _, s := range selections {
+		errs = errors.Join(errs, j.step(ctx, "end-to-end, "+profile+": "+s.name, func(r *result) error {
+			return j.ginkgo(ctx, r, profile, s)
+		}))
 	}
-	// Not beside each other: a renewal costs the calls that are under way.
-	return l.suites(ctx, profile, slices.Concat(busyRuns, waitingRuns, []ginkgoRun{certificatesRun})...)
+	return errs
 }
 
-// suites runs several calls of Ginkgo, one after the other.
-func (l *lane) suites(ctx context.Context, profile string, all ...ginkgoRun) error {
-	var err error
-	for _, g := range all {
-		if ctx.Err() != nil {
-			return errors.Join(err, ctx.Err())
-		}
-		err = errors.Join(err, l.suite(ctx, profile, g))
+func (j *job) ginkgo(ctx context.Context, r *result, profile string, s selection) error {
+	suites, err := s.suites, error(nil)
+	if len(suites) == 0 {
+		suites, err = j.findSuites(s.name == selected)
+	}
+	artifacts := j.path("e2e", profile, s.name)
+	fmt.Fprintf(j.out, "    JUnit, the rule table and the logs of failed specs: %s\n", artifacts)
+	if err := errors.Join(err, os.RemoveAll(artifacts), os.MkdirAll(artifacts, 0o755)); err != nil {
+		return err
+	}
+	junit := s.name + ".junit.xml"
+	cmd := []string{
+		j.path("bin", "ginkgo"), "run", "--no-color", "--keep-going", "--timeout=50m", "--poll-progress-after=90s",
+		"--silence-skips", "--output-dir=" + artifacts, "--junit-report=" + junit,
+		"--label-filter=" + s.label, fmt.Sprintf("--procs=%d", max(1, s.procs)),
+	}
+	for _, suite := range suites {
+		cmd = append(cmd, j.compiled(suite))
+	}
+	ran := j.run(j.withNodes(ctx, append([]string{
+		"env", "E2E_KUBECONFIG=" + j.kubeconfig(), "E2E_PROFILE=" + profile, "E2E_ARTIFACTS=" + artifacts,
+	}, cmd...)...))
+	err = r.judge(ran, r.readJUnit(filepath.Join(artifacts, junit), suites...))
+	if err == nil && r.skipped > 0 && j.name != "" && profile == "hardened" {
+		// This profile has every feature: a skipped spec hides a rule.
+		return fmt.Errorf("%d specs were skipped; in profile hardened, `make test` allows none", r.skipped)
 	}
 	return err
-}
-
-// suite runs one call of Ginkgo on the lane's cluster.
-func (l *lane) suite(ctx context.Context, profile string, g ginkgoRun) error {
-	j := l.job(profile, g)
-	l.ledger.expect(j.report)
-	what := "end-to-end, " + profile + ": " + g.name
-	_, said, err := l.step(what, func() (count, error) { return l.works.specs(ctx, j, l.out) })
-	// Specs that failed are in the report.
-	if err != nil {
-		l.ledger.fail(l.of(what), said, err)
-	}
-	fmt.Fprintf(l.out, "    JUnit, the rule table and what failed: %s\n", filepath.Dir(j.report))
-	return about(what, err)
-}
-
-// job is one call of Ginkgo with all that it has to know of its lane.
-type job struct {
-	ginkgoRun
-	profile, kubeconfig string
-	// report is the file with the report of the call. Each call has a folder: a suite whose
-	// specs belong to several calls reports in each of them.
-	report  string
-	noSkips bool
-}
-
-func (l *lane) job(profile string, g ginkgoRun) job {
-	report := filepath.Join(l.output, "e2e", profile, g.name, g.name+".junit.xml")
-	return job{ginkgoRun: g, profile: profile, kubeconfig: l.kubeconfig(), report: report, noSkips: l.whole && profile == "hardened"}
 }

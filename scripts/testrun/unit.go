@@ -5,145 +5,109 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
-	"slices"
+	"runtime"
+	"strconv"
 	"strings"
 
 	"github.com/bulkhead-k8s/bulkhead/kind/host"
 )
 
-// race switches the race detector on, which is cgo.
-const race = "-race"
-
-// unit is every test that needs no cluster.
-func unit(ctx context.Context, l *lane) error {
-	return errors.Join(tests(ctx, l), l.timed(fuzzed, func() (count, error) { return fuzzAll(ctx, l.root, modules, l.out, allProcessors()) }))
+// checks are the functions of scripts/verify.sh.
+var checks = []string{
+	"gofmt", "licence-headers", "vet", "tidy", "golangci-lint", "shellcheck", "rules-doc", "manifests",
 }
 
-// tests are those that know neither a cluster nor a fuzzer.
-func tests(ctx context.Context, l *lane) error {
-	if err := host.Install(ctx, l.out, map[string]string{"gcc": "gcc libc6-dev"}); err != nil {
-		return err
-	}
-	// They know no cluster.
-	if err := os.Unsetenv("E2E_KUBECONFIG"); err != nil {
-		return err
-	}
-	err := l.timed("unit tests, with the race detector", func() (count, error) {
-		return goTest(ctx, l.out, l.root, race, "-timeout=15m", "./...")
-	})
-	// Millions of questions, one after the other: the race detector would find
-	// nothing in them and take ten times as long.
-	for _, module := range modules[1:] {
-		err = errors.Join(err, l.timed("against upstream's own code: "+module, func() (count, error) {
-			return goTest(ctx, l.out, filepath.Join(l.root, module), "-timeout=10m", "./...")
+func verify(ctx context.Context, j *job) error {
+	var errs error
+	for _, check := range checks {
+		errs = errors.Join(errs, j.step(ctx, "verify: "+check, func(r *result) error {
+			if check == "shellcheck" {
+				if err := host.Install(ctx, j.out, map[string]string{check: check}); err != nil {
+					return err
+				}
+			}
+			if err := j.run(j.command(ctx, "scripts/verify.sh", check)); err != nil {
+				return err
+			}
+			r.passed++
+			return nil
 		}))
 	}
+	return errs
+}
+
+// unit is every test that needs no cluster.
+func unit(ctx context.Context, j *job) error { return errors.Join(tests(ctx, j), fuzz(ctx, j)) }
+
+func tests(ctx context.Context, j *job) error {
+	errs := j.step(ctx, "unit tests, with the race detector", func(r *result) error {
+		// The race detector needs cgo.
+		if err := host.Install(ctx, j.out, map[string]string{"gcc": "gcc libc6-dev"}); err != nil {
+			return err
+		}
+		return j.gotestsum(ctx, r, "unit", ".",
+			"env", "CGO_ENABLED=1", "go", "test", "-json", "-race", "-timeout=15m", "./...")
+	})
+	modules, err := j.nestedModules()
+	// The nested modules ask upstream's code millions of questions in sequence. The race
+	// detector finds nothing there and takes ten times as long.
+	for _, module := range modules {
+		errs = errors.Join(errs, j.step(ctx, "tests of "+module, func(r *result) error {
+			name := strings.ReplaceAll(module, "/", "-")
+			return j.gotestsum(ctx, r, name, module, "go", "test", "-json", "-timeout=10m", "./...")
+		}))
+	}
+	return errors.Join(errs, err)
+}
+
+// nestedModules returns the folders of Bulkhead's Go modules other than the root.
+func (j *job) nestedModules() (modules []string, err error) {
+	err = fs.WalkDir(os.DirFS(j.root), "components", func(file string, _ fs.DirEntry, err error) error {
+		if path.Base(file) == "go.mod" {
+			modules = append(modules, path.Dir(file))
+		}
+		return err
+	})
+	return modules, err
+}
+
+// fuzz gives each fuzz target a thousand inputs. Beside other jobs it uses one processor.
+func fuzz(ctx context.Context, j *job) error {
+	processors := runtime.NumCPU()
+	if j.name != "" {
+		processors = 1
+	}
+	return j.step(ctx, "fuzz targets, 1000 inputs each", func(r *result) error {
+		return j.gotestsum(ctx, r, "fuzz", ".", filepath.Join(j.root, "scripts", "fuzz.sh"), strconv.Itoa(processors))
+	})
+}
+
+// gotestsum runs a program that prints the events of `go test -json`. Its tests know no cluster.
+func (j *job) gotestsum(ctx context.Context, r *result, name, folder string, args ...string) error {
+	build := j.command(ctx, "go", "-C", "scripts/tools", "build", "-o", j.path("bin")+"/", "gotest.tools/gotestsum")
+	if err := j.run(build); err != nil {
+		return err
+	}
+	report := j.path("unit", name+".junit.xml")
+	cmd := j.nice(ctx, append([]string{
+		"env", "-u", "E2E_KUBECONFIG", j.path("bin", "gotestsum"), "--format=pkgname-and-test-fails",
+		"--format-hide-empty-pkg", "--hide-summary=failed", "--junitfile=" + report, "--raw-command", "--",
+	}, args...)...)
+	cmd.Dir = filepath.Join(j.root, folder)
+	if err := os.RemoveAll(report); err != nil {
+		return err // an old report must not be counted
+	}
+	ran := j.run(cmd)
+	err := r.judge(ran, r.readJUnit(report))
+	// The report only says that a package does not build. gotestsum prints why.
+	if _, compiler, found := strings.Cut(fmt.Sprint(ran), "\n=== Errors\n"); found {
+		r.failures = append(r.failures, "\n"+compiler)
+	}
 	return err
-}
-
-// event is a line of `go test -json`, described in `go doc test2json`.
-type event struct {
-	Action, Package, Test, Output, ImportPath string
-}
-
-// goTest counts every test and subtest. What failed is printed in full, and of
-// what was skipped the reason.
-func goTest(ctx context.Context, said io.Writer, dir string, args ...string) (count, error) {
-	cmd := polite(ctx, append([]string{"go", "test", "-json"}, args...)...)
-	cmd.Dir, cmd.Stderr, cmd.Env = dir, said, os.Environ()
-	if slices.Contains(args, race) {
-		cmd.Env = append(cmd.Env, "CGO_ENABLED=1")
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return count{}, err
-	}
-	if err := startPolitely(cmd); err != nil {
-		return count{}, err
-	}
-	counted, readErr := countEvents(out, said)
-	waitErr := cmd.Wait()
-	if counted.failed > 0 {
-		waitErr = nil // said already
-	}
-	return counted, errors.Join(readErr, waitErr)
-}
-
-// countEvents counts the tests that have no subtests, and a package that fails
-// without a test of its own that does.
-func countEvents(in io.Reader, out io.Writer) (count, error) {
-	ends := map[test]string{}
-	said := map[test]*strings.Builder{}
-	decoder := json.NewDecoder(in)
-	for {
-		var e event
-		if err := decoder.Decode(&e); errors.Is(err, io.EOF) {
-			return countEnds(ends), nil
-		} else if err != nil {
-			return countEnds(ends), fmt.Errorf("reading what go test says: %w", err)
-		}
-		key := test{e.Package + e.ImportPath, e.Test}
-		if said[key] == nil {
-			said[key] = &strings.Builder{}
-		}
-		switch e.Action {
-		case "output", "build-output":
-			said[key].WriteString(e.Output)
-		case "pass", "fail", "build-fail", "skip":
-			ends[key] = strings.TrimPrefix(e.Action, "build-")
-			if e.Action != "pass" && (e.Action != "skip" || e.Test != "") {
-				fmt.Fprintf(out, "--- %s %s %s\n%s", strings.ToUpper(ends[key]), key.pkg, key.name, said[key])
-			}
-			delete(said, key)
-		}
-	}
-}
-
-// test is a test of a package, or with an empty name the package itself.
-type test struct{ pkg, name string }
-
-func countEnds(ends map[test]string) count {
-	parents, failed := map[test]bool{}, map[string]bool{}
-	for t, end := range ends {
-		for i, c := range t.name {
-			if c == '/' {
-				parents[test{t.pkg, t.name[:i]}] = true
-			}
-		}
-		if t.name != "" && end == "fail" {
-			failed[t.pkg] = true
-		}
-	}
-	var counted count
-	for t, end := range ends {
-		switch {
-		case t.name == "" && end == "fail" && !failed[t.pkg]:
-			counted.failed++
-		case t.name == "":
-		case end == "fail" && (!parents[t] || !childFailed(ends, t)):
-			counted.failed++
-		case parents[t]:
-		case end == "pass":
-			counted.passed++
-		case end == "skip":
-			counted.skipped++
-		}
-	}
-	return counted
-}
-
-// childFailed says whether a subtest's failure is why its parent failed.
-func childFailed(ends map[test]string, parent test) bool {
-	for t, end := range ends {
-		if t.pkg == parent.pkg && end == "fail" && strings.HasPrefix(t.name, parent.name+"/") {
-			return true
-		}
-	}
-	return false
 }

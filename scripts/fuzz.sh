@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Copyright The Bulkhead Authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# Gives every fuzz target a thousand inputs, and prints the events of `go test -json`.
+#
+# Arguments:
+#   processors   how many processors to use (default 1)
+set -o errexit -o nounset -o pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+processors=${1:-1}
+inputs=1000
+failed=0
+work=$(mktemp -d)
+trap 'rm -rf "${work}"' EXIT
+
+# targets prints "folder target" for each. `go test -list` would link every package, which takes
+# longer than the fuzzing.
+targets() {
+  git grep --untracked -oE '^func Fuzz\w+\(\w+ \*testing\.F\)' -- '*_test.go' |
+    sed -E 's|^(.+)/[^/]+:func (Fuzz[A-Za-z0-9_]+).*|\1 \2|' | sort
+}
+
+# fuzz runs one target. Go would spend a minute to minimize each new input. Inputs that another
+# run has found would take the place of new ones. A fuzzer without a matching target also
+# passes, so the number of inputs is checked.
+fuzz() {
+  "${work}/fuzz.test" -test.run='^$' -test.fuzz="^$1\$" -test.fuzztime="${inputs}x" -test.fuzzminimizetime=1x \
+    -test.timeout=5m -test.parallel="${processors}" -test.fuzzcachedir="${work}/found" || return
+  local executions
+  executions=$(sed -nE 's/^fuzz: .*execs: ([0-9]+) .*/\1/p' "${work}/log" | tail -n 1)
+  [[ "${executions:-0}" -ge "${inputs}" ]] && return
+  echo "the fuzzer ran ${executions:-0} inputs instead of ${inputs}"
+  return 1
+}
+
+# report prints the events of one target: its folder, name, result and duration.
+report() {
+  {
+    echo "=== RUN   $2"
+    sed 's/^/  | /' "${work}/log"
+    echo "--- $3: $2 ($4.00s)"
+    echo "$3"
+  } | go tool test2json -p "$1"
+}
+
+main() {
+  local linked='' folder target result
+  while read -r folder target; do
+    SECONDS=0 result=PASS
+    if [[ "${folder}" != "${linked}" ]]; then
+      rm -f "${work}/fuzz.test"
+      go -C "${folder}" test -c -fuzz=. -ldflags='-s -w' -p="${processors}" -o="${work}/fuzz.test" . \
+        </dev/null >"${work}/build" 2>&1 || true
+      linked=${folder}
+    fi
+    cp "${work}/build" "${work}/log"
+    (cd "${folder}" && fuzz "${target}") </dev/null >>"${work}/log" 2>&1 || result=FAIL failed=1
+    report "${folder}" "${target}" "${result}" "${SECONDS}"
+  done < <(targets)
+  return "${failed}"
+}
+
+main
