@@ -19,8 +19,8 @@ const widestDocsLine = 100
 // wide are the pages that are still to be rewritten. Take a page out of the list when its
 // lines are short: the test fails for a page here that has no long line.
 var wide = []string{
-	"../docs/configuration.md", "../docs/development.md", "../docs/differences.md",
-	"../docs/kubelet-api.md", "../docs/performance.md", "../docs/rules.md", "../docs/testing.md",
+	"../docs/development.md", "../docs/differences.md", "../docs/kubelet-api.md",
+	"../docs/performance.md", "../docs/rules.md", "../docs/testing.md",
 }
 
 // pages are README.md and those of docs.
@@ -42,7 +42,8 @@ func pages(t *testing.T) map[string]string {
 }
 
 // TestDocsLinesAreShort: a page is read in a terminal and in a diff, so no line is longer
-// than widestDocsLine. A table whose row does not fit is a list.
+// than widestDocsLine. A table whose row does not fit is a list. An address that is longer
+// has a line to itself, [name]: address.
 func TestDocsLinesAreShort(t *testing.T) {
 	for name, text := range pages(t) {
 		if !strings.HasPrefix(name, "../docs/") && name != "../README.md" {
@@ -51,7 +52,7 @@ func TestDocsLinesAreShort(t *testing.T) {
 		long := 0
 		for i, line := range strings.Split(text, "\n") {
 			columns := utf8.RuneCountInString(line)
-			if columns <= widestDocsLine {
+			if columns <= widestDocsLine || namedLink.MatchString(line) {
 				continue
 			}
 			long++
