@@ -32,6 +32,8 @@ var served = map[string]struct{ kind, version, object string }{
 	"resourceslices":             {"ResourceSlice", "resource.k8s.io/v1", ""},
 	"podcertificaterequests":     {"PodCertificateRequest", "certificates.k8s.io/v1", ""},
 	"certificatesigningrequests": {"CertificateSigningRequest", "certificates.k8s.io/v1", ""},
+	"configmaps": {"ConfigMap", "v1", `"metadata":{"namespace":"kube-system","name":"bulkhead-revocations","resourceVersion":"1"},
+		"data":{"credential-ids":"JTI=11111111-2222-3333-4444-555555555555 # stolen"}`},
 }
 
 // apiServer answers every watch with the one object, such as a pod of node-1 that
