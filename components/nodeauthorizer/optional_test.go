@@ -251,11 +251,11 @@ func TestAnAllowanceIsNotReadLive(t *testing.T) {
 }
 
 func TestParseModes(t *testing.T) {
-	const optional = "optional are NA-SECRET-3, NA-CM-3, NA-PVC-3, NA-SA-3, NA-NODE-4, NA-POD-6, NA-ENDPOINTS-1, NA-CSR-1"
+	const optional = "optional are NA-REVOKE-1, NA-SECRET-3, NA-CM-3, NA-PVC-3, NA-SA-3, NA-NODE-4, NA-POD-6, NA-ENDPOINTS-1, NA-CSR-1"
 	enforced := func(change func(map[rules.ID]rules.Mode)) map[rules.ID]rules.Mode {
 		modes := map[rules.ID]rules.Mode{
 			"NA-PVC-3": rules.Enforce, "NA-SA-3": rules.Enforce, "NA-NODE-4": rules.Enforce,
-			"NA-POD-6": rules.Enforce, "NA-ENDPOINTS-1": rules.Enforce, "NA-CSR-1": rules.Enforce,
+			"NA-POD-6": rules.Enforce, "NA-ENDPOINTS-1": rules.Enforce, "NA-CSR-1": rules.Enforce, "NA-REVOKE-1": rules.Enforce,
 			"NA-SECRET-3": rules.Audit, "NA-CM-3": rules.Audit,
 		}
 		change(modes)

@@ -50,9 +50,9 @@ func (r *revocations) unready() string {
 	heard := r.heard.Load()
 	switch {
 	case heard == nil:
-		return "has not yet read the list of revoked credentials"
+		return "has not yet read ConfigMap " + revocationlist.Namespace + "/" + revocationlist.Name
 	case time.Since(*heard) > r.maxAge:
-		return fmt.Sprintf("has heard nothing about the list of revoked credentials for more than %v", r.maxAge)
+		return fmt.Sprintf("has heard nothing about ConfigMap %s/%s for more than %v", revocationlist.Namespace, revocationlist.Name, r.maxAge)
 	}
 	return ""
 }

@@ -40,7 +40,7 @@ func TestRevocationsFollowTheConfigMap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
 		r := newRevocations(client, time.Minute)
-		if got := r.unready(); got != "has not yet read the list of revoked credentials" {
+		if got := r.unready(); got != "has not yet read ConfigMap kube-system/bulkhead-revocations" {
 			t.Errorf("before it runs: unready %q", got)
 		}
 		go r.run(t.Context())
@@ -95,7 +95,7 @@ func TestRevocationsOutliveAnOutage(t *testing.T) {
 		if !r.has(stolen) {
 			t.Error("a credential is not revoked any more while the API server is away")
 		}
-		if got := r.unready(); !strings.Contains(got, "has heard nothing about the list") {
+		if got := r.unready(); !strings.Contains(got, "has heard nothing about ConfigMap kube-system/bulkhead-revocations for more than 1m0s") {
 			t.Errorf("unready %q", got)
 		}
 	})
