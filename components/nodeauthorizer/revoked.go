@@ -19,9 +19,9 @@ var credentialRevoked = promise(rules.Rule{
 	Optional:  true,
 })
 
-// decideCredential decides by the credential first, also while the view of the cluster is
-// not complete or out of date: whoever holds a revoked credential gets no answer from a
-// rule, nor from the authorizers behind.
+// decideCredential decides by the credential before all other rules. It also does so while
+// the view of the cluster is not complete or out of date: the authorizers behind, which
+// decide then, know no list.
 func (z *Authorizer) decideCredential(ctx context.Context, node string, a *request) verdict {
 	mode := z.optional.credential
 	if mode == rules.Off || z.revoked == nil {

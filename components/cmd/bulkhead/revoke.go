@@ -44,7 +44,7 @@ With --crl, a certificate revocation list that the cluster's CA has signed is gi
 kubelet-auth-proxy of every node (KA-CRL-1). kube-apiserver does not read it.
 
 Revoke refuses to revoke the credential that it uses itself.`,
-		Example: `  # The certificate of a stolen disk, or what is left of it
+		Example: `  # From a backup of the stolen disk
   bulkhead revoke --certificate=kubelet-client-current.pem
 
   # From the audit log of kube-apiserver

@@ -115,8 +115,8 @@ func (r revoker) revoke(ctx context.Context, wanted toRevoke) error {
 	return nil
 }
 
-// refuseOwn keeps a person from revoking the credential that is in use: nobody could take
-// it off the list with it.
+// refuseOwn refuses to revoke the credential that this command uses: kubectl with it could
+// not take it off the list.
 func (r revoker) refuseOwn(ctx context.Context, entries []revocationlist.Entry) error {
 	if len(entries) == 0 {
 		return nil
