@@ -26,9 +26,10 @@ import (
 )
 
 const (
-	// Namespace and Name are those of the ConfigMap.
+	// Namespace is that of the ConfigMap.
 	Namespace = "kube-system"
-	Name      = "bulkhead-revocations"
+	// Name is that of the ConfigMap.
+	Name = "bulkhead-revocations"
 	// IDsKey is the key with the credential IDs.
 	IDsKey = "credential-ids"
 
