@@ -22,7 +22,7 @@ const components = "github.com/bulkhead-k8s/bulkhead/components/"
 // environment or log.
 var policy = []string{
 	"rules", "nodeauthorizer", "nodeauthorizer/graph", "noderestriction", "noderestriction/configuration", "kubeletauth", "internal/nodeidentity", "internal/kubeletcertificate", "kubeletapprover", "kubeletaccess",
-	"nodescope", "nodescope/admission", "nodescope/scopeindex", "nodescope/scopelist", "nodescope/scopestate", "nodescope/scopesuggest", "nodescope/scopesync/annotated",
+	"revocationlist", "nodescope", "nodescope/admission", "nodescope/scopeindex", "nodescope/scopelist", "nodescope/scopestate", "nodescope/scopesuggest", "nodescope/scopesync/annotated",
 }
 
 // notForPolicy lists imports, each with all that lies below it.

@@ -10,6 +10,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/bulkhead-k8s/bulkhead/components/revocationlist"
 )
 
 const kubeletAuthProxy = "bulkhead-kubelet-auth-proxy"
@@ -31,17 +34,23 @@ func TestKubeletAuthProxyMayOnlyAsk(t *testing.T) {
 	}
 }
 
-// It is nobody on the host, and sees one directory of it.
+// It is nobody on the host, sees one directory of it, and writes to one directory in that.
 func TestKubeletAuthProxyIsConfined(t *testing.T) {
 	pod := decode[*appsv1.DaemonSet](t, "kubelet-auth-proxy/daemonset.yaml").Spec.Template.Spec
 	container := pod.Containers[0]
-	hostPaths := map[string]corev1.HostPathType{}
+	hostPaths, configMaps := map[string]corev1.HostPathType{}, map[string]bool{}
 	for _, volume := range pod.Volumes {
-		hostPaths[volume.HostPath.Path] = *volume.HostPath.Type
+		if volume.ConfigMap != nil {
+			configMaps[volume.ConfigMap.Name] = ptr.Deref(volume.ConfigMap.Optional, false)
+			continue
+		}
+		hostPaths[volume.HostPath.Path] = ptr.Deref(volume.HostPath.Type, "")
 	}
-	readOnly := true
+	var writable []string
 	for _, mount := range container.VolumeMounts {
-		readOnly = readOnly && mount.ReadOnly
+		if !mount.ReadOnly {
+			writable = append(writable, mount.Name)
+		}
 	}
 	type confinement struct {
 		Containers                           int
@@ -52,7 +61,8 @@ func TestKubeletAuthProxyIsConfined(t *testing.T) {
 		Added, Dropped                       []corev1.Capability
 		Seccomp                              corev1.SeccompProfileType
 		HostPaths                            map[string]corev1.HostPathType
-		ReadOnlyMounts                       bool
+		OptionalConfigMaps                   map[string]bool
+		Writable                             []string
 		Priority, Account                    string
 		Tolerations                          []corev1.Toleration
 	}
@@ -61,7 +71,7 @@ func TestKubeletAuthProxyIsConfined(t *testing.T) {
 		*pod.SecurityContext.RunAsNonRoot, *pod.SecurityContext.RunAsUser, *pod.SecurityContext.RunAsGroup,
 		*container.SecurityContext.ReadOnlyRootFilesystem, *container.SecurityContext.AllowPrivilegeEscalation, container.SecurityContext.Privileged != nil,
 		container.SecurityContext.Capabilities.Add, container.SecurityContext.Capabilities.Drop,
-		pod.SecurityContext.SeccompProfile.Type, hostPaths, readOnly, pod.PriorityClassName, pod.ServiceAccountName, pod.Tolerations,
+		pod.SecurityContext.SeccompProfile.Type, hostPaths, configMaps, writable, pod.PriorityClassName, pod.ServiceAccountName, pod.Tolerations,
 	}
 	want := confinement{
 		1, true, false, false, true, 65532, 65532, true, false, false, nil, []corev1.Capability{"ALL"}, corev1.SeccompProfileTypeRuntimeDefault,
@@ -69,8 +79,10 @@ func TestKubeletAuthProxyIsConfined(t *testing.T) {
 			"/etc/kubernetes/bulkhead/kubelet-auth-proxy": corev1.HostPathDirectory,
 			// Not before the kubelet has moved.
 			"/etc/kubernetes/bulkhead/kubelet-auth-proxy/kubelet-serving.pem": corev1.HostPathFile,
+			// A node of an older version does not have it.
+			"/etc/kubernetes/bulkhead/kubelet-auth-proxy/crl-state": "",
 		},
-		true, "system-node-critical", kubeletAuthProxy, []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
+		map[string]bool{revocationlist.Name: true}, []string{"crl-state"}, "system-node-critical", kubeletAuthProxy, []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

@@ -19,6 +19,8 @@ import (
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/yaml"
+
+	"github.com/bulkhead-k8s/bulkhead/components/revocationlist"
 )
 
 func read(t *testing.T, name string) []byte {
@@ -136,6 +138,18 @@ func TestNodeAuthorizerMayOnlyReadRelations(t *testing.T) {
 	binding := decode[*rbacv1.ClusterRoleBinding](t, "node-authorizer/clusterrolebinding.yaml")
 	subjects := []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: "bulkhead:node-authorizer"}}
 	if diff := cmp.Diff(subjects, binding.Subjects); diff != "" {
+		t.Errorf("subjects (-want +got)\n%s", diff)
+	}
+	list := decode[*corev1.ConfigMap](t, "node-authorizer/configmap.yaml")
+	role := decode[*rbacv1.Role](t, "node-authorizer/role.yaml")
+	rules := []rbacv1.PolicyRule{{
+		Verbs: []string{"get", "list", "watch"}, APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{revocationlist.Name},
+	}}
+	if diff := cmp.Diff(rules, role.Rules); diff != "" || role.Namespace != revocationlist.Namespace ||
+		list.Name != revocationlist.Name || list.Namespace != revocationlist.Namespace || len(list.Data) > 0 {
+		t.Errorf("list of revoked credentials %s/%s, role in %s: (-want +got)\n%s", list.Namespace, list.Name, role.Namespace, diff)
+	}
+	if diff := cmp.Diff(subjects, decode[*rbacv1.RoleBinding](t, "node-authorizer/rolebinding.yaml").Subjects); diff != "" {
 		t.Errorf("subjects (-want +got)\n%s", diff)
 	}
 }

@@ -76,8 +76,16 @@ func (p *kubeletPlan) steps() []step {
 }
 
 func (p *kubeletPlan) makeCertificates(context.Context) (bool, error) {
-	for _, dir := range []string{p.Layout.KubeletProxy(), filepath.Join(p.Layout.KubeletProxy(), "crl")} {
-		if err := p.journal.NewDir(dir, fs.ModeSetgid|0o750, p.Layout.ComponentGID); err != nil {
+	for _, dir := range []struct {
+		path string
+		mode fs.FileMode
+	}{
+		{p.Layout.KubeletProxy(), 0o750},
+		{filepath.Join(p.Layout.KubeletProxy(), "crl"), 0o750},
+		// The proxy writes here, and nowhere else.
+		{filepath.Join(p.Layout.KubeletProxy(), "crl-state"), 0o770},
+	} {
+		if err := p.journal.NewDir(dir.path, fs.ModeSetgid|dir.mode, p.Layout.ComponentGID); err != nil {
 			return false, err
 		}
 	}

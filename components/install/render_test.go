@@ -129,6 +129,7 @@ func bareCount(t *testing.T) int {
 func TestAPIObjects(t *testing.T) {
 	expectObjects(t, apiObjects, []string{
 		"ClusterRole bulkhead:node-authorizer", "ClusterRoleBinding bulkhead:node-authorizer",
+		"ConfigMap bulkhead-revocations", "Role bulkhead:node-authorizer", "RoleBinding bulkhead:node-authorizer",
 		"ClusterRole bulkhead:node-restriction", "ClusterRoleBinding bulkhead:node-restriction",
 		"ConfigMap bulkhead-node-restriction", "Role bulkhead:node-restriction:apiserver", "Role bulkhead:node-restriction",
 		"RoleBinding bulkhead:node-restriction:apiserver", "RoleBinding bulkhead:node-restriction",

@@ -21,6 +21,7 @@ const (
 	RuleAuthenticated rules.ID = "KA-AUTH-1"
 	RuleAnonymous     rules.ID = "KA-ANON-1"
 	RuleRevoked       rules.ID = "KA-CRL-1"
+	RuleCredential    rules.ID = "KA-REVOKE-1"
 	RuleAudience      rules.ID = "KA-AUD-1"
 
 	RulePods       rules.ID = "KA-POD-1"

@@ -61,8 +61,16 @@ var beforeRules = []rules.Rule{
 	{
 		ID: RuleRevoked,
 		Promise: "A client certificate is answered 401 if a revocation list names it, or a CA in any of its chains; and, if the operator wants that, if the list of its CA " +
-			"has expired. To take a list away undoes nothing while the program runs.",
+			"has expired. To take a list away undoes nothing, also after a restart.",
 		Source:     "Bulkhead: \"Kubelet Authentication / Authorization\" (design-proposals-archive), Future Work; RFC 5280 section 6.3",
+		Extension:  true,
+		Configured: true,
+	},
+	{
+		ID: RuleCredential,
+		Promise: "A request is answered 401 if the ID of the credential that authenticates it is in the " +
+			"cluster's list of revoked credentials: a client certificate by its SHA-256, a token by its ID.",
+		Source:     "Bulkhead: the kubelet knows no revocation; the ID is that of KEP-4193",
 		Extension:  true,
 		Configured: true,
 	},

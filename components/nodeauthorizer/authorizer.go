@@ -12,6 +12,7 @@ import (
 
 	"github.com/bulkhead-k8s/bulkhead/components/internal/nodeidentity"
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
+	"github.com/bulkhead-k8s/bulkhead/components/revocationlist"
 )
 
 // Authorizer decides what nodes may do. It is safe for concurrent use if its
@@ -24,6 +25,7 @@ type Authorizer struct {
 	confirmer Confirmer
 	optional  optionalModes
 	audit     func(Finding)
+	revoked   func() *revocationlist.Set
 	unready   func() (why string)
 	reasons   *nodeReasons
 }
@@ -42,6 +44,7 @@ func New(config Config) *Authorizer {
 		confirmer: config.Confirmer,
 		optional:  newOptionalModes(config.Modes),
 		audit:     config.Audit,
+		revoked:   config.Revoked,
 		unready:   config.Unready,
 		reasons:   newNodeReasons(),
 	}
@@ -72,7 +75,7 @@ func (z *Authorizer) Authorize(ctx context.Context, attributes authorizer.Attrib
 // answer puts what was decided into the words of an authorizer. It is a function of
 // its own so that whoever is no node is done with quickly.
 func (z *Authorizer) answer(ctx context.Context, node string, a *request, attributes authorizer.Attributes) (authorizer.Decision, string, error) {
-	v := z.decide(ctx, node, a)
+	v := z.decideCredential(ctx, node, a)
 	if v.effect == allowed {
 		return authorizer.DecisionAllow, v.rule.bare, nil
 	}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
+	"github.com/bulkhead-k8s/bulkhead/components/revocationlist"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
@@ -74,6 +75,9 @@ type Config struct {
 	// before the request is answered: it should not wait. Many requests may call it
 	// at one time.
 	Audit func(Finding)
+	// Revoked, if not nil, returns the credentials that are revoked now. It must not
+	// allocate.
+	Revoked func() *revocationlist.Set
 	// Unready says, as the end of a sentence, why Relations is not to be relied
 	// on: it does not know the whole cluster yet, or is out of date. While it says
 	// anything, and forever if it is nil, every request of a node is left to

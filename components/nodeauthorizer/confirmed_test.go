@@ -100,7 +100,7 @@ func TestWithoutAConfirmer(t *testing.T) {
 	for _, a := range everyRequest() {
 		modes := Modes(rules.Enforce)
 		want := decideIn(t, Strict, modes, a, &reader{})
-		z := New(Config{Mode: Strict, Features: DefaultFeatures(), Relations: relations{GraphOptions(modes, false)}, Modes: modes, Unready: never})
+		z := New(Config{Mode: Strict, Features: DefaultFeatures(), Relations: relations{GraphOptions(modes, false)}, Modes: modes, Unready: never, Revoked: stolenIDs})
 		decision, reason, _ := z.Authorize(t.Context(), a)
 		if decision != want.Decision || reason != want.Reason {
 			t.Errorf("%+v: %v %q, want %+v", a, decision, reason, want)

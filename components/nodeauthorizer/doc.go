@@ -9,8 +9,9 @@
 //
 // # How a request is decided
 //
-//  1. The caller is not a node: no opinion, and no reason. A node that does not
-//     say which it is: refused (NA-IDENT-1).
+//  1. The caller is not a node: no opinion, and no reason. A node with a revoked
+//     credential: refused (NA-REVOKE-1). A node that does not say which it is: refused
+//     (NA-IDENT-1).
 //  2. The graph is not complete yet, or out of date: left to the authorizers behind (NA-UNREADY).
 //  3. The request is for no resource: a few paths that every user may read are
 //     left to the authorizers behind, the rest is refused (NA-PASS-1).
@@ -64,11 +65,12 @@
 // [Finding], once, and only after the same live reads that come before a refusal.
 // Where several rules would refuse one request, the first of these is named:
 //
-//  1. the rule of the class, if the form of the request (verb, subresource,
+//  1. NA-REVOKE-1, if the credential is revoked;
+//  2. the rule of the class, if the form of the request (verb, subresource,
 //     namespace, name) is not one that it allows;
-//  2. NA-ENDPOINTS-1 or NA-CSR-1, of the resources they are about;
-//  3. NA-NODE-4, if the node has no Node object, although it may be related;
-//  4. NA-POD-6, NA-SA-3 or NA-PVC-3, in the order of graph.Condition, if nothing
+//  3. NA-ENDPOINTS-1 or NA-CSR-1, of the resources they are about;
+//  4. NA-NODE-4, if the node has no Node object, although it may be related;
+//  5. NA-POD-6, NA-SA-3 or NA-PVC-3, in the order of graph.Condition, if nothing
 //     but what that rule discounts relates the object to the node;
-//  5. the rule of the class, if nothing at all relates it.
+//  6. the rule of the class, if nothing at all relates it.
 package nodeauthorizer

@@ -12,7 +12,7 @@ import (
 // about a relation's condition are decided by [Relations].
 type optionalModes struct {
 	endpoints, certificateSigningRequests, node rules.Mode
-	secretWatch, configMapWatch                 rules.Mode
+	secretWatch, configMapWatch, credential     rules.Mode
 }
 
 func newOptionalModes(modes map[rules.ID]rules.Mode) optionalModes {
@@ -22,6 +22,7 @@ func newOptionalModes(modes map[rules.ID]rules.Mode) optionalModes {
 		node:                       modes[nodeRegistered.ID],
 		secretWatch:                modes[secretUnwatched.ID],
 		configMapWatch:             modes[configMapUnwatched.ID],
+		credential:                 modes[credentialRevoked.ID],
 	}
 }
 
@@ -51,6 +52,8 @@ type Needs struct {
 	Nodes, CertificateSigningRequests, PersistentVolumeClaims bool
 	// PodEnds is true if it matters that a pod has ended.
 	PodEnds bool
+	// Revocations is true if the list of revoked credentials matters.
+	Revocations bool
 }
 
 // NeedsOf says what these modes need. A rule that is off needs nothing.
@@ -60,5 +63,6 @@ func NeedsOf(modes map[rules.ID]rules.Mode) Needs {
 		CertificateSigningRequests: modes[certificateSigningRequestOwn.ID] != rules.Off,
 		PersistentVolumeClaims:     modes[claimOwned.ID] != rules.Off,
 		PodEnds:                    modes[podEnded.ID] != rules.Off,
+		Revocations:                modes[credentialRevoked.ID] != rules.Off,
 	}
 }

@@ -76,7 +76,7 @@ func decideOver(t *testing.T, view Relations, mode Mode, modes map[rules.ID]rule
 	t.Helper()
 	var got outcome
 	z := New(Config{
-		Mode: mode, Features: DefaultFeatures(), Relations: view, Confirmer: r, Modes: modes, Unready: never,
+		Mode: mode, Features: DefaultFeatures(), Relations: view, Confirmer: r, Modes: modes, Unready: never, Revoked: stolenIDs,
 		Audit: func(f Finding) { got.Findings = append(got.Findings, f) },
 	})
 	var err error
@@ -156,7 +156,7 @@ func allTwins() []twins {
 	var all []twins
 	for _, family := range [][]twins{
 		endpointTwins(), certificateSigningRequestTwins(), serviceAccountTwins(),
-		persistentVolumeClaimTwins(), registeredTwins(), podEndedTwins(), unwatchedTwins(),
+		persistentVolumeClaimTwins(), registeredTwins(), podEndedTwins(), unwatchedTwins(), revokedTwins(),
 	} {
 		all = append(all, family...)
 	}
@@ -251,11 +251,11 @@ func TestAnAllowanceIsNotReadLive(t *testing.T) {
 }
 
 func TestParseModes(t *testing.T) {
-	const optional = "optional are NA-SECRET-3, NA-CM-3, NA-PVC-3, NA-SA-3, NA-NODE-4, NA-POD-6, NA-ENDPOINTS-1, NA-CSR-1"
+	const optional = "optional are NA-REVOKE-1, NA-SECRET-3, NA-CM-3, NA-PVC-3, NA-SA-3, NA-NODE-4, NA-POD-6, NA-ENDPOINTS-1, NA-CSR-1"
 	enforced := func(change func(map[rules.ID]rules.Mode)) map[rules.ID]rules.Mode {
 		modes := map[rules.ID]rules.Mode{
 			"NA-PVC-3": rules.Enforce, "NA-SA-3": rules.Enforce, "NA-NODE-4": rules.Enforce,
-			"NA-POD-6": rules.Enforce, "NA-ENDPOINTS-1": rules.Enforce, "NA-CSR-1": rules.Enforce,
+			"NA-POD-6": rules.Enforce, "NA-ENDPOINTS-1": rules.Enforce, "NA-CSR-1": rules.Enforce, "NA-REVOKE-1": rules.Enforce,
 			"NA-SECRET-3": rules.Audit, "NA-CM-3": rules.Audit,
 		}
 		change(modes)
@@ -301,7 +301,8 @@ func TestWhatTheModesNeed(t *testing.T) {
 		needs Needs
 	}{
 		{"nothing while all are off", Modes(rules.Off), graph.Options{}, Needs{}},
-		{"everything while all are enforced", Modes(rules.Enforce), graph.Options{Ended: rules.Enforce, Unusable: rules.Enforce, Unowned: rules.Enforce}, Needs{true, true, true, true}},
+		{"everything while all are enforced", Modes(rules.Enforce), graph.Options{Ended: rules.Enforce, Unusable: rules.Enforce, Unowned: rules.Enforce}, Needs{true, true, true, true, true}},
+		{"the list of revoked credentials to audit NA-REVOKE-1", map[rules.ID]rules.Mode{"NA-REVOKE-1": rules.Audit}, graph.Options{}, Needs{Revocations: true}},
 		{"the nodes to audit NA-NODE-4", map[rules.ID]rules.Mode{"NA-NODE-4": rules.Audit}, graph.Options{}, Needs{Nodes: true}},
 		{"the requests to audit NA-CSR-1", map[rules.ID]rules.Mode{"NA-CSR-1": rules.Audit}, graph.Options{}, Needs{CertificateSigningRequests: true}},
 		{"the claims to audit NA-PVC-3", map[rules.ID]rules.Mode{"NA-PVC-3": rules.Audit}, graph.Options{Unowned: rules.Audit}, Needs{PersistentVolumeClaims: true}},

@@ -7,10 +7,11 @@ import "github.com/bulkhead-k8s/bulkhead/components/rules"
 
 // Rules are all the promises of this component, in the order of its
 // documentation. Each owns a class of requests, within which it both allows and
-// refuses; the four without an allowance of their own stand before or behind
-// all others: NA-IDENT-1, NA-UNREADY, NA-LIMIT and NA-DEFAULT. The optional rules
+// refuses; those without an allowance of their own stand before or behind
+// all others: NA-REVOKE-1, NA-IDENT-1, NA-UNREADY, NA-LIMIT and NA-DEFAULT. The optional rules
 // only refuse, what the rule of the class would allow.
 var Rules = []rules.Rule{
+	credentialRevoked.Rule,
 	identityNamed.Rule,
 	secretGet.Rule,
 	secretList.Rule,

@@ -51,6 +51,9 @@ func (z *Authorizer) Authorize(ctx context.Context, attributes authorizer.Attrib
 }
 
 func (z *Authorizer) decide(ctx context.Context, a *request) verdict {
+	if v := z.decideCredential(a); v.rule != nil {
+		return v
+	}
 	if why := z.Unready(); why != "" {
 		return refuse(unready, "node scope "+why)
 	}

@@ -7,6 +7,8 @@ import (
 	"context"
 
 	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	"github.com/bulkhead-k8s/bulkhead/components/revocationlist"
 )
 
 // Config is what an [Authorizer] decides from.
@@ -25,6 +27,9 @@ type Config struct {
 	// Audit, if it is there, is told of requests of accounts in audit that would have been
 	// refused. It is called by many at one time, and should not wait.
 	Audit func(Finding)
+	// Revoked, if not nil, returns the credentials that are revoked now. It must not
+	// allocate.
+	Revoked func() *revocationlist.Set
 	// Unready says, as the end of a sentence, why Info and Node are not to be relied on.
 	// While it says anything, and forever if it is nil, every account is denied. It must
 	// not allocate to say nothing.

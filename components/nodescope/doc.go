@@ -12,7 +12,8 @@
 //
 // # How a request is decided
 //
-//  1. The caller is no ServiceAccount: no opinion, and no reason.
+//  1. The caller is no ServiceAccount: no opinion, and no reason. Its token is revoked:
+//     denied (NS-REVOKE-1), also for an account in audit.
 //  2. The view of the cluster is not complete, or says nothing of the account: denied
 //     (NS-UNREADY). There is no floor behind that would hold the pod.
 //  3. The request is for no resource, or asks the caller's own rights: left to the

@@ -8,6 +8,7 @@ import "github.com/bulkhead-k8s/bulkhead/components/rules"
 // Rules are all the promises of this component, in the order of its documentation.
 // NS-UNREADY and NS-LIMIT only refuse; the rules NS-PASS only let pass.
 var Rules = []rules.Rule{
+	credentialRevoked.Rule,
 	accountNamed.Rule,
 	podClaimed.Rule,
 	podCurrent.Rule,

@@ -17,8 +17,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/apimachinery/pkg/util/wait"
+	authuser "k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/client-go/util/cert"
 	"k8s.io/client-go/util/retry"
 
+	"github.com/bulkhead-k8s/bulkhead/components/revocationlist"
 	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
 )
 
@@ -62,8 +65,13 @@ func (c *Cluster) certified(ctx context.Context, signer, user string, template *
 	if err != nil {
 		return nil, fmt.Errorf("waiting for the certificate of %s: %w", user, err)
 	}
+	parsed, err := cert.ParseCertsPEM(certificate)
+	if err != nil {
+		return nil, fmt.Errorf("reading the certificate of %s: %w", user, err)
+	}
 	who := c.Holding(user, certificate, key)
 	who.Groups = slices.Concat(template.Subject.Organization, []string{authenticated})
+	who.Extra = map[string][]string{authuser.CredentialIDKey: {revocationlist.IDOf(parsed[0])}}
 	return who, nil
 }
 

@@ -38,6 +38,8 @@ type SideProxy struct {
 	Account string
 	// Directories are those of the host that it sees besides, at the same path.
 	Directories []string
+	// Writable are those of them that it writes to.
+	Writable []string
 }
 
 // Run starts the proxy and waits until it is ready.
@@ -79,6 +81,8 @@ func (p SideProxy) pod(ctx context.Context, s *Scene, node string, number int) *
 		pod.Spec.ServiceAccountName, pod.Spec.DeprecatedServiceAccount = p.Account, ""
 	}
 	first := &pod.Spec.Containers[0]
+	// Without the first proxy's state: what it knows of revocation lists is no matter of specs.
+	first.Command = withFlags(first.Command, []string{"--client-crl-state="})
 	first.Command = withFlags(first.Command, slices.Concat(p.Flags, []string{
 		fmt.Sprintf("--secure-port=%d", number), fmt.Sprintf("--health-port=%d", number+1),
 	}))
@@ -89,12 +93,12 @@ func (p SideProxy) pod(ctx context.Context, s *Scene, node string, number int) *
 			probe.HTTPGet.Port = intstr.FromInt(number + 1)
 		}
 	}
-	for i, directory := range p.Directories {
+	for i, directory := range slices.Concat(p.Directories, p.Writable) {
 		name := fmt.Sprintf("e2e-%d", i)
 		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{
 			HostPath: &corev1.HostPathVolumeSource{Path: directory, Type: ptr.To(corev1.HostPathDirectory)},
 		}})
-		first.VolumeMounts = append(first.VolumeMounts, corev1.VolumeMount{Name: name, MountPath: directory, ReadOnly: true})
+		first.VolumeMounts = append(first.VolumeMounts, corev1.VolumeMount{Name: name, MountPath: directory, ReadOnly: i < len(p.Directories)})
 	}
 	return pod
 }

@@ -33,6 +33,7 @@ var auditedRequests = map[rules.ID]audited{
 	"NA-ENDPOINTS-1": {"NA-UNI-ENDPOINTS", endpoints},
 	"NA-CSR-1":       {uniformRequests, neighboursRequest},
 	"NA-SA-3":        {"NA-SA-1", unusableAccount},
+	"NA-REVOKE-1":    {"NA-UNI-SERVICES", plainly(List(api.Services))},
 	"NA-PVC-3":       {"NA-PVC-1", foreignClaim(named(Get(api.PersistentVolumeClaims)))},
 	"NA-NODE-4":      {"NA-SECRET-1", neverRegistered},
 	"NA-POD-6":       {"NA-SECRET-1", longOver},
@@ -71,6 +72,9 @@ var _ = Describe("an optional rule that audits", Serial, Ordered, Label(Disrupti
 		It("allows and counts what "+string(id)+" would refuse", AllowsBy(id, request.off), func(ctx SpecContext) {
 			scene := suite.Scene()
 			node := suite.AsNode(scene.Own)
+			if id == "NA-REVOKE-1" {
+				node = withRevokedCredential(ctx, scene)
+			}
 			asked := request.story(ctx, scene)
 			since, before := time.Now(), must(countOf(ctx, id, asked.Verb))
 

@@ -110,7 +110,7 @@ func TestFlagsThatAreNot(t *testing.T) {
 func TestEveryFlagSaysWhatItDoes(t *testing.T) {
 	o := defaultOptions()
 	sections := o.flags()
-	empty := []string{"anonymous-auth", "bind-addresses", "client-crl", "kubeconfig", "node-name", "rule-mode", "tls-cipher-suites"}
+	empty := []string{"anonymous-auth", "bind-addresses", "client-crl", "client-crl-state", "kubeconfig", "node-name", "revoked-credentials", "rule-mode", "tls-cipher-suites"}
 	flags := 0
 	for name, section := range sections.FlagSets {
 		if name == "logging" {

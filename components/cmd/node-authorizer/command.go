@@ -21,6 +21,9 @@ requests. While it has not seen all of them, or hears nothing of them any more, 
 leaves every request to the authorizers behind. Before it refuses a node, it makes
 sure with a live read that it is not behind.
 
+It denies every request that was made with a credential in the ConfigMap
+kube-system/bulkhead-revocations (bulkhead revoke).
+
 Certificates and the kubeconfig are read again when they change.`
 
 // newCommand calls run with a valid configuration.

@@ -55,6 +55,10 @@ func run(ctx context.Context, c *config) error {
 		Client:     client,
 		Background: []func(context.Context){view.sync.Run, d.handler.Run},
 	}
+	if view.revoked != nil {
+		serving.Checks = append(serving.Checks, view.revoked.unready)
+		serving.Background = append(serving.Background, view.revoked.run)
+	}
 	if c.scope != nil {
 		scoped, err := newScopedEntry(ctx, c, view, d.reader)
 		if err != nil {
@@ -80,12 +84,15 @@ func newDecider(ctx context.Context, c *config, v *view) (*decider, error) {
 	}
 	registry := metrics.NewKubeRegistry()
 	registry.CustomMustRegister(newViewCollector(v))
+	if v.revoked != nil {
+		registry.CustomMustRegister(newRevocationCollector(v.revoked))
+	}
 	reader := liveread.New(liveread.Config{Client: v.client, View: v.sync, Registry: registry})
 	// The handler asks the policy, so it is there before the policy reports to it.
 	var handler *sarwebhook.Handler
 	policy := nodeauthorizer.New(nodeauthorizer.Config{
 		Mode: c.mode, Features: c.features, Modes: c.beyond.modes,
-		Relations: v.graph, Confirmer: reader, Unready: v.sync.Unready,
+		Relations: v.graph, Confirmer: reader, Unready: v.sync.Unready, Revoked: v.revokedSet(),
 		Audit: func(f nodeauthorizer.Finding) { handler.Audited(f.Rule, f.Node, f.Attributes) },
 	})
 	handler = sarwebhook.New(sarwebhook.Config{

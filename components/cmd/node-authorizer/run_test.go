@@ -32,6 +32,8 @@ var served = map[string]struct{ kind, version, object string }{
 	"resourceslices":             {"ResourceSlice", "resource.k8s.io/v1", ""},
 	"podcertificaterequests":     {"PodCertificateRequest", "certificates.k8s.io/v1", ""},
 	"certificatesigningrequests": {"CertificateSigningRequest", "certificates.k8s.io/v1", ""},
+	"configmaps": {"ConfigMap", "v1", `"metadata":{"namespace":"kube-system","name":"bulkhead-revocations","resourceVersion":"1"},
+		"data":{"credential-ids":"JTI=11111111-2222-3333-4444-555555555555 # stolen"}`},
 }
 
 // apiServer answers every watch with the one object, such as a pod of node-1 that
@@ -94,16 +96,21 @@ func TestRun(t *testing.T) {
 	go func() { ended <- run(ctx, c) }()
 
 	await := func(path, want string) { t.Helper(); program.Await(t, path, want) }
-	askFor := func(node, resource, want string) {
+	askWith := func(credential, node, resource, want string) {
 		t.Helper()
 		review := fmt.Sprintf(`{"apiVersion":"authorization.k8s.io/v1","kind":"SubjectAccessReview","spec":{"user":"system:node:%s","groups":["system:nodes"],
-			"resourceAttributes":{"verb":"get","version":"v1","resource":%q,"namespace":"n","name":"s"}}}`, node, resource)
+			"extra":{"authentication.kubernetes.io/credential-id":[%q]},
+			"resourceAttributes":{"verb":"get","version":"v1","resource":%q,"namespace":"n","name":"s"}}}`, node, credential, resource)
 		code, body, err := program.Post(t, program.TLS, webhookPath, review)
 		if err != nil || code != http.StatusOK || !strings.Contains(body, want) {
 			t.Errorf("%s: %d %q (%v), want %q", node, code, body, err, want)
 		}
 	}
 
+	askFor := func(node, resource, want string) {
+		t.Helper()
+		askWith("JTI=11111111-2222-3333-4444-666666666666", node, resource, want)
+	}
 	ask := func(node, want string) { t.Helper(); askFor(node, "secrets", want) }
 
 	await("/readyz", "not ready: has not yet seen the whole cluster")
@@ -114,11 +121,12 @@ func TestRun(t *testing.T) {
 	ask("node-2", `"reason":"node 'node-2' has no Node object [NA-NODE-4]"`)
 	askFor("node-1", "configmaps", `"denied":true,"reason":"no relationship found between node 'node-1' and this object [NA-CM-1]"`)
 	askFor("node-1", "endpoints", `"allowed":true`)
+	askWith(stolen, "node-1", "secrets", `"denied":true,"reason":"credential `+stolen+` is revoked [NA-REVOKE-1]"`)
 	for _, want := range []string{
 		`bulkhead_graph_objects{kind="secret"} 1`, `bulkhead_graph_edges `, `bulkhead_view_lag_seconds{resource="pods"}`,
 		`bulkhead_authorization_decisions_total{decision="allow",resource="secrets",rule="NA-`, `bulkhead_requests_in_flight 0`,
 		`bulkhead_audited_refusals_total{resource="endpoints",rule="NA-ENDPOINTS-1",verb="get"} 1`, `bulkhead_view_lag_seconds{resource="nodes"}`,
-		`bulkhead_live_reads_total{`,
+		`bulkhead_live_reads_total{`, `bulkhead_revoked_credentials 1`, `bulkhead_revocation_list_failed 0`,
 		`bulkhead_certificate_expiration_timestamp_seconds{certificate="apiserver-client"}`, `process_open_fds`,
 	} {
 		await("/metrics", want)

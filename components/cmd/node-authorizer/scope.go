@@ -53,7 +53,7 @@ func newScopedEntry(ctx context.Context, c *config, v *view, reader *liveread.Re
 	entry.handler = sarwebhook.New(sarwebhook.Config{
 		Authorizer: nodescope.New(nodescope.Config{
 			Node: node, Info: v.scopes, Confirmer: podConfirmer{reader}, Custom: c.scope.custom,
-			Objects: customread.New(v.client.CoreV1().RESTClient()), Unready: v.scopeUnready,
+			Objects: customread.New(v.client.CoreV1().RESTClient()), Unready: v.scopeUnready, Revoked: v.revokedSet(),
 			Audit: func(f nodescope.Finding) { entry.handler.Audited(f.Rule, f.Node, f.Attributes) },
 		}),
 		NodeName:   claimedNode,

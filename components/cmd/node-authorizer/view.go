@@ -12,14 +12,17 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graphsync"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopeindex"
+	"github.com/bulkhead-k8s/bulkhead/components/revocationlist"
 )
 
 // view is the graph with what keeps it current. The last three fields are nil without
-// node scope.
+// node scope; revoked is nil if no rule asks for it.
 type view struct {
 	client kubernetes.Interface
 	graph  *graph.Graph
 	sync   *graphsync.Sync
+
+	revoked *revocations
 
 	scopes   *scopeindex.Index
 	accounts *graphsync.Sync
@@ -36,7 +39,18 @@ func newView(client kubernetes.Interface, c *config) *view {
 		options.Scopes = v.scopes
 	}
 	v.sync = graphsync.New(client, v.graph, options)
+	if c.scope != nil || nodeauthorizer.NeedsOf(c.beyond.modes).Revocations {
+		v.revoked = newRevocations(client, c.maxViewAge)
+	}
 	return v
+}
+
+// revokedSet is for policies: nil if no rule asks for it.
+func (v *view) revokedSet() func() *revocationlist.Set {
+	if v.revoked == nil {
+		return nil
+	}
+	return v.revoked.set
 }
 
 // never is a grace that does not end.

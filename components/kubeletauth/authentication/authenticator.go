@@ -22,6 +22,7 @@ import (
 	"k8s.io/component-base/metrics"
 	"k8s.io/klog/v2"
 
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/revocation"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
@@ -55,6 +56,7 @@ type Authenticator struct {
 	chain    authenticator.Request
 	clientCA *dynamiccertificates.DynamicFileCAContent
 	revoked  *revocation.Checker
+	ids      *revocation.IDs
 	tokens   *tokens
 	metrics  *recorder
 }
@@ -67,6 +69,9 @@ func New(config Config) (*Authenticator, error) {
 		return nil, err
 	}
 	a := &Authenticator{metrics: newRecorder(config.Registry)}
+	if config.Revocation.IDs != "" {
+		a.ids = revocation.NewIDs(config.Revocation.IDs, config.Registry)
+	}
 	if config.ClientCAFile != "" {
 		if err := a.loadClientCA(config); err != nil {
 			return nil, err
@@ -92,7 +97,7 @@ func (a *Authenticator) loadClientCA(config Config) error {
 	if a.clientCA, err = dynamiccertificates.NewDynamicCAContentFromFile("client-ca", config.ClientCAFile); err != nil {
 		return fmt.Errorf("reading the client CA: %w", err)
 	}
-	if config.Revocation.CRL == "" {
+	if len(config.Revocation.CRL) == 0 {
 		return nil
 	}
 	a.revoked, err = revocation.New(revocation.Config{
@@ -128,6 +133,10 @@ func (a *Authenticator) AuthenticateRequest(req *http.Request) (*authenticator.R
 	if !ok {
 		return nil, false, nil
 	}
+	// Here, behind every cache: what is revoked is so from the next request on.
+	if id, revoked := a.ids.Set().Find(response.User); revoked {
+		return nil, false, refuse(kubeletauth.RuleCredential, "credential "+id+" is revoked", nil)
+	}
 	RemoveCredentials(req.Header)
 	return response, true, nil
 }
@@ -151,6 +160,9 @@ func (a *Authenticator) Run(ctx context.Context) {
 	}
 	if a.revoked != nil {
 		group.Go(func() { a.revoked.Run(ctx) })
+	}
+	if a.ids != nil {
+		group.Go(func() { a.ids.Run(ctx) })
 	}
 	<-ctx.Done()
 	group.Wait()

@@ -148,7 +148,7 @@ func TestRefusalsAreFitForALog(t *testing.T) {
 }
 
 func TestWhatIsSwitchedOffIsNotLookedAt(t *testing.T) {
-	w := newWorld(t, func(c *Config) { c.ClientCAFile, c.Revocation.CRL = "", "" })
+	w := newWorld(t, func(c *Config) { c.ClientCAFile, c.Revocation.CRL = "", nil })
 	w.expect(t, pkitest.Request(t, w.ca.Client(t, "c", nil)), "")
 	w.expect(t, bearer(t, apiToken), "token-user")
 	if w.ClientCA() != nil {
@@ -158,7 +158,7 @@ func TestWhatIsSwitchedOffIsNotLookedAt(t *testing.T) {
 	w.expect(t, bearer(t, apiToken), "")
 	w.expect(t, pkitest.Request(t, w.ca.Client(t, "c", nil)), "c")
 	w = newWorld(t, func(c *Config) {
-		c.ClientCAFile, c.Revocation.CRL, c.TokenWebhook, c.Anonymous = "", "", false, true
+		c.ClientCAFile, c.Revocation.CRL, c.TokenWebhook, c.Anonymous = "", nil, false, true
 	})
 	w.expect(t, bearer(t, apiToken), "system:anonymous")
 }

@@ -164,7 +164,7 @@ func TestAVerificationIsHeldNoLongerThanTheLists(t *testing.T) {
 		}{{revocation.Refuse, false}, {revocation.Allow, true}} {
 			expired, want := row.expired, row.want
 			checker, err := revocation.New(revocation.Config{
-				Options: revocation.Options{CRL: path, Expired: expired}, ClientCA: ca.PEM, Registry: metrics.NewKubeRegistry(),
+				Options: revocation.Options{CRL: []string{path}, Expired: expired}, ClientCA: ca.PEM, Registry: metrics.NewKubeRegistry(),
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -193,7 +193,7 @@ func TestAHeldCertificateCostsLittle(t *testing.T) {
 // A file that is half written leaves the last good one in use, and ends nothing.
 func TestTheClientCAIsFollowed(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	w := newWorld(t, func(c *Config) { c.Revocation.CRL = "" })
+	w := newWorld(t, func(c *Config) { c.Revocation.CRL = nil })
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); w.Run(ctx) }()
@@ -238,7 +238,7 @@ func TestASwappedFolderIsRead(t *testing.T) {
 	if err := os.Symlink("1", link); err != nil {
 		t.Fatal(err)
 	}
-	w := newWorld(t, func(c *Config) { c.ClientCAFile, c.Revocation.CRL = filepath.Join(link, "ca.crt"), "" })
+	w := newWorld(t, func(c *Config) { c.ClientCAFile, c.Revocation.CRL = filepath.Join(link, "ca.crt"), nil })
 	w.expect(t, pkitest.Request(t, first.Client(t, "c", nil)), "c")
 	if err := os.Symlink("2", link+".new"); err != nil {
 		t.Fatal(err)

@@ -33,6 +33,8 @@ type apiServer struct {
 	tokens map[string][]string
 	err    error
 	before func(context.Context)
+	// extra, if there is any, is that of every user.
+	extra map[string]authenticationv1.ExtraValue
 
 	mu    sync.Mutex
 	asked []authenticationv1.TokenReviewSpec
@@ -58,6 +60,9 @@ func (s *apiServer) Create(ctx context.Context, r *authenticationv1.TokenReview,
 	answer.Status = authenticationv1.TokenReviewStatus{
 		Authenticated: true, Audiences: good,
 		User: authenticationv1.UserInfo{Username: "token-user", UID: "1", Groups: []string{"a", "b|c"}, Extra: map[string]authenticationv1.ExtraValue{"k": {"v"}}},
+	}
+	if s.extra != nil {
+		answer.Status.User.Extra = s.extra
 	}
 	return answer, s.err
 }
@@ -109,7 +114,7 @@ func newWorld(t *testing.T, tweak ...func(*Config)) *world {
 	write(t, w.crlFile, w.ca.CRL(t, nil))
 	config := Config{Options: DefaultOptions(), Reviews: w.api, AudienceMode: rules.Audit, Registry: w.registry,
 		Audit: func(_ context.Context, f Finding) { w.findings = append(w.findings, f) }}
-	config.ClientCAFile, config.Revocation.CRL = w.caFile, w.crlFile
+	config.ClientCAFile, config.Revocation.CRL = w.caFile, []string{w.crlFile}
 	for _, change := range tweak {
 		change(&config)
 	}

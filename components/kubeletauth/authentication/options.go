@@ -74,7 +74,7 @@ func (o *Options) Validate() []error {
 		}
 	}
 	report(o.ClientCAFile == "" && !o.TokenWebhook && !o.Anonymous, "nobody could authenticate: no --client-ca-file, no --authentication-token-webhook, no --anonymous-auth")
-	report(o.ClientCAFile == "" && o.Revocation.CRL != "", "--client-crl needs --client-ca-file")
+	report(o.ClientCAFile == "" && len(o.Revocation.CRL) > 0, "--client-crl needs --client-ca-file")
 	report(o.TokenTTL < 0, "--authentication-token-webhook-cache-ttl is %v, want 0 or more", o.TokenTTL)
 	report(o.TokenFailureTTL < 0, "--authentication-token-webhook-cache-failure-ttl is %v, want 0 or more", o.TokenFailureTTL)
 	report(slices.Contains(o.TokenAudiences, ""), "--authentication-token-audiences is %q, want names", o.TokenAudiences)

@@ -40,7 +40,7 @@ func TestFlags(t *testing.T) {
 		"--authentication-token-webhook-cache-ttl=1s", "--authentication-token-webhook-cache-failure-ttl=2s", "--authentication-token-audiences=a,b",
 		"--authentication-token-review-client-qps=0.5", "--authentication-token-review-client-burst=3", "--authentication-token-review-qps=4",
 		"--authentication-token-review-burst=5", "--authentication-token-review-max-in-flight=6", "--authentication-token-review-max-waiting=7")
-	want := Options{"ca", true, revocation.Options{CRL: "crl", Expired: "allow"}, false, time.Second, 2 * time.Second, []string{"a", "b"}, Rate{0.5, 3}, Rate{4, 5}, 6, 7}
+	want := Options{"ca", true, revocation.Options{CRL: []string{"crl"}, Expired: "allow"}, false, time.Second, 2 * time.Second, []string{"a", "b"}, Rate{0.5, 3}, Rate{4, 5}, 6, 7}
 	if diff := cmp.Diff(want, given); diff != "" {
 		t.Errorf("given (-want +got):\n%s", diff)
 	}
@@ -55,7 +55,8 @@ func TestConfigurationsThatAreRefused(t *testing.T) {
 		{"the defaults", func(*Config) {}, ""},
 		{"no caches", func(c *Config) { c.TokenTTL, c.TokenFailureTTL, c.MaxWaiting = 0, 0, 0 }, ""},
 		{"nobody", func(c *Config) { c.TokenWebhook = false }, "nobody could authenticate: no --client-ca-file, no --authentication-token-webhook, no --anonymous-auth"},
-		{"lists without a CA", func(c *Config) { c.Revocation.CRL = "x" }, "--client-crl needs --client-ca-file"},
+		{"lists without a CA", func(c *Config) { c.Revocation.CRL = []string{"x"} }, "--client-crl needs --client-ca-file"},
+		{"a state without lists", func(c *Config) { c.Revocation.CRL, c.Revocation.State = nil, "x" }, "--client-crl-state needs --client-crl"},
 		{"no such word", func(c *Config) { c.Revocation.Expired = "x" }, `--client-crl-expired is "x", want refuse or allow`},
 		{"no API server", func(c *Config) { c.Reviews = nil }, "--authentication-token-webhook needs a client of the API server"},
 		{"no audiences", func(c *Config) { c.TokenAudiences = nil }, "rule KA-AUD-1 needs --authentication-token-audiences: without them every token is for the API server"},

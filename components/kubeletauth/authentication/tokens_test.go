@@ -32,7 +32,7 @@ const (
 // onlyTokens has no client CA: the queue behind it would outlive a bubble.
 func onlyTokens(t *testing.T, tweak ...func(*Config)) *world {
 	t.Helper()
-	return newWorld(t, append([]func(*Config){func(c *Config) { c.ClientCAFile, c.Revocation.CRL = "", "" }}, tweak...)...)
+	return newWorld(t, append([]func(*Config){func(c *Config) { c.ClientCAFile, c.Revocation.CRL = "", nil }}, tweak...)...)
 }
 
 // A token costs one review, whatever its audience and the mode.

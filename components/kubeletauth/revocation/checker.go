@@ -44,6 +44,8 @@ type Checker struct {
 	// missing are lists that no file has any more, nor a newer one of their issuer.
 	missing map[issuer]file
 	seen    [sha256.Size]byte
+	// saved are the digests of the files in the state folder.
+	saved map[string][sha256.Size]byte
 }
 
 // file is what was found in a file, verified.
@@ -52,16 +54,23 @@ type file struct {
 	cas   []*x509.Certificate
 }
 
-// New reads the lists. It fails if any of them cannot be used.
+// New reads the lists. It fails if any of them cannot be used. A list that was the newest
+// of its CA before a restart is in force, as long as there is no newer one.
 func New(config Config) (*Checker, error) {
 	if err := errors.Join(config.Validate()...); err != nil {
 		return nil, err
 	}
 	c := &Checker{config: config, files: map[string]file{}}
 	c.metrics = newRecorder(config.Registry, c.Lists)
-	if err := c.RunOnce(); err != nil {
+	if err := c.restore(); err != nil {
+		return nil, fmt.Errorf("cannot use the certificate revocation lists of the last run in %s: %w; "+
+			"to go on without them, delete the file", c.config.State, err)
+	}
+	failed, err := c.reread()
+	if err = errors.Join(append(problemsOf(failed), err)...); err != nil {
 		return nil, fmt.Errorf("reading certificate revocation lists: %w", err)
 	}
+	_ = c.save() // Run reports it
 	return c, nil
 }
 
@@ -79,28 +88,37 @@ func (c *Checker) Run(ctx context.Context) {
 			return
 		case <-ticker.C:
 			err := c.RunOnce()
-			complain(ctx, err, last)
+			complain(ctx, err, last, "Keeping the last good certificate revocation lists")
 			last = err
 		}
 	}
 }
 
 // complain logs what was not logged the last time.
-func complain(ctx context.Context, err, last error) {
+func complain(ctx context.Context, err, last error, text string) {
 	if err != nil && (last == nil || err.Error() != last.Error()) {
-		klog.FromContext(ctx).Error(err, "Keeping the last good certificate revocation lists")
+		klog.FromContext(ctx).Error(err, text)
 	}
 }
 
 // RunOnce reads the files now, and takes what can be used. The error is about the rest.
 func (c *Checker) RunOnce() error {
+	failed, err := c.reread()
+	if err != nil {
+		return err
+	}
+	return errors.Join(append(problemsOf(failed), c.missed(), c.save())...)
+}
+
+// reread is RunOnce without what is not about files that were found.
+func (c *Checker) reread() (failed map[string]error, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	bundle := c.config.ClientCA()
-	found, failed, err := read(c.config.CRL)
+	found, failed, err := read(maxBytes, c.config.CRL...)
 	if err != nil {
 		c.metrics.failed.Set(1)
-		return err
+		return nil, err
 	}
 	if seen := digestOf(bundle, found); len(failed) > 0 || seen != c.seen {
 		c.verify(bundle, found, failed)
@@ -112,22 +130,29 @@ func (c *Checker) RunOnce() error {
 		// What is in order now may be so only for a while: a list from the future.
 		c.seen = [sha256.Size]byte{}
 	}
-	return errors.Join(c.problems(failed)...)
+	return failed, nil
 }
 
-func (c *Checker) problems(failed map[string]error) []error {
+func problemsOf(failed map[string]error) []error {
 	var problems []error
 	for _, name := range slices.Sorted(maps.Keys(failed)) {
 		problems = append(problems, fmt.Errorf("%s: %w", name, failed[name]))
 	}
+	return problems
+}
+
+func (c *Checker) missed() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	names := map[string]bool{}
 	for _, missing := range c.missing {
 		names[missing.lists[0].name] = true
 	}
+	var problems []error
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		problems = append(problems, fmt.Errorf("the list of CA %q is gone, or an older one is in its place", name))
 	}
-	return problems
+	return errors.Join(problems...)
 }
 
 // verify makes the lists of the files that are good, and of the last good ones of

@@ -44,7 +44,7 @@ func replace(t *testing.T, path string, data []byte) {
 func newChecker(t *testing.T, path, expired string, bundle ...[]byte) (*Checker, error) {
 	t.Helper()
 	return New(Config{
-		Options:  Options{CRL: path, Expired: expired},
+		Options:  Options{CRL: []string{path}, Expired: expired},
 		ClientCA: func() []byte { return bytes.Join(bundle, nil) },
 		Registry: metrics.NewKubeRegistry(),
 	})

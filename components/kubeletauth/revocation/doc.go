@@ -9,8 +9,11 @@
 // certificate lies in PEM beside the lists and which a client CA vouches for. A file
 // that cannot be used leaves the last good one of its name in use. The newest list of
 // an issuer decides, and goes on to do so when it is taken away or an older one is put
-// in its place: to be rid of it, take its CA out of the client CAs or restart the program,
-// which remembers nothing. An issuer without a list revokes nothing.
+// in its place. With a state folder, it does so after a restart, too: the folder has the
+// newest list of each issuer, and because the issuer has signed it, nobody has to vouch for
+// the folder. To stop using a list for good, take its CA out of the client CAs, or delete
+// its file in the state folder and restart the program. An issuer without a list revokes
+// nothing.
 //
 // Every certificate of a chain is looked for in the list of its own issuer, and in those
 // of other names that the issuer's key has. Where CAs have signed each other, a client
@@ -24,4 +27,7 @@
 // distribution point, indirect ones among them. Unlike RFC 5280 section 6.3.3 (f), the
 // CA may lack key usage cRLSign: those that kubeadm makes do, and the same key signs
 // all certificates.
+//
+// [IDs] are revoked credentials by their IDs, of client certificates and of tokens. They
+// need no CA's key, and are not protected against an older list.
 package revocation

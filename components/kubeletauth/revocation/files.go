@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/bulkhead-k8s/bulkhead/components/revocationlist"
 )
 
 const (
@@ -19,15 +21,18 @@ const (
 	maxBytes = 8 << 20
 )
 
-// read reads a file, or the files of a folder. A file that cannot be read is in the
-// errors only.
-func read(path string) (files map[string][]byte, failed map[string]error, err error) {
-	names, err := namesIn(path)
-	if err != nil {
-		return nil, nil, err
+// read reads files, and the files of folders, of no more than room bytes together. A file
+// that cannot be read is in the errors only.
+func read(room int, paths ...string) (files map[string][]byte, failed map[string]error, err error) {
+	var names []string
+	for _, path := range paths {
+		found, err := namesIn(path)
+		if err != nil {
+			return nil, nil, err
+		}
+		names = append(names, found...)
 	}
 	files, failed = map[string][]byte{}, map[string]error{}
-	room := maxBytes
 	for _, name := range names {
 		data, err := readFile(name, room)
 		if err != nil {
@@ -55,7 +60,7 @@ func namesIn(path string) ([]string, error) {
 	var names []string
 	for _, entry := range entries {
 		// A volume of a ConfigMap keeps its versions in folders with a dot.
-		if !entry.IsDir() && !strings.HasPrefix(entry.Name(), ".") {
+		if !entry.IsDir() && !strings.HasPrefix(entry.Name(), ".") && entry.Name() != revocationlist.IDsKey {
 			names = append(names, filepath.Join(path, entry.Name()))
 		}
 	}
@@ -84,7 +89,7 @@ func readFile(path string, room int) ([]byte, error) {
 		return nil, err
 	}
 	if len(data) > room {
-		return nil, fmt.Errorf("the files together are larger than %d bytes", maxBytes)
+		return nil, fmt.Errorf("the files together are larger than the limit, of which %d bytes are left", room)
 	}
 	return data, nil
 }

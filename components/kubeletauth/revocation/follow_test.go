@@ -99,7 +99,7 @@ func TestListsFollowTheClientCA(t *testing.T) {
 	client := next.Client(t, "client", nil)
 	dir, bundle := t.TempDir(), old.PEM()
 	write(t, filepath.Join(dir, "old"), old.CRL(t, nil))
-	c, err := New(Config{Options: Options{CRL: dir, Expired: Refuse}, ClientCA: func() []byte { return bundle }, Registry: metrics.NewKubeRegistry()})
+	c, err := New(Config{Options: Options{CRL: []string{dir}, Expired: Refuse}, ClientCA: func() []byte { return bundle }, Registry: metrics.NewKubeRegistry()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestMetrics(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "crl")
 		write(t, path, ca.CRL(t, []*x509.Certificate{bad}))
 		registry := metrics.NewKubeRegistry()
-		c, err := New(Config{Options: Options{CRL: path, Expired: Refuse}, ClientCA: ca.PEM, Registry: registry})
+		c, err := New(Config{Options: Options{CRL: []string{path}, Expired: Refuse}, ClientCA: ca.PEM, Registry: registry})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,6 +153,9 @@ bulkhead_kubelet_crl_next_update_timestamp_seconds` + labels + ` 9.466884e+08
 # TYPE bulkhead_kubelet_crl_refusals_total counter
 bulkhead_kubelet_crl_refusals_total{reason="expired"} 1
 bulkhead_kubelet_crl_refusals_total{reason="revoked"} 1
+# HELP bulkhead_kubelet_crl_state_failed [ALPHA] 1 if the newest certificate revocation lists could not be written to --client-crl-state. A restart may then take an older one.
+# TYPE bulkhead_kubelet_crl_state_failed gauge
+bulkhead_kubelet_crl_state_failed 0
 # HELP bulkhead_kubelet_crl_this_update_timestamp_seconds [ALPHA] When the certificate revocation list was made, in seconds since 1970. Its age is the time since then.
 # TYPE bulkhead_kubelet_crl_this_update_timestamp_seconds gauge
 bulkhead_kubelet_crl_this_update_timestamp_seconds` + labels + ` 9.4668474e+08

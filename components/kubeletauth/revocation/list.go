@@ -37,6 +37,8 @@ type list struct {
 	thisUpdate, nextUpdate time.Time
 	revoked                map[string]struct{}
 	digest                 [sha256.Size]byte
+	// raw is the CRL, DER.
+	raw []byte
 }
 
 // newList checks a CRL against the CAs that may have signed it.
@@ -59,12 +61,16 @@ func newList(crl *x509.RevocationList, signers []*x509.Certificate, now time.Tim
 		number: crl.Number, thisUpdate: crl.ThisUpdate, nextUpdate: crl.NextUpdate,
 		revoked: make(map[string]struct{}, len(crl.RevokedCertificateEntries)),
 		digest:  sha256.Sum256(crl.RawTBSRevocationList),
+		raw:     crl.Raw,
 	}
 	for _, entry := range crl.RevokedCertificateEntries {
 		l.revoked[serial(entry.SerialNumber)] = struct{}{}
 	}
 	return l, nil
 }
+
+// errUntrusted is for a list whose CA the client CAs do not know, at least not any more.
+var errUntrusted = errors.New("is no client CA")
 
 func serial(number *big.Int) string { return string(number.Bytes()) }
 
@@ -87,7 +93,7 @@ func signerOf(crl *x509.RevocationList, signers []*x509.Certificate) (*x509.Cert
 	if named {
 		return nil, fmt.Errorf("the signature is not that of client CA %q", crl.Issuer.String())
 	}
-	return nil, fmt.Errorf("its issuer %q is no client CA, and no intermediate CA whose certificate lies beside it", crl.Issuer.String())
+	return nil, fmt.Errorf("its issuer %q %w, and no intermediate CA whose certificate lies beside it", crl.Issuer.String(), errUntrusted)
 }
 
 // newerThan compares lists of one issuer: by number, where both have one (RFC 5280

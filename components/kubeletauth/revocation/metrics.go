@@ -15,7 +15,7 @@ type counters struct{ revoked, expired metrics.CounterMetric }
 
 type recorder struct {
 	counters
-	failed, missing *metrics.Gauge
+	failed, missing, unsaved *metrics.Gauge
 }
 
 func newRecorder(registry metrics.KubeRegistry, lists func() *Lists) *recorder {
@@ -31,11 +31,15 @@ func newRecorder(registry metrics.KubeRegistry, lists func() *Lists) *recorder {
 		Name: "bulkhead_kubelet_crl_missing_lists",
 		Help: "Certificate revocation lists that are in use although no file has them any more, nor a newer one of their CA.",
 	})
-	registry.MustRegister(refusals, failed, missing)
+	unsaved := metrics.NewGauge(&metrics.GaugeOpts{
+		Name: "bulkhead_kubelet_crl_state_failed",
+		Help: "1 if the newest certificate revocation lists could not be written to --client-crl-state. A restart may then take an older one.",
+	})
+	registry.MustRegister(refusals, failed, missing, unsaved)
 	registry.CustomMustRegister(newCollector(lists))
 	return &recorder{
 		counters: counters{revoked: refusals.WithLabelValues("revoked"), expired: refusals.WithLabelValues("expired")},
-		failed:   failed, missing: missing,
+		failed:   failed, missing: missing, unsaved: unsaved,
 	}
 }
 

@@ -92,7 +92,7 @@ func TestAListOfAnIntermediateCAIsKept(t *testing.T) {
 	client := below.Client(t, "c", nil)
 	bundle := root.PEM()
 	write(t, filepath.Join(dir, "a"), append(below.PEM(), pkitest.CRLPEM(below.CRL(t, []*x509.Certificate{client}))...))
-	c, err := New(Config{Options: Options{CRL: dir, Expired: Refuse}, ClientCA: func() []byte { return bundle }, Registry: metrics.NewKubeRegistry()})
+	c, err := New(Config{Options: Options{CRL: []string{dir}, Expired: Refuse}, ClientCA: func() []byte { return bundle }, Registry: metrics.NewKubeRegistry()})
 	if err != nil {
 		t.Fatal(err)
 	}

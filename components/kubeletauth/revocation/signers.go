@@ -55,7 +55,7 @@ func (s *signers) vouched(ca *x509.Certificate) error {
 		Roots: s.roots, Intermediates: s.beside, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny},
 	})
 	if err != nil {
-		return fmt.Errorf("no client CA vouches for intermediate CA %q: %w", ca.Subject.CommonName, err)
+		return untrustedError{fmt.Errorf("no client CA vouches for intermediate CA %q: %w", ca.Subject.CommonName, err)}
 	}
 	return nil
 }

@@ -1,0 +1,139 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodeauthorizer
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	"github.com/bulkhead-k8s/bulkhead/components/revocationlist"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+var (
+	stolenID = "X509SHA256=" + strings.Repeat("5", 64)
+	goodID   = "X509SHA256=" + strings.Repeat("6", 64)
+)
+
+// stolenIDs are the credentials that are revoked in all tables.
+func stolenIDs() *revocationlist.Set {
+	set, _ := revocationlist.Decode(stolenID)
+	return set
+}
+
+func revokedTwins() []twins {
+	ask := func(id string) request {
+		return request{
+			User: &user.DefaultInfo{Name: "system:node:me", Groups: []string{"system:nodes"}, Extra: map[string][]string{user.CredentialIDKey: {id}}},
+			Verb: "get", APIGroup: "coordination.k8s.io", Resource: "leases", Namespace: "kube-node-lease", Name: "me",
+		}
+	}
+	return []twins{{
+		name: "its lease with a revoked certificate", refused: ask(stolenID), allowed: ask(goodID),
+		by: credentialRevoked, text: "credential " + stolenID + " is revoked", bare: "[NA-LEASE-3]",
+	}}
+}
+
+func TestRevokedTwins(t *testing.T) { runTwins(t, revokedTwins()) }
+
+// holder is a node that authenticated with the credential.
+func holder(id string) user.Info {
+	return &user.DefaultInfo{
+		Name: "system:node:node0", Groups: []string{"system:nodes"},
+		Extra: map[string][]string{user.CredentialIDKey: {id}},
+	}
+}
+
+func askAs(t *testing.T, modes map[rules.ID]rules.Mode, revoked string, unready string, a request) outcome {
+	t.Helper()
+	set, err := revocationlist.Decode(revoked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got outcome
+	z := New(Config{
+		Mode: Strict, Features: DefaultFeatures(), Relations: relations{GraphOptions(nil, false)}, Modes: modes,
+		Unready: func() string { return unready },
+		Revoked: func() *revocationlist.Set { return set },
+		Audit:   func(f Finding) { f.Attributes = nil; got.Findings = append(got.Findings, f) },
+	})
+	if got.Decision, got.Reason, err = z.Authorize(t.Context(), &a); err != nil {
+		t.Errorf("error %v", err)
+	}
+	return got
+}
+
+func TestRevokedCredential(t *testing.T) {
+	const allow, deny, pass = authorizer.DecisionAllow, authorizer.DecisionDeny, authorizer.DecisionNoOpinion
+	lease := request{Verb: "get", APIGroup: "coordination.k8s.io", Resource: "leases", Namespace: "kube-node-lease", Name: "node0", ResourceRequest: true}
+	otherLease := lease
+	otherLease.Name = "node1"
+	enforce := map[rules.ID]rules.Mode{"NA-REVOKE-1": rules.Enforce}
+	audited := []Finding{{Rule: "NA-REVOKE-1", Node: "node0"}}
+	reason := "credential " + stolenID + " is revoked [NA-REVOKE-1]"
+	for _, row := range []struct {
+		name          string
+		modes         map[rules.ID]rules.Mode
+		list, unready string
+		id            string
+		request       request
+		want          outcome
+	}{
+		{"own lease with a revoked certificate: denied", enforce, stolenID, "", stolenID, lease, outcome{Decision: deny, Reason: reason}},
+		{"own lease with another certificate of the node: allowed", enforce, stolenID, "", goodID, lease, outcome{Decision: allow, Reason: "[NA-LEASE-3]"}},
+		{"own lease with an empty list: allowed", enforce, "", "", stolenID, lease, outcome{Decision: allow, Reason: "[NA-LEASE-3]"}},
+		{"what another rule denies: denied by the credential first", enforce, stolenID, "", stolenID, otherLease, outcome{Decision: deny, Reason: reason}},
+		{"discovery, which is left to RBAC otherwise: denied", enforce, stolenID, "", stolenID, request{Verb: "get", Path: "/api"}, outcome{Decision: deny, Reason: reason}},
+		{"discovery with another certificate: left to RBAC", enforce, stolenID, "", goodID, request{Verb: "get", Path: "/api"},
+			outcome{Decision: pass, Reason: "left to the authorizers behind the node authorizer [NA-PASS-1]"}},
+		{"while the graph is stale: denied", enforce, stolenID, "is late", stolenID, lease, outcome{Decision: deny, Reason: reason}},
+		{"while the graph is stale, another certificate: left to others", enforce, stolenID, "is late", goodID, lease,
+			outcome{Decision: pass, Reason: "the node authorizer is late [NA-UNREADY]"}},
+		{"the rule in audit: allowed and reported", map[rules.ID]rules.Mode{"NA-REVOKE-1": rules.Audit}, stolenID, "", stolenID, lease,
+			outcome{Decision: allow, Reason: "[NA-LEASE-3]", Findings: audited}},
+		{"the rule in audit, what another rule denies: denied by that rule", map[rules.ID]rules.Mode{"NA-REVOKE-1": rules.Audit}, stolenID, "", stolenID, otherLease,
+			outcome{Decision: deny, Reason: "can only access node lease with the same name as the requesting node [NA-LEASE-3]"}},
+		{"the rule off: allowed", nil, stolenID, "", stolenID, lease, outcome{Decision: allow, Reason: "[NA-LEASE-3]"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			row.request.User = holder(row.id)
+			if diff := cmp.Diff(row.want, askAs(t, row.modes, row.list, row.unready, row.request)); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+// The certificate approver asks as the user who requested the certificate: a request that
+// was made with a revoked credential is not approved.
+func TestRevokedCredentialGetsNoNewCertificate(t *testing.T) {
+	a := request{Verb: "create", APIGroup: "certificates.k8s.io", Resource: "certificatesigningrequests", Subresource: "selfnodeclient", ResourceRequest: true}
+	for id, want := range map[string]authorizer.Decision{stolenID: authorizer.DecisionDeny, goodID: authorizer.DecisionNoOpinion} {
+		a.User = holder(id)
+		if got := askAs(t, Modes(rules.Enforce), stolenID, "", a); got.Decision != want {
+			t.Errorf("%s: %v %q, want %v", id, got.Decision, got.Reason, want)
+		}
+	}
+}
+
+func TestCredentialsAreCheckedWithoutAllocation(t *testing.T) {
+	set, err := revocationlist.Decode(stolenID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z := New(Config{
+		Mode: Strict, Features: DefaultFeatures(), Modes: map[rules.ID]rules.Mode{"NA-REVOKE-1": rules.Enforce}, Unready: never,
+		Revoked: func() *revocationlist.Set { return set },
+	})
+	a := &request{User: holder(goodID), Verb: "get", APIGroup: "coordination.k8s.io", Resource: "leases", Namespace: "kube-node-lease", Name: "node0", ResourceRequest: true}
+	var decision authorizer.Decision
+	allocations := testing.AllocsPerRun(100, func() { decision, _, _ = z.Authorize(t.Context(), a) })
+	if allocations != 0 || decision != authorizer.DecisionAllow {
+		t.Errorf("%v allocations, decision %v", allocations, decision)
+	}
+}

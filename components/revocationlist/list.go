@@ -1,0 +1,134 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package revocationlist reads the cluster's list of revoked credentials.
+//
+// The list is the ConfigMap [Name] in [Namespace]. Its key [IDsKey] has one credential ID a
+// line; a "#" and what follows it is a comment. The other keys are certificate revocation
+// lists (PEM), which package kubeletauth/revocation reads.
+//
+// A credential ID is what Kubernetes puts into the user's extra
+// authentication.kubernetes.io/credential-id:
+//
+//   - X509SHA256=<64 hex digits> for a client certificate
+//     (k8s.io/apiserver/pkg/authentication/request/x509/x509.go CommonNameUserConversion)
+//   - JTI=<UUID> for the token of a service account (KEP-4193)
+package revocationlist
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"strings"
+
+	"k8s.io/apiserver/pkg/authentication/user"
+)
+
+const (
+	// Namespace is that of the ConfigMap.
+	Namespace = "kube-system"
+	// Name is that of the ConfigMap.
+	Name = "bulkhead-revocations"
+	// IDsKey is the key with the credential IDs.
+	IDsKey = "credential-ids"
+
+	// maxBytes is the size of the largest ConfigMap
+	// (k8s.io/kubernetes/pkg/apis/core/types.go MaxSecretSize).
+	maxBytes = 1 << 20
+	// maxProblems bounds the lines that an error names.
+	maxProblems = 5
+)
+
+// Set is a set of revoked credential IDs. It does not change, and is safe for concurrent
+// use. A nil *Set revokes nothing.
+type Set struct {
+	ids map[string]struct{}
+}
+
+// Len is the number of IDs.
+func (s *Set) Len() int {
+	if s == nil {
+		return 0
+	}
+	return len(s.ids)
+}
+
+// Find returns the ID of the user's credential if that is revoked. It does not allocate.
+func (s *Set) Find(u user.Info) (id string, revoked bool) {
+	if s.Len() == 0 || u == nil {
+		return "", false
+	}
+	for _, id := range u.GetExtra()[user.CredentialIDKey] {
+		if _, revoked := s.ids[id]; revoked {
+			return id, true
+		}
+	}
+	return "", false
+}
+
+// Union has the IDs of both.
+func (s *Set) Union(other *Set) *Set {
+	both := &Set{ids: map[string]struct{}{}}
+	for _, set := range []*Set{s, other} {
+		if set != nil {
+			maps.Copy(both.ids, set.ids)
+		}
+	}
+	return both
+}
+
+// Decode reads the value of [IDsKey]. It is safe with any input. With an error, the Set has
+// the IDs of the lines that are valid: see [Update].
+func Decode(text string) (*Set, error) {
+	set := &Set{ids: map[string]struct{}{}}
+	if len(text) > maxBytes {
+		return set, fmt.Errorf("cannot read the list of revoked credentials: it has %d bytes, want at most %d", len(text), maxBytes)
+	}
+	var problems []error
+	number := 0
+	for line := range strings.Lines(text) {
+		number++
+		id, _ := split(line)
+		if id == "" {
+			continue
+		}
+		if err := CheckID(id); err != nil {
+			problems = append(problems, fmt.Errorf("line %d: %w", number, err))
+			continue
+		}
+		set.ids[id] = struct{}{}
+	}
+	if more := len(problems) - maxProblems; more > 0 {
+		problems = append(problems[:maxProblems], fmt.Errorf("and %d lines more", more))
+	}
+	return set, errors.Join(problems...)
+}
+
+// Update is the set that is in force after last, now that the list says text. A list with
+// an error gives no access back: the IDs of last stay revoked, and those of its valid lines
+// are revoked as well.
+func Update(last *Set, text string) (*Set, error) {
+	next, err := Decode(text)
+	if err != nil {
+		return next.Union(last), err
+	}
+	return next, nil
+}
+
+// Only lower case: IDs are compared byte by byte, and Kubernetes writes no other.
+var idPattern = regexp.MustCompile(`^(X509SHA256=[0-9a-f]{64}|JTI=[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$`)
+
+// CheckID refuses what is no credential ID.
+func CheckID(id string) error {
+	if !idPattern.MatchString(id) {
+		return fmt.Errorf("%.100q is not a credential ID: want X509SHA256=<64 lower-case hex digits> or JTI=<UUID>", id)
+	}
+	return nil
+}
+
+// split parts the ID of a line from its comment. Either may be empty.
+func split(line string) (id, comment string) {
+	id, comment, _ = strings.Cut(line, "#")
+	return strings.TrimSpace(id), strings.TrimSpace(comment)
+}

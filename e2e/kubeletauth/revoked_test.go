@@ -1,0 +1,103 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeletauth_test
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// distributed bounds how long the kubelet takes to bring a changed ConfigMap to its pods:
+// it looks about once a minute, and the proxy every ten seconds.
+const distributed = 3 * time.Minute
+
+// denies reports whether the request is answered 401.
+func denies(ctx context.Context, port *Port, who Caller) func() (bool, error) {
+	return func() (bool, error) {
+		reply, err := port.Send(ctx, who, health)
+		return reply.Code == http.StatusUnauthorized, err
+	}
+}
+
+// The list is the cluster's, as the node's own proxy gets it by the kubelet.
+var _ = Describe("a credential on the cluster's list", Ordered, ContinueOnFailure, Label(OnHardened, Slow), func() {
+	var (
+		port               *Port
+		holder, token      *Identity
+		stolen, twin       Caller
+		stolenToken, other Caller
+	)
+
+	BeforeAll(func(ctx SpecContext) {
+		port = kubelet(ctx)
+		holder = identity(ctx, healthy)
+		stolen = must(holder.Caller())
+		twin = must(must(suite.CertifiedUser(ctx, holder.User)).Caller())
+		stolenToken, other = bearer(ctx, "", healthy), bearer(ctx, "", healthy)
+		token = suite.AsBearer(must(suite.ReadToken(ctx, stolenToken.Token)))
+		for _, who := range []Caller{stolen, twin, stolenToken, other} {
+			// So that it is the list that denies it.
+			Expect(send(ctx, port, who, health).Code).To(Equal(http.StatusOK))
+		}
+		suite.Scene().Revoke(ctx, holder.CredentialID())
+		suite.Scene().Revoke(ctx, token.CredentialID())
+		for _, who := range []Caller{stolen, stolenToken} {
+			Eventually(ctx, denies(ctx, port, who)).WithTimeout(distributed).WithPolling(time.Second).Should(BeTrue(), "the list has come to the node")
+		}
+	}, NodeTimeout(2*distributed))
+
+	It("is denied as a client certificate", Denies("KA-REVOKE-1"), func(ctx SpecContext) {
+		_, line := hold(ctx, port, stolen, health, http.StatusUnauthorized)
+		Expect(line.User).To(BeEmpty())
+	})
+
+	It("leaves another certificate of the same user alone", AllowsBy("KA-REVOKE-1", "KA-HEALTH-1"), func(ctx SpecContext) {
+		hold(ctx, port, twin, health)
+	})
+
+	It("is denied as a token", Denies("KA-REVOKE-1"), func(ctx SpecContext) {
+		hold(ctx, port, stolenToken, health, http.StatusUnauthorized)
+	})
+
+	It("leaves another token alone", AllowsBy("KA-REVOKE-1", "KA-HEALTH-1"), func(ctx SpecContext) {
+		hold(ctx, port, other, health)
+	})
+
+	It("is accepted again once it is off the list", AllowsBy("KA-REVOKE-1", "KA-HEALTH-1"), func(ctx SpecContext) {
+		suite.Scene().Unrevoke(ctx, holder.CredentialID())
+		Eventually(ctx, denies(ctx, port, stolen)).WithTimeout(distributed).WithPolling(time.Second).Should(BeFalse())
+		hold(ctx, port, stolen, health)
+	}, NodeTimeout(2*distributed))
+})
+
+// The second proxy has never seen the list: it knows it from the state of the first.
+var _ = Describe("a revocation list that is gone", Ordered, Label(OnHost, OnHardened, Slow), func() {
+	It("is in force after a restart", Denies("KA-CRL-1"), func(ctx SpecContext) {
+		folder, state, ca := listsFolder(ctx), listsFolder(ctx), clusterAuthority(ctx)
+		_, err := suite.Host.Run(ctx, target(), "chown 65532:65532 "+state)
+		Expect(err).NotTo(HaveOccurred())
+		revoked := caller(ctx, healthy)
+		twin := ca.certify(revoked.User)
+		side := SideProxy{
+			Flags:       []string{"--client-crl=" + folder, "--client-crl-state=" + state},
+			Directories: []string{folder}, Writable: []string{state},
+		}
+		first := beside(ctx, side)
+		Expect(send(ctx, first, revoked, health).Code).To(Equal(http.StatusOK))
+		revoke(ctx, first, folder, ca.list(time.Hour, revoked), 1)
+		Eventually(ctx, func() (string, error) { return suite.Host.Run(ctx, target(), "ls "+state) }).
+			WithTimeout(relisted).WithPolling(time.Second).Should(ContainSubstring(".crl"))
+		_, err = suite.Host.Run(ctx, target(), "rm "+folder+"/*.pem")
+		Expect(err).NotTo(HaveOccurred())
+		second := beside(ctx, side)
+		hold(ctx, second, revoked, health, http.StatusUnauthorized)
+		Expect(send(ctx, second, twin, health).Code).To(Equal(http.StatusOK))
+	})
+})

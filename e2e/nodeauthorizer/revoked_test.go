@@ -1,0 +1,77 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodeauthorizer_test
+
+import (
+	"context"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/apiserver/pkg/authentication/user"
+
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// Both certificates are of one node, made as those of kubelets are. The list names one.
+var _ = Describe("a node whose certificate is revoked", Ordered, ContinueOnFailure, Label(OnHardened), func() {
+	var (
+		scene            *Scene
+		stolen, good     *Identity
+		ownLease, others Request
+	)
+
+	BeforeAll(func(ctx SpecContext) {
+		// Its names are those of all specs below.
+		scene = suite.Scene()
+		ownLease = leaseOf(own, Get(api.Leases).OrMissing())(ctx, scene)
+		others = leaseOf(other, Get(api.Leases))(ctx, scene)
+		var err error
+		stolen, err = suite.Certified(ctx, scene.Own)
+		Expect(err).NotTo(HaveOccurred())
+		good, err = suite.Certified(ctx, scene.Own)
+		Expect(err).NotTo(HaveOccurred())
+		// So that it is the list that denies it.
+		suite.ExpectAllowed(ctx, stolen, ownLease, "NA-LEASE-3")
+		revoked := time.Now()
+		scene.Revoke(ctx, stolen.CredentialID())
+		suite.BecomesRefused(ctx, stolen, ownLease, "NA-REVOKE-1", revoked)
+	})
+
+	It("gets its own lease with another certificate", AllowsBy("NA-REVOKE-1", "NA-LEASE-3"), func(ctx SpecContext) {
+		suite.ExpectAllowed(ctx, good, ownLease, "NA-LEASE-3")
+	})
+
+	It("does not get its own lease with the revoked one", Denies("NA-REVOKE-1"), func(ctx SpecContext) {
+		suite.ExpectForbidden(ctx, stolen, ownLease, "NA-REVOKE-1", "credential "+stolen.CredentialID()+" is revoked")
+	})
+
+	It("does not get its own Node, which the in-tree Node authorizer behind allows", Denies("NA-REVOKE-1"), func(ctx SpecContext) {
+		suite.ExpectForbidden(ctx, stolen, Get(api.Nodes).Named(scene.Own).OrMissing(), "NA-REVOKE-1")
+	})
+
+	It("does not get another node's lease, by the credential first", Denies("NA-REVOKE-1"), func(ctx SpecContext) {
+		suite.ExpectForbidden(ctx, stolen, others, "NA-REVOKE-1")
+	})
+
+	It("gets its own lease again once the certificate is off the list", AllowsBy("NA-REVOKE-1", "NA-LEASE-3"), func(ctx SpecContext) {
+		scene.Unrevoke(ctx, stolen.CredentialID())
+		Eventually(ctx, func() (Answer, error) { return suite.Do(ctx, stolen, ownLease) }).
+			WithTimeout(Soon).WithPolling(100 * time.Millisecond).Should(AllowedBy(suite.Settings.Profile, "NA-LEASE-3"))
+	})
+})
+
+// withRevokedCredential is the scene's own node, with a credential that is on the list, by
+// impersonation. It returns once the node authorizer has the list.
+func withRevokedCredential(ctx context.Context, scene *Scene) *Identity {
+	GinkgoHelper()
+	id := "JTI=" + string(uuid.NewUUID())
+	before := must(suite.ComponentMetric(ctx, "bulkhead_revoked_credentials", ""))
+	scene.Revoke(ctx, id)
+	Eventually(ctx, func() (float64, error) { return suite.ComponentMetric(ctx, "bulkhead_revoked_credentials", "") }).
+		WithTimeout(Soon).WithPolling(100 * time.Millisecond).Should(Equal(before + 1))
+	node := suite.AsNode(scene.Own)
+	return suite.AsForged(Bearer{User: node.User, Groups: node.Groups, Extra: map[string][]string{user.CredentialIDKey: {id}}})
+}
