@@ -147,7 +147,7 @@ func TestTheKubeletClientIsWhoTheCertificateSays(t *testing.T) {
 func TestAnUninstallLeavesTheNodeToItself(t *testing.T) {
 	onHost(t, "a control-plane host that is a node behind the proxy", func(t *testing.T, h *testHost) {
 		must(t, h.installer().Install(t.Context(), options(Hardened)))
-		key := h.layout.KubeletClientCA().KeyFile
+		key := h.layout.KubeletClientCA()
 		must(t, os.MkdirAll(filepath.Dir(key), 0o700))
 		must(t, os.WriteFile(key, nil, 0o600))
 		must(t, h.installer().Uninstall(t.Context(), options(Hardened).Timeout))

@@ -5,6 +5,7 @@ package install
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"time"
@@ -24,6 +25,8 @@ type KubeletHost interface {
 	// Closed passes if the kubelet answers on loopback to this certificate, runs with
 	// the configuration that we wrote, and refuses whoever shows none.
 	Closed(ctx context.Context, client pki.Pair, clientCA string) error
+	// Accepts passes if the kubelet on loopback takes this certificate for one of a client.
+	Accepts(ctx context.Context, client tls.Certificate) error
 	// ProxyAddress is where the proxy on this node shall listen; empty if the cluster
 	// has none for it. It is asked of the API server, as this node.
 	ProxyAddress(ctx context.Context) (string, error)

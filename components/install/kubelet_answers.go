@@ -30,6 +30,16 @@ func (h NodeHost) Closed(ctx context.Context, client pki.Pair, clientCA string) 
 	return closed(ctx, kubeletAddress, client, clientCA, roots, "system:node:"+h.Layout.NodeName())
 }
 
+// Accepts asks the kubelet on loopback. It authenticates before anything else: what it answers
+// but 401 depends on the API server.
+func (h NodeHost) Accepts(ctx context.Context, client tls.Certificate) error {
+	roots, err := h.clusterCA()
+	if err != nil {
+		return err
+	}
+	return accepts(ctx, kubeletAddress, client, roots, "system:node:"+h.Layout.NodeName())
+}
+
 // ProxyServes asks the proxy without a certificate or a token.
 func (h NodeHost) ProxyServes(ctx context.Context, address string) error {
 	roots, err := h.clusterCA()
@@ -61,8 +71,7 @@ func closed(ctx context.Context, address string, client pki.Pair, clientCA strin
 	if err != nil {
 		return err
 	}
-	config.Certificates = []tls.Certificate{certificate}
-	status, body, err := getTLS(ctx, address, "/configz", config)
+	status, body, err := getTLS(ctx, address, "/configz", showing(config, certificate))
 	switch {
 	case err != nil:
 		return err
@@ -72,6 +81,21 @@ func closed(ctx context.Context, address string, client pki.Pair, clientCA strin
 		return fmt.Errorf("the kubelet answers the proxy %d: %s", status, body)
 	}
 	return configured(body, clientCA)
+}
+
+func accepts(ctx context.Context, address string, client tls.Certificate, roots *x509.CertPool, kubelet string) error {
+	status, _, err := getTLS(ctx, address, "/healthz", showing(servedBy(roots, kubelet), client))
+	if err == nil && status == http.StatusUnauthorized {
+		err = errors.New("the kubelet answers 401")
+	}
+	return err
+}
+
+// showing shows the certificate whatever authorities the kubelet asks for: it may name those
+// of its clientCAFile as it was when the kubelet started.
+func showing(config *tls.Config, client tls.Certificate) *tls.Config {
+	config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &client, nil }
+	return config
 }
 
 // refused passes if whoever shows nothing is asked for credentials.

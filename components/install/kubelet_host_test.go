@@ -25,8 +25,8 @@ import (
 const ourConfigz = `{"kubeletconfig":{"address":"127.0.0.1","serverTLSBootstrap":true,"authorization":{"mode":"Webhook"},
 "authentication":{"anonymous":{"enabled":false},"webhook":{"enabled":false},"x509":{"clientCAFile":"/ours.crt"}}}}`
 
-// testKubelet is a kubelet's API with two authorities: the cluster's, and the one for
-// its proxy.
+// testKubelet is a kubelet's API with the cluster's authority, and the certificate of its
+// proxy.
 type testKubelet struct {
 	address string
 	client  pki.Pair
@@ -38,15 +38,15 @@ type testKubelet struct {
 func serveKubelet(t *testing.T, configz string, shown, none int) testKubelet {
 	t.Helper()
 	dir := t.TempDir()
-	cluster, proxies := pair(dir, "cluster"), pair(dir, "proxies")
+	cluster, former := pair(dir, "cluster"), pair(dir, "former")
 	serving, client := pair(dir, "serving"), pair(dir, "client")
-	for _, ca := range []pki.Pair{cluster, proxies} {
+	for _, ca := range []pki.Pair{cluster, former} {
 		_, err := pki.EnsureCA(ca, "ca", time.Now())
 		must(t, err)
 	}
 	_, err := pki.Keeper{Policy: pki.Policy{Validity: time.Hour, RenewBefore: time.Minute}, Now: time.Now, Leaves: []pki.Leaf{
 		{Name: "serving", Pair: serving, Signer: cluster, CommonName: "system:node:worker-1", Usage: x509.ExtKeyUsageServerAuth, Mode: 0o600},
-		{Name: "client", Pair: client, Signer: proxies, CommonName: KubeletProxyUser, Usage: x509.ExtKeyUsageClientAuth, Mode: 0o600},
+		{Name: "client", Pair: client, Trust: client.CertFile + ".trust", CommonName: KubeletProxyUser, Usage: x509.ExtKeyUsageClientAuth, Mode: 0o600},
 	}}.Renew(true)
 	must(t, err)
 	certificate, err := tls.LoadX509KeyPair(serving.CertFile, serving.KeyFile)
@@ -59,7 +59,11 @@ func serveKubelet(t *testing.T, configz string, shown, none int) testKubelet {
 		w.WriteHeader(shown)
 		_, _ = fmt.Fprint(w, configz)
 	}))
-	server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}, ClientAuth: tls.RequestClientCert, MinVersion: tls.VersionTLS12}
+	// A kubelet may name the authorities that it had when it started.
+	server.TLS = &tls.Config{
+		Certificates: []tls.Certificate{certificate}, ClientAuth: tls.RequestClientCert, ClientCAs: pool(t, former.CertFile),
+		MinVersion: tls.VersionTLS12,
+	}
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	return testKubelet{server.Listener.Addr().String(), client, pool(t, cluster.CertFile)}
@@ -98,6 +102,28 @@ func TestClosed(t *testing.T) {
 			if (err == nil) != (tc.mentions == "") || err != nil && !strings.Contains(err.Error(), tc.mentions) {
 				t.Errorf("error is %v, want %q", err, tc.mentions)
 			}
+		})
+	}
+}
+
+func TestAccepts(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		shown    int
+		kubelet  string
+		mentions string
+	}{
+		{"it lets the proxy in", 200, "worker-1", ""},
+		{"it knows the proxy, and the API server does not answer it", 500, "worker-1", ""},
+		{"it knows the proxy, and the proxy has no right", 403, "worker-1", ""},
+		{"it does not know the proxy", 401, "worker-1", "answers 401"},
+		{"another kubelet", 200, "worker-2", `is that of "system:node:worker-1"`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			k := serveKubelet(t, "", tc.shown, 401)
+			client, err := tls.LoadX509KeyPair(k.client.CertFile, k.client.KeyFile)
+			must(t, err)
+			mentions(t, accepts(t.Context(), k.address, client, k.roots, "system:node:"+tc.kubelet), tc.mentions)
 		})
 	}
 }

@@ -16,17 +16,20 @@ import (
 // KubeletProxyUser is who kubelet-auth-proxy is to the kubelet of its own node.
 const KubeletProxyUser = "bulkhead:kubelet-auth-proxy"
 
-// Node is the directory with what belongs to this host as a node: the CA that the
-// kubelet trusts, its configuration, and the record. No pod sees it.
+// Node is the directory with what belongs to this host as a node: the certificate that the
+// kubelet accepts, its configuration, and the record. No pod sees it.
 func (l Layout) Node() string { return filepath.Join(l.State, "node") }
 
 // KubeletProxy is the directory that kubelet-auth-proxy sees. Without it the proxy's
 // pod does not start: so it waits for the kubelet to leave the port.
 func (l Layout) KubeletProxy() string { return filepath.Join(l.State, "kubelet-auth-proxy") }
 
-// KubeletClientCA is the authority made on this node for its kubelet. Its key never
-// leaves the node.
-func (l Layout) KubeletClientCA() pki.Pair { return pair(l.Node(), "kubelet-client-ca") }
+// KubeletClientCA is the kubelet's clientCAFile: the proxy's certificate, and for some minutes
+// after a renewal the one before it. It has no authority in it.
+func (l Layout) KubeletClientCA() string { return filepath.Join(l.Node(), "kubelet-client-ca.crt") }
+
+// formerClientCAKey is the key of the authority that older versions made on each node.
+func (l Layout) formerClientCAKey() string { return filepath.Join(l.Node(), "kubelet-client-ca.key") }
 
 // KubeletConfigDir is what --config-dir says.
 func (l Layout) KubeletConfigDir() string { return filepath.Join(l.Node(), "kubelet.conf.d") }
@@ -63,7 +66,7 @@ func (l Layout) nodeRecord() string  { return filepath.Join(l.Node(), "record.js
 // KubeletKeeper keeps alive the one certificate that a kubelet's proxy has.
 func (l Layout) KubeletKeeper(policy pki.Policy, now func() time.Time) pki.Keeper {
 	return pki.Keeper{Policy: policy, Now: now, Lock: l.Node(), Leaves: []pki.Leaf{{
-		Name: "kubelet-auth-proxy-client", Pair: pair(l.KubeletProxy(), "client"), Signer: l.KubeletClientCA(),
+		Name: "kubelet-auth-proxy-client", Pair: pair(l.KubeletProxy(), "client"), Trust: l.KubeletClientCA(),
 		CommonName: KubeletProxyUser, Usage: x509.ExtKeyUsageClientAuth, Mode: 0o640,
 	}}}
 }

@@ -15,7 +15,6 @@ import (
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/hostfs"
 	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
-	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
 )
 
 // kubeletPlan is one installation with everything read, and nothing written.
@@ -64,7 +63,7 @@ func (k *KubeletInstaller) findProxy(ctx context.Context, grace time.Duration) (
 
 func (p *kubeletPlan) steps() []step {
 	return []step{
-		{"make this node's CA and the proxy's certificate", p.makeCertificates},
+		{"make the certificate by which the kubelet knows the proxy", p.makeCertificates},
 		{"write the renewal of that certificate (systemd timer and path)", p.writeRenewal},
 		{"write the kubelet's configuration drop-in", p.writeDropIn},
 		// Before the restart: from then on the certificate has to be renewed, whatever
@@ -75,7 +74,7 @@ func (p *kubeletPlan) steps() []step {
 	}
 }
 
-func (p *kubeletPlan) makeCertificates(context.Context) (bool, error) {
+func (p *kubeletPlan) makeCertificates(ctx context.Context) (bool, error) {
 	for _, dir := range []struct {
 		path string
 		mode fs.FileMode
@@ -89,19 +88,8 @@ func (p *kubeletPlan) makeCertificates(context.Context) (bool, error) {
 			return false, err
 		}
 	}
-	// In the journal although their directory is: that of a second run is not new.
-	for _, file := range []string{p.Layout.KubeletClientCA().CertFile, p.Layout.KubeletClientCA().KeyFile} {
-		if err := p.journal.NewFile(file); err != nil {
-			return false, err
-		}
-	}
-	made, err := pki.EnsureCA(p.Layout.KubeletClientCA(), "bulkhead-kubelet-client-ca", p.Now())
-	if err != nil {
-		return false, err
-	}
-	p.restart = p.restart || made
-	renewed, err := p.Layout.KubeletKeeper(p.Certificates, p.Now).Renew(false)
-	if err != nil {
+	// In the journal although its directory is: that of a second run is not new.
+	if err := p.journal.NewFile(p.Layout.KubeletClientCA()); err != nil {
 		return false, err
 	}
 	clientCA, err := os.ReadFile(p.setup.clientCA)
@@ -109,7 +97,12 @@ func (p *kubeletPlan) makeCertificates(context.Context) (bool, error) {
 		return false, err
 	}
 	wrote, err := p.journal.WriteFile(p.proxyClientCA(), p.forProxy(clientCA))
-	return made || wrote || len(renewed) > 0, err
+	if err != nil {
+		return wrote, err
+	}
+	// A kubelet that does not read it yet is restarted by a later step, and has it then.
+	renewed, err := p.renewClient(ctx, p.Certificates, false, p.setup.ours)
+	return wrote || len(renewed) > 0, err
 }
 
 func (p *kubeletPlan) writeRenewal(ctx context.Context) (changed bool, err error) {
@@ -149,7 +142,7 @@ func (p *kubeletPlan) writeDropIn(context.Context) (bool, error) {
 	if err := p.journal.NewDir(p.Layout.KubeletConfigDir(), 0o700, hostfs.KeepOwner); err != nil {
 		return false, err
 	}
-	config := strings.ReplaceAll(kubeletDropIn, "CLIENT_CA", p.Layout.KubeletClientCA().CertFile)
+	config := strings.ReplaceAll(kubeletDropIn, "CLIENT_CA", p.Layout.KubeletClientCA())
 	wroteConfig, err := p.journal.WriteFile(p.Layout.KubeletDropIn(), hostfs.Private([]byte(config)))
 	if err != nil {
 		return wroteConfig, err

@@ -62,7 +62,7 @@ func (k *KubeletInstaller) waitClosed(ctx context.Context, timeout time.Duration
 		if _, err := k.follow(k.copies(setup.clientCA, setup.serving)); err != nil {
 			return err
 		}
-		if err := k.Host.Closed(ctx, client, k.Layout.KubeletClientCA().CertFile); err != nil {
+		if err := k.Host.Closed(ctx, client, k.Layout.KubeletClientCA()); err != nil {
 			return err
 		}
 		// Once more: the certificate that it has just answered with may have come after the

@@ -16,7 +16,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
-	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
 )
 
 func (n *testNode) mustBe(before map[string]string) {
@@ -65,23 +64,6 @@ func TestASecondNodeInstallChangesNothing(t *testing.T) {
 		n.mustBe(before)
 		if n.restarts != starts || !strings.Contains(n.out.String(), "Nothing had to be changed") {
 			t.Errorf("the kubelet started %d times more", n.restarts-starts)
-		}
-	})
-}
-
-func TestNobodyButRootReadsTheKeyOfTheKubeletsCA(t *testing.T) {
-	onNode(t, "a node", func(t *testing.T, n *testNode) {
-		must(t, n.installer().Install(t.Context(), kubeletOptions))
-		key := n.layout.KubeletClientCA().KeyFile
-		info, err := os.Stat(key)
-		must(t, err)
-		if inside, _ := filepath.Rel(n.layout.KubeletProxy(), key); info.Mode().Perm() != 0o600 || !strings.HasPrefix(inside, "..") {
-			t.Errorf("%s has mode %v and may be seen by the proxy", key, info.Mode())
-		}
-		cert, err := pki.ParseCert(read(t, n.layout.KubeletKeeper(zeroPolicy, time.Now).Leaves[0].CertFile))
-		must(t, err)
-		if cert.Subject.String() != "CN=bulkhead:kubelet-auth-proxy" || len(cert.ExtKeyUsage) != 1 {
-			t.Errorf("the proxy is %s, for %v", cert.Subject, cert.ExtKeyUsage)
 		}
 	})
 }

@@ -6,6 +6,8 @@ package install
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"os"
@@ -44,8 +46,13 @@ type testNode struct {
 	pid     int
 	args    []string
 	env     string
-	// dropIn is what the running kubelet has read of ours.
-	dropIn string
+	// dropIn is what the running kubelet has read of ours, and clients the certificates that
+	// it accepts. It reads these again after it has been asked acceptsLate times.
+	dropIn      string
+	clients     *x509.CertPool
+	acceptsLate int
+	// duringAccept, if set, is called instead of that.
+	duringAccept func() error
 	// proxyWanted is whether the cluster has a proxy for this node, and proxyRuns
 	// whether it holds the port.
 	proxyWanted, proxyRuns bool
@@ -110,6 +117,7 @@ func (n *testNode) start() {
 		data, err := os.ReadFile(n.layout.KubeletDropIn())
 		must(n.t, err)
 		n.dropIn = string(data)
+		n.readClients()
 	}
 	if strings.Contains(n.dropIn, "serverTLSBootstrap: true") && n.certificate != "" && !n.certificateLate {
 		must(n.t, os.WriteFile(n.serving(), []byte(n.certificate), 0o600))
@@ -182,10 +190,12 @@ func (n *testNode) Closed(_ context.Context, client pki.Pair, clientCA string) e
 	if !strings.Contains(n.dropIn, "clientCAFile: "+clientCA) {
 		return errors.New("it trusts another CA")
 	}
-	for _, file := range []string{client.CertFile, client.KeyFile, clientCA} {
-		if _, err := os.Stat(file); err != nil {
-			return err
-		}
+	pair, err := tls.LoadX509KeyPair(client.CertFile, client.KeyFile)
+	if err != nil {
+		return err
+	}
+	if err := n.knows(pair); err != nil {
+		return err
 	}
 	if n.open {
 		return errors.New("answers 200, not 401")

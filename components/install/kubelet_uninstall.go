@@ -100,32 +100,3 @@ func removeFiles(paths ...string) (changed bool, err error) {
 	}
 	return changed, nil
 }
-
-// renewPatience is how long a renewal waits for an installation on this host to end.
-const renewPatience = 5 * time.Minute
-
-// Renew replaces the proxy's certificate if it is due, and the proxy's copies of the
-// cluster's client CA and of the kubelet's serving certificate if those have changed. All
-// are read again without a restart.
-func (k *KubeletInstaller) Renew(ctx context.Context, all bool) (renewed []string, err error) {
-	record, err := ReadNodeRecord(k.Layout)
-	if err != nil {
-		return nil, err
-	}
-	if record == nil {
-		return nil, errors.New("this node has nothing to renew: `bulkhead node install` has not run here, or not to its end")
-	}
-	err = k.base().patiently(ctx, renewPatience, func() error {
-		if renewed, err = k.Layout.KubeletKeeper(record.Certificates, k.Now).Renew(all); err != nil {
-			return err
-		}
-		copies := k.copies(record.ClientCA, record.Serving)
-		if record.Serving == "" { // it was written by an older version
-			copies = copies[:1]
-		}
-		followed, err := k.settled(ctx, copies)
-		renewed = append(renewed, followed...)
-		return err
-	})
-	return renewed, err
-}

@@ -53,7 +53,7 @@ func newCertsStatusCommand() *cobra.Command {
 		},
 	}
 	host.addState(cmd.Flags())
-	addCertificateFlags(cmd.Flags(), &policy)
+	addCertificateFlags(cmd.Flags(), &policy, controlPlaneCertificates)
 	cmd.Flags().StringVarP(&output, "output", "o", "table", "How to print: table or json.")
 	return cmd
 }
@@ -112,7 +112,7 @@ bulkhead-certs runs.`,
 		},
 	}
 	host.addState(cmd.Flags())
-	addCertificateFlags(cmd.Flags(), &policy)
+	addCertificateFlags(cmd.Flags(), &policy, controlPlaneCertificates)
 	cmd.Flags().BoolVar(&all, "all", false, "Renew every certificate, whatever time it has left.")
 	cmd.Flags().BoolVar(&watch, "watch", false, "Go on until stopped, renewing in time.")
 	cmd.MarkFlagsMutuallyExclusive("all", "watch")

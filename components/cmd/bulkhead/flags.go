@@ -42,10 +42,20 @@ func (f *hostFlags) addState(fs *pflag.FlagSet) {
 	fs.StringVar(&f.layout.KubePKI, "kubernetes-pki", f.layout.KubePKI, "kubeadm's directory with ca.crt and ca.key, which sign our components' own client certificates.")
 }
 
+const day = 24 * time.Hour
+
+var (
+	controlPlaneCertificates = pki.Policy{Validity: 90 * day, RenewBefore: 30 * day}
+	// nodeCertificates replace the proxy's certificate every day. A former one is refused some
+	// minutes later, so a copy of its key is of use for a day. A renewal that fails can be repaired
+	// for a month.
+	nodeCertificates = pki.Policy{Validity: 30 * day, RenewBefore: 29 * day}
+)
+
 // addCertificateFlags binds how long certificates live.
-func addCertificateFlags(fs *pflag.FlagSet, p *pki.Policy) {
-	fs.DurationVar(&p.Validity, "cert-validity", 90*24*time.Hour, "How long a new certificate lives. Without this flag, what the last install was told.")
-	fs.DurationVar(&p.RenewBefore, "cert-renew-before", 30*24*time.Hour, "A certificate with less than this left is renewed. Without this flag, what the last install was told.")
+func addCertificateFlags(fs *pflag.FlagSet, p *pki.Policy, defaults pki.Policy) {
+	fs.DurationVar(&p.Validity, "cert-validity", defaults.Validity, "How long a new certificate lives. Without this flag, what the last install was told.")
+	fs.DurationVar(&p.RenewBefore, "cert-renew-before", defaults.RenewBefore, "A certificate with less than this left is renewed. Without this flag, what the last install was told.")
 }
 
 // certificatePolicy is what the flags say; without them, what the installation

@@ -38,7 +38,7 @@ func TestALaterRunKeepsWhatItsFlagsDoNotName(t *testing.T) {
 			)
 			fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
 			host.add(fs)
-			addCertificateFlags(fs, &policy)
+			addCertificateFlags(fs, &policy, controlPlaneCertificates)
 			value := fs.String("image", defaultImage("v2"), "")
 			host.layout.State = t.TempDir()
 			if tc.record != "" {

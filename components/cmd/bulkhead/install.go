@@ -64,7 +64,7 @@ a run with another profile switches, and keeps what its flags do not name.`,
 	}
 	fs := cmd.Flags()
 	host.add(fs)
-	addCertificateFlags(fs, &options.Certificates)
+	addCertificateFlags(fs, &options.Certificates, controlPlaneCertificates)
 	beyond.add(fs)
 	fs.StringVar(&policy, policyFlag, "", "A file with what nodes may write about themselves, in the place of the profile's: it becomes configuration.yaml of node-restriction on this host. A later run without this flag keeps it; an empty value goes back to the profile's.")
 	fs.StringVar(&profile, "profile", string(install.Hardened), "What to install: hardened, parity or in-tree.")

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install"
+	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
 )
 
 func newNodeCommand() *cobra.Command {
@@ -50,6 +51,23 @@ func (f *nodeFlags) installer(out io.Writer) (*install.KubeletInstaller, error) 
 	}, nil
 }
 
+// certificatePolicy is what the flags say; without them, what the last installation on this node
+// recorded. Older versions recorded the default of the control plane if they were told nothing: it
+// does not count.
+func (f *nodeFlags) certificatePolicy(fs *pflag.FlagSet, p pki.Policy) (pki.Policy, error) {
+	record, err := install.ReadNodeRecord(f.layout)
+	if err != nil || record == nil || record.Certificates == controlPlaneCertificates {
+		return p, err
+	}
+	if !fs.Changed("cert-validity") {
+		p.Validity = record.Certificates.Validity
+	}
+	if !fs.Changed("cert-renew-before") {
+		p.RenewBefore = record.Certificates.RenewBefore
+	}
+	return p, nil
+}
+
 func newNodeInstallCommand() *cobra.Command {
 	var (
 		node    nodeFlags
@@ -58,11 +76,11 @@ func newNodeInstallCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "install",
 		Short: "Move this host's kubelet to 127.0.0.1, where it answers kubelet-auth-proxy only",
-		Long: `Install makes a certificate authority on this node, whose key stays here, and with it
-the proxy's certificate; has the kubelet trust it and nobody else, listen on 127.0.0.1
-and serve with a certificate of the cluster; and restarts the kubelet, which takes a
-few seconds. Pods go on running. Units of systemd keep what the proxy reads up to date,
-with this program: it has to stay where it is.
+		Long: `Install makes a certificate for the proxy on this node; has the kubelet accept that
+certificate and no other, listen on 127.0.0.1 and serve with a certificate of the
+cluster; and restarts the kubelet, which takes a few seconds. Pods go on running.
+Units of systemd keep what the proxy reads up to date, and replace its certificate
+every day, with this program: it has to stay where it is.
 
 Run bulkhead install on a control-plane host first: it approves the
 kubelet's serving certificate and runs the proxy. Install refuses a node for which the
@@ -73,15 +91,9 @@ nothing.
 A kubelet that is not started as kubeadm starts it is refused.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			record, err := install.ReadNodeRecord(node.layout)
-			if err != nil {
+			var err error
+			if options.Certificates, err = node.certificatePolicy(cmd.Flags(), options.Certificates); err != nil {
 				return err
-			}
-			if record != nil && !cmd.Flags().Changed("cert-validity") {
-				options.Certificates.Validity = record.Certificates.Validity
-			}
-			if record != nil && !cmd.Flags().Changed("cert-renew-before") {
-				options.Certificates.RenewBefore = record.Certificates.RenewBefore
 			}
 			installer, err := node.installer(cmd.OutOrStdout())
 			if err != nil {
@@ -91,7 +103,7 @@ A kubelet that is not started as kubeadm starts it is refused.`,
 		},
 	}
 	node.add(cmd.Flags())
-	addCertificateFlags(cmd.Flags(), &options.Certificates)
+	addCertificateFlags(cmd.Flags(), &options.Certificates, nodeCertificates)
 	cmd.Flags().DurationVar(&options.Timeout, "timeout", 2*time.Minute, "How long the kubelet, and then the proxy, may take to become healthy. If one takes longer, the old state is put back and the command fails.")
 	return cmd
 }

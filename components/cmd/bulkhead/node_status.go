@@ -32,7 +32,7 @@ func printNode(ctx context.Context, out io.Writer, k *install.KubeletInstaller) 
 	}
 	row(out, "installed by", "bulkhead "+record.Version)
 	keeper := k.Layout.KubeletKeeper(record.Certificates, time.Now)
-	printHealth(out, "kubelet", k.Host.Closed(ctx, keeper.Leaves[0].Pair, k.Layout.KubeletClientCA().CertFile))
+	printHealth(out, "kubelet", k.Host.Closed(ctx, keeper.Leaves[0].Pair, k.Layout.KubeletClientCA()))
 	switch address, err := k.Host.ProxyAddress(ctx); {
 	case err != nil:
 		row(out, "proxy", "the API server does not say whether there is one: "+err.Error())

@@ -62,7 +62,7 @@ func newStatusCommand() *cobra.Command {
 		},
 	}
 	host.add(cmd.Flags())
-	addCertificateFlags(cmd.Flags(), &policy)
+	addCertificateFlags(cmd.Flags(), &policy, controlPlaneCertificates)
 	return cmd
 }
 

@@ -5,6 +5,7 @@ package pki
 
 import (
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
@@ -38,6 +39,9 @@ type Keeper struct {
 	// the static pod and a person do not write one pair at once; empty for none.
 	// It is locked itself: a file in it would be one more to clean up.
 	Lock string
+	// Accepted waits until the verifier of a certificate with Trust accepts a new one; nil for no
+	// wait. After an error the old certificate stays in use, and the next renewal tries again.
+	Accepted func(tls.Certificate) error
 }
 
 // Status is the state of one certificate.
@@ -85,6 +89,11 @@ func (k Keeper) due(leaf Leaf, cert *x509.Certificate) string {
 		return fmt.Sprintf("it has %s left, more than the %s that are allowed", left.Round(time.Second), k.Policy.Validity)
 	case !leaf.describes(cert):
 		return "it is for another name or address"
+	case leaf.Trust != "":
+		if !pins(leaf.Trust, cert) {
+			return "its verifier does not accept it"
+		}
+		return ""
 	}
 	// A signer that cannot be read now says nothing against the certificate.
 	if signer, err := readCert(leaf.Signer.CertFile); err == nil && cert.CheckSignatureFrom(signer) != nil {
@@ -118,9 +127,12 @@ func (k Keeper) Renew(all bool) (renewed []string, err error) {
 	var errs []error
 	for _, leaf := range k.Leaves {
 		if s := k.status(leaf); s.Due == "" && !all {
+			if leaf.Trust != "" {
+				errs = append(errs, k.settle(leaf))
+			}
 			continue
 		}
-		if err := leaf.issue(k.Now(), k.Policy.Validity); err != nil {
+		if err := k.issue(leaf); err != nil {
 			errs = append(errs, err)
 			continue
 		}

@@ -41,7 +41,13 @@ type Leaf struct {
 	// Name is what people call it: the value of the label of the expiry metric.
 	Name string
 	Pair
-	Signer       Pair
+	// Signer is the authority that signs it. It is not used if Trust is set.
+	Signer Pair
+	// Trust is set for a certificate that signs itself: the file with the certificates that its
+	// verifier accepts. So no authority has a key that could be stolen. The certificate is not one
+	// of an authority: its own key signs no other that the verifier would accept
+	// (crypto/x509 CheckSignatureFrom).
+	Trust        string
 	CommonName   string
 	Organization []string
 	DNSNames     []string
@@ -76,32 +82,44 @@ func EnsureCA(ca Pair, name string, now time.Time) (made bool, err error) {
 }
 
 // issue makes a new key and a certificate for it.
-func (l Leaf) issue(now time.Time, validity time.Duration) error {
-	signer, signerKey, err := load(l.Signer)
+func (k Keeper) issue(l Leaf) error {
+	der, key, err := l.sign(k.Now(), k.Policy.Validity)
 	if err != nil {
 		return fmt.Errorf("signing %s: %w", l.Name, err)
 	}
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return err
+	if l.Trust != "" {
+		if err := k.announce(l, der, key); err != nil {
+			return err
+		}
+	}
+	return writePair(l.Pair, der, key, l.Mode)
+}
+
+// sign writes nothing.
+func (l Leaf) sign(now time.Time, validity time.Duration) (der []byte, key *ecdsa.PrivateKey, err error) {
+	if key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
+		return nil, nil, err
 	}
 	template, err := newTemplate(pkix.Name{CommonName: l.CommonName, Organization: l.Organization}, now, validity)
 	if err != nil {
-		return err
-	}
-	// A certificate that outlives its signer would look alive and be refused.
-	if template.NotAfter.After(signer.NotAfter) {
-		template.NotAfter = signer.NotAfter
+		return nil, nil, err
 	}
 	template.BasicConstraintsValid = true
 	template.KeyUsage = x509.KeyUsageDigitalSignature
 	template.ExtKeyUsage = []x509.ExtKeyUsage{l.Usage}
 	template.DNSNames, template.IPAddresses = l.DNSNames, l.IPs
-	der, err := x509.CreateCertificate(rand.Reader, template, signer, key.Public(), signerKey)
-	if err != nil {
-		return fmt.Errorf("signing %s: %w", l.Name, err)
+	signer, signerKey := template, crypto.Signer(key)
+	if l.Trust == "" {
+		if signer, signerKey, err = load(l.Signer); err != nil {
+			return nil, nil, err
+		}
 	}
-	return writePair(l.Pair, der, key, l.Mode)
+	// A certificate that outlives its signer would look alive and be refused.
+	if template.NotAfter.After(signer.NotAfter) {
+		template.NotAfter = signer.NotAfter
+	}
+	der, err = x509.CreateCertificate(rand.Reader, template, signer, key.Public(), signerKey)
+	return der, key, err
 }
 
 func newTemplate(subject pkix.Name, now time.Time, validity time.Duration) (*x509.Certificate, error) {

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 )
 
@@ -42,30 +43,58 @@ type Upstream struct {
 	// patience is how long the kubelet may show a certificate that is not on disk yet.
 	patience time.Duration
 	// Ordinary and Upgrades are for [Config].
-	Ordinary, Upgrades *http.Transport
+	Ordinary, Upgrades *renewable
 }
+
+// renewable is a transport that is replaced when the client certificate is. The kubelet
+// authenticates each request by the certificate of its connection, and soon does not accept the
+// former one: a connection that was in use meanwhile must not be used again.
+type renewable struct {
+	build   func() *http.Transport
+	current atomic.Pointer[http.Transport]
+}
+
+func newRenewable(build func() *http.Transport) *renewable {
+	r := &renewable{build: build}
+	r.current.Store(build())
+	return r
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (r *renewable) RoundTrip(req *http.Request) (*http.Response, error) {
+	return r.current.Load().RoundTrip(req)
+}
+
+// renew lets requests in flight go on.
+func (r *renewable) renew() { r.current.Swap(r.build()).CloseIdleConnections() }
 
 // NewUpstream calls nobody. serving is the kubelet's own serving certificate: that
 // very certificate is expected, whoever signed it, because a pod on the host's
 // network can take the kubelet's port while the kubelet is away. client is what
-// the proxy shows. Both are followed; a connection that stands idle with an old
-// client certificate is closed.
+// the proxy shows. Both are followed; no request begins on a connection with an old
+// client certificate.
 func NewUpstream(serving, client *Pair) *Upstream {
 	u := &Upstream{serving: serving, client: client, patience: copyPatience}
-	u.Ordinary = u.transport()
-	u.Upgrades = u.transport()
-	dial := u.Upgrades.DialContext
-	u.Upgrades.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+	u.Ordinary = newRenewable(u.transport)
+	u.Upgrades = newRenewable(u.upgrading)
+	client.changed = append(client.changed, u.Ordinary.renew, u.Upgrades.renew)
+	return u
+}
+
+// upgrading is for streams. Each uses one connection up. What stays is small while the stream is
+// idle.
+func (u *Upstream) upgrading() *http.Transport {
+	transport := u.transport()
+	dial := transport.DialContext
+	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)
 		if err != nil {
 			return nil, err
 		}
 		return &wire{Conn: conn}, nil
 	}
-	// Each is used up by one stream. What stays is small while the stream is idle.
-	u.Upgrades.ReadBufferSize, u.Upgrades.WriteBufferSize, u.Upgrades.MaxIdleConnsPerHost = trickle, trickle, 1
-	client.changed = append(client.changed, u.Close)
-	return u
+	transport.ReadBufferSize, transport.WriteBufferSize, transport.MaxIdleConnsPerHost = trickle, trickle, 1
+	return transport
 }
 
 func (u *Upstream) transport() *http.Transport {
@@ -133,6 +162,6 @@ func is(certificate *tls.Certificate, leaf []byte) bool {
 
 // Close closes connections that stand idle.
 func (u *Upstream) Close() {
-	u.Ordinary.CloseIdleConnections()
-	u.Upgrades.CloseIdleConnections()
+	u.Ordinary.current.Load().CloseIdleConnections()
+	u.Upgrades.current.Load().CloseIdleConnections()
 }

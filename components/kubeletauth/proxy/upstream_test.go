@@ -130,6 +130,41 @@ func TestARenewalIsNoticedInTime(t *testing.T) {
 	}
 }
 
+// A request in flight goes on when the client certificate is replaced. Its connection, on which
+// the kubelet knows the former certificate, serves no other request.
+func TestNoRequestBeginsWithAFormerClientCertificate(t *testing.T) {
+	serials, release := make(chan int64, 3), make(chan struct{})
+	kubelet := http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
+		serials <- req.TLS.PeerCertificates[0].SerialNumber.Int64()
+		if req.URL.Path == "/healthz" {
+			<-release
+		}
+		_, _ = rw.Write([]byte("answer"))
+	})
+	w := start(t, kubelet, nil)
+	client := w.client(w.admin(), false)
+	long := make(chan int, 1)
+	go func() { long <- w.do(client, http.MethodGet, "/healthz", nil).code }()
+	former := <-serials
+
+	place(t, w.dir, "client.pem", w.node.issue(t, pkix.Name{CommonName: "bulkhead:kubelet-auth-proxy"}, x509.ExtKeyUsageClientAuth))
+	w.upstream.client.reread(t.Context())
+	ask := func() int64 {
+		if got := w.do(client, http.MethodGet, "/pods", nil); got.code != 200 {
+			t.Errorf("answered %d %s", got.code, got.body)
+		}
+		return <-serials
+	}
+	during := ask()
+	close(release)
+	if code := <-long; code != 200 {
+		t.Errorf("the request in flight is answered %d", code)
+	}
+	if after := ask(); during == former || after != during {
+		t.Errorf("the kubelet sees certificate %d, then %d and %d", former, during, after)
+	}
+}
+
 // The environment does not say where the kubelet is.
 func TestTheEnvironmentIsIgnored(t *testing.T) {
 	t.Setenv("HTTPS_PROXY", "http://192.0.2.7:1")
@@ -140,8 +175,8 @@ func TestTheEnvironmentIsIgnored(t *testing.T) {
 	if got := w.do(client, http.MethodGet, "/pods", nil); got.code != 200 {
 		t.Errorf("answered %d %s", got.code, got.body)
 	}
-	for _, transport := range []*http.Transport{w.upstream.Ordinary, w.upstream.Upgrades} {
-		if transport.Proxy != nil {
+	for _, transport := range []*renewable{w.upstream.Ordinary, w.upstream.Upgrades} {
+		if transport.current.Load().Proxy != nil {
 			t.Error("a proxy may come between the proxy and the kubelet")
 		}
 	}

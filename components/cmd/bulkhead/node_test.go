@@ -1,0 +1,61 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install"
+	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
+)
+
+func TestHowLongTheCertificateOfANodesProxyLives(t *testing.T) {
+	chosen := pki.Policy{Validity: time.Hour, RenewBefore: 10 * time.Minute}
+	for _, tc := range []struct {
+		name     string
+		recorded pki.Policy
+		args     []string
+		want     pki.Policy
+	}{
+		{"a first run: the default", pki.Policy{}, nil, nodeCertificates},
+		{"a later run: what was chosen", chosen, nil, chosen},
+		{"a later run with a flag: what the flag says", chosen, []string{"--cert-validity=2h"}, pki.Policy{Validity: 2 * time.Hour, RenewBefore: 10 * time.Minute}},
+		{"after an older version that was told nothing: the default", controlPlaneCertificates, nil, nodeCertificates},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var (
+				node   nodeFlags
+				policy pki.Policy
+			)
+			fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
+			node.add(fs)
+			addCertificateFlags(fs, &policy, nodeCertificates)
+			node.layout.State = t.TempDir()
+			if tc.recorded.Validity > 0 {
+				data, err := json.Marshal(install.NodeRecord{Certificates: tc.recorded})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := os.Mkdir(node.layout.Node(), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(filepath.Join(node.layout.Node(), "record.json"), data, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := fs.Parse(tc.args); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := node.certificatePolicy(fs, policy); err != nil || got != tc.want {
+				t.Errorf("%v, want %v (%v)", got, tc.want, err)
+			}
+		})
+	}
+}
