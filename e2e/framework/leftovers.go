@@ -22,8 +22,10 @@ const (
 	// removal bounds how long the namespaces of a suite may take to go. A spec does not wait
 	// for its own: the namespace controller is slow where many specs end together.
 	removal = 3 * time.Minute
-	// directoryRemoval bounds the wait for the kubelets, which clean up every two seconds.
-	directoryRemoval = 30 * time.Second
+	// directoryRemoval bounds the wait for the kubelets, which clean up every two seconds. It is
+	// longer than the 30 s for which a containerd shim waits for the reader of an exec's output,
+	// if the client goes away while the exec begins.
+	directoryRemoval = 45 * time.Second
 	// hashOfStaticPod is the annotation with the UID by which a kubelet knows a static pod.
 	hashOfStaticPod = "kubernetes.io/config.hash"
 )
@@ -31,8 +33,8 @@ const (
 // awaitRemoval ends a suite. It waits until the namespaces that this process made are gone,
 // and their pods from the disks of the nodes. The next suite then finds no pod, ServiceAccount
 // or token that is about to disappear. A suite whose namespaces stay fails. A directory that
-// stays is printed: containerd sometimes cannot end a container whose streams were cut, and the
-// API has forgotten its pod.
+// stays is printed: containerd can be late to end a container whose exec was cut while it began, and
+// the API has forgotten its pod.
 func (c *Cluster) awaitRemoval(ctx context.Context) {
 	ginkgo.GinkgoHelper()
 	gomega.Eventually(ctx, c.remainingNamespaces).WithTimeout(removal).WithPolling(time.Second).

@@ -134,6 +134,9 @@ func deletions(ctx context.Context, since time.Time) (map[string]time.Time, erro
 		case ref == nil || ref.Subresource != "":
 		case ref.Resource == "namespaces":
 			note(ref.Name, event)
+		case ref.Resource == "pods" && ref.Name == "":
+			// A collection was deleted: all pods of the namespace.
+			note(ref.Namespace, event)
 		case ref.Resource == "pods":
 			note(ref.Namespace+"/"+ref.Name, event)
 			if strings.HasPrefix(ref.Namespace, "e2e-") {
