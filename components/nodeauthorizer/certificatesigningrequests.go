@@ -12,16 +12,16 @@ import (
 
 var (
 	certificateSigningRequests = promise(rules.Rule{
-		ID:      "NA-UNI-CERTIFICATESIGNINGREQUESTS",
-		Promise: "A node may create, get, list and watch certificate signing requests, but may never change, approve, sign or delete one.",
-		Source:  uniformSource,
+		ID:          "NA-UNI-CERTIFICATESIGNINGREQUESTS",
+		Description: "A node may create, get, list and watch certificate signing requests, but may never change, approve, sign or delete one.",
+		Source:      uniformSource,
 	})
 	certificateSigningRequestOwn = promise(rules.Rule{
-		ID:        "NA-CSR-1",
-		Promise:   "A node may get, list and watch only certificate signing requests of its own (spec.username is the node's), one at a time and by name.",
-		Source:    "Bulkhead: upstream lets every node read all of them; pkg/kubelet/certificate and client-go/util/certificate/csr watch one by name",
-		Extension: true,
-		Optional:  true,
+		ID:          "NA-CSR-1",
+		Description: "A node may get, list and watch only certificate signing requests of its own (spec.username is the node's), one at a time and by name.",
+		Source:      "Bulkhead: upstream lets every node read all of them; pkg/kubelet/certificate and client-go/util/certificate/csr watch one by name",
+		Extension:   true,
+		Optional:    true,
 	})
 )
 

@@ -7,14 +7,14 @@ import "github.com/bulkhead-k8s/bulkhead/components/rules"
 
 var (
 	csiNodeCreate = promise(rules.Rule{
-		ID:      "NA-CSINODE-1",
-		Promise: "A node may create a CSINode; it may not list, watch or delete many at once.",
-		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeCSINode",
+		ID:          "NA-CSINODE-1",
+		Description: "A node may create a CSINode; it may not list, watch or delete many at once.",
+		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeCSINode",
 	})
 	csiNodeOwnName = promise(rules.Rule{
-		ID:      "NA-CSINODE-2",
-		Promise: "A node may get, update, patch and delete only the CSINode that bears its own name, and its status only while CSIVolumeHealth is on.",
-		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeCSINode",
+		ID:          "NA-CSINODE-2",
+		Description: "A node may get, update, patch and delete only the CSINode that bears its own name, and its status only while CSIVolumeHealth is on.",
+		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeCSINode",
 	})
 )
 

@@ -7,16 +7,16 @@ import "github.com/bulkhead-k8s/bulkhead/components/rules"
 
 var (
 	endpoints = promise(rules.Rule{
-		ID:      "NA-UNI-ENDPOINTS",
-		Promise: "A node may get endpoints by name, but may not list or change them.",
-		Source:  uniformSource,
+		ID:          "NA-UNI-ENDPOINTS",
+		Description: "A node may get endpoints by name, but may not list or change them.",
+		Source:      uniformSource,
 	})
 	endpointsReferenced = promise(rules.Rule{
-		ID:        "NA-ENDPOINTS-1",
-		Promise:   "A node may get endpoints only where something on it refers to them. Nothing does today, so it gets none.",
-		Source:    "kubernetes/design-proposals-archive node/kubelet-authorizer.md (Scoped Kubelet API Access), Future work; " + uniformSource + ": the volume plugin that needed them is gone",
-		Extension: true,
-		Optional:  true,
+		ID:          "NA-ENDPOINTS-1",
+		Description: "A node may get endpoints only where something on it refers to them. Nothing does today, so it gets none.",
+		Source:      "kubernetes/design-proposals-archive node/kubelet-authorizer.md (Scoped Kubelet API Access), Future work; " + uniformSource + ": the volume plugin that needed them is gone",
+		Extension:   true,
+		Optional:    true,
 	})
 )
 

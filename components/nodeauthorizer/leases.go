@@ -10,19 +10,19 @@ const leaseNamespace = "kube-node-lease"
 
 var (
 	leaseCreate = promise(rules.Rule{
-		ID:      "NA-LEASE-1",
-		Promise: "A node may create a lease in the namespace kube-node-lease and in no other.",
-		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeLease",
+		ID:          "NA-LEASE-1",
+		Description: "A node may create a lease in the namespace kube-node-lease and in no other.",
+		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeLease",
 	})
 	leaseDelete = promise(rules.Rule{
-		ID:      "NA-LEASE-2",
-		Promise: "A node may delete the lease in kube-node-lease that bears its own name, and neither another lease nor many at once.",
-		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeLease",
+		ID:          "NA-LEASE-2",
+		Description: "A node may delete the lease in kube-node-lease that bears its own name, and neither another lease nor many at once.",
+		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeLease",
 	})
 	leaseOwnName = promise(rules.Rule{
-		ID:      "NA-LEASE-3",
-		Promise: "A node may get, update and patch only the lease in kube-node-lease that bears its own name, and may not list or watch leases.",
-		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeLease",
+		ID:          "NA-LEASE-3",
+		Description: "A node may get, update and patch only the lease in kube-node-lease that bears its own name, and may not list or watch leases.",
+		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeLease",
 	})
 )
 

@@ -7,19 +7,19 @@ import "github.com/bulkhead-k8s/bulkhead/components/rules"
 
 var (
 	nodeRead = promise(rules.Rule{
-		ID:      "NA-NODE-1",
-		Promise: "A node may get, list and watch only its own Node object, even before that object exists.",
-		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeNode; KEP-4601",
+		ID:          "NA-NODE-1",
+		Description: "A node may get, list and watch only its own Node object, even before that object exists.",
+		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeNode; KEP-4601",
 	})
 	nodeWrite = promise(rules.Rule{
-		ID:      "NA-NODE-2",
-		Promise: "A node may create, update and patch Node objects (admission holds it to its own), but may never delete one.",
-		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeNode",
+		ID:          "NA-NODE-2",
+		Description: "A node may create, update and patch Node objects (admission holds it to its own), but may never delete one.",
+		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeNode",
 	})
 	nodeStatus = promise(rules.Rule{
-		ID:      "NA-NODE-3",
-		Promise: "Of the subresources of nodes, a node may only update and patch the status (admission holds it to its own); never proxy.",
-		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeNode",
+		ID:          "NA-NODE-3",
+		Description: "Of the subresources of nodes, a node may only update and patch the status (admission holds it to its own); never proxy.",
+		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeNode",
 	})
 )
 

@@ -12,19 +12,19 @@ import (
 
 var (
 	podCertificateCreate = promise(rules.Rule{
-		ID:      "NA-PCR-1",
-		Promise: "While PodCertificateRequest is on, a node may create a PodCertificateRequest, but may never change or delete one.",
-		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizePodCertificateRequest",
+		ID:          "NA-PCR-1",
+		Description: "While PodCertificateRequest is on, a node may create a PodCertificateRequest, but may never change or delete one.",
+		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizePodCertificateRequest",
 	})
 	podCertificateGet = promise(rules.Rule{
-		ID:      "NA-PCR-2",
-		Promise: "A node may get only a PodCertificateRequest whose spec.nodeName is its own name.",
-		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizePodCertificateRequest",
+		ID:          "NA-PCR-2",
+		Description: "A node may get only a PodCertificateRequest whose spec.nodeName is its own name.",
+		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizePodCertificateRequest",
 	})
 	podCertificateSelected = promise(rules.Rule{
-		ID:      "NA-PCR-3",
-		Promise: "A node may list and watch PodCertificateRequests only with the field selector spec.nodeName set to its own name.",
-		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizePodCertificateRequest",
+		ID:          "NA-PCR-3",
+		Description: "A node may list and watch PodCertificateRequests only with the field selector spec.nodeName set to its own name.",
+		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizePodCertificateRequest",
 	})
 )
 

@@ -14,34 +14,34 @@ import (
 
 var (
 	secretGet = promise(rules.Rule{
-		ID:      "NA-SECRET-1",
-		Promise: "A node may get a secret only if a pod bound to it uses the secret, itself or through a persistent volume, and may never write one.",
-		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeReadNamespacedObject",
+		ID:          "NA-SECRET-1",
+		Description: "A node may get a secret only if a pod bound to it uses the secret, itself or through a persistent volume, and may never write one.",
+		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeReadNamespacedObject",
 	})
 	secretList = promise(rules.Rule{
-		ID:      "NA-SECRET-2",
-		Promise: "A node may list and watch one secret by name, and only one that its pods use; never the secrets of a namespace.",
-		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeReadNamespacedObject",
+		ID:          "NA-SECRET-2",
+		Description: "A node may list and watch one secret by name, and only one that its pods use; never the secrets of a namespace.",
+		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeReadNamespacedObject",
 	})
 	configMapGet = promise(rules.Rule{
-		ID:      "NA-CM-1",
-		Promise: "A node may get a config map only if a pod bound to it uses the config map, and may never write one.",
-		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeReadNamespacedObject",
+		ID:          "NA-CM-1",
+		Description: "A node may get a config map only if a pod bound to it uses the config map, and may never write one.",
+		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeReadNamespacedObject",
 	})
 	configMapList = promise(rules.Rule{
-		ID:      "NA-CM-2",
-		Promise: "A node may list and watch one config map by name, and only one that its pods use; never the config maps of a namespace.",
-		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeReadNamespacedObject",
+		ID:          "NA-CM-2",
+		Description: "A node may list and watch one config map by name, and only one that its pods use; never the config maps of a namespace.",
+		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeReadNamespacedObject",
 	})
 	resourceClaimGet = promise(rules.Rule{
-		ID:      "NA-CLAIM-1",
-		Promise: "A node may get a resource claim only if a pod bound to it uses the claim, and may do nothing else to claims.",
-		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeGet",
+		ID:          "NA-CLAIM-1",
+		Description: "A node may get a resource claim only if a pod bound to it uses the claim, and may do nothing else to claims.",
+		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeGet",
 	})
 	volumeAttachmentGet = promise(rules.Rule{
-		ID:      "NA-VA-1",
-		Promise: "A node may get a volume attachment only if it attaches to that node, and may do nothing else to attachments.",
-		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeGet",
+		ID:          "NA-VA-1",
+		Description: "A node may get a volume attachment only if it attaches to that node, and may do nothing else to attachments.",
+		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeGet",
 	})
 )
 

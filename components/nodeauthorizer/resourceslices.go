@@ -12,19 +12,19 @@ import (
 
 var (
 	sliceCreate = promise(rules.Rule{
-		ID:      "NA-SLICE-1",
-		Promise: "A node may create a ResourceSlice, but has no access to any subresource of slices.",
-		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeResourceSlice",
+		ID:          "NA-SLICE-1",
+		Description: "A node may create a ResourceSlice, but has no access to any subresource of slices.",
+		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeResourceSlice",
 	})
 	sliceOwn = promise(rules.Rule{
-		ID:      "NA-SLICE-2",
-		Promise: "A node may get, update, patch and delete only a ResourceSlice whose spec.nodeName is its own name.",
-		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeResourceSlice",
+		ID:          "NA-SLICE-2",
+		Description: "A node may get, update, patch and delete only a ResourceSlice whose spec.nodeName is its own name.",
+		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeResourceSlice",
 	})
 	sliceSelected = promise(rules.Rule{
-		ID:      "NA-SLICE-3",
-		Promise: "A node may list, watch and delete many ResourceSlices only with the field selector spec.nodeName set to its own name.",
-		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeResourceSlice",
+		ID:          "NA-SLICE-3",
+		Description: "A node may list, watch and delete many ResourceSlices only with the field selector spec.nodeName set to its own name.",
+		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeResourceSlice",
 	})
 )
 

@@ -15,9 +15,9 @@ import (
 )
 
 var tokenAudience = promise(rules.Rule{
-	ID:      "NR-SA-4",
-	Promise: "While ServiceAccountNodeAudienceRestriction is on, a node gets a token for at most one audience, and only for one that a projected volume of the pod names, or the driver of one of its volumes, or that an administrator has granted the node.",
-	Source:  "plugin/pkg/admission/noderestriction/admission.go validateNodeServiceAccountAudience",
+	ID:          "NR-SA-4",
+	Description: "While ServiceAccountNodeAudienceRestriction is on, a node gets a token for at most one audience, and only for one that a projected volume of the pod names, or the driver of one of its volumes, or that an administrator has granted the node.",
+	Source:      "plugin/pkg/admission/noderestriction/admission.go validateNodeServiceAccountAudience",
 })
 
 // audience is whom a token is for.

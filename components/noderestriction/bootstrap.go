@@ -22,7 +22,7 @@ import (
 var (
 	bootstrapSigner = promise(rules.Rule{
 		ID: "NR-BOOT-1",
-		Promise: "A user in system:bootstrappers requests certificates only from the signer " +
+		Description: "A user in system:bootstrappers requests certificates only from the signer " +
 			"kubernetes.io/kube-apiserver-client-kubelet.",
 		Source: "Bulkhead: a kubelet that joins requests no other certificate; " +
 			"the ClusterRole system:node-bootstrapper allows a request to every signer",
@@ -31,22 +31,22 @@ var (
 	})
 	bootstrapCertificate = promise(rules.Rule{
 		ID: "NR-BOOT-2",
-		Promise: "A user in system:bootstrappers requests only a kubelet's client certificate: subject O=system:nodes " +
+		Description: "A user in system:bootstrappers requests only a kubelet's client certificate: subject O=system:nodes " +
 			"and CN=system:node:<valid node name>, nothing else, no subjectAltNames and no other extensions.",
 		Source:    "Bulkhead: upstream leaves it to the approver; pkg/apis/certificates/helpers.go ValidateKubeletClientCSR",
 		Extension: true,
 		Optional:  true,
 	})
 	bootstrapFreeName = promise(rules.Rule{
-		ID:        "NR-BOOT-3",
-		Promise:   "A user in system:bootstrappers requests no certificate in the name of a Node that exists.",
-		Source:    "Bulkhead: upstream lets every bootstrap token have the certificate of every node, the control plane's too",
-		Extension: true,
-		Optional:  true,
+		ID:          "NR-BOOT-3",
+		Description: "A user in system:bootstrappers requests no certificate in the name of a Node that exists.",
+		Source:      "Bulkhead: upstream lets every bootstrap token have the certificate of every node, the control plane's too",
+		Extension:   true,
+		Optional:    true,
 	})
 	bootstrapAllowedName = promise(rules.Rule{
 		ID: "NR-BOOT-4",
-		Promise: "Where the configuration has bootstrapNodeNames, a user in system:bootstrappers requests a certificate only " +
+		Description: "Where the configuration has bootstrapNodeNames, a user in system:bootstrappers requests a certificate only " +
 			"in a node name that it lists for the user or for one of the user's groups.",
 		Source:    "Bulkhead: docs/configuration.md",
 		Extension: true,

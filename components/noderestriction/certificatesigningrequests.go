@@ -16,9 +16,9 @@ import (
 )
 
 var certificateOwnName = promise(rules.Rule{
-	ID:      "NR-CSR-1",
-	Promise: "Unless AllowInsecureKubeletCertificateSigningRequests is on, a node asks the two signers of kubelet certificates only for a certificate whose common name is its own user name.",
-	Source:  "plugin/pkg/admission/noderestriction/admission.go admitCSR",
+	ID:          "NR-CSR-1",
+	Description: "Unless AllowInsecureKubeletCertificateSigningRequests is on, a node asks the two signers of kubelet certificates only for a certificate whose common name is its own user name.",
+	Source:      "plugin/pkg/admission/noderestriction/admission.go admitCSR",
 })
 
 var certificateSigningRequestRules = []*rule{

@@ -17,25 +17,25 @@ import (
 
 var (
 	certificateServing = promise(rules.Rule{
-		ID:        "NR-CSR-2",
-		Promise:   "A node asks kubernetes.io/kubelet-serving only for a server certificate of its own: subject O=system:nodes and its user name, nothing else, and no names and addresses but those in the status of its Node; and of these none that another Node has, no cluster IP, no name of a Service or of the loopback, no wildcard, no loopback, link-local, multicast or unspecified IP, and what the API server is reached at only for a Node with the label node-role.kubernetes.io/control-plane.",
-		Source:    "Bulkhead: upstream leaves them to the approver; pkg/apis/certificates/helpers.go ValidateKubeletServingCSR has what the signer signs, pkg/kubelet/certificate/kubelet.go what a kubelet asks for",
-		Extension: true,
-		Optional:  true,
+		ID:          "NR-CSR-2",
+		Description: "A node asks kubernetes.io/kubelet-serving only for a server certificate of its own: subject O=system:nodes and its user name, nothing else, and no names and addresses but those in the status of its Node; and of these none that another Node has, no cluster IP, no name of a Service or of the loopback, no wildcard, no loopback, link-local, multicast or unspecified IP, and what the API server is reached at only for a Node with the label node-role.kubernetes.io/control-plane.",
+		Source:      "Bulkhead: upstream leaves them to the approver; pkg/apis/certificates/helpers.go ValidateKubeletServingCSR has what the signer signs, pkg/kubelet/certificate/kubelet.go what a kubelet asks for",
+		Extension:   true,
+		Optional:    true,
 	})
 	certificateClient = promise(rules.Rule{
-		ID:        "NR-CSR-3",
-		Promise:   "A node asks kubernetes.io/kube-apiserver-client-kubelet only for a client certificate of its own: subject O=system:nodes and its user name, nothing else, and no further names.",
-		Source:    "Bulkhead: upstream leaves it to the approver; pkg/apis/certificates/helpers.go ValidateKubeletClientCSR",
-		Extension: true,
-		Optional:  true,
+		ID:          "NR-CSR-3",
+		Description: "A node asks kubernetes.io/kube-apiserver-client-kubelet only for a client certificate of its own: subject O=system:nodes and its user name, nothing else, and no further names.",
+		Source:      "Bulkhead: upstream leaves it to the approver; pkg/apis/certificates/helpers.go ValidateKubeletClientCSR",
+		Extension:   true,
+		Optional:    true,
 	})
 	certificateSigners = promise(rules.Rule{
-		ID:        "NR-CSR-4",
-		Promise:   "A node asks only the two signers of kubelet certificates.",
-		Source:    "Bulkhead: a kubelet asks no other; upstream lets a node ask every signer for anything",
-		Extension: true,
-		Optional:  true,
+		ID:          "NR-CSR-4",
+		Description: "A node asks only the two signers of kubelet certificates.",
+		Source:      "Bulkhead: a kubelet asks no other; upstream lets a node ask every signer for anything",
+		Extension:   true,
+		Optional:    true,
 	})
 )
 

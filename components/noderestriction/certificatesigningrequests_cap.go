@@ -13,7 +13,7 @@ import (
 
 var certificateCap = promise(rules.Rule{
 	ID: "NR-CSR-5",
-	Promise: "Where the configuration has caps.certificateSigningRequests, a node creates no CertificateSigningRequest while there are that many of its own for the same signer. " +
+	Description: "Where the configuration has caps.certificateSigningRequests, a node creates no CertificateSigningRequest while there are that many of its own for the same signer. " +
 		"kubernetes.io/kube-apiserver-client-kubelet and kubernetes.io/kubelet-serving are counted each by itself, all other signers together.",
 	Source: "Bulkhead: a hostile node must not fill the cluster's store, and serving certificates that nobody approves must not keep a kubelet from its client certificate; " +
 		"pkg/controller/certificates/cleaner/cleaner.go says how long requests stay",

@@ -13,7 +13,7 @@ import (
 
 var certificateMetadata = promise(rules.Rule{
 	ID: "NR-CSR-6",
-	Promise: "A node's CertificateSigningRequest has no labels, annotations, finalizers and owners, " +
+	Description: "A node's CertificateSigningRequest has no labels, annotations, finalizers and owners, " +
 		"so that it is small and goes when kube-controller-manager removes it.",
 	Source:    "ours; staging/src/k8s.io/client-go/util/certificate/csr/csr.go RequestCertificateWithContext sets a name alone",
 	Extension: true,

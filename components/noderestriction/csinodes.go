@@ -16,14 +16,14 @@ import (
 
 var (
 	csiNodeOwnName = promise(rules.Rule{
-		ID:      "NR-CSINODE-1",
-		Promise: "A node writes only the CSINode that bears its own name.",
-		Source:  "plugin/pkg/admission/noderestriction/admission.go admitCSINode",
+		ID:          "NR-CSINODE-1",
+		Description: "A node writes only the CSINode that bears its own name.",
+		Source:      "plugin/pkg/admission/noderestriction/admission.go admitCSINode",
 	})
 	csiNodeStatus = promise(rules.Rule{
-		ID:      "NR-CSINODE-2",
-		Promise: "A node updates the status of its CSINode only where CSIVolumeHealth is on, and does not change the spec with it.",
-		Source:  "plugin/pkg/admission/noderestriction/admission.go admitCSINodeStatus",
+		ID:          "NR-CSINODE-2",
+		Description: "A node updates the status of its CSINode only where CSIVolumeHealth is on, and does not change the spec with it.",
+		Source:      "plugin/pkg/admission/noderestriction/admission.go admitCSINodeStatus",
 	})
 )
 

@@ -15,7 +15,7 @@ import (
 var (
 	eventSource = promise(rules.Rule{
 		ID: "NR-EVENT-1",
-		Promise: "A node writes only events that name it as their source: source.host (in events.k8s.io, deprecatedSource.host) and reportingInstance are the node's name where they are set, " +
+		Description: "A node writes only events that name it as their source: source.host (in events.k8s.io, deprecatedSource.host) and reportingInstance are the node's name where they are set, " +
 			"and one of them is. What component of the node reports is free.",
 		Source:    "kubernetes/design-proposals-archive node/kubelet-authorizer.md (Scoped Kubelet API Access), Future work; k8s.io/client-go/tools/record/event.go generateEvent, which sets both",
 		Extension: true,
@@ -23,25 +23,25 @@ var (
 	})
 	eventObject = promise(rules.Rule{
 		ID: "NR-EVENT-2",
-		Promise: "A node writes events only about its own Node, about pods that are or were bound to it, by their UID, and about objects on their way to it that it may get; " +
+		Description: "A node writes events only about its own Node, about pods that are or were bound to it, by their UID, and about objects on their way to it that it may get; " +
 			"in the namespace of that object, or in default for one that has none. The same holds for a related object.",
 		Source:    "kubernetes/design-proposals-archive node/kubelet-authorizer.md (Scoped Kubelet API Access), Future work; pkg/kubelet/events",
 		Extension: true,
 		Optional:  true,
 	})
 	eventRetarget = promise(rules.Rule{
-		ID:        "NR-EVENT-3",
-		Promise:   "A node changes only events whose source it is, and neither their source nor what they are about.",
-		Source:    "kubernetes/design-proposals-archive node/kubelet-authorizer.md (Scoped Kubelet API Access), Future work; pkg/apis/core/validation/events.go ValidateEventUpdate checks this in events.k8s.io alone",
-		Extension: true,
-		Optional:  true,
+		ID:          "NR-EVENT-3",
+		Description: "A node changes only events whose source it is, and neither their source nor what they are about.",
+		Source:      "kubernetes/design-proposals-archive node/kubelet-authorizer.md (Scoped Kubelet API Access), Future work; pkg/apis/core/validation/events.go ValidateEventUpdate checks this in events.k8s.io alone",
+		Extension:   true,
+		Optional:    true,
 	})
 	eventDelete = promise(rules.Rule{
-		ID:        "NR-EVENT-4",
-		Promise:   "A node deletes only events whose source it is.",
-		Source:    "ours; NodeRules grant no delete (plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go)",
-		Extension: true,
-		Optional:  true,
+		ID:          "NR-EVENT-4",
+		Description: "A node deletes only events whose source it is.",
+		Source:      "ours; NodeRules grant no delete (plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go)",
+		Extension:   true,
+		Optional:    true,
 	})
 )
 

@@ -132,9 +132,9 @@ func collect(tables ...[]*rule) []rules.Rule {
 }
 
 var identityNamed = promise(rules.Rule{
-	ID:      "NR-IDENT-1",
-	Promise: "A user in system:nodes whose name says no node writes nothing on which there is a rule.",
-	Source:  "plugin/pkg/admission/noderestriction/admission.go Admit",
+	ID:          "NR-IDENT-1",
+	Description: "A user in system:nodes whose name says no node writes nothing on which there is a rule.",
+	Source:      "plugin/pkg/admission/noderestriction/admission.go Admit",
 })
 
 func (q *request) nameless() *refusal {

@@ -12,9 +12,9 @@ import (
 )
 
 var leaseOwnName = promise(rules.Rule{
-	ID:      "NR-LEASE-1",
-	Promise: "A node writes no lease but the one in the namespace kube-node-lease that bears its own name.",
-	Source:  "plugin/pkg/admission/noderestriction/admission.go admitLease",
+	ID:          "NR-LEASE-1",
+	Description: "A node writes no lease but the one in the namespace kube-node-lease that bears its own name.",
+	Source:      "plugin/pkg/admission/noderestriction/admission.go admitLease",
 })
 
 var leaseRules = []*rule{leaseOwnName}

@@ -23,27 +23,27 @@ const (
 var (
 	mirrorNamespace = promise(rules.Rule{
 		ID: "NR-MIRROR-1",
-		Promise: "Where the gate MirrorPodNodeRestriction and requireNamespace are on, a node makes mirror pods only in a namespace with the annotation " +
+		Description: "Where the gate MirrorPodNodeRestriction and requireNamespace are on, a node makes mirror pods only in a namespace with the annotation " +
 			"node.kubernetes.io/mirror.allowed; the value \"false\" counts as none.",
 		Source:    "KEP-1314, Restrict namespaces",
 		Extension: true, Configured: true,
 	})
 	mirrorLabels = promise(rules.Rule{
 		ID: "NR-MIRROR-2",
-		Promise: "Where the gate MirrorPodNodeRestriction is on, a mirror pod has only labels whose keys its namespace lists in the annotation " +
+		Description: "Where the gate MirrorPodNodeRestriction is on, a mirror pod has only labels whose keys its namespace lists in the annotation " +
 			"node.kubernetes.io/mirror.allowed-label-keys, or the Node's own topology.kubernetes.io/zone and region, or, if the operator says so, keys under unrestricted.node.kubernetes.io/.",
 		Source:    "KEP-1314, Label Restrictions and Whitelist prefix; the topology labels are put there by kube-apiserver's plugin PodTopologyLabels",
 		Extension: true, Configured: true,
 	})
 	mirrorDeniedLabels = promise(rules.Rule{
-		ID:        "NR-MIRROR-3",
-		Promise:   "Where the gate MirrorPodNodeRestriction is on, a mirror pod has no label whose key the operator denies (k8s-app, by default), whatever its namespace lists.",
-		Source:    "KEP-1314, Label Restrictions",
-		Extension: true, Configured: true,
+		ID:          "NR-MIRROR-3",
+		Description: "Where the gate MirrorPodNodeRestriction is on, a mirror pod has no label whose key the operator denies (k8s-app, by default), whatever its namespace lists.",
+		Source:      "KEP-1314, Label Restrictions",
+		Extension:   true, Configured: true,
 	})
 	mirrorAnnotations = promise(rules.Rule{
 		ID: "NR-MIRROR-4",
-		Promise: "Where the gate MirrorPodNodeRestriction is on, a mirror pod has only annotations that KEP-1314 lists by name, those under unrestricted.node.kubernetes.io/, " +
+		Description: "Where the gate MirrorPodNodeRestriction is on, a mirror pod has only annotations that KEP-1314 lists by name, those under unrestricted.node.kubernetes.io/, " +
 			"those that the operator allows, and the note of kube-apiserver's plugin LimitRanger.",
 		Source:    "KEP-1314, Annotation Restrictions; plugin/pkg/admission/limitranger/admission.go",
 		Extension: true, Configured: true,

@@ -14,7 +14,7 @@ import (
 
 var mirrorName = promise(rules.Rule{
 	ID: "NR-MIRROR-5",
-	Promise: "Where the gate MirrorPodNodeRestriction is on, the name of a mirror pod ends in the name of its node, and it has no finalizers, " +
+	Description: "Where the gate MirrorPodNodeRestriction is on, the name of a mirror pod ends in the name of its node, and it has no finalizers, " +
 		"so that it takes no other node's place and goes when it is deleted.",
 	Source:    "ours; pkg/kubelet/config/common.go generatePodName",
 	Extension: true, Configured: true,

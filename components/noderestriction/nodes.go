@@ -19,29 +19,29 @@ import (
 
 var (
 	nodeOwnName = promise(rules.Rule{
-		ID:      "NR-NODE-1",
-		Promise: "A node writes only the Node of its own name, and no subresource of another's; a name that the API server is to make up is not its own.",
-		Source:  "plugin/pkg/admission/noderestriction/admission.go admitNode",
+		ID:          "NR-NODE-1",
+		Description: "A node writes only the Node of its own name, and no subresource of another's; a name that the API server is to make up is not its own.",
+		Source:      "plugin/pkg/admission/noderestriction/admission.go admitNode",
 	})
 	nodeConfigSource = promise(rules.Rule{
-		ID:      "NR-NODE-2",
-		Promise: "A node gives its Node no spec.configSource.",
-		Source:  "plugin/pkg/admission/noderestriction/admission.go admitNode",
+		ID:          "NR-NODE-2",
+		Description: "A node gives its Node no spec.configSource.",
+		Source:      "plugin/pkg/admission/noderestriction/admission.go admitNode",
 	})
 	nodeLabels = promise(rules.Rule{
-		ID:      "NR-NODE-3",
-		Promise: "Where the configuration has no allowedLabels, a node sets, changes and removes on its Node no label below node-restriction.kubernetes.io, and of those below kubernetes.io and k8s.io only the ones that are the kubelet's.",
-		Source:  "plugin/pkg/admission/noderestriction/admission.go admitNode; KEP-279; kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object)",
+		ID:          "NR-NODE-3",
+		Description: "Where the configuration has no allowedLabels, a node sets, changes and removes on its Node no label below node-restriction.kubernetes.io, and of those below kubernetes.io and k8s.io only the ones that are the kubelet's.",
+		Source:      "plugin/pkg/admission/noderestriction/admission.go admitNode; KEP-279; kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object)",
 	})
 	nodeTaints = promise(rules.Rule{
-		ID:      "NR-NODE-4",
-		Promise: "A node changes no taint of its Node once that exists.",
-		Source:  "plugin/pkg/admission/noderestriction/admission.go admitNode",
+		ID:          "NR-NODE-4",
+		Description: "A node changes no taint of its Node once that exists.",
+		Source:      "plugin/pkg/admission/noderestriction/admission.go admitNode",
 	})
 	nodeOwners = promise(rules.Rule{
-		ID:      "NR-NODE-5",
-		Promise: "A node does not change whom its Node belongs to, so that the garbage collector deletes it for nobody.",
-		Source:  "plugin/pkg/admission/noderestriction/admission.go admitNode; CVE-2025-5187",
+		ID:          "NR-NODE-5",
+		Description: "A node does not change whom its Node belongs to, so that the garbage collector deletes it for nobody.",
+		Source:      "plugin/pkg/admission/noderestriction/admission.go admitNode; CVE-2025-5187",
 	})
 )
 

@@ -19,33 +19,33 @@ import (
 var (
 	addressNobodys = promise(rules.Rule{
 		ID: "NR-ADDRESS-1",
-		Promise: "A node introduces in the status of its Node no address that is a loopback, unspecified, multicast or link-local IP, " +
+		Description: "A node introduces in the status of its Node no address that is a loopback, unspecified, multicast or link-local IP, " +
 			"a name that hosts files give to the loopback, or neither an IP nor a host name.",
 		Source:    "ours; a kubelet refuses such IPs (pkg/kubelet/kubelet_node_status.go validateNodeIP)",
 		Extension: true,
 		Optional:  true,
 	})
 	addressOthers = promise(rules.Rule{
-		ID:        "NR-ADDRESS-2",
-		Promise:   "A node introduces in the status of its Node no address that another Node has.",
-		Source:    "ours; pkg/kubelet/client/kubelet_client.go GetConnectionInfo dials what the Node says",
-		Extension: true,
-		Optional:  true,
+		ID:          "NR-ADDRESS-2",
+		Description: "A node introduces in the status of its Node no address that another Node has.",
+		Source:      "ours; pkg/kubelet/client/kubelet_client.go GetConnectionInfo dials what the Node says",
+		Extension:   true,
+		Optional:    true,
 	})
 	addressChanged = promise(rules.Rule{
 		ID: "NR-ADDRESS-3",
-		Promise: "Once a Node of its name has had addresses, also one that was deleted while we watched, a node reports only such, and at least one, besides its own name as its host name. " +
+		Description: "Once a Node of its name has had addresses, also one that was deleted while we watched, a node reports only such, and at least one, besides its own name as its host name. " +
 			"New ones it gets from others: a cloud provider, or an administrator.",
 		Source:    "ours; pkg/kubelet/client/kubelet_client.go GetConnectionInfo dials what the Node says",
 		Extension: true,
 		Optional:  true,
 	})
 	addressPort = promise(rules.Rule{
-		ID:        "NR-ADDRESS-4",
-		Promise:   "Once a Node of its name has had a kubelet port, also one that was deleted while we watched, a node reports no other.",
-		Source:    "ours; pkg/kubelet/client/kubelet_client.go GetConnectionInfo dials what the Node says",
-		Extension: true,
-		Optional:  true,
+		ID:          "NR-ADDRESS-4",
+		Description: "Once a Node of its name has had a kubelet port, also one that was deleted while we watched, a node reports no other.",
+		Source:      "ours; pkg/kubelet/client/kubelet_client.go GetConnectionInfo dials what the Node says",
+		Extension:   true,
+		Optional:    true,
 	})
 )
 

@@ -14,11 +14,11 @@ import (
 )
 
 var addressService = promise(rules.Rule{
-	ID:        "NR-ADDRESS-5",
-	Promise:   "A node introduces in the status of its Node no address that is the cluster IP of a Service.",
-	Source:    "Bulkhead: pods of the node may report the addresses of their Node (NR-PODIP-1), and networks take what comes from a Node's address for a node",
-	Extension: true,
-	Optional:  true,
+	ID:          "NR-ADDRESS-5",
+	Description: "A node introduces in the status of its Node no address that is the cluster IP of a Service.",
+	Source:      "Bulkhead: pods of the node may report the addresses of their Node (NR-PODIP-1), and networks take what comes from a Node's address for a node",
+	Extension:   true,
+	Optional:    true,
 })
 
 func (r *Restriction) checkAddressService(ctx context.Context, q *request, introduced []corev1.NodeAddress) *refusal {

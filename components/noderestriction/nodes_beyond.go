@@ -15,15 +15,15 @@ import (
 
 var (
 	nodeCordon = promise(rules.Rule{
-		ID:        "NR-CORDON-1",
-		Promise:   "A node that is cordoned does not make itself schedulable again.",
-		Source:    "ours; pkg/apis/core/validation/validation.go ValidateNodeUpdate lets spec.unschedulable change",
-		Extension: true,
-		Optional:  true,
+		ID:          "NR-CORDON-1",
+		Description: "A node that is cordoned does not make itself schedulable again.",
+		Source:      "ours; pkg/apis/core/validation/validation.go ValidateNodeUpdate lets spec.unschedulable change",
+		Extension:   true,
+		Optional:    true,
 	})
 	nodeAnnotations = promise(rules.Rule{
 		ID: "NR-ANNOTATION-1",
-		Promise: "A node sets, changes and removes on its own Node only annotations that a kubelet or, as the node, kubeadm sets there, " +
+		Description: "A node sets, changes and removes on its own Node only annotations that a kubelet or, as the node, kubeadm sets there, " +
 			"and those that the operator allows; also through the status.",
 		Source: "ours; pkg/kubelet/kubelet_node_status.go initialNode, pkg/kubelet/nodestatus/setters.go NodeAddress, " +
 			"pkg/volume/csi/nodeinfomanager/nodeinfomanager.go, and AnnotateCRISocket of kubeadm releases before 1.37, which ran as the node",
@@ -31,18 +31,18 @@ var (
 		Optional:  true,
 	})
 	nodePodCIDR = promise(rules.Rule{
-		ID:        "NR-NODESPEC-1",
-		Promise:   "A node neither sets nor changes the podCIDR and the podCIDRs of its own Node.",
-		Source:    "ours; kube-controller-manager sets them (pkg/controller/nodeipam), a kubelet never does",
-		Extension: true,
-		Optional:  true,
+		ID:          "NR-NODESPEC-1",
+		Description: "A node neither sets nor changes the podCIDR and the podCIDRs of its own Node.",
+		Source:      "ours; kube-controller-manager sets them (pkg/controller/nodeipam), a kubelet never does",
+		Extension:   true,
+		Optional:    true,
 	})
 	nodeProviderID = promise(rules.Rule{
-		ID:        "NR-NODESPEC-2",
-		Promise:   "A node sets the providerID of its own Node only when it makes the Node, and does not change it.",
-		Source:    "ours; pkg/kubelet/kubelet_node_status.go initialNode; API validation lets an empty one be set",
-		Extension: true,
-		Optional:  true,
+		ID:          "NR-NODESPEC-2",
+		Description: "A node sets the providerID of its own Node only when it makes the Node, and does not change it.",
+		Source:      "ours; pkg/kubelet/kubelet_node_status.go initialNode; API validation lets an empty one be set",
+		Extension:   true,
+		Optional:    true,
 	})
 )
 

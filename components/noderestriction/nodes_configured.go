@@ -16,16 +16,16 @@ import (
 
 var (
 	labelsOnCreate = promise(rules.Rule{
-		ID:        "NR-LABEL-1",
-		Promise:   "With allowedLabels, a node registers itself with labels of no other keys than those, those that the kubelet applies by itself, and those that its row of the machine table gives the same value.",
-		Source:    "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object), Label And Taint Restriction",
-		Extension: true, Configured: true,
+		ID:          "NR-LABEL-1",
+		Description: "With allowedLabels, a node registers itself with labels of no other keys than those, those that the kubelet applies by itself, and those that its row of the machine table gives the same value.",
+		Source:      "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object), Label And Taint Restriction",
+		Extension:   true, Configured: true,
 	})
 	labelsOnUpdate = promise(rules.Rule{
-		ID:        "NR-LABEL-2",
-		Promise:   "With allowedLabels, a node adds, changes and removes on itself only labels of the keys that NR-LABEL-1 allows.",
-		Source:    "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object), Label And Taint Restriction",
-		Extension: true, Configured: true,
+		ID:          "NR-LABEL-2",
+		Description: "With allowedLabels, a node adds, changes and removes on itself only labels of the keys that NR-LABEL-1 allows.",
+		Source:      "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object), Label And Taint Restriction",
+		Extension:   true, Configured: true,
 	})
 )
 

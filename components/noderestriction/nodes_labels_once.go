@@ -15,7 +15,7 @@ import (
 var (
 	labelHostname = promise(rules.Rule{
 		ID: "NR-LABEL-3",
-		Promise: "A node sets the label kubernetes.io/hostname of its Node only to its own name, " +
+		Description: "A node sets the label kubernetes.io/hostname of its Node only to its own name, " +
 			"to the value that the machine table has, or, when it registers again, to the value that its Node had.",
 		Source: "ours; pkg/kubelet/kubelet_node_status.go initialNode: the hostname of a kubelet is the name of its " +
 			"Node. Local volumes, node selectors and topology spread constraints select nodes by this label",
@@ -24,7 +24,7 @@ var (
 	})
 	labelsSetOnce = promise(rules.Rule{
 		ID: "NR-LABEL-4",
-		Promise: "A node neither changes nor removes a label of its Node, except kubernetes.io/hostname, the Windows " +
+		Description: "A node neither changes nor removes a label of its Node, except kubernetes.io/hostname, the Windows " +
 			"build, those that the machine table has, and those in changeableLabels of the configuration. " +
 			"It may set the labels of its operating system and architecture back to what its Node reports, " +
 			"and what it reports of these does not change.",

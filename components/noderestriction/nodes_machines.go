@@ -14,22 +14,22 @@ import (
 
 var (
 	machineTaints = promise(rules.Rule{
-		ID:        "NR-MACHINE-1",
-		Promise:   "A node registers itself only with every taint of its row in the machine table.",
-		Source:    "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object), Taints set by central controllers",
-		Extension: true, Configured: true,
+		ID:          "NR-MACHINE-1",
+		Description: "A node registers itself only with every taint of its row in the machine table.",
+		Source:      "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object), Taints set by central controllers",
+		Extension:   true, Configured: true,
 	})
 	machineLabels = promise(rules.Rule{
-		ID:        "NR-MACHINE-2",
-		Promise:   "A node gives no label of its row in the machine table another value than the row's, and does not remove one.",
-		Source:    "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object), Taints set by central controllers",
-		Extension: true, Configured: true,
+		ID:          "NR-MACHINE-2",
+		Description: "A node gives no label of its row in the machine table another value than the row's, and does not remove one.",
+		Source:      "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object), Taints set by central controllers",
+		Extension:   true, Configured: true,
 	})
 	machineAddresses = promise(rules.Rule{
-		ID:        "NR-MACHINE-3",
-		Promise:   "Where its row in the machine table has addresses, a node introduces no IP in the status of its Node that is not among them.",
-		Source:    "Bulkhead: who registers first under a name says where it is, and could take its neighbour's address; docs/configuration.md",
-		Extension: true, Configured: true,
+		ID:          "NR-MACHINE-3",
+		Description: "Where its row in the machine table has addresses, a node introduces no IP in the status of its Node that is not among them.",
+		Source:      "Bulkhead: who registers first under a name says where it is, and could take its neighbour's address; docs/configuration.md",
+		Extension:   true, Configured: true,
 	})
 )
 

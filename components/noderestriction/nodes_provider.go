@@ -13,11 +13,11 @@ import (
 )
 
 var nodeProviderIDOthers = promise(rules.Rule{
-	ID:        "NR-NODESPEC-3",
-	Promise:   "A node gives its Node no providerID that another Node has.",
-	Source:    "Bulkhead: cloud controllers and autoscalers find the machine of a Node by it, to read its addresses and to delete it",
-	Extension: true,
-	Optional:  true,
+	ID:          "NR-NODESPEC-3",
+	Description: "A node gives its Node no providerID that another Node has.",
+	Source:      "Bulkhead: cloud controllers and autoscalers find the machine of a Node by it, to read its addresses and to delete it",
+	Extension:   true,
+	Optional:    true,
 })
 
 // maxProviderID is the longest that is looked up.

@@ -17,26 +17,26 @@ import (
 
 var (
 	taintsOnCreate = promise(rules.Rule{
-		ID:        "NR-TAINT-1",
-		Promise:   "With allowedTaints, a node registers itself with taints of no other keys than those, those that the kubelet and the API server apply by themselves, and what is remembered of it or stands in its row of the machine table.",
-		Source:    "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object), Label And Taint Restriction",
-		Extension: true, Configured: true,
+		ID:          "NR-TAINT-1",
+		Description: "With allowedTaints, a node registers itself with taints of no other keys than those, those that the kubelet and the API server apply by themselves, and what is remembered of it or stands in its row of the machine table.",
+		Source:      "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object), Label And Taint Restriction",
+		Extension:   true, Configured: true,
 	})
 	stickyRequired = promise(rules.Rule{
-		ID:        "NR-STICKY-1",
-		Promise:   "A taint whose key is marked as sticky and that was last seen on a Node is on every Node of that name which its node registers after it, until it is removed from a Node or an administrator clears it.",
-		Source:    "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object), Removing self-delete from Node Permission; CVE-2025-5187",
-		Extension: true, Configured: true,
+		ID:          "NR-STICKY-1",
+		Description: "A taint whose key is marked as sticky and that was last seen on a Node is on every Node of that name which its node registers after it, until it is removed from a Node or an administrator clears it.",
+		Source:      "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object), Removing self-delete from Node Permission; CVE-2025-5187",
+		Extension:   true, Configured: true,
 	})
 	stickyAbsent = promise(rules.Rule{
-		ID:        "NR-STICKY-2",
-		Promise:   "A node writes nothing to its Node as long as that was registered without a sticky taint of the one before, by whomever and however.",
-		Source:    "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object), Removing self-delete from Node Permission; ours: a creation that is admitted just before a Node is deleted",
-		Extension: true, Configured: true,
+		ID:          "NR-STICKY-2",
+		Description: "A node writes nothing to its Node as long as that was registered without a sticky taint of the one before, by whomever and however.",
+		Source:      "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object), Removing self-delete from Node Permission; ours: a creation that is admitted just before a Node is deleted",
+		Extension:   true, Configured: true,
 	})
 	stickyMany = promise(rules.Rule{
 		ID: "NR-STICKY-3",
-		Promise: "Where taints are sticky, a node registers itself with at most 16 taints that are not remembered of it, and with none that is marked beyond 16 which its Nodes have come with, " +
+		Description: "Where taints are sticky, a node registers itself with at most 16 taints that are not remembered of it, and with none that is marked beyond 16 which its Nodes have come with, " +
 			"so that it cannot use up the memory of taints that others have put on it.",
 		Source:    "ours: a hostile node must neither fill the memory nor displace what an administrator marked",
 		Extension: true, Configured: true,

@@ -15,8 +15,8 @@ import (
 
 var (
 	volumesAttached = promise(rules.Rule{
-		ID:      "NR-VOLUME-1",
-		Promise: "A node does not set or change status.volumesAttached of its Node.",
+		ID:          "NR-VOLUME-1",
+		Description: "A node does not set or change status.volumesAttached of its Node.",
 		Source: "ours; pkg/controller/volume/attachdetach/attach_detach_controller.go " +
 			"populateActualStateOfWorld: kube-controller-manager takes from this list what is attached where " +
 			"when it starts. A kubelet only reads it",
@@ -25,7 +25,7 @@ var (
 	})
 	volumesInUse = promise(rules.Rule{
 		ID: "NR-VOLUME-2",
-		Promise: "A node adds to status.volumesInUse of its Node only volumes that status.volumesAttached lists, " +
+		Description: "A node adds to status.volumesInUse of its Node only volumes that status.volumesAttached lists, " +
 			"and volumes of pods that are bound to the node.",
 		Source: "ours; pkg/kubelet/volumemanager/volume_manager.go GetVolumesInUse; a volume in use is not detached: " +
 			"pkg/volume/util/operationexecutor/operation_generator.go verifyVolumeIsSafeToDetach",

@@ -20,7 +20,7 @@ import (
 var (
 	objectSize = promise(rules.Rule{
 		ID: "NR-SIZE-1",
-		Promise: "A node writes no object that is larger than a fixed size for its kind, and lets none grow beyond it: an event, a lease, a CSINode and " +
+		Description: "A node writes no object that is larger than a fixed size for its kind, and lets none grow beyond it: an event, a lease, a CSINode and " +
 			"a PodCertificateRequest 64 KiB, a CertificateSigningRequest 128 KiB, a mirror pod, the status of a pod and the status of a claim 256 KiB, a Node and a ResourceSlice 512 KiB.",
 		Source:    "Bulkhead: the API server takes objects of 1.5 MiB; pkg/apis/core/validation/events.go does not limit the fields of an event of v1",
 		Extension: true,
@@ -28,7 +28,7 @@ var (
 	})
 	objectFinalizers = promise(rules.Rule{
 		ID: "NR-FINALIZER-1",
-		Promise: "A node adds no finalizer to an event, a ResourceSlice, a PodCertificateRequest, a lease, a CSINode or a new mirror pod: " +
+		Description: "A node adds no finalizer to an event, a ResourceSlice, a PodCertificateRequest, a lease, a CSINode or a new mirror pod: " +
 			"a finalizer keeps the object, and the namespace that it is in, from being deleted.",
 		Source:    "Bulkhead: a kubelet sets none; NR-CSR-6, NR-NODE-7 and NR-PODMETA-2 are the same for other objects",
 		Extension: true,

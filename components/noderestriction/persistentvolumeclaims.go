@@ -15,14 +15,14 @@ import (
 
 var (
 	claimStatusOnly = promise(rules.Rule{
-		ID:      "NR-PVC-1",
-		Promise: "A node writes nothing of a PersistentVolumeClaim but its status, and that only by updates.",
-		Source:  "plugin/pkg/admission/noderestriction/admission.go Admit, admitPVCStatus",
+		ID:          "NR-PVC-1",
+		Description: "A node writes nothing of a PersistentVolumeClaim but its status, and that only by updates.",
+		Source:      "plugin/pkg/admission/noderestriction/admission.go Admit, admitPVCStatus",
 	})
 	claimStatusFields = promise(rules.Rule{
-		ID:      "NR-PVC-2",
-		Promise: "With the status of a PersistentVolumeClaim, a node changes its capacity, its conditions and, where RecoverVolumeExpansionFailure is on, what an expansion was allocated; no label, annotation, owner, finalizer or other field.",
-		Source:  "plugin/pkg/admission/noderestriction/admission.go admitPVCStatus",
+		ID:          "NR-PVC-2",
+		Description: "With the status of a PersistentVolumeClaim, a node changes its capacity, its conditions and, where RecoverVolumeExpansionFailure is on, what an expansion was allocated; no label, annotation, owner, finalizer or other field.",
+		Source:      "plugin/pkg/admission/noderestriction/admission.go admitPVCStatus",
 	})
 )
 

@@ -21,36 +21,36 @@ const podCertificateSource = "plugin/pkg/admission/noderestriction/admission.go 
 
 var (
 	podCertificateCreate = promise(rules.Rule{
-		ID:      "NR-PCR-1",
-		Promise: "While PodCertificateRequest is on, a node may create PodCertificateRequests, but never changes or deletes one; while it is off, it may do neither.",
-		Source:  podCertificateSource,
+		ID:          "NR-PCR-1",
+		Description: "While PodCertificateRequest is on, a node may create PodCertificateRequests, but never changes or deletes one; while it is off, it may do neither.",
+		Source:      podCertificateSource,
 	})
 	podCertificateNode = promise(rules.Rule{
-		ID:      "NR-PCR-2",
-		Promise: "A node creates PodCertificateRequests only in its own name and with the UID of its Node.",
-		Source:  podCertificateSource,
+		ID:          "NR-PCR-2",
+		Description: "A node creates PodCertificateRequests only in its own name and with the UID of its Node.",
+		Source:      podCertificateSource,
 	})
 	podCertificatePod = promise(rules.Rule{
-		ID:      "NR-PCR-3",
-		Promise: "A node creates PodCertificateRequests only for a pod that is bound to it, has that UID and is no mirror pod.",
-		Source:  podCertificateSource,
+		ID:          "NR-PCR-3",
+		Description: "A node creates PodCertificateRequests only for a pod that is bound to it, has that UID and is no mirror pod.",
+		Source:      podCertificateSource,
 	})
 	podCertificateAccount = promise(rules.Rule{
-		ID:      "NR-PCR-4",
-		Promise: "A node creates PodCertificateRequests only for the account that the pod runs as, with the account's UID.",
-		Source:  podCertificateSource,
+		ID:          "NR-PCR-4",
+		Description: "A node creates PodCertificateRequests only for the account that the pod runs as, with the account's UID.",
+		Source:      podCertificateSource,
 	})
 	podCertificateSigner = promise(rules.Rule{
-		ID:      "NR-PCR-5",
-		Promise: "A node creates PodCertificateRequests only for a signer that a projected volume of the pod names, or that an administrator has granted the node.",
-		Source:  "plugin/pkg/admission/noderestriction/admission.go validateNodePodCertificateSigner",
+		ID:          "NR-PCR-5",
+		Description: "A node creates PodCertificateRequests only for a signer that a projected volume of the pod names, or that an administrator has granted the node.",
+		Source:      "plugin/pkg/admission/noderestriction/admission.go validateNodePodCertificateSigner",
 	})
 	podCertificateCap = promise(rules.Rule{
-		ID:        "NR-PCR-6",
-		Promise:   "Where the configuration has caps.podCertificateRequests, a node creates no PodCertificateRequest while there are that many in its name.",
-		Source:    "Bulkhead: a hostile node must not fill the cluster's store; upstream has no bound",
-		Extension: true,
-		Optional:  true,
+		ID:          "NR-PCR-6",
+		Description: "Where the configuration has caps.podCertificateRequests, a node creates no PodCertificateRequest while there are that many in its name.",
+		Source:      "Bulkhead: a hostile node must not fill the cluster's store; upstream has no bound",
+		Extension:   true,
+		Optional:    true,
 	})
 )
 

@@ -14,7 +14,7 @@ import (
 
 var podCertificateAsProjected = promise(rules.Rule{
 	ID: "NR-PCR-7",
-	Promise: "Where a projected volume of the pod names the signer, a node creates PodCertificateRequests only with the maxExpirationSeconds and " +
+	Description: "Where a projected volume of the pod names the signer, a node creates PodCertificateRequests only with the maxExpirationSeconds and " +
 		"the user annotations of such a volume.",
 	Source:    "Bulkhead: a kubelet copies both from the volume (pkg/kubelet/podcertificate/podcertificatemanager.go createPodCertificateRequest); signers read them",
 	Extension: true,

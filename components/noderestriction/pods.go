@@ -15,36 +15,36 @@ import (
 
 var (
 	podMirror = promise(rules.Rule{
-		ID:      "NR-POD-1",
-		Promise: "A node creates no pods but mirror pods, which have the annotation kubernetes.io/config.mirror.",
-		Source:  "plugin/pkg/admission/noderestriction/admission.go admitPodCreate",
+		ID:          "NR-POD-1",
+		Description: "A node creates no pods but mirror pods, which have the annotation kubernetes.io/config.mirror.",
+		Source:      "plugin/pkg/admission/noderestriction/admission.go admitPodCreate",
 	})
 	podOwned = promise(rules.Rule{
-		ID:      "NR-POD-2",
-		Promise: "A mirror pod is bound to the node that creates it and has one owner, its controller: the Node of that name and UID, whose deletion it does not block.",
-		Source:  "plugin/pkg/admission/noderestriction/admission.go admitPodCreate",
+		ID:          "NR-POD-2",
+		Description: "A mirror pod is bound to the node that creates it and has one owner, its controller: the Node of that name and UID, whose deletion it does not block.",
+		Source:      "plugin/pkg/admission/noderestriction/admission.go admitPodCreate",
 	})
 	podReferences = promise(rules.Rule{
-		ID:      "NR-POD-3",
-		Promise: "A mirror pod names no service account, secret, config map or claim, and has no volume of a kind that is not known to do without objects of the API.",
-		Source:  "plugin/pkg/admission/noderestriction/admission.go admitPodCreate; pkg/api/pod/util.go HasAPIObjectReference; CVE-2025-4563",
+		ID:          "NR-POD-3",
+		Description: "A mirror pod names no service account, secret, config map or claim, and has no volume of a kind that is not known to do without objects of the API.",
+		Source:      "plugin/pkg/admission/noderestriction/admission.go admitPodCreate; pkg/api/pod/util.go HasAPIObjectReference; CVE-2025-4563",
 	})
 	podDelete = promise(rules.Rule{
-		ID:      "NR-POD-4",
-		Promise: "A node deletes only pods that are bound to it, also where it deletes many at once.",
-		Source:  "plugin/pkg/admission/noderestriction/admission.go admitPod",
+		ID:          "NR-POD-4",
+		Description: "A node deletes only pods that are bound to it, also where it deletes many at once.",
+		Source:      "plugin/pkg/admission/noderestriction/admission.go admitPod",
 	})
 	podUpdate = promise(rules.Rule{
-		ID:      "NR-POD-5",
-		Promise: "A node changes nothing of a pod but its status, not even of its own mirror pods.",
-		Source:  "plugin/pkg/admission/noderestriction/admission.go admitPod",
+		ID:          "NR-POD-5",
+		Description: "A node changes nothing of a pod but its status, not even of its own mirror pods.",
+		Source:      "plugin/pkg/admission/noderestriction/admission.go admitPod",
 	})
 	podCap = promise(rules.Rule{
-		ID:        "NR-POD-10",
-		Promise:   "A node has no more mirror pods than caps.mirrorPods of the configuration says.",
-		Source:    "ours: one node must not fill the cluster with objects",
-		Extension: true,
-		Optional:  true,
+		ID:          "NR-POD-10",
+		Description: "A node has no more mirror pods than caps.mirrorPods of the configuration says.",
+		Source:      "ours: one node must not fill the cluster with objects",
+		Extension:   true,
+		Optional:    true,
 	})
 )
 

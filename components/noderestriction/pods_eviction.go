@@ -15,14 +15,14 @@ import (
 
 var (
 	podEviction = promise(rules.Rule{
-		ID:      "NR-POD-8",
-		Promise: "A node evicts only pods that are bound to it.",
-		Source:  "plugin/pkg/admission/noderestriction/admission.go admitPodEviction",
+		ID:          "NR-POD-8",
+		Description: "A node evicts only pods that are bound to it.",
+		Source:      "plugin/pkg/admission/noderestriction/admission.go admitPodEviction",
 	})
 	podSubresource = promise(rules.Rule{
-		ID:      "NR-POD-9",
-		Promise: "A node writes no subresource of a pod but its status and evictions.",
-		Source:  "plugin/pkg/admission/noderestriction/admission.go Admit",
+		ID:          "NR-POD-9",
+		Description: "A node writes no subresource of a pod but its status and evictions.",
+		Source:      "plugin/pkg/admission/noderestriction/admission.go Admit",
 	})
 )
 

@@ -15,8 +15,8 @@ import (
 // that of every other pod.
 var (
 	podMirrorScheduling = promise(rules.Rule{
-		ID:      "NR-POD-11",
-		Promise: "A mirror pod has no affinity to pods, no anti-affinity to pods and no scheduling group: the scheduler would apply them to the pods of other nodes.",
+		ID:          "NR-POD-11",
+		Description: "A mirror pod has no affinity to pods, no anti-affinity to pods and no scheduling group: the scheduler would apply them to the pods of other nodes.",
 		Source: "Bulkhead: pkg/scheduler/framework/plugins/interpodaffinity applies the anti-affinity of a pod that runs to every pod that is scheduled; " +
 			"upstream does not look at it",
 		Extension: true,
@@ -24,7 +24,7 @@ var (
 	})
 	podMirrorVolumes = promise(rules.Rule{
 		ID: "NR-POD-12",
-		Promise: "A mirror pod has only volumes that a kubelet provides by itself: hostPath, emptyDir, downwardAPI, image, nfs and a projection of downwardAPI. " +
+		Description: "A mirror pod has only volumes that a kubelet provides by itself: hostPath, emptyDir, downwardAPI, image, nfs and a projection of downwardAPI. " +
 			"kube-controller-manager would attach every disk that another kind names to the node.",
 		Source: "Bulkhead: pkg/controller/volume/attachdetach/util/util.go ProcessPodVolumes attaches the disks of all pods that have a node, also of volumes in the pod; " +
 			"upstream refuses references to objects of the API only",

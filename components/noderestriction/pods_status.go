@@ -19,14 +19,14 @@ import (
 
 var (
 	podStatusBound = promise(rules.Rule{
-		ID:      "NR-POD-6",
-		Promise: "A node updates the status only of pods that are bound to it.",
-		Source:  "plugin/pkg/admission/noderestriction/admission.go admitPodStatus",
+		ID:          "NR-POD-6",
+		Description: "A node updates the status only of pods that are bound to it.",
+		Source:      "plugin/pkg/admission/noderestriction/admission.go admitPodStatus",
 	})
 	podStatusFields = promise(rules.Rule{
-		ID:      "NR-POD-7",
-		Promise: "With the status of a pod, a node changes neither its labels nor what the status says of its resource claims.",
-		Source:  "plugin/pkg/admission/noderestriction/admission.go admitPodStatus",
+		ID:          "NR-POD-7",
+		Description: "With the status of a pod, a node changes neither its labels nor what the status says of its resource claims.",
+		Source:      "plugin/pkg/admission/noderestriction/admission.go admitPodStatus",
 	})
 )
 

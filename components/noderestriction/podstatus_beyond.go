@@ -16,47 +16,47 @@ import (
 
 var (
 	podStatusAnnotations = promise(rules.Rule{
-		ID:        "NR-PODMETA-1",
-		Promise:   "A node changes no annotation of a pod through its status.",
-		Source:    "KEP-1314, Annotation Restrictions; a kubelet sends the UID and the status (pkg/util/pod/pod.go PatchPodStatus)",
-		Extension: true,
-		Optional:  true,
+		ID:          "NR-PODMETA-1",
+		Description: "A node changes no annotation of a pod through its status.",
+		Source:      "KEP-1314, Annotation Restrictions; a kubelet sends the UID and the status (pkg/util/pod/pod.go PatchPodStatus)",
+		Extension:   true,
+		Optional:    true,
 	})
 	podStatusFinalizers = promise(rules.Rule{
-		ID:        "NR-PODMETA-2",
-		Promise:   "A node changes neither the finalizers nor the owner references of a pod through its status.",
-		Source:    "ours; the API server itself resets the owner references (pkg/registry/core/pod/strategy.go)",
-		Extension: true,
-		Optional:  true,
+		ID:          "NR-PODMETA-2",
+		Description: "A node changes neither the finalizers nor the owner references of a pod through its status.",
+		Source:      "ours; the API server itself resets the owner references (pkg/registry/core/pod/strategy.go)",
+		Extension:   true,
+		Optional:    true,
 	})
 	podStatusPhase = promise(rules.Rule{
-		ID:        "NR-PODPHASE-1",
-		Promise:   "A pod that has succeeded or failed does not begin again: its node gives it no phase but these two. A mirror pod may.",
-		Source:    "ours; a kubelet keeps to it (pkg/kubelet/kubelet_pods.go generateAPIPodStatus)",
-		Extension: true,
-		Optional:  true,
+		ID:          "NR-PODPHASE-1",
+		Description: "A pod that has succeeded or failed does not begin again: its node gives it no phase but these two. A mirror pod may.",
+		Source:      "ours; a kubelet keeps to it (pkg/kubelet/kubelet_pods.go generateAPIPodStatus)",
+		Extension:   true,
+		Optional:    true,
 	})
 	podIPInside = promise(rules.Rule{
 		ID: "NR-PODIP-1",
-		Promise: "A node reports for a pod no new IP but those of its Node and, unless the pod is on the host's network, those inside its podCIDRs; " +
+		Description: "A node reports for a pod no new IP but those of its Node and, unless the pod is on the host's network, those inside its podCIDRs; " +
 			"of an IP family for which the Node has no podCIDR, it may report any.",
 		Source:    "ours; attack T6",
 		Extension: true,
 		Optional:  true,
 	})
 	podIPNobodys = promise(rules.Rule{
-		ID:        "NR-PODIP-2",
-		Promise:   "A node reports for a pod no new IP that is a loopback, unspecified, multicast or link-local one, or another Node's and not inside its own podCIDRs.",
-		Source:    "ours; attack T6; pkg/apis/core/validation/validation.go ValidateEndpointIP",
-		Extension: true,
-		Optional:  true,
+		ID:          "NR-PODIP-2",
+		Description: "A node reports for a pod no new IP that is a loopback, unspecified, multicast or link-local one, or another Node's and not inside its own podCIDRs.",
+		Source:      "ours; attack T6; pkg/apis/core/validation/validation.go ValidateEndpointIP",
+		Extension:   true,
+		Optional:    true,
 	})
 	podHostIP = promise(rules.Rule{
-		ID:        "NR-PODIP-3",
-		Promise:   "A node reports as a pod's new hostIP or hostIPs only addresses of its own Node.",
-		Source:    "ours; a kubelet takes them from its Node (pkg/kubelet/kubelet_pods.go convertStatusToAPIStatus)",
-		Extension: true,
-		Optional:  true,
+		ID:          "NR-PODIP-3",
+		Description: "A node reports as a pod's new hostIP or hostIPs only addresses of its own Node.",
+		Source:      "ours; a kubelet takes them from its Node (pkg/kubelet/kubelet_pods.go convertStatusToAPIStatus)",
+		Extension:   true,
+		Optional:    true,
 	})
 )
 

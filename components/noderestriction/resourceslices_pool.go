@@ -19,7 +19,7 @@ import (
 
 var slicePool = promise(rules.Rule{
 	ID: "NR-SLICE-4",
-	Promise: "A node creates no ResourceSlice in a pool that is named after another node, " +
+	Description: "A node creates no ResourceSlice in a pool that is named after another node, " +
 		"or in which another node or nobody's slices of the same driver are.",
 	Source: "ours; staging/src/k8s.io/dynamic-resource-allocation/structured: the scheduler knows a device by " +
 		"driver, pool and name, and of a pool it takes the newest generation only",

@@ -19,19 +19,19 @@ const admitServiceAccount = "plugin/pkg/admission/noderestriction/admission.go a
 
 var (
 	tokenOfPod = promise(rules.Rule{
-		ID:      "NR-SA-1",
-		Promise: "A node gets only tokens that are bound to a pod, by its name and its UID.",
-		Source:  admitServiceAccount,
+		ID:          "NR-SA-1",
+		Description: "A node gets only tokens that are bound to a pod, by its name and its UID.",
+		Source:      admitServiceAccount,
 	})
 	tokenOfLivePod = promise(rules.Rule{
-		ID:      "NR-SA-2",
-		Promise: "A node gets a token only while the pod with that UID exists.",
-		Source:  admitServiceAccount,
+		ID:          "NR-SA-2",
+		Description: "A node gets a token only while the pod with that UID exists.",
+		Source:      admitServiceAccount,
 	})
 	tokenOfOwnPod = promise(rules.Rule{
-		ID:      "NR-SA-3",
-		Promise: "A node gets tokens only of pods that are bound to it.",
-		Source:  admitServiceAccount,
+		ID:          "NR-SA-3",
+		Description: "A node gets tokens only of pods that are bound to it.",
+		Source:      admitServiceAccount,
 	})
 )
 

@@ -15,18 +15,18 @@ import (
 
 var (
 	tokenAccount = promise(rules.Rule{
-		ID:        "NR-SA-5",
-		Promise:   "A node gets tokens only of the account that the pod runs as.",
-		Source:    "Bulkhead: upstream compares the two after admission (pkg/registry/core/serviceaccount/storage/token.go Create)",
-		Extension: true,
-		Optional:  true,
+		ID:          "NR-SA-5",
+		Description: "A node gets tokens only of the account that the pod runs as.",
+		Source:      "Bulkhead: upstream compares the two after admission (pkg/registry/core/serviceaccount/storage/token.go Create)",
+		Extension:   true,
+		Optional:    true,
 	})
 	tokenLife = promise(rules.Rule{
-		ID:        "NR-SA-6",
-		Promise:   "Where the configuration has maxTokenSeconds, a node gets no token that lives longer, unless a volume of the pod or its driver asks for one that does; the kubelet's defaults, of 3600 and 3607 seconds, are always allowed.",
-		Source:    "Bulkhead: upstream bounds it for everybody at once (--service-account-max-token-expiration), or not at all",
-		Extension: true,
-		Optional:  true,
+		ID:          "NR-SA-6",
+		Description: "Where the configuration has maxTokenSeconds, a node gets no token that lives longer, unless a volume of the pod or its driver asks for one that does; the kubelet's defaults, of 3600 and 3607 seconds, are always allowed.",
+		Source:      "Bulkhead: upstream bounds it for everybody at once (--service-account-max-token-expiration), or not at all",
+		Extension:   true,
+		Optional:    true,
 	})
 )
 

@@ -14,14 +14,14 @@ import (
 
 var (
 	customSelected = promise(rules.Rule{
-		ID:      "NS-CUSTOM-1",
-		Promise: "With a declared custom resource in its scope, a pod may list, watch and delete many of its objects only with a selector that sets the declared field or label to its own node.",
-		Source:  seed + ", use cases: permissions on custom resources; KEP-4358",
+		ID:          "NS-CUSTOM-1",
+		Description: "With a declared custom resource in its scope, a pod may list, watch and delete many of its objects only with a selector that sets the declared field or label to its own node.",
+		Source:      seed + ", use cases: permissions on custom resources; KEP-4358",
 	})
 	customRead = promise(rules.Rule{
-		ID:      "NS-CUSTOM-2",
-		Promise: "With a declared custom resource in its scope, a pod may get, update, patch and delete an object, and its status, only if the object, read at that moment, names the pod's node at the declared place; it creates none, and uses no other subresource.",
-		Source:  seed + ", use cases: permissions on custom resources",
+		ID:          "NS-CUSTOM-2",
+		Description: "With a declared custom resource in its scope, a pod may get, update, patch and delete an object, and its status, only if the object, read at that moment, names the pod's node at the declared place; it creates none, and uses no other subresource.",
+		Source:      seed + ", use cases: permissions on custom resources",
 	})
 )
 

@@ -20,14 +20,14 @@ import (
 var (
 	tokenBound = promise(rules.Rule{
 		ID: "NS-TOKEN-2",
-		Promise: "A pod of an account with a scope, of any size, creates a token only if it is bound, by name and UID, " +
+		Description: "A pod of an account with a scope, of any size, creates a token only if it is bound, by name and UID, " +
 			"to a pod on its own node that runs as the account of the token; and a pod certificate only as NodeRestriction lets its node.",
 		Source: "Bulkhead: NS-TOKEN-1; plugin/pkg/admission/noderestriction/admission.go " +
 			"admitServiceAccount, admitPodCertificateRequest",
 	})
 	tokenSecret = promise(rules.Rule{
 		ID: "NS-TOKEN-3",
-		Promise: "An account with a scope, of any size, writes no secret of type kubernetes.io/service-account-token: " +
+		Description: "An account with a scope, of any size, writes no secret of type kubernetes.io/service-account-token: " +
 			"the token controller fills it with a token that has no pod and does not expire.",
 		Source: "Bulkhead: NS-TOKEN-1; pkg/controller/serviceaccount/tokens_controller.go",
 	})

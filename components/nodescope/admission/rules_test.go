@@ -46,7 +46,7 @@ func TestRulesAreWellFormed(t *testing.T) {
 		seen[r.ID] = true
 	}
 	for _, r := range Rules {
-		if !form.MatchString(string(r.ID)) || !strings.HasSuffix(r.Promise, ".") || r.Source == "" || !r.Extension || r.Optional {
+		if !form.MatchString(string(r.ID)) || !strings.HasSuffix(r.Description, ".") || r.Source == "" || !r.Extension || r.Optional {
 			t.Errorf("%s needs a promise that is a sentence, and a source; it is an extension and not optional", r.ID)
 		}
 	}
