@@ -62,7 +62,7 @@ func TestRulesAreWellFormed(t *testing.T) {
 		}
 		seen[r.ID] = true
 		if !strings.HasSuffix(r.Description, ".") || r.Source == "" {
-			t.Errorf("%s needs a promise that is a sentence, and a source", r.ID)
+			t.Errorf("%s needs a description that is a sentence, and a source", r.ID)
 		}
 	}
 }

@@ -65,7 +65,7 @@ func TestRulesAreWellFormed(t *testing.T) {
 		}
 		seen[r.ID] = true
 		if !strings.HasSuffix(r.Description, ".") || r.Source == "" || !r.Extension || r.Optional {
-			t.Errorf("%s needs a promise that is a sentence, and a source; it is an extension and not optional", r.ID)
+			t.Errorf("%s needs a description that is a sentence, and a source; it is an extension and not optional", r.ID)
 		}
 	}
 }

@@ -3,7 +3,10 @@
 
 package rules
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+)
 
 // Effect is what a decision does with a request.
 type Effect uint8
@@ -66,5 +69,27 @@ func (d Decision) Reason() string {
 	return Rule{ID: d.Rule}.Reason(d.Message)
 }
 
+// Parts are the decision as an authorizer of k8s.io/apiserver returns it. The error is
+// always nil.
+func (d Decision) Parts() (authorizer.Decision, string, error) {
+	switch d.Effect {
+	case Allow:
+		return authorizer.DecisionAllow, d.Reason(), nil
+	case NoOpinion:
+		return authorizer.DecisionNoOpinion, d.Reason(), nil
+	default:
+		return authorizer.DecisionDeny, d.Reason(), nil
+	}
+}
+
 // Allowed reports whether the request may pass.
 func (d Decision) Allowed() bool { return d.Effect == Allow }
+
+// Audited are the rules of the findings, in their order.
+func (d Decision) Audited() []ID {
+	var ids []ID
+	for _, finding := range d.Findings {
+		ids = append(ids, finding.Rule)
+	}
+	return ids
+}

@@ -3,7 +3,11 @@
 
 package rules
 
-import "testing"
+import (
+	"testing"
+
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+)
 
 func TestZeroDecisionDenies(t *testing.T) {
 	var forgotten Decision
@@ -24,6 +28,9 @@ func TestEffectNames(t *testing.T) {
 }
 
 func TestReasonOfDecision(t *testing.T) {
+	want := map[Effect]authorizer.Decision{
+		Deny: authorizer.DecisionDeny, NoOpinion: authorizer.DecisionNoOpinion, Allow: authorizer.DecisionAllow,
+	}
 	for _, tc := range []struct {
 		name string
 		d    Decision
@@ -37,6 +44,9 @@ func TestReasonOfDecision(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			if got := tc.d.Reason(); got != tc.want {
 				t.Errorf("reason %q, want %q", got, tc.want)
+			}
+			if decision, reason, err := tc.d.Parts(); decision != want[tc.d.Effect] || reason != tc.want || err != nil {
+				t.Errorf("as an authorizer: %v, %q, %v", decision, reason, err)
 			}
 		})
 	}

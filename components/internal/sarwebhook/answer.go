@@ -7,6 +7,9 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 // status is the part of a SubjectAccessReviewStatus that we set. At most one of
@@ -16,20 +19,15 @@ type status struct {
 	Reason, EvaluationError string
 }
 
-func denied(reason string) status {
-	return status{Denied: true, Reason: reason}
-}
-
-// decision is the word for a status in logs and metrics.
-func (s status) decision() string {
-	switch {
-	case s.Allowed:
-		return "allow"
-	case s.Denied:
-		return "deny"
-	default:
-		return "no-opinion"
+// statusOf is a decision as kube-apiserver reads it. The fault is what made the policy
+// fail; nil if nothing did.
+func statusOf(d rules.Decision, fault error) status {
+	s := status{Allowed: d.Effect == rules.Allow, Denied: d.Effect != rules.Allow && d.Effect != rules.NoOpinion,
+		Reason: webhook.Presentable(d.Reason())}
+	if fault != nil {
+		s.EvaluationError = webhook.Presentable(fault.Error())
 	}
+	return s
 }
 
 func write(w http.ResponseWriter, s status) {

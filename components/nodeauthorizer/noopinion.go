@@ -14,41 +14,38 @@ import (
 // answered, because RBAC did. Strict mode leaves just these to RBAC; to deny
 // them would stop kubelets, certificate rotation or kubeadm.
 var (
-	passPaths = promise(rules.Rule{
+	passPaths = rules.Rule{
 		ID:          "NA-PASS-1",
 		Description: "Whether a node may GET the API's discovery, OpenAPI, version and plain health paths is left to the authorizers behind; any other non-resource request is refused.",
 		Source:      "plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go ClusterRoles: system:discovery, system:public-info-viewer",
-	})
-	passSelfReviews = promise(rules.Rule{
+	}
+	passSelfReviews = rules.Rule{
 		ID:          "NA-PASS-2",
 		Description: "Whether a node may ask who it is and what it may do (create of self subject reviews) is left to the authorizers behind; any other verb on them is refused.",
 		Source:      "plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go ClusterRoles: system:basic-user; cmd/kubeadm/app/util/config/cluster.go GetNodeName",
-	})
-	passSelfNodeClient = promise(rules.Rule{
+	}
+	passSelfNodeClient = rules.Rule{
 		ID:          "NA-PASS-3",
 		Description: "Whether a node may have its own client certificate renewed (create certificatesigningrequests/selfnodeclient) is left to the authorizers behind; a certificate for another node (nodeclient) is refused.",
 		Source:      "pkg/controller/certificates/approver/sarapprove.go recognizers; cmd/kubeadm/app/phases/bootstraptoken/node/tlsbootstrap.go AutoApproveNodeCertificateRotation",
-	})
-	passKubeadm = promise(rules.Rule{
+	}
+	passKubeadm = rules.Rule{
 		ID:          "NA-PASS-4",
 		Description: "Whether a node may get kubeadm's config maps kubeadm-config, kubelet-config and kube-proxy in kube-system is left to the authorizers behind; any other verb on them is refused unless its pods use them.",
 		Source:      "cmd/kubeadm/app/phases/uploadconfig/uploadconfig.go UploadConfiguration; cmd/kubeadm/app/phases/kubelet/config.go createConfigMapRBACRules; cmd/kubeadm/app/componentconfigs/kubeproxy.go kubeProxyConfigFromCluster",
-	})
-	passAdmissionQuestions = promise(rules.Rule{
+	}
+	passAdmissionQuestions = rules.Rule{
 		ID:          "NA-PASS-5",
 		Description: "Whether a node may request tokens for an audience, or certificates of a signer, that no pod of its names is left to the authorizers behind when NodeRestriction asks; asked in another API group it is refused.",
 		Source:      "plugin/pkg/admission/noderestriction/admission.go validateNodeServiceAccountAudience, validateNodePodCertificateSigner",
-	})
+	}
 )
 
-// leftToOthers is the text of what is passed.
-const leftToOthers = "left to the authorizers behind the node authorizer"
-
-func authorizePath(a *request) verdict {
+func authorizePath(a *request) rules.Decision {
 	if a.Verb == "get" && isOpenPath(a.Path) {
-		return pass(passPaths, leftToOthers)
+		return noOpinion(passPaths)
 	}
-	return refuseBy(passPaths, "no rule allows a node to "+a.Verb+" "+a.Path+passPaths.end)
+	return deny(passPaths, "no rule allows a node to "+a.Verb+" "+a.Path)
 }
 
 // isOpenPath says which paths RBAC lets every authenticated user read.
@@ -60,9 +57,9 @@ func isOpenPath(path string) bool {
 	return strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, "/apis/") || strings.HasPrefix(path, "/openapi/")
 }
 
-func authorizeSelfReview(a *request) verdict {
+func authorizeSelfReview(a *request) rules.Decision {
 	if a.Verb == "create" && a.Subresource == "" {
-		return pass(passSelfReviews, leftToOthers)
+		return noOpinion(passSelfReviews)
 	}
 	return noRule(passSelfReviews, a)
 }
@@ -75,9 +72,9 @@ func isApproverQuestion(subresource string) bool {
 
 // authorizeApproverQuestion answers kube-controller-manager, which asks as the
 // node that made a request whether it may be approved.
-func authorizeApproverQuestion(a *request) verdict {
+func authorizeApproverQuestion(a *request) rules.Decision {
 	if a.Verb == "create" && a.Subresource == "selfnodeclient" {
-		return pass(passSelfNodeClient, leftToOthers)
+		return noOpinion(passSelfNodeClient)
 	}
 	return noRule(passSelfNodeClient, a)
 }
@@ -90,13 +87,12 @@ func isKubeadmConfigMap(a *request) bool {
 
 // authorizeKubeadmConfigMap rules on a config map that the graph does not give
 // to the node. It keeps the graph's words, and the ID of an optional rule.
-func authorizeKubeadmConfigMap(a *request, v verdict) verdict {
+func authorizeKubeadmConfigMap(a *request, v rules.Decision) rules.Decision {
 	switch {
 	case a.Verb == "get":
-		v = v.ruledBy(passKubeadm)
-		v.effect = passed
-	case !v.rule.Optional:
-		v = v.ruledBy(passKubeadm)
+		v.Effect, v.Rule = rules.NoOpinion, passKubeadm.ID
+	case v.Rule == configMapGet.ID, v.Rule == configMapList.ID:
+		v.Rule = passKubeadm.ID
 	}
 	return v
 }
@@ -115,13 +111,13 @@ func isAdmissionQuestion(verb string) bool {
 
 // authorizeAdmissionQuestion leaves to RBAC what only a grant of the cluster's
 // administrator can answer.
-func authorizeAdmissionQuestion(a *request) verdict {
+func authorizeAdmissionQuestion(a *request) rules.Decision {
 	group := ""
 	if a.Verb == signerVerb {
 		group = "certificates.k8s.io"
 	}
 	if a.APIGroup == group && a.Subresource == "" {
-		return pass(passAdmissionQuestions, leftToOthers)
+		return noOpinion(passAdmissionQuestions)
 	}
 	return noRule(passAdmissionQuestions, a)
 }
