@@ -94,7 +94,6 @@ func (p *parts) loadDecisions(c *config) (err error) {
 	p.authenticator, err = authentication.New(authentication.Config{
 		Options: c.who, Reviews: p.cluster.clientset.AuthenticationV1().TokenReviews(), Registry: p.registry,
 		AudienceMode: c.policy.ModeOf(kubeletauth.RuleAudience),
-		Audit:        func(ctx context.Context, f authentication.Finding) { proxy.Found(ctx, f.Rule) },
 	})
 	if err != nil {
 		return err

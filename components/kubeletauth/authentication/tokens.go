@@ -38,7 +38,6 @@ type tokens struct {
 	reviews   authenticationv1client.TokenReviewInterface
 	audiences []string
 	mode      rules.Mode
-	audit     func(context.Context, Finding)
 	hash      *tokenHash
 	asker     *review.Asker[verdict]
 	// limits are for tokens of which nothing is known, by the address that they come
@@ -64,7 +63,7 @@ type verdict struct {
 func newTokens(config Config, m *recorder) *tokens {
 	t := &tokens{
 		reviews: config.Reviews, audiences: config.TokenAudiences,
-		mode: config.AudienceMode, audit: config.Audit,
+		mode: config.AudienceMode,
 		hash: newTokenHash(), metrics: m,
 		limits:       newLimiter[netip.Prefix](config.ClientReviews, config.Options.Reviews),
 		proven:       review.NewCache[struct{}](heldTokens, heldTokenBytes),
@@ -89,9 +88,18 @@ func (o *Options) keep(v verdict) (ttl time.Duration, bytes int) {
 	return o.TokenTTL, sizeOf(v.response)
 }
 
+// tokenOfRequest authenticates the token of one request, and collects what is found.
+type tokenOfRequest struct {
+	tokens *tokens
+	// client is whom limits are for.
+	client   netip.Prefix
+	findings []rules.Finding
+}
+
 // AuthenticateToken has the API server say whose token it is. Every error is a
 // [*Refusal]. [review.WithMaxAge] bounds the age of the answer.
-func (t *tokens) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
+func (r *tokenOfRequest) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
+	t := r.tokens
 	if len(token) > maxToken {
 		return nil, false, refuse(kubeletauth.RuleLimit, fmt.Sprintf("the token is longer than %d bytes", maxToken), nil)
 	}
@@ -99,7 +107,7 @@ func (t *tokens) AuthenticateToken(ctx context.Context, token string) (*authenti
 	v, ok := t.asker.Held(key, review.MaxAgeOf(ctx))
 	if !ok {
 		var err error
-		if v, err = t.asker.Answer(ctx, t.question(ctx, key, token)); err != nil {
+		if v, err = t.asker.Answer(ctx, t.question(ctx, key, r.client, token)); err != nil {
 			return nil, false, unanswered(err)
 		}
 	}
@@ -107,15 +115,14 @@ func (t *tokens) AuthenticateToken(ctx context.Context, token string) (*authenti
 		return nil, false, refuse(kubeletauth.RuleAuthenticated, "the token is not good", errors.New(v.complaint))
 	}
 	if v.foreign {
-		if refusal := t.found(ctx); refusal != nil {
+		if refusal := r.foreign(); refusal != nil {
 			return nil, false, refusal
 		}
 	}
 	return v.response, true, nil
 }
 
-func (t *tokens) question(ctx context.Context, key review.Key, token string) review.Question[verdict] {
-	client := clientFrom(ctx)
+func (t *tokens) question(ctx context.Context, key review.Key, client netip.Prefix, token string) review.Question[verdict] {
 	_, proven := t.proven.Get(key)
 	return review.Question[verdict]{
 		Key: key,
@@ -158,15 +165,13 @@ func unanswered(err error) *Refusal {
 	return refuse(kubeletauth.RuleAuthenticated, "the token could not be reviewed", err)
 }
 
-// found is a token that is for the API server.
-func (t *tokens) found(ctx context.Context) *Refusal {
+// foreign is about a token that is for the API server.
+func (r *tokenOfRequest) foreign() *Refusal {
 	refusal := refuse(kubeletauth.RuleAudience, "the token is for the API server, where whoever gets it here could use it", nil)
-	switch t.mode {
+	switch r.tokens.mode {
 	case rules.Audit:
-		t.metrics.audited.Inc()
-		if t.audit != nil {
-			t.audit(ctx, Finding{Rule: refusal.Rule, Reason: refusal.Reason})
-		}
+		r.tokens.metrics.audited.Inc()
+		r.findings = append(r.findings, rules.Finding{Rule: refusal.Rule, Message: refusal.Reason})
 		return nil
 	case rules.Enforce:
 		return refusal

@@ -66,7 +66,7 @@ func TestAudiences(t *testing.T) {
 				if mode == rules.Audit {
 					found = 2 * row.found
 				}
-				if len(w.findings) != found || found > 0 && w.findings[0] != (Finding{Rule: "KA-AUD-1", Reason: foreignToken}) {
+				if len(w.findings) != found || found > 0 && w.findings[0] != (rules.Finding{Rule: "KA-AUD-1", Message: foreignToken}) {
 					t.Errorf("findings %v, want %d", w.findings, found)
 				}
 				if got, err := testutil.GetCounterMetricValue(w.metrics.audited); err != nil || int(got) != found {

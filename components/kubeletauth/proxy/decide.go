@@ -15,7 +15,6 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/authentication"
-	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 // credentials is the request as an authenticator may have it: authenticators take
@@ -31,29 +30,6 @@ func credentials(ctx context.Context, req *http.Request) *http.Request {
 	return copied
 }
 
-// asking is the context of the question who sends a request.
-type asking struct {
-	context.Context
-	exchange *exchange
-}
-
-type askingKey struct{}
-
-func (a asking) Value(key any) any {
-	if key == (askingKey{}) {
-		return a.exchange
-	}
-	return a.Context.Value(key)
-}
-
-// Found is for authenticators that have rules in audit: it notes that one of them
-// would have refused the request whose context this is.
-func Found(ctx context.Context, rule rules.ID) {
-	if x, ok := ctx.Value(askingKey{}).(*exchange); ok {
-		x.found(rule)
-	}
-}
-
 // authenticate says who asks.
 func (h *Handler) authenticate(x *exchange, req *http.Request) *refusal {
 	release, over := h.authenticating.AdmitNode(req.Context(), authentication.ClientOf(req.RemoteAddr).String())
@@ -61,14 +37,17 @@ func (h *Handler) authenticate(x *exchange, req *http.Request) *refusal {
 		return overLimit("too many of this address wait to be authenticated")
 	}
 	defer release()
-	answer, ok, err := h.config.Authenticator.AuthenticateRequest(credentials(asking{req.Context(), x}, req))
+	answer, findings, err := h.config.Authenticator.Authenticate(credentials(req.Context(), req))
 	switch {
 	case err != nil:
 		return unauthenticated(err)
-	case !ok || answer == nil || answer.User == nil:
+	case answer == nil || answer.User == nil:
 		return refuse(http.StatusUnauthorized, kubeletauth.RuleAuthenticated, "Unauthorized")
 	}
 	x.identified(answer)
+	for _, finding := range findings {
+		x.found(finding.Rule)
+	}
 	return nil
 }
 

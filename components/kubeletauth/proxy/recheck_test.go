@@ -24,7 +24,7 @@ func TestRechecksBoundTheAgeOfAnswers(t *testing.T) {
 	who := &user.DefaultInfo{Name: "u"}
 	h := &Handler{config: Config{
 		Limits: DefaultLimits(),
-		Authenticator: authenticator.RequestFunc(func(req *http.Request) (*authenticator.Response, bool, error) {
+		Authenticator: authenticatorFunc(func(req *http.Request) (*authenticator.Response, bool, error) {
 			seen(req.Context())
 			return &authenticator.Response{User: who}, true, nil
 		}),
