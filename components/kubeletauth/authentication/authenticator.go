@@ -118,7 +118,7 @@ func (a *Authenticator) chain(token *tokenOfRequest) authenticator.Request {
 
 // Authenticate finds out who sends a request, and then takes the credentials off it. The
 // findings are of rules in audit mode that would have denied it. Every error is a
-// [*Refusal]. With neither response nor error, nothing was shown that is looked at.
+// [*Denied]. With neither response nor error, nothing was shown that is looked at.
 func (a *Authenticator) Authenticate(req *http.Request) (*authenticator.Response, []rules.Finding, error) {
 	chain, token := a.withoutToken, (*tokenOfRequest)(nil)
 	if a.tokens != nil && (len(req.Header["Authorization"]) > 0 || len(req.Header[protocolHeader]) > 0) {
@@ -127,7 +127,7 @@ func (a *Authenticator) Authenticate(req *http.Request) (*authenticator.Response
 	}
 	response, ok, err := chain.AuthenticateRequest(req)
 	if err != nil {
-		return nil, nil, refusalOf(err)
+		return nil, nil, deniedOf(err)
 	}
 	if !ok {
 		return nil, nil, nil
@@ -195,7 +195,7 @@ func (all inOrder) AuthenticateRequest(req *http.Request) (*authenticator.Respon
 		if err == nil {
 			continue
 		}
-		refusal := refusalOf(err)
+		refusal := deniedOf(err)
 		if refusal.final {
 			return nil, false, refusal
 		}

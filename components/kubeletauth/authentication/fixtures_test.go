@@ -161,11 +161,11 @@ func (w *world) outcome(t *testing.T, req *http.Request) string {
 	ok := response != nil
 	w.findings = append(w.findings, findings...)
 	if err != nil {
-		var refusal *Refusal
+		var refusal *Denied
 		if !errors.As(err, &refusal) || ok || response != nil {
 			t.Fatalf("an error that is no refusal: %v, %v, %v", response, ok, err)
 		}
-		return refusal.Reason
+		return refusal.Reason()
 	}
 	if !ok {
 		return ""

@@ -39,7 +39,7 @@ type tokens struct {
 	audiences []string
 	mode      rules.Mode
 	hash      *tokenHash
-	asker     *review.Asker[verdict]
+	asker     *review.Asker[reviewed]
 	// limits are for tokens of which nothing is known, by the address that they come
 	// from. Who shares an address shares the limit.
 	limits *limiter[netip.Prefix]
@@ -50,8 +50,8 @@ type tokens struct {
 	metrics      *recorder
 }
 
-// verdict is what the API server said of a token.
-type verdict struct {
+// reviewed is what the API server said of a token.
+type reviewed struct {
 	// response is nil if the token is not good.
 	response *authenticator.Response
 	// foreign says that it is good for the API server, and not for kubelets.
@@ -71,7 +71,7 @@ func newTokens(config Config, m *recorder) *tokens {
 	}
 	t.limits.tooMany, t.limits.tooManyOfAll = "too many tokens from this address are new or not good", "too many tokens are new or not good"
 	t.provenLimits.tooMany, t.provenLimits.tooManyOfAll = "this token is reviewed too often", "too many tokens are reviewed again"
-	t.asker = review.New(review.Config[verdict]{
+	t.asker = review.New(review.Config[reviewed]{
 		Name:    "token",
 		Keep:    config.keep,
 		Entries: heldTokens, Bytes: heldTokenBytes,
@@ -81,7 +81,7 @@ func newTokens(config Config, m *recorder) *tokens {
 	return t
 }
 
-func (o *Options) keep(v verdict) (ttl time.Duration, bytes int) {
+func (o *Options) keep(v reviewed) (ttl time.Duration, bytes int) {
 	if v.response == nil {
 		return o.TokenFailureTTL, len(v.complaint)
 	}
@@ -97,11 +97,11 @@ type tokenOfRequest struct {
 }
 
 // AuthenticateToken has the API server say whose token it is. Every error is a
-// [*Refusal]. [review.WithMaxAge] bounds the age of the answer.
+// [*Denied]. [review.WithMaxAge] bounds the age of the answer.
 func (r *tokenOfRequest) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
 	t := r.tokens
 	if len(token) > maxToken {
-		return nil, false, refuse(kubeletauth.RuleLimit, fmt.Sprintf("the token is longer than %d bytes", maxToken), nil)
+		return nil, false, deny(kubeletauth.RuleLimit, fmt.Sprintf("the token is longer than %d bytes", maxToken), nil)
 	}
 	key := t.hash.of(token)
 	v, ok := t.asker.Held(key, review.MaxAgeOf(ctx))
@@ -112,7 +112,7 @@ func (r *tokenOfRequest) AuthenticateToken(ctx context.Context, token string) (*
 		}
 	}
 	if v.response == nil {
-		return nil, false, refuse(kubeletauth.RuleAuthenticated, "the token is not good", errors.New(v.complaint))
+		return nil, false, deny(kubeletauth.RuleAuthenticated, "the token is not good", errors.New(v.complaint))
 	}
 	if v.foreign {
 		if refusal := r.foreign(); refusal != nil {
@@ -122,11 +122,11 @@ func (r *tokenOfRequest) AuthenticateToken(ctx context.Context, token string) (*
 	return v.response, true, nil
 }
 
-func (t *tokens) question(ctx context.Context, key review.Key, client netip.Prefix, token string) review.Question[verdict] {
+func (t *tokens) question(ctx context.Context, key review.Key, client netip.Prefix, token string) review.Question[reviewed] {
 	_, proven := t.proven.Get(key)
-	return review.Question[verdict]{
+	return review.Question[reviewed]{
 		Key: key,
-		Ask: func(ctx context.Context) (verdict, error) {
+		Ask: func(ctx context.Context) (reviewed, error) {
 			v, err := t.ask(ctx, token)
 			t.learn(key, v, err)
 			return v, err
@@ -143,7 +143,7 @@ func (t *tokens) question(ctx context.Context, key review.Key, client netip.Pref
 }
 
 // learn notes what the API server said. That it said nothing changes nothing.
-func (t *tokens) learn(key review.Key, v verdict, err error) {
+func (t *tokens) learn(key review.Key, v reviewed, err error) {
 	switch {
 	case err != nil:
 	case v.response != nil:
@@ -155,23 +155,23 @@ func (t *tokens) learn(key review.Key, v verdict, err error) {
 
 // unanswered is for a token of which nothing is known. A limit that is over may pass;
 // all else is Unauthorized, as the kubelet has it.
-func unanswered(err error) *Refusal {
+func unanswered(err error) *Denied {
 	if refusal := find(err); refusal != nil {
 		return refusal
 	}
 	if errors.Is(err, review.ErrBusy) {
 		return limited("too many tokens are being reviewed", time.Second, err)
 	}
-	return refuse(kubeletauth.RuleAuthenticated, "the token could not be reviewed", err)
+	return deny(kubeletauth.RuleAuthenticated, "the token could not be reviewed", err)
 }
 
 // foreign is about a token that is for the API server.
-func (r *tokenOfRequest) foreign() *Refusal {
-	refusal := refuse(kubeletauth.RuleAudience, "the token is for the API server, where whoever gets it here could use it", nil)
+func (r *tokenOfRequest) foreign() *Denied {
+	refusal := deny(kubeletauth.RuleAudience, "the token is for the API server, where whoever gets it here could use it", nil)
 	switch r.tokens.mode {
 	case rules.Audit:
 		r.tokens.metrics.audited.Inc()
-		r.findings = append(r.findings, rules.Finding{Rule: refusal.Rule, Message: refusal.Reason})
+		r.findings = append(r.findings, rules.Finding{Rule: refusal.Rule, Message: refusal.Message})
 		return nil
 	case rules.Enforce:
 		return refusal
@@ -183,7 +183,7 @@ func (r *tokenOfRequest) foreign() *Refusal {
 // ask makes one TokenReview. Which audience it is about depends on what the token says
 // of itself: a token for kubelets has to be good for one of their audiences, and any
 // other for the API server, as with the kubelet.
-func (t *tokens) ask(ctx context.Context, token string) (verdict, error) {
+func (t *tokens) ask(ctx context.Context, token string) (reviewed, error) {
 	spec := authenticationv1.TokenReviewSpec{Token: token}
 	ours := authenticator.Audiences(t.audiences)
 	foreign := len(ours.Intersect(claimedAudiences(token))) == 0
@@ -192,19 +192,19 @@ func (t *tokens) ask(ctx context.Context, token string) (verdict, error) {
 	}
 	answer, err := t.reviews.Create(ctx, &authenticationv1.TokenReview{Spec: spec}, metav1.CreateOptions{})
 	if err != nil {
-		return verdict{}, err
+		return reviewed{}, err
 	}
 	status := answer.Status
 	if !status.Authenticated {
-		return verdict{complaint: bounded(status.Error)}, nil
+		return reviewed{complaint: bounded(status.Error)}, nil
 	}
 	audiences := authenticator.Audiences(status.Audiences)
 	if !foreign {
 		if audiences = ours.Intersect(audiences); len(audiences) == 0 {
-			return verdict{complaint: "the API server did not say that it is for kubelets"}, nil
+			return reviewed{complaint: "the API server did not say that it is for kubelets"}, nil
 		}
 	}
-	return verdict{response: responseOf(status.User, audiences), foreign: foreign}, nil
+	return reviewed{response: responseOf(status.User, audiences), foreign: foreign}, nil
 }
 
 func responseOf(who authenticationv1.UserInfo, audiences authenticator.Audiences) *authenticator.Response {

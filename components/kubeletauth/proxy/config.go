@@ -38,7 +38,7 @@ type Config struct {
 	// NodeName is the name of the Node whose kubelet this is.
 	NodeName string
 	// Map says which rights a request needs ([kubeletauth.Policy.Map]).
-	Map func(kubeletauth.Request) (enforced, audited kubeletauth.Mapping, refusal *kubeletauth.Refusal)
+	Map func(kubeletauth.Request) (enforced, audited kubeletauth.Mapping, denied *rules.Decision)
 	// Authenticator says who asks. It is asked about a copy of the request that it
 	// may change, and again while a stream lasts.
 	Authenticator Authenticator

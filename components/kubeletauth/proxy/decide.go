@@ -31,7 +31,7 @@ func credentials(ctx context.Context, req *http.Request) *http.Request {
 }
 
 // authenticate says who asks.
-func (h *Handler) authenticate(x *exchange, req *http.Request) *refusal {
+func (h *Handler) authenticate(x *exchange, req *http.Request) *reply {
 	release, over := h.authenticating.AdmitNode(req.Context(), authentication.ClientOf(req.RemoteAddr).String())
 	if over != webhook.WithinLimits {
 		return overLimit("too many of this address wait to be authenticated")
@@ -42,7 +42,7 @@ func (h *Handler) authenticate(x *exchange, req *http.Request) *refusal {
 	case err != nil:
 		return unauthenticated(err)
 	case answer == nil || answer.User == nil:
-		return refuse(http.StatusUnauthorized, kubeletauth.RuleAuthenticated, "Unauthorized")
+		return deny(http.StatusUnauthorized, kubeletauth.RuleAuthenticated, "Unauthorized")
 	}
 	x.identified(answer)
 	for _, finding := range findings {
@@ -53,22 +53,19 @@ func (h *Handler) authenticate(x *exchange, req *http.Request) *refusal {
 
 // unauthenticated is the kubelet's one word for every error, or what an
 // [authentication.Authenticator] says.
-func unauthenticated(err error) *refusal {
-	known := &authentication.Refusal{}
+func unauthenticated(err error) *reply {
+	known := &authentication.Denied{}
 	if !errors.As(err, &known) {
-		r := refuse(http.StatusUnauthorized, kubeletauth.RuleAuthenticated, "Unauthorized")
+		r := deny(http.StatusUnauthorized, kubeletauth.RuleAuthenticated, "Unauthorized")
 		r.cause = err.Error()
 		return r
 	}
-	return &refusal{
-		status: known.Status, rule: known.Rule, decision: denied,
-		text: known.Reason, cause: known.Error(), after: known.RetryAfter,
-	}
+	return &reply{Decision: known.Decision, cause: known.Error(), after: known.RetryAfter}
 }
 
 // authorize asks for one right after the other; the first that is there is enough,
 // and an error ends it (pkg/kubelet/server/server.go InstallAuthFilter).
-func (h *Handler) authorize(ctx context.Context, x *exchange) *refusal {
+func (h *Handler) authorize(ctx context.Context, x *exchange) *reply {
 	release, over := h.authorizing.AdmitNode(ctx, x.user.GetName())
 	if over != webhook.WithinLimits {
 		return overLimit("too many of this user wait to be authorized")
