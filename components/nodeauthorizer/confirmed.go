@@ -30,13 +30,10 @@ func (z *Authorizer) related(ctx context.Context, r rules.Rule, node string, kin
 		return v
 	}
 	v, why := z.confirmed(ctx, v, r, node, kind, a)
-	switch {
-	case v.Effect != rules.Deny:
-		return v
-	default:
+	if v.Effect == rules.Deny {
 		v.Message = because(unrelatedText(v.Rule, node), why)
-		return v
 	}
+	return v
 }
 
 // judge applies the optional rules to a relation, and is what "the rule that

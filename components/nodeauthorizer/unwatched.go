@@ -36,8 +36,8 @@ var (
 	}
 )
 
-const noWatch = ("can only get objects of this type, not list or watch them: " +
-	"set configMapAndSecretChangeDetectionStrategy of the kubelet to Cache or Get")
+const noWatch = "can only get objects of this type, not list or watch them: " +
+	"set configMapAndSecretChangeDetectionStrategy of the kubelet to Cache or Get"
 
 // unwatched refuses a list or a watch that a rule of the class has allowed. What another
 // optional rule would refuse first is reported as that rule's.
