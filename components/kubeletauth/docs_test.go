@@ -72,15 +72,15 @@ func TestTableOfThePolicy(t *testing.T) {
 	}
 }
 
-// TestPromiseOfThePolicy: the rule's description names every right of the table.
-func TestPromiseOfThePolicy(t *testing.T) {
+// TestDescriptionOfThePolicy: the rule's description names every right of the table.
+func TestDescriptionOfThePolicy(t *testing.T) {
 	i := slices.IndexFunc(aroundRules, func(r rules.Rule) bool { return r.ID == RuleVAP })
-	promise := aroundRules[i].Promise
+	description := aroundRules[i].Description
 	for _, path := range ServerPaths() {
 		for _, a := range path.Rights {
 			clause := regexp.MustCompile(a.Verb + ` on [^;.]*nodes/` + a.Subresource + `\b`)
-			if !clause.MatchString(promise) {
-				t.Errorf("/%s needs %s on nodes/%s, and the rule says: %s", path.Prefix, a.Verb, a.Subresource, promise)
+			if !clause.MatchString(description) {
+				t.Errorf("/%s needs %s on nodes/%s, and the rule says: %s", path.Prefix, a.Verb, a.Subresource, description)
 			}
 		}
 	}

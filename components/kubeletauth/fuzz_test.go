@@ -84,13 +84,13 @@ func checkNeverWeaker(t *testing.T, r Request, strict Mapping) {
 // checkMapping is what holds for every request.
 func checkMapping(t *testing.T, r Request) {
 	t.Helper()
-	compat, compatRefusal := Compat.Map(r)
-	strict, strictRefusal := Strict.Map(r)
-	if compatRefusal != strictRefusal {
-		t.Fatalf("%+v: compat refuses it by %+v, strict by %+v", r, compatRefusal, strictRefusal)
+	compat, compatDenied := Compat.Map(r)
+	strict, strictDenied := Strict.Map(r)
+	if compatDenied != strictDenied {
+		t.Fatalf("%+v: compat refuses it by %+v, strict by %+v", r, compatDenied, strictDenied)
 	}
-	if refusal := compatRefusal; refusal != nil {
-		if id, ok := rules.FromReason(refusal.Reason); !ok || id != refusal.Rule || refusal.Status/100 != 4 {
+	if refusal := compatDenied; refusal != nil {
+		if id, ok := rules.FromReason(refusal.Reason()); !ok || id != refusal.Rule || refusal.Effect != rules.Deny || refusal.Code/100 != 4 {
 			t.Errorf("%+v: refused by %+v", r, refusal)
 		}
 		return

@@ -3,8 +3,10 @@
 
 package kubeletauth
 
+import "github.com/bulkhead-k8s/bulkhead/components/rules"
+
 // Map says which rights a request needs, or why it is refused before anybody is
-// asked: the Mapping is empty if and only if there is a Refusal.
+// asked: the Mapping is empty if and only if there is a denial, which must not be changed.
 //
 // In [Compat] the attempts are those of the kubelet of Kubernetes 1.37, in its
 // order, for every request that is not refused
@@ -18,7 +20,7 @@ package kubeletauth
 //
 // Map is safe for concurrent use and does not allocate for a request that is not
 // refused, if its path has no RawPath.
-func (m Mode) Map(r Request) (Mapping, *Refusal) {
+func (m Mode) Map(r Request) (Mapping, *rules.Decision) {
 	if refusal := checkMethod(r.Method); refusal != nil {
 		return Mapping{}, refusal
 	}

@@ -3,6 +3,8 @@
 
 package kubeletauth
 
+import "github.com/bulkhead-k8s/bulkhead/components/rules"
+
 // verb is an API verb by its place in a table.
 type verb int
 
@@ -50,7 +52,7 @@ func strictVerbOf(method string) verb {
 // checkMethod refuses what asks the proxy itself to do something: to open a tunnel,
 // as websockets over HTTP/2 do, too (RFC 9110 section 9.3.6, RFC 8441), and to return
 // what it was sent, credentials included (RFC 9110 section 9.3.8).
-func checkMethod(method string) *Refusal {
+func checkMethod(method string) *rules.Decision {
 	switch method {
 	case "CONNECT", "TRACE":
 		return methodNotServed

@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"strings"
 	"unicode"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 // cutSegment cuts a path without its first slash behind its first segment.
@@ -18,7 +20,7 @@ func cutSegment(path string) (first, rest string) {
 // checkPath refuses a path that two programs could read in two ways. The kubelet
 // authorizes the path as it came and only then cleans it and looks for a handler
 // (net/http ServeMux; pkg/kubelet/server/auth.go isSubpath).
-func checkPath(path, rawPath string) *Refusal {
+func checkPath(path, rawPath string) *rules.Decision {
 	if path == "" || path[0] != '/' {
 		return pathEmptySegment
 	}
@@ -39,7 +41,7 @@ func checkPath(path, rawPath string) *Refusal {
 
 // checkSegments looks at a path without its first slash. One slash at the end is
 // how clients spell /pods/, /logs/ and /stats/.
-func checkSegments(rest string) *Refusal {
+func checkSegments(rest string) *rules.Decision {
 	for rest != "" {
 		var segment string
 		segment, rest = cutSegment(rest)

@@ -83,7 +83,7 @@ func TestPaths(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, mode := range []Mode{Compat, Strict} {
-				checkRefusal(t, mode, Request{Method: "GET", Path: u.Path, RawPath: u.RawPath}, tc.want, 400)
+				checkDenied(t, mode, Request{Method: "GET", Path: u.Path, RawPath: u.RawPath}, tc.want, 400)
 			}
 		})
 	}
@@ -106,7 +106,7 @@ func TestPathsThatNoURLHas(t *testing.T) {
 		{"/pods/\u00e9\xff", "", "KA-PATH-3"},
 	} {
 		for _, mode := range []Mode{Compat, Strict} {
-			checkRefusal(t, mode, Request{Method: "GET", Path: tc.path, RawPath: tc.raw}, tc.want, 400)
+			checkDenied(t, mode, Request{Method: "GET", Path: tc.path, RawPath: tc.raw}, tc.want, 400)
 		}
 	}
 }
@@ -123,12 +123,12 @@ func TestMethodsThatAreNotServed(t *testing.T) {
 		{"connect", "/pods", ""},
 	} {
 		for _, mode := range []Mode{Compat, Strict} {
-			checkRefusal(t, mode, Request{Method: tc.method, Path: tc.path}, tc.want, 405)
+			checkDenied(t, mode, Request{Method: tc.method, Path: tc.path}, tc.want, 405)
 		}
 	}
 }
 
-func checkRefusal(t *testing.T, mode Mode, r Request, want rules.ID, status int) {
+func checkDenied(t *testing.T, mode Mode, r Request, want rules.ID, status int) {
 	t.Helper()
 	mapping, refusal := mode.Map(r)
 	if want == "" {
@@ -137,11 +137,11 @@ func checkRefusal(t *testing.T, mode Mode, r Request, want rules.ID, status int)
 		}
 		return
 	}
-	if refusal == nil || refusal.Rule != want || refusal.Status != status || len(mapping.Attempts) != 0 {
+	if refusal == nil || refusal.Rule != want || refusal.Code != status || len(mapping.Attempts) != 0 {
 		t.Errorf("%v: %+v: %+v, %+v; want %d by %s", mode, r, mapping, refusal, status, want)
 		return
 	}
-	if id, _ := rules.FromReason(refusal.Reason); id != want {
-		t.Errorf("%v: %+v: the reason is %q", mode, r, refusal.Reason)
+	if id, _ := rules.FromReason(refusal.Reason()); id != want {
+		t.Errorf("%v: %+v: the reason is %q", mode, r, refusal.Reason())
 	}
 }

@@ -62,7 +62,7 @@ func (p *Policy) ModeOf(id rules.ID) rules.Mode {
 // request to the kubelet's own mapping, and so does one that is audited; then
 // audited is what it would have asked for if it were enforced, and otherwise
 // without attempts.
-func (p *Policy) Map(r Request) (enforced, audited Mapping, refusal *Refusal) {
+func (p *Policy) Map(r Request) (enforced, audited Mapping, refusal *rules.Decision) {
 	mapping, refusal := Strict.Map(r)
 	if refusal != nil {
 		return Mapping{}, Mapping{}, refusal

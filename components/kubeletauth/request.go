@@ -54,13 +54,3 @@ type Mapping struct {
 	// logs of a container, which may be followed, and every upgrade.
 	Streams bool
 }
-
-// Refusal is why a request is not even put to an authorizer.
-type Refusal struct {
-	// Rule is the rule that refuses.
-	Rule rules.ID
-	// Status is the HTTP status: 400 or 405.
-	Status int
-	// Reason is for the caller, and ends in the rule.
-	Reason string
-}

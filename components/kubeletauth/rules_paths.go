@@ -10,54 +10,54 @@ import "github.com/bulkhead-k8s/bulkhead/components/rules"
 var pathRules = []rules.Rule{
 	{
 		ID: RuleMethodNoVerb,
-		Promise: "POST is verb create, GET get, PUT update, PATCH patch and DELETE delete; a request by any other method has no verb, and only a right to every verb " +
+		Description: "POST is verb create, GET get, PUT update, PATCH patch and DELETE delete; a request by any other method has no verb, and only a right to every verb " +
 			"(\"*\") allows it. Strict reads HEAD as get.",
 		Source: "pkg/kubelet/server/auth.go GetRequestAttributes",
 	},
 	{
 		ID: RulePods,
-		Promise: "/pods, /runningpods and /allocatedPods need the verb on nodes/pods, or on nodes/proxy. Strict: nodes/proxy will do only to GET or HEAD /pods and " +
+		Description: "/pods, /runningpods and /allocatedPods need the verb on nodes/pods, or on nodes/proxy. Strict: nodes/proxy will do only to GET or HEAD /pods and " +
 			"/runningpods.",
 		Source: "pkg/kubelet/server/auth.go GetRequestAttributes; KEP-2862",
 	},
 	{
-		ID:      RuleHealth,
-		Promise: "/healthz and what is below it need the verb on nodes/healthz, or on nodes/proxy. Strict: nodes/proxy will do only for GET and HEAD.",
-		Source:  "pkg/kubelet/server/auth.go GetRequestAttributes; KEP-2862",
+		ID:          RuleHealth,
+		Description: "/healthz and what is below it need the verb on nodes/healthz, or on nodes/proxy. Strict: nodes/proxy will do only for GET and HEAD.",
+		Source:      "pkg/kubelet/server/auth.go GetRequestAttributes; KEP-2862",
 	},
 	{
-		ID:      RuleConfig,
-		Promise: "/configz needs the verb on nodes/configz, or on nodes/proxy; /flagz needs it on nodes/configz. Strict: nodes/proxy will do only for GET and HEAD.",
-		Source:  "pkg/kubelet/server/auth.go GetRequestAttributes; KEP-2862",
+		ID:          RuleConfig,
+		Description: "/configz needs the verb on nodes/configz, or on nodes/proxy; /flagz needs it on nodes/configz. Strict: nodes/proxy will do only for GET and HEAD.",
+		Source:      "pkg/kubelet/server/auth.go GetRequestAttributes; KEP-2862",
 	},
 	{
-		ID:      RuleStatus,
-		Promise: "/statusz needs the verb on nodes/statusz.",
-		Source:  "pkg/kubelet/server/auth.go GetRequestAttributes",
+		ID:          RuleStatus,
+		Description: "/statusz needs the verb on nodes/statusz.",
+		Source:      "pkg/kubelet/server/auth.go GetRequestAttributes",
 	},
 	{
-		ID:      RuleStats,
-		Promise: "/stats/ and what is below it need the verb on nodes/stats.",
-		Source:  "pkg/kubelet/server/auth.go GetRequestAttributes",
+		ID:          RuleStats,
+		Description: "/stats/ and what is below it need the verb on nodes/stats.",
+		Source:      "pkg/kubelet/server/auth.go GetRequestAttributes",
 	},
 	{
-		ID:      RuleMetrics,
-		Promise: "/metrics and what is below it need the verb on nodes/metrics.",
-		Source:  "pkg/kubelet/server/auth.go GetRequestAttributes",
+		ID:          RuleMetrics,
+		Description: "/metrics and what is below it need the verb on nodes/metrics.",
+		Source:      "pkg/kubelet/server/auth.go GetRequestAttributes",
 	},
 	{
-		ID:      RuleLog,
-		Promise: "/logs/ and what is below it, the log files of the node, need the verb on nodes/log.",
-		Source:  "pkg/kubelet/server/auth.go GetRequestAttributes",
+		ID:          RuleLog,
+		Description: "/logs/ and what is below it, the log files of the node, need the verb on nodes/log.",
+		Source:      "pkg/kubelet/server/auth.go GetRequestAttributes",
 	},
 	{
-		ID:      RuleCheckpoint,
-		Promise: "/checkpoint/ and what is below it need the verb on nodes/checkpoint.",
-		Source:  "pkg/kubelet/server/auth.go GetRequestAttributes",
+		ID:          RuleCheckpoint,
+		Description: "/checkpoint/ and what is below it need the verb on nodes/checkpoint.",
+		Source:      "pkg/kubelet/server/auth.go GetRequestAttributes",
 	},
 	{
-		ID:      RuleProxy,
-		Promise: "Every other path needs the verb on nodes/proxy.",
-		Source:  "pkg/kubelet/server/auth.go GetRequestAttributes",
+		ID:          RuleProxy,
+		Description: "Every other path needs the verb on nodes/proxy.",
+		Source:      "pkg/kubelet/server/auth.go GetRequestAttributes",
 	},
 }

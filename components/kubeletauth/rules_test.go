@@ -23,7 +23,7 @@ func TestRulesAreWellFormed(t *testing.T) {
 			t.Errorf("%s occurs twice", r.ID)
 		}
 		seen[r.ID] = true
-		if !strings.HasSuffix(r.Promise, ".") || r.Source == "" {
+		if !strings.HasSuffix(r.Description, ".") || r.Source == "" {
 			t.Errorf("%s needs a promise that is a sentence, and a source", r.ID)
 		}
 		if r.Optional && !r.Extension || r.Audited && !r.Optional {

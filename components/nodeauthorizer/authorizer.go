@@ -13,21 +13,20 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/nodeidentity"
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 	"github.com/bulkhead-k8s/bulkhead/components/revocationlist"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 // Authorizer decides what nodes may do. It is safe for concurrent use if its
 // Relations are, and does not allocate to allow what a pointer to an AttributesRecord
-// asks for. It keeps nothing of what it has decided but the words.
+// asks for. It keeps nothing of what it has decided.
 type Authorizer struct {
 	mode      Mode
 	features  Features
 	relations Relations
 	confirmer Confirmer
 	optional  optionalModes
-	audit     func(Finding)
 	revoked   func() *revocationlist.Set
 	unready   func() (why string)
-	reasons   *nodeReasons
 }
 
 var (
@@ -43,10 +42,8 @@ func New(config Config) *Authorizer {
 		relations: config.Relations,
 		confirmer: config.Confirmer,
 		optional:  newOptionalModes(config.Modes),
-		audit:     config.Audit,
 		revoked:   config.Revoked,
 		unready:   config.Unready,
-		reasons:   newNodeReasons(),
 	}
 	if z.relations == nil {
 		z.relations = noRelations{}
@@ -61,39 +58,36 @@ func New(config Config) *Authorizer {
 // ID of the rule that decided; it is empty for a request that is not a node's.
 // The error is always nil: every request has an answer.
 func (z *Authorizer) Authorize(ctx context.Context, attributes authorizer.Attributes) (authorizer.Decision, string, error) {
+	return z.Decide(ctx, attributes).Parts()
+}
+
+// Decide is Authorize with the findings of the rules in audit mode: one at most. For a
+// request that is not a node's it has no opinion, by no rule.
+func (z *Authorizer) Decide(ctx context.Context, attributes authorizer.Attributes) rules.Decision {
 	a := requestOf(attributes)
 	if a == nil {
-		return authorizer.DecisionNoOpinion, "", nil
+		return rules.Decision{Effect: rules.NoOpinion}
 	}
 	node, isNode := nodeidentity.NodeName(a.User)
 	if !isNode {
-		return authorizer.DecisionNoOpinion, "", nil
+		return rules.Decision{Effect: rules.NoOpinion}
 	}
-	return z.answer(ctx, node, a, attributes)
-}
-
-// answer puts what was decided into the words of an authorizer. It is a function of
-// its own so that whoever is no node is done with quickly.
-func (z *Authorizer) answer(ctx context.Context, node string, a *request, attributes authorizer.Attributes) (authorizer.Decision, string, error) {
-	v := z.decideCredential(ctx, node, a)
-	if v.effect == allowed {
-		return authorizer.DecisionAllow, v.rule.bare, nil
+	d := z.decideCredential(ctx, node, a)
+	if d.Effect == rules.Deny && z.mode != Strict {
+		d.Effect = rules.NoOpinion
 	}
-	if v.effect == audited && z.audit != nil {
-		z.audit(Finding{Rule: v.rule.ID, Node: node, Attributes: attributes})
-	}
-	return v.decision(z.mode), v.reason(z.reasons), nil
+	return d
 }
 
 // unknownNode quotes the one user name that is a node's without saying which.
-var unknownNode = say(`unknown node for user "` + nodeidentity.Prefix + `"`)
+const unknownNode = `unknown node for user "` + nodeidentity.Prefix + `"`
 
-func (z *Authorizer) decide(ctx context.Context, node string, a *request) verdict {
+func (z *Authorizer) decide(ctx context.Context, node string, a *request) rules.Decision {
 	if node == "" {
-		return refuse(identityNamed, unknownNode)
+		return deny(identityNamed, unknownNode)
 	}
 	if why := z.unready(); why != "" {
-		return pass(unready, "the node authorizer "+why)
+		return rules.Decision{Effect: rules.NoOpinion, Rule: unready.ID, Message: "the node authorizer " + why}
 	}
 	if !a.ResourceRequest {
 		return authorizePath(a)

@@ -120,7 +120,7 @@ func TestToAllowDoesNotAllocate(t *testing.T) {
 			}
 			var a authorizer.Attributes = tc.attributes()
 			ctx := t.Context()
-			if n := testing.AllocsPerRun(100, func() { _, _, _ = z.Authorize(ctx, a) }); n != 0 {
+			if n := testing.AllocsPerRun(100, func() { _ = z.Decide(ctx, a) }); n != 0 {
 				t.Errorf("%s allocates %v times", tc.name, n)
 			}
 		}
@@ -134,17 +134,18 @@ func TestToAllowDoesNotAllocateWithEveryRule(t *testing.T) {
 		tried, findings := 0, 0
 		z := New(Config{
 			Mode: Strict, Features: DefaultFeatures(), Relations: relations{GraphOptions(modes, false)}, Modes: modes,
-			Confirmer: noNews{}, Audit: func(Finding) { findings++ }, Unready: never,
+			Confirmer: noNews{}, Unready: never,
 		})
 		for _, a := range everyRequest() {
 			var asked authorizer.Attributes = a
 			ctx := t.Context()
-			before := findings
-			if decision, _, _ := z.Authorize(ctx, asked); decision != authorizer.DecisionAllow || findings > before {
+			d := z.Decide(ctx, asked)
+			findings += len(d.Findings)
+			if !d.Allowed() || len(d.Findings) > 0 {
 				continue
 			}
 			tried++
-			if n := testing.AllocsPerRun(100, func() { _, _, _ = z.Authorize(ctx, asked) }); n != 0 {
+			if n := testing.AllocsPerRun(100, func() { _ = z.Decide(ctx, asked) }); n != 0 {
 				t.Errorf("%v: %+v allocates %v times", mode, a, n)
 			}
 		}

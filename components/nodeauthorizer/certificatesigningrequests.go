@@ -11,24 +11,24 @@ import (
 )
 
 var (
-	certificateSigningRequests = promise(rules.Rule{
-		ID:      "NA-UNI-CERTIFICATESIGNINGREQUESTS",
-		Promise: "A node may create, get, list and watch certificate signing requests, but may never change, approve, sign or delete one.",
-		Source:  uniformSource,
-	})
-	certificateSigningRequestOwn = promise(rules.Rule{
-		ID:        "NA-CSR-1",
-		Promise:   "A node may get, list and watch only certificate signing requests of its own (spec.username is the node's), one at a time and by name.",
-		Source:    "Bulkhead: upstream lets every node read all of them; pkg/kubelet/certificate and client-go/util/certificate/csr watch one by name",
-		Extension: true,
-		Optional:  true,
-	})
+	certificateSigningRequests = rules.Rule{
+		ID:          "NA-UNI-CERTIFICATESIGNINGREQUESTS",
+		Description: "A node may create, get, list and watch certificate signing requests, but may never change, approve, sign or delete one.",
+		Source:      uniformSource,
+	}
+	certificateSigningRequestOwn = rules.Rule{
+		ID:          "NA-CSR-1",
+		Description: "A node may get, list and watch only certificate signing requests of its own (spec.username is the node's), one at a time and by name.",
+		Source:      "Bulkhead: upstream lets every node read all of them; pkg/kubelet/certificate and client-go/util/certificate/csr watch one by name",
+		Extension:   true,
+		Optional:    true,
+	}
 )
 
 // authorizeCertificateSigningRequest leaves the subresources that stand for
 // questions of the approver to others. What a node asks to be signed is not known
 // here; the approver checks it.
-func (z *Authorizer) authorizeCertificateSigningRequest(ctx context.Context, node string, a *request) verdict {
+func (z *Authorizer) authorizeCertificateSigningRequest(ctx context.Context, node string, a *request) rules.Decision {
 	if isApproverQuestion(a.Subresource) {
 		return authorizeApproverQuestion(a)
 	}
@@ -47,7 +47,7 @@ func (z *Authorizer) authorizeCertificateSigningRequest(ctx context.Context, nod
 
 // authorizeCertificateSigningRequestRead reads live before it refuses, because a
 // kubelet watches its request as soon as it has made it.
-func (z *Authorizer) authorizeCertificateSigningRequestRead(ctx context.Context, node string, a *request) verdict {
+func (z *Authorizer) authorizeCertificateSigningRequestRead(ctx context.Context, node string, a *request) rules.Decision {
 	if z.optional.certificateSigningRequests == rules.Off {
 		return allow(certificateSigningRequests)
 	}
@@ -71,9 +71,9 @@ func (z *Authorizer) ownsRequest(node string, a *request) bool {
 }
 
 // withoutOwn rules on a read of what is not known to be the node's.
-func (z *Authorizer) withoutOwn(text string) verdict {
+func (z *Authorizer) withoutOwn(text string) rules.Decision {
 	if z.optional.certificateSigningRequests == rules.Audit {
 		return audit(certificateSigningRequests, certificateSigningRequestOwn)
 	}
-	return refuseSaying(certificateSigningRequestOwn, text)
+	return deny(certificateSigningRequestOwn, text)
 }

@@ -6,8 +6,6 @@ package nodeauthorizer
 import (
 	"context"
 
-	"k8s.io/apiserver/pkg/authorization/authorizer"
-
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 	"github.com/bulkhead-k8s/bulkhead/components/revocationlist"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
@@ -48,16 +46,6 @@ type Confirmer interface {
 	ConfirmNode(ctx context.Context, node string) (why string)
 }
 
-// Finding is a request that was allowed, and that an optional rule in audit would
-// have refused.
-type Finding struct {
-	// Rule is the one that would have refused first.
-	Rule rules.ID
-	Node string
-	// Attributes must not be kept after the call.
-	Attributes authorizer.Attributes
-}
-
 // Config is what an [Authorizer] decides from.
 type Config struct {
 	// Mode is Compat if unset.
@@ -71,10 +59,6 @@ type Config struct {
 	// Modes are those of the optional rules; one that is not named is off. Those
 	// that rule on what is related, [GraphOptions], must be told to Relations too.
 	Modes map[rules.ID]rules.Mode
-	// Audit, if not nil, is called for each Finding, once in a request at most and
-	// before the request is answered: it should not wait. Many requests may call it
-	// at one time.
-	Audit func(Finding)
 	// Revoked, if not nil, returns the credentials that are revoked now. It must not
 	// allocate.
 	Revoked func() *revocationlist.Set

@@ -16,42 +16,38 @@ import (
 // than the 3 s after which kube-apiserver goes on without us.
 const patience = 1500 * time.Millisecond
 
-var noObjectName = say("No Object name found")
+const noObjectName = "No Object name found"
 
 // related allows what is related to the node, at once if Relations says so. Else
 // it has the relation read live first, so that nobody is refused for a watch that
 // lags behind.
-func (z *Authorizer) related(ctx context.Context, r *rule, node string, kind graph.Kind, a *request) verdict {
+func (z *Authorizer) related(ctx context.Context, r rules.Rule, node string, kind graph.Kind, a *request) rules.Decision {
 	if a.Name == "" {
-		return refuse(r, noObjectName)
+		return deny(r, noObjectName)
 	}
 	v := z.judge(r, z.relations.Relation(node, kind, a.Namespace, a.Name))
-	if v.against() == nil {
+	if against(v) == "" {
 		return v
 	}
 	v, why := z.confirmed(ctx, v, r, node, kind, a)
-	switch {
-	case v.effect != refused:
-		return v
-	case v.rule == r && why == "":
-		return verdict{effect: refused, wording: unrelatedTo, rule: r, text: node}
-	default:
-		return refuseSaying(v.rule, because(unrelatedText(v.rule, node), why))
+	if v.Effect == rules.Deny {
+		v.Message = because(unrelatedText(v.Rule, node), why)
 	}
+	return v
 }
 
 // judge applies the optional rules to a relation, and is what "the rule that
 // refuses first" means: NA-NODE-4, then the rule of the relation's condition, then
 // r, whose class the request is in. It leaves the text of refusals out.
-func (z *Authorizer) judge(r *rule, is graph.Relation) verdict {
+func (z *Authorizer) judge(r rules.Rule, is graph.Relation) rules.Decision {
 	unregistered := !is.Registered && z.optional.node != rules.Off
 	switch {
 	case unregistered && z.optional.node == rules.Enforce:
-		return refuseSaying(nodeRegistered, "")
+		return deny(nodeRegistered, "")
 	case !is.Related && is.Condition != graph.Unconditional:
-		return refuseSaying(ruleOf(is.Condition), "")
+		return deny(ruleOf(is.Condition), "")
 	case !is.Related:
-		return refuseSaying(r, "")
+		return deny(r, "")
 	case unregistered:
 		return audit(r, nodeRegistered)
 	case is.Condition != graph.Unconditional:
@@ -61,11 +57,11 @@ func (z *Authorizer) judge(r *rule, is graph.Relation) verdict {
 	}
 }
 
-// confirmed is the verdict after the live reads that could change it: of the Node
+// confirmed is the decision after the live reads that could change it: of the Node
 // if the rule against the request is NA-NODE-4, of the relation if it is another.
 // Each is made once at most, so whoever is allowed by the first waits for no
 // second. why says what went wrong with the last.
-func (z *Authorizer) confirmed(ctx context.Context, v verdict, r *rule, node string, kind graph.Kind, a *request) (_ verdict, why string) {
+func (z *Authorizer) confirmed(ctx context.Context, v rules.Decision, r rules.Rule, node string, kind graph.Kind, a *request) (_ rules.Decision, why string) {
 	if z.confirmer == nil {
 		return v, ""
 	}
@@ -73,13 +69,13 @@ func (z *Authorizer) confirmed(ctx context.Context, v verdict, r *rule, node str
 	defer cancel()
 	askedNode, askedRelation := false, false
 	for {
-		against := v.against()
+		by := against(v)
 		switch {
-		case against == nil:
+		case by == "":
 			return v, ""
-		case against == nodeRegistered && !askedNode:
+		case by == nodeRegistered.ID && !askedNode:
 			askedNode, why = true, z.confirmer.ConfirmNode(ctx, node)
-		case against != nodeRegistered && !askedRelation:
+		case by != nodeRegistered.ID && !askedRelation:
 			askedRelation, why = true, z.confirmer.Confirm(ctx, node, kind, a.Namespace, a.Name)
 		default:
 			return v, why
@@ -89,7 +85,7 @@ func (z *Authorizer) confirmed(ctx context.Context, v verdict, r *rule, node str
 }
 
 // ruleOf is the optional rule that makes a condition.
-func ruleOf(c graph.Condition) *rule {
+func ruleOf(c graph.Condition) rules.Rule {
 	switch c {
 	case graph.Ended:
 		return podEnded
@@ -101,18 +97,18 @@ func ruleOf(c graph.Condition) *rule {
 }
 
 // unrelatedText is why the rule does not give the node an object.
-func unrelatedText(r *rule, node string) string {
+func unrelatedText(r rules.ID, node string) string {
 	switch r {
-	case nodeRegistered:
+	case nodeRegistered.ID:
 		return noNodeObject(node)
-	case podEnded:
+	case podEnded.ID:
 		return onlyThrough(node, "pods that have ended")
-	case serviceAccountUsable:
+	case serviceAccountUsable.ID:
 		return onlyThrough(node, "pods that have no use for it")
-	case claimOwned:
+	case claimOwned.ID:
 		return onlyThrough(node, "a claim that its pod does not own")
 	default:
-		return noRelationship(node, "")
+		return noRelationship(node)
 	}
 }
 

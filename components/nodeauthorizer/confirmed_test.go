@@ -61,7 +61,7 @@ func TestWhatIsReadLiveBeforeARefusal(t *testing.T) {
 	nodeOnly := func(mode rules.Mode) map[rules.ID]rules.Mode { return map[rules.ID]rules.Mode{"NA-NODE-4": mode} }
 	allow, deny := authorizer.DecisionAllow, authorizer.DecisionDeny
 	asks := complete(request{Verb: "get", Resource: "secrets", Namespace: "ns", Name: "x"})
-	found := func(id rules.ID) []Finding { return []Finding{{Rule: id, Node: "me", Attributes: asks}} }
+	found := func(id rules.ID) []rules.Finding { return []rules.Finding{{Rule: id}} }
 	type after = map[string]graph.Relation
 	for _, tc := range []struct {
 		name  string
@@ -173,8 +173,10 @@ func TestTwoReadsShareOneDeadline(t *testing.T) {
 func TestUnreadyIsNeitherReadNorAudited(t *testing.T) {
 	for _, a := range everyRequest() {
 		r := &reader{}
-		z := New(Config{Mode: Strict, Features: DefaultFeatures(), Relations: relations{}, Confirmer: r, Modes: Modes(rules.Audit), Audit: func(Finding) { t.Errorf("%+v is reported", a) }})
-		_, _, _ = z.Authorize(t.Context(), a)
+		z := New(Config{Mode: Strict, Features: DefaultFeatures(), Relations: relations{}, Confirmer: r, Modes: Modes(rules.Audit)})
+		if d := z.Decide(t.Context(), a); len(d.Findings) > 0 {
+			t.Errorf("%+v is reported: %v", a, d.Findings)
+		}
 		if len(r.reads) > 0 {
 			t.Errorf("%+v is read live", a)
 		}

@@ -53,7 +53,7 @@
 // Every rule owns a class of requests (a resource, some verbs, perhaps a
 // subresource) and both allows and refuses within it. A request and its twin
 // that differs only in name, namespace or selector thus carry the same ID. A
-// verb that nobody may use on a resource is refused by the rule whose promise
+// verb that nobody may use on a resource is refused by the rule whose description
 // mentions it. An allowance names the rule of its class alone, not the gates
 // that it passed before.
 //

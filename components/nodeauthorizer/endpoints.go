@@ -6,27 +6,27 @@ package nodeauthorizer
 import "github.com/bulkhead-k8s/bulkhead/components/rules"
 
 var (
-	endpoints = promise(rules.Rule{
-		ID:      "NA-UNI-ENDPOINTS",
-		Promise: "A node may get endpoints by name, but may not list or change them.",
-		Source:  uniformSource,
-	})
-	endpointsReferenced = promise(rules.Rule{
-		ID:        "NA-ENDPOINTS-1",
-		Promise:   "A node may get endpoints only where something on it refers to them. Nothing does today, so it gets none.",
-		Source:    "kubernetes/design-proposals-archive node/kubelet-authorizer.md (Scoped Kubelet API Access), Future work; " + uniformSource + ": the volume plugin that needed them is gone",
-		Extension: true,
-		Optional:  true,
-	})
+	endpoints = rules.Rule{
+		ID:          "NA-UNI-ENDPOINTS",
+		Description: "A node may get endpoints by name, but may not list or change them.",
+		Source:      uniformSource,
+	}
+	endpointsReferenced = rules.Rule{
+		ID:          "NA-ENDPOINTS-1",
+		Description: "A node may get endpoints only where something on it refers to them. Nothing does today, so it gets none.",
+		Source:      "kubernetes/design-proposals-archive node/kubelet-authorizer.md (Scoped Kubelet API Access), Future work; " + uniformSource + ": the volume plugin that needed them is gone",
+		Extension:   true,
+		Optional:    true,
+	}
 )
 
-func (z *Authorizer) authorizeEndpoints(node string, a *request) verdict {
+func (z *Authorizer) authorizeEndpoints(node string, a *request) rules.Decision {
 	if a.Verb != "get" || a.Subresource != "" {
 		return noRule(endpoints, a)
 	}
 	switch z.optional.endpoints {
 	case rules.Enforce:
-		return refuseSaying(endpointsReferenced, "nothing on node '"+node+"' refers to endpoints")
+		return deny(endpointsReferenced, "nothing on node '"+node+"' refers to endpoints")
 	case rules.Audit:
 		return audit(endpoints, endpointsReferenced)
 	default:

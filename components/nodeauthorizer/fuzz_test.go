@@ -69,7 +69,6 @@ func FuzzAuthorize(f *testing.F) {
 // inModes are authorizers with all optional rules audited, and enforced.
 type inModes struct {
 	audited, enforced *Authorizer
-	findings          []Finding
 }
 
 func newInModes() *inModes {
@@ -78,7 +77,7 @@ func newInModes() *inModes {
 		modes := every(mode)
 		return New(Config{
 			Mode: Strict, Features: DefaultFeatures(), Relations: relations{GraphOptions(modes, false)}, Confirmer: noNews{},
-			Modes: modes, Audit: func(f Finding) { m.findings = append(m.findings, f) }, Unready: never,
+			Modes: modes, Unready: never,
 		})
 	}
 	m.audited, m.enforced = in(rules.Audit), in(rules.Enforce)
@@ -89,20 +88,19 @@ func newInModes() *inModes {
 // answer and reports just what to enforce refuses, and to enforce allows nothing
 // new.
 func (m *inModes) check(t *testing.T, a *request, off authorizer.Decision, reason string) {
-	m.findings = nil
-	audited, auditedReason, _ := m.audited.Authorize(t.Context(), a)
-	findings := m.findings
-	enforced, enforcedReason, _ := m.enforced.Authorize(t.Context(), a)
-	refusedBy, _ := rules.FromReason(enforcedReason)
+	audit, findings := ask(t, m.audited, a)
+	enforce, more := ask(t, m.enforced, a)
+	enforced := enforce.Decision
+	refusedBy, _ := rules.FromReason(enforce.Reason)
 	wantFindings := 0
 	if off == authorizer.DecisionAllow && enforced == authorizer.DecisionDeny {
 		wantFindings = 1
 	}
 	switch {
-	case audited != off || auditedReason != reason:
-		t.Errorf("off says %v %q, audit %v %q", off, reason, audited, auditedReason)
-	case len(m.findings) != wantFindings || wantFindings > 0 && findings[0].Rule != refusedBy:
-		t.Errorf("enforce says %v %q, findings are %v", enforced, enforcedReason, m.findings)
+	case audit.Decision != off || audit.Reason != reason:
+		t.Errorf("off says %v %q, audit %v %q", off, reason, audit.Decision, audit.Reason)
+	case len(findings)+len(more) != wantFindings || wantFindings > 0 && findings[0].Rule != refusedBy:
+		t.Errorf("enforce says %v %q, findings are %v", enforced, enforce.Reason, findings)
 	case enforced == authorizer.DecisionAllow && off != authorizer.DecisionAllow:
 		t.Errorf("off says %v, enforce allows by %s", off, refusedBy)
 	}

@@ -9,32 +9,32 @@ import "github.com/bulkhead-k8s/bulkhead/components/rules"
 const leaseNamespace = "kube-node-lease"
 
 var (
-	leaseCreate = promise(rules.Rule{
-		ID:      "NA-LEASE-1",
-		Promise: "A node may create a lease in the namespace kube-node-lease and in no other.",
-		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeLease",
-	})
-	leaseDelete = promise(rules.Rule{
-		ID:      "NA-LEASE-2",
-		Promise: "A node may delete the lease in kube-node-lease that bears its own name, and neither another lease nor many at once.",
-		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeLease",
-	})
-	leaseOwnName = promise(rules.Rule{
-		ID:      "NA-LEASE-3",
-		Promise: "A node may get, update and patch only the lease in kube-node-lease that bears its own name, and may not list or watch leases.",
-		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeLease",
-	})
+	leaseCreate = rules.Rule{
+		ID:          "NA-LEASE-1",
+		Description: "A node may create a lease in the namespace kube-node-lease and in no other.",
+		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeLease",
+	}
+	leaseDelete = rules.Rule{
+		ID:          "NA-LEASE-2",
+		Description: "A node may delete the lease in kube-node-lease that bears its own name, and neither another lease nor many at once.",
+		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeLease",
+	}
+	leaseOwnName = rules.Rule{
+		ID:          "NA-LEASE-3",
+		Description: "A node may get, update and patch only the lease in kube-node-lease that bears its own name, and may not list or watch leases.",
+		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeLease",
+	}
 )
 
-var (
-	leaseVerbs     = say("can only get, create, update, patch, or delete a node lease")
-	leaseElsewhere = say(`can only access leases in the "kube-node-lease" system namespace`)
-	leaseOfAnother = say("can only access node lease with the same name as the requesting node")
+const (
+	leaseVerbs     = "can only get, create, update, patch, or delete a node lease"
+	leaseElsewhere = `can only access leases in the "kube-node-lease" system namespace`
+	leaseOfAnother = "can only access node lease with the same name as the requesting node"
 )
 
 // authorizeLease keeps a node to its own heartbeat. The name of a lease that
 // is being created is not known here; admission checks it.
-func authorizeLease(node string, a *request) verdict {
+func authorizeLease(node string, a *request) rules.Decision {
 	r := leaseOwnName
 	switch a.Verb {
 	case "create":
@@ -43,15 +43,15 @@ func authorizeLease(node string, a *request) verdict {
 		r = leaseDelete
 	case "get", "update", "patch":
 	case "deletecollection":
-		return refuse(leaseDelete, leaseVerbs)
+		return deny(leaseDelete, leaseVerbs)
 	default:
-		return refuse(r, leaseVerbs)
+		return deny(r, leaseVerbs)
 	}
 	if a.Namespace != leaseNamespace {
-		return refuse(r, leaseElsewhere)
+		return deny(r, leaseElsewhere)
 	}
 	if r != leaseCreate && a.Name != node {
-		return refuse(r, leaseOfAnother)
+		return deny(r, leaseOfAnother)
 	}
 	return allow(r)
 }

@@ -6,24 +6,24 @@ package nodeauthorizer
 import "github.com/bulkhead-k8s/bulkhead/components/rules"
 
 var (
-	nodeRead = promise(rules.Rule{
-		ID:      "NA-NODE-1",
-		Promise: "A node may get, list and watch only its own Node object, even before that object exists.",
-		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeNode; KEP-4601",
-	})
-	nodeWrite = promise(rules.Rule{
-		ID:      "NA-NODE-2",
-		Promise: "A node may create, update and patch Node objects (admission holds it to its own), but may never delete one.",
-		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeNode",
-	})
-	nodeStatus = promise(rules.Rule{
-		ID:      "NA-NODE-3",
-		Promise: "Of the subresources of nodes, a node may only update and patch the status (admission holds it to its own); never proxy.",
-		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeNode",
-	})
+	nodeRead = rules.Rule{
+		ID:          "NA-NODE-1",
+		Description: "A node may get, list and watch only its own Node object, even before that object exists.",
+		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeNode; KEP-4601",
+	}
+	nodeWrite = rules.Rule{
+		ID:          "NA-NODE-2",
+		Description: "A node may create, update and patch Node objects (admission holds it to its own), but may never delete one.",
+		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeNode",
+	}
+	nodeStatus = rules.Rule{
+		ID:          "NA-NODE-3",
+		Description: "Of the subresources of nodes, a node may only update and patch the status (admission holds it to its own); never proxy.",
+		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeNode",
+	}
 )
 
-func authorizeNode(node string, a *request) verdict {
+func authorizeNode(node string, a *request) rules.Decision {
 	if a.Subresource != "" {
 		return authorizeNodeSubresource(a)
 	}
@@ -37,18 +37,18 @@ func authorizeNode(node string, a *request) verdict {
 	}
 }
 
-func authorizeNodeRead(node, name string) verdict {
+func authorizeNodeRead(node, name string) rules.Decision {
 	switch name {
 	case node:
 		return allow(nodeRead)
 	case "":
-		return verdict{effect: refused, wording: allNodes, rule: nodeRead, text: node}
+		return deny(nodeRead, "node '"+node+"' cannot read all nodes, only its own Node object")
 	default:
-		return refuseBy(nodeRead, "node '"+node+"' cannot read '"+name+"', only its own Node object"+nodeRead.end)
+		return deny(nodeRead, "node '"+node+"' cannot read '"+name+"', only its own Node object")
 	}
 }
 
-func authorizeNodeSubresource(a *request) verdict {
+func authorizeNodeSubresource(a *request) rules.Decision {
 	if a.Subresource == "status" && (a.Verb == "update" || a.Verb == "patch") {
 		return allow(nodeStatus)
 	}

@@ -11,33 +11,33 @@ import (
 )
 
 var (
-	claimGet = promise(rules.Rule{
-		ID:      "NA-PVC-1",
-		Promise: "A node may get a persistent volume claim only if a pod bound to it uses the claim, and may not list or change claims.",
-		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeGet",
-	})
-	claimStatus = promise(rules.Rule{
-		ID:      "NA-PVC-2",
-		Promise: "A node may update and patch the status of a persistent volume claim only if a pod bound to it uses the claim.",
-		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeStatusUpdate",
-	})
-	volumeGet = promise(rules.Rule{
-		ID:      "NA-PV-1",
-		Promise: "A node may get a persistent volume only if it is bound to a claim that a pod on the node uses, and may not list or change volumes.",
-		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeGet",
-	})
-	claimOwned = promise(rules.Rule{
-		ID:        "NA-PVC-3",
-		Promise:   "The claim of a pod's ephemeral volume (<pod>-<volume>), and what is behind it, is related to the pod's node only if that pod owns the claim: it is the claim's controller, by name and UID.",
-		Source:    "Bulkhead: upstream relates any claim of that name, whoever made it (plugin/pkg/auth/authorizer/node/graph.go AddPod)",
-		Extension: true,
-		Optional:  true,
-	})
+	claimGet = rules.Rule{
+		ID:          "NA-PVC-1",
+		Description: "A node may get a persistent volume claim only if a pod bound to it uses the claim, and may not list or change claims.",
+		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeGet",
+	}
+	claimStatus = rules.Rule{
+		ID:          "NA-PVC-2",
+		Description: "A node may update and patch the status of a persistent volume claim only if a pod bound to it uses the claim.",
+		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeStatusUpdate",
+	}
+	volumeGet = rules.Rule{
+		ID:          "NA-PV-1",
+		Description: "A node may get a persistent volume only if it is bound to a claim that a pod on the node uses, and may not list or change volumes.",
+		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeGet",
+	}
+	claimOwned = rules.Rule{
+		ID:          "NA-PVC-3",
+		Description: "The claim of a pod's ephemeral volume (<pod>-<volume>), and what is behind it, is related to the pod's node only if that pod owns the claim: it is the claim's controller, by name and UID.",
+		Source:      "Bulkhead: upstream relates any claim of that name, whoever made it (plugin/pkg/auth/authorizer/node/graph.go AddPod)",
+		Extension:   true,
+		Optional:    true,
+	}
 )
 
-var claimVerbs = say("can only get/update/patch this type")
+const claimVerbs = "can only get/update/patch this type"
 
-func (z *Authorizer) authorizePersistentVolumeClaim(ctx context.Context, node string, a *request) verdict {
+func (z *Authorizer) authorizePersistentVolumeClaim(ctx context.Context, node string, a *request) rules.Decision {
 	if a.Subresource != "status" {
 		return z.get(ctx, claimGet, node, graph.PersistentVolumeClaim, a)
 	}
@@ -46,10 +46,10 @@ func (z *Authorizer) authorizePersistentVolumeClaim(ctx context.Context, node st
 		return z.related(ctx, claimStatus, node, graph.PersistentVolumeClaim, a)
 	default:
 		// Upstream's text names get, which upstream refuses too.
-		return refuse(claimStatus, claimVerbs)
+		return deny(claimStatus, claimVerbs)
 	}
 }
 
-func (z *Authorizer) authorizePersistentVolume(ctx context.Context, node string, a *request) verdict {
+func (z *Authorizer) authorizePersistentVolume(ctx context.Context, node string, a *request) rules.Decision {
 	return z.get(ctx, volumeGet, node, graph.PersistentVolume, a)
 }

@@ -11,36 +11,36 @@ import (
 )
 
 var (
-	podCertificateCreate = promise(rules.Rule{
-		ID:      "NA-PCR-1",
-		Promise: "While PodCertificateRequest is on, a node may create a PodCertificateRequest, but may never change or delete one.",
-		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizePodCertificateRequest",
-	})
-	podCertificateGet = promise(rules.Rule{
-		ID:      "NA-PCR-2",
-		Promise: "A node may get only a PodCertificateRequest whose spec.nodeName is its own name.",
-		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizePodCertificateRequest",
-	})
-	podCertificateSelected = promise(rules.Rule{
-		ID:      "NA-PCR-3",
-		Promise: "A node may list and watch PodCertificateRequests only with the field selector spec.nodeName set to its own name.",
-		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizePodCertificateRequest",
-	})
+	podCertificateCreate = rules.Rule{
+		ID:          "NA-PCR-1",
+		Description: "While PodCertificateRequest is on, a node may create a PodCertificateRequest, but may never change or delete one.",
+		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizePodCertificateRequest",
+	}
+	podCertificateGet = rules.Rule{
+		ID:          "NA-PCR-2",
+		Description: "A node may get only a PodCertificateRequest whose spec.nodeName is its own name.",
+		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizePodCertificateRequest",
+	}
+	podCertificateSelected = rules.Rule{
+		ID:          "NA-PCR-3",
+		Description: "A node may list and watch PodCertificateRequests only with the field selector spec.nodeName set to its own name.",
+		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizePodCertificateRequest",
+	}
 )
 
-var (
-	podCertificateStatus = say("nodes may not access the status subresource of PodCertificateRequests")
-	podCertificatesOfAll = say("can only list/watch podcertificaterequests with nodeName field selector")
+const (
+	podCertificateStatus = "nodes may not access the status subresource of PodCertificateRequests"
+	podCertificatesOfAll = "can only list/watch podcertificaterequests with nodeName field selector"
 )
 
 // authorizePodCertificateRequest cannot see for which pod, account and signer a
 // request is created; admission checks them.
-func (z *Authorizer) authorizePodCertificateRequest(ctx context.Context, node string, a *request) verdict {
+func (z *Authorizer) authorizePodCertificateRequest(ctx context.Context, node string, a *request) rules.Decision {
 	if !z.features.PodCertificateRequest {
 		return noRule(podCertificateCreate, a)
 	}
 	if a.Subresource != "" {
-		return refuse(podCertificateCreate, podCertificateStatus)
+		return deny(podCertificateCreate, podCertificateStatus)
 	}
 	switch a.Verb {
 	case "create":
@@ -49,10 +49,10 @@ func (z *Authorizer) authorizePodCertificateRequest(ctx context.Context, node st
 		return z.related(ctx, podCertificateGet, node, graph.PodCertificateRequest, a)
 	case "list", "watch":
 		if !selectsNode(node, a) {
-			return refuse(podCertificateSelected, podCertificatesOfAll)
+			return deny(podCertificateSelected, podCertificatesOfAll)
 		}
 		return allow(podCertificateSelected)
 	default:
-		return refuseBy(podCertificateCreate, "nodes may not "+a.Verb+" podcertificaterequests"+podCertificateCreate.end)
+		return deny(podCertificateCreate, "nodes may not "+a.Verb+" podcertificaterequests")
 	}
 }

@@ -11,43 +11,43 @@ import (
 )
 
 var (
-	podGet = promise(rules.Rule{
-		ID:      "NA-POD-1",
-		Promise: "A node may get only a pod that is bound to it.",
-		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizePod; KEP-4601",
-	})
-	podList = promise(rules.Rule{
-		ID:      "NA-POD-2",
-		Promise: "A node may list and watch pods only with the field selector spec.nodeName set to its own name, or by the name of one pod that is bound to it.",
-		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizePod; KEP-4601",
-	})
-	podWrite = promise(rules.Rule{
-		ID:      "NA-POD-3",
-		Promise: "A node may create and delete pods (admission holds it to mirror pods and to its own), but may never change one or delete many at once.",
-		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizePod",
-	})
-	podStatus = promise(rules.Rule{
-		ID:      "NA-POD-4",
-		Promise: "Of the subresources of pods, a node may only update and patch the status (admission holds it to its own pods) and create evictions; never exec, attach, log or binding.",
-		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizePod",
-	})
-	podEviction = promise(rules.Rule{
-		ID:      "NA-POD-5",
-		Promise: "A node may create evictions of pods (admission holds it to its own pods) and do nothing else with them.",
-		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizePod",
-	})
-	podEnded = promise(rules.Rule{
-		ID:        "NA-POD-6",
-		Promise:   "A pod that has ended gives its node no secrets, config maps, service accounts and tokens any more once the grace is over; its volumes and the pod itself stay readable.",
-		Source:    "Bulkhead: upstream relates what a pod names until the pod is deleted (plugin/pkg/auth/authorizer/node/graph.go AddPod)",
-		Extension: true,
-		Optional:  true,
-	})
+	podGet = rules.Rule{
+		ID:          "NA-POD-1",
+		Description: "A node may get only a pod that is bound to it.",
+		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizePod; KEP-4601",
+	}
+	podList = rules.Rule{
+		ID:          "NA-POD-2",
+		Description: "A node may list and watch pods only with the field selector spec.nodeName set to its own name, or by the name of one pod that is bound to it.",
+		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizePod; KEP-4601",
+	}
+	podWrite = rules.Rule{
+		ID:          "NA-POD-3",
+		Description: "A node may create and delete pods (admission holds it to mirror pods and to its own), but may never change one or delete many at once.",
+		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizePod",
+	}
+	podStatus = rules.Rule{
+		ID:          "NA-POD-4",
+		Description: "Of the subresources of pods, a node may only update and patch the status (admission holds it to its own pods) and create evictions; never exec, attach, log or binding.",
+		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizePod",
+	}
+	podEviction = rules.Rule{
+		ID:          "NA-POD-5",
+		Description: "A node may create evictions of pods (admission holds it to its own pods) and do nothing else with them.",
+		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizePod",
+	}
+	podEnded = rules.Rule{
+		ID:          "NA-POD-6",
+		Description: "A pod that has ended gives its node no secrets, config maps, service accounts and tokens any more once the grace is over; its volumes and the pod itself stay readable.",
+		Source:      "Bulkhead: upstream relates what a pod names until the pod is deleted (plugin/pkg/auth/authorizer/node/graph.go AddPod)",
+		Extension:   true,
+		Optional:    true,
+	}
 )
 
-var podsOfAll = say("can only list/watch pods with spec.nodeName field selector")
+const podsOfAll = "can only list/watch pods with spec.nodeName field selector"
 
-func (z *Authorizer) authorizePod(ctx context.Context, node string, a *request) verdict {
+func (z *Authorizer) authorizePod(ctx context.Context, node string, a *request) rules.Decision {
 	if a.Subresource != "" {
 		return z.authorizePodSubresource(ctx, node, a)
 	}
@@ -63,17 +63,17 @@ func (z *Authorizer) authorizePod(ctx context.Context, node string, a *request) 
 	}
 }
 
-func (z *Authorizer) authorizePodList(ctx context.Context, node string, a *request) verdict {
+func (z *Authorizer) authorizePodList(ctx context.Context, node string, a *request) rules.Decision {
 	if selectsNode(node, a) {
 		return allow(podList)
 	}
 	if a.Name != "" {
 		return z.related(ctx, podList, node, graph.Pod, a)
 	}
-	return refuse(podList, podsOfAll)
+	return deny(podList, podsOfAll)
 }
 
-func (z *Authorizer) authorizePodSubresource(ctx context.Context, node string, a *request) verdict {
+func (z *Authorizer) authorizePodSubresource(ctx context.Context, node string, a *request) rules.Decision {
 	verb := a.Verb
 	switch {
 	case a.Subresource == "status" && (verb == "update" || verb == "patch"):

@@ -13,47 +13,47 @@ import (
 )
 
 var (
-	secretGet = promise(rules.Rule{
-		ID:      "NA-SECRET-1",
-		Promise: "A node may get a secret only if a pod bound to it uses the secret, itself or through a persistent volume, and may never write one.",
-		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeReadNamespacedObject",
-	})
-	secretList = promise(rules.Rule{
-		ID:      "NA-SECRET-2",
-		Promise: "A node may list and watch one secret by name, and only one that its pods use; never the secrets of a namespace.",
-		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeReadNamespacedObject",
-	})
-	configMapGet = promise(rules.Rule{
-		ID:      "NA-CM-1",
-		Promise: "A node may get a config map only if a pod bound to it uses the config map, and may never write one.",
-		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeReadNamespacedObject",
-	})
-	configMapList = promise(rules.Rule{
-		ID:      "NA-CM-2",
-		Promise: "A node may list and watch one config map by name, and only one that its pods use; never the config maps of a namespace.",
-		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeReadNamespacedObject",
-	})
-	resourceClaimGet = promise(rules.Rule{
-		ID:      "NA-CLAIM-1",
-		Promise: "A node may get a resource claim only if a pod bound to it uses the claim, and may do nothing else to claims.",
-		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeGet",
-	})
-	volumeAttachmentGet = promise(rules.Rule{
-		ID:      "NA-VA-1",
-		Promise: "A node may get a volume attachment only if it attaches to that node, and may do nothing else to attachments.",
-		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeGet",
-	})
+	secretGet = rules.Rule{
+		ID:          "NA-SECRET-1",
+		Description: "A node may get a secret only if a pod bound to it uses the secret, itself or through a persistent volume, and may never write one.",
+		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeReadNamespacedObject",
+	}
+	secretList = rules.Rule{
+		ID:          "NA-SECRET-2",
+		Description: "A node may list and watch one secret by name, and only one that its pods use; never the secrets of a namespace.",
+		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeReadNamespacedObject",
+	}
+	configMapGet = rules.Rule{
+		ID:          "NA-CM-1",
+		Description: "A node may get a config map only if a pod bound to it uses the config map, and may never write one.",
+		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeReadNamespacedObject",
+	}
+	configMapList = rules.Rule{
+		ID:          "NA-CM-2",
+		Description: "A node may list and watch one config map by name, and only one that its pods use; never the config maps of a namespace.",
+		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeReadNamespacedObject",
+	}
+	resourceClaimGet = rules.Rule{
+		ID:          "NA-CLAIM-1",
+		Description: "A node may get a resource claim only if a pod bound to it uses the claim, and may do nothing else to claims.",
+		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeGet",
+	}
+	volumeAttachmentGet = rules.Rule{
+		ID:          "NA-VA-1",
+		Description: "A node may get a volume attachment only if it attaches to that node, and may do nothing else to attachments.",
+		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeGet",
+	}
 )
 
-var (
-	onlyRead            = say("can only read resources of this type")
-	noReadOfSubresource = say("cannot read subresource")
-	onlyNamespaced      = say("can only read namespaced object of this type")
-	onlyGet             = say("can only get individual resources of this type")
-	noGetOfSubresource  = say("cannot get subresource")
+const (
+	onlyRead            = "can only read resources of this type"
+	noReadOfSubresource = "cannot read subresource"
+	onlyNamespaced      = "can only read namespaced object of this type"
+	onlyGet             = "can only get individual resources of this type"
+	noGetOfSubresource  = "cannot get subresource"
 )
 
-func (z *Authorizer) authorizeSecret(ctx context.Context, node string, a *request) verdict {
+func (z *Authorizer) authorizeSecret(ctx context.Context, node string, a *request) rules.Decision {
 	if isListOrWatch(a) {
 		return unwatched(secretUnwatched, z.optional.secretWatch, z.readNamespaced(ctx, secretList, node, graph.Secret, a))
 	}
@@ -62,7 +62,7 @@ func (z *Authorizer) authorizeSecret(ctx context.Context, node string, a *reques
 
 // authorizeConfigMap knows three config maps that kubeadm reads as a node
 // without a pod that uses them.
-func (z *Authorizer) authorizeConfigMap(ctx context.Context, node string, a *request) verdict {
+func (z *Authorizer) authorizeConfigMap(ctx context.Context, node string, a *request) rules.Decision {
 	r := configMapGet
 	if isListOrWatch(a) {
 		r = configMapList
@@ -72,9 +72,9 @@ func (z *Authorizer) authorizeConfigMap(ctx context.Context, node string, a *req
 		v = unwatched(configMapUnwatched, z.optional.configMapWatch, v)
 	}
 	switch {
-	case v.against() == nil || !isKubeadmConfigMap(a):
+	case against(v) == "" || !isKubeadmConfigMap(a):
 		return v
-	case v.effect == refused:
+	case v.Effect == rules.Deny:
 		return authorizeKubeadmConfigMap(a, v)
 	case a.Verb == "get":
 		// Enforced, the optional rule would leave it to others, not refuse it.
@@ -83,37 +83,37 @@ func (z *Authorizer) authorizeConfigMap(ctx context.Context, node string, a *req
 	return v
 }
 
-func (z *Authorizer) authorizeResourceClaim(ctx context.Context, node string, a *request) verdict {
+func (z *Authorizer) authorizeResourceClaim(ctx context.Context, node string, a *request) rules.Decision {
 	return z.get(ctx, resourceClaimGet, node, graph.ResourceClaim, a)
 }
 
-func (z *Authorizer) authorizeVolumeAttachment(ctx context.Context, node string, a *request) verdict {
+func (z *Authorizer) authorizeVolumeAttachment(ctx context.Context, node string, a *request) rules.Decision {
 	return z.get(ctx, volumeAttachmentGet, node, graph.VolumeAttachment, a)
 }
 
 // readNamespaced allows to get, list and watch one related object. For list
 // and watch the API server takes the name from the field selector
 // metadata.name=….
-func (z *Authorizer) readNamespaced(ctx context.Context, r *rule, node string, kind graph.Kind, a *request) verdict {
+func (z *Authorizer) readNamespaced(ctx context.Context, r rules.Rule, node string, kind graph.Kind, a *request) rules.Decision {
 	if a.Verb != "get" && !isListOrWatch(a) {
-		return refuse(r, onlyRead)
+		return deny(r, onlyRead)
 	}
 	if a.Subresource != "" {
-		return refuse(r, noReadOfSubresource)
+		return deny(r, noReadOfSubresource)
 	}
 	if a.Namespace == "" {
-		return refuse(r, onlyNamespaced)
+		return deny(r, onlyNamespaced)
 	}
 	return z.related(ctx, r, node, kind, a)
 }
 
 // get allows to get one related object.
-func (z *Authorizer) get(ctx context.Context, r *rule, node string, kind graph.Kind, a *request) verdict {
+func (z *Authorizer) get(ctx context.Context, r rules.Rule, node string, kind graph.Kind, a *request) rules.Decision {
 	if a.Verb != "get" {
-		return refuse(r, onlyGet)
+		return deny(r, onlyGet)
 	}
 	if a.Subresource != "" {
-		return refuse(r, noGetOfSubresource)
+		return deny(r, noGetOfSubresource)
 	}
 	return z.related(ctx, r, node, kind, a)
 }

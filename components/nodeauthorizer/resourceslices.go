@@ -11,34 +11,34 @@ import (
 )
 
 var (
-	sliceCreate = promise(rules.Rule{
-		ID:      "NA-SLICE-1",
-		Promise: "A node may create a ResourceSlice, but has no access to any subresource of slices.",
-		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeResourceSlice",
-	})
-	sliceOwn = promise(rules.Rule{
-		ID:      "NA-SLICE-2",
-		Promise: "A node may get, update, patch and delete only a ResourceSlice whose spec.nodeName is its own name.",
-		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeResourceSlice",
-	})
-	sliceSelected = promise(rules.Rule{
-		ID:      "NA-SLICE-3",
-		Promise: "A node may list, watch and delete many ResourceSlices only with the field selector spec.nodeName set to its own name.",
-		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeResourceSlice",
-	})
+	sliceCreate = rules.Rule{
+		ID:          "NA-SLICE-1",
+		Description: "A node may create a ResourceSlice, but has no access to any subresource of slices.",
+		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeResourceSlice",
+	}
+	sliceOwn = rules.Rule{
+		ID:          "NA-SLICE-2",
+		Description: "A node may get, update, patch and delete only a ResourceSlice whose spec.nodeName is its own name.",
+		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeResourceSlice",
+	}
+	sliceSelected = rules.Rule{
+		ID:          "NA-SLICE-3",
+		Description: "A node may list, watch and delete many ResourceSlices only with the field selector spec.nodeName set to its own name.",
+		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeResourceSlice",
+	}
 )
 
-var (
-	sliceSubresources = say("cannot authorize ResourceSlice subresources")
-	slicesOfAll       = say("can only list/watch/deletecollection resourceslices with nodeName field selector")
-	sliceVerbs        = say("only the following verbs are allowed for a ResourceSlice: get, watch, list, create, update, patch, delete, deletecollection")
+const (
+	sliceSubresources = "cannot authorize ResourceSlice subresources"
+	slicesOfAll       = "can only list/watch/deletecollection resourceslices with nodeName field selector"
+	sliceVerbs        = "only the following verbs are allowed for a ResourceSlice: get, watch, list, create, update, patch, delete, deletecollection"
 )
 
 // authorizeResourceSlice cannot see the spec.nodeName of a slice that is being
 // created; admission checks it.
-func (z *Authorizer) authorizeResourceSlice(ctx context.Context, node string, a *request) verdict {
+func (z *Authorizer) authorizeResourceSlice(ctx context.Context, node string, a *request) rules.Decision {
 	if a.Subresource != "" {
-		return refuse(sliceCreate, sliceSubresources)
+		return deny(sliceCreate, sliceSubresources)
 	}
 	switch a.Verb {
 	case "create":
@@ -47,10 +47,10 @@ func (z *Authorizer) authorizeResourceSlice(ctx context.Context, node string, a 
 		return z.related(ctx, sliceOwn, node, graph.ResourceSlice, a)
 	case "list", "watch", "deletecollection":
 		if !selectsNode(node, a) {
-			return refuse(sliceSelected, slicesOfAll)
+			return deny(sliceSelected, slicesOfAll)
 		}
 		return allow(sliceSelected)
 	default:
-		return refuse(sliceCreate, sliceVerbs)
+		return deny(sliceCreate, sliceVerbs)
 	}
 }

@@ -55,17 +55,13 @@ func askAs(t *testing.T, modes map[rules.ID]rules.Mode, revoked string, unready 
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got outcome
 	z := New(Config{
 		Mode: Strict, Features: DefaultFeatures(), Relations: relations{GraphOptions(nil, false)}, Modes: modes,
 		Unready: func() string { return unready },
 		Revoked: func() *revocationlist.Set { return set },
-		Audit:   func(f Finding) { f.Attributes = nil; got.Findings = append(got.Findings, f) },
 	})
-	if got.Decision, got.Reason, err = z.Authorize(t.Context(), &a); err != nil {
-		t.Errorf("error %v", err)
-	}
-	return got
+	got, findings := ask(t, z, &a)
+	return outcome{Decision: got.Decision, Reason: got.Reason, Findings: findings}
 }
 
 func TestRevokedCredential(t *testing.T) {
@@ -74,7 +70,7 @@ func TestRevokedCredential(t *testing.T) {
 	otherLease := lease
 	otherLease.Name = "node1"
 	enforce := map[rules.ID]rules.Mode{"NA-REVOKE-1": rules.Enforce}
-	audited := []Finding{{Rule: "NA-REVOKE-1", Node: "node0"}}
+	audited := []rules.Finding{{Rule: "NA-REVOKE-1"}}
 	reason := "credential " + stolenID + " is revoked [NA-REVOKE-1]"
 	for _, row := range []struct {
 		name          string
@@ -131,9 +127,9 @@ func TestCredentialsAreCheckedWithoutAllocation(t *testing.T) {
 		Revoked: func() *revocationlist.Set { return set },
 	})
 	a := &request{User: holder(goodID), Verb: "get", APIGroup: "coordination.k8s.io", Resource: "leases", Namespace: "kube-node-lease", Name: "node0", ResourceRequest: true}
-	var decision authorizer.Decision
-	allocations := testing.AllocsPerRun(100, func() { decision, _, _ = z.Authorize(t.Context(), a) })
-	if allocations != 0 || decision != authorizer.DecisionAllow {
-		t.Errorf("%v allocations, decision %v", allocations, decision)
+	var d rules.Decision
+	allocations := testing.AllocsPerRun(100, func() { d = z.Decide(t.Context(), a) })
+	if allocations != 0 || !d.Allowed() {
+		t.Errorf("%v allocations, effect %v", allocations, d.Effect)
 	}
 }

@@ -61,8 +61,8 @@ func TestRulesAreWellFormed(t *testing.T) {
 			t.Errorf("%s occurs twice", r.ID)
 		}
 		seen[r.ID] = true
-		if !strings.HasSuffix(r.Promise, ".") || r.Source == "" {
-			t.Errorf("%s needs a promise that is a sentence, and a source", r.ID)
+		if !strings.HasSuffix(r.Description, ".") || r.Source == "" {
+			t.Errorf("%s needs a description that is a sentence, and a source", r.ID)
 		}
 	}
 }

@@ -11,45 +11,45 @@ import (
 )
 
 var (
-	serviceAccountGet = promise(rules.Rule{
-		ID:      "NA-SA-1",
-		Promise: "A node may get a service account only if a pod bound to it runs as that account.",
-		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeServiceAccount",
-	})
-	serviceAccountToken = promise(rules.Rule{
-		ID:      "NA-SA-2",
-		Promise: "A node may create tokens only for a service account that a pod bound to it runs as, and may not list or change accounts.",
-		Source:  "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeCreateToken",
-	})
-	serviceAccountUsable = promise(rules.Rule{
-		ID:        "NA-SA-3",
-		Promise:   "A node may create tokens of an account only if a pod bound to it that runs as that account mounts such a token or has a volume whose driver may ask for one, and get the account only if such a pod mounts a pod certificate. Where kubelets have credential providers that use tokens, every pod will do.",
-		Source:    "Bulkhead: upstream gives the account of every pod, and its tokens, even if the pod mounts none (plugin/pkg/auth/authorizer/node/graph.go AddPod)",
-		Extension: true,
-		Optional:  true,
-	})
+	serviceAccountGet = rules.Rule{
+		ID:          "NA-SA-1",
+		Description: "A node may get a service account only if a pod bound to it runs as that account.",
+		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeServiceAccount",
+	}
+	serviceAccountToken = rules.Rule{
+		ID:          "NA-SA-2",
+		Description: "A node may create tokens only for a service account that a pod bound to it runs as, and may not list or change accounts.",
+		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeCreateToken",
+	}
+	serviceAccountUsable = rules.Rule{
+		ID:          "NA-SA-3",
+		Description: "A node may create tokens of an account only if a pod bound to it that runs as that account mounts such a token or has a volume whose driver may ask for one, and get the account only if such a pod mounts a pod certificate. Where kubelets have credential providers that use tokens, every pod will do.",
+		Source:      "Bulkhead: upstream gives the account of every pod, and its tokens, even if the pod mounts none (plugin/pkg/auth/authorizer/node/graph.go AddPod)",
+		Extension:   true,
+		Optional:    true,
+	}
 )
 
-var (
-	serviceAccountGetOff      = say("not allowed to get service accounts")
-	serviceAccountTokenOnly   = say("can only create tokens for individual service accounts")
-	serviceAccountSubresource = say("can only create token subresource of serviceaccount")
+const (
+	serviceAccountGetOff      = "not allowed to get service accounts"
+	serviceAccountTokenOnly   = "can only create tokens for individual service accounts"
+	serviceAccountSubresource = "can only create token subresource of serviceaccount"
 )
 
 // authorizeServiceAccount sees whose token is asked for, not the pod that it is
 // to be bound to, nor its audience: admission checks those.
-func (z *Authorizer) authorizeServiceAccount(ctx context.Context, node string, a *request) verdict {
+func (z *Authorizer) authorizeServiceAccount(ctx context.Context, node string, a *request) rules.Decision {
 	if a.Verb == "get" && a.Subresource == "" {
 		if !z.features.ServiceAccountTokenForCredentialProviders && !z.features.PodCertificateRequest {
-			return refuse(serviceAccountGet, serviceAccountGetOff)
+			return deny(serviceAccountGet, serviceAccountGetOff)
 		}
 		return z.readNamespaced(ctx, serviceAccountGet, node, graph.ServiceAccount, a)
 	}
 	if a.Verb != "create" || a.Name == "" {
-		return refuse(serviceAccountToken, serviceAccountTokenOnly)
+		return deny(serviceAccountToken, serviceAccountTokenOnly)
 	}
 	if a.Subresource != "token" {
-		return refuse(serviceAccountToken, serviceAccountSubresource)
+		return deny(serviceAccountToken, serviceAccountSubresource)
 	}
 	return z.related(ctx, serviceAccountToken, node, graph.ServiceAccountToken, a)
 }

@@ -13,46 +13,46 @@ import (
 const uniformSource = "plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go NodeRules"
 
 var (
-	tokenReviews = promise(rules.Rule{
-		ID:      "NA-UNI-TOKENREVIEWS",
-		Promise: "A node may create token reviews, to know who calls its kubelet, and do nothing else with them.",
-		Source:  uniformSource,
-	})
-	subjectAccessReviews = promise(rules.Rule{
-		ID:      "NA-UNI-SUBJECTACCESSREVIEWS",
-		Promise: "A node may create subject access reviews, to know what a caller of its kubelet may do, and do nothing else with them.",
-		Source:  uniformSource,
-	})
-	localSubjectAccessReviews = promise(rules.Rule{
-		ID:      "NA-UNI-LOCALSUBJECTACCESSREVIEWS",
-		Promise: "A node may create local subject access reviews, and do nothing else with them.",
-		Source:  uniformSource,
-	})
-	services = promise(rules.Rule{
-		ID:      "NA-UNI-SERVICES",
-		Promise: "A node may get, list and watch all services, but may never write one.",
-		Source:  uniformSource,
-	})
-	events = promise(rules.Rule{
-		ID:      "NA-UNI-EVENTS",
-		Promise: "A node may create, update and patch events, of both API groups, but may not read or delete them.",
-		Source:  uniformSource,
-	})
-	csiDrivers = promise(rules.Rule{
-		ID:      "NA-UNI-CSIDRIVERS",
-		Promise: "A node may get, list and watch CSI drivers, but may never write one.",
-		Source:  uniformSource,
-	})
-	runtimeClasses = promise(rules.Rule{
-		ID:      "NA-UNI-RUNTIMECLASSES",
-		Promise: "A node may get, list and watch runtime classes, but may never write one.",
-		Source:  uniformSource,
-	})
-	clusterTrustBundles = promise(rules.Rule{
-		ID:      "NA-UNI-CLUSTERTRUSTBUNDLES",
-		Promise: "While ClusterTrustBundle is on, a node may get, list and watch cluster trust bundles, but may never write one.",
-		Source:  uniformSource,
-	})
+	tokenReviews = rules.Rule{
+		ID:          "NA-UNI-TOKENREVIEWS",
+		Description: "A node may create token reviews, to know who calls its kubelet, and do nothing else with them.",
+		Source:      uniformSource,
+	}
+	subjectAccessReviews = rules.Rule{
+		ID:          "NA-UNI-SUBJECTACCESSREVIEWS",
+		Description: "A node may create subject access reviews, to know what a caller of its kubelet may do, and do nothing else with them.",
+		Source:      uniformSource,
+	}
+	localSubjectAccessReviews = rules.Rule{
+		ID:          "NA-UNI-LOCALSUBJECTACCESSREVIEWS",
+		Description: "A node may create local subject access reviews, and do nothing else with them.",
+		Source:      uniformSource,
+	}
+	services = rules.Rule{
+		ID:          "NA-UNI-SERVICES",
+		Description: "A node may get, list and watch all services, but may never write one.",
+		Source:      uniformSource,
+	}
+	events = rules.Rule{
+		ID:          "NA-UNI-EVENTS",
+		Description: "A node may create, update and patch events, of both API groups, but may not read or delete them.",
+		Source:      uniformSource,
+	}
+	csiDrivers = rules.Rule{
+		ID:          "NA-UNI-CSIDRIVERS",
+		Description: "A node may get, list and watch CSI drivers, but may never write one.",
+		Source:      uniformSource,
+	}
+	runtimeClasses = rules.Rule{
+		ID:          "NA-UNI-RUNTIMECLASSES",
+		Description: "A node may get, list and watch runtime classes, but may never write one.",
+		Source:      uniformSource,
+	}
+	clusterTrustBundles = rules.Rule{
+		ID:          "NA-UNI-CLUSTERTRUSTBUNDLES",
+		Description: "While ClusterTrustBundle is on, a node may get, list and watch cluster trust bundles, but may never write one.",
+		Source:      uniformSource,
+	}
 )
 
 var (
@@ -62,7 +62,7 @@ var (
 
 // authorizeClusterTrustBundle knows the resource even while it is off, so that its
 // refusals keep their rule.
-func (z *Authorizer) authorizeClusterTrustBundle(a *request) verdict {
+func (z *Authorizer) authorizeClusterTrustBundle(a *request) rules.Decision {
 	if !z.features.ClusterTrustBundle {
 		return noRule(clusterTrustBundles, a)
 	}
@@ -71,7 +71,7 @@ func (z *Authorizer) authorizeClusterTrustBundle(a *request) verdict {
 
 // uniform allows the verbs on a resource, in every namespace and under every
 // name, but on no subresource.
-func uniform(r *rule, verbs []string, a *request) verdict {
+func uniform(r rules.Rule, verbs []string, a *request) rules.Decision {
 	if a.Subresource == "" && slices.Contains(verbs, a.Verb) {
 		return allow(r)
 	}

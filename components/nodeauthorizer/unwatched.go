@@ -16,37 +16,37 @@ const sourceOfUnwatched = "Bulkhead: kube-apiserver authorizes a watch when it b
 	"kubelets with configMapAndSecretChangeDetectionStrategy Cache or Get only get (pkg/kubelet/kubelet.go NewMainKubelet)"
 
 var (
-	secretUnwatched = promise(rules.Rule{
+	secretUnwatched = rules.Rule{
 		ID: "NA-SECRET-3",
-		Promise: "A node gets the secrets of its pods and neither lists nor watches them, so that it sees no change of a secret " +
+		Description: "A node gets the secrets of its pods and neither lists nor watches them, so that it sees no change of a secret " +
 			"after its last pod with that secret has left.",
 		Source:    sourceOfUnwatched,
 		Extension: true,
 		Optional:  true,
 		Audited:   true,
-	})
-	configMapUnwatched = promise(rules.Rule{
+	}
+	configMapUnwatched = rules.Rule{
 		ID: "NA-CM-3",
-		Promise: "A node gets the config maps of its pods and neither lists nor watches them, so that it sees no change of a config map " +
+		Description: "A node gets the config maps of its pods and neither lists nor watches them, so that it sees no change of a config map " +
 			"after its last pod with that config map has left.",
 		Source:    sourceOfUnwatched,
 		Extension: true,
 		Optional:  true,
 		Audited:   true,
-	})
+	}
 )
 
-var noWatch = say("can only get objects of this type, not list or watch them: " +
-	"set configMapAndSecretChangeDetectionStrategy of the kubelet to Cache or Get")
+const noWatch = "can only get objects of this type, not list or watch them: " +
+	"set configMapAndSecretChangeDetectionStrategy of the kubelet to Cache or Get"
 
 // unwatched refuses a list or a watch that a rule of the class has allowed. What another
 // optional rule would refuse first is reported as that rule's.
-func unwatched(by *rule, mode rules.Mode, v verdict) verdict {
+func unwatched(by rules.Rule, mode rules.Mode, v rules.Decision) rules.Decision {
 	switch {
-	case mode == rules.Enforce && v.effect != refused:
-		return refuse(by, noWatch)
-	case mode == rules.Audit && v.effect == allowed:
-		return audit(v.rule, by)
+	case mode == rules.Enforce && v.Effect != rules.Deny:
+		return deny(by, noWatch)
+	case mode == rules.Audit && v.Effect == rules.Allow && len(v.Findings) == 0:
+		v.Findings = []rules.Finding{{Rule: by.ID}}
 	}
 	return v
 }

@@ -18,7 +18,7 @@ func unwatchedTwins() []twins {
 	var all []twins
 	for _, tc := range []struct {
 		resource, name, class string
-		by                    *rule
+		by                    rules.Rule
 	}{
 		{"secrets", "my-secret", "NA-SECRET", secretUnwatched},
 		{"configmaps", "my-configmap", "NA-CM", configMapUnwatched},
@@ -28,7 +28,7 @@ func unwatchedTwins() []twins {
 			allowed := refused
 			allowed.Verb = "get"
 			all = append(all, twins{
-				name: "a " + verb + " of its pod's " + tc.resource, refused: refused, allowed: allowed, by: tc.by, text: noWatch.text,
+				name: "a " + verb + " of its pod's " + tc.resource, refused: refused, allowed: allowed, by: tc.by, text: noWatch,
 				bare: "[" + tc.class + "-2]", bareTwin: "[" + tc.class + "-1]",
 			})
 		}

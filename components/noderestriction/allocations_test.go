@@ -42,8 +42,8 @@ func TestCommonWritesHardlyAllocate(t *testing.T) {
 		"CSINode status":    write("me", admission.Update, "csinodes", "status", aCSINode("me"), aCSINode("me")),
 		"ResourceSlice":     write("me", admission.Create, "resourceslices", "", aSlice("me"), nil),
 	} {
-		if refused := r.Review(t.Context(), a).Refusal; refused != nil {
-			t.Errorf("%s: refused: %v", name, refused)
+		if got := r.Review(t.Context(), a); !got.Allowed() {
+			t.Errorf("%s: refused: %s", name, got.Reason())
 		}
 		if got := testing.AllocsPerRun(100, func() { r.Review(t.Context(), a) }); got > 2 {
 			t.Errorf("%s: %v allocations, want at most 2", name, got)

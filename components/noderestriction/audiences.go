@@ -14,11 +14,11 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-var tokenAudience = promise(rules.Rule{
-	ID:      "NR-SA-4",
-	Promise: "While ServiceAccountNodeAudienceRestriction is on, a node gets a token for at most one audience, and only for one that a projected volume of the pod names, or the driver of one of its volumes, or that an administrator has granted the node.",
-	Source:  "plugin/pkg/admission/noderestriction/admission.go validateNodeServiceAccountAudience",
-})
+var tokenAudience = rules.Rule{
+	ID:          "NR-SA-4",
+	Description: "While ServiceAccountNodeAudienceRestriction is on, a node gets a token for at most one audience, and only for one that a projected volume of the pod names, or the driver of one of its volumes, or that an administrator has granted the node.",
+	Source:      "plugin/pkg/admission/noderestriction/admission.go validateNodeServiceAccountAudience",
+}
 
 // audience is whom a token is for.
 type audience struct {
@@ -57,7 +57,7 @@ func (a audience) is(named string) bool {
 	return !a.many && (named == a.name || a.alias != "" && named == a.alias)
 }
 
-func (r *Restriction) reviewAudience(ctx context.Context, q *request, pod *corev1.Pod, asked audience) *refusal {
+func (r *Restriction) reviewAudience(ctx context.Context, q *request, pod *corev1.Pod, asked audience) *rules.Decision {
 	if !r.config.Features.ServiceAccountNodeAudienceRestriction {
 		return nil
 	}
@@ -103,7 +103,7 @@ func (r *Restriction) driversUse(ctx context.Context, pod *corev1.Pod, asked aud
 
 // reviewGrantedAudience asks whether an administrator has granted what the pod does
 // not ask for.
-func (r *Restriction) reviewGrantedAudience(ctx context.Context, q *request, asked audience) *refusal {
+func (r *Restriction) reviewGrantedAudience(ctx context.Context, q *request, asked audience) *rules.Decision {
 	who := q.GetUserInfo().GetName()
 	granted, err := r.granted(ctx, q, "request-serviceaccounts-token-audience", asked.name, q.GetName())
 	if !granted && asked.alias != "" {

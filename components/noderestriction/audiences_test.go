@@ -226,8 +226,8 @@ func TestCommonTokenAllocates(t *testing.T) {
 	r := restrict(mineWith(projectedToken("", 3607)), apiAudiences(apiServer))
 	write := asksFor(aToken(apiServer))
 	allocations := testing.AllocsPerRun(100, func() {
-		if v := r.Review(t.Context(), write); !v.Admitted() {
-			t.Fatal(v.Refusal)
+		if v := r.Review(t.Context(), write); !v.Allowed() {
+			t.Fatal(v.Reason())
 		}
 	})
 	if allocations > 2 {

@@ -20,81 +20,75 @@ import (
 )
 
 var (
-	bootstrapSigner = promise(rules.Rule{
+	bootstrapSigner = rules.Rule{
 		ID: "NR-BOOT-1",
-		Promise: "A user in system:bootstrappers requests certificates only from the signer " +
+		Description: "A user in system:bootstrappers requests certificates only from the signer " +
 			"kubernetes.io/kube-apiserver-client-kubelet.",
 		Source: "Bulkhead: a kubelet that joins requests no other certificate; " +
 			"the ClusterRole system:node-bootstrapper allows a request to every signer",
 		Extension: true,
 		Optional:  true,
-	})
-	bootstrapCertificate = promise(rules.Rule{
+	}
+	bootstrapCertificate = rules.Rule{
 		ID: "NR-BOOT-2",
-		Promise: "A user in system:bootstrappers requests only a kubelet's client certificate: subject O=system:nodes " +
+		Description: "A user in system:bootstrappers requests only a kubelet's client certificate: subject O=system:nodes " +
 			"and CN=system:node:<valid node name>, nothing else, no subjectAltNames and no other extensions.",
 		Source:    "Bulkhead: upstream leaves it to the approver; pkg/apis/certificates/helpers.go ValidateKubeletClientCSR",
 		Extension: true,
 		Optional:  true,
-	})
-	bootstrapFreeName = promise(rules.Rule{
-		ID:        "NR-BOOT-3",
-		Promise:   "A user in system:bootstrappers requests no certificate in the name of a Node that exists.",
-		Source:    "Bulkhead: upstream lets every bootstrap token have the certificate of every node, the control plane's too",
-		Extension: true,
-		Optional:  true,
-	})
-	bootstrapAllowedName = promise(rules.Rule{
+	}
+	bootstrapFreeName = rules.Rule{
+		ID:          "NR-BOOT-3",
+		Description: "A user in system:bootstrappers requests no certificate in the name of a Node that exists.",
+		Source:      "Bulkhead: upstream lets every bootstrap token have the certificate of every node, the control plane's too",
+		Extension:   true,
+		Optional:    true,
+	}
+	bootstrapAllowedName = rules.Rule{
 		ID: "NR-BOOT-4",
-		Promise: "Where the configuration has bootstrapNodeNames, a user in system:bootstrappers requests a certificate only " +
+		Description: "Where the configuration has bootstrapNodeNames, a user in system:bootstrappers requests a certificate only " +
 			"in a node name that it lists for the user or for one of the user's groups.",
 		Source:    "Bulkhead: docs/configuration.md",
 		Extension: true,
 		Optional:  true,
-	})
+	}
 )
 
-var bootstrapRules = []*rule{bootstrapSigner, bootstrapCertificate, bootstrapFreeName, bootstrapAllowedName}
+var bootstrapRules = []rules.Rule{bootstrapSigner, bootstrapCertificate, bootstrapFreeName, bootstrapAllowedName}
 
 // reviewBootstrapper decides on a write of a user who is not a node. Only the creation of
 // a CertificateSigningRequest by a bootstrapper has rules.
-func (r *Restriction) reviewBootstrapper(ctx context.Context, a admission.Attributes) (v Verdict) {
-	if a.GetOperation() != admission.Create || familyOf(a.GetResource()) != ofCertificateSigningRequests ||
+func (r *Restriction) reviewBootstrapper(ctx context.Context, a admission.Attributes) rules.Decision {
+	if a.GetOperation() != admission.Create || resourceKindOf(a.GetResource()) != ofCertificateSigningRequests ||
 		!nodeidentity.IsBootstrapper(a.GetUserInfo()) {
-		return v
+		return rules.Decision{Effect: rules.Allow}
 	}
-	var q request
-	q.Attributes = a
+	q := request{Attributes: a}
 	if r.config.Configuration != nil {
 		q.configuration = r.config.Configuration()
 	}
-	refused := r.reviewBootstrapRequest(ctx, &q)
-	v.Told = q.found
-	if refused != nil {
-		v.Rule, v.Refusal = refused.rule.ID, refused.status
-	}
-	return v
+	return q.decision(r.reviewBootstrapRequest(ctx, &q))
 }
 
 // reviewBootstrapRequest asks the cluster last: the other rules cost no call.
-func (r *Restriction) reviewBootstrapRequest(ctx context.Context, q *request) *refusal {
+func (r *Restriction) reviewBootstrapRequest(ctx context.Context, q *request) *rules.Decision {
 	asked, ok := typed[certificatesv1.CertificateSigningRequest](q.GetObject())
 	if !ok {
-		return r.optional(q, bootstrapSigner, func() *refusal { return q.unexpected(bootstrapSigner, q.GetObject()) })
+		return r.optional(q, bootstrapSigner, func() *rules.Decision { return q.unexpected(bootstrapSigner, q.GetObject()) })
 	}
 	if asked.Spec.SignerName != certificatesv1.KubeAPIServerClientKubeletSignerName {
-		return r.optional(q, bootstrapSigner, func() *refusal { return q.otherBootstrapSigner(asked.Spec.SignerName) })
+		return r.optional(q, bootstrapSigner, func() *rules.Decision { return q.otherBootstrapSigner(asked.Spec.SignerName) })
 	}
 	name, err := bootstrapNodeName(&asked.Spec)
 	for _, check := range []struct {
-		by   *rule
-		free func() *refusal
+		by   rules.Rule
+		free func() *rules.Decision
 	}{
-		{bootstrapCertificate, func() *refusal { return nil }},
-		{bootstrapAllowedName, func() *refusal { return q.checkBootstrapName(name) }},
-		{bootstrapFreeName, func() *refusal { return r.checkFreeName(ctx, q, name) }},
+		{bootstrapCertificate, func() *rules.Decision { return nil }},
+		{bootstrapAllowedName, func() *rules.Decision { return q.checkBootstrapName(name) }},
+		{bootstrapFreeName, func() *rules.Decision { return r.checkFreeName(ctx, q, name) }},
 	} {
-		refused := r.optional(q, check.by, func() *refusal {
+		refused := r.optional(q, check.by, func() *rules.Decision {
 			if err != nil {
 				// Each rule fails closed by itself: the others may be off.
 				return q.forbid(check.by, err.Error())
@@ -108,7 +102,7 @@ func (r *Restriction) reviewBootstrapRequest(ctx context.Context, q *request) *r
 	return nil
 }
 
-func (q *request) otherBootstrapSigner(signer string) *refusal {
+func (q *request) otherBootstrapSigner(signer string) *rules.Decision {
 	return q.forbid(bootstrapSigner, fmt.Sprintf("user %q can only request certificates from the signer %s, not from %.253q",
 		q.GetUserInfo().GetName(), certificatesv1.KubeAPIServerClientKubeletSignerName, signer))
 }
@@ -137,7 +131,7 @@ func bootstrapNodeName(asked *certificatesv1.CertificateSigningRequestSpec) (str
 }
 
 // checkBootstrapName compares with the operator's list.
-func (q *request) checkBootstrapName(name string) *refusal {
+func (q *request) checkBootstrapName(name string) *rules.Decision {
 	who := q.GetUserInfo()
 	if q.configuration.AllowsBootstrap(who.GetName(), who.GetGroups(), name) {
 		return nil
@@ -147,7 +141,7 @@ func (q *request) checkBootstrapName(name string) *refusal {
 }
 
 // checkFreeName reads the Node live, so that a Node which has just been created counts.
-func (r *Restriction) checkFreeName(ctx context.Context, q *request, name string) *refusal {
+func (r *Restriction) checkFreeName(ctx context.Context, q *request, name string) *rules.Decision {
 	switch _, err := r.config.Cluster.Node(ctx, name); {
 	case err == nil:
 		return q.forbid(bootstrapFreeName, fmt.Sprintf("node %q exists: its kubelet renews the certificate with the one that it has; "+

@@ -199,7 +199,7 @@ func FuzzBootstrapRequest(f *testing.F) {
 	f.Add(clientSigner, []byte(strings.Repeat("-----BEGIN CERTIFICATE REQUEST-----\n", 10)))
 	r := restrict(aCluster(), enforce(allBootRules...))
 	f.Fuzz(func(t *testing.T, signer string, request []byte) {
-		if !r.Review(t.Context(), joinsWith(signer, request, usagesOf(clientSigner)...)).Admitted() {
+		if !r.Review(t.Context(), joinsWith(signer, request, usagesOf(clientSigner)...)).Allowed() {
 			return
 		}
 		parsed, err := parseFirst(request)

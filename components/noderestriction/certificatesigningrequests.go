@@ -15,19 +15,19 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-var certificateOwnName = promise(rules.Rule{
-	ID:      "NR-CSR-1",
-	Promise: "Unless AllowInsecureKubeletCertificateSigningRequests is on, a node asks the two signers of kubelet certificates only for a certificate whose common name is its own user name.",
-	Source:  "plugin/pkg/admission/noderestriction/admission.go admitCSR",
-})
+var certificateOwnName = rules.Rule{
+	ID:          "NR-CSR-1",
+	Description: "Unless AllowInsecureKubeletCertificateSigningRequests is on, a node asks the two signers of kubelet certificates only for a certificate whose common name is its own user name.",
+	Source:      "plugin/pkg/admission/noderestriction/admission.go admitCSR",
+}
 
-var certificateSigningRequestRules = []*rule{
+var certificateSigningRequestRules = []rules.Rule{
 	certificateOwnName, certificateServing, certificateClient, certificateSigners, certificateCap, certificateMetadata,
 }
 
 // reviewCertificateSigningRequest sees the request before anybody has approved it.
 // That its signature is good the API server has made sure of before.
-func (r *Restriction) reviewCertificateSigningRequest(ctx context.Context, q *request) *refusal {
+func (r *Restriction) reviewCertificateSigningRequest(ctx context.Context, q *request) *rules.Decision {
 	if q.GetOperation() != admission.Create {
 		return nil
 	}
@@ -38,13 +38,13 @@ func (r *Restriction) reviewCertificateSigningRequest(ctx context.Context, q *re
 	if refused := r.reviewSigner(ctx, q, &asked.Spec); refused != nil {
 		return refused
 	}
-	if refused := r.optional(q, certificateMetadata, func() *refusal { return checkCertificateMetadata(q, &asked.ObjectMeta) }); refused != nil {
+	if refused := r.optional(q, certificateMetadata, func() *rules.Decision { return checkCertificateMetadata(q, &asked.ObjectMeta) }); refused != nil {
 		return refused
 	}
 	return r.reviewSigningCap(q, asked.Spec.SignerName)
 }
 
-func (r *Restriction) reviewSigner(ctx context.Context, q *request, asked *certificatesv1.CertificateSigningRequestSpec) *refusal {
+func (r *Restriction) reviewSigner(ctx context.Context, q *request, asked *certificatesv1.CertificateSigningRequestSpec) *rules.Decision {
 	switch asked.SignerName {
 	case certificatesv1.KubeletServingSignerName, certificatesv1.KubeAPIServerClientKubeletSignerName:
 		return r.reviewKubeletCertificate(ctx, q, asked)
@@ -53,7 +53,7 @@ func (r *Restriction) reviewSigner(ctx context.Context, q *request, asked *certi
 	}
 }
 
-func (r *Restriction) reviewKubeletCertificate(ctx context.Context, q *request, asked *certificatesv1.CertificateSigningRequestSpec) *refusal {
+func (r *Restriction) reviewKubeletCertificate(ctx context.Context, q *request, asked *certificatesv1.CertificateSigningRequestSpec) *rules.Decision {
 	parsed, err := kubeletcertificate.ParseRequest(asked.Request)
 	if !r.config.Features.AllowInsecureKubeletCertificateSigningRequests {
 		if err != nil {

@@ -16,31 +16,31 @@ import (
 )
 
 var (
-	certificateServing = promise(rules.Rule{
-		ID:        "NR-CSR-2",
-		Promise:   "A node asks kubernetes.io/kubelet-serving only for a server certificate of its own: subject O=system:nodes and its user name, nothing else, and no names and addresses but those in the status of its Node; and of these none that another Node has, no cluster IP, no name of a Service or of the loopback, no wildcard, no loopback, link-local, multicast or unspecified IP, and what the API server is reached at only for a Node with the label node-role.kubernetes.io/control-plane.",
-		Source:    "Bulkhead: upstream leaves them to the approver; pkg/apis/certificates/helpers.go ValidateKubeletServingCSR has what the signer signs, pkg/kubelet/certificate/kubelet.go what a kubelet asks for",
-		Extension: true,
-		Optional:  true,
-	})
-	certificateClient = promise(rules.Rule{
-		ID:        "NR-CSR-3",
-		Promise:   "A node asks kubernetes.io/kube-apiserver-client-kubelet only for a client certificate of its own: subject O=system:nodes and its user name, nothing else, and no further names.",
-		Source:    "Bulkhead: upstream leaves it to the approver; pkg/apis/certificates/helpers.go ValidateKubeletClientCSR",
-		Extension: true,
-		Optional:  true,
-	})
-	certificateSigners = promise(rules.Rule{
-		ID:        "NR-CSR-4",
-		Promise:   "A node asks only the two signers of kubelet certificates.",
-		Source:    "Bulkhead: a kubelet asks no other; upstream lets a node ask every signer for anything",
-		Extension: true,
-		Optional:  true,
-	})
+	certificateServing = rules.Rule{
+		ID:          "NR-CSR-2",
+		Description: "A node asks kubernetes.io/kubelet-serving only for a server certificate of its own: subject O=system:nodes and its user name, nothing else, and no names and addresses but those in the status of its Node; and of these none that another Node has, no cluster IP, no name of a Service or of the loopback, no wildcard, no loopback, link-local, multicast or unspecified IP, and what the API server is reached at only for a Node with the label node-role.kubernetes.io/control-plane.",
+		Source:      "Bulkhead: upstream leaves them to the approver; pkg/apis/certificates/helpers.go ValidateKubeletServingCSR has what the signer signs, pkg/kubelet/certificate/kubelet.go what a kubelet asks for",
+		Extension:   true,
+		Optional:    true,
+	}
+	certificateClient = rules.Rule{
+		ID:          "NR-CSR-3",
+		Description: "A node asks kubernetes.io/kube-apiserver-client-kubelet only for a client certificate of its own: subject O=system:nodes and its user name, nothing else, and no further names.",
+		Source:      "Bulkhead: upstream leaves it to the approver; pkg/apis/certificates/helpers.go ValidateKubeletClientCSR",
+		Extension:   true,
+		Optional:    true,
+	}
+	certificateSigners = rules.Rule{
+		ID:          "NR-CSR-4",
+		Description: "A node asks only the two signers of kubelet certificates.",
+		Source:      "Bulkhead: a kubelet asks no other; upstream lets a node ask every signer for anything",
+		Extension:   true,
+		Optional:    true,
+	}
 )
 
-func (r *Restriction) reviewOtherSigner(q *request, signer string) *refusal {
-	return r.optional(q, certificateSigners, func() *refusal {
+func (r *Restriction) reviewOtherSigner(q *request, signer string) *rules.Decision {
+	return r.optional(q, certificateSigners, func() *rules.Decision {
 		return q.forbid(certificateSigners, fmt.Sprintf("node %q can only request certificates of the signers %s and %s, not of %q",
 			q.node, certificatesv1.KubeletServingSignerName, certificatesv1.KubeAPIServerClientKubeletSignerName, signer))
 	})
@@ -49,12 +49,12 @@ func (r *Restriction) reviewOtherSigner(q *request, signer string) *refusal {
 // reviewKubeletCertificateBeyond holds a request to what a kubelet asks for. One that
 // cannot be read, err says why, can get here only with
 // AllowInsecureKubeletCertificateSigningRequests.
-func (r *Restriction) reviewKubeletCertificateBeyond(ctx context.Context, q *request, asked *certificatesv1.CertificateSigningRequestSpec, parsed *x509.CertificateRequest, err error) *refusal {
+func (r *Restriction) reviewKubeletCertificateBeyond(ctx context.Context, q *request, asked *certificatesv1.CertificateSigningRequestSpec, parsed *x509.CertificateRequest, err error) *rules.Decision {
 	by, purpose := certificateClient, certificatesv1.UsageClientAuth
 	if asked.SignerName == certificatesv1.KubeletServingSignerName {
 		by, purpose = certificateServing, certificatesv1.UsageServerAuth
 	}
-	return r.optional(q, by, func() *refusal {
+	return r.optional(q, by, func() *rules.Decision {
 		if err != nil {
 			return q.forbid(by, fmt.Sprintf("unable to parse csr: %v", err))
 		}
@@ -76,7 +76,7 @@ func (r *Restriction) reviewKubeletCertificateBeyond(ctx context.Context, q *req
 
 // reviewServingNames compares with the Node as it is. A kubelet asks once it has
 // seen addresses there, and tries again when it is refused.
-func (r *Restriction) reviewServingNames(ctx context.Context, q *request, parsed *x509.CertificateRequest) *refusal {
+func (r *Restriction) reviewServingNames(ctx context.Context, q *request, parsed *x509.CertificateRequest) *rules.Decision {
 	if problem := kubeletcertificate.NamesProblem(parsed); problem != "" {
 		return q.forbid(certificateServing, problem)
 	}

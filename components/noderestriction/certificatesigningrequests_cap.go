@@ -11,15 +11,15 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-var certificateCap = promise(rules.Rule{
+var certificateCap = rules.Rule{
 	ID: "NR-CSR-5",
-	Promise: "Where the configuration has caps.certificateSigningRequests, a node creates no CertificateSigningRequest while there are that many of its own for the same signer. " +
+	Description: "Where the configuration has caps.certificateSigningRequests, a node creates no CertificateSigningRequest while there are that many of its own for the same signer. " +
 		"kubernetes.io/kube-apiserver-client-kubelet and kubernetes.io/kubelet-serving are counted each by itself, all other signers together.",
 	Source: "Bulkhead: a hostile node must not fill the cluster's store, and serving certificates that nobody approves must not keep a kubelet from its client certificate; " +
 		"pkg/controller/certificates/cleaner/cleaner.go says how long requests stay",
 	Extension: true,
 	Optional:  true,
-})
+}
 
 // Signers are whom a CertificateSigningRequest is for, as far as they are counted
 // apart: a kubelet's requests for one are no reason to refuse it the other.
@@ -56,14 +56,14 @@ func (s Signers) String() string {
 	}
 }
 
-// reviewSigningCap comes last of the family: what it does not refuse is counted as
+// reviewSigningCap comes last for this resource: what it does not refuse is counted as
 // made. A dry run makes none, but is told what the write would be told.
-func (r *Restriction) reviewSigningCap(q *request, signerName string) *refusal {
+func (r *Restriction) reviewSigningCap(q *request, signerName string) *rules.Decision {
 	most := q.caps().CertificateSigningRequests
 	if most <= 0 {
 		return nil
 	}
-	return r.optional(q, certificateCap, func() *refusal {
+	return r.optional(q, certificateCap, func() *rules.Decision {
 		signers := SignersOf(signerName)
 		if r.config.Cluster.SigningRequests(q.node, signers, most, !q.IsDryRun()) < most {
 			return nil

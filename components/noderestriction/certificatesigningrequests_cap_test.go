@@ -66,7 +66,7 @@ func TestWhatIsAdmittedIsCounted(t *testing.T) {
 	}
 	c.err = errors.New("nothing can be looked up")
 	for i, admitted := range []bool{true, true, false, false} {
-		if got := r.Review(t.Context(), client); got.Admitted() != admitted {
+		if got := r.Review(t.Context(), client); got.Allowed() != admitted {
 			t.Errorf("request %d: %+v", i+1, got)
 		}
 	}

@@ -11,16 +11,16 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-var certificateMetadata = promise(rules.Rule{
+var certificateMetadata = rules.Rule{
 	ID: "NR-CSR-6",
-	Promise: "A node's CertificateSigningRequest has no labels, annotations, finalizers and owners, " +
+	Description: "A node's CertificateSigningRequest has no labels, annotations, finalizers and owners, " +
 		"so that it is small and goes when kube-controller-manager removes it.",
 	Source:    "ours; staging/src/k8s.io/client-go/util/certificate/csr/csr.go RequestCertificateWithContext sets a name alone",
 	Extension: true,
 	Optional:  true,
-})
+}
 
-func checkCertificateMetadata(q *request, meta *metav1.ObjectMeta) *refusal {
+func checkCertificateMetadata(q *request, meta *metav1.ObjectMeta) *rules.Decision {
 	if len(meta.Labels)+len(meta.Annotations)+len(meta.Finalizers)+len(meta.OwnerReferences) == 0 {
 		return nil
 	}

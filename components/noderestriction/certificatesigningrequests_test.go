@@ -156,11 +156,11 @@ func FuzzCertificateSigningRequest(f *testing.F) {
 	f.Fuzz(func(t *testing.T, request []byte) {
 		for _, signer := range []string{servingSigner, clientSigner} {
 			write := signs(signer, request)
-			admitted := upstream.Review(t.Context(), write).Admitted()
+			admitted := upstream.Review(t.Context(), write).Allowed()
 			if admitted && !namesMe(request) {
 				t.Errorf("admitted for %s", signer)
 			}
-			if !admitted && beyond.Review(t.Context(), write).Admitted() {
+			if !admitted && beyond.Review(t.Context(), write).Allowed() {
 				t.Errorf("the rules beyond upstream open %s", signer)
 			}
 		}

@@ -312,22 +312,22 @@ func run(t *testing.T, r *Restriction, rows []row) {
 	}
 }
 
-func (row row) check(t *testing.T, got Verdict) {
+func (row row) check(t *testing.T, got rules.Decision) {
 	t.Helper()
 	if row.by == "" {
-		if !got.Admitted() || got.Rule != "" {
-			t.Errorf("refused by %s: %v", got.Rule, got.Refusal)
+		if !got.Allowed() || got.Rule != "" {
+			t.Errorf("refused by %s: %v", got.Rule, got.Reason())
 		}
 		return
 	}
-	if got.Admitted() {
+	if got.Allowed() {
 		t.Fatalf("admitted, want a refusal by %s", row.by)
 	}
 	code := row.code
 	if code == 0 {
 		code = 403
 	}
-	status := got.Refusal.Status()
+	status := got.Status
 	if got.Rule != row.by || status.Code != code || status.Reason != reasons[code] {
 		t.Errorf("got rule %s, code %d, reason %s; want %s, %d, %s", got.Rule, status.Code, status.Reason, row.by, code, reasons[code])
 	}

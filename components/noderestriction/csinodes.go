@@ -15,21 +15,21 @@ import (
 )
 
 var (
-	csiNodeOwnName = promise(rules.Rule{
-		ID:      "NR-CSINODE-1",
-		Promise: "A node writes only the CSINode that bears its own name.",
-		Source:  "plugin/pkg/admission/noderestriction/admission.go admitCSINode",
-	})
-	csiNodeStatus = promise(rules.Rule{
-		ID:      "NR-CSINODE-2",
-		Promise: "A node updates the status of its CSINode only where CSIVolumeHealth is on, and does not change the spec with it.",
-		Source:  "plugin/pkg/admission/noderestriction/admission.go admitCSINodeStatus",
-	})
+	csiNodeOwnName = rules.Rule{
+		ID:          "NR-CSINODE-1",
+		Description: "A node writes only the CSINode that bears its own name.",
+		Source:      "plugin/pkg/admission/noderestriction/admission.go admitCSINode",
+	}
+	csiNodeStatus = rules.Rule{
+		ID:          "NR-CSINODE-2",
+		Description: "A node updates the status of its CSINode only where CSIVolumeHealth is on, and does not change the spec with it.",
+		Source:      "plugin/pkg/admission/noderestriction/admission.go admitCSINodeStatus",
+	}
 )
 
-var csiNodeRules = []*rule{csiNodeOwnName, csiNodeStatus}
+var csiNodeRules = []rules.Rule{csiNodeOwnName, csiNodeStatus}
 
-func (r *Restriction) reviewCSINode(q *request) *refusal {
+func (r *Restriction) reviewCSINode(q *request) *rules.Decision {
 	name := q.GetName()
 	if q.GetOperation() == admission.Create {
 		csiNode, ok := typed[storagev1.CSINode](q.GetObject())
@@ -47,7 +47,7 @@ func (r *Restriction) reviewCSINode(q *request) *refusal {
 	return r.reviewCSINodeStatus(q)
 }
 
-func (r *Restriction) reviewCSINodeStatus(q *request) *refusal {
+func (r *Restriction) reviewCSINodeStatus(q *request) *rules.Decision {
 	if !r.config.Features.CSIVolumeHealth {
 		return q.forbid(csiNodeStatus, "CSIVolumeHealth feature gate is disabled")
 	}

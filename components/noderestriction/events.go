@@ -13,66 +13,66 @@ import (
 )
 
 var (
-	eventSource = promise(rules.Rule{
+	eventSource = rules.Rule{
 		ID: "NR-EVENT-1",
-		Promise: "A node writes only events that name it as their source: source.host (in events.k8s.io, deprecatedSource.host) and reportingInstance are the node's name where they are set, " +
+		Description: "A node writes only events that name it as their source: source.host (in events.k8s.io, deprecatedSource.host) and reportingInstance are the node's name where they are set, " +
 			"and one of them is. What component of the node reports is free.",
 		Source:    "kubernetes/design-proposals-archive node/kubelet-authorizer.md (Scoped Kubelet API Access), Future work; k8s.io/client-go/tools/record/event.go generateEvent, which sets both",
 		Extension: true,
 		Optional:  true,
-	})
-	eventObject = promise(rules.Rule{
+	}
+	eventObject = rules.Rule{
 		ID: "NR-EVENT-2",
-		Promise: "A node writes events only about its own Node, about pods that are or were bound to it, by their UID, and about objects on their way to it that it may get; " +
+		Description: "A node writes events only about its own Node, about pods that are or were bound to it, by their UID, and about objects on their way to it that it may get; " +
 			"in the namespace of that object, or in default for one that has none. The same holds for a related object.",
 		Source:    "kubernetes/design-proposals-archive node/kubelet-authorizer.md (Scoped Kubelet API Access), Future work; pkg/kubelet/events",
 		Extension: true,
 		Optional:  true,
-	})
-	eventRetarget = promise(rules.Rule{
-		ID:        "NR-EVENT-3",
-		Promise:   "A node changes only events whose source it is, and neither their source nor what they are about.",
-		Source:    "kubernetes/design-proposals-archive node/kubelet-authorizer.md (Scoped Kubelet API Access), Future work; pkg/apis/core/validation/events.go ValidateEventUpdate checks this in events.k8s.io alone",
-		Extension: true,
-		Optional:  true,
-	})
-	eventDelete = promise(rules.Rule{
-		ID:        "NR-EVENT-4",
-		Promise:   "A node deletes only events whose source it is.",
-		Source:    "ours; NodeRules grant no delete (plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go)",
-		Extension: true,
-		Optional:  true,
-	})
+	}
+	eventRetarget = rules.Rule{
+		ID:          "NR-EVENT-3",
+		Description: "A node changes only events whose source it is, and neither their source nor what they are about.",
+		Source:      "kubernetes/design-proposals-archive node/kubelet-authorizer.md (Scoped Kubelet API Access), Future work; pkg/apis/core/validation/events.go ValidateEventUpdate checks this in events.k8s.io alone",
+		Extension:   true,
+		Optional:    true,
+	}
+	eventDelete = rules.Rule{
+		ID:          "NR-EVENT-4",
+		Description: "A node deletes only events whose source it is.",
+		Source:      "ours; NodeRules grant no delete (plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go)",
+		Extension:   true,
+		Optional:    true,
+	}
 )
 
-var eventRules = []*rule{eventSource, eventObject, eventRetarget, eventDelete}
+var eventRules = []rules.Rule{eventSource, eventObject, eventRetarget, eventDelete}
 
-func (r *Restriction) reviewEvent(ctx context.Context, q *request) *refusal {
+func (r *Restriction) reviewEvent(ctx context.Context, q *request) *rules.Decision {
 	switch q.GetOperation() {
 	case admission.Create:
 		return r.reviewEventWrite(ctx, q)
 	case admission.Update:
-		if refused := r.optional(q, eventRetarget, func() *refusal { return checkEventRetarget(q) }); refused != nil {
+		if refused := r.optional(q, eventRetarget, func() *rules.Decision { return checkEventRetarget(q) }); refused != nil {
 			return refused
 		}
 		return r.reviewEventWrite(ctx, q)
 	case admission.Delete:
-		return r.optional(q, eventDelete, func() *refusal { return checkEventDelete(q) })
+		return r.optional(q, eventDelete, func() *rules.Decision { return checkEventDelete(q) })
 	default:
-		return r.optional(q, eventSource, func() *refusal {
+		return r.optional(q, eventSource, func() *rules.Decision {
 			return q.forbid(eventSource, fmt.Sprintf("unexpected operation %q", q.GetOperation()))
 		})
 	}
 }
 
-func (r *Restriction) reviewEventWrite(ctx context.Context, q *request) *refusal {
-	if refused := r.optional(q, eventSource, func() *refusal { return checkEventSource(q) }); refused != nil {
+func (r *Restriction) reviewEventWrite(ctx context.Context, q *request) *rules.Decision {
+	if refused := r.optional(q, eventSource, func() *rules.Decision { return checkEventSource(q) }); refused != nil {
 		return refused
 	}
-	return r.optional(q, eventObject, func() *refusal { return r.checkEventObjects(ctx, q) })
+	return r.optional(q, eventObject, func() *rules.Decision { return r.checkEventObjects(ctx, q) })
 }
 
-func checkEventSource(q *request) *refusal {
+func checkEventSource(q *request) *rules.Decision {
 	written, ok := eventOf(q.GetObject())
 	if !ok {
 		return q.unexpected(eventSource, q.GetObject())
@@ -83,7 +83,7 @@ func checkEventSource(q *request) *refusal {
 	return nil
 }
 
-func checkEventRetarget(q *request) *refusal {
+func checkEventRetarget(q *request) *rules.Decision {
 	old, ok := eventOf(q.GetOldObject())
 	if !ok {
 		return q.unexpected(eventRetarget, q.GetOldObject())
@@ -101,7 +101,7 @@ func checkEventRetarget(q *request) *refusal {
 	return nil
 }
 
-func checkEventDelete(q *request) *refusal {
+func checkEventDelete(q *request) *rules.Decision {
 	old, ok := eventOf(q.GetOldObject())
 	if !ok {
 		return q.unexpected(eventDelete, q.GetOldObject())

@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 // eventRights are the rights by which a node may write events about objects that
@@ -30,7 +32,7 @@ var eventRights = map[schema.GroupKind]Right{
 // maxName is the longest name and UID that is looked up.
 const maxName = 253
 
-func (r *Restriction) checkEventObjects(ctx context.Context, q *request) *refusal {
+func (r *Restriction) checkEventObjects(ctx context.Context, q *request) *rules.Decision {
 	written, ok := eventOf(q.GetObject())
 	if !ok {
 		return q.unexpected(eventObject, q.GetObject())
@@ -57,7 +59,7 @@ func (r *Restriction) checkEventObjects(ctx context.Context, q *request) *refusa
 	return r.checkEventObject(ctx, q, written.related)
 }
 
-func (r *Restriction) checkEventObject(ctx context.Context, q *request, about *corev1.ObjectReference) *refusal {
+func (r *Restriction) checkEventObject(ctx context.Context, q *request, about *corev1.ObjectReference) *rules.Decision {
 	own, err := r.reports(ctx, q, about)
 	if err != nil {
 		return q.raw(eventObject, err)

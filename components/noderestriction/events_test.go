@@ -146,11 +146,11 @@ func TestEventsInAudit(t *testing.T) {
 	failing := aCluster()
 	failing.err = errors.New("timeout")
 	bad := write("me", admission.Update, "events", "", anEvent(from("other", "other"), regarding("v1", "Pod", "default", "theirs", "theirs-uid")), anEvent(from("other", "")))
-	if v := restrict(failing).Review(t.Context(), bad); !v.Admitted() || v.Findings().Audited != nil {
+	if v := restrict(failing).Review(t.Context(), bad); !v.Allowed() || v.Audited() != nil {
 		t.Errorf("off: %+v", v)
 	}
 	v := restrict(aCluster(), inMode(rules.Audit, "NR-EVENT-1", "NR-EVENT-2", "NR-EVENT-3", "NR-EVENT-4")).Review(t.Context(), bad)
-	if !v.Admitted() || !slices.Equal(v.Findings().Audited, []rules.ID{"NR-EVENT-3", "NR-EVENT-1", "NR-EVENT-2"}) {
+	if !v.Allowed() || !slices.Equal(v.Audited(), []rules.ID{"NR-EVENT-3", "NR-EVENT-1", "NR-EVENT-2"}) {
 		t.Errorf("audit: %+v", v)
 	}
 }
@@ -163,7 +163,7 @@ func TestACountedEventIsCheap(t *testing.T) {
 	q := &request{Attributes: write("me", admission.Update, "events", "", anEvent(), anEvent()), node: "me"}
 	allocations := testing.AllocsPerRun(100, func() {
 		if refused := r.reviewEvent(t.Context(), q); refused != nil {
-			t.Fatal(refused.status)
+			t.Fatal(refused.Reason())
 		}
 	})
 	if allocations != 0 {

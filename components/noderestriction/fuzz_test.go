@@ -130,9 +130,9 @@ func (r reviewed) hold(t *testing.T, modes *inEveryMode, resources []string) {
 	me, isNode := strings.CutPrefix(r.who, "system:node:")
 	isNode = isNode && r.group == "system:nodes"
 	switch {
-	case !isNode && !got.Admitted() && !strings.HasPrefix(string(got.Rule), "NR-BOOT-"):
+	case !isNode && !got.Allowed() && !strings.HasPrefix(string(got.Rule), "NR-BOOT-"):
 		t.Errorf("not a node, but refused by %s", got.Rule)
-	case isNode && got.Admitted():
+	case isNode && got.Allowed():
 		holdNode(t, me, a)
 	}
 }
@@ -212,25 +212,25 @@ func newInEveryMode() *inEveryMode {
 // check holds what rules promise of any write, and returns the answer without the
 // optional ones: to audit changes no answer, to enforce admits nothing new, and what
 // is refused names a rule and says so with an error's code.
-func (m *inEveryMode) check(t *testing.T, a admission.Attributes) Verdict {
+func (m *inEveryMode) check(t *testing.T, a admission.Attributes) rules.Decision {
 	off, audit, enforce := m.off.Review(t.Context(), a), m.audit.Review(t.Context(), a), m.enforce.Review(t.Context(), a)
 	switch {
-	case off.Rule != audit.Rule || off.Admitted() != audit.Admitted():
+	case off.Rule != audit.Rule || off.Allowed() != audit.Allowed():
 		t.Errorf("off says %q, audit %q", off.Rule, audit.Rule)
-	case enforce.Admitted() && (!off.Admitted() || len(audit.Findings().Audited) > 0):
-		t.Errorf("enforce admits; off says %q, audited are %v", off.Rule, audit.Findings().Audited)
-	case off.Admitted() && len(audit.Findings().Audited) == 0 && !enforce.Admitted():
+	case enforce.Allowed() && (!off.Allowed() || len(audit.Audited()) > 0):
+		t.Errorf("enforce admits; off says %q, audited are %v", off.Rule, audit.Audited())
+	case off.Allowed() && len(audit.Audited()) == 0 && !enforce.Allowed():
 		t.Errorf("enforce refuses by %s, which audit does not report", enforce.Rule)
-	case len(off.Findings().Audited) > 0 || len(enforce.Findings().Audited) > 0:
-		t.Errorf("audited though off: %v, though enforced: %v", off.Findings().Audited, enforce.Findings().Audited)
+	case len(off.Audited()) > 0 || len(enforce.Audited()) > 0:
+		t.Errorf("audited though off: %v, though enforced: %v", off.Audited(), enforce.Audited())
 	}
-	for _, v := range []Verdict{off, enforce} {
-		if v.Admitted() {
+	for _, v := range []rules.Decision{off, enforce} {
+		if v.Allowed() {
 			continue
 		}
-		id, _ := rules.FromReason(v.Refusal.Status().Message)
-		if id != v.Rule || !m.known[id] || v.Refusal.Status().Code < 400 || v.Refusal.Status().Reason == "" {
-			t.Errorf("refused by %q with %+v", v.Rule, v.Refusal.Status())
+		id, _ := rules.FromReason(v.Status.Message)
+		if id != v.Rule || !m.known[id] || v.Status.Code < 400 || v.Status.Reason == "" {
+			t.Errorf("refused by %q with %+v", v.Rule, v.Status)
 		}
 	}
 	return off

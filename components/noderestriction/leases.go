@@ -11,15 +11,15 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-var leaseOwnName = promise(rules.Rule{
-	ID:      "NR-LEASE-1",
-	Promise: "A node writes no lease but the one in the namespace kube-node-lease that bears its own name.",
-	Source:  "plugin/pkg/admission/noderestriction/admission.go admitLease",
-})
+var leaseOwnName = rules.Rule{
+	ID:          "NR-LEASE-1",
+	Description: "A node writes no lease but the one in the namespace kube-node-lease that bears its own name.",
+	Source:      "plugin/pkg/admission/noderestriction/admission.go admitLease",
+}
 
-var leaseRules = []*rule{leaseOwnName}
+var leaseRules = []rules.Rule{leaseOwnName}
 
-func reviewLease(q *request) *refusal {
+func reviewLease(q *request) *rules.Decision {
 	if q.GetNamespace() != corev1.NamespaceNodeLease {
 		return q.forbid(leaseOwnName, `can only access leases in the "kube-node-lease" system namespace`)
 	}

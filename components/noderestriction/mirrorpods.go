@@ -21,43 +21,43 @@ const (
 )
 
 var (
-	mirrorNamespace = promise(rules.Rule{
+	mirrorNamespace = rules.Rule{
 		ID: "NR-MIRROR-1",
-		Promise: "Where the gate MirrorPodNodeRestriction and requireNamespace are on, a node makes mirror pods only in a namespace with the annotation " +
+		Description: "Where the gate MirrorPodNodeRestriction and requireNamespace are on, a node makes mirror pods only in a namespace with the annotation " +
 			"node.kubernetes.io/mirror.allowed; the value \"false\" counts as none.",
 		Source:    "KEP-1314, Restrict namespaces",
 		Extension: true, Configured: true,
-	})
-	mirrorLabels = promise(rules.Rule{
+	}
+	mirrorLabels = rules.Rule{
 		ID: "NR-MIRROR-2",
-		Promise: "Where the gate MirrorPodNodeRestriction is on, a mirror pod has only labels whose keys its namespace lists in the annotation " +
+		Description: "Where the gate MirrorPodNodeRestriction is on, a mirror pod has only labels whose keys its namespace lists in the annotation " +
 			"node.kubernetes.io/mirror.allowed-label-keys, or the Node's own topology.kubernetes.io/zone and region, or, if the operator says so, keys under unrestricted.node.kubernetes.io/.",
 		Source:    "KEP-1314, Label Restrictions and Whitelist prefix; the topology labels are put there by kube-apiserver's plugin PodTopologyLabels",
 		Extension: true, Configured: true,
-	})
-	mirrorDeniedLabels = promise(rules.Rule{
-		ID:        "NR-MIRROR-3",
-		Promise:   "Where the gate MirrorPodNodeRestriction is on, a mirror pod has no label whose key the operator denies (k8s-app, by default), whatever its namespace lists.",
-		Source:    "KEP-1314, Label Restrictions",
-		Extension: true, Configured: true,
-	})
-	mirrorAnnotations = promise(rules.Rule{
+	}
+	mirrorDeniedLabels = rules.Rule{
+		ID:          "NR-MIRROR-3",
+		Description: "Where the gate MirrorPodNodeRestriction is on, a mirror pod has no label whose key the operator denies (k8s-app, by default), whatever its namespace lists.",
+		Source:      "KEP-1314, Label Restrictions",
+		Extension:   true, Configured: true,
+	}
+	mirrorAnnotations = rules.Rule{
 		ID: "NR-MIRROR-4",
-		Promise: "Where the gate MirrorPodNodeRestriction is on, a mirror pod has only annotations that KEP-1314 lists by name, those under unrestricted.node.kubernetes.io/, " +
+		Description: "Where the gate MirrorPodNodeRestriction is on, a mirror pod has only annotations that KEP-1314 lists by name, those under unrestricted.node.kubernetes.io/, " +
 			"those that the operator allows, and the note of kube-apiserver's plugin LimitRanger.",
 		Source:    "KEP-1314, Annotation Restrictions; plugin/pkg/admission/limitranger/admission.go",
 		Extension: true, Configured: true,
-	})
+	}
 )
 
-var mirrorPodRules = []*rule{mirrorNamespace, mirrorLabels, mirrorDeniedLabels, mirrorAnnotations, mirrorName}
+var mirrorPodRules = []rules.Rule{mirrorNamespace, mirrorLabels, mirrorDeniedLabels, mirrorAnnotations, mirrorName}
 
 // reviewMirrorPodMetadata holds a new mirror pod, which upstream's rules admit, to
 // KEP-1314. A label or annotation that is not allowed is refused and not
 // taken off: a kubelet tries a refused mirror pod again, and succeeds once the
 // namespace lists the key. What can be decided without a look at the cluster comes
 // first.
-func (r *Restriction) reviewMirrorPodMetadata(ctx context.Context, q *request, pod *corev1.Pod) *refusal {
+func (r *Restriction) reviewMirrorPodMetadata(ctx context.Context, q *request, pod *corev1.Pod) *rules.Decision {
 	if q.configuration == nil || q.configuration.MirrorPods.Gate == configuration.Off {
 		return nil
 	}
@@ -77,7 +77,7 @@ func (r *Restriction) reviewMirrorPodMetadata(ctx context.Context, q *request, p
 	return r.reviewMirrorNamespace(ctx, q, policy, pod)
 }
 
-func (r *Restriction) reviewMirrorNamespace(ctx context.Context, q *request, policy *configuration.MirrorPods, pod *corev1.Pod) *refusal {
+func (r *Restriction) reviewMirrorNamespace(ctx context.Context, q *request, policy *configuration.MirrorPods, pod *corev1.Pod) *rules.Decision {
 	namespace, err := r.config.Cluster.Namespace(ctx, q.GetNamespace())
 	if err != nil {
 		return policyOn(q, policy, q.raw(mirrorNamespace, err))
@@ -96,11 +96,11 @@ func (r *Restriction) reviewMirrorNamespace(ctx context.Context, q *request, pol
 
 // policyOn is what the gate makes of a refusal: where it only warns, the write is
 // admitted, and the caller and the counters hear of it.
-func policyOn(q *request, policy *configuration.MirrorPods, refused *refusal) *refusal {
+func policyOn(q *request, policy *configuration.MirrorPods, refused *rules.Decision) *rules.Decision {
 	if refused == nil || policy.Gate != configuration.Warn {
 		return refused
 	}
-	q.warn("to be refused: " + refused.status.ErrStatus.Message)
-	q.audit(refused.rule)
+	q.warnings = append(q.warnings, "to be refused: "+refused.Status.Message)
+	q.audit(refused)
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/configuration"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 // refusedAnnotationKeys is the audit annotation that names the annotations.
@@ -33,7 +34,7 @@ func mirrorAnnotation(key string) bool {
 		strings.HasPrefix(key, unrestrictedPrefix)
 }
 
-func checkMirrorAnnotations(q *request, policy *configuration.MirrorPods, pod *corev1.Pod) *refusal {
+func checkMirrorAnnotations(q *request, policy *configuration.MirrorPods, pod *corev1.Pod) *rules.Decision {
 	var refused []string
 	for key := range pod.Annotations {
 		if !mirrorAnnotation(key) && (policy.AllowedAnnotations == nil || !policy.AllowedAnnotations.Has(key)) {

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/configuration"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 const (
@@ -21,7 +22,7 @@ const (
 	refusedLabelKeys = "refused-label-keys"
 )
 
-func checkDeniedLabels(q *request, policy *configuration.MirrorPods, pod *corev1.Pod) *refusal {
+func checkDeniedLabels(q *request, policy *configuration.MirrorPods, pod *corev1.Pod) *rules.Decision {
 	var denied []string
 	for _, key := range policy.DeniedLabelKeys {
 		if _, has := pod.Labels[key]; has {
@@ -35,7 +36,7 @@ func checkDeniedLabels(q *request, policy *configuration.MirrorPods, pod *corev1
 	return q.forbid(mirrorDeniedLabels, fmt.Sprintf("node %q must not create mirror pods with the following labels: %s", q.node, someOf(denied)))
 }
 
-func (r *Restriction) checkMirrorLabels(ctx context.Context, q *request, policy *configuration.MirrorPods, namespace *corev1.Namespace, pod *corev1.Pod) *refusal {
+func (r *Restriction) checkMirrorLabels(ctx context.Context, q *request, policy *configuration.MirrorPods, namespace *corev1.Namespace, pod *corev1.Pod) *rules.Decision {
 	listed := listedKeys(namespace)
 	var unlisted, topology []string
 	for key := range pod.Labels {

@@ -12,17 +12,17 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-var mirrorName = promise(rules.Rule{
+var mirrorName = rules.Rule{
 	ID: "NR-MIRROR-5",
-	Promise: "Where the gate MirrorPodNodeRestriction is on, the name of a mirror pod ends in the name of its node, and it has no finalizers, " +
+	Description: "Where the gate MirrorPodNodeRestriction is on, the name of a mirror pod ends in the name of its node, and it has no finalizers, " +
 		"so that it takes no other node's place and goes when it is deleted.",
 	Source:    "ours; pkg/kubelet/config/common.go generatePodName",
 	Extension: true, Configured: true,
-})
+}
 
 // checkMirrorName cannot tell the static pod b-a of the node c from the static pod b
 // of a node a-c: names of nodes that end in another's are not told apart.
-func checkMirrorName(q *request, pod *corev1.Pod) *refusal {
+func checkMirrorName(q *request, pod *corev1.Pod) *rules.Decision {
 	if strings.HasSuffix(pod.Name, "-"+strings.ToLower(q.node)) && len(pod.Finalizers) == 0 {
 		return nil
 	}

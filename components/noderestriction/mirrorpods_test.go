@@ -187,28 +187,28 @@ func TestMirrorPodGate(t *testing.T) {
 		"no configuration": restrict(aCluster()),
 		"off":              restrict(aCluster(), gated(off, optIn)),
 	} {
-		if v := r.Review(t.Context(), bad); !v.Admitted() || v.Findings().Annotations != nil || v.Findings().Warnings != nil || v.Findings().Audited != nil {
+		if v := r.Review(t.Context(), bad); !v.Allowed() || v.Annotations != nil || v.Warnings != nil || v.Audited() != nil {
 			t.Errorf("%s: %+v", name, v)
 		}
 	}
 	v := restrict(aCluster(), gated(warnOnly, optIn)).Review(t.Context(), bad)
-	if !v.Admitted() || len(v.Findings().Warnings) != 4 || !slices.Equal(v.Findings().Audited, []rules.ID{"NR-MIRROR-3", "NR-MIRROR-4", "NR-MIRROR-1", "NR-MIRROR-2"}) {
+	if !v.Allowed() || len(v.Warnings) != 4 || !slices.Equal(v.Audited(), []rules.ID{"NR-MIRROR-3", "NR-MIRROR-4", "NR-MIRROR-1", "NR-MIRROR-2"}) {
 		t.Errorf("warn: %+v", v)
 	}
-	if want := "to be refused: " + aboutMirror + "must not create mirror pods with the following labels: k8s-app [NR-MIRROR-3]"; v.Findings().Warnings[0] != want {
-		t.Errorf("the warning is %q, want %q", v.Findings().Warnings[0], want)
+	if want := "to be refused: " + aboutMirror + "must not create mirror pods with the following labels: k8s-app [NR-MIRROR-3]"; v.Warnings[0] != want {
+		t.Errorf("the warning is %q, want %q", v.Warnings[0], want)
 	}
-	if want := map[string]string{"refused-label-keys": "k8s-app, app", "refused-annotation-keys": "a.example.com/a"}; !maps.Equal(v.Findings().Annotations, want) {
-		t.Errorf("the annotations are %v, want %v", v.Findings().Annotations, want)
+	if want := map[string]string{"refused-label-keys": "k8s-app, app", "refused-annotation-keys": "a.example.com/a"}; !maps.Equal(v.Annotations, want) {
+		t.Errorf("the annotations are %v, want %v", v.Annotations, want)
 	}
 	// Where it only warns, it admits also what it cannot decide.
 	policy := &configuration.MirrorPods{Gate: configuration.Warn, RequireNamespace: true}
 	q := &request{Attributes: mirror(nil), node: "me", configuration: &configuration.Configuration{MirrorPods: *policy}}
-	if refused := restrict(failing).reviewMirrorPodMetadata(t.Context(), q, aMirrorPod("me")); refused != nil || len(q.findings().Warnings) != 1 {
-		t.Errorf("warn without an answer: %v, %v", refused, q.findings().Warnings)
+	if refused := restrict(failing).reviewMirrorPodMetadata(t.Context(), q, aMirrorPod("me")); refused != nil || len(q.warnings) != 1 {
+		t.Errorf("warn without an answer: %v, %v", refused, q.warnings)
 	}
 	v = restrict(aCluster(), gated()).Review(t.Context(), mirror(keys("b", "a")))
-	if v.Admitted() || v.Findings().Annotations["refused-label-keys"] != "a, b" || v.Findings().Warnings != nil || v.Findings().Audited != nil {
+	if v.Allowed() || v.Annotations["refused-label-keys"] != "a, b" || v.Warnings != nil || v.Audited() != nil {
 		t.Errorf("enforce: %+v", v)
 	}
 }
@@ -222,7 +222,7 @@ func TestMirrorPodIsDecidedOnlyByWhatIsKnown(t *testing.T) {
 		{Attributes: mirror(pod.Labels), node: "me", configuration: &configuration.Configuration{MirrorPods: configuration.MirrorPods{Gate: configuration.Enforce}}},
 	} {
 		refused := restrict(failing).reviewMirrorPodMetadata(t.Context(), q, pod)
-		if refused == nil || refused.status.ErrStatus.Code != 500 || !strings.HasSuffix(refused.status.ErrStatus.Message, "timeout [NR-MIRROR-1]") {
+		if refused == nil || refused.Status.Code != 500 || !strings.HasSuffix(refused.Status.Message, "timeout [NR-MIRROR-1]") {
 			t.Errorf("got %+v", refused)
 		}
 	}
@@ -230,7 +230,7 @@ func TestMirrorPodIsDecidedOnlyByWhatIsKnown(t *testing.T) {
 	pod.Labels = keys(corev1.LabelTopologyZone)
 	noNodes.nodes = nil
 	q := &request{Attributes: mirror(pod.Labels), node: "me", configuration: &configuration.Configuration{MirrorPods: configuration.MirrorPods{Gate: configuration.Enforce}}}
-	if refused := restrict(noNodes).reviewMirrorPodMetadata(t.Context(), q, pod); refused == nil || refused.status.ErrStatus.Message != `nodes "me" not found [NR-MIRROR-2]` {
+	if refused := restrict(noNodes).reviewMirrorPodMetadata(t.Context(), q, pod); refused == nil || refused.Status.Message != `nodes "me" not found [NR-MIRROR-2]` {
 		t.Errorf("got %+v", refused)
 	}
 }

@@ -18,34 +18,34 @@ import (
 )
 
 var (
-	nodeOwnName = promise(rules.Rule{
-		ID:      "NR-NODE-1",
-		Promise: "A node writes only the Node of its own name, and no subresource of another's; a name that the API server is to make up is not its own.",
-		Source:  "plugin/pkg/admission/noderestriction/admission.go admitNode",
-	})
-	nodeConfigSource = promise(rules.Rule{
-		ID:      "NR-NODE-2",
-		Promise: "A node gives its Node no spec.configSource.",
-		Source:  "plugin/pkg/admission/noderestriction/admission.go admitNode",
-	})
-	nodeLabels = promise(rules.Rule{
-		ID:      "NR-NODE-3",
-		Promise: "Where the configuration has no allowedLabels, a node sets, changes and removes on its Node no label below node-restriction.kubernetes.io, and of those below kubernetes.io and k8s.io only the ones that are the kubelet's.",
-		Source:  "plugin/pkg/admission/noderestriction/admission.go admitNode; KEP-279; kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object)",
-	})
-	nodeTaints = promise(rules.Rule{
-		ID:      "NR-NODE-4",
-		Promise: "A node changes no taint of its Node once that exists.",
-		Source:  "plugin/pkg/admission/noderestriction/admission.go admitNode",
-	})
-	nodeOwners = promise(rules.Rule{
-		ID:      "NR-NODE-5",
-		Promise: "A node does not change whom its Node belongs to, so that the garbage collector deletes it for nobody.",
-		Source:  "plugin/pkg/admission/noderestriction/admission.go admitNode; CVE-2025-5187",
-	})
+	nodeOwnName = rules.Rule{
+		ID:          "NR-NODE-1",
+		Description: "A node writes only the Node of its own name, and no subresource of another's; a name that the API server is to make up is not its own.",
+		Source:      "plugin/pkg/admission/noderestriction/admission.go admitNode",
+	}
+	nodeConfigSource = rules.Rule{
+		ID:          "NR-NODE-2",
+		Description: "A node gives its Node no spec.configSource.",
+		Source:      "plugin/pkg/admission/noderestriction/admission.go admitNode",
+	}
+	nodeLabels = rules.Rule{
+		ID:          "NR-NODE-3",
+		Description: "Where the configuration has no allowedLabels, a node sets, changes and removes on its Node no label below node-restriction.kubernetes.io, and of those below kubernetes.io and k8s.io only the ones that are the kubelet's.",
+		Source:      "plugin/pkg/admission/noderestriction/admission.go admitNode; KEP-279; kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object)",
+	}
+	nodeTaints = rules.Rule{
+		ID:          "NR-NODE-4",
+		Description: "A node changes no taint of its Node once that exists.",
+		Source:      "plugin/pkg/admission/noderestriction/admission.go admitNode",
+	}
+	nodeOwners = rules.Rule{
+		ID:          "NR-NODE-5",
+		Description: "A node does not change whom its Node belongs to, so that the garbage collector deletes it for nobody.",
+		Source:      "plugin/pkg/admission/noderestriction/admission.go admitNode; CVE-2025-5187",
+	}
 )
 
-var nodeRules = []*rule{
+var nodeRules = []rules.Rule{
 	nodeOwnName, nodeConfigSource, nodeLabels, nodeTaints, nodeOwners,
 	nodeDelete, nodeLifetime,
 }
@@ -53,7 +53,7 @@ var nodeRules = []*rule{
 // reviewNode goes by the name in the request, which the API server leaves empty
 // where it makes the name up and where many are deleted at once. No object may bear
 // another name than that.
-func (r *Restriction) reviewNode(ctx context.Context, q *request) *refusal {
+func (r *Restriction) reviewNode(ctx context.Context, q *request) *rules.Decision {
 	if q.GetName() != q.node {
 		return q.notOwnNode(q.GetName())
 	}
@@ -75,7 +75,7 @@ func (r *Restriction) reviewNode(ctx context.Context, q *request) *refusal {
 	}
 }
 
-func (q *request) notOwnNode(name string) *refusal {
+func (q *request) notOwnNode(name string) *rules.Decision {
 	return q.forbid(nodeOwnName, fmt.Sprintf("node %q is not allowed to modify node %q", q.node, name))
 }
 
@@ -89,7 +89,7 @@ func othersNode(o runtime.Object, own string) (name string, others bool) {
 
 // reviewNodeCreate leaves taints alone, of which the API server's plugin
 // TaintNodesByCondition adds one before we are asked.
-func (r *Restriction) reviewNodeCreate(ctx context.Context, q *request) *refusal {
+func (r *Restriction) reviewNodeCreate(ctx context.Context, q *request) *rules.Decision {
 	node, ok := typed[corev1.Node](q.GetObject())
 	if !ok {
 		return q.unexpected(nodeOwnName, q.GetObject())
@@ -104,7 +104,7 @@ func (r *Restriction) reviewNodeCreate(ctx context.Context, q *request) *refusal
 	return r.reviewNodeBesides(ctx, q, nil, node)
 }
 
-func (r *Restriction) reviewNodeUpdate(ctx context.Context, q *request) *refusal {
+func (r *Restriction) reviewNodeUpdate(ctx context.Context, q *request) *rules.Decision {
 	node, ok := typed[corev1.Node](q.GetObject())
 	if !ok {
 		return q.unexpected(nodeOwnName, q.GetObject())
@@ -117,7 +117,7 @@ func (r *Restriction) reviewNodeUpdate(ctx context.Context, q *request) *refusal
 	if node.Spec.ConfigSource != nil && !apiequality.Semantic.DeepEqual(node.Spec.ConfigSource, old.Spec.ConfigSource) { //nolint:staticcheck // what is deprecated is refused
 		return q.forbid(nodeConfigSource, fmt.Sprintf("node %q is not allowed to update configSource to a new non-nil configSource", q.node))
 	}
-	if !slices.EqualFunc(old.Spec.Taints, node.Spec.Taints, sameTaint) && !q.liftsTaints(old, node) {
+	if !slices.EqualFunc(old.Spec.Taints, node.Spec.Taints, sameTaint) && !q.exemptsTaints(old, node) {
 		return q.forbid(nodeTaints, fmt.Sprintf("node %q is not allowed to modify taints", q.node))
 	}
 	if !slices.EqualFunc(old.OwnerReferences, node.OwnerReferences, sameOwner) {
@@ -130,7 +130,7 @@ func (r *Restriction) reviewNodeUpdate(ctx context.Context, q *request) *refusal
 }
 
 // reviewNodeBesides holds a Node that upstream's rules admit to ours.
-func (r *Restriction) reviewNodeBesides(ctx context.Context, q *request, old, node *corev1.Node) *refusal {
+func (r *Restriction) reviewNodeBesides(ctx context.Context, q *request, old, node *corev1.Node) *rules.Decision {
 	if refused := r.reviewNodeLifetime(q, old, node); refused != nil {
 		return refused
 	}

@@ -17,65 +17,65 @@ import (
 // Addresses and the kubelet's port decide together where the API server sends exec,
 // attach, port-forward and logs, with its own certificate.
 var (
-	addressNobodys = promise(rules.Rule{
+	addressNobodys = rules.Rule{
 		ID: "NR-ADDRESS-1",
-		Promise: "A node introduces in the status of its Node no address that is a loopback, unspecified, multicast or link-local IP, " +
+		Description: "A node introduces in the status of its Node no address that is a loopback, unspecified, multicast or link-local IP, " +
 			"a name that hosts files give to the loopback, or neither an IP nor a host name.",
 		Source:    "ours; a kubelet refuses such IPs (pkg/kubelet/kubelet_node_status.go validateNodeIP)",
 		Extension: true,
 		Optional:  true,
-	})
-	addressOthers = promise(rules.Rule{
-		ID:        "NR-ADDRESS-2",
-		Promise:   "A node introduces in the status of its Node no address that another Node has.",
-		Source:    "ours; pkg/kubelet/client/kubelet_client.go GetConnectionInfo dials what the Node says",
-		Extension: true,
-		Optional:  true,
-	})
-	addressChanged = promise(rules.Rule{
+	}
+	addressOthers = rules.Rule{
+		ID:          "NR-ADDRESS-2",
+		Description: "A node introduces in the status of its Node no address that another Node has.",
+		Source:      "ours; pkg/kubelet/client/kubelet_client.go GetConnectionInfo dials what the Node says",
+		Extension:   true,
+		Optional:    true,
+	}
+	addressChanged = rules.Rule{
 		ID: "NR-ADDRESS-3",
-		Promise: "Once a Node of its name has had addresses, also one that was deleted while we watched, a node reports only such, and at least one, besides its own name as its host name. " +
+		Description: "Once a Node of its name has had addresses, also one that was deleted while we watched, a node reports only such, and at least one, besides its own name as its host name. " +
 			"New ones it gets from others: a cloud provider, or an administrator.",
 		Source:    "ours; pkg/kubelet/client/kubelet_client.go GetConnectionInfo dials what the Node says",
 		Extension: true,
 		Optional:  true,
-	})
-	addressPort = promise(rules.Rule{
-		ID:        "NR-ADDRESS-4",
-		Promise:   "Once a Node of its name has had a kubelet port, also one that was deleted while we watched, a node reports no other.",
-		Source:    "ours; pkg/kubelet/client/kubelet_client.go GetConnectionInfo dials what the Node says",
-		Extension: true,
-		Optional:  true,
-	})
+	}
+	addressPort = rules.Rule{
+		ID:          "NR-ADDRESS-4",
+		Description: "Once a Node of its name has had a kubelet port, also one that was deleted while we watched, a node reports no other.",
+		Source:      "ours; pkg/kubelet/client/kubelet_client.go GetConnectionInfo dials what the Node says",
+		Extension:   true,
+		Optional:    true,
+	}
 )
 
 // maxNewAddresses bounds the look-ups for one status. A kubelet reports three.
 const maxNewAddresses = 16
 
-func (r *Restriction) reviewNodeAddresses(ctx context.Context, q *request, old, node *corev1.Node) *refusal {
+func (r *Restriction) reviewNodeAddresses(ctx context.Context, q *request, old, node *corev1.Node) *rules.Decision {
 	making := old == nil
 	if making {
 		old = noNode
 	}
 	if making || !slices.Equal(old.Status.Addresses, node.Status.Addresses) {
 		introduced := r.introduced(old, node)
-		if refused := r.optional(q, addressNobodys, func() *refusal { return checkAddressNobodys(q, introduced) }); refused != nil {
+		if refused := r.optional(q, addressNobodys, func() *rules.Decision { return checkAddressNobodys(q, introduced) }); refused != nil {
 			return refused
 		}
-		if refused := r.optional(q, addressChanged, func() *refusal { return r.checkAddressChanged(ctx, q, old, node) }); refused != nil {
+		if refused := r.optional(q, addressChanged, func() *rules.Decision { return r.checkAddressChanged(ctx, q, old, node) }); refused != nil {
 			return refused
 		}
-		if refused := r.optional(q, addressOthers, func() *refusal { return r.checkAddressOthers(ctx, q, introduced) }); refused != nil {
+		if refused := r.optional(q, addressOthers, func() *rules.Decision { return r.checkAddressOthers(ctx, q, introduced) }); refused != nil {
 			return refused
 		}
-		if refused := r.optional(q, addressService, func() *refusal { return r.checkAddressService(ctx, q, introduced) }); refused != nil {
+		if refused := r.optional(q, addressService, func() *rules.Decision { return r.checkAddressService(ctx, q, introduced) }); refused != nil {
 			return refused
 		}
 	}
 	if !making && kubeletPort(old) == kubeletPort(node) {
 		return nil
 	}
-	return r.optional(q, addressPort, func() *refusal { return r.checkAddressPort(ctx, q, old, node) })
+	return r.optional(q, addressPort, func() *rules.Decision { return r.checkAddressPort(ctx, q, old, node) })
 }
 
 // introduced are the new addresses, if a rule looks at them.
@@ -88,7 +88,7 @@ func (r *Restriction) introduced(old, node *corev1.Node) []corev1.NodeAddress {
 
 func kubeletPort(node *corev1.Node) int32 { return node.Status.DaemonEndpoints.KubeletEndpoint.Port }
 
-func checkAddressNobodys(q *request, introduced []corev1.NodeAddress) *refusal {
+func checkAddressNobodys(q *request, introduced []corev1.NodeAddress) *rules.Decision {
 	for _, address := range introduced {
 		if !nodeaddress.Dialable(address.Address) {
 			return q.forbid(addressNobodys, fmt.Sprintf("node %q is not allowed to report the address %.253q", q.node, address.Address))
@@ -97,7 +97,7 @@ func checkAddressNobodys(q *request, introduced []corev1.NodeAddress) *refusal {
 	return nil
 }
 
-func (r *Restriction) checkAddressOthers(ctx context.Context, q *request, introduced []corev1.NodeAddress) *refusal {
+func (r *Restriction) checkAddressOthers(ctx context.Context, q *request, introduced []corev1.NodeAddress) *rules.Decision {
 	if len(introduced) > maxNewAddresses {
 		return q.forbid(addressOthers, fmt.Sprintf("node %q is not allowed to report more than %d new addresses", q.node, maxNewAddresses))
 	}
@@ -115,7 +115,7 @@ func (r *Restriction) checkAddressOthers(ctx context.Context, q *request, introd
 
 // checkAddressChanged compares with what the Node has, and if it has no address, with
 // what is remembered: otherwise dropping all would be the first step to other ones.
-func (r *Restriction) checkAddressChanged(ctx context.Context, q *request, old, node *corev1.Node) *refusal {
+func (r *Restriction) checkAddressChanged(ctx context.Context, q *request, old, node *corev1.Node) *rules.Decision {
 	known := old.Status.Addresses
 	if len(known) == 0 {
 		last, err := r.config.Cluster.LastReported(ctx, q.node)
@@ -138,7 +138,7 @@ func (r *Restriction) checkAddressChanged(ctx context.Context, q *request, old, 
 	return nil
 }
 
-func (r *Restriction) checkAddressPort(ctx context.Context, q *request, old, node *corev1.Node) *refusal {
+func (r *Restriction) checkAddressPort(ctx context.Context, q *request, old, node *corev1.Node) *rules.Decision {
 	known := kubeletPort(old)
 	if known == 0 {
 		last, err := r.config.Cluster.LastReported(ctx, q.node)

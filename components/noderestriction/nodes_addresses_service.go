@@ -13,15 +13,15 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-var addressService = promise(rules.Rule{
-	ID:        "NR-ADDRESS-5",
-	Promise:   "A node introduces in the status of its Node no address that is the cluster IP of a Service.",
-	Source:    "Bulkhead: pods of the node may report the addresses of their Node (NR-PODIP-1), and networks take what comes from a Node's address for a node",
-	Extension: true,
-	Optional:  true,
-})
+var addressService = rules.Rule{
+	ID:          "NR-ADDRESS-5",
+	Description: "A node introduces in the status of its Node no address that is the cluster IP of a Service.",
+	Source:      "Bulkhead: pods of the node may report the addresses of their Node (NR-PODIP-1), and networks take what comes from a Node's address for a node",
+	Extension:   true,
+	Optional:    true,
+}
 
-func (r *Restriction) checkAddressService(ctx context.Context, q *request, introduced []corev1.NodeAddress) *refusal {
+func (r *Restriction) checkAddressService(ctx context.Context, q *request, introduced []corev1.NodeAddress) *rules.Decision {
 	if len(introduced) > maxNewAddresses {
 		return q.forbid(addressService, fmt.Sprintf("node %q is not allowed to report more than %d new addresses", q.node, maxNewAddresses))
 	}

@@ -8,6 +8,8 @@ import (
 	"maps"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 // kubeletAnnotation is true for what is written to a Node in the node's name.
@@ -23,8 +25,8 @@ func kubeletAnnotation(key string) bool {
 	return false
 }
 
-func (r *Restriction) reviewNodeAnnotations(q *request, old, node *corev1.Node) *refusal {
-	return r.optional(q, nodeAnnotations, func() *refusal {
+func (r *Restriction) reviewNodeAnnotations(q *request, old, node *corev1.Node) *rules.Decision {
+	return r.optional(q, nodeAnnotations, func() *rules.Decision {
 		if old == nil {
 			return q.refuseAnnotations("set the following annotations: ", q.changedAnnotations(nil, node.Annotations))
 		}
@@ -35,7 +37,7 @@ func (r *Restriction) reviewNodeAnnotations(q *request, old, node *corev1.Node) 
 	})
 }
 
-func (q *request) refuseAnnotations(what string, keys []string) *refusal {
+func (q *request) refuseAnnotations(what string, keys []string) *rules.Decision {
 	if len(keys) == 0 {
 		return nil
 	}

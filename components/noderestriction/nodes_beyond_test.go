@@ -119,8 +119,8 @@ func TestNodeAnnotations(t *testing.T) {
 	})
 	run(t, restrict(aCluster()), []row{{name: "off", write: changing("status", unchanged, other)}})
 	v := restrict(aCluster(), enforce(by)).Review(t.Context(), changing("status", unchanged, other))
-	if v.Findings().Annotations["refused-annotation-keys"] != "example.com/a, example.com/b" {
-		t.Errorf("the audit event says %v", v.Findings().Annotations)
+	if v.Annotations["refused-annotation-keys"] != "example.com/a, example.com/b" {
+		t.Errorf("the audit event says %v", v.Annotations)
 	}
 }
 
@@ -135,7 +135,7 @@ func TestNodeInAudit(t *testing.T) {
 			n.Spec.PodCIDR = "10.1.0.0/24"
 			reporting(1, "InternalIP", "127.0.0.1", "InternalIP", "192.0.2.2")(n)
 		}))
-	if !v.Admitted() || !slices.Equal(v.Findings().Audited, all) {
+	if !v.Allowed() || !slices.Equal(v.Audited(), all) {
 		t.Errorf("%+v", v)
 	}
 }
@@ -168,7 +168,7 @@ func TestAStatusWithoutNewAddressesIsCheap(t *testing.T) {
 	q := &request{Attributes: changing("status", had, had), node: "me"}
 	allocations := testing.AllocsPerRun(100, func() {
 		if refused := r.reviewNodeBeyond(t.Context(), q, old, node); refused != nil {
-			t.Fatal(refused.status)
+			t.Fatal(refused.Reason())
 		}
 	})
 	if allocations != 0 {

@@ -15,21 +15,21 @@ import (
 )
 
 var (
-	labelsOnCreate = promise(rules.Rule{
-		ID:        "NR-LABEL-1",
-		Promise:   "With allowedLabels, a node registers itself with labels of no other keys than those, those that the kubelet applies by itself, and those that its row of the machine table gives the same value.",
-		Source:    "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object), Label And Taint Restriction",
-		Extension: true, Configured: true,
-	})
-	labelsOnUpdate = promise(rules.Rule{
-		ID:        "NR-LABEL-2",
-		Promise:   "With allowedLabels, a node adds, changes and removes on itself only labels of the keys that NR-LABEL-1 allows.",
-		Source:    "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object), Label And Taint Restriction",
-		Extension: true, Configured: true,
-	})
+	labelsOnCreate = rules.Rule{
+		ID:          "NR-LABEL-1",
+		Description: "With allowedLabels, a node registers itself with labels of no other keys than those, those that the kubelet applies by itself, and those that its row of the machine table gives the same value.",
+		Source:      "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object), Label And Taint Restriction",
+		Extension:   true, Configured: true,
+	}
+	labelsOnUpdate = rules.Rule{
+		ID:          "NR-LABEL-2",
+		Description: "With allowedLabels, a node adds, changes and removes on itself only labels of the keys that NR-LABEL-1 allows.",
+		Source:      "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object), Label And Taint Restriction",
+		Extension:   true, Configured: true,
+	}
 )
 
-var nodeConfiguredRules = []*rule{
+var nodeConfiguredRules = []rules.Rule{
 	labelsOnCreate, labelsOnUpdate, taintsOnCreate, stickyRequired, stickyAbsent, stickyMany, machineTaints, machineLabels, machineAddresses,
 }
 
@@ -59,7 +59,7 @@ func (q *request) labelsConfigured() bool {
 
 // reviewConfiguredNode holds a Node that is made (old is nil) or written to the
 // operator's configuration.
-func (r *Restriction) reviewConfiguredNode(ctx context.Context, q *request, old, node *corev1.Node) *refusal {
+func (r *Restriction) reviewConfiguredNode(ctx context.Context, q *request, old, node *corev1.Node) *rules.Decision {
 	if q.configuration == nil {
 		return nil
 	}
@@ -75,7 +75,7 @@ func (r *Restriction) reviewConfiguredNode(ctx context.Context, q *request, old,
 	return r.reviewAbsentTaints(ctx, q, old)
 }
 
-func (r *Restriction) reviewRegistration(ctx context.Context, q *request, node *corev1.Node) *refusal {
+func (r *Restriction) reviewRegistration(ctx context.Context, q *request, node *corev1.Node) *rules.Decision {
 	if refused := reviewNewLabels(q, node); refused != nil {
 		return refused
 	}
@@ -92,7 +92,7 @@ func (r *Restriction) reviewRegistration(ctx context.Context, q *request, node *
 	return r.reviewRemembered(ctx, q, node, remembered.Taints)
 }
 
-func reviewNewLabels(q *request, node *corev1.Node) *refusal {
+func reviewNewLabels(q *request, node *corev1.Node) *rules.Decision {
 	changed := changedLabels(nil, node.Labels)
 	if refused := reviewMachineLabels(q, changed, node.Labels); refused != nil {
 		return refused
@@ -103,7 +103,7 @@ func reviewNewLabels(q *request, node *corev1.Node) *refusal {
 	return nil
 }
 
-func reviewChangedLabels(q *request, old, node *corev1.Node) *refusal {
+func reviewChangedLabels(q *request, old, node *corev1.Node) *rules.Decision {
 	changed := changedLabels(old.Labels, node.Labels)
 	if len(changed) == 0 {
 		return nil

@@ -13,18 +13,18 @@ import (
 )
 
 var (
-	labelHostname = promise(rules.Rule{
+	labelHostname = rules.Rule{
 		ID: "NR-LABEL-3",
-		Promise: "A node sets the label kubernetes.io/hostname of its Node only to its own name, " +
+		Description: "A node sets the label kubernetes.io/hostname of its Node only to its own name, " +
 			"to the value that the machine table has, or, when it registers again, to the value that its Node had.",
 		Source: "ours; pkg/kubelet/kubelet_node_status.go initialNode: the hostname of a kubelet is the name of its " +
 			"Node. Local volumes, node selectors and topology spread constraints select nodes by this label",
 		Extension: true,
 		Optional:  true,
-	})
-	labelsSetOnce = promise(rules.Rule{
+	}
+	labelsSetOnce = rules.Rule{
 		ID: "NR-LABEL-4",
-		Promise: "A node neither changes nor removes a label of its Node, except kubernetes.io/hostname, the Windows " +
+		Description: "A node neither changes nor removes a label of its Node, except kubernetes.io/hostname, the Windows " +
 			"build, those that the machine table has, and those in changeableLabels of the configuration. " +
 			"It may set the labels of its operating system and architecture back to what its Node reported before, " +
 			"and what it reports of these does not change.",
@@ -33,18 +33,18 @@ var (
 			"a kubelet adds labels, and changes one only if its own configuration has changed",
 		Extension: true,
 		Optional:  true,
-	})
+	}
 )
 
 // reviewOwnLabels checks the values of labels, whatever keys a node may set. old is nil
 // if the Node is created.
-func (r *Restriction) reviewOwnLabels(ctx context.Context, q *request, old, node *corev1.Node) *refusal {
+func (r *Restriction) reviewOwnLabels(ctx context.Context, q *request, old, node *corev1.Node) *rules.Decision {
 	creates := old == nil
 	if creates {
 		old = noNode
 	}
 	if !sameLabel(old, node, corev1.LabelHostname) {
-		if refused := r.optional(q, labelHostname, func() *refusal {
+		if refused := r.optional(q, labelHostname, func() *rules.Decision {
 			return r.checkHostname(ctx, q, creates, node)
 		}); refused != nil {
 			return refused
@@ -53,11 +53,11 @@ func (r *Restriction) reviewOwnLabels(ctx context.Context, q *request, old, node
 	if creates {
 		return nil
 	}
-	return r.optional(q, labelsSetOnce, func() *refusal { return checkLabelsSetOnce(q, old, node) })
+	return r.optional(q, labelsSetOnce, func() *rules.Decision { return checkLabelsSetOnce(q, old, node) })
 }
 
 // checkHostname is called for a value that differs from that of the old Node.
-func (r *Restriction) checkHostname(ctx context.Context, q *request, creates bool, node *corev1.Node) *refusal {
+func (r *Restriction) checkHostname(ctx context.Context, q *request, creates bool, node *corev1.Node) *rules.Decision {
 	value := node.Labels[corev1.LabelHostname]
 	if value == q.node || q.hasFromTable(node.Labels, corev1.LabelHostname) {
 		return nil
@@ -75,7 +75,7 @@ func (r *Restriction) checkHostname(ctx context.Context, q *request, creates boo
 		fmt.Sprintf("node %q is not allowed to set the label %s to %.63q", q.node, corev1.LabelHostname, value))
 }
 
-func checkLabelsSetOnce(q *request, old, node *corev1.Node) *refusal {
+func checkLabelsSetOnce(q *request, old, node *corev1.Node) *rules.Decision {
 	if reportsOther(old, node) {
 		return q.forbid(labelsSetOnce, fmt.Sprintf("node %q is not allowed to change the operating system or "+
 			"the architecture that its Node reports", q.node))

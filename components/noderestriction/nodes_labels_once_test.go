@@ -91,7 +91,7 @@ func TestLabelsSetOnce(t *testing.T) {
 	))
 	run(t, restrict(aCluster()), []row{{name: "off", write: changing("", unchanged, label(corev1.LabelArchStable, "b"))}})
 	audited := restrict(aCluster(), inMode(rules.Audit, by)).Review(t.Context(), changing("", unchanged, label(corev1.LabelArchStable, "b")))
-	if found := audited.Findings().Audited; !audited.Admitted() || len(found) != 1 || found[0] != by {
+	if found := audited.Audited(); !audited.Allowed() || len(found) != 1 || found[0] != by {
 		t.Errorf("audit: %+v", audited)
 	}
 }

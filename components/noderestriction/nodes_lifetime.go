@@ -13,30 +13,30 @@ import (
 )
 
 var (
-	nodeDelete = promise(rules.Rule{
-		ID:        "NR-NODE-6",
-		Promise:   "A node does not delete its Node.",
-		Source:    "the proposal of kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object): a node must not shed its taints and labels by making itself anew; upstream leaves it to the Node authorizer",
-		Extension: true,
-		Optional:  true,
-	})
-	nodeLifetime = promise(rules.Rule{
-		ID:        "NR-NODE-7",
-		Promise:   "A node creates its Node without ownerReferences and finalizers, and does not change the finalizers later.",
-		Source:    "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object); CVE-2025-5187, whose fix upstream holds only on update and only for ownerReferences",
-		Extension: true,
-		Optional:  true,
-	})
+	nodeDelete = rules.Rule{
+		ID:          "NR-NODE-6",
+		Description: "A node does not delete its Node.",
+		Source:      "the proposal of kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object): a node must not shed its taints and labels by making itself anew; upstream leaves it to the Node authorizer",
+		Extension:   true,
+		Optional:    true,
+	}
+	nodeLifetime = rules.Rule{
+		ID:          "NR-NODE-7",
+		Description: "A node creates its Node without ownerReferences and finalizers, and does not change the finalizers later.",
+		Source:      "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object); CVE-2025-5187, whose fix upstream holds only on update and only for ownerReferences",
+		Extension:   true,
+		Optional:    true,
+	}
 )
 
-func (r *Restriction) reviewNodeDelete(q *request) *refusal {
-	return r.optional(q, nodeDelete, func() *refusal {
+func (r *Restriction) reviewNodeDelete(q *request) *rules.Decision {
+	return r.optional(q, nodeDelete, func() *rules.Decision {
 		return q.forbid(nodeDelete, fmt.Sprintf("node %q is not allowed to delete itself", q.node))
 	})
 }
 
-func (r *Restriction) reviewNodeLifetime(q *request, old, node *corev1.Node) *refusal {
-	return r.optional(q, nodeLifetime, func() *refusal {
+func (r *Restriction) reviewNodeLifetime(q *request, old, node *corev1.Node) *rules.Decision {
+	return r.optional(q, nodeLifetime, func() *rules.Decision {
 		if old == nil && len(node.OwnerReferences) > 0 {
 			return q.forbid(nodeLifetime, fmt.Sprintf("node %q is not allowed to set ownerReferences", q.node))
 		}

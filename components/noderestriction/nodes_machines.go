@@ -13,29 +13,29 @@ import (
 )
 
 var (
-	machineTaints = promise(rules.Rule{
-		ID:        "NR-MACHINE-1",
-		Promise:   "A node registers itself only with every taint of its row in the machine table.",
-		Source:    "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object), Taints set by central controllers",
-		Extension: true, Configured: true,
-	})
-	machineLabels = promise(rules.Rule{
-		ID:        "NR-MACHINE-2",
-		Promise:   "A node gives no label of its row in the machine table another value than the row's, and does not remove one.",
-		Source:    "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object), Taints set by central controllers",
-		Extension: true, Configured: true,
-	})
-	machineAddresses = promise(rules.Rule{
-		ID:        "NR-MACHINE-3",
-		Promise:   "Where its row in the machine table has addresses, a node introduces no IP in the status of its Node that is not among them.",
-		Source:    "Bulkhead: who registers first under a name says where it is, and could take its neighbour's address; docs/configuration.md",
-		Extension: true, Configured: true,
-	})
+	machineTaints = rules.Rule{
+		ID:          "NR-MACHINE-1",
+		Description: "A node registers itself only with every taint of its row in the machine table.",
+		Source:      "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object), Taints set by central controllers",
+		Extension:   true, Configured: true,
+	}
+	machineLabels = rules.Rule{
+		ID:          "NR-MACHINE-2",
+		Description: "A node gives no label of its row in the machine table another value than the row's, and does not remove one.",
+		Source:      "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object), Taints set by central controllers",
+		Extension:   true, Configured: true,
+	}
+	machineAddresses = rules.Rule{
+		ID:          "NR-MACHINE-3",
+		Description: "Where its row in the machine table has addresses, a node introduces no IP in the status of its Node that is not among them.",
+		Source:      "Bulkhead: who registers first under a name says where it is, and could take its neighbour's address; docs/configuration.md",
+		Extension:   true, Configured: true,
+	}
 )
 
 // reviewMachine wants the taints of the row. It does so whether or not there is a
 // Node of that name: a kubelet that is refused reads what is there, and goes on.
-func reviewMachine(q *request, node *corev1.Node) *refusal {
+func reviewMachine(q *request, node *corev1.Node) *rules.Decision {
 	row := q.configuration.MachineFor(q.node)
 	if row == nil {
 		return nil
@@ -49,7 +49,7 @@ func reviewMachine(q *request, node *corev1.Node) *refusal {
 
 // reviewMachineLabels keeps what the table says as it is. A new Node may lack the
 // labels of its row: they are set centrally, on nodes that cannot set them.
-func reviewMachineLabels(q *request, changed []string, now map[string]string) *refusal {
+func reviewMachineLabels(q *request, changed []string, now map[string]string) *rules.Decision {
 	row := q.configuration.MachineFor(q.node)
 	if row == nil {
 		return nil
@@ -68,7 +68,7 @@ func reviewMachineLabels(q *request, changed []string, now map[string]string) *r
 
 // checkMachineAddresses compares the IPs that a node introduces with its row. Names are not
 // looked up: what a name resolves to may be another thing a moment later.
-func checkMachineAddresses(q *request, old, node *corev1.Node) *refusal {
+func checkMachineAddresses(q *request, old, node *corev1.Node) *rules.Decision {
 	row := q.configuration.MachineFor(q.node)
 	if row == nil || row.Addresses == nil {
 		return nil

@@ -12,22 +12,22 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-var nodeProviderIDOthers = promise(rules.Rule{
-	ID:        "NR-NODESPEC-3",
-	Promise:   "A node gives its Node no providerID that another Node has.",
-	Source:    "Bulkhead: cloud controllers and autoscalers find the machine of a Node by it, to read its addresses and to delete it",
-	Extension: true,
-	Optional:  true,
-})
+var nodeProviderIDOthers = rules.Rule{
+	ID:          "NR-NODESPEC-3",
+	Description: "A node gives its Node no providerID that another Node has.",
+	Source:      "Bulkhead: cloud controllers and autoscalers find the machine of a Node by it, to read its addresses and to delete it",
+	Extension:   true,
+	Optional:    true,
+}
 
 // maxProviderID is the longest that is looked up.
 const maxProviderID = 1024
 
-func (r *Restriction) reviewProviderIDOthers(ctx context.Context, q *request, old, node *corev1.Node) *refusal {
+func (r *Restriction) reviewProviderIDOthers(ctx context.Context, q *request, old, node *corev1.Node) *rules.Decision {
 	if node.Spec.ProviderID == "" || old != nil && old.Spec.ProviderID == node.Spec.ProviderID {
 		return nil
 	}
-	return r.optional(q, nodeProviderIDOthers, func() *refusal {
+	return r.optional(q, nodeProviderIDOthers, func() *rules.Decision {
 		if len(node.Spec.ProviderID) > maxProviderID {
 			return q.forbid(nodeProviderIDOthers, fmt.Sprintf("node %q is not allowed to have a providerID of more than %d bytes", q.node, maxProviderID))
 		}

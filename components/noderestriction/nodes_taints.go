@@ -16,31 +16,31 @@ import (
 )
 
 var (
-	taintsOnCreate = promise(rules.Rule{
-		ID:        "NR-TAINT-1",
-		Promise:   "With allowedTaints, a node registers itself with taints of no other keys than those, those that the kubelet and the API server apply by themselves, and what is remembered of it or stands in its row of the machine table.",
-		Source:    "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object), Label And Taint Restriction",
-		Extension: true, Configured: true,
-	})
-	stickyRequired = promise(rules.Rule{
-		ID:        "NR-STICKY-1",
-		Promise:   "A taint whose key is marked as sticky and that was last seen on a Node is on every Node of that name which its node registers after it, until it is removed from a Node or an administrator clears it.",
-		Source:    "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object), Removing self-delete from Node Permission; CVE-2025-5187",
-		Extension: true, Configured: true,
-	})
-	stickyAbsent = promise(rules.Rule{
-		ID:        "NR-STICKY-2",
-		Promise:   "A node writes nothing to its Node as long as that was registered without a sticky taint of the one before, by whomever and however.",
-		Source:    "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object), Removing self-delete from Node Permission; ours: a creation that is admitted just before a Node is deleted",
-		Extension: true, Configured: true,
-	})
-	stickyMany = promise(rules.Rule{
+	taintsOnCreate = rules.Rule{
+		ID:          "NR-TAINT-1",
+		Description: "With allowedTaints, a node registers itself with taints of no other keys than those, those that the kubelet and the API server apply by themselves, and what is remembered of it or stands in its row of the machine table.",
+		Source:      "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object), Label And Taint Restriction",
+		Extension:   true, Configured: true,
+	}
+	stickyRequired = rules.Rule{
+		ID:          "NR-STICKY-1",
+		Description: "A taint whose key is marked as sticky and that was last seen on a Node is on every Node of that name which its node registers after it, until it is removed from a Node or an administrator clears it.",
+		Source:      "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object), Removing self-delete from Node Permission; CVE-2025-5187",
+		Extension:   true, Configured: true,
+	}
+	stickyAbsent = rules.Rule{
+		ID:          "NR-STICKY-2",
+		Description: "A node writes nothing to its Node as long as that was registered without a sticky taint of the one before, by whomever and however.",
+		Source:      "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object), Removing self-delete from Node Permission; ours: a creation that is admitted just before a Node is deleted",
+		Extension:   true, Configured: true,
+	}
+	stickyMany = rules.Rule{
 		ID: "NR-STICKY-3",
-		Promise: "Where taints are sticky, a node registers itself with at most 16 taints that are not remembered of it, and with none that is marked beyond 16 which its Nodes have come with, " +
+		Description: "Where taints are sticky, a node registers itself with at most 16 taints that are not remembered of it, and with none that is marked beyond 16 which its Nodes have come with, " +
 			"so that it cannot use up the memory of taints that others have put on it.",
 		Source:    "ours: a hostile node must neither fill the memory nor displace what an administrator marked",
 		Extension: true, Configured: true,
-	})
+	}
 )
 
 // mostOwnTaints is far below the 64 that the memory keeps of one node, so that there is
@@ -59,7 +59,7 @@ var taintsByThemselves = map[string]bool{
 
 // remembered reads what is to be carried on: the taints that are still marked, and
 // those of them that a Node has come with.
-func (r *Restriction) remembered(ctx context.Context, q *request) (kept Memory, refused *refusal) {
+func (r *Restriction) remembered(ctx context.Context, q *request) (kept Memory, refused *rules.Decision) {
 	if q.configuration.StickyTaints == nil {
 		return Memory{}, nil
 	}
@@ -82,11 +82,11 @@ func (q *request) stillSticky(taints []corev1.Taint) []corev1.Taint {
 
 // unknown refuses for lack of an answer: with 500, as this passes. A status in the
 // error would be that of our own call.
-func (q *request) unknown(r *rule, err error) *refusal {
+func (q *request) unknown(r rules.Rule, err error) *rules.Decision {
 	return q.raw(r, errors.New(err.Error()))
 }
 
-func reviewNewTaints(q *request, node *corev1.Node, remembered Memory) *refusal {
+func reviewNewTaints(q *request, node *corev1.Node, remembered Memory) *rules.Decision {
 	var forbidden []string
 	fresh, marked := 0, 0
 	for _, taint := range node.Spec.Taints {
@@ -131,7 +131,7 @@ func (q *request) mayRegisterWith(taint corev1.Taint) bool {
 // reviewRemembered wants what is missing back. A node that still exists is not
 // held to it: a kubelet that starts always tries to register, and is told that it
 // has long been.
-func (r *Restriction) reviewRemembered(ctx context.Context, q *request, node *corev1.Node, remembered []corev1.Taint) *refusal {
+func (r *Restriction) reviewRemembered(ctx context.Context, q *request, node *corev1.Node, remembered []corev1.Taint) *rules.Decision {
 	missing := without(remembered, node.Spec.Taints)
 	if len(missing) == 0 {
 		return nil
@@ -149,7 +149,7 @@ func (r *Restriction) reviewRemembered(ctx context.Context, q *request, node *co
 // reviewAbsentTaints keeps a Node that came to be without its taints from being
 // made ready. Whether one did is known by its UID, so a taint that an
 // administrator removes from a Node is never missed here.
-func (r *Restriction) reviewAbsentTaints(ctx context.Context, q *request, old *corev1.Node) *refusal {
+func (r *Restriction) reviewAbsentTaints(ctx context.Context, q *request, old *corev1.Node) *rules.Decision {
 	if q.configuration.StickyTaints == nil {
 		return nil
 	}

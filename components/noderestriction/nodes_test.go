@@ -160,7 +160,7 @@ func TestNodeDelete(t *testing.T) {
 			says: `nodes "Unknown" is forbidden: node "me" is not allowed to modify node "" [NR-NODE-1]`},
 		{name: "an update passes", write: updateNode("", unedited, unedited)},
 	})
-	if got := restrict(aCluster(), inMode(rules.Audit, "NR-NODE-6")).Review(t.Context(), itself); !got.Admitted() || len(got.Findings().Audited) != 1 || got.Findings().Audited[0] != "NR-NODE-6" {
+	if got := restrict(aCluster(), inMode(rules.Audit, "NR-NODE-6")).Review(t.Context(), itself); !got.Allowed() || len(got.Audited()) != 1 || got.Audited()[0] != "NR-NODE-6" {
 		t.Errorf("in audit: %+v, want admitted and NR-NODE-6 audited", got)
 	}
 }

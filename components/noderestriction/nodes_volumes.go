@@ -14,34 +14,34 @@ import (
 )
 
 var (
-	volumesAttached = promise(rules.Rule{
-		ID:      "NR-VOLUME-1",
-		Promise: "A node does not set or change status.volumesAttached of its Node.",
+	volumesAttached = rules.Rule{
+		ID:          "NR-VOLUME-1",
+		Description: "A node does not set or change status.volumesAttached of its Node.",
 		Source: "ours; pkg/controller/volume/attachdetach/attach_detach_controller.go " +
 			"populateActualStateOfWorld: kube-controller-manager takes from this list what is attached where " +
 			"when it starts. A kubelet only reads it",
 		Extension: true,
 		Optional:  true,
-	})
-	volumesInUse = promise(rules.Rule{
+	}
+	volumesInUse = rules.Rule{
 		ID: "NR-VOLUME-2",
-		Promise: "A node adds to status.volumesInUse of its Node only volumes that status.volumesAttached lists, " +
+		Description: "A node adds to status.volumesInUse of its Node only volumes that status.volumesAttached lists, " +
 			"and volumes of pods that are bound to the node.",
 		Source: "ours; pkg/kubelet/volumemanager/volume_manager.go GetVolumesInUse; a volume in use is not detached: " +
 			"pkg/volume/util/operationexecutor/operation_generator.go verifyVolumeIsSafeToDetach",
 		Extension: true,
 		Optional:  true,
-	})
+	}
 )
 
 // reviewNodeVolumes checks the two lists that the attach-detach controller reads. old is
 // nil if the Node is created.
-func (r *Restriction) reviewNodeVolumes(ctx context.Context, q *request, old, node *corev1.Node) *refusal {
+func (r *Restriction) reviewNodeVolumes(ctx context.Context, q *request, old, node *corev1.Node) *rules.Decision {
 	if old == nil {
 		old = noNode
 	}
 	if !slices.Equal(old.Status.VolumesAttached, node.Status.VolumesAttached) {
-		if refused := r.optional(q, volumesAttached, func() *refusal {
+		if refused := r.optional(q, volumesAttached, func() *rules.Decision {
 			return q.forbid(volumesAttached,
 				fmt.Sprintf("node %q is not allowed to modify status.volumesAttached", q.node))
 		}); refused != nil {
@@ -51,13 +51,13 @@ func (r *Restriction) reviewNodeVolumes(ctx context.Context, q *request, old, no
 	if slices.Equal(old.Status.VolumesInUse, node.Status.VolumesInUse) {
 		return nil
 	}
-	return r.optional(q, volumesInUse, func() *refusal { return r.checkVolumesInUse(ctx, q, old, node) })
+	return r.optional(q, volumesInUse, func() *rules.Decision { return r.checkVolumesInUse(ctx, q, old, node) })
 }
 
 // checkVolumesInUse looks up the pods of the node only if there is a name that the old
 // Node does not explain. A kubelet reports a volume as soon as a pod needs it, before it
 // is attached, and until it is unmounted, after the pod has gone.
-func (r *Restriction) checkVolumesInUse(ctx context.Context, q *request, old, node *corev1.Node) *refusal {
+func (r *Restriction) checkVolumesInUse(ctx context.Context, q *request, old, node *corev1.Node) *rules.Decision {
 	unexplained := addedVolumes(old, node)
 	if len(unexplained) == 0 {
 		return nil

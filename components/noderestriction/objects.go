@@ -10,6 +10,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 // typed is an object of one type. A nil pointer of that type is no object, so that a rule
@@ -37,13 +39,13 @@ func present(o runtime.Object) runtime.Object {
 
 // unexpected refuses an object that is not of the type that belongs to the
 // resource, or is not there.
-func (q *request) unexpected(r *rule, o runtime.Object) *refusal {
+func (q *request) unexpected(r rules.Rule, o runtime.Object) *rules.Decision {
 	return q.forbid(r, fmt.Sprintf("unexpected type %T", present(o)))
 }
 
 // notFoundOr refuses because another object could not be read: with its 404 if it
 // does not exist, else with 403 and the text.
-func (q *request) notFoundOr(r *rule, err error, text string) *refusal {
+func (q *request) notFoundOr(r rules.Rule, err error, text string) *rules.Decision {
 	if apierrors.IsNotFound(err) {
 		return q.raw(r, err)
 	}

@@ -18,27 +18,27 @@ import (
 // A node fills the store of the cluster with a few thousand objects of the largest size, and
 // every component that watches Nodes or events receives each of them.
 var (
-	objectSize = promise(rules.Rule{
+	objectSize = rules.Rule{
 		ID: "NR-SIZE-1",
-		Promise: "A node writes no object that is larger than a fixed size for its kind, and lets none grow beyond it: an event, a lease, a CSINode and " +
+		Description: "A node writes no object that is larger than a fixed size for its kind, and lets none grow beyond it: an event, a lease, a CSINode and " +
 			"a PodCertificateRequest 64 KiB, a CertificateSigningRequest 128 KiB, a mirror pod, the status of a pod and the status of a claim 256 KiB, a Node and a ResourceSlice 512 KiB. " +
 			"In `hardened`, kube-apiserver does not send leases and CSINodes to node-restriction.",
 		Source:    "Bulkhead: the API server takes objects of 1.5 MiB; pkg/apis/core/validation/events.go does not limit the fields of an event of v1",
 		Extension: true,
 		Optional:  true,
-	})
-	objectFinalizers = promise(rules.Rule{
+	}
+	objectFinalizers = rules.Rule{
 		ID: "NR-FINALIZER-1",
-		Promise: "A node adds no finalizer to an event, a ResourceSlice, a PodCertificateRequest, a lease, a CSINode or a new mirror pod: " +
+		Description: "A node adds no finalizer to an event, a ResourceSlice, a PodCertificateRequest, a lease, a CSINode or a new mirror pod: " +
 			"a finalizer keeps the object, and the namespace that it is in, from being deleted. " +
 			"In `hardened`, kube-apiserver does not send leases and CSINodes to node-restriction.",
 		Source:    "Bulkhead: a kubelet sets none; NR-CSR-6, NR-NODE-7 and NR-PODMETA-2 are the same for other objects",
 		Extension: true,
 		Optional:  true,
-	})
+	}
 )
 
-var objectRules = []*rule{objectSize, objectFinalizers}
+var objectRules = []rules.Rule{objectSize, objectFinalizers}
 
 const kib = 1 << 10
 
@@ -57,25 +57,25 @@ var maxSizes = [...]int{
 }
 
 // reviewObject is asked last: what is also refused by a rule of its own kind says so.
-func (r *Restriction) reviewObject(of family, q *request) *refusal {
+func (r *Restriction) reviewObject(of resourceKind, q *request) *rules.Decision {
 	if q.GetOperation() != admission.Create && q.GetOperation() != admission.Update || !isStored(of, q.GetSubresource()) {
 		return nil
 	}
-	if refused := r.optional(q, objectSize, func() *refusal { return checkSize(of, q) }); refused != nil {
+	if refused := r.optional(q, objectSize, func() *rules.Decision { return checkSize(of, q) }); refused != nil {
 		return refused
 	}
 	if of == ofNodes || of == ofPersistentVolumeClaims || of == ofCertificateSigningRequests || q.GetSubresource() != "" {
 		return nil
 	}
-	return r.optional(q, objectFinalizers, func() *refusal { return checkFinalizers(q) })
+	return r.optional(q, objectFinalizers, func() *rules.Decision { return checkFinalizers(q) })
 }
 
-func isStored(of family, subresource string) bool {
+func isStored(of resourceKind, subresource string) bool {
 	return maxSizes[of] > 0 && (subresource == "" || subresource == "status")
 }
 
 // checkSize lets an object that is too large already be written: others made it so.
-func checkSize(of family, q *request) *refusal {
+func checkSize(of resourceKind, q *request) *rules.Decision {
 	size, most := sizeOf(q.GetObject(), q.GetSubresource()), maxSizes[of]
 	if size <= most || size <= sizeOf(q.GetOldObject(), q.GetSubresource()) {
 		return nil
@@ -98,7 +98,7 @@ func sizeOf(o runtime.Object, subresource string) int {
 	return 0
 }
 
-func checkFinalizers(q *request) *refusal {
+func checkFinalizers(q *request) *rules.Decision {
 	had := finalizersOf(q.GetOldObject())
 	for _, finalizer := range finalizersOf(q.GetObject()) {
 		if !slices.Contains(had, finalizer) {

@@ -68,7 +68,7 @@ func TestObjectSize(t *testing.T) {
 	} {
 		t.Run(name+" that is too large: denied", func(t *testing.T) {
 			v := r.Review(t.Context(), large)
-			if v.Rule != by || !strings.HasSuffix(v.Refusal.Status().Message, fmt.Sprintf(toolarge, sizeOf(large.GetObject(), large.GetSubresource()), maxSizes[familyOf(large.GetResource())])) {
+			if v.Rule != by || !strings.HasSuffix(v.Status.Message, fmt.Sprintf(toolarge, sizeOf(large.GetObject(), large.GetSubresource()), maxSizes[resourceKindOf(large.GetResource())])) {
 				t.Errorf("%+v", v)
 			}
 		})

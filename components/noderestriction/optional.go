@@ -17,47 +17,24 @@ func ParseModes(all rules.Mode, single map[string]string) (modes map[rules.ID]ru
 	return rules.ParseModes(Rules, all, single)
 }
 
-// placedModes are the modes of [Rules], each at its rule's place. To look the IDs up
-// took longer than most decisions.
-type placedModes []rules.Mode
-
-func placeModes(modes map[rules.ID]rules.Mode) placedModes {
-	placed := make(placedModes, len(Rules))
-	for place, r := range Rules {
-		placed[place] = modes[r.ID]
-	}
-	return placed
-}
-
 // anyOn is true if one of the optional rules has a part in answers.
-func (m placedModes) anyOn(table []*rule) bool {
-	return slices.ContainsFunc(table, func(by *rule) bool { return m[by.place] != rules.Off })
+func anyOn(modes map[rules.ID]rules.Mode, table []rules.Rule) bool {
+	return slices.ContainsFunc(table, func(by rules.Rule) bool { return modes[by.ID] != rules.Off })
 }
 
 // off is true for an optional rule that has no part in any answer.
-func (r *Restriction) off(by *rule) bool { return r.modes[by.place] == rules.Off }
+func (r *Restriction) off(by rules.Rule) bool { return r.config.Modes[by.ID] == rules.Off }
 
 // optional runs the check of one optional rule as its mode says: not at all, or so
-// that it refuses, or so that it is only reported.
-func (r *Restriction) optional(q *request, by *rule, check func() *refusal) *refusal {
-	if r.off(by) {
+// that it denies, or so that it is only reported.
+func (r *Restriction) optional(q *request, by rules.Rule, check func() *rules.Decision) *rules.Decision {
+	if r.off(by) || q.exempts(by) {
 		return nil
 	}
-	return r.hold(q, by, check)
-}
-
-// hold is not inlined, so that [Restriction.optional] is: a rule that is off costs a
-// comparison.
-//
-//go:noinline
-func (r *Restriction) hold(q *request, by *rule, check func() *refusal) *refusal {
-	if q.lifts(by) {
-		return nil
+	denied := check()
+	if denied == nil || r.config.Modes[by.ID] == rules.Enforce {
+		return denied
 	}
-	refused := check()
-	if refused == nil || r.modes[by.place] == rules.Enforce {
-		return refused
-	}
-	q.audit(refused.rule)
+	q.audit(denied)
 	return nil
 }

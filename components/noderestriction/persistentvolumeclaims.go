@@ -14,23 +14,23 @@ import (
 )
 
 var (
-	claimStatusOnly = promise(rules.Rule{
-		ID:      "NR-PVC-1",
-		Promise: "A node writes nothing of a PersistentVolumeClaim but its status, and that only by updates.",
-		Source:  "plugin/pkg/admission/noderestriction/admission.go Admit, admitPVCStatus",
-	})
-	claimStatusFields = promise(rules.Rule{
-		ID:      "NR-PVC-2",
-		Promise: "With the status of a PersistentVolumeClaim, a node changes its capacity, its conditions and, where RecoverVolumeExpansionFailure is on, what an expansion was allocated; no label, annotation, owner, finalizer or other field.",
-		Source:  "plugin/pkg/admission/noderestriction/admission.go admitPVCStatus",
-	})
+	claimStatusOnly = rules.Rule{
+		ID:          "NR-PVC-1",
+		Description: "A node writes nothing of a PersistentVolumeClaim but its status, and that only by updates.",
+		Source:      "plugin/pkg/admission/noderestriction/admission.go Admit, admitPVCStatus",
+	}
+	claimStatusFields = rules.Rule{
+		ID:          "NR-PVC-2",
+		Description: "With the status of a PersistentVolumeClaim, a node changes its capacity, its conditions and, where RecoverVolumeExpansionFailure is on, what an expansion was allocated; no label, annotation, owner, finalizer or other field.",
+		Source:      "plugin/pkg/admission/noderestriction/admission.go admitPVCStatus",
+	}
 )
 
-var persistentVolumeClaimRules = []*rule{claimStatusOnly, claimStatusFields, claimAllocation}
+var persistentVolumeClaimRules = []rules.Rule{claimStatusOnly, claimStatusFields, claimAllocation}
 
 // reviewPersistentVolumeClaim does not ask whose the claim is: the authorizer lets a
 // node update only those of its pods.
-func (r *Restriction) reviewPersistentVolumeClaim(q *request) *refusal {
+func (r *Restriction) reviewPersistentVolumeClaim(q *request) *rules.Decision {
 	if q.GetSubresource() != "status" {
 		return q.forbid(claimStatusOnly, "may only update PVC status")
 	}

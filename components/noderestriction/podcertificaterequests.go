@@ -20,41 +20,41 @@ import (
 const podCertificateSource = "plugin/pkg/admission/noderestriction/admission.go admitPodCertificateRequest"
 
 var (
-	podCertificateCreate = promise(rules.Rule{
-		ID:      "NR-PCR-1",
-		Promise: "While PodCertificateRequest is on, a node may create PodCertificateRequests, but never changes or deletes one; while it is off, it may do neither.",
-		Source:  podCertificateSource,
-	})
-	podCertificateNode = promise(rules.Rule{
-		ID:      "NR-PCR-2",
-		Promise: "A node creates PodCertificateRequests only in its own name and with the UID of its Node.",
-		Source:  podCertificateSource,
-	})
-	podCertificatePod = promise(rules.Rule{
-		ID:      "NR-PCR-3",
-		Promise: "A node creates PodCertificateRequests only for a pod that is bound to it, has that UID and is no mirror pod.",
-		Source:  podCertificateSource,
-	})
-	podCertificateAccount = promise(rules.Rule{
-		ID:      "NR-PCR-4",
-		Promise: "A node creates PodCertificateRequests only for the account that the pod runs as, with the account's UID.",
-		Source:  podCertificateSource,
-	})
-	podCertificateSigner = promise(rules.Rule{
-		ID:      "NR-PCR-5",
-		Promise: "A node creates PodCertificateRequests only for a signer that a projected volume of the pod names, or that an administrator has granted the node.",
-		Source:  "plugin/pkg/admission/noderestriction/admission.go validateNodePodCertificateSigner",
-	})
-	podCertificateCap = promise(rules.Rule{
-		ID:        "NR-PCR-6",
-		Promise:   "Where the configuration has caps.podCertificateRequests, a node creates no PodCertificateRequest while there are that many in its name.",
-		Source:    "Bulkhead: a hostile node must not fill the cluster's store; upstream has no bound",
-		Extension: true,
-		Optional:  true,
-	})
+	podCertificateCreate = rules.Rule{
+		ID:          "NR-PCR-1",
+		Description: "While PodCertificateRequest is on, a node may create PodCertificateRequests, but never changes or deletes one; while it is off, it may do neither.",
+		Source:      podCertificateSource,
+	}
+	podCertificateNode = rules.Rule{
+		ID:          "NR-PCR-2",
+		Description: "A node creates PodCertificateRequests only in its own name and with the UID of its Node.",
+		Source:      podCertificateSource,
+	}
+	podCertificatePod = rules.Rule{
+		ID:          "NR-PCR-3",
+		Description: "A node creates PodCertificateRequests only for a pod that is bound to it, has that UID and is no mirror pod.",
+		Source:      podCertificateSource,
+	}
+	podCertificateAccount = rules.Rule{
+		ID:          "NR-PCR-4",
+		Description: "A node creates PodCertificateRequests only for the account that the pod runs as, with the account's UID.",
+		Source:      podCertificateSource,
+	}
+	podCertificateSigner = rules.Rule{
+		ID:          "NR-PCR-5",
+		Description: "A node creates PodCertificateRequests only for a signer that a projected volume of the pod names, or that an administrator has granted the node.",
+		Source:      "plugin/pkg/admission/noderestriction/admission.go validateNodePodCertificateSigner",
+	}
+	podCertificateCap = rules.Rule{
+		ID:          "NR-PCR-6",
+		Description: "Where the configuration has caps.podCertificateRequests, a node creates no PodCertificateRequest while there are that many in its name.",
+		Source:      "Bulkhead: a hostile node must not fill the cluster's store; upstream has no bound",
+		Extension:   true,
+		Optional:    true,
+	}
 )
 
-var podCertificateRequestRules = []*rule{
+var podCertificateRequestRules = []rules.Rule{
 	podCertificateCreate, podCertificateNode, podCertificatePod, podCertificateAccount, podCertificateSigner, podCertificateCap,
 	podCertificateAsProjected,
 }
@@ -68,7 +68,7 @@ type podCertificate struct {
 // pod is the one that it is for, as people write it: namespace and name.
 func (c podCertificate) pod() string { return c.namespace + "/" + c.PodName }
 
-func (r *Restriction) reviewPodCertificateRequest(ctx context.Context, q *request) *refusal {
+func (r *Restriction) reviewPodCertificateRequest(ctx context.Context, q *request) *rules.Decision {
 	if !r.config.Features.PodCertificateRequest {
 		return q.forbid(podCertificateCreate, "PodCertificateRequest feature gate is disabled")
 	}
@@ -124,7 +124,7 @@ func podCertificateSpec(o runtime.Object) (*certificatesv1.PodCertificateRequest
 // unlooked refuses because something that the request names could not be looked up.
 // What is not there may not be there yet: upstream answers with a plain error, which
 // is a 500, so that the kubelet tries again.
-func (q *request) unlooked(by *rule, kind, name string, err error) *refusal {
+func (q *request) unlooked(by rules.Rule, kind, name string, err error) *rules.Decision {
 	text := fmt.Sprintf("while retrieving %s %q named in the PodCertificateRequest: %v", kind, name, err)
 	if apierrors.IsNotFound(err) {
 		return q.retry(by, text)
@@ -133,4 +133,6 @@ func (q *request) unlooked(by *rule, kind, name string, err error) *refusal {
 }
 
 // retry refuses with a 500.
-func (q *request) retry(by *rule, text string) *refusal { return q.raw(by, errors.New(text)) }
+func (q *request) retry(by rules.Rule, text string) *rules.Decision {
+	return q.raw(by, errors.New(text))
+}

@@ -9,11 +9,13 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 // reviewPodCertificateNode has a node speak only for itself, and for the Node that
 // there is now. UIDs that differ may be those of a Node that was just made.
-func (r *Restriction) reviewPodCertificateNode(ctx context.Context, q *request, asked podCertificate) *refusal {
+func (r *Restriction) reviewPodCertificateNode(ctx context.Context, q *request, asked podCertificate) *rules.Decision {
 	if string(asked.NodeName) != q.node {
 		return q.forbid(podCertificateNode, fmt.Sprintf("PodCertificateRequest.Spec.NodeName=%q, which is not the requesting node %q", asked.NodeName, q.node))
 	}
@@ -28,7 +30,7 @@ func (r *Restriction) reviewPodCertificateNode(ctx context.Context, q *request, 
 }
 
 // podOfPodCertificate returns the pod, which runs on the node.
-func (r *Restriction) podOfPodCertificate(ctx context.Context, q *request, asked podCertificate) (*corev1.Pod, *refusal) {
+func (r *Restriction) podOfPodCertificate(ctx context.Context, q *request, asked podCertificate) (*corev1.Pod, *rules.Decision) {
 	pod, err := r.config.Cluster.Pod(ctx, q.GetNamespace(), asked.PodName)
 	if err != nil {
 		return nil, q.unlooked(podCertificatePod, "pod", asked.pod(), err)
@@ -45,7 +47,7 @@ func (r *Restriction) podOfPodCertificate(ctx context.Context, q *request, asked
 	return pod, nil
 }
 
-func (r *Restriction) reviewPodCertificateAccount(ctx context.Context, q *request, pod *corev1.Pod, asked podCertificate) *refusal {
+func (r *Restriction) reviewPodCertificateAccount(ctx context.Context, q *request, pod *corev1.Pod, asked podCertificate) *rules.Decision {
 	if pod.Spec.ServiceAccountName != asked.ServiceAccountName {
 		return q.forbid(podCertificateAccount, fmt.Sprintf("PodCertificateRequest for pod %q contains serviceAccountName (%q) that differs from running pod (%q)", asked.pod(), asked.ServiceAccountName, pod.Spec.ServiceAccountName))
 	}
@@ -59,7 +61,7 @@ func (r *Restriction) reviewPodCertificateAccount(ctx context.Context, q *reques
 	return nil
 }
 
-func (r *Restriction) reviewPodCertificateSigner(ctx context.Context, q *request, pod *corev1.Pod, asked podCertificate) *refusal {
+func (r *Restriction) reviewPodCertificateSigner(ctx context.Context, q *request, pod *corev1.Pod, asked podCertificate) *rules.Decision {
 	if projectsCertificateOf(pod, asked.SignerName) {
 		return nil
 	}

@@ -12,20 +12,20 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-var podCertificateAsProjected = promise(rules.Rule{
+var podCertificateAsProjected = rules.Rule{
 	ID: "NR-PCR-7",
-	Promise: "Where a projected volume of the pod names the signer, a node creates PodCertificateRequests only with the maxExpirationSeconds and " +
+	Description: "Where a projected volume of the pod names the signer, a node creates PodCertificateRequests only with the maxExpirationSeconds and " +
 		"the user annotations of such a volume.",
 	Source:    "Bulkhead: a kubelet copies both from the volume (pkg/kubelet/podcertificate/podcertificatemanager.go createPodCertificateRequest); signers read them",
 	Extension: true,
 	Optional:  true,
-})
+}
 
 // defaultCertificateSeconds is the default of the API server.
 const defaultCertificateSeconds = 86400
 
-func (r *Restriction) reviewPodCertificateAsProjected(q *request, pod *corev1.Pod, asked podCertificate) *refusal {
-	return r.optional(q, podCertificateAsProjected, func() *refusal {
+func (r *Restriction) reviewPodCertificateAsProjected(q *request, pod *corev1.Pod, asked podCertificate) *rules.Decision {
+	return r.optional(q, podCertificateAsProjected, func() *rules.Decision {
 		named := false
 		for i := range pod.Spec.Volumes {
 			if pod.Spec.Volumes[i].Projected == nil {

@@ -14,47 +14,47 @@ import (
 )
 
 var (
-	podMirror = promise(rules.Rule{
-		ID:      "NR-POD-1",
-		Promise: "A node creates no pods but mirror pods, which have the annotation kubernetes.io/config.mirror.",
-		Source:  "plugin/pkg/admission/noderestriction/admission.go admitPodCreate",
-	})
-	podOwned = promise(rules.Rule{
-		ID:      "NR-POD-2",
-		Promise: "A mirror pod is bound to the node that creates it and has one owner, its controller: the Node of that name and UID, whose deletion it does not block.",
-		Source:  "plugin/pkg/admission/noderestriction/admission.go admitPodCreate",
-	})
-	podReferences = promise(rules.Rule{
-		ID:      "NR-POD-3",
-		Promise: "A mirror pod names no service account, secret, config map or claim, and has no volume of a kind that is not known to do without objects of the API.",
-		Source:  "plugin/pkg/admission/noderestriction/admission.go admitPodCreate; pkg/api/pod/util.go HasAPIObjectReference; CVE-2025-4563",
-	})
-	podDelete = promise(rules.Rule{
-		ID:      "NR-POD-4",
-		Promise: "A node deletes only pods that are bound to it, also where it deletes many at once.",
-		Source:  "plugin/pkg/admission/noderestriction/admission.go admitPod",
-	})
-	podUpdate = promise(rules.Rule{
-		ID:      "NR-POD-5",
-		Promise: "A node changes nothing of a pod but its status, not even of its own mirror pods.",
-		Source:  "plugin/pkg/admission/noderestriction/admission.go admitPod",
-	})
-	podCap = promise(rules.Rule{
-		ID:        "NR-POD-10",
-		Promise:   "A node has no more mirror pods than caps.mirrorPods of the configuration says.",
-		Source:    "ours: one node must not fill the cluster with objects",
-		Extension: true,
-		Optional:  true,
-	})
+	podMirror = rules.Rule{
+		ID:          "NR-POD-1",
+		Description: "A node creates no pods but mirror pods, which have the annotation kubernetes.io/config.mirror.",
+		Source:      "plugin/pkg/admission/noderestriction/admission.go admitPodCreate",
+	}
+	podOwned = rules.Rule{
+		ID:          "NR-POD-2",
+		Description: "A mirror pod is bound to the node that creates it and has one owner, its controller: the Node of that name and UID, whose deletion it does not block.",
+		Source:      "plugin/pkg/admission/noderestriction/admission.go admitPodCreate",
+	}
+	podReferences = rules.Rule{
+		ID:          "NR-POD-3",
+		Description: "A mirror pod names no service account, secret, config map or claim, and has no volume of a kind that is not known to do without objects of the API.",
+		Source:      "plugin/pkg/admission/noderestriction/admission.go admitPodCreate; pkg/api/pod/util.go HasAPIObjectReference; CVE-2025-4563",
+	}
+	podDelete = rules.Rule{
+		ID:          "NR-POD-4",
+		Description: "A node deletes only pods that are bound to it, also where it deletes many at once.",
+		Source:      "plugin/pkg/admission/noderestriction/admission.go admitPod",
+	}
+	podUpdate = rules.Rule{
+		ID:          "NR-POD-5",
+		Description: "A node changes nothing of a pod but its status, not even of its own mirror pods.",
+		Source:      "plugin/pkg/admission/noderestriction/admission.go admitPod",
+	}
+	podCap = rules.Rule{
+		ID:          "NR-POD-10",
+		Description: "A node has no more mirror pods than caps.mirrorPods of the configuration says.",
+		Source:      "ours: one node must not fill the cluster with objects",
+		Extension:   true,
+		Optional:    true,
+	}
 )
 
-var podRules = []*rule{
+var podRules = []rules.Rule{
 	podMirror, podOwned, podReferences, podDelete, podUpdate,
 	podStatusBound, podStatusFields, podEviction, podSubresource, podCap,
 	podMirrorScheduling, podMirrorVolumes,
 }
 
-func (r *Restriction) reviewPod(ctx context.Context, q *request) *refusal {
+func (r *Restriction) reviewPod(ctx context.Context, q *request) *rules.Decision {
 	switch q.GetSubresource() {
 	case "":
 		return r.reviewWholePod(ctx, q)
@@ -67,7 +67,7 @@ func (r *Restriction) reviewPod(ctx context.Context, q *request) *refusal {
 	}
 }
 
-func (r *Restriction) reviewWholePod(ctx context.Context, q *request) *refusal {
+func (r *Restriction) reviewWholePod(ctx context.Context, q *request) *rules.Decision {
 	switch q.GetOperation() {
 	case admission.Create:
 		return r.reviewPodCreate(ctx, q)
@@ -81,7 +81,7 @@ func (r *Restriction) reviewWholePod(ctx context.Context, q *request) *refusal {
 // reviewPodCreate says nothing about labels such as topology.kubernetes.io/zone:
 // the API server's plugin PodTopologyLabels puts them on pods that are created
 // bound, before we see them, so they need not be the node's.
-func (r *Restriction) reviewPodCreate(ctx context.Context, q *request) *refusal {
+func (r *Restriction) reviewPodCreate(ctx context.Context, q *request) *rules.Decision {
 	pod, ok := typed[corev1.Pod](q.GetObject())
 	if !ok {
 		return q.unexpected(podMirror, q.GetObject())
@@ -104,7 +104,7 @@ func (r *Restriction) reviewPodCreate(ctx context.Context, q *request) *refusal 
 	return r.reviewCap(ctx, q, podCap, MirrorPods, q.caps().MirrorPods, "mirror pods")
 }
 
-func (r *Restriction) reviewPodOwner(ctx context.Context, q *request, pod *corev1.Pod) *refusal {
+func (r *Restriction) reviewPodOwner(ctx context.Context, q *request, pod *corev1.Pod) *rules.Decision {
 	if pod.Spec.NodeName != q.node {
 		return q.forbid(podOwned, fmt.Sprintf("node %q can only create pods with spec.nodeName set to itself", q.node))
 	}
@@ -137,7 +137,7 @@ func (r *Restriction) reviewPodOwner(ctx context.Context, q *request, pod *corev
 // reviewPodDelete goes by what the API server is about to delete. Upstream's plugin
 // is asked before that was read and looks it up; so its 404 is the API server's own
 // here.
-func reviewPodDelete(q *request) *refusal {
+func reviewPodDelete(q *request) *rules.Decision {
 	pod, ok := typed[corev1.Pod](q.GetOldObject())
 	if !ok {
 		return q.unexpected(podDelete, q.GetOldObject())

@@ -14,21 +14,21 @@ import (
 )
 
 var (
-	podEviction = promise(rules.Rule{
-		ID:      "NR-POD-8",
-		Promise: "A node evicts only pods that are bound to it.",
-		Source:  "plugin/pkg/admission/noderestriction/admission.go admitPodEviction",
-	})
-	podSubresource = promise(rules.Rule{
-		ID:      "NR-POD-9",
-		Promise: "A node writes no subresource of a pod but its status and evictions.",
-		Source:  "plugin/pkg/admission/noderestriction/admission.go Admit",
-	})
+	podEviction = rules.Rule{
+		ID:          "NR-POD-8",
+		Description: "A node evicts only pods that are bound to it.",
+		Source:      "plugin/pkg/admission/noderestriction/admission.go admitPodEviction",
+	}
+	podSubresource = rules.Rule{
+		ID:          "NR-POD-9",
+		Description: "A node writes no subresource of a pod but its status and evictions.",
+		Source:      "plugin/pkg/admission/noderestriction/admission.go Admit",
+	}
 )
 
 // reviewPodEviction goes by the name in the address of the request, and only
 // without one by that in its body.
-func (r *Restriction) reviewPodEviction(ctx context.Context, q *request) *refusal {
+func (r *Restriction) reviewPodEviction(ctx context.Context, q *request) *rules.Decision {
 	if q.GetOperation() != admission.Create {
 		return q.forbid(podEviction, fmt.Sprintf("unexpected operation %s", q.GetOperation()))
 	}

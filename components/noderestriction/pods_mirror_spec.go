@@ -14,34 +14,34 @@ import (
 // A mirror pod only shows what a kubelet runs, but the control plane reads its spec like
 // that of every other pod.
 var (
-	podMirrorScheduling = promise(rules.Rule{
-		ID:      "NR-POD-11",
-		Promise: "A mirror pod has no affinity to pods, no anti-affinity to pods and no scheduling group: the scheduler would apply them to the pods of other nodes.",
+	podMirrorScheduling = rules.Rule{
+		ID:          "NR-POD-11",
+		Description: "A mirror pod has no affinity to pods, no anti-affinity to pods and no scheduling group: the scheduler would apply them to the pods of other nodes.",
 		Source: "Bulkhead: pkg/scheduler/framework/plugins/interpodaffinity applies the anti-affinity of a pod that runs to every pod that is scheduled; " +
 			"upstream does not look at it",
 		Extension: true,
 		Optional:  true,
-	})
-	podMirrorVolumes = promise(rules.Rule{
+	}
+	podMirrorVolumes = rules.Rule{
 		ID: "NR-POD-12",
-		Promise: "A mirror pod has only volumes that a kubelet provides by itself: hostPath, emptyDir, downwardAPI, image, nfs and a projection of downwardAPI. " +
+		Description: "A mirror pod has only volumes that a kubelet provides by itself: hostPath, emptyDir, downwardAPI, image, nfs and a projection of downwardAPI. " +
 			"kube-controller-manager would attach every disk that another kind names to the node.",
 		Source: "Bulkhead: pkg/controller/volume/attachdetach/util/util.go ProcessPodVolumes attaches the disks of all pods that have a node, also of volumes in the pod; " +
 			"upstream refuses references to objects of the API only",
 		Extension: true,
 		Optional:  true,
-	})
+	}
 )
 
 // reviewMirrorPodSpec restricts what others than the kubelet do because of a mirror pod.
-func (r *Restriction) reviewMirrorPodSpec(q *request, pod *corev1.Pod) *refusal {
-	if refused := r.optional(q, podMirrorScheduling, func() *refusal { return checkMirrorScheduling(q, &pod.Spec) }); refused != nil {
+func (r *Restriction) reviewMirrorPodSpec(q *request, pod *corev1.Pod) *rules.Decision {
+	if refused := r.optional(q, podMirrorScheduling, func() *rules.Decision { return checkMirrorScheduling(q, &pod.Spec) }); refused != nil {
 		return refused
 	}
-	return r.optional(q, podMirrorVolumes, func() *refusal { return checkMirrorVolumes(q, &pod.Spec) })
+	return r.optional(q, podMirrorVolumes, func() *rules.Decision { return checkMirrorVolumes(q, &pod.Spec) })
 }
 
-func checkMirrorScheduling(q *request, spec *corev1.PodSpec) *refusal {
+func checkMirrorScheduling(q *request, spec *corev1.PodSpec) *rules.Decision {
 	var noun string
 	switch {
 	case spec.Affinity != nil && spec.Affinity.PodAntiAffinity != nil:
@@ -56,7 +56,7 @@ func checkMirrorScheduling(q *request, spec *corev1.PodSpec) *refusal {
 	return q.forbid(podMirrorScheduling, fmt.Sprintf("node %q cannot create mirror pods with %s", q.node, noun))
 }
 
-func checkMirrorVolumes(q *request, spec *corev1.PodSpec) *refusal {
+func checkMirrorVolumes(q *request, spec *corev1.PodSpec) *rules.Decision {
 	for i := range spec.Volumes {
 		if !byKubeletAlone(spec.Volumes[i].VolumeSource) {
 			return q.forbid(podMirrorVolumes, fmt.Sprintf("node %q cannot create mirror pods with volumes that are attached: volume %.63q", q.node, spec.Volumes[i].Name))

@@ -8,12 +8,14 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 // reviewPodReferences holds a mirror pod to kinds of volumes that are known to do
 // without objects of the API. One that this program does not know, because the API
 // server is newer, arrives as a volume of no kind and is refused.
-func reviewPodReferences(q *request, pod *corev1.Pod) *refusal {
+func reviewPodReferences(q *request, pod *corev1.Pod) *rules.Decision {
 	if noun := referenced(&pod.Spec); noun != "" {
 		return q.forbid(podReferences, fmt.Sprintf("node %q can not create pods that reference %s", q.node, noun))
 	}

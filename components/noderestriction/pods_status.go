@@ -18,21 +18,21 @@ import (
 )
 
 var (
-	podStatusBound = promise(rules.Rule{
-		ID:      "NR-POD-6",
-		Promise: "A node updates the status only of pods that are bound to it.",
-		Source:  "plugin/pkg/admission/noderestriction/admission.go admitPodStatus",
-	})
-	podStatusFields = promise(rules.Rule{
-		ID:      "NR-POD-7",
-		Promise: "With the status of a pod, a node changes neither its labels nor what the status says of its resource claims.",
-		Source:  "plugin/pkg/admission/noderestriction/admission.go admitPodStatus",
-	})
+	podStatusBound = rules.Rule{
+		ID:          "NR-POD-6",
+		Description: "A node updates the status only of pods that are bound to it.",
+		Source:      "plugin/pkg/admission/noderestriction/admission.go admitPodStatus",
+	}
+	podStatusFields = rules.Rule{
+		ID:          "NR-POD-7",
+		Description: "With the status of a pod, a node changes neither its labels nor what the status says of its resource claims.",
+		Source:      "plugin/pkg/admission/noderestriction/admission.go admitPodStatus",
+	}
 )
 
 // reviewPodStatus takes the pod as it was for what it is bound to: the new one is
 // the node's word.
-func (r *Restriction) reviewPodStatus(ctx context.Context, q *request) *refusal {
+func (r *Restriction) reviewPodStatus(ctx context.Context, q *request) *rules.Decision {
 	if q.GetOperation() != admission.Update {
 		return q.forbid(podStatusBound, fmt.Sprintf("unexpected operation %q", q.GetOperation()))
 	}
@@ -53,7 +53,7 @@ func (r *Restriction) reviewPodStatus(ctx context.Context, q *request) *refusal 
 	return r.reviewPodStatusBeyond(ctx, q, old, pod)
 }
 
-func reviewPodStatusFields(q *request, old, pod *corev1.Pod) *refusal {
+func reviewPodStatusFields(q *request, old, pod *corev1.Pod) *rules.Decision {
 	if !labels.Equals(old.Labels, pod.Labels) {
 		return q.forbid(podStatusFields, fmt.Sprintf("node %q cannot update labels through pod status", q.node))
 	}

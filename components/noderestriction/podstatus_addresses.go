@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/bulkhead-k8s/bulkhead/components/internal/nodeaddress"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 // maxPodIPs bounds the look-ups for one status. The API server takes one IP of each
@@ -20,20 +21,20 @@ const maxPodIPs = 4
 
 // reviewPodAddresses checks the IPs that a pod did not have before. A pod keeps one
 // for its life, so most statuses have none.
-func (r *Restriction) reviewPodAddresses(ctx context.Context, q *request, old, pod *corev1.Pod) *refusal {
+func (r *Restriction) reviewPodAddresses(ctx context.Context, q *request, old, pod *corev1.Pod) *rules.Decision {
 	if !slices.Equal(old.Status.PodIPs, pod.Status.PodIPs) || old.Status.PodIP != pod.Status.PodIP {
 		introduced := r.introducedIPs(&old.Status, &pod.Status)
-		if refused := r.optional(q, podIPNobodys, func() *refusal { return r.checkPodIPsNobodys(ctx, q, introduced) }); refused != nil {
+		if refused := r.optional(q, podIPNobodys, func() *rules.Decision { return r.checkPodIPsNobodys(ctx, q, introduced) }); refused != nil {
 			return refused
 		}
-		if refused := r.optional(q, podIPInside, func() *refusal { return r.checkPodIPsInside(ctx, q, pod, introduced) }); refused != nil {
+		if refused := r.optional(q, podIPInside, func() *rules.Decision { return r.checkPodIPsInside(ctx, q, pod, introduced) }); refused != nil {
 			return refused
 		}
 	}
 	if slices.Equal(old.Status.HostIPs, pod.Status.HostIPs) && old.Status.HostIP == pod.Status.HostIP {
 		return nil
 	}
-	return r.optional(q, podHostIP, func() *refusal { return r.checkHostIPs(ctx, q, old, pod) })
+	return r.optional(q, podHostIP, func() *rules.Decision { return r.checkHostIPs(ctx, q, old, pod) })
 }
 
 // introducedIPs are the new IPs, if a rule looks at them.
@@ -56,7 +57,7 @@ func newPodIPs(old, status *corev1.PodStatus) (introduced []string) {
 	return introduced
 }
 
-func (r *Restriction) checkPodIPsNobodys(ctx context.Context, q *request, introduced []string) *refusal {
+func (r *Restriction) checkPodIPsNobodys(ctx context.Context, q *request, introduced []string) *rules.Decision {
 	if len(introduced) > maxPodIPs {
 		return q.forbid(podIPNobodys, fmt.Sprintf("node %q reports more than %d IPs for a pod", q.node, maxPodIPs))
 	}
@@ -94,7 +95,7 @@ func (r *Restriction) podIPOwner(ctx context.Context, q *request, ip netip.Addr)
 	return owner, nil
 }
 
-func (r *Restriction) checkPodIPsInside(ctx context.Context, q *request, pod *corev1.Pod, introduced []string) *refusal {
+func (r *Restriction) checkPodIPsInside(ctx context.Context, q *request, pod *corev1.Pod, introduced []string) *rules.Decision {
 	if len(introduced) == 0 {
 		return nil
 	}
@@ -137,7 +138,7 @@ func inPodCIDRs(node *corev1.Node, ip netip.Addr) (inside, decided bool) {
 	return false, decided
 }
 
-func (r *Restriction) checkHostIPs(ctx context.Context, q *request, old, pod *corev1.Pod) *refusal {
+func (r *Restriction) checkHostIPs(ctx context.Context, q *request, old, pod *corev1.Pod) *rules.Decision {
 	if len(pod.Status.HostIPs) > maxPodIPs {
 		return q.forbid(podHostIP, fmt.Sprintf("node %q reports more than %d host IPs for a pod", q.node, maxPodIPs))
 	}

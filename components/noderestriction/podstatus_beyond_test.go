@@ -86,7 +86,7 @@ func TestPodStatusInAudit(t *testing.T) {
 		p.Annotations, p.Finalizers = map[string]string{"a": "x"}, []string{"a"}
 		p.Status.PodIP, p.Status.HostIP = "none", "none"
 	}))
-	if !v.Admitted() || !slices.Equal(v.Findings().Audited, all) {
+	if !v.Allowed() || !slices.Equal(v.Audited(), all) {
 		t.Errorf("%+v", v)
 	}
 }
@@ -115,7 +115,7 @@ func TestAStatusWithoutNewIPsIsCheap(t *testing.T) {
 	q := &request{Attributes: status(had, had), node: "me"}
 	allocations := testing.AllocsPerRun(100, func() {
 		if refused := r.reviewPodStatusBeyond(t.Context(), q, old, pod); refused != nil {
-			t.Fatal(refused.status)
+			t.Fatal(refused.Reason())
 		}
 	})
 	if allocations != 0 {

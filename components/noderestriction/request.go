@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/admission"
 
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/configuration"
@@ -18,63 +19,68 @@ type request struct {
 	admission.Attributes
 	// node is the name of the node that writes.
 	node string
-	// lifted says which of the [Liftable] rules do not bind who writes; nil if all do.
-	lifted func(rules.ID) bool
+	// exempted says which of the [Exemptable] rules do not bind who writes; nil if all do.
+	exempted func(rules.ID) bool
 	// configuration is the operator's policy, nil if there is none.
 	configuration *configuration.Configuration
-	// found is nil as long as there is nothing to tell.
-	found *Findings
+	// findings, warnings and annotations are those of the decision.
+	findings    []rules.Finding
+	warnings    []string
+	annotations map[string]string
 }
 
-// findings is where a rule puts what refuses nothing.
-func (q *request) findings() *Findings {
-	if q.found == nil {
-		q.found = &Findings{}
+// decision is what the caller is told: nil denies nothing.
+func (q *request) decision(denied *rules.Decision) rules.Decision {
+	d := rules.Decision{Effect: rules.Allow}
+	if denied != nil {
+		d = *denied
 	}
-	return q.found
+	d.Findings, d.Warnings, d.Annotations = q.findings, q.warnings, q.annotations
+	return d
 }
 
-// raw refuses with the status of an error that is one of the API's: a 404 stays a
+// forbid denies with 403, in the form of upstream: the resource, its name, the text, and
+// then the rule.
+func (q *request) forbid(r rules.Rule, text string) *rules.Decision {
+	d := &rules.Decision{Rule: r.ID, Message: text}
+	var forbidden *apierrors.StatusError
+	if errors.As(admission.NewForbidden(withoutNils{q.Attributes}, errors.New(r.Reason(text))), &forbidden) {
+		d.Status = &forbidden.ErrStatus
+	}
+	return d
+}
+
+// raw denies with the status of an error that is one of the API's: a 404 stays a
 // 404. Any other error becomes a 500 with its text, which a kubelet tries again.
-func (q *request) raw(r *rule, err error) *refusal {
-	status, ok := asStatus(err)
-	if !ok {
-		return &refusal{rule: r, status: internalError(r.Reason(err.Error()))}
+func (q *request) raw(r rules.Rule, err error) *rules.Decision {
+	var status metav1.Status
+	var known apierrors.APIStatus
+	if errors.As(err, &known) {
+		status = known.Status()
+	} else {
+		status = apierrors.NewInternalError(err).ErrStatus
+		// Not "Internal error occurred: " before a text that says what happened.
+		status.Message = err.Error()
 	}
-	answer := status.Status()
-	answer.Message = r.Reason(answer.Message)
-	return &refusal{rule: r, status: &apierrors.StatusError{ErrStatus: answer}}
+	text := status.Message
+	status.Message = r.Reason(text)
+	return &rules.Decision{Rule: r.ID, Message: text, Status: &status}
 }
 
-// internalError is apierrors.NewInternalError without "Internal error occurred: " before
-// a text that says what happened.
-func internalError(text string) *apierrors.StatusError {
-	status := apierrors.NewInternalError(errors.New(text))
-	status.ErrStatus.Message = text
-	return status
-}
-
-// audit reports a rule that would have refused.
-func (q *request) audit(r *rule) {
-	found := q.findings()
-	found.Audited = append(found.Audited, r.ID)
-}
-
-// warn has the caller, and whoever reads its log, warned.
-func (q *request) warn(text string) {
-	found := q.findings()
-	found.Warnings = append(found.Warnings, text)
+// audit reports a rule that would have denied.
+func (q *request) audit(denied *rules.Decision) {
+	q.findings = append(q.findings, rules.Finding{Rule: denied.Rule, Message: denied.Message})
 }
 
 // annotate puts keys in the audit event, after those that are there. The name is
 // without a prefix.
 func (q *request) annotate(name string, keys []string) {
-	found, value := q.findings(), someOf(keys)
-	if found.Annotations == nil {
-		found.Annotations = map[string]string{}
+	value := someOf(keys)
+	if q.annotations == nil {
+		q.annotations = map[string]string{}
 	}
-	if before := found.Annotations[name]; before != "" {
+	if before := q.annotations[name]; before != "" {
 		value = before + ", " + value
 	}
-	found.Annotations[name] = value
+	q.annotations[name] = value
 }

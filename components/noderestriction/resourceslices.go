@@ -17,30 +17,30 @@ import (
 )
 
 var (
-	sliceCreate = promise(rules.Rule{
-		ID:      "NR-SLICE-1",
-		Promise: "A node creates only ResourceSlices whose spec.nodeName is its own.",
-		Source:  "plugin/pkg/admission/noderestriction/admission.go admitResourceSlice",
-	})
-	sliceDelete = promise(rules.Rule{
-		ID:      "NR-SLICE-2",
-		Promise: "A node deletes only ResourceSlices whose spec.nodeName is its own, also where it deletes many at once.",
-		Source:  "plugin/pkg/admission/noderestriction/admission.go admitResourceSlice",
-	})
-	sliceCap = promise(rules.Rule{
-		ID:        "NR-SLICE-3",
-		Promise:   "A node has no more ResourceSlices than caps.resourceSlices of the configuration says.",
-		Source:    "ours: one node must not fill the cluster with objects",
-		Extension: true,
-		Optional:  true,
-	})
+	sliceCreate = rules.Rule{
+		ID:          "NR-SLICE-1",
+		Description: "A node creates only ResourceSlices whose spec.nodeName is its own.",
+		Source:      "plugin/pkg/admission/noderestriction/admission.go admitResourceSlice",
+	}
+	sliceDelete = rules.Rule{
+		ID:          "NR-SLICE-2",
+		Description: "A node deletes only ResourceSlices whose spec.nodeName is its own, also where it deletes many at once.",
+		Source:      "plugin/pkg/admission/noderestriction/admission.go admitResourceSlice",
+	}
+	sliceCap = rules.Rule{
+		ID:          "NR-SLICE-3",
+		Description: "A node has no more ResourceSlices than caps.resourceSlices of the configuration says.",
+		Source:      "ours: one node must not fill the cluster with objects",
+		Extension:   true,
+		Optional:    true,
+	}
 )
 
-var resourceSliceRules = []*rule{sliceCreate, sliceDelete, sliceCap, slicePool}
+var resourceSliceRules = []rules.Rule{sliceCreate, sliceDelete, sliceCap, slicePool}
 
 // reviewResourceSlice leaves updates to the authorizer, which knows whose a slice
 // is: spec.nodeName, spec.driver and spec.pool.name never change.
-func (r *Restriction) reviewResourceSlice(ctx context.Context, q *request) *refusal {
+func (r *Restriction) reviewResourceSlice(ctx context.Context, q *request) *rules.Decision {
 	switch q.GetOperation() {
 	case admission.Create:
 		node, ok := nodeOfSlice(q.GetObject())

@@ -17,18 +17,18 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-var slicePool = promise(rules.Rule{
+var slicePool = rules.Rule{
 	ID: "NR-SLICE-4",
-	Promise: "A node creates no ResourceSlice in a pool that is named after another Node that exists, " +
+	Description: "A node creates no ResourceSlice in a pool that is named after another Node that exists, " +
 		"or, unless the pool is named after the node itself, in which slices of the same driver are that are not its own.",
 	Source: "ours; staging/src/k8s.io/dynamic-resource-allocation/structured: the scheduler knows a device by " +
 		"driver, pool and name, and of a pool it takes the newest generation only",
 	Extension: true,
 	Optional:  true,
-})
+}
 
-func (r *Restriction) reviewSlicePool(ctx context.Context, q *request) *refusal {
-	return r.optional(q, slicePool, func() *refusal {
+func (r *Restriction) reviewSlicePool(ctx context.Context, q *request) *rules.Decision {
+	return r.optional(q, slicePool, func() *rules.Decision {
 		driver, pool := poolOfSlice(q.GetObject())
 		return r.checkSlicePool(ctx, q, driver, pool)
 	})
@@ -37,7 +37,7 @@ func (r *Restriction) reviewSlicePool(ctx context.Context, q *request) *refusal 
 // checkSlicePool needs no look-up for a pool that is named after the node, as the pools of
 // most drivers are: this rule keeps other nodes out of it. The name of a pool may have
 // segments, of which the first one counts.
-func (r *Restriction) checkSlicePool(ctx context.Context, q *request, driver, pool string) *refusal {
+func (r *Restriction) checkSlicePool(ctx context.Context, q *request, driver, pool string) *rules.Decision {
 	first, _, _ := strings.Cut(pool, "/")
 	if first == q.node {
 		return nil
@@ -60,7 +60,7 @@ func (r *Restriction) checkSlicePool(ctx context.Context, q *request, driver, po
 	return nil
 }
 
-func (q *request) notThisPool(pool, why string) *refusal {
+func (q *request) notThisPool(pool, why string) *rules.Decision {
 	return q.forbid(slicePool,
 		fmt.Sprintf("node %q is not allowed to create a ResourceSlice in the pool %.253q%s", q.node, pool, why))
 }

@@ -97,7 +97,7 @@ func TestResourceSliceCap(t *testing.T) {
 		name: "without a count nothing is made", write: create, by: "NR-SLICE-3", code: 500,
 		says: "no answer [NR-SLICE-3]",
 	}})
-	if got := restrict(has(3), three, inMode(rules.Audit, "NR-SLICE-3")).Review(t.Context(), create); !got.Admitted() || len(got.Findings().Audited) != 1 || got.Findings().Audited[0] != "NR-SLICE-3" {
+	if got := restrict(has(3), three, inMode(rules.Audit, "NR-SLICE-3")).Review(t.Context(), create); !got.Allowed() || len(got.Audited()) != 1 || got.Audited()[0] != "NR-SLICE-3" {
 		t.Errorf("in audit: %+v, want admitted and NR-SLICE-3 audited", got)
 	}
 }

@@ -36,7 +36,6 @@ type Config struct {
 // Cluster and its Authorizer are.
 type Restriction struct {
 	config Config
-	modes  placedModes
 	// onEvents and onPodStatus are false where no optional rule on these is on: they are
 	// most of what nodes write.
 	onEvents, onPodStatus bool
@@ -44,42 +43,38 @@ type Restriction struct {
 
 // New returns a Restriction. It does no I/O.
 func New(config Config) *Restriction {
-	modes := placeModes(config.Modes)
-	return &Restriction{config: config, modes: modes, onEvents: modes.anyOn(eventRules) || modes.anyOn(objectRules), onPodStatus: modes.anyOn(podStatusBeyondRules)}
+	return &Restriction{
+		config:      config,
+		onEvents:    anyOn(config.Modes, eventRules) || anyOn(config.Modes, objectRules),
+		onPodStatus: anyOn(config.Modes, podStatusBeyondRules),
+	}
 }
 
 // Review answers one write. A request of a user who is neither a node nor in the group
 // system:bootstrappers is admitted without a rule. Objects have to be of the types of k8s.io/api that belong to the resource;
 // one of another type is refused.
-func (r *Restriction) Review(ctx context.Context, a admission.Attributes) Verdict {
-	return r.ReviewLifting(ctx, a, nil)
+func (r *Restriction) Review(ctx context.Context, a admission.Attributes) rules.Decision {
+	return r.ReviewExempting(ctx, a, nil)
 }
 
-// ReviewLifting is Review without the rules that lifted says, of those in [Liftable];
-// nil lifts none.
-func (r *Restriction) ReviewLifting(ctx context.Context, a admission.Attributes, lifted func(rules.ID) bool) (v Verdict) {
+// ReviewExempting is Review without the rules that exempted says, of those in [Exemptable];
+// nil exempts from none.
+func (r *Restriction) ReviewExempting(ctx context.Context, a admission.Attributes, exempted func(rules.ID) bool) rules.Decision {
 	node, isNode := nodeidentity.NodeName(a.GetUserInfo())
 	if !isNode {
 		return r.reviewBootstrapper(ctx, a)
 	}
-	of := familyOf(a.GetResource())
+	of := resourceKindOf(a.GetResource())
 	if node != "" && !r.concerns(of) {
-		return v
+		return rules.Decision{Effect: rules.Allow}
 	}
-	// It stays on the stack: nothing below may keep it. Field by field it is written in
-	// place; a literal is made elsewhere and copied, which takes a quarter of a lease's time.
-	var q request
-	q.Attributes, q.node, q.lifted = a, node, lifted
+	q := request{Attributes: a, node: node, exempted: exempted}
 	if r.config.Configuration != nil {
 		q.configuration = r.config.Configuration()
 	}
-	refused := r.reviewFamily(ctx, of, &q)
+	refused := r.reviewKind(ctx, of, &q)
 	if refused == nil {
 		refused = r.reviewObject(of, &q)
 	}
-	v.Told = q.found
-	if refused != nil {
-		v.Rule, v.Refusal = refused.rule.ID, refused.status
-	}
-	return v
+	return q.decision(refused)
 }

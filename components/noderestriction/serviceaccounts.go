@@ -18,30 +18,30 @@ import (
 const admitServiceAccount = "plugin/pkg/admission/noderestriction/admission.go admitServiceAccount"
 
 var (
-	tokenOfPod = promise(rules.Rule{
-		ID:      "NR-SA-1",
-		Promise: "A node gets only tokens that are bound to a pod, by its name and its UID.",
-		Source:  admitServiceAccount,
-	})
-	tokenOfLivePod = promise(rules.Rule{
-		ID:      "NR-SA-2",
-		Promise: "A node gets a token only while the pod with that UID exists.",
-		Source:  admitServiceAccount,
-	})
-	tokenOfOwnPod = promise(rules.Rule{
-		ID:      "NR-SA-3",
-		Promise: "A node gets tokens only of pods that are bound to it.",
-		Source:  admitServiceAccount,
-	})
+	tokenOfPod = rules.Rule{
+		ID:          "NR-SA-1",
+		Description: "A node gets only tokens that are bound to a pod, by its name and its UID.",
+		Source:      admitServiceAccount,
+	}
+	tokenOfLivePod = rules.Rule{
+		ID:          "NR-SA-2",
+		Description: "A node gets a token only while the pod with that UID exists.",
+		Source:      admitServiceAccount,
+	}
+	tokenOfOwnPod = rules.Rule{
+		ID:          "NR-SA-3",
+		Description: "A node gets tokens only of pods that are bound to it.",
+		Source:      admitServiceAccount,
+	}
 )
 
-var serviceAccountRules = []*rule{
+var serviceAccountRules = []rules.Rule{
 	tokenOfPod, tokenOfLivePod, tokenOfOwnPod, tokenAudience, tokenAccount, tokenLife,
 }
 
 // reviewServiceAccount decides on tokens. A node has no right to write accounts,
 // and upstream's plugin does not ask what it writes there.
-func (r *Restriction) reviewServiceAccount(ctx context.Context, q *request) *refusal {
+func (r *Restriction) reviewServiceAccount(ctx context.Context, q *request) *rules.Decision {
 	if q.GetOperation() != admission.Create || q.GetSubresource() != "token" {
 		return nil
 	}
@@ -62,7 +62,7 @@ func (r *Restriction) reviewServiceAccount(ctx context.Context, q *request) *ref
 
 // podOfToken returns the pod that the token is for, which runs on the node. For a pod
 // that is gone the answer is a 404, as upstream has it.
-func (r *Restriction) podOfToken(ctx context.Context, q *request, ref *authenticationv1.BoundObjectReference) (*corev1.Pod, *refusal) {
+func (r *Restriction) podOfToken(ctx context.Context, q *request, ref *authenticationv1.BoundObjectReference) (*corev1.Pod, *rules.Decision) {
 	if ref == nil || ref.APIVersion != "v1" || ref.Kind != "Pod" || ref.Name == "" {
 		return nil, q.forbid(tokenOfPod, "node requested token not bound to a pod")
 	}

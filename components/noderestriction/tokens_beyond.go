@@ -14,20 +14,20 @@ import (
 )
 
 var (
-	tokenAccount = promise(rules.Rule{
-		ID:        "NR-SA-5",
-		Promise:   "A node gets tokens only of the account that the pod runs as.",
-		Source:    "Bulkhead: upstream compares the two after admission (pkg/registry/core/serviceaccount/storage/token.go Create)",
-		Extension: true,
-		Optional:  true,
-	})
-	tokenLife = promise(rules.Rule{
-		ID:        "NR-SA-6",
-		Promise:   "Where the configuration has maxTokenSeconds, a node gets no token that lives longer, unless a volume of the pod or its driver asks for one that does; the kubelet's defaults, of 3600 and 3607 seconds, are always allowed.",
-		Source:    "Bulkhead: upstream bounds it for everybody at once (--service-account-max-token-expiration), or not at all",
-		Extension: true,
-		Optional:  true,
-	})
+	tokenAccount = rules.Rule{
+		ID:          "NR-SA-5",
+		Description: "A node gets tokens only of the account that the pod runs as.",
+		Source:      "Bulkhead: upstream compares the two after admission (pkg/registry/core/serviceaccount/storage/token.go Create)",
+		Extension:   true,
+		Optional:    true,
+	}
+	tokenLife = rules.Rule{
+		ID:          "NR-SA-6",
+		Description: "Where the configuration has maxTokenSeconds, a node gets no token that lives longer, unless a volume of the pod or its driver asks for one that does; the kubelet's defaults, of 3600 and 3607 seconds, are always allowed.",
+		Source:      "Bulkhead: upstream bounds it for everybody at once (--service-account-max-token-expiration), or not at all",
+		Extension:   true,
+		Optional:    true,
+	}
 )
 
 const (
@@ -41,8 +41,8 @@ const (
 )
 
 // reviewTokenBeyond holds a token that upstream's rules admit to the optional ones.
-func (r *Restriction) reviewTokenBeyond(ctx context.Context, q *request, pod *corev1.Pod, asked audience, seconds *int64) *refusal {
-	refused := r.optional(q, tokenAccount, func() *refusal {
+func (r *Restriction) reviewTokenBeyond(ctx context.Context, q *request, pod *corev1.Pod, asked audience, seconds *int64) *rules.Decision {
+	refused := r.optional(q, tokenAccount, func() *rules.Decision {
 		if pod.Spec.ServiceAccountName == q.GetName() {
 			return nil
 		}
@@ -51,7 +51,7 @@ func (r *Restriction) reviewTokenBeyond(ctx context.Context, q *request, pod *co
 	if refused != nil {
 		return refused
 	}
-	return r.optional(q, tokenLife, func() *refusal {
+	return r.optional(q, tokenLife, func() *rules.Decision {
 		return r.reviewTokenLife(ctx, q, pod, asked, secondsOf(seconds))
 	})
 }
@@ -59,7 +59,7 @@ func (r *Restriction) reviewTokenBeyond(ctx context.Context, q *request, pod *co
 // reviewTokenLife sees what was asked for. The API server may still shorten it
 // (--service-account-max-token-expiration), and it makes a year of 3607 seconds
 // for its own audiences unless --service-account-extend-token-expiration is false.
-func (r *Restriction) reviewTokenLife(ctx context.Context, q *request, pod *corev1.Pod, asked audience, seconds int64) *refusal {
+func (r *Restriction) reviewTokenLife(ctx context.Context, q *request, pod *corev1.Pod, asked audience, seconds int64) *rules.Decision {
 	if q.configuration == nil || q.configuration.MaxTokenSeconds <= 0 {
 		return nil
 	}

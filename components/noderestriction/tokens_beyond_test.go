@@ -49,8 +49,8 @@ func TestTokensAreOfThePodsAccount(t *testing.T) {
 func auditedOnly(t *testing.T, r *Restriction, write admission.Attributes, by rules.ID) {
 	t.Helper()
 	v := r.Review(t.Context(), write)
-	if !v.Admitted() || len(v.Findings().Audited) != 1 || v.Findings().Audited[0] != by {
-		t.Errorf("refusal %v, audited %v; want none, and %s", v.Refusal, v.Findings().Audited, by)
+	if !v.Allowed() || len(v.Audited()) != 1 || v.Audited()[0] != by {
+		t.Errorf("refusal %v, audited %v; want none, and %s", v.Reason(), v.Audited(), by)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // Kubernetes' own NodeRestriction runs before every webhook, so in the profile hardened it denies
 // first, without a rule ID.
 type upstreamText struct {
-	rule *rule
+	rule rules.Rule
 	// message is matched against the whole message of a denial.
 	message *regexp.Regexp
 }

@@ -9,17 +9,17 @@ import (
 
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/nodeidentity"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 // request is what an account asks.
 type request = authorizer.AttributesRecord
 
 // Authorizer decides what accounts with a scope may do. It is safe for concurrent use if
-// what its Config has is, and keeps nothing of what it has decided but the names of nodes.
-type Authorizer struct {
-	Config
-	users *nodeUsers
-}
+// what its Config has is, and keeps nothing of what it has decided.
+type Authorizer struct{ Config }
 
 var _ authorizer.UnconditionalAuthorizer = &Authorizer{}
 
@@ -31,7 +31,7 @@ func New(config Config) *Authorizer {
 	if config.Unready == nil {
 		config.Unready = func() string { return "knows nothing of the cluster" }
 	}
-	return &Authorizer{config, newNodeUsers()}
+	return &Authorizer{config}
 }
 
 // Authorize answers a request by the rules in [Rules]: with no opinion or with a denial,
@@ -39,47 +39,52 @@ func New(config Config) *Authorizer {
 // empty for a request that is not a ServiceAccount's. The error is always nil: every
 // request has an answer.
 func (z *Authorizer) Authorize(ctx context.Context, attributes authorizer.Attributes) (authorizer.Decision, string, error) {
-	a := requestOf(attributes)
-	if a == nil || a.User == nil {
-		return authorizer.DecisionNoOpinion, "", nil
-	}
-	if _, _, isAccount, _ := accountOf(a.User.GetName()); !isAccount {
-		return authorizer.DecisionNoOpinion, "", nil
-	}
-	v := z.decide(ctx, a)
-	return v.decision(), v.reason(), nil
+	return z.Decide(ctx, attributes).Parts()
 }
 
-func (z *Authorizer) decide(ctx context.Context, a *request) verdict {
-	if v := z.decideCredential(a); v.rule != nil {
-		return v
+// Decide is Authorize with the findings: of an account in audit the rule that would have
+// denied, and what the node authorizer's rules in audit mode would have denied its node.
+// For a request that is not a ServiceAccount's it has no opinion, by no rule.
+func (z *Authorizer) Decide(ctx context.Context, attributes authorizer.Attributes) rules.Decision {
+	a := requestOf(attributes)
+	if a == nil || a.User == nil {
+		return rules.Decision{Effect: rules.NoOpinion}
+	}
+	if _, _, isAccount, _ := accountOf(a.User.GetName()); !isAccount {
+		return rules.Decision{Effect: rules.NoOpinion}
+	}
+	return z.decide(ctx, a)
+}
+
+func (z *Authorizer) decide(ctx context.Context, a *request) rules.Decision {
+	if d, revoked := z.decideCredential(a); revoked {
+		return d
 	}
 	if why := z.Unready(); why != "" {
-		return refuse(unready, "node scope "+why)
+		return deny(unready, "node scope "+why)
 	}
 	who := z.identify(ctx, a.User)
 	v := z.decideFor(ctx, who, a)
-	if v.passed || !who.audits {
+	if v.Effect != rules.Deny || !who.audits {
 		return v
 	}
-	if z.Audit != nil {
-		z.Audit(Finding{Rule: v.rule.ID, Node: who.node, Attributes: a})
-	}
-	return pass(audited)
+	d := noOpinion(audited)
+	d.Findings = append(v.Findings, rules.Finding{Rule: v.Rule, Message: v.Message})
+	return d
 }
 
 // decideFor rules as if the scope of the account were enforced.
-func (z *Authorizer) decideFor(ctx context.Context, who identity, a *request) verdict {
-	if who.against == unready || who.against == accountNamed {
-		return refuse(who.against, who.why)
+func (z *Authorizer) decideFor(ctx context.Context, who identity, a *request) rules.Decision {
+	if who.against == unready.ID || who.against == accountNamed.ID {
+		return who.denied()
 	}
 	if !a.ResourceRequest {
-		return pass(neverInScope)
+		return noOpinion(neverInScope)
 	}
 	r := asked(a)
 	switch {
 	case isSelfReview(r):
-		return pass(neverInScope)
+		return noOpinion(neverInScope)
 	case isImpersonation(a.Verb):
 		return authorizeImpersonation(who, a)
 	case makesCredential(r, a.Verb):
@@ -87,9 +92,9 @@ func (z *Authorizer) decideFor(ctx context.Context, who identity, a *request) ve
 	case grantsRights(r, a):
 		return authorizeGrant(who)
 	case !who.held.covers(r):
-		return pass(notInScope)
-	case who.against != nil:
-		return refuse(who.against, who.why)
+		return noOpinion(notInScope)
+	case who.against != "":
+		return who.denied()
 	}
 	return z.authorizeHeld(ctx, who.node, r, a)
 }
@@ -104,21 +109,21 @@ const podPatience = 400 * time.Millisecond
 // looked for.
 func (z *Authorizer) identify(ctx context.Context, u user.Info) identity {
 	who := identify(u, z.Info)
-	if who.against != podCurrent || z.Confirmer == nil || who.claims.nodeName == "" {
+	if who.against != podCurrent.ID || z.Confirmer == nil || who.claims.nodeName == "" {
 		return who
 	}
 	ctx, cancel := context.WithTimeout(ctx, podPatience)
 	defer cancel()
 	why := z.Confirmer.ConfirmPod(ctx, who.claims.nodeName, who.namespace, who.claims.podName, who.claims.podUID)
 	who = identify(u, z.Info)
-	if who.against == podCurrent && why != "" {
+	if who.against == podCurrent.ID && why != "" {
 		who.why += " (" + why + ")"
 	}
 	return who
 }
 
 // authorizeHeld rules on what is in the scope of a pod on the node.
-func (z *Authorizer) authorizeHeld(ctx context.Context, node string, r Resource, a *request) verdict {
+func (z *Authorizer) authorizeHeld(ctx context.Context, node string, r Resource, a *request) rules.Decision {
 	switch {
 	case r.Group == "" && r.Resource == "nodes":
 		return z.authorizeNode(ctx, node, r, a)
@@ -134,17 +139,18 @@ func (z *Authorizer) authorizeHeld(ctx context.Context, node string, r Resource,
 // asNode asks the node authorizer whether the node may do this to what the request
 // names, and passes by the rule only if it is allowed. Verb and resource may be others
 // than those of the request.
-func (z *Authorizer) asNode(ctx context.Context, by *rule, node string, a *request, verb string, r Resource) verdict {
+func (z *Authorizer) asNode(ctx context.Context, by rules.Rule, node string, a *request, verb string, r Resource) rules.Decision {
 	question := *a
-	question.User = z.users.of(node)
+	question.User = &user.DefaultInfo{Name: nodeidentity.Prefix + node, Groups: nodeGroups}
 	question.Verb, question.Resource, question.Subresource = verb, r.Resource, r.Subresource
-	decision, reason, err := z.Node.Authorize(ctx, &question)
-	switch {
-	case err != nil:
-		return refuse(unready, "the node authorizer cannot tell what node '"+node+"' may do: "+err.Error())
-	case decision == authorizer.DecisionAllow:
-		return pass(by)
-	default:
-		return refuse(by, "a pod on node '"+node+"' is held to what that node may do: "+reason)
+	v := z.Node.Decide(ctx, &question)
+	if v.Effect != rules.Allow {
+		return deny(by, "a pod on node '"+node+"' is held to what that node may do: "+v.Reason())
 	}
+	return rules.Decision{Effect: rules.NoOpinion, Rule: by.ID, Findings: v.Findings}
 }
+
+// nodeGroups are those of every node.
+//
+// Source: pkg/auth/nodeidentifier/default.go.
+var nodeGroups = []string{user.NodesGroup, user.AllAuthenticated}

@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 func TestScope(t *testing.T) { run(t, scopeRows()) }
@@ -101,30 +103,25 @@ func TestWithoutInfoNoAccountIsKnown(t *testing.T) {
 	}
 }
 
-// Of the node authorizer's answers one lets pass, if it comes without an error.
+// Of the node authorizer's answers one lets pass.
 func TestOnlyAllowLetsPass(t *testing.T) {
-	for _, tc := range []struct {
-		said authorizer.Decision
-		err  error
-		want answer
-	}{
-		{authorizer.DecisionAllow, nil, answer{authorizer.DecisionNoOpinion, "[NS-SCOPE-1]", nil}},
-		{authorizer.DecisionNoOpinion, nil, answer{authorizer.DecisionDeny, "a pod on node 'me' is held to what that node may do: so [NS-SCOPE-1]", nil}},
-		{authorizer.DecisionDeny, nil, answer{authorizer.DecisionDeny, "a pod on node 'me' is held to what that node may do: so [NS-SCOPE-1]", nil}},
-		{authorizer.DecisionAllow, errBroken, answer{authorizer.DecisionDeny, "the node authorizer cannot tell what node 'me' may do: the API server does not answer [NS-UNREADY]", nil}},
-		{authorizer.Decision(7), nil, answer{authorizer.DecisionDeny, "a pod on node 'me' is held to what that node may do: so [NS-SCOPE-1]", nil}},
+	for said, want := range map[rules.Effect]answer{
+		rules.Allow:     {authorizer.DecisionNoOpinion, "[NS-SCOPE-1]", nil},
+		rules.NoOpinion: {authorizer.DecisionDeny, "a pod on node 'me' is held to what that node may do: so [NS-SCOPE-1]", nil},
+		rules.Deny:      {authorizer.DecisionDeny, "a pod on node 'me' is held to what that node may do: so [NS-SCOPE-1]", nil},
+		rules.Effect(7): {authorizer.DecisionDeny, "a pod on node 'me' is held to what that node may do: so [NS-SCOPE-1]", nil},
 	} {
 		var asked authorizer.Attributes
 		z := newOver(t, clusterOf(Account{Scope: Everything()}))
-		z.Node = authorizer.AuthorizerFunc(func(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+		z.Node = nodeAuthorizerFunc(func(a authorizer.Attributes) rules.Decision {
 			asked = a
-			return tc.said, "so", tc.err
+			return rules.Decision{Effect: said, Message: "so"}
 		})
 		a := row{asks: request{Verb: "get", Resource: "secrets", Namespace: "ns", Name: "x"}}.complete()
 		before := *a
 		decision, reason, err := z.Authorize(t.Context(), a)
-		if diff := cmp.Diff(tc.want, answer{decision, reason, err}); diff != "" {
-			t.Errorf("%v, %v (-want +got):\n%s", tc.said, tc.err, diff)
+		if diff := cmp.Diff(want, answer{decision, reason, err}); diff != "" {
+			t.Errorf("%v (-want +got):\n%s", said, diff)
 		}
 		who := &user.DefaultInfo{Name: "system:node:me", Groups: []string{"system:nodes", "system:authenticated"}}
 		if diff := cmp.Diff(who, asked.GetUser()); diff != "" || asked.GetName() != "x" || asked.GetVerb() != "get" {
@@ -145,6 +142,33 @@ func TestAttributesOfAnyType(t *testing.T) {
 		wrapped, wrappedReason, _ := z.Authorize(t.Context(), struct{ authorizer.Attributes }{a})
 		if wrapped != decision || wrappedReason != reason {
 			t.Errorf("%s: %v %q, wrapped %v %q", tc.name, decision, reason, wrapped, wrappedReason)
+		}
+	}
+}
+
+type nodeAuthorizerFunc func(authorizer.Attributes) rules.Decision
+
+func (f nodeAuthorizerFunc) Decide(_ context.Context, a authorizer.Attributes) rules.Decision {
+	return f(a)
+}
+
+// What a rule of the node authorizer in audit mode would have denied the node is found for
+// its pods too, once for each question.
+func TestFindingsOfTheNodeAuthorizer(t *testing.T) {
+	z := newOver(t, clusterOf(Account{Scope: Everything()}))
+	z.Node = nodeAuthorizerFunc(func(authorizer.Attributes) rules.Decision {
+		return rules.Decision{Effect: rules.Allow, Findings: []rules.Finding{{Rule: "NA-POD-6"}}}
+	})
+	for _, tc := range []struct {
+		asks request
+		want []rules.ID
+	}{
+		{request{Verb: "get", Resource: "secrets", Namespace: "ns", Name: "x"}, []rules.ID{"NA-POD-6"}},
+		{request{Verb: "delete", Resource: "pods", Namespace: "ns", Name: "x"}, []rules.ID{"NA-POD-6", "NA-POD-6"}},
+	} {
+		d := z.Decide(t.Context(), row{asks: tc.asks}.complete())
+		if diff := cmp.Diff(tc.want, d.Audited()); diff != "" || d.Effect != rules.NoOpinion {
+			t.Errorf("%s %s: %v (-want +got):\n%s", tc.asks.Verb, tc.asks.Resource, d.Effect, diff)
 		}
 	}
 }

@@ -22,6 +22,7 @@ import (
 
 	"github.com/bulkhead-k8s/bulkhead/components/internal/sarwebhook"
 	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 // discard is a ResponseWriter that costs nothing.
@@ -34,23 +35,23 @@ func (d discard) WriteHeader(int)             {}
 // BenchmarkHandler measures the review of an account with a scope, from body to answer,
 // without HTTP: with a decision that is always the same, and with ours.
 func BenchmarkHandler(b *testing.B) {
-	constant := authorizer.AuthorizerFunc(func(context.Context, authorizer.Attributes) (authorizer.Decision, string, error) {
-		return authorizer.DecisionNoOpinion, "[NS-SCOPE-1]", nil
+	constant := sarwebhook.AuthorizerFunc(func(context.Context, authorizer.Attributes) rules.Decision {
+		return noOpinion(asItsNode)
 	})
 	scoped := newOver(b, clusterOf(Account{Scope: mustScope(b, usualScope)}))
 	for _, bc := range []struct {
 		name string
-		z    authorizer.UnconditionalAuthorizer
+		z    sarwebhook.Authorizer
 	}{{"constant", constant}, {"scoped", scoped}} {
 		b.Run(bc.name, func(b *testing.B) { benchmarkHandler(b, bc.z) })
 	}
 }
 
-func benchmarkHandler(b *testing.B, z authorizer.UnconditionalAuthorizer) {
+func benchmarkHandler(b *testing.B, z sarwebhook.Authorizer) {
 	b.Helper()
 	h := sarwebhook.New(sarwebhook.Config{
 		Authorizer: z, NodeName: func(user.Info) (string, bool) { return "me", true },
-		Limits: webhook.Limits{InFlight: 10, InFlightPerNode: 10}, MaxReading: 10, LimitRule: limit.Rule, Rules: Rules,
+		Limits: webhook.Limits{InFlight: 10, InFlightPerNode: 10}, MaxReading: 10, LimitRule: limit, Rules: Rules,
 		Registry: metrics.NewKubeRegistry(), Logger: klog.Background().V(99), Clock: clock.RealClock{},
 	})
 	ctx, cancel := context.WithCancel(b.Context())

@@ -9,13 +9,14 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
 	"github.com/bulkhead-k8s/bulkhead/components/revocationlist"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 // Config is what an [Authorizer] decides from.
 type Config struct {
 	// Node decides what a node may do. What it does not allow, it denies or has no
 	// opinion on, is denied here.
-	Node authorizer.UnconditionalAuthorizer
+	Node NodeAuthorizer
 	// Info, if nil, knows no account, so that every account is denied.
 	Info NodeInfo
 	// Confirmer, if nil, confirms nothing: Info has the last word.
@@ -24,9 +25,6 @@ type Config struct {
 	Custom Declarations
 	// Objects reads those; if it is nil they cannot be read.
 	Objects Objects
-	// Audit, if it is there, is told of requests of accounts in audit that would have been
-	// refused. It is called by many at one time, and should not wait.
-	Audit func(Finding)
 	// Revoked, if not nil, returns the credentials that are revoked now. It must not
 	// allocate.
 	Revoked func() *revocationlist.Set
@@ -34,6 +32,11 @@ type Config struct {
 	// While it says anything, and forever if it is nil, every account is denied. It must
 	// not allocate to say nothing.
 	Unready func() (why string)
+}
+
+// NodeAuthorizer decides what nodes may do. It is safe for concurrent use.
+type NodeAuthorizer interface {
+	Decide(ctx context.Context, a authorizer.Attributes) rules.Decision
 }
 
 // Confirmer makes sure that [NodeInfo] is not behind the cluster. It is called only

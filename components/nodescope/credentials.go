@@ -12,20 +12,22 @@ import (
 )
 
 var (
-	tokenCreate = promise(rules.Rule{
+	tokenCreate = rules.Rule{
 		ID: "NS-TOKEN-1",
-		Promise: "A pod of an account with a scope, of any size, may create tokens (serviceaccounts/token) and pod certificates only " +
+		Description: "A pod of an account with a scope, of any size, may create tokens (serviceaccounts/token) and pod certificates only " +
 			"as the node authorizer allows its node: for accounts that pods on that node run as.",
 		Source: "Bulkhead: a token of another account, or of a pod on another node, takes its holder out of the scope; " +
 			"plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeCreateToken",
-	})
-	rightsGrant = promise(rules.Rule{
+		Extension: true,
+	}
+	rightsGrant = rules.Rule{
 		ID: "NS-GRANT-1",
-		Promise: "An account with a scope, of any size, passes no rights on: it does not create or change roles and bindings " +
+		Description: "An account with a scope, of any size, passes no rights on: it does not create or change roles and bindings " +
 			"(bind and escalate included), and does not approve or sign certificates of Kubernetes' own signers.",
 		Source: "Bulkhead: an account without a scope that gets the same rights, or a client certificate, is out of the scope; " +
 			"pkg/registry/rbac/escalation_check.go",
-	})
+		Extension: true,
+	}
 )
 
 // inEveryScope are the rules that do not depend on what a scope names.
@@ -58,12 +60,12 @@ func makesCredential(r Resource, verb string) bool {
 
 // authorizeCredential limits every account with a scope: whoever can make a credential of
 // somebody else is out of its own scope with the next request.
-func (z *Authorizer) authorizeCredential(ctx context.Context, who identity, r Resource, a *request) verdict {
+func (z *Authorizer) authorizeCredential(ctx context.Context, who identity, r Resource, a *request) rules.Decision {
 	switch {
 	case who.held.isEmpty():
-		return pass(notInScope)
-	case who.against != nil:
-		return refuse(who.against, who.why)
+		return noOpinion(notInScope)
+	case who.against != "":
+		return who.denied()
 	}
 	return z.asNode(ctx, tokenCreate, who.node, a, a.Verb, r)
 }
@@ -100,9 +102,9 @@ func approvesCertificate(r Resource, verb string) bool {
 }
 
 // authorizeGrant refuses every account with a scope.
-func authorizeGrant(who identity) verdict {
+func authorizeGrant(who identity) rules.Decision {
 	if who.held.isEmpty() {
-		return pass(notInScope)
+		return noOpinion(notInScope)
 	}
-	return refuse(rightsGrant, "an account with a node scope cannot give rights to others")
+	return deny(rightsGrant, "an account with a node scope cannot give rights to others")
 }

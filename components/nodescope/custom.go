@@ -13,26 +13,28 @@ import (
 )
 
 var (
-	customSelected = promise(rules.Rule{
-		ID:      "NS-CUSTOM-1",
-		Promise: "With a declared custom resource in its scope, a pod may list, watch and delete many of its objects only with a selector that sets the declared field or label to its own node.",
-		Source:  seed + ", use cases: permissions on custom resources; KEP-4358",
-	})
-	customRead = promise(rules.Rule{
-		ID:      "NS-CUSTOM-2",
-		Promise: "With a declared custom resource in its scope, a pod may get, update, patch and delete an object, and its status, only if the object, read at that moment, names the pod's node at the declared place; it creates none, and uses no other subresource.",
-		Source:  seed + ", use cases: permissions on custom resources",
-	})
+	customSelected = rules.Rule{
+		ID:          "NS-CUSTOM-1",
+		Description: "With a declared custom resource in its scope, a pod may list, watch and delete many of its objects only with a selector that sets the declared field or label to its own node.",
+		Source:      seed + ", use cases: permissions on custom resources; KEP-4358",
+		Extension:   true,
+	}
+	customRead = rules.Rule{
+		ID:          "NS-CUSTOM-2",
+		Description: "With a declared custom resource in its scope, a pod may get, update, patch and delete an object, and its status, only if the object, read at that moment, names the pod's node at the declared place; it creates none, and uses no other subresource.",
+		Source:      seed + ", use cases: permissions on custom resources",
+		Extension:   true,
+	}
 )
 
 // authorizeCustom rules on objects that say which node they belong to.
-func (z *Authorizer) authorizeCustom(ctx context.Context, node string, at Declaration, r Resource, a *request) verdict {
+func (z *Authorizer) authorizeCustom(ctx context.Context, node string, at Declaration, r Resource, a *request) rules.Decision {
 	switch a.Verb {
 	case "list", "watch", "deletecollection":
 		if r.Subresource == "" && selectsNode(node, at, a) {
-			return pass(customSelected)
+			return noOpinion(customSelected)
 		}
-		return refuse(customSelected, "a pod on node '"+node+"' can only "+a.Verb+" "+r.String()+" with a selector that sets "+at.place()+" to that node")
+		return deny(customSelected, "a pod on node '"+node+"' can only "+a.Verb+" "+r.String()+" with a selector that sets "+at.place()+" to that node")
 	case "get", "update", "patch":
 		if r.Subresource != "" && r.Subresource != "status" {
 			return notCustom(node, r, a)
@@ -47,29 +49,29 @@ func (z *Authorizer) authorizeCustom(ctx context.Context, node string, at Declar
 	return z.authorizeObject(ctx, node, at, a)
 }
 
-func notCustom(node string, r Resource, a *request) verdict {
-	return refuse(customRead, "a pod on node '"+node+"' cannot "+a.Verb+" "+r.String())
+func notCustom(node string, r Resource, a *request) rules.Decision {
+	return deny(customRead, "a pod on node '"+node+"' cannot "+a.Verb+" "+r.String())
 }
 
 // authorizeObject asks the object itself, unless its name is its node's.
-func (z *Authorizer) authorizeObject(ctx context.Context, node string, at Declaration, a *request) verdict {
+func (z *Authorizer) authorizeObject(ctx context.Context, node string, at Declaration, a *request) rules.Decision {
 	if a.Name == "" {
-		return refuse(customRead, "the request names no object")
+		return deny(customRead, "the request names no object")
 	}
 	said := a.Name
 	if at.Field != ownName {
 		if z.Objects == nil {
-			return refuse(unready, "objects of custom resources cannot be read")
+			return deny(unready, "objects of custom resources cannot be read")
 		}
 		var err error
 		if said, err = z.Objects.NodeOf(ctx, node, at, a.APIVersion, a.Namespace, a.Name); err != nil {
-			return refuse(unready, "which node the object belongs to cannot be read: "+err.Error())
+			return deny(unready, "which node the object belongs to cannot be read: "+err.Error())
 		}
 	}
 	if said != node {
-		return refuse(customRead, "the object does not belong to node '"+node+"' by its "+at.place())
+		return deny(customRead, "the object does not belong to node '"+node+"' by its "+at.place())
 	}
-	return pass(customRead)
+	return noOpinion(customRead)
 }
 
 func (d Declaration) place() string {

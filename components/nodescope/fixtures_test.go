@@ -82,7 +82,7 @@ func clusterOf(account Account) cluster {
 // realNode is the node authorizer over a graph in which the node "me" has the pod
 // "ns/my-pod" with the secret "my-secret" and the account "my-account", and the node
 // "other" likewise.
-func realNode(tb testing.TB) authorizer.UnconditionalAuthorizer {
+func realNode(tb testing.TB) NodeAuthorizer {
 	tb.Helper()
 	g := graph.New(graph.Options{})
 	for _, pod := range []struct{ name, node, secret, account string }{{"my-pod", "me", "my-secret", "my-account"}, {"their-pod", "other", "their-secret", "their-account"}} {

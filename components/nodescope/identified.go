@@ -33,11 +33,8 @@ func (i Identity) Node() string { return i.known.node }
 
 // Against is the rule by which the user gets nothing on what it is held on, with the
 // text of it; there is none if it is known which node the user is on.
-func (i Identity) Against() (r rules.Rule, why string, is bool) {
-	if i.known.against == nil {
-		return rules.Rule{}, "", false
-	}
-	return i.known.against.Rule, i.known.why, true
+func (i Identity) Against() (by rules.ID, why string, is bool) {
+	return i.known.against, i.known.why, i.known.against != ""
 }
 
 // Lifts reports whether an exemption of the account lifts a rule on the user's own node.

@@ -11,26 +11,30 @@ import (
 )
 
 var (
-	accountNamed = promise(rules.Rule{
-		ID:      "NS-IDENT-1",
-		Promise: "A user whose name begins as that of a ServiceAccount has a namespace and a name in it, or is denied whatever it asks.",
-		Source:  "k8s.io/apiserver/pkg/authentication/serviceaccount SplitUsername",
-	})
-	podClaimed = promise(rules.Rule{
-		ID:      "NS-IDENT-2",
-		Promise: "On what is in its scope, an account gets nothing for a token that names no pod: one from a secret, or one requested without a pod. A token whose claims are there in part, twice or empty gets nothing that a scope can hold.",
-		Source:  seed + "; KEP-4193; KEP-1205",
-	})
-	podCurrent = promise(rules.Rule{
-		ID:      "NS-IDENT-3",
-		Promise: "The pod of a token is there, under the same name and UID, and runs as the account: the token of a pod that was deleted, or that a pod of the same name has replaced, gets nothing that a scope can hold, because nobody can say any more what that pod was held to.",
-		Source:  seed + ", NodeInfo; KEP-1205",
-	})
-	nodeAgrees = promise(rules.Rule{
-		ID:      "NS-IDENT-4",
-		Promise: "On what is in its scope, a token counts only on the node that its pod is bound to, and only if the token names that node too.",
-		Source:  seed + "; KEP-4193",
-	})
+	accountNamed = rules.Rule{
+		ID:          "NS-IDENT-1",
+		Description: "A user whose name begins as that of a ServiceAccount has a namespace and a name in it, or is denied whatever it asks.",
+		Source:      "k8s.io/apiserver/pkg/authentication/serviceaccount SplitUsername",
+		Extension:   true,
+	}
+	podClaimed = rules.Rule{
+		ID:          "NS-IDENT-2",
+		Description: "On what is in its scope, an account gets nothing for a token that names no pod: one from a secret, or one requested without a pod. A token whose claims are there in part, twice or empty gets nothing that a scope can hold.",
+		Source:      seed + "; KEP-4193; KEP-1205",
+		Extension:   true,
+	}
+	podCurrent = rules.Rule{
+		ID:          "NS-IDENT-3",
+		Description: "The pod of a token is there, under the same name and UID, and runs as the account: the token of a pod that was deleted, or that a pod of the same name has replaced, gets nothing that a scope can hold, because nobody can say any more what that pod was held to.",
+		Source:      seed + ", NodeInfo; KEP-1205",
+		Extension:   true,
+	}
+	nodeAgrees = rules.Rule{
+		ID:          "NS-IDENT-4",
+		Description: "On what is in its scope, a token counts only on the node that its pod is bound to, and only if the token names that node too.",
+		Source:      seed + "; KEP-4193",
+		Extension:   true,
+	}
 )
 
 // NodeIdentity says as what a user asks for the resource, and on which node it is. The
@@ -51,7 +55,7 @@ func NodeIdentity(u user.Info, info NodeInfo, resource Resource) (nodeName strin
 	switch {
 	case who.audits || !who.held.covers(resource):
 		return "", Others
-	case who.against != nil:
+	case who.against != "":
 		return "", NodeScopedDaemonSet
 	}
 	return who.node, NodeScopedDaemonSet
@@ -69,9 +73,9 @@ type identity struct {
 	// audits is true if what binds the user is only reported.
 	audits     bool
 	exemptions *Exemptions
-	// against is the rule by which the user gets nothing on what is held; nil if it is
+	// against is the rule by which the user gets nothing on what is held; empty if it is
 	// known which node the user is on. why is the text of it.
-	against *rule
+	against rules.ID
 	why     string
 }
 
@@ -126,15 +130,20 @@ func (who identity) inPod(info NodeInfo) identity {
 	return who
 }
 
-func (who identity) refusedHeld(r *rule, why string) identity {
-	who.against, who.why = r, why
+func (who identity) refusedHeld(r rules.Rule, why string) identity {
+	who.against, who.why = r.ID, why
 	return who
+}
+
+// denied is the decision on what the user is held on, if there is anything against it.
+func (who identity) denied() rules.Decision {
+	return rules.Decision{Rule: who.against, Message: who.why}
 }
 
 // refusedAll is for whoever cannot be told what it is held to, and so is held to all that
 // a scope can hold.
-func (who identity) refusedAll(r *rule, why string) identity {
-	who.against, who.why, who.held = r, why, scopes{everything}
+func (who identity) refusedAll(r rules.Rule, why string) identity {
+	who.against, who.why, who.held = r.ID, why, scopes{everything}
 	return who
 }
 

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	"k8s.io/apiserver/pkg/authorization/authorizer"
-
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
@@ -30,19 +28,10 @@ func ParseMode(value string) (audits bool, err error) {
 	return false, fmt.Errorf("%s: %q: want enforce or audit", ModeAnnotation, shortened(mode))
 }
 
-var audited = promise(rules.Rule{
+var audited = rules.Rule{
 	ID: "NS-PASS-3",
-	Promise: "An account that is marked audit is answered as if it had no scope, by the authorizer and by admission; what it would have been refused is counted and told, with the rule. " +
+	Description: "An account that is marked audit is answered as if it had no scope, by the authorizer and by admission; what it would have been refused is counted and told, with the rule. " +
 		"Before the whole cluster has been seen nobody knows the mark, and it is denied as everybody is.",
-	Source: "Bulkhead: owners need to see before they enforce",
-})
-
-// Finding is a request of an account in audit that would have been refused.
-type Finding struct {
-	// Rule is the one that would have refused.
-	Rule rules.ID
-	// Node is the one that the pod is on; empty if that is not known.
-	Node string
-	// Attributes must not be kept after the call.
-	Attributes authorizer.Attributes
+	Source:    "Bulkhead: owners need to see before they enforce",
+	Extension: true,
 }

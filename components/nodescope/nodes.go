@@ -11,22 +11,25 @@ import (
 )
 
 var (
-	nodeRead = promise(rules.Rule{
-		ID:      "NS-NODE-1",
-		Promise: "With nodes in its scope, a pod may get, list and watch only the Node that it is on, by name or with the field selector metadata.name.",
-		Source:  seed + ", use cases; KEP-4601",
-	})
-	nodeWrite = promise(rules.Rule{
-		ID:      "NS-NODE-2",
-		Promise: "With nodes or nodes/status in its scope, a pod may update and patch only the Node that it is on, or its status; it creates and deletes none. What it may write there is for admission to say.",
-		Source:  seed + ", use cases: node-problem-detector, node termination handler; CVE-2023-26484, CVE-2023-30840",
-	})
-	nodeKubelet = promise(rules.Rule{
+	nodeRead = rules.Rule{
+		ID:          "NS-NODE-1",
+		Description: "With nodes in its scope, a pod may get, list and watch only the Node that it is on, by name or with the field selector metadata.name.",
+		Source:      seed + ", use cases; KEP-4601",
+		Extension:   true,
+	}
+	nodeWrite = rules.Rule{
+		ID:          "NS-NODE-2",
+		Description: "With nodes or nodes/status in its scope, a pod may update and patch only the Node that it is on, or its status; it creates and deletes none. What it may write there is for admission to say.",
+		Source:      seed + ", use cases: node-problem-detector, node termination handler; CVE-2023-26484, CVE-2023-30840",
+		Extension:   true,
+	}
+	nodeKubelet = rules.Rule{
 		ID: "NS-NODE-3",
-		Promise: "With nodes, or the subresource, in its scope, a pod may use the subresources that a kubelet's API is authorized by (proxy, metrics, stats, log, pods and others) " +
+		Description: "With nodes, or the subresource, in its scope, a pod may use the subresources that a kubelet's API is authorized by (proxy, metrics, stats, log, pods and others) " +
 			"of the Node that it is on only, if RBAC allows it.",
-		Source: "KEP-2862; pkg/kubelet/server/auth.go; pkg/registry/core/node/rest",
-	})
+		Source:    "KEP-2862; pkg/kubelet/server/auth.go; pkg/registry/core/node/rest",
+		Extension: true,
+	}
 )
 
 // kubeletSubresources are those of a Node that give access to its kubelet: through the API
@@ -41,16 +44,16 @@ var kubeletSubresources = []string{
 
 // authorizeKubelet compares the name as it is. A name with a scheme or a port
 // ("https:node:10250") is refused: a port leads to other programs on the node.
-func authorizeKubelet(node string, r Resource, a *request) verdict {
+func authorizeKubelet(node string, r Resource, a *request) rules.Decision {
 	if a.Name != node {
-		return refuse(nodeKubelet, "a pod on node '"+node+"' cannot "+a.Verb+" "+r.String()+" of '"+a.Name+"', only of its own node")
+		return deny(nodeKubelet, "a pod on node '"+node+"' cannot "+a.Verb+" "+r.String()+" of '"+a.Name+"', only of its own node")
 	}
-	return pass(nodeKubelet)
+	return noOpinion(nodeKubelet)
 }
 
 // authorizeNode looks at the name, which the node authorizer leaves to admission for
 // what is written.
-func (z *Authorizer) authorizeNode(ctx context.Context, node string, r Resource, a *request) verdict {
+func (z *Authorizer) authorizeNode(ctx context.Context, node string, r Resource, a *request) rules.Decision {
 	if slices.Contains(kubeletSubresources, r.Subresource) {
 		return authorizeKubelet(node, r, a)
 	}
@@ -59,11 +62,11 @@ func (z *Authorizer) authorizeNode(ctx context.Context, node string, r Resource,
 		return z.asNode(ctx, nodeRead, node, a, a.Verb, r)
 	case "update", "patch":
 		if a.Name != node {
-			return refuse(nodeWrite, "a pod on node '"+node+"' cannot "+a.Verb+" "+r.String()+" of '"+a.Name+"', only of its own node")
+			return deny(nodeWrite, "a pod on node '"+node+"' cannot "+a.Verb+" "+r.String()+" of '"+a.Name+"', only of its own node")
 		}
 		return z.asNode(ctx, nodeWrite, node, a, a.Verb, r)
 	case "create":
-		return refuse(nodeWrite, "a pod that is held to its node creates no "+r.String())
+		return deny(nodeWrite, "a pod that is held to its node creates no "+r.String())
 	default:
 		return z.asNode(ctx, nodeWrite, node, a, a.Verb, r)
 	}

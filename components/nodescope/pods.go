@@ -11,26 +11,30 @@ import (
 )
 
 var (
-	podRead = promise(rules.Rule{
-		ID:      "NS-POD-1",
-		Promise: "With pods in its scope, a pod may get only pods on its own node, and list and watch them only with the field selector spec.nodeName set to that node, or by the name of one pod on it.",
-		Source:  seed + ", use cases; KEP-4601",
-	})
-	podPatch = promise(rules.Rule{
-		ID:      "NS-POD-2",
-		Promise: "With pods in its scope, a pod may patch a pod on its own node, which a kubelet may not; it may not update one as a whole.",
-		Source:  seed + ", use cases: calico",
-	})
-	podWrite = promise(rules.Rule{
-		ID:      "NS-POD-3",
-		Promise: "With the resource in its scope, a pod may delete and evict pods on its own node and update and patch their status; it creates no pod, deletes not many at once and uses no other subresource but those of NS-POD-4.",
-		Source:  seed + ", use cases: node termination handler; antrea-io/antrea#4651",
-	})
-	podStream = promise(rules.Rule{
-		ID:      "NS-POD-4",
-		Promise: "With pods, or the subresource, in its scope, a pod may use log, exec, attach, portforward and proxy only of pods on its own node, and only if RBAC allows it.",
-		Source:  "Bulkhead: the kubelet of the node serves all of these; pkg/registry/core/pod/rest",
-	})
+	podRead = rules.Rule{
+		ID:          "NS-POD-1",
+		Description: "With pods in its scope, a pod may get only pods on its own node, and list and watch them only with the field selector spec.nodeName set to that node, or by the name of one pod on it.",
+		Source:      seed + ", use cases; KEP-4601",
+		Extension:   true,
+	}
+	podPatch = rules.Rule{
+		ID:          "NS-POD-2",
+		Description: "With pods in its scope, a pod may patch a pod on its own node, which a kubelet may not; it may not update one as a whole.",
+		Source:      seed + ", use cases: calico",
+		Extension:   true,
+	}
+	podWrite = rules.Rule{
+		ID:          "NS-POD-3",
+		Description: "With the resource in its scope, a pod may delete and evict pods on its own node and update and patch their status; it creates no pod, deletes not many at once and uses no other subresource but those of NS-POD-4.",
+		Source:      seed + ", use cases: node termination handler; antrea-io/antrea#4651",
+		Extension:   true,
+	}
+	podStream = rules.Rule{
+		ID:          "NS-POD-4",
+		Description: "With pods, or the subresource, in its scope, a pod may use log, exec, attach, portforward and proxy only of pods on its own node, and only if RBAC allows it.",
+		Source:      "Bulkhead: the kubelet of the node serves all of these; pkg/registry/core/pod/rest",
+		Extension:   true,
+	}
 )
 
 // streamSubresources are those of a pod that the kubelet of its node serves. The name is
@@ -42,7 +46,7 @@ var thePod = Resource{Resource: "pods"}
 
 // authorizePod has the node authorizer say of which node a pod is, by asking whether the
 // node may get it. That also looks at the cluster as it is before it refuses.
-func (z *Authorizer) authorizePod(ctx context.Context, node string, r Resource, a *request) verdict {
+func (z *Authorizer) authorizePod(ctx context.Context, node string, r Resource, a *request) rules.Decision {
 	switch {
 	case slices.Contains(streamSubresources, r.Subresource):
 		return z.asNode(ctx, podStream, node, a, "get", thePod)
@@ -57,7 +61,7 @@ func (z *Authorizer) authorizePod(ctx context.Context, node string, r Resource, 
 	case "update":
 		return z.asNode(ctx, podPatch, node, a, a.Verb, r)
 	case "create":
-		return refuse(podWrite, "a pod that is held to its node creates no pods")
+		return deny(podWrite, "a pod that is held to its node creates no pods")
 	default:
 		return z.authorizePodWrite(ctx, node, r, a)
 	}
@@ -65,10 +69,12 @@ func (z *Authorizer) authorizePod(ctx context.Context, node string, r Resource, 
 
 // authorizePodWrite wants both: that a node may do this to pods, and that this pod is on
 // the node.
-func (z *Authorizer) authorizePodWrite(ctx context.Context, node string, r Resource, a *request) verdict {
+func (z *Authorizer) authorizePodWrite(ctx context.Context, node string, r Resource, a *request) rules.Decision {
 	v := z.asNode(ctx, podWrite, node, a, a.Verb, r)
-	if !v.passed {
+	if v.Effect == rules.Deny {
 		return v
 	}
-	return z.asNode(ctx, podWrite, node, a, "get", thePod)
+	on := z.asNode(ctx, podWrite, node, a, "get", thePod)
+	on.Findings = append(v.Findings, on.Findings...)
+	return on
 }

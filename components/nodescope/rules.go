@@ -5,32 +5,32 @@ package nodescope
 
 import "github.com/bulkhead-k8s/bulkhead/components/rules"
 
-// Rules are all the promises of this component, in the order of its documentation.
-// NS-UNREADY and NS-LIMIT only refuse; the rules NS-PASS only let pass.
+// Rules are all rules of this component, in the order of its documentation.
+// NS-UNREADY and NS-LIMIT only refuse; the rules NS-PASS only leave requests to others.
 var Rules = []rules.Rule{
-	credentialRevoked.Rule,
-	accountNamed.Rule,
-	podClaimed.Rule,
-	podCurrent.Rule,
-	nodeAgrees.Rule,
-	asItsNode.Rule,
-	nodeRead.Rule,
-	nodeWrite.Rule,
-	nodeKubelet.Rule,
-	podRead.Rule,
-	podPatch.Rule,
-	podWrite.Rule,
-	podStream.Rule,
-	customSelected.Rule,
-	customRead.Rule,
-	impersonation.Rule,
-	tokenCreate.Rule,
-	rightsGrant.Rule,
-	notInScope.Rule,
-	neverInScope.Rule,
-	audited.Rule,
-	unready.Rule,
-	limit.Rule,
+	credentialRevoked,
+	accountNamed,
+	podClaimed,
+	podCurrent,
+	nodeAgrees,
+	asItsNode,
+	nodeRead,
+	nodeWrite,
+	nodeKubelet,
+	podRead,
+	podPatch,
+	podWrite,
+	podStream,
+	customSelected,
+	customRead,
+	impersonation,
+	tokenCreate,
+	rightsGrant,
+	notInScope,
+	neverInScope,
+	audited,
+	unready,
+	limit,
 }
 
 const (
@@ -40,43 +40,36 @@ const (
 
 // These stand around all others.
 var (
-	asItsNode = promise(rules.Rule{
-		ID:      "NS-SCOPE-1",
-		Promise: "On a resource in its scope, a pod may do only what the node authorizer allows the node that it is on, and only if RBAC allows it too; what is in no other rule of this table is decided so.",
-		Source:  seedAuth,
-	})
-	notInScope = promise(rules.Rule{
-		ID:      "NS-PASS-1",
-		Promise: "What is not in the scope of its account or of itself, a pod asks of the authorizers behind, as if it had no scope.",
-		Source:  seedAuth,
-	})
-	neverInScope = promise(rules.Rule{
-		ID:      "NS-PASS-2",
-		Promise: "Requests for no resource (discovery, health, metrics) and questions about one's own identity and rights (SelfSubjectAccessReview, SelfSubjectRulesReview, SelfSubjectReview) are in no scope, whatever it says.",
-		Source:  "plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go ClusterRoles: system:basic-user, system:discovery, system:public-info-viewer",
-	})
-	unready = promise(rules.Rule{
-		ID:      "NS-UNREADY",
-		Promise: "Nothing is left to others for want of knowledge: until the whole cluster has been seen, and while it or an account, or an object that has to be read, cannot be read, who is sent here is denied.",
-		Source:  "Bulkhead: RBAC behind would allow the account the whole cluster",
-	})
+	asItsNode = rules.Rule{
+		ID:          "NS-SCOPE-1",
+		Description: "On a resource in its scope, a pod may do only what the node authorizer allows the node that it is on, and only if RBAC allows it too; what is in no other rule of this table is decided so.",
+		Source:      seedAuth,
+		Extension:   true,
+	}
+	notInScope = rules.Rule{
+		ID:          "NS-PASS-1",
+		Description: "What is not in the scope of its account or of itself, a pod asks of the authorizers behind, as if it had no scope.",
+		Source:      seedAuth,
+		Extension:   true,
+	}
+	neverInScope = rules.Rule{
+		ID:          "NS-PASS-2",
+		Description: "Requests for no resource (discovery, health, metrics) and questions about one's own identity and rights (SelfSubjectAccessReview, SelfSubjectRulesReview, SelfSubjectReview) are in no scope, whatever it says.",
+		Source:      "plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go ClusterRoles: system:basic-user, system:discovery, system:public-info-viewer",
+		Extension:   true,
+	}
+	unready = rules.Rule{
+		ID:          "NS-UNREADY",
+		Description: "Nothing is left to others for want of knowledge: until the whole cluster has been seen, and while it or an account, or an object that has to be read, cannot be read, who is sent here is denied.",
+		Source:      "Bulkhead: RBAC behind would allow the account the whole cluster",
+		Extension:   true,
+	}
 	// limit is decided by the transport, before the authorizer is asked; it is
 	// listed here because its refusals are this component's.
-	limit = promise(rules.Rule{
-		ID:      "NS-LIMIT",
-		Promise: "A review that is too large, or that finds no place within a second, is denied, and is never an error that would open the way to other authorizers.",
-		Source:  "Bulkhead: as NA-LIMIT",
-	})
+	limit = rules.Rule{
+		ID:          "NS-LIMIT",
+		Description: "A review that is too large, or that finds no place within a second, is denied, and is never an error that would open the way to other authorizers.",
+		Source:      "Bulkhead: as NA-LIMIT",
+		Extension:   true,
+	}
 )
-
-// rule is a rule with the reason that has no text, made once.
-type rule struct {
-	rules.Rule
-	bare string
-}
-
-// promise marks the rule as beyond upstream: no in-tree component knows a scope.
-func promise(r rules.Rule) *rule {
-	r.Extension = true
-	return &rule{Rule: r, bare: r.Reason("")}
-}

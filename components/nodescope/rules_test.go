@@ -64,8 +64,8 @@ func TestRulesAreWellFormed(t *testing.T) {
 			t.Errorf("%s occurs twice", r.ID)
 		}
 		seen[r.ID] = true
-		if !strings.HasSuffix(r.Promise, ".") || r.Source == "" || !r.Extension || r.Optional {
-			t.Errorf("%s needs a promise that is a sentence, and a source; it is an extension and not optional", r.ID)
+		if !strings.HasSuffix(r.Description, ".") || r.Source == "" || !r.Extension || r.Optional {
+			t.Errorf("%s needs a description that is a sentence, and a source; it is an extension and not optional", r.ID)
 		}
 	}
 }

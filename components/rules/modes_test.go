@@ -71,8 +71,8 @@ func TestAuditedRulesAreEnforcedOnlyByName(t *testing.T) {
 }
 
 func TestFind(t *testing.T) {
-	table := []Rule{{ID: "XX-A-1", Promise: "one"}, {ID: "XX-A-2", Promise: "two"}}
-	if r, ok := Find(table, "XX-A-2"); !ok || r.Promise != "two" {
+	table := []Rule{{ID: "XX-A-1", Description: "one"}, {ID: "XX-A-2", Description: "two"}}
+	if r, ok := Find(table, "XX-A-2"); !ok || r.Description != "two" {
 		t.Errorf("found %+v, %v", r, ok)
 	}
 	if r, ok := Find(table, "XX-A-3"); ok || r != (Rule{}) {

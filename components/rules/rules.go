@@ -15,12 +15,12 @@ import "strings"
 // KA kubelet API, NS node scope.
 type ID string
 
-// Rule is one promise that a component keeps.
+// Rule is one statement about what a component allows and denies.
 type Rule struct {
 	// ID is unique among all components.
 	ID ID
-	// Promise is one sentence that a reader can hold us to.
-	Promise string
+	// Description is one sentence that a reader can check Bulkhead against.
+	Description string
 	// Source is where the rule comes from: an upstream file and function, a KEP,
 	// an RFC, or a design proposal.
 	Source string

@@ -38,10 +38,10 @@ func RuleTable(report types.Report, all []rules.Rule, profile Profile) string {
 	fmt.Fprintf(&b, "# %s on profile %s\n\n", report.SuiteDescription, profile)
 	fmt.Fprintf(&b, "%s, in %s. %s\n\n", report.StartTime.UTC().Format(time.RFC3339), report.RunTime.Round(time.Second), summary(report))
 	if len(all) > 0 {
-		b.WriteString("| rule | promise | allow | deny |\n|---|---|---|---|\n")
+		b.WriteString("| rule | description | allow | deny |\n|---|---|---|---|\n")
 		for _, rule := range all {
 			if named(report, rule.ID) {
-				fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", rule.ID, rule.Promise,
+				fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", rule.ID, rule.Description,
 					proved(report, all, rule.ID, Allow, profile), proved(report, all, rule.ID, Deny, profile))
 			}
 		}

@@ -15,7 +15,7 @@ import (
 )
 
 func TestRuleTable(t *testing.T) {
-	all := []rules.Rule{{ID: "NA-A-1", Promise: "Keeps A."}, {ID: "NA-B-1", Promise: "Keeps B."}, {ID: "NA-C-1", Promise: "Keeps C."}}
+	all := []rules.Rule{{ID: "NA-A-1", Description: "Keeps A."}, {ID: "NA-B-1", Description: "Keeps B."}, {ID: "NA-C-1", Description: "Keeps C."}}
 	skipped := in(types.SpecStateSkipped, spec("is not here", Allows("NA-B-1")...))
 	skipped.Failure.Message = "no host"
 	failed := in(types.SpecStateFailed, spec("goes wrong", Denies("NA-B-1")...))
@@ -36,7 +36,7 @@ func TestRuleTable(t *testing.T) {
 
 1970-01-01T00:00:00Z, in 3s. 2 passed, 1 failed, 1 skipped
 
-| rule | promise | allow | deny |
+| rule | description | allow | deny |
 |---|---|---|---|
 | NA-A-1 | Keeps A. | ✓ 1 | ✓ 1 |
 | NA-B-1 | Keeps B. | skipped: no host | ✗ 1 of 1 |
@@ -62,8 +62,8 @@ func TestRuleTable(t *testing.T) {
 
 func TestRuleTableWhileOff(t *testing.T) {
 	all := []rules.Rule{
-		{ID: "NA-A-1", Promise: "Keeps A."}, {ID: "NA-B-1", Promise: "Keeps B.", Extension: true, Optional: true},
-		{ID: "NA-C-1", Promise: "Is another suite's."},
+		{ID: "NA-A-1", Description: "Keeps A."}, {ID: "NA-B-1", Description: "Keeps B.", Extension: true, Optional: true},
+		{ID: "NA-C-1", Description: "Is another suite's."},
 	}
 	report := types.Report{SpecReports: types.SpecReports{
 		in(types.SpecStatePassed, spec("depends", DeniesBeyond("NA-B-1", "NA-A-1")...)),

@@ -89,9 +89,9 @@ func printRules(out io.Writer, format string, all []rules.Rule) error {
 
 func rulesTable(out io.Writer, all []rules.Rule) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(table, "RULE\tHARDENED\tPARITY\tPROMISE")
+	_, _ = fmt.Fprintln(table, "RULE\tHARDENED\tPARITY\tDESCRIPTION")
 	for _, r := range all {
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", r.ID, defaultIn(install.Hardened, r), defaultIn(install.Parity, r), r.Promise)
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", r.ID, defaultIn(install.Hardened, r), defaultIn(install.Parity, r), r.Description)
 	}
 	return table.Flush()
 }
@@ -103,13 +103,13 @@ func rulesMarkdown(out io.Writer, all []rules.Rule) error {
 	for _, r := range all {
 		if of, _, _ := strings.Cut(string(r.ID), "-"); of != component {
 			component = of
-			fmt.Fprintf(&b, "\n## %s\n\n| rule | promise | source | extension | in hardened | in parity |\n|---|---|---|---|---|---|\n", components[of])
+			fmt.Fprintf(&b, "\n## %s\n\n| rule | description | source | extension | in hardened | in parity |\n|---|---|---|---|---|---|\n", components[of])
 		}
 		extension := ""
 		if r.Extension {
 			extension = "yes"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", r.ID, cell(r.Promise), cell(r.Source), extension, defaultIn(install.Hardened, r), defaultIn(install.Parity, r))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", r.ID, cell(r.Description), cell(r.Source), extension, defaultIn(install.Hardened, r), defaultIn(install.Parity, r))
 	}
 	_, err := io.WriteString(out, b.String())
 	return err
@@ -136,11 +136,13 @@ func defaultIn(p install.Profile, r rules.Rule) string {
 func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
 
 type jsonRule struct {
-	ID        rules.ID `json:"id"`
-	Promise   string   `json:"promise"`
-	Source    string   `json:"source"`
-	Extension bool     `json:"extension"`
-	Optional  bool     `json:"optional"`
+	ID          rules.ID `json:"id"`
+	Description string   `json:"description"`
+	// Promise is the former name of Description.
+	Promise   string `json:"promise"`
+	Source    string `json:"source"`
+	Extension bool   `json:"extension"`
+	Optional  bool   `json:"optional"`
 	// Configured is true for a rule that the operator's configuration puts in force.
 	Configured bool `json:"configured,omitempty"`
 	// Defaults are the modes of an optional rule, by profile.
@@ -150,7 +152,7 @@ type jsonRule struct {
 func jsonRules(all []rules.Rule) []jsonRule {
 	list := make([]jsonRule, 0, len(all))
 	for _, r := range all {
-		printed := jsonRule{ID: r.ID, Promise: r.Promise, Source: r.Source, Extension: r.Extension, Optional: r.Optional, Configured: r.Configured}
+		printed := jsonRule{ID: r.ID, Description: r.Description, Promise: r.Description, Source: r.Source, Extension: r.Extension, Optional: r.Optional, Configured: r.Configured}
 		if r.Optional {
 			printed.Defaults = map[install.Profile]string{
 				install.Hardened: defaultIn(install.Hardened, r), install.Parity: defaultIn(install.Parity, r),

@@ -17,20 +17,20 @@ import (
 
 func TestPrintRules(t *testing.T) {
 	all := []rules.Rule{
-		{ID: "NA-LEASE-3", Promise: "Own name.", Source: "authorizeLease"},
-		{ID: "NA-LIMIT", Promise: "A | B.", Source: "KEP-279", Extension: true},
-		{ID: "NA-CSR-1", Promise: "C.", Source: "D", Extension: true, Optional: true},
-		{ID: "NR-LABEL-1", Promise: "E.", Source: "F", Extension: true, Configured: true},
-		{ID: "KA-AUD-1", Promise: "G.", Source: "H", Extension: true, Optional: true, Audited: true},
+		{ID: "NA-LEASE-3", Description: "Own name.", Source: "authorizeLease"},
+		{ID: "NA-LIMIT", Description: "A | B.", Source: "KEP-279", Extension: true},
+		{ID: "NA-CSR-1", Description: "C.", Source: "D", Extension: true, Optional: true},
+		{ID: "NR-LABEL-1", Description: "E.", Source: "F", Extension: true, Configured: true},
+		{ID: "KA-AUD-1", Description: "G.", Source: "H", Extension: true, Optional: true, Audited: true},
 	}
 	for _, tc := range []struct {
 		format, want string
 	}{
-		{"table", "RULE        HARDENED       PARITY            PROMISE\nNA-LEASE-3  always         always            Own name.\nNA-LIMIT    always         always            A | B.\nNA-CSR-1    enforce        off               C.\nNR-LABEL-1  as configured  no configuration  E.\nKA-AUD-1    audit          off               G.\n"},
+		{"table", "RULE        HARDENED       PARITY            DESCRIPTION\nNA-LEASE-3  always         always            Own name.\nNA-LIMIT    always         always            A | B.\nNA-CSR-1    enforce        off               C.\nNR-LABEL-1  as configured  no configuration  E.\nKA-AUD-1    audit          off               G.\n"},
 		{"markdown", markdownHeader + `
 ## Node authorizer
 
-| rule | promise | source | extension | in hardened | in parity |
+| rule | description | source | extension | in hardened | in parity |
 |---|---|---|---|---|---|
 | NA-LEASE-3 | Own name. | authorizeLease |  | always | always |
 | NA-LIMIT | A \| B. | KEP-279 | yes | always | always |
@@ -38,19 +38,20 @@ func TestPrintRules(t *testing.T) {
 
 ## NodeRestriction
 
-| rule | promise | source | extension | in hardened | in parity |
+| rule | description | source | extension | in hardened | in parity |
 |---|---|---|---|---|---|
 | NR-LABEL-1 | E. | F | yes | as configured | no configuration |
 
 ## Kubelet API
 
-| rule | promise | source | extension | in hardened | in parity |
+| rule | description | source | extension | in hardened | in parity |
 |---|---|---|---|---|---|
 | KA-AUD-1 | G. | H | yes | audit | off |
 `},
 		{"json", `[
   {
     "id": "NA-LEASE-3",
+    "description": "Own name.",
     "promise": "Own name.",
     "source": "authorizeLease",
     "extension": false,
@@ -58,6 +59,7 @@ func TestPrintRules(t *testing.T) {
   },
   {
     "id": "NA-LIMIT",
+    "description": "A | B.",
     "promise": "A | B.",
     "source": "KEP-279",
     "extension": true,
@@ -65,6 +67,7 @@ func TestPrintRules(t *testing.T) {
   },
   {
     "id": "NA-CSR-1",
+    "description": "C.",
     "promise": "C.",
     "source": "D",
     "extension": true,
@@ -76,6 +79,7 @@ func TestPrintRules(t *testing.T) {
   },
   {
     "id": "NR-LABEL-1",
+    "description": "E.",
     "promise": "E.",
     "source": "F",
     "extension": true,
@@ -84,6 +88,7 @@ func TestPrintRules(t *testing.T) {
   },
   {
     "id": "KA-AUD-1",
+    "description": "G.",
     "promise": "G.",
     "source": "H",
     "extension": true,

@@ -83,7 +83,7 @@ func namedRules(message string) []rules.ID {
 
 func printRule(out io.Writer, r rules.Rule, by string) {
 	_, _ = fmt.Fprintf(out, "Rule:        %s\nDenied by:   %s\nDescription: %s\nSource:      %s\nHardened:    %s\nParity:      %s\n",
-		r.ID, by, r.Promise, r.Source, defaultIn(install.Hardened, r), defaultIn(install.Parity, r))
+		r.ID, by, r.Description, r.Source, defaultIn(install.Hardened, r), defaultIn(install.Parity, r))
 	if r.Optional {
 		_, _ = fmt.Fprintf(out, "To change:   bulkhead install --rule-mode=%s=audit (or off)\n", r.ID)
 	}

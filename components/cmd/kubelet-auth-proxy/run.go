@@ -94,7 +94,6 @@ func (p *parts) loadDecisions(c *config) (err error) {
 	p.authenticator, err = authentication.New(authentication.Config{
 		Options: c.who, Reviews: p.cluster.clientset.AuthenticationV1().TokenReviews(), Registry: p.registry,
 		AudienceMode: c.policy.ModeOf(kubeletauth.RuleAudience),
-		Audit:        func(ctx context.Context, f authentication.Finding) { proxy.Found(ctx, f.Rule) },
 	})
 	if err != nil {
 		return err
@@ -142,8 +141,8 @@ func (p *parts) authorize(ctx context.Context, a authorizer.Attributes) (proxy.A
 
 // unsure is true if a token could not be reviewed: nothing was said about it.
 func unsure(err error) bool {
-	var refusal *authentication.Refusal
-	if errors.As(err, &refusal) && refusal.Status == http.StatusTooManyRequests {
+	var denied *authentication.Denied
+	if errors.As(err, &denied) && denied.Code == http.StatusTooManyRequests {
 		return true
 	}
 	var status apierrors.APIStatus

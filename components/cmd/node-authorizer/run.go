@@ -88,14 +88,11 @@ func newDecider(ctx context.Context, c *config, v *view) (*decider, error) {
 		registry.CustomMustRegister(newRevocationCollector(v.revoked))
 	}
 	reader := liveread.New(liveread.Config{Client: v.client, View: v.sync, Registry: registry})
-	// The handler asks the policy, so it is there before the policy reports to it.
-	var handler *sarwebhook.Handler
 	policy := nodeauthorizer.New(nodeauthorizer.Config{
 		Mode: c.mode, Features: c.features, Modes: c.beyond.modes,
 		Relations: v.graph, Confirmer: reader, Unready: v.sync.Unready, Revoked: v.revokedSet(),
-		Audit: func(f nodeauthorizer.Finding) { handler.Audited(f.Rule, f.Node, f.Attributes) },
 	})
-	handler = sarwebhook.New(sarwebhook.Config{
+	handler := sarwebhook.New(sarwebhook.Config{
 		Authorizer: policy,
 		NodeName:   nodeidentity.NodeName,
 		Limits:     c.limits,

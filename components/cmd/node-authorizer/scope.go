@@ -48,13 +48,11 @@ func newScopedEntry(ctx context.Context, c *config, v *view, reader *liveread.Re
 	node := nodeauthorizer.New(nodeauthorizer.Config{
 		Mode: nodeauthorizer.Strict, Features: c.features, Modes: c.beyond.modes,
 		Relations: v.graph, Confirmer: reader, Unready: v.sync.Unready,
-		Audit: func(f nodeauthorizer.Finding) { entry.handler.Audited(f.Rule, f.Node, f.Attributes) },
 	})
 	entry.handler = sarwebhook.New(sarwebhook.Config{
 		Authorizer: nodescope.New(nodescope.Config{
 			Node: node, Info: v.scopes, Confirmer: podConfirmer{reader}, Custom: c.scope.custom,
 			Objects: customread.New(v.client.CoreV1().RESTClient()), Unready: v.scopeUnready, Revoked: v.revokedSet(),
-			Audit: func(f nodescope.Finding) { entry.handler.Audited(f.Rule, f.Node, f.Attributes) },
 		}),
 		NodeName:   claimedNode,
 		Limits:     c.limits,

@@ -119,22 +119,15 @@ func newRestriction(c *config, view *clusterview.View, policy *configfile.File) 
 }
 
 // review is how a policy answers one write.
-type review func(context.Context, admission.Attributes) noderestriction.Verdict
+type review func(context.Context, admission.Attributes) rules.Decision
 
 // inTime bounds all that one decision looks up.
 func inTime(policy review) admissionwebhook.Reviewer {
-	return admissionwebhook.ReviewerFunc(func(ctx context.Context, a admission.Attributes) admissionwebhook.Answer {
+	return admissionwebhook.ReviewerFunc(func(ctx context.Context, a admission.Attributes) rules.Decision {
 		ctx, cancel := context.WithTimeoutCause(ctx, reviewTimeout, errReviewTimeout)
 		defer cancel()
-		return answerOf(policy(ctx, a))
+		return policy(ctx, a)
 	})
-}
-
-func answerOf(v noderestriction.Verdict) admissionwebhook.Answer {
-	found := v.Findings()
-	return admissionwebhook.Answer{
-		Rule: v.Rule, Refusal: v.Refusal, Audited: found.Audited, Warnings: found.Warnings, Annotations: found.Annotations,
-	}
 }
 
 // newHandler joins policy and transport, for nodes. With node scope, which is not nil

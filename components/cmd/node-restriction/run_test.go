@@ -22,7 +22,7 @@ import (
 
 	"github.com/bulkhead-k8s/bulkhead/components/internal/program"
 	"github.com/bulkhead-k8s/bulkhead/components/internal/program/programtest"
-	"github.com/bulkhead-k8s/bulkhead/components/noderestriction"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 // apiServer has a Node, and a pod on each of two nodes. What it does not have is
@@ -186,10 +186,10 @@ func TestAReviewWithoutTimeLeftSaysWhatItWaitsFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var said error
 		start := time.Now()
-		inTime(func(ctx context.Context, _ admission.Attributes) noderestriction.Verdict {
+		inTime(func(ctx context.Context, _ admission.Attributes) rules.Decision {
 			<-ctx.Done()
 			said = context.Cause(ctx)
-			return noderestriction.Verdict{}
+			return rules.Decision{Effect: rules.Allow}
 		}).Review(t.Context(), nil)
 		if want := "the API server has not answered within 1.5s"; said == nil || said.Error() != want {
 			t.Errorf("said %v, want %s", said, want)

@@ -45,12 +45,12 @@ func mirrorPodFindings(ctx context.Context, in Input) ([]Finding, error) {
 	var findings []Finding
 	refused := 0
 	for i := range pods {
-		refusal := rules.Review(ctx, madeAnew(&pods[i])).Refusal
-		if refusal == nil {
+		d := rules.Review(ctx, madeAnew(&pods[i]))
+		if d.Allowed() {
 			continue
 		}
 		if refused++; refused <= mostNamed {
-			findings = append(findings, Finding{Warn, mirrorPodsCheck, fmt.Sprintf("in namespace %s, %.600s", pods[i].Namespace, refusal.ErrStatus.Message)})
+			findings = append(findings, Finding{Warn, mirrorPodsCheck, fmt.Sprintf("in namespace %s, %.600s", pods[i].Namespace, d.Status.Message)})
 		}
 	}
 	if refused == 0 {

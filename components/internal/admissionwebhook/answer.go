@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -19,21 +18,6 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
-
-// Answer is what a reviewer says about one write. The zero value admits.
-type Answer struct {
-	// Rule is the one that refused; empty if the write is admitted.
-	Rule rules.ID
-	// Refusal is what the caller is told. It is nil if the write is admitted.
-	Refusal *apierrors.StatusError
-	// Audited are the rules in audit that would have refused.
-	Audited []rules.ID
-	// Warnings are for the caller.
-	Warnings []string
-	// Annotations are for the API server's audit event. Keys have no prefix: the API
-	// server puts the webhook's name before them.
-	Annotations map[string]string
-}
 
 const (
 	// maxWarnings and maxWarning bound what the caller is warned of. The API server
@@ -47,33 +31,33 @@ const (
 	auditedKey = "audited-rules"
 )
 
-func (a Answer) allowed() bool { return a.Refusal == nil }
-
-// decision is the word for an answer in logs and metrics.
-func (a Answer) decision() string {
-	if a.allowed() {
-		return "allow"
+// effectOf is the word for a decision in logs and metrics: there is no third effect.
+func effectOf(d rules.Decision) string {
+	if d.Allowed() {
+		return rules.Allow.String()
 	}
-	return "deny"
+	return rules.Deny.String()
 }
 
-// internalError refuses what made the reviewer panic. A kubelet tries again.
-func internalError() Answer {
-	return Answer{Refusal: refusal(http.StatusInternalServerError, metav1.StatusReasonInternalError, "internal error")}
+// internalError denies what made the reviewer fail. A kubelet tries again.
+func internalError() rules.Decision {
+	return denial("", http.StatusInternalServerError, metav1.StatusReasonInternalError, "internal error")
 }
 
-// limited refuses what is over a bound. What may be within it later has a code that
+// limited denies what is over a bound. What may be within it later has a code that
 // says so.
-func limited(rule rules.Rule, by webhook.Excess) Answer {
+func limited(rule rules.Rule, by webhook.Excess) rules.Decision {
 	if by == webhook.TooLarge {
-		text := fmt.Sprintf("a review of more than %d bytes", maxBody)
-		return Answer{Rule: rule.ID, Refusal: refusal(http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge, rule.Reason(text))}
+		return denial(rule.ID, http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge,
+			fmt.Sprintf("a review of more than %d bytes", maxBody))
 	}
-	return Answer{Rule: rule.ID, Refusal: refusal(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, rule.Reason(by.Text()))}
+	return denial(rule.ID, http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, by.Text())
 }
 
-func refusal(code int32, reason metav1.StatusReason, message string) *apierrors.StatusError {
-	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message}}
+func denial(rule rules.ID, code int32, reason metav1.StatusReason, text string) rules.Decision {
+	d := rules.Decision{Rule: rule, Message: text}
+	d.Status = &metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason, Message: d.Reason()}
+	return d
 }
 
 // response is the part of an AdmissionResponse that we set.
@@ -91,30 +75,33 @@ type answered struct {
 	Response   response `json:"response"`
 }
 
-func responseTo(uid types.UID, a Answer) response {
+func responseTo(uid types.UID, d rules.Decision) response {
 	return response{
 		UID:              uid,
-		Allowed:          a.allowed(),
-		Status:           statusOf(a.Refusal),
-		Warnings:         warningsOf(a.Warnings),
-		AuditAnnotations: annotationsOf(a),
+		Allowed:          d.Allowed(),
+		Status:           statusOf(d),
+		Warnings:         warningsOf(d.Warnings),
+		AuditAnnotations: annotationsOf(d),
 	}
 }
 
-// statusOf is a refusal as it is shown: always a failure, with a code and a message
+// statusOf is a denial as it is shown: always a failure, with a code and a message
 // that are fit for one. Of the details it keeps what was written, not when to try
 // again.
-func statusOf(refused *apierrors.StatusError) *metav1.Status {
-	if refused == nil {
+func statusOf(d rules.Decision) *metav1.Status {
+	if d.Allowed() {
 		return nil
 	}
-	from := refused.ErrStatus
+	from := metav1.Status{Message: d.Reason()}
+	if d.Status != nil {
+		from = *d.Status
+	}
 	status := &metav1.Status{Status: metav1.StatusFailure, Code: from.Code, Reason: from.Reason, Message: webhook.Presentable(from.Message)}
 	if status.Code < http.StatusBadRequest || status.Code > 599 {
 		status.Code, status.Reason = http.StatusForbidden, metav1.StatusReasonForbidden
 	}
-	if d := from.Details; d != nil {
-		status.Details = &metav1.StatusDetails{Name: webhook.Loggable(d.Name), Group: webhook.Loggable(d.Group), Kind: webhook.Loggable(d.Kind)}
+	if of := from.Details; of != nil {
+		status.Details = &metav1.StatusDetails{Name: webhook.Loggable(of.Name), Group: webhook.Loggable(of.Group), Kind: webhook.Loggable(of.Kind)}
 	}
 	return status
 }
@@ -130,21 +117,21 @@ func warningsOf(from []string) []string {
 }
 
 // annotationsOf leaves out what the API server would not take.
-func annotationsOf(a Answer) map[string]string {
-	if a.Rule == "" && len(a.Audited) == 0 && len(a.Annotations) == 0 {
+func annotationsOf(d rules.Decision) map[string]string {
+	if d.Rule == "" && len(d.Findings) == 0 && len(d.Annotations) == 0 {
 		return nil
 	}
 	annotations := map[string]string{}
-	for _, key := range slices.Sorted(maps.Keys(a.Annotations)) {
+	for _, key := range slices.Sorted(maps.Keys(d.Annotations)) {
 		if len(annotations) < maxAnnotations && isPlain(key) {
-			annotations[key] = webhook.Presentable(a.Annotations[key])
+			annotations[key] = webhook.Presentable(d.Annotations[key])
 		}
 	}
-	if a.Rule != "" {
-		annotations[ruleKey] = string(a.Rule)
+	if d.Rule != "" {
+		annotations[ruleKey] = string(d.Rule)
 	}
-	if len(a.Audited) > 0 {
-		annotations[auditedKey] = webhook.Presentable(listOf(a.Audited))
+	if len(d.Findings) > 0 {
+		annotations[auditedKey] = webhook.Presentable(listOf(d.Audited()))
 	}
 	return annotations
 }

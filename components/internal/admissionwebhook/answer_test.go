@@ -48,7 +48,7 @@ func TestRefusals(t *testing.T) {
 		{"details lose when to come again and their causes", seconds, later},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			h := New(testConfig(&reviewer{answer: Answer{Rule: testRule.ID, Refusal: tt.in}}))
+			h := New(testConfig(&reviewer{answer: rules.Decision{Rule: testRule.ID, Status: &tt.in.ErrStatus}}))
 			want := reply{200, response{UID: "u", Status: tt.want, AuditAnnotations: map[string]string{"rule": "NR-TEST-1"}}}
 			if diff := cmp.Diff(want, replyTo(t, h, reviewOf(nil))); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
@@ -69,27 +69,30 @@ func TestWhatGoesWithAnAnswer(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name string
-		in   Answer
+		in   rules.Decision
 		want response
 	}{
-		{"nothing", Answer{}, response{Allowed: true}},
-		{"findings", Answer{Audited: []rules.ID{"NR-A-1", "NR-B-2"}}, response{Allowed: true, AuditAnnotations: map[string]string{"audited-rules": "NR-A-1,NR-B-2"}}},
-		{"a refusal with findings", Answer{Rule: "NR-TEST-1", Refusal: no, Audited: []rules.ID{"NR-A-1"}}, response{
-			Status: failure(403, "Forbidden", "no [NR-TEST-1]"), AuditAnnotations: map[string]string{"rule": "NR-TEST-1", "audited-rules": "NR-A-1"},
-		}},
-		{"words on an admission", Answer{Annotations: map[string]string{"labels": "a\n"}}, response{Allowed: true, AuditAnnotations: map[string]string{"labels": "a\ufffd"}}},
-		{"keys that the API server would not take", Answer{Annotations: map[string]string{"": "v", "a/b": "v", "a b": "v", strings.Repeat("a", 64): "v"}},
-			response{Allowed: true}},
-		{"words that claim another rule", Answer{Rule: "NR-TEST-1", Refusal: no, Annotations: map[string]string{"rule": "NR-OTHER-1"}}, response{
+		{"nothing", rules.Decision{Effect: rules.Allow}, response{Allowed: true}},
+		{"a denial without a status", rules.Decision{Rule: "NR-TEST-1", Message: "no"}, response{
 			Status: failure(403, "Forbidden", "no [NR-TEST-1]"), AuditAnnotations: map[string]string{"rule": "NR-TEST-1"},
 		}},
-		{"many words", Answer{Annotations: words}, response{Allowed: true, AuditAnnotations: few}},
-		{"a long word", Answer{Annotations: map[string]string{"k": strings.Repeat("a", 2<<10)}}, response{
+		{"findings", rules.Decision{Effect: rules.Allow, Findings: []rules.Finding{{Rule: "NR-A-1"}, {Rule: "NR-B-2"}}}, response{Allowed: true, AuditAnnotations: map[string]string{"audited-rules": "NR-A-1,NR-B-2"}}},
+		{"a refusal with findings", rules.Decision{Rule: "NR-TEST-1", Status: &no.ErrStatus, Findings: []rules.Finding{{Rule: "NR-A-1"}}}, response{
+			Status: failure(403, "Forbidden", "no [NR-TEST-1]"), AuditAnnotations: map[string]string{"rule": "NR-TEST-1", "audited-rules": "NR-A-1"},
+		}},
+		{"words on an admission", rules.Decision{Effect: rules.Allow, Annotations: map[string]string{"labels": "a\n"}}, response{Allowed: true, AuditAnnotations: map[string]string{"labels": "a\ufffd"}}},
+		{"keys that the API server would not take", rules.Decision{Effect: rules.Allow, Annotations: map[string]string{"": "v", "a/b": "v", "a b": "v", strings.Repeat("a", 64): "v"}},
+			response{Allowed: true}},
+		{"words that claim another rule", rules.Decision{Rule: "NR-TEST-1", Status: &no.ErrStatus, Annotations: map[string]string{"rule": "NR-OTHER-1"}}, response{
+			Status: failure(403, "Forbidden", "no [NR-TEST-1]"), AuditAnnotations: map[string]string{"rule": "NR-TEST-1"},
+		}},
+		{"many words", rules.Decision{Effect: rules.Allow, Annotations: words}, response{Allowed: true, AuditAnnotations: few}},
+		{"a long word", rules.Decision{Effect: rules.Allow, Annotations: map[string]string{"k": strings.Repeat("a", 2<<10)}}, response{
 			Allowed: true, AuditAnnotations: map[string]string{"k": strings.Repeat("a", 1<<10) + "…"},
 		}},
-		{"warnings", Answer{Warnings: []string{"a", "", "b\n"}}, response{Allowed: true, Warnings: []string{"a", "b\ufffd"}}},
-		{"many warnings", Answer{Warnings: slices.Repeat([]string{"a"}, 100)}, response{Allowed: true, Warnings: slices.Repeat([]string{"a"}, 10)}},
-		{"a long warning", Answer{Warnings: []string{strings.Repeat("a", 300)}}, response{Allowed: true, Warnings: []string{strings.Repeat("a", 250) + "…"}}},
+		{"warnings", rules.Decision{Effect: rules.Allow, Warnings: []string{"a", "", "b\n"}}, response{Allowed: true, Warnings: []string{"a", "b\ufffd"}}},
+		{"many warnings", rules.Decision{Effect: rules.Allow, Warnings: slices.Repeat([]string{"a"}, 100)}, response{Allowed: true, Warnings: slices.Repeat([]string{"a"}, 10)}},
+		{"a long warning", rules.Decision{Effect: rules.Allow, Warnings: []string{strings.Repeat("a", 300)}}, response{Allowed: true, Warnings: []string{strings.Repeat("a", 250) + "…"}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.want.UID = "u"

@@ -24,6 +24,8 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 	webhookerrors "k8s.io/apiserver/pkg/admission/plugin/webhook/errors"
 	"k8s.io/client-go/rest"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 // callerOf calls h as kube-apiserver does: with client-go and a codec of its kind,
@@ -109,7 +111,7 @@ func byNode(object, old runtime.Object) *admissionv1.AdmissionRequest {
 }
 
 // byName answers as the name of the pod says.
-func byName(_ context.Context, a admission.Attributes) Answer {
+func byName(_ context.Context, a admission.Attributes) rules.Decision {
 	pod, ok := a.GetObject().(*corev1.Pod)
 	switch {
 	case !ok:
@@ -117,13 +119,13 @@ func byName(_ context.Context, a admission.Attributes) Answer {
 	case pod.Name == "panic":
 		panic("oh")
 	case pod.Name == "missing":
-		return Answer{Rule: testRule.ID, Refusal: apierrors.NewNotFound(podsResource, testRule.Reason("missing"))}
+		return rules.Decision{Rule: testRule.ID, Status: &apierrors.NewNotFound(podsResource, testRule.Reason("missing")).ErrStatus}
 	case pod.Name == "odd":
-		return Answer{Warnings: []string{"w\n"}, Annotations: map[string]string{"a": "\x00"}}
+		return rules.Decision{Effect: rules.Allow, Warnings: []string{"w\n"}, Annotations: map[string]string{"a": "\x00"}}
 	case pod.Name == "refused":
 		return refusing().answer
 	}
-	return Answer{}
+	return rules.Decision{Effect: rules.Allow}
 }
 
 // Whatever the author of a request can bring about is an answer, never a failed

@@ -19,6 +19,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/utils/clock"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 // discard is a ResponseWriter that costs nothing.
@@ -31,7 +33,9 @@ func (d discard) WriteHeader(int)             {}
 // admitting admits all.
 type admitting struct{}
 
-func (admitting) Review(context.Context, admission.Attributes) Answer { return Answer{} }
+func (admitting) Review(context.Context, admission.Attributes) rules.Decision {
+	return rules.Decision{Effect: rules.Allow}
+}
 
 // nodeWithImages is a Node as a kubelet writes it.
 func nodeWithImages(b *testing.B, images int) string {

@@ -77,7 +77,7 @@ func FuzzDecodeReview(f *testing.F) {
 func FuzzHandler(f *testing.F) {
 	addSeeds(f)
 	f.Fuzz(func(t *testing.T, body []byte) {
-		yes, no := &reviewer{}, refusing()
+		yes, no := allowing(), refusing()
 		willing, unwilling := New(testConfig(yes)), New(testConfig(no))
 		w := post(willing, string(body))
 		if again := post(unwilling, string(body)); again.Code != w.Code || len(yes.asked) != len(no.asked) || len(no.asked) > 1 {

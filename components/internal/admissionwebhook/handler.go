@@ -6,10 +6,9 @@ package admissionwebhook
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -46,14 +45,16 @@ type Config struct {
 type Reviewer interface {
 	// Review is called by many at one time. The objects of the attributes are
 	// listed at [Handler]; they are the reviewer's to keep.
-	Review(ctx context.Context, a admission.Attributes) Answer
+	Review(ctx context.Context, a admission.Attributes) rules.Decision
 }
 
 // ReviewerFunc is a function that is a Reviewer.
-type ReviewerFunc func(ctx context.Context, a admission.Attributes) Answer
+type ReviewerFunc func(ctx context.Context, a admission.Attributes) rules.Decision
 
 // Review calls the function.
-func (f ReviewerFunc) Review(ctx context.Context, a admission.Attributes) Answer { return f(ctx, a) }
+func (f ReviewerFunc) Review(ctx context.Context, a admission.Attributes) rules.Decision {
+	return f(ctx, a)
+}
 
 // Handler answers AdmissionReviews.
 //
@@ -141,10 +142,10 @@ func (h *Handler) serveReview(w http.ResponseWriter, req *http.Request, body []b
 
 // answer admits what is no node's, refuses what is over a bound or cannot be read,
 // and asks the reviewer about the rest.
-func (h *Handler) answer(ctx context.Context, q *request, held *spot) Answer {
+func (h *Handler) answer(ctx context.Context, q *request, held *spot) rules.Decision {
 	node, isNode := h.config.NodeName(q.user())
 	if !isNode {
-		return Answer{}
+		return rules.Decision{Effect: rules.Allow}
 	}
 	if over := held.belongsTo(node); over != webhook.WithinLimits {
 		return h.overLimit(over)
@@ -160,16 +161,16 @@ func (h *Handler) answer(ctx context.Context, q *request, held *spot) Answer {
 }
 
 // review asks the reviewer. What goes wrong there is never an admission.
-func (h *Handler) review(ctx context.Context, q *request) (answer Answer) {
+func (h *Handler) review(ctx context.Context, q *request) (answer rules.Decision) {
 	webhook.Guarded(func() {
 		attributes, err := h.targets.attributesOf(q)
 		if err != nil {
-			answer = Answer{Refusal: apierrors.NewBadRequest(err.Error())}
+			answer = denial("", http.StatusBadRequest, metav1.StatusReasonBadRequest, err.Error())
 			return
 		}
 		answer = h.config.Reviewer.Review(ctx, attributes)
-		if answer.Rule != "" && answer.Refusal == nil {
-			panic(fmt.Sprintf("rule %s without a refusal", answer.Rule))
+		if !answer.Allowed() && answer.Rule == "" {
+			panic("a denial by no rule")
 		}
 	}, func(cause, stack string) {
 		h.metrics.panics.Inc()
@@ -179,7 +180,7 @@ func (h *Handler) review(ctx context.Context, q *request) (answer Answer) {
 	return answer
 }
 
-func (h *Handler) overLimit(by webhook.Excess) Answer {
+func (h *Handler) overLimit(by webhook.Excess) rules.Decision {
 	h.metrics.Limited(by)
 	return limited(h.config.LimitRule, by)
 }

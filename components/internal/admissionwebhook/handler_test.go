@@ -14,6 +14,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/admission"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 var podsResource = corev1.Resource("pods")
@@ -84,7 +86,7 @@ func TestAnswers(t *testing.T) {
 		{"a field that occurs twice is refused", object(podWith(`"name":"x"`)), unread(`decoding object: duplicate field "metadata.name"`)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			h := New(testConfig(&reviewer{}))
+			h := New(testConfig(allowing()))
 			if diff := cmp.Diff(tt.want, replyTo(t, h, tt.body)); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
@@ -150,8 +152,9 @@ func TestAPanicIsARefusal(t *testing.T) {
 		Status: "Failure", Code: 500, Reason: metav1.StatusReasonInternalError, Message: "internal error",
 	}}}
 	for name, r := range map[string]Reviewer{
-		"of the reviewer":            ReviewerFunc(func(context.Context, admission.Attributes) Answer { panic("oh") }),
-		"for a rule that refuses no": &reviewer{answer: Answer{Rule: "NR-TEST-1"}},
+		"of the reviewer":           ReviewerFunc(func(context.Context, admission.Attributes) rules.Decision { panic("oh") }),
+		"for a forgotten decision":  &reviewer{},
+		"for no opinion by no rule": &reviewer{answer: rules.Decision{Effect: rules.NoOpinion}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := New(testConfig(r))
@@ -179,7 +182,7 @@ func TestWhatIsNoReviewIsRefused(t *testing.T) {
 			req := httptest.NewRequest(tt.method, "/admit", strings.NewReader(reviewOf(nil)))
 			req.Header.Set("Content-Type", tt.contentType)
 			w := httptest.NewRecorder()
-			New(testConfig(&reviewer{})).ServeHTTP(w, req)
+			New(testConfig(allowing())).ServeHTTP(w, req)
 			if w.Code != tt.want {
 				t.Errorf("status %d, want %d", w.Code, tt.want)
 			}
@@ -201,7 +204,7 @@ func TestABodyOfUnknownLength(t *testing.T) {
 			req.Header.Set("Content-Type", "application/json")
 			req.ContentLength = -1
 			w := httptest.NewRecorder()
-			h := New(testConfig(&reviewer{}))
+			h := New(testConfig(allowing()))
 			h.ServeHTTP(w, req)
 			if w.Code != 200 || !strings.Contains(w.Body.String(), tt.want) {
 				t.Errorf("answer %d %s, want %s", w.Code, w.Body, tt.want)

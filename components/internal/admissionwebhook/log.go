@@ -5,14 +5,15 @@ package admissionwebhook
 
 import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 // logRefusal puts one line in the log for what is refused, and one for anything
 // else only when asked for with -v=4. Nothing of an object is in it, except what
 // the reviewer's words quote.
-func (h *Handler) logRefusal(q *request, answer Answer) {
+func (h *Handler) logRefusal(q *request, answer rules.Decision) {
 	logger, message := h.config.Logger, "Not admitted"
-	if answer.allowed() {
+	if answer.Allowed() {
 		logger, message = logger.V(4), "Admitted"
 		if !logger.Enabled() {
 			return
@@ -20,8 +21,8 @@ func (h *Handler) logRefusal(q *request, answer Answer) {
 	} else if !h.lines.Admit(q.UserInfo.Username) {
 		return
 	}
-	values := append(describe(q), "decision", answer.decision(), "rule", string(answer.Rule))
-	if status := statusOf(answer.Refusal); status != nil {
+	values := append(describe(q), "decision", effectOf(answer), "rule", string(answer.Rule))
+	if status := statusOf(answer); status != nil {
 		values = append(values, "code", status.Code, "message", status.Message)
 	}
 	h.lines.Put(func() { logger.Info(message, values...) })
@@ -29,8 +30,8 @@ func (h *Handler) logRefusal(q *request, answer Answer) {
 
 // logFindings counts what rules in audit would have refused, and puts a line in the
 // log for each unless there are too many.
-func (h *Handler) logFindings(q *request, answer Answer) {
-	for _, rule := range answer.Audited {
+func (h *Handler) logFindings(q *request, answer rules.Decision) {
+	for _, rule := range answer.Audited() {
 		h.metrics.audited(rule, q)
 		if !h.audits.Admit(q.UserInfo.Username) {
 			continue

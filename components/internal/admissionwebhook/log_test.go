@@ -32,7 +32,7 @@ const (
 )
 
 func TestLines(t *testing.T) {
-	finding := &reviewer{answer: Answer{Audited: []rules.ID{"NR-TEST-1", "NR-TEST-2"}}}
+	finding := &reviewer{answer: rules.Decision{Effect: rules.Allow, Findings: []rules.Finding{{Rule: "NR-TEST-1"}, {Rule: "NR-TEST-2"}}}}
 	odd := reviewOf(func(f *fields) {
 		f.user = `{"username":"system:node:x\nroot","extra":{"token":["hunter2"]}}`
 		f.name, f.subresource, f.operation, f.resource = `"b\n"`, `"s\n"`, `"O\n"`, `{"group":"g\n","version":"v1","resource":"r\n"}`
@@ -52,8 +52,8 @@ func TestLines(t *testing.T) {
 			`"level"=0 "msg"="Not admitted" "uid"="u" "user"="system:node:x�root" "operation"="O�" "group"="g�" "resource"="r�" "subresource"="s�" ` +
 				`"namespace"="a" "name"="b�" "dryRun"=false "decision"="deny" "rule"="" "code"=400 "message"="operation \"O\\n\" is not known"`,
 		}},
-		{"an admission is silent", &reviewer{}, 3, reviewOf(nil), nil},
-		{"an admission is a line when asked for", &reviewer{}, 4, reviewOf(nil), []string{
+		{"an admission is silent", allowing(), 3, reviewOf(nil), nil},
+		{"an admission is a line when asked for", allowing(), 4, reviewOf(nil), []string{
 			`"level"=4 "msg"="Admitted" ` + whoWhat + ` "decision"="allow" "rule"=""`,
 		}},
 		{"a finding is one line for each rule", finding, 0, reviewOf(nil), []string{
@@ -81,7 +81,7 @@ func TestLines(t *testing.T) {
 
 func TestAPanicIsLoggedWithItsStack(t *testing.T) {
 	var lines []string
-	h := logging(ReviewerFunc(func(context.Context, admission.Attributes) Answer { panic("oh\n") }), 0, &lines)
+	h := logging(ReviewerFunc(func(context.Context, admission.Attributes) rules.Decision { panic("oh\n") }), 0, &lines)
 	post(h, reviewOf(nil))
 	h.queue.Drain()
 	if len(lines) != 2 {
@@ -95,7 +95,7 @@ func TestAPanicIsLoggedWithItsStack(t *testing.T) {
 // A flood of findings leaves lines for what is really refused, of that node too.
 func TestAFloodOfLinesIsBounded(t *testing.T) {
 	counts := map[string]int{}
-	r := &reviewer{answer: Answer{Audited: []rules.ID{"NR-TEST-1"}}}
+	r := &reviewer{answer: rules.Decision{Effect: rules.Allow, Findings: []rules.Finding{{Rule: "NR-TEST-1"}}}}
 	config := testConfig(r)
 	config.Logger = funcr.New(func(_, line string) { counts[strings.Split(line, `"`)[5]]++ }, funcr.Options{})
 	h := New(config)
@@ -122,7 +122,7 @@ func TestALogThatHangsHoldsNobodyUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := make(chan struct{})
 		written := 0
-		config := testConfig(&reviewer{})
+		config := testConfig(allowing())
 		config.Logger = funcr.New(func(string, string) { <-hang; written++ }, funcr.Options{Verbosity: 4})
 		h := New(config)
 		ctx, cancel := context.WithCancel(t.Context())

@@ -58,16 +58,16 @@ func newRecorder(registry metrics.KubeRegistry, cited []rules.Rule, entry string
 	return r
 }
 
-func (r *recorder) decided(q *request, answer Answer, took time.Duration) {
-	decision := answer.decision()
+func (r *recorder) decided(q *request, answer rules.Decision, took time.Duration) {
+	decision := effectOf(answer)
 	r.reviews.WithLabelValues(webhook.ResourceLabel(q.Resource.Resource), subresourceLabel(q.SubResource),
 		operationLabel(q.Operation), r.RuleLabel(answer.Rule), decision).Inc()
 	r.duration.WithLabelValues(decision).Observe(took.Seconds())
 }
 
 // refusedUnread counts a review of which nothing is known but that it was not read.
-func (r *recorder) refusedUnread(answer Answer) {
-	r.reviews.WithLabelValues(webhook.Other, webhook.Other, webhook.Other, r.RuleLabel(answer.Rule), answer.decision()).Inc()
+func (r *recorder) refusedUnread(answer rules.Decision) {
+	r.reviews.WithLabelValues(webhook.Other, webhook.Other, webhook.Other, r.RuleLabel(answer.Rule), effectOf(answer)).Inc()
 }
 
 // audited uses the verbs of the metric that the authorizer has too.

@@ -19,7 +19,7 @@ import (
 func TestMetrics(t *testing.T) { synctest.Test(t, testMetrics) }
 
 func testMetrics(t *testing.T) {
-	r := &reviewer{}
+	r := allowing()
 	config := testConfig(r)
 	h := New(config)
 	post(h, reviewOf(nil))
@@ -29,7 +29,7 @@ func testMetrics(t *testing.T) {
 	post(h, reviewOf(nil))
 	r.answer.Rule = "NR-UNHEARD-OF"
 	post(h, reviewOf(func(f *fields) { f.subresource = `"status"` }))
-	r.answer = Answer{Audited: []rules.ID{"NR-TEST-1", "NR-UNHEARD-OF"}}
+	r.answer = rules.Decision{Effect: rules.Allow, Findings: []rules.Finding{{Rule: "NR-TEST-1"}, {Rule: "NR-UNHEARD-OF"}}}
 	for i := range 100 {
 		post(h, reviewOf(func(f *fields) {
 			f.resource = fmt.Sprintf(`{"group":"g","version":"v1","resource":"r%d"}`, i)
@@ -71,7 +71,7 @@ bulkhead_requests_in_flight 0
 }
 
 func TestPanicsAreCounted(t *testing.T) {
-	h := New(testConfig(ReviewerFunc(func(context.Context, admission.Attributes) Answer { panic("oh") })))
+	h := New(testConfig(ReviewerFunc(func(context.Context, admission.Attributes) rules.Decision { panic("oh") })))
 	post(h, reviewOf(nil))
 	if n, err := testutil.GetCounterMetricValue(h.metrics.panics); err != nil || n != 1 {
 		t.Errorf("%v panics counted (%v), want 1", n, err)

@@ -117,7 +117,7 @@ func TestObjectsByOperation(t *testing.T) {
 		{"CONNECT", one, one, ""},
 	} {
 		t.Run(fmt.Sprint(tt.operation, " ", tt.object != none, " ", tt.old != none), func(t *testing.T) {
-			r := &reviewer{}
+			r := allowing()
 			got := replyTo(t, New(testConfig(r)), reviewOf(func(f *fields) {
 				f.operation, f.object, f.old = `"`+tt.operation+`"`, tt.object, tt.old
 			}))
@@ -158,7 +158,7 @@ func TestAbsentObjectsAreMissing(t *testing.T) {
 }
 
 func TestAttributes(t *testing.T) {
-	r := &reviewer{}
+	r := allowing()
 	post(New(testConfig(r)), reviewOf(func(f *fields) {
 		f.resource, f.subresource, f.more = nodeGVR, `"status"`, ``
 		f.kind, f.object, f.old, f.operation = `{"version":"v1","kind":"Node"}`, `{"kind":"Node","apiVersion":"v1"}`, `{"kind":"Node","apiVersion":"v1","metadata":{"name":"old"}}`, `"UPDATE"`

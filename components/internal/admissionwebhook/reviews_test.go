@@ -35,22 +35,24 @@ func nodeName(u user.Info) (string, bool) { return strings.CutPrefix(u.GetName()
 
 // reviewer says the same to everybody, and remembers what it was asked.
 type reviewer struct {
-	answer Answer
+	answer rules.Decision
 
 	mu    sync.Mutex
 	asked []admission.Attributes
 }
 
-func (r *reviewer) Review(_ context.Context, a admission.Attributes) Answer {
+func (r *reviewer) Review(_ context.Context, a admission.Attributes) rules.Decision {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.asked = append(r.asked, a)
 	return r.answer
 }
 
+func allowing() *reviewer { return &reviewer{answer: rules.Decision{Effect: rules.Allow}} }
+
 func refusing() *reviewer {
-	return &reviewer{answer: Answer{Rule: testRule.ID, Refusal: apierrors.NewForbidden(
-		podsResource, "b", fmt.Errorf("%s", testRule.Reason("no")))}}
+	return &reviewer{answer: rules.Decision{Rule: testRule.ID, Status: &apierrors.NewForbidden(
+		podsResource, "b", fmt.Errorf("%s", testRule.Reason("no"))).ErrStatus}}
 }
 
 func testConfig(r Reviewer) Config {

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 
 	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 // sized is a review by a user, of about so many bytes.
@@ -36,10 +37,10 @@ func newBlocked() blocked {
 	return blocked{entered: make(chan struct{}, 1000), leave: make(chan struct{})}
 }
 
-func (b blocked) Review(context.Context, admission.Attributes) Answer {
+func (b blocked) Review(context.Context, admission.Attributes) rules.Decision {
 	b.entered <- struct{}{}
 	<-b.leave
-	return Answer{}
+	return rules.Decision{Effect: rules.Allow}
 }
 
 // waiting is a handler with reviews that are being decided on.
@@ -217,7 +218,7 @@ func TestNobodyWaitsWhoLeft(t *testing.T) {
 
 // A body that does not come leaves nothing behind.
 func TestABodyThatEndsEarly(t *testing.T) {
-	h := New(testConfig(&reviewer{}))
+	h := New(testConfig(allowing()))
 	req := httptest.NewRequest(http.MethodPost, "/admit", io.MultiReader(strings.NewReader(reviewOf(nil)[:50]), failing{}))
 	req.Header.Set("Content-Type", "application/json")
 	req.ContentLength = 5 << 20
@@ -235,7 +236,7 @@ func (failing) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
 // Ten thousand made-up names leave no trace.
 func TestNamesCannotGrowMemory(t *testing.T) {
-	h := New(testConfig(&reviewer{}))
+	h := New(testConfig(allowing()))
 	for i := range 10_000 {
 		post(h, sized(fmt.Sprintf("system:node:%d", i), 0))
 	}

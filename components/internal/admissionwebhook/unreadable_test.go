@@ -36,7 +36,7 @@ func TestWhatCannotBeReadIsCounted(t *testing.T) {
 		{"a review in order", http.MethodPost, "application/json", strings.NewReader(reviewOf(nil)), -1, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			h := New(testConfig(&reviewer{}))
+			h := New(testConfig(allowing()))
 			req := httptest.NewRequestWithContext(t.Context(), tt.method, "/review", tt.body)
 			req.Header.Set("Content-Type", tt.contentType)
 			req.ContentLength = tt.size
@@ -56,7 +56,7 @@ func TestWhatCannotBeReadIsCounted(t *testing.T) {
 
 func TestAFloodOfWhatCannotBeReadIsBounded(t *testing.T) {
 	lines := 0
-	config := testConfig(&reviewer{})
+	config := testConfig(allowing())
 	config.Logger = funcr.New(func(_, line string) {
 		if lines++; strings.Contains(line, "hunter2") {
 			t.Errorf("the content is in the log: %s", line)

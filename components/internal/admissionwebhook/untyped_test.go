@@ -58,7 +58,7 @@ func TestUntypedObjects(t *testing.T) {
 		{name: "none", review: widgetReview(`null`), refused: "object is missing"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			r := &reviewer{}
+			r := allowing()
 			config := testConfig(r)
 			config.Untyped = isWidget
 			got := replyTo(t, New(config), tc.review)
@@ -81,7 +81,7 @@ func TestUntypedObjects(t *testing.T) {
 // Two handlers of one process count apart.
 func TestEntriesAreCountedApart(t *testing.T) {
 	for entry, want := range map[string]map[string]string{"": {}, "node-scope": {"entry": "node-scope"}} {
-		config := testConfig(&reviewer{})
+		config := testConfig(allowing())
 		config.Registry, config.Entry = metrics.NewKubeRegistry(), entry
 		replyTo(t, New(config), reviewOf(func(*fields) {}))
 		families, err := config.Registry.Gather()

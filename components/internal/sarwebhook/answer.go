@@ -6,6 +6,9 @@ package sarwebhook
 import (
 	"encoding/json"
 	"net/http"
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 // status is the part of a SubjectAccessReviewStatus that a webhook sets. At most one
@@ -17,20 +20,15 @@ type status struct {
 	EvaluationError string `json:"evaluationError,omitempty"`
 }
 
-func denied(reason string) status {
-	return status{Denied: true, Reason: reason}
-}
-
-// decision is the word for a status in logs and metrics.
-func (s status) decision() string {
-	switch {
-	case s.Allowed:
-		return "allow"
-	case s.Denied:
-		return "deny"
-	default:
-		return "no-opinion"
+// statusOf is a decision as kube-apiserver reads it. The fault is what made the policy
+// fail; nil if nothing did.
+func statusOf(d rules.Decision, fault error) status {
+	s := status{Allowed: d.Effect == rules.Allow, Denied: d.Effect != rules.Allow && d.Effect != rules.NoOpinion,
+		Reason: webhook.Presentable(d.Reason())}
+	if fault != nil {
+		s.EvaluationError = webhook.Presentable(fault.Error())
 	}
+	return s
 }
 
 func write(w http.ResponseWriter, s status) {

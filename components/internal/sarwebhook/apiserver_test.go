@@ -17,6 +17,8 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 // callerOf calls h as kube-apiserver does: with client-go, at the URL
@@ -40,7 +42,7 @@ func callerOf(t *testing.T, h *Handler, http2 bool) *rest.RESTClient {
 }
 
 // panicking is asX, but for an object of a certain name.
-func panicking(ctx context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+func panicking(ctx context.Context, a authorizer.Attributes) rules.Decision {
 	if a.GetName() == "panic" {
 		panic("oh")
 	}

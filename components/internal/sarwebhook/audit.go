@@ -10,24 +10,24 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// Audited counts a request that is allowed although the rule, which is in audit,
-// would have refused it, and puts a line in the log unless there are too many. It
-// does not wait, and many may call it at one time.
-func (h *Handler) Audited(rule rules.ID, node string, a authorizer.Attributes) {
-	h.metrics.Audited(rule, resourceLabel(a), verbLabel(a.GetVerb()))
-	if !h.audits.Admit(a.GetUser().GetName()) {
+// audited counts a request that a rule in audit mode would have denied, and puts a line in
+// the log unless there are too many.
+func (h *Handler) audited(a *authorizer.AttributesRecord, finding rules.Finding) {
+	h.metrics.Audited(finding.Rule, resourceLabel(a), verbLabel(a.Verb))
+	if !h.audits.Admit(a.User.GetName()) {
 		return
 	}
+	node, _ := h.config.NodeName(a.User)
 	values := []any{
-		"rule", string(rule),
+		"rule", string(finding.Rule),
 		"node", webhook.Loggable(node),
-		"user", webhook.Loggable(a.GetUser().GetName()),
-		"verb", webhook.Loggable(a.GetVerb()),
-		"group", webhook.Loggable(a.GetAPIGroup()),
-		"resource", webhook.Loggable(a.GetResource()),
-		"subresource", webhook.Loggable(a.GetSubresource()),
-		"namespace", webhook.Loggable(a.GetNamespace()),
-		"name", webhook.Loggable(a.GetName()),
+		"user", webhook.Loggable(a.User.GetName()),
+		"verb", webhook.Loggable(a.Verb),
+		"group", webhook.Loggable(a.APIGroup),
+		"resource", webhook.Loggable(a.Resource),
+		"subresource", webhook.Loggable(a.Subresource),
+		"namespace", webhook.Loggable(a.Namespace),
+		"name", webhook.Loggable(a.Name),
 	}
 	h.audits.Put(func() { h.config.Logger.Info("Allowed, but refused if the rule were enforced", values...) })
 }

@@ -31,9 +31,11 @@ func TestAFindingIsOneLine(t *testing.T) {
 	config := testConfig(asX)
 	config.Logger = funcr.New(func(_, line string) { lines = append(lines, line) }, funcr.Options{})
 	h := New(config)
-	h.Audited("NA-TEST-1", "x\n", byNode("get\n", "pods\n"))
+	a := byNode("get\n", "pods\n")
+	a.User = &user.DefaultInfo{Name: "system:node:x\n"}
+	h.audited(a, rules.Finding{Rule: "NA-TEST-1"})
 	h.queue.Drain()
-	want := []string{`"level"=0 "msg"="Allowed, but refused if the rule were enforced" "rule"="NA-TEST-1" "node"="x�" "user"="system:node:x" "verb"="get�" "group"="g�" ` +
+	want := []string{`"level"=0 "msg"="Allowed, but refused if the rule were enforced" "rule"="NA-TEST-1" "node"="x�" "user"="system:node:x�" "verb"="get�" "group"="g�" ` +
 		`"resource"="pods�" "subresource"="s�" "namespace"="a�" "name"="b�"`}
 	if diff := cmp.Diff(want, lines); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -43,10 +45,10 @@ func TestAFindingIsOneLine(t *testing.T) {
 func TestFindingsAreCountedByBoundedLabels(t *testing.T) {
 	config := testConfig(asX)
 	h := New(config)
-	h.Audited("NA-TEST-1", "x", byNode("get", "pods"))
-	h.Audited("NA-TEST-1", "y", byNode("get", "pods"))
+	h.audited(byNode("get", "pods"), rules.Finding{Rule: "NA-TEST-1"})
+	h.audited(byNode("get", "pods"), rules.Finding{Rule: "NA-TEST-1"})
 	for i := range 100 {
-		h.Audited(rules.ID(fmt.Sprint(i)), "x", byNode(fmt.Sprint(i), fmt.Sprint(i)))
+		h.audited(byNode(fmt.Sprint(i), fmt.Sprint(i)), rules.Finding{Rule: rules.ID(fmt.Sprint(i))})
 	}
 	want := `
 # HELP bulkhead_audited_refusals_total [ALPHA] Requests allowed that a rule in audit would have refused, by rule, resource and verb.
@@ -68,7 +70,7 @@ func TestAFloodOfFindingsIsBounded(t *testing.T) {
 	byY := byNode("get", "pods")
 	byY.User = &user.DefaultInfo{Name: "system:node:y"}
 	for range 1000 {
-		h.Audited("NA-TEST-1", "y", byY)
+		h.audited(byY, rules.Finding{Rule: "NA-TEST-1"})
 		h.queue.Drain()
 	}
 	post(h, reviewBy("system:node:y"))

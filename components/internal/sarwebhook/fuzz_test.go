@@ -13,6 +13,8 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"sigs.k8s.io/json"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 func addSeeds(f *testing.F) {
@@ -57,7 +59,7 @@ func FuzzHandler(f *testing.F) {
 	addSeeds(f)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var seen authorizer.Attributes
-		h := New(testConfig(func(ctx context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+		h := New(testConfig(func(ctx context.Context, a authorizer.Attributes) rules.Decision {
 			seen = a
 			return asX(ctx, a)
 		}))

@@ -22,7 +22,7 @@ import (
 
 // Config is what a handler is made of. Every field but Entry is needed.
 type Config struct {
-	Authorizer authorizer.UnconditionalAuthorizer
+	Authorizer Authorizer
 	// NodeName says whether a user is a node, and which one.
 	NodeName func(user.Info) (string, bool)
 	Limits   Limits
@@ -39,6 +39,20 @@ type Config struct {
 	Entry  string
 	Logger klog.Logger
 	Clock  clock.PassiveClock
+}
+
+// Authorizer decides on one request.
+type Authorizer interface {
+	// Decide is called by many at one time. The attributes must not be kept after the call.
+	Decide(ctx context.Context, a authorizer.Attributes) rules.Decision
+}
+
+// AuthorizerFunc is a function that is an Authorizer.
+type AuthorizerFunc func(ctx context.Context, a authorizer.Attributes) rules.Decision
+
+// Decide calls the function.
+func (f AuthorizerFunc) Decide(ctx context.Context, a authorizer.Attributes) rules.Decision {
+	return f(ctx, a)
 }
 
 // Handler answers SubjectAccessReviews.
@@ -93,32 +107,35 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 // refuseUnread answers a review that was not read to its end, so that nobody can
 // be named.
 func (h *Handler) refuseUnread(why error) status {
-	answer := denied(h.config.LimitRule.Reason(why.Error()))
-	h.metrics.Limited(webhook.TooLarge)
-	h.metrics.refusedUnread(answer)
-	h.log(&authorizer.AttributesRecord{User: &user.DefaultInfo{}}, answer)
+	d := h.overLimit(webhook.TooLarge, why.Error())
+	h.metrics.refusedUnread(d)
+	answer := statusOf(d, nil)
+	h.log(&authorizer.AttributesRecord{User: &user.DefaultInfo{}}, d, answer)
 	return answer
 }
 
-// decide gives one request its answer, its metrics and its line in the log.
+// decide gives one request its answer, its metrics and its lines in the log.
 func (h *Handler) decide(ctx context.Context, spec *authorizationv1.SubjectAccessReviewSpec) status {
 	start := h.config.Clock.Now()
 	a := attributesFrom(spec)
-	answer := h.answer(ctx, spec, a)
-	answer.Reason, answer.EvaluationError = webhook.Presentable(answer.Reason), webhook.Presentable(answer.EvaluationError)
-	h.metrics.decided(a, answer, h.config.Clock.Since(start))
-	h.log(a, answer)
+	d, fault := h.answer(ctx, spec, a)
+	answer := statusOf(d, fault)
+	h.metrics.decided(a, d, h.config.Clock.Since(start))
+	h.log(a, d, answer)
+	for _, finding := range d.Findings {
+		h.audited(a, finding)
+	}
 	return answer
 }
 
 // answer denies what is over a bound and asks the authorizer about the rest.
-func (h *Handler) answer(ctx context.Context, spec *authorizationv1.SubjectAccessReviewSpec, a *authorizer.AttributesRecord) status {
+func (h *Handler) answer(ctx context.Context, spec *authorizationv1.SubjectAccessReviewSpec, a *authorizer.AttributesRecord) (rules.Decision, error) {
 	if requirements(spec.ResourceAttributes) > maxRequirements {
-		return h.overLimit(webhook.TooLarge, fmt.Sprintf("more than %d selector requirements", maxRequirements))
+		return h.overLimit(webhook.TooLarge, fmt.Sprintf("more than %d selector requirements", maxRequirements)), nil
 	}
 	release, over := h.admit(ctx, a.User)
 	if over != webhook.WithinLimits {
-		return h.overLimit(over, over.Text())
+		return h.overLimit(over, over.Text()), nil
 	}
 	defer release()
 	h.metrics.InFlight.Inc()
@@ -133,27 +150,22 @@ func (h *Handler) admit(ctx context.Context, who user.Info) (release func(), ove
 	return h.limiter.Admit(ctx)
 }
 
-func (h *Handler) overLimit(by webhook.Excess, text string) status {
+func (h *Handler) overLimit(by webhook.Excess, text string) rules.Decision {
 	h.metrics.Limited(by)
-	return denied(h.config.LimitRule.Reason(text))
+	return rules.Decision{Rule: h.config.LimitRule.ID, Message: text}
 }
 
-// authorize asks the authorizer. What goes wrong there is never an allow: an
-// error leaves the request to the authorizers behind, a panic denies it, because
-// whoever can bring it about must not choose another authorizer by it.
-func (h *Handler) authorize(ctx context.Context, a *authorizer.AttributesRecord) (answer status) {
+var errPanicked = errors.New("the authorizer panicked")
+
+// authorize asks the authorizer. A panic denies, because whoever can bring it about must
+// not choose another authorizer by it.
+func (h *Handler) authorize(ctx context.Context, a *authorizer.AttributesRecord) (d rules.Decision, fault error) {
 	webhook.Guarded(func() {
-		decision, reason, err := h.config.Authorizer.Authorize(ctx, a)
-		answer = status{Denied: decision == authorizer.DecisionDeny, Reason: reason}
-		if err != nil {
-			answer.EvaluationError = err.Error()
-			return
-		}
-		answer.Allowed = decision == authorizer.DecisionAllow
+		d = h.config.Authorizer.Decide(ctx, a)
 	}, func(cause, stack string) {
 		h.metrics.panics.Inc()
 		h.logPanic(a, cause, stack)
-		answer = status{Denied: true, Reason: "internal error", EvaluationError: "the authorizer panicked"}
+		d, fault = rules.Decision{Message: "internal error"}, errPanicked
 	})
-	return answer
+	return d, fault
 }

@@ -35,14 +35,14 @@ var (
 func nodeName(u user.Info) (string, bool) { return strings.CutPrefix(u.GetName(), "system:node:") }
 
 // asX allows what a node whose name is x asks for, and nothing else.
-func asX(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+func asX(_ context.Context, a authorizer.Attributes) rules.Decision {
 	if node, ok := nodeName(a.GetUser()); ok && node == "x" {
-		return authorizer.DecisionAllow, allowRule.Reason(""), nil
+		return rules.Decision{Effect: rules.Allow, Rule: allowRule.ID}
 	}
-	return authorizer.DecisionNoOpinion, allowRule.Reason("not x"), nil
+	return rules.Decision{Effect: rules.NoOpinion, Rule: allowRule.ID, Message: "not x"}
 }
 
-func testConfig(authorize authorizer.AuthorizerFunc) Config {
+func testConfig(authorize AuthorizerFunc) Config {
 	return Config{
 		Authorizer: authorize,
 		NodeName:   nodeName,
@@ -76,6 +76,8 @@ func post(h http.Handler, body string) *httptest.ResponseRecorder {
 	h.ServeHTTP(w, req)
 	return w
 }
+
+func denied(reason string) status { return status{Denied: true, Reason: reason} }
 
 // reply is an answer as kube-apiserver reads it: a status code, and a status with
 // code 200 only.
@@ -162,30 +164,25 @@ func TestAnswers(t *testing.T) {
 }
 
 func TestAuthorizerOutcomes(t *testing.T) {
-	fault := errors.New("fault")
-	answering := func(d authorizer.Decision, reason string, err error) authorizer.AuthorizerFunc {
-		return func(context.Context, authorizer.Attributes) (authorizer.Decision, string, error) {
-			return d, reason, err
-		}
+	answering := func(d rules.Decision) AuthorizerFunc {
+		return func(context.Context, authorizer.Attributes) rules.Decision { return d }
 	}
 	for _, tt := range []struct {
 		name      string
-		authorize authorizer.AuthorizerFunc
+		authorize AuthorizerFunc
 		want      status
 	}{
-		{"a deny is denied", answering(authorizer.DecisionDeny, "no", nil), status{Denied: true, Reason: "no"}},
-		{"a deny with an error is denied", answering(authorizer.DecisionDeny, "no", fault), status{Denied: true, Reason: "no", EvaluationError: "fault"}},
-		{"no opinion with an error is no opinion", answering(authorizer.DecisionNoOpinion, "", fault), status{EvaluationError: "fault"}},
-		{"an allow with an error is no allow", answering(authorizer.DecisionAllow, "yes", fault), status{Reason: "yes", EvaluationError: "fault"}},
-		{"an unknown decision is no allow", answering(authorizer.Decision(7), "", nil), status{}},
-		{"a reason is safe to show", answering(authorizer.DecisionDeny, "\"\n\x00<\u2028", nil), status{Denied: true, Reason: "\"\ufffd\ufffd<\ufffd"}},
-		{"an error is safe to show", answering(authorizer.DecisionDeny, "no", errors.New("a\nb")), status{Denied: true, Reason: "no", EvaluationError: "a\ufffdb"}},
-		{"a long reason keeps its rule", answering(authorizer.DecisionDeny, allowRule.Reason(strings.Repeat("a", 60<<10)), nil), status{
+		{"a deny is denied", answering(rules.Decision{Message: "no"}), status{Denied: true, Reason: "no"}},
+		{"a forgotten decision is denied", answering(rules.Decision{}), status{Denied: true}},
+		{"an unknown effect is denied", answering(rules.Decision{Effect: rules.Effect(7)}), status{Denied: true}},
+		{"no opinion is neither", answering(rules.Decision{Effect: rules.NoOpinion}), status{}},
+		{"a reason is safe to show", answering(rules.Decision{Message: "\"\n\x00<\u2028"}), status{Denied: true, Reason: "\"\ufffd\ufffd<\ufffd"}},
+		{"a long reason keeps its rule", answering(rules.Decision{Rule: allowRule.ID, Message: strings.Repeat("a", 60<<10)}), status{
 			Denied: true, Reason: strings.Repeat("a", 1<<10-len(" [NA-TEST-1]")) + "… [NA-TEST-1]",
 		}},
 		{
 			"a panic is denied",
-			func(context.Context, authorizer.Attributes) (authorizer.Decision, string, error) { panic("oh") },
+			func(context.Context, authorizer.Attributes) rules.Decision { panic("oh") },
 			status{Denied: true, Reason: "internal error", EvaluationError: "the authorizer panicked"},
 		},
 	} {

@@ -14,6 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 func reviewBy(user string) string {
@@ -25,10 +27,10 @@ var allowedReply = reply{200, status{Allowed: true, Reason: "[NA-TEST-1]"}}
 // blocked is an authorizer whose calls wait until they are let go.
 type blocked struct{ entered, leave chan struct{} }
 
-func (b blocked) Authorize(context.Context, authorizer.Attributes) (authorizer.Decision, string, error) {
+func (b blocked) Decide(context.Context, authorizer.Attributes) rules.Decision {
 	b.entered <- struct{}{}
 	<-b.leave
-	return authorizer.DecisionAllow, "", nil
+	return rules.Decision{Effect: rules.Allow}
 }
 
 // What waits for decisions that do not come back is denied before the API server
@@ -37,7 +39,7 @@ func TestRequestsInFlight(t *testing.T) { synctest.Test(t, testRequestsInFlight)
 
 func testRequestsInFlight(t *testing.T) {
 	b := blocked{entered: make(chan struct{}, 9), leave: make(chan struct{})}
-	config := testConfig(b.Authorize)
+	config := testConfig(b.Decide)
 	config.Limits, config.MaxReading = Limits{InFlight: 3, InFlightPerNode: 2}, 9
 	h := New(config)
 	done := make(chan string, 9)
@@ -104,7 +106,7 @@ func TestAFloodAtOnceAboutANodeTakesNothingFromIt(t *testing.T) {
 
 func testAFloodAtOnceAboutANodeTakesNothingFromIt(t *testing.T) {
 	const callers, share, decision = 600, 2, time.Millisecond
-	config := testConfig(func(ctx context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+	config := testConfig(func(ctx context.Context, a authorizer.Attributes) rules.Decision {
 		time.Sleep(decision)
 		return asX(ctx, a)
 	})

@@ -7,11 +7,12 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
 	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 // log puts one line in the log for what is not allowed, and one for anything else
 // only when asked for with -v=4.
-func (h *Handler) log(a *authorizer.AttributesRecord, answer status) {
+func (h *Handler) log(a *authorizer.AttributesRecord, d rules.Decision, answer status) {
 	logger, message := h.config.Logger, "Not allowed"
 	if answer.Allowed {
 		logger, message = logger.V(4), "Allowed"
@@ -30,7 +31,7 @@ func (h *Handler) log(a *authorizer.AttributesRecord, answer status) {
 		"namespace", webhook.Loggable(a.Namespace),
 		"name", webhook.Loggable(a.Name),
 		"path", webhook.Loggable(a.Path),
-		"decision", answer.decision(),
+		"decision", d.Effect.String(),
 		"reason", answer.Reason,
 		"error", answer.EvaluationError,
 	}

@@ -51,20 +51,15 @@ func newRecorder(registry metrics.KubeRegistry, cited []rules.Rule, entry string
 	return r
 }
 
-func (r *recorder) decided(a authorizer.Attributes, answer status, took time.Duration) {
-	decision := answer.decision()
-	r.decisions.WithLabelValues(resourceLabel(a), verbLabel(a.GetVerb()), r.ruleLabel(answer.Reason), decision).Inc()
+func (r *recorder) decided(a authorizer.Attributes, d rules.Decision, took time.Duration) {
+	decision := d.Effect.String()
+	r.decisions.WithLabelValues(resourceLabel(a), verbLabel(a.GetVerb()), r.RuleLabel(d.Rule), decision).Inc()
 	r.duration.WithLabelValues(decision).Observe(took.Seconds())
 }
 
 // refusedUnread counts a review of which nothing is known but that it is too large.
-func (r *recorder) refusedUnread(answer status) {
-	r.decisions.WithLabelValues(webhook.Other, webhook.Other, r.ruleLabel(answer.Reason), answer.decision()).Inc()
-}
-
-func (r *recorder) ruleLabel(reason string) string {
-	id, _ := rules.FromReason(reason)
-	return r.RuleLabel(id)
+func (r *recorder) refusedUnread(d rules.Decision) {
+	r.decisions.WithLabelValues(webhook.Other, webhook.Other, r.RuleLabel(d.Rule), d.Effect.String()).Inc()
 }
 
 func verbLabel(verb string) string {

@@ -12,6 +12,8 @@ import (
 
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/component-base/metrics/testutil"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 func TestMetrics(t *testing.T) { synctest.Test(t, testMetrics) }
@@ -53,24 +55,34 @@ bulkhead_requests_in_flight 0
 	}
 }
 
-// A reason may quote the request, so it may end with anything.
 func TestRulesThatNobodyListedAreOther(t *testing.T) {
 	h := New(testConfig(asX))
-	for _, tt := range []struct{ name, reason, want string }{
-		{"a listed rule is named", "no [NA-TEST-1]", "NA-TEST-1"},
-		{"a made-up rule is other", "no [made up]", "other"},
-		{"no rule is none", "no", "none"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			if got := h.metrics.ruleLabel(tt.reason); got != tt.want {
-				t.Errorf("%q, want %q", got, tt.want)
-			}
-		})
+	for id, want := range map[rules.ID]string{"NA-TEST-1": "NA-TEST-1", "made up": "other", "": "none"} {
+		if got := h.metrics.RuleLabel(id); got != want {
+			t.Errorf("rule %q has the label %q, want %q", id, got, want)
+		}
+	}
+}
+
+// A decision counts what the rules in audit mode found.
+func TestFindingsOfADecisionAreCounted(t *testing.T) {
+	config := testConfig(func(context.Context, authorizer.Attributes) rules.Decision {
+		return rules.Decision{Effect: rules.Allow, Findings: []rules.Finding{{Rule: "NA-TEST-1"}, {Rule: "NA-LIMIT"}}}
+	})
+	post(New(config), good)
+	want := `
+# HELP bulkhead_audited_refusals_total [ALPHA] Requests allowed that a rule in audit would have refused, by rule, resource and verb.
+# TYPE bulkhead_audited_refusals_total counter
+bulkhead_audited_refusals_total{resource="pods",rule="NA-LIMIT",verb="get"} 1
+bulkhead_audited_refusals_total{resource="pods",rule="NA-TEST-1",verb="get"} 1
+`
+	if err := testutil.GatherAndCompare(config.Registry, strings.NewReader(want), "bulkhead_audited_refusals_total"); err != nil {
+		t.Error(err)
 	}
 }
 
 func TestPanicsAreCounted(t *testing.T) {
-	h := New(testConfig(func(context.Context, authorizer.Attributes) (authorizer.Decision, string, error) { panic("oh") }))
+	h := New(testConfig(func(context.Context, authorizer.Attributes) rules.Decision { panic("oh") }))
 	post(h, good)
 	if n, err := testutil.GetCounterMetricValue(h.metrics.panics); err != nil || n != 1 {
 		t.Errorf("%v panics counted (%v), want 1", n, err)

@@ -42,8 +42,8 @@ const (
 
 var errStalled = errors.New("nothing moves any more")
 
-func allowAll(context.Context, authorizer.Attributes) (authorizer.Decision, string, error) {
-	return authorizer.DecisionAllow, "[NA-TEST-1]", nil
+func allowAll(context.Context, authorizer.Attributes) rules.Decision {
+	return rules.Decision{Effect: rules.Allow, Rule: "NA-TEST-1"}
 }
 
 // caller is an API server: all its calls share one connection.
@@ -166,7 +166,7 @@ func startPatient(t *testing.T, reading int) (api *caller, connections *atomic.I
 		t.Fatal(err)
 	}
 	webhook := newHTTPServer(t.Context(), sarwebhook.New(sarwebhook.Config{
-		Authorizer: authorizer.AuthorizerFunc(allowAll), NodeName: nodeidentity.NodeName,
+		Authorizer: sarwebhook.AuthorizerFunc(allowAll), NodeName: nodeidentity.NodeName,
 		Limits: sarwebhook.Limits{InFlight: 2000, InFlightPerNode: 200}, MaxReading: reading,
 		LimitRule: rules.Rule{ID: "NA-LIMIT"}, Registry: config.Registry, Logger: klog.Background(), Clock: clock.RealClock{},
 	}))

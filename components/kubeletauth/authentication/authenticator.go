@@ -39,36 +39,29 @@ type Config struct {
 	Reviews authenticationv1client.TokenReviewInterface
 	// AudienceMode is that of rule KA-AUD-1.
 	AudienceMode rules.Mode
-	// Audit is told of every request that a rule in audit would have refused, with the
-	// request's context. It may be nil.
-	Audit    func(context.Context, Finding)
-	Registry metrics.KubeRegistry
-}
-
-// Finding is a request that a rule in audit would have refused.
-type Finding struct {
-	Rule   rules.ID
-	Reason string
+	Registry     metrics.KubeRegistry
 }
 
 // Authenticator finds out who sends a request. It is safe for concurrent use. Use [New].
 type Authenticator struct {
-	chain    authenticator.Request
-	clientCA *dynamiccertificates.DynamicFileCAContent
-	revoked  *revocation.Checker
-	ids      *revocation.IDs
-	tokens   *tokens
-	metrics  *recorder
+	// certificates is nil without a client CA.
+	certificates authenticator.Request
+	// withoutToken is the chain for requests that show no token.
+	withoutToken authenticator.Request
+	anonymous    bool
+	clientCA     *dynamiccertificates.DynamicFileCAContent
+	revoked      *revocation.Checker
+	ids          *revocation.IDs
+	tokens       *tokens
+	metrics      *recorder
 }
-
-var _ authenticator.Request = &Authenticator{}
 
 // New reads the client CA and the revocation lists. It asks nobody.
 func New(config Config) (*Authenticator, error) {
 	if err := errors.Join(config.check()...); err != nil {
 		return nil, err
 	}
-	a := &Authenticator{metrics: newRecorder(config.Registry)}
+	a := &Authenticator{metrics: newRecorder(config.Registry), anonymous: config.Anonymous}
 	if config.Revocation.IDs != "" {
 		a.ids = revocation.NewIDs(config.Revocation.IDs, config.Registry)
 	}
@@ -77,7 +70,13 @@ func New(config Config) (*Authenticator, error) {
 			return nil, err
 		}
 	}
-	a.chain = a.newChain(config)
+	if a.clientCA != nil {
+		a.certificates = a.metrics.count("certificate", newCertificates(a.clientCA.VerifyOptions, a.revoked))
+	}
+	if config.TokenWebhook {
+		a.tokens = newTokens(config, a.metrics)
+	}
+	a.withoutToken = a.chain(nil)
 	return a, nil
 }
 
@@ -106,39 +105,47 @@ func (a *Authenticator) loadClientCA(config Config) error {
 	return err
 }
 
-func (a *Authenticator) newChain(config Config) authenticator.Request {
+// chain asks in the kubelet's order. The token is that of one request, or nil.
+func (a *Authenticator) chain(token *tokenOfRequest) authenticator.Request {
 	var shown inOrder
-	if a.clientCA != nil {
-		shown = append(shown, a.metrics.count("certificate", newCertificates(a.clientCA.VerifyOptions, a.revoked)))
+	if a.certificates != nil {
+		shown = append(shown, a.certificates)
 	}
-	if config.TokenWebhook {
-		a.tokens = newTokens(config, a.metrics)
-		shown = append(shown, a.metrics.count("token", withClient{union.New(bearertoken.New(a.tokens), websocket.NewProtocolAuthenticator(a.tokens))}))
+	if token != nil {
+		shown = append(shown, a.metrics.count("token", union.New(bearertoken.New(token), websocket.NewProtocolAuthenticator(token))))
 	}
 	chain := group.NewAuthenticatedGroupAdder(shown)
-	if config.Anonymous {
+	if a.anonymous {
 		chain = union.NewFailOnError(chain, a.metrics.count("anonymous", anonymous.NewAuthenticator(nil)))
 	}
 	return chain
 }
 
-// AuthenticateRequest finds out who sends a request, and then takes the credentials
-// off it. Every error is a [*Refusal]. With neither user nor error, nothing was shown
-// that is looked at.
-func (a *Authenticator) AuthenticateRequest(req *http.Request) (*authenticator.Response, bool, error) {
-	response, ok, err := a.chain.AuthenticateRequest(req)
+// Authenticate finds out who sends a request, and then takes the credentials off it. The
+// findings are of rules in audit mode that would have denied it. Every error is a
+// [*Denied]. With neither response nor error, nothing was shown that is looked at.
+func (a *Authenticator) Authenticate(req *http.Request) (*authenticator.Response, []rules.Finding, error) {
+	chain, token := a.withoutToken, (*tokenOfRequest)(nil)
+	if a.tokens != nil && (len(req.Header["Authorization"]) > 0 || len(req.Header[protocolHeader]) > 0) {
+		token = &tokenOfRequest{tokens: a.tokens, client: ClientOf(req.RemoteAddr)}
+		chain = a.chain(token)
+	}
+	response, ok, err := chain.AuthenticateRequest(req)
 	if err != nil {
-		return nil, false, refusalOf(err)
+		return nil, nil, deniedOf(err)
 	}
 	if !ok {
-		return nil, false, nil
+		return nil, nil, nil
 	}
 	// Here, behind every cache: what is revoked is so from the next request on.
 	if id, revoked := a.ids.Set().Find(response.User); revoked {
-		return nil, false, refuse(kubeletauth.RuleCredential, "credential "+id+" is revoked", nil)
+		return nil, nil, deny(kubeletauth.RuleCredential, "credential "+id+" is revoked", nil)
 	}
 	RemoveCredentials(req.Header)
-	return response, true, nil
+	if token == nil {
+		return response, nil, nil
+	}
+	return response, token.findings, nil
 }
 
 // ClientCA is the client CA as it is now, for the names of CAs in TLS handshakes; nil
@@ -200,7 +207,7 @@ func (all inOrder) AuthenticateRequest(req *http.Request) (*authenticator.Respon
 		if err == nil {
 			continue
 		}
-		refusal := refusalOf(err)
+		refusal := deniedOf(err)
 		if refusal.final {
 			return nil, false, refusal
 		}

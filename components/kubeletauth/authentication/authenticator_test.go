@@ -141,7 +141,7 @@ func TestCredentialsDoNotGoOn(t *testing.T) {
 }
 
 func TestRefusalsAreFitForALog(t *testing.T) {
-	r := refuse("KA-X-1", "no", errors.New("line\none\x1b[31m"+strings.Repeat("x", 10_000)))
+	r := deny("KA-X-1", "no", errors.New("line\none\x1b[31m"+strings.Repeat("x", 10_000)))
 	if text := r.Error(); strings.ContainsAny(text, "\n\x1b") || len(text) > 400 || !strings.HasPrefix(text, "Unauthorized: no [KA-X-1]: line") {
 		t.Errorf("%d bytes: %.100q", len(text), text)
 	}

@@ -105,7 +105,7 @@ func (c *certificates) AuthenticateRequest(req *http.Request) (*authenticator.Re
 
 // verify has k8s.io/apiserver's authenticator verify the certificate, and looks for all
 // chains that it finds in the lists. The answer holds until a time. Every error is a
-// [*Refusal].
+// [*Denied].
 func verify(req *http.Request, options x509.VerifyOptions, lists *revocation.Lists) (*authenticator.Response, time.Time, error) {
 	var chains [][]*x509.Certificate
 	all := func(chain []*x509.Certificate) (*authenticator.Response, bool, error) {
@@ -120,7 +120,7 @@ func verify(req *http.Request, options x509.VerifyOptions, lists *revocation.Lis
 	}
 	end, err := lists.Check(chains, time.Now())
 	if err != nil {
-		r := refuse(kubeletauth.RuleRevoked, err.Error(), nil)
+		r := deny(kubeletauth.RuleRevoked, err.Error(), nil)
 		r.final = true
 		return nil, time.Time{}, r
 	}
@@ -135,8 +135,8 @@ func verify(req *http.Request, options x509.VerifyOptions, lists *revocation.Lis
 }
 
 // notInOrder bounds the cause, which quotes the certificate.
-func notInOrder(err error) *Refusal {
-	return refuse(kubeletauth.RuleAuthenticated, "the client certificate is not in order", errors.New(webhook.Loggable(err.Error())))
+func notInOrder(err error) *Denied {
+	return deny(kubeletauth.RuleAuthenticated, "the client certificate is not in order", errors.New(webhook.Loggable(err.Error())))
 }
 
 // earliestEnd is that of the certificates, and of the lists if they have one.
@@ -151,17 +151,17 @@ func earliestEnd(chains [][]*x509.Certificate, end time.Time) time.Time {
 
 // CheckShown refuses certificates that are too many or too large to be anybody's. It
 // verifies none. Certificates stay in memory as long as their connection, so a TLS
-// handshake should ask it too. Every error is a [*Refusal].
+// handshake should ask it too. Every error is a [*Denied].
 func CheckShown(presented []*x509.Certificate) error {
 	if len(presented) > maxPresented {
-		return refuse(kubeletauth.RuleLimit, fmt.Sprintf("more than %d certificates were shown", maxPresented), nil)
+		return deny(kubeletauth.RuleLimit, fmt.Sprintf("more than %d certificates were shown", maxPresented), nil)
 	}
 	size := 0
 	for _, certificate := range presented {
 		size += len(certificate.Raw)
 	}
 	if size > maxPresentedBytes {
-		return refuse(kubeletauth.RuleLimit, fmt.Sprintf("the certificates are larger than %d bytes together", maxPresentedBytes), nil)
+		return deny(kubeletauth.RuleLimit, fmt.Sprintf("the certificates are larger than %d bytes together", maxPresentedBytes), nil)
 	}
 	return nil
 }
@@ -169,14 +169,14 @@ func CheckShown(presented []*x509.Certificate) error {
 // checkNames is for a certificate that nobody has verified yet.
 func checkNames(subject pkix.Name) error {
 	if len(subject.Organization) > maxGroups {
-		return refuse(kubeletauth.RuleLimit, fmt.Sprintf("the client certificate has more than %d organizations", maxGroups), nil)
+		return deny(kubeletauth.RuleLimit, fmt.Sprintf("the client certificate has more than %d organizations", maxGroups), nil)
 	}
 	size := len(subject.CommonName)
 	for _, name := range subject.Organization {
 		size += len(name)
 	}
 	if size > maxNames {
-		return refuse(kubeletauth.RuleLimit, fmt.Sprintf("the names in the client certificate are longer than %d bytes", maxNames), nil)
+		return deny(kubeletauth.RuleLimit, fmt.Sprintf("the names in the client certificate are longer than %d bytes", maxNames), nil)
 	}
 	return nil
 }

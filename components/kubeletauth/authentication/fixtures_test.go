@@ -97,7 +97,7 @@ type world struct {
 	ca       *pkitest.CA
 	caFile   string
 	crlFile  string
-	findings []Finding
+	findings []rules.Finding
 	registry metrics.KubeRegistry
 }
 
@@ -112,8 +112,7 @@ func newWorld(t *testing.T, tweak ...func(*Config)) *world {
 	}
 	write(t, w.caFile, w.ca.PEM())
 	write(t, w.crlFile, w.ca.CRL(t, nil))
-	config := Config{Options: DefaultOptions(), Reviews: w.api, AudienceMode: rules.Audit, Registry: w.registry,
-		Audit: func(_ context.Context, f Finding) { w.findings = append(w.findings, f) }}
+	config := Config{Options: DefaultOptions(), Reviews: w.api, AudienceMode: rules.Audit, Registry: w.registry}
 	config.ClientCAFile, config.Revocation.CRL = w.caFile, []string{w.crlFile}
 	for _, change := range tweak {
 		change(&config)
@@ -163,13 +162,15 @@ func inProtocol(token string) string {
 // refusal, or nothing.
 func (w *world) outcome(t *testing.T, req *http.Request) string {
 	t.Helper()
-	response, ok, err := w.AuthenticateRequest(req)
+	response, findings, err := w.Authenticate(req)
+	ok := response != nil
+	w.findings = append(w.findings, findings...)
 	if err != nil {
-		var refusal *Refusal
+		var refusal *Denied
 		if !errors.As(err, &refusal) || ok || response != nil {
 			t.Fatalf("an error that is no refusal: %v, %v, %v", response, ok, err)
 		}
-		return refusal.Reason
+		return refusal.Reason()
 	}
 	if !ok {
 		return ""
@@ -194,4 +195,10 @@ func (s saying) Create(ctx context.Context, r *authenticationv1.TokenReview, o m
 	answer, err := s.apiServer.Create(ctx, r, o)
 	answer.Status.Audiences = s.audiences
 	return answer, err
+}
+
+// AuthenticateRequest is Authenticate for tests that do not look at findings.
+func (a *Authenticator) AuthenticateRequest(req *http.Request) (*authenticator.Response, bool, error) {
+	response, _, err := a.Authenticate(req)
+	return response, response != nil, err
 }

@@ -44,7 +44,7 @@ func newLimiter[C comparable](each, all Rate) *limiter[C] {
 
 func (r Rate) limiter() *rate.Limiter { return rate.NewLimiter(rate.Limit(r.PerSecond), r.Burst) }
 
-// take takes one review, or returns a [*Refusal] with status 429.
+// take takes one review, or returns a [*Denied] with code 429.
 func (l *limiter[C]) take(client C) error {
 	now := time.Now()
 	own := l.bucketOf(client, now).ReserveN(now, 1)

@@ -49,7 +49,7 @@ func (r *recorder) count(method string, next authenticator.Request) authenticato
 func (c *counted) AuthenticateRequest(req *http.Request) (*authenticator.Response, bool, error) {
 	response, ok, err := c.next.AuthenticateRequest(req)
 	switch {
-	case err != nil && refusalOf(err).Status == http.StatusTooManyRequests:
+	case err != nil && deniedOf(err).Code == http.StatusTooManyRequests:
 		c.limited.Inc()
 	case err != nil:
 		c.rejected.Inc()

@@ -38,9 +38,8 @@ type tokens struct {
 	reviews   authenticationv1client.TokenReviewInterface
 	audiences []string
 	mode      rules.Mode
-	audit     func(context.Context, Finding)
 	hash      *tokenHash
-	asker     *review.Asker[verdict]
+	asker     *review.Asker[reviewed]
 	// limits are for tokens of which nothing is known, by the address that they come
 	// from. Who shares an address shares the limit.
 	limits *limiter[netip.Prefix]
@@ -51,8 +50,8 @@ type tokens struct {
 	metrics      *recorder
 }
 
-// verdict is what the API server said of a token.
-type verdict struct {
+// reviewed is what the API server said of a token.
+type reviewed struct {
 	// response is nil if the token is not good.
 	response *authenticator.Response
 	// foreign says that it is good for the API server, and not for kubelets.
@@ -64,7 +63,7 @@ type verdict struct {
 func newTokens(config Config, m *recorder) *tokens {
 	t := &tokens{
 		reviews: config.Reviews, audiences: config.TokenAudiences,
-		mode: config.AudienceMode, audit: config.Audit,
+		mode: config.AudienceMode,
 		hash: newTokenHash(), metrics: m,
 		limits:       newLimiter[netip.Prefix](config.ClientReviews, config.Options.Reviews),
 		proven:       review.NewCache[struct{}](heldTokens, heldTokenBytes),
@@ -72,7 +71,7 @@ func newTokens(config Config, m *recorder) *tokens {
 	}
 	t.limits.tooMany, t.limits.tooManyOfAll = "too many tokens from this address are new or not good", "too many tokens are new or not good"
 	t.provenLimits.tooMany, t.provenLimits.tooManyOfAll = "this token is reviewed too often", "too many tokens are reviewed again"
-	t.asker = review.New(review.Config[verdict]{
+	t.asker = review.New(review.Config[reviewed]{
 		Name:    "token",
 		Keep:    config.keep,
 		Entries: heldTokens, Bytes: heldTokenBytes,
@@ -82,44 +81,52 @@ func newTokens(config Config, m *recorder) *tokens {
 	return t
 }
 
-func (o *Options) keep(v verdict) (ttl time.Duration, bytes int) {
+func (o *Options) keep(v reviewed) (ttl time.Duration, bytes int) {
 	if v.response == nil {
 		return o.TokenFailureTTL, len(v.complaint)
 	}
 	return o.TokenTTL, sizeOf(v.response)
 }
 
+// tokenOfRequest authenticates the token of one request, and collects what is found.
+type tokenOfRequest struct {
+	tokens *tokens
+	// client is whom limits are for.
+	client   netip.Prefix
+	findings []rules.Finding
+}
+
 // AuthenticateToken has the API server say whose token it is. Every error is a
-// [*Refusal]. [review.WithMaxAge] bounds the age of the answer.
-func (t *tokens) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
+// [*Denied]. [review.WithMaxAge] bounds the age of the answer.
+func (r *tokenOfRequest) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
+	t := r.tokens
 	if len(token) > maxToken {
-		return nil, false, refuse(kubeletauth.RuleLimit, fmt.Sprintf("the token is longer than %d bytes", maxToken), nil)
+		return nil, false, deny(kubeletauth.RuleLimit, fmt.Sprintf("the token is longer than %d bytes", maxToken), nil)
 	}
 	key := t.hash.of(token)
 	v, ok := t.asker.Held(key, review.MaxAgeOf(ctx))
 	if !ok {
 		var err error
-		if v, err = t.asker.Answer(ctx, t.question(ctx, key, token)); err != nil {
+		if v, err = t.asker.Answer(ctx, t.question(ctx, key, r.client, token)); err != nil {
 			return nil, false, unanswered(err)
 		}
 	}
 	if v.response == nil {
-		return nil, false, refuse(kubeletauth.RuleAuthenticated, "the token is not good", errors.New(v.complaint))
+		return nil, false, deny(kubeletauth.RuleAuthenticated, "the token is not good", errors.New(v.complaint))
 	}
 	if v.foreign {
-		if refusal := t.found(ctx); refusal != nil {
+		if refusal := r.foreign(); refusal != nil {
 			return nil, false, refusal
 		}
 	}
 	return v.response, true, nil
 }
 
-func (t *tokens) question(ctx context.Context, key review.Key, token string) review.Question[verdict] {
-	client := clientFrom(ctx)
+func (t *tokens) question(ctx context.Context, key review.Key, client netip.Prefix, token string) review.Question[reviewed] {
 	_, proven := t.proven.Get(key)
-	return review.Question[verdict]{
+	return review.Question[reviewed]{
 		Key: key,
-		Ask: func(ctx context.Context) (verdict, error) {
+		Ask: func(ctx context.Context) (reviewed, error) {
 			v, err := t.ask(ctx, token)
 			t.learn(key, v, err)
 			return v, err
@@ -136,7 +143,7 @@ func (t *tokens) question(ctx context.Context, key review.Key, token string) rev
 }
 
 // learn notes what the API server said. That it said nothing changes nothing.
-func (t *tokens) learn(key review.Key, v verdict, err error) {
+func (t *tokens) learn(key review.Key, v reviewed, err error) {
 	switch {
 	case err != nil:
 	case v.response != nil:
@@ -148,25 +155,23 @@ func (t *tokens) learn(key review.Key, v verdict, err error) {
 
 // unanswered is for a token of which nothing is known. A limit that is over may pass;
 // all else is Unauthorized, as the kubelet has it.
-func unanswered(err error) *Refusal {
+func unanswered(err error) *Denied {
 	if refusal := find(err); refusal != nil {
 		return refusal
 	}
 	if errors.Is(err, review.ErrBusy) {
 		return limited("too many tokens are being reviewed", time.Second, err)
 	}
-	return refuse(kubeletauth.RuleAuthenticated, "the token could not be reviewed", err)
+	return deny(kubeletauth.RuleAuthenticated, "the token could not be reviewed", err)
 }
 
-// found is a token that is for the API server.
-func (t *tokens) found(ctx context.Context) *Refusal {
-	refusal := refuse(kubeletauth.RuleAudience, "the token is for the API server, where whoever gets it here could use it", nil)
-	switch t.mode {
+// foreign is about a token that is for the API server.
+func (r *tokenOfRequest) foreign() *Denied {
+	refusal := deny(kubeletauth.RuleAudience, "the token is for the API server, where whoever gets it here could use it", nil)
+	switch r.tokens.mode {
 	case rules.Audit:
-		t.metrics.audited.Inc()
-		if t.audit != nil {
-			t.audit(ctx, Finding{Rule: refusal.Rule, Reason: refusal.Reason})
-		}
+		r.tokens.metrics.audited.Inc()
+		r.findings = append(r.findings, rules.Finding{Rule: refusal.Rule, Message: refusal.Message})
 		return nil
 	case rules.Enforce:
 		return refusal
@@ -178,7 +183,7 @@ func (t *tokens) found(ctx context.Context) *Refusal {
 // ask makes one TokenReview. Which audience it is about depends on what the token says
 // of itself: a token for kubelets has to be good for one of their audiences, and any
 // other for the API server, as with the kubelet.
-func (t *tokens) ask(ctx context.Context, token string) (verdict, error) {
+func (t *tokens) ask(ctx context.Context, token string) (reviewed, error) {
 	spec := authenticationv1.TokenReviewSpec{Token: token}
 	ours := authenticator.Audiences(t.audiences)
 	foreign := len(ours.Intersect(claimedAudiences(token))) == 0
@@ -187,19 +192,19 @@ func (t *tokens) ask(ctx context.Context, token string) (verdict, error) {
 	}
 	answer, err := t.reviews.Create(ctx, &authenticationv1.TokenReview{Spec: spec}, metav1.CreateOptions{})
 	if err != nil {
-		return verdict{}, err
+		return reviewed{}, err
 	}
 	status := answer.Status
 	if !status.Authenticated {
-		return verdict{complaint: bounded(status.Error)}, nil
+		return reviewed{complaint: bounded(status.Error)}, nil
 	}
 	audiences := authenticator.Audiences(status.Audiences)
 	if !foreign {
 		if audiences = ours.Intersect(audiences); len(audiences) == 0 {
-			return verdict{complaint: "the API server did not say that it is for kubelets"}, nil
+			return reviewed{complaint: "the API server did not say that it is for kubelets"}, nil
 		}
 	}
-	return verdict{response: responseOf(status.User, audiences), foreign: foreign}, nil
+	return reviewed{response: responseOf(status.User, audiences), foreign: foreign}, nil
 }
 
 func responseOf(who authenticationv1.UserInfo, audiences authenticator.Audiences) *authenticator.Response {

@@ -66,7 +66,7 @@ func TestAudiences(t *testing.T) {
 				if mode == rules.Audit {
 					found = 2 * row.found
 				}
-				if len(w.findings) != found || found > 0 && w.findings[0] != (Finding{Rule: "KA-AUD-1", Reason: foreignToken}) {
+				if len(w.findings) != found || found > 0 && w.findings[0] != (rules.Finding{Rule: "KA-AUD-1", Message: strings.TrimSuffix(foreignToken, " [KA-AUD-1]")}) {
 					t.Errorf("findings %v, want %d", w.findings, found)
 				}
 				if got, err := testutil.GetCounterMetricValue(w.metrics.audited); err != nil || int(got) != found {
@@ -224,8 +224,8 @@ func TestAFloodFromOneAddress(t *testing.T) {
 		w.expect(t, from(bearer(t, "another"), "192.0.2.2:1"), badToken)
 		w.expect(t, from(bearer(t, "yet-another"), "192.0.2.1:9"), clientLimit)
 		_, _, err := w.AuthenticateRequest(bearer(t, "x"))
-		var refusal *Refusal
-		if !errors.As(err, &refusal) || refusal.Status != http.StatusTooManyRequests || refusal.RetryAfter <= 0 || refusal.RetryAfter > 500*time.Millisecond {
+		var refusal *Denied
+		if !errors.As(err, &refusal) || refusal.Code != http.StatusTooManyRequests || refusal.RetryAfter <= 0 || refusal.RetryAfter > 500*time.Millisecond {
 			t.Errorf("refused with %+v", refusal)
 		}
 	})

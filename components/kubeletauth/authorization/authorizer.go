@@ -51,13 +51,7 @@ type Answer struct {
 type Authorizer struct {
 	reviews authorizationv1client.SubjectAccessReviewInterface
 	// asker is nil if everything is allowed.
-	asker *review.Asker[verdict]
-}
-
-// verdict is a SubjectAccessReviewStatus that does not contradict itself.
-type verdict struct {
-	allowed bool
-	reason  string
+	asker *review.Asker[Answer]
 }
 
 // New makes an authorizer. It asks nobody.
@@ -73,9 +67,9 @@ func New(config Config) (*Authorizer, error) {
 	}
 	return &Authorizer{
 		reviews: config.Reviews,
-		asker: review.New(review.Config[verdict]{
+		asker: review.New(review.Config[Answer]{
 			Name:    "access",
-			Keep:    func(v verdict) (time.Duration, int) { return config.ttl(v.allowed), len(v.reason) },
+			Keep:    func(a Answer) (time.Duration, int) { return config.ttl(a.Allowed), len(a.Reason) },
 			Entries: heldAnswers, Bytes: heldBytes,
 			InFlight: config.MaxInFlight, Waiting: config.MaxWaiting,
 			Registry: config.Registry,
@@ -98,19 +92,20 @@ func (a *Authorizer) Authorize(ctx context.Context, attrs authorizer.Attributes)
 		return Answer{Allowed: true}, nil
 	}
 	key, maxAge := keyOf(attrs), review.MaxAgeOf(ctx)
-	if v, ok := a.asker.Held(key, maxAge); ok {
-		return Answer{Allowed: v.allowed, Reason: v.reason, Cached: true}, nil
+	if known, ok := a.asker.Held(key, maxAge); ok {
+		known.Cached = true
+		return known, nil
 	}
-	v, err := a.asker.Answer(ctx, review.Question[verdict]{
+	answer, err := a.asker.Answer(ctx, review.Question[Answer]{
 		Key:    key,
-		Ask:    func(ctx context.Context) (verdict, error) { return a.ask(ctx, attrs) },
+		Ask:    func(ctx context.Context) (Answer, error) { return a.ask(ctx, attrs) },
 		Unheld: attributeBytes(attrs) >= maxHeldAttributes,
 		MaxAge: maxAge,
 	})
 	if err != nil {
 		return Answer{}, fmt.Errorf("reviewing access: %w", err)
 	}
-	return Answer{Allowed: v.allowed, Reason: v.reason}, nil
+	return answer, nil
 }
 
 // Wait returns when no review is in the air. Nothing may be asked any more.
@@ -120,20 +115,20 @@ func (a *Authorizer) Wait() {
 	}
 }
 
-func (a *Authorizer) ask(ctx context.Context, attrs authorizer.Attributes) (verdict, error) {
+func (a *Authorizer) ask(ctx context.Context, attrs authorizer.Attributes) (Answer, error) {
 	answer, err := a.reviews.Create(ctx, &authorizationv1.SubjectAccessReview{Spec: specOf(attrs)}, metav1.CreateOptions{})
 	if err != nil {
-		return verdict{}, err
+		return Answer{}, err
 	}
 	status := answer.Status
 	if status.Allowed && status.Denied {
-		return verdict{}, errors.New("the API server both allows and denies")
+		return Answer{}, errors.New("the API server both allows and denies")
 	}
 	reason := status.Reason
 	if reason == "" {
 		reason = status.EvaluationError
 	}
-	return verdict{allowed: status.Allowed, reason: bounded(reason)}, nil
+	return Answer{Allowed: status.Allowed, Reason: bounded(reason)}, nil
 }
 
 // bounded copies a reason, so that a long one does not stay in memory.

@@ -21,14 +21,14 @@ import (
 )
 
 // authenticator is the real one for certificates, and one of the test's for tokens.
-func (w *world) authenticator(caFile string) authenticator.Request {
+func (w *world) authenticator(caFile string) Authenticator {
 	options := authentication.DefaultOptions()
 	options.ClientCAFile, options.TokenWebhook = caFile, false
 	real, err := authentication.New(authentication.Config{Options: options, AudienceMode: rules.Off, Registry: w.registry})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return authenticator.RequestFunc(func(req *http.Request) (*authenticator.Response, bool, error) {
+	return authenticatorFunc(func(req *http.Request) (*authenticator.Response, bool, error) {
 		switch {
 		case w.revoked.Load():
 			return nil, false, errors.New("revoked")
@@ -37,7 +37,8 @@ func (w *world) authenticator(caFile string) authenticator.Request {
 		}
 		token, ok := strings.CutPrefix(req.Header.Get("Authorization"), "Bearer ")
 		if !ok {
-			return real.AuthenticateRequest(req)
+			response, _, err := real.Authenticate(req)
+			return response, response != nil, err
 		}
 		req.Header.Del("Authorization")
 		name, ok := w.tokens.Load(token)
@@ -105,4 +106,15 @@ func (w *world) reached() []*http.Request {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.seen
+}
+
+// authenticatorFunc is an Authenticator that finds nothing.
+type authenticatorFunc authenticator.RequestFunc
+
+func (f authenticatorFunc) Authenticate(req *http.Request) (*authenticator.Response, []rules.Finding, error) {
+	response, ok, err := f(req)
+	if !ok {
+		response = nil
+	}
+	return response, nil, err
 }

@@ -39,7 +39,7 @@ func (a *Audit) record(line *Line) bool {
 
 // record is rule KA-AUDIT-1: a request that is allowed has its line before anything of it
 // goes on.
-func (h *Handler) record(x *exchange) *refusal {
+func (h *Handler) record(x *exchange) *reply {
 	if h.recording == rules.Off {
 		return nil
 	}
@@ -54,6 +54,6 @@ func (h *Handler) record(x *exchange) *refusal {
 		x.found(kubeletauth.RuleAuditLog)
 		return nil
 	}
-	return refuse(http.StatusServiceUnavailable, kubeletauth.RuleAuditLog,
+	return deny(http.StatusServiceUnavailable, kubeletauth.RuleAuditLog,
 		"Service unavailable: the audit log cannot be written")
 }

@@ -24,7 +24,7 @@ func BenchmarkHandler(b *testing.B) {
 	for b.Loop() {
 		x := w.handler.begin(httptest.NewRecorder(), req)
 		if refused := w.handler.decide(x, req); refused != nil {
-			b.Fatal(refused.text)
+			b.Fatal(refused.Reason())
 		}
 		x.finish()
 	}

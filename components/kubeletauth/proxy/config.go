@@ -26,16 +26,22 @@ type Answer struct {
 	Reason string
 }
 
+// Authenticator says who sends a request, with the findings of rules in audit mode. Without
+// a response the request is nobody's.
+type Authenticator interface {
+	Authenticate(req *http.Request) (*authenticator.Response, []rules.Finding, error)
+}
+
 // Config is what a [Handler] is made of. Every field is needed unless it says
 // otherwise.
 type Config struct {
 	// NodeName is the name of the Node whose kubelet this is.
 	NodeName string
 	// Map says which rights a request needs ([kubeletauth.Policy.Map]).
-	Map func(kubeletauth.Request) (enforced, audited kubeletauth.Mapping, refusal *kubeletauth.Refusal)
+	Map func(kubeletauth.Request) (enforced, audited kubeletauth.Mapping, denied *rules.Decision)
 	// Authenticator says who asks. It is asked about a copy of the request that it
 	// may change, and again while a stream lasts.
-	Authenticator authenticator.Request
+	Authenticator Authenticator
 	// Authorize decides about one right. An error is no decision.
 	Authorize func(context.Context, authorizer.Attributes) (Answer, error)
 	// Unsure, if not nil, is true for an error of Authenticator that says nothing about

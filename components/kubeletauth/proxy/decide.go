@@ -15,7 +15,6 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/authentication"
-	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 // credentials is the request as an authenticator may have it: authenticators take
@@ -31,65 +30,42 @@ func credentials(ctx context.Context, req *http.Request) *http.Request {
 	return copied
 }
 
-// asking is the context of the question who sends a request.
-type asking struct {
-	context.Context
-	exchange *exchange
-}
-
-type askingKey struct{}
-
-func (a asking) Value(key any) any {
-	if key == (askingKey{}) {
-		return a.exchange
-	}
-	return a.Context.Value(key)
-}
-
-// Found is for authenticators that have rules in audit: it notes that one of them
-// would have refused the request whose context this is.
-func Found(ctx context.Context, rule rules.ID) {
-	if x, ok := ctx.Value(askingKey{}).(*exchange); ok {
-		x.found(rule)
-	}
-}
-
 // authenticate says who asks.
-func (h *Handler) authenticate(x *exchange, req *http.Request) *refusal {
+func (h *Handler) authenticate(x *exchange, req *http.Request) *reply {
 	release, over := h.authenticating.AdmitNode(req.Context(), authentication.ClientOf(req.RemoteAddr).String())
 	if over != webhook.WithinLimits {
 		return overLimit("too many of this address wait to be authenticated")
 	}
 	defer release()
-	answer, ok, err := h.config.Authenticator.AuthenticateRequest(credentials(asking{req.Context(), x}, req))
+	answer, findings, err := h.config.Authenticator.Authenticate(credentials(req.Context(), req))
 	switch {
 	case err != nil:
 		return unauthenticated(err)
-	case !ok || answer == nil || answer.User == nil:
-		return refuse(http.StatusUnauthorized, kubeletauth.RuleAuthenticated, "Unauthorized")
+	case answer == nil || answer.User == nil:
+		return deny(http.StatusUnauthorized, kubeletauth.RuleAuthenticated, "Unauthorized")
 	}
 	x.identified(answer)
+	for _, finding := range findings {
+		x.found(finding.Rule)
+	}
 	return nil
 }
 
 // unauthenticated is the kubelet's one word for every error, or what an
 // [authentication.Authenticator] says.
-func unauthenticated(err error) *refusal {
-	known := &authentication.Refusal{}
+func unauthenticated(err error) *reply {
+	known := &authentication.Denied{}
 	if !errors.As(err, &known) {
-		r := refuse(http.StatusUnauthorized, kubeletauth.RuleAuthenticated, "Unauthorized")
+		r := deny(http.StatusUnauthorized, kubeletauth.RuleAuthenticated, "Unauthorized")
 		r.cause = err.Error()
 		return r
 	}
-	return &refusal{
-		status: known.Status, rule: known.Rule, decision: denied,
-		text: known.Reason, cause: known.Error(), after: known.RetryAfter,
-	}
+	return &reply{Decision: known.Decision, cause: known.Error(), after: known.RetryAfter}
 }
 
 // authorize asks for one right after the other; the first that is there is enough,
 // and an error ends it (pkg/kubelet/server/server.go InstallAuthFilter).
-func (h *Handler) authorize(ctx context.Context, x *exchange) *refusal {
+func (h *Handler) authorize(ctx context.Context, x *exchange) *reply {
 	release, over := h.authorizing.AdmitNode(ctx, x.user.GetName())
 	if over != webhook.WithinLimits {
 		return overLimit("too many of this user wait to be authorized")

@@ -64,11 +64,11 @@ func (x *exchange) found(rule rules.ID) {
 	x.handler.measures.audited.WithLabelValues(x.handler.measures.label(rule)).Inc()
 }
 
-func (x *exchange) refused(by *refusal) {
-	x.rule = by.rule
-	x.line.Rule, x.line.Decision, x.line.Cause = string(by.rule), by.decision, by.cause
+func (x *exchange) refused(by *reply) {
+	x.rule = by.Rule
+	x.line.Rule, x.line.Decision, x.line.Cause = string(by.Rule), by.decision(), by.cause
 	if x.line.Cause == "" {
-		x.line.Cause = by.text
+		x.line.Cause = by.Reason()
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"net/http/httputil"
 
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 // errRefused says that the kubelet does not know the proxy.
@@ -105,17 +106,17 @@ func (h *Handler) unanswered(w http.ResponseWriter, req *http.Request, err error
 	if ok {
 		x.line.Cause = err.Error()
 		if reason == "redirect" {
-			x.line.Rule, x.line.Decision = string(failed.rule), failed.decision
+			x.line.Rule, x.line.Decision = string(failed.Rule), failed.decision()
 		}
 	}
 	failed.write(w, req)
 }
 
-func failure(err error) (reason string, failed *refusal) {
+func failure(err error) (reason string, failed *reply) {
 	var timeout net.Error
 	switch {
 	case errors.Is(err, errRedirect):
-		return "redirect", refuse(http.StatusBadGateway, kubeletauth.RuleRedirect, "Bad gateway: "+errRedirect.Error())
+		return "redirect", deny(http.StatusBadGateway, kubeletauth.RuleRedirect, "Bad gateway: "+errRedirect.Error())
 	case errors.Is(err, errRefused):
 		return "unauthorized", plain(http.StatusBadGateway, "Bad gateway: "+errRefused.Error())
 	case isOurs(err):
@@ -130,6 +131,6 @@ func failure(err error) (reason string, failed *refusal) {
 }
 
 // plain is an answer that no rule gave.
-func plain(status int, text string) *refusal {
-	return &refusal{status: status, decision: undecided, text: text}
+func plain(status int, text string) *reply {
+	return &reply{Decision: rules.Decision{Effect: rules.NoOpinion, Code: status, Message: text}}
 }

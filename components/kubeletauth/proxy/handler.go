@@ -95,7 +95,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 // one of the rights that the path needs is there. What can be refused without
 // asking anybody is refused first. Places are for those who may, and nothing of a
 // body is read for others.
-func (h *Handler) decide(x *exchange, req *http.Request) *refusal {
+func (h *Handler) decide(x *exchange, req *http.Request) *reply {
 	upgrade, refused := checkShape(req)
 	if refused != nil {
 		return refused
@@ -104,7 +104,7 @@ func (h *Handler) decide(x *exchange, req *http.Request) *refusal {
 		Method: req.Method, Path: req.URL.Path, RawPath: req.URL.RawPath, Upgrade: upgrade,
 	})
 	if unmapped != nil {
-		return &refusal{status: unmapped.Status, rule: unmapped.Rule, decision: denied, text: unmapped.Reason}
+		return &reply{Decision: *unmapped}
 	}
 	x.mapped(mapping, audited)
 	if refused := h.authenticate(x, req); refused != nil {
@@ -122,7 +122,7 @@ func (h *Handler) decide(x *exchange, req *http.Request) *refusal {
 
 // admit gives a request a place among those of its user, and its connection one among
 // those that are not new.
-func (h *Handler) admit(x *exchange, ctx context.Context) *refusal {
+func (h *Handler) admit(x *exchange, ctx context.Context) *reply {
 	limiter, what := h.requests, "the user has too many in flight"
 	if x.mapping.Streams {
 		limiter, what = h.lasting, "the user has too many streams"

@@ -72,11 +72,11 @@ func recheckOutcome(err error) string {
 func (h *Handler) stillAllowed(ctx context.Context, s *stream) error {
 	x := s.exchange
 	ctx = review.WithMaxAge(ctx, h.config.Limits.maxAge())
-	answer, ok, err := h.config.Authenticator.AuthenticateRequest(credentials(ctx, s.req))
+	answer, _, err := h.config.Authenticator.Authenticate(credentials(ctx, s.req))
 	if ctx.Err() != nil || err != nil && h.config.Unsure != nil && h.config.Unsure(err) {
 		return errUnsure
 	}
-	if err != nil || !ok || answer == nil || answer.User == nil || !same(answer.User, x.user) {
+	if err != nil || answer == nil || answer.User == nil || !same(answer.User, x.user) {
 		return errRevoked
 	}
 	for _, attempt := range x.mapping.Attempts {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/review"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 // Who may have a stream is asked past the caches; who may begin one is not.
@@ -24,7 +25,7 @@ func TestRechecksBoundTheAgeOfAnswers(t *testing.T) {
 	who := &user.DefaultInfo{Name: "u"}
 	h := &Handler{config: Config{
 		Limits: DefaultLimits(),
-		Authenticator: authenticator.RequestFunc(func(req *http.Request) (*authenticator.Response, bool, error) {
+		Authenticator: authenticatorFunc(func(req *http.Request) (*authenticator.Response, bool, error) {
 			seen(req.Context())
 			return &authenticator.Response{User: who}, true, nil
 		}),
@@ -64,6 +65,6 @@ func TestWhenStreamsAreAskedAbout(t *testing.T) {
 	}
 }
 
-func mapStrict(path string) (enforced, audited kubeletauth.Mapping, refused *kubeletauth.Refusal) {
+func mapStrict(path string) (enforced, audited kubeletauth.Mapping, refused *rules.Decision) {
 	return kubeletauth.NewPolicy(kubeletauth.Strict, nil).Map(kubeletauth.Request{Method: http.MethodGet, Path: path})
 }

@@ -23,7 +23,7 @@ const (
 
 // checkShape refuses what no client of a kubelet sends. It goes by the headers alone:
 // whose request it is, nobody knows yet.
-func checkShape(req *http.Request) (upgrade bool, refused *refusal) {
+func checkShape(req *http.Request) (upgrade bool, refused *reply) {
 	// A length and an encoding that contradict each other are how a request is hidden
 	// in the body of another (RFC 9112 section 11.2). net/http drops the length then,
 	// so all encodings are refused.
@@ -47,7 +47,7 @@ func checkShape(req *http.Request) (upgrade bool, refused *refusal) {
 // upgradeOf is the protocol that an upgrade is asked to. Only those that a kubelet
 // has are known, and only asked for in one clear way: what one reader of the
 // headers takes for an upgrade, all have to.
-func upgradeOf(header http.Header) (string, *refusal) {
+func upgradeOf(header http.Header) (string, *reply) {
 	asked, values := header["Connection"], header["Upgrade"]
 	if len(asked) == 0 && len(values) == 0 {
 		return "", nil
@@ -74,7 +74,7 @@ func mentionsUpgrade(connection []string) bool {
 
 // readBody reads the body of a request that is let through, so that what goes on has
 // the length that it says.
-func (x *exchange) readBody(req *http.Request) *refusal {
+func (x *exchange) readBody(req *http.Request) *reply {
 	if req.ContentLength == 0 {
 		req.Body = http.NoBody
 		return nil

@@ -62,7 +62,7 @@ func (s *shares) give(user, namespace string) {
 }
 
 // share is rule KA-LIMIT-2, for a stream that has a place among those of its user.
-func (h *Handler) share(x *exchange) *refusal {
+func (h *Handler) share(x *exchange) *reply {
 	if h.sharing == rules.Off {
 		return nil
 	}
@@ -79,6 +79,6 @@ func (h *Handler) share(x *exchange) *refusal {
 		x.found(kubeletauth.RuleShare)
 		return nil
 	}
-	return refuse(http.StatusTooManyRequests, kubeletauth.RuleShare,
+	return deny(http.StatusTooManyRequests, kubeletauth.RuleShare,
 		"Too many requests: the streams of this namespace have their share of those of the user")
 }

@@ -256,8 +256,7 @@ func TestAnExpiredList(t *testing.T) {
 		expect(t, open, "", good, ca.Certificate)
 		expect(t, open, "is revoked", bad, ca.Certificate)
 		_, err := closed.Lists().Check([][]*x509.Certificate{{good, ca.Certificate}}, time.Now())
-		var refusal *Refusal
-		if !errors.As(err, &refusal) || !refusal.Expired {
+		if !errors.Is(err, ErrExpired) {
 			t.Errorf("refused with %#v", err)
 		}
 	})

@@ -6,6 +6,7 @@ package revocation
 import (
 	"crypto/sha256"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -22,38 +23,33 @@ type Lists struct {
 	digest [sha256.Size]byte
 }
 
-// Refusal is the error when a certificate may not be used. It says which, and why.
-type Refusal struct {
-	// Expired is false if the certificate is revoked, and true if nobody knows
-	// because the list of its issuer has expired.
-	Expired bool
-	text    string
-}
-
-func (r *Refusal) Error() string { return r.text }
+// ErrExpired is that nobody knows whether a certificate is revoked, because the list of its
+// issuer has expired.
+var ErrExpired = errors.New("the revocation list expired")
 
 // Check looks for the certificates of verified chains of one client, leaf first, each
 // in the lists of its issuer, which follows it. A certificate that is revoked in any
 // chain refuses the client, whatever other chains there are, and one counts as revoked
 // that its issuer's key has revoked under another name. If none is revoked, one chain is
 // enough of which no list has expired. Without an error, the answer stays the same until
-// a time, or for good if that is zero. The error is a [*Refusal].
+// a time, or for good if that is zero. The error says which certificate may not be used and
+// why; it is [ErrExpired] if none is revoked.
 func (l *Lists) Check(chains [][]*x509.Certificate, now time.Time) (until time.Time, err error) {
 	if l == nil {
 		return time.Time{}, nil
 	}
-	var unknown *Refusal
+	var unknown error
 	inOrder := false
 	for _, chain := range chains {
-		end, refusal := l.checkChain(chain, now)
+		end, err := l.checkChain(chain, now)
 		switch {
-		case refusal == nil:
+		case err == nil:
 			inOrder, until = true, earlier(until, end)
-		case refusal.Expired:
-			unknown = refusal
+		case errors.Is(err, ErrExpired):
+			unknown = err
 		default:
 			l.counters.revoked.Inc()
-			return time.Time{}, refusal
+			return time.Time{}, err
 		}
 	}
 	if unknown != nil && !inOrder {
@@ -64,23 +60,23 @@ func (l *Lists) Check(chains [][]*x509.Certificate, now time.Time) (until time.T
 }
 
 // checkChain prefers to say that something is revoked.
-func (l *Lists) checkChain(chain []*x509.Certificate, now time.Time) (until time.Time, refusal *Refusal) {
+func (l *Lists) checkChain(chain []*x509.Certificate, now time.Time) (until time.Time, err error) {
 	for i := 0; i+1 < len(chain); i++ {
 		certificate, signer := chain[i], chain[i+1]
 		if list := l.revokedBy(certificate, signer); list != nil {
-			return time.Time{}, &Refusal{text: fmt.Sprintf("certificate %x of %q is revoked", certificate.SerialNumber, list.name)}
+			return time.Time{}, fmt.Errorf("certificate %x of %q is revoked", certificate.SerialNumber, list.name)
 		}
 		list := l.byIssuer[issuerOf(signer)]
 		if list == nil || !l.refuse {
 			continue
 		}
 		if !now.Before(list.nextUpdate) {
-			refusal = &Refusal{Expired: true, text: fmt.Sprintf("whether certificate %x of %q is revoked is not known: the revocation list expired at %s",
-				certificate.SerialNumber, list.name, list.nextUpdate.Format(time.RFC3339))}
+			err = fmt.Errorf("whether certificate %x of %q is revoked is not known: %w at %s",
+				certificate.SerialNumber, list.name, ErrExpired, list.nextUpdate.Format(time.RFC3339))
 		}
 		until = earlier(until, list.nextUpdate)
 	}
-	return until, refusal
+	return until, err
 }
 
 func (l *Lists) revokedBy(certificate, signer *x509.Certificate) *list {

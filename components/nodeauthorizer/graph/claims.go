@@ -81,8 +81,8 @@ func (g *Graph) setOwner(claim identity, owner claimOwner) {
 }
 
 func (g *Graph) ownerOf(claim identity) claimOwner {
-	held := g.mu.RLock()
-	defer held.RUnlock()
+	g.mu.RLock()
+	defer g.mu.RUnlock()
 	return g.state.ownerOf(claim)
 }
 

@@ -3,10 +3,7 @@
 
 package graph
 
-import (
-	"hash/maphash"
-	"sync"
-)
+import "sync"
 
 // Graph relates objects to nodes. Use [New]. All methods are safe for concurrent
 // use; what was set before a question is asked counts in its answer.
@@ -24,13 +21,11 @@ type Graph struct {
 	requests    sync.Mutex
 	signing     sync.Mutex
 	registering sync.Mutex
-	// nodes is what state.nodes says about Node objects, to be read without a lock.
-	nodes registry
 
 	// mu guards the state below. Writers hold it for one object at a time, so that
 	// replacing a hundred thousand pods does not stop the answers. The locks
 	// above put writers of the same kind in order, and are taken before it.
-	mu    gate
+	mu    sync.RWMutex
 	state state
 }
 
@@ -52,7 +47,6 @@ func New(options Options) *Graph {
 	return &Graph{
 		judgement: newJudgement(options),
 		kept:      options.kept(),
-		nodes:     registry{seed: maphash.MakeSeed()},
 		state: state{
 			objects: newObjects(),
 			nodes:   newNames(),

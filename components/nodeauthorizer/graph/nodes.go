@@ -28,10 +28,12 @@ func (g *Graph) ReplaceNodes(nodes []*corev1.Node) {
 	replace(g.registeredNodes(), nodes, g.register, g.unregister)
 }
 
-// Registered reports whether a Node object of that name is known. It takes no lock
-// and does not allocate.
+// Registered reports whether a Node object of that name is known. It does not allocate.
 func (g *Graph) Registered(node string) bool {
-	return g.nodes.has(node)
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	number, ok := g.state.nodes.find(node)
+	return ok && g.state.nodes.entries[number].registered
 }
 
 func (g *Graph) register(node *corev1.Node) {
@@ -44,7 +46,6 @@ func (g *Graph) register(node *corev1.Node) {
 	s := &g.state
 	s.nodes.entries[s.nodes.acquire(node.Name)].registered = true
 	s.registered++
-	g.nodes.add(node.Name)
 }
 
 func (g *Graph) unregister(_, name string) {
@@ -55,15 +56,14 @@ func (g *Graph) unregister(_, name string) {
 	if !ok || !s.nodes.entries[number].registered {
 		return
 	}
-	g.nodes.remove(name)
 	s.nodes.entries[number].registered = false
 	s.nodes.release(number)
 	s.registered--
 }
 
 func (g *Graph) registeredNodes() []identity {
-	held := g.mu.RLock()
-	defer held.RUnlock()
+	g.mu.RLock()
+	defer g.mu.RUnlock()
 	found := make([]identity, 0, g.state.registered)
 	for _, entry := range g.state.nodes.entries {
 		if entry.registered {

@@ -71,8 +71,8 @@ func (g *Graph) setPod(pod *corev1.Pod) {
 // agrees with it already. Most updates are of the status and change nothing here:
 // they must not make readers wait. The references get the marks that are kept.
 func (g *Graph) compare(pod *corev1.Pod) (hasEnded, isCurrent bool) {
-	held := g.mu.RLock()
-	defer held.RUnlock()
+	g.mu.RLock()
+	defer g.mu.RUnlock()
 	s := &g.state
 	self := s.objects.find(Pod, pod.Namespace, pod.Name)
 	// For an unknown pod this is the empty record.

@@ -16,8 +16,8 @@ type BoundPod struct {
 // BoundPod returns the pod of that name, if it is bound to a node. It takes one lock and
 // does not allocate.
 func (g *Graph) BoundPod(namespace, name string) (BoundPod, bool) {
-	held := g.mu.RLock()
-	defer held.RUnlock()
+	g.mu.RLock()
+	defer g.mu.RUnlock()
 	s := &g.state
 	id := s.objects.find(Pod, namespace, name)
 	if id == 0 {

@@ -27,8 +27,8 @@ func (g *Graph) Relation(node string, kind Kind, namespace, name string) Relatio
 	if kind >= kindCount {
 		return Relation{Registered: g.Registered(node)}
 	}
-	held := g.mu.RLock()
-	defer held.RUnlock()
+	g.mu.RLock()
+	defer g.mu.RUnlock()
 	s := &g.state
 	id, k := s.sought(kind, namespace, name)
 	counted := &s.objects.at(id).nodes

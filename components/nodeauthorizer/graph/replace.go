@@ -54,7 +54,7 @@ func retain(known []identity, keep map[types.NamespacedName]struct{}, remove fun
 
 // known lists what is stored of one kind.
 func (g *Graph) known(kind Kind) []identity {
-	held := g.mu.RLock()
-	defer held.RUnlock()
+	g.mu.RLock()
+	defer g.mu.RUnlock()
 	return g.state.objects.ofKind(kind)
 }

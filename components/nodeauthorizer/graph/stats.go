@@ -24,8 +24,8 @@ type Stats struct {
 
 // Stats measures the graph, in constant time.
 func (g *Graph) Stats() Stats {
-	held := g.mu.RLock()
-	defer held.RUnlock()
+	g.mu.RLock()
+	defer g.mu.RUnlock()
 	stats := Stats{
 		Nodes:       len(g.state.nodes.numbers),
 		Registered:  g.state.registered,

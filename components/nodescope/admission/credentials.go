@@ -12,25 +12,26 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apiserver/pkg/admission"
 
-	"github.com/bulkhead-k8s/bulkhead/components/noderestriction"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 var (
-	tokenBound = promise(rules.Rule{
+	tokenBound = rules.Rule{
 		ID: "NS-TOKEN-2",
-		Promise: "A pod of an account with a scope, of any size, creates a token only if it is bound, by name and UID, " +
+		Description: "A pod of an account with a scope, of any size, creates a token only if it is bound, by name and UID, " +
 			"to a pod on its own node that runs as the account of the token; and a pod certificate only as NodeRestriction lets its node.",
 		Source: "Bulkhead: NS-TOKEN-1; plugin/pkg/admission/noderestriction/admission.go " +
 			"admitServiceAccount, admitPodCertificateRequest",
-	})
-	tokenSecret = promise(rules.Rule{
+		Extension: true,
+	}
+	tokenSecret = rules.Rule{
 		ID: "NS-TOKEN-3",
-		Promise: "An account with a scope, of any size, writes no secret of type kubernetes.io/service-account-token: " +
+		Description: "An account with a scope, of any size, writes no secret of type kubernetes.io/service-account-token: " +
 			"the token controller fills it with a token that has no pod and does not expire.",
-		Source: "Bulkhead: NS-TOKEN-1; pkg/controller/serviceaccount/tokens_controller.go",
-	})
+		Source:    "Bulkhead: NS-TOKEN-1; pkg/controller/serviceaccount/tokens_controller.go",
+		Extension: true,
+	}
 )
 
 // makesCredential reports whether a write can make a token or a certificate of an account.
@@ -43,26 +44,26 @@ func isSecret(r nodescope.Resource) bool { return r == nodescope.Resource{Resour
 // reviewCredential limits every account with a scope, whatever its scope names.
 func (r *Reviewer) reviewCredential(
 	ctx context.Context, a admission.Attributes, who nodescope.Identity,
-) noderestriction.Verdict {
+) rules.Decision {
 	what := resourceOf(a)
 	if isSecret(what) {
 		return reviewSecret(a)
 	}
 	if !nodescope.IsTokenRequest(what) && !nodescope.IsPodCertificateRequest(what) {
-		return noderestriction.Verdict{}
+		return admitted
 	}
 	if by, why, against := who.Against(); against {
-		return forbid(a, by, why)
+		return forbid(a, rules.Rule{ID: by}, why)
 	}
 	if nodescope.IsTokenRequest(what) {
 		return r.reviewToken(ctx, a, who.Node())
 	}
-	return citing(r.config.Nodes.ReviewLifting(ctx, asNode{a, userOf(who.Node())}, who.Lifts), tokenBound)
+	return citing(r.config.Nodes.ReviewExempting(ctx, asNode{a, userOf(who.Node())}, who.Lifts), tokenBound)
 }
 
 // reviewToken reads the pod that the token is to be bound to. The other kinds that the API
 // server knows, Secret and Node, are denied: such a token has no pod.
-func (r *Reviewer) reviewToken(ctx context.Context, a admission.Attributes, node string) noderestriction.Verdict {
+func (r *Reviewer) reviewToken(ctx context.Context, a admission.Attributes, node string) rules.Decision {
 	request, ok := a.GetObject().(*authenticationv1.TokenRequest)
 	if !ok || request == nil {
 		return unexpected(a, tokenBound, a.GetObject())
@@ -84,7 +85,7 @@ func (r *Reviewer) reviewToken(ctx context.Context, a admission.Attributes, node
 
 func reviewBoundPod(
 	a admission.Attributes, node string, ref *authenticationv1.BoundObjectReference, pod *corev1.Pod,
-) noderestriction.Verdict {
+) rules.Decision {
 	switch known := podOf(pod); {
 	case known.UID != ref.UID:
 		return forbid(a, tokenBound, fmt.Sprintf("pod %q does not have the UID in spec.boundObjectRef", ref.Name))
@@ -93,14 +94,14 @@ func reviewBoundPod(
 	case known.RunsAs != a.GetName() || known.RunsAs == "":
 		return forbid(a, tokenBound, fmt.Sprintf("pod %q does not run as service account %q", ref.Name, a.GetName()))
 	}
-	return noderestriction.Verdict{}
+	return admitted
 }
 
 // reviewSecret looks at the old object too: the annotation of a secret of that type says
 // whose token it gets, and can be changed.
-func reviewSecret(a admission.Attributes) noderestriction.Verdict {
+func reviewSecret(a admission.Attributes) rules.Decision {
 	if a.GetOperation() != admission.Create && a.GetOperation() != admission.Update {
-		return noderestriction.Verdict{}
+		return admitted
 	}
 	secret, ok := a.GetObject().(*corev1.Secret)
 	if !ok || secret == nil {
@@ -111,5 +112,5 @@ func reviewSecret(a admission.Attributes) noderestriction.Verdict {
 	if secret.Type == ofToken || old != nil && old.Type == ofToken {
 		return forbid(a, tokenSecret, "an account with a node scope cannot write secrets of type "+string(ofToken))
 	}
-	return noderestriction.Verdict{}
+	return admitted
 }

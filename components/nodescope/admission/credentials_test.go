@@ -100,7 +100,7 @@ func TestPodCertificatesAreOfOwnNode(t *testing.T) {
 	}
 	v := world(t, "nodes", "").Review(t.Context(), of("other"))
 	if v.Rule != "NS-TOKEN-2" {
-		t.Errorf("a certificate of a pod on another node: %s %v", v.Rule, v.Refusal)
+		t.Errorf("a certificate of a pod on another node: %s %v", v.Rule, v.Reason())
 	}
 }
 
@@ -114,11 +114,11 @@ func TestTokensInTheScopeAreBoundToo(t *testing.T) {
 		})
 	})
 	mine := tokenOf("agent", "agent-me", "me")
-	if v := r.Review(t.Context(), boundTo(mine, "agent", "mine")); !v.Admitted() {
-		t.Errorf("for a pod of its account: %v", v.Refusal)
+	if v := r.Review(t.Context(), boundTo(mine, "agent", "mine")); !v.Allowed() {
+		t.Errorf("for a pod of its account: %v", v.Reason())
 	}
 	if v := r.Review(t.Context(), boundTo(mine, "agent", "free-me")); v.Rule != "NS-TOKEN-2" {
-		t.Errorf("for a pod that runs as another account: %s %v", v.Rule, v.Refusal)
+		t.Errorf("for a pod that runs as another account: %s %v", v.Rule, v.Reason())
 	}
 }
 
@@ -128,7 +128,7 @@ func TestTokenOfAPodThatCannotBeRead(t *testing.T) {
 	r := world(t, "nodes", "", func(c *Config) { c.Pods = failingFor{c.Pods, "mine", away} })
 	v := r.Review(t.Context(), boundTo(tokenOf("agent", "agent-me", "me"), "agent", "mine"))
 	if v.Rule != "NS-UNREADY" {
-		t.Errorf("got %s %v", v.Rule, v.Refusal)
+		t.Errorf("got %s %v", v.Rule, v.Reason())
 	}
 }
 

@@ -10,14 +10,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission"
 
-	"github.com/bulkhead-k8s/bulkhead/components/noderestriction"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 // reviewCustom looks at both states of an object. The authorizer has read it a moment ago;
 // what it was then, it need not be any more.
-func reviewCustom(a admission.Attributes, at nodescope.Declaration, node string) noderestriction.Verdict {
+func reviewCustom(a admission.Attributes, at nodescope.Declaration, node string) rules.Decision {
 	if sub := a.GetSubresource(); sub != "" && sub != "status" {
 		return forbid(a, customStays, fmt.Sprintf("a pod on node %q cannot write the subresource %q", node, sub))
 	}
@@ -41,11 +40,11 @@ func reviewCustom(a admission.Attributes, at nodescope.Declaration, node string)
 			return forbid(a, customStays, fmt.Sprintf("a pod on node %q can only write objects that name that node, before and after", node))
 		}
 	}
-	return noderestriction.Verdict{}
+	return admitted
 }
 
 // unexpected refuses an object that is not of the type that belongs to the resource, or is
 // not there.
-func unexpected(a admission.Attributes, by rules.Rule, o runtime.Object) noderestriction.Verdict {
+func unexpected(a admission.Attributes, by rules.Rule, o runtime.Object) rules.Decision {
 	return forbid(a, by, fmt.Sprintf("unexpected type %T", o))
 }

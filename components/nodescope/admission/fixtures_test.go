@@ -205,11 +205,11 @@ func (row row) reviewer(tb testing.TB) *Reviewer {
 	return world(tb, scope, row.exemptions)
 }
 
-func (row row) check(t *testing.T, got noderestriction.Verdict) {
+func (row row) check(t *testing.T, got rules.Decision) {
 	t.Helper()
 	var says string
-	if !got.Admitted() {
-		says = got.Refusal.Error()
+	if !got.Allowed() {
+		says = got.Status.Message
 	}
 	if got.Rule != row.by || says != row.says {
 		t.Errorf("got %s %q\nwant %s %q", got.Rule, says, row.by, row.says)

@@ -14,12 +14,12 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 
 	"github.com/bulkhead-k8s/bulkhead/components/internal/nodeidentity"
-	"github.com/bulkhead-k8s/bulkhead/components/noderestriction"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 // decideHeld rules on what is in the scope of a pod of which the node is known.
-func (r *Reviewer) decideHeld(ctx context.Context, a admission.Attributes, who nodescope.Identity) noderestriction.Verdict {
+func (r *Reviewer) decideHeld(ctx context.Context, a admission.Attributes, who nodescope.Identity) rules.Decision {
 	what := resourceOf(a)
 	if at, declared := r.config.Custom.Of(what); declared {
 		return reviewCustom(a, at, who.Node())
@@ -32,12 +32,12 @@ func (r *Reviewer) decideHeld(ctx context.Context, a admission.Attributes, who n
 			return reviewPod(a, who.Node())
 		}
 	}
-	return citing(r.config.Nodes.ReviewLifting(ctx, asNode{a, userOf(who.Node())}, who.Lifts), asItsNode)
+	return citing(r.config.Nodes.ReviewExempting(ctx, asNode{a, userOf(who.Node())}, who.Lifts), asItsNode)
 }
 
 // reviewPod holds a change of a pod to the node. The API server lets nobody change what
 // node a pod is bound to.
-func reviewPod(a admission.Attributes, node string) noderestriction.Verdict {
+func reviewPod(a admission.Attributes, node string) rules.Decision {
 	old, ok := a.GetOldObject().(*corev1.Pod)
 	if !ok || old == nil {
 		return unexpected(a, podWhole, a.GetOldObject())
@@ -54,7 +54,7 @@ func reviewPod(a admission.Attributes, node string) noderestriction.Verdict {
 	case !apiequality.Semantic.DeepEqual(old.OwnerReferences, pod.OwnerReferences):
 		return forbid(a, podReach, fmt.Sprintf("a pod on node %q cannot change ownerReferences of pods", node))
 	}
-	return noderestriction.Verdict{}
+	return admitted
 }
 
 // asNode is a write as if a node made it.

@@ -107,25 +107,25 @@ func TestAuditRefusesNothing(t *testing.T) {
 			}
 			continue
 		}
-		if !got.Admitted() || got.Rule != "" {
-			t.Errorf("%s: refused by %s: %v", row.name, got.Rule, got.Refusal)
+		if !got.Allowed() || got.Rule != "" {
+			t.Errorf("%s: refused by %s: %v", row.name, got.Rule, got.Reason())
 		}
-		if enforced.Admitted() {
-			if len(got.Findings().Audited) != len(enforced.Findings().Audited) || got.Findings().Annotations[wouldRefuse] != "" {
-				t.Errorf("%s: told of %v, %v", row.name, got.Findings().Audited, got.Findings().Annotations)
+		if enforced.Allowed() {
+			if len(got.Audited()) != len(enforced.Audited()) || got.Annotations[wouldRefuse] != "" {
+				t.Errorf("%s: told of %v, %v", row.name, got.Audited(), got.Annotations)
 			}
 			continue
 		}
 		refused++
-		if len(got.Findings().Audited) == 0 || got.Findings().Audited[len(got.Findings().Audited)-1] != row.by || got.Findings().Annotations[wouldRefuse] != row.says {
-			t.Errorf("%s: told of %v, %v; want %s, %q", row.name, got.Findings().Audited, got.Findings().Annotations, row.by, row.says)
+		if len(got.Audited()) == 0 || got.Audited()[len(got.Audited())-1] != row.by || got.Annotations[wouldRefuse] != row.says {
+			t.Errorf("%s: told of %v, %v; want %s, %q", row.name, got.Audited(), got.Annotations, row.by, row.says)
 		}
 	}
 	if refused < 20 {
 		t.Errorf("only %d writes would have been refused", refused)
 	}
 	away := world(t, "", "", audits, func(c *Config) { c.Pods = cluster{err: errAway} }).Review(t.Context(), ownNode(tokenOf("agent", "agent-me", "me")))
-	if !away.Admitted() || len(away.Findings().Audited) != 1 || away.Findings().Audited[0] != unready.ID {
+	if !away.Allowed() || len(away.Audited()) != 1 || away.Audited()[0] != unready.ID {
 		t.Errorf("a pod that cannot be read: %+v", away)
 	}
 }

@@ -43,19 +43,19 @@ func TestAPodIsNeverAdmittedWhatItsNodeIsRefused(t *testing.T) {
 		got := r.Review(t.Context(), ofPod)
 		node := r.config.Nodes.Review(t.Context(), asNode{ofPod, kubelet("me")})
 		switch {
-		case !got.Admitted():
+		case !got.Allowed():
 			refused++
-		case node.Admitted():
+		case node.Allowed():
 			admitted++
 		case isExtended(ofPod):
 			extended++
 		default:
 			lifted++
 			if !mayLift(t, exempt, node) {
-				t.Fatalf("with %q the pod is admitted what its node is refused: %v of %v", exempt, node.Refusal, ofPod)
+				t.Fatalf("with %q the pod is admitted what its node is refused: %v of %v", exempt, node.Reason(), ofPod)
 			}
 		}
-		if got.Admitted() && ofOther(ofPod) {
+		if got.Allowed() && ofOther(ofPod) {
 			t.Fatalf("with %q the pod is admitted what is of another node: %+v", exempt, ofPod)
 		}
 	}
@@ -67,7 +67,7 @@ func TestAPodIsNeverAdmittedWhatItsNodeIsRefused(t *testing.T) {
 }
 
 // mayLift knows that behind a rule that is lifted there may be others that are.
-func mayLift(t *testing.T, exempt string, by noderestriction.Verdict) bool {
+func mayLift(t *testing.T, exempt string, by rules.Decision) bool {
 	t.Helper()
 	named, err := nodescope.ParseExemptions(exempt)
 	if err != nil {
@@ -162,7 +162,7 @@ func somePod(dice *rand.Rand, node string) *corev1.Pod {
 // The exemptions that there are lift nothing that keeps a pod to its node.
 func TestWhatIsLiftedIsNotWhatHolds(t *testing.T) {
 	holds := map[rules.ID]bool{"NR-NODE-1": true, "NR-POD-4": true, "NR-POD-6": true, "NR-POD-8": true, "NR-LEASE-1": true, "NR-EVENT-2": true, "NR-SA-3": true, "NR-CSINODE-1": true}
-	for _, id := range noderestriction.Liftable {
+	for _, id := range noderestriction.Exemptable {
 		if holds[id] {
 			t.Errorf("%s can be lifted", id)
 		}

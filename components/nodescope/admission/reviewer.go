@@ -32,8 +32,8 @@ type Config struct {
 
 // Restriction is [noderestriction.Restriction], which has the rules.
 type Restriction interface {
-	Review(ctx context.Context, a admission.Attributes) noderestriction.Verdict
-	ReviewLifting(ctx context.Context, a admission.Attributes, lifted func(rules.ID) bool) noderestriction.Verdict
+	Review(ctx context.Context, a admission.Attributes) rules.Decision
+	ReviewExempting(ctx context.Context, a admission.Attributes, exempted func(rules.ID) bool) rules.Decision
 }
 
 // Accounts knows what ServiceAccounts and their annotated pods say. It is safe for
@@ -67,22 +67,22 @@ func New(config Config) *Reviewer {
 // Review answers one write of a ServiceAccount. One of anybody else is admitted without a
 // rule. Objects have to be of the types of k8s.io/api that belong to the resource, and
 // unstructured for a custom resource; one of another type is refused.
-func (r *Reviewer) Review(ctx context.Context, a admission.Attributes) noderestriction.Verdict {
+func (r *Reviewer) Review(ctx context.Context, a admission.Attributes) rules.Decision {
 	who := a.GetUserInfo()
 	if !isAccount(who) {
-		return noderestriction.Verdict{}
+		return admitted
 	}
 	if why := r.config.Unready(); why != "" {
 		return forbid(a, unready, "node scope "+why)
 	}
 	if !r.concerns(a) {
-		return noderestriction.Verdict{}
+		return admitted
 	}
 	look := &lookup{ctx: ctx, accounts: r.config.Accounts, pods: r.config.Pods}
 	identity := nodescope.Identify(who, look)
 	v := r.decide(ctx, a, identity, look.err)
 	if identity.Audits() {
-		return onlyTold(v)
+		return onlyFound(v)
 	}
 	return v
 }
@@ -99,15 +99,15 @@ func (r *Reviewer) concerns(a admission.Attributes) bool {
 }
 
 // decide rules as if the scope of the account were enforced.
-func (r *Reviewer) decide(ctx context.Context, a admission.Attributes, who nodescope.Identity, notLookedUp error) noderestriction.Verdict {
-	rule, why, against := who.Against()
+func (r *Reviewer) decide(ctx context.Context, a admission.Attributes, who nodescope.Identity, notLookedUp error) rules.Decision {
+	by, why, against := who.Against()
 	switch {
 	case notLookedUp != nil:
 		return forbid(a, unready, "the pod of the token cannot be read: "+notLookedUp.Error())
-	case against && rule.ID == unready.ID:
-		return forbid(a, rule, why)
+	case against && by == unready.ID:
+		return forbid(a, rules.Rule{ID: by}, why)
 	case !who.IsBound():
-		return noderestriction.Verdict{}
+		return admitted
 	}
 	if text := changesMark(a); text != "" {
 		return forbid(a, byScoped(a), "who is held to a node "+text)
@@ -116,13 +116,13 @@ func (r *Reviewer) decide(ctx context.Context, a admission.Attributes, who nodes
 	case !who.Covers(resourceOf(a)):
 		return r.reviewCredential(ctx, a, who)
 	case against:
-		return forbid(a, rule, why)
+		return forbid(a, rules.Rule{ID: by}, why)
 	}
 	v := r.decideHeld(ctx, a, who)
-	if !v.Admitted() {
+	if !v.Allowed() {
 		return v
 	}
-	if more := r.reviewCredential(ctx, a, who); !more.Admitted() {
+	if more := r.reviewCredential(ctx, a, who); !more.Allowed() {
 		return more
 	}
 	return v

@@ -46,8 +46,8 @@ func TestRulesAreWellFormed(t *testing.T) {
 		seen[r.ID] = true
 	}
 	for _, r := range Rules {
-		if !form.MatchString(string(r.ID)) || !strings.HasSuffix(r.Promise, ".") || r.Source == "" || !r.Extension || r.Optional {
-			t.Errorf("%s needs a promise that is a sentence, and a source; it is an extension and not optional", r.ID)
+		if !form.MatchString(string(r.ID)) || !strings.HasSuffix(r.Description, ".") || r.Source == "" || !r.Extension || r.Optional {
+			t.Errorf("%s needs a description that is a sentence, and a source; it is an extension and not optional", r.ID)
 		}
 	}
 	if unready.ID != "NS-UNREADY" {
@@ -57,7 +57,7 @@ func TestRulesAreWellFormed(t *testing.T) {
 
 func TestExemptionsLiftWhatCanBeLifted(t *testing.T) {
 	for _, id := range nodescope.Lifted() {
-		if !slices.Contains(noderestriction.Liftable, id) {
+		if !slices.Contains(noderestriction.Exemptable, id) {
 			t.Errorf("%s is lifted, but NodeRestriction leaves it out for nobody", id)
 		}
 	}

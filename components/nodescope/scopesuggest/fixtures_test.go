@@ -16,6 +16,7 @@ import (
 
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 var agent = scopelist.Account{Namespace: "ns", Name: "agent"}
@@ -57,11 +58,11 @@ func read(t *testing.T, log string) ([]Request, LogStats, error) {
 // name.
 type nodes struct{}
 
-func (nodes) Authorize(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+func (nodes) Decide(_ context.Context, a authorizer.Attributes) rules.Decision {
 	if a.GetName() == "mine" || a.GetResource() == "events" {
-		return authorizer.DecisionAllow, "", nil
+		return rules.Decision{Effect: rules.Allow}
 	}
-	return authorizer.DecisionDeny, "not a node's [NA-TEST-1]", nil
+	return rules.Decision{Rule: "NA-TEST-1", Message: "not a node's"}
 }
 
 func newSuggester() *Suggester {

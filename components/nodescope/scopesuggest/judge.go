@@ -13,6 +13,7 @@ import (
 
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 // judge says what a scope of everything would make of requests.
@@ -25,11 +26,11 @@ type judge struct {
 func (j judge) refusal(ctx context.Context, a *authorizer.AttributesRecord) string {
 	config := j.config
 	config.Info = witness{j.account, a.User}
-	decision, reason, _ := nodescope.New(config).Authorize(ctx, a)
-	if decision == authorizer.DecisionNoOpinion {
+	d := nodescope.New(config).Decide(ctx, a)
+	if d.Effect == rules.NoOpinion {
 		return ""
 	}
-	return reason
+	return d.Reason()
 }
 
 // witness believes what a token said of its pod: the request was made then, and of many

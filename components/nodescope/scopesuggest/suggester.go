@@ -42,7 +42,7 @@ type row struct {
 // New takes what the authorizer of node scope decides from. Its Info and Confirmer are
 // not asked: each token is believed.
 func New(account scopelist.Account, config nodescope.Config) *Suggester {
-	config.Confirmer, config.Audit = nil, nil
+	config.Confirmer = nil
 	return &Suggester{
 		judge: judge{config, account}, node: "node", rows: map[nodescope.Resource]*row{},
 		wildcards: map[string]bool{}, impersonates: map[string]bool{}, unscoped: map[string]bool{},

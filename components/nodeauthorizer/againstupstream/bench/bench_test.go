@@ -22,8 +22,9 @@ func brief(t *testing.T) Plan {
 var small = Shape{Nodes: 5, PodsPerNode: 4, Namespaces: 2, AttachmentsPerNode: 2, Own: true, Everything: true}
 
 // Every request of the benchmarks has the same answer on both sides (but for what
-// only an optional rule refuses), and to allow it allocates nothing with us.
-func TestDecisionsAgreeAndAllocateNothing(t *testing.T) {
+// only an optional rule refuses). To allow it, Bulkhead's node authorizer allocates the
+// reason, a finding if a rule in audit mode has one, and nothing else.
+func TestDecisionsAgreeAndHardlyAllocate(t *testing.T) {
 	for _, part := range []struct {
 		name  string
 		shape Shape
@@ -57,7 +58,8 @@ func checkTimed(t *testing.T, result Timed) {
 		if !result.Allowed || result.Beyond && profile == 1 {
 			continue
 		}
-		if n := testing.AllocsPerRun(100, result.again[profile]); n != 0 {
+		// The reason of an allowance names the rule; NA-SECRET-3 and NA-CM-3 are in audit mode.
+		if n := testing.AllocsPerRun(100, result.again[profile]); n > 2 {
 			t.Errorf("%s: %s allocates %v times to allow", result.Name, sideNames[profile], n)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/component-base/metrics"
 
 	"github.com/bulkhead-k8s/bulkhead/components/internal/nodeidentity"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/sarwebhook"
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer"
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/againstupstream/bench"
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/againstupstream/report"
@@ -54,7 +55,7 @@ func newContest(ctx context.Context, dir string, shape bench.Shape) (*Contest, e
 	}
 	c := &Contest{What: "SubjectAccessReview", Other: "constant"}
 	answer := constant(`{"apiVersion":"authorization.k8s.io/v1","kind":"SubjectAccessReview","status":{"allowed":true,"reason":"[NA-SECRET-1]"}}`)
-	return c, c.serveReviews(ctx, dir, policy{side, nodeidentity.NodeName, "NA-LIMIT", nodeauthorizer.Rules}, answer, func(ctx context.Context, caller *Caller, n int) error {
+	return c, c.serveReviews(ctx, dir, policy{side.(sarwebhook.Authorizer), nodeidentity.NodeName, "NA-LIMIT", nodeauthorizer.Rules}, answer, func(ctx context.Context, caller *Caller, n int) error {
 		return caller.mustAllow(ctx, reviews[n%len(reviews)])
 	})
 }

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"k8s.io/apiserver/pkg/authentication/user"
-	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/component-base/metrics"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
@@ -35,7 +34,7 @@ func (c constant) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 
 // policy is what decides, and whose the requests are.
 type policy struct {
-	authorizer.UnconditionalAuthorizer
+	sarwebhook.Authorizer
 	nodeName func(user.Info) (string, bool)
 	limit    rules.ID
 	rules    []rules.Rule

@@ -90,8 +90,8 @@ func Prepare(cases []Case) ([]Timed, error) {
 		}
 		t := Timed{
 			Case:     c,
-			Ours:     func() bool { return ours.Review(ctx, asked.Ours).Refusal == nil },
-			Hardened: func() bool { return hardened.Review(ctx, asked.Ours).Refusal == nil },
+			Ours:     func() bool { return ours.Review(ctx, asked.Ours).Allowed() },
+			Hardened: func() bool { return hardened.Review(ctx, asked.Ours).Allowed() },
 			Upstream: func() bool { return pair.Admit(ctx, asked.Upstream) == nil },
 			besides:  besides(pair.Lookups(ctx, asked.Ours), c.write.Object),
 		}

@@ -59,12 +59,10 @@ func newContest(ctx context.Context, dir string, restriction *noderestriction.Re
 // newHandler is node-restriction's handler, as the program makes it.
 func newHandler(restriction *noderestriction.Restriction, registry metrics.KubeRegistry) *admissionwebhook.Handler {
 	return admissionwebhook.New(admissionwebhook.Config{
-		Reviewer: admissionwebhook.ReviewerFunc(func(ctx context.Context, a admission.Attributes) admissionwebhook.Answer {
+		Reviewer: admissionwebhook.ReviewerFunc(func(ctx context.Context, a admission.Attributes) rules.Decision {
 			ctx, cancel := context.WithTimeout(ctx, 1500*time.Millisecond)
 			defer cancel()
-			v := restriction.Review(ctx, a)
-			found := v.Findings()
-			return admissionwebhook.Answer{Rule: v.Rule, Refusal: v.Refusal, Audited: found.Audited, Warnings: found.Warnings, Annotations: found.Annotations}
+			return restriction.Review(ctx, a)
 		}),
 		NodeName:  nodeidentity.Writer,
 		Limits:    webhook.Limits{InFlight: 2000, InFlightPerNode: 200},

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apiserver/pkg/admission"
 	upstream "k8s.io/kubernetes/plugin/pkg/admission/noderestriction"
 
@@ -53,12 +54,12 @@ func (p *Pair) config(c noderestriction.Cluster) noderestriction.Config {
 
 // Ours answers with our policy, without optional rules and without configuration.
 func (p *Pair) Ours(ctx context.Context, a admission.Attributes) Answer {
-	verdict := p.ours.Review(ctx, a)
-	if verdict.Admitted() {
+	d := p.ours.Review(ctx, a)
+	if d.Allowed() {
 		return Answer{}
 	}
-	answer := answerOf(verdict.Refusal)
-	answer.Rule = verdict.Rule
+	answer := answerOf(&apierrors.StatusError{ErrStatus: *d.Status})
+	answer.Rule = d.Rule
 	return answer
 }
 

@@ -15,14 +15,11 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// Refusal is why a request is nobody's.
-type Refusal struct {
-	Rule rules.ID
-	// Status is 401, or 429 if a limit is the reason.
-	Status int
-	// Reason is for the caller, and ends in the rule.
-	Reason string
-	// RetryAfter is how long to wait with status 429.
+// Denied is a denial as an error, which is how the authenticators of k8s.io/apiserver pass
+// it on. The code is 401, or 429 if a limit is the reason.
+type Denied struct {
+	rules.Decision
+	// RetryAfter is how long to wait with code 429.
 	RetryAfter time.Duration
 	// final refuses the request whatever else is shown.
 	final bool
@@ -31,45 +28,44 @@ type Refusal struct {
 
 // Error is the reason with its cause, fit for a line in the log: printable, bounded,
 // and without a token.
-func (r *Refusal) Error() string {
+func (r *Denied) Error() string {
 	if r.cause == nil {
-		return r.Reason
+		return r.Reason()
 	}
-	return r.Reason + ": " + webhook.Loggable(r.cause.Error())
+	return r.Reason() + ": " + webhook.Loggable(r.cause.Error())
 }
 
 // Unwrap is the cause, if there is one.
-func (r *Refusal) Unwrap() error { return r.cause }
+func (r *Denied) Unwrap() error { return r.cause }
 
-// refuse is a refusal of a credential. The kubelet's word for all of them is
+// deny is a denial of a credential. The kubelet's word for all of them is
 // Unauthorized.
-func refuse(rule rules.ID, text string, cause error) *Refusal {
-	return &Refusal{Rule: rule, Status: http.StatusUnauthorized, Reason: rules.Rule{ID: rule}.Reason("Unauthorized: " + text), cause: cause}
+func deny(rule rules.ID, text string, cause error) *Denied {
+	return &Denied{Decision: rules.Decision{Rule: rule, Code: http.StatusUnauthorized, Message: "Unauthorized: " + text}, cause: cause}
 }
 
-func limited(text string, after time.Duration, cause error) *Refusal {
-	r := refuse(kubeletauth.RuleLimit, text, cause)
-	r.Status, r.RetryAfter = http.StatusTooManyRequests, after
-	r.Reason = rules.Rule{ID: r.Rule}.Reason("Too many requests: " + text)
+func limited(text string, after time.Duration, cause error) *Denied {
+	r := deny(kubeletauth.RuleLimit, text, cause)
+	r.Code, r.RetryAfter, r.Message = http.StatusTooManyRequests, after, "Too many requests: "+text
 	return r
 }
 
 // refusalOf finds the refusal in what an authenticator returned, or makes it one.
-func refusalOf(err error) *Refusal {
+func deniedOf(err error) *Denied {
 	if refusal := find(err); refusal != nil {
 		return refusal
 	}
-	r := refuse(kubeletauth.RuleAuthenticated, "", err)
-	r.Reason = rules.Rule{ID: r.Rule}.Reason("Unauthorized")
+	r := deny(kubeletauth.RuleAuthenticated, "", err)
+	r.Message = "Unauthorized"
 	return r
 }
 
 // find looks into errors made of several, aggregates too, which errors.As does not. A
 // refusal that is about a limit goes first, as it may pass.
-func find(err error) *Refusal {
-	var found *Refusal
+func find(err error) *Denied {
+	var found *Denied
 	walk(err, func(err error) {
-		if next, ok := err.(*Refusal); ok && (found == nil || next.Status == http.StatusTooManyRequests) { //nolint:errorlint // walk unwraps
+		if next, ok := err.(*Denied); ok && (found == nil || next.Code == http.StatusTooManyRequests) { //nolint:errorlint // walk unwraps
 			found = next
 		}
 	})

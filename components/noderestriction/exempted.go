@@ -11,19 +11,19 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// Liftable are the rules that [Restriction.ReviewLifting] can leave out. Each is about
+// Exemptable are the rules that [Restriction.ReviewExempting] can leave out. Each is about
 // what a node may say of its own objects; none is what keeps it to those.
-var Liftable = []rules.ID{nodeTaints.ID, nodeCordon.ID, nodeAnnotations.ID, podStatusAnnotations.ID, eventSource.ID}
+var Exemptable = []rules.ID{nodeTaints.ID, nodeCordon.ID, nodeAnnotations.ID, podStatusAnnotations.ID, eventSource.ID}
 
-// lifts is false for a rule that is not in [Liftable], whatever lifted says.
-func (q *request) lifts(by *rule) bool {
-	return q.lifted != nil && slices.Contains(Liftable, by.ID) && q.lifted(by.ID)
+// exempts is false for a rule that is not in [Exemptable], whatever exempted says.
+func (q *request) exempts(by rules.Rule) bool {
+	return q.exempted != nil && slices.Contains(Exemptable, by.ID) && q.exempted(by.ID)
 }
 
-// liftsTaints leaves as they are those taints that the operator marked as sticky: whoever
+// exemptsTaints leaves as they are those taints that the operator marked as sticky: whoever
 // has a part of a node must not take its quarantine off, nor use its memory up.
-func (q *request) liftsTaints(old, node *corev1.Node) bool {
-	if !q.lifts(nodeTaints) {
+func (q *request) exemptsTaints(old, node *corev1.Node) bool {
+	if !q.exempts(nodeTaints) {
 		return false
 	}
 	if q.configuration == nil || q.configuration.StickyTaints == nil {

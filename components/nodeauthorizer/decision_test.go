@@ -20,10 +20,17 @@ import (
 // row is one request and all that is to be said about it. It leaves out the user,
 // who is the node "me", and that a request without a path is for a resource. The
 // name finishes the sentence "a node that asks for …".
+// What a row wants.
+const (
+	refused = rules.Deny
+	allowed = rules.Allow
+	passed  = rules.NoOpinion
+)
+
 type row struct {
 	name   string
 	asks   request
-	effect effect
+	effect rules.Effect
 	reason string
 }
 
@@ -128,7 +135,7 @@ func run(t *testing.T, rows []row) {
 
 func runWith(t *testing.T, features Features, rows []row) {
 	t.Helper()
-	want := map[Mode]map[effect]authorizer.Decision{
+	want := map[Mode]map[rules.Effect]authorizer.Decision{
 		Compat: {allowed: authorizer.DecisionAllow, refused: authorizer.DecisionNoOpinion, passed: authorizer.DecisionNoOpinion},
 		Strict: {allowed: authorizer.DecisionAllow, refused: authorizer.DecisionDeny, passed: authorizer.DecisionNoOpinion},
 	}
@@ -156,4 +163,29 @@ func allRows() []row {
 		rows = append(rows, family...)
 	}
 	return rows
+}
+
+// ask is one answer with its findings.
+func ask(t *testing.T, z *Authorizer, a authorizer.Attributes) (answer, []rules.Finding) {
+	t.Helper()
+	d := z.Decide(t.Context(), a)
+	var got answer
+	got.Decision, got.Reason, got.Err = d.Parts()
+	return got, d.Findings
+}
+
+func TestNoRule(t *testing.T) {
+	for _, row := range []struct {
+		request request
+		want    string
+	}{
+		{request{Verb: "get", Resource: "deployments", APIGroup: "apps"}, "no rule allows a node to get deployments.apps [NA-DEFAULT]"},
+		{request{Verb: "get", Resource: "nodes", Subresource: "proxy"}, "no rule allows a node to get nodes/proxy [NA-DEFAULT]"},
+		{request{Verb: "get", Resource: "x", APIGroup: "apps", Subresource: "scale"}, "no rule allows a node to get x.apps/scale [NA-DEFAULT]"},
+		{request{}, "no rule allows a node to   [NA-DEFAULT]"},
+	} {
+		if got := noRule(nothingElse, &row.request); got.Reason() != row.want || got.Effect != rules.Deny {
+			t.Errorf("%+v: %v, %q, want %q", row.request, got.Effect, got.Reason(), row.want)
+		}
+	}
 }

@@ -3,13 +3,17 @@
 
 package nodeauthorizer
 
-import "context"
+import (
+	"context"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
 
 // authorizeResource is, with the functions of single groups below, the one list of
 // the resources that nodes may touch, in all their versions. It is written as
 // comparisons with constants: to look the resource up in a table took a fifth of
 // the time of most decisions.
-func (z *Authorizer) authorizeResource(ctx context.Context, node string, a *request) verdict {
+func (z *Authorizer) authorizeResource(ctx context.Context, node string, a *request) rules.Decision {
 	switch a.APIGroup {
 	case "":
 		return z.authorizeCore(ctx, node, a)
@@ -35,7 +39,7 @@ func (z *Authorizer) authorizeResource(ctx context.Context, node string, a *requ
 	return noRule(nothingElse, a)
 }
 
-func (z *Authorizer) authorizeCore(ctx context.Context, node string, a *request) verdict {
+func (z *Authorizer) authorizeCore(ctx context.Context, node string, a *request) rules.Decision {
 	switch a.Resource {
 	case "secrets":
 		return z.authorizeSecret(ctx, node, a)
@@ -61,7 +65,7 @@ func (z *Authorizer) authorizeCore(ctx context.Context, node string, a *request)
 	return noRule(nothingElse, a)
 }
 
-func (z *Authorizer) authorizeStorage(ctx context.Context, node string, a *request) verdict {
+func (z *Authorizer) authorizeStorage(ctx context.Context, node string, a *request) rules.Decision {
 	switch a.Resource {
 	case "csinodes":
 		return z.authorizeCSINode(node, a)
@@ -73,7 +77,7 @@ func (z *Authorizer) authorizeStorage(ctx context.Context, node string, a *reque
 	return noRule(nothingElse, a)
 }
 
-func (z *Authorizer) authorizeDevices(ctx context.Context, node string, a *request) verdict {
+func (z *Authorizer) authorizeDevices(ctx context.Context, node string, a *request) rules.Decision {
 	switch a.Resource {
 	case "resourceclaims":
 		return z.authorizeResourceClaim(ctx, node, a)
@@ -83,7 +87,7 @@ func (z *Authorizer) authorizeDevices(ctx context.Context, node string, a *reque
 	return noRule(nothingElse, a)
 }
 
-func (z *Authorizer) authorizeCertificates(ctx context.Context, node string, a *request) verdict {
+func (z *Authorizer) authorizeCertificates(ctx context.Context, node string, a *request) rules.Decision {
 	switch a.Resource {
 	case "podcertificaterequests":
 		return z.authorizePodCertificateRequest(ctx, node, a)
@@ -95,7 +99,7 @@ func (z *Authorizer) authorizeCertificates(ctx context.Context, node string, a *
 	return noRule(nothingElse, a)
 }
 
-func authorizeAuthentication(a *request) verdict {
+func authorizeAuthentication(a *request) rules.Decision {
 	switch a.Resource {
 	case "tokenreviews":
 		return uniform(tokenReviews, createOnly, a)
@@ -105,7 +109,7 @@ func authorizeAuthentication(a *request) verdict {
 	return noRule(nothingElse, a)
 }
 
-func authorizeAuthorization(a *request) verdict {
+func authorizeAuthorization(a *request) rules.Decision {
 	switch a.Resource {
 	case "subjectaccessreviews":
 		return uniform(subjectAccessReviews, createOnly, a)

@@ -6,18 +6,19 @@ package noderestriction
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// family is the rules on one resource and its subresources, in all versions. The one of
+// resourceKind is the rules on one resource and its subresources, in all versions. The one of
 // a resource on which there are none is the zero value.
-type family uint8
+type resourceKind uint8
 
 const (
-	_ family = iota
+	_ resourceKind = iota
 	ofPods
 	ofNodes
 	ofPersistentVolumeClaims
@@ -30,12 +31,12 @@ const (
 	ofCertificateSigningRequests
 )
 
-// familyOf is the one list of the resources on which there are rules. The webhook's
+// resourceKindOf is the one list of the resources on which there are rules. The webhook's
 // registration (manifests/node-restriction) names the same ones.
-func familyOf(r schema.GroupVersionResource) family {
+func resourceKindOf(r schema.GroupVersionResource) resourceKind {
 	group, resource := r.Group, r.Resource
 	if group == "" {
-		return coreFamily(resource)
+		return coreResourceKind(resource)
 	}
 	switch {
 	case group == "coordination.k8s.io" && resource == "leases":
@@ -54,7 +55,7 @@ func familyOf(r schema.GroupVersionResource) family {
 	return 0
 }
 
-func coreFamily(resource string) family {
+func coreResourceKind(resource string) resourceKind {
 	switch resource {
 	case "pods":
 		return ofPods
@@ -73,17 +74,17 @@ func coreFamily(resource string) family {
 // HasRules reports whether there are rules on what is written to a resource or to its
 // subresources. What is written to another is admitted whatever it says.
 func HasRules(resource schema.GroupResource) bool {
-	return familyOf(resource.WithVersion("")) != 0
+	return resourceKindOf(resource.WithVersion("")) != 0
 }
 
 // concerns is false where no rule has a part in any answer. Events are most of what nodes
 // write, and have optional rules only.
-func (r *Restriction) concerns(of family) bool {
+func (r *Restriction) concerns(of resourceKind) bool {
 	return of != 0 && (of != ofEvents || r.onEvents)
 }
 
-// reviewFamily decides on a write; nil admits.
-func (r *Restriction) reviewFamily(ctx context.Context, of family, q *request) *refusal {
+// reviewKind decides on a write; nil admits.
+func (r *Restriction) reviewKind(ctx context.Context, of resourceKind, q *request) *rules.Decision {
 	if q.node == "" {
 		return q.nameless()
 	}
@@ -112,33 +113,21 @@ func (r *Restriction) reviewFamily(ctx context.Context, of family, q *request) *
 	return nil
 }
 
-// Rules are all the promises of this component, in the order of its documentation.
-var Rules = collect(
+// Rules are all rules of this component, in the order of its documentation.
+var Rules = slices.Concat(
 	identityRules, podRules, mirrorPodRules, podStatusBeyondRules, nodeRules, nodeConfiguredRules, nodeBeyondRules, persistentVolumeClaimRules,
 	serviceAccountRules, podCertificateRequestRules, leaseRules, csiNodeRules, resourceSliceRules,
 	certificateSigningRequestRules, eventRules, objectRules, transportRules, bootstrapRules,
 )
 
-// collect tells each rule its place, too.
-func collect(tables ...[]*rule) []rules.Rule {
-	var all []rules.Rule
-	for _, table := range tables {
-		for _, r := range table {
-			r.place = len(all)
-			all = append(all, r.Rule)
-		}
-	}
-	return all
+var identityNamed = rules.Rule{
+	ID:          "NR-IDENT-1",
+	Description: "A user in system:nodes whose name says no node writes nothing on which there is a rule.",
+	Source:      "plugin/pkg/admission/noderestriction/admission.go Admit",
 }
 
-var identityNamed = promise(rules.Rule{
-	ID:      "NR-IDENT-1",
-	Promise: "A user in system:nodes whose name says no node writes nothing on which there is a rule.",
-	Source:  "plugin/pkg/admission/noderestriction/admission.go Admit",
-})
-
-func (q *request) nameless() *refusal {
+func (q *request) nameless() *rules.Decision {
 	return q.forbid(identityNamed, fmt.Sprintf("could not determine node from user %q", q.GetUserInfo().GetName()))
 }
 
-var identityRules = []*rule{identityNamed}
+var identityRules = []rules.Rule{identityNamed}

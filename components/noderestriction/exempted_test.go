@@ -30,20 +30,20 @@ func TestLiftedRulesRefuseNothing(t *testing.T) {
 		"NR-EVENT-1":      write("me", admission.Create, "events", "", event, nil),
 	}
 	r := restrict(aCluster(), func(c *Config) { c.Modes = Modes(rules.Enforce) })
-	for _, id := range Liftable {
+	for _, id := range Exemptable {
 		a, ok := writes[id]
 		if !ok {
 			t.Errorf("no write is refused by %s", id)
 			continue
 		}
 		if got := r.Review(t.Context(), a); got.Rule != id {
-			t.Errorf("%s: refused by %q: %v", id, got.Rule, got.Refusal)
+			t.Errorf("%s: refused by %q: %v", id, got.Rule, got.Reason())
 		}
-		if got := r.ReviewLifting(t.Context(), a, func(by rules.ID) bool { return by != id }); got.Rule != id {
+		if got := r.ReviewExempting(t.Context(), a, func(by rules.ID) bool { return by != id }); got.Rule != id {
 			t.Errorf("%s: with all others lifted, refused by %q", id, got.Rule)
 		}
-		if got := r.ReviewLifting(t.Context(), a, func(by rules.ID) bool { return by == id }); !got.Admitted() {
-			t.Errorf("%s: lifted, refused: %v", id, got.Refusal)
+		if got := r.ReviewExempting(t.Context(), a, func(by rules.ID) bool { return by == id }); !got.Allowed() {
+			t.Errorf("%s: lifted, refused: %v", id, got.Reason())
 		}
 	}
 }
@@ -58,8 +58,8 @@ func TestOtherRulesAreNotLifted(t *testing.T) {
 		write("me", admission.Delete, "nodes", "", nil, aNode("me")),
 		updateNode("", unedited, labelled("node-restriction.kubernetes.io/x", "y")),
 	} {
-		was, is := r.Review(t.Context(), a), r.ReviewLifting(t.Context(), a, everything)
-		if was.Admitted() || is.Rule != was.Rule {
+		was, is := r.Review(t.Context(), a), r.ReviewExempting(t.Context(), a, everything)
+		if was.Allowed() || is.Rule != was.Rule {
 			t.Errorf("%s of %s %s: %q, lifted %q", a.GetOperation(), a.GetResource().Resource, a.GetName(), was.Rule, is.Rule)
 		}
 	}
@@ -96,12 +96,12 @@ func TestLiftedTaintsLeaveStickyOnes(t *testing.T) {
 		{"one that is marked gets another value", []corev1.Taint{bad}, []corev1.Taint{other}, false},
 	} {
 		a := updateNode("", tainted(tc.before...), tainted(tc.after...))
-		got := marked.ReviewLifting(t.Context(), a, taints)
-		if got.Admitted() != tc.admitted || !tc.admitted && got.Rule != "NR-NODE-4" {
-			t.Errorf("%s: %q, %v", tc.name, got.Rule, got.Refusal)
+		got := marked.ReviewExempting(t.Context(), a, taints)
+		if got.Allowed() != tc.admitted || !tc.admitted && got.Rule != "NR-NODE-4" {
+			t.Errorf("%s: %q, %v", tc.name, got.Rule, got.Reason())
 		}
-		if got := restrict(aCluster()).ReviewLifting(t.Context(), a, taints); !got.Admitted() {
-			t.Errorf("%s, with none marked: %v", tc.name, got.Refusal)
+		if got := restrict(aCluster()).ReviewExempting(t.Context(), a, taints); !got.Allowed() {
+			t.Errorf("%s, with none marked: %v", tc.name, got.Reason())
 		}
 		if got := marked.Review(t.Context(), a); got.Rule != "NR-NODE-4" {
 			t.Errorf("%s, not lifted: %q", tc.name, got.Rule)

@@ -24,14 +24,11 @@ const (
 	undecided = "error"
 )
 
-// refusal is an answer that is not the kubelet's.
-type refusal struct {
-	status   int
-	rule     rules.ID
-	decision string
-	// text is what the caller reads.
-	text string
-	// cause is for the audit line, if it says more than text.
+// reply is an answer that is not the kubelet's: a denial, or no opinion where nobody could
+// say.
+type reply struct {
+	rules.Decision
+	// cause is for the audit line, if it says more than the reason.
 	cause string
 	// after is when to try again, with status 429.
 	after time.Duration
@@ -40,25 +37,33 @@ type refusal struct {
 	last bool
 }
 
-func refuse(status int, rule rules.ID, text string) *refusal {
-	return &refusal{status: status, rule: rule, decision: denied, text: rules.Rule{ID: rule}.Reason(text)}
+func deny(status int, rule rules.ID, text string) *reply {
+	return &reply{Decision: rules.Decision{Rule: rule, Code: status, Message: text}}
 }
 
-func overLimit(what string) *refusal {
-	return refuse(http.StatusTooManyRequests, kubeletauth.RuleLimit, "Too many requests: "+what)
+func overLimit(what string) *reply {
+	return deny(http.StatusTooManyRequests, kubeletauth.RuleLimit, "Too many requests: "+what)
 }
 
-func misshapen(status int, text string) *refusal {
-	r := refuse(status, kubeletauth.RuleLimit, text)
+func misshapen(status int, text string) *reply {
+	r := deny(status, kubeletauth.RuleLimit, text)
 	r.last = true
 	return r
 }
 
-func (r *refusal) write(w http.ResponseWriter, req *http.Request) {
+// decision is the word for it in audit lines and metrics.
+func (r *reply) decision() string {
+	if r.Effect == rules.NoOpinion {
+		return undecided
+	}
+	return denied
+}
+
+func (r *reply) write(w http.ResponseWriter, req *http.Request) {
 	header := w.Header()
 	header.Set("Content-Type", "text/plain; charset=utf-8")
 	header.Set("X-Content-Type-Options", "nosniff")
-	if r.status == http.StatusTooManyRequests {
+	if r.Code == http.StatusTooManyRequests {
 		header.Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(r.after.Seconds())))))
 	}
 	// On HTTP/2 a stream ends by itself, and others share the connection.
@@ -67,24 +72,24 @@ func (r *refusal) write(w http.ResponseWriter, req *http.Request) {
 		// Before it closes a connection, net/http reads on for as long as it takes.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now())
 	}
-	w.WriteHeader(r.status)
-	_, _ = io.WriteString(w, webhook.Presentable(r.text)+"\n") //nolint:gosec // plain text, and not to be taken for anything else
+	w.WriteHeader(r.Code)
+	_, _ = io.WriteString(w, webhook.Presentable(r.Reason())+"\n") //nolint:gosec // plain text, and not to be taken for anything else
 }
 
 // forbidden is the kubelet's text.
-func forbidden(rule rules.ID, user string, attempts []kubeletauth.Attributes) *refusal {
+func forbidden(rule rules.ID, user string, attempts []kubeletauth.Attributes) *reply {
 	subresources := make([]string, len(attempts))
 	for i, attempt := range attempts {
 		subresources[i] = attempt.Subresource
 	}
-	return refuse(http.StatusForbidden, rule,
+	return deny(http.StatusForbidden, rule,
 		fmt.Sprintf("Forbidden (user=%s, verb=%s, resource=nodes, subresource(s)=%v)", webhook.Loggable(user), attempts[0].Verb, subresources))
 }
 
 // noDecision is the kubelet's text for an authorizer that could not answer.
-func noDecision(user string, attempt kubeletauth.Attributes, err error) *refusal {
-	r := refuse(http.StatusInternalServerError, kubeletauth.RuleDecision,
+func noDecision(user string, attempt kubeletauth.Attributes, err error) *reply {
+	r := deny(http.StatusInternalServerError, kubeletauth.RuleDecision,
 		fmt.Sprintf("Authorization error (user=%s, verb=%s, resource=nodes, subresource=%s)", webhook.Loggable(user), attempt.Verb, attempt.Subresource))
-	r.decision, r.cause = undecided, err.Error()
+	r.Effect, r.cause = rules.NoOpinion, err.Error()
 	return r
 }

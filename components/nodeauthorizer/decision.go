@@ -1,0 +1,55 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodeauthorizer
+
+import "github.com/bulkhead-k8s/bulkhead/components/rules"
+
+// The rules decide in Strict mode: [Authorizer.Decide] turns denials into no opinion in
+// Compat mode.
+
+func allow(r rules.Rule) rules.Decision { return rules.Decision{Effect: rules.Allow, Rule: r.ID} }
+
+func deny(r rules.Rule, text string) rules.Decision {
+	return rules.Decision{Rule: r.ID, Message: text}
+}
+
+// noOpinion leaves a request to the authorizers behind, in both modes.
+func noOpinion(r rules.Rule) rules.Decision {
+	return rules.Decision{Effect: rules.NoOpinion, Rule: r.ID, Message: "left to the authorizers behind the node authorizer"}
+}
+
+// audit allows by r what by would deny.
+func audit(r, by rules.Rule) rules.Decision {
+	return rules.Decision{Effect: rules.Allow, Rule: r.ID, Findings: []rules.Finding{{Rule: by.ID}}}
+}
+
+// against is the rule that denies the request, or that would if it were enforced; empty
+// if none does. Of several rules in audit mode a decision names the one that would have
+// denied first.
+func against(d rules.Decision) rules.ID {
+	switch {
+	case d.Effect == rules.Deny:
+		return d.Rule
+	case len(d.Findings) > 0:
+		return d.Findings[0].Rule
+	}
+	return ""
+}
+
+// noRule denies where upstream gives no reason.
+func noRule(r rules.Rule, a *request) rules.Decision {
+	what := a.Verb + " " + a.Resource
+	if a.APIGroup != "" {
+		what += "." + a.APIGroup
+	}
+	if a.Subresource != "" {
+		what += "/" + a.Subresource
+	}
+	return deny(r, "no rule allows a node to "+what)
+}
+
+// noRelationship is upstream's text for what is not related to a node.
+func noRelationship(node string) string {
+	return "no relationship found between node '" + node + "' and this object"
+}
