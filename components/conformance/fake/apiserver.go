@@ -1,12 +1,11 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package standin
+package fake
 
 import (
 	"io"
 	"net/http"
-	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -14,13 +13,12 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// User is whom every token is of.
+// User is the user of every token.
 const User = "system:serviceaccount:monitoring:scraper"
 
-// APIServer answers TokenReviews and SubjectAccessReviews, each after that time: every
-// token is good, and every access allowed. It speaks what kube-apiserver speaks:
-// protobuf, or JSON to who asks for it.
-func APIServer(latency time.Duration) http.Handler {
+// APIServer answers TokenReviews and SubjectAccessReviews: every token is valid, and every
+// access is allowed. It speaks protobuf and JSON, as kube-apiserver does.
+func APIServer() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		asked, err := io.ReadAll(req.Body)
 		if err != nil {
@@ -37,19 +35,24 @@ func APIServer(latency time.Duration) http.Handler {
 			review.Status = authenticationv1.TokenReviewStatus{
 				Authenticated: true, Audiences: review.Spec.Audiences,
 				User: authenticationv1.UserInfo{
-					Username: User, UID: "6f2c3f5e-0a1b-4c7d-9e8f-1a2b3c4d5e6f",
-					Groups: []string{"system:serviceaccounts", "system:serviceaccounts:monitoring", "system:authenticated"},
+					Username: User,
+					UID:      "6f2c3f5e-0a1b-4c7d-9e8f-1a2b3c4d5e6f",
+					Groups: []string{
+						"system:serviceaccounts",
+						"system:serviceaccounts:monitoring",
+						"system:authenticated",
+					},
 				},
 			}
 		case *authorizationv1.SubjectAccessReview:
 			review.Status = authorizationv1.SubjectAccessReviewStatus{
-				Allowed: true, Reason: `RBAC: allowed by ClusterRoleBinding "scraper" of ClusterRole "scraper" to ServiceAccount "scraper/monitoring"`,
+				Allowed: true,
+				Reason:  `RBAC: allowed by ClusterRoleBinding "scraper" of ClusterRole "scraper" to ServiceAccount "scraper/monitoring"`,
 			}
 		default:
 			http.Error(w, "only reviews are answered", http.StatusNotFound)
 			return
 		}
-		time.Sleep(latency)
 		answer(w, req, object)
 	})
 }

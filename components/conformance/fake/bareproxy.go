@@ -1,10 +1,7 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package bare is the standard library's reverse proxy with the TLS of
-// kubelet-auth-proxy on both sides and nothing else: whoever reaches it gets through.
-// It is what kubelet-auth-proxy is measured against, and not for anything else.
-package bare
+package fake
 
 import (
 	"crypto/tls"
@@ -17,8 +14,8 @@ import (
 	"time"
 )
 
-// Config names the files, in PEM, and the kubelet.
-type Config struct {
+// ProxyConfig names the files, in PEM, and the kubelet.
+type ProxyConfig struct {
 	// CertFile and KeyFile are served with, ClientCAFile is named to clients.
 	CertFile, KeyFile, ClientCAFile string
 	// Kubelet is its host:port. It has to show a certificate of KubeletCAFile for
@@ -31,9 +28,10 @@ type Config struct {
 // the same time would make new connections over and over.
 const maxIdle = 128
 
-// New reads the files. The server has no address yet; its certificate is in its
+// NewBareProxy returns the standard library's reverse proxy with the TLS of
+// kubelet-auth-proxy and nothing else: every caller gets through. The server has no address yet; its certificate is in its
 // configuration.
-func New(c Config) (*http.Server, error) {
+func NewBareProxy(c ProxyConfig) (*http.Server, error) {
 	serving, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
 	if err != nil {
 		return nil, fmt.Errorf("reading the serving certificate: %w", err)
@@ -58,7 +56,10 @@ func New(c Config) (*http.Server, error) {
 			// kubelet-auth-proxy does.
 			Transport: &http.Transport{
 				TLSClientConfig: &tls.Config{
-					MinVersion: tls.VersionTLS12, RootCAs: kubeletCAs, ServerName: "localhost", Certificates: []tls.Certificate{client},
+					MinVersion:   tls.VersionTLS12,
+					RootCAs:      kubeletCAs,
+					ServerName:   "localhost",
+					Certificates: []tls.Certificate{client},
 				},
 				MaxIdleConns: maxIdle, MaxIdleConnsPerHost: maxIdle, DisableCompression: true,
 			},

@@ -1,7 +1,7 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package standin has what stands in for a kubelet and for a kube-apiserver while
-// kubelet-auth-proxy is measured between them: answers of a fixed size, streams that
-// carry as much as they are told, reviews that take a fixed time.
-package standin
+// Package fake has a kubelet and a kube-apiserver that kubelet-auth-proxy is measured
+// between: bodies of a fixed size, streams, and reviews that allow everything. It also has
+// the bare reverse proxy that kubelet-auth-proxy is compared with.
+package fake

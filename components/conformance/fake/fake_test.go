@@ -1,15 +1,16 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package standin
+package fake
 
 import (
-	"bytes"
+	"bufio"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"testing"
-	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -21,41 +22,40 @@ import (
 // Reviews come back answered, in both encodings of Kubernetes' own client, and not
 // before their time.
 func TestAPIServer(t *testing.T) {
-	const latency = 20 * time.Millisecond
-	server := httptest.NewServer(APIServer(latency))
+	server := httptest.NewServer(APIServer())
 	t.Cleanup(server.Close)
 	for _, contentType := range []string{"application/json", "application/vnd.kubernetes.protobuf"} {
 		t.Run(contentType, func(t *testing.T) {
-			client, err := kubernetes.NewForConfig(&rest.Config{Host: server.URL, ContentConfig: rest.ContentConfig{ContentType: contentType, AcceptContentTypes: contentType}})
+			client, err := kubernetes.NewForConfig(
+				&rest.Config{
+					Host:          server.URL,
+					ContentConfig: rest.ContentConfig{ContentType: contentType, AcceptContentTypes: contentType},
+				},
+			)
 			if err != nil {
 				t.Fatal(err)
 			}
-			start := time.Now()
 			token, err := client.AuthenticationV1().TokenReviews().Create(t.Context(), &authenticationv1.TokenReview{
 				Spec: authenticationv1.TokenReviewSpec{Token: "any", Audiences: []string{"a"}},
 			}, metav1.CreateOptions{})
-			if err != nil || !token.Status.Authenticated || token.Status.User.Username != User || len(token.Status.Audiences) != 1 {
+			if err != nil || !token.Status.Authenticated || token.Status.User.Username != User ||
+				len(token.Status.Audiences) != 1 {
 				t.Errorf("answer %+v, error %v", token, err)
 			}
-			access, err := client.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{
-				Spec: authorizationv1.SubjectAccessReviewSpec{User: User},
-			}, metav1.CreateOptions{})
+			access, err := client.AuthorizationV1().
+				SubjectAccessReviews().
+				Create(t.Context(), &authorizationv1.SubjectAccessReview{
+					Spec: authorizationv1.SubjectAccessReviewSpec{User: User},
+				}, metav1.CreateOptions{})
 			if err != nil || !access.Status.Allowed {
 				t.Errorf("answer %+v, error %v", access, err)
-			}
-			if took := time.Since(start); took < 2*latency {
-				t.Errorf("two reviews took %v", took)
 			}
 		})
 	}
 }
 
-func TestBodiesAreAsLargeAsTheySay(t *testing.T) {
-	for path, want := range map[string]int{
-		Small: SmallBytes, Large: LargeBytes,
-		Logs + "?" + Flow{Bytes: 100_000}.Query():                     100_000,
-		Logs + "?" + Flow{Bytes: 100_000, PerSecond: 1 << 30}.Query(): 100_000,
-	} {
+func TestBodiesHaveTheirSize(t *testing.T) {
+	for path, want := range map[string]int{Small: SmallBytes, Large: LargeBytes} {
 		recorder := httptest.NewRecorder()
 		Kubelet().ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, path, nil))
 		if got := recorder.Body.Len(); recorder.Code != http.StatusOK || got != want {
@@ -64,28 +64,25 @@ func TestBodiesAreAsLargeAsTheySay(t *testing.T) {
 	}
 }
 
-// A flow is not faster than its rate.
-func TestFlowKeepsItsRate(t *testing.T) {
-	var out bytes.Buffer
-	start := time.Now()
-	err := Flow{Bytes: 10 * pieceBytes, PerSecond: 100 * pieceBytes}.send(func(piece []byte) error {
-		_, err := out.Write(piece)
-		return err
-	})
-	if took := time.Since(start); err != nil || took < 90*time.Millisecond || out.Len() != 10*pieceBytes {
-		t.Errorf("%d bytes in %v, error %v", out.Len(), took, err)
+func TestStreamHasItsSize(t *testing.T) {
+	server := httptest.NewServer(Kubelet())
+	t.Cleanup(server.Close)
+	conn, err := net.Dial("tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
 	}
-}
-
-func TestAFlowThatSaysNothingIsRefused(t *testing.T) {
-	for _, req := range []*http.Request{
-		httptest.NewRequest(http.MethodGet, Logs, nil),
-		httptest.NewRequest(http.MethodPost, Stream+"?do="+Send+"&bytes=1", io.NopCloser(nil)),
-	} {
-		recorder := httptest.NewRecorder()
-		Kubelet().ServeHTTP(recorder, req)
-		if recorder.Code != http.StatusBadRequest {
-			t.Errorf("%s is answered %d", req.URL, recorder.Code)
-		}
+	defer func() { _ = conn.Close() }()
+	fmt.Fprintf(
+		conn,
+		"POST %s?bytes=100000 HTTP/1.1\r\nHost: node\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n",
+		In(Stream, "a"),
+	)
+	reader := bufio.NewReader(conn)
+	answer, err := http.ReadResponse(reader, nil)
+	if err != nil || answer.StatusCode != http.StatusSwitchingProtocols {
+		t.Fatalf("answer %v, error %v", answer, err)
+	}
+	if n, err := io.Copy(io.Discard, reader); err != nil || n != 100_000 {
+		t.Errorf("%d bytes, error %v", n, err)
 	}
 }

@@ -1,21 +1,22 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package standin
+package fake
 
 import (
 	"bytes"
+	"io"
 	"net/http"
-	"net/url"
 	"strconv"
+	"strings"
 )
 
-// Paths of the kubelet. The first two are bodies of a fixed size.
+// Paths of the kubelet. The first two are bodies of a fixed size. The third is a stream, in
+// any namespace: see [In].
 const (
 	Small  = "/metrics/resource"
 	Large  = "/stats/summary"
-	Logs   = "/containerLogs/namespace/pod/container"
-	Stream = "/exec/namespace/pod/container"
+	Stream = "/exec/{namespace}/pod/container"
 )
 
 // Sizes of the two bodies, in bytes.
@@ -24,13 +25,16 @@ const (
 	LargeBytes = 40 << 10
 )
 
-// Kubelet answers like one: GET of [Small] and [Large], GET of [Logs], which is as
-// long and as fast as its query says ([Flow]), and an upgrade on [Stream].
+// In is a path in a namespace.
+func In(path, namespace string) string { return strings.Replace(path, "{namespace}", namespace, 1) }
+
+// Kubelet answers GET of [Small] and [Large], and an upgrade on [Stream]. A stream sends as
+// many bytes as the query says, "bytes=1000", and ends. Without bytes it says nothing until
+// the client ends it.
 func Kubelet() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET "+Small, body(SmallBytes))
 	mux.Handle("GET "+Large, body(LargeBytes))
-	mux.HandleFunc("GET "+Logs, logs)
 	mux.HandleFunc("POST "+Stream, stream)
 	return mux
 }
@@ -43,39 +47,26 @@ func body(size int) http.Handler {
 	})
 }
 
-func logs(w http.ResponseWriter, req *http.Request) {
-	flow, err := parseFlow(req.URL.Query())
+// pieceBytes is what a container runtime copies at once.
+const pieceBytes = 32 << 10
+
+// stream upgrades to a stream without frames: the proxies do not look into it.
+func stream(w http.ResponseWriter, req *http.Request) {
+	w.Header().Set("Connection", "Upgrade")
+	w.Header().Set("Upgrade", req.Header.Get("Upgrade"))
+	w.WriteHeader(http.StatusSwitchingProtocols)
+	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	w.Header().Set("Content-Type", "text/plain")
-	// As the kubelet does for logs that are followed.
-	control := http.NewResponseController(w)
-	_ = flow.send(func(piece []byte) error {
-		if _, err := w.Write(piece); err != nil {
-			return err
-		}
-		return control.Flush()
-	})
-}
-
-// Flow is how much is sent, and how fast.
-type Flow struct {
-	Bytes int64
-	// PerSecond is a rate in bytes; 0 is as fast as it goes.
-	PerSecond int64
-}
-
-// Query is the flow as the query of a path.
-func (f Flow) Query() string {
-	return url.Values{"bytes": {strconv.FormatInt(f.Bytes, 10)}, "rate": {strconv.FormatInt(f.PerSecond, 10)}}.Encode()
-}
-
-func parseFlow(query url.Values) (f Flow, err error) {
-	if f.Bytes, err = strconv.ParseInt(query.Get("bytes"), 10, 64); err != nil {
-		return f, err
+	defer func() { _ = conn.Close() }()
+	size, err := strconv.Atoi(req.URL.Query().Get("bytes"))
+	if err != nil {
+		_, _ = io.Copy(io.Discard, conn)
+		return
 	}
-	f.PerSecond, err = strconv.ParseInt(query.Get("rate"), 10, 64)
-	return f, err
+	piece := make([]byte, pieceBytes)
+	for ; size > 0 && err == nil; size -= pieceBytes {
+		_, err = conn.Write(piece[:min(pieceBytes, size)])
+	}
 }

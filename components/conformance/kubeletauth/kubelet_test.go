@@ -1,11 +1,12 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package againstupstream
+package kubeletauth_test
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -49,32 +50,58 @@ type kubelet struct {
 var theKubelet = sync.OnceValue(func() *kubelet {
 	klog.LogToStderr(false)
 	klog.SetOutput(io.Discard)
-	k := &kubelet{gate: &gate{NodeRequestAttributesGetter: server.NewNodeAuthorizerAttributesGetter(node)}, host: &host{}}
-	k.Server = server.NewServer(context.Background(), k.host, analyzer{}, nil, flagz.NamedFlagSetsReader{}, k.gate, &kubeletconfig.KubeletConfiguration{
-		EnableDebuggingHandlers: true, EnableSystemLogHandler: true, EnableProfilingHandler: true, EnableDebugFlagsHandler: true,
-	})
+	k := &kubelet{
+		gate: &gate{NodeRequestAttributesGetter: server.NewNodeAuthorizerAttributesGetter(node)},
+		host: &host{},
+	}
+	k.Server = server.NewServer(
+		context.Background(),
+		k.host,
+		analyzer{},
+		nil,
+		flagz.NamedFlagSetsReader{},
+		k.gate,
+		&kubeletconfig.KubeletConfiguration{
+			EnableDebuggingHandlers: true,
+			EnableSystemLogHandler:  true,
+			EnableProfilingHandler:  true,
+			EnableDebugFlagsHandler: true,
+		},
+	)
 	return k
 })
 
 // asked serves a request and says what the kubelet asked its authorizer about. The
 // answer is allow, so that what it does then can be seen too.
-func (k *kubelet) asked(t testing.TB, r *http.Request, allow bool) ([]kubeletauth.Attributes, *httptest.ResponseRecorder) {
-	t.Helper()
+func (k *kubelet) asked(
+	r *http.Request,
+	allow bool,
+) (asked []kubeletauth.Attributes, answer *httptest.ResponseRecorder, err error) {
 	k.gate.asked, k.gate.allow, k.host.reached = nil, allow, reached{}
-	answer := httptest.NewRecorder()
+	answer = httptest.NewRecorder()
 	k.ServeHTTP(answer, r)
-	var asked []kubeletauth.Attributes
 	for _, a := range k.gate.asked {
 		rest := authorizer.AttributesRecord{
-			User: caller, Verb: a.GetVerb(), APIVersion: "v1", Resource: "nodes", Subresource: a.GetSubresource(), Name: node,
-			ResourceRequest: true, Path: r.URL.Path,
+			User:            caller,
+			Verb:            a.GetVerb(),
+			APIVersion:      "v1",
+			Resource:        "nodes",
+			Subresource:     a.GetSubresource(),
+			Name:            node,
+			ResourceRequest: true,
+			Path:            r.URL.Path,
 		}
 		if !reflect.DeepEqual(a, rest) {
-			t.Errorf("%s %s: the kubelet asks about more than a verb and a subresource: %+v", r.Method, r.URL.Path, a)
+			err = fmt.Errorf(
+				"%s %s: the kubelet asks about more than a verb and a subresource: %+v",
+				r.Method,
+				r.URL.Path,
+				a,
+			)
 		}
 		asked = append(asked, kubeletauth.Attributes{Verb: a.GetVerb(), Subresource: a.GetSubresource()})
 	}
-	return asked, answer
+	return asked, answer, err
 }
 
 // mapped is what the kubelet's mapping makes of a request, whether or not it has a
@@ -155,12 +182,25 @@ func (h *host) container(what string, uid types.UID, name string) {
 	h.reached.what, h.reached.target.UID, h.reached.target.Container = what, string(uid), name
 }
 
-func (h *host) GetExec(_ context.Context, _ string, uid types.UID, name string, _ []string, _ remotecommand.Options) (*url.URL, error) {
+func (h *host) GetExec(
+	_ context.Context,
+	_ string,
+	uid types.UID,
+	name string,
+	_ []string,
+	_ remotecommand.Options,
+) (*url.URL, error) {
 	h.container("exec", uid, name)
 	return nil, errNothingBehind
 }
 
-func (h *host) GetAttach(_ context.Context, _ string, uid types.UID, name string, _ remotecommand.Options) (*url.URL, error) {
+func (h *host) GetAttach(
+	_ context.Context,
+	_ string,
+	uid types.UID,
+	name string,
+	_ remotecommand.Options,
+) (*url.URL, error) {
 	h.container("attach", uid, name)
 	return nil, errNothingBehind
 }
@@ -175,12 +215,22 @@ func (h *host) GetPortForward(context.Context, string, string, types.UID, portfo
 	return nil, errNothingBehind
 }
 
-func (h *host) GetKubeletContainerLogs(_ context.Context, _, name string, _ *corev1.PodLogOptions, _, _ io.Writer) error {
+func (h *host) GetKubeletContainerLogs(
+	_ context.Context,
+	_, name string,
+	_ *corev1.PodLogOptions,
+	_, _ io.Writer,
+) error {
 	h.container("containerLogs", "", name)
 	return errNothingBehind
 }
 
-func (h *host) CheckpointContainer(_ context.Context, _ types.UID, _, name string, _ *runtimeapi.CheckpointContainerRequest) error {
+func (h *host) CheckpointContainer(
+	_ context.Context,
+	_ types.UID,
+	_, name string,
+	_ *runtimeapi.CheckpointContainerRequest,
+) error {
 	h.container("checkpoint", "", name)
 	return errNothingBehind
 }

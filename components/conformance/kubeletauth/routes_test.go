@@ -1,7 +1,7 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package againstupstream
+package kubeletauth_test
 
 import (
 	"flag"
@@ -31,7 +31,8 @@ type route struct{ method, template string }
 // path is the template with something in the place of each parameter.
 func (r route) path() string {
 	return strings.NewReplacer("{podNamespace}", "ns", "{podID}", "pod", "{uid}", "uid", "{podUID}", "uid", "{containerName}", "c",
-		"{logpath:*}", "a/b", "{subpath:*}", "heap").Replace(r.template)
+		"{logpath:*}", "a/b", "{subpath:*}", "heap").
+		Replace(r.template)
 }
 
 func allRoutes(t *testing.T) []route {
@@ -72,13 +73,26 @@ func TestCompatAsksWhatTheKubeletAsks(t *testing.T) {
 		for _, method := range methods {
 			for _, upgrade := range []string{"", "SPDY/3.1", "websocket"} {
 				path := route.path()
-				want, answer := theKubelet().asked(t, newRequest(method, path, upgrade), false)
+				want, answer, err := theKubelet().asked(newRequest(method, path, upgrade), false)
+				if err != nil {
+					t.Error(err)
+				}
 				if answer.Code != http.StatusForbidden {
 					t.Errorf("%s %s: the kubelet answers %d to who may do nothing", method, path, answer.Code)
 				}
-				got, refusal := kubeletauth.Compat.Map(kubeletauth.Request{Method: method, Path: path, Upgrade: upgrade != ""})
+				got, refusal := kubeletauth.Compat.Map(
+					kubeletauth.Request{Method: method, Path: path, Upgrade: upgrade != ""},
+				)
 				if refusal != nil || !slices.Equal(got.Attempts, want) {
-					t.Errorf("%s %s %s: compat asks for %v (%+v), the kubelet for %v", method, path, upgrade, got.Attempts, refusal, want)
+					t.Errorf(
+						"%s %s %s: compat asks for %v (%+v), the kubelet for %v",
+						method,
+						path,
+						upgrade,
+						got.Attempts,
+						refusal,
+						want,
+					)
 				}
 			}
 		}
@@ -118,7 +132,11 @@ func describe(t *testing.T, r route) string {
 	for _, mode := range []kubeletauth.Mode{kubeletauth.Compat, kubeletauth.Strict} {
 		line += fmt.Sprintf(" %s: %-45s", mode, needs(t, mode, kubeletauth.Request{Method: method, Path: r.path()}))
 	}
-	return line + " upgrade: " + needs(t, kubeletauth.Strict, kubeletauth.Request{Method: method, Path: r.path(), Upgrade: true})
+	return line + " upgrade: " + needs(
+		t,
+		kubeletauth.Strict,
+		kubeletauth.Request{Method: method, Path: r.path(), Upgrade: true},
+	)
 }
 
 func needs(t *testing.T, mode kubeletauth.Mode, r kubeletauth.Request) string {
@@ -142,7 +160,10 @@ func TestTargets(t *testing.T) {
 			continue
 		}
 		for _, path := range []string{route.path(), route.path() + "/"} {
-			_, answer := theKubelet().asked(t, newRequest(route.method, path, ""), true)
+			_, answer, err := theKubelet().asked(newRequest(route.method, path, ""), true)
+			if err != nil {
+				t.Error(err)
+			}
 			got, _ := kubeletauth.Strict.Map(kubeletauth.Request{Method: route.method, Path: path})
 			reached := theKubelet().host.reached
 			if reached.what == "" {
@@ -153,7 +174,13 @@ func TestTargets(t *testing.T) {
 				reached.target.UID = got.Target.UID
 			}
 			if got.Target != reached.target {
-				t.Errorf("%s %s names %+v, and the kubelet looks for %+v", route.method, path, got.Target, reached.target)
+				t.Errorf(
+					"%s %s names %+v, and the kubelet looks for %+v",
+					route.method,
+					path,
+					got.Target,
+					reached.target,
+				)
 			}
 		}
 	}

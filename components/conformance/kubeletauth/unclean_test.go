@@ -1,7 +1,7 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package againstupstream
+package kubeletauth_test
 
 import (
 	"net/url"
@@ -34,14 +34,26 @@ func TestWhatTheKubeletDoesWithUncleanPaths(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, refusal := kubeletauth.Compat.Map(kubeletauth.Request{Method: "GET", Path: u.Path, RawPath: u.RawPath}); refusal == nil {
+		if _, refusal := kubeletauth.Compat.Map(
+			kubeletauth.Request{Method: "GET", Path: u.Path, RawPath: u.RawPath},
+		); refusal == nil {
 			t.Errorf("%s is not refused here", tc.raw)
 		}
 		r := newRequest("GET", u.Path, "")
 		r.URL.RawPath = u.RawPath
-		asked, answer := theKubelet().asked(t, r, true)
+		asked, answer, err := theKubelet().asked(r, true)
+		if err != nil {
+			t.Error(err)
+		}
 		if answer.Code != tc.code || (len(asked) > 0) != tc.asked {
-			t.Errorf("%s: the kubelet answers %d after asking about %v; want %d, asked %v", tc.raw, answer.Code, asked, tc.code, tc.asked)
+			t.Errorf(
+				"%s: the kubelet answers %d after asking about %v; want %d, asked %v",
+				tc.raw,
+				answer.Code,
+				asked,
+				tc.code,
+				tc.asked,
+			)
 		}
 	}
 }

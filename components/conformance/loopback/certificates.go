@@ -37,12 +37,23 @@ func NewFiles(dir, clientName, group string) (Files, error) {
 		Now: time.Now, Policy: pki.Policy{Validity: 24 * time.Hour, RenewBefore: time.Hour},
 		Leaves: []pki.Leaf{
 			{
-				Name: "server", Pair: files.Server, Signer: files.CA, CommonName: "localhost", DNSNames: []string{"localhost"},
-				IPs: []net.IP{net.IPv4(127, 0, 0, 1)}, Usage: x509.ExtKeyUsageServerAuth, Mode: 0o600,
+				Name:       "server",
+				Pair:       files.Server,
+				Signer:     files.CA,
+				CommonName: "localhost",
+				DNSNames:   []string{"localhost"},
+				IPs:        []net.IP{net.IPv4(127, 0, 0, 1)},
+				Usage:      x509.ExtKeyUsageServerAuth,
+				Mode:       0o600,
 			},
 			{
-				Name: "client", Pair: files.Client, Signer: files.CA, CommonName: clientName, Organization: []string{group},
-				Usage: x509.ExtKeyUsageClientAuth, Mode: 0o600,
+				Name:         "client",
+				Pair:         files.Client,
+				Signer:       files.CA,
+				CommonName:   clientName,
+				Organization: []string{group},
+				Usage:        x509.ExtKeyUsageClientAuth,
+				Mode:         0o600,
 			},
 		},
 	}
@@ -66,14 +77,17 @@ func (f Files) WriteKubeconfig(file, server string) error {
 	return nil
 }
 
-// FreePort is one that nobody listens on at this moment. It is below those that the kernel
+// FreePort is one that no program listens on at this moment. It is below those that the kernel
 // gives to connections: a run leaves thousands of these, and any could be the port.
 func FreePort() (int, error) {
 	var err error
 	for range 100 {
 		port := 20_000 + rand.IntN(10_000) //nolint:gosec // which one does not matter
 		var listener net.Listener
-		if listener, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil { //nolint:noctx // it is closed at once
+		if listener, err = net.Listen(
+			"tcp",
+			fmt.Sprintf("127.0.0.1:%d", port),
+		); err == nil { //nolint:noctx // it is closed at once
 			return port, listener.Close()
 		}
 	}

@@ -1,10 +1,7 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package loopback measures what one SubjectAccessReview costs its caller: over
-// loopback, with HTTP/2, mutual TLS 1.3, and JSON both ways.
-//
-// The node authorizer's handler is held against one on the same server code that
-// decodes nothing and answers a constant. The caller is client-go, as in
-// kube-apiserver, and shares the machine with the server.
+// Package loopback has both ends of a webhook call as kube-apiserver makes it: client-go,
+// JSON, HTTP/2 and mutual TLS on loopback. Its servers answer with the in-tree authorizer
+// and plugin, behind the same server code that Bulkhead's webhooks use.
 package loopback

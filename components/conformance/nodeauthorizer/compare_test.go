@@ -1,7 +1,7 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package againstupstream
+package nodeauthorizer_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/kubernetes/pkg/auth/nodeidentifier"
 
+	"github.com/bulkhead-k8s/bulkhead/components/conformance/harness"
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
@@ -37,15 +38,15 @@ func ask(z authorizer.Authorizer, a authorizer.Attributes) answer {
 	return answer{decision, reason, err}
 }
 
-// comparison is one request and what came of it on both sides.
+// comparison is one request and both answers.
 type comparison struct {
-	pair           *pair
-	request        *authorizer.AttributesRecord
-	node           string
-	isNode         bool
-	mode           nodeauthorizer.Mode
-	upstream, ours answer
-	// id is the rule that ours names.
+	pair               *pair
+	request            *authorizer.AttributesRecord
+	node               string
+	isNode             bool
+	mode               nodeauthorizer.Mode
+	upstream, bulkhead answer
+	// id is the rule that Bulkhead names.
 	id rules.ID
 }
 
@@ -60,14 +61,14 @@ var (
 	}()
 )
 
-// compare asks both sides, ours in both modes, and returns what is wrong: the
+// compare asks both subjects, Bulkhead in both modes, and returns what is wrong: the
 // empty string, or a description of a disagreement that is not a known one. It
 // counts the known ones.
-func (p *pair) compare(a *authorizer.AttributesRecord, counts map[string]int) string {
+func (p *pair) compare(a *authorizer.AttributesRecord, counts harness.Counts) string {
 	c := comparison{pair: p, request: a, mode: nodeauthorizer.Compat}
 	c.node, c.isNode = identifier.NodeIdentity(a.User)
-	c.upstream, c.ours = ask(p.upstream, a), ask(p.compat, a)
-	c.id, _ = rules.FromReason(c.ours.reason)
+	c.upstream, c.bulkhead = ask(p.upstream, a), ask(p.compat, a)
+	c.id, _ = rules.FromReason(c.bulkhead.reason)
 	if wrong := c.malformed(); wrong != "" {
 		return c.describe(wrong)
 	}
@@ -81,15 +82,15 @@ func (p *pair) compare(a *authorizer.AttributesRecord, counts map[string]int) st
 	return p.compareStrict(c, counts)
 }
 
-// compareStrict holds that ours says in Strict what it says in Compat, and
+// compareStrict holds that Bulkhead says in Strict what it says in Compat, and
 // denies what upstream abstains from, but for what is known.
-func (p *pair) compareStrict(c comparison, counts map[string]int) string {
-	compat := c.ours
-	c.mode, c.ours = nodeauthorizer.Strict, ask(p.strict, c.request)
+func (p *pair) compareStrict(c comparison, counts harness.Counts) string {
+	compat := c.bulkhead
+	c.mode, c.bulkhead = nodeauthorizer.Strict, ask(p.strict, c.request)
 	switch {
-	case c.ours.reason != compat.reason || (c.ours.decision == authorizer.DecisionAllow) != (compat.decision == authorizer.DecisionAllow):
+	case c.bulkhead.reason != compat.reason || (c.bulkhead.decision == authorizer.DecisionAllow) != (compat.decision == authorizer.DecisionAllow):
 		return c.describe("Strict differs from Compat, which says " + compat.String())
-	case compat.decision == authorizer.DecisionAllow || !c.isNode && c.ours.decision == authorizer.DecisionNoOpinion:
+	case compat.decision == authorizer.DecisionAllow || !c.isNode && c.bulkhead.decision == authorizer.DecisionNoOpinion:
 		return ""
 	}
 	known := knownAs(&c)
@@ -100,28 +101,28 @@ func (p *pair) compareStrict(c comparison, counts map[string]int) string {
 	return ""
 }
 
-// malformed says what is wrong with ours whatever upstream answers.
+// malformed says what is wrong with Bulkhead's answer, whatever upstream answers.
 func (c *comparison) malformed() string {
 	switch {
-	case c.ours.err != nil:
-		return "ours has an error"
-	case !c.isNode && c.ours.reason != "":
-		return "ours gives a reason to who is no node"
+	case c.bulkhead.err != nil:
+		return "Bulkhead has an error"
+	case !c.isNode && c.bulkhead.reason != "":
+		return "Bulkhead gives a reason to who is no node"
 	case c.isNode && !knownIDs[c.id]:
-		return "ours names no rule"
+		return "Bulkhead names no rule"
 	}
 	return ""
 }
 
-// disagreement says how ours differs in Compat: in the decision, or in the text
+// disagreement says how Bulkhead differs in Compat: in the decision, or in the text
 // where upstream has one.
 func (c *comparison) disagreement() string {
 	switch {
 	case c.upstream.err != nil:
 		return "upstream has an error"
-	case c.ours.decision != c.upstream.decision:
+	case c.bulkhead.decision != c.upstream.decision:
 		return "the decisions differ"
-	case c.ours.decision == authorizer.DecisionAllow && c.ours.reason != "["+string(c.id)+"]":
+	case c.bulkhead.decision == authorizer.DecisionAllow && c.bulkhead.reason != "["+string(c.id)+"]":
 		return "an allowance says more than its rule"
 	case c.upstream.reason != "" && !c.sameText():
 		return "the texts differ"
@@ -129,13 +130,13 @@ func (c *comparison) disagreement() string {
 	return ""
 }
 
-// sameText reports whether ours is upstream's text and then its rule.
+// sameText reports whether Bulkhead's text is upstream's text and then its rule.
 func (c *comparison) sameText() bool {
-	rest, ok := strings.CutPrefix(c.ours.reason, c.upstream.reason)
+	rest, ok := strings.CutPrefix(c.bulkhead.reason, c.upstream.reason)
 	return ok && len(rest) == len(c.id)+3 && rest[:2] == " [" && rest[2:len(rest)-1] == string(c.id)
 }
 
 func (c *comparison) describe(wrong string) string {
 	mode := map[nodeauthorizer.Mode]string{nodeauthorizer.Compat: "Compat", nodeauthorizer.Strict: "Strict"}[c.mode]
-	return fmt.Sprintf("%s\n\tupstream: %v\n\tours (%s): %v", wrong, c.upstream, mode, c.ours)
+	return fmt.Sprintf("%s\n\tupstream: %v\n\tours (%s): %v", wrong, c.upstream, mode, c.bulkhead)
 }

@@ -1,7 +1,6 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package againstupstream holds the node authorizer against the in-tree one of
-// Kubernetes, in one process: what both decide, and how fast. It is a module of
-// its own, so that nobody who uses Bulkhead depends on k8s.io/kubernetes.
-package againstupstream
+// Package nodeauthorizer compares the decisions of the node authorizer with those of the
+// in-tree one of Kubernetes. It has tests only.
+package nodeauthorizer

@@ -1,22 +1,24 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package againstupstream
+package nodeauthorizer_test
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
-	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/againstupstream/world"
+	"github.com/bulkhead-k8s/bulkhead/components/conformance/harness"
+	"github.com/bulkhead-k8s/bulkhead/components/conformance/nodeauthorizer/generator"
 )
 
 // example is what happened, and the question that was answered wrongly then.
 type example struct {
 	name    string
-	steps   []world.Step
+	steps   []generator.Step
 	request authorizer.AttributesRecord
 }
 
@@ -26,50 +28,37 @@ func (e example) wrong() string {
 	for _, step := range e.steps {
 		p.apply(step)
 	}
-	return p.compare(&e.request, map[string]int{})
+	return p.compare(&e.request, harness.Counts{})
 }
 
 // shrunk is a shorter example of something that goes wrong.
 func (e example) shrunk() example {
-	for {
-		smaller, found := e.smaller()
-		if !found {
-			return e
-		}
-		e = smaller
-	}
+	return harness.Shrink(e, example.smaller, func(e example) bool { return e.wrong() != "" })
 }
 
-// smaller finds an example that lacks something and still goes wrong. It tries to
-// lack much first.
-func (e example) smaller() (example, bool) {
-	for size := len(e.steps); size > 0; size /= 2 {
-		for from := len(e.steps) - size; from >= 0; from -= size {
-			less := e
-			less.steps = slices.Delete(slices.Clone(e.steps), from, from+size)
-			if less.wrong() != "" {
-				return less, true
+// smaller yields examples that lack steps, and then those with simpler ones.
+func (e example) smaller() iter.Seq[example] {
+	return func(yield func(example) bool) {
+		for steps := range harness.WithoutParts(e.steps) {
+			if !yield(example{e.name, steps, e.request}) {
+				return
+			}
+		}
+		for i, step := range e.steps {
+			for _, simpler := range step.Simpler() {
+				steps := slices.Clone(e.steps)
+				steps[i] = simpler
+				if !yield(example{e.name, steps, e.request}) {
+					return
+				}
+			}
+		}
+		for _, request := range generator.SimplerRequests(e.request) {
+			if !yield(example{e.name, e.steps, request}) {
+				return
 			}
 		}
 	}
-	for i, step := range e.steps {
-		for _, simpler := range step.Simpler() {
-			less := e
-			less.steps = slices.Clone(e.steps)
-			less.steps[i] = simpler
-			if less.wrong() != "" {
-				return less, true
-			}
-		}
-	}
-	for _, simpler := range world.SimplerRequests(e.request) {
-		less := e
-		less.request = simpler
-		if less.wrong() != "" {
-			return less, true
-		}
-	}
-	return e, false
 }
 
 // String is the example as it goes into regressions, and what is wrong.
@@ -77,12 +66,12 @@ func (e example) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n{\n\tname: %q,\n", e.wrong(), e.name)
 	if len(e.steps) > 0 {
-		b.WriteString("\tsteps: []world.Step{\n")
+		b.WriteString("\tsteps: []generator.Step{\n")
 		for _, step := range e.steps {
 			fmt.Fprintf(&b, "\t\t%#v,\n", step)
 		}
 		b.WriteString("\t},\n")
 	}
-	fmt.Fprintf(&b, "\trequest: %s,\n},", world.Literal(e.request))
+	fmt.Fprintf(&b, "\trequest: %s,\n},", generator.Literal(e.request))
 	return b.String()
 }

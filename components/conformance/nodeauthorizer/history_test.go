@@ -1,27 +1,27 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package againstupstream
+package nodeauthorizer_test
 
 import (
 	"slices"
 	"strings"
 
-	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/againstupstream/world"
+	"github.com/bulkhead-k8s/bulkhead/components/conformance/nodeauthorizer/generator"
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 )
 
 // history is what has to be known of the past to say why upstream answers as it
-// does: upstream's answers depend on it, and ours do not.
+// does: upstream's answers depend on it, and Bulkhead's do not.
 type history struct {
 	// taken holds the objects as upstream's event handlers last looked at them.
-	taken map[world.Key]world.Object
+	taken map[generator.Key]generator.Object
 	// naming counts the bound pods that name an object now, most is the largest
 	// that count ever was.
-	naming, most map[world.Key]int
+	naming, most map[generator.Key]int
 	// twice has the objects that one pod named more than once, and the nodes of
 	// such pods.
-	twice map[world.Key][]string
+	twice map[generator.Key][]string
 }
 
 // indexThreshold is the number of consumers from which on upstream counts them.
@@ -29,15 +29,18 @@ const indexThreshold = 200
 
 func newHistory() history {
 	return history{
-		taken: map[world.Key]world.Object{}, naming: map[world.Key]int{}, most: map[world.Key]int{}, twice: map[world.Key][]string{},
+		taken:  map[generator.Key]generator.Object{},
+		naming: map[generator.Key]int{},
+		most:   map[generator.Key]int{},
+		twice:  map[generator.Key][]string{},
 	}
 }
 
-func (h history) add(event world.Event) {
+func (h history) add(event generator.Event) {
 	if isIgnored(event) {
 		return
 	}
-	if old, ok := h.taken[event.Key].(world.Pod); ok {
+	if old, ok := h.taken[event.Key].(generator.Pod); ok {
 		for key := range times(old) {
 			h.naming[key]--
 		}
@@ -47,12 +50,12 @@ func (h history) add(event world.Event) {
 		return
 	}
 	h.taken[event.Key] = event.New
-	if pod, ok := event.New.(world.Pod); ok {
+	if pod, ok := event.New.(generator.Pod); ok {
 		h.count(pod)
 	}
 }
 
-func (h history) count(pod world.Pod) {
+func (h history) count(pod generator.Pod) {
 	for key, n := range times(pod) {
 		h.naming[key]++
 		h.most[key] = max(h.most[key], h.naming[key])
@@ -63,11 +66,11 @@ func (h history) count(pod world.Pod) {
 }
 
 // times says how often a bound pod names each object.
-func times(pod world.Pod) map[world.Key]int {
+func times(pod generator.Pod) map[generator.Key]int {
 	if pod.Mirror || pod.Node == "" {
 		return nil
 	}
-	counts := make(map[world.Key]int, len(pod.Refs))
+	counts := make(map[generator.Key]int, len(pod.Refs))
 	for _, key := range pod.Named() {
 		counts[key]++
 	}
@@ -76,7 +79,7 @@ func times(pod world.Pod) map[world.Key]int {
 
 // isIgnored says in the test's own words what upstream's event handlers do not
 // look at. Source: graph_populator.go.
-func isIgnored(event world.Event) bool {
+func isIgnored(event generator.Event) bool {
 	switch event.Key.Kind {
 	case graph.Pod:
 		return isIgnoredPod(event)
@@ -87,9 +90,9 @@ func isIgnored(event world.Event) bool {
 	}
 }
 
-func isIgnoredPod(event world.Event) bool {
-	before, was := event.Old.(world.Pod)
-	after, is := event.New.(world.Pod)
+func isIgnoredPod(event generator.Event) bool {
+	before, was := event.Old.(generator.Pod)
+	after, is := event.New.(generator.Pod)
 	switch {
 	case !is:
 		return before.Node == ""
@@ -102,7 +105,7 @@ func isIgnoredPod(event world.Event) bool {
 		ephemeralContainers(after) <= ephemeralContainers(before) && slices.Equal(statuses(before), statuses(after))
 }
 
-func ephemeralContainers(pod world.Pod) int {
+func ephemeralContainers(pod generator.Pod) int {
 	count := 0
 	for _, ref := range pod.Refs {
 		if strings.HasPrefix(ref.Via, "ephemeralContainers.") {
@@ -120,7 +123,7 @@ type claimStatus struct {
 	made  bool
 }
 
-func statuses(pod world.Pod) []claimStatus {
+func statuses(pod generator.Pod) []claimStatus {
 	var all []claimStatus
 	extended := claimStatus{place: -1}
 	for i, ref := range pod.Refs {

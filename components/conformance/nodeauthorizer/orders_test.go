@@ -1,35 +1,36 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package againstupstream
+package nodeauthorizer_test
 
 import (
 	"fmt"
 	"slices"
 	"testing"
 
-	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/againstupstream/world"
+	"github.com/bulkhead-k8s/bulkhead/components/conformance/harness"
+	"github.com/bulkhead-k8s/bulkhead/components/conformance/nodeauthorizer/generator"
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 )
 
-const orderedWorlds = 60
+const orderedClusters = 60
 
-// TestOrderOfSourcesDoesNotMatter takes what happens in a random world apart by
+// TestOrderOfSourcesDoesNotMatter takes what happens in a random cluster apart by
 // kind. Watches keep the order within a kind, and nothing keeps the order between
 // kinds: so four kinds come one after the other, in all 24 orders, and the fifth
 // comes in between at random. The graph must always be the same in the end.
 func TestOrderOfSourcesDoesNotMatter(t *testing.T) {
 	orders := 0
-	for seed := range orderedWorlds {
-		d := world.Seeded(uint64(seed))
-		m := world.NewMaker(d)
+	for seed := range orderedClusters {
+		d := harness.Seeded(uint64(seed))
+		m := generator.New(d)
 		m.Unlawful = true
-		steps := make([]world.Step, 0, stepsPerWorld)
-		for range stepsPerWorld {
+		steps := make([]generator.Step, 0, stepsPerCluster)
+		for range stepsPerCluster {
 			steps = append(steps, m.Step())
 		}
 		want := photograph(steps)
-		kinds := world.Kinds()
+		kinds := generator.Kinds()
 		fifth := d.IntN(len(kinds))
 		four := slices.Delete(slices.Clone(kinds), fifth, fifth+1)
 		for _, order := range permutations(four) {
@@ -40,7 +41,7 @@ func TestOrderOfSourcesDoesNotMatter(t *testing.T) {
 			}
 		}
 	}
-	if orders != orderedWorlds*24 {
+	if orders != orderedClusters*24 {
 		t.Errorf("%d orders were tried", orders)
 	}
 }
@@ -51,25 +52,25 @@ type photo struct {
 	relations map[string]graph.Relation
 }
 
-func photograph(steps []world.Step) photo {
-	g, state := graph.New(graph.Options{}), world.NewState()
+func photograph(steps []generator.Step) photo {
+	g, state := graph.New(graph.Options{}), generator.NewState()
 	for _, step := range steps {
 		events, relisted := state.Apply(step)
 		if relisted {
-			replaceOurs(g, step.Kind(), state.Seen(step.Kind()))
+			replaceBulkhead(g, step.Kind(), state.Seen(step.Kind()))
 			continue
 		}
 		for _, event := range events {
 			if event.New == nil {
-				deleteOurs(g, event.Key)
+				deleteBulkhead(g, event.Key)
 			} else {
-				setOurs(g, event.New.API())
+				setBulkhead(g, event.New.API())
 			}
 		}
 	}
 	taken := photo{g.Stats(), map[string]graph.Relation{}}
-	for _, key := range world.Asked() {
-		for _, node := range world.Nodes() {
+	for _, key := range generator.Asked() {
+		for _, node := range generator.Nodes() {
 			relation := g.Relation(node, key.Kind, key.Namespace, key.Name)
 			if relation.Related != g.Reaches(node, key.Kind, key.Namespace, key.Name) {
 				panic("Relation and Reaches differ")
@@ -98,8 +99,8 @@ func (p photo) differsFrom(other photo) string {
 }
 
 // inOrder is what happens to the kinds, one kind after the other.
-func inOrder(steps []world.Step, kinds []graph.Kind) []world.Step {
-	var ordered []world.Step
+func inOrder(steps []generator.Step, kinds []graph.Kind) []generator.Step {
+	var ordered []generator.Step
 	for _, kind := range kinds {
 		for _, step := range steps {
 			if step.Kind() == kind {
@@ -111,8 +112,8 @@ func inOrder(steps []world.Step, kinds []graph.Kind) []world.Step {
 }
 
 // interleave merges two sequences at random.
-func interleave(d world.Dice, a, b []world.Step) []world.Step {
-	var merged []world.Step
+func interleave(d harness.RNG, a, b []generator.Step) []generator.Step {
+	var merged []generator.Step
 	for len(a) > 0 && len(b) > 0 {
 		if d.IntN(len(a)+len(b)) < len(a) {
 			merged, a = append(merged, a[0]), a[1:]

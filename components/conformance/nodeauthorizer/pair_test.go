@@ -1,24 +1,24 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package againstupstream
+package nodeauthorizer_test
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/bulkhead-k8s/bulkhead/components/conformance/nodeauthorizer/generator"
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer"
-	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/againstupstream/world"
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 )
 
-// pair is both authorizers, told of the same world.
+// pair is both authorizers, told of the same cluster.
 type pair struct {
 	upstream       upstream
 	graph          *graph.Graph
 	compat, strict *nodeauthorizer.Authorizer
-	state          *world.State
+	state          *generator.State
 	// api is each object as the watches last showed it.
-	api     map[world.Key]metav1.Object
+	api     map[generator.Key]metav1.Object
 	history history
 	// upToDate and stale are made when they are asked for, and again after a step.
 	upToDate, stale *upstream
@@ -28,16 +28,16 @@ func newPair() *pair {
 	p := &pair{
 		upstream: newUpstream(),
 		graph:    graph.New(graph.Options{}),
-		state:    world.NewState(),
-		api:      map[world.Key]metav1.Object{},
+		state:    generator.NewState(),
+		api:      map[generator.Key]metav1.Object{},
 		history:  newHistory(),
 	}
-	p.compat, p.strict = newOurs(p.graph)
+	p.compat, p.strict = newBulkhead(p.graph)
 	return p
 }
 
-// apply lets a step happen and tells both sides what their watches show of it.
-func (p *pair) apply(step world.Step) {
+// apply lets a step happen and tells both subjects what their watches show of it.
+func (p *pair) apply(step generator.Step) {
 	events, relisted := p.state.Apply(step)
 	for _, event := range events {
 		before, after := p.advance(event)
@@ -45,9 +45,9 @@ func (p *pair) apply(step world.Step) {
 		p.history.add(event)
 	}
 	if relisted {
-		replaceOurs(p.graph, step.Kind(), p.state.Seen(step.Kind()))
+		replaceBulkhead(p.graph, step.Kind(), p.state.Seen(step.Kind()))
 	} else {
-		p.tellOurs(events)
+		p.tellBulkhead(events)
 	}
 	if len(events) > 0 {
 		p.upToDate, p.stale = nil, nil
@@ -55,7 +55,7 @@ func (p *pair) apply(step world.Step) {
 }
 
 // advance returns the API's objects before and after an event; nil is none.
-func (p *pair) advance(event world.Event) (before, after any) {
+func (p *pair) advance(event generator.Event) (before, after any) {
 	if known, ok := p.api[event.Key]; ok {
 		before = known
 	}
@@ -68,12 +68,12 @@ func (p *pair) advance(event world.Event) (before, after any) {
 	return before, made
 }
 
-func (p *pair) tellOurs(events []world.Event) {
+func (p *pair) tellBulkhead(events []generator.Event) {
 	for _, event := range events {
 		if event.New == nil {
-			deleteOurs(p.graph, event.Key)
+			deleteBulkhead(p.graph, event.Key)
 		} else {
-			setOurs(p.graph, p.api[event.Key])
+			setBulkhead(p.graph, p.api[event.Key])
 		}
 	}
 }
@@ -83,9 +83,9 @@ func (p *pair) tellOurs(events []world.Event) {
 func (p *pair) upstreamUpToDate() upstream {
 	if p.upToDate == nil {
 		u := newUpstream()
-		for _, kind := range world.Kinds() {
+		for _, kind := range generator.Kinds() {
 			for _, object := range p.state.Seen(kind) {
-				u.tell(world.Event{Key: object.Key()}, nil, object.API(), false)
+				u.tell(generator.Event{Key: object.Key()}, nil, object.API(), false)
 			}
 		}
 		p.upToDate = &u
@@ -93,13 +93,13 @@ func (p *pair) upstreamUpToDate() upstream {
 	return *p.upToDate
 }
 
-// upstreamStale is an upstream that knows what ours took in, less what its event
+// upstreamStale is an upstream that knows what Bulkhead took in, less what its event
 // handlers do not look at, and has no past either.
 func (p *pair) upstreamStale() upstream {
 	if p.stale == nil {
 		u := newUpstream()
 		for key, object := range p.history.taken {
-			u.tell(world.Event{Key: key}, nil, object.API(), false)
+			u.tell(generator.Event{Key: key}, nil, object.API(), false)
 		}
 		p.stale = &u
 	}

@@ -1,7 +1,7 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package againstupstream
+package nodeauthorizer_test
 
 import (
 	certificatesv1 "k8s.io/api/certificates/v1"
@@ -12,14 +12,14 @@ import (
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/component-base/featuregate"
 
+	"github.com/bulkhead-k8s/bulkhead/components/conformance/nodeauthorizer/generator"
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer"
-	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/againstupstream/world"
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 )
 
-// newOurs is our authorizer with all optional rules off, in both modes and with
+// newBulkhead is the node authorizer with all optional rules off, in both modes and with
 // the feature gates that upstream has at the moment.
-func newOurs(g *graph.Graph) (compat, strict *nodeauthorizer.Authorizer) {
+func newBulkhead(g *graph.Graph) (compat, strict *nodeauthorizer.Authorizer) {
 	config := nodeauthorizer.Config{
 		Features:  nodeauthorizer.DefaultFeatures(),
 		Relations: g,
@@ -33,7 +33,7 @@ func newOurs(g *graph.Graph) (compat, strict *nodeauthorizer.Authorizer) {
 	return compat, nodeauthorizer.New(config)
 }
 
-func setOurs(g *graph.Graph, object metav1.Object) {
+func setBulkhead(g *graph.Graph, object metav1.Object) {
 	switch o := object.(type) {
 	case *corev1.Pod:
 		g.SetPod(trimmed(o))
@@ -59,7 +59,7 @@ func trimmed(pod *corev1.Pod) *corev1.Pod {
 	return pod
 }
 
-func deleteOurs(g *graph.Graph, key world.Key) {
+func deleteBulkhead(g *graph.Graph, key generator.Key) {
 	switch key.Kind {
 	case graph.Pod:
 		g.DeletePod(key.Namespace, key.Name)
@@ -74,7 +74,7 @@ func deleteOurs(g *graph.Graph, key world.Key) {
 	}
 }
 
-func replaceOurs(g *graph.Graph, kind graph.Kind, objects []world.Object) {
+func replaceBulkhead(g *graph.Graph, kind graph.Kind, objects []generator.Object) {
 	switch kind {
 	case graph.Pod:
 		pods := listOf[*corev1.Pod](objects)
@@ -93,7 +93,7 @@ func replaceOurs(g *graph.Graph, kind graph.Kind, objects []world.Object) {
 	}
 }
 
-func listOf[T metav1.Object](objects []world.Object) []T {
+func listOf[T metav1.Object](objects []generator.Object) []T {
 	list := make([]T, 0, len(objects))
 	for _, object := range objects {
 		list = append(list, object.API().(T))

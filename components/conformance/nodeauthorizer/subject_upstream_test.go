@@ -1,7 +1,7 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package againstupstream
+package nodeauthorizer_test
 
 import (
 	"fmt"
@@ -18,7 +18,7 @@ import (
 	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/node"
 	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac/bootstrappolicy"
 
-	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/againstupstream/world"
+	"github.com/bulkhead-k8s/bulkhead/components/conformance/nodeauthorizer/generator"
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 )
 
@@ -38,7 +38,7 @@ var silence = sync.OnceFunc(func() {
 func newUpstream() upstream {
 	silence()
 	informers := map[graph.Kind]*source{}
-	for _, kind := range world.Kinds() {
+	for _, kind := range generator.Kinds() {
 		informers[kind] = &source{}
 	}
 	g := node.NewGraph()
@@ -61,7 +61,7 @@ func newUpstream() upstream {
 
 // tell delivers an event as an informer does. What a new list lacks is told by
 // a tombstone.
-func (u upstream) tell(event world.Event, before, after any, relisted bool) {
+func (u upstream) tell(event generator.Event, before, after any, relisted bool) {
 	handler := u.handlers[event.Key.Kind]
 	switch {
 	case before == nil:

@@ -1,7 +1,7 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package againstupstream
+package noderestriction_test
 
 import (
 	"context"
@@ -11,18 +11,19 @@ import (
 
 	"k8s.io/kubernetes/pkg/auth/nodeidentifier"
 
+	"github.com/bulkhead-k8s/bulkhead/components/conformance/harness"
+	"github.com/bulkhead-k8s/bulkhead/components/conformance/noderestriction/generator"
+	"github.com/bulkhead-k8s/bulkhead/components/conformance/noderestriction/subjects"
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction"
-	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/againstupstream/sides"
-	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/againstupstream/world"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// comparison is one write and what came of it on both sides.
+// comparison is one write and both answers.
 type comparison struct {
-	world          *world.World
-	write          *world.Write
-	asked          sides.Asked
-	upstream, ours sides.Answer
+	cluster            *generator.Cluster
+	write              *generator.Write
+	asked              subjects.Asked
+	upstream, bulkhead subjects.Answer
 }
 
 // sharedRules are those that upstream has as well; the others are off here.
@@ -36,16 +37,22 @@ var sharedRules = func() map[rules.ID]bool {
 	return ids
 }()
 
-// compare asks both sides and returns what is wrong: the empty string, or a
+// compare asks both subjects and returns what is wrong: the empty string, or a
 // description of a disagreement that is not a known one.
-func compare(p *sides.Pair, w *world.World, write *world.Write, counts counts) string {
-	asked, err := sides.Ask(write, w.APIAudiences)
+func compare(p *subjects.Pair, cluster *generator.Cluster, write *generator.Write, counts harness.Counts) string {
+	asked, err := subjects.Ask(write, cluster.APIAudiences)
 	if err != nil {
 		counts["not converted"]++
 		return ""
 	}
-	c := &comparison{world: w, write: write, asked: asked}
-	c.upstream, c.ours = p.Upstream(context.Background(), asked.Upstream), p.Ours(context.Background(), asked.Ours)
+	c := &comparison{cluster: cluster, write: write, asked: asked}
+	c.upstream, c.bulkhead = p.Upstream(
+		context.Background(),
+		asked.Upstream,
+	), p.Bulkhead(
+		context.Background(),
+		asked.Bulkhead,
+	)
 	if wrong := c.malformed(); wrong != "" {
 		return c.describe(wrong)
 	}
@@ -58,31 +65,31 @@ func compare(p *sides.Pair, w *world.World, write *world.Write, counts counts) s
 			counts["known: "+name]++
 		}
 	}
-	counts.add(c)
+	c.count(counts)
 	return ""
 }
 
-// malformed says what is wrong with ours whatever upstream answers.
+// malformed says what is wrong with Bulkhead's answer, whatever upstream answers.
 func (c *comparison) malformed() string {
 	switch {
-	case c.ours.Admitted():
+	case c.bulkhead.Admitted():
 		return ""
-	case !sharedRules[c.ours.Rule]:
-		return "ours refuses by a rule that upstream does not have, or by none"
-	case !strings.HasSuffix(c.ours.Message, c.id()):
-		return "ours does not end in its rule"
+	case !sharedRules[c.bulkhead.Rule]:
+		return "Bulkhead refuses by a rule that upstream does not have, or by none"
+	case !strings.HasSuffix(c.bulkhead.Message, c.id()):
+		return "the text of Bulkhead does not end in its rule"
 	}
 	return ""
 }
 
-// disagreement says how ours differs from what it should be, apart from the rule.
-func (c *comparison) disagreement(want sides.Answer) string {
+// disagreement says how Bulkhead differs from what it should be, apart from the rule.
+func (c *comparison) disagreement(want subjects.Answer) string {
 	switch {
-	case c.ours.Admitted() != want.Admitted():
-		return "one side admits"
-	case c.ours.Code != want.Code:
+	case c.bulkhead.Admitted() != want.Admitted():
+		return "one subject admits"
+	case c.bulkhead.Code != want.Code:
 		return "the codes differ"
-	case c.ours.Reason != want.Reason:
+	case c.bulkhead.Reason != want.Reason:
 		return "the reasons differ"
 	case c.message() != want.Message:
 		return "the messages differ"
@@ -90,21 +97,19 @@ func (c *comparison) disagreement(want sides.Answer) string {
 	return ""
 }
 
-func (c *comparison) id() string { return " [" + string(c.ours.Rule) + "]" }
+func (c *comparison) id() string { return " [" + string(c.bulkhead.Rule) + "]" }
 
-// message is ours without the rule.
-func (c *comparison) message() string { return strings.TrimSuffix(c.ours.Message, c.id()) }
+// message is Bulkhead's text without the rule.
+func (c *comparison) message() string { return strings.TrimSuffix(c.bulkhead.Message, c.id()) }
 
 func (c *comparison) describe(wrong string) string {
-	return fmt.Sprintf("%s\n\tupstream: %v\n\tours: %v", wrong, c.upstream, c.ours)
+	return fmt.Sprintf("%s\n\tupstream: %v\n\tours: %v", wrong, c.upstream, c.bulkhead)
 }
 
-// counts says how often things happened.
-type counts map[string]int
-
-func (n counts) add(c *comparison) {
-	if !c.ours.Admitted() {
-		n["refused: "+string(c.ours.Rule)]++
+// count says what came of a write.
+func (c *comparison) count(n harness.Counts) {
+	if !c.bulkhead.Admitted() {
+		n["refused: "+string(c.bulkhead.Rule)]++
 		return
 	}
 	target := c.write.Resource.Resource
@@ -125,15 +130,27 @@ var identifier = nodeidentifier.NewDefaultNodeIdentifier()
 
 // everyDay is what kubelets write.
 var everyDay = []string{
-	"CREATE pods", "DELETE pods", "UPDATE pods/status", "CREATE pods/eviction", "CREATE nodes", "UPDATE nodes", "UPDATE nodes/status",
-	"UPDATE persistentvolumeclaims/status", "CREATE serviceaccounts/token", "CREATE podcertificaterequests",
-	"CREATE leases", "UPDATE leases", "DELETE leases", "CREATE csinodes", "UPDATE csinodes", "DELETE csinodes", "UPDATE csinodes/status",
-	"CREATE resourceslices", "UPDATE resourceslices", "DELETE resourceslices", "CREATE certificatesigningrequests",
-	"CREATE events", "UPDATE events",
-}
-
-func (n counts) merge(other counts) {
-	for name, count := range other {
-		n[name] += count
-	}
+	"CREATE pods",
+	"DELETE pods",
+	"UPDATE pods/status",
+	"CREATE pods/eviction",
+	"CREATE nodes",
+	"UPDATE nodes",
+	"UPDATE nodes/status",
+	"UPDATE persistentvolumeclaims/status",
+	"CREATE serviceaccounts/token",
+	"CREATE podcertificaterequests",
+	"CREATE leases",
+	"UPDATE leases",
+	"DELETE leases",
+	"CREATE csinodes",
+	"UPDATE csinodes",
+	"DELETE csinodes",
+	"UPDATE csinodes/status",
+	"CREATE resourceslices",
+	"UPDATE resourceslices",
+	"DELETE resourceslices",
+	"CREATE certificatesigningrequests",
+	"CREATE events",
+	"UPDATE events",
 }

@@ -1,7 +1,7 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package againstupstream
+package noderestriction_test
 
 import (
 	"context"
@@ -19,49 +19,56 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission"
 
-	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/againstupstream/sides"
+	"github.com/bulkhead-k8s/bulkhead/components/conformance/noderestriction/subjects"
 )
 
 // forbidden is a refusal of the write for a reason.
-func (c *comparison) forbidden(text string) sides.Answer {
-	err, ok := admission.NewForbidden(c.asked.Ours, fmt.Errorf("%s", text)).(*apierrors.StatusError) //nolint:errorlint // it is not wrapped
+func (c *comparison) forbidden(text string) subjects.Answer {
+	err, ok := admission.NewForbidden(c.asked.Bulkhead, fmt.Errorf("%s", text)).(*apierrors.StatusError) //nolint:errorlint // it is not wrapped
 	if !ok {
-		return sides.Answer{}
+		return subjects.Answer{}
 	}
-	return sides.Answer{Code: err.ErrStatus.Code, Reason: err.ErrStatus.Reason, Message: err.ErrStatus.Message}
+	return subjects.Answer{Code: err.ErrStatus.Code, Reason: err.ErrStatus.Reason, Message: err.ErrStatus.Message}
 }
 
 // node is the name of the node that writes.
 func (c *comparison) node() string {
-	return strings.TrimPrefix(c.asked.Ours.GetUserInfo().GetName(), "system:node:")
+	return strings.TrimPrefix(c.asked.Bulkhead.GetUserInfo().GetName(), "system:node:")
 }
 
 func (c *comparison) creates(resource, subresource string) bool {
-	a := c.asked.Ours
-	return a.GetOperation() == admission.Create && a.GetResource().Resource == resource && a.GetSubresource() == subresource
+	a := c.asked.Bulkhead
+	return a.GetOperation() == admission.Create && a.GetResource().Resource == resource &&
+		a.GetSubresource() == subresource
 }
 
 // withName has a refusal call a new object by the name that the API server made up.
-func withName(_ *sides.Pair, c *comparison, want sides.Answer) sides.Answer {
-	accessor, err := meta.Accessor(c.asked.Ours.GetObject())
-	if err != nil || want.Code != 403 || c.asked.Ours.GetName() != "" || c.asked.Ours.GetOperation() != admission.Create {
+func withName(_ *subjects.Pair, c *comparison, want subjects.Answer) subjects.Answer {
+	accessor, err := meta.Accessor(c.asked.Bulkhead.GetObject())
+	if err != nil || want.Code != 403 || c.asked.Bulkhead.GetName() != "" ||
+		c.asked.Bulkhead.GetOperation() != admission.Create {
 		return want
 	}
-	if generated := accessor.GetGenerateName(); generated != "" && accessor.GetName() == generated+sides.Suffix {
-		want.Message = strings.Replace(want.Message, fmt.Sprintf("%q is forbidden", generated), fmt.Sprintf("%q is forbidden", accessor.GetName()), 1)
+	if generated := accessor.GetGenerateName(); generated != "" && accessor.GetName() == generated+subjects.Suffix {
+		want.Message = strings.Replace(
+			want.Message,
+			fmt.Sprintf("%q is forbidden", generated),
+			fmt.Sprintf("%q is forbidden", accessor.GetName()),
+			1,
+		)
 	}
 	return want
 }
 
 // withType calls the types of objects as the API's package does. Of an update with a
 // wrong old object, upstream prints the type of the new one.
-func withType(_ *sides.Pair, c *comparison, want sides.Answer) sides.Answer {
+func withType(_ *subjects.Pair, c *comparison, want subjects.Answer) subjects.Answer {
 	const text = "unexpected type "
 	before, _, found := strings.Cut(want.Message, text)
 	if !found {
 		return want
 	}
-	for _, o := range []runtime.Object{c.asked.Ours.GetObject(), c.asked.Ours.GetOldObject()} {
+	for _, o := range []runtime.Object{c.asked.Bulkhead.GetObject(), c.asked.Bulkhead.GetOldObject()} {
 		if printed := before + text + fmt.Sprintf("%T", o); c.message() == printed {
 			want.Message = printed
 		}
@@ -70,8 +77,8 @@ func withType(_ *sides.Pair, c *comparison, want sides.Answer) sides.Answer {
 }
 
 // ofAnotherType is an object that upstream does not look at, or only at its name.
-func ofAnotherType(_ *sides.Pair, c *comparison, want sides.Answer) sides.Answer {
-	o := c.asked.Ours.GetObject()
+func ofAnotherType(_ *subjects.Pair, c *comparison, want subjects.Answer) subjects.Answer {
+	o := c.asked.Bulkhead.GetObject()
 	switch {
 	case c.creates("csinodes", c.write.Subresource):
 		if _, ok := o.(*storagev1.CSINode); !ok {
@@ -87,8 +94,8 @@ func ofAnotherType(_ *sides.Pair, c *comparison, want sides.Answer) sides.Answer
 
 // byOldPod decides on the pod that is about to be deleted, which the watch may not
 // show yet, or not any more, and which has no name where many are deleted at once.
-func byOldPod(_ *sides.Pair, c *comparison, want sides.Answer) sides.Answer {
-	a := c.asked.Ours
+func byOldPod(_ *subjects.Pair, c *comparison, want subjects.Answer) subjects.Answer {
+	a := c.asked.Bulkhead
 	if a.GetOperation() != admission.Delete || a.GetResource().Resource != "pods" || a.GetSubresource() != "" {
 		return want
 	}
@@ -97,15 +104,15 @@ func byOldPod(_ *sides.Pair, c *comparison, want sides.Answer) sides.Answer {
 	case !ok:
 		return c.forbidden(fmt.Sprintf("unexpected type %T", a.GetOldObject()))
 	case pod.Spec.NodeName == c.node():
-		return sides.Answer{}
+		return subjects.Answer{}
 	default:
 		return c.forbidden(fmt.Sprintf("node %q can only delete pods with spec.nodeName set to itself", c.node()))
 	}
 }
 
 // ofAnotherName is a Node in the name of the one that writes and with another name.
-func ofAnotherName(_ *sides.Pair, c *comparison, want sides.Answer) sides.Answer {
-	a := c.asked.Ours
+func ofAnotherName(_ *subjects.Pair, c *comparison, want subjects.Answer) subjects.Answer {
+	a := c.asked.Bulkhead
 	if a.GetResource().Resource != "nodes" || a.GetName() != c.node() {
 		return want
 	}
@@ -117,17 +124,22 @@ func ofAnotherName(_ *sides.Pair, c *comparison, want sides.Answer) sides.Answer
 	return want
 }
 
-// ofTwoKinds is a mirror pod that hides a volume behind another, which ours refuses,
+// ofTwoKinds is a mirror pod that hides a volume behind another, which Bulkhead refuses,
 // by one or the other.
-func ofTwoKinds(_ *sides.Pair, c *comparison, want sides.Answer) sides.Answer {
-	pod, ok := c.asked.Ours.GetObject().(*corev1.Pod)
-	if !ok || !c.creates("pods", "") || c.ours.Admitted() || want.Code != 0 && want.Code != 403 {
+func ofTwoKinds(_ *subjects.Pair, c *comparison, want subjects.Answer) subjects.Answer {
+	pod, ok := c.asked.Bulkhead.GetObject().(*corev1.Pod)
+	if !ok || !c.creates("pods", "") || c.bulkhead.Admitted() || want.Code != 0 && want.Code != 403 {
 		return want
 	}
 	for i := range pod.Spec.Volumes {
 		source := &pod.Spec.Volumes[i].VolumeSource
-		if kinds(*source) > 1 || source.Projected != nil && slices.ContainsFunc(source.Projected.Sources, func(s corev1.VolumeProjection) bool { return kinds(s) > 1 }) {
-			return c.ours.WithoutRule()
+		if kinds(*source) > 1 ||
+			source.Projected != nil &&
+				slices.ContainsFunc(
+					source.Projected.Sources,
+					func(s corev1.VolumeProjection) bool { return kinds(s) > 1 },
+				) {
+			return c.bulkhead.WithoutRule()
 		}
 	}
 	return want
@@ -135,13 +147,15 @@ func ofTwoKinds(_ *sides.Pair, c *comparison, want sides.Answer) sides.Answer {
 
 // byOldField is a mirror pod whose account is in the field that the API server keeps
 // in step with the other.
-func byOldField(_ *sides.Pair, c *comparison, want sides.Answer) sides.Answer {
-	pod, ok := c.asked.Ours.GetObject().(*corev1.Pod)
-	if !ok || !c.creates("pods", "") || c.write.Defaulted || pod.Spec.ServiceAccountName != "" || pod.Spec.DeprecatedServiceAccount == "" {
+func byOldField(_ *subjects.Pair, c *comparison, want subjects.Answer) subjects.Answer {
+	pod, ok := c.asked.Bulkhead.GetObject().(*corev1.Pod)
+	if !ok || !c.creates("pods", "") || c.write.Defaulted || pod.Spec.ServiceAccountName != "" ||
+		pod.Spec.DeprecatedServiceAccount == "" {
 		return want
 	}
 	const text = "can not create pods that reference "
-	if want.Admitted() || strings.Contains(want.Message, text) || strings.Contains(want.Message, "error checking mirror pod") {
+	if want.Admitted() || strings.Contains(want.Message, text) ||
+		strings.Contains(want.Message, "error checking mirror pod") {
 		return c.forbidden(fmt.Sprintf("node %q %sserviceaccounts", c.node(), text))
 	}
 	return want
@@ -160,41 +174,42 @@ func kinds(source any) int {
 
 // forAPIAudiences is a token for just the API server's own audiences: it counts as one
 // for none, and if there is one audience, also as one for that by its name.
-func forAPIAudiences(p *sides.Pair, c *comparison, want sides.Answer) sides.Answer {
-	token, ok := c.asked.Ours.GetObject().(*authenticationv1.TokenRequest)
-	if own := c.world.APIAudiences; !ok || !c.creates("serviceaccounts", "token") || len(own) == 0 || !slices.Equal(token.Spec.Audiences, own) {
+func forAPIAudiences(p *subjects.Pair, c *comparison, want subjects.Answer) subjects.Answer {
+	token, ok := c.asked.Bulkhead.GetObject().(*authenticationv1.TokenRequest)
+	if own := c.cluster.APIAudiences; !ok || !c.creates("serviceaccounts", "token") || len(own) == 0 ||
+		!slices.Equal(token.Spec.Audiences, own) {
 		return want
 	}
-	asked := []sides.Answer{c.withAudiences(p, nil)}
-	if len(c.world.APIAudiences) == 1 {
-		asked = append(asked, c.withAudiences(p, c.world.APIAudiences))
+	asked := []subjects.Answer{c.withAudiences(p, nil)}
+	if len(c.cluster.APIAudiences) == 1 {
+		asked = append(asked, c.withAudiences(p, c.cluster.APIAudiences))
 	}
 	for _, answer := range asked {
 		if answer.Admitted() {
 			return answer
 		}
 	}
-	if len(asked) == 2 && strings.Contains(c.ours.Message, `audience ""`) {
-		// Both were refused; ours says it of none, with what was wrong last.
-		return c.ours.WithoutRule()
+	if len(asked) == 2 && strings.Contains(c.bulkhead.Message, `audience ""`) {
+		// Both were refused; Bulkhead says it of none, with what was wrong last.
+		return c.bulkhead.WithoutRule()
 	}
 	return inPlural(p, c, asked[0])
 }
 
 // withAudiences is upstream's answer to the same request for other audiences.
-func (c *comparison) withAudiences(p *sides.Pair, audiences []string) sides.Answer {
+func (c *comparison) withAudiences(p *subjects.Pair, audiences []string) subjects.Answer {
 	write := c.write.Clone()
 	write.Object.(*authenticationv1.TokenRequest).Spec.Audiences = audiences
-	asked, err := sides.Ask(write, nil)
+	asked, err := subjects.Ask(write, nil)
 	if err != nil {
-		return sides.Answer{}
+		return subjects.Answer{}
 	}
 	return p.Upstream(context.Background(), asked.Upstream)
 }
 
-// ofLongRequest is one that ours does not read.
-func ofLongRequest(_ *sides.Pair, c *comparison, want sides.Answer) sides.Answer {
-	request, ok := c.asked.Ours.GetObject().(*certificatesv1.CertificateSigningRequest)
+// ofLongRequest is one that Bulkhead does not read.
+func ofLongRequest(_ *subjects.Pair, c *comparison, want subjects.Answer) subjects.Answer {
+	request, ok := c.asked.Bulkhead.GetObject().(*certificatesv1.CertificateSigningRequest)
 	if !ok || len(request.Spec.Request) <= 64<<10 {
 		return want
 	}

@@ -1,170 +1,110 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package againstupstream
+package noderestriction_test
 
 import (
 	"fmt"
-	"os"
-	"runtime"
-	"slices"
-	"strconv"
-	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
 
-	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/againstupstream/sides"
-	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/againstupstream/world"
+	"github.com/bulkhead-k8s/bulkhead/components/conformance/harness"
+	"github.com/bulkhead-k8s/bulkhead/components/conformance/noderestriction/generator"
+	"github.com/bulkhead-k8s/bulkhead/components/conformance/noderestriction/subjects"
 )
 
-const writesPerWorld = 250
+const writesPerCluster = 250
 
-// settings are those of the feature gates that change an answer. Most writes are
-// asked about with the defaults of 1.37.
-var settings = []struct {
-	name  string
-	share int
-	set   map[string]bool
-}{
-	{"defaults", 7, nil},
-	{"CSIVolumeHealth", 1, map[string]bool{"CSIVolumeHealth": true}},
-	{"old server", 1, map[string]bool{"PodCertificateRequest": false, "RecoverVolumeExpansionFailure": false}},
-	{"insecure", 1, map[string]bool{"ServiceAccountNodeAudienceRestriction": false, "AllowInsecureKubeletCertificateSigningRequests": true}},
-}
-
-// TestAgainstUpstream has both sides answer the same random writes. They must agree,
-// but for the known differences. BULKHEAD_DIFF_REVIEWS sets how many are asked about,
-// and BULKHEAD_DIFF_SEED the seed of the first world.
+// TestAgainstUpstream has both subjects answer the same random writes. They must agree,
+// except for the known differences.
 func TestAgainstUpstream(t *testing.T) {
-	total := fromEnvironment(t, "BULKHEAD_DIFF_REVIEWS", 500_000)
-	first := fromEnvironment(t, "BULKHEAD_DIFF_SEED", 1)
-	counted, start := counts{}, time.Now()
-	for _, s := range settings {
-		t.Run(s.name, func(t *testing.T) {
-			counted.merge(runWorlds(t, s.set, first, (total*s.share+9)/10))
-		})
-		first += total
-	}
-	fmt.Printf("asked both about %d writes in %v\n%s", counted["reviews"], time.Since(start).Round(time.Millisecond), listed(counted))
-	if total >= 500_000 && !t.Failed() {
-		counted.checkReach(t)
+	counts, full := harness.Suite{
+		Questions: 500_000, PerSeed: writesPerCluster, Seed: 1,
+		// Most writes are asked about with the defaults of 1.37.
+		Gates: []harness.Gates{
+			{Name: "defaults", Share: 7},
+			{Name: "CSIVolumeHealth", Share: 1, Set: map[string]bool{"CSIVolumeHealth": true}},
+			{Name: "old server", Share: 1, Set: map[string]bool{
+				"PodCertificateRequest": false, "RecoverVolumeExpansionFailure": false,
+			}},
+			{Name: "insecure", Share: 1, Set: map[string]bool{
+				"ServiceAccountNodeAudienceRestriction": false, "AllowInsecureKubeletCertificateSigningRequests": true,
+			}},
+		},
+		Worker: func(t *testing.T, gates harness.Gates) func(uint64, harness.Counts) string {
+			pair, err := subjects.NewPair(gates.Set)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return func(seed uint64, counts harness.Counts) string {
+				return askAboutCluster(pair, gates.Set, seed, counts)
+			}
+		},
+	}.Run(t)
+	if full {
+		checkReach(t, counts)
 	}
 }
 
-// checkReach holds that each rule refused, all that kubelets write every day was
-// admitted, and each known difference occurred: otherwise the writes are not what they should be.
-func (n counts) checkReach(t *testing.T) {
+// checkReach checks that each rule refused, that everything that kubelets write every day
+// was admitted, and that each known difference occurred: otherwise the generator has lost
+// something.
+func checkReach(t *testing.T, counts harness.Counts) {
 	t.Helper()
 	for id := range sharedRules {
-		if n["refused: "+string(id)] == 0 {
+		if counts["refused: "+string(id)] == 0 {
 			t.Errorf("%s never refused", id)
 		}
 	}
 	for _, d := range differences {
-		if n["known: "+d.name] == 0 {
-			t.Errorf("%q never occurred", d.name)
+		if counts["known: "+d.Name] == 0 {
+			t.Errorf("%q never occurred", d.Name)
 		}
 	}
 	for _, what := range everyDay {
-		if n["admitted: "+what] == 0 {
+		if counts["admitted: "+what] == 0 {
 			t.Errorf("no %s was admitted", what)
 		}
 	}
 }
 
-// runWorlds makes worlds, each from a seed of its own, until enough was asked.
-func runWorlds(t *testing.T, set map[string]bool, first, reviews int) counts {
-	t.Helper()
-	all := counts{}
-	var lock sync.Mutex
-	var group sync.WaitGroup
-	var next atomic.Int64
-	worlds := (reviews + writesPerWorld - 1) / writesPerWorld
-	for range runtime.GOMAXPROCS(0) {
-		group.Go(func() {
-			pair, err := sides.NewPair(set)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			mine := counts{}
-			for i := int(next.Add(1)) - 1; i < worlds && !t.Failed(); i = int(next.Add(1)) - 1 {
-				runWorld(t, pair, set, uint64(first+i), mine)
-			}
-			lock.Lock()
-			defer lock.Unlock()
-			all.merge(mine)
-		})
+func askAboutCluster(pair *subjects.Pair, set map[string]bool, seed uint64, counts harness.Counts) (wrong string) {
+	g := generator.New(harness.Seeded(seed))
+	if err := pair.Show(g.Cluster); err != nil {
+		return err.Error()
 	}
-	group.Wait()
-	return all
-}
-
-func runWorld(t *testing.T, pair *sides.Pair, set map[string]bool, seed uint64, counted counts) {
-	t.Helper()
-	m := world.NewMaker(world.Seeded(seed))
-	if err := pair.Show(m.World); err != nil {
-		t.Error(err)
-		return
-	}
-	for i := range writesPerWorld {
-		write := m.Write()
-		counted["reviews"]++
-		if compare(pair, m.World, write, counted) != "" {
-			t.Errorf("seed %d, write %d: %v", seed, i, example{set, m.World, write}.shrunk())
-			return
+	for i := range writesPerCluster {
+		write := g.Write()
+		if compare(pair, g.Cluster, write, counts) != "" {
+			return fmt.Sprintf("write %d: %v", i, example{set, g.Cluster, write}.shrunk())
 		}
 	}
+	return ""
 }
 
-// FuzzAgainstUpstream lets the bytes make the world and the writes.
+// FuzzAgainstUpstream lets the bytes choose the cluster and the writes.
 func FuzzAgainstUpstream(f *testing.F) {
-	for seed := range uint64(32) {
-		d := world.Seeded(seed)
-		bytes := make([]byte, 128<<(seed%5))
-		for i := range bytes {
-			bytes[i] = byte(d.IntN(256))
-		}
-		f.Add(bytes)
-	}
-	pair, err := sides.NewPair(nil)
+	harness.AddSeeds(f)
+	pair, err := subjects.NewPair(nil)
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, bytes []byte) {
-		m := world.NewMaker(world.FromBytes(bytes))
-		if err := pair.Show(m.World); err != nil {
+		g := generator.New(harness.FromBytes(bytes))
+		if err := pair.Show(g.Cluster); err != nil {
 			t.Fatal(err)
 		}
-		for range 1 + m.IntN(8) {
-			if write := m.Write(); compare(pair, m.World, write, counts{}) != "" {
-				t.Fatal(example{nil, m.World, write}.shrunk())
+		for range 1 + g.IntN(8) {
+			if write := g.Write(); compare(pair, g.Cluster, write, harness.Counts{}) != "" {
+				t.Fatal(example{nil, g.Cluster, write}.shrunk())
 			}
 		}
 	})
 }
 
-func fromEnvironment(t *testing.T, name string, fallback int) int {
-	t.Helper()
-	text, set := os.LookupEnv(name)
-	if !set {
-		return fallback
+func TestDifferencesAreDocumented(t *testing.T) {
+	var all []harness.Documented
+	for _, d := range differences {
+		all = append(all, d.Documented)
 	}
-	number, err := strconv.Atoi(text)
-	if err != nil || number < 0 {
-		t.Fatalf("%s=%q is not a number", name, text)
-	}
-	return number
-}
-
-// listed is a table of what was counted.
-func listed(counted counts) string {
-	var lines []string
-	for name, n := range counted {
-		lines = append(lines, fmt.Sprintf("%12d %s\n", n, name))
-	}
-	slices.SortFunc(lines, func(a, b string) int { return strings.Compare(a[13:], b[13:]) })
-	return strings.Join(lines, "")
+	harness.CheckDocumented(t, "NodeRestriction", all)
 }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package registration has kube-apiserver's own loader, with the validation of the
-// API, read the webhooks that we put on the disk for it: one that it refuses keeps
+// API, read the webhooks that Bulkhead puts on the disk for it: one that it refuses keeps
 // the server from starting.
 package registration
 
@@ -47,7 +47,11 @@ func TestKubeAPIServerTakesOurRegistrations(t *testing.T) {
 					t.Fatalf("error is %v", err)
 				}
 				if tc.ok && (len(result.Configurations) != 1 || len(result.GetWebhookAccessors()) != 1) {
-					t.Errorf("it has %d configurations and %d webhooks", len(result.Configurations), len(result.GetWebhookAccessors()))
+					t.Errorf(
+						"it has %d configurations and %d webhooks",
+						len(result.Configurations),
+						len(result.GetWebhookAccessors()),
+					)
 				}
 			})
 		}

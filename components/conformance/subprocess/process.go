@@ -1,7 +1,7 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package child
+package subprocess
 
 import (
 	"context"
@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// stopTimeout is how long a child may take to end before it is killed.
+// stopTimeout is how long a program may take to end before it is killed.
 const stopTimeout = 10 * time.Second
 
-// Process is one that we started. Use [Start].
+// Process is a program that runs. Use [Start].
 type Process struct {
 	// Started is when.
 	Started time.Time
@@ -29,19 +29,24 @@ type Process struct {
 	ended chan struct{}
 }
 
-// Start runs a program in the directory, with its log beside it, in our environment
-// and what is added to it. It is told to end when ctx is done, and killed if it does
+// Start runs a program in a directory, in which its log goes, in the environment of this
+// process and with what is added to it. It is told to end when ctx is done, and killed if it does
 // not.
-func Start(ctx context.Context, dir, name string, env []string, args ...string) (*Process, error) {
-	p := &Process{name: name, log: filepath.Join(dir, name+".log"), ended: make(chan struct{})}
+func Start(ctx context.Context, dir, program string, env []string, args ...string) (*Process, error) {
+	name := filepath.Base(program)
+	p := &Process{
+		name:  name,
+		log:   filepath.Join(dir, fmt.Sprintf("%s-%d.log", name, time.Now().UnixNano())),
+		ended: make(chan struct{}),
+	}
 	log, err := os.Create(p.log)
 	if err != nil {
 		return nil, err
 	}
-	p.cmd = exec.CommandContext(ctx, filepath.Join(dir, name), args...)
+	p.cmd = exec.CommandContext(ctx, program, args...)
 	p.cmd.Stdout, p.cmd.Stderr, p.cmd.Dir = log, log, dir
 	p.cmd.Env = append(os.Environ(), env...)
-	// Not the signals of our terminal: we end it, and in our order.
+	// The terminal does not signal it: this process ends its programs, in its own order.
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	p.cmd.Cancel = func() error { return p.cmd.Process.Signal(syscall.SIGTERM) }
 	p.cmd.WaitDelay = stopTimeout

@@ -1,27 +1,28 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package world
+package generator
 
 import (
 	"slices"
 
+	"github.com/bulkhead-k8s/bulkhead/components/conformance/harness"
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 )
 
 // changed makes the next state of a pod: it is bound, or ends, or the status
 // says something new, or somebody adds an ephemeral container.
-func (m *Maker) changed(pod Pod) Pod {
+func (m *Generator) changed(pod Pod) Pod {
 	pod.Refs = slices.Clone(pod.Refs)
 	switch m.IntN(8) {
 	case 0:
-		pod.Phase = pick(m.Dice, phases)
+		pod.Phase = harness.Pick(m.RNG, phases)
 	case 1:
 		m.changeStatus(&pod)
 	case 2, 3:
 		m.changeExtendedClaim(&pod)
 	case 4:
-		pod.Node = pick(m.Dice, nodes)
+		pod.Node = harness.Pick(m.RNG, nodes)
 	case 5:
 		if m.Unlawful {
 			m.changeUnlawfully(&pod)
@@ -32,29 +33,35 @@ func (m *Maker) changed(pod Pod) Pod {
 		}
 	}
 	if pod.Node == "" && m.OneIn(2) {
-		pod.Node = pick(m.Dice, nodes)
+		pod.Node = harness.Pick(m.RNG, nodes)
 	}
 	return pod
 }
 
-func (m *Maker) ephemeralWay() *way {
-	return waysByVia[pick(m.Dice, []string{
+func (m *Generator) ephemeralWay() *way {
+	return waysByVia[harness.Pick(m.RNG, []string{
 		"ephemeralContainers.env.secretKeyRef", "ephemeralContainers.env.configMapKeyRef",
 		"ephemeralContainers.envFrom.secretRef", "ephemeralContainers.envFrom.configMapRef",
 	})]
 }
 
 // changeStatus lets the claims of templates be made, or be of another name.
-func (m *Maker) changeStatus(pod *Pod) {
+func (m *Generator) changeStatus(pod *Pod) {
 	for i := range pod.Refs {
 		switch ref := &pod.Refs[i]; ref.Via {
 		case madeFromTemplate, notYetMade, neverMade:
-			ref.Via, ref.Name = pick(m.Dice, []string{madeFromTemplate, madeFromTemplate, neverMade}), pick(m.Dice, names)
+			ref.Via, ref.Name = harness.Pick(
+				m.RNG,
+				[]string{madeFromTemplate, madeFromTemplate, neverMade},
+			), harness.Pick(
+				m.RNG,
+				names,
+			)
 		}
 	}
 }
 
-func (m *Maker) changeExtendedClaim(pod *Pod) {
+func (m *Generator) changeExtendedClaim(pod *Pod) {
 	pod.Refs = slices.DeleteFunc(pod.Refs, func(ref Ref) bool { return ref.Via == extendedClaim })
 	if !m.OneIn(4) {
 		pod.Refs = append(pod.Refs, m.ref(waysByVia[extendedClaim]))
@@ -62,7 +69,7 @@ func (m *Maker) changeExtendedClaim(pod *Pod) {
 }
 
 // changeUnlawfully does what no API server lets anybody do.
-func (m *Maker) changeUnlawfully(pod *Pod) {
+func (m *Generator) changeUnlawfully(pod *Pod) {
 	switch m.IntN(4) {
 	case 0:
 		pod.Node = ""
@@ -77,7 +84,7 @@ func (m *Maker) changeUnlawfully(pod *Pod) {
 	}
 }
 
-// Asked lists everything that requests ask for by name in a world: every kind,
+// Asked lists everything that requests ask for by name in a cluster: every kind,
 // namespace and name that the pools have.
 func Asked() []Key {
 	var keys []Key

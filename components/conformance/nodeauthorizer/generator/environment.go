@@ -1,7 +1,7 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package world
+package generator
 
 import (
 	corev1 "k8s.io/api/core/v1"
@@ -24,11 +24,27 @@ func environmentWays() []way {
 		{"initContainers", false, initContainer},
 		{"ephemeralContainers", true, ephemeralContainer},
 	} {
-		all = append(all,
+		all = append(
+			all,
 			way{via: c.field + ".env.secretKeyRef", kind: graph.Secret, late: c.late, add: addEnv(c.in, secretKey)},
-			way{via: c.field + ".env.configMapKeyRef", kind: graph.ConfigMap, late: c.late, add: addEnv(c.in, configMapKey)},
-			way{via: c.field + ".envFrom.secretRef", kind: graph.Secret, late: c.late, add: addEnvFrom(c.in, allOfSecret)},
-			way{via: c.field + ".envFrom.configMapRef", kind: graph.ConfigMap, late: c.late, add: addEnvFrom(c.in, allOfConfigMap)},
+			way{
+				via:  c.field + ".env.configMapKeyRef",
+				kind: graph.ConfigMap,
+				late: c.late,
+				add:  addEnv(c.in, configMapKey),
+			},
+			way{
+				via:  c.field + ".envFrom.secretRef",
+				kind: graph.Secret,
+				late: c.late,
+				add:  addEnvFrom(c.in, allOfSecret),
+			},
+			way{
+				via:  c.field + ".envFrom.configMapRef",
+				kind: graph.ConfigMap,
+				late: c.late,
+				add:  addEnvFrom(c.in, allOfConfigMap),
+			},
 		)
 	}
 	return all
@@ -63,7 +79,11 @@ func containerFor(containers *[]corev1.Container, number int) *corev1.Container 
 func addEnv(in container, source func(name string) *corev1.EnvVarSource) func(*corev1.Pod, int, string) {
 	return func(pod *corev1.Pod, number int, name string) {
 		env, _ := in(pod, number)
-		*env = append(*env, corev1.EnvVar{Name: "PLAIN", Value: "x"}, corev1.EnvVar{Name: "VALUE", ValueFrom: source(name)})
+		*env = append(
+			*env,
+			corev1.EnvVar{Name: "PLAIN", Value: "x"},
+			corev1.EnvVar{Name: "VALUE", ValueFrom: source(name)},
+		)
 	}
 }
 
@@ -75,17 +95,25 @@ func addEnvFrom(in container, source func(name string) corev1.EnvFromSource) fun
 }
 
 func secretKey(name string) *corev1.EnvVarSource {
-	return &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: name}}}
+	return &corev1.EnvVarSource{
+		SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: name}},
+	}
 }
 
 func configMapKey(name string) *corev1.EnvVarSource {
-	return &corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: name}}}
+	return &corev1.EnvVarSource{
+		ConfigMapKeyRef: &corev1.ConfigMapKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: name}},
+	}
 }
 
 func allOfSecret(name string) corev1.EnvFromSource {
-	return corev1.EnvFromSource{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}}}
+	return corev1.EnvFromSource{
+		SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}},
+	}
 }
 
 func allOfConfigMap(name string) corev1.EnvFromSource {
-	return corev1.EnvFromSource{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}}}
+	return corev1.EnvFromSource{
+		ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}},
+	}
 }

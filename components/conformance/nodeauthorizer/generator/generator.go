@@ -1,13 +1,14 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package world
+package generator
 
 import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/bulkhead-k8s/bulkhead/components/conformance/harness"
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 )
 
@@ -21,9 +22,9 @@ var (
 	phases = []corev1.PodPhase{"", corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed}
 )
 
-// Maker makes up a world, step by step. Use [NewMaker].
-type Maker struct {
-	Dice
+// Generator makes up a cluster, step by step. Use [New].
+type Generator struct {
+	harness.RNG
 	// Unlawful lets objects change in ways that the API server forbids.
 	Unlawful bool
 	// Breaks lets watches break.
@@ -35,17 +36,17 @@ type Maker struct {
 	existing []Object
 }
 
-// NewMaker starts with an empty world.
-func NewMaker(d Dice) *Maker { return &Maker{Dice: d, state: NewState()} }
+// New starts with an empty cluster.
+func New(rng harness.RNG) *Generator { return &Generator{RNG: rng, state: NewState()} }
 
 // Step is what happens next.
-func (m *Maker) Step() Step {
+func (m *Generator) Step() Step {
 	step := m.next()
 	m.apply(step)
 	return step
 }
 
-func (m *Maker) apply(steps ...Step) {
+func (m *Generator) apply(steps ...Step) {
 	for _, step := range steps {
 		m.state.Apply(step)
 	}
@@ -59,11 +60,11 @@ func (m *Maker) apply(steps ...Step) {
 	}
 }
 
-func (m *Maker) next() Step {
+func (m *Generator) next() Step {
 	if kind, broken := m.state.Broken(); broken && m.OneIn(6) {
 		return Relist(kind)
 	}
-	kind := pick(m.Dice, []graph.Kind{
+	kind := harness.Pick(m.RNG, []graph.Kind{
 		graph.Pod, graph.Pod, graph.Pod, graph.Pod, graph.PersistentVolume, graph.PersistentVolume,
 		graph.VolumeAttachment, graph.ResourceSlice, graph.PodCertificateRequest,
 	})
@@ -80,16 +81,16 @@ func (m *Maker) next() Step {
 	return Set(m.object(key, m.state.exists[key]))
 }
 
-func (m *Maker) key(kind graph.Kind) Key {
-	key := Key{Kind: kind, Name: pick(m.Dice, names)}
+func (m *Generator) key(kind graph.Kind) Key {
+	key := Key{Kind: kind, Name: harness.Pick(m.RNG, names)}
 	if kind == graph.Pod || kind == graph.PodCertificateRequest {
-		key.Namespace = pick(m.Dice, namespaces)
+		key.Namespace = harness.Pick(m.RNG, namespaces)
 	}
 	return key
 }
 
 // object makes what a key is from now on.
-func (m *Maker) object(key Key, before Object) Object {
+func (m *Generator) object(key Key, before Object) Object {
 	switch key.Kind {
 	case graph.Pod:
 		if pod, exists := before.(Pod); exists && !m.OneIn(6) {
@@ -113,21 +114,21 @@ func (m *Maker) object(key Key, before Object) Object {
 	}
 }
 
-func (m *Maker) node() string {
+func (m *Generator) node() string {
 	if m.OneIn(8) {
 		return ""
 	}
-	return pick(m.Dice, nodes)
+	return harness.Pick(m.RNG, nodes)
 }
 
 // pod makes a new pod, perhaps under the name of one that a watch still shows. If
-// so, it is bound unless the world is an unlawful one: that a pod is replaced by
+// so, it is bound unless the cluster is an unlawful one: that a pod is replaced by
 // an unbound one is what watches show only after they broke.
-func (m *Maker) pod(key Key) Pod {
+func (m *Generator) pod(key Key) Pod {
 	m.uids++
 	pod := Pod{Namespace: key.Namespace, Name: key.Name, UID: fmt.Sprint(m.uids), Node: m.node()}
 	if m.state.exists[key] != nil && !m.Unlawful && pod.Node == "" {
-		pod.Node = pick(m.Dice, nodes)
+		pod.Node = harness.Pick(m.RNG, nodes)
 	}
 	pod.Mirror = m.OneIn(12)
 	for range m.IntN(7) {
@@ -136,34 +137,50 @@ func (m *Maker) pod(key Key) Pod {
 	return pod
 }
 
-func (m *Maker) ref(way *way) Ref {
-	ref := Ref{Via: way.via, Name: pick(m.Dice, names)}
+func (m *Generator) ref(way *way) Ref {
+	ref := Ref{Via: way.via, Name: harness.Pick(m.RNG, names)}
 	switch {
 	case m.OneIn(40):
 		ref.Name = ""
 	case way.kind == graph.PersistentVolumeClaim && !way.ofPod:
-		ref.Name = pick(m.Dice, claims)
+		ref.Name = harness.Pick(m.RNG, claims)
 	case way.kind == graph.ConfigMap && m.OneIn(8):
 		ref.Name = "kubeadm-config"
 	}
 	return ref
 }
 
-func (m *Maker) volume(key Key) Volume {
+func (m *Generator) volume(key Key) Volume {
 	volume := Volume{Name: key.Name}
 	if !m.OneIn(6) {
 		volume.ClaimNamespace, volume.ClaimName = m.claim()
 	}
-	source := pick(m.Dice, [][]string{
-		{"azureFile"}, {"azureFile, with an empty namespace"}, {"cephfs"}, {"cinder"}, {"flexVolume"}, {"rbd"}, {"scaleIO"}, {"iscsi"}, {"storageos"},
-		{"csi.nodePublishSecretRef", "csi.nodeStageSecretRef", "csi.nodeExpandSecretRef", "csi.controllerPublishSecretRef", "csi.controllerExpandSecretRef"},
+	source := harness.Pick(m.RNG, [][]string{
+		{
+			"azureFile",
+		},
+		{"azureFile, with an empty namespace"},
+		{"cephfs"},
+		{"cinder"},
+		{"flexVolume"},
+		{"rbd"},
+		{"scaleIO"},
+		{"iscsi"},
+		{"storageos"},
+		{
+			"csi.nodePublishSecretRef",
+			"csi.nodeStageSecretRef",
+			"csi.nodeExpandSecretRef",
+			"csi.controllerPublishSecretRef",
+			"csi.controllerExpandSecretRef",
+		},
 		{},
 	})
 	for _, via := range source {
 		if m.OneIn(3) {
 			continue
 		}
-		ref := Ref{Via: via, Namespace: pick(m.Dice, namespaces), Name: pick(m.Dice, names)}
+		ref := Ref{Via: via, Namespace: harness.Pick(m.RNG, namespaces), Name: harness.Pick(m.RNG, names)}
 		if m.OneIn(3) {
 			ref.Namespace = ""
 		}
@@ -173,7 +190,7 @@ func (m *Maker) volume(key Key) Volume {
 }
 
 // claim is, half the time, one that a pod names.
-func (m *Maker) claim() (namespace, name string) {
+func (m *Generator) claim() (namespace, name string) {
 	if m.OneIn(2) {
 		for _, object := range m.existing {
 			if pod, ok := object.(Pod); ok && !m.OneIn(3) {
@@ -185,5 +202,5 @@ func (m *Maker) claim() (namespace, name string) {
 			}
 		}
 	}
-	return pick(m.Dice, namespaces), pick(m.Dice, claims)
+	return harness.Pick(m.RNG, namespaces), harness.Pick(m.RNG, claims)
 }

@@ -1,7 +1,7 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package world
+package generator
 
 import (
 	"fmt"
@@ -26,13 +26,13 @@ func (s Step) GoString() string {
 	kind := kindLiterals[s.key.Kind]
 	switch s.action {
 	case breakWatch:
-		return fmt.Sprintf("world.Break(%s)", kind)
+		return fmt.Sprintf("generator.Break(%s)", kind)
 	case relist:
-		return fmt.Sprintf("world.Relist(%s)", kind)
+		return fmt.Sprintf("generator.Relist(%s)", kind)
 	case remove:
-		return fmt.Sprintf("world.Delete(%s, %q, %q)", kind, s.key.Namespace, s.key.Name)
+		return fmt.Sprintf("generator.Delete(%s, %q, %q)", kind, s.key.Namespace, s.key.Name)
 	default:
-		return fmt.Sprintf("world.Set(%s)", Literal(s.object))
+		return fmt.Sprintf("generator.Set(%s)", Literal(s.object))
 	}
 }
 
@@ -54,7 +54,7 @@ func writeLiteral(b *strings.Builder, v reflect.Value, named bool) {
 			return
 		}
 		if name, isNode := nodeName(v.Interface()); isNode {
-			fmt.Fprintf(b, "world.Node(%q)", name)
+			fmt.Fprintf(b, "generator.Node(%q)", name)
 			return
 		}
 		b.WriteString("&")

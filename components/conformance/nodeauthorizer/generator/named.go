@@ -1,11 +1,12 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package world
+package generator
 
 import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
+	"github.com/bulkhead-k8s/bulkhead/components/conformance/harness"
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 )
 
@@ -28,19 +29,19 @@ var questionsAbout = func() map[graph.Kind][]question {
 
 // named makes a question about an object that exists, or about one that it names,
 // and says which node is likely to be told.
-func (m *Maker) named() (a authorizer.AttributesRecord, node string) {
-	object := pick(m.Dice, m.existing)
+func (m *Generator) named() (a authorizer.AttributesRecord, node string) {
+	object := harness.Pick(m.RNG, m.existing)
 	key := object.Key()
 	switch o := object.(type) {
 	case Pod:
 		node = o.Node
 		if keys := o.Named(); len(keys) > 0 && !m.OneIn(6) {
-			key = pick(m.Dice, keys)
+			key = harness.Pick(m.RNG, keys)
 		}
 	case Volume:
 		node = m.nodeOf(o)
 		if len(o.Refs) > 0 && !m.OneIn(3) {
-			ref := pick(m.Dice, o.Refs)
+			ref := harness.Pick(m.RNG, o.Refs)
 			key = Key{graph.Secret, ref.Namespace, ref.Name}
 			if m.OneIn(2) || ref.Namespace == "" {
 				key.Namespace = o.ClaimNamespace
@@ -53,15 +54,15 @@ func (m *Maker) named() (a authorizer.AttributesRecord, node string) {
 	case Certificate:
 		node = o.Node
 	}
-	q := pick(m.Dice, questionsAbout[key.Kind])
+	q := harness.Pick(m.RNG, questionsAbout[key.Kind])
 	return authorizer.AttributesRecord{
-		Verb: pick(m.Dice, q.verbs), APIGroup: q.group, Resource: q.resource, Subresource: q.subresource,
+		Verb: harness.Pick(m.RNG, q.verbs), APIGroup: q.group, Resource: q.resource, Subresource: q.subresource,
 		Namespace: key.Namespace, Name: key.Name,
 	}, node
 }
 
 // nodeOf finds a node with a pod that names the volume's claim.
-func (m *Maker) nodeOf(volume Volume) string {
+func (m *Generator) nodeOf(volume Volume) string {
 	claim := Key{graph.PersistentVolumeClaim, volume.ClaimNamespace, volume.ClaimName}
 	for _, object := range m.existing {
 		if pod, ok := object.(Pod); ok && pod.Node != "" {

@@ -1,7 +1,7 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package world
+package generator
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,7 +25,7 @@ type Key struct {
 	Namespace, Name string
 }
 
-// Kinds are the kinds of objects that a world consists of. All others are only
+// Kinds are the kinds of objects that a cluster consists of. All others are only
 // named in it.
 func Kinds() []graph.Kind {
 	return []graph.Kind{

@@ -1,7 +1,7 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package world
+package generator
 
 import (
 	corev1 "k8s.io/api/core/v1"
@@ -48,9 +48,20 @@ var volumeWays = []way{
 	volumeWay("csi", graph.Secret, func(s *corev1.VolumeSource, name string) {
 		s.CSI = &corev1.CSIVolumeSource{Driver: "driver", NodePublishSecretRef: local(name)}
 	}),
-	{via: "volumes.ephemeral", kind: graph.PersistentVolumeClaim, ofPod: true, add: func(pod *corev1.Pod, _ int, name string) {
-		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}})
-	}},
+	{
+		via:   "volumes.ephemeral",
+		kind:  graph.PersistentVolumeClaim,
+		ofPod: true,
+		add: func(pod *corev1.Pod, _ int, name string) {
+			pod.Spec.Volumes = append(
+				pod.Spec.Volumes,
+				corev1.Volume{
+					Name:         name,
+					VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}},
+				},
+			)
+		},
+	},
 	{via: "volumes.glusterfs", namesNothing: true, add: addVolume(func(s *corev1.VolumeSource, name string) {
 		s.Glusterfs = &corev1.GlusterfsVolumeSource{EndpointsName: name}
 	})},
@@ -60,9 +71,13 @@ var volumeWays = []way{
 	projectedWay("configMap", graph.ConfigMap, func(p *corev1.VolumeProjection, name string) {
 		p.ConfigMap = &corev1.ConfigMapProjection{LocalObjectReference: *local(name)}
 	}),
-	{via: "volumes.projected.serviceAccountToken", namesNothing: true, add: addProjection(func(p *corev1.VolumeProjection, name string) {
-		p.ServiceAccountToken = &corev1.ServiceAccountTokenProjection{Audience: name}
-	})},
+	{
+		via:          "volumes.projected.serviceAccountToken",
+		namesNothing: true,
+		add: addProjection(func(p *corev1.VolumeProjection, name string) {
+			p.ServiceAccountToken = &corev1.ServiceAccountTokenProjection{Audience: name}
+		}),
+	},
 }
 
 func volumeWay(source string, kind graph.Kind, set func(*corev1.VolumeSource, string)) way {

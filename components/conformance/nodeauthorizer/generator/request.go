@@ -1,40 +1,42 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package world
+package generator
 
 import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	"github.com/bulkhead-k8s/bulkhead/components/conformance/harness"
 )
 
-// Request makes up a question: about what something in the world names, as a
+// Request makes up a question: about what something in the cluster names, as a
 // kubelet asks, or about anything at all.
-func (m *Maker) Request() authorizer.AttributesRecord {
-	d := m.Dice
-	u := d.user()
-	if d.OneIn(40) {
-		return authorizer.AttributesRecord{User: u, Verb: pick(d, verbs), Path: pick(d, paths)}
+func (m *Generator) Request() authorizer.AttributesRecord {
+	rng := m.RNG
+	u := randomUser(rng)
+	if rng.OneIn(40) {
+		return authorizer.AttributesRecord{User: u, Verb: harness.Pick(rng, verbs), Path: harness.Pick(rng, paths)}
 	}
 	var a authorizer.AttributesRecord
-	switch choice := d.IntN(8); {
+	switch choice := rng.IntN(8); {
 	case choice < 4 && len(m.existing) > 0:
 		var node string
-		if a, node = m.named(); node != "" && !d.OneIn(4) {
+		if a, node = m.named(); node != "" && !rng.OneIn(4) {
 			u = Node(node)
 		}
 	case choice < 6:
-		a = d.usual()
+		a = usualRequest(rng)
 	default:
-		a = d.unusual()
+		a = unusualRequest(rng)
 	}
-	a.User, a.ResourceRequest, a.APIVersion = u, true, pick(d, versions)
+	a.User, a.ResourceRequest, a.APIVersion = u, true, harness.Pick(rng, versions)
 	switch a.Verb {
 	case "list", "watch", "deletecollection":
-		d.selectSome(&a)
+		selectSome(rng, &a)
 	default:
-		if d.OneIn(20) {
-			d.selectSome(&a)
+		if rng.OneIn(20) {
+			selectSome(rng, &a)
 		}
 	}
 	return a
@@ -60,50 +62,74 @@ var oddUsers = []user.Info{
 	&user.DefaultInfo{Name: "system:nodes:n1", Groups: []string{user.NodesGroup}},
 	&user.DefaultInfo{Name: "system:serviceaccount:ns1:a", Groups: []string{"system:serviceaccounts"}},
 	&user.DefaultInfo{Name: "admin", Groups: []string{user.SystemPrivilegedGroup}},
-	Node("system:node:n1"), Node("n1 "), Node("N1"), Node("n1/n2"), Node("%s%d"), Node("n1\u200b"), Node("'"), Node("\x00\xff"), Node("*"),
-	&user.DefaultInfo{Name: "system:node:n1", Groups: []string{"a", user.NodesGroup, user.NodesGroup, user.SystemPrivilegedGroup}},
+	Node(
+		"system:node:n1",
+	),
+	Node("n1 "),
+	Node("N1"),
+	Node("n1/n2"),
+	Node("%s%d"),
+	Node("n1\u200b"),
+	Node("'"),
+	Node("\x00\xff"),
+	Node("*"),
+	&user.DefaultInfo{
+		Name:   "system:node:n1",
+		Groups: []string{"a", user.NodesGroup, user.NodesGroup, user.SystemPrivilegedGroup},
+	},
 }
 
-func (d Dice) user() user.Info {
-	if d.OneIn(16) {
-		return pick(d, oddUsers)
+func randomUser(rng harness.RNG) user.Info {
+	if rng.OneIn(16) {
+		return harness.Pick(rng, oddUsers)
 	}
-	return pick(d, theNodes)
+	return harness.Pick(rng, theNodes)
 }
 
 // usual is what a kubelet asks for, on an object of the pools.
-func (d Dice) usual() authorizer.AttributesRecord {
-	q := pick(d, usualQuestions)
-	a := authorizer.AttributesRecord{Verb: pick(d, q.verbs), APIGroup: q.group, Resource: q.resource, Subresource: q.subresource}
+func usualRequest(rng harness.RNG) authorizer.AttributesRecord {
+	q := harness.Pick(rng, usualQuestions)
+	a := authorizer.AttributesRecord{
+		Verb:        harness.Pick(rng, q.verbs),
+		APIGroup:    q.group,
+		Resource:    q.resource,
+		Subresource: q.subresource,
+	}
 	switch {
 	case q.resource == "leases":
 		a.Namespace = "kube-node-lease"
 	case q.namespaced:
-		a.Namespace = pick(d, namespaces)
+		a.Namespace = harness.Pick(rng, namespaces)
 	}
 	switch {
 	case q.namedAsNode:
-		a.Name = pick(d, nodeNames)
+		a.Name = harness.Pick(rng, nodeNames)
 	case q.resource == "persistentvolumeclaims":
-		a.Name = pick(d, claims)
+		a.Name = harness.Pick(rng, claims)
 	default:
-		a.Name = pick(d, names)
+		a.Name = harness.Pick(rng, names)
 	}
 	return a
 }
 
 // unusual puts together what does not belong together.
-func (d Dice) unusual() authorizer.AttributesRecord {
-	r := pick(d, resources)
-	a := authorizer.AttributesRecord{Verb: pick(d, verbs), APIGroup: r.group, Resource: r.name, Namespace: pick(d, anyNamespaces), Name: pick(d, anyNames)}
-	if d.OneIn(30) {
-		a.APIGroup = pick(d, resources).group
+func unusualRequest(rng harness.RNG) authorizer.AttributesRecord {
+	r := harness.Pick(rng, resources)
+	a := authorizer.AttributesRecord{
+		Verb:      harness.Pick(rng, verbs),
+		APIGroup:  r.group,
+		Resource:  r.name,
+		Namespace: harness.Pick(rng, anyNamespaces),
+		Name:      harness.Pick(rng, anyNames),
 	}
-	if d.OneIn(4) {
-		a.Subresource = pick(d, subresources)
+	if rng.OneIn(30) {
+		a.APIGroup = harness.Pick(rng, resources).group
 	}
-	if d.OneIn(10) {
-		a.Verb = pick(d, oddVerbs)
+	if rng.OneIn(4) {
+		a.Subresource = harness.Pick(rng, subresources)
+	}
+	if rng.OneIn(10) {
+		a.Verb = harness.Pick(rng, oddVerbs)
 	}
 	return a
 }

@@ -1,7 +1,7 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package world
+package generator
 
 import (
 	"errors"
@@ -9,11 +9,22 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	"github.com/bulkhead-k8s/bulkhead/components/conformance/harness"
 )
 
 var (
-	selectedFields = []string{"spec.nodeName", "spec.nodeName", "spec.nodeName", "spec.nodeName", "metadata.name", "spec.NodeName", "nodeName", ""}
-	operators      = []selection.Operator{
+	selectedFields = []string{
+		"spec.nodeName",
+		"spec.nodeName",
+		"spec.nodeName",
+		"spec.nodeName",
+		"metadata.name",
+		"spec.NodeName",
+		"nodeName",
+		"",
+	}
+	operators = []selection.Operator{
 		selection.Equals, selection.Equals, selection.Equals, selection.Equals, selection.DoubleEquals,
 		selection.In, selection.NotIn, selection.NotEquals, selection.Exists, selection.GreaterThan, "",
 	}
@@ -24,14 +35,19 @@ var errMalformed = errors.New("unable to parse the selector")
 
 // selectSome gives the request a field selector, of one requirement as a rule.
 // It may be malformed as a whole or in part.
-func (d Dice) selectSome(a *authorizer.AttributesRecord) {
-	count := pick(d, []int{0, 1, 1, 1, 1, 2, 3})
+func selectSome(rng harness.RNG, a *authorizer.AttributesRecord) {
+	count := harness.Pick(rng, []int{0, 1, 1, 1, 1, 2, 3})
 	for range count {
 		a.FieldSelectorRequirements = append(a.FieldSelectorRequirements, fields.Requirement{
-			Field: pick(d, selectedFields), Operator: pick(d, operators), Value: pick(d, selectedValues),
+			Field: harness.Pick(
+				rng,
+				selectedFields,
+			),
+			Operator: harness.Pick(rng, operators),
+			Value:    harness.Pick(rng, selectedValues),
 		})
 	}
-	if d.OneIn(12) {
+	if rng.OneIn(12) {
 		a.FieldSelectorParsingErr = errMalformed
 	}
 }

@@ -1,7 +1,7 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package world
+package generator
 
 import (
 	"cmp"
@@ -10,7 +10,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 )
 
-// State is what exists in a world, and what the watches have seen of it.
+// State is what exists in a cluster, and what the watches have seen of it.
 type State struct {
 	exists, seen map[Key]Object
 	broken       map[graph.Kind]bool
@@ -23,7 +23,7 @@ type Event struct {
 	Old, New Object
 }
 
-// NewState is an empty world with working watches.
+// NewState is an empty cluster with working watches.
 func NewState() *State {
 	return &State{exists: map[Key]Object{}, seen: map[Key]Object{}, broken: map[graph.Kind]bool{}}
 }

@@ -1,7 +1,7 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package world
+package generator
 
 import "github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 
@@ -29,7 +29,7 @@ func Delete(kind graph.Kind, namespace, name string) Step {
 	return Step{action: remove, key: Key{kind, namespace, name}}
 }
 
-// Break breaks the watch for a kind: nobody sees what happens until [Relist].
+// Break breaks the watch for a kind: no one sees what happens until [Relist].
 func Break(kind graph.Kind) Step { return Step{action: breakWatch, key: Key{Kind: kind}} }
 
 // Relist lists a kind anew and mends its watch. What came and went meanwhile is

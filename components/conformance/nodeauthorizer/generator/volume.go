@@ -1,7 +1,7 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package world
+package generator
 
 import (
 	"fmt"
@@ -82,7 +82,9 @@ var volumeRefs = map[string]func(*corev1.PersistentVolumeSource, *corev1.SecretR
 		s.ISCSI = &corev1.ISCSIPersistentVolumeSource{SecretRef: ref}
 	},
 	"storageos": func(s *corev1.PersistentVolumeSource, ref *corev1.SecretReference) {
-		s.StorageOS = &corev1.StorageOSPersistentVolumeSource{SecretRef: &corev1.ObjectReference{Namespace: ref.Namespace, Name: ref.Name}}
+		s.StorageOS = &corev1.StorageOSPersistentVolumeSource{
+			SecretRef: &corev1.ObjectReference{Namespace: ref.Namespace, Name: ref.Name},
+		}
 	},
 	"csi.nodePublishSecretRef": func(s *corev1.PersistentVolumeSource, ref *corev1.SecretReference) {
 		driver(s).NodePublishSecretRef = ref

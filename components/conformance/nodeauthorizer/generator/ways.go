@@ -1,7 +1,7 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package world
+package generator
 
 import (
 	"fmt"
@@ -34,9 +34,16 @@ var ways = append(append([]way{
 	{via: "imagePullSecrets", kind: graph.Secret, add: func(pod *corev1.Pod, _ int, name string) {
 		pod.Spec.ImagePullSecrets = append(pod.Spec.ImagePullSecrets, corev1.LocalObjectReference{Name: name})
 	}},
-	{via: "resourceClaims.resourceClaimName", kind: graph.ResourceClaim, add: func(pod *corev1.Pod, number int, name string) {
-		pod.Spec.ResourceClaims = append(pod.Spec.ResourceClaims, corev1.PodResourceClaim{Name: numbered(number), ResourceClaimName: &name})
-	}},
+	{
+		via:  "resourceClaims.resourceClaimName",
+		kind: graph.ResourceClaim,
+		add: func(pod *corev1.Pod, number int, name string) {
+			pod.Spec.ResourceClaims = append(
+				pod.Spec.ResourceClaims,
+				corev1.PodResourceClaim{Name: numbered(number), ResourceClaimName: &name},
+			)
+		},
+	},
 	{via: madeFromTemplate, kind: graph.ResourceClaim, late: true, add: func(pod *corev1.Pod, number int, name string) {
 		addTemplate(pod, number)
 		addClaimStatus(pod, number, &name)
@@ -81,9 +88,15 @@ func numbered(number int) string { return fmt.Sprintf("number-%d", number) }
 
 func addTemplate(pod *corev1.Pod, number int) {
 	template := "template"
-	pod.Spec.ResourceClaims = append(pod.Spec.ResourceClaims, corev1.PodResourceClaim{Name: numbered(number), ResourceClaimTemplateName: &template})
+	pod.Spec.ResourceClaims = append(
+		pod.Spec.ResourceClaims,
+		corev1.PodResourceClaim{Name: numbered(number), ResourceClaimTemplateName: &template},
+	)
 }
 
 func addClaimStatus(pod *corev1.Pod, number int, made *string) {
-	pod.Status.ResourceClaimStatuses = append(pod.Status.ResourceClaimStatuses, corev1.PodResourceClaimStatus{Name: numbered(number), ResourceClaimName: made})
+	pod.Status.ResourceClaimStatuses = append(
+		pod.Status.ResourceClaimStatuses,
+		corev1.PodResourceClaimStatus{Name: numbered(number), ResourceClaimName: made},
+	)
 }

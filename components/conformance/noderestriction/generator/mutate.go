@@ -1,7 +1,7 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package world
+package generator
 
 import (
 	"reflect"
@@ -11,20 +11,22 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/bulkhead-k8s/bulkhead/components/conformance/harness"
 )
 
 // Mutate changes something somewhere in an object.
-func (m *Maker) Mutate(o runtime.Object) { m.mutate(reflect.ValueOf(o).Elem()) }
+func (m *Generator) Mutate(o runtime.Object) { m.mutate(reflect.ValueOf(o).Elem()) }
 
 // MutateValue changes something somewhere in what a pointer points to.
-func (m *Maker) MutateValue(pointer any) { m.mutate(reflect.ValueOf(pointer).Elem()) }
+func (m *Generator) MutateValue(pointer any) { m.mutate(reflect.ValueOf(pointer).Elem()) }
 
 var words = []string{"x", "", "n1", "n2", "a", "a-1", "kubernetes.io/hostname", "v1"}
 
-func (m *Maker) mutate(v reflect.Value) {
+func (m *Generator) mutate(v reflect.Value) {
 	switch value := v.Addr().Interface().(type) {
 	case *resource.Quantity:
-		*value = resource.MustParse(pick(m.Dice, []string{"0", "1", "1Gi", "1024Mi", "1000m"}))
+		*value = resource.MustParse(harness.Pick(m.RNG, []string{"0", "1", "1Gi", "1024Mi", "1000m"}))
 		return
 	case *metav1.Time:
 		value.Time = time.Unix(int64(m.IntN(3)), 0).UTC()
@@ -38,7 +40,7 @@ func (m *Maker) mutate(v reflect.Value) {
 	m.mutateKind(v)
 }
 
-func (m *Maker) mutateKind(v reflect.Value) {
+func (m *Generator) mutateKind(v reflect.Value) {
 	switch v.Kind() { //nolint:exhaustive // the API has no other kinds
 	case reflect.Struct:
 		m.mutate(v.Field(m.IntN(v.NumField())))
@@ -49,7 +51,7 @@ func (m *Maker) mutateKind(v reflect.Value) {
 	case reflect.Map:
 		m.mutateMap(v)
 	case reflect.String:
-		v.SetString(pick(m.Dice, words))
+		v.SetString(harness.Pick(m.RNG, words))
 	case reflect.Bool:
 		v.SetBool(!v.Bool())
 	case reflect.Int, reflect.Int32, reflect.Int64:
@@ -57,7 +59,7 @@ func (m *Maker) mutateKind(v reflect.Value) {
 	}
 }
 
-func (m *Maker) mutatePointer(v reflect.Value) {
+func (m *Generator) mutatePointer(v reflect.Value) {
 	switch {
 	case v.IsNil():
 		v.Set(reflect.New(v.Type().Elem()))
@@ -71,7 +73,7 @@ func (m *Maker) mutatePointer(v reflect.Value) {
 	}
 }
 
-func (m *Maker) mutateSlice(v reflect.Value) {
+func (m *Generator) mutateSlice(v reflect.Value) {
 	if v.Type().Elem().Kind() == reflect.Uint8 {
 		return
 	}
@@ -87,9 +89,9 @@ func (m *Maker) mutateSlice(v reflect.Value) {
 	}
 }
 
-func (m *Maker) mutateMap(v reflect.Value) {
+func (m *Generator) mutateMap(v reflect.Value) {
 	if v.Len() > 0 && m.OneIn(2) {
-		v.SetMapIndex(pick(m.Dice, sortedKeys(v)), reflect.Value{})
+		v.SetMapIndex(harness.Pick(m.RNG, sortedKeys(v)), reflect.Value{})
 		return
 	}
 	if v.IsNil() {

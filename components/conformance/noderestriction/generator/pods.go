@@ -1,7 +1,7 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package world
+package generator
 
 import (
 	"fmt"
@@ -9,13 +9,20 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/bulkhead-k8s/bulkhead/components/conformance/harness"
 )
 
 // pod is one that may be there: bound or not, a mirror pod or not.
-func (m *Maker) pod(namespace, name string) *corev1.Pod {
+func (m *Generator) pod(namespace, name string) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: m.meta(namespace, name), Spec: corev1.PodSpec{
-		NodeName: pick(m.Dice, []string{"n1", "n1", "n1", "n2", "n3", ""}), ServiceAccountName: pick(m.Dice, accountNames),
-		Containers: []corev1.Container{{Name: "c"}}, Volumes: m.volumes(4),
+		NodeName: harness.Pick(
+			m.RNG,
+			[]string{"n1", "n1", "n1", "n2", "n3", ""},
+		),
+		ServiceAccountName: harness.Pick(m.RNG, accountNames),
+		Containers:         []corev1.Container{{Name: "c"}},
+		Volumes:            m.volumes(4),
 	}}
 	pod.Labels = m.labels()
 	if m.OneIn(5) {
@@ -26,10 +33,13 @@ func (m *Maker) pod(namespace, name string) *corev1.Pod {
 }
 
 // fillStatus says something of what a node may not change.
-func (m *Maker) fillStatus(status *corev1.PodStatus) {
+func (m *Generator) fillStatus(status *corev1.PodStatus) {
 	claim := "claim"
 	if m.OneIn(3) {
-		status.ResourceClaimStatuses = []corev1.PodResourceClaimStatus{{Name: "gpu"}, {Name: "net", ResourceClaimName: &claim}}
+		status.ResourceClaimStatuses = []corev1.PodResourceClaimStatus{
+			{Name: "gpu"},
+			{Name: "net", ResourceClaimName: &claim},
+		}
 	}
 	if m.OneIn(3) {
 		status.ExtendedResourceClaimStatus = &corev1.PodExtendedResourceClaimStatus{
@@ -45,23 +55,30 @@ func (m *Maker) fillStatus(status *corev1.PodStatus) {
 }
 
 // mirrorPod is one that the kubelet of a node makes.
-func (m *Maker) mirrorPod(namespace, name, node string) *corev1.Pod {
+func (m *Generator) mirrorPod(namespace, name, node string) *corev1.Pod {
 	controller := true
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: namespace, Name: name, Annotations: map[string]string{corev1.MirrorPodAnnotationKey: ""},
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: node, UID: m.uidOfNode(node), Controller: &controller}},
+			Namespace:   namespace,
+			Name:        name,
+			Annotations: map[string]string{corev1.MirrorPodAnnotationKey: ""},
+			OwnerReferences: []metav1.OwnerReference{
+				{APIVersion: "v1", Kind: "Node", Name: node, UID: m.uidOfNode(node), Controller: &controller},
+			},
 		},
 		Spec: corev1.PodSpec{NodeName: node, Containers: []corev1.Container{{Name: "c"}}},
 	}
 	for i := range m.IntN(3) {
-		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: fmt.Sprint("v", i), VolumeSource: m.harmlessSource()})
+		pod.Spec.Volumes = append(
+			pod.Spec.Volumes,
+			corev1.Volume{Name: fmt.Sprint("v", i), VolumeSource: m.harmlessSource()},
+		)
 	}
 	return pod
 }
 
-func (m *Maker) uidOfNode(name string) types.UID {
-	for _, node := range m.World.Nodes {
+func (m *Generator) uidOfNode(name string) types.UID {
+	for _, node := range m.Cluster.Nodes {
 		if node.Name == name {
 			return node.UID
 		}
@@ -70,7 +87,7 @@ func (m *Maker) uidOfNode(name string) types.UID {
 }
 
 // spoil does one thing to a mirror pod that a rule may be about.
-func (m *Maker) spoil(pod *corev1.Pod) {
+func (m *Generator) spoil(pod *corev1.Pod) {
 	switch m.IntN(16) {
 	case 0:
 		delete(pod.Annotations, corev1.MirrorPodAnnotationKey)
@@ -95,13 +112,13 @@ func (m *Maker) spoil(pod *corev1.Pod) {
 	case 10, 11:
 		m.spoilContainer(&pod.Spec)
 	case 12:
-		pod.GenerateName, pod.Name = "made-", pick(m.Dice, []string{"", pod.Name})
+		pod.GenerateName, pod.Name = "made-", harness.Pick(m.RNG, []string{"", pod.Name})
 	default:
 		m.spoilVolumes(&pod.Spec)
 	}
 }
 
-func (m *Maker) spoilVolumes(spec *corev1.PodSpec) {
+func (m *Generator) spoilVolumes(spec *corev1.PodSpec) {
 	if m.OneIn(4) {
 		spec.Volumes = append(spec.Volumes, m.unlawful())
 	} else {
@@ -109,12 +126,12 @@ func (m *Maker) spoilVolumes(spec *corev1.PodSpec) {
 	}
 }
 
-func (m *Maker) spoilOwner(owner *metav1.OwnerReference) {
+func (m *Generator) spoilOwner(owner *metav1.OwnerReference) {
 	switch m.IntN(6) {
 	case 0:
-		owner.APIVersion = pick(m.Dice, []string{"", "v2", "/v1", "core/v1"})
+		owner.APIVersion = harness.Pick(m.RNG, []string{"", "v2", "/v1", "core/v1"})
 	case 1:
-		owner.Kind = pick(m.Dice, []string{"", "node", "Pod"})
+		owner.Kind = harness.Pick(m.RNG, []string{"", "node", "Pod"})
 	case 2:
 		owner.Name = m.nodeName()
 	case 3:
@@ -122,19 +139,34 @@ func (m *Maker) spoilOwner(owner *metav1.OwnerReference) {
 	case 4:
 		owner.BlockOwnerDeletion = m.may()
 	default:
-		owner.UID = pick(m.Dice, []types.UID{"", "other", "n2-1"})
+		owner.UID = harness.Pick(m.RNG, []types.UID{"", "other", "n2-1"})
 	}
 }
 
 // spoilContainer takes the environment of some container from an object.
-func (m *Maker) spoilContainer(spec *corev1.PodSpec) {
+func (m *Generator) spoilContainer(spec *corev1.PodSpec) {
 	var env []corev1.EnvVar
 	var from []corev1.EnvFromSource
 	switch m.IntN(5) {
 	case 0:
-		env = []corev1.EnvVar{{Name: "e", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: m.local()}}}}
+		env = []corev1.EnvVar{
+			{
+				Name: "e",
+				ValueFrom: &corev1.EnvVarSource{
+					SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: m.local()},
+				},
+			},
+		}
 	case 1:
-		env = []corev1.EnvVar{{Name: "e"}, {Name: "f", ValueFrom: &corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{LocalObjectReference: m.local()}}}}
+		env = []corev1.EnvVar{
+			{Name: "e"},
+			{
+				Name: "f",
+				ValueFrom: &corev1.EnvVarSource{
+					ConfigMapKeyRef: &corev1.ConfigMapKeySelector{LocalObjectReference: m.local()},
+				},
+			},
+		}
 	case 2:
 		env = []corev1.EnvVar{{Name: "e", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{}}}}
 	case 3:
@@ -148,11 +180,13 @@ func (m *Maker) spoilContainer(spec *corev1.PodSpec) {
 	case 1:
 		spec.InitContainers = []corev1.Container{{Name: "i", Env: env, EnvFrom: from}}
 	default:
-		spec.EphemeralContainers = []corev1.EphemeralContainer{{EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: "e", Env: env, EnvFrom: from}}}
+		spec.EphemeralContainers = []corev1.EphemeralContainer{
+			{EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: "e", Env: env, EnvFrom: from}},
+		}
 	}
 }
 
 // nodeName is any, and sometimes one that there cannot be.
-func (m *Maker) nodeName() string {
-	return pick(m.Dice, []string{"n1", "n2", "n3", "", "N1", "n1 "})
+func (m *Generator) nodeName() string {
+	return harness.Pick(m.RNG, []string{"n1", "n2", "n3", "", "N1", "n1 "})
 }

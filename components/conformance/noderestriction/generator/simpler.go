@@ -1,7 +1,7 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package world
+package generator
 
 import (
 	"reflect"
@@ -37,9 +37,9 @@ func (w *Write) Simpler() []*Write {
 	return all
 }
 
-// Simpler are worlds that lack one object of this one.
-func (w *World) Simpler() []*World {
-	var all []*World
+// Simpler are clusters that lack one object of this one.
+func (w *Cluster) Simpler() []*Cluster {
+	var all []*Cluster
 	v := reflect.ValueOf(w).Elem()
 	for i := range v.NumField() {
 		if v.Field(i).Kind() != reflect.Slice {

@@ -1,17 +1,19 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package world
+package generator
 
 import (
 	"fmt"
 	"reflect"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/components/conformance/harness"
 )
 
 // volumes are of any kind.
-func (m *Maker) volumes(most int) []corev1.Volume {
+func (m *Generator) volumes(most int) []corev1.Volume {
 	var volumes []corev1.Volume
 	for i := range m.IntN(most + 1) {
 		volumes = append(volumes, corev1.Volume{Name: fmt.Sprint("v", i), VolumeSource: m.volumeSource()})
@@ -20,8 +22,8 @@ func (m *Maker) volumes(most int) []corev1.Volume {
 }
 
 // unlawful is a volume of up to two kinds, which no API server stores: so no pod of
-// the world has one.
-func (m *Maker) unlawful() corev1.Volume {
+// the cluster has one.
+func (m *Generator) unlawful() corev1.Volume {
 	source := m.volumeSource()
 	merge(&source, m.volumeSource())
 	return corev1.Volume{Name: "unlawful", VolumeSource: source}
@@ -37,7 +39,7 @@ func merge(source *corev1.VolumeSource, other corev1.VolumeSource) {
 	}
 }
 
-func (m *Maker) volumeSource() corev1.VolumeSource {
+func (m *Generator) volumeSource() corev1.VolumeSource {
 	if m.OneIn(3) {
 		return m.usualSource()
 	}
@@ -45,12 +47,18 @@ func (m *Maker) volumeSource() corev1.VolumeSource {
 }
 
 // usualSource is one that leads to an audience or a signer.
-func (m *Maker) usualSource() corev1.VolumeSource {
+func (m *Generator) usualSource() corev1.VolumeSource {
 	switch m.IntN(4) {
 	case 0:
-		return corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{Driver: m.driverName(), NodePublishSecretRef: m.reference()}}
+		return corev1.VolumeSource{
+			CSI: &corev1.CSIVolumeSource{Driver: m.driverName(), NodePublishSecretRef: m.reference()},
+		}
 	case 1:
-		return corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: pick(m.Dice, claimNames)}}
+		return corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{
+				ClaimName: harness.Pick(m.RNG, claimNames),
+			},
+		}
 	case 2:
 		source := &corev1.EphemeralVolumeSource{}
 		if !m.OneIn(5) {
@@ -62,7 +70,7 @@ func (m *Maker) usualSource() corev1.VolumeSource {
 	}
 }
 
-func (m *Maker) projected() *corev1.ProjectedVolumeSource {
+func (m *Generator) projected() *corev1.ProjectedVolumeSource {
 	projected := &corev1.ProjectedVolumeSource{}
 	for range m.IntN(4) {
 		source := m.projection()
@@ -74,7 +82,7 @@ func (m *Maker) projected() *corev1.ProjectedVolumeSource {
 	return projected
 }
 
-func (m *Maker) projection() corev1.VolumeProjection {
+func (m *Generator) projection() corev1.VolumeProjection {
 	switch m.IntN(9) {
 	case 0:
 		return corev1.VolumeProjection{Secret: &corev1.SecretProjection{LocalObjectReference: m.local()}}
@@ -83,9 +91,13 @@ func (m *Maker) projection() corev1.VolumeProjection {
 	case 2:
 		return corev1.VolumeProjection{ClusterTrustBundle: &corev1.ClusterTrustBundleProjection{Path: "p"}}
 	case 3, 4:
-		return corev1.VolumeProjection{PodCertificate: &corev1.PodCertificateProjection{SignerName: pick(m.Dice, signers)}}
+		return corev1.VolumeProjection{
+			PodCertificate: &corev1.PodCertificateProjection{SignerName: harness.Pick(m.RNG, signers)},
+		}
 	case 5, 6:
-		return corev1.VolumeProjection{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Audience: m.audience(), Path: "token"}}
+		return corev1.VolumeProjection{
+			ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Audience: m.audience(), Path: "token"},
+		}
 	case 7:
 		return corev1.VolumeProjection{DownwardAPI: &corev1.DownwardAPIProjection{}}
 	default:
@@ -94,7 +106,7 @@ func (m *Maker) projection() corev1.VolumeProjection {
 }
 
 // reference is none, one without a name, or one.
-func (m *Maker) reference() *corev1.LocalObjectReference {
+func (m *Generator) reference() *corev1.LocalObjectReference {
 	if m.OneIn(2) {
 		return nil
 	}
@@ -102,26 +114,30 @@ func (m *Maker) reference() *corev1.LocalObjectReference {
 	return &local
 }
 
-func (m *Maker) local() corev1.LocalObjectReference {
-	return corev1.LocalObjectReference{Name: pick(m.Dice, []string{"x", ""})}
+func (m *Generator) local() corev1.LocalObjectReference {
+	return corev1.LocalObjectReference{Name: harness.Pick(m.RNG, []string{"x", ""})}
 }
 
 // harmlessSource needs no object of the API.
-func (m *Maker) harmlessSource() corev1.VolumeSource {
+func (m *Generator) harmlessSource() corev1.VolumeSource {
 	switch m.IntN(4) {
 	case 0:
 		return corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}
 	case 1:
 		return corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{}}
 	case 2:
-		return corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{{DownwardAPI: &corev1.DownwardAPIProjection{}}}}}
+		return corev1.VolumeSource{
+			Projected: &corev1.ProjectedVolumeSource{
+				Sources: []corev1.VolumeProjection{{DownwardAPI: &corev1.DownwardAPIProjection{}}},
+			},
+		}
 	default:
 		return corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/etc"}}
 	}
 }
 
 // anySource is of each kind that there is, or of none.
-func (m *Maker) anySource() corev1.VolumeSource {
+func (m *Generator) anySource() corev1.VolumeSource {
 	var source corev1.VolumeSource
 	value := reflect.ValueOf(&source).Elem()
 	kind := m.IntN(value.NumField() + 1)
@@ -135,7 +151,7 @@ func (m *Maker) anySource() corev1.VolumeSource {
 }
 
 // fillSource gives a source what leads to another object.
-func (m *Maker) fillSource(s *corev1.VolumeSource) {
+func (m *Generator) fillSource(s *corev1.VolumeSource) {
 	switch {
 	case s.Secret != nil:
 		s.Secret.SecretName = m.local().Name
@@ -164,6 +180,6 @@ func (m *Maker) fillSource(s *corev1.VolumeSource) {
 	case s.Projected != nil:
 		s.Projected = m.projected()
 	case s.PersistentVolumeClaim != nil:
-		s.PersistentVolumeClaim.ClaimName = pick(m.Dice, claimNames)
+		s.PersistentVolumeClaim.ClaimName = harness.Pick(m.RNG, claimNames)
 	}
 }

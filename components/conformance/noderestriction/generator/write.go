@@ -1,13 +1,15 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package world
+package generator
 
 import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authentication/user"
+
+	"github.com/bulkhead-k8s/bulkhead/components/conformance/harness"
 )
 
 // Write is one request, with the objects as the client sent and the store has
@@ -56,7 +58,10 @@ var (
 		&user.DefaultInfo{Name: "system:nodes:n1", Groups: nodeGroups},
 		&user.DefaultInfo{Name: "system:node:n1", Groups: []string{"system:node"}},
 		&user.DefaultInfo{Name: "admin", Groups: []string{"system:masters"}},
-		&user.DefaultInfo{Name: "system:serviceaccount:kube-system:default", Groups: []string{"system:serviceaccounts"}},
+		&user.DefaultInfo{
+			Name:   "system:serviceaccount:kube-system:default",
+			Groups: []string{"system:serviceaccounts"},
+		},
 		&user.DefaultInfo{Name: "system:bootstrap:abc", Groups: []string{"system:bootstrappers"}},
 	}
 )
@@ -65,10 +70,10 @@ func asNode(name string) user.Info {
 	return &user.DefaultInfo{Name: "system:node:" + name, UID: "u", Groups: nodeGroups}
 }
 
-func (m *Maker) user() user.Info {
+func (m *Generator) user() user.Info {
 	switch m.IntN(16) {
 	case 0:
-		return pick(m.Dice, others)
+		return harness.Pick(m.RNG, others)
 	case 1:
 		return asNode(m.nodeName())
 	case 2, 3:
@@ -80,9 +85,9 @@ func (m *Maker) user() user.Info {
 
 // Write makes up a write: as a rule one of a kind on which there are rules, in which
 // something may be wrong.
-func (m *Maker) Write() *Write {
+func (m *Generator) Write() *Write {
 	w := &Write{User: m.user(), Defaulted: !m.OneIn(8), DryRun: m.OneIn(16)}
-	pick(m.Dice, families)(m, w)
+	harness.Pick(m.RNG, families)(m, w)
 	switch m.IntN(16) {
 	case 0, 1:
 		m.change(w)
@@ -97,13 +102,38 @@ func (m *Maker) Write() *Write {
 
 // families make writes of one kind. What nodes write most, and has most rules, comes
 // more often.
-var families = []func(*Maker, *Write){
-	(*Maker).createPod, (*Maker).createPod, (*Maker).createPod, (*Maker).deletePod, (*Maker).updatePodStatus, (*Maker).updatePodStatus,
-	(*Maker).updatePodStatus, (*Maker).evict, (*Maker).otherPod, (*Maker).createNode, (*Maker).updateNode, (*Maker).updateNode,
-	(*Maker).otherNode, (*Maker).updateClaimStatus, (*Maker).updateClaimStatus, (*Maker).otherClaim, (*Maker).requestToken,
-	(*Maker).requestToken, (*Maker).requestToken, (*Maker).otherAccount, (*Maker).requestPodCertificate, (*Maker).requestPodCertificate,
-	(*Maker).otherPodCertificate, (*Maker).writeLease, (*Maker).writeCSINode, (*Maker).updateCSINodeStatus, (*Maker).writeSlice,
-	(*Maker).requestCertificate, (*Maker).otherCertificate, (*Maker).writeEvent, (*Maker).writeUnrelated,
+var families = []func(*Generator, *Write){
+	(*Generator).createPod,
+	(*Generator).createPod,
+	(*Generator).createPod,
+	(*Generator).deletePod,
+	(*Generator).updatePodStatus,
+	(*Generator).updatePodStatus,
+	(*Generator).updatePodStatus,
+	(*Generator).evict,
+	(*Generator).otherPod,
+	(*Generator).createNode,
+	(*Generator).updateNode,
+	(*Generator).updateNode,
+	(*Generator).otherNode,
+	(*Generator).updateClaimStatus,
+	(*Generator).updateClaimStatus,
+	(*Generator).otherClaim,
+	(*Generator).requestToken,
+	(*Generator).requestToken,
+	(*Generator).requestToken,
+	(*Generator).otherAccount,
+	(*Generator).requestPodCertificate,
+	(*Generator).requestPodCertificate,
+	(*Generator).otherPodCertificate,
+	(*Generator).writeLease,
+	(*Generator).writeCSINode,
+	(*Generator).updateCSINodeStatus,
+	(*Generator).writeSlice,
+	(*Generator).requestCertificate,
+	(*Generator).otherCertificate,
+	(*Generator).writeEvent,
+	(*Generator).writeUnrelated,
 }
 
 // node is the name of the node that writes, as far as the maker knows.
@@ -114,8 +144,8 @@ func (w *Write) node() string {
 	return w.User.GetName()[len("system:node:"):]
 }
 
-// change does something to an object that was sent, but not to the world.
-func (m *Maker) change(w *Write) {
+// change does something to an object that was sent, but not to the cluster.
+func (m *Generator) change(w *Write) {
 	for _, o := range []*runtime.Object{&w.Object, &w.Old} {
 		if *o != nil && m.OneIn(2) {
 			*o = copied(*o)
@@ -125,33 +155,40 @@ func (m *Maker) change(w *Write) {
 }
 
 // misaddress has a request say something else than its object.
-func (m *Maker) misaddress(w *Write) {
+func (m *Generator) misaddress(w *Write) {
 	switch m.IntN(5) {
 	case 0:
-		w.Name = pick(m.Dice, []string{"", "n1", "n2", "a", "b", "gone"})
+		w.Name = harness.Pick(m.RNG, []string{"", "n1", "n2", "a", "b", "gone"})
 	case 1:
-		w.Namespace = pick(m.Dice, []string{"", "ns1", "ns2", "kube-system", "kube-node-lease", "gone"})
+		w.Namespace = harness.Pick(m.RNG, []string{"", "ns1", "ns2", "kube-system", "kube-node-lease", "gone"})
 	case 2:
-		w.Operation = pick(m.Dice, []admission.Operation{admission.Create, admission.Update, admission.Delete})
+		w.Operation = harness.Pick(m.RNG, []admission.Operation{admission.Create, admission.Update, admission.Delete})
 	case 3:
-		w.Subresource = pick(m.Dice, []string{"", "status", "eviction", "token", "approval", "scale", "binding", "x"})
+		w.Subresource = harness.Pick(
+			m.RNG,
+			[]string{"", "status", "eviction", "token", "approval", "scale", "binding", "x"},
+		)
 	default:
-		w.Resource.Group = pick(m.Dice, []string{"", "apps", "metrics.k8s.io", "certificates.k8s.io"})
+		w.Resource.Group = harness.Pick(m.RNG, []string{"", "apps", "metrics.k8s.io", "certificates.k8s.io"})
 	}
 }
 
 // mistype sends an object of another kind, or none.
-func (m *Maker) mistype(w *Write) {
+func (m *Generator) mistype(w *Write) {
 	wrong := []runtime.Object{nil, m.node(w.node()), m.pod("ns1", w.node()), lease("ns1", w.node())}
 	if m.OneIn(2) {
-		w.Object = pick(m.Dice, wrong)
+		w.Object = harness.Pick(m.RNG, wrong)
 	} else {
-		w.Old = pick(m.Dice, wrong)
+		w.Old = harness.Pick(m.RNG, wrong)
 	}
 }
 
 func (w *Write) at(group, version, resource, subresource string) {
-	w.Resource, w.Subresource = schema.GroupVersionResource{Group: group, Version: version, Resource: resource}, subresource
+	w.Resource, w.Subresource = schema.GroupVersionResource{
+		Group:    group,
+		Version:  version,
+		Resource: resource,
+	}, subresource
 }
 
 func (w *Write) to(namespace, name string) { w.Namespace, w.Name = namespace, name }

@@ -1,23 +1,25 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package world
+package generator
 
 import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/admission"
+
+	"github.com/bulkhead-k8s/bulkhead/components/conformance/harness"
 )
 
 // ofNode is a name that is mostly that of the node that writes.
-func (m *Maker) ofNode(w *Write) string {
+func (m *Generator) ofNode(w *Write) string {
 	if m.OneIn(6) {
 		return m.nodeName()
 	}
 	return w.node()
 }
 
-func (m *Maker) createNode(w *Write) {
+func (m *Generator) createNode(w *Write) {
 	w.at("", "v1", "nodes", "")
 	node := m.node(m.ofNode(w))
 	for range m.IntN(3) {
@@ -30,8 +32,8 @@ func (m *Maker) createNode(w *Write) {
 	}
 }
 
-func (m *Maker) updateNode(w *Write) {
-	w.at("", "v1", "nodes", pick(m.Dice, []string{"", "status", "status", "x"}))
+func (m *Generator) updateNode(w *Write) {
+	w.at("", "v1", "nodes", harness.Pick(m.RNG, []string{"", "status", "status", "x"}))
 	old := m.node(m.ofNode(w))
 	node := old.DeepCopy()
 	for range m.IntN(3) {
@@ -42,20 +44,23 @@ func (m *Maker) updateNode(w *Write) {
 }
 
 // otherNode is deletion, also of many at once, and what nodes do not do.
-func (m *Maker) otherNode(w *Write) {
-	w.at("", "v1", "nodes", pick(m.Dice, []string{"", "", "status", "proxy"}))
+func (m *Generator) otherNode(w *Write) {
+	w.at("", "v1", "nodes", harness.Pick(m.RNG, []string{"", "", "status", "proxy"}))
 	node := m.node(m.ofNode(w))
-	w.Operation, w.Old = pick(m.Dice, []admission.Operation{admission.Delete, admission.Delete, admission.Create, admission.Update}), node
+	w.Operation, w.Old = harness.Pick(
+		m.RNG,
+		[]admission.Operation{admission.Delete, admission.Delete, admission.Create, admission.Update},
+	), node
 	if w.Operation != admission.Delete {
 		w.Object = node
 	}
-	w.to("", pick(m.Dice, []string{node.Name, node.Name, node.Name, ""}))
+	w.to("", harness.Pick(m.RNG, []string{node.Name, node.Name, node.Name, ""}))
 }
 
-func (m *Maker) csiNode(name string) *storagev1.CSINode {
+func (m *Generator) csiNode(name string) *storagev1.CSINode {
 	csiNode := &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	for range m.IntN(3) {
-		driver := storagev1.CSINodeDriver{Name: pick(m.Dice, driverNames), NodeID: name}
+		driver := storagev1.CSINodeDriver{Name: harness.Pick(m.RNG, driverNames), NodeID: name}
 		if m.OneIn(2) {
 			count := int32(m.IntN(2)) //nolint:gosec // it is 0 or 1
 			driver.Allocatable = &storagev1.VolumeNodeResources{Count: &count}
@@ -65,11 +70,11 @@ func (m *Maker) csiNode(name string) *storagev1.CSINode {
 	return csiNode
 }
 
-func (m *Maker) writeCSINode(w *Write) {
+func (m *Generator) writeCSINode(w *Write) {
 	w.at(storagev1.GroupName, "v1", "csinodes", "")
 	csiNode := m.csiNode(m.ofNode(w))
 	w.to("", csiNode.Name)
-	w.Operation = pick(m.Dice, []admission.Operation{admission.Create, admission.Update, admission.Delete})
+	w.Operation = harness.Pick(m.RNG, []admission.Operation{admission.Create, admission.Update, admission.Delete})
 	if w.Operation != admission.Delete {
 		w.Object = csiNode
 	}
@@ -80,7 +85,7 @@ func (m *Maker) writeCSINode(w *Write) {
 	}
 }
 
-func (m *Maker) updateCSINodeStatus(w *Write) {
+func (m *Generator) updateCSINodeStatus(w *Write) {
 	w.at(storagev1.GroupName, "v1", "csinodes", "status")
 	old := m.csiNode(m.ofNode(w))
 	csiNode := old.DeepCopy()
@@ -91,6 +96,6 @@ func (m *Maker) updateCSINodeStatus(w *Write) {
 	w.Operation, w.Object, w.Old = admission.Update, csiNode, old
 	w.to("", csiNode.Name)
 	if m.OneIn(8) {
-		w.Operation = pick(m.Dice, []admission.Operation{admission.Create, admission.Delete})
+		w.Operation = harness.Pick(m.RNG, []admission.Operation{admission.Create, admission.Delete})
 	}
 }

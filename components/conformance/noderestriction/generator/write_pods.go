@@ -1,18 +1,20 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package world
+package generator
 
 import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/admission"
+
+	"github.com/bulkhead-k8s/bulkhead/components/conformance/harness"
 )
 
-func (m *Maker) createPod(w *Write) {
+func (m *Generator) createPod(w *Write) {
 	w.at("", "v1", "pods", "")
-	pod := m.mirrorPod(pick(m.Dice, namespaces), "mirror", w.node())
+	pod := m.mirrorPod(harness.Pick(m.RNG, namespaces), "mirror", w.node())
 	for range m.IntN(3) {
 		m.spoil(pod)
 	}
@@ -25,15 +27,15 @@ func (m *Maker) createPod(w *Write) {
 }
 
 // anyPod is one that is there, or one of a name that is not.
-func (m *Maker) anyPod() *corev1.Pod {
-	if len(m.World.Pods) == 0 || m.OneIn(10) {
-		return m.pod(pick(m.Dice, namespaces), "gone")
+func (m *Generator) anyPod() *corev1.Pod {
+	if len(m.Cluster.Pods) == 0 || m.OneIn(10) {
+		return m.pod(harness.Pick(m.RNG, namespaces), "gone")
 	}
-	return pick(m.Dice, m.World.Pods)
+	return harness.Pick(m.RNG, m.Cluster.Pods)
 }
 
 // deletePod has the API server read the pod as it is, or as it has become since.
-func (m *Maker) deletePod(w *Write) {
+func (m *Generator) deletePod(w *Write) {
 	w.at("", "v1", "pods", "")
 	pod := m.anyPod()
 	w.Operation, w.Old = admission.Delete, pod
@@ -47,7 +49,7 @@ func (m *Maker) deletePod(w *Write) {
 	}
 }
 
-func (m *Maker) updatePodStatus(w *Write) {
+func (m *Generator) updatePodStatus(w *Write) {
 	w.at("", "v1", "pods", "status")
 	old := m.anyPod()
 	pod := old.DeepCopy()
@@ -59,7 +61,7 @@ func (m *Maker) updatePodStatus(w *Write) {
 	w.to(pod.Namespace, pod.Name)
 }
 
-func (m *Maker) spoilStatus(pod *corev1.Pod) {
+func (m *Generator) spoilStatus(pod *corev1.Pod) {
 	switch m.IntN(7) {
 	case 0:
 		pod.Labels = m.labels()
@@ -80,23 +82,28 @@ func (m *Maker) spoilStatus(pod *corev1.Pod) {
 	}
 }
 
-func (m *Maker) evict(w *Write) {
+func (m *Generator) evict(w *Write) {
 	w.at("", "v1", "pods", "eviction")
 	pod := m.anyPod()
 	w.Operation, w.Object = admission.Create, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{
-		Namespace: pod.Namespace, Name: pick(m.Dice, []string{pod.Name, pod.Name, "", "a"}),
+		Namespace: pod.Namespace, Name: harness.Pick(m.RNG, []string{pod.Name, pod.Name, "", "a"}),
 	}}
-	w.to(pod.Namespace, pick(m.Dice, []string{pod.Name, pod.Name, pod.Name, ""}))
+	w.to(pod.Namespace, harness.Pick(m.RNG, []string{pod.Name, pod.Name, pod.Name, ""}))
 	if m.OneIn(10) {
-		w.Operation = pick(m.Dice, []admission.Operation{admission.Update, admission.Delete})
+		w.Operation = harness.Pick(m.RNG, []admission.Operation{admission.Update, admission.Delete})
 	}
 }
 
 // otherPod is what nodes do not do to pods.
-func (m *Maker) otherPod(w *Write) {
+func (m *Generator) otherPod(w *Write) {
 	pod := m.anyPod()
-	w.at("", "v1", "pods", pick(m.Dice, []string{"", "status", "ephemeralcontainers", "resize", "binding", "exec", "log", "x"}))
-	w.Operation = pick(m.Dice, []admission.Operation{admission.Create, admission.Update, admission.Delete})
+	w.at(
+		"",
+		"v1",
+		"pods",
+		harness.Pick(m.RNG, []string{"", "status", "ephemeralcontainers", "resize", "binding", "exec", "log", "x"}),
+	)
+	w.Operation = harness.Pick(m.RNG, []admission.Operation{admission.Create, admission.Update, admission.Delete})
 	w.Object, w.Old = pod, pod
 	w.to(pod.Namespace, pod.Name)
 }

@@ -1,7 +1,7 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package world
+package generator
 
 import (
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -11,15 +11,22 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/admission"
+
+	"github.com/bulkhead-k8s/bulkhead/components/conformance/harness"
 )
 
 // requestToken asks for the token of a pod: for an audience that it names, or another.
-func (m *Maker) requestToken(w *Write) {
+func (m *Generator) requestToken(w *Write) {
 	w.at("", "v1", "serviceaccounts", "token")
 	pod := m.anyPod()
 	token := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
-		Audiences:      m.audiencesOf(),
-		BoundObjectRef: &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID},
+		Audiences: m.audiencesOf(),
+		BoundObjectRef: &authenticationv1.BoundObjectReference{
+			APIVersion: "v1",
+			Kind:       "Pod",
+			Name:       pod.Name,
+			UID:        pod.UID,
+		},
 	}}
 	if m.OneIn(3) {
 		token.Name, token.Namespace = pod.Spec.ServiceAccountName, pod.Namespace
@@ -31,50 +38,62 @@ func (m *Maker) requestToken(w *Write) {
 	w.to(pod.Namespace, pod.Spec.ServiceAccountName)
 }
 
-func (m *Maker) audiencesOf() []string {
+func (m *Generator) audiencesOf() []string {
 	switch m.IntN(8) {
 	case 0:
 		return nil
 	case 1:
 		return []string{m.audience(), m.audience()}
 	case 2:
-		return append([]string(nil), m.World.APIAudiences...)
+		return append([]string(nil), m.Cluster.APIAudiences...)
 	default:
 		return []string{m.audience()}
 	}
 }
 
-func (m *Maker) spoilBinding(spec *authenticationv1.TokenRequestSpec) {
+func (m *Generator) spoilBinding(spec *authenticationv1.TokenRequestSpec) {
 	switch m.IntN(5) {
 	case 0:
 		spec.BoundObjectRef = nil
 	case 1:
-		spec.BoundObjectRef.APIVersion = pick(m.Dice, []string{"", "v2", "core/v1"})
+		spec.BoundObjectRef.APIVersion = harness.Pick(m.RNG, []string{"", "v2", "core/v1"})
 	case 2:
-		spec.BoundObjectRef.Kind = pick(m.Dice, []string{"", "pod", "Node", "Secret"})
+		spec.BoundObjectRef.Kind = harness.Pick(m.RNG, []string{"", "pod", "Node", "Secret"})
 	case 3:
-		spec.BoundObjectRef.Name = pick(m.Dice, []string{"", "gone", "a", "n1"})
+		spec.BoundObjectRef.Name = harness.Pick(m.RNG, []string{"", "gone", "a", "n1"})
 	default:
-		spec.BoundObjectRef.UID = pick(m.Dice, []types.UID{"", "other", "a-1"})
+		spec.BoundObjectRef.UID = harness.Pick(m.RNG, []types.UID{"", "other", "a-1"})
 	}
 }
 
 // otherAccount is what nodes do not do to accounts.
-func (m *Maker) otherAccount(w *Write) {
-	w.at("", "v1", "serviceaccounts", pick(m.Dice, []string{"", "", "token", "x"}))
-	account := &corev1.ServiceAccount{ObjectMeta: m.meta(pick(m.Dice, namespaces), pick(m.Dice, accountNames))}
-	w.Operation, w.Object, w.Old = pick(m.Dice, []admission.Operation{admission.Create, admission.Update, admission.Delete}), account, account
+func (m *Generator) otherAccount(w *Write) {
+	w.at("", "v1", "serviceaccounts", harness.Pick(m.RNG, []string{"", "", "token", "x"}))
+	account := &corev1.ServiceAccount{
+		ObjectMeta: m.meta(harness.Pick(m.RNG, namespaces), harness.Pick(m.RNG, accountNames)),
+	}
+	w.Operation, w.Object, w.Old = harness.Pick(
+		m.RNG,
+		[]admission.Operation{admission.Create, admission.Update, admission.Delete},
+	), account, account
 	w.to(account.Namespace, account.Name)
 }
 
-func (m *Maker) podCertificate(w *Write) *certificatesv1.PodCertificateRequest {
+func (m *Generator) podCertificate(w *Write) *certificatesv1.PodCertificateRequest {
 	pod := m.anyPod()
 	request := &certificatesv1.PodCertificateRequest{
 		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: "request"},
 		Spec: certificatesv1.PodCertificateRequestSpec{
-			SignerName: pick(m.Dice, signers), PodName: pod.Name, PodUID: pod.UID, ServiceAccountName: pod.Spec.ServiceAccountName,
-			ServiceAccountUID: m.uidOfAccount(pod.Namespace, pod.Spec.ServiceAccountName),
-			NodeName:          types.NodeName(w.node()), NodeUID: m.uidOfNode(w.node()),
+			SignerName: harness.Pick(
+				m.RNG,
+				signers,
+			),
+			PodName:            pod.Name,
+			PodUID:             pod.UID,
+			ServiceAccountName: pod.Spec.ServiceAccountName,
+			ServiceAccountUID:  m.uidOfAccount(pod.Namespace, pod.Spec.ServiceAccountName),
+			NodeName:           types.NodeName(w.node()),
+			NodeUID:            m.uidOfNode(w.node()),
 		},
 	}
 	if m.OneIn(2) {
@@ -83,8 +102,8 @@ func (m *Maker) podCertificate(w *Write) *certificatesv1.PodCertificateRequest {
 	return request
 }
 
-func (m *Maker) uidOfAccount(namespace, name string) types.UID {
-	for _, account := range m.World.Accounts {
+func (m *Generator) uidOfAccount(namespace, name string) types.UID {
+	for _, account := range m.Cluster.Accounts {
 		if account.Namespace == namespace && account.Name == name {
 			return account.UID
 		}
@@ -92,7 +111,7 @@ func (m *Maker) uidOfAccount(namespace, name string) types.UID {
 	return ""
 }
 
-func (m *Maker) requestPodCertificate(w *Write) {
+func (m *Generator) requestPodCertificate(w *Write) {
 	request := m.podCertificate(w)
 	if m.OneIn(2) {
 		m.spoilPodCertificate(&request.Spec)
@@ -107,36 +126,42 @@ func (m *Maker) requestPodCertificate(w *Write) {
 
 // olderPodCertificate is the same request in the version before.
 func olderPodCertificate(r *certificatesv1.PodCertificateRequest) *certificatesv1beta1.PodCertificateRequest {
-	return &certificatesv1beta1.PodCertificateRequest{ObjectMeta: r.ObjectMeta, Spec: certificatesv1beta1.PodCertificateRequestSpec{
-		SignerName: r.Spec.SignerName, PodName: r.Spec.PodName, PodUID: r.Spec.PodUID,
-		ServiceAccountName: r.Spec.ServiceAccountName, ServiceAccountUID: r.Spec.ServiceAccountUID,
-		NodeName: r.Spec.NodeName, NodeUID: r.Spec.NodeUID,
-	}}
+	return &certificatesv1beta1.PodCertificateRequest{
+		ObjectMeta: r.ObjectMeta,
+		Spec: certificatesv1beta1.PodCertificateRequestSpec{
+			SignerName: r.Spec.SignerName, PodName: r.Spec.PodName, PodUID: r.Spec.PodUID,
+			ServiceAccountName: r.Spec.ServiceAccountName, ServiceAccountUID: r.Spec.ServiceAccountUID,
+			NodeName: r.Spec.NodeName, NodeUID: r.Spec.NodeUID,
+		},
+	}
 }
 
-func (m *Maker) spoilPodCertificate(spec *certificatesv1.PodCertificateRequestSpec) {
+func (m *Generator) spoilPodCertificate(spec *certificatesv1.PodCertificateRequestSpec) {
 	switch m.IntN(7) {
 	case 0:
 		spec.NodeName = types.NodeName(m.nodeName())
 	case 1:
 		spec.NodeUID = "other"
 	case 2:
-		spec.PodName = pick(m.Dice, []string{"a", "gone", ""})
+		spec.PodName = harness.Pick(m.RNG, []string{"a", "gone", ""})
 	case 3:
-		spec.PodUID = pick(m.Dice, []types.UID{"a-1", "other", ""})
+		spec.PodUID = harness.Pick(m.RNG, []types.UID{"a-1", "other", ""})
 	case 4:
-		spec.ServiceAccountName = pick(m.Dice, []string{"sa1", "gone", ""})
+		spec.ServiceAccountName = harness.Pick(m.RNG, []string{"sa1", "gone", ""})
 	case 5:
-		spec.ServiceAccountUID = pick(m.Dice, []types.UID{"other", ""})
+		spec.ServiceAccountUID = harness.Pick(m.RNG, []types.UID{"other", ""})
 	default:
-		spec.SignerName = pick(m.Dice, []string{"", "example.com/other", "example.com/s1"})
+		spec.SignerName = harness.Pick(m.RNG, []string{"", "example.com/other", "example.com/s1"})
 	}
 }
 
 // otherPodCertificate is what nodes do not do to such requests.
-func (m *Maker) otherPodCertificate(w *Write) {
+func (m *Generator) otherPodCertificate(w *Write) {
 	request := m.podCertificate(w)
-	w.at(certificatesv1.GroupName, "v1", "podcertificaterequests", pick(m.Dice, []string{"", "status", "x"}))
-	w.Operation, w.Object, w.Old = pick(m.Dice, []admission.Operation{admission.Create, admission.Update, admission.Delete}), request, request
+	w.at(certificatesv1.GroupName, "v1", "podcertificaterequests", harness.Pick(m.RNG, []string{"", "status", "x"}))
+	w.Operation, w.Object, w.Old = harness.Pick(
+		m.RNG,
+		[]admission.Operation{admission.Create, admission.Update, admission.Delete},
+	), request, request
 	w.to(request.Namespace, "request")
 }

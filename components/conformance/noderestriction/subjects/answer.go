@@ -1,7 +1,7 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package sides
+package subjects
 
 import (
 	"fmt"
@@ -19,7 +19,7 @@ type Answer struct {
 	Code    int32
 	Reason  metav1.StatusReason
 	Message string
-	// Rule is ours.
+	// Rule is the rule that Bulkhead names.
 	Rule rules.ID
 }
 

@@ -1,7 +1,7 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package sides
+package subjects
 
 import (
 	"context"
@@ -33,8 +33,13 @@ type cluster struct {
 func newCluster(o *objects) cluster {
 	core := o.Core().V1()
 	return cluster{
-		core.Nodes().Lister(), core.Pods().Lister(), core.ServiceAccounts().Lister(),
-		core.PersistentVolumeClaims().Lister(), core.PersistentVolumes().Lister(), o.Storage().V1().CSIDrivers().Lister(),
+		core.Nodes().Lister(),
+		core.Pods().Lister(),
+		core.ServiceAccounts().Lister(),
+		core.PersistentVolumeClaims().
+			Lister(),
+		core.PersistentVolumes().Lister(),
+		o.Storage().V1().CSIDrivers().Lister(),
 	}
 }
 
@@ -62,7 +67,10 @@ func (c cluster) ServiceAccount(_ context.Context, namespace, name string) (*cor
 	return asked(account, err, "", "serviceaccounts", name)
 }
 
-func (c cluster) PersistentVolumeClaim(_ context.Context, namespace, name string) (*corev1.PersistentVolumeClaim, error) {
+func (c cluster) PersistentVolumeClaim(
+	_ context.Context,
+	namespace, name string,
+) (*corev1.PersistentVolumeClaim, error) {
 	claim, err := c.claims.PersistentVolumeClaims(namespace).Get(name)
 	return asked(claim, err, "", "persistentvolumeclaims", name)
 }

@@ -1,7 +1,7 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package sides
+package subjects
 
 import (
 	"fmt"
@@ -22,19 +22,19 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 
-	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/againstupstream/world"
+	"github.com/bulkhead-k8s/bulkhead/components/conformance/noderestriction/generator"
 )
 
-// Asked is a write as the API server has it when it asks each side: upstream's plugin
+// Asked is a write as the API server has it when it asks each subject: upstream's plugin
 // first, with objects of its own types; then a validating webhook, with objects of
 // the API's types made from those, with names and audiences filled in.
 type Asked struct {
-	Upstream, Ours admission.Attributes
+	Upstream, Bulkhead admission.Attributes
 }
 
 // Ask prepares a write. An error is one of the conversion, on which the API server
 // refuses by itself.
-func Ask(w *world.Write, apiAudiences []string) (Asked, error) {
+func Ask(w *generator.Write, apiAudiences []string) (Asked, error) {
 	object, older, err := prepare(w, w.Object)
 	if err != nil {
 		return Asked{}, err
@@ -46,16 +46,28 @@ func Ask(w *world.Write, apiAudiences []string) (Asked, error) {
 	if w.Operation == admission.Create {
 		complete(older, w.Subresource, apiAudiences)
 	}
-	return Asked{Upstream: attributes(w, object, oldObject), Ours: attributes(w, older, olderOld)}, nil
+	return Asked{Upstream: attributes(w, object, oldObject), Bulkhead: attributes(w, older, olderOld)}, nil
 }
 
-func attributes(w *world.Write, object, old runtime.Object) admission.Attributes {
-	return admission.NewAttributesRecord(object, old, w.Kind(), w.Namespace, w.Name, w.Resource, w.Subresource, w.Operation, nil, w.DryRun, w.User)
+func attributes(w *generator.Write, object, old runtime.Object) admission.Attributes {
+	return admission.NewAttributesRecord(
+		object,
+		old,
+		w.Kind(),
+		w.Namespace,
+		w.Name,
+		w.Resource,
+		w.Subresource,
+		w.Operation,
+		nil,
+		w.DryRun,
+		w.User,
+	)
 }
 
 // prepare returns an object of the API server's own type, and one of the API's type
 // that is made from it.
-func prepare(w *world.Write, o runtime.Object) (internal, external runtime.Object, err error) {
+func prepare(w *generator.Write, o runtime.Object) (internal, external runtime.Object, err error) {
 	if o == nil {
 		return nil, nil, nil
 	}
@@ -84,7 +96,10 @@ func complete(o runtime.Object, subresource string, apiAudiences []string) {
 	if token, ok := o.(*authenticationv1.TokenRequest); ok && len(token.Spec.Audiences) == 0 {
 		token.Spec.Audiences = append([]string(nil), apiAudiences...)
 	}
-	if accessor, err := meta.Accessor(o); err == nil && subresource == "" && accessor.GetName() == "" && accessor.GetGenerateName() != "" {
+	if accessor, err := meta.Accessor(
+		o,
+	); err == nil && subresource == "" && accessor.GetName() == "" &&
+		accessor.GetGenerateName() != "" {
 		accessor.SetName(accessor.GetGenerateName() + Suffix)
 	}
 }

@@ -1,7 +1,7 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package sides
+package subjects
 
 import (
 	"context"
@@ -13,11 +13,11 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/bulkhead-k8s/bulkhead/components/conformance/noderestriction/generator"
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction"
-	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/againstupstream/world"
 )
 
-// objects are those of a world, in the indexers of informers that nobody starts.
+// objects are those of a cluster, in the indexers of informers that are not started.
 type objects struct {
 	informers.SharedInformerFactory
 	grants uint64
@@ -28,13 +28,19 @@ func newObjects() *objects {
 }
 
 // set replaces all that there is.
-func (o *objects) set(w *world.World) error {
+func (o *objects) set(w *generator.Cluster) error {
 	o.grants = w.Grants
 	core, storage := o.Core().V1(), o.Storage().V1()
 	return errors.Join(
-		replace(core.Nodes().Informer(), w.Nodes), replace(core.Pods().Informer(), w.Pods),
-		replace(core.ServiceAccounts().Informer(), w.Accounts), replace(core.PersistentVolumeClaims().Informer(), w.Claims),
-		replace(core.PersistentVolumes().Informer(), w.Volumes), replace(storage.CSIDrivers().Informer(), w.Drivers),
+		replace(core.Nodes().Informer(), w.Nodes),
+		replace(core.Pods().Informer(), w.Pods),
+		replace(
+			core.ServiceAccounts().Informer(),
+			w.Accounts,
+		),
+		replace(core.PersistentVolumeClaims().Informer(), w.Claims),
+		replace(core.PersistentVolumes().Informer(), w.Volumes),
+		replace(storage.CSIDrivers().Informer(), w.Drivers),
 	)
 }
 
@@ -50,7 +56,18 @@ func replace[T any](informer cache.SharedIndexInformer, objects []T) error {
 // all that is asked.
 func (o *objects) grant(who user.Info, right noderestriction.Right) (authorizer.Decision, error) {
 	sum := fnv.New64a()
-	words := append([]string{right.Verb, right.Group, right.Version, right.Resource, right.Namespace, right.Name, who.GetName(), who.GetUID()}, who.GetGroups()...)
+	words := append(
+		[]string{
+			right.Verb,
+			right.Group,
+			right.Version,
+			right.Resource,
+			right.Namespace,
+			right.Name,
+			who.GetName(),
+			who.GetUID(),
+		},
+		who.GetGroups()...)
 	for _, word := range words {
 		_, _ = sum.Write([]byte(word + "\x00"))
 	}
@@ -68,7 +85,7 @@ func (o *objects) grant(who user.Info, right noderestriction.Right) (authorizer.
 	}
 }
 
-// Authorize is upstream's question. What ours does not say in a question must not
+// Authorize is upstream's question. What Bulkhead does not say in a question must not
 // be said.
 func (o *objects) Authorize(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 	if a.GetSubresource() != "" || !a.IsResourceRequest() || a.GetPath() != "" {
