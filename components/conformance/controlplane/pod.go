@@ -103,7 +103,9 @@ func podStatus() corev1.PodStatus {
 		StartTime: &now,
 		QOSClass:  corev1.PodQOSBurstable,
 	}
-	for _, condition := range []corev1.PodConditionType{"PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled"} {
+	for _, condition := range []corev1.PodConditionType{
+		"PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled",
+	} {
 		status.Conditions = append(
 			status.Conditions,
 			corev1.PodCondition{Type: condition, Status: "True", LastTransitionTime: now},

@@ -47,7 +47,7 @@ func APIServer() http.Handler {
 		case *authorizationv1.SubjectAccessReview:
 			review.Status = authorizationv1.SubjectAccessReviewStatus{
 				Allowed: true,
-				Reason:  `RBAC: allowed by ClusterRoleBinding "scraper" of ClusterRole "scraper" to ServiceAccount "scraper/monitoring"`,
+				Reason:  `RBAC: allowed by ClusterRoleBinding "scraper" of ClusterRole "scraper"`,
 			}
 		default:
 			http.Error(w, "only reviews are answered", http.StatusNotFound)

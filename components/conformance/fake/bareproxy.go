@@ -29,8 +29,8 @@ type ProxyConfig struct {
 const maxIdle = 128
 
 // NewBareProxy returns the standard library's reverse proxy with the TLS of
-// kubelet-auth-proxy and nothing else: every caller gets through. The server has no address yet; its certificate is in its
-// configuration.
+// kubelet-auth-proxy and nothing else: every caller gets through. The server has no address
+// yet; its certificate is in its configuration.
 func NewBareProxy(c ProxyConfig) (*http.Server, error) {
 	serving, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
 	if err != nil {

@@ -9,10 +9,12 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
@@ -45,7 +47,7 @@ func UpstreamAuthorizer(ctx context.Context, factory informers.SharedInformerFac
 		factory.Certificates().V1().PodCertificateRequests(),
 	)
 	z := node.NewAuthorizer(graph, nodeidentifier.NewDefaultNodeIdentifier(), bootstrappolicy.NodeRules())
-	if err := startInformers(ctx, factory); err != nil {
+	if err := errors.Join(startInformers(ctx, factory), waitForPods(ctx, z, factory)); err != nil {
 		return nil, err
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -69,6 +71,26 @@ func UpstreamAuthorizer(ctx context.Context, factory informers.SharedInformerFac
 		}
 		answer(w, review)
 	}), nil
+}
+
+// waitForPods waits until the graph has every pod of the list: its event handlers run after
+// the informers have synced.
+func waitForPods(
+	ctx context.Context, z authorizer.UnconditionalAuthorizer, factory informers.SharedInformerFactory,
+) error {
+	pods, err := factory.Core().V1().Pods().Lister().List(labels.Everything())
+	for _, pod := range pods {
+		get := authorizer.AttributesRecord{
+			User: &user.DefaultInfo{Name: "system:node:" + pod.Spec.NodeName, Groups: []string{user.NodesGroup}},
+			Verb: "get", Namespace: pod.Namespace, Resource: "pods", Name: pod.Name, ResourceRequest: true,
+		}
+		for decision := authorizer.DecisionNoOpinion; decision != authorizer.DecisionAllow && ctx.Err() == nil; {
+			if decision, _, err = z.Authorize(ctx, get); decision != authorizer.DecisionAllow {
+				time.Sleep(time.Millisecond)
+			}
+		}
+	}
+	return errors.Join(err, ctx.Err())
 }
 
 // UpstreamAdmission answers AdmissionReviews with the in-tree NodeRestriction plugin. It

@@ -87,10 +87,11 @@ func (p *pair) compare(a *authorizer.AttributesRecord, counts harness.Counts) st
 func (p *pair) compareStrict(c comparison, counts harness.Counts) string {
 	compat := c.bulkhead
 	c.mode, c.bulkhead = nodeauthorizer.Strict, ask(p.strict, c.request)
+	const allow = authorizer.DecisionAllow
 	switch {
-	case c.bulkhead.reason != compat.reason || (c.bulkhead.decision == authorizer.DecisionAllow) != (compat.decision == authorizer.DecisionAllow):
+	case c.bulkhead.reason != compat.reason || (c.bulkhead.decision == allow) != (compat.decision == allow):
 		return c.describe("Strict differs from Compat, which says " + compat.String())
-	case compat.decision == authorizer.DecisionAllow || !c.isNode && c.bulkhead.decision == authorizer.DecisionNoOpinion:
+	case compat.decision == allow || !c.isNode && c.bulkhead.decision == authorizer.DecisionNoOpinion:
 		return ""
 	}
 	known := knownAs(&c)

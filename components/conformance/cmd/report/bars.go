@@ -42,7 +42,8 @@ var bars = []bar{
 
 // units are those that the page shows.
 var units = []string{
-	"p50-µs", "p99-µs", "MB/s", "heap-MB", "peak-rss-MB", "ready-s", "heap-KiB/stream", "rss-KiB/stream", "streams-of-another",
+	"p50-µs", "p99-µs", "MB/s", "heap-MB", "peak-rss-MB", "ready-s",
+	"heap-KiB/stream", "rss-KiB/stream", "streams-of-another",
 }
 
 const largeCluster = 100_000

@@ -86,7 +86,7 @@ func (c cluster) CSIDriver(_ context.Context, name string) (*storagev1.CSIDriver
 }
 
 // Allowed believes an allowance even if some authorizer had an error, as upstream's
-// plugin and our Cluster do.
+// plugin and node-restriction's Cluster do.
 func (o *objects) Allowed(_ context.Context, who user.Info, right noderestriction.Right) (bool, error) {
 	decision, err := o.grant(who, right)
 	if decision == authorizer.DecisionAllow {
