@@ -139,5 +139,5 @@ func (c *comparison) sameText() bool {
 
 func (c *comparison) describe(wrong string) string {
 	mode := map[nodeauthorizer.Mode]string{nodeauthorizer.Compat: "Compat", nodeauthorizer.Strict: "Strict"}[c.mode]
-	return fmt.Sprintf("%s\n\tupstream: %v\n\tours (%s): %v", wrong, c.upstream, mode, c.bulkhead)
+	return fmt.Sprintf("%s\n\tupstream: %v\n\tBulkhead (%s): %v", wrong, c.upstream, mode, c.bulkhead)
 }

@@ -103,7 +103,7 @@ func (c *comparison) id() string { return " [" + string(c.bulkhead.Rule) + "]" }
 func (c *comparison) message() string { return strings.TrimSuffix(c.bulkhead.Message, c.id()) }
 
 func (c *comparison) describe(wrong string) string {
-	return fmt.Sprintf("%s\n\tupstream: %v\n\tours: %v", wrong, c.upstream, c.bulkhead)
+	return fmt.Sprintf("%s\n\tupstream: %v\n\tBulkhead: %v", wrong, c.upstream, c.bulkhead)
 }
 
 // count says what came of a write.
