@@ -17,10 +17,11 @@ export GOFLAGS     += -trimpath -buildvcs=false
 
 REFCLUSTER := go run ./kind/cmd/refcluster
 TESTRUN    := go run ./scripts/testrun
-# Each writes its own part of docs/performance.md.
-BENCH_AUTHORIZER  := go -C components/nodeauthorizer/againstupstream run ./cmd/bench -root=$(CURDIR)
-BENCH_RESTRICTION := go -C components/noderestriction/againstupstream run ./cmd/bench -root=$(CURDIR)
-BENCH_KUBELET     := go -C components/kubeletauth/againstupstream run ./cmd/bench -root=$(CURDIR)
+# The results of the benchmarks, in the format of Go.
+RESULTS    := _output/benchmarks.txt
+BENCH      := go -C components/conformance test -run='^$$' -bench=. -benchtime=3s -timeout=3h ./benchmarks
+REPORT     := go -C components/conformance run ./cmd/report -input=$(CURDIR)/$(RESULTS)
+BENCHSTAT  := go run golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da -col=/subject $(RESULTS)
 
 ##@ The cluster
 
@@ -59,16 +60,19 @@ verify: ## formatting, vet, linters, shellcheck, generated docs, licence headers
 	@$(TESTRUN) verify
 
 .PHONY: bench
-bench: ## everything that docs/performance.md tells, measured against the in-tree authorizer and plugin and a bare reverse proxy; writes that page (50 minutes); KUBECONFIG has a real kubelet measured too
-	@$(BENCH_AUTHORIZER)
-	@$(BENCH_RESTRICTION)
-	@$(BENCH_KUBELET)
+bench: ## everything that docs/performance.md has, with 100,000 pods and, if KUBECONFIG is set, through the API server of the cluster that is up; writes that page (an hour)
+	@mkdir -p _output
+	@set -o pipefail; $(BENCH) -turns=5 -pods=100000 | tee $(RESULTS)
+	@set -o pipefail; [ -z "$$KUBECONFIG" ] || go -C components/conformance run ./cmd/load -root=$(CURDIR) | tee -a $(RESULTS)
+	@$(BENCHSTAT)
+	@$(REPORT) -write=$(CURDIR)/docs/performance.md
 
 .PHONY: bench-quick
-bench-quick: ## the tables only, in five minutes, without the whole process
-	@$(BENCH_AUTHORIZER) -quick
-	@$(BENCH_RESTRICTION) -quick
-	@$(BENCH_KUBELET) -quick
+bench-quick: ## the reviews over loopback only, with 2,000 pods; writes nothing (three minutes)
+	@mkdir -p _output
+	@set -o pipefail; $(BENCH) -bench=Review -turns=3 | tee $(RESULTS)
+	@$(BENCHSTAT)
+	@$(REPORT)
 
 ##@ Upkeep
 

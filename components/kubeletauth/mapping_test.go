@@ -12,7 +12,7 @@ import (
 )
 
 // verbs are those that the kubelet's mapping gives to methods. Here they are by
-// hand; against the kubelet's own code they are held in againstupstream.
+// hand; components/conformance compares them with the kubelet's own code.
 var verbs = map[string]string{
 	"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete",
 	"HEAD": "", "OPTIONS": "", "get": "", "Post": "", "PROPFIND": "", "PRI": "", "*": "",

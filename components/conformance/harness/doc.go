@@ -1,0 +1,9 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package harness runs a differential test: two subjects answer the same random
+// questions, and every difference that is not a known one fails. It has the source of
+// randomness ([RNG]), the loop over seeds and feature gates ([Suite]), shrinking
+// ([Shrink]), and the check that docs/differences.md has every known difference
+// ([CheckDocumented]).
+package harness

@@ -1,0 +1,90 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package harness
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+// Documented is what every known difference has: a name, and where the page has it.
+type Documented struct {
+	Name string
+	// IDs are the rules that Bulkhead names in it. Without any, every rule may be named.
+	IDs []rules.ID
+	// Row is text that the page's row contains.
+	Row string
+}
+
+// CheckDocumented checks that docs/differences.md has a row for each known difference, in
+// the section with that heading, and that the first cell of the row names its rules.
+// Without a heading it looks at the whole page.
+func CheckDocumented(t *testing.T, heading string, differences []Documented) {
+	t.Helper()
+	page, err := os.ReadFile("../../../docs/differences.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	section := string(page)
+	if heading != "" {
+		_, section, _ = strings.Cut(section, "\n## "+heading+"\n")
+	}
+	for _, d := range differences {
+		t.Run(d.Name, func(t *testing.T) {
+			rows, named := 0, []string(nil)
+			for line := range strings.Lines(section) {
+				if strings.HasPrefix(line, "|") && strings.Contains(line, d.Row) {
+					rows++
+					named = append(named, idsIn(strings.Split(line, "|")[1])...)
+				}
+			}
+			if rows == 0 {
+				t.Fatalf("docs/differences.md has no row with %q", d.Row)
+			}
+			for _, id := range d.IDs {
+				if !slices.Contains(named, string(id)) {
+					t.Errorf("the row with %q names %v, not %s", d.Row, named, id)
+				}
+			}
+		})
+	}
+}
+
+// idsIn lists the rules that a cell names: "NA-X-1, 2" and "NA-X-1 … 5" name several.
+func idsIn(cell string) []string {
+	var ids []string
+	stem, last := "", 0
+	words := strings.FieldsFunc(cell, func(r rune) bool { return r == ' ' || r == ',' })
+	for i, word := range words {
+		dash := strings.LastIndexByte(word, '-')
+		switch {
+		case dash >= 0:
+			stem = word[:dash+1]
+			ids = append(ids, word)
+		case stem == "" || digit(word) == 0:
+			continue
+		case i > 0 && words[i-1] == "…":
+			for n := last + 1; n < digit(word); n++ {
+				ids = append(ids, stem+string(rune('0'+n)))
+			}
+			fallthrough
+		default:
+			ids = append(ids, stem+word)
+		}
+		last = digit(word[dash+1:])
+	}
+	return ids
+}
+
+// digit is the number of a word of one digit, or 0.
+func digit(word string) int {
+	if len(word) != 1 || word[0] < '1' || word[0] > '9' {
+		return 0
+	}
+	return int(word[0] - '0')
+}

@@ -1,0 +1,102 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodeauthorizer_test
+
+import (
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/component-base/featuregate"
+
+	"github.com/bulkhead-k8s/bulkhead/components/conformance/nodeauthorizer/generator"
+	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer"
+	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
+)
+
+// newBulkhead is the node authorizer with all optional rules off, in both modes and with
+// the feature gates that upstream has at the moment.
+func newBulkhead(g *graph.Graph) (compat, strict *nodeauthorizer.Authorizer) {
+	config := nodeauthorizer.Config{
+		Features:  nodeauthorizer.DefaultFeatures(),
+		Relations: g,
+		Unready:   func() string { return "" },
+	}
+	for gate, feature := range config.Features.ByGate() {
+		*feature = utilfeature.DefaultFeatureGate.Enabled(featuregate.Feature(gate))
+	}
+	compat = nodeauthorizer.New(config)
+	config.Mode = nodeauthorizer.Strict
+	return compat, nodeauthorizer.New(config)
+}
+
+func setBulkhead(g *graph.Graph, object metav1.Object) {
+	switch o := object.(type) {
+	case *corev1.Pod:
+		g.SetPod(trimmed(o))
+	case *corev1.PersistentVolume:
+		g.SetPersistentVolume(o)
+	case *storagev1.VolumeAttachment:
+		g.SetVolumeAttachment(o)
+	case *resourcev1.ResourceSlice:
+		g.SetResourceSlice(o)
+	case *certificatesv1.PodCertificateRequest:
+		g.SetPodCertificateRequest(o)
+	}
+}
+
+// trimmed is the pod as graphsync has it when it sets it. Every other name keeps
+// the whole pod, which must come to the same.
+func trimmed(pod *corev1.Pod) *corev1.Pod {
+	if pod.Name[len(pod.Name)-1]%2 == 0 {
+		return pod
+	}
+	pod = pod.DeepCopy()
+	graph.TrimPod(pod)
+	return pod
+}
+
+func deleteBulkhead(g *graph.Graph, key generator.Key) {
+	switch key.Kind {
+	case graph.Pod:
+		g.DeletePod(key.Namespace, key.Name)
+	case graph.PersistentVolume:
+		g.DeletePersistentVolume(key.Name)
+	case graph.VolumeAttachment:
+		g.DeleteVolumeAttachment(key.Name)
+	case graph.ResourceSlice:
+		g.DeleteResourceSlice(key.Name)
+	case graph.PodCertificateRequest:
+		g.DeletePodCertificateRequest(key.Namespace, key.Name)
+	}
+}
+
+func replaceBulkhead(g *graph.Graph, kind graph.Kind, objects []generator.Object) {
+	switch kind {
+	case graph.Pod:
+		pods := listOf[*corev1.Pod](objects)
+		for i := range pods {
+			pods[i] = trimmed(pods[i])
+		}
+		g.ReplacePods(pods)
+	case graph.PersistentVolume:
+		g.ReplacePersistentVolumes(listOf[*corev1.PersistentVolume](objects))
+	case graph.VolumeAttachment:
+		g.ReplaceVolumeAttachments(listOf[*storagev1.VolumeAttachment](objects))
+	case graph.ResourceSlice:
+		g.ReplaceResourceSlices(listOf[*resourcev1.ResourceSlice](objects))
+	case graph.PodCertificateRequest:
+		g.ReplacePodCertificateRequests(listOf[*certificatesv1.PodCertificateRequest](objects))
+	}
+}
+
+func listOf[T metav1.Object](objects []generator.Object) []T {
+	list := make([]T, 0, len(objects))
+	for _, object := range objects {
+		list = append(list, object.API().(T))
+	}
+	return list
+}

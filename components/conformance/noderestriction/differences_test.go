@@ -1,0 +1,166 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package noderestriction_test
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/bulkhead-k8s/bulkhead/components/conformance/harness"
+	"github.com/bulkhead-k8s/bulkhead/components/conformance/noderestriction/subjects"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+// difference is one way in which Bulkhead is meant to answer differently.
+type difference struct {
+	harness.Documented
+	// explain makes of upstream's answer, or of what another difference has made of
+	// it, the one that Bulkhead has to give. Where the case is another it changes nothing.
+	explain func(*subjects.Pair, *comparison, subjects.Answer) subjects.Answer
+}
+
+// differences are all that are known. One write may show several.
+var differences = []difference{
+	{
+		Documented: harness.Documented{
+			Name: "resources, not kinds, are not found",
+			IDs:  []rules.ID{"NR-POD-2", "NR-POD-8", "NR-SA-2", "NR-SA-4", "NR-PCR-2", "NR-PCR-3", "NR-PCR-4"},
+			Row:  "`pods \"a\" not found`",
+		},
+		explain: inPlural,
+	},
+	{
+		Documented: harness.Documented{
+			Name: "an internal error says so",
+			IDs:  []rules.ID{"NR-PCR-2", "NR-PCR-3", "NR-PCR-4"},
+			Row:  "the reason InternalError",
+		},
+		explain: asInternalError,
+	},
+	{
+		Documented: harness.Documented{
+			Name: "the name is made up",
+			Row:  "the name that the API server made up",
+		},
+		explain: withName,
+	},
+	{
+		Documented: harness.Documented{
+			Name: "types have other names",
+			Row:  "`unexpected type *v1.Pod`",
+		},
+		explain: withType,
+	},
+	{
+		Documented: harness.Documented{
+			Name: "fields, not objects, are printed",
+			IDs:  []rules.ID{"NR-PVC-2"},
+			Row:  "names the fields",
+		},
+		explain: withFields,
+	},
+	{
+		Documented: harness.Documented{
+			Name: "an object of another type",
+			IDs:  []rules.ID{"NR-CSINODE-1", "NR-CSR-1"},
+			Row:  "a CSINode or CertificateSigningRequest of another type",
+		},
+		explain: ofAnotherType,
+	},
+	{
+		Documented: harness.Documented{
+			Name: "what is deleted",
+			IDs:  []rules.ID{"NR-POD-4"},
+			Row:  "goes by the pod that the API server is about to delete",
+		},
+		explain: byOldPod,
+	},
+	{
+		Documented: harness.Documented{
+			Name: "an object of another name",
+			IDs:  []rules.ID{"NR-NODE-1"},
+			Row:  "whose own name is another one",
+		},
+		explain: ofAnotherName,
+	},
+	{
+		Documented: harness.Documented{
+			Name: "volumes of two kinds",
+			IDs:  []rules.ID{"NR-POD-3"},
+			Row:  "a volume of several kinds",
+		},
+		explain: ofTwoKinds,
+	},
+	{
+		Documented: harness.Documented{
+			Name: "the account by its old field",
+			IDs:  []rules.ID{"NR-POD-3"},
+			Row:  "`spec.serviceAccount`",
+		},
+		explain: byOldField,
+	},
+	{
+		Documented: harness.Documented{
+			Name: "the API server's own audiences",
+			IDs:  []rules.ID{"NR-SA-4"},
+			Row:  "a request with exactly kube-apiserver's",
+		},
+		explain: forAPIAudiences,
+	},
+	{
+		Documented: harness.Documented{
+			Name: "long certificate requests",
+			IDs:  []rules.ID{"NR-CSR-1"},
+			Row:  "more than 64 KiB",
+		},
+		explain: ofLongRequest,
+	},
+}
+
+// explain is the answer that Bulkhead has to give, and what is different about it.
+func explain(p *subjects.Pair, c *comparison) (want subjects.Answer, known []string) {
+	want = c.upstream
+	for i := range differences {
+		d := &differences[i]
+		if !c.bulkhead.Admitted() && len(d.IDs) > 0 && !slices.Contains(d.IDs, c.bulkhead.Rule) {
+			continue
+		}
+		if next := d.explain(p, c, want); next != want {
+			want, known = next, append(known, d.Name)
+		}
+	}
+	return want, known
+}
+
+var notFound = regexp.MustCompile(
+	`\b(node|pod|serviceaccount|persistentvolumeclaim|persistentvolume|csidriver)((?:\.storage\.k8s\.io)?) ("[^"]*" not found)`,
+)
+
+// inPlural speaks as the API server does of what is not there.
+func inPlural(_ *subjects.Pair, _ *comparison, want subjects.Answer) subjects.Answer {
+	want.Message = notFound.ReplaceAllString(want.Message, "${1}s$2 $3")
+	return want
+}
+
+// asInternalError gives a plain error of a plugin the reason of a status.
+func asInternalError(_ *subjects.Pair, _ *comparison, want subjects.Answer) subjects.Answer {
+	if want.Code == 500 && want.Reason == "" {
+		want.Reason = "InternalError"
+	}
+	return want
+}
+
+var fields = regexp.MustCompile(`^(metadata|spec|status)\.[A-Za-z]+(, (metadata|spec|status)\.[A-Za-z]+)*$`)
+
+// withFields takes the names of fields for upstream's comparison of two objects.
+func withFields(_ *subjects.Pair, c *comparison, want subjects.Answer) subjects.Answer {
+	const text = "is not allowed to update fields other than status.quantity and status.conditions: "
+	before, _, found := strings.Cut(want.Message, text)
+	_, named, foundHere := strings.Cut(c.message(), text)
+	if found && foundHere && fields.MatchString(named) {
+		want.Message = before + text + named
+	}
+	return want
+}
