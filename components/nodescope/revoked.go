@@ -10,6 +10,7 @@ var credentialRevoked = rules.Rule{
 	Description: "A request of an account with a scope is denied, whatever it asks for and whatever the mode of the " +
 		"scope, if the ID of its token is in the cluster's list of revoked credentials.",
 	Source:     "Bulkhead: a token ends early only with its pod, secret or account; the ID is that of KEP-4193",
+	Extension:  true,
 	Configured: true,
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -47,7 +48,8 @@ type Certificate func(ctx context.Context, address string) (*x509.Certificate, e
 // that has ended leaves the endpoints within 15 seconds.
 func APIServer(ctx context.Context, client kubernetes.Interface, serving Certificate) ([]string, error) {
 	slice, err := client.DiscoveryV1().EndpointSlices(metav1.NamespaceDefault).Get(ctx, endpointSlice, metav1.GetOptions{})
-	if err != nil {
+	// API servers with --endpoint-reconciler-type=none write none.
+	if err != nil && !apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("looking for the API server's endpoints: %w", err)
 	}
 	addresses, servers := endpointsOf(slice)
