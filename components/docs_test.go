@@ -19,7 +19,7 @@ const widestDocsLine = 100
 // wide are the pages that are still to be rewritten. Take a page out of the list when its
 // lines are short: the test fails for a page here that has no long line.
 var wide = []string{
-	"../docs/development.md", "../docs/differences.md", "../docs/performance.md", "../docs/rules.md", "../docs/testing.md",
+	"../docs/development.md", "../docs/differences.md", "../docs/rules.md", "../docs/testing.md",
 }
 
 // pages are README.md and those of docs.
