@@ -31,7 +31,7 @@ func pages(t *testing.T) map[string]string {
 	}
 	found := map[string]string{}
 	for _, name := range append(names, "../README.md", "../e2e/README.md") {
-		text, err := os.ReadFile(name) //nolint:gosec // the pages of this repository
+		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +90,7 @@ func TestDocsLinksResolve(t *testing.T) {
 				t.Errorf("%s links to %s, which is not there", name, target)
 				continue
 			}
-			if page, known := all[to]; anchor != "" && !(known && slices.Contains(anchors(page), anchor)) {
+			if page, known := all[to]; anchor != "" && (!known || !slices.Contains(anchors(page), anchor)) {
 				t.Errorf("%s links to %s, and %s has no such heading", name, target, to)
 			}
 		}

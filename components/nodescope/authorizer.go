@@ -69,7 +69,8 @@ func (z *Authorizer) decide(ctx context.Context, a *request) rules.Decision {
 		return v
 	}
 	d := noOpinion(audited)
-	d.Findings = append(v.Findings, rules.Finding{Rule: v.Rule, Message: v.Message})
+	d.Findings = append(d.Findings, v.Findings...)
+	d.Findings = append(d.Findings, rules.Finding{Rule: v.Rule, Message: v.Message})
 	return d
 }
 

@@ -120,11 +120,7 @@ func BenchmarkAdmissionReview(b *testing.B) {
 		b,
 		admissions,
 		func(b *testing.B, address string, size controlplane.Size, files loopback.Files) func(context.Context) error {
-			call, err := loopback.PodStatusCaller(
-				address,
-				files,
-				size.Pod(rand.IntN(size.Pods)),
-			) //nolint:gosec // any pod
+			call, err := loopback.PodStatusCaller(address, files, size.Pod(rand.IntN(size.Pods)))
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -36,14 +36,8 @@ func CheckDocumented(t *testing.T, heading string, differences []Documented) {
 	}
 	for _, d := range differences {
 		t.Run(d.Name, func(t *testing.T) {
-			rows, named := 0, []string(nil)
-			for line := range strings.Lines(section) {
-				if strings.HasPrefix(line, "|") && strings.Contains(line, d.Row) {
-					rows++
-					named = append(named, idsIn(strings.Split(line, "|")[1])...)
-				}
-			}
-			if rows == 0 {
+			named := namedIn(section, d.Row)
+			if named == nil {
 				t.Fatalf("docs/differences.md has no row with %q", d.Row)
 			}
 			for _, id := range d.IDs {
@@ -53,6 +47,17 @@ func CheckDocumented(t *testing.T, heading string, differences []Documented) {
 			}
 		})
 	}
+}
+
+// namedIn lists the rules in the first cells of the rows that contain the text; nil if there
+// is no such row.
+func namedIn(section, text string) (named []string) {
+	for line := range strings.Lines(section) {
+		if strings.HasPrefix(line, "|") && strings.Contains(line, text) {
+			named = append(append([]string{}, named...), idsIn(strings.Split(line, "|")[1])...)
+		}
+	}
+	return named
 }
 
 // idsIn lists the rules that a cell names: "NA-X-1, 2" and "NA-X-1 … 5" name several.

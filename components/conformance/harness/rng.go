@@ -46,7 +46,7 @@ func AddSeeds(f *testing.F) {
 		r := Seeded(seed)
 		bytes := make([]byte, 64<<(seed%6))
 		for i := range bytes {
-			bytes[i] = byte(r.IntN(256))
+			bytes[i] = byte(r.IntN(256)) //nolint:gosec // below 256
 		}
 		f.Add(bytes)
 	}

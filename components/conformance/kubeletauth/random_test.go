@@ -6,6 +6,7 @@ package kubeletauth_test
 import (
 	"fmt"
 	"iter"
+	"net/http"
 	"path"
 	"slices"
 	"strings"
@@ -58,7 +59,8 @@ func simplerRequests(r kubeletauth.Request) iter.Seq[kubeletauth.Request] {
 		if r.Upgrade && !yield(kubeletauth.Request{Method: r.Method, Path: r.Path}) {
 			return
 		}
-		if r.Method != "GET" && !yield(kubeletauth.Request{Method: "GET", Path: r.Path, Upgrade: r.Upgrade}) {
+		if r.Method != http.MethodGet &&
+			!yield(kubeletauth.Request{Method: http.MethodGet, Path: r.Path, Upgrade: r.Upgrade}) {
 			return
 		}
 		for parts := range harness.WithoutParts(strings.Split(r.Path, "/")[1:]) {

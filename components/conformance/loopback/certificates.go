@@ -84,10 +84,8 @@ func FreePort() (int, error) {
 	for range 100 {
 		port := 20_000 + rand.IntN(10_000) //nolint:gosec // which one does not matter
 		var listener net.Listener
-		if listener, err = net.Listen(
-			"tcp",
-			fmt.Sprintf("127.0.0.1:%d", port),
-		); err == nil { //nolint:noctx // it is closed at once
+		//nolint:noctx // it is closed at once
+		if listener, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
 			return port, listener.Close()
 		}
 	}
