@@ -97,8 +97,10 @@ type world struct {
 	ca       *pkitest.CA
 	caFile   string
 	crlFile  string
-	findings []rules.Finding
 	registry metrics.KubeRegistry
+
+	mu       sync.Mutex
+	findings []rules.Finding
 }
 
 // newWorld has a client CA, an empty revocation list and an API server, or what tweak
@@ -164,7 +166,9 @@ func (w *world) outcome(t *testing.T, req *http.Request) string {
 	t.Helper()
 	response, findings, err := w.Authenticate(req)
 	ok := response != nil
+	w.mu.Lock()
 	w.findings = append(w.findings, findings...)
+	w.mu.Unlock()
 	if err != nil {
 		var refusal *Denied
 		if !errors.As(err, &refusal) || ok || response != nil {
