@@ -36,6 +36,14 @@ type review struct {
 // passed over, because newer servers add some. Nesting is bounded by the decoder.
 // The result shares no memory with data.
 func decodeReview(data []byte) (*authorizationv1.SubjectAccessReviewSpec, error) {
+	if spec, ok := readQuickly(data); ok {
+		return spec, nil
+	}
+	return decodeAny(data)
+}
+
+// decodeAny knows every form of a review.
+func decodeAny(data []byte) (*authorizationv1.SubjectAccessReviewSpec, error) {
 	var r review
 	duplicates, err := json.UnmarshalStrict(data, &r, json.DisallowDuplicateFields)
 	switch {
