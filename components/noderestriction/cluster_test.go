@@ -7,20 +7,12 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apiserver/pkg/admission"
-	"k8s.io/apiserver/pkg/authentication/user"
-
-	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 // fakeCluster is a Cluster of maps, by name or by namespace/name. What is not in a
@@ -196,145 +188,4 @@ func (c *fakeCluster) LastReported(_ context.Context, node string) (Reported, er
 		return Reported{}, c.err
 	}
 	return c.reported[node], nil
-}
-
-// restrict is a Restriction with the gates of 1.37 and no optional rule, unless an
-// edit says otherwise.
-func restrict(c *fakeCluster, edits ...func(*Config)) *Restriction {
-	config := Config{Cluster: c, Features: DefaultFeatures()}
-	for _, edit := range edits {
-		edit(&config)
-	}
-	return New(config)
-}
-
-// enforce has the given rules refuse.
-func enforce(ids ...rules.ID) func(*Config) { return inMode(rules.Enforce, ids...) }
-
-// inMode puts the given rules in a mode.
-func inMode(mode rules.Mode, ids ...rules.ID) func(*Config) {
-	return func(c *Config) {
-		if c.Modes == nil {
-			c.Modes = map[rules.ID]rules.Mode{}
-		}
-		for _, id := range ids {
-			c.Modes[id] = mode
-		}
-	}
-}
-
-// attributes are those of a request before it is made.
-type attributes struct {
-	kind            schema.GroupVersionKind
-	resource        schema.GroupVersionResource
-	namespace, name string
-	dryRun          bool
-	user            user.Info
-}
-
-// kinds are the resources that write knows by their plural.
-var kinds = map[string]schema.GroupVersionKind{
-	"pods":                       {Version: "v1", Kind: "Pod"},
-	"nodes":                      {Version: "v1", Kind: "Node"},
-	"persistentvolumeclaims":     {Version: "v1", Kind: "PersistentVolumeClaim"},
-	"serviceaccounts":            {Version: "v1", Kind: "ServiceAccount"},
-	"secrets":                    {Version: "v1", Kind: "Secret"},
-	"events":                     {Version: "v1", Kind: "Event"},
-	"events.events.k8s.io":       {Group: "events.k8s.io", Version: "v1", Kind: "Event"},
-	"leases":                     {Group: "coordination.k8s.io", Version: "v1", Kind: "Lease"},
-	"csinodes":                   {Group: "storage.k8s.io", Version: "v1", Kind: "CSINode"},
-	"resourceslices":             {Group: "resource.k8s.io", Version: "v1", Kind: "ResourceSlice"},
-	"podcertificaterequests":     {Group: "certificates.k8s.io", Version: "v1", Kind: "PodCertificateRequest"},
-	"certificatesigningrequests": {Group: "certificates.k8s.io", Version: "v1", Kind: "CertificateSigningRequest"},
-}
-
-// write is what the API server asks about a write of a node: the name and the
-// namespace are those of the objects, and on create there is no name when the
-// object asks for a generated one. A resource is named as in kinds. For an object
-// that is not there, pass nil.
-func write(node string, op admission.Operation, resource, subresource string, object, old runtime.Object, edits ...func(*attributes)) admission.Attributes {
-	kind := kinds[resource]
-	plural, _, _ := strings.Cut(resource, ".")
-	a := &attributes{
-		kind:     kind,
-		resource: kind.GroupVersion().WithResource(plural),
-		user:     &user.DefaultInfo{Name: "system:node:" + node, Groups: []string{"system:nodes", "system:authenticated"}},
-	}
-	for _, o := range []runtime.Object{old, object} {
-		if accessor, err := meta.Accessor(present(o)); err == nil {
-			a.namespace, a.name = accessor.GetNamespace(), accessor.GetName()
-			if op == admission.Create && accessor.GetGenerateName() != "" {
-				a.name = ""
-			}
-		}
-	}
-	for _, edit := range edits {
-		edit(a)
-	}
-	return admission.NewAttributesRecord(object, old, a.kind, a.namespace, a.name, a.resource, subresource, op, nil, a.dryRun, a.user)
-}
-
-// named gives a request a name that is not that of its objects.
-func named(name string) func(*attributes) { return func(a *attributes) { a.name = name } }
-
-// in gives a request a namespace that is not that of its objects.
-func in(namespace string) func(*attributes) { return func(a *attributes) { a.namespace = namespace } }
-
-// dry makes a request one that changes nothing.
-func dry(a *attributes) { a.dryRun = true }
-
-// as has somebody else make the request.
-func as(who user.Info) func(*attributes) { return func(a *attributes) { a.user = who } }
-
-// row is one write and the answer to it.
-type row struct {
-	name  string
-	write admission.Attributes
-	// by is the rule that refuses; empty admits.
-	by rules.ID
-	// code is that of a refusal, 0 for 403.
-	code int32
-	// says is the whole message.
-	says string
-}
-
-var reasons = map[int32]metav1.StatusReason{
-	403: metav1.StatusReasonForbidden, 404: metav1.StatusReasonNotFound, 500: metav1.StatusReasonInternalError,
-}
-
-func run(t *testing.T, r *Restriction, rows []row) {
-	t.Helper()
-	for _, row := range rows {
-		t.Run(row.name, func(t *testing.T) {
-			t.Helper()
-			row.check(t, r.Review(t.Context(), row.write))
-		})
-	}
-}
-
-func (row row) check(t *testing.T, got rules.Decision) {
-	t.Helper()
-	if row.by == "" {
-		if !got.Allowed() || got.Rule != "" {
-			t.Errorf("refused by %s: %v", got.Rule, got.Reason())
-		}
-		return
-	}
-	if got.Allowed() {
-		t.Fatalf("admitted, want a refusal by %s", row.by)
-	}
-	code := row.code
-	if code == 0 {
-		code = 403
-	}
-	status := got.Status
-	if got.Rule != row.by || status.Code != code || status.Reason != reasons[code] {
-		t.Errorf("got rule %s, code %d, reason %s; want %s, %d, %s", got.Rule, status.Code, status.Reason, row.by, code, reasons[code])
-	}
-	if status.Message != row.says {
-		t.Errorf("the message is\n  %s\nwant\n  %s", status.Message, row.says)
-	}
-	if code == 403 {
-		checkUpstreamText(t, row.by, status.Message)
-	}
 }

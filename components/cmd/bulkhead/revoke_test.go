@@ -146,7 +146,7 @@ func TestRevokeByCRL(t *testing.T) {
 		{"the first, DER", file("two", number(2)), `list of "ca": number 2, 1 certificates revoked`, ""},
 		{"an older one", file("one", number(1)), "", `has a newer list of "ca" (number 2`},
 		{"a newer one, PEM", file("three", pkitest.CRLPEM(number(3))), `number 3`, ""},
-		{"of a stranger", file("stranger", stranger.CRL(t, nil)), "", "is no client CA"},
+		{"of a stranger", file("stranger", stranger.CRL(t, nil)), "", "is not a client CA"},
 		{"junk", file("junk", []byte("junk")), "", "parsing a CRL"},
 	} {
 		out, err := revoke(step.path)

@@ -49,8 +49,8 @@ func CheckDocumented(t *testing.T, heading string, differences []Documented) {
 	}
 }
 
-// namedIn lists the rules in the first cells of the rows that contain the text; nil if there
-// is no such row.
+// namedIn lists the rules in the first cells of the rows that contain the text; nil if no row
+// contains it.
 func namedIn(section, text string) (named []string) {
 	for line := range strings.Lines(section) {
 		if strings.HasPrefix(line, "|") && strings.Contains(line, text) {

@@ -20,8 +20,8 @@ import (
 // TestAgainstKubelet sends random requests to the kubelet's own server. Where the mapping
 // does not reject a request, compat needs exactly what the kubelet's mapping says, and strict
 // needs verb create on a subresource of its own if the kubelet would have run, attached or
-// forwarded something. It is no fuzz target: to instrument everything that the kubelet
-// imports takes a quarter of an hour.
+// forwarded something. It is not a fuzz target, because Go would instrument everything that
+// the kubelet imports, which takes a quarter of an hour.
 func TestAgainstKubelet(t *testing.T) {
 	counts, full := harness.Suite{
 		Questions: 100_000, PerSeed: 1000, Seed: int(time.Now().UnixNano() >> 20 & (1<<30 - 1)),

@@ -108,7 +108,7 @@ func (c *comparison) malformed() string {
 	case c.bulkhead.err != nil:
 		return "Bulkhead has an error"
 	case !c.isNode && c.bulkhead.reason != "":
-		return "Bulkhead gives a reason to who is no node"
+		return "Bulkhead gives a reason to a user that is not a node"
 	case c.isNode && !knownIDs[c.id]:
 		return "Bulkhead names no rule"
 	}

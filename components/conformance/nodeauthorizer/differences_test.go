@@ -86,7 +86,7 @@ var differences = []difference{
 		Documented: harness.Documented{
 			Name: "no name denied in Strict",
 			IDs:  []rules.ID{"NA-IDENT-1"},
-			Row:  "it is nobody's identity",
+			Row:  "this name identifies no node",
 		},
 		is: func(c *comparison) bool { return c.strictly(authorizer.DecisionDeny) && c.node == "" },
 	},

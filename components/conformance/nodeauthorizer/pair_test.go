@@ -11,7 +11,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 )
 
-// pair is both authorizers, told of the same cluster.
+// pair has both authorizers. They decide about the same cluster.
 type pair struct {
 	upstream       upstream
 	graph          *graph.Graph

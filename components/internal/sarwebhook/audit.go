@@ -18,16 +18,9 @@ func (h *Handler) audited(a *authorizer.AttributesRecord, finding rules.Finding)
 		return
 	}
 	node, _ := h.config.NodeName(a.User)
-	values := []any{
+	values := append([]any{
 		"rule", string(finding.Rule),
 		"node", webhook.Loggable(node),
-		"user", webhook.Loggable(a.User.GetName()),
-		"verb", webhook.Loggable(a.Verb),
-		"group", webhook.Loggable(a.APIGroup),
-		"resource", webhook.Loggable(a.Resource),
-		"subresource", webhook.Loggable(a.Subresource),
-		"namespace", webhook.Loggable(a.Namespace),
-		"name", webhook.Loggable(a.Name),
-	}
+	}, requestValues(a)...)
 	h.audits.Put(func() { h.config.Logger.Info("Allowed, but refused if the rule were enforced", values...) })
 }

@@ -22,7 +22,18 @@ func (h *Handler) log(a *authorizer.AttributesRecord, d rules.Decision, answer s
 	} else if !h.lines.Admit(a.User.GetName()) {
 		return
 	}
-	values := []any{
+	values := append(requestValues(a),
+		"path", webhook.Loggable(a.Path),
+		"decision", d.Effect.String(),
+		"reason", answer.Reason,
+		"error", answer.EvaluationError,
+	)
+	h.lines.Put(func() { logger.Info(message, values...) })
+}
+
+// requestValues are the keys and values of a log line that describe the request.
+func requestValues(a *authorizer.AttributesRecord) []any {
+	return []any{
 		"user", webhook.Loggable(a.User.GetName()),
 		"verb", webhook.Loggable(a.Verb),
 		"group", webhook.Loggable(a.APIGroup),
@@ -30,12 +41,7 @@ func (h *Handler) log(a *authorizer.AttributesRecord, d rules.Decision, answer s
 		"subresource", webhook.Loggable(a.Subresource),
 		"namespace", webhook.Loggable(a.Namespace),
 		"name", webhook.Loggable(a.Name),
-		"path", webhook.Loggable(a.Path),
-		"decision", d.Effect.String(),
-		"reason", answer.Reason,
-		"error", answer.EvaluationError,
 	}
-	h.lines.Put(func() { logger.Info(message, values...) })
 }
 
 func (h *Handler) logPanic(a *authorizer.AttributesRecord, cause, stack string) {

@@ -136,7 +136,7 @@ func TestListsThatCannotBeUsedAreRefused(t *testing.T) {
 		{"a certificate that is none", block("CERTIFICATE"), "parsing a CA certificate"},
 		{"a certificate of a client", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.Client(t, "c", nil).Raw}), `certificate "c" is not of a CA`},
 		{"a CA that nobody vouches for", below.PEM(), `no client CA vouches for intermediate CA "below"`},
-		{"by a stranger", stranger.CRL(t, nil), `its issuer "CN=stranger" is no client CA`},
+		{"by a stranger", stranger.CRL(t, nil), `its issuer "CN=stranger" is not a client CA`},
 		{"by a stranger who brings the certificate", append(stranger.PEM(), pkitest.CRLPEM(stranger.CRL(t, nil))...), "no client CA vouches"},
 		{"by another of the same name", twin.CRL(t, nil), `the signature is not that of client CA "CN=ca"`},
 		{"tampered with", tampered, "the signature is not that of client CA"},

@@ -70,7 +70,7 @@ func newList(crl *x509.RevocationList, signers []*x509.Certificate, now time.Tim
 }
 
 // errUntrusted is for a list whose CA the client CAs do not know, at least not any more.
-var errUntrusted = errors.New("is no client CA")
+var errUntrusted = errors.New("is not a client CA")
 
 func serial(number *big.Int) string { return string(number.Bytes()) }
 
