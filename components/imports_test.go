@@ -21,8 +21,10 @@ const components = "github.com/bulkhead-k8s/bulkhead/components/"
 // policy packages answer from values. They know no network, cluster, flag,
 // environment or log.
 var policy = []string{
-	"rules", "nodeauthorizer", "nodeauthorizer/graph", "noderestriction", "noderestriction/configuration", "kubeletauth", "internal/nodeidentity", "internal/kubeletcertificate", "kubeletapprover", "kubeletaccess",
-	"revocationlist", "nodescope", "nodescope/admission", "nodescope/scopeindex", "nodescope/scopelist", "nodescope/scopestate", "nodescope/scopesuggest", "nodescope/scopesync/annotated",
+	"rules", "nodeauthorizer", "nodeauthorizer/graph", "noderestriction", "noderestriction/configuration", "kubeletauth",
+	"internal/nodeidentity", "internal/kubeletcertificate", "kubeletapprover", "kubeletaccess",
+	"revocationlist", "nodescope", "nodescope/admission", "nodescope/scopeindex", "nodescope/scopelist",
+	"nodescope/scopestate", "nodescope/scopesuggest", "nodescope/scopesync/annotated",
 }
 
 // notForPolicy lists imports, each with all that lies below it.
@@ -32,12 +34,14 @@ var notForPolicy = []string{
 	"k8s.io/client-go", "k8s.io/component-base", "k8s.io/klog",
 	components + "cmd", components + "install", components + "internal/sarwebhook", components + "internal/serve",
 	components + "internal/admissionwebhook", components + "internal/webhook",
-	components + "nodeauthorizer/graphsync", components + "nodeauthorizer/liveread", components + "nodescope/customread", components + "nodescope/scopesync/listfile", components + "nodescope/scopesync/reloads",
+	components + "nodeauthorizer/graphsync", components + "nodeauthorizer/liveread", components + "nodescope/customread",
+	components + "nodescope/scopesync/listfile", components + "nodescope/scopesync/reloads",
 }
 
 // notForTransport are the policies. Transport gets them as interfaces; what a
 // rule or a node is called it may know.
-var notForTransport = []string{components + "nodeauthorizer", components + "noderestriction", components + "kubeletauth", components + "nodescope", components + "cmd", components + "install"}
+var notForTransport = []string{components + "nodeauthorizer", components + "noderestriction",
+	components + "kubeletauth", components + "nodescope", components + "cmd", components + "install"}
 
 func TestPolicyKnowsNoTransport(t *testing.T) {
 	for _, dir := range policy {

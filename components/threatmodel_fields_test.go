@@ -101,7 +101,8 @@ func isLeaf(t reflect.Type) bool {
 		return t.Elem().Kind() == reflect.Uint8
 	case reflect.Struct:
 		of := reflect.PointerTo(t)
-		return of.Implements(reflect.TypeFor[json.Marshaler]()) || t == reflect.TypeFor[metav1.FieldsV1]() || t == reflect.TypeFor[runtime.RawExtension]()
+		return of.Implements(reflect.TypeFor[json.Marshaler]()) || t == reflect.TypeFor[metav1.FieldsV1]() ||
+			t == reflect.TypeFor[runtime.RawExtension]()
 	default:
 		return true
 	}
@@ -146,8 +147,10 @@ func TestThreatModelNoticesChanges(t *testing.T) {
 		{"as it was", reflect.TypeFor[before](), rows, nil},
 		{"a field is added", reflect.TypeFor[after](), rows, []string{changed, "T: no row for map{}.c"}},
 		{"a row is missing", reflect.TypeFor[before](), rows[:2], []string{"T: no row for map{}.b"}},
-		{"a row is there twice", reflect.TypeFor[before](), append(rows, rows[2]), []string{"T: line 0: map{}.b is in the row of map{}.b already"}},
-		{"a field is gone", reflect.TypeFor[before](), append(rows, fieldRow{field: "map{}.c", written: "map{}.c"}), []string{"T: line 0: there is no field map{}.c"}},
+		{"a row is there twice", reflect.TypeFor[before](), append(rows, rows[2]),
+			[]string{"T: line 0: map{}.b is in the row of map{}.b already"}},
+		{"a field is gone", reflect.TypeFor[before](), append(rows, fieldRow{field: "map{}.c", written: "map{}.c"}),
+			[]string{"T: line 0: there is no field map{}.c"}},
 	} {
 		got := checkRows("T", tc.of, tc.rows, nil)
 		if !slices.EqualFunc(got, tc.want, strings.HasPrefix) {

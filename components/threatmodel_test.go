@@ -67,13 +67,15 @@ func checkRows(heading string, of reflect.Type, rows, common []fieldRow) (proble
 		problems = append(problems, checkRow(heading, row, all)...)
 		for _, field := range row.covers(all) {
 			if before, twice := covered[field]; twice {
-				problems = append(problems, fmt.Sprintf("%s: line %d: %s is in the row of %s already", heading, row.line, field, before))
+				problems = append(problems,
+					fmt.Sprintf("%s: line %d: %s is in the row of %s already", heading, row.line, field, before))
 			}
 			covered[field] = row.written
 		}
 	}
 	for _, field := range all {
-		if covered[field] == "" && !slices.ContainsFunc(common, func(row fieldRow) bool { return len(row.covers([]string{field})) == 1 }) {
+		if covered[field] == "" &&
+			!slices.ContainsFunc(common, func(row fieldRow) bool { return len(row.covers([]string{field})) == 1 }) {
 			problems = append(problems, fmt.Sprintf("%s: no row for %s", heading, field))
 		}
 	}
@@ -86,8 +88,11 @@ func checkRow(heading string, row fieldRow, all []string) (problems []string) {
 	if len(below) == 0 {
 		problems = append(problems, fmt.Sprintf("%s: line %d: there is no field %s", heading, row.line, row.written))
 	}
-	if want := fmt.Sprintf("(%d: %s)", len(below), fingerprint(below)); row.prefix && want != fmt.Sprintf("(%s: %s)", row.count, row.hash) {
-		problems = append(problems, fmt.Sprintf("%s: line %d: the fields below %s have changed: look at them, then write %s", heading, row.line, row.written, want))
+	if want := fmt.Sprintf("(%d: %s)", len(below), fingerprint(below)); row.prefix &&
+		want != fmt.Sprintf("(%s: %s)", row.count, row.hash) {
+		problems = append(problems,
+			fmt.Sprintf("%s: line %d: the fields below %s have changed: look at them, then write %s", heading, row.line,
+				row.written, want))
 	}
 	return problems
 }
@@ -149,7 +154,8 @@ func TestThreatModelAnswers(t *testing.T) {
 		for _, row := range rows {
 			begins := func(with string) bool { return strings.HasPrefix(row.answer, with) && len(row.answer) > len(with)+5 }
 			if idPattern.FindStringIndex(row.answer) == nil && !begins("API server: ") && !begins("free: ") {
-				t.Errorf("line %d: %s is neither restricted by a rule nor by the API server, nor free for a reason: %s", row.line, row.written, row.answer)
+				t.Errorf("line %d: %s is neither restricted by a rule nor by the API server, nor free for a reason: %s", row.line,
+					row.written, row.answer)
 			}
 		}
 	}
@@ -168,7 +174,8 @@ func TestThreatModelAnswers(t *testing.T) {
 
 func everyRule() map[string]bool {
 	known := map[string]bool{}
-	for _, r := range slices.Concat(nodeauthorizer.Rules, noderestriction.Rules, kubeletauth.Rules, nodescope.Rules, scopeadmission.Rules) {
+	for _, r := range slices.Concat(nodeauthorizer.Rules, noderestriction.Rules, kubeletauth.Rules, nodescope.Rules,
+		scopeadmission.Rules) {
 		known[string(r.ID)] = true
 	}
 	return known

@@ -45,7 +45,8 @@ func TestAPIServerTakesTheAuthorizationConfiguration(t *testing.T) {
 				t.Fatal(err)
 			}
 			configuration.Authorizers[0].Webhook.ConnectionInfo.KubeConfigFile = &onHost
-			for _, err := range validation.ValidateAuthorizationConfiguration(authorizationcel.NewDefaultCompiler(), nil, configuration, known, repeatable) {
+			for _, err := range validation.ValidateAuthorizationConfiguration(authorizationcel.NewDefaultCompiler(), nil,
+				configuration, known, repeatable) {
 				t.Error(err)
 			}
 			var got []apiserver.AuthorizerType
@@ -72,7 +73,8 @@ func TestMatchCondition(t *testing.T) {
 		return authorizationv1.SubjectAccessReviewSpec{User: user, Groups: groups, ResourceAttributes: pods}
 	}
 	path := spec("system:node:a", "system:nodes")
-	path.ResourceAttributes, path.NonResourceAttributes = nil, &authorizationv1.NonResourceAttributes{Verb: "get", Path: "/"}
+	path.ResourceAttributes, path.NonResourceAttributes = nil,
+		&authorizationv1.NonResourceAttributes{Verb: "get", Path: "/"}
 	for _, tt := range []struct {
 		name string
 		spec authorizationv1.SubjectAccessReviewSpec
@@ -81,7 +83,8 @@ func TestMatchCondition(t *testing.T) {
 		{"a node matches", spec("system:node:a", "system:nodes", "system:authenticated"), true},
 		{"a node without a name matches", spec("system:node:", "system:nodes"), true},
 		{"a node's request for a path matches", path, true},
-		{"our own identity does not match", spec("bulkhead:node-authorizer", "bulkhead:components", "system:authenticated"), false},
+		{"our own identity does not match", spec("bulkhead:node-authorizer", "bulkhead:components", "system:authenticated"),
+			false},
 		{"our own identity in the group of nodes does not match", spec("bulkhead:node-authorizer", "system:nodes"), false},
 		{"a kubelet's user outside the group does not match", spec("system:node:a", "system:authenticated"), false},
 		{"a user in the group without the prefix does not match", spec("kubelet", "system:nodes"), false},
@@ -115,7 +118,8 @@ func TestAPIServerFindsTheWebhook(t *testing.T) {
 	cluster, who := config.Clusters[context.Cluster], config.AuthInfos[context.AuthInfo]
 	const dir = "/etc/kubernetes/bulkhead/apiserver/"
 	got := []string{cluster.Server, cluster.CertificateAuthority, who.ClientCertificate, who.ClientKey}
-	want := []string{"https://127.0.0.1:10461/authorize", dir + "node-authorizer-ca.crt", dir + "node-authorizer-client.crt", dir + "node-authorizer-client.key"}
+	want := []string{"https://127.0.0.1:10461/authorize", dir + "node-authorizer-ca.crt",
+		dir + "node-authorizer-client.crt", dir + "node-authorizer-client.key"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}

@@ -47,7 +47,8 @@ func TestTheFlowSchemaIsBoundedAndEarly(t *testing.T) {
 			t.Errorf("level %s is %s", level, suggested.Spec.Type)
 		}
 	}
-	if level != "workload-high" || schema.Spec.MatchingPrecedence >= bootstrap.SuggestedFlowSchemaSystemNodes.Spec.MatchingPrecedence {
+	if level != "workload-high" ||
+		schema.Spec.MatchingPrecedence >= bootstrap.SuggestedFlowSchemaSystemNodes.Spec.MatchingPrecedence {
 		t.Errorf("level %s, precedence %d", level, schema.Spec.MatchingPrecedence)
 	}
 }
@@ -57,7 +58,8 @@ func TestTheFlowSchemaIsBoundedAndEarly(t *testing.T) {
 func TestTheProxiesHaveALevelOfTheirOwn(t *testing.T) {
 	schema := decode[*flowcontrolv1.FlowSchema](t, "kubelet-api/proxy-flowschema.yaml")
 	level := decode[*flowcontrolv1.PriorityLevelConfiguration](t, "kubelet-api/proxy-prioritylevelconfiguration.yaml")
-	if schema.Spec.PriorityLevelConfiguration.Name != level.Name || level.Spec.Type != flowcontrolv1.PriorityLevelEnablementLimited {
+	if schema.Spec.PriorityLevelConfiguration.Name != level.Name ||
+		level.Spec.Type != flowcontrolv1.PriorityLevelEnablementLimited {
 		t.Errorf("level %s of %s is %s", level.Name, schema.Spec.PriorityLevelConfiguration.Name, level.Spec.Type)
 	}
 	for _, suggested := range bootstrap.SuggestedPriorityLevelConfigurations {
@@ -77,7 +79,8 @@ func TestTheProxiesHaveALevelOfTheirOwn(t *testing.T) {
 		t.Errorf("%d rules; subjects (-bound +named)\n%s", len(schema.Spec.Rules), diff)
 	}
 	// It asks and gets bounded answers, and may wait for them, but not for ever.
-	if limited := level.Spec.Limited; *limited.NominalConcurrencyShares > 20 || *limited.LendablePercent < 50 || limited.LimitResponse.Type != flowcontrolv1.LimitResponseTypeQueue {
+	if limited := level.Spec.Limited; *limited.NominalConcurrencyShares > 20 || *limited.LendablePercent < 50 ||
+		limited.LimitResponse.Type != flowcontrolv1.LimitResponseTypeQueue {
 		t.Errorf("limits %+v", limited)
 	}
 }

@@ -29,7 +29,8 @@ func TestKubeletAuthProxyMayOnlyAsk(t *testing.T) {
 	account := decode[*corev1.ServiceAccount](t, "kubelet-auth-proxy/serviceaccount.yaml")
 	binding := decode[*rbacv1.ClusterRoleBinding](t, "kubelet-auth-proxy/clusterrolebinding.yaml")
 	subjects := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: kubeletAuthProxy, Namespace: "kube-system"}}
-	if diff := cmp.Diff(subjects, binding.Subjects); diff != "" || account.Name != kubeletAuthProxy || account.Namespace != "kube-system" {
+	if diff := cmp.Diff(subjects, binding.Subjects); diff != "" || account.Name != kubeletAuthProxy ||
+		account.Namespace != "kube-system" {
 		t.Errorf("account %s/%s: (-want +got)\n%s", account.Namespace, account.Name, diff)
 	}
 }
@@ -69,12 +70,15 @@ func TestKubeletAuthProxyIsConfined(t *testing.T) {
 	got := confinement{
 		len(pod.Containers) + len(pod.InitContainers), pod.HostNetwork, pod.HostPID, pod.HostIPC,
 		*pod.SecurityContext.RunAsNonRoot, *pod.SecurityContext.RunAsUser, *pod.SecurityContext.RunAsGroup,
-		*container.SecurityContext.ReadOnlyRootFilesystem, *container.SecurityContext.AllowPrivilegeEscalation, container.SecurityContext.Privileged != nil,
+		*container.SecurityContext.ReadOnlyRootFilesystem, *container.SecurityContext.AllowPrivilegeEscalation,
+		container.SecurityContext.Privileged != nil,
 		container.SecurityContext.Capabilities.Add, container.SecurityContext.Capabilities.Drop,
-		pod.SecurityContext.SeccompProfile.Type, hostPaths, configMaps, writable, pod.PriorityClassName, pod.ServiceAccountName, pod.Tolerations,
+		pod.SecurityContext.SeccompProfile.Type, hostPaths, configMaps, writable, pod.PriorityClassName,
+		pod.ServiceAccountName, pod.Tolerations,
 	}
 	want := confinement{
-		1, true, false, false, true, 65532, 65532, true, false, false, nil, []corev1.Capability{"ALL"}, corev1.SeccompProfileTypeRuntimeDefault,
+		1, true, false, false, true, 65532, 65532, true, false, false, nil, []corev1.Capability{"ALL"},
+		corev1.SeccompProfileTypeRuntimeDefault,
 		map[string]corev1.HostPathType{
 			"/etc/kubernetes/bulkhead/kubelet-auth-proxy": corev1.HostPathDirectory,
 			// Not before the kubelet has moved.
@@ -82,7 +86,8 @@ func TestKubeletAuthProxyIsConfined(t *testing.T) {
 			// A node of an older version does not have it.
 			"/etc/kubernetes/bulkhead/kubelet-auth-proxy/crl-state": "",
 		},
-		map[string]bool{revocationlist.Name: true}, []string{"crl-state"}, "system-node-critical", kubeletAuthProxy, []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
+		map[string]bool{revocationlist.Name: true}, []string{"crl-state"}, "system-node-critical", kubeletAuthProxy,
+		[]corev1.Toleration{{Operator: corev1.TolerationOpExists}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

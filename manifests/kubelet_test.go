@@ -18,7 +18,8 @@ func rights(t *testing.T, file string) map[string]string {
 	got := map[string]string{}
 	for _, rule := range decode[*rbacv1.ClusterRole](t, file).Rules {
 		for _, resource := range rule.Resources {
-			got[strings.Join(rule.APIGroups, ",")+"/"+resource+strings.Join(rule.ResourceNames, ",")] = strings.Join(rule.Verbs, ",")
+			got[strings.Join(rule.APIGroups, ",")+"/"+resource+strings.Join(rule.ResourceNames, ",")] = strings.Join(rule.Verbs,
+				",")
 		}
 	}
 	return got
@@ -50,8 +51,10 @@ func TestWhoLooksForTheAPIServersLooksInOneNamespace(t *testing.T) {
 		role, binding, user string
 		rules               []rbacv1.PolicyRule
 	}{
-		{"kubelet-approver/role.yaml", "kubelet-approver/rolebinding.yaml", "bulkhead:kubelet-approver", []rbacv1.PolicyRule{look, tell}},
-		{"node-restriction/role-apiserver.yaml", "node-restriction/rolebinding-apiserver.yaml", "bulkhead:node-restriction", []rbacv1.PolicyRule{look}},
+		{"kubelet-approver/role.yaml", "kubelet-approver/rolebinding.yaml", "bulkhead:kubelet-approver",
+			[]rbacv1.PolicyRule{look, tell}},
+		{"node-restriction/role-apiserver.yaml", "node-restriction/rolebinding-apiserver.yaml", "bulkhead:node-restriction",
+			[]rbacv1.PolicyRule{look}},
 	} {
 		role, binding := decode[*rbacv1.Role](t, tt.role), decode[*rbacv1.RoleBinding](t, tt.binding)
 		subjects := []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: tt.user}}
@@ -65,15 +68,18 @@ func TestWhoLooksForTheAPIServersLooksInOneNamespace(t *testing.T) {
 }
 
 func TestKubeletClientsMayNothingButKubelets(t *testing.T) {
-	for file, user := range map[string]string{"apiserver": "kube-apiserver-kubelet-client", "proxy": "bulkhead:kubelet-auth-proxy"} {
+	for file, user := range map[string]string{"apiserver": "kube-apiserver-kubelet-client",
+		"proxy": "bulkhead:kubelet-auth-proxy"} {
 		for what, verbs := range rights(t, "kubelet-api/"+file+"-clusterrole.yaml") {
 			// The verb of some methods is empty at a kubelet, so the proxy needs the star.
-			if !strings.HasPrefix(what, "/nodes/") || strings.HasSuffix(what, "*") || what == "/nodes/status" || (verbs == "*") != (file == "proxy") {
+			if !strings.HasPrefix(what, "/nodes/") || strings.HasSuffix(what, "*") || what == "/nodes/status" ||
+				(verbs == "*") != (file == "proxy") {
 				t.Errorf("%s: %s %s", file, verbs, what)
 			}
 		}
 		want := []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: user}}
-		if diff := cmp.Diff(want, decode[*rbacv1.ClusterRoleBinding](t, "kubelet-api/"+file+"-clusterrolebinding.yaml").Subjects); diff != "" {
+		if diff := cmp.Diff(want,
+			decode[*rbacv1.ClusterRoleBinding](t, "kubelet-api/"+file+"-clusterrolebinding.yaml").Subjects); diff != "" {
 			t.Errorf("(-want +got)\n%s", diff)
 		}
 	}
@@ -94,11 +100,13 @@ func TestTheAPIServerGetsNoRightThatItHadNot(t *testing.T) {
 func TestTheApproverIsConfined(t *testing.T) {
 	pod := decode[*corev1.Pod](t, KubeletApproverStaticPod)
 	container := pod.Spec.Containers[0]
-	if len(pod.Spec.Volumes) != 1 || pod.Spec.Volumes[0].HostPath.Path != "/etc/kubernetes/bulkhead/kubelet-approver" || !container.VolumeMounts[0].ReadOnly {
+	if len(pod.Spec.Volumes) != 1 || pod.Spec.Volumes[0].HostPath.Path != "/etc/kubernetes/bulkhead/kubelet-approver" ||
+		!container.VolumeMounts[0].ReadOnly {
 		t.Errorf("it sees %v", pod.Spec.Volumes)
 	}
 	security := container.SecurityContext
-	if !*pod.Spec.SecurityContext.RunAsNonRoot || *security.AllowPrivilegeEscalation || !*security.ReadOnlyRootFilesystem || *pod.Spec.AutomountServiceAccountToken ||
+	if !*pod.Spec.SecurityContext.RunAsNonRoot || *security.AllowPrivilegeEscalation ||
+		!*security.ReadOnlyRootFilesystem || *pod.Spec.AutomountServiceAccountToken ||
 		len(security.Capabilities.Add) > 0 || len(container.Ports) > 0 || len(pod.Spec.Containers) != 1 {
 		t.Errorf("it may %+v", security)
 	}

@@ -143,13 +143,16 @@ func TestNodeAuthorizerMayOnlyReadRelations(t *testing.T) {
 	list := decode[*corev1.ConfigMap](t, "node-authorizer/configmap.yaml")
 	role := decode[*rbacv1.Role](t, "node-authorizer/role.yaml")
 	rules := []rbacv1.PolicyRule{{
-		Verbs: []string{"get", "list", "watch"}, APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{revocationlist.Name},
+		Verbs: []string{"get", "list", "watch"}, APIGroups: []string{""}, Resources: []string{"configmaps"},
+		ResourceNames: []string{revocationlist.Name},
 	}}
 	if diff := cmp.Diff(rules, role.Rules); diff != "" || role.Namespace != revocationlist.Namespace ||
 		list.Name != revocationlist.Name || list.Namespace != revocationlist.Namespace || len(list.Data) > 0 {
-		t.Errorf("list of revoked credentials %s/%s, role in %s: (-want +got)\n%s", list.Namespace, list.Name, role.Namespace, diff)
+		t.Errorf("list of revoked credentials %s/%s, role in %s: (-want +got)\n%s", list.Namespace, list.Name, role.Namespace,
+			diff)
 	}
-	if diff := cmp.Diff(subjects, decode[*rbacv1.RoleBinding](t, "node-authorizer/rolebinding.yaml").Subjects); diff != "" {
+	if diff := cmp.Diff(subjects,
+		decode[*rbacv1.RoleBinding](t, "node-authorizer/rolebinding.yaml").Subjects); diff != "" {
 		t.Errorf("subjects (-want +got)\n%s", diff)
 	}
 }
@@ -182,16 +185,19 @@ func TestNodeRestrictionMayOnlyLookAndRemember(t *testing.T) {
 	memory := decode[*corev1.ConfigMap](t, "node-restriction/configmap.yaml")
 	role := decode[*rbacv1.Role](t, "node-restriction/role.yaml")
 	rules := []rbacv1.PolicyRule{{
-		Verbs: []string{"get", "list", "watch", "update", "patch"}, APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{memory.Name},
+		Verbs: []string{"get", "list", "watch", "update", "patch"}, APIGroups: []string{""},
+		Resources: []string{"configmaps"}, ResourceNames: []string{memory.Name},
 	}}
 	if diff := cmp.Diff(rules, role.Rules); diff != "" || role.Namespace != memory.Namespace || len(memory.Data) > 0 {
 		t.Errorf("in %s, for %s: (-want +got)\n%s", role.Namespace, memory.Namespace, diff)
 	}
 	subjects := []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: "bulkhead:node-restriction"}}
-	if diff := cmp.Diff(subjects, decode[*rbacv1.ClusterRoleBinding](t, "node-restriction/clusterrolebinding.yaml").Subjects); diff != "" {
+	if diff := cmp.Diff(subjects,
+		decode[*rbacv1.ClusterRoleBinding](t, "node-restriction/clusterrolebinding.yaml").Subjects); diff != "" {
 		t.Errorf("subjects (-want +got)\n%s", diff)
 	}
-	if diff := cmp.Diff(subjects, decode[*rbacv1.RoleBinding](t, "node-restriction/rolebinding.yaml").Subjects); diff != "" {
+	if diff := cmp.Diff(subjects,
+		decode[*rbacv1.RoleBinding](t, "node-restriction/rolebinding.yaml").Subjects); diff != "" {
 		t.Errorf("subjects (-want +got)\n%s", diff)
 	}
 }

@@ -18,7 +18,8 @@ const noAccounts = "request.userInfo.username in []"
 
 func TestNodeScopeIsAskedAboutEveryWriteAndFailsClosed(t *testing.T) {
 	w := webhookOf(t, RegistrationNodeScope)
-	got := []string{w.Name, string(*w.FailurePolicy), string(*w.SideEffects), *w.ClientConfig.URL, strings.Join(w.AdmissionReviewVersions, ",")}
+	got := []string{w.Name, string(*w.FailurePolicy), string(*w.SideEffects), *w.ClientConfig.URL,
+		strings.Join(w.AdmissionReviewVersions, ",")}
 	want := []string{"node-scope.bulkhead.dev", "Fail", "None", "https://127.0.0.1:10463/node-scope", "v1"}
 	if diff := cmp.Diff(want, got); diff != "" || *w.TimeoutSeconds > 2 {
 		t.Errorf("timeout %d s; (-want +got)\n%s", *w.TimeoutSeconds, diff)
@@ -26,12 +27,14 @@ func TestNodeScopeIsAskedAboutEveryWriteAndFailsClosed(t *testing.T) {
 	all := admissionregistrationv1.AllScopes
 	rules := []admissionregistrationv1.RuleWithOperations{{
 		Operations: []admissionregistrationv1.OperationType{"CREATE", "UPDATE", "DELETE"},
-		Rule:       admissionregistrationv1.Rule{APIGroups: []string{"*"}, APIVersions: []string{"*"}, Resources: []string{"*/*"}, Scope: &all},
+		Rule: admissionregistrationv1.Rule{APIGroups: []string{"*"}, APIVersions: []string{"*"},
+			Resources: []string{"*/*"}, Scope: &all},
 	}}
 	if diff := cmp.Diff(rules, w.Rules); diff != "" {
 		t.Errorf("rules (-want +got)\n%s", diff)
 	}
-	if len(w.NamespaceSelector.MatchExpressions)+len(w.NamespaceSelector.MatchLabels)+len(w.ObjectSelector.MatchExpressions)+len(w.ObjectSelector.MatchLabels) > 0 {
+	if len(w.NamespaceSelector.MatchExpressions)+len(w.NamespaceSelector.MatchLabels)+
+		len(w.ObjectSelector.MatchExpressions)+len(w.ObjectSelector.MatchLabels) > 0 {
 		t.Error("who is held could choose labels")
 	}
 }
@@ -47,7 +50,8 @@ func TestNodeScopeMatchesTheListedAccounts(t *testing.T) {
 	for i := range 1000 {
 		listed = append(listed, fmt.Sprintf("'system:serviceaccount:namespace-%d:account-%d'", i, i))
 	}
-	w.MatchConditions[0].Expression = strings.Replace(w.MatchConditions[0].Expression, noAccounts, "request.userInfo.username in ["+strings.Join(listed, ", ")+"]", 1)
+	w.MatchConditions[0].Expression = strings.Replace(w.MatchConditions[0].Expression, noAccounts,
+		"request.userInfo.username in ["+strings.Join(listed, ", ")+"]", 1)
 	filled := matcherOf(t, w)
 	for _, tc := range []struct {
 		name string
@@ -71,13 +75,16 @@ func TestNodeScopeMatchesTheListedAccounts(t *testing.T) {
 }
 
 func TestNodeScopeNeedsNoMoreThanAView(t *testing.T) {
-	want := []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"serviceaccounts", "pods"}, Verbs: []string{"get", "list", "watch"}}}
-	if diff := cmp.Diff(want, decode[*rbacv1.ClusterRole](t, "node-restriction-scope/clusterrole.yaml").Rules); diff != "" {
+	want := []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"serviceaccounts", "pods"},
+		Verbs: []string{"get", "list", "watch"}}}
+	if diff := cmp.Diff(want,
+		decode[*rbacv1.ClusterRole](t, "node-restriction-scope/clusterrole.yaml").Rules); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	binding := decode[*rbacv1.ClusterRoleBinding](t, "node-restriction-scope/clusterrolebinding.yaml")
 	subjects := []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: "bulkhead:node-restriction"}}
-	if diff := cmp.Diff(subjects, binding.Subjects); diff != "" || binding.RoleRef.Name != "bulkhead:node-restriction:node-scope" {
+	if diff := cmp.Diff(subjects, binding.Subjects); diff != "" ||
+		binding.RoleRef.Name != "bulkhead:node-restriction:node-scope" {
 		t.Errorf("role %s, subjects (-want +got)\n%s", binding.RoleRef.Name, diff)
 	}
 }

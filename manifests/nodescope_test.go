@@ -44,7 +44,8 @@ func TestTheEntryOfNodeScopeDenies(t *testing.T) {
 // a list and without.
 func TestWhoIsListedIsAskedAboutAndNobodyElse(t *testing.T) {
 	const agent = "system:serviceaccount:monitoring:agent"
-	listed, err := scopelist.Replace(scopelist.Authorization, read(t, AuthorizationNodeScope), []scopelist.Account{{Namespace: "monitoring", Name: "agent"}})
+	listed, err := scopelist.Replace(scopelist.Authorization, read(t, AuthorizationNodeScope),
+		[]scopelist.Account{{Namespace: "monitoring", Name: "agent"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,11 +63,13 @@ func TestWhoIsListedIsAskedAboutAndNobodyElse(t *testing.T) {
 		{"with an empty list nobody is", read(t, AuthorizationNodeScope), "", false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			matcher, errs := validation.ValidateAndCompileMatchConditions(authorizationcel.NewDefaultCompiler(), conditionsOf(t, tc.file))
+			matcher, errs := validation.ValidateAndCompileMatchConditions(authorizationcel.NewDefaultCompiler(),
+				conditionsOf(t, tc.file))
 			if err := errs.ToAggregate(); err != nil {
 				t.Fatal(err)
 			}
-			got, err := matcher.Eval(t.Context(), &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: tc.user}})
+			got, err := matcher.Eval(t.Context(),
+				&authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: tc.user}})
 			if err != nil || got != tc.want {
 				t.Errorf("matches %v with error %v, want %v", got, err, tc.want)
 			}
@@ -90,12 +93,14 @@ func TestScopeIsAskedOnTheSameServersAtOtherPaths(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || accounts != nodes+"-scoped" {
 		t.Errorf("%s and %s; (-want +got)\n%s", nodes, accounts, diff)
 	}
-	review, scope := *webhookOf(t, RegistrationHardened).ClientConfig.URL, *webhookOf(t, RegistrationNodeScope).ClientConfig.URL
+	review, scope := *webhookOf(t, RegistrationHardened).ClientConfig.URL,
+		*webhookOf(t, RegistrationNodeScope).ClientConfig.URL
 	if strings.TrimSuffix(review, "review") != strings.TrimSuffix(scope, "node-scope") {
 		t.Errorf("%s and %s", review, scope)
 	}
 	hardened := decode[*admissionregistrationv1.ValidatingWebhookConfiguration](t, RegistrationHardened)
-	if mine := decode[*admissionregistrationv1.ValidatingWebhookConfiguration](t, RegistrationNodeScope); mine.Name == hardened.Name {
+	if mine := decode[*admissionregistrationv1.ValidatingWebhookConfiguration](t,
+		RegistrationNodeScope); mine.Name == hardened.Name {
 		t.Errorf("both are called %s: the API server does not start", mine.Name)
 	}
 }

@@ -36,7 +36,8 @@ func webhookOf(t *testing.T, name string) admissionregistrationv1.ValidatingWebh
 func TestTheWebhookFailsClosedAndSoon(t *testing.T) {
 	for _, name := range registrations {
 		w := webhookOf(t, name)
-		got := []string{string(*w.FailurePolicy), string(*w.MatchPolicy), string(*w.SideEffects), *w.ClientConfig.URL, strings.Join(w.AdmissionReviewVersions, ",")}
+		got := []string{string(*w.FailurePolicy), string(*w.MatchPolicy), string(*w.SideEffects), *w.ClientConfig.URL,
+			strings.Join(w.AdmissionReviewVersions, ",")}
 		want := []string{"Fail", "Equivalent", "None", "https://127.0.0.1:10463/review", "v1"}
 		if diff := cmp.Diff(want, got); diff != "" || *w.TimeoutSeconds != 2 {
 			t.Errorf("%s: timeout %d s; (-want +got)\n%s", name, *w.TimeoutSeconds, diff)
@@ -61,7 +62,8 @@ func writes(t *testing.T, name string) []string {
 				}
 			}
 		}
-		if joined := strings.Join(slices.Concat(rule.APIGroups, rule.APIVersions, rule.Resources), ","); strings.Contains(joined, "*") || *rule.Scope == admissionregistrationv1.AllScopes {
+		if joined := strings.Join(slices.Concat(rule.APIGroups, rule.APIVersions, rule.Resources),
+			","); strings.Contains(joined, "*") || *rule.Scope == admissionregistrationv1.AllScopes {
 			t.Errorf("%s has a rule for what nobody has named: %s, scope %s", name, joined, *rule.Scope)
 		}
 	}
@@ -74,25 +76,31 @@ func TestWhatIsRegistered(t *testing.T) {
 	want := []string{
 		"/events CREATE", "/events DELETE", "/events UPDATE",
 		"/nodes CREATE", "/nodes DELETE", "/nodes UPDATE", "/nodes/status UPDATE",
-		"/persistentvolumeclaims CREATE", "/persistentvolumeclaims DELETE", "/persistentvolumeclaims UPDATE", "/persistentvolumeclaims/status UPDATE",
+		"/persistentvolumeclaims CREATE", "/persistentvolumeclaims DELETE", "/persistentvolumeclaims UPDATE",
+		"/persistentvolumeclaims/status UPDATE",
 		"/pods CREATE", "/pods DELETE", "/pods UPDATE",
-		"/pods/binding CREATE", "/pods/ephemeralcontainers UPDATE", "/pods/eviction CREATE", "/pods/resize UPDATE", "/pods/status UPDATE",
+		"/pods/binding CREATE", "/pods/ephemeralcontainers UPDATE", "/pods/eviction CREATE", "/pods/resize UPDATE",
+		"/pods/status UPDATE",
 		"/serviceaccounts CREATE", "/serviceaccounts DELETE", "/serviceaccounts UPDATE",
 		"/serviceaccounts/token CREATE",
 		"certificates.k8s.io/certificatesigningrequests CREATE",
-		"certificates.k8s.io/podcertificaterequests CREATE", "certificates.k8s.io/podcertificaterequests DELETE", "certificates.k8s.io/podcertificaterequests UPDATE",
+		"certificates.k8s.io/podcertificaterequests CREATE", "certificates.k8s.io/podcertificaterequests DELETE",
+		"certificates.k8s.io/podcertificaterequests UPDATE",
 		"certificates.k8s.io/podcertificaterequests/status UPDATE",
 		"events.k8s.io/events CREATE", "events.k8s.io/events DELETE", "events.k8s.io/events UPDATE",
-		"resource.k8s.io/resourceslices CREATE", "resource.k8s.io/resourceslices DELETE", "resource.k8s.io/resourceslices UPDATE",
+		"resource.k8s.io/resourceslices CREATE", "resource.k8s.io/resourceslices DELETE",
+		"resource.k8s.io/resourceslices UPDATE",
 	}
 	if diff := cmp.Diff(want, hardened); diff != "" {
 		t.Errorf("hardened (-want +got)\n%s", diff)
 	}
 	// A heartbeat must not depend on us where in-tree checks it.
-	more := slices.DeleteFunc(writes(t, RegistrationParity), func(write string) bool { return slices.Contains(hardened, write) })
+	more := slices.DeleteFunc(writes(t, RegistrationParity),
+		func(write string) bool { return slices.Contains(hardened, write) })
 	heartbeats := []string{
 		"coordination.k8s.io/leases CREATE", "coordination.k8s.io/leases DELETE", "coordination.k8s.io/leases UPDATE",
-		"storage.k8s.io/csinodes CREATE", "storage.k8s.io/csinodes DELETE", "storage.k8s.io/csinodes UPDATE", "storage.k8s.io/csinodes/status UPDATE",
+		"storage.k8s.io/csinodes CREATE", "storage.k8s.io/csinodes DELETE", "storage.k8s.io/csinodes UPDATE",
+		"storage.k8s.io/csinodes/status UPDATE",
 	}
 	if diff := cmp.Diff(heartbeats, more); diff != "" {
 		t.Errorf("parity besides (-want +got)\n%s", diff)
@@ -107,16 +115,22 @@ func TestWhoIsAskedAbout(t *testing.T) {
 			who  user.Info
 			want bool
 		}{
-			{"a node is", &user.DefaultInfo{Name: "system:node:a", Groups: []string{"system:nodes", "system:authenticated"}}, true},
+			{"a node is", &user.DefaultInfo{Name: "system:node:a", Groups: []string{"system:nodes", "system:authenticated"}},
+				true},
 			{"a node without a name is", &user.DefaultInfo{Name: "system:node:", Groups: []string{"system:nodes"}}, true},
-			{"a kubelet's user outside the group is not", &user.DefaultInfo{Name: "system:node:a", Groups: []string{"system:authenticated"}}, false},
-			{"a user in the group without the prefix is not", &user.DefaultInfo{Name: "kubelet", Groups: []string{"system:nodes"}}, false},
+			{"a kubelet's user outside the group is not",
+				&user.DefaultInfo{Name: "system:node:a", Groups: []string{"system:authenticated"}}, false},
+			{"a user in the group without the prefix is not",
+				&user.DefaultInfo{Name: "kubelet", Groups: []string{"system:nodes"}}, false},
 			{"a prefix in other case is not", &user.DefaultInfo{Name: "System:node:a", Groups: []string{"system:nodes"}}, false},
-			{"our own identity is not", &user.DefaultInfo{Name: "bulkhead:node-restriction", Groups: []string{"bulkhead:components"}}, false},
-			{"our own identity in the group of nodes is not", &user.DefaultInfo{Name: "bulkhead:node-restriction", Groups: []string{"system:nodes"}}, false},
+			{"our own identity is not",
+				&user.DefaultInfo{Name: "bulkhead:node-restriction", Groups: []string{"bulkhead:components"}}, false},
+			{"our own identity in the group of nodes is not",
+				&user.DefaultInfo{Name: "bulkhead:node-restriction", Groups: []string{"system:nodes"}}, false},
 			{"a user without groups is not", &user.DefaultInfo{Name: "system:node:a"}, false},
 			{"nobody is not", &user.DefaultInfo{}, false},
-			{"a bootstrap token that writes a pod is not", &user.DefaultInfo{Name: "system:bootstrap:a", Groups: []string{"system:bootstrappers"}}, false},
+			{"a bootstrap token that writes a pod is not",
+				&user.DefaultInfo{Name: "system:bootstrap:a", Groups: []string{"system:bootstrappers"}}, false},
 		} {
 			t.Run(name+"/"+tc.name, func(t *testing.T) {
 				if got := asks(tc.who); got != tc.want {
@@ -135,12 +149,16 @@ func TestBootstrappersAreReviewedForCertificates(t *testing.T) {
 			who  user.Info
 			want bool
 		}{
-			{"bootstrap token", &user.DefaultInfo{Name: "system:bootstrap:a", Groups: []string{"system:bootstrappers", "system:authenticated"}}, true},
+			{"bootstrap token", &user.DefaultInfo{Name: "system:bootstrap:a",
+				Groups: []string{"system:bootstrappers", "system:authenticated"}}, true},
 			{"further group", &user.DefaultInfo{Name: "joiner", Groups: []string{"x", "system:bootstrappers:kubeadm"}}, true},
-			{"group with the same beginning", &user.DefaultInfo{Name: "joiner", Groups: []string{"system:bootstrappers2"}}, false},
-			{"token's name without the group", &user.DefaultInfo{Name: "system:bootstrap:a", Groups: []string{"system:authenticated"}}, false},
+			{"group with the same beginning", &user.DefaultInfo{Name: "joiner", Groups: []string{"system:bootstrappers2"}},
+				false},
+			{"token's name without the group",
+				&user.DefaultInfo{Name: "system:bootstrap:a", Groups: []string{"system:authenticated"}}, false},
 			{"administrator", &user.DefaultInfo{Name: "admin", Groups: []string{"system:masters"}}, false},
-			{"kube-controller-manager", &user.DefaultInfo{Name: "system:kube-controller-manager", Groups: []string{"system:authenticated"}}, false},
+			{"kube-controller-manager",
+				&user.DefaultInfo{Name: "system:kube-controller-manager", Groups: []string{"system:authenticated"}}, false},
 			{"node", &user.DefaultInfo{Name: "system:node:a", Groups: []string{"system:nodes"}}, true},
 			{"no user", &user.DefaultInfo{}, false},
 			{"user without a name in the group", &user.DefaultInfo{Groups: []string{"system:bootstrappers"}}, true},
@@ -163,18 +181,24 @@ func matcherOf(t *testing.T, w admissionregistrationv1.ValidatingWebhook) func(u
 }
 
 // requestMatcherOf tells whether kube-apiserver asks about a user's write of a resource.
-func requestMatcherOf(t *testing.T, w admissionregistrationv1.ValidatingWebhook) func(who user.Info, group, resource string) bool {
+func requestMatcherOf(t *testing.T, w admissionregistrationv1.ValidatingWebhook) func(who user.Info, group,
+	resource string) bool {
 	t.Helper()
 	compiler := cel.NewConditionCompiler(environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()))
 	var conditions []cel.ExpressionAccessor
 	for i := range w.MatchConditions {
 		conditions = append(conditions, (*matchconditions.MatchCondition)(&w.MatchConditions[i]))
 	}
-	matcher := matchconditions.NewMatcher(compiler.CompileCondition(conditions, cel.OptionalVariableDeclarations{}, environment.StoredExpressions), w.FailurePolicy, "webhook", "validating", w.Name)
+	matcher := matchconditions.NewMatcher(
+		compiler.CompileCondition(conditions, cel.OptionalVariableDeclarations{}, environment.StoredExpressions),
+		w.FailurePolicy, "webhook", "validating", w.Name)
 	return func(who user.Info, group, resource string) bool {
 		written := schema.GroupVersionResource{Group: group, Version: "v1", Resource: resource}
-		attributes := admission.NewAttributesRecord(&corev1.Pod{}, nil, corev1.SchemeGroupVersion.WithKind("Pod"), "a", "b", written, "", admission.Create, nil, false, who)
-		got := matcher.Match(t.Context(), &admission.VersionedAttributes{Attributes: attributes, VersionedKind: corev1.SchemeGroupVersion.WithKind("Pod"), VersionedObject: admission.NewLazyObject(&corev1.Pod{})}, nil, nil)
+		attributes := admission.NewAttributesRecord(&corev1.Pod{}, nil, corev1.SchemeGroupVersion.WithKind("Pod"), "a", "b",
+			written, "", admission.Create, nil, false, who)
+		got := matcher.Match(t.Context(),
+			&admission.VersionedAttributes{Attributes: attributes, VersionedKind: corev1.SchemeGroupVersion.WithKind("Pod"),
+				VersionedObject: admission.NewLazyObject(&corev1.Pod{})}, nil, nil)
 		if got.Error != nil {
 			t.Errorf("%v: %v", who, got.Error)
 		}
@@ -199,7 +223,8 @@ func TestTheServerShowsItsCertificateToUsOnly(t *testing.T) {
 		if who == nil {
 			t.Fatalf("it has no user %s", host)
 		}
-		if diff := cmp.Diff([]string{dir + "node-authorizer-client.crt", dir + "node-authorizer-client.key"}, []string{who.ClientCertificate, who.ClientKey}); diff != "" {
+		if diff := cmp.Diff([]string{dir + "node-authorizer-client.crt", dir + "node-authorizer-client.key"},
+			[]string{who.ClientCertificate, who.ClientKey}); diff != "" {
 			t.Errorf("(-want +got)\n%s", diff)
 		}
 	}
@@ -220,7 +245,8 @@ func TestTheAdmissionConfigurationNamesOurFiles(t *testing.T) {
 		"kubeConfigFile":     "/etc/kubernetes/bulkhead/apiserver/admission.kubeconfig",
 		"staticManifestsDir": "/etc/kubernetes/bulkhead/apiserver/static",
 	}
-	if len(config.Plugins) != 2 || config.Plugins[0].Name != "ValidatingAdmissionWebhook" || config.Plugins[1].Name != "ValidatingAdmissionPolicy" {
+	if len(config.Plugins) != 2 || config.Plugins[0].Name != "ValidatingAdmissionWebhook" ||
+		config.Plugins[1].Name != "ValidatingAdmissionPolicy" {
 		t.Fatalf("it configures %+v", config.Plugins)
 	}
 	if diff := cmp.Diff(want, config.Plugins[0].Configuration); diff != "" {

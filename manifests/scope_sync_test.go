@@ -24,13 +24,16 @@ func TestScopeSyncMayOnlyLookAndTell(t *testing.T) {
 	}
 	record := decode[*corev1.ConfigMap](t, "scope-sync/configmap.yaml")
 	role := decode[*rbacv1.Role](t, "scope-sync/role.yaml")
-	rules := []rbacv1.PolicyRule{{Verbs: []string{"get", "patch"}, APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{record.Name}}}
+	rules := []rbacv1.PolicyRule{{Verbs: []string{"get", "patch"}, APIGroups: []string{""},
+		Resources: []string{"configmaps"}, ResourceNames: []string{record.Name}}}
 	if diff := cmp.Diff(rules, role.Rules); diff != "" || role.Namespace != record.Namespace || len(record.Data) > 0 {
 		t.Errorf("in %s, for %s: (-want +got)\n%s", role.Namespace, record.Namespace, diff)
 	}
 	subjects := []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: "bulkhead:scope-sync"}}
-	binding, local := decode[*rbacv1.ClusterRoleBinding](t, "scope-sync/clusterrolebinding.yaml"), decode[*rbacv1.RoleBinding](t, "scope-sync/rolebinding.yaml")
-	if diff := cmp.Diff(subjects, binding.Subjects) + cmp.Diff(subjects, local.Subjects); diff != "" || binding.RoleRef.Name != "bulkhead:scope-sync" || local.RoleRef.Name != role.Name {
+	binding, local := decode[*rbacv1.ClusterRoleBinding](t, "scope-sync/clusterrolebinding.yaml"),
+		decode[*rbacv1.RoleBinding](t, "scope-sync/rolebinding.yaml")
+	if diff := cmp.Diff(subjects, binding.Subjects) + cmp.Diff(subjects, local.Subjects); diff != "" ||
+		binding.RoleRef.Name != "bulkhead:scope-sync" || local.RoleRef.Name != role.Name {
 		t.Errorf("subjects (-want +got)\n%s", diff)
 	}
 }
@@ -41,8 +44,10 @@ func TestScopeSyncIsConfined(t *testing.T) {
 	pod := decode[*corev1.Pod](t, ScopeSyncStaticPod)
 	container := pod.Spec.Containers[0]
 	security := container.SecurityContext
-	if *security.AllowPrivilegeEscalation || !*security.ReadOnlyRootFilesystem || len(security.Capabilities.Add) > 0 || cmp.Diff([]corev1.Capability{"ALL"}, security.Capabilities.Drop) != "" ||
-		*pod.Spec.AutomountServiceAccountToken || pod.Spec.SecurityContext.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault {
+	if *security.AllowPrivilegeEscalation || !*security.ReadOnlyRootFilesystem || len(security.Capabilities.Add) > 0 ||
+		cmp.Diff([]corev1.Capability{"ALL"}, security.Capabilities.Drop) != "" ||
+		*pod.Spec.AutomountServiceAccountToken ||
+		pod.Spec.SecurityContext.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault {
 		t.Errorf("it may %+v", security)
 	}
 	if len(container.Ports) > 0 || len(pod.Spec.Containers) != 1 {
@@ -58,7 +63,8 @@ func TestScopeSyncIsConfined(t *testing.T) {
 		mounts[mount.MountPath] = mount.ReadOnly
 	}
 	const state = "/etc/kubernetes/bulkhead/"
-	if diff := cmp.Diff(map[string]bool{state + "scope-sync": true, state + "apiserver": false, "/run/scope-sync": false}, mounts); diff != "" {
+	if diff := cmp.Diff(map[string]bool{state + "scope-sync": true, state + "apiserver": false, "/run/scope-sync": false},
+		mounts); diff != "" {
 		t.Errorf("read-only mounts (-want +got)\n%s", diff)
 	}
 	for _, volume := range pod.Spec.Volumes {

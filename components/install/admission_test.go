@@ -61,7 +61,8 @@ func TestASwitchLeavesNothingUnchecked(t *testing.T) {
 		from, to Profile
 		fails    bool
 	}{
-		{Parity, Hardened, false}, {Hardened, Parity, false}, {Parity, Hardened, true}, {Hardened, Parity, true}, {Parity, InTree, false},
+		{Parity, Hardened, false}, {Hardened, Parity, false}, {Parity, Hardened, true}, {Hardened, Parity, true},
+		{Parity, InTree, false},
 	} {
 		onHost(t, fmt.Sprintf("from %s to %s, failing %v", tc.from, tc.to, tc.fails), func(t *testing.T, h *testHost) {
 			must(t, h.installer().Install(t.Context(), options(tc.from)))
@@ -132,14 +133,17 @@ func (h *testHost) onlyAuthorizer() {
 	wired, err := apiserver.Wire(h.original, w, apiserver.KubeadmDefault)
 	must(h.t, err)
 	lines := slices.DeleteFunc(strings.SplitAfter(string(wired), "\n"), func(line string) bool {
-		return strings.Contains(line, "--admission-control") || strings.Contains(line, "extend-token") || strings.Contains(line, apiserver.AdmissionHashAnnotation)
+		return strings.Contains(line, "--admission-control") || strings.Contains(line, "extend-token") ||
+			strings.Contains(line, apiserver.AdmissionHashAnnotation)
 	})
 	must(h.t, os.WriteFile(h.layout.APIServerManifest(), []byte(strings.Join(lines, "")), 0o600))
-	record.APIServer.Written, record.APIServer.Admission = hash(read(h.t, h.layout.APIServerManifest())), apiserver.Before{}.Before
+	record.APIServer.Written, record.APIServer.Admission = hash(read(h.t, h.layout.APIServerManifest())),
+		apiserver.Before{}.Before
 	data, err := record.encode()
 	must(h.t, err)
 	must(h.t, os.WriteFile(h.layout.record(), data, 0o600))
-	for _, path := range []string{h.layout.NodeRestriction(), h.layout.NodeRestrictionManifest(), h.layout.StaticManifests(), h.layout.AdmissionConfig()} {
+	for _, path := range []string{h.layout.NodeRestriction(), h.layout.NodeRestrictionManifest(),
+		h.layout.StaticManifests(), h.layout.AdmissionConfig()} {
 		must(h.t, os.RemoveAll(path))
 	}
 	h.kubelet()

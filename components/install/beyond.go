@@ -48,7 +48,8 @@ func (b Beyond) Validate() error {
 	if err != nil {
 		problems = append(problems, fmt.Errorf("--beyond-upstream: %w", err))
 	}
-	_, wrong := rules.ParseModes(slices.Concat(nodeauthorizer.Rules, noderestriction.Rules, kubeletauth.Rules), mode, b.RuleModes)
+	_, wrong := rules.ParseModes(slices.Concat(nodeauthorizer.Rules, noderestriction.Rules, kubeletauth.Rules), mode,
+		b.RuleModes)
 	for _, err := range wrong {
 		problems = append(problems, fmt.Errorf("--rule-mode: %w", err))
 	}

@@ -18,7 +18,8 @@ import (
 // proxyFlagsOf are the flags about rules that the DaemonSet has.
 func (h *testHost) proxyFlagsOf() []string {
 	h.t.Helper()
-	containers, _, err := unstructured.NestedSlice(h.objects["DaemonSet/bulkhead-kubelet-auth-proxy"].Object, containersPath...)
+	containers, _, err := unstructured.NestedSlice(h.objects["DaemonSet/bulkhead-kubelet-auth-proxy"].Object,
+		containersPath...)
 	must(h.t, err)
 	container, _ := containers[0].(map[string]any)
 	command, _, err := unstructured.NestedStringSlice(container, "command")
@@ -57,9 +58,13 @@ func TestTheProxiesAreToldTheModesOfTheirRules(t *testing.T) {
 		{"all are enforced", Beyond{Mode: "enforce"}, []string{"--mode=strict"}},
 		{"all are off", Beyond{Mode: "off"}, []string{"--mode=compat"}},
 		{"all are audited", Beyond{Mode: "audit"}, []string{"--mode=compat", audited(nil)}},
-		{"all are audited but one", Beyond{Mode: "audit", RuleModes: map[string]string{"KA-EXEC-1": "enforce"}}, []string{"--mode=compat", audited(map[string]string{"KA-EXEC-1": "enforce"})}},
-		{"one is audited", Beyond{RuleModes: map[string]string{"KA-EXEC-1": "audit"}}, []string{"--mode=strict", "--rule-mode=KA-EXEC-1=audit"}},
-		{"some are, and others of other components", Beyond{RuleModes: map[string]string{"KA-RUN-1": "off", "KA-AUD-1": "enforce", "NA-CSR-1": "off", "NR-EVENT-1": "audit"}}, []string{"--mode=strict", "--rule-mode=KA-AUD-1=enforce,KA-RUN-1=off"}},
+		{"all are audited but one", Beyond{Mode: "audit", RuleModes: map[string]string{"KA-EXEC-1": "enforce"}},
+			[]string{"--mode=compat", audited(map[string]string{"KA-EXEC-1": "enforce"})}},
+		{"one is audited", Beyond{RuleModes: map[string]string{"KA-EXEC-1": "audit"}},
+			[]string{"--mode=strict", "--rule-mode=KA-EXEC-1=audit"}},
+		{"some are, and others of other components",
+			Beyond{RuleModes: map[string]string{"KA-RUN-1": "off", "KA-AUD-1": "enforce", "NA-CSR-1": "off",
+				"NR-EVENT-1": "audit"}}, []string{"--mode=strict", "--rule-mode=KA-AUD-1=enforce,KA-RUN-1=off"}},
 		{"one that is the API server's", Beyond{RuleModes: map[string]string{"KA-VAP-1": "off"}}, []string{"--mode=strict"}},
 	} {
 		onHost(t, tc.name, func(t *testing.T, h *testHost) {

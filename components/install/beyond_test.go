@@ -27,7 +27,8 @@ func beyondArgs(t *testing.T, manifest []byte) []string {
 // everything is decided.
 func everything() Beyond {
 	grace, yes := time.Duration(0), true
-	return Beyond{Mode: "audit", RuleModes: map[string]string{"NA-SA-3": "off", "NA-CSR-1": "enforce"}, TerminatedPodGrace: &grace, CredentialProviderTokens: &yes}
+	return Beyond{Mode: "audit", RuleModes: map[string]string{"NA-SA-3": "off", "NA-CSR-1": "enforce"},
+		TerminatedPodGrace: &grace, CredentialProviderTokens: &yes}
 }
 
 func TestBeyondUpstreamInTheStaticPod(t *testing.T) {
@@ -41,13 +42,16 @@ func TestBeyondUpstreamInTheStaticPod(t *testing.T) {
 		{"hardened enforces", Hardened, Beyond{}, []string{"--beyond-upstream=enforce"}},
 		{"parity has them off", Parity, Beyond{}, []string{"--beyond-upstream=off"}},
 		{"a person knows better", Parity, Beyond{Mode: "audit"}, []string{"--beyond-upstream=audit"}},
-		{"no is said too", Hardened, Beyond{CredentialProviderTokens: &no}, []string{"--beyond-upstream=enforce", "--credential-provider-tokens=false"}},
+		{"no is said too", Hardened, Beyond{CredentialProviderTokens: &no},
+			[]string{"--beyond-upstream=enforce", "--credential-provider-tokens=false"}},
 		{"everything is decided", Hardened, everything(), []string{
-			"--beyond-upstream=audit", "--rule-mode=NA-CSR-1=enforce,NA-SA-3=off", "--terminated-pod-grace=0s", "--credential-provider-tokens=true",
+			"--beyond-upstream=audit", "--rule-mode=NA-CSR-1=enforce,NA-SA-3=off", "--terminated-pod-grace=0s",
+			"--credential-provider-tokens=true",
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			data, err := DefaultLayout().nodeAuthorizerPod(Options{Profile: tc.profile, Image: "i", Beyond: tc.beyond}, plainServer(t))
+			data, err := DefaultLayout().nodeAuthorizerPod(Options{Profile: tc.profile, Image: "i", Beyond: tc.beyond},
+				plainServer(t))
 			must(t, err)
 			if diff := cmp.Diff(tc.want, beyondArgs(t, data)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
@@ -64,8 +68,10 @@ func TestEachComponentIsToldOfItsOwnRules(t *testing.T) {
 		render func() ([]byte, error)
 		want   []string
 	}{
-		{func() ([]byte, error) { return DefaultLayout().nodeAuthorizerPod(o, plainServer(t)) }, []string{"--beyond-upstream=enforce", "--rule-mode=NA-CSR-1=audit"}},
-		{func() ([]byte, error) { return DefaultLayout().nodeRestrictionPod(o, plainServer(t), true) }, []string{"--beyond-upstream=enforce", "--rule-mode=NR-X-1=off,NR-X-2=audit"}},
+		{func() ([]byte, error) { return DefaultLayout().nodeAuthorizerPod(o, plainServer(t)) },
+			[]string{"--beyond-upstream=enforce", "--rule-mode=NA-CSR-1=audit"}},
+		{func() ([]byte, error) { return DefaultLayout().nodeRestrictionPod(o, plainServer(t), true) },
+			[]string{"--beyond-upstream=enforce", "--rule-mode=NR-X-1=off,NR-X-2=audit"}},
 	} {
 		data, err := tc.render()
 		must(t, err)
@@ -111,7 +117,8 @@ func TestWhatIsWrongIsRefusedBeforeAnythingIsTouched(t *testing.T) {
 		o := options(Hardened)
 		grace := -time.Second
 		o.Certificates.RenewBefore = 0
-		o.Beyond = Beyond{Mode: "on", RuleModes: map[string]string{"NA-LEASE-1": "off", "NA-CSR-1": "no"}, TerminatedPodGrace: &grace}
+		o.Beyond = Beyond{Mode: "on", RuleModes: map[string]string{"NA-LEASE-1": "off", "NA-CSR-1": "no"},
+			TerminatedPodGrace: &grace}
 		for _, run := range []func() error{
 			func() error { return h.installer().Install(t.Context(), o) },
 			func() error { return h.installer().DryRun(t.Context(), o) },

@@ -78,10 +78,12 @@ const noticed = 6 * time.Minute
 // all the time, or never in time.
 func ValidatePolicy(p pki.Policy) error {
 	if p.RenewBefore <= 0 || p.Validity <= p.RenewBefore {
-		return fmt.Errorf("certificates that live %s cannot be renewed %s before they end: --cert-renew-before has to be positive and less than --cert-validity", p.Validity, p.RenewBefore)
+		return fmt.Errorf("certificates that live %s cannot be renewed %s before they end: --cert-renew-before has to be "+
+			"positive and less than --cert-validity", p.Validity, p.RenewBefore)
 	}
 	if p.RenewBefore < noticed {
-		return fmt.Errorf("--cert-renew-before %s: it has to be %s at least, because kube-apiserver looks for a new client certificate only every five minutes and would go on with one that has ended", p.RenewBefore, noticed)
+		return fmt.Errorf("--cert-renew-before %s: it has to be %s at least, because kube-apiserver looks for a new client "+
+			"certificate only every five minutes and would go on with one that has ended", p.RenewBefore, noticed)
 	}
 	return nil
 }

@@ -54,7 +54,8 @@ func (p *plan) sayNodes() {
 	p.progress().say("kube-apiserver takes any serving certificate of a kubelet, until all have one of the cluster:\n%v\n"+
 		"On the host of every node, one after the other, as root: bulkhead node install\n"+
 		"Then run this again. Until then those kubelets are as open as they were.\n"+
-		"`bulkhead kubelet-access` names who loses what by it. To do without: bulkhead install --kubelet-api=false", p.unserved)
+		"`bulkhead kubelet-access` names who loses what by it. To do without: bulkhead install --kubelet-api=false",
+		p.unserved)
 }
 
 // KubeletClient is the common name of --kubelet-client-certificate. Where that is not
@@ -134,7 +135,8 @@ func (in *Installer) installNodesOnly(ctx context.Context, p *plan) error {
 	case err != nil:
 		return err
 	case changed:
-		in.progress().say("The cluster is ready for `bulkhead node install` on every node; then run this without --nodes-only.")
+		in.progress().say("The cluster is ready for `bulkhead node install` on every node; then run this without " +
+			"--nodes-only.")
 	default:
 		in.progress().say("Nothing had to be changed: the cluster is ready for `bulkhead node install`.")
 	}
@@ -155,7 +157,8 @@ func (p *plan) runApprover(ctx context.Context) (bool, error) {
 		return Renewer{Layout: p.Layout, API: p.API, Container: approverContainer}.running(ctx, p.approverPod)
 	})
 	if err != nil && ctx.Err() == nil {
-		p.progress().note("%v\n             kubelets get no serving certificate until it runs: see `bulkhead status` and `crictl ps -a`", err)
+		p.progress().note("%v\n             kubelets get no serving certificate until it runs: see `bulkhead status` and "+
+			"`crictl ps -a`", err)
 		err = nil
 	}
 	return changed, err

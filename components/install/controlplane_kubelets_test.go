@@ -74,7 +74,8 @@ func TestAnAuthorityThatWasThereStays(t *testing.T) {
 		must(t, os.WriteFile(h.layout.APIServerManifest(), []byte(text), 0o600))
 		before := h.snapshot()
 		must(t, h.withKubelets(nil).Install(t.Context(), options(Hardened)))
-		if got := read(t, h.layout.APIServerManifest()); !strings.Contains(string(got), flag) || strings.Count(string(got), "kubelet-certificate-authority") != 1 {
+		if got := read(t, h.layout.APIServerManifest()); !strings.Contains(string(got), flag) ||
+			strings.Count(string(got), "kubelet-certificate-authority") != 1 {
 			t.Errorf("it is\n%s", got)
 		}
 		must(t, h.installer().Uninstall(t.Context(), options(Hardened).Timeout))
@@ -126,7 +127,8 @@ func TestTheKubeletClientIsWhoTheCertificateSays(t *testing.T) {
 			if cn != "" {
 				want = cn
 				keeper := pki.Keeper{Policy: options(Hardened).Certificates, Now: time.Now, Leaves: []pki.Leaf{{
-					Name: "client", Pair: pair(h.layout.KubePKI, "apiserver-kubelet-client"), Signer: h.layout.KubeCA(), CommonName: cn, Mode: 0o600,
+					Name: "client", Pair: pair(h.layout.KubePKI, "apiserver-kubelet-client"), Signer: h.layout.KubeCA(),
+					CommonName: cn, Mode: 0o600,
 				}}}
 				_, err := keeper.Renew(true)
 				must(t, err)

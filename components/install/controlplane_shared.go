@@ -29,9 +29,12 @@ func (p *plan) followCluster(ctx context.Context) error {
 	p.KubeletAPI = new(there || others == "")
 	switch {
 	case there && p.before == nil:
-		p.progress().note("kubelet-auth-proxy is in this cluster already: this host goes on as with --kubelet-api. To give it up in the whole cluster, run `bulkhead install --kubelet-api=false`")
+		p.progress().note("kubelet-auth-proxy is in this cluster already: this host goes on as with --kubelet-api. To give " +
+			"it up in the whole cluster, run `bulkhead install --kubelet-api=false`")
 	case !there && others != "":
-		p.progress().note("our components run on %s without kubelet-auth-proxy: this host goes on as with --kubelet-api=false. To guard the kubelets, run `bulkhead install --kubelet-api` on every control-plane host", others)
+		p.progress().note("our components run on %s without kubelet-auth-proxy: this host goes on as with "+
+			"--kubelet-api=false. To guard the kubelets, run `bulkhead install --kubelet-api` on every control-plane host",
+			others)
 	}
 	return nil
 }
@@ -67,7 +70,8 @@ func (p *plan) stopProxy(ctx context.Context) (changed bool, err error) {
 			return false, err
 		}
 		if others != "" {
-			p.progress().note("our components run on %s too: kubelet-auth-proxy stays on the nodes. To give it up in the whole cluster, run `bulkhead install --kubelet-api=false`", others)
+			p.progress().note("our components run on %s too: kubelet-auth-proxy stays on the nodes. To give it up in the "+
+				"whole cluster, run `bulkhead install --kubelet-api=false`", others)
 			return false, nil
 		}
 	}
@@ -99,7 +103,9 @@ func (in *Installer) noteBehind(nodes, again string) {
 	if nodes == "" {
 		return
 	}
-	in.progress().note("kubelet-auth-proxy stands before the kubelets of %s, and stays with its rights until they are back on their own addresses:\n             run `bulkhead node uninstall` on the host of each, then %s again", nodes, again)
+	in.progress().note("kubelet-auth-proxy stands before the kubelets of %s, and stays with its rights until they are "+
+		"back on their own addresses:\n             run `bulkhead node uninstall` on the host of each, then %s again", nodes,
+		again)
 }
 
 // guardsInCluster are the objects that only a guarded cluster has. What runs goes

@@ -26,7 +26,8 @@ func (h *testHost) guarded(when string, want bool) {
 	_, err := os.Stat(h.layout.KubeletApproverManifest())
 	policies := strings.Contains(string(read(h.t, h.layout.AdmissionConfig())), h.layout.StaticPolicies())
 	if (err == nil) != want || h.demands() != want || len(h.objects) != objects || policies != want {
-		h.t.Errorf("%s: the approver: %v, demands: %v, policies: %v, objects: %d, want %d", when, err, h.demands(), policies, len(h.objects), objects)
+		h.t.Errorf("%s: the approver: %v, demands: %v, policies: %v, objects: %d, want %d", when, err, h.demands(), policies,
+			len(h.objects), objects)
 	}
 }
 
@@ -70,15 +71,19 @@ func TestAnotherHostKeepsTheKubeletAPIOfTheCluster(t *testing.T) {
 		guards, there   bool
 		says            string
 	}{
-		{"nobody has said anything, and the cluster has it", unsaid, false, true, []string{"cp-2"}, true, true, "goes on as with --kubelet-api."},
+		{"nobody has said anything, and the cluster has it", unsaid, false, true, []string{"cp-2"}, true, true,
+			"goes on as with --kubelet-api."},
 		{"nor after the other host is gone", unsaid, false, true, nil, true, true, "goes on as with --kubelet-api."},
-		{"nobody has said anything, and the cluster does without", unsaid, false, false, []string{"cp-2"}, false, false, "goes on as with --kubelet-api=false"},
+		{"nobody has said anything, and the cluster does without", unsaid, false, false, []string{"cp-2"}, false, false,
+			"goes on as with --kubelet-api=false"},
 		{"nobody has said anything, and this is the first", unsaid, false, false, nil, true, true, ""},
 		{"a person says yes, and the cluster does without", saying(true), false, false, []string{"cp-2"}, true, true, ""},
 		{"it is given up in words", refused, false, true, []string{"cp-2"}, false, false, ""},
-		{"this host was told no, others run", toldNo, true, true, []string{"cp-2"}, false, true, "our components run on cp-2 too"},
+		{"this host was told no, others run", toldNo, true, true, []string{"cp-2"}, false, true,
+			"our components run on cp-2 too"},
 		{"this host was told no, and is the last", toldNo, true, true, nil, false, false, ""},
-		{"this host is in parity, others run", parity, false, true, []string{"cp-2"}, false, true, "our components run on cp-2 too"},
+		{"this host is in parity, others run", parity, false, true, []string{"cp-2"}, false, true,
+			"our components run on cp-2 too"},
 	} {
 		onHost(t, tc.name, func(t *testing.T, h *testHost) {
 			if tc.record {

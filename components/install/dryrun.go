@@ -16,7 +16,8 @@ import (
 // DryRun says what Install would change, and changes nothing.
 func (in *Installer) DryRun(ctx context.Context, o Options) error {
 	if o.Profile == InTree {
-		in.progress().say("bulkhead uninstall would run: kube-apiserver's manifest restored, everything under %s removed", in.Layout.State)
+		in.progress().say("bulkhead uninstall would run: kube-apiserver's manifest restored, everything under %s removed",
+			in.Layout.State)
 		return nil
 	}
 	if err := o.validate(); err != nil {
@@ -124,7 +125,8 @@ func (p *plan) sayObjects(ctx context.Context) error {
 		return err
 	}
 	p.rememberKubeadm(kubeadm)
-	edited, err := kubeadmconfig.Wire(kubeadm, p.Layout.kubeadmWiring(p.Profile, p.record.VerifyKubelets), p.record.Kubeadm.kubeadm())
+	edited, err := kubeadmconfig.Wire(kubeadm, p.Layout.kubeadmWiring(p.Profile, p.record.VerifyKubelets),
+		p.record.Kubeadm.kubeadm())
 	p.would(edited != kubeadm, "edit ConfigMap kubeadm-config")
 	return err
 }

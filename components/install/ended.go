@@ -30,7 +30,8 @@ func (in *Installer) waitEnded(ctx context.Context, timeout time.Duration) error
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	in.progress().note("%v\n             their directories are removed nevertheless; `bulkhead uninstall` again removes what a container that starts late has made anew", err)
+	in.progress().note("%v\n             their directories are removed nevertheless; `bulkhead uninstall` again removes "+
+		"what a container that starts late has made anew", err)
 	return nil
 }
 

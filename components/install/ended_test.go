@@ -26,7 +26,8 @@ func TestDirectoriesOutliveThePodsThatSeeThem(t *testing.T) {
 	}{
 		{"pods that end at once", 0, false, 0, time.Second, ""},
 		{"pods that end late", 20 * time.Second, false, 20 * time.Second, 25 * time.Second, ""},
-		{"pods that never end", time.Hour, false, time.Minute, 61 * time.Second, "bulkhead-kubelet-approver, bulkhead-certs, bulkhead-node-restriction, bulkhead-node-authorizer"},
+		{"pods that never end", time.Hour, false, time.Minute, 61 * time.Second,
+			"bulkhead-kubelet-approver, bulkhead-certs, bulkhead-node-restriction, bulkhead-node-authorizer"},
 		{"an API that does not answer", 0, true, time.Minute, 61 * time.Second, "deadline"},
 	} {
 		onHost(t, tc.name, func(t *testing.T, h *testHost) {
@@ -39,7 +40,8 @@ func TestDirectoriesOutliveThePodsThatSeeThem(t *testing.T) {
 			if *stayed < tc.least || *stayed > tc.most {
 				t.Errorf("they stay for %s, want between %s and %s", *stayed, tc.least, tc.most)
 			}
-			if got := h.out.String(); tc.says != "" && !strings.Contains(got, tc.says) || strings.Contains(got, "removed nevertheless") != (tc.says != "") {
+			if got := h.out.String(); tc.says != "" && !strings.Contains(got, tc.says) ||
+				strings.Contains(got, "removed nevertheless") != (tc.says != "") {
 				t.Errorf("it says:\n%s", got)
 			}
 		})

@@ -25,7 +25,9 @@ spec:
 	for _, tc := range []struct{ name, flag, want string }{
 		{"a server without gates has none", "", ""},
 		{"gates that change no decision are left out", ", --feature-gates=SidecarContainers=true", ""},
-		{"those that do are kept, in one order", `, "--feature-gates=PodCertificateRequest=false,X=true,CSIVolumeHealth=true"`, "CSIVolumeHealth=true,PodCertificateRequest=false"},
+		{"those that do are kept, in one order",
+			`, "--feature-gates=PodCertificateRequest=false,X=true,CSIVolumeHealth=true"`,
+			"CSIVolumeHealth=true,PodCertificateRequest=false"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			server, err := apiserver.Parse([]byte(fmt.Sprintf(manifest, tc.flag)))

@@ -45,7 +45,8 @@ func (p *plan) letGo(ctx context.Context) (changed bool, err error) {
 // NodeRestriction comes back with the old server, and until then ours has to be asked as
 // it is now.
 func (in *Installer) registrationComesLate(j *journal.Journal) bool {
-	return j.Operation == installOperation(Parity) && touched(j, in.Layout.APIServerManifest()) && touched(j, in.Layout.Registration())
+	return j.Operation == installOperation(Parity) && touched(j, in.Layout.APIServerManifest()) &&
+		touched(j, in.Layout.Registration())
 }
 
 // installOperation is the name of an installation in the journal.

@@ -18,7 +18,8 @@ import (
 
 // waitNewServer waits until another API server process than before serves, with
 // the files that it should have at that moment, and lets our components decide.
-func (in *Installer) waitNewServer(ctx context.Context, timeout time.Duration, before cluster.Process, files func() (cluster.Process, error)) error {
+func (in *Installer) waitNewServer(ctx context.Context, timeout time.Duration, before cluster.Process,
+	files func() (cluster.Process, error)) error {
 	return in.until(ctx, timeout, "kube-apiserver with our components", func(ctx context.Context) error {
 		process, err := in.serving(ctx)
 		if err != nil {
@@ -54,7 +55,8 @@ func runsWith(process, want cluster.Process) error {
 // waitOldServer waits until an API server that right has nothing against has been
 // serving for a while. It asks for no new process: the kubelet may never have
 // noticed the change that was taken back.
-func (in *Installer) waitOldServer(ctx context.Context, timeout time.Duration, right func(cluster.Process) error) error {
+func (in *Installer) waitOldServer(ctx context.Context, timeout time.Duration,
+	right func(cluster.Process) error) error {
 	var since time.Time
 	return in.until(ctx, timeout, "kube-apiserver as it was", func(ctx context.Context) error {
 		process, err := in.serving(ctx)
@@ -86,8 +88,10 @@ func (in *Installer) described() (right func(cluster.Process) error, err error) 
 	if err != nil {
 		return nil, err
 	}
-	authorization := expectation{wired: manifest.Wired(in.Layout.AuthorizationConfig()), is: has(manifest, "authorization-config")}
-	admission := expectation{wired: manifest.AdmissionWired(in.Layout.AdmissionConfig()), is: has(manifest, "admission-control-config-file"), mayBeNone: true}
+	authorization := expectation{wired: manifest.Wired(in.Layout.AuthorizationConfig()),
+		is: has(manifest, "authorization-config")}
+	admission := expectation{wired: manifest.AdmissionWired(in.Layout.AdmissionConfig()),
+		is: has(manifest, "admission-control-config-file"), mayBeNone: true}
 	return func(p cluster.Process) error {
 		config, exists, err := hostfs.Read(in.Layout.AuthorizationConfig())
 		if err != nil {
@@ -167,7 +171,8 @@ func (in *Installer) oursDecides(ctx context.Context) error {
 		return fmt.Errorf("asking it about a node: %w", err)
 	}
 	if !strings.Contains(decision.Reason, "[NA-") || strings.Contains(decision.Reason, "[NA-UNREADY]") {
-		return fmt.Errorf("the node authorizer does not decide: its chain answers %q %s", decision.Reason, decision.EvaluationError)
+		return fmt.Errorf("the node authorizer does not decide: its chain answers %q %s", decision.Reason,
+			decision.EvaluationError)
 	}
 	return nil
 }
@@ -182,7 +187,8 @@ func (in *Installer) nodeCanWrite(ctx context.Context) error {
 }
 
 // waitComponent waits until another process of a component than before is ready.
-func (in *Installer) waitComponent(ctx context.Context, c Component, what string, timeout time.Duration, before string) error {
+func (in *Installer) waitComponent(ctx context.Context, c Component, what string, timeout time.Duration,
+	before string) error {
 	err := in.until(ctx, timeout, what, func(ctx context.Context) error {
 		if err := c.Ready(ctx); err != nil {
 			return err
@@ -199,5 +205,6 @@ func (in *Installer) waitComponent(ctx context.Context, c Component, what string
 	if log := c.Tail(); log != "" {
 		return fmt.Errorf("%w\nthe end of its log:\n%s", err, log)
 	}
-	return fmt.Errorf("%w\nit has printed nothing: its container may not have started, see `journalctl -u kubelet` or `crictl ps -a` on this host (is the image there?)", err)
+	return fmt.Errorf("%w\nit has printed nothing: its container may not have started, see `journalctl -u kubelet` or "+
+		"`crictl ps -a` on this host (is the image there?)", err)
 }

@@ -69,10 +69,14 @@ func TestWaitNewServer(t *testing.T) {
 		mentions string
 	}{
 		{"a server that does not answer is not it", look{down: true}, "connection refused"},
-		{"the old process is not it, though it has read the new file", look{process: before, reason: good.reason}, "not restarted it yet"},
-		{"a new process with another file is not it", look{process: cluster.Process{Start: "2", AuthorizationHash: "other"}, reason: good.reason}, `"other"`},
-		{"a new process without our webhook is not it", look{process: cluster.Process{Start: "2", AuthorizationHash: "same"}, reason: good.reason}, `from disk ""`},
-		{"one that cannot call our webhook is not it", look{process: now, reason: good.reason, mute: true}, "can no longer report its status"},
+		{"the old process is not it, though it has read the new file", look{process: before, reason: good.reason},
+			"not restarted it yet"},
+		{"a new process with another file is not it",
+			look{process: cluster.Process{Start: "2", AuthorizationHash: "other"}, reason: good.reason}, `"other"`},
+		{"a new process without our webhook is not it",
+			look{process: cluster.Process{Start: "2", AuthorizationHash: "same"}, reason: good.reason}, `from disk ""`},
+		{"one that cannot call our webhook is not it", look{process: now, reason: good.reason, mute: true},
+			"can no longer report its status"},
 		{"a chain in which ours says nothing is not it", look{process: now, reason: ""}, "does not decide"},
 		{"a chain in which ours is not ready is not it", look{process: now, reason: "wait [NA-UNREADY]"}, "does not decide"},
 	} {
@@ -136,11 +140,13 @@ func TestWaitComponentWantsANewProcess(t *testing.T) {
 		in := &Installer{Out: io.Discard, Now: time.Now, Poll: time.Second}
 		c := &restarts{left: 3}
 		begin := time.Now()
-		if err := in.waitComponent(t.Context(), c, "it", time.Minute, "old"); err != nil || time.Since(begin) != 3*time.Second {
+		if err := in.waitComponent(t.Context(), c, "it", time.Minute, "old"); err != nil ||
+			time.Since(begin) != 3*time.Second {
 			t.Errorf("after %v: %v", time.Since(begin), err)
 		}
 		c.left = 1000
-		if err := in.waitComponent(t.Context(), c, "it", time.Minute, "old"); err == nil || !strings.Contains(err.Error(), "is the image there?") {
+		if err := in.waitComponent(t.Context(), c, "it", time.Minute, "old"); err == nil ||
+			!strings.Contains(err.Error(), "is the image there?") {
 			t.Errorf("error is %v", err)
 		}
 	})

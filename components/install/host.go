@@ -32,7 +32,9 @@ func (h Host) SignerProblem() string {
 	case err == nil:
 		return ""
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Sprintf("%s or %s is missing: our components' own client certificates (users %s and %s) are made and renewed on this host with the cluster's CA, so bulkhead cannot be installed beside an external CA; put the CA's certificate and key there",
+		return fmt.Sprintf("%s or %s is missing: our components' own client certificates (users %s and %s) are made and "+
+			"renewed on this host with the cluster's CA, so bulkhead cannot be installed beside an external CA; put the CA's "+
+			"certificate and key there",
 			ca.CertFile, ca.KeyFile, NodeAuthorizerUser, NodeRestrictionUser)
 	}
 	return err.Error()

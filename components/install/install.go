@@ -72,7 +72,8 @@ func (in *Installer) install(ctx context.Context, o Options) error {
 }
 
 // perform runs the steps; if one fails it takes all of them back.
-func (in *Installer) perform(ctx context.Context, o Options, j *journal.Journal, steps []step) (anything bool, err error) {
+func (in *Installer) perform(ctx context.Context, o Options, j *journal.Journal, steps []step) (anything bool,
+	err error) {
 	for _, s := range steps {
 		changed, err := in.progress().step(s.name, func() (bool, error) {
 			if err := ctx.Err(); err != nil {

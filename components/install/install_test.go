@@ -83,7 +83,8 @@ func TestADryRunChangesNothing(t *testing.T) {
 		before := h.snapshot()
 		must(t, h.installer().DryRun(t.Context(), options(Hardened)))
 		h.mustBe(before)
-		if got := h.out.String(); !strings.Contains(got, "would      restart kube-apiserver") || strings.Contains(got, "unchanged") {
+		if got := h.out.String(); !strings.Contains(got, "would      restart kube-apiserver") ||
+			strings.Contains(got, "unchanged") {
 			t.Errorf("it says:\n%s", got)
 		}
 		must(t, h.installer().Install(t.Context(), options(Hardened)))
@@ -216,16 +217,21 @@ func TestWhatIsBrokenIsSaidAndTakenBack(t *testing.T) {
 		spoil    func(*testHost)
 		mentions string
 	}{
-		{"a node authorizer that does not start shows the end of its log", func(h *testHost) { h.broken["node-authorizer"] = true }, "out of luck"},
-		{"a webhook that the API server cannot call is named", func(h *testHost) { h.webhookBroken = true }, "the node authorizer does not decide"},
-		{"an API server that does not come up is named", func(h *testHost) { h.serverStuck = true }, "not within 3m0s: /readyz: connection refused"},
-		{"a kubeadm-config that cannot be written is named", func(h *testHost) { h.kubeadmBroken = true }, "admission refuses"},
+		{"a node authorizer that does not start shows the end of its log",
+			func(h *testHost) { h.broken["node-authorizer"] = true }, "out of luck"},
+		{"a webhook that the API server cannot call is named", func(h *testHost) { h.webhookBroken = true },
+			"the node authorizer does not decide"},
+		{"an API server that does not come up is named", func(h *testHost) { h.serverStuck = true },
+			"not within 3m0s: /readyz: connection refused"},
+		{"a kubeadm-config that cannot be written is named", func(h *testHost) { h.kubeadmBroken = true },
+			"admission refuses"},
 	} {
 		onHost(t, tc.name, func(t *testing.T, h *testHost) {
 			before := h.snapshot()
 			tc.spoil(h)
 			err := h.installer().Install(t.Context(), options(Hardened))
-			if err == nil || !strings.Contains(err.Error(), tc.mentions) || !strings.Contains(err.Error(), "the old state is back") {
+			if err == nil || !strings.Contains(err.Error(), tc.mentions) ||
+				!strings.Contains(err.Error(), "the old state is back") {
 				t.Errorf("error is %v", err)
 			}
 			h.mustBe(before)

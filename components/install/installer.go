@@ -88,7 +88,8 @@ func (in *Installer) locked(change func() error) (err error) {
 type lockedError struct{ lock string }
 
 func (e lockedError) Error() string {
-	return fmt.Sprintf("another bulkhead is changing this host (it holds %s): wait until it has ended and run this again", e.lock)
+	return fmt.Sprintf("another bulkhead is changing this host (it holds %s): wait until it has ended and run this again",
+		e.lock)
 }
 
 // patiently is locked, and waits for another installer to end.
@@ -112,7 +113,8 @@ func (in *Installer) patiently(ctx context.Context, timeout time.Duration, chang
 
 // until polls check until it passes. Whoever reads the error learns what was
 // still missing at the end.
-func (in *Installer) until(ctx context.Context, timeout time.Duration, what string, check func(context.Context) error) error {
+func (in *Installer) until(ctx context.Context, timeout time.Duration, what string,
+	check func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	ticker := time.NewTicker(in.Poll)

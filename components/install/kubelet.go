@@ -106,7 +106,8 @@ func (k *KubeletInstaller) install(ctx context.Context, o KubeletOptions) error 
 }
 
 // perform runs the steps; if one fails it takes all of them back.
-func (k *KubeletInstaller) perform(ctx context.Context, o KubeletOptions, j *journal.Journal, steps []step) (anything bool, err error) {
+func (k *KubeletInstaller) perform(ctx context.Context, o KubeletOptions, j *journal.Journal,
+	steps []step) (anything bool, err error) {
 	for _, s := range steps {
 		changed, err := k.progress().step(s.name, func() (bool, error) {
 			if err := ctx.Err(); err != nil {

@@ -62,7 +62,8 @@ func (h NodeHost) clusterCA() (*x509.CertPool, error) {
 	return roots, nil
 }
 
-func closed(ctx context.Context, address string, client pki.Pair, clientCA string, roots *x509.CertPool, kubelet string) error {
+func closed(ctx context.Context, address string, client pki.Pair, clientCA string, roots *x509.CertPool,
+	kubelet string) error {
 	config := servedBy(roots, kubelet)
 	if err := refused(ctx, address, config); err != nil {
 		return err
@@ -76,7 +77,8 @@ func closed(ctx context.Context, address string, client pki.Pair, clientCA strin
 	case err != nil:
 		return err
 	case status == http.StatusForbidden:
-		return fmt.Errorf("the kubelet does not let the proxy in (has `bulkhead install` run on a control-plane host?): %s", body)
+		return fmt.Errorf("the kubelet does not let the proxy in (has `bulkhead install` run on a control-plane host?): %s",
+			body)
 	case status != http.StatusOK:
 		return fmt.Errorf("the kubelet answers the proxy %d: %s", status, body)
 	}
@@ -126,8 +128,10 @@ func configured(configz, clientCA string) error {
 	c := running.KubeletConfig
 	for what, right := range map[string]bool{
 		"address": c.Address == "127.0.0.1", "serverTLSBootstrap": c.ServerTLSBootstrap,
-		"authentication.anonymous": !c.Authentication.Anonymous.Enabled, "authentication.webhook": !c.Authentication.Webhook.Enabled,
-		"authentication.x509.clientCAFile": c.Authentication.X509.ClientCAFile == clientCA, "authorization.mode": c.Authorization.Mode == "Webhook",
+		"authentication.anonymous":         !c.Authentication.Anonymous.Enabled,
+		"authentication.webhook":           !c.Authentication.Webhook.Enabled,
+		"authentication.x509.clientCAFile": c.Authentication.X509.ClientCAFile == clientCA,
+		"authorization.mode":               c.Authorization.Mode == "Webhook",
 	} {
 		if !right {
 			return fmt.Errorf("the kubelet runs with another %s than the one in our drop-in", what)

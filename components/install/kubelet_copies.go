@@ -34,7 +34,8 @@ type copied struct {
 func (k *KubeletInstaller) copies(clientCA, serving string) []copied {
 	return []copied{
 		{name: "client-ca", from: clientCA, to: k.proxyClientCA()},
-		{name: "kubelet-serving", from: serving, to: filepath.Join(k.Layout.KubeletProxy(), "kubelet-serving.pem"), later: true},
+		{name: "kubelet-serving", from: serving, to: filepath.Join(k.Layout.KubeletProxy(), "kubelet-serving.pem"),
+			later: true},
 	}
 }
 

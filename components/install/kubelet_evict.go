@@ -91,7 +91,8 @@ func listeners(table string, port int, sockets map[string]bool) {
 	const listening, local, state, inode = "0A", 1, 3, 9
 	for line := range strings.Lines(table) {
 		fields := strings.Fields(line)
-		if len(fields) <= inode || fields[state] != listening || !strings.HasSuffix(fields[local], fmt.Sprintf(":%04X", port)) {
+		if len(fields) <= inode || fields[state] != listening ||
+			!strings.HasSuffix(fields[local], fmt.Sprintf(":%04X", port)) {
 			continue
 		}
 		sockets["socket:["+fields[inode]+"]"] = true

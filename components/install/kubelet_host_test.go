@@ -44,10 +44,13 @@ func serveKubelet(t *testing.T, configz string, shown, none int) testKubelet {
 		_, err := pki.EnsureCA(ca, "ca", time.Now())
 		must(t, err)
 	}
-	_, err := pki.Keeper{Policy: pki.Policy{Validity: time.Hour, RenewBefore: time.Minute}, Now: time.Now, Leaves: []pki.Leaf{
-		{Name: "serving", Pair: serving, Signer: cluster, CommonName: "system:node:worker-1", Usage: x509.ExtKeyUsageServerAuth, Mode: 0o600},
-		{Name: "client", Pair: client, Trust: client.CertFile + ".trust", CommonName: KubeletProxyUser, Usage: x509.ExtKeyUsageClientAuth, Mode: 0o600},
-	}}.Renew(true)
+	_, err := pki.Keeper{Policy: pki.Policy{Validity: time.Hour, RenewBefore: time.Minute}, Now: time.Now,
+		Leaves: []pki.Leaf{
+			{Name: "serving", Pair: serving, Signer: cluster, CommonName: "system:node:worker-1",
+				Usage: x509.ExtKeyUsageServerAuth, Mode: 0o600},
+			{Name: "client", Pair: client, Trust: client.CertFile + ".trust", CommonName: KubeletProxyUser,
+				Usage: x509.ExtKeyUsageClientAuth, Mode: 0o600},
+		}}.Renew(true)
 	must(t, err)
 	certificate, err := tls.LoadX509KeyPair(serving.CertFile, serving.KeyFile)
 	must(t, err)
@@ -90,10 +93,14 @@ func TestClosed(t *testing.T) {
 		{"it does not let the proxy in", "Forbidden (user=…)", 403, 401, "worker-1", "has `bulkhead install` run"},
 		{"it does not know the proxy", "Unauthorized", 401, 401, "worker-1", "answers the proxy 401"},
 		{"another kubelet", ourConfigz, 200, 401, "worker-2", `is that of "system:node:worker-1"`},
-		{"it takes tokens", strings.Replace(ourConfigz, `"webhook":{"enabled":false}`, `"webhook":{"enabled":true}`, 1), 200, 401, "worker-1", "another authentication.webhook"},
-		{"it listens everywhere", strings.Replace(ourConfigz, "127.0.0.1", "0.0.0.0", 1), 200, 401, "worker-1", "another address"},
-		{"it trusts another CA", strings.Replace(ourConfigz, "/ours.crt", "/etc/kubernetes/pki/ca.crt", 1), 200, 401, "worker-1", "another authentication.x509.clientCAFile"},
-		{"it asks nobody", strings.Replace(ourConfigz, "Webhook", "AlwaysAllow", 1), 200, 401, "worker-1", "another authorization.mode"},
+		{"it takes tokens", strings.Replace(ourConfigz, `"webhook":{"enabled":false}`, `"webhook":{"enabled":true}`, 1), 200,
+			401, "worker-1", "another authentication.webhook"},
+		{"it listens everywhere", strings.Replace(ourConfigz, "127.0.0.1", "0.0.0.0", 1), 200, 401, "worker-1",
+			"another address"},
+		{"it trusts another CA", strings.Replace(ourConfigz, "/ours.crt", "/etc/kubernetes/pki/ca.crt", 1), 200, 401,
+			"worker-1", "another authentication.x509.clientCAFile"},
+		{"it asks nobody", strings.Replace(ourConfigz, "Webhook", "AlwaysAllow", 1), 200, 401, "worker-1",
+			"another authorization.mode"},
 		{"what it says is no JSON", "{", 200, 401, "worker-1", "reading the kubelet's /configz"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -139,7 +146,8 @@ func TestACertificateThatIsNotFromTheClusterIsRefused(t *testing.T) {
 
 func TestProxyAddress(t *testing.T) {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "worker-1"}}
-	node.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: "worker-1"}, {Type: corev1.NodeInternalIP, Address: "192.0.2.1"}}
+	node.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: "worker-1"},
+		{Type: corev1.NodeInternalIP, Address: "192.0.2.1"}}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "proxy", Labels: map[string]string{
 		"app.kubernetes.io/name": "kubelet-auth-proxy", "app.kubernetes.io/part-of": "bulkhead",
 	}}, Spec: corev1.PodSpec{NodeName: "worker-1"}}

@@ -24,8 +24,10 @@ const configArgs = "KUBELET_CONFIG_ARGS"
 // outvoting are flags of a kubelet that count more than its configuration
 // (cmd/kubelet/app/server.go kubeletConfigFlagPrecedence), for what we configure.
 var outvoting = []string{
-	"address", "port", "read-only-port", "client-ca-file", "anonymous-auth", "authentication-token-webhook", "authorization-mode",
-	"rotate-server-certificates", "tls-cert-file", "tls-private-key-file", "healthz-bind-address", "healthz-port", "config-dir",
+	"address", "port", "read-only-port", "client-ca-file", "anonymous-auth", "authentication-token-webhook",
+	"authorization-mode",
+	"rotate-server-certificates", "tls-cert-file", "tls-private-key-file", "healthz-bind-address", "healthz-port",
+	"config-dir",
 }
 
 // kubeletSetup is how the kubelet of this host is started without us.
@@ -50,8 +52,10 @@ func (k *KubeletInstaller) inspect(ctx context.Context) (*kubeletSetup, error) {
 	if unit["LoadState"] != "loaded" || unit["ActiveState"] != "active" {
 		return nil, fmt.Errorf("kubelet.service is %s and %s: it has to run", unit["LoadState"], unit["ActiveState"])
 	}
-	if exec := unit["ExecStart"]; strings.Count(exec, "argv[]=") != 1 || !slices.Contains(strings.Fields(exec), "$"+configArgs) {
-		return nil, fmt.Errorf("kubelet.service is not started as kubeadm starts it, with $%s as a word of ExecStart, but as %s", configArgs, exec)
+	if exec := unit["ExecStart"]; strings.Count(exec, "argv[]=") != 1 ||
+		!slices.Contains(strings.Fields(exec), "$"+configArgs) {
+		return nil, fmt.Errorf(
+			"kubelet.service is not started as kubeadm starts it, with $%s as a word of ExecStart, but as %s", configArgs, exec)
 	}
 	pid, err := strconv.Atoi(unit["MainPID"])
 	if err != nil || pid == 0 {
@@ -85,12 +89,15 @@ func (k *KubeletInstaller) read(pid int, process Process) (*kubeletSetup, error)
 	}
 	setup.args = strings.TrimSpace(strings.TrimSuffix(value, k.configDirFlag()))
 	if strings.ContainsAny(setup.args, "\"\\%\n$") {
-		return nil, fmt.Errorf("%s is %q: what it has in it besides flags cannot be repeated in a unit", configArgs, setup.args)
+		return nil, fmt.Errorf("%s is %q: what it has in it besides flags cannot be repeated in a unit", configArgs,
+			setup.args)
 	}
 	for _, arg := range process.Args {
 		name, _, _ := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
 		if strings.HasPrefix(arg, "--") && arg != k.configDirFlag() && slices.Contains(outvoting, name) {
-			return nil, fmt.Errorf("the kubelet is started with %s, which counts more than its configuration: move it into the file of --config (or, for config-dir, what is in the directory) and restart the kubelet", arg)
+			return nil, fmt.Errorf(
+				"the kubelet is started with %s, which counts more than its configuration: move it into the file of --config "+
+					"(or, for config-dir, what is in the directory) and restart the kubelet", arg)
 		}
 	}
 	file := flagValue(process.Args, "config")
@@ -144,13 +151,22 @@ func readKubeletConfig(file string) (clientCA string, err error) {
 			problems = append(problems, fmt.Errorf(file+": "+format, args...))
 		}
 	}
-	refuse(config.EnableServer != nil && !*config.EnableServer, "enableServer is false: there is no kubelet API to protect")
-	refuse(config.Port != nil && *config.Port != 0 && *config.Port != 10250, "the kubelet's port is %d, and kubelet-auth-proxy has 10250", ptrOr(config.Port))
-	refuse(config.TLSCertFile != "" || config.TLSPrivateKeyFile != "", "tlsCertFile or tlsPrivateKeyFile is set: kubelet-auth-proxy follows certificates that the kubelet gets from the cluster (serverTLSBootstrap)")
-	refuse(config.HealthzPort != nil && *config.HealthzPort != 0 && *config.HealthzPort != 10248, "healthzPort is %d, and we look at 10248", ptrOr(config.HealthzPort))
-	refuse(config.HealthzBindAddress != "" && config.HealthzBindAddress != "127.0.0.1" && config.HealthzBindAddress != "0.0.0.0", "healthzBindAddress is %s, and we look at 127.0.0.1", config.HealthzBindAddress)
+	refuse(config.EnableServer != nil &&
+		!*config.EnableServer, "enableServer is false: there is no kubelet API to protect")
+	refuse(config.Port != nil && *config.Port != 0 &&
+		*config.Port != 10250, "the kubelet's port is %d, and kubelet-auth-proxy has 10250", ptrOr(config.Port))
+	refuse(config.TLSCertFile != "" ||
+		config.TLSPrivateKeyFile != "",
+		"tlsCertFile or tlsPrivateKeyFile is set: kubelet-auth-proxy follows certificates that the kubelet gets from the "+
+			"cluster (serverTLSBootstrap)")
+	refuse(config.HealthzPort != nil && *config.HealthzPort != 0 &&
+		*config.HealthzPort != 10248, "healthzPort is %d, and we look at 10248", ptrOr(config.HealthzPort))
+	refuse(config.HealthzBindAddress != "" && config.HealthzBindAddress != "127.0.0.1" &&
+		config.HealthzBindAddress != "0.0.0.0", "healthzBindAddress is %s, and we look at 127.0.0.1",
+		config.HealthzBindAddress)
 	clientCA = config.Authentication.X509.ClientCAFile
-	refuse(clientCA == "", "authentication.x509.clientCAFile is not set: kubelet-auth-proxy has to know whom the cluster trusts")
+	refuse(clientCA == "", "authentication.x509.clientCAFile is not set: kubelet-auth-proxy has to know whom the "+
+		"cluster trusts")
 	if !filepath.IsAbs(clientCA) {
 		// As the kubelet reads it (pkg/kubelet/kubeletconfig/configfiles resolveRelativePaths).
 		clientCA = filepath.Join(filepath.Dir(file), clientCA)

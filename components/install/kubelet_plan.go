@@ -54,7 +54,8 @@ func (k *KubeletInstaller) findProxy(ctx context.Context, grace time.Duration) (
 		case err != nil:
 			return fmt.Errorf("asking the API server for the proxy of this node: %w", err)
 		case address == "":
-			return errors.New("the cluster has no such pod for this node, and without it nobody would reach the kubelet: run `bulkhead install` on a control-plane host first (with --kubelet-api if it was told otherwise before)")
+			return errors.New("the cluster has no such pod for this node, and without it nobody would reach the kubelet: run " +
+				"`bulkhead install` on a control-plane host first (with --kubelet-api if it was told otherwise before)")
 		}
 		return nil
 	})
@@ -114,7 +115,8 @@ func (p *kubeletPlan) writeRenewal(ctx context.Context) (changed bool, err error
 	if err != nil {
 		return false, err
 	}
-	replaced := strings.NewReplacer("PROGRAM", p.Program, "STATE", p.Layout.State, "CLIENT_CA", clientCA, "DIRECTORY_OF_SERVING", filepath.Dir(serving))
+	replaced := strings.NewReplacer("PROGRAM", p.Program, "STATE", p.Layout.State, "CLIENT_CA", clientCA,
+		"DIRECTORY_OF_SERVING", filepath.Dir(serving))
 	for _, unit := range []struct{ path, text string }{
 		{p.Layout.RenewService(), renewService}, {p.Layout.RenewTimer(), renewTimer}, {p.Layout.RenewPath(), renewPath},
 	} {

@@ -27,7 +27,9 @@ type NodeRecord struct {
 }
 
 func (p *kubeletPlan) writeRecord(context.Context) (bool, error) {
-	data, err := json.MarshalIndent(NodeRecord{Version: p.Version, Certificates: p.Certificates, ClientCA: p.setup.clientCA, Serving: p.setup.serving}, "", "  ")
+	data, err := json.MarshalIndent(
+		NodeRecord{Version: p.Version, Certificates: p.Certificates, ClientCA: p.setup.clientCA, Serving: p.setup.serving},
+		"", "  ")
 	if err != nil {
 		return false, err
 	}

@@ -53,7 +53,8 @@ func TestNodeRenew(t *testing.T) {
 			newCA, serves bool
 			want          string
 		}{
-			{0, false, false, "[]"}, {55 * time.Minute, false, false, "[kubelet-auth-proxy-client]"}, {0, true, false, "[client-ca]"},
+			{0, false, false, "[]"}, {55 * time.Minute, false, false, "[kubelet-auth-proxy-client]"},
+			{0, true, false, "[client-ca]"},
 			{0, false, true, "[kubelet-serving]"}, {0, false, false, "[]"},
 		} {
 			time.Sleep(tc.after)
@@ -81,14 +82,16 @@ func TestWhatIsCopiedIsWatched(t *testing.T) {
 		n.extra = []string{"--cert-dir=" + pki + "/100%"}
 		must(t, os.MkdirAll(pki+"/100%", 0o755))
 		n.layout.KubeletPKI = pki + "/100%"
-		must(t, os.WriteFile(n.config, []byte("kind: KubeletConfiguration\nauthentication:\n  x509:\n    clientCAFile: ca.crt\n"), 0o600))
+		must(t, os.WriteFile(n.config,
+			[]byte("kind: KubeletConfiguration\nauthentication:\n  x509:\n    clientCAFile: ca.crt\n"), 0o600))
 		n.start()
 		in := n.installer()
 		in.Layout.KubeletPKI = "/none"
 		must(t, in.Install(t.Context(), kubeletOptions))
 		unit := string(read(t, n.layout.RenewPath()))
 		for _, want := range []string{
-			"PathChanged=" + filepath.Join(filepath.Dir(n.config), "ca.crt") + "\n", "PathChanged=" + pki + "/100%%\n", "Unit=" + filepath.Base(n.layout.RenewService()),
+			"PathChanged=" + filepath.Join(filepath.Dir(n.config), "ca.crt") + "\n", "PathChanged=" + pki + "/100%%\n",
+			"Unit=" + filepath.Base(n.layout.RenewService()),
 		} {
 			if !strings.Contains(unit, want) {
 				t.Errorf("it lacks %q:\n%s", want, unit)
@@ -130,7 +133,8 @@ func TestTheProxySeesNothingElse(t *testing.T) {
 		}
 		for _, arg := range manifestArgs(t) {
 			_, path, _ := strings.Cut(arg, "=")
-			if file, ours := strings.CutPrefix(path, DefaultStateDir+"/kubelet-auth-proxy/"); ours && !slices.Contains(names, file) {
+			if file, ours := strings.CutPrefix(path, DefaultStateDir+"/kubelet-auth-proxy/"); ours &&
+				!slices.Contains(names, file) {
 				t.Errorf("the DaemonSet has %s, which is not there", arg)
 			} else if !ours && strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "/var/run/bulkhead/") { // volumes
 				t.Errorf("the DaemonSet has %s, which it cannot see", arg)
@@ -168,7 +172,8 @@ func TestAChangeDuringTheCopyIsCopiedToo(t *testing.T) {
 		ca := filepath.Join(filepath.Dir(n.config), "ca.crt")
 		must(t, os.WriteFile(ca, []byte("another"), 0o600))
 		time.AfterFunc(copySettle/2, func() { must(t, os.WriteFile(n.serving(), []byte("kubelet-2"), 0o600)) })
-		if got, err := n.installer().Renew(t.Context(), false); err != nil || fmt.Sprint(got) != "[client-ca kubelet-serving]" {
+		if got, err := n.installer().Renew(t.Context(), false); err != nil ||
+			fmt.Sprint(got) != "[client-ca kubelet-serving]" {
 			t.Errorf("renewed %v, %v", got, err)
 		}
 	})

@@ -18,7 +18,8 @@ func (k *KubeletInstaller) giveUp(cause error, j *journal.Journal, o KubeletOpti
 	k.progress().say("Putting the old state back")
 	// The context may be what ended: the way back has a time of its own.
 	if err := k.rollback(context.Background(), o.Timeout, j); err != nil {
-		return fmt.Errorf("%w\nTHE OLD STATE IS NOT BACK YET: %w\nrun `bulkhead node uninstall` on this host; if that fails too, remove %s, then `systemctl daemon-reload` and `systemctl restart kubelet`",
+		return fmt.Errorf("%w\nTHE OLD STATE IS NOT BACK YET: %w\nrun `bulkhead node uninstall` on this host; if that "+
+			"fails too, remove %s, then `systemctl daemon-reload` and `systemctl restart kubelet`",
 			cause, err, k.Layout.KubeletUnit())
 	}
 	return fmt.Errorf("%w\nthe old state is back: nothing has been changed", cause)
@@ -51,7 +52,8 @@ func (k *KubeletInstaller) takeBack(ctx context.Context, timeout time.Duration, 
 	files := func(ctx context.Context) error { return k.takeBackFiles(ctx, j) }
 	switch {
 	case isNew(j, k.Layout.KubeletUnit()):
-		_, err := k.progress().step("restart the kubelet as it was, without the proxy", func() (bool, error) { return true, k.reopen(ctx, timeout, files) })
+		_, err := k.progress().step("restart the kubelet as it was, without the proxy",
+			func() (bool, error) { return true, k.reopen(ctx, timeout, files) })
 		return err
 	case !touched(j, k.Layout.KubeletUnit()) && !touched(j, k.Layout.KubeletDropIn()):
 		return files(ctx)
@@ -74,7 +76,8 @@ func (k *KubeletInstaller) takeBackFiles(ctx context.Context, j *journal.Journal
 		_, err := k.progress().step("take back "+e.Name, func() (bool, error) { return true, j.Restore(e) })
 		errs = append(errs, err)
 	}
-	if slices.ContainsFunc(append(k.Layout.renewal(), k.Layout.KubeletUnit()), func(unit string) bool { return touched(j, unit) }) {
+	if slices.ContainsFunc(append(k.Layout.renewal(), k.Layout.KubeletUnit()),
+		func(unit string) bool { return touched(j, unit) }) {
 		_, err := k.Host.Systemctl(ctx, "daemon-reload")
 		errs = append(errs, err)
 	}

@@ -57,7 +57,8 @@ func (k *KubeletInstaller) waitClosed(ctx context.Context, timeout time.Duration
 			return err
 		}
 		if !setup.ours {
-			return fmt.Errorf("it was started without %s: does an EnvironmentFile of kubelet.service set %s?", k.configDirFlag(), configArgs)
+			return fmt.Errorf("it was started without %s: does an EnvironmentFile of kubelet.service set %s?", k.configDirFlag(),
+				configArgs)
 		}
 		if _, err := k.follow(k.copies(setup.clientCA, setup.serving)); err != nil {
 			return err
@@ -84,7 +85,8 @@ func (p *kubeletPlan) waitProxy(ctx context.Context) (bool, error) {
 // as it was, with its own authentication. The kubelet is stopped first, because it would
 // start the proxy again, and because one that came back by itself between the two would
 // find its port taken.
-func (k *KubeletInstaller) reopen(ctx context.Context, timeout time.Duration, between func(context.Context) error) error {
+func (k *KubeletInstaller) reopen(ctx context.Context, timeout time.Duration,
+	between func(context.Context) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

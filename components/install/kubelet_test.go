@@ -79,7 +79,8 @@ var everyNode = []struct {
 		data := read(t, n.config)
 		n.config += ".new"
 		must(t, os.WriteFile(n.config, data, 0o600))
-		must(t, os.WriteFile(n.layout.KubeletUnit(), []byte(strings.ReplaceAll(n.unit, "config.yaml", "config.yaml.new")), 0o644))
+		must(t, os.WriteFile(n.layout.KubeletUnit(), []byte(strings.ReplaceAll(n.unit, "config.yaml", "config.yaml.new")),
+			0o644))
 		must(t, os.WriteFile(n.layout.KubeletDropIn(), []byte(strings.ReplaceAll(n.dropIn, "readOnlyPort: 0\n", "")), 0o600))
 		_, err := n.Systemctl(t.Context(), "daemon-reload")
 		must(t, err)
@@ -162,7 +163,8 @@ func TestWhatIsBrokenOnANodeIsSaidAndTakenBack(t *testing.T) {
 		spoil    func(*testNode)
 		mentions string
 	}{
-		{"a kubelet that gets no certificate", func(n *testNode) { n.certificate = "" }, "its serving certificate is not from the cluster"},
+		{"a kubelet that gets no certificate", func(n *testNode) { n.certificate = "" },
+			"its serving certificate is not from the cluster"},
 		{"a kubelet that does not come up", func(n *testNode) { n.stuck = true }, "/healthz: connection refused"},
 		{"a kubelet that answers everybody", func(n *testNode) { n.open = true }, "answers 200, not 401"},
 		{"a proxy that does not start", func(n *testNode) { n.proxyDead = true }, "kubelet-auth-proxy on 192.0.2.1:10250"},
@@ -172,7 +174,8 @@ func TestWhatIsBrokenOnANodeIsSaidAndTakenBack(t *testing.T) {
 			before := n.snapshot()
 			tc.spoil(n)
 			err := n.installer().Install(t.Context(), kubeletOptions)
-			if err == nil || !strings.Contains(err.Error(), tc.mentions) || !strings.Contains(err.Error(), "the old state is back") {
+			if err == nil || !strings.Contains(err.Error(), tc.mentions) ||
+				!strings.Contains(err.Error(), "the old state is back") {
 				t.Errorf("error is %v", err)
 			}
 			n.mustBe(before)
@@ -186,13 +189,17 @@ func TestAKubeletThatIsNotKubeadmsIsLeftAlone(t *testing.T) {
 		spoil    func(*testNode)
 		mentions string
 	}{
-		{"another ExecStart", func(n *testNode) { n.exec = "{ path=/usr/bin/kubelet ; argv[]=/usr/bin/kubelet --config=x ; }" }, "not started as kubeadm starts it"},
+		{"another ExecStart", func(n *testNode) {
+			n.exec = "{ path=/usr/bin/kubelet ; argv[]=/usr/bin/kubelet --config=x ; }"
+		}, "not started as kubeadm starts it"},
 		{"a variable in braces", func(n *testNode) {
 			n.exec = strings.ReplaceAll(n.exec, "$KUBELET_CONFIG_ARGS", "${KUBELET_CONFIG_ARGS}")
 		}, "not started as kubeadm starts it"},
 		{"one that is stopped", func(n *testNode) { n.running = false }, "is loaded and inactive"},
-		{"a flag that counts more", func(n *testNode) { n.extra = []string{"--anonymous-auth=true"}; n.start() }, "--anonymous-auth=true, which counts more"},
-		{"a directory of somebody else", func(n *testNode) { n.extra = []string{"--config-dir", "/etc/other"}; n.start() }, "--config-dir, which counts more"},
+		{"a flag that counts more", func(n *testNode) { n.extra = []string{"--anonymous-auth=true"}; n.start() },
+			"--anonymous-auth=true, which counts more"},
+		{"a directory of somebody else", func(n *testNode) { n.extra = []string{"--config-dir", "/etc/other"}; n.start() },
+			"--config-dir, which counts more"},
 		{"another port", func(n *testNode) { n.add("port: 10260") }, "the kubelet's port is 10260"},
 		{"a certificate of its own", func(n *testNode) { n.add("tlsCertFile: /x") }, "tlsCertFile"},
 		{"an API server that is away", func(n *testNode) { n.apiAway = true }, "asking the API server"},
@@ -201,7 +208,8 @@ func TestAKubeletThatIsNotKubeadmsIsLeftAlone(t *testing.T) {
 			tc.spoil(n)
 			before := n.snapshot()
 			err := n.installer().Install(t.Context(), kubeletOptions)
-			if err == nil || !strings.Contains(err.Error(), tc.mentions) || !strings.Contains(err.Error(), "nothing has been changed") {
+			if err == nil || !strings.Contains(err.Error(), tc.mentions) ||
+				!strings.Contains(err.Error(), "nothing has been changed") {
 				t.Errorf("error is %v", err)
 			}
 			n.mustBe(before)
@@ -219,7 +227,8 @@ func TestANodeWithoutAProxyIsLeftAlone(t *testing.T) {
 		n.proxyWanted = false
 		before := n.snapshot()
 		err := n.installer().Install(t.Context(), kubeletOptions)
-		if err == nil || !strings.Contains(err.Error(), "run `bulkhead install` on a control-plane host first") || !strings.Contains(err.Error(), "nothing has been changed") {
+		if err == nil || !strings.Contains(err.Error(), "run `bulkhead install` on a control-plane host first") ||
+			!strings.Contains(err.Error(), "nothing has been changed") {
 			t.Errorf("error is %v", err)
 		}
 		n.mustBe(before)
@@ -265,7 +274,8 @@ func TestAnInterruptLeavesTheKubeletRunning(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		starts := n.restarts
-		if err := n.installer().reopen(ctx, time.Minute, n.installer().unguard); !errors.Is(err, context.Canceled) || n.restarts != starts || !n.running {
+		if err := n.installer().reopen(ctx, time.Minute, n.installer().unguard); !errors.Is(err, context.Canceled) ||
+			n.restarts != starts || !n.running {
 			t.Errorf("the kubelet started %d times more, error is %v", n.restarts-starts, err)
 		}
 	})

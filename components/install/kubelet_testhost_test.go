@@ -22,7 +22,8 @@ import (
 )
 
 // kubeadmExec is ExecStart as systemd shows kubeadm's.
-const kubeadmExec = "{ path=/usr/bin/kubelet ; argv[]=/usr/bin/kubelet $KUBELET_KUBECONFIG_ARGS $KUBELET_CONFIG_ARGS $KUBELET_KUBEADM_ARGS $KUBELET_EXTRA_ARGS ; ignore_errors=no ; pid=0 }"
+const kubeadmExec = "{ path=/usr/bin/kubelet ; argv[]=/usr/bin/kubelet $KUBELET_KUBECONFIG_ARGS $KUBELET_CONFIG_ARGS " +
+	"$KUBELET_KUBEADM_ARGS $KUBELET_EXTRA_ARGS ; ignore_errors=no ; pid=0 }"
 
 // testNode is a node's host in a temporary directory, with a systemd, a kubelet and a
 // proxy that do what the files say.
@@ -70,7 +71,8 @@ type testNode struct {
 func newTestNode(t *testing.T) *testNode {
 	t.Helper()
 	dir := t.TempDir()
-	n := &testNode{t: t, exec: kubeadmExec, config: filepath.Join(dir, "config.yaml"), proxyWanted: true, units: map[string]bool{}, certificate: "kubelet-1"}
+	n := &testNode{t: t, exec: kubeadmExec, config: filepath.Join(dir, "config.yaml"), proxyWanted: true,
+		units: map[string]bool{}, certificate: "kubelet-1"}
 	n.layout = Layout{
 		State: filepath.Join(dir, "bulkhead"), Units: filepath.Join(dir, "system"), Lock: filepath.Join(dir, "lock"),
 		KubeletConf: filepath.Join(dir, "none"), KubeletPKI: t.TempDir(), ComponentGID: hostfs.KeepOwner,
@@ -81,7 +83,8 @@ func newTestNode(t *testing.T) *testNode {
 	must(t, os.MkdirAll(n.layout.Units, 0o755))
 	ca := filepath.Join(dir, "ca.crt")
 	must(t, os.WriteFile(ca, []byte("the cluster's CA"), 0o600))
-	must(t, os.WriteFile(n.config, []byte("kind: KubeletConfiguration\nauthentication:\n  x509:\n    clientCAFile: "+ca+"\n"), 0o600))
+	must(t, os.WriteFile(n.config,
+		[]byte("kind: KubeletConfiguration\nauthentication:\n  x509:\n    clientCAFile: "+ca+"\n"), 0o600))
 	n.start()
 	return n
 }
@@ -100,10 +103,12 @@ func onNode(t *testing.T, name string, test func(*testing.T, *testNode)) {
 }
 
 func (n *testNode) installer() *KubeletInstaller {
-	return &KubeletInstaller{Layout: n.layout, Version: "test", Program: "/usr/local/bin/bulkhead", Host: n, Out: &n.out, Now: time.Now, Poll: 500 * time.Millisecond}
+	return &KubeletInstaller{Layout: n.layout, Version: "test", Program: "/usr/local/bin/bulkhead", Host: n, Out: &n.out,
+		Now: time.Now, Poll: 500 * time.Millisecond}
 }
 
-var kubeletOptions = KubeletOptions{Certificates: pki.Policy{Validity: time.Hour, RenewBefore: 10 * time.Minute}, Timeout: time.Minute}
+var kubeletOptions = KubeletOptions{Certificates: pki.Policy{Validity: time.Hour, RenewBefore: 10 * time.Minute},
+	Timeout: time.Minute}
 
 // start is systemd's: it gives the kubelet the variable that its units say.
 func (n *testNode) start() {
@@ -224,7 +229,8 @@ func (n *testNode) ProxyAddress(context.Context) (string, error) {
 }
 
 func (n *testNode) ProxyServes(context.Context, string) error {
-	if have, err := os.ReadFile(filepath.Join(n.layout.KubeletProxy(), "kubelet-serving.pem")); err != nil || string(have) != n.certificate {
+	if have, err := os.ReadFile(filepath.Join(n.layout.KubeletProxy(), "kubelet-serving.pem")); err != nil ||
+		string(have) != n.certificate {
 		return fmt.Errorf("it serves with %q, %w", have, err)
 	}
 	if !n.proxyRuns {

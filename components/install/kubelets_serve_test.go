@@ -28,11 +28,13 @@ func TestNodesWithAProblemAreNamed(t *testing.T) {
 	if err := named(nodes, func(*corev1.Node) error { return nil }); err != nil {
 		t.Errorf("error is %v", err)
 	}
-	if err := named(nodes, odd); err == nil || strings.Count(err.Error(), "\n") != 3 || !strings.HasPrefix(err.Error(), "node node-05: connection refused\nnode node-15:") {
+	if err := named(nodes, odd); err == nil || strings.Count(err.Error(), "\n") != 3 ||
+		!strings.HasPrefix(err.Error(), "node node-05: connection refused\nnode node-15:") {
 		t.Errorf("error is %v", err)
 	}
 	err := named(nodes, func(*corev1.Node) error { return errors.New("x509: certificate signed by unknown authority") })
-	if err == nil || strings.Count(err.Error(), "node node-") != mostNodes || !strings.HasSuffix(err.Error(), "and 30 nodes more") {
+	if err == nil || strings.Count(err.Error(), "node node-") != mostNodes ||
+		!strings.HasSuffix(err.Error(), "and 30 nodes more") {
 		t.Errorf("error is %v", err)
 	}
 }

@@ -87,13 +87,15 @@ func (l Layout) ScopeSyncManifest() string {
 
 // ourManifests are our static pods.
 func (l Layout) ourManifests() []string {
-	return []string{l.ScopeSyncManifest(), l.KubeletApproverManifest(), l.CertsManifest(), l.NodeRestrictionManifest(), l.NodeAuthorizerManifest()}
+	return []string{l.ScopeSyncManifest(), l.KubeletApproverManifest(), l.CertsManifest(), l.NodeRestrictionManifest(),
+		l.NodeAuthorizerManifest()}
 }
 
 // ourDirs are the directories of this host's control plane. Those of `bulkhead node
 // install` are not among them.
 func (l Layout) ourDirs() []string {
-	return []string{l.NodeAuthorizer(), l.NodeRestriction(), l.KubeletApprover(), l.ScopeSync(), l.APIServer(), l.PKI(), l.state()}
+	return []string{l.NodeAuthorizer(), l.NodeRestriction(), l.KubeletApprover(), l.ScopeSync(), l.APIServer(), l.PKI(),
+		l.state()}
 }
 
 // PKI is the directory of our certificate authority.
@@ -179,6 +181,7 @@ func (l Layout) unwiring() apiserver.Wiring { return l.wiring(InTree, false, nil
 
 func (l Layout) kubeadmWiring(p Profile, verifyKubelets bool) kubeadmconfig.Wiring {
 	return kubeadmconfig.Wiring{
-		VolumeName: apiserver.VolumeName, Dir: l.APIServer(), ConfigFile: l.AuthorizationConfig(), Admission: l.admissionWiring(p, verifyKubelets),
+		VolumeName: apiserver.VolumeName, Dir: l.APIServer(), ConfigFile: l.AuthorizationConfig(),
+		Admission: l.admissionWiring(p, verifyKubelets),
 	}
 }

@@ -36,7 +36,8 @@ var kubeadmLabels = []string{"component", "tier"}
 // and of ours are not refused.
 func mirrorAnnotations() (map[string]string, error) {
 	keys := slices.Clone(kubeadmLabels)
-	for _, file := range []string{manifests.NodeAuthorizerStaticPod, manifests.NodeRestrictionStaticPod, "certs/static-pod.yaml", manifests.KubeletApproverStaticPod, manifests.ScopeSyncStaticPod} {
+	for _, file := range []string{manifests.NodeAuthorizerStaticPod, manifests.NodeRestrictionStaticPod,
+		"certs/static-pod.yaml", manifests.KubeletApproverStaticPod, manifests.ScopeSyncStaticPod} {
 		data, err := manifests.FS.ReadFile(file)
 		if err != nil {
 			return nil, err

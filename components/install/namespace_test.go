@@ -43,15 +43,19 @@ func TestAnnotationsOfOthersStay(t *testing.T) {
 		before, after map[string]string
 		says          string
 	}{
-		{"another value stays, and is told", map[string]string{MirrorAllowed: "false"}, map[string]string{MirrorAllowed: "false"}, "lacks true"},
-		{"a shorter list stays, and is told", map[string]string{MirrorLabelKeys: "component, tier"}, map[string]string{MirrorLabelKeys: "component, tier"}, "lacks app.kubernetes.io/component,"},
-		{"a longer list stays without a word", map[string]string{MirrorLabelKeys: "component,tier,x,app.kubernetes.io/component,app.kubernetes.io/name,app.kubernetes.io/part-of"},
+		{"another value stays, and is told", map[string]string{MirrorAllowed: "false"},
+			map[string]string{MirrorAllowed: "false"}, "lacks true"},
+		{"a shorter list stays, and is told", map[string]string{MirrorLabelKeys: "component, tier"},
+			map[string]string{MirrorLabelKeys: "component, tier"}, "lacks app.kubernetes.io/component,"},
+		{"a longer list stays without a word",
+			map[string]string{MirrorLabelKeys: "component,tier,x,app.kubernetes.io/component,app.kubernetes.io/name,app.kubernetes.io/part-of"},
 			map[string]string{MirrorLabelKeys: "component,tier,x,app.kubernetes.io/component,app.kubernetes.io/name,app.kubernetes.io/part-of"}, ""},
 	} {
 		onHost(t, tc.name, func(t *testing.T, h *testHost) {
 			h.annotations = tc.before
 			must(t, h.installer().Install(t.Context(), options(Hardened)))
-			if got := h.out.String(); strings.Contains(got, "is kept, though it lacks") != (tc.says != "") || !strings.Contains(got, tc.says) {
+			if got := h.out.String(); strings.Contains(got, "is kept, though it lacks") != (tc.says != "") ||
+				!strings.Contains(got, tc.says) {
 				t.Errorf("it says:\n%s", got)
 			}
 			must(t, h.installer().Uninstall(t.Context(), options(Hardened).Timeout))

@@ -46,10 +46,12 @@ func writeKubeletConf(t *testing.T, file, user string) {
 	ca := pair(dir, "ca")
 	_, err := pki.EnsureCA(ca, "kubernetes", time.Now())
 	must(t, err)
-	leaf := pki.Leaf{Name: "kubelet", Pair: pair(dir, "kubelet"), Signer: ca, CommonName: user, Usage: x509.ExtKeyUsageClientAuth, Mode: 0o600}
+	leaf := pki.Leaf{Name: "kubelet", Pair: pair(dir, "kubelet"), Signer: ca, CommonName: user,
+		Usage: x509.ExtKeyUsageClientAuth, Mode: 0o600}
 	_, err = pki.Keeper{Leaves: []pki.Leaf{leaf}, Policy: options(Hardened).Certificates, Now: time.Now}.Renew(true)
 	must(t, err)
-	must(t, os.WriteFile(filepath.Join(dir, "current.pem"), append(read(t, leaf.KeyFile), read(t, leaf.CertFile)...), 0o600))
+	must(t, os.WriteFile(filepath.Join(dir, "current.pem"), append(read(t, leaf.KeyFile), read(t, leaf.CertFile)...),
+		0o600))
 	config := clientcmdapi.NewConfig()
 	config.AuthInfos["me"] = &clientcmdapi.AuthInfo{ClientCertificate: "current.pem", ClientKey: "current.pem"}
 	config.Contexts["it"] = &clientcmdapi.Context{AuthInfo: "me"}

@@ -48,7 +48,8 @@ func nodesProxyPolicy(mode rules.Mode) ([]*unstructured.Unstructured, error) {
 			continue
 		}
 		if binds && mode == rules.Audit {
-			if err := unstructured.SetNestedStringSlice(object.Object, []string{"Audit"}, "spec", "validationActions"); err != nil {
+			if err := unstructured.SetNestedStringSlice(object.Object, []string{"Audit"}, "spec",
+				"validationActions"); err != nil {
 				return nil, err
 			}
 		}
@@ -95,7 +96,8 @@ func registeredNodesProxy(mode rules.Mode) ([]*unstructured.Unstructured, error)
 		if err != nil {
 			return nil, err
 		}
-		if err := unstructured.SetNestedField(object.Object, strings.TrimSuffix(policy, staticSuffix)+registeredSuffix, "spec", "policyName"); err != nil {
+		if err := unstructured.SetNestedField(object.Object, strings.TrimSuffix(policy, staticSuffix)+registeredSuffix,
+			"spec", "policyName"); err != nil {
 			return nil, err
 		}
 	}
@@ -127,7 +129,9 @@ func (p *plan) registerNodesProxy(ctx context.Context) (changed bool, err error)
 		changed = true
 	}
 	if changed {
-		p.progress().note("this kube-apiserver takes no policies from disk (it does from 1.37 on), so KA-VAP-1 is an object in the API: whoever may delete\n             a ValidatingAdmissionPolicy or its binding can open the road through nodes/proxy again")
+		p.progress().note("this kube-apiserver takes no policies from disk (it does from 1.37 on), so KA-VAP-1 is an " +
+			"object in the API: whoever may delete\n             a ValidatingAdmissionPolicy or its binding can open the road " +
+			"through nodes/proxy again")
 	}
 	return changed, nil
 }

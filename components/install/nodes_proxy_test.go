@@ -33,7 +33,8 @@ func (h *testHost) actions() string {
 	}
 	actions, _, err := unstructured.NestedStringSlice(binding.Object, "spec", "validationActions")
 	must(h.t, err)
-	if policy, _, _ := unstructured.NestedString(binding.Object, "spec", "policyName"); registeredPolicy != "ValidatingAdmissionPolicy/"+policy || h.objects[registeredPolicy] == nil {
+	if policy, _, _ := unstructured.NestedString(binding.Object, "spec",
+		"policyName"); registeredPolicy != "ValidatingAdmissionPolicy/"+policy || h.objects[registeredPolicy] == nil {
 		h.t.Errorf("bound is %q of %v", policy, h.objects[registeredPolicy])
 	}
 	return strings.Join(actions, ",")
@@ -47,7 +48,8 @@ func TestAnOlderServerHasThePolicyFromTheAPI(t *testing.T) {
 			options Options
 			want    string
 		}{
-			{options(Hardened), "Deny"}, {withPolicy("audit"), "Audit"}, {withPolicy("off"), ""}, {withPolicy("enforce"), "Deny"},
+			{options(Hardened), "Deny"}, {withPolicy("audit"), "Audit"}, {withPolicy("off"), ""},
+			{withPolicy("enforce"), "Deny"},
 			{saying(false), ""}, {options(Parity), ""}, {saying(true), "Deny"},
 		} {
 			must(t, h.installer().Install(t.Context(), step.options))
@@ -87,7 +89,8 @@ func TestThePolicyOnDiskInEveryMode(t *testing.T) {
 	onHost(t, "1.37", func(t *testing.T, h *testHost) {
 		must(t, h.installer().Install(t.Context(), options(Hardened)))
 		starts := h.starts
-		for _, mode := range []struct{ is, want string }{{"audit", "- Audit\n"}, {"enforce", `["Deny"]`}, {"off", "kind: ValidatingAdmissionPolicy\n"}} {
+		for _, mode := range []struct{ is, want string }{{"audit", "- Audit\n"}, {"enforce", `["Deny"]`},
+			{"off", "kind: ValidatingAdmissionPolicy\n"}} {
 			must(t, h.installer().Install(t.Context(), withPolicy(mode.is)))
 			text := string(read(t, h.layout.KubeletPolicy()))
 			if !strings.Contains(text, mode.want) || strings.Contains(text, "kind: "+policyBinding) != (mode.is != "off") {

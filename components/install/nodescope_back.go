@@ -53,15 +53,17 @@ func (in *Installer) endAddedScopeSync(ctx context.Context, timeout time.Duratio
 		return nil
 	}
 	_, err := in.progress().step("wait until the kubelet has ended "+scopeSyncName, func() (bool, error) {
-		return true, in.until(ctx, min(endingGrace, timeout), "the kubelet, to end "+scopeSyncName, func(ctx context.Context) error {
-			if in.API.Ready(ctx) != nil {
-				return nil
-			}
-			return in.ended(ctx)
-		})
+		return true, in.until(ctx, min(endingGrace, timeout), "the kubelet, to end "+scopeSyncName,
+			func(ctx context.Context) error {
+				if in.API.Ready(ctx) != nil {
+					return nil
+				}
+				return in.ended(ctx)
+			})
 	})
 	if err != nil && ctx.Err() == nil {
-		in.progress().note("%v\n             what it may still write is put back once more when kube-apiserver is as it was", err)
+		in.progress().note("%v\n             what it may still write is put back once more when kube-apiserver is as it was",
+			err)
 		err = nil
 	}
 	return err

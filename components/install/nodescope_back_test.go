@@ -17,7 +17,8 @@ func TestAScopeSyncThatDoesNotComeUpIsTakenBack(t *testing.T) {
 		name string
 		o    *Options
 	}{
-		{"a host without us", nil}, {"a host without node scope", new(options(Hardened))}, {"a host with node scope", new(scoped(Hardened))},
+		{"a host without us", nil}, {"a host without node scope", new(options(Hardened))},
+		{"a host with node scope", new(scoped(Hardened))},
 	} {
 		onHost(t, start.name, func(t *testing.T, h *testHost) {
 			if start.o != nil {

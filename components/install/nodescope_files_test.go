@@ -16,7 +16,8 @@ import (
 )
 
 func TestScopeObjects(t *testing.T) {
-	objects, err := scopeObjects(NodeScope{On: true, CustomResources: "widgets.example.com=field:spec.node,\n gadgets.cilium.io=label:a/b"})
+	objects, err := scopeObjects(
+		NodeScope{On: true, CustomResources: "widgets.example.com=field:spec.node,\n gadgets.cilium.io=label:a/b"})
 	must(t, err)
 	var rules []any
 	for _, object := range objects {
@@ -68,7 +69,8 @@ func TestScopeSyncWritesWhereTheServerReads(t *testing.T) {
 
 func TestScopeSyncHasACertificate(t *testing.T) {
 	for _, leaf := range DefaultLayout().Keeper(options(Hardened).Certificates, time.Now).Leaves {
-		if leaf.CommonName == ScopeSyncUser && filepath.Dir(leaf.CertFile) == DefaultLayout().ScopeSync() && cmp.Equal(leaf.Organization, []string{ComponentsGroup}) {
+		if leaf.CommonName == ScopeSyncUser && filepath.Dir(leaf.CertFile) == DefaultLayout().ScopeSync() &&
+			cmp.Equal(leaf.Organization, []string{ComponentsGroup}) {
 			return
 		}
 	}

@@ -40,7 +40,9 @@ func listed(kind *scopelist.Kind, path string) ([]scopelist.Account, error) {
 	}
 	accounts, err := scopelist.Read(kind, have.Data)
 	if err != nil {
-		return nil, fmt.Errorf("%s: the accounts that are held to their nodes cannot be read, and would be held no more: mend it first, or switch node scope off: %w", path, err)
+		return nil, fmt.Errorf(
+			"%s: the accounts that are held to their nodes cannot be read, and would be held no more: mend it first, or "+
+				"switch node scope off: %w", path, err)
 	}
 	return accounts, nil
 }

@@ -46,7 +46,8 @@ func (p *plan) scopeEnded() []step {
 func (p *plan) stopAsking(ctx context.Context) (changed bool, err error) {
 	held, _, unread := p.Layout.ScopedAccounts()
 	if held > 0 || unread != nil {
-		p.progress().note("without --%s no account is held to its node any more: %s", nodeScopeFlag, describeHeld(held, unread))
+		p.progress().note("without --%s no account is held to its node any more: %s", nodeScopeFlag,
+			describeHeld(held, unread))
 	}
 	data, err := p.withoutEntry()
 	if err != nil {
@@ -59,17 +60,18 @@ func (p *plan) stopAsking(ctx context.Context) (changed bool, err error) {
 	if err != nil {
 		return changed || removed, err
 	}
-	return changed || removed, p.until(ctx, p.Timeout, "kube-apiserver, to ask about no account", func(ctx context.Context) error {
-		process, err := p.serving(ctx)
-		if err != nil {
-			return err
-		}
-		want, err := p.filesInForce()
-		if err != nil {
-			return err
-		}
-		return runsWith(process, want)
-	})
+	return changed || removed,
+		p.until(ctx, p.Timeout, "kube-apiserver, to ask about no account", func(ctx context.Context) error {
+			process, err := p.serving(ctx)
+			if err != nil {
+				return err
+			}
+			want, err := p.filesInForce()
+			if err != nil {
+				return err
+			}
+			return runsWith(process, want)
+		})
 }
 
 func describeHeld(held int, unread error) string {

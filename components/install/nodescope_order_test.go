@@ -31,11 +31,15 @@ func TestWhenScopeSyncStarts(t *testing.T) {
 	}{
 		{"on a host without us", Options{}, scoped(Hardened), []string{answers, writesLists, runsSync, switches}},
 		{"in parity too", Options{}, scoped(Parity), []string{answers, writesLists, runsSync, switches}},
-		{"on a host without node scope", options(Hardened), scoped(Hardened), []string{answers, writesLists, runsSync, switches}},
+		{"on a host without node scope", options(Hardened), scoped(Hardened),
+			[]string{answers, writesLists, runsSync, switches}},
 		{"where a new image comes", scoped(Hardened), scoped(Hardened), []string{answers, writesLists, runsSync, switches}},
-		{"where the authorizer comes late", options(Parity), scoped(Hardened), []string{writesLists, switches, answers, runsSync}},
-		{"where the running server refuses the file", options(Hardened), scoped(Parity), []string{answers, writesLists, switches, runsSync}},
-		{"where it refuses it, with node scope before", scoped(Hardened), scoped(Parity), []string{answers, writesLists, switches, runsSync}},
+		{"where the authorizer comes late", options(Parity), scoped(Hardened),
+			[]string{writesLists, switches, answers, runsSync}},
+		{"where the running server refuses the file", options(Hardened), scoped(Parity),
+			[]string{answers, writesLists, switches, runsSync}},
+		{"where it refuses it, with node scope before", scoped(Hardened), scoped(Parity),
+			[]string{answers, writesLists, switches, runsSync}},
 	} {
 		onHost(t, tc.name, func(t *testing.T, h *testHost) {
 			if tc.from.Profile != "" {
@@ -94,7 +98,8 @@ func TestWhatARestartDoesToScopeSync(t *testing.T) {
 			}
 		}
 		begin := time.Now()
-		if err, took := h.installer().Install(t.Context(), scoped(Hardened)), time.Since(begin); err != nil || took > 30*time.Second {
+		if err, took := h.installer().Install(t.Context(), scoped(Hardened)), time.Since(begin); err != nil ||
+			took > 30*time.Second {
 			t.Errorf("after %s: %v", took, err)
 		}
 	})

@@ -32,7 +32,8 @@ func (p *plan) runScopeSync(ctx context.Context) (bool, error) {
 		return sync.running(ctx, p.scopeSync)
 	})
 	if err != nil && again && ctx.Err() == nil && sync.upSince(ctx, p.scopeSync, p.Now()) {
-		p.progress().note("%v\n             it runs and has something to complain of: see `bulkhead scope list` and its log; the accounts that are listed stay so", err)
+		p.progress().note("%v\n             it runs and has something to complain of: see `bulkhead scope list` and its "+
+			"log; the accounts that are listed stay so", err)
 		err = nil
 	}
 	if err == nil {
@@ -48,7 +49,8 @@ func (p *plan) runScopeSync(ctx context.Context) (bool, error) {
 func (p *plan) sayHostsWithoutScope(ctx context.Context) error {
 	lacking, err := p.hostsWithout(ctx, scopeSyncName)
 	if err == nil && lacking != "" {
-		p.progress().note("the API servers of %s hold no account to its node yet: run `bulkhead install --%s` there", lacking, nodeScopeFlag)
+		p.progress().note("the API servers of %s hold no account to its node yet: run `bulkhead install --%s` there", lacking,
+			nodeScopeFlag)
 	}
 	return err
 }

@@ -46,9 +46,11 @@ func (h *testHost) holds(want int) {
 	h.t.Helper()
 	asking, writing, err := h.layout.ScopedAccounts()
 	if err != nil || asking != want || writing != want {
-		h.t.Errorf("%d accounts are held in what they ask for, and %d in what they write (%v), want %d", asking, writing, err, want)
+		h.t.Errorf("%d accounts are held in what they ask for, and %d in what they write (%v), want %d", asking, writing, err,
+			want)
 	}
-	if err := errors.Join(apiserver.ValidateAuthorization(read(h.t, h.layout.AuthorizationConfig())), apiserver.ValidateRegistration(read(h.t, h.layout.ScopeRegistration()))); err != nil {
+	if err := errors.Join(apiserver.ValidateAuthorization(read(h.t, h.layout.AuthorizationConfig())),
+		apiserver.ValidateRegistration(read(h.t, h.layout.ScopeRegistration()))); err != nil {
 		h.t.Error(err)
 	}
 }
@@ -75,8 +77,10 @@ func TestNodeScopeThereAndBack(t *testing.T) {
 			o.NodeScope.CustomResources = "widgets.example.com=field:spec.node"
 			must(t, h.installer().Install(t.Context(), o))
 			h.holds(0)
-			for manifest, name := range map[string]string{h.layout.NodeAuthorizerManifest(): "node-authorizer", h.layout.NodeRestrictionManifest(): "node-restriction"} {
-				for _, want := range []string{"--node-scope=true", "--node-scope-custom-resources=widgets.example.com=field:spec.node"} {
+			for manifest, name := range map[string]string{h.layout.NodeAuthorizerManifest(): "node-authorizer",
+				h.layout.NodeRestrictionManifest(): "node-restriction"} {
+				for _, want := range []string{"--node-scope=true",
+					"--node-scope-custom-resources=widgets.example.com=field:spec.node"} {
 					if args := h.args(manifest, name); !slices.Contains(args, want) {
 						t.Errorf("%s has no %s: %v", name, want, args)
 					}
@@ -155,7 +159,8 @@ func TestAnInstallationKeepsTheAccounts(t *testing.T) {
 		must(t, h.installer().Install(t.Context(), scoped(Hardened)))
 		h.sync("a")
 		file := h.layout.AuthorizationConfig()
-		must(t, os.WriteFile(file, bytes.ReplaceAll(read(t, file), []byte("'system:serviceaccount:monitoring:a'"), []byte("'a' + 'b'")), 0o600))
+		must(t, os.WriteFile(file,
+			bytes.ReplaceAll(read(t, file), []byte("'system:serviceaccount:monitoring:a'"), []byte("'a' + 'b'")), 0o600))
 		before := h.snapshot()
 		mentions(t, h.installer().Install(t.Context(), scoped(Hardened)), "mend it first")
 		h.mustBe(before)
@@ -190,9 +195,11 @@ func TestNodeScopeIsRefused(t *testing.T) {
 		spoil    func(*testHost, *Options)
 		mentions string
 	}{
-		{"where webhooks can be removed through the API", func(h *testHost, _ *Options) { h.version = "v1.35.0" }, "takes no webhooks from disk"},
+		{"where webhooks can be removed through the API", func(h *testHost, _ *Options) { h.version = "v1.35.0" },
+			"takes no webhooks from disk"},
 		{"where nothing of ours is to be", func(_ *testHost, o *Options) { o.Profile = InTree }, "nobody who could hold"},
-		{"with custom resources that are none", func(_ *testHost, o *Options) { o.NodeScope.CustomResources = "pods=field:a" }, "--node-scope-custom-resources"},
+		{"with custom resources that are none",
+			func(_ *testHost, o *Options) { o.NodeScope.CustomResources = "pods=field:a" }, "--node-scope-custom-resources"},
 		{"with custom resources and without itself", func(_ *testHost, o *Options) {
 			o.NodeScope = NodeScope{CustomResources: "widgets.example.com=field:spec.node"}
 		}, "without --node-scope"},

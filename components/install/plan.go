@@ -75,9 +75,13 @@ func (in *Installer) newPlan(ctx context.Context, o Options) (*plan, error) {
 	}
 	p.fromDisk = server.ReadsManifests(version)
 	if p.NodeScope.On && !p.fromDisk {
-		return nil, fmt.Errorf("--%s: this kube-apiserver (%s) takes no webhooks from disk (it does from 1.37 on, unless the feature gate ManifestBasedAdmissionControlConfig is off), and a webhook that can be removed through the API would hold nobody", nodeScopeFlag, version)
+		return nil, fmt.Errorf(
+			"--%s: this kube-apiserver (%s) takes no webhooks from disk (it does from 1.37 on, unless the feature gate "+
+				"ManifestBasedAdmissionControlConfig is off), and a webhook that can be removed through the API would hold nobody",
+			nodeScopeFlag, version)
 	}
-	p.record = Record{NodeScope: p.NodeScope, Profile: p.Profile, Image: p.Image, Version: p.Version, Certificates: p.Certificates, Beyond: p.Beyond, KubeletAPI: p.KubeletAPI}
+	p.record = Record{NodeScope: p.NodeScope, Profile: p.Profile, Image: p.Image, Version: p.Version,
+		Certificates: p.Certificates, Beyond: p.Beyond, KubeletAPI: p.KubeletAPI}
 	if err := p.followCluster(ctx); err != nil {
 		return nil, err
 	}
@@ -128,7 +132,8 @@ func (p *plan) render(server *apiserver.Manifest) error {
 func (p *plan) wire(server *apiserver.Manifest) error {
 	p.rememberFlags(server)
 	var err error
-	p.wired, err = apiserver.Wire(p.current, p.Layout.wiring(p.Profile, p.record.VerifyKubelets, p.authorization, p.admission), p.record.APIServer.server())
+	p.wired, err = apiserver.Wire(p.current,
+		p.Layout.wiring(p.Profile, p.record.VerifyKubelets, p.authorization, p.admission), p.record.APIServer.server())
 	if err != nil {
 		return err
 	}

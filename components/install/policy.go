@@ -99,7 +99,9 @@ func (l Layout) choosePolicy(o Options, before *Record) (policyChoice, error) {
 	}
 	switch {
 	case o.Policy.Own && !exists:
-		return policyChoice{}, fmt.Errorf("%s, which was chosen for this host, is gone: give it again with --node-restriction-config, or go back to the profile's with --node-restriction-config=", l.RestrictionPolicy())
+		return policyChoice{},
+			fmt.Errorf("%s, which was chosen for this host, is gone: give it again with --node-restriction-config, or go back "+
+				"to the profile's with --node-restriction-config=", l.RestrictionPolicy())
 	case o.Policy.Own, exists && !o.Policy.Reset && hash(have.Data) != written:
 		// A process that runs keeps the last good one. A new one would not start.
 		if _, err := configuration.Parse(have.Data); err != nil {

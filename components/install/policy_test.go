@@ -54,7 +54,8 @@ func TestMirrorPodPolicy(t *testing.T) {
 		{"in parity, too", warns, true, Parity, Policy{Own: true}, configuration.Warn, false},
 		{"one that is given now counts, whatever is there", ownPolicy, false, Hardened, own, configuration.Warn, false},
 		{"and where nothing is", "", false, Parity, own, configuration.Warn, false},
-		{"the profile's counts if a person goes back to it", warns, false, Hardened, Policy{Reset: true}, configuration.Enforce, false},
+		{"the profile's counts if a person goes back to it", warns, false, Hardened, Policy{Reset: true},
+			configuration.Enforce, false},
 		{"what is given up needs not be good", "{", false, Hardened, Policy{Reset: true}, configuration.Enforce, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -102,14 +103,21 @@ func TestWhichPolicyHolds(t *testing.T) {
 		{"hardened has the profile's", []run{{profile: Hardened}}, profilePolicy(t)},
 		{"parity has none", []run{{profile: Parity}}, ""},
 		{"parity has none after hardened", []run{{profile: Hardened}, {profile: Parity}}, ""},
-		{"hardened has it again after parity", []run{{profile: Hardened}, {profile: Parity}, {profile: Hardened}}, profilePolicy(t)},
+		{"hardened has it again after parity", []run{{profile: Hardened}, {profile: Parity}, {profile: Hardened}},
+			profilePolicy(t)},
 		{"one that was chosen holds", []run{{profile: Hardened, policy: own}}, ownPolicy},
 		{"in parity too", []run{{profile: Parity, policy: own}}, ownPolicy},
-		{"and goes on holding", []run{{profile: Hardened, policy: own}, {profile: Parity, policy: Policy{Own: true}}}, ownPolicy},
-		{"also as it was edited", []run{{profile: Hardened, policy: own, edit: ownPolicy + "#\n"}, {profile: Hardened, policy: Policy{Own: true}}}, ownPolicy + "#\n"},
-		{"until it is given back", []run{{profile: Hardened, policy: own}, {profile: Hardened, policy: Policy{Reset: true}}}, profilePolicy(t)},
-		{"the profile's that was edited by hand is kept", []run{{profile: Hardened, edit: ownPolicy}, {profile: Hardened}}, ownPolicy},
-		{"until it is given back, too", []run{{profile: Hardened, edit: ownPolicy}, {profile: Hardened, policy: Policy{Reset: true}}}, profilePolicy(t)},
+		{"and goes on holding", []run{{profile: Hardened, policy: own}, {profile: Parity, policy: Policy{Own: true}}},
+			ownPolicy},
+		{"also as it was edited",
+			[]run{{profile: Hardened, policy: own, edit: ownPolicy + "#\n"}, {profile: Hardened, policy: Policy{Own: true}}},
+			ownPolicy + "#\n"},
+		{"until it is given back", []run{{profile: Hardened, policy: own}, {profile: Hardened, policy: Policy{Reset: true}}},
+			profilePolicy(t)},
+		{"the profile's that was edited by hand is kept", []run{{profile: Hardened, edit: ownPolicy}, {profile: Hardened}},
+			ownPolicy},
+		{"until it is given back, too",
+			[]run{{profile: Hardened, edit: ownPolicy}, {profile: Hardened, policy: Policy{Reset: true}}}, profilePolicy(t)},
 	} {
 		onHost(t, tc.name, func(t *testing.T, h *testHost) {
 			for _, r := range tc.runs {
@@ -185,7 +193,8 @@ func TestTheProfilesPolicyIsTheStrictest(t *testing.T) {
 	if c.MirrorPods.Gate != configuration.Enforce || !c.MirrorPods.RequireNamespace {
 		t.Errorf("mirror pods: %+v", c.MirrorPods)
 	}
-	if c.Caps.MirrorPods == 0 || c.Caps.ResourceSlices == 0 || c.Caps.PodCertificateRequests == 0 || c.Caps.CertificateSigningRequests == 0 || c.MaxTokenSeconds < 3607 {
+	if c.Caps.MirrorPods == 0 || c.Caps.ResourceSlices == 0 || c.Caps.PodCertificateRequests == 0 ||
+		c.Caps.CertificateSigningRequests == 0 || c.MaxTokenSeconds < 3607 {
 		t.Errorf("caps %+v, tokens of %d s", c.Caps, c.MaxTokenSeconds)
 	}
 }

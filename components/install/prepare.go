@@ -32,7 +32,9 @@ func (in *Installer) Prepare(ctx context.Context, o Options) error {
 		return err
 	}
 	if _, err := os.Stat(in.Layout.APIServerManifest()); !errors.Is(err, fs.ErrNotExist) {
-		return errors.Join(err, fmt.Errorf("%s is there, so this host is in the control plane: run `bulkhead install`", in.Layout.APIServerManifest()))
+		return errors.Join(err,
+			fmt.Errorf("%s is there, so this host is in the control plane: run `bulkhead install`",
+				in.Layout.APIServerManifest()))
 	}
 	return in.locked(func() error { return in.prepare(ctx, o) })
 }
@@ -44,7 +46,8 @@ func (in *Installer) prepare(ctx context.Context, o Options) (err error) {
 	}
 	if unfinished != "" && unfinished != prepareOperation {
 		// Its journal is about an API server that is not here any more.
-		return fmt.Errorf("%s is left of an earlier life of this host (%s was interrupted): look into it and remove it", in.Layout.State, unfinished)
+		return fmt.Errorf("%s is left of an earlier life of this host (%s was interrupted): look into it and remove it",
+			in.Layout.State, unfinished)
 	}
 	if err := in.recover(ctx, o.Timeout); err != nil {
 		return err
@@ -84,7 +87,8 @@ func (p *plan) makeServerCertificates(context.Context) (bool, error) {
 		return false, err
 	}
 	keeper := p.Layout.Keeper(p.Certificates, p.Now)
-	keeper.Leaves = slices.DeleteFunc(keeper.Leaves, func(l pki.Leaf) bool { return filepath.Dir(l.CertFile) != p.Layout.APIServer() })
+	keeper.Leaves = slices.DeleteFunc(keeper.Leaves,
+		func(l pki.Leaf) bool { return filepath.Dir(l.CertFile) != p.Layout.APIServer() })
 	renewed, err := keeper.Renew(false)
 	if err != nil {
 		return false, err

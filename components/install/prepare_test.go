@@ -27,7 +27,9 @@ func TestAPreparedHostCanJoinAndBeInstalled(t *testing.T) {
 			got = append(got, entry.Name())
 		}
 		// What authorization.yaml and the kubeconfig beside it name.
-		want := []string{"admission.kubeconfig", "admission.yaml", "authorization.yaml", "node-authorizer-ca.crt", "node-authorizer-client.crt", "node-authorizer-client.key", "node-authorizer.kubeconfig", "static", "static-policies"}
+		want := []string{"admission.kubeconfig", "admission.yaml", "authorization.yaml", "node-authorizer-ca.crt",
+			"node-authorizer-client.crt", "node-authorizer-client.key", "node-authorizer.kubeconfig", "static",
+			"static-policies"}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
 		}

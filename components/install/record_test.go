@@ -13,7 +13,8 @@ import (
 // TestTheRecordReadsAsBefore holds the names that other programs read; durations
 // are in nanoseconds.
 func TestTheRecordReadsAsBefore(t *testing.T) {
-	record := Record{Profile: Hardened, Image: "example.test/b:1", Version: "v1", Certificates: options(Hardened).Certificates}
+	record := Record{Profile: Hardened, Image: "example.test/b:1", Version: "v1",
+		Certificates: options(Hardened).Certificates}
 	data, err := record.encode()
 	must(t, err)
 	var got map[string]any

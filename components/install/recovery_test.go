@@ -55,7 +55,8 @@ func TestRecoveryDoesNotTakeBackWhatCameLater(t *testing.T) {
 			h.upgrade("v1.37.1", "v1.37.9")
 			tc.after(t, h)
 			for _, text := range []string{h.kubeadm, string(read(t, h.layout.APIServerManifest()))} {
-				if !strings.Contains(text, "v1.37.9") || strings.Contains(text, "v1.37.1") || strings.Contains(text, "bulkhead") != tc.wired {
+				if !strings.Contains(text, "v1.37.9") || strings.Contains(text, "v1.37.1") ||
+					strings.Contains(text, "bulkhead") != tc.wired {
 					t.Errorf("what is left is:\n%s", text)
 				}
 			}
@@ -93,7 +94,8 @@ const roleName = "ClusterRole/bulkhead:node-authorizer"
 // grow gives the role a right that the manifest does not have.
 func (h *testHost) grow(rule string) {
 	h.t.Helper()
-	must(h.t, unstructured.SetNestedSlice(h.objects[roleName].Object, []any{map[string]any{"resources": []any{rule}}}, "rules"))
+	must(h.t, unstructured.SetNestedSlice(h.objects[roleName].Object, []any{map[string]any{"resources": []any{rule}}},
+		"rules"))
 }
 
 func TestAnUpgradeBringsItsRBAC(t *testing.T) {
@@ -144,7 +146,8 @@ func TestRollbackNamesTheFileThatHelps(t *testing.T) {
 			}
 		}
 		err = h.installer().giveUp(os.ErrDeadlineExceeded, j, options(Hardened))
-		if err == nil || !strings.Contains(err.Error(), h.layout.originalManifest()) || !bytes.Equal(read(t, h.layout.originalManifest()), h.original) {
+		if err == nil || !strings.Contains(err.Error(), h.layout.originalManifest()) ||
+			!bytes.Equal(read(t, h.layout.originalManifest()), h.original) {
 			t.Errorf("error is %v", err)
 		}
 	})

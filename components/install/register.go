@@ -27,7 +27,8 @@ func (p *plan) register(ctx context.Context) (bool, error) {
 		return p.forget(ctx, have)
 	}
 	if lacking, err := p.hostsWithout(ctx, NodeRestriction.Name); err != nil || lacking != "" {
-		p.progress().note("kube-apiserver is not told of node-restriction yet: all of them read the same registration, and it does not run on %s; install it there", lacking)
+		p.progress().note("kube-apiserver is not told of node-restriction yet: all of them read the same registration, and "+
+			"it does not run on %s; install it there", lacking)
 		return false, err
 	}
 	ca, err := os.ReadFile(p.Layout.CA().CertFile)
@@ -45,7 +46,8 @@ func (p *plan) register(ctx context.Context) (bool, error) {
 	if err := p.applyObject(ctx, want, have); err != nil {
 		return false, err
 	}
-	p.progress().note("this kube-apiserver takes no webhooks from disk (it does from 1.37 on): whoever may delete a ValidatingWebhookConfiguration can remove ours")
+	p.progress().note("this kube-apiserver takes no webhooks from disk (it does from 1.37 on): whoever may delete a " +
+		"ValidatingWebhookConfiguration can remove ours")
 	return true, p.until(ctx, p.Timeout, "node-restriction, asked by kube-apiserver", p.nodeCanWrite)
 }
 
@@ -75,7 +77,8 @@ func (p *plan) hostsWithout(ctx context.Context, component string) (string, erro
 		return "", err
 	}
 	running = append(running, p.Layout.NodeName())
-	return strings.Join(slices.DeleteFunc(all, func(node string) bool { return slices.Contains(running, node) }), ", "), nil
+	return strings.Join(slices.DeleteFunc(all, func(node string) bool { return slices.Contains(running, node) }), ", "),
+		nil
 }
 
 // unregister is done first of all: a registration that leads nowhere stops what
@@ -94,7 +97,8 @@ func (in *Installer) unregisterStep(ctx context.Context) (changed bool, err erro
 		return false, err
 	}
 	if others != "" {
-		in.progress().note("node-restriction is not asked on %s either from now on: all API servers read the same registration. Uninstall them too", others)
+		in.progress().note("node-restriction is not asked on %s either from now on: all API servers read the same "+
+			"registration. Uninstall them too", others)
 	}
 	if err := in.unregister(ctx); err != nil {
 		return false, fmt.Errorf("deleting the registration: %w", err)

@@ -73,7 +73,8 @@ func registration(manifest string, bundle []byte) (*unstructured.Unstructured, e
 	webhooks, _, _ := unstructured.NestedSlice(object.Object, "webhooks")
 	for _, w := range webhooks {
 		webhook, _ := w.(map[string]any)
-		if err := unstructured.SetNestedField(webhook, base64.StdEncoding.EncodeToString(bundle), "clientConfig", "caBundle"); err != nil {
+		if err := unstructured.SetNestedField(webhook, base64.StdEncoding.EncodeToString(bundle), "clientConfig",
+			"caBundle"); err != nil {
 			return nil, err
 		}
 	}

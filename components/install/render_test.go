@@ -31,7 +31,8 @@ func decode(t *testing.T, manifest []byte) corev1.Pod {
 // plainServer is kubeadm's kube-apiserver.
 func plainServer(t *testing.T, replace ...string) *apiserver.Manifest {
 	t.Helper()
-	server, err := apiserver.Parse([]byte(strings.NewReplacer(replace...).Replace(string(read(t, "apiserver/testdata/kubeadm.yaml")))))
+	server, err := apiserver.Parse(
+		[]byte(strings.NewReplacer(replace...).Replace(string(read(t, "apiserver/testdata/kubeadm.yaml")))))
 	must(t, err)
 	return server
 }
@@ -39,7 +40,8 @@ func plainServer(t *testing.T, replace ...string) *apiserver.Manifest {
 func TestStaticPods(t *testing.T) {
 	layout := DefaultLayout()
 	layout.State, layout.KubePKI = "/elsewhere", "/keys"
-	o := Options{Profile: Parity, Image: "example.test/b:1", Certificates: pki.Policy{Validity: 10 * time.Minute, RenewBefore: 7 * time.Minute}}
+	o := Options{Profile: Parity, Image: "example.test/b:1",
+		Certificates: pki.Policy{Validity: 10 * time.Minute, RenewBefore: 7 * time.Minute}}
 	server := plainServer(t, "    - --secure-port=6443\n", "    - --feature-gates=CSIVolumeHealth=true\n")
 	for _, tc := range []struct {
 		name   string
@@ -47,10 +49,14 @@ func TestStaticPods(t *testing.T) {
 		flags  []string
 	}{
 		{"node-restriction", func(o Options) ([]byte, error) { return layout.nodeRestrictionPod(o, server, true) }, []string{
-			"--feature-gates=CSIVolumeHealth=true", "--kubeconfig=/elsewhere/node-restriction/kubeconfig", "--api-audiences=https://kubernetes.default.svc.cluster.local",
+			"--feature-gates=CSIVolumeHealth=true", "--kubeconfig=/elsewhere/node-restriction/kubeconfig",
+			"--api-audiences=https://kubernetes.default.svc.cluster.local",
 			"--config=/elsewhere/node-restriction/configuration.yaml", "--beyond-upstream=off"}},
-		{"node authorizer", func(o Options) ([]byte, error) { return layout.nodeAuthorizerPod(o, server) }, []string{"--feature-gates=CSIVolumeHealth=true", "--mode=compat", "--kubeconfig=/elsewhere/node-authorizer/kubeconfig"}},
-		{"certs", layout.certsPod, []string{"--cert-validity=10m0s", "--cert-renew-before=7m0s", "--state-dir=/elsewhere", "--kubernetes-pki=/keys"}},
+		{"node authorizer", func(o Options) ([]byte, error) { return layout.nodeAuthorizerPod(o, server) },
+			[]string{"--feature-gates=CSIVolumeHealth=true", "--mode=compat",
+				"--kubeconfig=/elsewhere/node-authorizer/kubeconfig"}},
+		{"certs", layout.certsPod,
+			[]string{"--cert-validity=10m0s", "--cert-renew-before=7m0s", "--state-dir=/elsewhere", "--kubernetes-pki=/keys"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			data, err := tc.render(o)
@@ -86,13 +92,15 @@ func checkConfined(t *testing.T, pod corev1.Pod) {
 	if diff := cmp.Diff(want, c); diff != "" || c.ReadOnlyRootFilesystem == nil || !*c.ReadOnlyRootFilesystem {
 		t.Errorf("it is less confined than promised:\n%s", diff)
 	}
-	if pod.Spec.SecurityContext.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault || pod.Spec.PriorityClassName != "system-node-critical" {
+	if pod.Spec.SecurityContext.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault ||
+		pod.Spec.PriorityClassName != "system-node-critical" {
 		t.Errorf("seccomp %v, priority %s", pod.Spec.SecurityContext.SeccompProfile, pod.Spec.PriorityClassName)
 	}
 }
 
 func TestKubeconfig(t *testing.T) {
-	data, err := DefaultLayout().kubeconfig("https://172.18.0.2:6443", DefaultLayout().NodeAuthorizer(), NodeAuthorizerUser)
+	data, err := DefaultLayout().kubeconfig("https://172.18.0.2:6443", DefaultLayout().NodeAuthorizer(),
+		NodeAuthorizerUser)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +144,8 @@ func TestAPIObjects(t *testing.T) {
 		"FlowSchema bulkhead-components",
 	})
 	expectObjects(t, guardObjects, []string{
-		"ClusterRole bulkhead:kubelet-approver", "ClusterRoleBinding bulkhead:kubelet-approver", "Role bulkhead:kubelet-approver", "RoleBinding bulkhead:kubelet-approver",
+		"ClusterRole bulkhead:kubelet-approver", "ClusterRoleBinding bulkhead:kubelet-approver",
+		"Role bulkhead:kubelet-approver", "RoleBinding bulkhead:kubelet-approver",
 		"ClusterRole bulkhead:kube-apiserver-kubelet-client", "ClusterRoleBinding bulkhead:kube-apiserver-kubelet-client",
 		"ClusterRole bulkhead:kubelet-auth-proxy:kubelet", "ClusterRoleBinding bulkhead:kubelet-auth-proxy:kubelet",
 		"FlowSchema bulkhead-kubelet-auth-proxy", "PriorityLevelConfiguration bulkhead-kubelet-auth-proxy",
@@ -158,7 +167,8 @@ func expectObjects(t *testing.T, read func() ([]*unstructured.Unstructured, erro
 
 // A FlowSchema gets its status after it was written: that is nobody's change.
 func TestTheEssenceOfAnObjectIsWhatOthersWrite(t *testing.T) {
-	written := &unstructured.Unstructured{Object: map[string]any{"kind": "FlowSchema", "metadata": map[string]any{"name": "a"}, "spec": map[string]any{"b": "c"}}}
+	written := &unstructured.Unstructured{Object: map[string]any{"kind": "FlowSchema",
+		"metadata": map[string]any{"name": "a"}, "spec": map[string]any{"b": "c"}}}
 	later := written.DeepCopy()
 	later.Object["status"] = map[string]any{"conditions": []any{"d"}}
 	later.SetResourceVersion("8")
@@ -187,7 +197,8 @@ func TestValidatePolicy(t *testing.T) {
 		{"ten minutes and seven are good", pki.Policy{Validity: 10 * time.Minute, RenewBefore: 7 * time.Minute}, true},
 		{"as long before as it lives is refused", pki.Policy{Validity: time.Hour, RenewBefore: time.Hour}, false},
 		{"nothing before is refused", pki.Policy{Validity: time.Hour}, false},
-		{"less before than kube-apiserver needs to notice is refused", pki.Policy{Validity: time.Hour, RenewBefore: 6*time.Minute - time.Second}, false},
+		{"less before than kube-apiserver needs to notice is refused",
+			pki.Policy{Validity: time.Hour, RenewBefore: 6*time.Minute - time.Second}, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if err := ValidatePolicy(tc.policy); (err == nil) != tc.ok {

@@ -32,7 +32,8 @@ func (p *plan) runCerts(ctx context.Context) (bool, error) {
 		return Renewer{Layout: p.Layout, API: p.API}.running(ctx, p.certsPod)
 	})
 	if err != nil && ctx.Err() == nil {
-		p.progress().note("%v\n             certificates are good for %s, but nothing renews them until it runs: see `bulkhead status` and `crictl ps -a`", err, p.Certificates.Validity)
+		p.progress().note("%v\n             certificates are good for %s, but nothing renews them until it runs: see "+
+			"`bulkhead status` and `crictl ps -a`", err, p.Certificates.Validity)
 		err = nil
 	}
 	return changed, err

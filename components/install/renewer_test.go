@@ -55,7 +55,8 @@ func TestRenewer(t *testing.T) {
 		{"the pod of an earlier manifest is ready and not it", pod(func(p *corev1.Pod) {
 			p.Spec.Containers[0].Command = append(p.Spec.Containers[0].Command, "--cert-validity=2h")
 		}), "", "not restarted it yet"},
-		{"the pod of an earlier image is ready and not it", pod(func(p *corev1.Pod) { p.Spec.Containers[0].Image = "old" }), "", "not restarted it yet"},
+		{"the pod of an earlier image is ready and not it", pod(func(p *corev1.Pod) { p.Spec.Containers[0].Image = "old" }),
+			"", "not restarted it yet"},
 		{"one that waits says why", pod(func(p *corev1.Pod) {
 			p.Status.Conditions = nil
 			p.Status.ContainerStatuses = []corev1.ContainerStatus{{State: corev1.ContainerState{
@@ -83,6 +84,7 @@ func mentions(t *testing.T, err error, text string) {
 func TestEveryWriterOfCertificatesTakesTheSameLock(t *testing.T) {
 	layout := DefaultLayout()
 	if got := layout.Keeper(options(Hardened).Certificates, time.Now).Lock; got != layout.PKI() {
-		t.Errorf("it locks %q; the static pod sees %s and no other directory that the installer does not replace", got, layout.PKI())
+		t.Errorf("it locks %q; the static pod sees %s and no other directory that the installer does not replace", got,
+			layout.PKI())
 	}
 }

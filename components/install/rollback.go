@@ -19,7 +19,8 @@ func (in *Installer) giveUp(cause error, j *journal.Journal, o Options) error {
 	in.progress().say("Putting the old state back")
 	// The context may be what ended: the way back has a time of its own.
 	if err := in.rollback(context.Background(), o.Timeout, j); err != nil {
-		return fmt.Errorf("%w\nTHE OLD STATE IS NOT BACK YET: %w\nrun `bulkhead uninstall` on this host; if that fails too, %s is kube-apiserver's manifest without us",
+		return fmt.Errorf("%w\nTHE OLD STATE IS NOT BACK YET: %w\nrun `bulkhead uninstall` on this host; if that fails "+
+			"too, %s is kube-apiserver's manifest without us",
 			cause, err, in.Layout.originalManifest())
 	}
 	return fmt.Errorf("%w\nthe old state is back: nothing has been changed", cause)
@@ -85,7 +86,8 @@ func (in *Installer) takeBackAll(ctx context.Context, timeout time.Duration, j *
 	for _, e := range slices.Backward(j.Entries) {
 		if seen && e.Kind == journal.KindDir {
 			seen = false
-			_, err := in.progress().step("wait until the kubelet has ended the static pods", func() (bool, error) { return false, in.waitEnded(ctx, timeout) })
+			_, err := in.progress().step("wait until the kubelet has ended the static pods",
+				func() (bool, error) { return false, in.waitEnded(ctx, timeout) })
 			errs = append(errs, err)
 		}
 		_, err := in.progress().step("take back "+e.Name, func() (bool, error) { return true, in.takeBack(ctx, j, e) })
@@ -133,7 +135,9 @@ func (in *Installer) removeIfEmpty() {
 
 // serverReads is true if a run has changed what kube-apiserver reads while it runs.
 func (in *Installer) serverReads(j *journal.Journal) bool {
-	return slices.ContainsFunc([]string{in.Layout.APIServerManifest(), in.Layout.AuthorizationConfig(), in.Layout.Registration(), in.Layout.ScopeRegistration()},
+	return slices.ContainsFunc(
+		[]string{in.Layout.APIServerManifest(), in.Layout.AuthorizationConfig(), in.Layout.Registration(),
+			in.Layout.ScopeRegistration()},
 		func(path string) bool { return touched(j, path) })
 }
 

@@ -32,12 +32,14 @@ func (p *plan) makeCertificates(context.Context) (bool, error) {
 }
 
 func (p *plan) makeDirs() error {
-	for _, dir := range []string{p.Layout.PKI(), p.Layout.APIServer(), p.Layout.StaticManifests(), p.Layout.StaticPolicies()} {
+	for _, dir := range []string{p.Layout.PKI(), p.Layout.APIServer(), p.Layout.StaticManifests(),
+		p.Layout.StaticPolicies()} {
 		if err := p.journal.NewDir(dir, 0o700, hostfs.KeepOwner); err != nil {
 			return err
 		}
 	}
-	for _, dir := range []string{p.Layout.NodeAuthorizer(), p.Layout.NodeRestriction(), p.Layout.KubeletApprover(), p.Layout.ScopeSync()} {
+	for _, dir := range []string{p.Layout.NodeAuthorizer(), p.Layout.NodeRestriction(), p.Layout.KubeletApprover(),
+		p.Layout.ScopeSync()} {
 		// Set-group-ID: what is renewed in it later belongs to the same group, though
 		// the renewer may not change owners.
 		if err := p.journal.NewDir(dir, fs.ModeSetgid|0o750, p.Layout.ComponentGID); err != nil {

@@ -17,11 +17,13 @@ func (p *plan) tellKubeadm(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	if current == "" {
-		p.progress().note("there is no ConfigMap kubeadm-config: whatever writes kube-apiserver's manifest has to be told by hand")
+		p.progress().note("there is no ConfigMap kubeadm-config: whatever writes kube-apiserver's manifest has to be told " +
+			"by hand")
 		return false, nil
 	}
 	p.rememberKubeadm(current)
-	edited, err := kubeadmconfig.Wire(current, p.Layout.kubeadmWiring(p.Profile, p.record.VerifyKubelets), p.record.Kubeadm.kubeadm())
+	edited, err := kubeadmconfig.Wire(current, p.Layout.kubeadmWiring(p.Profile, p.record.VerifyKubelets),
+		p.record.Kubeadm.kubeadm())
 	if err != nil || edited == current {
 		return false, err
 	}
@@ -37,7 +39,8 @@ func (p *plan) tellKubeadm(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	p.record.Kubeadm.Written = hash([]byte(edited))
-	p.progress().note("kubeadm names our files from now on: before `kubeadm join --control-plane`, run `bulkhead prepare` on the new host")
+	p.progress().note("kubeadm names our files from now on: before `kubeadm join --control-plane`, run `bulkhead " +
+		"prepare` on the new host")
 	return true, p.API.SetKubeadmConfig(ctx, edited)
 }
 

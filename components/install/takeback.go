@@ -27,7 +27,8 @@ func (in *Installer) restore(j *journal.Journal, e journal.Entry) (changed bool,
 	}
 	// A journal can be found long after its run was killed. Of the files in it,
 	// only this one is written by others.
-	if err == nil && exists && e.Name == in.Layout.APIServerManifest() && !e.Wrote(have.Data) && !bytes.Equal(have.Data, before) {
+	if err == nil && exists && e.Name == in.Layout.APIServerManifest() && !e.Wrote(have.Data) &&
+		!bytes.Equal(have.Data, before) {
 		if done, changed, err := in.unwireLater(have, before); done {
 			return changed, err
 		}
@@ -47,11 +48,13 @@ func (in *Installer) unwireLater(have hostfs.File, before []byte) (done, changed
 		in.progress().note("kube-apiserver's manifest was changed by somebody else since: it is left as it is")
 		return true, false, nil
 	}
-	unwired, err := apiserver.Unwire(have.Data, in.Layout.unwiring(), apiserver.Before{Modes: old.Modes(), Before: old.Admission()})
+	unwired, err := apiserver.Unwire(have.Data, in.Layout.unwiring(),
+		apiserver.Before{Modes: old.Modes(), Before: old.Admission()})
 	if err != nil {
 		return false, false, nil
 	}
-	in.progress().note("kube-apiserver's manifest was changed by somebody else since: our edits are taken out of it, the rest is kept")
+	in.progress().note("kube-apiserver's manifest was changed by somebody else since: our edits are taken out of it, " +
+		"the rest is kept")
 	if bytes.Equal(unwired, have.Data) {
 		return true, false, nil
 	}
@@ -98,8 +101,10 @@ func (in *Installer) takeBackKubeadm(ctx context.Context, j *journal.Journal, e 
 		return nil
 	}
 	if !e.Wrote([]byte(current)) {
-		in.progress().note("kubeadm-config was changed by somebody else since: our edits are taken out of it, the rest is kept")
-		if before, err = kubeadmconfig.Unwire(current, in.Layout.kubeadmWiring(InTree, false), kubeadmconfig.Read(before)); err != nil || before == current {
+		in.progress().note("kubeadm-config was changed by somebody else since: our edits are taken out of it, the rest is " +
+			"kept")
+		if before, err = kubeadmconfig.Unwire(current, in.Layout.kubeadmWiring(InTree, false),
+			kubeadmconfig.Read(before)); err != nil || before == current {
 			return err
 		}
 	}

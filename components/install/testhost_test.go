@@ -23,7 +23,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
 )
 
-const kubeadmText = "apiServer: {}\napiVersion: kubeadm.k8s.io/v1beta4\nkind: ClusterConfiguration\nkubernetesVersion: v1.37.1\n"
+const kubeadmText = "apiServer: {}\napiVersion: kubeadm.k8s.io/v1beta4\nkind: " +
+	"ClusterConfiguration\nkubernetesVersion: v1.37.1\n"
 
 // testHost is a control-plane host in a temporary directory, with a kubelet and
 // an API server that do what the files say.
@@ -93,11 +94,13 @@ func newTestHost(t *testing.T) *testHost {
 	t.Helper()
 	dir := t.TempDir()
 	h := &testHost{t: t, objects: map[string]*unstructured.Unstructured{}, kubeadm: kubeadmText, version: "v1.37.1",
-		broken: map[string]bool{}, complains: map[string]bool{}, annotations: map[string]string{}, ours: map[string]string{}, ended: map[string]time.Time{},
+		broken: map[string]bool{}, complains: map[string]bool{}, annotations: map[string]string{}, ours: map[string]string{},
+		ended:      map[string]time.Time{},
 		components: map[string]*running{"node-authorizer": {}, "node-restriction": {}}}
 	h.layout = Layout{
 		Manifests: filepath.Join(dir, "manifests"), State: filepath.Join(dir, "bulkhead"),
-		KubePKI: filepath.Join(dir, "pki"), Lock: filepath.Join(dir, "lock"), KubeletConf: filepath.Join(dir, "none"), ComponentGID: hostfs.KeepOwner,
+		KubePKI: filepath.Join(dir, "pki"), Lock: filepath.Join(dir, "lock"), KubeletConf: filepath.Join(dir, "none"),
+		ComponentGID: hostfs.KeepOwner,
 	}
 	// Only root can give files to a group that it is not in.
 	if os.Geteuid() == 0 {
@@ -244,7 +247,8 @@ func (h *testHost) fromDisk() string {
 // policiesFromDisk is by what it knows the policies that it has from there.
 func (h *testHost) policiesFromDisk() string {
 	m := h.server()
-	if !m.AdmissionWired(h.layout.AdmissionConfig()) || !bytes.Contains(read(h.t, h.layout.AdmissionConfig()), []byte("staticManifestsDir: "+h.layout.StaticPolicies())) {
+	if !m.AdmissionWired(h.layout.AdmissionConfig()) ||
+		!bytes.Contains(read(h.t, h.layout.AdmissionConfig()), []byte("staticManifestsDir: "+h.layout.StaticPolicies())) {
 		return ""
 	}
 	hash, err := apiserver.ManifestsHash(h.layout.StaticPolicies())

@@ -66,7 +66,8 @@ func (in *Installer) uninstall(ctx context.Context, timeout time.Duration) error
 
 func (in *Installer) uninstallSteps(record *Record, timeout time.Duration) []step {
 	return []step{
-		{"restore kube-apiserver's manifest", func(context.Context) (bool, error) { return in.restoreManifest(record.APIServer) }},
+		{"restore kube-apiserver's manifest",
+			func(context.Context) (bool, error) { return in.restoreManifest(record.APIServer) }},
 		{"wait until kube-apiserver serves as it did", func(ctx context.Context) (bool, error) {
 			right, err := in.described()
 			if err != nil {
@@ -77,12 +78,14 @@ func (in *Installer) uninstallSteps(record *Record, timeout time.Duration) []ste
 		// After the server is back: one that does not come up for a file of ours is
 		// brought up by the steps before. The component still answers.
 		{"take node-restriction out of the API", in.unregisterStep},
-		{"restore ConfigMap kubeadm-config", func(ctx context.Context) (bool, error) { return in.restoreKubeadm(ctx, record.Kubeadm) }},
+		{"restore ConfigMap kubeadm-config",
+			func(ctx context.Context) (bool, error) { return in.restoreKubeadm(ctx, record.Kubeadm) }},
 		{"close namespace kube-system to mirror pods again", in.closeNamespace},
 		{"remove kubelet-auth-proxy from the nodes", in.deleteGuards},
 		{"remove the components' RBAC and memory", in.deleteRBAC},
 		{"remove the static pods", in.removePods},
-		{"wait until the kubelet has ended them", func(ctx context.Context) (bool, error) { return false, in.waitEnded(ctx, timeout) }},
+		{"wait until the kubelet has ended them",
+			func(ctx context.Context) (bool, error) { return false, in.waitEnded(ctx, timeout) }},
 		{"remove " + in.Layout.State, in.removeState},
 		{"look once more for what has come back", func(context.Context) (bool, error) { return in.removeReturned(), nil }},
 	}
@@ -97,7 +100,9 @@ func (in *Installer) restoreManifest(edit Edit) (changed bool, err error) {
 		return false, err
 	}
 	if !exists {
-		return false, fmt.Errorf("%s does not exist: this is no kubeadm control-plane host, or kube-apiserver has been stopped by moving it away", path)
+		return false, fmt.Errorf(
+			"%s does not exist: this is no kubeadm control-plane host, or kube-apiserver has been stopped by moving it away",
+			path)
 	}
 	restored := current
 	original, saved, err := hostfs.Read(in.Layout.originalManifest())
@@ -114,7 +119,8 @@ func (in *Installer) restoreManifest(edit Edit) (changed bool, err error) {
 		return false, nil
 	}
 	if saved && !ours {
-		in.progress().note("the manifest was changed by somebody else since we wrote it: our edits are taken out of it, the rest is kept")
+		in.progress().note("the manifest was changed by somebody else since we wrote it: our edits are taken out of it, " +
+			"the rest is kept")
 	}
 	// The directory is there unless somebody removed it under a wired server.
 	if err := os.MkdirAll(in.Layout.State, 0o700); err != nil {
@@ -133,7 +139,8 @@ func (in *Installer) restoreKubeadm(ctx context.Context, edit Edit) (changed boo
 		return false, err
 	}
 	if others != "" {
-		in.progress().note("our components run on %s too: kubeadm-config goes on naming them. `kubeadm upgrade` on this host would write it into the manifest again: uninstall the other hosts first", others)
+		in.progress().note("our components run on %s too: kubeadm-config goes on naming them. `kubeadm upgrade` on this "+
+			"host would write it into the manifest again: uninstall the other hosts first", others)
 		return false, nil
 	}
 	original, saved, err := hostfs.Read(in.Layout.originalKubeadm())
@@ -185,7 +192,8 @@ func (in *Installer) removeState(context.Context) (changed bool, err error) {
 			return true, nil
 		}
 		if _, err := os.Stat(in.Layout.Node()); err == nil {
-			in.progress().note("%s stays: the kubelet of this host is behind kubelet-auth-proxy. Run `bulkhead node uninstall` too", in.Layout.State)
+			in.progress().note("%s stays: the kubelet of this host is behind kubelet-auth-proxy. Run `bulkhead node "+
+				"uninstall` too", in.Layout.State)
 			return changed, nil
 		}
 		in.progress().note("%s stays: there are files in it that are not ours", in.Layout.State)

@@ -42,7 +42,8 @@ func (in *Installer) uninstallLeftovers(ctx context.Context) error {
 	case err != nil:
 		in.progress().note("whether kubelet-auth-proxy is still in the cluster could not be seen: %v", err)
 	case left:
-		_, err := in.progress().step("remove kubelet-auth-proxy from the nodes", func() (bool, error) { return in.deleteGuards(ctx) })
+		_, err := in.progress().step("remove kubelet-auth-proxy from the nodes",
+			func() (bool, error) { return in.deleteGuards(ctx) })
 		return err
 	}
 	in.progress().say("Nothing had to be changed: nothing of Bulkhead is on this host.")

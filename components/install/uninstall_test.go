@@ -86,7 +86,8 @@ func (h *testHost) otherConfig() {
 	h.t.Helper()
 	file := h.layout.APIServerManifest()
 	theirs := strings.NewReplacer("--authorization-mode=Node,RBAC", "--authorization-config=/theirs.yaml",
-		"--authorization-config="+h.layout.AuthorizationConfig(), "--authorization-config=/theirs.yaml").Replace(string(read(h.t, file)))
+		"--authorization-config="+h.layout.AuthorizationConfig(),
+		"--authorization-config=/theirs.yaml").Replace(string(read(h.t, file)))
 	must(h.t, os.WriteFile(file, []byte(theirs), 0o600))
 }
 
@@ -151,7 +152,8 @@ func TestUninstallGetsToItsEnd(t *testing.T) {
 			tc.spoil(t, h)
 			must(t, h.installer().Uninstall(t.Context(), options(Hardened).Timeout))
 			now := read(t, h.layout.APIServerManifest())
-			if same, err := apiserver.Equal(h.original, now); err != nil || same != tc.back || bytes.Contains(now, []byte("bulkhead")) {
+			if same, err := apiserver.Equal(h.original, now); err != nil || same != tc.back ||
+				bytes.Contains(now, []byte("bulkhead")) {
 				t.Errorf("what comes back (%v):\n%s", err, now)
 			}
 			if _, err := os.Stat(h.layout.State); !os.IsNotExist(err) {

@@ -18,7 +18,8 @@ import (
 
 // process are the subresources that let one run something in a pod of the node, or
 // reach into it; each takes create.
-var process = []string{kubeletauth.SubresourceExec, kubeletauth.SubresourceAttach, kubeletauth.SubresourceRun, kubeletauth.SubresourcePortForward}
+var process = []string{kubeletauth.SubresourceExec, kubeletauth.SubresourceAttach, kubeletauth.SubresourceRun,
+	kubeletauth.SubresourcePortForward}
 
 // others are those that strict mode takes out of nodes/proxy besides.
 var others = []string{kubeletauth.SubresourceContainerLogs, kubeletauth.SubresourceDebug}
@@ -102,7 +103,8 @@ func nameOf(s rbacv1.Subject) string {
 }
 
 func holder(name string, bindings []string, rules []rbacv1.PolicyRule) Holder {
-	h := Holder{Subject: name, Bindings: bindings, Verbs: verbsOn(rules, kubeletauth.SubresourceProxy), Nodes: nodesOf(rules), Loses: []string{}}
+	h := Holder{Subject: name, Bindings: bindings, Verbs: verbsOn(rules, kubeletauth.SubresourceProxy),
+		Nodes: nodesOf(rules), Loses: []string{}}
 	for _, r := range rules {
 		h.Wildcard = h.Wildcard || slices.Contains(r.Resources, rbacv1.ResourceAll) && covers(r, kubeletauth.SubresourceProxy)
 	}

@@ -48,7 +48,8 @@ func decided(request *certificatesv1.CertificateSigningRequest) bool {
 // for all that the signer demands (pkg/apis/certificates/helpers.go
 // ValidateKubeletServingCSR), that names and addresses are the Node's own, and that they
 // are nobody else's. An error means that others could not be asked about that.
-func Problem(ctx context.Context, request *certificatesv1.CertificateSigningRequest, name string, node *corev1.Node, others kubeletcertificate.Others) (string, error) {
+func Problem(ctx context.Context, request *certificatesv1.CertificateSigningRequest, name string, node *corev1.Node,
+	others kubeletcertificate.Others) (string, error) {
 	problem, err := problem(ctx, request, name, node, others)
 	if problem == "" || err != nil {
 		return "", err
@@ -56,7 +57,8 @@ func Problem(ctx context.Context, request *certificatesv1.CertificateSigningRequ
 	return approved.Reason(problem), nil
 }
 
-func problem(ctx context.Context, request *certificatesv1.CertificateSigningRequest, name string, node *corev1.Node, others kubeletcertificate.Others) (string, error) {
+func problem(ctx context.Context, request *certificatesv1.CertificateSigningRequest, name string, node *corev1.Node,
+	others kubeletcertificate.Others) (string, error) {
 	if node == nil {
 		return fmt.Sprintf("node %q is not registered", name), nil
 	}

@@ -24,7 +24,8 @@ import (
 )
 
 // asked is a request as a kubelet of worker-1 makes it, changed.
-func asked(t *testing.T, template func(*x509.CertificateRequest), spec func(*certificatesv1.CertificateSigningRequest)) *certificatesv1.CertificateSigningRequest {
+func asked(t *testing.T, template func(*x509.CertificateRequest),
+	spec func(*certificatesv1.CertificateSigningRequest)) *certificatesv1.CertificateSigningRequest {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -55,7 +56,8 @@ func asked(t *testing.T, template func(*x509.CertificateRequest), spec func(*cer
 
 func worker() *corev1.Node {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "worker-1"}}
-	node.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: "worker-1"}, {Type: corev1.NodeInternalIP, Address: "10.0.0.1"}}
+	node.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: "worker-1"},
+		{Type: corev1.NodeInternalIP, Address: "10.0.0.1"}}
 	return node
 }
 
@@ -105,25 +107,41 @@ func TestProblem(t *testing.T) {
 		}, worker(), ""},
 		{"by a node that does not exist", nil, nil, nil, "is not registered"},
 		{"by a Node without addresses", nil, nil, &corev1.Node{}, "not a name in the status"},
-		{"for another's address", func(r *x509.CertificateRequest) { r.IPAddresses = append(r.IPAddresses, net.ParseIP("10.0.0.2")) }, nil, worker(), "10.0.0.2 is not an address"},
-		{"for another node's name", func(r *x509.CertificateRequest) { r.DNSNames = append(r.DNSNames, "other") }, nil, worker(), `"other" is not a name`},
-		{"for another's name", func(r *x509.CertificateRequest) { r.DNSNames = append(r.DNSNames, "kubernetes.default") }, nil, worker(), `"kubernetes.default" is no name of a node`},
+		{"for another's address",
+			func(r *x509.CertificateRequest) { r.IPAddresses = append(r.IPAddresses, net.ParseIP("10.0.0.2")) }, nil, worker(),
+			"10.0.0.2 is not an address"},
+		{"for another node's name", func(r *x509.CertificateRequest) { r.DNSNames = append(r.DNSNames, "other") }, nil,
+			worker(), `"other" is not a name`},
+		{"for another's name", func(r *x509.CertificateRequest) { r.DNSNames = append(r.DNSNames, "kubernetes.default") },
+			nil, worker(), `"kubernetes.default" is no name of a node`},
 		{"for one more address of its own", withIP("10.0.0.3"), nil, also(corev1.NodeExternalIP, "10.0.0.3"), ""},
-		{"for another node's address, which it reports", withIP("10.0.0.2"), nil, also(corev1.NodeExternalIP, "10.0.0.2"), `"10.0.0.2" is that of node "other" as well`},
-		{"for another node's name, which it reports", withName("other"), nil, also(corev1.NodeInternalDNS, "other"), `"other" is that of node "other" as well`},
-		{"for a cluster IP, which it reports", withIP("10.96.0.1"), nil, also(corev1.NodeExternalIP, "10.96.0.1"), "10.96.0.1 is the cluster IP of Service default/kubernetes"},
-		{"for an endpoint of the API server, which it reports", withIP("10.0.0.6"), nil, also(corev1.NodeExternalIP, "10.0.0.6"), `"10.0.0.6" is the API server's`},
-		{"for an endpoint of the API server, on a control plane", withIP("10.0.0.6"), nil, labelled(also(corev1.NodeExternalIP, "10.0.0.6")), ""},
-		{"for a name of the API server, which it reports", withName("api.example"), nil, also(corev1.NodeExternalDNS, "api.example"), `"api.example" is the API server's`},
-		{"for loopback, which it reports", withIP("127.0.0.1"), nil, also(corev1.NodeExternalIP, "127.0.0.1"), "127.0.0.1 is an address of no node"},
-		{"for no name", func(r *x509.CertificateRequest) { r.DNSNames, r.IPAddresses = nil, nil }, nil, worker(), "subjectAltName is required"},
-		{"with a mail address", func(r *x509.CertificateRequest) { r.EmailAddresses = []string{"a@example.test"} }, nil, worker(), "subjectAltNames other than"},
-		{"as another node", func(r *x509.CertificateRequest) { r.Subject.CommonName = "system:node:worker-2" }, nil, worker(), "common name is not system:node:worker-1"},
-		{"in another group", func(r *x509.CertificateRequest) { r.Subject.Organization = []string{"system:masters"} }, nil, worker(), "organization is not"},
+		{"for another node's address, which it reports", withIP("10.0.0.2"), nil, also(corev1.NodeExternalIP, "10.0.0.2"),
+			`"10.0.0.2" is that of node "other" as well`},
+		{"for another node's name, which it reports", withName("other"), nil, also(corev1.NodeInternalDNS, "other"),
+			`"other" is that of node "other" as well`},
+		{"for a cluster IP, which it reports", withIP("10.96.0.1"), nil, also(corev1.NodeExternalIP, "10.96.0.1"),
+			"10.96.0.1 is the cluster IP of Service default/kubernetes"},
+		{"for an endpoint of the API server, which it reports", withIP("10.0.0.6"), nil,
+			also(corev1.NodeExternalIP, "10.0.0.6"), `"10.0.0.6" is the API server's`},
+		{"for an endpoint of the API server, on a control plane", withIP("10.0.0.6"), nil,
+			labelled(also(corev1.NodeExternalIP, "10.0.0.6")), ""},
+		{"for a name of the API server, which it reports", withName("api.example"), nil,
+			also(corev1.NodeExternalDNS, "api.example"), `"api.example" is the API server's`},
+		{"for loopback, which it reports", withIP("127.0.0.1"), nil, also(corev1.NodeExternalIP, "127.0.0.1"),
+			"127.0.0.1 is an address of no node"},
+		{"for no name", func(r *x509.CertificateRequest) { r.DNSNames, r.IPAddresses = nil, nil }, nil, worker(),
+			"subjectAltName is required"},
+		{"with a mail address", func(r *x509.CertificateRequest) { r.EmailAddresses = []string{"a@example.test"} }, nil,
+			worker(), "subjectAltNames other than"},
+		{"as another node", func(r *x509.CertificateRequest) { r.Subject.CommonName = "system:node:worker-2" }, nil, worker(),
+			"common name is not system:node:worker-1"},
+		{"in another group", func(r *x509.CertificateRequest) { r.Subject.Organization = []string{"system:masters"} }, nil,
+			worker(), "organization is not"},
 		{"to be a client", nil, func(r *certificatesv1.CertificateSigningRequest) {
 			r.Spec.Usages = append(r.Spec.Usages, certificatesv1.UsageClientAuth)
 		}, worker(), "usages must be"},
-		{"that nobody can read", nil, func(r *certificatesv1.CertificateSigningRequest) { r.Spec.Request = []byte("x") }, worker(), "unable to parse"},
+		{"that nobody can read", nil, func(r *certificatesv1.CertificateSigningRequest) { r.Spec.Request = []byte("x") },
+			worker(), "unable to parse"},
 	} {
 		request := asked(t, tc.template, tc.spec)
 		name, ours := Asking(request)
@@ -131,7 +149,8 @@ func TestProblem(t *testing.T) {
 			t.Errorf("%s: %q asks: %v", tc.name, name, ours)
 		}
 		got, err := Problem(t.Context(), request, name, tc.node, cluster{})
-		if err != nil || (got == "") != (tc.mentions == "") || !strings.Contains(got, tc.mentions) || got != "" && !strings.HasSuffix(got, " [KA-CSR-1]") {
+		if err != nil || (got == "") != (tc.mentions == "") || !strings.Contains(got, tc.mentions) || got != "" &&
+			!strings.HasSuffix(got, " [KA-CSR-1]") {
 			t.Errorf("%s: %q, %v, want %q", tc.name, got, err, tc.mentions)
 		}
 	}
@@ -148,7 +167,8 @@ func TestProblemIsNotKnown(t *testing.T) {
 	if got, err := Problem(t.Context(), asked(t, nil, nil), "worker-1", worker(), away); err == nil || got != "" {
 		t.Errorf("%q, %v", got, err)
 	}
-	if got, err := Problem(t.Context(), asked(t, withIP("127.0.0.1"), nil), "worker-1", worker(), away); err != nil || got == "" {
+	if got, err := Problem(t.Context(), asked(t, withIP("127.0.0.1"), nil), "worker-1", worker(), away); err != nil ||
+		got == "" {
 		t.Errorf("loopback: %q, %v", got, err)
 	}
 }
@@ -158,11 +178,17 @@ func TestWhatIsNotOurs(t *testing.T) {
 		"another signer": func(r *certificatesv1.CertificateSigningRequest) {
 			r.Spec.SignerName = certificatesv1.KubeAPIServerClientKubeletSignerName
 		},
-		"somebody else":     func(r *certificatesv1.CertificateSigningRequest) { r.Spec.Username = "alice" },
-		"nobody":            func(r *certificatesv1.CertificateSigningRequest) { r.Spec.Username = "system:node:" },
-		"not in the group":  func(r *certificatesv1.CertificateSigningRequest) { r.Spec.Groups = []string{"system:authenticated"} },
-		"approved already":  func(r *certificatesv1.CertificateSigningRequest) { condition(r, certificatesv1.CertificateApproved) },
-		"denied by someone": func(r *certificatesv1.CertificateSigningRequest) { condition(r, certificatesv1.CertificateDenied) },
+		"somebody else": func(r *certificatesv1.CertificateSigningRequest) { r.Spec.Username = "alice" },
+		"nobody":        func(r *certificatesv1.CertificateSigningRequest) { r.Spec.Username = "system:node:" },
+		"not in the group": func(r *certificatesv1.CertificateSigningRequest) {
+			r.Spec.Groups = []string{"system:authenticated"}
+		},
+		"approved already": func(r *certificatesv1.CertificateSigningRequest) {
+			condition(r, certificatesv1.CertificateApproved)
+		},
+		"denied by someone": func(r *certificatesv1.CertificateSigningRequest) {
+			condition(r, certificatesv1.CertificateDenied)
+		},
 	} {
 		if node, ours := Asking(asked(t, nil, change)); ours {
 			t.Errorf("%s: node %q", name, node)
@@ -171,5 +197,6 @@ func TestWhatIsNotOurs(t *testing.T) {
 }
 
 func condition(r *certificatesv1.CertificateSigningRequest, c certificatesv1.RequestConditionType) {
-	r.Status.Conditions = append(r.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{Type: c, Status: corev1.ConditionTrue})
+	r.Status.Conditions = append(r.Status.Conditions,
+		certificatesv1.CertificateSigningRequestCondition{Type: c, Status: corev1.ConditionTrue})
 }

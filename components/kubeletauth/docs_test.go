@@ -93,8 +93,10 @@ func TestServerPaths(t *testing.T) {
 		got[path.Prefix] = path.Rights
 	}
 	for prefix, want := range map[string]string{
-		"exec": "create exec", "portforward": "create portforward", "containerlogs": "get containerlogs", "debug": "get debug",
-		"debug/flags": "update debug", "checkpoint": "create checkpoint", "metrics": "get metrics", "logs": "get log", "pods": "get pods, get proxy",
+		"exec": "create exec", "portforward": "create portforward", "containerlogs": "get containerlogs",
+		"debug":       "get debug",
+		"debug/flags": "update debug", "checkpoint": "create checkpoint", "metrics": "get metrics", "logs": "get log",
+		"pods":          "get pods, get proxy",
 		"allocatedpods": "get pods", "flagz": "get configz", "*": "create unknown",
 	} {
 		_, rights, _ := strings.Cut(written(Mapping{Attempts: got[prefix]}), ": ")

@@ -51,7 +51,8 @@ func classic(rule rules.ID, subresource string) endpoint {
 // (KEP-2862), so that nodes/proxy will do as well. Those who were granted that read
 // these; Strict spares their reads and nothing else.
 func fineGrained(rule rules.ID, subresource string) endpoint {
-	return endpoint{rule: rule, compat: ask(subresource, SubresourceProxy), strict: askOrGet(subresource, SubresourceProxy)}
+	return endpoint{rule: rule, compat: ask(subresource, SubresourceProxy),
+		strict: askOrGet(subresource, SubresourceProxy)}
 }
 
 // beyond is an endpoint for which the kubelet has nothing but nodes/proxy.

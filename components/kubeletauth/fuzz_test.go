@@ -19,7 +19,8 @@ var classicSubresources = []string{
 }
 
 var ownSubresources = []string{
-	SubresourceAttach, SubresourceContainerLogs, SubresourceDebug, SubresourceExec, SubresourcePortForward, SubresourceRun, SubresourceUnknown,
+	SubresourceAttach, SubresourceContainerLogs, SubresourceDebug, SubresourceExec, SubresourcePortForward, SubresourceRun,
+	SubresourceUnknown,
 }
 
 // allows says whether somebody who has that right alone may make the request. A verb
@@ -27,7 +28,8 @@ var ownSubresources = []string{
 // nobody may do more than what the single rights of theirs allow.
 func (right Attributes) allows(m Mapping) bool {
 	return slices.ContainsFunc(m.Attempts, func(a Attributes) bool {
-		return (right.Verb == "*" || right.Verb == a.Verb && a.Verb != "") && (right.Subresource == "*" || right.Subresource == a.Subresource)
+		return (right.Verb == "*" || right.Verb == a.Verb && a.Verb != "") &&
+			(right.Subresource == "*" || right.Subresource == a.Subresource)
 	})
 }
 
@@ -54,7 +56,8 @@ func asMuch(r Request) []Mapping {
 // an unknown path, a kubelet that is newer than this.
 func execLike(r Request) bool {
 	first, _ := cutSegment(strings.TrimPrefix(r.Path, "/"))
-	return r.Upgrade || slices.Contains([]string{"exec", "attach", "run", "portForward"}, first) || !slices.Contains(firstSegments, first)
+	return r.Upgrade || slices.Contains([]string{"exec", "attach", "run", "portForward"}, first) ||
+		!slices.Contains(firstSegments, first)
 }
 
 var anySubresource = slices.Concat(classicSubresources, ownSubresources, []string{"*"})
@@ -90,12 +93,14 @@ func checkMapping(t *testing.T, r Request) {
 		t.Fatalf("%+v: compat refuses it by %+v, strict by %+v", r, compatDenied, strictDenied)
 	}
 	if refusal := compatDenied; refusal != nil {
-		if id, ok := rules.FromReason(refusal.Reason()); !ok || id != refusal.Rule || refusal.Effect != rules.Deny || refusal.Code/100 != 4 {
+		if id, ok := rules.FromReason(refusal.Reason()); !ok || id != refusal.Rule || refusal.Effect != rules.Deny ||
+			refusal.Code/100 != 4 {
 			t.Errorf("%+v: refused by %+v", r, refusal)
 		}
 		return
 	}
-	if len(compat.Attempts) == 0 || len(strict.Attempts) == 0 || compat.Target != strict.Target || compat.Streams != strict.Streams {
+	if len(compat.Attempts) == 0 || len(strict.Attempts) == 0 || compat.Target != strict.Target ||
+		compat.Streams != strict.Streams {
 		t.Errorf("%+v: compat maps it to %+v, strict to %+v", r, compat, strict)
 	}
 	for _, part := range strings.Split(r.Path[1:], "/") {

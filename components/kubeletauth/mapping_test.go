@@ -80,11 +80,13 @@ var endpointRows = []endpointRow{
 		"KA-CHECKPOINT-1", "VERB checkpoint",
 		"KA-CHECKPOINT-1", "get checkpoint", "VERB checkpoint", "KA-UPGRADE-1", "create checkpoint",
 	},
-	processRow("KA-EXEC-1", "create exec", "/exec", "/exec/", "/exec/ns/pod/container", "/exec/ns/pod/uid/container", "/exec/ns/pod/container/", "/exec/a"),
+	processRow("KA-EXEC-1", "create exec", "/exec", "/exec/", "/exec/ns/pod/container", "/exec/ns/pod/uid/container",
+		"/exec/ns/pod/container/", "/exec/a"),
 	processRow("KA-ATTACH-1", "create attach", "/attach", "/attach/ns/pod/container", "/attach/ns/pod/uid/container"),
 	processRow("KA-RUN-1", "create run", "/run", "/run/ns/pod/container", "/run/ns/pod/uid/container"),
 	processRow("KA-PORT-1", "create portforward", "/portForward", "/portForward/ns/pod", "/portForward/ns/pod/uid"),
-	processRow("KA-UNKNOWN-1", "create unknown", "/", "/a", "/api/v1/pods", "/spec/", "/cri/exec/token", "/podsx", "/execs/ns/pod/container", "/metricsx"),
+	processRow("KA-UNKNOWN-1", "create unknown", "/", "/a", "/api/v1/pods", "/spec/", "/cri/exec/token", "/podsx",
+		"/execs/ns/pod/container", "/metricsx"),
 	{
 		[]string{"/containerLogs", "/containerLogs/", "/containerLogs/ns/pod/container"},
 		"KA-PROXY-1", "VERB proxy",
@@ -188,7 +190,8 @@ func TestStreams(t *testing.T) {
 		for _, mode := range []Mode{Compat, Strict} {
 			got, refusal := mode.Map(Request{Method: "GET", Path: tc.path, Upgrade: tc.upgrade})
 			if refusal != nil || got.Streams != tc.want {
-				t.Errorf("%s, upgrade %v, %v: streams is %v (%+v), want %v", tc.path, tc.upgrade, mode, got.Streams, refusal, tc.want)
+				t.Errorf("%s, upgrade %v, %v: streams is %v (%+v), want %v", tc.path, tc.upgrade, mode, got.Streams, refusal,
+					tc.want)
 			}
 		}
 	}

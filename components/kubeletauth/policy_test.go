@@ -35,7 +35,8 @@ func TestPolicy(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			enforced, audited, refusal := tc.policy.Map(tc.r)
 			if refusal != nil || written(enforced) != tc.enforced || written(audited) != tc.audited {
-				t.Errorf("%q, audited %q, %+v; want %q, audited %q", written(enforced), written(audited), refusal, tc.enforced, tc.audited)
+				t.Errorf("%q, audited %q, %+v; want %q, audited %q", written(enforced), written(audited), refusal, tc.enforced,
+					tc.audited)
 			}
 		})
 	}

@@ -21,23 +21,26 @@ var aroundRules = []rules.Rule{
 	},
 	{
 		ID: RuleHeader,
-		Description: "What the kubelet receives says nothing of the caller's making about who is calling: Authorization, Impersonate-*, X-Remote-*, X-Forwarded-*, the " +
+		Description: "What the kubelet receives says nothing of the caller's making about who is calling: Authorization, " +
+			"Impersonate-*, X-Remote-*, X-Forwarded-*, the " +
 			"bearer token of a sub-protocol and hop-by-hop headers are not forwarded.",
 		Source:    "Bulkhead: RFC 9110 section 7.6.1; the kubelet knows one caller, the proxy",
 		Extension: true,
 	},
 	{
 		ID: RuleRedirect,
-		Description: "No redirect of the kubelet is followed, and none is returned but one to the same path with a slash more or less at its end, or without " +
+		Description: "No redirect of the kubelet is followed, and none is returned but one to the same path with a slash " +
+			"more or less at its end, or without " +
 			"index.html, as the kubelet has them for files. Any other, and every redirect of an upgrade, becomes a 502.",
 		Source:    "Bulkhead: CVE-2020-8559; net/http ServeMux and FileServer, behind /logs/",
 		Extension: true,
 	},
 	{
-		ID:          RuleLoopback,
-		Description: "The kubelet itself listens on 127.0.0.1 and trusts one certificate, the proxy's: any other caller is answered 401, whatever its rights.",
-		Source:      "Bulkhead: a pod on the host's network reaches loopback, with a token of its own",
-		Extension:   true,
+		ID: RuleLoopback,
+		Description: "The kubelet itself listens on 127.0.0.1 and trusts one certificate, the proxy's: any other caller is " +
+			"answered 401, whatever its rights.",
+		Source:    "Bulkhead: a pod on the host's network reaches loopback, with a token of its own",
+		Extension: true,
 	},
 	{
 		ID: RuleVAP,
@@ -47,13 +50,15 @@ var aroundRules = []rules.Rule{
 			"nodes/stats, nodes/log, nodes/statusz, nodes/pods, nodes/healthz or nodes/configz; update on " +
 			"nodes/debug for /debug/flags. get on nodes/proxy is enough for /pods, /runningpods, /healthz and" +
 			" /configz. An unclean path is refused.",
-		Source:    "Bulkhead: the API server asks for the verb of the method on nodes/proxy, and reaches the kubelet as itself",
+		Source: "Bulkhead: the API server asks for the verb of the method on nodes/proxy, and reaches the kubelet as " +
+			"itself",
 		Extension: true,
 		Optional:  true,
 	},
 	{
 		ID: RuleCSR,
-		Description: "A kubelet-serving certificate signing request is approved only for a Node that exists, by that node, for its own name, its own addresses, which nobody else has, and the " +
+		Description: "A kubelet-serving certificate signing request is approved only for a Node that exists, by that node, " +
+			"for its own name, its own addresses, which nobody else has, and the " +
 			"usages of a serving certificate. Others are left to an administrator.",
 		Source:    "Bulkhead: Kubernetes has no approver for kubernetes.io/kubelet-serving",
 		Extension: true,

@@ -10,25 +10,29 @@ import "github.com/bulkhead-k8s/bulkhead/components/rules"
 var pathRules = []rules.Rule{
 	{
 		ID: RuleMethodNoVerb,
-		Description: "POST is verb create, GET get, PUT update, PATCH patch and DELETE delete; a request by any other method has no verb, and only a right to every verb " +
+		Description: "POST is verb create, GET get, PUT update, PATCH patch and DELETE delete; a request by any other " +
+			"method has no verb, and only a right to every verb " +
 			"(\"*\") allows it. Strict reads HEAD as get.",
 		Source: "pkg/kubelet/server/auth.go GetRequestAttributes",
 	},
 	{
 		ID: RulePods,
-		Description: "/pods, /runningpods and /allocatedPods need the verb on nodes/pods, or on nodes/proxy. Strict: nodes/proxy will do only to GET or HEAD /pods and " +
+		Description: "/pods, /runningpods and /allocatedPods need the verb on nodes/pods, or on nodes/proxy. Strict: " +
+			"nodes/proxy will do only to GET or HEAD /pods and " +
 			"/runningpods.",
 		Source: "pkg/kubelet/server/auth.go GetRequestAttributes; KEP-2862",
 	},
 	{
-		ID:          RuleHealth,
-		Description: "/healthz and what is below it need the verb on nodes/healthz, or on nodes/proxy. Strict: nodes/proxy will do only for GET and HEAD.",
-		Source:      "pkg/kubelet/server/auth.go GetRequestAttributes; KEP-2862",
+		ID: RuleHealth,
+		Description: "/healthz and what is below it need the verb on nodes/healthz, or on nodes/proxy. Strict: nodes/proxy " +
+			"will do only for GET and HEAD.",
+		Source: "pkg/kubelet/server/auth.go GetRequestAttributes; KEP-2862",
 	},
 	{
-		ID:          RuleConfig,
-		Description: "/configz needs the verb on nodes/configz, or on nodes/proxy; /flagz needs it on nodes/configz. Strict: nodes/proxy will do only for GET and HEAD.",
-		Source:      "pkg/kubelet/server/auth.go GetRequestAttributes; KEP-2862",
+		ID: RuleConfig,
+		Description: "/configz needs the verb on nodes/configz, or on nodes/proxy; /flagz needs it on nodes/configz. " +
+			"Strict: nodes/proxy will do only for GET and HEAD.",
+		Source: "pkg/kubelet/server/auth.go GetRequestAttributes; KEP-2862",
 	},
 	{
 		ID:          RuleStatus,

@@ -6,7 +6,8 @@ package kubeletauth
 import "github.com/bulkhead-k8s/bulkhead/components/rules"
 
 // websocketHole is why create counts, whatever the method.
-const websocketHole = "Bulkhead: the kubelet asks for the verb of the method on nodes/proxy, and a websocket begins with GET (kubernetes/kubernetes#119640, #136550)"
+const websocketHole = "Bulkhead: the kubelet asks for the verb of the method on nodes/proxy, and a websocket begins " +
+	"with GET (kubernetes/kubernetes#119640, #136550)"
 
 // strictRules take the place of a rule of the kubelet's own mapping where they are
 // enforced. They refuse with 403.
@@ -55,17 +56,19 @@ var strictRules = []rules.Rule{
 	},
 	{
 		ID: RuleUpgrade,
-		Description: "A request for a protocol upgrade on any other path needs create, whatever the method, on the subresource of that path. No right to nodes/proxy will " +
+		Description: "A request for a protocol upgrade on any other path needs create, whatever the method, on the " +
+			"subresource of that path. No right to nodes/proxy will " +
 			"do.",
 		Source:    "Bulkhead: a websocket begins with GET; kubernetes/kubernetes#133515 is the same for the API server",
 		Extension: true,
 		Optional:  true,
 	},
 	{
-		ID:          RuleUnknown,
-		Description: "A path that the kubelet of Kubernetes 1.37 does not have needs create on nodes/unknown, whatever the method. No right to nodes/proxy will do.",
-		Source:      "Bulkhead: a newer kubelet could have anything there",
-		Extension:   true,
-		Optional:    true,
+		ID: RuleUnknown,
+		Description: "A path that the kubelet of Kubernetes 1.37 does not have needs create on nodes/unknown, whatever the " +
+			"method. No right to nodes/proxy will do.",
+		Source:    "Bulkhead: a newer kubelet could have anything there",
+		Extension: true,
+		Optional:  true,
 	},
 }

@@ -30,7 +30,8 @@ var (
 
 // firstSegments are what [endpointOf] knows.
 var firstSegments = []string{
-	"allocatedPods", "pods", "runningpods", "healthz", "configz", "flagz", "statusz", "stats", "metrics", "logs", "checkpoint",
+	"allocatedPods", "pods", "runningpods", "healthz", "configz", "flagz", "statusz", "stats", "metrics", "logs",
+	"checkpoint",
 	"exec", "attach", "run", "portForward", "containerLogs", "debug",
 }
 

@@ -57,7 +57,8 @@ func New(config Config) *Authorizer {
 // Authorize answers a request by the rules in [Rules]. The reason ends in the
 // ID of the rule that decided; it is empty for a request that is not a node's.
 // The error is always nil: every request has an answer.
-func (z *Authorizer) Authorize(ctx context.Context, attributes authorizer.Attributes) (authorizer.Decision, string, error) {
+func (z *Authorizer) Authorize(ctx context.Context, attributes authorizer.Attributes) (authorizer.Decision, string,
+	error) {
 	return z.Decide(ctx, attributes).Parts()
 }
 
@@ -104,11 +105,13 @@ type noRelations struct{}
 func (noRelations) Relation(string, graph.Kind, string, string) (none graph.Relation) { return none }
 func (noRelations) Registered(string) bool                                            { return false }
 
-var errNoRuleResolution = errors.New("the node authorizer cannot list the rights of a node: they depend on the objects asked for")
+var errNoRuleResolution = errors.New(
+	"the node authorizer cannot list the rights of a node: they depend on the objects asked for")
 
 // RulesFor lists nothing. For a node it says that the list is incomplete, as
 // its rights depend on the pods that are bound to it.
-func (z *Authorizer) RulesFor(_ context.Context, u user.Info, _ string) ([]authorizer.ResourceRuleInfo, []authorizer.NonResourceRuleInfo, bool, error) {
+func (z *Authorizer) RulesFor(_ context.Context, u user.Info, _ string) ([]authorizer.ResourceRuleInfo,
+	[]authorizer.NonResourceRuleInfo, bool, error) {
 	if _, isNode := nodeidentity.NodeName(u); isNode {
 		return nil, nil, true, errNoRuleResolution
 	}
@@ -116,12 +119,14 @@ func (z *Authorizer) RulesFor(_ context.Context, u user.Info, _ string) ([]autho
 }
 
 // ConditionsAwareAuthorize answers as Authorize does: no answer has conditions.
-func (z *Authorizer) ConditionsAwareAuthorize(ctx context.Context, a authorizer.Attributes) authorizer.ConditionsAwareDecision {
+func (z *Authorizer) ConditionsAwareAuthorize(ctx context.Context,
+	a authorizer.Attributes) authorizer.ConditionsAwareDecision {
 	return authorizer.ConditionsAwareDecisionFromParts(z.Authorize(ctx, a))
 }
 
 // EvaluateConditions denies: this authorizer sets no conditions, so whatever
 // it is asked to evaluate is not its own.
-func (*Authorizer) EvaluateConditions(context.Context, authorizer.ConditionsAwareDecision, authorizer.ConditionsData) (authorizer.Decision, string, error) {
+func (*Authorizer) EvaluateConditions(context.Context, authorizer.ConditionsAwareDecision,
+	authorizer.ConditionsData) (authorizer.Decision, string, error) {
 	return authorizer.DecisionDeny, "", authorizer.ErrorConditionEvaluationNotSupported
 }

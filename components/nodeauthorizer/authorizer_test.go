@@ -25,17 +25,28 @@ func defaultRows() []row {
 	nameless := &user.DefaultInfo{Name: "system:node:", Groups: []string{"system:nodes"}}
 	const unknown = "unknown node for user \"system:node:\" [NA-IDENT-1]"
 	return []row{
-		{"services without a name of its own is refused", request{User: nameless, Verb: "list", Resource: "services"}, refused, unknown},
-		{"a path without a name of its own is refused", request{User: nameless, Verb: "get", Path: "/version"}, refused, unknown},
-		{"the node without a name, being nameless, is refused", request{User: nameless, Verb: "list", Resource: "nodes"}, refused, unknown},
-		{"services of another group is refused", request{Verb: "list", APIGroup: "serving.knative.dev", Resource: "services"}, refused, "no rule allows a node to list services.serving.knative.dev [NA-DEFAULT]"},
-		{"deployments is refused", request{Verb: "list", APIGroup: "apps", Resource: "deployments"}, refused, "no rule allows a node to list deployments.apps [NA-DEFAULT]"},
-		{"namespaces is refused", request{Verb: "get", Resource: "namespaces", Name: "ns"}, refused, "no rule allows a node to get namespaces [NA-DEFAULT]"},
-		{"storage classes is refused", request{Verb: "get", APIGroup: "storage.k8s.io", Resource: "storageclasses", Name: "x"}, refused, "no rule allows a node to get storageclasses.storage.k8s.io [NA-DEFAULT]"},
-		{"every resource is refused", request{Verb: "*", APIGroup: "*", Resource: "*"}, refused, "no rule allows a node to * *.* [NA-DEFAULT]"},
+		{"services without a name of its own is refused", request{User: nameless, Verb: "list", Resource: "services"},
+			refused, unknown},
+		{"a path without a name of its own is refused", request{User: nameless, Verb: "get", Path: "/version"}, refused,
+			unknown},
+		{"the node without a name, being nameless, is refused", request{User: nameless, Verb: "list", Resource: "nodes"},
+			refused, unknown},
+		{"services of another group is refused", request{Verb: "list", APIGroup: "serving.knative.dev", Resource: "services"},
+			refused, "no rule allows a node to list services.serving.knative.dev [NA-DEFAULT]"},
+		{"deployments is refused", request{Verb: "list", APIGroup: "apps", Resource: "deployments"}, refused,
+			"no rule allows a node to list deployments.apps [NA-DEFAULT]"},
+		{"namespaces is refused", request{Verb: "get", Resource: "namespaces", Name: "ns"}, refused,
+			"no rule allows a node to get namespaces [NA-DEFAULT]"},
+		{"storage classes is refused",
+			request{Verb: "get", APIGroup: "storage.k8s.io", Resource: "storageclasses", Name: "x"}, refused,
+			"no rule allows a node to get storageclasses.storage.k8s.io [NA-DEFAULT]"},
+		{"every resource is refused", request{Verb: "*", APIGroup: "*", Resource: "*"}, refused,
+			"no rule allows a node to * *.* [NA-DEFAULT]"},
 		{"nothing in particular is refused", request{}, refused, "no rule allows a node to   [NA-DEFAULT]"},
-		{"a resource with its subresource in one is refused", request{Verb: "patch", Resource: "nodes/status", Name: "me"}, refused, "no rule allows a node to patch nodes/status [NA-DEFAULT]"},
-		{"its pod, spelled in capitals, is refused", request{Verb: "get", Resource: "Pods", Namespace: "ns", Name: "my-pod"}, refused, "no rule allows a node to get Pods [NA-DEFAULT]"},
+		{"a resource with its subresource in one is refused", request{Verb: "patch", Resource: "nodes/status", Name: "me"},
+			refused, "no rule allows a node to patch nodes/status [NA-DEFAULT]"},
+		{"its pod, spelled in capitals, is refused", request{Verb: "get", Resource: "Pods", Namespace: "ns", Name: "my-pod"},
+			refused, "no rule allows a node to get Pods [NA-DEFAULT]"},
 	}
 }
 
@@ -43,7 +54,8 @@ func TestNotANode(t *testing.T) {
 	for name, u := range map[string]user.Info{
 		"nobody":              nil,
 		"a user without name": &user.DefaultInfo{},
-		"a pod":               &user.DefaultInfo{Name: "system:serviceaccount:ns:x", Groups: []string{"system:serviceaccounts"}},
+		"a pod": &user.DefaultInfo{Name: "system:serviceaccount:ns:x",
+			Groups: []string{"system:serviceaccounts"}},
 		"a node by name only": &user.DefaultInfo{Name: "system:node:me"},
 		"a group member only": &user.DefaultInfo{Name: "me", Groups: []string{"system:nodes"}},
 		"the administrator":   &user.DefaultInfo{Name: "admin", Groups: []string{"system:masters"}},
@@ -95,17 +107,20 @@ func TestWithoutRelationsNothingIsRelated(t *testing.T) {
 	z := New(Config{Unready: never})
 	a := row{asks: request{Verb: "get", Resource: "secrets", Namespace: "ns", Name: "my-secret"}}.attributes()
 	decision, reason, err := z.Authorize(t.Context(), a)
-	if diff := cmp.Diff(answer{authorizer.DecisionNoOpinion, unrelated + "[NA-SECRET-1]", nil}, answer{decision, reason, err}); diff != "" {
+	if diff := cmp.Diff(answer{authorizer.DecisionNoOpinion, unrelated + "[NA-SECRET-1]", nil},
+		answer{decision, reason, err}); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
 func TestVersionDoesNotMatter(t *testing.T) {
 	for _, version := range []string{"", "*", "v1", "v1alpha1", "x"} {
-		a := row{asks: request{Verb: "update", APIGroup: "coordination.k8s.io", Resource: "leases", Namespace: "kube-node-lease", Name: "me"}}.attributes()
+		a := row{asks: request{Verb: "update", APIGroup: "coordination.k8s.io", Resource: "leases",
+			Namespace: "kube-node-lease", Name: "me"}}.attributes()
 		a.APIVersion = version
 		decision, reason, err := newIn(Strict, DefaultFeatures()).Authorize(t.Context(), a)
-		if diff := cmp.Diff(answer{authorizer.DecisionAllow, "[NA-LEASE-3]", nil}, answer{decision, reason, err}); diff != "" {
+		if diff := cmp.Diff(answer{authorizer.DecisionAllow, "[NA-LEASE-3]", nil},
+			answer{decision, reason, err}); diff != "" {
 			t.Errorf("version %q (-want +got):\n%s", version, diff)
 		}
 	}
@@ -173,13 +188,15 @@ func TestRulesFor(t *testing.T) {
 		want result
 	}{
 		{"a node's rights are incomplete", theNode(), result{0, true, errNoRuleResolution}},
-		{"a nameless node's rights are incomplete", &user.DefaultInfo{Name: "system:node:", Groups: []string{"system:nodes"}}, result{0, true, errNoRuleResolution}},
+		{"a nameless node's rights are incomplete", &user.DefaultInfo{Name: "system:node:", Groups: []string{"system:nodes"}},
+			result{0, true, errNoRuleResolution}},
 		{"another user's rights are complete and none", &user.DefaultInfo{Name: "x"}, result{}},
 		{"nobody's rights are complete and none", nil, result{}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			resources, paths, incomplete, err := newIn(Compat, DefaultFeatures()).RulesFor(t.Context(), tc.user, "ns")
-			if diff := cmp.Diff(tc.want, result{len(resources) + len(paths), incomplete, err}, cmpopts.EquateErrors()); diff != "" {
+			if diff := cmp.Diff(tc.want, result{len(resources) + len(paths), incomplete, err},
+				cmpopts.EquateErrors()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -198,8 +215,10 @@ func TestConditionsAwareAuthorizeAgreesWithAuthorize(t *testing.T) {
 }
 
 func TestConditionsAreDenied(t *testing.T) {
-	decision, reason, err := newIn(Compat, DefaultFeatures()).EvaluateConditions(t.Context(), authorizer.ConditionsAwareDecisionAllow("x", nil), nil)
-	if decision != authorizer.DecisionDeny || reason != "" || !errors.Is(err, authorizer.ErrorConditionEvaluationNotSupported) {
+	decision, reason, err := newIn(Compat, DefaultFeatures()).EvaluateConditions(t.Context(),
+		authorizer.ConditionsAwareDecisionAllow("x", nil), nil)
+	if decision != authorizer.DecisionDeny || reason != "" ||
+		!errors.Is(err, authorizer.ErrorConditionEvaluationNotSupported) {
 		t.Errorf("got %v, %q, %v", decision, reason, err)
 	}
 }

@@ -12,16 +12,19 @@ import (
 
 var (
 	certificateSigningRequests = rules.Rule{
-		ID:          "NA-UNI-CERTIFICATESIGNINGREQUESTS",
-		Description: "A node may create, get, list and watch certificate signing requests, but may never change, approve, sign or delete one.",
-		Source:      uniformSource,
+		ID: "NA-UNI-CERTIFICATESIGNINGREQUESTS",
+		Description: "A node may create, get, list and watch certificate signing requests, but may never change, approve, " +
+			"sign or delete one.",
+		Source: uniformSource,
 	}
 	certificateSigningRequestOwn = rules.Rule{
-		ID:          "NA-CSR-1",
-		Description: "A node may get, list and watch only certificate signing requests of its own (spec.username is the node's), one at a time and by name.",
-		Source:      "Bulkhead: upstream lets every node read all of them; pkg/kubelet/certificate and client-go/util/certificate/csr watch one by name",
-		Extension:   true,
-		Optional:    true,
+		ID: "NA-CSR-1",
+		Description: "A node may get, list and watch only certificate signing requests of its own (spec.username is the " +
+			"node's), one at a time and by name.",
+		Source: "Bulkhead: upstream lets every node read all of them; pkg/kubelet/certificate and " +
+			"client-go/util/certificate/csr watch one by name",
+		Extension: true,
+		Optional:  true,
 	}
 )
 
@@ -47,7 +50,8 @@ func (z *Authorizer) authorizeCertificateSigningRequest(ctx context.Context, nod
 
 // authorizeCertificateSigningRequestRead reads live before it refuses, because a
 // kubelet watches its request as soon as it has made it.
-func (z *Authorizer) authorizeCertificateSigningRequestRead(ctx context.Context, node string, a *request) rules.Decision {
+func (z *Authorizer) authorizeCertificateSigningRequestRead(ctx context.Context, node string,
+	a *request) rules.Decision {
 	if z.optional.certificateSigningRequests == rules.Off {
 		return allow(certificateSigningRequests)
 	}

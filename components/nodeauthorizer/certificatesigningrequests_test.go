@@ -62,7 +62,8 @@ func TestASigningRequestThatWasJustMade(t *testing.T) {
 	for _, mode := range []rules.Mode{rules.Audit, rules.Enforce} {
 		view := lagging{nothing, map[string]graph.Relation{read: relatedOnly}}
 		got := decideOver(t, &view, Strict, Modes(mode), complete(signing("watch", "x")), view.reader(""))
-		want := outcome{Decision: authorizer.DecisionAllow, Reason: "[NA-UNI-CERTIFICATESIGNINGREQUESTS]", Reads: []string{read}}
+		want := outcome{Decision: authorizer.DecisionAllow, Reason: "[NA-UNI-CERTIFICATESIGNINGREQUESTS]",
+			Reads: []string{read}}
 		checkOutcome(t, want, got)
 	}
 }

@@ -21,7 +21,8 @@ const noObjectName = "No Object name found"
 // related allows what is related to the node, at once if Relations says so. Else
 // it has the relation read live first, so that nobody is refused for a watch that
 // lags behind.
-func (z *Authorizer) related(ctx context.Context, r rules.Rule, node string, kind graph.Kind, a *request) rules.Decision {
+func (z *Authorizer) related(ctx context.Context, r rules.Rule, node string, kind graph.Kind,
+	a *request) rules.Decision {
 	if a.Name == "" {
 		return deny(r, noObjectName)
 	}
@@ -61,7 +62,8 @@ func (z *Authorizer) judge(r rules.Rule, is graph.Relation) rules.Decision {
 // if the rule against the request is NA-NODE-4, of the relation if it is another.
 // Each is made once at most, so whoever is allowed by the first waits for no
 // second. why says what went wrong with the last.
-func (z *Authorizer) confirmed(ctx context.Context, v rules.Decision, r rules.Rule, node string, kind graph.Kind, a *request) (_ rules.Decision, why string) {
+func (z *Authorizer) confirmed(ctx context.Context, v rules.Decision, r rules.Rule, node string, kind graph.Kind,
+	a *request) (_ rules.Decision, why string) {
 	if z.confirmer == nil {
 		return v, ""
 	}

@@ -69,25 +69,49 @@ func TestWhatIsReadLiveBeforeARefusal(t *testing.T) {
 		view  lagging
 		want  outcome
 	}{
-		{"what the view knows is not read", Modes(rules.Enforce), lagging{related, nil}, outcome{allow, "[NA-SECRET-1]", nil, nil}},
-		{"what the view lags behind is found, with all rules off", nil, lagging{nothing, after{secretRead: relatedOnly}}, outcome{allow, "[NA-SECRET-1]", nil, []string{secretRead}}},
-		{"what the view lags behind is found, with all enforced", Modes(rules.Enforce), lagging{known, after{secretRead: related}}, outcome{allow, "[NA-SECRET-1]", nil, []string{secretRead}}},
-		{"what is not there is refused by the class", nil, lagging{nothing, nil}, outcome{deny, unrelated + "[NA-SECRET-1]", nil, []string{secretRead}}},
-		{"a condition that a read lifts is no more", Modes(rules.Enforce), lagging{ended, after{secretRead: related}}, outcome{allow, "[NA-SECRET-1]", nil, []string{secretRead}}},
-		{"a condition that a read lifts is no finding", Modes(rules.Audit), lagging{endedLater, after{secretRead: related}}, outcome{allow, "[NA-SECRET-1]", nil, []string{secretRead}}},
-		{"a condition that stays is a finding", Modes(rules.Audit), lagging{endedLater, nil}, outcome{allow, "[NA-SECRET-1]", found("NA-POD-6"), []string{secretRead}}},
-		{"a relation that is gone once it is read is refused", Modes(rules.Audit), lagging{endedLater, after{secretRead: known}}, outcome{deny, unrelated + "[NA-SECRET-1]", nil, []string{secretRead}}},
-		{"no Node comes before no relation", Modes(rules.Enforce), lagging{nothing, nil}, outcome{deny, noNode, nil, []string{nodeIsRead}}},
-		{"no Node comes before a condition", Modes(rules.Enforce), lagging{graph.Relation{Condition: graph.Ended}, nil}, outcome{deny, noNode, nil, []string{nodeIsRead}}},
-		{"no Node comes before a condition in a finding", Modes(rules.Audit), lagging{graph.Relation{Related: true, Condition: graph.Ended}, nil}, outcome{allow, "[NA-SECRET-1]", found("NA-NODE-4"), []string{nodeIsRead}}},
-		{"an enforced condition comes before an audited Node", nodeOnly(rules.Audit), lagging{graph.Relation{Condition: graph.Ended}, nil}, outcome{deny, "node 'me' is related to this object only through pods that have ended [NA-POD-6]", nil, []string{secretRead}}},
-		{"no Node is refused although it is related", nodeOnly(rules.Enforce), lagging{relatedOnly, nil}, outcome{deny, noNode, nil, []string{nodeIsRead}}},
-		{"a Node that is found is enough for what is related", nodeOnly(rules.Enforce), lagging{relatedOnly, after{nodeIsRead: related}}, outcome{allow, "[NA-SECRET-1]", nil, []string{nodeIsRead}}},
-		{"a Node that is found is no finding", nodeOnly(rules.Audit), lagging{relatedOnly, after{nodeIsRead: related}}, outcome{allow, "[NA-SECRET-1]", nil, []string{nodeIsRead}}},
-		{"both are found, the Node first", Modes(rules.Enforce), lagging{nothing, after{nodeIsRead: known, secretRead: related}}, outcome{allow, "[NA-SECRET-1]", nil, []string{nodeIsRead, secretRead}}},
-		{"a Node that is found is not enough", Modes(rules.Enforce), lagging{nothing, after{nodeIsRead: known}}, outcome{deny, unrelated + "[NA-SECRET-1]", nil, []string{nodeIsRead, secretRead}}},
-		{"audit asks for the Node only of what it allows", nodeOnly(rules.Audit), lagging{nothing, nil}, outcome{deny, unrelated + "[NA-SECRET-1]", nil, []string{secretRead}}},
-		{"audit asks for the Node of what it found", nodeOnly(rules.Audit), lagging{nothing, after{secretRead: relatedOnly}}, outcome{allow, "[NA-SECRET-1]", found("NA-NODE-4"), []string{secretRead, nodeIsRead}}},
+		{"what the view knows is not read", Modes(rules.Enforce), lagging{related, nil},
+			outcome{allow, "[NA-SECRET-1]", nil, nil}},
+		{"what the view lags behind is found, with all rules off", nil, lagging{nothing, after{secretRead: relatedOnly}},
+			outcome{allow, "[NA-SECRET-1]", nil, []string{secretRead}}},
+		{"what the view lags behind is found, with all enforced", Modes(rules.Enforce),
+			lagging{known, after{secretRead: related}}, outcome{allow, "[NA-SECRET-1]", nil, []string{secretRead}}},
+		{"what is not there is refused by the class", nil, lagging{nothing, nil},
+			outcome{deny, unrelated + "[NA-SECRET-1]", nil, []string{secretRead}}},
+		{"a condition that a read lifts is no more", Modes(rules.Enforce), lagging{ended, after{secretRead: related}},
+			outcome{allow, "[NA-SECRET-1]", nil, []string{secretRead}}},
+		{"a condition that a read lifts is no finding", Modes(rules.Audit), lagging{endedLater, after{secretRead: related}},
+			outcome{allow, "[NA-SECRET-1]", nil, []string{secretRead}}},
+		{"a condition that stays is a finding", Modes(rules.Audit), lagging{endedLater, nil},
+			outcome{allow, "[NA-SECRET-1]", found("NA-POD-6"), []string{secretRead}}},
+		{"a relation that is gone once it is read is refused", Modes(rules.Audit),
+			lagging{endedLater, after{secretRead: known}},
+			outcome{deny, unrelated + "[NA-SECRET-1]", nil, []string{secretRead}}},
+		{"no Node comes before no relation", Modes(rules.Enforce), lagging{nothing, nil},
+			outcome{deny, noNode, nil, []string{nodeIsRead}}},
+		{"no Node comes before a condition", Modes(rules.Enforce), lagging{graph.Relation{Condition: graph.Ended}, nil},
+			outcome{deny, noNode, nil, []string{nodeIsRead}}},
+		{"no Node comes before a condition in a finding", Modes(rules.Audit),
+			lagging{graph.Relation{Related: true, Condition: graph.Ended}, nil},
+			outcome{allow, "[NA-SECRET-1]", found("NA-NODE-4"), []string{nodeIsRead}}},
+		{"an enforced condition comes before an audited Node", nodeOnly(rules.Audit),
+			lagging{graph.Relation{Condition: graph.Ended}, nil},
+			outcome{deny, "node 'me' is related to this object only through pods that have ended [NA-POD-6]", nil,
+				[]string{secretRead}}},
+		{"no Node is refused although it is related", nodeOnly(rules.Enforce), lagging{relatedOnly, nil},
+			outcome{deny, noNode, nil, []string{nodeIsRead}}},
+		{"a Node that is found is enough for what is related", nodeOnly(rules.Enforce),
+			lagging{relatedOnly, after{nodeIsRead: related}}, outcome{allow, "[NA-SECRET-1]", nil, []string{nodeIsRead}}},
+		{"a Node that is found is no finding", nodeOnly(rules.Audit), lagging{relatedOnly, after{nodeIsRead: related}},
+			outcome{allow, "[NA-SECRET-1]", nil, []string{nodeIsRead}}},
+		{"both are found, the Node first", Modes(rules.Enforce),
+			lagging{nothing, after{nodeIsRead: known, secretRead: related}},
+			outcome{allow, "[NA-SECRET-1]", nil, []string{nodeIsRead, secretRead}}},
+		{"a Node that is found is not enough", Modes(rules.Enforce), lagging{nothing, after{nodeIsRead: known}},
+			outcome{deny, unrelated + "[NA-SECRET-1]", nil, []string{nodeIsRead, secretRead}}},
+		{"audit asks for the Node only of what it allows", nodeOnly(rules.Audit), lagging{nothing, nil},
+			outcome{deny, unrelated + "[NA-SECRET-1]", nil, []string{secretRead}}},
+		{"audit asks for the Node of what it found", nodeOnly(rules.Audit), lagging{nothing, after{secretRead: relatedOnly}},
+			outcome{allow, "[NA-SECRET-1]", found("NA-NODE-4"), []string{secretRead, nodeIsRead}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			checkOutcome(t, tc.want, decideOver(t, &tc.view, Strict, tc.modes, asks, tc.view.reader("")))
@@ -100,7 +124,8 @@ func TestWithoutAConfirmer(t *testing.T) {
 	for _, a := range everyRequest() {
 		modes := Modes(rules.Enforce)
 		want := decideIn(t, Strict, modes, a, &reader{})
-		z := New(Config{Mode: Strict, Features: DefaultFeatures(), Relations: relations{GraphOptions(modes, false)}, Modes: modes, Unready: never, Revoked: stolenIDs})
+		z := New(Config{Mode: Strict, Features: DefaultFeatures(), Relations: relations{GraphOptions(modes, false)},
+			Modes: modes, Unready: never, Revoked: stolenIDs})
 		decision, reason, _ := z.Authorize(t.Context(), a)
 		if decision != want.Decision || reason != want.Reason {
 			t.Errorf("%+v: %v %q, want %+v", a, decision, reason, want)
@@ -138,7 +163,8 @@ func TestReadsHaveTheContextOfTheRequest(t *testing.T) {
 		complete(signing("get", "other")),
 	} {
 		r := &reader{}
-		z := New(Config{Features: DefaultFeatures(), Relations: relations{}, Confirmer: r, Modes: Modes(rules.Enforce), Unready: never})
+		z := New(Config{Features: DefaultFeatures(), Relations: relations{}, Confirmer: r, Modes: Modes(rules.Enforce),
+			Unready: never})
 		_, _, _ = z.Authorize(ctx, a)
 		if r.ctx == nil || r.ctx.Value(key{}) != "this" {
 			t.Errorf("%+v is read live with %v", a, r.ctx)
@@ -173,7 +199,8 @@ func TestTwoReadsShareOneDeadline(t *testing.T) {
 func TestUnreadyIsNeitherReadNorAudited(t *testing.T) {
 	for _, a := range everyRequest() {
 		r := &reader{}
-		z := New(Config{Mode: Strict, Features: DefaultFeatures(), Relations: relations{}, Confirmer: r, Modes: Modes(rules.Audit)})
+		z := New(Config{Mode: Strict, Features: DefaultFeatures(), Relations: relations{}, Confirmer: r,
+			Modes: Modes(rules.Audit)})
 		if d := z.Decide(t.Context(), a); len(d.Findings) > 0 {
 			t.Errorf("%+v is reported: %v", a, d.Findings)
 		}

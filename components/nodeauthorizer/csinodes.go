@@ -12,9 +12,10 @@ var (
 		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeCSINode",
 	}
 	csiNodeOwnName = rules.Rule{
-		ID:          "NA-CSINODE-2",
-		Description: "A node may get, update, patch and delete only the CSINode that bears its own name, and its status only while CSIVolumeHealth is on.",
-		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeCSINode",
+		ID: "NA-CSINODE-2",
+		Description: "A node may get, update, patch and delete only the CSINode that bears its own name, and its status " +
+			"only while CSIVolumeHealth is on.",
+		Source: "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeCSINode",
 	}
 )
 

@@ -16,7 +16,8 @@ func deny(r rules.Rule, text string) rules.Decision {
 
 // noOpinion leaves a request to the authorizers behind, in both modes.
 func noOpinion(r rules.Rule) rules.Decision {
-	return rules.Decision{Effect: rules.NoOpinion, Rule: r.ID, Message: "left to the authorizers behind the node authorizer"}
+	return rules.Decision{Effect: rules.NoOpinion, Rule: r.ID,
+		Message: "left to the authorizers behind the node authorizer"}
 }
 
 // audit allows by r what by would deny.

@@ -136,7 +136,8 @@ func run(t *testing.T, rows []row) {
 func runWith(t *testing.T, features Features, rows []row) {
 	t.Helper()
 	want := map[Mode]map[rules.Effect]authorizer.Decision{
-		Compat: {allowed: authorizer.DecisionAllow, refused: authorizer.DecisionNoOpinion, passed: authorizer.DecisionNoOpinion},
+		Compat: {allowed: authorizer.DecisionAllow, refused: authorizer.DecisionNoOpinion,
+			passed: authorizer.DecisionNoOpinion},
 		Strict: {allowed: authorizer.DecisionAllow, refused: authorizer.DecisionDeny, passed: authorizer.DecisionNoOpinion},
 	}
 	for _, tc := range rows {
@@ -179,9 +180,12 @@ func TestNoRule(t *testing.T) {
 		request request
 		want    string
 	}{
-		{request{Verb: "get", Resource: "deployments", APIGroup: "apps"}, "no rule allows a node to get deployments.apps [NA-DEFAULT]"},
-		{request{Verb: "get", Resource: "nodes", Subresource: "proxy"}, "no rule allows a node to get nodes/proxy [NA-DEFAULT]"},
-		{request{Verb: "get", Resource: "x", APIGroup: "apps", Subresource: "scale"}, "no rule allows a node to get x.apps/scale [NA-DEFAULT]"},
+		{request{Verb: "get", Resource: "deployments", APIGroup: "apps"},
+			"no rule allows a node to get deployments.apps [NA-DEFAULT]"},
+		{request{Verb: "get", Resource: "nodes", Subresource: "proxy"},
+			"no rule allows a node to get nodes/proxy [NA-DEFAULT]"},
+		{request{Verb: "get", Resource: "x", APIGroup: "apps", Subresource: "scale"},
+			"no rule allows a node to get x.apps/scale [NA-DEFAULT]"},
 		{request{}, "no rule allows a node to   [NA-DEFAULT]"},
 	} {
 		if got := noRule(nothingElse, &row.request); got.Reason() != row.want || got.Effect != rules.Deny {

@@ -28,16 +28,19 @@ func FuzzAuthorize(f *testing.F) {
 			r := a.FieldSelectorRequirements[0]
 			field, op, value = r.Field, string(r.Operator), r.Value
 		}
-		f.Add(a.User.GetName(), "system:nodes", a.Verb, a.APIGroup, a.Resource, a.Subresource, a.Namespace, a.Name, a.Path, field, op, value)
+		f.Add(a.User.GetName(), "system:nodes", a.Verb, a.APIGroup, a.Resource, a.Subresource, a.Namespace, a.Name, a.Path,
+			field, op, value)
 	}
 	for _, tc := range allTwins() {
 		for _, a := range []*request{complete(tc.refused), complete(tc.allowed)} {
-			f.Add(a.User.GetName(), "system:nodes", a.Verb, a.APIGroup, a.Resource, a.Subresource, a.Namespace, a.Name, a.Path, "", "", "")
+			f.Add(a.User.GetName(), "system:nodes", a.Verb, a.APIGroup, a.Resource, a.Subresource, a.Namespace, a.Name, a.Path,
+				"", "", "")
 		}
 	}
 	inCompat, inStrict := newIn(Compat, DefaultFeatures()), newIn(Strict, DefaultFeatures())
 	optional := newInModes()
-	f.Fuzz(func(t *testing.T, name, group, verb, apiGroup, resource, subresource, namespace, object, path, field, op, value string) {
+	f.Fuzz(func(t *testing.T, name, group, verb, apiGroup, resource, subresource, namespace, object, path, field, op,
+		value string) {
 		a := &request{
 			User: &user.DefaultInfo{Name: name, Groups: []string{group}},
 			Verb: verb, APIGroup: apiGroup, Resource: resource, Subresource: subresource,
@@ -53,7 +56,8 @@ func FuzzAuthorize(f *testing.F) {
 			t.Errorf("not a node, but %v %q", strict, reason)
 		case compatReason != reason:
 			t.Errorf("reasons differ: %q in Compat, %q in Strict", compatReason, reason)
-		case compat == authorizer.DecisionDeny || (compat == authorizer.DecisionAllow) != (strict == authorizer.DecisionAllow):
+		case compat == authorizer.DecisionDeny ||
+			(compat == authorizer.DecisionAllow) != (strict == authorizer.DecisionAllow):
 			t.Errorf("Compat says %v, Strict %v", compat, strict)
 		case isNode && (!hasID || !known[id]):
 			t.Errorf("reason %q names no rule", reason)

@@ -15,14 +15,16 @@ var (
 		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeLease",
 	}
 	leaseDelete = rules.Rule{
-		ID:          "NA-LEASE-2",
-		Description: "A node may delete the lease in kube-node-lease that bears its own name, and neither another lease nor many at once.",
-		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeLease",
+		ID: "NA-LEASE-2",
+		Description: "A node may delete the lease in kube-node-lease that bears its own name, and neither another lease " +
+			"nor many at once.",
+		Source: "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeLease",
 	}
 	leaseOwnName = rules.Rule{
-		ID:          "NA-LEASE-3",
-		Description: "A node may get, update and patch only the lease in kube-node-lease that bears its own name, and may not list or watch leases.",
-		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeLease",
+		ID: "NA-LEASE-3",
+		Description: "A node may get, update and patch only the lease in kube-node-lease that bears its own name, and may " +
+			"not list or watch leases.",
+		Source: "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeLease",
 	}
 )
 

@@ -12,14 +12,16 @@ var (
 		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeNode; KEP-4601",
 	}
 	nodeWrite = rules.Rule{
-		ID:          "NA-NODE-2",
-		Description: "A node may create, update and patch Node objects (admission holds it to its own), but may never delete one.",
-		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeNode",
+		ID: "NA-NODE-2",
+		Description: "A node may create, update and patch Node objects (admission holds it to its own), but may never " +
+			"delete one.",
+		Source: "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeNode",
 	}
 	nodeStatus = rules.Rule{
-		ID:          "NA-NODE-3",
-		Description: "Of the subresources of nodes, a node may only update and patch the status (admission holds it to its own); never proxy.",
-		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeNode",
+		ID: "NA-NODE-3",
+		Description: "Of the subresources of nodes, a node may only update and patch the status (admission holds it to its " +
+			"own); never proxy.",
+		Source: "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeNode",
 	}
 )
 

@@ -15,29 +15,41 @@ import (
 // them would stop kubelets, certificate rotation or kubeadm.
 var (
 	passPaths = rules.Rule{
-		ID:          "NA-PASS-1",
-		Description: "Whether a node may GET the API's discovery, OpenAPI, version and plain health paths is left to the authorizers behind; any other non-resource request is refused.",
-		Source:      "plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go ClusterRoles: system:discovery, system:public-info-viewer",
+		ID: "NA-PASS-1",
+		Description: "Whether a node may GET the API's discovery, OpenAPI, version and plain health paths is left to the " +
+			"authorizers behind; any other non-resource request is refused.",
+		Source: "plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go ClusterRoles: system:discovery, " +
+			"system:public-info-viewer",
 	}
 	passSelfReviews = rules.Rule{
-		ID:          "NA-PASS-2",
-		Description: "Whether a node may ask who it is and what it may do (create of self subject reviews) is left to the authorizers behind; any other verb on them is refused.",
-		Source:      "plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go ClusterRoles: system:basic-user; cmd/kubeadm/app/util/config/cluster.go GetNodeName",
+		ID: "NA-PASS-2",
+		Description: "Whether a node may ask who it is and what it may do (create of self subject reviews) is left to the " +
+			"authorizers behind; any other verb on them is refused.",
+		Source: "plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go ClusterRoles: system:basic-user; " +
+			"cmd/kubeadm/app/util/config/cluster.go GetNodeName",
 	}
 	passSelfNodeClient = rules.Rule{
-		ID:          "NA-PASS-3",
-		Description: "Whether a node may have its own client certificate renewed (create certificatesigningrequests/selfnodeclient) is left to the authorizers behind; a certificate for another node (nodeclient) is refused.",
-		Source:      "pkg/controller/certificates/approver/sarapprove.go recognizers; cmd/kubeadm/app/phases/bootstraptoken/node/tlsbootstrap.go AutoApproveNodeCertificateRotation",
+		ID: "NA-PASS-3",
+		Description: "Whether a node may have its own client certificate renewed (create " +
+			"certificatesigningrequests/selfnodeclient) is left to the authorizers behind; a certificate for another node " +
+			"(nodeclient) is refused.",
+		Source: "pkg/controller/certificates/approver/sarapprove.go recognizers; " +
+			"cmd/kubeadm/app/phases/bootstraptoken/node/tlsbootstrap.go AutoApproveNodeCertificateRotation",
 	}
 	passKubeadm = rules.Rule{
-		ID:          "NA-PASS-4",
-		Description: "Whether a node may get kubeadm's config maps kubeadm-config, kubelet-config and kube-proxy in kube-system is left to the authorizers behind; any other verb on them is refused unless its pods use them.",
-		Source:      "cmd/kubeadm/app/phases/uploadconfig/uploadconfig.go UploadConfiguration; cmd/kubeadm/app/phases/kubelet/config.go createConfigMapRBACRules; cmd/kubeadm/app/componentconfigs/kubeproxy.go kubeProxyConfigFromCluster",
+		ID: "NA-PASS-4",
+		Description: "Whether a node may get kubeadm's config maps kubeadm-config, kubelet-config and kube-proxy in " +
+			"kube-system is left to the authorizers behind; any other verb on them is refused unless its pods use them.",
+		Source: "cmd/kubeadm/app/phases/uploadconfig/uploadconfig.go UploadConfiguration; " +
+			"cmd/kubeadm/app/phases/kubelet/config.go createConfigMapRBACRules; cmd/kubeadm/app/componentconfigs/kubeproxy.go " +
+			"kubeProxyConfigFromCluster",
 	}
 	passAdmissionQuestions = rules.Rule{
-		ID:          "NA-PASS-5",
-		Description: "Whether a node may request tokens for an audience, or certificates of a signer, that no pod of its names is left to the authorizers behind when NodeRestriction asks; asked in another API group it is refused.",
-		Source:      "plugin/pkg/admission/noderestriction/admission.go validateNodeServiceAccountAudience, validateNodePodCertificateSigner",
+		ID: "NA-PASS-5",
+		Description: "Whether a node may request tokens for an audience, or certificates of a signer, that no pod of its " +
+			"names is left to the authorizers behind when NodeRestriction asks; asked in another API group it is refused.",
+		Source: "plugin/pkg/admission/noderestriction/admission.go validateNodeServiceAccountAudience, " +
+			"validateNodePodCertificateSigner",
 	}
 )
 

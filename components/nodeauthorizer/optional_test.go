@@ -71,7 +71,8 @@ func TestAuditSaysWhatEnforceWouldRefuse(t *testing.T) {
 		audited := decideIn(t, Strict, every(rules.Audit), a, &reader{})
 		enforced := decideIn(t, Strict, every(rules.Enforce), a, &reader{})
 		want := outcome{Decision: off.Decision, Reason: off.Reason, Reads: audited.Reads}
-		if id, _ := rules.FromReason(enforced.Reason); off.Decision == authorizer.DecisionAllow && enforced.Decision == authorizer.DecisionDeny {
+		if id, _ := rules.FromReason(enforced.Reason); off.Decision == authorizer.DecisionAllow &&
+			enforced.Decision == authorizer.DecisionDeny {
 			want.Findings = []rules.Finding{{Rule: id}}
 			findings++
 		}
@@ -101,7 +102,8 @@ func TestAnAllowanceIsNotReadLive(t *testing.T) {
 }
 
 func TestParseModes(t *testing.T) {
-	const optional = "optional are NA-REVOKE-1, NA-SECRET-3, NA-CM-3, NA-PVC-3, NA-SA-3, NA-NODE-4, NA-POD-6, NA-ENDPOINTS-1, NA-CSR-1"
+	const optional = "optional are NA-REVOKE-1, NA-SECRET-3, NA-CM-3, NA-PVC-3, NA-SA-3, NA-NODE-4, NA-POD-6, " +
+		"NA-ENDPOINTS-1, NA-CSR-1"
 	enforced := func(change func(map[rules.ID]rules.Mode)) map[rules.ID]rules.Mode {
 		modes := map[rules.ID]rules.Mode{
 			"NA-PVC-3": rules.Enforce, "NA-SA-3": rules.Enforce, "NA-NODE-4": rules.Enforce,
@@ -118,14 +120,17 @@ func TestParseModes(t *testing.T) {
 		problems []string
 	}{
 		{"nothing leaves one mode for all", nil, enforced(func(map[rules.ID]rules.Mode) {}), nil},
-		{"two of them changes those two", map[string]string{"NA-CSR-1": "audit", "NA-POD-6": "off"}, enforced(func(m map[rules.ID]rules.Mode) { m["NA-CSR-1"], m["NA-POD-6"] = rules.Audit, rules.Off }), nil},
-		{"much that is wrong hears of all of it", map[string]string{"NA-CSR-1": "on", "NA-LEASE-1": "off", "NA-X-1": "", "na-csr-1": "off"}, enforced(func(m map[rules.ID]rules.Mode) { m["NA-CSR-1"] = rules.Off }), []string{
-			`NA-CSR-1: "on" is no mode: it must be one of off, audit, enforce`,
-			"NA-LEASE-1 is always enforced: " + optional,
-			`NA-X-1: "" is no mode: it must be one of off, audit, enforce`,
-			`there is no rule "NA-X-1": ` + optional,
-			`there is no rule "na-csr-1": ` + optional,
-		}},
+		{"two of them changes those two", map[string]string{"NA-CSR-1": "audit", "NA-POD-6": "off"},
+			enforced(func(m map[rules.ID]rules.Mode) { m["NA-CSR-1"], m["NA-POD-6"] = rules.Audit, rules.Off }), nil},
+		{"much that is wrong hears of all of it",
+			map[string]string{"NA-CSR-1": "on", "NA-LEASE-1": "off", "NA-X-1": "", "na-csr-1": "off"},
+			enforced(func(m map[rules.ID]rules.Mode) { m["NA-CSR-1"] = rules.Off }), []string{
+				`NA-CSR-1: "on" is no mode: it must be one of off, audit, enforce`,
+				"NA-LEASE-1 is always enforced: " + optional,
+				`NA-X-1: "" is no mode: it must be one of off, audit, enforce`,
+				`there is no rule "NA-X-1": ` + optional,
+				`there is no rule "na-csr-1": ` + optional,
+			}},
 	} {
 		t.Run("an administrator who asks for "+tc.name, func(t *testing.T) {
 			got, problems := ParseModes(rules.Enforce, tc.single)
@@ -151,13 +156,21 @@ func TestWhatTheModesNeed(t *testing.T) {
 		needs Needs
 	}{
 		{"nothing while all are off", Modes(rules.Off), graph.Options{}, Needs{}},
-		{"everything while all are enforced", Modes(rules.Enforce), graph.Options{Ended: rules.Enforce, Unusable: rules.Enforce, Unowned: rules.Enforce}, Needs{true, true, true, true, true}},
-		{"the list of revoked credentials to audit NA-REVOKE-1", map[rules.ID]rules.Mode{"NA-REVOKE-1": rules.Audit}, graph.Options{}, Needs{Revocations: true}},
-		{"the nodes to audit NA-NODE-4", map[rules.ID]rules.Mode{"NA-NODE-4": rules.Audit}, graph.Options{}, Needs{Nodes: true}},
-		{"the requests to audit NA-CSR-1", map[rules.ID]rules.Mode{"NA-CSR-1": rules.Audit}, graph.Options{}, Needs{CertificateSigningRequests: true}},
-		{"the claims to audit NA-PVC-3", map[rules.ID]rules.Mode{"NA-PVC-3": rules.Audit}, graph.Options{Unowned: rules.Audit}, Needs{PersistentVolumeClaims: true}},
-		{"the ends of pods to audit NA-POD-6", map[rules.ID]rules.Mode{"NA-POD-6": rules.Audit}, graph.Options{Ended: rules.Audit}, Needs{PodEnds: true}},
-		{"only pods to audit NA-SA-3", map[rules.ID]rules.Mode{"NA-SA-3": rules.Audit}, graph.Options{Unusable: rules.Audit}, Needs{}},
+		{"everything while all are enforced", Modes(rules.Enforce),
+			graph.Options{Ended: rules.Enforce, Unusable: rules.Enforce, Unowned: rules.Enforce},
+			Needs{true, true, true, true, true}},
+		{"the list of revoked credentials to audit NA-REVOKE-1", map[rules.ID]rules.Mode{"NA-REVOKE-1": rules.Audit},
+			graph.Options{}, Needs{Revocations: true}},
+		{"the nodes to audit NA-NODE-4", map[rules.ID]rules.Mode{"NA-NODE-4": rules.Audit}, graph.Options{},
+			Needs{Nodes: true}},
+		{"the requests to audit NA-CSR-1", map[rules.ID]rules.Mode{"NA-CSR-1": rules.Audit}, graph.Options{},
+			Needs{CertificateSigningRequests: true}},
+		{"the claims to audit NA-PVC-3", map[rules.ID]rules.Mode{"NA-PVC-3": rules.Audit},
+			graph.Options{Unowned: rules.Audit}, Needs{PersistentVolumeClaims: true}},
+		{"the ends of pods to audit NA-POD-6", map[rules.ID]rules.Mode{"NA-POD-6": rules.Audit},
+			graph.Options{Ended: rules.Audit}, Needs{PodEnds: true}},
+		{"only pods to audit NA-SA-3", map[rules.ID]rules.Mode{"NA-SA-3": rules.Audit}, graph.Options{Unusable: rules.Audit},
+			Needs{}},
 		{"nothing for NA-ENDPOINTS-1", map[rules.ID]rules.Mode{"NA-ENDPOINTS-1": rules.Enforce}, graph.Options{}, Needs{}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

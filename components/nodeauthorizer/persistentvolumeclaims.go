@@ -12,26 +12,31 @@ import (
 
 var (
 	claimGet = rules.Rule{
-		ID:          "NA-PVC-1",
-		Description: "A node may get a persistent volume claim only if a pod bound to it uses the claim, and may not list or change claims.",
-		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeGet",
+		ID: "NA-PVC-1",
+		Description: "A node may get a persistent volume claim only if a pod bound to it uses the claim, and may not list " +
+			"or change claims.",
+		Source: "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeGet",
 	}
 	claimStatus = rules.Rule{
-		ID:          "NA-PVC-2",
-		Description: "A node may update and patch the status of a persistent volume claim only if a pod bound to it uses the claim.",
-		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeStatusUpdate",
+		ID: "NA-PVC-2",
+		Description: "A node may update and patch the status of a persistent volume claim only if a pod bound to it uses " +
+			"the claim.",
+		Source: "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeStatusUpdate",
 	}
 	volumeGet = rules.Rule{
-		ID:          "NA-PV-1",
-		Description: "A node may get a persistent volume only if it is bound to a claim that a pod on the node uses, and may not list or change volumes.",
-		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeGet",
+		ID: "NA-PV-1",
+		Description: "A node may get a persistent volume only if it is bound to a claim that a pod on the node uses, and " +
+			"may not list or change volumes.",
+		Source: "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeGet",
 	}
 	claimOwned = rules.Rule{
-		ID:          "NA-PVC-3",
-		Description: "The claim of a pod's ephemeral volume (<pod>-<volume>), and what is behind it, is related to the pod's node only if that pod owns the claim: it is the claim's controller, by name and UID.",
-		Source:      "Bulkhead: upstream relates any claim of that name, whoever made it (plugin/pkg/auth/authorizer/node/graph.go AddPod)",
-		Extension:   true,
-		Optional:    true,
+		ID: "NA-PVC-3",
+		Description: "The claim of a pod's ephemeral volume (<pod>-<volume>), and what is behind it, is related to the " +
+			"pod's node only if that pod owns the claim: it is the claim's controller, by name and UID.",
+		Source: "Bulkhead: upstream relates any claim of that name, whoever made it " +
+			"(plugin/pkg/auth/authorizer/node/graph.go AddPod)",
+		Extension: true,
+		Optional:  true,
 	}
 )
 

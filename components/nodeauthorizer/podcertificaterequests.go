@@ -12,9 +12,10 @@ import (
 
 var (
 	podCertificateCreate = rules.Rule{
-		ID:          "NA-PCR-1",
-		Description: "While PodCertificateRequest is on, a node may create a PodCertificateRequest, but may never change or delete one.",
-		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizePodCertificateRequest",
+		ID: "NA-PCR-1",
+		Description: "While PodCertificateRequest is on, a node may create a PodCertificateRequest, but may never change " +
+			"or delete one.",
+		Source: "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizePodCertificateRequest",
 	}
 	podCertificateGet = rules.Rule{
 		ID:          "NA-PCR-2",
@@ -22,9 +23,10 @@ var (
 		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizePodCertificateRequest",
 	}
 	podCertificateSelected = rules.Rule{
-		ID:          "NA-PCR-3",
-		Description: "A node may list and watch PodCertificateRequests only with the field selector spec.nodeName set to its own name.",
-		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizePodCertificateRequest",
+		ID: "NA-PCR-3",
+		Description: "A node may list and watch PodCertificateRequests only with the field selector spec.nodeName set to " +
+			"its own name.",
+		Source: "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizePodCertificateRequest",
 	}
 )
 

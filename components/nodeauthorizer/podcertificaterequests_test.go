@@ -11,7 +11,8 @@ import (
 
 // pcr makes a request for PodCertificateRequests.
 func pcr(verb, subresource, name string) request {
-	return request{Verb: verb, APIGroup: "certificates.k8s.io", Resource: "podcertificaterequests", Subresource: subresource, Namespace: "ns", Name: name}
+	return request{Verb: verb, APIGroup: "certificates.k8s.io", Resource: "podcertificaterequests",
+		Subresource: subresource, Namespace: "ns", Name: name}
 }
 
 func TestPodCertificateRequests(t *testing.T) { run(t, podCertificateRequestRows()) }
@@ -29,9 +30,12 @@ func podCertificateRequestRows() []row {
 	}
 	return []row{
 		{"the creation of a request may do so", pcr("create", "", ""), allowed, "[NA-PCR-1]"},
-		{"the update of its request is refused", pcr("update", "", mine), refused, "nodes may not update podcertificaterequests [NA-PCR-1]"},
-		{"the deletion of its request is refused", pcr("delete", "", mine), refused, "nodes may not delete podcertificaterequests [NA-PCR-1]"},
-		{"the deletion of its requests is refused", selected("deletecollection", selection.Equals, "me"), refused, "nodes may not deletecollection podcertificaterequests [NA-PCR-1]"},
+		{"the update of its request is refused", pcr("update", "", mine), refused,
+			"nodes may not update podcertificaterequests [NA-PCR-1]"},
+		{"the deletion of its request is refused", pcr("delete", "", mine), refused,
+			"nodes may not delete podcertificaterequests [NA-PCR-1]"},
+		{"the deletion of its requests is refused", selected("deletecollection", selection.Equals, "me"), refused,
+			"nodes may not deletecollection podcertificaterequests [NA-PCR-1]"},
 		{"the status of its request is refused", pcr("get", "status", mine), refused, sub},
 		{"the update of its request's status is refused", pcr("update", "status", mine), refused, sub},
 		{"its request may get it", pcr("get", "", mine), allowed, "[NA-PCR-2]"},
@@ -48,7 +52,9 @@ func podCertificateRequestRows() []row {
 
 func TestPodCertificateRequestsWhileOff(t *testing.T) {
 	runWith(t, Features{}, []row{
-		{"the creation of a request is refused", pcr("create", "", ""), refused, "no rule allows a node to create podcertificaterequests.certificates.k8s.io [NA-PCR-1]"},
-		{"its request is refused", pcr("get", "", "my-podcertificaterequest"), refused, "no rule allows a node to get podcertificaterequests.certificates.k8s.io [NA-PCR-1]"},
+		{"the creation of a request is refused", pcr("create", "", ""), refused,
+			"no rule allows a node to create podcertificaterequests.certificates.k8s.io [NA-PCR-1]"},
+		{"its request is refused", pcr("get", "", "my-podcertificaterequest"), refused,
+			"no rule allows a node to get podcertificaterequests.certificates.k8s.io [NA-PCR-1]"},
 	})
 }

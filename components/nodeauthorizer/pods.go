@@ -17,19 +17,22 @@ var (
 		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizePod; KEP-4601",
 	}
 	podList = rules.Rule{
-		ID:          "NA-POD-2",
-		Description: "A node may list and watch pods only with the field selector spec.nodeName set to its own name, or by the name of one pod that is bound to it.",
-		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizePod; KEP-4601",
+		ID: "NA-POD-2",
+		Description: "A node may list and watch pods only with the field selector spec.nodeName set to its own name, or by " +
+			"the name of one pod that is bound to it.",
+		Source: "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizePod; KEP-4601",
 	}
 	podWrite = rules.Rule{
-		ID:          "NA-POD-3",
-		Description: "A node may create and delete pods (admission holds it to mirror pods and to its own), but may never change one or delete many at once.",
-		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizePod",
+		ID: "NA-POD-3",
+		Description: "A node may create and delete pods (admission holds it to mirror pods and to its own), but may never " +
+			"change one or delete many at once.",
+		Source: "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizePod",
 	}
 	podStatus = rules.Rule{
-		ID:          "NA-POD-4",
-		Description: "Of the subresources of pods, a node may only update and patch the status (admission holds it to its own pods) and create evictions; never exec, attach, log or binding.",
-		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizePod",
+		ID: "NA-POD-4",
+		Description: "Of the subresources of pods, a node may only update and patch the status (admission holds it to its " +
+			"own pods) and create evictions; never exec, attach, log or binding.",
+		Source: "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizePod",
 	}
 	podEviction = rules.Rule{
 		ID:          "NA-POD-5",
@@ -37,11 +40,13 @@ var (
 		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizePod",
 	}
 	podEnded = rules.Rule{
-		ID:          "NA-POD-6",
-		Description: "A pod that has ended gives its node no secrets, config maps, service accounts and tokens any more once the grace is over; its volumes and the pod itself stay readable.",
-		Source:      "Bulkhead: upstream relates what a pod names until the pod is deleted (plugin/pkg/auth/authorizer/node/graph.go AddPod)",
-		Extension:   true,
-		Optional:    true,
+		ID: "NA-POD-6",
+		Description: "A pod that has ended gives its node no secrets, config maps, service accounts and tokens any more " +
+			"once the grace is over; its volumes and the pod itself stay readable.",
+		Source: "Bulkhead: upstream relates what a pod names until the pod is deleted " +
+			"(plugin/pkg/auth/authorizer/node/graph.go AddPod)",
+		Extension: true,
+		Optional:  true,
 	}
 )
 

@@ -10,11 +10,14 @@ import (
 )
 
 var nodeRegistered = rules.Rule{
-	ID:          "NA-NODE-4",
-	Description: "A node without a Node object may not use what its pods give it, and gets no tokens and pod certificates, no writes of pods and no events. What it needs to register stays: the reads that all nodes have, its own Node, lease and CSINode, and certificate signing requests.",
-	Source:      "Bulkhead: upstream takes every certificate of a node for a node that exists (plugin/pkg/admission/noderestriction/admission.go has a TODO)",
-	Extension:   true,
-	Optional:    true,
+	ID: "NA-NODE-4",
+	Description: "A node without a Node object may not use what its pods give it, and gets no tokens and pod " +
+		"certificates, no writes of pods and no events. What it needs to register stays: the reads that all nodes have, " +
+		"its own Node, lease and CSINode, and certificate signing requests.",
+	Source: "Bulkhead: upstream takes every certificate of a node for a node that exists " +
+		"(plugin/pkg/admission/noderestriction/admission.go has a TODO)",
+	Extension: true,
+	Optional:  true,
 }
 
 // ifRegistered allows by r if there is a Node object.

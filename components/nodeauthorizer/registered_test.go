@@ -22,26 +22,40 @@ func registeredTwins() []twins {
 		asks       request
 	}{
 		{"a secret", "[NA-SECRET-1]", request{Verb: "get", Resource: "secrets", Namespace: "ns", Name: "my-secret"}},
-		{"a watch of a secret", "[NA-SECRET-2]", request{Verb: "watch", Resource: "secrets", Namespace: "ns", Name: "my-secret"}},
+		{"a watch of a secret", "[NA-SECRET-2]",
+			request{Verb: "watch", Resource: "secrets", Namespace: "ns", Name: "my-secret"}},
 		{"a config map", "[NA-CM-1]", request{Verb: "get", Resource: "configmaps", Namespace: "ns", Name: "my-configmap"}},
-		{"a claim", "[NA-PVC-1]", request{Verb: "get", Resource: "persistentvolumeclaims", Namespace: "ns", Name: "my-persistentvolumeclaim"}},
-		{"the status of a claim", "[NA-PVC-2]", request{Verb: "patch", Resource: "persistentvolumeclaims", Subresource: "status", Namespace: "ns", Name: "my-persistentvolumeclaim"}},
+		{"a claim", "[NA-PVC-1]",
+			request{Verb: "get", Resource: "persistentvolumeclaims", Namespace: "ns", Name: "my-persistentvolumeclaim"}},
+		{"the status of a claim", "[NA-PVC-2]",
+			request{Verb: "patch", Resource: "persistentvolumeclaims", Subresource: "status", Namespace: "ns",
+				Name: "my-persistentvolumeclaim"}},
 		{"a volume", "[NA-PV-1]", request{Verb: "get", Resource: "persistentvolumes", Name: "my-persistentvolume"}},
-		{"an attachment", "[NA-VA-1]", request{Verb: "get", APIGroup: "storage.k8s.io", Resource: "volumeattachments", Name: "my-volumeattachment"}},
-		{"a resource claim", "[NA-CLAIM-1]", request{Verb: "get", APIGroup: "resource.k8s.io", Resource: "resourceclaims", Namespace: "ns", Name: "my-resourceclaim"}},
-		{"an account", "[NA-SA-1]", request{Verb: "get", Resource: "serviceaccounts", Namespace: "ns", Name: "my-serviceaccount"}},
-		{"a token", "[NA-SA-2]", request{Verb: "create", Resource: "serviceaccounts", Subresource: "token", Namespace: "ns", Name: "my-serviceaccount"}},
+		{"an attachment", "[NA-VA-1]",
+			request{Verb: "get", APIGroup: "storage.k8s.io", Resource: "volumeattachments", Name: "my-volumeattachment"}},
+		{"a resource claim", "[NA-CLAIM-1]",
+			request{Verb: "get", APIGroup: "resource.k8s.io", Resource: "resourceclaims", Namespace: "ns",
+				Name: "my-resourceclaim"}},
+		{"an account", "[NA-SA-1]",
+			request{Verb: "get", Resource: "serviceaccounts", Namespace: "ns", Name: "my-serviceaccount"}},
+		{"a token", "[NA-SA-2]",
+			request{Verb: "create", Resource: "serviceaccounts", Subresource: "token", Namespace: "ns",
+				Name: "my-serviceaccount"}},
 		{"a pod", "[NA-POD-1]", request{Verb: "get", Resource: "pods", Namespace: "ns", Name: "my-pod"}},
 		{"a watch of a pod", "[NA-POD-2]", request{Verb: "watch", Resource: "pods", Namespace: "ns", Name: "my-pod"}},
 		{"a new pod", "[NA-POD-3]", request{Verb: "create", Resource: "pods", Namespace: "ns"}},
 		{"the deletion of a pod", "[NA-POD-3]", request{Verb: "delete", Resource: "pods", Namespace: "ns", Name: "x"}},
-		{"the status of a pod", "[NA-POD-4]", request{Verb: "patch", Resource: "pods", Subresource: "status", Namespace: "ns", Name: "x"}},
-		{"the eviction of a pod", "[NA-POD-5]", request{Verb: "create", Resource: "pods", Subresource: "eviction", Namespace: "ns", Name: "x"}},
-		{"a slice", "[NA-SLICE-2]", request{Verb: "delete", APIGroup: "resource.k8s.io", Resource: "resourceslices", Name: "my-resourceslice"}},
+		{"the status of a pod", "[NA-POD-4]",
+			request{Verb: "patch", Resource: "pods", Subresource: "status", Namespace: "ns", Name: "x"}},
+		{"the eviction of a pod", "[NA-POD-5]",
+			request{Verb: "create", Resource: "pods", Subresource: "eviction", Namespace: "ns", Name: "x"}},
+		{"a slice", "[NA-SLICE-2]",
+			request{Verb: "delete", APIGroup: "resource.k8s.io", Resource: "resourceslices", Name: "my-resourceslice"}},
 		{"a certificate for a pod", "[NA-PCR-2]", pcr("get", "", "my-podcertificaterequest")},
 		{"a new certificate for a pod", "[NA-PCR-1]", pcr("create", "", "")},
 		{"an event", "[NA-UNI-EVENTS]", request{Verb: "create", Resource: "events", Namespace: "ns"}},
-		{"the patch of an event", "[NA-UNI-EVENTS]", request{Verb: "patch", APIGroup: "events.k8s.io", Resource: "events", Namespace: "ns", Name: "x"}},
+		{"the patch of an event", "[NA-UNI-EVENTS]",
+			request{Verb: "patch", APIGroup: "events.k8s.io", Resource: "events", Namespace: "ns", Name: "x"}},
 	} {
 		refused, allowed := tc.asks, tc.asks
 		refused.User, allowed.User = nodeNamed("stranger"), nodeNamed("me")
@@ -63,16 +77,24 @@ func TestWhatANodeHasBeforeItIsRegistered(t *testing.T) {
 	}{
 		{"its Node may get it", request{Verb: "get", Resource: "nodes", Name: "stranger"}, "[NA-NODE-1]"},
 		{"a new Node may do so", request{Verb: "create", Resource: "nodes"}, "[NA-NODE-2]"},
-		{"the status of its Node may do so", request{Verb: "patch", Resource: "nodes", Subresource: "status", Name: "stranger"}, "[NA-NODE-3]"},
+		{"the status of its Node may do so",
+			request{Verb: "patch", Resource: "nodes", Subresource: "status", Name: "stranger"}, "[NA-NODE-3]"},
 		{"its pods may list them", request{Verb: "list", Resource: "pods", FieldSelectorRequirements: mine}, "[NA-POD-2]"},
-		{"its lease may get it", request{Verb: "get", APIGroup: "coordination.k8s.io", Resource: "leases", Namespace: "kube-node-lease", Name: "stranger"}, "[NA-LEASE-3]"},
+		{"its lease may get it",
+			request{Verb: "get", APIGroup: "coordination.k8s.io", Resource: "leases", Namespace: "kube-node-lease",
+				Name: "stranger"}, "[NA-LEASE-3]"},
 		{"its CSINode may get it", csi("get", "", "stranger"), "[NA-CSINODE-2]"},
-		{"a new slice may do so", request{Verb: "create", APIGroup: "resource.k8s.io", Resource: "resourceslices"}, "[NA-SLICE-1]"},
-		{"its slices may watch them", request{Verb: "watch", APIGroup: "resource.k8s.io", Resource: "resourceslices", FieldSelectorRequirements: mine}, "[NA-SLICE-3]"},
+		{"a new slice may do so", request{Verb: "create", APIGroup: "resource.k8s.io", Resource: "resourceslices"},
+			"[NA-SLICE-1]"},
+		{"its slices may watch them",
+			request{Verb: "watch", APIGroup: "resource.k8s.io", Resource: "resourceslices", FieldSelectorRequirements: mine},
+			"[NA-SLICE-3]"},
 		{"a new signing request may do so", signing("create", ""), "[NA-UNI-CERTIFICATESIGNINGREQUESTS]"},
 		{"services may watch them", request{Verb: "watch", Resource: "services"}, "[NA-UNI-SERVICES]"},
-		{"a token review may have it", request{Verb: "create", APIGroup: "authentication.k8s.io", Resource: "tokenreviews"}, "[NA-UNI-TOKENREVIEWS]"},
-		{"CSI drivers may list them", request{Verb: "list", APIGroup: "storage.k8s.io", Resource: "csidrivers"}, "[NA-UNI-CSIDRIVERS]"},
+		{"a token review may have it", request{Verb: "create", APIGroup: "authentication.k8s.io", Resource: "tokenreviews"},
+			"[NA-UNI-TOKENREVIEWS]"},
+		{"CSI drivers may list them", request{Verb: "list", APIGroup: "storage.k8s.io", Resource: "csidrivers"},
+			"[NA-UNI-CSIDRIVERS]"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			a := complete(tc.asks)
@@ -122,10 +144,13 @@ func TestFormComesBeforeRegistration(t *testing.T) {
 // kubeadm reads these with the certificate of a node that may be gone.
 func TestKubeadmConfigMapsAreLeftOpenToUnregisteredNodes(t *testing.T) {
 	for verb, want := range map[string]outcome{
-		"get":   {Decision: authorizer.DecisionNoOpinion, Reason: "node 'stranger' has no Node object [NA-PASS-4]", Reads: []string{"node stranger"}},
-		"watch": {Decision: authorizer.DecisionDeny, Reason: "node 'stranger' has no Node object [NA-NODE-4]", Reads: []string{"node stranger"}},
+		"get": {Decision: authorizer.DecisionNoOpinion, Reason: "node 'stranger' has no Node object [NA-PASS-4]",
+			Reads: []string{"node stranger"}},
+		"watch": {Decision: authorizer.DecisionDeny, Reason: "node 'stranger' has no Node object [NA-NODE-4]",
+			Reads: []string{"node stranger"}},
 	} {
-		a := complete(request{Verb: verb, Resource: "configmaps", Namespace: "kube-system", Name: "kubeadm-config", User: nodeNamed("stranger")})
+		a := complete(request{Verb: verb, Resource: "configmaps", Namespace: "kube-system", Name: "kubeadm-config",
+			User: nodeNamed("stranger")})
 		checkOutcome(t, want, decideIn(t, Strict, Modes(rules.Enforce), a, &reader{}))
 	}
 }

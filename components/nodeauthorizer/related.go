@@ -14,14 +14,16 @@ import (
 
 var (
 	secretGet = rules.Rule{
-		ID:          "NA-SECRET-1",
-		Description: "A node may get a secret only if a pod bound to it uses the secret, itself or through a persistent volume, and may never write one.",
-		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeReadNamespacedObject",
+		ID: "NA-SECRET-1",
+		Description: "A node may get a secret only if a pod bound to it uses the secret, itself or through a persistent " +
+			"volume, and may never write one.",
+		Source: "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeReadNamespacedObject",
 	}
 	secretList = rules.Rule{
-		ID:          "NA-SECRET-2",
-		Description: "A node may list and watch one secret by name, and only one that its pods use; never the secrets of a namespace.",
-		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeReadNamespacedObject",
+		ID: "NA-SECRET-2",
+		Description: "A node may list and watch one secret by name, and only one that its pods use; never the secrets of a " +
+			"namespace.",
+		Source: "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeReadNamespacedObject",
 	}
 	configMapGet = rules.Rule{
 		ID:          "NA-CM-1",
@@ -29,19 +31,22 @@ var (
 		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeReadNamespacedObject",
 	}
 	configMapList = rules.Rule{
-		ID:          "NA-CM-2",
-		Description: "A node may list and watch one config map by name, and only one that its pods use; never the config maps of a namespace.",
-		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeReadNamespacedObject",
+		ID: "NA-CM-2",
+		Description: "A node may list and watch one config map by name, and only one that its pods use; never the config " +
+			"maps of a namespace.",
+		Source: "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeReadNamespacedObject",
 	}
 	resourceClaimGet = rules.Rule{
-		ID:          "NA-CLAIM-1",
-		Description: "A node may get a resource claim only if a pod bound to it uses the claim, and may do nothing else to claims.",
-		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeGet",
+		ID: "NA-CLAIM-1",
+		Description: "A node may get a resource claim only if a pod bound to it uses the claim, and may do nothing else to " +
+			"claims.",
+		Source: "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeGet",
 	}
 	volumeAttachmentGet = rules.Rule{
-		ID:          "NA-VA-1",
-		Description: "A node may get a volume attachment only if it attaches to that node, and may do nothing else to attachments.",
-		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeGet",
+		ID: "NA-VA-1",
+		Description: "A node may get a volume attachment only if it attaches to that node, and may do nothing else to " +
+			"attachments.",
+		Source: "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeGet",
 	}
 )
 
@@ -94,7 +99,8 @@ func (z *Authorizer) authorizeVolumeAttachment(ctx context.Context, node string,
 // readNamespaced allows to get, list and watch one related object. For list
 // and watch the API server takes the name from the field selector
 // metadata.name=….
-func (z *Authorizer) readNamespaced(ctx context.Context, r rules.Rule, node string, kind graph.Kind, a *request) rules.Decision {
+func (z *Authorizer) readNamespaced(ctx context.Context, r rules.Rule, node string, kind graph.Kind,
+	a *request) rules.Decision {
 	if a.Verb != "get" && !isListOrWatch(a) {
 		return deny(r, onlyRead)
 	}

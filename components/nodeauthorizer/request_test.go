@@ -19,7 +19,8 @@ func TestOtherAttributesGetTheAnswersOfTheirRecord(t *testing.T) {
 	in := func(mode rules.Mode) *Authorizer {
 		modes := Modes(mode)
 		return New(Config{
-			Mode: Strict, Features: DefaultFeatures(), Relations: relations{GraphOptions(modes, false)}, Modes: modes, Unready: never,
+			Mode: Strict, Features: DefaultFeatures(), Relations: relations{GraphOptions(modes, false)}, Modes: modes,
+			Unready: never,
 		})
 	}
 	found := 0

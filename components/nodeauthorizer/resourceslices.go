@@ -22,16 +22,18 @@ var (
 		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeResourceSlice",
 	}
 	sliceSelected = rules.Rule{
-		ID:          "NA-SLICE-3",
-		Description: "A node may list, watch and delete many ResourceSlices only with the field selector spec.nodeName set to its own name.",
-		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeResourceSlice",
+		ID: "NA-SLICE-3",
+		Description: "A node may list, watch and delete many ResourceSlices only with the field selector spec.nodeName set " +
+			"to its own name.",
+		Source: "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeResourceSlice",
 	}
 )
 
 const (
 	sliceSubresources = "cannot authorize ResourceSlice subresources"
 	slicesOfAll       = "can only list/watch/deletecollection resourceslices with nodeName field selector"
-	sliceVerbs        = "only the following verbs are allowed for a ResourceSlice: get, watch, list, create, update, patch, delete, deletecollection"
+	sliceVerbs        = "only the following verbs are allowed for a ResourceSlice: get, watch, list, create, update, " +
+		"patch, delete, deletecollection"
 )
 
 // authorizeResourceSlice cannot see the spec.nodeName of a slice that is being

@@ -29,7 +29,8 @@ func stolenIDs() *revocationlist.Set {
 func revokedTwins() []twins {
 	ask := func(id string) request {
 		return request{
-			User: &user.DefaultInfo{Name: "system:node:me", Groups: []string{"system:nodes"}, Extra: map[string][]string{user.CredentialIDKey: {id}}},
+			User: &user.DefaultInfo{Name: "system:node:me", Groups: []string{"system:nodes"},
+				Extra: map[string][]string{user.CredentialIDKey: {id}}},
 			Verb: "get", APIGroup: "coordination.k8s.io", Resource: "leases", Namespace: "kube-node-lease", Name: "me",
 		}
 	}
@@ -66,7 +67,8 @@ func askAs(t *testing.T, modes map[rules.ID]rules.Mode, revoked string, unready 
 
 func TestRevokedCredential(t *testing.T) {
 	const allow, deny, pass = authorizer.DecisionAllow, authorizer.DecisionDeny, authorizer.DecisionNoOpinion
-	lease := request{Verb: "get", APIGroup: "coordination.k8s.io", Resource: "leases", Namespace: "kube-node-lease", Name: "node0", ResourceRequest: true}
+	lease := request{Verb: "get", APIGroup: "coordination.k8s.io", Resource: "leases", Namespace: "kube-node-lease",
+		Name: "node0", ResourceRequest: true}
 	otherLease := lease
 	otherLease.Name = "node1"
 	enforce := map[rules.ID]rules.Mode{"NA-REVOKE-1": rules.Enforce}
@@ -80,20 +82,30 @@ func TestRevokedCredential(t *testing.T) {
 		request       request
 		want          outcome
 	}{
-		{"own lease with a revoked certificate: denied", enforce, stolenID, "", stolenID, lease, outcome{Decision: deny, Reason: reason}},
-		{"own lease with another certificate of the node: allowed", enforce, stolenID, "", goodID, lease, outcome{Decision: allow, Reason: "[NA-LEASE-3]"}},
-		{"own lease with an empty list: allowed", enforce, "", "", stolenID, lease, outcome{Decision: allow, Reason: "[NA-LEASE-3]"}},
-		{"what another rule denies: denied by the credential first", enforce, stolenID, "", stolenID, otherLease, outcome{Decision: deny, Reason: reason}},
-		{"discovery, which is left to RBAC otherwise: denied", enforce, stolenID, "", stolenID, request{Verb: "get", Path: "/api"}, outcome{Decision: deny, Reason: reason}},
-		{"discovery with another certificate: left to RBAC", enforce, stolenID, "", goodID, request{Verb: "get", Path: "/api"},
+		{"own lease with a revoked certificate: denied", enforce, stolenID, "", stolenID, lease,
+			outcome{Decision: deny, Reason: reason}},
+		{"own lease with another certificate of the node: allowed", enforce, stolenID, "", goodID, lease,
+			outcome{Decision: allow, Reason: "[NA-LEASE-3]"}},
+		{"own lease with an empty list: allowed", enforce, "", "", stolenID, lease,
+			outcome{Decision: allow, Reason: "[NA-LEASE-3]"}},
+		{"what another rule denies: denied by the credential first", enforce, stolenID, "", stolenID, otherLease,
+			outcome{Decision: deny, Reason: reason}},
+		{"discovery, which is left to RBAC otherwise: denied", enforce, stolenID, "", stolenID,
+			request{Verb: "get", Path: "/api"}, outcome{Decision: deny, Reason: reason}},
+		{"discovery with another certificate: left to RBAC", enforce, stolenID, "", goodID,
+			request{Verb: "get", Path: "/api"},
 			outcome{Decision: pass, Reason: "left to the authorizers behind the node authorizer [NA-PASS-1]"}},
-		{"while the graph is stale: denied", enforce, stolenID, "is late", stolenID, lease, outcome{Decision: deny, Reason: reason}},
+		{"while the graph is stale: denied", enforce, stolenID, "is late", stolenID, lease,
+			outcome{Decision: deny, Reason: reason}},
 		{"while the graph is stale, another certificate: left to others", enforce, stolenID, "is late", goodID, lease,
 			outcome{Decision: pass, Reason: "the node authorizer is late [NA-UNREADY]"}},
-		{"the rule in audit: allowed and reported", map[rules.ID]rules.Mode{"NA-REVOKE-1": rules.Audit}, stolenID, "", stolenID, lease,
+		{"the rule in audit: allowed and reported", map[rules.ID]rules.Mode{"NA-REVOKE-1": rules.Audit}, stolenID, "",
+			stolenID, lease,
 			outcome{Decision: allow, Reason: "[NA-LEASE-3]", Findings: audited}},
-		{"the rule in audit, what another rule denies: denied by that rule", map[rules.ID]rules.Mode{"NA-REVOKE-1": rules.Audit}, stolenID, "", stolenID, otherLease,
-			outcome{Decision: deny, Reason: "can only access node lease with the same name as the requesting node [NA-LEASE-3]"}},
+		{"the rule in audit, what another rule denies: denied by that rule",
+			map[rules.ID]rules.Mode{"NA-REVOKE-1": rules.Audit}, stolenID, "", stolenID, otherLease,
+			outcome{Decision: deny,
+				Reason: "can only access node lease with the same name as the requesting node [NA-LEASE-3]"}},
 		{"the rule off: allowed", nil, stolenID, "", stolenID, lease, outcome{Decision: allow, Reason: "[NA-LEASE-3]"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -108,8 +120,10 @@ func TestRevokedCredential(t *testing.T) {
 // The certificate approver asks as the user who requested the certificate: a request that
 // was made with a revoked credential is not approved.
 func TestRevokedCredentialGetsNoNewCertificate(t *testing.T) {
-	a := request{Verb: "create", APIGroup: "certificates.k8s.io", Resource: "certificatesigningrequests", Subresource: "selfnodeclient", ResourceRequest: true}
-	for id, want := range map[string]authorizer.Decision{stolenID: authorizer.DecisionDeny, goodID: authorizer.DecisionNoOpinion} {
+	a := request{Verb: "create", APIGroup: "certificates.k8s.io", Resource: "certificatesigningrequests",
+		Subresource: "selfnodeclient", ResourceRequest: true}
+	for id, want := range map[string]authorizer.Decision{stolenID: authorizer.DecisionDeny,
+		goodID: authorizer.DecisionNoOpinion} {
 		a.User = holder(id)
 		if got := askAs(t, Modes(rules.Enforce), stolenID, "", a); got.Decision != want {
 			t.Errorf("%s: %v %q, want %v", id, got.Decision, got.Reason, want)
@@ -123,10 +137,12 @@ func TestCredentialsAreCheckedWithoutAllocation(t *testing.T) {
 		t.Fatal(err)
 	}
 	z := New(Config{
-		Mode: Strict, Features: DefaultFeatures(), Modes: map[rules.ID]rules.Mode{"NA-REVOKE-1": rules.Enforce}, Unready: never,
+		Mode: Strict, Features: DefaultFeatures(), Modes: map[rules.ID]rules.Mode{"NA-REVOKE-1": rules.Enforce},
+		Unready: never,
 		Revoked: func() *revocationlist.Set { return set },
 	})
-	a := &request{User: holder(goodID), Verb: "get", APIGroup: "coordination.k8s.io", Resource: "leases", Namespace: "kube-node-lease", Name: "node0", ResourceRequest: true}
+	a := &request{User: holder(goodID), Verb: "get", APIGroup: "coordination.k8s.io", Resource: "leases",
+		Namespace: "kube-node-lease", Name: "node0", ResourceRequest: true}
 	var d rules.Decision
 	allocations := testing.AllocsPerRun(100, func() { d = z.Decide(t.Context(), a) })
 	if allocations != 0 || !d.Allowed() {

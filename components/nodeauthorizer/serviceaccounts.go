@@ -17,16 +17,20 @@ var (
 		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeServiceAccount",
 	}
 	serviceAccountToken = rules.Rule{
-		ID:          "NA-SA-2",
-		Description: "A node may create tokens only for a service account that a pod bound to it runs as, and may not list or change accounts.",
-		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeCreateToken",
+		ID: "NA-SA-2",
+		Description: "A node may create tokens only for a service account that a pod bound to it runs as, and may not list " +
+			"or change accounts.",
+		Source: "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeCreateToken",
 	}
 	serviceAccountUsable = rules.Rule{
-		ID:          "NA-SA-3",
-		Description: "A node may create tokens of an account only if a pod bound to it that runs as that account mounts such a token or has a volume whose driver may ask for one, and get the account only if such a pod mounts a pod certificate. Where kubelets have credential providers that use tokens, every pod will do.",
-		Source:      "Bulkhead: upstream gives the account of every pod, and its tokens, even if the pod mounts none (plugin/pkg/auth/authorizer/node/graph.go AddPod)",
-		Extension:   true,
-		Optional:    true,
+		ID: "NA-SA-3",
+		Description: "A node may create tokens of an account only if a pod bound to it that runs as that account mounts " +
+			"such a token or has a volume whose driver may ask for one, and get the account only if such a pod mounts a pod " +
+			"certificate. Where kubelets have credential providers that use tokens, every pod will do.",
+		Source: "Bulkhead: upstream gives the account of every pod, and its tokens, even if the pod mounts none " +
+			"(plugin/pkg/auth/authorizer/node/graph.go AddPod)",
+		Extension: true,
+		Optional:  true,
 	}
 )
 

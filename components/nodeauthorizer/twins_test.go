@@ -73,7 +73,8 @@ func decideIn(t *testing.T, mode Mode, modes map[rules.ID]rules.Mode, a *request
 
 func decideOver(t *testing.T, view Relations, mode Mode, modes map[rules.ID]rules.Mode, a *request, r *reader) outcome {
 	t.Helper()
-	z := New(Config{Mode: mode, Features: DefaultFeatures(), Relations: view, Confirmer: r, Modes: modes, Unready: never, Revoked: stolenIDs})
+	z := New(Config{Mode: mode, Features: DefaultFeatures(), Relations: view, Confirmer: r, Modes: modes, Unready: never,
+		Revoked: stolenIDs})
 	got, findings := ask(t, z, a)
 	return outcome{got.Decision, got.Reason, findings, r.reads}
 }
@@ -117,7 +118,8 @@ func (tc twins) besides(mode rules.Mode) map[rules.ID]rules.Mode {
 func (tc twins) check(t *testing.T, mode rules.Mode, modes map[rules.ID]rules.Mode) {
 	t.Helper()
 	allowance := outcome{Decision: authorizer.DecisionAllow, Reason: tc.bare}
-	for refusals, decision := range map[Mode]authorizer.Decision{Compat: authorizer.DecisionNoOpinion, Strict: authorizer.DecisionDeny} {
+	for refusals, decision := range map[Mode]authorizer.Decision{Compat: authorizer.DecisionNoOpinion,
+		Strict: authorizer.DecisionDeny} {
 		asked := complete(tc.refused)
 		want := allowance
 		switch mode {

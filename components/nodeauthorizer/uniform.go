@@ -19,9 +19,10 @@ var (
 		Source:      uniformSource,
 	}
 	subjectAccessReviews = rules.Rule{
-		ID:          "NA-UNI-SUBJECTACCESSREVIEWS",
-		Description: "A node may create subject access reviews, to know what a caller of its kubelet may do, and do nothing else with them.",
-		Source:      uniformSource,
+		ID: "NA-UNI-SUBJECTACCESSREVIEWS",
+		Description: "A node may create subject access reviews, to know what a caller of its kubelet may do, and do " +
+			"nothing else with them.",
+		Source: uniformSource,
 	}
 	localSubjectAccessReviews = rules.Rule{
 		ID:          "NA-UNI-LOCALSUBJECTACCESSREVIEWS",
@@ -49,9 +50,10 @@ var (
 		Source:      uniformSource,
 	}
 	clusterTrustBundles = rules.Rule{
-		ID:          "NA-UNI-CLUSTERTRUSTBUNDLES",
-		Description: "While ClusterTrustBundle is on, a node may get, list and watch cluster trust bundles, but may never write one.",
-		Source:      uniformSource,
+		ID: "NA-UNI-CLUSTERTRUSTBUNDLES",
+		Description: "While ClusterTrustBundle is on, a node may get, list and watch cluster trust bundles, but may never " +
+			"write one.",
+		Source: uniformSource,
 	}
 )
 

@@ -18,7 +18,8 @@ const sourceOfUnwatched = "Bulkhead: kube-apiserver authorizes a watch when it b
 var (
 	secretUnwatched = rules.Rule{
 		ID: "NA-SECRET-3",
-		Description: "A node gets the secrets of its pods and neither lists nor watches them, so that it sees no change of a secret " +
+		Description: "A node gets the secrets of its pods and neither lists nor watches them, so that it sees no change of " +
+			"a secret " +
 			"after its last pod with that secret has left.",
 		Source:    sourceOfUnwatched,
 		Extension: true,
@@ -27,7 +28,8 @@ var (
 	}
 	configMapUnwatched = rules.Rule{
 		ID: "NA-CM-3",
-		Description: "A node gets the config maps of its pods and neither lists nor watches them, so that it sees no change of a config map " +
+		Description: "A node gets the config maps of its pods and neither lists nor watches them, so that it sees no " +
+			"change of a config map " +
 			"after its last pod with that config map has left.",
 		Source:    sourceOfUnwatched,
 		Extension: true,

@@ -47,7 +47,8 @@ func TestUnwatchedIsEnforcedOnlyByName(t *testing.T) {
 		{"everything enforced", Modes(rules.Enforce), authorizer.DecisionAllow},
 		{"enforced by name", map[rules.ID]rules.Mode{"NA-SECRET-3": rules.Enforce}, authorizer.DecisionDeny},
 		{"the other enforced by name", map[rules.ID]rules.Mode{"NA-CM-3": rules.Enforce}, authorizer.DecisionAllow},
-		{"enforced by name, and another rule in audit", map[rules.ID]rules.Mode{"NA-SECRET-3": rules.Enforce, "NA-NODE-4": rules.Audit}, authorizer.DecisionDeny},
+		{"enforced by name, and another rule in audit",
+			map[rules.ID]rules.Mode{"NA-SECRET-3": rules.Enforce, "NA-NODE-4": rules.Audit}, authorizer.DecisionDeny},
 	} {
 		asked := complete(watch)
 		if tc.modes["NA-NODE-4"] == rules.Audit {

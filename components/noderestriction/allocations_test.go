@@ -37,10 +37,11 @@ func TestCommonWritesHardlyAllocate(t *testing.T) {
 		"pod deletion":      write("me", admission.Delete, "pods", "", nil, aPod("default", "mine", "me")),
 		"eviction":          evict("default", "mine"),
 		"claim status":      updateClaim(asBefore, mayChange["capacity"]),
-		"lease":             write("me", admission.Update, "leases", "", aLease("kube-node-lease", "me"), aLease("kube-node-lease", "me")),
-		"CSINode":           write("me", admission.Update, "csinodes", "", aCSINode("me"), aCSINode("me")),
-		"CSINode status":    write("me", admission.Update, "csinodes", "status", aCSINode("me"), aCSINode("me")),
-		"ResourceSlice":     write("me", admission.Create, "resourceslices", "", aSlice("me"), nil),
+		"lease": write("me", admission.Update, "leases", "", aLease("kube-node-lease", "me"),
+			aLease("kube-node-lease", "me")),
+		"CSINode":        write("me", admission.Update, "csinodes", "", aCSINode("me"), aCSINode("me")),
+		"CSINode status": write("me", admission.Update, "csinodes", "status", aCSINode("me"), aCSINode("me")),
+		"ResourceSlice":  write("me", admission.Create, "resourceslices", "", aSlice("me"), nil),
 	} {
 		if got := r.Review(t.Context(), a); !got.Allowed() {
 			t.Errorf("%s: refused: %s", name, got.Reason())

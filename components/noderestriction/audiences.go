@@ -15,9 +15,11 @@ import (
 )
 
 var tokenAudience = rules.Rule{
-	ID:          "NR-SA-4",
-	Description: "While ServiceAccountNodeAudienceRestriction is on, a node gets a token for at most one audience, and only for one that a projected volume of the pod names, or the driver of one of its volumes, or that an administrator has granted the node.",
-	Source:      "plugin/pkg/admission/noderestriction/admission.go validateNodeServiceAccountAudience",
+	ID: "NR-SA-4",
+	Description: "While ServiceAccountNodeAudienceRestriction is on, a node gets a token for at most one audience, and " +
+		"only for one that a projected volume of the pod names, or the driver of one of its volumes, or that an " +
+		"administrator has granted the node.",
+	Source: "plugin/pkg/admission/noderestriction/admission.go validateNodeServiceAccountAudience",
 }
 
 // audience is whom a token is for.
@@ -113,7 +115,8 @@ func (r *Restriction) reviewGrantedAudience(ctx context.Context, q *request, ask
 		return nil
 	}
 	if err != nil {
-		return q.forbid(tokenAudience, fmt.Sprintf("error authorizing %s to request tokens for audience %q: %v", who, asked.name, err))
+		return q.forbid(tokenAudience,
+			fmt.Sprintf("error authorizing %s to request tokens for audience %q: %v", who, asked.name, err))
 	}
 	return q.forbid(tokenAudience, fmt.Sprintf("%s is not authorized to request tokens for audience %q", who, asked.name))
 }

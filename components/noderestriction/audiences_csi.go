@@ -60,7 +60,8 @@ func (r *Restriction) driverTokens(ctx context.Context, pod *corev1.Pod) iter.Se
 
 // tokensOfDriver yields the tokens of one driver, and returns false if that is
 // enough.
-func (r *Restriction) tokensOfDriver(ctx context.Context, name string, yield func(storagev1.TokenRequest, error) bool) bool {
+func (r *Restriction) tokensOfDriver(ctx context.Context, name string,
+	yield func(storagev1.TokenRequest, error) bool) bool {
 	driver, err := r.config.Cluster.CSIDriver(ctx, name)
 	if err != nil {
 		return yield(storagev1.TokenRequest{}, err)

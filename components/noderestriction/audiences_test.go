@@ -30,7 +30,8 @@ func TestAudiences(t *testing.T) {
 	run(t, restrict(mineWith(projectedToken("vault", 3600)), apiAudiences(apiServer)), []row{
 		{name: "the audience of a projected volume is admitted", write: asksFor(aToken("vault"))},
 		{name: "another is refused", write: asksFor(aToken("bank")), by: "NR-SA-4", says: notGranted + `"bank" [NR-SA-4]`},
-		{name: "one that begins alike is refused", write: asksFor(aToken("vaul")), by: "NR-SA-4", says: notGranted + `"vaul" [NR-SA-4]`},
+		{name: "one that begins alike is refused", write: asksFor(aToken("vaul")), by: "NR-SA-4",
+			says: notGranted + `"vaul" [NR-SA-4]`},
 		{name: "two are refused", write: asksFor(aToken("vault", "vault")), by: "NR-SA-4", says: severalRefused},
 		{name: "none is refused", write: asksFor(aToken()), by: "NR-SA-4", says: notGranted + `"" [NR-SA-4]`},
 		{name: "an empty one is refused", write: asksFor(aToken("")), by: "NR-SA-4", says: notGranted + `"" [NR-SA-4]`},
@@ -54,7 +55,8 @@ func TestDefaultedAudiences(t *testing.T) {
 	ofServer := mineWith(projectedToken("", 3607))
 	run(t, restrict(ofServer, apiAudiences(apiServer)), []row{
 		{name: "the API server's audience stands for none", write: asksFor(aToken(apiServer))},
-		{name: "another does not", write: asksFor(aToken(apiServer + ".cluster.local")), by: "NR-SA-4", says: notGranted + `"https://kubernetes.default.svc.cluster.local" [NR-SA-4]`},
+		{name: "another does not", write: asksFor(aToken(apiServer + ".cluster.local")), by: "NR-SA-4",
+			says: notGranted + `"https://kubernetes.default.svc.cluster.local" [NR-SA-4]`},
 	})
 	run(t, restrict(ofServer, apiAudiences("a", "b")), []row{
 		{name: "all of several stand for none", write: asksFor(aToken("a", "b"))},
@@ -63,17 +65,20 @@ func TestDefaultedAudiences(t *testing.T) {
 		{name: "nor with one more", write: asksFor(aToken("a", "b", "c")), by: "NR-SA-4", says: severalRefused},
 	})
 	run(t, restrict(ofServer), []row{
-		{name: "unless we were told of it, it is an audience like others", write: asksFor(aToken(apiServer)), by: "NR-SA-4", says: notGranted + `"https://kubernetes.default.svc" [NR-SA-4]`},
+		{name: "unless we were told of it, it is an audience like others", write: asksFor(aToken(apiServer)), by: "NR-SA-4",
+			says: notGranted + `"https://kubernetes.default.svc" [NR-SA-4]`},
 	})
 	run(t, restrict(mineWith(projectedToken(apiServer, 3600)), apiAudiences(apiServer)), []row{
 		{name: "a volume may name the API server", write: asksFor(aToken(apiServer))},
 	})
 	run(t, restrict(mineWith(projectedToken("a", 3600)), apiAudiences("a", "b")), []row{
 		{name: "a volume may name one of its audiences", write: asksFor(aToken("a"))},
-		{name: "which does not open the others", write: asksFor(aToken("a", "b")), by: "NR-SA-4", says: notGranted + `"" [NR-SA-4]`},
+		{name: "which does not open the others", write: asksFor(aToken("a", "b")), by: "NR-SA-4",
+			says: notGranted + `"" [NR-SA-4]`},
 	})
 	run(t, restrict(mineWith(projectedToken("vault", 3600)), apiAudiences(apiServer)), []row{
-		{name: "a pod without such a token opens none", write: asksFor(aToken(apiServer)), by: "NR-SA-4", says: notGranted + `"" [NR-SA-4]`},
+		{name: "a pod without such a token opens none", write: asksFor(aToken(apiServer)), by: "NR-SA-4",
+			says: notGranted + `"" [NR-SA-4]`},
 	})
 }
 
@@ -82,11 +87,13 @@ func TestGrantedAudiences(t *testing.T) {
 	run(t, restrict(mineWith(), grants(&fakeAuthorizer{granted: []Right{right}})), []row{
 		{name: "an audience that is granted is admitted", write: asksFor(aToken("bank"))},
 		{name: "another is refused", write: asksFor(aToken("vault")), by: "NR-SA-4", says: notGranted + `"vault" [NR-SA-4]`},
-		{name: "another account is refused", write: asksFor(aToken("bank"), named("other")), by: "NR-SA-4", says: `serviceaccounts "other" is forbidden: system:node:me is not authorized to request tokens for audience "bank" [NR-SA-4]`},
+		{name: "another account is refused", write: asksFor(aToken("bank"), named("other")), by: "NR-SA-4",
+			says: `serviceaccounts "other" is forbidden: system:node:me is not authorized to request tokens for audience "bank" [NR-SA-4]`},
 		{name: "two are refused unasked", write: asksFor(aToken("bank", "bank")), by: "NR-SA-4", says: severalRefused},
 	})
 	run(t, restrict(mineWith(), grants(&fakeAuthorizer{err: errors.New("timeout")})), []row{
-		{name: "what is not known is refused", write: asksFor(aToken("bank")), by: "NR-SA-4", says: deniedToken + `error authorizing system:node:me to request tokens for audience "bank": timeout [NR-SA-4]`},
+		{name: "what is not known is refused", write: asksFor(aToken("bank")), by: "NR-SA-4",
+			says: deniedToken + `error authorizing system:node:me to request tokens for audience "bank": timeout [NR-SA-4]`},
 	})
 	for _, named := range []string{"", apiServer} {
 		right.Resource = named
@@ -98,7 +105,8 @@ func TestGrantedAudiences(t *testing.T) {
 
 // TestGrantsAreAskedAsTheNode because an administrator may grant by group or extra.
 func TestGrantsAreAskedAsTheNode(t *testing.T) {
-	who := &user.DefaultInfo{Name: "system:node:me", UID: "u", Groups: []string{"system:nodes", "zone-a"}, Extra: map[string][]string{"k": {"v"}}}
+	who := &user.DefaultInfo{Name: "system:node:me", UID: "u", Groups: []string{"system:nodes", "zone-a"},
+		Extra: map[string][]string{"k": {"v"}}}
 	z := &fakeAuthorizer{}
 	restrict(mineWith(projectedToken("vault", 3600)), grants(z)).Review(t.Context(), asksFor(aToken("vault"), as(who)))
 	if len(z.asked) != 0 {
@@ -156,23 +164,29 @@ func TestAudiencesOfDrivers(t *testing.T) {
 		{"an inline CSI volume", inline, csi, "csi.example", `csidrivers.storage.k8s.io "csi.example" not found`},
 		{"a claim", byClaim("c"), csi, "csi.example", `csidrivers.storage.k8s.io "csi.example" not found`},
 		{"an ephemeral claim", ephemeral, csi, "csi.example", `csidrivers.storage.k8s.io "csi.example" not found`},
-		{"an in-tree volume", disk, csi, "pd.csi.storage.gke.io", `csidrivers.storage.k8s.io "pd.csi.storage.gke.io" not found`},
-		{"a claim to an in-tree volume", byClaim("c"), pd, "pd.csi.storage.gke.io", `csidrivers.storage.k8s.io "pd.csi.storage.gke.io" not found`},
+		{"an in-tree volume", disk, csi, "pd.csi.storage.gke.io",
+			`csidrivers.storage.k8s.io "pd.csi.storage.gke.io" not found`},
+		{"a claim to an in-tree volume", byClaim("c"), pd, "pd.csi.storage.gke.io",
+			`csidrivers.storage.k8s.io "pd.csi.storage.gke.io" not found`},
 	} {
 		run(t, restrict(stored(tc.volume, tc.source, tc.driver)), []row{
 			{name: tc.name + " opens what its driver asks for", write: asksFor(aToken("vault"))},
-			{name: tc.name + " opens nothing else", write: asksFor(aToken("bank")), by: "NR-SA-4", says: notGranted + `"bank" [NR-SA-4]`},
+			{name: tc.name + " opens nothing else", write: asksFor(aToken("bank")), by: "NR-SA-4",
+				says: notGranted + `"bank" [NR-SA-4]`},
 		})
 		run(t, restrict(stored(tc.volume, tc.source, "other.example")), []row{
-			{name: tc.name + " opens nothing without its driver", write: asksFor(aToken("vault")), by: "NR-SA-4", says: validatingVault + tc.without + " [NR-SA-4]"},
+			{name: tc.name + " opens nothing without its driver", write: asksFor(aToken("vault")), by: "NR-SA-4",
+				says: validatingVault + tc.without + " [NR-SA-4]"},
 		})
 	}
 }
 
 func TestAudiencesOfVolumesThatAreNotThere(t *testing.T) {
 	csi := corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "csi.example"}}
-	granted := grants(&fakeAuthorizer{granted: []Right{{Verb: audienceVerb, Version: "v1", Resource: "vault", Namespace: "default", Name: "default"}}})
-	noClaim, noVolume, unbound := stored(byClaim("gone"), csi, "csi.example"), stored(byClaim("c"), csi, "csi.example"), stored(byClaim("c"), csi, "csi.example")
+	granted := grants(&fakeAuthorizer{granted: []Right{{Verb: audienceVerb, Version: "v1", Resource: "vault",
+		Namespace: "default", Name: "default"}}})
+	noClaim, noVolume, unbound := stored(byClaim("gone"), csi, "csi.example"), stored(byClaim("c"), csi, "csi.example"),
+		stored(byClaim("c"), csi, "csi.example")
 	noVolume.volumes = nil
 	unbound.claims["default/c"] = &corev1.PersistentVolumeClaim{}
 	for _, tc := range []struct {
@@ -185,7 +199,8 @@ func TestAudiencesOfVolumesThatAreNotThere(t *testing.T) {
 		{"a claim that is not bound", unbound, `persistentvolumes "" not found`},
 	} {
 		run(t, restrict(tc.cluster, granted), []row{
-			{name: tc.name + " ends the search before the grants", write: asksFor(aToken("vault")), by: "NR-SA-4", says: validatingVault + tc.says + " [NR-SA-4]"},
+			{name: tc.name + " ends the search before the grants", write: asksFor(aToken("vault")), by: "NR-SA-4",
+				says: validatingVault + tc.says + " [NR-SA-4]"},
 		})
 		volumes := &tc.cluster.pods["default/mine"].Spec.Volumes
 		*volumes = append(*volumes, projectedToken("vault", 3600))
@@ -193,7 +208,8 @@ func TestAudiencesOfVolumesThatAreNotThere(t *testing.T) {
 			{name: tc.name + " does not matter if another volume has the audience", write: asksFor(aToken("vault"))},
 		})
 	}
-	run(t, restrict(stored(byClaim("c"), corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{}}), granted), []row{
+	run(t, restrict(stored(byClaim("c"), corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{}}),
+		granted), []row{
 		{name: "a volume without a driver leaves it to the grants", write: asksFor(aToken("vault"))},
 	})
 	run(t, restrict(mineWith(volumeOf(corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}})), granted), []row{
@@ -203,13 +219,17 @@ func TestAudiencesOfVolumesThatAreNotThere(t *testing.T) {
 
 // TestManyVolumes has one driver looked up once.
 func TestManyVolumes(t *testing.T) {
-	c := stored(byClaim("c"), corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "gone.example"}})
+	c := stored(byClaim("c"),
+		corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "gone.example"}})
 	volumes := &c.pods["default/mine"].Spec.Volumes
 	for range 10_000 {
-		*volumes = append(*volumes, volumeOf(corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{Driver: "gone.example"}}), byClaim("gone"))
+		*volumes = append(*volumes, volumeOf(corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{Driver: "gone.example"}}),
+			byClaim("gone"))
 	}
 	run(t, restrict(c), []row{
-		{name: "every problem is named once", write: asksFor(aToken("vault")), by: "NR-SA-4", says: validatingVault + `[csidrivers.storage.k8s.io "gone.example" not found, persistentvolumeclaims "gone" not found] [NR-SA-4]`},
+		{name: "every problem is named once", write: asksFor(aToken("vault")), by: "NR-SA-4",
+			says: validatingVault +
+				`[csidrivers.storage.k8s.io "gone.example" not found, persistentvolumeclaims "gone" not found] [NR-SA-4]`},
 	})
 }
 
@@ -217,8 +237,10 @@ func TestManyVolumes(t *testing.T) {
 func TestManyVolumesEndInTime(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	c := stored(byClaim("c"), corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "csi.example"}}, "csi.example")
-	row{by: "NR-SA-4", says: validatingVault + "cannot look up csidrivers: context canceled [NR-SA-4]"}.check(t, restrict(c).Review(ctx, asksFor(aToken("vault"))))
+	c := stored(byClaim("c"), corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "csi.example"}},
+		"csi.example")
+	row{by: "NR-SA-4", says: validatingVault + "cannot look up csidrivers: context canceled [NR-SA-4]"}.check(t,
+		restrict(c).Review(ctx, asksFor(aToken("vault"))))
 }
 
 // TestCommonTokenAllocates holds the path of the token that every pod gets.

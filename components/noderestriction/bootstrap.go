@@ -40,13 +40,15 @@ var (
 	bootstrapFreeName = rules.Rule{
 		ID:          "NR-BOOT-3",
 		Description: "A user in system:bootstrappers requests no certificate in the name of a Node that exists.",
-		Source:      "Bulkhead: upstream lets every bootstrap token have the certificate of every node, the control plane's too",
-		Extension:   true,
-		Optional:    true,
+		Source: "Bulkhead: upstream lets every bootstrap token have the certificate of every node, the control " +
+			"plane's too",
+		Extension: true,
+		Optional:  true,
 	}
 	bootstrapAllowedName = rules.Rule{
 		ID: "NR-BOOT-4",
-		Description: "Where the configuration has bootstrapNodeNames, a user in system:bootstrappers requests a certificate only " +
+		Description: "Where the configuration has bootstrapNodeNames, a user in system:bootstrappers requests a " +
+			"certificate only " +
 			"in a node name that it lists for the user or for one of the user's groups.",
 		Source:    "Bulkhead: docs/configuration.md",
 		Extension: true,
@@ -103,8 +105,9 @@ func (r *Restriction) reviewBootstrapRequest(ctx context.Context, q *request) *r
 }
 
 func (q *request) otherBootstrapSigner(signer string) *rules.Decision {
-	return q.forbid(bootstrapSigner, fmt.Sprintf("user %q can only request certificates from the signer %s, not from %.253q",
-		q.GetUserInfo().GetName(), certificatesv1.KubeAPIServerClientKubeletSignerName, signer))
+	return q.forbid(bootstrapSigner,
+		fmt.Sprintf("user %q can only request certificates from the signer %s, not from %.253q",
+			q.GetUserInfo().GetName(), certificatesv1.KubeAPIServerClientKubeletSignerName, signer))
 }
 
 // bootstrapNodeName returns the node name in a request for a kubelet's client
@@ -136,16 +139,18 @@ func (q *request) checkBootstrapName(name string) *rules.Decision {
 	if q.configuration.AllowsBootstrap(who.GetName(), who.GetGroups(), name) {
 		return nil
 	}
-	return q.forbid(bootstrapAllowedName, fmt.Sprintf("bootstrapNodeNames in the configuration does not allow the node name %q for user %q",
-		name, who.GetName()))
+	return q.forbid(bootstrapAllowedName,
+		fmt.Sprintf("bootstrapNodeNames in the configuration does not allow the node name %q for user %q",
+			name, who.GetName()))
 }
 
 // checkFreeName reads the Node live, so that a Node which has just been created counts.
 func (r *Restriction) checkFreeName(ctx context.Context, q *request, name string) *rules.Decision {
 	switch _, err := r.config.Cluster.Node(ctx, name); {
 	case err == nil:
-		return q.forbid(bootstrapFreeName, fmt.Sprintf("node %q exists: its kubelet renews the certificate with the one that it has; "+
-			"if that is lost, an administrator deletes the Node first", name))
+		return q.forbid(bootstrapFreeName,
+			fmt.Sprintf("node %q exists: its kubelet renews the certificate with the one that it has; "+
+				"if that is lost, an administrator deletes the Node first", name))
 	case apierrors.IsNotFound(err):
 		return nil
 	default:

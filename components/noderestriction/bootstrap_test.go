@@ -29,13 +29,15 @@ var allBootRules = []rules.ID{"NR-BOOT-1", "NR-BOOT-2", "NR-BOOT-3", "NR-BOOT-4"
 
 // bootstrapToken is the user of a token of kubeadm.
 func bootstrapToken() user.Info {
-	return &user.DefaultInfo{Name: bootstrapUser, Groups: []string{"system:bootstrappers", defaultNodeToken, "system:authenticated"}}
+	return &user.DefaultInfo{Name: bootstrapUser,
+		Groups: []string{"system:bootstrappers", defaultNodeToken, "system:authenticated"}}
 }
 
 // joins is a request by a bootstrap token for the certificate of a node.
 func joins(t testing.TB, node string, edits ...func(*x509Template)) admission.Attributes {
 	t.Helper()
-	return joinsWith(clientSigner, signed(t, append([]func(*x509Template){commonName("system:node:" + node)}, edits...)...))
+	return joinsWith(clientSigner,
+		signed(t, append([]func(*x509Template){commonName("system:node:" + node)}, edits...)...))
 }
 
 func joinsWith(signer string, request []byte, usages ...certificatesv1.KeyUsage) admission.Attributes {
@@ -58,12 +60,17 @@ func TestBootstrapSigners(t *testing.T) {
 	run(t, restrict(aCluster(), enforce("NR-BOOT-1")), []row{
 		{name: "kubelet client certificate: admitted", write: joins(t, "new")},
 		{name: "other client certificate: denied", write: other, by: "NR-BOOT-1", says: says(admin)},
-		{name: "serving certificate: denied", write: joinsWith(servingSigner, signed(t)), by: "NR-BOOT-1", says: says(servingSigner)},
-		{name: "legacy signer: denied", write: joinsWith("kubernetes.io/legacy-unknown", nil), by: "NR-BOOT-1", says: says("kubernetes.io/legacy-unknown")},
+		{name: "serving certificate: denied", write: joinsWith(servingSigner, signed(t)), by: "NR-BOOT-1",
+			says: says(servingSigner)},
+		{name: "legacy signer: denied", write: joinsWith("kubernetes.io/legacy-unknown", nil), by: "NR-BOOT-1",
+			says: says("kubernetes.io/legacy-unknown")},
 		{name: "no signer: denied", write: joinsWith("", nil), by: "NR-BOOT-1", says: says("")},
-		{name: "no object: denied", write: write("", admission.Create, "certificatesigningrequests", "", nil, nil, named("csr-1"), as(bootstrapToken())),
-			by: "NR-BOOT-1", says: deniedSigning + "unexpected type <nil> [NR-BOOT-1]"},
-		{name: "other object: denied", write: write("", admission.Create, "certificatesigningrequests", "", aNode("me"), nil, named("csr-1"), as(bootstrapToken())),
+		{name: "no object: denied",
+			write: write("", admission.Create, "certificatesigningrequests", "", nil, nil, named("csr-1"), as(bootstrapToken())),
+			by:    "NR-BOOT-1", says: deniedSigning + "unexpected type <nil> [NR-BOOT-1]"},
+		{name: "other object: denied",
+			write: write("", admission.Create, "certificatesigningrequests", "", aNode("me"), nil, named("csr-1"),
+				as(bootstrapToken())),
 			by: "NR-BOOT-1", says: deniedSigning + "unexpected type *v1.Node [NR-BOOT-1]"},
 	})
 	run(t, restrict(aCluster()), []row{{name: "rule off: admitted", write: other}})
@@ -79,11 +86,14 @@ func TestBootstrapCertificates(t *testing.T) {
 	masters := joins(t, "new", func(r *x509Template) { r.Subject.Organization = []string{"system:masters"} })
 	run(t, restrict(aCluster(), enforce("NR-BOOT-2")), []row{
 		{name: "kubelet's request: admitted", write: joins(t, "new")},
-		{name: "kubelet's request for an RSA key: admitted", write: joinsWith(clientSigner, signed(t, commonName("system:node:new.example")),
-			certificatesv1.UsageDigitalSignature, certificatesv1.UsageClientAuth, certificatesv1.UsageKeyEncipherment)},
+		{name: "kubelet's request for an RSA key: admitted",
+			write: joinsWith(clientSigner, signed(t, commonName("system:node:new.example")),
+				certificatesv1.UsageDigitalSignature, certificatesv1.UsageClientAuth, certificatesv1.UsageKeyEncipherment)},
 		denied("other organization", "subject organization is not system:nodes", masters),
 		denied("second organization", "subject organization is not system:nodes",
-			joins(t, "new", func(r *x509Template) { r.Subject.Organization = append(r.Subject.Organization, "system:masters") })),
+			joins(t, "new", func(r *x509Template) {
+				r.Subject.Organization = append(r.Subject.Organization, "system:masters")
+			})),
 		denied("country", "subject has more than an organization and a common name",
 			joins(t, "new", func(r *x509Template) { r.Subject.Country = []string{"x"} })),
 		denied("second common name", "subject has more than an organization and a common name",
@@ -101,12 +111,16 @@ func TestBootstrapCertificates(t *testing.T) {
 		denied("DNS name", "subjectAltNames and other extensions are not allowed", joins(t, "new", sanDNS("new"))),
 		denied("IP address", "subjectAltNames and other extensions are not allowed", joins(t, "new", sanIPs("10.0.0.9"))),
 		denied("server usage", "usages must be digital signature, client auth and, for an RSA key, key encipherment",
-			joinsWith(clientSigner, signed(t, commonName("system:node:new")), certificatesv1.UsageDigitalSignature, certificatesv1.UsageServerAuth)),
+			joinsWith(clientSigner, signed(t, commonName("system:node:new")), certificatesv1.UsageDigitalSignature,
+				certificatesv1.UsageServerAuth)),
 		denied("further usage", "usages must be digital signature, client auth and, for an RSA key, key encipherment",
-			joinsWith(clientSigner, signed(t, commonName("system:node:new")), certificatesv1.UsageDigitalSignature, certificatesv1.UsageClientAuth, certificatesv1.UsageCertSign)),
+			joinsWith(clientSigner, signed(t, commonName("system:node:new")), certificatesv1.UsageDigitalSignature,
+				certificatesv1.UsageClientAuth, certificatesv1.UsageCertSign)),
 		denied("nothing", "unable to parse csr: PEM block type must be CERTIFICATE REQUEST", joinsWith(clientSigner, nil)),
-		denied("not PEM", "unable to parse csr: PEM block type must be CERTIFICATE REQUEST", joinsWith(clientSigner, []byte("x"))),
-		denied("huge request", "unable to parse csr: it has more than 65536 bytes", joinsWith(clientSigner, make([]byte, 3<<20))),
+		denied("not PEM", "unable to parse csr: PEM block type must be CERTIFICATE REQUEST",
+			joinsWith(clientSigner, []byte("x"))),
+		denied("huge request", "unable to parse csr: it has more than 65536 bytes",
+			joinsWith(clientSigner, make([]byte, 3<<20))),
 	})
 	run(t, restrict(aCluster()), []row{{name: "rule off: admitted", write: masters}})
 	auditedOnly(t, restrict(aCluster(), inMode(rules.Audit, "NR-BOOT-2")), masters, "NR-BOOT-2")
@@ -125,7 +139,8 @@ func TestBootstrapNamesOfExistingNodes(t *testing.T) {
 		{name: "free name: admitted", write: joins(t, "new")},
 		{name: "name that begins like an existing node's: admitted", write: joins(t, "other2")},
 		{name: "existing node: denied", write: other, by: "NR-BOOT-3", says: says("other")},
-		{name: "existing control-plane node: denied", write: joins(t, "control-plane"), by: "NR-BOOT-3", says: says("control-plane")},
+		{name: "existing control-plane node: denied", write: joins(t, "control-plane"), by: "NR-BOOT-3",
+			says: says("control-plane")},
 		{name: "unreadable request: denied", write: joinsWith(clientSigner, nil), by: "NR-BOOT-3",
 			says: deniedSigning + "unable to parse csr: PEM block type must be CERTIFICATE REQUEST [NR-BOOT-3]"},
 	})
@@ -133,7 +148,8 @@ func TestBootstrapNamesOfExistingNodes(t *testing.T) {
 	run(t, restrict(c, enforce("NR-BOOT-3")), []row{{name: "deleted node: admitted", write: other}})
 	c.err = errors.New("timeout")
 	run(t, restrict(c, enforce("NR-BOOT-3")), []row{
-		{name: "existence not known: denied, may be retried", write: joins(t, "new"), by: "NR-BOOT-3", code: 500, says: "timeout [NR-BOOT-3]"},
+		{name: "existence not known: denied, may be retried", write: joins(t, "new"), by: "NR-BOOT-3", code: 500,
+			says: "timeout [NR-BOOT-3]"},
 	})
 	run(t, restrict(aCluster()), []row{{name: "rule off: admitted", write: other}})
 	auditedOnly(t, restrict(aCluster(), inMode(rules.Audit, "NR-BOOT-3")), other, "NR-BOOT-3")
@@ -154,8 +170,10 @@ func TestBootstrapNamesAllowed(t *testing.T) {
 		{name: "pattern of the group: admitted", write: joins(t, "worker-7")},
 		{name: "name of the group: admitted", write: joins(t, "gpu-1")},
 		{name: "name of the user: admitted", write: joins(t, "edge-1")},
-		{name: "name that only begins like a listed one: denied", write: joins(t, "gpu-12"), by: "NR-BOOT-4", says: says("gpu-12")},
-		{name: "control-plane name: denied", write: joins(t, "control-plane-2"), by: "NR-BOOT-4", says: says("control-plane-2")},
+		{name: "name that only begins like a listed one: denied", write: joins(t, "gpu-12"), by: "NR-BOOT-4",
+			says: says("gpu-12")},
+		{name: "control-plane name: denied", write: joins(t, "control-plane-2"), by: "NR-BOOT-4",
+			says: says("control-plane-2")},
 		{name: "unreadable request: denied", write: joinsWith(clientSigner, nil), by: "NR-BOOT-4",
 			says: deniedSigning + "unable to parse csr: PEM block type must be CERTIFICATE REQUEST [NR-BOOT-4]"},
 	})
@@ -164,7 +182,8 @@ func TestBootstrapNamesAllowed(t *testing.T) {
 		{name: "row of another token: denied", write: other, by: "NR-BOOT-4", says: says("other")},
 	})
 	run(t, restrict(aCluster(), enforce("NR-BOOT-4")), []row{{name: "no configuration: admitted", write: other}})
-	run(t, restrict(aCluster(), enforce("NR-BOOT-4"), configured(configuration.Configuration{})), []row{{name: "no list: admitted", write: other}})
+	run(t, restrict(aCluster(), enforce("NR-BOOT-4"), configured(configuration.Configuration{})),
+		[]row{{name: "no list: admitted", write: other}})
 	run(t, restrict(aCluster(), enforce("NR-BOOT-4"), named([]configuration.BootstrapNames{}...)), []row{
 		{name: "empty list: denied", write: other, by: "NR-BOOT-4", says: says("other")},
 	})
@@ -179,12 +198,19 @@ func TestBootstrapOthers(t *testing.T) {
 	}
 	request := &certificatesv1.CertificateSigningRequest{ObjectMeta: metav1.ObjectMeta{Name: "csr-1"}}
 	run(t, restrict(aCluster(), enforce(allBootRules...)), []row{
-		{name: "administrator: admitted", write: write("", admission.Create, "certificatesigningrequests", "", request, nil, who("admin", "system:masters"))},
-		{name: "user in the token's name only: admitted", write: write("", admission.Create, "certificatesigningrequests", "", request, nil, who(bootstrapUser))},
-		{name: "group below system:bootstrappers: denied", write: write("", admission.Create, "certificatesigningrequests", "", request, nil, who("x", "system:bootstrappers:x")),
-			by: "NR-BOOT-1", says: deniedSigning + `user "x" can only request certificates from the signer kubernetes.io/kube-apiserver-client-kubelet, not from "" [NR-BOOT-1]`},
-		{name: "update by a bootstrapper: admitted", write: write("", admission.Update, "certificatesigningrequests", "", request, request, as(bootstrapToken()))},
-		{name: "node created by a bootstrapper: admitted", write: write("", admission.Create, "nodes", "", aNode("new"), nil, as(bootstrapToken()))},
+		{name: "administrator: admitted",
+			write: write("", admission.Create, "certificatesigningrequests", "", request, nil, who("admin", "system:masters"))},
+		{name: "user in the token's name only: admitted",
+			write: write("", admission.Create, "certificatesigningrequests", "", request, nil, who(bootstrapUser))},
+		{name: "group below system:bootstrappers: denied",
+			write: write("", admission.Create, "certificatesigningrequests", "", request, nil,
+				who("x", "system:bootstrappers:x")),
+			by: "NR-BOOT-1", says: deniedSigning +
+				`user "x" can only request certificates from the signer kubernetes.io/kube-apiserver-client-kubelet, not from "" [NR-BOOT-1]`},
+		{name: "update by a bootstrapper: admitted",
+			write: write("", admission.Update, "certificatesigningrequests", "", request, request, as(bootstrapToken()))},
+		{name: "node created by a bootstrapper: admitted",
+			write: write("", admission.Create, "nodes", "", aNode("new"), nil, as(bootstrapToken()))},
 		{name: "node's own request: not a bootstrapper's", write: signs(servingSigner, signed(t))},
 	})
 }

@@ -23,14 +23,16 @@ func (q *request) caps() configuration.Caps {
 // which 0 is no bound. A dry run makes none, but is told what the write would be
 // told. Writes that are reviewed at the same moment do not see each other: their
 // number is bounded by [limit].
-func (r *Restriction) reviewCap(ctx context.Context, q *request, by rules.Rule, what Counted, most int, plural string) *rules.Decision {
+func (r *Restriction) reviewCap(ctx context.Context, q *request, by rules.Rule, what Counted, most int,
+	plural string) *rules.Decision {
 	if most <= 0 {
 		return nil
 	}
 	return r.holdToCap(ctx, q, by, what, most, plural)
 }
 
-func (r *Restriction) holdToCap(ctx context.Context, q *request, by rules.Rule, what Counted, most int, plural string) *rules.Decision {
+func (r *Restriction) holdToCap(ctx context.Context, q *request, by rules.Rule, what Counted, most int,
+	plural string) *rules.Decision {
 	return r.optional(q, by, func() *rules.Decision {
 		has, err := r.config.Cluster.Count(ctx, what, q.node, most)
 		if err != nil {

@@ -16,9 +16,10 @@ import (
 )
 
 var certificateOwnName = rules.Rule{
-	ID:          "NR-CSR-1",
-	Description: "Unless AllowInsecureKubeletCertificateSigningRequests is on, a node asks the two signers of kubelet certificates only for a certificate whose common name is its own user name.",
-	Source:      "plugin/pkg/admission/noderestriction/admission.go admitCSR",
+	ID: "NR-CSR-1",
+	Description: "Unless AllowInsecureKubeletCertificateSigningRequests is on, a node asks the two signers of kubelet " +
+		"certificates only for a certificate whose common name is its own user name.",
+	Source: "plugin/pkg/admission/noderestriction/admission.go admitCSR",
 }
 
 var certificateSigningRequestRules = []rules.Rule{
@@ -38,13 +39,15 @@ func (r *Restriction) reviewCertificateSigningRequest(ctx context.Context, q *re
 	if refused := r.reviewSigner(ctx, q, &asked.Spec); refused != nil {
 		return refused
 	}
-	if refused := r.optional(q, certificateMetadata, func() *rules.Decision { return checkCertificateMetadata(q, &asked.ObjectMeta) }); refused != nil {
+	if refused := r.optional(q, certificateMetadata,
+		func() *rules.Decision { return checkCertificateMetadata(q, &asked.ObjectMeta) }); refused != nil {
 		return refused
 	}
 	return r.reviewSigningCap(q, asked.Spec.SignerName)
 }
 
-func (r *Restriction) reviewSigner(ctx context.Context, q *request, asked *certificatesv1.CertificateSigningRequestSpec) *rules.Decision {
+func (r *Restriction) reviewSigner(ctx context.Context, q *request,
+	asked *certificatesv1.CertificateSigningRequestSpec) *rules.Decision {
 	switch asked.SignerName {
 	case certificatesv1.KubeletServingSignerName, certificatesv1.KubeAPIServerClientKubeletSignerName:
 		return r.reviewKubeletCertificate(ctx, q, asked)
@@ -53,7 +56,8 @@ func (r *Restriction) reviewSigner(ctx context.Context, q *request, asked *certi
 	}
 }
 
-func (r *Restriction) reviewKubeletCertificate(ctx context.Context, q *request, asked *certificatesv1.CertificateSigningRequestSpec) *rules.Decision {
+func (r *Restriction) reviewKubeletCertificate(ctx context.Context, q *request,
+	asked *certificatesv1.CertificateSigningRequestSpec) *rules.Decision {
 	parsed, err := kubeletcertificate.ParseRequest(asked.Request)
 	if !r.config.Features.AllowInsecureKubeletCertificateSigningRequests {
 		if err != nil {

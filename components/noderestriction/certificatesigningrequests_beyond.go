@@ -17,18 +17,24 @@ import (
 
 var (
 	certificateServing = rules.Rule{
-		ID:          "NR-CSR-2",
-		Description: "A node asks kubernetes.io/kubelet-serving only for a server certificate of its own: subject O=system:nodes and its user name, nothing else, and no names and addresses but those in the status of its Node; and of these none that another Node has, no cluster IP, no name of a Service or of the loopback, no wildcard, no loopback, link-local, multicast or unspecified IP, and what the API server is reached at only for a Node with the label node-role.kubernetes.io/control-plane.",
-		Source:      "Bulkhead: upstream leaves them to the approver; pkg/apis/certificates/helpers.go ValidateKubeletServingCSR has what the signer signs, pkg/kubelet/certificate/kubelet.go what a kubelet asks for",
-		Extension:   true,
-		Optional:    true,
+		ID: "NR-CSR-2",
+		Description: "A node asks kubernetes.io/kubelet-serving only for a server certificate of its own: subject " +
+			"O=system:nodes and its user name, nothing else, and no names and addresses but those in the status of its Node; " +
+			"and of these none that another Node has, no cluster IP, no name of a Service or of the loopback, no wildcard, no " +
+			"loopback, link-local, multicast or unspecified IP, and what the API server is reached at only for a Node with " +
+			"the label node-role.kubernetes.io/control-plane.",
+		Source: "Bulkhead: upstream leaves them to the approver; pkg/apis/certificates/helpers.go " +
+			"ValidateKubeletServingCSR has what the signer signs, pkg/kubelet/certificate/kubelet.go what a kubelet asks for",
+		Extension: true,
+		Optional:  true,
 	}
 	certificateClient = rules.Rule{
-		ID:          "NR-CSR-3",
-		Description: "A node asks kubernetes.io/kube-apiserver-client-kubelet only for a client certificate of its own: subject O=system:nodes and its user name, nothing else, and no further names.",
-		Source:      "Bulkhead: upstream leaves it to the approver; pkg/apis/certificates/helpers.go ValidateKubeletClientCSR",
-		Extension:   true,
-		Optional:    true,
+		ID: "NR-CSR-3",
+		Description: "A node asks kubernetes.io/kube-apiserver-client-kubelet only for a client certificate of its own: " +
+			"subject O=system:nodes and its user name, nothing else, and no further names.",
+		Source:    "Bulkhead: upstream leaves it to the approver; pkg/apis/certificates/helpers.go ValidateKubeletClientCSR",
+		Extension: true,
+		Optional:  true,
 	}
 	certificateSigners = rules.Rule{
 		ID:          "NR-CSR-4",
@@ -41,15 +47,17 @@ var (
 
 func (r *Restriction) reviewOtherSigner(q *request, signer string) *rules.Decision {
 	return r.optional(q, certificateSigners, func() *rules.Decision {
-		return q.forbid(certificateSigners, fmt.Sprintf("node %q can only request certificates of the signers %s and %s, not of %q",
-			q.node, certificatesv1.KubeletServingSignerName, certificatesv1.KubeAPIServerClientKubeletSignerName, signer))
+		return q.forbid(certificateSigners,
+			fmt.Sprintf("node %q can only request certificates of the signers %s and %s, not of %q",
+				q.node, certificatesv1.KubeletServingSignerName, certificatesv1.KubeAPIServerClientKubeletSignerName, signer))
 	})
 }
 
 // reviewKubeletCertificateBeyond holds a request to what a kubelet asks for. One that
 // cannot be read, err says why, can get here only with
 // AllowInsecureKubeletCertificateSigningRequests.
-func (r *Restriction) reviewKubeletCertificateBeyond(ctx context.Context, q *request, asked *certificatesv1.CertificateSigningRequestSpec, parsed *x509.CertificateRequest, err error) *rules.Decision {
+func (r *Restriction) reviewKubeletCertificateBeyond(ctx context.Context, q *request,
+	asked *certificatesv1.CertificateSigningRequestSpec, parsed *x509.CertificateRequest, err error) *rules.Decision {
 	by, purpose := certificateClient, certificatesv1.UsageClientAuth
 	if asked.SignerName == certificatesv1.KubeletServingSignerName {
 		by, purpose = certificateServing, certificatesv1.UsageServerAuth
@@ -62,7 +70,8 @@ func (r *Restriction) reviewKubeletCertificateBeyond(ctx context.Context, q *req
 			return q.forbid(by, problem)
 		}
 		if !kubeletcertificate.UsedFor(purpose, asked.Usages) {
-			return q.forbid(by, fmt.Sprintf("usages must be digital signature, %s and, for an RSA key, key encipherment", purpose))
+			return q.forbid(by, fmt.Sprintf("usages must be digital signature, %s and, for an RSA key, key encipherment",
+				purpose))
 		}
 		if by == certificateServing {
 			return r.reviewServingNames(ctx, q, parsed)
@@ -76,13 +85,16 @@ func (r *Restriction) reviewKubeletCertificateBeyond(ctx context.Context, q *req
 
 // reviewServingNames compares with the Node as it is. A kubelet asks once it has
 // seen addresses there, and tries again when it is refused.
-func (r *Restriction) reviewServingNames(ctx context.Context, q *request, parsed *x509.CertificateRequest) *rules.Decision {
+func (r *Restriction) reviewServingNames(ctx context.Context, q *request,
+	parsed *x509.CertificateRequest) *rules.Decision {
 	if problem := kubeletcertificate.NamesProblem(parsed); problem != "" {
 		return q.forbid(certificateServing, problem)
 	}
 	node, err := r.config.Cluster.Node(ctx, q.node)
 	if err != nil && apierrors.IsNotFound(err) {
-		return q.forbid(certificateServing, fmt.Sprintf("node %q is not registered yet, and can have a serving certificate once its addresses are in the status of its Node", q.node))
+		return q.forbid(certificateServing,
+			fmt.Sprintf("node %q is not registered yet, and can have a serving certificate once its addresses are in the "+
+				"status of its Node", q.node))
 	}
 	if err != nil {
 		return q.raw(certificateServing, err)

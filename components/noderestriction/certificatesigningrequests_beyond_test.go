@@ -34,7 +34,8 @@ func addressed() *fakeCluster {
 		{Type: corev1.NodeInternalDNS, Address: ""},
 		{Type: "Other", Address: "elsewhere"},
 	}
-	c.nodes["other"].Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.0.0.2"}, {Type: corev1.NodeHostName, Address: "other"}}
+	c.nodes["other"].Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.0.0.2"},
+		{Type: corev1.NodeHostName, Address: "other"}}
 	return c
 }
 
@@ -60,17 +61,20 @@ func sanIPs(addresses ...string) func(*x509Template) {
 }
 
 func TestServingCertificateNames(t *testing.T) {
-	const name, address = " is not a name in the status of node \"me\" [NR-CSR-2]", " is not an address in the status of node \"me\" [NR-CSR-2]"
+	const name, address = " is not a name in the status of node \"me\" [NR-CSR-2]",
+		" is not an address in the status of node \"me\" [NR-CSR-2]"
 	const noNode = " is no name of a node [NR-CSR-2]"
 	refused := func(what, says string, edits ...func(*x509Template)) row {
-		return row{name: what + " is refused", write: signs(servingSigner, serving(t, edits...)), by: "NR-CSR-2", says: deniedSigning + says}
+		return row{name: what + " is refused", write: signs(servingSigner, serving(t, edits...)), by: "NR-CSR-2",
+			says: deniedSigning + says}
 	}
 	admitted := func(what string, edits ...func(*x509Template)) row {
 		return row{name: what + " is admitted", write: signs(servingSigner, serving(t, edits...))}
 	}
 	run(t, restrict(addressed(), enforce("NR-CSR-2")), []row{
 		admitted("a name and an address of its own"),
-		admitted("every one that it has", sanDNS("me", "me.internal", "me.example"), sanIPs("192.0.2.9", "10.0.0.1", "2001:db8::1")),
+		admitted("every one that it has", sanDNS("me", "me.internal", "me.example"),
+			sanIPs("192.0.2.9", "10.0.0.1", "2001:db8::1")),
 		admitted("addresses alone", sanDNS()),
 		admitted("names alone", sanIPs()),
 		admitted("an address in its long form", sanIPs("2001:db8:0:0:0:0:0:1")),
@@ -113,10 +117,19 @@ func TestServingCertificatesHaveNothingElse(t *testing.T) {
 	}
 	authority := pkix.Extension{Id: asn1.ObjectIdentifier{2, 5, 29, 19}, Value: []byte{0x30, 3, 1, 1, 0xff}}
 	run(t, restrict(addressed(), enforce("NR-CSR-2")), []row{
-		{name: "a mail address is refused", write: signs(servingSigner, serving(t, func(r *x509Template) { r.EmailAddresses = []string{"a@b"} })), by: "NR-CSR-2", says: onlyNames},
-		{name: "a URI is refused", write: signs(servingSigner, serving(t, func(r *x509Template) { r.URIs = []*url.URL{link} })), by: "NR-CSR-2", says: onlyNames},
-		{name: "a name of a rare kind is refused", write: signs(servingSigner, serving(t, func(r *x509Template) { r.ExtraExtensions = []pkix.Extension{otherNames(t)} })), by: "NR-CSR-2", says: onlyNames},
-		{name: "an authority is refused", write: signs(servingSigner, serving(t, func(r *x509Template) { r.ExtraExtensions = []pkix.Extension{authority} })), by: "NR-CSR-2", says: onlySAN},
+		{name: "a mail address is refused",
+			write: signs(servingSigner, serving(t, func(r *x509Template) { r.EmailAddresses = []string{"a@b"} })),
+			by:    "NR-CSR-2", says: onlyNames},
+		{name: "a URI is refused",
+			write: signs(servingSigner, serving(t, func(r *x509Template) { r.URIs = []*url.URL{link} })), by: "NR-CSR-2",
+			says: onlyNames},
+		{name: "a name of a rare kind is refused",
+			write: signs(servingSigner,
+				serving(t, func(r *x509Template) { r.ExtraExtensions = []pkix.Extension{otherNames(t)} })), by: "NR-CSR-2",
+			says: onlyNames},
+		{name: "an authority is refused",
+			write: signs(servingSigner, serving(t, func(r *x509Template) { r.ExtraExtensions = []pkix.Extension{authority} })),
+			by:    "NR-CSR-2", says: onlySAN},
 		{name: "a request with none of these is admitted", write: signs(servingSigner, serving(t))},
 	})
 }
@@ -126,7 +139,9 @@ func TestServingCertificatesNeedTheNode(t *testing.T) {
 	c := addressed()
 	delete(c.nodes, "me")
 	run(t, restrict(c, enforce("NR-CSR-2")), []row{
-		{name: "before there is a Node there is no certificate", write: request, by: "NR-CSR-2", says: deniedSigning + `node "me" is not registered yet, and can have a serving certificate once its addresses are in the status of its Node [NR-CSR-2]`},
+		{name: "before there is a Node there is no certificate", write: request, by: "NR-CSR-2",
+			says: deniedSigning +
+				`node "me" is not registered yet, and can have a serving certificate once its addresses are in the status of its Node [NR-CSR-2]`},
 	})
 	run(t, restrict(c), []row{{name: "off, there is", write: request}})
 	c.err = errors.New("timeout")
@@ -143,8 +158,11 @@ func TestClientCertificates(t *testing.T) {
 	run(t, restrict(c, enforce("NR-CSR-3")), []row{
 		{name: "a kubelet's request is admitted, also before there is a Node", write: signs(clientSigner, signed(t))},
 		{name: "a name is refused", write: signs(clientSigner, signed(t, sanDNS("me"))), by: "NR-CSR-3", says: none},
-		{name: "an address is refused", write: signs(clientSigner, signed(t, sanIPs("10.0.0.1"))), by: "NR-CSR-3", says: none},
-		{name: "a mail address is refused", write: signs(clientSigner, signed(t, func(r *x509Template) { r.EmailAddresses = []string{"a@b"} })), by: "NR-CSR-3", says: none},
+		{name: "an address is refused", write: signs(clientSigner, signed(t, sanIPs("10.0.0.1"))), by: "NR-CSR-3",
+			says: none},
+		{name: "a mail address is refused",
+			write: signs(clientSigner, signed(t, func(r *x509Template) { r.EmailAddresses = []string{"a@b"} })), by: "NR-CSR-3",
+			says: none},
 	})
 	named := signs(clientSigner, signed(t, sanDNS("me")))
 	run(t, restrict(c), []row{{name: "off, a name is admitted", write: named}})
@@ -154,8 +172,9 @@ func TestClientCertificates(t *testing.T) {
 // TestKubeletCertificateSubjects holds for both signers.
 func TestKubeletCertificateSubjects(t *testing.T) {
 	subject := func(edit func(*pkix.Name)) func(*x509Template) { return func(r *x509Template) { edit(&r.Subject) } }
-	twice, err := asn1.Marshal(append(pkix.Name{CommonName: "system:node:other", Organization: []string{"system:nodes"}}.ToRDNSequence(),
-		pkix.RelativeDistinguishedNameSET{{Type: asn1.ObjectIdentifier{2, 5, 4, 3}, Value: "system:node:me"}}))
+	twice, err := asn1.Marshal(
+		append(pkix.Name{CommonName: "system:node:other", Organization: []string{"system:nodes"}}.ToRDNSequence(),
+			pkix.RelativeDistinguishedNameSET{{Type: asn1.ObjectIdentifier{2, 5, 4, 3}, Value: "system:node:me"}}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,14 +184,24 @@ func TestKubeletCertificateSubjects(t *testing.T) {
 			request = serving
 		}
 		id := " [" + string(by) + "]"
-		organization, more := deniedSigning+"subject organization is not system:nodes"+id, deniedSigning+"subject has more than an organization and a common name"+id
+		organization, more := deniedSigning+"subject organization is not system:nodes"+id,
+			deniedSigning+"subject has more than an organization and a common name"+id
 		run(t, restrict(addressed(), enforce(by)), []row{
 			{name: signer + ": that of a kubelet is admitted", write: signs(signer, request(t))},
-			{name: signer + ": no organization is refused", write: signs(signer, request(t, subject(func(n *pkix.Name) { n.Organization = nil }))), by: by, says: organization},
-			{name: signer + ": another is refused", write: signs(signer, request(t, subject(func(n *pkix.Name) { n.Organization = []string{"system:masters"} }))), by: by, says: organization},
-			{name: signer + ": one more is refused", write: signs(signer, request(t, subject(func(n *pkix.Name) { n.Organization = append(n.Organization, "system:masters") }))), by: by, says: organization},
-			{name: signer + ": a unit is refused", write: signs(signer, request(t, subject(func(n *pkix.Name) { n.OrganizationalUnit = []string{"u"} }))), by: by, says: more},
-			{name: signer + ": a second common name is refused", write: signs(signer, request(t, func(r *x509Template) { r.RawSubject = twice })), by: by, says: more},
+			{name: signer + ": no organization is refused",
+				write: signs(signer, request(t, subject(func(n *pkix.Name) { n.Organization = nil }))), by: by, says: organization},
+			{name: signer + ": another is refused",
+				write: signs(signer, request(t, subject(func(n *pkix.Name) { n.Organization = []string{"system:masters"} }))),
+				by:    by, says: organization},
+			{name: signer + ": one more is refused",
+				write: signs(signer,
+					request(t, subject(func(n *pkix.Name) { n.Organization = append(n.Organization, "system:masters") }))), by: by,
+				says: organization},
+			{name: signer + ": a unit is refused",
+				write: signs(signer, request(t, subject(func(n *pkix.Name) { n.OrganizationalUnit = []string{"u"} }))), by: by,
+				says: more},
+			{name: signer + ": a second common name is refused",
+				write: signs(signer, request(t, func(r *x509Template) { r.RawSubject = twice })), by: by, says: more},
 		})
 	}
 }
@@ -181,7 +210,8 @@ func TestKubeletCertificateUsages(t *testing.T) {
 	const (
 		signature, encipherment = certificatesv1.UsageDigitalSignature, certificatesv1.UsageKeyEncipherment
 		client, server          = certificatesv1.UsageClientAuth, certificatesv1.UsageServerAuth
-		says                    = deniedSigning + "usages must be digital signature, PURPOSE and, for an RSA key, key encipherment [ID]"
+		says                    = deniedSigning +
+			"usages must be digital signature, PURPOSE and, for an RSA key, key encipherment [ID]"
 	)
 	for _, tc := range []struct {
 		signer         string
@@ -194,14 +224,22 @@ func TestKubeletCertificateUsages(t *testing.T) {
 	} {
 		text := strings.NewReplacer("PURPOSE", string(tc.purpose), "ID", string(tc.by)).Replace(says)
 		run(t, restrict(addressed(), enforce(tc.by)), []row{
-			{name: tc.signer + ": those of an elliptic key are admitted", write: signs(tc.signer, tc.request, tc.purpose, signature)},
-			{name: tc.signer + ": those of an RSA key are admitted", write: signs(tc.signer, tc.request, signature, encipherment, tc.purpose)},
-			{name: tc.signer + ": none for the purpose is refused", write: signs(tc.signer, tc.request, signature, encipherment), by: tc.by, says: text},
-			{name: tc.signer + ": none for a signature is refused", write: signs(tc.signer, tc.request, tc.purpose), by: tc.by, says: text},
-			{name: tc.signer + ": the other purpose is refused", write: signs(tc.signer, tc.request, signature, tc.other), by: tc.by, says: text},
-			{name: tc.signer + ": both purposes are refused", write: signs(tc.signer, tc.request, signature, client, server), by: tc.by, says: text},
-			{name: tc.signer + ": that of an authority is refused", write: signs(tc.signer, tc.request, signature, tc.purpose, certificatesv1.UsageCertSign), by: tc.by, says: text},
-			{name: tc.signer + ": no usage is refused", write: signs(tc.signer, tc.request, []certificatesv1.KeyUsage{}...), by: tc.by, says: text},
+			{name: tc.signer + ": those of an elliptic key are admitted",
+				write: signs(tc.signer, tc.request, tc.purpose, signature)},
+			{name: tc.signer + ": those of an RSA key are admitted",
+				write: signs(tc.signer, tc.request, signature, encipherment, tc.purpose)},
+			{name: tc.signer + ": none for the purpose is refused", write: signs(tc.signer, tc.request, signature, encipherment),
+				by: tc.by, says: text},
+			{name: tc.signer + ": none for a signature is refused", write: signs(tc.signer, tc.request, tc.purpose), by: tc.by,
+				says: text},
+			{name: tc.signer + ": the other purpose is refused", write: signs(tc.signer, tc.request, signature, tc.other),
+				by: tc.by, says: text},
+			{name: tc.signer + ": both purposes are refused", write: signs(tc.signer, tc.request, signature, client, server),
+				by: tc.by, says: text},
+			{name: tc.signer + ": that of an authority is refused",
+				write: signs(tc.signer, tc.request, signature, tc.purpose, certificatesv1.UsageCertSign), by: tc.by, says: text},
+			{name: tc.signer + ": no usage is refused", write: signs(tc.signer, tc.request, []certificatesv1.KeyUsage{}...),
+				by: tc.by, says: text},
 		})
 	}
 }

@@ -13,9 +13,12 @@ import (
 
 var certificateCap = rules.Rule{
 	ID: "NR-CSR-5",
-	Description: "Where the configuration has caps.certificateSigningRequests, a node creates no CertificateSigningRequest while there are that many of its own for the same signer. " +
-		"kubernetes.io/kube-apiserver-client-kubelet and kubernetes.io/kubelet-serving are counted each by itself, all other signers together.",
-	Source: "Bulkhead: a hostile node must not fill the cluster's store, and serving certificates that nobody approves must not keep a kubelet from its client certificate; " +
+	Description: "Where the configuration has caps.certificateSigningRequests, a node creates no " +
+		"CertificateSigningRequest while there are that many of its own for the same signer. " +
+		"kubernetes.io/kube-apiserver-client-kubelet and kubernetes.io/kubelet-serving are counted each by itself, all " +
+		"other signers together.",
+	Source: "Bulkhead: a hostile node must not fill the cluster's store, and serving certificates that nobody approves " +
+		"must not keep a kubelet from its client certificate; " +
 		"pkg/controller/certificates/cleaner/cleaner.go says how long requests stay",
 	Extension: true,
 	Optional:  true,
@@ -68,6 +71,7 @@ func (r *Restriction) reviewSigningCap(q *request, signerName string) *rules.Dec
 		if r.config.Cluster.SigningRequests(q.node, signers, most, !q.IsDryRun()) < most {
 			return nil
 		}
-		return q.forbid(certificateCap, fmt.Sprintf("node %q has as many CertificateSigningRequests for %s as one node may have: %d", q.node, signers, most))
+		return q.forbid(certificateCap,
+			fmt.Sprintf("node %q has as many CertificateSigningRequests for %s as one node may have: %d", q.node, signers, most))
 	})
 }

@@ -15,7 +15,8 @@ var certificateMetadata = rules.Rule{
 	ID: "NR-CSR-6",
 	Description: "A node's CertificateSigningRequest has no labels, annotations, finalizers and owners, " +
 		"so that it is small and goes when kube-controller-manager removes it.",
-	Source:    "ours; staging/src/k8s.io/client-go/util/certificate/csr/csr.go RequestCertificateWithContext sets a name alone",
+	Source: "ours; staging/src/k8s.io/client-go/util/certificate/csr/csr.go RequestCertificateWithContext sets a " +
+		"name alone",
 	Extension: true,
 	Optional:  true,
 }
@@ -24,5 +25,7 @@ func checkCertificateMetadata(q *request, meta *metav1.ObjectMeta) *rules.Decisi
 	if len(meta.Labels)+len(meta.Annotations)+len(meta.Finalizers)+len(meta.OwnerReferences) == 0 {
 		return nil
 	}
-	return q.forbid(certificateMetadata, fmt.Sprintf("node %q can only create CertificateSigningRequests without labels, annotations, finalizers and owners", q.node))
+	return q.forbid(certificateMetadata,
+		fmt.Sprintf("node %q can only create CertificateSigningRequests without labels, annotations, finalizers and owners",
+			q.node))
 }

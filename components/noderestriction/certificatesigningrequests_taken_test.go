@@ -13,7 +13,8 @@ import (
 // alsoWith has the Node me say that it has another address, too.
 func alsoWith(kind corev1.NodeAddressType, address string) *fakeCluster {
 	c := addressed()
-	c.nodes["me"].Status.Addresses = append(c.nodes["me"].Status.Addresses, corev1.NodeAddress{Type: kind, Address: address})
+	c.nodes["me"].Status.Addresses = append(c.nodes["me"].Status.Addresses,
+		corev1.NodeAddress{Type: kind, Address: address})
 	return c
 }
 
@@ -21,7 +22,8 @@ func alsoWith(kind corev1.NodeAddressType, address string) *fakeCluster {
 // an address does not make it its own. Each of these is in the status; the twin is an
 // address that is nobody else's.
 func TestServingCertificatesOfOthersAddresses(t *testing.T) {
-	const isAPIServer, asWell = ` is the API server's, and node "me" has no label node-role.kubernetes.io/control-plane`, ` is that of node "other" as well`
+	const isAPIServer, asWell = ` is the API server's, and node "me" has no label node-role.kubernetes.io/control-plane`,
+		` is that of node "other" as well`
 	for _, tt := range []struct {
 		what string
 		kind corev1.NodeAddressType
@@ -37,7 +39,8 @@ func TestServingCertificatesOfOthersAddresses(t *testing.T) {
 		{"another node's address by name", corev1.NodeInternalDNS, "other.example", `"other.example"` + asWell},
 		{"a cluster IP", corev1.NodeExternalIP, "10.96.0.9", `10.96.0.9 is the cluster IP of Service n/s`},
 		{"a cluster IP in IPv6", corev1.NodeExternalIP, "2001:db8:96::9", `2001:db8:96::9 is the cluster IP of Service n/s`},
-		{"the cluster IP of the API server", corev1.NodeExternalIP, "10.96.0.1", `10.96.0.1 is the cluster IP of Service default/kubernetes`},
+		{"the cluster IP of the API server", corev1.NodeExternalIP, "10.96.0.1",
+			`10.96.0.1 is the cluster IP of Service default/kubernetes`},
 		{"an endpoint of the API server", corev1.NodeExternalIP, "192.0.2.6", `"192.0.2.6"` + isAPIServer},
 		{"a name of the API server", corev1.NodeExternalDNS, "api.example", `"api.example"` + isAPIServer},
 		{"a name of the API server in capitals", corev1.NodeExternalDNS, "API.example", `"api.example"` + isAPIServer},
@@ -54,8 +57,10 @@ func TestServingCertificatesOfOthersAddresses(t *testing.T) {
 		{"a number for a name", corev1.NodeInternalDNS, "2130706433", `"2130706433" is no name of a node`},
 	} {
 		c := alsoWith(tt.kind, tt.is)
-		c.addresses = map[string]string{"10.0.0.2": "other", "2001:db8::2": "other", "other.example": "other", "10.0.0.1": "me"}
-		c.services = map[string]string{"10.96.0.9": "Service n/s", "2001:db8:96::9": "Service n/s", "10.96.0.1": "Service default/kubernetes"}
+		c.addresses = map[string]string{"10.0.0.2": "other", "2001:db8::2": "other", "other.example": "other",
+			"10.0.0.1": "me"}
+		c.services = map[string]string{"10.96.0.9": "Service n/s", "2001:db8:96::9": "Service n/s",
+			"10.96.0.1": "Service default/kubernetes"}
 		c.apiServer = []string{"192.0.2.6", "api.example"}
 		san := sanIPs(tt.is)
 		if net.ParseIP(tt.is) == nil {
@@ -78,16 +83,20 @@ func TestServingCertificatesOfControlPlanes(t *testing.T) {
 	c.apiServer = []string{"10.0.0.1", "me"}
 	own := signs(servingSigner, serving(t))
 	run(t, restrict(c, enforce("NR-CSR-2")), []row{
-		{name: "without the label it is refused", write: own, by: "NR-CSR-2", says: deniedSigning + `subjectAltName "10.0.0.1" is the API server's, and node "me" has no label node-role.kubernetes.io/control-plane [NR-CSR-2]`},
+		{name: "without the label it is refused", write: own, by: "NR-CSR-2",
+			says: deniedSigning +
+				`subjectAltName "10.0.0.1" is the API server's, and node "me" has no label node-role.kubernetes.io/control-plane [NR-CSR-2]`},
 	})
 	c.nodes["me"].Labels["node-role.kubernetes.io/control-plane"] = ""
 	run(t, restrict(c, enforce("NR-CSR-2")), []row{{name: "with the label it is admitted", write: own}})
 	c.addresses = map[string]string{"10.0.0.1": "other"}
 	run(t, restrict(c, enforce("NR-CSR-2")), []row{
-		{name: "but not what another Node has", write: own, by: "NR-CSR-2", says: deniedSigning + `subjectAltName "10.0.0.1" is that of node "other" as well [NR-CSR-2]`},
+		{name: "but not what another Node has", write: own, by: "NR-CSR-2",
+			says: deniedSigning + `subjectAltName "10.0.0.1" is that of node "other" as well [NR-CSR-2]`},
 	})
 	c.addresses, c.services = nil, map[string]string{"10.0.0.1": "Service n/s"}
 	run(t, restrict(c, enforce("NR-CSR-2")), []row{
-		{name: "and no cluster IP", write: own, by: "NR-CSR-2", says: deniedSigning + `subjectAltName 10.0.0.1 is the cluster IP of Service n/s [NR-CSR-2]`},
+		{name: "and no cluster IP", write: own, by: "NR-CSR-2",
+			says: deniedSigning + `subjectAltName 10.0.0.1 is the cluster IP of Service n/s [NR-CSR-2]`},
 	})
 }

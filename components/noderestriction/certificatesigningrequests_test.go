@@ -32,7 +32,8 @@ const (
 // signed is a request in PEM, of the subject of node me unless edited.
 func signed(t testing.TB, edits ...func(*x509.CertificateRequest)) []byte {
 	t.Helper()
-	template := &x509.CertificateRequest{Subject: pkix.Name{CommonName: "system:node:me", Organization: []string{"system:nodes"}}}
+	template := &x509.CertificateRequest{Subject: pkix.Name{CommonName: "system:node:me",
+		Organization: []string{"system:nodes"}}}
 	for _, edit := range edits {
 		edit(template)
 	}
@@ -74,13 +75,18 @@ func TestCertificatesAreInOwnName(t *testing.T) {
 	for _, signer := range []string{servingSigner, clientSigner} {
 		run(t, restrict(aCluster()), []row{
 			{name: signer + ": its own name is admitted", write: signs(signer, own)},
-			{name: signer + ": another node's is refused", write: signs(signer, signed(t, commonName("system:node:other"))), by: "NR-CSR-1", says: notOwnName},
-			{name: signer + ": one that begins alike is refused", write: signs(signer, signed(t, commonName("system:node:me2"))), by: "NR-CSR-1", says: notOwnName},
-			{name: signer + ": no node's is refused", write: signs(signer, signed(t, commonName("me"))), by: "NR-CSR-1", says: notOwnName},
-			{name: signer + ": none is refused", write: signs(signer, signed(t, commonName(""))), by: "NR-CSR-1", says: notOwnName},
-			{name: signer + ": anything else in it is the approver's business", write: signs(signer, signed(t, func(r *x509.CertificateRequest) {
-				r.Subject.Organization, r.DNSNames = []string{"system:masters"}, []string{"kubernetes"}
-			}))},
+			{name: signer + ": another node's is refused", write: signs(signer, signed(t, commonName("system:node:other"))),
+				by: "NR-CSR-1", says: notOwnName},
+			{name: signer + ": one that begins alike is refused", write: signs(signer, signed(t, commonName("system:node:me2"))),
+				by: "NR-CSR-1", says: notOwnName},
+			{name: signer + ": no node's is refused", write: signs(signer, signed(t, commonName("me"))), by: "NR-CSR-1",
+				says: notOwnName},
+			{name: signer + ": none is refused", write: signs(signer, signed(t, commonName(""))), by: "NR-CSR-1",
+				says: notOwnName},
+			{name: signer + ": anything else in it is the approver's business",
+				write: signs(signer, signed(t, func(r *x509.CertificateRequest) {
+					r.Subject.Organization, r.DNSNames = []string{"system:masters"}, []string{"kubernetes"}
+				}))},
 		})
 	}
 	run(t, restrict(aCluster()), []row{
@@ -97,8 +103,10 @@ func TestInsecureCertificates(t *testing.T) {
 		{name: "and what is no request", write: signs(clientSigner, nil)},
 	})
 	run(t, restrict(aCluster(), insecure, enforce("NR-CSR-3")), []row{
-		{name: "unless the other rules are enforced", write: others, by: "NR-CSR-3", says: deniedSigning + "subject common name is not system:node:me [NR-CSR-3]"},
-		{name: "which read the request", write: signs(clientSigner, nil), by: "NR-CSR-3", says: deniedSigning + "unable to parse csr: PEM block type must be CERTIFICATE REQUEST [NR-CSR-3]"},
+		{name: "unless the other rules are enforced", write: others, by: "NR-CSR-3",
+			says: deniedSigning + "subject common name is not system:node:me [NR-CSR-3]"},
+		{name: "which read the request", write: signs(clientSigner, nil), by: "NR-CSR-3",
+			says: deniedSigning + "unable to parse csr: PEM block type must be CERTIFICATE REQUEST [NR-CSR-3]"},
 	})
 }
 
@@ -113,24 +121,41 @@ func TestCertificatesThatCannotBeRead(t *testing.T) {
 	run(t, restrict(aCluster()), []row{
 		{name: "nothing is refused", write: signs(clientSigner, nil), by: "NR-CSR-1", says: notPEM},
 		{name: "no PEM is refused", write: signs(clientSigner, der.Bytes), by: "NR-CSR-1", says: notPEM},
-		{name: "PEM without an end is refused", write: signs(clientSigner, []byte(own[:len(own)-20])), by: "NR-CSR-1", says: notPEM},
-		{name: "a certificate is refused", write: signs(clientSigner, wrapped("CERTIFICATE", der.Bytes)), by: "NR-CSR-1", says: notPEM},
-		{name: "the old word for a request is refused", write: signs(clientSigner, wrapped("NEW CERTIFICATE REQUEST", der.Bytes)), by: "NR-CSR-1", says: notPEM},
-		{name: "a key before the request is refused", write: signs(clientSigner, append(wrapped("PRIVATE KEY", []byte("x")), own...)), by: "NR-CSR-1", says: notPEM},
-		{name: "half a request is refused", write: signs(clientSigner, wrapped("CERTIFICATE REQUEST", der.Bytes[:40])), by: "NR-CSR-1", says: deniedSigning + "unable to parse csr: asn1: syntax error: data truncated [NR-CSR-1]"},
+		{name: "PEM without an end is refused", write: signs(clientSigner, []byte(own[:len(own)-20])), by: "NR-CSR-1",
+			says: notPEM},
+		{name: "a certificate is refused", write: signs(clientSigner, wrapped("CERTIFICATE", der.Bytes)), by: "NR-CSR-1",
+			says: notPEM},
+		{name: "the old word for a request is refused",
+			write: signs(clientSigner, wrapped("NEW CERTIFICATE REQUEST", der.Bytes)), by: "NR-CSR-1", says: notPEM},
+		{name: "a key before the request is refused",
+			write: signs(clientSigner, append(wrapped("PRIVATE KEY", []byte("x")), own...)), by: "NR-CSR-1", says: notPEM},
+		{name: "half a request is refused", write: signs(clientSigner, wrapped("CERTIFICATE REQUEST", der.Bytes[:40])),
+			by: "NR-CSR-1", says: deniedSigning + "unable to parse csr: asn1: syntax error: data truncated [NR-CSR-1]"},
 		{name: "65536 bytes are read", write: signs(clientSigner, []byte(huge[:kubeletcertificate.MaxRequestBytes]))},
-		{name: "one more is refused", write: signs(clientSigner, []byte(huge[:kubeletcertificate.MaxRequestBytes+1])), by: "NR-CSR-1", says: tooLong},
-		{name: "3 MB are refused", write: signs(clientSigner, []byte(strings.Repeat("-----BEGIN CERTIFICATE REQUEST-----\n", 3<<20/36))), by: "NR-CSR-1", says: tooLong},
-		{name: "the first of two requests is what counts", write: signs(clientSigner, append([]byte(own), signed(t, commonName("system:node:other"))...))},
-		{name: "and refused if it is another's", write: signs(clientSigner, append(signed(t, commonName("system:node:other")), own...)), by: "NR-CSR-1", says: notOwnName},
-		{name: "no object is refused", write: write("me", admission.Create, "certificatesigningrequests", "", nil, nil, named("csr-1")), by: "NR-CSR-1", says: deniedSigning + "unexpected type <nil> [NR-CSR-1]"},
-		{name: "another object is refused", write: write("me", admission.Create, "certificatesigningrequests", "", aNode("me"), nil, named("csr-1")), by: "NR-CSR-1", says: deniedSigning + "unexpected type *v1.Node [NR-CSR-1]"},
-		{name: "what is not created is none of ours", write: write("me", admission.Update, "certificatesigningrequests", "", nil, nil, named("csr-1"))},
+		{name: "one more is refused", write: signs(clientSigner, []byte(huge[:kubeletcertificate.MaxRequestBytes+1])),
+			by: "NR-CSR-1", says: tooLong},
+		{name: "3 MB are refused",
+			write: signs(clientSigner, []byte(strings.Repeat("-----BEGIN CERTIFICATE REQUEST-----\n", 3<<20/36))),
+			by:    "NR-CSR-1", says: tooLong},
+		{name: "the first of two requests is what counts",
+			write: signs(clientSigner, append([]byte(own), signed(t, commonName("system:node:other"))...))},
+		{name: "and refused if it is another's",
+			write: signs(clientSigner, append(signed(t, commonName("system:node:other")), own...)), by: "NR-CSR-1",
+			says: notOwnName},
+		{name: "no object is refused",
+			write: write("me", admission.Create, "certificatesigningrequests", "", nil, nil, named("csr-1")), by: "NR-CSR-1",
+			says: deniedSigning + "unexpected type <nil> [NR-CSR-1]"},
+		{name: "another object is refused",
+			write: write("me", admission.Create, "certificatesigningrequests", "", aNode("me"), nil, named("csr-1")),
+			by:    "NR-CSR-1", says: deniedSigning + "unexpected type *v1.Node [NR-CSR-1]"},
+		{name: "what is not created is none of ours",
+			write: write("me", admission.Update, "certificatesigningrequests", "", nil, nil, named("csr-1"))},
 	})
 }
 
 func TestOtherSigners(t *testing.T) {
-	const says = deniedSigning + `node "me" can only request certificates of the signers kubernetes.io/kubelet-serving and kubernetes.io/kube-apiserver-client-kubelet, not of "kubernetes.io/kube-apiserver-client" [NR-CSR-4]`
+	const says = deniedSigning +
+		`node "me" can only request certificates of the signers kubernetes.io/kubelet-serving and kubernetes.io/kube-apiserver-client-kubelet, not of "kubernetes.io/kube-apiserver-client" [NR-CSR-4]`
 	other := signs("kubernetes.io/kube-apiserver-client", signed(t))
 	run(t, restrict(aCluster(), enforce("NR-CSR-4")), []row{
 		{name: "another signer is refused", write: other, by: "NR-CSR-4", says: says},

@@ -83,7 +83,8 @@ func (c *fakeCluster) ServiceAccount(_ context.Context, namespace, name string) 
 	return find(c, c.serviceAccounts, "", "serviceaccounts", namespace+"/"+name)
 }
 
-func (c *fakeCluster) PersistentVolumeClaim(_ context.Context, namespace, name string) (*corev1.PersistentVolumeClaim, error) {
+func (c *fakeCluster) PersistentVolumeClaim(_ context.Context, namespace, name string) (*corev1.PersistentVolumeClaim,
+	error) {
 	if c.claimErr != nil {
 		return nil, c.claimErr
 	}

@@ -20,14 +20,18 @@ func TestComparedFieldByField(t *testing.T) {
 		want []string
 	}{
 		{reflect.TypeFor[corev1.PodExtendedResourceClaimStatus](), []string{"RequestMappings", "ResourceClaimName"}},
-		{reflect.TypeFor[corev1.NodeAllocatableResourceClaimStatus](), []string{"ResourceClaimName", "Containers", "Mapping", "Overhead"}},
+		{reflect.TypeFor[corev1.NodeAllocatableResourceClaimStatus](),
+			[]string{"ResourceClaimName", "Containers", "Mapping", "Overhead"}},
 		{reflect.TypeFor[corev1.NodeAllocatableMappedResources](), []string{"Name", "Quantity"}},
 		{reflect.TypeFor[corev1.NodeAllocatableOverheadResources](), []string{"Name", "PerPod", "PerContainer"}},
 		{reflect.TypeFor[corev1.VolumeResourceRequirements](), []string{"Limits", "Requests"}},
 		{reflect.TypeFor[corev1.VolumeSource](), []string{
-			"HostPath", "EmptyDir", "GCEPersistentDisk", "AWSElasticBlockStore", "GitRepo", "Secret", "NFS", "ISCSI", "Glusterfs",
-			"PersistentVolumeClaim", "RBD", "FlexVolume", "Cinder", "CephFS", "Flocker", "DownwardAPI", "FC", "AzureFile", "ConfigMap",
-			"VsphereVolume", "Quobyte", "AzureDisk", "PhotonPersistentDisk", "Projected", "PortworxVolume", "ScaleIO", "StorageOS", "CSI",
+			"HostPath", "EmptyDir", "GCEPersistentDisk", "AWSElasticBlockStore", "GitRepo", "Secret", "NFS", "ISCSI",
+			"Glusterfs",
+			"PersistentVolumeClaim", "RBD", "FlexVolume", "Cinder", "CephFS", "Flocker", "DownwardAPI", "FC", "AzureFile",
+			"ConfigMap",
+			"VsphereVolume", "Quobyte", "AzureDisk", "PhotonPersistentDisk", "Projected", "PortworxVolume", "ScaleIO",
+			"StorageOS", "CSI",
 			"Ephemeral", "Image",
 		}},
 		{reflect.TypeFor[storagev1.CSINodeSpec](), []string{"Drivers"}},

@@ -21,9 +21,10 @@ var (
 		Source:      "plugin/pkg/admission/noderestriction/admission.go admitCSINode",
 	}
 	csiNodeStatus = rules.Rule{
-		ID:          "NR-CSINODE-2",
-		Description: "A node updates the status of its CSINode only where CSIVolumeHealth is on, and does not change the spec with it.",
-		Source:      "plugin/pkg/admission/noderestriction/admission.go admitCSINodeStatus",
+		ID: "NR-CSINODE-2",
+		Description: "A node updates the status of its CSINode only where CSIVolumeHealth is on, and does not change the " +
+			"spec with it.",
+		Source: "plugin/pkg/admission/noderestriction/admission.go admitCSINodeStatus",
 	}
 )
 
@@ -69,7 +70,8 @@ func (r *Restriction) reviewCSINodeStatus(q *request) *rules.Decision {
 }
 
 func sameDriver(a, b storagev1.CSINodeDriver) bool {
-	return a.Name == b.Name && a.NodeID == b.NodeID && slices.Equal(a.TopologyKeys, b.TopologyKeys) && sameAllocatable(a.Allocatable, b.Allocatable)
+	return a.Name == b.Name && a.NodeID == b.NodeID && slices.Equal(a.TopologyKeys, b.TopologyKeys) &&
+		sameAllocatable(a.Allocatable, b.Allocatable)
 }
 
 func sameAllocatable(a, b *storagev1.VolumeNodeResources) bool {

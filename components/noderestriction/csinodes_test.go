@@ -34,17 +34,31 @@ func TestCSINodes(t *testing.T) {
 	mine, others := aCSINode("me"), aCSINode("other")
 	run(t, restrict(aCluster()), []row{
 		{name: "a node creates its CSINode", write: write("me", admission.Create, "csinodes", "", mine, nil)},
-		{name: "and no other's", write: write("me", admission.Create, "csinodes", "", others, nil), by: "NR-CSINODE-1", says: group + `"other"` + name},
-		{name: "whatever the request calls it", write: write("me", admission.Create, "csinodes", "", others, nil, named("me")), by: "NR-CSINODE-1", says: group + `"me"` + name},
-		{name: "nor nothing", write: write("me", admission.Create, "csinodes", "", nil, nil, named("me")), by: "NR-CSINODE-1", says: group + `"me" is forbidden: unable to access the object name [NR-CSINODE-1]`},
-		{name: "nor what is no CSINode", write: write("me", admission.Create, "csinodes", "", aNode("me"), nil), by: "NR-CSINODE-1", says: group + `"me" is forbidden: unable to access the object name [NR-CSINODE-1]`},
-		{name: "a node updates its CSINode", write: write("me", admission.Update, "csinodes", "", mine, aCSINode("me", func(d *storagev1.CSINodeDriver) { d.NodeID = "was" }))},
-		{name: "and no other's", write: write("me", admission.Update, "csinodes", "", others, others), by: "NR-CSINODE-1", says: group + `"other"` + name},
+		{name: "and no other's", write: write("me", admission.Create, "csinodes", "", others, nil), by: "NR-CSINODE-1",
+			says: group + `"other"` + name},
+		{name: "whatever the request calls it",
+			write: write("me", admission.Create, "csinodes", "", others, nil, named("me")), by: "NR-CSINODE-1",
+			says: group + `"me"` + name},
+		{name: "nor nothing", write: write("me", admission.Create, "csinodes", "", nil, nil, named("me")), by: "NR-CSINODE-1",
+			says: group + `"me" is forbidden: unable to access the object name [NR-CSINODE-1]`},
+		{name: "nor what is no CSINode", write: write("me", admission.Create, "csinodes", "", aNode("me"), nil),
+			by: "NR-CSINODE-1", says: group + `"me" is forbidden: unable to access the object name [NR-CSINODE-1]`},
+		{name: "a node updates its CSINode",
+			write: write("me", admission.Update, "csinodes", "", mine,
+				aCSINode("me", func(d *storagev1.CSINodeDriver) { d.NodeID = "was" }))},
+		{name: "and no other's", write: write("me", admission.Update, "csinodes", "", others, others), by: "NR-CSINODE-1",
+			says: group + `"other"` + name},
 		{name: "a node deletes its CSINode", write: write("me", admission.Delete, "csinodes", "", nil, mine)},
-		{name: "and no other's", write: write("me", admission.Delete, "csinodes", "", nil, others), by: "NR-CSINODE-1", says: group + `"other"` + name},
-		{name: "nor many at once, which have no name", write: write("me", admission.Delete, "csinodes", "", nil, mine, named("")), by: "NR-CSINODE-1", says: group + `"Unknown"` + name},
-		{name: "no status without the gate", write: write("me", admission.Update, "csinodes", "status", mine, mine), by: "NR-CSINODE-2", says: group + `"me" is forbidden: CSIVolumeHealth feature gate is disabled [NR-CSINODE-2]`},
-		{name: "another's status is another's first", write: write("me", admission.Update, "csinodes", "status", others, others), by: "NR-CSINODE-1", says: group + `"other"` + name},
+		{name: "and no other's", write: write("me", admission.Delete, "csinodes", "", nil, others), by: "NR-CSINODE-1",
+			says: group + `"other"` + name},
+		{name: "nor many at once, which have no name",
+			write: write("me", admission.Delete, "csinodes", "", nil, mine, named("")), by: "NR-CSINODE-1",
+			says: group + `"Unknown"` + name},
+		{name: "no status without the gate", write: write("me", admission.Update, "csinodes", "status", mine, mine),
+			by: "NR-CSINODE-2", says: group + `"me" is forbidden: CSIVolumeHealth feature gate is disabled [NR-CSINODE-2]`},
+		{name: "another's status is another's first",
+			write: write("me", admission.Update, "csinodes", "status", others, others), by: "NR-CSINODE-1",
+			says: group + `"other"` + name},
 	})
 }
 
@@ -56,13 +70,20 @@ func TestCSINodeStatus(t *testing.T) {
 	old, now := aCSINode("me"), aCSINode("me")
 	now.Status.StorageHealth = []storagev1.StorageHealth{{Name: "csi.example.com"}}
 	rows := []row{
-		{name: "a node updates the status of its CSINode", write: write("me", admission.Update, "csinodes", "status", now, old)},
-		{name: "and does not create it", write: write("me", admission.Create, "csinodes", "status", now, nil), by: "NR-CSINODE-2", says: about + `unexpected operation "CREATE" [NR-CSINODE-2]`},
-		{name: "nor from nothing", write: write("me", admission.Update, "csinodes", "status", now, nil), by: "NR-CSINODE-2", says: about + `unexpected type <nil> [NR-CSINODE-2]`},
-		{name: "nor to nothing", write: write("me", admission.Update, "csinodes", "status", nil, old), by: "NR-CSINODE-2", says: about + `unexpected type <nil> [NR-CSINODE-2]`},
-		{name: "nor drops a driver", write: write("me", admission.Update, "csinodes", "status", &storagev1.CSINode{ObjectMeta: old.ObjectMeta}, old), by: "NR-CSINODE-2", says: spec},
+		{name: "a node updates the status of its CSINode",
+			write: write("me", admission.Update, "csinodes", "status", now, old)},
+		{name: "and does not create it", write: write("me", admission.Create, "csinodes", "status", now, nil),
+			by: "NR-CSINODE-2", says: about + `unexpected operation "CREATE" [NR-CSINODE-2]`},
+		{name: "nor from nothing", write: write("me", admission.Update, "csinodes", "status", now, nil), by: "NR-CSINODE-2",
+			says: about + `unexpected type <nil> [NR-CSINODE-2]`},
+		{name: "nor to nothing", write: write("me", admission.Update, "csinodes", "status", nil, old), by: "NR-CSINODE-2",
+			says: about + `unexpected type <nil> [NR-CSINODE-2]`},
+		{name: "nor drops a driver",
+			write: write("me", admission.Update, "csinodes", "status", &storagev1.CSINode{ObjectMeta: old.ObjectMeta}, old),
+			by:    "NR-CSINODE-2", says: spec},
 		{name: "an empty list is none", write: write("me", admission.Update, "csinodes", "status",
-			aCSINode("me", func(d *storagev1.CSINodeDriver) { d.TopologyKeys = []string{} }), aCSINode("me", func(d *storagev1.CSINodeDriver) { d.TopologyKeys = nil }))},
+			aCSINode("me", func(d *storagev1.CSINodeDriver) { d.TopologyKeys = []string{} }),
+			aCSINode("me", func(d *storagev1.CSINodeDriver) { d.TopologyKeys = nil }))},
 	}
 	for field, edit := range map[string]func(*storagev1.CSINodeDriver){
 		"name":        func(d *storagev1.CSINodeDriver) { d.Name = "x" },
@@ -72,7 +93,9 @@ func TestCSINodeStatus(t *testing.T) {
 		"count":       func(d *storagev1.CSINodeDriver) { d.Allocatable.Count = ptr.To[int32](9) },
 		"no count":    func(d *storagev1.CSINodeDriver) { d.Allocatable.Count = nil },
 	} {
-		rows = append(rows, row{name: "nor changes a driver's " + field, write: write("me", admission.Update, "csinodes", "status", aCSINode("me", edit), old), by: "NR-CSINODE-2", says: spec})
+		rows = append(rows, row{name: "nor changes a driver's " + field,
+			write: write("me", admission.Update, "csinodes", "status", aCSINode("me", edit), old), by: "NR-CSINODE-2",
+			says: spec})
 	}
 	run(t, restrict(aCluster(), func(c *Config) { c.Features.CSIVolumeHealth = true }), rows)
 }

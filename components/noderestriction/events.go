@@ -15,26 +15,31 @@ import (
 var (
 	eventSource = rules.Rule{
 		ID: "NR-EVENT-1",
-		Description: "A node writes only events that name it as their source: source.host (in events.k8s.io, deprecatedSource.host) and reportingInstance are the node's name where they are set, " +
+		Description: "A node writes only events that name it as their source: source.host (in events.k8s.io, " +
+			"deprecatedSource.host) and reportingInstance are the node's name where they are set, " +
 			"and one of them is. What component of the node reports is free.",
-		Source:    "kubernetes/design-proposals-archive node/kubelet-authorizer.md (Scoped Kubelet API Access), Future work; k8s.io/client-go/tools/record/event.go generateEvent, which sets both",
+		Source: "kubernetes/design-proposals-archive node/kubelet-authorizer.md (Scoped Kubelet API Access), Future " +
+			"work; k8s.io/client-go/tools/record/event.go generateEvent, which sets both",
 		Extension: true,
 		Optional:  true,
 	}
 	eventObject = rules.Rule{
 		ID: "NR-EVENT-2",
-		Description: "A node writes events only about its own Node, about pods that are or were bound to it, by their UID, and about objects on their way to it that it may get; " +
+		Description: "A node writes events only about its own Node, about pods that are or were bound to it, by their UID, " +
+			"and about objects on their way to it that it may get; " +
 			"in the namespace of that object, or in default for one that has none. The same holds for a related object.",
-		Source:    "kubernetes/design-proposals-archive node/kubelet-authorizer.md (Scoped Kubelet API Access), Future work; pkg/kubelet/events",
+		Source: "kubernetes/design-proposals-archive node/kubelet-authorizer.md (Scoped Kubelet API Access), Future " +
+			"work; pkg/kubelet/events",
 		Extension: true,
 		Optional:  true,
 	}
 	eventRetarget = rules.Rule{
 		ID:          "NR-EVENT-3",
 		Description: "A node changes only events whose source it is, and neither their source nor what they are about.",
-		Source:      "kubernetes/design-proposals-archive node/kubelet-authorizer.md (Scoped Kubelet API Access), Future work; pkg/apis/core/validation/events.go ValidateEventUpdate checks this in events.k8s.io alone",
-		Extension:   true,
-		Optional:    true,
+		Source: "kubernetes/design-proposals-archive node/kubelet-authorizer.md (Scoped Kubelet API Access), Future " +
+			"work; pkg/apis/core/validation/events.go ValidateEventUpdate checks this in events.k8s.io alone",
+		Extension: true,
+		Optional:  true,
 	}
 	eventDelete = rules.Rule{
 		ID:          "NR-EVENT-4",
@@ -78,7 +83,8 @@ func checkEventSource(q *request) *rules.Decision {
 		return q.unexpected(eventSource, q.GetObject())
 	}
 	if !written.from(q.node) {
-		return q.forbid(eventSource, fmt.Sprintf("node %q can only write events with itself as source.host and reportingInstance", q.node))
+		return q.forbid(eventSource,
+			fmt.Sprintf("node %q can only write events with itself as source.host and reportingInstance", q.node))
 	}
 	return nil
 }
@@ -93,10 +99,12 @@ func checkEventRetarget(q *request) *rules.Decision {
 		return q.unexpected(eventRetarget, q.GetObject())
 	}
 	if !old.from(q.node) {
-		return q.forbid(eventRetarget, fmt.Sprintf("node %q can only change events with itself as source.host and reportingInstance", q.node))
+		return q.forbid(eventRetarget,
+			fmt.Sprintf("node %q can only change events with itself as source.host and reportingInstance", q.node))
 	}
 	if !written.sameTarget(old) {
-		return q.forbid(eventRetarget, fmt.Sprintf("node %q is not allowed to change the source of an event or what it is about", q.node))
+		return q.forbid(eventRetarget,
+			fmt.Sprintf("node %q is not allowed to change the source of an event or what it is about", q.node))
 	}
 	return nil
 }
@@ -107,7 +115,8 @@ func checkEventDelete(q *request) *rules.Decision {
 		return q.unexpected(eventDelete, q.GetOldObject())
 	}
 	if !old.from(q.node) {
-		return q.forbid(eventDelete, fmt.Sprintf("node %q can only delete events with itself as source.host and reportingInstance", q.node))
+		return q.forbid(eventDelete,
+			fmt.Sprintf("node %q can only delete events with itself as source.host and reportingInstance", q.node))
 	}
 	return nil
 }

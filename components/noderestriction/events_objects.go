@@ -19,14 +19,17 @@ import (
 // eventRights are the rights by which a node may write events about objects that
 // pods bring to it. A kubelet does so about claims and volumes.
 var eventRights = map[schema.GroupKind]Right{
-	{Kind: "Secret"}:                                              {Version: "v1", Resource: "secrets"},
-	{Kind: "ConfigMap"}:                                           {Version: "v1", Resource: "configmaps"},
-	{Kind: "ServiceAccount"}:                                      {Version: "v1", Resource: "serviceaccounts"},
-	{Kind: "PersistentVolumeClaim"}:                               {Version: "v1", Resource: "persistentvolumeclaims"},
-	{Kind: "PersistentVolume"}:                                    {Version: "v1", Resource: "persistentvolumes"},
-	{Group: "resource.k8s.io", Kind: "ResourceClaim"}:             {Group: "resource.k8s.io", Version: "v1", Resource: "resourceclaims"},
-	{Group: "storage.k8s.io", Kind: "VolumeAttachment"}:           {Group: "storage.k8s.io", Version: "v1", Resource: "volumeattachments"},
-	{Group: "certificates.k8s.io", Kind: "PodCertificateRequest"}: {Group: "certificates.k8s.io", Version: "v1", Resource: "podcertificaterequests"},
+	{Kind: "Secret"}:                {Version: "v1", Resource: "secrets"},
+	{Kind: "ConfigMap"}:             {Version: "v1", Resource: "configmaps"},
+	{Kind: "ServiceAccount"}:        {Version: "v1", Resource: "serviceaccounts"},
+	{Kind: "PersistentVolumeClaim"}: {Version: "v1", Resource: "persistentvolumeclaims"},
+	{Kind: "PersistentVolume"}:      {Version: "v1", Resource: "persistentvolumes"},
+	{Group: "resource.k8s.io", Kind: "ResourceClaim"}: {Group: "resource.k8s.io", Version: "v1",
+		Resource: "resourceclaims"},
+	{Group: "storage.k8s.io", Kind: "VolumeAttachment"}: {Group: "storage.k8s.io", Version: "v1",
+		Resource: "volumeattachments"},
+	{Group: "certificates.k8s.io", Kind: "PodCertificateRequest"}: {Group: "certificates.k8s.io", Version: "v1",
+		Resource: "podcertificaterequests"},
 }
 
 // maxName is the longest name and UID that is looked up.
@@ -47,7 +50,9 @@ func (r *Restriction) checkEventObjects(ctx context.Context, q *request) *rules.
 			namespace = metav1.NamespaceDefault
 		}
 		if namespace != q.GetNamespace() {
-			return q.forbid(eventObject, fmt.Sprintf("node %q can only write an event in the namespace of the object that it is about, and in %s for one without", q.node, metav1.NamespaceDefault))
+			return q.forbid(eventObject,
+				fmt.Sprintf("node %q can only write an event in the namespace of the object that it is about, and in %s for one "+
+					"without", q.node, metav1.NamespaceDefault))
 		}
 		if refused := r.checkEventObject(ctx, q, written.about); refused != nil {
 			return refused
@@ -65,7 +70,8 @@ func (r *Restriction) checkEventObject(ctx context.Context, q *request, about *c
 		return q.raw(eventObject, err)
 	}
 	if !own {
-		return q.forbid(eventObject, fmt.Sprintf("node %q can only write events about itself, its own pods, and objects that they bring to it", q.node))
+		return q.forbid(eventObject,
+			fmt.Sprintf("node %q can only write events about itself, its own pods, and objects that they bring to it", q.node))
 	}
 	return nil
 }

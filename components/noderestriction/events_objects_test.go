@@ -20,13 +20,15 @@ const (
 
 func regarding(version, kind, namespace, name, uid string) func(*corev1.Event) {
 	return func(e *corev1.Event) {
-		e.InvolvedObject = corev1.ObjectReference{APIVersion: version, Kind: kind, Namespace: namespace, Name: name, UID: types.UID(uid)}
+		e.InvolvedObject = corev1.ObjectReference{APIVersion: version, Kind: kind, Namespace: namespace, Name: name,
+			UID: types.UID(uid)}
 	}
 }
 
 func relating(version, kind, namespace, name, uid string) func(*corev1.Event) {
 	return func(e *corev1.Event) {
-		e.Related = &corev1.ObjectReference{APIVersion: version, Kind: kind, Namespace: namespace, Name: name, UID: types.UID(uid)}
+		e.Related = &corev1.ObjectReference{APIVersion: version, Kind: kind, Namespace: namespace, Name: name,
+			UID: types.UID(uid)}
 	}
 }
 
@@ -53,8 +55,10 @@ func TestEventsAboutNodes(t *testing.T) {
 		creating("what is no Node of Kubernetes", edits{regarding("example.com/v1", "Node", "", "me", "")}, notAbout),
 		creating("of another version", edits{regarding("v2", "Node", "", "me", "")}, notAbout),
 		creating("in another case", edits{regarding("v1", "node", "", "me", "")}, notAbout),
-		creating("in another namespace than default", edits{written("kube-system"), regarding("v1", "Node", "", "me", "")}, notNamespace),
-		creating("with a namespace", edits{written("kube-system"), regarding("v1", "Node", "kube-system", "me", "")}, notAbout),
+		creating("in another namespace than default", edits{written("kube-system"), regarding("v1", "Node", "", "me", "")},
+			notNamespace),
+		creating("with a namespace", edits{written("kube-system"), regarding("v1", "Node", "kube-system", "me", "")},
+			notAbout),
 	))
 }
 
@@ -97,20 +101,26 @@ func TestEventsAboutWhatPodsBring(t *testing.T) {
 	run(t, restrict(aCluster(), enforce("NR-EVENT-2"), grants(z)), slices.Concat(
 		creating("a claim", edits{regarding("v1", "PersistentVolumeClaim", "default", "data", "x")}, ""),
 		creating("another claim", edits{regarding("v1", "PersistentVolumeClaim", "default", "other", "x")}, notAbout),
-		creating("a claim elsewhere", edits{written("kube-system"), regarding("v1", "PersistentVolumeClaim", "kube-system", "data", "x")}, notAbout),
+		creating("a claim elsewhere",
+			edits{written("kube-system"), regarding("v1", "PersistentVolumeClaim", "kube-system", "data", "x")}, notAbout),
 		creating("a volume", edits{regarding("v1", "PersistentVolume", "", "pv", "x")}, ""),
-		creating("a volume, elsewhere", edits{written("kube-system"), regarding("v1", "PersistentVolume", "", "pv", "x")}, notNamespace),
+		creating("a volume, elsewhere", edits{written("kube-system"), regarding("v1", "PersistentVolume", "", "pv", "x")},
+			notNamespace),
 		creating("a volume with a namespace", edits{regarding("v1", "PersistentVolume", "default", "pv", "x")}, notAbout),
-		creating("a resource claim of an older version", edits{regarding("resource.k8s.io/v1beta1", "ResourceClaim", "default", "gpu", "x")}, ""),
-		creating("a claim of another group", edits{regarding("example.com/v1", "PersistentVolumeClaim", "default", "data", "x")}, notAbout),
+		creating("a resource claim of an older version",
+			edits{regarding("resource.k8s.io/v1beta1", "ResourceClaim", "default", "gpu", "x")}, ""),
+		creating("a claim of another group",
+			edits{regarding("example.com/v1", "PersistentVolumeClaim", "default", "data", "x")}, notAbout),
 		creating("what every node may get", edits{regarding("v1", "Service", "default", "kubernetes", "x")}, notAbout),
 		creating("a claim that is related", edits{relating("v1", "PersistentVolumeClaim", "default", "data", "x")}, ""),
-		creating("another that is related", edits{relating("v1", "PersistentVolumeClaim", "default", "other", "x")}, notAbout),
+		creating("another that is related", edits{relating("v1", "PersistentVolumeClaim", "default", "other", "x")},
+			notAbout),
 		creating("another's pod that is related", edits{relating("v1", "Pod", "default", "theirs", "theirs-uid")}, notAbout),
 		creating("itself as related", edits{relating("v1", "Node", "", "me", "")}, ""),
 		creating("an empty related", edits{relating("", "", "", "", "")}, notAbout),
 	))
-	run(t, restrict(aCluster(), enforce("NR-EVENT-2")), creating("without an authorizer", edits{regarding("v1", "PersistentVolume", "", "pv", "x")}, notAbout))
+	run(t, restrict(aCluster(), enforce("NR-EVENT-2")),
+		creating("without an authorizer", edits{regarding("v1", "PersistentVolume", "", "pv", "x")}, notAbout))
 }
 
 func TestEventObjectsOfUpdates(t *testing.T) {
@@ -119,10 +129,14 @@ func TestEventObjectsOfUpdates(t *testing.T) {
 	run(t, restrict(aCluster(), enforce(by)), append(slices.Concat(
 		inBoth("what it was about is not asked again", admission.Update, edits{theirs}, edits{theirs}, "", ""),
 		inBoth("what it is about now is", admission.Update, edits{theirs}, edits{}, by, notAbout),
-		inBoth("and so is a new related one", admission.Update, edits{relating("v1", "Node", "", "other", "")}, edits{}, by, notAbout),
+		inBoth("and so is a new related one", admission.Update, edits{relating("v1", "Node", "", "other", "")}, edits{}, by,
+			notAbout),
 	),
-		row{name: "an update of nothing is as a creation", write: write("me", admission.Update, "events", "", anEvent(theirs), nil), by: by, says: `events "mine.1" is forbidden: ` + notAbout + " [NR-EVENT-2]"},
-		row{name: "nothing", write: write("me", admission.Create, "events", "", nil, nil, named("mine.1")), by: by, says: `events "mine.1" is forbidden: unexpected type <nil> [NR-EVENT-2]`},
+		row{name: "an update of nothing is as a creation",
+			write: write("me", admission.Update, "events", "", anEvent(theirs), nil), by: by,
+			says: `events "mine.1" is forbidden: ` + notAbout + " [NR-EVENT-2]"},
+		row{name: "nothing", write: write("me", admission.Create, "events", "", nil, nil, named("mine.1")), by: by,
+			says: `events "mine.1" is forbidden: unexpected type <nil> [NR-EVENT-2]`},
 	))
 }
 
@@ -134,7 +148,9 @@ func TestEventsAreDecidedOnlyByWhatIsKnown(t *testing.T) {
 	const says = "timeout [NR-EVENT-2]"
 	run(t, restrict(failing, enforce(by), broken), []row{
 		{name: "a pod", write: write("me", admission.Create, "events", "", anEvent(), nil), by: by, code: 500, says: says},
-		{name: "a claim", write: write("me", admission.Create, "events", "", anEvent(regarding("v1", "PersistentVolumeClaim", "default", "data", "x")), nil), by: by, code: 500, says: says},
-		{name: "itself needs no answer", write: write("me", admission.Create, "events", "", anEvent(regarding("v1", "Node", "", "me", "")), nil)},
+		{name: "a claim", write: write("me", admission.Create, "events", "",
+			anEvent(regarding("v1", "PersistentVolumeClaim", "default", "data", "x")), nil), by: by, code: 500, says: says},
+		{name: "itself needs no answer",
+			write: write("me", admission.Create, "events", "", anEvent(regarding("v1", "Node", "", "me", "")), nil)},
 	})
 }

@@ -81,7 +81,8 @@ func TestWhatHasRules(t *testing.T) {
 // The quarantine that an operator marked is nobody's to take off, and its memory nobody's
 // to fill.
 func TestLiftedTaintsLeaveStickyOnes(t *testing.T) {
-	bad, plain, other := aTaint("compromised", "yes", "NoSchedule"), aTaint("termination", "", "NoSchedule"), aTaint("compromised", "no", "NoSchedule")
+	bad, plain, other := aTaint("compromised", "yes", "NoSchedule"), aTaint("termination", "", "NoSchedule"),
+		aTaint("compromised", "no", "NoSchedule")
 	marked := withPolicy(t, aCluster(), `stickyTaints: [compromised]`)
 	taints := func(id rules.ID) bool { return id == "NR-NODE-4" }
 	for _, tc := range []struct {

@@ -27,7 +27,8 @@ import (
 
 // fuzzed makes an object of the kind that a number says, or none.
 func fuzzed(kind uint8, namespace, name, node, key string) runtime.Object {
-	objectMeta := metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(name + "-uid"), Labels: map[string]string{key: name}, Annotations: map[string]string{key: name}}
+	objectMeta := metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(name + "-uid"),
+		Labels: map[string]string{key: name}, Annotations: map[string]string{key: name}}
 	switch kind % 20 {
 	case 0:
 		return nil
@@ -46,7 +47,8 @@ func fuzzed(kind uint8, namespace, name, node, key string) runtime.Object {
 	case 6:
 		return aNode(name)
 	case 7:
-		return &corev1.Node{ObjectMeta: objectMeta, Spec: corev1.NodeSpec{ProviderID: key, Taints: []corev1.Taint{{Key: key}}}, Status: fuzzedStatus(name, node)}
+		return &corev1.Node{ObjectMeta: objectMeta,
+			Spec: corev1.NodeSpec{ProviderID: key, Taints: []corev1.Taint{{Key: key}}}, Status: fuzzedStatus(name, node)}
 	case 8:
 		return aClaim(func(c *corev1.PersistentVolumeClaim) {
 			c.Namespace, c.Name, c.Labels = namespace, name, objectMeta.Labels
@@ -63,17 +65,24 @@ func fuzzed(kind uint8, namespace, name, node, key string) runtime.Object {
 		return slice
 	case 13:
 		return &authenticationv1.TokenRequest{ObjectMeta: objectMeta, Spec: authenticationv1.TokenRequestSpec{
-			Audiences: []string{key}, BoundObjectRef: &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: name, UID: objectMeta.UID}}}
+			Audiences: []string{key},
+			BoundObjectRef: &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: name,
+				UID: objectMeta.UID}}}
 	case 14:
 		return &authenticationv1.TokenRequest{}
 	case 15:
-		return &certificatesv1.CertificateSigningRequest{ObjectMeta: objectMeta, Spec: certificatesv1.CertificateSigningRequestSpec{SignerName: key, Request: []byte(name)}}
+		return &certificatesv1.CertificateSigningRequest{ObjectMeta: objectMeta,
+			Spec: certificatesv1.CertificateSigningRequestSpec{SignerName: key, Request: []byte(name)}}
 	case 16:
-		return &certificatesv1.PodCertificateRequest{ObjectMeta: objectMeta, Spec: certificatesv1.PodCertificateRequestSpec{SignerName: key, NodeName: types.NodeName(node), PodName: name}}
+		return &certificatesv1.PodCertificateRequest{ObjectMeta: objectMeta,
+			Spec: certificatesv1.PodCertificateRequestSpec{SignerName: key, NodeName: types.NodeName(node), PodName: name}}
 	case 17:
-		return &corev1.Event{ObjectMeta: objectMeta, InvolvedObject: corev1.ObjectReference{Kind: key, Namespace: namespace, Name: name}, Source: corev1.EventSource{Host: node}}
+		return &corev1.Event{ObjectMeta: objectMeta,
+			InvolvedObject: corev1.ObjectReference{Kind: key, Namespace: namespace, Name: name},
+			Source:         corev1.EventSource{Host: node}}
 	case 18:
-		return &eventsv1.Event{ObjectMeta: objectMeta, Regarding: corev1.ObjectReference{Kind: key, Namespace: namespace, Name: name}, ReportingInstance: node}
+		return &eventsv1.Event{ObjectMeta: objectMeta,
+			Regarding: corev1.ObjectReference{Kind: key, Namespace: namespace, Name: name}, ReportingInstance: node}
 	default:
 		return &resourcev1.ResourceSlice{}
 	}
@@ -104,8 +113,10 @@ func eachReview() []reviewed {
 		for _, subresource := range []string{"", "status", "eviction", "token"} {
 			for kind := range uint8(20) {
 				for op := range uint8(4) {
-					for _, names := range [][4]string{{"me", "me", "me", "me"}, {"mine", "other", "other", "other"}, {"mine", "mine", "me", "other"}} {
-						all = append(all, reviewed{"system:node:me", "system:nodes", op, uint8(i), subresource, kind, kind, "default", names[0], names[1], names[2], names[3], "a"})
+					for _, names := range [][4]string{{"me", "me", "me", "me"}, {"mine", "other", "other", "other"},
+						{"mine", "mine", "me", "other"}} {
+						all = append(all, reviewed{"system:node:me", "system:nodes", op, uint8(i), subresource, kind, kind, "default",
+							names[0], names[1], names[2], names[3], "a"})
 					}
 				}
 			}
@@ -113,7 +124,8 @@ func eachReview() []reviewed {
 	}
 	for i := range len(kinds) {
 		for kind := range uint8(20) {
-			all = append(all, reviewed{"system:bootstrap:a", "system:bootstrappers", 0, uint8(i), "", kind, kind, "", "me", "me", "me", "me", clientSigner})
+			all = append(all, reviewed{"system:bootstrap:a", "system:bootstrappers", 0, uint8(i), "", kind, kind, "", "me", "me",
+				"me", "me", clientSigner})
 		}
 	}
 	return all
@@ -152,11 +164,14 @@ func FuzzReview(f *testing.F) {
 	// A number that shares no factor with those of the loops: some of each.
 	for i := 0; i < len(all); i += 97 {
 		r := all[i]
-		f.Add(r.who, r.group, r.op, r.resource, r.subresource, r.kind, r.oldKind, r.namespace, r.requested, r.name, r.node, r.old, r.key)
+		f.Add(r.who, r.group, r.op, r.resource, r.subresource, r.kind, r.oldKind, r.namespace, r.requested, r.name, r.node,
+			r.old, r.key)
 	}
 	modes, resources := newInEveryMode(), slices.Sorted(maps.Keys(kinds))
-	f.Fuzz(func(t *testing.T, who, group string, op, resource uint8, subresource string, kind, oldKind uint8, namespace, requested, name, node, old, key string) {
-		reviewed{who, group, op, resource, subresource, kind, oldKind, namespace, requested, name, node, old, key}.hold(t, modes, resources)
+	f.Fuzz(func(t *testing.T, who, group string, op, resource uint8, subresource string, kind, oldKind uint8, namespace,
+		requested, name, node, old, key string) {
+		reviewed{who, group, op, resource, subresource, kind, oldKind, namespace, requested, name, node, old, key}.hold(t,
+			modes, resources)
 	})
 }
 
@@ -168,7 +183,8 @@ func holdNode(t *testing.T, me string, a admission.Attributes) {
 	ok := true
 	switch resource := a.GetResource().Resource; {
 	case resource == "nodes" && a.GetOperation() != admission.Connect:
-		ok = a.GetName() == me && (a.GetOperation() == admission.Delete || named(object)) && (a.GetOperation() != admission.Update || named(old))
+		ok = a.GetName() == me && (a.GetOperation() == admission.Delete || named(object)) &&
+			(a.GetOperation() != admission.Update || named(old))
 	case resource == "pods" && a.GetSubresource() == "eviction":
 		name := a.GetName()
 		if name == "" {
@@ -182,7 +198,8 @@ func holdNode(t *testing.T, me string, a admission.Attributes) {
 		ok = bound(old) && (a.GetSubresource() == "status" || a.GetOperation() == admission.Delete)
 	}
 	if !ok || me == "" {
-		t.Errorf("node %q may %s %s/%s %q: %v, which was %v", me, a.GetOperation(), a.GetResource().Resource, a.GetSubresource(), a.GetName(), object, old)
+		t.Errorf("node %q may %s %s/%s %q: %v, which was %v", me, a.GetOperation(), a.GetResource().Resource,
+			a.GetSubresource(), a.GetName(), object, old)
 	}
 }
 
@@ -194,7 +211,8 @@ type inEveryMode struct {
 
 func newInEveryMode() *inEveryMode {
 	caps := configuration.Caps{MirrorPods: 1, ResourceSlices: 1, PodCertificateRequests: 1, CertificateSigningRequests: 1}
-	policy := &configuration.Configuration{Caps: caps, MirrorPods: configuration.MirrorPods{Gate: configuration.Enforce, RequireNamespace: true}, MaxTokenSeconds: 3600}
+	policy := &configuration.Configuration{Caps: caps,
+		MirrorPods: configuration.MirrorPods{Gate: configuration.Enforce, RequireNamespace: true}, MaxTokenSeconds: 3600}
 	m := &inEveryMode{known: map[rules.ID]bool{}}
 	for _, r := range Rules {
 		m.known[r.ID] = true

@@ -23,27 +23,33 @@ const (
 var (
 	mirrorNamespace = rules.Rule{
 		ID: "NR-MIRROR-1",
-		Description: "Where the gate MirrorPodNodeRestriction and requireNamespace are on, a node makes mirror pods only in a namespace with the annotation " +
+		Description: "Where the gate MirrorPodNodeRestriction and requireNamespace are on, a node makes mirror pods only " +
+			"in a namespace with the annotation " +
 			"node.kubernetes.io/mirror.allowed; the value \"false\" counts as none.",
 		Source:    "KEP-1314, Restrict namespaces",
 		Extension: true, Configured: true,
 	}
 	mirrorLabels = rules.Rule{
 		ID: "NR-MIRROR-2",
-		Description: "Where the gate MirrorPodNodeRestriction is on, a mirror pod has only labels whose keys its namespace lists in the annotation " +
-			"node.kubernetes.io/mirror.allowed-label-keys, or the Node's own topology.kubernetes.io/zone and region, or, if the operator says so, keys under unrestricted.node.kubernetes.io/.",
-		Source:    "KEP-1314, Label Restrictions and Whitelist prefix; the topology labels are put there by kube-apiserver's plugin PodTopologyLabels",
+		Description: "Where the gate MirrorPodNodeRestriction is on, a mirror pod has only labels whose keys its namespace " +
+			"lists in the annotation " +
+			"node.kubernetes.io/mirror.allowed-label-keys, or the Node's own topology.kubernetes.io/zone and region, or, if " +
+			"the operator says so, keys under unrestricted.node.kubernetes.io/.",
+		Source: "KEP-1314, Label Restrictions and Whitelist prefix; the topology labels are put there by " +
+			"kube-apiserver's plugin PodTopologyLabels",
 		Extension: true, Configured: true,
 	}
 	mirrorDeniedLabels = rules.Rule{
-		ID:          "NR-MIRROR-3",
-		Description: "Where the gate MirrorPodNodeRestriction is on, a mirror pod has no label whose key the operator denies (k8s-app, by default), whatever its namespace lists.",
-		Source:      "KEP-1314, Label Restrictions",
-		Extension:   true, Configured: true,
+		ID: "NR-MIRROR-3",
+		Description: "Where the gate MirrorPodNodeRestriction is on, a mirror pod has no label whose key the operator " +
+			"denies (k8s-app, by default), whatever its namespace lists.",
+		Source:    "KEP-1314, Label Restrictions",
+		Extension: true, Configured: true,
 	}
 	mirrorAnnotations = rules.Rule{
 		ID: "NR-MIRROR-4",
-		Description: "Where the gate MirrorPodNodeRestriction is on, a mirror pod has only annotations that KEP-1314 lists by name, those under unrestricted.node.kubernetes.io/, " +
+		Description: "Where the gate MirrorPodNodeRestriction is on, a mirror pod has only annotations that KEP-1314 lists " +
+			"by name, those under unrestricted.node.kubernetes.io/, " +
 			"those that the operator allows, and the note of kube-apiserver's plugin LimitRanger.",
 		Source:    "KEP-1314, Annotation Restrictions; plugin/pkg/admission/limitranger/admission.go",
 		Extension: true, Configured: true,
@@ -77,15 +83,17 @@ func (r *Restriction) reviewMirrorPodMetadata(ctx context.Context, q *request, p
 	return r.reviewMirrorNamespace(ctx, q, policy, pod)
 }
 
-func (r *Restriction) reviewMirrorNamespace(ctx context.Context, q *request, policy *configuration.MirrorPods, pod *corev1.Pod) *rules.Decision {
+func (r *Restriction) reviewMirrorNamespace(ctx context.Context, q *request, policy *configuration.MirrorPods,
+	pod *corev1.Pod) *rules.Decision {
 	namespace, err := r.config.Cluster.Namespace(ctx, q.GetNamespace())
 	if err != nil {
 		return policyOn(q, policy, q.raw(mirrorNamespace, err))
 	}
 	if policy.RequireNamespace {
 		if value, has := namespace.Annotations[mirrorAllowed]; !has || value == "false" {
-			refused := q.forbid(mirrorNamespace, fmt.Sprintf("node %q can only create mirror pods in namespaces that have the annotation %s, and %q does not",
-				q.node, mirrorAllowed, q.GetNamespace()))
+			refused := q.forbid(mirrorNamespace,
+				fmt.Sprintf("node %q can only create mirror pods in namespaces that have the annotation %s, and %q does not",
+					q.node, mirrorAllowed, q.GetNamespace()))
 			if refused := policyOn(q, policy, refused); refused != nil {
 				return refused
 			}

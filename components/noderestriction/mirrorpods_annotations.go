@@ -21,7 +21,8 @@ const refusedAnnotationKeys = "refused-annotation-keys"
 // on every pod that it has given a default, before we are asked.
 func mirrorAnnotation(key string) bool {
 	switch key {
-	case corev1.MirrorPodAnnotationKey, "kubernetes.io/config.hash", "kubernetes.io/config.seen", "kubernetes.io/config.source",
+	case corev1.MirrorPodAnnotationKey, "kubernetes.io/config.hash", "kubernetes.io/config.seen",
+		"kubernetes.io/config.source",
 		"podpreset.admission.kubernetes.io/exclude",
 		"seccomp.security.alpha.kubernetes.io/pod",
 		"scheduler.alpha.kubernetes.io/preferAvoidPods",
@@ -45,5 +46,6 @@ func checkMirrorAnnotations(q *request, policy *configuration.MirrorPods, pod *c
 		return nil
 	}
 	q.annotate(refusedAnnotationKeys, refused)
-	return q.forbid(mirrorAnnotations, fmt.Sprintf("node %q must not create mirror pods with the following annotations: %s", q.node, someOf(refused)))
+	return q.forbid(mirrorAnnotations,
+		fmt.Sprintf("node %q must not create mirror pods with the following annotations: %s", q.node, someOf(refused)))
 }

@@ -33,10 +33,12 @@ func checkDeniedLabels(q *request, policy *configuration.MirrorPods, pod *corev1
 		return nil
 	}
 	q.annotate(refusedLabelKeys, denied)
-	return q.forbid(mirrorDeniedLabels, fmt.Sprintf("node %q must not create mirror pods with the following labels: %s", q.node, someOf(denied)))
+	return q.forbid(mirrorDeniedLabels,
+		fmt.Sprintf("node %q must not create mirror pods with the following labels: %s", q.node, someOf(denied)))
 }
 
-func (r *Restriction) checkMirrorLabels(ctx context.Context, q *request, policy *configuration.MirrorPods, namespace *corev1.Namespace, pod *corev1.Pod) *rules.Decision {
+func (r *Restriction) checkMirrorLabels(ctx context.Context, q *request, policy *configuration.MirrorPods,
+	namespace *corev1.Namespace, pod *corev1.Pod) *rules.Decision {
 	listed := listedKeys(namespace)
 	var unlisted, topology []string
 	for key := range pod.Labels {
@@ -61,13 +63,16 @@ func (r *Restriction) checkMirrorLabels(ctx context.Context, q *request, policy 
 		return nil
 	}
 	q.annotate(refusedLabelKeys, unlisted)
-	return q.forbid(mirrorLabels, fmt.Sprintf("node %q can only create mirror pods with labels that the annotation %s of namespace %q lists, and it does not list %s",
-		q.node, mirrorLabelKeys, q.GetNamespace(), someOf(unlisted)))
+	return q.forbid(mirrorLabels,
+		fmt.Sprintf("node %q can only create mirror pods with labels that the annotation %s of namespace %q lists, and it "+
+			"does not list %s",
+			q.node, mirrorLabelKeys, q.GetNamespace(), someOf(unlisted)))
 }
 
 // othersTopology are the keys by which a pod claims to be where its node is not.
 // The API server itself gives a pod its node's topology labels before we see it.
-func (r *Restriction) othersTopology(ctx context.Context, q *request, pod *corev1.Pod, keys []string) (others []string, err error) {
+func (r *Restriction) othersTopology(ctx context.Context, q *request, pod *corev1.Pod, keys []string) (others []string,
+	err error) {
 	node, err := r.config.Cluster.Node(ctx, q.node)
 	if err != nil {
 		return nil, err

@@ -37,7 +37,8 @@ func unrestricted(p *configuration.MirrorPods) { p.UnrestrictedPrefix = true }
 
 // annotated gives kube-system annotations.
 func annotated(c *fakeCluster, annotations map[string]string) *fakeCluster {
-	c.namespaces["kube-system"] = &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "kube-system", Annotations: annotations}}
+	c.namespaces["kube-system"] = &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "kube-system",
+		Annotations: annotations}}
 	return c
 }
 
@@ -70,30 +71,39 @@ func keys(all ...string) map[string]string {
 
 const (
 	aboutMirror = `pods "static-me" is forbidden: node "me" `
-	notListed   = aboutMirror + `can only create mirror pods with labels that the annotation node.kubernetes.io/mirror.allowed-label-keys of namespace "kube-system" lists, and it does not list `
+	notListed   = aboutMirror +
+		`can only create mirror pods with labels that the annotation node.kubernetes.io/mirror.allowed-label-keys of namespace "kube-system" lists, and it does not list `
 )
 
 func TestMirrorPodLabels(t *testing.T) {
 	run(t, restrict(listing(" component ,tier,, \t,unrestricted.example.com/*"), gated()), []row{
 		{name: "no labels", write: mirror(nil)},
 		{name: "listed", write: mirror(keys("component", "tier"))},
-		{name: "not listed", write: mirror(keys("component", "app")), by: "NR-MIRROR-2", says: notListed + "app [NR-MIRROR-2]"},
-		{name: "an empty key is never listed", write: mirror(keys("")), by: "NR-MIRROR-2", says: notListed + " [NR-MIRROR-2]"},
+		{name: "not listed", write: mirror(keys("component", "app")), by: "NR-MIRROR-2",
+			says: notListed + "app [NR-MIRROR-2]"},
+		{name: "an empty key is never listed", write: mirror(keys("")), by: "NR-MIRROR-2",
+			says: notListed + " [NR-MIRROR-2]"},
 		{name: "case matters", write: mirror(keys("Tier")), by: "NR-MIRROR-2", says: notListed + "Tier [NR-MIRROR-2]"},
-		{name: "a part of a key is no key", write: mirror(keys("comp")), by: "NR-MIRROR-2", says: notListed + "comp [NR-MIRROR-2]"},
-		{name: "a * is no pattern", write: mirror(keys("unrestricted.example.com/a")), by: "NR-MIRROR-2", says: notListed + "unrestricted.example.com/a [NR-MIRROR-2]"},
-		{name: "all that are not listed, in order", write: mirror(keys("tier", "b", "a")), by: "NR-MIRROR-2", says: notListed + "a, b [NR-MIRROR-2]"},
+		{name: "a part of a key is no key", write: mirror(keys("comp")), by: "NR-MIRROR-2",
+			says: notListed + "comp [NR-MIRROR-2]"},
+		{name: "a * is no pattern", write: mirror(keys("unrestricted.example.com/a")), by: "NR-MIRROR-2",
+			says: notListed + "unrestricted.example.com/a [NR-MIRROR-2]"},
+		{name: "all that are not listed, in order", write: mirror(keys("tier", "b", "a")), by: "NR-MIRROR-2",
+			says: notListed + "a, b [NR-MIRROR-2]"},
 		{
 			name: "and so many of them", write: mirror(tenThousand()), by: "NR-MIRROR-2",
-			says: notListed + "key-0000, key-0001, key-0002, key-0003, key-0004, key-0005, key-0006, key-0007, key-0008, key-0009 and 9990 more [NR-MIRROR-2]",
+			says: notListed + "key-0000, key-0001, key-0002, key-0003, key-0004, key-0005, key-0006, key-0007, key-0008, " +
+				"key-0009 and 9990 more [NR-MIRROR-2]",
 		},
 	})
 	run(t, restrict(aCluster(), gated()), []row{
-		{name: "without the annotation, none", write: mirror(keys("component")), by: "NR-MIRROR-2", says: notListed + "component [NR-MIRROR-2]"},
+		{name: "without the annotation, none", write: mirror(keys("component")), by: "NR-MIRROR-2",
+			says: notListed + "component [NR-MIRROR-2]"},
 		{name: "and none is fine", write: mirror(nil)},
 	})
 	run(t, restrict(listing("k8s-app,unrestricted.node.kubernetes.io/k8s-app"), gated()), []row{
-		{name: "k8s-app is denied also where it is listed", write: mirror(keys("k8s-app")), by: "NR-MIRROR-3", says: aboutMirror + "must not create mirror pods with the following labels: k8s-app [NR-MIRROR-3]"},
+		{name: "k8s-app is denied also where it is listed", write: mirror(keys("k8s-app")), by: "NR-MIRROR-3",
+			says: aboutMirror + "must not create mirror pods with the following labels: k8s-app [NR-MIRROR-3]"},
 		{name: "only as the whole key", write: mirror(keys("unrestricted.node.kubernetes.io/k8s-app"))},
 	})
 	run(t, restrict(listing("k8s-app"), gated(func(p *configuration.MirrorPods) { p.DeniedLabelKeys = nil })), []row{
@@ -112,29 +122,43 @@ func tenThousand() map[string]string {
 func TestMirrorPodUnrestrictedPrefix(t *testing.T) {
 	free := keys("unrestricted.node.kubernetes.io/a")
 	run(t, restrict(aCluster(), gated()), []row{
-		{name: "off", write: mirror(free), by: "NR-MIRROR-2", says: notListed + "unrestricted.node.kubernetes.io/a [NR-MIRROR-2]"},
+		{name: "off", write: mirror(free), by: "NR-MIRROR-2",
+			says: notListed + "unrestricted.node.kubernetes.io/a [NR-MIRROR-2]"},
 	})
 	run(t, restrict(aCluster(), gated(unrestricted)), []row{
 		{name: "on", write: mirror(free)},
-		{name: "another prefix", write: mirror(keys("unrestricted.node.kubernetes.io.evil/a")), by: "NR-MIRROR-2", says: notListed + "unrestricted.node.kubernetes.io.evil/a [NR-MIRROR-2]"},
+		{name: "another prefix", write: mirror(keys("unrestricted.node.kubernetes.io.evil/a")), by: "NR-MIRROR-2",
+			says: notListed + "unrestricted.node.kubernetes.io.evil/a [NR-MIRROR-2]"},
 	})
-	run(t, restrict(aCluster(), gated(unrestricted, func(p *configuration.MirrorPods) { p.DeniedLabelKeys = slices.Collect(maps.Keys(free)) })), []row{
-		{name: "denied all the same", write: mirror(free), by: "NR-MIRROR-3", says: aboutMirror + "must not create mirror pods with the following labels: unrestricted.node.kubernetes.io/a [NR-MIRROR-3]"},
-	})
+	run(t, restrict(aCluster(),
+		gated(unrestricted, func(p *configuration.MirrorPods) { p.DeniedLabelKeys = slices.Collect(maps.Keys(free)) })),
+		[]row{
+			{name: "denied all the same", write: mirror(free), by: "NR-MIRROR-3",
+				says: aboutMirror + "must not create mirror pods with the following labels: unrestricted.node.kubernetes.io/a " +
+					"[NR-MIRROR-3]"},
+		})
 }
 
 func TestMirrorPodTopology(t *testing.T) {
 	zoned := aCluster()
 	zoned.nodes["me"] = aNode("me", func(n *corev1.Node) { n.Labels["topology.kubernetes.io/zone"] = "a" })
-	own, others := map[string]string{"topology.kubernetes.io/zone": "a"}, map[string]string{"topology.kubernetes.io/zone": "b"}
+	own, others := map[string]string{"topology.kubernetes.io/zone": "a"},
+		map[string]string{"topology.kubernetes.io/zone": "b"}
 	run(t, restrict(zoned, gated()), []row{
 		{name: "the node's zone", write: mirror(own)},
-		{name: "another zone", write: mirror(others), by: "NR-MIRROR-2", says: notListed + "topology.kubernetes.io/zone [NR-MIRROR-2]"},
-		{name: "a region of a node without one", write: mirror(map[string]string{"topology.kubernetes.io/region": ""}), by: "NR-MIRROR-2", says: notListed + "topology.kubernetes.io/region [NR-MIRROR-2]"},
-		{name: "other labels of the node are not exempt", write: mirror(map[string]string{corev1.LabelHostname: "me"}), by: "NR-MIRROR-2", says: notListed + "kubernetes.io/hostname [NR-MIRROR-2]"},
+		{name: "another zone", write: mirror(others), by: "NR-MIRROR-2",
+			says: notListed + "topology.kubernetes.io/zone [NR-MIRROR-2]"},
+		{name: "a region of a node without one", write: mirror(map[string]string{"topology.kubernetes.io/region": ""}),
+			by: "NR-MIRROR-2", says: notListed + "topology.kubernetes.io/region [NR-MIRROR-2]"},
+		{name: "other labels of the node are not exempt", write: mirror(map[string]string{corev1.LabelHostname: "me"}),
+			by: "NR-MIRROR-2", says: notListed + "kubernetes.io/hostname [NR-MIRROR-2]"},
 	})
-	run(t, restrict(zoned, gated(func(p *configuration.MirrorPods) { p.DeniedLabelKeys = slices.Collect(maps.Keys(own)) })), []row{
-		{name: "denied all the same", write: mirror(own), by: "NR-MIRROR-3", says: aboutMirror + "must not create mirror pods with the following labels: topology.kubernetes.io/zone [NR-MIRROR-3]"},
+	run(t, restrict(zoned, gated(func(p *configuration.MirrorPods) {
+		p.DeniedLabelKeys = slices.Collect(maps.Keys(own))
+	})), []row{
+		{name: "denied all the same", write: mirror(own), by: "NR-MIRROR-3",
+			says: aboutMirror + "must not create mirror pods with the following labels: topology.kubernetes.io/zone " +
+				"[NR-MIRROR-3]"},
 	})
 	run(t, restrict(listing("topology.kubernetes.io/zone"), gated()), []row{
 		{name: "listed, it may be any", write: mirror(others)},
@@ -142,17 +166,21 @@ func TestMirrorPodTopology(t *testing.T) {
 }
 
 func TestMirrorPodNamespace(t *testing.T) {
-	const says = aboutMirror + `can only create mirror pods in namespaces that have the annotation node.kubernetes.io/mirror.allowed, and "kube-system" does not [NR-MIRROR-1]`
+	const says = aboutMirror +
+		`can only create mirror pods in namespaces that have the annotation node.kubernetes.io/mirror.allowed, and "kube-system" does not [NR-MIRROR-1]`
 	for value, by := range map[string]string{"true": "", "": "", "anything": "", "false": "NR-MIRROR-1"} {
 		opted := annotated(aCluster(), map[string]string{"node.kubernetes.io/mirror.allowed": value})
-		run(t, restrict(opted, gated(optIn)), []row{{name: "allowed: " + value, write: mirror(nil), by: rules.ID(by), says: says}})
+		run(t, restrict(opted, gated(optIn)),
+			[]row{{name: "allowed: " + value, write: mirror(nil), by: rules.ID(by), says: says}})
 	}
-	run(t, restrict(aCluster(), gated(optIn)), []row{{name: "no annotation", write: mirror(nil), by: "NR-MIRROR-1", says: says}})
+	run(t, restrict(aCluster(), gated(optIn)),
+		[]row{{name: "no annotation", write: mirror(nil), by: "NR-MIRROR-1", says: says}})
 	run(t, restrict(aCluster(), gated()), []row{{name: "no need for one", write: mirror(nil)}})
 	gone := aCluster()
 	delete(gone.namespaces, "kube-system")
 	run(t, restrict(gone, gated(optIn)), []row{
-		{name: "no namespace", write: mirror(nil), by: "NR-MIRROR-1", code: 404, says: `namespaces "kube-system" not found [NR-MIRROR-1]`},
+		{name: "no namespace", write: mirror(nil), by: "NR-MIRROR-1", code: 404,
+			says: `namespaces "kube-system" not found [NR-MIRROR-1]`},
 	})
 }
 
@@ -169,12 +197,16 @@ func TestMirrorPodAnnotations(t *testing.T) {
 	}
 	rows = append(rows,
 		row{name: "only what the kubelet sets", write: mirror(nil)},
-		row{name: "another", write: mirror(nil, with("b.example.com/b", "a.example.com/a")), by: "NR-MIRROR-4", says: says + "a.example.com/a, b.example.com/b [NR-MIRROR-4]"},
-		row{name: "no prefix of what is one key", write: mirror(nil, with("kubernetes.io/config.mirrors")), by: "NR-MIRROR-4", says: says + "kubernetes.io/config.mirrors [NR-MIRROR-4]"},
+		row{name: "another", write: mirror(nil, with("b.example.com/b", "a.example.com/a")), by: "NR-MIRROR-4",
+			says: says + "a.example.com/a, b.example.com/b [NR-MIRROR-4]"},
+		row{name: "no prefix of what is one key", write: mirror(nil, with("kubernetes.io/config.mirrors")), by: "NR-MIRROR-4",
+			says: says + "kubernetes.io/config.mirrors [NR-MIRROR-4]"},
 	)
-	run(t, restrict(aCluster(), gated(func(p *configuration.MirrorPods) { p.AllowedAnnotations = configuration.NewKeys("own.example.com/*") })), rows)
+	run(t, restrict(aCluster(),
+		gated(func(p *configuration.MirrorPods) { p.AllowedAnnotations = configuration.NewKeys("own.example.com/*") })), rows)
 	run(t, restrict(aCluster(), gated()), []row{
-		{name: "what the operator does not allow", write: mirror(nil, with("own.example.com/a")), by: "NR-MIRROR-4", says: says + "own.example.com/a [NR-MIRROR-4]"},
+		{name: "what the operator does not allow", write: mirror(nil, with("own.example.com/a")), by: "NR-MIRROR-4",
+			says: says + "own.example.com/a [NR-MIRROR-4]"},
 	})
 }
 
@@ -192,19 +224,23 @@ func TestMirrorPodGate(t *testing.T) {
 		}
 	}
 	v := restrict(aCluster(), gated(warnOnly, optIn)).Review(t.Context(), bad)
-	if !v.Allowed() || len(v.Warnings) != 4 || !slices.Equal(v.Audited(), []rules.ID{"NR-MIRROR-3", "NR-MIRROR-4", "NR-MIRROR-1", "NR-MIRROR-2"}) {
+	if !v.Allowed() || len(v.Warnings) != 4 ||
+		!slices.Equal(v.Audited(), []rules.ID{"NR-MIRROR-3", "NR-MIRROR-4", "NR-MIRROR-1", "NR-MIRROR-2"}) {
 		t.Errorf("warn: %+v", v)
 	}
-	if want := "to be refused: " + aboutMirror + "must not create mirror pods with the following labels: k8s-app [NR-MIRROR-3]"; v.Warnings[0] != want {
+	if want := "to be refused: " + aboutMirror +
+		"must not create mirror pods with the following labels: k8s-app [NR-MIRROR-3]"; v.Warnings[0] != want {
 		t.Errorf("the warning is %q, want %q", v.Warnings[0], want)
 	}
-	if want := map[string]string{"refused-label-keys": "k8s-app, app", "refused-annotation-keys": "a.example.com/a"}; !maps.Equal(v.Annotations, want) {
+	if want := map[string]string{"refused-label-keys": "k8s-app, app",
+		"refused-annotation-keys": "a.example.com/a"}; !maps.Equal(v.Annotations, want) {
 		t.Errorf("the annotations are %v, want %v", v.Annotations, want)
 	}
 	// Where it only warns, it admits also what it cannot decide.
 	policy := &configuration.MirrorPods{Gate: configuration.Warn, RequireNamespace: true}
 	q := &request{Attributes: mirror(nil), node: "me", configuration: &configuration.Configuration{MirrorPods: *policy}}
-	if refused := restrict(failing).reviewMirrorPodMetadata(t.Context(), q, aMirrorPod("me")); refused != nil || len(q.warnings) != 1 {
+	if refused := restrict(failing).reviewMirrorPodMetadata(t.Context(), q, aMirrorPod("me")); refused != nil ||
+		len(q.warnings) != 1 {
 		t.Errorf("warn without an answer: %v, %v", refused, q.warnings)
 	}
 	v = restrict(aCluster(), gated()).Review(t.Context(), mirror(keys("b", "a")))
@@ -219,18 +255,22 @@ func TestMirrorPodIsDecidedOnlyByWhatIsKnown(t *testing.T) {
 	failing.err = errors.New("timeout")
 	pod := aMirrorPod("me", func(p *corev1.Pod) { p.Labels = keys("a") })
 	for _, q := range []*request{
-		{Attributes: mirror(pod.Labels), node: "me", configuration: &configuration.Configuration{MirrorPods: configuration.MirrorPods{Gate: configuration.Enforce}}},
+		{Attributes: mirror(pod.Labels), node: "me",
+			configuration: &configuration.Configuration{MirrorPods: configuration.MirrorPods{Gate: configuration.Enforce}}},
 	} {
 		refused := restrict(failing).reviewMirrorPodMetadata(t.Context(), q, pod)
-		if refused == nil || refused.Status.Code != 500 || !strings.HasSuffix(refused.Status.Message, "timeout [NR-MIRROR-1]") {
+		if refused == nil || refused.Status.Code != 500 ||
+			!strings.HasSuffix(refused.Status.Message, "timeout [NR-MIRROR-1]") {
 			t.Errorf("got %+v", refused)
 		}
 	}
 	noNodes := listing("b")
 	pod.Labels = keys(corev1.LabelTopologyZone)
 	noNodes.nodes = nil
-	q := &request{Attributes: mirror(pod.Labels), node: "me", configuration: &configuration.Configuration{MirrorPods: configuration.MirrorPods{Gate: configuration.Enforce}}}
-	if refused := restrict(noNodes).reviewMirrorPodMetadata(t.Context(), q, pod); refused == nil || refused.Status.Message != `nodes "me" not found [NR-MIRROR-2]` {
+	q := &request{Attributes: mirror(pod.Labels), node: "me",
+		configuration: &configuration.Configuration{MirrorPods: configuration.MirrorPods{Gate: configuration.Enforce}}}
+	if refused := restrict(noNodes).reviewMirrorPodMetadata(t.Context(), q, pod); refused == nil ||
+		refused.Status.Message != `nodes "me" not found [NR-MIRROR-2]` {
 		t.Errorf("got %+v", refused)
 	}
 }

@@ -19,9 +19,10 @@ import (
 
 var (
 	nodeOwnName = rules.Rule{
-		ID:          "NR-NODE-1",
-		Description: "A node writes only the Node of its own name, and no subresource of another's; a name that the API server is to make up is not its own.",
-		Source:      "plugin/pkg/admission/noderestriction/admission.go admitNode",
+		ID: "NR-NODE-1",
+		Description: "A node writes only the Node of its own name, and no subresource of another's; a name that the API " +
+			"server is to make up is not its own.",
+		Source: "plugin/pkg/admission/noderestriction/admission.go admitNode",
 	}
 	nodeConfigSource = rules.Rule{
 		ID:          "NR-NODE-2",
@@ -29,9 +30,12 @@ var (
 		Source:      "plugin/pkg/admission/noderestriction/admission.go admitNode",
 	}
 	nodeLabels = rules.Rule{
-		ID:          "NR-NODE-3",
-		Description: "Where the configuration has no allowedLabels, a node sets, changes and removes on its Node no label below node-restriction.kubernetes.io, and of those below kubernetes.io and k8s.io only the ones that are the kubelet's.",
-		Source:      "plugin/pkg/admission/noderestriction/admission.go admitNode; KEP-279; kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object)",
+		ID: "NR-NODE-3",
+		Description: "Where the configuration has no allowedLabels, a node sets, changes and removes on its Node no label " +
+			"below node-restriction.kubernetes.io, and of those below kubernetes.io and k8s.io only the ones that are the " +
+			"kubelet's.",
+		Source: "plugin/pkg/admission/noderestriction/admission.go admitNode; KEP-279; kubernetes/design-proposals-archive " +
+			"node/limit-node-object-self-control.md (Limiting Node Scope on the Node object)",
 	}
 	nodeTaints = rules.Rule{
 		ID:          "NR-NODE-4",
@@ -96,10 +100,12 @@ func (r *Restriction) reviewNodeCreate(ctx context.Context, q *request) *rules.D
 	}
 	if node.Spec.ConfigSource != nil { //nolint:staticcheck // what is deprecated is refused
 		// The text is upstream's to the letter.
-		return q.forbid(nodeConfigSource, fmt.Sprintf("node %q is not allowed to create pods with a non-nil configSource", q.node))
+		return q.forbid(nodeConfigSource,
+			fmt.Sprintf("node %q is not allowed to create pods with a non-nil configSource", q.node))
 	}
 	if forbidden := forbiddenLabels(nil, node.Labels); !q.labelsConfigured() && len(forbidden) > 0 {
-		return q.forbid(nodeLabels, fmt.Sprintf("node %q is not allowed to set the following labels: %s", q.node, strings.Join(forbidden, ", ")))
+		return q.forbid(nodeLabels,
+			fmt.Sprintf("node %q is not allowed to set the following labels: %s", q.node, strings.Join(forbidden, ", ")))
 	}
 	return r.reviewNodeBesides(ctx, q, nil, node)
 }
@@ -115,7 +121,8 @@ func (r *Restriction) reviewNodeUpdate(ctx context.Context, q *request) *rules.D
 	}
 	// An old kubelet drops the field as it writes its status: to lose it is harmless.
 	if node.Spec.ConfigSource != nil && !apiequality.Semantic.DeepEqual(node.Spec.ConfigSource, old.Spec.ConfigSource) { //nolint:staticcheck // what is deprecated is refused
-		return q.forbid(nodeConfigSource, fmt.Sprintf("node %q is not allowed to update configSource to a new non-nil configSource", q.node))
+		return q.forbid(nodeConfigSource,
+			fmt.Sprintf("node %q is not allowed to update configSource to a new non-nil configSource", q.node))
 	}
 	if !slices.EqualFunc(old.Spec.Taints, node.Spec.Taints, sameTaint) && !q.exemptsTaints(old, node) {
 		return q.forbid(nodeTaints, fmt.Sprintf("node %q is not allowed to modify taints", q.node))

@@ -19,7 +19,8 @@ import (
 var (
 	addressNobodys = rules.Rule{
 		ID: "NR-ADDRESS-1",
-		Description: "A node introduces in the status of its Node no address that is a loopback, unspecified, multicast or link-local IP, " +
+		Description: "A node introduces in the status of its Node no address that is a loopback, unspecified, multicast or " +
+			"link-local IP, " +
 			"a name that hosts files give to the loopback, or neither an IP nor a host name.",
 		Source:    "ours; a kubelet refuses such IPs (pkg/kubelet/kubelet_node_status.go validateNodeIP)",
 		Extension: true,
@@ -34,18 +35,20 @@ var (
 	}
 	addressChanged = rules.Rule{
 		ID: "NR-ADDRESS-3",
-		Description: "Once a Node of its name has had addresses, also one that was deleted while we watched, a node reports only such, and at least one, besides its own name as its host name. " +
+		Description: "Once a Node of its name has had addresses, also one that was deleted while we watched, a node " +
+			"reports only such, and at least one, besides its own name as its host name. " +
 			"New ones it gets from others: a cloud provider, or an administrator.",
 		Source:    "ours; pkg/kubelet/client/kubelet_client.go GetConnectionInfo dials what the Node says",
 		Extension: true,
 		Optional:  true,
 	}
 	addressPort = rules.Rule{
-		ID:          "NR-ADDRESS-4",
-		Description: "Once a Node of its name has had a kubelet port, also one that was deleted while we watched, a node reports no other.",
-		Source:      "ours; pkg/kubelet/client/kubelet_client.go GetConnectionInfo dials what the Node says",
-		Extension:   true,
-		Optional:    true,
+		ID: "NR-ADDRESS-4",
+		Description: "Once a Node of its name has had a kubelet port, also one that was deleted while we watched, a node " +
+			"reports no other.",
+		Source:    "ours; pkg/kubelet/client/kubelet_client.go GetConnectionInfo dials what the Node says",
+		Extension: true,
+		Optional:  true,
 	}
 )
 
@@ -59,16 +62,20 @@ func (r *Restriction) reviewNodeAddresses(ctx context.Context, q *request, old, 
 	}
 	if making || !slices.Equal(old.Status.Addresses, node.Status.Addresses) {
 		introduced := r.introduced(old, node)
-		if refused := r.optional(q, addressNobodys, func() *rules.Decision { return checkAddressNobodys(q, introduced) }); refused != nil {
+		if refused := r.optional(q, addressNobodys,
+			func() *rules.Decision { return checkAddressNobodys(q, introduced) }); refused != nil {
 			return refused
 		}
-		if refused := r.optional(q, addressChanged, func() *rules.Decision { return r.checkAddressChanged(ctx, q, old, node) }); refused != nil {
+		if refused := r.optional(q, addressChanged,
+			func() *rules.Decision { return r.checkAddressChanged(ctx, q, old, node) }); refused != nil {
 			return refused
 		}
-		if refused := r.optional(q, addressOthers, func() *rules.Decision { return r.checkAddressOthers(ctx, q, introduced) }); refused != nil {
+		if refused := r.optional(q, addressOthers,
+			func() *rules.Decision { return r.checkAddressOthers(ctx, q, introduced) }); refused != nil {
 			return refused
 		}
-		if refused := r.optional(q, addressService, func() *rules.Decision { return r.checkAddressService(ctx, q, introduced) }); refused != nil {
+		if refused := r.optional(q, addressService,
+			func() *rules.Decision { return r.checkAddressService(ctx, q, introduced) }); refused != nil {
 			return refused
 		}
 	}
@@ -91,15 +98,18 @@ func kubeletPort(node *corev1.Node) int32 { return node.Status.DaemonEndpoints.K
 func checkAddressNobodys(q *request, introduced []corev1.NodeAddress) *rules.Decision {
 	for _, address := range introduced {
 		if !nodeaddress.Dialable(address.Address) {
-			return q.forbid(addressNobodys, fmt.Sprintf("node %q is not allowed to report the address %.253q", q.node, address.Address))
+			return q.forbid(addressNobodys,
+				fmt.Sprintf("node %q is not allowed to report the address %.253q", q.node, address.Address))
 		}
 	}
 	return nil
 }
 
-func (r *Restriction) checkAddressOthers(ctx context.Context, q *request, introduced []corev1.NodeAddress) *rules.Decision {
+func (r *Restriction) checkAddressOthers(ctx context.Context, q *request,
+	introduced []corev1.NodeAddress) *rules.Decision {
 	if len(introduced) > maxNewAddresses {
-		return q.forbid(addressOthers, fmt.Sprintf("node %q is not allowed to report more than %d new addresses", q.node, maxNewAddresses))
+		return q.forbid(addressOthers,
+			fmt.Sprintf("node %q is not allowed to report more than %d new addresses", q.node, maxNewAddresses))
 	}
 	for _, address := range introduced {
 		owner, err := r.config.Cluster.AddressOwner(ctx, nodeaddress.Canonical(address.Address), q.node)
@@ -107,7 +117,8 @@ func (r *Restriction) checkAddressOthers(ctx context.Context, q *request, introd
 			return q.raw(addressOthers, err)
 		}
 		if owner != "" {
-			return q.forbid(addressOthers, fmt.Sprintf("node %q is not allowed to report the address %.253q of node %q", q.node, address.Address, owner))
+			return q.forbid(addressOthers,
+				fmt.Sprintf("node %q is not allowed to report the address %.253q of node %q", q.node, address.Address, owner))
 		}
 	}
 	return nil
@@ -132,7 +143,9 @@ func (r *Restriction) checkAddressChanged(ctx context.Context, q *request, old, 
 	}
 	for _, address := range newAddresses(known, node.Status.Addresses) {
 		if address.Type != corev1.NodeHostName || address.Address != q.node {
-			return q.forbid(addressChanged, fmt.Sprintf("node %q is not allowed to report the address %.253q (%.40s): it had others", q.node, address.Address, address.Type))
+			return q.forbid(addressChanged,
+				fmt.Sprintf("node %q is not allowed to report the address %.253q (%.40s): it had others", q.node, address.Address,
+					address.Type))
 		}
 	}
 	return nil
@@ -150,5 +163,7 @@ func (r *Restriction) checkAddressPort(ctx context.Context, q *request, old, nod
 	if known == 0 || known == kubeletPort(node) {
 		return nil
 	}
-	return q.forbid(addressPort, fmt.Sprintf("node %q is not allowed to change the port of its kubelet from %d to %d", q.node, known, kubeletPort(node)))
+	return q.forbid(addressPort,
+		fmt.Sprintf("node %q is not allowed to change the port of its kubelet from %d to %d", q.node, known,
+			kubeletPort(node)))
 }

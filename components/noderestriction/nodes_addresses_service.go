@@ -16,14 +16,17 @@ import (
 var addressService = rules.Rule{
 	ID:          "NR-ADDRESS-5",
 	Description: "A node introduces in the status of its Node no address that is the cluster IP of a Service.",
-	Source:      "Bulkhead: pods of the node may report the addresses of their Node (NR-PODIP-1), and networks take what comes from a Node's address for a node",
-	Extension:   true,
-	Optional:    true,
+	Source: "Bulkhead: pods of the node may report the addresses of their Node (NR-PODIP-1), and networks take " +
+		"what comes from a Node's address for a node",
+	Extension: true,
+	Optional:  true,
 }
 
-func (r *Restriction) checkAddressService(ctx context.Context, q *request, introduced []corev1.NodeAddress) *rules.Decision {
+func (r *Restriction) checkAddressService(ctx context.Context, q *request,
+	introduced []corev1.NodeAddress) *rules.Decision {
 	if len(introduced) > maxNewAddresses {
-		return q.forbid(addressService, fmt.Sprintf("node %q is not allowed to report more than %d new addresses", q.node, maxNewAddresses))
+		return q.forbid(addressService,
+			fmt.Sprintf("node %q is not allowed to report more than %d new addresses", q.node, maxNewAddresses))
 	}
 	for _, address := range introduced {
 		ip, ok := nodeaddress.ParseIP(address.Address)
@@ -35,7 +38,8 @@ func (r *Restriction) checkAddressService(ctx context.Context, q *request, intro
 			return q.raw(addressService, err)
 		}
 		if service != "" {
-			return q.forbid(addressService, fmt.Sprintf("node %q is not allowed to report the address %q of %.253s", q.node, ip, service))
+			return q.forbid(addressService,
+				fmt.Sprintf("node %q is not allowed to report the address %q of %.253s", q.node, ip, service))
 		}
 	}
 	return nil

@@ -19,7 +19,8 @@ func reporting(port int32, addresses ...string) func(*corev1.Node) {
 	return func(n *corev1.Node) {
 		n.Status.DaemonEndpoints.KubeletEndpoint.Port = port
 		for i := 0; i < len(addresses); i += 2 {
-			n.Status.Addresses = append(n.Status.Addresses, corev1.NodeAddress{Type: corev1.NodeAddressType(addresses[i]), Address: addresses[i+1]})
+			n.Status.Addresses = append(n.Status.Addresses,
+				corev1.NodeAddress{Type: corev1.NodeAddressType(addresses[i]), Address: addresses[i+1]})
 		}
 	}
 }
@@ -27,7 +28,8 @@ func reporting(port int32, addresses ...string) func(*corev1.Node) {
 func remembering(node func(*corev1.Node)) *fakeCluster {
 	was := aNode("me", node)
 	c := networked()
-	c.reported = map[string]Reported{"me": {Addresses: was.Status.Addresses, KubeletPort: was.Status.DaemonEndpoints.KubeletEndpoint.Port}}
+	c.reported = map[string]Reported{"me": {Addresses: was.Status.Addresses,
+		KubeletPort: was.Status.DaemonEndpoints.KubeletEndpoint.Port}}
 	return c
 }
 
@@ -39,21 +41,30 @@ func TestAddressesOfNobody(t *testing.T) {
 	had := reporting(10250, "InternalIP", "192.0.2.1")
 	var rows []row
 	for _, address := range []string{
-		"127.0.0.1", "127.8.8.8", "::1", "::ffff:127.0.0.1", "0:0:0:0:0:0:0:1", "0.0.0.0", "::", "169.254.169.254", "fe80::1", "fe80::1%eth0", "192.0.2.1%eth0",
-		"224.0.0.1", "ff02::1", "localhost", "LocalHost", "localhost.", "localhost.localdomain", "localhost6", "ip6-loopback", "a.localhost",
-		"", ".", "127.1", "2130706433", "0x7f000001", "0x7f.1", "0x", "0177.0.0.1", "010.0.0.1", "[::1]", "192.0.2.1:80", "192.0.2.1/32", " 192.0.2.1", "a b", "a/b", "me@other", "é", "a\x00b",
+		"127.0.0.1", "127.8.8.8", "::1", "::ffff:127.0.0.1", "0:0:0:0:0:0:0:1", "0.0.0.0", "::", "169.254.169.254", "fe80::1",
+		"fe80::1%eth0", "192.0.2.1%eth0",
+		"224.0.0.1", "ff02::1", "localhost", "LocalHost", "localhost.", "localhost.localdomain", "localhost6", "ip6-loopback",
+		"a.localhost",
+		"", ".", "127.1", "2130706433", "0x7f000001", "0x7f.1", "0x", "0177.0.0.1", "010.0.0.1", "[::1]", "192.0.2.1:80",
+		"192.0.2.1/32", " 192.0.2.1", "a b", "a/b", "me@other", "é", "a\x00b",
 		strings.Repeat("a", 254),
 	} {
 		rows = append(rows,
-			row{name: "at creation: " + address, write: making(reporting(0, "InternalIP", address)), by: by, says: says(address)},
-			row{name: "added: " + address, write: changing("status", had, reporting(10250, "InternalIP", "192.0.2.1", "Hostname", address)), by: by, says: says(address)},
+			row{name: "at creation: " + address, write: making(reporting(0, "InternalIP", address)), by: by,
+				says: says(address)},
+			row{name: "added: " + address,
+				write: changing("status", had, reporting(10250, "InternalIP", "192.0.2.1", "Hostname", address)), by: by,
+				says: says(address)},
 		)
 	}
-	for _, address := range []string{"192.0.2.1", "2001:db8::1", "::ffff:192.0.2.1", "me", "ip-10-0-0-1.ec2.internal", "3f2a9c1b8d7e", "node_1.0xyz", "localhostess"} {
+	for _, address := range []string{"192.0.2.1", "2001:db8::1", "::ffff:192.0.2.1", "me", "ip-10-0-0-1.ec2.internal",
+		"3f2a9c1b8d7e", "node_1.0xyz", "localhostess"} {
 		rows = append(rows, row{name: address, write: making(reporting(0, "Hostname", address))})
 	}
 	run(t, restrict(networked(), enforce(by)), append(rows,
-		row{name: "what it has stays", write: changing("status", reporting(0, "Hostname", "localhost"), reporting(0, "Hostname", "localhost", "InternalIP", "192.0.2.1"))},
+		row{name: "what it has stays",
+			write: changing("status", reporting(0, "Hostname", "localhost"),
+				reporting(0, "Hostname", "localhost", "InternalIP", "192.0.2.1"))},
 	))
 	run(t, restrict(networked()), []row{{name: "off", write: making(reporting(0, "Hostname", "localhost"))}})
 }
@@ -72,13 +83,21 @@ func TestAddressesOfOthers(t *testing.T) {
 	run(t, restrict(c, enforce(by)), []row{
 		{name: "its own", write: making(reporting(0, "InternalIP", "192.0.2.1", "Hostname", "me"))},
 		{name: "nobody's", write: making(reporting(0, "InternalIP", "192.0.2.3"))},
-		{name: "another's", write: making(reporting(0, "InternalIP", "192.0.2.1", "ExternalIP", "192.0.2.2")), by: by, says: says("192.0.2.2")},
-		{name: "another's, added", write: changing("status", unchanged, reporting(0, "InternalIP", "2001:db8::2")), by: by, says: says("2001:db8::2")},
-		{name: "another's, in another spelling", write: changing("status", unchanged, reporting(0, "Hostname", "::ffff:192.0.2.2")), by: by, says: says("::ffff:192.0.2.2")},
-		{name: "another's name", write: changing("status", unchanged, reporting(0, "Hostname", "Other.Example.com.")), by: by, says: says("Other.Example.com.")},
-		{name: "what it has stays", write: changing("status", reporting(0, "InternalIP", "192.0.2.2"), reporting(0, "InternalIP", "192.0.2.2", "Hostname", "me"))},
+		{name: "another's", write: making(reporting(0, "InternalIP", "192.0.2.1", "ExternalIP", "192.0.2.2")), by: by,
+			says: says("192.0.2.2")},
+		{name: "another's, added", write: changing("status", unchanged, reporting(0, "InternalIP", "2001:db8::2")), by: by,
+			says: says("2001:db8::2")},
+		{name: "another's, in another spelling",
+			write: changing("status", unchanged, reporting(0, "Hostname", "::ffff:192.0.2.2")), by: by,
+			says: says("::ffff:192.0.2.2")},
+		{name: "another's name", write: changing("status", unchanged, reporting(0, "Hostname", "Other.Example.com.")), by: by,
+			says: says("Other.Example.com.")},
+		{name: "what it has stays",
+			write: changing("status", reporting(0, "InternalIP", "192.0.2.2"),
+				reporting(0, "InternalIP", "192.0.2.2", "Hostname", "me"))},
 		{name: "as many as a kubelet has", write: making(reporting(0, many[:32]...))},
-		{name: "many", write: making(reporting(0, many...)), by: by, says: notAllowed + "report more than 16 new addresses [NR-ADDRESS-2]"},
+		{name: "many", write: making(reporting(0, many...)), by: by,
+			says: notAllowed + "report more than 16 new addresses [NR-ADDRESS-2]"},
 	})
 	run(t, restrict(c), []row{{name: "off", write: making(reporting(0, "InternalIP", "192.0.2.2"))}})
 }
@@ -100,25 +119,36 @@ func TestAddressesStay(t *testing.T) {
 		}
 		return []row{
 			tell("the same", had, ""),
-			tell("in another order", reporting(0, "Hostname", "node-1", "InternalIP", "2001:db8::1", "InternalIP", "192.0.2.1"), ""),
+			tell("in another order", reporting(0, "Hostname", "node-1", "InternalIP", "2001:db8::1", "InternalIP", "192.0.2.1"),
+				""),
 			tell("in another spelling", reporting(0, "Hostname", "Node-1", "InternalIP", "::ffff:192.0.2.1"), ""),
 			tell("one of them", reporting(0, "InternalIP", "192.0.2.1"), ""),
 			tell("its name as its host name", reporting(0, "InternalIP", "192.0.2.1", "Hostname", "me"), ""),
-			tell("its name as another thing", reporting(0, "InternalIP", "192.0.2.1", "InternalDNS", "me"), says(`"me" (InternalDNS)`)),
+			tell("its name as another thing", reporting(0, "InternalIP", "192.0.2.1", "InternalDNS", "me"),
+				says(`"me" (InternalDNS)`)),
 			tell("none", unchanged, none),
 			tell("another", reporting(0, "InternalIP", "192.0.2.3", "Hostname", "node-1"), says(`"192.0.2.3" (InternalIP)`)),
-			tell("one more", reporting(0, "InternalIP", "192.0.2.1", "ExternalIP", "198.51.100.1"), says(`"198.51.100.1" (ExternalIP)`)),
-			tell("another host name", reporting(0, "InternalIP", "192.0.2.1", "Hostname", "node-2"), says(`"node-2" (Hostname)`)),
+			tell("one more", reporting(0, "InternalIP", "192.0.2.1", "ExternalIP", "198.51.100.1"),
+				says(`"198.51.100.1" (ExternalIP)`)),
+			tell("another host name", reporting(0, "InternalIP", "192.0.2.1", "Hostname", "node-2"),
+				says(`"node-2" (Hostname)`)),
 			tell("one of them as another type", reporting(0, "ExternalIP", "192.0.2.1"), says(`"192.0.2.1" (ExternalIP)`)),
-			tell("a long type is cut", reporting(0, strings.Repeat("x", 1000), "192.0.2.1"), says(`"192.0.2.1" (`+strings.Repeat("x", 40)+`)`)),
+			tell("a long type is cut", reporting(0, strings.Repeat("x", 1000), "192.0.2.1"),
+				says(`"192.0.2.1" (`+strings.Repeat("x", 40)+`)`)),
 		}
 	}
-	run(t, restrict(networked(), enforce(by)), rows(func(now func(*corev1.Node)) row { return row{write: changing("status", had, now)} }))
-	run(t, restrict(remembering(had), enforce(by)), rows(func(now func(*corev1.Node)) row { return row{write: making(now)} }))
+	run(t, restrict(networked(), enforce(by)),
+		rows(func(now func(*corev1.Node)) row { return row{write: changing("status", had, now)} }))
+	run(t, restrict(remembering(had), enforce(by)),
+		rows(func(now func(*corev1.Node)) row { return row{write: making(now)} }))
 	run(t, restrict(remembering(had), enforce(by)), []row{
-		{name: "of a Node that has none now, what was is remembered", write: changing("status", unchanged, reporting(0, "InternalIP", "192.0.2.3")), by: by, says: says(`"192.0.2.3" (InternalIP)`)},
+		{name: "of a Node that has none now, what was is remembered",
+			write: changing("status", unchanged, reporting(0, "InternalIP", "192.0.2.3")), by: by,
+			says: says(`"192.0.2.3" (InternalIP)`)},
 		{name: "and may come back", write: changing("status", unchanged, had)},
-		{name: "what the Node has now is what counts", write: changing("status", reporting(0, "InternalIP", "192.0.2.3"), reporting(0, "InternalIP", "192.0.2.1")), by: by, says: says(`"192.0.2.1" (InternalIP)`)},
+		{name: "what the Node has now is what counts",
+			write: changing("status", reporting(0, "InternalIP", "192.0.2.3"), reporting(0, "InternalIP", "192.0.2.1")), by: by,
+			says: says(`"192.0.2.1" (InternalIP)`)},
 	})
 	run(t, restrict(networked(), enforce(by)), []row{
 		{name: "the first ones are free", write: making(had)},
@@ -144,7 +174,8 @@ func TestKubeletPortStays(t *testing.T) {
 		{name: "remembered, the same", write: making(reporting(10250))},
 		{name: "remembered, another", write: making(reporting(6443)), by: by, says: says(6443)},
 		{name: "remembered, none", write: making(reporting(0)), by: by, says: says(0)},
-		{name: "remembered, of a Node that has none now", write: changing("status", unchanged, reporting(6443)), by: by, says: says(6443)},
+		{name: "remembered, of a Node that has none now", write: changing("status", unchanged, reporting(6443)), by: by,
+			says: says(6443)},
 	})
 	run(t, restrict(networked()), []row{{name: "off", write: changing("status", reporting(10250), reporting(6443))}})
 }
@@ -154,7 +185,8 @@ func TestAddressesAreDecidedOnlyByWhatIsKnown(t *testing.T) {
 	failing.err = errors.New("timeout")
 	for _, by := range []rules.ID{"NR-ADDRESS-2", "NR-ADDRESS-3", "NR-ADDRESS-4"} {
 		run(t, restrict(failing, enforce(by)), []row{
-			{name: string(by), write: making(reporting(10250, "InternalIP", "192.0.2.1")), by: by, code: 500, says: "timeout [" + string(by) + "]"},
+			{name: string(by), write: making(reporting(10250, "InternalIP", "192.0.2.1")), by: by, code: 500,
+				says: "timeout [" + string(by) + "]"},
 		})
 	}
 }

@@ -23,10 +23,12 @@ var (
 	}
 	nodeAnnotations = rules.Rule{
 		ID: "NR-ANNOTATION-1",
-		Description: "A node sets, changes and removes on its own Node only annotations that a kubelet or, as the node, kubeadm sets there, " +
+		Description: "A node sets, changes and removes on its own Node only annotations that a kubelet or, as the node, " +
+			"kubeadm sets there, " +
 			"and those that the operator allows; also through the status.",
 		Source: "ours; pkg/kubelet/kubelet_node_status.go initialNode, pkg/kubelet/nodestatus/setters.go NodeAddress, " +
-			"pkg/volume/csi/nodeinfomanager/nodeinfomanager.go, and AnnotateCRISocket of kubeadm releases before 1.37, which ran as the node",
+			"pkg/volume/csi/nodeinfomanager/nodeinfomanager.go, and AnnotateCRISocket of kubeadm releases before 1.37, which " +
+			"ran as the node",
 		Extension: true,
 		Optional:  true,
 	}

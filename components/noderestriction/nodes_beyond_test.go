@@ -35,7 +35,8 @@ func TestCordon(t *testing.T) {
 	run(t, restrict(aCluster(), enforce("NR-CORDON-1")), []row{
 		{name: "a node cordons itself", write: changing("", unchanged, cordoned)},
 		{name: "and stays so", write: changing("", cordoned, cordoned)},
-		{name: "and does not end it", write: changing("", cordoned, unchanged), by: "NR-CORDON-1", says: notAllowed + "make itself schedulable [NR-CORDON-1]"},
+		{name: "and does not end it", write: changing("", cordoned, unchanged), by: "NR-CORDON-1",
+			says: notAllowed + "make itself schedulable [NR-CORDON-1]"},
 		{name: "a Node may be made cordoned", write: making(cordoned)},
 	})
 	run(t, restrict(aCluster()), []row{{name: "off", write: changing("", cordoned, unchanged)}})
@@ -57,12 +58,15 @@ func TestNodeSpec(t *testing.T) {
 		{name: "a Node with podCIDRs", write: making(cidr("", "10.1.0.0/24")), by: "NR-NODESPEC-1", says: podCIDR},
 		{name: "the same podCIDRs", write: changing("", cidr("a", "a", "b"), cidr("a", "a", "b"))},
 		{name: "the first podCIDR", write: changing("", unchanged, cidr("a", "a")), by: "NR-NODESPEC-1", says: podCIDR},
-		{name: "one podCIDR more", write: changing("", cidr("a", "a"), cidr("a", "a", "b")), by: "NR-NODESPEC-1", says: podCIDR},
+		{name: "one podCIDR more", write: changing("", cidr("a", "a"), cidr("a", "a", "b")), by: "NR-NODESPEC-1",
+			says: podCIDR},
 		{name: "no podCIDR any more", write: changing("", cidr("a", "a"), unchanged), by: "NR-NODESPEC-1", says: podCIDR},
 		{name: "the same providerID", write: changing("", provider("a"), provider("a"))},
 		{name: "the first providerID", write: changing("", unchanged, provider("a")), by: "NR-NODESPEC-2", says: providerID},
-		{name: "another providerID", write: changing("", provider("a"), provider("b")), by: "NR-NODESPEC-2", says: providerID},
-		{name: "no providerID any more", write: changing("", provider("a"), unchanged), by: "NR-NODESPEC-2", says: providerID},
+		{name: "another providerID", write: changing("", provider("a"), provider("b")), by: "NR-NODESPEC-2",
+			says: providerID},
+		{name: "no providerID any more", write: changing("", provider("a"), unchanged), by: "NR-NODESPEC-2",
+			says: providerID},
 	})
 	run(t, restrict(aCluster()), []row{
 		{name: "off: podCIDR", write: changing("", unchanged, cidr("a", "a"))},
@@ -86,25 +90,36 @@ func TestNodeAnnotations(t *testing.T) {
 		by     = "NR-ANNOTATION-1"
 	)
 	all := func(n *corev1.Node) {
-		noted("volumes.kubernetes.io/controller-managed-attach-detach", "true", "alpha.kubernetes.io/provided-node-ip", "192.0.2.1",
-			"csi.volume.kubernetes.io/nodeid", "{}", "kubeadm.alpha.kubernetes.io/cri-socket", "unix:///run/containerd/containerd.sock")(n)
+		noted("volumes.kubernetes.io/controller-managed-attach-detach", "true", "alpha.kubernetes.io/provided-node-ip",
+			"192.0.2.1",
+			"csi.volume.kubernetes.io/nodeid", "{}", "kubeadm.alpha.kubernetes.io/cri-socket",
+			"unix:///run/containerd/containerd.sock")(n)
 	}
-	ttl, other, many := noted("node.alpha.kubernetes.io/ttl", "0"), noted("example.com/a", "1", "example.com/b", "1"), func(n *corev1.Node) { n.Annotations = tenThousand() }
+	ttl, other, many := noted("node.alpha.kubernetes.io/ttl", "0"), noted("example.com/a", "1", "example.com/b", "1"),
+		func(n *corev1.Node) { n.Annotations = tenThousand() }
 	rows := []row{
 		{name: "a kubelet's, at creation", write: making(all)},
 		{name: "a kubelet's, added", write: changing("status", unchanged, all)},
 		{name: "a kubelet's, removed", write: changing("status", all, unchanged)},
-		{name: "the controller manager's, at creation", write: making(ttl), by: by, says: set + "node.alpha.kubernetes.io/ttl [NR-ANNOTATION-1]"},
-		{name: "others, at creation", write: making(other), by: by, says: set + "example.com/a, example.com/b [NR-ANNOTATION-1]"},
+		{name: "the controller manager's, at creation", write: making(ttl), by: by,
+			says: set + "node.alpha.kubernetes.io/ttl [NR-ANNOTATION-1]"},
+		{name: "others, at creation", write: making(other), by: by,
+			says: set + "example.com/a, example.com/b [NR-ANNOTATION-1]"},
 		{name: "others, as they are", write: changing("status", other, other)},
-		{name: "others, added", write: changing("", unchanged, other), by: by, says: modify + "example.com/a, example.com/b [NR-ANNOTATION-1]"},
-		{name: "others, added through the status", write: changing("status", unchanged, other), by: by, says: modify + "example.com/a, example.com/b [NR-ANNOTATION-1]"},
-		{name: "others, removed", write: changing("status", other, unchanged), by: by, says: modify + "example.com/a, example.com/b [NR-ANNOTATION-1]"},
-		{name: "another value", write: changing("status", other, noted("example.com/a", "1", "example.com/b", "2")), by: by, says: modify + "example.com/b [NR-ANNOTATION-1]"},
-		{name: "an empty value is a value", write: changing("status", unchanged, noted("example.com/a", "")), by: by, says: modify + "example.com/a [NR-ANNOTATION-1]"},
+		{name: "others, added", write: changing("", unchanged, other), by: by,
+			says: modify + "example.com/a, example.com/b [NR-ANNOTATION-1]"},
+		{name: "others, added through the status", write: changing("status", unchanged, other), by: by,
+			says: modify + "example.com/a, example.com/b [NR-ANNOTATION-1]"},
+		{name: "others, removed", write: changing("status", other, unchanged), by: by,
+			says: modify + "example.com/a, example.com/b [NR-ANNOTATION-1]"},
+		{name: "another value", write: changing("status", other, noted("example.com/a", "1", "example.com/b", "2")), by: by,
+			says: modify + "example.com/b [NR-ANNOTATION-1]"},
+		{name: "an empty value is a value", write: changing("status", unchanged, noted("example.com/a", "")), by: by,
+			says: modify + "example.com/a [NR-ANNOTATION-1]"},
 		{
 			name: "so many of them", write: changing("status", unchanged, many), by: by,
-			says: modify + "key-0000, key-0001, key-0002, key-0003, key-0004, key-0005, key-0006, key-0007, key-0008, key-0009 and 9990 more [NR-ANNOTATION-1]",
+			says: modify + "key-0000, key-0001, key-0002, key-0003, key-0004, key-0005, key-0006, key-0007, key-0008, " +
+				"key-0009 and 9990 more [NR-ANNOTATION-1]",
 		},
 	}
 	run(t, restrict(aCluster(), enforce(by)), rows)
@@ -115,7 +130,8 @@ func TestNodeAnnotations(t *testing.T) {
 	run(t, restrict(aCluster(), enforce(by), allowing("example.com/*")), []row{
 		{name: "allowed, added", write: changing("status", unchanged, other)},
 		{name: "a kubelet's are always", write: making(all)},
-		{name: "not allowed", write: changing("status", unchanged, ttl), by: by, says: modify + "node.alpha.kubernetes.io/ttl [NR-ANNOTATION-1]"},
+		{name: "not allowed", write: changing("status", unchanged, ttl), by: by,
+			says: modify + "node.alpha.kubernetes.io/ttl [NR-ANNOTATION-1]"},
 	})
 	run(t, restrict(aCluster()), []row{{name: "off", write: changing("status", unchanged, other)}})
 	v := restrict(aCluster(), enforce(by)).Review(t.Context(), changing("status", unchanged, other))
@@ -126,8 +142,10 @@ func TestNodeAnnotations(t *testing.T) {
 
 func TestNodeInAudit(t *testing.T) {
 	c := networked()
-	c.reported = map[string]Reported{"me": {Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "192.0.2.1"}}, KubeletPort: 10250}}
-	all := []rules.ID{"NR-ANNOTATION-1", "NR-CORDON-1", "NR-NODESPEC-1", "NR-NODESPEC-2", "NR-ADDRESS-1", "NR-ADDRESS-3", "NR-ADDRESS-2", "NR-ADDRESS-4"}
+	c.reported = map[string]Reported{"me": {Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP,
+		Address: "192.0.2.1"}}, KubeletPort: 10250}}
+	all := []rules.ID{"NR-ANNOTATION-1", "NR-CORDON-1", "NR-NODESPEC-1", "NR-NODESPEC-2", "NR-ADDRESS-1", "NR-ADDRESS-3",
+		"NR-ADDRESS-2", "NR-ADDRESS-4"}
 	v := restrict(c, inMode(rules.Audit, all...)).Review(t.Context(), changing("",
 		func(n *corev1.Node) { n.Spec.Unschedulable, n.Spec.ProviderID = true, "a" },
 		func(n *corev1.Node) {
@@ -162,7 +180,8 @@ func TestAStatusWithoutNewAddressesIsCheap(t *testing.T) {
 		for i := range 20 {
 			n.Annotations[fmt.Sprint("example.com/", i)] = "x"
 		}
-		n.Spec.PodCIDR, n.Spec.PodCIDRs, n.Spec.ProviderID, n.Spec.Unschedulable = "10.1.0.0/24", []string{"10.1.0.0/24"}, "kind://a", true
+		n.Spec.PodCIDR, n.Spec.PodCIDRs, n.Spec.ProviderID, n.Spec.Unschedulable = "10.1.0.0/24", []string{"10.1.0.0/24"},
+			"kind://a", true
 	}
 	old, node := aNode("me", had), aNode("me", had)
 	q := &request{Attributes: changing("status", had, had), node: "me"}

@@ -16,21 +16,26 @@ import (
 
 var (
 	labelsOnCreate = rules.Rule{
-		ID:          "NR-LABEL-1",
-		Description: "With allowedLabels, a node registers itself with labels of no other keys than those, those that the kubelet applies by itself, and those that its row of the machine table gives the same value.",
-		Source:      "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object), Label And Taint Restriction",
-		Extension:   true, Configured: true,
+		ID: "NR-LABEL-1",
+		Description: "With allowedLabels, a node registers itself with labels of no other keys than those, those that the " +
+			"kubelet applies by itself, and those that its row of the machine table gives the same value.",
+		Source: "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the " +
+			"Node object), Label And Taint Restriction",
+		Extension: true, Configured: true,
 	}
 	labelsOnUpdate = rules.Rule{
-		ID:          "NR-LABEL-2",
-		Description: "With allowedLabels, a node adds, changes and removes on itself only labels of the keys that NR-LABEL-1 allows.",
-		Source:      "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object), Label And Taint Restriction",
-		Extension:   true, Configured: true,
+		ID: "NR-LABEL-2",
+		Description: "With allowedLabels, a node adds, changes and removes on itself only labels of the keys that " +
+			"NR-LABEL-1 allows.",
+		Source: "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the " +
+			"Node object), Label And Taint Restriction",
+		Extension: true, Configured: true,
 	}
 )
 
 var nodeConfiguredRules = []rules.Rule{
-	labelsOnCreate, labelsOnUpdate, taintsOnCreate, stickyRequired, stickyAbsent, stickyMany, machineTaints, machineLabels, machineAddresses,
+	labelsOnCreate, labelsOnUpdate, taintsOnCreate, stickyRequired, stickyAbsent, stickyMany, machineTaints, machineLabels,
+	machineAddresses,
 }
 
 // labelsByKubelet are the keys that kubelets apply without being told to
@@ -98,7 +103,8 @@ func reviewNewLabels(q *request, node *corev1.Node) *rules.Decision {
 		return refused
 	}
 	if unlisted := q.unlisted(changed, node.Labels); len(unlisted) > 0 {
-		return q.forbid(labelsOnCreate, fmt.Sprintf("node %q is not allowed to set the following labels: %s", q.node, some(unlisted)))
+		return q.forbid(labelsOnCreate,
+			fmt.Sprintf("node %q is not allowed to set the following labels: %s", q.node, some(unlisted)))
 	}
 	return nil
 }

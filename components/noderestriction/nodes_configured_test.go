@@ -16,7 +16,8 @@ import (
 // withPolicy is a Restriction with a policy, given without its first two lines.
 func withPolicy(t *testing.T, c *fakeCluster, fields string) *Restriction {
 	t.Helper()
-	policy, err := configuration.Parse([]byte("apiVersion: noderestriction.admission.k8s.io/v1\nkind: Configuration\n" + fields))
+	policy, err := configuration.Parse(
+		[]byte("apiVersion: noderestriction.admission.k8s.io/v1\nkind: Configuration\n" + fields))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +59,8 @@ func register(edits ...func(*corev1.Node)) admission.Attributes {
 // relabel changes a label of a Node that has app=a and rack=r.
 func relabel(subresource, key, value string) admission.Attributes {
 	old := aNode("me", label("app", "a"), label("example.com/rack", "r"))
-	return write("me", admission.Update, "nodes", subresource, aNode("me", label("app", "a"), label("example.com/rack", "r"), label(key, value)), old)
+	return write("me", admission.Update, "nodes", subresource,
+		aNode("me", label("app", "a"), label("example.com/rack", "r"), label(key, value)), old)
 }
 
 func TestConfiguredLabels(t *testing.T) {
@@ -70,15 +72,21 @@ func TestConfiguredLabels(t *testing.T) {
 	some := withPolicy(t, newHere(), `allowedLabels: [example.com/rack, "csi.kubernetes.io.*"]`)
 	run(t, some, []row{
 		{"what the kubelet applies may be set", register(
-			label(corev1.LabelTopologyZone, "z"), label(corev1.LabelTopologyRegion, "r"), label(corev1.LabelInstanceTypeStable, "i"), label(corev1.LabelInstanceType, "i"),
-			label(corev1.LabelFailureDomainBetaZone, "z"), label(corev1.LabelFailureDomainBetaRegion, "r"), label(corev1.LabelWindowsBuild, "b"),
+			label(corev1.LabelTopologyZone, "z"), label(corev1.LabelTopologyRegion, "r"),
+			label(corev1.LabelInstanceTypeStable, "i"), label(corev1.LabelInstanceType, "i"),
+			label(corev1.LabelFailureDomainBetaZone, "z"), label(corev1.LabelFailureDomainBetaRegion, "r"),
+			label(corev1.LabelWindowsBuild, "b"),
 			label("beta.kubernetes.io/os", "linux"), label("beta.kubernetes.io/arch", "amd64")), "", 0, ""},
 		{"a listed key may be set", register(label("example.com/rack", "r")), "", 0, ""},
 		{"a key with a listed beginning may be set", register(label("csi.kubernetes.io.x/y", "")), "", 0, ""},
-		{"another key is refused", register(label("example.com/row", "r")), "NR-LABEL-1", 0, fmt.Sprintf(set, "example.com/row")},
-		{"another key of a kubelet's domain is refused", register(label("node.kubernetes.io/x", "r")), "NR-LABEL-1", 0, fmt.Sprintf(set, "node.kubernetes.io/x")},
-		{"several are named in order", register(label("b", ""), label("a", ""), label(closed, "")), "NR-LABEL-1", 0, fmt.Sprintf(set, "a, b, "+closed)},
-		{"many are counted", register(manyLabels(10_000)), "NR-LABEL-1", 0, fmt.Sprintf(set, "l0, l1, l10, l100, l1000, l1001, l1002, l1003, l1004, l1005 and 9990 more")},
+		{"another key is refused", register(label("example.com/row", "r")), "NR-LABEL-1", 0,
+			fmt.Sprintf(set, "example.com/row")},
+		{"another key of a kubelet's domain is refused", register(label("node.kubernetes.io/x", "r")), "NR-LABEL-1", 0,
+			fmt.Sprintf(set, "node.kubernetes.io/x")},
+		{"several are named in order", register(label("b", ""), label("a", ""), label(closed, "")), "NR-LABEL-1", 0,
+			fmt.Sprintf(set, "a, b, "+closed)},
+		{"many are counted", register(manyLabels(10_000)), "NR-LABEL-1", 0,
+			fmt.Sprintf(set, "l0, l1, l10, l100, l1000, l1001, l1002, l1003, l1004, l1005 and 9990 more")},
 		{"no change is no change", relabel("", "app", "a"), "", 0, ""},
 		{"a listed key may be changed", relabel("", "example.com/rack", "s"), "", 0, ""},
 		{"a listed key may be removed", relabel("", "example.com/rack", "-"), "", 0, ""},
@@ -90,13 +98,17 @@ func TestConfiguredLabels(t *testing.T) {
 		{"another key is not changed by status", relabel("status", "app", "b"), "NR-LABEL-2", 0, fmt.Sprintf(modify, "app")},
 	})
 	run(t, withPolicy(t, newHere(), `allowedLabels: ["*"]`), []row{
-		{"with all, any key may be set", register(label("x", ""), label("example.com/x", ""), label("foo.kubernetes.io/x", "")), "", 0, ""},
-		{"with all, what is set centrally is refused", register(label(closed, "")), "NR-LABEL-1", 0, fmt.Sprintf(set, closed)},
-		{"with all, what is set centrally is not changed", relabel("", closed, "a"), "NR-LABEL-2", 0, fmt.Sprintf(modify, closed)},
+		{"with all, any key may be set",
+			register(label("x", ""), label("example.com/x", ""), label("foo.kubernetes.io/x", "")), "", 0, ""},
+		{"with all, what is set centrally is refused", register(label(closed, "")), "NR-LABEL-1", 0,
+			fmt.Sprintf(set, closed)},
+		{"with all, what is set centrally is not changed", relabel("", closed, "a"), "NR-LABEL-2", 0,
+			fmt.Sprintf(modify, closed)},
 	})
 	run(t, withPolicy(t, newHere(), `allowedLabels: [`+closed+`]`), []row{
 		{"what is named may be set even there", register(label(closed, "")), "", 0, ""},
-		{"what is not named is refused there", register(label(closed+"2", "")), "NR-LABEL-1", 0, fmt.Sprintf(set, closed+"2")},
+		{"what is not named is refused there", register(label(closed+"2", "")), "NR-LABEL-1", 0,
+			fmt.Sprintf(set, closed+"2")},
 	})
 	run(t, withPolicy(t, newHere(), `allowedLabels: []`), []row{
 		{"with none, the kubelet's own may be set", register(), "", 0, ""},
@@ -115,7 +127,8 @@ func manyLabels(n int) func(*corev1.Node) {
 // TestUpstreamsLabelsWithoutAList is about a file that says nothing of labels, and
 // no file.
 func TestUpstreamsLabelsWithoutAList(t *testing.T) {
-	for name, r := range map[string]*Restriction{"no field": withPolicy(t, newHere(), ""), "no file": restrict(newHere())} {
+	for name, r := range map[string]*Restriction{"no field": withPolicy(t, newHere(), ""),
+		"no file": restrict(newHere())} {
 		t.Run(name, func(t *testing.T) {
 			run(t, r, []row{
 				{"a label of one's own may be set", register(label("x", ""), tainted(aTaint("any", "", "NoSchedule"))), "", 0, ""},
@@ -128,9 +141,11 @@ func TestUpstreamsLabelsWithoutAList(t *testing.T) {
 
 func TestAnUnchangedNodeCostsNothing(t *testing.T) {
 	c := aCluster()
-	r := withPolicy(t, c, "allowedLabels: []\nallowedTaints: []\nstickyTaints: [a]\nmachines: [{name: \"m*\", labels: {a: b}}]")
+	r := withPolicy(t, c, "allowedLabels: []\nallowedTaints: []\nstickyTaints: [a]\nmachines: [{name: \"m*\", labels: "+
+		"{a: b}}]")
 	old, node := aNode("me"), aNode("me")
-	q := &request{Attributes: write("me", admission.Update, "nodes", "status", node, old), node: "me", configuration: r.config.Configuration()}
+	q := &request{Attributes: write("me", admission.Update, "nodes", "status", node, old), node: "me",
+		configuration: r.config.Configuration()}
 	if n := testing.AllocsPerRun(100, func() {
 		if r.reviewConfiguredNode(t.Context(), q, old, node) != nil {
 			t.Error("refused")

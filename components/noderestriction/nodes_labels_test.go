@@ -69,7 +69,8 @@ func TestNodeLabels(t *testing.T) {
 		set := row{name: "set " + key, write: createNode(labelled(key, "v"))}
 		add := row{name: "add " + key, write: updateNode("", unedited, labelled(key, "v"))}
 		change := row{name: "change " + key, write: updateNode("", labelled(key, "v"), labelled(key, "w"))}
-		remove := row{name: "remove " + key, write: updateNode("", labelled(key, "v"), func(n *corev1.Node) { delete(n.Labels, key) })}
+		remove := row{name: "remove " + key,
+			write: updateNode("", labelled(key, "v"), func(n *corev1.Node) { delete(n.Labels, key) })}
 		status := row{name: "add through the status " + key, write: updateNode("status", unedited, labelled(key, "v"))}
 		keep := row{name: "keep " + key, write: updateNode("", labelled(key, "v"), labelled(key, "v"))}
 		if !labelKeys[key] {
@@ -89,9 +90,12 @@ func TestNodeLabelsAreToldInOrder(t *testing.T) {
 	}
 	after := func(n *corev1.Node) { n.Labels = map[string]string{"k8s.io/a": "", "k8s.io/b": "2", "k8s.io/same": ""} }
 	run(t, restrict(aCluster()), []row{
-		{name: "on create", write: createNode(after), by: "NR-NODE-3", says: aboutMe + `node "me" is not allowed to set the following labels: k8s.io/a, k8s.io/b, k8s.io/same [NR-NODE-3]`},
-		{name: "on update", write: updateNode("", before, after), by: "NR-NODE-3", says: aboutMe + "is not allowed to modify labels: k8s.io/a, k8s.io/b, k8s.io/c [NR-NODE-3]"},
-		{name: "a value that is empty is not one that is missing", write: updateNode("", unedited, labelled("k8s.io/a", "")), by: "NR-NODE-3", says: aboutMe + "is not allowed to modify labels: k8s.io/a [NR-NODE-3]"},
+		{name: "on create", write: createNode(after), by: "NR-NODE-3",
+			says: aboutMe + `node "me" is not allowed to set the following labels: k8s.io/a, k8s.io/b, k8s.io/same [NR-NODE-3]`},
+		{name: "on update", write: updateNode("", before, after), by: "NR-NODE-3",
+			says: aboutMe + "is not allowed to modify labels: k8s.io/a, k8s.io/b, k8s.io/c [NR-NODE-3]"},
+		{name: "a value that is empty is not one that is missing", write: updateNode("", unedited, labelled("k8s.io/a", "")),
+			by: "NR-NODE-3", says: aboutMe + "is not allowed to modify labels: k8s.io/a [NR-NODE-3]"},
 		{name: "no labels at all", write: createNode(func(n *corev1.Node) { n.Labels = nil })},
 	})
 }

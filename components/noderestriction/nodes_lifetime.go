@@ -16,16 +16,20 @@ var (
 	nodeDelete = rules.Rule{
 		ID:          "NR-NODE-6",
 		Description: "A node does not delete its Node.",
-		Source:      "the proposal of kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object): a node must not shed its taints and labels by making itself anew; upstream leaves it to the Node authorizer",
-		Extension:   true,
-		Optional:    true,
+		Source: "the proposal of kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting " +
+			"Node Scope on the Node object): a node must not shed its taints and labels by making itself anew; upstream " +
+			"leaves it to the Node authorizer",
+		Extension: true,
+		Optional:  true,
 	}
 	nodeLifetime = rules.Rule{
-		ID:          "NR-NODE-7",
-		Description: "A node creates its Node without ownerReferences and finalizers, and does not change the finalizers later.",
-		Source:      "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object); CVE-2025-5187, whose fix upstream holds only on update and only for ownerReferences",
-		Extension:   true,
-		Optional:    true,
+		ID: "NR-NODE-7",
+		Description: "A node creates its Node without ownerReferences and finalizers, and does not change the finalizers " +
+			"later.",
+		Source: "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the " +
+			"Node object); CVE-2025-5187, whose fix upstream holds only on update and only for ownerReferences",
+		Extension: true,
+		Optional:  true,
 	}
 )
 

@@ -16,20 +16,25 @@ var (
 	machineTaints = rules.Rule{
 		ID:          "NR-MACHINE-1",
 		Description: "A node registers itself only with every taint of its row in the machine table.",
-		Source:      "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object), Taints set by central controllers",
-		Extension:   true, Configured: true,
+		Source: "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on " +
+			"the Node object), Taints set by central controllers",
+		Extension: true, Configured: true,
 	}
 	machineLabels = rules.Rule{
-		ID:          "NR-MACHINE-2",
-		Description: "A node gives no label of its row in the machine table another value than the row's, and does not remove one.",
-		Source:      "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object), Taints set by central controllers",
-		Extension:   true, Configured: true,
+		ID: "NR-MACHINE-2",
+		Description: "A node gives no label of its row in the machine table another value than the row's, and does not " +
+			"remove one.",
+		Source: "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the " +
+			"Node object), Taints set by central controllers",
+		Extension: true, Configured: true,
 	}
 	machineAddresses = rules.Rule{
-		ID:          "NR-MACHINE-3",
-		Description: "Where its row in the machine table has addresses, a node introduces no IP in the status of its Node that is not among them.",
-		Source:      "Bulkhead: who registers first under a name says where it is, and could take its neighbour's address; docs/configuration.md",
-		Extension:   true, Configured: true,
+		ID: "NR-MACHINE-3",
+		Description: "Where its row in the machine table has addresses, a node introduces no IP in the status of its Node " +
+			"that is not among them.",
+		Source: "Bulkhead: who registers first under a name says where it is, and could take its neighbour's address; " +
+			"docs/configuration.md",
+		Extension: true, Configured: true,
 	}
 )
 
@@ -44,7 +49,9 @@ func reviewMachine(q *request, node *corev1.Node) *rules.Decision {
 	if len(missing) == 0 {
 		return nil
 	}
-	return q.forbid(machineTaints, fmt.Sprintf("node %q must be registered with the taints that the machine table has for %q: %s", q.node, row.Name, someTaints(missing)))
+	return q.forbid(machineTaints,
+		fmt.Sprintf("node %q must be registered with the taints that the machine table has for %q: %s", q.node, row.Name,
+			someTaints(missing)))
 }
 
 // reviewMachineLabels keeps what the table says as it is. A new Node may lack the
@@ -63,7 +70,9 @@ func reviewMachineLabels(q *request, changed []string, now map[string]string) *r
 	if len(wrong) == 0 {
 		return nil
 	}
-	return q.forbid(machineLabels, fmt.Sprintf("node %q is not allowed to set other labels than the machine table has for %q: %s", q.node, row.Name, some(wrong)))
+	return q.forbid(machineLabels,
+		fmt.Sprintf("node %q is not allowed to set other labels than the machine table has for %q: %s", q.node, row.Name,
+			some(wrong)))
 }
 
 // checkMachineAddresses compares the IPs that a node introduces with its row. Names are not
@@ -79,8 +88,9 @@ func checkMachineAddresses(q *request, old, node *corev1.Node) *rules.Decision {
 	}
 	for _, address := range newAddresses(before, node.Status.Addresses) {
 		if ip, isIP := nodeaddress.ParseIP(address.Address); isIP && !row.HasAddress(ip) {
-			return q.forbid(machineAddresses, fmt.Sprintf("node %q is not allowed to report the address %s: the machine table has others for %q",
-				q.node, ip, row.Name))
+			return q.forbid(machineAddresses,
+				fmt.Sprintf("node %q is not allowed to report the address %s: the machine table has others for %q",
+					q.node, ip, row.Name))
 		}
 	}
 	return nil

@@ -15,7 +15,8 @@ func TestMachineTable(t *testing.T) {
 		pool   = "example.com/pool"
 		labels = `nodes "me" is forbidden: node "me" is not allowed to set other labels than the machine table has for "m*": example.com/pool [NR-MACHINE-2]`
 	)
-	table := "machines:\n- {name: \"m*\", labels: {example.com/pool: pii}, taints: [{key: dedicated, value: pii, effect: NoSchedule}]}\n"
+	table := "machines:\n- {name: \"m*\", labels: {example.com/pool: pii}, taints: [{key: dedicated, value: pii, " +
+		"effect: NoSchedule}]}\n"
 	pii := aTaint("dedicated", "pii", "NoSchedule")
 	change := func(from, to string) admission.Attributes {
 		return write("me", admission.Update, "nodes", "status", aNode("me", label(pool, to)), aNode("me", label(pool, from)))
@@ -25,15 +26,18 @@ func TestMachineTable(t *testing.T) {
 	run(t, withPolicy(t, c, table), []row{
 		{"with the taints of its row it may register", register(tainted(pii)), "", 0, ""},
 		{"without them it may not", register(), "NR-MACHINE-1", 0, lacks},
-		{"with another value it may not", register(tainted(aTaint("dedicated", "web", "NoSchedule"))), "NR-MACHINE-1", 0, lacks},
-		{"with another effect it may not", register(tainted(aTaint("dedicated", "pii", "NoExecute"))), "NR-MACHINE-1", 0, lacks},
+		{"with another value it may not", register(tainted(aTaint("dedicated", "web", "NoSchedule"))), "NR-MACHINE-1", 0,
+			lacks},
+		{"with another effect it may not", register(tainted(aTaint("dedicated", "pii", "NoExecute"))), "NR-MACHINE-1", 0,
+			lacks},
 		{"the label of its row may be set", register(tainted(pii), label(pool, "pii")), "", 0, ""},
 		{"not with another value", register(tainted(pii), label(pool, "web")), "NR-MACHINE-2", 0, labels},
 		{"it may be set later", change("-", "pii"), "", 0, ""},
 		{"it may be put right", change("web", "pii"), "", 0, ""},
 		{"it may not be changed", change("pii", "web"), "NR-MACHINE-2", 0, labels},
 		{"it may not be removed", change("pii", "-"), "NR-MACHINE-2", 0, labels},
-		{"who has no row is not held to one", write("other", admission.Create, "nodes", "", aNode("other", label(pool, "web")), nil), "", 0, ""},
+		{"who has no row is not held to one",
+			write("other", admission.Create, "nodes", "", aNode("other", label(pool, "web")), nil), "", 0, ""},
 	})
 	run(t, withPolicy(t, c, table+"allowedLabels: []\nallowedTaints: []"), []row{
 		{"taints and labels of the row need no other leave", register(tainted(pii), label(pool, "pii")), "", 0, ""},
@@ -42,16 +46,20 @@ func TestMachineTable(t *testing.T) {
 			`nodes "me" is forbidden: node "me" is not allowed to set the following taints: dedicated [NR-TAINT-1]`},
 	})
 	there := aCluster()
-	run(t, withPolicy(t, there, table), []row{{"a node that is there is held to it as well", register(), "NR-MACHINE-1", 0, lacks}})
+	run(t, withPolicy(t, there, table),
+		[]row{{"a node that is there is held to it as well", register(), "NR-MACHINE-1", 0, lacks}})
 }
 
 // A node that registers first under its name cannot take its neighbour's address where the
 // table says where it is.
 func TestMachineAddresses(t *testing.T) {
-	const table = "machines:\n- {name: me, addresses: [192.0.2.1, \"2001:db8::/64\"]}\n- {name: \"m*\", addresses: []}\n- {name: other}\n"
+	const table = "machines:\n- {name: me, addresses: [192.0.2.1, \"2001:db8::/64\"]}\n- {name: \"m*\", addresses: " +
+		"[]}\n- {name: other}\n"
 	says := func(address, row string) string {
-		return `nodes "` + map[string]string{"me": "me", "m*": "me2"}[row] + `" is forbidden: node "` + map[string]string{"me": "me", "m*": "me2"}[row] +
-			`" is not allowed to report the address ` + address + `: the machine table has others for "` + row + `" [NR-MACHINE-3]`
+		return `nodes "` + map[string]string{"me": "me", "m*": "me2"}[row] + `" is forbidden: node "` +
+			map[string]string{"me": "me", "m*": "me2"}[row] +
+			`" is not allowed to report the address ` + address + `: the machine table has others for "` + row +
+			`" [NR-MACHINE-3]`
 	}
 	had := reporting(10250, "InternalIP", "192.0.2.9")
 	of := func(name string, edits ...func(*corev1.Node)) admission.Attributes {
@@ -59,17 +67,25 @@ func TestMachineAddresses(t *testing.T) {
 	}
 	run(t, withPolicy(t, networked(), table), []row{
 		{"registers with its address", making(reporting(0, "InternalIP", "192.0.2.1")), "", 0, ""},
-		{"registers with its neighbour's address", making(reporting(0, "InternalIP", "192.0.2.2")), "NR-MACHINE-3", 0, says("192.0.2.2", "me")},
-		{"registers with both", making(reporting(0, "InternalIP", "192.0.2.1", "ExternalIP", "192.0.2.2")), "NR-MACHINE-3", 0, says("192.0.2.2", "me")},
+		{"registers with its neighbour's address", making(reporting(0, "InternalIP", "192.0.2.2")), "NR-MACHINE-3", 0,
+			says("192.0.2.2", "me")},
+		{"registers with both", making(reporting(0, "InternalIP", "192.0.2.1", "ExternalIP", "192.0.2.2")), "NR-MACHINE-3", 0,
+			says("192.0.2.2", "me")},
 		{"registers with an address of its range", making(reporting(0, "InternalIP", "2001:db8::7")), "", 0, ""},
-		{"registers with one outside of its range", making(reporting(0, "InternalIP", "2001:db8:0:1::7")), "NR-MACHINE-3", 0, says("2001:db8:0:1::7", "me")},
-		{"IPv4 in IPv6 is the IPv4 address", making(reporting(0, "InternalIP", "::ffff:192.0.2.2")), "NR-MACHINE-3", 0, says("192.0.2.2", "me")},
+		{"registers with one outside of its range", making(reporting(0, "InternalIP", "2001:db8:0:1::7")), "NR-MACHINE-3", 0,
+			says("2001:db8:0:1::7", "me")},
+		{"IPv4 in IPv6 is the IPv4 address", making(reporting(0, "InternalIP", "::ffff:192.0.2.2")), "NR-MACHINE-3", 0,
+			says("192.0.2.2", "me")},
 		{"an IP as a host name", making(reporting(0, "Hostname", "192.0.2.2")), "NR-MACHINE-3", 0, says("192.0.2.2", "me")},
 		{"a name is for other rules", making(reporting(0, "Hostname", "me")), "", 0, ""},
 		{"no address yet", making(reporting(0)), "", 0, ""},
-		{"reports its address later", changing("status", had, reporting(10250, "InternalIP", "192.0.2.9", "ExternalIP", "192.0.2.1")), "", 0, ""},
-		{"reports its neighbour's later", changing("status", had, reporting(10250, "InternalIP", "192.0.2.9", "ExternalIP", "192.0.2.2")), "NR-MACHINE-3", 0, says("192.0.2.2", "me")},
-		{"an empty list allows none", of("me2", reporting(0, "InternalIP", "192.0.2.1")), "NR-MACHINE-3", 0, says("192.0.2.1", "m*")},
+		{"reports its address later",
+			changing("status", had, reporting(10250, "InternalIP", "192.0.2.9", "ExternalIP", "192.0.2.1")), "", 0, ""},
+		{"reports its neighbour's later",
+			changing("status", had, reporting(10250, "InternalIP", "192.0.2.9", "ExternalIP", "192.0.2.2")), "NR-MACHINE-3", 0,
+			says("192.0.2.2", "me")},
+		{"an empty list allows none", of("me2", reporting(0, "InternalIP", "192.0.2.1")), "NR-MACHINE-3", 0,
+			says("192.0.2.1", "m*")},
 		{"a row without addresses has no say", of("other", reporting(0, "InternalIP", "192.0.2.2")), "", 0, ""},
 	})
 }

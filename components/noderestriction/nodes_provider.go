@@ -15,9 +15,10 @@ import (
 var nodeProviderIDOthers = rules.Rule{
 	ID:          "NR-NODESPEC-3",
 	Description: "A node gives its Node no providerID that another Node has.",
-	Source:      "Bulkhead: cloud controllers and autoscalers find the machine of a Node by it, to read its addresses and to delete it",
-	Extension:   true,
-	Optional:    true,
+	Source: "Bulkhead: cloud controllers and autoscalers find the machine of a Node by it, to read its addresses " +
+		"and to delete it",
+	Extension: true,
+	Optional:  true,
 }
 
 // maxProviderID is the longest that is looked up.
@@ -29,14 +30,16 @@ func (r *Restriction) reviewProviderIDOthers(ctx context.Context, q *request, ol
 	}
 	return r.optional(q, nodeProviderIDOthers, func() *rules.Decision {
 		if len(node.Spec.ProviderID) > maxProviderID {
-			return q.forbid(nodeProviderIDOthers, fmt.Sprintf("node %q is not allowed to have a providerID of more than %d bytes", q.node, maxProviderID))
+			return q.forbid(nodeProviderIDOthers,
+				fmt.Sprintf("node %q is not allowed to have a providerID of more than %d bytes", q.node, maxProviderID))
 		}
 		owner, err := r.config.Cluster.ProviderIDOwner(ctx, node.Spec.ProviderID, q.node)
 		if err != nil {
 			return q.raw(nodeProviderIDOthers, err)
 		}
 		if owner != "" {
-			return q.forbid(nodeProviderIDOthers, fmt.Sprintf("node %q is not allowed to have the providerID of node %q", q.node, owner))
+			return q.forbid(nodeProviderIDOthers,
+				fmt.Sprintf("node %q is not allowed to have the providerID of node %q", q.node, owner))
 		}
 		return nil
 	})

@@ -23,16 +23,22 @@ func TestProviderIDOthers(t *testing.T) {
 	run(t, restrict(c, enforce(by)), []row{
 		{name: "no providerID: admitted", write: making(unchanged)},
 		{name: "its own providerID: admitted", write: making(provided("cloud://me"))},
-		{name: "providerID of another Node at creation: denied", write: making(provided("cloud://other")), by: by, says: says},
-		{name: "providerID of another Node later: denied", write: changing("", unchanged, provided("cloud://other")), by: by, says: says},
-		{name: "providerID of another Node that it has already: admitted", write: changing("", provided("cloud://other"), provided("cloud://other"))},
-		{name: "providerID that is too long: denied", write: making(provided(strings.Repeat("x", 1025))), by: by, says: notAllowed + "have a providerID of more than 1024 bytes [NR-NODESPEC-3]"},
+		{name: "providerID of another Node at creation: denied", write: making(provided("cloud://other")), by: by,
+			says: says},
+		{name: "providerID of another Node later: denied", write: changing("", unchanged, provided("cloud://other")), by: by,
+			says: says},
+		{name: "providerID of another Node that it has already: admitted",
+			write: changing("", provided("cloud://other"), provided("cloud://other"))},
+		{name: "providerID that is too long: denied", write: making(provided(strings.Repeat("x", 1025))), by: by,
+			says: notAllowed + "have a providerID of more than 1024 bytes [NR-NODESPEC-3]"},
 	})
-	run(t, restrict(c), []row{{name: "rule off, providerID of another Node: admitted", write: making(provided("cloud://other"))}})
+	run(t, restrict(c), []row{{name: "rule off, providerID of another Node: admitted",
+		write: making(provided("cloud://other"))}})
 	auditedOnly(t, restrict(c, inMode(rules.Audit, by)), making(provided("cloud://other")), by)
 	failing := aCluster()
 	failing.err = errors.New("timeout")
 	run(t, restrict(failing, enforce(by)), []row{
-		{name: "owner of the providerID is not known: denied", write: making(provided("cloud://me")), by: by, code: 500, says: "timeout [NR-NODESPEC-3]"},
+		{name: "owner of the providerID is not known: denied", write: making(provided("cloud://me")), by: by, code: 500,
+			says: "timeout [NR-NODESPEC-3]"},
 	})
 }

@@ -17,26 +17,35 @@ import (
 
 var (
 	taintsOnCreate = rules.Rule{
-		ID:          "NR-TAINT-1",
-		Description: "With allowedTaints, a node registers itself with taints of no other keys than those, those that the kubelet and the API server apply by themselves, and what is remembered of it or stands in its row of the machine table.",
-		Source:      "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object), Label And Taint Restriction",
-		Extension:   true, Configured: true,
+		ID: "NR-TAINT-1",
+		Description: "With allowedTaints, a node registers itself with taints of no other keys than those, those that the " +
+			"kubelet and the API server apply by themselves, and what is remembered of it or stands in its row of the machine " +
+			"table.",
+		Source: "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the " +
+			"Node object), Label And Taint Restriction",
+		Extension: true, Configured: true,
 	}
 	stickyRequired = rules.Rule{
-		ID:          "NR-STICKY-1",
-		Description: "A taint whose key is marked as sticky and that was last seen on a Node is on every Node of that name which its node registers after it, until it is removed from a Node or an administrator clears it.",
-		Source:      "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object), Removing self-delete from Node Permission; CVE-2025-5187",
-		Extension:   true, Configured: true,
+		ID: "NR-STICKY-1",
+		Description: "A taint whose key is marked as sticky and that was last seen on a Node is on every Node of that name " +
+			"which its node registers after it, until it is removed from a Node or an administrator clears it.",
+		Source: "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the " +
+			"Node object), Removing self-delete from Node Permission; CVE-2025-5187",
+		Extension: true, Configured: true,
 	}
 	stickyAbsent = rules.Rule{
-		ID:          "NR-STICKY-2",
-		Description: "A node writes nothing to its Node as long as that was registered without a sticky taint of the one before, by whomever and however.",
-		Source:      "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the Node object), Removing self-delete from Node Permission; ours: a creation that is admitted just before a Node is deleted",
-		Extension:   true, Configured: true,
+		ID: "NR-STICKY-2",
+		Description: "A node writes nothing to its Node as long as that was registered without a sticky taint of the one " +
+			"before, by whomever and however.",
+		Source: "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the " +
+			"Node object), Removing self-delete from Node Permission; ours: a creation that is admitted just before a Node is " +
+			"deleted",
+		Extension: true, Configured: true,
 	}
 	stickyMany = rules.Rule{
 		ID: "NR-STICKY-3",
-		Description: "Where taints are sticky, a node registers itself with at most 16 taints that are not remembered of it, and with none that is marked beyond 16 which its Nodes have come with, " +
+		Description: "Where taints are sticky, a node registers itself with at most 16 taints that are not remembered of " +
+			"it, and with none that is marked beyond 16 which its Nodes have come with, " +
 			"so that it cannot use up the memory of taints that others have put on it.",
 		Source:    "ours: a hostile node must neither fill the memory nor displace what an administrator marked",
 		Extension: true, Configured: true,
@@ -105,16 +114,21 @@ func reviewNewTaints(q *request, node *corev1.Node, remembered Memory) *rules.De
 	}
 	if len(forbidden) > 0 {
 		slices.Sort(forbidden)
-		return q.forbid(taintsOnCreate, fmt.Sprintf("node %q is not allowed to set the following taints: %s", q.node, some(slices.Compact(forbidden))))
+		return q.forbid(taintsOnCreate,
+			fmt.Sprintf("node %q is not allowed to set the following taints: %s", q.node, some(slices.Compact(forbidden))))
 	}
 	if q.configuration.StickyTaints == nil {
 		return nil
 	}
 	if fresh > mostOwnTaints {
-		return q.forbid(stickyMany, fmt.Sprintf("node %q is not allowed to set more than %d taints that are not remembered of it", q.node, mostOwnTaints))
+		return q.forbid(stickyMany,
+			fmt.Sprintf("node %q is not allowed to set more than %d taints that are not remembered of it", q.node,
+				mostOwnTaints))
 	}
 	if marked > 0 && marked+len(remembered.Brought) > mostOwnTaints {
-		return q.forbid(stickyMany, fmt.Sprintf("node %q is not allowed to set more than %d taints that are marked as sticky, and %d of its own are remembered", q.node, mostOwnTaints, len(remembered.Brought)))
+		return q.forbid(stickyMany,
+			fmt.Sprintf("node %q is not allowed to set more than %d taints that are marked as sticky, and %d of its own are "+
+				"remembered", q.node, mostOwnTaints, len(remembered.Brought)))
 	}
 	return nil
 }
@@ -131,7 +145,8 @@ func (q *request) mayRegisterWith(taint corev1.Taint) bool {
 // reviewRemembered wants what is missing back. A node that still exists is not
 // held to it: a kubelet that starts always tries to register, and is told that it
 // has long been.
-func (r *Restriction) reviewRemembered(ctx context.Context, q *request, node *corev1.Node, remembered []corev1.Taint) *rules.Decision {
+func (r *Restriction) reviewRemembered(ctx context.Context, q *request, node *corev1.Node,
+	remembered []corev1.Taint) *rules.Decision {
 	missing := without(remembered, node.Spec.Taints)
 	if len(missing) == 0 {
 		return nil
@@ -143,7 +158,9 @@ func (r *Restriction) reviewRemembered(ctx context.Context, q *request, node *co
 	if !apierrors.IsNotFound(err) {
 		return q.unknown(stickyRequired, fmt.Errorf("looking up node %q: %w", q.node, err))
 	}
-	return q.forbid(stickyRequired, fmt.Sprintf("node %q had taints that it must be registered with again: %s (give them to the kubelet, or have an administrator run: bulkhead taints clear %s)", q.node, someTaints(missing), q.node))
+	return q.forbid(stickyRequired,
+		fmt.Sprintf("node %q had taints that it must be registered with again: %s (give them to the kubelet, or have an "+
+			"administrator run: bulkhead taints clear %s)", q.node, someTaints(missing), q.node))
 }
 
 // reviewAbsentTaints keeps a Node that came to be without its taints from being
@@ -166,7 +183,9 @@ func (r *Restriction) reviewAbsentTaints(ctx context.Context, q *request, old *c
 	if len(missing) == 0 {
 		return nil
 	}
-	return q.forbid(stickyAbsent, fmt.Sprintf("node %q was registered again without taints that it had: %s (an administrator has to put them on the Node, or run: bulkhead taints clear %s)", q.node, someTaints(missing), q.node))
+	return q.forbid(stickyAbsent,
+		fmt.Sprintf("node %q was registered again without taints that it had: %s (an administrator has to put them on the "+
+			"Node, or run: bulkhead taints clear %s)", q.node, someTaints(missing), q.node))
 }
 
 // without returns those of the wanted taints that are not there.

@@ -19,21 +19,31 @@ import (
 func TestConfiguredTaints(t *testing.T) {
 	const refused = `nodes "me" is forbidden: node "me" is not allowed to set the following taints: %s [NR-TAINT-1]`
 	run(t, withPolicy(t, newHere(), `allowedTaints: [foo, "insecure.*"]`), []row{
-		{"a listed key may be set", register(tainted(aTaint("foo", "v", "NoSchedule"), aTaint("foo", "v", "NoExecute"))), "", 0, ""},
+		{"a listed key may be set", register(tainted(aTaint("foo", "v", "NoSchedule"), aTaint("foo", "v", "NoExecute"))), "",
+			0, ""},
 		{"a key with a listed beginning may be set", register(tainted(aTaint("insecure.x", "", "NoSchedule"))), "", 0, ""},
 		{"what appears by itself may be set", register(tainted(aTaint(corev1.TaintNodeNotReady, "", "NoSchedule"),
-			aTaint(corev1.TaintNodeUnschedulable, "", "NoSchedule"), aTaint("node.cloudprovider.kubernetes.io/uninitialized", "true", "NoSchedule"))), "", 0, ""},
-		{"another key is refused", register(tainted(aTaint("bar", "", "NoSchedule"))), "NR-TAINT-1", 0, fmt.Sprintf(refused, "bar")},
-		{"another condition is refused", register(tainted(aTaint(corev1.TaintNodeUnreachable, "", "NoSchedule"))), "NR-TAINT-1", 0, fmt.Sprintf(refused, corev1.TaintNodeUnreachable)},
-		{"a key is named once", register(tainted(aTaint("b", "", "NoSchedule"), aTaint("b", "", "NoExecute"), aTaint("a", "", "NoSchedule"))), "NR-TAINT-1", 0, fmt.Sprintf(refused, "a, b")},
+			aTaint(corev1.TaintNodeUnschedulable, "", "NoSchedule"),
+			aTaint("node.cloudprovider.kubernetes.io/uninitialized", "true", "NoSchedule"))), "", 0, ""},
+		{"another key is refused", register(tainted(aTaint("bar", "", "NoSchedule"))), "NR-TAINT-1", 0,
+			fmt.Sprintf(refused, "bar")},
+		{"another condition is refused", register(tainted(aTaint(corev1.TaintNodeUnreachable, "", "NoSchedule"))),
+			"NR-TAINT-1", 0, fmt.Sprintf(refused, corev1.TaintNodeUnreachable)},
+		{"a key is named once",
+			register(tainted(aTaint("b", "", "NoSchedule"), aTaint("b", "", "NoExecute"), aTaint("a", "", "NoSchedule"))),
+			"NR-TAINT-1", 0, fmt.Sprintf(refused, "a, b")},
 	})
 	run(t, withPolicy(t, newHere(), `allowedTaints: ["*"]`), []row{
 		{"with all, any key may be set", register(tainted(aTaint("bar", "", "NoSchedule"))), "", 0, ""},
-		{"with all, what is set centrally is refused", register(tainted(aTaint("node-restriction.kubernetes.io/x", "", "NoSchedule"))), "NR-TAINT-1", 0, fmt.Sprintf(refused, "node-restriction.kubernetes.io/x")},
+		{"with all, what is set centrally is refused",
+			register(tainted(aTaint("node-restriction.kubernetes.io/x", "", "NoSchedule"))), "NR-TAINT-1", 0,
+			fmt.Sprintf(refused, "node-restriction.kubernetes.io/x")},
 	})
 	run(t, withPolicy(t, newHere(), `allowedTaints: []`), []row{
-		{"with none, there is still what the API server adds", register(tainted(aTaint(corev1.TaintNodeNotReady, "", "NoSchedule"))), "", 0, ""},
-		{"with none, nothing else", register(tainted(aTaint("foo", "", "NoSchedule"))), "NR-TAINT-1", 0, fmt.Sprintf(refused, "foo")},
+		{"with none, there is still what the API server adds",
+			register(tainted(aTaint(corev1.TaintNodeNotReady, "", "NoSchedule"))), "", 0, ""},
+		{"with none, nothing else", register(tainted(aTaint("foo", "", "NoSchedule"))), "NR-TAINT-1", 0,
+			fmt.Sprintf(refused, "foo")},
 	})
 }
 
@@ -49,15 +59,20 @@ func TestStickyTaints(t *testing.T) {
 	run(t, withPolicy(t, gone, policy), []row{
 		{"with what is remembered it may come back", register(tainted(pii, bad)), "", 0, ""},
 		{"without one it may not", register(tainted(bad)), "NR-STICKY-1", 0, fmt.Sprintf(missing, "dedicated=pii:NoExecute")},
-		{"without any it may not", register(), "NR-STICKY-1", 0, fmt.Sprintf(missing, "compromised=yes:NoSchedule, dedicated=pii:NoExecute")},
-		{"a dry run is no way to find out", write("me", admission.Create, "nodes", "", aNode("me"), nil, dry), "NR-STICKY-1", 0, fmt.Sprintf(missing, "compromised=yes:NoSchedule, dedicated=pii:NoExecute")},
-		{"what is marked no more is not allowed for it", register(tainted(bad, pii, aTaint("unmarked", "", "NoSchedule"))), "NR-TAINT-1", 0,
+		{"without any it may not", register(), "NR-STICKY-1", 0,
+			fmt.Sprintf(missing, "compromised=yes:NoSchedule, dedicated=pii:NoExecute")},
+		{"a dry run is no way to find out", write("me", admission.Create, "nodes", "", aNode("me"), nil, dry), "NR-STICKY-1",
+			0, fmt.Sprintf(missing, "compromised=yes:NoSchedule, dedicated=pii:NoExecute")},
+		{"what is marked no more is not allowed for it", register(tainted(bad, pii, aTaint("unmarked", "", "NoSchedule"))),
+			"NR-TAINT-1", 0,
 			`nodes "me" is forbidden: node "me" is not allowed to set the following taints: unmarked [NR-TAINT-1]`},
 	})
 	sticky := "stickyTaints: [compromised, \"dedicated*\"]"
 	run(t, withPolicy(t, gone, sticky), []row{
-		{"another value is another taint", register(tainted(pii, aTaint("compromised", "no", "NoSchedule"))), "NR-STICKY-1", 0, fmt.Sprintf(missing, "compromised=yes:NoSchedule")},
-		{"another effect is another taint", register(tainted(pii, aTaint("compromised", "yes", "PreferNoSchedule"))), "NR-STICKY-1", 0, fmt.Sprintf(missing, "compromised=yes:NoSchedule")},
+		{"another value is another taint", register(tainted(pii, aTaint("compromised", "no", "NoSchedule"))), "NR-STICKY-1",
+			0, fmt.Sprintf(missing, "compromised=yes:NoSchedule")},
+		{"another effect is another taint", register(tainted(pii, aTaint("compromised", "yes", "PreferNoSchedule"))),
+			"NR-STICKY-1", 0, fmt.Sprintf(missing, "compromised=yes:NoSchedule")},
 	})
 	run(t, withPolicy(t, gone, "stickyTaints: []"), []row{{"with nothing marked any more it may", register(), "", 0, ""}})
 	there := aCluster()
@@ -91,14 +106,18 @@ func (nodeLookupFails) Node(context.Context, string) (*corev1.Node, error) {
 func TestANodeThatCannotBeLookedUp(t *testing.T) {
 	c := newHere()
 	c.memories["me"] = Memory{Taints: []corev1.Taint{aTaint("compromised", "", "NoSchedule")}}
-	policy, err := configuration.Parse([]byte("apiVersion: noderestriction.admission.k8s.io/v1\nkind: Configuration\nstickyTaints: [compromised]"))
+	policy, err := configuration.Parse(
+		[]byte("apiVersion: noderestriction.admission.k8s.io/v1\nkind: Configuration\nstickyTaints: [compromised]"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := New(Config{Cluster: nodeLookupFails{c}, Features: DefaultFeatures(), Configuration: func() *configuration.Configuration { return policy }})
+	r := New(Config{Cluster: nodeLookupFails{c}, Features: DefaultFeatures(),
+		Configuration: func() *configuration.Configuration { return policy }})
 	run(t, r, []row{
-		{"a registration without the taint is put off", register(), "NR-STICKY-1", 500, `looking up node "me": nodes "me" is forbidden: no answer [NR-STICKY-1]`},
-		{"a registration with the taint needs no answer", register(tainted(aTaint("compromised", "", "NoSchedule"))), "", 0, ""},
+		{"a registration without the taint is put off", register(), "NR-STICKY-1", 500,
+			`looking up node "me": nodes "me" is forbidden: no answer [NR-STICKY-1]`},
+		{"a registration with the taint needs no answer", register(tainted(aTaint("compromised", "", "NoSchedule"))), "", 0,
+			""},
 	})
 }
 
@@ -107,7 +126,8 @@ func TestANodeThatCameBackWithoutItsTaint(t *testing.T) {
 	c := aCluster()
 	c.memories["me"] = Memory{Taints: []corev1.Taint{bad}, Absent: []corev1.Taint{bad}}
 	update := func(taints ...corev1.Taint) admission.Attributes {
-		return write("me", admission.Update, "nodes", "status", aNode("me", tainted(taints...)), aNode("me", tainted(taints...)))
+		return write("me", admission.Update, "nodes", "status", aNode("me", tainted(taints...)),
+			aNode("me", tainted(taints...)))
 	}
 	run(t, withPolicy(t, c, "stickyTaints: [compromised]"), []row{
 		{"it writes no status", update(), "NR-STICKY-2", 0,
@@ -116,7 +136,8 @@ func TestANodeThatCameBackWithoutItsTaint(t *testing.T) {
 	})
 	run(t, withPolicy(t, c, "stickyTaints: [other]"), []row{{"it does once the key is not marked", update(), "", 0, ""}})
 	c.memories["me"] = Memory{Taints: []corev1.Taint{bad}, UID: "me-uid"}
-	run(t, withPolicy(t, c, "stickyTaints: [compromised]"), []row{{"a taint removed from the Node itself is no matter", update(), "", 0, ""}})
+	run(t, withPolicy(t, c, "stickyTaints: [compromised]"),
+		[]row{{"a taint removed from the Node itself is no matter", update(), "", 0, ""}})
 	c.memories["me"] = Memory{Taints: []corev1.Taint{bad}, UID: "before"}
 	run(t, withPolicy(t, c, "stickyTaints: [compromised]"), []row{
 		{"of a Node that the memory has not seen yet, what it knows is of the one before", update(), "NR-STICKY-2", 0,
@@ -151,9 +172,11 @@ func TestManyStickyTaints(t *testing.T) {
 		{"seventeen may not", register(many(17)), "NR-STICKY-3", 0, fresh},
 		{"unmarked ones would hide others", register(many(8), plain(9)), "NR-STICKY-3", 0, fresh},
 		{"marked and unmarked, sixteen may be set", register(many(8), plain(8)), "", 0, ""},
-		{"what appears by itself is not counted", register(many(16), tainted(aTaint(corev1.TaintNodeNotReady, "", "NoSchedule"))), "", 0, ""},
+		{"what appears by itself is not counted",
+			register(many(16), tainted(aTaint(corev1.TaintNodeNotReady, "", "NoSchedule"))), "", 0, ""},
 	})
-	run(t, withPolicy(t, c, `allowedLabels: []`), []row{{"with nothing sticky there is no bound", register(plain(100)), "", 0, ""}})
+	run(t, withPolicy(t, c, `allowedLabels: []`),
+		[]row{{"with nothing sticky there is no bound", register(plain(100)), "", 0, ""}})
 	remembered := aNode("me", many(40)).Spec.Taints
 	c.memories["me"] = Memory{Taints: remembered}
 	run(t, r, []row{
@@ -166,5 +189,6 @@ func TestManyStickyTaints(t *testing.T) {
 		{"seven may not", register(many(19)), "NR-STICKY-3", 0, fmt.Sprintf(marked, 10)},
 		{"unmarked ones may", register(many(12), plain(16)), "", 0, ""},
 	})
-	run(t, withPolicy(t, c, "stickyTaints: [other]"), []row{{"what is marked no more is not counted", register(many(16)), "", 0, ""}})
+	run(t, withPolicy(t, c, "stickyTaints: [other]"),
+		[]row{{"what is marked no more is not counted", register(many(16)), "", 0, ""}})
 }

@@ -37,29 +37,45 @@ func TestNodeNames(t *testing.T) {
 	mine, others := aNode("me"), aNode("other")
 	rows := []row{
 		{name: "a node registers itself", write: createNode()},
-		{name: "and no other", write: write("me", admission.Create, "nodes", "", others, nil), by: "NR-NODE-1", says: notOther},
+		{name: "and no other", write: write("me", admission.Create, "nodes", "", others, nil), by: "NR-NODE-1",
+			says: notOther},
 		{name: "nor under a made-up name", write: write("me", admission.Create, "nodes", "", generated, nil), by: "NR-NODE-1",
 			says: `nodes "me-x7k2p" is forbidden: node "me" is not allowed to modify node "" [NR-NODE-1]`},
-		{name: "nor another in its own name", write: write("me", admission.Create, "nodes", "", others, nil, named("me")), by: "NR-NODE-1",
+		{name: "nor another in its own name", write: write("me", admission.Create, "nodes", "", others, nil, named("me")),
+			by:   "NR-NODE-1",
 			says: aboutMe + `node "me" is not allowed to modify node "other" [NR-NODE-1]`},
-		{name: "nor nothing", write: write("me", admission.Create, "nodes", "", nil, nil, named("me")), by: "NR-NODE-1", says: aboutMe + "unexpected type <nil> [NR-NODE-1]"},
-		{name: "nor what is no Node", write: write("me", admission.Create, "nodes", "", &corev1.Pod{}, nil, named("me")), by: "NR-NODE-1", says: aboutMe + "unexpected type *v1.Pod [NR-NODE-1]"},
-		{name: "a node deletes itself where the authorizer lets it", write: write("me", admission.Delete, "nodes", "", nil, mine)},
-		{name: "and no other", write: write("me", admission.Delete, "nodes", "", nil, others), by: "NR-NODE-1", says: notOther},
-		{name: "nor another in its own name", write: write("me", admission.Delete, "nodes", "", nil, others, named("me")), by: "NR-NODE-1",
+		{name: "nor nothing", write: write("me", admission.Create, "nodes", "", nil, nil, named("me")), by: "NR-NODE-1",
+			says: aboutMe + "unexpected type <nil> [NR-NODE-1]"},
+		{name: "nor what is no Node", write: write("me", admission.Create, "nodes", "", &corev1.Pod{}, nil, named("me")),
+			by: "NR-NODE-1", says: aboutMe + "unexpected type *v1.Pod [NR-NODE-1]"},
+		{name: "a node deletes itself where the authorizer lets it",
+			write: write("me", admission.Delete, "nodes", "", nil, mine)},
+		{name: "and no other", write: write("me", admission.Delete, "nodes", "", nil, others), by: "NR-NODE-1",
+			says: notOther},
+		{name: "nor another in its own name", write: write("me", admission.Delete, "nodes", "", nil, others, named("me")),
+			by:   "NR-NODE-1",
 			says: aboutMe + `node "me" is not allowed to modify node "other" [NR-NODE-1]`},
-		{name: "nor itself as one of many, which has no name", write: write("me", admission.Delete, "nodes", "", nil, mine, named("")), by: "NR-NODE-1",
+		{name: "nor itself as one of many, which has no name",
+			write: write("me", admission.Delete, "nodes", "", nil, mine, named("")), by: "NR-NODE-1",
 			says: `nodes "Unknown" is forbidden: node "me" is not allowed to modify node "" [NR-NODE-1]`},
-		{name: "no update from nothing", write: write("me", admission.Update, "nodes", "", mine, nil), by: "NR-NODE-1", says: aboutMe + "unexpected type <nil> [NR-NODE-1]"},
-		{name: "no update to nothing", write: write("me", admission.Update, "nodes", "", nil, mine), by: "NR-NODE-1", says: aboutMe + "unexpected type <nil> [NR-NODE-1]"},
-		{name: "no update from what is no Node", write: write("me", admission.Update, "nodes", "", mine, &corev1.Pod{}), by: "NR-NODE-1", says: aboutMe + "unexpected type *v1.Pod [NR-NODE-1]"},
-		{name: "its proxy is the authorizer's", write: write("me", admission.Connect, "nodes", "proxy", &corev1.NodeProxyOptions{}, nil, named("me"))},
-		{name: "no other's proxy", write: write("me", admission.Connect, "nodes", "proxy", &corev1.NodeProxyOptions{}, nil, named("other")), by: "NR-NODE-1", says: notOther},
+		{name: "no update from nothing", write: write("me", admission.Update, "nodes", "", mine, nil), by: "NR-NODE-1",
+			says: aboutMe + "unexpected type <nil> [NR-NODE-1]"},
+		{name: "no update to nothing", write: write("me", admission.Update, "nodes", "", nil, mine), by: "NR-NODE-1",
+			says: aboutMe + "unexpected type <nil> [NR-NODE-1]"},
+		{name: "no update from what is no Node", write: write("me", admission.Update, "nodes", "", mine, &corev1.Pod{}),
+			by: "NR-NODE-1", says: aboutMe + "unexpected type *v1.Pod [NR-NODE-1]"},
+		{name: "its proxy is the authorizer's",
+			write: write("me", admission.Connect, "nodes", "proxy", &corev1.NodeProxyOptions{}, nil, named("me"))},
+		{name: "no other's proxy",
+			write: write("me", admission.Connect, "nodes", "proxy", &corev1.NodeProxyOptions{}, nil, named("other")),
+			by:    "NR-NODE-1", says: notOther},
 	}
 	for _, subresource := range []string{"", "status", "scale", "anything"} {
 		rows = append(rows,
-			row{name: "a node updates itself /" + subresource, write: write("me", admission.Update, "nodes", subresource, mine, mine)},
-			row{name: "and no other /" + subresource, write: write("me", admission.Update, "nodes", subresource, others, others), by: "NR-NODE-1", says: notOther},
+			row{name: "a node updates itself /" + subresource,
+				write: write("me", admission.Update, "nodes", subresource, mine, mine)},
+			row{name: "and no other /" + subresource, write: write("me", admission.Update, "nodes", subresource, others, others),
+				by: "NR-NODE-1", says: notOther},
 		)
 	}
 	run(t, restrict(aCluster()), rows)
@@ -75,7 +91,8 @@ func TestNodeConfigSource(t *testing.T) {
 	}
 	update := aboutMe + `node "me" is not allowed to update configSource to a new non-nil configSource [NR-NODE-2]`
 	run(t, restrict(aCluster()), []row{
-		{name: "not on create", write: createNode(source("a")), by: "NR-NODE-2", says: aboutMe + `node "me" is not allowed to create pods with a non-nil configSource [NR-NODE-2]`},
+		{name: "not on create", write: createNode(source("a")), by: "NR-NODE-2",
+			says: aboutMe + `node "me" is not allowed to create pods with a non-nil configSource [NR-NODE-2]`},
 		{name: "not new on update", write: updateNode("", unedited, source("a")), by: "NR-NODE-2", says: update},
 		{name: "not another on update", write: updateNode("", source("a"), source("b")), by: "NR-NODE-2", says: update},
 		{name: "not by way of the status", write: updateNode("status", unedited, source("a")), by: "NR-NODE-2", says: update},
@@ -110,11 +127,16 @@ func TestNodeTaints(t *testing.T) {
 		{name: "nor by way of the status", write: updateNode("status", taint(), unedited), by: "NR-NODE-4", says: says},
 		{name: "nor adds one", write: updateNode("", unedited, taint()), by: "NR-NODE-4", says: says},
 		{name: "nor adds a second", write: updateNode("", taint(), two), by: "NR-NODE-4", says: says},
-		{name: "nor changes the key", write: updateNode("", taint(), taint(func(t *corev1.Taint) { t.Key = "x" })), by: "NR-NODE-4", says: says},
-		{name: "nor the value", write: updateNode("", taint(), taint(func(t *corev1.Taint) { t.Value = "x" })), by: "NR-NODE-4", says: says},
-		{name: "nor the effect", write: updateNode("", taint(), taint(func(t *corev1.Taint) { t.Effect = "x" })), by: "NR-NODE-4", says: says},
-		{name: "nor the time", write: updateNode("", taint(), taint(func(t *corev1.Taint) { t.TimeAdded = &later })), by: "NR-NODE-4", says: says},
-		{name: "nor takes the time away", write: updateNode("", taint(), taint(func(t *corev1.Taint) { t.TimeAdded = nil })), by: "NR-NODE-4", says: says},
+		{name: "nor changes the key", write: updateNode("", taint(), taint(func(t *corev1.Taint) { t.Key = "x" })),
+			by: "NR-NODE-4", says: says},
+		{name: "nor the value", write: updateNode("", taint(), taint(func(t *corev1.Taint) { t.Value = "x" })),
+			by: "NR-NODE-4", says: says},
+		{name: "nor the effect", write: updateNode("", taint(), taint(func(t *corev1.Taint) { t.Effect = "x" })),
+			by: "NR-NODE-4", says: says},
+		{name: "nor the time", write: updateNode("", taint(), taint(func(t *corev1.Taint) { t.TimeAdded = &later })),
+			by: "NR-NODE-4", says: says},
+		{name: "nor takes the time away", write: updateNode("", taint(), taint(func(t *corev1.Taint) { t.TimeAdded = nil })),
+			by: "NR-NODE-4", says: says},
 		{name: "the same moment elsewhere on earth is no change", write: updateNode("", taint(), taint(func(t *corev1.Taint) {
 			t.TimeAdded = ptr.To(metav1.NewTime(now.In(time.FixedZone("", 3600))))
 		}))},
@@ -124,7 +146,8 @@ func TestNodeTaints(t *testing.T) {
 func TestNodeOwners(t *testing.T) {
 	owner := func(edits ...func(*metav1.OwnerReference)) nodeEdit {
 		return func(n *corev1.Node) {
-			owner := metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "gone", UID: "uid", Controller: ptr.To(false)}
+			owner := metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "gone", UID: "uid",
+				Controller: ptr.To(false)}
 			for _, edit := range edits {
 				edit(&owner)
 			}
@@ -146,7 +169,8 @@ func TestNodeOwners(t *testing.T) {
 		"part as controller, which is not the same as none": func(o *metav1.OwnerReference) { o.Controller = nil },
 		"hold": func(o *metav1.OwnerReference) { o.BlockOwnerDeletion = ptr.To(true) },
 	} {
-		rows = append(rows, row{name: "an owner does not change its " + field, write: updateNode("", owner(), owner(edit)), by: "NR-NODE-5", says: says})
+		rows = append(rows, row{name: "an owner does not change its " + field, write: updateNode("", owner(), owner(edit)),
+			by: "NR-NODE-5", says: says})
 	}
 	run(t, restrict(aCluster()), rows)
 }
@@ -154,13 +178,17 @@ func TestNodeOwners(t *testing.T) {
 func TestNodeDelete(t *testing.T) {
 	itself := write("me", admission.Delete, "nodes", "", nil, aNode("me"))
 	run(t, restrict(aCluster(), enforce("NR-NODE-6")), []row{
-		{name: "a node does not delete itself", write: itself, by: "NR-NODE-6", says: aboutMe + `node "me" is not allowed to delete itself [NR-NODE-6]`},
-		{name: "nor as a dry run", write: write("me", admission.Delete, "nodes", "", nil, aNode("me"), dry), by: "NR-NODE-6", says: aboutMe + `node "me" is not allowed to delete itself [NR-NODE-6]`},
-		{name: "nor as one of many", write: write("me", admission.Delete, "nodes", "", nil, aNode("me"), named("")), by: "NR-NODE-1",
+		{name: "a node does not delete itself", write: itself, by: "NR-NODE-6",
+			says: aboutMe + `node "me" is not allowed to delete itself [NR-NODE-6]`},
+		{name: "nor as a dry run", write: write("me", admission.Delete, "nodes", "", nil, aNode("me"), dry), by: "NR-NODE-6",
+			says: aboutMe + `node "me" is not allowed to delete itself [NR-NODE-6]`},
+		{name: "nor as one of many", write: write("me", admission.Delete, "nodes", "", nil, aNode("me"), named("")),
+			by:   "NR-NODE-1",
 			says: `nodes "Unknown" is forbidden: node "me" is not allowed to modify node "" [NR-NODE-1]`},
 		{name: "an update passes", write: updateNode("", unedited, unedited)},
 	})
-	if got := restrict(aCluster(), inMode(rules.Audit, "NR-NODE-6")).Review(t.Context(), itself); !got.Allowed() || len(got.Audited()) != 1 || got.Audited()[0] != "NR-NODE-6" {
+	if got := restrict(aCluster(), inMode(rules.Audit, "NR-NODE-6")).Review(t.Context(), itself); !got.Allowed() ||
+		len(got.Audited()) != 1 || got.Audited()[0] != "NR-NODE-6" {
 		t.Errorf("in audit: %+v, want admitted and NR-NODE-6 audited", got)
 	}
 }
@@ -178,13 +206,17 @@ func TestNodeLifetime(t *testing.T) {
 	})
 	run(t, restrict(aCluster(), enforce("NR-NODE-7")), []row{
 		{name: "a node registers without either", write: createNode()},
-		{name: "not with an owner", write: createNode(owned), by: "NR-NODE-7", says: aboutMe + `node "me" is not allowed to set ownerReferences [NR-NODE-7]`},
-		{name: "not with a finalizer", write: createNode(finalizers("example.com/a")), by: "NR-NODE-7", says: aboutMe + `node "me" is not allowed to set finalizers [NR-NODE-7]`},
+		{name: "not with an owner", write: createNode(owned), by: "NR-NODE-7",
+			says: aboutMe + `node "me" is not allowed to set ownerReferences [NR-NODE-7]`},
+		{name: "not with a finalizer", write: createNode(finalizers("example.com/a")), by: "NR-NODE-7",
+			says: aboutMe + `node "me" is not allowed to set finalizers [NR-NODE-7]`},
 		{name: "a finalizer stays", write: updateNode("", finalizers("example.com/a"), finalizers("example.com/a"))},
 		{name: "none comes", write: updateNode("", unedited, finalizers("example.com/a")), by: "NR-NODE-7", says: modify},
 		{name: "none goes", write: updateNode("", finalizers("example.com/a"), unedited), by: "NR-NODE-7", says: modify},
-		{name: "none changes", write: updateNode("", finalizers("example.com/a"), finalizers("example.com/b")), by: "NR-NODE-7", says: modify},
-		{name: "nor by way of the status", write: updateNode("status", unedited, finalizers("example.com/a")), by: "NR-NODE-7", says: modify},
+		{name: "none changes", write: updateNode("", finalizers("example.com/a"), finalizers("example.com/b")),
+			by: "NR-NODE-7", says: modify},
+		{name: "nor by way of the status", write: updateNode("status", unedited, finalizers("example.com/a")),
+			by: "NR-NODE-7", says: modify},
 		{name: "owners that somebody else set stay", write: updateNode("", owned, owned)},
 	})
 }

@@ -20,16 +20,20 @@ import (
 var (
 	objectSize = rules.Rule{
 		ID: "NR-SIZE-1",
-		Description: "A node writes no object that is larger than a fixed size for its kind, and lets none grow beyond it: an event, a lease, a CSINode and " +
-			"a PodCertificateRequest 64 KiB, a CertificateSigningRequest 128 KiB, a mirror pod, the status of a pod and the status of a claim 256 KiB, a Node and a ResourceSlice 512 KiB. " +
+		Description: "A node writes no object that is larger than a fixed size for its kind, and lets none grow beyond it: " +
+			"an event, a lease, a CSINode and " +
+			"a PodCertificateRequest 64 KiB, a CertificateSigningRequest 128 KiB, a mirror pod, the status of a pod and the " +
+			"status of a claim 256 KiB, a Node and a ResourceSlice 512 KiB. " +
 			"In `hardened`, kube-apiserver does not send leases and CSINodes to node-restriction.",
-		Source:    "Bulkhead: the API server takes objects of 1.5 MiB; pkg/apis/core/validation/events.go does not limit the fields of an event of v1",
+		Source: "Bulkhead: the API server takes objects of 1.5 MiB; pkg/apis/core/validation/events.go does not limit " +
+			"the fields of an event of v1",
 		Extension: true,
 		Optional:  true,
 	}
 	objectFinalizers = rules.Rule{
 		ID: "NR-FINALIZER-1",
-		Description: "A node adds no finalizer to an event, a ResourceSlice, a PodCertificateRequest, a lease, a CSINode or a new mirror pod: " +
+		Description: "A node adds no finalizer to an event, a ResourceSlice, a PodCertificateRequest, a lease, a CSINode " +
+			"or a new mirror pod: " +
 			"a finalizer keeps the object, and the namespace that it is in, from being deleted. " +
 			"In `hardened`, kube-apiserver does not send leases and CSINodes to node-restriction.",
 		Source:    "Bulkhead: a kubelet sets none; NR-CSR-6, NR-NODE-7 and NR-PODMETA-2 are the same for other objects",
@@ -80,7 +84,8 @@ func checkSize(of resourceKind, q *request) *rules.Decision {
 	if size <= most || size <= sizeOf(q.GetOldObject(), q.GetSubresource()) {
 		return nil
 	}
-	return q.forbid(objectSize, fmt.Sprintf("node %q cannot write an object of this kind with %d bytes: the limit is %d", q.node, size, most))
+	return q.forbid(objectSize,
+		fmt.Sprintf("node %q cannot write an object of this kind with %d bytes: the limit is %d", q.node, size, most))
 }
 
 // sizeOf counts what is stored. Of a pod and a claim, whose spec is not the node's, it counts

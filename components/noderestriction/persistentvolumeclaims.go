@@ -20,9 +20,11 @@ var (
 		Source:      "plugin/pkg/admission/noderestriction/admission.go Admit, admitPVCStatus",
 	}
 	claimStatusFields = rules.Rule{
-		ID:          "NR-PVC-2",
-		Description: "With the status of a PersistentVolumeClaim, a node changes its capacity, its conditions and, where RecoverVolumeExpansionFailure is on, what an expansion was allocated; no label, annotation, owner, finalizer or other field.",
-		Source:      "plugin/pkg/admission/noderestriction/admission.go admitPVCStatus",
+		ID: "NR-PVC-2",
+		Description: "With the status of a PersistentVolumeClaim, a node changes its capacity, its conditions and, where " +
+			"RecoverVolumeExpansionFailure is on, what an expansion was allocated; no label, annotation, owner, finalizer or " +
+			"other field.",
+		Source: "plugin/pkg/admission/noderestriction/admission.go admitPVCStatus",
 	}
 )
 
@@ -52,7 +54,8 @@ func (r *Restriction) reviewPersistentVolumeClaim(q *request) *rules.Decision {
 	if changed := changedClaimFields(old, claim, expansion); len(changed) > 0 {
 		// Upstream prints the two objects; the names of the fields have a bounded length.
 		return q.forbid(claimStatusFields, fmt.Sprintf(
-			"node %q is not allowed to update fields other than status.quantity and status.conditions: %s", q.node, strings.Join(changed, ", ")))
+			"node %q is not allowed to update fields other than status.quantity and status.conditions: %s", q.node,
+			strings.Join(changed, ", ")))
 	}
 	return r.reviewClaimAllocation(q, old, claim)
 }

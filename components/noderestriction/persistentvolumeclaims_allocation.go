@@ -12,10 +12,12 @@ import (
 )
 
 var claimAllocation = rules.Rule{
-	ID:          "NR-PVC-3",
-	Description: "With the status of a PersistentVolumeClaim, a node does not raise allocatedResources: the storage quota of the namespace counts them.",
+	ID: "NR-PVC-3",
+	Description: "With the status of a PersistentVolumeClaim, a node does not raise allocatedResources: the storage " +
+		"quota of the namespace counts them.",
 	Source: "Bulkhead: pkg/quota/v1/evaluator/core/persistent_volume_claims.go getStorageUsage; " +
-		"only the controller that expands the volume raises them (pkg/volume/util/resize_util.go MarkControllerReisizeInProgress)",
+		"only the controller that expands the volume raises them (pkg/volume/util/resize_util.go " +
+		"MarkControllerReisizeInProgress)",
 	Extension: true,
 	Optional:  true,
 }

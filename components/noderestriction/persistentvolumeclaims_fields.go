@@ -42,7 +42,8 @@ func sameMetadata(a, b *metav1.ObjectMeta) bool {
 func sameClaimSpec(a, b *corev1.PersistentVolumeClaimSpec) bool {
 	return slices.Equal(a.AccessModes, b.AccessModes) && a.Selector == nil && b.Selector == nil &&
 		sameResources(a.Resources.Requests, b.Resources.Requests) && sameResources(a.Resources.Limits, b.Resources.Limits) &&
-		a.VolumeName == b.VolumeName && ptr.Equal(a.StorageClassName, b.StorageClassName) && ptr.Equal(a.VolumeMode, b.VolumeMode) &&
+		a.VolumeName == b.VolumeName && ptr.Equal(a.StorageClassName, b.StorageClassName) &&
+		ptr.Equal(a.VolumeMode, b.VolumeMode) &&
 		a.DataSource == nil && b.DataSource == nil && a.DataSourceRef == nil && b.DataSourceRef == nil &&
 		ptr.Equal(a.VolumeAttributesClassName, b.VolumeAttributesClassName)
 }
@@ -75,7 +76,8 @@ func changedFields(prefix string, old, now any, may ...string) []string {
 	before, after := reflect.ValueOf(old), reflect.ValueOf(now)
 	for i := range before.NumField() {
 		name, _, _ := strings.Cut(before.Type().Field(i).Tag.Get("json"), ",")
-		if !slices.Contains(may, name) && !apiequality.Semantic.DeepEqual(before.Field(i).Interface(), after.Field(i).Interface()) {
+		if !slices.Contains(may, name) &&
+			!apiequality.Semantic.DeepEqual(before.Field(i).Interface(), after.Field(i).Interface()) {
 			changed = append(changed, prefix+name)
 		}
 	}

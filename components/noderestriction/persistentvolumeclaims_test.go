@@ -30,12 +30,15 @@ func aClaim(edits ...claimEdit) *corev1.PersistentVolumeClaim {
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "default", Name: "data", UID: "uid", ResourceVersion: "7", Generation: 1,
 			CreationTimestamp: metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)),
-			Labels:            map[string]string{"app": "db"}, Annotations: map[string]string{"a": "b"}, Finalizers: []string{"kubernetes.io/pvc-protection"},
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "db", UID: "s", Controller: ptr.To(true)}},
+			Labels:            map[string]string{"app": "db"}, Annotations: map[string]string{"a": "b"},
+			Finalizers: []string{"kubernetes.io/pvc-protection"},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "db", UID: "s",
+				Controller: ptr.To(true)}},
 		},
 		Spec: corev1.PersistentVolumeClaimSpec{
 			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}, VolumeName: "pv",
-			Resources: corev1.VolumeResourceRequirements{Requests: size}, StorageClassName: ptr.To("fast"), VolumeMode: ptr.To(corev1.PersistentVolumeFilesystem),
+			Resources: corev1.VolumeResourceRequirements{Requests: size}, StorageClassName: ptr.To("fast"),
+			VolumeMode: ptr.To(corev1.PersistentVolumeFilesystem),
 		},
 		Status: corev1.PersistentVolumeClaimStatus{
 			Phase: corev1.ClaimBound, AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}, Capacity: size,
@@ -60,15 +63,28 @@ func TestPersistentVolumeClaims(t *testing.T) {
 	only := aboutClaim + "may only update PVC status [NR-PVC-1]"
 	run(t, restrict(aCluster()), []row{
 		{name: "a node updates the status of a claim", write: updateClaim(asBefore, asBefore)},
-		{name: "and not the claim", write: write("me", admission.Update, "persistentvolumeclaims", "", aClaim(), aClaim()), by: "NR-PVC-1", says: only},
-		{name: "nor creates one", write: write("me", admission.Create, "persistentvolumeclaims", "", aClaim(), nil), by: "NR-PVC-1", says: only},
-		{name: "nor deletes one", write: write("me", admission.Delete, "persistentvolumeclaims", "", nil, aClaim()), by: "NR-PVC-1", says: only},
-		{name: "nor writes another subresource", write: write("me", admission.Update, "persistentvolumeclaims", "scale", aClaim(), aClaim()), by: "NR-PVC-1", says: only},
-		{name: "nor creates the status", write: write("me", admission.Create, "persistentvolumeclaims", "status", aClaim(), nil), by: "NR-PVC-1", says: aboutClaim + `unexpected operation "CREATE" [NR-PVC-1]`},
-		{name: "nor deletes the status", write: write("me", admission.Delete, "persistentvolumeclaims", "status", nil, aClaim()), by: "NR-PVC-1", says: aboutClaim + `unexpected operation "DELETE" [NR-PVC-1]`},
-		{name: "nor from nothing", write: write("me", admission.Update, "persistentvolumeclaims", "status", aClaim(), nil), by: "NR-PVC-2", says: aboutClaim + "unexpected type <nil> [NR-PVC-2]"},
-		{name: "nor to nothing", write: write("me", admission.Update, "persistentvolumeclaims", "status", nil, aClaim()), by: "NR-PVC-2", says: aboutClaim + "unexpected type <nil> [NR-PVC-2]"},
-		{name: "nor to what is no claim", write: write("me", admission.Update, "persistentvolumeclaims", "status", aNode("data"), aClaim()), by: "NR-PVC-2", says: aboutClaim + "unexpected type *v1.Node [NR-PVC-2]"},
+		{name: "and not the claim", write: write("me", admission.Update, "persistentvolumeclaims", "", aClaim(), aClaim()),
+			by: "NR-PVC-1", says: only},
+		{name: "nor creates one", write: write("me", admission.Create, "persistentvolumeclaims", "", aClaim(), nil),
+			by: "NR-PVC-1", says: only},
+		{name: "nor deletes one", write: write("me", admission.Delete, "persistentvolumeclaims", "", nil, aClaim()),
+			by: "NR-PVC-1", says: only},
+		{name: "nor writes another subresource",
+			write: write("me", admission.Update, "persistentvolumeclaims", "scale", aClaim(), aClaim()), by: "NR-PVC-1",
+			says: only},
+		{name: "nor creates the status",
+			write: write("me", admission.Create, "persistentvolumeclaims", "status", aClaim(), nil), by: "NR-PVC-1",
+			says: aboutClaim + `unexpected operation "CREATE" [NR-PVC-1]`},
+		{name: "nor deletes the status",
+			write: write("me", admission.Delete, "persistentvolumeclaims", "status", nil, aClaim()), by: "NR-PVC-1",
+			says: aboutClaim + `unexpected operation "DELETE" [NR-PVC-1]`},
+		{name: "nor from nothing", write: write("me", admission.Update, "persistentvolumeclaims", "status", aClaim(), nil),
+			by: "NR-PVC-2", says: aboutClaim + "unexpected type <nil> [NR-PVC-2]"},
+		{name: "nor to nothing", write: write("me", admission.Update, "persistentvolumeclaims", "status", nil, aClaim()),
+			by: "NR-PVC-2", says: aboutClaim + "unexpected type <nil> [NR-PVC-2]"},
+		{name: "nor to what is no claim",
+			write: write("me", admission.Update, "persistentvolumeclaims", "status", aNode("data"), aClaim()), by: "NR-PVC-2",
+			says: aboutClaim + "unexpected type *v1.Node [NR-PVC-2]"},
 	})
 }
 
@@ -99,38 +115,59 @@ var mayExpand = map[string]claimEdit{
 
 // mayNotChange are the others, by the name that the refusal gives.
 var mayNotChange = map[string]claimEdit{
-	"metadata.name":                           func(c *corev1.PersistentVolumeClaim) { c.Name = "x" },
-	"metadata.generateName":                   func(c *corev1.PersistentVolumeClaim) { c.GenerateName = "x" },
-	"metadata.namespace":                      func(c *corev1.PersistentVolumeClaim) { c.Namespace = "x" },
-	"metadata.selfLink":                       func(c *corev1.PersistentVolumeClaim) { c.SelfLink = "x" }, //nolint:staticcheck // a field is a field
-	"metadata.uid":                            func(c *corev1.PersistentVolumeClaim) { c.UID = "x" },
-	"metadata.generation":                     func(c *corev1.PersistentVolumeClaim) { c.Generation = 2 },
-	"metadata.creationTimestamp":              func(c *corev1.PersistentVolumeClaim) { c.CreationTimestamp = metav1.Time{} },
-	"metadata.deletionTimestamp":              func(c *corev1.PersistentVolumeClaim) { c.DeletionTimestamp = &metav1.Time{} },
-	"metadata.deletionGracePeriodSeconds":     func(c *corev1.PersistentVolumeClaim) { c.DeletionGracePeriodSeconds = new(int64) },
-	"metadata.labels":                         func(c *corev1.PersistentVolumeClaim) { c.Labels["app"] = "x" },
-	"metadata.annotations":                    func(c *corev1.PersistentVolumeClaim) { c.Annotations = nil },
-	"metadata.ownerReferences":                func(c *corev1.PersistentVolumeClaim) { c.OwnerReferences[0].Controller = nil },
-	"metadata.finalizers":                     func(c *corev1.PersistentVolumeClaim) { c.Finalizers = nil },
-	"spec.accessModes":                        func(c *corev1.PersistentVolumeClaim) { c.Spec.AccessModes = nil },
-	"spec.selector":                           func(c *corev1.PersistentVolumeClaim) { c.Spec.Selector = &metav1.LabelSelector{} },
-	"spec.resources":                          func(c *corev1.PersistentVolumeClaim) { c.Spec.Resources.Requests = nil },
-	"spec.volumeName":                         func(c *corev1.PersistentVolumeClaim) { c.Spec.VolumeName = "x" },
-	"spec.storageClassName":                   func(c *corev1.PersistentVolumeClaim) { c.Spec.StorageClassName = nil },
-	"spec.volumeMode":                         func(c *corev1.PersistentVolumeClaim) { c.Spec.VolumeMode = nil },
-	"spec.dataSource":                         func(c *corev1.PersistentVolumeClaim) { c.Spec.DataSource = &corev1.TypedLocalObjectReference{} },
-	"spec.dataSourceRef":                      func(c *corev1.PersistentVolumeClaim) { c.Spec.DataSourceRef = &corev1.TypedObjectReference{} },
-	"spec.volumeAttributesClassName":          func(c *corev1.PersistentVolumeClaim) { c.Spec.VolumeAttributesClassName = ptr.To("x") },
-	"status.phase":                            func(c *corev1.PersistentVolumeClaim) { c.Status.Phase = corev1.ClaimLost },
-	"status.accessModes":                      func(c *corev1.PersistentVolumeClaim) { c.Status.AccessModes = nil },
-	"status.currentVolumeAttributesClassName": func(c *corev1.PersistentVolumeClaim) { c.Status.CurrentVolumeAttributesClassName = nil },
-	"status.modifyVolumeStatus":               func(c *corev1.PersistentVolumeClaim) { c.Status.ModifyVolumeStatus = &corev1.ModifyVolumeStatus{} },
-	"status.healthStatus":                     func(c *corev1.PersistentVolumeClaim) { c.Status.HealthStatus = &corev1.VolumeHealthStatus{} },
+	"metadata.name":         func(c *corev1.PersistentVolumeClaim) { c.Name = "x" },
+	"metadata.generateName": func(c *corev1.PersistentVolumeClaim) { c.GenerateName = "x" },
+	"metadata.namespace":    func(c *corev1.PersistentVolumeClaim) { c.Namespace = "x" },
+	"metadata.selfLink":     func(c *corev1.PersistentVolumeClaim) { c.SelfLink = "x" }, //nolint:staticcheck // a field is a field
+	"metadata.uid":          func(c *corev1.PersistentVolumeClaim) { c.UID = "x" },
+	"metadata.generation":   func(c *corev1.PersistentVolumeClaim) { c.Generation = 2 },
+	"metadata.creationTimestamp": func(c *corev1.PersistentVolumeClaim) {
+		c.CreationTimestamp = metav1.Time{}
+	},
+	"metadata.deletionTimestamp": func(c *corev1.PersistentVolumeClaim) {
+		c.DeletionTimestamp = &metav1.Time{}
+	},
+	"metadata.deletionGracePeriodSeconds": func(c *corev1.PersistentVolumeClaim) {
+		c.DeletionGracePeriodSeconds = new(int64)
+	},
+	"metadata.labels":      func(c *corev1.PersistentVolumeClaim) { c.Labels["app"] = "x" },
+	"metadata.annotations": func(c *corev1.PersistentVolumeClaim) { c.Annotations = nil },
+	"metadata.ownerReferences": func(c *corev1.PersistentVolumeClaim) {
+		c.OwnerReferences[0].Controller = nil
+	},
+	"metadata.finalizers": func(c *corev1.PersistentVolumeClaim) { c.Finalizers = nil },
+	"spec.accessModes":    func(c *corev1.PersistentVolumeClaim) { c.Spec.AccessModes = nil },
+	"spec.selector": func(c *corev1.PersistentVolumeClaim) {
+		c.Spec.Selector = &metav1.LabelSelector{}
+	},
+	"spec.resources":        func(c *corev1.PersistentVolumeClaim) { c.Spec.Resources.Requests = nil },
+	"spec.volumeName":       func(c *corev1.PersistentVolumeClaim) { c.Spec.VolumeName = "x" },
+	"spec.storageClassName": func(c *corev1.PersistentVolumeClaim) { c.Spec.StorageClassName = nil },
+	"spec.volumeMode":       func(c *corev1.PersistentVolumeClaim) { c.Spec.VolumeMode = nil },
+	"spec.dataSource": func(c *corev1.PersistentVolumeClaim) {
+		c.Spec.DataSource = &corev1.TypedLocalObjectReference{}
+	},
+	"spec.dataSourceRef": func(c *corev1.PersistentVolumeClaim) {
+		c.Spec.DataSourceRef = &corev1.TypedObjectReference{}
+	},
+	"spec.volumeAttributesClassName": func(c *corev1.PersistentVolumeClaim) {
+		c.Spec.VolumeAttributesClassName = ptr.To("x")
+	},
+	"status.phase":       func(c *corev1.PersistentVolumeClaim) { c.Status.Phase = corev1.ClaimLost },
+	"status.accessModes": func(c *corev1.PersistentVolumeClaim) { c.Status.AccessModes = nil },
+	"status.currentVolumeAttributesClassName": func(c *corev1.PersistentVolumeClaim) {
+		c.Status.CurrentVolumeAttributesClassName = nil
+	},
+	"status.modifyVolumeStatus": func(c *corev1.PersistentVolumeClaim) {
+		c.Status.ModifyVolumeStatus = &corev1.ModifyVolumeStatus{}
+	},
+	"status.healthStatus": func(c *corev1.PersistentVolumeClaim) { c.Status.HealthStatus = &corev1.VolumeHealthStatus{} },
 }
 
 func TestPersistentVolumeClaimStatus(t *testing.T) {
 	says := func(fields string) string {
-		return aboutClaim + `node "me" is not allowed to update fields other than status.quantity and status.conditions: ` + fields + " [NR-PVC-2]"
+		return aboutClaim + `node "me" is not allowed to update fields other than status.quantity and status.conditions: ` +
+			fields + " [NR-PVC-2]"
 	}
 	var on, off []row
 	for field, edit := range mayChange {
@@ -138,18 +175,25 @@ func TestPersistentVolumeClaimStatus(t *testing.T) {
 	}
 	for field, edit := range mayExpand {
 		on = append(on, row{name: "may change " + field, write: updateClaim(asBefore, edit)})
-		off = append(off, row{name: "may not change " + field, write: updateClaim(asBefore, edit), by: "NR-PVC-2", says: says(field)})
+		off = append(off, row{name: "may not change " + field, write: updateClaim(asBefore, edit), by: "NR-PVC-2",
+			says: says(field)})
 	}
 	for field, edit := range mayNotChange {
 		set := row{name: "may not change " + field, write: updateClaim(asBefore, edit), by: "NR-PVC-2", says: says(field)}
-		reset := row{name: "may not change back " + field, write: updateClaim(edit, asBefore), by: "NR-PVC-2", says: says(field)}
+		reset := row{name: "may not change back " + field, write: updateClaim(edit, asBefore), by: "NR-PVC-2",
+			says: says(field)}
 		if field == "metadata.name" || field == "metadata.namespace" {
-			set.write = write("me", admission.Update, "persistentvolumeclaims", "status", aClaim(edit), aClaim(), named("data"), in("default"))
-			reset.write = write("me", admission.Update, "persistentvolumeclaims", "status", aClaim(), aClaim(edit), named("data"), in("default"))
+			set.write = write("me", admission.Update, "persistentvolumeclaims", "status", aClaim(edit), aClaim(), named("data"),
+				in("default"))
+			reset.write = write("me", admission.Update, "persistentvolumeclaims", "status", aClaim(), aClaim(edit),
+				named("data"), in("default"))
 		}
-		on = append(on, set, reset, row{name: "may keep " + field, write: write("me", admission.Update, "persistentvolumeclaims", "status", aClaim(edit), aClaim(edit))})
+		on = append(on, set, reset,
+			row{name: "may keep " + field,
+				write: write("me", admission.Update, "persistentvolumeclaims", "status", aClaim(edit), aClaim(edit))})
 	}
-	on = append(on, row{name: "all of them are told", by: "NR-PVC-2", says: says("metadata.labels, spec.volumeName, status.phase"),
+	on = append(on, row{name: "all of them are told", by: "NR-PVC-2",
+		says: says("metadata.labels, spec.volumeName, status.phase"),
 		write: updateClaim(asBefore, func(c *corev1.PersistentVolumeClaim) {
 			mayNotChange["status.phase"](c)
 			mayNotChange["metadata.labels"](c)
@@ -164,7 +208,8 @@ func TestPersistentVolumeClaimStatus(t *testing.T) {
 // TestEveryFieldOfAClaimIsDecided fails when Kubernetes gives a claim a field of
 // which nobody has said whether a node may change it.
 func TestEveryFieldOfAClaimIsDecided(t *testing.T) {
-	may := []string{"metadata.resourceVersion", "metadata.managedFields", "status.capacity", "status.conditions", "status.allocatedResources", "status.allocatedResourceStatuses"}
+	may := []string{"metadata.resourceVersion", "metadata.managedFields", "status.capacity", "status.conditions",
+		"status.allocatedResources", "status.allocatedResourceStatuses"}
 	var names []string
 	for prefix, fields := range map[string]reflect.Type{
 		"metadata.": reflect.TypeFor[metav1.ObjectMeta](),

@@ -21,9 +21,10 @@ const podCertificateSource = "plugin/pkg/admission/noderestriction/admission.go 
 
 var (
 	podCertificateCreate = rules.Rule{
-		ID:          "NR-PCR-1",
-		Description: "While PodCertificateRequest is on, a node may create PodCertificateRequests, but never changes or deletes one; while it is off, it may do neither.",
-		Source:      podCertificateSource,
+		ID: "NR-PCR-1",
+		Description: "While PodCertificateRequest is on, a node may create PodCertificateRequests, but never changes or " +
+			"deletes one; while it is off, it may do neither.",
+		Source: podCertificateSource,
 	}
 	podCertificateNode = rules.Rule{
 		ID:          "NR-PCR-2",
@@ -31,31 +32,36 @@ var (
 		Source:      podCertificateSource,
 	}
 	podCertificatePod = rules.Rule{
-		ID:          "NR-PCR-3",
-		Description: "A node creates PodCertificateRequests only for a pod that is bound to it, has that UID and is no mirror pod.",
-		Source:      podCertificateSource,
+		ID: "NR-PCR-3",
+		Description: "A node creates PodCertificateRequests only for a pod that is bound to it, has that UID and is no " +
+			"mirror pod.",
+		Source: podCertificateSource,
 	}
 	podCertificateAccount = rules.Rule{
-		ID:          "NR-PCR-4",
-		Description: "A node creates PodCertificateRequests only for the account that the pod runs as, with the account's UID.",
-		Source:      podCertificateSource,
+		ID: "NR-PCR-4",
+		Description: "A node creates PodCertificateRequests only for the account that the pod runs as, with the account's " +
+			"UID.",
+		Source: podCertificateSource,
 	}
 	podCertificateSigner = rules.Rule{
-		ID:          "NR-PCR-5",
-		Description: "A node creates PodCertificateRequests only for a signer that a projected volume of the pod names, or that an administrator has granted the node.",
-		Source:      "plugin/pkg/admission/noderestriction/admission.go validateNodePodCertificateSigner",
+		ID: "NR-PCR-5",
+		Description: "A node creates PodCertificateRequests only for a signer that a projected volume of the pod names, or " +
+			"that an administrator has granted the node.",
+		Source: "plugin/pkg/admission/noderestriction/admission.go validateNodePodCertificateSigner",
 	}
 	podCertificateCap = rules.Rule{
-		ID:          "NR-PCR-6",
-		Description: "Where the configuration has caps.podCertificateRequests, a node creates no PodCertificateRequest while there are that many in its name.",
-		Source:      "Bulkhead: a hostile node must not fill the cluster's store; upstream has no bound",
-		Extension:   true,
-		Optional:    true,
+		ID: "NR-PCR-6",
+		Description: "Where the configuration has caps.podCertificateRequests, a node creates no PodCertificateRequest " +
+			"while there are that many in its name.",
+		Source:    "Bulkhead: a hostile node must not fill the cluster's store; upstream has no bound",
+		Extension: true,
+		Optional:  true,
 	}
 )
 
 var podCertificateRequestRules = []rules.Rule{
-	podCertificateCreate, podCertificateNode, podCertificatePod, podCertificateAccount, podCertificateSigner, podCertificateCap,
+	podCertificateCreate, podCertificateNode, podCertificatePod, podCertificateAccount, podCertificateSigner,
+	podCertificateCap,
 	podCertificateAsProjected,
 }
 
@@ -99,7 +105,8 @@ func (r *Restriction) reviewPodCertificateRequest(ctx context.Context, q *reques
 	if refused := r.reviewPodCertificateAsProjected(q, pod, asked); refused != nil {
 		return refused
 	}
-	return r.reviewCap(ctx, q, podCertificateCap, PodCertificateRequests, q.caps().PodCertificateRequests, "PodCertificateRequests")
+	return r.reviewCap(ctx, q, podCertificateCap, PodCertificateRequests, q.caps().PodCertificateRequests,
+		"PodCertificateRequests")
 }
 
 // podCertificateSpec reads both versions: servers before 1.37 have the beta only.

@@ -57,24 +57,49 @@ func projectedCertificate(signer string) corev1.Volume {
 func TestPodCertificates(t *testing.T) {
 	type spec = certificatesv1.PodCertificateRequestSpec
 	c := mineWith(volumeOf(corev1.VolumeSource{}), projectedCertificate(podSigner))
-	c.pods["default/gone-account"] = aPod("default", "gone-account", "me", func(p *corev1.Pod) { p.Spec.ServiceAccountName = "gone" })
-	c.pods["default/mirror"] = aMirrorPod("me", func(p *corev1.Pod) { p.Namespace, p.Name, p.UID = "default", "mirror", "mirror-uid" })
+	c.pods["default/gone-account"] = aPod("default", "gone-account", "me",
+		func(p *corev1.Pod) { p.Spec.ServiceAccountName = "gone" })
+	c.pods["default/mirror"] = aMirrorPod("me",
+		func(p *corev1.Pod) { p.Namespace, p.Name, p.UID = "default", "mirror", "mirror-uid" })
 	of := func(name string) func(*spec) {
 		return func(s *spec) { s.PodName, s.PodUID = name, c.pods["default/"+name].UID }
 	}
 	run(t, restrict(c), []row{
 		{name: "a certificate for its pod is admitted", write: createsCertificate()},
-		{name: "one in another's name is refused", write: createsCertificate(func(s *spec) { s.NodeName = "other" }), by: "NR-PCR-2", says: deniedCertificate + `PodCertificateRequest.Spec.NodeName="other", which is not the requesting node "me" [NR-PCR-2]`},
-		{name: "one in no name is refused", write: createsCertificate(func(s *spec) { s.NodeName = "" }), by: "NR-PCR-2", says: deniedCertificate + `PodCertificateRequest.Spec.NodeName="", which is not the requesting node "me" [NR-PCR-2]`},
-		{name: "one with the UID of a Node that is gone may be tried again", write: createsCertificate(func(s *spec) { s.NodeUID = "old" }), by: "NR-PCR-2", code: 500, says: `PodCertificateRequest for pod "default/mine" names node UID "old", inconsistent with the running node ("me-uid") [NR-PCR-2]`},
-		{name: "one for a pod that is gone may be tried again", write: createsCertificate(func(s *spec) { s.PodName = "gone" }), by: "NR-PCR-3", code: 500, says: `while retrieving pod "default/gone" named in the PodCertificateRequest: pods "gone" not found [NR-PCR-3]`},
-		{name: "one for a pod that was made again may be tried again", write: createsCertificate(func(s *spec) { s.PodUID = "old" }), by: "NR-PCR-3", code: 500, says: `PodCertificateRequest for pod "default/mine" contains pod UID ("old") which differs from running pod "mine-uid" [NR-PCR-3]`},
-		{name: "one for another node's pod is refused", write: createsCertificate(of("theirs")), by: "NR-PCR-3", says: deniedCertificate + `pod "default/theirs" is not running on node "me" named in the PodCertificateRequest [NR-PCR-3]`},
-		{name: "one for a mirror pod is refused", write: createsCertificate(of("mirror")), by: "NR-PCR-3", says: deniedCertificate + `pod "default/mirror" is a mirror pod [NR-PCR-3]`},
-		{name: "one for another account is refused", write: createsCertificate(func(s *spec) { s.ServiceAccountName = "admin" }), by: "NR-PCR-4", says: deniedCertificate + `PodCertificateRequest for pod "default/mine" contains serviceAccountName ("admin") that differs from running pod ("default") [NR-PCR-4]`},
-		{name: "one for an account that is gone may be tried again", write: createsCertificate(of("gone-account"), func(s *spec) { s.ServiceAccountName = "gone" }), by: "NR-PCR-4", code: 500, says: `while retrieving service account "default/gone" named in the PodCertificateRequest: serviceaccounts "gone" not found [NR-PCR-4]`},
-		{name: "one for an account that was made again may be tried again", write: createsCertificate(func(s *spec) { s.ServiceAccountUID = "old" }), by: "NR-PCR-4", code: 500, says: `PodCertificateRequest for pod "default/mine" names service account UID "old", which differs from the running service account ("default-uid") [NR-PCR-4]`},
-		{name: "one of another signer is refused", write: createsCertificate(func(s *spec) { s.SignerName = "example.com/admins" }), by: "NR-PCR-5", says: deniedCertificate + `pod "default/mine" does not mount a podCertificate projected volume for signer "example.com/admins" [NR-PCR-5]`},
+		{name: "one in another's name is refused", write: createsCertificate(func(s *spec) { s.NodeName = "other" }),
+			by: "NR-PCR-2", says: deniedCertificate +
+				`PodCertificateRequest.Spec.NodeName="other", which is not the requesting node "me" [NR-PCR-2]`},
+		{name: "one in no name is refused", write: createsCertificate(func(s *spec) { s.NodeName = "" }), by: "NR-PCR-2",
+			says: deniedCertificate +
+				`PodCertificateRequest.Spec.NodeName="", which is not the requesting node "me" [NR-PCR-2]`},
+		{name: "one with the UID of a Node that is gone may be tried again",
+			write: createsCertificate(func(s *spec) { s.NodeUID = "old" }), by: "NR-PCR-2", code: 500,
+			says: `PodCertificateRequest for pod "default/mine" names node UID "old", inconsistent with the running node ("me-uid") [NR-PCR-2]`},
+		{name: "one for a pod that is gone may be tried again",
+			write: createsCertificate(func(s *spec) { s.PodName = "gone" }), by: "NR-PCR-3", code: 500,
+			says: `while retrieving pod "default/gone" named in the PodCertificateRequest: pods "gone" not found [NR-PCR-3]`},
+		{name: "one for a pod that was made again may be tried again",
+			write: createsCertificate(func(s *spec) { s.PodUID = "old" }), by: "NR-PCR-3", code: 500,
+			says: `PodCertificateRequest for pod "default/mine" contains pod UID ("old") which differs from running pod "mine-uid" [NR-PCR-3]`},
+		{name: "one for another node's pod is refused", write: createsCertificate(of("theirs")), by: "NR-PCR-3",
+			says: deniedCertificate +
+				`pod "default/theirs" is not running on node "me" named in the PodCertificateRequest [NR-PCR-3]`},
+		{name: "one for a mirror pod is refused", write: createsCertificate(of("mirror")), by: "NR-PCR-3",
+			says: deniedCertificate + `pod "default/mirror" is a mirror pod [NR-PCR-3]`},
+		{name: "one for another account is refused",
+			write: createsCertificate(func(s *spec) { s.ServiceAccountName = "admin" }), by: "NR-PCR-4",
+			says: deniedCertificate +
+				`PodCertificateRequest for pod "default/mine" contains serviceAccountName ("admin") that differs from running pod ("default") [NR-PCR-4]`},
+		{name: "one for an account that is gone may be tried again",
+			write: createsCertificate(of("gone-account"), func(s *spec) { s.ServiceAccountName = "gone" }), by: "NR-PCR-4",
+			code: 500, says: `while retrieving service account "default/gone" named in the PodCertificateRequest: serviceaccounts "gone" not found [NR-PCR-4]`},
+		{name: "one for an account that was made again may be tried again",
+			write: createsCertificate(func(s *spec) { s.ServiceAccountUID = "old" }), by: "NR-PCR-4", code: 500,
+			says: `PodCertificateRequest for pod "default/mine" names service account UID "old", which differs from the running service account ("default-uid") [NR-PCR-4]`},
+		{name: "one of another signer is refused",
+			write: createsCertificate(func(s *spec) { s.SignerName = "example.com/admins" }), by: "NR-PCR-5",
+			says: deniedCertificate +
+				`pod "default/mine" does not mount a podCertificate projected volume for signer "example.com/admins" [NR-PCR-5]`},
 	})
 }
 
@@ -83,16 +108,25 @@ func TestPodCertificatesAreOnlyCreated(t *testing.T) {
 	one := aCertificate()
 	off := func(c *Config) { c.Features.PodCertificateRequest = false }
 	run(t, restrict(c, off), []row{
-		{name: "without the gate none is", write: createsCertificate(), by: "NR-PCR-1", says: deniedCertificate + "PodCertificateRequest feature gate is disabled [NR-PCR-1]"},
+		{name: "without the gate none is", write: createsCertificate(), by: "NR-PCR-1",
+			says: deniedCertificate + "PodCertificateRequest feature gate is disabled [NR-PCR-1]"},
 	})
 	run(t, restrict(c), []row{
 		{name: "with it one is", write: createsCertificate()},
-		{name: "an update is refused", write: write("me", admission.Update, "podcertificaterequests", "", one, one), by: "NR-PCR-1", says: deniedCertificate + "unexpected operation UPDATE [NR-PCR-1]"},
-		{name: "a deletion is refused", write: write("me", admission.Delete, "podcertificaterequests", "", nil, one), by: "NR-PCR-1", says: deniedCertificate + "unexpected operation DELETE [NR-PCR-1]"},
-		{name: "a status is refused", write: write("me", admission.Update, "podcertificaterequests", "status", one, one), by: "NR-PCR-1", says: deniedCertificate + "unexpected operation UPDATE [NR-PCR-1]"},
-		{name: "a made status is refused", write: write("me", admission.Create, "podcertificaterequests", "status", one, nil), by: "NR-PCR-1", says: deniedCertificate + "unexpected subresource status [NR-PCR-1]"},
-		{name: "no object is refused", write: write("me", admission.Create, "podcertificaterequests", "", nil, nil, named("r")), by: "NR-PCR-1", says: deniedCertificate + "unexpected type <nil> [NR-PCR-1]"},
-		{name: "another object is refused", write: write("me", admission.Create, "podcertificaterequests", "", aPod("default", "mine", "me"), nil, named("r")), by: "NR-PCR-1", says: deniedCertificate + "unexpected type *v1.Pod [NR-PCR-1]"},
+		{name: "an update is refused", write: write("me", admission.Update, "podcertificaterequests", "", one, one),
+			by: "NR-PCR-1", says: deniedCertificate + "unexpected operation UPDATE [NR-PCR-1]"},
+		{name: "a deletion is refused", write: write("me", admission.Delete, "podcertificaterequests", "", nil, one),
+			by: "NR-PCR-1", says: deniedCertificate + "unexpected operation DELETE [NR-PCR-1]"},
+		{name: "a status is refused", write: write("me", admission.Update, "podcertificaterequests", "status", one, one),
+			by: "NR-PCR-1", says: deniedCertificate + "unexpected operation UPDATE [NR-PCR-1]"},
+		{name: "a made status is refused", write: write("me", admission.Create, "podcertificaterequests", "status", one, nil),
+			by: "NR-PCR-1", says: deniedCertificate + "unexpected subresource status [NR-PCR-1]"},
+		{name: "no object is refused",
+			write: write("me", admission.Create, "podcertificaterequests", "", nil, nil, named("r")), by: "NR-PCR-1",
+			says: deniedCertificate + "unexpected type <nil> [NR-PCR-1]"},
+		{name: "another object is refused",
+			write: write("me", admission.Create, "podcertificaterequests", "", aPod("default", "mine", "me"), nil, named("r")),
+			by:    "NR-PCR-1", says: deniedCertificate + "unexpected type *v1.Pod [NR-PCR-1]"},
 	})
 }
 
@@ -109,8 +143,12 @@ func TestPodCertificatesOfTheBeta(t *testing.T) {
 		}
 	}
 	run(t, restrict(mineWith(projectedCertificate(podSigner))), []row{
-		{name: "a certificate for its pod is admitted", write: write("me", admission.Create, "podcertificaterequests", "", beta("me"), nil)},
-		{name: "one in another's name is refused", write: write("me", admission.Create, "podcertificaterequests", "", beta("other"), nil), by: "NR-PCR-2", says: deniedCertificate + `PodCertificateRequest.Spec.NodeName="other", which is not the requesting node "me" [NR-PCR-2]`},
+		{name: "a certificate for its pod is admitted",
+			write: write("me", admission.Create, "podcertificaterequests", "", beta("me"), nil)},
+		{name: "one in another's name is refused",
+			write: write("me", admission.Create, "podcertificaterequests", "", beta("other"), nil), by: "NR-PCR-2",
+			says: deniedCertificate +
+				`PodCertificateRequest.Spec.NodeName="other", which is not the requesting node "me" [NR-PCR-2]`},
 	})
 }
 
@@ -118,11 +156,13 @@ func TestPodCertificatesWhenTheClusterDoesNotAnswer(t *testing.T) {
 	c := mineWith(projectedCertificate(podSigner))
 	delete(c.nodes, "me")
 	run(t, restrict(c), []row{
-		{name: "a Node that is not there yet may be tried again", write: createsCertificate(), by: "NR-PCR-2", code: 500, says: `while retrieving node "me" named in the PodCertificateRequest: nodes "me" not found [NR-PCR-2]`},
+		{name: "a Node that is not there yet may be tried again", write: createsCertificate(), by: "NR-PCR-2", code: 500,
+			says: `while retrieving node "me" named in the PodCertificateRequest: nodes "me" not found [NR-PCR-2]`},
 	})
 	c.err = errors.New("timeout")
 	run(t, restrict(c), []row{
-		{name: "no certificate is admitted", write: createsCertificate(), by: "NR-PCR-2", says: deniedCertificate + `while retrieving node "me" named in the PodCertificateRequest: timeout [NR-PCR-2]`},
+		{name: "no certificate is admitted", write: createsCertificate(), by: "NR-PCR-2",
+			says: deniedCertificate + `while retrieving node "me" named in the PodCertificateRequest: timeout [NR-PCR-2]`},
 	})
 }
 
@@ -135,28 +175,36 @@ func TestGrantedSigners(t *testing.T) {
 	z := &fakeAuthorizer{granted: []Right{right}}
 	run(t, restrict(mineWith(), grants(z)), []row{
 		{name: "a signer that is granted is admitted", write: createsCertificate()},
-		{name: "another is refused", write: createsCertificate(func(s *certificatesv1.PodCertificateRequestSpec) { s.SignerName = "example.com/admins" }), by: "NR-PCR-5", says: deniedCertificate + none + `"example.com/admins" [NR-PCR-5]`},
+		{name: "another is refused",
+			write: createsCertificate(func(s *certificatesv1.PodCertificateRequestSpec) { s.SignerName = "example.com/admins" }),
+			by:    "NR-PCR-5", says: deniedCertificate + none + `"example.com/admins" [NR-PCR-5]`},
 	})
 	if diff := cmp.Diff(right, z.asked[0]); diff != "" {
 		t.Errorf("asked (-want +got):\n%s", diff)
 	}
 	run(t, restrict(mineWith(), grants(&fakeAuthorizer{err: errors.New("timeout")})), []row{
-		{name: "what is not known is refused", write: createsCertificate(), by: "NR-PCR-5", says: deniedCertificate + `error authorizing system:node:me to request podcertificaterequests for signer "example.com/pods": timeout [NR-PCR-5]`},
+		{name: "what is not known is refused", write: createsCertificate(), by: "NR-PCR-5",
+			says: deniedCertificate +
+				`error authorizing system:node:me to request podcertificaterequests for signer "example.com/pods": timeout [NR-PCR-5]`},
 	})
 	run(t, restrict(mineWith()), []row{
-		{name: "nobody to ask grants nothing", write: createsCertificate(), by: "NR-PCR-5", says: deniedCertificate + none + `"example.com/pods" [NR-PCR-5]`},
+		{name: "nobody to ask grants nothing", write: createsCertificate(), by: "NR-PCR-5",
+			says: deniedCertificate + none + `"example.com/pods" [NR-PCR-5]`},
 	})
 }
 
 func TestPodCertificateCap(t *testing.T) {
 	c := mineWith(projectedCertificate(podSigner))
-	three, enforced := configured(configuration.Configuration{Caps: configuration.Caps{PodCertificateRequests: 3}}), enforce("NR-PCR-6")
+	three, enforced := configured(configuration.Configuration{Caps: configuration.Caps{PodCertificateRequests: 3}}),
+		enforce("NR-PCR-6")
 	has := func(count int) { c.counts[counted{PodCertificateRequests, "me"}] = count }
 
 	has(2)
 	run(t, restrict(c, three, enforced), []row{{name: "the third of three is admitted", write: createsCertificate()}})
 	has(3)
-	run(t, restrict(c, three, enforced), []row{{name: "the fourth is refused", write: createsCertificate(), by: "NR-PCR-6", says: deniedCertificate + `node "me" has as many PodCertificateRequests as one node may have: 3 [NR-PCR-6]`}})
+	run(t, restrict(c, three, enforced),
+		[]row{{name: "the fourth is refused", write: createsCertificate(), by: "NR-PCR-6",
+			says: deniedCertificate + `node "me" has as many PodCertificateRequests as one node may have: 3 [NR-PCR-6]`}})
 	run(t, restrict(c, three), []row{{name: "off, it is admitted", write: createsCertificate()}})
 	run(t, restrict(c, enforced), []row{{name: "without a configuration too", write: createsCertificate()}})
 	auditedOnly(t, restrict(c, three, inMode(rules.Audit, "NR-PCR-6")), createsCertificate(), "NR-PCR-6")

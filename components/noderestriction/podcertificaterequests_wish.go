@@ -14,9 +14,11 @@ import (
 
 var podCertificateAsProjected = rules.Rule{
 	ID: "NR-PCR-7",
-	Description: "Where a projected volume of the pod names the signer, a node creates PodCertificateRequests only with the maxExpirationSeconds and " +
+	Description: "Where a projected volume of the pod names the signer, a node creates PodCertificateRequests only with " +
+		"the maxExpirationSeconds and " +
 		"the user annotations of such a volume.",
-	Source:    "Bulkhead: a kubelet copies both from the volume (pkg/kubelet/podcertificate/podcertificatemanager.go createPodCertificateRequest); signers read them",
+	Source: "Bulkhead: a kubelet copies both from the volume (pkg/kubelet/podcertificate/podcertificatemanager.go " +
+		"createPodCertificateRequest); signers read them",
 	Extension: true,
 	Optional:  true,
 }
@@ -24,7 +26,8 @@ var podCertificateAsProjected = rules.Rule{
 // defaultCertificateSeconds is the default of the API server.
 const defaultCertificateSeconds = 86400
 
-func (r *Restriction) reviewPodCertificateAsProjected(q *request, pod *corev1.Pod, asked podCertificate) *rules.Decision {
+func (r *Restriction) reviewPodCertificateAsProjected(q *request, pod *corev1.Pod,
+	asked podCertificate) *rules.Decision {
 	return r.optional(q, podCertificateAsProjected, func() *rules.Decision {
 		named := false
 		for i := range pod.Spec.Volumes {
@@ -45,7 +48,8 @@ func (r *Restriction) reviewPodCertificateAsProjected(q *request, pod *corev1.Po
 			return nil
 		}
 		return q.forbid(podCertificateAsProjected, fmt.Sprintf(
-			"pod %q does not mount a podCertificate projected volume with the maxExpirationSeconds and the user annotations of the request", asked.pod()))
+			"pod %q does not mount a podCertificate projected volume with the maxExpirationSeconds and the user annotations "+
+				"of the request", asked.pod()))
 	})
 }
 

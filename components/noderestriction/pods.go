@@ -20,14 +20,17 @@ var (
 		Source:      "plugin/pkg/admission/noderestriction/admission.go admitPodCreate",
 	}
 	podOwned = rules.Rule{
-		ID:          "NR-POD-2",
-		Description: "A mirror pod is bound to the node that creates it and has one owner, its controller: the Node of that name and UID, whose deletion it does not block.",
-		Source:      "plugin/pkg/admission/noderestriction/admission.go admitPodCreate",
+		ID: "NR-POD-2",
+		Description: "A mirror pod is bound to the node that creates it and has one owner, its controller: the Node of " +
+			"that name and UID, whose deletion it does not block.",
+		Source: "plugin/pkg/admission/noderestriction/admission.go admitPodCreate",
 	}
 	podReferences = rules.Rule{
-		ID:          "NR-POD-3",
-		Description: "A mirror pod names no service account, secret, config map or claim, and has no volume of a kind that is not known to do without objects of the API.",
-		Source:      "plugin/pkg/admission/noderestriction/admission.go admitPodCreate; pkg/api/pod/util.go HasAPIObjectReference; CVE-2025-4563",
+		ID: "NR-POD-3",
+		Description: "A mirror pod names no service account, secret, config map or claim, and has no volume of a kind that " +
+			"is not known to do without objects of the API.",
+		Source: "plugin/pkg/admission/noderestriction/admission.go admitPodCreate; pkg/api/pod/util.go " +
+			"HasAPIObjectReference; CVE-2025-4563",
 	}
 	podDelete = rules.Rule{
 		ID:          "NR-POD-4",
@@ -63,7 +66,8 @@ func (r *Restriction) reviewPod(ctx context.Context, q *request) *rules.Decision
 	case "eviction":
 		return r.reviewPodEviction(ctx, q)
 	default:
-		return q.forbid(podSubresource, fmt.Sprintf("unexpected pod subresource %q, only 'status' and 'eviction' are allowed", q.GetSubresource()))
+		return q.forbid(podSubresource,
+			fmt.Sprintf("unexpected pod subresource %q, only 'status' and 'eviction' are allowed", q.GetSubresource()))
 	}
 }
 
@@ -74,7 +78,8 @@ func (r *Restriction) reviewWholePod(ctx context.Context, q *request) *rules.Dec
 	case admission.Delete:
 		return reviewPodDelete(q)
 	default:
-		return q.forbid(podUpdate, fmt.Sprintf("unexpected operation %q, node %q can only create and delete mirror pods", q.GetOperation(), q.node))
+		return q.forbid(podUpdate,
+			fmt.Sprintf("unexpected operation %q, node %q can only create and delete mirror pods", q.GetOperation(), q.node))
 	}
 }
 
@@ -87,7 +92,9 @@ func (r *Restriction) reviewPodCreate(ctx context.Context, q *request) *rules.De
 		return q.unexpected(podMirror, q.GetObject())
 	}
 	if _, isMirror := pod.Annotations[corev1.MirrorPodAnnotationKey]; !isMirror {
-		return q.forbid(podMirror, fmt.Sprintf("pod does not have %q annotation, node %q can only create mirror pods", corev1.MirrorPodAnnotationKey, q.node))
+		return q.forbid(podMirror,
+			fmt.Sprintf("pod does not have %q annotation, node %q can only create mirror pods", corev1.MirrorPodAnnotationKey,
+				q.node))
 	}
 	if refused := r.reviewPodOwner(ctx, q, pod); refused != nil {
 		return refused
@@ -109,7 +116,8 @@ func (r *Restriction) reviewPodOwner(ctx context.Context, q *request, pod *corev
 		return q.forbid(podOwned, fmt.Sprintf("node %q can only create pods with spec.nodeName set to itself", q.node))
 	}
 	if len(pod.OwnerReferences) > 1 {
-		return q.forbid(podOwned, fmt.Sprintf("node %q can only create pods with a single owner reference set to itself", q.node))
+		return q.forbid(podOwned,
+			fmt.Sprintf("node %q can only create pods with a single owner reference set to itself", q.node))
 	}
 	if len(pod.OwnerReferences) == 0 {
 		return q.forbid(podOwned, fmt.Sprintf("node %q can only create pods with an owner reference set to itself", q.node))
@@ -119,7 +127,8 @@ func (r *Restriction) reviewPodOwner(ctx context.Context, q *request, pod *corev
 		return q.forbid(podOwned, fmt.Sprintf("node %q can only create pods with an owner reference set to itself", q.node))
 	}
 	if owner.Controller == nil || !*owner.Controller {
-		return q.forbid(podOwned, fmt.Sprintf("node %q can only create pods with a controller owner reference set to itself", q.node))
+		return q.forbid(podOwned,
+			fmt.Sprintf("node %q can only create pods with a controller owner reference set to itself", q.node))
 	}
 	if owner.BlockOwnerDeletion != nil && *owner.BlockOwnerDeletion {
 		return q.forbid(podOwned, fmt.Sprintf("node %q must not set blockOwnerDeletion on an owner reference", q.node))

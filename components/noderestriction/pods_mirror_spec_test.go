@@ -25,12 +25,18 @@ func TestMirrorPodScheduling(t *testing.T) {
 	}
 	run(t, restrict(aCluster(), enforce("NR-POD-11")), []row{
 		{name: "mirror pod without affinity: admitted", write: createMirror()},
-		{name: "mirror pod with node affinity: admitted", write: createMirror(affine(corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{}}))},
-		{name: "mirror pod with anti-affinity to pods: denied", write: createMirror(affine(anti)), by: "NR-POD-11", says: says + "podAntiAffinity [NR-POD-11]"},
-		{name: "mirror pod with affinity to pods: denied", write: createMirror(affine(corev1.Affinity{PodAffinity: &corev1.PodAffinity{}})), by: "NR-POD-11", says: says + "podAffinity [NR-POD-11]"},
-		{name: "mirror pod in a scheduling group: denied", write: createMirror(group), by: "NR-POD-11", says: says + "a schedulingGroup [NR-POD-11]"},
+		{name: "mirror pod with node affinity: admitted",
+			write: createMirror(affine(corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{}}))},
+		{name: "mirror pod with anti-affinity to pods: denied", write: createMirror(affine(anti)), by: "NR-POD-11",
+			says: says + "podAntiAffinity [NR-POD-11]"},
+		{name: "mirror pod with affinity to pods: denied",
+			write: createMirror(affine(corev1.Affinity{PodAffinity: &corev1.PodAffinity{}})), by: "NR-POD-11",
+			says: says + "podAffinity [NR-POD-11]"},
+		{name: "mirror pod in a scheduling group: denied", write: createMirror(group), by: "NR-POD-11",
+			says: says + "a schedulingGroup [NR-POD-11]"},
 	})
-	run(t, restrict(aCluster()), []row{{name: "rule off, anti-affinity to pods: admitted", write: createMirror(affine(anti))}})
+	run(t, restrict(aCluster()),
+		[]row{{name: "rule off, anti-affinity to pods: admitted", write: createMirror(affine(anti))}})
 	auditedOnly(t, restrict(aCluster(), inMode(rules.Audit, "NR-POD-11")), createMirror(affine(anti)), "NR-POD-11")
 }
 
@@ -41,10 +47,13 @@ func TestMirrorPodVolumes(t *testing.T) {
 	both.HostPath = &corev1.HostPathVolumeSource{}
 	run(t, restrict(aCluster(), enforce("NR-POD-12")), []row{
 		{name: "mirror pod with a hostPath: admitted", write: createMirror()},
-		{name: "mirror pod with an emptyDir: admitted", write: createMirror(volumes(corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}))},
+		{name: "mirror pod with an emptyDir: admitted",
+			write: createMirror(volumes(corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}))},
 		{name: "mirror pod with a disk: denied", write: createMirror(volumes(disk)), by: "NR-POD-12", says: says},
-		{name: "mirror pod with a disk that is also a hostPath: denied", write: createMirror(volumes(both)), by: "NR-POD-12", says: says},
-		{name: "mirror pod with an iSCSI target: denied", write: createMirror(volumes(corev1.VolumeSource{ISCSI: &corev1.ISCSIVolumeSource{}})), by: "NR-POD-12", says: says},
+		{name: "mirror pod with a disk that is also a hostPath: denied", write: createMirror(volumes(both)), by: "NR-POD-12",
+			says: says},
+		{name: "mirror pod with an iSCSI target: denied",
+			write: createMirror(volumes(corev1.VolumeSource{ISCSI: &corev1.ISCSIVolumeSource{}})), by: "NR-POD-12", says: says},
 	})
 	run(t, restrict(aCluster()), []row{{name: "rule off, a disk: admitted", write: createMirror(volumes(disk))}})
 	auditedOnly(t, restrict(aCluster(), inMode(rules.Audit, "NR-POD-12")), createMirror(volumes(disk)), "NR-POD-12")
@@ -53,7 +62,8 @@ func TestMirrorPodVolumes(t *testing.T) {
 // TestKubeletVolumesAreListed tries each kind of volume by itself: what Kubernetes adds is
 // refused.
 func TestKubeletVolumesAreListed(t *testing.T) {
-	admitted := map[string]bool{"HostPath": true, "EmptyDir": true, "DownwardAPI": true, "Image": true, "NFS": true, "Projected": true}
+	admitted := map[string]bool{"HostPath": true, "EmptyDir": true, "DownwardAPI": true, "Image": true, "NFS": true,
+		"Projected": true}
 	kinds := reflect.TypeFor[corev1.VolumeSource]()
 	for i := range kinds.NumField() {
 		var source corev1.VolumeSource

@@ -38,7 +38,8 @@ func reviewPodReferences(q *request, pod *corev1.Pod) *rules.Decision {
 // referenced is what upstream calls the first kind of object that a pod names, apart
 // from volumes that name none; empty if there is none.
 func referenced(spec *corev1.PodSpec) string {
-	secrets, configMaps := slices.ContainsFunc(spec.ImagePullSecrets, func(l corev1.LocalObjectReference) bool { return isNamed(&l) }), false
+	secrets, configMaps := slices.ContainsFunc(spec.ImagePullSecrets,
+		func(l corev1.LocalObjectReference) bool { return isNamed(&l) }), false
 	visitContainers(spec, func(env []corev1.EnvVar, from []corev1.EnvFromSource) {
 		s, c := environmentReferences(env, from)
 		secrets, configMaps = secrets || s, configMaps || c

@@ -35,8 +35,10 @@ func volumes(sources ...corev1.VolumeSource) podEdit {
 
 func TestMirrorPodReferences(t *testing.T) {
 	name := corev1.LocalObjectReference{Name: "x"}
-	env := []corev1.EnvVar{{Name: "E", Value: "v"}, {Name: "F", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: name}}}}
-	configEnv := []corev1.EnvVar{{Name: "F", ValueFrom: &corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{LocalObjectReference: name}}}}
+	env := []corev1.EnvVar{{Name: "E", Value: "v"},
+		{Name: "F", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: name}}}}
+	configEnv := []corev1.EnvVar{{Name: "F",
+		ValueFrom: &corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{LocalObjectReference: name}}}}
 	from := []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: name}}}
 	configFrom := []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: name}}}
 	ephemeral := func(c corev1.EphemeralContainerCommon) podEdit {
@@ -50,14 +52,18 @@ func TestMirrorPodReferences(t *testing.T) {
 	run(t, restrict(aCluster()), []row{
 		referring("nothing", noReference),
 		referring("a service account", "serviceaccounts", func(p *corev1.Pod) { p.Spec.ServiceAccountName = "default" }),
-		referring("a service account by its old name", "serviceaccounts", func(p *corev1.Pod) { p.Spec.DeprecatedServiceAccount = "default" }),
-		referring("a pull secret", "secrets", func(p *corev1.Pod) { p.Spec.ImagePullSecrets = []corev1.LocalObjectReference{{}, name} }),
-		referring("a pull secret without a name", noReference, func(p *corev1.Pod) { p.Spec.ImagePullSecrets = []corev1.LocalObjectReference{{}} }),
+		referring("a service account by its old name", "serviceaccounts",
+			func(p *corev1.Pod) { p.Spec.DeprecatedServiceAccount = "default" }),
+		referring("a pull secret", "secrets",
+			func(p *corev1.Pod) { p.Spec.ImagePullSecrets = []corev1.LocalObjectReference{{}, name} }),
+		referring("a pull secret without a name", noReference,
+			func(p *corev1.Pod) { p.Spec.ImagePullSecrets = []corev1.LocalObjectReference{{}} }),
 		referring("a secret in a variable", "secrets", func(p *corev1.Pod) { p.Spec.Containers[0].Env = env }),
 		referring("a variable of its own", noReference, func(p *corev1.Pod) { p.Spec.Containers[0].Env = env[:1] }),
 		referring("a secret as the environment", "secrets", func(p *corev1.Pod) { p.Spec.Containers[0].EnvFrom = from }),
 		referring("a config map in a variable", "configmaps", func(p *corev1.Pod) { p.Spec.Containers[0].Env = configEnv }),
-		referring("a config map as the environment", "configmaps", func(p *corev1.Pod) { p.Spec.Containers[0].EnvFrom = configFrom }),
+		referring("a config map as the environment", "configmaps",
+			func(p *corev1.Pod) { p.Spec.Containers[0].EnvFrom = configFrom }),
 		referring("a secret at first", "secrets", initial(corev1.Container{Env: env})),
 		referring("a secret as the environment at first", "secrets", initial(corev1.Container{EnvFrom: from})),
 		referring("a config map at first", "configmaps", initial(corev1.Container{EnvFrom: configFrom})),
@@ -67,8 +73,10 @@ func TestMirrorPodReferences(t *testing.T) {
 		referring("a secret without a name", noReference, func(p *corev1.Pod) {
 			p.Spec.Containers[0].EnvFrom = []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{}}}
 		}),
-		referring("a claim of a device", "resourceclaims", func(p *corev1.Pod) { p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu"}} }),
-		referring("a service account before a secret", "serviceaccounts", func(p *corev1.Pod) { p.Spec.ServiceAccountName = "x"; p.Spec.Containers[0].Env = env }),
+		referring("a claim of a device", "resourceclaims",
+			func(p *corev1.Pod) { p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu"}} }),
+		referring("a service account before a secret", "serviceaccounts",
+			func(p *corev1.Pod) { p.Spec.ServiceAccountName = "x"; p.Spec.Containers[0].Env = env }),
 		referring("a secret before a config map", "secrets", func(p *corev1.Pod) {
 			p.Spec.InitContainers = []corev1.Container{{Env: configEnv}}
 			p.Spec.Containers[0].Env = env
@@ -84,11 +92,15 @@ func TestMirrorPodReferences(t *testing.T) {
 // nothing. A kind that Kubernetes adds is missing here until somebody has read what
 // it needs.
 var kindsOfVolumes = map[string]string{
-	"HostPath": noReference, "EmptyDir": noReference, "GCEPersistentDisk": noReference, "AWSElasticBlockStore": noReference,
-	"GitRepo": noReference, "NFS": noReference, "ISCSI": noReference, "RBD": noReference, "FlexVolume": noReference,
-	"Cinder": noReference, "CephFS": noReference, "Flocker": noReference, "DownwardAPI": noReference, "FC": noReference,
+	"HostPath": noReference, "EmptyDir": noReference, "GCEPersistentDisk": noReference,
+	"AWSElasticBlockStore": noReference,
+	"GitRepo":              noReference, "NFS": noReference, "ISCSI": noReference, "RBD": noReference,
+	"FlexVolume": noReference,
+	"Cinder":     noReference, "CephFS": noReference, "Flocker": noReference, "DownwardAPI": noReference,
+	"FC":            noReference,
 	"VsphereVolume": noReference, "Quobyte": noReference, "AzureDisk": noReference, "PhotonPersistentDisk": noReference,
-	"Projected": noReference, "PortworxVolume": noReference, "ScaleIO": noReference, "StorageOS": noReference, "Image": noReference,
+	"Projected": noReference, "PortworxVolume": noReference, "ScaleIO": noReference, "StorageOS": noReference,
+	"Image":                 noReference,
 	"Secret":                "secrets (via secret volumes)",
 	"Glusterfs":             "endpoints (via glusterFS volumes)",
 	"PersistentVolumeClaim": "persistentvolumeclaims",
@@ -136,7 +148,8 @@ func TestEveryKindOfVolume(t *testing.T) {
 			t.Errorf("a projection of the kind %s: what does it refer to?", kind)
 		}
 		harmless := corev1.VolumeProjection{DownwardAPI: &corev1.DownwardAPIProjection{}}
-		projected := corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{harmless, source}}}
+		projected := corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{harmless,
+			source}}}
 		rows = append(rows, referring("projected "+kind, noun, volumes(projected)))
 		if noun != noReference {
 			source.DownwardAPI = harmless.DownwardAPI
@@ -152,13 +165,16 @@ func TestVolumesThatNameObjects(t *testing.T) {
 	host := &corev1.HostPathVolumeSource{Path: "/"}
 	rows := []row{
 		referring("the first decides", "secrets (via secret volumes)", volumes(
-			corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{}}, corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{}})),
+			corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{}},
+			corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{}})),
 		referring("but names come before kinds", "configmaps", volumes(
-			corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{}}, corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: *name}})),
+			corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{}},
+			corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: *name}})),
 		referring("a projected secret", "secrets", volumes(corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
 			Sources: []corev1.VolumeProjection{{Secret: &corev1.SecretProjection{LocalObjectReference: *name}}}}})),
-		referring("a projected config map", "configmaps", volumes(corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
-			Sources: []corev1.VolumeProjection{{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: *name}}}}})),
+		referring("a projected config map", "configmaps",
+			volumes(corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
+				Sources: []corev1.VolumeProjection{{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: *name}}}}})),
 	}
 	for kind, source := range map[string]corev1.VolumeSource{
 		"Secret":     {Secret: &corev1.SecretVolumeSource{SecretName: "x"}},
@@ -181,11 +197,14 @@ func TestVolumesThatNameObjects(t *testing.T) {
 
 func TestUnknownVolumes(t *testing.T) {
 	unknown := func(name, problem string, source corev1.VolumeSource) row {
-		return row{name: name, write: createMirror(volumes(source)), by: "NR-POD-3", says: aboutStatic + "error checking mirror pod for API references: " + problem + " [NR-POD-3]"}
+		return row{name: name, write: createMirror(volumes(source)), by: "NR-POD-3",
+			says: aboutStatic + "error checking mirror pod for API references: " + problem + " [NR-POD-3]"}
 	}
 	run(t, restrict(aCluster()), []row{
 		unknown("a volume of a kind to come", `unknown volume type for volume  "v"`, corev1.VolumeSource{}),
-		unknown("a projection of a kind to come", `unknown source for projected volume "v"`, corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{{}}}}),
-		referring("a projection of nothing", noReference, volumes(corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{}})),
+		unknown("a projection of a kind to come", `unknown source for projected volume "v"`,
+			corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{{}}}}),
+		referring("a projection of nothing", noReference,
+			volumes(corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{}})),
 	})
 }

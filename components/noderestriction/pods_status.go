@@ -24,9 +24,10 @@ var (
 		Source:      "plugin/pkg/admission/noderestriction/admission.go admitPodStatus",
 	}
 	podStatusFields = rules.Rule{
-		ID:          "NR-POD-7",
-		Description: "With the status of a pod, a node changes neither its labels nor what the status says of its resource claims.",
-		Source:      "plugin/pkg/admission/noderestriction/admission.go admitPodStatus",
+		ID: "NR-POD-7",
+		Description: "With the status of a pod, a node changes neither its labels nor what the status says of its resource " +
+			"claims.",
+		Source: "plugin/pkg/admission/noderestriction/admission.go admitPodStatus",
 	}
 )
 
@@ -41,7 +42,8 @@ func (r *Restriction) reviewPodStatus(ctx context.Context, q *request) *rules.De
 		return q.unexpected(podStatusBound, q.GetOldObject())
 	}
 	if old.Spec.NodeName != q.node {
-		return q.forbid(podStatusBound, fmt.Sprintf("node %q can only update pod status for pods with spec.nodeName set to itself", q.node))
+		return q.forbid(podStatusBound,
+			fmt.Sprintf("node %q can only update pod status for pods with spec.nodeName set to itself", q.node))
 	}
 	pod, ok := typed[corev1.Pod](q.GetObject())
 	if !ok {
@@ -64,8 +66,10 @@ func reviewPodStatusFields(q *request, old, pod *corev1.Pod) *rules.Decision {
 	if !sameExtendedClaimStatus(old.Status.ExtendedResourceClaimStatus, pod.Status.ExtendedResourceClaimStatus) {
 		return q.forbid(podStatusFields, fmt.Sprintf("node %q cannot update extended resource claim status", q.node))
 	}
-	if !same(old.Status.NodeAllocatableResourceClaimStatuses, pod.Status.NodeAllocatableResourceClaimStatuses, sameAllocatableClaimStatus) {
-		return q.forbid(podStatusFields, fmt.Sprintf("node %q cannot update node allocatable resource claim statuses", q.node))
+	if !same(old.Status.NodeAllocatableResourceClaimStatuses, pod.Status.NodeAllocatableResourceClaimStatuses,
+		sameAllocatableClaimStatus) {
+		return q.forbid(podStatusFields,
+			fmt.Sprintf("node %q cannot update node allocatable resource claim statuses", q.node))
 	}
 	return nil
 }
@@ -99,6 +103,7 @@ func sameAllocatableClaimStatus(a, b corev1.NodeAllocatableResourceClaimStatus) 
 			return x.Name == y.Name && resource.QuantityPtrEqual(x.Quantity, y.Quantity)
 		}) &&
 		slices.EqualFunc(a.Overhead, b.Overhead, func(x, y corev1.NodeAllocatableOverheadResources) bool {
-			return x.Name == y.Name && resource.QuantityPtrEqual(x.PerPod, y.PerPod) && resource.QuantityPtrEqual(x.PerContainer, y.PerContainer)
+			return x.Name == y.Name && resource.QuantityPtrEqual(x.PerPod, y.PerPod) &&
+				resource.QuantityPtrEqual(x.PerContainer, y.PerContainer)
 		})
 }

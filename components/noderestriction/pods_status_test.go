@@ -16,27 +16,38 @@ const aboutMyPod = `pods "mine" is forbidden: `
 
 // updateStatus is of the pod mine, from one with the first edit to one with the second.
 func updateStatus(before, after podEdit) admission.Attributes {
-	return write("me", admission.Update, "pods", "status", aPod("default", "mine", "me", after), aPod("default", "mine", "me", before))
+	return write("me", admission.Update, "pods", "status", aPod("default", "mine", "me", after),
+		aPod("default", "mine", "me", before))
 }
 
 func samePod(*corev1.Pod) {}
 
 func TestPodStatus(t *testing.T) {
-	mine, theirs, pending := aPod("default", "mine", "me"), aPod("default", "theirs", "other"), aPod("default", "pending", "")
+	mine, theirs, pending := aPod("default", "mine", "me"), aPod("default", "theirs", "other"),
+		aPod("default", "pending", "")
 	bound := `node "me" can only update pod status for pods with spec.nodeName set to itself [NR-POD-6]`
 	taken := aPod("default", "mine", "other")
 	run(t, restrict(&fakeCluster{}), []row{
 		{name: "a node updates the status of its pod", write: updateStatus(samePod, func(p *corev1.Pod) {
-			p.Status = corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "10.0.0.1", ContainerStatuses: []corev1.ContainerStatus{{Name: "c"}}}
+			p.Status = corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "10.0.0.1",
+				ContainerStatuses: []corev1.ContainerStatus{{Name: "c"}}}
 		})},
-		{name: "and of no other's", write: write("me", admission.Update, "pods", "status", theirs, theirs), by: "NR-POD-6", says: `pods "theirs" is forbidden: ` + bound},
-		{name: "nor of nobody's", write: write("me", admission.Update, "pods", "status", pending, pending), by: "NR-POD-6", says: `pods "pending" is forbidden: ` + bound},
-		{name: "nor of one that only it says is its own", write: write("me", admission.Update, "pods", "status", mine, taken), by: "NR-POD-6", says: aboutMyPod + bound},
-		{name: "it does not create it", write: write("me", admission.Create, "pods", "status", mine, nil), by: "NR-POD-6", says: aboutMyPod + `unexpected operation "CREATE" [NR-POD-6]`},
-		{name: "nor deletes it", write: write("me", admission.Delete, "pods", "status", nil, mine), by: "NR-POD-6", says: aboutMyPod + `unexpected operation "DELETE" [NR-POD-6]`},
-		{name: "nothing becomes a pod", write: write("me", admission.Update, "pods", "status", mine, nil), by: "NR-POD-6", says: aboutMyPod + "unexpected type <nil> [NR-POD-6]"},
-		{name: "a pod does not become nothing", write: write("me", admission.Update, "pods", "status", nil, mine), by: "NR-POD-6", says: aboutMyPod + "unexpected type <nil> [NR-POD-6]"},
-		{name: "nor a node", write: write("me", admission.Update, "pods", "status", aNode("me"), mine, named("mine")), by: "NR-POD-6", says: aboutMyPod + "unexpected type *v1.Node [NR-POD-6]"},
+		{name: "and of no other's", write: write("me", admission.Update, "pods", "status", theirs, theirs), by: "NR-POD-6",
+			says: `pods "theirs" is forbidden: ` + bound},
+		{name: "nor of nobody's", write: write("me", admission.Update, "pods", "status", pending, pending), by: "NR-POD-6",
+			says: `pods "pending" is forbidden: ` + bound},
+		{name: "nor of one that only it says is its own", write: write("me", admission.Update, "pods", "status", mine, taken),
+			by: "NR-POD-6", says: aboutMyPod + bound},
+		{name: "it does not create it", write: write("me", admission.Create, "pods", "status", mine, nil), by: "NR-POD-6",
+			says: aboutMyPod + `unexpected operation "CREATE" [NR-POD-6]`},
+		{name: "nor deletes it", write: write("me", admission.Delete, "pods", "status", nil, mine), by: "NR-POD-6",
+			says: aboutMyPod + `unexpected operation "DELETE" [NR-POD-6]`},
+		{name: "nothing becomes a pod", write: write("me", admission.Update, "pods", "status", mine, nil), by: "NR-POD-6",
+			says: aboutMyPod + "unexpected type <nil> [NR-POD-6]"},
+		{name: "a pod does not become nothing", write: write("me", admission.Update, "pods", "status", nil, mine),
+			by: "NR-POD-6", says: aboutMyPod + "unexpected type <nil> [NR-POD-6]"},
+		{name: "nor a node", write: write("me", admission.Update, "pods", "status", aNode("me"), mine, named("mine")),
+			by: "NR-POD-6", says: aboutMyPod + "unexpected type *v1.Node [NR-POD-6]"},
 	})
 }
 
@@ -47,9 +58,11 @@ func TestPodStatusLabels(t *testing.T) {
 		{name: "labels stay", write: updateStatus(set(map[string]string{"a": "1"}), set(map[string]string{"a": "1"}))},
 		{name: "an empty map is none", write: updateStatus(set(map[string]string{}), set(nil))},
 		{name: "none comes", write: updateStatus(set(nil), set(map[string]string{"a": "1"})), by: "NR-POD-7", says: says},
-		{name: "nor an empty one", write: updateStatus(set(map[string]string{"b": ""}), set(map[string]string{"a": ""})), by: "NR-POD-7", says: says},
+		{name: "nor an empty one", write: updateStatus(set(map[string]string{"b": ""}), set(map[string]string{"a": ""})),
+			by: "NR-POD-7", says: says},
 		{name: "none goes", write: updateStatus(set(map[string]string{"a": "1"}), set(nil)), by: "NR-POD-7", says: says},
-		{name: "none changes", write: updateStatus(set(map[string]string{"a": "1"}), set(map[string]string{"a": "2"})), by: "NR-POD-7", says: says},
+		{name: "none changes", write: updateStatus(set(map[string]string{"a": "1"}), set(map[string]string{"a": "2"})),
+			by: "NR-POD-7", says: says},
 	})
 }
 
@@ -61,15 +74,22 @@ func TestPodStatusClaims(t *testing.T) {
 	two := corev1.PodResourceClaimStatus{Name: "nic"}
 	says := aboutMyPod + `node "me" cannot update resource claim statues [NR-POD-7]`
 	run(t, restrict(aCluster()), []row{
-		{name: "they stay", write: updateStatus(claims(one, two), claims(corev1.PodResourceClaimStatus{Name: "gpu", ResourceClaimName: ptr.To("claim")}, two))},
+		{name: "they stay", write: updateStatus(claims(one, two),
+			claims(corev1.PodResourceClaimStatus{Name: "gpu", ResourceClaimName: ptr.To("claim")}, two))},
 		{name: "an empty list is none", write: updateStatus(claims([]corev1.PodResourceClaimStatus{}...), claims())},
 		{name: "none comes", write: updateStatus(claims(), claims(one)), by: "NR-POD-7", says: says},
 		{name: "none goes", write: updateStatus(claims(one), claims()), by: "NR-POD-7", says: says},
 		{name: "they keep their order", write: updateStatus(claims(one, two), claims(two, one)), by: "NR-POD-7", says: says},
-		{name: "their names", write: updateStatus(claims(two), claims(corev1.PodResourceClaimStatus{Name: "x"})), by: "NR-POD-7", says: says},
-		{name: "their claims", write: updateStatus(claims(one), claims(corev1.PodResourceClaimStatus{Name: "gpu", ResourceClaimName: ptr.To("x")})), by: "NR-POD-7", says: says},
-		{name: "that they have one", write: updateStatus(claims(one), claims(corev1.PodResourceClaimStatus{Name: "gpu"})), by: "NR-POD-7", says: says},
-		{name: "that they have none", write: updateStatus(claims(two), claims(corev1.PodResourceClaimStatus{Name: "nic", ResourceClaimName: ptr.To("")})), by: "NR-POD-7", says: says},
+		{name: "their names", write: updateStatus(claims(two), claims(corev1.PodResourceClaimStatus{Name: "x"})),
+			by: "NR-POD-7", says: says},
+		{name: "their claims",
+			write: updateStatus(claims(one), claims(corev1.PodResourceClaimStatus{Name: "gpu", ResourceClaimName: ptr.To("x")})),
+			by:    "NR-POD-7", says: says},
+		{name: "that they have one", write: updateStatus(claims(one), claims(corev1.PodResourceClaimStatus{Name: "gpu"})),
+			by: "NR-POD-7", says: says},
+		{name: "that they have none",
+			write: updateStatus(claims(two), claims(corev1.PodResourceClaimStatus{Name: "nic", ResourceClaimName: ptr.To("")})),
+			by:    "NR-POD-7", says: says},
 	})
 }
 
@@ -78,7 +98,8 @@ func TestPodStatusExtendedClaim(t *testing.T) {
 		return func(p *corev1.Pod) {
 			status := &corev1.PodExtendedResourceClaimStatus{
 				ResourceClaimName: "claim",
-				RequestMappings:   []corev1.ContainerExtendedResourceRequest{{ContainerName: "c", ResourceName: "example.com/gpu", RequestName: "r"}},
+				RequestMappings: []corev1.ContainerExtendedResourceRequest{{ContainerName: "c", ResourceName: "example.com/gpu",
+					RequestName: "r"}},
 			}
 			for _, edit := range edits {
 				edit(status)
@@ -91,9 +112,16 @@ func TestPodStatusExtendedClaim(t *testing.T) {
 		{name: "it stays", write: updateStatus(claim(), claim())},
 		{name: "it does not come", write: updateStatus(samePod, claim()), by: "NR-POD-7", says: says},
 		{name: "it does not go", write: updateStatus(claim(), samePod), by: "NR-POD-7", says: says},
-		{name: "it keeps its claim", write: updateStatus(claim(), claim(func(s *corev1.PodExtendedResourceClaimStatus) { s.ResourceClaimName = "x" })), by: "NR-POD-7", says: says},
-		{name: "it keeps its requests", write: updateStatus(claim(), claim(func(s *corev1.PodExtendedResourceClaimStatus) { s.RequestMappings = nil })), by: "NR-POD-7", says: says},
-		{name: "and their container", write: updateStatus(claim(), claim(func(s *corev1.PodExtendedResourceClaimStatus) { s.RequestMappings[0].ContainerName = "x" })), by: "NR-POD-7", says: says},
+		{name: "it keeps its claim",
+			write: updateStatus(claim(), claim(func(s *corev1.PodExtendedResourceClaimStatus) { s.ResourceClaimName = "x" })),
+			by:    "NR-POD-7", says: says},
+		{name: "it keeps its requests",
+			write: updateStatus(claim(), claim(func(s *corev1.PodExtendedResourceClaimStatus) { s.RequestMappings = nil })),
+			by:    "NR-POD-7", says: says},
+		{name: "and their container",
+			write: updateStatus(claim(),
+				claim(func(s *corev1.PodExtendedResourceClaimStatus) { s.RequestMappings[0].ContainerName = "x" })), by: "NR-POD-7",
+			says: says},
 	})
 }
 
@@ -104,8 +132,9 @@ func TestPodStatusAllocatableClaims(t *testing.T) {
 		return func(p *corev1.Pod) {
 			s := status{
 				ResourceClaimName: "claim", Containers: []string{"c"},
-				Mapping:  []corev1.NodeAllocatableMappedResources{{Name: "cpu", Quantity: quantity("2")}},
-				Overhead: []corev1.NodeAllocatableOverheadResources{{Name: "memory", PerPod: quantity("1Gi"), PerContainer: quantity("1Mi")}},
+				Mapping: []corev1.NodeAllocatableMappedResources{{Name: "cpu", Quantity: quantity("2")}},
+				Overhead: []corev1.NodeAllocatableOverheadResources{{Name: "memory", PerPod: quantity("1Gi"),
+					PerContainer: quantity("1Mi")}},
 			}
 			for _, edit := range edits {
 				edit(&s)
@@ -116,7 +145,8 @@ func TestPodStatusAllocatableClaims(t *testing.T) {
 	says := aboutMyPod + `node "me" cannot update node allocatable resource claim statuses [NR-POD-7]`
 	rows := []row{
 		{name: "they stay", write: updateStatus(claims(), claims())},
-		{name: "also written otherwise", write: updateStatus(claims(), claims(func(s *status) { s.Mapping[0].Quantity = quantity("2000m") }))},
+		{name: "also written otherwise",
+			write: updateStatus(claims(), claims(func(s *status) { s.Mapping[0].Quantity = quantity("2000m") }))},
 		{name: "none comes", write: updateStatus(samePod, claims()), by: "NR-POD-7", says: says},
 		{name: "none goes", write: updateStatus(claims(), samePod), by: "NR-POD-7", says: says},
 	}
@@ -132,7 +162,8 @@ func TestPodStatusAllocatableClaims(t *testing.T) {
 		"overhead per pod":       func(s *status) { s.Overhead[0].PerPod = quantity("2Gi") },
 		"overhead per container": func(s *status) { s.Overhead[0].PerContainer = nil },
 	} {
-		rows = append(rows, row{name: "they keep their " + what, write: updateStatus(claims(), claims(edit)), by: "NR-POD-7", says: says})
+		rows = append(rows, row{name: "they keep their " + what, write: updateStatus(claims(), claims(edit)), by: "NR-POD-7",
+			says: says})
 	}
 	run(t, restrict(aCluster()), rows)
 }

@@ -34,33 +34,51 @@ func TestPodCreate(t *testing.T) {
 	controller := aboutStatic + `node "me" can only create pods with a controller owner reference set to itself [NR-POD-2]`
 	run(t, restrict(aCluster()), []row{
 		{name: "a mirror pod", write: createMirror()},
-		{name: "one that does not block the deletion of its Node", write: createMirror(owned(func(o *metav1.OwnerReference) { o.BlockOwnerDeletion = ptr.To(false) }))},
+		{name: "one that does not block the deletion of its Node",
+			write: createMirror(owned(func(o *metav1.OwnerReference) { o.BlockOwnerDeletion = ptr.To(false) }))},
 		{name: "one with the topology that the API server labelled it with", write: createMirror(func(p *corev1.Pod) {
 			p.Labels = map[string]string{corev1.LabelTopologyZone: "a", corev1.LabelTopologyRegion: "b"}
 		})},
-		{name: "the annotation may be empty", write: createMirror(func(p *corev1.Pod) { p.Annotations[corev1.MirrorPodAnnotationKey] = "" })},
-		{name: "no pod without it", write: createMirror(func(p *corev1.Pod) { delete(p.Annotations, corev1.MirrorPodAnnotationKey) }), by: "NR-POD-1",
+		{name: "the annotation may be empty",
+			write: createMirror(func(p *corev1.Pod) { p.Annotations[corev1.MirrorPodAnnotationKey] = "" })},
+		{name: "no pod without it",
+			write: createMirror(func(p *corev1.Pod) { delete(p.Annotations, corev1.MirrorPodAnnotationKey) }), by: "NR-POD-1",
 			says: aboutStatic + `pod does not have "kubernetes.io/config.mirror" annotation, node "me" can only create mirror pods [NR-POD-1]`},
 		{name: "none on another node", write: createMirror(func(p *corev1.Pod) { p.Spec.NodeName = "other" }), by: "NR-POD-2",
 			says: aboutStatic + `node "me" can only create pods with spec.nodeName set to itself [NR-POD-2]`},
-		{name: "none for the scheduler to bind", write: createMirror(func(p *corev1.Pod) { p.Spec.NodeName = "" }), by: "NR-POD-2",
+		{name: "none for the scheduler to bind", write: createMirror(func(p *corev1.Pod) { p.Spec.NodeName = "" }),
+			by:   "NR-POD-2",
 			says: aboutStatic + `node "me" can only create pods with spec.nodeName set to itself [NR-POD-2]`},
-		{name: "none of two owners", write: createMirror(func(p *corev1.Pod) { p.OwnerReferences = append(p.OwnerReferences, p.OwnerReferences[0]) }), by: "NR-POD-2",
-			says: aboutStatic + `node "me" can only create pods with a single owner reference set to itself [NR-POD-2]`},
-		{name: "none of ten thousand owners", write: createMirror(func(p *corev1.Pod) { p.OwnerReferences = make([]metav1.OwnerReference, 10_000) }), by: "NR-POD-2",
-			says: aboutStatic + `node "me" can only create pods with a single owner reference set to itself [NR-POD-2]`},
-		{name: "none of no owner", write: createMirror(func(p *corev1.Pod) { p.OwnerReferences = nil }), by: "NR-POD-2", says: itself},
-		{name: "none of an owner of another version", write: createMirror(owned(func(o *metav1.OwnerReference) { o.APIVersion = "v2" })), by: "NR-POD-2", says: itself},
-		{name: "none of an owner of another kind", write: createMirror(owned(func(o *metav1.OwnerReference) { o.Kind = "ReplicaSet" })), by: "NR-POD-2", says: itself},
-		{name: "none of another node", write: createMirror(owned(func(o *metav1.OwnerReference) { o.Name = "other" })), by: "NR-POD-2", says: itself},
-		{name: "none that its node does not control", write: createMirror(owned(func(o *metav1.OwnerReference) { o.Controller = nil })), by: "NR-POD-2", says: controller},
-		{name: "nor says so", write: createMirror(owned(func(o *metav1.OwnerReference) { o.Controller = ptr.To(false) })), by: "NR-POD-2", says: controller},
-		{name: "none that blocks", write: createMirror(owned(func(o *metav1.OwnerReference) { o.BlockOwnerDeletion = ptr.To(true) })), by: "NR-POD-2",
+		{name: "none of two owners",
+			write: createMirror(func(p *corev1.Pod) { p.OwnerReferences = append(p.OwnerReferences, p.OwnerReferences[0]) }),
+			by:    "NR-POD-2",
+			says:  aboutStatic + `node "me" can only create pods with a single owner reference set to itself [NR-POD-2]`},
+		{name: "none of ten thousand owners",
+			write: createMirror(func(p *corev1.Pod) { p.OwnerReferences = make([]metav1.OwnerReference, 10_000) }),
+			by:    "NR-POD-2",
+			says:  aboutStatic + `node "me" can only create pods with a single owner reference set to itself [NR-POD-2]`},
+		{name: "none of no owner", write: createMirror(func(p *corev1.Pod) { p.OwnerReferences = nil }), by: "NR-POD-2",
+			says: itself},
+		{name: "none of an owner of another version",
+			write: createMirror(owned(func(o *metav1.OwnerReference) { o.APIVersion = "v2" })), by: "NR-POD-2", says: itself},
+		{name: "none of an owner of another kind",
+			write: createMirror(owned(func(o *metav1.OwnerReference) { o.Kind = "ReplicaSet" })), by: "NR-POD-2", says: itself},
+		{name: "none of another node", write: createMirror(owned(func(o *metav1.OwnerReference) { o.Name = "other" })),
+			by: "NR-POD-2", says: itself},
+		{name: "none that its node does not control",
+			write: createMirror(owned(func(o *metav1.OwnerReference) { o.Controller = nil })), by: "NR-POD-2", says: controller},
+		{name: "nor says so", write: createMirror(owned(func(o *metav1.OwnerReference) { o.Controller = ptr.To(false) })),
+			by: "NR-POD-2", says: controller},
+		{name: "none that blocks",
+			write: createMirror(owned(func(o *metav1.OwnerReference) { o.BlockOwnerDeletion = ptr.To(true) })), by: "NR-POD-2",
 			says: aboutStatic + `node "me" must not set blockOwnerDeletion on an owner reference [NR-POD-2]`},
-		{name: "none of a Node that was there before", write: createMirror(owned(func(o *metav1.OwnerReference) { o.UID = "was" })), by: "NR-POD-2",
+		{name: "none of a Node that was there before",
+			write: createMirror(owned(func(o *metav1.OwnerReference) { o.UID = "was" })), by: "NR-POD-2",
 			says: aboutStatic + `node me UID mismatch: expected was got me-uid [NR-POD-2]`},
-		{name: "none that is no pod", write: write("me", admission.Create, "pods", "", aNode("me"), nil), by: "NR-POD-1", says: `pods "me" is forbidden: unexpected type *v1.Node [NR-POD-1]`},
-		{name: "nor nothing", write: write("me", admission.Create, "pods", "", nil, nil, in("default")), by: "NR-POD-1", says: `pods "Unknown" is forbidden: unexpected type <nil> [NR-POD-1]`},
+		{name: "none that is no pod", write: write("me", admission.Create, "pods", "", aNode("me"), nil), by: "NR-POD-1",
+			says: `pods "me" is forbidden: unexpected type *v1.Node [NR-POD-1]`},
+		{name: "nor nothing", write: write("me", admission.Create, "pods", "", nil, nil, in("default")), by: "NR-POD-1",
+			says: `pods "Unknown" is forbidden: unexpected type <nil> [NR-POD-1]`},
 	})
 }
 
@@ -69,39 +87,51 @@ func TestPodCreateNeedsTheNode(t *testing.T) {
 	delete(gone.nodes, "me")
 	broken.err = errors.New("no answer")
 	run(t, restrict(gone), []row{{
-		name: "a Node that does not exist is a 404", write: createMirror(), by: "NR-POD-2", code: 404, says: `nodes "me" not found [NR-POD-2]`,
+		name: "a Node that does not exist is a 404", write: createMirror(), by: "NR-POD-2", code: 404,
+		says: `nodes "me" not found [NR-POD-2]`,
 	}})
 	run(t, restrict(broken), []row{{
-		name: "one that is not known is a 403", write: createMirror(), by: "NR-POD-2", says: aboutStatic + `error looking up node me to verify uid: no answer [NR-POD-2]`,
+		name: "one that is not known is a 403", write: createMirror(), by: "NR-POD-2",
+		says: aboutStatic + `error looking up node me to verify uid: no answer [NR-POD-2]`,
 	}})
 }
 
 func TestPodDelete(t *testing.T) {
 	bound := `node "me" can only delete pods with spec.nodeName set to itself [NR-POD-4]`
-	mine, theirs, pending := aPod("default", "mine", "me"), aPod("default", "theirs", "other"), aPod("default", "pending", "")
+	mine, theirs, pending := aPod("default", "mine", "me"), aPod("default", "theirs", "other"),
+		aPod("default", "pending", "")
 	run(t, restrict(&fakeCluster{}), []row{
 		{name: "a node deletes its pod", write: write("me", admission.Delete, "pods", "", nil, mine)},
 		{name: "also as one of many", write: write("me", admission.Delete, "pods", "", nil, mine, named(""))},
 		{name: "also its mirror pod", write: write("me", admission.Delete, "pods", "", nil, aMirrorPod("me"))},
-		{name: "and no other's", write: write("me", admission.Delete, "pods", "", nil, theirs), by: "NR-POD-4", says: `pods "theirs" is forbidden: ` + bound},
-		{name: "nor as one of many", write: write("me", admission.Delete, "pods", "", nil, theirs, named("")), by: "NR-POD-4", says: `pods "Unknown" is forbidden: ` + bound},
-		{name: "nor nobody's", write: write("me", admission.Delete, "pods", "", nil, pending), by: "NR-POD-4", says: `pods "pending" is forbidden: ` + bound},
-		{name: "nor one that nobody shows", write: write("me", admission.Delete, "pods", "", nil, nil, named("mine")), by: "NR-POD-4", says: `pods "mine" is forbidden: unexpected type <nil> [NR-POD-4]`},
-		{name: "nor what is no pod", write: write("me", admission.Delete, "pods", "", nil, aNode("me"), named("mine")), by: "NR-POD-4", says: `pods "mine" is forbidden: unexpected type *v1.Node [NR-POD-4]`},
-		{name: "nor one that is only asked for", write: write("me", admission.Delete, "pods", "", mine, nil), by: "NR-POD-4", says: `pods "mine" is forbidden: unexpected type <nil> [NR-POD-4]`},
+		{name: "and no other's", write: write("me", admission.Delete, "pods", "", nil, theirs), by: "NR-POD-4",
+			says: `pods "theirs" is forbidden: ` + bound},
+		{name: "nor as one of many", write: write("me", admission.Delete, "pods", "", nil, theirs, named("")), by: "NR-POD-4",
+			says: `pods "Unknown" is forbidden: ` + bound},
+		{name: "nor nobody's", write: write("me", admission.Delete, "pods", "", nil, pending), by: "NR-POD-4",
+			says: `pods "pending" is forbidden: ` + bound},
+		{name: "nor one that nobody shows", write: write("me", admission.Delete, "pods", "", nil, nil, named("mine")),
+			by: "NR-POD-4", says: `pods "mine" is forbidden: unexpected type <nil> [NR-POD-4]`},
+		{name: "nor what is no pod", write: write("me", admission.Delete, "pods", "", nil, aNode("me"), named("mine")),
+			by: "NR-POD-4", says: `pods "mine" is forbidden: unexpected type *v1.Node [NR-POD-4]`},
+		{name: "nor one that is only asked for", write: write("me", admission.Delete, "pods", "", mine, nil), by: "NR-POD-4",
+			says: `pods "mine" is forbidden: unexpected type <nil> [NR-POD-4]`},
 	})
 }
 
 func TestPodUpdate(t *testing.T) {
 	says := func(op string) string {
-		return `pods "mine" is forbidden: unexpected operation "` + op + `", node "me" can only create and delete mirror pods [NR-POD-5]`
+		return `pods "mine" is forbidden: unexpected operation "` + op +
+			`", node "me" can only create and delete mirror pods [NR-POD-5]`
 	}
 	mine, static := aPod("default", "mine", "me"), aMirrorPod("me")
 	run(t, restrict(aCluster()), []row{
-		{name: "not its pod", write: write("me", admission.Update, "pods", "", mine, mine), by: "NR-POD-5", says: says("UPDATE")},
+		{name: "not its pod", write: write("me", admission.Update, "pods", "", mine, mine), by: "NR-POD-5",
+			says: says("UPDATE")},
 		{name: "not its mirror pod", write: write("me", admission.Update, "pods", "", static, static), by: "NR-POD-5",
 			says: aboutStatic + `unexpected operation "UPDATE", node "me" can only create and delete mirror pods [NR-POD-5]`},
-		{name: "not by another operation", write: write("me", admission.Connect, "pods", "", mine, nil), by: "NR-POD-5", says: says("CONNECT")},
+		{name: "not by another operation", write: write("me", admission.Connect, "pods", "", mine, nil), by: "NR-POD-5",
+			says: says("CONNECT")},
 		{name: "its status it does", write: write("me", admission.Update, "pods", "status", mine, mine)},
 	})
 }
@@ -109,11 +139,13 @@ func TestPodUpdate(t *testing.T) {
 func TestPodSubresources(t *testing.T) {
 	mine := aPod("default", "mine", "me")
 	var rows []row
-	for _, subresource := range []string{"binding", "ephemeralcontainers", "resize", "exec", "attach", "portforward", "proxy", "log", "STATUS", "status/x"} {
+	for _, subresource := range []string{"binding", "ephemeralcontainers", "resize", "exec", "attach", "portforward",
+		"proxy", "log", "STATUS", "status/x"} {
 		for _, op := range []admission.Operation{admission.Create, admission.Update, admission.Delete, admission.Connect} {
 			rows = append(rows, row{
 				name: string(op) + " of " + subresource, write: write("me", op, "pods", subresource, mine, mine), by: "NR-POD-9",
-				says: `pods "mine" is forbidden: unexpected pod subresource "` + subresource + `", only 'status' and 'eviction' are allowed [NR-POD-9]`,
+				says: `pods "mine" is forbidden: unexpected pod subresource "` + subresource +
+					`", only 'status' and 'eviction' are allowed [NR-POD-9]`,
 			})
 		}
 	}
@@ -134,8 +166,10 @@ func TestMirrorPodCap(t *testing.T) {
 	})
 	run(t, restrict(has(3), three, enforce("NR-POD-10")), []row{
 		{name: "one more does not", write: createMirror(), by: "NR-POD-10", says: full},
-		{name: "nor as a dry run", write: write("me", admission.Create, "pods", "", aMirrorPod("me"), nil, dry), by: "NR-POD-10", says: full},
-		{name: "what is no mirror pod is refused for that", write: createMirror(func(p *corev1.Pod) { p.Annotations = nil }), by: "NR-POD-1",
+		{name: "nor as a dry run", write: write("me", admission.Create, "pods", "", aMirrorPod("me"), nil, dry),
+			by: "NR-POD-10", says: full},
+		{name: "what is no mirror pod is refused for that", write: createMirror(func(p *corev1.Pod) { p.Annotations = nil }),
+			by:   "NR-POD-1",
 			says: aboutStatic + `pod does not have "kubernetes.io/config.mirror" annotation, node "me" can only create mirror pods [NR-POD-1]`},
 		{name: "a status passes", write: write("me", admission.Update, "pods", "status", aMirrorPod("me"), aMirrorPod("me"))},
 		{name: "a deletion passes", write: write("me", admission.Delete, "pods", "", nil, aMirrorPod("me"))},

@@ -18,10 +18,14 @@ func needsNoObject(source *corev1.VolumeSource) bool {
 // isLocal lists the kinds that do without objects of the API. The most frequent come
 // first.
 func isLocal(source *corev1.VolumeSource) bool {
-	return source.HostPath != nil || source.EmptyDir != nil || source.DownwardAPI != nil || source.Image != nil || source.NFS != nil ||
-		source.AWSElasticBlockStore != nil || source.AzureDisk != nil || source.GCEPersistentDisk != nil || source.VsphereVolume != nil ||
-		source.CephFS != nil || source.Cinder != nil || source.FC != nil || source.ISCSI != nil || source.RBD != nil || source.GitRepo != nil ||
-		source.FlexVolume != nil || source.Flocker != nil || source.PhotonPersistentDisk != nil || source.PortworxVolume != nil ||
+	return source.HostPath != nil || source.EmptyDir != nil || source.DownwardAPI != nil || source.Image != nil ||
+		source.NFS != nil ||
+		source.AWSElasticBlockStore != nil || source.AzureDisk != nil || source.GCEPersistentDisk != nil ||
+		source.VsphereVolume != nil ||
+		source.CephFS != nil || source.Cinder != nil || source.FC != nil || source.ISCSI != nil || source.RBD != nil ||
+		source.GitRepo != nil ||
+		source.FlexVolume != nil || source.Flocker != nil || source.PhotonPersistentDisk != nil ||
+		source.PortworxVolume != nil ||
 		source.Quobyte != nil || source.ScaleIO != nil || source.StorageOS != nil
 }
 

@@ -24,10 +24,12 @@ const maxPodIPs = 4
 func (r *Restriction) reviewPodAddresses(ctx context.Context, q *request, old, pod *corev1.Pod) *rules.Decision {
 	if !slices.Equal(old.Status.PodIPs, pod.Status.PodIPs) || old.Status.PodIP != pod.Status.PodIP {
 		introduced := r.introducedIPs(&old.Status, &pod.Status)
-		if refused := r.optional(q, podIPNobodys, func() *rules.Decision { return r.checkPodIPsNobodys(ctx, q, introduced) }); refused != nil {
+		if refused := r.optional(q, podIPNobodys,
+			func() *rules.Decision { return r.checkPodIPsNobodys(ctx, q, introduced) }); refused != nil {
 			return refused
 		}
-		if refused := r.optional(q, podIPInside, func() *rules.Decision { return r.checkPodIPsInside(ctx, q, pod, introduced) }); refused != nil {
+		if refused := r.optional(q, podIPInside,
+			func() *rules.Decision { return r.checkPodIPsInside(ctx, q, pod, introduced) }); refused != nil {
 			return refused
 		}
 	}
@@ -48,7 +50,8 @@ func (r *Restriction) introducedIPs(old, status *corev1.PodStatus) []string {
 // newPodIPs are the IPs that the status did not have before. Of too many, it gives
 // the first ones only, which are too many too.
 func newPodIPs(old, status *corev1.PodStatus) (introduced []string) {
-	for _, ip := range append([]corev1.PodIP{{IP: status.PodIP}}, status.PodIPs[:min(len(status.PodIPs), maxPodIPs+1)]...) {
+	for _, ip := range append([]corev1.PodIP{{IP: status.PodIP}},
+		status.PodIPs[:min(len(status.PodIPs), maxPodIPs+1)]...) {
 		had := ip.IP == old.PodIP || slices.Contains(old.PodIPs, ip)
 		if len(status.PodIPs) > maxPodIPs || ip.IP != "" && !had && !slices.Contains(introduced, ip.IP) {
 			introduced = append(introduced, ip.IP)
@@ -71,7 +74,8 @@ func (r *Restriction) checkPodIPsNobodys(ctx context.Context, q *request, introd
 			return q.raw(podIPNobodys, err)
 		}
 		if owner != "" {
-			return q.forbid(podIPNobodys, fmt.Sprintf("node %q cannot report %q as the IP of a pod: it is that of node %q", q.node, text, owner))
+			return q.forbid(podIPNobodys,
+				fmt.Sprintf("node %q cannot report %q as the IP of a pod: it is that of node %q", q.node, text, owner))
 		}
 	}
 	return nil
@@ -95,7 +99,8 @@ func (r *Restriction) podIPOwner(ctx context.Context, q *request, ip netip.Addr)
 	return owner, nil
 }
 
-func (r *Restriction) checkPodIPsInside(ctx context.Context, q *request, pod *corev1.Pod, introduced []string) *rules.Decision {
+func (r *Restriction) checkPodIPsInside(ctx context.Context, q *request, pod *corev1.Pod,
+	introduced []string) *rules.Decision {
 	if len(introduced) == 0 {
 		return nil
 	}
@@ -108,7 +113,9 @@ func (r *Restriction) checkPodIPsInside(ctx context.Context, q *request, pod *co
 	}
 	for _, text := range introduced {
 		if ip, ok := nodeaddress.ParseIP(text); !ok || !mayBePodIP(node, pod, ip) {
-			return q.forbid(podIPInside, fmt.Sprintf("node %q can only report IPs of pods that are inside its podCIDRs or its own, and %.45q is not", q.node, text))
+			return q.forbid(podIPInside,
+				fmt.Sprintf("node %q can only report IPs of pods that are inside its podCIDRs or its own, and %.45q is not", q.node,
+					text))
 		}
 	}
 	return nil
@@ -151,7 +158,8 @@ func (r *Restriction) checkHostIPs(ctx context.Context, q *request, old, pod *co
 			continue
 		}
 		if ip, ok := nodeaddress.ParseIP(host.IP); !ok || !hasIP(node.Status.Addresses, ip) {
-			return q.forbid(podHostIP, fmt.Sprintf("node %q can only report host IPs that are its own, and %.45q is not", q.node, host.IP))
+			return q.forbid(podHostIP,
+				fmt.Sprintf("node %q can only report host IPs that are its own, and %.45q is not", q.node, host.IP))
 		}
 	}
 	return nil

@@ -18,9 +18,10 @@ var (
 	podStatusAnnotations = rules.Rule{
 		ID:          "NR-PODMETA-1",
 		Description: "A node changes no annotation of a pod through its status.",
-		Source:      "KEP-1314, Annotation Restrictions; a kubelet sends the UID and the status (pkg/util/pod/pod.go PatchPodStatus)",
-		Extension:   true,
-		Optional:    true,
+		Source: "KEP-1314, Annotation Restrictions; a kubelet sends the UID and the status (pkg/util/pod/pod.go " +
+			"PatchPodStatus)",
+		Extension: true,
+		Optional:  true,
 	}
 	podStatusFinalizers = rules.Rule{
 		ID:          "NR-PODMETA-2",
@@ -30,26 +31,29 @@ var (
 		Optional:    true,
 	}
 	podStatusPhase = rules.Rule{
-		ID:          "NR-PODPHASE-1",
-		Description: "A pod that has succeeded or failed does not begin again: its node gives it no phase but these two. A mirror pod may.",
-		Source:      "ours; a kubelet keeps to it (pkg/kubelet/kubelet_pods.go generateAPIPodStatus)",
-		Extension:   true,
-		Optional:    true,
+		ID: "NR-PODPHASE-1",
+		Description: "A pod that has succeeded or failed does not begin again: its node gives it no phase but these two. A " +
+			"mirror pod may.",
+		Source:    "ours; a kubelet keeps to it (pkg/kubelet/kubelet_pods.go generateAPIPodStatus)",
+		Extension: true,
+		Optional:  true,
 	}
 	podIPInside = rules.Rule{
 		ID: "NR-PODIP-1",
-		Description: "A node reports for a pod no new IP but those of its Node and, unless the pod is on the host's network, those inside its podCIDRs; " +
+		Description: "A node reports for a pod no new IP but those of its Node and, unless the pod is on the host's " +
+			"network, those inside its podCIDRs; " +
 			"of an IP family for which the Node has no podCIDR, it may report any.",
 		Source:    "ours; attack T6",
 		Extension: true,
 		Optional:  true,
 	}
 	podIPNobodys = rules.Rule{
-		ID:          "NR-PODIP-2",
-		Description: "A node reports for a pod no new IP that is a loopback, unspecified, multicast or link-local one, or another Node's and not inside its own podCIDRs.",
-		Source:      "ours; attack T6; pkg/apis/core/validation/validation.go ValidateEndpointIP",
-		Extension:   true,
-		Optional:    true,
+		ID: "NR-PODIP-2",
+		Description: "A node reports for a pod no new IP that is a loopback, unspecified, multicast or link-local one, or " +
+			"another Node's and not inside its own podCIDRs.",
+		Source:    "ours; attack T6; pkg/apis/core/validation/validation.go ValidateEndpointIP",
+		Extension: true,
+		Optional:  true,
 	}
 	podHostIP = rules.Rule{
 		ID:          "NR-PODIP-3",
@@ -60,7 +64,8 @@ var (
 	}
 )
 
-var podStatusBeyondRules = []rules.Rule{podStatusAnnotations, podStatusFinalizers, podStatusPhase, podIPInside, podIPNobodys, podHostIP}
+var podStatusBeyondRules = []rules.Rule{podStatusAnnotations, podStatusFinalizers, podStatusPhase, podIPInside,
+	podIPNobodys, podHostIP}
 
 // reviewPodStatusBeyond holds a new status of a pod, which upstream's rules admit,
 // to the optional rules. It looks at the cluster only for an IP that is new.
@@ -84,10 +89,12 @@ func (r *Restriction) reviewPodMetadata(q *request, old, pod *corev1.Pod) *rules
 		return refused
 	}
 	if refused := r.optional(q, podStatusFinalizers, func() *rules.Decision {
-		if slices.Equal(old.Finalizers, pod.Finalizers) && slices.EqualFunc(old.OwnerReferences, pod.OwnerReferences, sameOwner) {
+		if slices.Equal(old.Finalizers, pod.Finalizers) &&
+			slices.EqualFunc(old.OwnerReferences, pod.OwnerReferences, sameOwner) {
 			return nil
 		}
-		return q.forbid(podStatusFinalizers, fmt.Sprintf("node %q cannot update finalizers or owner references through pod status", q.node))
+		return q.forbid(podStatusFinalizers,
+			fmt.Sprintf("node %q cannot update finalizers or owner references through pod status", q.node))
 	}); refused != nil {
 		return refused
 	}
@@ -98,7 +105,8 @@ func (r *Restriction) reviewPodMetadata(q *request, old, pod *corev1.Pod) *rules
 		if _, mirror := old.Annotations[corev1.MirrorPodAnnotationKey]; mirror || !hasEnded(old) || hasEnded(pod) {
 			return nil
 		}
-		return q.forbid(podStatusPhase, fmt.Sprintf("node %q cannot change the phase of a pod that has ended as %s", q.node, old.Status.Phase))
+		return q.forbid(podStatusPhase,
+			fmt.Sprintf("node %q cannot change the phase of a pod that has ended as %s", q.node, old.Status.Phase))
 	})
 }
 

@@ -19,7 +19,8 @@ const aboutMine = `pods "mine" is forbidden: node "me" `
 
 // status is the update of the status of default/mine from one edit to another.
 func status(old, now func(*corev1.Pod)) admission.Attributes {
-	return write("me", admission.Update, "pods", "status", aPod("default", "mine", "me", now), aPod("default", "mine", "me", old))
+	return write("me", admission.Update, "pods", "status", aPod("default", "mine", "me", now),
+		aPod("default", "mine", "me", old))
 }
 
 func asItIs(*corev1.Pod) {}
@@ -46,10 +47,12 @@ func TestPodStatusMetadata(t *testing.T) {
 		{name: "another value", write: status(annotated("x"), annotated("y")), by: "NR-PODMETA-1", says: annotations},
 		{name: "one more", write: status(asItIs, annotated("x")), by: "NR-PODMETA-1", says: annotations},
 		{name: "one less", write: status(annotated("x"), asItIs), by: "NR-PODMETA-1", says: annotations},
-		{name: "none and an empty map are the same", write: status(asItIs, func(p *corev1.Pod) { p.Annotations = map[string]string{} })},
+		{name: "none and an empty map are the same",
+			write: status(asItIs, func(p *corev1.Pod) { p.Annotations = map[string]string{} })},
 		{name: "the same finalizer", write: status(finalized("a"), finalized("a"))},
 		{name: "one finalizer more", write: status(asItIs, finalized("a")), by: "NR-PODMETA-2", says: finalizers},
-		{name: "one finalizer less", write: status(finalized("a", "b"), finalized("a")), by: "NR-PODMETA-2", says: finalizers},
+		{name: "one finalizer less", write: status(finalized("a", "b"), finalized("a")), by: "NR-PODMETA-2",
+			says: finalizers},
 		{name: "the same owner", write: status(owned, owned)},
 		{name: "another owner", write: status(asItIs, owned), by: "NR-PODMETA-2", says: finalizers},
 	})
@@ -72,8 +75,10 @@ func TestPodStatusPhase(t *testing.T) {
 		{name: "a pod starts", write: status(phase(corev1.PodPending), phase(corev1.PodRunning))},
 		{name: "a pod ends", write: status(phase(corev1.PodRunning), phase(corev1.PodFailed))},
 		{name: "and stays so", write: status(phase(corev1.PodFailed), phase(corev1.PodFailed))},
-		{name: "it does not come back", write: status(phase(corev1.PodFailed), phase(corev1.PodRunning)), by: "NR-PODPHASE-1", says: says + "Failed [NR-PODPHASE-1]"},
-		{name: "nor to no phase at all", write: status(phase(corev1.PodSucceeded), phase("")), by: "NR-PODPHASE-1", says: says + "Succeeded [NR-PODPHASE-1]"},
+		{name: "it does not come back", write: status(phase(corev1.PodFailed), phase(corev1.PodRunning)), by: "NR-PODPHASE-1",
+			says: says + "Failed [NR-PODPHASE-1]"},
+		{name: "nor to no phase at all", write: status(phase(corev1.PodSucceeded), phase("")), by: "NR-PODPHASE-1",
+			says: says + "Succeeded [NR-PODPHASE-1]"},
 		{name: "but ends otherwise", write: status(phase(corev1.PodFailed), phase(corev1.PodSucceeded))},
 		{name: "and a mirror pod begins again", write: status(mirrorIn(corev1.PodFailed), mirrorIn(corev1.PodRunning))},
 	})
@@ -82,10 +87,11 @@ func TestPodStatusPhase(t *testing.T) {
 
 func TestPodStatusInAudit(t *testing.T) {
 	all := []rules.ID{"NR-PODMETA-1", "NR-PODMETA-2", "NR-PODPHASE-1", "NR-PODIP-2", "NR-PODIP-1", "NR-PODIP-3"}
-	v := restrict(aCluster(), inMode(rules.Audit, all...)).Review(t.Context(), status(phase(corev1.PodFailed), func(p *corev1.Pod) {
-		p.Annotations, p.Finalizers = map[string]string{"a": "x"}, []string{"a"}
-		p.Status.PodIP, p.Status.HostIP = "none", "none"
-	}))
+	v := restrict(aCluster(), inMode(rules.Audit, all...)).Review(t.Context(),
+		status(phase(corev1.PodFailed), func(p *corev1.Pod) {
+			p.Annotations, p.Finalizers = map[string]string{"a": "x"}, []string{"a"}
+			p.Status.PodIP, p.Status.HostIP = "none", "none"
+		}))
 	if !v.Allowed() || !slices.Equal(v.Audited(), all) {
 		t.Errorf("%+v", v)
 	}
@@ -93,7 +99,8 @@ func TestPodStatusInAudit(t *testing.T) {
 
 func TestPodStatusOfNothing(t *testing.T) {
 	r := restrict(aCluster())
-	for _, pods := range [][2]*corev1.Pod{{nil, aPod("default", "mine", "me")}, {aPod("default", "mine", "me"), nil}, {nil, nil}} {
+	for _, pods := range [][2]*corev1.Pod{{nil, aPod("default", "mine", "me")}, {aPod("default", "mine", "me"), nil},
+		{nil, nil}} {
 		q := &request{Attributes: status(asItIs, asItIs), node: "me"}
 		if r.reviewPodStatusBeyond(t.Context(), q, pods[0], pods[1]) == nil {
 			t.Errorf("admitted %v", pods)

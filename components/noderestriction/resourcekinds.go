@@ -115,7 +115,8 @@ func (r *Restriction) reviewKind(ctx context.Context, of resourceKind, q *reques
 
 // Rules are all rules of this component, in the order of its documentation.
 var Rules = slices.Concat(
-	identityRules, podRules, mirrorPodRules, podStatusBeyondRules, nodeRules, nodeConfiguredRules, nodeBeyondRules, persistentVolumeClaimRules,
+	identityRules, podRules, mirrorPodRules, podStatusBeyondRules, nodeRules, nodeConfiguredRules, nodeBeyondRules,
+	persistentVolumeClaimRules,
 	serviceAccountRules, podCertificateRequestRules, leaseRules, csiNodeRules, resourceSliceRules,
 	certificateSigningRequestRules, eventRules, objectRules, transportRules, bootstrapRules,
 )

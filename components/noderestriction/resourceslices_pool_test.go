@@ -33,24 +33,35 @@ func TestSlicePools(t *testing.T) {
 		return write("me", admission.Create, "resourceslices", "", o, nil)
 	}
 	c := aCluster()
-	c.pools = map[string]string{"d shared": "other", "d network": NoNode, "d mine": "me", "d2 free": "other", "d me": "other"}
+	c.pools = map[string]string{"d shared": "other", "d network": NoNode, "d mine": "me", "d2 free": "other",
+		"d me": "other"}
 	run(t, restrict(c, enforce(by)), []row{
 		{name: "pool of the own name: allowed", write: create(inPool("me"))},
 		{name: "pool below the own name: allowed", write: create(inPool("me/gpu-0"))},
-		{name: "pool of another node's name: denied", write: create(inPool("other")), by: by, says: about + `"other" of node "other" [NR-SLICE-4]`},
-		{name: "pool below another node's name: denied", write: create(inPool("other/me")), by: by, says: about + `"other/me" of node "other" [NR-SLICE-4]`},
+		{name: "pool of another node's name: denied", write: create(inPool("other")), by: by,
+			says: about + `"other" of node "other" [NR-SLICE-4]`},
+		{name: "pool below another node's name: denied", write: create(inPool("other/me")), by: by,
+			says: about + `"other/me" of node "other" [NR-SLICE-4]`},
 		{name: "pool that nobody uses: allowed", write: create(inPool("free"))},
 		{name: "pool that the node uses: allowed", write: create(inPool("mine"))},
-		{name: "pool that another node uses: denied", write: create(inPool("shared")), by: by, says: about + `"shared", which node "other" uses [NR-SLICE-4]`},
-		{name: "pool of slices of no node: denied", write: create(inPool("network")), by: by, says: about + `"network", which has slices that are not of one node [NR-SLICE-4]`},
-		{name: "in v1beta2: denied", by: by, says: about + `"shared", which node "other" uses [NR-SLICE-4]`, write: create(&resourcev1beta2.ResourceSlice{
-			ObjectMeta: meta, Spec: resourcev1beta2.ResourceSliceSpec{Driver: "d", NodeName: ptr.To("me"), Pool: resourcev1beta2.ResourcePool{Name: "shared"}},
-		})},
-		{name: "in v1beta1: denied", by: by, says: about + `"shared", which node "other" uses [NR-SLICE-4]`, write: create(&resourcev1beta1.ResourceSlice{
-			ObjectMeta: meta, Spec: resourcev1beta1.ResourceSliceSpec{Driver: "d", NodeName: "me", Pool: resourcev1beta1.ResourcePool{Name: "shared"}},
-		})},
-		{name: "update of a slice: allowed", write: write("me", admission.Update, "resourceslices", "", inPool("shared"), inPool("shared"))},
-		{name: "deletion of a slice: allowed", write: write("me", admission.Delete, "resourceslices", "", nil, inPool("shared"))},
+		{name: "pool that another node uses: denied", write: create(inPool("shared")), by: by,
+			says: about + `"shared", which node "other" uses [NR-SLICE-4]`},
+		{name: "pool of slices of no node: denied", write: create(inPool("network")), by: by,
+			says: about + `"network", which has slices that are not of one node [NR-SLICE-4]`},
+		{name: "in v1beta2: denied", by: by, says: about + `"shared", which node "other" uses [NR-SLICE-4]`,
+			write: create(&resourcev1beta2.ResourceSlice{
+				ObjectMeta: meta, Spec: resourcev1beta2.ResourceSliceSpec{Driver: "d", NodeName: ptr.To("me"),
+					Pool: resourcev1beta2.ResourcePool{Name: "shared"}},
+			})},
+		{name: "in v1beta1: denied", by: by, says: about + `"shared", which node "other" uses [NR-SLICE-4]`,
+			write: create(&resourcev1beta1.ResourceSlice{
+				ObjectMeta: meta, Spec: resourcev1beta1.ResourceSliceSpec{Driver: "d", NodeName: "me",
+					Pool: resourcev1beta1.ResourcePool{Name: "shared"}},
+			})},
+		{name: "update of a slice: allowed",
+			write: write("me", admission.Update, "resourceslices", "", inPool("shared"), inPool("shared"))},
+		{name: "deletion of a slice: allowed",
+			write: write("me", admission.Delete, "resourceslices", "", nil, inPool("shared"))},
 	})
 	run(t, restrict(c), []row{{name: "off", write: create(inPool("shared"))}})
 	failing := aCluster()
@@ -61,6 +72,7 @@ func TestSlicePools(t *testing.T) {
 	})
 	failing.err, failing.poolErr = nil, errors.New("too many")
 	run(t, restrict(failing, enforce(by)), []row{
-		{name: "users of the pool are unknown", write: create(inPool("free")), by: by, code: 500, says: "too many [NR-SLICE-4]"},
+		{name: "users of the pool are unknown", write: create(inPool("free")), by: by, code: 500,
+			says: "too many [NR-SLICE-4]"},
 	})
 }

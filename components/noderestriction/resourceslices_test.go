@@ -31,33 +31,53 @@ func TestResourceSlices(t *testing.T) {
 	created := about + "can only create ResourceSlice with the same NodeName as the requesting node [NR-SLICE-1]"
 	deleted := about + "can only delete ResourceSlice with the same NodeName as the requesting node [NR-SLICE-2]"
 	beta1 := func(node string) *resourcev1beta1.ResourceSlice {
-		return &resourcev1beta1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: "slice"}, Spec: resourcev1beta1.ResourceSliceSpec{NodeName: node}}
+		return &resourcev1beta1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: "slice"},
+			Spec: resourcev1beta1.ResourceSliceSpec{NodeName: node}}
 	}
 	beta2 := func(node string) *resourcev1beta2.ResourceSlice {
-		return &resourcev1beta2.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: "slice"}, Spec: resourcev1beta2.ResourceSliceSpec{NodeName: ptr.To(node)}}
+		return &resourcev1beta2.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: "slice"},
+			Spec: resourcev1beta2.ResourceSliceSpec{NodeName: ptr.To(node)}}
 	}
 	generated := aSlice("me")
 	generated.GenerateName = "sl"
 	run(t, restrict(aCluster()), []row{
-		{name: "a node creates a slice of its own", write: write("me", admission.Create, "resourceslices", "", aSlice("me"), nil)},
-		{name: "also under a made-up name, as drivers do", write: write("me", admission.Create, "resourceslices", "", generated, nil)},
+		{name: "a node creates a slice of its own",
+			write: write("me", admission.Create, "resourceslices", "", aSlice("me"), nil)},
+		{name: "also under a made-up name, as drivers do",
+			write: write("me", admission.Create, "resourceslices", "", generated, nil)},
 		{name: "also in v1beta1", write: write("me", admission.Create, "resourceslices", "", beta1("me"), nil)},
 		{name: "also in v1beta2", write: write("me", admission.Create, "resourceslices", "", beta2("me"), nil)},
-		{name: "and none of another node", write: write("me", admission.Create, "resourceslices", "", aSlice("other"), nil), by: "NR-SLICE-1", says: created},
-		{name: "nor in v1beta1", write: write("me", admission.Create, "resourceslices", "", beta1("other"), nil), by: "NR-SLICE-1", says: created},
-		{name: "nor in v1beta2", write: write("me", admission.Create, "resourceslices", "", beta2("other"), nil), by: "NR-SLICE-1", says: created},
-		{name: "nor one of all nodes", write: write("me", admission.Create, "resourceslices", "", aSlice(""), nil), by: "NR-SLICE-1", says: created},
-		{name: "nor nothing", write: write("me", admission.Create, "resourceslices", "", nil, nil, named("slice")), by: "NR-SLICE-1", says: about + "unexpected type <nil> [NR-SLICE-1]"},
-		{name: "nor what is no slice", write: write("me", admission.Create, "resourceslices", "", aNode("me"), nil, named("slice")), by: "NR-SLICE-1", says: about + "unexpected type *v1.Node [NR-SLICE-1]"},
-		{name: "a node deletes a slice of its own", write: write("me", admission.Delete, "resourceslices", "", nil, aSlice("me"))},
-		{name: "also as one of many", write: write("me", admission.Delete, "resourceslices", "", nil, aSlice("me"), named(""))},
-		{name: "and none of another node", write: write("me", admission.Delete, "resourceslices", "", nil, aSlice("other")), by: "NR-SLICE-2", says: deleted},
-		{name: "nor as one of many", write: write("me", admission.Delete, "resourceslices", "", nil, aSlice("other"), named("")), by: "NR-SLICE-2",
+		{name: "and none of another node", write: write("me", admission.Create, "resourceslices", "", aSlice("other"), nil),
+			by: "NR-SLICE-1", says: created},
+		{name: "nor in v1beta1", write: write("me", admission.Create, "resourceslices", "", beta1("other"), nil),
+			by: "NR-SLICE-1", says: created},
+		{name: "nor in v1beta2", write: write("me", admission.Create, "resourceslices", "", beta2("other"), nil),
+			by: "NR-SLICE-1", says: created},
+		{name: "nor one of all nodes", write: write("me", admission.Create, "resourceslices", "", aSlice(""), nil),
+			by: "NR-SLICE-1", says: created},
+		{name: "nor nothing", write: write("me", admission.Create, "resourceslices", "", nil, nil, named("slice")),
+			by: "NR-SLICE-1", says: about + "unexpected type <nil> [NR-SLICE-1]"},
+		{name: "nor what is no slice",
+			write: write("me", admission.Create, "resourceslices", "", aNode("me"), nil, named("slice")), by: "NR-SLICE-1",
+			says: about + "unexpected type *v1.Node [NR-SLICE-1]"},
+		{name: "a node deletes a slice of its own",
+			write: write("me", admission.Delete, "resourceslices", "", nil, aSlice("me"))},
+		{name: "also as one of many",
+			write: write("me", admission.Delete, "resourceslices", "", nil, aSlice("me"), named(""))},
+		{name: "and none of another node", write: write("me", admission.Delete, "resourceslices", "", nil, aSlice("other")),
+			by: "NR-SLICE-2", says: deleted},
+		{name: "nor as one of many",
+			write: write("me", admission.Delete, "resourceslices", "", nil, aSlice("other"), named("")), by: "NR-SLICE-2",
 			says: `resourceslices.resource.k8s.io "Unknown" is forbidden: can only delete ResourceSlice with the same NodeName as the requesting node [NR-SLICE-2]`},
-		{name: "nor one of all nodes", write: write("me", admission.Delete, "resourceslices", "", nil, aSlice("")), by: "NR-SLICE-2", says: deleted},
-		{name: "nor nothing", write: write("me", admission.Delete, "resourceslices", "", nil, nil, named("slice")), by: "NR-SLICE-2", says: about + "unexpected type <nil> [NR-SLICE-2]"},
-		{name: "nor what is no slice", write: write("me", admission.Delete, "resourceslices", "", nil, aNode("me"), named("slice")), by: "NR-SLICE-2", says: about + "unexpected type *v1.Node [NR-SLICE-2]"},
-		{name: "updates are the authorizer's", write: write("me", admission.Update, "resourceslices", "", aSlice("other"), aSlice("other"))},
+		{name: "nor one of all nodes", write: write("me", admission.Delete, "resourceslices", "", nil, aSlice("")),
+			by: "NR-SLICE-2", says: deleted},
+		{name: "nor nothing", write: write("me", admission.Delete, "resourceslices", "", nil, nil, named("slice")),
+			by: "NR-SLICE-2", says: about + "unexpected type <nil> [NR-SLICE-2]"},
+		{name: "nor what is no slice",
+			write: write("me", admission.Delete, "resourceslices", "", nil, aNode("me"), named("slice")), by: "NR-SLICE-2",
+			says: about + "unexpected type *v1.Node [NR-SLICE-2]"},
+		{name: "updates are the authorizer's",
+			write: write("me", admission.Update, "resourceslices", "", aSlice("other"), aSlice("other"))},
 	})
 }
 
@@ -83,21 +103,25 @@ func TestResourceSliceCap(t *testing.T) {
 	})
 	run(t, restrict(has(3), three, enforce("NR-SLICE-3")), []row{
 		{name: "one more does not", write: create, by: "NR-SLICE-3", says: full},
-		{name: "nor as a dry run", write: write("me", admission.Create, "resourceslices", "", aSlice("me"), nil, dry), by: "NR-SLICE-3", says: full},
+		{name: "nor as a dry run", write: write("me", admission.Create, "resourceslices", "", aSlice("me"), nil, dry),
+			by: "NR-SLICE-3", says: full},
 		{name: "an update does", write: write("me", admission.Update, "resourceslices", "", aSlice("me"), aSlice("me"))},
 		{name: "a deletion does", write: write("me", admission.Delete, "resourceslices", "", nil, aSlice("me"))},
 	})
-	run(t, restrict(has(4), three, enforce("NR-SLICE-3")), []row{{name: "more are too many as well", write: create, by: "NR-SLICE-3", says: full}})
+	run(t, restrict(has(4), three, enforce("NR-SLICE-3")),
+		[]row{{name: "more are too many as well", write: create, by: "NR-SLICE-3", says: full}})
 	run(t, restrict(has(3), three), []row{{name: "the rule is off by itself", write: create}})
 	run(t, restrict(has(3), enforce("NR-SLICE-3")), []row{{name: "no configuration is no bound", write: create}})
-	run(t, restrict(has(3), capped(configuration.Caps{}), enforce("NR-SLICE-3")), []row{{name: "0 is no bound", write: create}})
+	run(t, restrict(has(3), capped(configuration.Caps{}), enforce("NR-SLICE-3")),
+		[]row{{name: "0 is no bound", write: create}})
 	broken := has(0)
 	broken.err = errors.New("no answer")
 	run(t, restrict(broken, three, enforce("NR-SLICE-3")), []row{{
 		name: "without a count nothing is made", write: create, by: "NR-SLICE-3", code: 500,
 		says: "no answer [NR-SLICE-3]",
 	}})
-	if got := restrict(has(3), three, inMode(rules.Audit, "NR-SLICE-3")).Review(t.Context(), create); !got.Allowed() || len(got.Audited()) != 1 || got.Audited()[0] != "NR-SLICE-3" {
+	if got := restrict(has(3), three, inMode(rules.Audit, "NR-SLICE-3")).Review(t.Context(), create); !got.Allowed() ||
+		len(got.Audited()) != 1 || got.Audited()[0] != "NR-SLICE-3" {
 		t.Errorf("in audit: %+v, want admitted and NR-SLICE-3 audited", got)
 	}
 }

@@ -51,7 +51,8 @@ func New(config Config) *Restriction {
 }
 
 // Review answers one write. A request of a user who is neither a node nor in the group
-// system:bootstrappers is admitted without a rule. Objects have to be of the types of k8s.io/api that belong to the resource;
+// system:bootstrappers is admitted without a rule. Objects have to be of the types of k8s.io/api
+// that belong to the resource;
 // one of another type is refused.
 func (r *Restriction) Review(ctx context.Context, a admission.Attributes) rules.Decision {
 	return r.ReviewExempting(ctx, a, nil)
@@ -59,7 +60,8 @@ func (r *Restriction) Review(ctx context.Context, a admission.Attributes) rules.
 
 // ReviewExempting is Review without the rules that exempted says, of those in [Exemptable];
 // nil exempts from none.
-func (r *Restriction) ReviewExempting(ctx context.Context, a admission.Attributes, exempted func(rules.ID) bool) rules.Decision {
+func (r *Restriction) ReviewExempting(ctx context.Context, a admission.Attributes,
+	exempted func(rules.ID) bool) rules.Decision {
 	node, isNode := nodeidentity.NodeName(a.GetUserInfo())
 	if !isNode {
 		return r.reviewBootstrapper(ctx, a)

@@ -15,7 +15,8 @@ import (
 // TestOnlyNodesAreHeld writes what no node may, as somebody who is no node.
 func TestOnlyNodesAreHeld(t *testing.T) {
 	remove := func(name string, groups ...string) admission.Attributes {
-		return write("me", admission.Delete, "nodes", "", nil, aNode("other"), as(&user.DefaultInfo{Name: name, Groups: groups}))
+		return write("me", admission.Delete, "nodes", "", nil, aNode("other"),
+			as(&user.DefaultInfo{Name: name, Groups: groups}))
 	}
 	says := `nodes "other" is forbidden: node "me" is not allowed to modify node "other" [NR-NODE-1]`
 	run(t, restrict(aCluster()), []row{
@@ -64,7 +65,8 @@ func TestANilPointerIsNoObject(t *testing.T) {
 				bare := write("me", op, tc.resource, tc.subresource, nil, nil, in(tc.namespace), named(name))
 				got, want := r.Review(t.Context(), a), r.Review(t.Context(), bare)
 				if got.Rule != want.Rule {
-					t.Errorf("%s of %s/%s %q: refused by %q with a nil pointer and by %q with nothing", op, tc.resource, tc.subresource, name, got.Rule, want.Rule)
+					t.Errorf("%s of %s/%s %q: refused by %q with a nil pointer and by %q with nothing", op, tc.resource,
+						tc.subresource, name, got.Rule, want.Rule)
 				}
 			}
 		}

@@ -71,7 +71,8 @@ var kinds = map[string]schema.GroupVersionKind{
 // namespace are those of the objects, and on create there is no name when the
 // object asks for a generated one. A resource is named as in kinds. For an object
 // that is not there, pass nil.
-func write(node string, op admission.Operation, resource, subresource string, object, old runtime.Object, edits ...func(*attributes)) admission.Attributes {
+func write(node string, op admission.Operation, resource, subresource string, object, old runtime.Object,
+	edits ...func(*attributes)) admission.Attributes {
 	kind := kinds[resource]
 	plural, _, _ := strings.Cut(resource, ".")
 	a := &attributes{
@@ -90,7 +91,8 @@ func write(node string, op admission.Operation, resource, subresource string, ob
 	for _, edit := range edits {
 		edit(a)
 	}
-	return admission.NewAttributesRecord(object, old, a.kind, a.namespace, a.name, a.resource, subresource, op, nil, a.dryRun, a.user)
+	return admission.NewAttributesRecord(object, old, a.kind, a.namespace, a.name, a.resource, subresource, op, nil,
+		a.dryRun, a.user)
 }
 
 // named gives a request a name that is not that of its objects.
@@ -148,7 +150,8 @@ func (row row) check(t *testing.T, got rules.Decision) {
 	}
 	status := got.Status
 	if got.Rule != row.by || status.Code != code || status.Reason != reasons[code] {
-		t.Errorf("got rule %s, code %d, reason %s; want %s, %d, %s", got.Rule, status.Code, status.Reason, row.by, code, reasons[code])
+		t.Errorf("got rule %s, code %d, reason %s; want %s, %d, %s", got.Rule, status.Code, status.Reason, row.by, code,
+			reasons[code])
 	}
 	if status.Message != row.says {
 		t.Errorf("the message is\n  %s\nwant\n  %s", status.Message, row.says)

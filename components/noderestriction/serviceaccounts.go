@@ -62,7 +62,8 @@ func (r *Restriction) reviewServiceAccount(ctx context.Context, q *request) *rul
 
 // podOfToken returns the pod that the token is for, which runs on the node. For a pod
 // that is gone the answer is a 404, as upstream has it.
-func (r *Restriction) podOfToken(ctx context.Context, q *request, ref *authenticationv1.BoundObjectReference) (*corev1.Pod, *rules.Decision) {
+func (r *Restriction) podOfToken(ctx context.Context, q *request,
+	ref *authenticationv1.BoundObjectReference) (*corev1.Pod, *rules.Decision) {
 	if ref == nil || ref.APIVersion != "v1" || ref.Kind != "Pod" || ref.Name == "" {
 		return nil, q.forbid(tokenOfPod, "node requested token not bound to a pod")
 	}
@@ -77,7 +78,9 @@ func (r *Restriction) podOfToken(ctx context.Context, q *request, ref *authentic
 		return nil, q.forbid(tokenOfLivePod, err.Error())
 	}
 	if ref.UID != pod.UID {
-		return nil, q.forbid(tokenOfLivePod, fmt.Sprintf("the UID in the bound object reference (%s) does not match the UID in record. The object might have been deleted and then recreated", ref.UID))
+		return nil, q.forbid(tokenOfLivePod,
+			fmt.Sprintf("the UID in the bound object reference (%s) does not match the UID in record. The object might have "+
+				"been deleted and then recreated", ref.UID))
 	}
 	if pod.Spec.NodeName != q.node {
 		return nil, q.forbid(tokenOfOwnPod, "node requested token bound to a pod scheduled on a different node")

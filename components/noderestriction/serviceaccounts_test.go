@@ -46,7 +46,8 @@ func aToken(audiences ...string) *authenticationv1.TokenRequest {
 	return &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
 		Audiences:         audiences,
 		ExpirationSeconds: &seconds,
-		BoundObjectRef:    &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: "mine", UID: "mine-uid"},
+		BoundObjectRef: &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: "mine",
+			UID: "mine-uid"},
 	}}
 }
 
@@ -59,17 +60,19 @@ func boundTo(edit func(*authenticationv1.BoundObjectReference)) *authenticationv
 
 // asksFor is the request for a token of the account default/default.
 func asksFor(token *authenticationv1.TokenRequest, edits ...func(*attributes)) admission.Attributes {
-	return write("me", admission.Create, "serviceaccounts", "token", token, nil, append([]func(*attributes){in("default"), named("default")}, edits...)...)
+	return write("me", admission.Create, "serviceaccounts", "token", token, nil,
+		append([]func(*attributes){in("default"), named("default")}, edits...)...)
 }
 
 // projectedToken is a volume with a token for an audience.
 func projectedToken(audience string, seconds int64) corev1.Volume {
-	return corev1.Volume{Name: "token-" + audience, VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
-		Sources: []corev1.VolumeProjection{
-			{ConfigMap: &corev1.ConfigMapProjection{}},
-			{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Audience: audience, ExpirationSeconds: &seconds}},
-		},
-	}}}
+	return corev1.Volume{Name: "token-" + audience,
+		VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
+			Sources: []corev1.VolumeProjection{
+				{ConfigMap: &corev1.ConfigMapProjection{}},
+				{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Audience: audience, ExpirationSeconds: &seconds}},
+			},
+		}}}
 }
 
 // mineWith is a cluster whose pod default/mine has the given volumes.
@@ -86,8 +89,10 @@ func TestTokensAreOfOwnPods(t *testing.T) {
 	cluster.pods["default/theirs"].Spec.Volumes = cluster.pods["default/mine"].Spec.Volumes
 	const (
 		unbound = deniedToken + "node requested token not bound to a pod [NR-SA-1]"
-		gone    = deniedToken + "the UID in the bound object reference (old-uid) does not match the UID in record. The object might have been deleted and then recreated [NR-SA-2]"
-		theirs  = deniedToken + "node requested token bound to a pod scheduled on a different node [NR-SA-3]"
+		gone    = deniedToken +
+			"the UID in the bound object reference (old-uid) does not match the UID in record. The object might have been " +
+			"deleted and then recreated [NR-SA-2]"
+		theirs = deniedToken + "node requested token bound to a pod scheduled on a different node [NR-SA-3]"
 	)
 	type ref = authenticationv1.BoundObjectReference
 	nothing := aToken()
@@ -96,20 +101,37 @@ func TestTokensAreOfOwnPods(t *testing.T) {
 		{name: "a token of its pod is admitted", write: asksFor(aToken())},
 		{name: "one in a dry run too", write: asksFor(aToken(), dry)},
 		{name: "one bound to nothing is refused", write: asksFor(nothing), by: "NR-SA-1", says: unbound},
-		{name: "one bound to a secret is refused", write: asksFor(boundTo(func(r *ref) { r.Kind = "Secret" })), by: "NR-SA-1", says: unbound},
-		{name: "one bound to a node is refused", write: asksFor(boundTo(func(r *ref) { r.Kind, r.Name = "Node", "me" })), by: "NR-SA-1", says: unbound},
-		{name: "one bound to a pod of another version is refused", write: asksFor(boundTo(func(r *ref) { r.APIVersion = "v2" })), by: "NR-SA-1", says: unbound},
-		{name: "one bound to a pod of no name is refused", write: asksFor(boundTo(func(r *ref) { r.Name = "" })), by: "NR-SA-1", says: unbound},
-		{name: "one bound to a name alone is refused", write: asksFor(boundTo(func(r *ref) { r.UID = "" })), by: "NR-SA-1", says: deniedToken + "node requested token with a pod binding without a uid [NR-SA-1]"},
-		{name: "one of a pod that is gone is not found", write: asksFor(boundTo(func(r *ref) { r.Name = "gone" })), by: "NR-SA-2", code: 404, says: `pods "gone" not found [NR-SA-2]`},
-		{name: "one of a pod elsewhere is not found", write: asksFor(aToken(), in("kube-system")), by: "NR-SA-2", code: 404, says: `pods "mine" not found [NR-SA-2]`},
-		{name: "one of a pod that was made again is refused", write: asksFor(boundTo(func(r *ref) { r.UID = "old-uid" })), by: "NR-SA-2", says: gone},
-		{name: "one of another node's pod is refused", write: asksFor(boundTo(func(r *ref) { r.Name, r.UID = "theirs", "theirs-uid" })), by: "NR-SA-3", says: theirs},
-		{name: "which that node gets", write: asksFor(boundTo(func(r *ref) { r.Name, r.UID = "theirs", "theirs-uid" }), as(&user.DefaultInfo{Name: "system:node:other", Groups: []string{"system:nodes"}}))},
-		{name: "no request is refused", write: write("me", admission.Create, "serviceaccounts", "token", nil, nil, in("default"), named("default")), by: "NR-SA-1", says: deniedToken + "unexpected type <nil> [NR-SA-1]"},
-		{name: "a pod for a request is refused", write: write("me", admission.Create, "serviceaccounts", "token", aPod("default", "mine", "me"), nil, named("default")), by: "NR-SA-1", says: deniedToken + "unexpected type *v1.Pod [NR-SA-1]"},
-		{name: "accounts themselves are none of ours", write: write("me", admission.Create, "serviceaccounts", "", &corev1.ServiceAccount{}, nil)},
-		{name: "nor is anything but the creation of a token", write: write("me", admission.Update, "serviceaccounts", "token", nothing, nothing)},
+		{name: "one bound to a secret is refused", write: asksFor(boundTo(func(r *ref) { r.Kind = "Secret" })), by: "NR-SA-1",
+			says: unbound},
+		{name: "one bound to a node is refused", write: asksFor(boundTo(func(r *ref) { r.Kind, r.Name = "Node", "me" })),
+			by: "NR-SA-1", says: unbound},
+		{name: "one bound to a pod of another version is refused",
+			write: asksFor(boundTo(func(r *ref) { r.APIVersion = "v2" })), by: "NR-SA-1", says: unbound},
+		{name: "one bound to a pod of no name is refused", write: asksFor(boundTo(func(r *ref) { r.Name = "" })),
+			by: "NR-SA-1", says: unbound},
+		{name: "one bound to a name alone is refused", write: asksFor(boundTo(func(r *ref) { r.UID = "" })), by: "NR-SA-1",
+			says: deniedToken + "node requested token with a pod binding without a uid [NR-SA-1]"},
+		{name: "one of a pod that is gone is not found", write: asksFor(boundTo(func(r *ref) { r.Name = "gone" })),
+			by: "NR-SA-2", code: 404, says: `pods "gone" not found [NR-SA-2]`},
+		{name: "one of a pod elsewhere is not found", write: asksFor(aToken(), in("kube-system")), by: "NR-SA-2", code: 404,
+			says: `pods "mine" not found [NR-SA-2]`},
+		{name: "one of a pod that was made again is refused", write: asksFor(boundTo(func(r *ref) { r.UID = "old-uid" })),
+			by: "NR-SA-2", says: gone},
+		{name: "one of another node's pod is refused",
+			write: asksFor(boundTo(func(r *ref) { r.Name, r.UID = "theirs", "theirs-uid" })), by: "NR-SA-3", says: theirs},
+		{name: "which that node gets",
+			write: asksFor(boundTo(func(r *ref) { r.Name, r.UID = "theirs", "theirs-uid" }),
+				as(&user.DefaultInfo{Name: "system:node:other", Groups: []string{"system:nodes"}}))},
+		{name: "no request is refused",
+			write: write("me", admission.Create, "serviceaccounts", "token", nil, nil, in("default"), named("default")),
+			by:    "NR-SA-1", says: deniedToken + "unexpected type <nil> [NR-SA-1]"},
+		{name: "a pod for a request is refused",
+			write: write("me", admission.Create, "serviceaccounts", "token", aPod("default", "mine", "me"), nil,
+				named("default")), by: "NR-SA-1", says: deniedToken + "unexpected type *v1.Pod [NR-SA-1]"},
+		{name: "accounts themselves are none of ours",
+			write: write("me", admission.Create, "serviceaccounts", "", &corev1.ServiceAccount{}, nil)},
+		{name: "nor is anything but the creation of a token",
+			write: write("me", admission.Update, "serviceaccounts", "token", nothing, nothing)},
 	})
 }
 
@@ -117,7 +139,8 @@ func TestTokensOfAnUnboundPod(t *testing.T) {
 	cluster := mineWith(projectedToken("", 3607))
 	cluster.pods["default/mine"].Spec.NodeName = ""
 	run(t, restrict(cluster), []row{
-		{name: "a pod that is bound to no node is not its own", write: asksFor(aToken()), by: "NR-SA-3", says: deniedToken + "node requested token bound to a pod scheduled on a different node [NR-SA-3]"},
+		{name: "a pod that is bound to no node is not its own", write: asksFor(aToken()), by: "NR-SA-3",
+			says: deniedToken + "node requested token bound to a pod scheduled on a different node [NR-SA-3]"},
 	})
 }
 

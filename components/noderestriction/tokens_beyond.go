@@ -17,16 +17,20 @@ var (
 	tokenAccount = rules.Rule{
 		ID:          "NR-SA-5",
 		Description: "A node gets tokens only of the account that the pod runs as.",
-		Source:      "Bulkhead: upstream compares the two after admission (pkg/registry/core/serviceaccount/storage/token.go Create)",
-		Extension:   true,
-		Optional:    true,
+		Source: "Bulkhead: upstream compares the two after admission " +
+			"(pkg/registry/core/serviceaccount/storage/token.go Create)",
+		Extension: true,
+		Optional:  true,
 	}
 	tokenLife = rules.Rule{
-		ID:          "NR-SA-6",
-		Description: "Where the configuration has maxTokenSeconds, a node gets no token that lives longer, unless a volume of the pod or its driver asks for one that does; the kubelet's defaults, of 3600 and 3607 seconds, are always allowed.",
-		Source:      "Bulkhead: upstream bounds it for everybody at once (--service-account-max-token-expiration), or not at all",
-		Extension:   true,
-		Optional:    true,
+		ID: "NR-SA-6",
+		Description: "Where the configuration has maxTokenSeconds, a node gets no token that lives longer, unless a volume " +
+			"of the pod or its driver asks for one that does; the kubelet's defaults, of 3600 and 3607 seconds, are always " +
+			"allowed.",
+		Source: "Bulkhead: upstream bounds it for everybody at once (--service-account-max-token-expiration), or not at " +
+			"all",
+		Extension: true,
+		Optional:  true,
 	}
 )
 
@@ -41,12 +45,15 @@ const (
 )
 
 // reviewTokenBeyond holds a token that upstream's rules admit to the optional ones.
-func (r *Restriction) reviewTokenBeyond(ctx context.Context, q *request, pod *corev1.Pod, asked audience, seconds *int64) *rules.Decision {
+func (r *Restriction) reviewTokenBeyond(ctx context.Context, q *request, pod *corev1.Pod, asked audience,
+	seconds *int64) *rules.Decision {
 	refused := r.optional(q, tokenAccount, func() *rules.Decision {
 		if pod.Spec.ServiceAccountName == q.GetName() {
 			return nil
 		}
-		return q.forbid(tokenAccount, fmt.Sprintf("cannot bind token for serviceaccount %q to pod running with different serviceaccount name.", q.GetName()))
+		return q.forbid(tokenAccount,
+			fmt.Sprintf("cannot bind token for serviceaccount %q to pod running with different serviceaccount name.",
+				q.GetName()))
 	})
 	if refused != nil {
 		return refused
@@ -59,7 +66,8 @@ func (r *Restriction) reviewTokenBeyond(ctx context.Context, q *request, pod *co
 // reviewTokenLife sees what was asked for. The API server may still shorten it
 // (--service-account-max-token-expiration), and it makes a year of 3607 seconds
 // for its own audiences unless --service-account-extend-token-expiration is false.
-func (r *Restriction) reviewTokenLife(ctx context.Context, q *request, pod *corev1.Pod, asked audience, seconds int64) *rules.Decision {
+func (r *Restriction) reviewTokenLife(ctx context.Context, q *request, pod *corev1.Pod, asked audience,
+	seconds int64) *rules.Decision {
 	if q.configuration == nil || q.configuration.MaxTokenSeconds <= 0 {
 		return nil
 	}
@@ -79,7 +87,9 @@ func (r *Restriction) reviewTokenLife(ctx context.Context, q *request, pod *core
 	case err != nil:
 		return q.forbid(tokenLife, fmt.Sprintf("cannot tell how long a token the volumes of the pod may have: %v", err))
 	default:
-		return q.forbid(tokenLife, fmt.Sprintf("node may not request a token for %d seconds: %d seconds are the most that the pod or the policy asks for", seconds, bound))
+		return q.forbid(tokenLife,
+			fmt.Sprintf("node may not request a token for %d seconds: %d seconds are the most that the pod or the policy asks "+
+				"for", seconds, bound))
 	}
 }
 

@@ -24,18 +24,21 @@ var upstreamTexts = []upstreamText{
 	{identityNamed, regexp.MustCompile(`could not determine node from user "`)},
 
 	{podMirror, regexp.MustCompile(`^pods .*pod does not have "kubernetes\.io/config\.mirror" annotation`)},
-	{podOwned, regexp.MustCompile(`^pods .*can only create pods with (spec\.nodeName set|a single owner reference|an owner reference|` +
-		`a controller owner reference)`)},
+	{podOwned, regexp.MustCompile(
+		`^pods .*can only create pods with (spec\.nodeName set|a single owner reference|an owner reference|` +
+			`a controller owner reference)`)},
 	{podOwned, regexp.MustCompile(`^pods .*must not set blockOwnerDeletion on an owner reference`)},
 	{podOwned, regexp.MustCompile(`^pods .*node \S+ UID mismatch: expected \S+ got`)},
 	{podOwned, regexp.MustCompile(`^pods .*error looking up node \S+ to verify uid: `)},
-	{podReferences, regexp.MustCompile(`^pods .*(can not create pods that reference|error checking mirror pod for API references)`)},
+	{podReferences, regexp.MustCompile(
+		`^pods .*(can not create pods that reference|error checking mirror pod for API references)`)},
 	{podDelete, regexp.MustCompile(`^pods .*can only delete pods with spec\.nodeName set to itself`)},
 	{podUpdate, regexp.MustCompile(`^pods .*can only create and delete mirror pods$`)},
 	{podStatusBound, regexp.MustCompile(`^pods .*can only update pod status for pods with spec\.nodeName set to itself`)},
 	{podStatusFields, regexp.MustCompile(`^pods .*cannot update (labels through pod status|resource claim statues|` +
 		`extended resource claim status|node allocatable resource claim statuses)`)},
-	{podEviction, regexp.MustCompile(`^pods .*(can only evict pods with spec\.nodeName set to itself|could not determine pod from request data)`)},
+	{podEviction, regexp.MustCompile(
+		`^pods .*(can only evict pods with spec\.nodeName set to itself|could not determine pod from request data)`)},
 	{podSubresource, regexp.MustCompile(`^pods .*unexpected pod subresource "`)},
 
 	{nodeOwnName, regexp.MustCompile(`^nodes .*is not allowed to modify node "`)},
@@ -44,33 +47,46 @@ var upstreamTexts = []upstreamText{
 	{nodeTaints, regexp.MustCompile(`^nodes .*is not allowed to modify taints$`)},
 	{nodeOwners, regexp.MustCompile(`^nodes .*is not allowed to modify ownerReferences$`)},
 
-	{claimStatusOnly, regexp.MustCompile(`^persistentvolumeclaims .*(may only update PVC status$|unexpected operation ")`)},
-	{claimStatusFields, regexp.MustCompile(`^persistentvolumeclaims .*is not allowed to update fields other than status\.quantity`)},
+	{claimStatusOnly, regexp.MustCompile(
+		`^persistentvolumeclaims .*(may only update PVC status$|unexpected operation ")`)},
+	{claimStatusFields, regexp.MustCompile(
+		`^persistentvolumeclaims .*is not allowed to update fields other than status\.quantity`)},
 
-	{tokenOfPod, regexp.MustCompile(`^serviceaccounts .*node requested token (not bound to a pod|with a pod binding without a uid)$`)},
-	{tokenOfLivePod, regexp.MustCompile(`^serviceaccounts .*the UID in the bound object reference \(.*\) does not match the UID in record`)},
-	{tokenOfOwnPod, regexp.MustCompile(`^serviceaccounts .*node requested token bound to a pod scheduled on a different node$`)},
-	{tokenAudience, regexp.MustCompile(`^serviceaccounts .*(node may only request 0 or 1 audiences|error validating audience "|` +
-		`error authorizing \S+ to request tokens for audience "|is not authorized to request tokens for audience ")`)},
+	{tokenOfPod, regexp.MustCompile(
+		`^serviceaccounts .*node requested token (not bound to a pod|with a pod binding without a uid)$`)},
+	{tokenOfLivePod, regexp.MustCompile(
+		`^serviceaccounts .*the UID in the bound object reference \(.*\) does not match the UID in record`)},
+	{tokenOfOwnPod, regexp.MustCompile(
+		`^serviceaccounts .*node requested token bound to a pod scheduled on a different node$`)},
+	{tokenAudience, regexp.MustCompile(
+		`^serviceaccounts .*(node may only request 0 or 1 audiences|error validating audience "|` +
+			`error authorizing \S+ to request tokens for audience "|is not authorized to request tokens for audience ")`)},
 
-	{podCertificateCreate, regexp.MustCompile(`^podcertificaterequests\..*(PodCertificateRequest feature gate is disabled$|` +
-		`unexpected operation |unexpected subresource )`)},
+	{podCertificateCreate, regexp.MustCompile(
+		`^podcertificaterequests\..*(PodCertificateRequest feature gate is disabled$|` +
+			`unexpected operation |unexpected subresource )`)},
 	{podCertificateNode, regexp.MustCompile(`^podcertificaterequests\..*(which is not the requesting node "|` +
 		`while retrieving node ".*" named in the PodCertificateRequest|PodCertificateRequest for pod ".*" contains nodeUID)`)},
-	{podCertificatePod, regexp.MustCompile(`^podcertificaterequests\..*(is not running on node ".*" named in the PodCertificateRequest|` +
-		`is a mirror pod|while retrieving pod ".*" named in the PodCertificateRequest|contains podUID)`)},
+	{podCertificatePod, regexp.MustCompile(
+		`^podcertificaterequests\..*(is not running on node ".*" named in the PodCertificateRequest|` +
+			`is a mirror pod|while retrieving pod ".*" named in the PodCertificateRequest|contains podUID)`)},
 	{podCertificateAccount, regexp.MustCompile(`^podcertificaterequests\..*(contains serviceAccount(Name|UID)|` +
 		`while retrieving service account ".*" named in the PodCertificateRequest)`)},
-	{podCertificateSigner, regexp.MustCompile(`^podcertificaterequests\..*(error authorizing \S+ to request podcertificaterequests|` +
-		`does not mount a podCertificate projected volume for signer ")`)},
+	{podCertificateSigner, regexp.MustCompile(
+		`^podcertificaterequests\..*(error authorizing \S+ to request podcertificaterequests|` +
+			`does not mount a podCertificate projected volume for signer ")`)},
 
-	{leaseOwnName, regexp.MustCompile(`^leases\..*can only access (leases in the "kube-node-lease"|node lease with the same name)`)},
-	{csiNodeOwnName, regexp.MustCompile(`^csinodes\..*(can only access CSINode with the same name|unable to access the object name)`)},
-	{csiNodeStatus, regexp.MustCompile(`^csinodes\..*(CSIVolumeHealth feature gate is disabled|is not allowed to modify CSINode spec via status|` +
-		`unexpected operation ")`)},
+	{leaseOwnName, regexp.MustCompile(
+		`^leases\..*can only access (leases in the "kube-node-lease"|node lease with the same name)`)},
+	{csiNodeOwnName, regexp.MustCompile(
+		`^csinodes\..*(can only access CSINode with the same name|unable to access the object name)`)},
+	{csiNodeStatus, regexp.MustCompile(
+		`^csinodes\..*(CSIVolumeHealth feature gate is disabled|is not allowed to modify CSINode spec via status|` +
+			`unexpected operation ")`)},
 	{sliceCreate, regexp.MustCompile(`^resourceslices\..*can only create ResourceSlice with the same NodeName`)},
 	{sliceDelete, regexp.MustCompile(`^resourceslices\..*can only delete ResourceSlice with the same NodeName`)},
-	{certificateOwnName, regexp.MustCompile(`^certificatesigningrequests\..*(can only create a node CSR with CN=|unable to parse csr: )`)},
+	{certificateOwnName, regexp.MustCompile(
+		`^certificatesigningrequests\..*(can only create a node CSR with CN=|unable to parse csr: )`)},
 }
 
 // RuleOfUpstream finds the rule that decides like upstream's NodeRestriction plugin did, from the

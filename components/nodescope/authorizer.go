@@ -38,7 +38,8 @@ func New(config Config) *Authorizer {
 // and never with an allowance. The reason ends in the ID of the rule that decided; it is
 // empty for a request that is not a ServiceAccount's. The error is always nil: every
 // request has an answer.
-func (z *Authorizer) Authorize(ctx context.Context, attributes authorizer.Attributes) (authorizer.Decision, string, error) {
+func (z *Authorizer) Authorize(ctx context.Context, attributes authorizer.Attributes) (authorizer.Decision, string,
+	error) {
 	return z.Decide(ctx, attributes).Parts()
 }
 
@@ -140,7 +141,8 @@ func (z *Authorizer) authorizeHeld(ctx context.Context, node string, r Resource,
 // asNode asks the node authorizer whether the node may do this to what the request
 // names, and passes by the rule only if it is allowed. Verb and resource may be others
 // than those of the request.
-func (z *Authorizer) asNode(ctx context.Context, by rules.Rule, node string, a *request, verb string, r Resource) rules.Decision {
+func (z *Authorizer) asNode(ctx context.Context, by rules.Rule, node string, a *request, verb string,
+	r Resource) rules.Decision {
 	question := *a
 	question.User = &user.DefaultInfo{Name: nodeidentity.Prefix + node, Groups: nodeGroups}
 	question.Verb, question.Resource, question.Subresource = verb, r.Resource, r.Subresource

@@ -19,7 +19,8 @@ func TestScope(t *testing.T) { run(t, scopeRows()) }
 func scopeRows() []row {
 	const asNode = "a pod on node 'me' is held to what that node may do: "
 	lease := func(name string) request {
-		return request{Verb: "update", APIGroup: "coordination.k8s.io", Resource: "leases", Namespace: "kube-node-lease", Name: name}
+		return request{Verb: "update", APIGroup: "coordination.k8s.io", Resource: "leases", Namespace: "kube-node-lease",
+			Name: name}
 	}
 	secret := func(verb, name string) request {
 		return request{Verb: verb, Resource: "secrets", Namespace: "ns", Name: name}
@@ -29,26 +30,45 @@ func scopeRows() []row {
 	}
 	return []row{
 		{"a secret of its node may get it", nil, "", secret("get", "my-secret"), true, "[NS-SCOPE-1]"},
-		{"a secret of another node is refused", nil, "", secret("get", "their-secret"), false, asNode + "no relationship found between node 'me' and this object [NA-SECRET-1] [NS-SCOPE-1]"},
-		{"a secret of another node, its scope having none, may get it", nil, "pods", secret("get", "their-secret"), true, "[NS-PASS-1]"},
-		{"all secrets is refused", nil, "", secret("list", ""), false, asNode + "No Object name found [NA-SECRET-2] [NS-SCOPE-1]"},
-		{"the writing of a secret of its node is refused", nil, "", secret("update", "my-secret"), false, asNode + "can only read resources of this type [NA-SECRET-1] [NS-SCOPE-1]"},
+		{"a secret of another node is refused", nil, "", secret("get", "their-secret"), false,
+			asNode + "no relationship found between node 'me' and this object [NA-SECRET-1] [NS-SCOPE-1]"},
+		{"a secret of another node, its scope having none, may get it", nil, "pods", secret("get", "their-secret"), true,
+			"[NS-PASS-1]"},
+		{"all secrets is refused", nil, "", secret("list", ""), false,
+			asNode + "No Object name found [NA-SECRET-2] [NS-SCOPE-1]"},
+		{"the writing of a secret of its node is refused", nil, "", secret("update", "my-secret"), false,
+			asNode + "can only read resources of this type [NA-SECRET-1] [NS-SCOPE-1]"},
 		{"the lease of its node may have it", nil, "", lease("me"), true, "[NS-SCOPE-1]"},
-		{"the lease of another node is refused", nil, "", lease("other"), false, asNode + "can only access node lease with the same name as the requesting node [NA-LEASE-3] [NS-SCOPE-1]"},
-		{"the lease of another node in a review's words is refused", nil, "leases.coordination.k8s.io/status", request{Verb: "get", APIGroup: "coordination.k8s.io", Resource: "leases/status", Namespace: "kube-node-lease", Name: "other"}, false,
+		{"the lease of another node is refused", nil, "", lease("other"), false,
 			asNode + "can only access node lease with the same name as the requesting node [NA-LEASE-3] [NS-SCOPE-1]"},
-		{"events of the other group is held too: to read them is refused", nil, "events", request{Verb: "list", APIGroup: "events.k8s.io", Resource: "events"}, false, asNode + "no rule allows a node to list events.events.k8s.io [NA-UNI-EVENTS] [NS-SCOPE-1]"},
-		{"a new event may make it", nil, "", request{Verb: "create", Resource: "events", Namespace: "ns"}, true, "[NS-SCOPE-1]"},
-		{"deployments, which no node has, is refused", nil, "", request{Verb: "list", APIGroup: "apps", Resource: "deployments"}, false, asNode + "no rule allows a node to list deployments.apps [NA-DEFAULT] [NS-SCOPE-1]"},
-		{"what the node authorizer leaves to others is refused", nil, "*", request{Verb: "get", Resource: "configmaps", Namespace: "kube-system", Name: "kubeadm-config"}, false,
+		{"the lease of another node in a review's words is refused", nil, "leases.coordination.k8s.io/status",
+			request{Verb: "get", APIGroup: "coordination.k8s.io", Resource: "leases/status", Namespace: "kube-node-lease",
+				Name: "other"}, false,
+			asNode + "can only access node lease with the same name as the requesting node [NA-LEASE-3] [NS-SCOPE-1]"},
+		{"events of the other group is held too: to read them is refused", nil, "events",
+			request{Verb: "list", APIGroup: "events.k8s.io", Resource: "events"}, false,
+			asNode + "no rule allows a node to list events.events.k8s.io [NA-UNI-EVENTS] [NS-SCOPE-1]"},
+		{"a new event may make it", nil, "", request{Verb: "create", Resource: "events", Namespace: "ns"}, true,
+			"[NS-SCOPE-1]"},
+		{"deployments, which no node has, is refused", nil, "",
+			request{Verb: "list", APIGroup: "apps", Resource: "deployments"}, false,
+			asNode + "no rule allows a node to list deployments.apps [NA-DEFAULT] [NS-SCOPE-1]"},
+		{"what the node authorizer leaves to others is refused", nil, "*",
+			request{Verb: "get", Resource: "configmaps", Namespace: "kube-system", Name: "kubeadm-config"}, false,
 			asNode + "no relationship found between node 'me' and this object [NA-PASS-4] [NS-SCOPE-1]"},
-		{"every resource is refused", nil, "secrets", request{Verb: "*", APIGroup: "*", Resource: "*"}, false, asNode + "no rule allows a node to * *.* [NA-DEFAULT] [NS-SCOPE-1]"},
-		{"every resource, its scope being empty, may have it", nil, " ", request{Verb: "*", APIGroup: "*", Resource: "*"}, true, "[NS-PASS-1]"},
+		{"every resource is refused", nil, "secrets", request{Verb: "*", APIGroup: "*", Resource: "*"}, false,
+			asNode + "no rule allows a node to * *.* [NA-DEFAULT] [NS-SCOPE-1]"},
+		{"every resource, its scope being empty, may have it", nil, " ", request{Verb: "*", APIGroup: "*", Resource: "*"},
+			true, "[NS-PASS-1]"},
 		{"a path may have it", nil, "*", request{Verb: "get", Path: "/metrics"}, true, "[NS-PASS-2]"},
-		{"its own rights may have them", nil, "*", self("authorization.k8s.io", "selfsubjectaccessreviews"), true, "[NS-PASS-2]"},
-		{"the list of its own rights may have it", nil, "*", self("authorization.k8s.io", "selfsubjectrulesreviews"), true, "[NS-PASS-2]"},
+		{"its own rights may have them", nil, "*", self("authorization.k8s.io", "selfsubjectaccessreviews"), true,
+			"[NS-PASS-2]"},
+		{"the list of its own rights may have it", nil, "*", self("authorization.k8s.io", "selfsubjectrulesreviews"), true,
+			"[NS-PASS-2]"},
 		{"its own name may have it", nil, "*", self("authentication.k8s.io", "selfsubjectreviews"), true, "[NS-PASS-2]"},
-		{"endpoint slices with everything in its scope is refused", nil, "*", request{Verb: "list", APIGroup: "discovery.k8s.io", Resource: "endpointslices"}, false, asNode + "no rule allows a node to list endpointslices.discovery.k8s.io [NA-DEFAULT] [NS-SCOPE-1]"},
+		{"endpoint slices with everything in its scope is refused", nil, "*",
+			request{Verb: "list", APIGroup: "discovery.k8s.io", Resource: "endpointslices"}, false,
+			asNode + "no rule allows a node to list endpointslices.discovery.k8s.io [NA-DEFAULT] [NS-SCOPE-1]"},
 	}
 }
 
@@ -72,7 +92,8 @@ func TestNoOpinionOnOthers(t *testing.T) {
 			}
 		}
 	}
-	if decision, reason, err := New(Config{}).Authorize(t.Context(), nil); decision != authorizer.DecisionNoOpinion || reason != "" || err != nil {
+	if decision, reason, err := New(Config{}).Authorize(t.Context(), nil); decision != authorizer.DecisionNoOpinion ||
+		reason != "" || err != nil {
 		t.Errorf("without attributes: %v %q %v", decision, reason, err)
 	}
 }
@@ -98,7 +119,8 @@ func TestUnready(t *testing.T) {
 func TestWithoutInfoNoAccountIsKnown(t *testing.T) {
 	z := New(Config{Unready: never})
 	decision, reason, err := z.Authorize(t.Context(), row{asks: request{Verb: "list", Resource: "pods"}}.complete())
-	if diff := cmp.Diff(answer{authorizer.DecisionDeny, "the scope of the account is not known [NS-UNREADY]", nil}, answer{decision, reason, err}); diff != "" {
+	if diff := cmp.Diff(answer{authorizer.DecisionDeny, "the scope of the account is not known [NS-UNREADY]", nil},
+		answer{decision, reason, err}); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -106,10 +128,13 @@ func TestWithoutInfoNoAccountIsKnown(t *testing.T) {
 // Of the node authorizer's answers one lets pass.
 func TestOnlyAllowLetsPass(t *testing.T) {
 	for said, want := range map[rules.Effect]answer{
-		rules.Allow:     {authorizer.DecisionNoOpinion, "[NS-SCOPE-1]", nil},
-		rules.NoOpinion: {authorizer.DecisionDeny, "a pod on node 'me' is held to what that node may do: so [NS-SCOPE-1]", nil},
-		rules.Deny:      {authorizer.DecisionDeny, "a pod on node 'me' is held to what that node may do: so [NS-SCOPE-1]", nil},
-		rules.Effect(7): {authorizer.DecisionDeny, "a pod on node 'me' is held to what that node may do: so [NS-SCOPE-1]", nil},
+		rules.Allow: {authorizer.DecisionNoOpinion, "[NS-SCOPE-1]", nil},
+		rules.NoOpinion: {authorizer.DecisionDeny, "a pod on node 'me' is held to what that node may do: so [NS-SCOPE-1]",
+			nil},
+		rules.Deny: {authorizer.DecisionDeny, "a pod on node 'me' is held to what that node may do: so [NS-SCOPE-1]",
+			nil},
+		rules.Effect(7): {authorizer.DecisionDeny, "a pod on node 'me' is held to what that node may do: so [NS-SCOPE-1]",
+			nil},
 	} {
 		var asked authorizer.Attributes
 		z := newOver(t, clusterOf(Account{Scope: Everything()}))

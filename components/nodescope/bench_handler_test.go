@@ -57,7 +57,8 @@ func benchmarkHandler(b *testing.B, z sarwebhook.Authorizer) {
 	ctx, cancel := context.WithCancel(b.Context())
 	defer cancel()
 	go h.Run(ctx)
-	review := reviewOf(b, row{asks: request{Verb: "get", Resource: "secrets", Namespace: "ns", Name: "my-secret"}}.complete())
+	review := reviewOf(b, row{asks: request{Verb: "get", Resource: "secrets", Namespace: "ns",
+		Name: "my-secret"}}.complete())
 	body := strings.NewReader(review)
 	req := httptest.NewRequest(http.MethodPost, "/authorize-scoped", io.NopCloser(body))
 	req.Header.Set("Content-Type", "application/json")
@@ -81,7 +82,8 @@ func reviewOf(tb testing.TB, a *request) string {
 		Spec: authorizationv1.SubjectAccessReviewSpec{
 			User: a.User.GetName(), Groups: a.User.GetGroups(), Extra: extra,
 			ResourceAttributes: &authorizationv1.ResourceAttributes{
-				Verb: a.Verb, Group: a.APIGroup, Version: a.APIVersion, Resource: a.Resource, Subresource: a.Subresource, Namespace: a.Namespace, Name: a.Name,
+				Verb: a.Verb, Group: a.APIGroup, Version: a.APIVersion, Resource: a.Resource, Subresource: a.Subresource,
+				Namespace: a.Namespace, Name: a.Name,
 			},
 		},
 	})

@@ -14,7 +14,8 @@ import (
 var (
 	tokenCreate = rules.Rule{
 		ID: "NS-TOKEN-1",
-		Description: "A pod of an account with a scope, of any size, may create tokens (serviceaccounts/token) and pod certificates only " +
+		Description: "A pod of an account with a scope, of any size, may create tokens (serviceaccounts/token) and pod " +
+			"certificates only " +
 			"as the node authorizer allows its node: for accounts that pods on that node run as.",
 		Source: "Bulkhead: a token of another account, or of a pod on another node, takes its holder out of the scope; " +
 			"plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeCreateToken",
@@ -22,9 +23,11 @@ var (
 	}
 	rightsGrant = rules.Rule{
 		ID: "NS-GRANT-1",
-		Description: "An account with a scope, of any size, passes no rights on: it does not create or change roles and bindings " +
+		Description: "An account with a scope, of any size, passes no rights on: it does not create or change roles and " +
+			"bindings " +
 			"(bind and escalate included), and does not approve or sign certificates of Kubernetes' own signers.",
-		Source: "Bulkhead: an account without a scope that gets the same rights, or a client certificate, is out of the scope; " +
+		Source: "Bulkhead: an account without a scope that gets the same rights, or a client certificate, is out of the " +
+			"scope; " +
 			"pkg/registry/rbac/escalation_check.go",
 		Extension: true,
 	}

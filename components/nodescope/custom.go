@@ -14,27 +14,32 @@ import (
 
 var (
 	customSelected = rules.Rule{
-		ID:          "NS-CUSTOM-1",
-		Description: "With a declared custom resource in its scope, a pod may list, watch and delete many of its objects only with a selector that sets the declared field or label to its own node.",
-		Source:      seed + ", use cases: permissions on custom resources; KEP-4358",
-		Extension:   true,
+		ID: "NS-CUSTOM-1",
+		Description: "With a declared custom resource in its scope, a pod may list, watch and delete many of its objects " +
+			"only with a selector that sets the declared field or label to its own node.",
+		Source:    seed + ", use cases: permissions on custom resources; KEP-4358",
+		Extension: true,
 	}
 	customRead = rules.Rule{
-		ID:          "NS-CUSTOM-2",
-		Description: "With a declared custom resource in its scope, a pod may get, update, patch and delete an object, and its status, only if the object, read at that moment, names the pod's node at the declared place; it creates none, and uses no other subresource.",
-		Source:      seed + ", use cases: permissions on custom resources",
-		Extension:   true,
+		ID: "NS-CUSTOM-2",
+		Description: "With a declared custom resource in its scope, a pod may get, update, patch and delete an object, and " +
+			"its status, only if the object, read at that moment, names the pod's node at the declared place; it creates " +
+			"none, and uses no other subresource.",
+		Source:    seed + ", use cases: permissions on custom resources",
+		Extension: true,
 	}
 )
 
 // authorizeCustom rules on objects that say which node they belong to.
-func (z *Authorizer) authorizeCustom(ctx context.Context, node string, at Declaration, r Resource, a *request) rules.Decision {
+func (z *Authorizer) authorizeCustom(ctx context.Context, node string, at Declaration, r Resource,
+	a *request) rules.Decision {
 	switch a.Verb {
 	case "list", "watch", "deletecollection":
 		if r.Subresource == "" && selectsNode(node, at, a) {
 			return noOpinion(customSelected)
 		}
-		return deny(customSelected, "a pod on node '"+node+"' can only "+a.Verb+" "+r.String()+" with a selector that sets "+at.place()+" to that node")
+		return deny(customSelected,
+			"a pod on node '"+node+"' can only "+a.Verb+" "+r.String()+" with a selector that sets "+at.place()+" to that node")
 	case "get", "update", "patch":
 		if r.Subresource != "" && r.Subresource != "status" {
 			return notCustom(node, r, a)

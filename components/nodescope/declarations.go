@@ -130,9 +130,12 @@ func checkField(path string) error {
 // builtIn are the groups of Kubernetes' own that look like somebody else's. Those
 // without a dot are all Kubernetes' own.
 var builtIn = []string{
-	"admission.k8s.io", "admissionregistration.k8s.io", "apidiscovery.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io",
-	"authentication.k8s.io", "authorization.k8s.io", "certificates.k8s.io", "coordination.k8s.io", "discovery.k8s.io", "events.k8s.io",
-	"flowcontrol.apiserver.k8s.io", "imagepolicy.k8s.io", "internal.apiserver.k8s.io", "lifecycle.k8s.io", "metrics.k8s.io", "networking.k8s.io", "node.k8s.io",
+	"admission.k8s.io", "admissionregistration.k8s.io", "apidiscovery.k8s.io", "apiextensions.k8s.io",
+	"apiregistration.k8s.io",
+	"authentication.k8s.io", "authorization.k8s.io", "certificates.k8s.io", "coordination.k8s.io", "discovery.k8s.io",
+	"events.k8s.io",
+	"flowcontrol.apiserver.k8s.io", "imagepolicy.k8s.io", "internal.apiserver.k8s.io", "lifecycle.k8s.io",
+	"metrics.k8s.io", "networking.k8s.io", "node.k8s.io",
 	"rbac.authorization.k8s.io", "resource.k8s.io", "scheduling.k8s.io", "storage.k8s.io", "storagemigration.k8s.io",
 }
 

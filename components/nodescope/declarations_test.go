@@ -22,8 +22,10 @@ func TestDeclarations(t *testing.T) {
 		want Declaration
 	}{
 		{widgets, Declaration{Resource: widgets, Field: "spec.node"}},
-		{Resource{Group: "example.com", Resource: "widgets", Subresource: "status"}, Declaration{Resource: widgets, Field: "spec.node"}},
-		{Resource{Group: "example.com", Resource: "gadgets"}, Declaration{Resource: Resource{Group: "example.com", Resource: "gadgets"}, Label: "example.com/node"}},
+		{Resource{Group: "example.com", Resource: "widgets", Subresource: "status"},
+			Declaration{Resource: widgets, Field: "spec.node"}},
+		{Resource{Group: "example.com", Resource: "gadgets"},
+			Declaration{Resource: Resource{Group: "example.com", Resource: "gadgets"}, Label: "example.com/node"}},
 		{Resource{Resource: "widgets"}, Declaration{}},
 		{Resource{Group: "example.org", Resource: "widgets"}, Declaration{}},
 		{Resource{Resource: "nodes"}, Declaration{}},

@@ -13,7 +13,8 @@ import (
 )
 
 func TestExemptions(t *testing.T) {
-	const unknown = ": there is no such exemption: there are event-source, node-annotations, pod-annotations, taints, uncordon"
+	const unknown = ": there is no such exemption: there are event-source, node-annotations, pod-annotations, taints, " +
+		"uncordon"
 	for _, tc := range []struct {
 		value string
 		lifts bool
@@ -67,7 +68,8 @@ func TestExemptionsLiftRulesThatThereAre(t *testing.T) {
 // Each name lifts rules of its own, and the list of all of them is in order.
 func TestEveryExemptionLiftsItsOwn(t *testing.T) {
 	for name, want := range map[Exemption]rules.ID{
-		Taints: "NR-NODE-4", Uncordon: "NR-CORDON-1", NodeAnnotations: "NR-ANNOTATION-1", PodAnnotations: "NR-PODMETA-1", EventSource: "NR-EVENT-1",
+		Taints: "NR-NODE-4", Uncordon: "NR-CORDON-1", NodeAnnotations: "NR-ANNOTATION-1", PodAnnotations: "NR-PODMETA-1",
+		EventSource: "NR-EVENT-1",
 	} {
 		e, err := ParseExemptions(string(name))
 		if err != nil {

@@ -67,7 +67,8 @@ func (c cluster) Pod(namespace, name string) (Pod, bool) {
 func clusterOf(account Account) cluster {
 	return cluster{
 		accounts: map[string]Account{
-			"ns/agent": account, "ns/free": {}, "ns/" + strings.Repeat("a", 100): {}, "ns/" + strings.Repeat("a", 253): {}, strings.Repeat("n", 63) + "/agent": {},
+			"ns/agent": account, "ns/free": {}, "ns/" + strings.Repeat("a", 100): {}, "ns/" + strings.Repeat("a", 253): {},
+			strings.Repeat("n", 63) + "/agent": {},
 		},
 		pods: map[string]Pod{
 			"ns/agent-me":      {UID: "uid-me", NodeName: "me", RunsAs: "agent"},
@@ -85,7 +86,8 @@ func clusterOf(account Account) cluster {
 func realNode(tb testing.TB) NodeAuthorizer {
 	tb.Helper()
 	g := graph.New(graph.Options{})
-	for _, pod := range []struct{ name, node, secret, account string }{{"my-pod", "me", "my-secret", "my-account"}, {"their-pod", "other", "their-secret", "their-account"}} {
+	for _, pod := range []struct{ name, node, secret, account string }{{"my-pod", "me", "my-secret", "my-account"},
+		{"their-pod", "other", "their-secret", "their-account"}} {
 		g.SetPod(&corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: pod.name, UID: types.UID("uid-" + pod.name)},
 			Spec: corev1.PodSpec{NodeName: pod.node, ServiceAccountName: pod.account, Volumes: []corev1.Volume{
@@ -149,8 +151,9 @@ const (
 // tokenOf is the user that a token of an account makes.
 func tokenOf(account string, extra map[string][]string) user.Info {
 	return &user.DefaultInfo{
-		Name: "system:serviceaccount:ns:" + account, Groups: []string{"system:serviceaccounts", "system:serviceaccounts:ns", "system:authenticated"},
-		Extra: extra,
+		Name:   "system:serviceaccount:ns:" + account,
+		Groups: []string{"system:serviceaccounts", "system:serviceaccounts:ns", "system:authenticated"},
+		Extra:  extra,
 	}
 }
 
@@ -205,5 +208,6 @@ func selectingField(field string, operator selection.Operator, value string) fie
 
 // allRows are the rows of all families.
 func allRows() []row {
-	return slices.Concat(nodeRows(), kubeletRows(), podRows(), customRows(), impersonationRows(), tokenRows(), grantRows(), identityRows(), scopeRows())
+	return slices.Concat(nodeRows(), kubeletRows(), podRows(), customRows(), impersonationRows(), tokenRows(), grantRows(),
+		identityRows(), scopeRows())
 }

@@ -17,16 +17,20 @@ import (
 
 // probes are resources that scopes are asked about.
 var probes = []Resource{
-	{}, {Resource: "pods"}, {Resource: "pods", Subresource: "status"}, {Resource: "pods", Subresource: "new"}, {Resource: "pods", Subresource: "binding"}, {Resource: "bindings"}, {Resource: "nodes"}, {Resource: "events"},
-	{Group: "events.k8s.io", Resource: "events"}, {Group: "storage.k8s.io", Resource: "csinodes"}, {Group: "coordination.k8s.io", Resource: "leases"},
-	{Group: "discovery.k8s.io", Resource: "endpointslices"}, {Group: "authorization.k8s.io", Resource: "selfsubjectaccessreviews"}, {Resource: "*"},
+	{}, {Resource: "pods"}, {Resource: "pods", Subresource: "status"}, {Resource: "pods", Subresource: "new"},
+	{Resource: "pods", Subresource: "binding"}, {Resource: "bindings"}, {Resource: "nodes"}, {Resource: "events"},
+	{Group: "events.k8s.io", Resource: "events"}, {Group: "storage.k8s.io", Resource: "csinodes"},
+	{Group: "coordination.k8s.io", Resource: "leases"},
+	{Group: "discovery.k8s.io", Resource: "endpointslices"},
+	{Group: "authorization.k8s.io", Resource: "selfsubjectaccessreviews"}, {Resource: "*"},
 }
 
 func FuzzParseScope(f *testing.F) {
 	for _, entry := range entries {
 		f.Add(entry)
 	}
-	for _, value := range []string{usualScope, " , ", "роds", "pods\u200b", "*.*", "pods/a/b", "pods/-", "pods/-,pods", "pods/-/-", "*/-", "-/-", "nodes/-, nodes/status", strings.Repeat("pods,", 3000), strings.Repeat("a", 256<<10)} {
+	for _, value := range []string{usualScope, " , ", "роds", "pods\u200b", "*.*", "pods/a/b", "pods/-", "pods/-,pods",
+		"pods/-/-", "*/-", "-/-", "nodes/-, nodes/status", strings.Repeat("pods,", 3000), strings.Repeat("a", 256<<10)} {
 		f.Add(value)
 	}
 	f.Fuzz(func(t *testing.T, value string) {
@@ -39,7 +43,8 @@ func FuzzParseScope(f *testing.F) {
 			t.Fatal("two readers differ")
 		}
 		more, _ := ParseScope(value + ",pods")
-		if err == nil && strings.Trim(value, blanks) != "" && len(value) < MaxValueLength-5 && !more.Covers(Resource{Resource: "pods"}) {
+		if err == nil && strings.Trim(value, blanks) != "" && len(value) < MaxValueLength-5 &&
+			!more.Covers(Resource{Resource: "pods"}) {
 			t.Error("what was added is not held")
 		}
 		for _, r := range probes {
@@ -50,7 +55,8 @@ func FuzzParseScope(f *testing.F) {
 				t.Errorf("holds %v", r)
 			case covered && !more.Covers(r):
 				t.Errorf("holds %v only without one more resource", r)
-			case !covered && r.Subresource != "" && s.Covers(Resource{Group: r.Group, Resource: r.Resource}) && !strings.Contains(value, "/-"):
+			case !covered && r.Subresource != "" && s.Covers(Resource{Group: r.Group, Resource: r.Resource}) &&
+				!strings.Contains(value, "/-"):
 				t.Errorf("does not hold %v, but the resource", r)
 			case covered && s.IsEmpty():
 				t.Errorf("is empty and holds %v", r)
@@ -75,7 +81,8 @@ func FuzzParseExemptions(f *testing.F) {
 }
 
 func FuzzParseDeclarations(f *testing.F) {
-	for _, value := range []string{"", usualCustom, "a.b.c=label:x/y", "pods=field:x", "a.b.c=field:", "=", "a.b.c=label:,", strings.Repeat("a.b.c=label:x,", 1000)} {
+	for _, value := range []string{"", usualCustom, "a.b.c=label:x/y", "pods=field:x", "a.b.c=field:", "=",
+		"a.b.c=label:,", strings.Repeat("a.b.c=label:x,", 1000)} {
 		f.Add(value)
 	}
 	f.Fuzz(func(t *testing.T, value string) {
@@ -109,14 +116,18 @@ func FuzzAuthorize(f *testing.F) {
 		if len(a.FieldSelectorRequirements) > 0 {
 			field, value = a.FieldSelectorRequirements[0].Field, a.FieldSelectorRequirements[0].Value
 		}
-		f.Add(a.User.GetName(), first(podName), first(podUID), first(nodeName), a.Verb, a.APIGroup, a.Resource, a.Subresource, a.Namespace, a.Name, a.Path, field, value)
+		f.Add(a.User.GetName(), first(podName), first(podUID), first(nodeName), a.Verb, a.APIGroup, a.Resource, a.Subresource,
+			a.Namespace, a.Name, a.Path, field, value)
 	}
 	empty, usual, all := held(f, "", ""), held(f, usualScope, ""), held(f, "*", "")
-	f.Fuzz(func(t *testing.T, name, pod, uid, node, verb, group, resource, subresource, namespace, object, path, field, value string) {
+	f.Fuzz(func(t *testing.T, name, pod, uid, node, verb, group, resource, subresource, namespace, object, path, field,
+		value string) {
 		a := &request{
 			User: &user.DefaultInfo{Name: name, Extra: map[string][]string{podName: {pod}, podUID: {uid}, nodeName: {node}}},
-			Verb: verb, APIGroup: group, Resource: resource, Subresource: subresource, Namespace: namespace, Name: object, Path: path,
-			ResourceRequest: path == "", FieldSelectorRequirements: fields.Requirements{{Field: field, Operator: selection.Equals, Value: value}},
+			Verb: verb, APIGroup: group, Resource: resource, Subresource: subresource, Namespace: namespace, Name: object,
+			Path:                      path,
+			ResourceRequest:           path == "",
+			FieldSelectorRequirements: fields.Requirements{{Field: field, Operator: selection.Equals, Value: value}},
 		}
 		wasDenied := false
 		for _, z := range []*Authorizer{empty, usual, all} {

@@ -16,7 +16,8 @@ func TestIdentifyAgreesWithTheAuthorizer(t *testing.T) {
 		a := tc.complete()
 		who, want := Identify(a.User, c), identify(a.User, c)
 		r, why, against := who.Against()
-		if who.Node() != want.node || who.Covers(asked(a)) != want.held.covers(asked(a)) || against != (want.against != "") || why != want.why {
+		if who.Node() != want.node || who.Covers(asked(a)) != want.held.covers(asked(a)) || against != (want.against != "") ||
+			why != want.why {
 			t.Errorf("%s: got %+v, want %+v", tc.name, who, want)
 		}
 		if against && r != want.against {
@@ -30,12 +31,15 @@ func TestIdentifyAgreesWithTheAuthorizer(t *testing.T) {
 
 func TestIdentifyNobody(t *testing.T) {
 	c := clusterOf(Account{Scope: Everything(), Exemptions: &Exemptions{lifted: lifts[Taints]}, Audits: true})
-	for name, u := range map[string]user.Info{"nobody": nil, "a user": &user.DefaultInfo{Name: "x"}, "an account without a scope": tokenOf("free", claimsOf("free-me", "uid-free", "me"))} {
-		if who := Identify(u, c); who.IsBound() || who.Covers(Resource{Resource: "pods"}) || who.Audits() || who.Lifts("NR-NODE-4") {
+	for name, u := range map[string]user.Info{"nobody": nil, "a user": &user.DefaultInfo{Name: "x"},
+		"an account without a scope": tokenOf("free", claimsOf("free-me", "uid-free", "me"))} {
+		if who := Identify(u, c); who.IsBound() || who.Covers(Resource{Resource: "pods"}) || who.Audits() ||
+			who.Lifts("NR-NODE-4") {
 			t.Errorf("%s: %+v", name, who)
 		}
 	}
-	if who := Identify(agent(), c); !who.IsBound() || !who.Covers(Resource{Resource: "pods"}) || !who.Audits() || !who.Lifts("NR-NODE-4") || who.Node() != "me" {
+	if who := Identify(agent(), c); !who.IsBound() || !who.Covers(Resource{Resource: "pods"}) || !who.Audits() ||
+		!who.Lifts("NR-NODE-4") || who.Node() != "me" {
 		t.Errorf("the twin: %+v", who)
 	}
 }

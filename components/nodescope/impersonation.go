@@ -10,10 +10,11 @@ import (
 )
 
 var impersonation = rules.Rule{
-	ID:          "NS-IMPERSONATE-1",
-	Description: "Who has a scope, of whatever size, may impersonate the node that it is on and nobody else: any other name would take it out of its scope.",
-	Source:      "KEP-5284; k8s.io/apiserver/pkg/endpoints/filters/impersonation/mode.go associatedNodeImpersonationMode",
-	Extension:   true,
+	ID: "NS-IMPERSONATE-1",
+	Description: "Who has a scope, of whatever size, may impersonate the node that it is on and nobody else: any other " +
+		"name would take it out of its scope.",
+	Source:    "KEP-5284; k8s.io/apiserver/pkg/endpoints/filters/impersonation/mode.go associatedNodeImpersonationMode",
+	Extension: true,
 }
 
 // isImpersonation reports whether the verb is one that the API server asks about before

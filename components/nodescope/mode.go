@@ -30,7 +30,8 @@ func ParseMode(value string) (audits bool, err error) {
 
 var audited = rules.Rule{
 	ID: "NS-PASS-3",
-	Description: "An account that is marked audit is answered as if it had no scope, by the authorizer and by admission; what it would have been refused is counted and told, with the rule. " +
+	Description: "An account that is marked audit is answered as if it had no scope, by the authorizer and by " +
+		"admission; what it would have been refused is counted and told, with the rule. " +
 		"Before the whole cluster has been seen nobody knows the mark, and it is denied as everybody is.",
 	Source:    "Bulkhead: owners need to see before they enforce",
 	Extension: true,

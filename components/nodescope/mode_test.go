@@ -86,7 +86,8 @@ func TestAuditHoldsNobody(t *testing.T) {
 	if node, requester := NodeIdentity(agent(), c, Resource{Resource: "secrets"}); node != "" || requester != Others {
 		t.Errorf("it asks as %v of %q", requester, node)
 	}
-	if node, requester := NodeIdentity(agent(), clusterOf(Account{Scope: Everything()}), Resource{Resource: "secrets"}); node != "me" || requester != NodeScopedDaemonSet {
+	if node, requester := NodeIdentity(agent(), clusterOf(Account{Scope: Everything()}),
+		Resource{Resource: "secrets"}); node != "me" || requester != NodeScopedDaemonSet {
 		t.Errorf("its twin asks as %v of %q", requester, node)
 	}
 }

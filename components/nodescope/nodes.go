@@ -12,20 +12,23 @@ import (
 
 var (
 	nodeRead = rules.Rule{
-		ID:          "NS-NODE-1",
-		Description: "With nodes in its scope, a pod may get, list and watch only the Node that it is on, by name or with the field selector metadata.name.",
-		Source:      seed + ", use cases; KEP-4601",
-		Extension:   true,
+		ID: "NS-NODE-1",
+		Description: "With nodes in its scope, a pod may get, list and watch only the Node that it is on, by name or with " +
+			"the field selector metadata.name.",
+		Source:    seed + ", use cases; KEP-4601",
+		Extension: true,
 	}
 	nodeWrite = rules.Rule{
-		ID:          "NS-NODE-2",
-		Description: "With nodes or nodes/status in its scope, a pod may update and patch only the Node that it is on, or its status; it creates and deletes none. What it may write there is for admission to say.",
-		Source:      seed + ", use cases: node-problem-detector, node termination handler; CVE-2023-26484, CVE-2023-30840",
-		Extension:   true,
+		ID: "NS-NODE-2",
+		Description: "With nodes or nodes/status in its scope, a pod may update and patch only the Node that it is on, or " +
+			"its status; it creates and deletes none. What it may write there is for admission to say.",
+		Source:    seed + ", use cases: node-problem-detector, node termination handler; CVE-2023-26484, CVE-2023-30840",
+		Extension: true,
 	}
 	nodeKubelet = rules.Rule{
 		ID: "NS-NODE-3",
-		Description: "With nodes, or the subresource, in its scope, a pod may use the subresources that a kubelet's API is authorized by (proxy, metrics, stats, log, pods and others) " +
+		Description: "With nodes, or the subresource, in its scope, a pod may use the subresources that a kubelet's API is " +
+			"authorized by (proxy, metrics, stats, log, pods and others) " +
 			"of the Node that it is on only, if RBAC allows it.",
 		Source:    "KEP-2862; pkg/kubelet/server/auth.go; pkg/registry/core/node/rest",
 		Extension: true,
@@ -46,7 +49,8 @@ var kubeletSubresources = []string{
 // ("https:node:10250") is refused: a port leads to other programs on the node.
 func authorizeKubelet(node string, r Resource, a *request) rules.Decision {
 	if a.Name != node {
-		return deny(nodeKubelet, "a pod on node '"+node+"' cannot "+a.Verb+" "+r.String()+" of '"+a.Name+"', only of its own node")
+		return deny(nodeKubelet,
+			"a pod on node '"+node+"' cannot "+a.Verb+" "+r.String()+" of '"+a.Name+"', only of its own node")
 	}
 	return noOpinion(nodeKubelet)
 }
@@ -62,7 +66,8 @@ func (z *Authorizer) authorizeNode(ctx context.Context, node string, r Resource,
 		return z.asNode(ctx, nodeRead, node, a, a.Verb, r)
 	case "update", "patch":
 		if a.Name != node {
-			return deny(nodeWrite, "a pod on node '"+node+"' cannot "+a.Verb+" "+r.String()+" of '"+a.Name+"', only of its own node")
+			return deny(nodeWrite,
+				"a pod on node '"+node+"' cannot "+a.Verb+" "+r.String()+" of '"+a.Name+"', only of its own node")
 		}
 		return z.asNode(ctx, nodeWrite, node, a, a.Verb, r)
 	case "create":

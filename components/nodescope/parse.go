@@ -87,10 +87,13 @@ func shortened(text string) string {
 }
 
 var (
-	errEmpty    = errors.New("an entry is empty")
-	errSelf     = errors.New("a question about one's own rights is never held to a node")
-	errForm     = errors.New("want a resource as RBAC names it: pods, pods/- (without subresources), nodes/status, leases.coordination.k8s.io, *.storage.k8s.io or *")
-	errWildcard = errors.New("a wildcard stands for all resources (*) or for all of a group (*.storage.k8s.io) and nowhere else")
+	errEmpty = errors.New("an entry is empty")
+	errSelf  = errors.New("a question about one's own rights is never held to a node")
+	errForm  = errors.New(
+		"want a resource as RBAC names it: pods, pods/- (without subresources), nodes/status, leases.coordination.k8s.io, " +
+			"*.storage.k8s.io or *")
+	errWildcard = errors.New(
+		"a wildcard stands for all resources (*) or for all of a group (*.storage.k8s.io) and nowhere else")
 )
 
 // add takes one entry.
@@ -133,7 +136,9 @@ const withoutSubresources = "/-"
 // notHeld are resources of which a part could be a node's own and which cannot be held
 // to it. Who names one means that part, and would get nothing of it.
 var notHeld = map[Resource]string{
-	{Group: "discovery.k8s.io", Resource: "endpointslices"}: "an EndpointSlice names a node for each endpoint and none for itself, so nobody can be held to those of one node; leave it out, and give the account no more of it by RBAC than reading",
+	{Group: "discovery.k8s.io",
+		Resource: "endpointslices"}: "an EndpointSlice names a node for each endpoint and none for itself, so nobody can " +
+		"be held to those of one node; leave it out, and give the account no more of it by RBAC than reading",
 }
 
 // parseResource reads a resource without wildcards.

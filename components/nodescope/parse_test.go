@@ -20,29 +20,45 @@ func TestScopesHold(t *testing.T) {
 	}{
 		{"", nil, []Resource{pods, podStatus, leases, {}}},
 		{" \n\t ", nil, []Resource{pods}},
-		{"pods", []Resource{pods, podStatus, {Resource: "pods", Subresource: "exec"}, {Resource: "pods", Subresource: "new"}, {Resource: "bindings"}}, []Resource{{Group: "x.io", Resource: "pods"}, {Resource: "Pods"}, {Resource: "pod"}, leases}},
-		{"pods/-", []Resource{pods}, []Resource{podStatus, {Resource: "bindings"}, {Resource: "pods", Subresource: "binding"}, leases}},
+		{"pods", []Resource{pods, podStatus, {Resource: "pods", Subresource: "exec"}, {Resource: "pods", Subresource: "new"},
+			{Resource: "bindings"}},
+			[]Resource{{Group: "x.io", Resource: "pods"}, {Resource: "Pods"}, {Resource: "pod"}, leases}},
+		{"pods/-", []Resource{pods},
+			[]Resource{podStatus, {Resource: "bindings"}, {Resource: "pods", Subresource: "binding"}, leases}},
 		{"pods/-,pods/status", []Resource{pods, podStatus}, []Resource{{Resource: "pods", Subresource: "exec"}}},
 		{"pods/-,pods", []Resource{pods, podStatus}, []Resource{leases}},
-		{"serviceaccounts", []Resource{{Resource: "serviceaccounts"}, {Resource: "serviceaccounts", Subresource: "token"}}, []Resource{pods}},
-		{"leases.coordination.k8s.io/-", []Resource{leases}, []Resource{{Group: "coordination.k8s.io", Resource: "leases", Subresource: "status"}}},
-		{"bindings", []Resource{{Resource: "bindings"}, {Resource: "pods", Subresource: "binding"}}, []Resource{pods, podStatus}},
-		{"events/-", []Resource{{Resource: "events"}, {Group: "events.k8s.io", Resource: "events"}}, []Resource{pods, {Resource: "events", Subresource: "x"}}},
-		{"a.b.example.com,c." + strings.Repeat("d", 251), []Resource{{Group: "b.example.com", Resource: "a"}, {Group: strings.Repeat("d", 251), Resource: "c"}}, []Resource{pods}},
+		{"serviceaccounts", []Resource{{Resource: "serviceaccounts"}, {Resource: "serviceaccounts", Subresource: "token"}},
+			[]Resource{pods}},
+		{"leases.coordination.k8s.io/-", []Resource{leases},
+			[]Resource{{Group: "coordination.k8s.io", Resource: "leases", Subresource: "status"}}},
+		{"bindings", []Resource{{Resource: "bindings"}, {Resource: "pods", Subresource: "binding"}},
+			[]Resource{pods, podStatus}},
+		{"events/-", []Resource{{Resource: "events"}, {Group: "events.k8s.io", Resource: "events"}},
+			[]Resource{pods, {Resource: "events", Subresource: "x"}}},
+		{"a.b.example.com,c." + strings.Repeat("d", 251),
+			[]Resource{{Group: "b.example.com", Resource: "a"}, {Group: strings.Repeat("d", 251), Resource: "c"}},
+			[]Resource{pods}},
 		{"pods/status", []Resource{podStatus}, []Resource{pods, {Resource: "pods", Subresource: "exec"}}},
 		{"pods , \n pods/status", []Resource{pods, podStatus}, []Resource{leases}},
 		{"pods,pods,pods", []Resource{pods, podStatus}, []Resource{leases}},
-		{"leases.coordination.k8s.io", []Resource{leases, {Group: "coordination.k8s.io", Resource: "leases", Subresource: "status"}}, []Resource{{Resource: "leases"}, {Resource: "leases.coordination.k8s.io"}}},
-		{"leases.coordination.k8s.io/status", []Resource{{Group: "coordination.k8s.io", Resource: "leases", Subresource: "status"}}, []Resource{leases}},
-		{"*.storage.k8s.io", []Resource{csi, {Group: "storage.k8s.io", Resource: "csinodes", Subresource: "status"}}, []Resource{{Group: "snapshot.storage.k8s.io", Resource: "volumesnapshots"}, pods}},
+		{"leases.coordination.k8s.io",
+			[]Resource{leases, {Group: "coordination.k8s.io", Resource: "leases", Subresource: "status"}},
+			[]Resource{{Resource: "leases"}, {Resource: "leases.coordination.k8s.io"}}},
+		{"leases.coordination.k8s.io/status",
+			[]Resource{{Group: "coordination.k8s.io", Resource: "leases", Subresource: "status"}}, []Resource{leases}},
+		{"*.storage.k8s.io", []Resource{csi, {Group: "storage.k8s.io", Resource: "csinodes", Subresource: "status"}},
+			[]Resource{{Group: "snapshot.storage.k8s.io", Resource: "volumesnapshots"}, pods}},
 		{"*", []Resource{pods, podStatus, leases, csi, {}, {Group: "discovery.k8s.io", Resource: "endpointslices"}}, nil},
 		{"*,pods", []Resource{pods, leases}, nil},
-		{"events", []Resource{{Resource: "events"}, {Group: "events.k8s.io", Resource: "events"}}, []Resource{{Group: "example.com", Resource: "events"}}},
-		{"events.events.k8s.io", []Resource{{Resource: "events"}, {Group: "events.k8s.io", Resource: "events"}}, []Resource{pods}},
+		{"events", []Resource{{Resource: "events"}, {Group: "events.k8s.io", Resource: "events"}},
+			[]Resource{{Group: "example.com", Resource: "events"}}},
+		{"events.events.k8s.io", []Resource{{Resource: "events"}, {Group: "events.k8s.io", Resource: "events"}},
+			[]Resource{pods}},
 		{"*.events.k8s.io", []Resource{{Resource: "events"}, {Group: "events.k8s.io", Resource: "events"}}, []Resource{pods}},
 		{"pods/binding", []Resource{{Resource: "pods", Subresource: "binding"}, {Resource: "bindings"}}, []Resource{pods}},
 		// What is no resource could mean a part of what is held.
-		{"secrets", []Resource{{Resource: "*"}, {Group: "*", Resource: "pods"}, {Resource: "pods", Subresource: "*"}}, []Resource{pods}},
+		{"secrets", []Resource{{Resource: "*"}, {Group: "*", Resource: "pods"}, {Resource: "pods", Subresource: "*"}},
+			[]Resource{pods}},
 	} {
 		t.Run("a pod held on "+tc.value, func(t *testing.T) {
 			s := mustScope(t, tc.value)
@@ -62,7 +78,8 @@ func TestScopesHold(t *testing.T) {
 
 func TestSelfReviewsAreInNoScope(t *testing.T) {
 	for _, r := range []Resource{
-		{Group: "authorization.k8s.io", Resource: "selfsubjectaccessreviews"}, {Group: "authorization.k8s.io", Resource: "selfsubjectrulesreviews"},
+		{Group: "authorization.k8s.io", Resource: "selfsubjectaccessreviews"},
+		{Group: "authorization.k8s.io", Resource: "selfsubjectrulesreviews"},
 		{Group: "authentication.k8s.io", Resource: "selfsubjectreviews"},
 	} {
 		for _, value := range []string{"*", "*.authorization.k8s.io,*.authentication.k8s.io"} {
@@ -85,7 +102,8 @@ func TestSelfReviewsAreInNoScope(t *testing.T) {
 }
 
 func TestWhatCannotBeReadHoldsOnEverything(t *testing.T) {
-	const form = "want a resource as RBAC names it: pods, pods/- (without subresources), nodes/status, leases.coordination.k8s.io, *.storage.k8s.io or *"
+	const form = "want a resource as RBAC names it: pods, pods/- (without subresources), nodes/status, " +
+		"leases.coordination.k8s.io, *.storage.k8s.io or *"
 	const wildcard = "a wildcard stands for all resources (*) or for all of a group (*.storage.k8s.io) and nowhere else"
 	for value, want := range map[string]string{
 		",":                                     `"": an entry is empty`,
@@ -149,7 +167,8 @@ func TestLongValues(t *testing.T) {
 	if s, err := ParseScope(long); err != nil || s.IsEverything() || len(s.named) != 3 {
 		t.Errorf("%d bytes: %v", len(long), err)
 	}
-	for _, value := range []string{long + "a", strings.Repeat("a", 256<<10), strings.Repeat(",", 256<<10), strings.Repeat(" ", 256<<10)} {
+	for _, value := range []string{long + "a", strings.Repeat("a", 256<<10), strings.Repeat(",", 256<<10),
+		strings.Repeat(" ", 256<<10)} {
 		if s, err := ParseScope(value); err == nil || !s.IsEverything() || len(err.Error()) > 200 {
 			t.Errorf("%d bytes: %v", len(value), err)
 		}
@@ -194,16 +213,19 @@ func TestManyResources(t *testing.T) {
 	for i := range 2 * maxEntries {
 		names = append(names, fmt.Sprintf("r%d", i))
 	}
-	if s, err := ParseScope(strings.Join(names[:maxEntries], ",")); err != nil || s.IsEverything() || len(s.named) != maxEntries {
+	if s, err := ParseScope(strings.Join(names[:maxEntries], ",")); err != nil || s.IsEverything() ||
+		len(s.named) != maxEntries {
 		t.Errorf("%d resources: %v", maxEntries, err)
 	}
-	if s, err := ParseScope(strings.Join(names, ",")); err == nil || !strings.Contains(err.Error(), errTooMany.Error()) || !s.IsEverything() {
+	if s, err := ParseScope(strings.Join(names, ",")); err == nil || !strings.Contains(err.Error(), errTooMany.Error()) ||
+		!s.IsEverything() {
 		t.Errorf("%d resources: %v", len(names), err)
 	}
 }
 
 func TestUnion(t *testing.T) {
-	pods, secrets, csi := Resource{Resource: "pods"}, Resource{Resource: "secrets"}, Resource{Group: "storage.k8s.io", Resource: "csinodes"}
+	pods, secrets, csi := Resource{Resource: "pods"}, Resource{Resource: "secrets"},
+		Resource{Group: "storage.k8s.io", Resource: "csinodes"}
 	for _, tc := range []struct {
 		name string
 		of   []*Scope

@@ -14,9 +14,12 @@ import (
 
 // entries are what scopes of the tests are made of; the last are such as nobody can read.
 var entries = []string{
-	"pods", "pods/status", "pods/eviction", "nodes", "nodes/status", "nodes/proxy", "secrets", "configmaps", "events", "events.events.k8s.io",
-	"leases.coordination.k8s.io", "deployments.apps", "*.storage.k8s.io", "*.example.com", "widgets.example.com", "gadgets.example.com",
-	"pods/-", "nodes/-", "pods/log", "nodes/metrics", "serviceaccounts", "serviceaccounts/token", "bindings", "*.authorization.k8s.io", "*", "pods/*", "Pods", "", "endpointslices.discovery.k8s.io",
+	"pods", "pods/status", "pods/eviction", "nodes", "nodes/status", "nodes/proxy", "secrets", "configmaps", "events",
+	"events.events.k8s.io",
+	"leases.coordination.k8s.io", "deployments.apps", "*.storage.k8s.io", "*.example.com", "widgets.example.com",
+	"gadgets.example.com",
+	"pods/-", "nodes/-", "pods/log", "nodes/metrics", "serviceaccounts", "serviceaccounts/token", "bindings",
+	"*.authorization.k8s.io", "*", "pods/*", "Pods", "", "endpointslices.discovery.k8s.io",
 }
 
 // TestAddingAResourceNeverLetsMorePass tries every request of the tables, with the
@@ -75,7 +78,8 @@ func TestNothingPassesEverythingThatOneScopeStops(t *testing.T) {
 		for _, tc := range allRows() {
 			was, _, _ := z.Authorize(t.Context(), tc.complete())
 			is, reason, _ := everything.Authorize(t.Context(), tc.complete())
-			if was == authorizer.DecisionAllow || is == authorizer.DecisionAllow || was == authorizer.DecisionDeny && is != authorizer.DecisionDeny {
+			if was == authorizer.DecisionAllow || is == authorizer.DecisionAllow || was == authorizer.DecisionDeny &&
+				is != authorizer.DecisionDeny {
 				t.Errorf("%q: %s is %v, with everything %v %q", entry, tc.name, was, is, reason)
 			}
 		}

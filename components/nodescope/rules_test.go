@@ -14,8 +14,9 @@ import (
 // onlyRefuse have no row that passes by them: another rule lets it pass. onlyPass have
 // none that is refused: another rule refuses.
 var (
-	onlyRefuse = map[rules.ID]bool{"NS-GRANT-1": true, "NS-UNREADY": true, "NS-IDENT-1": true, "NS-IDENT-2": true, "NS-IDENT-3": true, "NS-IDENT-4": true}
-	onlyPass   = map[rules.ID]bool{"NS-PASS-1": true, "NS-PASS-2": true, "NS-PASS-3": true}
+	onlyRefuse = map[rules.ID]bool{"NS-GRANT-1": true, "NS-UNREADY": true, "NS-IDENT-1": true, "NS-IDENT-2": true,
+		"NS-IDENT-3": true, "NS-IDENT-4": true}
+	onlyPass = map[rules.ID]bool{"NS-PASS-1": true, "NS-PASS-2": true, "NS-PASS-3": true}
 )
 
 func TestEveryRuleHasARowOnEitherSide(t *testing.T) {

@@ -83,7 +83,8 @@ func (s *Set) Union(other *Set) *Set {
 func Decode(text string) (*Set, error) {
 	set := &Set{ids: map[string]struct{}{}}
 	if len(text) > maxBytes {
-		return set, fmt.Errorf("cannot read the list of revoked credentials: it has %d bytes, want at most %d", len(text), maxBytes)
+		return set, fmt.Errorf("cannot read the list of revoked credentials: it has %d bytes, want at most %d", len(text),
+			maxBytes)
 	}
 	var problems []error
 	number := 0

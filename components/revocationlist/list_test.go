@@ -35,7 +35,8 @@ func TestDecode(t *testing.T) {
 		{"an empty list revokes nothing", "", nil, ""},
 		{"a certificate and a token", certificateID + "\n" + tokenID + "\n", []string{tokenID, certificateID}, ""},
 		{"no newline at the end", certificateID, []string{certificateID}, ""},
-		{"comments, blank lines and spaces", "# stolen\n\n  " + certificateID + " # of worker-1\r\n\t\n", []string{certificateID}, ""},
+		{"comments, blank lines and spaces", "# stolen\n\n  " + certificateID + " # of worker-1\r\n\t\n",
+			[]string{certificateID}, ""},
 		{"an ID twice", certificateID + "\n" + certificateID, []string{certificateID}, ""},
 		{"an ID in a comment is not revoked", "# " + certificateID, nil, ""},
 		{"upper-case digits would match nothing", strings.ToUpper(certificateID), nil, "line 1: "},
@@ -43,7 +44,8 @@ func TestDecode(t *testing.T) {
 		{"one digit too many", certificateID + "0", nil, "is not a credential ID"},
 		{"another kind", "SHA1=00", nil, "is not a credential ID"},
 		{"two IDs in a line", certificateID + " " + otherID, nil, "is not a credential ID"},
-		{"a bad line does not hide the good ones", certificateID + "\nx\n" + tokenID, []string{tokenID, certificateID}, `line 2: "x"`},
+		{"a bad line does not hide the good ones", certificateID + "\nx\n" + tokenID, []string{tokenID, certificateID},
+			`line 2: "x"`},
 		{"many bad lines", strings.Repeat("x\n", 9), nil, "and 4 lines more"},
 		{"too large", strings.Repeat("#", maxBytes+1), nil, "want at most 1048576"},
 	} {
@@ -143,7 +145,8 @@ func TestEdit(t *testing.T) {
 	for _, row := range []struct{ name, got, want string }{
 		{"add to an empty list", Add("", Entry{certificateID, comment}), certificateID + " # of worker-1\n"},
 		{"add behind a line without an end", Add("# x", Entry{certificateID, ""}), "# x\n" + certificateID + "\n"},
-		{"a comment stays in its line", Add("", Entry{certificateID, "a\n" + otherID}), certificateID + " # a " + otherID + "\n"},
+		{"a comment stays in its line", Add("", Entry{certificateID, "a\n" + otherID}),
+			certificateID + " # a " + otherID + "\n"},
 		{"add what is there", Add(certificateID, Entry{certificateID, comment}), certificateID},
 		{"remove the only one", Remove(certificateID+" # x\n", certificateID), ""},
 		{"remove one of several", Remove("# x\n"+certificateID+"\n"+otherID+"\n", certificateID), "# x\n" + otherID + "\n"},
@@ -155,7 +158,8 @@ func TestEdit(t *testing.T) {
 			}
 		})
 	}
-	if diff := cmp.Diff([]Entry{{certificateID, comment}, {"x", ""}}, Entries("#\n"+certificateID+"#of worker-1 \nx")); diff != "" {
+	if diff := cmp.Diff([]Entry{{certificateID, comment}, {"x", ""}},
+		Entries("#\n"+certificateID+"#of worker-1 \nx")); diff != "" {
 		t.Errorf("entries (-want +got)\n%s", diff)
 	}
 }

@@ -48,11 +48,12 @@ var _ = Describe("reviews with huge selectors", func() {
 	}
 
 	// Nobody else asks for this.
-	It("find no refusal that is kept", Denies("NA-UNI-RUNTIMECLASSES"), Attack("T22"), Label(OnHost), func(ctx SpecContext) {
-		asked := ask(ctx, DeleteAll(api.RuntimeClasses),
-			`resource="runtimeclasses",rule="NA-UNI-RUNTIMECLASSES",verb="deletecollection"`, http.StatusForbidden)
-		Expect(asked).To(BeEquivalentTo(many), "each was decided anew")
-	})
+	It("find no refusal that is kept", Denies("NA-UNI-RUNTIMECLASSES"), Attack("T22"), Label(OnHost),
+		func(ctx SpecContext) {
+			asked := ask(ctx, DeleteAll(api.RuntimeClasses),
+				`resource="runtimeclasses",rule="NA-UNI-RUNTIMECLASSES",verb="deletecollection"`, http.StatusForbidden)
+			Expect(asked).To(BeEquivalentTo(many), "each was decided anew")
+		})
 
 	It("find no allowance that is kept", Allows("NA-UNI-CSIDRIVERS"), Attack("T22"), Label(OnHost), func(ctx SpecContext) {
 		asked := ask(ctx, List(api.CSIDrivers),

@@ -31,7 +31,9 @@ const (
 // else, and by requests that seem to do nothing (KEP-4601).
 var _ = Describe("selectors", func() {
 	podsOfOwn := forNode(func(own, _ string) Request { return List(api.Pods).Where("spec.nodeName=" + own) })
-	slicesOfOwn := forNode(func(own, _ string) Request { return DeleteAll(api.ResourceSlices).Where("spec.nodeName=" + own) })
+	slicesOfOwn := forNode(func(own, _ string) Request {
+		return DeleteAll(api.ResourceSlices).Where("spec.nodeName=" + own)
+	})
 
 	for _, a := range []attempt{
 		{
@@ -45,7 +47,8 @@ var _ = Describe("selectors", func() {
 		},
 		{
 			name: "listing the pods of another node", rule: "NA-POD-2", text: onlySelectedPods,
-			evil: forNode(func(_, other string) Request { return List(api.Pods).Where("spec.nodeName=" + other) }), twin: podsOfOwn,
+			evil: forNode(func(_, other string) Request { return List(api.Pods).Where("spec.nodeName=" + other) }),
+			twin: podsOfOwn,
 		},
 		{
 			name: "listing the pods of all nodes but its own", rule: "NA-POD-2", text: onlySelectedPods,
@@ -53,7 +56,8 @@ var _ = Describe("selectors", func() {
 		},
 		{
 			name: "listing pods with its name in the selector of another field", rule: "NA-POD-2", text: onlySelectedPods,
-			evil: forNode(func(own, _ string) Request { return List(api.Pods).Where("status.nominatedNodeName=" + own) }), twin: podsOfOwn,
+			evil: forNode(func(own, _ string) Request { return List(api.Pods).Where("status.nominatedNodeName=" + own) }),
+			twin: podsOfOwn,
 		},
 		{
 			name: "listing the secrets of a namespace", rule: "NA-SECRET-2", text: "No Object name found",

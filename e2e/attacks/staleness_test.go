@@ -36,12 +36,13 @@ var _ = Describe("answers from yesterday", Attack("T23"), func() {
 		return pod, request, deleted
 	}
 
-	It("a secret whose pod is gone is there for whoever has the rights by RBAC", AllowsBy("NA-SECRET-1", Behind), func(ctx SpecContext) {
-		scene := suite.Scene()
-		who := unprotected(ctx, scene)
-		_, request, _ := gone(ctx, scene)
-		suite.ExpectAllowed(ctx, who, request, Behind)
-	})
+	It("a secret whose pod is gone is there for whoever has the rights by RBAC", AllowsBy("NA-SECRET-1", Behind),
+		func(ctx SpecContext) {
+			scene := suite.Scene()
+			who := unprotected(ctx, scene)
+			_, request, _ := gone(ctx, scene)
+			suite.ExpectAllowed(ctx, who, request, Behind)
+		})
 
 	It("a secret whose pod is gone is refused to the node", Denies("NA-SECRET-1"), func(ctx SpecContext) {
 		scene := suite.Scene()

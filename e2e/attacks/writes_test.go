@@ -155,7 +155,8 @@ func claimStatus(patch fields) Story {
 var _ = Describe("forgeries", func() {
 	well := statusOf(fields{"status": fields{"message": "well"}})
 	forge("T6", forgery{
-		name: "taking the traffic of a service by a label in a status", rule: "NR-POD-7", text: "cannot update labels through pod status",
+		name: "taking the traffic of a service by a label in a status", rule: "NR-POD-7",
+		text: "cannot update labels through pod status",
 		evil: statusOf(labels("app", "payments")), twin: well,
 	})
 	forge("T6", forgery{
@@ -188,14 +189,16 @@ var _ = Describe("forgeries", func() {
 		evil: token(other), twin: token(own),
 	})
 	forge("T17", forgery{
-		name: "taking a token for an audience that the pod does not mount", rule: "NR-SA-4", text: "is not authorized to request tokens for audience",
+		name: "taking a token for an audience that the pod does not mount", rule: "NR-SA-4",
+		text: "is not authorized to request tokens for audience",
 		evil: token(own, "vault"), twin: token(own),
 	})
 	for _, f := range []forgery{
 		{
 			name: "offering another node's devices", rule: "NR-SLICE-1", text: "can only create ResourceSlice",
-			beside: []rbacv1.PolicyRule{{Verbs: []string{"create"}, APIGroups: []string{"resource.k8s.io"}, Resources: []string{"resourceslices"}}},
-			evil:   slice(other), twin: slice(own),
+			beside: []rbacv1.PolicyRule{{Verbs: []string{"create"}, APIGroups: []string{"resource.k8s.io"},
+				Resources: []string{"resourceslices"}}},
+			evil: slice(other), twin: slice(own),
 		},
 		{
 			name: "saying which drivers another node has", rule: "NR-CSINODE-1", text: "can only access CSINode",

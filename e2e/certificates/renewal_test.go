@@ -152,7 +152,8 @@ func (c *changes) read(ctx context.Context) error {
 }
 
 func (c *changes) String() string {
-	return fmt.Sprintf("after %s renewed on disk %v, taken into use %v", time.Since(c.started).Round(time.Second), c.onDisk, c.taken)
+	return fmt.Sprintf("after %s renewed on disk %v, taken into use %v", time.Since(c.started).Round(time.Second),
+		c.onDisk, c.taken)
 }
 
 func serialOf(ctx context.Context, file string) (string, error) {

@@ -75,7 +75,8 @@ const dryRun = "dryRun"
 
 // newAttempt begins an attempt. Whatever may write is a dry run from the start.
 func newAttempt(on road, verb, what string, whose relation, path string) attempt {
-	a := attempt{Road: on, Verb: verb, Resource: what, Relation: whose, Method: methods[verb], Path: path, Query: url.Values{}, Header: http.Header{}}
+	a := attempt{Road: on, Verb: verb, Resource: what, Relation: whose, Method: methods[verb], Path: path,
+		Query: url.Values{}, Header: http.Header{}}
 	if a.Method != http.MethodGet {
 		a.Query.Set(dryRun, "All")
 	}

@@ -24,7 +24,8 @@ func discovered() []resource {
 		{Name: "secrets", Kind: "Secret", Namespaced: true, Verbs: allVerbs},
 		{Name: "events", Kind: "Event", Namespaced: true, Verbs: allVerbs},
 		{Name: "services", Kind: "Service", Namespaced: true, Verbs: allVerbs},
-		{Name: "services/proxy", Kind: "ServiceProxyOptions", Namespaced: true, Verbs: metav1.Verbs{"create", "delete", "get", "patch", "update"}},
+		{Name: "services/proxy", Kind: "ServiceProxyOptions", Namespaced: true,
+			Verbs: metav1.Verbs{"create", "delete", "get", "patch", "update"}},
 		{Name: "nodes", Kind: "Node", Verbs: allVerbs},
 		{Name: "nodes/status", Kind: "Node", Verbs: metav1.Verbs{"get", "patch", "update"}},
 		{Name: "nodes/proxy", Kind: "NodeProxyOptions", Verbs: metav1.Verbs{"create", "delete", "get", "patch", "update"}},
@@ -33,35 +34,44 @@ func discovered() []resource {
 		{Name: "pods/exec", Kind: "PodExecOptions", Namespaced: true, Verbs: metav1.Verbs{"create", "get"}},
 		{Name: "pods/attach", Kind: "PodAttachOptions", Namespaced: true, Verbs: metav1.Verbs{"create", "get"}},
 		{Name: "pods/portforward", Kind: "PodPortForwardOptions", Namespaced: true, Verbs: metav1.Verbs{"create", "get"}},
-		{Name: "pods/proxy", Kind: "PodProxyOptions", Namespaced: true, Verbs: metav1.Verbs{"create", "delete", "get", "patch", "update"}},
+		{Name: "pods/proxy", Kind: "PodProxyOptions", Namespaced: true,
+			Verbs: metav1.Verbs{"create", "delete", "get", "patch", "update"}},
 		{Name: "pods/log", Kind: "Pod", Namespaced: true, Verbs: metav1.Verbs{"get"}},
 		{Name: "pods/binding", Kind: "Binding", Namespaced: true, Verbs: metav1.Verbs{"create"}},
-		{Name: "pods/eviction", Group: "policy", Version: "v1", Kind: "Eviction", Namespaced: true, Verbs: metav1.Verbs{"create"}},
+		{Name: "pods/eviction", Group: "policy", Version: "v1", Kind: "Eviction", Namespaced: true,
+			Verbs: metav1.Verbs{"create"}},
 		{Name: "serviceaccounts", Kind: "ServiceAccount", Namespaced: true, Verbs: allVerbs},
-		{Name: "serviceaccounts/token", Group: "authentication.k8s.io", Version: "v1", Kind: "TokenRequest", Namespaced: true, Verbs: metav1.Verbs{"create"}},
+		{Name: "serviceaccounts/token", Group: "authentication.k8s.io", Version: "v1", Kind: "TokenRequest", Namespaced: true,
+			Verbs: metav1.Verbs{"create"}},
 	}}
 	apps := []metav1.APIResource{
 		{Name: "deployments", Kind: "Deployment", Namespaced: true, Verbs: allVerbs},
-		{Name: "deployments/scale", Group: "autoscaling", Version: "v1", Kind: "Scale", Namespaced: true, Verbs: metav1.Verbs{"get", "patch", "update"}},
+		{Name: "deployments/scale", Group: "autoscaling", Version: "v1", Kind: "Scale", Namespaced: true,
+			Verbs: metav1.Verbs{"get", "patch", "update"}},
 	}
 	lists := []*metav1.APIResourceList{
 		core,
 		{GroupVersion: "apps/v1beta1", APIResources: apps},
 		{GroupVersion: "apps/v1", APIResources: apps},
-		{GroupVersion: "authentication.k8s.io/v1", APIResources: []metav1.APIResource{{Name: "tokenreviews", Kind: "TokenReview", Verbs: metav1.Verbs{"create"}}}},
-		{GroupVersion: "coordination.k8s.io/v1", APIResources: []metav1.APIResource{{Name: "leases", Kind: "Lease", Namespaced: true, Verbs: allVerbs}}},
-		{GroupVersion: "far.example.com/v1", APIResources: []metav1.APIResource{{Name: "things", Kind: "Thing", Verbs: allVerbs}}},
+		{GroupVersion: "authentication.k8s.io/v1",
+			APIResources: []metav1.APIResource{{Name: "tokenreviews", Kind: "TokenReview", Verbs: metav1.Verbs{"create"}}}},
+		{GroupVersion: "coordination.k8s.io/v1",
+			APIResources: []metav1.APIResource{{Name: "leases", Kind: "Lease", Namespaced: true, Verbs: allVerbs}}},
+		{GroupVersion: "far.example.com/v1",
+			APIResources: []metav1.APIResource{{Name: "things", Kind: "Thing", Verbs: allVerbs}}},
 	}
 	preferred := func(version string) *metav1.APIGroup {
 		return &metav1.APIGroup{PreferredVersion: metav1.GroupVersionForDiscovery{GroupVersion: version}}
 	}
-	return catalogue([]*metav1.APIGroup{preferred("v1"), preferred("apps/v1")}, lists, map[string]bool{"far.example.com": true})
+	return catalogue([]*metav1.APIGroup{preferred("v1"), preferred("apps/v1")}, lists,
+		map[string]bool{"far.example.com": true})
 }
 
 // imagined is a world with objects of each relation.
 func imagined() world {
 	w := world{
-		Own: "n1", Other: "n2", Namespace: "stage", Samples: map[schema.GroupResource][]object{}, Made: map[schema.GroupResource][]object{},
+		Own: "n1", Other: "n2", Namespace: "stage", Samples: map[schema.GroupResource][]object{},
+		Made: map[schema.GroupResource][]object{},
 		Logs: map[string]string{"n1": "stage/ours/pause"},
 	}
 	for whose, node := range map[relation]string{own: "n1", other: "n2"} {
@@ -78,7 +88,8 @@ func imagined() world {
 		token.Namespace, token.Name = "stage", string(whose)
 		w.Tokens = append(w.Tokens, token)
 	}
-	w.Samples[api.Secrets.GroupResource()] = append(w.Samples[api.Secrets.GroupResource()], asObject(unrelated, fixtures.Secret("stage", "unused")))
+	w.Samples[api.Secrets.GroupResource()] = append(w.Samples[api.Secrets.GroupResource()],
+		asObject(unrelated, fixtures.Secret("stage", "unused")))
 	for name, review := range reviews("stage") {
 		w.Made[schema.ParseGroupResource(name)] = []object{review}
 	}
@@ -114,7 +125,8 @@ func TestNoAttemptRunsAnything(t *testing.T) {
 	seen := map[road]int{}
 	for _, a := range all {
 		seen[a.Road]++
-		for _, parameter := range []string{"command", "cmd", "input", "output", "stdin", "stdout", "stderr", "tty", "port", "ports"} {
+		for _, parameter := range []string{"command", "cmd", "input", "output", "stdin", "stdout", "stderr", "tty", "port",
+			"ports"} {
 			if a.Query.Has(parameter) || a.Query.Has(parameter+"[]") {
 				t.Errorf("asks to run something, or to stream: %s", a)
 			}
@@ -129,13 +141,15 @@ func TestNoAttemptRunsAnything(t *testing.T) {
 		if a.Road == byPort || !found {
 			behind = a.Path
 		}
-		commands := slices.ContainsFunc(kubeletCommands, func(command string) bool { return strings.HasPrefix(behind, command+"/") })
+		commands := slices.ContainsFunc(kubeletCommands,
+			func(command string) bool { return strings.HasPrefix(behind, command+"/") })
 		switch {
 		case commands && !strings.HasSuffix(behind, noContainer):
 			t.Errorf("goes to a container that may exist: %s", a)
 		case !commands && a.Method != http.MethodGet && !slices.Contains(harmless, behind):
 			t.Errorf("is no GET, to where it may matter: %s", a)
-		case strings.Contains(behind, ".."), strings.HasPrefix(behind, "/debug/pprof/profile"), strings.HasPrefix(behind, "/debug/pprof/trace"):
+		case strings.Contains(behind, ".."), strings.HasPrefix(behind, "/debug/pprof/profile"),
+			strings.HasPrefix(behind, "/debug/pprof/trace"):
 			t.Errorf("costs the kubelet too much: %s", a)
 		}
 	}
@@ -181,7 +195,8 @@ func TestEveryAttemptSaysWhose(t *testing.T) {
 	by := map[relation]int{}
 	for _, a := range all {
 		by[a.Relation]++
-		if !slices.Contains([]relation{own, other, unrelated, none}, a.Relation) || a.Object == "" || a.Method == "" || !strings.HasPrefix(a.Path, "/") {
+		if !slices.Contains([]relation{own, other, unrelated, none}, a.Relation) || a.Object == "" || a.Method == "" ||
+			!strings.HasPrefix(a.Path, "/") {
 			t.Errorf("incomplete: %+v", a)
 		}
 		if a.Relation == none && a.Road != byPath && !strings.Contains(a.Resource, "review") {
@@ -198,7 +213,8 @@ func TestEveryAttemptSaysWhose(t *testing.T) {
 func TestCatalogue(t *testing.T) {
 	all := discovered()
 	at := slices.IndexFunc(all, func(r resource) bool { return r.String() == "deployments.apps" })
-	if at < 0 || all[at].Version != "v1" || len(all[at].Subresources) != 1 || all[at].Subresources[0].Type.String() != "autoscaling/v1, Kind=Scale" {
+	if at < 0 || all[at].Version != "v1" || len(all[at].Subresources) != 1 ||
+		all[at].Subresources[0].Type.String() != "autoscaling/v1, Kind=Scale" {
 		t.Fatalf("deployments: %+v", all)
 	}
 	if got := all[at].path("ns", "web", "scale"); got != "/apis/apps/v1/namespaces/ns/deployments/web/scale" {

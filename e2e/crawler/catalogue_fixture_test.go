@@ -75,7 +75,8 @@ func addSubresources(found map[schema.GroupResource]*resource, version schema.Gr
 		if r.Version != "" {
 			of = schema.GroupVersion{Group: r.Group, Version: r.Version}
 		}
-		parent.Subresources = append(parent.Subresources, subresource{Name: sub, Type: of.WithKind(r.Kind), Verbs: slices.Clone(r.Verbs)})
+		parent.Subresources = append(parent.Subresources,
+			subresource{Name: sub, Type: of.WithKind(r.Kind), Verbs: slices.Clone(r.Verbs)})
 	}
 }
 

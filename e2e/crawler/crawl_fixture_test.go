@@ -48,13 +48,15 @@ func (s sender) crawl(ctx context.Context, credentials []*credential, all []atte
 // place are far apart: a kubelet has less room than an API server.
 func mixed(all []attempt) []attempt {
 	shuffled := slices.Clone(all)
-	rand.New(rand.NewPCG(1, 1)).Shuffle(len(shuffled), func(i, k int) { shuffled[i], shuffled[k] = shuffled[k], shuffled[i] })
+	rand.New(rand.NewPCG(1, 1)).Shuffle(len(shuffled),
+		func(i, k int) { shuffled[i], shuffled[k] = shuffled[k], shuffled[i] })
 	return shuffled
 }
 
 // control asks the API server, for each credential, who that is.
 func (s sender) control(ctx context.Context, credentials []*credential) {
-	ask := newAttempt(byAPI, "create", api.SelfSubjectReviews.Resource, none, "/apis/authentication.k8s.io/v1/selfsubjectreviews").sending(plainJSON, selfReview)
+	ask := newAttempt(byAPI, "create", api.SelfSubjectReviews.Resource, none,
+		"/apis/authentication.k8s.io/v1/selfsubjectreviews").sending(plainJSON, selfReview)
 	for _, who := range credentials {
 		who.Control = s.try(ctx, who, ask).Code
 	}
@@ -72,7 +74,8 @@ func reachable(ctx context.Context, nodes ...string) (ports map[string]*Port, no
 			}
 		}
 		if err != nil {
-			not = append(not, skipped{What: "the port of the kubelet of " + node, Why: err.Error(), Count: len(kubeletCalls("")) + 1})
+			not = append(not, skipped{What: "the port of the kubelet of " + node, Why: err.Error(),
+				Count: len(kubeletCalls("")) + 1})
 			continue
 		}
 		ports[node] = port

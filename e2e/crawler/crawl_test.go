@@ -26,33 +26,35 @@ const (
 	shown = 40
 )
 
-var _ = Describe("every credential on the worker's disk, and every token that its kubelet is shown,", Label("crawler", Slow, OnHost, OnWorker), func() {
-	It("reaches nothing beyond the node but what is on the reviewed list", PollProgressAfter(2*longest), func(ctx SpecContext) {
-		// Before it looks at anything: what it has seen is to be there when it asks.
-		TakeMachine(ctx)
-		staged := setStage(ctx, suite.Scene())
-		admin := newReader()
-		all := admin.discover(ctx)
-		tried, not := attempts(all, look(ctx, admin, staged, all))
-		credentials, others := findCredentials(ctx, staged)
-		ports, unreachable := reachable(ctx, suite.Worker, suite.ControlPlane)
-		tried = overRoads(tried, ports)
-		s := sender{admin: admin, ports: ports}
-		s.control(ctx, credentials)
+var _ = Describe("every credential on the worker's disk, and every token that its kubelet is shown,",
+	Label("crawler", Slow, OnHost, OnWorker), func() {
+		It("reaches nothing beyond the node but what is on the reviewed list", PollProgressAfter(2*longest),
+			func(ctx SpecContext) {
+				// Before it looks at anything: what it has seen is to be there when it asks.
+				TakeMachine(ctx)
+				staged := setStage(ctx, suite.Scene())
+				admin := newReader()
+				all := admin.discover(ctx)
+				tried, not := attempts(all, look(ctx, admin, staged, all))
+				credentials, others := findCredentials(ctx, staged)
+				ports, unreachable := reachable(ctx, suite.Worker, suite.ControlPlane)
+				tried = overRoads(tried, ports)
+				s := sender{admin: admin, ports: ports}
+				s.control(ctx, credentials)
 
-		begun := time.Now()
-		answers := crawlWithin(ctx, s, credentials, tried)
-		took := time.Since(begun)
-		at := setting{profile: suite.Settings.Profile, scoped: staged.scoped, namespace: staged.namespace}
-		found := newReport(at, credentials, answers, slices.Concat(not, others, unreachable), reviewed, at.judged())
-		Expect(found.write(suite.Settings.Artifacts, took)).To(Succeed())
-		AddReportEntry("crawl", found.summary(), ReportEntryVisibilityAlways)
-		Measured("reach beyond the own node", found.number(took))
+				begun := time.Now()
+				answers := crawlWithin(ctx, s, credentials, tried)
+				took := time.Since(begun)
+				at := setting{profile: suite.Settings.Profile, scoped: staged.scoped, namespace: staged.namespace}
+				found := newReport(at, credentials, answers, slices.Concat(not, others, unreachable), reviewed, at.judged())
+				Expect(found.write(suite.Settings.Artifacts, took)).To(Succeed())
+				AddReportEntry("crawl", found.summary(), ReportEntryVisibilityAlways)
+				Measured("reach beyond the own node", found.number(took))
 
-		expectCredible(found, took)
-		expectExplained(found)
+				expectCredible(found, took)
+				expectExplained(found)
+			})
 	})
-})
 
 // crawlWithin crawls for no longer than is allowed: then what is left is undecided.
 func crawlWithin(ctx context.Context, s sender, credentials []*credential, tried []attempt) []answer {
@@ -74,8 +76,10 @@ func overRoads(tried []attempt, ports map[string]*Port) []attempt {
 
 // number is what goes to the README.
 func (r *report) number(took time.Duration) string {
-	return fmt.Sprintf("%d rights, by %d of %d attempts with %d credentials that succeeded, in %s; profile %s, node scope installed: %v",
-		r.rights(), r.All.Beyond, r.All.Made, len(r.Credentials), took.Round(time.Second), r.Setting.profile, r.Setting.scoped)
+	return fmt.Sprintf("%d rights, by %d of %d attempts with %d credentials that succeeded, in %s; profile %s, node "+
+		"scope installed: %v",
+		r.rights(), r.All.Beyond, r.All.Made, len(r.Credentials), took.Round(time.Second), r.Setting.profile,
+		r.Setting.scoped)
 }
 
 // expectCredible fails for a crawl that would look safe whatever the cluster allows.
@@ -91,9 +95,11 @@ func expectCredible(r *report, took time.Duration) {
 		t := r.By[c]
 		Expect(t.Made).To(BeNumerically(">", 0), "%s has tried nothing", c.Name)
 		if c.Foreign == "" {
-			Expect(c.known()).To(BeTrue(), "%s (%s) is broken: asked who it is, the API server answers %d", c.Name, c.From, c.Control)
+			Expect(c.known()).To(BeTrue(), "%s (%s) is broken: asked who it is, the API server answers %d", c.Name, c.From,
+				c.Control)
 			Expect(t.Verdicts[succeeded]).To(BeNumerically(">", 0), "%s has succeeded in nothing, not even discovery", c.Name)
-			Expect(100*t.Verdicts[undecided]).To(BeNumerically("<=", mostUndecided*t.Made), "%s: too much was not decided:\n%s", c.Name, first(r.examples(undecided)))
+			Expect(100*t.Verdicts[undecided]).To(BeNumerically("<=", mostUndecided*t.Made), "%s: too much was not decided:\n%s",
+				c.Name, first(r.examples(undecided)))
 		}
 	}
 	Expect(took).To(BeNumerically("<", longest))

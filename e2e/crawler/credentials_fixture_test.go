@@ -69,13 +69,16 @@ func findCredentials(ctx context.Context, s stage) ([]*credential, []skipped) {
 	tokens, joining := readTokens(files)
 	all, not := ofTokensOnDisk(ctx, s, tokens)
 	for _, t := range joining {
-		not = append(not, skipped{What: "bootstrap token in " + t.Path, Why: "the one that this crawl made has the same groups", Count: 1})
+		not = append(not, skipped{What: "bootstrap token in " + t.Path,
+			Why: "the one that this crawl made has the same groups", Count: 1})
 	}
 	certified, others := ofPairs(readPairs(files))
 	shown := tokenOf(ctx, suite.ControlPlane, s.pods[scraper])
 	all = slices.Concat(certified, all, []*credential{
-		open("stage/"+scraper, "shown to "+suite.Worker+":10250 by pod "+scraper, "", suite.AsBearer(Bearer{Token: shown, User: s.user(scraper)})),
-		open(joiner, "made for this crawl, as `kubeadm token create` makes it", "", suite.AsBearer(Bearer{Token: s.bootstrap, User: joinerUser(s.bootstrap)})),
+		open("stage/"+scraper, "shown to "+suite.Worker+":10250 by pod "+scraper, "",
+			suite.AsBearer(Bearer{Token: shown, User: s.user(scraper)})),
+		open(joiner, "made for this crawl, as `kubeadm token create` makes it", "",
+			suite.AsBearer(Bearer{Token: s.bootstrap, User: joinerUser(s.bootstrap)})),
 	})
 	return all, append(not, others...)
 }
@@ -111,7 +114,8 @@ func ofTokensOnDisk(ctx context.Context, s stage, tokens []token) (all []*creden
 			name += " (another audience)"
 		}
 		user := "system:serviceaccount:" + strings.Replace(t.account(), "/", ":", 1)
-		all = append(all, open(name, t.Path+" (pod "+t.Kubernetes.Pod.Name+")", why, suite.AsBearer(Bearer{Token: t.Value, User: user})))
+		all = append(all, open(name, t.Path+" (pod "+t.Kubernetes.Pod.Name+")", why,
+			suite.AsBearer(Bearer{Token: t.Value, User: user})))
 	}
 	return all, not
 }
@@ -119,7 +123,8 @@ func ofTokensOnDisk(ctx context.Context, s stage, tokens []token) (all []*creden
 // serverAudiences are whom tokens are for that do not say otherwise.
 func serverAudiences(ctx context.Context, s stage) []string {
 	GinkgoHelper()
-	request, err := suite.Client.CoreV1().ServiceAccounts(s.namespace).CreateToken(ctx, idle, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	request, err := suite.Client.CoreV1().ServiceAccounts(s.namespace).CreateToken(ctx, idle,
+		&authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	Expect(err).NotTo(HaveOccurred())
 	c, ok := readClaims(request.Status.Token)
 	Expect(ok).To(BeTrue(), "the API server's token cannot be read")
@@ -140,9 +145,11 @@ func ofPairs(pairs []pair) (all []*credential, not []skipped) {
 		case p.Certificate.IsCA:
 			admin, err := forged(p)
 			Expect(err).NotTo(HaveOccurred())
-			add("forged by "+name, "an administrator's certificate, signed by an authority that only this node's kubelet trusts", admin)
+			add("forged by "+name, "an administrator's certificate, signed by an authority that only this node's kubelet trusts",
+				admin)
 		case !p.isClient():
-			not = append(not, skipped{What: p.Path + " (" + name + ")", Why: "a server's certificate, which nobody takes for a client", Count: 1})
+			not = append(not, skipped{What: p.Path + " (" + name + ")",
+				Why: "a server's certificate, which nobody takes for a client", Count: 1})
 		case name == "system:node:"+suite.Worker:
 			add(kubeletName, "", p)
 		default:

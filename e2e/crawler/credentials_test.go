@@ -26,14 +26,16 @@ func issue(t *testing.T, name string, usage x509.ExtKeyUsage, ends time.Time, pa
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(ends.UnixNano()), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: ends,
+		SerialNumber: big.NewInt(ends.UnixNano()), Subject: pkix.Name{CommonName: name},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: ends,
 		ExtKeyUsage: []x509.ExtKeyUsage{usage},
 	}
 	by := pair{Certificate: template, Key: key}
 	if parent != nil {
 		by = *parent
 	} else {
-		template.IsCA, template.BasicConstraintsValid, template.KeyUsage, template.ExtKeyUsage = true, true, x509.KeyUsageCertSign, nil
+		template.IsCA, template.BasicConstraintsValid, template.KeyUsage, template.ExtKeyUsage = true, true,
+			x509.KeyUsageCertSign, nil
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, by.Certificate, key.Public(), by.Key)
 	if err != nil {
@@ -58,11 +60,14 @@ func written(t *testing.T, p pair) (certificate, key string) {
 func TestReadPairs(t *testing.T) {
 	soon, later := time.Now().Add(time.Hour), time.Now().Add(2*time.Hour)
 	authority := issue(t, "authority", 0, later, nil)
-	older, newer := issue(t, "system:node:n1", x509.ExtKeyUsageClientAuth, soon, &authority), issue(t, "system:node:n1", x509.ExtKeyUsageClientAuth, later, &authority)
-	serving, keyless := issue(t, "system:node:n1", x509.ExtKeyUsageServerAuth, later.Add(time.Hour), &authority), issue(t, "keyless", x509.ExtKeyUsageClientAuth, later, &authority)
+	older, newer := issue(t, "system:node:n1", x509.ExtKeyUsageClientAuth, soon, &authority),
+		issue(t, "system:node:n1", x509.ExtKeyUsageClientAuth, later, &authority)
+	serving, keyless := issue(t, "system:node:n1", x509.ExtKeyUsageServerAuth, later.Add(time.Hour), &authority),
+		issue(t, "keyless", x509.ExtKeyUsageClientAuth, later, &authority)
 	inside := issue(t, "inside", x509.ExtKeyUsageClientAuth, later, &authority)
 	var files []file
-	for path, p := range map[string]pair{"older.pem": older, "newer.pem": newer, "copy.pem": newer, "serving.pem": serving} {
+	for path, p := range map[string]pair{"older.pem": older, "newer.pem": newer, "copy.pem": newer,
+		"serving.pem": serving} {
 		certificate, key := written(t, p)
 		files = append(files, file{path, certificate + key})
 	}
@@ -71,8 +76,10 @@ func TestReadPairs(t *testing.T) {
 	certificate, _ = written(t, keyless)
 	files = append(files, file{"keyless.crt", certificate})
 	certificate, key = written(t, inside)
-	files = append(files, file{"kubelet.conf", fmt.Sprintf("apiVersion: v1\nkind: Config\nusers:\n- name: x\n  user:\n    client-certificate-data: %s\n    client-key-data: %s\n",
-		base64.StdEncoding.EncodeToString([]byte(certificate)), base64.StdEncoding.EncodeToString([]byte(key)))})
+	files = append(files, file{"kubelet.conf",
+		fmt.Sprintf("apiVersion: v1\nkind: Config\nusers:\n- name: x\n  user:\n    client-certificate-data: %s\n    "+
+			"client-key-data: %s\n",
+			base64.StdEncoding.EncodeToString([]byte(certificate)), base64.StdEncoding.EncodeToString([]byte(key)))})
 
 	pairs := readPairs(files)
 	if len(pairs) != 5 {
@@ -88,7 +95,8 @@ func TestReadPairs(t *testing.T) {
 	}
 	roots := x509.NewCertPool()
 	roots.AddCert(authority.Certificate)
-	if _, err := admin.Certificate.Verify(x509.VerifyOptions{Roots: roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}); err != nil {
+	if _, err := admin.Certificate.Verify(
+		x509.VerifyOptions{Roots: roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}); err != nil {
 		t.Errorf("what was forged is no good even there: %v", err)
 	}
 	if serving.isClient() || !newer.isClient() || !admin.isClient() {
@@ -108,10 +116,12 @@ func TestReadTokens(t *testing.T) {
 		{"vault", bearing(`{"aud":"vault",` + whose + `}`)},
 		{"other", bearing(`{"iss":"somebody else"}`)},
 		{"ca.crt", "-----BEGIN CERTIFICATE-----\n"},
-		{"kubeadm.conf", "kind: JoinConfiguration\ndiscovery:\n  bootstrapToken:\n    token: abcdef.0123456789abcdef\n---\nkind: X\ntlsBootstrapToken: \"abcdef.0123456789abcdef\"\n"},
+		{"kubeadm.conf", "kind: JoinConfiguration\ndiscovery:\n  bootstrapToken:\n    token: " +
+			"abcdef.0123456789abcdef\n---\nkind: X\ntlsBootstrapToken: \"abcdef.0123456789abcdef\"\n"},
 		{"notes", "abcdef.0123456789abcdef"},
 	})
-	if len(tokens) != 2 || tokens[0].account() != "ns/app" || tokens[0].Kubernetes.Pod.UID != "2" || tokens[1].Audiences[0] != "vault" {
+	if len(tokens) != 2 || tokens[0].account() != "ns/app" || tokens[0].Kubernetes.Pod.UID != "2" ||
+		tokens[1].Audiences[0] != "vault" {
 		t.Errorf("tokens: %+v", tokens)
 	}
 	if len(joining) != 1 || joining[0].Value != "abcdef.0123456789abcdef" || joining[0].Path != "kubeadm.conf" {
@@ -126,7 +136,8 @@ func TestReadFiles(t *testing.T) {
 		t.Errorf("files: %+v", files)
 	}
 	// The pattern goes to grep -E between single quotes, too.
-	if !regexp.MustCompilePOSIX(looksSecret).MatchString("-----BEGIN PRIVATE KEY-----") || strings.Contains(looksSecret, "'") {
+	if !regexp.MustCompilePOSIX(looksSecret).MatchString("-----BEGIN PRIVATE KEY-----") ||
+		strings.Contains(looksSecret, "'") {
 		t.Errorf("the pattern is no good: %s", looksSecret)
 	}
 }

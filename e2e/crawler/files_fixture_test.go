@@ -64,7 +64,8 @@ func readFiles(out string) []file {
 // tokenOf is the token of a pod for the API server, off the disk of its node.
 func tokenOf(ctx context.Context, node string, pod *corev1.Pod) string {
 	GinkgoHelper()
-	token, err := suite.Host.Run(ctx, node, "cat /var/lib/kubelet/pods/"+string(pod.UID)+"/volumes/kubernetes.io~projected/kube-api-access-*/..data/token")
+	token, err := suite.Host.Run(ctx, node,
+		"cat /var/lib/kubelet/pods/"+string(pod.UID)+"/volumes/kubernetes.io~projected/kube-api-access-*/..data/token")
 	Expect(err).NotTo(HaveOccurred())
 	return strings.TrimSpace(token)
 }

@@ -91,7 +91,8 @@ func TestRelationOf(t *testing.T) {
 		{"an account", api.ServiceAccounts, asObject("", fixtures.ServiceAccount("ns", "agent")), own},
 		{"an event of it", api.Events, asObject("", fixtures.EventAbout(&pods[1], "e", "n1")), own},
 		{"an event of the other", api.NewEvents, asObject("", fixtures.NewEventAbout(&pods[0], "e", "n2")), other},
-		{"what no node has", api.Deployments, object{Body: map[string]any{"metadata": map[string]any{"name": "n1"}}}, unrelated},
+		{"what no node has", api.Deployments, object{Body: map[string]any{"metadata": map[string]any{"name": "n1"}}},
+			unrelated},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if got := b.relationOf(tc.of.GroupResource(), tc.what.Body); got != tc.want {

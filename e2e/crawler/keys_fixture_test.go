@@ -39,9 +39,10 @@ func (p pair) PEM() (certificate, key []byte, err error) {
 
 // isClient reports whether anybody could take it for a client.
 func (p pair) isClient() bool {
-	return len(p.Certificate.ExtKeyUsage) == 0 || slices.ContainsFunc(p.Certificate.ExtKeyUsage, func(usage x509.ExtKeyUsage) bool {
-		return usage == x509.ExtKeyUsageClientAuth || usage == x509.ExtKeyUsageAny
-	})
+	return len(p.Certificate.ExtKeyUsage) == 0 ||
+		slices.ContainsFunc(p.Certificate.ExtKeyUsage, func(usage x509.ExtKeyUsage) bool {
+			return usage == x509.ExtKeyUsageClientAuth || usage == x509.ExtKeyUsageAny
+		})
 }
 
 // readPairs are all certificates in the files whose keys are there, too, each once.
@@ -68,7 +69,8 @@ func readPairs(files []file) []pair {
 			continue
 		}
 		for _, key := range keys {
-			if public, ok := key.Public().(interface{ Equal(crypto.PublicKey) bool }); ok && public.Equal(c.Certificate.PublicKey) {
+			if public, ok := key.Public().(interface{ Equal(crypto.PublicKey) bool }); ok &&
+				public.Equal(c.Certificate.PublicKey) {
 				all = append(all, pair{Path: c.Path, Certificate: c.Certificate, Key: key})
 				break
 			}
@@ -135,8 +137,9 @@ func forged(authority pair) (pair, error) {
 		return pair{}, fmt.Errorf("making a key: %w", err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "kubernetes-admin", Organization: []string{"system:masters"}},
-		NotBefore: time.Now().Add(-time.Minute), NotAfter: time.Now().Add(time.Hour),
+		SerialNumber: big.NewInt(time.Now().UnixNano()),
+		Subject:      pkix.Name{CommonName: "kubernetes-admin", Organization: []string{"system:masters"}},
+		NotBefore:    time.Now().Add(-time.Minute), NotAfter: time.Now().Add(time.Hour),
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, authority.Certificate, key.Public(), authority.Key)

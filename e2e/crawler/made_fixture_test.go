@@ -53,7 +53,8 @@ func (st stage) made() map[schema.GroupResource][]object {
 		copied := fixtures.Pod(st.namespace, newName, node.Name, fixtures.As(pod.Spec.ServiceAccountName))
 		mirror := fixtures.Pod(st.namespace, newName, node.Name, fixtures.Mirror(node))
 		add(api.Pods, asObject(side.whose, mirror), asObject(side.whose, copied))
-		add(api.Events, asObject(side.whose, fixtures.EventAbout(pod, newName, node.Name)), asObject(side.whose, fixtures.EventAboutNode(node, newName, node.Name)))
+		add(api.Events, asObject(side.whose, fixtures.EventAbout(pod, newName, node.Name)),
+			asObject(side.whose, fixtures.EventAboutNode(node, newName, node.Name)))
 		add(api.NewEvents, asObject(side.whose, fixtures.NewEventAbout(pod, newName, node.Name)))
 		add(api.CertificateSigningRequests, asObject(side.whose, signing(newName, "system:node:"+node.Name)))
 	}
@@ -80,7 +81,8 @@ func (st stage) tokens() []object {
 		return o
 	}
 	return []object{
-		bound(own, st.pods[ours]), bound(own, st.pods[collector+"-"+ours]), bound(other, st.pods[theirs]), bound(other, st.pods[collector+"-"+theirs]),
+		bound(own, st.pods[ours]), bound(own, st.pods[collector+"-"+ours]), bound(other, st.pods[theirs]),
+		bound(other, st.pods[collector+"-"+theirs]),
 		free(unrelated, app), free(other, elsewhere), free(unrelated, idle),
 	}
 }

@@ -102,7 +102,8 @@ func ofCollections(r resource, w world) []attempt {
 		}
 		if field := nodeFields[r.String()]; field != "" {
 			namespace := w.placesOf(r, verb)[0]
-			all = append(all, collection(r, verb, own, namespace, field+"="+w.Own), collection(r, verb, other, namespace, field+"="+w.Other))
+			all = append(all, collection(r, verb, own, namespace, field+"="+w.Own),
+				collection(r, verb, other, namespace, field+"="+w.Other))
 		}
 		for _, o := range w.firsts(r) {
 			all = append(all, collection(r, verb, o.Relation, o.Namespace, "metadata.name="+o.Name))
@@ -147,7 +148,8 @@ func ofNews(r resource, w world) []attempt {
 	}
 	var all []attempt
 	create := func(o object) {
-		a := newAttempt(byAPI, "create", r.String(), o.Relation, r.path(o.Namespace, "", "")).about(cmp.Or(o.String(), "a question"))
+		a := newAttempt(byAPI, "create", r.String(), o.Relation,
+			r.path(o.Namespace, "", "")).about(cmp.Or(o.String(), "a question"))
 		all = append(all, a.sending(plainJSON, typed(o.Body, r.GroupVersion().WithKind(r.Kind))))
 	}
 	for i, o := range w.news(r) {

@@ -13,8 +13,10 @@ import (
 
 // serverPaths are the API server's own, those that it has and those that it may have.
 var serverPaths = []string{
-	"/", "/api", "/api/v1", "/apis", "/apis/apps", "/apis/apps/v1", "/healthz", "/livez", "/livez/ping", "/readyz", "/readyz/ping",
-	"/metrics", "/metrics/slis", "/version", "/openapi/v2", "/openapi/v3", "/openapi/v3/api/v1", "/logs", "/logs/", "/configz", "/flagz", "/statusz",
+	"/", "/api", "/api/v1", "/apis", "/apis/apps", "/apis/apps/v1", "/healthz", "/livez", "/livez/ping", "/readyz",
+	"/readyz/ping",
+	"/metrics", "/metrics/slis", "/version", "/openapi/v2", "/openapi/v3", "/openapi/v3/api/v1", "/logs", "/logs/",
+	"/configz", "/flagz", "/statusz",
 	"/debug/pprof/", "/debug/pprof/cmdline", "/debug/api_priority_and_fairness/dump_queues", "/debug/flags/v",
 	"/.well-known/openid-configuration", "/openid/v1/jwks",
 }
@@ -25,7 +27,8 @@ func ofPaths() []attempt {
 	var all []attempt
 	for _, path := range serverPaths {
 		for verb, method := range map[string]string{
-			"get": http.MethodGet, "head": http.MethodHead, "post": http.MethodPost, "put": http.MethodPut, "patch": http.MethodPatch, "delete": http.MethodDelete,
+			"get": http.MethodGet, "head": http.MethodHead, "post": http.MethodPost, "put": http.MethodPut,
+			"patch": http.MethodPatch, "delete": http.MethodDelete,
 		} {
 			if verb != "get" && strings.HasPrefix(path, "/debug/flags") {
 				continue
@@ -46,7 +49,8 @@ func ofPaths() []attempt {
 func ofImpersonations(w world) []attempt {
 	var all []attempt
 	add := func(whose relation, as string, headers ...string) {
-		a := newAttempt(byImpersonation, "create", "impersonation of "+as, whose, "/apis/authentication.k8s.io/v1/selfsubjectreviews").about(as)
+		a := newAttempt(byImpersonation, "create", "impersonation of "+as, whose,
+			"/apis/authentication.k8s.io/v1/selfsubjectreviews").about(as)
 		for i := 0; i+1 < len(headers); i += 2 {
 			a.Header.Add(headers[i], headers[i+1])
 		}
@@ -73,8 +77,10 @@ func reviews(namespace string) map[string]object {
 		api.TokenReviews.GroupResource().String():              question(asObject(none, fixtures.TokenReview()).Body),
 		api.SubjectAccessReviews.GroupResource().String():      question(asObject(none, fixtures.SubjectAccessReview()).Body),
 		api.LocalSubjectAccessReviews.GroupResource().String(): local,
-		api.SelfSubjectAccessReviews.GroupResource().String():  question(asObject(none, fixtures.SelfSubjectAccessReview()).Body),
-		api.SelfSubjectRulesReviews.GroupResource().String():   question(map[string]any{"spec": map[string]any{"namespace": namespace}}),
-		api.SelfSubjectReviews.GroupResource().String():        question(map[string]any{}),
+		api.SelfSubjectAccessReviews.GroupResource().String(): question(
+			asObject(none, fixtures.SelfSubjectAccessReview()).Body),
+		api.SelfSubjectRulesReviews.GroupResource().String(): question(
+			map[string]any{"spec": map[string]any{"namespace": namespace}}),
+		api.SelfSubjectReviews.GroupResource().String(): question(map[string]any{}),
 	}
 }

@@ -10,8 +10,10 @@ import (
 
 // kubeletPaths are read at the port of a kubelet.
 var kubeletPaths = []string{
-	"/", "/healthz", "/pods", "/runningpods/", "/allocatedPods", "/metrics", "/metrics/cadvisor", "/metrics/probes", "/metrics/resource",
-	"/stats/summary", "/configz", "/flagz", "/statusz", "/logs/", "/debug/pprof/", "/debug/pprof/cmdline", "/debug/flags/v",
+	"/", "/healthz", "/pods", "/runningpods/", "/allocatedPods", "/metrics", "/metrics/cadvisor", "/metrics/probes",
+	"/metrics/resource",
+	"/stats/summary", "/configz", "/flagz", "/statusz", "/logs/", "/debug/pprof/", "/debug/pprof/cmdline",
+	"/debug/flags/v",
 }
 
 // noContainer is the rest of a path to a container that does not exist: a kubelet answers
@@ -27,7 +29,8 @@ var harmless = []string{"/healthz", "/pods", "/metrics"}
 
 // kubeletVerbs are those of the methods at a kubelet's port.
 var kubeletVerbs = map[string]string{
-	"get": http.MethodGet, "create": http.MethodPost, "update": http.MethodPut, "patch": http.MethodPatch, "delete": http.MethodDelete,
+	"get": http.MethodGet, "create": http.MethodPost, "update": http.MethodPut, "patch": http.MethodPatch,
+	"delete": http.MethodDelete,
 }
 
 // kubeletCall is one request to a kubelet, at its port or through the API server.
@@ -74,7 +77,8 @@ func ofPorts(w world) []attempt {
 func ofProxies(r resource, sub subresource, w world) []attempt {
 	var all []attempt
 	through := func(o object, name, verb, path string) {
-		a := newAttempt(byProxy, verb, r.Resource+"/proxy", o.Relation, r.path(o.Namespace, name, sub.Name)+path).about(o.String() + path)
+		a := newAttempt(byProxy, verb, r.Resource+"/proxy", o.Relation,
+			r.path(o.Namespace, name, sub.Name)+path).about(o.String() + path)
 		all = append(all, a)
 	}
 	for _, o := range w.firsts(r) {

@@ -29,7 +29,8 @@ type recorded struct {
 // write leaves crawl.txt and crawl.json in the directory.
 func (r *report) write(directory string, took time.Duration) error {
 	summary := map[string]any{
-		"profile": r.Setting.profile, "nodeScope": r.Setting.scoped, "seconds": took.Seconds(), "credentials": r.found(), "all": r.All,
+		"profile": r.Setting.profile, "nodeScope": r.Setting.scoped, "seconds": took.Seconds(), "credentials": r.found(),
+		"all":              r.All,
 		"beyondTheOwnNode": map[string]int{"successes": r.All.Beyond, "rights": r.rights()}, "skipped": r.Skipped,
 	}
 	by := map[string]*tally{}
@@ -40,7 +41,8 @@ func (r *report) write(directory string, took time.Duration) error {
 	var lines []recorded
 	for _, a := range r.Answers {
 		lines = append(lines, recorded{
-			a.Credential.Name, a.Road, a.Verb, a.Resource, a.Relation, a.Object, a.Method + " " + a.url(), a.Node, a.Verdict, a.Code, a.Message,
+			a.Credential.Name, a.Road, a.Verb, a.Resource, a.Relation, a.Object, a.Method + " " + a.url(), a.Node, a.Verdict,
+			a.Code, a.Message,
 		})
 	}
 	summary["attempts"] = lines

@@ -50,7 +50,8 @@ func section(b *strings.Builder, title string, lines []string) {
 // table has a row for each name, and one for all.
 func (r *report) table(b *strings.Builder) {
 	out := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(out, "CREDENTIAL\tATTEMPTS\tSUCCEEDED\tPASSED\tREFUSED\tMISSING\tUNDECIDED\tBEYOND ITS NODE\tOF THESE, RIGHTS")
+	fmt.Fprintln(out, "CREDENTIAL\tATTEMPTS\tSUCCEEDED\tPASSED\tREFUSED\tMISSING\tUNDECIDED\tBEYOND ITS NODE\tOF THESE, "+
+		"RIGHTS")
 	row := func(name string, t *tally, rights int) {
 		fmt.Fprintf(out, "%s\t%d", name, t.Made)
 		for _, v := range verdicts {

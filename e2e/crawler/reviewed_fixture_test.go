@@ -50,7 +50,8 @@ func (e entry) applies(to setting) bool {
 
 // explains reports whether it is about what has succeeded there.
 func (e entry) explains(a answer, at setting) bool {
-	return e.applies(at) && matchesAny(e.who, a.Credential.Name, ", ") && slices.Contains(strings.Fields(e.verbs), a.Verb) &&
+	return e.applies(at) && matchesAny(e.who, a.Credential.Name, ", ") &&
+		slices.Contains(strings.Fields(e.verbs), a.Verb) &&
 		matchesAny(e.resources, a.Resource, " ") && slices.Contains(e.to, a.Relation) &&
 		(e.objects == "" || slices.Contains(strings.Fields(e.objects), a.Object)) &&
 		(!e.inStage || strings.Contains(a.Path, "/namespaces/"+at.namespace+"/"))
@@ -82,17 +83,22 @@ var reviewed = slices.Concat(ofEverybody, ofKubelets, ofAccounts, ofTheStage)
 var ofEverybody = []entry{
 	{
 		who: "kubelet, stage/*, kube-system/*, bootstrap token", verbs: "create",
-		resources: "selfsubjectreviews.authentication.k8s.io selfsubjectaccessreviews.authorization.k8s.io selfsubjectrulesreviews.authorization.k8s.io",
-		to:        noObject, why: "whoever is known may ask who they are and what they may do (system:basic-user): it is about the caller alone",
+		resources: "selfsubjectreviews.authentication.k8s.io selfsubjectaccessreviews.authorization.k8s.io " +
+			"selfsubjectrulesreviews.authorization.k8s.io",
+		to: noObject, why: "whoever is known may ask who they are and what they may do (system:basic-user): it is about " +
+			"the caller alone",
 	},
 	{
 		who: "kubelet, stage/*, kube-system/*, bootstrap token", verbs: "get",
-		resources: "/api /api/v1 /apis /apis/apps /apis/apps/v1 /openapi/v2 /openapi/v3 /openapi/v3/api/v1 /healthz /livez /readyz /version",
-		to:        noObject, why: "discovery, health and version are public to whoever is known (system:discovery, system:public-info-viewer), and name no object",
+		resources: "/api /api/v1 /apis /apis/apps /apis/apps/v1 /openapi/v2 /openapi/v3 /openapi/v3/api/v1 /healthz /livez " +
+			"/readyz /version",
+		to: noObject, why: "discovery, health and version are public to whoever is known (system:discovery, " +
+			"system:public-info-viewer), and name no object",
 	},
 	{
 		who: "stage/*, kube-system/*", verbs: "get", resources: "/.well-known/openid-configuration /openid/v1/jwks",
-		to: noObject, why: "service accounts may read the public keys that their tokens are checked with (system:service-account-issuer-discovery)",
+		to: noObject, why: "service accounts may read the public keys that their tokens are checked with " +
+			"(system:service-account-issuer-discovery)",
 	},
 	{
 		who: "stage/*, kube-system/*", verbs: "get list watch", resources: "clustertrustbundles." + certs,
@@ -101,7 +107,8 @@ var ofEverybody = []entry{
 	},
 	{
 		who: "*", verbs: "get", resources: "kubelet:/ kubelet:/allocatedPods", to: []relation{own, other}, on: Parity,
-		why:      "nothing is there: a kubelet without a proxy before it says so (404) to whoever asks, and asks nobody who that is",
+		why: "nothing is there: a kubelet without a proxy before it says so (404) to whoever asks, and asks nobody " +
+			"who that is",
 		neededBy: "not needed: it is upstream's answer to an unknown path",
 	},
 }

@@ -21,7 +21,8 @@ const (
 )
 
 // deep are the resources of which single objects may have a reader of their own.
-var deep = []string{"secrets", "configmaps", "serviceaccounts", "pods", "nodes", "leases.coordination.k8s.io", "persistentvolumeclaims", "persistentvolumes"}
+var deep = []string{"secrets", "configmaps", "serviceaccounts", "pods", "nodes", "leases.coordination.k8s.io",
+	"persistentvolumeclaims", "persistentvolumes"}
 
 // sample reads the objects of all resources.
 func (r reader) sample(ctx context.Context, all []resource, w *world, whose belongings) {

@@ -82,7 +82,8 @@ func (s sender) once(ctx context.Context, who *credential, a attempt) (answer, t
 
 // toServer asks the API server. A watch ends at its first byte, and of what succeeds
 // nothing is read: it may be a secret.
-func toServer(ctx context.Context, who *credential, a attempt) (code int, message string, header http.Header, err error) {
+func toServer(ctx context.Context, who *credential, a attempt) (code int, message string, header http.Header,
+	err error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, a.Method, who.host+a.url(), bytes.NewReader(a.Body))
@@ -116,7 +117,8 @@ func said(text []byte) string {
 }
 
 // toPort asks a kubelet, with a connection of its own.
-func (s sender) toPort(ctx context.Context, who *credential, a attempt) (code int, message string, header http.Header, err error) {
+func (s sender) toPort(ctx context.Context, who *credential, a attempt) (code int, message string, header http.Header,
+	err error) {
 	call := Calling(a.Method, a.url())
 	if a.Method != http.MethodGet {
 		call = call.Sending("")

@@ -21,7 +21,8 @@ func serving(t *testing.T, answers http.HandlerFunc) (sender, *credential) {
 	t.Cleanup(server.Close)
 	client := server.Client()
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return sender{admin: reader{server.Client(), server.URL}}, &credential{Name: "somebody", client: client, host: server.URL}
+	return sender{admin: reader{server.Client(), server.URL}},
+		&credential{Name: "somebody", client: client, host: server.URL}
 }
 
 func TestTryWaits(t *testing.T) {
@@ -32,7 +33,8 @@ func TestTryWaits(t *testing.T) {
 			w.WriteHeader(http.StatusTooManyRequests)
 		}
 	})
-	if got := s.try(t.Context(), who, newAttempt(byAPI, "get", "pods", own, "/pods")); got.Verdict != succeeded || asked.Load() != 3 {
+	if got := s.try(t.Context(), who, newAttempt(byAPI, "get", "pods", own, "/pods")); got.Verdict != succeeded ||
+		asked.Load() != 3 {
 		t.Errorf("%v after %d tries", got, asked.Load())
 	}
 }
@@ -45,7 +47,8 @@ func TestTryGivesUp(t *testing.T) {
 		w.WriteHeader(http.StatusForbidden)
 		_, _ = io.WriteString(w, `{"kind":"Status","message":"busy [NA-LIMIT]"}`)
 	})
-	if got := s.try(t.Context(), who, newAttempt(byAPI, "get", "pods", own, "/pods")); got.Verdict != undecided || got.Message != "busy [NA-LIMIT]" || asked.Load() != tries {
+	if got := s.try(t.Context(), who, newAttempt(byAPI, "get", "pods", own, "/pods")); got.Verdict != undecided ||
+		got.Message != "busy [NA-LIMIT]" || asked.Load() != tries {
 		t.Errorf("%v after %d tries", got, asked.Load())
 	}
 }
@@ -56,7 +59,8 @@ func TestARefusalIsAskedForOnce(t *testing.T) {
 		asked.Add(1)
 		w.WriteHeader(http.StatusForbidden)
 	})
-	if got := s.try(t.Context(), who, newAttempt(byAPI, "get", "pods", own, "/pods")); got.Verdict != refused || asked.Load() != 1 {
+	if got := s.try(t.Context(), who, newAttempt(byAPI, "get", "pods", own, "/pods")); got.Verdict != refused ||
+		asked.Load() != 1 {
 		t.Errorf("%v after %d tries", got, asked.Load())
 	}
 }
@@ -74,9 +78,11 @@ func TestTryReadsAgainWhatHasChanged(t *testing.T) {
 			w.WriteHeader(http.StatusConflict)
 		}
 	})
-	a := newAttempt(byAPI, "update", "nodes", own, "/nodes/n1").sending(plainJSON, map[string]any{"apiVersion": "v1", "kind": "Node", "metadata": map[string]any{"resourceVersion": "1"}})
+	a := newAttempt(byAPI, "update", "nodes", own, "/nodes/n1").sending(plainJSON,
+		map[string]any{"apiVersion": "v1", "kind": "Node", "metadata": map[string]any{"resourceVersion": "1"}})
 	a.Fresh = "/nodes/n1"
-	if got := s.try(t.Context(), who, a); got.Verdict != succeeded || len(sent) != 2 || !strings.Contains(sent[1], `"kind":"Node"`) {
+	if got := s.try(t.Context(), who, a); got.Verdict != succeeded || len(sent) != 2 ||
+		!strings.Contains(sent[1], `"kind":"Node"`) {
 		t.Errorf("%v, sent %q", got, sent)
 	}
 }
@@ -85,7 +91,8 @@ func TestARedirectIsAnAnswer(t *testing.T) {
 	s, who := serving(t, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/elsewhere", http.StatusMovedPermanently)
 	})
-	if got := s.try(t.Context(), who, newAttempt(byPath, "get", "/logs", none, "/logs")); got.Code != http.StatusMovedPermanently {
+	if got := s.try(t.Context(), who,
+		newAttempt(byPath, "get", "/logs", none, "/logs")); got.Code != http.StatusMovedPermanently {
 		t.Errorf("%v", got)
 	}
 }

@@ -99,9 +99,11 @@ func setStage(ctx context.Context, s *Scene) stage {
 	st.put(ctx, s, unused, "", fixtures.As(idle), fixtures.Unscheduled)
 	// Events of kubelets are not valid in the newer group, and what is not valid is not
 	// asked about at admission. These are valid in both, and come first.
-	s.Put(ctx, fixtures.NewEventAbout(st.pods[ours], "0-"+ours, suite.Worker), fixtures.NewEventAbout(st.pods[theirs], "0-"+theirs, suite.ControlPlane),
+	s.Put(ctx, fixtures.NewEventAbout(st.pods[ours], "0-"+ours, suite.Worker),
+		fixtures.NewEventAbout(st.pods[theirs], "0-"+theirs, suite.ControlPlane),
 		fixtures.NewEventAbout(st.pods[unused], "0-"+unused, nobody))
-	st.put(ctx, s, scraper, suite.ControlPlane, fixtures.As(scraper), fixtures.WithAccount, fixtures.WithShell(scraper, scrape(ctx)))
+	st.put(ctx, s, scraper, suite.ControlPlane, fixtures.As(scraper), fixtures.WithAccount,
+		fixtures.WithShell(scraper, scrape(ctx)))
 	st.put(ctx, s, tenant, suite.Worker, fixtures.As(tenant), fixtures.WithAccount)
 	st.put(ctx, s, minter, suite.Worker, fixtures.As(minter), fixtures.WithAccount)
 	st.await(ctx)
@@ -140,8 +142,10 @@ func (st stage) user(account string) string {
 func (st stage) furnish(ctx context.Context, s *Scene, whose relation, node, name, account string) {
 	GinkgoHelper()
 	volume := st.store(ctx, s, name)
-	s.Put(ctx, fixtures.VolumeAttachment(s.NewName("attachment"), volume, node), fixtures.ResourceSlice(s.NewName("slice"), node))
-	st.put(ctx, s, name, node, fixtures.As(account), fixtures.WithAccount, fixtures.WithSecret(name), fixtures.WithConfigMap(name),
+	s.Put(ctx, fixtures.VolumeAttachment(s.NewName("attachment"), volume, node),
+		fixtures.ResourceSlice(s.NewName("slice"), node))
+	st.put(ctx, s, name, node, fixtures.As(account), fixtures.WithAccount, fixtures.WithSecret(name),
+		fixtures.WithConfigMap(name),
 		fixtures.WithClaim(name), fixtures.WithTokenFor(foreign))
 	st.put(ctx, s, collector+"-"+name, node, fixtures.As(collector), fixtures.WithAccount)
 	var err error
@@ -160,7 +164,8 @@ func (st stage) store(ctx context.Context, s *Scene, name string) string {
 	GinkgoHelper()
 	volume := fixtures.Volume(s.NewName(name), st.namespace, name, name)
 	volume.Spec.PersistentVolumeSource = corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/var/tmp"}}
-	s.Put(ctx, volume, fixtures.Claim(st.namespace, name, volume.Name), fixtures.Secret(st.namespace, name), fixtures.ConfigMap(st.namespace, name))
+	s.Put(ctx, volume, fixtures.Claim(st.namespace, name, volume.Name), fixtures.Secret(st.namespace, name),
+		fixtures.ConfigMap(st.namespace, name))
 	return volume.Name
 }
 
@@ -205,7 +210,8 @@ func (st stage) await(ctx context.Context) {
 	Eventually(ctx, func() (string, error) {
 		log, err := suite.Client.CoreV1().Pods(st.namespace).GetLogs(scraper, &corev1.PodLogOptions{}).DoRaw(ctx)
 		return string(log), err
-	}).WithTimeout(PodStart).WithPolling(500*time.Millisecond).Should(ContainSubstring("answered 200"), "the scraper reads the worker's metrics")
+	}).WithTimeout(PodStart).WithPolling(500*time.Millisecond).Should(ContainSubstring("answered 200"),
+		"the scraper reads the worker's metrics")
 	if !st.scoped {
 		return
 	}
@@ -217,6 +223,7 @@ func (st stage) await(ctx context.Context) {
 		Eventually(ctx, func() (string, error) {
 			_, message, err := suite.AsBearer(bearer).Send(ctx, List(api.Pods))
 			return message, err
-		}).WithTimeout(held).WithPolling(500*time.Millisecond).Should(ContainSubstring("[NS-"), "node scope denies requests of "+account)
+		}).WithTimeout(held).WithPolling(500*time.Millisecond).Should(ContainSubstring("[NS-"),
+			"node scope denies requests of "+account)
 	}
 }

@@ -55,9 +55,11 @@ type report struct {
 
 // newReport counts the answers and holds them against the reviewed list. Who passes is held
 // against it as who succeeds is: it is a right, too.
-func newReport(at setting, credentials []*credential, answers []answer, not []skipped, list []entry, judged bool) *report {
+func newReport(at setting, credentials []*credential, answers []answer, not []skipped, list []entry,
+	judged bool) *report {
 	r := &report{
-		Setting: at, Credentials: credentials, All: newTally(), By: map[*credential]*tally{}, Skipped: not, Used: map[int]int{}, Answers: answers,
+		Setting: at, Credentials: credentials, All: newTally(), By: map[*credential]*tally{}, Skipped: not,
+		Used: map[int]int{}, Answers: answers,
 	}
 	for _, c := range credentials {
 		r.By[c] = newTally()
@@ -80,7 +82,8 @@ func newReport(at setting, credentials []*credential, answers []answer, not []sk
 		}
 	}
 	for i, e := range list {
-		there := slices.ContainsFunc(credentials, func(c *credential) bool { return c.known() && matchesAny(e.who, c.Name, ", ") })
+		there := slices.ContainsFunc(credentials,
+			func(c *credential) bool { return c.known() && matchesAny(e.who, c.Name, ", ") })
 		if judged && there && e.applies(at) && r.Used[i] == 0 {
 			r.Unused = append(r.Unused, e)
 		}

@@ -90,7 +90,8 @@ func (w world) news(r resource) []object {
 			return []object{w.bare(r, newName)}
 		}
 		renewed := renamed(o)
-		if _, namesNode := nodePlaces[r.String()]; !namesNode || r.String() == "nodes" || r.String() == "csinodes.storage.k8s.io" {
+		if _, namesNode := nodePlaces[r.String()]; !namesNode || r.String() == "nodes" ||
+			r.String() == "csinodes.storage.k8s.io" {
 			// Whose it would be is in its name, which is new.
 			renewed.Relation = unrelated
 			return []object{renewed}

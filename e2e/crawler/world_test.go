@@ -14,7 +14,8 @@ import (
 
 func TestNewsAreCopiesUnderANewName(t *testing.T) {
 	w := imagined()
-	service := &corev1.Service{Spec: corev1.ServiceSpec{ClusterIP: "10.0.0.1", ClusterIPs: []string{"10.0.0.1"}, Ports: []corev1.ServicePort{{Port: 80}}}}
+	service := &corev1.Service{Spec: corev1.ServiceSpec{ClusterIP: "10.0.0.1", ClusterIPs: []string{"10.0.0.1"},
+		Ports: []corev1.ServicePort{{Port: 80}}}}
 	service.Namespace, service.Name, service.UID, service.ResourceVersion = "stage", "web", "1", "2"
 	service.Labels = map[string]string{"app": "web"}
 	w.Samples[api.Services.GroupResource()] = []object{asObject(own, service)}
@@ -28,7 +29,8 @@ func TestNewsAreCopiesUnderANewName(t *testing.T) {
 	if spec["clusterIP"] != nil || spec["clusterIPs"] != nil || spec["ports"] == nil {
 		t.Errorf("spec: %v", spec)
 	}
-	if metadata["name"] != newName || metadata["uid"] != nil || metadata["resourceVersion"] != nil || metadata["labels"] == nil {
+	if metadata["name"] != newName || metadata["uid"] != nil || metadata["resourceVersion"] != nil ||
+		metadata["labels"] == nil {
 		t.Errorf("metadata: %v", metadata)
 	}
 	if before, _ := w.Samples[api.Services.GroupResource()][0].Body["metadata"].(map[string]any); before["name"] != "web" {
@@ -38,12 +40,14 @@ func TestNewsAreCopiesUnderANewName(t *testing.T) {
 
 func TestNewsOfWhatNamesItsNode(t *testing.T) {
 	w := imagined()
-	w.Samples[api.ResourceSlices.GroupResource()] = []object{asObject(own, fixtures.ResourceSlice("a", "n1")), asObject(other, fixtures.ResourceSlice("b", "n2"))}
+	w.Samples[api.ResourceSlices.GroupResource()] = []object{asObject(own, fixtures.ResourceSlice("a", "n1")),
+		asObject(other, fixtures.ResourceSlice("b", "n2"))}
 	news := w.news(resource{GroupVersionResource: api.ResourceSlices, Kind: "ResourceSlice"})
 	if len(news) != 2 || news[0].Relation != own || news[1].Relation != other {
 		t.Errorf("slices: %+v", news)
 	}
-	if news := w.news(resource{GroupVersionResource: api.Nodes, Kind: "Node"}); len(news) != 1 || news[0].Relation != unrelated {
+	if news := w.news(resource{GroupVersionResource: api.Nodes, Kind: "Node"}); len(news) != 1 ||
+		news[0].Relation != unrelated {
 		t.Errorf("a Node of a new name is nobody's: %+v", news)
 	}
 }
@@ -51,13 +55,15 @@ func TestNewsOfWhatNamesItsNode(t *testing.T) {
 func TestWhatDoesNotExistIsAskedForByName(t *testing.T) {
 	r := resource{GroupVersionResource: api.RuntimeClasses, Kind: "RuntimeClass", Verbs: allVerbs}
 	all := ofObjects(r, imagined())
-	if !slices.ContainsFunc(all, func(a attempt) bool { return a.Verb == "get" && a.Object == nobody && a.Relation == unrelated }) {
+	if !slices.ContainsFunc(all,
+		func(a attempt) bool { return a.Verb == "get" && a.Object == nobody && a.Relation == unrelated }) {
 		t.Errorf("attempts: %v", all)
 	}
 }
 
 func TestChosen(t *testing.T) {
-	several := []object{{Relation: own, Name: "a"}, {Relation: own, Name: "a"}, {Relation: own, Name: "b"}, {Relation: other, Name: "c"}}
+	several := []object{{Relation: own, Name: "a"}, {Relation: own, Name: "a"}, {Relation: own, Name: "b"},
+		{Relation: other, Name: "c"}}
 	if got := chosen(resource{GroupVersionResource: api.Services}, several); len(got) != 2 || got[1].Name != "c" {
 		t.Errorf("one of each: %+v", got)
 	}

@@ -34,27 +34,30 @@ type outage struct {
 	readyBefore []string
 }
 
-var _ = Describe("the node authorizer is killed and stays dead", Serial, Ordered, Label(Disruptive, OnHost, OnWorker, OnHardened, Slow), func() {
-	holds(&outage{
-		lasts: dead,
-		begin: func(ctx context.Context) {
-			// At once: the kubelet stops what has no manifest, and gently.
-			suite.OnControlPlane(ctx, "pid=$(pgrep -x node-authorizer) && mv "+ComponentManifest+" "+away+" && kill -9 $pid")
-			suite.EventuallyOnControlPlane(ctx, time.Minute, "! pgrep -x node-authorizer && sleep 2 && ! pgrep -x node-authorizer")
-		},
-		end: func(ctx context.Context) {
-			suite.OnControlPlane(ctx, "test ! -e "+away+" || mv "+away+" "+ComponentManifest)
-		},
+var _ = Describe("the node authorizer is killed and stays dead", Serial, Ordered,
+	Label(Disruptive, OnHost, OnWorker, OnHardened, Slow), func() {
+		holds(&outage{
+			lasts: dead,
+			begin: func(ctx context.Context) {
+				// At once: the kubelet stops what has no manifest, and gently.
+				suite.OnControlPlane(ctx, "pid=$(pgrep -x node-authorizer) && mv "+ComponentManifest+" "+away+" && kill -9 $pid")
+				suite.EventuallyOnControlPlane(ctx, time.Minute,
+					"! pgrep -x node-authorizer && sleep 2 && ! pgrep -x node-authorizer")
+			},
+			end: func(ctx context.Context) {
+				suite.OnControlPlane(ctx, "test ! -e "+away+" || mv "+away+" "+ComponentManifest)
+			},
+		})
 	})
-})
 
-var _ = Describe("the node authorizer hangs", Serial, Ordered, Label(Disruptive, OnHost, OnWorker, OnHardened, Slow), func() {
-	holds(&outage{
-		lasts: hung,
-		begin: func(ctx context.Context) { suite.OnControlPlane(ctx, "kill -STOP $(pgrep -x node-authorizer)") },
-		end:   func(ctx context.Context) { suite.OnControlPlane(ctx, "kill -CONT $(pgrep -x node-authorizer)") },
+var _ = Describe("the node authorizer hangs", Serial, Ordered, Label(Disruptive, OnHost, OnWorker, OnHardened, Slow),
+	func() {
+		holds(&outage{
+			lasts: hung,
+			begin: func(ctx context.Context) { suite.OnControlPlane(ctx, "kill -STOP $(pgrep -x node-authorizer)") },
+			end:   func(ctx context.Context) { suite.OnControlPlane(ctx, "kill -CONT $(pgrep -x node-authorizer)") },
+		})
 	})
-})
 
 // holds are the specs of an outage: what the floor still gives, what it still
 // refuses, and that nothing is lost when it is over. No profile but hardened has
@@ -109,10 +112,12 @@ func holds(o *outage) {
 		Measured("a pod that starts during the outage of "+o.lasts.String(), time.Since(started).Round(time.Second).String())
 	})
 
-	It("and every node stays Ready until the end", PollProgressAfter(2*dead), AllowsBy("NA-LEASE-3", Behind), func(ctx SpecContext) {
-		left := time.Until(o.since.Add(o.lasts))
-		Consistently(ctx, readyNodes).WithTimeout(max(left, time.Second)).WithPolling(5 * time.Second).Should(Equal(o.readyBefore))
-	})
+	It("and every node stays Ready until the end", PollProgressAfter(2*dead), AllowsBy("NA-LEASE-3", Behind),
+		func(ctx SpecContext) {
+			left := time.Until(o.since.Add(o.lasts))
+			Consistently(ctx, readyNodes).WithTimeout(max(left, time.Second)).WithPolling(5 * time.Second).Should(
+				Equal(o.readyBefore))
+		})
 
 	It("and when it is back, it decides again", Denies("NA-SECRET-1"), func(ctx SpecContext) {
 		Expect(time.Since(o.since)).To(BeNumerically(">=", o.lasts))

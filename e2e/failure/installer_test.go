@@ -29,7 +29,8 @@ const (
 	listsOfSuites = "grep -rl --include='*.yaml' e2e- " + StateDirectory + " || true"
 )
 
-// It is the same in every profile, so it is tried in one. One story: every step begins where the one before ended, so that the API
+// It is the same in every profile, so it is tried in one. One story: every step begins where the
+// one before ended, so that the API
 // server restarts as seldom as possible.
 var _ = Describe("the installer", Serial, Ordered, Label(Disruptive, OnHost, OnHardened, Slow), func() {
 	var (
@@ -49,7 +50,8 @@ var _ = Describe("the installer", Serial, Ordered, Label(Disruptive, OnHost, OnH
 
 	It("changes nothing when it is run again", AllowsBy("NA-DEFAULT", "NA-UNI-SERVICES"), func(ctx SpecContext) {
 		// Accounts that suites before held leave the lists when their namespaces are gone.
-		Eventually(func() string { return suite.OnControlPlane(ctx, listsOfSuites) }).WithContext(ctx).WithTimeout(4 * Soon).WithPolling(time.Second).Should(BeEmpty())
+		Eventually(func() string { return suite.OnControlPlane(ctx, listsOfSuites) }).WithContext(ctx).WithTimeout(
+			4 * Soon).WithPolling(time.Second).Should(BeEmpty())
 		before := state(ctx)
 		suite.OnControlPlane(ctx, installed.Command())
 		Expect(state(ctx)).To(Equal(before))
@@ -63,7 +65,8 @@ var _ = Describe("the installer", Serial, Ordered, Label(Disruptive, OnHost, OnH
 		Expect(plain).To(Equal(original))
 		Expect(plain).NotTo(ContainSubstring("bulkhead"))
 		// The kubelet of this host stays behind its proxy, until `bulkhead node uninstall`.
-		Expect(suite.OnControlPlane(ctx, "test ! -e "+ComponentManifest+" && test ! -e "+RestrictionManifest+" && ls -A "+StateDirectory)).
+		Expect(suite.OnControlPlane(ctx,
+			"test ! -e "+ComponentManifest+" && test ! -e "+RestrictionManifest+" && ls -A "+StateDirectory)).
 			To(Equal("kubelet-auth-proxy\nnode"), "bulkhead uninstall said:\n%s", said)
 		expectOthers(ctx)
 	})
@@ -78,16 +81,18 @@ var _ = Describe("the installer", Serial, Ordered, Label(Disruptive, OnHost, OnH
 		expectOthers(ctx)
 	})
 
-	It("puts the old cluster back when the API server does not come up with ours", Denies("NA-DEFAULT"), func(ctx SpecContext) {
-		// Breaks the file when kube-apiserver has just been told to read it: scope-sync would
-		// complain before. All that is started before may take most of its minute each.
-		sabotage := "(for i in $(seq 6000); do grep -q " + authorization + " " + APIServerManifest + " && break; sleep 0.05; done; echo broken > " + authorization + ") >/dev/null 2>&1 &\n"
-		server := suite.OnControlPlane(ctx, serverProcess)
-		expectFailure(ctx, sabotage+installed.Command()+lessImpatient, "kube-apiserver with our components")
-		Expect(suite.OnControlPlane(ctx, serverProcess)).NotTo(Equal(server), "the API server never saw the broken file")
-		Expect(exactly(ctx, APIServerManifest)).To(Equal(plain))
-		expectOthers(ctx)
-	})
+	It("puts the old cluster back when the API server does not come up with ours", Denies("NA-DEFAULT"),
+		func(ctx SpecContext) {
+			// Breaks the file when kube-apiserver has just been told to read it: scope-sync would
+			// complain before. All that is started before may take most of its minute each.
+			sabotage := "(for i in $(seq 6000); do grep -q " + authorization + " " + APIServerManifest +
+				" && break; sleep 0.05; done; echo broken > " + authorization + ") >/dev/null 2>&1 &\n"
+			server := suite.OnControlPlane(ctx, serverProcess)
+			expectFailure(ctx, sabotage+installed.Command()+lessImpatient, "kube-apiserver with our components")
+			Expect(suite.OnControlPlane(ctx, serverProcess)).NotTo(Equal(server), "the API server never saw the broken file")
+			Expect(exactly(ctx, APIServerManifest)).To(Equal(plain))
+			expectOthers(ctx)
+		})
 
 	It("installs where it has failed before", AllowsBy("NA-DEFAULT", "NA-UNI-SERVICES"), func(ctx SpecContext) {
 		suite.OnControlPlane(ctx, installed.Command())
@@ -114,7 +119,8 @@ var _ = Describe("the installer", Serial, Ordered, Label(Disruptive, OnHost, OnH
 func state(ctx context.Context) string {
 	GinkgoHelper()
 	return suite.OnControlPlane(ctx, "find /etc/kubernetes/manifests "+StateDirectory+
-		" -type f ! -name '*.crt' ! -name '*.key' | sort | xargs sha256sum; pgrep -x kube-apiserver; pgrep -x node-authorizer; "+RestrictionProcess)
+		" -type f ! -name '*.crt' ! -name '*.key' | sort | xargs sha256sum; pgrep -x kube-apiserver; pgrep -x "+
+		"node-authorizer; "+RestrictionProcess)
 }
 
 // exactly is a file on the control-plane host, byte for byte.

@@ -31,7 +31,8 @@ func (c *Cluster) ReadToken(ctx context.Context, token string) (Bearer, error) {
 	if err != nil {
 		return b, fmt.Errorf("making a client: %w", err)
 	}
-	review, err := client.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	review, err := client.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{},
+		metav1.CreateOptions{})
 	if err != nil {
 		return b, fmt.Errorf("asking whose token it is: %w", err)
 	}

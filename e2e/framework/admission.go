@@ -126,7 +126,8 @@ func isLate(a Answer, wanted int, ours bool) bool {
 		return false
 	case a.Code == wanted && wanted == http.StatusNotFound && !ours:
 		return false
-	case a.Code == http.StatusNotFound, a.Code == http.StatusInternalServerError && strings.Contains(a.Message, "not found"):
+	case a.Code == http.StatusNotFound, a.Code == http.StatusInternalServerError &&
+		strings.Contains(a.Message, "not found"):
 		return true
 	}
 	return strings.Contains(a.Message, "no relationship found")

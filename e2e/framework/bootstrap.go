@@ -37,7 +37,8 @@ func (s *Scene) BootstrapToken(ctx context.Context) Bearer {
 	gomega.Eventually(ctx, func() (err error) {
 		token, err = s.ReadToken(ctx, id+"."+secret)
 		return err
-	}).WithTimeout(Soon).WithPolling(100*time.Millisecond).Should(gomega.Succeed(), "the API server knows the bootstrap token")
+	}).WithTimeout(Soon).WithPolling(100*time.Millisecond).Should(gomega.Succeed(),
+		"the API server knows the bootstrap token")
 	gomega.Expect(token.User).To(gomega.Equal("system:bootstrap:" + id))
 	gomega.Expect(token.Groups).To(gomega.ContainElement("system:bootstrappers"))
 	return token

@@ -48,7 +48,8 @@ func (c *Cluster) CertifiedUser(ctx context.Context, user string, groups ...stri
 	})
 }
 
-func (c *Cluster) certified(ctx context.Context, signer, user string, template *x509.CertificateRequest) (*Identity, error) {
+func (c *Cluster) certified(ctx context.Context, signer, user string, template *x509.CertificateRequest) (*Identity,
+	error) {
 	request, key, err := fixtures.SigningRequest("e2e-"+rand.String(10), signer, certificatesv1.UsageClientAuth, template)
 	if err != nil {
 		return nil, err
@@ -89,7 +90,8 @@ func (c *Cluster) approve(ctx context.Context, name string) error {
 			}
 		}
 		request.Status.Conditions = append(request.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{
-			Type: certificatesv1.CertificateApproved, Status: corev1.ConditionTrue, Reason: "EndToEnd", Message: "a spec asked for it",
+			Type: certificatesv1.CertificateApproved, Status: corev1.ConditionTrue, Reason: "EndToEnd",
+			Message: "a spec asked for it",
 		})
 		_, err = requests.UpdateApproval(ctx, name, request, metav1.UpdateOptions{})
 		return err

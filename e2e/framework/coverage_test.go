@@ -22,8 +22,10 @@ func TestUnproved(t *testing.T) {
 		want  []string
 	}{
 		{"both outcomes prove a rule", []types.SpecReport{allow, deny}, nil},
-		{"a rule without an allowance is unproved", []types.SpecReport{deny}, []string{"NA-ONE-1 has no spec labelled want:allow"}},
-		{"a rule without a refusal is unproved", []types.SpecReport{allow}, []string{"NA-ONE-1 has no spec labelled want:deny"}},
+		{"a rule without an allowance is unproved", []types.SpecReport{deny},
+			[]string{"NA-ONE-1 has no spec labelled want:allow"}},
+		{"a rule without a refusal is unproved", []types.SpecReport{allow},
+			[]string{"NA-ONE-1 has no spec labelled want:deny"}},
 		{
 			"a spec without a rule is found", []types.SpecReport{allow, deny, spec("is idle", "want:deny")},
 			[]string{`"is idle" names no rule`},
@@ -37,7 +39,8 @@ func TestUnproved(t *testing.T) {
 			[]string{`"is odd" names NA-TWO-1, which is no rule`},
 		},
 		{
-			"a spec decided by an unknown rule is found", []types.SpecReport{allow, deny, spec("is odd", AllowsBy("NA-ONE-1", "NA-TWO-1")...)},
+			"a spec decided by an unknown rule is found",
+			[]types.SpecReport{allow, deny, spec("is odd", AllowsBy("NA-ONE-1", "NA-TWO-1")...)},
 			[]string{`"is odd" names NA-TWO-1, which is no rule`},
 		},
 		{
@@ -71,20 +74,25 @@ func TestUnprovedOptional(t *testing.T) {
 		specs []types.SpecReport
 		want  []string
 	}{
-		{"what is refused while a rule is in force is allowed by another while it is off", []types.SpecReport{allow, deny, both}, nil},
+		{"what is refused while a rule is in force is allowed by another while it is off",
+			[]types.SpecReport{allow, deny, both}, nil},
 		{
-			"a refusal by a rule that may be off is only half of it", []types.SpecReport{allow, deny, both, spec("is bare", Denies("NA-TWO-1")...)},
+			"a refusal by a rule that may be off is only half of it",
+			[]types.SpecReport{allow, deny, both, spec("is bare", Denies("NA-TWO-1")...)},
 			[]string{`"is bare" does not say which rule allows it while NA-TWO-1 is off`},
 		},
 		{
-			"unless only hardened has it", []types.SpecReport{allow, deny, both, spec("is hard", append(Denies("NA-TWO-1"), OnHardened)...)}, nil,
+			"unless only hardened has it",
+			[]types.SpecReport{allow, deny, both, spec("is hard", append(Denies("NA-TWO-1"), OnHardened)...)}, nil,
 		},
 		{
-			"a rule that is always in force is never off", []types.SpecReport{allow, deny, both, spec("is odd", DeniesBeyond("NA-ONE-1", "NA-TWO-1")...)},
+			"a rule that is always in force is never off",
+			[]types.SpecReport{allow, deny, both, spec("is odd", DeniesBeyond("NA-ONE-1", "NA-TWO-1")...)},
 			[]string{`"is odd" says what holds without NA-ONE-1, which is always in force`},
 		},
 		{
-			"the rule of while it is off must be one", []types.SpecReport{allow, deny, both, spec("is odd", DeniesBeyond("NA-TWO-1", "NA-SIX-1")...)},
+			"the rule of while it is off must be one",
+			[]types.SpecReport{allow, deny, both, spec("is odd", DeniesBeyond("NA-TWO-1", "NA-SIX-1")...)},
 			[]string{`"is odd" names NA-SIX-1, which is no rule`},
 		},
 	} {
@@ -111,7 +119,8 @@ func TestInForce(t *testing.T) {
 		{InTree, [4]bool{true, false, false, false}},
 	} {
 		t.Run(string(tc.profile), func(t *testing.T) {
-			got := [4]bool{InForce(upstreams, tc.profile), InForce(ours, tc.profile), InForce(optional, tc.profile), InForce(audited, tc.profile)}
+			got := [4]bool{InForce(upstreams, tc.profile), InForce(ours, tc.profile), InForce(optional, tc.profile),
+				InForce(audited, tc.profile)}
 			if got != tc.want {
 				t.Errorf("upstream's, ours, optional and audited: got %v, want %v", got, tc.want)
 			}

@@ -48,12 +48,14 @@ func (s *Suite) keepEvidence(ctx ginkgo.SpecContext) {
 	since := spec.StartTime.Add(-clockSlack)
 	base := filepath.Join(s.Settings.Artifacts, "failures", fileName(spec))
 	s.keep(base+".audit.jsonl", func() (string, error) { return s.auditSlice(ctx, since, users(spec)) })
-	for name, files := range map[string]string{".node-authorizer.log": componentLogs, ".node-restriction.log": restrictionLogs} {
+	for name, files := range map[string]string{".node-authorizer.log": componentLogs,
+		".node-restriction.log": restrictionLogs} {
 		s.keep(base+name, func() (string, error) { return s.logSince(ctx, s.ControlPlane, files, since) })
 	}
 	for _, node := range []string{s.ControlPlane, s.Worker} {
 		if node != "" && s.Settings.Profile == Hardened {
-			s.keep(base+".kubelet-auth-proxy."+node+".log", func() (string, error) { return s.logSince(ctx, node, kubeletProxyLogs, since) })
+			s.keep(base+".kubelet-auth-proxy."+node+".log",
+				func() (string, error) { return s.logSince(ctx, node, kubeletProxyLogs, since) })
 		}
 	}
 }

@@ -51,14 +51,16 @@ func (s *Scene) Bind(ctx context.Context, user, clusterRole string) {
 			return false, err
 		}
 		return review.Status.Allowed, nil
-	}).WithTimeout(Soon).WithPolling(often).Should(gomega.BeTrue(), "RBAC hears of the binding of %s to %s", user, clusterRole)
+	}).WithTimeout(Soon).WithPolling(often).Should(gomega.BeTrue(), "RBAC hears of the binding of %s to %s", user,
+		clusterRole)
 }
 
 // aboutFirst asks for the first of the rights that the rule grants.
 func aboutFirst(user string, rule rbacv1.PolicyRule) *authorizationv1.SubjectAccessReview {
 	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: user}}
 	if len(rule.NonResourceURLs) > 0 {
-		review.Spec.NonResourceAttributes = &authorizationv1.NonResourceAttributes{Verb: rule.Verbs[0], Path: rule.NonResourceURLs[0]}
+		review.Spec.NonResourceAttributes = &authorizationv1.NonResourceAttributes{Verb: rule.Verbs[0],
+			Path: rule.NonResourceURLs[0]}
 		return review
 	}
 	attributes := &authorizationv1.ResourceAttributes{Verb: rule.Verbs[0], Group: rule.APIGroups[0]}

@@ -57,7 +57,8 @@ func (h *Host) Run(ctx context.Context, node, script string) (string, error) {
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
-		return stdout.String(), fmt.Errorf("on %s: %q: %w: %s", node, firstLine(script), err, tail(stderr.String()+stdout.String()))
+		return stdout.String(),
+			fmt.Errorf("on %s: %q: %w: %s", node, firstLine(script), err, tail(stderr.String()+stdout.String()))
 	}
 	return stdout.String(), nil
 }
@@ -73,7 +74,8 @@ func (h *Host) Put(ctx context.Context, node, path string, program []byte) error
 	if err := zip.Close(); err != nil {
 		return fmt.Errorf("packing %s: %w", path, err)
 	}
-	script := fmt.Sprintf("base64 -d <<'END-OF-PROGRAM' | gzip -d >%[1]s.new && chmod 755 %[1]s.new && mv %[1]s.new %[1]s\n", path)
+	script := fmt.Sprintf("base64 -d <<'END-OF-PROGRAM' | gzip -d >%[1]s.new && chmod 755 %[1]s.new && mv %[1]s.new "+
+		"%[1]s\n", path)
 	var text strings.Builder
 	text.WriteString(script)
 	const width = 76

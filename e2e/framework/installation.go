@@ -92,7 +92,8 @@ func (in Installation) Command() string {
 	}
 	command := fmt.Sprintf("bulkhead install --profile=%s --image='%s'", in.Profile, in.Image)
 	if in.Certificates.Validity > 0 {
-		command += fmt.Sprintf(" --cert-validity=%s --cert-renew-before=%s", in.Certificates.Validity, in.Certificates.RenewBefore)
+		command += fmt.Sprintf(" --cert-validity=%s --cert-renew-before=%s", in.Certificates.Validity,
+			in.Certificates.RenewBefore)
 	}
 	if in.NodeScope.On {
 		command += fmt.Sprintf(" --node-scope --node-scope-custom-resources='%s'", in.NodeScope.CustomResources)
@@ -103,7 +104,8 @@ func (in Installation) Command() string {
 // Auditing is the installation whose optional rules only watch, and where a pod
 // gives no rights any more so long after its end.
 func (in Installation) Auditing(grace time.Duration) Installation {
-	in.Beyond = Beyond{Mode: "audit", TerminatedPodGrace: &grace, CredentialProviderTokens: in.Beyond.CredentialProviderTokens}
+	in.Beyond = Beyond{Mode: "audit", TerminatedPodGrace: &grace,
+		CredentialProviderTokens: in.Beyond.CredentialProviderTokens}
 	return in
 }
 

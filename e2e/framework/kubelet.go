@@ -89,13 +89,15 @@ type KubeletLine struct {
 // a reply, the oldest first. There have been others with the same port.
 func (c *Cluster) KubeletAudited(ctx context.Context, reply Reply) ([]KubeletLine, error) {
 	lines, err := c.KubeletLines(ctx, reply.Port, fmt.Sprintf(`"source":%q`, reply.Source))
-	return slices.DeleteFunc(lines, func(line KubeletLine) bool { return line.Time.Before(reply.Opened.Add(-clockSlack)) }), err
+	return slices.DeleteFunc(lines,
+		func(line KubeletLine) bool { return line.Time.Before(reply.Opened.Add(-clockSlack)) }), err
 }
 
 // KubeletLines returns the lines of the proxy's audit log that have a text.
 func (c *Cluster) KubeletLines(ctx context.Context, p *Port, text string) ([]KubeletLine, error) {
-	log, err := c.Host.Run(ctx, p.Node, fmt.Sprintf("cat /var/log/pods/kube-system_%s_*/%s/*.log | { grep -F -e '%s' || true; }",
-		p.pod, kubeletProxyContainer, text))
+	log, err := c.Host.Run(ctx, p.Node,
+		fmt.Sprintf("cat /var/log/pods/kube-system_%s_*/%s/*.log | { grep -F -e '%s' || true; }",
+			p.pod, kubeletProxyContainer, text))
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +116,8 @@ func (c *Cluster) KubeletLines(ctx context.Context, p *Port, text string) ([]Kub
 // KubeletProxyMetric is the sum of a proxy's samples of that name whose labels contain
 // the given text.
 func (c *Cluster) KubeletProxyMetric(ctx context.Context, p *Port, name, labels string) (float64, error) {
-	text, err := c.Host.Run(ctx, p.Node, fmt.Sprintf("curl -sS --fail --max-time 10 http://127.0.0.1:%d/metrics", p.health))
+	text, err := c.Host.Run(ctx, p.Node,
+		fmt.Sprintf("curl -sS --fail --max-time 10 http://127.0.0.1:%d/metrics", p.health))
 	if err != nil {
 		return 0, err
 	}

@@ -22,7 +22,8 @@ import (
 
 // askEtcd posts a question to the etcd of a control-plane host, by its JSON gateway: the
 // image of etcd has no etcdctl.
-const askEtcd = "curl -sS --fail --max-time 10 --cacert /etc/kubernetes/pki/etcd/ca.crt --cert /etc/kubernetes/pki/etcd/server.crt " +
+const askEtcd = "curl -sS --fail --max-time 10 --cacert /etc/kubernetes/pki/etcd/ca.crt --cert " +
+	"/etc/kubernetes/pki/etcd/server.crt " +
 	"--key /etc/kubernetes/pki/etcd/server.key -X POST -d '%s' https://127.0.0.1:2379/v3/cluster/member/%s"
 
 // JoinControlPlane makes the machine a further control-plane host, as docs/install.md
@@ -41,7 +42,8 @@ func (m *NewMachine) JoinControlPlane(ctx context.Context, token Bearer) *corev1
 	ginkgo.DeferCleanup(m.leaveControlPlane)
 	node := m.Join(ctx, token, "--control-plane", "--certificate-key="+key)
 	gomega.Eventually(ctx, func() error {
-		_, err := m.Host.Run(ctx, m.Name, "kubectl --kubeconfig=/etc/kubernetes/admin.conf --server=https://127.0.0.1:6443 get --raw=/readyz")
+		_, err := m.Host.Run(ctx, m.Name,
+			"kubectl --kubeconfig=/etc/kubernetes/admin.conf --server=https://127.0.0.1:6443 get --raw=/readyz")
 		return err
 	}).WithTimeout(NodeReady).WithPolling(time.Second).Should(gomega.Succeed(), "the API server of %s", m.Name)
 	return node
@@ -81,7 +83,8 @@ func (m *NewMachine) leaveControlPlane(ctx context.Context) {
 	_, reset := m.Host.Run(ctx, m.Name, "kubeadm reset --force 2>&1")
 	gomega.Eventually(ctx, func() (string, error) {
 		return m.Host.Run(ctx, m.ControlPlane, "kubectl --kubeconfig=/etc/kubernetes/admin.conf get --raw=/readyz")
-	}).WithTimeout(NodeReady).WithPolling(time.Second).Should(gomega.Equal("ok"), "the API server that stays; kubeadm reset: %v", reset)
+	}).WithTimeout(NodeReady).WithPolling(time.Second).Should(gomega.Equal("ok"),
+		"the API server that stays; kubeadm reset: %v", reset)
 }
 
 // member is the ID of the machine's member of etcd; empty if there is none. A member that
@@ -108,7 +111,8 @@ func (m *NewMachine) member(ctx context.Context) (id string, err error) {
 // copyFromControlPlane copies a file or a directory to the same place on the machine.
 func (m *NewMachine) copyFromControlPlane(ctx context.Context, path string) {
 	ginkgo.GinkgoHelper()
-	script := fmt.Sprintf("docker exec %s tar -C / -chf - %s | docker exec -i %s tar -C / -xf -", m.ControlPlane, path[1:], m.Name)
+	script := fmt.Sprintf("docker exec %s tar -C / -chf - %s | docker exec -i %s tar -C / -xf -", m.ControlPlane, path[1:],
+		m.Name)
 	out, err := exec.CommandContext(ctx, "sh", "-c", script).CombinedOutput()
 	gomega.Expect(err).NotTo(gomega.HaveOccurred(), "copying %s to %s: %s", path, m.Name, out)
 }

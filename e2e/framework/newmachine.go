@@ -43,7 +43,8 @@ func (s *Scene) NewMachine(ctx context.Context, name string) *NewMachine {
 	if !strings.HasPrefix(s.Settings.NodeExec, "docker ") {
 		ginkgo.Skip("only the reference cluster can have further machines")
 	}
-	image, err := docker(ctx, "inspect", "--format", `{{.Image}} {{index .Config.Labels "io.x-k8s.kind.cluster"}}`, s.ControlPlane)
+	image, err := docker(ctx, "inspect", "--format", `{{.Image}} {{index .Config.Labels "io.x-k8s.kind.cluster"}}`,
+		s.ControlPlane)
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	of := strings.Fields(image)
 	gomega.Expect(of).To(gomega.HaveLen(2), "image and kind cluster of %s: %q", s.ControlPlane, image)
@@ -103,8 +104,10 @@ func (m *NewMachine) TryJoin(ctx context.Context, token Bearer, flags ...string)
 	if err != nil {
 		return "", err
 	}
-	return m.Host.Run(ctx, m.Name, fmt.Sprintf("kubeadm join %s:6443 --token=%s --discovery-token-ca-cert-hash=%s --node-name=%s --skip-phases=preflight %s 2>&1",
-		m.ControlPlane, token.Token, pin, m.Name, strings.Join(flags, " ")))
+	return m.Host.Run(ctx, m.Name,
+		fmt.Sprintf("kubeadm join %s:6443 --token=%s --discovery-token-ca-cert-hash=%s --node-name=%s "+
+			"--skip-phases=preflight %s 2>&1",
+			m.ControlPlane, token.Token, pin, m.Name, strings.Join(flags, " ")))
 }
 
 // pinOf is what kubeadm recognizes the cluster's CA by.

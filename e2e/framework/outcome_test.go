@@ -17,10 +17,12 @@ func TestRefusedByUs(t *testing.T) {
 		want   bool
 	}{
 		{"a refusal with an ID is", Answer{Code: 403, Message: reason, Reason: reason}, true},
-		{"a refusal with an ID that a later review takes back is", Answer{Code: 403, Message: reason, Allowed: true, Reason: "[NA-SECRET-1]"}, true},
+		{"a refusal with an ID that a later review takes back is",
+			Answer{Code: 403, Message: reason, Allowed: true, Reason: "[NA-SECRET-1]"}, true},
 		{"a review that refuses is", Answer{Code: 200, Reason: reason}, true},
 		{"admission's is not", Answer{Code: 403, Message: "pod not found", Allowed: true, Reason: "[NA-SA-2]"}, false},
-		{"upstream's is not", Answer{Code: 403, Message: "node: no relationship found", Reason: "node: no relationship found"}, false},
+		{"upstream's is not", Answer{Code: 403, Message: "node: no relationship found",
+			Reason: "node: no relationship found"}, false},
 		{"an allowance is not", Answer{Code: 200, Allowed: true, Reason: "[NA-SECRET-1]"}, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -61,9 +63,12 @@ func TestOutcomes(t *testing.T) {
 		{"behind us RBAC's is", AllowedBy(Hardened, Behind), byRBAC, true},
 		{"behind us ours is not", AllowedBy(Hardened, Behind), allowance, false},
 		{"what is missing did not succeed", AllowedBy(InTree, ours), Answer{Code: 404, Allowed: true}, false},
-		{"unless it may be missing", AllowedBy(InTree, ours), Answer{Code: 404, Allowed: true, Request: Get(pods).OrMissing()}, true},
-		{"what admission refuses did not succeed", AllowedBy(Hardened, ours), Answer{Code: 403, Allowed: true, Reason: "[NA-LEASE-3]"}, false},
-		{"a question needs no request", AllowedBy(Hardened, Behind), Answer{Allowed: true, Reason: "RBAC: so", Request: Ask("sign", pods)}, true},
+		{"unless it may be missing", AllowedBy(InTree, ours),
+			Answer{Code: 404, Allowed: true, Request: Get(pods).OrMissing()}, true},
+		{"what admission refuses did not succeed", AllowedBy(Hardened, ours),
+			Answer{Code: 403, Allowed: true, Reason: "[NA-LEASE-3]"}, false},
+		{"a question needs no request", AllowedBy(Hardened, Behind),
+			Answer{Allowed: true, Reason: "RBAC: so", Request: Ask("sign", pods)}, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got, err := tc.outcome.Match(tc.answer)

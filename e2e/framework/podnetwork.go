@@ -21,7 +21,8 @@ const podNetwork = "/etc/cni/net.d/10-bulkhead.conflist"
 // another podCIDR than before, as `make up` would. Other networks follow by
 // themselves, and are left alone. It may be called as often as one likes.
 func (c *Cluster) FollowPodCIDR(ctx context.Context, name, before string) error {
-	if ours, err := c.Host.Run(ctx, name, "test ! -e "+podNetwork+" || echo ours"); err != nil || strings.TrimSpace(ours) == "" {
+	if ours, err := c.Host.Run(ctx, name, "test ! -e "+podNetwork+" || echo ours"); err != nil ||
+		strings.TrimSpace(ours) == "" {
 		return err
 	}
 	list, err := c.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: "!" + FakeNodeLabel})

@@ -41,7 +41,9 @@ func (p *Port) TLS(who Caller) *tls.Config {
 	}
 	if who.Certificate != nil {
 		// Shown whether or not the other side names the CA that signed it.
-		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return who.Certificate, nil }
+		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			return who.Certificate, nil
+		}
 	}
 	return config
 }

@@ -36,10 +36,13 @@ func (s *Scene) RunProgram(ctx context.Context, node, directory string, args ...
 	gomega.Expect(s.Host.Put(ctx, node, path, program)).To(gomega.Succeed())
 	return s.Pod(ctx, node, func(pod *corev1.Pod) {
 		pod.Spec.HostNetwork = true
-		fixtures.Using("program", corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: path, Type: ptr.To(corev1.HostPathFile)}})(pod)
-		fixtures.Using("pki", corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: kubeletPKI, Type: ptr.To(corev1.HostPathDirectory)}})(pod)
+		fixtures.Using("program",
+			corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: path, Type: ptr.To(corev1.HostPathFile)}})(pod)
+		fixtures.Using("pki", corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: kubeletPKI,
+			Type: ptr.To(corev1.HostPathDirectory)}})(pod)
 		first := &pod.Spec.Containers[0]
-		first.VolumeMounts = []corev1.VolumeMount{{Name: "program", MountPath: path, ReadOnly: true}, {Name: "pki", MountPath: kubeletPKI, ReadOnly: true}}
+		first.VolumeMounts = []corev1.VolumeMount{{Name: "program", MountPath: path, ReadOnly: true},
+			{Name: "pki", MountPath: kubeletPKI, ReadOnly: true}}
 		first.Command = append([]string{path}, args...)
 		first.SecurityContext = &corev1.SecurityContext{RunAsUser: ptr.To[int64](0), RunAsNonRoot: ptr.To(false)}
 	})

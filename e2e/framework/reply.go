@@ -30,7 +30,8 @@ func (r Reply) String() string {
 	if user == "" {
 		user = "nobody"
 	}
-	return fmt.Sprintf("%s\n    at %s of node %s, as %s\nanswer: %d %s", r.Call, r.Port.Address, r.Port.Node, user, r.Code, shortened(r.Body))
+	return fmt.Sprintf("%s\n    at %s of node %s, as %s\nanswer: %d %s", r.Call, r.Port.Address, r.Port.Node, user, r.Code,
+		shortened(r.Body))
 }
 
 // ExpectDenied holds a reply against a refusal by kubelet-auth-proxy: the status, and
@@ -109,6 +110,7 @@ func (s *Suite) audited(ctx context.Context, reply Reply) (line KubeletLine) {
 			line = lines[0]
 		}
 		return len(lines), err
-	}).WithTimeout(Soon).WithPolling(100*time.Millisecond).Should(gomega.BeNumerically(">", 0), "the audit line of %s", reply)
+	}).WithTimeout(Soon).WithPolling(100*time.Millisecond).Should(gomega.BeNumerically(">", 0), "the audit line of %s",
+		reply)
 	return line
 }

@@ -36,7 +36,8 @@ func (s *Suite) report(report ginkgo.Report) {
 func RuleTable(report types.Report, all []rules.Rule, profile Profile) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s on profile %s\n\n", report.SuiteDescription, profile)
-	fmt.Fprintf(&b, "%s, in %s. %s\n\n", report.StartTime.UTC().Format(time.RFC3339), report.RunTime.Round(time.Second), summary(report))
+	fmt.Fprintf(&b, "%s, in %s. %s\n\n", report.StartTime.UTC().Format(time.RFC3339), report.RunTime.Round(time.Second),
+		summary(report))
 	if len(all) > 0 {
 		b.WriteString("| rule | description | allow | deny |\n|---|---|---|---|\n")
 		for _, rule := range all {
@@ -87,7 +88,8 @@ func summary(report types.Report) string {
 			failed++
 		}
 	}
-	return fmt.Sprintf("%d passed, %d failed, %d skipped", counts[types.SpecStatePassed], failed, counts[types.SpecStateSkipped])
+	return fmt.Sprintf("%d passed, %d failed, %d skipped", counts[types.SpecStatePassed], failed,
+		counts[types.SpecStateSkipped])
 }
 
 // named reports whether a spec of the suite claims something of the rule.

@@ -15,7 +15,8 @@ import (
 )
 
 func TestRuleTable(t *testing.T) {
-	all := []rules.Rule{{ID: "NA-A-1", Description: "Keeps A."}, {ID: "NA-B-1", Description: "Keeps B."}, {ID: "NA-C-1", Description: "Keeps C."}}
+	all := []rules.Rule{{ID: "NA-A-1", Description: "Keeps A."}, {ID: "NA-B-1", Description: "Keeps B."},
+		{ID: "NA-C-1", Description: "Keeps C."}}
 	skipped := in(types.SpecStateSkipped, spec("is not here", Allows("NA-B-1")...))
 	skipped.Failure.Message = "no host"
 	failed := in(types.SpecStateFailed, spec("goes wrong", Denies("NA-B-1")...))

@@ -24,15 +24,20 @@ func TestRequestAsHTTP(t *testing.T) {
 		want    string
 	}{
 		{"a get names its object", Get(pods).In("ns").Named("a"), "GET /api/v1/namespaces/ns/pods/a?"},
-		{"a group has its own root", Get(leases).In("ns").Named("a"), "GET /apis/coordination.k8s.io/v1/namespaces/ns/leases/a?"},
+		{"a group has its own root", Get(leases).In("ns").Named("a"),
+			"GET /apis/coordination.k8s.io/v1/namespaces/ns/leases/a?"},
 		{"a list selects", List(pods).Where("spec.nodeName=n"), "GET /api/v1/pods?fieldSelector=spec.nodeName%3Dn"},
 		{"a list selects by a label", List(pods).Labelled("node=n"), "GET /api/v1/pods?labelSelector=node%3Dn"},
 		{"a watch ends soon", Watch(pods), "GET /api/v1/pods?timeoutSeconds=1&watch=true"},
-		{"a watch on the old path says so there", Watch(pods).In("ns").Named("a").OnWatchPath(), "GET /api/v1/watch/namespaces/ns/pods/a?timeoutSeconds=1"},
-		{"a create leaves the name to the body", Create(pods).In("ns").Named("a"), "POST /api/v1/namespaces/ns/pods?dryRun=All"},
-		{"a create of a subresource does not", Create(pods).In("ns").Named("a").Sub("eviction"), "POST /api/v1/namespaces/ns/pods/a/eviction?dryRun=All"},
+		{"a watch on the old path says so there", Watch(pods).In("ns").Named("a").OnWatchPath(),
+			"GET /api/v1/watch/namespaces/ns/pods/a?timeoutSeconds=1"},
+		{"a create leaves the name to the body", Create(pods).In("ns").Named("a"),
+			"POST /api/v1/namespaces/ns/pods?dryRun=All"},
+		{"a create of a subresource does not", Create(pods).In("ns").Named("a").Sub("eviction"),
+			"POST /api/v1/namespaces/ns/pods/a/eviction?dryRun=All"},
 		{"an update is a dry run", Update(pods).In("ns").Named("a"), "PUT /api/v1/namespaces/ns/pods/a?dryRun=All"},
-		{"a patch is a dry run", Patch(pods).In("ns").Named("a").Sub("status"), "PATCH /api/v1/namespaces/ns/pods/a/status?dryRun=All"},
+		{"a patch is a dry run", Patch(pods).In("ns").Named("a").Sub("status"),
+			"PATCH /api/v1/namespaces/ns/pods/a/status?dryRun=All"},
 		{"a delete of many is a dry run", DeleteAll(pods).In("ns"), "DELETE /api/v1/namespaces/ns/pods?dryRun=All"},
 		{"a path is as it is", GetPath("/version"), "GET /version"},
 	} {
@@ -45,7 +50,8 @@ func TestRequestAsHTTP(t *testing.T) {
 }
 
 func TestRequestAsAttributes(t *testing.T) {
-	selector := func(key string, operator metav1.FieldSelectorOperator, value string) *authorizationv1.FieldSelectorAttributes {
+	selector := func(key string, operator metav1.FieldSelectorOperator,
+		value string) *authorizationv1.FieldSelectorAttributes {
 		return &authorizationv1.FieldSelectorAttributes{Requirements: []metav1.FieldSelectorRequirement{
 			{Key: key, Operator: operator, Values: []string{value}},
 		}}
@@ -57,11 +63,13 @@ func TestRequestAsAttributes(t *testing.T) {
 	}{
 		{
 			"a selector is a requirement", List(pods).Where("spec.nodeName=n"),
-			authorizationv1.ResourceAttributes{Verb: "list", FieldSelector: selector("spec.nodeName", metav1.FieldSelectorOpIn, "n")},
+			authorizationv1.ResourceAttributes{Verb: "list",
+				FieldSelector: selector("spec.nodeName", metav1.FieldSelectorOpIn, "n")},
 		},
 		{
 			"a negative selector is another", List(pods).Where("spec.nodeName!=n"),
-			authorizationv1.ResourceAttributes{Verb: "list", FieldSelector: selector("spec.nodeName", metav1.FieldSelectorOpNotIn, "n")},
+			authorizationv1.ResourceAttributes{Verb: "list",
+				FieldSelector: selector("spec.nodeName", metav1.FieldSelectorOpNotIn, "n")},
 		},
 		{
 			"a selector of a name is a name", List(pods).In("ns").Where("metadata.name=a"),

@@ -16,7 +16,8 @@ import (
 
 // Review asks the API server what its authorizers say to the request, with the
 // attributes that the request itself would have.
-func (c *Cluster) Review(ctx context.Context, who *Identity, r Request) (authorizationv1.SubjectAccessReviewStatus, error) {
+func (c *Cluster) Review(ctx context.Context, who *Identity, r Request) (authorizationv1.SubjectAccessReviewStatus,
+	error) {
 	review, err := reviewOf(who, r)
 	if err != nil {
 		return authorizationv1.SubjectAccessReviewStatus{}, err

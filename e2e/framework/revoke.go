@@ -40,7 +40,8 @@ func (s *Scene) Revoke(ctx context.Context, id string) {
 // Unrevoke takes a credential off the list.
 func (s *Scene) Unrevoke(ctx context.Context, id string) {
 	ginkgo.GinkgoHelper()
-	gomega.Expect(s.editRevoked(ctx, func(text string) string { return revocationlist.Remove(text, id) })).To(gomega.Succeed())
+	gomega.Expect(s.editRevoked(ctx, func(text string) string { return revocationlist.Remove(text, id) })).To(
+		gomega.Succeed())
 }
 
 func (c *Cluster) editRevoked(ctx context.Context, edit func(string) string) error {
@@ -48,7 +49,8 @@ func (c *Cluster) editRevoked(ctx context.Context, edit func(string) string) err
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		list, err := configMaps.Get(ctx, revocationlist.Name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
-			list = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: revocationlist.Namespace, Name: revocationlist.Name}}
+			list = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: revocationlist.Namespace,
+				Name: revocationlist.Name}}
 			list.Data = map[string]string{revocationlist.IDsKey: edit("")}
 			_, err = configMaps.Create(ctx, list, metav1.CreateOptions{})
 			return err

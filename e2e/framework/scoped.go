@@ -21,12 +21,14 @@ const ScopedEntry = "node-scope.bulkhead.dev"
 // of the control plane, as the API server. 92 is curl's word for an answer that came
 // before all of the body was read.
 const askScoped = "curl -sS --max-time 20 --cacert " + StateDirectory + "/apiserver/node-authorizer-ca.crt" +
-	" --cert " + StateDirectory + "/apiserver/node-authorizer-client.crt --key " + StateDirectory + "/apiserver/node-authorizer-client.key" +
+	" --cert " + StateDirectory + "/apiserver/node-authorizer-client.crt --key " + StateDirectory +
+	"/apiserver/node-authorizer-client.key" +
 	` -H 'Content-Type: application/json' --data-binary @- -w '\n%{http_code}' https://127.0.0.1:10461/authorize-scoped`
 
 // AskScoped asks node scope itself about the request, past the API server: of what is
 // left to RBAC the API server does not say by which rule. It needs access to the host.
-func (c *Cluster) AskScoped(ctx context.Context, who *Identity, r Request) (authorizationv1.SubjectAccessReviewStatus, error) {
+func (c *Cluster) AskScoped(ctx context.Context, who *Identity, r Request) (authorizationv1.SubjectAccessReviewStatus,
+	error) {
 	review, err := reviewOf(who, r)
 	if err != nil {
 		return authorizationv1.SubjectAccessReviewStatus{}, err

@@ -54,15 +54,18 @@ func TestReadSettings(t *testing.T) {
 			}, true,
 		},
 		{
-			"an empty command means no hosts", map[string]string{KubeconfigVariable: "/k", "E2E_ARTIFACTS": "/a", "E2E_NODE_EXEC": ""},
+			"an empty command means no hosts",
+			map[string]string{KubeconfigVariable: "/k", "E2E_ARTIFACTS": "/a", "E2E_NODE_EXEC": ""},
 			Settings{Kubeconfig: "/k", Profile: Hardened, NodeExecGiven: true, Artifacts: "/a"}, true,
 		},
 		{
-			"another profile is an error", map[string]string{KubeconfigVariable: "/k", "E2E_ARTIFACTS": "/a", "E2E_PROFILE": "soft", "E2E_NODE_EXEC": ""},
+			"another profile is an error",
+			map[string]string{KubeconfigVariable: "/k", "E2E_ARTIFACTS": "/a", "E2E_PROFILE": "soft", "E2E_NODE_EXEC": ""},
 			Settings{Kubeconfig: "/k", Profile: "soft", NodeExecGiven: true, Artifacts: "/a"}, false,
 		},
 		{
-			"a command without a node is an error", map[string]string{KubeconfigVariable: "/k", "E2E_ARTIFACTS": "/a", "E2E_NODE_EXEC": "ssh host"},
+			"a command without a node is an error",
+			map[string]string{KubeconfigVariable: "/k", "E2E_ARTIFACTS": "/a", "E2E_NODE_EXEC": "ssh host"},
 			Settings{Kubeconfig: "/k", Profile: Hardened, NodeExec: "ssh host", NodeExecGiven: true, Artifacts: "/a"}, false,
 		},
 	} {

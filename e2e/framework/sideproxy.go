@@ -55,7 +55,8 @@ func (p SideProxy) Run(ctx context.Context, s *Scene, node string) *Port {
 	gomega.Eventually(ctx, func() (bool, error) {
 		got, err := s.Client.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
 		return err == nil && podReady(got), err
-	}).WithTimeout(PodStart).WithPolling(200*time.Millisecond).Should(gomega.BeTrue(), "the second proxy %s is ready", pod.Name)
+	}).WithTimeout(PodStart).WithPolling(200*time.Millisecond).Should(gomega.BeTrue(), "the second proxy %s is ready",
+		pod.Name)
 	return &Port{
 		Address: net.JoinHostPort(host, strconv.Itoa(number)), Node: node, Guarded: true,
 		roots: beside.roots, pod: pod.Name, health: number + 1,
@@ -98,7 +99,8 @@ func (p SideProxy) pod(ctx context.Context, s *Scene, node string, number int) *
 		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{
 			HostPath: &corev1.HostPathVolumeSource{Path: directory, Type: ptr.To(corev1.HostPathDirectory)},
 		}})
-		first.VolumeMounts = append(first.VolumeMounts, corev1.VolumeMount{Name: name, MountPath: directory, ReadOnly: i < len(p.Directories)})
+		first.VolumeMounts = append(first.VolumeMounts,
+			corev1.VolumeMount{Name: name, MountPath: directory, ReadOnly: i < len(p.Directories)})
 	}
 	return pod
 }

@@ -193,7 +193,8 @@ func (s *Suite) BecomesAllowed(ctx context.Context, who *Identity, request Reque
 // BecomesRefused repeats the request until the rule refuses it, for at most
 // [Outlived], and records how long a right outlived its reason, which ended at the
 // given moment. From then on it must stay refused.
-func (s *Suite) BecomesRefused(ctx context.Context, who *Identity, request Request, by rules.ID, since time.Time, text ...string) {
+func (s *Suite) BecomesRefused(ctx context.Context, who *Identity, request Request, by rules.ID, since time.Time,
+	text ...string) {
 	ginkgo.GinkgoHelper()
 	gomega.Eventually(ctx, func() (int, error) {
 		code, _, err := who.Send(ctx, request)

@@ -19,9 +19,11 @@ const listAccess = "KUBECONFIG=/etc/kubernetes/admin.conf bulkhead kubelet-acces
 
 // losses are what get on nodes/proxy gives in compat only, in the command's words.
 var losses = []string{
-	"exec (create nodes/exec)", "attach (create nodes/attach)", "run (create nodes/run)", "portforward (create nodes/portforward)",
+	"exec (create nodes/exec)", "attach (create nodes/attach)", "run (create nodes/run)",
+	"portforward (create nodes/portforward)",
 	"containerlogs (get nodes/containerlogs)", "debug (get nodes/debug)",
-	"metrics through the API server (get nodes/metrics)", "stats through the API server (get nodes/stats)", "log through the API server (get nodes/log)",
+	"metrics through the API server (get nodes/metrics)", "stats through the API server (get nodes/stats)",
+	"log through the API server (get nodes/log)",
 }
 
 // holder is what these specs read of a row.
@@ -35,7 +37,8 @@ func holderOf(ctx context.Context, user string) *holder {
 	GinkgoHelper()
 	var all []holder
 	Expect(json.Unmarshal([]byte(suite.OnControlPlane(ctx, listAccess+" -o json")), &all)).To(Succeed())
-	Expect(all).To(ContainElement(HaveField("Subject", "Group kubeadm:cluster-admins")), "the administrators hold everything")
+	Expect(all).To(ContainElement(HaveField("Subject", "Group kubeadm:cluster-admins")),
+		"the administrators hold everything")
 	for i := range all {
 		if all[i].Subject == "User "+user {
 			return &all[i]
@@ -48,16 +51,19 @@ var _ = Describe("bulkhead kubelet-access", Label(OnHost, OnHardened), func() {
 	It("names who holds nodes/proxy, and what strict takes from them", Denies("KA-EXEC-1"), func(ctx SpecContext) {
 		user := suite.Scene().NewName("e2e-holder")
 		suite.Scene().Grant(ctx, user, may("get", "proxy")...)
-		Expect(holderOf(ctx, user)).To(HaveValue(Equal(holder{Subject: "User " + user, Verbs: []string{"get"}, Loses: losses})))
+		Expect(holderOf(ctx, user)).To(
+			HaveValue(Equal(holder{Subject: "User " + user, Verbs: []string{"get"}, Loses: losses})))
 		table := suite.OnControlPlane(ctx, listAccess)
-		Expect(strings.Split(table, "\n")).To(ContainElement(And(ContainSubstring("User "+user), ContainSubstring(losses[0]))))
+		Expect(strings.Split(table, "\n")).To(
+			ContainElement(And(ContainSubstring("User "+user), ContainSubstring(losses[0]))))
 	})
 
 	It("says that nothing is lost by who has the rights by name", Allows("KA-EXEC-1"), func(ctx SpecContext) {
 		user := suite.Scene().NewName("e2e-holder")
 		suite.Scene().Grant(ctx, user, append(may("get", "proxy", "containerlogs", "debug", "metrics", "stats", "log"),
 			may("create", "exec", "attach", "run", "portforward")...)...)
-		Expect(holderOf(ctx, user)).To(HaveValue(Equal(holder{Subject: "User " + user, Verbs: []string{"get"}, Loses: []string{}})))
+		Expect(holderOf(ctx, user)).To(
+			HaveValue(Equal(holder{Subject: "User " + user, Verbs: []string{"get"}, Loses: []string{}})))
 	})
 
 	It("does not name who has another subresource only", Allows("KA-METRICS-1"), func(ctx SpecContext) {

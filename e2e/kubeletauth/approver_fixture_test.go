@@ -60,7 +60,8 @@ func asKubeletsAsk() asking {
 // request makes a request as somebody, and returns its name and the key.
 func request(ctx context.Context, who *Identity, a asking) (name string, key []byte) {
 	GinkgoHelper()
-	asked, key, err := fixtures.SigningRequest(suite.Scene().NewName("e2e-serving"), certificatesv1.KubeletServingSignerName, a.usage, a.CertificateRequest)
+	asked, key, err := fixtures.SigningRequest(suite.Scene().NewName("e2e-serving"),
+		certificatesv1.KubeletServingSignerName, a.usage, a.CertificateRequest)
 	Expect(err).NotTo(HaveOccurred())
 	suite.Scene().PutAs(ctx, who, asked)
 	return asked.Name, key
@@ -101,7 +102,8 @@ func expectLeft(ctx context.Context, who *Identity, refused asking) {
 	GinkgoHelper()
 	left, _ := request(ctx, who, refused)
 	good, _ := request(ctx, suite.AsNode(suite.Scene().Own), asKubeletsAsk())
-	Eventually(ctx, approval).WithArguments(good).WithTimeout(signing).WithPolling(100 * time.Millisecond).Should(Equal(byUs))
+	Eventually(ctx, approval).WithArguments(good).WithTimeout(signing).WithPolling(100 * time.Millisecond).Should(
+		Equal(byUs))
 	Expect(approval(ctx, left)).To(BeEmpty())
 }
 

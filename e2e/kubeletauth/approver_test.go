@@ -10,7 +10,8 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-var _ = DescribeTable("a kubelet is served under a certificate of the cluster for its Node's names and no others,", Label(OnHardened),
+var _ = DescribeTable("a kubelet is served under a certificate of the cluster for its Node's names and no others,",
+	Label(OnHardened),
 	func(ctx SpecContext, node func() string) {
 		Expect(namesIn(must(served(ctx, node())))).To(ConsistOf(namesOf(ctx, node())))
 	},

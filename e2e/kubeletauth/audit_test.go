@@ -15,10 +15,12 @@ import (
 // What an operator finds of a request that the API server's audit log does not have.
 var _ = Describe("the audit line", Label(OnHost, OnHardened), func() {
 	It("says who asked for what, of whom, and what was needed", Allows("KA-EXEC-1"), func(ctx SpecContext) {
-		reply := send(ctx, kubelet(ctx), caller(ctx, may("create", "exec")), Calling(http.MethodPost, "/exec/a/b/0-0-0/c?output=1&command=secret"))
+		reply := send(ctx, kubelet(ctx), caller(ctx, may("create", "exec")),
+			Calling(http.MethodPost, "/exec/a/b/0-0-0/c?output=1&command=secret"))
 		line := suite.ExpectForwarded(ctx, reply, http.StatusNotFound, "KA-EXEC-1")
 		Expect([]string{line.Namespace, line.Pod, line.Container}).To(Equal([]string{"a", "b", "c"}))
-		Expect([]string{line.Method, line.Path, line.Verb, line.Subresource}).To(Equal([]string{"POST", "/exec/a/b/0-0-0/c", "create", "exec"}))
+		Expect([]string{line.Method, line.Path, line.Verb, line.Subresource}).To(
+			Equal([]string{"POST", "/exec/a/b/0-0-0/c", "create", "exec"}))
 		Expect(line.User).To(Equal(reply.Caller.User))
 		Expect(line.CacheHit).To(BeFalse())
 	})
@@ -42,7 +44,8 @@ var _ = Describe("the audit line", Label(OnHost, OnHardened), func() {
 		reply := send(ctx, kubelet(ctx), who, health)
 		suite.ExpectForwarded(ctx, reply, http.StatusOK, "KA-HEALTH-1")
 		// The third part of a token is its signature.
-		found, err := suite.Host.Run(ctx, target(), "grep -rlF '"+who.Token[len(who.Token)-40:]+"' /var/log/pods/kube-system_"+KubeletProxy+"-*/ || true")
+		found, err := suite.Host.Run(ctx, target(),
+			"grep -rlF '"+who.Token[len(who.Token)-40:]+"' /var/log/pods/kube-system_"+KubeletProxy+"-*/ || true")
 		Expect(err).NotTo(HaveOccurred())
 		Expect(found).To(BeEmpty())
 	})

@@ -51,18 +51,20 @@ var _ = Describe("who proves who they are", func() {
 		hold(ctx, kubelet(ctx), lasting(ctx, bearer(ctx, "", healthy), time.Hour), health)
 	})
 
-	It("by a token in a sub-protocol is that, which the kubelet does not see", AllowsBy("KA-AUTH-1", "KA-EXEC-1"), Label(OnHardened), func(ctx SpecContext) {
-		who := bearer(ctx, "", may("create", "exec"))
-		call := bySubprotocol(get(processes[0].path), who.Token)
-		who.Token = ""
-		hold(ctx, kubelet(ctx), who, call, http.StatusNotFound)
-	})
+	It("by a token in a sub-protocol is that, which the kubelet does not see", AllowsBy("KA-AUTH-1", "KA-EXEC-1"),
+		Label(OnHardened), func(ctx SpecContext) {
+			who := bearer(ctx, "", may("create", "exec"))
+			call := bySubprotocol(get(processes[0].path), who.Token)
+			who.Token = ""
+			hold(ctx, kubelet(ctx), who, call, http.StatusNotFound)
+		})
 
-	It("by a certificate is not asked for a token, which may be a bad one", AllowsBy("KA-AUTH-1", "KA-HEALTH-1"), func(ctx SpecContext) {
-		who := caller(ctx, healthy)
-		who.Token = "not-a-token"
-		hold(ctx, kubelet(ctx), who, health)
-	})
+	It("by a certificate is not asked for a token, which may be a bad one", AllowsBy("KA-AUTH-1", "KA-HEALTH-1"),
+		func(ctx SpecContext) {
+			who := caller(ctx, healthy)
+			who.Token = "not-a-token"
+			hold(ctx, kubelet(ctx), who, health)
+		})
 
 	It("by a token may show a certificate of strangers", AllowsBy("KA-AUTH-1", "KA-HEALTH-1"), func(ctx SpecContext) {
 		who := bearer(ctx, "", healthy)
@@ -79,7 +81,8 @@ func expectGroups(line KubeletLine, groups ...string) {
 }
 
 // A caller who is somebody may not be somebody else by a header.
-var _ = DescribeTable("a name in a header of a caller who is somebody changes nothing", AllowsBy("KA-AUTH-1", "KA-HEALTH-1"), Attack("T24"),
+var _ = DescribeTable("a name in a header of a caller who is somebody changes nothing",
+	AllowsBy("KA-AUTH-1", "KA-HEALTH-1"), Attack("T24"),
 	func(ctx SpecContext, lines ...string) {
 		hold(ctx, kubelet(ctx), caller(ctx, healthy), health.With(lines...))
 	},

@@ -26,7 +26,8 @@ var _ = Describe("too much", Label(OnHost, OnHardened), func() {
 	DescribeTable("is a token", Denies("KA-LIMIT-1"),
 		func(ctx SpecContext, size, code int) {
 			token := strings.Repeat("x", size)
-			for _, call := range []Call{health.With("Authorization: Bearer " + token), bySubprotocol(get(processes[0].path), token)} {
+			for _, call := range []Call{health.With("Authorization: Bearer " + token),
+				bySubprotocol(get(processes[0].path), token)} {
 				reply := must(port().Send(ctx, Nobody(), call))
 				Expect(reply.Code).To(Equal(code), reply.String())
 				if code == http.StatusUnauthorized {
@@ -80,7 +81,8 @@ var _ = Describe("too much", Label(OnHost, OnHardened), func() {
 		Entry("that is not base64", "base64url.bearer.authorization.k8s.io.%%%", "v5.channel.k8s.io"),
 		Entry("that is no UTF-8", "base64url.bearer.authorization.k8s.io._w", "v5.channel.k8s.io"),
 		Entry("that is empty", "base64url.bearer.authorization.k8s.io.", "v5.channel.k8s.io"),
-		Entry("that is there twice", "base64url.bearer.authorization.k8s.io.YQ", "base64url.bearer.authorization.k8s.io.Yg", "v5.channel.k8s.io"),
+		Entry("that is there twice", "base64url.bearer.authorization.k8s.io.YQ", "base64url.bearer.authorization.k8s.io.Yg",
+			"v5.channel.k8s.io"),
 		Entry("that has none beside it", "base64url.bearer.authorization.k8s.io.YQ"),
 		Entry("that is one of a thousand commas", strings.Repeat(",", 1000), "base64url.bearer.authorization.k8s.io.YQ"),
 	)
@@ -99,7 +101,8 @@ var _ = Describe("too much", Label(OnHost, OnHardened), func() {
 		open := must(port().Dial(ctx, caller(ctx, everything)))
 		DeferCleanup(func() { _ = open.Close() })
 		Expect(open.SetDeadline(time.Now().Add(time.Minute))).To(Succeed())
-		reply := must(open.Send(Calling(http.MethodPost, "/run"+noContainer+"?cmd=true").With("Content-Length: 10").Then("half")))
+		reply := must(open.Send(
+			Calling(http.MethodPost, "/run"+noContainer+"?cmd=true").With("Content-Length: 10").Then("half")))
 		suite.ExpectDenied(ctx, reply, http.StatusBadRequest, "KA-LIMIT-1")
 		expectShut(open)
 	})

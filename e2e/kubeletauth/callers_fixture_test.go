@@ -93,7 +93,8 @@ func bearer(ctx context.Context, audience string, has ...rights) Caller {
 	if audience != "" {
 		request.Spec.Audiences = []string{audience}
 	}
-	token := must(suite.Client.CoreV1().ServiceAccounts(made.Namespace).CreateToken(ctx, made.Name, request, metav1.CreateOptions{}))
+	token := must(suite.Client.CoreV1().ServiceAccounts(made.Namespace).CreateToken(ctx, made.Name, request,
+		metav1.CreateOptions{}))
 	who := Account(made.Namespace, made.Name, token.Status.Token)
 	for _, r := range has {
 		suite.Scene().Grant(ctx, who.User, r...)

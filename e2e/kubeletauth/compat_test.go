@@ -39,12 +39,18 @@ var _ = Describe("compat", Ordered, ContinueOnFailure, func() {
 		func(ctx SpecContext, has rights, call Call, codes ...int) {
 			hold(ctx, port, caller(ctx, has), call, codes...)
 		},
-		Entry("logs of containers with get", Allows("KA-PROXY-1"), may("get", "proxy"), get("/containerLogs"+noContainer), http.StatusNotFound),
-		Entry("logs of containers without", Denies("KA-PROXY-1"), may("get", "containerlogs"), get("/containerLogs"+noContainer)),
-		Entry("exec by websocket with get, which is the hole", Allows("KA-PROXY-1"), Attack("T10"), may("get", "proxy"), get(processes[0].path).Upgrading(), http.StatusNotFound),
-		Entry("exec with create on what strict asks for", Denies("KA-PROXY-1"), may("create", "exec"), Calling(http.MethodPost, processes[0].path).Upgrading()),
-		Entry("exec by POST with get", Denies("KA-PROXY-1"), may("get", "proxy"), Calling(http.MethodPost, processes[0].path).Upgrading()),
-		Entry("run with create", Allows("KA-PROXY-1"), may("create", "proxy"), Calling(http.MethodPost, processes[3].path), http.StatusNotFound),
+		Entry("logs of containers with get", Allows("KA-PROXY-1"), may("get", "proxy"), get("/containerLogs"+noContainer),
+			http.StatusNotFound),
+		Entry("logs of containers without", Denies("KA-PROXY-1"), may("get", "containerlogs"),
+			get("/containerLogs"+noContainer)),
+		Entry("exec by websocket with get, which is the hole", Allows("KA-PROXY-1"), Attack("T10"), may("get", "proxy"),
+			get(processes[0].path).Upgrading(), http.StatusNotFound),
+		Entry("exec with create on what strict asks for", Denies("KA-PROXY-1"), may("create", "exec"),
+			Calling(http.MethodPost, processes[0].path).Upgrading()),
+		Entry("exec by POST with get", Denies("KA-PROXY-1"), may("get", "proxy"),
+			Calling(http.MethodPost, processes[0].path).Upgrading()),
+		Entry("run with create", Allows("KA-PROXY-1"), may("create", "proxy"), Calling(http.MethodPost, processes[3].path),
+			http.StatusNotFound),
 		Entry("run with get", Denies("KA-PROXY-1"), may("get", "proxy"), Calling(http.MethodPost, processes[3].path)),
 		Entry("profiles with get", Allows("KA-PROXY-1"), may("get", "proxy"), get("/debug/pprof/cmdline")),
 		Entry("profiles without", Denies("KA-PROXY-1"), may("get", "debug"), get("/debug/pprof/cmdline")),
@@ -57,8 +63,10 @@ var _ = Describe("compat", Ordered, ContinueOnFailure, func() {
 		Entry("HEAD is none", Denies("KA-METHOD-2"), may("get", "metrics"), Calling(http.MethodHead, "/metrics")),
 		Entry("HEAD takes every verb", Allows("KA-METHOD-2"), may("*", "metrics"), Calling(http.MethodHead, "/metrics")),
 		Entry("an upgrade is nothing of its own", Allows("KA-METRICS-1"), may("get", "metrics"), get("/metrics").Upgrading()),
-		Entry("POST /pods may be with nodes/proxy", Allows("KA-POD-1"), may("create", "proxy"), Calling(http.MethodPost, "/pods"), http.StatusMethodNotAllowed),
-		Entry("POST /healthz may be with nodes/proxy", Allows("KA-HEALTH-1"), may("create", "proxy"), Calling(http.MethodPost, "/healthz")),
+		Entry("POST /pods may be with nodes/proxy", Allows("KA-POD-1"), may("create", "proxy"),
+			Calling(http.MethodPost, "/pods"), http.StatusMethodNotAllowed),
+		Entry("POST /healthz may be with nodes/proxy", Allows("KA-HEALTH-1"), may("create", "proxy"),
+			Calling(http.MethodPost, "/healthz")),
 	)
 })
 
@@ -79,7 +87,8 @@ var _ = Describe("a rule in audit", Ordered, ContinueOnFailure, Label(OnHardened
 	It("lets pass what the kubelet would, and says who would be refused", Allows("KA-EXEC-1"), func(ctx SpecContext) {
 		const counted = "bulkhead_audited_refusals_total"
 		before := must(suite.KubeletProxyMetric(ctx, port, counted, `rule="KA-EXEC-1"`))
-		Expect(findings(ctx, may("get", "proxy"), get(processes[0].path).Upgrading(), "KA-PROXY-1")).To(ConsistOf("KA-EXEC-1"))
+		Expect(findings(ctx, may("get", "proxy"), get(processes[0].path).Upgrading(), "KA-PROXY-1")).To(
+			ConsistOf("KA-EXEC-1"))
 		Expect(suite.KubeletProxyMetric(ctx, port, counted, `rule="KA-EXEC-1"`)).To(Equal(before + 1))
 	})
 

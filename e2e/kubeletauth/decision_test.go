@@ -22,7 +22,8 @@ var _ = Describe("a proxy that cannot ask", Ordered, ContinueOnFailure, Label(On
 	It("forwards nothing, not even of an administrator", Denies("KA-DECISION-1"), func(ctx SpecContext) {
 		who := caller(ctx, everything)
 		reply, _ := hold(ctx, port, who, health, http.StatusInternalServerError)
-		Expect(reply.Body).To(HavePrefix("Authorization error (user=" + who.User + ", verb=get, resource=nodes, subresource=healthz)"))
+		Expect(reply.Body).To(
+			HavePrefix("Authorization error (user=" + who.User + ", verb=get, resource=nodes, subresource=healthz)"))
 	})
 
 	It("takes nobody's word for who they are", Denies("KA-AUTH-1"), func(ctx SpecContext) {
@@ -44,7 +45,8 @@ var _ = Describe("a stream", Ordered, ContinueOnFailure, Label(OnHardened), func
 
 	BeforeAll(func(ctx SpecContext) {
 		port = beside(ctx, SideProxy{Flags: []string{
-			"--stream-recheck-interval=1s", "--authorization-webhook-cache-authorized-ttl=0s", "--authentication-token-webhook-cache-ttl=0s",
+			"--stream-recheck-interval=1s", "--authorization-webhook-cache-authorized-ttl=0s",
+			"--authentication-token-webhook-cache-ttl=0s",
 		}})
 		pod := running(ctx, suite.Scene().Pod(ctx, target(), withShell(tells)))
 		logs = get("/containerLogs/" + pod.Namespace + "/" + pod.Name + "/" + teller + "?follow=true")
@@ -68,7 +70,8 @@ var _ = Describe("a stream", Ordered, ContinueOnFailure, Label(OnHardened), func
 		ended := time.Now()
 		took()
 		followed.expectEnd()
-		Measured("until a stream ended without its right, at a second's interval", time.Since(ended).Round(100*time.Millisecond).String())
+		Measured("until a stream ended without its right, at a second's interval",
+			time.Since(ended).Round(100*time.Millisecond).String())
 		followed.expectCause(ctx, "access was taken away")
 	})
 

@@ -29,91 +29,97 @@ const (
 	beats = time.Minute
 )
 
-var _ = Describe("the worker's proxy is gone and stays away,", Serial, Ordered, Label(Disruptive, OnHost, OnWorker, OnHardened, Slow), func() {
-	var (
-		talk       *conversation
-		containers []string
-		began      time.Time
-	)
+var _ = Describe("the worker's proxy is gone and stays away,", Serial, Ordered,
+	Label(Disruptive, OnHost, OnWorker, OnHardened, Slow), func() {
+		var (
+			talk       *conversation
+			containers []string
+			began      time.Time
+		)
 
-	BeforeAll(func(ctx SpecContext) {
-		talk = converse(ctx)
-		containers = lives(ctx, talk.pod)
-		DeferCleanup(bringProxyBack)
-		began = time.Now()
-		onWorker(ctx, "mv "+proxyFiles+" "+asideFiles)
-		deleteProxy(ctx)
-		talk.isCut(ctx, "the end of the proxy's pod")
-		eventuallyOnWorker(ctx, cut, "! "+proxyProcess)
-	})
+		BeforeAll(func(ctx SpecContext) {
+			talk = converse(ctx)
+			containers = lives(ctx, talk.pod)
+			DeferCleanup(bringProxyBack)
+			began = time.Now()
+			onWorker(ctx, "mv "+proxyFiles+" "+asideFiles)
+			deleteProxy(ctx)
+			talk.isCut(ctx, "the end of the proxy's pod")
+			eventuallyOnWorker(ctx, cut, "! "+proxyProcess)
+		})
 
-	It("and nobody reaches the kubelet of this node", Denies("KA-LOOPBACK-1"), func(ctx SpecContext) {
-		talk.refused(ctx)
-		_, err := portOf(ctx, suite.Worker).Dial(ctx, Nobody())
-		Expect(err).To(MatchError(syscall.ECONNREFUSED), "nobody has the port")
-	})
+		It("and nobody reaches the kubelet of this node", Denies("KA-LOOPBACK-1"), func(ctx SpecContext) {
+			talk.refused(ctx)
+			_, err := portOf(ctx, suite.Worker).Dial(ctx, Nobody())
+			Expect(err).To(MatchError(syscall.ECONNREFUSED), "nobody has the port")
+		})
 
-	// The port is free, and any pod on the host's network can take it. kube-apiserver has
-	// --kubelet-certificate-authority: it verifies the certificate before it sends anything.
-	It("and a pod that takes the port gets nothing of the API server", Denies("KA-CSR-1"), func(ctx SpecContext) {
-		pod, port := squatter(ctx)
-		// That it would print what it gets is proved by who does not verify.
-		_, err := suite.Host.Run(ctx, suite.Worker, "curl -sk --max-time 2 -H 'Authorization: Bearer e2e-token' https://"+port.Address+"/e2e-unverified || true")
-		Expect(err).NotTo(HaveOccurred())
-		printed(ctx, pod, "GET /e2e-unverified")
-		printed(ctx, pod, "Bearer e2e-token")
-		for _, args := range [][]string{in(talk.pod, "logs", teller, "--tail=1"), in(talk.pod, "exec", teller, "--", "true")} {
-			ended := command{}.run(ctx, args...)
-			Expect(ended).NotTo(gexec.Exit(0), "kubectl %s was answered", args[0])
-			Expect(complaint(ended)).To(ContainSubstring("x509: certificate signed by unknown authority"))
-			Measured("kubectl "+args[0]+" while a pod has the port", strings.ReplaceAll(complaint(ended), "\n", " "))
-		}
-		var after string
-		Eventually(ctx, func() int {
-			_, after, _ = strings.Cut(must(gotBy(ctx, pod)()), "Bearer e2e-token")
-			return strings.Count(after, "fatal bad_certificate")
-		}).WithTimeout(shown).WithPolling(200*time.Millisecond).Should(BeNumerically(">=", 2), "both calls ended at the certificate")
-		// The first is a client's certificate, the others a request.
-		Expect(after).NotTo(Or(MatchRegexp(`<<< TLS 1\.[23], Handshake \[length [0-9a-f]+\], Certificate`), ContainSubstring("HTTP/"), ContainSubstring("/containerLogs"), ContainSubstring("/exec")), after)
-	})
+		// The port is free, and any pod on the host's network can take it. kube-apiserver has
+		// --kubelet-certificate-authority: it verifies the certificate before it sends anything.
+		It("and a pod that takes the port gets nothing of the API server", Denies("KA-CSR-1"), func(ctx SpecContext) {
+			pod, port := squatter(ctx)
+			// That it would print what it gets is proved by who does not verify.
+			_, err := suite.Host.Run(ctx, suite.Worker,
+				"curl -sk --max-time 2 -H 'Authorization: Bearer e2e-token' https://"+port.Address+"/e2e-unverified || true")
+			Expect(err).NotTo(HaveOccurred())
+			printed(ctx, pod, "GET /e2e-unverified")
+			printed(ctx, pod, "Bearer e2e-token")
+			for _, args := range [][]string{in(talk.pod, "logs", teller, "--tail=1"),
+				in(talk.pod, "exec", teller, "--", "true")} {
+				ended := command{}.run(ctx, args...)
+				Expect(ended).NotTo(gexec.Exit(0), "kubectl %s was answered", args[0])
+				Expect(complaint(ended)).To(ContainSubstring("x509: certificate signed by unknown authority"))
+				Measured("kubectl "+args[0]+" while a pod has the port", strings.ReplaceAll(complaint(ended), "\n", " "))
+			}
+			var after string
+			Eventually(ctx, func() int {
+				_, after, _ = strings.Cut(must(gotBy(ctx, pod)()), "Bearer e2e-token")
+				return strings.Count(after, "fatal bad_certificate")
+			}).WithTimeout(shown).WithPolling(200*time.Millisecond).Should(BeNumerically(">=", 2),
+				"both calls ended at the certificate")
+			// The first is a client's certificate, the others a request.
+			Expect(after).NotTo(Or(MatchRegexp(`<<< TLS 1\.[23], Handshake \[length [0-9a-f]+\], Certificate`),
+				ContainSubstring("HTTP/"), ContainSubstring("/containerLogs"), ContainSubstring("/exec")), after)
+		})
 
-	It("and the kubelet of another node is reached as before", Allows("KA-CLOG-1"), func(ctx SpecContext) {
-		// Not a static pod: the API may not have its mirror yet, after a spec that restarted
-		// the API server.
-		Expect(kubectl(ctx, "logs", "--namespace="+systemNamespace, must(proxyOf(ctx, suite.ControlPlane)).Name, "--tail=1")).NotTo(BeEmpty())
-	})
+		It("and the kubelet of another node is reached as before", Allows("KA-CLOG-1"), func(ctx SpecContext) {
+			// Not a static pod: the API may not have its mirror yet, after a spec that restarted
+			// the API server.
+			Expect(kubectl(ctx, "logs", "--namespace="+systemNamespace, must(proxyOf(ctx, suite.ControlPlane)).Name,
+				"--tail=1")).NotTo(BeEmpty())
+		})
 
-	It("and the node's pods run on", Allows("KA-LOOPBACK-1"), func(ctx SpecContext) {
-		lines := "cat /var/log/pods/" + talk.pod.Namespace + "_" + talk.pod.Name + "_*/" + teller + "/*.log | wc -l"
-		before := onWorker(ctx, lines)
-		Eventually(ctx, func() (string, error) { return suite.Host.Run(ctx, suite.Worker, lines) }).
-			WithTimeout(shown).WithPolling(time.Second).ShouldNot(Equal(before), "it writes to its log")
-		Expect(lives(ctx, talk.pod)).To(Equal(containers))
-	})
+		It("and the node's pods run on", Allows("KA-LOOPBACK-1"), func(ctx SpecContext) {
+			lines := "cat /var/log/pods/" + talk.pod.Namespace + "_" + talk.pod.Name + "_*/" + teller + "/*.log | wc -l"
+			before := onWorker(ctx, lines)
+			Eventually(ctx, func() (string, error) { return suite.Host.Run(ctx, suite.Worker, lines) }).
+				WithTimeout(shown).WithPolling(time.Second).ShouldNot(Equal(before), "it writes to its log")
+			Expect(lives(ctx, talk.pod)).To(Equal(containers))
+		})
 
-	It("and a new pod starts", Allows("KA-LOOPBACK-1"), func(ctx SpecContext) {
-		since := time.Now()
-		running(ctx, suite.Scene().Pod(ctx, suite.Worker))
-		Measured("a pod that starts without the proxy", time.Since(since).Round(100*time.Millisecond).String())
-	})
+		It("and a new pod starts", Allows("KA-LOOPBACK-1"), func(ctx SpecContext) {
+			since := time.Now()
+			running(ctx, suite.Scene().Pod(ctx, suite.Worker))
+			Measured("a pod that starts without the proxy", time.Since(since).Round(100*time.Millisecond).String())
+		})
 
-	It("and the node stays Ready", Allows("KA-LOOPBACK-1"), func(ctx SpecContext) {
-		for range 2 {
-			last := must(heartbeat(ctx))
-			Eventually(ctx, heartbeat).WithTimeout(beats).WithPolling(time.Second).ShouldNot(Equal(last), "its heart beats")
-		}
-		expectNodeReady(ctx)
-		Measured("the proxy was away for", time.Since(began).Round(time.Second).String())
-	})
+		It("and the node stays Ready", Allows("KA-LOOPBACK-1"), func(ctx SpecContext) {
+			for range 2 {
+				last := must(heartbeat(ctx))
+				Eventually(ctx, heartbeat).WithTimeout(beats).WithPolling(time.Second).ShouldNot(Equal(last), "its heart beats")
+			}
+			expectNodeReady(ctx)
+			Measured("the proxy was away for", time.Since(began).Round(time.Second).String())
+		})
 
-	It("and when it is back, all is as before", Allows("KA-CLOG-1"), Allows("KA-EXEC-1"), func(ctx SpecContext) {
-		Expect(must(proxyOf(ctx, suite.Worker)).Status.Phase).To(Equal(corev1.PodPending), "it was kept away until now")
-		since := time.Now()
-		bringProxyBack(ctx)
-		talk.reached(ctx, "the return of the proxy", since)
-		Expect(lives(ctx, talk.pod)).To(Equal(containers))
+		It("and when it is back, all is as before", Allows("KA-CLOG-1"), Allows("KA-EXEC-1"), func(ctx SpecContext) {
+			Expect(must(proxyOf(ctx, suite.Worker)).Status.Phase).To(Equal(corev1.PodPending), "it was kept away until now")
+			since := time.Now()
+			bringProxyBack(ctx)
+			talk.reached(ctx, "the return of the proxy", since)
+			Expect(lives(ctx, talk.pod)).To(Equal(containers))
+		})
 	})
-})
 
 // deleteProxy deletes the pod of the worker's proxy. The DaemonSet makes another.
 func deleteProxy(ctx context.Context) {

@@ -23,30 +23,32 @@ import (
 func lingering(pod *corev1.Pod) { pod.Spec.TerminationGracePeriodSeconds = ptr.To[int64](1) }
 
 var _ = Describe("a drain of the worker", Serial, Label(Disruptive, OnHost, OnWorker, OnHardened, Slow), func() {
-	It("ends streams with their pods, leaves the proxy, and logs and exec go on for what stays", Allows("KA-CLOG-1"), Allows("KA-EXEC-1"), func(ctx SpecContext) {
-		talk := converse(ctx, lingering)
-		stays := must(proxyOf(ctx, suite.Worker))
-		DeferCleanup(func(ctx context.Context) {
-			schedulable := []byte(`{"spec":{"unschedulable":null}}`)
-			_, err := suite.Client.CoreV1().Nodes().Patch(ctx, suite.Worker, types.MergePatchType, schedulable, metav1.PatchOptions{})
-			Expect(err).NotTo(HaveOccurred())
-			waitSystem(ctx)
+	It("ends streams with their pods, leaves the proxy, and logs and exec go on for what stays", Allows("KA-CLOG-1"),
+		Allows("KA-EXEC-1"), func(ctx SpecContext) {
+			talk := converse(ctx, lingering)
+			stays := must(proxyOf(ctx, suite.Worker))
+			DeferCleanup(func(ctx context.Context) {
+				schedulable := []byte(`{"spec":{"unschedulable":null}}`)
+				_, err := suite.Client.CoreV1().Nodes().Patch(ctx, suite.Worker, types.MergePatchType, schedulable,
+					metav1.PatchOptions{})
+				Expect(err).NotTo(HaveOccurred())
+				waitSystem(ctx)
+			})
+
+			began := time.Now()
+			kubectl(ctx, "drain", suite.Worker, "--ignore-daemonsets", "--force", "--delete-emptydir-data", "--timeout=50s")
+			Measured("kubectl drain of the worker", time.Since(began).Round(time.Second).String())
+			talk.ends(ctx, "a drain")
+			Expect(talk.log).To(gexec.Exit(0), "a log is whole when its container has ended")
+			Expect(talk.command).To(gexec.Exit(137), "the command was killed with its container")
+
+			proxy := must(proxyOf(ctx, suite.Worker))
+			Expect(proxy.UID).To(Equal(stays.UID), "the proxy stays")
+			Expect(isReady(proxy)).To(BeTrue())
+			Expect(kubectl(ctx, "logs", "--namespace="+systemNamespace, proxy.Name, "--tail=1")).NotTo(BeEmpty())
+			// The scheduler places nothing there. What tolerates it can be there.
+			talk = converse(ctx)
+			kubectl(ctx, "uncordon", suite.Worker)
+			talk.goesOn(ctx)
 		})
-
-		began := time.Now()
-		kubectl(ctx, "drain", suite.Worker, "--ignore-daemonsets", "--force", "--delete-emptydir-data", "--timeout=50s")
-		Measured("kubectl drain of the worker", time.Since(began).Round(time.Second).String())
-		talk.ends(ctx, "a drain")
-		Expect(talk.log).To(gexec.Exit(0), "a log is whole when its container has ended")
-		Expect(talk.command).To(gexec.Exit(137), "the command was killed with its container")
-
-		proxy := must(proxyOf(ctx, suite.Worker))
-		Expect(proxy.UID).To(Equal(stays.UID), "the proxy stays")
-		Expect(isReady(proxy)).To(BeTrue())
-		Expect(kubectl(ctx, "logs", "--namespace="+systemNamespace, proxy.Name, "--tail=1")).NotTo(BeEmpty())
-		// The scheduler places nothing there. What tolerates it can be there.
-		talk = converse(ctx)
-		kubectl(ctx, "uncordon", suite.Worker)
-		talk.goesOn(ctx)
-	})
 })

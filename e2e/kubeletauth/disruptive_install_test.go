@@ -17,68 +17,74 @@ import (
 )
 
 // One story: a node is taken out from behind its proxy, and put back.
-var _ = Describe("on the worker, bulkhead node", Serial, Ordered, Label(Disruptive, OnHost, OnWorker, OnHardened, Slow), func() {
-	var (
-		talk       *conversation
-		containers []string
-	)
+var _ = Describe("on the worker, bulkhead node", Serial, Ordered, Label(Disruptive, OnHost, OnWorker, OnHardened, Slow),
+	func() {
+		var (
+			talk       *conversation
+			containers []string
+		)
 
-	BeforeAll(func(ctx SpecContext) {
-		DeferCleanup(func(ctx context.Context) {
-			onWorker(ctx, "bulkhead node install")
-			eventuallyOnWorker(ctx, back, proxyReady)
+		BeforeAll(func(ctx SpecContext) {
+			DeferCleanup(func(ctx context.Context) {
+				onWorker(ctx, "bulkhead node install")
+				eventuallyOnWorker(ctx, back, proxyReady)
+			})
+			talk = converse(ctx)
+			containers = lives(ctx, talk.pod)
 		})
-		talk = converse(ctx)
-		containers = lives(ctx, talk.pod)
-	})
 
-	AfterEach(func(ctx SpecContext) {
-		expectNodeReady(ctx)
-		Expect(lives(ctx, talk.pod)).To(Equal(containers), "the pod went on")
-	})
+		AfterEach(func(ctx SpecContext) {
+			expectNodeReady(ctx)
+			Expect(lives(ctx, talk.pod)).To(Equal(containers), "the pod went on")
+		})
 
-	It("uninstall gives the kubelet its port back, and its old certificate", Allows("KA-LOOPBACK-1"), func(ctx SpecContext) {
-		Expect(onWorker(ctx, "bulkhead node uninstall")).To(ContainSubstring("The kubelet listens as it did."))
-		talk.isCut(ctx, "bulkhead node uninstall")
-		onWorker(ctx, "test ! -e "+proxyFiles+" && test ! -e "+StateDirectory+"/node && ! "+proxyProcess)
-		// The kubelet itself: nobody else answers 401 without a rule.
-		Expect(answered(ctx)).To(And(HaveField("Code", http.StatusUnauthorized), HaveField("Body", "Unauthorized")))
-	})
+		It("uninstall gives the kubelet its port back, and its old certificate", Allows("KA-LOOPBACK-1"),
+			func(ctx SpecContext) {
+				Expect(onWorker(ctx, "bulkhead node uninstall")).To(ContainSubstring("The kubelet listens as it did."))
+				talk.isCut(ctx, "bulkhead node uninstall")
+				onWorker(ctx, "test ! -e "+proxyFiles+" && test ! -e "+StateDirectory+"/node && ! "+proxyProcess)
+				// The kubelet itself: nobody else answers 401 without a rule.
+				Expect(answered(ctx)).To(And(HaveField("Code", http.StatusUnauthorized), HaveField("Body", "Unauthorized")))
+			})
 
-	It("uninstall changes nothing the second time", Allows("KA-LOOPBACK-1"), func(ctx SpecContext) {
-		before := onWorker(ctx, kubeletProcess)
-		Expect(onWorker(ctx, "bulkhead node uninstall")).To(ContainSubstring("Nothing had to be changed"))
-		Expect(onWorker(ctx, kubeletProcess)).To(Equal(before))
-	})
+		It("uninstall changes nothing the second time", Allows("KA-LOOPBACK-1"), func(ctx SpecContext) {
+			before := onWorker(ctx, kubeletProcess)
+			Expect(onWorker(ctx, "bulkhead node uninstall")).To(ContainSubstring("Nothing had to be changed"))
+			Expect(onWorker(ctx, kubeletProcess)).To(Equal(before))
+		})
 
-	// In hardened the API server asks for a certificate of the cluster's, which a kubelet
-	// that kubeadm has set up does not have.
-	It("uninstall leaves a kubelet that the API server does not talk to", Denies("KA-CSR-1"), func(ctx SpecContext) {
-		Expect(suite.OnControlPlane(ctx, "cat "+APIServerManifest)).To(ContainSubstring("--kubelet-certificate-authority="))
-		for _, args := range [][]string{in(talk.pod, "logs", teller, "--tail=1"), in(talk.pod, "exec", teller, "--", "true")} {
-			ended := command{}.run(ctx, args...)
-			Expect(ended).NotTo(gexec.Exit(0))
-			Expect(ended.Err).To(gbytes.Say("tls: failed to verify certificate: x509: "))
-		}
-		onWorker(ctx, "! "+proxyProcess)
-	})
+		// In hardened the API server asks for a certificate of the cluster's, which a kubelet
+		// that kubeadm has set up does not have.
+		It("uninstall leaves a kubelet that the API server does not talk to", Denies("KA-CSR-1"), func(ctx SpecContext) {
+			Expect(suite.OnControlPlane(ctx, "cat "+APIServerManifest)).To(ContainSubstring("--kubelet-certificate-authority="))
+			for _, args := range [][]string{in(talk.pod, "logs", teller, "--tail=1"),
+				in(talk.pod, "exec", teller, "--", "true")} {
+				ended := command{}.run(ctx, args...)
+				Expect(ended).NotTo(gexec.Exit(0))
+				Expect(ended.Err).To(gbytes.Say("tls: failed to verify certificate: x509: "))
+			}
+			onWorker(ctx, "! "+proxyProcess)
+		})
 
-	It("install puts it behind its proxy again", Allows("KA-LOOPBACK-1"), Allows("KA-CLOG-1"), Allows("KA-EXEC-1"), func(ctx SpecContext) {
-		since := time.Now()
-		Expect(onWorker(ctx, "bulkhead node install")).To(ContainSubstring("to its proxy only."))
-		Measured("bulkhead node install", time.Since(since).Round(time.Second).String())
-		talk.reached(ctx, "bulkhead node install", since)
-		Expect(answered(ctx)).To(And(HaveField("Code", http.StatusUnauthorized), HaveField("Body", ContainSubstring("[KA-AUTH-1]"))))
-	})
+		It("install puts it behind its proxy again", Allows("KA-LOOPBACK-1"), Allows("KA-CLOG-1"), Allows("KA-EXEC-1"),
+			func(ctx SpecContext) {
+				since := time.Now()
+				Expect(onWorker(ctx, "bulkhead node install")).To(ContainSubstring("to its proxy only."))
+				Measured("bulkhead node install", time.Since(since).Round(time.Second).String())
+				talk.reached(ctx, "bulkhead node install", since)
+				Expect(answered(ctx)).To(
+					And(HaveField("Code", http.StatusUnauthorized), HaveField("Body", ContainSubstring("[KA-AUTH-1]"))))
+			})
 
-	It("install changes nothing the second time", Allows("KA-LOOPBACK-1"), Allows("KA-CLOG-1"), Allows("KA-EXEC-1"), func(ctx SpecContext) {
-		talk.begin(ctx)
-		before := onWorker(ctx, kubeletProcess) + onWorker(ctx, proxyProcess)
-		Expect(onWorker(ctx, "bulkhead node install")).To(ContainSubstring("Nothing had to be changed"))
-		Expect(onWorker(ctx, kubeletProcess) + onWorker(ctx, proxyProcess)).To(Equal(before))
-		talk.goesOn(ctx)
+		It("install changes nothing the second time", Allows("KA-LOOPBACK-1"), Allows("KA-CLOG-1"), Allows("KA-EXEC-1"),
+			func(ctx SpecContext) {
+				talk.begin(ctx)
+				before := onWorker(ctx, kubeletProcess) + onWorker(ctx, proxyProcess)
+				Expect(onWorker(ctx, "bulkhead node install")).To(ContainSubstring("Nothing had to be changed"))
+				Expect(onWorker(ctx, kubeletProcess) + onWorker(ctx, proxyProcess)).To(Equal(before))
+				talk.goesOn(ctx)
+			})
 	})
-})
 
 // answered is what an unknown caller reads at the worker's port, whoever signed the
 // certificate there.

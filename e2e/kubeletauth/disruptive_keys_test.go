@@ -35,11 +35,12 @@ var _ = Describe("the keys of a node's proxy", Serial, Label(Disruptive, OnHost,
 			Expect(keys).To(ContainElements("CN=bulkhead:kubelet-auth-proxy", ContainSubstring("CN=system:node:"+suite.Worker)))
 		})
 
-	It("the key of the cluster's authority is on the control plane's disk", Allows("KA-LOOPBACK-1"), func(ctx SpecContext) {
-		_, authorities := keysOf(ctx, suite.ControlPlane)
-		Expect(authorities).To(ContainElement("CN=kubernetes"))
-		Expect(authorities).NotTo(ContainElement(ContainSubstring("kubelet")))
-	})
+	It("the key of the cluster's authority is on the control plane's disk", Allows("KA-LOOPBACK-1"),
+		func(ctx SpecContext) {
+			_, authorities := keysOf(ctx, suite.ControlPlane)
+			Expect(authorities).To(ContainElement("CN=kubernetes"))
+			Expect(authorities).NotTo(ContainElement(ContainSubstring("kubelet")))
+		})
 
 	It("the kubelet accepts the proxy's certificate", Allows("KA-LOOPBACK-1"), func(ctx SpecContext) {
 		Expect(onWorker(ctx, kubeletStatus(proxysKey))).To(Equal("200"))
@@ -47,7 +48,8 @@ var _ = Describe("the keys of a node's proxy", Serial, Label(Disruptive, OnHost,
 
 	It("the kubelet refuses a certificate that the proxy's key has signed",
 		Denies("KA-LOOPBACK-1"), func(ctx SpecContext) {
-			proxy := authority{certificate: must(certificateOf([]byte(onWorker(ctx, "cat "+proxyPair+".crt")))), key: proxyKey(ctx)}
+			proxy := authority{certificate: must(certificateOf([]byte(onWorker(ctx, "cat "+proxyPair+".crt")))),
+				key: proxyKey(ctx)}
 			forged := proxy.certify("bulkhead:kubelet-auth-proxy").Certificate
 			key := must(x509.MarshalPKCS8PrivateKey(forged.PrivateKey))
 			pair := append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: forged.Certificate[0]}),
@@ -58,39 +60,40 @@ var _ = Describe("the keys of a node's proxy", Serial, Label(Disruptive, OnHost,
 			Expect(onWorker(ctx, kubeletStatus("--cert "+file+" --key "+file))).To(Equal("401"))
 		})
 
-	It("are renewed while a log is followed and a command runs, and no exec fails", Allows("KA-LOOPBACK-1"), Allows("KA-CLOG-1"), Allows("KA-EXEC-1"), func(ctx SpecContext) {
-		talk := converse(ctx)
-		proxy, kubelet := onWorker(ctx, proxyProcess), onWorker(ctx, kubeletProcess)
-		before := onWorker(ctx, "cat "+proxyPair+".crt")
-		renewed := make(chan error, 1)
-		since := time.Now()
-		go func() {
-			_, err := suite.Host.Run(ctx, suite.Worker, "bulkhead node renew --all")
-			renewed <- err
-		}()
-		asked := 0
-		var until time.Time
-		for until.IsZero() || time.Now().Before(until) {
-			select {
-			case err := <-renewed:
-				Expect(err).NotTo(HaveOccurred())
-				Measured("bulkhead node renew --all", time.Since(since).Round(100*time.Millisecond).String())
-				until = time.Now().Add(reread)
-			default:
+	It("are renewed while a log is followed and a command runs, and no exec fails", Allows("KA-LOOPBACK-1"),
+		Allows("KA-CLOG-1"), Allows("KA-EXEC-1"), func(ctx SpecContext) {
+			talk := converse(ctx)
+			proxy, kubelet := onWorker(ctx, proxyProcess), onWorker(ctx, kubeletProcess)
+			before := onWorker(ctx, "cat "+proxyPair+".crt")
+			renewed := make(chan error, 1)
+			since := time.Now()
+			go func() {
+				_, err := suite.Host.Run(ctx, suite.Worker, "bulkhead node renew --all")
+				renewed <- err
+			}()
+			asked := 0
+			var until time.Time
+			for until.IsZero() || time.Now().Before(until) {
+				select {
+				case err := <-renewed:
+					Expect(err).NotTo(HaveOccurred())
+					Measured("bulkhead node renew --all", time.Since(since).Round(100*time.Millisecond).String())
+					until = time.Now().Add(reread)
+				default:
+				}
+				ended := command{}.run(ctx, in(talk.pod, "exec", teller, "--", "true")...)
+				Expect(ended).To(gexec.Exit(0), complaint(ended))
+				asked++
 			}
-			ended := command{}.run(ctx, in(talk.pod, "exec", teller, "--", "true")...)
-			Expect(ended).To(gexec.Exit(0), complaint(ended))
-			asked++
-		}
-		Measured("kubectl exec while the proxy's certificate is renewed", fmt.Sprintf("%d, none failed", asked))
-		talk.goesOn(ctx)
-		Expect(onWorker(ctx, "cat "+proxyPair+".crt")).NotTo(Equal(before))
-		Expect(onWorker(ctx, kubeletStatus(proxysKey))).To(Equal("200"))
-		Expect(onWorker(ctx, proxyProcess)).To(Equal(proxy), "the proxy went on")
-		Expect(onWorker(ctx, kubeletProcess)).To(Equal(kubelet), "the kubelet went on")
-		_, authorities := keysOf(ctx, suite.Worker)
-		Expect(authorities).To(BeEmpty())
-	})
+			Measured("kubectl exec while the proxy's certificate is renewed", fmt.Sprintf("%d, none failed", asked))
+			talk.goesOn(ctx)
+			Expect(onWorker(ctx, "cat "+proxyPair+".crt")).NotTo(Equal(before))
+			Expect(onWorker(ctx, kubeletStatus(proxysKey))).To(Equal("200"))
+			Expect(onWorker(ctx, proxyProcess)).To(Equal(proxy), "the proxy went on")
+			Expect(onWorker(ctx, kubeletProcess)).To(Equal(kubelet), "the kubelet went on")
+			_, authorities := keysOf(ctx, suite.Worker)
+			Expect(authorities).To(BeEmpty())
+		})
 })
 
 // kubeletStatus prints the status of a request to the kubelet on loopback.

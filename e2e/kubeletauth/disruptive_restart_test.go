@@ -14,51 +14,55 @@ import (
 
 // docs/kubelet-api.md says what each does to who is connected; this is where it is
 // looked at.
-var _ = Describe("while a log is followed and a command runs in a pod of the worker,", Serial, Label(Disruptive, OnHost, OnWorker, OnHardened, Slow), func() {
-	var (
-		talk              *conversation
-		containers        []string
-		proxy, theKubelet string
-	)
+var _ = Describe("while a log is followed and a command runs in a pod of the worker,", Serial,
+	Label(Disruptive, OnHost, OnWorker, OnHardened, Slow), func() {
+		var (
+			talk              *conversation
+			containers        []string
+			proxy, theKubelet string
+		)
 
-	BeforeEach(func(ctx SpecContext) {
-		talk = converse(ctx)
-		containers = lives(ctx, talk.pod)
-		proxy, theKubelet = onWorker(ctx, proxyProcess), onWorker(ctx, kubeletProcess)
-	})
+		BeforeEach(func(ctx SpecContext) {
+			talk = converse(ctx)
+			containers = lives(ctx, talk.pod)
+			proxy, theKubelet = onWorker(ctx, proxyProcess), onWorker(ctx, kubeletProcess)
+		})
 
-	AfterEach(func(ctx SpecContext) {
-		expectNodeReady(ctx)
-		Expect(lives(ctx, talk.pod)).To(Equal(containers), "the pod went on")
-	})
+		AfterEach(func(ctx SpecContext) {
+			expectNodeReady(ctx)
+			Expect(lives(ctx, talk.pod)).To(Equal(containers), "the pod went on")
+		})
 
-	It("a restart of the kubelet ends both, and the proxy serves what comes after", Allows("KA-CLOG-1"), Allows("KA-EXEC-1"), func(ctx SpecContext) {
-		since := time.Now()
-		onWorker(ctx, "systemctl restart kubelet")
-		talk.isCut(ctx, "a restart of the kubelet")
-		talk.reached(ctx, "a restart of the kubelet", since)
-		Expect(onWorker(ctx, kubeletProcess)).NotTo(Equal(theKubelet))
-		Expect(onWorker(ctx, proxyProcess)).To(Equal(proxy), "the proxy went on")
-	})
+		It("a restart of the kubelet ends both, and the proxy serves what comes after", Allows("KA-CLOG-1"),
+			Allows("KA-EXEC-1"), func(ctx SpecContext) {
+				since := time.Now()
+				onWorker(ctx, "systemctl restart kubelet")
+				talk.isCut(ctx, "a restart of the kubelet")
+				talk.reached(ctx, "a restart of the kubelet", since)
+				Expect(onWorker(ctx, kubeletProcess)).NotTo(Equal(theKubelet))
+				Expect(onWorker(ctx, proxyProcess)).To(Equal(proxy), "the proxy went on")
+			})
 
-	It("a proxy that is told to stop ends both, and says so", Allows("KA-CLOG-1"), Allows("KA-EXEC-1"), func(ctx SpecContext) {
-		since := time.Now()
-		onWorker(ctx, "kill -TERM "+proxy)
-		talk.isCut(ctx, "an orderly end of the proxy")
-		talk.reached(ctx, "an orderly end of the proxy", since)
-		Expect(linesAbout(ctx, suite.Worker, talk.pod.Namespace)).To(ContainElements(
-			And(HaveField("Stage", "end"), HaveField("Subresource", "containerlogs"), HaveField("Cause", "the proxy is stopping")),
-			And(HaveField("Stage", "end"), HaveField("Subresource", "exec"), HaveField("Cause", "the proxy is stopping")),
-		))
-		Expect(onWorker(ctx, kubeletProcess)).To(Equal(theKubelet), "the kubelet went on")
-	})
+		It("a proxy that is told to stop ends both, and says so", Allows("KA-CLOG-1"), Allows("KA-EXEC-1"),
+			func(ctx SpecContext) {
+				since := time.Now()
+				onWorker(ctx, "kill -TERM "+proxy)
+				talk.isCut(ctx, "an orderly end of the proxy")
+				talk.reached(ctx, "an orderly end of the proxy", since)
+				Expect(linesAbout(ctx, suite.Worker, talk.pod.Namespace)).To(ContainElements(
+					And(HaveField("Stage", "end"), HaveField("Subresource", "containerlogs"),
+						HaveField("Cause", "the proxy is stopping")),
+					And(HaveField("Stage", "end"), HaveField("Subresource", "exec"), HaveField("Cause", "the proxy is stopping")),
+				))
+				Expect(onWorker(ctx, kubeletProcess)).To(Equal(theKubelet), "the kubelet went on")
+			})
 
-	It("a proxy that is killed ends both", Allows("KA-CLOG-1"), Allows("KA-EXEC-1"), func(ctx SpecContext) {
-		since := time.Now()
-		onWorker(ctx, "kill -KILL "+proxy)
-		talk.isCut(ctx, "a sudden end of the proxy")
-		talk.reached(ctx, "a sudden end of the proxy", since)
-		Expect(onWorker(ctx, proxyProcess)).NotTo(Equal(proxy))
-		Expect(onWorker(ctx, kubeletProcess)).To(Equal(theKubelet), "the kubelet went on")
+		It("a proxy that is killed ends both", Allows("KA-CLOG-1"), Allows("KA-EXEC-1"), func(ctx SpecContext) {
+			since := time.Now()
+			onWorker(ctx, "kill -KILL "+proxy)
+			talk.isCut(ctx, "a sudden end of the proxy")
+			talk.reached(ctx, "a sudden end of the proxy", since)
+			Expect(onWorker(ctx, proxyProcess)).NotTo(Equal(proxy))
+			Expect(onWorker(ctx, kubeletProcess)).To(Equal(theKubelet), "the kubelet went on")
+		})
 	})
-})

@@ -29,48 +29,54 @@ const (
 	ourPair = "/var/lib/kubelet/pki/e2e-kubelet-server.pem"
 )
 
-var _ = Describe("the serving certificate of a kubelet", Serial, Ordered, Label(Disruptive, OnHost, OnWorker, OnHardened, Slow), func() {
-	var (
-		talk  *conversation
-		proxy string
-	)
+var _ = Describe("the serving certificate of a kubelet", Serial, Ordered,
+	Label(Disruptive, OnHost, OnWorker, OnHardened, Slow), func() {
+		var (
+			talk  *conversation
+			proxy string
+		)
 
-	BeforeAll(func(ctx SpecContext) {
-		DeferCleanup(func(ctx context.Context) {
-			// A kubelet whose link leads nowhere asks for another certificate.
-			onWorker(ctx, "rm -f "+ourPair+"; test -e "+servingPair+" || { rm -f "+servingPair+"; systemctl restart kubelet; }")
-			eventuallyOnWorker(ctx, back, "test -e "+servingPair+" && "+proxyReady)
+		BeforeAll(func(ctx SpecContext) {
+			DeferCleanup(func(ctx context.Context) {
+				// A kubelet whose link leads nowhere asks for another certificate.
+				onWorker(ctx, "rm -f "+ourPair+"; test -e "+servingPair+" || { rm -f "+servingPair+"; systemctl restart kubelet; }")
+				eventuallyOnWorker(ctx, back, "test -e "+servingPair+" && "+proxyReady)
+			})
+			talk = converse(ctx)
+			proxy = onWorker(ctx, proxyProcess)
 		})
-		talk = converse(ctx)
-		proxy = onWorker(ctx, proxyProcess)
-	})
 
-	// The kubelet writes a renewed one as is done here, and goes on. That it serves with
-	// the old one for a while is what it does not do.
-	It("can be replaced on disk while a log is followed and a command runs", Allows("KA-CSR-1"), Allows("KA-CLOG-1"), Allows("KA-EXEC-1"), func(ctx SpecContext) {
-		pair, serial := renewed(ctx)
-		onWorker(ctx, "umask 077; echo "+base64.StdEncoding.EncodeToString(pair)+" | base64 -d >"+ourPair+
-			" && ln -s "+ourPair+" "+servingPair+".new && mv -T "+servingPair+".new "+servingPair)
-		Eventually(ctx, serialOf).WithTimeout(shown).WithPolling(time.Second).Should(Equal(serial), "the proxy serves with the new one")
-		talk.goesOn(ctx)
-		Expect(kubectl(ctx, in(talk.pod, "exec", teller, "--", "echo", "new")...)).To(Equal("new\n"), "the kubelet still has the old one")
-		Expect(onWorker(ctx, proxyProcess)).To(Equal(proxy))
-	})
+		// The kubelet writes a renewed one as is done here, and goes on. That it serves with
+		// the old one for a while is what it does not do.
+		It("can be replaced on disk while a log is followed and a command runs", Allows("KA-CSR-1"), Allows("KA-CLOG-1"),
+			Allows("KA-EXEC-1"), func(ctx SpecContext) {
+				pair, serial := renewed(ctx)
+				onWorker(ctx, "umask 077; echo "+base64.StdEncoding.EncodeToString(pair)+" | base64 -d >"+ourPair+
+					" && ln -s "+ourPair+" "+servingPair+".new && mv -T "+servingPair+".new "+servingPair)
+				Eventually(ctx, serialOf).WithTimeout(shown).WithPolling(time.Second).Should(Equal(serial),
+					"the proxy serves with the new one")
+				talk.goesOn(ctx)
+				Expect(kubectl(ctx, in(talk.pod, "exec", teller, "--", "echo", "new")...)).To(Equal("new\n"),
+					"the kubelet still has the old one")
+				Expect(onWorker(ctx, proxyProcess)).To(Equal(proxy))
+			})
 
-	It("is asked for again where it is lost, approved by us, and served without a restart of the proxy", Allows("KA-CSR-1"), func(ctx SpecContext) {
-		old, since := must(serialOf(ctx)), time.Now()
-		onWorker(ctx, "rm -f "+servingPair+" "+ourPair+" && systemctl restart kubelet")
-		talk.isCut(ctx, "a kubelet that starts without a serving certificate")
-		Eventually(ctx, serialOf).WithTimeout(signing).WithPolling(200*time.Millisecond).ShouldNot(Equal(old), "the proxy serves with another one")
-		talk.reached(ctx, "the loss of the serving certificate", since)
+		It("is asked for again where it is lost, approved by us, and served without a restart of the proxy",
+			Allows("KA-CSR-1"), func(ctx SpecContext) {
+				old, since := must(serialOf(ctx)), time.Now()
+				onWorker(ctx, "rm -f "+servingPair+" "+ourPair+" && systemctl restart kubelet")
+				talk.isCut(ctx, "a kubelet that starts without a serving certificate")
+				Eventually(ctx, serialOf).WithTimeout(signing).WithPolling(200*time.Millisecond).ShouldNot(Equal(old),
+					"the proxy serves with another one")
+				talk.reached(ctx, "the loss of the serving certificate", since)
 
-		certificate := must(served(ctx, suite.Worker))
-		Expect(namesIn(certificate)).To(ConsistOf(namesOf(ctx, suite.Worker)))
-		Expect(approval(ctx, requestOf(ctx, certificate))).To(Equal(byUs))
-		Expect(onWorker(ctx, proxyProcess)).To(Equal(proxy))
-		expectNodeReady(ctx)
+				certificate := must(served(ctx, suite.Worker))
+				Expect(namesIn(certificate)).To(ConsistOf(namesOf(ctx, suite.Worker)))
+				Expect(approval(ctx, requestOf(ctx, certificate))).To(Equal(byUs))
+				Expect(onWorker(ctx, proxyProcess)).To(Equal(proxy))
+				expectNodeReady(ctx)
+			})
 	})
-})
 
 // renewed is another pair for the worker's kubelet, which was asked for as the kubelet
 // and approved by us.
@@ -108,7 +114,8 @@ func requestOf(ctx context.Context, certificate *x509.Certificate) string {
 	}))
 	for i := range list.Items {
 		of, err := certificateOf(list.Items[i].Status.Certificate)
-		if err == nil && of.SerialNumber.Cmp(certificate.SerialNumber) == 0 && list.Items[i].Spec.Username == "system:node:"+suite.Worker {
+		if err == nil && of.SerialNumber.Cmp(certificate.SerialNumber) == 0 &&
+			list.Items[i].Spec.Username == "system:node:"+suite.Worker {
 			return list.Items[i].Name
 		}
 	}

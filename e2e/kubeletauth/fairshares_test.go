@@ -52,43 +52,44 @@ func attachTo(pod *corev1.Pod) Call {
 // To the kubelet's API all tenants are one user, the API server. The user of these specs has
 // its rights. The streams are those of attach: a log that is followed takes an inotify
 // instance of the node, of which Linux has 128.
-var _ = Describe("while one tenant has all the streams that it can get,", Ordered, Label(OnHost, OnHardened, Slow), func() {
-	var (
-		port          *Port
-		server        Caller
-		greedy, other *corev1.Pod
-		before        string
-	)
+var _ = Describe("while one tenant has all the streams that it can get,", Ordered, Label(OnHost, OnHardened, Slow),
+	func() {
+		var (
+			port          *Port
+			server        Caller
+			greedy, other *corev1.Pod
+			before        string
+		)
 
-	BeforeAll(func(ctx SpecContext) {
-		TakeMachine(ctx)
-		port = beside(ctx, SideProxy{Flags: []string{fmt.Sprintf("--max-streams-per-user=%d", userStreams)}})
-		server = caller(ctx, may("get", "containerlogs"), may("create", "attach"))
-		greedy, other = tenant(ctx), tenant(ctx)
-		took, err := readLogs(ctx, port, server, other)
-		Expect(err).NotTo(HaveOccurred())
-		before = Latencies(took)
-	})
+		BeforeAll(func(ctx SpecContext) {
+			TakeMachine(ctx)
+			port = beside(ctx, SideProxy{Flags: []string{fmt.Sprintf("--max-streams-per-user=%d", userStreams)}})
+			server = caller(ctx, may("get", "containerlogs"), may("create", "attach"))
+			greedy, other = tenant(ctx), tenant(ctx)
+			took, err := readLogs(ctx, port, server, other)
+			Expect(err).NotTo(HaveOccurred())
+			before = Latencies(took)
+		})
 
-	It("it has no more than its share", Denies("KA-LIMIT-2"), func(ctx SpecContext) {
-		for range userStreams / 2 {
-			openStream(ctx, port, server, attachTo(greedy))
-		}
-		for _, call := range []Call{attachTo(greedy), logsOf(greedy)} {
-			reply := must(port.Send(ctx, server, call))
-			suite.ExpectDenied(ctx, reply, http.StatusTooManyRequests, "KA-LIMIT-2")
-			Expect(reply.Header.Get("Retry-After")).To(Equal("1"))
-		}
-		readWhileFull(ctx, port, server, other, before)
-	})
+		It("it has no more than its share", Denies("KA-LIMIT-2"), func(ctx SpecContext) {
+			for range userStreams / 2 {
+				openStream(ctx, port, server, attachTo(greedy))
+			}
+			for _, call := range []Call{attachTo(greedy), logsOf(greedy)} {
+				reply := must(port.Send(ctx, server, call))
+				suite.ExpectDenied(ctx, reply, http.StatusTooManyRequests, "KA-LIMIT-2")
+				Expect(reply.Header.Get("Retry-After")).To(Equal("1"))
+			}
+			readWhileFull(ctx, port, server, other, before)
+		})
 
-	It("another tenant has a stream", AllowsBy("KA-LIMIT-2", "KA-CLOG-1"), func(ctx SpecContext) {
-		for range userStreams / 2 {
-			openStream(ctx, port, server, attachTo(greedy))
-		}
-		hold(ctx, port, server, logsOf(other))
+		It("another tenant has a stream", AllowsBy("KA-LIMIT-2", "KA-CLOG-1"), func(ctx SpecContext) {
+			for range userStreams / 2 {
+				openStream(ctx, port, server, attachTo(greedy))
+			}
+			hold(ctx, port, server, logsOf(other))
+		})
 	})
-})
 
 // readWhileFull puts into the report how fast another tenant reads its log now.
 func readWhileFull(ctx context.Context, port *Port, who Caller, pod *corev1.Pod, before string) {

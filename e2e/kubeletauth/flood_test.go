@@ -31,7 +31,8 @@ var _ = Describe("a flood from one address", Ordered, Label(OnHost, OnHardened),
 
 	BeforeAll(func(ctx SpecContext) {
 		port = beside(ctx, SideProxy{Flags: []string{
-			"--authentication-token-review-client-qps=0.0001", fmt.Sprintf("--authentication-token-review-client-burst=%d", questions),
+			"--authentication-token-review-client-qps=0.0001",
+			fmt.Sprintf("--authentication-token-review-client-burst=%d", questions),
 			"--max-streams-per-user=1",
 		}})
 		good = bearer(ctx, "", healthy)
@@ -60,9 +61,10 @@ var _ = Describe("a flood from one address", Ordered, Label(OnHost, OnHardened),
 		Expect(suite.KubeletProxyMetric(ctx, port, asked, "")).To(BeEquivalentTo(questions))
 	})
 
-	It("of tokens does not make the proxy forget who was good", AllowsBy("KA-LIMIT-1", "KA-HEALTH-1"), func(ctx SpecContext) {
-		hold(ctx, port, good, health)
-	})
+	It("of tokens does not make the proxy forget who was good", AllowsBy("KA-LIMIT-1", "KA-HEALTH-1"),
+		func(ctx SpecContext) {
+			hold(ctx, port, good, health)
+		})
 
 	It("of tokens is nothing to a certificate", AllowsBy("KA-LIMIT-1", "KA-HEALTH-1"), func(ctx SpecContext) {
 		hold(ctx, port, caller(ctx, healthy), health)

@@ -64,7 +64,8 @@ func (f *following) expectCause(ctx context.Context, cause string) {
 	}
 	reply := f.open.Reply()
 	Eventually(ctx, func() ([]KubeletLine, error) { return suite.KubeletAudited(ctx, reply) }).
-		WithTimeout(Soon).WithPolling(200 * time.Millisecond).Should(ContainElement(And(HaveField("Stage", "end"), HaveField("Cause", cause))))
+		WithTimeout(Soon).WithPolling(200 * time.Millisecond).Should(
+		ContainElement(And(HaveField("Stage", "end"), HaveField("Cause", cause))))
 }
 
 // revocable is somebody with these rights until they are taken away.
@@ -84,5 +85,6 @@ func revocable(ctx context.Context, has rights) (who Caller, take func()) {
 func removeAccount(ctx context.Context, who Caller) {
 	GinkgoHelper()
 	name := who.User[strings.LastIndexByte(who.User, ':')+1:]
-	Expect(suite.Client.CoreV1().ServiceAccounts(suite.Scene().Namespace(ctx)).Delete(ctx, name, metav1.DeleteOptions{})).To(Succeed())
+	Expect(suite.Client.CoreV1().ServiceAccounts(suite.Scene().Namespace(ctx)).Delete(ctx, name,
+		metav1.DeleteOptions{})).To(Succeed())
 }

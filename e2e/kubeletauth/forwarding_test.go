@@ -56,12 +56,15 @@ var _ = Describe("what is passed on", Ordered, ContinueOnFailure, Label(OnHost, 
 
 	It("is what the caller asked for, with what belongs to it", Allows("KA-HEADER-1"), func(ctx SpecContext) {
 		what := expectReached(ctx, port, caller(ctx, may("create", "run")),
-			Calling(http.MethodPost, "/run/a/b%20c/d?cmd=e%2Ff&x=%00").With("Accept: text/e2e", "X-E2E: kept", "User-Agent: e2e").Sending("some words"))
+			Calling(http.MethodPost, "/run/a/b%20c/d?cmd=e%2Ff&x=%00").With("Accept: text/e2e", "X-E2E: kept",
+				"User-Agent: e2e").Sending("some words"))
 		Expect(what.Method).To(Equal(http.MethodPost))
 		Expect(what.Target).To(Equal("/run/a/b%20c/d?cmd=e%2Ff&x=%00"))
 		Expect(what.Body).To(Equal("some words"))
 		Expect(what.Certificate).To(Equal("bulkhead:kubelet-auth-proxy"), "the kubelet knows one caller")
-		Expect(what.Header).To(And(HaveKeyWithValue("Accept", []string{"text/e2e"}), HaveKeyWithValue("X-E2e", []string{"kept"}), HaveKeyWithValue("User-Agent", []string{"e2e"})))
+		Expect(what.Header).To(
+			And(HaveKeyWithValue("Accept", []string{"text/e2e"}), HaveKeyWithValue("X-E2e", []string{"kept"}),
+				HaveKeyWithValue("User-Agent", []string{"e2e"})))
 	})
 
 	DescribeTable("says nothing of the caller's making about who calls:", Denies("KA-HEADER-1"), Attack("T24"),
@@ -78,7 +81,8 @@ var _ = Describe("what is passed on", Ordered, ContinueOnFailure, Label(OnHost, 
 		},
 		Entry("impersonation", "Impersonate-User", "Impersonate-Group", "Impersonate-Uid", "Impersonate-Extra-Scopes"),
 		Entry("request headers", "X-Remote-User", "X-Remote-Group", "X-Remote-Extra-Scopes", "x-remote-uid"),
-		Entry("where it came from", "X-Forwarded-For", "X-Forwarded-User", "X-Forwarded-Client-Cert", "Forwarded", "X-Real-Ip"),
+		Entry("where it came from", "X-Forwarded-For", "X-Forwarded-User", "X-Forwarded-Client-Cert", "Forwarded",
+			"X-Real-Ip"),
 		Entry("what proves it elsewhere", "Cookie", "Proxy-Authorization"),
 		Entry("hop by hop", "Keep-Alive", "Te", "Trailer", "Proxy-Connection"),
 	)
@@ -121,7 +125,8 @@ var _ = Describe("what is passed on", Ordered, ContinueOnFailure, Label(OnHost, 
 			Expect(reply.Body).To(HaveSuffix("[KA-REDIRECT-1]\n"))
 			Expect(reply.Header).NotTo(HaveKey("Location"))
 		},
-		Entry("of an upgrade to another node", get("/exec"+noContainer+"?status=302&location=https://192.0.2.1:10250/exec"+noContainer).Upgrading()),
+		Entry("of an upgrade to another node",
+			get("/exec"+noContainer+"?status=302&location=https://192.0.2.1:10250/exec"+noContainer).Upgrading()),
 		Entry("of an upgrade within the node", get("/exec"+noContainer+"?status=307&location=/run"+noContainer).Upgrading()),
 		Entry("of an ordinary request to another host", get("/logs/?status=301&location=https://192.0.2.1/")),
 		Entry("to another host in short", get("/logs/?status=302&location=//192.0.2.1/")),
@@ -130,7 +135,8 @@ var _ = Describe("what is passed on", Ordered, ContinueOnFailure, Label(OnHost, 
 	)
 
 	It("while what is no redirect is passed on", Allows("KA-REDIRECT-1"), Attack("T12"), func(ctx SpecContext) {
-		what := expectReached(ctx, port, caller(ctx, may("create", "exec")), get("/exec"+noContainer+"?status=200&location=https://192.0.2.1:10250/").Upgrading())
+		what := expectReached(ctx, port, caller(ctx, may("create", "exec")),
+			get("/exec"+noContainer+"?status=200&location=https://192.0.2.1:10250/").Upgrading())
 		Expect(what.Target).To(ContainSubstring("status=200"))
 	})
 

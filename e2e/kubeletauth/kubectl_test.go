@@ -63,10 +63,11 @@ func kubectlWorks(where string, node func() string, labels ...string) {
 		for _, over := range []struct{ protocol, websockets, method string }{
 			{"a websocket", "true", websocketMethod}, {"SPDY", "false", spdyMethod},
 		} {
-			It("exec passes on input, output and the exit code, over "+over.protocol, Allows("KA-EXEC-1"), func(ctx SpecContext) {
-				execs(ctx, pod, commandsOver+over.websockets)
-				expectPassed(ctx, node(), pod, "exec", over.method)
-			})
+			It("exec passes on input, output and the exit code, over "+over.protocol, Allows("KA-EXEC-1"),
+				func(ctx SpecContext) {
+					execs(ctx, pod, commandsOver+over.websockets)
+					expectPassed(ctx, node(), pod, "exec", over.method)
+				})
 
 			It("attach talks with the process, over "+over.protocol, Allows("KA-ATTACH-1"), func(ctx SpecContext) {
 				attaches(ctx, pod, commandsOver+over.websockets)
@@ -86,7 +87,8 @@ func kubectlWorks(where string, node func() string, labels ...string) {
 // expectPassed is about a stream that the proxy let through, and how it came.
 func expectPassed(ctx context.Context, node string, pod *corev1.Pod, subresource, method string) {
 	GinkgoHelper()
-	Eventually(ctx, func() ([]KubeletLine, error) { return linesAbout(ctx, node, pod.Namespace) }).WithTimeout(shown).Should(
+	Eventually(ctx, func() ([]KubeletLine, error) { return linesAbout(ctx, node, pod.Namespace) }).WithTimeout(
+		shown).Should(
 		ContainElement(And(HaveField("Pod", pod.Name), HaveField("Subresource", subresource), HaveField("Method", method),
 			HaveField("Decision", "allow"), HaveField("Stage", "begin"))))
 }
@@ -106,7 +108,8 @@ func execs(ctx context.Context, pod *corev1.Pod, environment string) {
 	call := command{environment: environment, stdin: strings.NewReader(sent)}
 	ended := call.run(ctx, in(pod, "exec", teller, "--stdin", "--", "sh", "-c", "cat; echo complaint >&2; exit 7")...)
 	Expect(ended).To(gexec.Exit(7), complaint(ended))
-	Expect(string(ended.Out.Contents()) == sent).To(BeTrue(), "of %d bytes %d came back, or others", len(sent), len(ended.Out.Contents()))
+	Expect(string(ended.Out.Contents()) == sent).To(BeTrue(), "of %d bytes %d came back, or others", len(sent),
+		len(ended.Out.Contents()))
 	Expect(ended.Err).To(gbytes.Say("complaint"))
 }
 
@@ -122,7 +125,8 @@ func attaches(ctx context.Context, pod *corev1.Pod, environment string) {
 
 func forwards(ctx context.Context, pod *corev1.Pod, environment string) {
 	GinkgoHelper()
-	forwarding := start(command{environment: environment}.make("port-forward", "--namespace="+pod.Namespace, pod.Name, ":"+serverPort))
+	forwarding := start(command{environment: environment}.make("port-forward", "--namespace="+pod.Namespace, pod.Name,
+		":"+serverPort))
 	Eventually(ctx, forwarding.Out).WithTimeout(shown).Should(gbytes.Say(`Forwarding from 127\.0\.0\.1:\d+ ->`))
 	line, _, _ := strings.Cut(string(forwarding.Out.Contents()), " ->")
 	address := strings.TrimPrefix(line, "Forwarding from ")
@@ -145,5 +149,6 @@ func copies(ctx context.Context, pod *corev1.Pod) {
 	kubectl(ctx, "cp", "--container="+teller, there, inPod)
 	kubectl(ctx, "cp", "--container="+teller, inPod, back)
 	Expect(bytes.Equal(must(os.ReadFile(back)), content)).To(BeTrue(), "the file has changed on its way")
-	Expect(slices.Contains(strings.Fields(kubectl(ctx, in(pod, "exec", teller, "--", "ls", scratch)...)), "file")).To(BeTrue())
+	Expect(slices.Contains(strings.Fields(kubectl(ctx, in(pod, "exec", teller, "--", "ls", scratch)...)), "file")).To(
+		BeTrue())
 }

@@ -22,7 +22,8 @@ const (
 // statusFor is the status of a request for a kubelet's pods, from the control plane's host.
 func statusFor(ctx context.Context, address, with string) string {
 	GinkgoHelper()
-	return suite.OnControlPlane(ctx, "curl -sk -o /dev/null --max-time 20 -w '%{http_code}' "+with+" https://"+address+":10250/pods")
+	return suite.OnControlPlane(ctx,
+		"curl -sk -o /dev/null --max-time 20 -w '%{http_code}' "+with+" https://"+address+":10250/pods")
 }
 
 var _ = Describe("on the host of a node", Label(OnHost, OnHardened), func() {
@@ -58,14 +59,15 @@ var _ = Describe("on the host of a node", Label(OnHost, OnHardened), func() {
 		Expect(statusFor(ctx, addressOf(ctx, suite.ControlPlane), proxysKey)).To(Equal("401"))
 	})
 
-	It("the kubelet does not know the proxy of another node", Denies("KA-LOOPBACK-1"), Label(OnWorker), func(ctx SpecContext) {
-		pair, err := suite.Host.Run(ctx, suite.Worker, "cat "+proxyPair+".crt "+proxyPair+".key")
-		Expect(err).NotTo(HaveOccurred())
-		file := "/run/" + suite.Scene().NewName("e2e") + ".pem"
-		DeferCleanup(func(ctx context.Context) { suite.OnControlPlane(ctx, "rm -f "+file) })
-		suite.OnControlPlane(ctx, "umask 077 && cat >"+file+" <<'END'\n"+pair+"END\n")
-		Expect(statusFor(ctx, "127.0.0.1", "--cert "+file+" --key "+file)).To(Equal("401"))
-	})
+	It("the kubelet does not know the proxy of another node", Denies("KA-LOOPBACK-1"), Label(OnWorker),
+		func(ctx SpecContext) {
+			pair, err := suite.Host.Run(ctx, suite.Worker, "cat "+proxyPair+".crt "+proxyPair+".key")
+			Expect(err).NotTo(HaveOccurred())
+			file := "/run/" + suite.Scene().NewName("e2e") + ".pem"
+			DeferCleanup(func(ctx context.Context) { suite.OnControlPlane(ctx, "rm -f "+file) })
+			suite.OnControlPlane(ctx, "umask 077 && cat >"+file+" <<'END'\n"+pair+"END\n")
+			Expect(statusFor(ctx, "127.0.0.1", "--cert "+file+" --key "+file)).To(Equal("401"))
+		})
 
 	It("nobody at all is nobody", Denies("KA-LOOPBACK-1"), func(ctx SpecContext) {
 		Expect(statusFor(ctx, "127.0.0.1", "")).To(Equal("401"))

@@ -77,10 +77,11 @@ func letAccountRead(ctx context.Context) {
 var _ = Describe("the kubelet behind the proxy", func() {
 	BeforeEach(func(ctx SpecContext) { letAccountRead(ctx) })
 
-	It("does not know a pod on the host's network, whatever it may", DeniesBeyond("KA-LOOPBACK-1", "KA-POD-1"), func(ctx SpecContext) {
-		answers := answersTo(ctx, target(), []string{"127.0.0.1"}, onHostNetwork)
-		Expect(answers).To(HaveKeyWithValue("127.0.0.1", inForce("KA-LOOPBACK-1", "401", "200")))
-	})
+	It("does not know a pod on the host's network, whatever it may", DeniesBeyond("KA-LOOPBACK-1", "KA-POD-1"),
+		func(ctx SpecContext) {
+			answers := answersTo(ctx, target(), []string{"127.0.0.1"}, onHostNetwork)
+			Expect(answers).To(HaveKeyWithValue("127.0.0.1", inForce("KA-LOOPBACK-1", "401", "200")))
+		})
 
 	It("while the proxy does", AllowsBy("KA-LOOPBACK-1", "KA-POD-1"), func(ctx SpecContext) {
 		address := addressOf(ctx, target())
@@ -97,11 +98,12 @@ var _ = Describe("the kubelet behind the proxy", func() {
 		))
 	})
 
-	It("is not there for a pod of another node, which has the proxy only", AllowsBy("KA-LOOPBACK-1", "KA-POD-1"), Label(OnWorker), func(ctx SpecContext) {
-		address := addressOf(ctx, suite.Worker)
-		answers := answersTo(ctx, suite.ControlPlane, []string{address, "127.0.0.1"})
-		Expect(answers).To(And(HaveKeyWithValue(address, "200"), HaveKeyWithValue("127.0.0.1", noConnection)))
-	})
+	It("is not there for a pod of another node, which has the proxy only", AllowsBy("KA-LOOPBACK-1", "KA-POD-1"),
+		Label(OnWorker), func(ctx SpecContext) {
+			address := addressOf(ctx, suite.Worker)
+			answers := answersTo(ctx, suite.ControlPlane, []string{address, "127.0.0.1"})
+			Expect(answers).To(And(HaveKeyWithValue(address, "200"), HaveKeyWithValue("127.0.0.1", noConnection)))
+		})
 })
 
 // inForce chooses between what holds with the rule and without it.

@@ -15,7 +15,8 @@ import (
 )
 
 // The caller may do everything: it is no lack of rights for which these are refused.
-var _ = DescribeTable("a path that two programs could read in two ways is refused before anybody is asked:", Attack("T24"),
+var _ = DescribeTable("a path that two programs could read in two ways is refused before anybody is asked:",
+	Attack("T24"),
 	func(ctx SpecContext, call Call) {
 		_, line := hold(ctx, kubelet(ctx), caller(ctx, everything), call, http.StatusBadRequest)
 		Expect(line.User).To(BeEmpty(), "somebody was asked who the caller is")
@@ -56,26 +57,33 @@ var _ = DescribeTable("while these are how clients spell paths:",
 		hold(ctx, kubelet(ctx), caller(ctx, everything), call, code)
 	},
 	Entry("one slash in front", AllowsBy("KA-PATH-1", "KA-POD-1"), get("/pods"), http.StatusOK),
-	Entry("one slash in the middle", AllowsBy("KA-PATH-1", "KA-EXEC-1"), Calling(http.MethodPost, processes[0].path), http.StatusNotFound),
+	Entry("one slash in the middle", AllowsBy("KA-PATH-1", "KA-EXEC-1"), Calling(http.MethodPost, processes[0].path),
+		http.StatusNotFound),
 	Entry("one slash at the end", AllowsBy("KA-PATH-1", "KA-LOG-1"), get("/logs/"), http.StatusOK),
 	Entry("dots in a name", AllowsBy("KA-PATH-2", "KA-LOG-1"), get("/logs/..e2e..none"), http.StatusNotFound),
-	Entry("a dot that is encoded in a name", AllowsBy("KA-PATH-2", "KA-LOG-1"), get("/logs/e2e%2enone"), http.StatusNotFound),
+	Entry("a dot that is encoded in a name", AllowsBy("KA-PATH-2", "KA-LOG-1"), get("/logs/e2e%2enone"),
+		http.StatusNotFound),
 	Entry("what is encoded once", AllowsBy("KA-PATH-3", "KA-LOG-1"), get("/logs/e2e%20none%c3%a9"), http.StatusNotFound),
-	Entry("a percent sign that encodes nothing", AllowsBy("KA-PATH-3", "KA-LOG-1"), get("/logs/e2e-100%25"), http.StatusNotFound),
-	Entry("endpoints in their case", AllowsBy("KA-PATH-4", "KA-PORT-1"), Calling(http.MethodPost, "/portForward/default/e2e-none?port=80"), http.StatusNotFound),
+	Entry("a percent sign that encodes nothing", AllowsBy("KA-PATH-3", "KA-LOG-1"), get("/logs/e2e-100%25"),
+		http.StatusNotFound),
+	Entry("endpoints in their case", AllowsBy("KA-PATH-4", "KA-PORT-1"),
+		Calling(http.MethodPost, "/portForward/default/e2e-none?port=80"), http.StatusNotFound),
 	Entry("what looks like no endpoint", AllowsBy("KA-PATH-4", "KA-UNKNOWN-1"), get("/e2e-nothing"), http.StatusNotFound),
 )
 
 var _ = Describe("a method that is for proxies themselves", Attack("T24"), func() {
 	It("is refused: TRACE", Denies("KA-METHOD-1"), func(ctx SpecContext) {
-		reply, _ := hold(ctx, kubelet(ctx), caller(ctx, everything), Calling(http.MethodTrace, "/healthz").With("X-E2E: repeated"), http.StatusMethodNotAllowed)
+		reply, _ := hold(ctx, kubelet(ctx), caller(ctx, everything),
+			Calling(http.MethodTrace, "/healthz").With("X-E2E: repeated"), http.StatusMethodNotAllowed)
 		Expect(reply.Body).NotTo(ContainSubstring("repeated"))
 	})
 	It("is refused: CONNECT to a path", Denies("KA-METHOD-1"), func(ctx SpecContext) {
-		hold(ctx, kubelet(ctx), caller(ctx, everything), Calling(http.MethodConnect, "/exec"+noContainer), http.StatusMethodNotAllowed)
+		hold(ctx, kubelet(ctx), caller(ctx, everything), Calling(http.MethodConnect, "/exec"+noContainer),
+			http.StatusMethodNotAllowed)
 	})
 	It("is refused: CONNECT to a host", Denies("KA-METHOD-1"), func(ctx SpecContext) {
-		hold(ctx, kubelet(ctx), caller(ctx, everything), Calling(http.MethodConnect, "127.0.0.1:10250"), http.StatusMethodNotAllowed)
+		hold(ctx, kubelet(ctx), caller(ctx, everything), Calling(http.MethodConnect, "127.0.0.1:10250"),
+			http.StatusMethodNotAllowed)
 	})
 	It("is refused over HTTP/2", Denies("KA-METHOD-1"), func(ctx SpecContext) {
 		expectOverHTTP2(ctx, http.MethodTrace, http.StatusMethodNotAllowed, "KA-METHOD-1")

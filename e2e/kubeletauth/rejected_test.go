@@ -41,9 +41,10 @@ var _ = Describe("who does not is nobody:", func() {
 		Entry("of no name", func(c *x509.Certificate) { c.Subject.CommonName = "" }),
 	)
 
-	It("while its twin that is in order is let in", AllowsBy("KA-AUTH-1", "KA-HEALTH-1"), Label(OnHost), func(ctx SpecContext) {
-		hold(ctx, kubelet(ctx), clusterAuthority(ctx).certify(caller(ctx, healthy).User), health)
-	})
+	It("while its twin that is in order is let in", AllowsBy("KA-AUTH-1", "KA-HEALTH-1"), Label(OnHost),
+		func(ctx SpecContext) {
+			hold(ctx, kubelet(ctx), clusterAuthority(ctx).certify(caller(ctx, healthy).User), health)
+		})
 
 	It("a token that has ended", Denies("KA-AUTH-1"), Label(OnHost), func(ctx SpecContext) {
 		rejected(ctx, lasting(ctx, bearer(ctx, "", healthy), -time.Minute), health)
@@ -56,7 +57,8 @@ var _ = Describe("who does not is nobody:", func() {
 	It("a token of a service account that is gone", Denies("KA-AUTH-1"), func(ctx SpecContext) {
 		who := bearer(ctx, "", healthy)
 		gone := who.User[strings.LastIndexByte(who.User, ':')+1:]
-		Expect(suite.Client.CoreV1().ServiceAccounts(suite.Scene().Namespace(ctx)).Delete(ctx, gone, metav1.DeleteOptions{})).To(Succeed())
+		Expect(suite.Client.CoreV1().ServiceAccounts(suite.Scene().Namespace(ctx)).Delete(ctx, gone,
+			metav1.DeleteOptions{})).To(Succeed())
 		rejected(ctx, who, health)
 	})
 
@@ -91,7 +93,8 @@ var _ = Describe("who does not is nobody:", func() {
 		func(ctx SpecContext, lines ...string) { rejected(ctx, Nobody(), health.With(lines...)) },
 		Entry("as request headers have it", "X-Remote-User: system:admin", "X-Remote-Group: system:masters"),
 		Entry("as impersonation has it", "Impersonate-User: system:admin", "Impersonate-Group: system:masters"),
-		Entry("as proxies have it", "X-Forwarded-User: system:admin", "Forwarded: for=127.0.0.1", "X-Forwarded-For: 127.0.0.1"),
+		Entry("as proxies have it", "X-Forwarded-User: system:admin", "Forwarded: for=127.0.0.1",
+			"X-Forwarded-For: 127.0.0.1"),
 	)
 
 	It("nothing at all", DeniesBy("KA-ANON-1", "KA-AUTH-1"), func(ctx SpecContext) { rejected(ctx, Nobody(), health) })

@@ -43,7 +43,8 @@ func revoke(ctx context.Context, port *Port, directory, list string, entries int
 		_, err := suite.Host.Run(ctx, target(), "rm -f "+file)
 		return err
 	})
-	_, err := suite.Host.Run(ctx, target(), fmt.Sprintf("cat >%[1]s/.e2e <<'END' && mv %[1]s/.e2e %[2]s\n%[3]sEND\n", directory, file, list))
+	_, err := suite.Host.Run(ctx, target(),
+		fmt.Sprintf("cat >%[1]s/.e2e <<'END' && mv %[1]s/.e2e %[2]s\n%[3]sEND\n", directory, file, list))
 	Expect(err).NotTo(HaveOccurred())
 	listed(ctx, port, entries)
 }
@@ -67,7 +68,8 @@ var _ = Describe("a revoked certificate", Ordered, ContinueOnFailure, Label(OnHo
 
 	BeforeAll(func(ctx SpecContext) {
 		folder = listsFolder(ctx)
-		port, ca = beside(ctx, SideProxy{Flags: []string{"--client-crl=" + folder}, Directories: []string{folder}}), clusterAuthority(ctx)
+		port, ca = beside(ctx, SideProxy{Flags: []string{"--client-crl=" + folder}, Directories: []string{folder}}),
+			clusterAuthority(ctx)
 		revoked = caller(ctx, healthy)
 		twin = ca.certify(revoked.User)
 		holder = bearer(ctx, "", healthy)
@@ -118,37 +120,40 @@ var _ = Describe("a revoked certificate", Ordered, ContinueOnFailure, Label(OnHo
 
 // A list that has expired says nothing about what was revoked since. The folder is that
 // of a second proxy: with --client-crl-expired=refuse, even the API server is refused.
-var _ = Describe("a revocation list that has expired", Ordered, ContinueOnFailure, Label(OnHost, OnHardened, Slow), func() {
-	var (
-		strict, lenient *Port
-		ca              authority
-		revoked         Caller
-	)
+var _ = Describe("a revocation list that has expired", Ordered, ContinueOnFailure, Label(OnHost, OnHardened, Slow),
+	func() {
+		var (
+			strict, lenient *Port
+			ca              authority
+			revoked         Caller
+		)
 
-	BeforeAll(func(ctx SpecContext) {
-		ca = clusterAuthority(ctx)
-		revoked = caller(ctx, healthy)
-		folder := listsFolder(ctx)
-		strict = beside(ctx, SideProxy{Flags: []string{"--client-crl=" + folder}, Directories: []string{folder}})
-		lenient = beside(ctx, SideProxy{Flags: []string{"--client-crl=" + folder, "--client-crl-expired=allow"}, Directories: []string{folder}})
-		revoke(ctx, strict, folder, ca.list(-time.Minute, revoked), 1)
-		listed(ctx, lenient, 1)
-	})
+		BeforeAll(func(ctx SpecContext) {
+			ca = clusterAuthority(ctx)
+			revoked = caller(ctx, healthy)
+			folder := listsFolder(ctx)
+			strict = beside(ctx, SideProxy{Flags: []string{"--client-crl=" + folder}, Directories: []string{folder}})
+			lenient = beside(ctx,
+				SideProxy{Flags: []string{"--client-crl=" + folder, "--client-crl-expired=allow"}, Directories: []string{folder}})
+			revoke(ctx, strict, folder, ca.list(-time.Minute, revoked), 1)
+			listed(ctx, lenient, 1)
+		})
 
-	It("shuts out every certificate of its CA", Denies("KA-CRL-1"), func(ctx SpecContext) {
-		_, line := hold(ctx, strict, caller(ctx, healthy), health, http.StatusUnauthorized)
-		Expect(line.Cause).To(ContainSubstring("the revocation list expired"))
-	})
+		It("shuts out every certificate of its CA", Denies("KA-CRL-1"), func(ctx SpecContext) {
+			_, line := hold(ctx, strict, caller(ctx, healthy), health, http.StatusUnauthorized)
+			Expect(line.Cause).To(ContainSubstring("the revocation list expired"))
+		})
 
-	It("shuts out no token", AllowsBy("KA-CRL-1", "KA-HEALTH-1"), func(ctx SpecContext) {
-		hold(ctx, strict, bearer(ctx, "", healthy), health)
-	})
+		It("shuts out no token", AllowsBy("KA-CRL-1", "KA-HEALTH-1"), func(ctx SpecContext) {
+			hold(ctx, strict, bearer(ctx, "", healthy), health)
+		})
 
-	It("shuts out nobody whom it does not name, if the operator wants that", AllowsBy("KA-CRL-1", "KA-HEALTH-1"), func(ctx SpecContext) {
-		hold(ctx, lenient, caller(ctx, healthy), health)
-	})
+		It("shuts out nobody whom it does not name, if the operator wants that", AllowsBy("KA-CRL-1", "KA-HEALTH-1"),
+			func(ctx SpecContext) {
+				hold(ctx, lenient, caller(ctx, healthy), health)
+			})
 
-	It("and goes on naming whom it names", Denies("KA-CRL-1"), func(ctx SpecContext) {
-		hold(ctx, lenient, revoked, health, http.StatusUnauthorized)
+		It("and goes on naming whom it names", Denies("KA-CRL-1"), func(ctx SpecContext) {
+			hold(ctx, lenient, revoked, health, http.StatusUnauthorized)
+		})
 	})
-})

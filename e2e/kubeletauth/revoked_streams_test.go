@@ -38,7 +38,8 @@ var streamKinds = []struct {
 		return get(r.sleep).Upgrading("v4.channel.k8s.io")
 	}},
 	{"logs -f", may("get", "containerlogs"), func(r remote) Call { return get(r.logs + "&follow=true") }},
-	{"port-forward", may("create", "portforward"), func(r remote) Call { return get(r.portForward).Upgrading("v4.channel.k8s.io") }},
+	{"port-forward", may("create", "portforward"),
+		func(r remote) Call { return get(r.portForward).Upgrading("v4.channel.k8s.io") }},
 	{"attach", may("create", "attach"), func(r remote) Call { return get(r.attach).Upgrading("v4.channel.k8s.io") }},
 }
 
@@ -68,71 +69,75 @@ func endsWithin(open *Connection, limit time.Duration) (time.Duration, error) {
 
 // Answers are cached for 5 minutes at this proxy, far longer than the specs take: a stream
 // that ends was not asked about from the cache.
-var _ = Describe("with answers cached for 5 minutes, an open stream", Ordered, ContinueOnFailure, Label(OnHost, OnHardened, Slow), func() {
-	var (
-		port *Port
-		pod  remote
-	)
+var _ = Describe("with answers cached for 5 minutes, an open stream", Ordered, ContinueOnFailure,
+	Label(OnHost, OnHardened, Slow), func() {
+		var (
+			port *Port
+			pod  remote
+		)
 
-	BeforeAll(func(ctx SpecContext) {
-		port = beside(ctx, SideProxy{Flags: []string{
-			"--stream-recheck-interval=" + recheckEvery.String(), "--authorization-webhook-cache-authorized-ttl=5m", "--authentication-token-webhook-cache-ttl=5m",
-		}})
-		pod = remotely(ctx)
-	})
+		BeforeAll(func(ctx SpecContext) {
+			port = beside(ctx, SideProxy{Flags: []string{
+				"--stream-recheck-interval=" + recheckEvery.String(), "--authorization-webhook-cache-authorized-ttl=5m",
+				"--authentication-token-webhook-cache-ttl=5m",
+			}})
+			pod = remotely(ctx)
+		})
 
-	for _, kind := range streamKinds {
-		It("of "+kind.name+" ends when the right is revoked", Denies("KA-STREAM-1"), func(ctx SpecContext) {
-			who, revokeRight := revocable(ctx, kind.has)
-			open := openStream(ctx, port, who, kind.call(pod))
-			revokeRight()
+		for _, kind := range streamKinds {
+			It("of "+kind.name+" ends when the right is revoked", Denies("KA-STREAM-1"), func(ctx SpecContext) {
+				who, revokeRight := revocable(ctx, kind.has)
+				open := openStream(ctx, port, who, kind.call(pod))
+				revokeRight()
+				must(endsWithin(open, revokedWithin))
+			})
+		}
+
+		It("of exec ends when the token's account is deleted", Denies("KA-STREAM-1"), func(ctx SpecContext) {
+			who := bearer(ctx, "", may("create", "exec"))
+			open := openStream(ctx, port, who, streamKinds[0].call(pod))
+			removeAccount(ctx, who)
 			must(endsWithin(open, revokedWithin))
 		})
-	}
 
-	It("of exec ends when the token's account is deleted", Denies("KA-STREAM-1"), func(ctx SpecContext) {
-		who := bearer(ctx, "", may("create", "exec"))
-		open := openStream(ctx, port, who, streamKinds[0].call(pod))
-		removeAccount(ctx, who)
-		must(endsWithin(open, revokedWithin))
-	})
+		It("that began on a cached answer after the revocation ends as well", Denies("KA-STREAM-1"), func(ctx SpecContext) {
+			who, revokeRight := revocable(ctx, may("create", "exec"))
+			_ = openStream(ctx, port, who, streamKinds[0].call(pod))
+			revokeRight()
+			open := openStream(ctx, port, who, streamKinds[0].call(pod))
+			must(endsWithin(open, revokedWithin))
+		})
 
-	It("that began on a cached answer after the revocation ends as well", Denies("KA-STREAM-1"), func(ctx SpecContext) {
-		who, revokeRight := revocable(ctx, may("create", "exec"))
-		_ = openStream(ctx, port, who, streamKinds[0].call(pod))
-		revokeRight()
-		open := openStream(ctx, port, who, streamKinds[0].call(pod))
-		must(endsWithin(open, revokedWithin))
-	})
+		It("of another user with the same right goes on", Allows("KA-STREAM-1"), func(ctx SpecContext) {
+			who, revokeRight := revocable(ctx, may("get", "containerlogs"))
+			followed := follow(ctx, port, caller(ctx, may("get", "containerlogs")), streamKinds[1].call(pod))
+			open := openStream(ctx, port, who, streamKinds[1].call(pod))
+			revokeRight()
+			must(endsWithin(open, revokedWithin))
+			for until := time.Now().Add(2 * recheckEvery); time.Now().Before(until); {
+				followed.expectLine()
+			}
+		})
 
-	It("of another user with the same right goes on", Allows("KA-STREAM-1"), func(ctx SpecContext) {
-		who, revokeRight := revocable(ctx, may("get", "containerlogs"))
-		followed := follow(ctx, port, caller(ctx, may("get", "containerlogs")), streamKinds[1].call(pod))
-		open := openStream(ctx, port, who, streamKinds[1].call(pod))
-		revokeRight()
-		must(endsWithin(open, revokedWithin))
-		for until := time.Now().Add(2 * recheckEvery); time.Now().Before(until); {
-			followed.expectLine()
-		}
+		It("is one of ten that end within the documented time", Denies("KA-STREAM-1"), func(ctx SpecContext) {
+			who, revokeRight := revocable(ctx,
+				slices.Concat(may("create", "exec", "portforward", "attach"), may("get", "containerlogs")))
+			var all []*Connection
+			for i := range 10 {
+				all = append(all, openStream(ctx, port, who, streamKinds[i%len(streamKinds)].call(pod)))
+			}
+			revokeRight()
+			took, failures := make([]time.Duration, len(all)), make([]error, len(all))
+			var group sync.WaitGroup
+			for i, open := range all {
+				group.Go(func() { took[i], failures[i] = endsWithin(open, revokedWithin) })
+			}
+			group.Wait()
+			Expect(errors.Join(failures...)).NotTo(HaveOccurred())
+			slices.Sort(took)
+			round := func(d time.Duration) time.Duration { return d.Round(100 * time.Millisecond) }
+			Measured("until 10 streams ended without their right, asked about every "+recheckEvery.String(),
+				fmt.Sprintf("min %v, median %v, max %v; documented: %v", round(took[0]), round((took[4]+took[5])/2), round(took[9]),
+					revokedWithin))
+		})
 	})
-
-	It("is one of ten that end within the documented time", Denies("KA-STREAM-1"), func(ctx SpecContext) {
-		who, revokeRight := revocable(ctx, slices.Concat(may("create", "exec", "portforward", "attach"), may("get", "containerlogs")))
-		var all []*Connection
-		for i := range 10 {
-			all = append(all, openStream(ctx, port, who, streamKinds[i%len(streamKinds)].call(pod)))
-		}
-		revokeRight()
-		took, failures := make([]time.Duration, len(all)), make([]error, len(all))
-		var group sync.WaitGroup
-		for i, open := range all {
-			group.Go(func() { took[i], failures[i] = endsWithin(open, revokedWithin) })
-		}
-		group.Wait()
-		Expect(errors.Join(failures...)).NotTo(HaveOccurred())
-		slices.Sort(took)
-		round := func(d time.Duration) time.Duration { return d.Round(100 * time.Millisecond) }
-		Measured("until 10 streams ended without their right, asked about every "+recheckEvery.String(),
-			fmt.Sprintf("min %v, median %v, max %v; documented: %v", round(took[0]), round((took[4]+took[5])/2), round(took[9]), revokedWithin))
-	})
-})

@@ -49,7 +49,8 @@ var _ = Describe("a credential on the cluster's list", Ordered, ContinueOnFailur
 		suite.Scene().Revoke(ctx, holder.CredentialID())
 		suite.Scene().Revoke(ctx, token.CredentialID())
 		for _, who := range []Caller{stolen, stolenToken} {
-			Eventually(ctx, denies(ctx, port, who)).WithTimeout(distributed).WithPolling(time.Second).Should(BeTrue(), "the list has come to the node")
+			Eventually(ctx, denies(ctx, port, who)).WithTimeout(distributed).WithPolling(time.Second).Should(BeTrue(),
+				"the list has come to the node")
 		}
 	}, NodeTimeout(2*distributed))
 

@@ -15,74 +15,86 @@ import (
 
 // T10: a websocket begins with GET, so get on nodes/proxy, which many charts grant to
 // whatever scrapes metrics, is remote execution. The first road is the node's port.
-var _ = Describe("at the node's port, with a pod that runs,", Ordered, ContinueOnFailure, Attack("T10"), Label(OnHost), func() {
-	var pod remote
+var _ = Describe("at the node's port, with a pod that runs,", Ordered, ContinueOnFailure, Attack("T10"), Label(OnHost),
+	func() {
+		var pod remote
 
-	BeforeAll(func(ctx SpecContext) { pod = remotely(ctx) })
+		BeforeAll(func(ctx SpecContext) { pod = remotely(ctx) })
 
-	It("get nodes/proxy does not exec by websocket", DeniesBeyond("KA-EXEC-1", "KA-PROXY-1"), func(ctx SpecContext) {
-		hold(ctx, kubelet(ctx), caller(ctx, may("get", "proxy")), get(pod.exec).Upgrading(), http.StatusForbidden, http.StatusSwitchingProtocols)
+		It("get nodes/proxy does not exec by websocket", DeniesBeyond("KA-EXEC-1", "KA-PROXY-1"), func(ctx SpecContext) {
+			hold(ctx, kubelet(ctx), caller(ctx, may("get", "proxy")), get(pod.exec).Upgrading(), http.StatusForbidden,
+				http.StatusSwitchingProtocols)
+		})
+
+		It("get nodes/proxy does, where the kubelet answers itself", Allows("KA-PROXY-1"), func(ctx SpecContext) {
+			port := kubelet(ctx)
+			if suite.Settings.Profile != InTree {
+				port = beside(ctx, SideProxy{Flags: []string{"--mode=compat"}})
+			}
+			Expect(ran(ctx, port, caller(ctx, may("get", "proxy")), pod.exec)).To(ContainSubstring(said))
+		})
+
+		It("create nodes/exec does", Allows("KA-EXEC-1"), Label(OnHardened), func(ctx SpecContext) {
+			Expect(ran(ctx, kubelet(ctx), caller(ctx, may("create", "exec")), pod.exec)).To(ContainSubstring(said))
+		})
+
+		DescribeTable("everything with nodes/proxy does not",
+			func(ctx SpecContext, call func() Call, code int) {
+				hold(ctx, kubelet(ctx), caller(ctx, may("*", "proxy")), call(), http.StatusForbidden, code)
+			},
+			Entry("exec by POST to SPDY", DeniesBeyond("KA-EXEC-1", "KA-PROXY-1"), func() Call {
+				return Calling(http.MethodPost, pod.exec).With("Connection: Upgrade", "Upgrade: SPDY/3.1",
+					"X-Stream-Protocol-Version: v4.channel.k8s.io")
+			}, http.StatusSwitchingProtocols),
+			Entry("attach", DeniesBeyond("KA-ATTACH-1", "KA-PROXY-1"), func() Call { return get(pod.attach).Upgrading() },
+				http.StatusSwitchingProtocols),
+			Entry("forward ports", DeniesBeyond("KA-PORT-1", "KA-PROXY-1"),
+				func() Call { return get(pod.portForward).Upgrading("v4.channel.k8s.io") }, http.StatusSwitchingProtocols),
+			Entry("run", DeniesBeyond("KA-RUN-1", "KA-PROXY-1"), func() Call { return Calling(http.MethodPost, pod.run) },
+				http.StatusOK),
+			Entry("read logs", DeniesBeyond("KA-CLOG-1", "KA-PROXY-1"), func() Call { return get(pod.logs) }, http.StatusOK),
+		)
+
+		DescribeTable("the right to it does", Label(OnHardened),
+			func(ctx SpecContext, has rights, call func() Call, code int) {
+				hold(ctx, kubelet(ctx), caller(ctx, has), call(), code)
+			},
+			Entry("exec by POST to SPDY", Allows("KA-EXEC-1"), may("create", "exec"), func() Call {
+				return Calling(http.MethodPost, pod.exec).With("Connection: Upgrade", "Upgrade: SPDY/3.1",
+					"X-Stream-Protocol-Version: v4.channel.k8s.io")
+			}, http.StatusSwitchingProtocols),
+			Entry("attach", Allows("KA-ATTACH-1"), may("create", "attach"), func() Call { return get(pod.attach).Upgrading() },
+				http.StatusSwitchingProtocols),
+			Entry("forward ports", Allows("KA-PORT-1"), may("create", "portforward"),
+				func() Call { return get(pod.portForward).Upgrading("v4.channel.k8s.io") }, http.StatusSwitchingProtocols),
+			Entry("run", Allows("KA-RUN-1"), may("create", "run"), func() Call { return Calling(http.MethodPost, pod.run) },
+				http.StatusOK),
+			Entry("read logs", Allows("KA-CLOG-1"), may("get", "containerlogs"), func() Call { return get(pod.logs) },
+				http.StatusOK),
+		)
+
+		It("a stream whose caller is gone is over", Allows("KA-ATTACH-1"), Label(OnHardened), func(ctx SpecContext) {
+			port, who := kubelet(ctx), caller(ctx, may("create", "attach"))
+			var gone []Reply
+			for range 10 {
+				open := must(port.Dial(ctx, who))
+				reply := must(open.Send(get(pod.attach).Upgrading()))
+				Expect(reply.Code).To(Equal(http.StatusSwitchingProtocols), reply.String())
+				// Nobody says goodbye.
+				Expect(open.NetConn().Close()).To(Succeed())
+				gone = append(gone, reply)
+			}
+			for _, reply := range gone {
+				Eventually(ctx, func() ([]KubeletLine, error) { return suite.KubeletAudited(ctx, reply) }).
+					WithTimeout(streamEnds).WithPolling(200*time.Millisecond).Should(ContainElement(HaveField("Stage", "end")),
+					reply.String())
+			}
+		})
+
+		It("what is run is what was asked for", Allows("KA-RUN-1"), Label(OnHardened), func(ctx SpecContext) {
+			reply, line := hold(ctx, kubelet(ctx), caller(ctx, may("create", "run")), Calling(http.MethodPost, pod.run))
+			Expect(reply.Body).To(ContainSubstring(said))
+			Expect([]string{line.Verb, line.Subresource, line.Container}).To(Equal([]string{"create", "run", teller}))
+			Expect(line.Path).NotTo(ContainSubstring("hello"), "the audit line has no query")
+		})
 	})
-
-	It("get nodes/proxy does, where the kubelet answers itself", Allows("KA-PROXY-1"), func(ctx SpecContext) {
-		port := kubelet(ctx)
-		if suite.Settings.Profile != InTree {
-			port = beside(ctx, SideProxy{Flags: []string{"--mode=compat"}})
-		}
-		Expect(ran(ctx, port, caller(ctx, may("get", "proxy")), pod.exec)).To(ContainSubstring(said))
-	})
-
-	It("create nodes/exec does", Allows("KA-EXEC-1"), Label(OnHardened), func(ctx SpecContext) {
-		Expect(ran(ctx, kubelet(ctx), caller(ctx, may("create", "exec")), pod.exec)).To(ContainSubstring(said))
-	})
-
-	DescribeTable("everything with nodes/proxy does not",
-		func(ctx SpecContext, call func() Call, code int) {
-			hold(ctx, kubelet(ctx), caller(ctx, may("*", "proxy")), call(), http.StatusForbidden, code)
-		},
-		Entry("exec by POST to SPDY", DeniesBeyond("KA-EXEC-1", "KA-PROXY-1"), func() Call {
-			return Calling(http.MethodPost, pod.exec).With("Connection: Upgrade", "Upgrade: SPDY/3.1", "X-Stream-Protocol-Version: v4.channel.k8s.io")
-		}, http.StatusSwitchingProtocols),
-		Entry("attach", DeniesBeyond("KA-ATTACH-1", "KA-PROXY-1"), func() Call { return get(pod.attach).Upgrading() }, http.StatusSwitchingProtocols),
-		Entry("forward ports", DeniesBeyond("KA-PORT-1", "KA-PROXY-1"), func() Call { return get(pod.portForward).Upgrading("v4.channel.k8s.io") }, http.StatusSwitchingProtocols),
-		Entry("run", DeniesBeyond("KA-RUN-1", "KA-PROXY-1"), func() Call { return Calling(http.MethodPost, pod.run) }, http.StatusOK),
-		Entry("read logs", DeniesBeyond("KA-CLOG-1", "KA-PROXY-1"), func() Call { return get(pod.logs) }, http.StatusOK),
-	)
-
-	DescribeTable("the right to it does", Label(OnHardened),
-		func(ctx SpecContext, has rights, call func() Call, code int) {
-			hold(ctx, kubelet(ctx), caller(ctx, has), call(), code)
-		},
-		Entry("exec by POST to SPDY", Allows("KA-EXEC-1"), may("create", "exec"), func() Call {
-			return Calling(http.MethodPost, pod.exec).With("Connection: Upgrade", "Upgrade: SPDY/3.1", "X-Stream-Protocol-Version: v4.channel.k8s.io")
-		}, http.StatusSwitchingProtocols),
-		Entry("attach", Allows("KA-ATTACH-1"), may("create", "attach"), func() Call { return get(pod.attach).Upgrading() }, http.StatusSwitchingProtocols),
-		Entry("forward ports", Allows("KA-PORT-1"), may("create", "portforward"), func() Call { return get(pod.portForward).Upgrading("v4.channel.k8s.io") }, http.StatusSwitchingProtocols),
-		Entry("run", Allows("KA-RUN-1"), may("create", "run"), func() Call { return Calling(http.MethodPost, pod.run) }, http.StatusOK),
-		Entry("read logs", Allows("KA-CLOG-1"), may("get", "containerlogs"), func() Call { return get(pod.logs) }, http.StatusOK),
-	)
-
-	It("a stream whose caller is gone is over", Allows("KA-ATTACH-1"), Label(OnHardened), func(ctx SpecContext) {
-		port, who := kubelet(ctx), caller(ctx, may("create", "attach"))
-		var gone []Reply
-		for range 10 {
-			open := must(port.Dial(ctx, who))
-			reply := must(open.Send(get(pod.attach).Upgrading()))
-			Expect(reply.Code).To(Equal(http.StatusSwitchingProtocols), reply.String())
-			// Nobody says goodbye.
-			Expect(open.NetConn().Close()).To(Succeed())
-			gone = append(gone, reply)
-		}
-		for _, reply := range gone {
-			Eventually(ctx, func() ([]KubeletLine, error) { return suite.KubeletAudited(ctx, reply) }).
-				WithTimeout(streamEnds).WithPolling(200*time.Millisecond).Should(ContainElement(HaveField("Stage", "end")), reply.String())
-		}
-	})
-
-	It("what is run is what was asked for", Allows("KA-RUN-1"), Label(OnHardened), func(ctx SpecContext) {
-		reply, line := hold(ctx, kubelet(ctx), caller(ctx, may("create", "run")), Calling(http.MethodPost, pod.run))
-		Expect(reply.Body).To(ContainSubstring(said))
-		Expect([]string{line.Verb, line.Subresource, line.Container}).To(Equal([]string{"create", "run", teller}))
-		Expect(line.Path).NotTo(ContainSubstring("hello"), "the audit line has no query")
-	})
-})

@@ -19,121 +19,135 @@ import (
 // stands there. What is left of the hole without it: port forwarding, by get. Of an
 // upgrade the API server forgets the query, so that the kubelet does not learn what to
 // exec (k8s.io/apimachinery/pkg/util/proxy UpgradeAwareHandler.tryUpgrade).
-var _ = Describe("through the API server, with a pod that runs,", Ordered, ContinueOnFailure, Attack("T10"), Label(OnHost), func() {
-	var (
-		pod remote
-		api *Port
-	)
+var _ = Describe("through the API server, with a pod that runs,", Ordered, ContinueOnFailure, Attack("T10"),
+	Label(OnHost), func() {
+		var (
+			pod remote
+			api *Port
+		)
 
-	BeforeAll(func(ctx SpecContext) {
-		pod = remotely(ctx)
-		api = must(suite.ServerPort())
-	})
+		BeforeAll(func(ctx SpecContext) {
+			pod = remotely(ctx)
+			api = must(suite.ServerPort())
+		})
 
-	// spdy asks for streams that say by themselves what they are for.
-	spdy := func(path string) Call {
-		return get(through(path)).With("Connection: Upgrade", "Upgrade: SPDY/3.1", "X-Stream-Protocol-Version: portforward.k8s.io")
-	}
-
-	// refuses makes a call that the policy has to refuse where it is, and that has to have
-	// another status where it is not.
-	refuses := func(ctx context.Context, has rights, call Call, without int, text string) {
-		GinkgoHelper()
-		reply := must(api.Send(ctx, caller(ctx, has), call))
-		if suite.Settings.Profile == InTree {
-			Expect(reply.Code).To(Equal(without), reply.String())
-			return
+		// spdy asks for streams that say by themselves what they are for.
+		spdy := func(path string) Call {
+			return get(through(path)).With("Connection: Upgrade", "Upgrade: SPDY/3.1",
+				"X-Stream-Protocol-Version: portforward.k8s.io")
 		}
-		Expect(reply.Code).To(Equal(http.StatusForbidden), reply.String())
-		Expect(reply.Body).To(And(ContainSubstring(text), ContainSubstring("[KA-VAP-1]")), reply.String())
-	}
 
-	DescribeTable("get nodes/proxy does not", DeniesBeyond("KA-VAP-1", Behind),
-		func(ctx SpecContext, call func() Call, without int, right string) {
-			refuses(ctx, may("get", "proxy"), call(), without, right+" of node "+target())
-		},
-		Entry("forward ports", func() Call { return spdy(pod.portForward) }, http.StatusSwitchingProtocols, "create on nodes/portforward"),
-		Entry("reach exec", func() Call { return get(through(pod.exec)).Upgrading() }, http.StatusBadRequest, "create on nodes/exec"),
-		Entry("reach attach", func() Call { return get(through(pod.attach)).Upgrading() }, http.StatusBadRequest, "create on nodes/attach"),
-		Entry("reach run", func() Call { return get(through(pod.run)) }, http.StatusMethodNotAllowed, "create on nodes/run"),
-		Entry("read logs of containers", func() Call { return get(through(pod.logs)) }, http.StatusOK, "get on nodes/containerlogs"),
-		Entry("read profiles", func() Call { return get(through("/debug/pprof/cmdline")) }, http.StatusOK, "get on nodes/debug"),
-		Entry("read metrics", func() Call { return get(through("/metrics")) }, http.StatusOK, "get on nodes/metrics"),
-		Entry("read statistics", func() Call { return get(through("/stats/summary")) }, http.StatusOK, "get on nodes/stats"),
-		Entry("read the node's log files", func() Call { return get(through("/logs/")) }, http.StatusOK, "get on nodes/log"),
-		Entry("reach a path that no kubelet has", func() Call { return get(through("/e2e-nothing")) }, http.StatusNotFound, "create on nodes/unknown"),
-	)
+		// refuses makes a call that the policy has to refuse where it is, and that has to have
+		// another status where it is not.
+		refuses := func(ctx context.Context, has rights, call Call, without int, text string) {
+			GinkgoHelper()
+			reply := must(api.Send(ctx, caller(ctx, has), call))
+			if suite.Settings.Profile == InTree {
+				Expect(reply.Code).To(Equal(without), reply.String())
+				return
+			}
+			Expect(reply.Code).To(Equal(http.StatusForbidden), reply.String())
+			Expect(reply.Body).To(And(ContainSubstring(text), ContainSubstring("[KA-VAP-1]")), reply.String())
+		}
 
-	It("every verb on nodes/proxy does not run", DeniesBeyond("KA-VAP-1", Behind), func(ctx SpecContext) {
-		refuses(ctx, may("*", "proxy"), Calling(http.MethodPost, through(pod.run)), http.StatusOK, "create on nodes/run")
-	})
+		DescribeTable("get nodes/proxy does not", DeniesBeyond("KA-VAP-1", Behind),
+			func(ctx SpecContext, call func() Call, without int, right string) {
+				refuses(ctx, may("get", "proxy"), call(), without, right+" of node "+target())
+			},
+			Entry("forward ports", func() Call { return spdy(pod.portForward) }, http.StatusSwitchingProtocols,
+				"create on nodes/portforward"),
+			Entry("reach exec", func() Call { return get(through(pod.exec)).Upgrading() }, http.StatusBadRequest,
+				"create on nodes/exec"),
+			Entry("reach attach", func() Call { return get(through(pod.attach)).Upgrading() }, http.StatusBadRequest,
+				"create on nodes/attach"),
+			Entry("reach run", func() Call { return get(through(pod.run)) }, http.StatusMethodNotAllowed, "create on nodes/run"),
+			Entry("read logs of containers", func() Call { return get(through(pod.logs)) }, http.StatusOK,
+				"get on nodes/containerlogs"),
+			Entry("read profiles", func() Call { return get(through("/debug/pprof/cmdline")) }, http.StatusOK,
+				"get on nodes/debug"),
+			Entry("read metrics", func() Call { return get(through("/metrics")) }, http.StatusOK, "get on nodes/metrics"),
+			Entry("read statistics", func() Call { return get(through("/stats/summary")) }, http.StatusOK, "get on nodes/stats"),
+			Entry("read the node's log files", func() Call { return get(through("/logs/")) }, http.StatusOK, "get on nodes/log"),
+			Entry("reach a path that no kubelet has", func() Call { return get(through("/e2e-nothing")) }, http.StatusNotFound,
+				"create on nodes/unknown"),
+		)
 
-	It("create on other subresources does not forward ports", Denies("KA-VAP-1"), Label(OnHardened), func(ctx SpecContext) {
-		has := slices.Concat(may("get", "proxy"), may("create", "attach", "run", "exec"), may("get", "portforward"))
-		refuses(ctx, has, spdy(pod.portForward), 0, "create on nodes/portforward")
-	})
+		It("every verb on nodes/proxy does not run", DeniesBeyond("KA-VAP-1", Behind), func(ctx SpecContext) {
+			refuses(ctx, may("*", "proxy"), Calling(http.MethodPost, through(pod.run)), http.StatusOK, "create on nodes/run")
+		})
 
-	It("create on that of another node does not", Denies("KA-VAP-1"), Label(OnHardened), func(ctx SpecContext) {
-		has := slices.Concat(may("get", "proxy"), may("create", "portforward").named("e2e-another-node"))
-		refuses(ctx, has, spdy(pod.portForward), 0, "create on nodes/portforward of node "+target())
-	})
+		It("create on other subresources does not forward ports", Denies("KA-VAP-1"), Label(OnHardened),
+			func(ctx SpecContext) {
+				has := slices.Concat(may("get", "proxy"), may("create", "attach", "run", "exec"), may("get", "portforward"))
+				refuses(ctx, has, spdy(pod.portForward), 0, "create on nodes/portforward")
+			})
 
-	It("create nodes/portforward beside it does", Allows("KA-VAP-1"), func(ctx SpecContext) {
-		has := slices.Concat(may("get", "proxy"), may("create", "portforward"))
-		reply := must(api.Send(ctx, caller(ctx, has), spdy(pod.portForward)))
-		Expect(reply.Code).To(Equal(http.StatusSwitchingProtocols), reply.String())
-	})
+		It("create on that of another node does not", Denies("KA-VAP-1"), Label(OnHardened), func(ctx SpecContext) {
+			has := slices.Concat(may("get", "proxy"), may("create", "portforward").named("e2e-another-node"))
+			refuses(ctx, has, spdy(pod.portForward), 0, "create on nodes/portforward of node "+target())
+		})
 
-	It("create nodes/run beside create nodes/proxy runs", Allows("KA-VAP-1"), func(ctx SpecContext) {
-		reply := must(api.Send(ctx, caller(ctx, may("create", "proxy", "run")), Calling(http.MethodPost, through(pod.run))))
-		Expect(reply.Code).To(Equal(http.StatusOK), reply.String())
-		Expect(reply.Body).To(ContainSubstring(said))
-	})
+		It("create nodes/portforward beside it does", Allows("KA-VAP-1"), func(ctx SpecContext) {
+			has := slices.Concat(may("get", "proxy"), may("create", "portforward"))
+			reply := must(api.Send(ctx, caller(ctx, has), spdy(pod.portForward)))
+			Expect(reply.Code).To(Equal(http.StatusSwitchingProtocols), reply.String())
+		})
 
-	It("create nodes/exec beside it reaches exec", Allows("KA-VAP-1"), func(ctx SpecContext) {
-		has := slices.Concat(may("get", "proxy"), may("create", "exec"))
-		reply := must(api.Send(ctx, caller(ctx, has), get(through(pod.exec)).Upgrading()))
-		Expect(reply.Code).To(Equal(http.StatusBadRequest), reply.String())
-		Expect(reply.Body).To(ContainSubstring("you must specify at least 1 of stdin, stdout, stderr"), "the kubelet's own words")
-	})
-
-	It("create nodes/exec alone does not, which is RBAC's", DeniesBy("KA-VAP-1", Behind), Label(OnHardened), func(ctx SpecContext) {
-		reply := must(api.Send(ctx, caller(ctx, may("create", "exec")), get(through(pod.exec)).Upgrading()))
-		Expect(reply.Code).To(Equal(http.StatusForbidden), reply.String())
-		Expect(reply.Body).NotTo(ContainSubstring("KA-VAP-1"))
-	})
-
-	DescribeTable("with the right to it beside get nodes/proxy one reads", Allows("KA-VAP-1"),
-		func(ctx SpecContext, path func() string, subresource string) {
-			reply := must(api.Send(ctx, caller(ctx, may("get", "proxy", subresource)), get(through(path()))))
+		It("create nodes/run beside create nodes/proxy runs", Allows("KA-VAP-1"), func(ctx SpecContext) {
+			reply := must(api.Send(ctx, caller(ctx, may("create", "proxy", "run")), Calling(http.MethodPost, through(pod.run))))
 			Expect(reply.Code).To(Equal(http.StatusOK), reply.String())
-		},
-		Entry("logs of containers", func() string { return pod.logs }, "containerlogs"),
-		Entry("profiles", func() string { return "/debug/pprof/cmdline" }, "debug"),
-		Entry("metrics", func() string { return "/metrics" }, "metrics"),
-		Entry("statistics", func() string { return "/stats/summary" }, "stats"),
-		Entry("the node's log files", func() string { return "/logs/" }, "log"),
-		Entry("health, for which get nodes/proxy is enough", func() string { return "/healthz" }, "proxy"),
-		Entry("pods, for which get nodes/proxy is enough", func() string { return "/pods" }, "proxy"),
-	)
+			Expect(reply.Body).To(ContainSubstring(said))
+		})
 
-	// The policy does not see the method: the API server's own rights at the proxy do.
-	It("get nodes/containerlogs does not post to logs of containers", Denies("KA-CLOG-1"), Label(OnHardened), func(ctx SpecContext) {
-		has := slices.Concat(may("create", "proxy"), may("get", "containerlogs"))
-		reply := must(api.Send(ctx, caller(ctx, has), Calling(http.MethodPost, through(pod.logs))))
-		Expect(reply.Code).To(Equal(http.StatusForbidden), reply.String())
-		Expect(reply.Body).To(And(ContainSubstring("verb=create"), ContainSubstring("[KA-CLOG-1]")), reply.String())
-	})
+		It("create nodes/exec beside it reaches exec", Allows("KA-VAP-1"), func(ctx SpecContext) {
+			has := slices.Concat(may("get", "proxy"), may("create", "exec"))
+			reply := must(api.Send(ctx, caller(ctx, has), get(through(pod.exec)).Upgrading()))
+			Expect(reply.Code).To(Equal(http.StatusBadRequest), reply.String())
+			Expect(reply.Body).To(ContainSubstring("you must specify at least 1 of stdin, stdout, stderr"),
+				"the kubelet's own words")
+		})
 
-	It("an account's token with get nodes/proxy reads no logs of containers", Denies("KA-VAP-1"), Label(OnHardened), func(ctx SpecContext) {
-		reply := must(api.Send(ctx, bearer(ctx, "", may("get", "proxy")), get(through(pod.logs))))
-		Expect(reply.Code).To(Equal(http.StatusForbidden), reply.String())
-		Expect(reply.Body).To(ContainSubstring("[KA-VAP-1]"), reply.String())
+		It("create nodes/exec alone does not, which is RBAC's", DeniesBy("KA-VAP-1", Behind), Label(OnHardened),
+			func(ctx SpecContext) {
+				reply := must(api.Send(ctx, caller(ctx, may("create", "exec")), get(through(pod.exec)).Upgrading()))
+				Expect(reply.Code).To(Equal(http.StatusForbidden), reply.String())
+				Expect(reply.Body).NotTo(ContainSubstring("KA-VAP-1"))
+			})
+
+		DescribeTable("with the right to it beside get nodes/proxy one reads", Allows("KA-VAP-1"),
+			func(ctx SpecContext, path func() string, subresource string) {
+				reply := must(api.Send(ctx, caller(ctx, may("get", "proxy", subresource)), get(through(path()))))
+				Expect(reply.Code).To(Equal(http.StatusOK), reply.String())
+			},
+			Entry("logs of containers", func() string { return pod.logs }, "containerlogs"),
+			Entry("profiles", func() string { return "/debug/pprof/cmdline" }, "debug"),
+			Entry("metrics", func() string { return "/metrics" }, "metrics"),
+			Entry("statistics", func() string { return "/stats/summary" }, "stats"),
+			Entry("the node's log files", func() string { return "/logs/" }, "log"),
+			Entry("health, for which get nodes/proxy is enough", func() string { return "/healthz" }, "proxy"),
+			Entry("pods, for which get nodes/proxy is enough", func() string { return "/pods" }, "proxy"),
+		)
+
+		// The policy does not see the method: the API server's own rights at the proxy do.
+		It("get nodes/containerlogs does not post to logs of containers", Denies("KA-CLOG-1"), Label(OnHardened),
+			func(ctx SpecContext) {
+				has := slices.Concat(may("create", "proxy"), may("get", "containerlogs"))
+				reply := must(api.Send(ctx, caller(ctx, has), Calling(http.MethodPost, through(pod.logs))))
+				Expect(reply.Code).To(Equal(http.StatusForbidden), reply.String())
+				Expect(reply.Body).To(And(ContainSubstring("verb=create"), ContainSubstring("[KA-CLOG-1]")), reply.String())
+			})
+
+		It("an account's token with get nodes/proxy reads no logs of containers", Denies("KA-VAP-1"), Label(OnHardened),
+			func(ctx SpecContext) {
+				reply := must(api.Send(ctx, bearer(ctx, "", may("get", "proxy")), get(through(pod.logs))))
+				Expect(reply.Code).To(Equal(http.StatusForbidden), reply.String())
+				Expect(reply.Body).To(ContainSubstring("[KA-VAP-1]"), reply.String())
+			})
 	})
-})
 
 // The caller has every right: what is refused is the path.
-var _ = DescribeTable("through the API server, an unclean path is refused:", Denies("KA-VAP-1"), Attack("T24"), Label(OnHardened),
+var _ = DescribeTable("through the API server, an unclean path is refused:", Denies("KA-VAP-1"), Attack("T24"),
+	Label(OnHardened),
 	func(ctx SpecContext, path string) {
 		reply := must(must(suite.ServerPort()).Send(ctx, caller(ctx, everything), get(through(path)).Upgrading()))
 		Expect(reply.Code).To(Equal(http.StatusForbidden), reply.String())

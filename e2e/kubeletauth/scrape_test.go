@@ -31,18 +31,19 @@ var _ = Describe("a scraper with the rights of metrics-server", Label(OnWorker, 
 		return running(ctx, suite.Scene().Pod(ctx, suite.Worker, withShell(tells), fixtures.WithAccount))
 	}
 
-	It("reads /metrics/resource and /stats/summary of both nodes", Allows("KA-METRICS-1"), Allows("KA-STATS-1"), func(ctx SpecContext) {
-		pod := scraper(ctx, may("get", "metrics", "stats"))
-		for _, node := range []string{suite.Worker, suite.ControlPlane} {
-			status, metrics := scrape(ctx, pod, node, "/metrics/resource")
-			Expect(status).To(Equal("200"), metrics)
-			Expect(metrics).To(ContainSubstring("\nnode_cpu_usage_seconds_total "))
+	It("reads /metrics/resource and /stats/summary of both nodes", Allows("KA-METRICS-1"), Allows("KA-STATS-1"),
+		func(ctx SpecContext) {
+			pod := scraper(ctx, may("get", "metrics", "stats"))
+			for _, node := range []string{suite.Worker, suite.ControlPlane} {
+				status, metrics := scrape(ctx, pod, node, "/metrics/resource")
+				Expect(status).To(Equal("200"), metrics)
+				Expect(metrics).To(ContainSubstring("\nnode_cpu_usage_seconds_total "))
 
-			status, stats := scrape(ctx, pod, node, "/stats/summary")
-			Expect(status).To(Equal("200"), stats)
-			Expect(nodeOf(stats)).To(Equal(node))
-		}
-	})
+				status, stats := scrape(ctx, pod, node, "/stats/summary")
+				Expect(status).To(Equal("200"), stats)
+				Expect(nodeOf(stats)).To(Equal(node))
+			}
+		})
 
 	It("reads no metrics without the right to them", Denies("KA-METRICS-1"), func(ctx SpecContext) {
 		pod := scraper(ctx, may("get", "stats"))
@@ -67,15 +68,19 @@ var _ = DescribeTable("an administrator reads through the API server", Label(OnH
 	func(ctx SpecContext, node func() string, path, text string) {
 		Expect(kubectl(ctx, "get", "--raw", "/api/v1/nodes/"+node()+"/proxy"+path)).To(ContainSubstring(text))
 	},
-	Entry("the worker's metrics", Label(OnWorker), Allows("KA-METRICS-1"), func() string { return suite.Worker }, "/metrics/resource", "node_cpu_usage_seconds_total"),
-	Entry("the control plane's metrics", Allows("KA-METRICS-1"), func() string { return suite.ControlPlane }, "/metrics/resource", "node_cpu_usage_seconds_total"),
-	Entry("the worker's statistics", Label(OnWorker), Allows("KA-STATS-1"), func() string { return suite.Worker }, "/stats/summary", `"nodeName"`),
+	Entry("the worker's metrics", Label(OnWorker), Allows("KA-METRICS-1"), func() string { return suite.Worker },
+		"/metrics/resource", "node_cpu_usage_seconds_total"),
+	Entry("the control plane's metrics", Allows("KA-METRICS-1"), func() string { return suite.ControlPlane },
+		"/metrics/resource", "node_cpu_usage_seconds_total"),
+	Entry("the worker's statistics", Label(OnWorker), Allows("KA-STATS-1"), func() string { return suite.Worker },
+		"/stats/summary", `"nodeName"`),
 )
 
 // scrape asks the kubelet of a node for a path, from a pod.
 func scrape(ctx context.Context, pod *corev1.Pod, node, path string) (status, answer string) {
 	GinkgoHelper()
-	out := kubectl(ctx, in(pod, "exec", teller, "--", "sh", "-c", scrapes+"'https://"+portOf(ctx, node).Address+path+"'")...)
+	out := kubectl(ctx, in(pod, "exec", teller, "--", "sh", "-c",
+		scrapes+"'https://"+portOf(ctx, node).Address+path+"'")...)
 	end := strings.LastIndex(out, "\n")
 	Expect(end).To(BeNumerically(">=", 0), out)
 	return out[end+1:], "\n" + out[:end]

@@ -77,7 +77,8 @@ func (c *conversation) ends(ctx context.Context, why string) {
 	Eventually(ctx, c.command).WithTimeout(cut).Should(gexec.Exit(), "the command ends with "+why)
 	for name, session := range map[string]*gexec.Session{"logs -f": c.log, "exec": c.command} {
 		said := complaint(session)
-		Measured("kubectl "+name+" through "+why, fmt.Sprintf("exit code %d; %s", session.ExitCode(), said[strings.LastIndex(said, "\n")+1:]))
+		Measured("kubectl "+name+" through "+why,
+			fmt.Sprintf("exit code %d; %s", session.ExitCode(), said[strings.LastIndex(said, "\n")+1:]))
 	}
 }
 

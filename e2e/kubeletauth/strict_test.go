@@ -38,17 +38,19 @@ var _ = Describe("a path that runs or joins a process", func() {
 				It("is for who may create it, by "+method, Allows(p.rule), func(ctx SpecContext) {
 					decide(ctx, may("create", p.subresource), Calling(method, p.path).Upgrading(), http.StatusNotFound)
 				})
-				It("is not for who may do everything with nodes/proxy, by "+method, DeniesBeyond(p.rule, "KA-PROXY-1"), func(ctx SpecContext) {
-					decide(ctx, may("*", "proxy"), Calling(method, p.path).Upgrading(), http.StatusForbidden, http.StatusNotFound)
-				})
+				It("is not for who may do everything with nodes/proxy, by "+method, DeniesBeyond(p.rule, "KA-PROXY-1"),
+					func(ctx SpecContext) {
+						decide(ctx, may("*", "proxy"), Calling(method, p.path).Upgrading(), http.StatusForbidden, http.StatusNotFound)
+					})
 			}
-			It("is not for who may get nodes/proxy, by websocket", DeniesBeyond(p.rule, "KA-PROXY-1"), Attack("T10"), func(ctx SpecContext) {
-				without := http.StatusNotFound
-				if len(p.serves) == 1 {
-					without = http.StatusMethodNotAllowed
-				}
-				decide(ctx, may("get", "proxy"), get(p.path).Upgrading(), http.StatusForbidden, without)
-			})
+			It("is not for who may get nodes/proxy, by websocket", DeniesBeyond(p.rule, "KA-PROXY-1"), Attack("T10"),
+				func(ctx SpecContext) {
+					without := http.StatusNotFound
+					if len(p.serves) == 1 {
+						without = http.StatusMethodNotAllowed
+					}
+					decide(ctx, may("get", "proxy"), get(p.path).Upgrading(), http.StatusForbidden, without)
+				})
 			It("is not for who may get it", Denies(p.rule), Label(OnHardened), func(ctx SpecContext) {
 				decide(ctx, may("get", p.subresource), get(p.path).Upgrading())
 			})
@@ -64,18 +66,26 @@ var _ = Describe("a path that runs or joins a process", func() {
 })
 
 var _ = DescribeTable("no right to nodes/proxy will do for", decide,
-	Entry("logs of containers, which have a subresource", Allows("KA-CLOG-1"), may("get", "containerlogs"), get("/containerLogs"+noContainer), http.StatusNotFound),
-	Entry("logs of containers", DeniesBeyond("KA-CLOG-1", "KA-PROXY-1"), may("get", "proxy"), get("/containerLogs"+noContainer), http.StatusForbidden, http.StatusNotFound),
-	Entry("logs of containers, for which another verb will not do", Denies("KA-CLOG-1"), Label(OnHardened), may("create", "containerlogs"), get("/containerLogs"+noContainer)),
+	Entry("logs of containers, which have a subresource", Allows("KA-CLOG-1"), may("get", "containerlogs"),
+		get("/containerLogs"+noContainer), http.StatusNotFound),
+	Entry("logs of containers", DeniesBeyond("KA-CLOG-1", "KA-PROXY-1"), may("get", "proxy"),
+		get("/containerLogs"+noContainer), http.StatusForbidden, http.StatusNotFound),
+	Entry("logs of containers, for which another verb will not do", Denies("KA-CLOG-1"), Label(OnHardened),
+		may("create", "containerlogs"), get("/containerLogs"+noContainer)),
 
 	Entry("profiles, which have a subresource", Allows("KA-DEBUG-1"), may("get", "debug"), get("/debug/pprof/cmdline")),
-	Entry("profiles", DeniesBeyond("KA-DEBUG-1", "KA-PROXY-1"), may("get", "proxy"), get("/debug/pprof/cmdline"), http.StatusForbidden, http.StatusOK),
-	Entry("the kubelet's log level, for which get will not do", Denies("KA-DEBUG-1"), Label(OnHardened), may("get", "debug"),
+	Entry("profiles", DeniesBeyond("KA-DEBUG-1", "KA-PROXY-1"), may("get", "proxy"), get("/debug/pprof/cmdline"),
+		http.StatusForbidden, http.StatusOK),
+	Entry("the kubelet's log level, for which get will not do", Denies("KA-DEBUG-1"), Label(OnHardened),
+		may("get", "debug"),
 		Calling(http.MethodPut, "/debug/flags/v").Sending("2")),
 
-	Entry("what nobody knows, which takes a right that nobody has", Allows("KA-UNKNOWN-1"), may("create", "unknown"), get("/e2e-nothing"), http.StatusNotFound),
-	Entry("what nobody knows", DeniesBeyond("KA-UNKNOWN-1", "KA-PROXY-1"), may("*", "proxy"), get("/e2e-nothing"), http.StatusForbidden, http.StatusNotFound),
-	Entry("the root", DeniesBeyond("KA-UNKNOWN-1", "KA-PROXY-1"), may("*", "proxy"), get("/"), http.StatusForbidden, http.StatusNotFound),
+	Entry("what nobody knows, which takes a right that nobody has", Allows("KA-UNKNOWN-1"), may("create", "unknown"),
+		get("/e2e-nothing"), http.StatusNotFound),
+	Entry("what nobody knows", DeniesBeyond("KA-UNKNOWN-1", "KA-PROXY-1"), may("*", "proxy"), get("/e2e-nothing"),
+		http.StatusForbidden, http.StatusNotFound),
+	Entry("the root", DeniesBeyond("KA-UNKNOWN-1", "KA-PROXY-1"), may("*", "proxy"), get("/"), http.StatusForbidden,
+		http.StatusNotFound),
 	Entry("what begins like something known", DeniesBeyond("KA-UNKNOWN-1", "KA-PROXY-1"), may("*", "proxy", "exec"),
 		get("/execs"+noContainer), http.StatusForbidden, http.StatusNotFound),
 )
@@ -83,10 +93,14 @@ var _ = DescribeTable("no right to nodes/proxy will do for", decide,
 // The kubelet ignores an upgrade on these paths. What a newer one does is not known.
 var _ = DescribeTable("a request for an upgrade needs create on the subresource of its path:", decide,
 	Entry("/metrics with create", Allows("KA-UPGRADE-1"), may("create", "metrics"), get("/metrics").Upgrading()),
-	Entry("/metrics with get", DeniesBeyond("KA-UPGRADE-1", "KA-METRICS-1"), may("get", "metrics"), get("/metrics").Upgrading(), http.StatusForbidden, http.StatusOK),
-	Entry("/pods with get on nodes/proxy", DeniesBeyond("KA-UPGRADE-1", "KA-POD-1"), may("get", "proxy"), get("/pods").Upgrading(), http.StatusForbidden, http.StatusOK),
-	Entry("/containerLogs/ with create", Allows("KA-UPGRADE-1"), may("create", "containerlogs"), get("/containerLogs"+noContainer).Upgrading(), http.StatusNotFound),
-	Entry("/containerLogs/ with get", Denies("KA-UPGRADE-1"), Label(OnHardened), may("get", "containerlogs"), get("/containerLogs"+noContainer).Upgrading()),
+	Entry("/metrics with get", DeniesBeyond("KA-UPGRADE-1", "KA-METRICS-1"), may("get", "metrics"),
+		get("/metrics").Upgrading(), http.StatusForbidden, http.StatusOK),
+	Entry("/pods with get on nodes/proxy", DeniesBeyond("KA-UPGRADE-1", "KA-POD-1"), may("get", "proxy"),
+		get("/pods").Upgrading(), http.StatusForbidden, http.StatusOK),
+	Entry("/containerLogs/ with create", Allows("KA-UPGRADE-1"), may("create", "containerlogs"),
+		get("/containerLogs"+noContainer).Upgrading(), http.StatusNotFound),
+	Entry("/containerLogs/ with get", Denies("KA-UPGRADE-1"), Label(OnHardened), may("get", "containerlogs"),
+		get("/containerLogs"+noContainer).Upgrading()),
 	Entry("/pods to SPDY with get on nodes/pods", DeniesBeyond("KA-UPGRADE-1", "KA-POD-1"), may("get", "pods"),
 		get("/pods").With("Connection: Upgrade", "Upgrade: SPDY/3.1"), http.StatusForbidden, http.StatusOK),
 )

@@ -31,7 +31,8 @@ func TestSpecs(t *testing.T) { suite.Run(t) }
 // there fails.
 var _ = BeforeEach(func() {
 	if suite.Settings.Profile == framework.Parity {
-		Skip("parity has no kubelet-auth-proxy: the kubelet answers itself there, as on in-tree, where the same requests are made")
+		Skip("parity has no kubelet-auth-proxy: the kubelet answers itself there, as on in-tree, where the same requests " +
+			"are made")
 	}
 })
 

@@ -48,5 +48,6 @@ func signature(key crypto.Signer, text string) []byte {
 // bySubprotocol is a call that shows a token as browsers do, which can set no header
 // (k8s.io/apiserver/pkg/authentication/request/websocket).
 func bySubprotocol(call Call, token string) Call {
-	return call.Upgrading("base64url.bearer.authorization.k8s.io."+base64.RawURLEncoding.EncodeToString([]byte(token)), "v5.channel.k8s.io")
+	return call.Upgrading("base64url.bearer.authorization.k8s.io."+base64.RawURLEncoding.EncodeToString([]byte(token)),
+		"v5.channel.k8s.io")
 }

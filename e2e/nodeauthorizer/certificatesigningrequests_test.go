@@ -16,7 +16,8 @@ import (
 // signingRequest asks for a certificate of a node.
 func signingRequest(name, node string) *certificatesv1.CertificateSigningRequest {
 	GinkgoHelper()
-	request, _, err := fixtures.CertificateSigningRequest(name, certificatesv1.KubeAPIServerClientKubeletSignerName, "system:node:"+node)
+	request, _, err := fixtures.CertificateSigningRequest(name, certificatesv1.KubeAPIServerClientKubeletSignerName,
+		"system:node:"+node)
 	must(request, err)
 	return request
 }
@@ -44,7 +45,8 @@ var neighboursRequest = signingRequestOf(other, named(Get(api.CertificateSigning
 const uniformRequests = "NA-UNI-CERTIFICATESIGNINGREQUESTS"
 
 var _ = DescribeTable("a node and a certificate signing request", decide,
-	Entry("gets its own", AllowsBy("NA-CSR-1", uniformRequests), signingRequestOf(own, named(Get(api.CertificateSigningRequests)))),
+	Entry("gets its own", AllowsBy("NA-CSR-1", uniformRequests),
+		signingRequestOf(own, named(Get(api.CertificateSigningRequests)))),
 	Entry("does not get another node's", DeniesBeyond("NA-CSR-1", uniformRequests), neighboursRequest),
 	Entry("does not get one that only names it", DeniesBeyond("NA-CSR-1", uniformRequests),
 		forgedSigningRequest(named(Get(api.CertificateSigningRequests)))),

@@ -68,7 +68,8 @@ var _ = Describe("a pod that has ended", Ordered, Label(Slow), Attack("T23"), fu
 		ended := time.Now()
 		Consistently(ctx, statusOf(node, secret)).WithTimeout(unheld).WithPolling(time.Second).Should(Equal(http.StatusOK))
 		if suite.InForce("NA-POD-6") {
-			Eventually(ctx, statusOf(node, secret)).WithTimeout(TerminatedPodGrace + Outlived).WithPolling(time.Second).Should(Equal(http.StatusForbidden))
+			Eventually(ctx, statusOf(node, secret)).WithTimeout(TerminatedPodGrace + Outlived).WithPolling(time.Second).Should(
+				Equal(http.StatusForbidden))
 			Measured("the end of a pod's rights", fmt.Sprintf("%s after its end, at a grace of %s",
 				time.Since(ended).Round(time.Second), TerminatedPodGrace))
 			Expect(time.Since(ended)).To(BeNumerically(">=", TerminatedPodGrace-time.Second), "sooner than the grace says")
@@ -80,7 +81,8 @@ var _ = Describe("a pod that has ended", Ordered, Label(Slow), Attack("T23"), fu
 	})
 
 	It("lists no secret by name any more", DeniesBeyond("NA-POD-6", "NA-SECRET-2"), func(ctx SpecContext) {
-		suite.ExpectBeyond(ctx, node, List(api.Secrets).In(pod.Namespace).Where("metadata.name="+itsSecretName), "NA-POD-6", "NA-SECRET-2")
+		suite.ExpectBeyond(ctx, node, List(api.Secrets).In(pod.Namespace).Where("metadata.name="+itsSecretName), "NA-POD-6",
+			"NA-SECRET-2")
 	})
 
 	It("gives no config map any more", DeniesBeyond("NA-POD-6", "NA-CM-1"), func(ctx SpecContext) {

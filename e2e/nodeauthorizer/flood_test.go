@@ -87,7 +87,8 @@ var _ = Describe("a flood from one node's own certificate", Serial, Ordered, Lab
 		for _, n := range flooded.codes {
 			total += n
 		}
-		Measured("flood", fmt.Sprintf("%d requests in %s, by status %v, %d denied by NA-LIMIT", total, floodLasts, flooded.codes, flooded.limited))
+		Measured("flood", fmt.Sprintf("%d requests in %s, by status %v, %d denied by NA-LIMIT", total, floodLasts,
+			flooded.codes, flooded.limited))
 		Expect(flooded.codes).NotTo(HaveKey(http.StatusInternalServerError))
 		suite.ExpectAllowed(ctx, kubelet, Get(api.Nodes).Named(suite.Worker), "NA-NODE-1")
 	})
@@ -96,7 +97,8 @@ var _ = Describe("a flood from one node's own certificate", Serial, Ordered, Lab
 		slices.Sort(latencies)
 		Expect(latencies).NotTo(BeEmpty())
 		Measured("another node during the flood", fmt.Sprintf("p50 %s, p99 %s, of %d requests",
-			latencies[len(latencies)/2].Round(time.Millisecond), latencies[len(latencies)*99/100].Round(time.Millisecond), len(latencies)))
+			latencies[len(latencies)/2].Round(time.Millisecond), latencies[len(latencies)*99/100].Round(time.Millisecond),
+			len(latencies)))
 		for _, answer := range answers {
 			Expect(answer).To(AllowedBy(suite.Settings.Profile, "NA-UNI-SERVICES"))
 		}

@@ -18,22 +18,24 @@ import (
 var _ = DescribeTable("a resource that no rule speaks of", decide,
 	Entry("is refused to a node", Denies("NA-DEFAULT"), plainly(List(api.Deployments))),
 	Entry("while one with a rule is not", AllowsBy("NA-DEFAULT", "NA-UNI-SERVICES"), plainly(List(api.Services))),
-	Entry("is refused even under the name of the node", Denies("NA-DEFAULT"), nodeNamed(own, Get(api.Deployments).In("default"))),
+	Entry("is refused even under the name of the node", Denies("NA-DEFAULT"),
+		nodeNamed(own, Get(api.Deployments).In("default"))),
 )
 
 // What strict mode is for: a forgotten binding gives a node nothing. Elsewhere
 // RBAC decides what the Node authorizer leaves open, as upstream.
-var _ = It("a grant by RBAC does not give a node what no rule gives it", Denies("NA-DEFAULT"), Label(OnHardened), func(ctx SpecContext) {
-	granted := func(ctx context.Context, s *Scene) Request {
-		namespace := s.Namespace(ctx)
-		role, binding := fixtures.RoleFor(namespace, "deployments", "system:node:"+s.Own, rbacv1.PolicyRule{
-			Verbs: []string{"list"}, APIGroups: []string{"apps"}, Resources: []string{"deployments"},
-		})
-		s.Put(ctx, role, binding)
-		return List(api.Deployments).In(namespace)
-	}
-	decide(ctx, granted)
-})
+var _ = It("a grant by RBAC does not give a node what no rule gives it", Denies("NA-DEFAULT"), Label(OnHardened),
+	func(ctx SpecContext) {
+		granted := func(ctx context.Context, s *Scene) Request {
+			namespace := s.Namespace(ctx)
+			role, binding := fixtures.RoleFor(namespace, "deployments", "system:node:"+s.Own, rbacv1.PolicyRule{
+				Verbs: []string{"list"}, APIGroups: []string{"apps"}, Resources: []string{"deployments"},
+			})
+			s.Put(ctx, role, binding)
+			return List(api.Deployments).In(namespace)
+		}
+		decide(ctx, granted)
+	})
 
 var _ = Describe("who is a node", func() {
 	services := plainly(List(api.Services))

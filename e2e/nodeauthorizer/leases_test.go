@@ -48,7 +48,8 @@ var _ = DescribeTable("a node and a lease", decide,
 		writtenLeaseOf(own, "kube-system", Update(api.Leases)), onlyNodeLeases),
 	Entry("patches its own", Allows("NA-LEASE-3"), leaseOf(own, Patch(api.Leases).OrMissing())),
 	Entry("does not patch another node's", Denies("NA-LEASE-3"), leaseOf(other, Patch(api.Leases)), onlyOwnLease),
-	Entry("does not list them", Denies("NA-LEASE-3"), plainly(List(api.Leases).In(fixtures.LeaseNamespace)), onlyLeaseVerbs),
+	Entry("does not list them", Denies("NA-LEASE-3"), plainly(List(api.Leases).In(fixtures.LeaseNamespace)),
+		onlyLeaseVerbs),
 	Entry("does not watch its own", Denies("NA-LEASE-3"),
 		forNode(own, func(node string) Request {
 			return Watch(api.Leases).In(fixtures.LeaseNamespace).Where("metadata.name=" + node)

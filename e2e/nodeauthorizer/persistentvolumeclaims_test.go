@@ -101,7 +101,8 @@ var _ = DescribeTable("a node and a persistent volume claim", decide,
 )
 
 var _ = DescribeTable("a node and a persistent volume", decide,
-	Entry("gets one whose claim a pod on it uses", Allows("NA-PV-1"), storageOn(own, ofVolume(Get(api.PersistentVolumes)))),
+	Entry("gets one whose claim a pod on it uses", Allows("NA-PV-1"),
+		storageOn(own, ofVolume(Get(api.PersistentVolumes)))),
 	Entry("does not get one whose claim a pod on another node uses", Denies("NA-PV-1"),
 		storageOn(other, ofVolume(Get(api.PersistentVolumes))), unrelated),
 	Entry("does not list them", Denies("NA-PV-1"), plainly(List(api.PersistentVolumes)), onlyIndividuals),
@@ -110,7 +111,8 @@ var _ = DescribeTable("a node and a persistent volume", decide,
 )
 
 var _ = DescribeTable("a node and the secret of a persistent volume", decide,
-	Entry("gets one whose volume a pod on it uses", Allows("NA-SECRET-1"), storageOn(own, ofVolumeSecret(Get(api.Secrets)))),
+	Entry("gets one whose volume a pod on it uses", Allows("NA-SECRET-1"),
+		storageOn(own, ofVolumeSecret(Get(api.Secrets)))),
 	Entry("does not get one whose volume a pod on another node uses", Denies("NA-SECRET-1"),
 		storageOn(other, ofVolumeSecret(Get(api.Secrets))), unrelated),
 )

@@ -37,19 +37,22 @@ var expectedRefusals = []expectedRefusal{
 	{
 		reason: regexp.MustCompile(`no relationship found between node .* and this object`),
 		when:   isPodThatIsGone,
-		why: "before it reports on a pod, the kubelet gets it; specs delete pods without a grace period, so it still does when " +
+		why: "before it reports on a pod, the kubelet gets it; specs delete pods without a grace period, so it still does " +
+			"when " +
 			"the API server has forgotten them, and the answer is a refusal where it could be 404; upstream refuses the same",
 	},
 	{
 		reason: regexp.MustCompile(`no relationship found between node .* and this object`),
 		when:   isForPodsThatAreGone,
-		why: "for the same pods it may still be mounting secrets, config maps, tokens and volumes, or watching them, until it " +
+		why: "for the same pods it may still be mounting secrets, config maps, tokens and volumes, or watching them, until " +
+			"it " +
 			"hears of the deletion; upstream refuses the same",
 	},
 	{
 		reason: regexp.MustCompile(`no relationship found between node .* and this object`),
 		when:   isStaticPod,
-		why: "of a static pod it gets the mirror pod before it reports on it, also when there is none: before it has made one, " +
+		why: "of a static pod it gets the mirror pod before it reports on it, also when there is none: before it has made " +
+			"one, " +
 			"while admission refuses it, and after it has deleted it; upstream refuses the same",
 	},
 }
@@ -63,7 +66,8 @@ func isStaticPod(refusal auditv1.Event, _ map[string]time.Time) bool {
 
 func isPodThatIsGone(refusal auditv1.Event, gone map[string]time.Time) bool {
 	ref := refusal.ObjectRef
-	return ref.Resource == "pods" && (wasGone(refusal, gone, ref.Namespace) || wasGone(refusal, gone, ref.Namespace+"/"+ref.Name))
+	return ref.Resource == "pods" &&
+		(wasGone(refusal, gone, ref.Namespace) || wasGone(refusal, gone, ref.Namespace+"/"+ref.Name))
 }
 
 func isForPodsThatAreGone(refusal auditv1.Event, gone map[string]time.Time) bool {
@@ -83,8 +87,10 @@ const afterlife = 2 * time.Minute
 
 // refusalsOf are the refusals of the node's kubelet since a moment: those that are
 // not on the list, each kind of them once and how often, and how many are.
-func refusalsOf(ctx context.Context, node string, since time.Time) (unexpected map[string]int, expected int, err error) {
-	events, err := suite.AuditedWhere(ctx, since, `"user":{"username":"system:node:`+node+`"`, `"authorization.k8s.io/decision":"forbid"`)
+func refusalsOf(ctx context.Context, node string, since time.Time) (unexpected map[string]int, expected int,
+	err error) {
+	events, err := suite.AuditedWhere(ctx, since, `"user":{"username":"system:node:`+node+`"`,
+		`"authorization.k8s.io/decision":"forbid"`)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -157,7 +163,8 @@ func expectExpected(ctx context.Context, node string, since time.Time, during st
 	for n := range maps.Values(unexpected) {
 		total += n
 	}
-	Measured(fmt.Sprintf("refusals of the kubelet of %s %s", node, during), fmt.Sprintf("%d on the list, %d not", expected, total))
+	Measured(fmt.Sprintf("refusals of the kubelet of %s %s", node, during),
+		fmt.Sprintf("%d on the list, %d not", expected, total))
 	if suite.Settings.Profile != InTree {
 		Expect(unexpected).To(BeEmpty())
 	}
@@ -184,7 +191,8 @@ var _ = Describe("a real kubelet", Label(OnHost, OnWorker, Slow), func() {
 			for i := range realPods() {
 				name := fmt.Sprintf("real-%d", i)
 				scene.Put(ctx, fixtures.Secret(namespace, name), fixtures.ConfigMap(namespace, name),
-					fixtures.Pod(namespace, name, suite.Worker, fixtures.WithSecret(name), fixtures.WithConfigMap(name), fixtures.WithToken(), awaited))
+					fixtures.Pod(namespace, name, suite.Worker, fixtures.WithSecret(name), fixtures.WithConfigMap(name),
+						fixtures.WithToken(), awaited))
 			}
 			Eventually(ctx, readyPods(namespace)).WithTimeout(manyStart).WithPolling(time.Second).Should(Equal(realPods()))
 			Measured("real pods", fmt.Sprintf("%d Ready after %s", realPods(), time.Since(begun).Round(time.Second)))

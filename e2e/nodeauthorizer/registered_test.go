@@ -35,7 +35,8 @@ func itsSecret(pod *corev1.Pod) Request {
 }
 
 func itsToken(pod *corev1.Pod) Request {
-	return Create(api.ServiceAccounts).In(pod.Namespace).Named(pod.Spec.ServiceAccountName).Sub("token").With(fixtures.TokenRequest(pod))
+	return Create(api.ServiceAccounts).In(pod.Namespace).Named(pod.Spec.ServiceAccountName).Sub("token").With(
+		fixtures.TokenRequest(pod))
 }
 
 func itself(r Request) func(*corev1.Pod) Request {
@@ -50,7 +51,8 @@ var neverRegistered = unregistered(itsSecret)
 var _ = DescribeTable("a node without a Node object", decide,
 	Entry("does not get a secret of a pod that is bound to it", DeniesBeyond("NA-NODE-4", "NA-SECRET-1"), neverRegistered),
 	Entry("with one it does", AllowsBy("NA-NODE-4", "NA-SECRET-1"), alsoRegistered(itsSecret)),
-	Entry("does not get a pod that is bound to it", DeniesBeyond("NA-NODE-4", "NA-POD-1"), unregistered(itself(Get(api.Pods)))),
+	Entry("does not get a pod that is bound to it", DeniesBeyond("NA-NODE-4", "NA-POD-1"),
+		unregistered(itself(Get(api.Pods)))),
 	Entry("with one it gets that", AllowsBy("NA-NODE-4", "NA-POD-1"), alsoRegistered(itself(Get(api.Pods)))),
 	Entry("creates no token", DeniesBeyond("NA-NODE-4", "NA-SA-2"), unregistered(itsToken)),
 	Entry("with one it creates tokens", AllowsBy("NA-NODE-4", "NA-SA-2"), alsoRegistered(itsToken)),
@@ -59,8 +61,10 @@ var _ = DescribeTable("a node without a Node object", decide,
 	Entry("with one it creates mirror pods", AllowsBy("NA-NODE-4", "NA-POD-3"), mirrorPod),
 	Entry("deletes no pod", DeniesBeyond("NA-NODE-4", "NA-POD-3"), unregistered(itself(Delete(api.Pods)))),
 	Entry("with one it deletes pods", AllowsBy("NA-NODE-4", "NA-POD-3"), alsoRegistered(itself(Delete(api.Pods)))),
-	Entry("reports no pod's status", DeniesBeyond("NA-NODE-4", "NA-POD-4"), unregistered(itself(Patch(api.Pods).Sub("status")))),
-	Entry("with one it reports it", AllowsBy("NA-NODE-4", "NA-POD-4"), alsoRegistered(itself(Patch(api.Pods).Sub("status")))),
+	Entry("reports no pod's status", DeniesBeyond("NA-NODE-4", "NA-POD-4"),
+		unregistered(itself(Patch(api.Pods).Sub("status")))),
+	Entry("with one it reports it", AllowsBy("NA-NODE-4", "NA-POD-4"),
+		alsoRegistered(itself(Patch(api.Pods).Sub("status")))),
 	Entry("evicts no pod", DeniesBeyond("NA-NODE-4", "NA-POD-5"), unregistered(itsEviction)),
 	Entry("with one it evicts pods", AllowsBy("NA-NODE-4", "NA-POD-5"), alsoRegistered(itsEviction)),
 	Entry("writes no event", DeniesBeyond("NA-NODE-4", "NA-UNI-EVENTS"), told),
@@ -75,7 +79,8 @@ var _ = DescribeTable("a node without a Node object yet", decide,
 		forNode(own, func(node string) Request { return Create(api.Nodes).With(fixtures.Node(node)) })),
 	Entry("looks for its Node object", AllowsBy("NA-NODE-4", "NA-NODE-1"), nodeNamed(own, Get(api.Nodes).OrMissing())),
 	Entry("lists the pods that wait for it", AllowsBy("NA-NODE-4", "NA-POD-2"), podsOf(own, List(api.Pods))),
-	Entry("creates its lease", AllowsBy("NA-NODE-4", "NA-LEASE-1"), writtenLeaseOf(own, fixtures.LeaseNamespace, Create(api.Leases))),
+	Entry("creates its lease", AllowsBy("NA-NODE-4", "NA-LEASE-1"),
+		writtenLeaseOf(own, fixtures.LeaseNamespace, Create(api.Leases))),
 	Entry("creates its CSINode", AllowsBy("NA-NODE-4", "NA-CSINODE-1"),
 		forNode(own, func(node string) Request { return Create(api.CSINodes).With(fixtures.CSINode(node)) })),
 	Entry("reads its certificate signing request", AllowsBy("NA-NODE-4", uniformRequests),

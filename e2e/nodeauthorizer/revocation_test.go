@@ -42,26 +42,28 @@ var _ = Describe("a right ends with its reason", func() {
 		scene.Put(ctx, secret)
 		scene.Pod(ctx, scene.Own, fixtures.WithSecret(secret.Name))
 		scene.Remove(ctx, scene.Pod(ctx, scene.Own, fixtures.WithSecret(secret.Name)))
-		suite.ExpectAllowed(ctx, suite.AsNode(scene.Own), Get(api.Secrets).In(secret.Namespace).Named(secret.Name), "NA-SECRET-1")
+		suite.ExpectAllowed(ctx, suite.AsNode(scene.Own), Get(api.Secrets).In(secret.Namespace).Named(secret.Name),
+			"NA-SECRET-1")
 	})
 
 	// The sequence that leaves access behind in Kubernetes 1.36 and 1.37.
-	It("when a pod names a secret twice that many others use", Denies("NA-SECRET-1"), Label(Slow), Attack("T23"), func(ctx SpecContext) {
-		suite.NeedsOurs("1.36 and 1.37 leave the right behind (kubernetes#142574)")
-		scene := suite.Scene()
-		secret := fixtures.Secret(scene.Namespace(ctx), "popular")
-		scene.Put(ctx, secret)
-		request := Get(api.Secrets).In(secret.Namespace).Named(secret.Name)
-		crowd(ctx, scene, secret)
-		suite.ExpectAllowed(ctx, suite.AsNode(scene.Own), request, "NA-SECRET-1")
+	It("when a pod names a secret twice that many others use", Denies("NA-SECRET-1"), Label(Slow), Attack("T23"),
+		func(ctx SpecContext) {
+			suite.NeedsOurs("1.36 and 1.37 leave the right behind (kubernetes#142574)")
+			scene := suite.Scene()
+			secret := fixtures.Secret(scene.Namespace(ctx), "popular")
+			scene.Put(ctx, secret)
+			request := Get(api.Secrets).In(secret.Namespace).Named(secret.Name)
+			crowd(ctx, scene, secret)
+			suite.ExpectAllowed(ctx, suite.AsNode(scene.Own), request, "NA-SECRET-1")
 
-		twice := scene.Pod(ctx, scene.Other, fixtures.WithPullSecret(secret.Name), fixtures.WithSecretInEnv(secret.Name))
-		suite.ExpectAllowed(ctx, suite.AsNode(scene.Other), request, "NA-SECRET-1")
+			twice := scene.Pod(ctx, scene.Other, fixtures.WithPullSecret(secret.Name), fixtures.WithSecretInEnv(secret.Name))
+			suite.ExpectAllowed(ctx, suite.AsNode(scene.Other), request, "NA-SECRET-1")
 
-		deleted := time.Now()
-		scene.Remove(ctx, twice)
-		suite.BecomesRefused(ctx, suite.AsNode(scene.Other), request, "NA-SECRET-1", deleted, unrelated)
-	})
+			deleted := time.Now()
+			scene.Remove(ctx, twice)
+			suite.BecomesRefused(ctx, suite.AsNode(scene.Other), request, "NA-SECRET-1", deleted, unrelated)
+		})
 })
 
 // crowd makes many pods on the scene's own node that mount the secret.

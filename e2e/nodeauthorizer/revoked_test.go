@@ -48,19 +48,21 @@ var _ = Describe("a node whose certificate is revoked", Ordered, ContinueOnFailu
 		suite.ExpectForbidden(ctx, stolen, ownLease, "NA-REVOKE-1", "credential "+stolen.CredentialID()+" is revoked")
 	})
 
-	It("does not get its own Node, which the in-tree Node authorizer behind allows", Denies("NA-REVOKE-1"), func(ctx SpecContext) {
-		suite.ExpectForbidden(ctx, stolen, Get(api.Nodes).Named(scene.Own).OrMissing(), "NA-REVOKE-1")
-	})
+	It("does not get its own Node, which the in-tree Node authorizer behind allows", Denies("NA-REVOKE-1"),
+		func(ctx SpecContext) {
+			suite.ExpectForbidden(ctx, stolen, Get(api.Nodes).Named(scene.Own).OrMissing(), "NA-REVOKE-1")
+		})
 
 	It("does not get another node's lease, by the credential first", Denies("NA-REVOKE-1"), func(ctx SpecContext) {
 		suite.ExpectForbidden(ctx, stolen, others, "NA-REVOKE-1")
 	})
 
-	It("gets its own lease again once the certificate is off the list", AllowsBy("NA-REVOKE-1", "NA-LEASE-3"), func(ctx SpecContext) {
-		scene.Unrevoke(ctx, stolen.CredentialID())
-		Eventually(ctx, func() (Answer, error) { return suite.Do(ctx, stolen, ownLease) }).
-			WithTimeout(Soon).WithPolling(100 * time.Millisecond).Should(AllowedBy(suite.Settings.Profile, "NA-LEASE-3"))
-	})
+	It("gets its own lease again once the certificate is off the list", AllowsBy("NA-REVOKE-1", "NA-LEASE-3"),
+		func(ctx SpecContext) {
+			scene.Unrevoke(ctx, stolen.CredentialID())
+			Eventually(ctx, func() (Answer, error) { return suite.Do(ctx, stolen, ownLease) }).
+				WithTimeout(Soon).WithPolling(100 * time.Millisecond).Should(AllowedBy(suite.Settings.Profile, "NA-LEASE-3"))
+		})
 })
 
 // withRevokedCredential is the scene's own node, with a credential that is on the list, by
@@ -73,5 +75,6 @@ func withRevokedCredential(ctx context.Context, scene *Scene) *Identity {
 	Eventually(ctx, func() (float64, error) { return suite.ComponentMetric(ctx, "bulkhead_revoked_credentials", "") }).
 		WithTimeout(Soon).WithPolling(100 * time.Millisecond).Should(Equal(before + 1))
 	node := suite.AsNode(scene.Own)
-	return suite.AsForged(Bearer{User: node.User, Groups: node.Groups, Extra: map[string][]string{user.CredentialIDKey: {id}}})
+	return suite.AsForged(Bearer{User: node.User, Groups: node.Groups,
+		Extra: map[string][]string{user.CredentialIDKey: {id}}})
 }

@@ -53,7 +53,8 @@ var _ = Describe("a storm of pods while our watches are five seconds late", Seri
 			before := must(suite.ComponentMetric(ctx, liveReadsFound, ""))
 			s.run(ctx)
 			found := must(suite.ComponentMetric(ctx, liveReadsFound, "")) - before
-			Measured("a storm with our watches held back by "+heldBack.String(), fmt.Sprintf("%s; %.0f live reads found what was asked for", s, found))
+			Measured("a storm with our watches held back by "+heldBack.String(),
+				fmt.Sprintf("%s; %.0f live reads found what was asked for", s, found))
 			s.expectNoRefusal()
 			Expect(found).To(BeNumerically(">", 0), "nothing was late: the watches were not held back")
 		})
@@ -84,11 +85,15 @@ func watchLate(ctx context.Context, program []byte) {
 	kubeconfig := must(clientcmd.Load([]byte(suite.OnControlPlane(ctx, "cat "+componentKubeconfig))))
 	server := kubeconfig.Clusters[kubeconfig.Contexts[kubeconfig.CurrentContext].Cluster].Server
 	Expect(suite.Host.Put(ctx, suite.ControlPlane, slowwatchProgram, program)).To(Succeed())
-	suite.OnControlPlane(ctx, fmt.Sprintf("%s -listen=%s -server='%s' -directory=%s/node-authorizer -delay=%s </dev/null >%s 2>&1 &\necho $! >%s",
-		slowwatchProgram, slowwatchAddress, server, StateDirectory, heldBack, slowwatchLog, slowwatchPID))
-	suite.EventuallyOnControlPlane(ctx, Soon, "curl -sS --max-time 5 http://"+slowwatchAddress+"/livez || { cat "+slowwatchLog+"; exit 1; }")
-	suite.OnControlPlane(ctx, fmt.Sprintf("cp -p %[1]s %[2]s && cp -p %[1]s %[1]s.e2e && sed 's|server: .*|server: http://%[3]s|' %[2]s >%[1]s.e2e && mv %[1]s.e2e %[1]s",
-		componentKubeconfig, asideKubeconfig, slowwatchAddress))
+	suite.OnControlPlane(ctx,
+		fmt.Sprintf("%s -listen=%s -server='%s' -directory=%s/node-authorizer -delay=%s </dev/null >%s 2>&1 &\necho $! >%s",
+			slowwatchProgram, slowwatchAddress, server, StateDirectory, heldBack, slowwatchLog, slowwatchPID))
+	suite.EventuallyOnControlPlane(ctx, Soon,
+		"curl -sS --max-time 5 http://"+slowwatchAddress+"/livez || { cat "+slowwatchLog+"; exit 1; }")
+	suite.OnControlPlane(ctx,
+		fmt.Sprintf("cp -p %[1]s %[2]s && cp -p %[1]s %[1]s.e2e && sed 's|server: .*|server: http://%[3]s|' %[2]s "+
+			">%[1]s.e2e && mv %[1]s.e2e %[1]s",
+			componentKubeconfig, asideKubeconfig, slowwatchAddress))
 	suite.RestartComponent(ctx)
 	suite.Hears(ctx, restored, ComponentReady)
 }
@@ -96,8 +101,9 @@ func watchLate(ctx context.Context, program []byte) {
 // watchAsBefore undoes what watchLate has done, however much that was.
 func watchAsBefore(ctx context.Context) {
 	GinkgoHelper()
-	changed := suite.OnControlPlane(ctx, fmt.Sprintf("if test -e %[2]s; then cp -p %[2]s %[1]s.e2e && mv %[1]s.e2e %[1]s && rm %[2]s && echo changed; fi",
-		componentKubeconfig, asideKubeconfig))
+	changed := suite.OnControlPlane(ctx,
+		fmt.Sprintf("if test -e %[2]s; then cp -p %[2]s %[1]s.e2e && mv %[1]s.e2e %[1]s && rm %[2]s && echo changed; fi",
+			componentKubeconfig, asideKubeconfig))
 	if changed != "" {
 		suite.RestartComponent(ctx)
 		suite.Hears(ctx, restored, ComponentReady)

@@ -71,7 +71,8 @@ func whenRegistered(story framework.Story) framework.Story {
 }
 
 // used makes an object, and a pod on the given node that uses it.
-func used(where place, build func(namespace, name string) k8s.Object, use func(name string) fixtures.PodTweak, question ask) framework.Story {
+func used(where place, build func(namespace, name string) k8s.Object, use func(name string) fixtures.PodTweak,
+	question ask) framework.Story {
 	return func(ctx context.Context, s *framework.Scene) framework.Request {
 		object := build(s.Namespace(ctx), s.NewName("object"))
 		s.Put(ctx, object)

@@ -112,7 +112,8 @@ func (s *storm) run(ctx context.Context) {
 
 func (s *storm) bindAndAsk(ctx context.Context, i int) {
 	name, node := stormName(i), i%len(s.nodes)
-	err := suite.Client.CoreV1().Pods(s.namespace).Bind(ctx, fixtures.Binding(s.namespace, name, s.names[node]), metav1.CreateOptions{})
+	err := suite.Client.CoreV1().Pods(s.namespace).Bind(ctx, fixtures.Binding(s.namespace, name, s.names[node]),
+		metav1.CreateOptions{})
 	s.mu.Lock()
 	s.bound = append(s.bound, time.Now())
 	if err != nil {

@@ -21,26 +21,27 @@ const restored = time.Minute
 
 // Without its rights the node authorizer cannot see the cluster: restarted in
 // that state, it never becomes ready.
-var _ = Describe("a node authorizer that has not seen the cluster", Serial, Ordered, Label(Disruptive, OnHost, Slow), func() {
-	BeforeAll(func(ctx SpecContext) {
-		binding := must(suite.Client.RbacV1().ClusterRoleBindings().Get(ctx, componentBinding, metav1.GetOptions{}))
-		DeferCleanup(giveBack, binding.Subjects)
-		bind(ctx, nil)
-		suite.RestartComponent(ctx)
-	})
+var _ = Describe("a node authorizer that has not seen the cluster", Serial, Ordered, Label(Disruptive, OnHost, Slow),
+	func() {
+		BeforeAll(func(ctx SpecContext) {
+			binding := must(suite.Client.RbacV1().ClusterRoleBindings().Get(ctx, componentBinding, metav1.GetOptions{}))
+			DeferCleanup(giveBack, binding.Subjects)
+			bind(ctx, nil)
+			suite.RestartComponent(ctx)
+		})
 
-	It("lets others allow", AllowsBy("NA-UNREADY", Behind), func(ctx SpecContext) {
-		request := GetPath("/version")
-		if suite.Settings.Profile == Hardened {
-			request = List(api.Services)
-		}
-		decide(ctx, plainly(request))
-	})
+		It("lets others allow", AllowsBy("NA-UNREADY", Behind), func(ctx SpecContext) {
+			request := GetPath("/version")
+			if suite.Settings.Profile == Hardened {
+				request = List(api.Services)
+			}
+			decide(ctx, plainly(request))
+		})
 
-	It("says so when the others refuse", Denies("NA-UNREADY"), func(ctx SpecContext) {
-		decide(ctx, plainly(List(api.Deployments)))
+		It("says so when the others refuse", Denies("NA-UNREADY"), func(ctx SpecContext) {
+			decide(ctx, plainly(List(api.Deployments)))
+		})
 	})
-})
 
 func bind(ctx context.Context, subjects []rbacv1.Subject) {
 	GinkgoHelper()

@@ -24,32 +24,36 @@ const onlyGets = "set configMapAndSecretChangeDetectionStrategy of the kubelet t
 
 // What no authorizer can end. It is why NA-SECRET-3 and NA-CM-3 exist.
 var _ = Describe("a watch that a node has begun", Label(OnHost, OnWorker), func() {
-	It("shows a secret after the last pod that used it has left, and a new watch is denied", Denies("NA-SECRET-2"), func(ctx SpecContext) {
-		scene := suite.Scene()
-		kubelet := must(suite.RealKubelet(ctx, suite.Worker))
-		client := must(kubelet.Client())
-		secret := fixtures.Secret(scene.Namespace(ctx), "watched")
-		scene.Put(ctx, secret)
-		pod := fixtures.Pod(secret.Namespace, "user", suite.Worker, fixtures.WithSecret(secret.Name))
-		scene.Put(ctx, pod)
-		get := Get(api.Secrets).In(secret.Namespace).Named(secret.Name)
-		suite.ExpectAllowed(ctx, kubelet, get, "NA-SECRET-1")
-		events := must(client.CoreV1().Secrets(secret.Namespace).Watch(ctx, metav1.ListOptions{
-			FieldSelector: "metadata.name=" + secret.Name, TimeoutSeconds: ptr.To[int64](3600),
-		}))
-		defer events.Stop()
+	It("shows a secret after the last pod that used it has left, and a new watch is denied", Denies("NA-SECRET-2"),
+		func(ctx SpecContext) {
+			scene := suite.Scene()
+			kubelet := must(suite.RealKubelet(ctx, suite.Worker))
+			client := must(kubelet.Client())
+			secret := fixtures.Secret(scene.Namespace(ctx), "watched")
+			scene.Put(ctx, secret)
+			pod := fixtures.Pod(secret.Namespace, "user", suite.Worker, fixtures.WithSecret(secret.Name))
+			scene.Put(ctx, pod)
+			get := Get(api.Secrets).In(secret.Namespace).Named(secret.Name)
+			suite.ExpectAllowed(ctx, kubelet, get, "NA-SECRET-1")
+			events := must(client.CoreV1().Secrets(secret.Namespace).Watch(ctx, metav1.ListOptions{
+				FieldSelector: "metadata.name=" + secret.Name, TimeoutSeconds: ptr.To[int64](3600),
+			}))
+			defer events.Stop()
 
-		left := time.Now()
-		Expect(suite.Client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)})).To(Succeed())
-		suite.BecomesRefused(ctx, kubelet, get, "NA-SECRET-1", left, unrelated)
-		_, err := suite.Client.CoreV1().Secrets(secret.Namespace).Patch(ctx, secret.Name, types.MergePatchType, []byte(`{"stringData":{"new":"value"}}`), metav1.PatchOptions{})
-		Expect(err).NotTo(HaveOccurred())
-		Eventually(ctx, events.ResultChan()).WithTimeout(Soon).Should(Receive(Satisfy(func(e watch.Event) bool {
-			shown, ok := e.Object.(*corev1.Secret)
-			return ok && string(shown.Data["new"]) == "value"
-		})))
-		suite.ExpectForbidden(ctx, kubelet, Watch(api.Secrets).In(secret.Namespace).Where("metadata.name="+secret.Name), "NA-SECRET-2", unrelated)
-	})
+			left := time.Now()
+			Expect(suite.Client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name,
+				metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)})).To(Succeed())
+			suite.BecomesRefused(ctx, kubelet, get, "NA-SECRET-1", left, unrelated)
+			_, err := suite.Client.CoreV1().Secrets(secret.Namespace).Patch(ctx, secret.Name, types.MergePatchType,
+				[]byte(`{"stringData":{"new":"value"}}`), metav1.PatchOptions{})
+			Expect(err).NotTo(HaveOccurred())
+			Eventually(ctx, events.ResultChan()).WithTimeout(Soon).Should(Receive(Satisfy(func(e watch.Event) bool {
+				shown, ok := e.Object.(*corev1.Secret)
+				return ok && string(shown.Data["new"]) == "value"
+			})))
+			suite.ExpectForbidden(ctx, kubelet, Watch(api.Secrets).In(secret.Namespace).Where("metadata.name="+secret.Name),
+				"NA-SECRET-2", unrelated)
+		})
 })
 
 // Enforced by name: the kubelets of the cluster watch, so nothing that has a secret starts
@@ -65,11 +69,17 @@ var _ = Describe("nodes that may not watch", Serial, Ordered, Label(Disruptive, 
 	})
 
 	DescribeTable("and what a pod on it mounts:", decide,
-		Entry("a node gets the secret", AllowsBy("NA-SECRET-3", "NA-SECRET-1"), used(own, aSecret, fixtures.WithSecret, named(Get(api.Secrets)))),
-		Entry("a node does not list it", Denies("NA-SECRET-3"), used(own, aSecret, fixtures.WithSecret, selected(List(api.Secrets))), onlyGets),
-		Entry("a node does not watch it", Denies("NA-SECRET-3"), used(own, aSecret, fixtures.WithSecret, selected(Watch(api.Secrets))), onlyGets),
-		Entry("a node gets the config map", AllowsBy("NA-CM-3", "NA-CM-1"), used(own, aConfigMap, fixtures.WithConfigMap, named(Get(api.ConfigMaps)))),
-		Entry("a node does not list it", Denies("NA-CM-3"), used(own, aConfigMap, fixtures.WithConfigMap, selected(List(api.ConfigMaps))), onlyGets),
-		Entry("a node does not watch it", Denies("NA-CM-3"), used(own, aConfigMap, fixtures.WithConfigMap, selected(Watch(api.ConfigMaps))), onlyGets),
+		Entry("a node gets the secret", AllowsBy("NA-SECRET-3", "NA-SECRET-1"),
+			used(own, aSecret, fixtures.WithSecret, named(Get(api.Secrets)))),
+		Entry("a node does not list it", Denies("NA-SECRET-3"),
+			used(own, aSecret, fixtures.WithSecret, selected(List(api.Secrets))), onlyGets),
+		Entry("a node does not watch it", Denies("NA-SECRET-3"),
+			used(own, aSecret, fixtures.WithSecret, selected(Watch(api.Secrets))), onlyGets),
+		Entry("a node gets the config map", AllowsBy("NA-CM-3", "NA-CM-1"),
+			used(own, aConfigMap, fixtures.WithConfigMap, named(Get(api.ConfigMaps)))),
+		Entry("a node does not list it", Denies("NA-CM-3"),
+			used(own, aConfigMap, fixtures.WithConfigMap, selected(List(api.ConfigMaps))), onlyGets),
+		Entry("a node does not watch it", Denies("NA-CM-3"),
+			used(own, aConfigMap, fixtures.WithConfigMap, selected(Watch(api.ConfigMaps))), onlyGets),
 	)
 })

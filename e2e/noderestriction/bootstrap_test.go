@@ -44,7 +44,8 @@ func deletedName(ctx context.Context, s *Scene) string {
 
 var _ = DescribeTable("a bootstrap token that requests a certificate:", asBootstrapToken,
 	Entry("kubelet client certificate: allowed", Allows("NR-BOOT-1"), joining(client, freeName)),
-	Entry("serving certificate: denied", DeniesBeyond("NR-BOOT-1", Behind), joining(serving, freeName), "can only request certificates from the signer"),
+	Entry("serving certificate: denied", DeniesBeyond("NR-BOOT-1", Behind), joining(serving, freeName),
+		"can only request certificates from the signer"),
 	Entry("other client certificate: denied", DeniesBeyond("NR-BOOT-1", Behind),
 		joining(certificatesv1.KubeAPIServerClientSignerName, freeName), "can only request certificates from the signer"),
 
@@ -61,9 +62,12 @@ var _ = DescribeTable("a bootstrap token that requests a certificate:", asBootst
 
 	Entry("name that no Node has: allowed", Allows("NR-BOOT-3"), joining(client, freeName)),
 	Entry("name of a Node that was deleted: allowed", Allows("NR-BOOT-3"), joining(client, deletedName)),
-	Entry("name of a Node that was just created: denied", DeniesBeyond("NR-BOOT-3", Behind), joining(client, takenName), "exists: its kubelet renews"),
-	Entry("name of the control plane's node: denied", DeniesBeyond("NR-BOOT-3", Behind), joining(client, ofControlPlane), "exists: its kubelet renews"),
-	Entry("name of a worker: denied", Label(OnWorker), DeniesBeyond("NR-BOOT-3", Behind), joining(client, ofRealWorker), "exists: its kubelet renews"),
+	Entry("name of a Node that was just created: denied", DeniesBeyond("NR-BOOT-3", Behind), joining(client, takenName),
+		"exists: its kubelet renews"),
+	Entry("name of the control plane's node: denied", DeniesBeyond("NR-BOOT-3", Behind), joining(client, ofControlPlane),
+		"exists: its kubelet renews"),
+	Entry("name of a worker: denied", Label(OnWorker), DeniesBeyond("NR-BOOT-3", Behind), joining(client, ofRealWorker),
+		"exists: its kubelet renews"),
 
 	Entry("any free name without a list: allowed", Allows("NR-BOOT-4"), joining(client, freeName)),
 )
@@ -78,15 +82,16 @@ bootstrapNodeNames:
   names: ["e2e-own-*"]
 `
 
-var _ = Describe("a list of names for bootstrap tokens", Serial, Ordered, Label(Disruptive, OnHost, OnHardened), func() {
-	BeforeAll(func(ctx SpecContext) { suite.Configure(ctx, listedNames) })
+var _ = Describe("a list of names for bootstrap tokens", Serial, Ordered, Label(Disruptive, OnHost, OnHardened),
+	func() {
+		BeforeAll(func(ctx SpecContext) { suite.Configure(ctx, listedNames) })
 
-	named := func(name string) func(context.Context, *Scene) string {
-		return func(context.Context, *Scene) string { return name }
-	}
-	DescribeTable("holds a token to it:", asBootstrapToken,
-		Entry("name on the list: allowed", Allows("NR-BOOT-4"), joining(client, freeName)),
-		Entry("name of a future control-plane node: denied", Denies("NR-BOOT-4"), joining(client, named("control-plane-2")),
-			`does not allow the node name "control-plane-2"`),
-	)
-})
+		named := func(name string) func(context.Context, *Scene) string {
+			return func(context.Context, *Scene) string { return name }
+		}
+		DescribeTable("holds a token to it:", asBootstrapToken,
+			Entry("name on the list: allowed", Allows("NR-BOOT-4"), joining(client, freeName)),
+			Entry("name of a future control-plane node: denied", Denies("NR-BOOT-4"), joining(client, named("control-plane-2")),
+				`does not allow the node name "control-plane-2"`),
+		)
+	})

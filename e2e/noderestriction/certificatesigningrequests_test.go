@@ -30,7 +30,8 @@ func addressed(ctx context.Context, s *Scene) {
 	GinkgoHelper()
 	s.Node(ctx, s.Own)
 	patchStatus(ctx, s.Own, fields{
-		"addresses":       []any{fields{"type": "Hostname", "address": s.Own}, fields{"type": "InternalIP", "address": s.Address()}},
+		"addresses": []any{fields{"type": "Hostname", "address": s.Own},
+			fields{"type": "InternalIP", "address": s.Address()}},
 		"daemonEndpoints": fields{"kubeletEndpoint": fields{"Port": 10250}},
 	})
 }
@@ -82,20 +83,24 @@ var _ = DescribeTable("a node that asks for a certificate", admit,
 	Entry("asks for none to ask with as another node", Denies("NR-CSR-1"), signing(client, asOther), onlyCN),
 
 	Entry("has its own names and addresses in it", Allows("NR-CSR-2"), signing(serving)),
-	Entry("has no other name in it", DeniesBeyond("NR-CSR-2", Behind), signing(serving, func(s *Scene, r *x509.CertificateRequest) {
-		r.DNSNames = append(r.DNSNames, s.Other)
-	})),
-	Entry("has no other address in it", DeniesBeyond("NR-CSR-2", Behind), signing(serving, func(_ *Scene, r *x509.CertificateRequest) {
-		r.IPAddresses = append(r.IPAddresses, net.ParseIP("192.0.2.8"))
-	})),
-	Entry("has no further names in one to ask with", DeniesBeyond("NR-CSR-3", Behind), signing(client, func(s *Scene, r *x509.CertificateRequest) {
-		r.DNSNames = []string{s.Own}
-	})),
+	Entry("has no other name in it", DeniesBeyond("NR-CSR-2", Behind),
+		signing(serving, func(s *Scene, r *x509.CertificateRequest) {
+			r.DNSNames = append(r.DNSNames, s.Other)
+		})),
+	Entry("has no other address in it", DeniesBeyond("NR-CSR-2", Behind),
+		signing(serving, func(_ *Scene, r *x509.CertificateRequest) {
+			r.IPAddresses = append(r.IPAddresses, net.ParseIP("192.0.2.8"))
+		})),
+	Entry("has no further names in one to ask with", DeniesBeyond("NR-CSR-3", Behind),
+		signing(client, func(s *Scene, r *x509.CertificateRequest) {
+			r.DNSNames = []string{s.Own}
+		})),
 	Entry("has nothing but itself in one to ask with", Allows("NR-CSR-3"), signing(client)),
 
 	Entry("asks the kubelets' signers", Allows("NR-CSR-4"), signing(client)),
 	Entry("asks no other signer", DeniesBeyond("NR-CSR-4", Behind), signing(certificatesv1.KubeAPIServerClientSignerName)),
 	Entry("asks as long as there is room", Allows("NR-CSR-5"), signing(client)),
 	Entry("says nothing beside the request", Allows("NR-CSR-6"), signing(client)),
-	Entry("does not have its request stay for ever", DeniesBeyond("NR-CSR-6", Behind), lasting, "without labels, annotations, finalizers"),
+	Entry("does not have its request stay for ever", DeniesBeyond("NR-CSR-6", Behind), lasting,
+		"without labels, annotations, finalizers"),
 )

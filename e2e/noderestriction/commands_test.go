@@ -42,8 +42,10 @@ func systemLine(ctx context.Context) string {
 // controlPlanePods are the mirror pods of the control plane's static pods.
 func controlPlanePods(ctx context.Context) []corev1.Pod {
 	GinkgoHelper()
-	list := must(suite.Client.CoreV1().Pods("kube-system").List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + suite.ControlPlane}))
-	pods := slices.DeleteFunc(list.Items, func(pod corev1.Pod) bool { return pod.Annotations[fixtures.MirrorAnnotation] == "" })
+	list := must(suite.Client.CoreV1().Pods("kube-system").List(ctx,
+		metav1.ListOptions{FieldSelector: "spec.nodeName=" + suite.ControlPlane}))
+	pods := slices.DeleteFunc(list.Items,
+		func(pod corev1.Pod) bool { return pod.Annotations[fixtures.MirrorAnnotation] == "" })
 	Expect(pods).NotTo(BeEmpty(), "kubeadm's control plane consists of static pods")
 	return pods
 }
@@ -58,18 +60,19 @@ func like(original *corev1.Pod) func(*Scene, *corev1.Pod) {
 // What mirror-labels prints is tried on a namespace of the spec's own, where nothing
 // is listed yet: kube-system has the installer's annotations.
 var _ = Describe("bulkhead mirror-labels", Label(OnHost, OnHardened), func() {
-	It("names every label of the static pods of kube-system, in a line that can be run", Allows("NR-MIRROR-2"), func(ctx SpecContext) {
-		pods := controlPlanePods(ctx)
-		line := systemLine(ctx)
-		Expect(strings.Fields(line)).To(ContainElement(fixtures.MirrorAllowed + "=true"))
-		_, keys, _ := strings.Cut(line, allowedKeys+"=")
-		listed := strings.Split(keys, ",")
-		Expect(listed).To(ContainElements("component", "tier"))
-		for i := range pods {
-			Expect(listed).To(ContainElements(slices.Collect(maps.Keys(pods[i].Labels))), pods[i].Name)
-		}
-		suite.OnControlPlane(ctx, asAdmin+line+" --dry-run=server")
-	})
+	It("names every label of the static pods of kube-system, in a line that can be run", Allows("NR-MIRROR-2"),
+		func(ctx SpecContext) {
+			pods := controlPlanePods(ctx)
+			line := systemLine(ctx)
+			Expect(strings.Fields(line)).To(ContainElement(fixtures.MirrorAllowed + "=true"))
+			_, keys, _ := strings.Cut(line, allowedKeys+"=")
+			listed := strings.Split(keys, ",")
+			Expect(listed).To(ContainElements("component", "tier"))
+			for i := range pods {
+				Expect(listed).To(ContainElements(slices.Collect(maps.Keys(pods[i].Labels))), pods[i].Name)
+			}
+			suite.OnControlPlane(ctx, asAdmin+line+" --dry-run=server")
+		})
 
 	It("is needed where such a pod is refused", Denies("NR-MIRROR-2"), func(ctx SpecContext) {
 		for _, pod := range controlPlanePods(ctx) {

@@ -116,11 +116,13 @@ var _ = Describe("what an operator configures", Serial, Ordered, Label(Disruptiv
 
 	DescribeTable("says what machines are:", asMachine,
 		Entry("one registers with its taint", Allows("NR-MACHINE-1"), machine(func(*corev1.Node) {})),
-		Entry("not without it", Denies("NR-MACHINE-1"), machine(func(node *corev1.Node) { node.Spec.Taints = nil }), "e2e.bulkhead.dev/pool"),
+		Entry("not without it", Denies("NR-MACHINE-1"), machine(func(node *corev1.Node) { node.Spec.Taints = nil }),
+			"e2e.bulkhead.dev/pool"),
 		Entry("one has its label", Allows("NR-MACHINE-2"), machine(pool("pii"))),
 		Entry("not another", Denies("NR-MACHINE-2"), machine(pool("general")), "e2e.bulkhead.dev/pool"),
 		Entry("one is where the table says", Allows("NR-MACHINE-3"), machine(located("192.0.2.70"))),
-		Entry("not where its neighbour is", Denies("NR-MACHINE-3"), machine(located("192.0.2.71")), "192.0.2.71: the machine table has others"),
+		Entry("not where its neighbour is", Denies("NR-MACHINE-3"), machine(located("192.0.2.71")),
+			"192.0.2.71: the machine table has others"),
 	)
 
 	Describe("makes taints stick:", func() {
@@ -147,7 +149,8 @@ var _ = Describe("what an operator configures", Serial, Ordered, Label(Disruptiv
 			}, sticky)
 		})
 		It("a node brings sixteen", Allows("NR-STICKY-3"), func(ctx SpecContext) { admit(ctx, registering(withTaints(16))) })
-		It("not seventeen", Denies("NR-STICKY-3"), func(ctx SpecContext) { admit(ctx, registering(withTaints(17)), "more than 16 taints") })
+		It("not seventeen", Denies("NR-STICKY-3"),
+			func(ctx SpecContext) { admit(ctx, registering(withTaints(17)), "more than 16 taints") })
 	})
 })
 
@@ -180,7 +183,8 @@ func compromised(ctx SpecContext) {
 func remembered(ctx SpecContext, what string) {
 	GinkgoHelper()
 	Eventually(ctx, func() (string, error) {
-		there, err := suite.Client.CoreV1().ConfigMaps("kube-system").Get(ctx, "bulkhead-node-restriction", metav1.GetOptions{})
+		there, err := suite.Client.CoreV1().ConfigMaps("kube-system").Get(ctx, "bulkhead-node-restriction",
+			metav1.GetOptions{})
 		if err != nil {
 			return "", err
 		}

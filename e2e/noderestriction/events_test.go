@@ -63,24 +63,28 @@ const (
 
 var _ = DescribeTable("a node and an event", admit,
 	Entry("tells in its own name", Allows("NR-EVENT-1"), telling(own)),
-	Entry("does not tell in another node's name", DeniesBeyond("NR-EVENT-1", Behind), telling(own, func(s *Scene, e *corev1.Event) {
-		e.Source.Host = s.Other
-	}), ownSource),
-	Entry("does not tell in nobody's name", DeniesBeyond("NR-EVENT-1", Behind), telling(own, func(_ *Scene, e *corev1.Event) {
-		e.Source.Host, e.ReportingInstance = "", ""
-	}), ownSource),
+	Entry("does not tell in another node's name", DeniesBeyond("NR-EVENT-1", Behind),
+		telling(own, func(s *Scene, e *corev1.Event) {
+			e.Source.Host = s.Other
+		}), ownSource),
+	Entry("does not tell in nobody's name", DeniesBeyond("NR-EVENT-1", Behind),
+		telling(own, func(_ *Scene, e *corev1.Event) {
+			e.Source.Host, e.ReportingInstance = "", ""
+		}), ownSource),
 	Entry("tells in its own name in the newer group", Allows("NR-EVENT-1"), tellingAnew(own)),
 	Entry("does not tell in another node's name in the newer group", DeniesBeyond("NR-EVENT-1", Behind),
 		tellingAnew(own, func(s *Scene, e *eventsv1.Event) { e.ReportingInstance = s.Other }), ownSource),
 
 	Entry("tells of its own pod", Allows("NR-EVENT-2"), telling(own)),
 	Entry("does not tell of another node's pod", DeniesBeyond("NR-EVENT-2", Behind), telling(other), ownObjects),
-	Entry("does not tell of a pod with another UID", DeniesBeyond("NR-EVENT-2", Behind), telling(own, func(_ *Scene, e *corev1.Event) {
-		e.InvolvedObject.UID = "another"
-	}), ownObjects),
-	Entry("does not tell of another node's pod beside its own", DeniesBeyond("NR-EVENT-2", Behind), telling(own, func(_ *Scene, e *corev1.Event) {
-		e.Related = &corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: e.Namespace, Name: "any", UID: "any"}
-	}), ownObjects),
+	Entry("does not tell of a pod with another UID", DeniesBeyond("NR-EVENT-2", Behind),
+		telling(own, func(_ *Scene, e *corev1.Event) {
+			e.InvolvedObject.UID = "another"
+		}), ownObjects),
+	Entry("does not tell of another node's pod beside its own", DeniesBeyond("NR-EVENT-2", Behind),
+		telling(own, func(_ *Scene, e *corev1.Event) {
+			e.Related = &corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: e.Namespace, Name: "any", UID: "any"}
+		}), ownObjects),
 	Entry("does not tell of a pod with another UID in the newer group", DeniesBeyond("NR-EVENT-2", Behind),
 		tellingAnew(own, func(_ *Scene, e *eventsv1.Event) { e.Regarding.UID = "another" }), ownObjects),
 	Entry("tells of itself", Allows("NR-EVENT-2"), tellingOfNode(own)),

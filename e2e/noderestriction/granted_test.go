@@ -51,7 +51,8 @@ var _ = Describe("a node to which RBAC grants deletions", Serial, Ordered, Label
 	}
 
 	It("does not delete itself", DeniesBeyond("NR-NODE-6", Behind), func(ctx SpecContext) {
-		beyond(ctx, granted(registered(own, Delete(api.Nodes)), deletions("nodes")), Refusal{By: "NR-NODE-6", Text: "is not allowed to delete itself"})
+		beyond(ctx, granted(registered(own, Delete(api.Nodes)), deletions("nodes")),
+			Refusal{By: "NR-NODE-6", Text: "is not allowed to delete itself"})
 	})
 	It("still writes itself", Allows("NR-NODE-6"), func(ctx SpecContext) {
 		admit(ctx, registered(own, Patch(api.Nodes).With(fields{})))

@@ -25,6 +25,7 @@ var _ = Describe("who is a node", func() {
 			expectRefusedByAuthorizer(ctx, suite.AsUnnamedNode(), request)
 			return
 		}
-		suite.ExpectRefusedWrite(ctx, suite.AsUnnamedNode(), request, Refusal{By: "NR-IDENT-1", Text: "could not determine node from user"})
+		suite.ExpectRefusedWrite(ctx, suite.AsUnnamedNode(), request,
+			Refusal{By: "NR-IDENT-1", Text: "could not determine node from user"})
 	})
 })

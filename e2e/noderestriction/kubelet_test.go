@@ -25,7 +25,8 @@ const staticPods = "/etc/kubernetes/manifests"
 // static is the manifest of a static pod with a label.
 func static(name, label string) string {
 	return fmt.Sprintf("apiVersion: v1\nkind: Pod\nmetadata:\n  name: %s\n  namespace: kube-system\n  labels: {%s: e2e}\n"+
-		"spec:\n  terminationGracePeriodSeconds: 0\n  containers:\n  - name: pause\n    image: %s\n", name, label, fixtures.PauseImage)
+		"spec:\n  terminationGracePeriodSeconds: 0\n  containers:\n  - name: pause\n    image: %s\n", name, label,
+		fixtures.PauseImage)
 }
 
 // putStatic puts a static pod on the worker until the spec is over, and returns its
@@ -37,7 +38,8 @@ func putStatic(ctx context.Context, name, label string) string {
 		_, err := suite.Host.Run(ctx, suite.Worker, "rm -f "+file)
 		return err
 	})
-	_, err := suite.Host.Run(ctx, suite.Worker, "cat >"+file+".new <<'END' && mv "+file+".new "+file+"\n"+static(name, label)+"END\n")
+	_, err := suite.Host.Run(ctx, suite.Worker,
+		"cat >"+file+".new <<'END' && mv "+file+".new "+file+"\n"+static(name, label)+"END\n")
 	Expect(err).NotTo(HaveOccurred())
 	return name + "-" + suite.Worker
 }
@@ -55,7 +57,8 @@ var _ = Describe("a real kubelet", Label(OnHost, OnWorker), func() {
 		names := suite.OnControlPlane(ctx, "grep -h -m1 '^  name:' "+staticPods+"/*.yaml | sed 's/.*: //'")
 		Expect(strings.Fields(names)).To(ContainElement("kube-apiserver"))
 		for _, name := range strings.Fields(names) {
-			Eventually(ctx, mirrored(name+"-"+suite.ControlPlane)).WithTimeout(PodStart).WithPolling(time.Second).Should(Succeed())
+			Eventually(ctx, mirrored(name+"-"+suite.ControlPlane)).WithTimeout(PodStart).WithPolling(time.Second).Should(
+				Succeed())
 		}
 	})
 
@@ -68,7 +71,8 @@ var _ = Describe("a real kubelet", Label(OnHost, OnWorker), func() {
 		since := time.Now()
 		name := putStatic(ctx, suite.Scene().NewName("static"), "app")
 		Eventually(ctx, func() ([]string, error) { return refused(ctx, suite.Worker, since) }).
-			WithTimeout(PodStart).WithPolling(time.Second).Should(ContainElement(And(ContainSubstring(name), ContainSubstring("[NR-MIRROR-2]"))))
+			WithTimeout(PodStart).WithPolling(time.Second).Should(
+			ContainElement(And(ContainSubstring(name), ContainSubstring("[NR-MIRROR-2]"))))
 		Expect(mirrored(name)(ctx)).NotTo(Succeed())
 	})
 
@@ -80,9 +84,10 @@ var _ = Describe("a real kubelet", Label(OnHost, OnWorker), func() {
 			fixtures.WithSecret(secret.Name), fixtures.WithConfigMap(config.Name), fixtures.WithTokenFor(audience),
 			fixtures.Using("empty", corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}),
 			fixtures.Using("host", corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/etc"}}),
-			fixtures.Using("downward", corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{Items: []corev1.DownwardAPIVolumeFile{{
-				Path: "name", FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"},
-			}}}}),
+			fixtures.Using("downward",
+				corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{Items: []corev1.DownwardAPIVolumeFile{{
+					Path: "name", FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"},
+				}}}}),
 		)
 		expectRunning(ctx, pod)
 	})
@@ -116,8 +121,9 @@ func expectRefusalsOnList(ctx context.Context, node string, since time.Time, win
 	GinkgoHelper()
 	refusals := must(refused(ctx, node, since))
 	unexpected, late := notOnList(refusals)
-	Measured("refusals by admission of the kubelet of "+node+", "+window, fmt.Sprintf("%d on the list, %d of these look-ups without an answer; %d not",
-		len(refusals)-len(unexpected), late, len(unexpected)))
+	Measured("refusals by admission of the kubelet of "+node+", "+window,
+		fmt.Sprintf("%d on the list, %d of these look-ups without an answer; %d not",
+			len(refusals)-len(unexpected), late, len(unexpected)))
 	Expect(unexpected).To(BeEmpty())
 	Expect(late).To(BeNumerically("<=", mostUnanswered))
 }
@@ -144,10 +150,12 @@ func refused(ctx context.Context, node string, since time.Time) ([]string, error
 	events, err := suite.AuditedWhere(ctx, since, `"user":{"username":"system:node:`+node+`"`, "[NR-")
 	var all []string
 	for _, event := range events {
-		if event.ImpersonatedUser != nil || !strings.HasPrefix(event.UserAgent, "kubelet/") || event.ResponseStatus == nil || event.ObjectRef == nil {
+		if event.ImpersonatedUser != nil || !strings.HasPrefix(event.UserAgent, "kubelet/") || event.ResponseStatus == nil ||
+			event.ObjectRef == nil {
 			continue
 		}
-		all = append(all, fmt.Sprintf("%s %s %s/%s: %s", event.Verb, event.ObjectRef.Resource, event.ObjectRef.Namespace, event.ObjectRef.Name, event.ResponseStatus.Message))
+		all = append(all, fmt.Sprintf("%s %s %s/%s: %s", event.Verb, event.ObjectRef.Resource, event.ObjectRef.Namespace,
+			event.ObjectRef.Name, event.ResponseStatus.Message))
 	}
 	return all, err
 }

@@ -78,39 +78,54 @@ var _ = DescribeTable("the label kubernetes.io/hostname", admit,
 	Entry("is the node's name when it registers", Allows("NR-LABEL-3"), registering(func(s *Scene, node *corev1.Node) {
 		node.Labels = map[string]string{corev1.LabelHostname: s.Own}
 	})),
-	Entry("is another node's name when it registers: denied", DeniesBeyond("NR-LABEL-3", Behind), registering(func(s *Scene, node *corev1.Node) {
-		node.Labels = map[string]string{corev1.LabelHostname: s.Other}
-	}), notThisHostname),
-	Entry("is what it was when the node registers again", Allows("NR-LABEL-3"), again(map[string]string{corev1.LabelHostname: "e2e-before"},
-		registering(withLabels(map[string]string{corev1.LabelHostname: "e2e-before"})))),
-	Entry("is another one when the node registers again: denied", DeniesBeyond("NR-LABEL-3", Behind), again(map[string]string{corev1.LabelHostname: "e2e-before"},
-		registering(withLabels(map[string]string{corev1.LabelHostname: "e2e-after"}))), notThisHostname),
+	Entry("is another node's name when it registers: denied", DeniesBeyond("NR-LABEL-3", Behind),
+		registering(func(s *Scene, node *corev1.Node) {
+			node.Labels = map[string]string{corev1.LabelHostname: s.Other}
+		}), notThisHostname),
+	Entry("is what it was when the node registers again", Allows("NR-LABEL-3"),
+		again(map[string]string{corev1.LabelHostname: "e2e-before"},
+			registering(withLabels(map[string]string{corev1.LabelHostname: "e2e-before"})))),
+	Entry("is another one when the node registers again: denied", DeniesBeyond("NR-LABEL-3", Behind),
+		again(map[string]string{corev1.LabelHostname: "e2e-before"},
+			registering(withLabels(map[string]string{corev1.LabelHostname: "e2e-after"}))), notThisHostname),
 )
 
 var _ = DescribeTable("a label of a Node", admit,
 	Entry("is set by the node where it is absent", Allows("NR-LABEL-4"), labelledNode(relabel(zone, "a"))),
-	Entry("is changed by the node: denied", DeniesBeyond("NR-LABEL-4", Behind), labelledNode(relabel(zone, "b"), zone, "a"), setOnce),
-	Entry("is removed by the node: denied", DeniesBeyond("NR-LABEL-4", Behind), labelledNode(relabel(zone, nil), zone, "a"), setOnce),
-	Entry("is changed by the node through the status: denied", DeniesBeyond("NR-LABEL-4", Behind), labelledNode(relabel(zone, "b").Sub("status"), zone, "a"), setOnce),
-	Entry("of a CSI driver is set by the node where it is absent", Allows("NR-LABEL-4"), labelledNode(relabel(csiTopology, "a"))),
-	Entry("of a CSI driver is changed by the node: denied", DeniesBeyond("NR-LABEL-4", Behind), labelledNode(relabel(csiTopology, "b"), csiTopology, "a"), setOnce),
-	Entry("is set anew by the node that registers again", Allows("NR-LABEL-4"), again(map[string]string{zone: "a"}, registering(withLabels(map[string]string{zone: "b"})))),
+	Entry("is changed by the node: denied", DeniesBeyond("NR-LABEL-4", Behind),
+		labelledNode(relabel(zone, "b"), zone, "a"), setOnce),
+	Entry("is removed by the node: denied", DeniesBeyond("NR-LABEL-4", Behind),
+		labelledNode(relabel(zone, nil), zone, "a"), setOnce),
+	Entry("is changed by the node through the status: denied", DeniesBeyond("NR-LABEL-4", Behind),
+		labelledNode(relabel(zone, "b").Sub("status"), zone, "a"), setOnce),
+	Entry("of a CSI driver is set by the node where it is absent", Allows("NR-LABEL-4"),
+		labelledNode(relabel(csiTopology, "a"))),
+	Entry("of a CSI driver is changed by the node: denied", DeniesBeyond("NR-LABEL-4", Behind),
+		labelledNode(relabel(csiTopology, "b"), csiTopology, "a"), setOnce),
+	Entry("is set anew by the node that registers again", Allows("NR-LABEL-4"),
+		again(map[string]string{zone: "a"}, registering(withLabels(map[string]string{zone: "b"})))),
 )
 
 var _ = DescribeTable("the worker's kubelet that labels its Node", Label(OnHost, OnWorker), asWorkersKubelet,
 	Entry("with its own host name", Allows("NR-LABEL-3"), func(context.Context, *Scene) Request {
 		return relabel(corev1.LabelHostname, suite.Worker).Named(suite.Worker)
 	}),
-	Entry("with the host name of the control plane: denied", DeniesBeyond("NR-LABEL-3", Behind), func(context.Context, *Scene) Request {
-		return relabel(corev1.LabelHostname, suite.ControlPlane).Named(suite.Worker)
-	}, notThisHostname),
-	Entry("with no host name: denied", DeniesBeyond("NR-LABEL-3", Behind), itself(relabel(corev1.LabelHostname, nil)), notThisHostname),
+	Entry("with the host name of the control plane: denied", DeniesBeyond("NR-LABEL-3", Behind),
+		func(context.Context, *Scene) Request {
+			return relabel(corev1.LabelHostname, suite.ControlPlane).Named(suite.Worker)
+		}, notThisHostname),
+	Entry("with no host name: denied", DeniesBeyond("NR-LABEL-3", Behind), itself(relabel(corev1.LabelHostname, nil)),
+		notThisHostname),
 	Entry("with a zone, once", Allows("NR-LABEL-4"), itself(relabel(zone, "a"))),
-	Entry("with another architecture: denied", DeniesBeyond("NR-LABEL-4", Behind), itself(relabel(corev1.LabelArchStable, "e2e")), setOnce),
-	Entry("with another operating system: denied", DeniesBeyond("NR-LABEL-4", Behind), itself(relabel(corev1.LabelOSStable, "e2e").Sub("status")), setOnce),
-	Entry("and removes the operating system: denied", DeniesBeyond("NR-LABEL-4", Behind), itself(relabel("beta.kubernetes.io/os", nil)), setOnce),
+	Entry("with another architecture: denied", DeniesBeyond("NR-LABEL-4", Behind),
+		itself(relabel(corev1.LabelArchStable, "e2e")), setOnce),
+	Entry("with another operating system: denied", DeniesBeyond("NR-LABEL-4", Behind),
+		itself(relabel(corev1.LabelOSStable, "e2e").Sub("status")), setOnce),
+	Entry("and removes the operating system: denied", DeniesBeyond("NR-LABEL-4", Behind),
+		itself(relabel("beta.kubernetes.io/os", nil)), setOnce),
 	Entry("after it reports another architecture: denied", DeniesBeyond("NR-LABEL-4", Behind),
-		itself(Patch(api.Nodes).Sub("status").With(status("nodeInfo", fields{"architecture": "e2e"}))), "that its Node reports"),
+		itself(Patch(api.Nodes).Sub("status").With(status("nodeInfo", fields{"architecture": "e2e"}))),
+		"that its Node reports"),
 )
 
 // changing is narrow with labels that nodes may set, of which they may change some.
@@ -121,9 +136,12 @@ var _ = Describe("what an operator says of labels", Serial, Ordered, Label(Disru
 	BeforeAll(func(ctx SpecContext) { suite.Configure(ctx, changing) })
 
 	DescribeTable("of changes:", admit,
-		Entry("a listed label may be changed", Allows("NR-LABEL-4"), labelledNode(relabel(csiTopology, "b"), csiTopology, "a")),
-		Entry("a listed label may be removed", Allows("NR-LABEL-4"), labelledNode(relabel(csiTopology, nil), csiTopology, "a")),
-		Entry("another driver's label may not", Denies("NR-LABEL-4"), labelledNode(relabel("topology.e2e.example/zone", "b"), "topology.e2e.example/zone", "a"), setOnce),
+		Entry("a listed label may be changed", Allows("NR-LABEL-4"),
+			labelledNode(relabel(csiTopology, "b"), csiTopology, "a")),
+		Entry("a listed label may be removed", Allows("NR-LABEL-4"),
+			labelledNode(relabel(csiTopology, nil), csiTopology, "a")),
+		Entry("another driver's label may not", Denies("NR-LABEL-4"),
+			labelledNode(relabel("topology.e2e.example/zone", "b"), "topology.e2e.example/zone", "a"), setOnce),
 		Entry("the zone may not", Denies("NR-LABEL-4"), labelledNode(relabel(zone, "b"), zone, "a"), setOnce),
 	)
 })
@@ -132,83 +150,89 @@ var _ = Describe("what an operator says of labels", Serial, Ordered, Label(Disru
 const flags = "/var/lib/kubelet/kubeadm-flags.env"
 
 // A kubelet that starts compares some labels of its Node with its own configuration.
-var _ = Describe("a real kubelet whose labels change", Serial, Label(Disruptive, Slow, OnHost, OnWorker, OnHardened), func() {
-	labels := func(ctx context.Context) (map[string]string, error) {
-		node, err := suite.Client.CoreV1().Nodes().Get(ctx, suite.Worker, metav1.GetOptions{})
-		return node.Labels, err
-	}
-	// restart starts the kubelet with a label of its own, or with none.
-	restart := func(ctx context.Context, label string) {
-		GinkgoHelper()
-		onWorker(ctx, "sed -i 's|--node-labels=[^ \"]*|--node-labels="+label+"|' "+flags+" && systemctl restart kubelet")
-	}
-	// reports are the answers to the kubelet's writes of its status.
-	reports := func(ctx context.Context, since time.Time) (codes []int32, err error) {
-		events, err := suite.AuditedWhere(ctx, since, `"verb":"patch"`, `"resource":"nodes"`, `"subresource":"status"`,
-			`"user":{"username":"system:node:`+suite.Worker+`"`)
-		for _, event := range events {
-			written := event.RequestReceivedTimestamp.After(since) && strings.HasPrefix(event.UserAgent, "kubelet/")
-			if written && event.ResponseStatus != nil {
-				codes = append(codes, event.ResponseStatus.Code)
-			}
+var _ = Describe("a real kubelet whose labels change", Serial, Label(Disruptive, Slow, OnHost, OnWorker, OnHardened),
+	func() {
+		labels := func(ctx context.Context) (map[string]string, error) {
+			node, err := suite.Client.CoreV1().Nodes().Get(ctx, suite.Worker, metav1.GetOptions{})
+			return node.Labels, err
 		}
-		return codes, err
-	}
-	// expectReport waits until the kubelet has registered: it reports after that only. The
-	// condition's heartbeat has whole seconds, in which two kubelets may report.
-	expectReport := func(ctx context.Context, since time.Time) {
-		GinkgoHelper()
-		Eventually(ctx, reports).WithArguments(since).WithTimeout(NodeReady).WithPolling(time.Second).Should(ContainElement(int32(http.StatusOK)))
-	}
-	BeforeEach(func(ctx SpecContext) {
-		before := must(suite.Host.Run(ctx, suite.Worker, "cat "+flags))
-		Expect(before).To(ContainSubstring("--node-labels="))
-		DeferCleanup(func(ctx context.Context) {
-			setLabel(ctx, suite.Worker, zone, "")
-			setLabel(ctx, suite.Worker, oldZone, "")
-			since := time.Now()
-			onWorker(ctx, "cat >"+flags+" <<'END' && systemctl restart kubelet\n"+before+"END\n")
-			expectReport(ctx, since)
+		// restart starts the kubelet with a label of its own, or with none.
+		restart := func(ctx context.Context, label string) {
+			GinkgoHelper()
+			onWorker(ctx, "sed -i 's|--node-labels=[^ \"]*|--node-labels="+label+"|' "+flags+" && systemctl restart kubelet")
+		}
+		// reports are the answers to the kubelet's writes of its status.
+		reports := func(ctx context.Context, since time.Time) (codes []int32, err error) {
+			events, err := suite.AuditedWhere(ctx, since, `"verb":"patch"`, `"resource":"nodes"`, `"subresource":"status"`,
+				`"user":{"username":"system:node:`+suite.Worker+`"`)
+			for _, event := range events {
+				written := event.RequestReceivedTimestamp.After(since) && strings.HasPrefix(event.UserAgent, "kubelet/")
+				if written && event.ResponseStatus != nil {
+					codes = append(codes, event.ResponseStatus.Code)
+				}
+			}
+			return codes, err
+		}
+		// expectReport waits until the kubelet has registered: it reports after that only. The
+		// condition's heartbeat has whole seconds, in which two kubelets may report.
+		expectReport := func(ctx context.Context, since time.Time) {
+			GinkgoHelper()
+			Eventually(ctx, reports).WithArguments(since).WithTimeout(NodeReady).WithPolling(time.Second).Should(
+				ContainElement(int32(http.StatusOK)))
+		}
+		BeforeEach(func(ctx SpecContext) {
+			before := must(suite.Host.Run(ctx, suite.Worker, "cat "+flags))
+			Expect(before).To(ContainSubstring("--node-labels="))
+			DeferCleanup(func(ctx context.Context) {
+				setLabel(ctx, suite.Worker, zone, "")
+				setLabel(ctx, suite.Worker, oldZone, "")
+				since := time.Now()
+				onWorker(ctx, "cat >"+flags+" <<'END' && systemctl restart kubelet\n"+before+"END\n")
+				expectReport(ctx, since)
+			})
+		})
+
+		It("keeps the zone that a cloud controller sets after the registration", Allows("NR-LABEL-4"), func(ctx SpecContext) {
+			scene, since := suite.Scene(), time.Now()
+			cloud := must(suite.CertifiedUser(ctx, scene.NewName("e2e-cloud-controller")))
+			scene.Grant(ctx, cloud.User,
+				rbacv1.PolicyRule{Verbs: []string{"patch"}, APIGroups: []string{""}, Resources: []string{"nodes"}})
+			for _, value := range []string{"a", "b"} {
+				_, err := must(cloud.Client()).CoreV1().Nodes().Patch(ctx, suite.Worker, types.MergePatchType,
+					fmt.Appendf(nil, `{"metadata":{"labels":{%q:%q}}}`, zone, value), metav1.PatchOptions{})
+				Expect(err).NotTo(HaveOccurred())
+			}
+			begun := time.Now()
+			restart(ctx, "")
+			expectReport(ctx, begun)
+			Expect(labels(ctx)).To(HaveKeyWithValue(zone, "b"))
+			expectRefusalsOnList(ctx, suite.Worker, since, "with the zone of a cloud controller")
+		})
+
+		It("sets a zone of its own where there is none", Allows("NR-LABEL-4"), func(ctx SpecContext) {
+			restart(ctx, zone+"=a")
+			Eventually(ctx, labels).WithTimeout(NodeReady).WithPolling(time.Second).Should(HaveKeyWithValue(zone, "a"))
+		})
+
+		It("does not change its zone by --node-labels, and goes on when an administrator does", Denies("NR-LABEL-4"),
+			func(ctx SpecContext) {
+				setLabel(ctx, suite.Worker, oldZone, "a")
+				since := time.Now()
+				restart(ctx, oldZone+"=b")
+				Eventually(ctx, func() ([]string, error) { return refused(ctx, suite.Worker, since) }).WithTimeout(
+					NodeReady).WithPolling(time.Second).
+					Should(ContainElement(And(ContainSubstring("[NR-LABEL-4]"), ContainSubstring(oldZone))))
+				Expect(labels(ctx)).To(HaveKeyWithValue(oldZone, "a"))
+
+				setLabel(ctx, suite.Worker, oldZone, "b")
+				expectReport(ctx, time.Now())
+			})
+
+		It("sets its architecture right, which an administrator has changed", Allows("NR-LABEL-4"), func(ctx SpecContext) {
+			before := must(labels(ctx))[corev1.LabelArchStable]
+			DeferCleanup(func(ctx context.Context) { setLabel(ctx, suite.Worker, corev1.LabelArchStable, before) })
+			setLabel(ctx, suite.Worker, corev1.LabelArchStable, "e2e")
+			Eventually(ctx, labels).WithTimeout(NodeReady).WithPolling(time.Second).Should(
+				HaveKeyWithValue(corev1.LabelArchStable, before))
 		})
 	})
-
-	It("keeps the zone that a cloud controller sets after the registration", Allows("NR-LABEL-4"), func(ctx SpecContext) {
-		scene, since := suite.Scene(), time.Now()
-		cloud := must(suite.CertifiedUser(ctx, scene.NewName("e2e-cloud-controller")))
-		scene.Grant(ctx, cloud.User, rbacv1.PolicyRule{Verbs: []string{"patch"}, APIGroups: []string{""}, Resources: []string{"nodes"}})
-		for _, value := range []string{"a", "b"} {
-			_, err := must(cloud.Client()).CoreV1().Nodes().Patch(ctx, suite.Worker, types.MergePatchType,
-				fmt.Appendf(nil, `{"metadata":{"labels":{%q:%q}}}`, zone, value), metav1.PatchOptions{})
-			Expect(err).NotTo(HaveOccurred())
-		}
-		begun := time.Now()
-		restart(ctx, "")
-		expectReport(ctx, begun)
-		Expect(labels(ctx)).To(HaveKeyWithValue(zone, "b"))
-		expectRefusalsOnList(ctx, suite.Worker, since, "with the zone of a cloud controller")
-	})
-
-	It("sets a zone of its own where there is none", Allows("NR-LABEL-4"), func(ctx SpecContext) {
-		restart(ctx, zone+"=a")
-		Eventually(ctx, labels).WithTimeout(NodeReady).WithPolling(time.Second).Should(HaveKeyWithValue(zone, "a"))
-	})
-
-	It("does not change its zone by --node-labels, and goes on when an administrator does", Denies("NR-LABEL-4"), func(ctx SpecContext) {
-		setLabel(ctx, suite.Worker, oldZone, "a")
-		since := time.Now()
-		restart(ctx, oldZone+"=b")
-		Eventually(ctx, func() ([]string, error) { return refused(ctx, suite.Worker, since) }).WithTimeout(NodeReady).WithPolling(time.Second).
-			Should(ContainElement(And(ContainSubstring("[NR-LABEL-4]"), ContainSubstring(oldZone))))
-		Expect(labels(ctx)).To(HaveKeyWithValue(oldZone, "a"))
-
-		setLabel(ctx, suite.Worker, oldZone, "b")
-		expectReport(ctx, time.Now())
-	})
-
-	It("sets its architecture right, which an administrator has changed", Allows("NR-LABEL-4"), func(ctx SpecContext) {
-		before := must(labels(ctx))[corev1.LabelArchStable]
-		DeferCleanup(func(ctx context.Context) { setLabel(ctx, suite.Worker, corev1.LabelArchStable, before) })
-		setLabel(ctx, suite.Worker, corev1.LabelArchStable, "e2e")
-		Eventually(ctx, labels).WithTimeout(NodeReady).WithPolling(time.Second).Should(HaveKeyWithValue(corev1.LabelArchStable, before))
-	})
-})

@@ -49,12 +49,16 @@ var listed = fields{allowedKeys: " component , k8s-app"}
 // Parity has no configuration, and with it none of these.
 var _ = DescribeTable("a mirror pod", Label(OnHardened), admit,
 	Entry("is made in a namespace that takes them", Allows("NR-MIRROR-1"), mirror()),
-	Entry("is not made in one that does not", Denies("NR-MIRROR-1"), inNamespaceWith(fields{fixtures.MirrorAllowed: nil}), fixtures.MirrorAllowed),
-	Entry("is not made in one that says so", Denies("NR-MIRROR-1"), inNamespaceWith(fields{fixtures.MirrorAllowed: "false"}), fixtures.MirrorAllowed),
+	Entry("is not made in one that does not", Denies("NR-MIRROR-1"), inNamespaceWith(fields{fixtures.MirrorAllowed: nil}),
+		fixtures.MirrorAllowed),
+	Entry("is not made in one that says so", Denies("NR-MIRROR-1"),
+		inNamespaceWith(fields{fixtures.MirrorAllowed: "false"}), fixtures.MirrorAllowed),
 
 	Entry("has a label that its namespace lists", Allows("NR-MIRROR-2"), inNamespaceWith(listed, labels("component"))),
-	Entry("has none that its namespace does not list", Denies("NR-MIRROR-2"), inNamespaceWith(listed, labels("app")), "and it does not list app"),
-	Entry("has none where nothing is listed", Denies("NR-MIRROR-2"), mirror(labels("component")), "and it does not list component"),
+	Entry("has none that its namespace does not list", Denies("NR-MIRROR-2"), inNamespaceWith(listed, labels("app")),
+		"and it does not list app"),
+	Entry("has none where nothing is listed", Denies("NR-MIRROR-2"), mirror(labels("component")),
+		"and it does not list component"),
 
 	Entry("has a label that nobody denies", Allows("NR-MIRROR-3"), inNamespaceWith(listed, labels("component"))),
 	Entry("has no k8s-app, whatever is listed", Denies("NR-MIRROR-3"), inNamespaceWith(listed, labels("k8s-app")),
@@ -69,7 +73,8 @@ var _ = DescribeTable("a mirror pod", Label(OnHardened), admit,
 	}), "that have no finalizers"),
 
 	Entry("has the annotations of the kubelet", Allows("NR-MIRROR-4"), mirror(annotations("kubernetes.io/config.hash"))),
-	Entry("has one that says it is unrestricted", Allows("NR-MIRROR-4"), mirror(annotations("unrestricted.node.kubernetes.io/any"))),
+	Entry("has one that says it is unrestricted", Allows("NR-MIRROR-4"),
+		mirror(annotations("unrestricted.node.kubernetes.io/any"))),
 	Entry("has no other", Denies("NR-MIRROR-4"), mirror(annotations("prometheus.io/scrape")),
 		"must not create mirror pods with the following annotations: prometheus.io/scrape"),
 )

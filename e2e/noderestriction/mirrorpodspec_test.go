@@ -16,7 +16,8 @@ import (
 func repelling(_ *Scene, pod *corev1.Pod) {
 	pod.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
 		RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
-			LabelSelector: &metav1.LabelSelector{}, NamespaceSelector: &metav1.LabelSelector{}, TopologyKey: corev1.LabelOSStable,
+			LabelSelector: &metav1.LabelSelector{}, NamespaceSelector: &metav1.LabelSelector{},
+			TopologyKey: corev1.LabelOSStable,
 		}},
 	}}
 }
@@ -24,7 +25,8 @@ func repelling(_ *Scene, pod *corev1.Pod) {
 func towardsNodes(_ *Scene, pod *corev1.Pod) {
 	pod.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
 		RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
-			MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelOSStable, Operator: corev1.NodeSelectorOpExists}},
+			MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelOSStable,
+				Operator: corev1.NodeSelectorOpExists}},
 		}}},
 	}}
 }

@@ -22,72 +22,79 @@ func machineOf(m *NewMachine) func(context.Context, *Scene) string {
 	return func(context.Context, *Scene) string { return m.Name }
 }
 
-var _ = Describe("a machine that joins with kubeadm", Serial, Label(Disruptive, Slow, OnHost, OnWorker, OnHardened), func() {
-	BeforeEach(func(ctx SpecContext) { TakeMachine(ctx) })
+var _ = Describe("a machine that joins with kubeadm", Serial, Label(Disruptive, Slow, OnHost, OnWorker, OnHardened),
+	func() {
+		BeforeEach(func(ctx SpecContext) { TakeMachine(ctx) })
 
-	It("becomes a new worker, and joins again after its Node was deleted", Allows("NR-BOOT-3"), func(ctx SpecContext) {
-		scene := suite.Scene()
-		machine, token := scene.NewMachine(ctx, MachineName()), scene.BootstrapToken(ctx)
-		before := machine.Join(ctx, token)
+		It("becomes a new worker, and joins again after its Node was deleted", Allows("NR-BOOT-3"), func(ctx SpecContext) {
+			scene := suite.Scene()
+			machine, token := scene.NewMachine(ctx, MachineName()), scene.BootstrapToken(ctx)
+			before := machine.Join(ctx, token)
 
-		By("losing its credential: the token does not replace it while the Node exists")
-		machine.Run(ctx, "kubeadm reset --force 2>&1")
-		machine.Run(ctx, "test ! -e /etc/kubernetes/kubelet.conf")
-		again := joining(client, machineOf(machine))(ctx, scene)
-		suite.ExpectRefusedWrite(ctx, suite.AsBearer(token), again, Refusal{By: "NR-BOOT-3", Text: "an administrator deletes the Node first"})
+			By("losing its credential: the token does not replace it while the Node exists")
+			machine.Run(ctx, "kubeadm reset --force 2>&1")
+			machine.Run(ctx, "test ! -e /etc/kubernetes/kubelet.conf")
+			again := joining(client, machineOf(machine))(ctx, scene)
+			suite.ExpectRefusedWrite(ctx, suite.AsBearer(token), again,
+				Refusal{By: "NR-BOOT-3", Text: "an administrator deletes the Node first"})
 
-		By("deleting its Node")
-		Expect(suite.Client.CoreV1().Nodes().Delete(ctx, machine.Name, metav1.DeleteOptions{})).To(Succeed())
-		after := machine.Join(ctx, token)
-		Expect(after.UID).NotTo(Equal(before.UID))
-	})
-})
-
-var _ = Describe("a machine that joins the control plane with kubeadm", Serial, Ordered, Label(Disruptive, Slow, OnHost, OnWorker, OnHardened), func() {
-	var machine *NewMachine
-	var node *corev1.Node
-
-	BeforeAll(func(ctx SpecContext) {
-		TakeMachine(ctx)
-		machine = suite.Scene().NewMachine(ctx, MachineName())
-		node = machine.JoinControlPlane(ctx, suite.Scene().BootstrapToken(ctx))
-		// A new API server adds itself within ten seconds.
-		Eventually(ctx, func() (string, error) {
-			slice, err := suite.Client.DiscoveryV1().EndpointSlices("default").Get(ctx, "kubernetes", metav1.GetOptions{})
-			return slice.String(), err
-		}).WithTimeout(Soon).WithPolling(time.Second).Should(ContainSubstring(internalIPOf(node)), "an endpoint of default/kubernetes")
+			By("deleting its Node")
+			Expect(suite.Client.CoreV1().Nodes().Delete(ctx, machine.Name, metav1.DeleteOptions{})).To(Succeed())
+			after := machine.Join(ctx, token)
+			Expect(after.UID).NotTo(Equal(before.UID))
+		})
 	})
 
-	It("becomes a new control-plane node, whose name is then taken", Allows("NR-BOOT-3"), func(ctx SpecContext) {
-		scene := suite.Scene()
-		Expect(node.Labels).To(HaveKey("node-role.kubernetes.io/control-plane"))
-		suite.ExpectRefusedWrite(ctx, suite.AsBearer(scene.BootstrapToken(ctx)), joining(client, machineOf(machine))(ctx, scene),
-			Refusal{By: "NR-BOOT-3", Text: "exists: its kubelet renews"})
-	})
+var _ = Describe("a machine that joins the control plane with kubeadm", Serial, Ordered,
+	Label(Disruptive, Slow, OnHost, OnWorker, OnHardened), func() {
+		var machine *NewMachine
+		var node *corev1.Node
 
-	// Without its Node, the machine's name is in its API server's certificate alone.
-	It("keeps its API server's name and address to itself, also without a Node", Denies("NR-CSR-2"), func(ctx SpecContext) {
-		scene := suite.Scene()
-		machine.Run(ctx, "systemctl stop kubelet")
-		Expect(suite.Client.CoreV1().Nodes().Delete(ctx, machine.Name, metav1.DeleteOptions{})).To(Succeed())
-		ip := internalIPOf(node)
-		claim := func(tweak func(*x509.CertificateRequest)) Request {
-			story := signing(serving, func(_ *Scene, r *x509.CertificateRequest) { tweak(r) })
-			request := story(ctx, scene)
-			patchStatus(ctx, scene.Own, fields{"addresses": []any{
-				fields{"type": "Hostname", "address": scene.Own}, fields{"type": "InternalIP", "address": scene.Address()},
-				fields{"type": "InternalDNS", "address": machine.Name}, fields{"type": "ExternalIP", "address": ip},
-			}})
-			return request
-		}
-		own := suite.AsNode(scene.Own)
-		suite.ExpectWritten(ctx, own, claim(func(*x509.CertificateRequest) {}))
-		suite.ExpectRefusedWrite(ctx, own, claim(func(r *x509.CertificateRequest) { r.DNSNames = []string{machine.Name} }),
-			Refusal{By: "NR-CSR-2", Text: `"` + machine.Name + `" is the API server's`})
-		suite.ExpectRefusedWrite(ctx, own, claim(func(r *x509.CertificateRequest) { r.IPAddresses = []net.IP{net.ParseIP(ip)} }),
-			Refusal{By: "NR-CSR-2", Text: `"` + ip + `" is the API server's`})
+		BeforeAll(func(ctx SpecContext) {
+			TakeMachine(ctx)
+			machine = suite.Scene().NewMachine(ctx, MachineName())
+			node = machine.JoinControlPlane(ctx, suite.Scene().BootstrapToken(ctx))
+			// A new API server adds itself within ten seconds.
+			Eventually(ctx, func() (string, error) {
+				slice, err := suite.Client.DiscoveryV1().EndpointSlices("default").Get(ctx, "kubernetes", metav1.GetOptions{})
+				return slice.String(), err
+			}).WithTimeout(Soon).WithPolling(time.Second).Should(ContainSubstring(internalIPOf(node)),
+				"an endpoint of default/kubernetes")
+		})
+
+		It("becomes a new control-plane node, whose name is then taken", Allows("NR-BOOT-3"), func(ctx SpecContext) {
+			scene := suite.Scene()
+			Expect(node.Labels).To(HaveKey("node-role.kubernetes.io/control-plane"))
+			suite.ExpectRefusedWrite(ctx, suite.AsBearer(scene.BootstrapToken(ctx)),
+				joining(client, machineOf(machine))(ctx, scene),
+				Refusal{By: "NR-BOOT-3", Text: "exists: its kubelet renews"})
+		})
+
+		// Without its Node, the machine's name is in its API server's certificate alone.
+		It("keeps its API server's name and address to itself, also without a Node", Denies("NR-CSR-2"),
+			func(ctx SpecContext) {
+				scene := suite.Scene()
+				machine.Run(ctx, "systemctl stop kubelet")
+				Expect(suite.Client.CoreV1().Nodes().Delete(ctx, machine.Name, metav1.DeleteOptions{})).To(Succeed())
+				ip := internalIPOf(node)
+				claim := func(tweak func(*x509.CertificateRequest)) Request {
+					story := signing(serving, func(_ *Scene, r *x509.CertificateRequest) { tweak(r) })
+					request := story(ctx, scene)
+					patchStatus(ctx, scene.Own, fields{"addresses": []any{
+						fields{"type": "Hostname", "address": scene.Own}, fields{"type": "InternalIP", "address": scene.Address()},
+						fields{"type": "InternalDNS", "address": machine.Name}, fields{"type": "ExternalIP", "address": ip},
+					}})
+					return request
+				}
+				own := suite.AsNode(scene.Own)
+				suite.ExpectWritten(ctx, own, claim(func(*x509.CertificateRequest) {}))
+				suite.ExpectRefusedWrite(ctx, own, claim(func(r *x509.CertificateRequest) { r.DNSNames = []string{machine.Name} }),
+					Refusal{By: "NR-CSR-2", Text: `"` + machine.Name + `" is the API server's`})
+				suite.ExpectRefusedWrite(ctx, own,
+					claim(func(r *x509.CertificateRequest) { r.IPAddresses = []net.IP{net.ParseIP(ip)} }),
+					Refusal{By: "NR-CSR-2", Text: `"` + ip + `" is the API server's`})
+			})
 	})
-})
 
 func internalIPOf(node *corev1.Node) string {
 	GinkgoHelper()

@@ -31,5 +31,6 @@ func withProvider(of place) Story {
 
 var _ = DescribeTable("the machine of a Node", admit,
 	Entry("providerID that no Node has: admitted", Allows("NR-NODESPEC-3"), withProvider(own)),
-	Entry("providerID of another Node: denied", DeniesBeyond("NR-NODESPEC-3", Behind), withProvider(other), "is not allowed to have the providerID of node"),
+	Entry("providerID of another Node: denied", DeniesBeyond("NR-NODESPEC-3", Behind), withProvider(other),
+		"is not allowed to have the providerID of node"),
 )

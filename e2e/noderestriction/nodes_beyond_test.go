@@ -33,7 +33,8 @@ func at(address func(*Scene) string) Story {
 func first(ip string) Story {
 	return func(ctx context.Context, s *Scene) Request {
 		otherAddressed(ctx, s)
-		return registered(own, Patch(api.Nodes).Sub("status").With(status("addresses", []any{fields{"type": "InternalIP", "address": ip}})))(ctx, s)
+		return registered(own,
+			Patch(api.Nodes).Sub("status").With(status("addresses", []any{fields{"type": "InternalIP", "address": ip}})))(ctx, s)
 	}
 }
 
@@ -44,12 +45,15 @@ func port(n int) Request {
 
 var _ = DescribeTable("a node that says where it is", admit,
 	Entry("says so for the first time", Allows("NR-ADDRESS-1"), first("192.0.2.50")),
-	Entry("is not on loopback", DeniesBeyond("NR-ADDRESS-1", Behind), first("127.0.0.1"), "is not allowed to report the address"),
-	Entry("is not where nothing is", DeniesBeyond("NR-ADDRESS-1", Behind), first("169.254.169.254"), "is not allowed to report the address"),
+	Entry("is not on loopback", DeniesBeyond("NR-ADDRESS-1", Behind), first("127.0.0.1"),
+		"is not allowed to report the address"),
+	Entry("is not where nothing is", DeniesBeyond("NR-ADDRESS-1", Behind), first("169.254.169.254"),
+		"is not allowed to report the address"),
 	Entry("is where no other is", Allows("NR-ADDRESS-2"), first("192.0.2.51")),
 	Entry("is not where another is", DeniesBeyond("NR-ADDRESS-2", Behind), first(othersAddress), "of node"),
 	Entry("stays where it is", Allows("NR-ADDRESS-3"), at((*Scene).Address)),
-	Entry("does not go elsewhere", DeniesBeyond("NR-ADDRESS-3", Behind), at(func(*Scene) string { return "192.0.2.52" }), "it had others"),
+	Entry("does not go elsewhere", DeniesBeyond("NR-ADDRESS-3", Behind), at(func(*Scene) string { return "192.0.2.52" }),
+		"it had others"),
 	Entry("says where its kubelet listens", Allows("NR-ADDRESS-4"), known(port(10250))),
 	Entry("does not have it listen elsewhere", DeniesBeyond("NR-ADDRESS-4", Behind), known(port(31337)),
 		"is not allowed to change the port of its kubelet"),
@@ -61,19 +65,24 @@ var _ = DescribeTable("a node that writes what others set", admit,
 		registered(own, Patch(api.Nodes).With(spec("unschedulable", false))), "is not allowed to make itself schedulable"),
 
 	Entry("annotates itself as kubelets do", Allows("NR-ANNOTATION-1"),
-		registered(own, Patch(api.Nodes).With(metadata("annotations", fields{"volumes.kubernetes.io/controller-managed-attach-detach": "true"})))),
+		registered(own, Patch(api.Nodes).With(
+			metadata("annotations", fields{"volumes.kubernetes.io/controller-managed-attach-detach": "true"})))),
 	Entry("annotates itself in no other way", DeniesBeyond("NR-ANNOTATION-1", Behind),
-		registered(own, Patch(api.Nodes).With(metadata("annotations", fields{"bulkhead.dev/e2e": "any"}))), "is not allowed to"),
+		registered(own, Patch(api.Nodes).With(metadata("annotations", fields{"bulkhead.dev/e2e": "any"}))),
+		"is not allowed to"),
 	Entry("not through its status either", DeniesBeyond("NR-ANNOTATION-1", Behind),
-		registered(own, Patch(api.Nodes).Sub("status").With(metadata("annotations", fields{"bulkhead.dev/e2e": "any"}))), "is not allowed to"),
+		registered(own, Patch(api.Nodes).Sub("status").With(metadata("annotations", fields{"bulkhead.dev/e2e": "any"}))),
+		"is not allowed to"),
 
 	Entry("has no range of pods when it registers", Allows("NR-NODESPEC-1"), registering()),
-	Entry("does not choose its range of pods", DeniesBeyond("NR-NODESPEC-1", Behind), registering(func(_ *Scene, node *corev1.Node) {
-		node.Spec.PodCIDR, node.Spec.PodCIDRs = "198.51.100.0/24", []string{"198.51.100.0/24"}
-	}), "is not allowed to modify podCIDRs"),
-	Entry("says which machine it is when it registers", Allows("NR-NODESPEC-2"), registering(func(_ *Scene, node *corev1.Node) {
-		node.Spec.ProviderID = "e2e://machine"
-	})),
+	Entry("does not choose its range of pods", DeniesBeyond("NR-NODESPEC-1", Behind),
+		registering(func(_ *Scene, node *corev1.Node) {
+			node.Spec.PodCIDR, node.Spec.PodCIDRs = "198.51.100.0/24", []string{"198.51.100.0/24"}
+		}), "is not allowed to modify podCIDRs"),
+	Entry("says which machine it is when it registers", Allows("NR-NODESPEC-2"),
+		registering(func(_ *Scene, node *corev1.Node) {
+			node.Spec.ProviderID = "e2e://machine"
+		})),
 	Entry("does not say so later", DeniesBeyond("NR-NODESPEC-2", Behind),
 		registered(own, Patch(api.Nodes).With(spec("providerID", "e2e://another"))), "is not allowed to modify providerID"),
 )
@@ -81,14 +90,19 @@ var _ = DescribeTable("a node that writes what others set", admit,
 // Hardened has a configuration that allows no label and no taint but the kubelet's.
 var _ = DescribeTable("a node under the operator's configuration", Label(OnHardened), admit,
 	Entry("registers with what kubelets apply", Allows("NR-LABEL-1"), registering(withLabel("kubernetes.io/arch"))),
-	Entry("registers with a driver's topology", Allows("NR-LABEL-1"), registering(withLabel("topology.ebs.csi.aws.com/zone"))),
-	Entry("does not register with another label", Denies("NR-LABEL-1"), registering(withLabel("example.com/dedicated")), "example.com/dedicated"),
+	Entry("registers with a driver's topology", Allows("NR-LABEL-1"),
+		registering(withLabel("topology.ebs.csi.aws.com/zone"))),
+	Entry("does not register with another label", Denies("NR-LABEL-1"), registering(withLabel("example.com/dedicated")),
+		"example.com/dedicated"),
 	Entry("leaves its labels", Allows("NR-LABEL-2"), registered(own, Patch(api.Nodes).With(fields{}))),
 	Entry("adds no other label", Denies("NR-LABEL-2"),
-		registered(own, Patch(api.Nodes).With(metadata("labels", fields{"example.com/dedicated": "payments"}))), "example.com/dedicated"),
+		registered(own, Patch(api.Nodes).With(metadata("labels", fields{"example.com/dedicated": "payments"}))),
+		"example.com/dedicated"),
 
-	Entry("registers with a taint that kubelets apply", Allows("NR-TAINT-1"), registering(withTaint(corev1.TaintNodeUnschedulable))),
-	Entry("does not register with another taint", Denies("NR-TAINT-1"), registering(withTaint("example.com/dedicated")), "example.com/dedicated"),
+	Entry("registers with a taint that kubelets apply", Allows("NR-TAINT-1"),
+		registering(withTaint(corev1.TaintNodeUnschedulable))),
+	Entry("does not register with another taint", Denies("NR-TAINT-1"), registering(withTaint("example.com/dedicated")),
+		"example.com/dedicated"),
 )
 
 func withTaint(key string) func(*Scene, *corev1.Node) {

@@ -43,7 +43,8 @@ const (
 
 var _ = DescribeTable("a node that registers itself", admit,
 	Entry("makes its own Node", Allows("NR-NODE-1"), registering()),
-	Entry("does not make another node's", Denies("NR-NODE-1"), registering(func(s *Scene, node *corev1.Node) { node.Name = s.Other }), onlyItself),
+	Entry("does not make another node's", Denies("NR-NODE-1"),
+		registering(func(s *Scene, node *corev1.Node) { node.Name = s.Other }), onlyItself),
 	Entry("does not have a name made up", Denies("NR-NODE-1"), registering(func(s *Scene, node *corev1.Node) {
 		node.Name, node.GenerateName = "", s.Own+"-"
 	}), onlyItself),
@@ -51,21 +52,25 @@ var _ = DescribeTable("a node that registers itself", admit,
 	Entry("has labels of the kubelet's", Allows("NR-NODE-3"), registering(withLabel(instanceType))),
 	Entry("has none that Kubernetes keeps for itself", Denies("NR-NODE-3"),
 		registering(withLabel("node-role.kubernetes.io/control-plane")), notTheseLabels),
-	Entry("has none that are kept from nodes", Denies("NR-NODE-3"), registering(withLabel(nodeRestriction)), notTheseLabels),
+	Entry("has none that are kept from nodes", Denies("NR-NODE-3"), registering(withLabel(nodeRestriction)),
+		notTheseLabels),
 )
 
 var _ = DescribeTable("a node that writes to a Node", admit,
-	Entry("writes to its own", Allows("NR-NODE-1"), registered(own, Patch(api.Nodes).With(metadata("labels", fields{instanceType: "big"})))),
+	Entry("writes to its own", Allows("NR-NODE-1"),
+		registered(own, Patch(api.Nodes).With(metadata("labels", fields{instanceType: "big"})))),
 	Entry("does not write to another node's", Denies("NR-NODE-1"),
 		registered(other, Patch(api.Nodes).With(metadata("labels", fields{instanceType: "big"}))), onlyItself),
-	Entry("writes its own status", Allows("NR-NODE-1"), registered(own, Patch(api.Nodes).Sub("status").With(status("phase", "Running")))),
+	Entry("writes its own status", Allows("NR-NODE-1"),
+		registered(own, Patch(api.Nodes).Sub("status").With(status("phase", "Running")))),
 	Entry("does not write another node's status", Denies("NR-NODE-1"),
 		registered(other, Patch(api.Nodes).Sub("status").With(status("phase", "Running"))), onlyItself),
 
 	Entry("changes a label of the kubelet's", Allows("NR-NODE-3"),
 		registered(own, Patch(api.Nodes).With(metadata("labels", fields{instanceType: "big"})))),
 	Entry("adds no label that Kubernetes keeps for itself", Denies("NR-NODE-3"),
-		registered(own, Patch(api.Nodes).With(metadata("labels", fields{"node-role.kubernetes.io/control-plane": ""}))), notToSetLabels),
+		registered(own, Patch(api.Nodes).With(metadata("labels", fields{"node-role.kubernetes.io/control-plane": ""}))),
+		notToSetLabels),
 	Entry("adds no label that is kept from nodes", Denies("NR-NODE-3"),
 		registered(own, Patch(api.Nodes).With(metadata("labels", fields{nodeRestriction: "any"}))), notToSetLabels),
 
@@ -85,9 +90,10 @@ var _ = DescribeTable("a node that writes to a Node", admit,
 
 var _ = DescribeTable("a node that registers itself for somebody else", admit,
 	Entry("belongs to nobody", Allows("NR-NODE-7"), registering()),
-	Entry("does not belong to what is gone", DeniesBeyond("NR-NODE-7", Behind), registering(func(_ *Scene, node *corev1.Node) {
-		node.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Namespace", Name: "gone", UID: "gone"}}
-	}), "ownerReferences"),
+	Entry("does not belong to what is gone", DeniesBeyond("NR-NODE-7", Behind),
+		registering(func(_ *Scene, node *corev1.Node) {
+			node.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Namespace", Name: "gone", UID: "gone"}}
+		}), "ownerReferences"),
 )
 
 func configured(_ *Scene, node *corev1.Node) {
@@ -104,7 +110,8 @@ var _ = It("a node has no source of dynamic configuration", Denies("NR-NODE-2"),
 	if suite.Settings.Profile == Parity {
 		node, ok := request.Body.(*corev1.Node)
 		Expect(ok).To(BeTrue())
-		made := must(must(who.Client()).CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}))
+		made := must(must(who.Client()).CoreV1().Nodes().Create(ctx, node,
+			metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}))
 		Expect(made.Spec.ConfigSource).To(BeNil()) //nolint:staticcheck // the field is what the rule is about
 		return
 	}

@@ -22,5 +22,6 @@ func firstOfService(ctx context.Context, s *Scene) Request {
 
 var _ = DescribeTable("the address of a Service", admit,
 	Entry("address that no Service has: admitted", Allows("NR-ADDRESS-5"), first("192.0.2.53")),
-	Entry("cluster IP of a Service: denied", DeniesBeyond("NR-ADDRESS-5", Behind), firstOfService, "of Service default/kubernetes"),
+	Entry("cluster IP of a Service: denied", DeniesBeyond("NR-ADDRESS-5", Behind), firstOfService,
+		"of Service default/kubernetes"),
 )

@@ -39,8 +39,10 @@ var _ = DescribeTable("a node and a volume claim", admit,
 		"is not allowed to update fields other than"),
 )
 
-var _ = It("a node to which RBAC grants claims writes nothing but their status", Denies("NR-PVC-1"), func(ctx SpecContext) {
-	admitGranted(ctx, granted(claim(Patch(api.PersistentVolumeClaims).With(metadata("labels", fields{"app": "payments"}))), rbacv1.PolicyRule{
-		Verbs: []string{"patch"}, APIGroups: []string{""}, Resources: []string{"persistentvolumeclaims"},
-	}), "may only update PVC status")
-})
+var _ = It("a node to which RBAC grants claims writes nothing but their status", Denies("NR-PVC-1"),
+	func(ctx SpecContext) {
+		admitGranted(ctx, granted(
+			claim(Patch(api.PersistentVolumeClaims).With(metadata("labels", fields{"app": "payments"}))), rbacv1.PolicyRule{
+				Verbs: []string{"patch"}, APIGroups: []string{""}, Resources: []string{"persistentvolumeclaims"},
+			}), "may only update PVC status")
+	})

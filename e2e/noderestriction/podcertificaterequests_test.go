@@ -68,14 +68,15 @@ var _ = DescribeTable("a node that asks for a pod's certificate", admit,
 	Entry("asks as long as there is room", Allows("NR-PCR-6"), certificate()),
 )
 
-var _ = It("a node to which RBAC grants pod certificate requests deletes none", Denies("NR-PCR-1"), func(ctx SpecContext) {
-	story := func(ctx context.Context, s *Scene) Request {
-		pod := s.Pod(ctx, s.Own, fixtures.WithCertificate(fixtures.Signer))
-		request := must(fixtures.PodCertificateRequest(s.NewName("request"), pod, s.Account(ctx), s.Node(ctx, s.Own)))
-		s.Put(ctx, request)
-		return Delete(api.PodCertificateRequests).In(request.Namespace).Named(request.Name)
-	}
-	admitGranted(ctx, granted(story, rbacv1.PolicyRule{
-		Verbs: []string{"delete"}, APIGroups: []string{"certificates.k8s.io"}, Resources: []string{"podcertificaterequests"},
-	}), "unexpected operation")
-})
+var _ = It("a node to which RBAC grants pod certificate requests deletes none", Denies("NR-PCR-1"),
+	func(ctx SpecContext) {
+		story := func(ctx context.Context, s *Scene) Request {
+			pod := s.Pod(ctx, s.Own, fixtures.WithCertificate(fixtures.Signer))
+			request := must(fixtures.PodCertificateRequest(s.NewName("request"), pod, s.Account(ctx), s.Node(ctx, s.Own)))
+			s.Put(ctx, request)
+			return Delete(api.PodCertificateRequests).In(request.Namespace).Named(request.Name)
+		}
+		admitGranted(ctx, granted(story, rbacv1.PolicyRule{
+			Verbs: []string{"delete"}, APIGroups: []string{"certificates.k8s.io"}, Resources: []string{"podcertificaterequests"},
+		}), "unexpected operation")
+	})

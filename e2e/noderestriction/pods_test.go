@@ -79,16 +79,19 @@ var _ = DescribeTable("a node that makes a pod", admit,
 		pod.OwnerReferences[0].UID = "another"
 	}), "UID mismatch"),
 
-	Entry("mounts nothing of the API into it", Allows("NR-POD-3"), mirror(with(fixtures.Using("scratch", corev1.VolumeSource{
-		EmptyDir: &corev1.EmptyDirVolumeSource{},
-	})))),
+	Entry("mounts nothing of the API into it", Allows("NR-POD-3"),
+		mirror(with(fixtures.Using("scratch", corev1.VolumeSource{
+			EmptyDir: &corev1.EmptyDirVolumeSource{},
+		})))),
 	Entry("mounts no config map into it", Denies("NR-POD-3"), mirror(with(fixtures.WithConfigMap("any"))), noReference),
-	Entry("takes no environment from a config map", Denies("NR-POD-3"), mirror(with(fixtures.WithConfigMapInEnv("any"))), noReference),
+	Entry("takes no environment from a config map", Denies("NR-POD-3"), mirror(with(fixtures.WithConfigMapInEnv("any"))),
+		noReference),
 	Entry("mounts no claim into it", Denies("NR-POD-3"), mirror(with(fixtures.WithClaim("any"))), noReference),
 	Entry("has no claim made for it", Denies("NR-POD-3"), mirror(with(fixtures.WithEphemeralClaim())), noReference),
-	Entry("mounts no volume of a driver into it", Denies("NR-POD-3"), mirror(with(fixtures.Using("driven", corev1.VolumeSource{
-		CSI: &corev1.CSIVolumeSource{Driver: fixtures.Driver},
-	}))), noReference),
+	Entry("mounts no volume of a driver into it", Denies("NR-POD-3"),
+		mirror(with(fixtures.Using("driven", corev1.VolumeSource{
+			CSI: &corev1.CSIVolumeSource{Driver: fixtures.Driver},
+		}))), noReference),
 	Entry("mounts no bundle of trust into it", Denies("NR-POD-3"), mirror(with(fixtures.Using("trust", corev1.VolumeSource{
 		Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{{
 			ClusterTrustBundle: &corev1.ClusterTrustBundleProjection{Name: ptr.To("any"), Path: "trust.pem"},
@@ -108,13 +111,17 @@ var _ = DescribeTable("a node that writes to a pod", admit,
 	Entry("updates a status without a label", Allows("NR-POD-7"),
 		podOn(own, aboutPod(Patch(api.Pods).Sub("status").With(status("reason", "Well"))), labelled)),
 	Entry("adds no label through a status", Denies("NR-POD-7"),
-		podOn(own, aboutPod(Patch(api.Pods).Sub("status").With(metadata("labels", fields{"app": "payments"})))), noStatusLabels),
+		podOn(own, aboutPod(Patch(api.Pods).Sub("status").With(metadata("labels", fields{"app": "payments"})))),
+		noStatusLabels),
 	Entry("changes no label through a status", Denies("NR-POD-7"),
-		podOn(own, aboutPod(Patch(api.Pods).Sub("status").With(metadata("labels", fields{"unlisted": "other"}))), labelled), noStatusLabels),
+		podOn(own, aboutPod(Patch(api.Pods).Sub("status").With(metadata("labels", fields{"unlisted": "other"}))), labelled),
+		noStatusLabels),
 	Entry("removes no label through a status", Denies("NR-POD-7"),
-		podOn(own, aboutPod(Patch(api.Pods).Sub("status").With(metadata("labels", fields{"unlisted": nil}))), labelled), noStatusLabels),
+		podOn(own, aboutPod(Patch(api.Pods).Sub("status").With(metadata("labels", fields{"unlisted": nil}))), labelled),
+		noStatusLabels),
 	Entry("says nothing of resource claims in a status", Denies("NR-POD-7"),
-		podOn(own, aboutPod(Patch(api.Pods).Sub("status").With(status("resourceClaimStatuses", []any{fields{"name": "device", "resourceClaimName": "stolen"}}))),
+		podOn(own, aboutPod(Patch(api.Pods).Sub("status").With(
+			status("resourceClaimStatuses", []any{fields{"name": "device", "resourceClaimName": "stolen"}}))),
 			fixtures.WithResourceClaimTemplate("any")), "cannot update resource claim statues"),
 
 	Entry("evicts its own", Allows("NR-POD-8"), podOn(own, evicted)),
@@ -125,7 +132,8 @@ var _ = DescribeTable("a node that writes to a pod", admit,
 func labelled(pod *corev1.Pod) { pod.Labels = map[string]string{"unlisted": "one"} }
 
 func evicted(pod *corev1.Pod) Request {
-	return Create(api.Pods).In(pod.Namespace).Named(pod.Name).Sub("eviction").With(fixtures.Eviction(pod.Namespace, pod.Name))
+	return Create(api.Pods).In(pod.Namespace).Named(pod.Name).Sub("eviction").With(
+		fixtures.Eviction(pod.Namespace, pod.Name))
 }
 
 // What no node may by the authorizers: a grant of RBAC, forgotten or planted, does
@@ -137,7 +145,8 @@ var _ = DescribeTable("a node to which RBAC grants more of pods", func(ctx SpecC
 	}), text)
 },
 	Entry("changes nothing of its own", Denies("NR-POD-5"),
-		podOn(own, aboutPod(Patch(api.Pods).With(metadata("labels", fields{"app": "payments"})))), "can only create and delete mirror pods"),
+		podOn(own, aboutPod(Patch(api.Pods).With(metadata("labels", fields{"app": "payments"})))),
+		"can only create and delete mirror pods"),
 	Entry("adds no container to its own", Denies("NR-POD-9"),
 		podOn(own, aboutPod(Patch(api.Pods).Sub("ephemeralcontainers").With(spec("ephemeralContainers", []any{
 			fields{"name": "debug", "image": fixtures.PauseImage},

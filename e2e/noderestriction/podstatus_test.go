@@ -51,7 +51,8 @@ func inRange(patch func(inside string) fields) Story {
 			}
 			cidr = node.Spec.PodCIDR
 			return cidr, nil
-		}).WithTimeout(time.Minute).WithPolling(200*time.Millisecond).ShouldNot(BeEmpty(), "kube-controller-manager gives Nodes their podCIDR")
+		}).WithTimeout(time.Minute).WithPolling(200*time.Millisecond).ShouldNot(BeEmpty(),
+			"kube-controller-manager gives Nodes their podCIDR")
 		return reporting(patch(must(netip.ParsePrefix(cidr)).Addr().Next().Next().String()))(ctx, s)
 	}
 }
@@ -75,10 +76,12 @@ func otherAddressed(ctx context.Context, s *Scene) {
 
 var _ = DescribeTable("a node that reports on a pod", admit,
 	Entry("leaves its annotations", Allows("NR-PODMETA-1"), reporting(status("message", "well"))),
-	Entry("changes no annotation", DeniesBeyond("NR-PODMETA-1", Behind), reporting(metadata("annotations", fields{"bulkhead.dev/e2e": "any"})),
+	Entry("changes no annotation", DeniesBeyond("NR-PODMETA-1", Behind),
+		reporting(metadata("annotations", fields{"bulkhead.dev/e2e": "any"})),
 		"cannot update annotations through pod status"),
 	Entry("leaves its finalizers", Allows("NR-PODMETA-2"), reporting(status("message", "well"))),
-	Entry("changes no finalizer", DeniesBeyond("NR-PODMETA-2", Behind), reporting(metadata("finalizers", []any{"bulkhead.dev/e2e"})),
+	Entry("changes no finalizer", DeniesBeyond("NR-PODMETA-2", Behind),
+		reporting(metadata("finalizers", []any{"bulkhead.dev/e2e"})),
 		"cannot update finalizers or owner references through pod status"),
 
 	Entry("says that it ended", Allows("NR-PODPHASE-1"), reporting(status("phase", "Failed"))),
@@ -88,11 +91,15 @@ var _ = DescribeTable("a node that reports on a pod", admit,
 		"cannot change the phase of a pod that has ended"),
 
 	Entry("gives it an IP of its range", Allows("NR-PODIP-1"), inRange(podIPs)),
-	Entry("gives it none of elsewhere", DeniesBeyond("NR-PODIP-1", Behind), inRange(always(podIPs("203.0.113.7"))), "inside its podCIDRs"),
+	Entry("gives it none of elsewhere", DeniesBeyond("NR-PODIP-1", Behind), inRange(always(podIPs("203.0.113.7"))),
+		"inside its podCIDRs"),
 	Entry("gives it an IP that is nobody's", Allows("NR-PODIP-2"), inRange(podIPs)),
-	Entry("gives it no IP of another node", DeniesBeyond("NR-PODIP-2", Behind), inRange(always(podIPs(othersAddress))), "it is that of node"),
-	Entry("gives it no IP of loopback", DeniesBeyond("NR-PODIP-2", Behind), inRange(always(podIPs("127.0.0.1"))), "as the IP of a pod"),
+	Entry("gives it no IP of another node", DeniesBeyond("NR-PODIP-2", Behind), inRange(always(podIPs(othersAddress))),
+		"it is that of node"),
+	Entry("gives it no IP of loopback", DeniesBeyond("NR-PODIP-2", Behind), inRange(always(podIPs("127.0.0.1"))),
+		"as the IP of a pod"),
 	Entry("has it on its own address", Allows("NR-PODIP-3"), onOwnAddress),
-	Entry("does not have it on another node's address", DeniesBeyond("NR-PODIP-3", Behind), inRange(always(status("hostIP", othersAddress))),
+	Entry("does not have it on another node's address", DeniesBeyond("NR-PODIP-3", Behind),
+		inRange(always(status("hostIP", othersAddress))),
 		"can only report host IPs that are its own"),
 )

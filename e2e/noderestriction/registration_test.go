@@ -32,7 +32,8 @@ var _ = Describe("a real kubelet that starts", Serial, Label(Disruptive, Slow, O
 	It("registers as before", Allows("NR-NODE-1"), func(ctx SpecContext) {
 		since := time.Now()
 		onWorker(ctx, "systemctl restart kubelet")
-		Eventually(ctx, func() ([]int32, error) { return registrations(ctx, since) }).WithTimeout(PodStart).WithPolling(time.Second).
+		Eventually(ctx, func() ([]int32, error) { return registrations(ctx, since) }).WithTimeout(PodStart).WithPolling(
+			time.Second).
 			Should(ContainElement(int32(http.StatusConflict)), "admitted, and found to be there")
 		expectRefusalsOnList(ctx, suite.Worker, since, "which started again")
 	})
@@ -47,16 +48,19 @@ var _ = Describe("a real kubelet that starts", Serial, Label(Disruptive, Slow, O
 		DeferCleanup(comeBack, before)
 		onWorker(ctx, "systemctl stop kubelet")
 		Expect(suite.Client.CoreV1().Nodes().Delete(ctx, suite.Worker, metav1.DeleteOptions{})).To(Succeed())
-		Eventually(ctx, isForgotten).WithTimeout(time.Minute).WithPolling(200*time.Millisecond).Should(BeTrue(), "what the Node owned goes with it")
+		Eventually(ctx, isForgotten).WithTimeout(time.Minute).WithPolling(200*time.Millisecond).Should(BeTrue(),
+			"what the Node owned goes with it")
 
 		// The same credentials, the same request, and another name.
-		suite.ExpectRefusedWrite(ctx, kubelet, Create(api.Nodes).With(fixtures.Node(scene.Other)), Refusal{By: "NR-NODE-1", Text: onlyItself})
+		suite.ExpectRefusedWrite(ctx, kubelet, Create(api.Nodes).With(fixtures.Node(scene.Other)),
+			Refusal{By: "NR-NODE-1", Text: onlyItself})
 
 		comeBack(ctx, before)
 		after := must(suite.Client.CoreV1().Nodes().Get(ctx, suite.Worker, metav1.GetOptions{}))
 		Expect(after.UID).NotTo(Equal(before.UID))
 		Expect(registrations(ctx, since)).To(ContainElement(int32(http.StatusCreated)))
-		Measured("a kubelet without its Node", "registered again, podCIDR "+before.Spec.PodCIDR+" before and "+after.Spec.PodCIDR+" after")
+		Measured("a kubelet without its Node",
+			"registered again, podCIDR "+before.Spec.PodCIDR+" before and "+after.Spec.PodCIDR+" after")
 
 		Eventually(ctx, func() error {
 			_, err := suite.Client.CoordinationV1().Leases(fixtures.LeaseNamespace).Get(ctx, suite.Worker, metav1.GetOptions{})
@@ -77,10 +81,12 @@ func onWorker(ctx context.Context, script string) {
 
 // registrations are the answers to the worker's kubelet where it made its Node.
 func registrations(ctx context.Context, since time.Time) ([]int32, error) {
-	events, err := suite.AuditedWhere(ctx, since, `"verb":"create"`, `"resource":"nodes"`, `"user":{"username":"system:node:`+suite.Worker+`"`)
+	events, err := suite.AuditedWhere(ctx, since, `"verb":"create"`, `"resource":"nodes"`,
+		`"user":{"username":"system:node:`+suite.Worker+`"`)
 	var codes []int32
 	for _, event := range events {
-		if strings.HasPrefix(event.UserAgent, "kubelet/") && event.ResponseStatus != nil && event.Stage == auditv1.StageResponseComplete {
+		if strings.HasPrefix(event.UserAgent, "kubelet/") && event.ResponseStatus != nil &&
+			event.Stage == auditv1.StageResponseComplete {
 			codes = append(codes, event.ResponseStatus.Code)
 		}
 	}
@@ -158,7 +164,8 @@ func filled(now, before map[string]string) map[string]string {
 func moveOut(ctx context.Context, cidr string) {
 	GinkgoHelper()
 	old := must(netip.ParsePrefix(cidr))
-	list := must(suite.Client.CoreV1().Pods("").List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + suite.Worker}))
+	list := must(suite.Client.CoreV1().Pods("").List(ctx,
+		metav1.ListOptions{FieldSelector: "spec.nodeName=" + suite.Worker}))
 	for i := range list.Items {
 		pod := &list.Items[i]
 		ip, err := netip.ParseAddr(pod.Status.PodIP)

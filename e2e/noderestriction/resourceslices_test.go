@@ -58,14 +58,18 @@ var _ = DescribeTable("a node and a pool of devices", admit,
 	Entry("of another node's name: denied", DeniesBeyond("NR-SLICE-4", Behind), pooled(own, other), notThisPool),
 	Entry("below another node's name: denied", DeniesBeyond("NR-SLICE-4", Behind), pooled(own, below(other)), notThisPool),
 	Entry("of another name, which it uses already", Allows("NR-SLICE-4"), sliceInPool(own, own)),
-	Entry("of another name, which another node uses: denied", DeniesBeyond("NR-SLICE-4", Behind), sliceInPool(own, other), notThisPool),
-	Entry("of another name, which slices of all nodes use: denied", DeniesBeyond("NR-SLICE-4", Behind), sliceInPool(own, nowhere), notThisPool),
+	Entry("of another name, which another node uses: denied", DeniesBeyond("NR-SLICE-4", Behind), sliceInPool(own, other),
+		notThisPool),
+	Entry("of another name, which slices of all nodes use: denied", DeniesBeyond("NR-SLICE-4", Behind),
+		sliceInPool(own, nowhere), notThisPool),
 )
 
 var _ = DescribeTable("the worker's kubelet and a pool of devices", Label(OnHost, OnWorker), asWorkersKubelet,
 	Entry("of its name", Allows("NR-SLICE-4"), pooled(worker, worker)),
-	Entry("of a name that nobody uses", Allows("NR-SLICE-4"), pooled(worker, func(s *Scene) string { return s.NewName("pool") })),
-	Entry("of the control plane's name: denied", DeniesBeyond("NR-SLICE-4", Behind), pooled(worker, func(*Scene) string { return suite.ControlPlane }), notThisPool),
+	Entry("of a name that nobody uses", Allows("NR-SLICE-4"),
+		pooled(worker, func(s *Scene) string { return s.NewName("pool") })),
+	Entry("of the control plane's name: denied", DeniesBeyond("NR-SLICE-4", Behind),
+		pooled(worker, func(*Scene) string { return suite.ControlPlane }), notThisPool),
 	Entry("that another node uses: denied", DeniesBeyond("NR-SLICE-4", Behind), sliceInPool(worker, other), notThisPool),
 )
 
@@ -87,8 +91,9 @@ var _ = DescribeTable("a node and a resource slice", admit,
 	Entry("makes one as long as there is room", Allows("NR-SLICE-3"), newSlice(own)),
 )
 
-var _ = It("a node to which RBAC grants all resource slices does not delete another node's", Denies("NR-SLICE-2"), func(ctx SpecContext) {
-	admitGranted(ctx, granted(slice(other, Delete(api.ResourceSlices)), rbacv1.PolicyRule{
-		Verbs: []string{"delete"}, APIGroups: []string{"resource.k8s.io"}, Resources: []string{"resourceslices"},
-	}), "can only delete ResourceSlice with the same NodeName as the requesting node")
-})
+var _ = It("a node to which RBAC grants all resource slices does not delete another node's", Denies("NR-SLICE-2"),
+	func(ctx SpecContext) {
+		admitGranted(ctx, granted(slice(other, Delete(api.ResourceSlices)), rbacv1.PolicyRule{
+			Verbs: []string{"delete"}, APIGroups: []string{"resource.k8s.io"}, Resources: []string{"resourceslices"},
+		}), "can only delete ResourceSlice with the same NodeName as the requesting node")
+	})

@@ -77,9 +77,10 @@ var _ = DescribeTable("a node that asks for a token", admit,
 	}), "node requested token with a pod binding without a uid"),
 
 	Entry("gets one of a pod that there is", Allows("NR-SA-2"), token()),
-	Entry("gets none of a pod that was there before under the name", Denies("NR-SA-2"), token(func(r *authenticationv1.TokenRequest) {
-		r.Spec.BoundObjectRef.UID = "another"
-	}), "does not match the UID in record"),
+	Entry("gets none of a pod that was there before under the name", Denies("NR-SA-2"),
+		token(func(r *authenticationv1.TokenRequest) {
+			r.Spec.BoundObjectRef.UID = "another"
+		}), "does not match the UID in record"),
 
 	Entry("gets one of its own pod", Allows("NR-SA-3"), token()),
 	Entry("gets none of another node's pod", Denies("NR-SA-3"), neighboursToken,
@@ -96,14 +97,16 @@ var _ = DescribeTable("a node that asks for a token", admit,
 	Entry("gets none that lives for years", DeniesBeyond("NR-SA-6", Behind), token(living(10*365*24*3600))),
 )
 
-var _ = It("a node gets no token of another account than the pod's", Denies("NR-SA-5"), Label(OnHardened), func(ctx SpecContext) {
-	admit(ctx, anothersToken)
-})
+var _ = It("a node gets no token of another account than the pod's", Denies("NR-SA-5"), Label(OnHardened),
+	func(ctx SpecContext) {
+		admit(ctx, anothersToken)
+	})
 
 var _ = It("a node gets no token of a pod that is gone", Denies("NR-SA-2"), func(ctx SpecContext) {
 	scene := suite.Scene()
 	scene.Pod(ctx, scene.Own, fixtures.WithToken())
 	gone := fixtures.Pod(scene.Namespace(ctx), "gone", scene.Own)
 	gone.UID = "gone"
-	suite.ExpectRefusedWrite(ctx, suite.AsNode(scene.Own), tokenOf(gone), Refusal{By: "NR-SA-2", Code: 404, Text: "not found"})
+	suite.ExpectRefusedWrite(ctx, suite.AsNode(scene.Own), tokenOf(gone),
+		Refusal{By: "NR-SA-2", Code: 404, Text: "not found"})
 })

@@ -71,24 +71,29 @@ const (
 
 var _ = DescribeTable("a node that reports volumes", admit,
 	Entry("registers without attached volumes", Allows("NR-VOLUME-1"), registering()),
-	Entry("registers with an attached volume: denied", DeniesBeyond("NR-VOLUME-1", Behind), registering(func(_ *Scene, node *corev1.Node) {
-		node.Status.VolumesAttached = []corev1.AttachedVolume{{Name: "kubernetes.io/csi/e2e^victim"}}
-	}), notAttached),
+	Entry("registers with an attached volume: denied", DeniesBeyond("NR-VOLUME-1", Behind),
+		registering(func(_ *Scene, node *corev1.Node) {
+			node.Status.VolumesAttached = []corev1.AttachedVolume{{Name: "kubernetes.io/csi/e2e^victim"}}
+		}), notAttached),
 	Entry("reports the volume of its pod, which is not attached yet", Allows("NR-VOLUME-2"), usesVolumeOn(own)),
-	Entry("reports the volume of another node's pod: denied", DeniesBeyond("NR-VOLUME-2", Behind), usesVolumeOn(other), notInUse),
-	Entry("registers with another node's volume in use: denied", DeniesBeyond("NR-VOLUME-2", Behind), registering(func(_ *Scene, node *corev1.Node) {
-		node.Status.VolumesInUse = []corev1.UniqueVolumeName{"kubernetes.io/csi/e2e^victim"}
-	}), notInUse),
+	Entry("reports the volume of another node's pod: denied", DeniesBeyond("NR-VOLUME-2", Behind), usesVolumeOn(other),
+		notInUse),
+	Entry("registers with another node's volume in use: denied", DeniesBeyond("NR-VOLUME-2", Behind),
+		registering(func(_ *Scene, node *corev1.Node) {
+			node.Status.VolumesInUse = []corev1.UniqueVolumeName{"kubernetes.io/csi/e2e^victim"}
+		}), notInUse),
 )
 
 var _ = DescribeTable("the worker's kubelet that reports volumes", Label(OnHost, OnWorker), asWorkersKubelet,
-	Entry("leaves attached volumes as they are", Allows("NR-VOLUME-1"), itself(Patch(api.Nodes).Sub("status").With(status("phase", "Running")))),
+	Entry("leaves attached volumes as they are", Allows("NR-VOLUME-1"),
+		itself(Patch(api.Nodes).Sub("status").With(status("phase", "Running")))),
 	Entry("attaches another node's volume to itself: denied", DeniesBeyond("NR-VOLUME-1", Behind),
 		itself(Patch(api.Nodes).Sub("status").With(attachedVolumes(uniqueName("victim")))), notAttached),
-	Entry("has another node's volume in use: denied", DeniesBeyond("NR-VOLUME-2", Behind), func(ctx context.Context, s *Scene) Request {
-		volume := podWithVolume(ctx, s, s.Other)
-		return Patch(api.Nodes).Sub("status").Named(suite.Worker).With(volumesInUse(uniqueName(volume.Name)))
-	}, notInUse),
+	Entry("has another node's volume in use: denied", DeniesBeyond("NR-VOLUME-2", Behind),
+		func(ctx context.Context, s *Scene) Request {
+			volume := podWithVolume(ctx, s, s.Other)
+			return Patch(api.Nodes).Sub("status").Named(suite.Worker).With(volumesInUse(uniqueName(volume.Name)))
+		}, notInUse),
 )
 
 // The specs' driver does not exist, so the volume is never attached: the kubelet reports
@@ -104,7 +109,8 @@ var _ = It("the worker's kubelet reports the volume of a pod that starts, and no
 			return node.Status.VolumesInUse, err
 		}
 		Eventually(ctx, inUse).WithTimeout(PodStart).WithPolling(time.Second).Should(ContainElement(name))
-		Expect(suite.Client.CoreV1().Pods(scene.Namespace(ctx)).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})).To(Succeed())
+		Expect(suite.Client.CoreV1().Pods(scene.Namespace(ctx)).DeleteCollection(ctx, metav1.DeleteOptions{},
+			metav1.ListOptions{})).To(Succeed())
 		Eventually(ctx, inUse).WithTimeout(PodStart).WithPolling(time.Second).ShouldNot(ContainElement(name))
 		expectRefusalsOnList(ctx, suite.Worker, since, "with a volume that is not attached")
 	})

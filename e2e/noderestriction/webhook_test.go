@@ -23,7 +23,8 @@ const (
 	webhookFiles = "/etc/kubernetes/bulkhead/apiserver/"
 	webhookURL   = "https://127.0.0.1:10463/review"
 	withoutKey   = "curl -sS --max-time 20 --cacert " + webhookFiles + "node-authorizer-ca.crt"
-	withKey      = withoutKey + " --cert " + webhookFiles + "node-authorizer-client.crt --key " + webhookFiles + "node-authorizer-client.key"
+	withKey      = withoutKey + " --cert " + webhookFiles + "node-authorizer-client.crt --key " + webhookFiles +
+		"node-authorizer-client.key"
 )
 
 // review is one as the API server sends it, of a node that makes the Node of the
@@ -41,8 +42,9 @@ func review(node string, tweaks ...string) string {
 func post(ctx context.Context, body string) (code string, answer admissionv1.AdmissionReview, text string) {
 	GinkgoHelper()
 	// 92 is curl's word for an answer that came before all of the body was read.
-	out := suite.OnControlPlane(ctx, withKey+` -H 'Content-Type: application/json' --data-binary @- -w '\n%{http_code}' `+webhookURL+
-		" <<'END-OF-BODY' || test $? -eq 92\n"+body+"\nEND-OF-BODY\n")
+	out := suite.OnControlPlane(ctx,
+		withKey+` -H 'Content-Type: application/json' --data-binary @- -w '\n%{http_code}' `+webhookURL+
+			" <<'END-OF-BODY' || test $? -eq 92\n"+body+"\nEND-OF-BODY\n")
 	end := strings.LastIndexByte(out, '\n')
 	text, code = out[:max(end, 0)], out[end+1:]
 	if code == "200" && text != "" {
@@ -89,7 +91,8 @@ var _ = Describe("the webhook itself", Label(OnHost), func() {
 		},
 		Entry("nothing", func() string { return "" }),
 		Entry("half a review", func() string { good := review("e2e-any"); return good[:len(good)/2] }),
-		Entry("a review without a request", func() string { return `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}` }),
+		Entry("a review without a request",
+			func() string { return `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}` }),
 		Entry("an unknown version", func() string { return review("e2e-any", "admission.k8s.io/v1", "admission.k8s.io/v9") }),
 		Entry("a creation of nothing", func() string {
 			return review("e2e-any", `{"apiVersion":"v1","kind":"Node","metadata":{"name":"e2e-any"}}`, "null")
@@ -107,7 +110,8 @@ var _ = Describe("the webhook itself", Label(OnHost), func() {
 			return must(suite.RestrictionMetric(ctx, "bulkhead_admission_reviews_total", `rule="NR-LIMIT"`))
 		}
 		before := count()
-		code, answer, text := post(ctx, review("e2e-any", `"metadata":{`, `"metadata":{"annotations":{"big":"`+strings.Repeat("x", 10<<20)+`"},`))
+		code, answer, text := post(ctx,
+			review("e2e-any", `"metadata":{`, `"metadata":{"annotations":{"big":"`+strings.Repeat("x", 10<<20)+`"},`))
 		Expect(code).To(Equal("200"), text)
 		if text != "" { // curl may give no more of such an answer than the code
 			Expect(answer.Response).NotTo(BeNil(), text)
@@ -118,7 +122,8 @@ var _ = Describe("the webhook itself", Label(OnHost), func() {
 	})
 
 	It("while one megabyte is read", Allows("NR-LIMIT"), func(ctx SpecContext) {
-		code, answer, text := post(ctx, review("e2e-any", `"metadata":{`, `"metadata":{"labels":{"big":"`+strings.Repeat("x", 1<<20)+`"},`))
+		code, answer, text := post(ctx,
+			review("e2e-any", `"metadata":{`, `"metadata":{"labels":{"big":"`+strings.Repeat("x", 1<<20)+`"},`))
 		Expect(code).To(Equal("200"), text)
 		Expect(answer.Response).NotTo(BeNil(), text)
 		Expect(answer.Response.Allowed).To(Equal(suite.Settings.Profile == Parity), text)
@@ -130,17 +135,20 @@ var _ = Describe("the webhook itself", Label(OnHost), func() {
 			Expect(err).To(HaveOccurred(), "the handshake succeeded")
 		},
 		Entry("a caller without a certificate", ""),
-		Entry("a kubelet", "--cert /var/lib/kubelet/pki/kubelet-client-current.pem --key /var/lib/kubelet/pki/kubelet-client-current.pem"),
+		Entry("a kubelet", "--cert /var/lib/kubelet/pki/kubelet-client-current.pem --key "+
+			"/var/lib/kubelet/pki/kubelet-client-current.pem"),
 	)
 })
 
 // The registration is on the hosts' disks (KEP-5793): whoever rules the API cannot
 // switch it off there.
-var _ = It("nobody removes the webhook through the API", Denies("NR-EVENT-2"), Label(OnHardened), func(ctx SpecContext) {
-	registrations := suite.Client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
-	err := registrations.Delete(ctx, webhookName, metav1.DeleteOptions{})
-	Expect(apierrors.IsNotFound(err)).To(BeTrue(), "%v", err)
-	err = registrations.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "app.kubernetes.io/part-of=bulkhead"})
-	Expect(err).NotTo(HaveOccurred())
-	admit(ctx, telling(other), ownObjects)
-})
+var _ = It("nobody removes the webhook through the API", Denies("NR-EVENT-2"), Label(OnHardened),
+	func(ctx SpecContext) {
+		registrations := suite.Client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+		err := registrations.Delete(ctx, webhookName, metav1.DeleteOptions{})
+		Expect(apierrors.IsNotFound(err)).To(BeTrue(), "%v", err)
+		err = registrations.DeleteCollection(ctx, metav1.DeleteOptions{},
+			metav1.ListOptions{LabelSelector: "app.kubernetes.io/part-of=bulkhead"})
+		Expect(err).NotTo(HaveOccurred())
+		admit(ctx, telling(other), ownObjects)
+	})

@@ -54,8 +54,10 @@ var longName = "long-" + strings.Repeat("n", 100)
 const long = "long"
 
 const (
-	agentScope = "pods, pods/status, pods/eviction, nodes, nodes/status, secrets, configmaps, events, services, services/status, " +
-		"serviceaccounts, serviceaccounts/token, leases.coordination.k8s.io, csidrivers.storage.k8s.io, *.admissionregistration.k8s.io"
+	agentScope = "pods, pods/status, pods/eviction, nodes, nodes/status, secrets, configmaps, events, services, " +
+		"services/status, " +
+		"serviceaccounts, serviceaccounts/token, leases.coordination.k8s.io, csidrivers.storage.k8s.io, " +
+		"*.admissionregistration.k8s.io"
 	widgets       = "widgets.e2e.bulkhead.dev"
 	gadgets       = "gadgets.e2e.bulkhead.dev"
 	narrow        = "narrow"
@@ -84,7 +86,8 @@ var scopes = map[string]map[string]string{
 }
 
 // annotated are those that have to be in the lists of the API server.
-var annotated = []string{agent, handler, watched, held, statuses, misspelt, unheld, shared, adding, shortLived, custom, small, alone, longName}
+var annotated = []string{agent, handler, watched, held, statuses, misspelt, unheld, shared, adding, shortLived, custom,
+	small, alone, longName}
 
 func scope(value string) map[string]string {
 	return map[string]string{nodescope.ScopeAnnotation: value}

@@ -57,37 +57,46 @@ var _ = DescribeTable("an agent's write of its own node's", admit,
 	Entry("a label that is kept from nodes is not", Denies("NS-ADMIT-1"), podOf(agent),
 		theNode(own, Patch(api.Nodes).With(metadata("labels", fields{notForNodes: ""}))), notLabels),
 	Entry("taints are not", Denies("NS-ADMIT-1"), podOf(agent), tainted(own), "[NR-NODE-4]"),
-	Entry("an owner is not", Denies("NS-ADMIT-1"), podOf(agent), theNode(own, Patch(api.Nodes).With(metadata("ownerReferences", []any{
-		fields{"apiVersion": "v1", "kind": "Namespace", "name": "gone", "uid": "gone"},
-	}))), "[NR-NODE-5]"),
+	Entry("an owner is not", Denies("NS-ADMIT-1"), podOf(agent),
+		theNode(own, Patch(api.Nodes).With(metadata("ownerReferences", []any{
+			fields{"apiVersion": "v1", "kind": "Namespace", "name": "gone", "uid": "gone"},
+		}))), "[NR-NODE-5]"),
 	Entry("a label through its status is not", Denies("NS-ADMIT-1"), podOf(agent),
 		theNode(own, Patch(api.Nodes).Sub("status").With(metadata("labels", fields{notForNodes: ""}))), notLabels),
 	Entry("while who is not held gives any", Allows("NS-ADMIT-1"), podOf(plain),
 		theNode(own, Patch(api.Nodes).With(metadata("labels", fields{notForNodes: ""})))),
 
 	Entry("an event in its node's name is admitted", Allows("NS-ADMIT-1"), podOf(agent), told(own, own)),
-	Entry("one in another's name is not", Denies("NS-ADMIT-1"), Label(OnHardened), podOf(agent), told(own, other), "[NR-EVENT-1]"),
-	Entry("one about another's pod is not", Denies("NS-ADMIT-1"), Label(OnHardened), podOf(agent), told(other, own), "[NR-EVENT-2]"),
+	Entry("one in another's name is not", Denies("NS-ADMIT-1"), Label(OnHardened), podOf(agent), told(own, other),
+		"[NR-EVENT-1]"),
+	Entry("one about another's pod is not", Denies("NS-ADMIT-1"), Label(OnHardened), podOf(agent), told(other, own),
+		"[NR-EVENT-2]"),
 
 	Entry("its heartbeat is admitted", Allows("NS-ADMIT-1"), podOf(agent), lease(own, Patch(api.Leases))),
-	Entry("a new heartbeat of another is not", Denies("NS-ADMIT-1"), podOf(agent), newLease(func(s *Scene) string { return s.Other }), "[NR-LEASE-1]"),
+	Entry("a new heartbeat of another is not", Denies("NS-ADMIT-1"), podOf(agent),
+		newLease(func(s *Scene) string { return s.Other }), "[NR-LEASE-1]"),
 
 	Entry("a token that is bound to a pod on its node is admitted", Allows("NS-ADMIT-1"), podOf(agent), tokenOf(agent)),
-	Entry("one that is bound to its pod on another is not", Denies("NS-ADMIT-1"), podOf(agent), tokenOf(agent+onOther), "[NR-SA-3]"),
+	Entry("one that is bound to its pod on another is not", Denies("NS-ADMIT-1"), podOf(agent), tokenOf(agent+onOther),
+		"[NR-SA-3]"),
 	Entry("one that is bound to nothing is not", Denies("NS-ADMIT-1"), podOf(agent), tokenOf(""), "[NR-SA-1]"),
 
-	Entry("the status of its node's pod is admitted", Allows("NS-ADMIT-1"), podOf(agent), bystander(own, Patch(api.Pods).Sub("status").With(wellPatch))),
+	Entry("the status of its node's pod is admitted", Allows("NS-ADMIT-1"), podOf(agent),
+		bystander(own, Patch(api.Pods).Sub("status").With(wellPatch))),
 	Entry("a label through that is not", Denies("NS-ADMIT-1"), podOf(agent),
 		bystander(own, Patch(api.Pods).Sub("status").With(metadata("labels", fields{"app": "payments"}))), "[NR-POD-7]"),
 )
 
 // A pod is patched by agents as no kubelet may; what others find it by stays.
 var _ = DescribeTable("an agent's patch of a pod on its node", admit,
-	Entry("may annotate it", Allows("NS-ADMIT-3"), podOf(agent), bystander(own, Patch(api.Pods).With(metadata("annotations", fields{"e2e": "seen"})))),
-	Entry("may not label it", Denies("NS-ADMIT-3"), podOf(agent), bystander(own, Patch(api.Pods).With(metadata("labels", fields{"app": "payments"})))),
-	Entry("may not give it an owner", Denies("NS-ADMIT-3"), podOf(agent), bystander(own, Patch(api.Pods).With(metadata("ownerReferences", []any{
-		fields{"apiVersion": "v1", "kind": "Namespace", "name": "gone", "uid": "gone"},
-	})))),
+	Entry("may annotate it", Allows("NS-ADMIT-3"), podOf(agent),
+		bystander(own, Patch(api.Pods).With(metadata("annotations", fields{"e2e": "seen"})))),
+	Entry("may not label it", Denies("NS-ADMIT-3"), podOf(agent),
+		bystander(own, Patch(api.Pods).With(metadata("labels", fields{"app": "payments"})))),
+	Entry("may not give it an owner", Denies("NS-ADMIT-3"), podOf(agent),
+		bystander(own, Patch(api.Pods).With(metadata("ownerReferences", []any{
+			fields{"apiVersion": "v1", "kind": "Namespace", "name": "gone", "uid": "gone"},
+		})))),
 )
 
 // The termination handler of the seed edits taints: on its own node, and nothing else.
@@ -96,7 +105,8 @@ var _ = Describe("an account that is exempted from the rule of taints", func() {
 		Entry("taints its own node", Allows("NS-ADMIT-1"), podOf(handler), tainted(own)),
 		Entry("does not label it with what is kept from nodes", Denies("NS-ADMIT-1"), podOf(handler),
 			theNode(own, Patch(api.Nodes).With(metadata("labels", fields{notForNodes: ""}))), notLabels),
-		Entry("as one that is not exempted does not taint it", Denies("NS-ADMIT-1"), podOf(agent), tainted(own), "[NR-NODE-4]"),
+		Entry("as one that is not exempted does not taint it", Denies("NS-ADMIT-1"), podOf(agent), tainted(own),
+			"[NR-NODE-4]"),
 	)
 
 	It("does not taint another", Denies("NS-NODE-2"), func(ctx SpecContext) {

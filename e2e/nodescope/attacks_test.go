@@ -29,7 +29,8 @@ func unboundToken(namespace, account string) Story {
 // shadow is a webhook that would see every secret.
 func shadow(_ context.Context, s *Scene) Request {
 	name := s.NewName("shadow")
-	return Create(mutatingWebhooks).With(&admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	return Create(mutatingWebhooks).With(
+		&admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: name}})
 }
 
 // T1 to T5, T13 and T14: what has been done with the token of one pod of a DaemonSet.
@@ -45,7 +46,8 @@ var _ = Describe("attacks with the token of a DaemonSet's pod", func() {
 	})
 	try("T2", attempt{
 		name: "leaving the other node no room", rule: "NS-NODE-2", text: "only of its own node",
-		evil: theNode(other, Patch(api.Nodes).Sub("status").With(noPods)), twin: theNode(own, Patch(api.Nodes).Sub("status").With(noPods)),
+		evil: theNode(other, Patch(api.Nodes).Sub("status").With(noPods)),
+		twin: theNode(own, Patch(api.Nodes).Sub("status").With(noPods)),
 	})
 	try("T3", attempt{
 		name: "reading all secrets", rule: "NS-SCOPE-1", text: "[NA-SECRET-2]",
@@ -68,7 +70,8 @@ var _ = Describe("attacks with the token of a DaemonSet's pod", func() {
 		evil: bystander(other, Delete(api.Pods)), twin: bystander(own, Delete(api.Pods)),
 	})
 	try("T5", attempt{
-		name: "evicting the other node's pods", rule: "NS-POD-3", text: "[NA-POD-1]", evil: evicted(other), twin: evicted(own),
+		name: "evicting the other node's pods", rule: "NS-POD-3", text: "[NA-POD-1]", evil: evicted(other),
+		twin: evicted(own),
 	})
 	try("T13", attempt{
 		name: "placing a webhook in the cluster", rule: "NS-SCOPE-1", text: "[NA-DEFAULT]",
@@ -76,7 +79,8 @@ var _ = Describe("attacks with the token of a DaemonSet's pod", func() {
 	})
 	try("T14", attempt{
 		name: "taking the traffic of a service by its status", rule: "NS-SCOPE-1", text: "[NA-UNI-SERVICES]",
-		evil: plainly(Patch(api.Services).In("default").Named("kubernetes").Sub("status")), twin: plainly(Get(api.Services).In("default").Named("kubernetes")),
+		evil: plainly(Patch(api.Services).In("default").Named("kubernetes").Sub("status")),
+		twin: plainly(Get(api.Services).In("default").Named("kubernetes")),
 	})
 })
 
@@ -84,7 +88,8 @@ var _ = Describe("attacks with the token of a DaemonSet's pod", func() {
 var _ = Describe("attacks with the tokens of neighbours", func() {
 	// The tokens of the stage were all read by the node's root from its disk.
 	try("T15", attempt{
-		name: "reading the other node's pods with a token from the disk", rule: "NS-POD-1", text: "[NA-POD-2]", evil: otherPods, twin: ownPods,
+		name: "reading the other node's pods with a token from the disk", rule: "NS-POD-1", text: "[NA-POD-2]",
+		evil: otherPods, twin: ownPods,
 	})
 	try("T15", attempt{
 		name: "annotating the other node's pods with a network agent's token", rule: "NS-POD-2", text: "[NA-POD-1]",
@@ -99,6 +104,7 @@ var _ = Describe("attacks with the tokens of neighbours", func() {
 		Entry("a pod of the account", Denies("NS-POD-1"), podOf(agent), otherPods, "[NA-POD-2]"),
 		Entry("and not the pod of another account that has none", AllowsBy("NS-POD-1", Behind), podOf(plain), otherPods),
 		Entry("nor a pod beside one that is annotated itself", Allows("NS-PASS-1"), podOf(shared), otherPods),
-		Entry("and who says it is that account's pod is nobody", Denies("NS-IDENT-3"), forged(ofAnother), otherPods, "does not run as"),
+		Entry("and who says it is that account's pod is nobody", Denies("NS-IDENT-3"), forged(ofAnother), otherPods,
+			"does not run as"),
 	)
 })

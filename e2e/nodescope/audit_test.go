@@ -18,10 +18,13 @@ const auditedRefusals = "bulkhead_audited_refusals_total"
 // An account in audit is refused nothing; what it would have been refused is counted.
 var _ = DescribeTable("an account in audit", decide,
 	Entry("reads the other node's pods", Allows("NS-PASS-3"), podOf(watched), bystander(other, Get(api.Pods))),
-	Entry("which an account that enforces does not", DeniesBy("NS-PASS-3", "NS-POD-1"), podOf(agent), bystander(other, Get(api.Pods))),
+	Entry("which an account that enforces does not", DeniesBy("NS-PASS-3", "NS-POD-1"), podOf(agent),
+		bystander(other, Get(api.Pods))),
 	Entry("lists all secrets", Allows("NS-PASS-3"), podOf(watched), plainly(List(api.Secrets))),
-	Entry("which an account that enforces does not", DeniesBy("NS-PASS-3", "NS-SCOPE-1"), podOf(agent), plainly(List(api.Secrets))),
-	Entry("passes by the rule itself where it is refused nothing", Allows("NS-POD-1"), podOf(watched), bystander(own, Get(api.Pods))),
+	Entry("which an account that enforces does not", DeniesBy("NS-PASS-3", "NS-SCOPE-1"), podOf(agent),
+		plainly(List(api.Secrets))),
+	Entry("passes by the rule itself where it is refused nothing", Allows("NS-POD-1"), podOf(watched),
+		bystander(own, Get(api.Pods))),
 )
 
 var _ = Describe("what an account in audit would be refused", func() {
@@ -49,7 +52,8 @@ var _ = Describe("what an account in audit would be refused", func() {
 	})
 
 	It("is refused to an account that enforces", DeniesBy("NS-PASS-3", "NS-ADMIT-1"), func(ctx SpecContext) {
-		suite.ExpectRefusedWrite(ctx, podOf(agent)(), Patch(api.Nodes).Named(own()).With(metadata("labels", fields{notForNodes: ""})),
+		suite.ExpectRefusedWrite(ctx, podOf(agent)(),
+			Patch(api.Nodes).Named(own()).With(metadata("labels", fields{notForNodes: ""})),
 			Refusal{By: "NS-ADMIT-1", Text: notLabels})
 	})
 })

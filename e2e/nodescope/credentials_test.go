@@ -77,8 +77,10 @@ var _ = Describe("an account with a scope that names no tokens", Attack("T4"), f
 		Entry("of another account of a pod on its node", Allows("NS-TOKEN-1"), podOf(small), boundToken(plain, plain)),
 		Entry("of an account in kube-system that may everything", Denies("NS-TOKEN-1"), podOf(small),
 			unboundToken(metav1.NamespaceSystem, "clusterrole-aggregation-controller"), "[NA-SA-2]"),
-		Entry("of an account without pods on its node", Denies("NS-TOKEN-1"), podOf(small+onOther), boundToken(plain, plain), "[NA-SA-2]"),
-		Entry("of any account, having no scope", AllowsBy("NS-TOKEN-1", Behind), podOf(plain), unboundToken(metav1.NamespaceSystem, "clusterrole-aggregation-controller")),
+		Entry("of an account without pods on its node", Denies("NS-TOKEN-1"), podOf(small+onOther), boundToken(plain, plain),
+			"[NA-SA-2]"),
+		Entry("of any account, having no scope", AllowsBy("NS-TOKEN-1", Behind), podOf(plain),
+			unboundToken(metav1.NamespaceSystem, "clusterrole-aggregation-controller")),
 		Entry("of another account with a pod's annotation alone", Denies("NS-TOKEN-1"), podOf(shared+"-"+narrow),
 			unboundToken(metav1.NamespaceSystem, "clusterrole-aggregation-controller"), "[NA-SA-2]"),
 	)
@@ -87,29 +89,40 @@ var _ = Describe("an account with a scope that names no tokens", Attack("T4"), f
 		Entry("for its own pod", Allows("NS-TOKEN-2"), podOf(small), boundToken(small, small)),
 		Entry("for a pod of another account on its node", Allows("NS-TOKEN-2"), podOf(small), boundToken(plain, plain)),
 		Entry("for its sibling, where that is", Allows("NS-TOKEN-2"), podOf(small+onOther), boundToken(small, small+onOther)),
-		Entry("none for its sibling on another node", Denies("NS-TOKEN-2"), podOf(small), boundToken(small, small+onOther), "is not on node"),
-		Entry("none of its account for another's pod", Denies("NS-TOKEN-2"), podOf(small), boundToken(small, plain), "does not run as"),
-		Entry("none that is bound to nothing", Denies("NS-TOKEN-2"), podOf(small), named(small, Create(api.ServiceAccounts).Sub("token").With(&authenticationv1.TokenRequest{})), "spec.boundObjectRef"),
-		Entry("none that is bound to a secret", Denies("NS-TOKEN-2"), podOf(small), boundToken(small, small, toKind("Secret", ours)), "spec.boundObjectRef"),
-		Entry("none that is bound to its Node", Denies("NS-TOKEN-2"), podOf(small), boundToken(small, small, func(ref *authenticationv1.BoundObjectReference) {
-			toKind("Node", own())(ref)
-		}), "spec.boundObjectRef"),
-		Entry("none without the UID of its pod", Denies("NS-TOKEN-2"), podOf(small), boundToken(small, small, withoutUID), "spec.boundObjectRef"),
-		Entry("none for the pod of before", Denies("NS-TOKEN-2"), podOf(small), boundToken(small, small, func(ref *authenticationv1.BoundObjectReference) {
-			ref.UID = types.UID("11111111-1111-1111-1111-111111111111")
-		}), "UID"),
+		Entry("none for its sibling on another node", Denies("NS-TOKEN-2"), podOf(small), boundToken(small, small+onOther),
+			"is not on node"),
+		Entry("none of its account for another's pod", Denies("NS-TOKEN-2"), podOf(small), boundToken(small, plain),
+			"does not run as"),
+		Entry("none that is bound to nothing", Denies("NS-TOKEN-2"), podOf(small),
+			named(small, Create(api.ServiceAccounts).Sub("token").With(&authenticationv1.TokenRequest{})),
+			"spec.boundObjectRef"),
+		Entry("none that is bound to a secret", Denies("NS-TOKEN-2"), podOf(small),
+			boundToken(small, small, toKind("Secret", ours)), "spec.boundObjectRef"),
+		Entry("none that is bound to its Node", Denies("NS-TOKEN-2"), podOf(small),
+			boundToken(small, small, func(ref *authenticationv1.BoundObjectReference) {
+				toKind("Node", own())(ref)
+			}), "spec.boundObjectRef"),
+		Entry("none without the UID of its pod", Denies("NS-TOKEN-2"), podOf(small), boundToken(small, small, withoutUID),
+			"spec.boundObjectRef"),
+		Entry("none for the pod of before", Denies("NS-TOKEN-2"), podOf(small),
+			boundToken(small, small, func(ref *authenticationv1.BoundObjectReference) {
+				ref.UID = types.UID("11111111-1111-1111-1111-111111111111")
+			}), "UID"),
 		Entry("for its sibling, having no scope", Allows("NS-TOKEN-2"), podOf(plain), boundToken(small, small+onOther)),
 	)
 
 	DescribeTable("writes secrets:", admit,
 		Entry("an opaque one", Allows("NS-TOKEN-3"), podOf(small), newSecret(corev1.SecretTypeOpaque)),
-		Entry("none that the token controller fills", Denies("NS-TOKEN-3"), podOf(small), newSecret(corev1.SecretTypeServiceAccountToken)),
-		Entry("which who has no scope writes", Allows("NS-TOKEN-3"), podOf(plain), newSecret(corev1.SecretTypeServiceAccountToken)),
+		Entry("none that the token controller fills", Denies("NS-TOKEN-3"), podOf(small),
+			newSecret(corev1.SecretTypeServiceAccountToken)),
+		Entry("which who has no scope writes", Allows("NS-TOKEN-3"), podOf(plain),
+			newSecret(corev1.SecretTypeServiceAccountToken)),
 	)
 
 	DescribeTable("gives rights to others:", decide,
 		Entry("it binds no role", Denies("NS-GRANT-1"), podOf(small), Story(newRoleBinding)),
-		Entry("it changes no role", Denies("NS-GRANT-1"), podOf(small), plainly(Patch(clusterRoles).Named("view").With(fields{}))),
+		Entry("it changes no role", Denies("NS-GRANT-1"), podOf(small),
+			plainly(Patch(clusterRoles).Named("view").With(fields{}))),
 		Entry("it does not sign for the API server's signer", Denies("NS-GRANT-1"), podOf(small), signer("sign")),
 		Entry("it does not approve for it", Denies("NS-GRANT-1"), podOf(small), signer("approve")),
 		Entry("it reads roles", AllowsBy("NS-GRANT-1", "NS-PASS-1"), podOf(small), plainly(List(clusterRoles))),
@@ -119,7 +132,8 @@ var _ = Describe("an account with a scope that names no tokens", Attack("T4"), f
 	It("as a real token for its own pod, works like its own", Allows("NS-TOKEN-2"), func(ctx SpecContext) {
 		client := must(podOf(small)().Client())
 		request := fixtures.TokenRequest(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: small, UID: stage.UIDs[small]}})
-		made := must(client.CoreV1().ServiceAccounts(stage.Namespace).CreateToken(ctx, small, request, metav1.CreateOptions{}))
+		made := must(client.CoreV1().ServiceAccounts(stage.Namespace).CreateToken(ctx, small, request,
+			metav1.CreateOptions{}))
 		again := suite.AsBearer(must(suite.ReadToken(ctx, made.Status.Token)))
 		expectPassed(ctx, again, theNode(own, Get(api.Nodes))(ctx, suite.Scene()), "NS-NODE-1")
 		suite.ExpectForbidden(ctx, again, theNode(other, Get(api.Nodes))(ctx, suite.Scene()), "NS-NODE-1", "[NA-NODE-1]")
@@ -130,32 +144,40 @@ var _ = Describe("an account with a scope that names no tokens", Attack("T4"), f
 var _ = DescribeTable("an account whose name has a label of more than 63 characters", decide,
 	Entry("gets its own Node", Allows("NS-NODE-1"), podOf(long), theNode(own, Get(api.Nodes))),
 	Entry("does not get another", Denies("NS-NODE-1"), podOf(long), theNode(other, Get(api.Nodes)), "[NA-NODE-1]"),
-	Entry("lists what is not in its scope", AllowsBy("NS-IDENT-1", "NS-PASS-1"), podOf(long), plainly(List(api.Deployments))),
+	Entry("lists what is not in its scope", AllowsBy("NS-IDENT-1", "NS-PASS-1"), podOf(long),
+		plainly(List(api.Deployments))),
 )
 
 // A token is worth something from the moment at which its pod is there, although the pod of
 // that name before it was looked for in vain a moment ago.
-var _ = It("a pod's token is good at once, where a pod of its name was replaced", Allows("NS-IDENT-3"), func(ctx SpecContext) {
-	name := suite.Scene().NewName(shortLived)
-	for range 3 {
-		pod := shortLivedPod(ctx, name)
-		b := shortLivedToken(ctx, pod)
-		suite.ExpectAllowed(ctx, suite.AsBearer(b), ownPods(ctx, suite.Scene()), Behind)
-		removeInPeace(ctx, pod)
-		_, err := suite.Review(ctx, suite.AsForged(b), ownPods(ctx, suite.Scene()))
-		Expect(err).NotTo(HaveOccurred())
-	}
-})
+var _ = It("a pod's token is good at once, where a pod of its name was replaced", Allows("NS-IDENT-3"),
+	func(ctx SpecContext) {
+		name := suite.Scene().NewName(shortLived)
+		for range 3 {
+			pod := shortLivedPod(ctx, name)
+			b := shortLivedToken(ctx, pod)
+			suite.ExpectAllowed(ctx, suite.AsBearer(b), ownPods(ctx, suite.Scene()), Behind)
+			removeInPeace(ctx, pod)
+			_, err := suite.Review(ctx, suite.AsForged(b), ownPods(ctx, suite.Scene()))
+			Expect(err).NotTo(HaveOccurred())
+		}
+	})
 
 // A scope of nodes alone, or of a longer name of them, holds what the kubelet's port gives.
 var _ = DescribeTable("a scope that names nodes holds", decide,
-	Entry("the proxy of the own Node", Allows("NS-NODE-3"), podOf(small), theNode(own, Ask("get", api.Nodes).Sub("proxy"))),
-	Entry("the proxy of another", Denies("NS-NODE-3"), podOf(small), theNode(other, Get(api.Nodes).Sub("proxy")), "only of its own node"),
-	Entry("the proxy of another, to post", Denies("NS-NODE-3"), podOf(small), theNode(other, Create(api.Nodes).Sub("proxy")), "only of its own node"),
+	Entry("the proxy of the own Node", Allows("NS-NODE-3"), podOf(small),
+		theNode(own, Ask("get", api.Nodes).Sub("proxy"))),
+	Entry("the proxy of another", Denies("NS-NODE-3"), podOf(small), theNode(other, Get(api.Nodes).Sub("proxy")),
+		"only of its own node"),
+	Entry("the proxy of another, to post", Denies("NS-NODE-3"), podOf(small),
+		theNode(other, Create(api.Nodes).Sub("proxy")), "only of its own node"),
 	Entry("the proxy of another by a port", Denies("NS-NODE-3"), podOf(small),
-		forNode(other, func(node string) Request { return Get(api.Nodes).Named(node + ":10250").Sub("proxy") }), "only of its own node"),
-	Entry("the status of another", Denies("NS-NODE-2"), podOf(small), theNode(other, Patch(api.Nodes).Sub("status").With(unwell)), "only of its own node"),
-	Entry("and not the status, where it names nodes alone", Allows("NS-PASS-1"), podOf(alone), theNode(other, Patch(api.Nodes).Sub("status").With(unwell))),
+		forNode(other, func(node string) Request { return Get(api.Nodes).Named(node + ":10250").Sub("proxy") }),
+		"only of its own node"),
+	Entry("the status of another", Denies("NS-NODE-2"), podOf(small),
+		theNode(other, Patch(api.Nodes).Sub("status").With(unwell)), "only of its own node"),
+	Entry("and not the status, where it names nodes alone", Allows("NS-PASS-1"), podOf(alone),
+		theNode(other, Patch(api.Nodes).Sub("status").With(unwell))),
 	Entry("nor the proxy", Allows("NS-PASS-1"), podOf(alone), theNode(other, Ask("get", api.Nodes).Sub("proxy"))),
 )
 

@@ -51,8 +51,10 @@ func declare(ctx context.Context) {
 func (c component) rewrite(ctx context.Context) {
 	GinkgoHelper()
 	edit := `/^ *- --node-scope-custom-resources=/d; s|^\( *\)- --node-scope\(=true\)\{0,1\}$|&\n\1- ` + declared + `|`
-	suite.OnControlPlane(ctx, fmt.Sprintf("cp -p %[1]s %[2]s && cp -p %[1]s %[2]s.new && sed '%[3]s' %[2]s >%[2]s.new && grep -q -e %[4]s %[2]s.new && mv %[2]s.new %[1]s",
-		c.manifest, c.aside(), edit, declared))
+	suite.OnControlPlane(ctx,
+		fmt.Sprintf("cp -p %[1]s %[2]s && cp -p %[1]s %[2]s.new && sed '%[3]s' %[2]s >%[2]s.new && grep -q -e %[4]s "+
+			"%[2]s.new && mv %[2]s.new %[1]s",
+			c.manifest, c.aside(), edit, declared))
 	hears(ctx, redeployed, c.isWith(declared)+" && "+c.ready)
 }
 
@@ -72,16 +74,19 @@ func (c component) restore(ctx context.Context) {
 func define(ctx context.Context) {
 	GinkgoHelper()
 	suite.Scene().Grant(ctx, authorizerUser, rbacv1.PolicyRule{
-		Verbs: []string{"get"}, APIGroups: []string{customGroup}, Resources: []string{theWidgets.Resource, theGadgets.Resource},
+		Verbs: []string{"get"}, APIGroups: []string{customGroup},
+		Resources: []string{theWidgets.Resource, theGadgets.Resource},
 	})
 	for _, r := range []schema.GroupVersionResource{theWidgets, theGadgets} {
 		DeferCleanup(func(ctx context.Context) error {
-			return suite.Client.Discovery().RESTClient().Delete().AbsPath(definitions + "/" + r.GroupResource().String()).Do(ctx).Error()
+			return suite.Client.Discovery().RESTClient().Delete().AbsPath(definitions + "/" + r.GroupResource().String()).Do(
+				ctx).Error()
 		})
 		Expect(post(ctx, definitions, definition(r))).To(Succeed())
 		for _, where := range []place{own, other} {
 			path := fmt.Sprintf("/apis/%s/%s/namespaces/%s/%s", r.Group, r.Version, stage.Namespace, r.Resource)
-			Eventually(ctx, func() error { return post(ctx, path, objectOf(r, where())) }).WithTimeout(Soon).WithPolling(200 * time.Millisecond).Should(Succeed())
+			Eventually(ctx, func() error { return post(ctx, path, objectOf(r, where())) }).WithTimeout(Soon).WithPolling(
+				200 * time.Millisecond).Should(Succeed())
 		}
 	}
 }
@@ -93,7 +98,8 @@ func post(ctx context.Context, path string, object fields) error {
 	if err != nil {
 		return err
 	}
-	return suite.Client.Discovery().RESTClient().Post().AbsPath(path).SetHeader("Content-Type", "application/json").Body(body).Do(ctx).Error()
+	return suite.Client.Discovery().RESTClient().Post().AbsPath(path).SetHeader("Content-Type",
+		"application/json").Body(body).Do(ctx).Error()
 }
 
 func kindOf(r schema.GroupVersionResource) string {

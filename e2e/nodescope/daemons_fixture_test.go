@@ -92,7 +92,8 @@ func stealFromDaemons(ctx context.Context) {
 	GinkgoHelper()
 	pods := map[string]*corev1.Pod{}
 	Eventually(ctx, func() (string, error) {
-		list, err := suite.Client.CoreV1().Pods(stage.Daemons).List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + own()})
+		list, err := suite.Client.CoreV1().Pods(stage.Daemons).List(ctx,
+			metav1.ListOptions{FieldSelector: "spec.nodeName=" + own()})
 		if err != nil {
 			return "", err
 		}
@@ -103,7 +104,8 @@ func stealFromDaemons(ctx context.Context) {
 			}
 		}
 		return fmt.Sprintf("%d of %d", len(pods), len(useCases)), nil
-	}).WithTimeout(PodStart).WithPolling(500 * time.Millisecond).Should(Equal(fmt.Sprintf("%[1]d of %[1]d", len(useCases))))
+	}).WithTimeout(PodStart).WithPolling(500 * time.Millisecond).Should(
+		Equal(fmt.Sprintf("%[1]d of %[1]d", len(useCases))))
 	steal(ctx, pods)
 	names := make([]string, 0, len(useCases))
 	for _, u := range useCases {

@@ -48,8 +48,10 @@ const (
 	// admitScoped and admitNode are the two entries of node-restriction.
 	admitScoped = "https://127.0.0.1:10463/node-scope"
 	admitNode   = "https://127.0.0.1:10463/review"
-	postReview  = "curl -sS --fail --max-time 20 --cacert " + apiserverFiles + "node-authorizer-ca.crt --cert " + apiserverFiles +
-		"node-authorizer-client.crt --key " + apiserverFiles + "node-authorizer-client.key -H 'Content-Type: application/json' --data-binary @- "
+	postReview  = "curl -sS --fail --max-time 20 --cacert " + apiserverFiles + "node-authorizer-ca.crt --cert " +
+		apiserverFiles +
+		"node-authorizer-client.crt --key " + apiserverFiles +
+		"node-authorizer-client.key -H 'Content-Type: application/json' --data-binary @- "
 )
 
 // write is what admission is asked about. There is nothing before what is made, and
@@ -75,7 +77,8 @@ func (w write) operation() admissionv1.Operation {
 func reviewed(ctx context.Context, entry string, who Bearer, w write) *admissionv1.AdmissionResponse {
 	GinkgoHelper()
 	request := &admissionv1.AdmissionRequest{
-		UID: "e2e", Kind: metav1.GroupVersionKind{Version: "v1", Kind: w.kind}, Resource: metav1.GroupVersionResource{Version: "v1", Resource: w.resource},
+		UID: "e2e", Kind: metav1.GroupVersionKind{Version: "v1", Kind: w.kind},
+		Resource:  metav1.GroupVersionResource{Version: "v1", Resource: w.resource},
 		Namespace: stage.Namespace, Name: w.name, Operation: w.operation(), DryRun: ptr.To(true),
 		UserInfo: authenticationv1.UserInfo{Username: who.User, Groups: who.Groups},
 		Object:   w.encoded(w.after), OldObject: w.encoded(w.before),

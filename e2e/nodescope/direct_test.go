@@ -26,10 +26,12 @@ var _ = Describe("node scope itself", Label(OnHost), func() {
 		Expect(said.Denied).To(BeTrue(), said.Reason)
 		Expect(said.Reason).To(HaveSuffix("[" + string(claim.By) + "]"))
 	},
-		Entry("a name without an account", Denies("NS-IDENT-1"), func() string { return "system:serviceaccount:" + stage.Namespace }),
+		Entry("a name without an account", Denies("NS-IDENT-1"),
+			func() string { return "system:serviceaccount:" + stage.Namespace }),
 		Entry("a name with an empty account", Denies("NS-IDENT-1"), func() string { return user("") }),
 		Entry("a name with too much in it", Denies("NS-IDENT-1"), func() string { return user("agent:other") }),
-		Entry("an account that is not there, of which nothing is known", Denies("NS-UNREADY"), func() string { return user("nobody") }),
+		Entry("an account that is not there, of which nothing is known", Denies("NS-UNREADY"),
+			func() string { return user("nobody") }),
 	)
 
 	DescribeTable("leaves to RBAC", func(ctx SpecContext, who func() string, reason string) {
@@ -37,7 +39,8 @@ var _ = Describe("node scope itself", Label(OnHost), func() {
 		Expect(said.Denied || said.Allowed).To(BeFalse(), said.Reason)
 		Expect(said.Reason).To(Equal(reason))
 	},
-		Entry("an account that is there and has no scope", Allows("NS-IDENT-1"), Allows("NS-UNREADY"), func() string { return user(plain) }, "[NS-PASS-1]"),
+		Entry("an account that is there and has no scope", Allows("NS-IDENT-1"), Allows("NS-UNREADY"),
+			func() string { return user(plain) }, "[NS-PASS-1]"),
 		Entry("who is no account", Allows("NS-IDENT-1"), func() string { return "system:serviceaccounts" }, ""),
 	)
 
@@ -83,8 +86,10 @@ var _ = Describe("admission itself", Label(OnHost), func() {
 		}
 		expectReview(reviewed(ctx, admitScoped, bearerOf(agent), w))
 	},
-		Entry("that is on its node", Allows("NS-ADMIT-2"), func() *corev1.Pod { return podIn(own) }, func() *corev1.Pod { return noting(podIn(own)) }),
-		Entry("that is on another", Denies("NS-ADMIT-2"), func() *corev1.Pod { return podIn(other) }, func() *corev1.Pod { return noting(podIn(other)) }),
+		Entry("that is on its node", Allows("NS-ADMIT-2"), func() *corev1.Pod { return podIn(own) },
+			func() *corev1.Pod { return noting(podIn(own)) }),
+		Entry("that is on another", Denies("NS-ADMIT-2"), func() *corev1.Pod { return podIn(other) },
+			func() *corev1.Pod { return noting(podIn(other)) }),
 		Entry("that would go to another", Denies("NS-ADMIT-2"), func() *corev1.Pod { return podIn(own) }, func() *corev1.Pod {
 			pod := podIn(own)
 			pod.Spec.NodeName = other()
@@ -110,8 +115,10 @@ var _ = Describe("admission itself", Label(OnHost), func() {
 		about.kind, about.resource, about.name = "ServiceAccount", "serviceaccounts", agent
 		expectReview(reviewed(ctx, admitNode, asNode, about))
 	},
-		Entry("that leaves its scope", Allows("NS-WRITE-3"), func() write { return write{before: account("pods"), after: touched("pods")} }),
-		Entry("that changes its scope", Denies("NS-WRITE-3"), func() write { return write{before: account("pods"), after: account("")} }),
+		Entry("that leaves its scope", Allows("NS-WRITE-3"),
+			func() write { return write{before: account("pods"), after: touched("pods")} }),
+		Entry("that changes its scope", Denies("NS-WRITE-3"),
+			func() write { return write{before: account("pods"), after: account("")} }),
 		Entry("that is new and has one", Denies("NS-WRITE-3"), func() write { return write{after: account("pods")} }),
 		Entry("that deletes it", Denies("NS-WRITE-3"), func() write { return write{before: account("pods")} }),
 	)

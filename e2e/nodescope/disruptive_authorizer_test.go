@@ -20,38 +20,39 @@ const (
 	sent = 2 * time.Second
 )
 
-var _ = Describe("the node authorizer is killed and stays dead", Serial, Ordered, Label(Disruptive, OnHost, OnWorker, Slow), func() {
-	BeforeAll(func(ctx SpecContext) {
-		TakeMachine(ctx)
-		authorizer.kill(ctx)
-	})
+var _ = Describe("the node authorizer is killed and stays dead", Serial, Ordered,
+	Label(Disruptive, OnHost, OnWorker, Slow), func() {
+		BeforeAll(func(ctx SpecContext) {
+			TakeMachine(ctx)
+			authorizer.kill(ctx)
+		})
 
-	It("and who is held is refused, on its own node's", DeniesBy("NS-UNREADY", Behind), func(ctx SpecContext) {
-		expectUndecided(ctx, podOf(agent)(), ownPods(ctx, suite.Scene()))
-	})
+		It("and who is held is refused, on its own node's", DeniesBy("NS-UNREADY", Behind), func(ctx SpecContext) {
+			expectUndecided(ctx, podOf(agent)(), ownPods(ctx, suite.Scene()))
+		})
 
-	It("and on another's, and on what it is not held on", DeniesBy("NS-UNREADY", Behind), func(ctx SpecContext) {
-		expectUndecided(ctx, podOf(agent)(), otherPods(ctx, suite.Scene()))
-		expectUndecided(ctx, podOf(agent)(), List(api.Deployments))
-	})
+		It("and on another's, and on what it is not held on", DeniesBy("NS-UNREADY", Behind), func(ctx SpecContext) {
+			expectUndecided(ctx, podOf(agent)(), otherPods(ctx, suite.Scene()))
+			expectUndecided(ctx, podOf(agent)(), List(api.Deployments))
+		})
 
-	It("and in audit, which nobody can read now", DeniesBy("NS-UNREADY", Behind), func(ctx SpecContext) {
-		expectUndecided(ctx, podOf(watched)(), otherPods(ctx, suite.Scene()))
-	})
+		It("and in audit, which nobody can read now", DeniesBy("NS-UNREADY", Behind), func(ctx SpecContext) {
+			expectUndecided(ctx, podOf(watched)(), otherPods(ctx, suite.Scene()))
+		})
 
-	It("and everybody else is untouched", AllowsBy("NS-UNREADY", Behind), func(ctx SpecContext) {
-		expectPassed(ctx, podOf(plain)(), otherPods(ctx, suite.Scene()), Behind)
-		took := calm(ctx, podOf(plain)(), List(api.Services).In("default"), 3*time.Second)
-		Measured("an account without a scope while the node authorizer is dead", Latencies(took))
-		Expect(slices.Max(took)).To(BeNumerically("<", sent))
-	})
+		It("and everybody else is untouched", AllowsBy("NS-UNREADY", Behind), func(ctx SpecContext) {
+			expectPassed(ctx, podOf(plain)(), otherPods(ctx, suite.Scene()), Behind)
+			took := calm(ctx, podOf(plain)(), List(api.Services).In("default"), 3*time.Second)
+			Measured("an account without a scope while the node authorizer is dead", Latencies(took))
+			Expect(slices.Max(took)).To(BeNumerically("<", sent))
+		})
 
-	It("and when it is back, it decides again", Denies("NS-POD-1"), func(ctx SpecContext) {
-		authorizer.bringBack(ctx)
-		suite.ExpectForbidden(ctx, podOf(agent)(), otherPods(ctx, suite.Scene()), "NS-POD-1", "[NA-POD-2]")
-		expectPassed(ctx, podOf(agent)(), ownPods(ctx, suite.Scene()), "NS-POD-1")
+		It("and when it is back, it decides again", Denies("NS-POD-1"), func(ctx SpecContext) {
+			authorizer.bringBack(ctx)
+			suite.ExpectForbidden(ctx, podOf(agent)(), otherPods(ctx, suite.Scene()), "NS-POD-1", "[NA-POD-2]")
+			expectPassed(ctx, podOf(agent)(), ownPods(ctx, suite.Scene()), "NS-POD-1")
+		})
 	})
-})
 
 var _ = Describe("the node authorizer hangs", Serial, Ordered, Label(Disruptive, OnHost, OnWorker, Slow), func() {
 	var before []time.Duration

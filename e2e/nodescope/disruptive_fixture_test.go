@@ -26,7 +26,8 @@ type component struct {
 var (
 	authorizer  = component{ComponentManifest, "pgrep -x node-authorizer", ComponentReady}
 	restriction = component{RestrictionManifest, RestrictionProcess, RestrictionReady}
-	scopeSync   = component{"/etc/kubernetes/manifests/bulkhead-scope-sync.yaml", "pgrep -x scope-sync", "pgrep -x scope-sync"}
+	scopeSync   = component{"/etc/kubernetes/manifests/bulkhead-scope-sync.yaml", "pgrep -x scope-sync",
+		"pgrep -x scope-sync"}
 )
 
 // aside is where the manifest of a component waits while that is away.
@@ -37,7 +38,8 @@ func (c component) aside() string { return "/etc/kubernetes/e2e-" + path.Base(c.
 func (c component) kill(ctx context.Context) {
 	GinkgoHelper()
 	DeferCleanup(c.bringBack)
-	suite.OnControlPlane(ctx, fmt.Sprintf("test -e %[2]s || mv %[1]s %[2]s; kill -9 $(%[3]s) || true", c.manifest, c.aside(), c.process))
+	suite.OnControlPlane(ctx,
+		fmt.Sprintf("test -e %[2]s || mv %[1]s %[2]s; kill -9 $(%[3]s) || true", c.manifest, c.aside(), c.process))
 	suite.EventuallyOnControlPlane(ctx, time.Minute, "! "+c.process+" && sleep 2 && ! "+c.process)
 }
 

@@ -21,30 +21,34 @@ const widened = "widened"
 
 // A component that does not hear of a change decides by what was before. While it does, the
 // account is not shown as protected.
-var _ = Describe("a scope is widened while a component does not hear of it", Serial, Label(Disruptive, OnHost, OnWorker, Slow), func() {
-	DescribeTable("and it is pending until the component has seen it:", func(ctx SpecContext, deaf component) {
-		account := fixtures.ServiceAccount(stage.Namespace, widened)
-		account.Annotations = scope("pods")
-		DeferCleanup(func(ctx context.Context) error { return suite.Objects.Delete(ctx, account) })
-		Expect(suite.Objects.Create(ctx, account)).To(Succeed())
-		awaitLive(ctx, widened)
+var _ = Describe("a scope is widened while a component does not hear of it", Serial,
+	Label(Disruptive, OnHost, OnWorker, Slow), func() {
+		DescribeTable("and it is pending until the component has seen it:", func(ctx SpecContext, deaf component) {
+			account := fixtures.ServiceAccount(stage.Namespace, widened)
+			account.Annotations = scope("pods")
+			DeferCleanup(func(ctx context.Context) error { return suite.Objects.Delete(ctx, account) })
+			Expect(suite.Objects.Create(ctx, account)).To(Succeed())
+			awaitLive(ctx, widened)
 
-		deaf.hang(ctx)
-		const wider = `{"metadata":{"annotations":{"bulkhead.dev/node-scoped-resources":"pods, secrets"}}}`
-		_, err := suite.Client.CoreV1().ServiceAccounts(stage.Namespace).Patch(ctx, widened, types.MergePatchType, []byte(wider), metav1.PatchOptions{})
-		Expect(err).NotTo(HaveOccurred())
-		isPending := func() ([]string, error) { return pending(ctx, stage.Namespace, widened) }
-		Eventually(ctx, isPending).WithTimeout(10 * time.Second).WithPolling(200 * time.Millisecond).ShouldNot(BeEmpty())
-		Consistently(ctx, isPending).WithTimeout(5 * time.Second).WithPolling(500 * time.Millisecond).ShouldNot(BeEmpty())
-		// Nobody else is affected.
-		Expect(must(pending(ctx, stage.Namespace, agent))).To(BeEmpty())
+			deaf.hang(ctx)
+			const wider = `{"metadata":{"annotations":{"bulkhead.dev/node-scoped-resources":"pods, secrets"}}}`
+			_, err := suite.Client.CoreV1().ServiceAccounts(stage.Namespace).Patch(ctx, widened, types.MergePatchType,
+				[]byte(wider), metav1.PatchOptions{})
+			Expect(err).NotTo(HaveOccurred())
+			isPending := func() ([]string, error) { return pending(ctx, stage.Namespace, widened) }
+			Eventually(ctx, isPending).WithTimeout(10 * time.Second).WithPolling(200 * time.Millisecond).ShouldNot(BeEmpty())
+			Consistently(ctx, isPending).WithTimeout(5 * time.Second).WithPolling(500 * time.Millisecond).ShouldNot(BeEmpty())
+			// Nobody else is affected.
+			Expect(must(pending(ctx, stage.Namespace, agent))).To(BeEmpty())
 
-		deaf.wake(ctx)
-		awaitLive(ctx, widened)
-		who := suite.AsForged(Bearer{User: "system:serviceaccount:" + stage.Namespace + ":" + widened, Groups: []string{"system:serviceaccounts:" + stage.Namespace}})
-		suite.ExpectForbidden(ctx, who, List(api.Secrets), "NS-IDENT-2", "names no pod")
-	},
-		Entry("node-authorizer", Denies("NS-IDENT-2"), authorizer),
-		Entry("node-restriction", Denies("NS-IDENT-2"), restriction),
-	)
-})
+			deaf.wake(ctx)
+			awaitLive(ctx, widened)
+			who := suite.AsForged(
+				Bearer{User: "system:serviceaccount:" + stage.Namespace + ":" + widened,
+					Groups: []string{"system:serviceaccounts:" + stage.Namespace}})
+			suite.ExpectForbidden(ctx, who, List(api.Secrets), "NS-IDENT-2", "names no pod")
+		},
+			Entry("node-authorizer", Denies("NS-IDENT-2"), authorizer),
+			Entry("node-restriction", Denies("NS-IDENT-2"), restriction),
+		)
+	})

@@ -21,44 +21,45 @@ const authorizerUser = "bulkhead:node-authorizer"
 
 // Restarted without the right to list accounts, the node authorizer sees everything but
 // what they are held on.
-var _ = Describe("a node authorizer that has not seen the accounts", Serial, Ordered, Label(Disruptive, OnHost, OnWorker, Slow), func() {
-	BeforeAll(func(ctx SpecContext) {
-		withhold(ctx, api.ServiceAccounts.Resource)
-		suite.RestartComponent(ctx)
-		hears(ctx, time.Minute, ComponentAlive)
-	})
+var _ = Describe("a node authorizer that has not seen the accounts", Serial, Ordered,
+	Label(Disruptive, OnHost, OnWorker, Slow), func() {
+		BeforeAll(func(ctx SpecContext) {
+			withhold(ctx, api.ServiceAccounts.Resource)
+			suite.RestartComponent(ctx)
+			hears(ctx, time.Minute, ComponentAlive)
+		})
 
-	DescribeTable("denies who is in the list", Denies("NS-UNREADY"), decide,
-		Entry("its own node's", podOf(agent), ownPods),
-		Entry("another's", podOf(agent), otherPods),
-		Entry("what it is not held on", podOf(agent), plainly(List(api.Deployments))),
-		Entry("what nobody is held on", podOf(agent), plainly(GetPath("/metrics"))),
-		Entry("its own node as that", podOf(agent), plainly(Ask("impersonate:associated-node", api.Nodes))),
-		Entry("one in audit", podOf(watched), otherPods),
-		Entry("one with a scope on its pod alone", podOf(shared+"-"+narrow), ownPods),
-	)
+		DescribeTable("denies who is in the list", Denies("NS-UNREADY"), decide,
+			Entry("its own node's", podOf(agent), ownPods),
+			Entry("another's", podOf(agent), otherPods),
+			Entry("what it is not held on", podOf(agent), plainly(List(api.Deployments))),
+			Entry("what nobody is held on", podOf(agent), plainly(GetPath("/metrics"))),
+			Entry("its own node as that", podOf(agent), plainly(Ask("impersonate:associated-node", api.Nodes))),
+			Entry("one in audit", podOf(watched), otherPods),
+			Entry("one with a scope on its pod alone", podOf(shared+"-"+narrow), ownPods),
+		)
 
-	// An answer of no opinion would go on to RBAC, which allows everything.
-	It("and never has no opinion", Denies("NS-UNREADY"), func(ctx SpecContext) {
-		said := must(suite.AskScoped(ctx, podOf(agent)(), List(api.Deployments)))
-		Expect(said.Denied).To(BeTrue(), said.Reason)
-		Expect(said.Reason).To(HaveSuffix("[NS-UNREADY]"))
-	})
+		// An answer of no opinion would go on to RBAC, which allows everything.
+		It("and never has no opinion", Denies("NS-UNREADY"), func(ctx SpecContext) {
+			said := must(suite.AskScoped(ctx, podOf(agent)(), List(api.Deployments)))
+			Expect(said.Denied).To(BeTrue(), said.Reason)
+			Expect(said.Reason).To(HaveSuffix("[NS-UNREADY]"))
+		})
 
-	It("and leaves everybody else alone", AllowsBy("NS-UNREADY", Behind), func(ctx SpecContext) {
-		expectPassed(ctx, podOf(plain)(), otherPods(ctx, suite.Scene()), Behind)
-	})
+		It("and leaves everybody else alone", AllowsBy("NS-UNREADY", Behind), func(ctx SpecContext) {
+			expectPassed(ctx, podOf(plain)(), otherPods(ctx, suite.Scene()), Behind)
+		})
 
-	It("and goes on answering for nodes", Allows("NS-UNREADY"), func(ctx SpecContext) {
-		code, message, err := suite.AsNode(own()).Send(ctx, Get(api.Nodes).Named(own()))
-		Expect(err).NotTo(HaveOccurred())
-		Expect(code).To(Equal(http.StatusOK), message)
-		code, message, err = suite.AsNode(own()).Send(ctx, Get(api.Nodes).Named(other()))
-		Expect(err).NotTo(HaveOccurred())
-		Expect(code).To(Equal(http.StatusForbidden), message)
-		Expect(message).To(ContainSubstring("[NA-NODE-1]"))
+		It("and goes on answering for nodes", Allows("NS-UNREADY"), func(ctx SpecContext) {
+			code, message, err := suite.AsNode(own()).Send(ctx, Get(api.Nodes).Named(own()))
+			Expect(err).NotTo(HaveOccurred())
+			Expect(code).To(Equal(http.StatusOK), message)
+			code, message, err = suite.AsNode(own()).Send(ctx, Get(api.Nodes).Named(other()))
+			Expect(err).NotTo(HaveOccurred())
+			Expect(code).To(Equal(http.StatusForbidden), message)
+			Expect(message).To(ContainSubstring("[NA-NODE-1]"))
+		})
 	})
-})
 
 // withhold takes the right to read a resource from the node authorizer, in every role
 // that it is bound to, until the container is over.
@@ -75,7 +76,8 @@ func withhold(ctx context.Context, resource string) {
 		}
 		role := must(roles.Get(ctx, bindings.Items[i].RoleRef.Name, metav1.GetOptions{}))
 		before := role.DeepCopy().Rules
-		role.Rules = slices.DeleteFunc(role.Rules, func(r rbacv1.PolicyRule) bool { return slices.Contains(r.Resources, resource) })
+		role.Rules = slices.DeleteFunc(role.Rules,
+			func(r rbacv1.PolicyRule) bool { return slices.Contains(r.Resources, resource) })
 		if len(role.Rules) == len(before) {
 			continue
 		}

@@ -51,7 +51,8 @@ func needsConstrained(ctx context.Context) {
 	GinkgoHelper()
 	metrics := string(must(suite.Client.Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)))
 	for line := range strings.Lines(metrics) {
-		if strings.HasPrefix(line, `kubernetes_feature_enabled{name="ConstrainedImpersonation"`) && strings.HasSuffix(strings.TrimSpace(line), " 1") {
+		if strings.HasPrefix(line, `kubernetes_feature_enabled{name="ConstrainedImpersonation"`) &&
+			strings.HasSuffix(strings.TrimSpace(line), " 1") {
 			return
 		}
 	}

@@ -22,7 +22,8 @@ const unmarked = "e2e.bulkhead.dev/any"
 // Who is held on the status of Nodes alone may write accounts and pods by RBAC, and may
 // not write with that what holds it.
 var _ = DescribeTable("who has a scope, of an account", admit,
-	Entry("writes other annotations", Allows("NS-WRITE-1"), podOf(statuses), named(statuses, Patch(api.ServiceAccounts).With(marked(unmarked, "x")))),
+	Entry("writes other annotations", Allows("NS-WRITE-1"), podOf(statuses),
+		named(statuses, Patch(api.ServiceAccounts).With(marked(unmarked, "x")))),
 	Entry("does not widen its own scope", Denies("NS-WRITE-1"), podOf(statuses),
 		named(statuses, Patch(api.ServiceAccounts).With(marked(nodescope.ScopeAnnotation, "configmaps")))),
 	Entry("does not remove it", Denies("NS-WRITE-1"), podOf(statuses),
@@ -44,7 +45,8 @@ var _ = DescribeTable("who has a scope, of an account", admit,
 )
 
 var _ = DescribeTable("who has a scope, of a pod", admit,
-	Entry("writes other annotations", Allows("NS-WRITE-2"), podOf(statuses), named(shared, Patch(api.Pods).With(marked(unmarked, "x")))),
+	Entry("writes other annotations", Allows("NS-WRITE-2"), podOf(statuses),
+		named(shared, Patch(api.Pods).With(marked(unmarked, "x")))),
 	Entry("does not give it a scope", Denies("NS-WRITE-2"), podOf(statuses),
 		named(shared, Patch(api.Pods).With(marked(nodescope.ScopeAnnotation, "*")))),
 	Entry("does not take it away", Denies("NS-WRITE-2"), podOf(statuses),
@@ -100,5 +102,6 @@ var _ = DescribeTable("a node", admit,
 	Entry("makes a mirror pod", Allows("NS-WRITE-4"), actor(sceneNode), mirrorPod()),
 	Entry("makes none with a scope", Denies("NS-WRITE-4"), actor(sceneNode), mirrorPod(alsoNoted)),
 	Entry("writes the status of its pod", Allows("NS-WRITE-4"), actor(sceneNode), statusOfOwn(wellPatch)),
-	Entry("gives it no scope with that", Denies("NS-WRITE-4"), actor(sceneNode), statusOfOwn(marked(nodescope.ScopeAnnotation, "pods"))),
+	Entry("gives it no scope with that", Denies("NS-WRITE-4"), actor(sceneNode),
+		statusOfOwn(marked(nodescope.ScopeAnnotation, "pods"))),
 )

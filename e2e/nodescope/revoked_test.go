@@ -21,7 +21,8 @@ func tokenOfAgent(ctx SpecContext) *Identity {
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
 		BoundObjectRef: &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID},
 	}}
-	made := must(suite.Client.CoreV1().ServiceAccounts(pod.Namespace).CreateToken(ctx, pod.Spec.ServiceAccountName, request, metav1.CreateOptions{}))
+	made := must(suite.Client.CoreV1().ServiceAccounts(pod.Namespace).CreateToken(ctx, pod.Spec.ServiceAccountName,
+		request, metav1.CreateOptions{}))
 	return suite.AsBearer(must(suite.ReadToken(ctx, made.Status.Token)))
 }
 
@@ -39,7 +40,8 @@ var _ = Describe("a pod whose token is revoked", Ordered, ContinueOnFailure, fun
 	})
 
 	It("does not list what is in no scope with the revoked one", Denies("NS-REVOKE-1"), func(ctx SpecContext) {
-		suite.ExpectForbidden(ctx, stolen, List(api.Deployments), "NS-REVOKE-1", "credential "+stolen.CredentialID()+" is revoked")
+		suite.ExpectForbidden(ctx, stolen, List(api.Deployments), "NS-REVOKE-1",
+			"credential "+stolen.CredentialID()+" is revoked")
 	})
 
 	It("lists it with another token", AllowsBy("NS-REVOKE-1", "NS-PASS-1"), func(ctx SpecContext) {

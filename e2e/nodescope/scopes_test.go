@@ -25,12 +25,14 @@ var (
 // What is in no scope is RBAC's alone; what is in everybody's is not.
 var _ = DescribeTable("what a scope does not name:", decide,
 	Entry("is RBAC's", Allows("NS-PASS-1"), podOf(agent), plainly(List(api.Deployments))),
-	Entry("unless the scope is everything", DeniesBy("NS-PASS-1", "NS-SCOPE-1"), podOf(held), plainly(List(api.Deployments)), "[NA-DEFAULT]"),
+	Entry("unless the scope is everything", DeniesBy("NS-PASS-1", "NS-SCOPE-1"), podOf(held),
+		plainly(List(api.Deployments)), "[NA-DEFAULT]"),
 	Entry("a subresource is one of its own", Allows("NS-PASS-1"), podOf(statuses), theNode(other, Patch(api.Nodes))),
 	Entry("and is held where it is named", DeniesBy("NS-PASS-1", "NS-NODE-2"), podOf(statuses),
 		theNode(other, Patch(api.Nodes).Sub("status")), "only of its own node"),
 	Entry("on the own node it passes", Allows("NS-NODE-2"), podOf(statuses), theNode(own, Patch(api.Nodes).Sub("status"))),
-	Entry("a group is held with all that is in it", DeniesBy("NS-PASS-1", "NS-SCOPE-1"), podOf(statuses), plainly(List(storageClasses)), "[NA-DEFAULT]"),
+	Entry("a group is held with all that is in it", DeniesBy("NS-PASS-1", "NS-SCOPE-1"), podOf(statuses),
+		plainly(List(storageClasses)), "[NA-DEFAULT]"),
 	Entry("where nodes may read, its pods may", Allows("NS-SCOPE-1"), podOf(statuses), plainly(List(api.CSIDrivers))),
 	Entry("and other groups are not", Allows("NS-PASS-1"), podOf(statuses), plainly(List(clusterRoles))),
 )
@@ -40,41 +42,48 @@ var _ = DescribeTable("what no scope holds, everything neither:", decide,
 	Entry("discovery", Allows("NS-PASS-2"), podOf(held), plainly(GetPath("/apis"))),
 	Entry("health", Allows("NS-PASS-2"), podOf(held), plainly(GetPath("/readyz"))),
 	Entry("what one may do oneself", Allows("NS-PASS-2"), podOf(held), plainly(selfReview)),
-	Entry("but who may do what is held", DeniesBy("NS-PASS-2", "NS-SCOPE-1"), podOf(held), plainly(List(clusterRoles)), "[NA-DEFAULT]"),
+	Entry("but who may do what is held", DeniesBy("NS-PASS-2", "NS-SCOPE-1"), podOf(held), plainly(List(clusterRoles)),
+		"[NA-DEFAULT]"),
 )
 
 // A value that cannot be understood, or not be held, is never wider than was meant.
 var _ = DescribeTable("a value with an error in it", decide,
-	Entry("holds on what it names", Denies("NS-SCOPE-1"), podOf(misspelt), bystander(other, Get(api.ConfigMaps)), "[NA-CM-1]"),
-	Entry("and on what it does not name", Denies("NS-SCOPE-1"), podOf(misspelt), plainly(List(api.Deployments)), "[NA-DEFAULT]"),
+	Entry("holds on what it names", Denies("NS-SCOPE-1"), podOf(misspelt), bystander(other, Get(api.ConfigMaps)),
+		"[NA-CM-1]"),
+	Entry("and on what it does not name", Denies("NS-SCOPE-1"), podOf(misspelt), plainly(List(api.Deployments)),
+		"[NA-DEFAULT]"),
 	Entry("and on what it misspells", Denies("NS-NODE-1"), podOf(misspelt), theNode(other, Get(api.Nodes)), "[NA-NODE-1]"),
 	Entry("and leaves what its node may", Allows("NS-NODE-1"), podOf(misspelt), theNode(own, Get(api.Nodes))),
-	Entry("holds on everything if it names EndpointSlices", Denies("NS-SCOPE-1"), podOf(unheld), plainly(List(api.Deployments)), "[NA-DEFAULT]"),
+	Entry("holds on everything if it names EndpointSlices", Denies("NS-SCOPE-1"), podOf(unheld),
+		plainly(List(api.Deployments)), "[NA-DEFAULT]"),
 	Entry("and leaves discovery to RBAC", Allows("NS-PASS-2"), podOf(unheld), plainly(GetPath("/apis"))),
 )
 
-var _ = It("a value with an error in it is told of in an event, and counted", Denies("NS-SCOPE-1"), func(ctx SpecContext) {
-	decide(ctx, podOf(misspelt), plainly(List(api.Deployments)), "[NA-DEFAULT]")
-	Eventually(ctx, func() (int, error) {
-		events, err := suite.Client.CoreV1().Events(stage.Namespace).List(ctx, metav1.ListOptions{
-			FieldSelector: "involvedObject.kind=ServiceAccount,involvedObject.name=" + misspelt + ",reason=NodeScopeUnread",
-		})
-		if err != nil {
-			return 0, err
-		}
-		return len(events.Items), nil
-	}).WithTimeout(Soon).WithPolling(time.Second).Should(BeNumerically(">", 0))
-	unread := must(suite.ComponentMetric(ctx, "bulkhead_node_scope_unread_annotations", `kind="ServiceAccount"`))
-	Expect(unread).To(BeNumerically(">=", 2), "there are %s and %s", misspelt, unheld)
-})
+var _ = It("a value with an error in it is told of in an event, and counted", Denies("NS-SCOPE-1"),
+	func(ctx SpecContext) {
+		decide(ctx, podOf(misspelt), plainly(List(api.Deployments)), "[NA-DEFAULT]")
+		Eventually(ctx, func() (int, error) {
+			events, err := suite.Client.CoreV1().Events(stage.Namespace).List(ctx, metav1.ListOptions{
+				FieldSelector: "involvedObject.kind=ServiceAccount,involvedObject.name=" + misspelt + ",reason=NodeScopeUnread",
+			})
+			if err != nil {
+				return 0, err
+			}
+			return len(events.Items), nil
+		}).WithTimeout(Soon).WithPolling(time.Second).Should(BeNumerically(">", 0))
+		unread := must(suite.ComponentMetric(ctx, "bulkhead_node_scope_unread_annotations", `kind="ServiceAccount"`))
+		Expect(unread).To(BeNumerically(">=", 2), "there are %s and %s", misspelt, unheld)
+	})
 
 // The annotation of a pod adds to that of its account, and takes nothing away.
 var _ = DescribeTable("a pod with an annotation of its own", decide,
 	Entry("is held on it", Denies("NS-NODE-1"), podOf(shared+"-"+narrow), theNode(other, Get(api.Nodes)), "[NA-NODE-1]"),
 	Entry("and may what its node may", Allows("NS-NODE-1"), podOf(shared+"-"+narrow), theNode(own, Get(api.Nodes))),
 	Entry("which holds no other pod of the account", Allows("NS-PASS-1"), podOf(shared), theNode(other, Get(api.Nodes))),
-	Entry("is held on its account's too", Denies("NS-SCOPE-1"), podOf(adding+"-"+narrow), bystander(other, Get(api.ConfigMaps)), "[NA-CM-1]"),
-	Entry("and on what it adds", Denies("NS-SCOPE-1"), podOf(adding+"-"+narrow), bystander(other, Get(api.Secrets)), "[NA-SECRET-1]"),
+	Entry("is held on its account's too", Denies("NS-SCOPE-1"), podOf(adding+"-"+narrow),
+		bystander(other, Get(api.ConfigMaps)), "[NA-CM-1]"),
+	Entry("and on what it adds", Denies("NS-SCOPE-1"), podOf(adding+"-"+narrow), bystander(other, Get(api.Secrets)),
+		"[NA-SECRET-1]"),
 	Entry("and on no more", Allows("NS-PASS-1"), podOf(adding+"-"+narrow), theNode(other, Get(api.Nodes))),
 )
 

@@ -32,32 +32,37 @@ const (
 )
 
 // Serial: it takes the machine from others, and all room in the lists.
-var _ = Describe("a tenant with edit annotates more accounts than there is room for", Serial, Label(OnHost, OnWorker, Slow), func() {
-	It("other namespaces and kube-system keep theirs", Denies("NS-IDENT-2"), func(ctx SpecContext) {
-		TakeMachine(ctx)
-		namespace := suite.Scene().Namespace(ctx)
-		client := must(tenantWithEdit(ctx, namespace).Client())
-		request := bystander(own, Get(api.Secrets))(ctx, suite.Scene())
-		before := calm(ctx, podOf(agent)(), request, 5*time.Second)
-		protectedBefore := timeNewAccounts(ctx, "before")
+var _ = Describe("a tenant with edit annotates more accounts than there is room for", Serial,
+	Label(OnHost, OnWorker, Slow), func() {
+		It("other namespaces and kube-system keep theirs", Denies("NS-IDENT-2"), func(ctx SpecContext) {
+			TakeMachine(ctx)
+			namespace := suite.Scene().Namespace(ctx)
+			client := must(tenantWithEdit(ctx, namespace).Client())
+			request := bystander(own, Get(api.Secrets))(ctx, suite.Scene())
+			before := calm(ctx, podOf(agent)(), request, 5*time.Second)
+			protectedBefore := timeNewAccounts(ctx, "before")
 
-		since := time.Now()
-		annotateMany(ctx, client, namespace)
-		Measured(fmt.Sprintf("a tenant annotated %d accounts in", wanted), time.Since(since).Round(time.Second).String())
-		while := calm(ctx, podOf(agent)(), request, 5*time.Second)
-		protectedWhile := timeNewAccounts(ctx, "while")
-		Measured("another tenant's requests, before one tenant used all it can get", Latencies(before))
-		Measured("another tenant's requests, while one tenant uses all it can get", Latencies(while))
-		Measured("another tenant's new account was protected after, before one tenant used all it can get", Latencies(protectedBefore))
-		Measured("another tenant's new account was protected after, while one tenant uses all it can get", Latencies(protectedWhile))
+			since := time.Now()
+			annotateMany(ctx, client, namespace)
+			Measured(fmt.Sprintf("a tenant annotated %d accounts in", wanted), time.Since(since).Round(time.Second).String())
+			while := calm(ctx, podOf(agent)(), request, 5*time.Second)
+			protectedWhile := timeNewAccounts(ctx, "while")
+			Measured("another tenant's requests, before one tenant used all it can get", Latencies(before))
+			Measured("another tenant's requests, while one tenant uses all it can get", Latencies(while))
+			Measured("another tenant's new account was protected after, before one tenant used all it can get",
+				Latencies(protectedBefore))
+			Measured("another tenant's new account was protected after, while one tenant uses all it can get",
+				Latencies(protectedWhile))
 
-		late := suite.AsForged(Bearer{User: "system:serviceaccount:" + stage.Namespace + ":while-0", Groups: []string{"system:serviceaccounts:" + stage.Namespace}})
-		suite.ExpectForbidden(ctx, late, List(api.Pods), "NS-IDENT-2", "names no pod")
-		Expect(must(pending(ctx, metav1.NamespaceSystem, "kube-proxy"))).To(BeEmpty())
-		Expect(must(pending(ctx, stage.Namespace, annotated...))).To(BeEmpty())
-		expectTheExcessIsReported(ctx, namespace)
+			late := suite.AsForged(
+				Bearer{User: "system:serviceaccount:" + stage.Namespace + ":while-0",
+					Groups: []string{"system:serviceaccounts:" + stage.Namespace}})
+			suite.ExpectForbidden(ctx, late, List(api.Pods), "NS-IDENT-2", "names no pod")
+			Expect(must(pending(ctx, metav1.NamespaceSystem, "kube-proxy"))).To(BeEmpty())
+			Expect(must(pending(ctx, stage.Namespace, annotated...))).To(BeEmpty())
+			expectTheExcessIsReported(ctx, namespace)
+		})
 	})
-})
 
 // tenantWithEdit is the token of a pod, out of its node's disk, whose account has the
 // ClusterRole edit in the namespace, and nothing else.
@@ -122,7 +127,8 @@ func timeNewAccounts(ctx context.Context, prefix string) []time.Duration {
 func expectTheExcessIsReported(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	Eventually(ctx, func() ([]string, error) {
-		events, err := suite.Client.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{FieldSelector: "reason=" + beyondShare})
+		events, err := suite.Client.CoreV1().Events(namespace).List(ctx,
+			metav1.ListOptions{FieldSelector: "reason=" + beyondShare})
 		if err != nil {
 			return nil, err
 		}
@@ -135,10 +141,12 @@ func expectTheExcessIsReported(ctx context.Context, namespace string) {
 		return pending(ctx, namespace, accounts...)
 	}).WithTimeout(2 * time.Minute).WithPolling(time.Second).ShouldNot(BeEmpty())
 	for _, reason := range []string{"list", "values"} {
-		Expect(must(suite.ComponentMetric(ctx, "bulkhead_node_scope_beyond_share", `reason="`+reason+`"`))).To(BeNumerically(">", 0), reason)
+		Expect(must(suite.ComponentMetric(ctx, "bulkhead_node_scope_beyond_share", `reason="`+reason+`"`))).To(
+			BeNumerically(">", 0), reason)
 	}
 	// What a tenant does never makes scope-sync unready: that would stop an upgrade.
-	pods := must(suite.Client.CoreV1().Pods(metav1.NamespaceSystem).List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=scope-sync"}))
+	pods := must(suite.Client.CoreV1().Pods(metav1.NamespaceSystem).List(ctx,
+		metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=scope-sync"}))
 	Expect(pods.Items).NotTo(BeEmpty())
 	for i := range pods.Items {
 		ready := slices.ContainsFunc(pods.Items[i].Status.Conditions, func(c corev1.PodCondition) bool {

@@ -20,8 +20,9 @@ import (
 // host.
 func suggested(ctx context.Context, namespace, account string) scopesuggest.Suggestion {
 	GinkgoHelper()
-	out := suite.OnControlPlane(ctx, "cat /var/log/kubernetes/audit/*.log | KUBECONFIG=/etc/kubernetes/admin.conf bulkhead scope suggest "+
-		namespace+"/"+account+" --audit-log=- --output=json")
+	out := suite.OnControlPlane(ctx,
+		"cat /var/log/kubernetes/audit/*.log | KUBECONFIG=/etc/kubernetes/admin.conf bulkhead scope suggest "+
+			namespace+"/"+account+" --audit-log=- --output=json")
 	var printed struct{ Suggestion scopesuggest.Suggestion }
 	Expect(json.Unmarshal([]byte(out), &printed)).To(Succeed(), out)
 	return printed.Suggestion
@@ -39,7 +40,8 @@ var _ = Describe("bulkhead scope suggest", Label(OnHost), func() {
 		const detector = "node-problem-detector"
 		decide(ctx, podOf(detector), theNode(own, Get(api.Nodes)))
 		s := suggested(ctx, stage.Daemons, detector)
-		Expect(strings.Split(s.Annotation, ",")).To(And(ContainElement("nodes"), Not(ContainElement("nodes/status"))), "nodes covers it")
+		Expect(strings.Split(s.Annotation, ",")).To(And(ContainElement("nodes"), Not(ContainElement("nodes/status"))),
+			"nodes covers it")
 		nodes := row(s, "nodes")
 		Expect(nodes.Seen).To(BeNumerically(">", 0), "%+v", nodes)
 		Expect(nodes.Beyond).To(BeZero(), "%+v", nodes)

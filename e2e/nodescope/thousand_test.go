@@ -51,7 +51,8 @@ var _ = Describe("a thousand accounts", Serial, Label(OnHost, Slow), func() {
 			waiting, err := pending(ctx, namespace, names...)
 			return len(waiting), err
 		}).WithTimeout(listedMany).WithPolling(time.Second).Should(BeZero())
-		Measured(fmt.Sprintf("%d more accounts with a scope were live after", len(names)), time.Since(since).Round(100*time.Millisecond).String())
+		Measured(fmt.Sprintf("%d more accounts with a scope were live after", len(names)),
+			time.Since(since).Round(100*time.Millisecond).String())
 		Measured("accounts with a scope in the lists then", fmt.Sprint(len(listedNow(ctx))))
 
 		Measured("an account without a scope before there were a thousand", Latencies(before))
@@ -65,7 +66,8 @@ var _ = Describe("a thousand accounts", Serial, Label(OnHost, Slow), func() {
 			after = calm(ctx, podOf(plain)(), request, 3*time.Second)
 			return middle(after)
 		}).WithTimeout(written).Should(BeNumerically("<", 2*middle(before)+slack))
-		Measured("an account without a scope beside a thousand", fmt.Sprintf("%s, %s after the first was made", Latencies(after), time.Since(since).Round(time.Second)))
+		Measured("an account without a scope beside a thousand",
+			fmt.Sprintf("%s, %s after the first was made", Latencies(after), time.Since(since).Round(time.Second)))
 		group := "system:serviceaccounts:" + namespace
 		for _, i := range []int{0, len(names) / 2, len(names) - 1} {
 			who := suite.AsForged(Bearer{User: "system:serviceaccount:" + namespace + ":" + names[i], Groups: []string{group}})

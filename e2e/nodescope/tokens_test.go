@@ -29,7 +29,8 @@ func requested(account string, pod *corev1.Pod, audiences ...string) func(contex
 			request = fixtures.TokenRequest(pod)
 		}
 		request.Spec.Audiences = audiences
-		token := must(suite.Client.CoreV1().ServiceAccounts(stage.Namespace).CreateToken(ctx, account, request, metav1.CreateOptions{}))
+		token := must(suite.Client.CoreV1().ServiceAccounts(stage.Namespace).CreateToken(ctx, account, request,
+			metav1.CreateOptions{}))
 		return token.Status.Token
 	}
 }
@@ -62,20 +63,24 @@ var _ = DescribeTable("a token without a pod", Attack("T16"),
 		decide(ctx, func() *Identity { return who }, story, "names no pod")
 	},
 	Entry("from a secret gets nothing that is held", Denies("NS-IDENT-2"), fromSecret(agent), ownPods),
-	Entry("from a secret of an account that is not held gets all", AllowsBy("NS-IDENT-2", Behind), fromSecret(plain), ownPods),
+	Entry("from a secret of an account that is not held gets all", AllowsBy("NS-IDENT-2", Behind), fromSecret(plain),
+		ownPods),
 	Entry("that was requested gets nothing that is held", Denies("NS-IDENT-2"), requested(agent, nil), ownPods),
-	Entry("that was requested gets what is not held", Allows("NS-PASS-1"), requested(agent, nil), plainly(List(api.Deployments))),
+	Entry("that was requested gets what is not held", Allows("NS-PASS-1"), requested(agent, nil),
+		plainly(List(api.Deployments))),
 	Entry("of an account that is not held gets all", AllowsBy("NS-IDENT-2", Behind), requested(plain, nil), ownPods),
-	Entry("gets nothing on which a pod of its account is held", Denies("NS-IDENT-2"), requested(shared, nil), theNode(own, Get(api.Nodes))),
+	Entry("gets nothing on which a pod of its account is held", Denies("NS-IDENT-2"), requested(shared, nil),
+		theNode(own, Get(api.Nodes))),
 )
 
 var _ = Describe("the life of a token", Attack("T16"), func() {
-	It("is over for the API server where it is for another audience", DeniesBy("NS-IDENT-2", Behind), func(ctx SpecContext) {
-		who := suite.AsBearer(Bearer{User: "nobody", Token: requested(agent, nil, "vault")(ctx)})
-		code, message, err := who.Send(ctx, ownPods(ctx, suite.Scene()))
-		Expect(err).NotTo(HaveOccurred())
-		Expect(code).To(Equal(http.StatusUnauthorized), message)
-	})
+	It("is over for the API server where it is for another audience", DeniesBy("NS-IDENT-2", Behind),
+		func(ctx SpecContext) {
+			who := suite.AsBearer(Bearer{User: "nobody", Token: requested(agent, nil, "vault")(ctx)})
+			code, message, err := who.Send(ctx, ownPods(ctx, suite.Scene()))
+			Expect(err).NotTo(HaveOccurred())
+			Expect(code).To(Equal(http.StatusUnauthorized), message)
+		})
 
 	It("begins with its pod", Allows("NS-IDENT-3"), func(ctx SpecContext) {
 		b := shortLivedToken(ctx, shortLivedPod(ctx, suite.Scene().NewName(shortLived)))

@@ -22,7 +22,8 @@ func taintedByUpdate(where place) Story {
 	return func(ctx context.Context, s *Scene) Request {
 		request := replaced(where)(ctx, s)
 		node, _ := request.Body.(*corev1.Node)
-		node.Spec.Taints = append(node.Spec.Taints, corev1.Taint{Key: "e2e.bulkhead.dev/terminating", Effect: corev1.TaintEffectNoSchedule})
+		node.Spec.Taints = append(node.Spec.Taints,
+			corev1.Taint{Key: "e2e.bulkhead.dev/terminating", Effect: corev1.TaintEffectNoSchedule})
 		return request.With(node)
 	}
 }
@@ -47,8 +48,10 @@ var useCases = []useCase{
 		},
 		refused: []step{
 			{what: "another Node", by: "NS-NODE-1", story: theNode(other, Get(api.Nodes)), text: "[NA-NODE-1]"},
-			{what: "another's condition", by: "NS-NODE-2", story: theNode(other, Patch(api.Nodes).Sub("status").With(unwell)), text: "only of its own node"},
-			{what: "an event of another", by: "NS-ADMIT-1", story: toldOfNode(other), text: "[NR-EVENT-2]", atAdmission: true, onlyHardened: true},
+			{what: "another's condition", by: "NS-NODE-2", story: theNode(other, Patch(api.Nodes).Sub("status").With(unwell)),
+				text: "only of its own node"},
+			{what: "an event of another", by: "NS-ADMIT-1", story: toldOfNode(other), text: "[NR-EVENT-2]", atAdmission: true,
+				onlyHardened: true},
 		},
 	},
 	{
@@ -80,11 +83,14 @@ var useCases = []useCase{
 		name: "network-agent",
 		works: []step{
 			{what: "watches its node's pods", by: "NS-POD-1", story: onNode(own, Watch(api.Pods))},
-			{what: "annotates one", by: "NS-POD-2", story: bystander(own, Patch(api.Pods).With(metadata("annotations", fields{"e2e": "10.0.0.1"})))},
+			{what: "annotates one", by: "NS-POD-2",
+				story: bystander(own, Patch(api.Pods).With(metadata("annotations", fields{"e2e": "10.0.0.1"})))},
 			{what: "patches its Node", by: "NS-NODE-2", story: theNode(own, Patch(api.Nodes))},
 		},
 		refused: []step{
-			{what: "a pod of another", by: "NS-POD-2", story: bystander(other, Patch(api.Pods).With(metadata("annotations", fields{"e2e": "10.0.0.1"}))), text: "[NA-POD-1]"},
+			{what: "a pod of another", by: "NS-POD-2",
+				story: bystander(other, Patch(api.Pods).With(metadata("annotations", fields{"e2e": "10.0.0.1"}))),
+				text:  "[NA-POD-1]"},
 			{what: "another Node", by: "NS-NODE-2", story: theNode(other, Patch(api.Nodes)), text: "only of its own node"},
 			{what: "the watch of all pods", by: "NS-POD-1", story: plainly(Watch(api.Pods)), text: "[NA-POD-2]"},
 			{what: "a label by which a Service would find a pod", by: "NS-ADMIT-3", atAdmission: true,
@@ -98,8 +104,10 @@ var useCases = []useCase{
 			{what: "reads a secret of its node's pods", by: "NS-SCOPE-1", story: bystander(own, Get(api.Secrets))},
 		},
 		refused: []step{
-			{what: "another CSINode", by: "NS-SCOPE-1", story: forNode(other, Get(api.CSINodes).OrMissing().Named), text: "[NA-CSINODE-2]"},
-			{what: "a secret of another's pods", by: "NS-SCOPE-1", story: bystander(other, Get(api.Secrets)), text: "[NA-SECRET-1]"},
+			{what: "another CSINode", by: "NS-SCOPE-1", story: forNode(other, Get(api.CSINodes).OrMissing().Named),
+				text: "[NA-CSINODE-2]"},
+			{what: "a secret of another's pods", by: "NS-SCOPE-1", story: bystander(other, Get(api.Secrets)),
+				text: "[NA-SECRET-1]"},
 			{what: "all volume attachments", by: "NS-SCOPE-1", story: plainly(List(api.VolumeAttachments)), text: "[NA-VA-1]"},
 		},
 	},
@@ -134,8 +142,10 @@ var useCases = []useCase{
 			{what: "reads its kubelet's statistics", by: "NS-NODE-3", story: theNode(own, Ask("get", api.Nodes).Sub("stats"))},
 		},
 		refused: []step{
-			{what: "another's metrics", by: "NS-NODE-3", story: theNode(other, Ask("get", api.Nodes).Sub("metrics")), text: "only of its own node"},
-			{what: "another's statistics", by: "NS-NODE-3", story: theNode(other, Ask("get", api.Nodes).Sub("stats")), text: "only of its own node"},
+			{what: "another's metrics", by: "NS-NODE-3", story: theNode(other, Ask("get", api.Nodes).Sub("metrics")),
+				text: "only of its own node"},
+			{what: "another's statistics", by: "NS-NODE-3", story: theNode(other, Ask("get", api.Nodes).Sub("stats")),
+				text: "only of its own node"},
 		},
 	},
 }

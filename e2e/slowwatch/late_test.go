@@ -53,7 +53,8 @@ func TestLateEndsWhenItIsClosed(t *testing.T) {
 		_, _ = sink.Write([]byte("never"))
 		time.AfterFunc(time.Second, func() { _ = l.Close() })
 		begun := time.Now()
-		if n, err := l.Read(make([]byte, 8)); n != 0 || !errors.Is(err, io.ErrClosedPipe) || time.Since(begun) != time.Second {
+		if n, err := l.Read(make([]byte, 8)); n != 0 || !errors.Is(err, io.ErrClosedPipe) ||
+			time.Since(begun) != time.Second {
 			t.Errorf("got %d bytes, %v after %s", n, err, time.Since(begun))
 		}
 	})

@@ -36,7 +36,8 @@ func main() {
 	var s settings
 	flag.StringVar(&s.listen, "listen", "127.0.0.1:10469", "Where to listen.")
 	flag.StringVar(&s.server, "server", "", "The API server, as https://host:port.")
-	flag.StringVar(&s.directory, "directory", "/etc/kubernetes/bulkhead/node-authorizer", "Holds client.crt, client.key and kube-ca.crt.")
+	flag.StringVar(&s.directory, "directory", "/etc/kubernetes/bulkhead/node-authorizer",
+		"Holds client.crt, client.key and kube-ca.crt.")
 	flag.DurationVar(&s.delay, "delay", 5*time.Second, "How long everything that a watch brings is held back.")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -35,7 +35,8 @@ type received struct {
 
 func main() {
 	listen := flag.String("listen", "127.0.0.1:10251", "Where to listen.")
-	serving := flag.String("serving", "/var/lib/kubelet/pki/kubelet-server-current.pem", "The kubelet's serving certificate with its key.")
+	serving := flag.String("serving", "/var/lib/kubelet/pki/kubelet-server-current.pem",
+		"The kubelet's serving certificate with its key.")
 	flag.Parse()
 	server := &http.Server{
 		Addr: *listen, Handler: http.HandlerFunc(answer), ReadHeaderTimeout: 10 * time.Second,

@@ -53,7 +53,8 @@ func waitForDaemon(ctx context.Context, log io.Writer, ended <-chan error) error
 		case err := <-ended:
 			return fmt.Errorf("the private engine did not start (%w): %s; see %s", err, lastLine(daemonLog), daemonLog)
 		case <-ctx.Done():
-			return fmt.Errorf("the private engine did not answer within %s: %s; see %s", startLimit, lastLine(daemonLog), daemonLog)
+			return fmt.Errorf("the private engine did not answer within %s: %s; see %s", startLimit, lastLine(daemonLog),
+				daemonLog)
 		case <-time.After(200 * time.Millisecond):
 		}
 	}

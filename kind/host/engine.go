@@ -64,7 +64,8 @@ func Find(ctx context.Context, log io.Writer, build Build) (Engine, error) {
 		return private, nil
 	}
 	if err := canPrepare(); err != nil {
-		return Engine{}, fmt.Errorf("`docker run --privileged` does not work here (%w), and no private engine can be prepared: %w", ownErr, err)
+		return Engine{}, fmt.Errorf(
+			"`docker run --privileged` does not work here (%w), and no private engine can be prepared: %w", ownErr, err)
 	}
 	if err := startPrivate(ctx, log, build); err != nil {
 		return Engine{}, err

@@ -73,7 +73,9 @@ func Install(ctx context.Context, log io.Writer, programs map[string]string) err
 }
 
 func startPrivate(ctx context.Context, log io.Writer, build Build) error {
-	if err := Install(ctx, log, map[string]string{"dockerd": "docker.io", "docker": "docker.io", "runc": "runc", "iptables": "iptables"}); err != nil {
+	if err := Install(ctx, log,
+		map[string]string{"dockerd": "docker.io", "docker": "docker.io", "runc": "runc",
+			"iptables": "iptables"}); err != nil {
 		return err
 	}
 	for _, dir := range []string{runDir, dataRoot} {

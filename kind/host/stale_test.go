@@ -22,7 +22,8 @@ func TestForgetDead(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			for pid, args := range map[string]string{"10": "dockerd\x00--config-file\x00" + config, "11": "dockerd\x00--host\x00fd://"} {
+			for pid, args := range map[string]string{"10": "dockerd\x00--config-file\x00" + config,
+				"11": "dockerd\x00--host\x00fd://"} {
 				write(t, filepath.Join(dir, pid, "cmdline"), args)
 			}
 			file := filepath.Join(dir, "engine.pid")

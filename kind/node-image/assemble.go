@@ -70,7 +70,8 @@ func (b *Builder) loadIntoNode(ctx context.Context, log io.Writer, name string) 
 	}
 	defer func() { _ = file.Close() }()
 	load := b.Engine.Docker("exec", "--interactive", buildContainer,
-		"sh", "-c", "until ctr version >/dev/null 2>&1; do sleep 0.2; done; exec ctr --namespace k8s.io images import --all-platforms --no-unpack --digests -")
+		"sh", "-c", "until ctr version >/dev/null 2>&1; do sleep 0.2; done; exec ctr --namespace k8s.io images import "+
+			"--all-platforms --no-unpack --digests -")
 	load.Stdin = file
 	if err := load.Run(ctx, log); err != nil {
 		return fmt.Errorf("loading %s: %w", name, err)

@@ -42,7 +42,9 @@ func (b *Builder) Ensure(ctx context.Context) (string, error) {
 		return tag, err
 	}
 	if os.Geteuid() != 0 {
-		return "", fmt.Errorf("building the node image from source takes root (debootstrap, chroot): run as root, or set NODE_IMAGE to an image that can be pulled")
+		return "", fmt.Errorf(
+			"building the node image from source takes root (debootstrap, chroot): run as root, or set NODE_IMAGE to an image " +
+				"that can be pulled")
 	}
 	unlock, err := lock(ctx, b.Progress)
 	if err != nil {

@@ -26,7 +26,8 @@ type image struct {
 
 func (b *Builder) images() []image {
 	kube := func(program string) image {
-		return image{name: "registry.k8s.io/" + program + ":" + KubernetesVersion, program: program, path: "/usr/local/bin/" + program}
+		return image{name: "registry.k8s.io/" + program + ":" + KubernetesVersion, program: program,
+			path: "/usr/local/bin/" + program}
 	}
 	proxy := kube("kube-proxy")
 	proxy.root = filepath.Join(b.Work, "kube-proxy")

@@ -185,7 +185,8 @@ func (c *Cluster) usable(ctx context.Context, image string) (bool, error) {
 // does, and a new cluster is quicker than to find out why.
 func (c *Cluster) servesAgain(ctx context.Context) bool {
 	return poll(ctx, time.Minute, func() (bool, error) {
-		_, err := c.exec(ctx, io.Discard, c.ControlPlane(), "kubectl", "--kubeconfig=/etc/kubernetes/admin.conf", "get", "--raw=/readyz")
+		_, err := c.exec(ctx, io.Discard, c.ControlPlane(), "kubectl", "--kubeconfig=/etc/kubernetes/admin.conf", "get",
+			"--raw=/readyz")
 		return err == nil, err
 	}) == nil
 }
@@ -193,7 +194,8 @@ func (c *Cluster) servesAgain(ctx context.Context) bool {
 // CheckOurs returns an error for a kind cluster of our name that we did not make.
 func (c *Cluster) CheckOurs(ctx context.Context) error {
 	for _, node := range c.nodes() {
-		mounts, err := c.Engine.Docker("inspect", "--format", "{{range .Mounts}}{{println .Destination}}{{end}}", node).Output(ctx, io.Discard)
+		mounts, err := c.Engine.Docker("inspect", "--format", "{{range .Mounts}}{{println .Destination}}{{end}}",
+			node).Output(ctx, io.Discard)
 		if err == nil && slices.Contains(strings.Fields(mounts), patchesInside) {
 			return nil
 		}
@@ -201,7 +203,8 @@ func (c *Cluster) CheckOurs(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return fmt.Errorf("there is a kind cluster named %q that `make up` did not make: remove it (kind delete cluster --name %s) or keep it and use another machine", c.Name, c.Name)
+	return fmt.Errorf("there is a kind cluster named %q that `make up` did not make: remove it (kind delete cluster "+
+		"--name %s) or keep it and use another machine", c.Name, c.Name)
 }
 
 // Lock keeps two checkouts from changing the machine's one cluster at a time.
@@ -230,7 +233,8 @@ func (c *Cluster) exec(ctx context.Context, log io.Writer, node string, args ...
 
 // kubectl runs the pinned kubectl as the cluster's administrator.
 func (c *Cluster) kubectl(args ...string) progress.Command {
-	return progress.Command{Args: append([]string{filepath.Join(c.Output, "bin", "kubectl"), "--kubeconfig", c.Kubeconfig()}, args...)}
+	return progress.Command{Args: append(
+		[]string{filepath.Join(c.Output, "bin", "kubectl"), "--kubeconfig", c.Kubeconfig()}, args...)}
 }
 
 // poll asks once in a while until done says so, the limit passes or the job ends.

@@ -48,12 +48,13 @@ func (i *ComponentImage) Stop() { i.building.Stop() }
 // LoadComponents waits for the image and loads it into every node that lacks it. It
 // returns its name.
 func (c *Cluster) LoadComponents(ctx context.Context, image *ComponentImage) (string, error) {
-	err := c.Progress.Step(ctx, "building and loading the component image", func(ctx context.Context, log io.Writer) error {
-		if err := image.building.Wait(log); err != nil {
-			return err
-		}
-		return c.loadImage(ctx, log, image.name)
-	})
+	err := c.Progress.Step(ctx, "building and loading the component image",
+		func(ctx context.Context, log io.Writer) error {
+			if err := image.building.Wait(log); err != nil {
+				return err
+			}
+			return c.loadImage(ctx, log, image.name)
+		})
 	return image.name, err
 }
 
@@ -71,7 +72,8 @@ func (c *Cluster) buildComponentImage(ctx context.Context, log io.Writer) (strin
 		}
 	}
 	const building = componentRepository + ":building"
-	build := c.Engine.Docker("build", "--tag", building, "--file", filepath.Join(c.Root, "components", "Dockerfile"), staging)
+	build := c.Engine.Docker("build", "--tag", building, "--file", filepath.Join(c.Root, "components", "Dockerfile"),
+		staging)
 	if err := build.Run(ctx, log); err != nil {
 		return "", err
 	}
@@ -118,7 +120,8 @@ func (c *Cluster) nodesWithout(ctx context.Context, image string) ([]kindnodes.N
 		return nil, fmt.Errorf("listing the nodes: %w", err)
 	}
 	return slices.DeleteFunc(all, func(node kindnodes.Node) bool {
-		has, err := c.exec(ctx, io.Discard, node.String(), "ctr", "--namespace", "k8s.io", "images", "ls", "-q", "name=="+image)
+		has, err := c.exec(ctx, io.Discard, node.String(), "ctr", "--namespace", "k8s.io", "images", "ls", "-q",
+			"name=="+image)
 		return err == nil && has != ""
 	}), nil
 }
@@ -146,7 +149,8 @@ func (c *Cluster) RemoveComponents(ctx context.Context) {
 }
 
 func (c *Cluster) componentImages(ctx context.Context) []string {
-	out, err := c.Engine.Docker("image", "ls", "--format", "{{.Repository}}:{{.Tag}}", componentRepository).Output(ctx, io.Discard)
+	out, err := c.Engine.Docker("image", "ls", "--format", "{{.Repository}}:{{.Tag}}", componentRepository).Output(ctx,
+		io.Discard)
 	if err != nil {
 		return nil
 	}

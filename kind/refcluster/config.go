@@ -25,7 +25,8 @@ const DefaultName = "bulkhead"
 // it: so all clusters of ours are found again, and nobody else's is taken for one.
 func CheckName(name string) error {
 	if suffix, ok := strings.CutPrefix(name, DefaultName); !ok || suffix != "" && !clusterSuffix.MatchString(suffix) {
-		return fmt.Errorf("a cluster cannot be named %q: take %s, or %s-… with lower-case letters and digits", name, DefaultName, DefaultName)
+		return fmt.Errorf("a cluster cannot be named %q: take %s, or %s-… with lower-case letters and digits", name,
+			DefaultName, DefaultName)
 	}
 	return nil
 }

@@ -34,7 +34,8 @@ func (c *Cluster) Install(ctx context.Context, profile, image string, extra ...s
 		if err := c.putInstaller(ctx, log, c.ControlPlane()); err != nil {
 			return err
 		}
-		return c.bulkhead(ctx, log, c.ControlPlane(), append([]string{"install", "--profile=" + profile, "--image=" + image}, extra...)...)
+		return c.bulkhead(ctx, log, c.ControlPlane(),
+			append([]string{"install", "--profile=" + profile, "--image=" + image}, extra...)...)
 	})
 }
 
@@ -46,9 +47,11 @@ func (c *Cluster) InstallNodes(ctx context.Context) error {
 // WaitProxies waits until every node has the proxy that was installed last: a new image
 // reaches one node after the other.
 func (c *Cluster) WaitProxies(ctx context.Context) error {
-	return c.Progress.Step(ctx, "waiting until the proxies of both kubelets are the new ones", func(ctx context.Context, log io.Writer) error {
-		return c.kubectl("rollout", "status", "daemonset/bulkhead-kubelet-auth-proxy", "--namespace=kube-system", "--timeout=2m").Run(ctx, log)
-	})
+	return c.Progress.Step(ctx, "waiting until the proxies of both kubelets are the new ones",
+		func(ctx context.Context, log io.Writer) error {
+			return c.kubectl("rollout", "status", "daemonset/bulkhead-kubelet-auth-proxy", "--namespace=kube-system",
+				"--timeout=2m").Run(ctx, log)
+		})
 }
 
 // UninstallNodes takes those out again that are, and waits until the API knows that no
@@ -62,7 +65,8 @@ func (c *Cluster) UninstallNodes(ctx context.Context) (guarded bool, err error) 
 		return true, err
 	}
 	return true, poll(ctx, time.Minute, func() (bool, error) {
-		ready, err := c.kubectl("get", "daemonset", "bulkhead-kubelet-auth-proxy", "--namespace=kube-system", "--ignore-not-found",
+		ready, err := c.kubectl("get", "daemonset", "bulkhead-kubelet-auth-proxy", "--namespace=kube-system",
+			"--ignore-not-found",
 			"--output=jsonpath={.status.numberReady}").Output(ctx, io.Discard)
 		if err == nil && ready != "" && ready != "0" {
 			err = fmt.Errorf("%s of the proxies are ready", ready)
@@ -118,7 +122,8 @@ func (c *Cluster) passOnInterrupt(ctx context.Context, node, command string, don
 // putInstaller renames the program into place: an older one may be running.
 func (c *Cluster) putInstaller(ctx context.Context, log io.Writer, node string) error {
 	const staged = "/usr/local/bin/.bulkhead-new"
-	if err := c.Engine.Docker("cp", filepath.Join(c.Output, "bin", "bulkhead"), node+":"+staged).Run(ctx, log); err != nil {
+	if err := c.Engine.Docker("cp", filepath.Join(c.Output, "bin", "bulkhead"), node+":"+staged).Run(ctx,
+		log); err != nil {
 		return err
 	}
 	_, err := c.exec(ctx, log, node, "mv", staged, "/usr/local/bin/bulkhead")
@@ -165,5 +170,6 @@ var unreadyRow = regexp.MustCompile(`(?m)^\S+ +not ready: .*$`)
 
 // Nodes is kubectl's table of the nodes.
 func (c *Cluster) Nodes(ctx context.Context) (string, error) {
-	return c.exec(ctx, io.Discard, c.ControlPlane(), "kubectl", "--kubeconfig=/etc/kubernetes/admin.conf", "get", "nodes", "--request-timeout=10s")
+	return c.exec(ctx, io.Discard, c.ControlPlane(), "kubectl", "--kubeconfig=/etc/kubernetes/admin.conf", "get", "nodes",
+		"--request-timeout=10s")
 }

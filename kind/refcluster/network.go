@@ -40,7 +40,8 @@ type nodeNetwork struct{ name, podCIDR, address string }
 // A pulled image brings kind's own, and is left alone. Routes do not outlive a
 // restart of a node, so this runs at each `make up`.
 func (c *Cluster) EnsureNetwork(ctx context.Context) error {
-	if _, err := c.exec(ctx, io.Discard, c.ControlPlane(), "test", "-e", "/usr/local/bin/bulkhead-entrypoint"); err != nil {
+	if _, err := c.exec(ctx, io.Discard, c.ControlPlane(), "test", "-e",
+		"/usr/local/bin/bulkhead-entrypoint"); err != nil {
 		return nil
 	}
 	return c.Progress.Step(ctx, "connecting the pod network", func(ctx context.Context, log io.Writer) error {
@@ -104,6 +105,7 @@ func (c *Cluster) connect(ctx context.Context, log io.Writer, node nodeNetwork, 
 // WaitReady waits until both nodes are Ready.
 func (c *Cluster) WaitReady(ctx context.Context) error {
 	return c.Progress.Step(ctx, "waiting for both nodes to be Ready", func(ctx context.Context, log io.Writer) error {
-		return c.kubectl("wait", "--for=condition=Ready", "--timeout=120s", "node/"+c.ControlPlane(), "node/"+c.Worker()).Run(ctx, log)
+		return c.kubectl("wait", "--for=condition=Ready", "--timeout=120s", "node/"+c.ControlPlane(),
+			"node/"+c.Worker()).Run(ctx, log)
 	})
 }

@@ -20,15 +20,18 @@ func TestClusterConfigAddsOnlyWhatTheHostLacks(t *testing.T) {
 		not    []string
 	}{
 		{"a common host gets nothing", hostTraits{}, nil, []string{"failCgroupV1", "KubeletInUserNamespace"}},
-		{"a cgroup v1 host gets failCgroupV1", hostTraits{cgroupV1: true}, []string{"failCgroupV1: false"}, []string{"KubeletInUserNamespace"}},
-		{"a host without CAP_SYS_RESOURCE gets KubeletInUserNamespace", hostTraits{noSysResource: true}, []string{"KubeletInUserNamespace: true"}, []string{"failCgroupV1"}},
+		{"a cgroup v1 host gets failCgroupV1", hostTraits{cgroupV1: true}, []string{"failCgroupV1: false"},
+			[]string{"KubeletInUserNamespace"}},
+		{"a host without CAP_SYS_RESOURCE gets KubeletInUserNamespace", hostTraits{noSysResource: true},
+			[]string{"KubeletInUserNamespace: true"}, []string{"failCgroupV1"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			config, err := clusterConfig("bulkhead-x", hostFolders{"/inside": "/outside"}, tc.traits)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if config.Name != "bulkhead-x" || len(config.Nodes) != 2 || config.Nodes[0].ExtraMounts[0].HostPath != "/outside" || config.Nodes[1].ExtraMounts[0].ContainerPath != "/inside" {
+			if config.Name != "bulkhead-x" || len(config.Nodes) != 2 || config.Nodes[0].ExtraMounts[0].HostPath != "/outside" ||
+				config.Nodes[1].ExtraMounts[0].ContainerPath != "/inside" {
 				t.Errorf("nodes: %+v", config.Nodes)
 			}
 			patches := strings.Join(config.KubeadmConfigPatches, "\n")
@@ -75,7 +78,8 @@ func TestParseNodeNetworks(t *testing.T) {
 		name, in string
 		want     []nodeNetwork
 	}{
-		{"two nodes", "a 10.0.0.0/24 172.0.0.1\nb 10.0.1.0/24 172.0.0.2\n", []nodeNetwork{{"a", "10.0.0.0/24", "172.0.0.1"}, {"b", "10.0.1.0/24", "172.0.0.2"}}},
+		{"two nodes", "a 10.0.0.0/24 172.0.0.1\nb 10.0.1.0/24 172.0.0.2\n",
+			[]nodeNetwork{{"a", "10.0.0.0/24", "172.0.0.1"}, {"b", "10.0.1.0/24", "172.0.0.2"}}},
 		{"a node without a podCIDR is waited for", "a  172.0.0.1\n", nil},
 		{"no node is waited for", "", nil},
 	} {

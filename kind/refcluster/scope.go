@@ -42,22 +42,25 @@ func (c *Cluster) LeaveKubeProxy(ctx context.Context) error {
 
 func (c *Cluster) annotateKubeProxy(ctx context.Context, title, change string) error {
 	return c.Progress.Step(ctx, title, func(ctx context.Context, log io.Writer) error {
-		return c.kubectl("annotate", "--overwrite", "--namespace="+kubeSystem, "serviceaccount", kubeProxy, change).Run(ctx, log)
+		return c.kubectl("annotate", "--overwrite", "--namespace="+kubeSystem, "serviceaccount", kubeProxy, change).Run(ctx,
+			log)
 	})
 }
 
 // AwaitKubeProxy waits until the API server says that it holds kube-proxy to its node.
 func (c *Cluster) AwaitKubeProxy(ctx context.Context) error {
-	return c.Progress.Step(ctx, "waiting until kube-proxy is held to its node", func(ctx context.Context, log io.Writer) error {
-		return poll(ctx, 2*time.Minute, func() (bool, error) {
-			list, err := c.exec(ctx, log, c.ControlPlane(), "bulkhead", "scope", "list", "--output=json", "--kubeconfig=/etc/kubernetes/admin.conf")
-			if err != nil {
-				return false, fmt.Errorf("bulkhead scope list: %w", err)
-			}
-			err = kubeProxyHeld([]byte(list))
-			return err == nil, err
+	return c.Progress.Step(ctx, "waiting until kube-proxy is held to its node",
+		func(ctx context.Context, log io.Writer) error {
+			return poll(ctx, 2*time.Minute, func() (bool, error) {
+				list, err := c.exec(ctx, log, c.ControlPlane(), "bulkhead", "scope", "list", "--output=json",
+					"--kubeconfig=/etc/kubernetes/admin.conf")
+				if err != nil {
+					return false, fmt.Errorf("bulkhead scope list: %w", err)
+				}
+				err = kubeProxyHeld([]byte(list))
+				return err == nil, err
+			})
 		})
-	})
 }
 
 // kubeProxyHeld reads what `bulkhead scope list` prints, and says why kube-proxy is not

@@ -36,7 +36,8 @@ func TestTheLastLineIsTheCount(t *testing.T) {
 		passes bool
 	}{
 		{"passed", testJob(2, nil), "  in all\n\n2 passed, 0 failed, 0 skipped\n", true},
-		{"a step that could not be completed fails", testJob(2, errBroken), "\nFAILED a step\nit is broken\n\n2 passed, 1 failed, 0 skipped\n", false},
+		{"a step that could not be completed fails", testJob(2, errBroken),
+			"\nFAILED a step\nit is broken\n\n2 passed, 1 failed, 0 skipped\n", false},
 		{"an error outside of a step fails", func(context.Context, *job) error { return errBroken },
 			"\nFAILED the run\nit is broken\n\n0 passed, 1 failed, 0 skipped\n", false},
 		{"a run without tests fails", testJob(0, nil), "\n\n0 passed, 0 failed, 0 skipped\n", false},

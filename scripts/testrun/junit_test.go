@@ -35,9 +35,12 @@ func TestReadJUnit(t *testing.T) {
 		want         count
 		failure      string
 	}{
-		{"specs, and setup nodes that fail", ginkgoReport, []string{"a", "b"}, count{2, 2, 1}, "FAILED A [It] fails\n[FAILED] Expected 1\n"},
-		{"a suite without a report fails", ginkgoReport, []string{"a", "b", "c"}, count{2, 3, 1}, "FAILED suite c\nthe suite ended without a report\n"},
-		{"Go tests without subtests, and packages", gotestsumReport, nil, count{4, 3, 1}, "FAILED q TestMain\ndoes not build\n"},
+		{"specs, and setup nodes that fail", ginkgoReport, []string{"a", "b"}, count{2, 2, 1},
+			"FAILED A [It] fails\n[FAILED] Expected 1\n"},
+		{"a suite without a report fails", ginkgoReport, []string{"a", "b", "c"}, count{2, 3, 1},
+			"FAILED suite c\nthe suite ended without a report\n"},
+		{"Go tests without subtests, and packages", gotestsumReport, nil, count{4, 3, 1},
+			"FAILED q TestMain\ndoes not build\n"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "junit.xml")

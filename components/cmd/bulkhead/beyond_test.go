@@ -24,10 +24,18 @@ func TestALaterRunKeepsWhatWasSaidOfOptionalRules(t *testing.T) {
 	}{
 		{"a first run leaves all to the profile", "", nil, install.Beyond{}},
 		{"a run after an older version does too", `{"profile": "hardened"}`, nil, install.Beyond{}},
-		{"a later run keeps what was chosen", beyondRecord, nil, install.Beyond{Mode: "audit", RuleModes: map[string]string{"NA-CSR-1": "off"}, TerminatedPodGrace: &minute, CredentialProviderTokens: &yes}},
-		{"the flags change what they name", beyondRecord, []string{"--beyond-upstream=enforce", "--terminated-pod-grace=1s"}, install.Beyond{Mode: "enforce", RuleModes: map[string]string{"NA-CSR-1": "off"}, TerminatedPodGrace: &second, CredentialProviderTokens: &yes}},
-		{"single rules replace single rules", beyondRecord, []string{"--rule-mode=NA-SA-3=audit", "--credential-provider-tokens=false"}, install.Beyond{Mode: "audit", RuleModes: map[string]string{"NA-SA-3": "audit"}, TerminatedPodGrace: &minute, CredentialProviderTokens: &no}},
-		{"an empty value goes back to the profile", beyondRecord, []string{"--beyond-upstream=", "--rule-mode="}, install.Beyond{TerminatedPodGrace: &minute, CredentialProviderTokens: &yes}},
+		{"a later run keeps what was chosen", beyondRecord, nil,
+			install.Beyond{Mode: "audit", RuleModes: map[string]string{"NA-CSR-1": "off"}, TerminatedPodGrace: &minute,
+				CredentialProviderTokens: &yes}},
+		{"the flags change what they name", beyondRecord, []string{"--beyond-upstream=enforce", "--terminated-pod-grace=1s"},
+			install.Beyond{Mode: "enforce", RuleModes: map[string]string{"NA-CSR-1": "off"}, TerminatedPodGrace: &second,
+				CredentialProviderTokens: &yes}},
+		{"single rules replace single rules", beyondRecord,
+			[]string{"--rule-mode=NA-SA-3=audit", "--credential-provider-tokens=false"},
+			install.Beyond{Mode: "audit", RuleModes: map[string]string{"NA-SA-3": "audit"}, TerminatedPodGrace: &minute,
+				CredentialProviderTokens: &no}},
+		{"an empty value goes back to the profile", beyondRecord, []string{"--beyond-upstream=", "--rule-mode="},
+			install.Beyond{TerminatedPodGrace: &minute, CredentialProviderTokens: &yes}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var (

@@ -29,7 +29,8 @@ type hostFlags struct {
 
 func (f *hostFlags) add(fs *pflag.FlagSet) {
 	f.layout = install.DefaultLayout()
-	fs.StringVar(&f.kubeconfig, "kubeconfig", "/etc/kubernetes/admin.conf", "The administrator's credentials. They are used against the API server on this host, whatever server the file names.")
+	fs.StringVar(&f.kubeconfig, "kubeconfig", "/etc/kubernetes/admin.conf",
+		"The administrator's credentials. They are used against the API server on this host, whatever server the file names.")
 	fs.StringVar(&f.layout.Manifests, "manifests-dir", f.layout.Manifests, "The kubelet's directory of static pods.")
 	f.addState(fs)
 }
@@ -38,8 +39,11 @@ func (f *hostFlags) addState(fs *pflag.FlagSet) {
 	if f.layout.State == "" {
 		f.layout = install.DefaultLayout()
 	}
-	fs.StringVar(&f.layout.State, "state-dir", f.layout.State, "The directory for our certificates, configuration and the saved originals. It has to be on the same file system as --manifests-dir.")
-	fs.StringVar(&f.layout.KubePKI, "kubernetes-pki", f.layout.KubePKI, "kubeadm's directory with ca.crt and ca.key, which sign our components' own client certificates.")
+	fs.StringVar(&f.layout.State, "state-dir", f.layout.State,
+		"The directory for our certificates, configuration and the saved originals. It has to be on the same file system "+
+			"as --manifests-dir.")
+	fs.StringVar(&f.layout.KubePKI, "kubernetes-pki", f.layout.KubePKI,
+		"kubeadm's directory with ca.crt and ca.key, which sign our components' own client certificates.")
 }
 
 const day = 24 * time.Hour
@@ -54,8 +58,10 @@ var (
 
 // addCertificateFlags binds how long certificates live.
 func addCertificateFlags(fs *pflag.FlagSet, p *pki.Policy, defaults pki.Policy) {
-	fs.DurationVar(&p.Validity, "cert-validity", defaults.Validity, "How long a new certificate lives. Without this flag, what the last install was told.")
-	fs.DurationVar(&p.RenewBefore, "cert-renew-before", defaults.RenewBefore, "A certificate with less than this left is renewed. Without this flag, what the last install was told.")
+	fs.DurationVar(&p.Validity, "cert-validity", defaults.Validity,
+		"How long a new certificate lives. Without this flag, what the last install was told.")
+	fs.DurationVar(&p.RenewBefore, "cert-renew-before", defaults.RenewBefore,
+		"A certificate with less than this left is renewed. Without this flag, what the last install was told.")
 }
 
 // certificatePolicy is what the flags say; without them, what the installation
@@ -147,7 +153,8 @@ func (f *hostFlags) findings(ctx context.Context, o install.Options) ([]prefligh
 		Host:                install.Host{Layout: f.layout, Ports: install.ComponentPorts()},
 	})
 	if bad != nil {
-		findings = append(findings, preflight.Finding{Level: preflight.Warn, Check: "node-restriction's configuration", Detail: bad.Error()})
+		findings = append(findings,
+			preflight.Finding{Level: preflight.Warn, Check: "node-restriction's configuration", Detail: bad.Error()})
 	}
 	return findings, err
 }
@@ -168,7 +175,8 @@ func (f *hostFlags) refuse(ctx context.Context, out io.Writer, o install.Options
 		return err
 	}
 	if preflight.Failed(findings) {
-		return fmt.Errorf("preflight: profile %s would not keep its promise here, see FAIL above; nothing has been changed", o.Profile)
+		return fmt.Errorf("preflight: profile %s would not keep its promise here, see FAIL above; nothing has been changed",
+			o.Profile)
 	}
 	return nil
 }

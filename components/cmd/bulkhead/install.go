@@ -13,7 +13,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install"
 )
 
-const timeoutHelp = "How long the API server, and before it each component, may take to become healthy. If one takes longer, the old state is put back and the command fails."
+const timeoutHelp = "How long the API server, and before it each component, may take to become healthy. If one takes " +
+	"longer, the old state is put back and the command fails."
 
 func newInstallCommand() *cobra.Command {
 	var (
@@ -66,20 +67,32 @@ a run with another profile switches, and keeps what its flags do not name.`,
 	host.add(fs)
 	addCertificateFlags(fs, &options.Certificates, controlPlaneCertificates)
 	beyond.add(fs)
-	fs.StringVar(&policy, policyFlag, "", "A file with what nodes may write about themselves, in the place of the profile's: it becomes configuration.yaml of node-restriction on this host. A later run without this flag keeps it; an empty value goes back to the profile's.")
+	fs.StringVar(&policy, policyFlag, "",
+		"A file with what nodes may write about themselves, in the place of the profile's: it becomes configuration.yaml "+
+			"of node-restriction on this host. A later run without this flag keeps it; an empty value goes back to the "+
+			"profile's.")
 	fs.StringVar(&profile, "profile", string(install.Hardened), "What to install: hardened, parity or in-tree.")
-	fs.StringVar(&options.Image, "image", defaultImage(buildVersion()), "The image with the components. It has to be on this host or in a registry that it reaches. A later run without this flag keeps the image.")
+	fs.StringVar(&options.Image, "image", defaultImage(buildVersion()),
+		"The image with the components. It has to be on this host or in a registry that it reaches. A later run without "+
+			"this flag keeps the image.")
 	fs.DurationVar(&options.Timeout, "timeout", 3*time.Minute, timeoutHelp)
-	fs.BoolVar(&kubeletAPI, kubeletAPIFlag, true, "In hardened, guard the kubelets' API, too: kubelet-auth-proxy on every node where bulkhead node install has run, an approver of kubelets' serving certificates, and a policy about nodes/proxy. Without this flag, what the last install was told; if nothing, and our components run on another control-plane host, what the cluster has. --kubelet-api=false takes it from the whole cluster, from each node once bulkhead node uninstall has run on it.")
+	fs.BoolVar(&kubeletAPI, kubeletAPIFlag, true,
+		"In hardened, guard the kubelets' API, too: kubelet-auth-proxy on every node where bulkhead node install has run, "+
+			"an approver of kubelets' serving certificates, and a policy about nodes/proxy. Without this flag, what the last "+
+			"install was told; if nothing, and our components run on another control-plane host, what the cluster has. "+
+			"--kubelet-api=false takes it from the whole cluster, from each node once bulkhead node uninstall has run on it.")
 	addNodeScopeFlags(fs, &options.NodeScope)
-	fs.BoolVar(&options.NodesOnly, "nodes-only", false, "Stop after what bulkhead node install needs on the nodes, before kube-apiserver is touched. A run without it afterwards restarts kube-apiserver once, where otherwise it would be twice.")
+	fs.BoolVar(&options.NodesOnly, "nodes-only", false,
+		"Stop after what bulkhead node install needs on the nodes, before kube-apiserver is touched. A run without it "+
+			"afterwards restarts kube-apiserver once, where otherwise it would be twice.")
 	fs.BoolVar(&dryRun, "dry-run", false, "Say what would be changed, and change nothing.")
 	return cmd
 }
 
 // remember completes what the flags say with what the installation on this host was
 // told.
-func (f *hostFlags) remember(fs *pflag.FlagSet, o *install.Options, beyond *beyondFlags, policy string, kubeletAPI bool) error {
+func (f *hostFlags) remember(fs *pflag.FlagSet, o *install.Options, beyond *beyondFlags, policy string,
+	kubeletAPI bool) error {
 	var errs [6]error
 	o.Image, errs[0] = f.image(fs, o.Image)
 	o.Certificates, errs[1] = f.certificatePolicy(fs, o.Certificates)

@@ -47,7 +47,8 @@ by itself, if it is needed. It can be run anywhere, and changes nothing.`,
 			return printKubeletAccess(cmd.Context(), cmd.OutOrStdout(), client, output)
 		},
 	}
-	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "Credentials that may read RBAC. Without this flag, $KUBECONFIG or ~/.kube/config.")
+	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "",
+		"Credentials that may read RBAC. Without this flag, $KUBECONFIG or ~/.kube/config.")
 	cmd.Flags().StringVarP(&output, "output", "o", "table", "How to print: table or json.")
 	return cmd
 }

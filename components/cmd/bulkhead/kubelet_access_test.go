@@ -19,7 +19,8 @@ import (
 func TestKubeletAccess(t *testing.T) {
 	client := fake.NewClientset(
 		&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "scraper"}, Rules: []rbacv1.PolicyRule{{
-			APIGroups: []string{""}, Resources: []string{"nodes/proxy"}, Verbs: []string{"get"}, ResourceNames: []string{"worker-1"},
+			APIGroups: []string{""}, Resources: []string{"nodes/proxy"}, Verbs: []string{"get"},
+			ResourceNames: []string{"worker-1"},
 		}}},
 		&rbacv1.ClusterRoleBinding{
 			ObjectMeta: metav1.ObjectMeta{Name: "scraper"}, RoleRef: rbacv1.RoleRef{Kind: "ClusterRole", Name: "scraper"},
@@ -30,7 +31,8 @@ func TestKubeletAccess(t *testing.T) {
 	if err := printKubeletAccess(t.Context(), &table, client, "table"); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"ServiceAccount monitoring/prometheus", "get of worker-1", "scraper -> scraper", "exec (create nodes/exec), attach"} {
+	for _, want := range []string{"ServiceAccount monitoring/prometheus", "get of worker-1", "scraper -> scraper",
+		"exec (create nodes/exec), attach"} {
 		if !strings.Contains(table.String(), want) {
 			t.Errorf("%q is not in\n%s", want, &table)
 		}

@@ -33,8 +33,10 @@ type nodeFlags struct{ layout install.Layout }
 
 func (f *nodeFlags) add(fs *pflag.FlagSet) {
 	f.layout = install.DefaultLayout()
-	fs.StringVar(&f.layout.State, "state-dir", f.layout.State, "The directory for what is ours. It has to be on the same file system as systemd's /etc/systemd/system.")
-	fs.StringVar(&f.layout.KubeletConf, "kubelet-kubeconfig", f.layout.KubeletConf, "The kubelet's own credentials, with which it is seen whether there is a proxy for this node.")
+	fs.StringVar(&f.layout.State, "state-dir", f.layout.State,
+		"The directory for what is ours. It has to be on the same file system as systemd's /etc/systemd/system.")
+	fs.StringVar(&f.layout.KubeletConf, "kubelet-kubeconfig", f.layout.KubeletConf,
+		"The kubelet's own credentials, with which it is seen whether there is a proxy for this node.")
 }
 
 func (f *nodeFlags) installer(out io.Writer) (*install.KubeletInstaller, error) {
@@ -104,7 +106,9 @@ A kubelet that is not started as kubeadm starts it is refused.`,
 	}
 	node.add(cmd.Flags())
 	addCertificateFlags(cmd.Flags(), &options.Certificates, nodeCertificates)
-	cmd.Flags().DurationVar(&options.Timeout, "timeout", 2*time.Minute, "How long the kubelet, and then the proxy, may take to become healthy. If one takes longer, the old state is put back and the command fails.")
+	cmd.Flags().DurationVar(&options.Timeout, "timeout", 2*time.Minute,
+		"How long the kubelet, and then the proxy, may take to become healthy. If one takes longer, the old state is put "+
+			"back and the command fails.")
 	return cmd
 }
 
@@ -135,7 +139,8 @@ takes the proxies away.`,
 		},
 	}
 	node.add(cmd.Flags())
-	cmd.Flags().DurationVar(&timeout, "timeout", 2*time.Minute, "How long the kubelet may take to be as it was before the command fails.")
+	cmd.Flags().DurationVar(&timeout, "timeout", 2*time.Minute,
+		"How long the kubelet may take to be as it was before the command fails.")
 	return cmd
 }
 

@@ -61,7 +61,8 @@ likes.`,
 		},
 	}
 	host.add(cmd.Flags())
-	cmd.Flags().StringVar(&file, "config", "", "The configuration with the machine table. Without this flag, the one of the installation on this host.")
+	cmd.Flags().StringVar(&file, "config", "",
+		"The configuration with the machine table. Without this flag, the one of the installation on this host.")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "Only print what would be set.")
 	return cmd
 }
@@ -149,7 +150,8 @@ func (l labelling) label(ctx context.Context, node *corev1.Node, missing map[str
 		if err != nil {
 			return err
 		}
-		if _, err := l.client.CoreV1().Nodes().Patch(ctx, node.Name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		if _, err := l.client.CoreV1().Nodes().Patch(ctx, node.Name, types.MergePatchType, patch,
+			metav1.PatchOptions{}); err != nil {
 			return err
 		}
 	}

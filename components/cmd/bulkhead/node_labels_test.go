@@ -40,12 +40,18 @@ func TestNodeLabelsApply(t *testing.T) {
 		n1      map[string]string
 		patches int
 	}{
-		{"all", nil, false, "n1: pool=pii (was \"web\")\nn1: zone=a\nn2: pool=pii\nn2: zone=a\n", "", map[string]string{"own": "x", "pool": "pii", "zone": "a"}, 2},
-		{"one", []string{"n1"}, false, "n1: pool=pii (was \"web\")\nn1: zone=a\n", "", map[string]string{"own": "x", "pool": "pii", "zone": "a"}, 1},
-		{"one that is right", []string{"n3"}, false, "all labels are as the machine table has them\n", "", map[string]string{"own": "x", "pool": "web"}, 0},
-		{"one without labels in the table", []string{"bare", "other"}, false, "all labels are as the machine table has them\n", "", map[string]string{"own": "x", "pool": "web"}, 0},
-		{"one that is not there, and one that is", []string{"none", "n1"}, false, "n1: pool=pii (was \"web\")\nn1: zone=a\n", `nodes "none" not found`, map[string]string{"own": "x", "pool": "pii", "zone": "a"}, 1},
-		{"a dry run", nil, true, "n1: pool=pii (was \"web\")\nn1: zone=a\nn2: pool=pii\nn2: zone=a\n", "", map[string]string{"own": "x", "pool": "web"}, 0},
+		{"all", nil, false, "n1: pool=pii (was \"web\")\nn1: zone=a\nn2: pool=pii\nn2: zone=a\n", "",
+			map[string]string{"own": "x", "pool": "pii", "zone": "a"}, 2},
+		{"one", []string{"n1"}, false, "n1: pool=pii (was \"web\")\nn1: zone=a\n", "",
+			map[string]string{"own": "x", "pool": "pii", "zone": "a"}, 1},
+		{"one that is right", []string{"n3"}, false, "all labels are as the machine table has them\n", "",
+			map[string]string{"own": "x", "pool": "web"}, 0},
+		{"one without labels in the table", []string{"bare", "other"}, false,
+			"all labels are as the machine table has them\n", "", map[string]string{"own": "x", "pool": "web"}, 0},
+		{"one that is not there, and one that is", []string{"none", "n1"}, false, "n1: pool=pii (was \"web\")\nn1: zone=a\n",
+			`nodes "none" not found`, map[string]string{"own": "x", "pool": "pii", "zone": "a"}, 1},
+		{"a dry run", nil, true, "n1: pool=pii (was \"web\")\nn1: zone=a\nn2: pool=pii\nn2: zone=a\n", "",
+			map[string]string{"own": "x", "pool": "web"}, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "policy.yaml")
@@ -56,8 +62,10 @@ func TestNodeLabelsApply(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			client := fake.NewClientset(nodeLabelled("n1", map[string]string{"own": "x", "pool": "web"}), nodeLabelled("n2", nil),
-				nodeLabelled("n3", map[string]string{"pool": "pii", "zone": "a"}), nodeLabelled("bare", nil), nodeLabelled("other", nil))
+			client := fake.NewClientset(nodeLabelled("n1", map[string]string{"own": "x", "pool": "web"}),
+				nodeLabelled("n2", nil),
+				nodeLabelled("n3", map[string]string{"pool": "pii", "zone": "a"}), nodeLabelled("bare", nil),
+				nodeLabelled("other", nil))
 			var out bytes.Buffer
 			err = labelling{client, policy, &out, row.dryRun}.apply(context.Background(), row.nodes)
 			if out.String() != row.says || (err != nil) != (row.wrong != "") || err != nil && err.Error() != row.wrong {

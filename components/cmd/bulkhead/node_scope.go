@@ -19,14 +19,21 @@ const (
 // addNodeScopeFlags binds what is said about accounts that are held to the nodes of their
 // pods.
 func addNodeScopeFlags(fs *pflag.FlagSet, s *install.NodeScope) {
-	fs.BoolVar(&s.On, nodeScopeFlag, s.On, "Hold the tokens of pods to their nodes where an annotation of their ServiceAccount asks for it (docs/node-scope.md). kube-apiserver has to take webhooks from disk, as it does from 1.37 on. Without this flag, what the last install was told; --node-scope=false switches it off, and says how many accounts were held.")
-	fs.StringVar(&s.CustomResources, customResourcesFlag, s.CustomResources, "With --node-scope: custom resources that name their node in a field, widgets.example.com=field:spec.node, or in a label, gadgets.example.com=label:example.com/node. The node authorizer gets the right to read them. Without this flag, what the last install was told; an empty value forgets it.")
+	fs.BoolVar(&s.On, nodeScopeFlag, s.On,
+		"Hold the tokens of pods to their nodes where an annotation of their ServiceAccount asks for it "+
+			"(docs/node-scope.md). kube-apiserver has to take webhooks from disk, as it does from 1.37 on. Without this flag, "+
+			"what the last install was told; --node-scope=false switches it off, and says how many accounts were held.")
+	fs.StringVar(&s.CustomResources, customResourcesFlag, s.CustomResources,
+		"With --node-scope: custom resources that name their node in a field, widgets.example.com=field:spec.node, or in a "+
+			"label, gadgets.example.com=label:example.com/node. The node authorizer gets the right to read them. Without this "+
+			"flag, what the last install was told; an empty value forgets it.")
 }
 
 // nodeScope completes what the flags say with what the installation on this host was
 // told: an upgrade by somebody who knows nothing of it lets nobody loose. Where nothing of
 // ours is to be, nothing is remembered.
-func (f *hostFlags) nodeScope(fs *pflag.FlagSet, profile install.Profile, said install.NodeScope) (install.NodeScope, error) {
+func (f *hostFlags) nodeScope(fs *pflag.FlagSet, profile install.Profile, said install.NodeScope) (install.NodeScope,
+	error) {
 	record, err := install.ReadRecord(f.layout)
 	if err != nil || record == nil || profile == install.InTree {
 		return said, err
@@ -50,7 +57,8 @@ func nodeScopeOf(l install.Layout, record *install.Record) string {
 	case err != nil:
 		return "on, and the lists cannot be read: " + err.Error()
 	case asking != writing:
-		return fmt.Sprintf("on, %d accounts listed in what they ask for and %d in what they write: scope-sync is about to make them alike, or cannot", asking, writing)
+		return fmt.Sprintf("on, %d accounts listed in what they ask for and %d in what they write: scope-sync is about to "+
+			"make them alike, or cannot", asking, writing)
 	case asking == 1:
 		return "on, 1 account listed"
 	}

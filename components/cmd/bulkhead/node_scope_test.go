@@ -25,7 +25,8 @@ func TestNodeScopeFlags(t *testing.T) {
 	}{
 		{"nothing is off", nil, install.NodeScope{}},
 		{"on", []string{"--node-scope"}, install.NodeScope{On: true}},
-		{"on with custom resources", []string{"--node-scope=true", "--node-scope-custom-resources=a.example.com=field:spec.node"},
+		{"on with custom resources",
+			[]string{"--node-scope=true", "--node-scope-custom-resources=a.example.com=field:spec.node"},
 			install.NodeScope{On: true, CustomResources: "a.example.com=field:spec.node"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -57,7 +58,8 @@ func TestWhatWasSaidOfNodeScope(t *testing.T) {
 		{"a later run in another profile goes on", "on", install.Parity, nil, on},
 		{"a later run says it again", "on", install.Hardened, []string{"--node-scope"}, on},
 		{"a later run is told no", "on", install.Hardened, []string{"--node-scope=false"}, install.NodeScope{}},
-		{"a later run forgets the resources", "on", install.Hardened, []string{"--node-scope-custom-resources="}, install.NodeScope{On: true}},
+		{"a later run forgets the resources", "on", install.Hardened, []string{"--node-scope-custom-resources="},
+			install.NodeScope{On: true}},
 		{"a run that removes everything", "on", install.InTree, nil, install.NodeScope{}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -116,7 +118,8 @@ func TestStatusCountsTheAccounts(t *testing.T) {
 	says(on, "2 accounts listed in what they ask for and 0 in what they write")
 	list(scopelist.Admission, manifests.RegistrationNodeScope, layout.ScopeRegistration(), "a", "b")
 	says(on, "on, 2 accounts listed")
-	if err := os.WriteFile(filepath.Join(layout.APIServer(), "authorization.yaml"), []byte("name: "+scopelist.EntryName), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(layout.APIServer(), "authorization.yaml"), []byte("name: "+scopelist.EntryName),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	says(on, "cannot be read")

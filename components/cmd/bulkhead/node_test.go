@@ -26,7 +26,8 @@ func TestHowLongTheCertificateOfANodesProxyLives(t *testing.T) {
 	}{
 		{"a first run: the default", pki.Policy{}, nil, nodeCertificates},
 		{"a later run: what was chosen", chosen, nil, chosen},
-		{"a later run with a flag: what the flag says", chosen, []string{"--cert-validity=2h"}, pki.Policy{Validity: 2 * time.Hour, RenewBefore: 10 * time.Minute}},
+		{"a later run with a flag: what the flag says", chosen, []string{"--cert-validity=2h"},
+			pki.Policy{Validity: 2 * time.Hour, RenewBefore: 10 * time.Minute}},
 		{"after an older version that was told nothing: the default", controlPlaneCertificates, nil, nodeCertificates},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -26,10 +26,13 @@ func TestPolicyFlag(t *testing.T) {
 		ok           bool
 	}{
 		{"a first run leaves it to the profile", "", nil, install.Policy{}, true},
-		{"a file is read", "", []string{"--node-restriction-config=" + file}, install.Policy{Own: true, File: []byte("a: b")}, true},
+		{"a file is read", "", []string{"--node-restriction-config=" + file}, install.Policy{Own: true, File: []byte("a: b")},
+			true},
 		{"a later run keeps what was chosen", `{"policy": {"own": true}}`, nil, install.Policy{Own: true}, true},
-		{"an empty value goes back to the profile", `{"policy": {"own": true}}`, []string{"--node-restriction-config="}, install.Policy{Reset: true}, true},
-		{"an empty file is not nothing", "", []string{"--node-restriction-config=" + os.DevNull}, install.Policy{Own: true, File: []byte{}}, true},
+		{"an empty value goes back to the profile", `{"policy": {"own": true}}`, []string{"--node-restriction-config="},
+			install.Policy{Reset: true}, true},
+		{"an empty file is not nothing", "", []string{"--node-restriction-config=" + os.DevNull},
+			install.Policy{Own: true, File: []byte{}}, true},
 		{"a file that is not there is an error", "", []string{"--node-restriction-config=/none"}, install.Policy{}, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -55,7 +55,10 @@ fails if a profile would not keep its promise here.`,
 	}
 	host.add(cmd.Flags())
 	cmd.Flags().StringVar(&name, "profile", string(install.Hardened), "The profile to judge: hardened or parity.")
-	cmd.Flags().BoolVar(&nodeScope, nodeScopeFlag, false, "Judge an installation with --node-scope. Without this flag, what the last install was told.")
-	cmd.Flags().StringVar(&policy, policyFlag, "", "The file that bulkhead install is to be given by this flag. Mirror pods are judged by it; without it, by what an installation without it would have node-restriction read.")
+	cmd.Flags().BoolVar(&nodeScope, nodeScopeFlag, false,
+		"Judge an installation with --node-scope. Without this flag, what the last install was told.")
+	cmd.Flags().StringVar(&policy, policyFlag, "",
+		"The file that bulkhead install is to be given by this flag. Mirror pods are judged by it; without it, by what an "+
+			"installation without it would have node-restriction read.")
 	return cmd
 }

@@ -39,6 +39,7 @@ until then the authorizers behind ours decide there, and in-tree admission alone
 	}
 	host.addState(cmd.Flags())
 	addCertificateFlags(cmd.Flags(), &options.Certificates, controlPlaneCertificates)
-	cmd.Flags().StringVar(&profile, "profile", string(install.Hardened), "The profile of the other control-plane hosts: hardened or parity.")
+	cmd.Flags().StringVar(&profile, "profile", string(install.Hardened),
+		"The profile of the other control-plane hosts: hardened or parity.")
 	return cmd
 }

@@ -67,12 +67,17 @@ Revoke refuses to revoke the credential that it uses itself.`,
 		},
 	}
 	fs := cmd.Flags()
-	fs.StringArrayVar(&flags.certificates, "certificate", nil, "File with a client certificate, PEM; - for standard input. The first certificate in it is revoked, a private key is ignored. May be repeated.")
-	fs.StringArrayVar(&flags.ids, "credential-id", nil, "ID of a credential: X509SHA256=<64 hex digits> or JTI=<UUID>. May be repeated.")
-	fs.StringArrayVar(&flags.crls, "crl", nil, "File with a certificate revocation list, PEM or DER. It replaces an older one of the same CA. May be repeated.")
+	fs.StringArrayVar(&flags.certificates, "certificate", nil,
+		"File with a client certificate, PEM; - for standard input. The first certificate in it is revoked, a private key "+
+			"is ignored. May be repeated.")
+	fs.StringArrayVar(&flags.ids, "credential-id", nil,
+		"ID of a credential: X509SHA256=<64 hex digits> or JTI=<UUID>. May be repeated.")
+	fs.StringArrayVar(&flags.crls, "crl", nil,
+		"File with a certificate revocation list, PEM or DER. It replaces an older one of the same CA. May be repeated.")
 	fs.StringVar(&flags.comment, "comment", "", "Why, for those who read the list later.")
 	fs.BoolVar(&flags.dryRun, "dry-run", false, "Check everything, and print what would change.")
-	cmd.PersistentFlags().StringVar(&flags.kubeconfig, "kubeconfig", "", "Credentials that may read and change ConfigMaps of kube-system. Without this flag, $KUBECONFIG or ~/.kube/config.")
+	cmd.PersistentFlags().StringVar(&flags.kubeconfig, "kubeconfig", "",
+		"Credentials that may read and change ConfigMaps of kube-system. Without this flag, $KUBECONFIG or ~/.kube/config.")
 	cmd.AddCommand(newRevokeListCommand(&flags.kubeconfig), newRevokeRemoveCommand(&flags.kubeconfig))
 	return cmd
 }
@@ -80,9 +85,10 @@ Revoke refuses to revoke the credential that it uses itself.`,
 func newRevokeRemoveCommand(kubeconfig *string) *cobra.Command {
 	var dryRun bool
 	cmd := &cobra.Command{
-		Use:     "remove ID...",
-		Short:   "Take credentials off the list, so that they are accepted again",
-		Long:    "Remove takes credential IDs off the cluster's list. To undo a certificate revocation list, publish a newer one of the same CA: every proxy keeps the newest that it has seen.",
+		Use:   "remove ID...",
+		Short: "Take credentials off the list, so that they are accepted again",
+		Long: "Remove takes credential IDs off the cluster's list. To undo a certificate revocation list, publish a " +
+			"newer one of the same CA: every proxy keeps the newest that it has seen.",
 		Example: "  bulkhead revoke remove X509SHA256=0f2a...",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

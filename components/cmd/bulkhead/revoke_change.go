@@ -60,8 +60,9 @@ func (t *toRevoke) addCertificate(data []byte, comment string) error {
 	}
 	who := &user.DefaultInfo{Name: leaf.Subject.CommonName, Groups: leaf.Subject.Organization}
 	if node, isNode := nodeidentity.NodeName(who); !isNode || node == "" {
-		t.notes = append(t.notes, fmt.Sprintf("%q is not a node: kube-apiserver accepts its certificate until %s, only the kubelets' API denies it",
-			who.Name, leaf.NotAfter.UTC().Format(time.RFC3339)))
+		t.notes = append(t.notes,
+			fmt.Sprintf("%q is not a node: kube-apiserver accepts its certificate until %s, only the kubelets' API denies it",
+				who.Name, leaf.NotAfter.UTC().Format(time.RFC3339)))
 	}
 	about := fmt.Sprintf("%q, expires %s", who.Name, leaf.NotAfter.UTC().Format(time.RFC3339))
 	if comment != "" {
@@ -121,7 +122,8 @@ func (r revoker) refuseOwn(ctx context.Context, entries []revocationlist.Entry) 
 	if len(entries) == 0 {
 		return nil
 	}
-	self, err := r.client.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	self, err := r.client.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{},
+		metav1.CreateOptions{})
 	if err != nil {
 		return fmt.Errorf("cannot find out whose credentials these are: %w", err)
 	}
@@ -168,7 +170,9 @@ func addCRL(data map[string]string, crl crlFile, clientCA []byte, now time.Time)
 		}
 		for _, known := range there {
 			if known.SameCA(list) && known.NewerThan(list) {
-				return nil, fmt.Errorf("cannot use --crl=%s: key %s has a newer list of %q (number %v, made %s): a proxy that has seen it takes no older one",
+				return nil, fmt.Errorf(
+					"cannot use --crl=%s: key %s has a newer list of %q (number %v, made %s): a proxy that has seen it takes no "+
+						"older one",
 					crl.name, key, list.Issuer, known.Number, known.ThisUpdate.Format(time.RFC3339))
 			}
 		}
@@ -182,7 +186,8 @@ func addCRL(data map[string]string, crl crlFile, clientCA []byte, now time.Time)
 	next := list.NextUpdate.Format(time.RFC3339)
 	return []string{
 		fmt.Sprintf("list of %q: number %v, %d certificates revoked (key %s)", list.Issuer, list.Number, list.Entries, key),
-		fmt.Sprintf("note: publish the next list of %q before %s; after that, the kubelets' API refuses every certificate of this CA, that of kube-apiserver too (--client-crl-expired)",
+		fmt.Sprintf("note: publish the next list of %q before %s; after that, the kubelets' API refuses every certificate "+
+			"of this CA, that of kube-apiserver too (--client-crl-expired)",
 			list.Issuer, next),
 	}, nil
 }
@@ -210,7 +215,8 @@ func (r revoker) change(ctx context.Context, edit func(data map[string]string) (
 		there, err := configMaps.Get(ctx, revocationlist.Name, metav1.GetOptions{})
 		missing := apierrors.IsNotFound(err)
 		if missing {
-			there, err = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: revocationlist.Namespace, Name: revocationlist.Name}}, nil
+			there, err = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: revocationlist.Namespace,
+				Name: revocationlist.Name}}, nil
 		}
 		if err != nil {
 			return err

@@ -62,7 +62,8 @@ func listRevoked(ctx context.Context, out io.Writer, client kubernetes.Interface
 	return printRevoked(out, entries, crls)
 }
 
-func revokedCRLs(ctx context.Context, client kubernetes.Interface, data map[string]string, now time.Time) ([]revokedCRL, error) {
+func revokedCRLs(ctx context.Context, client kubernetes.Interface, data map[string]string, now time.Time) ([]revokedCRL,
+	error) {
 	rows := []revokedCRL{}
 	var clientCA []byte
 	for _, key := range slices.Sorted(maps.Keys(data)) {
@@ -80,7 +81,8 @@ func revokedCRLs(ctx context.Context, client kubernetes.Interface, data map[stri
 			rows = append(rows, revokedCRL{Key: key, Problem: err.Error()})
 		}
 		for _, l := range lists {
-			rows = append(rows, revokedCRL{Key: key, Issuer: l.Issuer, Number: fmt.Sprint(l.Number), NextUpdate: l.NextUpdate, Revoked: l.Entries})
+			rows = append(rows, revokedCRL{Key: key, Issuer: l.Issuer, Number: fmt.Sprint(l.Number), NextUpdate: l.NextUpdate,
+				Revoked: l.Entries})
 		}
 	}
 	return rows, nil
@@ -112,7 +114,8 @@ func printRevoked(out io.Writer, entries []revocationlist.Entry, crls []revokedC
 			_, _ = fmt.Fprintf(table, "%s\tNOT USED: %s\n", crl.Key, crl.Problem)
 			continue
 		}
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\n", crl.Key, crl.Issuer, crl.Number, crl.Revoked, crl.NextUpdate.Format(time.RFC3339))
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\n", crl.Key, crl.Issuer, crl.Number, crl.Revoked,
+			crl.NextUpdate.Format(time.RFC3339))
 	}
 	return table.Flush()
 }

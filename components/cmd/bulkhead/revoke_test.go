@@ -41,16 +41,19 @@ func revoking(t *testing.T, ca *pkitest.CA, data map[string]string) (*fake.Clien
 		Data:       map[string]string{"client-ca-file": string(ca.PEM())},
 	}}
 	if data != nil {
-		objects = append(objects, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "bulkhead-revocations"}, Data: data})
+		objects = append(objects,
+			&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "bulkhead-revocations"}, Data: data})
 	}
 	client := fake.NewClientset(objects...)
 	client.PrependReactor("create", "selfsubjectreviews", func(clienttesting.Action) (bool, runtime.Object, error) {
-		who := authenticationv1.UserInfo{Username: "admin", Extra: map[string]authenticationv1.ExtraValue{user.CredentialIDKey: {ownToken}}}
+		who := authenticationv1.UserInfo{Username: "admin",
+			Extra: map[string]authenticationv1.ExtraValue{user.CredentialIDKey: {ownToken}}}
 		return true, &authenticationv1.SelfSubjectReview{Status: authenticationv1.SelfSubjectReviewStatus{UserInfo: who}}, nil
 	})
 	return client, func() map[string]string {
 		t.Helper()
-		list, err := client.CoreV1().ConfigMaps("kube-system").Get(context.Background(), "bulkhead-revocations", metav1.GetOptions{})
+		list, err := client.CoreV1().ConfigMaps("kube-system").Get(context.Background(), "bulkhead-revocations",
+			metav1.GetOptions{})
 		if err != nil {
 			return nil
 		}
@@ -75,20 +78,28 @@ func TestRevoke(t *testing.T) {
 		out   string
 		wrong string
 	}{
-		{name: "a certificate from standard input makes the list", flags: revokeFlags{certificates: []string{"-"}, comment: "theft"}, stdin: pair,
+		{name: "a certificate from standard input makes the list",
+			flags: revokeFlags{certificates: []string{"-"}, comment: "theft"}, stdin: pair,
 			after: map[string]string{"credential-ids": id + about + ", theft\n"}, out: "revoked: " + id},
-		{name: "an ID is added to the list", list: map[string]string{"credential-ids": stolenToken}, flags: revokeFlags{ids: []string{id}, comment: "theft"},
-			after: map[string]string{"credential-ids": stolenToken + "\n" + id + " # theft\n"}, out: "revoked: " + id + " # theft\n"},
-		{name: "an ID that is there", list: map[string]string{"credential-ids": stolenToken}, flags: revokeFlags{ids: []string{stolenToken}},
+		{name: "an ID is added to the list", list: map[string]string{"credential-ids": stolenToken},
+			flags: revokeFlags{ids: []string{id}, comment: "theft"},
+			after: map[string]string{"credential-ids": stolenToken + "\n" + id + " # theft\n"},
+			out:   "revoked: " + id + " # theft\n"},
+		{name: "an ID that is there", list: map[string]string{"credential-ids": stolenToken},
+			flags: revokeFlags{ids: []string{stolenToken}},
 			after: map[string]string{"credential-ids": stolenToken}, out: "revoked already: " + stolenToken},
-		{name: "a dry run changes nothing", flags: revokeFlags{ids: []string{stolenToken}, dryRun: true}, out: "dry run: revoked: " + stolenToken},
+		{name: "a dry run changes nothing", flags: revokeFlags{ids: []string{stolenToken}, dryRun: true},
+			out: "dry run: revoked: " + stolenToken},
 		{name: "a certificate of somebody else is noted", flags: revokeFlags{certificates: []string{"-"}}, stdin: stranger,
 			out: `note: "admin" is not a node: kube-apiserver accepts its certificate`},
 		{name: "nothing", wrong: "there is nothing to revoke: give --certificate, --credential-id or --crl"},
-		{name: "the own credential", flags: revokeFlags{ids: []string{ownToken}}, wrong: `it is the credential of "admin" that this command uses`},
+		{name: "the own credential", flags: revokeFlags{ids: []string{ownToken}},
+			wrong: `it is the credential of "admin" that this command uses`},
 		{name: "no ID", flags: revokeFlags{ids: []string{"x"}}, wrong: `--credential-id: "x" is not a credential ID`},
-		{name: "no certificate", flags: revokeFlags{certificates: []string{"-"}}, stdin: []byte("x"), wrong: "cannot use --certificate=-: want a client certificate in PEM"},
-		{name: "the certificate of a CA", flags: revokeFlags{certificates: []string{"-"}}, stdin: ca.PEM(), wrong: "is the certificate of a CA"},
+		{name: "no certificate", flags: revokeFlags{certificates: []string{"-"}}, stdin: []byte("x"),
+			wrong: "cannot use --certificate=-: want a client certificate in PEM"},
+		{name: "the certificate of a CA", flags: revokeFlags{certificates: []string{"-"}}, stdin: ca.PEM(),
+			wrong: "is the certificate of a CA"},
 		{name: "no file", flags: revokeFlags{crls: []string{"/nowhere"}}, wrong: "cannot use --crl=/nowhere"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -107,7 +118,8 @@ func TestRevoke(t *testing.T) {
 			if row.after == nil && (row.wrong != "" || row.flags.dryRun) {
 				row.after = row.list
 			}
-			if diff := cmp.Diff(row.after, data()); row.after != nil && diff != "" || (row.wrong != "" || row.flags.dryRun) && row.list == nil && data() != nil {
+			if diff := cmp.Diff(row.after, data()); row.after != nil && diff != "" || (row.wrong != "" || row.flags.dryRun) &&
+				row.list == nil && data() != nil {
 				t.Errorf("the list (-want +got)\n%s", diff)
 			}
 		})
@@ -150,7 +162,8 @@ func TestRevokeByCRL(t *testing.T) {
 		{"junk", file("junk", []byte("junk")), "", "parsing a CRL"},
 	} {
 		out, err := revoke(step.path)
-		if (err != nil) != (step.wrong != "") || err != nil && !strings.Contains(err.Error(), step.wrong) || !strings.Contains(out, step.out) {
+		if (err != nil) != (step.wrong != "") || err != nil && !strings.Contains(err.Error(), step.wrong) ||
+			!strings.Contains(out, step.out) {
 			t.Errorf("%s: printed %q, error %v", step.name, out, err)
 		}
 	}
@@ -169,19 +182,23 @@ func TestRevokeByCRL(t *testing.T) {
 }
 
 func TestRevokeRemove(t *testing.T) {
-	client, data := revoking(t, pkitest.NewCA(t, "ca"), map[string]string{"credential-ids": stolenToken + " # x\n" + ownToken + "\n"})
+	client, data := revoking(t, pkitest.NewCA(t, "ca"),
+		map[string]string{"credential-ids": stolenToken + " # x\n" + ownToken + "\n"})
 	var out bytes.Buffer
-	if err := (revoker{client, &out, true, time.Now}).remove(t.Context(), []string{stolenToken}); err != nil || !strings.HasPrefix(data()["credential-ids"], stolenToken) {
+	if err := (revoker{client, &out, true, time.Now}).remove(t.Context(), []string{stolenToken}); err != nil ||
+		!strings.HasPrefix(data()["credential-ids"], stolenToken) {
 		t.Errorf("dry run: %v, %v", err, data())
 	}
 	r := revoker{client, &out, false, time.Now}
-	if err := r.remove(t.Context(), []string{ownToken, "x"}); err == nil || !strings.Contains(err.Error(), `cannot remove "x"`) || !strings.Contains(data()["credential-ids"], ownToken) {
+	if err := r.remove(t.Context(), []string{ownToken, "x"}); err == nil ||
+		!strings.Contains(err.Error(), `cannot remove "x"`) || !strings.Contains(data()["credential-ids"], ownToken) {
 		t.Errorf("one of two is not there: %v, %v", err, data())
 	}
 	if err := r.remove(t.Context(), []string{stolenToken}); err != nil || data()["credential-ids"] != ownToken+"\n" {
 		t.Errorf("%v, %v", err, data())
 	}
-	if want := "dry run: not revoked any more: " + stolenToken + "\nnot revoked any more: " + stolenToken + "\n"; out.String() != want {
+	if want := "dry run: not revoked any more: " + stolenToken + "\nnot revoked any more: " + stolenToken +
+		"\n"; out.String() != want {
 		t.Errorf("printed %q, want %q", out.String(), want)
 	}
 }
@@ -195,13 +212,15 @@ func TestRevokeList(t *testing.T) {
 	}{
 		{"no list", "table", nil, "nothing is revoked\n"},
 		{"an empty list, JSON", "json", map[string]string{}, "{\n  \"credentials\": [],\n  \"lists\": []\n}\n"},
-		{"what cannot be used", "table", map[string]string{"credential-ids": "x", "y.crl": "junk"}, "NOT REVOKED: \"x\" is not a credential ID"},
+		{"what cannot be used", "table", map[string]string{"credential-ids": "x", "y.crl": "junk"},
+			"NOT REVOKED: \"x\" is not a credential ID"},
 		{"a list that cannot be used", "table", map[string]string{"y.crl": "junk"}, "y.crl  NOT USED: parsing a CRL"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			client, _ := revoking(t, ca, row.data)
 			var out bytes.Buffer
-			if err := listRevoked(t.Context(), &out, client, row.output, time.Now()); err != nil || !strings.Contains(out.String(), row.want) {
+			if err := listRevoked(t.Context(), &out, client, row.output, time.Now()); err != nil ||
+				!strings.Contains(out.String(), row.want) {
 				t.Errorf("%v: %q, want %q", err, out.String(), row.want)
 			}
 		})

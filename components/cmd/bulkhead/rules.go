@@ -49,7 +49,8 @@ those of node scope only where it is installed (node-scope.md).
 `
 
 // components are the names of what the first part of an ID stands for.
-var components = map[string]string{"NA": "Node authorizer", "NR": "NodeRestriction", "KA": "Kubelet API", "NS": "Node scope"}
+var components = map[string]string{"NA": "Node authorizer", "NR": "NodeRestriction", "KA": "Kubelet API",
+	"NS": "Node scope"}
 
 func newRulesCommand() *cobra.Command {
 	var output string
@@ -70,7 +71,8 @@ what they are in each profile unless bulkhead install is told otherwise.`,
 
 // allRules are those of every component.
 func allRules() []rules.Rule {
-	return slices.Concat(nodeauthorizer.Rules, noderestriction.Rules, kubeletauth.Rules, nodescope.Rules, scopeadmission.Rules)
+	return slices.Concat(nodeauthorizer.Rules, noderestriction.Rules, kubeletauth.Rules, nodescope.Rules,
+		scopeadmission.Rules)
 }
 
 func printRules(out io.Writer, format string, all []rules.Rule) error {
@@ -91,7 +93,8 @@ func rulesTable(out io.Writer, all []rules.Rule) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "RULE\tHARDENED\tPARITY\tDESCRIPTION")
 	for _, r := range all {
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", r.ID, defaultIn(install.Hardened, r), defaultIn(install.Parity, r), r.Description)
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", r.ID, defaultIn(install.Hardened, r), defaultIn(install.Parity, r),
+			r.Description)
 	}
 	return table.Flush()
 }
@@ -103,13 +106,15 @@ func rulesMarkdown(out io.Writer, all []rules.Rule) error {
 	for _, r := range all {
 		if of, _, _ := strings.Cut(string(r.ID), "-"); of != component {
 			component = of
-			fmt.Fprintf(&b, "\n## %s\n\n| rule | description | source | extension | in hardened | in parity |\n|---|---|---|---|---|---|\n", components[of])
+			fmt.Fprintf(&b, "\n## %s\n\n| rule | description | source | extension | in hardened | in parity "+
+				"|\n|---|---|---|---|---|---|\n", components[of])
 		}
 		extension := ""
 		if r.Extension {
 			extension = "yes"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", r.ID, cell(r.Description), cell(r.Source), extension, defaultIn(install.Hardened, r), defaultIn(install.Parity, r))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", r.ID, cell(r.Description), cell(r.Source), extension,
+			defaultIn(install.Hardened, r), defaultIn(install.Parity, r))
 	}
 	_, err := io.WriteString(out, b.String())
 	return err
@@ -152,7 +157,8 @@ type jsonRule struct {
 func jsonRules(all []rules.Rule) []jsonRule {
 	list := make([]jsonRule, 0, len(all))
 	for _, r := range all {
-		printed := jsonRule{ID: r.ID, Description: r.Description, Promise: r.Description, Source: r.Source, Extension: r.Extension, Optional: r.Optional, Configured: r.Configured}
+		printed := jsonRule{ID: r.ID, Description: r.Description, Promise: r.Description, Source: r.Source,
+			Extension: r.Extension, Optional: r.Optional, Configured: r.Configured}
 		if r.Optional {
 			printed.Defaults = map[install.Profile]string{
 				install.Hardened: defaultIn(install.Hardened, r), install.Parity: defaultIn(install.Parity, r),

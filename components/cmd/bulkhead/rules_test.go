@@ -26,7 +26,9 @@ func TestPrintRules(t *testing.T) {
 	for _, tc := range []struct {
 		format, want string
 	}{
-		{"table", "RULE        HARDENED       PARITY            DESCRIPTION\nNA-LEASE-3  always         always            Own name.\nNA-LIMIT    always         always            A | B.\nNA-CSR-1    enforce        off               C.\nNR-LABEL-1  as configured  no configuration  E.\nKA-AUD-1    audit          off               G.\n"},
+		{"table", "RULE        HARDENED       PARITY            DESCRIPTION\nNA-LEASE-3  always         always            " +
+			"Own name.\nNA-LIMIT    always         always            A | B.\nNA-CSR-1    enforce        off               " +
+			"C.\nNR-LABEL-1  as configured  no configuration  E.\nKA-AUD-1    audit          off               G.\n"},
 		{"markdown", markdownHeader + `
 ## Node authorizer
 
@@ -114,7 +116,8 @@ func TestPrintRules(t *testing.T) {
 }
 
 func TestPrintRulesRefusesAnUnknownFormat(t *testing.T) {
-	if err := printRules(&bytes.Buffer{}, "yaml", nil); err == nil || !strings.Contains(err.Error(), "table, markdown and json") {
+	if err := printRules(&bytes.Buffer{}, "yaml", nil); err == nil ||
+		!strings.Contains(err.Error(), "table, markdown and json") {
 		t.Errorf("error is %v", err)
 	}
 }

@@ -80,7 +80,8 @@ func scopeAccounts(ctx context.Context, client kubernetes.Interface, hosts []sco
 	for _, account := range slices.SortedFunc(maps.Keys(all), scopelist.Compare) {
 		live, since := stateEverywhere(account, all[account].current(), hosts)
 		rows = append(rows, scopedAccount{
-			Namespace: account.Namespace, ServiceAccount: account.Name, Resources: all[account].resources(), Mode: all[account].modeInForce(),
+			Namespace: account.Namespace, ServiceAccount: account.Name, Resources: all[account].resources(),
+			Mode:          all[account].modeInForce(),
 			Authorization: liveOrPending(live.Authorization), Admission: liveOrPending(live.Admission),
 			OlderPods: olderThan(since, created[account]),
 		})
@@ -88,7 +89,8 @@ func scopeAccounts(ctx context.Context, client kubernetes.Interface, hosts []sco
 	return rows, nil
 }
 
-func readAccounts(ctx context.Context, client kubernetes.Interface, at func(namespace, name string) *annotations, told map[scopelist.Account]*annotations) error {
+func readAccounts(ctx context.Context, client kubernetes.Interface, at func(namespace, name string) *annotations,
+	told map[scopelist.Account]*annotations) error {
 	options := metav1.ListOptions{Limit: atOnce}
 	for {
 		list, err := client.CoreV1().ServiceAccounts(metav1.NamespaceAll).List(ctx, options)

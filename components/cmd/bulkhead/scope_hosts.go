@@ -37,12 +37,14 @@ type scopeHost struct {
 func scopeHosts(ctx context.Context, client kubernetes.Interface, now time.Time) ([]scopeHost, error) {
 	records, err := client.CoreV1().ConfigMaps(scopestate.Namespace).Get(ctx, scopestate.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("node scope is not installed in this cluster: there is no ConfigMap %s/%s", scopestate.Namespace, scopestate.Name)
+		return nil, fmt.Errorf("node scope is not installed in this cluster: there is no ConfigMap %s/%s",
+			scopestate.Namespace, scopestate.Name)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading what scope-sync has told: %w", err)
 	}
-	nodes, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: "node-role.kubernetes.io/control-plane"})
+	nodes, err := client.CoreV1().Nodes().List(ctx,
+		metav1.ListOptions{LabelSelector: "node-role.kubernetes.io/control-plane"})
 	if err != nil {
 		return nil, fmt.Errorf("listing the control-plane nodes: %w", err)
 	}
@@ -56,7 +58,9 @@ func scopeHosts(ctx context.Context, client kubernetes.Interface, now time.Time)
 		}
 	}
 	if len(names) == 0 {
-		return nil, fmt.Errorf("node scope is not installed in this cluster: no scope-sync has told anything in ConfigMap %s/%s", scopestate.Namespace, scopestate.Name)
+		return nil, fmt.Errorf(
+			"node scope is not installed in this cluster: no scope-sync has told anything in ConfigMap %s/%s",
+			scopestate.Namespace, scopestate.Name)
 	}
 	var hosts []scopeHost
 	for _, name := range slices.Sorted(maps.Keys(names)) {
@@ -79,11 +83,15 @@ func scopeHostOf(name, text string, told bool, now time.Time) scopeHost {
 	}
 	host.Heard, host.Problem = record.Time, record.Problem
 	if quiet := now.Sub(record.Time); quiet > quietFor {
-		host.Problem = fmt.Sprintf("its scope-sync was last heard of %v ago: what it told then is not counted, the lists that it wrote hold", quiet.Round(time.Minute))
+		host.Problem = fmt.Sprintf(
+			"its scope-sync was last heard of %v ago: what it told then is not counted, the lists that it wrote hold",
+			quiet.Round(time.Minute))
 		return host
 	}
 	if record.Omitted > 0 {
-		host.Problem = strings.TrimPrefix(fmt.Sprintf("%s; there was no room to tell of %d accounts, which are shown as pending", host.Problem, record.Omitted), "; ")
+		host.Problem = strings.TrimPrefix(
+			fmt.Sprintf("%s; there was no room to tell of %d accounts, which are shown as pending", host.Problem,
+				record.Omitted), "; ")
 	}
 	host.states, host.details = record.Accounts, record.Details
 	return host

@@ -41,7 +41,9 @@ It can be run anywhere, and changes nothing.`,
 			return printScopes(cmd.Context(), cmd.OutOrStdout(), client, output, time.Now())
 		},
 	}
-	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "Credentials that may read ServiceAccounts, pods, nodes, and ConfigMaps of kube-system. Without this flag, $KUBECONFIG or ~/.kube/config.")
+	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "",
+		"Credentials that may read ServiceAccounts, pods, nodes, and ConfigMaps of kube-system. Without this flag, "+
+			"$KUBECONFIG or ~/.kube/config.")
 	cmd.Flags().StringVarP(&output, "output", "o", "table", "How to print: table or json.")
 	return cmd
 }
@@ -87,7 +89,8 @@ func scopeTable(out io.Writer, accounts []scopedAccount, hosts []scopeHost) erro
 		_, _ = fmt.Fprintln(table, "NAMESPACE\tSERVICEACCOUNT\tRESOURCES\tMODE\tAUTHORIZATION\tADMISSION\tOLDER PODS")
 		for _, a := range accounts {
 			_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
-				a.Namespace, a.ServiceAccount, shortCell(a.Resources), a.Mode, a.Authorization, a.Admission, countOrNone(a.OlderPods))
+				a.Namespace, a.ServiceAccount, shortCell(a.Resources), a.Mode, a.Authorization, a.Admission,
+				countOrNone(a.OlderPods))
 		}
 		if err := table.Flush(); err != nil {
 			return err

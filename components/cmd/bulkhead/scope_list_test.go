@@ -22,7 +22,8 @@ import (
 var scopeNow = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 func controlPlane(name string) *corev1.Node {
-	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"node-role.kubernetes.io/control-plane": ""}}}
+	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name,
+		Labels: map[string]string{"node-role.kubernetes.io/control-plane": ""}}}
 }
 
 func scopeAccount(name string, annotations map[string]string) *corev1.ServiceAccount {
@@ -31,8 +32,9 @@ func scopeAccount(name string, annotations map[string]string) *corev1.ServiceAcc
 
 func scopePod(name, runsAs, value string) *corev1.Pod {
 	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, Annotations: map[string]string{"bulkhead.dev/node-scoped-resources": value}},
-		Spec:       corev1.PodSpec{ServiceAccountName: runsAs},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name,
+			Annotations: map[string]string{"bulkhead.dev/node-scoped-resources": value}},
+		Spec: corev1.PodSpec{ServiceAccountName: runsAs},
 	}
 }
 
@@ -49,7 +51,8 @@ func digest(annotations map[string]string, pods ...string) string {
 // authorization and w for admission.
 func recorded(t *testing.T, hosts map[string]scopestate.Record) *corev1.ConfigMap {
 	t.Helper()
-	all := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "bulkhead-node-scope"}, Data: map[string]string{}}
+	all := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "bulkhead-node-scope"},
+		Data: map[string]string{}}
 	for host, record := range hosts {
 		text, err := record.Encode()
 		if err != nil {
@@ -61,10 +64,12 @@ func recorded(t *testing.T, hosts map[string]scopestate.Record) *corev1.ConfigMa
 }
 
 func told(ago time.Duration, states map[string]string) scopestate.Record {
-	r := scopestate.Record{Time: scopeNow.Add(-ago), Accounts: map[scopelist.Account]scopestate.State{}, Details: map[scopelist.Account]scopestate.Detail{}}
+	r := scopestate.Record{Time: scopeNow.Add(-ago), Accounts: map[scopelist.Account]scopestate.State{},
+		Details: map[scopelist.Account]scopestate.Detail{}}
 	for name, state := range states {
 		account := scopelist.Account{Namespace: "ns", Name: name}
-		r.Accounts[account] = scopestate.State{Authorization: strings.Contains(state, "a"), Admission: strings.Contains(state, "w")}
+		r.Accounts[account] = scopestate.State{Authorization: strings.Contains(state, "a"),
+			Admission: strings.Contains(state, "w")}
 		r.Details[account] = scopestate.Detail{Digest: digests[name], Since: scopeNow.Add(-time.Hour)}
 	}
 	return r
@@ -126,7 +131,9 @@ ns         new             * (cannot be read)  enforce  pending        pending  
 ns         viapod          pods: secrets       enforce  live           live       2
 `},
 		{
-			"one host is behind, another is gone", map[string]scopestate.Record{"cp-1": told(0, both), "cp-2": told(0, map[string]string{"everywhere": "a", "audited": "w"}), "cp-0": told(0, nil)}, `
+			"one host is behind, another is gone",
+			map[string]scopestate.Record{"cp-1": told(0, both),
+				"cp-2": told(0, map[string]string{"everywhere": "a", "audited": "w"}), "cp-0": told(0, nil)}, `
 NAMESPACE  SERVICEACCOUNT  RESOURCES           MODE     AUTHORIZATION  ADMISSION  OLDER PODS
 ns         audited         *                   audit    pending        live       -
 ns         changed         pods                enforce  pending        pending    -
@@ -160,19 +167,23 @@ func TestScopeListProblems(t *testing.T) {
 	full := told(0, nil)
 	full.Problem, full.Omitted = "cannot write", 2
 	got, err := scopeOutput(t, "table", controlPlane("cp-1"), recorded(t, map[string]scopestate.Record{"cp-1": full}))
-	const want = "no account has a scope\ncp-1: cannot write; there was no room to tell of 2 accounts, which are shown as pending\n"
+	const want = "no account has a scope\ncp-1: cannot write; there was no room to tell of 2 accounts, which are shown " +
+		"as pending\n"
 	if got != want || err != nil {
 		t.Errorf("got %q, %v", got, err)
 	}
 	spoilt := recorded(t, nil)
 	spoilt.Data["cp-1"] = "{"
-	if got, err := scopeOutput(t, "table", controlPlane("cp-1"), spoilt); err != nil || !strings.Contains(got, "cp-1: reading what scope-sync has told") {
+	if got, err := scopeOutput(t, "table", controlPlane("cp-1"), spoilt); err != nil ||
+		!strings.Contains(got, "cp-1: reading what scope-sync has told") {
 		t.Errorf("got %q, %v", got, err)
 	}
-	if _, err := scopeOutput(t, "table", controlPlane("cp-1")); err == nil || err.Error() != "node scope is not installed in this cluster: there is no ConfigMap kube-system/bulkhead-node-scope" {
+	if _, err := scopeOutput(t, "table", controlPlane("cp-1")); err == nil ||
+		err.Error() != "node scope is not installed in this cluster: there is no ConfigMap kube-system/bulkhead-node-scope" {
 		t.Errorf("got %v", err)
 	}
-	if _, err := scopeOutput(t, "table", recorded(t, nil)); err == nil || !strings.Contains(err.Error(), "node scope is not installed") {
+	if _, err := scopeOutput(t, "table", recorded(t, nil)); err == nil ||
+		!strings.Contains(err.Error(), "node scope is not installed") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := scopeOutput(t, "yaml"); err == nil || !strings.Contains(err.Error(), "-o yaml") {
@@ -197,10 +208,12 @@ func TestScopeListAsJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []scopedAccount{{"ns", "a", long, "enforce", "live", "pending", nil}}
-	if diff := cmp.Diff(want, read.Accounts); diff != "" || len(read.Hosts) != 1 || read.Hosts[0].Node != "cp-1" || !read.Hosts[0].Heard.Equal(scopeNow) {
+	if diff := cmp.Diff(want, read.Accounts); diff != "" || len(read.Hosts) != 1 || read.Hosts[0].Node != "cp-1" ||
+		!read.Hosts[0].Heard.Equal(scopeNow) {
 		t.Errorf("%s\n%s", diff, got)
 	}
-	if table, err := scopeOutput(t, "table", objects...); err != nil || !strings.Contains(table, "…") || strings.Contains(table, long) {
+	if table, err := scopeOutput(t, "table", objects...); err != nil || !strings.Contains(table, "…") ||
+		strings.Contains(table, long) {
 		t.Errorf("%v\n%s", err, table)
 	}
 }

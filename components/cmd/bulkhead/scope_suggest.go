@@ -62,9 +62,13 @@ nothing. The log is on the control-plane hosts, where --audit-log-path says.`,
 			return o.suggest(cmd, client, account)
 		},
 	}
-	cmd.Flags().StringVar(&o.kubeconfig, "kubeconfig", "", "Credentials that may list what nodes need, and RBAC. Without this flag, $KUBECONFIG or ~/.kube/config.")
-	cmd.Flags().StringArrayVar(&o.logs, "audit-log", nil, "An audit log of an API server, in JSON, from the level Metadata on; - is standard input. May be given several times, for several API servers.")
-	cmd.Flags().StringVar(&o.custom, "node-scope-custom-resources", "", "The custom resources that are declared, as node-authorizer has them.")
+	cmd.Flags().StringVar(&o.kubeconfig, "kubeconfig", "",
+		"Credentials that may list what nodes need, and RBAC. Without this flag, $KUBECONFIG or ~/.kube/config.")
+	cmd.Flags().StringArrayVar(&o.logs, "audit-log", nil,
+		"An audit log of an API server, in JSON, from the level Metadata on; - is standard input. May be given several "+
+			"times, for several API servers.")
+	cmd.Flags().StringVar(&o.custom, "node-scope-custom-resources", "",
+		"The custom resources that are declared, as node-authorizer has them.")
 	cmd.Flags().StringVarP(&o.output, "output", "o", "table", "How to print: table or json.")
 	return cmd
 }
@@ -74,7 +78,8 @@ func (o suggestOptions) validate() error {
 		return fmt.Errorf("-o %s: it is one of table and json", o.output)
 	}
 	if len(o.logs) == 0 {
-		return errors.New("--audit-log is missing: give the file that kube-apiserver writes with --audit-log-path, or - to read it from standard input")
+		return errors.New("--audit-log is missing: give the file that kube-apiserver writes with --audit-log-path, or - to " +
+			"read it from standard input")
 	}
 	return nil
 }
@@ -90,7 +95,8 @@ func accountNamed(text string) (scopelist.Account, error) {
 
 func (o suggestOptions) suggest(cmd *cobra.Command, client kubernetes.Interface, account scopelist.Account) error {
 	ctx := cmd.Context()
-	if _, err := client.CoreV1().ServiceAccounts(account.Namespace).Get(ctx, account.Name, metav1.GetOptions{}); err != nil {
+	if _, err := client.CoreV1().ServiceAccounts(account.Namespace).Get(ctx, account.Name,
+		metav1.GetOptions{}); err != nil {
 		return fmt.Errorf("reading the account: %w", err)
 	}
 	custom, err := nodescope.ParseDeclarations(o.custom)
@@ -103,7 +109,8 @@ func (o suggestOptions) suggest(cmd *cobra.Command, client kubernetes.Interface,
 	}
 	defer forget()
 	s := scopesuggest.New(account, nodescope.Config{
-		Node: node, Custom: custom, Objects: customread.New(client.CoreV1().RESTClient()), Unready: func() string { return "" },
+		Node: node, Custom: custom, Objects: customread.New(client.CoreV1().RESTClient()),
+		Unready: func() string { return "" },
 	})
 	objects, err := readRBAC(ctx, client)
 	if err != nil {
@@ -125,7 +132,8 @@ func (o suggestOptions) suggest(cmd *cobra.Command, client kubernetes.Interface,
 
 // readLog gives the requests of one log to the suggester. It ends with the context, at
 // the next request.
-func readLog(ctx context.Context, file string, stdin io.Reader, log *scopesuggest.Log, s *scopesuggest.Suggester) error {
+func readLog(ctx context.Context, file string, stdin io.Reader, log *scopesuggest.Log,
+	s *scopesuggest.Suggester) error {
 	in := stdin
 	if file != "-" {
 		opened, err := os.Open(file)

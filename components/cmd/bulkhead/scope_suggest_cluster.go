@@ -24,7 +24,8 @@ const viewPatience = time.Minute
 
 // nodesAsTheyAre is the node authorizer, with every rule on, over the cluster as it is
 // now. What fills it runs until forget is called.
-func nodesAsTheyAre(ctx context.Context, progress io.Writer, client kubernetes.Interface) (node *nodeauthorizer.Authorizer, forget func(), err error) {
+func nodesAsTheyAre(ctx context.Context, progress io.Writer,
+	client kubernetes.Interface) (node *nodeauthorizer.Authorizer, forget func(), err error) {
 	modes := nodeauthorizer.Modes(rules.Enforce)
 	g := graph.New(nodeauthorizer.GraphOptions(modes, false))
 	view := graphsync.New(client, g, graphsync.Options{
@@ -46,7 +47,8 @@ func nodesAsTheyAre(ctx context.Context, progress io.Writer, client kubernetes.I
 		return nil, nil, err
 	}
 	return nodeauthorizer.New(nodeauthorizer.Config{
-		Mode: nodeauthorizer.Strict, Features: nodeauthorizer.DefaultFeatures(), Modes: modes, Relations: g, Unready: view.Unready,
+		Mode: nodeauthorizer.Strict, Features: nodeauthorizer.DefaultFeatures(), Modes: modes, Relations: g,
+		Unready: view.Unready,
 	}), forget, nil
 }
 
@@ -56,7 +58,9 @@ func waitForView(ctx context.Context, view *graphsync.Sync) error {
 	for !view.HasSynced() {
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("the cluster could not be read within %v: the credentials have to list and watch nodes, pods, persistentvolumes, persistentvolumeclaims, volumeattachments, resourceslices, certificatesigningrequests and podcertificaterequests in every namespace", viewPatience)
+			return fmt.Errorf("the cluster could not be read within %v: the credentials have to list and watch nodes, pods, "+
+				"persistentvolumes, persistentvolumeclaims, volumeattachments, resourceslices, certificatesigningrequests and "+
+				"podcertificaterequests in every namespace", viewPatience)
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
@@ -82,5 +86,6 @@ func readRBAC(ctx context.Context, client kubernetes.Interface) (scopesuggest.Ob
 	if err != nil {
 		return o, fmt.Errorf("reading RoleBindings: %w", err)
 	}
-	return scopesuggest.Objects{ClusterRoles: roles.Items, ClusterRoleBindings: bindings.Items, Roles: within.Items, RoleBindings: boundWithin.Items}, nil
+	return scopesuggest.Objects{ClusterRoles: roles.Items, ClusterRoleBindings: bindings.Items, Roles: within.Items,
+		RoleBindings: boundWithin.Items}, nil
 }

@@ -17,7 +17,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesuggest"
 )
 
-func printSuggestion(out io.Writer, output string, account scopelist.Account, stats scopesuggest.LogStats, s scopesuggest.Suggestion) error {
+func printSuggestion(out io.Writer, output string, account scopelist.Account, stats scopesuggest.LogStats,
+	s scopesuggest.Suggestion) error {
 	if output == "json" {
 		encoder := json.NewEncoder(out)
 		encoder.SetIndent("", "  ")
@@ -28,10 +29,13 @@ func printSuggestion(out io.Writer, output string, account scopelist.Account, st
 		return err
 	}
 	for _, w := range s.Wildcards {
-		_, _ = fmt.Fprintf(out, "RBAC gives %s by a wildcard: of it, only what was seen can be in the scope. Name what is needed.\n", printable(w))
+		_, _ = fmt.Fprintf(out,
+			"RBAC gives %s by a wildcard: of it, only what was seen can be in the scope. Name what is needed.\n", printable(w))
 	}
 	for _, name := range s.Impersonates {
-		_, _ = fmt.Fprintf(out, "It impersonates %s, which nobody with a scope may: there is no scope under which that passes [NS-IMPERSONATE-1].\n", printable(name))
+		_, _ = fmt.Fprintf(out,
+			"It impersonates %s, which nobody with a scope may: there is no scope under which that passes [NS-IMPERSONATE-1].\n",
+			printable(name))
 	}
 	for _, request := range s.Unscoped {
 		_, _ = fmt.Fprintf(out, "No account with a scope may do this, whatever the scope names: %s\n", printable(request))
@@ -41,7 +45,9 @@ func printSuggestion(out io.Writer, output string, account scopelist.Account, st
 		return err
 	}
 	if s.Written > 0 {
-		_, _ = fmt.Fprintf(out, "%d writes were judged by what they name; what they write is judged only while the account is in audit, so begin there.\n", s.Written)
+		_, _ = fmt.Fprintf(out,
+			"%d writes were judged by what they name; what they write is judged only while the account is in audit, so begin "+
+				"there.\n", s.Written)
 	}
 	_, err := fmt.Fprintf(out, "\nkubectl -n %s annotate --overwrite serviceaccount %s \\\n  %s=audit \\\n  %s='%s'\n",
 		account.Namespace, account.Name, nodescope.ModeAnnotation, nodescope.ScopeAnnotation, s.Annotation)

@@ -47,10 +47,12 @@ func newStatusCommand() *cobra.Command {
 				printHealth(out, component.Name, component.Ready(cmd.Context()))
 			}
 			if _, err := os.Stat(host.layout.KubeletApproverManifest()); err == nil {
-				printHealth(out, "kubelet-approver", install.Renewer{Layout: host.layout, API: client, Container: "kubelet-approver"}.Ready(cmd.Context()))
+				printHealth(out, "kubelet-approver",
+					install.Renewer{Layout: host.layout, API: client, Container: "kubelet-approver"}.Ready(cmd.Context()))
 			}
 			if _, err := os.Stat(host.layout.ScopeSyncManifest()); err == nil {
-				printHealth(out, "scope-sync", install.Renewer{Layout: host.layout, API: client, Container: "scope-sync"}.Ready(cmd.Context()))
+				printHealth(out, "scope-sync",
+					install.Renewer{Layout: host.layout, API: client, Container: "scope-sync"}.Ready(cmd.Context()))
 			}
 			printHealth(out, "certs", install.Renewer{Layout: host.layout, API: client}.Ready(cmd.Context()))
 			policy, err := host.certificatePolicy(cmd.Flags(), policy)
@@ -77,7 +79,8 @@ func (f *hostFlags) printInstallation(out io.Writer) (installed bool, err error)
 		return false, err
 	}
 	if unfinished != "" {
-		row(out, "unfinished", unfinished+": it is running now, or was killed; the next install or uninstall takes it back first")
+		row(out, "unfinished",
+			unfinished+": it is running now, or was killed; the next install or uninstall takes it back first")
 	}
 	if record == nil {
 		row(out, "profile", string(install.InTree)+" (nothing of ours is installed)")
@@ -108,7 +111,8 @@ func kubeletAPIOf(l install.Layout, record *install.Record) string {
 }
 
 // shownFlags begin the flags of kube-apiserver that our profiles are about.
-var shownFlags = []string{"--authorization-", "--admission-control-", "--enable-admission-plugins=", "--disable-admission-plugins=", "--service-account-extend-token-expiration=", "--kubelet-certificate-authority="}
+var shownFlags = []string{"--authorization-", "--admission-control-", "--enable-admission-plugins=",
+	"--disable-admission-plugins=", "--service-account-extend-token-expiration=", "--kubelet-certificate-authority="}
 
 func printServer(ctx context.Context, out io.Writer, manifest *apiserver.Manifest, client *cluster.Client) {
 	row(out, "kube-apiserver", manifest.Image())
@@ -132,7 +136,8 @@ func printServer(ctx context.Context, out io.Writer, manifest *apiserver.Manifes
 	case process.AdmissionHash != "":
 		row(out, "", "webhooks from disk in force: "+process.AdmissionHash)
 	case registered:
-		row(out, "", "node-restriction is registered through the API: whoever may delete a ValidatingWebhookConfiguration can remove it")
+		row(out, "", "node-restriction is registered through the API: whoever may delete a ValidatingWebhookConfiguration "+
+			"can remove it")
 	}
 }
 

@@ -112,7 +112,9 @@ func clearTaints(ctx context.Context, out io.Writer, client kubernetes.Interface
 	for _, taint := range cleared {
 		_, _ = fmt.Fprintf(out, "forgotten: %s\n", taint.ToString())
 		if slices.ContainsFunc(there, func(t corev1.Taint) bool { return t.MatchTaint(&taint) }) {
-			_, _ = fmt.Fprintf(out, "  Node %s still has it, so it will be remembered again. To take it off: kubectl taint node %s %s:%s-\n", name, name, taint.Key, taint.Effect)
+			_, _ = fmt.Fprintf(out,
+				"  Node %s still has it, so it will be remembered again. To take it off: kubectl taint node %s %s:%s-\n", name,
+				name, taint.Key, taint.Effect)
 		}
 	}
 	if len(cleared) == 0 {

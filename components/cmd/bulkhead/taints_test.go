@@ -56,7 +56,8 @@ n3    ?                           what is stored cannot be read: clear it
 func TestTaintsClear(t *testing.T) {
 	for _, row := range []struct{ name, node, key, want string }{
 		{"of a Node that has one of them", "n1", "", "forgotten: compromised=yes:NoSchedule\n" +
-			"  Node n1 still has it, so it will be remembered again. To take it off: kubectl taint node n1 compromised:NoSchedule-\n" +
+			"  Node n1 still has it, so it will be remembered again. To take it off: kubectl taint node n1 " +
+			"compromised:NoSchedule-\n" +
 			"forgotten: dedicated=pii:NoExecute\n"},
 		{"one key", "n1", "dedicated", "forgotten: dedicated=pii:NoExecute\n"},
 		{"of a Node that is gone", "n2", "compromised", "forgotten: compromised:NoExecute\n"},
@@ -66,7 +67,8 @@ func TestTaintsClear(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var out bytes.Buffer
-			if err := clearTaints(context.Background(), &out, remembering(), row.node, row.key); err != nil || out.String() != row.want {
+			if err := clearTaints(context.Background(), &out, remembering(), row.node, row.key); err != nil ||
+				out.String() != row.want {
 				t.Errorf("%v\n%s\nwant\n%s", err, out.String(), row.want)
 			}
 		})

@@ -37,6 +37,7 @@ lines in the ConfigMap kubeadm-config.`,
 		},
 	}
 	host.add(cmd.Flags())
-	cmd.Flags().DurationVar(&timeout, "timeout", 3*time.Minute, "How long the API server may take to serve as it did before the command fails.")
+	cmd.Flags().DurationVar(&timeout, "timeout", 3*time.Minute,
+		"How long the API server may take to serve as it did before the command fails.")
 	return cmd
 }

@@ -16,7 +16,8 @@ func newVersionCommand() *cobra.Command {
 		Short: "Print the version of this program",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "bulkhead %s (%s, %s/%s)\n", buildVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "bulkhead %s (%s, %s/%s)\n", buildVersion(), runtime.Version(),
+				runtime.GOOS, runtime.GOARCH)
 			return err
 		},
 	}

@@ -42,8 +42,9 @@ the rule from its text. It asks no cluster.`,
 
 // errNoRule is returned for a message that no rule of Bulkhead, and no rule that upstream's
 // NodeRestriction shares with it, has written.
-var errNoRule = errors.New("cannot find a rule in this message: neither Bulkhead nor the NodeRestriction plugin wrote it.\n" +
-	"If it begins with \"User\", RBAC denied the request: look at the user's roles (kubectl auth can-i --list --as=USER)")
+var errNoRule = errors.New(
+	"cannot find a rule in this message: neither Bulkhead nor the NodeRestriction plugin wrote it.\n" +
+		"If it begins with \"User\", RBAC denied the request: look at the user's roles (kubectl auth can-i --list --as=USER)")
 
 func explain(out io.Writer, message string) error {
 	message = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(message), "Error from server (Forbidden): "))
@@ -60,7 +61,8 @@ func explain(out io.Writer, message string) error {
 	for i, id := range ids {
 		place := slices.IndexFunc(all, func(r rules.Rule) bool { return r.ID == id })
 		if place < 0 {
-			return fmt.Errorf("cannot explain %s: this version of bulkhead does not have the rule; use the version that is installed", id)
+			return fmt.Errorf("cannot explain %s: this version of bulkhead does not have the rule; use the version that is "+
+				"installed", id)
 		}
 		if i > 0 {
 			_, _ = fmt.Fprintln(out)
@@ -82,7 +84,8 @@ func namedRules(message string) []rules.ID {
 }
 
 func printRule(out io.Writer, r rules.Rule, by string) {
-	_, _ = fmt.Fprintf(out, "Rule:        %s\nDenied by:   %s\nDescription: %s\nSource:      %s\nHardened:    %s\nParity:      %s\n",
+	_, _ = fmt.Fprintf(out,
+		"Rule:        %s\nDenied by:   %s\nDescription: %s\nSource:      %s\nHardened:    %s\nParity:      %s\n",
 		r.ID, by, r.Description, r.Source, defaultIn(install.Hardened, r), defaultIn(install.Parity, r))
 	if r.Optional {
 		_, _ = fmt.Fprintf(out, "To change:   bulkhead install --rule-mode=%s=audit (or off)\n", r.ID)

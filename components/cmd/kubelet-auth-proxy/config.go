@@ -98,7 +98,8 @@ func (o *options) validate() []error {
 	} {
 		report(value == "", "%s is empty", flag)
 	}
-	report(o.maxHeaderBytes < 4<<10 || o.maxHeaderBytes > 1<<20, "--max-header-bytes is %d, want 4096 to 1048576", o.maxHeaderBytes)
+	report(o.maxHeaderBytes < 4<<10 ||
+		o.maxHeaderBytes > 1<<20, "--max-header-bytes is %d, want 4096 to 1048576", o.maxHeaderBytes)
 	report(o.headerTimeout <= 0, "--header-timeout is %v, want more than 0", o.headerTimeout)
 	report(o.requestTimeout <= 0, "--request-timeout is %v, want more than 0", o.requestTimeout)
 	report(o.drainTimeout < 0, "--drain-timeout is %v, want 0 or more", o.drainTimeout)
@@ -118,5 +119,6 @@ func (o *options) validateAddresses(report func(bool, string, ...any)) {
 	}), "--bind-addresses is %q, want addresses of this node", o.addresses)
 	host, _, err := net.SplitHostPort(o.kubelet)
 	ip := net.ParseIP(host)
-	report(err != nil || ip == nil || !ip.IsLoopback(), "--kubelet-address is %q, want an address of loopback with a port", o.kubelet)
+	report(err != nil || ip == nil ||
+		!ip.IsLoopback(), "--kubelet-address is %q, want an address of loopback with a port", o.kubelet)
 }

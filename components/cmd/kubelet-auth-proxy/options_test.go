@@ -37,7 +37,8 @@ func TestFlagsThatAreInOrder(t *testing.T) {
 		exec, audience rules.Mode
 	}{
 		{"strict enforces what it has, and audits audiences", "", rules.Enforce, rules.Audit},
-		{"one rule can be in audit, and leaves the others as they are", "--rule-mode=KA-EXEC-1=audit", rules.Audit, rules.Audit},
+		{"one rule can be in audit, and leaves the others as they are", "--rule-mode=KA-EXEC-1=audit", rules.Audit,
+			rules.Audit},
 		{"audiences can be enforced", "--rule-mode=KA-AUD-1=enforce", rules.Enforce, rules.Enforce},
 		{"compat has them off", "--mode=compat", rules.Off, rules.Off},
 		{"compat can have one in audit", "--mode=compat --rule-mode=KA-EXEC-1=audit", rules.Audit, rules.Off},
@@ -52,7 +53,8 @@ func TestFlagsThatAreInOrder(t *testing.T) {
 			if err := command.Execute(); err != nil {
 				t.Fatal(err)
 			}
-			if exec, audience := got.policy.ModeOf(kubeletauth.RuleExec), got.policy.ModeOf(kubeletauth.RuleAudience); exec != tt.exec || audience != tt.audience {
+			if exec, audience := got.policy.ModeOf(kubeletauth.RuleExec),
+				got.policy.ModeOf(kubeletauth.RuleAudience); exec != tt.exec || audience != tt.audience {
 				t.Errorf("KA-EXEC-1 is in %v and KA-AUD-1 in %v, want %v and %v", exec, audience, tt.exec, tt.audience)
 			}
 			if where := fmt.Sprint(got.addresses, got.kubelet); where != "[192.0.2.1 2001:db8::1]127.0.0.1:10250" {
@@ -110,7 +112,8 @@ func TestFlagsThatAreNot(t *testing.T) {
 func TestEveryFlagSaysWhatItDoes(t *testing.T) {
 	o := defaultOptions()
 	sections := o.flags()
-	empty := []string{"anonymous-auth", "bind-addresses", "client-crl", "client-crl-state", "kubeconfig", "node-name", "revoked-credentials", "rule-mode", "tls-cipher-suites"}
+	empty := []string{"anonymous-auth", "bind-addresses", "client-crl", "client-crl-state", "kubeconfig", "node-name",
+		"revoked-credentials", "rule-mode", "tls-cipher-suites"}
 	flags := 0
 	for name, section := range sections.FlagSets {
 		if name == "logging" {
@@ -140,7 +143,8 @@ func TestEveryFlagSaysWhatItDoes(t *testing.T) {
 // the values that it gives them.
 func TestTheFlagsOfTheProposal(t *testing.T) {
 	for _, flag := range []string{
-		"--client-ca-file=ca.crt", "--authentication-token-webhook=true", "--authentication-token-webhook-cache-ttl=1m", "--anonymous-auth=true",
+		"--client-ca-file=ca.crt", "--authentication-token-webhook=true", "--authentication-token-webhook-cache-ttl=1m",
+		"--anonymous-auth=true",
 		"--authorization-mode=Webhook", "--authorization-mode=AlwaysAllow",
 		"--authorization-webhook-cache-authorized-ttl=1m", "--authorization-webhook-cache-unauthorized-ttl=1m",
 	} {
@@ -159,8 +163,10 @@ func TestHelpNamesTheKubeletsFlags(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"--client-ca-file", "--anonymous-auth", "--authentication-token-webhook", "--authentication-token-webhook-cache-ttl", "--authorization-mode",
-		"--authorization-webhook-cache-authorized-ttl", "--authorization-webhook-cache-unauthorized-ttl", "--client-crl", "--rule-mode", "KA-EXEC-1=audit",
+		"--client-ca-file", "--anonymous-auth", "--authentication-token-webhook", "--authentication-token-webhook-cache-ttl",
+		"--authorization-mode",
+		"--authorization-webhook-cache-authorized-ttl", "--authorization-webhook-cache-unauthorized-ttl", "--client-crl",
+		"--rule-mode", "KA-EXEC-1=audit",
 	} {
 		if !strings.Contains(help.String(), want) {
 			t.Errorf("help lacks %q", want)
@@ -171,7 +177,8 @@ func TestHelpNamesTheKubeletsFlags(t *testing.T) {
 // Nothing that is cached outlives a re-check: access to a stream ends no later than access
 // to new requests.
 func TestTheRecheckIntervalIsBounded(t *testing.T) {
-	const interval, access, token = " --stream-recheck-interval=", " --authorization-webhook-cache-authorized-ttl=", " --authentication-token-webhook-cache-ttl="
+	const interval, access, token = " --stream-recheck-interval=", " --authorization-webhook-cache-authorized-ttl=",
+		" --authentication-token-webhook-cache-ttl="
 	for flags, want := range map[string]time.Duration{
 		"":                              2 * time.Minute,
 		interval + "1s":                 time.Second,

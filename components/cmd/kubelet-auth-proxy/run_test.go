@@ -44,7 +44,8 @@ func apiServer(w http.ResponseWriter, req *http.Request) {
 		fmt.Fprintf(w, `{"apiVersion":"authentication.k8s.io/v1","kind":"TokenReview","status":{"authenticated":%v,"user":{"username":"robot"}}}`, review.Spec.Token == "good")
 	case *authorizationv1.SubjectAccessReview:
 		a, who := review.Spec.ResourceAttributes, review.Spec.User
-		may := a.Verb == "get" && a.Resource == "nodes" && a.Subresource == "metrics" && a.Name == "n" && (who == "robot" || who == "admin")
+		may := a.Verb == "get" && a.Resource == "nodes" && a.Subresource == "metrics" && a.Name == "n" &&
+			(who == "robot" || who == "admin")
 		fmt.Fprintf(w, `{"apiVersion":"authorization.k8s.io/v1","kind":"SubjectAccessReview","status":{"allowed":%v}}`, may)
 	}
 }
@@ -58,7 +59,8 @@ func identity(t *testing.T, name string) []byte {
 	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+		IsCA: true, BasicConstraintsValid: true, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		KeyUsage:    x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
@@ -101,19 +103,22 @@ type running struct {
 func begin(t *testing.T) *running {
 	t.Helper()
 	dir := t.TempDir()
-	r := &running{T: t, serving: identity(t, "system:node:n"), admin: identity(t, "admin"), audit: filepath.Join(dir, "audit.log"), ended: make(chan error, 1)}
+	r := &running{T: t, serving: identity(t, "system:node:n"), admin: identity(t, "admin"),
+		audit: filepath.Join(dir, "audit.log"), ended: make(chan error, 1)}
 	client := identity(t, "bulkhead:kubelet-auth-proxy")
 	kubelet := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		fmt.Fprint(w, "for ", req.TLS.PeerCertificates[0].Subject.CommonName)
 	}))
-	kubelet.TLS = &tls.Config{Certificates: []tls.Certificate{pairOf(t, r.serving)}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: poolOf(client)}
+	kubelet.TLS = &tls.Config{Certificates: []tls.Certificate{pairOf(t, r.serving)},
+		ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: poolOf(client)}
 	kubelet.StartTLS()
 	t.Cleanup(kubelet.Close)
 	api := httptest.NewServer(http.HandlerFunc(apiServer))
 	t.Cleanup(api.Close)
 	for name, data := range map[string][]byte{
 		"serving.pem": r.serving, "client.pem": client, "ca.crt": r.admin,
-		"kubeconfig": fmt.Appendf(nil, `{"apiVersion":"v1","kind":"Config","current-context":"c","clusters":[{"name":"c","cluster":{"server":%q}}],
+		"kubeconfig": fmt.Appendf(nil,
+			`{"apiVersion":"v1","kind":"Config","current-context":"c","clusters":[{"name":"c","cluster":{"server":%q}}],
 			"contexts":[{"name":"c","context":{"cluster":"c","user":"c"}}]}`, api.URL),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
@@ -122,7 +127,8 @@ func begin(t *testing.T) *running {
 	}
 	r.port, r.healthPort = freePort(t), freePort(t)
 	o := defaultOptions()
-	o.nodeName, o.addresses, o.port, o.healthPort, o.kubelet = "n", []string{"127.0.0.1"}, r.port, r.healthPort, strings.TrimPrefix(kubelet.URL, "https://")
+	o.nodeName, o.addresses, o.port, o.healthPort, o.kubelet = "n", []string{"127.0.0.1"}, r.port, r.healthPort,
+		strings.TrimPrefix(kubelet.URL, "https://")
 	o.kubeconfig, o.who.ClientCAFile, o.audit = filepath.Join(dir, "kubeconfig"), filepath.Join(dir, "ca.crt"), r.audit
 	o.certFile, o.keyFile = filepath.Join(dir, "serving.pem"), filepath.Join(dir, "serving.pem")
 	o.kubeletCert, o.kubeletKey = filepath.Join(dir, "client.pem"), filepath.Join(dir, "client.pem")
@@ -200,7 +206,8 @@ func TestRun(t *testing.T) {
 		token, want string
 	}{
 		{"a certificate with the right", "/metrics/resource", r.admin, "", "200 for bulkhead:kubelet-auth-proxy"},
-		{"the same without", "/stats/summary", r.admin, "", "403 Forbidden (user=admin, verb=get, resource=nodes, subresource(s)=[stats]) [KA-STATS-1]"},
+		{"the same without", "/stats/summary", r.admin, "",
+			"403 Forbidden (user=admin, verb=get, resource=nodes, subresource(s)=[stats]) [KA-STATS-1]"},
 		{"a certificate of another CA", "/metrics/resource", stranger, "", "401 Unauthorized"},
 		{"a token with the right", "/metrics/resource", nil, "good", "200 for bulkhead:kubelet-auth-proxy"},
 		{"a token that is not good", "/metrics/resource", nil, "bad", "401 Unauthorized"},
@@ -212,8 +219,10 @@ func TestRun(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		`bulkhead_kubelet_requests_total{decision="allow",rule="KA-METRICS-1"} 2`, `bulkhead_audited_refusals_total{rule="KA-AUD-1"} 1`,
-		`bulkhead_certificate_expiration_timestamp_seconds{certificate="kubelet-client"}`, `bulkhead_certificate_expiration_timestamp_seconds{certificate="serving"}`,
+		`bulkhead_kubelet_requests_total{decision="allow",rule="KA-METRICS-1"} 2`,
+		`bulkhead_audited_refusals_total{rule="KA-AUD-1"} 1`,
+		`bulkhead_certificate_expiration_timestamp_seconds{certificate="kubelet-client"}`,
+		`bulkhead_certificate_expiration_timestamp_seconds{certificate="serving"}`,
 		`bulkhead_certificate_expiration_timestamp_seconds{certificate="client-ca"}`, "process_open_fds",
 	} {
 		r.await("/metrics", want)
@@ -231,8 +240,11 @@ func TestRun(t *testing.T) {
 // What is missing is told at once.
 func TestFilesThatAreMissingEndTheProgram(t *testing.T) {
 	for name, change := range map[string]func(*options){
-		"serving":        func(o *options) { o.certFile = "/nowhere" },
-		"kubelet client": func(o *options) { o.certFile, o.keyFile = o.kubeletCert, o.kubeletKey; o.kubeletCert = "/nowhere" },
+		"serving": func(o *options) { o.certFile = "/nowhere" },
+		"kubelet client": func(o *options) {
+			o.certFile, o.keyFile = o.kubeletCert, o.kubeletKey
+			o.kubeletCert = "/nowhere"
+		},
 	} {
 		dir := t.TempDir()
 		file := filepath.Join(dir, "pair.pem")

@@ -38,19 +38,23 @@ func defaultBeyondOptions() beyondOptions {
 
 func (o *beyondOptions) add(fs *pflag.FlagSet) {
 	o.Add(fs,
-		"What becomes of a request that the in-tree Node authorizer would allow and a stricter, optional rule would not: enforce refuses it, audit allows it and reports it by log and metric, off looks no further.",
+		"What becomes of a request that the in-tree Node authorizer would allow and a stricter, optional rule would not: "+
+			"enforce refuses it, audit allows it and reports it by log and metric, off looks no further.",
 		"NA-CSR-1=audit,NA-SA-3=off")
 	fs.DurationVar(&o.grace, "terminated-pod-grace", o.grace,
-		"How long a pod that has ended still gives its node secrets, config maps and tokens (NA-POD-6). With 0, containers that are still stopping may miss them.")
+		"How long a pod that has ended still gives its node secrets, config maps and tokens (NA-POD-6). With 0, containers "+
+			"that are still stopping may miss them.")
 	fs.BoolVar(&o.credentialProviders, "credential-provider-tokens", o.credentialProviders,
-		"Whether kubelets have credential providers that use ServiceAccount tokens. If so, a pod gives its node its account and the account's tokens even if it mounts none (NA-SA-3).")
+		"Whether kubelets have credential providers that use ServiceAccount tokens. If so, a pod gives its node its "+
+			"account and the account's tokens even if it mounts none (NA-SA-3).")
 }
 
 // validate reports every problem.
 func (o *beyondOptions) validate() []error {
 	_, problems := o.Modes(nodeauthorizer.Rules)
 	if o.grace < 0 {
-		problems = append(problems, fmt.Errorf("--terminated-pod-grace is %v, want 0 or more; --rule-mode=NA-POD-6=off is for ever", o.grace))
+		problems = append(problems,
+			fmt.Errorf("--terminated-pod-grace is %v, want 0 or more; --rule-mode=NA-POD-6=off is for ever", o.grace))
 	}
 	return problems
 }

@@ -22,12 +22,19 @@ func TestBeyondUpstream(t *testing.T) {
 		args []string
 		want beyond
 	}{
-		{"everything is enforced unless told otherwise", nil, beyond{nodeauthorizer.Modes(rules.Enforce), 30 * time.Second, false}},
-		{"everything can be off", []string{"--beyond-upstream=off"}, beyond{nodeauthorizer.Modes(rules.Off), 30 * time.Second, false}},
-		{"single rules differ", []string{"--beyond-upstream=audit", "--rule-mode=NA-CSR-1=off,NA-POD-6=enforce"}, beyond{changed, 30 * time.Second, false}},
-		{"single rules are named one by one", []string{"--rule-mode=NA-CSR-1=off", "--rule-mode=NA-POD-6=enforce", "--beyond-upstream=audit"}, beyond{changed, 30 * time.Second, false}},
-		{"the grace may be none", []string{"--terminated-pod-grace=0"}, beyond{nodeauthorizer.Modes(rules.Enforce), 0, false}},
-		{"credential providers may be there", []string{"--credential-provider-tokens"}, beyond{nodeauthorizer.Modes(rules.Enforce), 30 * time.Second, true}},
+		{"everything is enforced unless told otherwise", nil,
+			beyond{nodeauthorizer.Modes(rules.Enforce), 30 * time.Second, false}},
+		{"everything can be off", []string{"--beyond-upstream=off"},
+			beyond{nodeauthorizer.Modes(rules.Off), 30 * time.Second, false}},
+		{"single rules differ", []string{"--beyond-upstream=audit", "--rule-mode=NA-CSR-1=off,NA-POD-6=enforce"},
+			beyond{changed, 30 * time.Second, false}},
+		{"single rules are named one by one",
+			[]string{"--rule-mode=NA-CSR-1=off", "--rule-mode=NA-POD-6=enforce", "--beyond-upstream=audit"},
+			beyond{changed, 30 * time.Second, false}},
+		{"the grace may be none", []string{"--terminated-pod-grace=0"},
+			beyond{nodeauthorizer.Modes(rules.Enforce), 0, false}},
+		{"credential providers may be there", []string{"--credential-provider-tokens"},
+			beyond{nodeauthorizer.Modes(rules.Enforce), 30 * time.Second, true}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := parse(tt.args)
@@ -42,12 +49,14 @@ func TestBeyondUpstream(t *testing.T) {
 }
 
 func TestEveryProblemBeyondUpstreamIsTold(t *testing.T) {
-	_, err := parse([]string{"--beyond-upstream=on", "--rule-mode=NA-LEASE-1=off,NA-CSR-1=on,NA-X-1=off", "--terminated-pod-grace=-1s"})
+	_, err := parse([]string{"--beyond-upstream=on", "--rule-mode=NA-LEASE-1=off,NA-CSR-1=on,NA-X-1=off",
+		"--terminated-pod-grace=-1s"})
 	if err == nil {
 		t.Fatal("no error")
 	}
 	for _, want := range []string{
-		`--beyond-upstream: "on" is no mode`, "--rule-mode: NA-LEASE-1 is always enforced", `--rule-mode: NA-CSR-1: "on" is no mode`,
+		`--beyond-upstream: "on" is no mode`, "--rule-mode: NA-LEASE-1 is always enforced",
+		`--rule-mode: NA-CSR-1: "on" is no mode`,
 		`--rule-mode: there is no rule "NA-X-1"`, "--terminated-pod-grace is -1s, want 0 or more",
 	} {
 		if !strings.Contains(err.Error(), want) {
@@ -64,7 +73,9 @@ func TestWhatIsWatched(t *testing.T) {
 		rules.Enforce: {nodes: true, requests: true, claims: true, grace: time.Minute},
 	} {
 		got := syncOptions(&config{beyond: beyond{modes: nodeauthorizer.Modes(mode), grace: time.Minute}})
-		if diff := cmp.Diff(want, watches{got.Nodes, got.CertificateSigningRequests, got.PersistentVolumeClaims, got.TerminatedPodGrace}, cmp.AllowUnexported(watches{})); diff != "" {
+		if diff := cmp.Diff(want,
+			watches{got.Nodes, got.CertificateSigningRequests, got.PersistentVolumeClaims, got.TerminatedPodGrace},
+			cmp.AllowUnexported(watches{})); diff != "" {
 			t.Errorf("%v (-want +got)\n%s", mode, diff)
 		}
 	}

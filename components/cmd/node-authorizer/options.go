@@ -47,12 +47,15 @@ func (o *options) flags() cliflag.NamedFlagSets {
 
 	deciding := sections.FlagSet("deciding")
 	deciding.StringVar(&o.mode, "mode", o.mode,
-		"What becomes of a node's request that no rule allows: strict denies it, so that no authorizer behind can allow it; compat leaves it to them, as the in-tree Node authorizer does.")
+		"What becomes of a node's request that no rule allows: strict denies it, so that no authorizer behind can allow "+
+			"it; compat leaves it to them, as the in-tree Node authorizer does.")
 	features := nodeauthorizer.DefaultFeatures()
 	o.gates.Add(deciding, features.ByGate(), "what a node may do")
-	o.AddKubeconfig(deciding, "The identity needs get, list and watch on what the decisions are made from, and nothing else.")
+	o.AddKubeconfig(deciding,
+		"The identity needs get, list and watch on what the decisions are made from, and nothing else.")
 	deciding.DurationVar(&o.maxViewAge, "max-view-age", o.maxViewAge,
-		"How long the API server may say nothing about a resource before requests of nodes are left to the authorizers behind. A healthy one says something every minute.")
+		"How long the API server may say nothing about a resource before requests of nodes are left to the authorizers "+
+			"behind. A healthy one says something every minute.")
 
 	o.beyond.add(sections.FlagSet("beyond upstream"))
 	o.scope.add(sections.FlagSet("node scope"))

@@ -61,7 +61,8 @@ func TestStaticPodStartsTheProgram(t *testing.T) {
 	}
 	grace := time.Duration(*pod.Spec.TerminationGracePeriodSeconds) * time.Second
 	if grace <= want.server.ShutdownTimeout {
-		t.Errorf("the kubelet kills after %v, before the %v of --shutdown-timeout are over", grace, want.server.ShutdownTimeout)
+		t.Errorf("the kubelet kills after %v, before the %v of --shutdown-timeout are over", grace,
+			want.server.ShutdownTimeout)
 	}
 }
 
@@ -104,24 +105,34 @@ func TestProblems(t *testing.T) {
 		{"no mode is no mode", func(o *options) { o.mode = "" }, []string{`--mode is "", want strict or compat`}},
 		{"a gate has to be known", func(o *options) { o.gates["Podcertificaterequest"] = true },
 			[]string{`--feature-gates: unknown gate "Podcertificaterequest", want [CSIVolumeHealth ClusterTrustBundle KubeletServiceAccountTokenForCredentialProviders PodCertificateRequest]`}},
-		{"only loopback is bound", func(o *options) { o.BindAddress = "0.0.0.0" }, []string{`--bind-address is "0.0.0.0", want an address of loopback`}},
-		{"ports differ", func(o *options) { o.HealthPort = o.SecurePort }, []string{"--secure-port and --health-port are both 10461"}},
-		{"ports are in range", func(o *options) { o.SecurePort, o.HealthPort = 0, 65536 }, []string{"--secure-port is 0, want 1 to 65535", "--health-port is 65536, want 1 to 65535"}},
-		{"some client is served", func(o *options) { o.AllowedClientNames = nil }, []string{"--allowed-client-names is [], want names"}},
-		{"a client has a name", func(o *options) { o.AllowedClientNames = []string{""} }, []string{`--allowed-client-names is [""], want names`}},
-		{"one node's share is no more than all", func(o *options) { o.Limits.InFlight = 199 }, []string{"--max-requests-in-flight is 199, less than one node's share of 200"}},
-		{"a view has to be able to stay fresh", func(o *options) { o.maxViewAge = 10*time.Second - 1 }, []string{"--max-view-age is 9.999999999s, want at least 10s"}},
-		{"node scope is on where it is configured", func(o *options) { o.scope.custom = "a.example.com=label:x" }, []string{"--node-scope-custom-resources is given without --node-scope"}},
+		{"only loopback is bound", func(o *options) { o.BindAddress = "0.0.0.0" },
+			[]string{`--bind-address is "0.0.0.0", want an address of loopback`}},
+		{"ports differ", func(o *options) { o.HealthPort = o.SecurePort },
+			[]string{"--secure-port and --health-port are both 10461"}},
+		{"ports are in range", func(o *options) { o.SecurePort, o.HealthPort = 0, 65536 },
+			[]string{"--secure-port is 0, want 1 to 65535", "--health-port is 65536, want 1 to 65535"}},
+		{"some client is served", func(o *options) { o.AllowedClientNames = nil },
+			[]string{"--allowed-client-names is [], want names"}},
+		{"a client has a name", func(o *options) { o.AllowedClientNames = []string{""} },
+			[]string{`--allowed-client-names is [""], want names`}},
+		{"one node's share is no more than all", func(o *options) { o.Limits.InFlight = 199 },
+			[]string{"--max-requests-in-flight is 199, less than one node's share of 200"}},
+		{"a view has to be able to stay fresh", func(o *options) { o.maxViewAge = 10*time.Second - 1 },
+			[]string{"--max-view-age is 9.999999999s, want at least 10s"}},
+		{"node scope is on where it is configured", func(o *options) { o.scope.custom = "a.example.com=label:x" },
+			[]string{"--node-scope-custom-resources is given without --node-scope"}},
 		{"custom resources can be read", func(o *options) { o.scope = scopeOptions{on: true, custom: "pods=field:x"} },
 			[]string{`--node-scope-custom-resources: custom resources of nodes: "pods=field:x": the resource is not a custom one`}},
 		{"every problem is told", func(o *options) {
 			*o = options{Options: program.Options{Limits: webhook.Limits{InFlight: -1}, Logging: o.Logging}}
 		}, []string{
 			"--kubeconfig is empty", `--bind-address is "", want an address of loopback`,
-			"--secure-port is 0, want 1 to 65535", "--health-port is 0, want 1 to 65535", "--secure-port and --health-port are both 0",
+			"--secure-port is 0, want 1 to 65535", "--health-port is 0, want 1 to 65535",
+			"--secure-port and --health-port are both 0",
 			"--tls-cert-file is empty", "--tls-private-key-file is empty", "--client-ca-file is empty",
 			"--allowed-client-names is [], want names", "--shutdown-timeout is 0s, want more than 0",
-			"--max-requests-in-flight-per-node is 0, want at least 1", "--max-requests-in-flight is -1, less than one node's share of 0",
+			"--max-requests-in-flight-per-node is 0, want at least 1",
+			"--max-requests-in-flight is -1, less than one node's share of 0",
 			`--mode is "", want strict or compat`, "--max-view-age is 0s, want at least 10s",
 			`--beyond-upstream: "" is no mode: it must be one of off, audit, enforce`,
 		}},
@@ -153,7 +164,8 @@ func TestHelpCanBeRead(t *testing.T) {
 			t.Errorf("line is too long: %s", line)
 		}
 	}
-	for _, want := range []string{"Deciding flags:", "Beyond upstream flags:", "Serving flags:", "Limits flags:", "Logging flags:", "--mode string", "--rule-mode", "NA-CSR-1=audit"} {
+	for _, want := range []string{"Deciding flags:", "Beyond upstream flags:", "Serving flags:", "Limits flags:",
+		"Logging flags:", "--mode string", "--rule-mode", "NA-CSR-1=audit"} {
 		if !strings.Contains(help.String(), want) {
 			t.Errorf("help lacks %q", want)
 		}

@@ -52,7 +52,8 @@ func (r *revocations) unready() string {
 	case heard == nil:
 		return "has not yet read ConfigMap " + revocationlist.Namespace + "/" + revocationlist.Name
 	case time.Since(*heard) > r.maxAge:
-		return fmt.Sprintf("has heard nothing about ConfigMap %s/%s for more than %v", revocationlist.Namespace, revocationlist.Name, r.maxAge)
+		return fmt.Sprintf("has heard nothing about ConfigMap %s/%s for more than %v", revocationlist.Namespace,
+			revocationlist.Name, r.maxAge)
 	}
 	return ""
 }
@@ -84,7 +85,8 @@ func (r *revocations) run(ctx context.Context) {
 			}
 		},
 		Failed: func(ctx context.Context, err error) time.Duration {
-			klog.FromContext(ctx).Error(err, "Cannot follow the list of revoked credentials, will try again; the last one stays in force")
+			klog.FromContext(ctx).Error(err,
+				"Cannot follow the list of revoked credentials, will try again; the last one stays in force")
 			return 0
 		},
 	}.Run(ctx, r.client)
@@ -109,7 +111,8 @@ func (s revocationStore) take(text string) {
 	before := s.set()
 	next, err := revocationlist.Update(before, text)
 	if err != nil {
-		s.logger.Error(err, "Cannot read all of the list of revoked credentials. Every credential that was revoked stays revoked",
+		s.logger.Error(err, "Cannot read all of the list of revoked credentials. Every credential that was revoked stays "+
+			"revoked",
 			"configMap", revocationlist.Namespace+"/"+revocationlist.Name, "key", revocationlist.IDsKey)
 	}
 	s.failed.Store(err != nil)
@@ -155,7 +158,8 @@ func newRevocationCollector(r *revocations) *revocationCollector {
 		credentials: metrics.NewDesc("bulkhead_revoked_credentials",
 			"Credentials that are revoked.", nil, nil, metrics.ALPHA, ""),
 		failed: metrics.NewDesc("bulkhead_revocation_list_failed",
-			"1 if the list of revoked credentials has lines that cannot be read. Every credential that was revoked stays revoked then.", nil, nil, metrics.ALPHA, ""),
+			"1 if the list of revoked credentials has lines that cannot be read. Every credential that was revoked stays "+
+				"revoked then.", nil, nil, metrics.ALPHA, ""),
 	}
 }
 

@@ -53,7 +53,8 @@ func TestRevocationsFollowTheConfigMap(t *testing.T) {
 			time.Sleep(time.Second)
 			synctest.Wait()
 			if r.has(stolen) != want || r.failed.Load() != failed || r.unready() != "" {
-				t.Errorf("%s: revoked %v, want %v; failed %v, want %v; unready %q", name, r.has(stolen), want, r.failed.Load(), failed, r.unready())
+				t.Errorf("%s: revoked %v, want %v; failed %v, want %v; unready %q", name, r.has(stolen), want, r.failed.Load(),
+					failed, r.unready())
 			}
 		}
 		put := func(text string) func() error {
@@ -95,7 +96,8 @@ func TestRevocationsOutliveAnOutage(t *testing.T) {
 		if !r.has(stolen) {
 			t.Error("a credential is not revoked any more while the API server is away")
 		}
-		if got := r.unready(); !strings.Contains(got, "has heard nothing about ConfigMap kube-system/bulkhead-revocations for more than 1m0s") {
+		if got := r.unready(); !strings.Contains(got,
+			"has heard nothing about ConfigMap kube-system/bulkhead-revocations for more than 1m0s") {
 			t.Errorf("unready %q", got)
 		}
 	})

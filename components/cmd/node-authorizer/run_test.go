@@ -32,7 +32,8 @@ var served = map[string]struct{ kind, version, object string }{
 	"resourceslices":             {"ResourceSlice", "resource.k8s.io/v1", ""},
 	"podcertificaterequests":     {"PodCertificateRequest", "certificates.k8s.io/v1", ""},
 	"certificatesigningrequests": {"CertificateSigningRequest", "certificates.k8s.io/v1", ""},
-	"configmaps": {"ConfigMap", "v1", `"metadata":{"namespace":"kube-system","name":"bulkhead-revocations","resourceVersion":"1"},
+	"configmaps": {"ConfigMap", "v1",
+		`"metadata":{"namespace":"kube-system","name":"bulkhead-revocations","resourceVersion":"1"},
 		"data":{"credential-ids":"JTI=11111111-2222-3333-4444-555555555555 # stolen"}`},
 }
 
@@ -60,15 +61,18 @@ func apiServer(t *testing.T, begin <-chan struct{}, revoked *atomic.Bool) *httpt
 			fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`)
 			return
 		case req.URL.Query().Get("watch") == "":
-			fmt.Fprintf(w, `{"kind":"%sList","apiVersion":%q,"metadata":{"resourceVersion":"2"},"items":[]}`, resource.kind, resource.version)
+			fmt.Fprintf(w, `{"kind":"%sList","apiVersion":%q,"metadata":{"resourceVersion":"2"},"items":[]}`, resource.kind,
+				resource.version)
 			return
 		}
 		if resource.object != "" {
-			fmt.Fprintf(w, `{"type":"ADDED","object":{"apiVersion":%q,"kind":%q,%s}}`+"\n", resource.version, resource.kind, resource.object)
+			fmt.Fprintf(w, `{"type":"ADDED","object":{"apiVersion":%q,"kind":%q,%s}}`+"\n", resource.version, resource.kind,
+				resource.object)
 		}
 		fmt.Fprintf(w, `{"type":"BOOKMARK","object":{"apiVersion":%q,"kind":%q,"metadata":{"resourceVersion":"2","annotations":{"k8s.io/initial-events-end":"true"}}}}`+"\n", resource.version, resource.kind)
 		for !revoked.Load() && req.Context().Err() == nil {
-			fmt.Fprintf(w, `{"type":"BOOKMARK","object":{"apiVersion":%q,"kind":%q,"metadata":{"resourceVersion":"2"}}}`+"\n", resource.version, resource.kind)
+			fmt.Fprintf(w, `{"type":"BOOKMARK","object":{"apiVersion":%q,"kind":%q,"metadata":{"resourceVersion":"2"}}}`+"\n",
+				resource.version, resource.kind)
 			w.(http.Flusher).Flush()
 			time.Sleep(10 * time.Millisecond)
 		}
@@ -98,7 +102,8 @@ func TestRun(t *testing.T) {
 	await := func(path, want string) { t.Helper(); program.Await(t, path, want) }
 	askWith := func(credential, node, resource, want string) {
 		t.Helper()
-		review := fmt.Sprintf(`{"apiVersion":"authorization.k8s.io/v1","kind":"SubjectAccessReview","spec":{"user":"system:node:%s","groups":["system:nodes"],
+		review := fmt.Sprintf(
+			`{"apiVersion":"authorization.k8s.io/v1","kind":"SubjectAccessReview","spec":{"user":"system:node:%s","groups":["system:nodes"],
 			"extra":{"authentication.kubernetes.io/credential-id":[%q]},
 			"resourceAttributes":{"verb":"get","version":"v1","resource":%q,"namespace":"n","name":"s"}}}`, node, credential, resource)
 		code, body, err := program.Post(t, program.TLS, webhookPath, review)
@@ -119,13 +124,16 @@ func TestRun(t *testing.T) {
 	await("/readyz", "ok")
 	ask("node-1", `"allowed":true`)
 	ask("node-2", `"reason":"node 'node-2' has no Node object [NA-NODE-4]"`)
-	askFor("node-1", "configmaps", `"denied":true,"reason":"no relationship found between node 'node-1' and this object [NA-CM-1]"`)
+	askFor("node-1", "configmaps",
+		`"denied":true,"reason":"no relationship found between node 'node-1' and this object [NA-CM-1]"`)
 	askFor("node-1", "endpoints", `"allowed":true`)
 	askWith(stolen, "node-1", "secrets", `"denied":true,"reason":"credential `+stolen+` is revoked [NA-REVOKE-1]"`)
 	for _, want := range []string{
 		`bulkhead_graph_objects{kind="secret"} 1`, `bulkhead_graph_edges `, `bulkhead_view_lag_seconds{resource="pods"}`,
-		`bulkhead_authorization_decisions_total{decision="allow",resource="secrets",rule="NA-`, `bulkhead_requests_in_flight 0`,
-		`bulkhead_audited_refusals_total{resource="endpoints",rule="NA-ENDPOINTS-1",verb="get"} 1`, `bulkhead_view_lag_seconds{resource="nodes"}`,
+		`bulkhead_authorization_decisions_total{decision="allow",resource="secrets",rule="NA-`,
+		`bulkhead_requests_in_flight 0`,
+		`bulkhead_audited_refusals_total{resource="endpoints",rule="NA-ENDPOINTS-1",verb="get"} 1`,
+		`bulkhead_view_lag_seconds{resource="nodes"}`,
 		`bulkhead_live_reads_total{`, `bulkhead_revoked_credentials 1`, `bulkhead_revocation_list_failed 0`,
 		`bulkhead_certificate_expiration_timestamp_seconds{certificate="apiserver-client"}`, `process_open_fds`,
 	} {
@@ -142,7 +150,8 @@ func TestRun(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	for _, want := range []string{`"msg"="Not allowed" "user"="system:node:node-2"`, `"rule"="NA-ENDPOINTS-1" "node"="node-1"`} {
+	for _, want := range []string{`"msg"="Not allowed" "user"="system:node:node-2"`,
+		`"rule"="NA-ENDPOINTS-1" "node"="node-1"`} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("log %q, want %s", log.String(), want)
 		}

@@ -28,9 +28,14 @@ type scope struct {
 
 func (o *scopeOptions) add(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.on, "node-scope", o.on,
-		"Answer at "+scopedPath+" too, for ServiceAccounts whose pods are held to their nodes. The identity then needs list and watch on serviceaccounts. The entry of the API server's authorization configuration must have failurePolicy Deny. Off, the path is not there.")
+		"Answer at "+scopedPath+
+			" too, for ServiceAccounts whose pods are held to their nodes. The identity then needs list and watch on "+
+			"serviceaccounts. The entry of the API server's authorization configuration must have failurePolicy Deny. Off, "+
+			"the path is not there.")
 	fs.StringVar(&o.custom, "node-scope-custom-resources", o.custom,
-		"Custom resources that name their node in a field, widgets.example.com=field:spec.node, or in a label, gadgets.example.com=label:example.com/node. The identity needs get on them. A custom resource in a scope that is not named here is denied.")
+		"Custom resources that name their node in a field, widgets.example.com=field:spec.node, or in a label, "+
+			"gadgets.example.com=label:example.com/node. The identity needs get on them. A custom resource in a scope that is "+
+			"not named here is denied.")
 }
 
 // validate reports every problem.

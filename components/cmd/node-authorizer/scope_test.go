@@ -59,23 +59,29 @@ func TestRunWithNodeScope(t *testing.T) {
 	mine := extraOf("p", "1", "node-1")
 
 	await("/readyz", "not ready: has not yet seen the whole cluster")
-	ask(scopedPath, scopedReview("configmaps", "x", mine), `"denied":true,"reason":"node scope has not yet seen the whole cluster [NS-UNREADY]"`)
+	ask(scopedPath, scopedReview("configmaps", "x", mine),
+		`"denied":true,"reason":"node scope has not yet seen the whole cluster [NS-UNREADY]"`)
 	close(begin)
 	await("/readyz", "ok")
 
 	ask(scopedPath, scopedReview("secrets", "s", mine), `"status":{"allowed":false,"reason":"[NS-SCOPE-1]"}`)
-	ask(scopedPath, scopedReview("secrets", "other", mine), `"denied":true,"reason":"a pod on node 'node-1' is held to what that node may do: no relationship found between node 'node-1' and this object [NA-SECRET-1] [NS-SCOPE-1]"`)
+	ask(scopedPath, scopedReview("secrets", "other", mine),
+		`"denied":true,"reason":"a pod on node 'node-1' is held to what that node may do: no relationship found between node 'node-1' and this object [NA-SECRET-1] [NS-SCOPE-1]"`)
 	ask(scopedPath, scopedReview("configmaps", "x", mine), `"status":{"allowed":false,"reason":"[NS-PASS-1]"}`)
 	ask(scopedPath, scopedReview("secrets", "s", ""), `"denied":true,"reason":"the token names no pod [NS-IDENT-2]"`)
-	ask(scopedPath, scopedReview("secrets", "s", extraOf("p", "2", "node-1")), `"denied":true,"reason":"the pod of that name is not the one that the token was made for [NS-IDENT-3]"`)
-	ask(scopedPath, scopedReview("secrets", "s", extraOf("p", "1", "node-2")), `"denied":true,"reason":"the token names another node than the one that its pod is on [NS-IDENT-4]"`)
+	ask(scopedPath, scopedReview("secrets", "s", extraOf("p", "2", "node-1")),
+		`"denied":true,"reason":"the pod of that name is not the one that the token was made for [NS-IDENT-3]"`)
+	ask(scopedPath, scopedReview("secrets", "s", extraOf("p", "1", "node-2")),
+		`"denied":true,"reason":"the token names another node than the one that its pod is on [NS-IDENT-4]"`)
 	// The entry for nodes knows nothing of accounts.
 	ask(webhookPath, scopedReview("secrets", "other", mine), `"status":{"allowed":false}`)
 
 	for _, want := range []string{
 		`bulkhead_node_scope_annotated{kind="ServiceAccount"} 1`, `bulkhead_node_scope_annotated{kind="Pod"} 0`,
-		`bulkhead_node_scope_unread_annotations{kind="ServiceAccount"} 0`, `bulkhead_node_scope_beyond_share{kind="ServiceAccount",reason="list"} 0`,
-		`bulkhead_node_scope_beyond_share{kind="ServiceAccount",reason="values"} 0`, `bulkhead_node_scope_beyond_share{kind="Pod",reason="values"} 0`,
+		`bulkhead_node_scope_unread_annotations{kind="ServiceAccount"} 0`,
+		`bulkhead_node_scope_beyond_share{kind="ServiceAccount",reason="list"} 0`,
+		`bulkhead_node_scope_beyond_share{kind="ServiceAccount",reason="values"} 0`,
+		`bulkhead_node_scope_beyond_share{kind="Pod",reason="values"} 0`,
 		`bulkhead_node_scope_view_lag_seconds `,
 		`bulkhead_authorization_decisions_total{decision="no-opinion",entry="node-scope",resource="secrets",rule="NS-SCOPE-1",verb="get"} 1`,
 		`bulkhead_authorization_decisions_total{decision="no-opinion",resource="secrets",rule="none",verb="get"} 1`,

@@ -69,15 +69,21 @@ func (o *options) flags() cliflag.NamedFlagSets {
 
 	deciding := sections.FlagSet("deciding")
 	deciding.StringVar(&o.policyFile, "config", o.policyFile,
-		"File with the operator's policy, a Configuration of noderestriction.admission.k8s.io/v1. It is read again when it changes; one that is no good leaves the last good one in force, but ends the program at its start. Without one, upstream's fixed policy holds.")
+		"File with the operator's policy, a Configuration of noderestriction.admission.k8s.io/v1. It is read again when it "+
+			"changes; one that is no good leaves the last good one in force, but ends the program at its start. Without one, "+
+			"upstream's fixed policy holds.")
 	deciding.StringSliceVar(&o.apiAudiences, "api-audiences", o.apiAudiences,
-		"kube-apiserver's own --api-audiences or, where that is not set, its --service-account-issuer, all of them and in the same order. kube-apiserver puts them into a token request that names no audience before it asks.")
+		"kube-apiserver's own --api-audiences or, where that is not set, its --service-account-issuer, all of them and in "+
+			"the same order. kube-apiserver puts them into a token request that names no audience before it asks.")
 	features := noderestriction.DefaultFeatures()
 	o.gates.Add(deciding, features.ByGate(), "what a node may write")
-	o.AddKubeconfig(deciding, "The identity needs get on what writes refer to, list on what is counted, create on subjectaccessreviews, and its own memory; nothing else.")
+	o.AddKubeconfig(deciding,
+		"The identity needs get on what writes refer to, list on what is counted, create on subjectaccessreviews, and its "+
+			"own memory; nothing else.")
 
 	o.beyond.Add(sections.FlagSet("beyond upstream"),
-		"What becomes of a write that the in-tree NodeRestriction plugin would admit and a stricter, optional rule would not: enforce refuses it, audit admits it and reports it by log, metric and audit annotation, off looks no further.",
+		"What becomes of a write that the in-tree NodeRestriction plugin would admit and a stricter, optional rule would "+
+			"not: enforce refuses it, audit admits it and reports it by log, metric and audit annotation, off looks no further.",
 		"NR-EVENT-1=audit,NR-EVENT-2=off")
 	o.scope.add(sections.FlagSet("node scope"))
 	o.AddTo(&sections, webhookPath)

@@ -61,7 +61,8 @@ func TestStaticPodStartsTheProgram(t *testing.T) {
 	}
 	grace := time.Duration(*pod.Spec.TerminationGracePeriodSeconds) * time.Second
 	if grace <= want.server.ShutdownTimeout {
-		t.Errorf("the kubelet kills after %v, before the %v of --shutdown-timeout are over", grace, want.server.ShutdownTimeout)
+		t.Errorf("the kubelet kills after %v, before the %v of --shutdown-timeout are over", grace,
+			want.server.ShutdownTimeout)
 	}
 }
 
@@ -109,17 +110,22 @@ func TestProblems(t *testing.T) {
 		{"no policy is none", func(o *options) { o.policyFile = "" }, nil},
 		{"a gate has to be known", func(o *options) { o.gates["Podcertificaterequest"] = true },
 			[]string{`--feature-gates: unknown gate "Podcertificaterequest", want [AllowInsecureKubeletCertificateSigningRequests CSIVolumeHealth PodCertificateRequest RecoverVolumeExpansionFailure ServiceAccountNodeAudienceRestriction]`}},
-		{"the API server has audiences", func(o *options) { o.apiAudiences = nil }, []string{"--api-audiences is [], want audiences"}},
-		{"an audience has a name", func(o *options) { o.apiAudiences = []string{"a", ""} }, []string{`--api-audiences is ["a" ""], want audiences`}},
-		{"a rule of upstream is always enforced", func(o *options) { o.beyond.RuleModes["NR-SA-1"] = "off" }, []string{"--rule-mode: NR-SA-1 is always enforced: optional are "}},
-		{"every problem is told", func(o *options) { *o = options{Options: program.Options{BindAddress: "0.0.0.0", Logging: o.Logging}} }, []string{
-			"--kubeconfig is empty", `--bind-address is "0.0.0.0", want an address of loopback`,
-			"--secure-port is 0, want 1 to 65535", "--health-port is 0, want 1 to 65535", "--secure-port and --health-port are both 0",
-			"--tls-cert-file is empty", "--tls-private-key-file is empty", "--client-ca-file is empty",
-			"--allowed-client-names is [], want names", "--shutdown-timeout is 0s, want more than 0",
-			"--max-requests-in-flight-per-node is 0, want at least 1", "--api-audiences is [], want audiences",
-			`--beyond-upstream: "" is no mode: it must be one of off, audit, enforce`,
-		}},
+		{"the API server has audiences", func(o *options) { o.apiAudiences = nil },
+			[]string{"--api-audiences is [], want audiences"}},
+		{"an audience has a name", func(o *options) { o.apiAudiences = []string{"a", ""} },
+			[]string{`--api-audiences is ["a" ""], want audiences`}},
+		{"a rule of upstream is always enforced", func(o *options) { o.beyond.RuleModes["NR-SA-1"] = "off" },
+			[]string{"--rule-mode: NR-SA-1 is always enforced: optional are "}},
+		{"every problem is told",
+			func(o *options) { *o = options{Options: program.Options{BindAddress: "0.0.0.0", Logging: o.Logging}} }, []string{
+				"--kubeconfig is empty", `--bind-address is "0.0.0.0", want an address of loopback`,
+				"--secure-port is 0, want 1 to 65535", "--health-port is 0, want 1 to 65535",
+				"--secure-port and --health-port are both 0",
+				"--tls-cert-file is empty", "--tls-private-key-file is empty", "--client-ca-file is empty",
+				"--allowed-client-names is [], want names", "--shutdown-timeout is 0s, want more than 0",
+				"--max-requests-in-flight-per-node is 0, want at least 1", "--api-audiences is [], want audiences",
+				`--beyond-upstream: "" is no mode: it must be one of off, audit, enforce`,
+			}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			o := defaultOptions()
@@ -150,7 +156,8 @@ func TestHelpCanBeRead(t *testing.T) {
 			t.Errorf("line is too long: %s", line)
 		}
 	}
-	for _, want := range []string{"Deciding flags:", "Beyond upstream flags:", "Serving flags:", "Limits flags:", "Logging flags:", "--config string", "--api-audiences", "at path /review", "NR-EVENT-1=audit"} {
+	for _, want := range []string{"Deciding flags:", "Beyond upstream flags:", "Serving flags:", "Limits flags:",
+		"Logging flags:", "--config string", "--api-audiences", "at path /review", "NR-EVENT-1=audit"} {
 		if !strings.Contains(help.String(), want) {
 			t.Errorf("help lacks %q", want)
 		}

@@ -91,7 +91,8 @@ type cluster struct {
 	memory *memory.Memory
 }
 
-func newCluster(client *kubeclient.Client, c *config, policy *configfile.File, registry metrics.KubeRegistry) (*cluster, error) {
+func newCluster(client *kubeclient.Client, c *config, policy *configfile.File, registry metrics.KubeRegistry) (*cluster,
+	error) {
 	clientset, err := client.Kubernetes()
 	if err != nil {
 		return nil, err
@@ -132,7 +133,8 @@ func inTime(policy review) admissionwebhook.Reviewer {
 
 // newHandler joins policy and transport, for nodes. With node scope, which is not nil
 // then, nodes are kept from its annotations too.
-func newHandler(ctx context.Context, c *config, restriction *noderestriction.Restriction, scoped *scopedEntry, registry metrics.KubeRegistry) (*admissionwebhook.Handler, error) {
+func newHandler(ctx context.Context, c *config, restriction *noderestriction.Restriction, scoped *scopedEntry,
+	registry metrics.KubeRegistry) (*admissionwebhook.Handler, error) {
 	limitRule, ok := rules.Find(noderestriction.Rules, "NR-LIMIT")
 	if !ok {
 		return nil, errors.New("no rule NR-LIMIT")

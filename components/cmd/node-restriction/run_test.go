@@ -43,7 +43,8 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	path, watch := req.URL.Path, req.URL.Query().Get("watch") != ""
 	kind := map[string]string{
-		"/api/v1/nodes": "Node", "/api/v1/namespaces/kube-system/configmaps": "ConfigMap", "/api/v1/serviceaccounts": "ServiceAccount", "/api/v1/pods": "Pod",
+		"/api/v1/nodes": "Node", "/api/v1/namespaces/kube-system/configmaps": "ConfigMap",
+		"/api/v1/serviceaccounts": "ServiceAccount", "/api/v1/pods": "Pod",
 	}[path]
 	switch {
 	case kind != "" && watch:
@@ -78,7 +79,8 @@ func (s *apiServer) watch(w http.ResponseWriter, req *http.Request, kind string)
 	}
 	fmt.Fprintf(w, `{"type":"BOOKMARK","object":{"apiVersion":"v1","kind":%q,"metadata":{"resourceVersion":"2","annotations":{"k8s.io/initial-events-end":"true"}}}}`+"\n", kind)
 	for !s.away.Load() && req.Context().Err() == nil {
-		fmt.Fprintf(w, `{"type":"BOOKMARK","object":{"apiVersion":"v1","kind":%q,"metadata":{"resourceVersion":"2"}}}`+"\n", kind)
+		fmt.Fprintf(w, `{"type":"BOOKMARK","object":{"apiVersion":"v1","kind":%q,"metadata":{"resourceVersion":"2"}}}`+"\n",
+			kind)
 		w.(http.Flusher).Flush()
 		time.Sleep(10 * time.Millisecond)
 	}
@@ -98,7 +100,8 @@ func begin(t *testing.T, api *apiServer, change func(*options)) *running {
 	server := httptest.NewServer(api)
 	t.Cleanup(server.CloseClientConnections)
 	o := defaultOptions()
-	r := &running{Program: programtest.Place(t, &o.Options, server.URL), api: api, log: &programtest.Log{}, ended: make(chan error, 1)}
+	r := &running{Program: programtest.Place(t, &o.Options, server.URL), api: api, log: &programtest.Log{},
+		ended: make(chan error, 1)}
 	if change != nil {
 		change(o)
 	}
@@ -145,7 +148,8 @@ func TestRun(t *testing.T) {
 	r := begin(t, &apiServer{}, nil)
 	r.Await(t, "/readyz", "ok")
 	r.ask(t, tokenOf("me"), `"uid":"7"`, `"allowed":true`)
-	r.ask(t, tokenOf("other"), `"allowed":false`, `"code":403`, `node requested token bound to a pod scheduled on a different node [NR-SA-3]`)
+	r.ask(t, tokenOf("other"), `"allowed":false`, `"code":403`,
+		`node requested token bound to a pod scheduled on a different node [NR-SA-3]`)
 	r.ask(t, tokenBy("system:serviceaccount:n:a", "other"), `"allowed":true`)
 	r.ask(t, strings.Replace(tokenOf("me"), `"of-me"`, `"gone"`, 1), `"allowed":false`, `"code":404`, `[NR-SA-2]`)
 	for _, want := range []string{
@@ -264,7 +268,8 @@ func TestThePolicyIsInForce(t *testing.T) {
 	}{
 		{"a token that lives too long is refused", func(o *options) { o.policyFile = file }, "[NR-SA-6]"},
 		{"without a policy it is not", func(*options) {}, `"allowed":true`},
-		{"nor if the rule is off", func(o *options) { o.policyFile, o.beyond.RuleModes["NR-SA-6"] = file, "off" }, `"allowed":true`},
+		{"nor if the rule is off", func(o *options) { o.policyFile, o.beyond.RuleModes["NR-SA-6"] = file, "off" },
+			`"allowed":true`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := begin(t, &apiServer{}, tt.change)
@@ -280,7 +285,8 @@ func TestThePolicyIsInForce(t *testing.T) {
 
 func TestAPolicyThatIsNoGoodEndsTheProgram(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "policy.yaml")
-	for name, content := range map[string]string{"nothing": "", "another kind": "kind: Pod\napiVersion: v1\n", "no YAML": "{"} {
+	for name, content := range map[string]string{"nothing": "", "another kind": "kind: Pod\napiVersion: v1\n",
+		"no YAML": "{"} {
 		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -40,7 +40,8 @@ type scopedEntry struct {
 }
 
 // newScopedEntry joins policy and transport, for a configuration with node scope.
-func newScopedEntry(ctx context.Context, c *config, client *kubeclient.Client, nodes *noderestriction.Restriction, pods scopeadmission.Pods) (*scopedEntry, error) {
+func newScopedEntry(ctx context.Context, c *config, client *kubeclient.Client, nodes *noderestriction.Restriction,
+	pods scopeadmission.Pods) (*scopedEntry, error) {
 	limitRule, ok := rules.Find(nodescope.Rules, "NS-LIMIT")
 	if !ok {
 		return nil, errors.New("no rule NS-LIMIT")

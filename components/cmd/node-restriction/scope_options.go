@@ -38,11 +38,17 @@ func defaultScopeOptions() scopeOptions { return scopeOptions{maxViewAge: graphs
 
 func (o *scopeOptions) add(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.on, "node-scope", o.on,
-		"Answer at "+scopedPath+" too, for ServiceAccounts whose pods are held to their nodes, and keep nodes from the annotations of node scope. The identity then needs list and watch on serviceaccounts and pods. The registration must have failurePolicy Fail. Off, the path is not there.")
+		"Answer at "+scopedPath+
+			" too, for ServiceAccounts whose pods are held to their nodes, and keep nodes from the annotations of node scope. "+
+			"The identity then needs list and watch on serviceaccounts and pods. The registration must have failurePolicy "+
+			"Fail. Off, the path is not there.")
 	fs.StringVar(&o.custom, "node-scope-custom-resources", o.custom,
-		"Custom resources that name their node in a field, widgets.example.com=field:spec.node, or in a label, gadgets.example.com=label:example.com/node: the same as node-authorizer's, which denies a custom resource in a scope that is not named there.")
+		"Custom resources that name their node in a field, widgets.example.com=field:spec.node, or in a label, "+
+			"gadgets.example.com=label:example.com/node: the same as node-authorizer's, which denies a custom resource in a "+
+			"scope that is not named there.")
 	fs.DurationVar(&o.maxViewAge, "max-view-age", o.maxViewAge,
-		"How long the API server may say nothing about service accounts or pods before every write of an account with a scope is refused. A healthy one says something every minute.")
+		"How long the API server may say nothing about service accounts or pods before every write of an account with a "+
+			"scope is refused. A healthy one says something every minute.")
 }
 
 // validate reports every problem.

@@ -60,11 +60,15 @@ func TestRunWithNodeScope(t *testing.T) {
 	r.Await(t, "/readyz", "ok\n")
 
 	r.askAt(t, scopedPath, own, `"allowed":true`)
-	r.askAt(t, scopedPath, updateBy("me", "of-me", "Node", nodeNamed("x")), `node \"me\" is not allowed to modify node \"x\" [NR-NODE-1] [NS-ADMIT-1]`)
+	r.askAt(t, scopedPath, updateBy("me", "of-me", "Node", nodeNamed("x")),
+		`node \"me\" is not allowed to modify node \"x\" [NR-NODE-1] [NS-ADMIT-1]`)
 	r.askAt(t, scopedPath, updateBy("other", "of-other", "Node", nodeNamed("me")), `[NR-NODE-1] [NS-ADMIT-1]`)
-	r.askAt(t, scopedPath, updateBy("me", "of-other", "Node", nodeNamed("me")), `the token names another node than the one that its pod is on [NS-IDENT-4]`)
-	r.askAt(t, scopedPath, updateBy("me", "gone", "Node", nodeNamed("me")), `the pod of the token is not there [NS-IDENT-3]`)
-	r.askAt(t, scopedPath, updateBy("me", "of-me", "Secret", `{"kind":"Secret","apiVersion":"v1","metadata":{"name":"x"}}`), `"allowed":true`)
+	r.askAt(t, scopedPath, updateBy("me", "of-other", "Node", nodeNamed("me")),
+		`the token names another node than the one that its pod is on [NS-IDENT-4]`)
+	r.askAt(t, scopedPath, updateBy("me", "gone", "Node", nodeNamed("me")),
+		`the pod of the token is not there [NS-IDENT-3]`)
+	r.askAt(t, scopedPath, updateBy("me", "of-me", "Secret",
+		`{"kind":"Secret","apiVersion":"v1","metadata":{"name":"x"}}`), `"allowed":true`)
 	r.askAt(t, scopedPath, updateBy("me", "of-me", "Widget", widgetOf("me")), `"allowed":true`)
 	r.askAt(t, scopedPath, updateBy("me", "of-me", "Widget", widgetOf("other")), `[NS-CUSTOM-3]`)
 
@@ -101,7 +105,8 @@ func markedBy(who string) string {
 func TestNodeScopeIsOff(t *testing.T) {
 	r := begin(t, &apiServer{}, nil)
 	r.Await(t, "/readyz", "ok")
-	if code, _, err := r.Post(t, r.TLS, scopedPath, updateBy("me", "of-me", "Node", nodeNamed("x"))); err != nil || code != http.StatusNotFound {
+	if code, _, err := r.Post(t, r.TLS, scopedPath, updateBy("me", "of-me", "Node", nodeNamed("x"))); err != nil ||
+		code != http.StatusNotFound {
 		t.Errorf("answered %d (%v)", code, err)
 	}
 	r.askAt(t, webhookPath, markedBy("system:node:me"), `"allowed":true`)
@@ -112,16 +117,20 @@ func TestNodeScopeIsOff(t *testing.T) {
 }
 
 func TestScopeOptions(t *testing.T) {
-	got, err := parse([]string{"--node-scope", "--node-scope-custom-resources=widgets.example.com=field:spec.node", "--max-view-age=1m"})
+	got, err := parse([]string{"--node-scope", "--node-scope-custom-resources=widgets.example.com=field:spec.node",
+		"--max-view-age=1m"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if at, ok := got.scope.custom.Of(nodescope.Resource{Group: "example.com", Resource: "widgets"}); !ok || at.Field != "spec.node" || got.scope.maxViewAge != time.Minute {
+	if at, ok := got.scope.custom.Of(nodescope.Resource{Group: "example.com", Resource: "widgets"}); !ok ||
+		at.Field != "spec.node" || got.scope.maxViewAge != time.Minute {
 		t.Errorf("got %+v", got.scope)
 	}
 	for _, tc := range []struct{ args, want string }{
-		{"--node-scope-custom-resources=a.example.com=label:x", "--node-scope-custom-resources is given without --node-scope"},
-		{"--node-scope --node-scope-custom-resources=pods=field:x", `--node-scope-custom-resources: custom resources of nodes: "pods=field:x": the resource is not a custom one`},
+		{"--node-scope-custom-resources=a.example.com=label:x",
+			"--node-scope-custom-resources is given without --node-scope"},
+		{"--node-scope --node-scope-custom-resources=pods=field:x",
+			`--node-scope-custom-resources: custom resources of nodes: "pods=field:x": the resource is not a custom one`},
 		{"--node-scope --max-view-age=1s", "--max-view-age is 1s, want at least 10s"},
 	} {
 		if _, err := parse(strings.Fields(tc.args)); err == nil || !strings.Contains(err.Error(), tc.want) {
@@ -136,7 +145,8 @@ func TestClaimedNode(t *testing.T) {
 		extra map[string][]string
 		want  string
 	}{
-		{map[string][]string{key: {"me"}}, "me"}, {nil, ""}, {map[string][]string{key: {}}, ""}, {map[string][]string{key: {"me", "other"}}, ""},
+		{map[string][]string{key: {"me"}}, "me"}, {nil, ""}, {map[string][]string{key: {}}, ""},
+		{map[string][]string{key: {"me", "other"}}, ""},
 	} {
 		if got, reviewed := claimedNode(&user.DefaultInfo{Extra: tc.extra}); got != tc.want || !reviewed {
 			t.Errorf("%v: %q, %v", tc.extra, got, reviewed)

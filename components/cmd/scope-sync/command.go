@@ -42,8 +42,10 @@ func newCheckCommand() *cobra.Command {
 	var sections cliflag.NamedFlagSets
 	fs := sections.FlagSet("check")
 	fs.StringVar(&path, "heartbeat-file", path, "What the scope-sync that is checked was told.")
-	fs.DurationVar(&maxAge, "max-age", maxAge, "How long it may not have touched the file. It is taken for hung after that.")
-	fs.BoolVar(&ready, "ready", ready, "Fail also if it works, but something keeps the lists from being what they should be.")
+	fs.DurationVar(&maxAge, "max-age", maxAge,
+		"How long it may not have touched the file. It is taken for hung after that.")
+	fs.BoolVar(&ready, "ready", ready,
+		"Fail also if it works, but something keeps the lists from being what they should be.")
 	command := &cobra.Command{
 		Use:   "check",
 		Short: "Check how the scope-sync on this host is",

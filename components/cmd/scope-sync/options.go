@@ -53,20 +53,28 @@ func (o *options) flags() cliflag.NamedFlagSets {
 	var sections cliflag.NamedFlagSets
 
 	cluster := sections.FlagSet("cluster")
-	cluster.StringVar(&o.kubeconfig, "kubeconfig", o.kubeconfig, "How to reach the API server of this host, which is the one that reads the two files, and as whom. "+
-		"The identity needs get, list and watch on serviceaccounts, list and watch on pods, get on /metrics, create and patch on events, and get and patch on the ConfigMap kube-system/bulkhead-node-scope.")
-	cluster.StringVar(&o.nodeName, "node-name", o.nodeName, "The name of this host's Node, under which the state of accounts is told.")
+	cluster.StringVar(&o.kubeconfig, "kubeconfig", o.kubeconfig,
+		"How to reach the API server of this host, which is the one that reads the two files, and as whom. "+
+			"The identity needs get, list and watch on serviceaccounts, list and watch on pods, get on /metrics, create and "+
+			"patch on events, and get and patch on the ConfigMap kube-system/bulkhead-node-scope.")
+	cluster.StringVar(&o.nodeName, "node-name", o.nodeName,
+		"The name of this host's Node, under which the state of accounts is told.")
 
 	files := sections.FlagSet("files")
-	files.StringVar(&o.authorization, "authorization-config", o.authorization, "The API server's authorization configuration, with an entry node-scope.bulkhead.dev. Its directory has to be writable: the file is replaced by renaming.")
-	files.StringVar(&o.admission, "admission-manifest", o.admission, "The registration of the webhook node-scope.bulkhead.dev, in the directory from which the API server takes webhooks. That has to be writable too.")
+	files.StringVar(&o.authorization, "authorization-config", o.authorization,
+		"The API server's authorization configuration, with an entry node-scope.bulkhead.dev. Its directory has to be "+
+			"writable: the file is replaced by renaming.")
+	files.StringVar(&o.admission, "admission-manifest", o.admission,
+		"The registration of the webhook node-scope.bulkhead.dev, in the directory from which the API server takes "+
+			"webhooks. That has to be writable too.")
 	files.StringVar(&o.heartbeat, "heartbeat-file", o.heartbeat, "Touched every two seconds, for scope-sync check.")
 
 	components := sections.FlagSet("components")
 	components.StringVar(&o.authorizerHealth, "node-authorizer-health", o.authorizerHealth,
 		"The health port of node-authorizer on this host. It says which annotations node-authorizer has seen; "+
 			"an account is live when it has seen those of the account.")
-	components.StringVar(&o.restrictionHealth, "node-restriction-health", o.restrictionHealth, "The same of node-restriction.")
+	components.StringVar(&o.restrictionHealth, "node-restriction-health", o.restrictionHealth,
+		"The same of node-restriction.")
 
 	program.AddLogging(o.logging, sections.FlagSet("logging"))
 	return sections
@@ -92,12 +100,16 @@ func (o *options) validate() []error {
 	}
 	report(o.kubeconfig == "", "--kubeconfig is empty")
 	report(len(validation.IsDNS1123Subdomain(o.nodeName)) > 0, "--node-name is %q, want the name of a Node", o.nodeName)
-	for _, f := range [][2]string{{"authorization-config", o.authorization}, {"admission-manifest", o.admission}, {"heartbeat-file", o.heartbeat}} {
+	for _, f := range [][2]string{{"authorization-config", o.authorization}, {"admission-manifest", o.admission},
+		{"heartbeat-file", o.heartbeat}} {
 		report(!filepath.IsAbs(f[1]), "--%s is %q, want an absolute path", f[0], f[1])
 	}
 	// The server reads no other files of that directory.
-	report(!strings.HasSuffix(o.admission, ".yaml"), "--admission-manifest is %q, want a name that ends in .yaml", o.admission)
-	report(filepath.Dir(o.authorization) == filepath.Dir(o.admission), "--authorization-config and --admission-manifest are in the same directory, all of which the API server takes for webhooks")
+	report(!strings.HasSuffix(o.admission, ".yaml"), "--admission-manifest is %q, want a name that ends in .yaml",
+		o.admission)
+	report(filepath.Dir(o.authorization) == filepath.Dir(o.admission),
+		"--authorization-config and --admission-manifest are in the same directory, all of which the API server takes for "+
+			"webhooks")
 	for _, f := range [][2]string{
 		{"node-authorizer-health", o.authorizerHealth}, {"node-restriction-health", o.restrictionHealth},
 	} {

@@ -34,7 +34,8 @@ func TestOptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a, b := got.authorizationFile(), got.admissionFile(); a.Path != "/etc/kubernetes/bulkhead/apiserver/authorization.yaml" || a.Hash != nil ||
+	if a, b := got.authorizationFile(),
+		got.admissionFile(); a.Path != "/etc/kubernetes/bulkhead/apiserver/authorization.yaml" || a.Hash != nil ||
 		b.Path != "/etc/kubernetes/bulkhead/apiserver/static/node-scope.yaml" || b.Hash == nil || a.Kind == b.Kind {
 		t.Errorf("the files are %+v and %+v", a, b)
 	}
@@ -71,7 +72,8 @@ func TestTheManifestsCommand(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	for _, probe := range []*corev1.Probe{container.LivenessProbe, container.ReadinessProbe} {
-		if _, err := parse(t, probe.Exec.Command[1:]...); err == nil || !strings.Contains(err.Error(), "reading the heartbeat") {
+		if _, err := parse(t, probe.Exec.Command[1:]...); err == nil ||
+			!strings.Contains(err.Error(), "reading the heartbeat") {
 			t.Errorf("%v: %v", probe.Exec.Command, err)
 		}
 	}
@@ -85,7 +87,8 @@ func TestCheck(t *testing.T) {
 	if _, err := parse(t, "check", "--heartbeat-file="+path); err != nil {
 		t.Error(err)
 	}
-	if _, err := parse(t, "check", "--heartbeat-file="+path, "--ready"); err == nil || !strings.Contains(err.Error(), "not ready: no cluster") {
+	if _, err := parse(t, "check", "--heartbeat-file="+path, "--ready"); err == nil ||
+		!strings.Contains(err.Error(), "not ready: no cluster") {
 		t.Errorf("got %v", err)
 	}
 }

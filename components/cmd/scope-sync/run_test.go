@@ -82,13 +82,15 @@ func newHost(t *testing.T) *host {
 	h := &host{options: defaultOptions()}
 	o := h.options
 	o.nodeName, o.kubeconfig, o.heartbeat = "cp-1", filepath.Join(dir, "kubeconfig"), filepath.Join(dir, "heartbeat")
-	o.authorization, o.admission = filepath.Join(dir, "authorization.yaml"), filepath.Join(dir, "static", "node-scope.yaml")
+	o.authorization, o.admission = filepath.Join(dir, "authorization.yaml"),
+		filepath.Join(dir, "static", "node-scope.yaml")
 	server := httptest.NewServer(h)
 	t.Cleanup(server.CloseClientConnections)
 	o.authorizerHealth, o.restrictionHealth = server.URL, server.URL
 	err = errors.Join(err, err2, os.Mkdir(filepath.Join(dir, "static"), 0o700))
 	for path, text := range map[string]string{
-		o.kubeconfig: fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"c","clusters":[{"name":"c","cluster":{"server":%q}}],
+		o.kubeconfig: fmt.Sprintf(
+			`{"apiVersion":"v1","kind":"Config","current-context":"c","clusters":[{"name":"c","cluster":{"server":%q}}],
 			"contexts":[{"name":"c","context":{"cluster":"c","user":"c"}}]}`, server.URL),
 		o.authorization: strings.Replace(authorizationTemplate, "KUBECONFIG", o.kubeconfig, 1),
 		o.admission:     strings.Replace(admissionTemplate, "BUNDLE", base64.StdEncoding.EncodeToString(bundle), 1),
@@ -132,7 +134,8 @@ func (h *host) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 			"annotations":{"bulkhead.dev/node-scoped-resources":"pods"}}}}`+"\n")
 	}
 	for end := `"annotations":{"k8s.io/initial-events-end":"true"},`; req.Context().Err() == nil; end = "" {
-		fmt.Fprintf(w, `{"type":"BOOKMARK","object":{"apiVersion":"v1","kind":%q,"metadata":{%s"resourceVersion":"2"}}}`+"\n", kinds[resource], end)
+		fmt.Fprintf(w, `{"type":"BOOKMARK","object":{"apiVersion":"v1","kind":%q,"metadata":{%s"resourceVersion":"2"}}}`+"\n",
+			kinds[resource], end)
 		w.(http.Flusher).Flush()
 		time.Sleep(50 * time.Millisecond)
 	}
@@ -199,7 +202,8 @@ func TestRun(t *testing.T) {
 		time.Sleep(50 * time.Millisecond)
 		err = heartbeat.Check(c.heartbeat, time.Minute, true)
 	}
-	for path, kind := range map[string]*scopelist.Kind{c.authorization: scopelist.Authorization, c.admission: scopelist.Admission} {
+	for path, kind := range map[string]*scopelist.Kind{c.authorization: scopelist.Authorization,
+		c.admission: scopelist.Admission} {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

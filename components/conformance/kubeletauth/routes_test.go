@@ -30,7 +30,8 @@ type route struct{ method, template string }
 
 // path is the template with something in the place of each parameter.
 func (r route) path() string {
-	return strings.NewReplacer("{podNamespace}", "ns", "{podID}", "pod", "{uid}", "uid", "{podUID}", "uid", "{containerName}", "c",
+	return strings.NewReplacer("{podNamespace}", "ns", "{podID}", "pod", "{uid}", "uid", "{podUID}", "uid",
+		"{containerName}", "c",
 		"{logpath:*}", "a/b", "{subpath:*}", "heap").
 		Replace(r.template)
 }

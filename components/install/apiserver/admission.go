@@ -56,7 +56,8 @@ func ValidateAdmission(file, target string) error {
 	// A user is found by the host and port of the webhook (apiserver
 	// pkg/util/webhook/authentication.go, clientConfig).
 	if user := kubeconfig.AuthInfos[target]; user == nil || user.ClientCertificate == "" || user.ClientKey == "" {
-		return fmt.Errorf("validating admission configuration: %s names no client certificate for %s", parsed.KubeConfigFile, target)
+		return fmt.Errorf("validating admission configuration: %s names no client certificate for %s", parsed.KubeConfigFile,
+			target)
 	}
 	return nil
 }
@@ -111,17 +112,21 @@ func validateWebhook(w *admissionregistrationv1.ValidatingWebhook) error {
 	if _, err := certutil.ParseCertsPEM(w.ClientConfig.CABundle); err != nil {
 		errs = append(errs, fmt.Errorf("webhook %s: caBundle: %w", w.Name, err))
 	}
-	if u, err := url.Parse(ptr.Deref(w.ClientConfig.URL, "")); err != nil || u.Scheme != "https" || w.ClientConfig.Service != nil {
+	if u, err := url.Parse(ptr.Deref(w.ClientConfig.URL, "")); err != nil || u.Scheme != "https" ||
+		w.ClientConfig.Service != nil {
 		errs = append(errs, fmt.Errorf("webhook %s: it has to have an https URL, and no service", w.Name))
 	}
-	if w.SideEffects == nil || *w.SideEffects != admissionregistrationv1.SideEffectClassNone || len(w.AdmissionReviewVersions) == 0 {
-		errs = append(errs, fmt.Errorf("webhook %s: sideEffects has to be None, and admissionReviewVersions to name a version", w.Name))
+	if w.SideEffects == nil || *w.SideEffects != admissionregistrationv1.SideEffectClassNone ||
+		len(w.AdmissionReviewVersions) == 0 {
+		errs = append(errs, fmt.Errorf(
+			"webhook %s: sideEffects has to be None, and admissionReviewVersions to name a version", w.Name))
 	}
 	var conditions []cel.ExpressionAccessor
 	for i := range w.MatchConditions {
 		conditions = append(conditions, (*matchconditions.MatchCondition)(&w.MatchConditions[i]))
 	}
-	evaluator := compiler().CompileCondition(conditions, cel.OptionalVariableDeclarations{HasAuthorizer: true}, environment.StoredExpressions)
+	evaluator := compiler().CompileCondition(conditions, cel.OptionalVariableDeclarations{HasAuthorizer: true},
+		environment.StoredExpressions)
 	for _, err := range evaluator.CompilationErrors() {
 		errs = append(errs, fmt.Errorf("webhook %s: matchConditions: %w", w.Name, err))
 	}

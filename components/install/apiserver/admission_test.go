@@ -31,9 +31,12 @@ func TestValidateAdmission(t *testing.T) {
 		{"ours is good", "admission.yaml", "", "", ""},
 		{"a typing error is refused", "admission.yaml", "staticManifestsDir", "staticManifestDir", "staticManifestDir"},
 		{"a directory that does not exist is refused", "admission.yaml", "/static", "/other", "unable to read"},
-		{"a kubeconfig that does not exist is refused", "admission.yaml", "admission.kubeconfig", "other.kubeconfig", "other.kubeconfig"},
-		{"a kubeconfig for another webhook is refused", "admission.kubeconfig", target, "127.0.0.1:1", "names no client certificate for " + target},
-		{"a user without a certificate is refused", "admission.kubeconfig", "client-certificate:", "username:", "names no client certificate"},
+		{"a kubeconfig that does not exist is refused", "admission.yaml", "admission.kubeconfig", "other.kubeconfig",
+			"other.kubeconfig"},
+		{"a kubeconfig for another webhook is refused", "admission.kubeconfig", target, "127.0.0.1:1",
+			"names no client certificate for " + target},
+		{"a user without a certificate is refused", "admission.kubeconfig", "client-certificate:", "username:",
+			"names no client certificate"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -42,7 +45,8 @@ func TestValidateAdmission(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			for file, name := range map[string]string{"admission.yaml": manifests.Admission, "admission.kubeconfig": manifests.AdmissionKubeconfig} {
+			for file, name := range map[string]string{"admission.yaml": manifests.Admission,
+				"admission.kubeconfig": manifests.AdmissionKubeconfig} {
 				text := oursIn(t, name, dir)
 				if file == tc.file {
 					text = strings.ReplaceAll(text, tc.old, tc.new)
@@ -75,7 +79,8 @@ func registered(t *testing.T, name string) string {
 		t.Fatal(err)
 	}
 	const url = "url: https://127.0.0.1:10463/review\n"
-	return strings.Replace(oursIn(t, name, dir), url, url+"      caBundle: "+base64.StdEncoding.EncodeToString(cert)+"\n", 1)
+	return strings.Replace(oursIn(t, name, dir), url, url+"      caBundle: "+base64.StdEncoding.EncodeToString(cert)+"\n",
+		1)
 }
 
 func TestOurRegistrationsPass(t *testing.T) {
@@ -91,11 +96,13 @@ func TestValidateRegistrationRefuses(t *testing.T) {
 	for _, tc := range []struct{ name, old, new, mentions string }{
 		{"a field with a typing error", "failurePolicy", "failurePolicies", "failurePolicies"},
 		{"a name without the suffix", "static.k8s.io", "dev", ".static.k8s.io"},
-		{"a condition that does not compile", "request.userInfo.username.startsWith", "request.user.startsWith", "matchConditions"},
+		{"a condition that does not compile", "request.userInfo.username.startsWith", "request.user.startsWith",
+			"matchConditions"},
 		{"a bundle that is none", "caBundle: ", "caBundle: aGVsbG8= # ", "caBundle"},
 		{"a webhook without TLS", "https://127", "http://127", "https URL"},
 		{"side effects", "sideEffects: None", "sideEffects: Some", "sideEffects"},
-		{"another kind", "kind: ValidatingWebhookConfiguration", "kind: MutatingWebhookConfiguration", "MutatingWebhookConfiguration"},
+		{"another kind", "kind: ValidatingWebhookConfiguration", "kind: MutatingWebhookConfiguration",
+			"MutatingWebhookConfiguration"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			broken := strings.ReplaceAll(good, tc.old, tc.new)

@@ -80,16 +80,20 @@ func TestWireAndBack(t *testing.T) {
 	}{
 		{"kubeadm's own manifest comes back", nil},
 		{"another order of modes comes back", []string{"Node,RBAC", "RBAC,Node"}},
-		{"fields that this API does not know survive", []string{"  hostNetwork: true", "  fieldOfTheFuture: {a: 1}\n  hostNetwork: true"}},
+		{"fields that this API does not know survive",
+			[]string{"  hostNetwork: true", "  fieldOfTheFuture: {a: 1}\n  hostNetwork: true"}},
 		{"a large number survives", []string{"priority: 2000001000", "priority: 9007199254740993"}},
 		{"flags in args come back", []string{"    - kube-apiserver\n", "    - kube-apiserver\n    args:\n"}},
-		{"other plugins to enable come back", []string{enable, "    - --enable-admission-plugins=EventRateLimit,NodeRestriction\n"}},
+		{"other plugins to enable come back",
+			[]string{enable, "    - --enable-admission-plugins=EventRateLimit,NodeRestriction\n"}},
 		{"a list without the plugin comes back", []string{enable, "    - --enable-admission-plugins=EventRateLimit\n"}},
 		{"an empty list comes back", []string{enable, "    - --enable-admission-plugins=\n"}},
 		{"no list comes back", []string{enable, ""}},
 		{"a plugin that was off is off again", []string{enable, "    - --disable-admission-plugins=NodeRestriction\n"}},
-		{"one that was off with others is off again", []string{enable, "    - --disable-admission-plugins=PodSecurity,NodeRestriction\n"}},
-		{"tokens that were extended are again", []string{enable, enable + "    - --service-account-extend-token-expiration=true\n"}},
+		{"one that was off with others is off again",
+			[]string{enable, "    - --disable-admission-plugins=PodSecurity,NodeRestriction\n"}},
+		{"tokens that were extended are again",
+			[]string{enable, enable + "    - --service-account-extend-token-expiration=true\n"}},
 	} {
 		for profile, w := range map[string]Wiring{"over in-tree": testWiring, "in its place": inPlace()} {
 			t.Run(tc.name+", "+profile, func(t *testing.T) {
@@ -135,7 +139,8 @@ func TestWireFromOneProfileToTheOther(t *testing.T) {
 }
 
 func TestWireDropsWhatCannotStandBesideIt(t *testing.T) {
-	got := wire(t, kubeadm(t, "    - --allow-privileged=true\n", "    - --authorization-webhook-version=v1\n    - --authorization-webhook-cache-authorized-ttl=1m\n"))
+	got := wire(t, kubeadm(t, "    - --allow-privileged=true\n",
+		"    - --authorization-webhook-version=v1\n    - --authorization-webhook-cache-authorized-ttl=1m\n"))
 	for _, flag := range append(legacyFlags, modeFlag) {
 		if strings.Contains(got, "--"+flag) {
 			t.Errorf("--%s is still there", flag)
@@ -147,7 +152,8 @@ func TestUnwireOfKubeadmsOwnRendering(t *testing.T) {
 	// `kubeadm upgrade` writes our volume under the name that its configuration
 	// has, and knows no annotation.
 	rendered := strings.ReplaceAll(wire(t, kubeadm(t)), VolumeName, "some-name")
-	rendered = strings.NewReplacer("    "+HashAnnotation+": \"0123\"\n", "", "    "+AdmissionHashAnnotation+": \"4567\"\n", "").Replace(rendered)
+	rendered = strings.NewReplacer("    "+HashAnnotation+": \"0123\"\n", "", "    "+AdmissionHashAnnotation+": \"4567\"\n",
+		"").Replace(rendered)
 	back, err := Unwire([]byte(rendered), testWiring, KubeadmDefault)
 	if err != nil {
 		t.Fatal(err)
@@ -163,8 +169,10 @@ func TestUnwireLeavesAloneWhatIsNotOurs(t *testing.T) {
 		replace []string
 	}{
 		{"a manifest without our edits", nil},
-		{"somebody else's admission file", []string{"    - --allow-privileged=true\n", "    - --admission-control-config-file=/etc/other.yaml\n"}},
-		{"somebody else's authorization file", []string{"--authorization-mode=Node,RBAC", "--authorization-config=/etc/other.yaml"}},
+		{"somebody else's admission file",
+			[]string{"    - --allow-privileged=true\n", "    - --admission-control-config-file=/etc/other.yaml\n"}},
+		{"somebody else's authorization file",
+			[]string{"--authorization-mode=Node,RBAC", "--authorization-config=/etc/other.yaml"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			original := kubeadm(t, tc.replace...)
@@ -201,7 +209,8 @@ func TestEndpoint(t *testing.T) {
 	}{
 		{"is the advertised address", nil, "https://172.18.0.2:6443"},
 		{"follows the port", []string{"--secure-port=6443", "--secure-port=8443"}, "https://172.18.0.2:8443"},
-		{"brackets an IPv6 address", []string{"--advertise-address=172.18.0.2", "--advertise-address=fd00::2"}, "https://[fd00::2]:6443"},
+		{"brackets an IPv6 address", []string{"--advertise-address=172.18.0.2", "--advertise-address=fd00::2"},
+			"https://[fd00::2]:6443"},
 		{"has 6443 as its default", []string{"    - --secure-port=6443\n", ""}, "https://172.18.0.2:6443"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

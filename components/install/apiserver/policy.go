@@ -56,7 +56,8 @@ func validatePolicyPlugin(provider admission.ConfigProvider) error {
 
 func loadPolicies(dir string) ([]*admissionregistrationv1.ValidatingAdmissionPolicy, error) {
 	policies, _, _, err := loader.LoadPolicyManifests(dir, registrations().UniversalDeserializer(),
-		accept[*admissionregistrationv1.ValidatingAdmissionPolicy], accept[*admissionregistrationv1.ValidatingAdmissionPolicyBinding],
+		accept[*admissionregistrationv1.ValidatingAdmissionPolicy],
+		accept[*admissionregistrationv1.ValidatingAdmissionPolicyBinding],
 		func(b *admissionregistrationv1.ValidatingAdmissionPolicyBinding) string { return b.Spec.PolicyName })
 	return policies, err
 }
@@ -99,7 +100,8 @@ func compilePolicy(policy *admissionregistrationv1.ValidatingAdmissionPolicy) (c
 	var errs []error
 	for _, v := range policy.Spec.Variables {
 		variable := expression{v.Expression, v.Name, []*celgo.Type{celgo.AnyType, celgo.DynType}}
-		if result := compiler.CompileAndStoreVariable(variable, withAuthorizer, environment.StoredExpressions); result.Error != nil {
+		if result := compiler.CompileAndStoreVariable(variable, withAuthorizer,
+			environment.StoredExpressions); result.Error != nil {
 			errs = append(errs, fmt.Errorf("variable %s: %w", v.Name, result.Error))
 		}
 	}

@@ -19,8 +19,10 @@ func FuzzTheSecondRoad(f *testing.F) {
 		f.Add("/" + path.Prefix + "/ns/pod/c")
 	}
 	for _, path := range []string{
-		"", "/", "/pods/../exec/ns/pod/c", "/PODS", "/pods;/exec", "/healthz%2f..%2fexec", "//exec", "/exec\x00", "/debug/FLAGS/v", "/debug//flags",
-		"/\u017ftats", "/\u212Aonfigz", "/pods\u2028", "/containerLogs/" + strings.Repeat("a/", 5000), "/metrics\\..\\exec", "/healthz\u00a0", "/runningpods/./",
+		"", "/", "/pods/../exec/ns/pod/c", "/PODS", "/pods;/exec", "/healthz%2f..%2fexec", "//exec", "/exec\x00",
+		"/debug/FLAGS/v", "/debug//flags",
+		"/\u017ftats", "/\u212Aonfigz", "/pods\u2028", "/containerLogs/" + strings.Repeat("a/", 5000), "/metrics\\..\\exec",
+		"/healthz\u00a0", "/runningpods/./",
 	} {
 		f.Add(path)
 	}
@@ -29,7 +31,8 @@ func FuzzTheSecondRoad(f *testing.F) {
 		if refusal(t, object, policy, path, grants{"get proxy"}) != "" {
 			return
 		}
-		mapping, refused := kubeletauth.Strict.Map(kubeletauth.Request{Method: "GET", Path: "/" + strings.TrimPrefix(path, "/")})
+		mapping, refused := kubeletauth.Strict.Map(
+			kubeletauth.Request{Method: "GET", Path: "/" + strings.TrimPrefix(path, "/")})
 		if refused == nil && !slices.Contains(mapping.Attempts, kubeletauth.Attributes{Verb: "get", Subresource: "proxy"}) {
 			t.Errorf("%q passes the policy with get nodes/proxy, and the proxy asks for %v", path, mapping.Attempts)
 		}

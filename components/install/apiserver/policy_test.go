@@ -32,7 +32,8 @@ type grants []string
 
 func (g grants) Authorize(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 	for _, grant := range g {
-		if grant == a.GetVerb()+" "+a.GetSubresource() && a.GetAPIGroup() == "" && a.GetResource() == "nodes" && a.GetName() == "worker-1" {
+		if grant == a.GetVerb()+" "+a.GetSubresource() && a.GetAPIGroup() == "" && a.GetResource() == "nodes" &&
+			a.GetName() == "worker-1" {
 			return authorizer.DecisionAllow, "", nil
 		}
 	}
@@ -61,22 +62,27 @@ func kubeletPolicy(t *testing.T) (*admissionregistrationv1.ValidatingAdmissionPo
 }
 
 // refusal is what the policy says to a path behind nodes/proxy; empty if it passes.
-func refusal(t *testing.T, object *admissionregistrationv1.ValidatingAdmissionPolicy, policy compiled, path string, may grants) string {
+func refusal(t *testing.T, object *admissionregistrationv1.ValidatingAdmissionPolicy, policy compiled, path string,
+	may grants) string {
 	t.Helper()
 	return refusalOf(t, object, policy, "worker-1", path, may)
 }
 
-func refusalOf(t *testing.T, object *admissionregistrationv1.ValidatingAdmissionPolicy, policy compiled, node, path string, may grants) string {
+func refusalOf(t *testing.T, object *admissionregistrationv1.ValidatingAdmissionPolicy, policy compiled, node,
+	path string, may grants) string {
 	t.Helper()
-	kind, resource := corev1.SchemeGroupVersion.WithKind("NodeProxyOptions"), corev1.SchemeGroupVersion.WithResource("nodes")
-	attributes := admission.NewAttributesRecord(&corev1.NodeProxyOptions{Path: path}, nil, kind, "", node, resource, "proxy",
+	kind, resource := corev1.SchemeGroupVersion.WithKind("NodeProxyOptions"),
+		corev1.SchemeGroupVersion.WithResource("nodes")
+	attributes := admission.NewAttributesRecord(&corev1.NodeProxyOptions{Path: path}, nil, kind, "", node, resource,
+		"proxy",
 		admission.Connect, nil, false, &user.DefaultInfo{Name: "monitor"})
 	versioned, err := admission.NewVersionedAttributes(attributes, kind, objectInterfaces{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	request := cel.CreateAdmissionRequest(attributes, metav1.GroupVersionResource(resource), metav1.GroupVersionKind(kind))
-	results, _, err := policy.validations.ForInput(t.Context(), versioned, request, cel.OptionalVariableBindings{Authorizer: may}, nil, celconfig.RuntimeCELCostBudget)
+	results, _, err := policy.validations.ForInput(t.Context(), versioned, request,
+		cel.OptionalVariableBindings{Authorizer: may}, nil, celconfig.RuntimeCELCostBudget)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +96,8 @@ func refusalOf(t *testing.T, object *admissionregistrationv1.ValidatingAdmission
 		if object.Spec.Validations[i].MessageExpression == "" {
 			return object.Spec.Validations[i].Message
 		}
-		texts, _, err := policy.messages.ForInput(t.Context(), versioned, request, cel.OptionalVariableBindings{}, nil, celconfig.RuntimeCELCostBudget)
+		texts, _, err := policy.messages.ForInput(t.Context(), versioned, request, cel.OptionalVariableBindings{}, nil,
+			celconfig.RuntimeCELCostBudget)
 		if err != nil || texts[0].Error != nil {
 			t.Fatal(err, texts)
 		}
@@ -115,7 +122,8 @@ func TestTheSecondRoadToAKubelet(t *testing.T) {
 	}{
 		// Each deny beside what allows it.
 		{"/exec/default/p/c", nil, lacks + "create on nodes/exec" + node},
-		{"/exec/default/p/c", grants{"get exec", "get proxy", "create proxy", "create attach"}, lacks + "create on nodes/exec"},
+		{"/exec/default/p/c", grants{"get exec", "get proxy", "create proxy", "create attach"},
+			lacks + "create on nodes/exec"},
 		{"/exec/default/p/c", grants{"create exec"}, ""},
 		{"/exec", nil, lacks + "create on nodes/exec"},
 		{"exec", nil, lacks + "create on nodes/exec"},
@@ -123,7 +131,8 @@ func TestTheSecondRoadToAKubelet(t *testing.T) {
 		{"/exec/", grants{"create exec"}, ""},
 		{"/EXEC/default/p/c", nil, lacks + "create on nodes/exec"},
 		{"/portforward/default/p", nil, lacks + "create on nodes/portforward"},
-		{"/containerLogs/default/exec/run", grants{"get proxy", "create exec", "create run"}, lacks + "get on nodes/containerlogs" + node},
+		{"/containerLogs/default/exec/run", grants{"get proxy", "create exec", "create run"},
+			lacks + "get on nodes/containerlogs" + node},
 		{"/containerLogs/default/exec/run", grants{"get containerlogs"}, ""},
 		{"/debug/pprof/heap", grants{"get proxy"}, lacks + "get on nodes/debug" + node},
 		{"/debug/pprof/heap", grants{"get debug"}, ""},
@@ -159,7 +168,8 @@ func TestTheSecondRoadToAKubelet(t *testing.T) {
 		{"//", nil, unclean},
 	} {
 		got := refusal(t, object, policy, tc.path, tc.may)
-		if (got == "") != (tc.mentions == "") || !strings.Contains(got, tc.mentions) || got != "" && !strings.HasSuffix(got, " [KA-VAP-1]") {
+		if (got == "") != (tc.mentions == "") || !strings.Contains(got, tc.mentions) || got != "" &&
+			!strings.HasSuffix(got, " [KA-VAP-1]") {
 			t.Errorf("%q with %q: %q, want %q", tc.path, tc.may, got, tc.mentions)
 		}
 	}
@@ -178,7 +188,8 @@ func TestEveryPathOfTheKubeletIsInThePolicy(t *testing.T) {
 	for _, path := range kubeletauth.ServerPaths() {
 		for _, suffix := range []string{"", "/", "/a/b"} {
 			for _, grant := range all {
-				needed := slices.ContainsFunc(path.Rights, func(a kubeletauth.Attributes) bool { return grant == a.Verb+" "+a.Subresource })
+				needed := slices.ContainsFunc(path.Rights,
+					func(a kubeletauth.Attributes) bool { return grant == a.Verb+" "+a.Subresource })
 				if got := refusal(t, object, policy, "/"+path.Prefix+suffix, grants{grant}); (got == "") != needed {
 					t.Errorf("/%s%s with %q: %q", path.Prefix, suffix, grant, got)
 				}
@@ -212,10 +223,12 @@ func TestValidatePolicies(t *testing.T) {
 	}
 	for _, tc := range []struct{ name, old, new, mentions string }{
 		{"ours is good", "", "", ""},
-		{"a name without the suffix is refused", "kubelet-api.bulkhead.static.k8s.io", "kubelet-api.bulkhead", "must have a name ending with"},
+		{"a name without the suffix is refused", "kubelet-api.bulkhead.static.k8s.io", "kubelet-api.bulkhead",
+			"must have a name ending with"},
 		{"a typing error in a field is refused", "failurePolicy", "failurPolicy", "failurPolicy"},
 		{"a variable that does not compile is refused", "substring(1)", "substring('')", "variable trimmed"},
-		{"a validation that does not compile is refused", "variables.clean\"", "variables.cleen\"", "undefined field 'cleen'"},
+		{"a validation that does not compile is refused", "variables.clean\"", "variables.cleen\"",
+			"undefined field 'cleen'"},
 		{"a message that does not compile is refused", "' [KA-VAP-1]'", "1", "no matching overload"},
 		{"a binding to nothing is refused", "policyName: kubelet-api", "policyName: other", "which does not exist"},
 	} {

@@ -87,7 +87,8 @@ func Unwire(manifest []byte, w Wiring, before Before) ([]byte, error) {
 }
 
 func (m *Manifest) annotate(authorization, admission string) error {
-	err := errors.Join(m.pod.SetAnnotation(HashAnnotation, authorization), m.pod.SetAnnotation(AdmissionHashAnnotation, admission))
+	err := errors.Join(m.pod.SetAnnotation(HashAnnotation, authorization),
+		m.pod.SetAnnotation(AdmissionHashAnnotation, admission))
 	if err != nil {
 		return fmt.Errorf("annotating the kube-apiserver manifest: %w", err)
 	}

@@ -36,12 +36,15 @@ func TestReportStatusIsTheNodesAndWithoutEffect(t *testing.T) {
 			if err := client.ReportStatus(t.Context(), "cp-0"); (err == nil) != tc.ok {
 				t.Errorf("error is %v", err)
 			}
-			got := []string{seen.Method, seen.URL.Path, seen.URL.Query().Get("dryRun"), seen.Header.Get("Content-Type"), seen.Header.Get("Impersonate-User"), string(body)}
-			want := []string{http.MethodPatch, "/api/v1/nodes/cp-0/status", "All", "application/merge-patch+json", "system:node:cp-0", "{}"}
+			got := []string{seen.Method, seen.URL.Path, seen.URL.Query().Get("dryRun"), seen.Header.Get("Content-Type"),
+				seen.Header.Get("Impersonate-User"), string(body)}
+			want := []string{http.MethodPatch, "/api/v1/nodes/cp-0/status", "All", "application/merge-patch+json",
+				"system:node:cp-0", "{}"}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
-			if diff := cmp.Diff([]string{"system:nodes", "system:authenticated"}, seen.Header.Values("Impersonate-Group")); diff != "" {
+			if diff := cmp.Diff([]string{"system:nodes", "system:authenticated"},
+				seen.Header.Values("Impersonate-Group")); diff != "" {
 				t.Errorf("groups (-want +got):\n%s", diff)
 			}
 		})
@@ -80,13 +83,15 @@ func TestSetAnnotationsForcesNothing(t *testing.T) {
 		annotations map[string]string
 		body        string
 	}{
-		{map[string]string{"a": "b"}, `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"kube-system","annotations":{"a":"b"}}}`},
+		{map[string]string{"a": "b"},
+			`{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"kube-system","annotations":{"a":"b"}}}`},
 		{nil, `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"kube-system"}}`},
 	} {
 		if err := client.SetAnnotations(t.Context(), "kube-system", tc.annotations); err != nil {
 			t.Fatal(err)
 		}
-		if seen.Method != http.MethodPatch || seen.URL.Query().Get("fieldManager") != "bulkhead" || seen.URL.Query().Get("force") == "true" || string(body) != tc.body {
+		if seen.Method != http.MethodPatch || seen.URL.Query().Get("fieldManager") != "bulkhead" ||
+			seen.URL.Query().Get("force") == "true" || string(body) != tc.body {
 			t.Errorf("%s %s\n%s", seen.Method, seen.URL, body)
 		}
 	}

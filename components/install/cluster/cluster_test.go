@@ -25,7 +25,8 @@ func TestParseProcess(t *testing.T) {
 	}{
 		{"a server with --authorization-mode has no file", start, Process{Start: "1.79e+09"}, true},
 		{"a server with --authorization-config names its file's hash", start +
-			`apiserver_authorization_config_controller_last_config_info{apiserver_id_hash="sha256:aa",hash="sha256:bb"} 1` + "\n",
+			`apiserver_authorization_config_controller_last_config_info{apiserver_id_hash="sha256:aa",hash="sha256:bb"} 1` +
+			"\n",
 			Process{Start: "1.79e+09", AuthorizationHash: "bb"}, true},
 		{"the webhooks from disk are told, those that validate", "process_start_time_seconds 1\n" +
 			`apiserver_manifest_admission_config_controller_last_config_info{apiserver_id_hash="sha256:aa",hash="sha256:cc",plugin="ValidatingAdmissionWebhook"} 1` + "\n" +
@@ -47,7 +48,8 @@ func serve(t *testing.T, handler http.HandlerFunc) *Client {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
-	client, err := newForConfig(&rest.Config{Host: server.URL, ContentConfig: rest.ContentConfig{ContentType: "application/json"}})
+	client, err := newForConfig(
+		&rest.Config{Host: server.URL, ContentConfig: rest.ContentConfig{ContentType: "application/json"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,8 +63,11 @@ func TestCanaryDecision(t *testing.T) {
 		want   Decision
 		ok     bool
 	}{
-		{"a refusal is told with its reason", authorizationv1.SubjectAccessReviewStatus{Denied: true, Reason: "no [NA-SECRET-1]"}, Decision{Reason: "no [NA-SECRET-1]"}, true},
-		{"a call that failed is told", authorizationv1.SubjectAccessReviewStatus{EvaluationError: "refused"}, Decision{EvaluationError: "refused"}, true},
+		{"a refusal is told with its reason",
+			authorizationv1.SubjectAccessReviewStatus{Denied: true, Reason: "no [NA-SECRET-1]"},
+			Decision{Reason: "no [NA-SECRET-1]"}, true},
+		{"a call that failed is told", authorizationv1.SubjectAccessReviewStatus{EvaluationError: "refused"},
+			Decision{EvaluationError: "refused"}, true},
 		{"an allowance is an alarm", authorizationv1.SubjectAccessReviewStatus{Allowed: true}, Decision{}, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -101,7 +106,8 @@ func TestApplyIsServerSide(t *testing.T) {
 	if err := client.Apply(t.Context(), object); err != nil {
 		t.Fatal(err)
 	}
-	if seen.Method != http.MethodPatch || seen.URL.Path != "/apis/rbac.authorization.k8s.io/v1/clusterroles/x" || seen.URL.Query().Get("fieldManager") != "bulkhead" ||
+	if seen.Method != http.MethodPatch || seen.URL.Path != "/apis/rbac.authorization.k8s.io/v1/clusterroles/x" ||
+		seen.URL.Query().Get("fieldManager") != "bulkhead" ||
 		seen.Header.Get("Content-Type") != "application/apply-patch+yaml" {
 		t.Errorf("%s %s, %s", seen.Method, seen.URL, seen.Header.Get("Content-Type"))
 	}
@@ -129,7 +135,8 @@ func TestAFlowSchemaIsApplied(t *testing.T) {
 }
 
 func TestFailingChecks(t *testing.T) {
-	body := "[+]ping ok\n[-]poststarthook/rbac/bootstrap-roles failed: reason withheld\n[+]etcd ok\n[-]shutdown failed: reason withheld\nreadyz check failed\n"
+	body := "[+]ping ok\n[-]poststarthook/rbac/bootstrap-roles failed: reason withheld\n[+]etcd ok\n[-]shutdown failed: " +
+		"reason withheld\nreadyz check failed\n"
 	want := []string{"poststarthook/rbac/bootstrap-roles", "shutdown"}
 	if diff := cmp.Diff(want, failingChecks(body)); diff != "" {
 		t.Error(diff)

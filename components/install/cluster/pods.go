@@ -19,7 +19,8 @@ const componentLabel = "app.kubernetes.io/name="
 // ComponentNodes are the nodes that run one of our components as a static pod: they
 // need what is shared in the API.
 func (c *Client) ComponentNodes(ctx context.Context, component string) ([]string, error) {
-	pods, err := c.Kubernetes.CoreV1().Pods(kubeSystem).List(ctx, metav1.ListOptions{LabelSelector: componentLabel + component})
+	pods, err := c.Kubernetes.CoreV1().Pods(kubeSystem).List(ctx,
+		metav1.ListOptions{LabelSelector: componentLabel + component})
 	if err != nil {
 		return nil, fmt.Errorf("listing pods of the %s: %w", component, err)
 	}
@@ -36,7 +37,8 @@ func (c *Client) ComponentNodes(ctx context.Context, component string) ([]string
 
 // ControlPlaneNodes are the nodes that run a kube-apiserver, by kubeadm's label.
 func (c *Client) ControlPlaneNodes(ctx context.Context) ([]string, error) {
-	nodes, err := c.Kubernetes.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: "node-role.kubernetes.io/control-plane"})
+	nodes, err := c.Kubernetes.CoreV1().Nodes().List(ctx,
+		metav1.ListOptions{LabelSelector: "node-role.kubernetes.io/control-plane"})
 	if err != nil {
 		return nil, fmt.Errorf("listing control-plane nodes: %w", err)
 	}
@@ -54,7 +56,8 @@ const proxyDaemonSet = "bulkhead-kubelet-auth-proxy"
 // ProxiedNodes are the nodes on which kubelet-auth-proxy is ready: it has the kubelet's
 // port then.
 func (c *Client) ProxiedNodes(ctx context.Context) ([]string, error) {
-	pods, err := c.Kubernetes.CoreV1().Pods(kubeSystem).List(ctx, metav1.ListOptions{LabelSelector: componentLabel + "kubelet-auth-proxy"})
+	pods, err := c.Kubernetes.CoreV1().Pods(kubeSystem).List(ctx,
+		metav1.ListOptions{LabelSelector: componentLabel + "kubelet-auth-proxy"})
 	if err != nil {
 		return nil, fmt.Errorf("listing pods of kubelet-auth-proxy: %w", err)
 	}

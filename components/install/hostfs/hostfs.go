@@ -73,7 +73,8 @@ func Write(path string, file File, tempDir string) error {
 	if err := os.Rename(temp, path); err != nil {
 		_ = os.Remove(temp)
 		if errors.Is(err, syscall.EXDEV) {
-			return fmt.Errorf("writing %s: it is on another file system than %s, so it cannot be replaced in one step", path, tempDir)
+			return fmt.Errorf("writing %s: it is on another file system than %s, so it cannot be replaced in one step", path,
+				tempDir)
 		}
 		return fmt.Errorf("writing %s: %w", path, err)
 	}

@@ -34,7 +34,8 @@ func TestReplace(t *testing.T) {
 			if err = errors.Join(err, tc.meanwhile(path)); err != nil {
 				t.Fatal(err)
 			}
-			if err := Replace(path, before, []byte("new")); errors.Is(err, ErrChanged) != tc.changed || !tc.changed && err != nil {
+			if err := Replace(path, before, []byte("new")); errors.Is(err, ErrChanged) != tc.changed || !tc.changed &&
+				err != nil {
 				t.Errorf("error is %v", err)
 			}
 			after, exists, err := Read(path)

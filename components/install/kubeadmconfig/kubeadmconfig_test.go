@@ -12,8 +12,9 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/admissionflags"
 )
 
-var testWiring = Wiring{VolumeName: "bulkhead-apiserver", Dir: "/b/apiserver", ConfigFile: "/b/apiserver/authorization.yaml",
-	Admission: admissionflags.Wiring{ConfigFile: "/b/apiserver/admission.yaml", Floor: true, ExactTokens: true}}
+var testWiring = Wiring{VolumeName: "bulkhead-apiserver", Dir: "/b/apiserver",
+	ConfigFile: "/b/apiserver/authorization.yaml",
+	Admission:  admissionflags.Wiring{ConfigFile: "/b/apiserver/admission.yaml", Floor: true, ExactTokens: true}}
 
 // inPlace is the wiring of a profile without the in-tree plugin.
 func inPlace() Wiring {
@@ -41,7 +42,9 @@ func TestWireAndBack(t *testing.T) {
 		{"kubeadm's defaults", head + "apiServer: {}",
 			head + "apiServer:\n  extraArgs: [" + ours + ", " + exact + "]" + volume, testWiring},
 		{"kubeadm's defaults, in the place of in-tree", head + "apiServer: {}",
-			head + "apiServer:\n  extraArgs: [" + authorization + ", {name: enable-admission-plugins, value: ''}, {name: disable-admission-plugins, value: NodeRestriction}, {name: admission-control-config-file, value: /b/apiserver/admission.yaml}]" + volume, inPlace()},
+			head + "apiServer:\n  extraArgs: [" + authorization +
+				", {name: enable-admission-plugins, value: ''}, {name: disable-admission-plugins, value: NodeRestriction}, " +
+				"{name: admission-control-config-file, value: /b/apiserver/admission.yaml}]" + volume, inPlace()},
 		{"no apiServer at all", head,
 			head + "apiServer:\n  extraArgs: [" + ours + ", " + exact + "]" + volume, testWiring},
 		{"arguments and volumes of others stay", head + `apiServer:
@@ -60,16 +63,27 @@ func TestWireAndBack(t *testing.T) {
   extraVolumes:
   - {name: audit, hostPath: /audit, mountPath: /audit}
   - {name: bulkhead-apiserver, hostPath: /b/apiserver, mountPath: /b/apiserver, readOnly: true, pathType: Directory}`, testWiring},
-		{"modes of its own are kept for later", head + "apiServer:\n  extraArgs:\n  - {name: authorization-mode, value: 'RBAC,Node'}",
+		{"modes of its own are kept for later",
+			head + "apiServer:\n  extraArgs:\n  - {name: authorization-mode, value: 'RBAC,Node'}",
 			head + "apiServer:\n  extraArgs: [" + ours + ", " + exact + "]" + volume, testWiring},
-		{"plugins of its own lose one", head + "apiServer:\n  extraArgs:\n  - {name: enable-admission-plugins, value: 'X,NodeRestriction'}",
-			head + "apiServer:\n  extraArgs: [{name: enable-admission-plugins, value: X}, " + authorization + ", {name: disable-admission-plugins, value: NodeRestriction}, {name: admission-control-config-file, value: /b/apiserver/admission.yaml}]" + volume, inPlace()},
+		{"plugins of its own lose one",
+			head + "apiServer:\n  extraArgs:\n  - {name: enable-admission-plugins, value: 'X,NodeRestriction'}",
+			head + "apiServer:\n  extraArgs: [{name: enable-admission-plugins, value: X}, " + authorization +
+				", {name: disable-admission-plugins, value: NodeRestriction}, {name: admission-control-config-file, value: " +
+				"/b/apiserver/admission.yaml}]" + volume, inPlace()},
 		{"plugins of its own gain one", head + "apiServer:\n  extraArgs:\n  - {name: enable-admission-plugins, value: X}",
-			head + "apiServer:\n  extraArgs: [{name: enable-admission-plugins, value: 'X,NodeRestriction'}, " + ours + ", " + exact + "]" + volume, testWiring},
-		{"a plugin that was off is on, and off again", head + "apiServer:\n  extraArgs:\n  - {name: enable-admission-plugins, value: ''}\n  - {name: disable-admission-plugins, value: NodeRestriction}",
-			head + "apiServer:\n  extraArgs: [{name: enable-admission-plugins, value: NodeRestriction}, " + ours + ", " + exact + "]" + volume, testWiring},
-		{"arguments in the older form stay in it", head + "apiServer:\n  extraArgs: {authorization-mode: 'Node,RBAC', v: '2'}",
-			head + "apiServer:\n  extraArgs: {v: '2', authorization-config: /b/apiserver/authorization.yaml, admission-control-config-file: /b/apiserver/admission.yaml, service-account-extend-token-expiration: 'false'}" + volume, testWiring},
+			head + "apiServer:\n  extraArgs: [{name: enable-admission-plugins, value: 'X,NodeRestriction'}, " + ours + ", " +
+				exact + "]" + volume, testWiring},
+		{"a plugin that was off is on, and off again",
+			head + "apiServer:\n  extraArgs:\n  - {name: enable-admission-plugins, value: ''}\n  - {name: " +
+				"disable-admission-plugins, value: NodeRestriction}",
+			head + "apiServer:\n  extraArgs: [{name: enable-admission-plugins, value: NodeRestriction}, " + ours + ", " + exact +
+				"]" + volume, testWiring},
+		{"arguments in the older form stay in it",
+			head + "apiServer:\n  extraArgs: {authorization-mode: 'Node,RBAC', v: '2'}",
+			head + "apiServer:\n  extraArgs: {v: '2', authorization-config: /b/apiserver/authorization.yaml, " +
+				"admission-control-config-file: /b/apiserver/admission.yaml, service-account-extend-token-expiration: 'false'}" +
+				volume, testWiring},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			before := Read(tc.before)

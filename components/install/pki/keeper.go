@@ -168,7 +168,8 @@ func (k Keeper) lock() (unlock func(), err error) {
 func (k Keeper) Watch(ctx context.Context) error {
 	ticker := time.NewTicker(k.Policy.Interval())
 	defer ticker.Stop()
-	klog.InfoS("Keeping certificates alive", "validity", k.Policy.Validity, "renewBefore", k.Policy.RenewBefore, "interval", k.Policy.Interval())
+	klog.InfoS("Keeping certificates alive", "validity", k.Policy.Validity, "renewBefore", k.Policy.RenewBefore,
+		"interval", k.Policy.Interval())
 	for {
 		renewed, err := k.Renew(false)
 		for _, name := range renewed {

@@ -220,7 +220,8 @@ func TestAPinnedCertificateIsDue(t *testing.T) {
 			rename(t, l.Signer.CertFile, l.Trust)
 			l.Signer.CertFile, l.Trust = l.Trust, ""
 			renew(t, Keeper{
-				Policy: Policy{Validity: time.Hour, RenewBefore: time.Minute}, Now: func() time.Time { return begin }, Leaves: []Leaf{l},
+				Policy: Policy{Validity: time.Hour, RenewBefore: time.Minute}, Now: func() time.Time { return begin },
+				Leaves: []Leaf{l},
 			}, true)
 		}, true},
 	} {

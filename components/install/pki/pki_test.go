@@ -108,8 +108,10 @@ func TestRenewIsDue(t *testing.T) {
 		{"a key of another certificate is due", 0, func(t *testing.T, k Keeper) {
 			rename(t, k.Leaves[1].KeyFile, k.Leaves[0].KeyFile)
 		}, both},
-		{"a certificate for another name is due", 0, func(_ *testing.T, k Keeper) { k.Leaves[1].CommonName = "other" }, []string{"client"}},
-		{"a certificate for another address is due", 0, func(_ *testing.T, k Keeper) { k.Leaves[0].IPs = []net.IP{net.IPv4(127, 0, 0, 2)} }, []string{"serving"}},
+		{"a certificate for another name is due", 0, func(_ *testing.T, k Keeper) { k.Leaves[1].CommonName = "other" },
+			[]string{"client"}},
+		{"a certificate for another address is due", 0,
+			func(_ *testing.T, k Keeper) { k.Leaves[0].IPs = []net.IP{net.IPv4(127, 0, 0, 2)} }, []string{"serving"}},
 		{"both are due under another authority", 0, func(t *testing.T, k Keeper) {
 			remove(t, k.Leaves[0].Signer.CertFile)
 			remove(t, k.Leaves[0].Signer.KeyFile)
@@ -185,7 +187,8 @@ func TestStatusSaysWhatIsWrong(t *testing.T) {
 	remove(t, k.Leaves[1].CertFile)
 	now = now.Add(61 * time.Minute)
 	want := []Status{
-		{Name: "serving", File: k.Leaves[0].CertFile, NotAfter: begin.Add(90 * time.Minute), Due: "it has 29m0s left, less than 30m0s"},
+		{Name: "serving", File: k.Leaves[0].CertFile, NotAfter: begin.Add(90 * time.Minute),
+			Due: "it has 29m0s left, less than 30m0s"},
 		{Name: "client", File: k.Leaves[1].CertFile, Due: "it does not exist"},
 	}
 	if diff := cmp.Diff(want, k.Status()); diff != "" {
@@ -256,7 +259,8 @@ func TestOneFailureDoesNotStopTheOthers(t *testing.T) {
 	k := testKeeper(t, &now)
 	k.Leaves[0].Signer = testPair(t.TempDir(), "missing")
 	renewed, err := k.Renew(false)
-	if diff := cmp.Diff([]string{"client"}, renewed); diff != "" || err == nil || !strings.Contains(err.Error(), "signing serving") {
+	if diff := cmp.Diff([]string{"client"}, renewed); diff != "" || err == nil ||
+		!strings.Contains(err.Error(), "signing serving") {
 		t.Errorf("error %v; -want +renewed:\n%s", err, diff)
 	}
 }

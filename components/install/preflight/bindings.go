@@ -43,7 +43,8 @@ func bindingFindings(ctx context.Context, in Input) ([]Finding, error) {
 		findings = append(findings, judge(b, in.Profile)...)
 	}
 	if len(findings) == 0 {
-		return []Finding{{OK, "rights of nodes by RBAC", "none but those that kubeadm gives; ClusterRoleBinding system:node has no subjects"}}, nil
+		return []Finding{{OK, "rights of nodes by RBAC",
+			"none but those that kubeadm gives; ClusterRoleBinding system:node has no subjects"}}, nil
 	}
 	return findings, nil
 }
@@ -55,11 +56,19 @@ func judge(b binding, profile string) []Finding {
 	for _, s := range b.subjects {
 		switch {
 		case clusterRole && profile == "parity":
-			findings = append(findings, Finding{Fail, check, fmt.Sprintf("%s gives %s %q the role system:node, which may read every secret: parity has only RBAC behind ours; remove the subject", b.name, s.Kind, s.Name)})
+			findings = append(findings,
+				Finding{Fail, check,
+					fmt.Sprintf("%s gives %s %q the role system:node, which may read every secret: parity has only RBAC behind "+
+						"ours; remove the subject", b.name, s.Kind, s.Name)})
 		case clusterRole:
-			findings = append(findings, Finding{Warn, check, fmt.Sprintf("%s gives %s %q the role system:node, which may read every secret: ours stops real nodes in front of it, nobody else; remove the subject", b.name, s.Kind, s.Name)})
+			findings = append(findings,
+				Finding{Warn, check,
+					fmt.Sprintf("%s gives %s %q the role system:node, which may read every secret: ours stops real nodes in front "+
+						"of it, nobody else; remove the subject", b.name, s.Kind, s.Name)})
 		case isNode(s) && !known[b.name]:
-			findings = append(findings, Finding{Warn, check, fmt.Sprintf("%s gives %s %q the %s %s: %s", b.name, s.Kind, s.Name, b.role.Kind, b.role.Name, effect(profile))})
+			findings = append(findings,
+				Finding{Warn, check,
+					fmt.Sprintf("%s gives %s %q the %s %s: %s", b.name, s.Kind, s.Name, b.role.Kind, b.role.Name, effect(profile))})
 		}
 	}
 	return findings

@@ -19,38 +19,53 @@ func flagFindings(in Input) []Finding {
 	if value, _ := in.Server.Arg("anonymous-auth"); value == "false" {
 		return append(findings, Finding{OK, "anonymous requests", "switched off"})
 	}
-	return append(findings, Finding{OK, "anonymous requests", "on (kubeadm's default, its probes need it): they are no nodes and get what RBAC gives them"})
+	return append(findings,
+		Finding{OK, "anonymous requests",
+			"on (kubeadm's default, its probes need it): they are no nodes and get what RBAC gives them"})
 }
 
 // identityFlags let somebody else than the client CA say who is a node.
 var identityFlags = []struct{ flag, why string }{
-	{"token-auth-file", "its tokens can carry the group system:nodes: look into the file; bulkhead cannot say who holds them"},
-	{"authentication-config", "its claim mappings can hand out names and groups that begin with system: only if they are written so: check them"},
-	{"oidc-groups-claim", "with an empty --oidc-groups-prefix the provider can put users into the group system:nodes: check the prefix"},
+	{"token-auth-file", "its tokens can carry the group system:nodes: look into the file; bulkhead cannot say who holds " +
+		"them"},
+	{"authentication-config",
+		"its claim mappings can hand out names and groups that begin with system: only if they are written so: check them"},
+	{"oidc-groups-claim", "with an empty --oidc-groups-prefix the provider can put users into the group system:nodes: " +
+		"check the prefix"},
 	{"authentication-token-webhook-config-file", "that webhook can put users into the group system:nodes: check it"},
 }
 
 func authorizers(in Input) Finding {
 	const check = "authorizers of kube-apiserver"
 	if value, set := in.Server.Arg("authorization-webhook-config-file"); set {
-		return Finding{Fail, check, "--authorization-webhook-config-file=" + value + " names a webhook that --authorization-config would drop: write an AuthorizationConfiguration with it first, by hand"}
+		return Finding{Fail, check,
+			"--authorization-webhook-config-file=" + value +
+				" names a webhook that --authorization-config would drop: write an AuthorizationConfiguration with it first, by " +
+				"hand"}
 	}
 	if config, set := in.Server.Arg("authorization-config"); set {
 		if config == in.AuthorizationConfig {
 			return Finding{OK, check, "taken from " + config + ", which is ours"}
 		}
-		return Finding{Fail, check, "--authorization-config=" + config + " is not ours, and bulkhead does not edit other people's chains: go back to --authorization-mode=Node,RBAC first, if yours has nothing more"}
+		return Finding{Fail, check,
+			"--authorization-config=" + config +
+				" is not ours, and bulkhead does not edit other people's chains: go back to --authorization-mode=Node,RBAC " +
+				"first, if yours has nothing more"}
 	}
 	value, set := in.Server.Arg("authorization-mode")
 	modes := strings.Split(value, ",")
 	slices.Sort(modes)
 	switch {
 	case !set:
-		return Finding{Fail, check, "neither --authorization-mode nor --authorization-config is set: every request is allowed; set --authorization-mode=Node,RBAC"}
+		return Finding{Fail, check,
+			"neither --authorization-mode nor --authorization-config is set: every request is allowed; set " +
+				"--authorization-mode=Node,RBAC"}
 	case slices.Equal(modes, []string{"Node", "RBAC"}):
 		return Finding{OK, check, "--authorization-mode=" + value}
 	}
-	return Finding{Fail, check, "--authorization-mode=" + value + ": the profiles know Node,RBAC only and would drop the rest; make it Node,RBAC first"}
+	return Finding{Fail, check,
+		"--authorization-mode=" + value +
+			": the profiles know Node,RBAC only and would drop the rest; make it Node,RBAC first"}
 }
 
 func admissionConfig(in Input) Finding {
@@ -62,14 +77,21 @@ func admissionConfig(in Input) Finding {
 	case config == in.AdmissionConfig:
 		return Finding{OK, check, "taken from " + config + ", which is ours"}
 	}
-	return Finding{Fail, check, "--admission-control-config-file=" + config + " is not ours. The server takes one such file, and bulkhead does not edit other people's: take the flag out of the manifest first. What other plugins have in that file would be lost; if one of them needs it, bulkhead cannot be installed here"}
+	return Finding{Fail, check,
+		"--admission-control-config-file=" + config +
+			" is not ours. The server takes one such file, and bulkhead does not edit other people's: take the flag out of " +
+			"the manifest first. What other plugins have in that file would be lost; if one of them needs it, bulkhead cannot " +
+			"be installed here"}
 }
 
 // webhookPlugin is what calls our webhook.
 func webhookPlugin(server Server) Finding {
 	const check = "ValidatingAdmissionWebhook"
 	if value, set := server.Arg("admission-control"); set {
-		return Finding{Fail, check, "--admission-control=" + value + " cannot stand beside the flags that are to be set: write --enable-admission-plugins and --disable-admission-plugins instead"}
+		return Finding{Fail, check,
+			"--admission-control=" + value +
+				" cannot stand beside the flags that are to be set: write --enable-admission-plugins and " +
+				"--disable-admission-plugins instead"}
 	}
 	if lists(server, "disable-admission-plugins", check) {
 		return Finding{Fail, check, "disabled: nobody would ask node-restriction; take it out of --disable-admission-plugins"}
@@ -79,7 +101,8 @@ func webhookPlugin(server Server) Finding {
 
 func nodeRestriction(in Input) Finding {
 	const check = "NodeRestriction admission"
-	on := lists(in.Server, "enable-admission-plugins", "NodeRestriction") && !lists(in.Server, "disable-admission-plugins", "NodeRestriction")
+	on := lists(in.Server, "enable-admission-plugins", "NodeRestriction") &&
+		!lists(in.Server, "disable-admission-plugins", "NodeRestriction")
 	config, _ := in.Server.Arg("admission-control-config-file")
 	switch {
 	case on && in.Profile == "parity":

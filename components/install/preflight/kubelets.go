@@ -44,6 +44,9 @@ func kubeletFindings(ctx context.Context, in Input) ([]Finding, error) {
 	if more := len(losers) - mostNamed; more > 0 {
 		detail += fmt.Sprintf(" and %d more", more)
 	}
-	return []Finding{{Warn, check, detail + ": kubelet-auth-proxy no longer takes nodes/proxy for exec, attach, run, port-forward, container logs and debug. " +
-		"`bulkhead kubelet-access` names the rights that each needs instead, if it uses these; to look first, install with --beyond-upstream=audit or --kubelet-api=false"}}, nil
+	return []Finding{{Warn, check,
+		detail + ": kubelet-auth-proxy no longer takes nodes/proxy for exec, attach, run, port-forward, container logs and " +
+			"debug. " +
+			"`bulkhead kubelet-access` names the rights that each needs instead, if it uses these; to look first, install " +
+			"with --beyond-upstream=audit or --kubelet-api=false"}}, nil
 }

@@ -17,7 +17,8 @@ import (
 // mayReach is a ClusterRole with a binding for a user.
 func mayReach(user string, resources ...string) []runtime.Object {
 	return []runtime.Object{
-		&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: user}, Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: resources, Verbs: []string{"get"}}}},
+		&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: user},
+			Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: resources, Verbs: []string{"get"}}}},
 		clusterBinding(user, "ClusterRole", user, rbacv1.Subject{Kind: "User", Name: user}),
 	}
 }
@@ -34,13 +35,16 @@ func TestWhoHoldsNodesProxy(t *testing.T) {
 		level   Level
 		says    string
 	}{
-		{"an agent that has it is named", true, mayReach("agent", "nodes/proxy"), Warn, "User agent: kubelet-auth-proxy no longer takes"},
+		{"an agent that has it is named", true, mayReach("agent", "nodes/proxy"), Warn,
+			"User agent: kubelet-auth-proxy no longer takes"},
 		{"one that has the right for metrics is not", true, mayReach("agent", "nodes/metrics"), OK, "nobody who would lose"},
-		{"nor is the API server, which gets what it needs", true, mayReach("apiserver", "nodes/proxy"), OK, "nobody who would lose"},
+		{"nor is the API server, which gets what it needs", true, mayReach("apiserver", "nodes/proxy"), OK,
+			"nobody who would lose"},
 		{"many are counted", true, many, Warn, "User agent-09 and 2 more"},
 		{"where kubelets are left to themselves, nobody is asked", false, mayReach("agent", "nodes/proxy"), "", ""},
 	} {
-		findings, err := kubeletFindings(t.Context(), Input{Client: fake.NewClientset(tt.objects...), GuardsKubelets: tt.guards, KubeletClient: "apiserver"})
+		findings, err := kubeletFindings(t.Context(),
+			Input{Client: fake.NewClientset(tt.objects...), GuardsKubelets: tt.guards, KubeletClient: "apiserver"})
 		if err != nil {
 			t.Fatal(err)
 		}

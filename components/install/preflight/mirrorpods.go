@@ -50,14 +50,18 @@ func mirrorPodFindings(ctx context.Context, in Input) ([]Finding, error) {
 			continue
 		}
 		if refused++; refused <= mostNamed {
-			findings = append(findings, Finding{Warn, mirrorPodsCheck, fmt.Sprintf("in namespace %s, %.600s", pods[i].Namespace, d.Status.Message)})
+			findings = append(findings,
+				Finding{Warn, mirrorPodsCheck, fmt.Sprintf("in namespace %s, %.600s", pods[i].Namespace, d.Status.Message)})
 		}
 	}
 	if refused == 0 {
 		return []Finding{{OK, mirrorPodsCheck, fmt.Sprintf("all %d would be admitted", len(pods))}}, nil
 	}
-	return append(findings, Finding{Warn, mirrorPodsCheck, fmt.Sprintf("%d of %d would be refused: their static pods go on, and the API does not show them once they restart. "+
-		"`bulkhead mirror-labels` prints the annotations that their namespaces need; keys of annotations belong into mirrorPods.allowedAnnotations of node-restriction's configuration", refused, len(pods))}), nil
+	return append(findings,
+		Finding{Warn, mirrorPodsCheck,
+			fmt.Sprintf("%d of %d would be refused: their static pods go on, and the API does not show them once they restart. "+
+				"`bulkhead mirror-labels` prints the annotations that their namespaces need; keys of annotations belong into "+
+				"mirrorPods.allowedAnnotations of node-restriction's configuration", refused, len(pods))}), nil
 }
 
 func mirrorPods(ctx context.Context, in Input) ([]corev1.Pod, error) {

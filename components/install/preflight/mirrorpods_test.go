@@ -43,9 +43,11 @@ func namespaceWith(name string, annotations map[string]string) *corev1.Namespace
 
 func TestMirrorPods(t *testing.T) {
 	enforcing := &configuration.Configuration{MirrorPods: configuration.MirrorPods{
-		Gate: configuration.Enforce, RequireNamespace: true, DeniedLabelKeys: []string{"k8s-app"}, AllowedAnnotations: configuration.NewKeys("example.com/checksum"),
+		Gate: configuration.Enforce, RequireNamespace: true, DeniedLabelKeys: []string{"k8s-app"},
+		AllowedAnnotations: configuration.NewKeys("example.com/checksum"),
 	}}
-	opened := map[string]string{"node.kubernetes.io/mirror.allowed": "true", "node.kubernetes.io/mirror.allowed-label-keys": "component,tier,k8s-app"}
+	opened := map[string]string{"node.kubernetes.io/mirror.allowed": "true",
+		"node.kubernetes.io/mirror.allowed-label-keys": "component,tier,k8s-app"}
 	for _, tt := range []struct {
 		name    string
 		policy  *configuration.Configuration
@@ -53,25 +55,35 @@ func TestMirrorPods(t *testing.T) {
 		// refused are parts of the findings about single pods, in order.
 		refused []string
 	}{
-		{"kubeadm's own are admitted where the installer opens their namespace", enforcing, []runtime.Object{staticPod("kube-system", "etcd", label("component"), note("example.com/checksum"))}, nil},
-		{"another label is named", enforcing, []runtime.Object{staticPod("kube-system", "etcd", label("mine"))}, []string{`does not list mine [NR-MIRROR-2]`}},
-		{"another annotation is named", enforcing, []runtime.Object{staticPod("kube-system", "etcd", note("mine"))}, []string{`following annotations: mine [NR-MIRROR-4]`}},
-		{"a label that is denied is named", enforcing, []runtime.Object{staticPod("kube-system", "etcd", label("k8s-app"))}, []string{`[NR-MIRROR-3]`}},
-		{"another namespace is named", enforcing, []runtime.Object{staticPod("default", "web")}, []string{`in namespace default, pods "web-cp-0"`}},
+		{"kubeadm's own are admitted where the installer opens their namespace", enforcing,
+			[]runtime.Object{staticPod("kube-system", "etcd", label("component"), note("example.com/checksum"))}, nil},
+		{"another label is named", enforcing, []runtime.Object{staticPod("kube-system", "etcd", label("mine"))},
+			[]string{`does not list mine [NR-MIRROR-2]`}},
+		{"another annotation is named", enforcing, []runtime.Object{staticPod("kube-system", "etcd", note("mine"))},
+			[]string{`following annotations: mine [NR-MIRROR-4]`}},
+		{"a label that is denied is named", enforcing, []runtime.Object{staticPod("kube-system", "etcd", label("k8s-app"))},
+			[]string{`[NR-MIRROR-3]`}},
+		{"another namespace is named", enforcing, []runtime.Object{staticPod("default", "web")},
+			[]string{`in namespace default, pods "web-cp-0"`}},
 		{"one that is open is not", enforcing, []runtime.Object{staticPod("open", "web")}, nil},
 		{"what others have set in kube-system stays", enforcing, []runtime.Object{
-			namespaceWith("kube-system", map[string]string{"node.kubernetes.io/mirror.allowed": "false"}), staticPod("kube-system", "etcd")}, []string{`[NR-MIRROR-1]`}},
-		{"other pods are no matter", enforcing, []runtime.Object{staticPod("default", "web", func(p *corev1.Pod) { p.Annotations = nil })}, nil},
-		{"a policy that only warns is not asked", &configuration.Configuration{MirrorPods: configuration.MirrorPods{Gate: configuration.Warn, RequireNamespace: true}},
+			namespaceWith("kube-system", map[string]string{"node.kubernetes.io/mirror.allowed": "false"}),
+			staticPod("kube-system", "etcd")}, []string{`[NR-MIRROR-1]`}},
+		{"other pods are no matter", enforcing,
+			[]runtime.Object{staticPod("default", "web", func(p *corev1.Pod) { p.Annotations = nil })}, nil},
+		{"a policy that only warns is not asked",
+			&configuration.Configuration{MirrorPods: configuration.MirrorPods{Gate: configuration.Warn, RequireNamespace: true}},
 			[]runtime.Object{staticPod("default", "web")}, nil},
 		{"no policy is not asked", nil, []runtime.Object{staticPod("default", "web")}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			objects := append([]runtime.Object{controlPlane("cp-0"), namespaceWith("default", nil), namespaceWith("open", opened)}, tt.objects...)
+			objects := append([]runtime.Object{controlPlane("cp-0"), namespaceWith("default", nil),
+				namespaceWith("open", opened)}, tt.objects...)
 			if _, own := tt.objects[0].(*corev1.Namespace); !own {
 				objects = append(objects, namespaceWith("kube-system", map[string]string{"other": ""}))
 			}
-			findings, err := mirrorPodFindings(t.Context(), Input{Client: fake.NewClientset(objects...), Policy: tt.policy, Opened: opened})
+			findings, err := mirrorPodFindings(t.Context(),
+				Input{Client: fake.NewClientset(objects...), Policy: tt.policy, Opened: opened})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -81,7 +93,8 @@ func TestMirrorPods(t *testing.T) {
 				}
 				return
 			}
-			if len(findings) != len(tt.refused)+1 || !strings.Contains(findings[len(findings)-1].Detail, "`bulkhead mirror-labels`") {
+			if len(findings) != len(tt.refused)+1 ||
+				!strings.Contains(findings[len(findings)-1].Detail, "`bulkhead mirror-labels`") {
 				t.Fatalf("it finds %v", findings)
 			}
 			for i, want := range tt.refused {
@@ -98,9 +111,11 @@ func TestManyMirrorPodsAreCounted(t *testing.T) {
 	for i := range 30 {
 		objects = append(objects, staticPod("default", fmt.Sprint("web", i)))
 	}
-	policy := &configuration.Configuration{MirrorPods: configuration.MirrorPods{Gate: configuration.Enforce, RequireNamespace: true}}
+	policy := &configuration.Configuration{MirrorPods: configuration.MirrorPods{Gate: configuration.Enforce,
+		RequireNamespace: true}}
 	findings, err := mirrorPodFindings(t.Context(), Input{Client: fake.NewClientset(objects...), Policy: policy})
-	if err != nil || len(findings) != mostNamed+1 || !strings.HasPrefix(findings[mostNamed].Detail, "30 of 30 would be refused") {
+	if err != nil || len(findings) != mostNamed+1 ||
+		!strings.HasPrefix(findings[mostNamed].Detail, "30 of 30 would be refused") {
 		t.Errorf("it finds %v, %v", findings, err)
 	}
 }

@@ -24,7 +24,9 @@ func nodeFindings(ctx context.Context, in Input) ([]Finding, error) {
 		return nil, fmt.Errorf("listing nodes: %w", err)
 	}
 	if len(nodes.Items) > 1 {
-		return []Finding{{Warn, "control-plane nodes", fmt.Sprintf("%d: each API server asks the node authorizer beside it; run `bulkhead install` on every one of them, before the next `kubeadm upgrade`", len(nodes.Items))}}, nil
+		return []Finding{{Warn, "control-plane nodes",
+			fmt.Sprintf("%d: each API server asks the node authorizer beside it; run `bulkhead install` on every one of them, "+
+				"before the next `kubeadm upgrade`", len(nodes.Items))}}, nil
 	}
 	return []Finding{{OK, "control-plane nodes", "one, this host"}}, nil
 }
@@ -41,7 +43,9 @@ func joinFindings(ctx context.Context, in Input) ([]Finding, error) {
 	if !strings.Contains(config.Data["ClusterConfiguration"], in.AuthorizationConfig) {
 		return nil, nil
 	}
-	return []Finding{{OK, "joining control-plane nodes", "kubeadm-config names " + in.AuthorizationConfig + ": before `kubeadm join --control-plane`, run `bulkhead prepare` on the new host"}}, nil
+	return []Finding{{OK, "joining control-plane nodes",
+		"kubeadm-config names " + in.AuthorizationConfig +
+			": before `kubeadm join --control-plane`, run `bulkhead prepare` on the new host"}}, nil
 }
 
 // requestFindings looks for users in the group system:nodes who have no node
@@ -62,13 +66,16 @@ func requestFindings(ctx context.Context, in Input) ([]Finding, error) {
 	if len(findings) > 0 {
 		return findings, nil
 	}
-	return []Finding{{OK, check, fmt.Sprintf("none among the %d CertificateSigningRequests that the API still has; certificates that were signed outside the API, and requests deleted since (kept about an hour), cannot be seen", len(requests.Items))}}, nil
+	return []Finding{{OK, check,
+		fmt.Sprintf("none among the %d CertificateSigningRequests that the API still has; certificates that were signed "+
+			"outside the API, and requests deleted since (kept about an hour), cannot be seen", len(requests.Items))}}, nil
 }
 
 // nameless says what is wrong with the identities in a request; empty if nothing is.
 func nameless(r *certificatesv1.CertificateSigningRequest) string {
 	if slices.Contains(r.Spec.Groups, nodesGroup) && !named(r.Spec.Username) {
-		return fmt.Sprintf("user %q, who made request %s, is in %s without a node name: ours and in-tree's authorizer refuse to know it; give its kubelet a certificate for system:node:<name>", r.Spec.Username, r.Name, nodesGroup)
+		return fmt.Sprintf("user %q, who made request %s, is in %s without a node name: ours and in-tree's authorizer "+
+			"refuse to know it; give its kubelet a certificate for system:node:<name>", r.Spec.Username, r.Name, nodesGroup)
 	}
 	block, _ := pem.Decode(r.Spec.Request)
 	if block == nil {
@@ -78,9 +85,11 @@ func nameless(r *certificatesv1.CertificateSigningRequest) string {
 	if err != nil {
 		return ""
 	}
-	if r.Spec.SignerName == certificatesv1.KubeAPIServerClientSignerName || r.Spec.SignerName == certificatesv1.KubeAPIServerClientKubeletSignerName {
+	if r.Spec.SignerName == certificatesv1.KubeAPIServerClientSignerName ||
+		r.Spec.SignerName == certificatesv1.KubeAPIServerClientKubeletSignerName {
 		if slices.Contains(request.Subject.Organization, nodesGroup) && !named(request.Subject.CommonName) {
-			return fmt.Sprintf("request %s is for user %q in %s, who has no node name; deny it", r.Name, request.Subject.CommonName, nodesGroup)
+			return fmt.Sprintf("request %s is for user %q in %s, who has no node name; deny it", r.Name,
+				request.Subject.CommonName, nodesGroup)
 		}
 	}
 	return ""

@@ -28,16 +28,23 @@ func scopeFindings(ctx context.Context, in Input) ([]Finding, error) {
 		return nil, fmt.Errorf("asking kube-apiserver for its version: %w", err)
 	}
 	if !in.Server.ReadsManifests(info.GitVersion) {
-		return []Finding{{Fail, check, info.GitVersion + ": it takes no admission webhook from disk (it does from 1.37 on, unless the feature gate ManifestBasedAdmissionControlConfig is off), and one that can be removed through the API would hold nobody; upgrade first, or install without --node-scope"}}, nil
+		return []Finding{{Fail, check,
+			info.GitVersion + ": it takes no admission webhook from disk (it does from 1.37 on, unless the feature gate " +
+				"ManifestBasedAdmissionControlConfig is off), and one that can be removed through the API would hold nobody; " +
+				"upgrade first, or install without --node-scope"}}, nil
 	}
 	editors, err := editorsAmongAccounts(ctx, in)
 	if err != nil {
 		return nil, err
 	}
 	if len(editors) > 0 {
-		return []Finding{{Warn, check, strings.Join(editors, ", ") + ": every account may write ServiceAccounts by it, one that is held included. It cannot change its own annotation, but an account that is not held can lift that of another; take the binding away"}}, nil
+		return []Finding{{Warn, check,
+			strings.Join(editors, ", ") +
+				": every account may write ServiceAccounts by it, one that is held included. It cannot change its own " +
+				"annotation, but an account that is not held can lift that of another; take the binding away"}}, nil
 	}
-	return []Finding{{OK, check, "kube-apiserver takes the webhook from disk, and no binding lets all accounts write ServiceAccounts"}}, nil
+	return []Finding{{OK, check,
+		"kube-apiserver takes the webhook from disk, and no binding lets all accounts write ServiceAccounts"}}, nil
 }
 
 // editorsAmongAccounts are the bindings that let all ServiceAccounts write ServiceAccounts
@@ -72,5 +79,6 @@ func writesAccounts(rule rbacv1.PolicyRule) bool {
 	has := func(values []string, wanted ...string) bool {
 		return slices.ContainsFunc(values, func(v string) bool { return v == "*" || slices.Contains(wanted, v) })
 	}
-	return has(rule.APIGroups, "") && has(rule.Resources, "serviceaccounts") && has(rule.Verbs, "update", "patch") && len(rule.ResourceNames) == 0
+	return has(rule.APIGroups, "") && has(rule.Resources, "serviceaccounts") && has(rule.Verbs, "update", "patch") &&
+		len(rule.ResourceNames) == 0
 }

@@ -18,7 +18,8 @@ import (
 func TestNodeScope(t *testing.T) {
 	role := func(verb string, names ...string) *rbacv1.ClusterRole {
 		return &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "edit-accounts"},
-			Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"serviceaccounts"}, Verbs: []string{verb}, ResourceNames: names}}}
+			Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"serviceaccounts"}, Verbs: []string{verb},
+				ResourceNames: names}}}
 	}
 	toAll := clusterBinding("wide", "ClusterRole", "edit-accounts", group("system:serviceaccounts"))
 	for _, tc := range []struct {
@@ -29,12 +30,18 @@ func TestNodeScope(t *testing.T) {
 		mentions string
 	}{
 		{"a server of 1.37 holds", kubeadmFlags(), nil, OK, "from disk"},
-		{"one that takes no webhook from disk does not", kubeadmFlags("from-disk", "no"), nil, Fail, "install without --node-scope"},
-		{"all accounts that write accounts are worth a word", kubeadmFlags(), []runtime.Object{role("patch"), toAll}, Warn, "ClusterRoleBinding wide"},
-		{"all accounts that do anything are too", kubeadmFlags(), []runtime.Object{role("*"), toAll}, Warn, "ClusterRoleBinding wide"},
+		{"one that takes no webhook from disk does not", kubeadmFlags("from-disk", "no"), nil, Fail,
+			"install without --node-scope"},
+		{"all accounts that write accounts are worth a word", kubeadmFlags(), []runtime.Object{role("patch"), toAll}, Warn,
+			"ClusterRoleBinding wide"},
+		{"all accounts that do anything are too", kubeadmFlags(), []runtime.Object{role("*"), toAll}, Warn,
+			"ClusterRoleBinding wide"},
 		{"all accounts that read them are not", kubeadmFlags(), []runtime.Object{role("get"), toAll}, OK, "no binding"},
-		{"all accounts that write one of them are not", kubeadmFlags(), []runtime.Object{role("patch", "one"), toAll}, OK, "no binding"},
-		{"operators who write them are not", kubeadmFlags(), []runtime.Object{role("patch"), clusterBinding("ops", "ClusterRole", "edit-accounts", group("ops"))}, OK, "no binding"},
+		{"all accounts that write one of them are not", kubeadmFlags(), []runtime.Object{role("patch", "one"), toAll}, OK,
+			"no binding"},
+		{"operators who write them are not", kubeadmFlags(),
+			[]runtime.Object{role("patch"), clusterBinding("ops", "ClusterRole", "edit-accounts", group("ops"))}, OK,
+			"no binding"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			client := fake.NewClientset(tc.objects...)

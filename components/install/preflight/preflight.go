@@ -83,7 +83,8 @@ func Run(ctx context.Context, in Input) ([]Finding, error) {
 	findings := append(flagFindings(in), hostFindings(in.Host)...)
 	var errs []error
 	for _, check := range []func(context.Context, Input) ([]Finding, error){
-		versionFindings, bindingFindings, nodeFindings, joinFindings, requestFindings, mirrorPodFindings, kubeletFindings, scopeFindings,
+		versionFindings, bindingFindings, nodeFindings, joinFindings, requestFindings, mirrorPodFindings, kubeletFindings,
+		scopeFindings,
 	} {
 		found, err := check(ctx, in)
 		findings = append(findings, found...)

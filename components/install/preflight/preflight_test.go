@@ -61,15 +61,18 @@ func kubeadmObjects(more ...runtime.Object) []runtime.Object {
 	return append([]runtime.Object{
 		controlPlane("cp-0"),
 		clusterBinding("system:node", "ClusterRole", "system:node"),
-		clusterBinding("kubeadm:node-autoapprove-certificate-rotation", "ClusterRole", "selfnodeclient", group("system:nodes")),
+		clusterBinding("kubeadm:node-autoapprove-certificate-rotation", "ClusterRole", "selfnodeclient",
+			group("system:nodes")),
 		&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "kubeadm:kubelet-config"},
-			RoleRef: rbacv1.RoleRef{Kind: "Role", Name: "kubeadm:kubelet-config"}, Subjects: []rbacv1.Subject{group("system:nodes")}},
+			RoleRef:  rbacv1.RoleRef{Kind: "Role", Name: "kubeadm:kubelet-config"},
+			Subjects: []rbacv1.Subject{group("system:nodes")}},
 		request("csr-good", "system:node:worker", "system:nodes", "system:node:worker"),
 	}, more...)
 }
 
 func controlPlane(name string) *corev1.Node {
-	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"node-role.kubernetes.io/control-plane": ""}}}
+	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name,
+		Labels: map[string]string{"node-role.kubernetes.io/control-plane": ""}}}
 }
 
 func group(name string) rbacv1.Subject { return rbacv1.Subject{Kind: "Group", Name: name} }
@@ -111,46 +114,74 @@ func TestPreflight(t *testing.T) {
 	}{
 		{name: "a fresh kubeadm cluster passes for hardened"},
 		{name: "a fresh kubeadm cluster passes for parity", profile: "parity"},
-		{name: "our own installation passes", flags: without(kubeadmFlags("authorization-config", "/ours.yaml"), "authorization-mode")},
+		{name: "our own installation passes",
+			flags: without(kubeadmFlags("authorization-config", "/ours.yaml"), "authorization-mode")},
 		{name: "RBAC before Node is as good", flags: kubeadmFlags("authorization-mode", "RBAC,Node")},
-		{name: "no Node authorizer fails", flags: kubeadmFlags("authorization-mode", "RBAC"), level: Fail, mentions: "make it Node,RBAC"},
-		{name: "AlwaysAllow beside them fails", flags: kubeadmFlags("authorization-mode", "Node,RBAC,AlwaysAllow"), level: Fail, mentions: "AlwaysAllow"},
-		{name: "no authorizer at all fails", flags: without(kubeadmFlags(), "authorization-mode"), level: Fail, mentions: "every request is allowed"},
-		{name: "somebody else's authorization file fails", flags: kubeadmFlags("authorization-config", "/theirs.yaml"), level: Fail, mentions: "go back to --authorization-mode=Node,RBAC"},
-		{name: "a webhook in the old form fails", flags: kubeadmFlags("authorization-webhook-config-file", "/w"), level: Fail, mentions: "names a webhook"},
-		{name: "no NodeRestriction is a warning", flags: kubeadmFlags("enable-admission-plugins", "PodSecurity"), level: Warn, mentions: "the profile switches it on"},
-		{name: "NodeRestriction that is disabled is a warning", flags: kubeadmFlags("disable-admission-plugins", "NodeRestriction"), level: Warn, mentions: "the profile switches it on"},
-		{name: "for parity too", profile: "parity", flags: kubeadmFlags("disable-admission-plugins", "NodeRestriction"), level: Warn, mentions: "ours will"},
-		{name: "NodeRestriction that ours has replaced passes", flags: kubeadmFlags("disable-admission-plugins", "NodeRestriction", "admission-control-config-file", "/admission.yaml")},
-		{name: "an admission file of somebody else fails", flags: kubeadmFlags("admission-control-config-file", "/theirs.yaml"), level: Fail, mentions: "/theirs.yaml is not ours"},
-		{name: "no webhook plugin fails", flags: kubeadmFlags("disable-admission-plugins", "X,ValidatingAdmissionWebhook"), level: Fail, mentions: "nobody would ask node-restriction"},
-		{name: "the old flag for plugins fails", flags: kubeadmFlags("admission-control", "NodeRestriction"), level: Fail, mentions: "--admission-control=NodeRestriction"},
-		{name: "a server that takes no webhooks from disk is a warning", flags: kubeadmFlags("from-disk", "no"), level: Warn, mentions: "registered through the API"},
-		{name: "and fails for parity", profile: "parity", flags: kubeadmFlags("from-disk", "no"), level: Fail, mentions: "take hardened"},
-		{name: "static tokens are a warning", flags: kubeadmFlags("token-auth-file", "/t"), level: Warn, mentions: "system:nodes"},
+		{name: "no Node authorizer fails", flags: kubeadmFlags("authorization-mode", "RBAC"), level: Fail,
+			mentions: "make it Node,RBAC"},
+		{name: "AlwaysAllow beside them fails", flags: kubeadmFlags("authorization-mode", "Node,RBAC,AlwaysAllow"),
+			level: Fail, mentions: "AlwaysAllow"},
+		{name: "no authorizer at all fails", flags: without(kubeadmFlags(), "authorization-mode"), level: Fail,
+			mentions: "every request is allowed"},
+		{name: "somebody else's authorization file fails", flags: kubeadmFlags("authorization-config", "/theirs.yaml"),
+			level: Fail, mentions: "go back to --authorization-mode=Node,RBAC"},
+		{name: "a webhook in the old form fails", flags: kubeadmFlags("authorization-webhook-config-file", "/w"), level: Fail,
+			mentions: "names a webhook"},
+		{name: "no NodeRestriction is a warning", flags: kubeadmFlags("enable-admission-plugins", "PodSecurity"), level: Warn,
+			mentions: "the profile switches it on"},
+		{name: "NodeRestriction that is disabled is a warning",
+			flags: kubeadmFlags("disable-admission-plugins", "NodeRestriction"), level: Warn,
+			mentions: "the profile switches it on"},
+		{name: "for parity too", profile: "parity", flags: kubeadmFlags("disable-admission-plugins", "NodeRestriction"),
+			level: Warn, mentions: "ours will"},
+		{name: "NodeRestriction that ours has replaced passes",
+			flags: kubeadmFlags("disable-admission-plugins", "NodeRestriction", "admission-control-config-file",
+				"/admission.yaml")},
+		{name: "an admission file of somebody else fails",
+			flags: kubeadmFlags("admission-control-config-file", "/theirs.yaml"), level: Fail,
+			mentions: "/theirs.yaml is not ours"},
+		{name: "no webhook plugin fails", flags: kubeadmFlags("disable-admission-plugins", "X,ValidatingAdmissionWebhook"),
+			level: Fail, mentions: "nobody would ask node-restriction"},
+		{name: "the old flag for plugins fails", flags: kubeadmFlags("admission-control", "NodeRestriction"), level: Fail,
+			mentions: "--admission-control=NodeRestriction"},
+		{name: "a server that takes no webhooks from disk is a warning", flags: kubeadmFlags("from-disk", "no"), level: Warn,
+			mentions: "registered through the API"},
+		{name: "and fails for parity", profile: "parity", flags: kubeadmFlags("from-disk", "no"), level: Fail,
+			mentions: "take hardened"},
+		{name: "static tokens are a warning", flags: kubeadmFlags("token-auth-file", "/t"), level: Warn,
+			mentions: "system:nodes"},
 		{name: "1.33 fails", version: "v1.33.9", level: Fail, mentions: "older than 1.34"},
 		{name: "1.34 is a warning", version: "v1.34.0", level: Warn, mentions: "tested against 1.37"},
-		{name: "an emulated version is a warning", flags: kubeadmFlags("emulated-version", "1.33"), level: Warn, mentions: "emulating 1.33"},
+		{name: "an emulated version is a warning", flags: kubeadmFlags("emulated-version", "1.33"), level: Warn,
+			mentions: "emulating 1.33"},
 		{name: "a CA without its key fails", host: fakeHost{signer: "ca.key is missing"}, level: Fail, mentions: "ca.key"},
 		{name: "a port that is taken fails", host: fakeHost{port: "10461 is taken"}, level: Fail, mentions: "10461"},
-		{name: "two control-plane nodes are a warning", objects: []runtime.Object{controlPlane("cp-1")}, level: Warn, mentions: "every one of them"},
-		{name: "a subject of system:node is a warning for hardened", level: Warn, mentions: `sneaky gives Group "ops" the role system:node`,
-			objects: []runtime.Object{clusterBinding("sneaky", "ClusterRole", "system:node", group("ops"))}},
+		{name: "two control-plane nodes are a warning", objects: []runtime.Object{controlPlane("cp-1")}, level: Warn,
+			mentions: "every one of them"},
+		{name: "a subject of system:node is a warning for hardened", level: Warn,
+			mentions: `sneaky gives Group "ops" the role system:node`,
+			objects:  []runtime.Object{clusterBinding("sneaky", "ClusterRole", "system:node", group("ops"))}},
 		{name: "a subject of system:node fails for parity", profile: "parity", level: Fail, mentions: "remove the subject",
 			objects: []runtime.Object{clusterBinding("sneaky", "ClusterRole", "system:node", group("system:nodes"))}},
 		{name: "a binding of one node is a warning", level: Warn, mentions: `User "system:node:worker" the ClusterRole view`,
-			objects: []runtime.Object{clusterBinding("left-over", "ClusterRole", "view", rbacv1.Subject{Kind: "User", Name: "system:node:worker"})}},
-		{name: "a binding of all nodes is a warning for parity", profile: "parity", level: Warn, mentions: "in addition to ours",
-			objects: []runtime.Object{clusterBinding("left-over", "ClusterRole", "view", group("system:nodes"))}},
+			objects: []runtime.Object{clusterBinding("left-over", "ClusterRole", "view",
+				rbacv1.Subject{Kind: "User", Name: "system:node:worker"})}},
+		{name: "a binding of all nodes is a warning for parity", profile: "parity", level: Warn,
+			mentions: "in addition to ours",
+			objects:  []runtime.Object{clusterBinding("left-over", "ClusterRole", "view", group("system:nodes"))}},
 		{name: "a Role that is only called system:node is none of ours", objects: []runtime.Object{
-			&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "b"}, RoleRef: rbacv1.RoleRef{Kind: "Role", Name: "system:node"}, Subjects: []rbacv1.Subject{group("ops")}}}},
-		{name: "a user among nodes without a name is a warning", level: Warn, mentions: `user "kubelet", who made request csr-odd`,
-			objects: []runtime.Object{request("csr-odd", "kubelet", "system:nodes", "system:node:worker")}},
-		{name: "a request for a node without a name is a warning", level: Warn, mentions: `request csr-odd is for user "system:node:"`,
-			objects: []runtime.Object{request("csr-odd", "admin", "ops", "system:node:")}},
+			&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "b"},
+				RoleRef: rbacv1.RoleRef{Kind: "Role", Name: "system:node"}, Subjects: []rbacv1.Subject{group("ops")}}}},
+		{name: "a user among nodes without a name is a warning", level: Warn,
+			mentions: `user "kubelet", who made request csr-odd`,
+			objects:  []runtime.Object{request("csr-odd", "kubelet", "system:nodes", "system:node:worker")}},
+		{name: "a request for a node without a name is a warning", level: Warn,
+			mentions: `request csr-odd is for user "system:node:"`,
+			objects:  []runtime.Object{request("csr-odd", "admin", "ops", "system:node:")}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			in := Input{Profile: tc.profile, Server: tc.flags, Host: tc.host, AuthorizationConfig: "/ours.yaml", AdmissionConfig: "/admission.yaml"}
+			in := Input{Profile: tc.profile, Server: tc.flags, Host: tc.host, AuthorizationConfig: "/ours.yaml",
+				AdmissionConfig: "/admission.yaml"}
 			if in.Profile == "" {
 				in.Profile = "hardened"
 			}
@@ -190,14 +221,17 @@ func TestPreflight(t *testing.T) {
 func TestSeveralServersWithoutWebhooksFromDisk(t *testing.T) {
 	for hosts, want := range map[int]string{
 		1: "",
-		3: "v1.36.2 on 3 control-plane hosts: it takes no admission webhook from disk (it does from 1.37 on), and a registration through the API is for one host. " +
-			"Upgrade the control plane to 1.37 first, or switch the feature gate ManifestBasedAdmissionControlConfig on where it is off",
+		3: "v1.36.2 on 3 control-plane hosts: it takes no admission webhook from disk (it does from 1.37 on), and a " +
+			"registration through the API is for one host. " +
+			"Upgrade the control plane to 1.37 first, or switch the feature gate ManifestBasedAdmissionControlConfig on where " +
+			"it is off",
 	} {
 		var objects []runtime.Object
 		for i := range hosts {
 			objects = append(objects, controlPlane(fmt.Sprint("cp-", i)))
 		}
-		got, err := severalWithoutManifests(t.Context(), Input{Server: kubeadmFlags("from-disk", "no"), Client: fake.NewClientset(objects...)}, "v1.36.2")
+		got, err := severalWithoutManifests(t.Context(),
+			Input{Server: kubeadmFlags("from-disk", "no"), Client: fake.NewClientset(objects...)}, "v1.36.2")
 		if got != want || err != nil {
 			t.Errorf("of %d hosts: %q, %v", hosts, got, err)
 		}
@@ -213,10 +247,13 @@ func TestPreflightRemindsOfAJoin(t *testing.T) {
 		{"not where it does not", "value: other", false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			client := fake.NewClientset(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "kubeadm-config"},
-				Data: map[string]string{"ClusterConfiguration": tc.config}})
+			client := fake.NewClientset(
+				&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "kubeadm-config"},
+					Data: map[string]string{"ClusterConfiguration": tc.config}})
 			client.Discovery().(*fakediscovery.FakeDiscovery).FakedServerVersion = &version.Info{GitVersion: "v1.37.1"}
-			findings, err := Run(t.Context(), Input{Profile: "hardened", Server: kubeadmFlags(), Client: client, AuthorizationConfig: "/ours.yaml", AdmissionConfig: "/admission.yaml"})
+			findings, err := Run(t.Context(),
+				Input{Profile: "hardened", Server: kubeadmFlags(), Client: client, AuthorizationConfig: "/ours.yaml",
+					AdmissionConfig: "/admission.yaml"})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -30,19 +30,24 @@ func versionFindings(ctx context.Context, in Input) ([]Finding, error) {
 		return nil, fmt.Errorf("reading kube-apiserver's version: %w", err)
 	}
 	if !in.Server.ReadsManifests(info.GitVersion) && in.Profile == "parity" {
-		return []Finding{{Fail, check, info.GitVersion + ": it takes no admission webhook from disk (it does from 1.37 on, unless the feature gate ManifestBasedAdmissionControlConfig is off), and parity has nobody else who checks what nodes write; take hardened"}}, nil
+		return []Finding{{Fail, check,
+			info.GitVersion + ": it takes no admission webhook from disk (it does from 1.37 on, unless the feature gate " +
+				"ManifestBasedAdmissionControlConfig is off), and parity has nobody else who checks what nodes write; take hardened"}}, nil
 	}
 	if several, err := severalWithoutManifests(ctx, in, info.GitVersion); err != nil || several != "" {
 		return []Finding{{Fail, check, several}}, err
 	}
 	if emulated, set := in.Server.Arg("emulated-version"); set {
-		return []Finding{{Warn, check, fmt.Sprintf("%s, emulating %s: field selectors reach authorizers from 1.34 on", info.GitVersion, emulated)}}, nil
+		return []Finding{{Warn, check,
+			fmt.Sprintf("%s, emulating %s: field selectors reach authorizers from 1.34 on", info.GitVersion, emulated)}}, nil
 	}
 	switch {
 	case v.LessThan(version.MustParseGeneric(oldest)):
-		return []Finding{{Fail, check, info.GitVersion + ": older than 1.34, it does not tell authorizers about field selectors; upgrade first"}}, nil
+		return []Finding{{Fail, check,
+			info.GitVersion + ": older than 1.34, it does not tell authorizers about field selectors; upgrade first"}}, nil
 	case v.Minor() != version.MustParseGeneric(tested).Minor():
-		return []Finding{{Warn, check, info.GitVersion + ": it should work; the rules are tested against 1.37" + registration(in, info.GitVersion)}}, nil
+		return []Finding{{Warn, check,
+			info.GitVersion + ": it should work; the rules are tested against 1.37" + registration(in, info.GitVersion)}}, nil
 	case !in.Server.ReadsManifests(info.GitVersion):
 		return []Finding{{Warn, check, info.GitVersion + registration(in, info.GitVersion)}}, nil
 	}
@@ -55,14 +60,17 @@ func severalWithoutManifests(ctx context.Context, in Input, version string) (str
 	if in.Server.ReadsManifests(version) {
 		return "", nil
 	}
-	hosts, err := in.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: "node-role.kubernetes.io/control-plane"})
+	hosts, err := in.Client.CoreV1().Nodes().List(ctx,
+		metav1.ListOptions{LabelSelector: "node-role.kubernetes.io/control-plane"})
 	if err != nil {
 		return "", fmt.Errorf("listing control-plane nodes: %w", err)
 	}
 	if len(hosts.Items) < 2 {
 		return "", nil
 	}
-	return fmt.Sprintf("%s on %d control-plane hosts: it takes no admission webhook from disk (it does from 1.37 on), and a registration through the API is for one host. Upgrade the control plane to 1.37 first, or switch the feature gate ManifestBasedAdmissionControlConfig on where it is off", version, len(hosts.Items)), nil
+	return fmt.Sprintf("%s on %d control-plane hosts: it takes no admission webhook from disk (it does from 1.37 on), "+
+		"and a registration through the API is for one host. Upgrade the control plane to 1.37 first, or switch the "+
+		"feature gate ManifestBasedAdmissionControlConfig on where it is off", version, len(hosts.Items)), nil
 }
 
 // registration says what a server lacks that takes no webhooks from disk.
@@ -70,5 +78,6 @@ func registration(in Input, version string) string {
 	if in.Server.ReadsManifests(version) {
 		return ""
 	}
-	return ". It takes no admission webhook from disk, so node-restriction is registered through the API: whoever may delete a ValidatingWebhookConfiguration can remove it"
+	return ". It takes no admission webhook from disk, so node-restriction is registered through the API: whoever may " +
+		"delete a ValidatingWebhookConfiguration can remove it"
 }

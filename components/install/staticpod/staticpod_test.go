@@ -39,8 +39,10 @@ func TestArgs(t *testing.T) {
 	}{
 		{"nothing changes by itself", func(*Pod) {}, []string{"--x=1", "--mode=Node", "--x=2"}},
 		{"a flag is set where it stood, once", func(p *Pod) { p.SetArg("x", "3") }, []string{"--x=3", "--mode=Node"}},
-		{"a new flag goes to the end", func(p *Pod) { p.SetArg("y", "3") }, []string{"--x=1", "--mode=Node", "--x=2", "--y=3"}},
-		{"a flag takes another's place", func(p *Pod) { p.ReplaceArg("mode", "config", "f") }, []string{"--x=1", "--config=f", "--x=2"}},
+		{"a new flag goes to the end", func(p *Pod) { p.SetArg("y", "3") },
+			[]string{"--x=1", "--mode=Node", "--x=2", "--y=3"}},
+		{"a flag takes another's place", func(p *Pod) { p.ReplaceArg("mode", "config", "f") },
+			[]string{"--x=1", "--config=f", "--x=2"}},
 		{"all of a flag are deleted", func(p *Pod) { p.DeleteArg("x") }, []string{"--mode=Node"}},
 		{"a flag with a longer name stays", func(p *Pod) { p.DeleteArg("mod") }, []string{"--x=1", "--mode=Node", "--x=2"}},
 	} {

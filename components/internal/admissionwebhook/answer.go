@@ -96,12 +96,14 @@ func statusOf(d rules.Decision) *metav1.Status {
 	if d.Status != nil {
 		from = *d.Status
 	}
-	status := &metav1.Status{Status: metav1.StatusFailure, Code: from.Code, Reason: from.Reason, Message: webhook.Presentable(from.Message)}
+	status := &metav1.Status{Status: metav1.StatusFailure, Code: from.Code, Reason: from.Reason,
+		Message: webhook.Presentable(from.Message)}
 	if status.Code < http.StatusBadRequest || status.Code > 599 {
 		status.Code, status.Reason = http.StatusForbidden, metav1.StatusReasonForbidden
 	}
 	if of := from.Details; of != nil {
-		status.Details = &metav1.StatusDetails{Name: webhook.Loggable(of.Name), Group: webhook.Loggable(of.Group), Kind: webhook.Loggable(of.Kind)}
+		status.Details = &metav1.StatusDetails{Name: webhook.Loggable(of.Name), Group: webhook.Loggable(of.Group),
+			Kind: webhook.Loggable(of.Kind)}
 	}
 	return status
 }

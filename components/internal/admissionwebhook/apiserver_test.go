@@ -92,8 +92,9 @@ func dispatch(ctx context.Context, client *rest.RESTClient, q *admissionv1.Admis
 
 func podOf(size int) *corev1.Pod {
 	return &corev1.Pod{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
-		ObjectMeta: metav1.ObjectMeta{Name: "b", Namespace: "a", Annotations: map[string]string{"a": strings.Repeat("a", size)}},
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+		ObjectMeta: metav1.ObjectMeta{Name: "b", Namespace: "a",
+			Annotations: map[string]string{"a": strings.Repeat("a", size)}},
 	}
 }
 
@@ -101,11 +102,13 @@ func podOf(size int) *corev1.Pod {
 func byNode(object, old runtime.Object) *admissionv1.AdmissionRequest {
 	dryRun := false
 	return &admissionv1.AdmissionRequest{
-		UID: "b4d1f0c2-6c57-4a54-8d2e-6a6f1f5f0b11", Name: "b", Namespace: "a", Operation: admissionv1.Update, DryRun: &dryRun,
+		UID: "b4d1f0c2-6c57-4a54-8d2e-6a6f1f5f0b11", Name: "b", Namespace: "a", Operation: admissionv1.Update,
+		DryRun:   &dryRun,
 		Kind:     metav1.GroupVersionKind{Version: "v1", Kind: "Pod"},
 		Resource: metav1.GroupVersionResource{Version: "v1", Resource: "pods"}, SubResource: "status",
-		UserInfo: authenticationv1.UserInfo{Username: "system:node:x", Groups: []string{"system:nodes", "system:authenticated"}},
-		Object:   runtime.RawExtension{Object: object}, OldObject: runtime.RawExtension{Object: old},
+		UserInfo: authenticationv1.UserInfo{Username: "system:node:x",
+			Groups: []string{"system:nodes", "system:authenticated"}},
+		Object: runtime.RawExtension{Object: object}, OldObject: runtime.RawExtension{Object: old},
 		Options: runtime.RawExtension{Object: &metav1.UpdateOptions{}},
 	}
 }
@@ -119,7 +122,8 @@ func byName(_ context.Context, a admission.Attributes) rules.Decision {
 	case pod.Name == "panic":
 		panic("oh")
 	case pod.Name == "missing":
-		return rules.Decision{Rule: testRule.ID, Status: &apierrors.NewNotFound(podsResource, testRule.Reason("missing")).ErrStatus}
+		return rules.Decision{Rule: testRule.ID,
+			Status: &apierrors.NewNotFound(podsResource, testRule.Reason("missing")).ErrStatus}
 	case pod.Name == "odd":
 		return rules.Decision{Effect: rules.Allow, Warnings: []string{"w\n"}, Annotations: map[string]string{"a": "\x00"}}
 	case pod.Name == "refused":
@@ -137,30 +141,37 @@ func TestKubeAPIServerReadsTheAnswer(t *testing.T) {
 		return byNode(pod, podOf(0))
 	}
 	told := func(code int32, reason metav1.StatusReason, message string) *metav1.Status {
-		return &metav1.Status{Status: "Failure", Code: code, Reason: reason, Message: `admission webhook "w" denied the request: ` + message}
+		return &metav1.Status{Status: "Failure", Code: code, Reason: reason,
+			Message: `admission webhook "w" denied the request: ` + message}
 	}
 	detailed := func(s *metav1.Status, name string) *metav1.Status {
 		s.Details = &metav1.StatusDetails{Name: name, Kind: "pods"}
 		return s
 	}
 	rule := map[string]string{"rule": "NR-TEST-1"}
-	large := outcome{Err: told(413, metav1.StatusReasonRequestEntityTooLarge, "a review of more than 8388608 bytes [NR-LIMIT]"), Annotations: map[string]string{"rule": "NR-LIMIT"}}
+	large := outcome{Err: told(413, metav1.StatusReasonRequestEntityTooLarge,
+		"a review of more than 8388608 bytes [NR-LIMIT]"), Annotations: map[string]string{"rule": "NR-LIMIT"}}
 	admin := named("refused")
 	admin.UserInfo.Username = "admin"
 	gone := named("b")
 	gone.OldObject = runtime.RawExtension{}
 	owned := podOf(0)
-	owned.OwnerReferences = slices.Repeat([]metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: "x", UID: "1"}}, 10_000)
+	owned.OwnerReferences = slices.Repeat([]metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: "x", UID: "1"}},
+		10_000)
 	for _, tt := range []struct {
 		name string
 		in   *admissionv1.AdmissionRequest
 		want outcome
 	}{
 		{"an admission is one", named("b"), outcome{}},
-		{"a refusal says why", named("refused"), outcome{Annotations: rule, Err: detailed(told(403, "Forbidden", `pods "b" is forbidden: no [NR-TEST-1]`), "b")}},
-		{"a 404 stays one", named("missing"), outcome{Annotations: rule, Err: detailed(told(404, "NotFound", `pods "missing [NR-TEST-1]" not found`), "missing [NR-TEST-1]")}},
+		{"a refusal says why", named("refused"),
+			outcome{Annotations: rule, Err: detailed(told(403, "Forbidden", `pods "b" is forbidden: no [NR-TEST-1]`), "b")}},
+		{"a 404 stays one", named("missing"),
+			outcome{Annotations: rule,
+				Err: detailed(told(404, "NotFound", `pods "missing [NR-TEST-1]" not found`), "missing [NR-TEST-1]")}},
 		{"a panic is a refusal", named("panic"), outcome{Err: told(500, "InternalError", "internal error")}},
-		{"words are safe to show", named("odd"), outcome{Warnings: []string{"w\ufffd"}, Annotations: map[string]string{"a": "\ufffd"}}},
+		{"words are safe to show", named("odd"),
+			outcome{Warnings: []string{"w\ufffd"}, Annotations: map[string]string{"a": "\ufffd"}}},
 		{"who is no node is admitted", admin, outcome{}},
 		{"an object that is missing is a refusal", gone, outcome{Err: told(400, "BadRequest", "oldObject is missing")}},
 		{"two objects of 3 MB are read", byNode(podOf(3<<20), podOf(3<<20)), outcome{}},
@@ -188,7 +199,8 @@ func TestTheUIDIsWithinTheHead(t *testing.T) {
 		t.Fatal(err)
 	}
 	q := byNode(podOf(0), podOf(0))
-	body, err := runtime.Encode(serializer.NewCodecFactory(scheme).LegacyCodec(admissionv1.SchemeGroupVersion), &admissionv1.AdmissionReview{Request: q})
+	body, err := runtime.Encode(serializer.NewCodecFactory(scheme).LegacyCodec(admissionv1.SchemeGroupVersion),
+		&admissionv1.AdmissionReview{Request: q})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,10 +40,12 @@ func (admitting) Review(context.Context, admission.Attributes) rules.Decision {
 // nodeWithImages is a Node as a kubelet writes it.
 func nodeWithImages(b *testing.B, images int) string {
 	b.Helper()
-	node := corev1.Node{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Node"}, ObjectMeta: metav1.ObjectMeta{Name: "x"}}
+	node := corev1.Node{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Node"},
+		ObjectMeta: metav1.ObjectMeta{Name: "x"}}
 	for i := range images {
 		node.Status.Images = append(node.Status.Images, corev1.ContainerImage{
-			Names:     []string{fmt.Sprintf("registry.example/images/some-image@sha256:%064d", i), fmt.Sprintf("registry.example/images/some-image:v1.%d", i)},
+			Names: []string{fmt.Sprintf("registry.example/images/some-image@sha256:%064d", i),
+				fmt.Sprintf("registry.example/images/some-image:v1.%d", i)},
 			SizeBytes: int64(i) << 20,
 		})
 	}

@@ -45,7 +45,8 @@ func addSeeds(f *testing.F) {
 func FuzzDecodeReview(f *testing.F) {
 	addSeeds(f)
 	f.Add([]byte(reviewOf(func(f *fields) {
-		f.resource, f.kind, f.object = widgetGVR, widgetGVK, `{"kind":"Widget","apiVersion":"example.com/v2","metadata":{"labels":{"a":"b"}},"spec":{"n":[1.5,null]}}`
+		f.resource, f.kind, f.object = widgetGVR, widgetGVK,
+			`{"kind":"Widget","apiVersion":"example.com/v2","metadata":{"labels":{"a":"b"}},"spec":{"n":[1.5,null]}}`
 	})))
 	targets := newTargets(isWidget)
 	f.Fuzz(func(t *testing.T, body []byte) {
@@ -80,7 +81,8 @@ func FuzzHandler(f *testing.F) {
 		yes, no := allowing(), refusing()
 		willing, unwilling := New(testConfig(yes)), New(testConfig(no))
 		w := post(willing, string(body))
-		if again := post(unwilling, string(body)); again.Code != w.Code || len(yes.asked) != len(no.asked) || len(no.asked) > 1 {
+		if again := post(unwilling, string(body)); again.Code != w.Code || len(yes.asked) != len(no.asked) ||
+			len(no.asked) > 1 {
 			t.Fatalf("status %d and %d, asked %d and %d times", w.Code, again.Code, len(yes.asked), len(no.asked))
 		}
 		asked := len(no.asked) == 1
@@ -120,7 +122,8 @@ type sent struct {
 
 func asSent(r *admissionv1.AdmissionRequest) sent {
 	return sent{
-		UID: string(r.UID), User: r.UserInfo.Username, Groups: r.UserInfo.Groups, Name: r.Name, Namespace: r.Namespace, Sub: r.SubResource,
+		UID: string(r.UID), User: r.UserInfo.Username, Groups: r.UserInfo.Groups, Name: r.Name, Namespace: r.Namespace,
+		Sub:   r.SubResource,
 		Group: r.Resource.Group, Version: r.Resource.Version, Resource: r.Resource.Resource, Kind: r.Kind.Kind,
 		Operation: string(r.Operation), DryRun: r.DryRun != nil && *r.DryRun,
 	}
@@ -130,8 +133,10 @@ func asRead(q *request) sent {
 	a := admission.NewAttributesRecord(nil, nil, struct{ Group, Version, Kind string }(q.Kind), q.Namespace, q.Name,
 		struct{ Group, Version, Resource string }(q.Resource), q.SubResource, q.Operation, nil, q.DryRun, q.user())
 	return sent{
-		UID: string(q.UID), User: a.GetUserInfo().GetName(), Groups: a.GetUserInfo().GetGroups(), Name: a.GetName(), Namespace: a.GetNamespace(),
-		Sub: a.GetSubresource(), Group: a.GetResource().Group, Version: a.GetResource().Version, Resource: a.GetResource().Resource,
-		Kind: a.GetKind().Kind, Operation: string(a.GetOperation()), DryRun: a.IsDryRun(),
+		UID: string(q.UID), User: a.GetUserInfo().GetName(), Groups: a.GetUserInfo().GetGroups(), Name: a.GetName(),
+		Namespace: a.GetNamespace(),
+		Sub:       a.GetSubresource(), Group: a.GetResource().Group, Version: a.GetResource().Version,
+		Resource: a.GetResource().Resource,
+		Kind:     a.GetKind().Kind, Operation: string(a.GetOperation()), DryRun: a.IsDryRun(),
 	}
 }

@@ -60,7 +60,8 @@ func (f ReviewerFunc) Review(ctx context.Context, a admission.Attributes) rules.
 //
 // The reviewer gets objects of the types of k8s.io/api for the resources and
 // subresources in the table of [newTargets], and unstructured ones for those of
-// Config.Untyped. For every other one, and for CONNECT, it gets none, but is asked all the same: what it refuses whatever the object says
+// Config.Untyped. For every other one, and for CONNECT, it gets none, but is asked all the same:
+// what it refuses whatever the object says
 // needs no object. Options are not decoded.
 type Handler struct {
 	config  Config

@@ -32,10 +32,12 @@ const (
 )
 
 func TestLines(t *testing.T) {
-	finding := &reviewer{answer: rules.Decision{Effect: rules.Allow, Findings: []rules.Finding{{Rule: "NR-TEST-1"}, {Rule: "NR-TEST-2"}}}}
+	finding := &reviewer{answer: rules.Decision{Effect: rules.Allow,
+		Findings: []rules.Finding{{Rule: "NR-TEST-1"}, {Rule: "NR-TEST-2"}}}}
 	odd := reviewOf(func(f *fields) {
 		f.user = `{"username":"system:node:x\nroot","extra":{"token":["hunter2"]}}`
-		f.name, f.subresource, f.operation, f.resource = `"b\n"`, `"s\n"`, `"O\n"`, `{"group":"g\n","version":"v1","resource":"r\n"}`
+		f.name, f.subresource, f.operation, f.resource = `"b\n"`, `"s\n"`, `"O\n"`,
+			`{"group":"g\n","version":"v1","resource":"r\n"}`
 		f.object = podWith(`"annotations":{"a":"hunter2"}`)
 	})
 	for _, tt := range []struct {
@@ -46,7 +48,8 @@ func TestLines(t *testing.T) {
 		want      []string
 	}{
 		{"a refusal is one line", refusing(), 0, reviewOf(nil), []string{
-			`"level"=0 "msg"="Not admitted" ` + whoWhat + ` "decision"="deny" "rule"="NR-TEST-1" "code"=403 "message"="pods \"b\" is forbidden: no [NR-TEST-1]"`,
+			`"level"=0 "msg"="Not admitted" ` + whoWhat +
+				` "decision"="deny" "rule"="NR-TEST-1" "code"=403 "message"="pods \"b\" is forbidden: no [NR-TEST-1]"`,
 		}},
 		{"what is secret or not printable is not in it", refusing(), 0, odd, []string{
 			`"level"=0 "msg"="Not admitted" "uid"="u" "user"="system:node:x�root" "operation"="O�" "group"="g�" "resource"="r�" "subresource"="s�" ` +
@@ -63,9 +66,11 @@ func TestLines(t *testing.T) {
 		{"what is no review is one line without its content", refusing(), 0, `{"hunter2":"hunter2","hunter2":1}`, []string{
 			`"level"=0 "msg"="Not a review that can be read" "result"="undecodable" "contentLength"=33`,
 		}},
-		{"a review that is too large is one line", refusing(), 0, reviewOf(func(f *fields) { f.object = strings.Repeat(" ", 9<<20) + podB }), []string{
-			`"level"=0 "msg"="Not admitted" ` + unknown + ` "decision"="deny" "rule"="NR-LIMIT" "code"=413 "message"="a review of more than 8388608 bytes [NR-LIMIT]"`,
-		}},
+		{"a review that is too large is one line", refusing(), 0,
+			reviewOf(func(f *fields) { f.object = strings.Repeat(" ", 9<<20) + podB }), []string{
+				`"level"=0 "msg"="Not admitted" ` + unknown +
+					` "decision"="deny" "rule"="NR-LIMIT" "code"=413 "message"="a review of more than 8388608 bytes [NR-LIMIT]"`,
+			}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var lines []string
@@ -87,7 +92,8 @@ func TestAPanicIsLoggedWithItsStack(t *testing.T) {
 	if len(lines) != 2 {
 		t.Fatalf("%d lines, want one for the panic and one for the refusal: %q", len(lines), lines)
 	}
-	if !strings.HasPrefix(lines[0], `"msg"="Reviewer panicked" "error"=null `+whoWhat+` "cause"="oh�" "stack"=`) || !strings.Contains(lines[0], "log_test.go") {
+	if !strings.HasPrefix(lines[0], `"msg"="Reviewer panicked" "error"=null `+whoWhat+` "cause"="oh�" "stack"=`) ||
+		!strings.Contains(lines[0], "log_test.go") {
 		t.Errorf("line %s", lines[0])
 	}
 }
@@ -108,11 +114,13 @@ func TestAFloodOfLinesIsBounded(t *testing.T) {
 		post(h, reviewOf(nil))
 		h.queue.Drain()
 	}
-	want := map[string]int{"Would not be admitted if the rule were enforced": webhook.UserLineBurst, "Not admitted": webhook.UserLineBurst}
+	want := map[string]int{"Would not be admitted if the rule were enforced": webhook.UserLineBurst,
+		"Not admitted": webhook.UserLineBurst}
 	if diff := cmp.Diff(want, counts); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if unlogged, err := testutil.GetCounterMetricValue(h.metrics.Unlogged); err != nil || int(unlogged) != 2000-2*webhook.UserLineBurst {
+	if unlogged, err := testutil.GetCounterMetricValue(h.metrics.Unlogged); err != nil ||
+		int(unlogged) != 2000-2*webhook.UserLineBurst {
 		t.Errorf("%v unlogged (%v)", unlogged, err)
 	}
 }

@@ -39,8 +39,9 @@ func newRecorder(registry metrics.KubeRegistry, cited []rules.Rule, entry string
 		duration: metrics.NewHistogramVec(&metrics.HistogramOpts{
 			Name:        "bulkhead_admission_duration_seconds",
 			ConstLabels: labels,
-			Help:        "Time to decode the objects of one write and to decide on it, without reading the review and writing the answer.",
-			Buckets:     metrics.ExponentialBuckets(1e-6, 4, 12),
+			Help: "Time to decode the objects of one write and to decide on it, without reading the review and writing " +
+				"the answer.",
+			Buckets: metrics.ExponentialBuckets(1e-6, 4, 12),
 		}, []string{"decision"}),
 		panics: metrics.NewCounter(&metrics.CounterOpts{
 			Name:        "bulkhead_admission_panics_total",
@@ -52,7 +53,8 @@ func newRecorder(registry metrics.KubeRegistry, cited []rules.Rule, entry string
 		Name:        "bulkhead_admission_unreadable_reviews_total",
 		ConstLabels: labels,
 		Help: "Requests that are no review anybody could decide on, and were answered with a 4xx, by result (" +
-			"not-a-review: another method or content type, broken-off: the body did not come to its end, undecodable: no AdmissionReview v1, no-uid: nobody to answer). kube-apiserver sends none.",
+			"not-a-review: another method or content type, broken-off: the body did not come to its end, undecodable: no " +
+			"AdmissionReview v1, no-uid: nobody to answer). kube-apiserver sends none.",
 	}, []string{"result"})
 	registry.MustRegister(r.reviews, r.duration, r.panics, r.unread)
 	return r
@@ -67,7 +69,8 @@ func (r *recorder) decided(q *request, answer rules.Decision, took time.Duration
 
 // refusedUnread counts a review of which nothing is known but that it was not read.
 func (r *recorder) refusedUnread(answer rules.Decision) {
-	r.reviews.WithLabelValues(webhook.Other, webhook.Other, webhook.Other, r.RuleLabel(answer.Rule), effectOf(answer)).Inc()
+	r.reviews.WithLabelValues(webhook.Other, webhook.Other, webhook.Other, r.RuleLabel(answer.Rule),
+		effectOf(answer)).Inc()
 }
 
 // audited uses the verbs of the metric that the authorizer has too.

@@ -51,28 +51,32 @@ func newTargets(untyped func(schema.GroupResource) bool) targets {
 	node := shapeOf[corev1.Node](corev1.SchemeGroupVersion, "Node")
 	claim := shapeOf[corev1.PersistentVolumeClaim](corev1.SchemeGroupVersion, "PersistentVolumeClaim")
 	csiNode := shapeOf[storagev1.CSINode](storagev1.SchemeGroupVersion, "CSINode")
-	signing := shapeOf[certificatesv1.CertificateSigningRequest](certificatesv1.SchemeGroupVersion, "CertificateSigningRequest")
-	podCertificate := shapeOf[certificatesv1.PodCertificateRequest](certificatesv1.SchemeGroupVersion, "PodCertificateRequest")
+	signing := shapeOf[certificatesv1.CertificateSigningRequest](certificatesv1.SchemeGroupVersion,
+		"CertificateSigningRequest")
+	podCertificate := shapeOf[certificatesv1.PodCertificateRequest](certificatesv1.SchemeGroupVersion,
+		"PodCertificateRequest")
 	account := shapeOf[corev1.ServiceAccount](corev1.SchemeGroupVersion, "ServiceAccount")
 	binding := shapeOf[corev1.Binding](corev1.SchemeGroupVersion, "Binding")
 	typed := map[target]shape{
-		{"", "pods", ""}:                            pod,
-		{"", "pods", "status"}:                      pod,
-		{"", "pods", "ephemeralcontainers"}:         pod,
-		{"", "pods", "resize"}:                      pod,
-		{"", "pods", "binding"}:                     binding,
-		{"", "bindings", ""}:                        binding,
-		{"", "serviceaccounts", ""}:                 account,
-		{"", "pods", "eviction"}:                    shapeOf[policyv1.Eviction](policyv1.SchemeGroupVersion, "Eviction"),
-		{"", "nodes", ""}:                           node,
-		{"", "nodes", "status"}:                     node,
-		{"", "persistentvolumeclaims", ""}:          claim,
-		{"", "persistentvolumeclaims", "status"}:    claim,
-		{"", "serviceaccounts", "token"}:            shapeOf[authenticationv1.TokenRequest](authenticationv1.SchemeGroupVersion, "TokenRequest"),
-		{"", "secrets", ""}:                         shapeOf[corev1.Secret](corev1.SchemeGroupVersion, "Secret"),
-		{"", "events", ""}:                          shapeOf[corev1.Event](corev1.SchemeGroupVersion, "Event"),
-		{eventsv1.GroupName, "events", ""}:          shapeOf[eventsv1.Event](eventsv1.SchemeGroupVersion, "Event"),
-		{coordinationv1.GroupName, "leases", ""}:    shapeOf[coordinationv1.Lease](coordinationv1.SchemeGroupVersion, "Lease"),
+		{"", "pods", ""}:                         pod,
+		{"", "pods", "status"}:                   pod,
+		{"", "pods", "ephemeralcontainers"}:      pod,
+		{"", "pods", "resize"}:                   pod,
+		{"", "pods", "binding"}:                  binding,
+		{"", "bindings", ""}:                     binding,
+		{"", "serviceaccounts", ""}:              account,
+		{"", "pods", "eviction"}:                 shapeOf[policyv1.Eviction](policyv1.SchemeGroupVersion, "Eviction"),
+		{"", "nodes", ""}:                        node,
+		{"", "nodes", "status"}:                  node,
+		{"", "persistentvolumeclaims", ""}:       claim,
+		{"", "persistentvolumeclaims", "status"}: claim,
+		{"", "serviceaccounts",
+			"token"}: shapeOf[authenticationv1.TokenRequest](authenticationv1.SchemeGroupVersion, "TokenRequest"),
+		{"", "secrets", ""}:                shapeOf[corev1.Secret](corev1.SchemeGroupVersion, "Secret"),
+		{"", "events", ""}:                 shapeOf[corev1.Event](corev1.SchemeGroupVersion, "Event"),
+		{eventsv1.GroupName, "events", ""}: shapeOf[eventsv1.Event](eventsv1.SchemeGroupVersion, "Event"),
+		{coordinationv1.GroupName, "leases", ""}: shapeOf[coordinationv1.Lease](coordinationv1.SchemeGroupVersion,
+			"Lease"),
 		{storagev1.GroupName, "csinodes", ""}:       csiNode,
 		{storagev1.GroupName, "csinodes", "status"}: csiNode,
 		{resourcev1.GroupName, "resourceslices", ""}: shapeOf[resourcev1.ResourceSlice](

@@ -41,19 +41,28 @@ func TestObjectsByResource(t *testing.T) {
 		{"pods", "eviction", "", gvk(policyv1.SchemeGroupVersion, "Eviction"), &policyv1.Eviction{}},
 		{"nodes", "", "", gvk(corev1.SchemeGroupVersion, "Node"), &corev1.Node{}},
 		{"nodes", "status", "", gvk(corev1.SchemeGroupVersion, "Node"), &corev1.Node{}},
-		{"persistentvolumeclaims", "", "", gvk(corev1.SchemeGroupVersion, "PersistentVolumeClaim"), &corev1.PersistentVolumeClaim{}},
-		{"persistentvolumeclaims", "status", "", gvk(corev1.SchemeGroupVersion, "PersistentVolumeClaim"), &corev1.PersistentVolumeClaim{}},
-		{"serviceaccounts", "token", "", gvk(authenticationv1.SchemeGroupVersion, "TokenRequest"), &authenticationv1.TokenRequest{}},
+		{"persistentvolumeclaims", "", "", gvk(corev1.SchemeGroupVersion, "PersistentVolumeClaim"),
+			&corev1.PersistentVolumeClaim{}},
+		{"persistentvolumeclaims", "status", "", gvk(corev1.SchemeGroupVersion, "PersistentVolumeClaim"),
+			&corev1.PersistentVolumeClaim{}},
+		{"serviceaccounts", "token", "", gvk(authenticationv1.SchemeGroupVersion, "TokenRequest"),
+			&authenticationv1.TokenRequest{}},
 		{"events", "", "", gvk(corev1.SchemeGroupVersion, "Event"), &corev1.Event{}},
 		{"events", "", "events.k8s.io", gvk(eventsv1.SchemeGroupVersion, "Event"), &eventsv1.Event{}},
 		{"leases", "", "coordination.k8s.io", gvk(coordinationv1.SchemeGroupVersion, "Lease"), &coordinationv1.Lease{}},
 		{"csinodes", "", "storage.k8s.io", gvk(storagev1.SchemeGroupVersion, "CSINode"), &storagev1.CSINode{}},
-		{"resourceslices", "", "resource.k8s.io", gvk(resourcev1.SchemeGroupVersion, "ResourceSlice"), &resourcev1.ResourceSlice{}},
-		{"certificatesigningrequests", "", "certificates.k8s.io", gvk(certificatesv1.SchemeGroupVersion, "CertificateSigningRequest"), &certificatesv1.CertificateSigningRequest{}},
-		{"certificatesigningrequests", "status", "certificates.k8s.io", gvk(certificatesv1.SchemeGroupVersion, "CertificateSigningRequest"), &certificatesv1.CertificateSigningRequest{}},
-		{"certificatesigningrequests", "approval", "certificates.k8s.io", gvk(certificatesv1.SchemeGroupVersion, "CertificateSigningRequest"), &certificatesv1.CertificateSigningRequest{}},
-		{"podcertificaterequests", "", "certificates.k8s.io", gvk(certificatesv1.SchemeGroupVersion, "PodCertificateRequest"), &certificatesv1.PodCertificateRequest{}},
-		{"podcertificaterequests", "status", "certificates.k8s.io", gvk(certificatesv1.SchemeGroupVersion, "PodCertificateRequest"), &certificatesv1.PodCertificateRequest{}},
+		{"resourceslices", "", "resource.k8s.io", gvk(resourcev1.SchemeGroupVersion, "ResourceSlice"),
+			&resourcev1.ResourceSlice{}},
+		{"certificatesigningrequests", "", "certificates.k8s.io",
+			gvk(certificatesv1.SchemeGroupVersion, "CertificateSigningRequest"), &certificatesv1.CertificateSigningRequest{}},
+		{"certificatesigningrequests", "status", "certificates.k8s.io",
+			gvk(certificatesv1.SchemeGroupVersion, "CertificateSigningRequest"), &certificatesv1.CertificateSigningRequest{}},
+		{"certificatesigningrequests", "approval", "certificates.k8s.io",
+			gvk(certificatesv1.SchemeGroupVersion, "CertificateSigningRequest"), &certificatesv1.CertificateSigningRequest{}},
+		{"podcertificaterequests", "", "certificates.k8s.io", gvk(certificatesv1.SchemeGroupVersion, "PodCertificateRequest"),
+			&certificatesv1.PodCertificateRequest{}},
+		{"podcertificaterequests", "status", "certificates.k8s.io",
+			gvk(certificatesv1.SchemeGroupVersion, "PodCertificateRequest"), &certificatesv1.PodCertificateRequest{}},
 		{"pods", "binding", "", gvk(corev1.SchemeGroupVersion, "Binding"), &corev1.Binding{}},
 		{"bindings", "", "", gvk(corev1.SchemeGroupVersion, "Binding"), &corev1.Binding{}},
 		{"pods", "ephemeralcontainers", "", gvk(corev1.SchemeGroupVersion, "Pod"), &corev1.Pod{}},
@@ -66,7 +75,8 @@ func TestObjectsByResource(t *testing.T) {
 		t.Run(tt.group+"/"+tt.resource+"/"+tt.subresource, func(t *testing.T) {
 			data := fmt.Sprintf(`{"kind":%q,"apiVersion":%q,"metadata":{"name":"b"}}`, tt.kind.Kind, tt.kind.GroupVersion())
 			a, err := newTargets(nil).attributesOf(&request{
-				Kind: metav1.GroupVersionKind(tt.kind), Resource: metav1.GroupVersionResource{Group: tt.group, Version: "v1", Resource: tt.resource},
+				Kind:        metav1.GroupVersionKind(tt.kind),
+				Resource:    metav1.GroupVersionResource{Group: tt.group, Version: "v1", Resource: tt.resource},
 				SubResource: tt.subresource, Operation: admission.Update, Object: raw(data), OldObject: raw(data),
 			})
 			if err != nil {
@@ -151,7 +161,9 @@ func seen(a admission.Attributes) string {
 
 // A missing field is missing, and does not read as null.
 func TestAbsentObjectsAreMissing(t *testing.T) {
-	q, err := decodeReview([]byte(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u","userInfo":` + asNodeX + `}}`))
+	q, err := decodeReview(
+		[]byte(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u","userInfo":` + asNodeX +
+			`}}`))
 	if err != nil || q.Object != nil || q.OldObject != nil {
 		t.Errorf("objects %q and %q (%v), want none", q.Object, q.OldObject, err)
 	}
@@ -161,7 +173,8 @@ func TestAttributes(t *testing.T) {
 	r := allowing()
 	post(New(testConfig(r)), reviewOf(func(f *fields) {
 		f.resource, f.subresource, f.more = nodeGVR, `"status"`, ``
-		f.kind, f.object, f.old, f.operation = `{"version":"v1","kind":"Node"}`, `{"kind":"Node","apiVersion":"v1"}`, `{"kind":"Node","apiVersion":"v1","metadata":{"name":"old"}}`, `"UPDATE"`
+		f.kind, f.object, f.old, f.operation = `{"version":"v1","kind":"Node"}`, `{"kind":"Node","apiVersion":"v1"}`,
+			`{"kind":"Node","apiVersion":"v1","metadata":{"name":"old"}}`, `"UPDATE"`
 	}))
 	if len(r.asked) != 1 {
 		t.Fatalf("asked %d times", len(r.asked))
@@ -178,10 +191,13 @@ func TestAttributes(t *testing.T) {
 		Old                          string
 	}
 	old, _ := a.GetOldObject().(*corev1.Node)
-	got := attributes{a.GetUserInfo(), a.GetResource(), a.GetKind(), a.GetSubresource(), a.GetNamespace(), a.GetName(), a.GetOperation(), a.IsDryRun(), a.GetOperationOptions(), old.Name}
+	got := attributes{a.GetUserInfo(), a.GetResource(), a.GetKind(), a.GetSubresource(), a.GetNamespace(), a.GetName(),
+		a.GetOperation(), a.IsDryRun(), a.GetOperationOptions(), old.Name}
 	want := attributes{
-		User:     &user.DefaultInfo{Name: "system:node:x", UID: "1", Groups: []string{"system:nodes"}, Extra: map[string][]string{"k": {"v"}}},
-		Resource: schema.GroupVersionResource{Version: "v1", Resource: "nodes"}, Kind: schema.GroupVersionKind{Version: "v1", Kind: "Node"},
+		User: &user.DefaultInfo{Name: "system:node:x", UID: "1", Groups: []string{"system:nodes"},
+			Extra: map[string][]string{"k": {"v"}}},
+		Resource:    schema.GroupVersionResource{Version: "v1", Resource: "nodes"},
+		Kind:        schema.GroupVersionKind{Version: "v1", Kind: "Node"},
 		Subresource: "status", Namespace: "a", Name: "b", Operation: "UPDATE", Old: "old",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -190,7 +206,9 @@ func TestAttributes(t *testing.T) {
 }
 
 func TestDryRun(t *testing.T) {
-	q, err := decodeReview([]byte(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u","dryRun":true,"userInfo":` + asNodeX + `}}`))
+	q, err := decodeReview(
+		[]byte(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u","dryRun":true,"userInfo":` +
+			asNodeX + `}}`))
 	if err != nil || !q.DryRun {
 		t.Errorf("dry run %v (%v)", q.DryRun, err)
 	}

@@ -93,7 +93,8 @@ func reviewOf(edit func(*fields)) string {
 	}
 	return `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":` + f.uid + `,"kind":` + f.kind +
 		`,"resource":` + f.resource + `,"subResource":` + f.subresource + `,"requestKind":` + f.kind + `,"name":` + f.name +
-		`,"namespace":"a","operation":` + f.operation + `,"userInfo":` + f.user + `,"object":` + f.object + `,"oldObject":` + f.old +
+		`,"namespace":"a","operation":` + f.operation + `,"userInfo":` + f.user + `,"object":` + f.object + `,"oldObject":` +
+		f.old +
 		`,"dryRun":false,"options":{"kind":"CreateOptions","apiVersion":"meta.k8s.io/v1"}` + f.more + `}}`
 }
 

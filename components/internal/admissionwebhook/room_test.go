@@ -92,8 +92,10 @@ func TestRequestsInFlight(t *testing.T) {
 			want       reply
 			after      time.Duration
 		}{
-			{"a node over its own bound is told so", "system:node:x", tooMany("the node has too many requests in flight"), patience},
-			{"a node within its bound meets the bound of all", "system:node:y", tooMany("too many requests in flight"), patience},
+			{"a node over its own bound is told so", "system:node:x", tooMany("the node has too many requests in flight"),
+				patience},
+			{"a node within its bound meets the bound of all", "system:node:y", tooMany("too many requests in flight"),
+				patience},
 			{"who is no node takes no place", "x", admitted(), 0},
 		} {
 			started := time.Now()
@@ -117,15 +119,19 @@ func TestMemory(t *testing.T) {
 		last string
 		want reply
 	}{
-		{"a node may have one of the largest", []string{sized("system:node:x", 5*mib)}, sized("system:node:y", 5*mib), admitted()},
+		{"a node may have one of the largest", []string{sized("system:node:x", 5*mib)}, sized("system:node:y", 5*mib),
+			admitted()},
 		{"a node may not have two", []string{sized("system:node:x", 5*mib)}, sized("system:node:x", 5*mib),
 			tooMany("the node's requests in flight are too large")},
-		{"what it has that is small does not count", []string{sized("system:node:x", 5*mib)}, sized("system:node:x", 0), admitted()},
+		{"what it has that is small does not count", []string{sized("system:node:x", 5*mib)}, sized("system:node:x", 0),
+			admitted()},
 		{"four nodes fill the room", []string{
-			sized("system:node:1", 7*mib), sized("system:node:2", 7*mib), sized("system:node:3", 7*mib), sized("system:node:4", 7*mib),
+			sized("system:node:1", 7*mib), sized("system:node:2", 7*mib), sized("system:node:3", 7*mib),
+			sized("system:node:4", 7*mib),
 		}, sized("system:node:x", 7*mib), tooMany("the requests in flight are too large")},
 		{"but not that of small reviews", []string{
-			sized("system:node:1", 7*mib), sized("system:node:2", 7*mib), sized("system:node:3", 7*mib), sized("system:node:4", 7*mib),
+			sized("system:node:1", 7*mib), sized("system:node:2", 7*mib), sized("system:node:3", 7*mib),
+			sized("system:node:4", 7*mib),
 		}, sized("system:node:x", 0), admitted()},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

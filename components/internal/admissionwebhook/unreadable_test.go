@@ -29,10 +29,12 @@ func TestWhatCannotBeReadIsCounted(t *testing.T) {
 		{"another method", http.MethodPut, "application/json", strings.NewReader(reviewOf(nil)), -1, notAReview},
 		{"another content type", http.MethodPost, "text/plain", strings.NewReader(reviewOf(nil)), -1, notAReview},
 		{"a body that ends early", http.MethodPost, "application/json", broken, -1, brokenOff},
-		{"a large body that ends early", http.MethodPost, "application/json", iotest.ErrReader(errors.New("reset")), maxBody + 1, brokenOff},
+		{"a large body that ends early", http.MethodPost, "application/json", iotest.ErrReader(errors.New("reset")),
+			maxBody + 1, brokenOff},
 		{"no JSON", http.MethodPost, "application/json", strings.NewReader("hunter2"), -1, undecodable},
 		{"no AdmissionReview", http.MethodPost, "application/json", strings.NewReader("{}"), -1, undecodable},
-		{"a large body without a uid", http.MethodPost, "application/json", strings.NewReader(strings.Repeat(" ", maxBody+1)), -1, noUID},
+		{"a large body without a uid", http.MethodPost, "application/json", strings.NewReader(strings.Repeat(" ", maxBody+1)),
+			-1, noUID},
 		{"a review in order", http.MethodPost, "application/json", strings.NewReader(reviewOf(nil)), -1, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -46,7 +48,8 @@ func TestWhatCannotBeReadIsCounted(t *testing.T) {
 				if result == tt.want {
 					want = 1
 				}
-				if got, err := testutil.GetCounterMetricValue(h.metrics.unread.WithLabelValues(string(result))); got != want || err != nil {
+				if got, err := testutil.GetCounterMetricValue(h.metrics.unread.WithLabelValues(string(result))); got != want ||
+					err != nil {
 					t.Errorf("%v of %s, %v; want %v", got, result, err, want)
 				}
 			}
@@ -70,7 +73,8 @@ func TestAFloodOfWhatCannotBeReadIsBounded(t *testing.T) {
 	if lines != webhook.UserLineBurst {
 		t.Errorf("%d lines, want %d", lines, webhook.UserLineBurst)
 	}
-	if n, err := testutil.GetCounterMetricValue(h.metrics.unread.WithLabelValues(string(undecodable))); n != 1000 || err != nil {
+	if n, err := testutil.GetCounterMetricValue(h.metrics.unread.WithLabelValues(string(undecodable))); n != 1000 ||
+		err != nil {
 		t.Errorf("%v counted, %v", n, err)
 	}
 }

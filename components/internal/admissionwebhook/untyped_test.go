@@ -39,7 +39,8 @@ func widgetReview(object string, edits ...func(*fields)) string {
 func TestUntypedObjects(t *testing.T) {
 	const widget = `{"kind":"Widget","apiVersion":"example.com/v2","metadata":{"name":"w"},"spec":{"node":"me","n":1}}`
 	decoded := map[string]any{
-		"kind": "Widget", "apiVersion": "example.com/v2", "metadata": map[string]any{"name": "w"}, "spec": map[string]any{"node": "me", "n": int64(1)},
+		"kind": "Widget", "apiVersion": "example.com/v2", "metadata": map[string]any{"name": "w"},
+		"spec": map[string]any{"node": "me", "n": int64(1)},
 	}
 	for _, tc := range []struct {
 		name, review string
@@ -48,11 +49,17 @@ func TestUntypedObjects(t *testing.T) {
 		refused string
 	}{
 		{name: "one that is wanted", review: widgetReview(widget), want: &unstructured.Unstructured{Object: decoded}},
-		{name: "one that nobody wants", review: widgetReview(widget, func(f *fields) { f.resource = strings.Replace(widgetGVR, "widgets", "gadgets", 1) })},
-		{name: "one of another group", review: widgetReview(widget, func(f *fields) { f.resource = strings.Replace(widgetGVR, "example.com", "example.org", 1) })},
-		{name: "one of another kind", review: widgetReview(strings.Replace(widget, "Widget", "Gadget", 1)), refused: "object is a example.com/v2, Kind=Gadget, want example.com/v2, Kind=Widget"},
-		{name: "one of no kind", review: widgetReview(`{}`), refused: "object is a /, Kind=, want example.com/v2, Kind=Widget"},
-		{name: "one with a field twice", review: widgetReview(strings.Replace(widget, `"n":1`, `"node":"other"`, 1)), refused: `decoding object: duplicate field "spec.node"`},
+		{name: "one that nobody wants",
+			review: widgetReview(widget, func(f *fields) { f.resource = strings.Replace(widgetGVR, "widgets", "gadgets", 1) })},
+		{name: "one of another group",
+			review: widgetReview(widget,
+				func(f *fields) { f.resource = strings.Replace(widgetGVR, "example.com", "example.org", 1) })},
+		{name: "one of another kind", review: widgetReview(strings.Replace(widget, "Widget", "Gadget", 1)),
+			refused: "object is a example.com/v2, Kind=Gadget, want example.com/v2, Kind=Widget"},
+		{name: "one of no kind", review: widgetReview(`{}`),
+			refused: "object is a /, Kind=, want example.com/v2, Kind=Widget"},
+		{name: "one with a field twice", review: widgetReview(strings.Replace(widget, `"n":1`, `"node":"other"`, 1)),
+			refused: `decoding object: duplicate field "spec.node"`},
 		{name: "a text", review: widgetReview(`"x"`), refused: "decoding object: it has a value of a wrong type"},
 		{name: "a list", review: widgetReview(`[]`), refused: "decoding object: it has a value of a wrong type"},
 		{name: "none", review: widgetReview(`null`), refused: "object is missing"},
@@ -63,7 +70,8 @@ func TestUntypedObjects(t *testing.T) {
 			config.Untyped = isWidget
 			got := replyTo(t, New(config), tc.review)
 			if tc.refused != "" {
-				if got.Response.Allowed || len(r.asked) > 0 || got.Response.Status.Code != http.StatusBadRequest || got.Response.Status.Message != tc.refused {
+				if got.Response.Allowed || len(r.asked) > 0 || got.Response.Status.Code != http.StatusBadRequest ||
+					got.Response.Status.Message != tc.refused {
 					t.Errorf("asked %d times, answered %+v", len(r.asked), got.Response.Status)
 				}
 				return

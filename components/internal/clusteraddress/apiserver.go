@@ -54,7 +54,8 @@ func APIServer(ctx context.Context, client kubernetes.Interface, serving Certifi
 	}
 	addresses, servers := endpointsOf(slice)
 	if len(servers) > MaxServers {
-		return nil, fmt.Errorf("cannot read the API servers' certificates: default/kubernetes has more than %d endpoints", MaxServers)
+		return nil, fmt.Errorf("cannot read the API servers' certificates: default/kubernetes has more than %d endpoints",
+			MaxServers)
 	}
 	served, err := certificatesOf(ctx, append(servers, ""), serving)
 	if err != nil {

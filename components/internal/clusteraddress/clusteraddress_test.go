@@ -33,17 +33,20 @@ import (
 )
 
 func ipAddress(ip string, parent *networkingv1.ParentReference) *networkingv1.IPAddress {
-	return &networkingv1.IPAddress{ObjectMeta: metav1.ObjectMeta{Name: ip}, Spec: networkingv1.IPAddressSpec{ParentRef: parent}}
+	return &networkingv1.IPAddress{ObjectMeta: metav1.ObjectMeta{Name: ip},
+		Spec: networkingv1.IPAddressSpec{ParentRef: parent}}
 }
 
 func TestService(t *testing.T) {
 	client := fake.NewClientset(
 		ipAddress("10.96.0.1", &networkingv1.ParentReference{Resource: "services", Namespace: "default", Name: "kubernetes"}),
-		ipAddress("2001:db8::9", &networkingv1.ParentReference{Group: "example.com", Resource: "gateways", Namespace: "n", Name: "g"}),
+		ipAddress("2001:db8::9",
+			&networkingv1.ParentReference{Group: "example.com", Resource: "gateways", Namespace: "n", Name: "g"}),
 		ipAddress("10.96.0.3", nil),
 	)
 	for ip, want := range map[string]string{
-		"10.96.0.1": "Service default/kubernetes", "10.96.0.2": "", "2001:db8::9": "gateways n/g", "10.96.0.3": "nothing that is named",
+		"10.96.0.1": "Service default/kubernetes", "10.96.0.2": "", "2001:db8::9": "gateways n/g",
+		"10.96.0.3": "nothing that is named",
 	} {
 		if got, err := Service(t.Context(), client, ip); err != nil || got != want {
 			t.Errorf("%s is that of %q, %v; want %q", ip, got, err, want)
@@ -76,10 +79,12 @@ func connect(t *testing.T, code int, answer string) (kubernetes.Interface, *http
 // A server that has no such resource says 404, too, and that is not the same.
 func TestAServerWithoutIPAddresses(t *testing.T) {
 	client, _ := connect(t, http.StatusNotFound, "404 page not found")
-	if got, err := Service(t.Context(), client, "10.96.0.1"); err == nil || !strings.Contains(err.Error(), "could not find the requested resource") {
+	if got, err := Service(t.Context(), client, "10.96.0.1"); err == nil ||
+		!strings.Contains(err.Error(), "could not find the requested resource") {
 		t.Errorf("it says %q, %v", got, err)
 	}
-	client, _ = connect(t, http.StatusNotFound, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404,"details":{"name":"10.96.0.1","kind":"ipaddresses"}}`)
+	client, _ = connect(t, http.StatusNotFound,
+		`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404,"details":{"name":"10.96.0.1","kind":"ipaddresses"}}`)
 	if got, err := Service(t.Context(), client, "10.96.0.1"); err != nil || got != "" {
 		t.Errorf("an address that is free: %q, %v", got, err)
 	}
@@ -87,9 +92,10 @@ func TestAServerWithoutIPAddresses(t *testing.T) {
 
 func endpoints(name, service string, addresses ...string) *discoveryv1.EndpointSlice {
 	return &discoveryv1.EndpointSlice{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: map[string]string{discoveryv1.LabelServiceName: service}},
-		Endpoints:  []discoveryv1.Endpoint{{Addresses: addresses}},
-		Ports:      []discoveryv1.EndpointPort{{Port: ptr.To[int32](6443)}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name,
+			Labels: map[string]string{discoveryv1.LabelServiceName: service}},
+		Endpoints: []discoveryv1.Endpoint{{Addresses: addresses}},
+		Ports:     []discoveryv1.EndpointPort{{Port: ptr.To[int32](6443)}},
 	}
 }
 
@@ -103,11 +109,13 @@ func TestAPIServer(t *testing.T) {
 		if address == "192.0.2.2:6443" {
 			return &x509.Certificate{DNSNames: []string{"second.example"}, IPAddresses: []net.IP{net.ParseIP("192.0.2.22")}}, nil
 		}
-		return &x509.Certificate{DNSNames: []string{"kubernetes", "API.example."}, IPAddresses: []net.IP{net.ParseIP("192.0.2.1"), net.ParseIP("10.96.0.1")}}, nil
+		return &x509.Certificate{DNSNames: []string{"kubernetes", "API.example."},
+			IPAddresses: []net.IP{net.ParseIP("192.0.2.1"), net.ParseIP("10.96.0.1")}}, nil
 	}
 	got, err := APIServer(t.Context(), client, serving)
 	// Names that only the second API server has in its certificate are there, too.
-	want := []string{"10.96.0.1", "192.0.2.1", "192.0.2.2", "192.0.2.22", "2001:db8::1", "api.example", "kubernetes", "second.example"}
+	want := []string{"10.96.0.1", "192.0.2.1", "192.0.2.2", "192.0.2.22", "2001:db8::1", "api.example", "kubernetes",
+		"second.example"}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got)\n%s", err, diff)
 	}
@@ -190,13 +198,15 @@ func strangeServer(t *testing.T) (address string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.ParseIP("127.0.0.1")}}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.ParseIP("127.0.0.1")}}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
 		t.Fatal(err)
 	}
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
-	server.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}, MinVersion: tls.VersionTLS13}
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}},
+		MinVersion: tls.VersionTLS13}
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	return server.Listener.Addr().String()

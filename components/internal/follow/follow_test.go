@@ -36,7 +36,8 @@ func (s *server) source() *cache.ListWatch {
 			if s.list != nil && !s.back.Load() {
 				return nil, s.list
 			}
-			return &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}, Items: []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Name: "p"}}}}, nil
+			return &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "1"},
+				Items: []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Name: "p"}}}}, nil
 		},
 		WatchFuncWithContext: func(_ context.Context, options metav1.ListOptions) (watch.Interface, error) {
 			if s.watch != nil && !s.back.Load() {
@@ -137,7 +138,8 @@ func TestAListThatDoesNotEndIsNoNews(t *testing.T) {
 func TestWatchesEnd(t *testing.T) {
 	for longest, want := range map[time.Duration]int64{0: 2, time.Second: 2, 90500 * time.Millisecond: 90} {
 		s := &server{}
-		events, err := Resource{Source: s.source(), Longest: longest, Heard: func() {}}.renewed().WatchFuncWithContext(t.Context(), metav1.ListOptions{})
+		events, err := Resource{Source: s.source(), Longest: longest,
+			Heard: func() {}}.renewed().WatchFuncWithContext(t.Context(), metav1.ListOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

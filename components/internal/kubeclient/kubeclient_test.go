@@ -55,10 +55,13 @@ func TestFollowsTheKubeconfig(t *testing.T) {
 	}{
 		{"a kubeconfig that stays is kept", func(*testing.T, string) {}, first},
 		{"another server is called", func(t *testing.T, dir string) { writeKubeconfig(t, dir, second) }, second},
-		{"half a kubeconfig changes nothing", func(t *testing.T, dir string) { write(t, dir, "kubeconfig", `{"apiVersion":"v1",`) }, first},
+		{"half a kubeconfig changes nothing",
+			func(t *testing.T, dir string) { write(t, dir, "kubeconfig", `{"apiVersion":"v1",`) }, first},
 		{"an empty kubeconfig changes nothing", func(t *testing.T, dir string) { write(t, dir, "kubeconfig", "") }, first},
-		{"a kubeconfig without a context changes nothing", func(t *testing.T, dir string) { write(t, dir, "kubeconfig", "{}") }, first},
-		{"a kubeconfig that is gone changes nothing", func(t *testing.T, dir string) { os.Remove(filepath.Join(dir, "kubeconfig")) }, first},
+		{"a kubeconfig without a context changes nothing",
+			func(t *testing.T, dir string) { write(t, dir, "kubeconfig", "{}") }, first},
+		{"a kubeconfig that is gone changes nothing",
+			func(t *testing.T, dir string) { os.Remove(filepath.Join(dir, "kubeconfig")) }, first},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -86,7 +89,8 @@ func TestFollowsTheKubeconfig(t *testing.T) {
 }
 
 func TestNewNeedsAKubeconfig(t *testing.T) {
-	if _, err := New(filepath.Join(t.TempDir(), "none"), ""); err == nil || !strings.Contains(err.Error(), "reading kubeconfig") {
+	if _, err := New(filepath.Join(t.TempDir(), "none"), ""); err == nil ||
+		!strings.Contains(err.Error(), "reading kubeconfig") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -136,7 +140,8 @@ func TestAnotherServerIsCalledAtItsAddress(t *testing.T) {
 		if err != nil || response.Body.Close() != nil {
 			t.Fatal(err)
 		}
-		if name := map[*httptest.Server]string{first: "first", second: "second"}[want]; !strings.Contains(string(body), `"name":"`+name+`"`) {
+		if name := map[*httptest.Server]string{first: "first", second: "second"}[want]; !strings.Contains(string(body),
+			`"name":"`+name+`"`) {
 			t.Errorf("%s: %s, want the server named %s", host, body, name)
 		}
 	}

@@ -39,7 +39,8 @@ func NamesProblem(parsed *x509.CertificateRequest) string {
 		// The kinds of names that crypto/x509 does not know it passes over, and a signer
 		// may not.
 		var names []asn1.RawValue
-		if _, err := asn1.Unmarshal(extension.Value, &names); err != nil || len(names) != len(parsed.DNSNames)+len(parsed.IPAddresses) {
+		if _, err := asn1.Unmarshal(extension.Value, &names); err != nil ||
+			len(names) != len(parsed.DNSNames)+len(parsed.IPAddresses) {
 			return "subjectAltNames other than DNS names and IP addresses are not allowed"
 		}
 	}

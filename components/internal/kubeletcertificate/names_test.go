@@ -18,7 +18,8 @@ func TestNamesThatNoNodeHas(t *testing.T) {
 	}{
 		{"kubernetes", false}, {"kubernetes-1", true}, {"Kubernetes.", false},
 		{"kubernetes.default", false}, {"kubernetes.example", true},
-		{"kubernetes.default.svc", false}, {"a.b.SVC", false}, {"a.b.svc.cluster.local", false}, {"svc.example", true}, {"a.svcs.example", true},
+		{"kubernetes.default.svc", false}, {"a.b.SVC", false}, {"a.b.svc.cluster.local", false}, {"svc.example", true},
+		{"a.svcs.example", true},
 		{"*.example", false}, {"a.example", true},
 	} {
 		addresses := []corev1.NodeAddress{{Type: corev1.NodeInternalDNS, Address: row.name}}

@@ -47,7 +47,8 @@ type Others interface {
 // kubelet can make a mirror pod of that name. And such a Node still gets no cluster IP
 // and nothing of another Node, so that one of several control-plane hosts cannot have
 // the addresses of the next.
-func TakenProblem(ctx context.Context, parsed *x509.CertificateRequest, node *corev1.Node, others Others) (problem string, err error) {
+func TakenProblem(ctx context.Context, parsed *x509.CertificateRequest, node *corev1.Node,
+	others Others) (problem string, err error) {
 	t := taken{node: node, others: others}
 	if err := t.findAPIServer(ctx); err != nil {
 		return "", err
@@ -93,7 +94,8 @@ func (t *taken) byService(ctx context.Context, ip string) (string, error) {
 
 func (t *taken) byOthers(ctx context.Context, address string) (string, error) {
 	if slices.Contains(t.apiServer, address) {
-		return fmt.Sprintf("subjectAltName %q is the API server's, and node %q has no label %s", address, t.node.Name, ControlPlaneLabel), nil
+		return fmt.Sprintf("subjectAltName %q is the API server's, and node %q has no label %s", address, t.node.Name,
+			ControlPlaneLabel), nil
 	}
 	// A Node may be called like an IP, which does not make it that machine.
 	if _, ip := nodeaddress.ParseIP(address); !ip && address == t.node.Name {

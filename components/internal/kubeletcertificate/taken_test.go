@@ -75,21 +75,39 @@ func TestTakenProblem(t *testing.T) {
 		others known
 		want   string
 	}{
-		{"its own", nodeCalled("me"), []string{"me", "10.0.0.1"}, known{nodes: map[string]string{"me": "me", "10.0.0.1": "me"}}, ""},
-		{"another's address", nodeCalled("me"), []string{"10.0.0.1"}, known{nodes: map[string]string{"10.0.0.1": "other"}}, `subjectAltName "10.0.0.1" is that of node "other" as well`},
-		{"another's name", nodeCalled("me"), []string{"other"}, known{nodes: map[string]string{"other": "other"}}, `subjectAltName "other" is that of node "other" as well`},
-		{"its own name, which another says is its own", nodeCalled("me"), []string{"me"}, known{nodes: map[string]string{"me": "other"}}, ""},
-		{"an address that it is called like, and another has", nodeCalled("10.0.0.1"), []string{"10.0.0.1"}, known{nodes: map[string]string{"10.0.0.1": "other"}}, `subjectAltName "10.0.0.1" is that of node "other" as well`},
-		{"an address that it is called like, and nobody else has", nodeCalled("10.0.0.1"), []string{"10.0.0.1"}, known{nodes: map[string]string{"10.0.0.1": "10.0.0.1"}}, ""},
-		{"a cluster IP", nodeCalled("me"), []string{"10.96.0.1"}, known{services: map[string]string{"10.96.0.1": "Service default/kubernetes"}}, "subjectAltName 10.96.0.1 is the cluster IP of Service default/kubernetes"},
-		{"a cluster IP, for a control plane", nodeCalled("me", ControlPlaneLabel), []string{"10.96.0.1"}, known{services: map[string]string{"10.96.0.1": "Service default/kubernetes"}}, "subjectAltName 10.96.0.1 is the cluster IP of Service default/kubernetes"},
-		{"an endpoint", nodeCalled("me"), []string{"10.0.0.1"}, known{apiServer: []string{"10.0.0.1"}}, `subjectAltName "10.0.0.1" is the API server's,` + fmt.Sprintf(label, "me")},
-		{"an endpoint, for a control plane", nodeCalled("me", ControlPlaneLabel), []string{"10.0.0.1"}, known{apiServer: []string{"10.0.0.1"}}, ""},
-		{"its own name, which is the API server's", nodeCalled("me"), []string{"me"}, known{apiServer: []string{"me"}}, `subjectAltName "me" is the API server's,` + fmt.Sprintf(label, "me")},
-		{"its own name, which is the API server's, for a control plane", nodeCalled("me", ControlPlaneLabel), []string{"me"}, known{apiServer: []string{"me"}}, ""},
-		{"another control plane's, for a control plane", nodeCalled("me", ControlPlaneLabel), []string{"10.0.0.2"}, known{apiServer: []string{"10.0.0.2"}, nodes: map[string]string{"10.0.0.2": "cp-2"}}, `subjectAltName "10.0.0.2" is that of node "cp-2" as well`},
-		{"an old label of control planes", nodeCalled("me", "node-role.kubernetes.io/master"), []string{"10.0.0.1"}, known{apiServer: []string{"10.0.0.1"}}, `subjectAltName "10.0.0.1" is the API server's,` + fmt.Sprintf(label, "me")},
-		{"in the dress of IPv6", nodeCalled("me"), []string{"::ffff:10.0.0.1"}, known{apiServer: []string{"10.0.0.1"}}, `subjectAltName "10.0.0.1" is the API server's,` + fmt.Sprintf(label, "me")},
+		{"its own", nodeCalled("me"), []string{"me", "10.0.0.1"},
+			known{nodes: map[string]string{"me": "me", "10.0.0.1": "me"}}, ""},
+		{"another's address", nodeCalled("me"), []string{"10.0.0.1"}, known{nodes: map[string]string{"10.0.0.1": "other"}},
+			`subjectAltName "10.0.0.1" is that of node "other" as well`},
+		{"another's name", nodeCalled("me"), []string{"other"}, known{nodes: map[string]string{"other": "other"}},
+			`subjectAltName "other" is that of node "other" as well`},
+		{"its own name, which another says is its own", nodeCalled("me"), []string{"me"},
+			known{nodes: map[string]string{"me": "other"}}, ""},
+		{"an address that it is called like, and another has", nodeCalled("10.0.0.1"), []string{"10.0.0.1"},
+			known{nodes: map[string]string{"10.0.0.1": "other"}}, `subjectAltName "10.0.0.1" is that of node "other" as well`},
+		{"an address that it is called like, and nobody else has", nodeCalled("10.0.0.1"), []string{"10.0.0.1"},
+			known{nodes: map[string]string{"10.0.0.1": "10.0.0.1"}}, ""},
+		{"a cluster IP", nodeCalled("me"), []string{"10.96.0.1"},
+			known{services: map[string]string{"10.96.0.1": "Service default/kubernetes"}},
+			"subjectAltName 10.96.0.1 is the cluster IP of Service default/kubernetes"},
+		{"a cluster IP, for a control plane", nodeCalled("me", ControlPlaneLabel), []string{"10.96.0.1"},
+			known{services: map[string]string{"10.96.0.1": "Service default/kubernetes"}},
+			"subjectAltName 10.96.0.1 is the cluster IP of Service default/kubernetes"},
+		{"an endpoint", nodeCalled("me"), []string{"10.0.0.1"}, known{apiServer: []string{"10.0.0.1"}},
+			`subjectAltName "10.0.0.1" is the API server's,` + fmt.Sprintf(label, "me")},
+		{"an endpoint, for a control plane", nodeCalled("me", ControlPlaneLabel), []string{"10.0.0.1"},
+			known{apiServer: []string{"10.0.0.1"}}, ""},
+		{"its own name, which is the API server's", nodeCalled("me"), []string{"me"}, known{apiServer: []string{"me"}},
+			`subjectAltName "me" is the API server's,` + fmt.Sprintf(label, "me")},
+		{"its own name, which is the API server's, for a control plane", nodeCalled("me", ControlPlaneLabel), []string{"me"},
+			known{apiServer: []string{"me"}}, ""},
+		{"another control plane's, for a control plane", nodeCalled("me", ControlPlaneLabel), []string{"10.0.0.2"},
+			known{apiServer: []string{"10.0.0.2"}, nodes: map[string]string{"10.0.0.2": "cp-2"}},
+			`subjectAltName "10.0.0.2" is that of node "cp-2" as well`},
+		{"an old label of control planes", nodeCalled("me", "node-role.kubernetes.io/master"), []string{"10.0.0.1"},
+			known{apiServer: []string{"10.0.0.1"}}, `subjectAltName "10.0.0.1" is the API server's,` + fmt.Sprintf(label, "me")},
+		{"in the dress of IPv6", nodeCalled("me"), []string{"::ffff:10.0.0.1"}, known{apiServer: []string{"10.0.0.1"}},
+			`subjectAltName "10.0.0.1" is the API server's,` + fmt.Sprintf(label, "me")},
 	} {
 		got, err := TakenProblem(t.Context(), asking(tt.asks...), tt.node, &tt.others)
 		if err != nil || got != tt.want {
@@ -101,7 +119,8 @@ func TestTakenProblem(t *testing.T) {
 // Whoever cannot be asked has not said that it is free.
 func TestTakenProblemIsNotKnown(t *testing.T) {
 	everything := &known{}
-	if problem, err := TakenProblem(t.Context(), asking("spare", "10.0.0.1"), nodeCalled("me"), everything); problem != "" || err != nil || len(everything.asked) != 4 {
+	if problem, err := TakenProblem(t.Context(), asking("spare", "10.0.0.1"), nodeCalled("me"),
+		everything); problem != "" || err != nil || len(everything.asked) != 4 {
 		t.Fatalf("%q, %v, asked %q", problem, err, everything.asked)
 	}
 	for _, question := range everything.asked {

@@ -17,9 +17,12 @@ func TestNodeName(t *testing.T) {
 		want   string
 		isNode bool
 	}{
-		{"a prefixed user in the group is a node", &user.DefaultInfo{Name: "system:node:node0", Groups: nodes}, "node0", true},
-		{"the group may be one of many", &user.DefaultInfo{Name: "system:node:node0", Groups: []string{"a", "system:nodes", "b"}}, "node0", true},
-		{"the name is everything after the first prefix", &user.DefaultInfo{Name: "system:node:system:node:x", Groups: nodes}, "system:node:x", true},
+		{"a prefixed user in the group is a node", &user.DefaultInfo{Name: "system:node:node0", Groups: nodes}, "node0",
+			true},
+		{"the group may be one of many",
+			&user.DefaultInfo{Name: "system:node:node0", Groups: []string{"a", "system:nodes", "b"}}, "node0", true},
+		{"the name is everything after the first prefix", &user.DefaultInfo{Name: "system:node:system:node:x", Groups: nodes},
+			"system:node:x", true},
 		{"a node without a name is still a node", &user.DefaultInfo{Name: "system:node:", Groups: nodes}, "", true},
 		{"no user is no node", nil, "", false},
 		{"an empty user is no node", &user.DefaultInfo{}, "", false},
@@ -28,7 +31,8 @@ func TestNodeName(t *testing.T) {
 		{"the prefix must come first", &user.DefaultInfo{Name: "x:system:node:node0", Groups: nodes}, "", false},
 		{"the prefix must be whole", &user.DefaultInfo{Name: "system:node", Groups: nodes}, "", false},
 		{"the prefix is case-sensitive", &user.DefaultInfo{Name: "System:Node:node0", Groups: nodes}, "", false},
-		{"a group that resembles the group does not count", &user.DefaultInfo{Name: "system:node:node0", Groups: []string{"system:nodes2", "system:node"}}, "", false},
+		{"a group that resembles the group does not count",
+			&user.DefaultInfo{Name: "system:node:node0", Groups: []string{"system:nodes2", "system:node"}}, "", false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got, isNode := NodeName(tc.user)
@@ -40,7 +44,8 @@ func TestNodeName(t *testing.T) {
 }
 
 func TestNodeNameDoesNotAllocate(t *testing.T) {
-	var u user.Info = &user.DefaultInfo{Name: "system:node:node0", Groups: []string{"system:nodes", "system:authenticated"}}
+	var u user.Info = &user.DefaultInfo{Name: "system:node:node0",
+		Groups: []string{"system:nodes", "system:authenticated"}}
 	if n := testing.AllocsPerRun(100, func() { NodeName(u) }); n != 0 {
 		t.Errorf("NodeName allocates %v times", n)
 	}

@@ -28,7 +28,8 @@ func DefaultBeyond() Beyond {
 func (b *Beyond) Add(fs *pflag.FlagSet, about, example string) {
 	fs.StringVar(&b.Mode, "beyond-upstream", b.Mode, about)
 	fs.Var(cliflag.NewMapStringString(&b.RuleModes), "rule-mode",
-		"ID=off|audit|enforce pairs for single optional rules, as in "+example+". The others have the mode of --beyond-upstream.")
+		"ID=off|audit|enforce pairs for single optional rules, as in "+example+
+			". The others have the mode of --beyond-upstream.")
 }
 
 // Modes are those of the rules in the table, with every problem.

@@ -22,7 +22,8 @@ const HelpColumns = 100
 
 // NewCommand makes a command without arguments that calls run with the
 // configuration that its flags mean, if they mean one.
-func NewCommand[C any](name, description string, sections cliflag.NamedFlagSets, config func() (C, error), run func(context.Context, C) error) *cobra.Command {
+func NewCommand[C any](name, description string, sections cliflag.NamedFlagSets, config func() (C, error),
+	run func(context.Context, C) error) *cobra.Command {
 	command := &cobra.Command{
 		Use:           name,
 		Long:          description,

@@ -20,7 +20,8 @@ type Gates map[string]bool
 // they change, as the end of a sentence.
 func (g *Gates) Add(fs *pflag.FlagSet, known map[string]*bool, change string) {
 	fs.Var(cliflag.NewMapStringBool((*map[string]bool)(g)), "feature-gates",
-		"Name=true|false pairs, as kube-apiserver has them. Those that change "+change+": "+strings.Join(names(known), ", ")+".")
+		"Name=true|false pairs, as kube-apiserver has them. Those that change "+change+": "+strings.Join(names(known), ", ")+
+			".")
 }
 
 // Set sets the features as the gates say. It refuses a gate that it does not know:

@@ -58,27 +58,36 @@ func (o *Options) AddTo(sections *cliflag.NamedFlagSets, path string) {
 	o.addServing(sections.FlagSet("serving"), path)
 
 	limits := sections.FlagSet("limits")
-	limits.IntVar(&o.Limits.InFlight, "max-requests-in-flight", o.Limits.InFlight, "Requests decided at one time. More wait for up to a second and are denied then; keep it above kube-apiserver's own limit.")
-	limits.IntVar(&o.Limits.InFlightPerNode, "max-requests-in-flight-per-node", o.Limits.InFlightPerNode, "Requests of one node decided at one time. More wait for up to a second and are denied then.")
+	limits.IntVar(&o.Limits.InFlight, "max-requests-in-flight", o.Limits.InFlight,
+		"Requests decided at one time. More wait for up to a second and are denied then; keep it above kube-apiserver's "+
+			"own limit.")
+	limits.IntVar(&o.Limits.InFlightPerNode, "max-requests-in-flight-per-node", o.Limits.InFlightPerNode,
+		"Requests of one node decided at one time. More wait for up to a second and are denied then.")
 
 	AddLogging(o.Logging, sections.FlagSet("logging"))
 }
 
 func (o *Options) addServing(fs *pflag.FlagSet, path string) {
-	fs.StringVar(&o.BindAddress, "bind-address", o.BindAddress, "Where to listen. Only loopback is accepted: the caller is on this host.")
+	fs.StringVar(&o.BindAddress, "bind-address", o.BindAddress,
+		"Where to listen. Only loopback is accepted: the caller is on this host.")
 	fs.IntVar(&o.SecurePort, "secure-port", o.SecurePort, "Port of the webhook, at path "+path+", with mutual TLS 1.3.")
-	fs.IntVar(&o.HealthPort, "health-port", o.HealthPort, "Port of /livez, /readyz and /metrics, plain HTTP: the kubelet's probes have no client certificate.")
+	fs.IntVar(&o.HealthPort, "health-port", o.HealthPort,
+		"Port of /livez, /readyz and /metrics, plain HTTP: the kubelet's probes have no client certificate.")
 	fs.StringVar(&o.CertFile, "tls-cert-file", o.CertFile, "Serving certificate.")
-	fs.StringVar(&o.KeyFile, "tls-private-key-file", o.KeyFile, "Key of the serving certificate. A pair that does not match leaves the last good one in use.")
+	fs.StringVar(&o.KeyFile, "tls-private-key-file", o.KeyFile,
+		"Key of the serving certificate. A pair that does not match leaves the last good one in use.")
 	fs.StringVar(&o.ClientCAFile, "client-ca-file", o.ClientCAFile, "CA that has to have signed a caller's certificate.")
-	fs.StringSliceVar(&o.AllowedClientNames, "allowed-client-names", o.AllowedClientNames, "Common names of the callers that are served; others are refused in the handshake.")
-	fs.DurationVar(&o.ShutdownTimeout, "shutdown-timeout", o.ShutdownTimeout, "How long to wait for requests in flight when stopped.")
+	fs.StringSliceVar(&o.AllowedClientNames, "allowed-client-names", o.AllowedClientNames,
+		"Common names of the callers that are served; others are refused in the handshake.")
+	fs.DurationVar(&o.ShutdownTimeout, "shutdown-timeout", o.ShutdownTimeout,
+		"How long to wait for requests in flight when stopped.")
 }
 
 // AddLogging adds the logging flags, and shows of them those that a person may need.
 func AddLogging(logging *logsapi.LoggingConfiguration, fs *pflag.FlagSet) {
 	logsapi.AddFlags(logging, fs)
-	for _, name := range []string{"log-text-split-stream", "log-text-info-buffer-size", "log-json-split-stream", "log-json-info-buffer-size"} {
+	for _, name := range []string{"log-text-split-stream", "log-text-info-buffer-size", "log-json-split-stream",
+		"log-json-info-buffer-size"} {
 		if flag := fs.Lookup(name); flag != nil {
 			flag.Hidden = true
 		}
@@ -102,10 +111,13 @@ func (o *Options) Validate() []error {
 	report(o.CertFile == "", "--tls-cert-file is empty")
 	report(o.KeyFile == "", "--tls-private-key-file is empty")
 	report(o.ClientCAFile == "", "--client-ca-file is empty")
-	report(len(o.AllowedClientNames) == 0 || slices.Contains(o.AllowedClientNames, ""), "--allowed-client-names is %q, want names", o.AllowedClientNames)
+	report(len(o.AllowedClientNames) == 0 ||
+		slices.Contains(o.AllowedClientNames, ""), "--allowed-client-names is %q, want names", o.AllowedClientNames)
 	report(o.ShutdownTimeout <= 0, "--shutdown-timeout is %v, want more than 0", o.ShutdownTimeout)
-	report(o.Limits.InFlightPerNode < 1, "--max-requests-in-flight-per-node is %d, want at least 1", o.Limits.InFlightPerNode)
-	report(o.Limits.InFlight < o.Limits.InFlightPerNode, "--max-requests-in-flight is %d, less than one node's share of %d", o.Limits.InFlight, o.Limits.InFlightPerNode)
+	report(o.Limits.InFlightPerNode < 1, "--max-requests-in-flight-per-node is %d, want at least 1",
+		o.Limits.InFlightPerNode)
+	report(o.Limits.InFlight < o.Limits.InFlightPerNode,
+		"--max-requests-in-flight is %d, less than one node's share of %d", o.Limits.InFlight, o.Limits.InFlightPerNode)
 	err := logsapi.Validate(o.Logging, nil, nil).ToAggregate()
 	report(err != nil, "logging: %w", err)
 	return problems

@@ -35,7 +35,8 @@ func TestGates(t *testing.T) {
 		{"no gates change nothing", "", map[string]bool{"A": true, "B": false}, ""},
 		{"a gate changes what it is called", "--feature-gates=A=false", map[string]bool{"A": false, "B": false}, ""},
 		{"gates add up", "--feature-gates=A=false --feature-gates=B=true", map[string]bool{"A": false, "B": true}, ""},
-		{"an unknown gate is refused", "--feature-gates=a=false", map[string]bool{"A": true, "B": false}, `--feature-gates: unknown gate "a", want [A B]`},
+		{"an unknown gate is refused", "--feature-gates=a=false", map[string]bool{"A": true, "B": false},
+			`--feature-gates: unknown gate "a", want [A B]`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			a, b := true, false
@@ -73,9 +74,12 @@ func TestBeyond(t *testing.T) {
 		want       map[rules.ID]rules.Mode
 		problems   int
 	}{
-		{"everything is enforced unless told otherwise", "", map[rules.ID]rules.Mode{"XX-A-1": rules.Enforce, "XX-A-2": rules.Enforce}, 0},
-		{"single rules differ", "--beyond-upstream=audit --rule-mode=XX-A-2=off", map[rules.ID]rules.Mode{"XX-A-1": rules.Audit, "XX-A-2": rules.Off}, 0},
-		{"every problem is told", "--beyond-upstream=on --rule-mode=XX-A-3=off,XX-A-1=on", map[rules.ID]rules.Mode{"XX-A-1": rules.Off, "XX-A-2": rules.Off}, 3},
+		{"everything is enforced unless told otherwise", "",
+			map[rules.ID]rules.Mode{"XX-A-1": rules.Enforce, "XX-A-2": rules.Enforce}, 0},
+		{"single rules differ", "--beyond-upstream=audit --rule-mode=XX-A-2=off",
+			map[rules.ID]rules.Mode{"XX-A-1": rules.Audit, "XX-A-2": rules.Off}, 0},
+		{"every problem is told", "--beyond-upstream=on --rule-mode=XX-A-3=off,XX-A-1=on",
+			map[rules.ID]rules.Mode{"XX-A-1": rules.Off, "XX-A-2": rules.Off}, 3},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			beyond := program.DefaultBeyond()
@@ -107,7 +111,8 @@ func TestOptionsAreWhatFlagsSay(t *testing.T) {
 	for _, section := range sections.FlagSets {
 		all.AddFlagSet(section)
 	}
-	if err := all.Parse(strings.Fields(`--kubeconfig=k --bind-address=::1 --secure-port=1 --health-port=2 --tls-cert-file=c --tls-private-key-file=p
+	if err := all.Parse(strings.Fields(
+		`--kubeconfig=k --bind-address=::1 --secure-port=1 --health-port=2 --tls-cert-file=c --tls-private-key-file=p
 		--client-ca-file=a --allowed-client-names=x,y --shutdown-timeout=1ns --max-requests-in-flight=4 --max-requests-in-flight-per-node=3`)); err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +123,8 @@ func TestOptionsAreWhatFlagsSay(t *testing.T) {
 		t.Errorf("problems %v", problems)
 	}
 	server := got.Server()
-	if server.SecurePort != 1 || server.HealthPort != 2 || server.CertFile != "c" || server.KeyFile != "p" || server.ClientCAFile != "a" || len(server.AllowedClientNames) != 2 {
+	if server.SecurePort != 1 || server.HealthPort != 2 || server.CertFile != "c" || server.KeyFile != "p" ||
+		server.ClientCAFile != "a" || len(server.AllowedClientNames) != 2 {
 		t.Errorf("server %+v", server)
 	}
 }

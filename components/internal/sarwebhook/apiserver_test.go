@@ -33,7 +33,8 @@ func callerOf(t *testing.T, h *Handler, http2 bool) *rest.RESTClient {
 	t.Cleanup(server.Close)
 	client, err := rest.UnversionedRESTClientFor(&rest.Config{
 		Host: server.URL + "/authorize", TLSClientConfig: rest.TLSClientConfig{Insecure: true}, QPS: -1,
-		ContentConfig: rest.ContentConfig{GroupVersion: &authorizationv1.SchemeGroupVersion, NegotiatedSerializer: scheme.Codecs.WithoutConversion()},
+		ContentConfig: rest.ContentConfig{GroupVersion: &authorizationv1.SchemeGroupVersion,
+			NegotiatedSerializer: scheme.Codecs.WithoutConversion()},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +54,8 @@ func panicking(ctx context.Context, a authorizer.Attributes) rules.Decision {
 // call: after a failed call another authorizer decides.
 func TestKubeAPIServerReadsTheAnswer(t *testing.T) {
 	node := func(r authorizationv1.ResourceAttributes) authorizationv1.SubjectAccessReviewSpec {
-		return authorizationv1.SubjectAccessReviewSpec{User: "system:node:x", Groups: []string{"system:nodes"}, ResourceAttributes: &r}
+		return authorizationv1.SubjectAccessReviewSpec{User: "system:node:x", Groups: []string{"system:nodes"},
+			ResourceAttributes: &r}
 	}
 	selecting := func(n int) authorizationv1.SubjectAccessReviewSpec {
 		one := metav1.FieldSelectorRequirement{Key: "spec.nodeName", Operator: "In", Values: []string{"x"}}
@@ -62,9 +64,11 @@ func TestKubeAPIServerReadsTheAnswer(t *testing.T) {
 	admin := node(authorizationv1.ResourceAttributes{})
 	admin.User = "admin"
 	path := admin
-	path.User, path.ResourceAttributes, path.NonResourceAttributes = "system:node:x", nil, &authorizationv1.NonResourceAttributes{Path: "/x"}
+	path.User, path.ResourceAttributes, path.NonResourceAttributes = "system:node:x", nil,
+		&authorizationv1.NonResourceAttributes{Path: "/x"}
 	allowed := authorizationv1.SubjectAccessReviewStatus{Allowed: true, Reason: "[NA-TEST-1]"}
-	large := authorizationv1.SubjectAccessReviewStatus{Denied: true, Reason: "a review of more than 65536 bytes [NA-LIMIT]"}
+	large := authorizationv1.SubjectAccessReviewStatus{Denied: true,
+		Reason: "a review of more than 65536 bytes [NA-LIMIT]"}
 	for _, tt := range []struct {
 		name string
 		spec authorizationv1.SubjectAccessReviewSpec
@@ -73,19 +77,23 @@ func TestKubeAPIServerReadsTheAnswer(t *testing.T) {
 		{"an allow is an allow", node(authorizationv1.ResourceAttributes{}), allowed},
 		{"a path is read", path, allowed},
 		{"no opinion keeps its reason", admin, authorizationv1.SubjectAccessReviewStatus{Reason: "not x [NA-TEST-1]"}},
-		{"a panic is a deny", node(authorizationv1.ResourceAttributes{Name: "panic"}), authorizationv1.SubjectAccessReviewStatus{
-			Denied: true, Reason: "internal error", EvaluationError: "the authorizer panicked",
-		}},
+		{"a panic is a deny", node(authorizationv1.ResourceAttributes{Name: "panic"}),
+			authorizationv1.SubjectAccessReviewStatus{
+				Denied: true, Reason: "internal error", EvaluationError: "the authorizer panicked",
+			}},
 		{"1,000 requirements are read", selecting(1000), allowed},
-		{"1,001 are a deny", selecting(1001), authorizationv1.SubjectAccessReviewStatus{Denied: true, Reason: "more than 1000 selector requirements [NA-LIMIT]"}},
+		{"1,001 are a deny", selecting(1001),
+			authorizationv1.SubjectAccessReviewStatus{Denied: true, Reason: "more than 1000 selector requirements [NA-LIMIT]"}},
 		{"10,000 are a deny", selecting(10_000), large},
 		{"20 MB are a deny", node(authorizationv1.ResourceAttributes{Name: strings.Repeat("n", 20<<20)}), large},
-		{"an odd name is read", node(authorizationv1.ResourceAttributes{Name: "\x00\n\xff\u202e\"", Namespace: "节"}), allowed},
+		{"an odd name is read", node(authorizationv1.ResourceAttributes{Name: "\x00\n\xff\u202e\"", Namespace: "节"}),
+			allowed},
 	} {
 		for _, http2 := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s with HTTP/2 %v", tt.name, http2), func(t *testing.T) {
 				var got authorizationv1.SubjectAccessReview
-				err := callerOf(t, New(testConfig(panicking)), http2).Post().Body(&authorizationv1.SubjectAccessReview{Spec: tt.spec}).Do(t.Context()).Into(&got)
+				err := callerOf(t, New(testConfig(panicking)),
+					http2).Post().Body(&authorizationv1.SubjectAccessReview{Spec: tt.spec}).Do(t.Context()).Into(&got)
 				if err != nil {
 					t.Fatalf("failed call: %v", err)
 				}

@@ -36,9 +36,11 @@ func TestAttributes(t *testing.T) {
 		want *authorizer.AttributesRecord
 	}{
 		{"a resource request keeps every field", resource, &authorizer.AttributesRecord{
-			User: who, Verb: "get", Namespace: "ns", APIGroup: "apps", APIVersion: "v1", Resource: "r", Subresource: "s", Name: "n", ResourceRequest: true,
+			User: who, Verb: "get", Namespace: "ns", APIGroup: "apps", APIVersion: "v1", Resource: "r", Subresource: "s",
+			Name: "n", ResourceRequest: true,
 		}},
-		{"no version is any version", noVersion, &authorizer.AttributesRecord{User: who, Verb: "get", APIVersion: "*", ResourceRequest: true}},
+		{"no version is any version", noVersion,
+			&authorizer.AttributesRecord{User: who, Verb: "get", APIVersion: "*", ResourceRequest: true}},
 		{"a non-resource request has a path", path, &authorizer.AttributesRecord{User: who, Verb: "get", Path: "/p"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -64,17 +66,33 @@ func TestFieldSelectors(t *testing.T) {
 		want selector
 	}{
 		{"no selector selects nothing", nil, selector{}},
-		{"In with one value is Equals", &authorizationv1.FieldSelectorAttributes{Requirements: []metav1.FieldSelectorRequirement{require("In", "x")}},
+		{"In with one value is Equals",
+			&authorizationv1.FieldSelectorAttributes{Requirements: []metav1.FieldSelectorRequirement{require("In", "x")}},
 			selector{Requirements: fields.Requirements{equals}}},
-		{"NotIn with one value is NotEquals", &authorizationv1.FieldSelectorAttributes{Requirements: []metav1.FieldSelectorRequirement{require("NotIn", "x")}},
+		{"NotIn with one value is NotEquals",
+			&authorizationv1.FieldSelectorAttributes{Requirements: []metav1.FieldSelectorRequirement{require("NotIn", "x")}},
 			selector{Requirements: fields.Requirements{{Field: "spec.nodeName", Operator: selection.NotEquals, Value: "x"}}}},
-		{"In with two values never matches", &authorizationv1.FieldSelectorAttributes{Requirements: []metav1.FieldSelectorRequirement{require("In", "x", "y")}}, selector{Failed: true}},
-		{"In with one value twice never matches", &authorizationv1.FieldSelectorAttributes{Requirements: []metav1.FieldSelectorRequirement{require("In", "x", "x")}}, selector{Failed: true}},
-		{"In without a value never matches", &authorizationv1.FieldSelectorAttributes{Requirements: []metav1.FieldSelectorRequirement{require("In")}}, selector{Failed: true}},
-		{"Exists is not understood", &authorizationv1.FieldSelectorAttributes{Requirements: []metav1.FieldSelectorRequirement{require("Exists")}}, selector{Failed: true}},
-		{"Exists with a value is not understood", &authorizationv1.FieldSelectorAttributes{Requirements: []metav1.FieldSelectorRequirement{require("Exists", "x")}}, selector{Failed: true}},
-		{"= is no operator of a review", &authorizationv1.FieldSelectorAttributes{Requirements: []metav1.FieldSelectorRequirement{require("=", "x")}}, selector{Failed: true}},
-		{"what is understood stays beside what is not", &authorizationv1.FieldSelectorAttributes{Requirements: []metav1.FieldSelectorRequirement{require("Exists"), require("In", "x")}},
+		{"In with two values never matches",
+			&authorizationv1.FieldSelectorAttributes{Requirements: []metav1.FieldSelectorRequirement{require("In", "x", "y")}},
+			selector{Failed: true}},
+		{"In with one value twice never matches",
+			&authorizationv1.FieldSelectorAttributes{Requirements: []metav1.FieldSelectorRequirement{require("In", "x", "x")}},
+			selector{Failed: true}},
+		{"In without a value never matches",
+			&authorizationv1.FieldSelectorAttributes{Requirements: []metav1.FieldSelectorRequirement{require("In")}},
+			selector{Failed: true}},
+		{"Exists is not understood",
+			&authorizationv1.FieldSelectorAttributes{Requirements: []metav1.FieldSelectorRequirement{require("Exists")}},
+			selector{Failed: true}},
+		{"Exists with a value is not understood",
+			&authorizationv1.FieldSelectorAttributes{Requirements: []metav1.FieldSelectorRequirement{require("Exists", "x")}},
+			selector{Failed: true}},
+		{"= is no operator of a review",
+			&authorizationv1.FieldSelectorAttributes{Requirements: []metav1.FieldSelectorRequirement{require("=", "x")}},
+			selector{Failed: true}},
+		{"what is understood stays beside what is not",
+			&authorizationv1.FieldSelectorAttributes{Requirements: []metav1.FieldSelectorRequirement{require("Exists"),
+				require("In", "x")}},
 			selector{Requirements: fields.Requirements{equals}, Failed: true}},
 		{"rawSelector is ignored", &authorizationv1.FieldSelectorAttributes{RawSelector: "spec.nodeName=x"}, selector{}},
 	} {
@@ -101,11 +119,16 @@ func TestLabelSelectors(t *testing.T) {
 		in   authorizationv1.LabelSelectorAttributes
 		want selector
 	}{
-		{"every operator is understood", authorizationv1.LabelSelectorAttributes{Requirements: []metav1.LabelSelectorRequirement{
-			require("a", "In", "x", "y"), require("b", "NotIn", "x"), require("c", "Exists"), require("d", "DoesNotExist"),
-		}}, selector{Requirements: []string{"a in (x,y)", "b notin (x)", "c", "!d"}}},
-		{"an unknown operator is left out", authorizationv1.LabelSelectorAttributes{Requirements: []metav1.LabelSelectorRequirement{require("a", "=", "x")}}, selector{Failed: true}},
-		{"a broken key is left out", authorizationv1.LabelSelectorAttributes{Requirements: []metav1.LabelSelectorRequirement{require("\n", "Exists")}}, selector{Failed: true}},
+		{"every operator is understood",
+			authorizationv1.LabelSelectorAttributes{Requirements: []metav1.LabelSelectorRequirement{
+				require("a", "In", "x", "y"), require("b", "NotIn", "x"), require("c", "Exists"), require("d", "DoesNotExist"),
+			}}, selector{Requirements: []string{"a in (x,y)", "b notin (x)", "c", "!d"}}},
+		{"an unknown operator is left out",
+			authorizationv1.LabelSelectorAttributes{Requirements: []metav1.LabelSelectorRequirement{require("a", "=", "x")}},
+			selector{Failed: true}},
+		{"a broken key is left out",
+			authorizationv1.LabelSelectorAttributes{Requirements: []metav1.LabelSelectorRequirement{require("\n", "Exists")}},
+			selector{Failed: true}},
 		{"rawSelector is ignored", authorizationv1.LabelSelectorAttributes{RawSelector: "a=x"}, selector{}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -56,7 +56,8 @@ func TestFindingsAreCountedByBoundedLabels(t *testing.T) {
 bulkhead_audited_refusals_total{resource="other",rule="other",verb="other"} 100
 bulkhead_audited_refusals_total{resource="pods",rule="NA-TEST-1",verb="get"} 2
 `
-	if err := testutil.GatherAndCompare(config.Registry, strings.NewReader(want), "bulkhead_audited_refusals_total"); err != nil {
+	if err := testutil.GatherAndCompare(config.Registry, strings.NewReader(want),
+		"bulkhead_audited_refusals_total"); err != nil {
 		t.Error(err)
 	}
 }
@@ -79,7 +80,8 @@ func TestAFloodOfFindingsIsBounded(t *testing.T) {
 	if diff := cmp.Diff(want, lines); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if unlogged, err := testutil.GetCounterMetricValue(h.metrics.Unlogged); err != nil || int(unlogged) != 1000-webhook.UserLineBurst {
+	if unlogged, err := testutil.GetCounterMetricValue(h.metrics.Unlogged); err != nil ||
+		int(unlogged) != 1000-webhook.UserLineBurst {
 		t.Errorf("%v unlogged (%v)", unlogged, err)
 	}
 }

@@ -103,7 +103,8 @@ func asked(spec authorizationv1.SubjectAccessReviewSpec) request {
 		r.Verb, r.Path = n.Verb, n.Path
 	}
 	if a := spec.ResourceAttributes; a != nil {
-		r.Verb, r.Namespace, r.Group, r.Resource, r.Sub, r.Name = a.Verb, a.Namespace, a.Group, a.Resource, a.Subresource, a.Name
+		r.Verb, r.Namespace, r.Group, r.Resource, r.Sub, r.Name = a.Verb, a.Namespace, a.Group, a.Resource, a.Subresource,
+			a.Name
 		r.IsResource = true
 	}
 	return r

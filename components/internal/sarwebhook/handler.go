@@ -129,7 +129,8 @@ func (h *Handler) decide(ctx context.Context, spec *authorizationv1.SubjectAcces
 }
 
 // answer denies what is over a bound and asks the authorizer about the rest.
-func (h *Handler) answer(ctx context.Context, spec *authorizationv1.SubjectAccessReviewSpec, a *authorizer.AttributesRecord) (rules.Decision, error) {
+func (h *Handler) answer(ctx context.Context, spec *authorizationv1.SubjectAccessReviewSpec,
+	a *authorizer.AttributesRecord) (rules.Decision, error) {
 	if requirements(spec.ResourceAttributes) > maxRequirements {
 		return h.overLimit(webhook.TooLarge, fmt.Sprintf("more than %d selector requirements", maxRequirements)), nil
 	}

@@ -66,7 +66,8 @@ const (
 // selecting is a review with n field requirements.
 func selecting(n int) string {
 	list := strings.TrimSuffix(strings.Repeat(`{"key":"a","operator":"In","values":["b"]},`, n), ",")
-	return head + `{` + asNode + `,"resourceAttributes":{"verb":"list","resource":"pods","fieldSelector":{"requirements":[` + list + `]}}}}`
+	return head + `{` + asNode +
+		`,"resourceAttributes":{"verb":"list","resource":"pods","fieldSelector":{"requirements":[` + list + `]}}}}`
 }
 
 func post(h http.Handler, body string) *httptest.ResponseRecorder {
@@ -121,7 +122,8 @@ func TestAnswers(t *testing.T) {
 	}{
 		{"a review in order is the authorizer's to decide", good, allowed},
 		{"no opinion is neither allowed nor denied", named(`"system:node:y"`), notX},
-		{"a non-resource review is understood", head + `{` + asNode + `,"nonResourceAttributes":{"verb":"get","path":"/"}}}`, allowed},
+		{"a non-resource review is understood", head + `{` + asNode + `,"nonResourceAttributes":{"verb":"get","path":"/"}}}`,
+			allowed},
 		{"an unknown field is passed over", strings.Replace(good, `"spec"`, `"new":{"er":1},"spec"`, 1), allowed},
 		{"metadata is not read", strings.Replace(good, `"spec"`, `"metadata":{"creationTimestamp":null},"spec"`, 1), allowed},
 		{"an empty body is refused", ``, bad},
@@ -135,14 +137,16 @@ func TestAnswers(t *testing.T) {
 		{"an unknown kind is refused", strings.Replace(good, "Subject", "LocalSubject", 1), bad},
 		{"no spec is refused", `{"apiVersion":"authorization.k8s.io/v1","kind":"SubjectAccessReview"}`, bad},
 		{"neither kind of attributes is refused", head + `{` + asNode + `}}`, bad},
-		{"both kinds of attributes are refused", head + `{` + asNode + `,` + getPod + `,"nonResourceAttributes":{"verb":"get","path":"/"}}}`, bad},
+		{"both kinds of attributes are refused",
+			head + `{` + asNode + `,` + getPod + `,"nonResourceAttributes":{"verb":"get","path":"/"}}}`, bad},
 		{"a name in other case is another name", strings.Replace(good, `"spec"`, `"Spec"`, 1), bad},
 		{"a user in other case is nobody", strings.Replace(good, `"user"`, `"User"`, 1), notX},
 		{"a name that occurs twice is refused", head + `{"user":"y",` + asNode + `,` + getPod + `}}`, bad},
 		{"a spec that occurs twice is refused", strings.TrimSuffix(good, "}") + `,"spec":{}}`, bad},
 		{"a user that is no string is refused", named(`{"a":1}`), bad},
 		{"nesting is bounded where it is read", named(strings.Repeat("[", 60_000)), bad},
-		{"nesting is bounded where it is passed over", strings.Replace(good, `"spec"`, `"new":`+strings.Repeat("[", 30_000)+strings.Repeat("]", 30_000)+`,"spec"`, 1), bad},
+		{"nesting is bounded where it is passed over",
+			strings.Replace(good, `"spec"`, `"new":`+strings.Repeat("[", 30_000)+strings.Repeat("]", 30_000)+`,"spec"`, 1), bad},
 		{"4 MB are denied", strings.Replace(good, `"spec"`, `"new":"`+strings.Repeat("a", 4<<20)+`","spec"`, 1), large},
 		{"as many requirements as the bound are read", selecting(1000), allowed},
 		{"one requirement more is denied", selecting(1001), many},
@@ -176,10 +180,12 @@ func TestAuthorizerOutcomes(t *testing.T) {
 		{"a forgotten decision is denied", answering(rules.Decision{}), status{Denied: true}},
 		{"an unknown effect is denied", answering(rules.Decision{Effect: rules.Effect(7)}), status{Denied: true}},
 		{"no opinion is neither", answering(rules.Decision{Effect: rules.NoOpinion}), status{}},
-		{"a reason is safe to show", answering(rules.Decision{Message: "\"\n\x00<\u2028"}), status{Denied: true, Reason: "\"\ufffd\ufffd<\ufffd"}},
-		{"a long reason keeps its rule", answering(rules.Decision{Rule: allowRule.ID, Message: strings.Repeat("a", 60<<10)}), status{
-			Denied: true, Reason: strings.Repeat("a", 1<<10-len(" [NA-TEST-1]")) + "… [NA-TEST-1]",
-		}},
+		{"a reason is safe to show", answering(rules.Decision{Message: "\"\n\x00<\u2028"}),
+			status{Denied: true, Reason: "\"\ufffd\ufffd<\ufffd"}},
+		{"a long reason keeps its rule", answering(rules.Decision{Rule: allowRule.ID, Message: strings.Repeat("a", 60<<10)}),
+			status{
+				Denied: true, Reason: strings.Repeat("a", 1<<10-len(" [NA-TEST-1]")) + "… [NA-TEST-1]",
+			}},
 		{
 			"a panic is denied",
 			func(context.Context, authorizer.Attributes) rules.Decision { panic("oh") },

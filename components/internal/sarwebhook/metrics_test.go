@@ -50,7 +50,8 @@ bulkhead_limited_requests_total{reason="review-size"} 2
 bulkhead_requests_in_flight 0
 `
 	if err := testutil.GatherAndCompare(config.Registry, strings.NewReader(want),
-		"bulkhead_authorization_decisions_total", "bulkhead_limited_requests_total", "bulkhead_requests_in_flight"); err != nil {
+		"bulkhead_authorization_decisions_total", "bulkhead_limited_requests_total",
+		"bulkhead_requests_in_flight"); err != nil {
 		t.Error(err)
 	}
 }
@@ -76,7 +77,8 @@ func TestFindingsOfADecisionAreCounted(t *testing.T) {
 bulkhead_audited_refusals_total{resource="pods",rule="NA-LIMIT",verb="get"} 1
 bulkhead_audited_refusals_total{resource="pods",rule="NA-TEST-1",verb="get"} 1
 `
-	if err := testutil.GatherAndCompare(config.Registry, strings.NewReader(want), "bulkhead_audited_refusals_total"); err != nil {
+	if err := testutil.GatherAndCompare(config.Registry, strings.NewReader(want),
+		"bulkhead_audited_refusals_total"); err != nil {
 		t.Error(err)
 	}
 }

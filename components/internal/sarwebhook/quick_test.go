@@ -19,7 +19,8 @@ import (
 // usual is a review as kube-apiserver writes it.
 func usual(t testing.TB, spec authorizationv1.SubjectAccessReviewSpec) string {
 	t.Helper()
-	raw, err := runtime.Encode(scheme.Codecs.LegacyCodec(authorizationv1.SchemeGroupVersion), &authorizationv1.SubjectAccessReview{Spec: spec})
+	raw, err := runtime.Encode(scheme.Codecs.LegacyCodec(authorizationv1.SchemeGroupVersion),
+		&authorizationv1.SubjectAccessReview{Spec: spec})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,11 +34,14 @@ func kubelets() []authorizationv1.SubjectAccessReviewSpec {
 	}
 	get, list, path := who, who, who
 	get.ResourceAttributes = &authorizationv1.ResourceAttributes{
-		Namespace: "ns", Verb: "create", Group: "g", Version: "v1", Resource: "serviceaccounts", Subresource: "token", Name: "a",
+		Namespace: "ns", Verb: "create", Group: "g", Version: "v1", Resource: "serviceaccounts", Subresource: "token",
+		Name: "a",
 	}
-	list.ResourceAttributes = &authorizationv1.ResourceAttributes{Verb: "list", Version: "v1", Resource: "pods", FieldSelector: &authorizationv1.FieldSelectorAttributes{
-		Requirements: []metav1.FieldSelectorRequirement{{Key: "spec.nodeName", Operator: metav1.FieldSelectorOpIn, Values: []string{"x"}}},
-	}}
+	list.ResourceAttributes = &authorizationv1.ResourceAttributes{Verb: "list", Version: "v1", Resource: "pods",
+		FieldSelector: &authorizationv1.FieldSelectorAttributes{
+			Requirements: []metav1.FieldSelectorRequirement{{Key: "spec.nodeName", Operator: metav1.FieldSelectorOpIn,
+				Values: []string{"x"}}},
+		}}
 	path.NonResourceAttributes = &authorizationv1.NonResourceAttributes{Path: "/healthz", Verb: "get"}
 	return []authorizationv1.SubjectAccessReviewSpec{get, list, path}
 }

@@ -146,7 +146,8 @@ func (r *quick) word(word string) bool {
 var commonTexts = commonly(
 	"get", "list", "watch", "create", "update", "patch", "v1",
 	"pods", "secrets", "configmaps", "nodes", "leases", "events", "serviceaccounts", "token", "status",
-	"coordination.k8s.io", "kube-node-lease", "system:nodes", "system:authenticated", "authentication.kubernetes.io/credential-id",
+	"coordination.k8s.io", "kube-node-lease", "system:nodes", "system:authenticated",
+	"authentication.kubernetes.io/credential-id",
 )
 
 func commonly(texts ...string) map[string]string {

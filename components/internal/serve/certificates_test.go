@@ -21,7 +21,8 @@ import (
 func loadFrom(t *testing.T, dir string) *certificates {
 	t.Helper()
 	c, err := loadCertificates(Config{
-		CertFile: filepath.Join(dir, "tls.crt"), KeyFile: filepath.Join(dir, "tls.key"), ClientCAFile: filepath.Join(dir, "ca.crt"),
+		CertFile: filepath.Join(dir, "tls.crt"), KeyFile: filepath.Join(dir, "tls.key"),
+		ClientCAFile:       filepath.Join(dir, "ca.crt"),
 		AllowedClientNames: []string{allowedName},
 	})
 	if err != nil {
@@ -72,11 +73,15 @@ func TestHandshakes(t *testing.T) {
 	}{
 		{"the API server's certificate is served", with(ca, allowedName, x509.ExtKeyUsageClientAuth, later), ""},
 		{"no certificate is refused", ca.client(t, nil), "certificate required"},
-		{"a certificate of another CA is refused", with(otherCA, allowedName, x509.ExtKeyUsageClientAuth, later), "unknown certificate authority"},
-		{"another name is refused", with(ca, "bulkhead:node-authorizer", x509.ExtKeyUsageClientAuth, later), "bad certificate"},
-		{"a name that only begins right is refused", with(ca, allowedName+"x", x509.ExtKeyUsageClientAuth, later), "bad certificate"},
+		{"a certificate of another CA is refused", with(otherCA, allowedName, x509.ExtKeyUsageClientAuth, later),
+			"unknown certificate authority"},
+		{"another name is refused", with(ca, "bulkhead:node-authorizer", x509.ExtKeyUsageClientAuth, later),
+			"bad certificate"},
+		{"a name that only begins right is refused", with(ca, allowedName+"x", x509.ExtKeyUsageClientAuth, later),
+			"bad certificate"},
 		{"a serving certificate is refused", with(ca, allowedName, x509.ExtKeyUsageServerAuth, later), "bad certificate"},
-		{"an expired certificate is refused", with(ca, allowedName, x509.ExtKeyUsageClientAuth, time.Now().Add(-time.Minute)), "expired certificate"},
+		{"an expired certificate is refused", with(ca, allowedName, x509.ExtKeyUsageClientAuth, time.Now().Add(-time.Minute)),
+			"expired certificate"},
 		{"TLS 1.2 is refused", old, "protocol version"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -142,7 +142,8 @@ func TestHealth(t *testing.T) {
 			t.Errorf("%s: %d %q, want %d %q", step.path, code, body, step.wantCode, step.wantBody)
 		}
 	}
-	if _, body := get(t, plain, r.health+"/metrics"); !strings.Contains(body, `bulkhead_certificate_expiration_timestamp_seconds{certificate="other"} 7`) {
+	if _, body := get(t, plain, r.health+"/metrics"); !strings.Contains(body,
+		`bulkhead_certificate_expiration_timestamp_seconds{certificate="other"} 7`) {
 		t.Errorf("metrics: %s", body)
 	}
 	r.stop()

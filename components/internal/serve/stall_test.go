@@ -37,7 +37,8 @@ const (
 	floodBody    = 300 << 10
 	honestCalls  = 40
 	reviewHead   = `{"apiVersion":"authorization.k8s.io/v1","kind":"SubjectAccessReview","spec":{"user":"`
-	honestReview = reviewHead + `system:node:b","groups":["system:nodes"],"resourceAttributes":{"verb":"get","resource":"pods"}}}`
+	honestReview = reviewHead +
+		`system:node:b","groups":["system:nodes"],"resourceAttributes":{"verb":"get","resource":"pods"}}}`
 )
 
 var errStalled = errors.New("nothing moves any more")
@@ -151,7 +152,8 @@ func TestLargeReviewsDoNotStallTheOthers(t *testing.T) {
 func (c *caller) postHonest(ctx context.Context, t *testing.T) {
 	t.Helper()
 	answer, err := c.post(ctx, honestReview)
-	if want := "HTTP/2.0 200 "; err != nil || !strings.HasPrefix(answer, want) || !strings.Contains(answer, `"allowed":true`) {
+	if want := "HTTP/2.0 200 "; err != nil || !strings.HasPrefix(answer, want) ||
+		!strings.Contains(answer, `"allowed":true`) {
 		t.Fatalf("honest review: %q (%v, %v)", answer, err, context.Cause(ctx))
 	}
 }

@@ -61,9 +61,10 @@ func (a *Approver) Run(ctx context.Context) error {
 		a.others.serving = clusteraddress.ServedTo(a.Client)
 	}
 	defer a.tell(ctx)()
-	factory := informers.NewSharedInformerFactoryWithOptions(a.Client, resync, informers.WithTweakListOptions(func(o *metav1.ListOptions) {
-		o.FieldSelector = fields.OneTermEqualSelector("spec.signerName", certificatesv1.KubeletServingSignerName).String()
-	}))
+	factory := informers.NewSharedInformerFactoryWithOptions(a.Client, resync,
+		informers.WithTweakListOptions(func(o *metav1.ListOptions) {
+			o.FieldSelector = fields.OneTermEqualSelector("spec.signerName", certificatesv1.KubeletServingSignerName).String()
+		}))
 	requests := factory.Certificates().V1().CertificateSigningRequests()
 	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]())
 	add := func(object any) {
@@ -97,7 +98,8 @@ func (a *Approver) tell(ctx context.Context) (stop func()) {
 	return broadcaster.Shutdown
 }
 
-func (a *Approver) next(ctx context.Context, queue workqueue.TypedRateLimitingInterface[string], lister certificateslisters.CertificateSigningRequestLister) bool {
+func (a *Approver) next(ctx context.Context, queue workqueue.TypedRateLimitingInterface[string],
+	lister certificateslisters.CertificateSigningRequestLister) bool {
 	name, stopped := queue.Get()
 	if stopped {
 		return false
@@ -165,7 +167,8 @@ func (a *Approver) approve(ctx context.Context, request *certificatesv1.Certific
 		Type: certificatesv1.CertificateApproved, Status: corev1.ConditionTrue, Reason: "BulkheadApproved",
 		Message: "The node asks for a serving certificate with its own names and addresses. [KA-CSR-1]",
 	})
-	_, err := a.Client.CertificatesV1().CertificateSigningRequests().UpdateApproval(ctx, request.Name, decided, metav1.UpdateOptions{})
+	_, err := a.Client.CertificatesV1().CertificateSigningRequests().UpdateApproval(ctx, request.Name, decided,
+		metav1.UpdateOptions{})
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		// Somebody else was quicker, and we shall be told.
 		return nil

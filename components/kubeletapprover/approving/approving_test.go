@@ -33,16 +33,19 @@ func ask(t *testing.T, name, node, dns string) *certificatesv1.CertificateSignin
 		t.Fatal(err)
 	}
 	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{
-		Subject: pkix.Name{CommonName: "system:node:" + node, Organization: []string{"system:nodes"}}, DNSNames: []string{dns},
+		Subject:  pkix.Name{CommonName: "system:node:" + node, Organization: []string{"system:nodes"}},
+		DNSNames: []string{dns},
 	}, key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &certificatesv1.CertificateSigningRequest{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: certificatesv1.CertificateSigningRequestSpec{
-		Request:    pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}),
-		SignerName: certificatesv1.KubeletServingSignerName, Username: "system:node:" + node, Groups: []string{"system:nodes"},
-		Usages: []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageServerAuth},
-	}}
+	return &certificatesv1.CertificateSigningRequest{ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: certificatesv1.CertificateSigningRequestSpec{
+			Request:    pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}),
+			SignerName: certificatesv1.KubeletServingSignerName, Username: "system:node:" + node,
+			Groups: []string{"system:nodes"},
+			Usages: []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageServerAuth},
+		}}
 }
 
 func nodeCalled(name string) *corev1.Node {
@@ -88,7 +91,8 @@ func approvals(t *testing.T, client *fake.Clientset, name string) int {
 }
 
 func TestOnlyItsOwnNameIsApproved(t *testing.T) {
-	client := fake.NewClientset(nodeCalled("worker-1"), ask(t, "own", "worker-1", "worker-1"), ask(t, "other", "worker-1", "worker-2"))
+	client := fake.NewClientset(nodeCalled("worker-1"), ask(t, "own", "worker-1", "worker-1"),
+		ask(t, "other", "worker-1", "worker-2"))
 	withApprover(t, client, func(t *testing.T) {
 		if own, other := approvals(t, client, "own"), approvals(t, client, "other"); own != 1 || other != 0 {
 			t.Errorf("own %d, other %d", own, other)
@@ -130,9 +134,11 @@ func TestAnAPIServerThatIsAwayIsAskedAgain(t *testing.T) {
 // approved when that is settled. The names of its own are approved all the time.
 func TestWhatTwoNodesHaveWaitsForAPerson(t *testing.T) {
 	both := nodeCalled("worker-1")
-	both.Status.Addresses = append(both.Status.Addresses, corev1.NodeAddress{Type: corev1.NodeInternalDNS, Address: "shared"})
+	both.Status.Addresses = append(both.Status.Addresses,
+		corev1.NodeAddress{Type: corev1.NodeInternalDNS, Address: "shared"})
 	other := nodeCalled("worker-2")
-	other.Status.Addresses = append(other.Status.Addresses, corev1.NodeAddress{Type: corev1.NodeInternalDNS, Address: "Shared"})
+	other.Status.Addresses = append(other.Status.Addresses,
+		corev1.NodeAddress{Type: corev1.NodeInternalDNS, Address: "Shared"})
 	client := fake.NewClientset(both, other, ask(t, "own", "worker-1", "worker-1"), ask(t, "taken", "worker-1", "shared"))
 	withApprover(t, client, func(t *testing.T) {
 		time.Sleep(3 * resync)
@@ -144,7 +150,8 @@ func TestWhatTwoNodesHaveWaitsForAPerson(t *testing.T) {
 			t.Fatalf("%v, events %v", err, events.Items)
 		}
 		const want = `Not approved for node worker-1: subjectAltName "shared" is that of node "worker-2" as well [KA-CSR-1]`
-		if e := events.Items[0]; e.Message != want || e.Reason != left || e.Type != corev1.EventTypeWarning || e.Count > 1 || e.InvolvedObject.Name != "taken" {
+		if e := events.Items[0]; e.Message != want || e.Reason != left || e.Type != corev1.EventTypeWarning || e.Count > 1 ||
+			e.InvolvedObject.Name != "taken" {
 			t.Errorf("%+v", e)
 		}
 		if err := client.CoreV1().Nodes().Delete(t.Context(), "worker-2", metav1.DeleteOptions{}); err != nil {
@@ -161,7 +168,8 @@ func TestTheAPIServersNamesAreForControlPlanes(t *testing.T) {
 	named := func(name string, labels map[string]string) *corev1.Node {
 		node := nodeCalled(name)
 		node.Labels = labels
-		node.Status.Addresses = append(node.Status.Addresses, corev1.NodeAddress{Type: corev1.NodeExternalDNS, Address: "api.example"})
+		node.Status.Addresses = append(node.Status.Addresses,
+			corev1.NodeAddress{Type: corev1.NodeExternalDNS, Address: "api.example"})
 		return node
 	}
 	for _, tt := range []struct {

@@ -86,7 +86,8 @@ func (c *Config) check() []error {
 		problems = append(problems, errors.New("--authentication-token-webhook needs a client of the API server"))
 	}
 	if c.AudienceMode != rules.Off && c.TokenWebhook && len(c.TokenAudiences) == 0 {
-		problems = append(problems, errors.New("rule KA-AUD-1 needs --authentication-token-audiences: without them every token is for the API server"))
+		problems = append(problems,
+			errors.New("rule KA-AUD-1 needs --authentication-token-audiences: without them every token is for the API server"))
 	}
 	return problems
 }
@@ -112,7 +113,8 @@ func (a *Authenticator) chain(token *tokenOfRequest) authenticator.Request {
 		shown = append(shown, a.certificates)
 	}
 	if token != nil {
-		shown = append(shown, a.metrics.count("token", union.New(bearertoken.New(token), websocket.NewProtocolAuthenticator(token))))
+		shown = append(shown, a.metrics.count("token",
+			union.New(bearertoken.New(token), websocket.NewProtocolAuthenticator(token))))
 	}
 	chain := group.NewAuthenticatedGroupAdder(shown)
 	if a.anonymous {

@@ -35,12 +35,18 @@ func TestWhoSendsARequest(t *testing.T) {
 		want, anonymous string
 	}{
 		{"nothing", func(*world) *http.Request { return pkitest.Request(t) }, "", "system:anonymous"},
-		{"a certificate", func(w *world) *http.Request { return pkitest.Request(t, good(w)) }, "certificate-user", "certificate-user"},
-		{"a certificate of a stranger", func(*world) *http.Request { return pkitest.Request(t, stranger) }, badCertificate, badCertificate},
+		{"a certificate", func(w *world) *http.Request { return pkitest.Request(t, good(w)) }, "certificate-user",
+			"certificate-user"},
+		{"a certificate of a stranger", func(*world) *http.Request { return pkitest.Request(t, stranger) }, badCertificate,
+			badCertificate},
 		{"a certificate for servers", func(w *world) *http.Request {
-			return pkitest.Request(t, w.ca.Client(t, "x", nil, func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth} }))
+			return pkitest.Request(t,
+				w.ca.Client(t, "x", nil,
+					func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth} }))
 		}, badCertificate, badCertificate},
-		{"a certificate without a name", func(w *world) *http.Request { return pkitest.Request(t, w.ca.Client(t, "", []string{"o"})) }, "", "system:anonymous"},
+		{"a certificate without a name",
+			func(w *world) *http.Request { return pkitest.Request(t, w.ca.Client(t, "", []string{"o"})) }, "",
+			"system:anonymous"},
 		{"a token", func(*world) *http.Request { return bearer(t, apiToken) }, "token-user", "token-user"},
 		{"a bad token", func(*world) *http.Request { return bearer(t, "bad") }, badToken, badToken},
 		{"no token after all", func(*world) *http.Request { return bearer(t, "") }, "", "system:anonymous"},
@@ -49,10 +55,14 @@ func TestWhoSendsARequest(t *testing.T) {
 			req.SetBasicAuth("u", "p")
 			return req
 		}, "", "system:anonymous"},
-		{"a certificate and a token", func(w *world) *http.Request { return bearer(t, apiToken, good(w)) }, "certificate-user", "certificate-user"},
-		{"a certificate and a bad token", func(w *world) *http.Request { return bearer(t, "bad", good(w)) }, "certificate-user", "certificate-user"},
-		{"a certificate of a stranger and a token", func(*world) *http.Request { return bearer(t, apiToken, stranger) }, "token-user", "token-user"},
-		{"a certificate of a stranger and a bad token", func(*world) *http.Request { return bearer(t, "bad", stranger) }, badCertificate, badCertificate},
+		{"a certificate and a token", func(w *world) *http.Request { return bearer(t, apiToken, good(w)) },
+			"certificate-user", "certificate-user"},
+		{"a certificate and a bad token", func(w *world) *http.Request { return bearer(t, "bad", good(w)) },
+			"certificate-user", "certificate-user"},
+		{"a certificate of a stranger and a token", func(*world) *http.Request { return bearer(t, apiToken, stranger) },
+			"token-user", "token-user"},
+		{"a certificate of a stranger and a bad token", func(*world) *http.Request { return bearer(t, "bad", stranger) },
+			badCertificate, badCertificate},
 		{"a token in the sub-protocol", func(*world) *http.Request {
 			return protocols(pkitest.Request(t), "v5.channel.k8s.io", inProtocol(apiToken))
 		}, "token-user", "token-user"},
@@ -62,7 +72,8 @@ func TestWhoSendsARequest(t *testing.T) {
 		{"two tokens in the sub-protocol", func(*world) *http.Request {
 			return protocols(pkitest.Request(t), "v5.channel.k8s.io", inProtocol(apiToken), inProtocol(apiToken))
 		}, badProtocol, badProtocol},
-		{"a token as the only sub-protocol", func(*world) *http.Request { return protocols(pkitest.Request(t), inProtocol(apiToken)) }, badProtocol, badProtocol},
+		{"a token as the only sub-protocol",
+			func(*world) *http.Request { return protocols(pkitest.Request(t), inProtocol(apiToken)) }, badProtocol, badProtocol},
 		{"a sub-protocol that is not base64", func(*world) *http.Request {
 			return protocols(pkitest.Request(t), "v5.channel.k8s.io", bearerProtocol+"!")
 		}, badProtocol, badProtocol},
@@ -92,9 +103,12 @@ func TestUsers(t *testing.T) {
 		uid, extra string
 		audiences  []string
 	}{
-		{"certificate", pkitest.Request(t, client), []string{"x", "y|z", "system:authenticated"}, "", "authentication.kubernetes.io/credential-id", nil},
-		{"token for kubelets", bearer(t, kubeletToken), []string{"a", "b|c", "system:authenticated"}, "1", "k", []string{DefaultAudience}},
-		{"token for the API server", bearer(t, apiToken), []string{"a", "b|c", "system:authenticated"}, "1", "k", []string{apiAudience}},
+		{"certificate", pkitest.Request(t, client), []string{"x", "y|z", "system:authenticated"}, "",
+			"authentication.kubernetes.io/credential-id", nil},
+		{"token for kubelets", bearer(t, kubeletToken), []string{"a", "b|c", "system:authenticated"}, "1", "k",
+			[]string{DefaultAudience}},
+		{"token for the API server", bearer(t, apiToken), []string{"a", "b|c", "system:authenticated"}, "1", "k",
+			[]string{apiAudience}},
 		{"nobody", pkitest.Request(t), []string{"system:unauthenticated"}, "", "", nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -118,8 +132,9 @@ func TestUsers(t *testing.T) {
 func TestCredentialsDoNotGoOn(t *testing.T) {
 	w := newWorld(t)
 	for name, req := range map[string]*http.Request{
-		"token":                       bearer(t, apiToken),
-		"certificate, with the rest":  protocols(bearer(t, "other", w.ca.Client(t, "c", nil)), "v5.channel.k8s.io", inProtocol("other")),
+		"token": bearer(t, apiToken),
+		"certificate, with the rest": protocols(bearer(t, "other", w.ca.Client(t, "c", nil)), "v5.channel.k8s.io",
+			inProtocol("other")),
 		"token, and one in protocol":  protocols(bearer(t, apiToken), "v5.channel.k8s.io, "+inProtocol("other")),
 		"in protocol, and a password": protocols(pkitest.Request(t), "v5.channel.k8s.io", inProtocol(apiToken)),
 	} {
@@ -142,7 +157,8 @@ func TestCredentialsDoNotGoOn(t *testing.T) {
 
 func TestRefusalsAreFitForALog(t *testing.T) {
 	r := deny("KA-X-1", "no", errors.New("line\none\x1b[31m"+strings.Repeat("x", 10_000)))
-	if text := r.Error(); strings.ContainsAny(text, "\n\x1b") || len(text) > 400 || !strings.HasPrefix(text, "Unauthorized: no [KA-X-1]: line") {
+	if text := r.Error(); strings.ContainsAny(text, "\n\x1b") || len(text) > 400 ||
+		!strings.HasPrefix(text, "Unauthorized: no [KA-X-1]: line") {
 		t.Errorf("%d bytes: %.100q", len(text), text)
 	}
 }

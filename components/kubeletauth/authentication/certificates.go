@@ -106,7 +106,8 @@ func (c *certificates) AuthenticateRequest(req *http.Request) (*authenticator.Re
 // verify has k8s.io/apiserver's authenticator verify the certificate, and looks for all
 // chains that it finds in the lists. The answer holds until a time. Every error is a
 // [*Denied].
-func verify(req *http.Request, options x509.VerifyOptions, lists *revocation.Lists) (*authenticator.Response, time.Time, error) {
+func verify(req *http.Request, options x509.VerifyOptions, lists *revocation.Lists) (*authenticator.Response, time.Time,
+	error) {
 	var chains [][]*x509.Certificate
 	all := func(chain []*x509.Certificate) (*authenticator.Response, bool, error) {
 		chains = append(chains, chain)
@@ -136,7 +137,8 @@ func verify(req *http.Request, options x509.VerifyOptions, lists *revocation.Lis
 
 // notInOrder bounds the cause, which quotes the certificate.
 func notInOrder(err error) *Denied {
-	return deny(kubeletauth.RuleAuthenticated, "the client certificate is not in order", errors.New(webhook.Loggable(err.Error())))
+	return deny(kubeletauth.RuleAuthenticated, "the client certificate is not in order",
+		errors.New(webhook.Loggable(err.Error())))
 }
 
 // earliestEnd is that of the certificates, and of the lists if they have one.
@@ -161,7 +163,8 @@ func CheckShown(presented []*x509.Certificate) error {
 		size += len(certificate.Raw)
 	}
 	if size > maxPresentedBytes {
-		return deny(kubeletauth.RuleLimit, fmt.Sprintf("the certificates are larger than %d bytes together", maxPresentedBytes), nil)
+		return deny(kubeletauth.RuleLimit,
+			fmt.Sprintf("the certificates are larger than %d bytes together", maxPresentedBytes), nil)
 	}
 	return nil
 }
@@ -169,14 +172,16 @@ func CheckShown(presented []*x509.Certificate) error {
 // checkNames is for a certificate that nobody has verified yet.
 func checkNames(subject pkix.Name) error {
 	if len(subject.Organization) > maxGroups {
-		return deny(kubeletauth.RuleLimit, fmt.Sprintf("the client certificate has more than %d organizations", maxGroups), nil)
+		return deny(kubeletauth.RuleLimit, fmt.Sprintf("the client certificate has more than %d organizations", maxGroups),
+			nil)
 	}
 	size := len(subject.CommonName)
 	for _, name := range subject.Organization {
 		size += len(name)
 	}
 	if size > maxNames {
-		return deny(kubeletauth.RuleLimit, fmt.Sprintf("the names in the client certificate are longer than %d bytes", maxNames), nil)
+		return deny(kubeletauth.RuleLimit,
+			fmt.Sprintf("the names in the client certificate are longer than %d bytes", maxNames), nil)
 	}
 	return nil
 }

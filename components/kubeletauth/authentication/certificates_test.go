@@ -47,15 +47,22 @@ func TestCertificatesAreBounded(t *testing.T) {
 		want  string
 	}{
 		{"1,000 organizations", client("c", groups(1000)), "c"},
-		{"1,001 organizations", client("c", groups(1001)), "Unauthorized: the client certificate has more than 1000 organizations [KA-LIMIT-1]"},
-		{"10,000 organizations", client("c", groups(10_000)), "Unauthorized: the certificates are larger than 49152 bytes together [KA-LIMIT-1]"},
-		{"a long organization", client("c", []string{strings.Repeat("o", 32<<10)}), "Unauthorized: the names in the client certificate are longer than 32768 bytes [KA-LIMIT-1]"},
-		{"a long name", client(strings.Repeat("n", 32<<10+1), nil), "Unauthorized: the names in the client certificate are longer than 32768 bytes [KA-LIMIT-1]"},
+		{"1,001 organizations", client("c", groups(1001)),
+			"Unauthorized: the client certificate has more than 1000 organizations [KA-LIMIT-1]"},
+		{"10,000 organizations", client("c", groups(10_000)),
+			"Unauthorized: the certificates are larger than 49152 bytes together [KA-LIMIT-1]"},
+		{"a long organization", client("c", []string{strings.Repeat("o", 32<<10)}),
+			"Unauthorized: the names in the client certificate are longer than 32768 bytes [KA-LIMIT-1]"},
+		{"a long name", client(strings.Repeat("n", 32<<10+1), nil),
+			"Unauthorized: the names in the client certificate are longer than 32768 bytes [KA-LIMIT-1]"},
 		{"47 KiB of something", large(47 << 10), "c"},
-		{"48 KiB of something", large(48 << 10), "Unauthorized: the certificates are larger than 49152 bytes together [KA-LIMIT-1]"},
-		{"half of it in another certificate", append(large(30<<10), large(30<<10)...), "Unauthorized: the certificates are larger than 49152 bytes together [KA-LIMIT-1]"},
+		{"48 KiB of something", large(48 << 10),
+			"Unauthorized: the certificates are larger than 49152 bytes together [KA-LIMIT-1]"},
+		{"half of it in another certificate", append(large(30<<10), large(30<<10)...),
+			"Unauthorized: the certificates are larger than 49152 bytes together [KA-LIMIT-1]"},
 		{"ten certificates", append(one[:1:1], make10(one[0], 9)...), "c"},
-		{"eleven certificates", append(one[:1:1], make10(one[0], 10)...), "Unauthorized: more than 10 certificates were shown [KA-LIMIT-1]"},
+		{"eleven certificates", append(one[:1:1], make10(one[0], 10)...),
+			"Unauthorized: more than 10 certificates were shown [KA-LIMIT-1]"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			w.expect(t, pkitest.Request(t, row.shown...), row.want)
@@ -82,7 +89,8 @@ func TestRevokedCertificates(t *testing.T) {
 		w.expect(t, pkitest.Request(t, ofBelow, below.Certificate), belowWant)
 	}
 	all("bad", "of-below")
-	write(t, w.crlFile, w.ca.CRL(t, []*x509.Certificate{bad, below.Certificate}, func(l *x509.RevocationList) { l.Number = big.NewInt(2) }))
+	write(t, w.crlFile, w.ca.CRL(t, []*x509.Certificate{bad, below.Certificate},
+		func(l *x509.RevocationList) { l.Number = big.NewInt(2) }))
 	if err := w.revoked.RunOnce(); err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +172,8 @@ func TestAVerificationIsHeldNoLongerThanTheLists(t *testing.T) {
 		}{{revocation.Refuse, false}, {revocation.Allow, true}} {
 			expired, want := row.expired, row.want
 			checker, err := revocation.New(revocation.Config{
-				Options: revocation.Options{CRL: []string{path}, Expired: expired}, ClientCA: ca.PEM, Registry: metrics.NewKubeRegistry(),
+				Options: revocation.Options{CRL: []string{path}, Expired: expired}, ClientCA: ca.PEM,
+				Registry: metrics.NewKubeRegistry(),
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -249,7 +258,8 @@ func TestASwappedFolderIsRead(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); w.rereadEvery(ctx, time.Millisecond) }()
-	for deadline := time.Now().Add(20 * time.Second); w.outcome(t, pkitest.Request(t, second.Client(t, "d", nil))) != "d"; {
+	for deadline := time.Now().Add(20 * time.Second); w.outcome(t,
+		pkitest.Request(t, second.Client(t, "d", nil))) != "d"; {
 		if time.Now().After(deadline) {
 			t.Fatal("the other folder was not seen")
 		}
@@ -271,11 +281,13 @@ func TestCrossSignedCAs(t *testing.T) {
 	client := below.Client(t, "c", nil)
 	shown := pkitest.Request(t, client, crossed, below.Certificate)
 	w.expect(t, shown, "c")
-	write(t, w.crlFile, w.ca.CRL(t, []*x509.Certificate{below.Certificate}, func(l *x509.RevocationList) { l.Number = big.NewInt(2) }))
+	write(t, w.crlFile, w.ca.CRL(t, []*x509.Certificate{below.Certificate},
+		func(l *x509.RevocationList) { l.Number = big.NewInt(2) }))
 	if err := w.revoked.RunOnce(); err != nil {
 		t.Fatal(err)
 	}
-	w.expect(t, shown, fmt.Sprintf("Unauthorized: certificate %x of %q is revoked [KA-CRL-1]", below.Certificate.SerialNumber, "ca"))
+	w.expect(t, shown, fmt.Sprintf("Unauthorized: certificate %x of %q is revoked [KA-CRL-1]",
+		below.Certificate.SerialNumber, "ca"))
 }
 
 // Who shows certificates that nobody knows has them verified once in a while.

@@ -41,7 +41,8 @@ func (r *Denied) Unwrap() error { return r.cause }
 // deny is a denial of a credential. The kubelet's word for all of them is
 // Unauthorized.
 func deny(rule rules.ID, text string, cause error) *Denied {
-	return &Denied{Decision: rules.Decision{Rule: rule, Code: http.StatusUnauthorized, Message: "Unauthorized: " + text}, cause: cause}
+	return &Denied{Decision: rules.Decision{Rule: rule, Code: http.StatusUnauthorized, Message: "Unauthorized: " + text},
+		cause: cause}
 }
 
 func limited(text string, after time.Duration, cause error) *Denied {

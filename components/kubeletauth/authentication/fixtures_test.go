@@ -40,7 +40,8 @@ type apiServer struct {
 	asked []authenticationv1.TokenReviewSpec
 }
 
-func (s *apiServer) Create(ctx context.Context, r *authenticationv1.TokenReview, _ metav1.CreateOptions) (*authenticationv1.TokenReview, error) {
+func (s *apiServer) Create(ctx context.Context, r *authenticationv1.TokenReview,
+	_ metav1.CreateOptions) (*authenticationv1.TokenReview, error) {
 	s.mu.Lock()
 	s.asked = append(s.asked, r.Spec)
 	s.mu.Unlock()
@@ -59,7 +60,8 @@ func (s *apiServer) Create(ctx context.Context, r *authenticationv1.TokenReview,
 	}
 	answer.Status = authenticationv1.TokenReviewStatus{
 		Authenticated: true, Audiences: good,
-		User: authenticationv1.UserInfo{Username: "token-user", UID: "1", Groups: []string{"a", "b|c"}, Extra: map[string]authenticationv1.ExtraValue{"k": {"v"}}},
+		User: authenticationv1.UserInfo{Username: "token-user", UID: "1", Groups: []string{"a", "b|c"},
+			Extra: map[string]authenticationv1.ExtraValue{"k": {"v"}}},
 	}
 	if s.extra != nil {
 		answer.Status.User.Extra = s.extra
@@ -86,7 +88,8 @@ var (
 
 func newAPIServer() *apiServer {
 	return &apiServer{tokens: map[string][]string{
-		kubeletToken: {DefaultAudience}, apiToken: {apiAudience}, bothToken: {apiAudience, DefaultAudience}, "opaque": {apiAudience},
+		kubeletToken: {DefaultAudience}, apiToken: {apiAudience}, bothToken: {apiAudience, DefaultAudience},
+		"opaque": {apiAudience},
 	}}
 }
 
@@ -195,7 +198,8 @@ type saying struct {
 	audiences []string
 }
 
-func (s saying) Create(ctx context.Context, r *authenticationv1.TokenReview, o metav1.CreateOptions) (*authenticationv1.TokenReview, error) {
+func (s saying) Create(ctx context.Context, r *authenticationv1.TokenReview,
+	o metav1.CreateOptions) (*authenticationv1.TokenReview, error) {
 	answer, err := s.apiServer.Create(ctx, r, o)
 	answer.Status.Audiences = s.audiences
 	return answer, err

@@ -26,7 +26,8 @@ func TestAFloodFromOneAddress(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 		}
 		most := 20 + 2*rounds
-		if got := w.api.reviews(); got > most || got < most-2 || heard[badToken] != got || heard[clientLimit] != rounds*100-got {
+		if got := w.api.reviews(); got > most || got < most-2 || heard[badToken] != got ||
+			heard[clientLimit] != rounds*100-got {
 			t.Errorf("%d reviews, want %d; heard %v", got, most, heard)
 		}
 		w.outcome(t, bearer(t, "the last one"))
@@ -34,7 +35,8 @@ func TestAFloodFromOneAddress(t *testing.T) {
 		w.expect(t, from(bearer(t, "yet-another"), "192.0.2.1:9"), clientLimit)
 		_, _, err := w.AuthenticateRequest(bearer(t, "x"))
 		var refusal *Denied
-		if !errors.As(err, &refusal) || refusal.Code != http.StatusTooManyRequests || refusal.RetryAfter <= 0 || refusal.RetryAfter > 500*time.Millisecond {
+		if !errors.As(err, &refusal) || refusal.Code != http.StatusTooManyRequests || refusal.RetryAfter <= 0 ||
+			refusal.RetryAfter > 500*time.Millisecond {
 			t.Errorf("refused with %+v", refusal)
 		}
 	})

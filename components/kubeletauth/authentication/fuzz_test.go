@@ -28,7 +28,8 @@ func TestRemoveCredentials(t *testing.T) {
 		{"two tokens go", []string{inProtocol("x"), "a", inProtocol("y")}, []string{"a"}},
 		{"only a token leaves nothing", []string{inProtocol("x")}, nil},
 		{"the case does not matter", []string{"a", strings.ToUpper(bearerProtocol) + "eA"}, []string{"a"}},
-		{"what looks alike stays", []string{"a", bearerProtocol[:len(bearerProtocol)-1]}, []string{"a", bearerProtocol[:len(bearerProtocol)-1]}},
+		{"what looks alike stays", []string{"a", bearerProtocol[:len(bearerProtocol)-1]},
+			[]string{"a", bearerProtocol[:len(bearerProtocol)-1]}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			header := http.Header{"Authorization": {"Bearer x", "Basic y"}, "Other": {"z"}}

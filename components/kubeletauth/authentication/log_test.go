@@ -45,7 +45,8 @@ func captureLog(t *testing.T) *syncBuffer {
 	t.Cleanup(klog.CaptureState().Restore)
 	fs := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(fs)
-	for name, value := range map[string]string{"v": "10", "logtostderr": "false", "alsologtostderr": "false", "stderrthreshold": "FATAL"} {
+	for name, value := range map[string]string{"v": "10", "logtostderr": "false", "alsologtostderr": "false",
+		"stderrthreshold": "FATAL"} {
 		if err := fs.Set(name, value); err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +93,8 @@ func TestTokensAreNeverLogged(t *testing.T) {
 		t.Errorf("the token is in the log:\n%s", out.text())
 	}
 	// The same call with the log that it comes with shows that one was looked for.
-	_, _ = reviews.Create(context.Background(), &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}, metav1.CreateOptions{})
+	_, _ = reviews.Create(context.Background(),
+		&authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}, metav1.CreateOptions{})
 	klog.Flush()
 	if !strings.Contains(out.text(), token) {
 		t.Error("this test would not see a token in the log")

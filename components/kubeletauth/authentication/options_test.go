@@ -30,17 +30,24 @@ func parse(t *testing.T, args ...string) Options {
 
 func TestFlags(t *testing.T) {
 	defaults := Options{
-		Revocation: revocation.Options{Expired: "refuse"}, TokenWebhook: true, TokenTTL: 2 * time.Minute, TokenFailureTTL: 30 * time.Second,
-		TokenAudiences: []string{"bulkhead:kubelet"}, ClientReviews: Rate{2, 20}, Reviews: Rate{20, 100}, MaxInFlight: 20, MaxWaiting: 200,
+		Revocation: revocation.Options{Expired: "refuse"}, TokenWebhook: true, TokenTTL: 2 * time.Minute,
+		TokenFailureTTL: 30 * time.Second,
+		TokenAudiences:  []string{"bulkhead:kubelet"}, ClientReviews: Rate{2, 20}, Reviews: Rate{20, 100}, MaxInFlight: 20,
+		MaxWaiting: 200,
 	}
 	if diff := cmp.Diff(defaults, parse(t)); diff != "" {
 		t.Errorf("defaults (-want +got):\n%s", diff)
 	}
-	given := parse(t, "--client-ca-file=ca", "--anonymous-auth", "--client-crl=crl", "--client-crl-expired=allow", "--authentication-token-webhook=false",
-		"--authentication-token-webhook-cache-ttl=1s", "--authentication-token-webhook-cache-failure-ttl=2s", "--authentication-token-audiences=a,b",
-		"--authentication-token-review-client-qps=0.5", "--authentication-token-review-client-burst=3", "--authentication-token-review-qps=4",
-		"--authentication-token-review-burst=5", "--authentication-token-review-max-in-flight=6", "--authentication-token-review-max-waiting=7")
-	want := Options{"ca", true, revocation.Options{CRL: []string{"crl"}, Expired: "allow"}, false, time.Second, 2 * time.Second, []string{"a", "b"}, Rate{0.5, 3}, Rate{4, 5}, 6, 7}
+	given := parse(t, "--client-ca-file=ca", "--anonymous-auth", "--client-crl=crl", "--client-crl-expired=allow",
+		"--authentication-token-webhook=false",
+		"--authentication-token-webhook-cache-ttl=1s", "--authentication-token-webhook-cache-failure-ttl=2s",
+		"--authentication-token-audiences=a,b",
+		"--authentication-token-review-client-qps=0.5", "--authentication-token-review-client-burst=3",
+		"--authentication-token-review-qps=4",
+		"--authentication-token-review-burst=5", "--authentication-token-review-max-in-flight=6",
+		"--authentication-token-review-max-waiting=7")
+	want := Options{"ca", true, revocation.Options{CRL: []string{"crl"}, Expired: "allow"}, false, time.Second,
+		2 * time.Second, []string{"a", "b"}, Rate{0.5, 3}, Rate{4, 5}, 6, 7}
 	if diff := cmp.Diff(want, given); diff != "" {
 		t.Errorf("given (-want +got):\n%s", diff)
 	}
@@ -54,12 +61,16 @@ func TestConfigurationsThatAreRefused(t *testing.T) {
 	}{
 		{"the defaults", func(*Config) {}, ""},
 		{"no caches", func(c *Config) { c.TokenTTL, c.TokenFailureTTL, c.MaxWaiting = 0, 0, 0 }, ""},
-		{"nobody", func(c *Config) { c.TokenWebhook = false }, "nobody could authenticate: no --client-ca-file, no --authentication-token-webhook, no --anonymous-auth"},
+		{"nobody", func(c *Config) { c.TokenWebhook = false },
+			"nobody could authenticate: no --client-ca-file, no --authentication-token-webhook, no --anonymous-auth"},
 		{"lists without a CA", func(c *Config) { c.Revocation.CRL = []string{"x"} }, "--client-crl needs --client-ca-file"},
-		{"a state without lists", func(c *Config) { c.Revocation.CRL, c.Revocation.State = nil, "x" }, "--client-crl-state needs --client-crl"},
+		{"a state without lists", func(c *Config) { c.Revocation.CRL, c.Revocation.State = nil, "x" },
+			"--client-crl-state needs --client-crl"},
 		{"no such word", func(c *Config) { c.Revocation.Expired = "x" }, `--client-crl-expired is "x", want refuse or allow`},
-		{"no API server", func(c *Config) { c.Reviews = nil }, "--authentication-token-webhook needs a client of the API server"},
-		{"no audiences", func(c *Config) { c.TokenAudiences = nil }, "rule KA-AUD-1 needs --authentication-token-audiences: without them every token is for the API server"},
+		{"no API server", func(c *Config) { c.Reviews = nil },
+			"--authentication-token-webhook needs a client of the API server"},
+		{"no audiences", func(c *Config) { c.TokenAudiences = nil },
+			"rule KA-AUD-1 needs --authentication-token-audiences: without them every token is for the API server"},
 		{"no audiences, and no rule", func(c *Config) { c.TokenAudiences, c.AudienceMode = nil, rules.Off }, ""},
 		{"everything wrong", func(c *Config) {
 			c.TokenTTL, c.TokenFailureTTL, c.TokenAudiences, c.MaxInFlight, c.MaxWaiting = -1, -1, []string{""}, 0, -1
@@ -75,7 +86,8 @@ func TestConfigurationsThatAreRefused(t *testing.T) {
 --authentication-token-review-max-waiting is -1, want 0 or more`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			config := Config{Options: DefaultOptions(), Reviews: newAPIServer(), AudienceMode: rules.Audit, Registry: metrics.NewKubeRegistry()}
+			config := Config{Options: DefaultOptions(), Reviews: newAPIServer(), AudienceMode: rules.Audit,
+				Registry: metrics.NewKubeRegistry()}
 			row.tweak(&config)
 			got := ""
 			if err := errors.Join(config.check()...); err != nil {

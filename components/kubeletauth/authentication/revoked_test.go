@@ -30,7 +30,8 @@ func TestRevokedCredentials(t *testing.T) {
 		{"no ID is revoked", "", "c", "c", "token-user", "c"},
 		{"the certificate is revoked", certificateID, denied(certificateID), "c", "token-user", denied(certificateID)},
 		{"the token is revoked", tokenID, "c", "c", denied(tokenID), "c"},
-		{"both are revoked", certificateID + "\n" + tokenID, denied(certificateID), "c", denied(tokenID), denied(certificateID)},
+		{"both are revoked", certificateID + "\n" + tokenID, denied(certificateID), "c", denied(tokenID),
+			denied(certificateID)},
 		{"no ID is revoked any more", "# none", "c", "c", "token-user", "c"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -55,6 +56,7 @@ func TestARevokedCredentialIsNotAnonymous(t *testing.T) {
 	if err := w.ids.RunOnce(); err != nil {
 		t.Fatal(err)
 	}
-	w.expect(t, pkitest.Request(t, stolen), "Unauthorized: credential "+revocationlist.IDOf(stolen)+" is revoked [KA-REVOKE-1]")
+	w.expect(t, pkitest.Request(t, stolen),
+		"Unauthorized: credential "+revocationlist.IDOf(stolen)+" is revoked [KA-REVOKE-1]")
 	w.expect(t, pkitest.Request(t), "system:anonymous")
 }

@@ -34,7 +34,8 @@ func TestHeadersAreNoIdentity(t *testing.T) {
 			if !ok || err != nil {
 				t.Fatal(ok, err)
 			}
-			if who := response.User; who.GetName() != "c" || strings.Join(who.GetGroups(), " ") != "o system:authenticated" || len(who.GetExtra()) != 1 {
+			if who := response.User; who.GetName() != "c" || strings.Join(who.GetGroups(), " ") != "o system:authenticated" ||
+				len(who.GetExtra()) != 1 {
 				t.Errorf("user is %v", who)
 			}
 		})
@@ -96,7 +97,8 @@ bulkhead_kubelet_authentications_total{method="token",result="accepted"} 1
 bulkhead_kubelet_authentications_total{method="token",result="limited"} 1
 bulkhead_kubelet_authentications_total{method="token",result="rejected"} 1
 `
-	if err := testutil.GatherAndCompare(w.registry, strings.NewReader(want), "bulkhead_kubelet_authentications_total"); err != nil {
+	if err := testutil.GatherAndCompare(w.registry, strings.NewReader(want),
+		"bulkhead_kubelet_authentications_total"); err != nil {
 		t.Error(err)
 	}
 }

@@ -69,8 +69,10 @@ func newTokens(config Config, m *recorder) *tokens {
 		proven:       review.NewCache[struct{}](heldTokens, heldTokenBytes),
 		provenLimits: newLimiter[review.Key](config.ClientReviews, config.Options.Reviews),
 	}
-	t.limits.tooMany, t.limits.tooManyOfAll = "too many tokens from this address are new or not good", "too many tokens are new or not good"
-	t.provenLimits.tooMany, t.provenLimits.tooManyOfAll = "this token is reviewed too often", "too many tokens are reviewed again"
+	t.limits.tooMany, t.limits.tooManyOfAll = "too many tokens from this address are new or not good",
+		"too many tokens are new or not good"
+	t.provenLimits.tooMany, t.provenLimits.tooManyOfAll = "this token is reviewed too often",
+		"too many tokens are reviewed again"
 	t.asker = review.New(review.Config[reviewed]{
 		Name:    "token",
 		Keep:    config.keep,
@@ -122,7 +124,8 @@ func (r *tokenOfRequest) AuthenticateToken(ctx context.Context, token string) (*
 	return v.response, true, nil
 }
 
-func (t *tokens) question(ctx context.Context, key review.Key, client netip.Prefix, token string) review.Question[reviewed] {
+func (t *tokens) question(ctx context.Context, key review.Key, client netip.Prefix,
+	token string) review.Question[reviewed] {
 	_, proven := t.proven.Get(key)
 	return review.Question[reviewed]{
 		Key: key,
@@ -167,7 +170,8 @@ func unanswered(err error) *Denied {
 
 // foreign is about a token that is for the API server.
 func (r *tokenOfRequest) foreign() *Denied {
-	refusal := deny(kubeletauth.RuleAudience, "the token is for the API server, where whoever gets it here could use it", nil)
+	refusal := deny(kubeletauth.RuleAudience, "the token is for the API server, where whoever gets it here could use it",
+		nil)
 	switch r.tokens.mode {
 	case rules.Audit:
 		r.tokens.metrics.audited.Inc()

@@ -31,7 +31,8 @@ const (
 // onlyTokens has no client CA: the queue behind it would outlive a bubble.
 func onlyTokens(t *testing.T, tweak ...func(*Config)) *world {
 	t.Helper()
-	return newWorld(t, append([]func(*Config){func(c *Config) { c.ClientCAFile, c.Revocation.CRL = "", nil }}, tweak...)...)
+	return newWorld(t, append([]func(*Config){func(c *Config) { c.ClientCAFile, c.Revocation.CRL = "", nil }},
+		tweak...)...)
 }
 
 // A token costs one review, whatever its audience and the mode.
@@ -51,7 +52,8 @@ func TestAudiences(t *testing.T) {
 		{"for others", jwt(`"vault"`), badToken, badToken, badToken, 0, nil},
 		{"that lies about being for kubelets", lying, badToken, badToken, badToken, 0, []string{DefaultAudience}},
 	} {
-		for mode, want := range map[rules.Mode]string{rules.Off: row.off, rules.Audit: row.audit, rules.Enforce: row.enforce} {
+		for mode, want := range map[rules.Mode]string{rules.Off: row.off, rules.Audit: row.audit,
+			rules.Enforce: row.enforce} {
 			t.Run(fmt.Sprint("a token ", row.name, ", ", mode), func(t *testing.T) {
 				w := onlyTokens(t, func(c *Config) { c.AudienceMode = mode })
 				w.api.tokens[lying] = []string{apiAudience}
@@ -65,7 +67,8 @@ func TestAudiences(t *testing.T) {
 				if mode == rules.Audit {
 					found = 2 * row.found
 				}
-				if len(w.findings) != found || found > 0 && w.findings[0] != (rules.Finding{Rule: "KA-AUD-1", Message: strings.TrimSuffix(foreignToken, " [KA-AUD-1]")}) {
+				if len(w.findings) != found || found > 0 &&
+					w.findings[0] != (rules.Finding{Rule: "KA-AUD-1", Message: strings.TrimSuffix(foreignToken, " [KA-AUD-1]")}) {
 					t.Errorf("findings %v, want %d", w.findings, found)
 				}
 				if got, err := testutil.GetCounterMetricValue(w.metrics.audited); err != nil || int(got) != found {
@@ -159,7 +162,8 @@ func TestLongTokensAreNotReviewed(t *testing.T) {
 		{"just short enough", bearer(t, strings.Repeat("x", 16<<10)), badToken, 1},
 		{"too long", bearer(t, strings.Repeat("x", 16<<10+1)), long, 0},
 		{"100 KB", bearer(t, strings.Repeat("x", 100<<10)), long, 0},
-		{"100 KB in the sub-protocol", protocols(pkitest.Request(t), "v5.channel.k8s.io", inProtocol(strings.Repeat("x", 100<<10))), long, 0},
+		{"100 KB in the sub-protocol",
+			protocols(pkitest.Request(t), "v5.channel.k8s.io", inProtocol(strings.Repeat("x", 100<<10))), long, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			before := w.api.reviews()
@@ -215,7 +219,8 @@ func TestMaxAgeHasTheTokenReviewedAgain(t *testing.T) {
 		delete(w.api.tokens, kubeletToken)
 		w.expect(t, bearer(t, kubeletToken), "token-user")
 		req := bearer(t, kubeletToken)
-		w.expect(t, req.WithContext(review.WithMaxAge(req.Context(), time.Second)), "Unauthorized: the token is not good [KA-AUTH-1]")
+		w.expect(t, req.WithContext(review.WithMaxAge(req.Context(), time.Second)),
+			"Unauthorized: the token is not good [KA-AUTH-1]")
 		w.expect(t, bearer(t, kubeletToken), "Unauthorized: the token is not good [KA-AUTH-1]")
 	})
 }

@@ -29,10 +29,12 @@ import (
 type apiServer struct {
 	authorizationv1client.SubjectAccessReviewInterface
 	asked  atomic.Int64
-	answer func(ctx context.Context, spec authorizationv1.SubjectAccessReviewSpec) (authorizationv1.SubjectAccessReviewStatus, error)
+	answer func(ctx context.Context,
+		spec authorizationv1.SubjectAccessReviewSpec) (authorizationv1.SubjectAccessReviewStatus, error)
 }
 
-func (s *apiServer) Create(ctx context.Context, r *authorizationv1.SubjectAccessReview, _ metav1.CreateOptions) (*authorizationv1.SubjectAccessReview, error) {
+func (s *apiServer) Create(ctx context.Context, r *authorizationv1.SubjectAccessReview,
+	_ metav1.CreateOptions) (*authorizationv1.SubjectAccessReview, error) {
 	s.asked.Add(1)
 	status, err := s.answer(ctx, r.Spec)
 	return &authorizationv1.SubjectAccessReview{Status: status}, err
@@ -40,7 +42,8 @@ func (s *apiServer) Create(ctx context.Context, r *authorizationv1.SubjectAccess
 
 // says answers everything alike.
 func says(status authorizationv1.SubjectAccessReviewStatus, err error) *apiServer {
-	return &apiServer{answer: func(context.Context, authorizationv1.SubjectAccessReviewSpec) (authorizationv1.SubjectAccessReviewStatus, error) {
+	return &apiServer{answer: func(context.Context,
+		authorizationv1.SubjectAccessReviewSpec) (authorizationv1.SubjectAccessReviewStatus, error) {
 		return status, err
 	}}
 }
@@ -64,7 +67,8 @@ func newAuthorizer(t *testing.T, s *apiServer, tweak ...func(*Options)) *Authori
 func request(tweak ...func(*authorizer.AttributesRecord)) authorizer.AttributesRecord {
 	attrs := authorizer.AttributesRecord{
 		User: &user.DefaultInfo{Name: "u", UID: "1", Groups: []string{"g", "h"}, Extra: map[string][]string{"k": {"v"}}},
-		Verb: "get", APIVersion: "v1", Resource: "nodes", Subresource: "stats", Name: "n", ResourceRequest: true, Path: "/stats/summary",
+		Verb: "get", APIVersion: "v1", Resource: "nodes", Subresource: "stats", Name: "n", ResourceRequest: true,
+		Path: "/stats/summary",
 	}
 	for _, change := range tweak {
 		change(&attrs)
@@ -74,7 +78,8 @@ func request(tweak ...func(*authorizer.AttributesRecord)) authorizer.AttributesR
 
 func TestAnswersOfTheAPIServer(t *testing.T) {
 	status := func(allowed, denied bool, reason, problem string) authorizationv1.SubjectAccessReviewStatus {
-		return authorizationv1.SubjectAccessReviewStatus{Allowed: allowed, Denied: denied, Reason: reason, EvaluationError: problem}
+		return authorizationv1.SubjectAccessReviewStatus{Allowed: allowed, Denied: denied, Reason: reason,
+			EvaluationError: problem}
 	}
 	for _, row := range []struct {
 		name   string
@@ -88,9 +93,12 @@ func TestAnswersOfTheAPIServer(t *testing.T) {
 		{"denies", status(false, true, "r", ""), nil, Answer{Reason: "r"}, ""},
 		{"allows in spite of an error", status(true, false, "", "e"), nil, Answer{Allowed: true, Reason: "e"}, ""},
 		{"does not because of an error", status(false, false, "", "e"), nil, Answer{Reason: "e"}, ""},
-		{"contradicts itself", status(true, true, "", ""), nil, Answer{}, "reviewing access: the API server both allows and denies"},
-		{"fails, and says that it allows", status(true, false, "", ""), apierrors.NewBadRequest("x"), Answer{}, "reviewing access: x"},
-		{"gives a long reason", status(true, false, strings.Repeat("r", 5000), ""), nil, Answer{Allowed: true, Reason: strings.Repeat("r", maxReason)}, ""},
+		{"contradicts itself", status(true, true, "", ""), nil, Answer{},
+			"reviewing access: the API server both allows and denies"},
+		{"fails, and says that it allows", status(true, false, "", ""), apierrors.NewBadRequest("x"), Answer{},
+			"reviewing access: x"},
+		{"gives a long reason", status(true, false, strings.Repeat("r", 5000), ""), nil,
+			Answer{Allowed: true, Reason: strings.Repeat("r", maxReason)}, ""},
 	} {
 		t.Run("the API server "+row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -157,7 +165,8 @@ func TestAnswersAreHeldAsLongAsTheFlagsSay(t *testing.T) {
 func TestTheAPIServerIsToldAllOfIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got []authorizationv1.SubjectAccessReviewSpec
-		s := &apiServer{answer: func(_ context.Context, spec authorizationv1.SubjectAccessReviewSpec) (authorizationv1.SubjectAccessReviewStatus, error) {
+		s := &apiServer{answer: func(_ context.Context,
+			spec authorizationv1.SubjectAccessReviewSpec) (authorizationv1.SubjectAccessReviewStatus, error) {
 			got = append(got, spec)
 			return allowed, nil
 		}}
@@ -171,11 +180,14 @@ func TestTheAPIServerIsToldAllOfIt(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		who := authorizationv1.SubjectAccessReviewSpec{User: "u", UID: "1", Groups: []string{"g", "h"}, Extra: map[string]authorizationv1.ExtraValue{"k": {"v"}}}
+		who := authorizationv1.SubjectAccessReviewSpec{User: "u", UID: "1", Groups: []string{"g", "h"},
+			Extra: map[string]authorizationv1.ExtraValue{"k": {"v"}}}
 		resource, path, nobody := who, who, authorizationv1.SubjectAccessReviewSpec{}
-		resource.ResourceAttributes = &authorizationv1.ResourceAttributes{Verb: "get", Version: "v1", Resource: "nodes", Subresource: "stats", Name: "n"}
+		resource.ResourceAttributes = &authorizationv1.ResourceAttributes{Verb: "get", Version: "v1", Resource: "nodes",
+			Subresource: "stats", Name: "n"}
 		path.NonResourceAttributes = &authorizationv1.NonResourceAttributes{Verb: "get", Path: "/stats/summary"}
-		nobody.ResourceAttributes = &authorizationv1.ResourceAttributes{Namespace: "ns", Group: "a", Verb: "get", Version: "v1", Resource: "nodes", Subresource: "stats", Name: "n"}
+		nobody.ResourceAttributes = &authorizationv1.ResourceAttributes{Namespace: "ns", Group: "a", Verb: "get",
+			Version: "v1", Resource: "nodes", Subresource: "stats", Name: "n"}
 		if diff := cmp.Diff([]authorizationv1.SubjectAccessReviewSpec{resource, path, nobody}, got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
@@ -188,10 +200,15 @@ func TestLargeAttributesAreNotHeld(t *testing.T) {
 		tweak  func(*authorizer.AttributesRecord)
 		cached bool
 	}{
-		{"just short enough", func(r *authorizer.AttributesRecord) { r.Name = strings.Repeat("n", 9999-len("getv1nodesstats")) }, true},
-		{"too long", func(r *authorizer.AttributesRecord) { r.Name = strings.Repeat("n", 10_000-len("getv1nodesstats")) }, false},
-		{"a long path, which the API server is not told", func(r *authorizer.AttributesRecord) { r.Path = strings.Repeat("n", 20_000) }, true},
-		{"a long path, which it is", func(r *authorizer.AttributesRecord) { r.Path, r.ResourceRequest = strings.Repeat("n", 10_000), false }, false},
+		{"just short enough", func(r *authorizer.AttributesRecord) {
+			r.Name = strings.Repeat("n", 9999-len("getv1nodesstats"))
+		}, true},
+		{"too long", func(r *authorizer.AttributesRecord) { r.Name = strings.Repeat("n", 10_000-len("getv1nodesstats")) },
+			false},
+		{"a long path, which the API server is not told",
+			func(r *authorizer.AttributesRecord) { r.Path = strings.Repeat("n", 20_000) }, true},
+		{"a long path, which it is",
+			func(r *authorizer.AttributesRecord) { r.Path, r.ResourceRequest = strings.Repeat("n", 10_000), false }, false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -209,7 +226,8 @@ func TestLargeAttributesAreNotHeld(t *testing.T) {
 
 func TestReviewsOfManyAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &apiServer{answer: func(context.Context, authorizationv1.SubjectAccessReviewSpec) (authorizationv1.SubjectAccessReviewStatus, error) {
+		s := &apiServer{answer: func(context.Context,
+			authorizationv1.SubjectAccessReviewSpec) (authorizationv1.SubjectAccessReviewStatus, error) {
 			time.Sleep(time.Second)
 			return allowed, nil
 		}}

@@ -45,20 +45,22 @@ func TestEveryDifferenceIsAnotherQuestion(t *testing.T) {
 		"two values":                who(func(u *user.DefaultInfo) { u.Extra = map[string][]string{"k": {"v", "w"}} }),
 		"no value":                  who(func(u *user.DefaultInfo) { u.Extra = map[string][]string{"k": nil} }),
 		"two keys":                  who(func(u *user.DefaultInfo) { u.Extra = map[string][]string{"k": {"v"}, "l": {"v"}} }),
-		"two keys, other values":    who(func(u *user.DefaultInfo) { u.Extra = map[string][]string{"k": {"v", "v"}, "l": nil} }),
-		"verb":                      func(r *attributes) { r.Verb = "create" },
-		"no verb":                   func(r *attributes) { r.Verb = "" },
-		"namespace":                 func(r *attributes) { r.Namespace = "ns" },
-		"group":                     func(r *attributes) { r.APIGroup = "apps" },
-		"version":                   func(r *attributes) { r.APIVersion = "v2" },
-		"resource":                  func(r *attributes) { r.Resource = "pods" },
-		"subresource":               func(r *attributes) { r.Subresource = "proxy" },
-		"no subresource":            func(r *attributes) { r.Subresource = "" },
-		"name":                      func(r *attributes) { r.Name = "m" },
-		"resource and name, moved":  func(r *attributes) { r.Resource, r.Subresource, r.Name = "node", "sstats", "n" },
-		"a path":                    func(r *attributes) { r.ResourceRequest = false },
-		"another path":              func(r *attributes) { r.ResourceRequest, r.Path = false, "/stats" },
-		"a path's verb":             func(r *attributes) { r.ResourceRequest, r.Verb = false, "put" },
+		"two keys, other values": who(func(u *user.DefaultInfo) {
+			u.Extra = map[string][]string{"k": {"v", "v"}, "l": nil}
+		}),
+		"verb":                     func(r *attributes) { r.Verb = "create" },
+		"no verb":                  func(r *attributes) { r.Verb = "" },
+		"namespace":                func(r *attributes) { r.Namespace = "ns" },
+		"group":                    func(r *attributes) { r.APIGroup = "apps" },
+		"version":                  func(r *attributes) { r.APIVersion = "v2" },
+		"resource":                 func(r *attributes) { r.Resource = "pods" },
+		"subresource":              func(r *attributes) { r.Subresource = "proxy" },
+		"no subresource":           func(r *attributes) { r.Subresource = "" },
+		"name":                     func(r *attributes) { r.Name = "m" },
+		"resource and name, moved": func(r *attributes) { r.Resource, r.Subresource, r.Name = "node", "sstats", "n" },
+		"a path":                   func(r *attributes) { r.ResourceRequest = false },
+		"another path":             func(r *attributes) { r.ResourceRequest, r.Path = false, "/stats" },
+		"a path's verb":            func(r *attributes) { r.ResourceRequest, r.Verb = false, "put" },
 	}
 	seen := map[[32]byte]string{}
 	for name, change := range rows {
@@ -90,7 +92,8 @@ func TestAKeyCostsHardlyAnAllocation(t *testing.T) {
 // FuzzKey looks for two specs with one key.
 func FuzzKey(f *testing.F) {
 	f.Add("u", "g", "h", "k", "v", "get", "stats", "n", true, "u", "gh", "", "k", "v", "get", "stats", "n", true)
-	f.Fuzz(func(t *testing.T, u1, g1, h1, k1, v1, verb1, sub1, n1 string, r1 bool, u2, g2, h2, k2, v2, verb2, sub2, n2 string, r2 bool) {
+	f.Fuzz(func(t *testing.T, u1, g1, h1, k1, v1, verb1, sub1, n1 string, r1 bool, u2, g2, h2, k2, v2, verb2, sub2,
+		n2 string, r2 bool) {
 		make := func(u, g, h, k, v, verb, sub, n string, resource bool) attributes {
 			return request(func(r *attributes) {
 				r.User = &user.DefaultInfo{Name: u, Groups: []string{g, h}, Extra: map[string][]string{k: {v}}}

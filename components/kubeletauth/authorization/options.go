@@ -34,11 +34,17 @@ func DefaultOptions() Options {
 
 // AddFlags adds the flags.
 func (o *Options) AddFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&o.Mode, "authorization-mode", o.Mode, "Webhook asks the API server by SubjectAccessReview. AlwaysAllow lets every authenticated caller do everything on this node, exec into any pod included.")
-	fs.DurationVar(&o.AuthorizedTTL, "authorization-webhook-cache-authorized-ttl", o.AuthorizedTTL, "How long an allowed request stays allowed after the right was taken away. 0 asks each time.")
-	fs.DurationVar(&o.UnauthorizedTTL, "authorization-webhook-cache-unauthorized-ttl", o.UnauthorizedTTL, "How long a forbidden request stays forbidden after the right was given. 0 asks each time.")
-	fs.IntVar(&o.MaxInFlight, "authorization-max-in-flight", o.MaxInFlight, "SubjectAccessReviews in the air at one time. There is no other throttle.")
-	fs.IntVar(&o.MaxWaiting, "authorization-max-waiting", o.MaxWaiting, "SubjectAccessReviews that wait for their turn. With more, requests fail at once.")
+	fs.StringVar(&o.Mode, "authorization-mode", o.Mode,
+		"Webhook asks the API server by SubjectAccessReview. AlwaysAllow lets every authenticated caller do everything on "+
+			"this node, exec into any pod included.")
+	fs.DurationVar(&o.AuthorizedTTL, "authorization-webhook-cache-authorized-ttl", o.AuthorizedTTL,
+		"How long an allowed request stays allowed after the right was taken away. 0 asks each time.")
+	fs.DurationVar(&o.UnauthorizedTTL, "authorization-webhook-cache-unauthorized-ttl", o.UnauthorizedTTL,
+		"How long a forbidden request stays forbidden after the right was given. 0 asks each time.")
+	fs.IntVar(&o.MaxInFlight, "authorization-max-in-flight", o.MaxInFlight,
+		"SubjectAccessReviews in the air at one time. There is no other throttle.")
+	fs.IntVar(&o.MaxWaiting, "authorization-max-waiting", o.MaxWaiting,
+		"SubjectAccessReviews that wait for their turn. With more, requests fail at once.")
 }
 
 // Validate reports every problem, not only the first.
@@ -49,9 +55,11 @@ func (o *Options) Validate() []error {
 			problems = append(problems, fmt.Errorf(format, args...))
 		}
 	}
-	report(o.Mode != ModeWebhook && o.Mode != ModeAlwaysAllow, "--authorization-mode is %q, want %s or %s", o.Mode, ModeWebhook, ModeAlwaysAllow)
+	report(o.Mode != ModeWebhook &&
+		o.Mode != ModeAlwaysAllow, "--authorization-mode is %q, want %s or %s", o.Mode, ModeWebhook, ModeAlwaysAllow)
 	report(o.AuthorizedTTL < 0, "--authorization-webhook-cache-authorized-ttl is %v, want 0 or more", o.AuthorizedTTL)
-	report(o.UnauthorizedTTL < 0, "--authorization-webhook-cache-unauthorized-ttl is %v, want 0 or more", o.UnauthorizedTTL)
+	report(o.UnauthorizedTTL < 0, "--authorization-webhook-cache-unauthorized-ttl is %v, want 0 or more",
+		o.UnauthorizedTTL)
 	report(o.MaxInFlight < 1, "--authorization-max-in-flight is %d, want at least 1", o.MaxInFlight)
 	report(o.MaxWaiting < 0, "--authorization-max-waiting is %d, want 0 or more", o.MaxWaiting)
 	return problems

@@ -24,11 +24,13 @@ func parse(t *testing.T, args ...string) Options {
 }
 
 func TestFlags(t *testing.T) {
-	defaults := Options{Mode: "Webhook", AuthorizedTTL: 5 * time.Minute, UnauthorizedTTL: 30 * time.Second, MaxInFlight: 50, MaxWaiting: 500}
+	defaults := Options{Mode: "Webhook", AuthorizedTTL: 5 * time.Minute, UnauthorizedTTL: 30 * time.Second,
+		MaxInFlight: 50, MaxWaiting: 500}
 	if diff := cmp.Diff(defaults, parse(t)); diff != "" {
 		t.Errorf("defaults (-want +got):\n%s", diff)
 	}
-	given := parse(t, "--authorization-mode=AlwaysAllow", "--authorization-webhook-cache-authorized-ttl=1s", "--authorization-webhook-cache-unauthorized-ttl=2s",
+	given := parse(t, "--authorization-mode=AlwaysAllow", "--authorization-webhook-cache-authorized-ttl=1s",
+		"--authorization-webhook-cache-unauthorized-ttl=2s",
 		"--authorization-max-in-flight=3", "--authorization-max-waiting=4")
 	if diff := cmp.Diff(Options{"AlwaysAllow", time.Second, 2 * time.Second, 3, 4}, given); diff != "" {
 		t.Errorf("given (-want +got):\n%s", diff)
@@ -45,8 +47,10 @@ func TestValidate(t *testing.T) {
 		{"no caches", func(o *Options) { o.AuthorizedTTL, o.UnauthorizedTTL, o.MaxWaiting = 0, 0, 0 }, ""},
 		{"AlwaysAllow by its name", func(o *Options) { o.Mode = "AlwaysAllow" }, ""},
 		{"no mode", func(o *Options) { o.Mode = "" }, `--authorization-mode is "", want Webhook or AlwaysAllow`},
-		{"a mode in another case", func(o *Options) { o.Mode = "alwaysallow" }, `--authorization-mode is "alwaysallow", want Webhook or AlwaysAllow`},
-		{"everything wrong", func(o *Options) { *o = Options{"x", -1, -1, 0, -1} }, `--authorization-mode is "x", want Webhook or AlwaysAllow
+		{"a mode in another case", func(o *Options) { o.Mode = "alwaysallow" },
+			`--authorization-mode is "alwaysallow", want Webhook or AlwaysAllow`},
+		{"everything wrong", func(o *Options) { *o = Options{"x", -1, -1, 0, -1} },
+			`--authorization-mode is "x", want Webhook or AlwaysAllow
 --authorization-webhook-cache-authorized-ttl is -1ns, want 0 or more
 --authorization-webhook-cache-unauthorized-ttl is -1ns, want 0 or more
 --authorization-max-in-flight is 0, want at least 1

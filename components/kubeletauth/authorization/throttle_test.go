@@ -24,11 +24,13 @@ import (
 func TestNoThrottleInTheClient(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write([]byte(`{"apiVersion":"authorization.k8s.io/v1","kind":"SubjectAccessReview","spec":{},"status":{"allowed":true}}`))
+		_, _ = w.Write([]byte(
+			`{"apiVersion":"authorization.k8s.io/v1","kind":"SubjectAccessReview","spec":{},"status":{"allowed":true}}`))
 	}))
 	defer server.Close()
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	content := fmt.Sprintf(`{"clusters":[{"name":"c","cluster":{"server":%q}}],"contexts":[{"name":"c","context":{"cluster":"c"}}],"current-context":"c"}`, server.URL)
+	content := fmt.Sprintf(
+		`{"clusters":[{"name":"c","cluster":{"server":%q}}],"contexts":[{"name":"c","context":{"cluster":"c"}}],"current-context":"c"}`, server.URL)
 	if err := os.WriteFile(kubeconfig, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +42,8 @@ func TestNoThrottleInTheClient(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := New(Config{Options: DefaultOptions(), Reviews: client.AuthorizationV1().SubjectAccessReviews(), Registry: metrics.NewKubeRegistry()})
+	a, err := New(Config{Options: DefaultOptions(), Reviews: client.AuthorizationV1().SubjectAccessReviews(),
+		Registry: metrics.NewKubeRegistry()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,7 +40,8 @@ func (ca *CA) Intermediate(t testing.TB, name string) *CA {
 	t.Helper()
 	ca.serial++
 	below := &CA{key: newKey(t), serial: 1000 * ca.serial}
-	below.Certificate = sign(t, authority(name, ca.serial, 5*365*24*time.Hour), &below.key.PublicKey, ca.Certificate, ca.key)
+	below.Certificate = sign(t, authority(name, ca.serial, 5*365*24*time.Hour), &below.key.PublicKey, ca.Certificate,
+		ca.key)
 	below.Chain = append([]*x509.Certificate{below.Certificate}, ca.Chain...)
 	return below
 }
@@ -49,13 +50,15 @@ func (ca *CA) Intermediate(t testing.TB, name string) *CA {
 func (ca *CA) Signed(t testing.TB, other *CA) *x509.Certificate {
 	t.Helper()
 	ca.serial++
-	return sign(t, authority(other.Certificate.Subject.CommonName, ca.serial, 365*24*time.Hour), &other.key.PublicKey, ca.Certificate, ca.key)
+	return sign(t, authority(other.Certificate.Subject.CommonName, ca.serial, 365*24*time.Hour), &other.key.PublicKey,
+		ca.Certificate, ca.key)
 }
 
 // Renamed is a root with the same key and another name.
 func (ca *CA) Renamed(t testing.TB, name string) *CA {
 	t.Helper()
-	return &CA{key: ca.key, serial: 1, Certificate: sign(t, authority(name, 1, 365*24*time.Hour), &ca.key.PublicKey, nil, ca.key)}
+	return &CA{key: ca.key, serial: 1,
+		Certificate: sign(t, authority(name, 1, 365*24*time.Hour), &ca.key.PublicKey, nil, ca.key)}
 }
 
 func authority(name string, serial int64, life time.Duration) *x509.Certificate {
@@ -91,7 +94,8 @@ func (ca *CA) PEM() []byte {
 // for an hour, or as tweak has it.
 func (ca *CA) CRL(t testing.TB, revoked []*x509.Certificate, tweak ...func(*x509.RevocationList)) []byte {
 	t.Helper()
-	template := &x509.RevocationList{Number: big.NewInt(1), ThisUpdate: time.Now().Add(-time.Minute), NextUpdate: time.Now().Add(time.Hour)}
+	template := &x509.RevocationList{Number: big.NewInt(1), ThisUpdate: time.Now().Add(-time.Minute),
+		NextUpdate: time.Now().Add(time.Hour)}
 	for _, certificate := range revoked {
 		template.RevokedCertificateEntries = append(template.RevokedCertificateEntries,
 			x509.RevocationListEntry{SerialNumber: certificate.SerialNumber, RevocationTime: time.Now().Add(-time.Minute)})
@@ -136,7 +140,8 @@ func newKey(t testing.TB) *ecdsa.PrivateKey {
 }
 
 // sign signs a certificate; without a parent, with itself.
-func sign(t testing.TB, template *x509.Certificate, public *ecdsa.PublicKey, parent *x509.Certificate, key *ecdsa.PrivateKey) *x509.Certificate {
+func sign(t testing.TB, template *x509.Certificate, public *ecdsa.PublicKey, parent *x509.Certificate,
+	key *ecdsa.PrivateKey) *x509.Certificate {
 	t.Helper()
 	if parent == nil {
 		parent = template

@@ -68,9 +68,11 @@ func (w *world) admin() *tls.Config {
 
 // client is for calls with this TLS, which follows no redirect.
 func (w *world) client(config *tls.Config, http2 bool) *http.Client {
-	transport := &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: http2, DisableCompression: true, MaxIdleConnsPerHost: 64}
+	transport := &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: http2, DisableCompression: true,
+		MaxIdleConnsPerHost: 64}
 	w.t.Cleanup(transport.CloseIdleConnections)
-	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &http.Client{Transport: transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
 // got is an answer.

@@ -84,7 +84,8 @@ type turn struct {
 func NewAudit(out io.Writer, registry metrics.KubeRegistry) *Audit {
 	lost := metrics.NewCounterVec(&metrics.CounterOpts{
 		Name: "bulkhead_audit_lines_dropped_total",
-		Help: "Audit lines that were lost: of requests that were let through, which waited in vain (passed), of refusals, for which there was no room (refused), " +
+		Help: "Audit lines that were lost: of requests that were let through, which waited in vain (passed), of refusals, " +
+			"for which there was no room (refused), " +
 			"and of either, because writing failed (write).",
 	}, []string{"reason"})
 	registry.MustRegister(lost)

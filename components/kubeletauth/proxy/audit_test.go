@@ -32,15 +32,19 @@ func TestLines(t *testing.T) {
 	w.do(client, http.MethodGet, "/metrics/resource?x=secret-query", nil)
 	w.decides(only("get", "stats"))
 	w.do(client, http.MethodGet, "/pods", nil)
-	w.do(without, http.MethodGet, "/pods", func(req *http.Request) { req.Header.Set("Authorization", "Bearer secret-token") })
-	w.do(without, http.MethodGet, "/pods", func(req *http.Request) { req.Header.Set("Authorization", "Bearer secret-guess") })
+	w.do(without, http.MethodGet, "/pods",
+		func(req *http.Request) { req.Header.Set("Authorization", "Bearer secret-token") })
+	w.do(without, http.MethodGet, "/pods",
+		func(req *http.Request) { req.Header.Set("Authorization", "Bearer secret-guess") })
 	got := w.await(4)
 	groups := []string{"team", "system:authenticated"}
 	want := []Line{
-		{Stage: "request", ID: 1, User: "admin", Groups: groups, Node: "n", Method: "GET", Path: "/metrics/resource", Verb: "get", Subresource: "metrics",
+		{Stage: "request", ID: 1, User: "admin", Groups: groups, Node: "n", Method: "GET", Path: "/metrics/resource",
+			Verb: "get", Subresource: "metrics",
 			Decision: "allow", Rule: "KA-METRICS-1", CacheHit: true, Status: 200, BytesOut: 6},
-		{Stage: "request", ID: 2, User: "admin", Groups: groups, Node: "n", Method: "GET", Path: "/pods", Verb: "get", Subresource: "pods",
-			Decision: "deny", Rule: "KA-POD-1", CacheHit: true, Status: 403, BytesOut: 98,
+		{Stage: "request", ID: 2, User: "admin", Groups: groups, Node: "n", Method: "GET", Path: "/pods", Verb: "get",
+			Subresource: "pods",
+			Decision:    "deny", Rule: "KA-POD-1", CacheHit: true, Status: 403, BytesOut: 98,
 			Cause: "Forbidden (user=admin, verb=get, resource=nodes, subresource(s)=[pods proxy]) [KA-POD-1]"},
 		{Stage: "request", ID: 3, User: "robot", Node: "n", Method: "GET", Path: "/pods", Verb: "get", Subresource: "pods",
 			Decision: "deny", Rule: "KA-POD-1", CacheHit: true, Status: 403, BytesOut: 98,

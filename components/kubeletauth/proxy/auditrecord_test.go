@@ -84,7 +84,8 @@ func TestRecordWaitsUntilTheLineIsWritten(t *testing.T) {
 		close(unblock)
 		synctest.Wait()
 		record(6, true, gathering)
-		if text := d.written(); strings.Contains(text, `"id":2,`) || strings.Contains(text, `"id":5,`) || !strings.Contains(text, `"id":6,`) {
+		if text := d.written(); strings.Contains(text, `"id":2,`) || strings.Contains(text, `"id":5,`) ||
+			!strings.Contains(text, `"id":6,`) {
 			t.Errorf("written:\n%s", text)
 		}
 		stop()
@@ -109,12 +110,14 @@ func TestRequestsWithoutALine(t *testing.T) {
 			t.Run(tt.name+" "+path, func(t *testing.T) {
 				d := &disk{full: tt.full}
 				before := ""
-				w := start(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { before = d.written() }), func(s *settings) {
-					s.enforce, s.audit, s.out = tt.enforce, tt.audit, d
-				})
+				w := start(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { before = d.written() }),
+					func(s *settings) {
+						s.enforce, s.audit, s.out = tt.enforce, tt.audit, d
+					})
 				got := w.do(w.client(w.admin(), false), http.MethodGet, path, nil)
 				refused := tt.code != http.StatusOK
-				if got.code != tt.code || refused != strings.HasSuffix(got.body, "[KA-AUDIT-1]\n") || refused != (len(w.reached()) == 0) {
+				if got.code != tt.code || refused != strings.HasSuffix(got.body, "[KA-AUDIT-1]\n") ||
+					refused != (len(w.reached()) == 0) {
 					t.Errorf("answered %d %s; the kubelet has seen %d", got.code, got.body, len(w.reached()))
 				}
 				if tt.code == http.StatusOK && tt.enforce != nil && !strings.Contains(before, `"stage":"begin"`) {
@@ -133,11 +136,13 @@ func TestRequestsWithoutALine(t *testing.T) {
 func TestStagesOfARecordedRequest(t *testing.T) {
 	for path, want := range map[string]string{"/pods": "begin request", "/exec/ns/pod/c": "begin end"} {
 		t.Run(path, func(t *testing.T) {
-			w := start(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), func(s *settings) { s.enforce = []string{"KA-AUDIT-1"} })
+			w := start(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}),
+				func(s *settings) { s.enforce = []string{"KA-AUDIT-1"} })
 			w.do(w.client(w.admin(), false), http.MethodGet, path, nil)
 			lines := w.await(2)
 			first, last := lines[0], lines[1]
-			if got := first.Stage + " " + last.Stage; got != want || len(lines) != 2 || first.ID != last.ID || first.Status != 0 || last.Status != http.StatusOK {
+			if got := first.Stage + " " + last.Stage; got != want || len(lines) != 2 || first.ID != last.ID ||
+				first.Status != 0 || last.Status != http.StatusOK {
 				t.Errorf("%q: %+v", got, lines)
 			}
 		})

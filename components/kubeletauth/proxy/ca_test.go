@@ -90,7 +90,8 @@ func (a *authority) client(t testing.TB, subject pkix.Name) *tls.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &tls.Config{RootCAs: a.pool(), ServerName: "192.0.2.1", MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}}
+	return &tls.Config{RootCAs: a.pool(), ServerName: "192.0.2.1", MinVersion: tls.VersionTLS12,
+		Certificates: []tls.Certificate{pair}}
 }
 
 // place writes a file by renaming it into place, as everything that renews a

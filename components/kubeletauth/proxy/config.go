@@ -107,13 +107,18 @@ func DefaultConnectionLimits() ConnectionLimits {
 func (l ConnectionLimits) Validate() error {
 	var problems []error
 	if l.PerUser < 1 || l.All < l.PerUser {
-		problems = append(problems, fmt.Errorf("limit on connections is %d and on those of a user %d, want at least 1, and not more for one user than for all", l.All, l.PerUser))
+		problems = append(problems,
+			fmt.Errorf("limit on connections is %d and on those of a user %d, want at least 1, and not more for one user than "+
+				"for all", l.All, l.PerUser))
 	}
 	if l.NewPerAddress < 1 || l.New < l.NewPerAddress {
-		problems = append(problems, fmt.Errorf("limit on new connections is %d and on those of an address %d, want at least 1, and not more for one address than for all", l.New, l.NewPerAddress))
+		problems = append(problems,
+			fmt.Errorf("limit on new connections is %d and on those of an address %d, want at least 1, and not more for one "+
+				"address than for all", l.New, l.NewPerAddress))
 	}
 	if l.NewTimeout <= 0 {
-		problems = append(problems, fmt.Errorf("limit on the time that a connection is new is %v, want more than 0", l.NewTimeout))
+		problems = append(problems,
+			fmt.Errorf("limit on the time that a connection is new is %v, want more than 0", l.NewTimeout))
 	}
 	return errors.Join(problems...)
 }
@@ -141,7 +146,8 @@ func (l Limits) Validate() error {
 			problems = append(problems, fmt.Errorf("limit on %s is %d, want at least 1", name, n))
 		}
 	}
-	for name, d := range map[string]time.Duration{"time without bytes": l.StreamIdle, "time between checks": l.StreamRecheck} {
+	for name, d := range map[string]time.Duration{"time without bytes": l.StreamIdle,
+		"time between checks": l.StreamRecheck} {
 		if d <= 0 {
 			problems = append(problems, fmt.Errorf("limit on a stream's %s is %v, want more than 0", name, d))
 		}

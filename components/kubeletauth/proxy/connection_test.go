@@ -112,7 +112,8 @@ func TestANewConnectionCarriesLittle(t *testing.T) {
 	}{{"nobody", w.nobody(), true}, {"admin", w.admin(), false}} {
 		conn := w.dialFrom("127.0.0.1", tt.config)
 		go func() {
-			_, _ = io.WriteString(conn, strings.Repeat("GET /pods HTTP/1.1\r\nHost: n\r\nX: "+strings.Repeat("x", 1000)+"\r\n\r\n", requests))
+			_, _ = io.WriteString(conn,
+				strings.Repeat("GET /pods HTTP/1.1\r\nHost: n\r\nX: "+strings.Repeat("x", 1000)+"\r\n\r\n", requests))
 		}()
 		answers := 0
 		buffer := make([]byte, 1<<10)
@@ -144,7 +145,8 @@ func TestOneUserCannotTakeAllConnections(t *testing.T) {
 	if want := "Too many requests: the user has too many connections [KA-LIMIT-1]\n"; got.code != http.StatusTooManyRequests || got.body != want {
 		t.Errorf("answered %d %s", got.code, got.body)
 	}
-	got = w.do(w.client(w.nobody(), false), http.MethodGet, "/pods", func(req *http.Request) { req.Header.Set("Authorization", "Bearer other") })
+	got = w.do(w.client(w.nobody(), false), http.MethodGet, "/pods",
+		func(req *http.Request) { req.Header.Set("Authorization", "Bearer other") })
 	if got.code != http.StatusOK {
 		t.Errorf("another is answered %d %s", got.code, got.body)
 	}

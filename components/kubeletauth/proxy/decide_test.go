@@ -23,7 +23,8 @@ func answering(text string) http.HandlerFunc {
 // only lets this right through.
 func only(verb, subresource string) func(authorizer.Attributes) (Answer, error) {
 	return func(a authorizer.Attributes) (Answer, error) {
-		right := a.GetVerb() == verb && a.GetSubresource() == subresource && a.GetResource() == "nodes" && a.GetName() == "n" &&
+		right := a.GetVerb() == verb && a.GetSubresource() == subresource && a.GetResource() == "nodes" &&
+			a.GetName() == "n" &&
 			a.GetUser().GetName() == "admin" && a.IsResourceRequest() && a.GetAPIVersion() == "v1"
 		return Answer{Allowed: right, Cached: true}, nil
 	}
@@ -40,10 +41,12 @@ func TestDecisions(t *testing.T) {
 		code       int
 		body       string
 	}{
-		{"who has the right is answered by the kubelet", "/metrics/resource", kubeletauth.Strict, false, only("get", "metrics"), 200, "answer"},
+		{"who has the right is answered by the kubelet", "/metrics/resource", kubeletauth.Strict, false,
+			only("get", "metrics"), 200, "answer"},
 		{"who has another right is not", "/metrics/resource", kubeletauth.Strict, false, only("get", "stats"), 403,
 			"Forbidden (user=admin, verb=get, resource=nodes, subresource(s)=[metrics]) [KA-METRICS-1]\n"},
-		{"nobody is not", "/metrics/resource", kubeletauth.Strict, true, only("get", "metrics"), 401, "Unauthorized [KA-AUTH-1]\n"},
+		{"nobody is not", "/metrics/resource", kubeletauth.Strict, true, only("get", "metrics"), 401,
+			"Unauthorized [KA-AUTH-1]\n"},
 		{"the second right is enough", "/pods", kubeletauth.Strict, false, only("get", "proxy"), 200, "answer"},
 		{"neither right is told of both", "/pods", kubeletauth.Strict, false, only("get", "stats"), 403,
 			"Forbidden (user=admin, verb=get, resource=nodes, subresource(s)=[pods proxy]) [KA-POD-1]\n"},
@@ -51,8 +54,10 @@ func TestDecisions(t *testing.T) {
 			"Authorization error (user=admin, verb=get, resource=nodes, subresource=pods) [KA-DECISION-1]\n"},
 		{"get on nodes/proxy runs nothing", "/exec/ns/pod/c?command=id", kubeletauth.Strict, false, only("get", "proxy"), 403,
 			"Forbidden (user=admin, verb=create, resource=nodes, subresource(s)=[exec]) [KA-EXEC-1]\n"},
-		{"in compat it does, as with the kubelet", "/exec/ns/pod/c?command=id", kubeletauth.Compat, false, only("get", "proxy"), 200, "answer"},
-		{"an unclean path is refused before anybody is asked", "/pods//x", kubeletauth.Strict, true, failing, 400, "[KA-PATH-1]"},
+		{"in compat it does, as with the kubelet", "/exec/ns/pod/c?command=id", kubeletauth.Compat, false,
+			only("get", "proxy"), 200, "answer"},
+		{"an unclean path is refused before anybody is asked", "/pods//x", kubeletauth.Strict, true, failing, 400,
+			"[KA-PATH-1]"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := start(t, answering("answer"), func(s *settings) { s.mode = tt.mode })

@@ -49,7 +49,8 @@ func (h *Handler) begin(w http.ResponseWriter, req *http.Request) *exchange {
 
 func (x *exchange) mapped(mapping, audited kubeletauth.Mapping) {
 	x.mapping, x.audited, x.rule = mapping, audited, mapping.Rule
-	x.line.Rule, x.line.Verb, x.line.Subresource = string(mapping.Rule), mapping.Attempts[0].Verb, mapping.Attempts[0].Subresource
+	x.line.Rule, x.line.Verb, x.line.Subresource = string(mapping.Rule), mapping.Attempts[0].Verb,
+		mapping.Attempts[0].Subresource
 	x.line.Namespace, x.line.Pod, x.line.Container = mapping.Target.Namespace, mapping.Target.Pod, mapping.Target.Container
 }
 

@@ -65,7 +65,8 @@ func (h *Handler) forward(x *exchange, req *http.Request) {
 	}
 	// The kubelet may have ended its answer because it was cut off. What the client has
 	// must not look whole.
-	if x.stream != nil && x.stream.cause() != "" && x.line.Status >= http.StatusOK && x.line.Status < http.StatusBadRequest {
+	if x.stream != nil && x.stream.cause() != "" && x.line.Status >= http.StatusOK &&
+		x.line.Status < http.StatusBadRequest {
 		panic(http.ErrAbortHandler)
 	}
 }

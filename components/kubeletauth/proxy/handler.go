@@ -48,15 +48,17 @@ func New(config Config) (*Handler, error) {
 	}
 	limits := config.Limits
 	h := &Handler{
-		config:         config,
-		measures:       newMeasures(config.Registry, config.Rules),
-		buffers:        &buffers{},
-		errors:         newConnectionErrors(config.Logger),
-		authenticating: webhook.NewLimiter(webhook.Limits{InFlightPerNode: limits.Authenticating, InFlight: nobodys}, patience),
-		authorizing:    webhook.NewLimiter(webhook.Limits{InFlightPerNode: limits.Requests, InFlight: nobodys}, patience),
-		requests:       webhook.NewLimiter(webhook.Limits{InFlightPerNode: limits.Requests, InFlight: limits.AllRequests}, patience),
-		lasting:        webhook.NewLimiter(webhook.Limits{InFlightPerNode: limits.Streams, InFlight: limits.AllStreams}, patience),
-		shares:         newShares(limits.Streams),
+		config:   config,
+		measures: newMeasures(config.Registry, config.Rules),
+		buffers:  &buffers{},
+		errors:   newConnectionErrors(config.Logger),
+		authenticating: webhook.NewLimiter(webhook.Limits{InFlightPerNode: limits.Authenticating, InFlight: nobodys},
+			patience),
+		authorizing: webhook.NewLimiter(webhook.Limits{InFlightPerNode: limits.Requests, InFlight: nobodys}, patience),
+		requests: webhook.NewLimiter(webhook.Limits{InFlightPerNode: limits.Requests, InFlight: limits.AllRequests},
+			patience),
+		lasting: webhook.NewLimiter(webhook.Limits{InFlightPerNode: limits.Streams, InFlight: limits.AllStreams}, patience),
+		shares:  newShares(limits.Streams),
 	}
 	if config.ModeOf != nil {
 		h.recording, h.sharing = config.ModeOf(kubeletauth.RuleAuditLog), config.ModeOf(kubeletauth.RuleShare)

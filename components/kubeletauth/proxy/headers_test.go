@@ -30,7 +30,8 @@ func checkHeaders(t *testing.T, http2 bool) {
 	got := w.do(w.client(config, http2), http.MethodGet, "/pods", func(req *http.Request) {
 		for _, name := range []string{
 			"X-Remote-User", "X-Remote-Group", "X-Remote-Extra-Scopes", "x-remote-uid", "Impersonate-User", "Impersonate-Group",
-			"impersonate-extra-x", "Impersonate-Uid", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Client-Cert", "Forwarded",
+			"impersonate-extra-x", "Impersonate-Uid", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Client-Cert",
+			"Forwarded",
 			"X-Real-Ip", "Cookie", "Proxy-Authorization", "Keep-Alive",
 		} {
 			req.Header.Set(name, "system:masters")
@@ -60,13 +61,18 @@ func TestTokensInSubProtocolsStayHere(t *testing.T) {
 		name     string
 		in, want []string
 	}{
-		{"protocols without a token go on", []string{"v5.channel.k8s.io, v4.channel.k8s.io"}, []string{"v5.channel.k8s.io, v4.channel.k8s.io"}},
-		{"a token does not", []string{"base64url.bearer.authorization.k8s.io.dG9rZW4, v4.channel.k8s.io"}, []string{"v4.channel.k8s.io"}},
-		{"nor one in a header of its own", []string{"base64url.bearer.authorization.k8s.io.dG9rZW4", "v4.channel.k8s.io"}, []string{"v4.channel.k8s.io"}},
-		{"nor one in other letters", []string{"v4.channel.k8s.io,BASE64URL.bearer.authorization.k8s.io.dG9rZW4"}, []string{"v4.channel.k8s.io"}},
+		{"protocols without a token go on", []string{"v5.channel.k8s.io, v4.channel.k8s.io"},
+			[]string{"v5.channel.k8s.io, v4.channel.k8s.io"}},
+		{"a token does not", []string{"base64url.bearer.authorization.k8s.io.dG9rZW4, v4.channel.k8s.io"},
+			[]string{"v4.channel.k8s.io"}},
+		{"nor one in a header of its own", []string{"base64url.bearer.authorization.k8s.io.dG9rZW4", "v4.channel.k8s.io"},
+			[]string{"v4.channel.k8s.io"}},
+		{"nor one in other letters", []string{"v4.channel.k8s.io,BASE64URL.bearer.authorization.k8s.io.dG9rZW4"},
+			[]string{"v4.channel.k8s.io"}},
 		{"nor one alone", []string{"base64url.bearer.authorization.k8s.io.dG9rZW4"}, nil},
 		{"nor one without a value", []string{"base64url.bearer.authorization.k8s.io."}, nil},
-		{"a name that only looks like it goes on", []string{"base64url.bearer.authorization.k8s"}, []string{"base64url.bearer.authorization.k8s"}},
+		{"a name that only looks like it goes on", []string{"base64url.bearer.authorization.k8s"},
+			[]string{"base64url.bearer.authorization.k8s"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			header := http.Header{protocolHeader: tt.in}

@@ -44,10 +44,11 @@ func (j *joined) send(kubelet io.Writer) error {
 // receive copies what the kubelet sends, until the stream is ended.
 func (j *joined) receive(kubelet io.Reader) error {
 	x := j.exchange
-	return x.handler.buffers.relay(untilEnded{j.Conn, x.stream.ctx}, kubelet, seam{from: j.kubelets, to: j.wire}, func(n int) {
-		x.out.Add(int64(n))
-		x.stream.touch()
-	})
+	return x.handler.buffers.relay(untilEnded{j.Conn, x.stream.ctx}, kubelet, seam{from: j.kubelets, to: j.wire},
+		func(n int) {
+			x.out.Add(int64(n))
+			x.stream.touch()
+		})
 }
 
 // untilEnded writes to the client what the kubelet sent before the stream was ended. A

@@ -130,7 +130,8 @@ func (s *streaming) raw(w http.ResponseWriter) {
 func (w *world) upgrade(path, early string) (net.Conn, *bufio.Reader, *http.Response) {
 	w.t.Helper()
 	conn := w.dial()
-	fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: n\r\nContent-Length: 0\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n%s", path, early)
+	fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: n\r\nContent-Length: 0\r\nConnection: Upgrade\r\nUpgrade: "+
+		"SPDY/3.1\r\n\r\n%s", path, early)
 	reader := bufio.NewReader(conn)
 	response, err := http.ReadResponse(reader, nil)
 	if err != nil {

@@ -26,7 +26,8 @@ func TestOneUserCannotTakeAllPlaces(t *testing.T) {
 		}
 	}
 	got := w.do(w.client(w.admin(), false), http.MethodGet, "/exec/ns/pod/c", nil)
-	if got.code != http.StatusTooManyRequests || !strings.HasSuffix(got.body, "[KA-LIMIT-1]\n") || got.header.Get("Retry-After") != "1" {
+	if got.code != http.StatusTooManyRequests || !strings.HasSuffix(got.body, "[KA-LIMIT-1]\n") ||
+		got.header.Get("Retry-After") != "1" {
 		t.Errorf("answered %d %s %v", got.code, got.body, got.header)
 	}
 	for name, path := range map[string]string{"admin": "/pods", "other": "/exec/ns/pod/c"} {
@@ -59,7 +60,8 @@ func TestPlacesAreGivenBack(t *testing.T) {
 	}
 	group.Wait()
 	for name, limiter := range map[string]interface{ Held() (int, int) }{
-		"authenticating": w.handler.authenticating, "authorizing": w.handler.authorizing, "requests": w.handler.requests, "streams": w.handler.lasting,
+		"authenticating": w.handler.authenticating, "authorizing": w.handler.authorizing, "requests": w.handler.requests,
+		"streams": w.handler.lasting,
 	} {
 		if taken, users := limiter.Held(); taken != 0 || users != 0 {
 			t.Errorf("%s: %d places of %d are still taken", name, taken, users)
@@ -85,7 +87,8 @@ func TestStreamPlacesAreForThoseWhoMay(t *testing.T) {
 	config.Certificates = nil
 	refused := make(chan got, 1)
 	go func() {
-		refused <- w.do(w.client(config, false), http.MethodGet, "/exec/ns/pod/c", func(req *http.Request) { req.Header.Set("Authorization", "Bearer stranger") })
+		refused <- w.do(w.client(config, false), http.MethodGet, "/exec/ns/pod/c",
+			func(req *http.Request) { req.Header.Set("Authorization", "Bearer stranger") })
 	}()
 	<-asked
 	if _, _, err := w.websocket("/exec/ns/pod/c"); err != nil {

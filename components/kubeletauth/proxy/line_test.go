@@ -42,11 +42,14 @@ func TestLinesAreBounded(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			out := &counter{}
 			audit := NewAudit(out, metrics.NewKubeRegistry())
-			line := Line{User: huge, Namespace: huge, Pod: huge, Container: huge, Method: huge, Path: huge, Cause: huge, Groups: tt.groups}
+			line := Line{User: huge, Namespace: huge, Pod: huge, Container: huge, Method: huge, Path: huge, Cause: huge,
+				Groups: tt.groups}
 			audit.put(&line, false)
 			waits := <-audit.waiting[ofRefused]
 			size := 0
-			for _, text := range append([]string{waits.User, waits.Namespace, waits.Pod, waits.Container, waits.Method, waits.Path, waits.Cause}, waits.Groups...) {
+			for _, text := range append(
+				[]string{waits.User, waits.Namespace, waits.Pod, waits.Container, waits.Method, waits.Path, waits.Cause},
+				waits.Groups...) {
 				size += len(text)
 			}
 			if size > 8<<10 || len(waits.Groups) != tt.written || waits.MoreGroups != len(tt.groups)-tt.written {
@@ -70,7 +73,8 @@ func TestALineHoldsNothingOfTheRequest(t *testing.T) {
 	line := Line{Path: whole[:5], Pod: whole[1:5], Groups: []string{whole[:5]}}
 	kept := line.kept()
 	for _, text := range []string{kept.Path, kept.Pod, kept.Groups[0]} {
-		if at := uintptr(unsafe.Pointer(unsafe.StringData(text))); at >= uintptr(unsafe.Pointer(unsafe.StringData(whole))) && at < uintptr(unsafe.Pointer(unsafe.StringData(whole)))+uintptr(len(whole)) {
+		if at := uintptr(unsafe.Pointer(unsafe.StringData(text))); at >= uintptr(unsafe.Pointer(unsafe.StringData(whole))) &&
+			at < uintptr(unsafe.Pointer(unsafe.StringData(whole)))+uintptr(len(whole)) {
 			t.Errorf("%q is a part of the request", text)
 		}
 	}

@@ -32,7 +32,8 @@ func bind(ctx context.Context, host string, port int) (net.Listener, error) {
 			return listener, nil
 		}
 		if try%bindReminders == 0 {
-			klog.FromContext(ctx).Info("Cannot listen yet; the kubelet may not have moved to loopback", "address", address, "error", err.Error())
+			klog.FromContext(ctx).Info("Cannot listen yet; the kubelet may not have moved to loopback", "address", address,
+				"error", err.Error())
 		}
 		select {
 		case <-ctx.Done():

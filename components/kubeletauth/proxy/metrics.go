@@ -35,7 +35,8 @@ type outcome struct {
 func newMeasures(registry metrics.KubeRegistry, cited []rules.Rule) *measures {
 	m := &measures{
 		requests: metrics.NewCounterVec(&metrics.CounterOpts{
-			Name: "bulkhead_kubelet_requests_total", Help: "Requests to the kubelet's API, by the rule that decided and by decision.",
+			Name: "bulkhead_kubelet_requests_total",
+			Help: "Requests to the kubelet's API, by the rule that decided and by decision.",
 		}, []string{"rule", "decision"}),
 		audited: metrics.NewCounterVec(&metrics.CounterOpts{
 			Name: "bulkhead_audited_refusals_total", Help: "Requests allowed that a rule in audit would have refused, by rule.",
@@ -48,10 +49,12 @@ func newMeasures(registry metrics.KubeRegistry, cited []rules.Rule) *measures {
 			Name: "bulkhead_kubelet_streams", Help: "Streams that go on now, by subresource.",
 		}, []string{"subresource"}),
 		rechecks: metrics.NewCounterVec(&metrics.CounterOpts{
-			Name: "bulkhead_kubelet_stream_rechecks_total", Help: "Times that access to a stream was asked about again, by outcome.",
+			Name: "bulkhead_kubelet_stream_rechecks_total",
+			Help: "Times that access to a stream was asked about again, by outcome.",
 		}, []string{"outcome"}),
 		failures: metrics.NewCounterVec(&metrics.CounterOpts{
-			Name: "bulkhead_kubelet_upstream_failures_total", Help: "Requests that the kubelet did not answer, or not in a way that is passed on, by reason.",
+			Name: "bulkhead_kubelet_upstream_failures_total",
+			Help: "Requests that the kubelet did not answer, or not in a way that is passed on, by reason.",
 		}, []string{"reason"}),
 		bytes: metrics.NewCounterVec(&metrics.CounterOpts{
 			Name: "bulkhead_kubelet_bytes_total", Help: "Bytes of bodies and streams, by direction as the client sees it.",

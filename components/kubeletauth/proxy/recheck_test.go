@@ -60,7 +60,8 @@ func TestWhenStreamsAreAskedAbout(t *testing.T) {
 	} {
 		limits := Limits{StreamRecheck: tc.recheck}
 		if first, age := limits.firstCheck(), limits.maxAge(); first != tc.first || age != tc.maxAge {
-			t.Errorf("every %v: first after %v, answers of up to %v; want %v and %v", tc.recheck, first, age, tc.first, tc.maxAge)
+			t.Errorf("every %v: first after %v, answers of up to %v; want %v and %v", tc.recheck, first, age, tc.first,
+				tc.maxAge)
 		}
 	}
 }

@@ -23,7 +23,8 @@ func checkRedirect(answer *http.Response) error {
 	if answer.StatusCode < 300 || answer.StatusCode > 399 || answer.StatusCode == http.StatusNotModified {
 		return nil
 	}
-	if _, upgrade := answer.Request.Header["Upgrade"]; upgrade || !samePlace(answer.Request.URL, answer.Header["Location"]) {
+	if _, upgrade := answer.Request.Header["Upgrade"]; upgrade ||
+		!samePlace(answer.Request.URL, answer.Header["Location"]) {
 		return errRedirect
 	}
 	return nil

@@ -69,7 +69,8 @@ func TestRedirects(t *testing.T) {
 // A redirect may keep the query or drop it, and not bring one of its own.
 func TestRedirectsWithAQuery(t *testing.T) {
 	from := &url.URL{Path: "/logs/pods", RawQuery: "a=b"}
-	for location, want := range map[string]bool{"pods/?a=b": true, "pods/": true, "pods/?a=c": false, "pods/?a=b&c=d": false} {
+	for location, want := range map[string]bool{"pods/?a=b": true, "pods/": true, "pods/?a=c": false,
+		"pods/?a=b&c=d": false} {
 		if got := samePlace(from, []string{location}); got != want {
 			t.Errorf("%s: %v, want %v", location, got, want)
 		}
@@ -123,7 +124,8 @@ func TestRedirectsOfTheKubelet(t *testing.T) {
 	client := w.client(w.admin(), false)
 	for from, want := range map[string]string{
 		"/logs": "307 /logs/", "/logs?a=b": "307 /logs/?a=b", "/logs/pods": "301 pods/", "/logs/pods?a=b": "301 pods/?a=b",
-		"/logs/pods/file/": "301 ../file", "/logs/pods/index.html": "301 ./", "/logs/pods/": "200 ", "/logs/pods/file": "200 ",
+		"/logs/pods/file/": "301 ../file", "/logs/pods/index.html": "301 ./", "/logs/pods/": "200 ",
+		"/logs/pods/file": "200 ",
 	} {
 		got := w.do(client, http.MethodGet, from, nil)
 		if answer := fmt.Sprint(got.code, " ", got.header.Get("Location")); answer != want {

@@ -83,13 +83,15 @@ func forbidden(rule rules.ID, user string, attempts []kubeletauth.Attributes) *r
 		subresources[i] = attempt.Subresource
 	}
 	return deny(http.StatusForbidden, rule,
-		fmt.Sprintf("Forbidden (user=%s, verb=%s, resource=nodes, subresource(s)=%v)", webhook.Loggable(user), attempts[0].Verb, subresources))
+		fmt.Sprintf("Forbidden (user=%s, verb=%s, resource=nodes, subresource(s)=%v)", webhook.Loggable(user),
+			attempts[0].Verb, subresources))
 }
 
 // noDecision is the kubelet's text for an authorizer that could not answer.
 func noDecision(user string, attempt kubeletauth.Attributes, err error) *reply {
 	r := deny(http.StatusInternalServerError, kubeletauth.RuleDecision,
-		fmt.Sprintf("Authorization error (user=%s, verb=%s, resource=nodes, subresource=%s)", webhook.Loggable(user), attempt.Verb, attempt.Subresource))
+		fmt.Sprintf("Authorization error (user=%s, verb=%s, resource=nodes, subresource=%s)", webhook.Loggable(user),
+			attempt.Verb, attempt.Subresource))
 	r.Effect, r.cause = rules.NoOpinion, err.Error()
 	return r
 }

@@ -48,7 +48,8 @@ func newRoom(limits ConnectionLimits, newBytes int64, registry metrics.KubeRegis
 		limits: limits, newBytes: newBytes, peers: map[netip.Prefix]*peer{}, users: map[string]int{},
 		refused: metrics.NewCounterVec(&metrics.CounterOpts{
 			Name: "bulkhead_connections_refused_total",
-			Help: "New connections that were closed: to make place for one that came later (displaced), or because no request over them was let through in time (late) " +
+			Help: "New connections that were closed: to make place for one that came later (displaced), or because no request " +
+				"over them was let through in time (late) " +
 				"or within the bytes for it (size).",
 		}, []string{"reason"}),
 	}

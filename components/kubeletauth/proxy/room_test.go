@@ -45,7 +45,8 @@ type crowd struct {
 
 func newCrowd(t *testing.T, limits ConnectionLimits) *crowd {
 	limits.NewTimeout = time.Minute
-	return &crowd{t: t, room: newRoom(limits, 100, metrics.NewKubeRegistry()), conns: map[byte]*fake{}, has: map[byte]*connection{}}
+	return &crowd{t: t, room: newRoom(limits, 100, metrics.NewKubeRegistry()), conns: map[byte]*fake{},
+		has: map[byte]*connection{}}
 }
 
 // do takes steps: "+a1" has connection 1 of address a come, "-1" has it go, "!1" is a
@@ -126,7 +127,8 @@ func TestRoomOfOneNetwork(t *testing.T) {
 			{"192.0.2.1:1", "[::ffff:192.0.2.1]:2", true},
 			{"192.0.2.1:1", "192.0.2.2:1", false},
 		} {
-			r := newRoom(ConnectionLimits{All: 9, PerUser: 9, New: 9, NewPerAddress: 1, NewTimeout: time.Minute}, 100, metrics.NewKubeRegistry())
+			r := newRoom(ConnectionLimits{All: 9, PerUser: 9, New: 9, NewPerAddress: 1, NewTimeout: time.Minute}, 100,
+				metrics.NewKubeRegistry())
 			first := &fake{from: tt.one}
 			one, other := r.enter(first), r.enter(&fake{from: tt.other})
 			if first.closed != tt.same {
@@ -153,7 +155,8 @@ func TestANewConnectionEnds(t *testing.T) {
 			{"too much", "size", false, true, 101, 0},
 			{"too much, but let in", "size", true, false, 101, 0},
 		} {
-			r := newRoom(ConnectionLimits{All: 1, PerUser: 1, New: 1, NewPerAddress: 1, NewTimeout: time.Minute}, 100, metrics.NewKubeRegistry())
+			r := newRoom(ConnectionLimits{All: 1, PerUser: 1, New: 1, NewPerAddress: 1, NewTimeout: time.Minute}, 100,
+				metrics.NewKubeRegistry())
 			conn := &fake{from: "192.0.2.1:1", sends: tt.sends}
 			c := r.enter(conn)
 			if tt.letIn && !r.admit(c, "u") {

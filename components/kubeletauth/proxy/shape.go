@@ -28,7 +28,8 @@ func checkShape(req *http.Request) (upgrade bool, refused *reply) {
 	// in the body of another (RFC 9112 section 11.2). net/http drops the length then,
 	// so all encodings are refused.
 	if len(req.TransferEncoding) > 0 || req.ContentLength < 0 {
-		return false, misshapen(http.StatusLengthRequired, "Length required: the body has to have a Content-Length and no Transfer-Encoding")
+		return false, misshapen(http.StatusLengthRequired,
+			"Length required: the body has to have a Content-Length and no Transfer-Encoding")
 	}
 	if req.ContentLength > maxBody {
 		return false, misshapen(http.StatusRequestEntityTooLarge, "Request entity too large")
@@ -56,10 +57,12 @@ func upgradeOf(header http.Header) (string, *reply) {
 	if !token && len(values) == 0 && !mentionsUpgrade(asked) {
 		return "", nil
 	}
-	if token && len(values) == 1 && (strings.EqualFold(values[0], "SPDY/3.1") || strings.EqualFold(values[0], "websocket")) {
+	if token && len(values) == 1 &&
+		(strings.EqualFold(values[0], "SPDY/3.1") || strings.EqualFold(values[0], "websocket")) {
 		return values[0], nil
 	}
-	return "", misshapen(http.StatusBadRequest, "Bad request: an upgrade has to be to SPDY/3.1 or to websocket, with Connection: Upgrade")
+	return "", misshapen(http.StatusBadRequest,
+		"Bad request: an upgrade has to be to SPDY/3.1 or to websocket, with Connection: Upgrade")
 }
 
 // mentionsUpgrade is how k8s.io/streaming's httpstream.IsUpgradeRequest looks.

@@ -43,29 +43,48 @@ func TestMisshapenRequests(t *testing.T) {
 	const hidden = "GET /pods HTTP/1.1\r\nHost: n\r\nX-Hidden: 1\r\n\r\n"
 	body := "0\r\n\r\n" + hidden
 	for _, tt := range []struct{ name, text, want string }{
-		{"a length and chunks", "POST /run/a/b/c HTTP/1.1\r\nHost: n\r\nContent-Length: %d\r\nTransfer-Encoding: chunked\r\n\r\n" + body, "411"},
-		{"chunks and a length", "POST /run/a/b/c HTTP/1.1\r\nHost: n\r\nTransfer-Encoding: chunked\r\nContent-Length: %d\r\n\r\n" + body, "411"},
+		{"a length and chunks",
+			"POST /run/a/b/c HTTP/1.1\r\nHost: n\r\nContent-Length: %d\r\nTransfer-Encoding: chunked\r\n\r\n" + body, "411"},
+		{"chunks and a length",
+			"POST /run/a/b/c HTTP/1.1\r\nHost: n\r\nTransfer-Encoding: chunked\r\nContent-Length: %d\r\n\r\n" + body, "411"},
 		{"chunks alone", "POST /run/a/b/c HTTP/1.1\r\nHost: n\r\nTransfer-Encoding: chunked\r\n\r\n" + body, "411"},
 		{"chunks on GET", "GET /pods HTTP/1.1\r\nHost: n\r\nTransfer-Encoding: chunked\r\n\r\n" + body, "411"},
-		{"two lengths", "POST /run/a/b/c HTTP/1.1\r\nHost: n\r\nContent-Length: 1\r\nContent-Length: %d\r\n\r\n" + body, "400"},
-		{"two encodings", "POST /run/a/b/c HTTP/1.1\r\nHost: n\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n" + body, "501"},
-		{"an encoding in disguise", "POST /run/a/b/c HTTP/1.1\r\nHost: n\r\nTransfer-Encoding: xchunked\r\nContent-Length: %d\r\n\r\n" + body, "501"},
-		{"a space before the colon", "POST /run/a/b/c HTTP/1.1\r\nHost: n\r\nTransfer-Encoding : chunked\r\nContent-Length: %d\r\n\r\n" + body, "400"},
+		{"two lengths", "POST /run/a/b/c HTTP/1.1\r\nHost: n\r\nContent-Length: 1\r\nContent-Length: %d\r\n\r\n" + body,
+			"400"},
+		{"two encodings", "POST /run/a/b/c HTTP/1.1\r\nHost: n\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: " +
+			"identity\r\n\r\n" + body, "501"},
+		{"an encoding in disguise",
+			"POST /run/a/b/c HTTP/1.1\r\nHost: n\r\nTransfer-Encoding: xchunked\r\nContent-Length: %d\r\n\r\n" + body, "501"},
+		{"a space before the colon",
+			"POST /run/a/b/c HTTP/1.1\r\nHost: n\r\nTransfer-Encoding : chunked\r\nContent-Length: %d\r\n\r\n" + body, "400"},
 		{"a signed length", "POST /run/a/b/c HTTP/1.1\r\nHost: n\r\nContent-Length: +5\r\n\r\n12345" + hidden, "400"},
-		{"an upgrade to HTTP/2", "GET /pods HTTP/1.1\r\nHost: n\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\n\r\n" + hidden, "400"},
-		{"an upgrade to two protocols", "GET /exec/a/b/c HTTP/1.1\r\nHost: n\r\nConnection: Upgrade\r\nUpgrade: websocket, SPDY/3.1\r\n\r\n" + hidden, "400"},
-		{"an upgrade that Connection does not name", "GET /exec/a/b/c HTTP/1.1\r\nHost: n\r\nUpgrade: websocket\r\n\r\n" + hidden, "400"},
-		{"an upgrade that only Connection names", "GET /exec/a/b/c HTTP/1.1\r\nHost: n\r\nConnection: Upgrade\r\n\r\n" + hidden, "400"},
-		{"an upgrade that is almost named", "GET /exec/a/b/c HTTP/1.1\r\nHost: n\r\nConnection: keep-upgraded\r\n\r\n" + hidden, "400"},
+		{"an upgrade to HTTP/2",
+			"GET /pods HTTP/1.1\r\nHost: n\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: " +
+				"AAMAAABkAARAAAAAAAIAAAAA\r\n\r\n" + hidden, "400"},
+		{"an upgrade to two protocols",
+			"GET /exec/a/b/c HTTP/1.1\r\nHost: n\r\nConnection: Upgrade\r\nUpgrade: websocket, SPDY/3.1\r\n\r\n" + hidden,
+			"400"},
+		{"an upgrade that Connection does not name",
+			"GET /exec/a/b/c HTTP/1.1\r\nHost: n\r\nUpgrade: websocket\r\n\r\n" + hidden, "400"},
+		{"an upgrade that only Connection names",
+			"GET /exec/a/b/c HTTP/1.1\r\nHost: n\r\nConnection: Upgrade\r\n\r\n" + hidden, "400"},
+		{"an upgrade that is almost named",
+			"GET /exec/a/b/c HTTP/1.1\r\nHost: n\r\nConnection: keep-upgraded\r\n\r\n" + hidden, "400"},
 		{"HTTP/2 from the start", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + hidden, "411"},
-		{"a body that is too large, on GET", "GET /pods HTTP/1.1\r\nHost: n\r\nContent-Length: 1000000\r\n\r\n" + hidden, "413"},
+		{"a body that is too large, on GET", "GET /pods HTTP/1.1\r\nHost: n\r\nContent-Length: 1000000\r\n\r\n" + hidden,
+			"413"},
 		{"a body on GET", "GET /pods HTTP/1.1\r\nHost: n\r\nContent-Length: 5\r\n\r\n12345" + hidden, "400"},
 		{"a body on HEAD", "HEAD /pods HTTP/1.1\r\nHost: n\r\nContent-Length: 5\r\n\r\n12345" + hidden, "400"},
-		{"a body that is too large", "POST /run/a/b/c HTTP/1.1\r\nHost: n\r\nContent-Length: 1000000\r\n\r\n" + hidden, "413"},
-		{"headers of 64 KB", "GET /pods HTTP/1.1\r\nHost: n\r\nX-Long: " + strings.Repeat("a", 64<<10) + "\r\n\r\n" + hidden, "431"},
-		{"a token of 100 KB", "GET /pods HTTP/1.1\r\nHost: n\r\nAuthorization: Bearer " + strings.Repeat("a", 100<<10) + "\r\n\r\n" + hidden, "431"},
-		{"a token of 100 KB as sub-protocol", "GET /exec/a/b/c HTTP/1.1\r\nHost: n\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Protocol: base64url.bearer.authorization.k8s.io." +
-			strings.Repeat("a", 100<<10) + ", v4.channel.k8s.io\r\n\r\n" + hidden, "431"},
+		{"a body that is too large", "POST /run/a/b/c HTTP/1.1\r\nHost: n\r\nContent-Length: 1000000\r\n\r\n" + hidden,
+			"413"},
+		{"headers of 64 KB", "GET /pods HTTP/1.1\r\nHost: n\r\nX-Long: " + strings.Repeat("a", 64<<10) + "\r\n\r\n" + hidden,
+			"431"},
+		{"a token of 100 KB", "GET /pods HTTP/1.1\r\nHost: n\r\nAuthorization: Bearer " + strings.Repeat("a", 100<<10) +
+			"\r\n\r\n" + hidden, "431"},
+		{"a token of 100 KB as sub-protocol",
+			"GET /exec/a/b/c HTTP/1.1\r\nHost: n\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Protocol: " +
+				"base64url.bearer.authorization.k8s.io." +
+				strings.Repeat("a", 100<<10) + ", v4.channel.k8s.io\r\n\r\n" + hidden, "431"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := start(t, answering("answer"), nil)
@@ -101,7 +120,8 @@ func TestShapesThatPass(t *testing.T) {
 				fmt.Fprintf(rw, "body %q of %d", body, req.ContentLength)
 			}), nil)
 			first, all := w.raw(tt.text)
-			if want := fmt.Sprintf("body %q of %d", tt.body, len(tt.body)); first != "HTTP/1.1 200 OK" || !strings.HasSuffix(all, want) {
+			if want := fmt.Sprintf("body %q of %d", tt.body, len(tt.body)); first != "HTTP/1.1 200 OK" ||
+				!strings.HasSuffix(all, want) {
 				t.Errorf("answered %q, want %q", all, want)
 			}
 		})
@@ -158,7 +178,8 @@ func TestCertificatesThatAreTooLarge(t *testing.T) {
 	for _, tt := range []struct {
 		organisations  int
 		answered, want string
-	}{{20, "200 OK", ""}, {1000, "200 OK", ""}, {1001, "401 Unauthorized", ""}, {4000, "", "bad certificate"}, {10_000, "", ""}} {
+	}{{20, "200 OK", ""}, {1000, "200 OK", ""}, {1001, "401 Unauthorized", ""}, {4000, "", "bad certificate"},
+		{10_000, "", ""}} {
 		subject := pkix.Name{CommonName: "admin"}
 		for i := range tt.organisations {
 			subject.Organization = append(subject.Organization, fmt.Sprintf("g%04d", i))
@@ -208,7 +229,8 @@ func TestNoBodyIsReadForOthers(t *testing.T) {
 		{"nobody, who sends a part", fmt.Sprintf(ask, 5, "", "123"), "401", stranger},
 		{"nobody, who waits to be asked for it", fmt.Sprintf(ask, 5, "Expect: 100-continue\r\n", ""), "401", stranger},
 		{"somebody without the right", fmt.Sprintf(ask, 5, "", ""), "403", w.admin()},
-		{"somebody without the right, who waits to be asked for it", fmt.Sprintf(ask, 5, "Expect: 100-continue\r\n", ""), "403", w.admin()},
+		{"somebody without the right, who waits to be asked for it", fmt.Sprintf(ask, 5, "Expect: 100-continue\r\n", ""),
+			"403", w.admin()},
 		{"a body that is too large", fmt.Sprintf(ask, 100_000, "", ""), "413", w.admin()},
 		{"a body where there is none", "GET /pods HTTP/1.1\r\nHost: n\r\nContent-Length: 5\r\n\r\n", "400", w.admin()},
 	} {
@@ -235,7 +257,8 @@ func TestABodyThatIsWaitedFor(t *testing.T) {
 		fmt.Fprintf(rw, "body %q of %d", body, req.ContentLength)
 	}), nil)
 	conn := w.dial()
-	fmt.Fprint(conn, "POST /run/ns/pod/c HTTP/1.1\r\nHost: n\r\nContent-Length: 5\r\nConnection: close\r\nExpect: 100-continue\r\n\r\n")
+	fmt.Fprint(conn, "POST /run/ns/pod/c HTTP/1.1\r\nHost: n\r\nContent-Length: 5\r\nConnection: close\r\nExpect: "+
+		"100-continue\r\n\r\n")
 	reader := bufio.NewReader(conn)
 	if line, err := reader.ReadString('\n'); err != nil || line != "HTTP/1.1 100 Continue\r\n" {
 		t.Fatalf("answered %q (%v)", line, err)

@@ -105,7 +105,8 @@ func TestOneNamespaceCannotTakeAllStreams(t *testing.T) {
 			}
 			got := w.do(w.client(w.admin(), false), http.MethodGet, tt.path, nil)
 			refused := tt.code != http.StatusOK
-			if got.code != tt.code || refused != strings.HasSuffix(got.body, "[KA-LIMIT-2]\n") || refused && got.header.Get("Retry-After") != "1" {
+			if got.code != tt.code || refused != strings.HasSuffix(got.body, "[KA-LIMIT-2]\n") || refused &&
+				got.header.Get("Retry-After") != "1" {
 				t.Errorf("answered %d %s %v", got.code, got.body, got.header)
 			}
 			counted, err := testutil.GetCounterMetricValue(w.handler.measures.audited.WithLabelValues("KA-LIMIT-2"))

@@ -87,8 +87,10 @@ func TestSPDY(t *testing.T) {
 	_ = conn.Close()
 	lines := w.await(2)
 	begin, end := lines[0], lines[1]
-	if begin.Stage != "begin" || end.Stage != "end" || begin.ID != end.ID || end.Status != 101 || end.Pod != "pod" || end.Namespace != "ns" ||
-		end.Container != "c" || end.Verb != "create" || end.Subresource != "exec" || end.User != "admin" || end.Rule != "KA-EXEC-1" || !end.CacheHit {
+	if begin.Stage != "begin" || end.Stage != "end" || begin.ID != end.ID || end.Status != 101 || end.Pod != "pod" ||
+		end.Namespace != "ns" ||
+		end.Container != "c" || end.Verb != "create" || end.Subresource != "exec" || end.User != "admin" ||
+		end.Rule != "KA-EXEC-1" || !end.CacheHit {
 		t.Errorf("lines %+v", lines)
 	}
 	if begin.BytesOut != 0 || end.BytesIn == 0 || end.BytesOut == 0 {
@@ -121,8 +123,10 @@ func TestMalformedSubProtocols(t *testing.T) {
 		protocols []string
 		chosen    string
 	}{
-		{"a token beside a protocol", []string{"base64url.bearer.authorization.k8s.io.dG9rZW4", "v4.channel.k8s.io"}, "v4.channel.k8s.io"},
-		{"a token that is no base64", []string{"base64url.bearer.authorization.k8s.io.!!!!", "v4.channel.k8s.io"}, "v4.channel.k8s.io"},
+		{"a token beside a protocol", []string{"base64url.bearer.authorization.k8s.io.dG9rZW4", "v4.channel.k8s.io"},
+			"v4.channel.k8s.io"},
+		{"a token that is no base64", []string{"base64url.bearer.authorization.k8s.io.!!!!", "v4.channel.k8s.io"},
+			"v4.channel.k8s.io"},
 		{"only a token", []string{"base64url.bearer.authorization.k8s.io.dG9rZW4"}, ""},
 	} {
 		conn, response, err := w.websocket("/exec/ns/pod/c", tt.protocols...)
@@ -203,7 +207,8 @@ func TestHalfOpenUpgrades(t *testing.T) {
 	kubelet := newStreaming(t)
 	w := start(t, kubelet, nil)
 	conn := w.dial()
-	fmt.Fprint(conn, "POST /exec/ns/silent/c HTTP/1.1\r\nHost: n\r\nContent-Length: 0\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n")
+	fmt.Fprint(conn, "POST /exec/ns/silent/c HTTP/1.1\r\nHost: n\r\nContent-Length: 0\r\nConnection: "+
+		"Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n")
 	unanswered := <-kubelet.silent
 	_ = conn.Close()
 	select {

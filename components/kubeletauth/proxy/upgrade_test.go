@@ -66,7 +66,8 @@ func TestAnIdleStreamHoldsLittle(t *testing.T) {
 	}
 	var ways, requests int
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		if ways, requests = goroutinesIn("proxy.(*junction)."), goroutinesIn("proxy.(*Handler).ServeHTTP("); ways == 2*streams && requests == 0 {
+		if ways, requests = goroutinesIn("proxy.(*junction)."),
+			goroutinesIn("proxy.(*Handler).ServeHTTP("); ways == 2*streams && requests == 0 {
 			break
 		}
 	}

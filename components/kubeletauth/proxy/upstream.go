@@ -33,7 +33,8 @@ const (
 	rereadPause  = 100 * time.Millisecond
 )
 
-var errNotKubelet = errors.New("what answers in the kubelet's place does not have the certificate that the kubelet has on disk")
+var errNotKubelet = errors.New(
+	"what answers in the kubelet's place does not have the certificate that the kubelet has on disk")
 
 // Upstream is the way to the kubelet. It speaks HTTP/1.1, with a connection for
 // each request in flight: on one HTTP/2 connection, a client that does not read
@@ -139,7 +140,8 @@ func (u *Upstream) verify(state tls.ConnectionState) error {
 	if is(u.serving.Current(), shown) {
 		return nil
 	}
-	if former := u.serving.former.Load(); former != nil && time.Since(former.until) < formerFor && is(former.certificate, shown) {
+	if former := u.serving.former.Load(); former != nil && time.Since(former.until) < formerFor &&
+		is(former.certificate, shown) {
 		return nil
 	}
 	// The kubelet renews in memory and on disk at one time; what is read here may be a

@@ -67,7 +67,8 @@ func TestTheServingCertificateIsFollowed(t *testing.T) {
 		want   string
 	}{
 		{"at first it is the one on disk", func(string) {}, "+1 -2 -3"},
-		{"one that replaces it is read, and the kubelet may be late", func(dir string) { place(t, dir, "p.pem", second) }, "+1 +2 -3"},
+		{"one that replaces it is read, and the kubelet may be late", func(dir string) { place(t, dir, "p.pem", second) },
+			"+1 +2 -3"},
 		{"half a file changes nothing", func(dir string) { place(t, dir, "p.pem", second[:len(second)/2]) }, "+1 -2 -3"},
 		{"a certificate with another's key changes nothing", func(dir string) {
 			key := third[strings.Index(string(third), "-----BEGIN PRIVATE"):]
@@ -147,7 +148,8 @@ func TestNoRequestBeginsWithAFormerClientCertificate(t *testing.T) {
 	go func() { long <- w.do(client, http.MethodGet, "/healthz", nil).code }()
 	former := <-serials
 
-	place(t, w.dir, "client.pem", w.node.issue(t, pkix.Name{CommonName: "bulkhead:kubelet-auth-proxy"}, x509.ExtKeyUsageClientAuth))
+	place(t, w.dir, "client.pem",
+		w.node.issue(t, pkix.Name{CommonName: "bulkhead:kubelet-auth-proxy"}, x509.ExtKeyUsageClientAuth))
 	w.upstream.client.reread(t.Context())
 	ask := func() int64 {
 		if got := w.do(client, http.MethodGet, "/pods", nil); got.code != 200 {

@@ -133,7 +133,8 @@ func (s *settings) modeOf(id rules.ID) rules.Mode {
 func start(t testing.TB, kubelet http.Handler, change func(*settings)) *world {
 	t.Helper()
 	s := settings{
-		limits: DefaultLimits(), headerTimeout: 20 * time.Second, requestTimeout: time.Minute, connections: DefaultConnectionLimits(), drain: 50 * time.Millisecond, mode: kubeletauth.Strict,
+		limits: DefaultLimits(), headerTimeout: 20 * time.Second, requestTimeout: time.Minute,
+		connections: DefaultConnectionLimits(), drain: 50 * time.Millisecond, mode: kubeletauth.Strict,
 	}
 	if change != nil {
 		change(&s)
@@ -167,7 +168,8 @@ var ignored = []goleak.Option{
 }
 
 func (w *world) startKubelet(handler http.Handler) {
-	serving := w.serving.issue(w.t, pkix.Name{CommonName: "system:node:n", Organization: []string{"system:nodes"}}, x509.ExtKeyUsageServerAuth)
+	serving := w.serving.issue(w.t, pkix.Name{CommonName: "system:node:n", Organization: []string{"system:nodes"}},
+		x509.ExtKeyUsageServerAuth)
 	place(w.t, w.dir, "kubelet-server-current.pem", serving)
 	pair, err := tls.X509KeyPair(serving, serving)
 	if err != nil {
@@ -182,7 +184,8 @@ func (w *world) startKubelet(handler http.Handler) {
 		handler.ServeHTTP(rw, req)
 	}))
 	w.kubelet.Config.ErrorLog = log.New(io.Discard, "", 0)
-	w.kubelet.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: w.node.pool(), MinVersion: tls.VersionTLS12}
+	w.kubelet.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAndVerifyClientCert,
+		ClientCAs: w.node.pool(), MinVersion: tls.VersionTLS12}
 	w.kubelet.EnableHTTP2 = true
 	w.kubelet.StartTLS()
 	w.t.Cleanup(func() {
@@ -195,7 +198,8 @@ func (w *world) startProxy(s settings) {
 	t := w.t
 	caFile := place(t, w.dir, "client-ca.crt", w.clients.pem)
 	servingFile := w.dir + "/kubelet-server-current.pem"
-	client := place(t, w.dir, "client.pem", w.node.issue(t, pkix.Name{CommonName: "bulkhead:kubelet-auth-proxy"}, x509.ExtKeyUsageClientAuth))
+	client := place(t, w.dir, "client.pem",
+		w.node.issue(t, pkix.Name{CommonName: "bulkhead:kubelet-auth-proxy"}, x509.ExtKeyUsageClientAuth))
 	serving, err := LoadPair("serving", servingFile, servingFile)
 	if err != nil {
 		t.Fatal(err)
@@ -223,16 +227,19 @@ func (w *world) startProxy(s settings) {
 		modes[rules.ID(id)] = rules.Audit
 	}
 	config := Config{
-		NodeName: "n", Map: kubeletauth.NewPolicy(s.mode, modes).Map, Authenticator: w.authenticator(caFile), Authorize: w.authorize,
-		Kubelet: address.Host, Transport: w.upstream.Ordinary, Upgrades: w.upstream.Upgrades,
-		Limits: s.limits, ModeOf: s.modeOf, Audit: audit, Rules: kubeletauth.Rules, Registry: w.registry, Logger: klog.Background(),
+		NodeName: "n", Map: kubeletauth.NewPolicy(s.mode, modes).Map, Authenticator: w.authenticator(caFile),
+		Authorize: w.authorize,
+		Kubelet:   address.Host, Transport: w.upstream.Ordinary, Upgrades: w.upstream.Upgrades,
+		Limits: s.limits, ModeOf: s.modeOf, Audit: audit, Rules: kubeletauth.Rules, Registry: w.registry,
+		Logger: klog.Background(),
 	}
 	if w.handler, err = New(config); err != nil {
 		t.Fatal(err)
 	}
 	w.server, err = NewServer(ServerConfig{
 		Addresses: []string{"127.0.0.1"}, HealthAddress: "127.0.0.1", Handler: w.handler, Serving: serving, ClientCA: ca,
-		MinVersion: tls.VersionTLS12, MaxHeaderBytes: 32 << 10, HeaderTimeout: s.headerTimeout, RequestTimeout: s.requestTimeout, Connections: s.connections,
+		MinVersion: tls.VersionTLS12, MaxHeaderBytes: 32 << 10, HeaderTimeout: s.headerTimeout,
+		RequestTimeout: s.requestTimeout, Connections: s.connections,
 		Registry: w.registry, Gatherer: w.registry, DrainTimeout: s.drain, ShutdownTimeout: 5 * time.Second,
 	})
 	if err != nil {

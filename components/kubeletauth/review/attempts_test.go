@@ -33,7 +33,8 @@ func TestWhatMayPassIsAskedAgain(t *testing.T) {
 		{"an internal error", apierrors.NewInternalError(errors.New("x")), 5},
 		{"a time out", apierrors.NewTimeoutError("x", 0), 5},
 		{"too many requests", apierrors.NewTooManyRequests("x", 1), 5},
-		{"a server that says when", apierrors.NewGenericServerResponse(http.StatusServiceUnavailable, "x", resource, "", "", 1, true), 5},
+		{"a server that says when",
+			apierrors.NewGenericServerResponse(http.StatusServiceUnavailable, "x", resource, "", "", 1, true), 5},
 		{"a server that does not say when", apierrors.NewServiceUnavailable("x"), 1},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -62,7 +63,8 @@ func TestAttemptsStayWithinTheTimeOfTheRequest(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		start := time.Now()
-		if _, err := answer(ctx, a, s.question(1)); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Second {
+		if _, err := answer(ctx, a, s.question(1)); !errors.Is(err, context.DeadlineExceeded) ||
+			time.Since(start) != time.Second {
 			t.Errorf("ends in %v after %v", err, time.Since(start))
 		}
 		a.Wait()

@@ -38,15 +38,25 @@ func TestCacheIsBounded(t *testing.T) {
 		do             func(*Cache[int])
 		held, gone     []byte
 	}{
-		{"in entries, least recently put first", 2, 1 << 20, func(c *Cache[int]) { put(c, 1, 0); put(c, 2, 0); put(c, 3, 0) }, []byte{2, 3}, []byte{1}},
-		{"in entries, least recently used first", 2, 1 << 20, func(c *Cache[int]) { put(c, 1, 0); put(c, 2, 0); has(c, 1); put(c, 3, 0) }, []byte{1, 3}, []byte{2}},
-		{"in bytes", 9, 2*entryBytes + 100, func(c *Cache[int]) { put(c, 1, 40); put(c, 2, 40); put(c, 3, 40) }, []byte{2, 3}, []byte{1}},
-		{"in bytes, by several", 9, 3*entryBytes + 100, func(c *Cache[int]) { put(c, 1, 30); put(c, 2, 30); put(c, 3, 30); put(c, 4, 20+entryBytes) }, []byte{3, 4}, []byte{1, 2}},
-		{"and does not hold what is too large", 9, entryBytes + 100, func(c *Cache[int]) { put(c, 1, 10); put(c, 2, 101) }, []byte{1}, []byte{2}},
-		{"and does not keep what a larger one replaced", 9, entryBytes + 100, func(c *Cache[int]) { put(c, 1, 10); put(c, 1, 101) }, nil, []byte{1}},
-		{"and counts a replaced one once", 9, 2*entryBytes + 100, func(c *Cache[int]) { put(c, 1, 50); put(c, 1, 50); put(c, 2, 50) }, []byte{1, 2}, nil},
-		{"and counts none that was removed", 9, entryBytes + 100, func(c *Cache[int]) { put(c, 1, 50); c.Remove(keyFor(1)); put(c, 2, 100) }, []byte{2}, []byte{1}},
-		{"and does not keep what may not be held any more", 9, 1 << 20, func(c *Cache[int]) { put(c, 1, 0); c.Put(keyFor(1), 1, 0, 0) }, nil, []byte{1}},
+		{"in entries, least recently put first", 2, 1 << 20, func(c *Cache[int]) { put(c, 1, 0); put(c, 2, 0); put(c, 3, 0) },
+			[]byte{2, 3}, []byte{1}},
+		{"in entries, least recently used first", 2, 1 << 20,
+			func(c *Cache[int]) { put(c, 1, 0); put(c, 2, 0); has(c, 1); put(c, 3, 0) }, []byte{1, 3}, []byte{2}},
+		{"in bytes", 9, 2*entryBytes + 100, func(c *Cache[int]) { put(c, 1, 40); put(c, 2, 40); put(c, 3, 40) }, []byte{2, 3},
+			[]byte{1}},
+		{"in bytes, by several", 9, 3*entryBytes + 100,
+			func(c *Cache[int]) { put(c, 1, 30); put(c, 2, 30); put(c, 3, 30); put(c, 4, 20+entryBytes) }, []byte{3, 4},
+			[]byte{1, 2}},
+		{"and does not hold what is too large", 9, entryBytes + 100, func(c *Cache[int]) { put(c, 1, 10); put(c, 2, 101) },
+			[]byte{1}, []byte{2}},
+		{"and does not keep what a larger one replaced", 9, entryBytes + 100,
+			func(c *Cache[int]) { put(c, 1, 10); put(c, 1, 101) }, nil, []byte{1}},
+		{"and counts a replaced one once", 9, 2*entryBytes + 100,
+			func(c *Cache[int]) { put(c, 1, 50); put(c, 1, 50); put(c, 2, 50) }, []byte{1, 2}, nil},
+		{"and counts none that was removed", 9, entryBytes + 100,
+			func(c *Cache[int]) { put(c, 1, 50); c.Remove(keyFor(1)); put(c, 2, 100) }, []byte{2}, []byte{1}},
+		{"and does not keep what may not be held any more", 9, 1 << 20,
+			func(c *Cache[int]) { put(c, 1, 0); c.Put(keyFor(1), 1, 0, 0) }, nil, []byte{1}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			c := NewCache[int](row.entries, row.bytes)
@@ -61,7 +71,8 @@ func TestCacheIsBounded(t *testing.T) {
 					t.Errorf("%d is held", key)
 				}
 			}
-			if entries, bytes := c.Size(); entries != len(row.held) || entries > row.entries || bytes > row.bytes || c.order.Len() != entries {
+			if entries, bytes := c.Size(); entries != len(row.held) || entries > row.entries || bytes > row.bytes ||
+				c.order.Len() != entries {
 				t.Errorf("size is %d, %d bytes, %d in order", entries, bytes, c.order.Len())
 			}
 		})

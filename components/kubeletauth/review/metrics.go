@@ -25,11 +25,13 @@ func newRecorder(name string, registry metrics.KubeRegistry, g gauges) *recorder
 	prefix := "bulkhead_kubelet_" + name + "_"
 	answers := metrics.NewCounterVec(&metrics.CounterOpts{
 		Name: prefix + "answers_total",
-		Help: "Questions, by where the answer came from: cache, shared (with a review in the air), review, refused (a limit forbade the review).",
+		Help: "Questions, by where the answer came from: cache, shared (with a review in the air), review, refused (a " +
+			"limit forbade the review).",
 	}, []string{"source"})
 	reviews := metrics.NewCounterVec(&metrics.CounterOpts{
 		Name: prefix + "reviews_total",
-		Help: "Reviews asked of the API server, each attempt by its outcome: answered, failed, not-sent (too many wait, or the caller went away).",
+		Help: "Reviews asked of the API server, each attempt by its outcome: answered, failed, not-sent (too many wait, or " +
+			"the caller went away).",
 	}, []string{"outcome"})
 	duration := metrics.NewHistogram(&metrics.HistogramOpts{
 		Name:    prefix + "review_duration_seconds",
@@ -46,7 +48,8 @@ func newRecorder(name string, registry metrics.KubeRegistry, g gauges) *recorder
 	return &recorder{
 		cached: answers.WithLabelValues("cache"), shared: answers.WithLabelValues("shared"),
 		first: answers.WithLabelValues("review"), refused: answers.WithLabelValues("refused"),
-		answered: reviews.WithLabelValues("answered"), failed: reviews.WithLabelValues("failed"), busy: reviews.WithLabelValues("not-sent"),
+		answered: reviews.WithLabelValues("answered"), failed: reviews.WithLabelValues("failed"),
+		busy:     reviews.WithLabelValues("not-sent"),
 		duration: duration,
 	}
 }

@@ -31,7 +31,9 @@ func TestMetrics(t *testing.T) {
 		}
 		time.Sleep(2 * time.Second)
 		_, _ = answer(t.Context(), a, s.question(1))
-		_, _ = answer(t.Context(), a, Question[string]{Key: keyFor(3), Ask: func(context.Context) (string, error) { return "", apierrors.NewBadRequest("x") }})
+		_, _ = answer(t.Context(), a,
+			Question[string]{Key: keyFor(3),
+				Ask: func(context.Context) (string, error) { return "", apierrors.NewBadRequest("x") }})
 		_, _ = answer(t.Context(), a, Question[string]{Key: keyFor(4), Admit: func() error { return ErrBusy }})
 		want := `
 # HELP bulkhead_kubelet_test_answers_total [ALPHA] Questions, by where the answer came from: cache, shared (with a review in the air), review, refused (a limit forbade the review).
@@ -49,7 +51,8 @@ bulkhead_kubelet_test_reviews_total{outcome="not-sent"} 1
 # TYPE bulkhead_kubelet_test_held_answers gauge
 bulkhead_kubelet_test_held_answers 1
 `
-		names := []string{"bulkhead_kubelet_test_answers_total", "bulkhead_kubelet_test_reviews_total", "bulkhead_kubelet_test_held_answers"}
+		names := []string{"bulkhead_kubelet_test_answers_total", "bulkhead_kubelet_test_reviews_total",
+			"bulkhead_kubelet_test_held_answers"}
 		if err := testutil.GatherAndCompare(registry, strings.NewReader(want), names...); err != nil {
 			t.Error(err)
 		}

@@ -30,12 +30,16 @@ func TestOneRevokedChainIsEnough(t *testing.T) {
 		want       string
 	}{
 		{"nothing is revoked", one.CRL(t, nil), two.CRL(t, nil), ""},
-		{"the first chain's CA is revoked", one.CRL(t, []*x509.Certificate{below.Certificate}), two.CRL(t, nil), `of "one" is revoked`},
-		{"the second chain's CA is revoked", one.CRL(t, nil), two.CRL(t, []*x509.Certificate{crossed}), `of "two" is revoked`},
+		{"the first chain's CA is revoked", one.CRL(t, []*x509.Certificate{below.Certificate}), two.CRL(t, nil),
+			`of "one" is revoked`},
+		{"the second chain's CA is revoked", one.CRL(t, nil), two.CRL(t, []*x509.Certificate{crossed}),
+			`of "two" is revoked`},
 		{"one list has expired", one.CRL(t, nil, expired), two.CRL(t, nil), ""},
 		{"both lists have expired", one.CRL(t, nil, expired), two.CRL(t, nil, expired), "the revocation list expired"},
-		{"one has expired, and the other revokes", one.CRL(t, nil, expired), two.CRL(t, []*x509.Certificate{crossed}), `of "two" is revoked`},
-		{"one has expired, and revokes", one.CRL(t, []*x509.Certificate{below.Certificate}, expired), two.CRL(t, nil), `of "one" is revoked`},
+		{"one has expired, and the other revokes", one.CRL(t, nil, expired), two.CRL(t, []*x509.Certificate{crossed}),
+			`of "two" is revoked`},
+		{"one has expired, and revokes", one.CRL(t, []*x509.Certificate{below.Certificate}, expired), two.CRL(t, nil),
+			`of "one" is revoked`},
 	} {
 		for _, order := range []string{"", ", the other way round"} {
 			t.Run(row.name+order, func(t *testing.T) {
@@ -67,7 +71,9 @@ func TestAKeyUnderTwoNames(t *testing.T) {
 	bad, good := old.Client(t, "bad", nil), old.Client(t, "good", nil)
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "old"), old.CRL(t, nil))
-	write(t, filepath.Join(dir, "new"), renamed.CRL(t, []*x509.Certificate{bad}, func(l *x509.RevocationList) { l.NextUpdate = time.Now().Add(-time.Second) }))
+	write(t, filepath.Join(dir, "new"),
+		renamed.CRL(t, []*x509.Certificate{bad},
+			func(l *x509.RevocationList) { l.NextUpdate = time.Now().Add(-time.Second) }))
 	c := mustChecker(t, dir, Refuse, bytes.Join([][]byte{old.PEM(), renamed.PEM()}, nil))
 	expect(t, c, `of "new" is revoked`, bad, old.Certificate)
 	expect(t, c, "", good, old.Certificate)

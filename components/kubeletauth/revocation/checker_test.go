@@ -82,7 +82,8 @@ func TestListsAreReadInAnyForm(t *testing.T) {
 		{"PEM in a file", map[string][]byte{"a": pkitest.CRLPEM(crl)}, "a"},
 		{"DER in a file", map[string][]byte{"a": crl}, "a"},
 		{"several in one file", map[string][]byte{"a": append(pkitest.CRLPEM(otherCRL), pkitest.CRLPEM(crl)...)}, "a"},
-		{"text around the PEM", map[string][]byte{"a": append([]byte("Certificate Revocation List (CRL):\n"), pkitest.CRLPEM(crl)...)}, "a"},
+		{"text around the PEM",
+			map[string][]byte{"a": append([]byte("Certificate Revocation List (CRL):\n"), pkitest.CRLPEM(crl)...)}, "a"},
 		{"files in a folder", map[string][]byte{"a.pem": pkitest.CRLPEM(otherCRL), "b.crl": crl}, ""},
 		{"hidden files are left out", map[string][]byte{"a.pem": crl, ".b": []byte("junk")}, ""},
 	} {
@@ -109,7 +110,8 @@ func TestListsThatCannotBeUsedAreRefused(t *testing.T) {
 	}
 	entry := func(id ...int) []byte {
 		return crl(func(l *x509.RevocationList) {
-			l.RevokedCertificateEntries = []x509.RevocationListEntry{{SerialNumber: big.NewInt(7), RevocationTime: time.Now(), ExtraExtensions: []pkix.Extension{{Id: id, Critical: true, Value: []byte{5, 0}}}}}
+			l.RevokedCertificateEntries = []x509.RevocationListEntry{{SerialNumber: big.NewInt(7), RevocationTime: time.Now(),
+				ExtraExtensions: []pkix.Extension{{Id: id, Critical: true, Value: []byte{5, 0}}}}}
 		})
 	}
 	indirectPoint, err := asn1.Marshal(indirect{Indirect: true})
@@ -130,14 +132,17 @@ func TestListsThatCannotBeUsedAreRefused(t *testing.T) {
 		{"junk", []byte("junk"), "parsing a CRL"},
 		{"cut off", crl()[:100], "parsing a CRL"},
 		{"PEM, cut off", pkitest.CRLPEM(crl())[:100], "the PEM does not end"},
-		{"PEM, the second cut off", append(pkitest.CRLPEM(crl()), pkitest.CRLPEM(crl())[:100]...), "the last block of the PEM does not end"},
+		{"PEM, the second cut off", append(pkitest.CRLPEM(crl()), pkitest.CRLPEM(crl())[:100]...),
+			"the last block of the PEM does not end"},
 		{"followed by something", append(crl(), 0), "1 bytes follow a CRL"},
 		{"a key", block("PRIVATE KEY"), `the PEM has a block "PRIVATE KEY"`},
 		{"a certificate that is none", block("CERTIFICATE"), "parsing a CA certificate"},
-		{"a certificate of a client", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.Client(t, "c", nil).Raw}), `certificate "c" is not of a CA`},
+		{"a certificate of a client", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.Client(t, "c", nil).Raw}),
+			`certificate "c" is not of a CA`},
 		{"a CA that nobody vouches for", below.PEM(), `no client CA vouches for intermediate CA "below"`},
 		{"by a stranger", stranger.CRL(t, nil), `its issuer "CN=stranger" is not a client CA`},
-		{"by a stranger who brings the certificate", append(stranger.PEM(), pkitest.CRLPEM(stranger.CRL(t, nil))...), "no client CA vouches"},
+		{"by a stranger who brings the certificate", append(stranger.PEM(), pkitest.CRLPEM(stranger.CRL(t, nil))...),
+			"no client CA vouches"},
 		{"by another of the same name", twin.CRL(t, nil), `the signature is not that of client CA "CN=ca"`},
 		{"tampered with", tampered, "the signature is not that of client CA"},
 		{"a delta", extension(true, []byte{2, 1, 1}, 2, 5, 29, 27), "it is a delta CRL"},
@@ -145,11 +150,15 @@ func TestListsThatCannotBeUsedAreRefused(t *testing.T) {
 		{"indirect, by an entry", entry(2, 5, 29, 29), "it is an indirect CRL"},
 		{"for a part", extension(true, []byte{0x30, 0}, 2, 5, 29, 28), "it has an issuing distribution point"},
 		{"for a part, not critical", extension(false, []byte("junk"), 2, 5, 29, 28), "it has an issuing distribution point"},
-		{"an extension that has to be understood", extension(true, []byte{5, 0}, 1, 2, 3), "unknown critical extension 1.2.3"},
+		{"an extension that has to be understood", extension(true, []byte{5, 0}, 1, 2, 3),
+			"unknown critical extension 1.2.3"},
 		{"an entry that has to be understood", entry(1, 2, 3), "unknown critical extension 1.2.3"},
-		{"from a clock that is a little ahead", crl(func(l *x509.RevocationList) { l.ThisUpdate = time.Now().Add(clockSkew - time.Minute) }), ""},
-		{"from the future", crl(func(l *x509.RevocationList) { l.ThisUpdate = time.Now().Add(clockSkew + time.Minute) }), "it is from the future"},
-		{"too large", append(pkitest.CRLPEM(crl()), bytes.Repeat([]byte("\n"), maxBytes)...), "the files together are larger than"},
+		{"from a clock that is a little ahead",
+			crl(func(l *x509.RevocationList) { l.ThisUpdate = time.Now().Add(clockSkew - time.Minute) }), ""},
+		{"from the future", crl(func(l *x509.RevocationList) { l.ThisUpdate = time.Now().Add(clockSkew + time.Minute) }),
+			"it is from the future"},
+		{"too large", append(pkitest.CRLPEM(crl()), bytes.Repeat([]byte("\n"), maxBytes)...),
+			"the files together are larger than"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "crl")
@@ -190,7 +199,8 @@ func TestEachCertificateIsInTheListOfItsIssuer(t *testing.T) {
 	root, other := pkitest.NewCA(t, "root"), pkitest.NewCA(t, "root")
 	good, bad := root.Intermediate(t, "good"), root.Intermediate(t, "bad")
 	client, revoked := good.Client(t, "client", nil), good.Client(t, "revoked", nil)
-	ofBad, ofOther := bad.Client(t, "of-bad", nil), other.Client(t, "client", nil, func(c *x509.Certificate) { c.SerialNumber = bad.Certificate.SerialNumber })
+	ofBad, ofOther := bad.Client(t, "of-bad", nil),
+		other.Client(t, "client", nil, func(c *x509.Certificate) { c.SerialNumber = bad.Certificate.SerialNumber })
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "root.crl"), root.CRL(t, []*x509.Certificate{bad.Certificate}))
 	write(t, filepath.Join(dir, "good.crl"), good.CRL(t, []*x509.Certificate{revoked}))
@@ -244,7 +254,8 @@ func TestAnExpiredList(t *testing.T) {
 		closed, open := mustChecker(t, path, Refuse, ca.PEM()), mustChecker(t, path, Allow, ca.PEM())
 		time.Sleep(time.Hour - time.Second)
 		expect(t, closed, "", good, ca.Certificate)
-		if until, _ := closed.Lists().Check([][]*x509.Certificate{{good, ca.Certificate}}, time.Now()); !until.Equal(time.Now().Add(time.Second)) {
+		if until, _ := closed.Lists().Check([][]*x509.Certificate{{good, ca.Certificate}},
+			time.Now()); !until.Equal(time.Now().Add(time.Second)) {
 			t.Errorf("holds until %v, want the end of the list", until)
 		}
 		if until, _ := open.Lists().Check([][]*x509.Certificate{{good, ca.Certificate}}, time.Now()); !until.IsZero() {

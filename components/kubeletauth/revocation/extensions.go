@@ -45,7 +45,8 @@ func checkComplete(crl *x509.RevocationList) error {
 				return errors.New("it is an indirect CRL: entries are about another issuer")
 			}
 			if extension.Critical {
-				return fmt.Errorf("entry of serial number %x has the unknown critical extension %v", entry.SerialNumber, extension.Id)
+				return fmt.Errorf("entry of serial number %x has the unknown critical extension %v", entry.SerialNumber,
+					extension.Id)
 			}
 		}
 	}
@@ -61,7 +62,8 @@ func checkExtension(extension pkix.Extension) error {
 		if _, err := asn1.Unmarshal(extension.Value, &point); err == nil && point.Indirect {
 			return errors.New("it is an indirect CRL, want one of the issuer's own certificates")
 		}
-		return errors.New("it has an issuing distribution point, so it is about a part of the certificates; want a complete CRL")
+		return errors.New("it has an issuing distribution point, so it is about a part of the certificates; want a " +
+			"complete CRL")
 	case extension.Id.Equal(authorityKey), extension.Id.Equal(crlNumber):
 		return nil
 	case extension.Critical:

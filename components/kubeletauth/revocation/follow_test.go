@@ -78,7 +78,8 @@ func TestFilesAreFollowedOneByOne(t *testing.T) {
 		write(t, filepath.Join(dir, "b"), b.CRL(t, nil))
 		c := mustChecker(t, dir, Refuse, a.PEM(), b.PEM())
 		write(t, filepath.Join(dir, "a"), []byte("junk"))
-		write(t, filepath.Join(dir, "b"), b.CRL(t, []*x509.Certificate{ofB}, func(l *x509.RevocationList) { l.Number = big.NewInt(2) }))
+		write(t, filepath.Join(dir, "b"),
+			b.CRL(t, []*x509.Certificate{ofB}, func(l *x509.RevocationList) { l.Number = big.NewInt(2) }))
 		if err := c.RunOnce(); err == nil || !strings.Contains(err.Error(), filepath.Join(dir, "a")) {
 			t.Errorf("error %v", err)
 		}
@@ -99,7 +100,8 @@ func TestListsFollowTheClientCA(t *testing.T) {
 	client := next.Client(t, "client", nil)
 	dir, bundle := t.TempDir(), old.PEM()
 	write(t, filepath.Join(dir, "old"), old.CRL(t, nil))
-	c, err := New(Config{Options: Options{CRL: []string{dir}, Expired: Refuse}, ClientCA: func() []byte { return bundle }, Registry: metrics.NewKubeRegistry()})
+	c, err := New(Config{Options: Options{CRL: []string{dir}, Expired: Refuse}, ClientCA: func() []byte { return bundle },
+		Registry: metrics.NewKubeRegistry()})
 	if err != nil {
 		t.Fatal(err)
 	}

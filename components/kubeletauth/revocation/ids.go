@@ -30,7 +30,8 @@ func NewIDs(path string, registry metrics.KubeRegistry) *IDs {
 		path: path,
 		failed: metrics.NewGauge(&metrics.GaugeOpts{
 			Name: "bulkhead_kubelet_revocation_list_failed",
-			Help: "1 if the list of revoked credentials could not be read, or not all of it. Every credential that was revoked stays revoked then.",
+			Help: "1 if the list of revoked credentials could not be read, or not all of it. Every credential that was " +
+				"revoked stays revoked then.",
 		}),
 		all: metrics.NewGauge(&metrics.GaugeOpts{
 			Name: "bulkhead_kubelet_revoked_credentials",
@@ -57,7 +58,8 @@ func (i *IDs) Run(ctx context.Context) {
 	var last error
 	for {
 		err := i.RunOnce()
-		complain(ctx, err, last, "Cannot read all of the list of revoked credentials. Every credential that was revoked stays revoked")
+		complain(ctx, err, last,
+			"Cannot read all of the list of revoked credentials. Every credential that was revoked stays revoked")
 		last = err
 		select {
 		case <-ctx.Done():

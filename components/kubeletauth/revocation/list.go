@@ -76,7 +76,8 @@ func serial(number *big.Int) string { return string(number.Bytes()) }
 
 func signerOf(crl *x509.RevocationList, signers []*x509.Certificate) (*x509.Certificate, error) {
 	switch crl.SignatureAlgorithm {
-	case x509.UnknownSignatureAlgorithm, x509.MD2WithRSA, x509.MD5WithRSA, x509.SHA1WithRSA, x509.DSAWithSHA1, x509.DSAWithSHA256, x509.ECDSAWithSHA1:
+	case x509.UnknownSignatureAlgorithm, x509.MD2WithRSA, x509.MD5WithRSA, x509.SHA1WithRSA, x509.DSAWithSHA1,
+		x509.DSAWithSHA256, x509.ECDSAWithSHA1:
 		return nil, fmt.Errorf("signatures by %v are not accepted", crl.SignatureAlgorithm)
 	default:
 	}
@@ -93,7 +94,8 @@ func signerOf(crl *x509.RevocationList, signers []*x509.Certificate) (*x509.Cert
 	if named {
 		return nil, fmt.Errorf("the signature is not that of client CA %q", crl.Issuer.String())
 	}
-	return nil, fmt.Errorf("its issuer %q %w, and no intermediate CA whose certificate lies beside it", crl.Issuer.String(), errUntrusted)
+	return nil, fmt.Errorf("its issuer %q %w, and no intermediate CA whose certificate lies beside it",
+		crl.Issuer.String(), errUntrusted)
 }
 
 // newerThan compares lists of one issuer: by number, where both have one (RFC 5280

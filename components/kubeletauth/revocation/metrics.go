@@ -21,11 +21,13 @@ type recorder struct {
 func newRecorder(registry metrics.KubeRegistry, lists func() *Lists) *recorder {
 	refusals := metrics.NewCounterVec(&metrics.CounterOpts{
 		Name: "bulkhead_kubelet_crl_refusals_total",
-		Help: "Client certificates refused, because they are revoked or because the list of their issuer has expired. One that is shown again within 10 s may count once.",
+		Help: "Client certificates refused, because they are revoked or because the list of their issuer has expired. One " +
+			"that is shown again within 10 s may count once.",
 	}, []string{"reason"})
 	failed := metrics.NewGauge(&metrics.GaugeOpts{
 		Name: "bulkhead_kubelet_crl_failed_files",
-		Help: "Files with certificate revocation lists that could not be used when they were last read. The last good ones are in use.",
+		Help: "Files with certificate revocation lists that could not be used when they were last read. The last good ones " +
+			"are in use.",
 	})
 	missing := metrics.NewGauge(&metrics.GaugeOpts{
 		Name: "bulkhead_kubelet_crl_missing_lists",
@@ -33,7 +35,8 @@ func newRecorder(registry metrics.KubeRegistry, lists func() *Lists) *recorder {
 	})
 	unsaved := metrics.NewGauge(&metrics.GaugeOpts{
 		Name: "bulkhead_kubelet_crl_state_failed",
-		Help: "1 if the newest certificate revocation lists could not be written to --client-crl-state. A restart may then take an older one.",
+		Help: "1 if the newest certificate revocation lists could not be written to --client-crl-state. A restart may then " +
+			"take an older one.",
 	})
 	registry.MustRegister(refusals, failed, missing, unsaved)
 	registry.CustomMustRegister(newCollector(lists))
@@ -56,10 +59,12 @@ func newCollector(lists func() *Lists) *collector {
 		return metrics.NewDesc(name, help, []string{"issuer", "key"}, nil, metrics.ALPHA, "")
 	}
 	return &collector{
-		lists:      lists,
-		thisUpdate: describe("bulkhead_kubelet_crl_this_update_timestamp_seconds", "When the certificate revocation list was made, in seconds since 1970. Its age is the time since then."),
-		nextUpdate: describe("bulkhead_kubelet_crl_next_update_timestamp_seconds", "When the certificate revocation list expires, in seconds since 1970."),
-		entries:    describe("bulkhead_kubelet_crl_entries", "Certificates that the list revokes."),
+		lists: lists,
+		thisUpdate: describe("bulkhead_kubelet_crl_this_update_timestamp_seconds",
+			"When the certificate revocation list was made, in seconds since 1970. Its age is the time since then."),
+		nextUpdate: describe("bulkhead_kubelet_crl_next_update_timestamp_seconds",
+			"When the certificate revocation list expires, in seconds since 1970."),
+		entries: describe("bulkhead_kubelet_crl_entries", "Certificates that the list revokes."),
 	}
 }
 
@@ -77,7 +82,8 @@ func (c *collector) CollectWithStability(out chan<- metrics.Metric) {
 	for issuer, l := range lists.byIssuer {
 		report := func(what *metrics.Desc, value float64) {
 			// The key tells two CAs of one name apart.
-			out <- metrics.NewLazyConstMetric(what, metrics.GaugeValue, value, strings.ToValidUTF8(l.name, "?"), hex.EncodeToString(issuer[:4]))
+			out <- metrics.NewLazyConstMetric(what, metrics.GaugeValue, value, strings.ToValidUTF8(l.name, "?"),
+				hex.EncodeToString(issuer[:4]))
 		}
 		report(c.thisUpdate, float64(l.thisUpdate.Unix()))
 		report(c.nextUpdate, float64(l.nextUpdate.Unix()))

@@ -42,7 +42,8 @@ func TestAListIsKeptUntilThereIsANewerOne(t *testing.T) {
 		want    string
 		missing float64
 	}{
-		{"the file is removed", func(t *testing.T, dir string, _, _ *pkitest.CA) { remove(t, filepath.Join(dir, "a")) }, "is revoked", 1},
+		{"the file is removed", func(t *testing.T, dir string, _, _ *pkitest.CA) { remove(t, filepath.Join(dir, "a")) },
+			"is revoked", 1},
 		{"an older list comes back", func(t *testing.T, dir string, a, _ *pkitest.CA) {
 			replace(t, filepath.Join(dir, "a"), a.CRL(t, nil, at(begun, 1, 0)))
 		}, "is revoked", 1},
@@ -72,7 +73,8 @@ func TestAListIsKeptUntilThereIsANewerOne(t *testing.T) {
 			c := mustChecker(t, dir, Refuse, a.PEM(), b.PEM())
 			row.change(t, dir, a, b)
 			for range 2 {
-				if err := c.RunOnce(); (err != nil) != (row.missing > 0) || err != nil && !strings.Contains(err.Error(), `the list of CA "a" is gone`) {
+				if err := c.RunOnce(); (err != nil) != (row.missing > 0) || err != nil &&
+					!strings.Contains(err.Error(), `the list of CA "a" is gone`) {
 					t.Errorf("error %v", err)
 				}
 				expect(t, c, row.want, client, a.Certificate)
@@ -92,7 +94,8 @@ func TestAListOfAnIntermediateCAIsKept(t *testing.T) {
 	client := below.Client(t, "c", nil)
 	bundle := root.PEM()
 	write(t, filepath.Join(dir, "a"), append(below.PEM(), pkitest.CRLPEM(below.CRL(t, []*x509.Certificate{client}))...))
-	c, err := New(Config{Options: Options{CRL: []string{dir}, Expired: Refuse}, ClientCA: func() []byte { return bundle }, Registry: metrics.NewKubeRegistry()})
+	c, err := New(Config{Options: Options{CRL: []string{dir}, Expired: Refuse}, ClientCA: func() []byte { return bundle },
+		Registry: metrics.NewKubeRegistry()})
 	if err != nil {
 		t.Fatal(err)
 	}

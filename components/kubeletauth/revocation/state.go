@@ -79,7 +79,8 @@ func (c *Checker) save() error {
 	c.metrics.unsaved.Set(0)
 	if err != nil {
 		c.metrics.unsaved.Set(1)
-		return fmt.Errorf("cannot save the newest certificate revocation lists in %s, so a restart may take older ones: %w", c.config.State, err)
+		return fmt.Errorf("cannot save the newest certificate revocation lists in %s, so a restart may take older ones: %w",
+			c.config.State, err)
 	}
 	return nil
 }

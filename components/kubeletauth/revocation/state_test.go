@@ -146,7 +146,8 @@ func TestAStateThatCannotBeReadIsAnError(t *testing.T) {
 	tampered := bytes.Clone(a.CRL(t, nil))
 	tampered[len(tampered)-1] ^= 1
 	for name, data := range map[string][]byte{
-		"junk": []byte("junk"), "empty": nil, "cut off": a.CRL(t, nil)[:100], "tampered with": tampered, "no list in it": a.PEM(),
+		"junk": []byte("junk"), "empty": nil, "cut off": a.CRL(t, nil)[:100], "tampered with": tampered,
+		"no list in it": a.PEM(),
 	} {
 		t.Run(name, func(t *testing.T) {
 			state := t.TempDir()

@@ -111,7 +111,8 @@ func watchAnswers(t *testing.T, g *Graph, stop <-chan struct{}) {
 			return
 		default:
 		}
-		if !g.Reaches("n1", Secret, "ns", "shared") || !g.Reaches("n1", PersistentVolume, "", "pv") || !g.Reaches("n1", Secret, "csi", "stage") {
+		if !g.Reaches("n1", Secret, "ns", "shared") || !g.Reaches("n1", PersistentVolume, "", "pv") ||
+			!g.Reaches("n1", Secret, "csi", "stage") {
 			t.Error("a lasting relation was refused for a moment")
 			return
 		}

@@ -20,7 +20,8 @@ const (
 	Unowned
 )
 
-var conditionNames = [...]string{Unconditional: "unconditional", Ended: "ended", Unusable: "unusable", Unowned: "unowned"}
+var conditionNames = [...]string{Unconditional: "unconditional", Ended: "ended", Unusable: "unusable",
+	Unowned: "unowned"}
 
 // String is the condition's name in lower case.
 func (c Condition) String() string {

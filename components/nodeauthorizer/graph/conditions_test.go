@@ -131,7 +131,8 @@ func accountRows() []conditionRow {
 	return []conditionRow{
 		{"tokens of a pod without volumes", withAccount(), ServiceAccountToken, "ns", "x", Unusable},
 		{"its account", withAccount(), ServiceAccount, "ns", "x", Unusable},
-		{"tokens of a pod with a secret", withAccount(withVolume(secretVolume("s").VolumeSource)), ServiceAccountToken, "ns", "x", Unusable},
+		{"tokens of a pod with a secret", withAccount(withVolume(secretVolume("s").VolumeSource)), ServiceAccountToken, "ns",
+			"x", Unusable},
 		{"not tokens of a pod with a projected token", projected(token), ServiceAccountToken, "ns", "x", Unconditional},
 		{"but its account", projected(token), ServiceAccount, "ns", "x", Unusable},
 		{"not the account of a pod with a certificate", projected(certificate), ServiceAccount, "ns", "x", Unconditional},
@@ -181,16 +182,21 @@ func ownerRows() []conditionRow {
 		}, PersistentVolumeClaim, "ns", "pod-vol", Unowned},
 		{"a claim without an owner", withEphemeral(bare), PersistentVolumeClaim, "ns", "pod-vol", Unowned},
 		{"a claim that lost its owner", withEphemeral(own, bare), PersistentVolumeClaim, "ns", "pod-vol", Unowned},
-		{"a claim of a pod of another UID", withEphemeral(claimOf("pod", "another", "pod-vol")), PersistentVolumeClaim, "ns", "pod-vol", Unowned},
-		{"a claim of a pod of another name", withEphemeral(claimOf("other", "uid-of-pod", "pod-vol")), PersistentVolumeClaim, "ns", "pod-vol", Unowned},
+		{"a claim of a pod of another UID", withEphemeral(claimOf("pod", "another", "pod-vol")), PersistentVolumeClaim, "ns",
+			"pod-vol", Unowned},
+		{"a claim of a pod of another name", withEphemeral(claimOf("other", "uid-of-pod", "pod-vol")), PersistentVolumeClaim,
+			"ns", "pod-vol", Unowned},
 		{"a claim of a pod of another name that was there before", func(g *Graph) {
 			g.SetPersistentVolumeClaim(claimOf("other", "uid-of-pod", "pod-vol"))
 			withEphemeral()(g)
 		}, PersistentVolumeClaim, "ns", "pod-vol", Unowned},
 		{"a claim that something else controls", withEphemeral(otherKind), PersistentVolumeClaim, "ns", "pod-vol", Unowned},
-		{"a claim that a Pod of another group controls", withEphemeral(otherGroup), PersistentVolumeClaim, "ns", "pod-vol", Unowned},
-		{"a claim that the pod does not control", withEphemeral(notController), PersistentVolumeClaim, "ns", "pod-vol", Unowned},
-		{"a claim that changed its owner", withEphemeral(own, claimOf("other", "uid-of-other", "pod-vol")), PersistentVolumeClaim, "ns", "pod-vol", Unowned},
+		{"a claim that a Pod of another group controls", withEphemeral(otherGroup), PersistentVolumeClaim, "ns", "pod-vol",
+			Unowned},
+		{"a claim that the pod does not control", withEphemeral(notController), PersistentVolumeClaim, "ns", "pod-vol",
+			Unowned},
+		{"a claim that changed its owner", withEphemeral(own, claimOf("other", "uid-of-other", "pod-vol")),
+			PersistentVolumeClaim, "ns", "pod-vol", Unowned},
 		{"the successor's claim of the pod before", func(g *Graph) {
 			withEphemeral(own)(g)
 			again := podOn("n1", "pod", ephemeralVolume("vol"))

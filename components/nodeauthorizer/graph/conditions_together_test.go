@@ -45,7 +45,8 @@ func TestConditionsTogether(t *testing.T) {
 		{"but opens no secret", Options{Ended: rules.Enforce, Unowned: rules.Audit},
 			endedOwner, Secret, "csi", "stage", Relation{Condition: Ended}},
 		{"where kubelets have credential providers every account is of use",
-			Options{Unusable: rules.Enforce, CredentialProviders: true}, withAccount(), ServiceAccount, "ns", "x", Relation{Related: true}},
+			Options{Unusable: rules.Enforce, CredentialProviders: true}, withAccount(), ServiceAccount, "ns", "x",
+			Relation{Related: true}},
 		{"and every token", Options{Unusable: rules.Enforce, CredentialProviders: true},
 			withAccount(), ServiceAccountToken, "ns", "x", Relation{Related: true}},
 	} {

@@ -113,7 +113,8 @@ func TestPodUpdates(t *testing.T) {
 		{"the same again changes nothing", podOn("n1", "pod", secretVolume("old")), answers{OldOn1: true, PodOn1: true}},
 		{"one of the same name with another UID replaces it", other, answers{NewOn1: true, PodOn1: true}},
 		{"an ephemeral container adds", grown, answers{OldOn1: true, NewOn1: true, PodOn1: true}},
-		{"one on another node leaves the first", podOn("n2", "pod", secretVolume("old")), answers{OldOn2: true, PodOn2: true}},
+		{"one on another node leaves the first", podOn("n2", "pod", secretVolume("old")),
+			answers{OldOn2: true, PodOn2: true}},
 		{"one without a node leaves all", podOn("", "pod", secretVolume("old")), answers{}},
 		{"one that became a mirror pod keeps its node only", mirror, answers{PodOn1: true}},
 	} {

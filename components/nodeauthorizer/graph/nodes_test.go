@@ -23,12 +23,18 @@ func TestRegistered(t *testing.T) {
 		{"a node with a Node object", func(g *Graph) { g.SetNode(n1) }, Relation{Registered: true}},
 		{"one with a pod only", func(g *Graph) { g.SetPod(pod) }, Relation{Related: true}},
 		{"one with both", func(g *Graph) { g.SetNode(n1); g.SetPod(pod) }, Relation{Related: true, Registered: true}},
-		{"one whose Node object is gone", func(g *Graph) { g.SetNode(n1); g.SetPod(pod); g.DeleteNode("n1") }, Relation{Related: true}},
-		{"one whose Node object was updated and is gone", func(g *Graph) { g.SetNode(n1); g.SetNode(n1); g.DeleteNode("n1") }, Relation{}},
-		{"one that is deleted twice", func(g *Graph) { g.SetPod(pod); g.SetNode(n1); g.DeleteNode("n1"); g.DeleteNode("n1") }, Relation{Related: true}},
-		{"one whose pod is gone", func(g *Graph) { g.SetPod(pod); g.SetNode(n1); g.DeletePod("ns", "pod") }, Relation{Registered: true}},
-		{"one that is listed", func(g *Graph) { g.ReplaceNodes([]*corev1.Node{n1, nodeNamed("n2")}) }, Relation{Registered: true}},
-		{"one that is not listed", func(g *Graph) { g.SetNode(n1); g.ReplaceNodes([]*corev1.Node{nodeNamed("n2")}) }, Relation{}},
+		{"one whose Node object is gone", func(g *Graph) { g.SetNode(n1); g.SetPod(pod); g.DeleteNode("n1") },
+			Relation{Related: true}},
+		{"one whose Node object was updated and is gone", func(g *Graph) { g.SetNode(n1); g.SetNode(n1); g.DeleteNode("n1") },
+			Relation{}},
+		{"one that is deleted twice", func(g *Graph) { g.SetPod(pod); g.SetNode(n1); g.DeleteNode("n1"); g.DeleteNode("n1") },
+			Relation{Related: true}},
+		{"one whose pod is gone", func(g *Graph) { g.SetPod(pod); g.SetNode(n1); g.DeletePod("ns", "pod") },
+			Relation{Registered: true}},
+		{"one that is listed", func(g *Graph) { g.ReplaceNodes([]*corev1.Node{n1, nodeNamed("n2")}) },
+			Relation{Registered: true}},
+		{"one that is not listed", func(g *Graph) { g.SetNode(n1); g.ReplaceNodes([]*corev1.Node{nodeNamed("n2")}) },
+			Relation{}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := New(Options{})
@@ -59,7 +65,8 @@ func TestSigningRequests(t *testing.T) {
 		g.SetCertificateSigningRequest(signingBy(user, name))
 	}
 	for name, want := range map[string]bool{
-		"own": true, "others": false, "nobodys": false, "admins": false, "bare": false, "bootstrap": false, "before": false, "none": false,
+		"own": true, "others": false, "nobodys": false, "admins": false, "bare": false, "bootstrap": false, "before": false,
+		"none": false,
 	} {
 		if got := g.Reaches("n1", CertificateSigningRequest, "", name); got != want {
 			t.Errorf("request %q reaches the node: %v, want %v", name, got, want)

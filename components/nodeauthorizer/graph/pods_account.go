@@ -11,7 +11,8 @@ import corev1 "k8s.io/api/core/v1"
 // drivers that do (CSIDriver.spec.tokenRequests). The graph does not know the
 // drivers, and not which of them is behind a claim, so every pod with such a
 // volume counts, and so does one with a volume of a plugin that the kubelet
-// replaces by a driver (pkg/volume/csimigration/plugin_manager.go). It reads the account itself, for its UID, only to request a
+// replaces by a driver (pkg/volume/csimigration/plugin_manager.go). It reads the account itself,
+// for its UID, only to request a
 // certificate for the pod (KEP-4317).
 //
 // What the kubelet's credential providers need is a setting of the kubelet and
@@ -32,7 +33,8 @@ func accountMarks(volumes []corev1.Volume) marks {
 // isMigrated reports whether a CSI driver mounts what the pod asks an old plugin
 // for.
 func isMigrated(source *corev1.VolumeSource) bool {
-	return source.AWSElasticBlockStore != nil || source.AzureDisk != nil || source.AzureFile != nil || source.Cinder != nil ||
+	return source.AWSElasticBlockStore != nil || source.AzureDisk != nil || source.AzureFile != nil ||
+		source.Cinder != nil ||
 		source.GCEPersistentDisk != nil || source.PortworxVolume != nil || source.VsphereVolume != nil
 }
 

@@ -62,7 +62,8 @@ func TestTrimPersistentVolumeClaim(t *testing.T) {
 
 func TestTrimCertificateSigningRequest(t *testing.T) {
 	request := &certificatesv1.CertificateSigningRequest{ObjectMeta: everything("csr")}
-	request.Spec = certificatesv1.CertificateSigningRequestSpec{Username: "system:node:n1", Groups: []string{"g"}, Request: []byte("r")}
+	request.Spec = certificatesv1.CertificateSigningRequestSpec{Username: "system:node:n1", Groups: []string{"g"},
+		Request: []byte("r")}
 	request.Status.Certificate = []byte("c")
 	TrimCertificateSigningRequest(request)
 	want := &certificatesv1.CertificateSigningRequest{ObjectMeta: identifying("csr")}

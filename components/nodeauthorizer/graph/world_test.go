@@ -150,7 +150,8 @@ func (w *world) addPod(all edges, id identity, pod worldPod) {
 }
 
 func (p worldPod) needsToken() bool {
-	return p.token || p.driver || slices.ContainsFunc(p.named, func(ref worldRef) bool { return ref.kind == PersistentVolumeClaim })
+	return p.token || p.driver ||
+		slices.ContainsFunc(p.named, func(ref worldRef) bool { return ref.kind == PersistentVolumeClaim })
 }
 
 func unless(holds bool, against Condition, others []Condition) []Condition {

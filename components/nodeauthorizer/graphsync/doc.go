@@ -46,7 +46,8 @@
 // off. A caller that knows leaves them out with [Options]. When a server answers
 // 404 to listing one of them, nothing of that kind exists on it, an empty view is
 // the true one, and HasSynced does not wait. The list is tried again every half
-// minute, so that switching the API on needs no restart of ours. Any other error, 403 above all, says nothing about what exists: the
+// minute, so that switching the API on needs no restart of ours. Any other error, 403 above all,
+// says nothing about what exists: the
 // resource is not synced then. All other resources are in every cluster and are
 // always waited for.
 package graphsync

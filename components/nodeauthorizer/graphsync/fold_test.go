@@ -94,7 +94,8 @@ func TestEventsThatALiveReadHasOvertaken(t *testing.T) {
 	}
 	expect := func(on1, on2 bool, after string) {
 		t.Helper()
-		if got1, got2 := g.Reaches("n1", graph.Pod, "ns", "x"), g.Reaches("n2", graph.Pod, "ns", "x"); got1 != on1 || got2 != on2 {
+		if got1, got2 := g.Reaches("n1", graph.Pod, "ns", "x"), g.Reaches("n2", graph.Pod, "ns", "x"); got1 != on1 ||
+			got2 != on2 {
 			t.Errorf("after %s: on n1 %v, on n2 %v, want %v and %v", after, got1, got2, on1, on2)
 		}
 	}
@@ -164,7 +165,8 @@ func signingRequestOf(user, name string) *certificatesv1.CertificateSigningReque
 // claimOf is the claim of the ephemeral volume v of pod x.
 func claimOf(owner *corev1.Pod) *corev1.PersistentVolumeClaim {
 	claim := &corev1.PersistentVolumeClaim{ObjectMeta: named("x-v")}
-	claim.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(owner, corev1.SchemeGroupVersion.WithKind("Pod"))}
+	claim.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(owner,
+		corev1.SchemeGroupVersion.WithKind("Pod"))}
 	return claim
 }
 
@@ -172,7 +174,8 @@ func TestRulesHaveTheirResourcesWatched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pod := podOn("n1", "x")
 		pod.UID = "uid-of-x"
-		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: "v", VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}})
+		pod.Spec.Volumes = append(pod.Spec.Volumes,
+			corev1.Volume{Name: "v", VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}})
 		client := fake.NewClientset(pod, nodeNamed("n1"), signingRequestOf("system:node:n1", "r"), claimOf(pod))
 		g := graph.New(graph.Options{Unowned: rules.Enforce})
 		s := New(client, g, Options{Nodes: true, CertificateSigningRequests: true, PersistentVolumeClaims: true})

@@ -36,13 +36,16 @@ func ordinaryPod() *corev1.Pod {
 		}}},
 	}}
 	for i := range 15 {
-		container.Env = append(container.Env, corev1.EnvVar{Name: fmt.Sprintf("SETTING_%d", i), Value: "a value of ordinary length"})
-		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: fmt.Sprintf("volume-%d", i), MountPath: "/somewhere"})
+		container.Env = append(container.Env,
+			corev1.EnvVar{Name: fmt.Sprintf("SETTING_%d", i), Value: "a value of ordinary length"})
+		container.VolumeMounts = append(container.VolumeMounts,
+			corev1.VolumeMount{Name: fmt.Sprintf("volume-%d", i), MountPath: "/somewhere"})
 	}
 	pod := podOn("node-1", nameAt(0))
 	pod.UID, pod.ResourceVersion = "2c0c8a4e-5b1d-4f3a-9c2e-000000000000", "1"
 	pod.Labels = map[string]string{"app.kubernetes.io/name": "server", "pod-template-hash": "7d9c5b8f6d"}
-	pod.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubelet", FieldsV1: metav1.NewFieldsV1("{" + strings.Repeat(`"f:field":{},`, 150) + `"f:last":{}}`)}}
+	pod.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubelet",
+		FieldsV1: metav1.NewFieldsV1("{" + strings.Repeat(`"f:field":{},`, 150) + `"f:last":{}}`)}}
 	pod.Spec.ServiceAccountName = "server"
 	pod.Spec.Containers = []corev1.Container{container, container}
 	pod.Status.Phase = corev1.PodRunning
@@ -55,7 +58,8 @@ func nameAt(n int) string { return fmt.Sprintf("pod-%06d", n) }
 func frameOf(b testing.TB, event string, object runtime.Object) []byte {
 	b.Helper()
 	var raw, frame bytes.Buffer
-	objects, events := protobuf.NewSerializer(scheme.Scheme, scheme.Scheme), protobuf.NewRawSerializer(scheme.Scheme, scheme.Scheme)
+	objects, events := protobuf.NewSerializer(scheme.Scheme, scheme.Scheme),
+		protobuf.NewRawSerializer(scheme.Scheme, scheme.Scheme)
 	kinds, _, err := scheme.Scheme.ObjectKinds(object)
 	if err != nil {
 		b.Fatal(err)
@@ -65,7 +69,8 @@ func frameOf(b testing.TB, event string, object runtime.Object) []byte {
 		b.Fatal(err)
 	}
 	var whole bytes.Buffer
-	if err := events.Encode(&metav1.WatchEvent{Type: event, Object: runtime.RawExtension{Raw: raw.Bytes()}}, &whole); err != nil {
+	if err := events.Encode(&metav1.WatchEvent{Type: event, Object: runtime.RawExtension{Raw: raw.Bytes()}},
+		&whole); err != nil {
 		b.Fatal(err)
 	}
 	_, _ = framer.NewLengthDelimitedFrameWriter(&frame).Write(whole.Bytes())
@@ -75,7 +80,8 @@ func frameOf(b testing.TB, event string, object runtime.Object) []byte {
 // serveList is an API server of so many pods and of nothing else.
 func serveList(b testing.TB, pods int) (client kubernetes.Interface, size int) {
 	b.Helper()
-	end := metav1.ObjectMeta{ResourceVersion: "1", Annotations: map[string]string{metav1.InitialEventsAnnotationKey: "true"}}
+	end := metav1.ObjectMeta{ResourceVersion: "1",
+		Annotations: map[string]string{metav1.InitialEventsAnnotationKey: "true"}}
 	ends := map[string][]byte{
 		Pods:              frameOf(b, "BOOKMARK", &corev1.Pod{ObjectMeta: end}),
 		PersistentVolumes: frameOf(b, "BOOKMARK", &corev1.PersistentVolume{ObjectMeta: end}),

@@ -229,7 +229,8 @@ func (l *lagging) fault() string {
 			possible = possible || cmp.Equal(got, stateOf(l.at(revision)[name]))
 		}
 		if !possible {
-			return fmt.Sprintf("graph has %v of pod %s, which is in no state between revisions %d and %d", got, name, from, l.now())
+			return fmt.Sprintf("graph has %v of pod %s, which is in no state between revisions %d and %d", got, name, from,
+				l.now())
 		}
 	}
 	return ""

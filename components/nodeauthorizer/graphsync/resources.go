@@ -93,13 +93,15 @@ func podsOf(client kubernetes.Interface, g *graph.Graph, ended *endings, scopes 
 		into = withScopes(into, scopes)
 	}
 	return resource{
-		name: Pods, example: &corev1.Pod{}, source: everything(coreOf(client, lean.Pods).Pods(metav1.NamespaceAll)), into: into,
+		name: Pods, example: &corev1.Pod{}, source: everything(coreOf(client, lean.Pods).Pods(metav1.NamespaceAll)),
+		into: into,
 	}
 }
 
 func volumesOf(client kubernetes.Interface, g *graph.Graph) resource {
 	return resource{
-		name: PersistentVolumes, example: &corev1.PersistentVolume{}, source: everything(coreOf(client, lean.PersistentVolumes).PersistentVolumes()),
+		name: PersistentVolumes, example: &corev1.PersistentVolume{},
+		source: everything(coreOf(client, lean.PersistentVolumes).PersistentVolumes()),
 		into: typed[*corev1.PersistentVolume]{
 			set: g.SetPersistentVolume, remove: unnamespaced(g.DeletePersistentVolume), retain: g.RetainPersistentVolumes,
 		},
@@ -108,7 +110,8 @@ func volumesOf(client kubernetes.Interface, g *graph.Graph) resource {
 
 func attachmentsOf(client kubernetes.Interface, g *graph.Graph) resource {
 	return resource{
-		name: VolumeAttachments, example: &storagev1.VolumeAttachment{}, source: everything(storageOf(client, lean.VolumeAttachments).VolumeAttachments()),
+		name: VolumeAttachments, example: &storagev1.VolumeAttachment{},
+		source: everything(storageOf(client, lean.VolumeAttachments).VolumeAttachments()),
 		into: typed[*storagev1.VolumeAttachment]{
 			set: g.SetVolumeAttachment, remove: unnamespaced(g.DeleteVolumeAttachment), replace: g.ReplaceVolumeAttachments,
 		},
@@ -117,7 +120,8 @@ func attachmentsOf(client kubernetes.Interface, g *graph.Graph) resource {
 
 func slicesOf(client kubernetes.Interface, g *graph.Graph) resource {
 	return resource{
-		name: ResourceSlices, optional: true, example: &resourcev1.ResourceSlice{}, source: everything(devicesOf(client, lean.ResourceSlices).ResourceSlices()),
+		name: ResourceSlices, optional: true, example: &resourcev1.ResourceSlice{},
+		source: everything(devicesOf(client, lean.ResourceSlices).ResourceSlices()),
 		into: typed[*resourcev1.ResourceSlice]{
 			set: g.SetResourceSlice, remove: unnamespaced(g.DeleteResourceSlice), replace: g.ReplaceResourceSlices,
 		},

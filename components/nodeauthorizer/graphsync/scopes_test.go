@@ -21,7 +21,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopeindex"
 )
 
-const scopeKey, exemptionsKey, modeKey = "bulkhead.dev/node-scoped-resources", "bulkhead.dev/node-scoped-exemptions", "bulkhead.dev/node-scope-mode"
+const scopeKey, exemptionsKey, modeKey = "bulkhead.dev/node-scoped-resources", "bulkhead.dev/node-scoped-exemptions",
+	"bulkhead.dev/node-scope-mode"
 
 var podsResource = nodescope.Resource{Resource: "pods"}
 
@@ -42,7 +43,8 @@ func TestScopesArrive(t *testing.T) {
 		if why := accounts.Unready(); why != "" {
 			t.Error(why)
 		}
-		if pod, known := index.Pod("ns", "held"); !known || pod.NodeName != "n1" || pod.RunsAs != "agent" || !pod.Scope.Covers(podsResource) {
+		if pod, known := index.Pod("ns", "held"); !known || pod.NodeName != "n1" || pod.RunsAs != "agent" ||
+			!pod.Scope.Covers(podsResource) {
 			t.Errorf("listed: %+v, %v", pod, known)
 		}
 		if a, known := index.Account("ns", "agent"); !known || a.Scope != nil || !a.OfPods.Covers(podsResource) {
@@ -57,7 +59,8 @@ func TestScopesArrive(t *testing.T) {
 		if pod, known := index.Pod("ns", "held"); err2 != nil || !known || pod.Scope.Covers(podsResource) {
 			t.Errorf("updated (%v): %+v, %v", err2, pod, known)
 		}
-		if a, known := index.Account("ns", "agent"); err1 != nil || !known || !a.Scope.Covers(podsResource) || a.OfPods != nil || !a.Exemptions.Lifts("NR-NODE-4") {
+		if a, known := index.Account("ns", "agent"); err1 != nil || !known || !a.Scope.Covers(podsResource) ||
+			a.OfPods != nil || !a.Exemptions.Lifts("NR-NODE-4") {
 			t.Errorf("updated (%v): %+v, %v", err1, a, known)
 		}
 
@@ -91,7 +94,8 @@ func TestAnnotationsArriveWithoutAGraph(t *testing.T) {
 		if why := annotated.Unready(); why != "" {
 			t.Error(why)
 		}
-		if a, known := index.Account("ns", "agent"); !known || !a.Audits || !a.OfPods.Covers(podsResource) || index.Stats().Pods != 1 {
+		if a, known := index.Account("ns", "agent"); !known || !a.Audits || !a.OfPods.Covers(podsResource) ||
+			index.Stats().Pods != 1 {
 			t.Errorf("listed: %+v, %v, %+v", a, known, index.Stats())
 		}
 		err := client.CoreV1().Pods("ns").Delete(t.Context(), "held", metav1.DeleteOptions{})
@@ -149,7 +153,8 @@ func TestScopesAreToldInOrder(t *testing.T) {
 	o := &order{graph: graph.New(graph.Options{})}
 	into := podsOf(fake.NewClientset(), o.graph, newEndings(nil, -1, nil), o).into
 	pod := podOn("n1", "p")
-	for _, err := range []error{into.setObject(pod), into.setObject(pod), into.removeObject(pod), into.setObject(pod), into.replaceObjects(nil)} {
+	for _, err := range []error{into.setObject(pod), into.setObject(pod), into.removeObject(pod), into.setObject(pod),
+		into.replaceObjects(nil)} {
 		if err != nil {
 			t.Error(err)
 		}
@@ -171,7 +176,8 @@ func TestTrimmingKeepsScopes(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	account := &corev1.ServiceAccount{ObjectMeta: named("agent"), Secrets: []corev1.ObjectReference{{Name: "s"}}}
-	account.Annotations = map[string]string{scopeKey: "pods", exemptionsKey: "taints", modeKey: "audit", "long": strings.Repeat("x", 1000)}
+	account.Annotations = map[string]string{scopeKey: "pods", exemptionsKey: "taints", modeKey: "audit",
+		"long": strings.Repeat("x", 1000)}
 	trimAccount(account)
 	want := &corev1.ServiceAccount{ObjectMeta: named("agent")}
 	want.Annotations = map[string]string{scopeKey: "pods", exemptionsKey: "taints", modeKey: "audit"}

@@ -49,7 +49,8 @@ func TestGraphHasEveryResource(t *testing.T) {
 			t.Fatal("not synced after every list was answered")
 		}
 		for kind, namespace := range map[graph.Kind]string{
-			graph.Pod: "ns", graph.PersistentVolume: "", graph.VolumeAttachment: "", graph.ResourceSlice: "", graph.PodCertificateRequest: "ns",
+			graph.Pod: "ns", graph.PersistentVolume: "", graph.VolumeAttachment: "", graph.ResourceSlice: "",
+			graph.PodCertificateRequest: "ns",
 		} {
 			if !g.Reaches("n1", kind, namespace, "x") {
 				t.Errorf("%v does not reach its node", kind)
@@ -127,7 +128,8 @@ func TestServerWithoutAnAPI(t *testing.T) {
 		resource string
 		waited   bool
 	}{
-		{Pods, true}, {PersistentVolumes, true}, {VolumeAttachments, true}, {ResourceSlices, false}, {PodCertificateRequests, false},
+		{Pods, true}, {PersistentVolumes, true}, {VolumeAttachments, true}, {ResourceSlices, false},
+		{PodCertificateRequests, false},
 	} {
 		t.Run(row.resource, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -210,7 +212,8 @@ func TestRelistRemovesWhatIsGone(t *testing.T) {
 		})
 		_, g := start(t, client, Options{})
 		reached := func() [2]bool {
-			return [2]bool{g.Reaches("n1", graph.Secret, "ns", "secret-of-kept"), g.Reaches("n1", graph.Secret, "ns", "secret-of-gone")}
+			return [2]bool{g.Reaches("n1", graph.Secret, "ns", "secret-of-kept"),
+				g.Reaches("n1", graph.Secret, "ns", "secret-of-gone")}
 		}
 		if got := reached(); got != [2]bool{true, true} {
 			t.Fatalf("before: kept and gone reach the node: %v", got)

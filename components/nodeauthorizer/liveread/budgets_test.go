@@ -141,7 +141,8 @@ func TestReadsOfAllNodesHaveABudget(t *testing.T) {
 		before := len(s.seen())
 		answers = askEach(1000, func(name string) string { return secret(t.Context(), r, name, name) })
 		if got := answers.count[spent]; got < 390 || answers.most[spent] != time.Second {
-			t.Errorf("%v, the longest %v; want those to be refused whose turn does not come in a second", answers.count, answers.most[spent])
+			t.Errorf("%v, the longest %v; want those to be refused whose turn does not come in a second", answers.count,
+				answers.most[spent])
 		}
 		if reads := len(s.seen()) - before; reads > 601 {
 			t.Errorf("%d reads in a second", reads)

@@ -33,13 +33,15 @@ type complaints struct {
 func (c *complaints) about(ctx context.Context, resource string, err error) {
 	now := time.Now()
 	next := c.next.Load()
-	if now.UnixNano() < next || !c.next.CompareAndSwap(next, now.Add(quiet).UnixNano()) || !c.busy.CompareAndSwap(false, true) {
+	if now.UnixNano() < next || !c.next.CompareAndSwap(next, now.Add(quiet).UnixNano()) ||
+		!c.busy.CompareAndSwap(false, true) {
 		return
 	}
 	text := loggable(err)
 	go func() {
 		defer c.busy.Store(false)
-		klog.FromContext(ctx).Error(nil, "A live read failed; others of the next ten seconds are not logged", "resource", resource, "cause", text)
+		klog.FromContext(ctx).Error(nil, "A live read failed; others of the next ten seconds are not logged", "resource",
+			resource, "cause", text)
 	}()
 }
 

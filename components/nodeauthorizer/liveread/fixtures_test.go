@@ -52,7 +52,8 @@ type server struct {
 
 // RoundTrip implements http.RoundTripper.
 func (s *server) RoundTrip(req *http.Request) (*http.Response, error) {
-	c := call{path: req.URL.Path, at: time.Now(), node: strings.TrimPrefix(req.URL.Query().Get("fieldSelector"), "spec.nodeName=")}
+	c := call{path: req.URL.Path, at: time.Now(),
+		node: strings.TrimPrefix(req.URL.Query().Get("fieldSelector"), "spec.nodeName=")}
 	lane := c.node
 	if lane == "" {
 		lane = c.path[strings.LastIndex(c.path, "/")+1:]
@@ -112,7 +113,8 @@ func respond(code int, object runtime.Object) (*http.Response, error) {
 
 func (s *server) client(t *testing.T) kubernetes.Interface {
 	t.Helper()
-	client, err := kubernetes.NewForConfigAndClient(&rest.Config{Host: "https://test.invalid", QPS: -1}, &http.Client{Transport: s})
+	client, err := kubernetes.NewForConfigAndClient(&rest.Config{Host: "https://test.invalid", QPS: -1},
+		&http.Client{Transport: s})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +145,8 @@ func (f *folded) Fold(resource string, objects ...runtime.Object) (int, error) {
 func noPods(context.Context, call) (runtime.Object, error) { return &corev1.PodList{}, nil }
 
 // after answers like another, but takes its time.
-func after(d time.Duration, answer func(context.Context, call) (runtime.Object, error)) func(context.Context, call) (runtime.Object, error) {
+func after(d time.Duration, answer func(context.Context, call) (runtime.Object, error)) func(context.Context,
+	call) (runtime.Object, error) {
 	return func(ctx context.Context, c call) (runtime.Object, error) {
 		select {
 		case <-time.After(d):
@@ -174,7 +177,8 @@ func newReader(t *testing.T, s *server, view View) *Reader {
 
 // bubble runs the test in synthetic time, and fails it if a goroutine or anything
 // about a node is left.
-func bubble(t *testing.T, answer func(context.Context, call) (runtime.Object, error), test func(t *testing.T, s *server, r *Reader)) {
+func bubble(t *testing.T, answer func(context.Context, call) (runtime.Object, error),
+	test func(t *testing.T, s *server, r *Reader)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{answer: answer}

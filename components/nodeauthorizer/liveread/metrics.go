@@ -22,7 +22,8 @@ func newRecorder(registry metrics.KubeRegistry) *recorder {
 	r := &recorder{
 		reads: metrics.NewCounterVec(&metrics.CounterOpts{
 			Name: "bulkhead_live_reads_total",
-			Help: "Reads from the API server before a refusal, by resource and outcome (ok, not-found, no-answer, failed, too-many, incomparable).",
+			Help: "Reads from the API server before a refusal, by resource and outcome (ok, not-found, no-answer, failed, " +
+				"too-many, incomparable).",
 		}, []string{"relation", "outcome"}),
 		duration: metrics.NewHistogramVec(&metrics.HistogramOpts{
 			Name:    "bulkhead_live_read_duration_seconds",

@@ -37,7 +37,8 @@ func asked(client *fake.Clientset) []string {
 		case clienttesting.GetActionImpl:
 			call += fmt.Sprintf(" %s/%s at %q", action.Namespace, action.Name, action.GetOptions.ResourceVersion)
 		case clienttesting.ListActionImpl:
-			call += fmt.Sprintf(" %s where %s at %q", action.Namespace, action.ListOptions.FieldSelector, action.ListOptions.ResourceVersion)
+			call += fmt.Sprintf(" %s where %s at %q", action.Namespace, action.ListOptions.FieldSelector,
+				action.ListOptions.ResourceVersion)
 		}
 		calls = append(calls, call)
 	}
@@ -123,9 +124,12 @@ func TestAnswersOfTheServer(t *testing.T) {
 		{"found", nil, nil, nil, "", 1},
 		{"no such object", nil, gone, nil, "", 1},
 		{"no such API for pods", gone, nil, nil, "not confirmed by a live read: the API server answered with an error", 0},
-		{"no right", nil, apierrors.NewForbidden(schema.GroupResource{}, "x", errors.New("no")), nil, "not confirmed by a live read: the API server answered with an error", 1},
-		{"cannot be reached", nil, &url.Error{Op: "Get", Err: http.ErrServerClosed}, nil, "not confirmed by a live read: the API server answered with an error", 1},
-		{"view cannot tell", nil, nil, errors.New("versions"), "not confirmed by a live read: its answer could not be compared with the view", 1},
+		{"no right", nil, apierrors.NewForbidden(schema.GroupResource{}, "x", errors.New("no")), nil,
+			"not confirmed by a live read: the API server answered with an error", 1},
+		{"cannot be reached", nil, &url.Error{Op: "Get", Err: http.ErrServerClosed}, nil,
+			"not confirmed by a live read: the API server answered with an error", 1},
+		{"view cannot tell", nil, nil, errors.New("versions"),
+			"not confirmed by a live read: its answer could not be compared with the view", 1},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			answer := func(_ context.Context, c call) (runtime.Object, error) {

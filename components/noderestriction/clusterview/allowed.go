@@ -34,9 +34,10 @@ func (v *View) Allowed(ctx context.Context, who user.Info, right noderestriction
 	if err != nil {
 		return false, fmt.Errorf("writing the question: %w", err)
 	}
-	return look(ctx, v, question{kind: "subjectaccessreviews", name: string(text)}, func(ctx context.Context) (bool, error) {
-		return v.review(ctx, spec)
-	})
+	return look(ctx, v, question{kind: "subjectaccessreviews", name: string(text)},
+		func(ctx context.Context) (bool, error) {
+			return v.review(ctx, spec)
+		})
 }
 
 // review believes an allowance even if some authorizer had an error, as the API

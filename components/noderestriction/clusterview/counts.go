@@ -52,10 +52,12 @@ var countables = map[noderestriction.Counted]countable{
 		},
 	},
 	noderestriction.ResourceSlices: {
-		kind: "resourceslices", resource: resourcev1.Resource("resourceslices"), versions: []string{"v1", "v1beta2", "v1beta1"},
+		kind: "resourceslices", resource: resourcev1.Resource("resourceslices"),
+		versions: []string{"v1", "v1beta2", "v1beta1"},
 	},
 	noderestriction.PodCertificateRequests: {
-		kind: "podcertificaterequests", resource: certificatesv1.Resource("podcertificaterequests"), versions: []string{"v1", "v1beta1"},
+		kind: "podcertificaterequests", resource: certificatesv1.Resource("podcertificaterequests"),
+		versions: []string{"v1", "v1beta1"},
 	},
 }
 

@@ -69,18 +69,25 @@ func TestCount(t *testing.T) {
 		{"of pods only mirror pods count", list(pods, many(3, anyItem, mirror)...), noderestriction.MirrorPods, 10, 3,
 			[]string{pods + "?fieldSelector=spec.nodeName%3Dme&limit=100"}},
 		{"all pages are read", list(pods, many(120, anyItem, mirror)...), noderestriction.MirrorPods, 1000, 120,
-			[]string{pods + "?fieldSelector=spec.nodeName%3Dme&limit=100", pods + "?continue=100&fieldSelector=spec.nodeName%3Dme&limit=100", pods + "?continue=200&fieldSelector=spec.nodeName%3Dme&limit=100"}},
+			[]string{pods + "?fieldSelector=spec.nodeName%3Dme&limit=100",
+				pods + "?continue=100&fieldSelector=spec.nodeName%3Dme&limit=100",
+				pods + "?continue=200&fieldSelector=spec.nodeName%3Dme&limit=100"}},
 		{"no more is read than matters", list(pods, many(120, mirror, anyItem)...), noderestriction.MirrorPods, 50, 50,
 			[]string{pods + "?fieldSelector=spec.nodeName%3Dme&limit=100"}},
-		{"none is none", list(pods), noderestriction.MirrorPods, 50, 0, []string{pods + "?fieldSelector=spec.nodeName%3Dme&limit=100"}},
-		{"slices all count", list(slices, many(7, anyItem)...), noderestriction.ResourceSlices, 10, 7, []string{slices + "?fieldSelector=spec.nodeName%3Dme&limit=10"}},
-		{"no more slices are read than asked for", list(slices, many(11, anyItem)...), noderestriction.ResourceSlices, 10, 10, []string{slices + "?fieldSelector=spec.nodeName%3Dme&limit=10"}},
-		{"pod certificate requests all count", list(requests, many(2, anyItem)...), noderestriction.PodCertificateRequests, 2, 2, []string{requests + "?fieldSelector=spec.nodeName%3Dme&limit=2"}},
-		{"an older version of an API is asked", list("/apis/resource.k8s.io/v1beta1/resourceslices", many(2, anyItem)...), noderestriction.ResourceSlices, 10, 2, []string{
-			slices + "?fieldSelector=spec.nodeName%3Dme&limit=10",
-			"/apis/resource.k8s.io/v1beta2/resourceslices?fieldSelector=spec.nodeName%3Dme&limit=10",
-			"/apis/resource.k8s.io/v1beta1/resourceslices?fieldSelector=spec.nodeName%3Dme&limit=10",
-		}},
+		{"none is none", list(pods), noderestriction.MirrorPods, 50, 0,
+			[]string{pods + "?fieldSelector=spec.nodeName%3Dme&limit=100"}},
+		{"slices all count", list(slices, many(7, anyItem)...), noderestriction.ResourceSlices, 10, 7,
+			[]string{slices + "?fieldSelector=spec.nodeName%3Dme&limit=10"}},
+		{"no more slices are read than asked for", list(slices, many(11, anyItem)...), noderestriction.ResourceSlices, 10, 10,
+			[]string{slices + "?fieldSelector=spec.nodeName%3Dme&limit=10"}},
+		{"pod certificate requests all count", list(requests, many(2, anyItem)...), noderestriction.PodCertificateRequests, 2,
+			2, []string{requests + "?fieldSelector=spec.nodeName%3Dme&limit=2"}},
+		{"an older version of an API is asked", list("/apis/resource.k8s.io/v1beta1/resourceslices", many(2, anyItem)...),
+			noderestriction.ResourceSlices, 10, 2, []string{
+				slices + "?fieldSelector=spec.nodeName%3Dme&limit=10",
+				"/apis/resource.k8s.io/v1beta2/resourceslices?fieldSelector=spec.nodeName%3Dme&limit=10",
+				"/apis/resource.k8s.io/v1beta1/resourceslices?fieldSelector=spec.nodeName%3Dme&limit=10",
+			}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t, tt.api)
@@ -109,9 +116,12 @@ func TestWhatCannotBeCounted(t *testing.T) {
 		limit int
 		want  string
 	}{
-		{"an API that is not served", answers("404"), noderestriction.ResourceSlices, 5, "cannot look up resourceslices: the API server has no resourceslices.resource.k8s.io of version [v1 v1beta2 v1beta1]"},
-		{"what may not be read", answers("403"), noderestriction.MirrorPods, 5, "cannot look up mirrorpods: the server says 403"},
-		{"too many pods", list("/api/v1/pods", many(MaxCounted+1, anyItem)...), noderestriction.MirrorPods, 5, "cannot look up mirrorpods: more than 5000 objects to count"},
+		{"an API that is not served", answers("404"), noderestriction.ResourceSlices, 5,
+			"cannot look up resourceslices: the API server has no resourceslices.resource.k8s.io of version [v1 v1beta2 v1beta1]"},
+		{"what may not be read", answers("403"), noderestriction.MirrorPods, 5,
+			"cannot look up mirrorpods: the server says 403"},
+		{"too many pods", list("/api/v1/pods", many(MaxCounted+1, anyItem)...), noderestriction.MirrorPods, 5,
+			"cannot look up mirrorpods: more than 5000 objects to count"},
 		{"another kind", answers(anyItem), noderestriction.Counted(99), 5, "cannot count kind 99 up to 5"},
 		{"up to nothing", answers(anyItem), noderestriction.MirrorPods, 0, "cannot count kind 0 up to 0"},
 	} {

@@ -119,7 +119,8 @@ func newWorld(t *testing.T, a *api) *world {
 // wantLookups compares bulkhead_lookups_total.
 func (w *world) wantLookups(t *testing.T, want string) {
 	t.Helper()
-	text := "# HELP bulkhead_lookups_total [ALPHA] Calls of the API server to decide on a write, by kind and outcome (ok, not-found, no-answer, withdrawn, failed), and answers without a call (remembered).\n" +
+	text := "# HELP bulkhead_lookups_total [ALPHA] Calls of the API server to decide on a write, by kind and outcome " +
+		"(ok, not-found, no-answer, withdrawn, failed), and answers without a call (remembered).\n" +
 		"# TYPE bulkhead_lookups_total counter\n" + want
 	compare := func() error {
 		return testutil.GatherAndCompare(w.registry, strings.NewReader(text), "bulkhead_lookups_total")

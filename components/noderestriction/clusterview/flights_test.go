@@ -63,7 +63,8 @@ func TestCallsAreSharedByThoseWhoAskedBefore(t *testing.T) {
 		answers []int
 	}{
 		{"one who asks alone waits for nobody", []time.Duration{0}, []time.Duration{0}, []int{1}},
-		{"who asks while a call is in the air waits for the next", []time.Duration{0, 500 * ms}, []time.Duration{0, s}, []int{1, 2}},
+		{"who asks while a call is in the air waits for the next", []time.Duration{0, 500 * ms}, []time.Duration{0, s},
+			[]int{1, 2}},
 		{"all who wait share it", []time.Duration{0, 1 * ms, 500 * ms, 999 * ms}, []time.Duration{0, s}, []int{1, 2, 2, 2}},
 		{"after it the third is made", []time.Duration{0, 500 * ms, 1500 * ms}, []time.Duration{0, s, 2 * s}, []int{1, 2, 3}},
 		{"what is over answers nobody", []time.Duration{0, 1001 * ms}, []time.Duration{0, 1001 * ms}, []int{1, 2}},
@@ -171,7 +172,8 @@ func TestAPanicIsAnError(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "panic: fault") {
 		t.Errorf("error %v", err)
 	}
-	if answer, err := f.do(t.Context(), question{}, func(context.Context) (any, error) { return 1, nil }); answer != 1 || err != nil {
+	if answer, err := f.do(t.Context(), question{}, func(context.Context) (any, error) { return 1, nil }); answer != 1 ||
+		err != nil {
 		t.Errorf("afterwards: %v, %v", answer, err)
 	}
 }

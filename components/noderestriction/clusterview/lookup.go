@@ -55,7 +55,8 @@ func (q question) canExist() bool {
 }
 
 // get reads one object by name.
-func get[T any](ctx context.Context, v *View, group string, asked question, read func(context.Context, string, metav1.GetOptions) (T, error)) (T, error) {
+func get[T any](ctx context.Context, v *View, group string, asked question,
+	read func(context.Context, string, metav1.GetOptions) (T, error)) (T, error) {
 	var none T
 	if !asked.canExist() {
 		return none, apierrors.NewNotFound(schema.GroupResource{Group: group, Resource: asked.kind}, asked.name)

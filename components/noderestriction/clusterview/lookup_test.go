@@ -25,11 +25,14 @@ func readers() map[string]func(context.Context, *View, string) (metav1.Object, e
 		"/api/v1/namespaces/n/pods/": func(ctx context.Context, v *View, name string) (metav1.Object, error) {
 			return v.Pod(ctx, "n", name)
 		},
-		"/api/v1/namespaces/": func(ctx context.Context, v *View, name string) (metav1.Object, error) { return v.Namespace(ctx, name) },
+		"/api/v1/namespaces/": func(ctx context.Context, v *View, name string) (metav1.Object, error) {
+			return v.Namespace(ctx, name)
+		},
 		"/api/v1/namespaces/n/serviceaccounts/": func(ctx context.Context, v *View, name string) (metav1.Object, error) {
 			return v.ServiceAccount(ctx, "n", name)
 		},
-		"/api/v1/namespaces/n/persistentvolumeclaims/": func(ctx context.Context, v *View, name string) (metav1.Object, error) {
+		"/api/v1/namespaces/n/persistentvolumeclaims/": func(ctx context.Context, v *View, name string) (metav1.Object,
+			error) {
 			return v.PersistentVolumeClaim(ctx, "n", name)
 		},
 		"/api/v1/persistentvolumes/": func(ctx context.Context, v *View, name string) (metav1.Object, error) {
@@ -86,7 +89,8 @@ func TestWhatCannotBeRead(t *testing.T) {
 
 func TestANameThatCannotBeIsNotAskedFor(t *testing.T) {
 	for path, read := range readers() {
-		for _, name := range []string{"", ".", "..", "a/b", "a%2fb", "../secrets/s", strings.Repeat("a", 254), strings.Repeat("a", 1<<20)} {
+		for _, name := range []string{"", ".", "..", "a/b", "a%2fb", "../secrets/s", strings.Repeat("a", 254),
+			strings.Repeat("a", 1<<20)} {
 			w := newWorld(t, answers(`{"metadata":{"name":"x"}}`))
 			got, err := read(t.Context(), w.View, name)
 			if !apierrors.IsNotFound(err) {

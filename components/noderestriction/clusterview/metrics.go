@@ -23,7 +23,8 @@ func newRecorder(registry metrics.KubeRegistry) *recorder {
 	r := &recorder{
 		lookups: metrics.NewCounterVec(&metrics.CounterOpts{
 			Name: "bulkhead_lookups_total",
-			Help: "Calls of the API server to decide on a write, by kind and outcome (ok, not-found, no-answer, withdrawn, failed), and answers without a call (remembered).",
+			Help: "Calls of the API server to decide on a write, by kind and outcome (ok, not-found, no-answer, withdrawn, " +
+				"failed), and answers without a call (remembered).",
 		}, []string{"kind", "outcome"}),
 		duration: metrics.NewHistogramVec(&metrics.HistogramOpts{
 			Name:    "bulkhead_lookup_duration_seconds",
@@ -33,7 +34,8 @@ func newRecorder(registry metrics.KubeRegistry) *recorder {
 	}
 	r.tallied = metrics.NewGauge(&metrics.GaugeOpts{
 		Name: "bulkhead_signing_requests_counted_timestamp_seconds",
-		Help: "When the certificate signing requests of all nodes were last counted, as seconds since 1970; 0 if that was never.",
+		Help: "When the certificate signing requests of all nodes were last counted, as seconds since 1970; 0 if that was " +
+			"never.",
 	})
 	registry.MustRegister(r.lookups, r.duration, r.tallied)
 	return r

@@ -15,12 +15,14 @@ import (
 
 func podList(t *testing.T, next string, pods ...corev1.Pod) string {
 	t.Helper()
-	return object(t, corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}, ListMeta: metav1.ListMeta{Continue: next}, Items: pods})
+	return object(t, corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"},
+		ListMeta: metav1.ListMeta{Continue: next}, Items: pods})
 }
 
 func podWithVolume(name string, created time.Time) corev1.Pod {
 	return corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: "u", CreationTimestamp: metav1.NewTime(created), Labels: map[string]string{"a": "b"}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: "u", CreationTimestamp: metav1.NewTime(created),
+			Labels: map[string]string{"a": "b"}},
 		Spec: corev1.PodSpec{NodeName: "me", Volumes: []corev1.Volume{
 			{Name: "v"},
 			{Name: "local", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},

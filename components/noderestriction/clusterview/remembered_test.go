@@ -76,7 +76,8 @@ func TestAPodThatWasSeenIsRemembered(t *testing.T) {
 		t.Errorf("%q, %v", node, err)
 	}
 	for _, other := range []podIdentity{{"m", "p", "1"}, {"n", "q", "1"}, {"n", "p", "2"}, {"n", "p", ""}} {
-		if node, err := w.BoundTo(t.Context(), other.namespace, other.name, other.uid); node != "" || !apierrors.IsNotFound(err) {
+		if node, err := w.BoundTo(t.Context(), other.namespace, other.name, other.uid); node != "" ||
+			!apierrors.IsNotFound(err) {
 			t.Errorf("%+v: %q, %v", other, node, err)
 		}
 	}

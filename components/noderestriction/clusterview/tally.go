@@ -55,7 +55,8 @@ func (v *View) keepTally(ctx context.Context) {
 			err := v.tally(ctx)
 			good = good || err == nil
 			if err != nil && !failing && ctx.Err() == nil {
-				klog.FromContext(ctx).Error(err, "Counting certificate signing requests, the last count stays in force", "known", good)
+				klog.FromContext(ctx).Error(err, "Counting certificate signing requests, the last count stays in force", "known",
+					good)
 			}
 			failing = err != nil
 			if good {
@@ -88,7 +89,9 @@ func (v *View) tally(ctx context.Context) error {
 		return err
 	}
 	if v.signing.end(listed, complete) {
-		klog.FromContext(ctx).Error(nil, "There are more certificate signing requests than are counted: of what was counted before nothing is let go for a day", "limit", maxTallied)
+		klog.FromContext(ctx).Error(nil,
+			"There are more certificate signing requests than are counted: of what was counted before nothing is let go for a "+
+				"day", "limit", maxTallied)
 	}
 	v.metrics.tallied.Set(float64(start.Unix()))
 	return nil

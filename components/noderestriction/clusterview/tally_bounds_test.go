@@ -20,7 +20,8 @@ import (
 func TestMoreRequestsThanCanBeTallied(t *testing.T) {
 	mine := signing("system:node:me", "kubernetes.io/kubelet-serving")
 	rest := many(maxTallied, signing("admin", "example.com/a"))
-	three, two := list(signingPath, append(many(3, mine), rest...)...), list(signingPath, append(many(2, mine), rest...)...)
+	three, two := list(signingPath, append(many(3, mine), rest...)...),
+		list(signingPath, append(many(2, mine), rest...)...)
 	w := newWorld(t, three)
 	var log strings.Builder
 	ctx := klog.NewContext(t.Context(), textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log))))

@@ -36,14 +36,18 @@ func signing(user, signer string) string {
 // counts are those of the node me: client, serving, others.
 func counts(v *View) [3]int {
 	return [3]int{
-		v.SigningRequests("me", client, 1000, false), v.SigningRequests("me", serving, 1000, false), v.SigningRequests("me", others, 1000, false),
+		v.SigningRequests("me", client, 1000, false), v.SigningRequests("me", serving, 1000, false),
+		v.SigningRequests("me", others, 1000, false),
 	}
 }
 
 func TestSigningRequestsAreCountedBySigner(t *testing.T) {
-	items := append(many(7, signing("system:node:me", "kubernetes.io/kube-apiserver-client-kubelet"), signing("system:node:me", "kubernetes.io/kubelet-serving"),
-		signing("system:node:me", "example.com/a"), signing("system:node:me", "example.com/b"), signing("system:node:me2", "kubernetes.io/kubelet-serving"),
-		signing("me", "kubernetes.io/kubelet-serving"), signing("system:node:", "kubernetes.io/kubelet-serving")), many(60, signing("admin", "example.com/a"))...)
+	items := append(many(7, signing("system:node:me", "kubernetes.io/kube-apiserver-client-kubelet"),
+		signing("system:node:me", "kubernetes.io/kubelet-serving"),
+		signing("system:node:me", "example.com/a"), signing("system:node:me", "example.com/b"),
+		signing("system:node:me2", "kubernetes.io/kubelet-serving"),
+		signing("me", "kubernetes.io/kubelet-serving"), signing("system:node:", "kubernetes.io/kubelet-serving")),
+		many(60, signing("admin", "example.com/a"))...)
 	w := newWorld(t, list(signingPath, items...))
 	if err := w.tally(t.Context()); err != nil {
 		t.Fatal(err)
@@ -90,22 +94,24 @@ type stored struct {
 func (s *stored) view(t *testing.T) *View {
 	t.Helper()
 	clientset := fake.NewClientset()
-	clientset.PrependReactor("list", "certificatesigningrequests", func(clienttesting.Action) (bool, runtime.Object, error) {
-		s.calls.Add(1)
-		if s.failing.Load() {
-			return true, nil, apierrors.NewServiceUnavailable("away")
-		}
-		page := &certificatesv1.CertificateSigningRequestList{}
-		for range s.requests.Load() {
-			page.Items = append(page.Items, certificatesv1.CertificateSigningRequest{Spec: certificatesv1.CertificateSigningRequestSpec{
-				Username: "system:node:me", SignerName: certificatesv1.KubeAPIServerClientKubeletSignerName,
-			}})
-		}
-		if s.during != nil {
-			s.during()
-		}
-		return true, page, nil
-	})
+	clientset.PrependReactor("list", "certificatesigningrequests",
+		func(clienttesting.Action) (bool, runtime.Object, error) {
+			s.calls.Add(1)
+			if s.failing.Load() {
+				return true, nil, apierrors.NewServiceUnavailable("away")
+			}
+			page := &certificatesv1.CertificateSigningRequestList{}
+			for range s.requests.Load() {
+				page.Items = append(page.Items,
+					certificatesv1.CertificateSigningRequest{Spec: certificatesv1.CertificateSigningRequestSpec{
+						Username: "system:node:me", SignerName: certificatesv1.KubeAPIServerClientKubeletSignerName,
+					}})
+			}
+			if s.during != nil {
+				s.during()
+			}
+			return true, page, nil
+		})
 	return New(Config{Client: clientset, Memory: noMemory{}, Registry: metrics.NewKubeRegistry()})
 }
 

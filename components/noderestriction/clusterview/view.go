@@ -118,7 +118,8 @@ func (v *View) ServiceAccount(ctx context.Context, namespace, name string) (*cor
 }
 
 // PersistentVolumeClaim implements [noderestriction.Cluster].
-func (v *View) PersistentVolumeClaim(ctx context.Context, namespace, name string) (*corev1.PersistentVolumeClaim, error) {
+func (v *View) PersistentVolumeClaim(ctx context.Context, namespace, name string) (*corev1.PersistentVolumeClaim,
+	error) {
 	asked := inNamespace("persistentvolumeclaims", namespace, name)
 	return get(ctx, v, "", asked, v.client.CoreV1().PersistentVolumeClaims(namespace).Get)
 }

@@ -75,7 +75,8 @@ func TestFollowsTheFile(t *testing.T) {
 		{"a field that nobody knows", func(t *testing.T, path string) { write(t, path, second+"\nx: 1") }, 1000, 1, 1, 0},
 		{"nothing is in it", func(t *testing.T, path string) { write(t, path, "") }, 1000, 1, 1, 0},
 		{"half of it is there", func(t *testing.T, path string) { write(t, path, head[:60]) }, 1000, 1, 1, 0},
-		{"it is too long", func(t *testing.T, path string) { write(t, path, second+strings.Repeat("#", 3<<20)) }, 1000, 1, 1, 0},
+		{"it is too long", func(t *testing.T, path string) { write(t, path, second+strings.Repeat("#", 3<<20)) }, 1000, 1, 1,
+			0},
 		{"it is gone", func(t *testing.T, path string) { os.Remove(path) }, 1000, 1, 1, 0},
 		{"it is a directory", func(t *testing.T, path string) {
 			os.Remove(path)
@@ -106,7 +107,8 @@ func TestFollowsTheFile(t *testing.T) {
 			}
 			f.reread(klog.Background())
 			f.reread(klog.Background())
-			if got, err := testutil.GetGaugeMetricValue(f.recorder.current); got != 1 || err != nil || bound(f.Current()) != 1000 {
+			if got, err := testutil.GetGaugeMetricValue(f.recorder.current); got != 1 || err != nil ||
+				bound(f.Current()) != 1000 {
 				t.Errorf("the first one again: in force %v, %v, %d", got, err, bound(f.Current()))
 			}
 		})

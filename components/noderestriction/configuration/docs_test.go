@@ -57,7 +57,8 @@ func TestEveryFieldHasAnExampleThatLoads(t *testing.T) {
 		with(func(c *Configuration) {
 			const pool = "node-restriction.kubernetes.io/pool"
 			c.Machines = []Machine{
-				{"pii-*", map[string]string{pool: "pii"}, []corev1.Taint{{Key: "dedicated", Value: "pii", Effect: corev1.TaintEffectNoSchedule}}, nil},
+				{"pii-*", map[string]string{pool: "pii"},
+					[]corev1.Taint{{Key: "dedicated", Value: "pii", Effect: corev1.TaintEffectNoSchedule}}, nil},
 				{
 					"pii-07", map[string]string{pool: "pii-test"}, nil,
 					[]netip.Prefix{netip.MustParsePrefix("192.0.2.7/32"), netip.MustParsePrefix("2001:db8:7::/64")},
@@ -102,7 +103,8 @@ func TestEveryFieldHasAnExampleThatLoads(t *testing.T) {
 			t.Errorf("%s\n%v", text, err)
 			continue
 		}
-		if diff := cmp.Diff(want[i], c, cmp.Comparer(equal), cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })); diff != "" {
+		if diff := cmp.Diff(want[i], c, cmp.Comparer(equal),
+			cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })); diff != "" {
 			t.Errorf("%s\n%s", text, diff)
 		}
 	}
@@ -125,7 +127,8 @@ func TestThePageHasEveryField(t *testing.T) {
 	}
 	last := examples(t)[len(examples(t))-1]
 	for _, name := range []string{
-		"allowedLabels", "changeableLabels", "allowedTaints", "stickyTaints", "machines", "mirrorPods", "nodeAnnotations", "caps", "maxTokenSeconds",
+		"allowedLabels", "changeableLabels", "allowedTaints", "stickyTaints", "machines", "mirrorPods", "nodeAnnotations",
+		"caps", "maxTokenSeconds",
 		"bootstrapNodeNames",
 	} {
 		if !strings.Contains(string(text), "\n## "+name+"\n") || !strings.Contains(last, `"`+name+`"`) {

@@ -32,7 +32,8 @@ func explain(data []byte, err error) error {
 
 // quoteIt says how a * is written in YAML.
 func quoteIt(star string) string {
-	return fmt.Sprintf("to YAML a bare %s is an alias, of which there can be none here: quote it: %q", shorten(star), shorten(star))
+	return fmt.Sprintf("to YAML a bare %s is an alias, of which there can be none here: quote it: %q", shorten(star),
+		shorten(star))
 }
 
 // shorten keeps what a file says from making a message of any length.

@@ -25,7 +25,8 @@ func (d *decoder) prefixes(n *yaml.Node, path string) []netip.Prefix {
 			}
 		}
 		if err != nil || prefix.Masked() != prefix || prefix.Addr().Is4In6() {
-			d.fail(n, "%s: %q must be an IP, or a range of IPs that begins with its first one, such as 192.0.2.0/24", path, shorten(text))
+			d.fail(n, "%s: %q must be an IP, or a range of IPs that begins with its first one, such as 192.0.2.0/24", path,
+				shorten(text))
 			return
 		}
 		all = append(all, prefix)
@@ -36,5 +37,6 @@ func (d *decoder) prefixes(n *yaml.Node, path string) []netip.Prefix {
 // HasAddress reports whether the row allows the node to report the IP, given without a
 // zone and not as IPv4 in IPv6. A row without addresses allows all.
 func (m *Machine) HasAddress(ip netip.Addr) bool {
-	return m == nil || m.Addresses == nil || slices.ContainsFunc(m.Addresses, func(p netip.Prefix) bool { return p.Contains(ip) })
+	return m == nil || m.Addresses == nil ||
+		slices.ContainsFunc(m.Addresses, func(p netip.Prefix) bool { return p.Contains(ip) })
 }

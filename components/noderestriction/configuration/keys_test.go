@@ -21,18 +21,25 @@ func TestKeys(t *testing.T) {
 		{"none", "", centrallySet, "", "a example.com/a kubernetes.io/hostname " + closed},
 		{"a key", "a", centrallySet, "a", "b aa a/a A"},
 		{"a beginning", "a*", centrallySet, "a aa a/b", "b ba"},
-		{"the proposal's beginning", "csi.kubernetes.io.*", centrallySet, "csi.kubernetes.io.x csi.kubernetes.io.x/y", "csi.kubernetes.io/x csi.kubernetes.io"},
+		{"the proposal's beginning", "csi.kubernetes.io.*", centrallySet, "csi.kubernetes.io.x csi.kubernetes.io.x/y",
+			"csi.kubernetes.io/x csi.kubernetes.io"},
 		{"a domain", "example.com/*", centrallySet, "example.com/a", "example.com.x/a sub.example.com/a example.co/a"},
 		{"beginnings of beginnings", "ab* a* abc* b/c*", centrallySet, "a ab abc abd azz b/c b/cd", "b b/ b/b c"},
-		{"all but what is central", "*", centrallySet, "a kubernetes.io/x node-role.kubernetes.io/x x.kubernetes.io/node-restriction.kubernetes.io not-node-restriction.kubernetes.io/x", closed + " sub." + closed},
-		{"what happens to cover it", "n* node* node-restriction*", centrallySet, "n node-x node-restriction.example.com/a", closed},
+		{"all but what is central", "*", centrallySet,
+			"a kubernetes.io/x node-role.kubernetes.io/x x.kubernetes.io/node-restriction.kubernetes.io " +
+				"not-node-restriction.kubernetes.io/x", closed + " sub." + closed},
+		{"what happens to cover it", "n* node* node-restriction*", centrallySet, "n node-x node-restriction.example.com/a",
+			closed},
 		{"named by key", closed, centrallySet, closed, closed + "s sub." + closed},
 		{"named by a beginning", "node-restriction.kubernetes.io/*", centrallySet, closed, "sub." + closed + " a"},
-		{"named by half a key", "node-restriction.kubernetes.io/po*", centrallySet, closed, "node-restriction.kubernetes.io/other"},
+		{"named by half a key", "node-restriction.kubernetes.io/po*", centrallySet, closed,
+			"node-restriction.kubernetes.io/other"},
 		{"a domain below", "sub.node-restriction.kubernetes.io/*", centrallySet, "sub." + closed, closed},
 		{"all and named", "* node-restriction.kubernetes.io/*", centrallySet, closed + " a", "sub." + closed},
-		{"all sticky", "*", ofTheControlPlane, "a " + closed, "node.kubernetes.io/not-ready node.kubernetes.io/unschedulable node.cloudprovider.kubernetes.io/uninitialized"},
-		{"sticky by name", "node.kubernetes.io/unschedulable n*", ofTheControlPlane, "node.kubernetes.io/unschedulable nn", "node.kubernetes.io/out-of-service"},
+		{"all sticky", "*", ofTheControlPlane, "a " + closed,
+			"node.kubernetes.io/not-ready node.kubernetes.io/unschedulable node.cloudprovider.kubernetes.io/uninitialized"},
+		{"sticky by name", "node.kubernetes.io/unschedulable n*", ofTheControlPlane, "node.kubernetes.io/unschedulable nn",
+			"node.kubernetes.io/out-of-service"},
 		{"sticky by beginning", "node.kubernetes.io/*", ofTheControlPlane, "", "node.kubernetes.io/unschedulable"},
 		{"nothing reserved", "*", reservation{}, "a " + closed + " node.kubernetes.io/not-ready", ""},
 	} {
@@ -82,7 +89,8 @@ machines:
 		t.Fatal(err)
 	}
 	for node, want := range map[string]map[string]string{
-		"x": {"a": "all"}, "pool-": {"a": "pool"}, "pool-2": {"a": "pool"}, "pool-1": {"a": "one"}, "pool-11": {"a": "ones"}, "bare": {},
+		"x": {"a": "all"}, "pool-": {"a": "pool"}, "pool-2": {"a": "pool"}, "pool-1": {"a": "one"}, "pool-11": {"a": "ones"},
+		"bare": {},
 	} {
 		got := c.LabelsFor(node)
 		if diff := cmp.Diff(want, got); diff != "" && len(want)+len(got) > 0 {

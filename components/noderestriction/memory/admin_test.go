@@ -15,11 +15,12 @@ import (
 )
 
 func aStored() *fake.Clientset {
-	return fake.NewClientset(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: Name}, Data: map[string]string{
-		"b":      record{uid: "1", version: "7", taints: taints(bad), absent: taints(pii)}.encode(),
-		"a":      record{uid: "1", version: "7", taints: taints("compromised:NoExecute " + bad)}.encode(),
-		"spoilt": "[]",
-	}})
+	return fake.NewClientset(
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: Name}, Data: map[string]string{
+			"b":      record{uid: "1", version: "7", taints: taints(bad), absent: taints(pii)}.encode(),
+			"a":      record{uid: "1", version: "7", taints: taints("compromised:NoExecute " + bad)}.encode(),
+			"spoilt": "[]",
+		}})
 }
 
 func TestList(t *testing.T) {

@@ -40,7 +40,8 @@ func TestAFullMemoryForgetsNothing(t *testing.T) {
 			t.Errorf("%d of %d records are stored", len(data), stored)
 		}
 		w.expect(m, "no room", "new1", bad, "")
-		w.expectMetrics(registry, map[string]float64{"no_room": 2, "unwritten": 2, "records": float64(stored + 2), "bytes": float64(size(full.Data))})
+		w.expectMetrics(registry,
+			map[string]float64{"no_room": 2, "unwritten": 2, "records": float64(stored + 2), "bytes": float64(size(full.Data))})
 		w.remove("new2")
 		if _, err := Clear(context.Background(), w.client, "old00001", ""); err != nil {
 			t.Fatal(err)
@@ -57,7 +58,9 @@ func TestAFullMemoryForgetsNothing(t *testing.T) {
 func longTaints() []corev1.Taint {
 	var all []corev1.Taint
 	for i := range mostTaints {
-		all = append(all, taint(fmt.Sprintf("%s/%s-%02d=%s:PreferNoSchedule", strings.Repeat("d", 253), strings.Repeat("k", 60), i, strings.Repeat("v", 63))))
+		all = append(all, taint(
+			fmt.Sprintf("%s/%s-%02d=%s:PreferNoSchedule", strings.Repeat("d", 253), strings.Repeat("k", 60), i,
+				strings.Repeat("v", 63))))
 	}
 	return all
 }
@@ -71,7 +74,8 @@ func TestBoundsOfOneNode(t *testing.T) {
 	n := &node{uid: "1", version: "5", taints: taints(strings.Join(many, " ") + " " + bad)}
 	first := record{}.observed(n, sticky)
 	if len(first.taints) != mostTaints || first.taints[0] != taint(bad) {
-		t.Errorf("%d taints are kept, the first is %v: what is marked by name comes first", len(first.taints), first.taints[0])
+		t.Errorf("%d taints are kept, the first is %v: what is marked by name comes first", len(first.taints),
+			first.taints[0])
 	}
 	n.taints = taints(bad + " quarantine:NoExecute " + strings.Join(many[:80], " "))
 	sticky = configuration.NewKeys("quarantine", "pool/*")

@@ -48,7 +48,8 @@ func newWorld(t *testing.T, sticky ...string) *world {
 // there.
 func (w *world) install(uid string, data map[string]string) {
 	w.t.Helper()
-	made := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: Name, UID: types.UID(uid)}, Data: data}
+	made := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: Name, UID: types.UID(uid)},
+		Data: data}
 	made.ResourceVersion = strconv.FormatInt(w.version.Add(1), 10)
 	configMaps := w.client.Tracker()
 	resource := corev1.SchemeGroupVersion.WithResource("configmaps")
@@ -62,7 +63,8 @@ func (w *world) install(uid string, data map[string]string) {
 // uninstall deletes it.
 func (w *world) uninstall() {
 	w.t.Helper()
-	if err := w.client.CoreV1().ConfigMaps(Namespace).Delete(context.Background(), Name, metav1.DeleteOptions{}); err != nil {
+	if err := w.client.CoreV1().ConfigMaps(Namespace).Delete(context.Background(), Name,
+		metav1.DeleteOptions{}); err != nil {
 		w.t.Fatal(err)
 	}
 	synctest.Wait()
@@ -78,7 +80,8 @@ func (w *world) stamp(action clienttesting.Action) (bool, runtime.Object, error)
 	object := action.(clienttesting.CreateAction).GetObject().(metav1.Object)
 	if _, isUpdate := action.(clienttesting.UpdateAction); isUpdate && action.GetVerb() == "update" {
 		there, err := w.client.Tracker().Get(action.GetResource(), action.GetNamespace(), object.GetName())
-		if err == nil && object.GetResourceVersion() != "" && there.(metav1.Object).GetResourceVersion() != object.GetResourceVersion() {
+		if err == nil && object.GetResourceVersion() != "" &&
+			there.(metav1.Object).GetResourceVersion() != object.GetResourceVersion() {
 			return true, nil, apierrors.NewConflict(action.GetResource().GroupResource(), object.GetName(), nil)
 		}
 	}
@@ -139,7 +142,8 @@ func newNode(name, uid, texts string) *corev1.Node {
 // register makes a Node.
 func (w *world) register(name, uid, texts string) {
 	w.t.Helper()
-	if _, err := w.client.CoreV1().Nodes().Create(context.Background(), newNode(name, uid, texts), metav1.CreateOptions{}); err != nil {
+	if _, err := w.client.CoreV1().Nodes().Create(context.Background(), newNode(name, uid, texts),
+		metav1.CreateOptions{}); err != nil {
 		w.t.Fatal(err)
 	}
 	synctest.Wait()

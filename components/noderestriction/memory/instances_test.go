@@ -119,7 +119,8 @@ func TestADeletedConfigMapTakesNothingAway(t *testing.T) {
 			t.Error("it makes a ConfigMap, for which it has no right")
 		}
 		w.expect(m, "deleted", "n1", bad, "")
-		if got := m.Unready(); !strings.Contains(got, "has no ConfigMap kube-system/bulkhead-node-restriction to be kept in: run `bulkhead install`") {
+		if got := m.Unready(); !strings.Contains(got,
+			"has no ConfigMap kube-system/bulkhead-node-restriction to be kept in: run `bulkhead install`") {
 			t.Errorf("unready: %q", got)
 		}
 		w.install("second", nil)

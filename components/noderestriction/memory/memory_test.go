@@ -138,7 +138,8 @@ func TestOfTwoRecordsTheNewerWins(t *testing.T) {
 			t.Fatal(err)
 		}
 		there.Data["n"] = newer.encode()
-		if _, err := w.client.CoreV1().ConfigMaps(Namespace).Update(context.Background(), there, metav1.UpdateOptions{}); err != nil {
+		if _, err := w.client.CoreV1().ConfigMaps(Namespace).Update(context.Background(), there,
+			metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		w.pass()
@@ -155,13 +156,15 @@ func TestAnUnreadableRecordIsNoRecordOfNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "compromised")
 		w.install("spoilt", map[string]string{
-			"gone": "{", "there": `{"uid":"1","taints":["?"]}`, "tainted": "", "fine": record{uid: "1", version: "1", taints: taints(bad)}.encode(),
+			"gone": "{", "there": `{"uid":"1","taints":["?"]}`, "tainted": "",
+			"fine": record{uid: "1", version: "1", taints: taints(bad)}.encode(),
 		})
 		w.register("there", "1", unmark)
 		w.register("tainted", "1", bad)
 		m, _ := w.start()
 		for _, name := range []string{"gone", "there"} {
-			if _, err := m.Remembered(context.Background(), name); err == nil || !strings.Contains(err.Error(), "cannot be read") {
+			if _, err := m.Remembered(context.Background(), name); err == nil ||
+				!strings.Contains(err.Error(), "cannot be read") {
 				t.Errorf("%s: %v", name, err)
 			}
 		}

@@ -28,7 +28,9 @@ func (m *Memory) register(registry metrics.KubeRegistry) {
 		waiting: gauge("unwritten", "Nodes of which something new is not stored yet."),
 		full:    gauge("no_room", "Nodes of which something new cannot be stored for lack of room."),
 		absent:  gauge("absent", "Nodes that were registered again without a sticky taint that they had."),
-		crowded: gauge("crowded", "Nodes with a sticky taint that is not remembered, because their 64 places, or the 16 for what they came with, are taken."),
+		crowded: gauge("crowded",
+			"Nodes with a sticky taint that is not remembered, because their 64 places, or the 16 for what they came with, "+
+				"are taken."),
 	})
 }
 
@@ -59,7 +61,8 @@ func (c *collector) CollectWithStability(out chan<- metrics.Metric) {
 		}
 	}
 	for desc, value := range map[*metrics.Desc]int{
-		c.records: len(m.records), c.bytes: m.bytes, c.waiting: len(m.waiting), c.full: noRoom, c.absent: absent, c.crowded: crowded,
+		c.records: len(m.records), c.bytes: m.bytes, c.waiting: len(m.waiting), c.full: noRoom, c.absent: absent,
+		c.crowded: crowded,
 	} {
 		out <- metrics.NewLazyConstMetric(desc, metrics.GaugeValue, float64(value))
 	}

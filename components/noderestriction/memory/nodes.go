@@ -69,7 +69,8 @@ func slim(object any) (any, error) {
 	if !ok {
 		return object, nil
 	}
-	thin := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: full.Name, UID: full.UID, ResourceVersion: full.ResourceVersion}}
+	thin := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: full.Name, UID: full.UID,
+		ResourceVersion: full.ResourceVersion}}
 	if hostname := full.Labels[corev1.LabelHostname]; hostname != "" {
 		thin.Labels = map[string]string{corev1.LabelHostname: strings.Clone(hostname)}
 	}
@@ -147,7 +148,8 @@ func (n *node) crowd(logger klog.Logger, name string, r record, sticky *configur
 		return
 	}
 	n.told = true
-	logger.Error(nil, "There is no place to remember more sticky taints of a node; a Node that comes after it need not have them",
+	logger.Error(nil, "There is no place to remember more sticky taints of a node; a Node that comes after it need not "+
+		"have them",
 		"node", name, "dropped", n.dropped, "first", dropped[0].ToString(), "limit", mostTaints, "limitOfItsOwn", mostBrought)
 }
 

@@ -19,12 +19,14 @@ func TestAddresses(t *testing.T) {
 		m, _ := w.start()
 		n := newNode("a", "1", "")
 		n.Status.Addresses = []corev1.NodeAddress{
-			{Type: corev1.NodeInternalIP, Address: "10.0.0.1"}, {Type: corev1.NodeInternalIP, Address: "fd00::1"}, {Type: corev1.NodeHostName, Address: "A.example"},
+			{Type: corev1.NodeInternalIP, Address: "10.0.0.1"}, {Type: corev1.NodeInternalIP, Address: "fd00::1"},
+			{Type: corev1.NodeHostName, Address: "A.example"},
 		}
 		n.Status.DaemonEndpoints.KubeletEndpoint.Port = 10250
 		for _, name := range []string{"b", "a"} {
 			n.Name, n.UID = name, types.UID(name)
-			if _, err := w.client.CoreV1().Nodes().Create(context.Background(), n.DeepCopy(), metav1.CreateOptions{}); err != nil {
+			if _, err := w.client.CoreV1().Nodes().Create(context.Background(), n.DeepCopy(),
+				metav1.CreateOptions{}); err != nil {
 				t.Fatal(err)
 			}
 		}

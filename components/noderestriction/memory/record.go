@@ -83,7 +83,8 @@ func (r record) forgotten() record {
 // most [mostBrought] together with those from earlier, so what others put on it later
 // has room. A taint that is on the Node with another value than the one that is absent
 // does not stand in for it. It also returns whether the Node came with more.
-func (r record) kept(n *node, sticky *configuration.Keys, absent []corev1.Taint) (all, brought []corev1.Taint, more bool) {
+func (r record) kept(n *node, sticky *configuration.Keys, absent []corev1.Taint) (all, brought []corev1.Taint,
+	more bool) {
 	var named, covered []corev1.Taint
 	for _, taint := range n.taints {
 		switch {

@@ -13,7 +13,9 @@ import (
 
 // errMissing says what to do about a ConfigMap that nobody has made. This component
 // may write it, but not create it: RBAC cannot hold that right to one name.
-var errMissing = fmt.Errorf("has no ConfigMap %s/%s to be kept in: run `bulkhead install` on a control-plane host, or apply manifests/node-restriction/configmap.yaml", Namespace, Name)
+var errMissing = fmt.Errorf(
+	"has no ConfigMap %s/%s to be kept in: run `bulkhead install` on a control-plane host, or apply "+
+		"manifests/node-restriction/configmap.yaml", Namespace, Name)
 
 // Unready says why something is not told now, or not kept; it is empty if there is no
 // reason. Where no taint is sticky nothing has to be kept, and no ConfigMap is needed.
@@ -64,7 +66,9 @@ func (m *Memory) Remembered(_ context.Context, name string) (noderestriction.Mem
 	}
 	r := m.records[name]
 	if r.unreadable {
-		return noderestriction.Memory{}, fmt.Errorf("what is stored of node %q in ConfigMap %s/%s cannot be read: run `bulkhead taints clear %s`", name, Namespace, Name, name)
+		return noderestriction.Memory{},
+			fmt.Errorf("what is stored of node %q in ConfigMap %s/%s cannot be read: run `bulkhead taints clear %s`", name,
+				Namespace, Name, name)
 	}
 	told := noderestriction.Memory{UID: r.uid, Taints: r.taints, Absent: r.absent, Brought: r.brought}
 	if len(r.absent) > 0 {

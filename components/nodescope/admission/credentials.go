@@ -20,7 +20,8 @@ var (
 	tokenBound = rules.Rule{
 		ID: "NS-TOKEN-2",
 		Description: "A pod of an account with a scope, of any size, creates a token only if it is bound, by name and UID, " +
-			"to a pod on its own node that runs as the account of the token; and a pod certificate only as NodeRestriction lets its node.",
+			"to a pod on its own node that runs as the account of the token; and a pod certificate only as NodeRestriction " +
+			"lets its node.",
 		Source: "Bulkhead: NS-TOKEN-1; plugin/pkg/admission/noderestriction/admission.go " +
 			"admitServiceAccount, admitPodCertificateRequest",
 		Extension: true,

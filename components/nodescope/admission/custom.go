@@ -37,7 +37,8 @@ func reviewCustom(a admission.Attributes, at nodescope.Declaration, node string)
 			return unexpected(a, customStays, o)
 		}
 		if at.NodeIn(object.Object) != node {
-			return forbid(a, customStays, fmt.Sprintf("a pod on node %q can only write objects that name that node, before and after", node))
+			return forbid(a, customStays,
+				fmt.Sprintf("a pod on node %q can only write objects that name that node, before and after", node))
 		}
 	}
 	return admitted

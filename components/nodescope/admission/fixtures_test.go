@@ -67,13 +67,15 @@ var errAway = errors.New("cannot look up pods: the API server does not answer")
 func aCluster() cluster {
 	c := cluster{pods: map[string]*corev1.Pod{}}
 	for _, pod := range []*corev1.Pod{
-		aPod("agent-me", "me"), aPod("agent-other", "other"), aPod("agent-pending", ""), aPod("mine", "me"), aPod("theirs", "other"),
+		aPod("agent-me", "me"), aPod("agent-other", "other"), aPod("agent-pending", ""), aPod("mine", "me"),
+		aPod("theirs", "other"),
 		aPod("free-me", "me", func(p *corev1.Pod) { p.Spec.ServiceAccountName = "free" }),
 		aPod("marked-me", "me", func(p *corev1.Pod) {
 			p.Spec.ServiceAccountName = "free"
 			p.Annotations = map[string]string{nodescope.ScopeAnnotation: "nodes"}
 		}),
-		aPod("mirror-me", "me", func(p *corev1.Pod) { p.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "x"} }),
+		aPod("mirror-me", "me",
+			func(p *corev1.Pod) { p.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "x"} }),
 	} {
 		c.pods["ns/"+pod.Name] = pod
 	}
@@ -81,7 +83,8 @@ func aCluster() cluster {
 }
 
 func aNode(name string, edits ...func(*corev1.Node)) *corev1.Node {
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name + "-uid"), Labels: map[string]string{corev1.LabelHostname: name}}}
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name + "-uid"),
+		Labels: map[string]string{corev1.LabelHostname: name}}}
 	for _, edit := range edits {
 		edit(node)
 	}
@@ -91,8 +94,9 @@ func aNode(name string, edits ...func(*corev1.Node)) *corev1.Node {
 // aPod of the account agent. Its UID is its name and -uid.
 func aPod(name, node string, edits ...func(*corev1.Pod)) *corev1.Pod {
 	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name + "-uid"), Labels: map[string]string{"app": name}},
-		Spec:       corev1.PodSpec{NodeName: node, ServiceAccountName: "agent"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name + "-uid"),
+			Labels: map[string]string{"app": name}},
+		Spec: corev1.PodSpec{NodeName: node, ServiceAccountName: "agent"},
 	}
 	for _, edit := range edits {
 		edit(pod)
@@ -157,11 +161,14 @@ func kubelet(name string) user.Info {
 
 // kinds are the resources that write knows.
 var kinds = map[string]schema.GroupVersionKind{
-	"pods": {Version: "v1", Kind: "Pod"}, "nodes": {Version: "v1", Kind: "Node"}, "serviceaccounts": {Version: "v1", Kind: "ServiceAccount"},
-	"configmaps": {Version: "v1", Kind: "ConfigMap"}, "bindings": {Version: "v1", Kind: "Binding"}, "secrets": {Version: "v1", Kind: "Secret"}, "events": {Version: "v1", Kind: "Event"},
+	"pods": {Version: "v1", Kind: "Pod"}, "nodes": {Version: "v1", Kind: "Node"},
+	"serviceaccounts": {Version: "v1", Kind: "ServiceAccount"},
+	"configmaps":      {Version: "v1", Kind: "ConfigMap"}, "bindings": {Version: "v1", Kind: "Binding"},
+	"secrets": {Version: "v1", Kind: "Secret"}, "events": {Version: "v1", Kind: "Event"},
 	"podcertificaterequests": {Group: "certificates.k8s.io", Version: "v1", Kind: "PodCertificateRequest"},
 	"leases":                 {Group: "coordination.k8s.io", Version: "v1", Kind: "Lease"},
-	"widgets":                {Group: "example.com", Version: "v1", Kind: "Widget"}, "gadgets": {Group: "example.com", Version: "v2", Kind: "Gadget"},
+	"widgets":                {Group: "example.com", Version: "v1", Kind: "Widget"},
+	"gadgets":                {Group: "example.com", Version: "v2", Kind: "Gadget"},
 }
 
 // write is what the API server asks about: a write of the pod agent-me, named as its
@@ -182,7 +189,8 @@ func by(who user.Info, op admission.Operation, at string, object, old runtime.Ob
 			namespace, name = accessor.GetNamespace(), accessor.GetName()
 		}
 	}
-	return admission.NewAttributesRecord(object, old, kind, namespace, name, kind.GroupVersion().WithResource(resource), subresource, op, nil, false, who)
+	return admission.NewAttributesRecord(object, old, kind, namespace, name, kind.GroupVersion().WithResource(resource),
+		subresource, op, nil, false, who)
 }
 
 // row is one write and the answer to it.

@@ -48,7 +48,8 @@ func reviewPod(a admission.Attributes, node string) rules.Decision {
 	}
 	switch {
 	case old.Spec.NodeName != node || pod.Spec.NodeName != node:
-		return forbid(a, podWhole, fmt.Sprintf("a pod on node %q can only change pods with spec.nodeName set to that node", node))
+		return forbid(a, podWhole,
+			fmt.Sprintf("a pod on node %q can only change pods with spec.nodeName set to that node", node))
 	case !maps.Equal(old.Labels, pod.Labels):
 		return forbid(a, podReach, fmt.Sprintf("a pod on node %q cannot change labels of pods", node))
 	case !apiequality.Semantic.DeepEqual(old.OwnerReferences, pod.OwnerReferences):

@@ -28,29 +28,47 @@ func claiming(key string, values ...string) user.Info {
 func identityRows() []row {
 	const me = `nodes "me" is forbidden: `
 	noPod := &user.DefaultInfo{Name: "system:serviceaccount:ns:agent"}
-	const gone, others = "the pod of the token is not there [NS-IDENT-3]", "the pod of the token does not run as the account [NS-IDENT-3]"
+	const gone, others = "the pod of the token is not there [NS-IDENT-3]",
+		"the pod of the token does not run as the account [NS-IDENT-3]"
 	return []row{
 		{name: "its own Node's status", write: ownNode(tokenOf("agent", "agent-me", "me"))},
-		{name: "its own Node's status with the token of another node's pod", write: ownNode(tokenOf("agent", "agent-other", "other")), by: "NS-ADMIT-1",
+		{name: "its own Node's status with the token of another node's pod",
+			write: ownNode(tokenOf("agent", "agent-other", "other")), by: "NS-ADMIT-1",
 			says: me + `node "other" is not allowed to modify node "me" [NR-NODE-1] [NS-ADMIT-1]`},
-		{name: "its own Node's status with a token of no pod", write: ownNode(noPod), by: "NS-IDENT-2", says: me + "the token names no pod [NS-IDENT-2]"},
+		{name: "its own Node's status with a token of no pod", write: ownNode(noPod), by: "NS-IDENT-2",
+			says: me + "the token names no pod [NS-IDENT-2]"},
 		{name: "its own Node's status with a token of no pod, its scope having none", scope: "pods", write: ownNode(noPod)},
-		{name: "its own Node's status with a token of two pods", write: ownNode(claiming(podName, "agent-me", "agent-other")), by: "NS-IDENT-2", says: me + "the token's claims of its pod are incomplete [NS-IDENT-2]"},
-		{name: "its own Node's status with a token of a pod that was deleted", write: ownNode(claiming(podName, "agent-gone")), by: "NS-IDENT-3", says: me + gone},
-		{name: "its own Node's status with a token of a pod that was deleted, its scope having none", scope: "pods", write: ownNode(claiming(podName, "agent-gone")), by: "NS-IDENT-3", says: me + gone},
-		{name: "its own Node's status with a token of the pod's predecessor", write: ownNode(claiming(podUID, "before")), by: "NS-IDENT-3",
+		{name: "its own Node's status with a token of two pods", write: ownNode(claiming(podName, "agent-me", "agent-other")),
+			by: "NS-IDENT-2", says: me + "the token's claims of its pod are incomplete [NS-IDENT-2]"},
+		{name: "its own Node's status with a token of a pod that was deleted",
+			write: ownNode(claiming(podName, "agent-gone")), by: "NS-IDENT-3", says: me + gone},
+		{name: "its own Node's status with a token of a pod that was deleted, its scope having none", scope: "pods",
+			write: ownNode(claiming(podName, "agent-gone")), by: "NS-IDENT-3", says: me + gone},
+		{name: "its own Node's status with a token of the pod's predecessor", write: ownNode(claiming(podUID, "before")),
+			by:   "NS-IDENT-3",
 			says: me + "the pod of that name is not the one that the token was made for [NS-IDENT-3]"},
-		{name: "its own Node's status with a token of a pod of another account", write: ownNode(tokenOf("agent", "free-me", "me")), by: "NS-IDENT-3", says: me + others},
-		{name: "its own Node's status with a token of a mirror pod", write: ownNode(tokenOf("agent", "mirror-me", "me")), by: "NS-IDENT-3", says: me + others},
-		{name: "its own Node's status with a token that names another node", write: ownNode(claiming(nodeName, "other")), by: "NS-IDENT-4",
+		{name: "its own Node's status with a token of a pod of another account",
+			write: ownNode(tokenOf("agent", "free-me", "me")), by: "NS-IDENT-3", says: me + others},
+		{name: "its own Node's status with a token of a mirror pod", write: ownNode(tokenOf("agent", "mirror-me", "me")),
+			by: "NS-IDENT-3", says: me + others},
+		{name: "its own Node's status with a token that names another node", write: ownNode(claiming(nodeName, "other")),
+			by:   "NS-IDENT-4",
 			says: me + "the token names another node than the one that its pod is on [NS-IDENT-4]"},
-		{name: "its own Node's status with a token of a pod on no node", write: ownNode(tokenOf("agent", "agent-pending", "me")), by: "NS-IDENT-4", says: me + "the pod of the token is bound to no node [NS-IDENT-4]"},
-		{name: "another Node's status, its account having no scope", write: by(tokenOf("free", "free-me", "me"), admission.Update, "nodes/status", aNode("other"), aNode("other"))},
-		{name: "another Node's status, only its pod having a scope", write: by(tokenOf("free", "marked-me", "me"), admission.Update, "nodes", aNode("other"), aNode("other")), by: "NS-ADMIT-1",
-			says: `nodes "other" is forbidden: node "me" is not allowed to modify node "other" [NR-NODE-1] [NS-ADMIT-1]`},
-		{name: "a Node's status with a name without an account", write: ownNode(&user.DefaultInfo{Name: "system:serviceaccount:ns"}), by: "NS-IDENT-1",
+		{name: "its own Node's status with a token of a pod on no node",
+			write: ownNode(tokenOf("agent", "agent-pending", "me")), by: "NS-IDENT-4",
+			says: me + "the pod of the token is bound to no node [NS-IDENT-4]"},
+		{name: "another Node's status, its account having no scope",
+			write: by(tokenOf("free", "free-me", "me"), admission.Update, "nodes/status", aNode("other"), aNode("other"))},
+		{name: "another Node's status, only its pod having a scope",
+			write: by(tokenOf("free", "marked-me", "me"), admission.Update, "nodes", aNode("other"), aNode("other")),
+			by:    "NS-ADMIT-1",
+			says:  `nodes "other" is forbidden: node "me" is not allowed to modify node "other" [NR-NODE-1] [NS-ADMIT-1]`},
+		{name: "a Node's status with a name without an account",
+			write: ownNode(&user.DefaultInfo{Name: "system:serviceaccount:ns"}), by: "NS-IDENT-1",
 			says: me + "the user name has no namespace and name of an account [NS-IDENT-1]"},
-		{name: "a Node's status with the name of an account that is not known", write: ownNode(tokenOf("new", "agent-me", "me")), by: "NS-UNREADY", says: me + "the scope of the account is not known [NS-UNREADY]"},
+		{name: "a Node's status with the name of an account that is not known",
+			write: ownNode(tokenOf("new", "agent-me", "me")), by: "NS-UNREADY",
+			says: me + "the scope of the account is not known [NS-UNREADY]"},
 	}
 }
 
@@ -67,11 +85,15 @@ func TestUnready(t *testing.T) {
 		edit func(*Config)
 		row
 	}{
-		{away, row{name: "a pod that cannot be read", write: ownNode(who), by: "NS-UNREADY", says: text + "the pod of the token cannot be read: " + errAway.Error() + " [NS-UNREADY]"}},
+		{away, row{name: "a pod that cannot be read", write: ownNode(who), by: "NS-UNREADY",
+			says: text + "the pod of the token cannot be read: " + errAway.Error() + " [NS-UNREADY]"}},
 		{away, row{name: "a pod that nobody has to read", write: configMap}},
-		{starting, row{name: "a cluster that was not seen", write: ownNode(who), by: "NS-UNREADY", says: text + "node scope has not yet seen the whole cluster [NS-UNREADY]"}},
-		{starting, row{name: "a cluster that was not seen, whatever is written", write: configMap, by: "NS-UNREADY", says: "configmaps is forbidden: node scope has not yet seen the whole cluster [NS-UNREADY]"}},
-		{blind, row{name: "a reviewer that knows nothing", write: ownNode(who), by: "NS-UNREADY", says: text + "node scope knows nothing of the cluster [NS-UNREADY]"}},
+		{starting, row{name: "a cluster that was not seen", write: ownNode(who), by: "NS-UNREADY",
+			says: text + "node scope has not yet seen the whole cluster [NS-UNREADY]"}},
+		{starting, row{name: "a cluster that was not seen, whatever is written", write: configMap, by: "NS-UNREADY",
+			says: "configmaps is forbidden: node scope has not yet seen the whole cluster [NS-UNREADY]"}},
+		{blind, row{name: "a reviewer that knows nothing", write: ownNode(who), by: "NS-UNREADY",
+			says: text + "node scope knows nothing of the cluster [NS-UNREADY]"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			tc.check(t, world(t, usualScope, "", tc.edit).Review(t.Context(), tc.write))
@@ -117,14 +139,16 @@ func TestAuditRefusesNothing(t *testing.T) {
 			continue
 		}
 		refused++
-		if len(got.Audited()) == 0 || got.Audited()[len(got.Audited())-1] != row.by || got.Annotations[wouldRefuse] != row.says {
+		if len(got.Audited()) == 0 || got.Audited()[len(got.Audited())-1] != row.by ||
+			got.Annotations[wouldRefuse] != row.says {
 			t.Errorf("%s: told of %v, %v; want %s, %q", row.name, got.Audited(), got.Annotations, row.by, row.says)
 		}
 	}
 	if refused < 20 {
 		t.Errorf("only %d writes would have been refused", refused)
 	}
-	away := world(t, "", "", audits, func(c *Config) { c.Pods = cluster{err: errAway} }).Review(t.Context(), ownNode(tokenOf("agent", "agent-me", "me")))
+	away := world(t, "", "", audits, func(c *Config) { c.Pods = cluster{err: errAway} }).Review(t.Context(),
+		ownNode(tokenOf("agent", "agent-me", "me")))
 	if !away.Allowed() || len(away.Audited()) != 1 || away.Audited()[0] != unready.ID {
 		t.Errorf("a pod that cannot be read: %+v", away)
 	}

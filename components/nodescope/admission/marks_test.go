@@ -45,7 +45,8 @@ func withAnnotations(set map[string]string) func(*corev1.Pod) {
 }
 
 func bindingOf(set map[string]string) *corev1.Binding {
-	return &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p", Annotations: set}, Target: corev1.ObjectReference{Kind: "Node", Name: "me"}}
+	return &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p", Annotations: set},
+		Target: corev1.ObjectReference{Kind: "Node", Name: "me"}}
 }
 
 const (
@@ -60,42 +61,81 @@ func markRows() []row {
 	var rows []row
 	for _, key := range marks {
 		rows = append(rows,
-			row{name: "a new account with " + key, write: write(admission.Create, "serviceaccounts", account("a", having(key, "x")), nil), by: "NS-WRITE-1", says: scopedAccount + setsMarkText + key + endsAccount},
-			row{name: "an account that gets " + key, write: write(admission.Update, "serviceaccounts", account("a", having(key, "x")), account("a", nil)), by: "NS-WRITE-1", says: scopedAccount + setsMarkText + key + endsAccount},
-			row{name: "an account that loses " + key, write: write(admission.Update, "serviceaccounts", account("a", nil), account("a", having(key, ""))), by: "NS-WRITE-1", says: scopedAccount + setsMarkText + key + endsAccount},
-			row{name: "an account with another " + key, write: write(admission.Update, "serviceaccounts", account("a", having(key, "y")), account("a", having(key, "x"))), by: "NS-WRITE-1", says: scopedAccount + setsMarkText + key + endsAccount},
-			row{name: "an account with the same " + key, write: write(admission.Update, "serviceaccounts", account("a", map[string]string{key: "x", "more": ""}), account("a", having(key, "x")))},
-			row{name: "no more of an account with " + key, write: write(admission.Delete, "serviceaccounts", nil, account("a", having(key, ""))), by: "NS-WRITE-1", says: scopedAccount + deletesAccount + key + endsAccount},
+			row{name: "a new account with " + key,
+				write: write(admission.Create, "serviceaccounts", account("a", having(key, "x")), nil), by: "NS-WRITE-1",
+				says: scopedAccount + setsMarkText + key + endsAccount},
+			row{name: "an account that gets " + key,
+				write: write(admission.Update, "serviceaccounts", account("a", having(key, "x")), account("a", nil)),
+				by:    "NS-WRITE-1", says: scopedAccount + setsMarkText + key + endsAccount},
+			row{name: "an account that loses " + key,
+				write: write(admission.Update, "serviceaccounts", account("a", nil), account("a", having(key, ""))),
+				by:    "NS-WRITE-1", says: scopedAccount + setsMarkText + key + endsAccount},
+			row{name: "an account with another " + key,
+				write: write(admission.Update, "serviceaccounts", account("a", having(key, "y")), account("a", having(key, "x"))),
+				by:    "NS-WRITE-1", says: scopedAccount + setsMarkText + key + endsAccount},
+			row{name: "an account with the same " + key,
+				write: write(admission.Update, "serviceaccounts", account("a", map[string]string{key: "x", "more": ""}),
+					account("a", having(key, "x")))},
+			row{name: "no more of an account with " + key,
+				write: write(admission.Delete, "serviceaccounts", nil, account("a", having(key, ""))), by: "NS-WRITE-1",
+				says: scopedAccount + deletesAccount + key + endsAccount},
 		)
 		for _, at := range []string{"pods", "pods/status", "pods/ephemeralcontainers", "pods/resize"} {
 			rows = append(rows,
-				row{name: at + " that get " + key, write: write(admission.Update, at, aPod("mine", "me", withAnnotations(having(key, "x"))), aPod("mine", "me")), by: "NS-WRITE-2",
-					says: `pods "mine" is forbidden: who is held to a node ` + setsMarkText + key + endsPod},
-				row{name: at + " that lose " + key, scope: "secrets", write: write(admission.Update, at, aPod("theirs", "other"), aPod("theirs", "other", withAnnotations(having(key, "x")))), by: "NS-WRITE-2",
+				row{name: at + " that get " + key,
+					write: write(admission.Update, at, aPod("mine", "me", withAnnotations(having(key, "x"))), aPod("mine", "me")),
+					by:    "NS-WRITE-2",
+					says:  `pods "mine" is forbidden: who is held to a node ` + setsMarkText + key + endsPod},
+				row{name: at + " that lose " + key, scope: "secrets",
+					write: write(admission.Update, at, aPod("theirs", "other"),
+						aPod("theirs", "other", withAnnotations(having(key, "x")))), by: "NS-WRITE-2",
 					says: `pods "theirs" is forbidden: who is held to a node ` + setsMarkText + key + endsPod},
-				row{name: at + " with the same " + key, scope: "secrets", write: write(admission.Update, at, aPod("theirs", "other", withAnnotations(map[string]string{key: "x"})), aPod("theirs", "other", withAnnotations(having(key, "x"))))},
+				row{name: at + " with the same " + key, scope: "secrets",
+					write: write(admission.Update, at, aPod("theirs", "other", withAnnotations(map[string]string{key: "x"})),
+						aPod("theirs", "other", withAnnotations(having(key, "x"))))},
 			)
 		}
 		rows = append(rows,
-			row{name: "a new pod with " + key, scope: "secrets", write: write(admission.Create, "pods", aPod("p", "", withAnnotations(having(key, ""))), nil), by: "NS-WRITE-2", says: `pods "p" is forbidden: who is held to a node ` + setsMarkText + key + endsPod},
-			row{name: "a binding with " + key, scope: "secrets", write: write(admission.Create, "pods/binding", bindingOf(having(key, "x")), nil), by: "NS-WRITE-2", says: `pods "p" is forbidden: who is held to a node ` + setsMarkText + key + endsPod},
-			row{name: "a binding by the other door with " + key, scope: "secrets", write: write(admission.Create, "bindings", bindingOf(having(key, "x")), nil), by: "NS-WRITE-2", says: `bindings "p" is forbidden: who is held to a node ` + setsMarkText + key + endsPod},
-			row{name: "no more of its node's pod with " + key, write: write(admission.Delete, "pods", nil, aPod("mine", "me", withAnnotations(having(key, "x"))))},
+			row{name: "a new pod with " + key, scope: "secrets",
+				write: write(admission.Create, "pods", aPod("p", "", withAnnotations(having(key, ""))), nil), by: "NS-WRITE-2",
+				says: `pods "p" is forbidden: who is held to a node ` + setsMarkText + key + endsPod},
+			row{name: "a binding with " + key, scope: "secrets",
+				write: write(admission.Create, "pods/binding", bindingOf(having(key, "x")), nil), by: "NS-WRITE-2",
+				says: `pods "p" is forbidden: who is held to a node ` + setsMarkText + key + endsPod},
+			row{name: "a binding by the other door with " + key, scope: "secrets",
+				write: write(admission.Create, "bindings", bindingOf(having(key, "x")), nil), by: "NS-WRITE-2",
+				says: `bindings "p" is forbidden: who is held to a node ` + setsMarkText + key + endsPod},
+			row{name: "no more of its node's pod with " + key,
+				write: write(admission.Delete, "pods", nil, aPod("mine", "me", withAnnotations(having(key, "x"))))},
 		)
 	}
 	return append(rows,
-		row{name: "a new account without them", write: write(admission.Create, "serviceaccounts", account("a", having("", "x")), nil)},
-		row{name: "an account with another annotation", write: write(admission.Update, "serviceaccounts", account("a", having("", "y")), account("a", having("", "x")))},
-		row{name: "no more of an account without them", write: write(admission.Delete, "serviceaccounts", nil, account("a", having("", "x")))},
+		row{name: "a new account without them",
+			write: write(admission.Create, "serviceaccounts", account("a", having("", "x")), nil)},
+		row{name: "an account with another annotation",
+			write: write(admission.Update, "serviceaccounts", account("a", having("", "y")), account("a", having("", "x")))},
+		row{name: "no more of an account without them",
+			write: write(admission.Delete, "serviceaccounts", nil, account("a", having("", "x")))},
 		row{name: "a new pod without them", scope: "secrets", write: write(admission.Create, "pods", aPod("p", ""), nil)},
-		row{name: "a binding without them", scope: "secrets", write: write(admission.Create, "bindings", bindingOf(having("", "x")), nil)},
-		row{name: "a scope, its own account having none", write: by(tokenOf("free", "free-me", "me"), admission.Create, "serviceaccounts", account("a", having(nodescope.ScopeAnnotation, "x")), nil)},
-		row{name: "a scope, only its pod having one", write: by(tokenOf("free", "marked-me", "me"), admission.Create, "serviceaccounts", account("a", having(nodescope.ScopeAnnotation, "x")), nil), by: "NS-WRITE-1",
+		row{name: "a binding without them", scope: "secrets",
+			write: write(admission.Create, "bindings", bindingOf(having("", "x")), nil)},
+		row{name: "a scope, its own account having none",
+			write: by(tokenOf("free", "free-me", "me"), admission.Create, "serviceaccounts",
+				account("a", having(nodescope.ScopeAnnotation, "x")), nil)},
+		row{name: "a scope, only its pod having one",
+			write: by(tokenOf("free", "marked-me", "me"), admission.Create, "serviceaccounts",
+				account("a", having(nodescope.ScopeAnnotation, "x")), nil), by: "NS-WRITE-1",
 			says: scopedAccount + setsMarkText + nodescope.ScopeAnnotation + endsAccount},
-		row{name: "an account that is none", write: write(admission.Create, "serviceaccounts", nil, nil), by: "NS-WRITE-1", says: `serviceaccounts is forbidden: who is held to a node sends an unexpected type <nil>` + endsAccount},
-		row{name: "an account that was none", write: write(admission.Update, "serviceaccounts", account("a", nil), nil), by: "NS-WRITE-1", says: scopedAccount + "sends an unexpected type <nil>" + endsAccount},
-		row{name: "no more of an account that is none", write: write(admission.Delete, "serviceaccounts", nil, nil), by: "NS-WRITE-1", says: `serviceaccounts is forbidden: who is held to a node deletes an unexpected type <nil>` + endsAccount},
-		row{name: "a subresource of a pod that nobody knows", scope: "secrets", write: write(admission.Update, "pods/new", nil, nil), by: "NS-WRITE-2", says: `pods is forbidden: who is held to a node sends an unexpected type <nil>` + endsPod},
+		row{name: "an account that is none", write: write(admission.Create, "serviceaccounts", nil, nil), by: "NS-WRITE-1",
+			says: `serviceaccounts is forbidden: who is held to a node sends an unexpected type <nil>` + endsAccount},
+		row{name: "an account that was none", write: write(admission.Update, "serviceaccounts", account("a", nil), nil),
+			by: "NS-WRITE-1", says: scopedAccount + "sends an unexpected type <nil>" + endsAccount},
+		row{name: "no more of an account that is none", write: write(admission.Delete, "serviceaccounts", nil, nil),
+			by: "NS-WRITE-1", says: `serviceaccounts is forbidden: who is held to a node deletes an unexpected type <nil>` +
+				endsAccount},
+		row{name: "a subresource of a pod that nobody knows", scope: "secrets",
+			write: write(admission.Update, "pods/new", nil, nil), by: "NS-WRITE-2",
+			says: `pods is forbidden: who is held to a node sends an unexpected type <nil>` + endsPod},
 	)
 }
 
@@ -104,7 +144,8 @@ func nodeMarkRows() []row {
 	mirror := func(set map[string]string) *corev1.Pod {
 		pod := aPod("static-me", "me", withAnnotations(set), func(p *corev1.Pod) {
 			p.Spec.ServiceAccountName = ""
-			p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: "me", UID: types.UID("me-uid"), Controller: &owner}}
+			p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: "me", UID: types.UID("me-uid"),
+				Controller: &owner}}
 		})
 		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, corev1.MirrorPodAnnotationKey, "x")
 		return pod
@@ -114,23 +155,35 @@ func nodeMarkRows() []row {
 		{name: "a mirror pod", write: by(node, admission.Create, "pods", mirror(having("", "x")), nil)},
 		{name: "a status", write: by(node, admission.Update, "pods/status", aPod("mine", "me"), aPod("mine", "me"))},
 		{name: "an account", write: by(node, admission.Create, "serviceaccounts", account("a", nil), nil)},
-		{name: "a scope of somebody else", write: by(&user.DefaultInfo{Name: "admin"}, admission.Create, "serviceaccounts", account("a", having(nodescope.ScopeAnnotation, "x")), nil)},
+		{name: "a scope of somebody else",
+			write: by(&user.DefaultInfo{Name: "admin"}, admission.Create, "serviceaccounts",
+				account("a", having(nodescope.ScopeAnnotation, "x")), nil)},
 		{name: "another node's pod", write: by(node, admission.Delete, "pods", nil, aPod("theirs", "other")), by: "NR-POD-4",
 			says: `pods "theirs" is forbidden: node "me" can only delete pods with spec.nodeName set to itself [NR-POD-4]`},
 	}
 	for _, key := range marks {
 		rows = append(rows,
-			row{name: "a mirror pod with " + key, write: by(node, admission.Create, "pods", mirror(having(key, "x")), nil), by: "NS-WRITE-4",
+			row{name: "a mirror pod with " + key, write: by(node, admission.Create, "pods", mirror(having(key, "x")), nil),
+				by:   "NS-WRITE-4",
 				says: `pods "static-me" is forbidden: node "me" ` + setsMarkText + key + " [NS-WRITE-4]"},
-			row{name: "a status with " + key, write: by(node, admission.Update, "pods/status", aPod("mine", "me", withAnnotations(having(key, "x"))), aPod("mine", "me")), by: "NS-WRITE-4",
+			row{name: "a status with " + key,
+				write: by(node, admission.Update, "pods/status", aPod("mine", "me", withAnnotations(having(key, "x"))),
+					aPod("mine", "me")), by: "NS-WRITE-4",
 				says: `pods "mine" is forbidden: node "me" ` + setsMarkText + key + " [NS-WRITE-4]"},
-			row{name: "a status of a pod that has " + key, write: by(node, admission.Update, "pods/status", aPod("mine", "me", withAnnotations(having(key, "x"))), aPod("mine", "me", withAnnotations(having(key, "x"))))},
-			row{name: "no more of a pod that has " + key, write: by(node, admission.Delete, "pods", nil, aPod("mine", "me", withAnnotations(having(key, "x"))))},
-			row{name: "an account with " + key, write: by(node, admission.Create, "serviceaccounts", account("a", having(key, "x")), nil), by: "NS-WRITE-3",
+			row{name: "a status of a pod that has " + key,
+				write: by(node, admission.Update, "pods/status", aPod("mine", "me", withAnnotations(having(key, "x"))),
+					aPod("mine", "me", withAnnotations(having(key, "x"))))},
+			row{name: "no more of a pod that has " + key,
+				write: by(node, admission.Delete, "pods", nil, aPod("mine", "me", withAnnotations(having(key, "x"))))},
+			row{name: "an account with " + key,
+				write: by(node, admission.Create, "serviceaccounts", account("a", having(key, "x")), nil), by: "NS-WRITE-3",
 				says: `serviceaccounts "a" is forbidden: node "me" ` + setsMarkText + key + " [NS-WRITE-3]"},
-			row{name: "an account without its " + key, write: by(node, admission.Update, "serviceaccounts", account("a", nil), account("a", having(key, "x"))), by: "NS-WRITE-3",
-				says: `serviceaccounts "a" is forbidden: node "me" ` + setsMarkText + key + " [NS-WRITE-3]"},
-			row{name: "no more of an account with " + key, write: by(node, admission.Delete, "serviceaccounts", nil, account("a", having(key, "x"))), by: "NS-WRITE-3",
+			row{name: "an account without its " + key,
+				write: by(node, admission.Update, "serviceaccounts", account("a", nil), account("a", having(key, "x"))),
+				by:    "NS-WRITE-3",
+				says:  `serviceaccounts "a" is forbidden: node "me" ` + setsMarkText + key + " [NS-WRITE-3]"},
+			row{name: "no more of an account with " + key,
+				write: by(node, admission.Delete, "serviceaccounts", nil, account("a", having(key, "x"))), by: "NS-WRITE-3",
 				says: `serviceaccounts "a" is forbidden: node "me" ` + deletesAccount + key + " [NS-WRITE-3]"},
 		)
 	}

@@ -26,7 +26,8 @@ import (
 func TestAPodIsNeverAdmittedWhatItsNodeIsRefused(t *testing.T) {
 	dice := rand.New(rand.NewPCG(3, 4))
 	scopes := []string{"*", usualScope, usualScope + ",*.coordination.k8s.io"}
-	exemptions := []string{"", "", "taints", "uncordon,node-annotations", "pod-annotations,event-source", "taints,uncordon,node-annotations,pod-annotations,event-source"}
+	exemptions := []string{"", "", "taints", "uncordon,node-annotations", "pod-annotations,event-source",
+		"taints,uncordon,node-annotations,pod-annotations,event-source"}
 	reviewers := map[string]*Reviewer{}
 	var admitted, refused, lifted, extended int
 	for range 20000 {
@@ -99,7 +100,8 @@ func ofOther(a admission.Attributes) bool {
 // madeUp is a write of the usual pod.
 func madeUp(dice *rand.Rand) admission.Attributes {
 	node := []string{"me", "me", "other"}[dice.IntN(3)]
-	op := []admission.Operation{admission.Create, admission.Update, admission.Update, admission.Update, admission.Delete}[dice.IntN(5)]
+	op := []admission.Operation{admission.Create, admission.Update, admission.Update, admission.Update,
+		admission.Delete}[dice.IntN(5)]
 	switch dice.IntN(8) {
 	case 0:
 		return states(op, "leases", leaseOf(node), leaseOf(node))
@@ -136,7 +138,8 @@ func eventOf(dice *rand.Rand, about string) *corev1.Event {
 }
 
 func someNode(dice *rand.Rand, name string) *corev1.Node {
-	edits := []func(*corev1.Node){tainted, cordoned, annotated, owned, func(n *corev1.Node) { n.Labels["node-restriction.kubernetes.io/x"] = "y" }}
+	edits := []func(*corev1.Node){
+		tainted, cordoned, annotated, owned, func(n *corev1.Node) { n.Labels["node-restriction.kubernetes.io/x"] = "y" }}
 	return aNode(name, func(n *corev1.Node) {
 		for _, edit := range edits {
 			if dice.IntN(8) == 0 {
@@ -161,7 +164,8 @@ func somePod(dice *rand.Rand, node string) *corev1.Pod {
 
 // The exemptions that there are lift nothing that keeps a pod to its node.
 func TestWhatIsLiftedIsNotWhatHolds(t *testing.T) {
-	holds := map[rules.ID]bool{"NR-NODE-1": true, "NR-POD-4": true, "NR-POD-6": true, "NR-POD-8": true, "NR-LEASE-1": true, "NR-EVENT-2": true, "NR-SA-3": true, "NR-CSINODE-1": true}
+	holds := map[rules.ID]bool{"NR-NODE-1": true, "NR-POD-4": true, "NR-POD-6": true, "NR-POD-8": true, "NR-LEASE-1": true,
+		"NR-EVENT-2": true, "NR-SA-3": true, "NR-CSINODE-1": true}
 	for _, id := range noderestriction.Exemptable {
 		if holds[id] {
 			t.Errorf("%s can be lifted", id)

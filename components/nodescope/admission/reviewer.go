@@ -99,7 +99,8 @@ func (r *Reviewer) concerns(a admission.Attributes) bool {
 }
 
 // decide rules as if the scope of the account were enforced.
-func (r *Reviewer) decide(ctx context.Context, a admission.Attributes, who nodescope.Identity, notLookedUp error) rules.Decision {
+func (r *Reviewer) decide(ctx context.Context, a admission.Attributes, who nodescope.Identity,
+	notLookedUp error) rules.Decision {
 	by, why, against := who.Against()
 	switch {
 	case notLookedUp != nil:

@@ -16,7 +16,8 @@ import (
 
 // allRows are those of writes of accounts.
 func allRows() []row {
-	return slices.Concat(nodeRows(), exemptionRows(), podRows(), markRows(), customRows(), identityRows(), tokenRows(), tokenSecretRows())
+	return slices.Concat(nodeRows(), exemptionRows(), podRows(), markRows(), customRows(), identityRows(), tokenRows(),
+		tokenSecretRows())
 }
 
 func TestEveryRuleRefusesARow(t *testing.T) {
@@ -46,7 +47,8 @@ func TestRulesAreWellFormed(t *testing.T) {
 		seen[r.ID] = true
 	}
 	for _, r := range Rules {
-		if !form.MatchString(string(r.ID)) || !strings.HasSuffix(r.Description, ".") || r.Source == "" || !r.Extension || r.Optional {
+		if !form.MatchString(string(r.ID)) || !strings.HasSuffix(r.Description, ".") || r.Source == "" || !r.Extension ||
+			r.Optional {
 			t.Errorf("%s needs a description that is a sentence, and a source; it is an extension and not optional", r.ID)
 		}
 	}

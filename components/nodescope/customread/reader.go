@@ -55,7 +55,8 @@ var (
 )
 
 // NodeOf implements [nodescope.Objects]. It returns within two seconds.
-func (r *Reader) NodeOf(ctx context.Context, asks string, at nodescope.Declaration, version, namespace, name string) (string, error) {
+func (r *Reader) NodeOf(ctx context.Context, asks string, at nodescope.Declaration, version, namespace,
+	name string) (string, error) {
 	path, err := pathOf(at.Resource, version, namespace, name)
 	if err != nil {
 		return "", err

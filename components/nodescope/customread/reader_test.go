@@ -63,18 +63,20 @@ func widget(name, rest string) string {
 
 func TestNodeOf(t *testing.T) {
 	r := readerOf(t, map[string]string{
-		in + "mine":                           widget("mine", `,"spec":{"node":"me"}`),
-		in + "twice":                          widget("twice", `,"status":{"node":"other"},"spec":{"node":"me","deeper":{"node":"other"}}`),
-		in + "number":                         widget("number", `,"spec":{"node":7}`),
-		in + "list":                           widget("list", `,"spec":["me"]`),
-		in + "null":                           widget("null", `,"spec":null`),
-		in + "bare":                           widget("bare", ``),
-		in + "labelled":                       `{"metadata":{"namespace":"ns","name":"labelled","labels":{"example.com/node":"me"}}}`,
-		in + "other":                          widget("mine", `,"spec":{"node":"me"}`),
-		in + "elsewhere":                      `{"metadata":{"namespace":"x","name":"elsewhere"},"spec":{"node":"me"}}`,
-		in + "html":                           "<html>",
-		in + "forbidden":                      "",
-		in + "large":                          widget("large", `,"spec":{"node":"me"},"x":"`+strings.Repeat("x", maxObject)+`"`),
+		in + "mine": widget("mine", `,"spec":{"node":"me"}`),
+		in + "twice": widget("twice",
+			`,"status":{"node":"other"},"spec":{"node":"me","deeper":{"node":"other"}}`),
+		in + "number":    widget("number", `,"spec":{"node":7}`),
+		in + "list":      widget("list", `,"spec":["me"]`),
+		in + "null":      widget("null", `,"spec":null`),
+		in + "bare":      widget("bare", ``),
+		in + "labelled":  `{"metadata":{"namespace":"ns","name":"labelled","labels":{"example.com/node":"me"}}}`,
+		in + "other":     widget("mine", `,"spec":{"node":"me"}`),
+		in + "elsewhere": `{"metadata":{"namespace":"x","name":"elsewhere"},"spec":{"node":"me"}}`,
+		in + "html":      "<html>",
+		in + "forbidden": "",
+		in + "large": widget("large",
+			`,"spec":{"node":"me"},"x":"`+strings.Repeat("x", maxObject)+`"`),
 		"/apis/example.com/v1/widgets/global": `{"metadata":{"name":"global"},"spec":{"node":"me"}}`,
 	})
 	for _, tc := range []struct {
@@ -120,7 +122,8 @@ func TestAddressesThatAreNone(t *testing.T) {
 		{"", "ns", "x"}, {"*", "ns", "x"}, {"v1", "ns", ""}, {"v1", "..", "x"}, {"v1", "ns", "."}, {"v1", "ns", "a/b"},
 		{"v1", "ns/secrets", "x"}, {"v1", "ns", "%2e%2e"}, {"../v1", "ns", "x"}, {"v1", "ns", "*"},
 	} {
-		if _, err := r.NodeOf(t.Context(), "me", byField, parts[0], parts[1], parts[2]); err == nil || !strings.Contains(err.Error(), "is no part of an object's address") {
+		if _, err := r.NodeOf(t.Context(), "me", byField, parts[0], parts[1], parts[2]); err == nil ||
+			!strings.Contains(err.Error(), "is no part of an object's address") {
 			t.Errorf("%q: %v", parts, err)
 		}
 	}

@@ -37,7 +37,8 @@ func TestAccounts(t *testing.T) {
 	} {
 		w.SetAccount(serviceAccount("agent", tc.scope, tc.exemptions))
 		a, known := w.Account("ns", "agent")
-		if !known || a.Scope.Covers(pods) != tc.pods || a.Scope.Covers(secrets) != tc.secrets || a.Exemptions.Lifts("NR-NODE-4") != tc.taints {
+		if !known || a.Scope.Covers(pods) != tc.pods || a.Scope.Covers(secrets) != tc.secrets ||
+			a.Exemptions.Lifts("NR-NODE-4") != tc.taints {
 			t.Errorf("%.20q, %q: got %+v, %v", tc.scope, tc.exemptions, a, known)
 		}
 		if got := w.Stats().UnreadAccounts; got != tc.unread {
@@ -62,7 +63,8 @@ func TestModes(t *testing.T) {
 		audits bool
 		unread int
 	}{
-		{"audit", true, 0}, {" audit\n", true, 0}, {"enforce", false, 0}, {"Audit", false, 1}, {"", false, 1}, {"off", false, 1},
+		{"audit", true, 0}, {" audit\n", true, 0}, {"enforce", false, 0}, {"Audit", false, 1}, {"", false, 1},
+		{"off", false, 1},
 	} {
 		sa := serviceAccount("agent", "pods", none)
 		sa.Annotations[nodescope.ModeAnnotation] = tc.mode
@@ -85,7 +87,8 @@ func TestAListReplacesAccounts(t *testing.T) {
 	w := newWorld()
 	w.SetAccount(serviceAccount("gone", "pods", none))
 	w.SetAccount(serviceAccount("stays", "pods", none))
-	w.ReplaceAccounts([]*corev1.ServiceAccount{serviceAccount("stays", "secrets", none), serviceAccount("new", none, none)})
+	w.ReplaceAccounts([]*corev1.ServiceAccount{serviceAccount("stays", "secrets", none),
+		serviceAccount("new", none, none)})
 	for name, want := range map[string]bool{"gone": false, "stays": true, "new": true} {
 		if _, known := w.Account("ns", name); known != want {
 			t.Errorf("%s is known: %v", name, known)

@@ -22,7 +22,8 @@ func TestPods(t *testing.T) {
 		pods, secrets bool
 	}{"plain": {"1", false, false}, "held": {"2", true, false}, "broken": {"3", true, true}} {
 		p, known := w.Pod("ns", name)
-		if !known || p.UID != want.uid || p.NodeName != "n" || p.RunsAs != "agent" || p.Scope.Covers(pods) != want.pods || p.Scope.Covers(secrets) != want.secrets {
+		if !known || p.UID != want.uid || p.NodeName != "n" || p.RunsAs != "agent" || p.Scope.Covers(pods) != want.pods ||
+			p.Scope.Covers(secrets) != want.secrets {
 			t.Errorf("%s: got %+v, %v", name, p, known)
 		}
 	}
@@ -65,7 +66,8 @@ func TestAReplacedPodIsNotSeenWithoutItsAnnotation(t *testing.T) {
 			t.Errorf("before the graph knows, got %+v", p)
 		}
 		w.graph.SetPod(pod("p", "after", next))
-		if p, known := w.Pod("ns", "p"); !known || p.UID != "after" || p.Scope.Covers(pods) || p.Scope.Covers(secrets) != (next == "secrets") {
+		if p, known := w.Pod("ns", "p"); !known || p.UID != "after" || p.Scope.Covers(pods) ||
+			p.Scope.Covers(secrets) != (next == "secrets") {
 			t.Errorf("afterwards, got %+v, %v", p, known)
 		}
 		w.remove("p")

@@ -59,11 +59,13 @@ func TestSharesOfValues(t *testing.T) {
 				a, _ := w.Account(tc.namespace, fmt.Sprintf("a%d", i))
 				p, _ := w.Pod(tc.namespace, fmt.Sprintf("p%d", i))
 				if a.Scope.IsEverything() != beyond || p.Scope.IsEverything() != beyond {
-					t.Fatalf("value %d: the account is held on everything: %v, the pod: %v; want %v", i, a.Scope.IsEverything(), p.Scope.IsEverything(), beyond)
+					t.Fatalf("value %d: the account is held on everything: %v, the pod: %v; want %v", i, a.Scope.IsEverything(),
+						p.Scope.IsEverything(), beyond)
 				}
 			}
 			now := w.Stats()
-			if got := now.BeyondAccounts - before.BeyondAccounts; got != tc.n-tc.want || now.BeyondPods-before.BeyondPods != got {
+			if got := now.BeyondAccounts - before.BeyondAccounts; got != tc.n-tc.want ||
+				now.BeyondPods-before.BeyondPods != got {
 				t.Errorf("%d accounts and %d pods are beyond, want %d", got, now.BeyondPods-before.BeyondPods, tc.n-tc.want)
 			}
 			w.RetainPods(nil)

@@ -26,7 +26,8 @@ const (
 
 // errFull says why a value was not kept. The holder is held on everything then; nothing
 // changes for other holders.
-var errFull = fmt.Errorf("the namespace has more different values of %s than its share, which is %d for accounts and %d for pods",
+var errFull = fmt.Errorf(
+	"the namespace has more different values of %s than its share, which is %d for accounts and %d for pods",
 	nodescope.ScopeAnnotation, MaxOwnValues, MaxOwnValues)
 
 // Owner is whose share a value counts in.

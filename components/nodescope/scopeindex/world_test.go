@@ -52,7 +52,8 @@ func pod(name, uid, scope string) *corev1.Pod {
 const none = "none"
 
 func serviceAccount(name, scope, exemptions string) *corev1.ServiceAccount {
-	sa := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, Annotations: map[string]string{}}}
+	sa := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name,
+		Annotations: map[string]string{}}}
 	if scope != none {
 		sa.Annotations[nodescope.ScopeAnnotation] = scope
 	}

@@ -38,7 +38,8 @@ func Validate(account Account) error {
 	problems := validation.IsDNS1123Label(account.Namespace)
 	problems = append(problems, validation.IsDNS1123Subdomain(account.Name)...)
 	if len(problems) > 0 {
-		return fmt.Errorf("%q in namespace %q is no ServiceAccount: %s", account.Name, account.Namespace, strings.Join(problems, "; "))
+		return fmt.Errorf("%q in namespace %q is no ServiceAccount: %s", account.Name, account.Namespace,
+			strings.Join(problems, "; "))
 	}
 	return nil
 }
@@ -73,7 +74,8 @@ func inOrder(accounts []Account) ([]Account, error) {
 		candidates[i].Account = account
 	}
 	if _, beyond := Fit(candidates); len(beyond) > 0 {
-		return nil, fmt.Errorf("there are %d accounts, and there is no room for %d of them: a list has at most %d, in %d characters",
+		return nil, fmt.Errorf(
+			"there are %d accounts, and there is no room for %d of them: a list has at most %d, in %d characters",
 			len(sorted), len(beyond), MaxAccounts, maxListLength)
 	}
 	return sorted, nil

@@ -65,14 +65,16 @@ func holdsTheRest(t *testing.T, before, after []byte, listed int) {
 	for end < min(len(before), len(after))-start && before[len(before)-1-end] == after[len(after)-1-end] {
 		end++
 	}
-	for name, part := range map[string][]byte{"before": before[start : len(before)-end], "after": after[start : len(after)-end]} {
+	for name, part := range map[string][]byte{"before": before[start : len(before)-end],
+		"after": after[start : len(after)-end]} {
 		if i := bytes.IndexFunc(part, func(r rune) bool {
 			return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789.-:', \n\r\t\\\"", r)
 		}); i >= 0 {
 			t.Fatalf("%s, something else than a list of %d changed: %q", name, listed, part)
 		}
 	}
-	if open, closed := bytes.LastIndexByte(after[:start], '['), bytes.LastIndexByte(after[:start], ']'); open < 0 || closed > open {
+	if open, closed := bytes.LastIndexByte(after[:start], '['), bytes.LastIndexByte(after[:start], ']'); open < 0 ||
+		closed > open {
 		t.Fatalf("what changed is not between brackets:\n%s", after)
 	}
 }

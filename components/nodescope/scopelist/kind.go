@@ -44,7 +44,8 @@ var Authorization = &Kind{before: beforeAuthorization, conditions: authorizerCon
 var Admission = &Kind{before: beforeAdmission, conditions: webhookConditions}
 
 func authorizerConditions(root *yaml.Node) (*yaml.Node, error) {
-	if err := is(root, map[string][]string{"apiVersion": {"apiserver.config.k8s.io/v1"}, "kind": {"AuthorizationConfiguration"}}); err != nil {
+	if err := is(root, map[string][]string{"apiVersion": {"apiserver.config.k8s.io/v1"},
+		"kind": {"AuthorizationConfiguration"}}); err != nil {
 		return nil, err
 	}
 	entry, err := entryIn(field(root, "authorizers"))
@@ -59,7 +60,8 @@ func authorizerConditions(root *yaml.Node) (*yaml.Node, error) {
 }
 
 func webhookConditions(root *yaml.Node) (*yaml.Node, error) {
-	if err := is(root, map[string][]string{"apiVersion": {"admissionregistration.k8s.io/v1"}, "kind": {"ValidatingWebhookConfiguration"}}); err != nil {
+	if err := is(root, map[string][]string{"apiVersion": {"admissionregistration.k8s.io/v1"},
+		"kind": {"ValidatingWebhookConfiguration"}}); err != nil {
 		return nil, err
 	}
 	entry, err := entryIn(field(root, "webhooks"))

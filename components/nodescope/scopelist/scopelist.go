@@ -123,7 +123,8 @@ func hasReferences(node *yaml.Node) bool {
 // and Replace sees that.
 func (d *document) list(file []byte) (from, to int, indent string, err error) {
 	if d.expression.Style&yaml.SingleQuotedStyle != 0 {
-		return 0, 0, "", fmt.Errorf("the expression of entry %s is in single quotes, which its strings have as well: write it without", EntryName)
+		return 0, 0, "", fmt.Errorf(
+			"the expression of entry %s is in single quotes, which its strings have as well: write it without", EntryName)
 	}
 	begin := offset(file, d.expression.Line, d.expression.Column)
 	open := bytes.IndexByte(file[begin:], '[')

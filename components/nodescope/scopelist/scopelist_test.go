@@ -21,7 +21,9 @@ func TestRead(t *testing.T) {
 		{"nobody", "", nil, ""},
 		{"blanks", " \n              ", nil, ""},
 		{"one", "'system:serviceaccount:ns:agent'", []string{"ns/agent"}, ""},
-		{"on several lines, in another order", "\n                'system:serviceaccount:ns:b',\n                'system:serviceaccount:a:c.d'", []string{"a/c.d", "ns/b"}, ""},
+		{"on several lines, in another order",
+			"\n                'system:serviceaccount:ns:b',\n                'system:serviceaccount:a:c.d'",
+			[]string{"a/c.d", "ns/b"}, ""},
 		{"twice", "'system:serviceaccount:ns:a', 'system:serviceaccount:ns:a'", nil, "listed twice"},
 		{"another user", "'system:node:n'", nil, "is not 'system:serviceaccount:NAMESPACE:NAME'"},
 		{"no name", "'system:serviceaccount:ns'", nil, "is not 'system:serviceaccount:NAMESPACE:NAME'"},
@@ -56,27 +58,35 @@ func TestOtherFilesAreRefused(t *testing.T) {
 	for _, tc := range []struct{ name, kind, old, new, wrong string }{
 		{"no entry", "authorization", "name: node-scope.bulkhead.dev", "name: node-scope", "there is no entry named"},
 		{"no entry", "admission", "name: node-scope.bulkhead.dev", "name: node-scope", "there is no entry named"},
-		{"two entries", "authorization", "name: node-authorizer.bulkhead.dev", "name: node-scope.bulkhead.dev", "two entries"},
+		{"two entries", "authorization", "name: node-authorizer.bulkhead.dev", "name: node-scope.bulkhead.dev",
+			"two entries"},
 		{"two entries", "admission", "webhooks:", "webhooks:\n- name: node-scope.bulkhead.dev", "two entries"},
-		{"a policy that opens", "authorization", "failurePolicy: Deny", "failurePolicy: NoOpinion", `failurePolicy is "NoOpinion"`},
+		{"a policy that opens", "authorization", "failurePolicy: Deny", "failurePolicy: NoOpinion",
+			`failurePolicy is "NoOpinion"`},
 		{"a policy that opens", "admission", "failurePolicy: Fail", "failurePolicy: Ignore", `failurePolicy is "Ignore"`},
 		{"no policy", "admission", "  failurePolicy: Fail\n", "", `failurePolicy is ""`},
-		{"another type", "authorization", "type: Webhook\n    name: node-scope", "type: ABAC\n    name: node-scope", `type is "ABAC"`},
+		{"another type", "authorization", "type: Webhook\n    name: node-scope", "type: ABAC\n    name: node-scope",
+			`type is "ABAC"`},
 		{"a long timeout", "admission", "timeoutSeconds: 2", "timeoutSeconds: 10", `timeoutSeconds is "10"`},
 		{"side effects", "admission", "sideEffects: None", "sideEffects: Some", `sideEffects is "Some"`},
 		{"another kind", "authorization", "kind: AuthorizationConfiguration", "kind: AuthenticationConfiguration", "kind is"},
 		{"another kind", "admission", "kind: Validating", "kind: Mutating", "kind is"},
 		{"another version", "authorization", "k8s.io/v1", "k8s.io/v1beta1", "apiVersion is"},
-		{"two conditions", "authorization", "        - expression: >-", "        - expression: 'true'\n        - expression: >-", "has 2 match conditions"},
+		{"two conditions", "authorization", "        - expression: >-",
+			"        - expression: 'true'\n        - expression: >-", "has 2 match conditions"},
 		{"no condition", "admission", "  matchConditions:\n", "  conditions:\n", "has 0 match conditions"},
 		{"an expression that is not total", "authorization", "has(request.user) &&\n", "\n", "the expression is not"},
 		{"an expression that is not total", "admission", "has(request.userInfo) && ", "", "the expression is not"},
-		{"another expression", "authorization", "            request.user in", "            request.uid in", "the expression is not"},
-		{"the other file's expression", "admission", "request.userInfo.username in", "request.user in", "the expression is not"},
+		{"another expression", "authorization", "            request.user in", "            request.uid in",
+			"the expression is not"},
+		{"the other file's expression", "admission", "request.userInfo.username in", "request.user in",
+			"the expression is not"},
 		{"two documents", "authorization", "  - type: RBAC", "---\n  - type: RBAC", "more than one document"},
 		{"an alias", "admission", `["v1"]`, `&a ["v1"]`, "anchors or aliases"},
-		{"a key that is there twice", "admission", "sideEffects: None", "sideEffects: None\n  sideEffects: None", "already defined"},
-		{"a list", "admission", "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\nmetadata", "metadata", "apiVersion is"},
+		{"a key that is there twice", "admission", "sideEffects: None", "sideEffects: None\n  sideEffects: None",
+			"already defined"},
+		{"a list", "admission", "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\nmetadata",
+			"metadata", "apiVersion is"},
 		{"no YAML", "admission", "webhooks:", "webhooks: {", "reading the file"},
 	} {
 		t.Run(tc.name+"/"+tc.kind, func(t *testing.T) {
@@ -142,10 +152,11 @@ func TestTheSameListIsLeftAlone(t *testing.T) {
 func TestStylesOfTheExpression(t *testing.T) {
 	const plain = "expression: " + AdmissionExpression + "\n"
 	for name, style := range map[string]string{
-		"double quotes":      "expression: \"" + AdmissionExpression + "\"\n",
-		"literal":            "expression: |\n      " + AdmissionExpression + "\n",
-		"folded":             "expression: >-\n      " + strings.ReplaceAll(AdmissionExpression, "&& ", "&&\n      ") + "\n",
-		"several lines":      "expression: has(request.userInfo) &&\n      " + strings.TrimPrefix(AdmissionExpression, "has(request.userInfo) && ") + "\n",
+		"double quotes": "expression: \"" + AdmissionExpression + "\"\n",
+		"literal":       "expression: |\n      " + AdmissionExpression + "\n",
+		"folded":        "expression: >-\n      " + strings.ReplaceAll(AdmissionExpression, "&& ", "&&\n      ") + "\n",
+		"several lines": "expression: has(request.userInfo) &&\n      " +
+			strings.TrimPrefix(AdmissionExpression, "has(request.userInfo) && ") + "\n",
 		"with a tag":         "expression: !!str " + AdmissionExpression + "\n",
 		"behind other words": "\"äö [x]\": 1\n    expression: " + AdmissionExpression + "\n",
 	} {
@@ -162,9 +173,11 @@ func TestStylesOfTheExpression(t *testing.T) {
 		})
 	}
 	for name, tc := range map[string]struct{ style, wrong string }{
-		"single quotes":             {"expression: '" + AdmissionExpression + "'\n", "single quotes"},
-		"a comment with brackets":   {"expression: >- # a list []\n      " + AdmissionExpression + "\n", "cannot be replaced"},
-		"brackets that are escaped": {"expression: \"" + strings.ReplaceAll(AdmissionExpression, "[]", `\x5b\x5d`) + "\"\n", "cannot be replaced"},
+		"single quotes": {"expression: '" + AdmissionExpression + "'\n", "single quotes"},
+		"a comment with brackets": {"expression: >- # a list []\n      " + AdmissionExpression + "\n",
+			"cannot be replaced"},
+		"brackets that are escaped": {"expression: \"" + strings.ReplaceAll(AdmissionExpression, "[]", `\x5b\x5d`) + "\"\n",
+			"cannot be replaced"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := bytes.Replace(with(admission, ""), []byte(plain), []byte(tc.style), 1)
@@ -196,14 +209,17 @@ func TestReplaceBounds(t *testing.T) {
 			if _, err := Replace(k.kind, with(k.template, ""), tc.all[:tc.room]); err != nil {
 				t.Errorf("%s: %v", tc.name, err)
 			}
-			if _, err := Replace(k.kind, with(k.template, ""), tc.all[:tc.room+1]); err == nil || !strings.Contains(err.Error(), tc.wrong) {
+			if _, err := Replace(k.kind, with(k.template, ""), tc.all[:tc.room+1]); err == nil ||
+				!strings.Contains(err.Error(), tc.wrong) {
 				t.Errorf("%s: got %v, want %q", tc.name, err, tc.wrong)
 			}
 		}
 	}
 	for _, bad := range []Account{
-		{}, {Namespace: "ns"}, {Name: "a"}, {Namespace: "n.s", Name: "a"}, {Namespace: "ns", Name: "a'] || ['"}, {Namespace: "ns", Name: "a\n"}, {Namespace: "ns:x", Name: "a"},
-		{Namespace: "ns", Name: strings.Repeat("a", 254)}, {Namespace: strings.Repeat("a", 64), Name: "a"}, {Namespace: "ns", Name: "\u0430"},
+		{}, {Namespace: "ns"}, {Name: "a"}, {Namespace: "n.s", Name: "a"}, {Namespace: "ns", Name: "a'] || ['"},
+		{Namespace: "ns", Name: "a\n"}, {Namespace: "ns:x", Name: "a"},
+		{Namespace: "ns", Name: strings.Repeat("a", 254)}, {Namespace: strings.Repeat("a", 64), Name: "a"},
+		{Namespace: "ns", Name: "\u0430"},
 	} {
 		if got, err := Replace(Admission, with(admission, ""), []Account{bad}); err == nil {
 			t.Errorf("%+v is written:\n%s", bad, got)

@@ -51,10 +51,13 @@ func TestFit(t *testing.T) {
 	}{
 		{"one namespace with as many as there is room for", []of{{"a", 1000, 10}}, map[string]int{"a": 1000}},
 		{"one namespace with one more", []of{{"a", 1001, 10}}, map[string]int{"a": 1000}},
-		{"a namespace that is first in the alphabet takes no more than the rest", []of{{"a", 5000, 10}, {"b", 1, 10}, {"z", 30, 10}}, map[string]int{"a": 969, "b": 1, "z": 30}},
+		{"a namespace that is first in the alphabet takes no more than the rest",
+			[]of{{"a", 5000, 10}, {"b", 1, 10}, {"z", 30, 10}}, map[string]int{"a": 969, "b": 1, "z": 30}},
 		{"two namespaces that both want all", []of{{"a", 5000, 10}, {"b", 5000, 10}}, map[string]int{"a": 500, "b": 500}},
-		{"kube-system comes first", []of{{"a", 5000, 10}, {"kube-system", 900, 10}}, map[string]int{"a": 100, "kube-system": 900}},
-		{"long names take more of their own share", []of{{"a", 5000, long}, {"b", 500, 10}}, map[string]int{"a": 283, "b": 500}},
+		{"kube-system comes first", []of{{"a", 5000, 10}, {"kube-system", 900, 10}},
+			map[string]int{"a": 100, "kube-system": 900}},
+		{"long names take more of their own share", []of{{"a", 5000, long}, {"b", 500, 10}},
+			map[string]int{"a": 283, "b": 500}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var all []Candidate
@@ -62,7 +65,8 @@ func TestFit(t *testing.T) {
 				all = append(all, candidates(of.namespace, of.n, of.length)...)
 			}
 			list, beyond := Fit(all)
-			if len(list)+len(beyond) != len(all) || !slices.IsSortedFunc(list, Compare) || !slices.IsSortedFunc(beyond, Compare) {
+			if len(list)+len(beyond) != len(all) || !slices.IsSortedFunc(list, Compare) ||
+				!slices.IsSortedFunc(beyond, Compare) {
 				t.Errorf("%d listed and %d beyond of %d, not in order", len(list), len(beyond), len(all))
 			}
 			got := map[string]int{}

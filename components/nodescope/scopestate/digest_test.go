@@ -7,7 +7,8 @@ import "testing"
 
 // Each of these says something else, and none says it by the words of another.
 func TestDigests(t *testing.T) {
-	const scope, mode, exemptions = "bulkhead.dev/node-scoped-resources", "bulkhead.dev/node-scope-mode", "bulkhead.dev/node-scoped-exemptions"
+	const scope, mode, exemptions = "bulkhead.dev/node-scoped-resources", "bulkhead.dev/node-scope-mode",
+		"bulkhead.dev/node-scoped-exemptions"
 	pods := func(values ...string) map[string]struct{} {
 		all := map[string]struct{}{}
 		for _, value := range values {

@@ -17,9 +17,12 @@ import (
 func TestEncode(t *testing.T) {
 	r := Record{Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Problem: "p", Accounts: map[scopelist.Account]State{
 		{Namespace: "a", Name: "1"}: {}, {Namespace: "a", Name: "2"}: {Authorization: true},
-		{Namespace: "b", Name: "3"}: {Admission: true}, {Namespace: "b", Name: "5"}: {true, true}, {Namespace: "b", Name: "4"}: {true, true},
+		{Namespace: "b", Name: "3"}: {Admission: true}, {Namespace: "b", Name: "5"}: {true, true},
+		{Namespace: "b", Name: "4"}: {true, true},
 	}, Details: map[scopelist.Account]Detail{
-		{Namespace: "b", Name: "3"}: {Digest: "d3"}, {Namespace: "b", Name: "4"}: {Digest: "d4", Since: time.Unix(7, 0).UTC()}, {Namespace: "b", Name: "5"}: {Since: time.Unix(8, 0).UTC()},
+		{Namespace: "b", Name: "3"}: {Digest: "d3"},
+		{Namespace: "b", Name: "4"}: {Digest: "d4", Since: time.Unix(7, 0).UTC()},
+		{Namespace: "b", Name: "5"}: {Since: time.Unix(8, 0).UTC()},
 	}}
 	text, err := r.Encode()
 	const want = `{"time":"2026-01-02T03:04:05Z","problem":"p","accounts":{"live":{"b":["4","5"]},"liveInAdmission":{"b":["3"]},"liveInAuthorization":{"a":["2"]},"pending":{"a":["1"]}},"details":{"b":{"3":"d3","4":"d4@7","5":"@8"}}}`
@@ -41,7 +44,8 @@ func TestEncode(t *testing.T) {
 // none that is live from being told of.
 func TestRoom(t *testing.T) {
 	for _, length := range []int{20, 200, 253} {
-		r := Record{Problem: strings.Repeat("\x00", 10000), Accounts: map[scopelist.Account]State{}, Details: map[scopelist.Account]Detail{}}
+		r := Record{Problem: strings.Repeat("\x00", 10000), Accounts: map[scopelist.Account]State{},
+			Details: map[scopelist.Account]Detail{}}
 		room := 99_000 // of a list
 		for i := range scopelist.MaxAccounts {
 			account := scopelist.Account{Namespace: fmt.Sprintf("%060d%03d", i, i%1000), Name: fmt.Sprintf("%0*d", length, i)}
@@ -64,7 +68,8 @@ func TestRoom(t *testing.T) {
 			t.Errorf("%d: %d are told of and %d not, in %d bytes (%v)", length, len(back.Accounts), back.Omitted, len(text), err)
 		}
 		for account, state := range r.Accounts {
-			if state != (State{}) && (back.Accounts[account] != state || back.Details[account].Digest != r.Details[account].Digest) {
+			if state != (State{}) &&
+				(back.Accounts[account] != state || back.Details[account].Digest != r.Details[account].Digest) {
 				t.Fatalf("%d: %v is not told of, and is live", length, account)
 			}
 		}

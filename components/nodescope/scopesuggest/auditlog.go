@@ -49,13 +49,16 @@ type Log struct {
 
 // NewLog prepares to look for one account.
 func NewLog(account scopelist.Account) *Log {
-	return &Log{account: account, user: "system:serviceaccount:" + account.Namespace + ":" + account.Name, open: map[string]bool{}}
+	return &Log{account: account, user: "system:serviceaccount:" + account.Namespace + ":" + account.Name,
+		open: map[string]bool{}}
 }
 
 // Stats are those of all that was read.
 func (l *Log) Stats() LogStats { return l.stats }
 
-var errNoLog = errors.New("no line of it is an event of audit.k8s.io/v1 in JSON: give the file of kube-apiserver's --audit-log-path, with --audit-log-format=json")
+var errNoLog = errors.New(
+	"no line of it is an event of audit.k8s.io/v1 in JSON: give the file of kube-apiserver's --audit-log-path, with " +
+		"--audit-log-format=json")
 
 // Read calls see with each request of the account that was let pass. A line that cannot
 // be read is counted and passed over; a log without any that can is an error, and so is

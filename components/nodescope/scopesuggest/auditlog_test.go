@@ -26,7 +26,8 @@ type asked struct {
 
 func askedOf(r Request) asked {
 	a := &r.Attributes
-	out := asked{Verb: a.Verb, Resource: a.Resource, Namespace: a.Namespace, Name: a.Name, As: r.As, Constraint: r.Constraint, WouldRefuse: r.WouldRefuse}
+	out := asked{Verb: a.Verb, Resource: a.Resource, Namespace: a.Namespace, Name: a.Name, As: r.As,
+		Constraint: r.Constraint, WouldRefuse: r.WouldRefuse}
 	if a.Subresource != "" {
 		out.Resource += "/" + a.Subresource
 	}
@@ -49,33 +50,39 @@ func TestRequests(t *testing.T) {
 	as := event("/api/v1/nodes/me", "get", auditv1.ObjectReference{Resource: "nodes", APIVersion: "v1", Name: "me"})
 	as.ImpersonatedUser = &authenticationv1.UserInfo{Username: "system:node:me"}
 	as.AuthenticationMetadata = &auditv1.AuthenticationMetadata{ImpersonationConstraint: "impersonate:associated-node"}
-	audited := event("/api/v1/nodes/me", "patch", auditv1.ObjectReference{Resource: "nodes", APIVersion: "v1", Name: "me", Subresource: "status"})
+	audited := event("/api/v1/nodes/me", "patch",
+		auditv1.ObjectReference{Resource: "nodes", APIVersion: "v1", Name: "me", Subresource: "status"})
 	audited.Annotations["node-scope.bulkhead.dev/would-refuse"] = "it is not allowed to [NS-ADMIT-1]"
 	for name, tc := range map[string]struct {
 		event auditv1.Event
 		want  asked
 	}{
 		"a get": {
-			event("/api/v1/namespaces/ns/pods/p?fieldSelector=spec.nodeName%3Dme", "get", auditv1.ObjectReference{Resource: "pods", Namespace: "ns", Name: "p", APIVersion: "v1"}),
+			event("/api/v1/namespaces/ns/pods/p?fieldSelector=spec.nodeName%3Dme", "get",
+				auditv1.ObjectReference{Resource: "pods", Namespace: "ns", Name: "p", APIVersion: "v1"}),
 			asked{Verb: "get", Resource: "pods", Namespace: "ns", Name: "p"},
 		},
 		"a list with selectors": {
-			event("/api/v1/pods?fieldSelector=spec.nodeName%3Dme&labelSelector=a%3Db", "list", auditv1.ObjectReference{Resource: "pods", APIVersion: "v1"}),
+			event("/api/v1/pods?fieldSelector=spec.nodeName%3Dme&labelSelector=a%3Db", "list",
+				auditv1.ObjectReference{Resource: "pods", APIVersion: "v1"}),
 			asked{Verb: "list", Resource: "pods", Fields: "spec.nodeName=me", Labels: "a=b"},
 		},
 		"a list with a selector that does not parse": {
-			event("/api/v1/pods?fieldSelector=%3D%3D&labelSelector=a+b", "list", auditv1.ObjectReference{Resource: "pods", APIVersion: "v1"}),
+			event("/api/v1/pods?fieldSelector=%3D%3D&labelSelector=a+b", "list",
+				auditv1.ObjectReference{Resource: "pods", APIVersion: "v1"}),
 			asked{Verb: "list", Resource: "pods"},
 		},
 		"another group": {
-			event("/apis/apps/v1/daemonsets", "watch", auditv1.ObjectReference{APIGroup: "apps", Resource: "daemonsets", APIVersion: "v1"}),
+			event("/apis/apps/v1/daemonsets", "watch",
+				auditv1.ObjectReference{APIGroup: "apps", Resource: "daemonsets", APIVersion: "v1"}),
 			asked{Verb: "watch", Resource: "daemonsets of apps"},
 		},
 		"a path": {event("/metrics?x=y", "get", auditv1.ObjectReference{}), asked{Verb: "get", Resource: "path /metrics"}},
 		"impersonation": {as, asked{
 			Verb: "get", Resource: "nodes", Name: "me", As: "system:node:me", Constraint: "impersonate:associated-node",
 		}},
-		"what admission told in audit": {audited, asked{Verb: "patch", Resource: "nodes/status", Name: "me", WouldRefuse: "it is not allowed to [NS-ADMIT-1]"}},
+		"what admission told in audit": {audited,
+			asked{Verb: "patch", Resource: "nodes/status", Name: "me", WouldRefuse: "it is not allowed to [NS-ADMIT-1]"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			seen, _, err := read(t, lineOf(t, tc.event))
@@ -85,7 +92,8 @@ func TestRequests(t *testing.T) {
 			if diff := cmp.Diff(tc.want, askedOf(seen[0])); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			if got := seen[0].Attributes.User.GetExtra()["authentication.kubernetes.io/node-name"]; len(got) != 1 || got[0] != "me" {
+			if got := seen[0].Attributes.User.GetExtra()["authentication.kubernetes.io/node-name"]; len(got) != 1 ||
+				got[0] != "me" {
 				t.Errorf("node of the token: %q", got)
 			}
 		})
@@ -103,7 +111,8 @@ func TestStats(t *testing.T) {
 		e.AuditID, e.Stage = types.UID(id), stage
 		return e
 	}
-	forbidden, unauthorized, other := at(1, event("/api/v1/pods", "list", pods)), at(1, event("/api/v1/pods", "list", pods)), at(1, event("/api/v1/pods", "list", pods))
+	forbidden, unauthorized, other := at(1, event("/api/v1/pods", "list", pods)),
+		at(1, event("/api/v1/pods", "list", pods)), at(1, event("/api/v1/pods", "list", pods))
 	forbidden.Annotations["authorization.k8s.io/decision"] = "forbid"
 	unauthorized.ResponseStatus = &metav1.Status{Code: 403}
 	other.User.Username = "system:serviceaccount:ns:agent-2"
@@ -111,14 +120,17 @@ func TestStats(t *testing.T) {
 	received.Stage = auditv1.StageRequestReceived
 	var log strings.Builder
 	for _, e := range []auditv1.Event{
-		at(4, event("/api/v1/pods", "list", pods)), forbidden, unauthorized, other, received, at(3, event("/api/v1/pods", "list", pods)),
-		staged("1", auditv1.StageResponseStarted), staged("1", auditv1.StageResponseComplete), staged("2", auditv1.StageResponseStarted), staged("3", auditv1.StageResponseComplete),
+		at(4, event("/api/v1/pods", "list", pods)), forbidden, unauthorized, other, received,
+		at(3, event("/api/v1/pods", "list", pods)),
+		staged("1", auditv1.StageResponseStarted), staged("1", auditv1.StageResponseComplete),
+		staged("2", auditv1.StageResponseStarted), staged("3", auditv1.StageResponseComplete),
 	} {
 		log.WriteString(lineOf(t, e))
 	}
 	log.WriteString("\nnot json\n{\"user\":{\"username\":\"system:serviceaccount:ns:agent\"}}\n")
 	seen, stats, err := read(t, log.String())
-	want := LogStats{Requests: 5, Refused: 2, Unreadable: 2, First: time.Date(2026, 1, 2, 3, 3, 0, 0, time.UTC), Last: time.Date(2026, 1, 2, 3, 5, 0, 0, time.UTC)}
+	want := LogStats{Requests: 5, Refused: 2, Unreadable: 2, First: time.Date(2026, 1, 2, 3, 3, 0, 0, time.UTC),
+		Last: time.Date(2026, 1, 2, 3, 5, 0, 0, time.UTC)}
 	stats.First, stats.Last = stats.First.UTC(), stats.Last.UTC()
 	if diff := cmp.Diff(want, stats); diff != "" || err != nil || len(seen) != 5 {
 		t.Errorf("%d seen, error %v, stats (-want +got):\n%s", len(seen), err, diff)

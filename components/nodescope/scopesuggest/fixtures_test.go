@@ -26,9 +26,11 @@ func event(uri, verb string, ref auditv1.ObjectReference) auditv1.Event {
 	e := auditv1.Event{
 		TypeMeta: metav1.TypeMeta{APIVersion: "audit.k8s.io/v1", Kind: "Event"},
 		Level:    auditv1.LevelMetadata, Stage: auditv1.StageResponseComplete, RequestURI: uri, Verb: verb,
-		User: authenticationv1.UserInfo{Username: "system:serviceaccount:ns:agent", Extra: map[string]authenticationv1.ExtraValue{
-			"authentication.kubernetes.io/pod-name": {"agent-me"}, "authentication.kubernetes.io/pod-uid": {"uid"}, "authentication.kubernetes.io/node-name": {"me"},
-		}},
+		User: authenticationv1.UserInfo{Username: "system:serviceaccount:ns:agent",
+			Extra: map[string]authenticationv1.ExtraValue{
+				"authentication.kubernetes.io/pod-name": {"agent-me"}, "authentication.kubernetes.io/pod-uid": {"uid"},
+				"authentication.kubernetes.io/node-name": {"me"},
+			}},
 		Annotations: map[string]string{"authorization.k8s.io/decision": "allow"},
 	}
 	if ref != (auditv1.ObjectReference{}) {

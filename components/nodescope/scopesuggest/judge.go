@@ -47,7 +47,8 @@ func (w witness) Account(namespace, name string) (nodescope.Account, bool) {
 
 func (w witness) Pod(_, _ string) (nodescope.Pod, bool) {
 	return nodescope.Pod{
-		UID: types.UID(w.says(serviceaccount.PodUIDKey)), NodeName: w.says(serviceaccount.NodeNameKey), RunsAs: w.account.Name,
+		UID: types.UID(w.says(serviceaccount.PodUIDKey)), NodeName: w.says(serviceaccount.NodeNameKey),
+		RunsAs: w.account.Name,
 	}, true
 }
 
@@ -68,7 +69,8 @@ func (j judge) stranger(node, verb, namespace string, r nodescope.Resource) *aut
 				serviceaccount.PodNameKey: {"pod"}, serviceaccount.PodUIDKey: {"uid"}, serviceaccount.NodeNameKey: {node},
 			},
 		},
-		Verb: verb, Namespace: namespace, APIGroup: r.Group, APIVersion: "v1", Resource: r.Resource, Subresource: r.Subresource, ResourceRequest: true,
+		Verb: verb, Namespace: namespace, APIGroup: r.Group, APIVersion: "v1", Resource: r.Resource,
+		Subresource: r.Subresource, ResourceRequest: true,
 	}
 	if verb != "list" && verb != "watch" && verb != "create" && verb != "deletecollection" {
 		a.Name = "somebody-elses"

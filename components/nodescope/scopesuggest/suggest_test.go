@@ -17,7 +17,8 @@ import (
 )
 
 func get(resource, name string) auditv1.Event {
-	return event("/api/v1/namespaces/ns/"+resource+"/"+name, "get", auditv1.ObjectReference{Resource: resource, Namespace: "ns", Name: name, APIVersion: "v1"})
+	return event("/api/v1/namespaces/ns/"+resource+"/"+name, "get",
+		auditv1.ObjectReference{Resource: resource, Namespace: "ns", Name: name, APIVersion: "v1"})
 }
 
 func asUser(e auditv1.Event, name, constraint string) auditv1.Event {
@@ -53,7 +54,8 @@ func ofVerb(e auditv1.Event, verb string) auditv1.Event {
 
 func TestSuggest(t *testing.T) {
 	create := func() auditv1.Event {
-		return event("/api/v1/namespaces/ns/events", "create", auditv1.ObjectReference{Resource: "events", Namespace: "ns", APIVersion: "v1"})
+		return event("/api/v1/namespaces/ns/events", "create",
+			auditv1.ObjectReference{Resource: "events", Namespace: "ns", APIVersion: "v1"})
 	}
 	slices := ofGroup(get("endpointslices", "mine"), "discovery.k8s.io")
 	grant := func(group, resource string, verbs ...string) Grant {
@@ -72,7 +74,9 @@ func TestSuggest(t *testing.T) {
 			seen: []auditv1.Event{get("secrets", "mine"), get("secrets", "theirs"), get("configmaps", "mine")},
 			want: Suggestion{Annotation: "configmaps", Resources: []Resource{
 				{Name: "configmaps", Seen: 1, Held: true},
-				{Name: "secrets", Seen: 2, Beyond: 1, Why: "get secrets ns/theirs: a pod on node 'me' is held to what that node may do: not a node's [NA-TEST-1] [NS-SCOPE-1]"},
+				{Name: "secrets", Seen: 2, Beyond: 1,
+					Why: "get secrets ns/theirs: a pod on node 'me' is held to what that node may do: not a node's [NA-TEST-1] " +
+						"[NS-SCOPE-1]"},
 			}},
 		},
 		"what was granted and never used is, and what that stops": {
@@ -84,17 +88,21 @@ func TestSuggest(t *testing.T) {
 		"all verbs": {
 			granted: []Grant{grant("", "secrets", "*")},
 			want: Suggestion{Annotation: "secrets", Resources: []Resource{
-				{Name: "secrets", Held: true, Stops: []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}},
+				{Name: "secrets", Held: true,
+					Stops: []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}},
 			}},
 		},
 		"a wildcard is told and not guessed at": {
-			granted: []Grant{grant("*", "*", "get"), grant("apps", "*", "list"), grant("", "*/status", "patch"), grant("", "pods/*", "get")},
-			want:    Suggestion{Resources: []Resource{}, Wildcards: []string{"*.* (get)", "*.apps (list)", "*/status (patch)", "pods/* (get)"}},
+			granted: []Grant{grant("*", "*", "get"), grant("apps", "*", "list"), grant("", "*/status", "patch"),
+				grant("", "pods/*", "get")},
+			want: Suggestion{Resources: []Resource{},
+				Wildcards: []string{"*.* (get)", "*.apps (list)", "*/status (patch)", "pods/* (get)"}},
 		},
 		"questions about oneself and paths are in no scope": {
 			seen: []auditv1.Event{
 				event("/metrics", "get", auditv1.ObjectReference{}),
-				ofGroup(event("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", "create", auditv1.ObjectReference{Resource: "selfsubjectaccessreviews", APIVersion: "v1"}), "authorization.k8s.io"),
+				ofGroup(event("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", "create",
+					auditv1.ObjectReference{Resource: "selfsubjectaccessreviews", APIVersion: "v1"}), "authorization.k8s.io"),
 			},
 			granted: []Grant{grant("authorization.k8s.io", "selfsubjectaccessreviews", "create")},
 			want:    Suggestion{Resources: []Resource{}},
@@ -108,7 +116,8 @@ func TestSuggest(t *testing.T) {
 		},
 		"what cannot be held by its name and was used is left out": {
 			seen: []auditv1.Event{slices},
-			want: Suggestion{Resources: []Resource{{Name: "endpointslices.discovery.k8s.io", Seen: 1, Why: parseError(t, "endpointslices.discovery.k8s.io")}}},
+			want: Suggestion{Resources: []Resource{{Name: "endpointslices.discovery.k8s.io", Seen: 1,
+				Why: parseError(t, "endpointslices.discovery.k8s.io")}}},
 		},
 		"the other door to what was used beyond the node": {
 			seen:    []auditv1.Event{wouldRefuse(create())},
@@ -124,19 +133,23 @@ func TestSuggest(t *testing.T) {
 		},
 		"a token without a pod": {
 			seen: []auditv1.Event{withoutPod(get("secrets", "mine"))},
-			want: Suggestion{Resources: []Resource{{Name: "secrets", Seen: 1, Beyond: 1, Why: "get secrets ns/mine: the token names no pod [NS-IDENT-2]"}}},
+			want: Suggestion{Resources: []Resource{{Name: "secrets", Seen: 1, Beyond: 1,
+				Why: "get secrets ns/mine: the token names no pod [NS-IDENT-2]"}}},
 		},
 		"subresources of what is named are named by it": {
 			seen: []auditv1.Event{get("pods", "mine"), of(get("pods", "mine"), "status"), of(get("pods", "mine"), "log")},
 			want: Suggestion{Annotation: "pods", Resources: []Resource{
-				{Name: "pods", Seen: 1, Held: true}, {Name: "pods/log", Seen: 1, Held: true}, {Name: "pods/status", Seen: 1, Held: true},
+				{Name: "pods", Seen: 1, Held: true}, {Name: "pods/log", Seen: 1, Held: true},
+				{Name: "pods/status", Seen: 1, Held: true},
 			}},
 		},
 		"one that was used beyond the node keeps the resource from naming the others": {
 			seen: []auditv1.Event{get("pods", "mine"), of(get("pods", "mine"), "status"), of(get("pods", "theirs"), "log")},
 			want: Suggestion{Annotation: "pods/-,pods/status", Resources: []Resource{
 				{Name: "pods", Seen: 1, Held: true},
-				{Name: "pods/log", Seen: 1, Beyond: 1, Why: "get pods/log ns/theirs: a pod on node 'me' is held to what that node may do: not a node's [NA-TEST-1] [NS-POD-4]"},
+				{Name: "pods/log", Seen: 1, Beyond: 1,
+					Why: "get pods/log ns/theirs: a pod on node 'me' is held to what that node may do: not a node's [NA-TEST-1] " +
+						"[NS-POD-4]"},
 				{Name: "pods/status", Seen: 1, Held: true},
 			}},
 		},
@@ -145,17 +158,23 @@ func TestSuggest(t *testing.T) {
 			want: Suggestion{
 				Resources: []Resource{
 					{Name: "secrets", Seen: 1},
-					{Name: "serviceaccounts/token", Seen: 1, Beyond: 1, Why: "create serviceaccounts/token ns/theirs: a pod on node 'me' is held to what that node may do: not a node's [NA-TEST-1] [NS-TOKEN-1]"},
+					{Name: "serviceaccounts/token", Seen: 1, Beyond: 1,
+						Why: "create serviceaccounts/token ns/theirs: a pod on node 'me' is held to what that node may do: not a " +
+							"node's [NA-TEST-1] [NS-TOKEN-1]"},
 				},
-				Unscoped: []string{"create serviceaccounts/token ns/theirs: a pod on node 'me' is held to what that node may do: not a node's [NA-TEST-1] [NS-TOKEN-1]"},
+				Unscoped: []string{"create serviceaccounts/token ns/theirs: a pod on node 'me' is held to what that node may do: " +
+					"not a node's [NA-TEST-1] [NS-TOKEN-1]"},
 			},
 		},
 		"being another user": {
-			seen: []auditv1.Event{get("secrets", "mine"), asUser(get("pods", "p"), "alice", ""), asUser(get("pods", "p"), "system:node:me", "impersonate:arbitrary-node")},
-			want: Suggestion{Resources: []Resource{{Name: "secrets", Seen: 1}}, Impersonates: []string{"alice", "system:node:me"}},
+			seen: []auditv1.Event{get("secrets", "mine"), asUser(get("pods", "p"), "alice", ""),
+				asUser(get("pods", "p"), "system:node:me", "impersonate:arbitrary-node")},
+			want: Suggestion{Resources: []Resource{{Name: "secrets", Seen: 1}},
+				Impersonates: []string{"alice", "system:node:me"}},
 		},
 		"being the own node, as KEP-5284 has it": {
-			seen: []auditv1.Event{get("secrets", "mine"), asUser(get("pods", "p"), "system:node:me", "impersonate:associated-node")},
+			seen: []auditv1.Event{get("secrets", "mine"),
+				asUser(get("pods", "p"), "system:node:me", "impersonate:associated-node")},
 			want: Suggestion{Annotation: "secrets", Resources: []Resource{{Name: "secrets", Seen: 1, Held: true}}},
 		},
 	} {
@@ -226,7 +245,8 @@ func TestWhatIsSuggestedPasses(t *testing.T) {
 func TestTooMuchToName(t *testing.T) {
 	s := newSuggester()
 	for i := range 200 {
-		s.See(t.Context(), Request{Attributes: requestOf(ptr(get("r"+strings.Repeat("x", i%60)+string(rune('a'+i%26)), "mine"))).Attributes})
+		s.See(t.Context(), Request{Attributes: requestOf(
+			ptr(get("r"+strings.Repeat("x", i%60)+string(rune('a'+i%26)), "mine"))).Attributes})
 	}
 	if _, err := s.Suggest(t.Context()); err == nil {
 		t.Error("no error")
@@ -244,8 +264,10 @@ func TestGranted(t *testing.T) {
 		return metav1.ObjectMeta{Namespace: namespace, Name: name}
 	}
 	o := Objects{
-		ClusterRoles: []rbacv1.ClusterRole{{ObjectMeta: named("a"), Rules: rule("a")}, {ObjectMeta: named("b"), Rules: rule("b")}},
-		Roles:        []rbacv1.Role{{ObjectMeta: within("ns", "c"), Rules: rule("c")}, {ObjectMeta: within("other", "c"), Rules: rule("not this one")}},
+		ClusterRoles: []rbacv1.ClusterRole{{ObjectMeta: named("a"), Rules: rule("a")},
+			{ObjectMeta: named("b"), Rules: rule("b")}},
+		Roles: []rbacv1.Role{{ObjectMeta: within("ns", "c"), Rules: rule("c")},
+			{ObjectMeta: within("other", "c"), Rules: rule("not this one")}},
 	}
 	subjects := map[string]struct {
 		subject rbacv1.Subject
@@ -263,11 +285,15 @@ func TestGranted(t *testing.T) {
 	}
 	for name, tc := range subjects {
 		t.Run(name, func(t *testing.T) {
-			o.ClusterRoleBindings = []rbacv1.ClusterRoleBinding{{RoleRef: rbacv1.RoleRef{Kind: "ClusterRole", Name: "a"}, Subjects: []rbacv1.Subject{tc.subject}}}
+			o.ClusterRoleBindings = []rbacv1.ClusterRoleBinding{{RoleRef: rbacv1.RoleRef{Kind: "ClusterRole", Name: "a"},
+				Subjects: []rbacv1.Subject{tc.subject}}}
 			o.RoleBindings = []rbacv1.RoleBinding{
-				{ObjectMeta: within("ns", "x"), RoleRef: rbacv1.RoleRef{Kind: "ClusterRole", Name: "b"}, Subjects: []rbacv1.Subject{tc.subject}},
-				{ObjectMeta: within("ns", "y"), RoleRef: rbacv1.RoleRef{Kind: "Role", Name: "c"}, Subjects: []rbacv1.Subject{tc.subject}},
-				{ObjectMeta: within("ns", "z"), RoleRef: rbacv1.RoleRef{Kind: "Role", Name: "gone"}, Subjects: []rbacv1.Subject{tc.subject}},
+				{ObjectMeta: within("ns", "x"), RoleRef: rbacv1.RoleRef{Kind: "ClusterRole", Name: "b"},
+					Subjects: []rbacv1.Subject{tc.subject}},
+				{ObjectMeta: within("ns", "y"), RoleRef: rbacv1.RoleRef{Kind: "Role", Name: "c"},
+					Subjects: []rbacv1.Subject{tc.subject}},
+				{ObjectMeta: within("ns", "z"), RoleRef: rbacv1.RoleRef{Kind: "Role", Name: "gone"},
+					Subjects: []rbacv1.Subject{tc.subject}},
 			}
 			var want []Grant
 			if tc.is {

@@ -57,7 +57,8 @@ func (s *Suggester) Suggest(ctx context.Context) (Suggestion, error) {
 	}
 	hasScope := len(s.impersonates) == 0 && len(s.unscoped) == 0
 	var entries []string
-	for _, r := range slices.SortedFunc(maps.Keys(s.rows), func(a, b nodescope.Resource) int { return strings.Compare(a.String(), b.String()) }) {
+	for _, r := range slices.SortedFunc(maps.Keys(s.rows),
+		func(a, b nodescope.Resource) int { return strings.Compare(a.String(), b.String()) }) {
 		at := s.rows[r]
 		entry, why := s.entry(r, at)
 		out := Resource{Name: r.String(), Seen: at.seen, Beyond: at.beyond, Why: why}

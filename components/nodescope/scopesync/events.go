@@ -72,7 +72,8 @@ func newTeller(c Config, index *annotated.Index) teller {
 // tell notes what has changed for those who have a scope, in the order of wanted. Who is in
 // force when it is first seen was told by the process before this one.
 func (t *teller) tell(
-	ctx context.Context, wanted []scopelist.Candidate, beyond map[scopelist.Account]bool, states map[scopelist.Account]scopestate.State,
+	ctx context.Context, wanted []scopelist.Candidate, beyond map[scopelist.Account]bool,
+	states map[scopelist.Account]scopestate.State,
 ) {
 	has := make(map[scopelist.Account]bool, len(wanted))
 	news := 0
@@ -103,7 +104,8 @@ func (t *teller) news(state scopestate.State, beyond bool) (kind, reason, messag
 			"Not protected: the namespace has more accounts with a scope than its share of the lists of the API server of " +
 				t.node + ". Remove the annotation from accounts that do not need it"
 	default:
-		return corev1.EventTypeNormal, ReasonPending, "Annotated, and not yet held to their nodes by the API server of " + t.node
+		return corev1.EventTypeNormal, ReasonPending,
+			"Annotated, and not yet held to their nodes by the API server of " + t.node
 	}
 }
 
@@ -149,7 +151,8 @@ func (t *teller) complain(problem string) {
 		return
 	}
 	t.isTold = true
-	t.events.Eventf(reference("ConfigMap", scopestate.Namespace, scopestate.Name, ""), corev1.EventTypeWarning, ReasonProblem, "On %s: %s", t.node, problem)
+	t.events.Eventf(reference("ConfigMap", scopestate.Namespace, scopestate.Name, ""), corev1.EventTypeWarning,
+		ReasonProblem, "On %s: %s", t.node, problem)
 }
 
 func reference(kind, namespace, name string, uid types.UID) *corev1.ObjectReference {

@@ -96,7 +96,8 @@ func TestTheListComesBack(t *testing.T) {
 		w.load("authorization")
 		settle(20)
 		w.expectLists("afterwards", "agent")
-		if data, err := os.ReadFile(filepath.Join(w.dir, "authorization")); err != nil || !strings.HasPrefix(string(data), "# another template\n") {
+		if data, err := os.ReadFile(filepath.Join(w.dir, "authorization")); err != nil ||
+			!strings.HasPrefix(string(data), "# another template\n") {
 			t.Errorf("%v\n%s", err, data)
 		}
 		w.expectState("the server has the one without", "agent", scopestate.State{Admission: true})
@@ -179,7 +180,8 @@ func TestUnreadAnnotationsAreTold(t *testing.T) {
 		stop := w.start()
 		settle(20)
 		w.expectLists("it counts", "agent")
-		w.expectEvents("once", `Warning NodeScopeUnread Held to the node on everything, because the annotation cannot be read: bulkhead.dev/node-scoped-resources: "Pods": want a resource`)
+		w.expectEvents("once",
+			`Warning NodeScopeUnread Held to the node on everything, because the annotation cannot be read: bulkhead.dev/node-scoped-resources: "Pods": want a resource`)
 		stop()
 	})
 }
@@ -202,7 +204,8 @@ func TestRecordsAreWrittenSeldom(t *testing.T) {
 		if n := w.patches(); n < 1 || n > 3 || !w.record().Time.After(first) {
 			t.Errorf("%d writes in ten minutes", n)
 		}
-		if err := w.client.CoreV1().ConfigMaps(scopestate.Namespace).Delete(t.Context(), scopestate.Name, metav1.DeleteOptions{}); err != nil {
+		if err := w.client.CoreV1().ConfigMaps(scopestate.Namespace).Delete(t.Context(), scopestate.Name,
+			metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Minute)

@@ -102,7 +102,8 @@ func (s *Syncer) mayLeave(ctx context.Context, account scopelist.Account) (bool,
 		FieldSelector: fields.OneTermEqualSelector("spec.serviceAccountName", account.Name).String(), Limit: podsAtOnce,
 	}
 	for {
-		pods, err := s.Metadata.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(account.Namespace).List(ctx, options)
+		pods, err := s.Metadata.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(account.Namespace).List(
+			ctx, options)
 		if err != nil {
 			return false, err
 		}

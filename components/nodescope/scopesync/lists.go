@@ -43,7 +43,8 @@ func (s *Syncer) look() {
 // beyondShare is told of people when there are more accounts than there is room for. It
 // has no number and no name in it: whoever may annotate accounts could have it change all
 // the time, and it would never be told as something that lasts.
-const beyondShare = "some accounts have a scope and are not protected, because they are beyond their namespace's share of the lists: " +
+const beyondShare = "some accounts have a scope and are not protected, because they are beyond their namespace's " +
+	"share of the lists: " +
 	"`bulkhead scope list` shows them as pending, and each has an event " + ReasonBeyondShare
 
 // write puts into the lists what the cluster says.

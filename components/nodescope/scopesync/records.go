@@ -77,9 +77,11 @@ func (r *recorder) patch(ctx context.Context, now scopestate.Record) error {
 	if err != nil {
 		return fmt.Errorf("telling the state of accounts: %w", err)
 	}
-	_, err = r.client.CoreV1().ConfigMaps(scopestate.Namespace).Patch(ctx, scopestate.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	_, err = r.client.CoreV1().ConfigMaps(scopestate.Namespace).Patch(ctx, scopestate.Name, types.MergePatchType, patch,
+		metav1.PatchOptions{})
 	if apierrors.IsNotFound(err) {
-		return fmt.Errorf("there is no ConfigMap %s/%s to tell the state of accounts in: install node scope again", scopestate.Namespace, scopestate.Name)
+		return fmt.Errorf("there is no ConfigMap %s/%s to tell the state of accounts in: install node scope again",
+			scopestate.Namespace, scopestate.Name)
 	}
 	if err != nil {
 		return fmt.Errorf("telling the state of accounts: %w", err)

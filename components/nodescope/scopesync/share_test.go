@@ -65,8 +65,10 @@ func TestATenantDoesNotTakeTheRoomOfAnother(t *testing.T) {
 			t.Errorf("alone, %d accounts are listed", got)
 		}
 		w.expectNotice(beyondShare)
-		for _, sa := range []*corev1.ServiceAccount{in("ns", 5000, account("agent", true)), in("kube-system", 5000, account("kube-proxy", true))} {
-			if _, err := w.client.CoreV1().ServiceAccounts(sa.Namespace).Create(t.Context(), sa, metav1.CreateOptions{}); err != nil {
+		for _, sa := range []*corev1.ServiceAccount{in("ns", 5000, account("agent", true)),
+			in("kube-system", 5000, account("kube-proxy", true))} {
+			if _, err := w.client.CoreV1().ServiceAccounts(sa.Namespace).Create(t.Context(), sa,
+				metav1.CreateOptions{}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -99,7 +101,8 @@ func TestANewHostListsTheSame(t *testing.T) {
 		}
 		settle(2)
 		stop()
-		other := newWorld(t, append(tenant(scopelist.MaxAccounts), in("kube-system", 1, account("kube-proxy", true)), late)...)
+		other := newWorld(t, append(tenant(scopelist.MaxAccounts), in("kube-system", 1, account("kube-proxy", true)),
+			late)...)
 		stop = other.start()
 		settle(2)
 		stop()
@@ -120,7 +123,8 @@ func TestAccountsBeyondTheShareAreTold(t *testing.T) {
 		time.Sleep(time.Second)
 		w.expectTold("at first", map[string]int{ReasonPending: accountsAtOnce})
 		settle(scopelist.MaxAccounts/accountsAtOnce + 8)
-		w.expectTold("then", map[string]int{ReasonPending: scopelist.MaxAccounts - accountsAtOnce, ReasonBeyondShare: 101, ReasonProblem: 1})
+		w.expectTold("then", map[string]int{ReasonPending: scopelist.MaxAccounts - accountsAtOnce, ReasonBeyondShare: 101,
+			ReasonProblem: 1})
 		settle(10)
 		w.expectTold("again", map[string]int{})
 		stop()
@@ -147,11 +151,13 @@ func TestManyThatLeave(t *testing.T) {
 		settle(2)
 		for i := range scopelist.MaxAccounts {
 			sa := in("a-tenant", int64(i), account(fmt.Sprintf("a%04d", i), false))
-			if _, err := w.client.CoreV1().ServiceAccounts("a-tenant").Update(t.Context(), sa, metav1.UpdateOptions{}); err != nil {
+			if _, err := w.client.CoreV1().ServiceAccounts("a-tenant").Update(t.Context(), sa,
+				metav1.UpdateOptions{}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if _, err := w.client.CoreV1().ServiceAccounts("ns").Create(t.Context(), account("agent", true), metav1.CreateOptions{}); err != nil {
+		if _, err := w.client.CoreV1().ServiceAccounts("ns").Create(t.Context(), account("agent", true),
+			metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		settle(1)
@@ -213,7 +219,8 @@ func TestLiveIsWhatTheComponentsHaveSeen(t *testing.T) {
 		w.see(1, "40", nil)
 		settle(1)
 		w.expectState("which both have seen", "agent", both)
-		if d := w.record().Details[scopelist.Account{Namespace: "ns", Name: "agent"}]; d.Digest == first.Digest || !d.Since.After(first.Since) {
+		if d := w.record().Details[scopelist.Account{Namespace: "ns", Name: "agent"}]; d.Digest == first.Digest ||
+			!d.Since.After(first.Since) {
 			t.Errorf("told is %+v, and was %+v", d, first)
 		}
 		// A restart forgets neither since when, nor tells anything again.

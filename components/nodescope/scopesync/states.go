@@ -63,7 +63,8 @@ func hasSeen(has seen.Versions, v annotated.Versions) bool {
 }
 
 // detail notes what is live of each account, and keeps since when as long as that is so.
-func (s *Syncer) detail(states map[scopelist.Account]scopestate.State, versions map[scopelist.Account]annotated.Versions) {
+func (s *Syncer) detail(states map[scopelist.Account]scopestate.State,
+	versions map[scopelist.Account]annotated.Versions) {
 	now := time.Now().UTC().Truncate(time.Second)
 	details := make(map[scopelist.Account]scopestate.Detail, len(states))
 	for account, state := range states {

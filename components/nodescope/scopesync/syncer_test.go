@@ -36,7 +36,8 @@ func TestAnAccountsLife(t *testing.T) {
 		w.expectEvents("both are loaded", "Normal NodeScoped", "Normal NodeScoped")
 		w.expectProblem("both are loaded", "")
 
-		if _, err := w.client.CoreV1().ServiceAccounts("ns").Update(t.Context(), account("agent", false), metav1.UpdateOptions{}); err != nil {
+		if _, err := w.client.CoreV1().ServiceAccounts("ns").Update(t.Context(), account("agent", false),
+			metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		settle(2)
@@ -72,7 +73,8 @@ func TestWhoMayLeave(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t)
-				for name, kind := range map[string]*scopelist.Kind{"authorization": scopelist.Authorization, "admission": scopelist.Admission} {
+				for name, kind := range map[string]*scopelist.Kind{"authorization": scopelist.Authorization,
+					"admission": scopelist.Admission} {
 					template := map[string]string{"authorization": authorization, "admission": admission}[name]
 					listed, err := scopelist.Replace(kind, []byte(template), []scopelist.Account{{Namespace: "ns", Name: "agent"}})
 					if err != nil {

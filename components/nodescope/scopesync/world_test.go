@@ -86,8 +86,11 @@ func newWorld(t *testing.T, objects ...runtime.Object) *world {
 		t.Fatal(err)
 	}
 	w := &world{
-		t: t, dir: t.TempDir(), pods: metadatafake.NewSimpleMetadataClient(scheme), events: record.NewFakeRecorder(10000), server: map[string]string{},
-		client: fake.NewClientset(append(objects, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: scopestate.Namespace, Name: scopestate.Name}})...),
+		t: t, dir: t.TempDir(), pods: metadatafake.NewSimpleMetadataClient(scheme), events: record.NewFakeRecorder(10000),
+		server: map[string]string{},
+		client: fake.NewClientset(
+			append(objects, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: scopestate.Namespace,
+				Name: scopestate.Name}})...),
 	}
 	w.place("authorization", authorization)
 	w.place("admission", admission)
@@ -99,7 +102,8 @@ func newWorld(t *testing.T, objects ...runtime.Object) *world {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.asked++
-			return reloads.Server{Authorization: reloads.Loaded{Hash: w.server["authorization"]}, Admission: reloads.Loaded{Hash: w.server["admission"]}}, w.down
+			return reloads.Server{Authorization: reloads.Loaded{Hash: w.server["authorization"]},
+				Admission: reloads.Loaded{Hash: w.server["admission"]}}, w.down
 		},
 	})
 	return w
@@ -187,7 +191,8 @@ func settle(turns int) {
 
 func (w *world) expectLists(when, want string) {
 	w.t.Helper()
-	for name, kind := range map[string]*scopelist.Kind{"authorization": scopelist.Authorization, "admission": scopelist.Admission} {
+	for name, kind := range map[string]*scopelist.Kind{"authorization": scopelist.Authorization,
+		"admission": scopelist.Admission} {
 		data, err := os.ReadFile(filepath.Join(w.dir, name))
 		if err != nil {
 			w.t.Fatal(err)
@@ -220,7 +225,8 @@ func (w *world) expectState(when, name string, want scopestate.State) {
 
 func (w *world) record() scopestate.Record {
 	w.t.Helper()
-	there, err := w.client.CoreV1().ConfigMaps(scopestate.Namespace).Get(w.t.Context(), scopestate.Name, metav1.GetOptions{})
+	there, err := w.client.CoreV1().ConfigMaps(scopestate.Namespace).Get(w.t.Context(), scopestate.Name,
+		metav1.GetOptions{})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -291,7 +297,8 @@ func (w *world) live(sa *corev1.ServiceAccount, pod *corev1.Pod, broken string) 
 	}
 	w.pods.PrependReactor("list", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		list, ok := action.(clienttesting.ListActionImpl)
-		if want := "spec.serviceAccountName=agent"; !ok || list.ListRestrictions.Fields.String() != want || list.Namespace != "ns" {
+		if want := "spec.serviceAccountName=agent"; !ok || list.ListRestrictions.Fields.String() != want ||
+			list.Namespace != "ns" {
 			w.t.Errorf("asked for %+v", action)
 		}
 		if err := fails("pods"); err != nil {
@@ -299,7 +306,8 @@ func (w *world) live(sa *corev1.ServiceAccount, pod *corev1.Pod, broken string) 
 		}
 		all := &metav1.List{}
 		if pod != nil {
-			all.Items = append(all.Items, runtime.RawExtension{Object: &metav1.PartialObjectMetadata{ObjectMeta: pod.ObjectMeta}})
+			all.Items = append(all.Items,
+				runtime.RawExtension{Object: &metav1.PartialObjectMetadata{ObjectMeta: pod.ObjectMeta}})
 		}
 		return true, all, nil
 	})

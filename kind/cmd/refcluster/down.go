@@ -92,15 +92,17 @@ func (w *workspace) removeCluster(ctx context.Context, cluster *refcluster.Clust
 	if err := cluster.CheckOurs(ctx); err != nil {
 		return err
 	}
-	return w.progress.Step(ctx, "removing the cluster "+cluster.Name, func(context.Context, io.Writer) error { return cluster.Delete() })
+	return w.progress.Step(ctx, "removing the cluster "+cluster.Name,
+		func(context.Context, io.Writer) error { return cluster.Delete() })
 }
 
 func (w *workspace) stopEngine(ctx context.Context) error {
 	stopped := false
-	err := w.progress.Step(ctx, "stopping the private engine (its images stay)", func(ctx context.Context, log io.Writer) (err error) {
-		stopped, err = host.StopIfIdle(ctx, log)
-		return err
-	})
+	err := w.progress.Step(ctx, "stopping the private engine (its images stay)",
+		func(ctx context.Context, log io.Writer) (err error) {
+			stopped, err = host.StopIfIdle(ctx, log)
+			return err
+		})
 	if err == nil && !stopped {
 		w.progress.Say("    it still has containers that are not ours, and goes on for them")
 	}

@@ -31,13 +31,21 @@ what an interruption left, or with another profile to switch.`,
 			return up(cmd.Context(), want, nodeImage)
 		},
 	}
-	cmd.Flags().StringVar(&want.name, "name", refcluster.DefaultName, "the cluster's name: others, "+refcluster.DefaultName+"-…, can be beside the first")
-	cmd.Flags().StringVar(&want.profile, "profile", "hardened", "hardened (ours in front, in-tree Node behind), parity (ours alone) or in-tree (nothing of ours)")
-	cmd.Flags().StringVar(&nodeImage, "node-image", "auto", "auto (pull kind's image, else build from source), pull, build, or the name of an image")
-	cmd.Flags().BoolVar(&want.kubeletAPI, "kubelet-api", true, "in hardened: put every kubelet behind kubelet-auth-proxy; the other profiles never do")
-	cmd.Flags().BoolVar(&want.nodeScope, "node-scope", false, "hold the tokens of pods to their nodes where their ServiceAccounts say so, kube-proxy's among them (default in hardened: true)")
-	cmd.Flags().BoolVar(&want.fresh, "fresh", false, "make the cluster anew instead of going on with the one that is there")
-	cmd.Flags().StringArrayVar(&want.extra, "install-flag", nil, "a further flag for `bulkhead install`, for example --cert-validity=10m")
+	cmd.Flags().StringVar(&want.name, "name", refcluster.DefaultName,
+		"the cluster's name: others, "+refcluster.DefaultName+"-…, can be beside the first")
+	cmd.Flags().StringVar(&want.profile, "profile", "hardened",
+		"hardened (ours in front, in-tree Node behind), parity (ours alone) or in-tree (nothing of ours)")
+	cmd.Flags().StringVar(&nodeImage, "node-image", "auto",
+		"auto (pull kind's image, else build from source), pull, build, or the name of an image")
+	cmd.Flags().BoolVar(&want.kubeletAPI, "kubelet-api", true,
+		"in hardened: put every kubelet behind kubelet-auth-proxy; the other profiles never do")
+	cmd.Flags().BoolVar(&want.nodeScope, "node-scope", false,
+		"hold the tokens of pods to their nodes where their ServiceAccounts say so, kube-proxy's among them (default in "+
+			"hardened: true)")
+	cmd.Flags().BoolVar(&want.fresh, "fresh", false,
+		"make the cluster anew instead of going on with the one that is there")
+	cmd.Flags().StringArrayVar(&want.extra, "install-flag", nil,
+		"a further flag for `bulkhead install`, for example --cert-validity=10m")
 	return cmd
 }
 

@@ -17,7 +17,9 @@ func TestTheInstallersFlags(t *testing.T) {
 	}{
 		{"nothing more", wanted{profile: "hardened"}, []string{"--kubelet-api", "--node-scope=false"}},
 		{"node scope", wanted{profile: "hardened", nodeScope: true}, []string{"--kubelet-api", "--node-scope=true"}},
-		{"node scope in parity, and a flag of somebody's own", wanted{profile: "parity", nodeScope: true, extra: []string{"--x"}}, []string{"--kubelet-api", "--node-scope=true", "--x"}},
+		{"node scope in parity, and a flag of somebody's own",
+			wanted{profile: "parity", nodeScope: true, extra: []string{"--x"}},
+			[]string{"--kubelet-api", "--node-scope=true", "--x"}},
 		{"no node scope where nothing of ours is", wanted{profile: "in-tree", nodeScope: true}, []string{"--kubelet-api"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -48,12 +48,14 @@ func openWorkspaceOf(name string) (*workspace, error) {
 
 // engine finds an engine, or prepares one.
 func (w *workspace) engine(ctx context.Context) (engine host.Engine, err error) {
-	err = w.progress.Step(ctx, "finding a Docker engine that runs privileged containers", func(ctx context.Context, log io.Writer) error {
-		engine, err = host.Find(ctx, log, w.workshop.BuildStatic)
-		return err
-	})
+	err = w.progress.Step(ctx, "finding a Docker engine that runs privileged containers",
+		func(ctx context.Context, log io.Writer) error {
+			engine, err = host.Find(ctx, log, w.workshop.BuildStatic)
+			return err
+		})
 	if err == nil && engine.Private {
-		w.progress.Say("    the machine's own Docker may not run privileged containers: using a private engine at %s", engine.Host)
+		w.progress.Say("    the machine's own Docker may not run privileged containers: using a private engine at %s",
+			engine.Host)
 	}
 	return engine, err
 }

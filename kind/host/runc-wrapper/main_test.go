@@ -45,7 +45,8 @@ func TestRelax(t *testing.T) {
 		want      map[string]any
 	}{
 		{"a process file", process, true, want},
-		{"a bundle's config", `{"hostname":"n","process":` + process + `}`, false, map[string]any{"hostname": "n", "process": want}},
+		{"a bundle's config", `{"hostname":"n","process":` + process + `}`, false,
+			map[string]any{"hostname": "n", "process": want}},
 		{"a config without a process", `{"hostname":"n"}`, false, map[string]any{"hostname": "n"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -62,7 +63,8 @@ func TestRelax(t *testing.T) {
 			}
 		})
 	}
-	if out, err := relax([]byte(`{"limit":9223372036854771712}`), true); err != nil || string(out) != `{"limit":9223372036854771712}` {
+	if out, err := relax([]byte(`{"limit":9223372036854771712}`), true); err != nil ||
+		string(out) != `{"limit":9223372036854771712}` {
 		t.Errorf("a 64-bit integer was rounded: %s, %v", out, err)
 	}
 	if _, err := relax([]byte("{"), false); err == nil {

@@ -30,7 +30,8 @@ var requests = makeRequests()
 func makeRequests() [][]byte {
 	key := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
 	var all [][]byte
-	for _, name := range []string{"system:node:n1", "system:node:n1", "system:node:n2", "n1", "", "system:node:", "system:node:n1 ", "system:masters"} {
+	for _, name := range []string{"system:node:n1", "system:node:n1", "system:node:n2", "n1", "", "system:node:",
+		"system:node:n1 ", "system:masters"} {
 		der, err := x509.CreateCertificateRequest(
 			nil,
 			&x509.CertificateRequest{Subject: pkix.Name{CommonName: name, Organization: []string{"system:nodes"}}},

@@ -68,7 +68,8 @@ func (m *Generator) spoilStatus(pod *corev1.Pod) {
 	case 1:
 		m.spoilLabels(&pod.Labels)
 	case 2:
-		pod.Status.ResourceClaimStatuses, pod.Status.ExtendedResourceClaimStatus, pod.Status.NodeAllocatableResourceClaimStatuses = nil, nil, nil
+		pod.Status.ResourceClaimStatuses, pod.Status.ExtendedResourceClaimStatus,
+			pod.Status.NodeAllocatableResourceClaimStatuses = nil, nil, nil
 	case 3:
 		m.fillStatus(&pod.Status)
 	case 4:

@@ -45,7 +45,8 @@ func Place(t *testing.T, options *program.Options, server string) Program {
 	certificate, key := identity(t)
 	for file, data := range map[string][]byte{
 		"serving.crt": certificate, "serving.key": key, "client-ca.crt": certificate,
-		"kubeconfig": fmt.Appendf(nil, `{"apiVersion":"v1","kind":"Config","current-context":"c","clusters":[{"name":"c","cluster":{"server":%q}}],
+		"kubeconfig": fmt.Appendf(nil,
+			`{"apiVersion":"v1","kind":"Config","current-context":"c","clusters":[{"name":"c","cluster":{"server":%q}}],
 			"contexts":[{"name":"c","context":{"cluster":"c","user":"c"}}]}`, server),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, file), data, 0o600); err != nil {
@@ -69,8 +70,9 @@ func identity(t *testing.T) (certificate, key []byte) {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "bulkhead:kube-apiserver"}, NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "bulkhead:kube-apiserver"},
+		NotAfter: time.Now().Add(time.Hour),
+		IsCA:     true, BasicConstraintsValid: true, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
@@ -81,7 +83,8 @@ func identity(t *testing.T) (certificate, key []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})
 }
 
 func client(t *testing.T, certificate, key []byte) *tls.Config {

@@ -40,7 +40,8 @@ type negotiator struct {
 }
 
 // StreamDecoder implements runtime.ClientNegotiator.
-func (n negotiator) StreamDecoder(contentType string, params map[string]string) (runtime.Decoder, runtime.Serializer, runtime.Framer, error) {
+func (n negotiator) StreamDecoder(contentType string, params map[string]string) (runtime.Decoder, runtime.Serializer,
+	runtime.Framer, error) {
 	objects, events, framer, err := n.ClientNegotiator.StreamDecoder(contentType, params)
 	if err == nil && contentType == runtime.ContentTypeProtobuf {
 		events = &eventSerializer{Serializer: events, kind: n.kind}
@@ -56,7 +57,8 @@ type eventSerializer struct {
 }
 
 // Decode implements runtime.Decoder. An event takes nothing of the data with it.
-func (s *eventSerializer) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
+func (s *eventSerializer) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object,
+	*schema.GroupVersionKind, error) {
 	if _, isEvent := into.(*metav1.WatchEvent); isEvent {
 		lean, _, understood := s.kind.event.keep(s.room[:0], data)
 		if s.room = lean; understood {

@@ -58,7 +58,8 @@ func podWithAll() *corev1.Pod {
 // out of, to be the same in all that the graph reads.
 func FuzzPod(f *testing.F) {
 	for _, pod := range []*corev1.Pod{
-		podWithAll(), {}, {ObjectMeta: meta()}, {Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: strings.Repeat("long", 5000)}}}},
+		podWithAll(), {}, {ObjectMeta: meta()},
+		{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: strings.Repeat("long", 5000)}}}},
 		{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"x": corev1.MirrorPodAnnotationKey, "": ""}}},
 	} {
 		raw, err := pod.Marshal()

@@ -55,7 +55,8 @@ type protobufObject interface {
 
 func meta() metav1.ObjectMeta {
 	return metav1.ObjectMeta{
-		Name: "n", Namespace: "ns", UID: "u", ResourceVersion: "7", Labels: map[string]string{"a": "b"}, Finalizers: []string{"f"},
+		Name: "n", Namespace: "ns", UID: "u", ResourceVersion: "7", Labels: map[string]string{"a": "b"},
+		Finalizers:    []string{"f"},
 		Annotations:   map[string]string{"long": string(make([]byte, 300))},
 		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m", FieldsV1: metav1.NewFieldsV1("{}")}},
 	}
@@ -75,12 +76,15 @@ func TestWhatIsReadStays(t *testing.T) {
 	scoped, leanScoped := meta(), leanMeta()
 	scoped.Annotations["bulkhead.dev/node-scoped-resources"] = "pods"
 	leanScoped.Annotations = map[string]string{"bulkhead.dev/node-scoped-resources": "pods"}
-	listed := metav1.ObjectMeta{ResourceVersion: "8", Annotations: map[string]string{metav1.InitialEventsAnnotationKey: "true"}}
+	listed := metav1.ObjectMeta{ResourceVersion: "8",
+		Annotations: map[string]string{metav1.InitialEventsAnnotationKey: "true"}}
 	owned, leanOwned := meta(), leanMeta()
 	owned.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: "p", UID: "u", Controller: &yes}}
 	leanOwned.OwnerReferences = owned.OwnerReferences
-	fromSecret := corev1.EnvVar{Name: "E", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{Key: "k"}}}
-	source := corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "d", NodeStageSecretRef: &corev1.SecretReference{Name: "s"}}}
+	fromSecret := corev1.EnvVar{Name: "E",
+		ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{Key: "k"}}}
+	source := corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "d",
+		NodeStageSecretRef: &corev1.SecretReference{Name: "s"}}}
 	volumes := []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{}}}}
 
 	for _, tc := range []struct {
@@ -95,7 +99,8 @@ func TestWhatIsReadStays(t *testing.T) {
 				Spec: corev1.PodSpec{
 					NodeName: node, ServiceAccountName: "a", Volumes: volumes, Hostname: "h",
 					InitContainers: []corev1.Container{{Name: "nothing", Env: []corev1.EnvVar{{Name: "A", Value: "b"}}}},
-					Containers:     []corev1.Container{{Name: "c", Image: "i", Env: []corev1.EnvVar{{Name: "A", Value: "b"}, fromSecret}}},
+					Containers: []corev1.Container{{Name: "c", Image: "i",
+						Env: []corev1.EnvVar{{Name: "A", Value: "b"}, fromSecret}}},
 					EphemeralContainers: []corev1.EphemeralContainer{{EphemeralContainerCommon: corev1.EphemeralContainerCommon{
 						Name: "e", EnvFrom: []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{}}},
 					}}},
@@ -121,7 +126,9 @@ func TestWhatIsReadStays(t *testing.T) {
 			&corev1.Pod{ObjectMeta: scoped, Spec: corev1.PodSpec{NodeName: node, ServiceAccountName: "a", Volumes: volumes}},
 			&corev1.Pod{ObjectMeta: leanScoped, Spec: corev1.PodSpec{ServiceAccountName: "a"}},
 		},
-		{"an account", ServiceAccounts, &corev1.ServiceAccount{ObjectMeta: scoped, Secrets: []corev1.ObjectReference{{Name: "s"}}}, &corev1.ServiceAccount{ObjectMeta: leanScoped}},
+		{"an account", ServiceAccounts,
+			&corev1.ServiceAccount{ObjectMeta: scoped, Secrets: []corev1.ObjectReference{{Name: "s"}}},
+			&corev1.ServiceAccount{ObjectMeta: leanScoped}},
 		{"the end of a list", Pods, &corev1.Pod{ObjectMeta: listed}, &corev1.Pod{ObjectMeta: listed}},
 		{
 			"a volume", PersistentVolumes,
@@ -137,7 +144,8 @@ func TestWhatIsReadStays(t *testing.T) {
 			&corev1.PersistentVolumeClaim{ObjectMeta: owned, Spec: corev1.PersistentVolumeClaimSpec{VolumeName: "v"}},
 			&corev1.PersistentVolumeClaim{ObjectMeta: leanOwned},
 		},
-		{"a node", Nodes, &corev1.Node{ObjectMeta: meta(), Spec: corev1.NodeSpec{PodCIDR: "p"}}, &corev1.Node{ObjectMeta: leanMeta()}},
+		{"a node", Nodes, &corev1.Node{ObjectMeta: meta(), Spec: corev1.NodeSpec{PodCIDR: "p"}},
+			&corev1.Node{ObjectMeta: leanMeta()}},
 		{
 			"an attachment", VolumeAttachments,
 			&storagev1.VolumeAttachment{ObjectMeta: meta(), Spec: storagev1.VolumeAttachmentSpec{NodeName: node, Attacher: "a"}},
@@ -150,13 +158,17 @@ func TestWhatIsReadStays(t *testing.T) {
 		},
 		{
 			"a request of a pod", PodCertificateRequests,
-			&certificatesv1.PodCertificateRequest{ObjectMeta: meta(), Spec: certificatesv1.PodCertificateRequestSpec{NodeName: "node", PodName: "p"}},
-			&certificatesv1.PodCertificateRequest{ObjectMeta: leanMeta(), Spec: certificatesv1.PodCertificateRequestSpec{NodeName: "node"}},
+			&certificatesv1.PodCertificateRequest{ObjectMeta: meta(),
+				Spec: certificatesv1.PodCertificateRequestSpec{NodeName: "node", PodName: "p"}},
+			&certificatesv1.PodCertificateRequest{ObjectMeta: leanMeta(),
+				Spec: certificatesv1.PodCertificateRequestSpec{NodeName: "node"}},
 		},
 		{
 			"a request", CertificateSigningRequests,
-			&certificatesv1.CertificateSigningRequest{ObjectMeta: meta(), Spec: certificatesv1.CertificateSigningRequestSpec{Username: "u", UID: "x"}},
-			&certificatesv1.CertificateSigningRequest{ObjectMeta: leanMeta(), Spec: certificatesv1.CertificateSigningRequestSpec{Username: "u"}},
+			&certificatesv1.CertificateSigningRequest{ObjectMeta: meta(),
+				Spec: certificatesv1.CertificateSigningRequestSpec{Username: "u", UID: "x"}},
+			&certificatesv1.CertificateSigningRequest{ObjectMeta: leanMeta(),
+				Spec: certificatesv1.CertificateSigningRequestSpec{Username: "u"}},
 		},
 		{"an error", Pods, &metav1.Status{Code: 410, Message: "too old"}, &metav1.Status{Code: 410, Message: "too old"}},
 	} {

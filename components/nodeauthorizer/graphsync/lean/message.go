@@ -68,7 +68,8 @@ func (m *message) keep(out, in []byte) (_ []byte, kept, understood bool) {
 }
 
 func (m *message) isMentioned(in []byte) bool {
-	return len(m.mentions) == 0 || slices.ContainsFunc(m.mentions, func(word []byte) bool { return bytes.Contains(in, word) })
+	return len(m.mentions) == 0 ||
+		slices.ContainsFunc(m.mentions, func(word []byte) bool { return bytes.Contains(in, word) })
 }
 
 func (m *message) field(number uint64) *message {

@@ -43,7 +43,8 @@ var (
 		only(storagev1.VolumeAttachment{}, "Spec.NodeName"))
 	ResourceSlices = kindOf(resourcev1.SchemeGroupVersion.WithKind("ResourceSlice"),
 		only(resourcev1.ResourceSlice{}, "Spec.NodeName"))
-	ServiceAccounts        = kindOf(corev1.SchemeGroupVersion.WithKind("ServiceAccount"), only(corev1.ServiceAccount{}, "ObjectMeta.CreationTimestamp"))
+	ServiceAccounts = kindOf(corev1.SchemeGroupVersion.WithKind("ServiceAccount"),
+		only(corev1.ServiceAccount{}, "ObjectMeta.CreationTimestamp"))
 	PodCertificateRequests = kindOf(certificatesv1.SchemeGroupVersion.WithKind("PodCertificateRequest"),
 		only(certificatesv1.PodCertificateRequest{}, "Spec.NodeName"))
 	CertificateSigningRequests = kindOf(certificatesv1.SchemeGroupVersion.WithKind("CertificateSigningRequest"),
@@ -52,7 +53,8 @@ var (
 
 // marking are the annotations that somebody reads. Others are many, and may be long.
 var marking = &message{
-	mentions: [][]byte{[]byte(corev1.MirrorPodAnnotationKey), []byte(metav1.InitialEventsAnnotationKey), []byte(nodescope.ScopeAnnotation), []byte(nodescope.ExemptionsAnnotation), []byte(nodescope.ModeAnnotation)},
+	mentions: [][]byte{[]byte(corev1.MirrorPodAnnotationKey), []byte(metav1.InitialEventsAnnotationKey),
+		[]byte(nodescope.ScopeAnnotation), []byte(nodescope.ExemptionsAnnotation), []byte(nodescope.ModeAnnotation)},
 	// The key and the value of an entry of a map.
 	fields: []*message{1: whole, 2: whole},
 }
@@ -61,7 +63,8 @@ var marking = &message{
 // those that are read of every object.
 func only(object any, paths ...string) *message {
 	m := &message{}
-	for _, path := range append(paths, "ObjectMeta.Name", "ObjectMeta.Namespace", "ObjectMeta.UID", "ObjectMeta.ResourceVersion") {
+	for _, path := range append(paths, "ObjectMeta.Name", "ObjectMeta.Namespace", "ObjectMeta.UID",
+		"ObjectMeta.ResourceVersion") {
 		m.read(object, path, whole)
 	}
 	m.read(object, "ObjectMeta.Annotations", marking)

@@ -140,7 +140,8 @@ func TestAuthorization(t *testing.T) {
 			}
 			t.Logf("loaded in %v", time.Since(begin))
 			matches := sends(t, file)
-			for _, user := range []string{"", "admin", "system:node:n", userOf(scopelist.Account{Namespace: "ns", Name: "other"})} {
+			for _, user := range []string{"", "admin", "system:node:n",
+				userOf(scopelist.Account{Namespace: "ns", Name: "other"})} {
 				if matches(user) {
 					t.Errorf("%q is asked about", user)
 				}
@@ -161,12 +162,14 @@ func sends(t *testing.T, file []byte) func(user string) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	matcher, errs := validation.ValidateAndCompileMatchConditions(authorizationcel.NewDefaultCompiler(), config.Authorizers[0].Webhook.MatchConditions)
+	matcher, errs := validation.ValidateAndCompileMatchConditions(authorizationcel.NewDefaultCompiler(),
+		config.Authorizers[0].Webhook.MatchConditions)
 	if err := errs.ToAggregate(); err != nil {
 		t.Fatal(err)
 	}
 	return func(user string) bool {
-		match, err := matcher.Eval(t.Context(), &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: user}})
+		match, err := matcher.Eval(t.Context(),
+			&authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: user}})
 		if err != nil {
 			t.Fatalf("%q: %v", user, err)
 		}
@@ -188,7 +191,8 @@ func TestAdmission(t *testing.T) {
 			}
 			t.Logf("loaded in %v", time.Since(begin))
 			matches := admits(t, file)
-			for _, user := range []string{"", "admin", "system:node:n", userOf(scopelist.Account{Namespace: "ns", Name: "other"})} {
+			for _, user := range []string{"", "admin", "system:node:n",
+				userOf(scopelist.Account{Namespace: "ns", Name: "other"})} {
 				if matches(user) {
 					t.Errorf("%q is asked about", user)
 				}
@@ -211,13 +215,18 @@ func admits(t *testing.T, file []byte) func(user string) bool {
 	}
 	condition := matchconditions.MatchCondition(config.Webhooks[0].MatchConditions[0])
 	compiler := admissioncel.NewConditionCompiler(environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()))
-	evaluator := compiler.CompileCondition([]admissioncel.ExpressionAccessor{&condition}, admissioncel.OptionalVariableDeclarations{HasAuthorizer: true}, environment.StoredExpressions)
-	matcher := matchconditions.NewMatcher(evaluator, config.Webhooks[0].FailurePolicy, "webhook", "validating", config.Name)
+	evaluator := compiler.CompileCondition([]admissioncel.ExpressionAccessor{&condition},
+		admissioncel.OptionalVariableDeclarations{HasAuthorizer: true}, environment.StoredExpressions)
+	matcher := matchconditions.NewMatcher(evaluator, config.Webhooks[0].FailurePolicy, "webhook", "validating",
+		config.Name)
 	return func(name string) bool {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p"}}
 		attributes := admission.NewAttributesRecord(pod, nil, corev1.SchemeGroupVersion.WithKind("Pod"), "ns", "p",
-			corev1.SchemeGroupVersion.WithResource("pods"), "", admission.Create, &metav1.CreateOptions{}, false, &user.DefaultInfo{Name: name})
-		result := matcher.Match(t.Context(), &admission.VersionedAttributes{Attributes: attributes, VersionedObject: admission.NewLazyObject(pod), VersionedKind: attributes.GetKind()}, nil, nil)
+			corev1.SchemeGroupVersion.WithResource("pods"), "", admission.Create, &metav1.CreateOptions{}, false,
+			&user.DefaultInfo{Name: name})
+		result := matcher.Match(t.Context(),
+			&admission.VersionedAttributes{Attributes: attributes, VersionedObject: admission.NewLazyObject(pod),
+				VersionedKind: attributes.GetKind()}, nil, nil)
 		if result.Error != nil {
 			t.Fatalf("%q: %v", name, result.Error)
 		}

@@ -101,7 +101,8 @@ func (x *Index) Unread() []Unread {
 	var all []Unread
 	add := func(kind string, named types.NamespacedName, a annotation) {
 		if a.scope != nil && a.scope.Err != nil {
-			all = append(all, Unread{Kind: kind, Namespace: named.Namespace, Name: named.Name, UID: a.uid, Reason: a.scope.Err.Error()})
+			all = append(all, Unread{Kind: kind, Namespace: named.Namespace, Name: named.Name, UID: a.uid,
+				Reason: a.scope.Err.Error()})
 		}
 	}
 	for named, a := range x.accounts {
@@ -111,7 +112,8 @@ func (x *Index) Unread() []Unread {
 		add("Pod", named, pod.annotation)
 	}
 	slices.SortFunc(all, func(a, b Unread) int {
-		return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+		return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Namespace, b.Namespace),
+			strings.Compare(a.Name, b.Name))
 	})
 	return all
 }

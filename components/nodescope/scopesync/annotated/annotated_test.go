@@ -95,7 +95,8 @@ func TestUnread(t *testing.T) {
 	const prefix = "bulkhead.dev/node-scoped-resources: "
 	want := []Unread{
 		{"Pod", "ns", "bad", "u-bad", prefix + `"": an entry is empty`},
-		{"ServiceAccount", "ns", "bad", "u-bad", prefix + `"Pods": want a resource as RBAC names it: pods, pods/- (without subresources), nodes/status, leases.coordination.k8s.io, *.storage.k8s.io or *`},
+		{"ServiceAccount", "ns", "bad", "u-bad",
+			prefix + `"Pods": want a resource as RBAC names it: pods, pods/- (without subresources), nodes/status, leases.coordination.k8s.io, *.storage.k8s.io or *`},
 	}
 	if diff := cmp.Diff(want, x.Unread()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

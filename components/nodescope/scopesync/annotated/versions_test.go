@@ -66,7 +66,8 @@ func TestAModeCountsForAnAccountOfPods(t *testing.T) {
 	without := x.Versions()[types.NamespacedName{Namespace: "ns", Name: "agent"}].Digest
 	sa.Annotations["bulkhead.dev/node-scope-mode"] = "audit"
 	x.ReplaceAccounts([]*corev1.ServiceAccount{sa})
-	if got := x.Versions()[types.NamespacedName{Namespace: "ns", Name: "agent"}].Digest; got == without || names(x) != "agent" {
+	if got := x.Versions()[types.NamespacedName{Namespace: "ns", Name: "agent"}].Digest; got == without ||
+		names(x) != "agent" {
 		t.Errorf("the mode does not count: %q, %q", got, names(x))
 	}
 	x.DeletePod("ns", "p")

@@ -74,7 +74,8 @@ func TestPut(t *testing.T) {
 	}
 	// What the server may still have loaded is known.
 	one, err := scopelist.Replace(scopelist.Authorization, []byte(template), []scopelist.Account{a})
-	if got, known := f.Listed(hashOf(string(one))); !known || !slices.Equal(got, []scopelist.Account{a}) || err != nil || f.IsLoaded(hashOf(string(one))) {
+	if got, known := f.Listed(hashOf(string(one))); !known || !slices.Equal(got, []scopelist.Account{a}) || err != nil ||
+		f.IsLoaded(hashOf(string(one))) {
 		t.Errorf("of an earlier state there is %v, %v", got, known)
 	}
 	for _, hash := range []string{"", "sha256:0"} {
@@ -97,7 +98,8 @@ func TestTheLastGoodIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	good := read()
-	if wrote, err := f.Put([]scopelist.Account{b}); wrote || err == nil || !strings.Contains(err.Error(), "the API server would not load it: no good") || read() != good {
+	if wrote, err := f.Put([]scopelist.Account{b}); wrote || err == nil ||
+		!strings.Contains(err.Error(), "the API server would not load it: no good") || read() != good {
 		t.Errorf("%v, %v", wrote, err)
 	}
 	foreign := strings.Replace(good, "Deny", "NoOpinion", 1)
@@ -126,7 +128,8 @@ func TestTheInstallerMayWrite(t *testing.T) {
 	if listed, err := f.Look(); len(listed) > 0 || err != nil {
 		t.Errorf("got %v (%v)", listed, err)
 	}
-	if wrote, err := f.Put([]scopelist.Account{a}); !wrote || err != nil || !strings.HasPrefix(read(), "# another template\n") || !strings.Contains(read(), "ns:a") {
+	if wrote, err := f.Put([]scopelist.Account{a}); !wrote || err != nil ||
+		!strings.HasPrefix(read(), "# another template\n") || !strings.Contains(read(), "ns:a") {
 		t.Errorf("%v, %v\n%s", wrote, err, read())
 	}
 }
@@ -162,7 +165,8 @@ func TestOldStatesAreForgotten(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, known := f.Listed(hashOf("# 0\n" + template)); known || len(f.lists) != remembered || len(f.order) != remembered {
+	if _, known := f.Listed(hashOf("# 0\n" + template)); known || len(f.lists) != remembered ||
+		len(f.order) != remembered {
 		t.Errorf("%d states are kept", len(f.lists))
 	}
 }

@@ -38,7 +38,8 @@ func TestParse(t *testing.T) {
 		{"nothing", "", "", "", false},
 	} {
 		got, err := Parse(strings.NewReader(tc.metrics))
-		if err != nil || got.Authorization.Hash != tc.authorization || got.Admission.Hash != tc.webhooks || got.Authorization.Refused != tc.refused || got.Admission.Refused {
+		if err != nil || got.Authorization.Hash != tc.authorization || got.Admission.Hash != tc.webhooks ||
+			got.Authorization.Refused != tc.refused || got.Admission.Refused {
 			t.Errorf("%s: %+v, %v", tc.name, got, err)
 		}
 	}

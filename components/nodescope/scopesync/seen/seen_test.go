@@ -55,7 +55,8 @@ func TestAsk(t *testing.T) {
 func TestOnlyLoopbackIsAsked(t *testing.T) {
 	for base, good := range map[string]bool{
 		"http://127.0.0.1:10462": true, "http://[::1]:10462": true,
-		"https://127.0.0.1:10462": false, "http://10.0.0.1:10462": false, "http://localhost:1": false, "http://127.0.0.1": false, "127.0.0.1:1": false, "": false, ":": false,
+		"https://127.0.0.1:10462": false, "http://10.0.0.1:10462": false, "http://localhost:1": false,
+		"http://127.0.0.1": false, "127.0.0.1:1": false, "": false, ":": false,
 	} {
 		if _, err := New(base); (err == nil) != good {
 			t.Errorf("%q: %v", base, err)
