@@ -5,7 +5,7 @@
 //
 // The list is the ConfigMap [Name] in [Namespace]. Its key [IDsKey] has one credential ID a
 // line; a "#" and what follows it is a comment. The other keys are certificate revocation
-// lists (PEM), which package kubeletauth/revocation reads.
+// lists (PEM), which package kubeletauth/crl reads.
 //
 // A credential ID is what Kubernetes puts into the user's extra
 // authentication.kubernetes.io/credential-id:

@@ -14,7 +14,7 @@ import (
 	requestx509 "k8s.io/apiserver/pkg/authentication/request/x509"
 	"k8s.io/apiserver/pkg/authentication/user"
 
-	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/pkitest"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/testpki"
 )
 
 var (
@@ -130,7 +130,7 @@ func TestFindDoesNotAllocate(t *testing.T) {
 
 // The ID is the one that k8s.io/apiserver gives the certificate.
 func TestIDOf(t *testing.T) {
-	certificate := pkitest.NewCA(t, "ca").Client(t, "c", nil)
+	certificate := testpki.NewCA(t, "ca").Client(t, "c", nil)
 	response, ok, err := requestx509.CommonNameUserConversion([]*x509.Certificate{certificate})
 	if err != nil || !ok {
 		t.Fatal(ok, err)

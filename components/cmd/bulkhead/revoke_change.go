@@ -24,7 +24,7 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	"github.com/bulkhead-k8s/bulkhead/components/internal/nodeidentity"
-	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/revocation"
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/crl"
 	"github.com/bulkhead-k8s/bulkhead/components/revocationlist"
 )
 
@@ -98,8 +98,8 @@ func (r revoker) revoke(ctx context.Context, wanted toRevoke) error {
 			}
 			said = append(said, strings.TrimSuffix("revoked: "+entry.ID+" # "+entry.Comment, " # "))
 		}
-		for _, crl := range wanted.crls {
-			lines, err := addCRL(data, crl, clientCA, r.now())
+		for _, file := range wanted.crls {
+			lines, err := addCRL(data, file, clientCA, r.now())
 			if err != nil {
 				return nil, err
 			}
@@ -151,20 +151,20 @@ func (r revoker) clientCA(ctx context.Context, crls []crlFile) ([]byte, error) {
 
 // addCRL adds the lists of one file, as one key for each file. An older list of one of the
 // CAs is replaced, a newer one is not.
-func addCRL(data map[string]string, crl crlFile, clientCA []byte, now time.Time) (said []string, err error) {
-	lists, err := revocation.Inspect(crl.data, clientCA, now)
+func addCRL(data map[string]string, file crlFile, clientCA []byte, now time.Time) (said []string, err error) {
+	lists, err := crl.Inspect(file.data, clientCA, now)
 	if err != nil {
-		return nil, fmt.Errorf("cannot use --crl=%s: %w", crl.name, err)
+		return nil, fmt.Errorf("cannot use --crl=%s: %w", file.name, err)
 	}
 	if len(lists) > 1 {
-		return nil, fmt.Errorf("cannot use --crl=%s: it has %d lists; give one file for each", crl.name, len(lists))
+		return nil, fmt.Errorf("cannot use --crl=%s: it has %d lists; give one file for each", file.name, len(lists))
 	}
 	list := lists[0]
 	for key, text := range data {
 		if key == revocationlist.IDsKey {
 			continue
 		}
-		there, err := revocation.Inspect([]byte(text), clientCA, now)
+		there, err := crl.Inspect([]byte(text), clientCA, now)
 		if err != nil {
 			continue // it is of no use to a proxy either
 		}
@@ -173,12 +173,12 @@ func addCRL(data map[string]string, crl crlFile, clientCA []byte, now time.Time)
 				return nil, fmt.Errorf(
 					"cannot use --crl=%s: key %s has a newer list of %q (number %v, made %s): a proxy that has seen it takes no "+
 						"older one",
-					crl.name, key, list.Issuer, known.Number, known.ThisUpdate.Format(time.RFC3339))
+					file.name, key, list.Issuer, known.Number, known.ThisUpdate.Format(time.RFC3339))
 			}
 		}
 	}
 	key := list.Key + ".crl"
-	text := crl.data
+	text := file.data
 	if !bytes.Contains(text, []byte("-----BEGIN")) {
 		text = pem.EncodeToMemory(&pem.Block{Type: "X509 CRL", Bytes: text})
 	}

@@ -17,7 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/revocation"
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/crl"
 	"github.com/bulkhead-k8s/bulkhead/components/revocationlist"
 )
 
@@ -76,7 +76,7 @@ func revokedCRLs(ctx context.Context, client kubernetes.Interface, data map[stri
 				return nil, err
 			}
 		}
-		lists, err := revocation.Inspect([]byte(data[key]), clientCA, now)
+		lists, err := crl.Inspect([]byte(data[key]), clientCA, now)
 		if err != nil {
 			rows = append(rows, revokedCRL{Key: key, Problem: err.Error()})
 		}
@@ -109,13 +109,13 @@ func printRevoked(out io.Writer, entries []revocationlist.Entry, crls []revokedC
 	if len(crls) > 0 {
 		_, _ = fmt.Fprintln(table, "LIST\tCA\tNUMBER\tREVOKED\tNEXT UPDATE")
 	}
-	for _, crl := range crls {
-		if crl.Problem != "" {
-			_, _ = fmt.Fprintf(table, "%s\tNOT USED: %s\n", crl.Key, crl.Problem)
+	for _, row := range crls {
+		if row.Problem != "" {
+			_, _ = fmt.Fprintf(table, "%s\tNOT USED: %s\n", row.Key, row.Problem)
 			continue
 		}
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\n", crl.Key, crl.Issuer, crl.Number, crl.Revoked,
-			crl.NextUpdate.Format(time.RFC3339))
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\n", row.Key, row.Issuer, row.Number, row.Revoked,
+			row.NextUpdate.Format(time.RFC3339))
 	}
 	return table.Flush()
 }

@@ -24,7 +24,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
-	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/pkitest"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/testpki"
 	"github.com/bulkhead-k8s/bulkhead/components/revocationlist"
 )
 
@@ -34,7 +34,7 @@ const (
 )
 
 // revoking is a cluster with a list, that answers as if ownToken asked.
-func revoking(t *testing.T, ca *pkitest.CA, data map[string]string) (*fake.Clientset, func() map[string]string) {
+func revoking(t *testing.T, ca *testpki.CA, data map[string]string) (*fake.Clientset, func() map[string]string) {
 	t.Helper()
 	objects := []runtime.Object{&corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "extension-apiserver-authentication"},
@@ -62,7 +62,7 @@ func revoking(t *testing.T, ca *pkitest.CA, data map[string]string) (*fake.Clien
 }
 
 func TestRevoke(t *testing.T) {
-	ca := pkitest.NewCA(t, "ca")
+	ca := testpki.NewCA(t, "ca")
 	certificate := ca.Client(t, "system:node:n1", []string{"system:nodes"})
 	id := revocationlist.IDOf(certificate)
 	about := ` # "system:node:n1", expires ` + certificate.NotAfter.UTC().Format(time.RFC3339)
@@ -127,7 +127,7 @@ func TestRevoke(t *testing.T) {
 }
 
 func TestRevokeByCRL(t *testing.T) {
-	ca, stranger := pkitest.NewCA(t, "ca"), pkitest.NewCA(t, "stranger")
+	ca, stranger := testpki.NewCA(t, "ca"), testpki.NewCA(t, "stranger")
 	client := ca.Client(t, "c", nil)
 	begun := time.Now().Add(-time.Hour)
 	number := func(n int64) []byte {
@@ -157,7 +157,7 @@ func TestRevokeByCRL(t *testing.T) {
 	for _, step := range []struct{ name, path, out, wrong string }{
 		{"the first, DER", file("two", number(2)), `list of "ca": number 2, 1 certificates revoked`, ""},
 		{"an older one", file("one", number(1)), "", `has a newer list of "ca" (number 2`},
-		{"a newer one, PEM", file("three", pkitest.CRLPEM(number(3))), `number 3`, ""},
+		{"a newer one, PEM", file("three", testpki.CRLPEM(number(3))), `number 3`, ""},
 		{"of a stranger", file("stranger", stranger.CRL(t, nil)), "", "is not a client CA"},
 		{"junk", file("junk", []byte("junk")), "", "parsing a CRL"},
 	} {
@@ -182,7 +182,7 @@ func TestRevokeByCRL(t *testing.T) {
 }
 
 func TestRevokeRemove(t *testing.T) {
-	client, data := revoking(t, pkitest.NewCA(t, "ca"),
+	client, data := revoking(t, testpki.NewCA(t, "ca"),
 		map[string]string{"credential-ids": stolenToken + " # x\n" + ownToken + "\n"})
 	var out bytes.Buffer
 	if err := (revoker{client, &out, true, time.Now}).remove(t.Context(), []string{stolenToken}); err != nil ||
@@ -204,7 +204,7 @@ func TestRevokeRemove(t *testing.T) {
 }
 
 func TestRevokeList(t *testing.T) {
-	ca := pkitest.NewCA(t, "ca")
+	ca := testpki.NewCA(t, "ca")
 	for _, row := range []struct {
 		name, output string
 		data         map[string]string

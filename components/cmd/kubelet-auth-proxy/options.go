@@ -11,8 +11,8 @@ import (
 	logsapi "k8s.io/component-base/logs/api/v1"
 
 	"github.com/bulkhead-k8s/bulkhead/components/internal/program"
-	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/authentication"
-	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/authorization"
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/authn"
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/authz"
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/proxy"
 )
 
@@ -21,8 +21,8 @@ type options struct {
 	nodeName, mode string
 	ruleModes      map[string]string
 	kubeconfig     string
-	who            authentication.Options
-	may            authorization.Options
+	who            authn.Options
+	may            authz.Options
 
 	kubelet, kubeletCert, kubeletKey string
 
@@ -51,7 +51,7 @@ const (
 func defaultOptions() *options {
 	o := &options{
 		mode: "strict", ruleModes: map[string]string{},
-		who: authentication.DefaultOptions(), may: authorization.DefaultOptions(),
+		who: authn.DefaultOptions(), may: authz.DefaultOptions(),
 		kubelet: "127.0.0.1:10250", kubeletCert: hostDir + "client.crt", kubeletKey: hostDir + "client.key",
 		port: 10250, healthPort: 10466, certFile: kubeletServing, keyFile: kubeletServing, minVersion: "VersionTLS12",
 		maxHeaderBytes: 32 << 10, connections: proxy.DefaultConnectionLimits(),

@@ -22,8 +22,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/program"
 	"github.com/bulkhead-k8s/bulkhead/components/internal/serve"
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
-	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/authentication"
-	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/authorization"
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/authn"
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/authz"
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/proxy"
 )
 
@@ -39,8 +39,8 @@ func start(ctx context.Context, c *config) error {
 type parts struct {
 	registry      metrics.KubeRegistry
 	cluster       *cluster
-	authenticator *authentication.Authenticator
-	authorizer    *authorization.Authorizer
+	authenticator *authn.Authenticator
+	authorizer    *authz.Authorizer
 	audit         *proxy.Audit
 	serving       *proxy.Pair
 	client        *proxy.Pair
@@ -91,14 +91,14 @@ func (p *parts) loadDecisions(c *config) (err error) {
 	if p.cluster, err = newCluster(c.kubeconfig); err != nil {
 		return err
 	}
-	p.authenticator, err = authentication.New(authentication.Config{
+	p.authenticator, err = authn.New(authn.Config{
 		Options: c.who, Reviews: p.cluster.clientset.AuthenticationV1().TokenReviews(), Registry: p.registry,
 		AudienceMode: c.policy.ModeOf(kubeletauth.RuleAudience),
 	})
 	if err != nil {
 		return err
 	}
-	p.authorizer, err = authorization.New(authorization.Config{
+	p.authorizer, err = authz.New(authz.Config{
 		Options: c.may, Reviews: p.cluster.clientset.AuthorizationV1().SubjectAccessReviews(), Registry: p.registry,
 	})
 	return err
@@ -142,7 +142,7 @@ func (p *parts) authorize(ctx context.Context, a authorizer.Attributes) (proxy.A
 
 // unsure is true if a token could not be reviewed: nothing was said about it.
 func unsure(err error) bool {
-	var denied *authentication.Denied
+	var denied *authn.Denied
 	if errors.As(err, &denied) && denied.Code == http.StatusTooManyRequests {
 		return true
 	}

@@ -16,15 +16,15 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
-	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/authentication"
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/authn"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 // authenticator is the real one for certificates, and one of the test's for tokens.
 func (w *world) authenticator(caFile string) Authenticator {
-	options := authentication.DefaultOptions()
+	options := authn.DefaultOptions()
 	options.ClientCAFile, options.TokenWebhook = caFile, false
-	real, err := authentication.New(authentication.Config{Options: options, AudienceMode: rules.Off, Registry: w.registry})
+	real, err := authn.New(authn.Config{Options: options, AudienceMode: rules.Off, Registry: w.registry})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
-	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/authentication"
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/authn"
 )
 
 // credentials is the request as an authenticator may have it: authenticators take
@@ -32,7 +32,7 @@ func credentials(ctx context.Context, req *http.Request) *http.Request {
 
 // authenticate says who asks.
 func (h *Handler) authenticate(x *exchange, req *http.Request) *reply {
-	release, over := h.authenticating.AdmitNode(req.Context(), authentication.ClientOf(req.RemoteAddr).String())
+	release, over := h.authenticating.AdmitNode(req.Context(), authn.ClientOf(req.RemoteAddr).String())
 	if over != webhook.WithinLimits {
 		return overLimit("too many of this address wait to be authenticated")
 	}
@@ -52,9 +52,9 @@ func (h *Handler) authenticate(x *exchange, req *http.Request) *reply {
 }
 
 // unauthenticated is the kubelet's one word for every error, or what an
-// [authentication.Authenticator] says.
+// [authn.Authenticator] says.
 func unauthenticated(err error) *reply {
-	known := &authentication.Denied{}
+	known := &authn.Denied{}
 	if !errors.As(err, &known) {
 		r := deny(http.StatusUnauthorized, kubeletauth.RuleAuthenticated, "Unauthorized")
 		r.cause = err.Error()

@@ -10,7 +10,7 @@ import (
 
 	"k8s.io/apiserver/pkg/authentication/user"
 
-	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/review"
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/reviewclient"
 )
 
 const (
@@ -71,7 +71,7 @@ func recheckOutcome(err error) string {
 // few seconds.
 func (h *Handler) stillAllowed(ctx context.Context, s *stream) error {
 	x := s.exchange
-	ctx = review.WithMaxAge(ctx, h.config.Limits.maxAge())
+	ctx = reviewclient.WithMaxAge(ctx, h.config.Limits.maxAge())
 	answer, _, err := h.config.Authenticator.Authenticate(credentials(ctx, s.req))
 	if ctx.Err() != nil || err != nil && h.config.Unsure != nil && h.config.Unsure(err) {
 		return errUnsure

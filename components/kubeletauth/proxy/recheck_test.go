@@ -14,14 +14,14 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
-	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/review"
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/reviewclient"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 // Who may have a stream is asked past the caches; who may begin one is not.
 func TestRechecksBoundTheAgeOfAnswers(t *testing.T) {
 	var ages []time.Duration
-	seen := func(ctx context.Context) { ages = append(ages, review.MaxAgeOf(ctx)) }
+	seen := func(ctx context.Context) { ages = append(ages, reviewclient.MaxAgeOf(ctx)) }
 	who := &user.DefaultInfo{Name: "u"}
 	h := &Handler{config: Config{
 		Limits: DefaultLimits(),

@@ -12,7 +12,7 @@ import (
 
 	"k8s.io/component-base/metrics"
 
-	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/authentication"
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/authn"
 )
 
 // room has the places of connections, for the listeners of all addresses. A new
@@ -60,7 +60,7 @@ func newRoom(limits ConnectionLimits, newBytes int64, registry metrics.KubeRegis
 // enter gives a connection a place among the new ones. Nobody is turned away: who comes
 // last may be the one who is let in.
 func (r *room) enter(conn net.Conn) *connection {
-	c := &connection{Conn: conn, room: r, address: authentication.ClientOf(conn.RemoteAddr().String())}
+	c := &connection{Conn: conn, room: r, address: authn.ClientOf(conn.RemoteAddr().String())}
 	r.mu.Lock()
 	who := r.peers[c.address]
 	if who == nil {

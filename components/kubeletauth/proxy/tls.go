@@ -9,11 +9,11 @@ import (
 	"crypto/x509"
 	"sync/atomic"
 
-	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/authentication"
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/authn"
 )
 
 // maxHandshake bounds, in bytes, what a client sends for one: more than the
-// certificates that [authentication.CheckShown] lets pass.
+// certificates that [authn.CheckShown] lets pass.
 const maxHandshake = 64 << 10
 
 // listenerTLS is the TLS of the node's addresses. It follows the certificate and
@@ -39,7 +39,7 @@ func newListenerTLS(source ServerConfig) *listenerTLS {
 		ClientAuth: tls.RequestClientCert,
 		// But a connection keeps what was shown for as long as it lasts.
 		VerifyConnection: func(state tls.ConnectionState) error {
-			return authentication.CheckShown(state.PeerCertificates)
+			return authn.CheckShown(state.PeerCertificates)
 		},
 		NextProtos: []string{"h2", "http/1.1"},
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {

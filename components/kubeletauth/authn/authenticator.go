@@ -1,0 +1,219 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package authn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authentication/group"
+	"k8s.io/apiserver/pkg/authentication/request/anonymous"
+	"k8s.io/apiserver/pkg/authentication/request/bearertoken"
+	"k8s.io/apiserver/pkg/authentication/request/union"
+	"k8s.io/apiserver/pkg/authentication/request/websocket"
+	"k8s.io/apiserver/pkg/server/dynamiccertificates"
+	authenticationv1client "k8s.io/client-go/kubernetes/typed/authentication/v1"
+	"k8s.io/component-base/metrics"
+	"k8s.io/klog/v2"
+
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/crl"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+// rereadInterval is how often the client CA is read without an event. Swapping a
+// symlinked folder raises none.
+const rereadInterval = 10 * time.Second
+
+// Config is what an [Authenticator] needs.
+type Config struct {
+	Options
+	// Reviews asks the API server. Its client must have no throttle of its own. It
+	// may be nil without TokenWebhook.
+	Reviews authenticationv1client.TokenReviewInterface
+	// AudienceMode is that of rule KA-AUD-1.
+	AudienceMode rules.Mode
+	Registry     metrics.KubeRegistry
+}
+
+// Authenticator finds out who sends a request. It is safe for concurrent use. Use [New].
+type Authenticator struct {
+	// certificates is nil without a client CA.
+	certificates authenticator.Request
+	// withoutToken is the chain for requests that show no token.
+	withoutToken authenticator.Request
+	anonymous    bool
+	clientCA     *dynamiccertificates.DynamicFileCAContent
+	revoked      *crl.Checker
+	ids          *crl.IDs
+	tokens       *tokens
+	metrics      *recorder
+}
+
+// New reads the client CA and the revocation lists. It asks nobody.
+func New(config Config) (*Authenticator, error) {
+	if err := errors.Join(config.check()...); err != nil {
+		return nil, err
+	}
+	a := &Authenticator{metrics: newRecorder(config.Registry), anonymous: config.Anonymous}
+	if config.Revocation.IDs != "" {
+		a.ids = crl.NewIDs(config.Revocation.IDs, config.Registry)
+	}
+	if config.ClientCAFile != "" {
+		if err := a.loadClientCA(config); err != nil {
+			return nil, err
+		}
+	}
+	if a.clientCA != nil {
+		a.certificates = a.metrics.count("certificate", newCertificates(a.clientCA.VerifyOptions, a.revoked))
+	}
+	if config.TokenWebhook {
+		a.tokens = newTokens(config, a.metrics)
+	}
+	a.withoutToken = a.chain(nil)
+	return a, nil
+}
+
+func (c *Config) check() []error {
+	problems := c.Validate()
+	if c.TokenWebhook && c.Reviews == nil {
+		problems = append(problems, errors.New("--authentication-token-webhook needs a client of the API server"))
+	}
+	if c.AudienceMode != rules.Off && c.TokenWebhook && len(c.TokenAudiences) == 0 {
+		problems = append(problems,
+			errors.New("rule KA-AUD-1 needs --authentication-token-audiences: without them every token is for the API server"))
+	}
+	return problems
+}
+
+func (a *Authenticator) loadClientCA(config Config) error {
+	var err error
+	if a.clientCA, err = dynamiccertificates.NewDynamicCAContentFromFile("client-ca", config.ClientCAFile); err != nil {
+		return fmt.Errorf("reading the client CA: %w", err)
+	}
+	if len(config.Revocation.CRL) == 0 {
+		return nil
+	}
+	a.revoked, err = crl.New(crl.Config{
+		Options: config.Revocation, ClientCA: a.clientCA.CurrentCABundleContent, Registry: config.Registry,
+	})
+	return err
+}
+
+// chain asks in the kubelet's order. The token is that of one request, or nil.
+func (a *Authenticator) chain(token *tokenOfRequest) authenticator.Request {
+	var shown inOrder
+	if a.certificates != nil {
+		shown = append(shown, a.certificates)
+	}
+	if token != nil {
+		shown = append(shown, a.metrics.count("token",
+			union.New(bearertoken.New(token), websocket.NewProtocolAuthenticator(token))))
+	}
+	chain := group.NewAuthenticatedGroupAdder(shown)
+	if a.anonymous {
+		chain = union.NewFailOnError(chain, a.metrics.count("anonymous", anonymous.NewAuthenticator(nil)))
+	}
+	return chain
+}
+
+// Authenticate finds out who sends a request, and then takes the credentials off it. The
+// findings are of rules in audit mode that would have denied it. Every error is a
+// [*Denied]. With neither response nor error, nothing was shown that is looked at.
+func (a *Authenticator) Authenticate(req *http.Request) (*authenticator.Response, []rules.Finding, error) {
+	chain, token := a.withoutToken, (*tokenOfRequest)(nil)
+	if a.tokens != nil && (len(req.Header["Authorization"]) > 0 || len(req.Header[protocolHeader]) > 0) {
+		token = &tokenOfRequest{tokens: a.tokens, client: ClientOf(req.RemoteAddr)}
+		chain = a.chain(token)
+	}
+	response, ok, err := chain.AuthenticateRequest(req)
+	if err != nil {
+		return nil, nil, deniedOf(err)
+	}
+	if !ok {
+		return nil, nil, nil
+	}
+	// Here, behind every cache: what is revoked is so from the next request on.
+	if id, revoked := a.ids.Set().Find(response.User); revoked {
+		return nil, nil, deny(kubeletauth.RuleCredential, "credential "+id+" is revoked", nil)
+	}
+	RemoveCredentials(req.Header)
+	if token == nil {
+		return response, nil, nil
+	}
+	return response, token.findings, nil
+}
+
+// ClientCA is the client CA as it is now, for the names of CAs in TLS handshakes; nil
+// without one.
+func (a *Authenticator) ClientCA() dynamiccertificates.CAContentProvider {
+	if a.clientCA == nil {
+		return nil
+	}
+	return a.clientCA
+}
+
+// Run follows the files until ctx is done. It returns when no TokenReview is in the air
+// any more: until then, requests should not come in either.
+func (a *Authenticator) Run(ctx context.Context) {
+	var group sync.WaitGroup
+	if a.clientCA != nil {
+		group.Go(func() { a.clientCA.Run(ctx, 1) })
+		group.Go(func() { a.rereadEvery(ctx, rereadInterval) })
+	}
+	if a.revoked != nil {
+		group.Go(func() { a.revoked.Run(ctx) })
+	}
+	if a.ids != nil {
+		group.Go(func() { a.ids.Run(ctx) })
+	}
+	<-ctx.Done()
+	group.Wait()
+	if a.tokens != nil {
+		a.tokens.asker.Wait()
+	}
+}
+
+func (a *Authenticator) rereadEvery(ctx context.Context, interval time.Duration) {
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			if err := a.clientCA.RunOnce(ctx); err != nil {
+				klog.FromContext(ctx).Error(err, "Keeping the last good client CA")
+			}
+		}
+	}
+}
+
+// inOrder asks one after the other, as the kubelet's union does. A refusal that is
+// final ends it.
+type inOrder []authenticator.Request
+
+func (all inOrder) AuthenticateRequest(req *http.Request) (*authenticator.Response, bool, error) {
+	var problems []error
+	for _, next := range all {
+		response, ok, err := next.AuthenticateRequest(req)
+		if err == nil && ok {
+			return response, true, nil
+		}
+		if err == nil {
+			continue
+		}
+		refusal := deniedOf(err)
+		if refusal.final {
+			return nil, false, refusal
+		}
+		problems = append(problems, refusal)
+	}
+	return nil, false, errors.Join(problems...)
+}

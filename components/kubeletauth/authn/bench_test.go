@@ -1,0 +1,39 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package authn
+
+import (
+	"net/http"
+	"testing"
+
+	"k8s.io/component-base/metrics"
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/testpki"
+)
+
+// BenchmarkHeld is what a request costs whose credential is known already.
+func BenchmarkHeld(b *testing.B) {
+	ca := testpki.NewCA(b, "ca")
+	certificate := testpki.Request(b, ca.Client(b, "c", []string{"o"}))
+	held := newHeldFor(ca, nil)
+	b.Run("certificate", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			_, _, _ = held.AuthenticateRequest(certificate)
+		}
+	})
+	config := Config{Options: DefaultOptions(), Reviews: newAPIServer(), Registry: metrics.NewKubeRegistry()}
+	a, err := New(config)
+	if err != nil {
+		b.Fatal(err)
+	}
+	token := testpki.Request(b)
+	b.Run("token", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			token.Header = http.Header{"Authorization": {"Bearer " + kubeletToken}}
+			_, _, _ = a.AuthenticateRequest(token)
+		}
+	})
+}

@@ -1,0 +1,197 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package authn
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	requestx509 "k8s.io/apiserver/pkg/authentication/request/x509"
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/reviewclient"
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/crl"
+)
+
+const (
+	// maxGroups and maxNames bound what a certificate says of its owner: the groups,
+	// and the bytes of name and groups. All of it goes into every access review.
+	maxGroups = 1000
+	maxNames  = 32 << 10
+	// maxPresented bounds the certificates that a client shows, and maxPresentedBytes
+	// all of them together. Parsed, they take several times that.
+	maxPresented      = 10
+	maxPresentedBytes = 48 << 10
+
+	heldCertificates     = 1024
+	heldCertificateBytes = 8 << 20
+	// heldRefusal is how long a refusal stays one when the certificate has become good.
+	heldRefusal      = 10 * time.Second
+	heldRefusalBytes = 1 << 10
+)
+
+// certificates authenticates by client certificate.
+type certificates struct {
+	options requestx509.VerifyOptionFunc
+	revoked *crl.Checker
+	// held are answers, and refused those that are refusals: whoever shows certificates
+	// that take long to verify pays for it with a handshake each time.
+	held, refused *reviewclient.Cache[verified]
+}
+
+// verified is what was found out about a certificate, and under what.
+type verified struct {
+	response *authenticator.Response
+	err      error
+	roots    *x509.CertPool
+	lists    *crl.Lists
+}
+
+func newCertificates(options requestx509.VerifyOptionFunc, revoked *crl.Checker) *certificates {
+	return &certificates{
+		options: options, revoked: revoked,
+		held:    reviewclient.NewCache[verified](heldCertificates, heldCertificateBytes),
+		refused: reviewclient.NewCache[verified](heldCertificates, heldCertificateBytes),
+	}
+}
+
+// AuthenticateRequest verifies the certificate of the connection. A refusal because
+// of revocation is final.
+func (c *certificates) AuthenticateRequest(req *http.Request) (*authenticator.Response, bool, error) {
+	if req.TLS == nil || len(req.TLS.PeerCertificates) == 0 {
+		return nil, false, nil
+	}
+	presented := req.TLS.PeerCertificates
+	if err := cmp.Or(CheckShown(presented), checkNames(presented[0].Subject)); err != nil {
+		return nil, false, err
+	}
+	options, ok := c.options()
+	if !ok {
+		return nil, false, nil
+	}
+	under := verified{roots: options.Roots}
+	if c.revoked != nil {
+		under.lists = c.revoked.Lists()
+	}
+	key := keyOf(presented)
+	for _, known := range []*reviewclient.Cache[verified]{c.held, c.refused} {
+		if v, ok := known.Get(key); ok && v.roots == under.roots && v.lists == under.lists {
+			return v.response, v.response != nil, v.err
+		}
+	}
+	response, until, err := verify(req, options, under.lists)
+	under.response = response
+	if err != nil {
+		under.err = err
+		c.refused.Put(key, under, heldRefusalBytes, heldRefusal)
+		return nil, false, err
+	}
+	if response == nil {
+		return nil, false, nil
+	}
+	c.held.Put(key, under, sizeOf(response), time.Until(until))
+	return response, true, nil
+}
+
+// verify has k8s.io/apiserver's authenticator verify the certificate, and looks for all
+// chains that it finds in the lists. The answer holds until a time. Every error is a
+// [*Denied].
+func verify(req *http.Request, options x509.VerifyOptions, lists *crl.Lists) (*authenticator.Response, time.Time,
+	error) {
+	var chains [][]*x509.Certificate
+	all := func(chain []*x509.Certificate) (*authenticator.Response, bool, error) {
+		chains = append(chains, chain)
+		return nil, false, nil
+	}
+	if _, _, err := requestx509.New(options, requestx509.UserConversionFunc(all)).AuthenticateRequest(req); err != nil {
+		return nil, time.Time{}, notInOrder(err)
+	}
+	if len(chains) == 0 {
+		return nil, time.Time{}, nil
+	}
+	end, err := lists.Check(chains, time.Now())
+	if err != nil {
+		r := deny(kubeletauth.RuleRevoked, err.Error(), nil)
+		r.final = true
+		return nil, time.Time{}, r
+	}
+	response, ok, err := requestx509.CommonNameUserConversion(chains[0])
+	if err != nil {
+		return nil, time.Time{}, notInOrder(err)
+	}
+	if !ok {
+		return nil, time.Time{}, nil
+	}
+	return response, earliestEnd(chains, end), nil
+}
+
+// notInOrder bounds the cause, which quotes the certificate.
+func notInOrder(err error) *Denied {
+	return deny(kubeletauth.RuleAuthenticated, "the client certificate is not in order",
+		errors.New(webhook.Loggable(err.Error())))
+}
+
+// earliestEnd is that of the certificates, and of the lists if they have one.
+func earliestEnd(chains [][]*x509.Certificate, end time.Time) time.Time {
+	for _, certificate := range slices.Concat(chains...) {
+		if end.IsZero() || certificate.NotAfter.Before(end) {
+			end = certificate.NotAfter
+		}
+	}
+	return end
+}
+
+// CheckShown refuses certificates that are too many or too large to be anybody's. It
+// verifies none. Certificates stay in memory as long as their connection, so a TLS
+// handshake should ask it too. Every error is a [*Denied].
+func CheckShown(presented []*x509.Certificate) error {
+	if len(presented) > maxPresented {
+		return deny(kubeletauth.RuleLimit, fmt.Sprintf("more than %d certificates were shown", maxPresented), nil)
+	}
+	size := 0
+	for _, certificate := range presented {
+		size += len(certificate.Raw)
+	}
+	if size > maxPresentedBytes {
+		return deny(kubeletauth.RuleLimit,
+			fmt.Sprintf("the certificates are larger than %d bytes together", maxPresentedBytes), nil)
+	}
+	return nil
+}
+
+// checkNames is for a certificate that nobody has verified yet.
+func checkNames(subject pkix.Name) error {
+	if len(subject.Organization) > maxGroups {
+		return deny(kubeletauth.RuleLimit, fmt.Sprintf("the client certificate has more than %d organizations", maxGroups),
+			nil)
+	}
+	size := len(subject.CommonName)
+	for _, name := range subject.Organization {
+		size += len(name)
+	}
+	if size > maxNames {
+		return deny(kubeletauth.RuleLimit,
+			fmt.Sprintf("the names in the client certificate are longer than %d bytes", maxNames), nil)
+	}
+	return nil
+}
+
+// keyOf is different for every other list of certificates: DER says how long it is.
+func keyOf(presented []*x509.Certificate) (key reviewclient.Key) {
+	hash := sha256.New()
+	for _, certificate := range presented {
+		hash.Write(certificate.Raw)
+	}
+	hash.Sum(key[:0])
+	return key
+}

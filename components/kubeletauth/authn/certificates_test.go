@@ -1,0 +1,312 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package authn
+
+import (
+	"context"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"fmt"
+	"math/big"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+	"k8s.io/component-base/metrics"
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/testpki"
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/crl"
+)
+
+func TestCertificatesAreBounded(t *testing.T) {
+	w := newWorld(t)
+	groups := func(n int) []string {
+		all := make([]string, n)
+		for i := range all {
+			all[i] = fmt.Sprint("group-", i)
+		}
+		return all
+	}
+	client := func(name string, groups []string) []*x509.Certificate {
+		return []*x509.Certificate{w.ca.Client(t, name, groups)}
+	}
+	large := func(size int) []*x509.Certificate {
+		return []*x509.Certificate{w.ca.Client(t, "c", nil, func(c *x509.Certificate) {
+			c.ExtraExtensions = []pkix.Extension{{Id: []int{1, 2, 3}, Value: make([]byte, size)}}
+		})}
+	}
+	one := client("c", nil)
+	for _, row := range []struct {
+		name  string
+		shown []*x509.Certificate
+		want  string
+	}{
+		{"1,000 organizations", client("c", groups(1000)), "c"},
+		{"1,001 organizations", client("c", groups(1001)),
+			"Unauthorized: the client certificate has more than 1000 organizations [KA-LIMIT-1]"},
+		{"10,000 organizations", client("c", groups(10_000)),
+			"Unauthorized: the certificates are larger than 49152 bytes together [KA-LIMIT-1]"},
+		{"a long organization", client("c", []string{strings.Repeat("o", 32<<10)}),
+			"Unauthorized: the names in the client certificate are longer than 32768 bytes [KA-LIMIT-1]"},
+		{"a long name", client(strings.Repeat("n", 32<<10+1), nil),
+			"Unauthorized: the names in the client certificate are longer than 32768 bytes [KA-LIMIT-1]"},
+		{"47 KiB of something", large(47 << 10), "c"},
+		{"48 KiB of something", large(48 << 10),
+			"Unauthorized: the certificates are larger than 49152 bytes together [KA-LIMIT-1]"},
+		{"half of it in another certificate", append(large(30<<10), large(30<<10)...),
+			"Unauthorized: the certificates are larger than 49152 bytes together [KA-LIMIT-1]"},
+		{"ten certificates", append(one[:1:1], make10(one[0], 9)...), "c"},
+		{"eleven certificates", append(one[:1:1], make10(one[0], 10)...),
+			"Unauthorized: more than 10 certificates were shown [KA-LIMIT-1]"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			w.expect(t, testpki.Request(t, row.shown...), row.want)
+		})
+	}
+}
+
+func make10(certificate *x509.Certificate, n int) (all []*x509.Certificate) {
+	for range n {
+		all = append(all, certificate)
+	}
+	return all
+}
+
+// A token does not make up for a revoked certificate, nor does being held.
+func TestRevokedCertificates(t *testing.T) {
+	w := newWorld(t)
+	below := w.ca.Intermediate(t, "below")
+	good, bad, ofBelow := w.ca.Client(t, "good", nil), w.ca.Client(t, "bad", nil), below.Client(t, "of-below", nil)
+	all := func(badWant, belowWant string) {
+		t.Helper()
+		w.expect(t, testpki.Request(t, good), "good")
+		w.expect(t, testpki.Request(t, bad), badWant)
+		w.expect(t, testpki.Request(t, ofBelow, below.Certificate), belowWant)
+	}
+	all("bad", "of-below")
+	write(t, w.crlFile, w.ca.CRL(t, []*x509.Certificate{bad, below.Certificate},
+		func(l *x509.RevocationList) { l.Number = big.NewInt(2) }))
+	if err := w.revoked.RunOnce(); err != nil {
+		t.Fatal(err)
+	}
+	text := func(c *x509.Certificate) string {
+		return fmt.Sprintf("Unauthorized: certificate %x of %q is revoked [KA-CRL-1]", c.SerialNumber, "ca")
+	}
+	all(text(bad), text(below.Certificate))
+	w.expect(t, bearer(t, apiToken, bad), text(bad))
+	w.expect(t, protocols(testpki.Request(t, bad), "v5.channel.k8s.io", inProtocol(apiToken)), text(bad))
+	w.expect(t, bearer(t, apiToken, good), "good")
+}
+
+// heldFor verifies certificates under a client CA that can change.
+type heldFor struct {
+	*certificates
+	roots *x509.CertPool
+}
+
+func newHeldFor(ca *testpki.CA, revoked *crl.Checker) *heldFor {
+	h := &heldFor{roots: x509.NewCertPool()}
+	h.roots.AddCert(ca.Certificate)
+	h.certificates = newCertificates(func() (x509.VerifyOptions, bool) {
+		return x509.VerifyOptions{Roots: h.roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}, true
+	}, revoked)
+	return h
+}
+
+func (h *heldFor) accepts(t *testing.T, shown ...*x509.Certificate) bool {
+	t.Helper()
+	_, ok, err := h.AuthenticateRequest(testpki.Request(t, shown...))
+	if ok == (err != nil) {
+		t.Errorf("%v, %v", ok, err)
+	}
+	return ok
+}
+
+func TestAVerificationIsHeldAsLongAsItIsTrue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ca := testpki.NewCA(t, "ca")
+		below := ca.Intermediate(t, "below")
+		short := func(c *x509.Certificate) { c.NotAfter = time.Now().Add(time.Minute) }
+		client := below.Client(t, "c", nil, short)
+		h := newHeldFor(ca, nil)
+		if !h.accepts(t, client, below.Certificate) {
+			t.Error("not accepted")
+		}
+		if h.accepts(t, client) {
+			t.Error("accepted without the certificate between")
+		}
+		if entries, _ := h.held.Size(); entries != 1 {
+			t.Errorf("%d held, want one", entries)
+		}
+		roots := h.roots
+		h.roots = x509.NewCertPool()
+		if h.accepts(t, client, below.Certificate) {
+			t.Error("accepted although the client CA is another")
+		}
+		h.roots = roots
+		time.Sleep(time.Minute - time.Second)
+		if !h.accepts(t, client, below.Certificate) {
+			t.Error("not accepted just before its end")
+		}
+		time.Sleep(2 * time.Second)
+		if h.accepts(t, client, below.Certificate) {
+			t.Error("accepted after its end")
+		}
+	})
+}
+
+func TestAVerificationIsHeldNoLongerThanTheLists(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ca := testpki.NewCA(t, "ca")
+		client := ca.Client(t, "c", nil)
+		path := filepath.Join(t.TempDir(), "crl")
+		write(t, path, ca.CRL(t, nil))
+		for _, row := range []struct {
+			expired string
+			want    bool
+		}{{crl.Refuse, false}, {crl.Allow, true}} {
+			expired, want := row.expired, row.want
+			checker, err := crl.New(crl.Config{
+				Options: crl.Options{CRL: []string{path}, Expired: expired}, ClientCA: ca.PEM,
+				Registry: metrics.NewKubeRegistry(),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			h := newHeldFor(ca, checker)
+			if expired == crl.Refuse && !h.accepts(t, client) {
+				t.Error("not accepted")
+			}
+			time.Sleep(time.Hour)
+			if h.accepts(t, client) != want {
+				t.Errorf("with an expired list and %s: accepted %v", expired, !want)
+			}
+		}
+	})
+}
+
+func TestAHeldCertificateCostsLittle(t *testing.T) {
+	ca := testpki.NewCA(t, "ca")
+	h, req := newHeldFor(ca, nil), testpki.Request(t, ca.Client(t, "c", []string{"o"}))
+	if n := testing.AllocsPerRun(100, func() { _, _, _ = h.AuthenticateRequest(req) }); n > 2 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// The client CA of kubelets is replaced by renaming, and by swapping a symbolic link.
+// A file that is half written leaves the last good one in use, and ends nothing.
+func TestTheClientCAIsFollowed(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	w := newWorld(t, func(c *Config) { c.Revocation.CRL = nil })
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); w.Run(ctx) }()
+	old := w.ca.Client(t, "old", nil)
+	w.expect(t, testpki.Request(t, old), "old")
+	next := testpki.NewCA(t, "ca")
+	client := next.Client(t, "new", nil)
+	w.expect(t, testpki.Request(t, client), badCertificate)
+
+	write(t, w.caFile, next.PEM()[:100])
+	if err := w.clientCA.RunOnce(ctx); err == nil {
+		t.Error("half of a file is no error")
+	}
+	w.expect(t, testpki.Request(t, old), "old")
+
+	write(t, w.caFile+".new", next.PEM())
+	if err := os.Rename(w.caFile+".new", w.caFile); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(20 * time.Second); w.outcome(t, testpki.Request(t, client)) != "new"; {
+		if time.Now().After(deadline) {
+			t.Fatal("the renamed file was not seen")
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	w.expect(t, testpki.Request(t, old), badCertificate)
+	cancel()
+	<-done
+}
+
+// Swapping the folder that a symbolic link points to raises no event.
+func TestASwappedFolderIsRead(t *testing.T) {
+	dir := t.TempDir()
+	first, second := testpki.NewCA(t, "ca"), testpki.NewCA(t, "ca")
+	for name, ca := range map[string]*testpki.CA{"1": first, "2": second} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(dir, name, "ca.crt"), ca.PEM())
+	}
+	link := filepath.Join(dir, "current")
+	if err := os.Symlink("1", link); err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, func(c *Config) { c.ClientCAFile, c.Revocation.CRL = filepath.Join(link, "ca.crt"), nil })
+	w.expect(t, testpki.Request(t, first.Client(t, "c", nil)), "c")
+	if err := os.Symlink("2", link+".new"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(link+".new", link); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); w.rereadEvery(ctx, time.Millisecond) }()
+	for deadline := time.Now().Add(20 * time.Second); w.outcome(t,
+		testpki.Request(t, second.Client(t, "d", nil))) != "d"; {
+		if time.Now().After(deadline) {
+			t.Fatal("the other folder was not seen")
+		}
+	}
+	cancel()
+	<-done
+}
+
+// A CA that two client CAs have signed, and one of them has revoked, is revoked.
+func TestCrossSignedCAs(t *testing.T) {
+	other := testpki.NewCA(t, "other")
+	w := newWorld(t)
+	write(t, w.caFile, append(w.ca.PEM(), other.PEM()...))
+	if err := w.clientCA.RunOnce(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	below := w.ca.Intermediate(t, "below")
+	crossed := other.Signed(t, below)
+	client := below.Client(t, "c", nil)
+	shown := testpki.Request(t, client, crossed, below.Certificate)
+	w.expect(t, shown, "c")
+	write(t, w.crlFile, w.ca.CRL(t, []*x509.Certificate{below.Certificate},
+		func(l *x509.RevocationList) { l.Number = big.NewInt(2) }))
+	if err := w.revoked.RunOnce(); err != nil {
+		t.Fatal(err)
+	}
+	w.expect(t, shown, fmt.Sprintf("Unauthorized: certificate %x of %q is revoked [KA-CRL-1]",
+		below.Certificate.SerialNumber, "ca"))
+}
+
+// Who shows certificates that nobody knows has them verified once in a while.
+func TestARefusedCertificateCostsLittle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ca := testpki.NewCA(t, "ca")
+		h := newHeldFor(testpki.NewCA(t, "ca"), nil)
+		client := ca.Client(t, "c", nil)
+		if h.accepts(t, client) {
+			t.Error("accepted")
+		}
+		req := testpki.Request(t, client)
+		if n := testing.AllocsPerRun(100, func() { _, _, _ = h.AuthenticateRequest(req) }); n > 4 {
+			t.Errorf("%v allocations", n)
+		}
+		h.roots = x509.NewCertPool()
+		h.roots.AddCert(ca.Certificate)
+		if !h.accepts(t, client) {
+			t.Error("not accepted, although the client CA is its own now")
+		}
+	})
+}

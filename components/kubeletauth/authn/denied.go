@@ -1,0 +1,94 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package authn
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+// Denied is a denial as an error, which is how the authenticators of k8s.io/apiserver pass
+// it on. The code is 401, or 429 if a limit is the reason.
+type Denied struct {
+	rules.Decision
+	// RetryAfter is how long to wait with code 429.
+	RetryAfter time.Duration
+	// final refuses the request whatever else is shown.
+	final bool
+	cause error
+}
+
+// Error is the reason with its cause, fit for a line in the log: printable, bounded,
+// and without a token.
+func (r *Denied) Error() string {
+	if r.cause == nil {
+		return r.Reason()
+	}
+	return r.Reason() + ": " + webhook.Loggable(r.cause.Error())
+}
+
+// Unwrap is the cause, if there is one.
+func (r *Denied) Unwrap() error { return r.cause }
+
+// deny is a denial of a credential. The kubelet's word for all of them is
+// Unauthorized.
+func deny(rule rules.ID, text string, cause error) *Denied {
+	return &Denied{Decision: rules.Decision{Rule: rule, Code: http.StatusUnauthorized, Message: "Unauthorized: " + text},
+		cause: cause}
+}
+
+func limited(text string, after time.Duration, cause error) *Denied {
+	r := deny(kubeletauth.RuleLimit, text, cause)
+	r.Code, r.RetryAfter, r.Message = http.StatusTooManyRequests, after, "Too many requests: "+text
+	return r
+}
+
+// refusalOf finds the refusal in what an authenticator returned, or makes it one.
+func deniedOf(err error) *Denied {
+	if refusal := find(err); refusal != nil {
+		return refusal
+	}
+	r := deny(kubeletauth.RuleAuthenticated, "", err)
+	r.Message = "Unauthorized"
+	return r
+}
+
+// find looks into errors made of several, aggregates too, which errors.As does not. A
+// refusal that is about a limit goes first, as it may pass.
+func find(err error) *Denied {
+	var found *Denied
+	walk(err, func(err error) {
+		if next, ok := err.(*Denied); ok && (found == nil || next.Code == http.StatusTooManyRequests) { //nolint:errorlint // walk unwraps
+			found = next
+		}
+	})
+	return found
+}
+
+// walk visits an error and all that it is made of.
+func walk(err error, visit func(error)) {
+	if err == nil {
+		return
+	}
+	visit(err)
+	switch err := err.(type) { //nolint:errorlint // this is what unwraps
+	case utilerrors.Aggregate:
+		for _, part := range err.Errors() {
+			walk(part, visit)
+		}
+	case interface{ Unwrap() []error }:
+		for _, part := range err.Unwrap() {
+			walk(part, visit)
+		}
+	default:
+		walk(errors.Unwrap(err), visit)
+	}
+}

@@ -1,0 +1,108 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package authn
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// flood has every token of this address used up that may be reviewed.
+func (w *world) flood(t *testing.T) {
+	t.Helper()
+	for i := range 200 {
+		w.outcome(t, bearer(t, fmt.Sprint("bad", i, time.Now())))
+	}
+	w.expect(t, bearer(t, fmt.Sprint("bad", time.Now())), clientLimit)
+}
+
+// A token that was good stays known as such while the API server says nothing about it:
+// a neighbour behind the same address does not shut it out then.
+func TestAProvenTokenOutlivesAFailingAPIServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := onlyTokens(t)
+		w.expect(t, bearer(t, kubeletToken), "token-user")
+		time.Sleep(3 * time.Minute)
+		w.api.err = apierrors.NewServiceUnavailable("x")
+		w.expect(t, bearer(t, kubeletToken), "Unauthorized: the token could not be reviewed [KA-AUTH-1]")
+		w.api.err = nil
+		w.flood(t)
+		w.expect(t, bearer(t, apiToken), clientLimit)
+		w.expect(t, bearer(t, kubeletToken), "token-user")
+	})
+}
+
+// Nor does it have to be among the answers that are held.
+func TestAProvenTokenIsKnownWhenItsAnswerIsNotHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := onlyTokens(t, func(c *Config) { c.TokenTTL = 0 })
+		w.expect(t, bearer(t, kubeletToken), "token-user")
+		w.flood(t)
+		w.expect(t, bearer(t, kubeletToken), "token-user")
+		delete(w.api.tokens, kubeletToken)
+		w.expect(t, bearer(t, kubeletToken), badToken)
+		time.Sleep(time.Minute)
+		w.flood(t)
+		w.expect(t, bearer(t, kubeletToken), clientLimit)
+	})
+}
+
+// One proven token that is asked about all the time shuts out no other.
+func TestAProvenTokenHasALimitOfItsOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := onlyTokens(t, func(c *Config) { c.TokenTTL, c.ClientReviews.Burst = 0, 5 })
+		w.expect(t, bearer(t, kubeletToken), "token-user")
+		w.expect(t, bearer(t, apiToken), "token-user")
+		for range 5 {
+			w.expect(t, bearer(t, kubeletToken), "token-user")
+		}
+		w.expect(t, bearer(t, kubeletToken), "Too many requests: this token is reviewed too often [KA-LIMIT-1]")
+		w.expect(t, bearer(t, apiToken), "token-user")
+		if got := w.api.reviews(); got != 8 {
+			t.Errorf("%d reviews", got)
+		}
+	})
+}
+
+// Tokens of which nothing is known wait for a slow API server in a line of their own.
+func TestAProvenTokenDoesNotWaitBehindOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := onlyTokens(t, func(c *Config) { c.MaxInFlight, c.MaxWaiting, c.TokenTTL = 1, 1, 0 })
+		w.expect(t, bearer(t, kubeletToken), "token-user")
+		w.api.before = func(context.Context) { time.Sleep(time.Second) }
+		for i := range 2 {
+			go func() { w.outcome(t, bearer(t, fmt.Sprint(i))) }()
+		}
+		synctest.Wait()
+		w.expect(t, bearer(t, "3"), "Too many requests: too many tokens are being reviewed [KA-LIMIT-1]")
+		w.expect(t, bearer(t, kubeletToken), "token-user")
+		time.Sleep(time.Minute)
+		w.tokens.asker.Wait()
+	})
+}
+
+// Who floods the API server with tokens of which nothing is known makes it forget none
+// that was good.
+func TestAFloodForgetsNoProvenToken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := onlyTokens(t, func(c *Config) {
+			c.ClientReviews, c.Options.Reviews = Rate{PerSecond: 1e6, Burst: 1e6}, Rate{PerSecond: 1e6, Burst: 1e6}
+		})
+		w.expect(t, bearer(t, kubeletToken), "token-user")
+		for i := range heldTokens + 1 {
+			w.outcome(t, bearer(t, fmt.Sprint("bad", i)))
+		}
+		if _, proven := w.tokens.proven.Get(w.tokens.hash.of(kubeletToken)); !proven {
+			t.Error("a token that was good is not known any more")
+		}
+		if entries, _ := w.tokens.proven.Size(); entries != 1 {
+			t.Errorf("%d tokens are known to have been good", entries)
+		}
+	})
+}

@@ -1,0 +1,234 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package authn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authentication/user"
+	authenticationv1client "k8s.io/client-go/kubernetes/typed/authentication/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/reviewclient"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+const (
+	// maxToken bounds a token, in bytes. Those of service accounts have about 1 KiB.
+	maxToken = 16 << 10
+
+	heldTokens     = 4096
+	heldTokenBytes = 8 << 20
+
+	// provenFor is how long a token is known to have been good once: longer than most
+	// of them are.
+	provenFor = 24 * time.Hour
+)
+
+// tokens authenticates bearer tokens.
+type tokens struct {
+	reviews   authenticationv1client.TokenReviewInterface
+	audiences []string
+	mode      rules.Mode
+	hash      *tokenHash
+	asker     *reviewclient.Asker[reviewed]
+	// limits are for tokens of which nothing is known, by the address that they come
+	// from. Who shares an address shares the limit.
+	limits *limiter[netip.Prefix]
+	// proven are tokens that were good the last time that the API server said anything.
+	// They have limits of their own, one by one, and are asked about apart.
+	proven       *reviewclient.Cache[struct{}]
+	provenLimits *limiter[reviewclient.Key]
+	metrics      *recorder
+}
+
+// reviewed is what the API server said of a token.
+type reviewed struct {
+	// response is nil if the token is not good.
+	response *authenticator.Response
+	// foreign says that it is good for the API server, and not for kubelets.
+	foreign bool
+	// complaint is why it is not good.
+	complaint string
+}
+
+func newTokens(config Config, m *recorder) *tokens {
+	t := &tokens{
+		reviews: config.Reviews, audiences: config.TokenAudiences,
+		mode: config.AudienceMode,
+		hash: newTokenHash(), metrics: m,
+		limits:       newLimiter[netip.Prefix](config.ClientReviews, config.Options.Reviews),
+		proven:       reviewclient.NewCache[struct{}](heldTokens, heldTokenBytes),
+		provenLimits: newLimiter[reviewclient.Key](config.ClientReviews, config.Options.Reviews),
+	}
+	t.limits.tooMany, t.limits.tooManyOfAll = "too many tokens from this address are new or not good",
+		"too many tokens are new or not good"
+	t.provenLimits.tooMany, t.provenLimits.tooManyOfAll = "this token is reviewed too often",
+		"too many tokens are reviewed again"
+	t.asker = reviewclient.New(reviewclient.Config[reviewed]{
+		Name:    "token",
+		Keep:    config.keep,
+		Entries: heldTokens, Bytes: heldTokenBytes,
+		InFlight: config.MaxInFlight, Waiting: config.MaxWaiting,
+		Registry: config.Registry,
+	})
+	return t
+}
+
+func (o *Options) keep(v reviewed) (ttl time.Duration, bytes int) {
+	if v.response == nil {
+		return o.TokenFailureTTL, len(v.complaint)
+	}
+	return o.TokenTTL, sizeOf(v.response)
+}
+
+// tokenOfRequest authenticates the token of one request, and collects what is found.
+type tokenOfRequest struct {
+	tokens *tokens
+	// client is whom limits are for.
+	client   netip.Prefix
+	findings []rules.Finding
+}
+
+// AuthenticateToken has the API server say whose token it is. Every error is a
+// [*Denied]. [reviewclient.WithMaxAge] bounds the age of the answer.
+func (r *tokenOfRequest) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
+	t := r.tokens
+	if len(token) > maxToken {
+		return nil, false, deny(kubeletauth.RuleLimit, fmt.Sprintf("the token is longer than %d bytes", maxToken), nil)
+	}
+	key := t.hash.of(token)
+	v, ok := t.asker.Held(key, reviewclient.MaxAgeOf(ctx))
+	if !ok {
+		var err error
+		if v, err = t.asker.Answer(ctx, t.question(ctx, key, r.client, token)); err != nil {
+			return nil, false, unanswered(err)
+		}
+	}
+	if v.response == nil {
+		return nil, false, deny(kubeletauth.RuleAuthenticated, "the token is not good", errors.New(v.complaint))
+	}
+	if v.foreign {
+		if refusal := r.foreign(); refusal != nil {
+			return nil, false, refusal
+		}
+	}
+	return v.response, true, nil
+}
+
+func (t *tokens) question(ctx context.Context, key reviewclient.Key, client netip.Prefix,
+	token string) reviewclient.Question[reviewed] {
+	_, proven := t.proven.Get(key)
+	return reviewclient.Question[reviewed]{
+		Key: key,
+		Ask: func(ctx context.Context) (reviewed, error) {
+			v, err := t.ask(ctx, token)
+			t.learn(key, v, err)
+			return v, err
+		},
+		Admit: func() error {
+			if proven {
+				return t.provenLimits.take(key)
+			}
+			return t.limits.take(client)
+		},
+		Trusted: proven,
+		MaxAge:  reviewclient.MaxAgeOf(ctx),
+	}
+}
+
+// learn notes what the API server said. That it said nothing changes nothing.
+func (t *tokens) learn(key reviewclient.Key, v reviewed, err error) {
+	switch {
+	case err != nil:
+	case v.response != nil:
+		t.proven.Put(key, struct{}{}, 0, provenFor)
+	default:
+		t.proven.Remove(key)
+	}
+}
+
+// unanswered is for a token of which nothing is known. A limit that is over may pass;
+// all else is Unauthorized, as the kubelet has it.
+func unanswered(err error) *Denied {
+	if refusal := find(err); refusal != nil {
+		return refusal
+	}
+	if errors.Is(err, reviewclient.ErrBusy) {
+		return limited("too many tokens are being reviewed", time.Second, err)
+	}
+	return deny(kubeletauth.RuleAuthenticated, "the token could not be reviewed", err)
+}
+
+// foreign is about a token that is for the API server.
+func (r *tokenOfRequest) foreign() *Denied {
+	refusal := deny(kubeletauth.RuleAudience, "the token is for the API server, where whoever gets it here could use it",
+		nil)
+	switch r.tokens.mode {
+	case rules.Audit:
+		r.tokens.metrics.audited.Inc()
+		r.findings = append(r.findings, rules.Finding{Rule: refusal.Rule, Message: refusal.Message})
+		return nil
+	case rules.Enforce:
+		return refusal
+	default:
+		return nil
+	}
+}
+
+// ask makes one TokenReview. Which audience it is about depends on what the token says
+// of itself: a token for kubelets has to be good for one of their audiences, and any
+// other for the API server, as with the kubelet.
+func (t *tokens) ask(ctx context.Context, token string) (reviewed, error) {
+	spec := authenticationv1.TokenReviewSpec{Token: token}
+	ours := authenticator.Audiences(t.audiences)
+	foreign := len(ours.Intersect(claimedAudiences(token))) == 0
+	if !foreign {
+		spec.Audiences = t.audiences
+	}
+	answer, err := t.reviews.Create(ctx, &authenticationv1.TokenReview{Spec: spec}, metav1.CreateOptions{})
+	if err != nil {
+		return reviewed{}, err
+	}
+	status := answer.Status
+	if !status.Authenticated {
+		return reviewed{complaint: bounded(status.Error)}, nil
+	}
+	audiences := authenticator.Audiences(status.Audiences)
+	if !foreign {
+		if audiences = ours.Intersect(audiences); len(audiences) == 0 {
+			return reviewed{complaint: "the API server did not say that it is for kubelets"}, nil
+		}
+	}
+	return reviewed{response: responseOf(status.User, audiences), foreign: foreign}, nil
+}
+
+func responseOf(who authenticationv1.UserInfo, audiences authenticator.Audiences) *authenticator.Response {
+	var extra map[string][]string
+	if who.Extra != nil {
+		extra = make(map[string][]string, len(who.Extra))
+		for key, values := range who.Extra {
+			extra[key] = values
+		}
+	}
+	return &authenticator.Response{
+		Audiences: audiences,
+		User:      &user.DefaultInfo{Name: who.Username, UID: who.UID, Groups: who.Groups, Extra: extra},
+	}
+}
+
+// bounded copies a complaint, so that a long one does not stay in memory.
+func bounded(complaint string) string {
+	if complaint == "" {
+		complaint = "the API server does not know it"
+	}
+	return string([]byte(complaint[:min(len(complaint), 256)]))
+}

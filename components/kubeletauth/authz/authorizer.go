@@ -1,0 +1,137 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package authz
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	authorizationv1client "k8s.io/client-go/kubernetes/typed/authorization/v1"
+	"k8s.io/component-base/metrics"
+
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/reviewclient"
+)
+
+const (
+	// heldAnswers is what the webhook authorizer of k8s.io/apiserver holds.
+	heldAnswers = 8192
+	heldBytes   = 8 << 20
+	// maxHeldAttributes is where k8s.io/apiserver/plugin/pkg/authorizer/webhook
+	// shouldCache stops.
+	maxHeldAttributes = 10_000
+	// maxReason bounds what is kept of the API server's reason, in bytes.
+	maxReason = 1 << 10
+)
+
+// Config is what an [Authorizer] needs.
+type Config struct {
+	Options
+	// Reviews asks the API server. Its client must have no throttle of its own. It
+	// may be nil with AlwaysAllow.
+	Reviews  authorizationv1client.SubjectAccessReviewInterface
+	Registry metrics.KubeRegistry
+}
+
+// Answer is a decision.
+type Answer struct {
+	Allowed bool
+	// Cached says that the API server was not asked for this request.
+	Cached bool
+	// Reason is the API server's, for the audit line; up to 1 KiB.
+	Reason string
+}
+
+// Authorizer decides. It is safe for concurrent use. Use [New].
+type Authorizer struct {
+	reviews authorizationv1client.SubjectAccessReviewInterface
+	// asker is nil if everything is allowed.
+	asker *reviewclient.Asker[Answer]
+}
+
+// New makes an authorizer. It asks nobody.
+func New(config Config) (*Authorizer, error) {
+	if err := errors.Join(config.Validate()...); err != nil {
+		return nil, err
+	}
+	if config.Mode == ModeAlwaysAllow {
+		return &Authorizer{}, nil
+	}
+	if config.Reviews == nil {
+		return nil, errors.New("--authorization-mode=Webhook needs a client of the API server")
+	}
+	return &Authorizer{
+		reviews: config.Reviews,
+		asker: reviewclient.New(reviewclient.Config[Answer]{
+			Name:    "access",
+			Keep:    func(a Answer) (time.Duration, int) { return config.ttl(a.Allowed), len(a.Reason) },
+			Entries: heldAnswers, Bytes: heldBytes,
+			InFlight: config.MaxInFlight, Waiting: config.MaxWaiting,
+			Registry: config.Registry,
+		}),
+	}, nil
+}
+
+func (o *Options) ttl(allowed bool) time.Duration {
+	if allowed {
+		return o.AuthorizedTTL
+	}
+	return o.UnauthorizedTTL
+}
+
+// Authorize decides about one request. An error means that no decision could be had:
+// the API server gave none within ctx or within 10 s, contradicted itself, or too many
+// wait for it ([reviewclient.ErrBusy]). [reviewclient.WithMaxAge] bounds the age of the answer.
+func (a *Authorizer) Authorize(ctx context.Context, attrs authorizer.Attributes) (Answer, error) {
+	if a.asker == nil {
+		return Answer{Allowed: true}, nil
+	}
+	key, maxAge := keyOf(attrs), reviewclient.MaxAgeOf(ctx)
+	if known, ok := a.asker.Held(key, maxAge); ok {
+		known.Cached = true
+		return known, nil
+	}
+	answer, err := a.asker.Answer(ctx, reviewclient.Question[Answer]{
+		Key:    key,
+		Ask:    func(ctx context.Context) (Answer, error) { return a.ask(ctx, attrs) },
+		Unheld: attributeBytes(attrs) >= maxHeldAttributes,
+		MaxAge: maxAge,
+	})
+	if err != nil {
+		return Answer{}, fmt.Errorf("reviewing access: %w", err)
+	}
+	return answer, nil
+}
+
+// Wait returns when no review is in the air. Nothing may be asked any more.
+func (a *Authorizer) Wait() {
+	if a.asker != nil {
+		a.asker.Wait()
+	}
+}
+
+func (a *Authorizer) ask(ctx context.Context, attrs authorizer.Attributes) (Answer, error) {
+	answer, err := a.reviews.Create(ctx, &authorizationv1.SubjectAccessReview{Spec: specOf(attrs)}, metav1.CreateOptions{})
+	if err != nil {
+		return Answer{}, err
+	}
+	status := answer.Status
+	if status.Allowed && status.Denied {
+		return Answer{}, errors.New("the API server both allows and denies")
+	}
+	reason := status.Reason
+	if reason == "" {
+		reason = status.EvaluationError
+	}
+	return Answer{Allowed: status.Allowed, Reason: bounded(reason)}, nil
+}
+
+// bounded copies a reason, so that a long one does not stay in memory.
+func bounded(reason string) string {
+	return string([]byte(reason[:min(len(reason), maxReason)]))
+}

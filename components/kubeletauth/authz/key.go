@@ -1,0 +1,97 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package authz
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"slices"
+	"sync"
+
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/reviewclient"
+)
+
+// largestPooled is the size of buffers that are used again, in bytes.
+const largestPooled = 16 << 10
+
+var buffers = sync.Pool{New: func() any { return &encoding{} }}
+
+// encoding is a spec in bytes, of which no two specs have the same: every text and
+// every list has its length before it.
+type encoding struct {
+	bytes []byte
+	keys  []string
+}
+
+// keyOf is different for everything that the API server would be told differently.
+func keyOf(attrs authorizer.Attributes) reviewclient.Key {
+	e, _ := buffers.Get().(*encoding)
+	e.bytes = e.bytes[:0]
+	e.user(attrs)
+	e.attributes(attrs)
+	key := reviewclient.Key(sha256.Sum256(e.bytes))
+	if cap(e.bytes) <= largestPooled {
+		buffers.Put(e)
+	}
+	return key
+}
+
+func (e *encoding) user(attrs authorizer.Attributes) {
+	who := attrs.GetUser()
+	if who == nil {
+		e.length(0)
+		return
+	}
+	e.length(1)
+	e.text(who.GetName())
+	e.text(who.GetUID())
+	e.list(who.GetGroups())
+	extra := who.GetExtra()
+	e.length(len(extra))
+	e.keys = e.keys[:0]
+	for key := range extra {
+		e.keys = append(e.keys, key)
+	}
+	slices.Sort(e.keys)
+	for _, key := range e.keys {
+		e.text(key)
+		e.list(extra[key])
+	}
+	clear(e.keys)
+}
+
+func (e *encoding) attributes(attrs authorizer.Attributes) {
+	if !attrs.IsResourceRequest() {
+		e.length(0)
+		e.text(attrs.GetPath())
+		e.text(attrs.GetVerb())
+		return
+	}
+	e.length(1)
+	e.text(attrs.GetNamespace())
+	e.text(attrs.GetVerb())
+	e.text(attrs.GetAPIGroup())
+	e.text(attrs.GetAPIVersion())
+	e.text(attrs.GetResource())
+	e.text(attrs.GetSubresource())
+	e.text(attrs.GetName())
+}
+
+func (e *encoding) list(texts []string) {
+	e.length(len(texts))
+	for _, text := range texts {
+		e.text(text)
+	}
+}
+
+func (e *encoding) text(text string) {
+	e.length(len(text))
+	e.bytes = append(e.bytes, text...)
+}
+
+func (e *encoding) length(n int) {
+	e.bytes = binary.AppendUvarint(e.bytes, uint64(n)) //nolint:gosec // lengths are not negative
+}

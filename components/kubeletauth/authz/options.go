@@ -1,0 +1,66 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package authz
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+// The modes of authorization, as the kubelet calls them.
+const (
+	ModeWebhook     = "Webhook"
+	ModeAlwaysAllow = "AlwaysAllow"
+)
+
+// Options are the flags about authorization, as given. Those that the kubelet has too
+// have its names, and the defaults of its configuration file (kubelet.config.k8s.io/v1beta1).
+type Options struct {
+	Mode                           string
+	AuthorizedTTL, UnauthorizedTTL time.Duration
+	MaxInFlight, MaxWaiting        int
+}
+
+// DefaultOptions ask the API server.
+func DefaultOptions() Options {
+	return Options{
+		Mode: ModeWebhook, AuthorizedTTL: 5 * time.Minute, UnauthorizedTTL: 30 * time.Second,
+		MaxInFlight: 50, MaxWaiting: 500,
+	}
+}
+
+// AddFlags adds the flags.
+func (o *Options) AddFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&o.Mode, "authorization-mode", o.Mode,
+		"Webhook asks the API server by SubjectAccessReview. AlwaysAllow lets every authenticated caller do everything on "+
+			"this node, exec into any pod included.")
+	fs.DurationVar(&o.AuthorizedTTL, "authorization-webhook-cache-authorized-ttl", o.AuthorizedTTL,
+		"How long an allowed request stays allowed after the right was taken away. 0 asks each time.")
+	fs.DurationVar(&o.UnauthorizedTTL, "authorization-webhook-cache-unauthorized-ttl", o.UnauthorizedTTL,
+		"How long a forbidden request stays forbidden after the right was given. 0 asks each time.")
+	fs.IntVar(&o.MaxInFlight, "authorization-max-in-flight", o.MaxInFlight,
+		"SubjectAccessReviews in the air at one time. There is no other throttle.")
+	fs.IntVar(&o.MaxWaiting, "authorization-max-waiting", o.MaxWaiting,
+		"SubjectAccessReviews that wait for their turn. With more, requests fail at once.")
+}
+
+// Validate reports every problem, not only the first.
+func (o *Options) Validate() []error {
+	var problems []error
+	report := func(wrong bool, format string, args ...any) {
+		if wrong {
+			problems = append(problems, fmt.Errorf(format, args...))
+		}
+	}
+	report(o.Mode != ModeWebhook &&
+		o.Mode != ModeAlwaysAllow, "--authorization-mode is %q, want %s or %s", o.Mode, ModeWebhook, ModeAlwaysAllow)
+	report(o.AuthorizedTTL < 0, "--authorization-webhook-cache-authorized-ttl is %v, want 0 or more", o.AuthorizedTTL)
+	report(o.UnauthorizedTTL < 0, "--authorization-webhook-cache-unauthorized-ttl is %v, want 0 or more",
+		o.UnauthorizedTTL)
+	report(o.MaxInFlight < 1, "--authorization-max-in-flight is %d, want at least 1", o.MaxInFlight)
+	report(o.MaxWaiting < 0, "--authorization-max-waiting is %d, want 0 or more", o.MaxWaiting)
+	return problems
+}

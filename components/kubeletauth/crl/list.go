@@ -1,0 +1,116 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package crl
+
+import (
+	"crypto/sha256"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"math/big"
+	"time"
+)
+
+// clockSkew is how far in the future a list may begin: the clocks of a CA and of a
+// node differ.
+const clockSkew = 5 * time.Minute
+
+// issuer is a CA by its name and key, whatever certificate says so.
+type issuer [sha256.Size]byte
+
+func issuerOf(ca *x509.Certificate) issuer {
+	return sha256.Sum256(append(ca.RawSubject[:len(ca.RawSubject):len(ca.RawSubject)], ca.RawSubjectPublicKeyInfo...))
+}
+
+// key is that of a CA, whatever it is called.
+type key [sha256.Size]byte
+
+func keyOf(ca *x509.Certificate) key { return sha256.Sum256(ca.RawSubjectPublicKeyInfo) }
+
+// list is a CRL that its issuer signed.
+type list struct {
+	issuer                 issuer
+	key                    key
+	name                   string
+	number                 *big.Int
+	thisUpdate, nextUpdate time.Time
+	revoked                map[string]struct{}
+	digest                 [sha256.Size]byte
+	// raw is the CRL, DER.
+	raw []byte
+}
+
+// newList checks a CRL against the CAs that may have signed it.
+func newList(crl *x509.RevocationList, signers []*x509.Certificate, now time.Time) (*list, error) {
+	if err := checkComplete(crl); err != nil {
+		return nil, err
+	}
+	if crl.NextUpdate.IsZero() {
+		return nil, errors.New("it does not say when the next one is due")
+	}
+	if crl.ThisUpdate.After(now.Add(clockSkew)) {
+		return nil, fmt.Errorf("it is from the future, %s", crl.ThisUpdate.Format(time.RFC3339))
+	}
+	signer, err := signerOf(crl, signers)
+	if err != nil {
+		return nil, err
+	}
+	l := &list{
+		issuer: issuerOf(signer), key: keyOf(signer), name: signer.Subject.CommonName,
+		number: crl.Number, thisUpdate: crl.ThisUpdate, nextUpdate: crl.NextUpdate,
+		revoked: make(map[string]struct{}, len(crl.RevokedCertificateEntries)),
+		digest:  sha256.Sum256(crl.RawTBSRevocationList),
+		raw:     crl.Raw,
+	}
+	for _, entry := range crl.RevokedCertificateEntries {
+		l.revoked[serial(entry.SerialNumber)] = struct{}{}
+	}
+	return l, nil
+}
+
+// errUntrusted is for a list whose CA the client CAs do not know, at least not any more.
+var errUntrusted = errors.New("is not a client CA")
+
+func serial(number *big.Int) string { return string(number.Bytes()) }
+
+func signerOf(crl *x509.RevocationList, signers []*x509.Certificate) (*x509.Certificate, error) {
+	switch crl.SignatureAlgorithm {
+	case x509.UnknownSignatureAlgorithm, x509.MD2WithRSA, x509.MD5WithRSA, x509.SHA1WithRSA, x509.DSAWithSHA1,
+		x509.DSAWithSHA256, x509.ECDSAWithSHA1:
+		return nil, fmt.Errorf("signatures by %v are not accepted", crl.SignatureAlgorithm)
+	default:
+	}
+	named := false
+	for _, signer := range signers {
+		if string(signer.RawSubject) != string(crl.RawIssuer) {
+			continue
+		}
+		named = true
+		if signer.CheckSignature(crl.SignatureAlgorithm, crl.RawTBSRevocationList, crl.Signature) == nil {
+			return signer, nil
+		}
+	}
+	if named {
+		return nil, fmt.Errorf("the signature is not that of client CA %q", crl.Issuer.String())
+	}
+	return nil, fmt.Errorf("its issuer %q %w, and no intermediate CA whose certificate lies beside it",
+		crl.Issuer.String(), errUntrusted)
+}
+
+// newerThan compares lists of one issuer: by number, where both have one (RFC 5280
+// section 5.2.3), or else by time.
+func (l *list) newerThan(other *list) bool {
+	if l.number != nil && other.number != nil {
+		if order := l.number.Cmp(other.number); order != 0 {
+			return order > 0
+		}
+	}
+	return l.thisUpdate.After(other.thisUpdate)
+}
+
+// before: the list is older than another of its issuer, by time and not only by
+// number. A CA that has lost its numbers begins anew.
+func (l *list) before(other *list) bool {
+	return !l.thisUpdate.After(other.thisUpdate) && other.newerThan(l)
+}

@@ -1,0 +1,119 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package crl
+
+import (
+	"crypto/sha256"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Lists are those in force at one time. They do not change, and are safe for
+// concurrent use. A nil *Lists revokes nothing.
+type Lists struct {
+	byIssuer map[issuer]*list
+	byKey    map[key][]*list
+	refuse   bool
+	counters counters
+	// digest is of what the lists are made of.
+	digest [sha256.Size]byte
+}
+
+// ErrExpired is that nobody knows whether a certificate is revoked, because the list of its
+// issuer has expired.
+var ErrExpired = errors.New("the revocation list expired")
+
+// Check looks for the certificates of verified chains of one client, leaf first, each
+// in the lists of its issuer, which follows it. A certificate that is revoked in any
+// chain refuses the client, whatever other chains there are, and one counts as revoked
+// that its issuer's key has revoked under another name. If none is revoked, one chain is
+// enough of which no list has expired. Without an error, the answer stays the same until
+// a time, or for good if that is zero. The error says which certificate may not be used and
+// why; it is [ErrExpired] if none is revoked.
+func (l *Lists) Check(chains [][]*x509.Certificate, now time.Time) (until time.Time, err error) {
+	if l == nil {
+		return time.Time{}, nil
+	}
+	var unknown error
+	inOrder := false
+	for _, chain := range chains {
+		end, err := l.checkChain(chain, now)
+		switch {
+		case err == nil:
+			inOrder, until = true, earlier(until, end)
+		case errors.Is(err, ErrExpired):
+			unknown = err
+		default:
+			l.counters.revoked.Inc()
+			return time.Time{}, err
+		}
+	}
+	if unknown != nil && !inOrder {
+		l.counters.expired.Inc()
+		return time.Time{}, unknown
+	}
+	return until, nil
+}
+
+// checkChain prefers to say that something is revoked.
+func (l *Lists) checkChain(chain []*x509.Certificate, now time.Time) (until time.Time, err error) {
+	for i := 0; i+1 < len(chain); i++ {
+		certificate, signer := chain[i], chain[i+1]
+		if list := l.revokedBy(certificate, signer); list != nil {
+			return time.Time{}, fmt.Errorf("certificate %x of %q is revoked", certificate.SerialNumber, list.name)
+		}
+		list := l.byIssuer[issuerOf(signer)]
+		if list == nil || !l.refuse {
+			continue
+		}
+		if !now.Before(list.nextUpdate) {
+			err = fmt.Errorf("whether certificate %x of %q is revoked is not known: %w at %s",
+				certificate.SerialNumber, list.name, ErrExpired, list.nextUpdate.Format(time.RFC3339))
+		}
+		until = earlier(until, list.nextUpdate)
+	}
+	return until, err
+}
+
+func (l *Lists) revokedBy(certificate, signer *x509.Certificate) *list {
+	for _, list := range l.byKey[keyOf(signer)] {
+		if _, revoked := list.revoked[serial(certificate.SerialNumber)]; revoked {
+			return list
+		}
+	}
+	return nil
+}
+
+// earlier takes a zero time for never.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// newLists takes the newest of each issuer.
+func newLists(all []*list, refuse bool, count counters) *Lists {
+	l := &Lists{byIssuer: map[issuer]*list{}, byKey: map[key][]*list{}, refuse: refuse, counters: count}
+	for _, next := range all {
+		if known := l.byIssuer[next.issuer]; known == nil || next.newerThan(known) {
+			l.byIssuer[next.issuer] = next
+		}
+	}
+	var digests []string
+	for _, in := range l.byIssuer {
+		l.byKey[in.key] = append(l.byKey[in.key], in)
+		digests = append(digests, string(in.issuer[:])+string(in.digest[:]))
+	}
+	slices.Sort(digests)
+	hash := sha256.New()
+	for _, digest := range digests {
+		hash.Write([]byte(digest))
+	}
+	hash.Sum(l.digest[:0])
+	return l
+}
