@@ -19,8 +19,8 @@ import (
 
 	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
-	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/reviewclient"
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/crl"
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/reviewclient"
 )
 
 const (
