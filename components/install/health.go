@@ -13,7 +13,7 @@ import (
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
 	"github.com/bulkhead-k8s/bulkhead/components/install/cluster"
-	"github.com/bulkhead-k8s/bulkhead/components/install/hostfs"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
 // waitNewServer waits until another API server process than before serves, with
@@ -93,7 +93,7 @@ func (in *Installer) described() (right func(cluster.Process) error, err error) 
 	admission := expectation{wired: manifest.AdmissionWired(in.Layout.AdmissionConfig()),
 		is: has(manifest, "admission-control-config-file"), mayBeNone: true}
 	return func(p cluster.Process) error {
-		config, exists, err := hostfs.Read(in.Layout.AuthorizationConfig())
+		config, exists, err := atomicfile.Read(in.Layout.AuthorizationConfig())
 		if err != nil {
 			return err
 		}
@@ -116,7 +116,7 @@ func (in *Installer) described() (right func(cluster.Process) error, err error) 
 // staticHash is by what kube-apiserver tells the webhooks that we have put on the
 // disk for it; empty if it is not to read any.
 func (in *Installer) staticHash() (string, error) {
-	config, _, err := hostfs.Read(in.Layout.AdmissionConfig())
+	config, _, err := atomicfile.Read(in.Layout.AdmissionConfig())
 	if err != nil || !strings.Contains(string(config.Data), in.Layout.StaticManifests()) {
 		return "", err
 	}
@@ -125,7 +125,7 @@ func (in *Installer) staticHash() (string, error) {
 
 // policyHash is the same for admission policies.
 func (in *Installer) policyHash() (string, error) {
-	config, _, err := hostfs.Read(in.Layout.AdmissionConfig())
+	config, _, err := atomicfile.Read(in.Layout.AdmissionConfig())
 	if err != nil || !strings.Contains(string(config.Data), in.Layout.StaticPolicies()) {
 		return "", err
 	}

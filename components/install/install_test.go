@@ -15,8 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/bulkhead-k8s/bulkhead/components/install/hostfs"
 	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
 func TestInstallThenUninstallLeavesTheHostAsItWas(t *testing.T) {
@@ -38,12 +38,12 @@ func TestInstallThenUninstallLeavesTheHostAsItWas(t *testing.T) {
 func TestTheComponentCanReadItsFilesAndNobodyElseOurs(t *testing.T) {
 	onHost(t, "hardened", func(t *testing.T, h *testHost) {
 		must(t, h.installer().Install(t.Context(), options(Hardened)))
-		for dir, want := range map[string]hostfs.File{
-			h.layout.NodeRestriction(): {Mode: 0o640, UID: hostfs.KeepOwner, GID: h.layout.ComponentGID},
-			h.layout.NodeAuthorizer():  {Mode: 0o640, UID: hostfs.KeepOwner, GID: h.layout.ComponentGID},
-			h.layout.StaticManifests(): {Mode: 0o600, UID: hostfs.KeepOwner, GID: os.Getegid()},
-			h.layout.APIServer():       {Mode: 0o600, UID: hostfs.KeepOwner, GID: os.Getegid()},
-			h.layout.PKI():             {Mode: 0o600, UID: hostfs.KeepOwner, GID: os.Getegid()},
+		for dir, want := range map[string]atomicfile.File{
+			h.layout.NodeRestriction(): {Mode: 0o640, UID: atomicfile.KeepOwner, GID: h.layout.ComponentGID},
+			h.layout.NodeAuthorizer():  {Mode: 0o640, UID: atomicfile.KeepOwner, GID: h.layout.ComponentGID},
+			h.layout.StaticManifests(): {Mode: 0o600, UID: atomicfile.KeepOwner, GID: os.Getegid()},
+			h.layout.APIServer():       {Mode: 0o600, UID: atomicfile.KeepOwner, GID: os.Getegid()},
+			h.layout.PKI():             {Mode: 0o600, UID: atomicfile.KeepOwner, GID: os.Getegid()},
 		} {
 			entries, err := os.ReadDir(dir)
 			must(t, err)
@@ -51,10 +51,10 @@ func TestTheComponentCanReadItsFilesAndNobodyElseOurs(t *testing.T) {
 				if entry.IsDir() {
 					continue
 				}
-				file, _, err := hostfs.Read(filepath.Join(dir, entry.Name()))
+				file, _, err := atomicfile.Read(filepath.Join(dir, entry.Name()))
 				must(t, err)
 				want.Data = file.Data
-				if !hostfs.Same(file, want) {
+				if !atomicfile.Same(file, want) {
 					t.Errorf("%s in %s has mode %v and group %d", entry.Name(), dir, file.Mode, file.GID)
 				}
 			}

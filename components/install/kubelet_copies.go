@@ -15,7 +15,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/bulkhead-k8s/bulkhead/components/install/hostfs"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
 // servingFile is where a kubelet keeps the serving certificate that the cluster gave it,
@@ -54,14 +54,14 @@ func (k *KubeletInstaller) follow(copies []copied) (written []string, err error)
 		if err != nil {
 			return written, fmt.Errorf("copying %s for kubelet-auth-proxy: %w", c.name, err)
 		}
-		have, exists, err := hostfs.Read(c.to)
+		have, exists, err := atomicfile.Read(c.to)
 		if err != nil {
 			return written, err
 		}
 		if exists && bytes.Equal(have.Data, data) {
 			continue
 		}
-		if err := hostfs.Write(c.to, k.forProxy(data), ""); err != nil {
+		if err := atomicfile.Write(c.to, k.forProxy(data), ""); err != nil {
 			return written, err
 		}
 		written = append(written, c.name)
@@ -93,8 +93,8 @@ func (k *KubeletInstaller) settled(ctx context.Context, copies []copied) (writte
 	return written, nil
 }
 
-func (k *KubeletInstaller) forProxy(data []byte) hostfs.File {
-	return hostfs.File{Data: data, Mode: 0o640, UID: hostfs.KeepOwner, GID: k.Layout.ComponentGID}
+func (k *KubeletInstaller) forProxy(data []byte) atomicfile.File {
+	return atomicfile.File{Data: data, Mode: 0o640, UID: atomicfile.KeepOwner, GID: k.Layout.ComponentGID}
 }
 
 // inUnit is a path as systemd reads it in a unit (systemd.unit(5), specifiers).

@@ -3,7 +3,7 @@
 
 package install
 
-import "github.com/bulkhead-k8s/bulkhead/components/install/hostfs"
+import "github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 
 // kubeletDropIn is added to the kubelet's configuration. The kubelet asks the API
 // server what the proxy may (authorization), but takes no token: a pod with the
@@ -74,6 +74,6 @@ WantedBy=paths.target
 `
 
 // public is a file that everybody may read.
-func public(text string) hostfs.File {
-	return hostfs.File{Data: []byte(text), Mode: 0o644, UID: hostfs.KeepOwner, GID: hostfs.KeepOwner}
+func public(text string) atomicfile.File {
+	return atomicfile.File{Data: []byte(text), Mode: 0o644, UID: atomicfile.KeepOwner, GID: atomicfile.KeepOwner}
 }

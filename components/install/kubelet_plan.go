@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bulkhead-k8s/bulkhead/components/install/hostfs"
 	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
 // kubeletPlan is one installation with everything read, and nothing written.
@@ -141,17 +141,17 @@ func (p *kubeletPlan) writeRenewal(ctx context.Context) (changed bool, err error
 }
 
 func (p *kubeletPlan) writeDropIn(context.Context) (bool, error) {
-	if err := p.journal.NewDir(p.Layout.KubeletConfigDir(), 0o700, hostfs.KeepOwner); err != nil {
+	if err := p.journal.NewDir(p.Layout.KubeletConfigDir(), 0o700, atomicfile.KeepOwner); err != nil {
 		return false, err
 	}
 	config := strings.ReplaceAll(kubeletDropIn, "CLIENT_CA", p.Layout.KubeletClientCA())
-	wroteConfig, err := p.journal.WriteFile(p.Layout.KubeletDropIn(), hostfs.Private([]byte(config)))
+	wroteConfig, err := p.journal.WriteFile(p.Layout.KubeletDropIn(), atomicfile.Private([]byte(config)))
 	if err != nil {
 		return wroteConfig, err
 	}
 	// Somebody else's, if it is there.
 	if _, err := os.Stat(filepath.Dir(p.Layout.KubeletUnit())); errors.Is(err, fs.ErrNotExist) {
-		if err := p.journal.NewDir(filepath.Dir(p.Layout.KubeletUnit()), 0o755, hostfs.KeepOwner); err != nil {
+		if err := p.journal.NewDir(filepath.Dir(p.Layout.KubeletUnit()), 0o755, atomicfile.KeepOwner); err != nil {
 			return wroteConfig, err
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/bulkhead-k8s/bulkhead/components/install/hostfs"
 	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
 // NodeRecord is what node install leaves for the next run to know.
@@ -33,7 +33,7 @@ func (p *kubeletPlan) writeRecord(context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return p.journal.WriteFile(p.Layout.nodeRecord(), hostfs.Private(append(data, '\n')))
+	return p.journal.WriteFile(p.Layout.nodeRecord(), atomicfile.Private(append(data, '\n')))
 }
 
 // ReadNodeRecord returns the record of node install on this host, or nil.

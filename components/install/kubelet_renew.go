@@ -10,8 +10,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/bulkhead-k8s/bulkhead/components/install/hostfs"
 	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
 // renewPatience is how long a renewal waits for an installation on this host to end.
@@ -70,5 +70,5 @@ func (k *KubeletInstaller) renewClient(
 	if renewed, err = keeper.Renew(all); err != nil {
 		return renewed, err
 	}
-	return renewed, hostfs.Remove(k.Layout.formerClientCAKey())
+	return renewed, atomicfile.Remove(k.Layout.formerClientCAKey())
 }

@@ -17,8 +17,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/bulkhead-k8s/bulkhead/components/install/hostfs"
 	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
 // kubeadmExec is ExecStart as systemd shows kubeadm's.
@@ -75,7 +75,7 @@ func newTestNode(t *testing.T) *testNode {
 		units: map[string]bool{}, certificate: "kubelet-1"}
 	n.layout = Layout{
 		State: filepath.Join(dir, "bulkhead"), Units: filepath.Join(dir, "system"), Lock: filepath.Join(dir, "lock"),
-		KubeletConf: filepath.Join(dir, "none"), KubeletPKI: t.TempDir(), ComponentGID: hostfs.KeepOwner,
+		KubeletConf: filepath.Join(dir, "none"), KubeletPKI: t.TempDir(), ComponentGID: atomicfile.KeepOwner,
 	}
 	if os.Geteuid() == 0 {
 		n.layout.ComponentGID = ComponentGID

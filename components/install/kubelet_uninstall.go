@@ -11,8 +11,8 @@ import (
 	"os"
 	"time"
 
-	"github.com/bulkhead-k8s/bulkhead/components/install/hostfs"
 	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
 // zeroPolicy is for keepers that renew nothing.
@@ -94,7 +94,7 @@ func removeFiles(paths ...string) (changed bool, err error) {
 	for _, path := range paths {
 		_, err := os.Stat(path)
 		changed = changed || err == nil
-		if err := hostfs.Remove(path); err != nil {
+		if err := atomicfile.Remove(path); err != nil {
 			return changed, err
 		}
 	}

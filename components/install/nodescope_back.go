@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/bulkhead-k8s/bulkhead/components/install/hostfs"
 	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
 // takeBackScope is the first thing on the way back from a run that switched node scope
@@ -45,7 +45,7 @@ func (in *Installer) endAddedScopeSync(ctx context.Context, timeout time.Duratio
 	if !added(j, in.Layout.ScopeSyncManifest()) {
 		return nil
 	}
-	if err := hostfs.Remove(in.Layout.ScopeSyncManifest()); err != nil {
+	if err := atomicfile.Remove(in.Layout.ScopeSyncManifest()); err != nil {
 		return err
 	}
 	config := in.Layout.AuthorizationConfig()

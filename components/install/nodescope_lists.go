@@ -7,7 +7,7 @@ import (
 	"bytes"
 	"fmt"
 
-	"github.com/bulkhead-k8s/bulkhead/components/install/hostfs"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
 )
 
@@ -26,7 +26,7 @@ func (l Layout) ScopedAccounts() (asking, writing int, err error) {
 // asksAboutAccounts is true if there is something that makes kube-apiserver ask about
 // accounts, whatever a record says.
 func (l Layout) asksAboutAccounts() (bool, error) {
-	config, there, err := hostfs.Read(l.AuthorizationConfig())
+	config, there, err := atomicfile.Read(l.AuthorizationConfig())
 	return there && namesScope(config.Data) || exists(l.ScopeRegistration()), err
 }
 
@@ -34,7 +34,7 @@ func namesScope(file []byte) bool { return bytes.Contains(file, []byte(scopelist
 
 // listed are the accounts in a file of ours, none if it has no list.
 func listed(kind *scopelist.Kind, path string) ([]scopelist.Account, error) {
-	have, there, err := hostfs.Read(path)
+	have, there, err := atomicfile.Read(path)
 	if err != nil || !there || !namesScope(have.Data) {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
 	"github.com/bulkhead-k8s/bulkhead/components/install/cluster"
-	"github.com/bulkhead-k8s/bulkhead/components/install/hostfs"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
 // planScope finds out if accounts were held to their nodes, and are no more.
@@ -84,7 +84,7 @@ func describeHeld(held int, unread error) string {
 // withoutEntry is the file of the profile that is there. The running server takes no
 // other: it drops no authorizer of its own without a restart.
 func (p *plan) withoutEntry() ([]byte, error) {
-	have, _, err := hostfs.Read(p.Layout.AuthorizationConfig())
+	have, _, err := atomicfile.Read(p.Layout.AuthorizationConfig())
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func (p *plan) withoutEntry() ([]byte, error) {
 // filesInForce is what a server runs with that has read its files as they are now.
 // scope-sync writes them whenever an account comes or goes.
 func (in *Installer) filesInForce() (cluster.Process, error) {
-	config, _, err := hostfs.Read(in.Layout.AuthorizationConfig())
+	config, _, err := atomicfile.Read(in.Layout.AuthorizationConfig())
 	if err != nil {
 		return cluster.Process{}, err
 	}

@@ -12,8 +12,8 @@ import (
 	"path/filepath"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
-	"github.com/bulkhead-k8s/bulkhead/components/install/hostfs"
 	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
@@ -176,7 +176,7 @@ func (p *plan) findOriginal() error {
 	if err != nil {
 		return err
 	}
-	saved, exists, err := hostfs.Read(p.Layout.originalManifest())
+	saved, exists, err := atomicfile.Read(p.Layout.originalManifest())
 	if err != nil {
 		return fmt.Errorf("reading the saved kube-apiserver manifest: %w", err)
 	}
@@ -195,14 +195,14 @@ func (p *plan) findOriginal() error {
 
 // write puts a file of ours in place.
 func (p *plan) write(path string, data []byte, mode fs.FileMode) (bool, error) {
-	file := hostfs.Private(data)
+	file := atomicfile.Private(data)
 	file.Mode = mode
 	return p.journal.WriteFile(path, file)
 }
 
 // writeForComponent puts a file in place that a component reads.
 func (p *plan) writeForComponent(dir, name string, data []byte) (bool, error) {
-	file := hostfs.Private(data)
+	file := atomicfile.Private(data)
 	file.Mode, file.GID = 0o640, p.Layout.ComponentGID
 	return p.journal.WriteFile(filepath.Join(dir, name), file)
 }

@@ -6,7 +6,7 @@ package install
 import (
 	"fmt"
 
-	"github.com/bulkhead-k8s/bulkhead/components/install/hostfs"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/configuration"
 	"github.com/bulkhead-k8s/bulkhead/manifests"
 )
@@ -89,7 +89,7 @@ func (l Layout) choosePolicy(o Options, before *Record) (policyChoice, error) {
 	if o.Profile == Parity && !o.Policy.Own {
 		return policyChoice{}, nil
 	}
-	have, exists, err := hostfs.Read(l.RestrictionPolicy())
+	have, exists, err := atomicfile.Read(l.RestrictionPolicy())
 	if err != nil {
 		return policyChoice{}, fmt.Errorf("reading node-restriction's configuration: %w", err)
 	}

@@ -9,8 +9,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/bulkhead-k8s/bulkhead/components/install/hostfs"
 	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
 // makeCertificates is not in the journal but for its directories: a certificate
@@ -34,7 +34,7 @@ func (p *plan) makeCertificates(context.Context) (bool, error) {
 func (p *plan) makeDirs() error {
 	for _, dir := range []string{p.Layout.PKI(), p.Layout.APIServer(), p.Layout.StaticManifests(),
 		p.Layout.StaticPolicies()} {
-		if err := p.journal.NewDir(dir, 0o700, hostfs.KeepOwner); err != nil {
+		if err := p.journal.NewDir(dir, 0o700, atomicfile.KeepOwner); err != nil {
 			return err
 		}
 	}

@@ -8,9 +8,9 @@ import (
 	"context"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
-	"github.com/bulkhead-k8s/bulkhead/components/install/hostfs"
 	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
 	"github.com/bulkhead-k8s/bulkhead/components/install/kubeadmconfig"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
 // restore leaves alone what is back already: a rewritten manifest could restart
@@ -20,9 +20,9 @@ func (in *Installer) restore(j *journal.Journal, e journal.Entry) (changed bool,
 	if err != nil {
 		return false, err
 	}
-	want := hostfs.File{Data: before, Mode: e.Mode, UID: e.UID, GID: e.GID}
-	have, exists, err := hostfs.Read(e.Name)
-	if err == nil && exists && hostfs.Same(have, want) {
+	want := atomicfile.File{Data: before, Mode: e.Mode, UID: e.UID, GID: e.GID}
+	have, exists, err := atomicfile.Read(e.Name)
+	if err == nil && exists && atomicfile.Same(have, want) {
 		return false, nil
 	}
 	// A journal can be found long after its run was killed. Of the files in it,
@@ -39,7 +39,7 @@ func (in *Installer) restore(j *journal.Journal, e journal.Entry) (changed bool,
 // unwireLater takes our edits out of a manifest that somebody else has written
 // since: what was saved would take the upgrade back as well. It is not done if
 // there is no reading either of the two.
-func (in *Installer) unwireLater(have hostfs.File, before []byte) (done, changed bool, err error) {
+func (in *Installer) unwireLater(have atomicfile.File, before []byte) (done, changed bool, err error) {
 	old, err := apiserver.Parse(before)
 	if err != nil {
 		return false, false, nil
@@ -59,7 +59,7 @@ func (in *Installer) unwireLater(have hostfs.File, before []byte) (done, changed
 		return true, false, nil
 	}
 	have.Data = unwired
-	return true, true, hostfs.Write(in.Layout.APIServerManifest(), have, in.Layout.journal())
+	return true, true, atomicfile.Write(in.Layout.APIServerManifest(), have, in.Layout.journal())
 }
 
 func (in *Installer) takeBack(ctx context.Context, j *journal.Journal, e journal.Entry) error {

@@ -19,8 +19,8 @@ import (
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
 	"github.com/bulkhead-k8s/bulkhead/components/install/cluster"
-	"github.com/bulkhead-k8s/bulkhead/components/install/hostfs"
 	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
 const kubeadmText = "apiServer: {}\napiVersion: kubeadm.k8s.io/v1beta4\nkind: " +
@@ -100,7 +100,7 @@ func newTestHost(t *testing.T) *testHost {
 	h.layout = Layout{
 		Manifests: filepath.Join(dir, "manifests"), State: filepath.Join(dir, "bulkhead"),
 		KubePKI: filepath.Join(dir, "pki"), Lock: filepath.Join(dir, "lock"), KubeletConf: filepath.Join(dir, "none"),
-		ComponentGID: hostfs.KeepOwner,
+		ComponentGID: atomicfile.KeepOwner,
 	}
 	// Only root can give files to a group that it is not in.
 	if os.Geteuid() == 0 {

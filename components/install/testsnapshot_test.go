@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/bulkhead-k8s/bulkhead/components/install/hostfs"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
 // snapshot is every file of the host with its content and mode, the lock aside,
@@ -32,7 +32,7 @@ func (h *testHost) snapshot() map[string]string {
 			all[path] = "directory"
 			return nil
 		}
-		file, _, err := hostfs.Read(path)
+		file, _, err := atomicfile.Read(path)
 		all[path] = fmt.Sprintf("%v group %d: %s", file.Mode, file.GID, file.Data)
 		return err
 	}))

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
-	"github.com/bulkhead-k8s/bulkhead/components/install/hostfs"
 	"github.com/bulkhead-k8s/bulkhead/components/install/kubeadmconfig"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
 // Uninstall puts the API server back to what it was before the first
@@ -95,7 +95,7 @@ func (in *Installer) uninstallSteps(record *Record, timeout time.Duration) []ste
 // manifest since we wrote it, and else takes our edits back.
 func (in *Installer) restoreManifest(edit Edit) (changed bool, err error) {
 	path := in.Layout.APIServerManifest()
-	current, exists, err := hostfs.Read(path)
+	current, exists, err := atomicfile.Read(path)
 	if err != nil {
 		return false, err
 	}
@@ -105,7 +105,7 @@ func (in *Installer) restoreManifest(edit Edit) (changed bool, err error) {
 			path)
 	}
 	restored := current
-	original, saved, err := hostfs.Read(in.Layout.originalManifest())
+	original, saved, err := atomicfile.Read(in.Layout.originalManifest())
 	if err != nil {
 		return false, err
 	}
@@ -115,7 +115,7 @@ func (in *Installer) restoreManifest(edit Edit) (changed bool, err error) {
 	} else if restored.Data, err = apiserver.Unwire(current.Data, in.Layout.unwiring(), edit.server()); err != nil {
 		return false, err
 	}
-	if hostfs.Same(current, restored) {
+	if atomicfile.Same(current, restored) {
 		return false, nil
 	}
 	if saved && !ours {
@@ -126,7 +126,7 @@ func (in *Installer) restoreManifest(edit Edit) (changed bool, err error) {
 	if err := os.MkdirAll(in.Layout.State, 0o700); err != nil {
 		return false, err
 	}
-	return true, hostfs.Write(path, restored, in.Layout.State)
+	return true, atomicfile.Write(path, restored, in.Layout.State)
 }
 
 func (in *Installer) restoreKubeadm(ctx context.Context, edit Edit) (changed bool, err error) {
@@ -143,7 +143,7 @@ func (in *Installer) restoreKubeadm(ctx context.Context, edit Edit) (changed boo
 			"host would write it into the manifest again: uninstall the other hosts first", others)
 		return false, nil
 	}
-	original, saved, err := hostfs.Read(in.Layout.originalKubeadm())
+	original, saved, err := atomicfile.Read(in.Layout.originalKubeadm())
 	if err != nil {
 		return false, err
 	}
@@ -163,7 +163,7 @@ func (in *Installer) removePods(context.Context) (changed bool, err error) {
 	for _, path := range in.Layout.ourManifests() {
 		_, err := os.Stat(path)
 		changed = changed || err == nil
-		if err := hostfs.Remove(path); err != nil {
+		if err := atomicfile.Remove(path); err != nil {
 			return changed, err
 		}
 	}
@@ -183,7 +183,7 @@ func (in *Installer) removeState(context.Context) (changed bool, err error) {
 			return true, err
 		}
 	}
-	if err := hostfs.Sweep(in.Layout.State); err != nil {
+	if err := atomicfile.Sweep(in.Layout.State); err != nil {
 		return true, err
 	}
 	if err = os.Remove(in.Layout.State); errors.Is(err, syscall.ENOTEMPTY) {
@@ -210,7 +210,7 @@ func (in *Installer) installedHere() (bool, error) {
 			return true, err
 		}
 	}
-	manifest, exists, err := hostfs.Read(in.Layout.APIServerManifest())
+	manifest, exists, err := atomicfile.Read(in.Layout.APIServerManifest())
 	if err != nil || !exists {
 		return err == nil, err
 	}

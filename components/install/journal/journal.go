@@ -19,7 +19,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/bulkhead-k8s/bulkhead/components/install/hostfs"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
 const indexName = "journal.json"
@@ -97,19 +97,19 @@ func Open(dir string) (*Journal, error) {
 // End forgets the journal: the change is complete, or taken back.
 func (j *Journal) End() error {
 	// The index goes first: without it the rest means nothing.
-	if err := hostfs.Remove(filepath.Join(j.dir, indexName)); err != nil {
+	if err := atomicfile.Remove(filepath.Join(j.dir, indexName)); err != nil {
 		return err
 	}
 	return os.RemoveAll(j.dir)
 }
 
 // WriteFile writes a file unless it is there already, and says whether it did.
-func (j *Journal) WriteFile(path string, file hostfs.File) (changed bool, err error) {
-	have, exists, err := hostfs.Read(path)
+func (j *Journal) WriteFile(path string, file atomicfile.File) (changed bool, err error) {
+	have, exists, err := atomicfile.Read(path)
 	if err != nil {
 		return false, err
 	}
-	if exists && hostfs.Same(have, file) {
+	if exists && atomicfile.Same(have, file) {
 		return false, nil
 	}
 	if err := j.remember(path, have, exists); err != nil {
@@ -118,19 +118,19 @@ func (j *Journal) WriteFile(path string, file hostfs.File) (changed bool, err er
 	if err := j.Wrote(path, file.Data); err != nil {
 		return false, err
 	}
-	return true, hostfs.Write(path, file, j.dir)
+	return true, atomicfile.Write(path, file, j.dir)
 }
 
 // RemoveFile takes a file away, if it is there, and says whether it did.
 func (j *Journal) RemoveFile(path string) (changed bool, err error) {
-	have, exists, err := hostfs.Read(path)
+	have, exists, err := atomicfile.Read(path)
 	if err != nil || !exists {
 		return false, err
 	}
 	if err := j.remember(path, have, true); err != nil {
 		return false, err
 	}
-	return true, hostfs.Remove(path)
+	return true, atomicfile.Remove(path)
 }
 
 // NewDir makes a directory and remembers whether it is new.
@@ -141,17 +141,17 @@ func (j *Journal) NewDir(path string, mode fs.FileMode, gid int) error {
 			return err
 		}
 	}
-	return hostfs.MakeDir(path, mode, gid)
+	return atomicfile.MakeDir(path, mode, gid)
 }
 
 // NewFile notes that a file, unless it is there already, is about to be made by
 // other means.
 func (j *Journal) NewFile(path string) error {
-	_, exists, err := hostfs.Read(path)
+	_, exists, err := atomicfile.Read(path)
 	if err != nil || exists {
 		return err
 	}
-	return j.remember(path, hostfs.File{}, false)
+	return j.remember(path, atomicfile.File{}, false)
 }
 
 // Object notes that an API object is about to be changed; before is what it
@@ -193,15 +193,15 @@ func (j *Journal) Restore(e Entry) error {
 	case e.Kind == KindDir:
 		return os.RemoveAll(e.Name)
 	case e.Kind == KindFile && e.Backup == "":
-		return hostfs.Remove(e.Name)
+		return atomicfile.Remove(e.Name)
 	case e.Kind == KindFile:
-		return hostfs.Link(filepath.Join(j.dir, e.Backup), e.Name, hostfs.File{Mode: e.Mode, UID: e.UID, GID: e.GID})
+		return atomicfile.Link(filepath.Join(j.dir, e.Backup), e.Name, atomicfile.File{Mode: e.Mode, UID: e.UID, GID: e.GID})
 	}
 	return nil
 }
 
 // remember saves a file's state, the first time it is touched.
-func (j *Journal) remember(path string, have hostfs.File, exists bool) error {
+func (j *Journal) remember(path string, have atomicfile.File, exists bool) error {
 	for _, e := range j.Entries {
 		if e.Kind == KindFile && e.Name == path {
 			return nil
@@ -220,7 +220,7 @@ func (j *Journal) remember(path string, have hostfs.File, exists bool) error {
 
 func (j *Journal) saveBackup(data []byte) (string, error) {
 	name := "before-" + strconv.Itoa(len(j.Entries))
-	return name, hostfs.Write(filepath.Join(j.dir, name), hostfs.Private(data), "")
+	return name, atomicfile.Write(filepath.Join(j.dir, name), atomicfile.Private(data), "")
 }
 
 func (j *Journal) add(e Entry) error {
@@ -233,5 +233,5 @@ func (j *Journal) save() error {
 	if err != nil {
 		return err
 	}
-	return hostfs.Write(filepath.Join(j.dir, indexName), hostfs.Private(data), "")
+	return atomicfile.Write(filepath.Join(j.dir, indexName), atomicfile.Private(data), "")
 }

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/bulkhead-k8s/bulkhead/components/install/hostfs"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
 func must(t *testing.T, err error) {
@@ -28,9 +28,9 @@ func TestAJournalThatWasLeftBehindTakesEverythingBack(t *testing.T) {
 
 	j, err := Begin(dir, "test")
 	must(t, err)
-	must(t, j.NewDir(filepath.Dir(added), 0o700, hostfs.KeepOwner))
+	must(t, j.NewDir(filepath.Dir(added), 0o700, atomicfile.KeepOwner))
 	for _, path := range []string{old, added, old} { // old twice: its first content counts
-		_, err := j.WriteFile(path, hostfs.Private([]byte("after "+path)))
+		_, err := j.WriteFile(path, atomicfile.Private([]byte("after "+path)))
 		must(t, err)
 	}
 	must(t, j.Object("config", []byte("object before")))
@@ -48,7 +48,7 @@ func TestAJournalThatWasLeftBehindTakesEverythingBack(t *testing.T) {
 		}
 		must(t, left.Restore(e))
 	}
-	file, _, err := hostfs.Read(old)
+	file, _, err := atomicfile.Read(old)
 	must(t, err)
 	if string(file.Data) != "before" || file.Mode != 0o640 {
 		t.Errorf("%q, mode %v", file.Data, file.Mode)
@@ -67,7 +67,7 @@ func TestWhatIsThereAlreadyIsNotWritten(t *testing.T) {
 	j, err := Begin(filepath.Join(t.TempDir(), "journal"), "test")
 	must(t, err)
 	for _, want := range []bool{true, false} {
-		if changed, err := j.WriteFile(path, hostfs.Private([]byte("x"))); err != nil || changed != want {
+		if changed, err := j.WriteFile(path, atomicfile.Private([]byte("x"))); err != nil || changed != want {
 			t.Errorf("changed %v, want %v (%v)", changed, want, err)
 		}
 	}
@@ -90,7 +90,7 @@ func TestRestoringNeedsNoSpace(t *testing.T) {
 	must(t, os.WriteFile(path, []byte("before"), 0o640))
 	j, err := Begin(dir, "test")
 	must(t, err)
-	_, err = j.WriteFile(path, hostfs.Private([]byte("after")))
+	_, err = j.WriteFile(path, atomicfile.Private([]byte("after")))
 	must(t, err)
 	for range 2 { // a crash in between must not spoil the second try
 		must(t, j.Restore(j.Entries[0]))
@@ -112,7 +112,7 @@ func TestAnEntryKnowsWhatWasWritten(t *testing.T) {
 	j, err := Begin(dir, "test")
 	must(t, err)
 	for _, text := range []string{"first", "second"} {
-		_, err := j.WriteFile(path, hostfs.Private([]byte(text)))
+		_, err := j.WriteFile(path, atomicfile.Private([]byte(text)))
 		must(t, err)
 	}
 	must(t, j.Object("object", []byte("before")))

@@ -13,7 +13,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/bulkhead-k8s/bulkhead/components/install/hostfs"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
 // pinnedOverlap is how long the verifier accepts the former certificate too. Whoever shows the
@@ -63,7 +63,7 @@ func pins(file string, cert *x509.Certificate) bool {
 }
 
 func writeCerts(file string, ders ...[]byte) error {
-	return hostfs.Write(file, hostfs.Private(certsPEM(ders...)), "")
+	return atomicfile.Write(file, atomicfile.Private(certsPEM(ders...)), "")
 }
 
 func certsPEM(ders ...[]byte) []byte {

@@ -21,7 +21,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/bulkhead-k8s/bulkhead/components/install/hostfs"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
 // caValidity is long because a CA that never leaves one host, and signs for
@@ -142,14 +142,14 @@ func writePair(p Pair, der []byte, key *ecdsa.PrivateKey, mode os.FileMode) erro
 	if err != nil {
 		return err
 	}
-	file := func(kind string, der []byte) hostfs.File {
-		f := hostfs.Private(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
+	file := func(kind string, der []byte) atomicfile.File {
+		f := atomicfile.Private(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
 		f.Mode = mode
 		return f
 	}
-	return hostfs.WriteTogether(
-		hostfs.Placed{Path: p.KeyFile, File: file("PRIVATE KEY", keyDER)},
-		hostfs.Placed{Path: p.CertFile, File: file("CERTIFICATE", der)},
+	return atomicfile.WriteTogether(
+		atomicfile.Placed{Path: p.KeyFile, File: file("PRIVATE KEY", keyDER)},
+		atomicfile.Placed{Path: p.CertFile, File: file("CERTIFICATE", der)},
 	)
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"k8s.io/klog/v2"
 
-	"github.com/bulkhead-k8s/bulkhead/components/install/hostfs"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
 )
 
@@ -84,7 +84,7 @@ func (s *Syncer) put(ctx context.Context, l *list, next []scopelist.Account) {
 	}
 	before := len(l.listed)
 	wrote, err := l.file.Put(next)
-	if errors.Is(err, hostfs.ErrChanged) {
+	if errors.Is(err, atomicfile.ErrChanged) {
 		// What it has become is looked at in the next turn.
 		return
 	}

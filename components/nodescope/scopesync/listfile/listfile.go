@@ -8,7 +8,7 @@
 //
 // The installer replaces the same file, and takes no lock that a pod could hold. So the
 // file is read again before each write, its list alone is changed, and it is compared
-// once more directly before the new one is renamed to its place ([hostfs.Replace]). Who
+// once more directly before the new one is renamed to its place ([atomicfile.Replace]). Who
 // renames in the microseconds after that is overwritten with the template of before: the
 // installer, which waits until the server says that it runs with the installer's file,
 // sees that it does not and writes again, and until then the file is one that was in
@@ -22,7 +22,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/bulkhead-k8s/bulkhead/components/install/hostfs"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
 )
 
@@ -102,8 +102,8 @@ func (f *File) otherHash() (string, error) {
 	return hash, nil
 }
 
-func (f *File) read() (hostfs.File, error) {
-	file, exists, err := hostfs.Read(f.Path)
+func (f *File) read() (atomicfile.File, error) {
+	file, exists, err := atomicfile.Read(f.Path)
 	if err == nil && !exists {
 		err = fmt.Errorf("there is no %s: node scope is not installed on this host", f.Path)
 	}
@@ -124,7 +124,7 @@ func (f *File) remember(hash string) {
 
 // Put makes the accounts the list, if they are not, and reports whether it wrote. A file
 // that the API server would not load is not written; whatever goes wrong, what is there
-// stays. The error is [hostfs.ErrChanged] if somebody else has written meanwhile.
+// stays. The error is [atomicfile.ErrChanged] if somebody else has written meanwhile.
 func (f *File) Put(accounts []scopelist.Account) (wrote bool, err error) {
 	file, err := f.read()
 	if err != nil {
@@ -140,7 +140,7 @@ func (f *File) Put(accounts []scopelist.Account) (wrote bool, err error) {
 	if err := f.Validate(next); err != nil {
 		return false, fmt.Errorf("%s is not written, because the API server would not load it: %w", f.Path, err)
 	}
-	if err := hostfs.Replace(f.Path, file, next); err != nil {
+	if err := atomicfile.Replace(f.Path, file, next); err != nil {
 		return false, err
 	}
 	_, err = f.Look()

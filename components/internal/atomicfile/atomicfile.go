@@ -1,9 +1,9 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package hostfs replaces files of a control-plane host so that a reader, a
-// crash or a power cut never sees half of one.
-package hostfs
+// Package atomicfile replaces files in one step. A reader, a crash or a power cut sees the
+// old file or the new one, never a part of one.
+package atomicfile
 
 import (
 	"bytes"
@@ -19,14 +19,14 @@ import (
 // the group of a set-group-ID directory is inherited.
 const KeepOwner = -1
 
-// File is the content of a file and who may read it.
+// File is the content of a file, its mode and its owner.
 type File struct {
 	Data     []byte
 	Mode     fs.FileMode
 	UID, GID int
 }
 
-// Private is a file for its owner only.
+// Private returns a file that only its owner may read.
 func Private(data []byte) File {
 	return File{Data: data, Mode: 0o600, UID: KeepOwner, GID: KeepOwner}
 }
@@ -51,17 +51,17 @@ func Read(path string) (file File, exists bool, err error) {
 	return file, true, nil
 }
 
-// Same reports whether have already is what want asks for.
+// Same reports whether have has the content, mode and owner of want.
 func Same(have, want File) bool {
 	return bytes.Equal(have.Data, want.Data) && have.Mode == want.Mode &&
 		(want.UID == KeepOwner || have.UID == want.UID) &&
 		(want.GID == KeepOwner || have.GID == want.GID)
 }
 
-// Write puts file at path in one step: the bytes are on the disk before the
-// name points to them. The temporary file is made in tempDir, or beside path if
-// tempDir is empty. Both must be on one file system. The manifests directory of
-// a kubelet needs a tempDir elsewhere, for the kubelet runs what it finds there.
+// Write puts file at path in one step: the bytes are on the disk before the name points to
+// them. The temporary file is made in tempDir, or beside path if tempDir is empty. Both must
+// be on one file system. A kubelet runs every manifest that it finds, so its manifests
+// directory needs a tempDir elsewhere.
 func Write(path string, file File, tempDir string) error {
 	if tempDir == "" {
 		tempDir = filepath.Dir(path)
@@ -77,6 +77,34 @@ func Write(path string, file File, tempDir string) error {
 				tempDir)
 		}
 		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// ErrChanged says that a file has changed since it was read.
+var ErrChanged = errors.New("another process has changed it meanwhile")
+
+// Replace replaces the data of a file that was read before, as [Write] does, and keeps its
+// mode and owner. If the file has changed since, it stays as it is, and the error is
+// [ErrChanged].
+//
+// The comparison and the rename are two steps. A file that another process renames to path in
+// the microseconds between them is overwritten.
+func Replace(path string, before File, data []byte) error {
+	temp, err := writeTemp(filepath.Dir(path), File{Data: data, Mode: before.Mode, UID: before.UID, GID: before.GID})
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	now, exists, err := Read(path)
+	if err == nil && (!exists || !Same(now, before)) {
+		err = ErrChanged
+	}
+	if err == nil {
+		err = os.Rename(temp, path)
+	}
+	if err != nil {
+		_ = os.Remove(temp)
+		return fmt.Errorf("replacing %s: %w", path, err)
 	}
 	return syncDir(filepath.Dir(path))
 }
@@ -107,20 +135,20 @@ func Link(saved, path string, file File) error {
 	return syncDir(filepath.Dir(path))
 }
 
-// Placed is a file and where it belongs.
+// Placed is a file and its path.
 type Placed struct {
 	Path string
 	File
 }
 
-// WriteTogether replaces files that are read together, one directly after the
-// other and in this order, once all their bytes are on the disk. A reader can
-// still meet one new and one old, for some microseconds.
+// WriteTogether replaces files that are read together. It writes the bytes of all of them
+// first, and then renames them in this order. For some microseconds a reader can see one new
+// and one old file.
 func WriteTogether(files ...Placed) error {
 	temps := make([]string, 0, len(files))
 	defer func() {
 		for _, temp := range temps {
-			_ = os.Remove(temp) // gone already, unless something failed
+			_ = os.Remove(temp) // does not exist any more unless a step failed
 		}
 	}()
 	for _, f := range files {
@@ -143,10 +171,10 @@ func WriteTogether(files ...Placed) error {
 	return nil
 }
 
-// tempNames is the pattern of the files that are about to be renamed.
+// tempNames is the pattern of the temporary files.
 const tempNames = ".bulkhead-*"
 
-// Sweep removes from dir what a process that was killed was writing there.
+// Sweep removes the temporary files that a killed process left in dir.
 func Sweep(dir string) error {
 	names, err := filepath.Glob(filepath.Join(dir, tempNames))
 	if err != nil {
@@ -160,7 +188,7 @@ func Sweep(dir string) error {
 	return nil
 }
 
-// writeTemp leaves a complete file under a name that no reader knows.
+// writeTemp writes a complete file under a temporary name.
 func writeTemp(dir string, file File) (name string, err error) {
 	temp, err := os.CreateTemp(dir, tempNames)
 	if err != nil {
@@ -187,7 +215,7 @@ func writeTemp(dir string, file File) (name string, err error) {
 	return temp.Name(), temp.Sync()
 }
 
-// Remove takes the file at path away for good. A file that does not exist is
+// Remove removes the file at path, also across a power cut. A file that does not exist is
 // no error.
 func Remove(path string) error {
 	err := os.Remove(path)
@@ -200,8 +228,8 @@ func Remove(path string) error {
 	return syncDir(filepath.Dir(path))
 }
 
-// MakeDir makes the directory path, with its parents, and sets its mode and
-// group whatever it was.
+// MakeDir makes the directory path, with its parents, and sets its mode and group, also if
+// it existed before.
 func MakeDir(path string, mode fs.FileMode, gid int) error {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return err

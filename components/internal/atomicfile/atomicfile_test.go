@@ -1,10 +1,11 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package hostfs
+package atomicfile
 
 import (
 	"bytes"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,7 +13,7 @@ import (
 	"testing"
 )
 
-func TestAReaderNeverSeesHalfAFile(t *testing.T) {
+func TestReaderSeesOldOrNewFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	a, b := bytes.Repeat([]byte("a"), 1<<20), bytes.Repeat([]byte("b"), 1<<20)
 	write := func(data []byte) {
@@ -31,13 +32,13 @@ func TestAReaderNeverSeesHalfAFile(t *testing.T) {
 	for range 40 {
 		got, err := os.ReadFile(path)
 		if err != nil || !bytes.Equal(got, a) && !bytes.Equal(got, b) {
-			t.Fatalf("%d bytes, %v: neither the one nor the other", len(got), err)
+			t.Fatalf("%d bytes, %v: neither the old nor the new file", len(got), err)
 		}
 	}
 	wg.Wait()
 }
 
-func TestWriteLeavesNothingElse(t *testing.T) {
+func TestWriteLeavesNoTemporaryFile(t *testing.T) {
 	dir, temp := t.TempDir(), t.TempDir()
 	path := filepath.Join(dir, "kube-apiserver.yaml")
 	if err := Write(path, File{Data: []byte("x"), Mode: 0o640, UID: KeepOwner, GID: KeepOwner}, temp); err != nil {
@@ -53,17 +54,17 @@ func TestWriteLeavesNothingElse(t *testing.T) {
 	}
 }
 
-func TestAFailedWriteKeepsTheOldFile(t *testing.T) {
+func TestFailedWriteKeepsOldFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "file")
 	if err := Write(path, Private([]byte("old")), ""); err != nil {
 		t.Fatal(err)
 	}
 	if err := Write(path, Private([]byte("new")), filepath.Join(dir, "missing")); err == nil {
-		t.Fatal("a write without a place for its temporary file succeeds")
+		t.Fatal("write with a missing temporary directory: no error")
 	}
 	if err := Write(dir, Private([]byte("new")), ""); err == nil {
-		t.Fatal("a directory is replaced by a file")
+		t.Fatal("write over a directory: no error")
 	}
 	file, exists, err := Read(path)
 	if err != nil || !exists || string(file.Data) != "old" {
@@ -74,7 +75,7 @@ func TestAFailedWriteKeepsTheOldFile(t *testing.T) {
 	}
 }
 
-func TestNewFilesInASetGroupIDDirectoryBelongToItsGroup(t *testing.T) {
+func TestWriteInSetGroupIDDirectoryKeepsGroup(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give a directory to a group that it is not in")
 	}
@@ -100,12 +101,12 @@ func TestSame(t *testing.T) {
 		want File
 		same bool
 	}{
-		{"the same file is the same", have, true},
-		{"any owner will do", Private([]byte("x")), true},
-		{"other bytes differ", Private([]byte("y")), false},
-		{"another mode differs", File{Data: []byte("x"), Mode: 0o640, UID: KeepOwner, GID: KeepOwner}, false},
-		{"another owner differs", File{Data: []byte("x"), Mode: 0o600, UID: 0, GID: KeepOwner}, false},
-		{"another group differs", File{Data: []byte("x"), Mode: 0o600, UID: KeepOwner, GID: 0}, false},
+		{"same file", have, true},
+		{"any owner", Private([]byte("x")), true},
+		{"other bytes", Private([]byte("y")), false},
+		{"other mode", File{Data: []byte("x"), Mode: 0o640, UID: KeepOwner, GID: KeepOwner}, false},
+		{"other owner", File{Data: []byte("x"), Mode: 0o600, UID: 0, GID: KeepOwner}, false},
+		{"other group", File{Data: []byte("x"), Mode: 0o600, UID: KeepOwner, GID: 0}, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if got := Same(have, tc.want); got != tc.same {
@@ -115,12 +116,56 @@ func TestSame(t *testing.T) {
 	}
 }
 
-func TestWhatIsMissingIsNoError(t *testing.T) {
+func TestMissingFileIsNoError(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "missing")
 	if err := Remove(path); err != nil {
 		t.Error(err)
 	}
 	if _, exists, err := Read(path); exists || err != nil {
 		t.Errorf("%v, %v", exists, err)
+	}
+}
+
+func TestReplace(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		// meanwhile runs after the file was read.
+		meanwhile func(path string) error
+		changed   bool
+		want      string
+	}{
+		{"unchanged file: replaced", func(string) error { return nil }, false, "new"},
+		{"only modification time changed: replaced",
+			func(path string) error { return os.WriteFile(path, []byte("old"), 0o640) }, false, "new"},
+		{"content changed: left alone", func(path string) error { return os.WriteFile(path, []byte("other"), 0o640) }, true,
+			"other"},
+		{"mode changed: left alone", func(path string) error { return os.Chmod(path, 0o600) }, true, "old"},
+		{"file removed: not created again", os.Remove, true, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, "file")
+			if err := errors.Join(os.WriteFile(path, []byte("old"), 0o600), os.Chmod(path, 0o640)); err != nil {
+				t.Fatal(err)
+			}
+			before, _, err := Read(path)
+			if err = errors.Join(err, tc.meanwhile(path)); err != nil {
+				t.Fatal(err)
+			}
+			if err := Replace(path, before, []byte("new")); errors.Is(err, ErrChanged) != tc.changed || !tc.changed &&
+				err != nil {
+				t.Errorf("error is %v", err)
+			}
+			after, exists, err := Read(path)
+			if string(after.Data) != tc.want || exists != (tc.want != "") || err != nil {
+				t.Errorf("it holds %q, %v", after.Data, err)
+			}
+			if tc.want == "new" && after.Mode != 0o640 {
+				t.Errorf("its mode is %v", after.Mode)
+			}
+			if left, _ := filepath.Glob(filepath.Join(dir, tempNames)); left != nil {
+				t.Errorf("left are %v", left)
+			}
+		})
 	}
 }
