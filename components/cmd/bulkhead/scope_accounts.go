@@ -17,7 +17,6 @@ import (
 
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
-	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopestate"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
@@ -49,9 +48,9 @@ type annotations struct {
 func (a *annotations) current() string {
 	pods := map[string]struct{}{}
 	for value := range a.ofPods {
-		pods[scopestate.DigestOfPod(value)] = struct{}{}
+		pods[scopelist.DigestOfPod(value)] = struct{}{}
 	}
-	return scopestate.Digest(a.digest, pods)
+	return scopelist.Digest(a.digest, pods)
 }
 
 // scopeAccounts are those that are annotated, or that a host tells of.
@@ -104,7 +103,7 @@ func readAccounts(ctx context.Context, client kubernetes.Interface, at func(name
 				continue
 			}
 			a := at(sa.Namespace, sa.Name)
-			a.digest = scopestate.DigestOfAccount(sa.Annotations)
+			a.digest = scopelist.DigestOfAccount(sa.Annotations)
 			a.own, a.has, a.mode = own, has, sa.Annotations[nodescope.ModeAnnotation]
 		}
 		if options.Continue = list.Continue; options.Continue == "" {

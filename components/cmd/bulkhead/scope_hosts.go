@@ -16,7 +16,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
-	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopestate"
 )
 
 // quietFor is after what time a host that says nothing is not believed: it says something
@@ -28,17 +27,18 @@ type scopeHost struct {
 	Node    string    `json:"node"`
 	Heard   time.Time `json:"heard,omitzero"`
 	Problem string    `json:"problem,omitempty"`
-	states  map[scopelist.Account]scopestate.State
-	details map[scopelist.Account]scopestate.Detail
+	states  map[scopelist.Account]scopelist.State
+	details map[scopelist.Account]scopelist.Detail
 }
 
 // scopeHosts are all control-plane nodes. One that has told nothing, or nothing lately,
 // shows every account as pending: nobody knows.
 func scopeHosts(ctx context.Context, client kubernetes.Interface, now time.Time) ([]scopeHost, error) {
-	records, err := client.CoreV1().ConfigMaps(scopestate.Namespace).Get(ctx, scopestate.Name, metav1.GetOptions{})
+	records, err := client.CoreV1().ConfigMaps(scopelist.RecordsNamespace).Get(ctx, scopelist.RecordsName,
+		metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("node scope is not installed in this cluster: there is no ConfigMap %s/%s",
-			scopestate.Namespace, scopestate.Name)
+			scopelist.RecordsNamespace, scopelist.RecordsName)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading what scope-sync has told: %w", err)
@@ -60,7 +60,7 @@ func scopeHosts(ctx context.Context, client kubernetes.Interface, now time.Time)
 	if len(names) == 0 {
 		return nil, fmt.Errorf(
 			"node scope is not installed in this cluster: no scope-sync has told anything in ConfigMap %s/%s",
-			scopestate.Namespace, scopestate.Name)
+			scopelist.RecordsNamespace, scopelist.RecordsName)
 	}
 	var hosts []scopeHost
 	for _, name := range slices.Sorted(maps.Keys(names)) {
@@ -76,7 +76,7 @@ func scopeHostOf(name, text string, told bool, now time.Time) scopeHost {
 		host.Problem = "its scope-sync has told nothing: whether the API server there holds anybody is not known"
 		return host
 	}
-	record, err := scopestate.Decode(text)
+	record, err := scopelist.DecodeRecord(text)
 	if err != nil {
 		host.Problem = err.Error()
 		return host
@@ -102,8 +102,8 @@ func scopeHostOf(name, text string, told bool, now time.Time) scopeHost {
 // live everywhere; zero if they are not.
 func stateEverywhere(
 	account scopelist.Account, digest string, hosts []scopeHost,
-) (live scopestate.State, since time.Time) {
-	live = scopestate.State{Authorization: true, Admission: true}
+) (live scopelist.State, since time.Time) {
+	live = scopelist.State{Authorization: true, Admission: true}
 	for _, host := range hosts {
 		state, detail := host.states[account], host.details[account]
 		current := detail.Digest == digest

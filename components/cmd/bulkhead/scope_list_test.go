@@ -16,7 +16,6 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
-	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopestate"
 )
 
 var scopeNow = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -42,14 +41,14 @@ func scopePod(name, runsAs, value string) *corev1.Pod {
 func digest(annotations map[string]string, pods ...string) string {
 	ofPods := map[string]struct{}{}
 	for _, value := range pods {
-		ofPods[scopestate.DigestOfPod(value)] = struct{}{}
+		ofPods[scopelist.DigestOfPod(value)] = struct{}{}
 	}
-	return scopestate.Digest(scopestate.DigestOfAccount(annotations), ofPods)
+	return scopelist.Digest(scopelist.DigestOfAccount(annotations), ofPods)
 }
 
 // recorded is what the hosts have told; each account's state is two letters, a for
 // authorization and w for admission.
-func recorded(t *testing.T, hosts map[string]scopestate.Record) *corev1.ConfigMap {
+func recorded(t *testing.T, hosts map[string]scopelist.Record) *corev1.ConfigMap {
 	t.Helper()
 	all := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "bulkhead-node-scope"},
 		Data: map[string]string{}}
@@ -63,14 +62,14 @@ func recorded(t *testing.T, hosts map[string]scopestate.Record) *corev1.ConfigMa
 	return all
 }
 
-func told(ago time.Duration, states map[string]string) scopestate.Record {
-	r := scopestate.Record{Time: scopeNow.Add(-ago), Accounts: map[scopelist.Account]scopestate.State{},
-		Details: map[scopelist.Account]scopestate.Detail{}}
+func told(ago time.Duration, states map[string]string) scopelist.Record {
+	r := scopelist.Record{Time: scopeNow.Add(-ago), Accounts: map[scopelist.Account]scopelist.State{},
+		Details: map[scopelist.Account]scopelist.Detail{}}
 	for name, state := range states {
 		account := scopelist.Account{Namespace: "ns", Name: name}
-		r.Accounts[account] = scopestate.State{Authorization: strings.Contains(state, "a"),
+		r.Accounts[account] = scopelist.State{Authorization: strings.Contains(state, "a"),
 			Admission: strings.Contains(state, "w")}
-		r.Details[account] = scopestate.Detail{Digest: digests[name], Since: scopeNow.Add(-time.Hour)}
+		r.Details[account] = scopelist.Detail{Digest: digests[name], Since: scopeNow.Add(-time.Hour)}
 	}
 	return r
 }
@@ -118,10 +117,10 @@ func TestScopeList(t *testing.T) {
 	both := map[string]string{"everywhere": "aw", "audited": "aw", "viapod": "aw", "former": "aw", "changed": "aw"}
 	for _, tc := range []struct {
 		name  string
-		hosts map[string]scopestate.Record
+		hosts map[string]scopelist.Record
 		want  string
 	}{
-		{"all is live", map[string]scopestate.Record{"cp-1": told(0, both), "cp-2": told(time.Minute, both)}, `
+		{"all is live", map[string]scopelist.Record{"cp-1": told(0, both), "cp-2": told(time.Minute, both)}, `
 NAMESPACE  SERVICEACCOUNT  RESOURCES           MODE     AUTHORIZATION  ADMISSION  OLDER PODS
 ns         audited         *                   audit    live           live       0
 ns         changed         pods                enforce  pending        pending    -
@@ -132,7 +131,7 @@ ns         viapod          pods: secrets       enforce  live           live     
 `},
 		{
 			"one host is behind, another is gone",
-			map[string]scopestate.Record{"cp-1": told(0, both),
+			map[string]scopelist.Record{"cp-1": told(0, both),
 				"cp-2": told(0, map[string]string{"everywhere": "a", "audited": "w"}), "cp-0": told(0, nil)}, `
 NAMESPACE  SERVICEACCOUNT  RESOURCES           MODE     AUTHORIZATION  ADMISSION  OLDER PODS
 ns         audited         *                   audit    pending        live       -
@@ -143,7 +142,7 @@ ns         new             * (cannot be read)  enforce  pending        pending  
 ns         viapod          pods: secrets       enforce  pending        pending    -
 `,
 		},
-		{"one host has told nothing, the other nothing lately", map[string]scopestate.Record{"cp-1": told(time.Hour, both)}, `
+		{"one host has told nothing, the other nothing lately", map[string]scopelist.Record{"cp-1": told(time.Hour, both)}, `
 NAMESPACE  SERVICEACCOUNT  RESOURCES           MODE     AUTHORIZATION  ADMISSION  OLDER PODS
 ns         audited         *                   audit    pending        pending    -
 ns         changed         pods                enforce  pending        pending    -
@@ -166,7 +165,7 @@ cp-2: its scope-sync has told nothing: whether the API server there holds anybod
 func TestScopeListProblems(t *testing.T) {
 	full := told(0, nil)
 	full.Problem, full.Omitted = "cannot write", 2
-	got, err := scopeOutput(t, "table", controlPlane("cp-1"), recorded(t, map[string]scopestate.Record{"cp-1": full}))
+	got, err := scopeOutput(t, "table", controlPlane("cp-1"), recorded(t, map[string]scopelist.Record{"cp-1": full}))
 	const want = "no account has a scope\ncp-1: cannot write; there was no room to tell of 2 accounts, which are shown " +
 		"as pending\n"
 	if got != want || err != nil {
@@ -194,7 +193,7 @@ func TestScopeListProblems(t *testing.T) {
 func TestScopeListAsJSON(t *testing.T) {
 	objects := []runtime.Object{
 		controlPlane("cp-1"), scopeAccount("a", map[string]string{"bulkhead.dev/node-scoped-resources": long}),
-		recorded(t, map[string]scopestate.Record{"cp-1": told(0, map[string]string{"a": "a"})}),
+		recorded(t, map[string]scopelist.Record{"cp-1": told(0, map[string]string{"a": "a"})}),
 	}
 	got, err := scopeOutput(t, "json", objects...)
 	if err != nil {

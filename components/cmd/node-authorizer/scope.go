@@ -23,7 +23,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/liveread"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/customread"
-	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesync/seen"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesync"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
@@ -74,7 +74,7 @@ func (e *scopedEntry) addTo(w *program.Webhook) {
 	both.Handle(scopedPath, e.handler)
 	w.Path, w.Handler = "/", both
 	w.Checks = append(w.Checks, e.view.accounts.Unready)
-	w.Status = map[string]http.Handler{seen.Path: seen.Handler(e.view.seen)}
+	w.Status = map[string]http.Handler{scopesync.SeenPath: scopesync.SeenHandler(e.view.seen)}
 	w.More = append(w.More, e.registry)
 	w.Background = append(w.Background, e.view.accounts.Run, e.view.unread.run, e.handler.Run)
 }
@@ -97,7 +97,7 @@ func (p podConfirmer) ConfirmPod(ctx context.Context, node, namespace, name, uid
 }
 
 // seen is how far the decisions of node scope have followed the API server.
-func (v *view) seen() seen.Versions {
+func (v *view) seen() scopesync.SeenVersions {
 	versions := v.sync.Seen()
 	maps.Copy(versions, v.accounts.Seen())
 	return versions

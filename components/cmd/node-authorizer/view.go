@@ -11,6 +11,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer"
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graphsync"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopeindex"
 	"github.com/bulkhead-k8s/bulkhead/components/revocationlist"
 )
@@ -34,7 +35,7 @@ func newView(client kubernetes.Interface, c *config) *view {
 	options := syncOptions(c)
 	if c.scope != nil {
 		v.unread = newUnread()
-		v.scopes = scopeindex.New(v.graph, v.unread.note)
+		v.scopes = scopeindex.New(boundPods{v.graph}, v.unread.note)
 		v.accounts = graphsync.NewAccounts(client, v.scopes, options)
 		options.Scopes = v.scopes
 	}
@@ -43,6 +44,14 @@ func newView(client kubernetes.Interface, c *config) *view {
 		v.revoked = newRevocations(client, c.maxViewAge)
 	}
 	return v
+}
+
+// boundPods looks pods up in the graph for node scope.
+type boundPods struct{ graph *graph.Graph }
+
+func (b boundPods) BoundPod(namespace, name string) (nodescope.Pod, bool) {
+	pod, known := b.graph.BoundPod(namespace, name)
+	return nodescope.Pod{UID: pod.UID, NodeName: pod.Node, RunsAs: pod.RunsAs}, known
 }
 
 // revokedSet is for policies: nil if no rule asks for it.

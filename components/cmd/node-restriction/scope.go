@@ -19,13 +19,12 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/admissionwebhook"
 	"github.com/bulkhead-k8s/bulkhead/components/internal/kubeclient"
 	"github.com/bulkhead-k8s/bulkhead/components/internal/program"
-	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graphsync"
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
 	scopeadmission "github.com/bulkhead-k8s/bulkhead/components/nodescope/admission"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopeindex"
-	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesync/seen"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesync"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
@@ -56,7 +55,8 @@ func newScopedEntry(ctx context.Context, c *config, client *kubeclient.Client, n
 		registry: metrics.NewKubeRegistry(),
 	}
 	e.reviewer = scopeadmission.New(scopeadmission.Config{
-		Nodes: nodes, Accounts: index, Pods: pods, Custom: c.scope.custom, Unready: e.scopes.Unready,
+		Nodes: nodes, HasRules: noderestriction.HasRules, Accounts: index, Pods: pods, Custom: c.scope.custom,
+		Unready: e.scopes.Unready,
 	})
 	e.handler = admissionwebhook.New(admissionwebhook.Config{
 		Reviewer:  inTime(e.reviewer.Review),
@@ -80,7 +80,9 @@ func (e *scopedEntry) addTo(w *program.Webhook) {
 	both.Handle(scopedPath, e.handler)
 	w.Path, w.Handler = "/", both
 	w.Checks = append(w.Checks, e.scopes.Unready)
-	w.Status = map[string]http.Handler{seen.Path: seen.Handler(func() seen.Versions { return e.scopes.Seen() })}
+	w.Status = map[string]http.Handler{scopesync.SeenPath: scopesync.SeenHandler(func() scopesync.SeenVersions {
+		return e.scopes.Seen()
+	})}
 	w.More = append(w.More, e.registry)
 	w.Background = append(w.Background, e.scopes.Run, e.handler.Run)
 }
@@ -105,6 +107,6 @@ func declaredIn(custom nodescope.Declarations) func(schema.GroupResource) bool {
 // nowhere is for an index that nobody asks where pods are: here they are looked up.
 type nowhere struct{}
 
-func (nowhere) BoundPod(string, string) (none graph.BoundPod, known bool) {
-	return graph.BoundPod{}, false
+func (nowhere) BoundPod(string, string) (none nodescope.Pod, known bool) {
+	return nodescope.Pod{}, false
 }

@@ -11,7 +11,7 @@ import (
 	cliflag "k8s.io/component-base/cli/flag"
 
 	"github.com/bulkhead-k8s/bulkhead/components/internal/program"
-	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesync/heartbeat"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesync"
 )
 
 const description = `Keeps one kube-apiserver asking about the accounts that have a scope.
@@ -51,7 +51,7 @@ func newCheckCommand() *cobra.Command {
 		Short: "Check how the scope-sync on this host is",
 		Long:  checkDescription,
 		Args:  cobra.NoArgs,
-		RunE:  func(*cobra.Command, []string) error { return heartbeat.Check(path, maxAge, ready) },
+		RunE:  func(*cobra.Command, []string) error { return scopesync.CheckHeartbeat(path, maxAge, ready) },
 	}
 	command.Flags().AddFlagSet(fs)
 	cliflag.SetUsageAndHelpFunc(command, sections, program.HelpColumns)

@@ -14,7 +14,7 @@ import (
 	logsapi "k8s.io/component-base/logs/api/v1"
 
 	"github.com/bulkhead-k8s/bulkhead/components/internal/program"
-	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesync/seen"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesync"
 )
 
 const defaultHeartbeat = "/run/scope-sync/heartbeat"
@@ -32,7 +32,7 @@ type options struct {
 type config struct {
 	options
 	// authorizer and restriction are asked what they have seen.
-	authorizer, restriction *seen.Client
+	authorizer, restriction *scopesync.SeenClient
 }
 
 // defaultOptions are those of a static pod that the installer placed.
@@ -85,8 +85,8 @@ func (o *options) config() (*config, error) {
 	if problems := o.validate(); len(problems) > 0 {
 		return nil, errors.Join(problems...)
 	}
-	authorizer, err1 := seen.New(o.authorizerHealth)
-	restriction, err2 := seen.New(o.restrictionHealth)
+	authorizer, err1 := scopesync.NewSeenClient(o.authorizerHealth)
+	restriction, err2 := scopesync.NewSeenClient(o.restrictionHealth)
 	return &config{*o, authorizer, restriction}, errors.Join(err1, err2)
 }
 
@@ -113,7 +113,7 @@ func (o *options) validate() []error {
 	for _, f := range [][2]string{
 		{"node-authorizer-health", o.authorizerHealth}, {"node-restriction-health", o.restrictionHealth},
 	} {
-		_, err := seen.New(f[1])
+		_, err := scopesync.NewSeenClient(f[1])
 		report(err != nil, "--%s: %w", f[0], err)
 	}
 	err := logsapi.Validate(o.logging, nil, nil).ToAggregate()

@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesync/heartbeat"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesync"
 	"github.com/bulkhead-k8s/bulkhead/manifests"
 )
 
@@ -81,7 +81,7 @@ func TestTheManifestsCommand(t *testing.T) {
 
 func TestCheck(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "heartbeat")
-	if err := heartbeat.Beat(path, "no cluster"); err != nil {
+	if err := scopesync.WriteHeartbeat(path, "no cluster"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := parse(t, "check", "--heartbeat-file="+path); err != nil {

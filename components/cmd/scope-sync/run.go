@@ -17,10 +17,10 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
 	"github.com/bulkhead-k8s/bulkhead/components/internal/kubeclient"
 	"github.com/bulkhead-k8s/bulkhead/components/internal/program"
+	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graphsync"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopeindex"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesync"
-	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesync/listfile"
-	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesync/reloads"
 )
 
 const name = "bulkhead-scope-sync"
@@ -58,32 +58,36 @@ func run(ctx context.Context, c *config) error {
 		Client:   clientset,
 		Metadata: metadata,
 		Events:   broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: name, Host: c.nodeName}),
-		Loaded:   loaded(clientset),
+		Watch: func(index *scopeindex.Annotations) scopesync.View {
+			return graphsync.NewAnnotated(clientset, index, index, graphsync.Options{})
+		},
+		Loaded: loaded(clientset),
 		Seen: [2]scopesync.Decider{
 			{Name: "node-authorizer", Ask: c.authorizer.Ask},
 			{Name: "node-restriction", Ask: c.restriction.Ask},
 		},
 		NodeName:      c.nodeName,
-		Authorization: listfile.New(c.authorizationFile()),
-		Admission:     listfile.New(c.admissionFile()),
+		Authorization: scopesync.NewListFile(c.authorizationFile()),
+		Admission:     scopesync.NewListFile(c.admissionFile()),
 		Heartbeat:     c.heartbeat,
 	}).Run(ctx)
 	return nil
 }
 
-func loaded(client kubernetes.Interface) func(context.Context) (reloads.Server, error) {
-	return func(ctx context.Context) (reloads.Server, error) {
-		return reloads.Of(ctx, client.Discovery().RESTClient())
+func loaded(client kubernetes.Interface) func(context.Context) (scopesync.LoadedFiles, error) {
+	return func(ctx context.Context) (scopesync.LoadedFiles, error) {
+		return scopesync.ReadLoaded(ctx, client.Discovery().RESTClient())
 	}
 }
 
-func (c *config) authorizationFile() listfile.Config {
-	return listfile.Config{Path: c.authorization, Kind: scopelist.Authorization, Validate: apiserver.ValidateAuthorization}
+func (c *config) authorizationFile() scopesync.ListFileConfig {
+	return scopesync.ListFileConfig{Path: c.authorization, Kind: scopelist.Authorization,
+		Validate: apiserver.ValidateAuthorization}
 }
 
 // admissionFile is told from others together with all that is in its directory.
-func (c *config) admissionFile() listfile.Config {
-	return listfile.Config{
+func (c *config) admissionFile() scopesync.ListFileConfig {
+	return scopesync.ListFileConfig{
 		Path: c.admission, Kind: scopelist.Admission, Validate: apiserver.ValidateRegistration,
 		Hash: func() (string, error) { return apiserver.ManifestsHash(filepath.Dir(c.admission)) },
 	}

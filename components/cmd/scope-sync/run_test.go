@@ -21,11 +21,9 @@ import (
 	"time"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
-	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/testpki"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
-	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopestate"
-	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesync/heartbeat"
-	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesync/seen"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesync"
 )
 
 const authorizationTemplate = `apiVersion: apiserver.config.k8s.io/v1
@@ -65,6 +63,13 @@ webhooks:
       - {apiGroups: ["*"], apiVersions: ["*"], operations: ["*"], resources: ["*"], scope: "*"}
 `
 
+// admissionFile is the webhook's registration, with an empty list.
+func admissionFile(t *testing.T) []byte {
+	t.Helper()
+	bundle := base64.StdEncoding.EncodeToString(testpki.NewCA(t, "test").PEM())
+	return []byte(strings.Replace(admissionTemplate, "BUNDLE", bundle, 1))
+}
+
 // host has the files of a control-plane host, and the API server that reads them.
 type host struct {
 	options *options
@@ -76,9 +81,6 @@ type host struct {
 func newHost(t *testing.T) *host {
 	t.Helper()
 	dir := t.TempDir()
-	ca := pki.Pair{CertFile: filepath.Join(dir, "ca.crt"), KeyFile: filepath.Join(dir, "ca.key")}
-	_, err := pki.EnsureCA(ca, "test", time.Now())
-	bundle, err2 := os.ReadFile(ca.CertFile)
 	h := &host{options: defaultOptions()}
 	o := h.options
 	o.nodeName, o.kubeconfig, o.heartbeat = "cp-1", filepath.Join(dir, "kubeconfig"), filepath.Join(dir, "heartbeat")
@@ -87,13 +89,13 @@ func newHost(t *testing.T) *host {
 	server := httptest.NewServer(h)
 	t.Cleanup(server.CloseClientConnections)
 	o.authorizerHealth, o.restrictionHealth = server.URL, server.URL
-	err = errors.Join(err, err2, os.Mkdir(filepath.Join(dir, "static"), 0o700))
+	err := os.Mkdir(filepath.Join(dir, "static"), 0o700)
 	for path, text := range map[string]string{
 		o.kubeconfig: fmt.Sprintf(
 			`{"apiVersion":"v1","kind":"Config","current-context":"c","clusters":[{"name":"c","cluster":{"server":%q}}],
 			"contexts":[{"name":"c","context":{"cluster":"c","user":"c"}}]}`, server.URL),
 		o.authorization: strings.Replace(authorizationTemplate, "KUBECONFIG", o.kubeconfig, 1),
-		o.admission:     strings.Replace(admissionTemplate, "BUNDLE", base64.StdEncoding.EncodeToString(bundle), 1),
+		o.admission:     string(admissionFile(t)),
 		filepath.Join(dir, "static", "other.yaml"): "# read together with ours\n",
 	} {
 		err = errors.Join(err, os.WriteFile(path, []byte(text), 0o600))
@@ -111,7 +113,7 @@ func (h *host) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	resource := req.URL.Path[strings.LastIndexByte(req.URL.Path, '/')+1:]
 	kinds := map[string]string{"serviceaccounts": "ServiceAccount", "pods": "Pod"}
 	switch {
-	case req.URL.Path == seen.Path:
+	case req.URL.Path == scopesync.SeenPath:
 		// The components that decide are as far as the API server.
 		fmt.Fprint(w, `{"serviceaccounts":"2","pods":"2"}`)
 		return
@@ -156,18 +158,18 @@ func (h *host) take(resource, body string) {
 		return
 	}
 	var patch struct{ Data map[string]string }
-	if err := json.Unmarshal([]byte(body), &patch); err == nil && resource == scopestate.Name {
+	if err := json.Unmarshal([]byte(body), &patch); err == nil && resource == scopelist.RecordsName {
 		h.record = patch.Data["cp-1"]
 	}
 }
 
 // state is what the record says of the account.
-func (h *host) state() (scopestate.State, bool) {
+func (h *host) state() (scopelist.State, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	record, err := scopestate.Decode(h.record)
+	record, err := scopelist.DecodeRecord(h.record)
 	if err != nil {
-		return scopestate.State{}, false
+		return scopelist.State{}, false
 	}
 	state, known := record.Accounts[scopelist.Account{Namespace: "ns", Name: "agent"}]
 	return state, known
@@ -186,7 +188,7 @@ func TestRun(t *testing.T) {
 	go func() { ended <- run(ctx, c) }()
 	deadline := time.Now().Add(2 * time.Minute)
 	for {
-		if state, known := h.state(); known && state == (scopestate.State{Authorization: true, Admission: true}) {
+		if state, known := h.state(); known && state == (scopelist.State{Authorization: true, Admission: true}) {
 			break
 		}
 		if time.Now().After(deadline) {
@@ -195,12 +197,12 @@ func TestRun(t *testing.T) {
 		time.Sleep(50 * time.Millisecond)
 	}
 	// The heartbeat follows the record.
-	for err := heartbeat.Check(c.heartbeat, time.Minute, true); err != nil; {
+	for err := scopesync.CheckHeartbeat(c.heartbeat, time.Minute, true); err != nil; {
 		if time.Now().After(deadline) {
 			t.Fatal(err)
 		}
 		time.Sleep(50 * time.Millisecond)
-		err = heartbeat.Check(c.heartbeat, time.Minute, true)
+		err = scopesync.CheckHeartbeat(c.heartbeat, time.Minute, true)
 	}
 	for path, kind := range map[string]*scopelist.Kind{c.authorization: scopelist.Authorization,
 		c.admission: scopelist.Admission} {

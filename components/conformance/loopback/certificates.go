@@ -4,63 +4,88 @@
 package loopback
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
 	"fmt"
-	"math/rand/v2"
+	"math/big"
+	mathrand "math/rand/v2"
 	"net"
 	"path/filepath"
 	"time"
 
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
-
-	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
+	"k8s.io/client-go/util/cert"
+	"k8s.io/client-go/util/keyutil"
 )
 
 // ClientName is the common name of the client that the server serves.
 const ClientName = "bulkhead:kube-apiserver"
 
-// Files are certificates for both ends of a connection on loopback, of one CA.
-type Files struct{ CA, Server, Client pki.Pair }
+// Files are certificates for both ends of a connection on loopback, from one CA.
+type Files struct {
+	CA, Server, Client Pair
+}
 
-// NewFiles makes them in a directory. They are good for a day. The client is of
-// the given name and group.
+// Pair are the files of a certificate and its key.
+type Pair struct{ CertFile, KeyFile string }
+
+// NewFiles makes them in a directory. They are valid for a day. The client has the given
+// name and group.
 func NewFiles(dir, clientName, group string) (Files, error) {
-	pair := func(name string) pki.Pair {
-		return pki.Pair{CertFile: filepath.Join(dir, name+".crt"), KeyFile: filepath.Join(dir, name+".key")}
+	pair := func(name string) Pair {
+		return Pair{CertFile: filepath.Join(dir, name+".crt"), KeyFile: filepath.Join(dir, name+".key")}
 	}
 	files := Files{CA: pair("ca"), Server: pair("server"), Client: pair("client")}
-	if _, err := pki.EnsureCA(files.CA, "benchmark", time.Now()); err != nil {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
 		return files, fmt.Errorf("making certificates: %w", err)
 	}
-	keeper := pki.Keeper{
-		Now: time.Now, Policy: pki.Policy{Validity: 24 * time.Hour, RenewBefore: time.Hour},
-		Leaves: []pki.Leaf{
-			{
-				Name:       "server",
-				Pair:       files.Server,
-				Signer:     files.CA,
-				CommonName: "localhost",
-				DNSNames:   []string{"localhost"},
-				IPs:        []net.IP{net.IPv4(127, 0, 0, 1)},
-				Usage:      x509.ExtKeyUsageServerAuth,
-				Mode:       0o600,
-			},
-			{
-				Name:         "client",
-				Pair:         files.Client,
-				Signer:       files.CA,
-				CommonName:   clientName,
-				Organization: []string{group},
-				Usage:        x509.ExtKeyUsageClientAuth,
-				Mode:         0o600,
-			},
-		},
-	}
-	if _, err := keeper.Renew(true); err != nil {
+	ca, err := cert.NewSelfSignedCACert(cert.Config{CommonName: "benchmark"}, key)
+	if err != nil {
 		return files, fmt.Errorf("making certificates: %w", err)
 	}
-	return files, nil
+	server := &x509.Certificate{
+		Subject: pkix.Name{CommonName: "localhost"}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
+	client := &x509.Certificate{
+		Subject:     pkix.Name{CommonName: clientName, Organization: []string{group}},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}
+	return files, errors.Join(files.CA.write(ca.Raw, key), files.Server.sign(server, ca, key),
+		files.Client.sign(client, ca, key))
+}
+
+// sign writes a certificate from the template, and a new key.
+func (p Pair) sign(template, ca *x509.Certificate, caKey *ecdsa.PrivateKey) error {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return fmt.Errorf("making certificates: %w", err)
+	}
+	now := time.Now()
+	template.SerialNumber = big.NewInt(now.UnixNano())
+	template.NotBefore, template.NotAfter = now.Add(-time.Minute), now.Add(24*time.Hour)
+	template.KeyUsage = x509.KeyUsageDigitalSignature
+	der, err := x509.CreateCertificate(rand.Reader, template, ca, &key.PublicKey, caKey)
+	if err != nil {
+		return fmt.Errorf("making certificates: %w", err)
+	}
+	return p.write(der, key)
+}
+
+func (p Pair) write(der []byte, key *ecdsa.PrivateKey) error {
+	data, err := keyutil.MarshalPrivateKeyToPEM(key)
+	if err != nil {
+		return fmt.Errorf("making certificates: %w", err)
+	}
+	block := pem.EncodeToMemory(&pem.Block{Type: cert.CertificateBlockType, Bytes: der})
+	return errors.Join(cert.WriteCert(p.CertFile, block), keyutil.WriteKey(p.KeyFile, data))
 }
 
 // WriteKubeconfig writes one for the client, of a server at that URL.
@@ -82,7 +107,7 @@ func (f Files) WriteKubeconfig(file, server string) error {
 func FreePort() (int, error) {
 	var err error
 	for range 100 {
-		port := 20_000 + rand.IntN(10_000) //nolint:gosec // which one does not matter
+		port := 20_000 + mathrand.IntN(10_000) //nolint:gosec // which one does not matter
 		var listener net.Listener
 		//nolint:noctx // it is closed at once
 		if listener, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {

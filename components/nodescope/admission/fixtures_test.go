@@ -132,6 +132,7 @@ func world(tb testing.TB, scope, exemptions string, edits ...func(*Config)) *Rev
 		Nodes: noderestriction.New(noderestriction.Config{
 			Cluster: c, Features: noderestriction.DefaultFeatures(), Modes: noderestriction.Modes(rules.Enforce),
 		}),
+		HasRules: noderestriction.HasRules,
 		Accounts: accounts{"agent": {Scope: held, Exemptions: lifted}, "free": {}},
 		Pods:     c, Custom: custom, Unready: func() string { return "" },
 	}

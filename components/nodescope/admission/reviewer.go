@@ -10,15 +10,17 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
 
-	"github.com/bulkhead-k8s/bulkhead/components/noderestriction"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 // Config is what a [Reviewer] decides from.
 type Config struct {
-	// Nodes are the rules that bind the nodes of the cluster. They are needed.
+	// Nodes has the rules of NodeRestriction. It is needed.
 	Nodes Restriction
+	// HasRules reports whether Nodes has a rule on a resource. If it is nil, every resource
+	// has one.
+	HasRules func(schema.GroupResource) bool
 	// Accounts, if nil, knows no account, so that every write is refused.
 	Accounts Accounts
 	// Pods is needed.
@@ -30,7 +32,7 @@ type Config struct {
 	Unready func() (why string)
 }
 
-// Restriction is [noderestriction.Restriction], which has the rules.
+// Restriction decides on the writes of nodes, by the rules of NodeRestriction.
 type Restriction interface {
 	Review(ctx context.Context, a admission.Attributes) rules.Decision
 	ReviewExempting(ctx context.Context, a admission.Attributes, exempted func(rules.ID) bool) rules.Decision
@@ -57,6 +59,9 @@ type Reviewer struct{ config Config }
 func New(config Config) *Reviewer {
 	if config.Accounts == nil {
 		config.Accounts = noAccounts{}
+	}
+	if config.HasRules == nil {
+		config.HasRules = func(schema.GroupResource) bool { return true }
 	}
 	if config.Unready == nil {
 		config.Unready = func() string { return "knows nothing of the cluster" }
@@ -94,7 +99,7 @@ func (r *Reviewer) concerns(a admission.Attributes) bool {
 	if _, declared := r.config.Custom.Of(what); declared {
 		return true
 	}
-	return noderestriction.HasRules(schema.GroupResource{Group: what.Group, Resource: what.Resource}) ||
+	return r.config.HasRules(schema.GroupResource{Group: what.Group, Resource: what.Resource}) ||
 		carrierOf(what) != nothing || makesCredential(what)
 }
 

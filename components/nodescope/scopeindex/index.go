@@ -8,15 +8,14 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
 )
 
 // Pods knows where pods are.
 type Pods interface {
-	// BoundPod returns the pod of that name, if it is bound to a node. It is called
-	// under the index' lock, and must not ask the index.
-	BoundPod(namespace, name string) (graph.BoundPod, bool)
+	// BoundPod returns the pod of that name without its scope, if the pod is bound to a node.
+	// The index calls it under its lock, so it must not call the index.
+	BoundPod(namespace, name string) (nodescope.Pod, bool)
 }
 
 // Index answers as [nodescope.NodeInfo]. Use [New]. All methods are safe for concurrent
@@ -91,16 +90,15 @@ func (x *Index) Pod(namespace, name string) (nodescope.Pod, bool) {
 	// The index stands still meanwhile: what the graph shows of a pod, it has.
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	bound, known := x.where.BoundPod(namespace, name)
+	pod, known := x.where.BoundPod(namespace, name)
 	if !known {
 		return nodescope.Pod{}, false
 	}
-	pod := nodescope.Pod{UID: bound.UID, NodeName: bound.Node, RunsAs: bound.RunsAs}
 	annotated, ok := x.pods[types.NamespacedName{Namespace: namespace, Name: name}]
 	switch {
 	case !ok:
 		return pod, true
-	case annotated.uid != bound.UID:
+	case annotated.uid != pod.UID:
 		return nodescope.Pod{}, false
 	case annotated.scope != nil:
 		pod.Scope = annotated.scope.scope

@@ -21,10 +21,18 @@ type world struct {
 
 func newWorld() *world {
 	w := &world{graph: graph.New(graph.Options{})}
-	w.Index = New(w.graph, func(kind, namespace, name string, _ error) {
+	w.Index = New(inGraph{w.graph}, func(kind, namespace, name string, _ error) {
 		w.unread = append(w.unread, kind+" "+namespace+"/"+name)
 	})
 	return w
+}
+
+// inGraph looks pods up in the graph, as node-authorizer does.
+type inGraph struct{ graph *graph.Graph }
+
+func (g inGraph) BoundPod(namespace, name string) (nodescope.Pod, bool) {
+	pod, known := g.graph.BoundPod(namespace, name)
+	return nodescope.Pod{UID: pod.UID, NodeName: pod.Node, RunsAs: pod.RunsAs}, known
 }
 
 func (w *world) set(pod *corev1.Pod) {

@@ -14,9 +14,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/record"
 
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopeindex"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
-	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopestate"
-	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesync/annotated"
 )
 
 // The reasons of events.
@@ -52,20 +51,20 @@ type teller struct {
 	client kubernetes.Interface
 	events record.EventRecorder
 	node   string
-	index  *annotated.Index
+	index  *scopeindex.Annotations
 	// told is the reason that an account was last told, or that was known from the start.
 	told   map[scopelist.Account]string
-	unread map[annotated.Unread]bool
+	unread map[scopeindex.Unread]bool
 	// problem is what is wrong, and since when; isTold is true if an event says so.
 	problem string
 	since   time.Time
 	isTold  bool
 }
 
-func newTeller(c Config, index *annotated.Index) teller {
+func newTeller(c Config, index *scopeindex.Annotations) teller {
 	return teller{
 		client: c.Client, events: c.Events, node: c.NodeName, index: index,
-		told: map[scopelist.Account]string{}, unread: map[annotated.Unread]bool{},
+		told: map[scopelist.Account]string{}, unread: map[scopeindex.Unread]bool{},
 	}
 }
 
@@ -73,7 +72,7 @@ func newTeller(c Config, index *annotated.Index) teller {
 // force when it is first seen was told by the process before this one.
 func (t *teller) tell(
 	ctx context.Context, wanted []scopelist.Candidate, beyond map[scopelist.Account]bool,
-	states map[scopelist.Account]scopestate.State,
+	states map[scopelist.Account]scopelist.State,
 ) {
 	has := make(map[scopelist.Account]bool, len(wanted))
 	news := 0
@@ -95,9 +94,9 @@ func (t *teller) tell(
 	t.tellUnread()
 }
 
-func (t *teller) news(state scopestate.State, beyond bool) (kind, reason, message string) {
+func (t *teller) news(state scopelist.State, beyond bool) (kind, reason, message string) {
 	switch {
-	case state == scopestate.State{Authorization: true, Admission: true}:
+	case state == scopelist.State{Authorization: true, Admission: true}:
 		return corev1.EventTypeNormal, ReasonScoped, "Held to their nodes by the API server of " + t.node
 	case beyond:
 		return corev1.EventTypeWarning, ReasonBeyondShare,
@@ -110,7 +109,7 @@ func (t *teller) news(state scopestate.State, beyond bool) (kind, reason, messag
 }
 
 func (t *teller) tellUnread() {
-	now := map[annotated.Unread]bool{}
+	now := map[scopeindex.Unread]bool{}
 	news, of := 0, map[string]int{}
 	for _, u := range t.index.Unread() {
 		if !t.unread[u] {
@@ -151,7 +150,7 @@ func (t *teller) complain(problem string) {
 		return
 	}
 	t.isTold = true
-	t.events.Eventf(reference("ConfigMap", scopestate.Namespace, scopestate.Name, ""), corev1.EventTypeWarning,
+	t.events.Eventf(reference("ConfigMap", scopelist.RecordsNamespace, scopelist.RecordsName, ""), corev1.EventTypeWarning,
 		ReasonProblem, "On %s: %s", t.node, problem)
 }
 

@@ -17,13 +17,12 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
-	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopestate"
 )
 
 // listed has both files list the account from the start.
 func (w *world) listed(name string) {
 	w.t.Helper()
-	for file, template := range map[string]string{"authorization": authorization, "admission": admission} {
+	for file, template := range map[string]string{"authorization": authorizationFile, "admission": admissionFile} {
 		kind := scopelist.Authorization
 		if file == "admission" {
 			kind = scopelist.Admission
@@ -68,7 +67,7 @@ func TestWritesAreTriedAgain(t *testing.T) {
 		stop := w.start()
 		settle(30)
 		w.expectLists("refused", "")
-		w.expectState("refused", "agent", scopestate.State{})
+		w.expectState("refused", "agent", scopelist.State{})
 		w.expectProblem("refused", "the API server would not load it: no good")
 		if r := w.record(); !strings.Contains(r.Problem, "no good") {
 			t.Errorf("the record says %q", r.Problem)
@@ -92,7 +91,7 @@ func TestTheListComesBack(t *testing.T) {
 		w.load("authorization", "admission")
 		settle(20)
 		w.expectEvents("at first", "NodeScopePending", "NodeScoped")
-		w.place("authorization", "# another template\n"+authorization)
+		w.place("authorization", "# another template\n"+authorizationFile)
 		w.load("authorization")
 		settle(20)
 		w.expectLists("afterwards", "agent")
@@ -100,13 +99,13 @@ func TestTheListComesBack(t *testing.T) {
 			!strings.HasPrefix(string(data), "# another template\n") {
 			t.Errorf("%v\n%s", err, data)
 		}
-		w.expectState("the server has the one without", "agent", scopestate.State{Admission: true})
+		w.expectState("the server has the one without", "agent", scopelist.State{Admission: true})
 		w.expectEvents("the server has the one without", "NodeScopePending")
 		w.load("authorization")
 		settle(20)
 		w.expectState("afterwards", "agent", both)
 		w.expectEvents("afterwards", "NodeScoped")
-		w.place("admission", strings.Replace(admission, "Fail", "Ignore", 1))
+		w.place("admission", strings.Replace(admissionFile, "Fail", "Ignore", 1))
 		settle(2)
 		w.expectProblem("a file of somebody else", `failurePolicy is "Ignore"`)
 		stop()
@@ -141,7 +140,7 @@ func TestUnreadableMetrics(t *testing.T) {
 		if asked := w.timesAsked() - before; asked != 15 {
 			t.Errorf("asked %d times in a minute, want every four seconds", asked)
 		}
-		w.expectState("", "agent", scopestate.State{})
+		w.expectState("", "agent", scopelist.State{})
 		w.expectProblem("", "no metrics")
 		w.fail(nil, nil)
 		settle(int(awayDelay / interval))
@@ -157,7 +156,7 @@ func TestALateServerIsSeenSoon(t *testing.T) {
 		w := newWorld(t, account("agent", true))
 		stop := w.start()
 		settle(60)
-		w.expectState("before", "agent", scopestate.State{})
+		w.expectState("before", "agent", scopelist.State{})
 		w.load("authorization", "admission")
 		settle(int(hurriedAskDelay / interval))
 		w.expectState("soon after", "agent", both)
@@ -204,7 +203,7 @@ func TestRecordsAreWrittenSeldom(t *testing.T) {
 		if n := w.patches(); n < 1 || n > 3 || !w.record().Time.After(first) {
 			t.Errorf("%d writes in ten minutes", n)
 		}
-		if err := w.client.CoreV1().ConfigMaps(scopestate.Namespace).Delete(t.Context(), scopestate.Name,
+		if err := w.client.CoreV1().ConfigMaps(scopelist.RecordsNamespace).Delete(t.Context(), scopelist.RecordsName,
 			metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}

@@ -17,7 +17,6 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
-	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopestate"
 )
 
 const (
@@ -32,13 +31,13 @@ const (
 type recorder struct {
 	client  kubernetes.Interface
 	node    string
-	last    *scopestate.Record
+	last    *scopelist.Record
 	writing retry
 }
 
 // record writes the record if it says something new, and returns what is wrong with that;
 // empty if nothing is. Only the key of this host's Node is touched, so hosts do not meet.
-func (r *recorder) record(ctx context.Context, now scopestate.Record) (wrong string) {
+func (r *recorder) record(ctx context.Context, now scopelist.Record) (wrong string) {
 	isNews := r.last == nil || now.Problem != r.last.Problem || now.Time.Sub(r.last.Time) >= recordAgain ||
 		!maps.Equal(now.Accounts, r.last.Accounts) || !maps.Equal(now.Details, r.last.Details)
 	if !isNews || !r.writing.isDue() {
@@ -55,20 +54,21 @@ func (r *recorder) record(ctx context.Context, now scopestate.Record) (wrong str
 
 // recall reads what the process before this one has told of accounts, so that since when
 // they are live outlives a restart. What cannot be read is live since now.
-func (r *recorder) recall(ctx context.Context) map[scopelist.Account]scopestate.Detail {
-	told, err := r.client.CoreV1().ConfigMaps(scopestate.Namespace).Get(ctx, scopestate.Name, metav1.GetOptions{})
+func (r *recorder) recall(ctx context.Context) map[scopelist.Account]scopelist.Detail {
+	told, err := r.client.CoreV1().ConfigMaps(scopelist.RecordsNamespace).Get(ctx, scopelist.RecordsName,
+		metav1.GetOptions{})
 	if err != nil {
 		klog.FromContext(ctx).Error(err, "Cannot read the last record: accounts count as live since now")
 		return nil
 	}
-	last, err := scopestate.Decode(told.Data[r.node])
+	last, err := scopelist.DecodeRecord(told.Data[r.node])
 	if err != nil {
 		return nil
 	}
 	return last.Details
 }
 
-func (r *recorder) patch(ctx context.Context, now scopestate.Record) error {
+func (r *recorder) patch(ctx context.Context, now scopelist.Record) error {
 	text, err := now.Encode()
 	if err != nil {
 		return fmt.Errorf("telling the state of accounts: %w", err)
@@ -77,11 +77,12 @@ func (r *recorder) patch(ctx context.Context, now scopestate.Record) error {
 	if err != nil {
 		return fmt.Errorf("telling the state of accounts: %w", err)
 	}
-	_, err = r.client.CoreV1().ConfigMaps(scopestate.Namespace).Patch(ctx, scopestate.Name, types.MergePatchType, patch,
+	_, err = r.client.CoreV1().ConfigMaps(scopelist.RecordsNamespace).Patch(ctx, scopelist.RecordsName,
+		types.MergePatchType, patch,
 		metav1.PatchOptions{})
 	if apierrors.IsNotFound(err) {
 		return fmt.Errorf("there is no ConfigMap %s/%s to tell the state of accounts in: install node scope again",
-			scopestate.Namespace, scopestate.Name)
+			scopelist.RecordsNamespace, scopelist.RecordsName)
 	}
 	if err != nil {
 		return fmt.Errorf("telling the state of accounts: %w", err)

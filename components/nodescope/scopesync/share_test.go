@@ -18,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
-	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopestate"
 )
 
 // in has the account in another namespace, created that many seconds after the first.
@@ -189,11 +188,11 @@ func TestLiveIsWhatTheComponentsHaveSeen(t *testing.T) {
 		settle(2)
 		w.load("authorization", "admission")
 		settle(20)
-		w.expectState("the authorizer is behind", "agent", scopestate.State{Admission: true})
+		w.expectState("the authorizer is behind", "agent", scopelist.State{Admission: true})
 		w.see(0, "20", nil)
 		settle(1)
 		w.expectState("both have seen it", "agent", both)
-		w.expectState("its pod is seen by one", "viapod", scopestate.State{Authorization: true})
+		w.expectState("its pod is seen by one", "viapod", scopelist.State{Authorization: true})
 		w.see(1, "20", nil)
 		settle(1)
 		w.expectState("its pod is seen", "viapod", both)
@@ -214,7 +213,7 @@ func TestLiveIsWhatTheComponentsHaveSeen(t *testing.T) {
 		update(labelled)
 		w.expectState("another change", "agent", both)
 		update(at("40", "pods,secrets"))
-		w.expectState("a wider scope", "agent", scopestate.State{})
+		w.expectState("a wider scope", "agent", scopelist.State{})
 		w.see(0, "40", nil)
 		w.see(1, "40", nil)
 		settle(1)

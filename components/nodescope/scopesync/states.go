@@ -8,11 +8,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graphsync"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopeindex"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
-	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopestate"
-	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesync/annotated"
-	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesync/seen"
 )
 
 // askSeen learns what the components that decide have seen. What one that does not answer
@@ -32,13 +29,13 @@ func (s *Syncer) askSeen(ctx context.Context) {
 // states tells of everybody who has a scope, is in a file or is in force. An account is
 // live in a list when the API server has loaded it, and the component that the server asks
 // has seen what the annotations say now.
-func (s *Syncer) states() map[scopelist.Account]scopestate.State {
+func (s *Syncer) states() map[scopelist.Account]scopelist.State {
 	versions := s.index.Versions()
 	authorization, admission := s.lists[0].live, s.lists[1].live
-	all := map[scopelist.Account]scopestate.State{}
+	all := map[scopelist.Account]scopelist.State{}
 	note := func(account scopelist.Account) {
 		v := versions[account]
-		all[account] = scopestate.State{
+		all[account] = scopelist.State{
 			Authorization: authorization[account] && hasSeen(s.seen[0], v),
 			Admission:     admission[account] && hasSeen(s.seen[1], v),
 		}
@@ -58,17 +55,17 @@ func (s *Syncer) states() map[scopelist.Account]scopestate.State {
 	return all
 }
 
-func hasSeen(has seen.Versions, v annotated.Versions) bool {
-	return has.Includes(graphsync.ServiceAccounts, v.Account) && has.Includes(graphsync.Pods, v.Pods)
+func hasSeen(has SeenVersions, v scopeindex.Versions) bool {
+	return has.Includes(serviceAccounts, v.Account) && has.Includes(pods, v.Pods)
 }
 
 // detail notes what is live of each account, and keeps since when as long as that is so.
-func (s *Syncer) detail(states map[scopelist.Account]scopestate.State,
-	versions map[scopelist.Account]annotated.Versions) {
+func (s *Syncer) detail(states map[scopelist.Account]scopelist.State,
+	versions map[scopelist.Account]scopeindex.Versions) {
 	now := time.Now().UTC().Truncate(time.Second)
-	details := make(map[scopelist.Account]scopestate.Detail, len(states))
+	details := make(map[scopelist.Account]scopelist.Detail, len(states))
 	for account, state := range states {
-		if state == (scopestate.State{}) {
+		if state == (scopelist.State{}) {
 			continue
 		}
 		if !s.view.HasSynced() {
@@ -77,7 +74,7 @@ func (s *Syncer) detail(states map[scopelist.Account]scopestate.State,
 			details[account] = s.details[account]
 			continue
 		}
-		d := scopestate.Detail{Digest: versions[account].Digest}
+		d := scopelist.Detail{Digest: versions[account].Digest}
 		if state.Authorization && state.Admission {
 			d.Since = now
 			if before := s.details[account]; before.Digest == d.Digest && !before.Since.IsZero() {

@@ -17,14 +17,8 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
 
-	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graphsync"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopeindex"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
-	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopestate"
-	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesync/annotated"
-	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesync/heartbeat"
-	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesync/listfile"
-	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesync/reloads"
-	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesync/seen"
 )
 
 const (
@@ -43,45 +37,57 @@ type Config struct {
 	Client kubernetes.Interface
 	// Metadata may list pods.
 	Metadata metadata.Interface
-	// Events gets what accounts are told.
+	// Events records the events about accounts.
 	Events record.EventRecorder
+	// Watch returns a view that keeps the annotations current once it runs.
+	Watch func(*scopeindex.Annotations) View
 	// Loaded asks the API server that reads the two files what it has loaded.
-	Loaded func(context.Context) (reloads.Server, error)
+	Loaded func(context.Context) (LoadedFiles, error)
 	// Seen ask the two components that decide what they have seen of annotations.
 	Seen [2]Decider
 	// NodeName is that of the Node of this host.
 	NodeName string
 	// The two files.
-	Authorization, Admission *listfile.File
+	Authorization, Admission *ListFile
 	// Heartbeat is the file that probes look at.
 	Heartbeat string
+}
+
+// View watches the ServiceAccounts and pods of the cluster.
+type View interface {
+	// Run watches until ctx is done.
+	Run(ctx context.Context)
+	// HasSynced reports whether the view has listed the cluster once.
+	HasSynced() bool
+	// Unready says, as the end of a sentence, why the view is not current; empty if it is.
+	Unready() string
 }
 
 // Decider is a component on this host that decides by what annotations say: the first
 // authorizes, the second admits.
 type Decider struct {
 	Name string
-	Ask  func(context.Context) (seen.Versions, error)
+	Ask  func(context.Context) (SeenVersions, error)
 }
 
 // Syncer keeps the lists of one host. Use [New].
 type Syncer struct {
 	Config
-	index *annotated.Index
-	view  *graphsync.Sync
+	index *scopeindex.Annotations
+	view  View
 
 	// All that follows is Run's alone.
 	lists   [2]*list
 	polling retry
-	loaded  reloads.Server
+	loaded  LoadedFiles
 	kept    map[scopelist.Account]kept
 	// seen is what each component that decides said last.
-	seen [2]seen.Versions
+	seen [2]SeenVersions
 	// wanted are the accounts that have a scope, in the order in which they get a place;
 	// beyond are those that got none.
 	wanted   []scopelist.Candidate
 	beyond   map[scopelist.Account]bool
-	details  map[scopelist.Account]scopestate.Detail
+	details  map[scopelist.Account]scopelist.Detail
 	recorder recorder
 	teller   teller
 	// problems are what is wrong in this turn; notices are what only the cluster can change,
@@ -92,8 +98,8 @@ type Syncer struct {
 
 // list is a file with what a Syncer knows of it.
 type list struct {
-	file    *listfile.File
-	of      func(reloads.Server) reloads.Loaded
+	file    *ListFile
+	of      func(LoadedFiles) LoadedFile
 	writing retry
 	// listed is what it lists now; readable is false if nobody can tell.
 	listed   []scopelist.Account
@@ -104,11 +110,11 @@ type list struct {
 
 // New prepares to keep the lists. Nothing is read before [Syncer.Run].
 func New(config Config) *Syncer {
-	s := &Syncer{Config: config, index: annotated.New(), kept: map[scopelist.Account]kept{}}
-	s.view = graphsync.NewAnnotated(config.Client, s.index, s.index, graphsync.Options{})
+	s := &Syncer{Config: config, index: scopeindex.NewAnnotations(), kept: map[scopelist.Account]kept{}}
+	s.view = config.Watch(s.index)
 	s.lists = [2]*list{
-		{file: config.Authorization, of: func(l reloads.Server) reloads.Loaded { return l.Authorization }},
-		{file: config.Admission, of: func(l reloads.Server) reloads.Loaded { return l.Admission }},
+		{file: config.Authorization, of: func(l LoadedFiles) LoadedFile { return l.Authorization }},
+		{file: config.Admission, of: func(l LoadedFiles) LoadedFile { return l.Admission }},
 	}
 	s.recorder = recorder{client: config.Client, node: config.NodeName}
 	s.teller = newTeller(config, s.index)
@@ -163,7 +169,7 @@ func (s *Syncer) turn(ctx context.Context) {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return
 	}
-	s.problem(s.recorder.record(ctx, scopestate.Record{
+	s.problem(s.recorder.record(ctx, scopelist.Record{
 		Time: time.Now(), Problem: problem, Accounts: states, Details: maps.Clone(s.details),
 	}))
 	s.say(klog.FromContext(ctx))
@@ -198,7 +204,7 @@ func (s *Syncer) say(logger klog.Logger) {
 		logger.Error(nil, "Not all is well, and will be tried again", "problem", problem)
 	}
 	s.said = problem
-	if err := heartbeat.Beat(s.Heartbeat, strings.Join(s.problems, "; ")); err != nil {
+	if err := WriteHeartbeat(s.Heartbeat, strings.Join(s.problems, "; ")); err != nil {
 		logger.Error(err, "Telling probes")
 	}
 }

@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
-	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopestate"
 )
 
 // An account goes from pending to live, list by list, and leaves when it is not annotated
@@ -23,11 +22,11 @@ func TestAnAccountsLife(t *testing.T) {
 		stop := w.start()
 		settle(2)
 		w.expectLists("at first", "agent viapod")
-		w.expectState("written", "agent", scopestate.State{})
+		w.expectState("written", "agent", scopelist.State{})
 		w.expectEvents("written", "Normal NodeScopePending", "Normal NodeScopePending")
 		w.load("authorization")
 		settle(20)
-		w.expectState("one is loaded", "agent", scopestate.State{Authorization: true})
+		w.expectState("one is loaded", "agent", scopelist.State{Authorization: true})
 		w.expectEvents("one is loaded")
 		w.load("admission")
 		settle(20)
@@ -75,7 +74,7 @@ func TestWhoMayLeave(t *testing.T) {
 				w := newWorld(t)
 				for name, kind := range map[string]*scopelist.Kind{"authorization": scopelist.Authorization,
 					"admission": scopelist.Admission} {
-					template := map[string]string{"authorization": authorization, "admission": admission}[name]
+					template := map[string]string{"authorization": authorizationFile, "admission": admissionFile}[name]
 					listed, err := scopelist.Replace(kind, []byte(template), []scopelist.Account{{Namespace: "ns", Name: "agent"}})
 					if err != nil {
 						t.Fatal(err)

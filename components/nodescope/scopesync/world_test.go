@@ -26,18 +26,15 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/record"
 
+	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graphsync"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopeindex"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
-	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopestate"
-	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesync/heartbeat"
-	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesync/listfile"
-	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesync/reloads"
-	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesync/seen"
 )
 
 const (
 	scopeKey = "bulkhead.dev/node-scoped-resources"
 
-	authorization = `apiVersion: apiserver.config.k8s.io/v1
+	authorizationFile = `apiVersion: apiserver.config.k8s.io/v1
 kind: AuthorizationConfiguration
 authorizers:
   - type: Webhook
@@ -47,7 +44,7 @@ authorizers:
       matchConditions:
         - expression: ` + scopelist.AuthorizationExpression + "\n"
 
-	admission = `apiVersion: admissionregistration.k8s.io/v1
+	admissionFile = `apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingWebhookConfiguration
 webhooks:
   - name: node-scope.bulkhead.dev
@@ -73,7 +70,7 @@ type world struct {
 	// down is what keeps its metrics from being read, and refuse what the validator says.
 	down, refuse error
 	// seen is what the two components that decide have seen, and away why they do not answer.
-	seen [2]seen.Versions
+	seen [2]SeenVersions
 	away [2]error
 	// asked is how often its metrics were.
 	asked int
@@ -89,33 +86,36 @@ func newWorld(t *testing.T, objects ...runtime.Object) *world {
 		t: t, dir: t.TempDir(), pods: metadatafake.NewSimpleMetadataClient(scheme), events: record.NewFakeRecorder(10000),
 		server: map[string]string{},
 		client: fake.NewClientset(
-			append(objects, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: scopestate.Namespace,
-				Name: scopestate.Name}})...),
+			append(objects, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: scopelist.RecordsNamespace,
+				Name: scopelist.RecordsName}})...),
 	}
-	w.place("authorization", authorization)
-	w.place("admission", admission)
+	w.place("authorization", authorizationFile)
+	w.place("admission", admissionFile)
 	w.syncer = New(Config{
 		Client: w.client, Metadata: w.pods, Events: w.events, NodeName: "cp-1", Heartbeat: filepath.Join(w.dir, "heartbeat"),
 		Authorization: w.file("authorization", scopelist.Authorization), Admission: w.file("admission", scopelist.Admission),
 		Seen: [2]Decider{{"node-authorizer", w.sees(0)}, {"node-restriction", w.sees(1)}},
-		Loaded: func(context.Context) (reloads.Server, error) {
+		Watch: func(index *scopeindex.Annotations) View {
+			return graphsync.NewAnnotated(w.client, index, index, graphsync.Options{})
+		},
+		Loaded: func(context.Context) (LoadedFiles, error) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.asked++
-			return reloads.Server{Authorization: reloads.Loaded{Hash: w.server["authorization"]},
-				Admission: reloads.Loaded{Hash: w.server["admission"]}}, w.down
+			return LoadedFiles{Authorization: LoadedFile{Hash: w.server["authorization"]},
+				Admission: LoadedFile{Hash: w.server["admission"]}}, w.down
 		},
 	})
 	return w
 }
 
-func (w *world) file(name string, kind *scopelist.Kind) *listfile.File {
+func (w *world) file(name string, kind *scopelist.Kind) *ListFile {
 	validate := func([]byte) error {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		return w.refuse
 	}
-	return listfile.New(listfile.Config{Path: filepath.Join(w.dir, name), Kind: kind, Validate: validate})
+	return NewListFile(ListFileConfig{Path: filepath.Join(w.dir, name), Kind: kind, Validate: validate})
 }
 
 // fail has the API server's metrics and the validator say so from now on.
@@ -126,8 +126,8 @@ func (w *world) fail(down, refuse error) {
 }
 
 // sees is what a component that decides answers.
-func (w *world) sees(i int) func(context.Context) (seen.Versions, error) {
-	return func(context.Context) (seen.Versions, error) {
+func (w *world) sees(i int) func(context.Context) (SeenVersions, error) {
+	return func(context.Context) (SeenVersions, error) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		return w.seen[i], w.away[i]
@@ -138,7 +138,7 @@ func (w *world) sees(i int) func(context.Context) (seen.Versions, error) {
 func (w *world) see(i int, version string, away error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.seen[i], w.away[i] = seen.Versions{"serviceaccounts": version, "pods": version}, away
+	w.seen[i], w.away[i] = SeenVersions{"serviceaccounts": version, "pods": version}, away
 }
 
 func (w *world) timesAsked() int {
@@ -215,7 +215,7 @@ func spell(accounts []scopelist.Account) string {
 	return strings.Join(names, " ")
 }
 
-func (w *world) expectState(when, name string, want scopestate.State) {
+func (w *world) expectState(when, name string, want scopelist.State) {
 	w.t.Helper()
 	r := w.record()
 	if got, known := r.Accounts[scopelist.Account{Namespace: "ns", Name: name}]; !known || got != want {
@@ -223,14 +223,14 @@ func (w *world) expectState(when, name string, want scopestate.State) {
 	}
 }
 
-func (w *world) record() scopestate.Record {
+func (w *world) record() scopelist.Record {
 	w.t.Helper()
-	there, err := w.client.CoreV1().ConfigMaps(scopestate.Namespace).Get(w.t.Context(), scopestate.Name,
+	there, err := w.client.CoreV1().ConfigMaps(scopelist.RecordsNamespace).Get(w.t.Context(), scopelist.RecordsName,
 		metav1.GetOptions{})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	r, err := scopestate.Decode(there.Data["cp-1"])
+	r, err := scopelist.DecodeRecord(there.Data["cp-1"])
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -258,7 +258,7 @@ func (w *world) expectEvents(when string, want ...string) {
 
 func (w *world) expectProblem(when, want string) {
 	w.t.Helper()
-	err := heartbeat.Check(w.syncer.Heartbeat, time.Since(time.Time{}), true)
+	err := CheckHeartbeat(w.syncer.Heartbeat, time.Since(time.Time{}), true)
 	if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 		w.t.Errorf("%s: the heartbeat says %v, want %q", when, err, want)
 	}
@@ -280,7 +280,7 @@ func pod(name, runsAs string, annotated bool) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: meta(name, annotated), Spec: corev1.PodSpec{ServiceAccountName: runsAs}}
 }
 
-var both = scopestate.State{Authorization: true, Admission: true}
+var both = scopelist.State{Authorization: true, Admission: true}
 
 // live is what a live read shows, and no watch.
 func (w *world) live(sa *corev1.ServiceAccount, pod *corev1.Pod, broken string) {

@@ -5,7 +5,7 @@
 //
 // Source: k8s.io/apiserver/pkg/server/options/authorizationconfig/metrics and
 // pkg/admission/plugin/manifest/metrics (KEP-3221, KEP-5793).
-package reloads
+package scopesync
 
 import (
 	"bufio"
@@ -21,8 +21,8 @@ import (
 // maxLine is far above what a metric has.
 const maxLine = 1 << 20
 
-// Loaded is one file, or one directory of files, as a server tells of it.
-type Loaded struct {
+// LoadedFile is one file, or one directory of files, as a server tells of it.
+type LoadedFile struct {
 	// Hash is that of what is in force, as sha256:<hex>; empty if there is none.
 	Hash string
 	// Refused is true if what the server read last was no good, so that it goes on with
@@ -32,51 +32,51 @@ type Loaded struct {
 	success, failure float64
 }
 
-// Server is what a server tells.
-type Server struct{ Authorization, Admission Loaded }
+// LoadedFiles is what a server tells.
+type LoadedFiles struct{ Authorization, Admission LoadedFile }
 
 // The metrics, and of the second kind those of the plugin that calls our webhook.
 const (
-	authorization = "apiserver_authorization_config_controller_"
-	admission     = "apiserver_manifest_admission_config_controller_"
-	plugin        = "ValidatingAdmissionWebhook"
-	hashes        = "last_config_info{"
-	times         = "automatic_reload_last_timestamp_seconds{"
+	authorizationPrefix = "apiserver_authorization_config_controller_"
+	admissionPrefix     = "apiserver_manifest_admission_config_controller_"
+	plugin              = "ValidatingAdmissionWebhook"
+	hashes              = "last_config_info{"
+	times               = "automatic_reload_last_timestamp_seconds{"
 )
 
-// Of asks the API server that the client is of. It needs get on /metrics.
-func Of(ctx context.Context, client rest.Interface) (Server, error) {
+// ReadLoaded asks the API server that the client is of. It needs get on /metrics.
+func ReadLoaded(ctx context.Context, client rest.Interface) (LoadedFiles, error) {
 	body, err := client.Get().AbsPath("/metrics").SetHeader("Accept", "text/plain").Stream(ctx)
 	if err != nil {
-		return Server{}, fmt.Errorf("reading the API server's metrics: %w", err)
+		return LoadedFiles{}, fmt.Errorf("reading the API server's metrics: %w", err)
 	}
 	defer func() { _ = body.Close() }()
-	return Parse(body)
+	return parseLoaded(body)
 }
 
-// Parse reads metrics as text, of which it keeps one line at a time. Metrics that end
+// parseLoaded reads metrics as text, of which it keeps one line at a time. Metrics that end
 // early are an error: what is missing would be taken for what is not loaded.
-func Parse(metrics io.Reader) (Server, error) {
-	var s Server
+func parseLoaded(metrics io.Reader) (LoadedFiles, error) {
+	var s LoadedFiles
 	lines := bufio.NewScanner(metrics)
 	lines.Buffer(nil, maxLine)
 	for lines.Scan() {
-		if rest, ok := strings.CutPrefix(lines.Text(), authorization); ok {
+		if rest, ok := strings.CutPrefix(lines.Text(), authorizationPrefix); ok {
 			s.Authorization.take(rest)
 		}
-		if rest, ok := strings.CutPrefix(lines.Text(), admission); ok && label(rest, "plugin") == plugin {
+		if rest, ok := strings.CutPrefix(lines.Text(), admissionPrefix); ok && label(rest, "plugin") == plugin {
 			s.Admission.take(rest)
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return Server{}, fmt.Errorf("reading the API server's metrics: %w", err)
+		return LoadedFiles{}, fmt.Errorf("reading the API server's metrics: %w", err)
 	}
 	s.Authorization.Refused = s.Authorization.failure > s.Authorization.success
 	s.Admission.Refused = s.Admission.failure > s.Admission.success
 	return s, nil
 }
 
-func (l *Loaded) take(line string) {
+func (l *LoadedFile) take(line string) {
 	switch {
 	case strings.HasPrefix(line, hashes):
 		l.Hash = label(line, "hash")

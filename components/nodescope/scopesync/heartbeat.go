@@ -4,7 +4,7 @@
 // Package heartbeat lets one process tell another on the same file system that it works,
 // and what it lacks. scope-sync has no listener that a probe could ask: whoever may write
 // the API server's files should be reached by nobody.
-package heartbeat
+package scopesync
 
 import (
 	"errors"
@@ -15,14 +15,14 @@ import (
 	"time"
 )
 
-// maxBytes bounds what is told.
-const maxBytes = 4 << 10
+// maxHeartbeatBytes bounds what is told.
+const maxHeartbeatBytes = 4 << 10
 
-// Beat tells that the process works, and what it lacks; empty for nothing. The file is
+// WriteHeartbeat tells that the process works, and what it lacks; empty for nothing. The file is
 // replaced in one step.
-func Beat(path, lacks string) error {
+func WriteHeartbeat(path, lacks string) error {
 	temp := path + ".tmp"
-	if err := os.WriteFile(temp, []byte(lacks[:min(len(lacks), maxBytes)]), 0o600); err != nil {
+	if err := os.WriteFile(temp, []byte(lacks[:min(len(lacks), maxHeartbeatBytes)]), 0o600); err != nil {
 		return fmt.Errorf("writing the heartbeat: %w", err)
 	}
 	if err := os.Rename(temp, path); err != nil {
@@ -31,9 +31,9 @@ func Beat(path, lacks string) error {
 	return nil
 }
 
-// Check reports whether the last beat is not older than that. If ready is true it also
+// CheckHeartbeat reports whether the last beat is not older than that. If ready is true it also
 // reports what is lacking.
-func Check(path string, maxAge time.Duration, ready bool) error {
+func CheckHeartbeat(path string, maxAge time.Duration, ready bool) error {
 	file, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("reading the heartbeat: %w", err)
@@ -46,7 +46,7 @@ func Check(path string, maxAge time.Duration, ready bool) error {
 	if age := time.Since(info.ModTime()); age > maxAge {
 		return fmt.Errorf("the last heartbeat was %v ago", age.Round(time.Second))
 	}
-	lacks, err := io.ReadAll(io.LimitReader(file, maxBytes))
+	lacks, err := io.ReadAll(io.LimitReader(file, maxHeartbeatBytes))
 	if err != nil {
 		return fmt.Errorf("reading the heartbeat: %w", err)
 	}

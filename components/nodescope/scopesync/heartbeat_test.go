@@ -1,7 +1,7 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package heartbeat
+package scopesync
 
 import (
 	"os"
@@ -15,14 +15,14 @@ func TestHeartbeat(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "heartbeat")
 	check := func(name string, ready bool, want string) {
 		t.Helper()
-		err := Check(path, time.Minute, ready)
+		err := CheckHeartbeat(path, time.Minute, ready)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", name, err, want)
 		}
 	}
 	beat := func(lacks string) {
 		t.Helper()
-		if err := Beat(path, lacks); err != nil {
+		if err := WriteHeartbeat(path, lacks); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -38,9 +38,9 @@ func TestHeartbeat(t *testing.T) {
 	}
 	check("it hangs", false, "the last heartbeat was 2m0s ago")
 	check("it hangs, and was ready", true, "the last heartbeat was 2m0s ago")
-	beat(strings.Repeat("x", 2*maxBytes))
+	beat(strings.Repeat("x", 2*maxHeartbeatBytes))
 	check("it says a lot", true, "not ready: xxx")
-	if err := Beat(filepath.Join(path, "x"), ""); err == nil {
+	if err := WriteHeartbeat(filepath.Join(path, "x"), ""); err == nil {
 		t.Error("a heartbeat that is nowhere")
 	}
 }

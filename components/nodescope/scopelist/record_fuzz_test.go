@@ -1,13 +1,13 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package scopestate
+package scopelist
 
 import "testing"
 
 // Whatever is in the ConfigMap: no panic, a record that fits into its room again, and no
 // account that becomes live by being read and written once more.
-func FuzzDecode(f *testing.F) {
+func FuzzDecodeRecord(f *testing.F) {
 	for _, seed := range []string{
 		"", "{}", `{"accounts":{"live":{"b":["4"]},"pending":{"a":["1"]}},"details":{"b":{"4":"d4@7"}}}`,
 		`{"details":{"b":{"4":"@"}}}`, `{"details":{"b":{"4":"@99999999999999999999"}}}`,
@@ -17,15 +17,15 @@ func FuzzDecode(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		r, err := Decode(text)
+		r, err := DecodeRecord(text)
 		if err != nil {
 			return
 		}
 		again, err := r.Encode()
-		if err != nil || len(again) > MaxBytes && len(text) <= MaxBytes {
+		if err != nil || len(again) > MaxRecordBytes && len(text) <= MaxRecordBytes {
 			t.Fatalf("%d bytes, %v", len(again), err)
 		}
-		back, err := Decode(again)
+		back, err := DecodeRecord(again)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,7 +14,7 @@
 // sees that it does not and writes again, and until then the file is one that was in
 // force a moment ago. Who overwrites ours without the list is met at the next look, two
 // seconds later, and the list is put in again.
-package listfile
+package scopesync
 
 import (
 	"bytes"
@@ -30,8 +30,8 @@ import (
 // can miss a change for a minute, and a tenant can have the file changed every two seconds.
 const remembered = 64
 
-// Config says which file it is.
-type Config struct {
+// ListFileConfig says which file it is.
+type ListFileConfig struct {
 	Path string
 	Kind *scopelist.Kind
 	// Validate reads the file as the API server does. It must not be nil: a file that the
@@ -42,9 +42,9 @@ type Config struct {
 	Hash func() (string, error)
 }
 
-// File is not safe for concurrent use. Use [New].
-type File struct {
-	Config
+// ListFile is not safe for concurrent use. Use [NewListFile].
+type ListFile struct {
+	ListFileConfig
 	seen     []byte
 	accounts []scopelist.Account
 	hash     string
@@ -53,13 +53,13 @@ type File struct {
 	order []string
 }
 
-// New reads nothing.
-func New(config Config) *File {
-	return &File{Config: config, lists: map[string][]scopelist.Account{}}
+// NewListFile reads nothing.
+func NewListFile(config ListFileConfig) *ListFile {
+	return &ListFile{ListFileConfig: config, lists: map[string][]scopelist.Account{}}
 }
 
 // Look reads the file, and returns the accounts in its list, in order.
-func (f *File) Look() ([]scopelist.Account, error) {
+func (f *ListFile) Look() ([]scopelist.Account, error) {
 	before, err := f.otherHash()
 	if err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func (f *File) Look() ([]scopelist.Account, error) {
 	return f.accounts, nil
 }
 
-func (f *File) otherHash() (string, error) {
+func (f *ListFile) otherHash() (string, error) {
 	if f.Hash == nil {
 		return "", nil
 	}
@@ -102,7 +102,7 @@ func (f *File) otherHash() (string, error) {
 	return hash, nil
 }
 
-func (f *File) read() (atomicfile.File, error) {
+func (f *ListFile) read() (atomicfile.File, error) {
 	file, exists, err := atomicfile.Read(f.Path)
 	if err == nil && !exists {
 		err = fmt.Errorf("there is no %s: node scope is not installed on this host", f.Path)
@@ -110,7 +110,7 @@ func (f *File) read() (atomicfile.File, error) {
 	return file, err
 }
 
-func (f *File) remember(hash string) {
+func (f *ListFile) remember(hash string) {
 	f.hash = hash
 	if _, known := f.lists[hash]; !known {
 		f.order = append(f.order, hash)
@@ -125,7 +125,7 @@ func (f *File) remember(hash string) {
 // Put makes the accounts the list, if they are not, and reports whether it wrote. A file
 // that the API server would not load is not written; whatever goes wrong, what is there
 // stays. The error is [atomicfile.ErrChanged] if somebody else has written meanwhile.
-func (f *File) Put(accounts []scopelist.Account) (wrote bool, err error) {
+func (f *ListFile) Put(accounts []scopelist.Account) (wrote bool, err error) {
 	file, err := f.read()
 	if err != nil {
 		return false, err
@@ -148,11 +148,11 @@ func (f *File) Put(accounts []scopelist.Account) (wrote bool, err error) {
 }
 
 // IsLoaded reports whether the hash is that of the file as it was last seen.
-func (f *File) IsLoaded(hash string) bool { return hash != "" && hash == f.hash }
+func (f *ListFile) IsLoaded(hash string) bool { return hash != "" && hash == f.hash }
 
 // Listed returns the accounts of the state of the file that has the hash. It is false if
 // no such state has been seen, or not lately: then nobody can tell.
-func (f *File) Listed(hash string) (accounts []scopelist.Account, known bool) {
+func (f *ListFile) Listed(hash string) (accounts []scopelist.Account, known bool) {
 	accounts, known = f.lists[hash]
 	return accounts, known && hash != ""
 }

@@ -7,7 +7,7 @@
 // The component answers on its health port, on loopback and without authentication. A
 // process on the host can answer in its place only while the component does not run, and
 // then the API server denies every request that it would ask the component about.
-package seen
+package scopesync
 
 import (
 	"context"
@@ -22,21 +22,24 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
+// The resources of which the versions are asked.
+const serviceAccounts, pods = "serviceaccounts", "pods"
+
 const (
-	// Path is where components answer.
-	Path = "/resource-versions"
+	// SeenPath is where components answer.
+	SeenPath = "/resource-versions"
 	// timeout bounds one question, so that a component that hangs does not stop the rest.
 	timeout = time.Second
-	// maxBytes bounds an answer, which is one line.
-	maxBytes = 4 << 10
+	// maxSeenBytes bounds an answer, which is one line.
+	maxSeenBytes = 4 << 10
 )
 
-// Versions are the newest resource versions that were seen, by resource.
-type Versions map[string]string
+// SeenVersions are the newest resource versions that were seen, by resource.
+type SeenVersions map[string]string
 
 // Includes reports whether the version of the resource has been seen. No version at all has
 // been. It is false for versions that cannot be compared.
-func (v Versions) Includes(resource, version string) bool {
+func (v SeenVersions) Includes(resource, version string) bool {
 	if version == "" {
 		return true
 	}
@@ -44,23 +47,23 @@ func (v Versions) Includes(resource, version string) bool {
 	return err == nil && order >= 0
 }
 
-// Handler answers with what the component has seen.
-func Handler(versions func() Versions) http.Handler {
+// SeenHandler answers with what the component has seen.
+func SeenHandler(versions func() SeenVersions) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(versions()) // a caller that has gone needs no answer
 	})
 }
 
-// Client asks one component. Use [New]. It is safe for concurrent use.
-type Client struct {
+// SeenClient asks one component. Use [NewSeenClient]. It is safe for concurrent use.
+type SeenClient struct {
 	url  string
 	http *http.Client
 }
 
-// New returns a client of the component with that base URL, which has to be HTTP at a
+// NewSeenClient returns a client of the component with that base URL, which has to be HTTP at a
 // loopback address.
-func New(base string) (*Client, error) {
+func NewSeenClient(base string) (*SeenClient, error) {
 	u, err := url.Parse(base)
 	if err != nil {
 		return nil, fmt.Errorf("reading the URL: %w", err)
@@ -69,7 +72,7 @@ func New(base string) (*Client, error) {
 		return nil, fmt.Errorf("%q is not http://ADDRESS:PORT with a loopback address", base)
 	}
 	// No proxy, no redirect: it is a port on this host.
-	return &Client{u.JoinPath(Path).String(), &http.Client{
+	return &SeenClient{u.JoinPath(SeenPath).String(), &http.Client{
 		Transport:     &http.Transport{DisableKeepAlives: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Timeout:       timeout,
@@ -77,7 +80,7 @@ func New(base string) (*Client, error) {
 }
 
 // Ask returns what the component has seen.
-func (c *Client) Ask(ctx context.Context) (Versions, error) {
+func (c *SeenClient) Ask(ctx context.Context) (SeenVersions, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url, http.NoBody)
 	if err != nil {
 		return nil, err
@@ -90,8 +93,8 @@ func (c *Client) Ask(ctx context.Context) (Versions, error) {
 	if response.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("GET %s: %s", c.url, response.Status)
 	}
-	var v Versions
-	if err := json.NewDecoder(io.LimitReader(response.Body, maxBytes)).Decode(&v); err != nil {
+	var v SeenVersions
+	if err := json.NewDecoder(io.LimitReader(response.Body, maxSeenBytes)).Decode(&v); err != nil {
 		return nil, fmt.Errorf("GET %s: %w", c.url, err)
 	}
 	return v, nil

@@ -1,7 +1,7 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package annotated
+package scopeindex
 
 import (
 	"slices"
@@ -14,8 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-const none = "none"
-
 func meta(name, uid, scope string) metav1.ObjectMeta {
 	m := metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(uid), Annotations: map[string]string{"other": "x"}}
 	if scope != none {
@@ -24,15 +22,15 @@ func meta(name, uid, scope string) metav1.ObjectMeta {
 	return m
 }
 
-func account(name, scope string) *corev1.ServiceAccount {
+func accountOf(name, scope string) *corev1.ServiceAccount {
 	return &corev1.ServiceAccount{ObjectMeta: meta(name, "u-"+name, scope)}
 }
 
-func pod(name, runsAs, scope string) *corev1.Pod {
+func podOf(name, runsAs, scope string) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: meta(name, "u-"+name, scope), Spec: corev1.PodSpec{ServiceAccountName: runsAs}}
 }
 
-func names(x *Index) string {
+func names(x *Annotations) string {
 	var all []string
 	for _, a := range x.Candidates() {
 		all = append(all, a.Name)
@@ -42,35 +40,35 @@ func names(x *Index) string {
 }
 
 func TestWhoHasAScope(t *testing.T) {
-	x := New()
+	x := NewAnnotations()
 	for _, step := range []struct {
 		name string
 		do   func()
 		want string
 	}{
-		{"an account without", func() { x.SetAccount(account("a", none)) }, ""},
-		{"an account with", func() { x.SetAccount(account("a", "pods")) }, "a"},
-		{"again", func() { x.SetAccount(account("a", "pods")) }, "a"},
-		{"another value", func() { x.SetAccount(account("a", "secrets")) }, "a"},
-		{"one that cannot be read", func() { x.SetAccount(account("b", "Pods!")) }, "a b"},
-		{"one that is empty", func() { x.SetAccount(account("c", "")) }, "a b c"},
-		{"a pod without", func() { x.SetPod(pod("p", "d", none)) }, "a b c"},
-		{"a pod with", func() { x.SetPod(pod("p", "d", "pods")) }, "a b c d"},
-		{"a second one of it", func() { x.SetPod(pod("q", "d", "??")) }, "a b c d"},
-		{"one that runs as nobody", func() { x.SetPod(pod("r", "", "pods")) }, "a b c d"},
+		{"an account without", func() { x.SetAccount(accountOf("a", none)) }, ""},
+		{"an account with", func() { x.SetAccount(accountOf("a", "pods")) }, "a"},
+		{"again", func() { x.SetAccount(accountOf("a", "pods")) }, "a"},
+		{"another value", func() { x.SetAccount(accountOf("a", "secrets")) }, "a"},
+		{"one that cannot be read", func() { x.SetAccount(accountOf("b", "Pods!")) }, "a b"},
+		{"one that is empty", func() { x.SetAccount(accountOf("c", "")) }, "a b c"},
+		{"a pod without", func() { x.SetPod(podOf("p", "d", none)) }, "a b c"},
+		{"a pod with", func() { x.SetPod(podOf("p", "d", "pods")) }, "a b c d"},
+		{"a second one of it", func() { x.SetPod(podOf("q", "d", "??")) }, "a b c d"},
+		{"one that runs as nobody", func() { x.SetPod(podOf("r", "", "pods")) }, "a b c d"},
 		{"a mirror pod", func() {
-			mirror := pod("r", "e", "pods")
+			mirror := podOf("r", "e", "pods")
 			mirror.Annotations[corev1.MirrorPodAnnotationKey] = "x"
 			x.SetPod(mirror)
 		}, "a b c d"},
 		{"one of them goes", func() { x.DeletePod("ns", "p") }, "a b c d"},
 		{"one that is not known", func() { x.DeletePod("ns", "p") }, "a b c d"},
-		{"its annotation goes", func() { x.SetPod(pod("q", "d", none)) }, "a b c"},
-		{"another account under its name", func() { x.SetPod(pod("q", "f", "pods")) }, "a b c f"},
+		{"its annotation goes", func() { x.SetPod(podOf("q", "d", none)) }, "a b c"},
+		{"another account under its name", func() { x.SetPod(podOf("q", "f", "pods")) }, "a b c f"},
 		{"a list without it", func() { x.RetainPods(nil) }, "a b c"},
 		{"the account goes", func() { x.DeleteAccount("ns", "a") }, "b c"},
 		{"a list", func() {
-			x.ReplaceAccounts([]*corev1.ServiceAccount{account("b", none), account("z", "*")})
+			x.ReplaceAccounts([]*corev1.ServiceAccount{accountOf("b", none), accountOf("z", "*")})
 		}, "z"},
 	} {
 		step.do()
@@ -87,11 +85,11 @@ func TestWhoHasAScope(t *testing.T) {
 }
 
 func TestUnread(t *testing.T) {
-	x := New()
-	x.SetAccount(account("good", "pods"))
-	x.SetAccount(account("bad", "Pods"))
-	x.SetPod(pod("bad", "good", "pods,,"))
-	x.SetPod(pod("good", "good", "pods"))
+	x := NewAnnotations()
+	x.SetAccount(accountOf("good", "pods"))
+	x.SetAccount(accountOf("bad", "Pods"))
+	x.SetPod(podOf("bad", "good", "pods,,"))
+	x.SetPod(podOf("good", "good", "pods"))
 	const prefix = "bulkhead.dev/node-scoped-resources: "
 	want := []Unread{
 		{"Pod", "ns", "bad", "u-bad", prefix + `"": an entry is empty`},
@@ -101,7 +99,7 @@ func TestUnread(t *testing.T) {
 	if diff := cmp.Diff(want, x.Unread()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	x.SetAccount(account("bad", "pods"))
+	x.SetAccount(accountOf("bad", "pods"))
 	x.DeletePod("ns", "bad")
 	if got := x.Unread(); got != nil {
 		t.Errorf("mended: %v", got)

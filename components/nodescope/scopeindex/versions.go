@@ -1,19 +1,18 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package annotated
+package scopeindex
 
 import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
-	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopestate"
 )
 
 // Versions says what the annotations of an account and of its pods are now, and which
 // resource versions show it.
 type Versions struct {
-	// Digest identifies the annotations ([scopestate.Digest]).
+	// Digest identifies the annotations ([scopelist.Digest]).
 	Digest string
 	// Account and Pods are the newest resource versions in which annotations of the account
 	// and of its pods have changed; empty if there are none.
@@ -21,7 +20,7 @@ type Versions struct {
 }
 
 // Versions are those of every account that is annotated, or of which a pod is.
-func (x *Index) Versions() map[scopelist.Account]Versions {
+func (x *Annotations) Versions() map[scopelist.Account]Versions {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	ofPods := map[scopelist.Account]map[string]struct{}{}
@@ -39,7 +38,7 @@ func (x *Index) Versions() map[scopelist.Account]Versions {
 		all[pod.runsAs] = v
 	}
 	for account, v := range all {
-		v.Digest = scopestate.Digest(x.accounts[account].digest, ofPods[account])
+		v.Digest = scopelist.Digest(x.accounts[account].digest, ofPods[account])
 		all[account] = v
 	}
 	return all

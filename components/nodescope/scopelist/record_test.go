@@ -1,7 +1,7 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package scopestate
+package scopelist
 
 import (
 	"fmt"
@@ -10,16 +10,14 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
 )
 
 func TestEncode(t *testing.T) {
-	r := Record{Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Problem: "p", Accounts: map[scopelist.Account]State{
+	r := Record{Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Problem: "p", Accounts: map[Account]State{
 		{Namespace: "a", Name: "1"}: {}, {Namespace: "a", Name: "2"}: {Authorization: true},
 		{Namespace: "b", Name: "3"}: {Admission: true}, {Namespace: "b", Name: "5"}: {true, true},
 		{Namespace: "b", Name: "4"}: {true, true},
-	}, Details: map[scopelist.Account]Detail{
+	}, Details: map[Account]Detail{
 		{Namespace: "b", Name: "3"}: {Digest: "d3"},
 		{Namespace: "b", Name: "4"}: {Digest: "d4", Since: time.Unix(7, 0).UTC()},
 		{Namespace: "b", Name: "5"}: {Since: time.Unix(8, 0).UTC()},
@@ -29,12 +27,12 @@ func TestEncode(t *testing.T) {
 	if text != want || err != nil {
 		t.Errorf("%v: got %s", err, text)
 	}
-	back, err := Decode(text)
+	back, err := DecodeRecord(text)
 	if diff := cmp.Diff(r, back); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 	for _, bad := range []string{"", "[]", "{"} {
-		if _, err := Decode(bad); err == nil {
+		if _, err := DecodeRecord(bad); err == nil {
 			t.Errorf("%q is read", bad)
 		}
 	}
@@ -44,11 +42,11 @@ func TestEncode(t *testing.T) {
 // none that is live from being told of.
 func TestRoom(t *testing.T) {
 	for _, length := range []int{20, 200, 253} {
-		r := Record{Problem: strings.Repeat("\x00", 10000), Accounts: map[scopelist.Account]State{},
-			Details: map[scopelist.Account]Detail{}}
+		r := Record{Problem: strings.Repeat("\x00", 10000), Accounts: map[Account]State{},
+			Details: map[Account]Detail{}}
 		room := 99_000 // of a list
-		for i := range scopelist.MaxAccounts {
-			account := scopelist.Account{Namespace: fmt.Sprintf("%060d%03d", i, i%1000), Name: fmt.Sprintf("%0*d", length, i)}
+		for i := range MaxAccounts {
+			account := Account{Namespace: fmt.Sprintf("%060d%03d", i, i%1000), Name: fmt.Sprintf("%0*d", length, i)}
 			if room -= len(account.String()) + 29; room < 0 {
 				break
 			}
@@ -56,14 +54,14 @@ func TestRoom(t *testing.T) {
 			r.Details[account] = Detail{Digest: DigestOfPod("x"), Since: time.Unix(1e10, 0)}
 			// Another namespace asks for many, which no list has room for.
 			for n := range 10 {
-				r.Accounts[scopelist.Account{Namespace: "0", Name: fmt.Sprintf("%0*d-%d", length-2, i, n)}] = State{}
+				r.Accounts[Account{Namespace: "0", Name: fmt.Sprintf("%0*d-%d", length-2, i, n)}] = State{}
 			}
 		}
 		text, err := r.Encode()
-		if err != nil || len(text) > MaxBytes {
+		if err != nil || len(text) > MaxRecordBytes {
 			t.Fatalf("%d bytes, %v", len(text), err)
 		}
-		back, err := Decode(text)
+		back, err := DecodeRecord(text)
 		if err != nil || len(back.Accounts)+back.Omitted != len(r.Accounts) {
 			t.Errorf("%d: %d are told of and %d not, in %d bytes (%v)", length, len(back.Accounts), back.Omitted, len(text), err)
 		}

@@ -1,11 +1,11 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package scopestate
+package scopelist
 
 import "testing"
 
-// Each of these says something else, and none says it by the words of another.
+// Each of these says something else, and none says it by the stateNames of another.
 func TestDigests(t *testing.T) {
 	const scope, mode, exemptions = "bulkhead.dev/node-scoped-resources", "bulkhead.dev/node-scope-mode",
 		"bulkhead.dev/node-scoped-exemptions"

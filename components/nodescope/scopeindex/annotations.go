@@ -8,7 +8,7 @@
 // nodes on everything, so its account is one of those whose requests have to be decided.
 //
 // It keeps nothing of who has no annotation.
-package annotated
+package scopeindex
 
 import (
 	"cmp"
@@ -19,14 +19,13 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopeindex"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
 )
 
-// Index is told of accounts and pods. Use [New]. All methods are safe for concurrent use.
-type Index struct {
+// Annotations is told of accounts and pods. Use [NewAnnotations]. All methods are safe for concurrent use.
+type Annotations struct {
 	mu       sync.RWMutex
-	values   *scopeindex.Values
+	values   *Values
 	accounts map[types.NamespacedName]annotation
 	pods     map[types.NamespacedName]podAnnotation
 }
@@ -37,7 +36,7 @@ type annotation struct {
 	// created is that of an account.
 	created time.Time
 	// scope is nil for an account that has only other annotations of node scope.
-	scope *scopeindex.Value
+	scope *Value
 	// digest identifies the annotations; version is the resource version in which they
 	// were first seen as they are.
 	digest, version string
@@ -57,10 +56,10 @@ type Unread struct {
 	Reason string
 }
 
-// New makes an index that knows nobody.
-func New() *Index {
-	return &Index{
-		values:   scopeindex.NewValues(),
+// NewAnnotations makes an index that knows nobody.
+func NewAnnotations() *Annotations {
+	return &Annotations{
+		values:   NewValues(),
 		accounts: map[types.NamespacedName]annotation{},
 		pods:     map[types.NamespacedName]podAnnotation{},
 	}
@@ -68,7 +67,7 @@ func New() *Index {
 
 // Candidates are the accounts that have a scope, in the order of [scopelist.Order]. Some
 // may not exist: a pod may run as an account that was deleted.
-func (x *Index) Candidates() []scopelist.Candidate {
+func (x *Annotations) Candidates() []scopelist.Candidate {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	var all []scopelist.Candidate
@@ -88,14 +87,14 @@ func (x *Index) Candidates() []scopelist.Candidate {
 }
 
 // UID is that of an account that is annotated itself; empty for others.
-func (x *Index) UID(account scopelist.Account) types.UID {
+func (x *Annotations) UID(account scopelist.Account) types.UID {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return x.accounts[account].uid
 }
 
 // Unread are the objects whose annotation cannot be read, in order.
-func (x *Index) Unread() []Unread {
+func (x *Annotations) Unread() []Unread {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	var all []Unread

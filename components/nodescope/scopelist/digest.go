@@ -1,7 +1,7 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package scopestate
+package scopelist
 
 import (
 	"crypto/sha256"
@@ -25,21 +25,21 @@ func DigestOfAccount(annotations map[string]string) string {
 	for _, key := range []string{nodescope.ScopeAnnotation, nodescope.ExemptionsAnnotation, nodescope.ModeAnnotation} {
 		value, there := annotations[key]
 		if says = says || there; there {
-			add(sum, key)
-			add(sum, value)
+			addPart(sum, key)
+			addPart(sum, value)
 		}
 	}
 	if !says {
 		return ""
 	}
-	return text(sum)
+	return encodeSum(sum)
 }
 
 // DigestOfPod identifies what a pod's annotation says.
 func DigestOfPod(value string) string {
 	sum := sha256.New()
-	add(sum, value)
-	return text(sum)
+	addPart(sum, value)
+	return encodeSum(sum)
 }
 
 // Digest identifies what an account and its pods say together, from their own digests. It
@@ -49,17 +49,17 @@ func Digest(account string, pods map[string]struct{}) string {
 		return ""
 	}
 	sum := sha256.New()
-	add(sum, account)
+	addPart(sum, account)
 	for _, pod := range slices.Sorted(maps.Keys(pods)) {
-		add(sum, pod)
+		addPart(sum, pod)
 	}
-	return text(sum)
+	return encodeSum(sum)
 }
 
-// add writes the length first, so that two parts are never read as two others.
-func add(sum hash.Hash, part string) {
+// addPart writes the length first, so that two parts are never read as two others.
+func addPart(sum hash.Hash, part string) {
 	_, _ = sum.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
 	_, _ = sum.Write([]byte(part))
 }
 
-func text(sum hash.Hash) string { return hex.EncodeToString(sum.Sum(nil)[:digestLength]) }
+func encodeSum(sum hash.Hash) string { return hex.EncodeToString(sum.Sum(nil)[:digestLength]) }

@@ -1,7 +1,7 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package seen
+package scopesync
 
 import (
 	"net/http"
@@ -16,11 +16,11 @@ func TestAsk(t *testing.T) {
 	for _, tc := range []struct {
 		name, body string
 		status     int
-		want       Versions
+		want       SeenVersions
 		wrong      string
 	}{
-		{"an answer", `{"serviceaccounts":"12","pods":"7"}`, 200, Versions{"serviceaccounts": "12", "pods": "7"}, ""},
-		{"nothing seen yet", `{}`, 200, Versions{}, ""},
+		{"an answer", `{"serviceaccounts":"12","pods":"7"}`, 200, SeenVersions{"serviceaccounts": "12", "pods": "7"}, ""},
+		{"nothing seen yet", `{}`, 200, SeenVersions{}, ""},
 		{"an older component", "404 page not found", 404, nil, "404 Not Found"},
 		{"a redirect", "", 302, nil, "302 Found"},
 		{"no JSON", "ok", 200, nil, "invalid character"},
@@ -29,7 +29,7 @@ func TestAsk(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if r.URL.Path != Path {
+				if r.URL.Path != SeenPath {
 					t.Errorf("asked for %s", r.URL.Path)
 				}
 				w.Header().Set("Location", "http://127.0.0.1:1/")
@@ -37,7 +37,7 @@ func TestAsk(t *testing.T) {
 				_, _ = w.Write([]byte(tc.body))
 			}))
 			defer server.Close()
-			client, err := New(server.URL)
+			client, err := NewSeenClient(server.URL)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -58,14 +58,14 @@ func TestOnlyLoopbackIsAsked(t *testing.T) {
 		"https://127.0.0.1:10462": false, "http://10.0.0.1:10462": false, "http://localhost:1": false,
 		"http://127.0.0.1": false, "127.0.0.1:1": false, "": false, ":": false,
 	} {
-		if _, err := New(base); (err == nil) != good {
+		if _, err := NewSeenClient(base); (err == nil) != good {
 			t.Errorf("%q: %v", base, err)
 		}
 	}
 }
 
 func TestIncludes(t *testing.T) {
-	v := Versions{"pods": "10", "odd": "x"}
+	v := SeenVersions{"pods": "10", "odd": "x"}
 	for _, tc := range []struct {
 		resource, version string
 		want              bool
@@ -77,7 +77,7 @@ func TestIncludes(t *testing.T) {
 			t.Errorf("%s %q: %v", tc.resource, tc.version, got)
 		}
 	}
-	if Versions(nil).Includes("pods", "1") {
+	if SeenVersions(nil).Includes("pods", "1") {
 		t.Error("nothing includes something")
 	}
 }

@@ -1,22 +1,20 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package annotated
+package scopeindex
 
 import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
-	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopeindex"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
-	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopestate"
 )
 
 // SetAccount takes the account's annotations, whatever it had before.
-func (x *Index) SetAccount(sa *corev1.ServiceAccount) {
+func (x *Annotations) SetAccount(sa *corev1.ServiceAccount) {
 	named := types.NamespacedName{Namespace: sa.Namespace, Name: sa.Name}
-	digest := scopestate.DigestOfAccount(sa.Annotations)
+	digest := scopelist.DigestOfAccount(sa.Annotations)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	before := x.accounts[named]
@@ -29,7 +27,7 @@ func (x *Index) SetAccount(sa *corev1.ServiceAccount) {
 		digest: digest, version: before.versionOf(sa.UID, digest, sa.ResourceVersion),
 	}
 	if text, annotated := sa.Annotations[nodescope.ScopeAnnotation]; annotated {
-		next.scope = x.values.Change(before.scope, scopeindex.Owner{Namespace: sa.Namespace}, text)
+		next.scope = x.values.Change(before.scope, Owner{Namespace: sa.Namespace}, text)
 	} else {
 		x.values.Release(before.scope)
 	}
@@ -46,19 +44,19 @@ func (a annotation) versionOf(uid types.UID, digest, version string) string {
 }
 
 // DeleteAccount forgets the account.
-func (x *Index) DeleteAccount(namespace, name string) {
+func (x *Annotations) DeleteAccount(namespace, name string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.deleteAccount(types.NamespacedName{Namespace: namespace, Name: name})
 }
 
-func (x *Index) deleteAccount(named types.NamespacedName) {
+func (x *Annotations) deleteAccount(named types.NamespacedName) {
 	x.values.Release(x.accounts[named].scope)
 	delete(x.accounts, named)
 }
 
 // ReplaceAccounts makes the index agree with the list.
-func (x *Index) ReplaceAccounts(all []*corev1.ServiceAccount) {
+func (x *Annotations) ReplaceAccounts(all []*corev1.ServiceAccount) {
 	keep := make(map[types.NamespacedName]struct{}, len(all))
 	for _, sa := range all {
 		x.SetAccount(sa)
@@ -75,7 +73,7 @@ func (x *Index) ReplaceAccounts(all []*corev1.ServiceAccount) {
 
 // SetPod takes the pod's annotation, whatever it had before. That of a mirror pod does
 // not count, nor that of a pod without an account: nobody has a token of those.
-func (x *Index) SetPod(pod *corev1.Pod) {
+func (x *Annotations) SetPod(pod *corev1.Pod) {
 	named := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}
 	text, annotated := pod.Annotations[nodescope.ScopeAnnotation]
 	if _, mirror := pod.Annotations[corev1.MirrorPodAnnotationKey]; mirror || pod.Spec.ServiceAccountName == "" {
@@ -91,16 +89,16 @@ func (x *Index) SetPod(pod *corev1.Pod) {
 		x.deletePod(named)
 		return
 	}
-	before, digest := x.pods[named], scopestate.DigestOfPod(text)
+	before, digest := x.pods[named], scopelist.DigestOfPod(text)
 	next := annotation{
 		uid: pod.UID, digest: digest, version: before.versionOf(pod.UID, digest, pod.ResourceVersion),
-		scope: x.values.Change(before.scope, scopeindex.Owner{Namespace: pod.Namespace, OfPods: true}, text),
+		scope: x.values.Change(before.scope, Owner{Namespace: pod.Namespace, OfPods: true}, text),
 	}
 	x.pods[named] = podAnnotation{next, runsAs}
 }
 
 // hasPod is asked for every pod of the cluster, and few are annotated.
-func (x *Index) hasPod(named types.NamespacedName) bool {
+func (x *Annotations) hasPod(named types.NamespacedName) bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	_, known := x.pods[named]
@@ -108,7 +106,7 @@ func (x *Index) hasPod(named types.NamespacedName) bool {
 }
 
 // DeletePod forgets the pod.
-func (x *Index) DeletePod(namespace, name string) {
+func (x *Annotations) DeletePod(namespace, name string) {
 	named := types.NamespacedName{Namespace: namespace, Name: name}
 	if !x.hasPod(named) {
 		return
@@ -118,13 +116,13 @@ func (x *Index) DeletePod(namespace, name string) {
 	x.deletePod(named)
 }
 
-func (x *Index) deletePod(named types.NamespacedName) {
+func (x *Annotations) deletePod(named types.NamespacedName) {
 	x.values.Release(x.pods[named].scope)
 	delete(x.pods, named)
 }
 
 // RetainPods forgets the pods that are not in the set.
-func (x *Index) RetainPods(keep map[types.NamespacedName]struct{}) {
+func (x *Annotations) RetainPods(keep map[types.NamespacedName]struct{}) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for named := range x.pods {

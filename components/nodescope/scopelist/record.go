@@ -4,11 +4,11 @@
 // Package scopestate is what scope-sync tells everybody of the accounts that have a scope:
 // which of them the API server of its host asks about already.
 //
-// The record lies in one ConfigMap, [Name] in [Namespace], under the name of the host's
+// The record lies in one ConfigMap, [RecordsName] in [RecordsNamespace], under the name of the host's
 // Node: every control-plane host has an API server with files of its own. What is not in
 // a record is pending; a record that is old, cut short or missing never shows an account
 // as protected that is not known to be.
-package scopestate
+package scopelist
 
 import (
 	"encoding/json"
@@ -18,19 +18,17 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
 )
 
 // Where the records are.
 const (
-	Namespace = "kube-system"
-	Name      = "bulkhead-node-scope"
+	RecordsNamespace = "kube-system"
+	RecordsName      = "bulkhead-node-scope"
 )
 
-// MaxBytes bounds the record of one host, so that those of three fit into the 1 MiB of a
+// MaxRecordBytes bounds the record of one host, so that those of three fit into the 1 MiB of a
 // ConfigMap whatever accounts are called.
-const MaxBytes = 320 << 10
+const MaxRecordBytes = 320 << 10
 
 // State says of one account which of the two lists that name it are live: in force on the
 // API server of the host. The zero value is pending in both.
@@ -42,9 +40,9 @@ type Record struct {
 	Time time.Time
 	// Problem says what keeps lists from becoming live; empty if nothing does.
 	Problem  string
-	Accounts map[scopelist.Account]State
+	Accounts map[Account]State
 	// Details are those of accounts that are live in a list.
-	Details map[scopelist.Account]Detail
+	Details map[Account]Detail
 	// Omitted is how many accounts there was no room for.
 	Omitted int
 }
@@ -70,7 +68,7 @@ type stored struct {
 	Details map[string]map[string]string `json:"details,omitempty"`
 }
 
-var words = map[State]string{
+var stateNames = map[State]string{
 	{}:                                     "pending",
 	{Authorization: true}:                  "liveInAuthorization",
 	{Admission: true}:                      "liveInAdmission",
@@ -80,7 +78,7 @@ var words = map[State]string{
 // maxProblem bounds what is told of a problem.
 const maxProblem = 1 << 10
 
-// Encode returns the record as text of at most [MaxBytes]. The same record gives the same
+// Encode returns the record as text of at most [MaxRecordBytes]. The same record gives the same
 // text.
 func (r Record) Encode() (string, error) {
 	s := stored{
@@ -88,11 +86,11 @@ func (r Record) Encode() (string, error) {
 		States: map[string]map[string][]string{}, Details: map[string]map[string]string{},
 	}
 	// All that is not a name, with room to spare.
-	left := MaxBytes - 2*maxProblem*6
+	left := MaxRecordBytes - 2*maxProblem*6
 	// Pending accounts come last: whoever can annotate many accounts must not keep another
 	// account, which is live, from being told of.
 	for _, pending := range []bool{false, true} {
-		for _, account := range slices.SortedFunc(maps.Keys(r.Accounts), scopelist.Compare) {
+		for _, account := range slices.SortedFunc(maps.Keys(r.Accounts), Compare) {
 			if state := r.Accounts[account]; (state == State{}) == pending {
 				left -= s.add(account, state, r.Details[account], left)
 			}
@@ -103,8 +101,8 @@ func (r Record) Encode() (string, error) {
 }
 
 // add tells of the account if there is room, and returns what that takes.
-func (s *stored) add(account scopelist.Account, state State, detail Detail, room int) int {
-	word, about := words[state], ""
+func (s *stored) add(account Account, state State, detail Detail, room int) int {
+	word, about := stateNames[state], ""
 	if state != (State{}) {
 		about = detail.encode()
 	}
@@ -152,20 +150,20 @@ func decodeDetail(text string) Detail {
 	return d
 }
 
-// Decode reads a record.
-func Decode(text string) (Record, error) {
+// DecodeRecord reads a record.
+func DecodeRecord(text string) (Record, error) {
 	var s stored
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
 		return Record{}, fmt.Errorf("reading what scope-sync has told: %w", err)
 	}
 	r := Record{
 		Time: s.Time, Problem: s.Problem, Omitted: s.Omitted,
-		Accounts: map[scopelist.Account]State{}, Details: map[scopelist.Account]Detail{},
+		Accounts: map[Account]State{}, Details: map[Account]Detail{},
 	}
-	for state, word := range words {
+	for state, word := range stateNames {
 		for namespace, names := range s.States[word] {
 			for _, name := range names {
-				account := scopelist.Account{Namespace: namespace, Name: name}
+				account := Account{Namespace: namespace, Name: name}
 				now := state
 				if other, twice := r.Accounts[account]; twice {
 					// Of two states, what is in both is known.
@@ -178,7 +176,7 @@ func Decode(text string) (Record, error) {
 	}
 	for namespace, names := range s.Details {
 		for name, about := range names {
-			r.Details[scopelist.Account{Namespace: namespace, Name: name}] = decodeDetail(about)
+			r.Details[Account{Namespace: namespace, Name: name}] = decodeDetail(about)
 		}
 	}
 	return r, nil

@@ -1,7 +1,7 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package listfile
+package scopesync
 
 import (
 	"crypto/sha256"
@@ -16,19 +16,9 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
 )
 
-const template = `apiVersion: apiserver.config.k8s.io/v1
-kind: AuthorizationConfiguration
-authorizers:
-  - type: Webhook
-    name: node-scope.bulkhead.dev
-    webhook:
-      failurePolicy: Deny
-      matchConditions:
-        - expression: ` + scopelist.AuthorizationExpression + "\n"
-
 var a, b = scopelist.Account{Namespace: "ns", Name: "a"}, scopelist.Account{Namespace: "ns", Name: "b"}
 
-func newFile(t *testing.T) (*File, func(text string), func() string) {
+func newFile(t *testing.T) (*ListFile, func(text string), func() string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "file.yaml")
 	write := func(text string) {
@@ -45,8 +35,9 @@ func newFile(t *testing.T) (*File, func(text string), func() string) {
 		}
 		return string(data)
 	}
-	write(template)
-	return New(Config{Path: path, Kind: scopelist.Authorization, Validate: func([]byte) error { return nil }}), write, read
+	write(authorizationFile)
+	return NewListFile(ListFileConfig{Path: path, Kind: scopelist.Authorization,
+		Validate: func([]byte) error { return nil }}), write, read
 }
 
 func hashOf(text string) string { return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(text))) }
@@ -69,11 +60,11 @@ func TestPut(t *testing.T) {
 			t.Errorf("%v: under its hash there is %v, %v", step.accounts, got, known)
 		}
 	}
-	if read() != template {
+	if read() != authorizationFile {
 		t.Errorf("left is\n%s", read())
 	}
 	// What the server may still have loaded is known.
-	one, err := scopelist.Replace(scopelist.Authorization, []byte(template), []scopelist.Account{a})
+	one, err := scopelist.Replace(scopelist.Authorization, []byte(authorizationFile), []scopelist.Account{a})
 	if got, known := f.Listed(hashOf(string(one))); !known || !slices.Equal(got, []scopelist.Account{a}) || err != nil ||
 		f.IsLoaded(hashOf(string(one))) {
 		t.Errorf("of an earlier state there is %v, %v", got, known)
@@ -124,7 +115,7 @@ func TestTheInstallerMayWrite(t *testing.T) {
 	if _, err := f.Put([]scopelist.Account{a}); err != nil {
 		t.Fatal(err)
 	}
-	write("# another template\n" + template)
+	write("# another template\n" + authorizationFile)
 	if listed, err := f.Look(); len(listed) > 0 || err != nil {
 		t.Errorf("got %v (%v)", listed, err)
 	}
@@ -160,12 +151,12 @@ func TestAnotherHash(t *testing.T) {
 func TestOldStatesAreForgotten(t *testing.T) {
 	f, write, _ := newFile(t)
 	for i := range 3 * remembered {
-		write(fmt.Sprintf("# %d\n%s", i, template))
+		write(fmt.Sprintf("# %d\n%s", i, authorizationFile))
 		if _, err := f.Look(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, known := f.Listed(hashOf("# 0\n" + template)); known || len(f.lists) != remembered ||
+	if _, known := f.Listed(hashOf("# 0\n" + authorizationFile)); known || len(f.lists) != remembered ||
 		len(f.order) != remembered {
 		t.Errorf("%d states are kept", len(f.lists))
 	}

@@ -1,7 +1,7 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package reloads
+package scopesync
 
 import (
 	"errors"
@@ -37,7 +37,7 @@ func TestParse(t *testing.T) {
 		{"the last one was no good", failed, "sha256:authz", "sha256:webhooks", true},
 		{"nothing", "", "", "", false},
 	} {
-		got, err := Parse(strings.NewReader(tc.metrics))
+		got, err := parseLoaded(strings.NewReader(tc.metrics))
 		if err != nil || got.Authorization.Hash != tc.authorization || got.Admission.Hash != tc.webhooks ||
 			got.Authorization.Refused != tc.refused || got.Admission.Refused {
 			t.Errorf("%s: %+v, %v", tc.name, got, err)
@@ -47,7 +47,7 @@ func TestParse(t *testing.T) {
 
 func TestMetricsThatEndEarly(t *testing.T) {
 	broken := errors.New("broken")
-	if _, err := Parse(io.MultiReader(strings.NewReader(said), iotest.ErrReader(broken))); !errors.Is(err, broken) {
+	if _, err := parseLoaded(io.MultiReader(strings.NewReader(said), iotest.ErrReader(broken))); !errors.Is(err, broken) {
 		t.Errorf("error is %v", err)
 	}
 }
