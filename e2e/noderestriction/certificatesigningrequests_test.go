@@ -12,8 +12,10 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	certificatesv1 "k8s.io/api/certificates/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
@@ -74,6 +76,39 @@ func lasting(ctx context.Context, s *Scene) Request {
 	return Create(api.CertificateSigningRequests).With(request)
 }
 
+// besideSlice asks for a serving certificate while a user's EndpointSlice says that the node's
+// address is an API server's. Only the slice that kube-apiserver writes counts.
+func besideSlice(ctx context.Context, s *Scene) Request {
+	slice := &discoveryv1.EndpointSlice{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: metav1.NamespaceDefault, Name: s.NewName("kubernetes"),
+			Labels: map[string]string{discoveryv1.LabelServiceName: "kubernetes"},
+		},
+		AddressType: discoveryv1.AddressTypeIPv4,
+		Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{s.Address()}}},
+		Ports:       []discoveryv1.EndpointPort{{Name: ptr.To("https"), Port: ptr.To[int32](6443)}},
+	}
+	s.Put(ctx, slice)
+	return signing(serving)(ctx, s)
+}
+
+// ofAPIServer asks for a serving certificate with the API server's address, which is also
+// in the status of the scene's own Node.
+func ofAPIServer(ctx context.Context, s *Scene) Request {
+	slice, err := suite.Client.DiscoveryV1().EndpointSlices(metav1.NamespaceDefault).Get(ctx, "kubernetes",
+		metav1.GetOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	Expect(slice.Endpoints).NotTo(BeEmpty())
+	ip := slice.Endpoints[0].Addresses[0]
+	request := signing(serving, func(_ *Scene, r *x509.CertificateRequest) {
+		r.IPAddresses = []net.IP{net.ParseIP(ip)}
+	})(ctx, s)
+	patchStatus(ctx, s.Own, fields{"addresses": []any{
+		fields{"type": "Hostname", "address": s.Own}, fields{"type": "InternalIP", "address": ip},
+	}})
+	return request
+}
+
 func asOther(s *Scene, r *x509.CertificateRequest) { r.Subject.CommonName = "system:node:" + s.Other }
 
 var _ = DescribeTable("a node that asks for a certificate", admit,
@@ -91,6 +126,9 @@ var _ = DescribeTable("a node that asks for a certificate", admit,
 		signing(serving, func(_ *Scene, r *x509.CertificateRequest) {
 			r.IPAddresses = append(r.IPAddresses, net.ParseIP("192.0.2.8"))
 		})),
+	Entry("has its own address in it, which a user's EndpointSlice gives to default/kubernetes", Allows("NR-CSR-2"),
+		besideSlice),
+	Entry("has no API server's address in it", DeniesBeyond("NR-CSR-2", Behind), ofAPIServer),
 	Entry("has no further names in one to ask with", DeniesBeyond("NR-CSR-3", Behind),
 		signing(client, func(s *Scene, r *x509.CertificateRequest) {
 			r.DNSNames = []string{s.Own}

@@ -5,6 +5,7 @@ package noderestriction_test
 
 import (
 	"context"
+	"fmt"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -20,17 +21,39 @@ import (
 // the other.
 func withProvider(of place) Story {
 	return func(ctx context.Context, s *Scene) Request {
-		id := func(name string) string { return "e2e://" + name }
-		s.Node(ctx, s.Other)
-		patch := must(json.Marshal(spec("providerID", id(s.Other))))
-		_, err := suite.Client.CoreV1().Nodes().Patch(ctx, s.Other, types.MergePatchType, patch, metav1.PatchOptions{})
-		Expect(err).NotTo(HaveOccurred())
-		return registering(func(s *Scene, node *corev1.Node) { node.Spec.ProviderID = id(of(s)) })(ctx, s)
+		return withMachine(ctx, s, "e2e://"+s.Other, "e2e://"+of(s))
 	}
 }
 
+// spelled registers the scene's own Node with a providerID, while the other Node has one. %s
+// stands for a name of this spec in both.
+func spelled(others, own string) Story {
+	return func(ctx context.Context, s *Scene) Request {
+		id := s.NewName("i")
+		return withMachine(ctx, s, fmt.Sprintf(others, id), fmt.Sprintf(own, id))
+	}
+}
+
+func withMachine(ctx context.Context, s *Scene, others, own string) Request {
+	GinkgoHelper()
+	s.Node(ctx, s.Other)
+	patch := must(json.Marshal(spec("providerID", others)))
+	_, err := suite.Client.CoreV1().Nodes().Patch(ctx, s.Other, types.MergePatchType, patch, metav1.PatchOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	return registering(func(_ *Scene, node *corev1.Node) { node.Spec.ProviderID = own })(ctx, s)
+}
+
+const othersMachine = "is not allowed to have the providerID of node"
+
 var _ = DescribeTable("the machine of a Node", admit,
 	Entry("providerID that no Node has: admitted", Allows("NR-NODESPEC-3"), withProvider(own)),
-	Entry("providerID of another Node: denied", DeniesBeyond("NR-NODESPEC-3", Behind), withProvider(other),
-		"is not allowed to have the providerID of node"),
+	Entry("providerID of another Node: denied", DeniesBeyond("NR-NODESPEC-3", Behind), withProvider(other), othersMachine),
+	Entry("providerID of another Node in capitals: denied", DeniesBeyond("NR-NODESPEC-3", Behind),
+		spelled("e2e:///zone-a/%s", "E2E:///Zone-A/%s"), othersMachine),
+	Entry("providerID of another Node with a slash behind it: denied", DeniesBeyond("NR-NODESPEC-3", Behind),
+		spelled("e2e:///zone-a/%s", "e2e:///zone-a/%s/"), othersMachine),
+	Entry("providerID of AWS that no Node has: admitted", Allows("NR-NODESPEC-3"),
+		spelled("aws:///zone-a/%s", "aws:///zone-a/%s0")),
+	Entry("AWS instance of another Node in another zone: denied", DeniesBeyond("NR-NODESPEC-3", Behind),
+		spelled("aws:///zone-a/%s", "aws:///zone-b/%s"), othersMachine),
 )

@@ -5,12 +5,14 @@ package noderestriction_test
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
@@ -64,6 +66,53 @@ func usesVolumeOn(where place) Story {
 	}
 }
 
+// usesVolumeOfEndedPod has the scene's own node report the volume of its pod that has ended.
+func usesVolumeOfEndedPod(ctx context.Context, s *Scene) Request {
+	volume := podWithVolume(ctx, s, s.Own)
+	pods := suite.Client.CoreV1().Pods(s.Namespace(ctx))
+	all, err := pods.List(ctx, metav1.ListOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	Expect(all.Items).To(HaveLen(1))
+	ended := []byte(`{"status": {"phase": "Succeeded"}}`)
+	_, err = pods.Patch(ctx, all.Items[0].Name, types.MergePatchType, ended, metav1.PatchOptions{}, "status")
+	Expect(err).NotTo(HaveOccurred())
+	return Patch(api.Nodes).Sub("status").Named(s.Own).With(volumesInUse(uniqueName(volume.Name)))
+}
+
+// usesVolumeBehind has the scene's own node report the volume of its oldest pod, after newer
+// pods have come to the node.
+func usesVolumeBehind(pods int, tweaks ...fixtures.PodTweak) Story {
+	return func(ctx context.Context, s *Scene) Request {
+		request := usesVolumeOn(own)(ctx, s)
+		for range pods {
+			s.Pod(ctx, s.Own, tweaks...)
+		}
+		return request
+	}
+}
+
+// withMissingClaims adds volumes with claims that do not exist.
+func withMissingClaims(count int) fixtures.PodTweak {
+	return func(pod *corev1.Pod) {
+		for i := range count {
+			name := fmt.Sprintf("missing-%d", i)
+			fixtures.Using(name, corev1.VolumeSource{
+				PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name},
+			})(pod)
+		}
+	}
+}
+
+// usesVolumeOfAnotherClaim has the scene's own node report the volume of another node's pod,
+// which a claim of its own pod names, too. The volume is bound to the other claim.
+func usesVolumeOfAnotherClaim(ctx context.Context, s *Scene) Request {
+	volume := podWithVolume(ctx, s, s.Other)
+	claim := fixtures.Claim(s.Namespace(ctx), s.NewName("claim"), volume.Name)
+	s.Put(ctx, claim)
+	s.Pod(ctx, s.Own, fixtures.WithClaim(claim.Name))
+	return Patch(api.Nodes).Sub("status").Named(s.Own).With(volumesInUse(uniqueName(volume.Name)))
+}
+
 const (
 	notAttached = "is not allowed to modify status.volumesAttached"
 	notInUse    = "is not allowed to report volumes in use"
@@ -78,6 +127,13 @@ var _ = DescribeTable("a node that reports volumes", admit,
 	Entry("reports the volume of its pod, which is not attached yet", Allows("NR-VOLUME-2"), usesVolumeOn(own)),
 	Entry("reports the volume of another node's pod: denied", DeniesBeyond("NR-VOLUME-2", Behind), usesVolumeOn(other),
 		notInUse),
+	Entry("reports the volume of its pod that has ended: denied", DeniesBeyond("NR-VOLUME-2", Behind),
+		usesVolumeOfEndedPod, notInUse),
+	Entry("reports the volume of its pod, beside 12 newer pods", Allows("NR-VOLUME-2"), usesVolumeBehind(12)),
+	Entry("reports the volume of its pod, beside a newer pod with 120 claims", Allows("NR-VOLUME-2"),
+		usesVolumeBehind(1, withMissingClaims(120))),
+	Entry("reports a volume that its pod's claim only names: denied", DeniesBeyond("NR-VOLUME-2", Behind),
+		usesVolumeOfAnotherClaim, notInUse),
 	Entry("registers with another node's volume in use: denied", DeniesBeyond("NR-VOLUME-2", Behind),
 		registering(func(_ *Scene, node *corev1.Node) {
 			node.Status.VolumesInUse = []corev1.UniqueVolumeName{"kubernetes.io/csi/e2e^victim"}
