@@ -61,7 +61,7 @@ func (c *Cluster) ServerPort() (*Port, error) {
 }
 
 // KubeletLine is a line of the proxy's audit log
-// (components/kubeletauth/proxy Line).
+// (components/kubeletauth/proxy AuditEvent).
 type KubeletLine struct {
 	Time        time.Time
 	Stage       string

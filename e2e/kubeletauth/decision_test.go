@@ -72,7 +72,7 @@ var _ = Describe("a stream", Ordered, ContinueOnFailure, Label(OnHardened), func
 		followed.expectEnd()
 		Measured("until a stream ended without its right, at a second's interval",
 			time.Since(ended).Round(100*time.Millisecond).String())
-		followed.expectCause(ctx, "access was taken away")
+		followed.expectCause(ctx, "the user no longer has access")
 	})
 
 	It("ends when its token does", Denies("KA-STREAM-1"), func(ctx SpecContext) {
@@ -81,6 +81,6 @@ var _ = Describe("a stream", Ordered, ContinueOnFailure, Label(OnHardened), func
 		followed.expectLine()
 		removeAccount(ctx, who)
 		followed.expectEnd()
-		followed.expectCause(ctx, "the caller is no longer who it was")
+		followed.expectCause(ctx, "the credential no longer authenticates the same user")
 	})
 })

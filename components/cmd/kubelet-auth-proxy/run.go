@@ -107,7 +107,7 @@ func (p *parts) loadDecisions(c *config) (err error) {
 func (p *parts) server(ctx context.Context, c *config) (*proxy.Server, error) {
 	handler, err := proxy.New(proxy.Config{
 		NodeName: c.nodeName, Map: c.policy.Map, Authenticator: p.authenticator, Authorize: p.authorize, Unsure: unsure,
-		Kubelet: c.kubelet, Transport: p.upstream.Ordinary, Upgrades: p.upstream.Upgrades,
+		Kubelet: c.kubelet, Transport: p.upstream,
 		Limits: c.limits, ModeOf: c.policy.ModeOf, Audit: p.audit, Rules: kubeletauth.Rules, Registry: p.registry,
 		Logger: klog.FromContext(ctx),
 	})

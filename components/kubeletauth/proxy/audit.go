@@ -7,157 +7,203 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"net/http"
 	"sync/atomic"
 	"time"
 
 	"k8s.io/component-base/metrics"
+
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 const (
-	// passedLines and refusedLines bound the lines that wait to be written, each of
-	// which is bounded (see [Line.kept]).
-	passedLines  = 4096
-	refusedLines = 1024
-	// logPatience is how long a request that was let through waits for its line to find
-	// room.
-	logPatience = time.Second
-	// lastWords is how long the lines that wait get when the program ends.
-	lastWords = 2 * time.Second
-	// gathering is how long a line waits for others to be written with it: to wake the
-	// writer for each would cost the requests their time on the cores.
-	gathering = 10 * time.Millisecond
+	// allowedEvents and deniedEvents bound the two queues. [AuditEvent.clone] bounds an event.
+	allowedEvents = 4096
+	deniedEvents  = 1024
+	// auditTimeout bounds an allowed request's wait for its event.
+	auditTimeout = time.Second
+	// flushTimeout bounds the writing of the queues at shutdown.
+	flushTimeout = 2 * time.Second
+	// batchDelay is how long an event waits for others to be written with it. To wake the
+	// writer for each event would cost the requests CPU time.
+	batchDelay = 10 * time.Millisecond
 )
 
-// queue is one of the two kinds of lines.
+// queue is one of the two kinds of events.
 type queue int
 
 const (
-	ofPassed queue = iota
-	ofRefused
-	queues
+	queueAllowed queue = iota
+	queueDenied
+	queueCount
 )
 
-// Audit writes lines as JSON. It is safe for concurrent use.
+// Audit writes events as JSON lines. It is safe for concurrent use.
 //
-// A line is written at most 10 ms after it was put, with those that came meanwhile: a
-// crash may lose those. When the program is told to end, all that wait are written.
+// An event is written within 10 ms, in a batch with later ones. A crash may lose a batch.
+// A shutdown writes the queues.
 //
-// Lines of requests that were let through and lines of refusals wait apart. They are
-// written in the order in which they were put, unless many of the former wait, which go
-// first then: who is refused a thousand times a second hides nothing. A refusal that
-// finds no room is lost at once. A request that was let through waits for up to a second
-// until its line has room. If that was in vain, others do not wait until a line was
-// written again: a log that takes nothing holds nobody up for long. What is lost is
-// counted.
+// Events of allowed and of denied requests have separate queues. They are written in order,
+// unless the queue of allowed requests is half full: then that goes first. So a flood of
+// denials hides no allowed request. If its queue is full, the event of a denial is dropped at
+// once. An allowed request waits for up to a second for a place. After one has waited in
+// vain, others do not wait until an event is written again: a blocked log delays no request
+// for long. Metrics count dropped events.
 type Audit struct {
-	waiting [queues]chan turn
-	// turns counts the lines that were put.
-	turns atomic.Uint64
-	// hurry has the lines written that are gathered, before there is no room.
-	hurry chan struct{}
-	// stuck is true after somebody has waited in vain.
+	waiting [queueCount]chan queuedEvent
+	// sequence counts the events.
+	sequence atomic.Uint64
+	// flushSignal ends batchDelay early, before a queue is full.
+	flushSignal chan struct{}
+	// stuck is true after a request has waited in vain.
 	stuck atomic.Bool
 
-	// first is the next of each queue, if it was taken from there.
-	first [queues]*turn
+	// first is the next event of each queue, if the writer has taken it already.
+	first [queueCount]*queuedEvent
 
 	out     io.Writer
 	encoder *json.Encoder
 	// batch has so many lines.
 	batch bytes.Buffer
 	lines int
-	// batched hear of the batch.
-	batched []chan<- error
+	// acks receive the result of writing the batch.
+	acks []chan<- error
 
-	lostPassed, lostRefused, lostWritten metrics.CounterMetric
+	droppedAllowed, droppedDenied, droppedWrite metrics.CounterMetric
 }
 
-// turn is a line with its place among all.
-type turn struct {
-	Line
+// queuedEvent is an event with its place in the order of all.
+type queuedEvent struct {
+	AuditEvent
 	number uint64
-	// written, if not nil, hears once whether the line was written. It has room for that.
+	// written, if not nil, receives one result. It has a buffer for it.
 	written chan<- error
 }
 
-// NewAudit writes to out, once it runs. out nil has no line written.
+// NewAudit writes to out while [Audit.Run] runs. Without out, nothing is written.
 func NewAudit(out io.Writer, registry metrics.KubeRegistry) *Audit {
 	lost := metrics.NewCounterVec(&metrics.CounterOpts{
 		Name: "bulkhead_audit_lines_dropped_total",
-		Help: "Audit lines that were lost: of requests that were let through, which waited in vain (passed), of refusals, " +
-			"for which there was no room (refused), " +
-			"and of either, because writing failed (write).",
+		Help: "Audit events that were dropped, by reason: passed (allowed request, no place in the queue within a second), " +
+			"refused (denied request, full queue), write (error of the log).",
 	}, []string{"reason"})
 	registry.MustRegister(lost)
 	a := &Audit{
-		out:         out,
-		lostPassed:  lost.WithLabelValues("passed"),
-		lostRefused: lost.WithLabelValues("refused"),
-		lostWritten: lost.WithLabelValues("write"),
+		out:            out,
+		droppedAllowed: lost.WithLabelValues("passed"),
+		droppedDenied:  lost.WithLabelValues("refused"),
+		droppedWrite:   lost.WithLabelValues("write"),
 	}
 	if out != nil {
-		a.waiting = [queues]chan turn{ofPassed: make(chan turn, passedLines), ofRefused: make(chan turn, refusedLines)}
-		a.hurry = make(chan struct{}, 1)
+		a.waiting = [queueCount]chan queuedEvent{queueAllowed: make(chan queuedEvent, allowedEvents), queueDenied: make(chan queuedEvent, deniedEvents)}
+		a.flushSignal = make(chan struct{}, 1)
 		a.encoder = json.NewEncoder(&a.batch)
 		a.encoder.SetEscapeHTML(false)
 	}
 	return a
 }
 
-// put has a line written soon. It waits only with one of a request that was let
-// through.
-func (a *Audit) put(line *Line, passed bool) {
+// put adds an event to its queue. Only an allowed request waits for a place.
+func (a *Audit) put(event *AuditEvent, allowed bool) {
 	if a.out == nil {
 		return
 	}
-	one := turn{Line: line.kept(), number: a.turns.Add(1)}
-	if passed {
-		a.putPassed(one)
+	one := queuedEvent{AuditEvent: event.clone(), number: a.sequence.Add(1)}
+	if allowed {
+		a.putAllowed(one)
 		return
 	}
 	select {
-	case a.waiting[ofRefused] <- one:
-		a.hurryUp(ofRefused)
+	case a.waiting[queueDenied] <- one:
+		a.flushIfFull(queueDenied)
 	default:
-		a.lostRefused.Inc()
+		a.droppedDenied.Inc()
 	}
 }
 
-func (a *Audit) putPassed(line turn) {
+func (a *Audit) putAllowed(event queuedEvent) {
 	select {
-	case a.waiting[ofPassed] <- line:
-		a.hurryUp(ofPassed)
+	case a.waiting[queueAllowed] <- event:
+		a.flushIfFull(queueAllowed)
 		return
 	default:
 	}
 	if a.stuck.Load() {
-		a.lostPassed.Inc()
+		a.droppedAllowed.Inc()
 		return
 	}
-	timer := time.NewTimer(logPatience)
+	timer := time.NewTimer(auditTimeout)
 	defer timer.Stop()
 	select {
-	case a.waiting[ofPassed] <- line:
+	case a.waiting[queueAllowed] <- event:
 	case <-timer.C:
 		a.stuck.Store(true)
-		a.lostPassed.Inc()
+		a.droppedAllowed.Inc()
 	}
 }
 
-// many is true if a queue is half full.
-func (a *Audit) many(of queue) bool { return len(a.waiting[of]) >= cap(a.waiting[of])/2 }
+// halfFull reports whether a queue is at least half full.
+func (a *Audit) halfFull(of queue) bool { return len(a.waiting[of]) >= cap(a.waiting[of])/2 }
 
-// hurryUp ends the gathering if many wait.
-func (a *Audit) hurryUp(of queue) {
-	if a.many(of) {
-		a.hurryNow()
+// flushIfFull ends batchDelay if the queue is half full.
+func (a *Audit) flushIfFull(of queue) {
+	if a.halfFull(of) {
+		a.flushNow()
 	}
 }
 
-func (a *Audit) hurryNow() {
+func (a *Audit) flushNow() {
 	select {
-	case a.hurry <- struct{}{}:
+	case a.flushSignal <- struct{}{}:
 	default:
-		// It has been said.
+		// The signal is pending already.
 	}
+}
+
+// record writes an event, and returns true once it is written. It waits for up to a second.
+// After a request has waited in vain, others do not wait until an event is written again. An
+// event may still be written after record has returned false.
+func (a *Audit) record(event *AuditEvent) bool {
+	if a.out == nil || a.stuck.Load() {
+		return false
+	}
+	written := make(chan error, 1)
+	timer := time.NewTimer(auditTimeout)
+	defer timer.Stop()
+	select {
+	case a.waiting[queueAllowed] <- queuedEvent{AuditEvent: event.clone(), number: a.sequence.Add(1), written: written}:
+	case <-timer.C:
+		a.stuck.Store(true)
+		return false
+	}
+	a.flushNow()
+	select {
+	case err := <-written:
+		return err == nil
+	case <-timer.C:
+		a.stuck.Store(true)
+		return false
+	}
+}
+
+// record is rule KA-AUDIT-1: the event of an allowed request is written before the request
+// is forwarded.
+func (h *Handler) record(rc *requestContext) *response {
+	if h.recording == rules.Off {
+		return nil
+	}
+	rc.event.Stage = stageBegin
+	rc.update()
+	rc.recorded = h.config.Audit.record(&rc.event)
+	rc.event.Stage = stageRequest
+	switch {
+	case rc.recorded:
+		return nil
+	case h.recording == rules.Audit:
+		rc.addFinding(kubeletauth.RuleAuditLog)
+		return nil
+	}
+	return deny(http.StatusServiceUnavailable, kubeletauth.RuleAuditLog,
+		"Service unavailable: the audit log cannot be written")
 }

@@ -38,7 +38,7 @@ func TestLines(t *testing.T) {
 		func(req *http.Request) { req.Header.Set("Authorization", "Bearer secret-guess") })
 	got := w.await(4)
 	groups := []string{"team", "system:authenticated"}
-	want := []Line{
+	want := []AuditEvent{
 		{Stage: "request", ID: 1, User: "admin", Groups: groups, Node: "n", Method: "GET", Path: "/metrics/resource",
 			Verb: "get", Subresource: "metrics",
 			Decision: "allow", Rule: "KA-METRICS-1", CacheHit: true, Status: 200, BytesOut: 6},
@@ -52,7 +52,7 @@ func TestLines(t *testing.T) {
 		{Stage: "request", ID: 4, Node: "n", Method: "GET", Path: "/pods", Verb: "get", Subresource: "pods",
 			Decision: "deny", Rule: "KA-AUTH-1", Status: 401, BytesOut: 25, Cause: "Unauthorized [KA-AUTH-1]"},
 	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Line{}, "Time", "Source", "Seconds", "BytesOut")); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(AuditEvent{}, "Time", "Source", "Seconds", "BytesOut")); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	for _, line := range got {
@@ -108,7 +108,7 @@ func running(t *testing.T, out io.Writer) (audit *Audit, stop func()) {
 		defer close(done)
 		audit.Run(ctx)
 	}()
-	audit.put(&Line{Path: "/first"}, false)
+	audit.put(&AuditEvent{Path: "/first"}, false)
 	gathered()
 	return audit, func() {
 		cancel()
@@ -118,7 +118,7 @@ func running(t *testing.T, out io.Writer) (audit *Audit, stop func()) {
 
 // gathered is when what was put is written, or stuck.
 func gathered() {
-	time.Sleep(gathering)
+	time.Sleep(batchDelay)
 	synctest.Wait()
 }
 
@@ -127,7 +127,7 @@ func (a *Audit) losses(t *testing.T) (passed, refused, written float64) {
 	for _, one := range []struct {
 		counter metrics.CounterMetric
 		value   *float64
-	}{{a.lostPassed, &passed}, {a.lostRefused, &refused}, {a.lostWritten, &written}} {
+	}{{a.droppedAllowed, &passed}, {a.droppedDenied, &refused}, {a.droppedWrite, &written}} {
 		value, err := testutil.GetCounterMetricValue(one.counter)
 		if err != nil {
 			t.Fatal(err)
@@ -144,7 +144,7 @@ func TestWhatWasLetThroughWaitsApart(t *testing.T) {
 	w.decides(only("get", "pods"))
 	client := w.client(w.admin(), true)
 	audit := w.handler.config.Audit
-	for path, of := range map[string]queue{"/pods": ofPassed, "/metrics": ofRefused, "/pods//": ofRefused} {
+	for path, of := range map[string]queue{"/pods": queueAllowed, "/metrics": queueDenied, "/pods//": queueDenied} {
 		w.do(client, http.MethodGet, path, nil)
 		select {
 		case line := <-audit.waiting[of]:
@@ -164,26 +164,26 @@ func TestAFloodOfRefusalsHidesNothing(t *testing.T) {
 		audit, stop := running(t, out)
 		const flood = 10_000
 		for range flood {
-			audit.put(&Line{Path: "/refused"}, false)
+			audit.put(&AuditEvent{Path: "/refused"}, false)
 		}
-		for range passedLines {
-			audit.put(&Line{Path: "/passed"}, true)
+		for range allowedEvents {
+			audit.put(&AuditEvent{Path: "/passed"}, true)
 		}
-		if passed, refused, _ := audit.losses(t); passed != 0 || refused != flood-refusedLines {
-			t.Errorf("%v and %v lost, want none and %d", passed, refused, flood-refusedLines)
+		if passed, refused, _ := audit.losses(t); passed != 0 || refused != flood-deniedEvents {
+			t.Errorf("%v and %v lost, want none and %d", passed, refused, flood-deniedEvents)
 		}
 		close(out.free)
 		stop()
-		if n := out.count("/passed"); n != passedLines {
-			t.Errorf("%d lines of requests that were let through, want %d", n, passedLines)
+		if n := out.count("/passed"); n != allowedEvents {
+			t.Errorf("%d lines of requests that were let through, want %d", n, allowedEvents)
 		}
-		if n := out.count("/refused"); n != refusedLines {
-			t.Errorf("%d lines of refusals, want %d", n, refusedLines)
+		if n := out.count("/refused"); n != deniedEvents {
+			t.Errorf("%d lines of refusals, want %d", n, deniedEvents)
 		}
 	})
 }
 
-// A request that was let through waits until its line has room. If that is in vain,
+// A request that was let through waits until its line has pool. If that is in vain,
 // those that come later do not wait.
 func TestWhatWasLetThroughWaitsForItsLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -191,16 +191,16 @@ func TestWhatWasLetThroughWaitsForItsLine(t *testing.T) {
 		audit, stop := running(t, out)
 		put := func() (took time.Duration) {
 			begun := time.Now()
-			audit.put(&Line{Path: "/passed"}, true)
+			audit.put(&AuditEvent{Path: "/passed"}, true)
 			return time.Since(begun)
 		}
-		for range passedLines {
+		for range allowedEvents {
 			if took := put(); took != 0 {
 				t.Fatalf("waited for %v although there is room", took)
 			}
 		}
-		if took := put(); took != logPatience {
-			t.Errorf("waited for %v, want %v", took, logPatience)
+		if took := put(); took != auditTimeout {
+			t.Errorf("waited for %v, want %v", took, auditTimeout)
 		}
 		if took := put(); took != 0 {
 			t.Errorf("waited for %v where nobody is waited for any more", took)
@@ -210,14 +210,14 @@ func TestWhatWasLetThroughWaitsForItsLine(t *testing.T) {
 		}
 		out.free <- struct{}{}
 		synctest.Wait()
-		for range passedLines - len(audit.waiting[ofPassed]) {
+		for range allowedEvents - len(audit.waiting[queueAllowed]) {
 			put()
 		}
 		waited := make(chan time.Duration)
 		go func() { waited <- put() }()
-		time.Sleep(logPatience / 2)
+		time.Sleep(auditTimeout / 2)
 		close(out.free)
-		if took := <-waited; took != logPatience/2 {
+		if took := <-waited; took != auditTimeout/2 {
 			t.Errorf("waited for %v, want until there is room", took)
 		}
 		stop()
@@ -234,7 +234,7 @@ func TestAStuckLogDoesNotKeepTheProgram(t *testing.T) {
 		_, stop := running(t, out)
 		begun := time.Now()
 		stop()
-		if took := time.Since(begun); took != lastWords {
+		if took := time.Since(begun); took != flushTimeout {
 			t.Errorf("stopped after %v", took)
 		}
 		close(out.free)
@@ -263,11 +263,11 @@ func TestWritingFailsForAWhile(t *testing.T) {
 		audit, stop := running(t, out)
 		out.full.Store(true)
 		for range 3 {
-			audit.put(&Line{Path: "/lost"}, true)
+			audit.put(&AuditEvent{Path: "/lost"}, true)
 			gathered()
 		}
 		out.full.Store(false)
-		audit.put(&Line{Path: "/last"}, true)
+		audit.put(&AuditEvent{Path: "/last"}, true)
 		stop()
 		if _, _, lost := audit.losses(t); lost != 3 {
 			t.Errorf("%v lost, want 3", lost)

@@ -63,27 +63,27 @@ func TestRecordWaitsUntilTheLineIsWritten(t *testing.T) {
 		record := func(id uint64, want bool, atMost time.Duration) {
 			t.Helper()
 			begun := time.Now()
-			if got := a.record(&Line{ID: id}); got != want || time.Since(begun) > atMost {
+			if got := a.record(&AuditEvent{ID: id}); got != want || time.Since(begun) > atMost {
 				t.Errorf("line %d: written %v after %v, want %v within %v", id, got, time.Since(begun), want, atMost)
 			}
 		}
-		record(1, true, gathering)
+		record(1, true, batchDelay)
 		if !strings.Contains(d.written(), `"id":1,`) {
 			t.Error("it was not written")
 		}
 		d.set(true, nil)
-		record(2, false, gathering)
+		record(2, false, batchDelay)
 		d.set(false, nil)
-		record(3, true, gathering)
+		record(3, true, batchDelay)
 		unblock := make(chan struct{})
 		d.set(false, unblock)
-		record(4, false, logPatience)
+		record(4, false, auditTimeout)
 		// Who comes later does not wait for a log that takes nothing.
 		record(5, false, 0)
 		d.set(false, nil)
 		close(unblock)
 		synctest.Wait()
-		record(6, true, gathering)
+		record(6, true, batchDelay)
 		if text := d.written(); strings.Contains(text, `"id":2,`) || strings.Contains(text, `"id":5,`) ||
 			!strings.Contains(text, `"id":6,`) {
 			t.Errorf("written:\n%s", text)
@@ -123,7 +123,7 @@ func TestRequestsWithoutALine(t *testing.T) {
 				if tt.code == http.StatusOK && tt.enforce != nil && !strings.Contains(before, `"stage":"begin"`) {
 					t.Errorf("before the kubelet had it, the log had %q", before)
 				}
-				counted, err := testutil.GetCounterMetricValue(w.handler.measures.audited.WithLabelValues("KA-AUDIT-1"))
+				counted, err := testutil.GetCounterMetricValue(w.handler.metrics.audited.WithLabelValues("KA-AUDIT-1"))
 				if err != nil || (counted == 1) != (tt.audit != nil) {
 					t.Errorf("counted %v times (%v)", counted, err)
 				}

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// batchBytes is how much is written at once while more waits.
+// batchBytes is the size of a write while more events wait.
 const batchBytes = 32 << 10
 
-// Run writes until ctx is done, and then what waits, unless that takes too long.
+// Run writes until ctx is done, and then the queues, for up to flushTimeout.
 func (a *Audit) Run(ctx context.Context) {
 	if a.out == nil {
 		return
@@ -21,7 +21,7 @@ func (a *Audit) Run(ctx context.Context) {
 	var group sync.WaitGroup
 	group.Go(func() {
 		defer close(done)
-		for a.gather(ctx) {
+		for a.batchEvents(ctx) {
 			a.writeAll()
 		}
 		a.writeAll()
@@ -30,75 +30,75 @@ func (a *Audit) Run(ctx context.Context) {
 	select {
 	case <-done:
 		group.Wait()
-	case <-time.After(lastWords):
-		// A pipe that nobody empties cannot be waited for.
+	case <-time.After(flushTimeout):
+		// A pipe that is not read blocks the write forever.
 	}
 }
 
-// gather waits for a line, and then for others to be written with it. It is false once
-// ctx is done.
-func (a *Audit) gather(ctx context.Context) bool {
+// batchEvents waits for an event, and then for others of the same batch. It returns false
+// once ctx is done.
+func (a *Audit) batchEvents(ctx context.Context) bool {
 	select {
-	case line := <-a.waiting[ofPassed]:
-		a.first[ofPassed] = &line
-	case line := <-a.waiting[ofRefused]:
-		a.first[ofRefused] = &line
+	case event := <-a.waiting[queueAllowed]:
+		a.first[queueAllowed] = &event
+	case event := <-a.waiting[queueDenied]:
+		a.first[queueDenied] = &event
 	case <-ctx.Done():
 		return false
 	}
-	timer := time.NewTimer(gathering)
+	timer := time.NewTimer(batchDelay)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 		return true
-	case <-a.hurry:
+	case <-a.flushSignal:
 		return true
 	case <-ctx.Done():
 		return false
 	}
 }
 
-// writeAll writes until no line waits.
+// writeAll writes until the queues are empty.
 func (a *Audit) writeAll() {
-	for line := a.next(); line != nil; line = a.next() {
-		a.encode(line)
+	for event := a.next(); event != nil; event = a.next() {
+		a.encode(event)
 	}
 	a.flush()
 }
 
-// next takes the line whose turn it is; nil if there is none.
-func (a *Audit) next() *turn {
+// next takes the next event; nil if there is none.
+func (a *Audit) next() *queuedEvent {
 	for of := range a.first {
 		if a.first[of] == nil {
 			select {
-			case line := <-a.waiting[of]:
-				a.first[of] = &line
+			case event := <-a.waiting[of]:
+				a.first[of] = &event
 			default:
 			}
 		}
 	}
-	passed, refused := a.first[ofPassed], a.first[ofRefused]
-	if passed == nil || refused != nil && refused.number < passed.number && !a.many(ofPassed) {
-		a.first[ofRefused] = nil
-		return refused
+	allowed, denied := a.first[queueAllowed], a.first[queueDenied]
+	if allowed == nil || denied != nil && denied.number < allowed.number && !a.halfFull(queueAllowed) {
+		a.first[queueDenied] = nil
+		return denied
 	}
-	a.first[ofPassed] = nil
-	return passed
+	a.first[queueAllowed] = nil
+	return allowed
 }
 
-func (a *Audit) encode(one *turn) {
+func (a *Audit) encode(one *queuedEvent) {
 	a.stuck.Store(false)
-	one.printable()
-	err := a.encoder.Encode(&one.Line)
+	one.sanitize()
+	err := a.encoder.Encode(&one.AuditEvent)
 	if one.written != nil {
 		if err != nil {
 			one.written <- err
 		} else {
-			a.batched = append(a.batched, one.written)
+			a.acks = append(a.acks, one.written)
 		}
 	}
 	if err != nil {
-		a.lostWritten.Inc()
+		a.droppedWrite.Inc()
 		return
 	}
 	a.lines++
@@ -107,8 +107,8 @@ func (a *Audit) encode(one *turn) {
 	}
 }
 
-// flush writes. What could not be written is lost; what comes later is not: a disk may
-// have room again.
+// flush writes the batch. A batch that cannot be written is dropped. Later ones are written:
+// a full disk may have space again.
 func (a *Audit) flush() {
 	if a.lines == 0 {
 		return
@@ -116,14 +116,14 @@ func (a *Audit) flush() {
 	_, err := a.out.Write(a.batch.Bytes())
 	a.stuck.Store(false)
 	a.batch.Reset()
-	for _, written := range a.batched {
+	for _, written := range a.acks {
 		written <- err
 	}
-	clear(a.batched)
-	a.batched = a.batched[:0]
+	clear(a.acks)
+	a.acks = a.acks[:0]
 	if err != nil {
-		a.lostWritten.Add(float64(a.lines))
-		// The last of them may have been written in part.
+		a.droppedWrite.Add(float64(a.lines))
+		// The last event may have been written in part.
 		a.batch.WriteByte('\n')
 	}
 	a.lines = 0

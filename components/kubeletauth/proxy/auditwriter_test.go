@@ -53,17 +53,17 @@ func TestLinesAreGathered(t *testing.T) {
 		audit, stop := running(t, out)
 		defer stop()
 		for i, path := range []string{"/1", "/2", "/3", "/4"} {
-			audit.put(&Line{Path: path}, i%2 == 1)
-			time.Sleep(gathering / 5)
+			audit.put(&AuditEvent{Path: path}, i%2 == 1)
+			time.Sleep(batchDelay / 5)
 		}
 		synctest.Wait()
 		if len(out.all()) != 1 {
 			t.Fatalf("written before their time: %q", out.all())
 		}
-		time.Sleep(gathering / 5)
+		time.Sleep(batchDelay / 5)
 		synctest.Wait()
 		if len(out.all()) != 2 {
-			t.Fatalf("not written in one part within %v: %q", gathering, out.all())
+			t.Fatalf("not written in one part within %v: %q", batchDelay, out.all())
 		}
 		if diff := cmp.Diff([]string{"/1", "/2", "/3", "/4"}, pathsOf(t, out.all()[1])); diff != "" {
 			t.Errorf("(-want +got)\n%s", diff)
@@ -71,28 +71,28 @@ func TestLinesAreGathered(t *testing.T) {
 	})
 }
 
-// Where many wait, time is not what they wait for: none is lost for want of room.
+// Where many wait, time is not what they wait for: none is lost for want of pool.
 func TestManyLinesAreNotGatheredFor10ms(t *testing.T) {
 	for name, tt := range map[string]struct {
 		passed bool
 		half   int
-	}{"let through": {true, passedLines / 2}, "refused": {false, refusedLines / 2}} {
+	}{"let through": {true, allowedEvents / 2}, "refused": {false, deniedEvents / 2}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				out := &parts{}
 				audit, stop := running(t, out)
 				defer stop()
 				// The writer takes the first, and then waits for time to pass.
-				audit.put(&Line{}, tt.passed)
+				audit.put(&AuditEvent{}, tt.passed)
 				synctest.Wait()
 				for range tt.half - 1 {
-					audit.put(&Line{}, tt.passed)
+					audit.put(&AuditEvent{}, tt.passed)
 				}
 				synctest.Wait()
 				if len(out.all()) != 1 {
 					t.Errorf("%d parts are written while there is room", len(out.all())-1)
 				}
-				audit.put(&Line{}, tt.passed)
+				audit.put(&AuditEvent{}, tt.passed)
 				synctest.Wait()
 				if got := strings.Count(strings.Join(out.all()[1:], ""), "\n"); got != tt.half+1 {
 					t.Errorf("%d lines are written at once, want %d", got, tt.half+1)
@@ -107,8 +107,8 @@ func TestTheEndWritesWhatIsGathered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &parts{}
 		audit, stop := running(t, out)
-		audit.put(&Line{Path: "/refused"}, false)
-		audit.put(&Line{Path: "/passed"}, true)
+		audit.put(&AuditEvent{Path: "/refused"}, false)
+		audit.put(&AuditEvent{Path: "/passed"}, true)
 		begun := time.Now()
 		stop()
 		if took := time.Since(begun); took != 0 {
@@ -123,9 +123,9 @@ func TestTheEndWritesWhatIsGathered(t *testing.T) {
 // What was let through goes first while much of it waits, and only then.
 func TestManyThatWereLetThroughGoFirst(t *testing.T) {
 	audit := NewAudit(io.Discard, metrics.NewKubeRegistry())
-	audit.put(&Line{Path: "/refused"}, false)
-	for range passedLines/2 + 1 {
-		audit.put(&Line{Path: "/passed"}, true)
+	audit.put(&AuditEvent{Path: "/refused"}, false)
+	for range allowedEvents/2 + 1 {
+		audit.put(&AuditEvent{Path: "/passed"}, true)
 	}
 	var order []string
 	for line := audit.next(); line != nil; line = audit.next() {

@@ -10,7 +10,7 @@ import (
 )
 
 // BenchmarkHandler is what is added to a bare reverse proxy, without any network: who,
-// which rights, audit. How both compare over the network is what `make bench` measures.
+// which rights, audit. How both compare over the network is what `make bench` metrics.
 func BenchmarkHandler(b *testing.B) {
 	w := start(b, http.NotFoundHandler(), func(s *settings) { s.quiet = true })
 	req := httptest.NewRequest(http.MethodGet, "https://n/metrics/resource", nil)
@@ -22,7 +22,7 @@ func BenchmarkHandler(b *testing.B) {
 	req.TLS.PeerCertificates = leaf
 	b.ReportAllocs()
 	for b.Loop() {
-		x := w.handler.begin(httptest.NewRecorder(), req)
+		x := w.handler.newRequest(httptest.NewRecorder(), req)
 		if refused := w.handler.decide(x, req); refused != nil {
 			b.Fatal(refused.Reason())
 		}

@@ -19,46 +19,44 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// Answer is an authorizer's.
+// Answer is the decision of an authorizer.
 type Answer struct {
 	Allowed, Cached bool
-	// Reason is the authorizer's, for the audit line only.
+	// Reason is the authorizer's, for the audit log only.
 	Reason string
 }
 
-// Authenticator says who sends a request, with the findings of rules in audit mode. Without
-// a response the request is nobody's.
+// Authenticator authenticates a request. It returns the findings of rules in audit mode too.
+// Without a response and an error, the request has no user.
 type Authenticator interface {
 	Authenticate(req *http.Request) (*authenticator.Response, []rules.Finding, error)
 }
 
-// Config is what a [Handler] is made of. Every field is needed unless it says
-// otherwise.
+// Config is the configuration of a [Handler]. Fields are required unless they say otherwise.
 type Config struct {
-	// NodeName is the name of the Node whose kubelet this is.
+	// NodeName is the name of the kubelet's Node.
 	NodeName string
-	// Map says which rights a request needs ([kubeletauth.Policy.Map]).
+	// Map returns the rights that a request requires ([kubeletauth.Policy.Map]).
 	Map func(kubeletauth.Request) (enforced, audited kubeletauth.Mapping, denied *rules.Decision)
-	// Authenticator says who asks. It is asked about a copy of the request that it
-	// may change, and again while a stream lasts.
+	// Authenticator gets a copy of the request, which it may change. While a stream lasts, it
+	// gets the request again.
 	Authenticator Authenticator
 	// Authorize decides about one right. An error is no decision.
 	Authorize func(context.Context, authorizer.Attributes) (Answer, error)
-	// Unsure, if not nil, is true for an error of Authenticator that says nothing about
-	// the caller, because whoever knows cannot be reached. A stream outlives it for
-	// a while; a new request does not.
+	// Unsure, if not nil, reports whether an error of Authenticator says nothing about the
+	// credential, because the API server cannot be reached. A stream survives it for a while;
+	// a new request does not.
 	Unsure func(error) bool
 
-	// Kubelet is where the kubelet listens, as host:port.
+	// Kubelet is the kubelet's address, as host:port.
 	Kubelet string
-	// Transport calls the kubelet; Upgrades does so for requests that ask for a
-	// protocol upgrade, with HTTP/1.1. Neither follows redirects or uses a proxy of
-	// the environment: [NewUpstream] makes both.
-	Transport, Upgrades http.RoundTripper
+	// Transport calls the kubelet with HTTP/1.1. It must not follow redirects or use a proxy
+	// of the environment. [Upstream] is one.
+	Transport http.RoundTripper
 
 	Limits Limits
-	// ModeOf is the mode of a rule that this package enforces and that can be off:
-	// KA-AUDIT-1, KA-LIMIT-2. Where it is nil, these are off.
+	// ModeOf is the mode of the optional rules of this package, KA-AUDIT-1 and KA-LIMIT-2.
+	// Where it is nil, these are off.
 	ModeOf   func(rules.ID) rules.Mode
 	Audit    *Audit
 	Rules    []rules.Rule
@@ -66,32 +64,31 @@ type Config struct {
 	Logger   klog.Logger
 }
 
-// Limits bound what one client, and all of them, can take.
+// Limits bound what one client, and all clients together, can use.
 type Limits struct {
-	// Authenticating bounds the requests of one address or, of IPv6, of one /64 that
-	// are being authenticated at one time.
+	// Authenticating bounds the requests of one address (of IPv6, of one /64) that are being
+	// authenticated at a time.
 	Authenticating int
-	// Requests bounds the requests of one user that are in flight at one time,
-	// streams aside, and those that are being authorized; AllRequests those of all
-	// that are in flight.
+	// Requests bounds the requests of one user that are in flight at a time, without streams,
+	// and those that are being authorized. AllRequests bounds those of all users in flight.
 	Requests, AllRequests int
-	// Streams bounds the streams of one user; AllStreams those of all.
+	// Streams bounds the streams of one user; AllStreams those of all users.
 	Streams, AllStreams int
-	// StreamIdle is how long a stream may carry nothing.
+	// StreamIdle is how long a stream may be idle.
 	StreamIdle time.Duration
-	// StreamRecheck is the time between one question whether a stream is still allowed and
-	// the next. The first is asked after 10 s, if that is sooner.
+	// StreamRecheck is the interval of the rechecks of a stream. The first comes after 10 s,
+	// if that is sooner.
 	StreamRecheck time.Duration
 }
 
-// ConnectionLimits bound the connections that are open at one time. A connection is
-// new until a request over it was let through.
+// ConnectionLimits bound the connections that are open at a time. A connection is new until
+// a request over it is allowed.
 type ConnectionLimits struct {
-	// All bounds those that are not new, and PerUser those of one user: the one whose
-	// request was let through first.
+	// All bounds the connections that are not new. PerUser bounds those of one user: the one
+	// whose request was allowed first.
 	All, PerUser int
-	// New bounds the new ones, and NewPerAddress those of them from one address or, of
-	// IPv6, from one /64. They take no place of the others.
+	// New bounds the new connections, and NewPerAddress those of one address (of IPv6, of one
+	// /64). They use no slot of the others.
 	New, NewPerAddress int
 	// NewTimeout is how long a connection may be new.
 	NewTimeout time.Duration

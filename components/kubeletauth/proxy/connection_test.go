@@ -42,7 +42,7 @@ func TestStrangersDoNotShutOutTheAPIServer(t *testing.T) {
 	if got := w.do(w.client(w.admin(), true), http.MethodGet, "/pods", nil); got.code != http.StatusOK {
 		t.Errorf("answered %d %s", got.code, got.body)
 	}
-	// Only one had to make room: the others have theirs still.
+	// Only one had to make pool: the others have theirs still.
 	open := 0
 	for _, conn := range held {
 		fmt.Fprint(conn, "GET /pods HTTP/1.1\r\nHost: n\r\nConnection: close\r\n\r\n")
@@ -57,11 +57,11 @@ func TestStrangersDoNotShutOutTheAPIServer(t *testing.T) {
 
 // expire has the time of all new connections be over.
 func (w *world) expire() {
-	w.server.room.mu.Lock()
-	fresh := slices.Clone(w.server.room.fresh)
-	w.server.room.mu.Unlock()
-	for _, c := range fresh {
-		w.server.room.end(c, late)
+	w.server.connections.mu.Lock()
+	pending := slices.Clone(w.server.connections.pending)
+	w.server.connections.mu.Unlock()
+	for _, c := range pending {
+		w.server.connections.end(c, reasonLate)
 	}
 }
 

@@ -9,70 +9,56 @@ import (
 	"log"
 	"net"
 	"net/http"
-	"net/http/httptrace"
 	"net/http/httputil"
+	"net/url"
+	"path"
+	"strings"
 
+	"golang.org/x/time/rate"
+	"k8s.io/klog/v2"
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// errRefused says that the kubelet does not know the proxy.
-var errRefused = errors.New("the kubelet does not accept the proxy's client certificate")
+var (
+	// errRejected means that the kubelet does not trust the proxy's client certificate.
+	errRejected = errors.New("the kubelet does not accept the proxy's client certificate")
+	// errRedirect is for a redirect that no client may follow.
+	errRedirect = errors.New("the kubelet answered with a redirect")
+)
 
-// newReverse makes the standard library's reverse proxy fit. Of the two that offer
-// themselves, this and k8s.io/apimachinery/pkg/util/proxy, it is the one whose answers can
-// be looked at before anything of them goes on.
+// newReverse configures the standard library's reverse proxy. That of
+// k8s.io/apimachinery/pkg/util/proxy cannot check an answer before it forwards it.
 func (h *Handler) newReverse() *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
 		Rewrite:        h.rewrite,
-		Transport:      chooser{ordinary: h.config.Transport, upgrades: h.config.Upgrades},
+		Transport:      h.config.Transport,
 		ModifyResponse: checkAnswer,
-		ErrorHandler:   h.unanswered,
-		BufferPool:     h.buffers,
+		ErrorHandler:   h.failed,
 		ErrorLog:       log.New(h.errors, "", 0),
 	}
 }
 
-// chooser sends what asks for an upgrade over connections that can be upgraded.
-type chooser struct{ ordinary, upgrades http.RoundTripper }
+type requestKey struct{}
 
-func (c chooser) RoundTrip(req *http.Request) (*http.Response, error) {
-	if _, upgrade := req.Header["Upgrade"]; upgrade {
-		return c.upgrades.RoundTrip(withKubelets(req))
+// forward sends an allowed request to the kubelet.
+func (h *Handler) forward(rc *requestContext, req *http.Request) {
+	if rc.mapping.Streams {
+		req = rc.startStream(req)
 	}
-	return c.ordinary.RoundTrip(req)
-}
-
-// withKubelets has the request's stream know what is below its connection to the kubelet.
-func withKubelets(req *http.Request) *http.Request {
-	s, _ := req.Context().Value(streamKey{}).(*stream)
-	if s == nil {
-		return req
-	}
-	return req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
-		GotConn: func(got httptrace.GotConnInfo) { s.kubelets = wireOf(got.Conn) },
-	}))
-}
-
-// forward passes a request on that may be.
-func (h *Handler) forward(x *exchange, req *http.Request) {
-	if x.mapping.Streams {
-		req = x.lasts(req)
-	}
-	h.reverse.ServeHTTP(x, req)
-	if x.joined {
-		return
-	}
-	// The kubelet may have ended its answer because it was cut off. What the client has
-	// must not look whole.
-	if x.stream != nil && x.stream.cause() != "" && x.line.Status >= http.StatusOK &&
-		x.line.Status < http.StatusBadRequest {
+	h.reverse.ServeHTTP(rc, req.WithContext(context.WithValue(req.Context(), requestKey{}, rc)))
+	// When the proxy ends a stream, the kubelet may end its answer. The client must see that
+	// the answer is incomplete.
+	if rc.stream != nil && rc.stream.cause() != "" && rc.event.Status >= http.StatusOK &&
+		rc.event.Status < http.StatusBadRequest {
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// rewrite aims a request at the kubelet. Path and query stay as they were decided
-// on.
+// rewrite sends the request to the kubelet. Path and query stay as they were when the
+// request was decided.
 func (h *Handler) rewrite(r *httputil.ProxyRequest) {
 	out := r.Out
 	out.URL.Scheme, out.URL.Host, out.Host = "https", h.config.Kubelet, ""
@@ -80,50 +66,90 @@ func (h *Handler) rewrite(r *httputil.ProxyRequest) {
 	withhold(out.Header)
 }
 
-// checkAnswer refuses answers that would send the caller, or its credentials,
-// elsewhere. One that switches protocols is not for the reverse proxy.
+// checkAnswer rejects answers that would send the client, or its credentials, elsewhere,
+// and upgrades that the client did not ask for.
 func checkAnswer(answer *http.Response) error {
 	switch answer.StatusCode {
 	case http.StatusUnauthorized:
-		return errRefused
+		return errRejected
 	case http.StatusSwitchingProtocols:
-		return join(answer)
+		rc, _ := answer.Request.Context().Value(requestKey{}).(*requestContext)
+		return checkSwitch(answer, rc)
 	}
 	return checkRedirect(answer)
 }
 
-// unanswered is what the caller reads when the kubelet's answer does not come, or
-// is not passed on.
-func (h *Handler) unanswered(w http.ResponseWriter, req *http.Request, err error) {
-	if errors.Is(err, errJoined) {
-		return
+// checkRedirect allows only redirects to the same place. The owner of a node could make the
+// kubelet redirect the API server, with its credentials, to another node (CVE-2020-8559).
+// The kubelet itself redirects only to another spelling of the path: /logs to /logs/,
+// /logs/pods to /logs/pods/, and a file from its path with a slash (net/http ServeMux and
+// FileServer). A client that follows such a redirect makes a new request, which the proxy
+// decides again.
+func checkRedirect(answer *http.Response) error {
+	if answer.StatusCode < 300 || answer.StatusCode > 399 || answer.StatusCode == http.StatusNotModified {
+		return nil
 	}
+	if _, upgrade := answer.Request.Header["Upgrade"]; upgrade ||
+		!samePlace(answer.Request.URL, answer.Header["Location"]) {
+		return errRedirect
+	}
+	return nil
+}
+
+// samePlace is true for exactly one location without a host, for every parser, that differs
+// from the path only at the end: by a slash, or by index.html. Browsers read a backslash as
+// a slash.
+func samePlace(from *url.URL, locations []string) bool {
+	if len(locations) != 1 {
+		return false
+	}
+	location := locations[0]
+	if location == "" || strings.HasPrefix(location, "//") || strings.ContainsAny(location, "\\\t\r\n") {
+		return false
+	}
+	to, err := url.Parse(location)
+	if err != nil || to.Scheme != "" || to.Host != "" || to.User != nil || to.Opaque != "" || to.Fragment != "" ||
+		to.RawQuery != "" && to.RawQuery != from.RawQuery {
+		return false
+	}
+	before, after := from.EscapedPath(), from.ResolveReference(to).EscapedPath()
+	if directory, file := path.Split(before); file == "index.html" && after == directory {
+		return true
+	}
+	return after != before && strings.TrimSuffix(after, "/") == strings.TrimSuffix(before, "/")
+}
+
+// failed answers the client when there is no answer of the kubelet, or none that may be
+// forwarded. After an upgrade there is nothing to answer.
+func (h *Handler) failed(w http.ResponseWriter, req *http.Request, err error) {
 	reason, failed := failure(err)
-	h.measures.failures.WithLabelValues(reason).Inc()
+	h.metrics.failures.WithLabelValues(reason).Inc()
 	if reason != "canceled" && reason != "ended" {
-		h.errors.tell(err)
+		h.errors.log("The kubelet's answer was not forwarded", err.Error())
 	}
-	x, ok := w.(*exchange)
-	if ok {
-		x.line.Cause = err.Error()
+	if rc, ok := w.(*requestContext); ok {
+		rc.event.Cause = err.Error()
 		if reason == "redirect" {
-			x.line.Rule, x.line.Decision = string(failed.Rule), failed.decision()
+			rc.event.Rule, rc.event.Decision = string(failed.Rule), failed.decision()
+		}
+		if rc.hijacked {
+			return
 		}
 	}
 	failed.write(w, req)
 }
 
-func failure(err error) (reason string, failed *reply) {
+func failure(err error) (reason string, failed *response) {
 	var timeout net.Error
 	switch {
 	case errors.Is(err, errRedirect):
 		return "redirect", deny(http.StatusBadGateway, kubeletauth.RuleRedirect, "Bad gateway: "+errRedirect.Error())
-	case errors.Is(err, errRefused):
-		return "unauthorized", plain(http.StatusBadGateway, "Bad gateway: "+errRefused.Error())
-	case isOurs(err):
+	case errors.Is(err, errRejected):
+		return "unauthorized", plain(http.StatusBadGateway, "Bad gateway: "+errRejected.Error())
+	case endedByProxy(err):
 		return "ended", plain(http.StatusServiceUnavailable, "Service unavailable: "+err.Error())
 	case errors.Is(err, context.Canceled):
-		return "canceled", plain(http.StatusBadGateway, "Bad gateway: the request was given up")
+		return "canceled", plain(http.StatusBadGateway, "Bad gateway: the client canceled the request")
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return "timeout", plain(http.StatusGatewayTimeout, "Gateway timeout: the kubelet did not answer in time")
 	default:
@@ -132,6 +158,29 @@ func failure(err error) (reason string, failed *reply) {
 }
 
 // plain is an answer that no rule gave.
-func plain(status int, text string) *reply {
-	return &reply{Decision: rules.Decision{Effect: rules.NoOpinion, Code: status, Message: text}}
+func plain(status int, text string) *response {
+	return &response{Decision: rules.Decision{Effect: rules.NoOpinion, Code: status, Message: text}}
+}
+
+// ratelimitedLog logs errors between the proxy and the kubelet. Clients can cause them, so
+// it writes only a few a second.
+type ratelimitedLog struct {
+	logger  klog.Logger
+	limiter *rate.Limiter
+}
+
+func newRatelimitedLog(logger klog.Logger) *ratelimitedLog {
+	return &ratelimitedLog{logger: logger, limiter: rate.NewLimiter(1, 10)}
+}
+
+// Write logs a line of the reverse proxy.
+func (l *ratelimitedLog) Write(line []byte) (int, error) {
+	l.log("Forwarding failed", strings.TrimSpace(string(line)))
+	return len(line), nil
+}
+
+func (l *ratelimitedLog) log(text, err string) {
+	if l.limiter.Allow() {
+		l.logger.Info(text, "error", webhook.Loggable(err))
+	}
 }

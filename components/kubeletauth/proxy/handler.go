@@ -15,18 +15,16 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// patience is how long a request waits for its place among those of the same
-// client.
-const patience = time.Second
+// queueTimeout bounds the wait for a place among the requests of the same client.
+const queueTimeout = time.Second
 
-// Handler serves a kubelet's API to those who may use it. It is safe for
-// concurrent use. Use [New].
+// Handler serves a kubelet's API to authorized clients. It is safe for concurrent use. Use
+// [New].
 type Handler struct {
-	config   Config
-	measures *measures
-	reverse  *httputil.ReverseProxy
-	buffers  *buffers
-	errors   *connectionErrors
+	config  Config
+	metrics *recorder
+	reverse *httputil.ReverseProxy
+	errors  *ratelimitedLog
 
 	authenticating, authorizing, requests, lasting *webhook.Limiter
 	streams                                        streams
@@ -37,27 +35,26 @@ type Handler struct {
 	recording, sharing rules.Mode
 }
 
-// nobodys is for bounds that would have one client wait for the others: what is being
-// decided at one time is bounded by connections and their streams.
-const nobodys = 1 << 20
+// unlimited is for limits on all clients together, which would make one client wait for the
+// others. The limits on connections and their HTTP/2 streams bound these already.
+const unlimited = 1 << 20
 
-// New makes a handler and registers its metrics.
+// New validates the limits and registers the metrics.
 func New(config Config) (*Handler, error) {
 	if err := config.Limits.Validate(); err != nil {
 		return nil, err
 	}
 	limits := config.Limits
 	h := &Handler{
-		config:   config,
-		measures: newMeasures(config.Registry, config.Rules),
-		buffers:  &buffers{},
-		errors:   newConnectionErrors(config.Logger),
-		authenticating: webhook.NewLimiter(webhook.Limits{InFlightPerNode: limits.Authenticating, InFlight: nobodys},
-			patience),
-		authorizing: webhook.NewLimiter(webhook.Limits{InFlightPerNode: limits.Requests, InFlight: nobodys}, patience),
+		config:  config,
+		metrics: newRecorder(config.Registry, config.Rules),
+		errors:  newRatelimitedLog(config.Logger),
+		authenticating: webhook.NewLimiter(webhook.Limits{InFlightPerNode: limits.Authenticating, InFlight: unlimited},
+			queueTimeout),
+		authorizing: webhook.NewLimiter(webhook.Limits{InFlightPerNode: limits.Requests, InFlight: unlimited}, queueTimeout),
 		requests: webhook.NewLimiter(webhook.Limits{InFlightPerNode: limits.Requests, InFlight: limits.AllRequests},
-			patience),
-		lasting: webhook.NewLimiter(webhook.Limits{InFlightPerNode: limits.Streams, InFlight: limits.AllStreams}, patience),
+			queueTimeout),
+		lasting: webhook.NewLimiter(webhook.Limits{InFlightPerNode: limits.Streams, InFlight: limits.AllStreams}, queueTimeout),
 		shares:  newShares(limits.Streams),
 	}
 	if config.ModeOf != nil {
@@ -67,37 +64,32 @@ func New(config Config) (*Handler, error) {
 	return h, nil
 }
 
-// ServeHTTP answers with the kubelet's answer, or with why there is none.
+// ServeHTTP decides the request, and forwards it if it is allowed.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	x := h.begin(w, req)
-	defer func() {
-		if !x.joined {
-			x.finish()
-		}
-	}()
-	refused := h.decide(x, req)
+	rc := h.newRequest(w, req)
+	defer rc.finish()
+	refused := h.decide(rc, req)
 	if refused == nil {
-		refused = h.record(x)
+		refused = h.record(rc)
 	}
 	if refused != nil {
-		// What is left of the body is not read.
+		// The proxy does not read the rest of the body.
 		refused.last = refused.last || req.ContentLength != 0
-		x.refused(refused)
+		rc.setDenial(refused)
 	}
-	x.passed = refused == nil
-	h.measures.decided(x.rule, x.line.Decision, time.Since(x.line.Time))
+	rc.allowed = refused == nil
+	h.metrics.decided(rc.rule, rc.event.Decision, time.Since(rc.event.Time))
 	if refused != nil {
-		refused.write(x, req)
+		refused.write(rc, req)
 		return
 	}
-	h.forward(x, req)
+	h.forward(rc, req)
 }
 
-// decide asks every question, in the kubelet's order: who it is, and then whether
-// one of the rights that the path needs is there. What can be refused without
-// asking anybody is refused first. Places are for those who may, and nothing of a
-// body is read for others.
-func (h *Handler) decide(x *exchange, req *http.Request) *reply {
+// decide runs every check, in the kubelet's order: authentication, then authorization for
+// one of the rights that the path requires. Checks without a call to the API server run
+// first. Only an authorized request gets a place, and only its body is read.
+func (h *Handler) decide(rc *requestContext, req *http.Request) *response {
 	upgrade, refused := checkShape(req)
 	if refused != nil {
 		return refused
@@ -106,40 +98,40 @@ func (h *Handler) decide(x *exchange, req *http.Request) *reply {
 		Method: req.Method, Path: req.URL.Path, RawPath: req.URL.RawPath, Upgrade: upgrade,
 	})
 	if unmapped != nil {
-		return &reply{Decision: *unmapped}
+		return &response{Decision: *unmapped}
 	}
-	x.mapped(mapping, audited)
-	if refused := h.authenticate(x, req); refused != nil {
+	rc.setMapping(mapping, audited)
+	if refused := h.authenticate(rc, req); refused != nil {
 		return refused
 	}
-	if refused := h.authorize(req.Context(), x); refused != nil {
+	if refused := h.authorize(req.Context(), rc); refused != nil {
 		return refused
 	}
-	if refused := h.admit(x, req.Context()); refused != nil {
+	if refused := h.admit(rc, req.Context()); refused != nil {
 		return refused
 	}
-	h.audit(req.Context(), x)
-	return x.readBody(req)
+	h.audit(req.Context(), rc)
+	return rc.readBody(req)
 }
 
-// admit gives a request a place among those of its user, and its connection one among
-// those that are not new.
-func (h *Handler) admit(x *exchange, ctx context.Context) *reply {
-	limiter, what := h.requests, "the user has too many in flight"
-	if x.mapping.Streams {
+// admit gives a request a place among those of its user, and its connection a place among
+// the admitted connections.
+func (h *Handler) admit(rc *requestContext, ctx context.Context) *response {
+	limiter, what := h.requests, "the user has too many requests in flight"
+	if rc.mapping.Streams {
 		limiter, what = h.lasting, "the user has too many streams"
 	}
-	release, over := limiter.AdmitNode(ctx, x.user.GetName())
+	release, over := limiter.AdmitNode(ctx, rc.user.GetName())
 	if over != webhook.WithinLimits {
 		return overLimit(what)
 	}
-	x.release = release
-	if x.mapping.Streams {
-		if refused := h.share(x); refused != nil {
+	rc.release = release
+	if rc.mapping.Streams {
+		if refused := h.share(rc); refused != nil {
 			return refused
 		}
 	}
-	if c := connectionOf(ctx); c != nil && !c.letIn.Load() && !c.room.admit(c, x.user.GetName()) {
+	if c := connectionOf(ctx); c != nil && !c.admitted.Load() && !c.pool.admit(c, rc.user.GetName()) {
 		return overLimit("the user has too many connections")
 	}
 	return nil

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"k8s.io/apiserver/pkg/authorization/authorizer"
@@ -124,27 +123,6 @@ func TestBindingWaits(t *testing.T) {
 	if err := <-bound; err != nil {
 		t.Error(err)
 	}
-}
-
-func TestBuffersFollowTheTraffic(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := &buffers{}
-		if got := len(b.Get()); got != bulk {
-			t.Errorf("a buffer of %d", got)
-		}
-		b.Put(make([]byte, 7))
-		if got := len(b.Get()); got != bulk {
-			t.Errorf("a buffer of %d", got)
-		}
-		var out strings.Builder
-		in := strings.Repeat("x", 3*bulk+trickle+1)
-		pieces := 0
-		told := 0
-		err := b.relay(&out, strings.NewReader(in), seam{}, func(n int) { pieces, told = pieces+1, told+n })
-		if err != nil || told != len(in) || out.String() != in || pieces > 6 {
-			t.Errorf("%d bytes in %d pieces (%v)", told, pieces, err)
-		}
-	})
 }
 
 func portOf(listener net.Listener) int {

@@ -42,10 +42,10 @@ func TestLinesAreBounded(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			out := &counter{}
 			audit := NewAudit(out, metrics.NewKubeRegistry())
-			line := Line{User: huge, Namespace: huge, Pod: huge, Container: huge, Method: huge, Path: huge, Cause: huge,
+			line := AuditEvent{User: huge, Namespace: huge, Pod: huge, Container: huge, Method: huge, Path: huge, Cause: huge,
 				Groups: tt.groups}
 			audit.put(&line, false)
-			waits := <-audit.waiting[ofRefused]
+			waits := <-audit.waiting[queueDenied]
 			size := 0
 			for _, text := range append(
 				[]string{waits.User, waits.Namespace, waits.Pod, waits.Container, waits.Method, waits.Path, waits.Cause},
@@ -70,8 +70,8 @@ func TestLinesAreBounded(t *testing.T) {
 func TestALineHoldsNothingOfTheRequest(t *testing.T) {
 	request := []byte("/pods?" + strings.Repeat("x", 30_000))
 	whole := string(request)
-	line := Line{Path: whole[:5], Pod: whole[1:5], Groups: []string{whole[:5]}}
-	kept := line.kept()
+	line := AuditEvent{Path: whole[:5], Pod: whole[1:5], Groups: []string{whole[:5]}}
+	kept := line.clone()
 	for _, text := range []string{kept.Path, kept.Pod, kept.Groups[0]} {
 		if at := uintptr(unsafe.Pointer(unsafe.StringData(text))); at >= uintptr(unsafe.Pointer(unsafe.StringData(whole))) &&
 			at < uintptr(unsafe.Pointer(unsafe.StringData(whole)))+uintptr(len(whole)) {

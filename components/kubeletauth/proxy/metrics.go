@@ -13,7 +13,7 @@ import (
 )
 
 // measures are the metrics of a handler. Every label is of a short list.
-type measures struct {
+type recorder struct {
 	requests  *metrics.CounterVec
 	audited   *metrics.CounterVec
 	deciding  *metrics.Histogram
@@ -32,8 +32,8 @@ type outcome struct {
 	decision string
 }
 
-func newMeasures(registry metrics.KubeRegistry, cited []rules.Rule) *measures {
-	m := &measures{
+func newRecorder(registry metrics.KubeRegistry, cited []rules.Rule) *recorder {
+	m := &recorder{
 		requests: metrics.NewCounterVec(&metrics.CounterOpts{
 			Name: "bulkhead_kubelet_requests_total",
 			Help: "Requests to the kubelet's API, by the rule that decided and by decision.",
@@ -73,14 +73,14 @@ func newMeasures(registry metrics.KubeRegistry, cited []rules.Rule) *measures {
 	return m
 }
 
-func (m *measures) label(id rules.ID) string {
+func (m *recorder) label(id rules.ID) string {
 	if _, known := m.rules[id]; known {
 		return string(id)
 	}
 	return webhook.Other
 }
 
-func (m *measures) decided(id rules.ID, decision string, took time.Duration) {
+func (m *recorder) decided(id rules.ID, decision string, took time.Duration) {
 	m.deciding.Observe(took.Seconds())
 	if counter, ok := m.decisions[outcome{id, decision}]; ok {
 		counter.Inc()
@@ -89,7 +89,7 @@ func (m *measures) decided(id rules.ID, decision string, took time.Duration) {
 	m.requests.WithLabelValues(m.label(id), decision).Inc()
 }
 
-func (m *measures) carried(in, out int64) {
+func (m *recorder) addBytes(in, out int64) {
 	if in > 0 {
 		m.in.Add(float64(in))
 	}

@@ -14,32 +14,32 @@ import (
 )
 
 const (
-	// recheckTimeout bounds one time of asking.
+	// recheckTimeout bounds one recheck.
 	recheckTimeout = 30 * time.Second
-	// recheckAgain is when to ask again after there was no answer.
+	// recheckAgain is the wait after a recheck without an answer.
 	recheckAgain = 30 * time.Second
-	// firstRecheck is the age at which a stream is first asked about again: what let it
-	// begin may have been a cached answer.
+	// firstRecheck is the age of a stream at its first recheck: the answer that allowed it
+	// may have been a cached one.
 	firstRecheck = 10 * time.Second
-	// sharedAnswer is how old an answer may be that another stream had asked for. It bounds
-	// the reviews for one user with thousands of streams.
+	// sharedAnswer bounds the age of an answer that another stream's recheck got. Sharing
+	// bounds the reviews for one user with thousands of streams.
 	sharedAnswer = 5 * time.Second
 )
 
-// firstCheck is the age at which access to a stream is first asked about again.
+// firstCheck is the age of a stream at its first recheck.
 func (l Limits) firstCheck() time.Duration { return min(firstRecheck, l.StreamRecheck) }
 
 // maxAge bounds the age of the answers that confirm a stream.
 func (l Limits) maxAge() time.Duration { return max(min(sharedAnswer, l.StreamRecheck/4), 1) }
 
-// recheck asks again whether the caller may have this stream. If nobody can say,
-// the stream goes on for one more StreamRecheck from when it was last confirmed.
+// recheck checks access again. Without an answer, the stream may last for one more
+// StreamRecheck after access was last due to be confirmed.
 func (s *stream) recheck(now time.Time) error {
-	h := s.exchange.handler
+	h := s.request.handler
 	ctx, cancel := context.WithTimeout(s.ctx, recheckTimeout)
 	defer cancel()
 	err := h.stillAllowed(ctx, s)
-	h.measures.rechecks.WithLabelValues(recheckOutcome(err)).Inc()
+	h.metrics.rechecks.WithLabelValues(recheckOutcome(err)).Inc()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -66,21 +66,20 @@ func recheckOutcome(err error) string {
 	}
 }
 
-// stillAllowed proves the caller anew, with what it showed when the stream began,
-// and asks for the rights anew. Cached answers do not count, but for those of the last
-// few seconds.
+// stillAllowed authenticates the credentials of the stream again, and checks the rights
+// again. Only cached answers of the last few seconds count.
 func (h *Handler) stillAllowed(ctx context.Context, s *stream) error {
-	x := s.exchange
+	rc := s.request
 	ctx = reviewclient.WithMaxAge(ctx, h.config.Limits.maxAge())
 	answer, _, err := h.config.Authenticator.Authenticate(credentials(ctx, s.req))
 	if ctx.Err() != nil || err != nil && h.config.Unsure != nil && h.config.Unsure(err) {
 		return errUnsure
 	}
-	if err != nil || answer == nil || answer.User == nil || !same(answer.User, x.user) {
+	if err != nil || answer == nil || answer.User == nil || !same(answer.User, rc.user) {
 		return errRevoked
 	}
-	for _, attempt := range x.mapping.Attempts {
-		decision, err := h.config.Authorize(ctx, h.attributes(answer.User, attempt, x.line.Path))
+	for _, attempt := range rc.mapping.Attempts {
+		decision, err := h.config.Authorize(ctx, h.attributes(answer.User, attempt, rc.event.Path))
 		if err != nil {
 			return errUnsure
 		}

@@ -36,8 +36,8 @@ func TestRechecksBoundTheAgeOfAnswers(t *testing.T) {
 	}}
 	req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://n/exec/ns/pod/c", nil)
 	mapping, _, _ := mapStrict("/exec/ns/pod/c")
-	x := &exchange{handler: h, user: who, mapping: mapping}
-	if err := h.stillAllowed(t.Context(), &stream{exchange: x, req: req}); err != nil {
+	x := &requestContext{handler: h, user: who, mapping: mapping}
+	if err := h.stillAllowed(t.Context(), &stream{request: x, req: req}); err != nil {
 		t.Fatal(err)
 	}
 	for _, age := range ages {

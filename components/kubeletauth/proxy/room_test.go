@@ -38,14 +38,14 @@ func (f *fake) Read(p []byte) (int, error) { return min(f.sends, len(p)), nil }
 // is where it comes from.
 type crowd struct {
 	t     *testing.T
-	room  *room
+	pool  *connectionPool
 	conns map[byte]*fake
 	has   map[byte]*connection
 }
 
 func newCrowd(t *testing.T, limits ConnectionLimits) *crowd {
 	limits.NewTimeout = time.Minute
-	return &crowd{t: t, room: newRoom(limits, 100, metrics.NewKubeRegistry()), conns: map[byte]*fake{},
+	return &crowd{t: t, pool: newConnectionPool(limits, 100, metrics.NewKubeRegistry()), conns: map[byte]*fake{},
 		has: map[byte]*connection{}}
 }
 
@@ -58,11 +58,11 @@ func (c *crowd) do(steps string) {
 		switch step[0] {
 		case '+':
 			c.conns[name] = &fake{from: "192.0.2." + string('0'+step[1]-'a') + ":1"}
-			c.has[name] = c.room.enter(c.conns[name])
+			c.has[name] = c.pool.enter(c.conns[name])
 		case '-':
 			_ = c.has[name].Close()
 		case '!':
-			if !c.room.admit(c.has[name], "u") && !c.conns[name].closed {
+			if !c.pool.admit(c.has[name], "u") && !c.conns[name].closed {
 				c.conns[name].from = "refused"
 			}
 		}
@@ -107,7 +107,7 @@ func TestRoom(t *testing.T) {
 				for _, conn := range c.has {
 					_ = conn.Close()
 				}
-				if r := c.room; len(r.fresh)+r.letIn+len(r.peers)+len(r.users) != 0 {
+				if r := c.pool; len(r.pending)+r.admitted+len(r.peers)+len(r.users) != 0 {
 					t.Errorf("something is left: %+v", r)
 				}
 			})
@@ -127,7 +127,7 @@ func TestRoomOfOneNetwork(t *testing.T) {
 			{"192.0.2.1:1", "[::ffff:192.0.2.1]:2", true},
 			{"192.0.2.1:1", "192.0.2.2:1", false},
 		} {
-			r := newRoom(ConnectionLimits{All: 9, PerUser: 9, New: 9, NewPerAddress: 1, NewTimeout: time.Minute}, 100,
+			r := newConnectionPool(ConnectionLimits{All: 9, PerUser: 9, New: 9, NewPerAddress: 1, NewTimeout: time.Minute}, 100,
 				metrics.NewKubeRegistry())
 			first := &fake{from: tt.one}
 			one, other := r.enter(first), r.enter(&fake{from: tt.other})
@@ -144,10 +144,10 @@ func TestRoomOfOneNetwork(t *testing.T) {
 func TestANewConnectionEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, tt := range []struct {
-			name, reason string
-			letIn, ends  bool
-			sends        int
-			after        time.Duration
+			name, reason   string
+			admitted, ends bool
+			sends          int
+			after          time.Duration
 		}{
 			{"in time", "late", false, false, 100, time.Minute - 1},
 			{"too late", "late", false, true, 0, time.Minute},
@@ -155,11 +155,11 @@ func TestANewConnectionEnds(t *testing.T) {
 			{"too much", "size", false, true, 101, 0},
 			{"too much, but let in", "size", true, false, 101, 0},
 		} {
-			r := newRoom(ConnectionLimits{All: 1, PerUser: 1, New: 1, NewPerAddress: 1, NewTimeout: time.Minute}, 100,
+			r := newConnectionPool(ConnectionLimits{All: 1, PerUser: 1, New: 1, NewPerAddress: 1, NewTimeout: time.Minute}, 100,
 				metrics.NewKubeRegistry())
 			conn := &fake{from: "192.0.2.1:1", sends: tt.sends}
 			c := r.enter(conn)
-			if tt.letIn && !r.admit(c, "u") {
+			if tt.admitted && !r.admit(c, "u") {
 				t.Errorf("%s: not let in", tt.name)
 			}
 			_, err := c.Read(make([]byte, 1000))

@@ -5,11 +5,13 @@ package proxy
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"maps"
 	"net"
 	"net/http"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,19 +26,23 @@ import (
 const (
 	// keepAlive is the kubelet's own.
 	keepAlive = 90 * time.Second
-	// maxStreams bounds the requests in flight on one HTTP/2 connection. A client that
-	// has more opens another.
+	// maxStreams bounds the requests in flight on one HTTP/2 connection. A client with more
+	// opens another connection.
 	maxStreams = 64
-	// frame and window are the least that HTTP/2 may have for a connection. It reads
-	// ahead of who asks what, so that bodies cost memory before anybody is known.
+	// frame and window are the smallest that HTTP/2 allows for a connection: the server reads
+	// bodies into memory before a request is authenticated.
 	frame, window = 16 << 10, 64 << 10
 	// healthTimeout bounds what the health port reads and writes.
 	healthTimeout = 30 * time.Second
+	// bindInterval is the wait before a port that is in use is tried again.
+	bindInterval = time.Second
+	// bindReminders is the number of tries from one log line about it to the next.
+	bindReminders = 30
 )
 
-// ServerConfig is what a [Server] is made of.
+// ServerConfig is the configuration of a [Server].
 type ServerConfig struct {
-	// Addresses are the node's own, each an IP. Port is the same on all.
+	// Addresses are the node's own IPs. Port is the same on all.
 	Addresses []string
 	Port      int
 	// HealthAddress is on loopback.
@@ -46,49 +52,47 @@ type ServerConfig struct {
 	Handler *Handler
 	// Serving is the certificate that clients see.
 	Serving *Pair
-	// ClientCA is named to clients, so that they show the right certificate. It
-	// proves nothing here: the handler's authenticator does. It may be nil.
+	// ClientCA tells clients in the handshake which certificate to present. The handler's
+	// authenticator verifies it. It may be nil.
 	ClientCA dynamiccertificates.CAContentProvider
-	// MinVersion and CipherSuites are crypto/tls's. No suite means Go's choice.
+	// MinVersion and CipherSuites are those of crypto/tls. Without suites, Go chooses.
 	MinVersion   uint16
 	CipherSuites []uint16
-	// MaxHeaderBytes bounds the headers of a request, with its path and query, which
-	// hold the command of an exec.
+	// MaxHeaderBytes bounds the headers of a request, with its path and query. An exec has its
+	// command there.
 	MaxHeaderBytes int
-	// HeaderTimeout is how long a client may take for a handshake, and for the headers
-	// of a request.
+	// HeaderTimeout bounds a handshake, and the time for the headers of a request.
 	HeaderTimeout time.Duration
-	// RequestTimeout bounds an ordinary request with its answer. Streams are bounded by
-	// [Limits].
+	// RequestTimeout bounds an ordinary request with its answer. [Limits] bound streams.
 	RequestTimeout time.Duration
 	Connections    ConnectionLimits
 
-	// Checks are met once the proxy is ready.
+	// Checks must succeed before the proxy is ready.
 	Checks   []serve.Check
 	Registry metrics.KubeRegistry
 	Gatherer metrics.Gatherer
-	// Expiries are of certificates that others use, by name.
+	// Expiries are those of other certificates, by name.
 	Expiries map[string]serve.Expiry
-	// DrainTimeout is how long streams may go on when the proxy is stopped;
-	// ShutdownTimeout, from then on, what is in flight.
+	// DrainTimeout bounds streams when the proxy stops; after it, ShutdownTimeout bounds the
+	// requests in flight.
 	DrainTimeout, ShutdownTimeout time.Duration
 }
 
-// Server is the proxy on the node's addresses, with its health on loopback.
+// Server serves the proxy on the node's addresses, and its health on loopback.
 type Server struct {
 	config              ServerConfig
-	room                *room
-	tls                 *listenerTLS
+	connections         *connectionPool
+	tls                 *dynamiccertificates.DynamicServingCertificateController
 	listening, stopping atomic.Bool
 }
 
-// NewServer registers metrics. It listens to nothing.
+// NewServer validates the configuration and registers metrics. It does not listen yet.
 func NewServer(config ServerConfig) (*Server, error) {
 	if len(config.Addresses) == 0 {
 		return nil, errors.New("no address to listen on")
 	}
 	for _, address := range config.Addresses {
-		// The kubelet is on loopback, and an unspecified address would include it.
+		// The kubelet has the port on loopback, which an unspecified address includes.
 		if ip := net.ParseIP(address); ip == nil || ip.IsUnspecified() {
 			return nil, fmt.Errorf("bind address %q is not the address of one interface", address)
 		}
@@ -101,41 +105,43 @@ func NewServer(config ServerConfig) (*Server, error) {
 	if err := serve.RegisterExpiries(config.Registry, expiries); err != nil {
 		return nil, err
 	}
+	controller, err := servingTLS(config)
+	if err != nil {
+		return nil, err
+	}
 	return &Server{
-		config: config, tls: newListenerTLS(config),
-		room: newRoom(config.Connections, int64(maxHandshake+2*config.MaxHeaderBytes), config.Registry),
+		config: config, tls: controller,
+		connections: newConnectionPool(config.Connections, int64(maxHandshake+2*config.MaxHeaderBytes), config.Registry),
 	}, nil
 }
 
-// Run serves until ctx is done, then lets streams and requests end, and returns.
+// Run serves until ctx is done. It returns when streams and requests have ended.
 func (s *Server) Run(ctx context.Context) error {
 	health, err := bind(ctx, s.config.HealthAddress, s.config.HealthPort)
 	if err != nil {
-		// Told to stop before there was a port.
-		return nil
+		return nil // stopped before the port was free
 	}
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	probes := s.probes(ctx)
 	var group sync.WaitGroup
 	group.Go(func() { s.config.Serving.Run(background) })
+	group.Go(func() { s.tls.Run(1, background.Done()) })
 	group.Go(func() { _ = probes.Serve(health) })
 	failure := s.serve(ctx)
-	// Health last: it says what is going on until the end.
+	// The health port closes last, to report the shutdown.
 	failure = errors.Join(failure, probes.Close())
 	stop()
 	group.Wait()
 	return failure
 }
 
-// serve listens on every address and serves until ctx is done or one of them
-// fails.
+// serve listens on every address, and serves until ctx is done or one listener fails.
 func (s *Server) serve(ctx context.Context) error {
 	var listeners []net.Listener
 	for _, address := range s.config.Addresses {
 		listener, err := bind(ctx, address, s.config.Port)
 		if err != nil {
-			// Told to stop before there was a port.
-			return closeAll(listeners)
+			return closeAll(listeners) // stopped before the port was free
 		}
 		listeners = append(listeners, listener)
 	}
@@ -155,7 +161,7 @@ func (s *Server) serveOn(ctx context.Context, listeners ...net.Listener) error {
 	failures := make(chan error, len(listeners))
 	var group sync.WaitGroup
 	for _, listener := range listeners {
-		group.Go(func() { failures <- server.ServeTLS(gate{listener, s.room}, "", "") })
+		group.Go(func() { failures <- server.ServeTLS(limitedListener{listener, s.connections}, "", "") })
 	}
 	s.listening.Store(true)
 	var failure error
@@ -169,8 +175,8 @@ func (s *Server) serveOn(ctx context.Context, listeners ...net.Listener) error {
 	return failure
 }
 
-// shutdown closes the listeners, so that the next process can have the port, and
-// waits for streams, ends them, and waits for requests.
+// shutdown closes the listeners, which frees the port for the next process. It waits for
+// streams, ends the rest, and waits for requests.
 func (s *Server) shutdown(ctx context.Context, server *http.Server) error {
 	ctx = context.WithoutCancel(ctx)
 	drain, cancel := context.WithTimeout(ctx, s.config.DrainTimeout)
@@ -189,14 +195,14 @@ func (s *Server) shutdown(ctx context.Context, server *http.Server) error {
 func (s *Server) server(ctx context.Context) *http.Server {
 	return &http.Server{
 		Handler:           s.config.Handler,
-		TLSConfig:         s.tls.config(),
+		TLSConfig:         &tls.Config{MinVersion: s.config.MinVersion, GetConfigForClient: s.tls.GetConfigForClient},
 		ErrorLog:          serve.NewConnectionLog(klog.FromContext(ctx)),
 		ReadHeaderTimeout: s.config.HeaderTimeout,
 		WriteTimeout:      s.config.RequestTimeout,
 		IdleTimeout:       keepAlive,
 		MaxHeaderBytes:    s.config.MaxHeaderBytes,
 		ConnContext:       withConnection,
-		// OPTIONS * is for the handler to refuse.
+		// The handler denies OPTIONS *.
 		DisableGeneralOptionsHandler: true,
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams: maxStreams, MaxReadFrameSize: frame,
@@ -222,8 +228,47 @@ func (s *Server) state() string {
 	case s.stopping.Load():
 		return "stopping"
 	case !s.listening.Load():
-		return "the kubelet's port, which is taken"
+		return "the kubelet's port, which is in use"
 	default:
 		return ""
 	}
+}
+
+// bind listens, and retries until it can: the kubelet has the port until it has moved to
+// loopback, and an address may come up after the process.
+func bind(ctx context.Context, host string, port int) (net.Listener, error) {
+	address := net.JoinHostPort(host, strconv.Itoa(port))
+	ticker := time.NewTicker(bindInterval)
+	defer ticker.Stop()
+	for try := 0; ; try++ {
+		listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+		if err == nil {
+			klog.FromContext(ctx).Info("Listening", "address", listener.Addr().String(), "tries", try+1)
+			return listener, nil
+		}
+		if try%bindReminders == 0 {
+			klog.FromContext(ctx).Info("Cannot listen yet; the kubelet may not have moved to loopback", "address", address,
+				"error", err.Error())
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-ticker.C:
+		}
+	}
+}
+
+// limitedListener gives connections a slot of the pool.
+type limitedListener struct {
+	net.Listener
+	pool *connectionPool
+}
+
+// Accept waits for a connection.
+func (l limitedListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return l.pool.enter(conn), nil
 }

@@ -11,15 +11,15 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// shares counts the streams of each user by namespace. A namespace may have no more of
-// them than are free, so that it leaves some for others without a number that an operator
-// would have to choose: one namespace gets 1/2 of a user's streams, two get 1/3 each, and
-// so on. It is safe for concurrent use.
+// shares counts the streams of each user by namespace. A namespace may have no more streams
+// than are still free. So it leaves some for others, without another limit to configure: one
+// namespace gets 1/2 of a user's streams, two get 1/3 each, and so on. It is safe for
+// concurrent use.
 type shares struct {
 	limit int
 
 	mu sync.Mutex
-	// users has an entry only while one of that user's streams goes on.
+	// users has an entry only while the user has a stream.
 	users map[string]*userShares
 }
 
@@ -29,11 +29,11 @@ type userShares struct {
 	namespaces map[string]int
 }
 
-// newShares makes shares of as many streams for each user.
+// newShares divides limit streams of each user.
 func newShares(limit int) *shares { return &shares{limit: limit, users: map[string]*userShares{}} }
 
-// take counts one more stream of a user in a namespace, which has to be given back. within
-// is true if the namespace had fewer than were free.
+// take counts one more stream until release is called. within is true if the namespace had
+// fewer than were free.
 func (s *shares) take(user, namespace string) (release func(), within bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,10 +45,10 @@ func (s *shares) take(user, namespace string) (release func(), within bool) {
 	within = u.namespaces[namespace] < s.limit-u.all
 	u.all++
 	u.namespaces[namespace]++
-	return func() { s.give(user, namespace) }, within
+	return func() { s.release(user, namespace) }, within
 }
 
-func (s *shares) give(user, namespace string) {
+func (s *shares) release(user, namespace string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	u := s.users[user]
@@ -61,24 +61,24 @@ func (s *shares) give(user, namespace string) {
 	}
 }
 
-// share is rule KA-LIMIT-2, for a stream that has a place among those of its user.
-func (h *Handler) share(x *exchange) *reply {
+// share is rule KA-LIMIT-2, for a stream that has a place among the user's streams.
+func (h *Handler) share(rc *requestContext) *response {
 	if h.sharing == rules.Off {
 		return nil
 	}
-	give, within := h.shares.take(x.user.GetName(), x.mapping.Target.Namespace)
-	place := x.release
-	x.release = func() {
-		give()
+	leave, within := h.shares.take(rc.user.GetName(), rc.mapping.Target.Namespace)
+	place := rc.release
+	rc.release = func() {
+		leave()
 		place()
 	}
 	switch {
 	case within:
 		return nil
 	case h.sharing == rules.Audit:
-		x.found(kubeletauth.RuleShare)
+		rc.addFinding(kubeletauth.RuleShare)
 		return nil
 	}
 	return deny(http.StatusTooManyRequests, kubeletauth.RuleShare,
-		"Too many requests: the streams of this namespace have their share of those of the user")
+		"Too many requests: the namespace has its share of the user's streams")
 }

@@ -109,7 +109,7 @@ func TestOneNamespaceCannotTakeAllStreams(t *testing.T) {
 				got.header.Get("Retry-After") != "1" {
 				t.Errorf("answered %d %s %v", got.code, got.body, got.header)
 			}
-			counted, err := testutil.GetCounterMetricValue(w.handler.measures.audited.WithLabelValues("KA-LIMIT-2"))
+			counted, err := testutil.GetCounterMetricValue(w.handler.metrics.audited.WithLabelValues("KA-LIMIT-2"))
 			if err != nil || (counted == 1) != (tt.audit != nil) {
 				t.Errorf("counted %v times (%v)", counted, err)
 			}

@@ -13,80 +13,72 @@ import (
 	"time"
 )
 
-// Why a stream ends that neither side ended.
+// The reasons why the proxy ends a stream.
 var (
-	errIdle     = errors.New("nothing was carried for too long")
-	errRevoked  = errors.New("the caller is no longer who it was")
-	errAccess   = errors.New("access was taken away")
-	errUnsure   = errors.New("whether access is still there could not be learned for too long")
+	errIdle     = errors.New("nothing was sent for too long")
+	errRevoked  = errors.New("the credential no longer authenticates the same user")
+	errAccess   = errors.New("the user no longer has access")
+	errUnsure   = errors.New("the API server did not confirm access for too long")
 	errStopping = errors.New("the proxy is stopping")
 )
 
-// closeTimeout is how long what is being written gets when a stream is ended.
+// closeTimeout bounds a write in progress when a stream is ended.
 const closeTimeout = time.Second
 
-// stream is an exchange that can last. One timer watches it.
+// stream is a request that can last. One timer watches it.
 type stream struct {
-	exchange *exchange
-	req      *http.Request
-	ctx      context.Context
-	cancel   context.CancelCauseFunc
-	// outlive has the stream not end with its request any more.
-	outlive func() bool
-	// kubelets is below the connection that asks the kubelet for an upgrade; nil for
-	// what asks for none.
-	kubelets *wire
-	// last is when something was carried, in nanoseconds since 1970.
+	request *requestContext
+	req     *http.Request
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	// last is the time of the last byte, in nanoseconds since 1970.
 	last atomic.Int64
 
 	mu    sync.Mutex
 	timer *time.Timer
-	// conn is the client's connection, once it was taken over.
+	// conn is the client's connection after an upgrade.
 	conn net.Conn
 	over bool
-	// check is when access has to be asked about; sure when it was last confirmed.
+	// check is when access is checked again; sure when it was last confirmed.
 	check, sure time.Time
 }
 
-// lasts makes an exchange a stream. The request that it returns ends with it.
-func (x *exchange) lasts(req *http.Request) *http.Request {
-	// It may outlive the request.
-	ctx, cancel := context.WithCancelCause(context.WithoutCancel(req.Context()))
+// startStream makes the request a stream. The returned request ends with the stream.
+func (rc *requestContext) startStream(req *http.Request) *http.Request {
 	now := time.Now()
-	s := &stream{exchange: x, req: req, cancel: cancel, sure: now, check: now.Add(x.handler.config.Limits.firstCheck())}
-	s.ctx = context.WithValue(ctx, streamKey{}, s)
-	s.outlive = context.AfterFunc(req.Context(), func() { cancel(context.Cause(req.Context())) })
+	s := &stream{request: rc, req: req, sure: now, check: now.Add(rc.handler.config.Limits.firstCheck())}
+	s.ctx, s.cancel = context.WithCancelCause(req.Context())
 	s.last.Store(now.UnixNano())
-	x.stream = s
-	// The server's bound on ordinary requests is not for streams.
-	_ = http.NewResponseController(x.ResponseWriter).SetWriteDeadline(time.Time{})
-	if !x.recorded {
-		x.line.Stage = begun
-		x.tell()
+	rc.stream = s
+	// The timeout of ordinary requests does not apply to streams.
+	_ = http.NewResponseController(rc.ResponseWriter).SetWriteDeadline(time.Time{})
+	if !rc.recorded {
+		rc.event.Stage = stageBegin
+		rc.log()
 	}
-	x.handler.measures.streams.WithLabelValues(x.line.Subresource).Inc()
+	rc.handler.metrics.streams.WithLabelValues(rc.event.Subresource).Inc()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.timer = time.AfterFunc(s.untilLocked(now), s.look)
-	if !x.handler.streams.add(s) {
-		cancel(errStopping)
+	if !rc.handler.streams.add(s) {
+		s.cancel(errStopping)
 	}
 	return req.WithContext(s.ctx)
 }
 
+// touch restarts the idle timeout.
 func (s *stream) touch() { s.last.Store(time.Now().UnixNano()) }
 
-// untilLocked is how long there is nothing to look at.
+// untilLocked is the time until the next idle check or access check.
 func (s *stream) untilLocked(now time.Time) time.Duration {
-	idle := time.Unix(0, s.last.Load()).Add(s.exchange.handler.config.Limits.StreamIdle)
+	idle := time.Unix(0, s.last.Load()).Add(s.request.handler.config.Limits.StreamIdle)
 	return max(min(idle.Sub(now), s.check.Sub(now)), time.Millisecond)
 }
 
-// look is called by the timer.
+// look runs by the timer. It ends the stream if it is idle or no longer allowed.
 func (s *stream) look() {
-	limits := s.exchange.handler.config.Limits
 	now := time.Now()
-	if now.Sub(time.Unix(0, s.last.Load())) >= limits.StreamIdle {
+	if now.Sub(time.Unix(0, s.last.Load())) >= s.request.handler.config.Limits.StreamIdle {
 		s.end(errIdle)
 		return
 	}
@@ -106,8 +98,9 @@ func (s *stream) look() {
 	}
 }
 
-// hijacked notes the connection that has to be closed, now if the stream has been ended.
-func (s *stream) hijacked(conn net.Conn) {
+// hijack notes the client's connection. If the stream has already been ended, the
+// connection ends now.
+func (s *stream) hijack(conn net.Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.conn = conn
@@ -116,9 +109,9 @@ func (s *stream) hijacked(conn net.Conn) {
 	}
 }
 
-// end ends the stream. The connection to the kubelet is closed, and then, as TLS has it,
-// the client's. A client that takes nothing does not hold that
-// up, nor one that does not end its own half after the kubelet has ended its.
+// end ends the stream. The reverse proxy closes the connection to the kubelet because the
+// context is done, and then the client's connection. The deadline ends a client that does
+// not read, and one that does not close its half after the kubelet has closed its own.
 func (s *stream) end(cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,41 +124,109 @@ func (s *stream) end(cause error) {
 		_ = s.conn.SetDeadline(deadline)
 		return
 	}
-	_ = http.NewResponseController(s.exchange.ResponseWriter).SetWriteDeadline(deadline)
+	_ = http.NewResponseController(s.request.ResponseWriter).SetWriteDeadline(deadline)
 }
 
-// finish is called when the exchange is over.
+// finish runs when the request is over.
 func (s *stream) finish() {
 	s.mu.Lock()
 	s.over = true
 	s.timer.Stop()
 	s.mu.Unlock()
-	s.outlive()
 	s.cancel(nil)
 }
 
-// forget is called after the last line: who waits for the last stream stops what
-// writes them.
+// forget runs after the last audit event: when the last stream is forgotten, the audit log
+// may stop.
 func (s *stream) forget() {
-	h := s.exchange.handler
+	h := s.request.handler
 	h.streams.remove(s)
-	h.measures.streams.WithLabelValues(s.exchange.line.Subresource).Dec()
+	h.metrics.streams.WithLabelValues(s.request.event.Subresource).Dec()
 }
 
-// cause is why the proxy ended the stream, if it did.
+// cause is why the proxy ended the stream; empty if it did not.
 func (s *stream) cause() string {
-	if cause := context.Cause(s.ctx); isOurs(cause) {
+	if cause := context.Cause(s.ctx); endedByProxy(cause) {
 		return cause.Error()
 	}
 	return ""
 }
 
-// isOurs is true for an end that neither side brought about.
-func isOurs(err error) bool {
-	for _, ours := range []error{errIdle, errRevoked, errAccess, errUnsure, errStopping} {
-		if errors.Is(err, ours) {
+func endedByProxy(err error) bool {
+	for _, reason := range []error{errIdle, errRevoked, errAccess, errUnsure, errStopping} {
+		if errors.Is(err, reason) {
 			return true
 		}
 	}
 	return false
+}
+
+// streams are the open streams. It is safe for concurrent use.
+type streams struct {
+	mu       sync.Mutex
+	all      map[*stream]struct{}
+	stopping bool
+	// none is closed when the last stream ends. It is nil if nothing waits for that.
+	none chan struct{}
+}
+
+// add returns false once the proxy is stopping.
+func (s *streams) add(one *stream) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.all == nil {
+		s.all = map[*stream]struct{}{}
+	}
+	s.all[one] = struct{}{}
+	return !s.stopping
+}
+
+func (s *streams) remove(one *stream) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.all, one)
+	if len(s.all) == 0 && s.none != nil {
+		close(s.none)
+		s.none = nil
+	}
+}
+
+// stop returns the open streams. From then on, add returns false.
+func (s *streams) stop() []*stream {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stopping = true
+	list := make([]*stream, 0, len(s.all))
+	for one := range s.all {
+		list = append(list, one)
+	}
+	return list
+}
+
+// empty returns a channel that is closed when no stream is open.
+func (s *streams) empty() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.none == nil {
+		s.none = make(chan struct{})
+	}
+	none := s.none
+	if len(s.all) == 0 {
+		close(s.none)
+		s.none = nil
+	}
+	return none
+}
+
+// Drain waits for streams to end until ctx is done, and then ends the rest. It returns when
+// no stream is open.
+func (h *Handler) Drain(ctx context.Context) {
+	select {
+	case <-h.streams.empty():
+	case <-ctx.Done():
+	}
+	for _, one := range h.streams.stop() {
+		one.end(errStopping)
+	}
+	<-h.streams.empty()
 }

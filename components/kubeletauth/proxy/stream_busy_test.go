@@ -54,9 +54,9 @@ func TestABusyStreamArrivesWhole(t *testing.T) {
 func TestNothingIsHeldWhileBothWait(t *testing.T) {
 	w := start(t, raw(echo), nil)
 	conn, reader, _ := w.upgrade("/exec/ns/pod/c", "")
-	piece := make([]byte, record)
+	piece := make([]byte, 16<<10)
 	_ = conn.SetDeadline(time.Now().Add(30 * time.Second))
-	for i := range pastSmall / record * 2 {
+	for i := range pastSmall / len(piece) * 2 {
 		if _, err := conn.Write(piece); err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +103,7 @@ func (w *world) carriedOut() (n int64) {
 	streams.mu.Lock()
 	defer streams.mu.Unlock()
 	for s := range streams.all {
-		n += s.exchange.out.Load()
+		n += s.request.out.Load()
 	}
 	return n
 }

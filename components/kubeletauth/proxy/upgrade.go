@@ -4,133 +4,88 @@
 package proxy
 
 import (
-	"bytes"
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"net"
 	"net/http"
 	"strings"
-	"sync/atomic"
 )
 
-var (
-	// errJoined has the reverse proxy leave alone what goes on without it.
-	errJoined = errors.New("the stream goes on without the reverse proxy")
-	// errSwitch is an answer to a question that was not asked.
-	errSwitch = errors.New("the kubelet switched to a protocol that was not asked for")
-)
+// errSwitch is the error for a 101 answer that the request did not ask for.
+var errSwitch = errors.New("the kubelet switched to a protocol that the request did not ask for")
 
-type streamKey struct{}
-
-// junction is a client's connection and the kubelet's, and what copies between them. The
-// reverse proxy would do as much, but would hold the request's goroutine, with its stack
-// and the server's buffers, and two more goroutines for as long as the stream lasts.
-type junction struct {
-	client  *joined
-	kubelet io.ReadWriteCloser
-	// ways are those that are not over: to the kubelet, and to the client.
-	ways atomic.Int32
-	// apart has the kubelet's connection not end with the stream any more.
-	apart func() bool
-}
-
-// join takes the connections over from the server and the transport, tells the client
-// that the kubelet switched protocols, and has everything copied from then on. The error
-// is never nil: it is errJoined then. With any other, nothing was taken over.
-func join(answer *http.Response) error {
-	s, _ := answer.Request.Context().Value(streamKey{}).(*stream)
-	kubelet, ok := answer.Body.(io.ReadWriteCloser)
-	if s == nil || !ok || !switches(answer) {
+// checkSwitch accepts a 101 answer only on a stream, and only to the protocol that the
+// request asked for. [net/http/httputil.ReverseProxy] then joins the two connections.
+func checkSwitch(answer *http.Response, request *requestContext) error {
+	protocol, refused := upgradeOf(answer.Header)
+	if request == nil || request.stream == nil || refused != nil || protocol == "" ||
+		!strings.EqualFold(protocol, answer.Request.Header.Get("Upgrade")) {
 		return errSwitch
 	}
-	var header bytes.Buffer
-	text := http.Response{StatusCode: answer.StatusCode, ProtoMajor: 1, ProtoMinor: 1, Header: answer.Header}
-	if err := text.Write(&header); err != nil {
-		return err
-	}
-	client, err := s.exchange.takeOver()
-	if err != nil {
-		return fmt.Errorf("taking the connection over: %w", err)
-	}
-	// The reverse proxy closes what is here.
-	answer.Body = http.NoBody
-	j := &junction{client: client, kubelet: kubelet}
-	j.ways.Store(2)
-	s.outlive()
-	j.apart = context.AfterFunc(s.ctx, j.closeKubelet)
-	go j.toKubelet()
-	go j.toClient(header.Bytes())
-	return errJoined
+	return nil
 }
 
-// switches is true if the kubelet switched to what was asked for.
-func switches(answer *http.Response) bool {
-	protocol, refused := upgradeOf(answer.Header)
-	return refused == nil && protocol != "" && strings.EqualFold(protocol, answer.Request.Header.Get("Upgrade"))
-}
-
-// takeOver takes the client's connection from the server, whose goroutine it leaves.
-func (x *exchange) takeOver() (*joined, error) {
-	conn, rw, err := http.NewResponseController(x.ResponseWriter).Hijack()
+// Hijack gives the reverse proxy the client's connection after a 101 answer
+// ([net/http.Hijacker]). The connection counts bytes, and ends with the stream.
+func (rc *requestContext) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, rw, err := http.NewResponseController(rc.ResponseWriter).Hijack()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	client := &joined{Conn: conn, exchange: x, wire: wireOf(conn), kubelets: x.stream.kubelets}
+	rc.event.Status, rc.hijacked = http.StatusSwitchingProtocols, true
+	rc.stream.hijack(conn)
+	client := &clientConn{Conn: conn, request: rc}
 	if rw.Reader.Buffered() > 0 {
 		client.early = rw.Reader
 	}
-	x.stream.hijacked(conn)
-	x.line.Status = http.StatusSwitchingProtocols
-	x.joined = true
-	// The server's buffers hang on it. The stream ends by its connection from now on.
-	x.ResponseWriter = nil
-	return client, nil
+	return client, rw, nil
 }
 
-func (j *junction) toKubelet() {
-	err := j.client.send(j.kubelet)
-	if err == nil {
-		err = closeWrite(j.kubelet)
-	}
-	j.over(err)
+// clientConn is the client's connection after an upgrade.
+type clientConn struct {
+	net.Conn
+	request *requestContext
+	// early has the bytes that came with the request. ReverseProxy does not read them.
+	// It is nil once they are read.
+	early *bufio.Reader
 }
 
-func (j *junction) toClient(header []byte) {
-	_, err := j.client.Write(header)
-	if err == nil {
-		err = j.client.receive(j.kubelet)
+// Read reads the early bytes first.
+func (c *clientConn) Read(p []byte) (n int, err error) {
+	if c.early == nil {
+		n, err = c.Conn.Read(p)
+	} else {
+		n, err = c.early.Read(p[:min(len(p), c.early.Buffered())])
+		if c.early.Buffered() == 0 {
+			c.early = nil
+		}
 	}
-	if err == nil {
-		err = closeWrite(j.client.Conn)
+	c.request.in.Add(int64(n))
+	if n > 0 {
+		c.request.stream.touch()
 	}
-	j.over(err)
+	return n, err
 }
 
-// over is called when one way is over. The other goes on if this one ended well. The
-// last ends the exchange.
-func (j *junction) over(err error) {
-	left := j.ways.Add(-1)
-	if err != nil || left == 0 {
-		j.client.wire.end()
-		_ = j.client.Close()
-		j.closeKubelet()
+// Write fails once the stream is ended. A kubelet whose connection is closed ends the
+// command's input, and may still send the exit code. The client would take that code for
+// the outcome of the command.
+func (c *clientConn) Write(p []byte) (int, error) {
+	if ctx := c.request.stream.ctx; ctx.Err() != nil {
+		return 0, context.Cause(ctx)
 	}
-	if left == 0 {
-		j.apart()
-		j.client.exchange.finish()
-	}
+	n, err := c.Conn.Write(p)
+	c.request.out.Add(int64(n))
+	c.request.stream.touch()
+	return n, err
 }
 
-func (j *junction) closeKubelet() {
-	j.client.kubelets.end()
-	_ = j.kubelet.Close()
-}
-
-// closeWrite tells one side that nothing more comes, while it may still send.
-func closeWrite(to any) error {
-	if half, ok := to.(interface{ CloseWrite() error }); ok {
+// CloseWrite ends the proxy's half of the connection. The client may still send.
+func (c *clientConn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
 	}
-	return fmt.Errorf("closing one half: %w", http.ErrNotSupported)
+	return fmt.Errorf("cannot close one half of the client's connection: %w", http.ErrNotSupported)
 }

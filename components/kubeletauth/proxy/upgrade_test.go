@@ -4,12 +4,9 @@
 package proxy
 
 import (
-	"bytes"
 	"io"
 	"net/http"
-	"runtime"
 	"testing"
-	"time"
 )
 
 // switching switches to a protocol, whatever it is asked for, and then waits for the
@@ -52,39 +49,4 @@ func TestTheKubeletSwitchesToWhatWasAskedFor(t *testing.T) {
 			}
 		})
 	}
-}
-
-// What an idle stream takes is two goroutines that wait, one for each way. The server's,
-// with its buffers, is gone.
-func TestAnIdleStreamHoldsLittle(t *testing.T) {
-	w := start(t, newStreaming(t), nil)
-	const streams = 10
-	for range streams {
-		if _, _, response := w.upgrade("/exec/ns/pod/c", ""); response.StatusCode != http.StatusSwitchingProtocols {
-			t.Fatalf("answered %s", response.Status)
-		}
-	}
-	var ways, requests int
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		if ways, requests = goroutinesIn("proxy.(*junction)."),
-			goroutinesIn("proxy.(*Handler).ServeHTTP("); ways == 2*streams && requests == 0 {
-			break
-		}
-	}
-	if ways != 2*streams || requests != 0 {
-		t.Errorf("%d goroutines copy and %d serve requests, want %d and none", ways, requests, 2*streams)
-	}
-}
-
-// goroutinesIn counts those that are in a function.
-func goroutinesIn(function string) (n int) {
-	text := make([]byte, 8<<20)
-	for one := range bytes.SplitSeq(text[:runtime.Stack(text, true)], []byte("\n\n")) {
-		// Who started it is told, too.
-		called, _, _ := bytes.Cut(one, []byte("\ncreated by "))
-		if bytes.Contains(called, []byte(function)) {
-			n++
-		}
-	}
-	return n
 }

@@ -16,93 +16,59 @@ import (
 
 const (
 	dialTimeout = 5 * time.Second
-	// answerTimeout is how long the kubelet may take to begin an answer: a checkpoint
-	// of a large container takes minutes.
+	// answerTimeout bounds the time until the kubelet begins to answer: a checkpoint of a
+	// large container takes minutes.
 	answerTimeout = 10 * time.Minute
-	// upstreamIdle is below the kubelet's own 90 s, so that it is never the kubelet
-	// that closes a connection just when it is used again.
+	// upstreamIdle is below the kubelet's own 90 s, so the kubelet does not close a connection
+	// just when the proxy uses it again.
 	upstreamIdle = 80 * time.Second
 	maxIdle      = 128
 	maxAnswer    = 64 << 10
-	// formerFor is how long the kubelet may serve with the certificate before the
-	// one on disk.
+	// formerFor is how long the kubelet may serve with the previous certificate.
 	formerFor = 5 * time.Minute
-	// copyPatience is how long the certificate on disk may be behind the kubelet. It is
-	// below the time for a handshake.
-	copyPatience = 3 * time.Second
-	rereadPause  = 100 * time.Millisecond
+	// copyTimeout is how long the certificate on disk may be older than the kubelet's. It is
+	// below the timeout of a handshake.
+	copyTimeout = 3 * time.Second
+	rereadPause = 100 * time.Millisecond
 )
 
-var errNotKubelet = errors.New(
-	"what answers in the kubelet's place does not have the certificate that the kubelet has on disk")
+var errNotKubelet = errors.New("the server at the kubelet's address does not have the kubelet's certificate on disk")
 
-// Upstream is the way to the kubelet. It speaks HTTP/1.1, with a connection for
-// each request in flight: on one HTTP/2 connection, a client that does not read
-// would hold up the others.
+// Upstream calls the kubelet ([net/http.RoundTripper]). It uses HTTP/1.1, with one connection
+// for each request in flight: on a shared HTTP/2 connection, a client that does not read
+// would delay the others. It is safe for concurrent use.
+//
+// When the client certificate is replaced, so is the transport. The kubelet authenticates
+// each request by the certificate of its connection, and soon rejects the previous one. So
+// no request may begin on an older connection.
 type Upstream struct {
 	serving, client *Pair
-	// patience is how long the kubelet may show a certificate that is not on disk yet.
-	patience time.Duration
-	// Ordinary and Upgrades are for [Config].
-	Ordinary, Upgrades *renewable
+	// copyTimeout is how long the kubelet may present a certificate that is not on disk yet.
+	copyTimeout time.Duration
+	current     atomic.Pointer[http.Transport]
 }
 
-// renewable is a transport that is replaced when the client certificate is. The kubelet
-// authenticates each request by the certificate of its connection, and soon does not accept the
-// former one: a connection that was in use meanwhile must not be used again.
-type renewable struct {
-	build   func() *http.Transport
-	current atomic.Pointer[http.Transport]
-}
-
-func newRenewable(build func() *http.Transport) *renewable {
-	r := &renewable{build: build}
-	r.current.Store(build())
-	return r
-}
-
-// RoundTrip implements [http.RoundTripper].
-func (r *renewable) RoundTrip(req *http.Request) (*http.Response, error) {
-	return r.current.Load().RoundTrip(req)
-}
-
-// renew lets requests in flight go on.
-func (r *renewable) renew() { r.current.Swap(r.build()).CloseIdleConnections() }
-
-// NewUpstream calls nobody. serving is the kubelet's own serving certificate: that
-// very certificate is expected, whoever signed it, because a pod on the host's
-// network can take the kubelet's port while the kubelet is away. client is what
-// the proxy shows. Both are followed; no request begins on a connection with an old
-// client certificate.
+// NewUpstream does not call the kubelet. serving is the kubelet's own serving certificate.
+// The upstream accepts this certificate only, whoever signed it: a pod on the host's network
+// can take the kubelet's port while the kubelet is down. client is the proxy's client
+// certificate. The upstream follows both.
 func NewUpstream(serving, client *Pair) *Upstream {
-	u := &Upstream{serving: serving, client: client, patience: copyPatience}
-	u.Ordinary = newRenewable(u.transport)
-	u.Upgrades = newRenewable(u.upgrading)
-	client.changed = append(client.changed, u.Ordinary.renew, u.Upgrades.renew)
+	u := &Upstream{serving: serving, client: client, copyTimeout: copyTimeout}
+	u.current.Store(u.transport())
+	client.changed = append(client.changed, func() { u.current.Swap(u.transport()).CloseIdleConnections() })
 	return u
 }
 
-// upgrading is for streams. Each uses one connection up. What stays is small while the stream is
-// idle.
-func (u *Upstream) upgrading() *http.Transport {
-	transport := u.transport()
-	dial := transport.DialContext
-	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := dial(ctx, network, address)
-		if err != nil {
-			return nil, err
-		}
-		return &wire{Conn: conn}, nil
-	}
-	transport.ReadBufferSize, transport.WriteBufferSize, transport.MaxIdleConnsPerHost = trickle, trickle, 1
-	return transport
+// RoundTrip implements [http.RoundTripper].
+func (u *Upstream) RoundTrip(req *http.Request) (*http.Response, error) {
+	return u.current.Load().RoundTrip(req)
 }
 
 func (u *Upstream) transport() *http.Transport {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	return &http.Transport{
-		// Proxy is nil: the environment has no say in where the kubelet is.
+		// Proxy is nil: the environment must not change where the kubelet is.
 		DialContext:            (&net.Dialer{Timeout: dialTimeout}).DialContext,
 		TLSClientConfig:        u.tls(),
 		TLSHandshakeTimeout:    dialTimeout,
@@ -111,7 +77,7 @@ func (u *Upstream) transport() *http.Transport {
 		MaxIdleConns:           maxIdle,
 		MaxIdleConnsPerHost:    maxIdle,
 		MaxResponseHeaderBytes: maxAnswer,
-		// What the client accepts is between it and the kubelet.
+		// The client and the kubelet negotiate compression.
 		DisableCompression: true,
 		Protocols:          protocols,
 	}
@@ -120,8 +86,8 @@ func (u *Upstream) transport() *http.Transport {
 func (u *Upstream) tls() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
-		// The certificate is for the node's names, not for loopback, and may be signed by
-		// nobody: verify compares it with the one on disk instead.
+		// The certificate is for the node's names, not for loopback, and may be self-signed:
+		// verify compares it with the one on disk instead.
 		InsecureSkipVerify: true, //nolint:gosec // VerifyConnection is stricter: one certificate, not one CA
 		VerifyConnection:   u.verify,
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
@@ -130,8 +96,8 @@ func (u *Upstream) tls() *tls.Config {
 	}
 }
 
-// verify accepts the certificate on disk, read again if need be, and for a while
-// the one before. TLS has proved that the other side has its key.
+// verify accepts the certificate on disk, which it reads again if necessary, and for a while
+// the previous one. TLS has proved that the other side has the key.
 func (u *Upstream) verify(state tls.ConnectionState) error {
 	if len(state.PeerCertificates) == 0 {
 		return errNotKubelet
@@ -144,14 +110,14 @@ func (u *Upstream) verify(state tls.ConnectionState) error {
 		is(former.certificate, shown) {
 		return nil
 	}
-	// The kubelet renews in memory and on disk at one time; what is read here may be a
-	// copy, which is on its way.
+	// The kubelet renews in memory and on disk at the same time. The file here may be a copy
+	// that comes later.
 	for waited := time.Duration(0); ; waited += rereadPause {
 		u.serving.reread(context.Background())
 		if is(u.serving.Current(), shown) {
 			return nil
 		}
-		if waited >= u.patience {
+		if waited >= u.copyTimeout {
 			return errNotKubelet
 		}
 		time.Sleep(rereadPause)
@@ -162,8 +128,7 @@ func is(certificate *tls.Certificate, leaf []byte) bool {
 	return bytes.Equal(certificate.Certificate[0], leaf)
 }
 
-// Close closes connections that stand idle.
+// Close closes idle connections.
 func (u *Upstream) Close() {
-	u.Ordinary.current.Load().CloseIdleConnections()
-	u.Upgrades.current.Load().CloseIdleConnections()
+	u.current.Load().CloseIdleConnections()
 }

@@ -74,7 +74,7 @@ func (l *lines) Write(p []byte) (int, error) {
 }
 
 // await returns the lines once there are as many.
-func (w *world) await(n int) []Line {
+func (w *world) await(n int) []AuditEvent {
 	w.t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
 		w.lines.mu.Lock()
@@ -89,11 +89,11 @@ func (w *world) await(n int) []Line {
 	}
 }
 
-func decodeLines(t testing.TB, text string) []Line {
+func decodeLines(t testing.TB, text string) []AuditEvent {
 	t.Helper()
-	var all []Line
+	var all []AuditEvent
 	for _, one := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
-		var line Line
+		var line AuditEvent
 		if err := json.Unmarshal([]byte(one), &line); err != nil {
 			t.Fatalf("%q: %v", one, err)
 		}
@@ -229,7 +229,7 @@ func (w *world) startProxy(s settings) {
 	config := Config{
 		NodeName: "n", Map: kubeletauth.NewPolicy(s.mode, modes).Map, Authenticator: w.authenticator(caFile),
 		Authorize: w.authorize,
-		Kubelet:   address.Host, Transport: w.upstream.Ordinary, Upgrades: w.upstream.Upgrades,
+		Kubelet:   address.Host, Transport: w.upstream,
 		Limits: s.limits, ModeOf: s.modeOf, Audit: audit, Rules: kubeletauth.Rules, Registry: w.registry,
 		Logger: klog.Background(),
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/authn"
 )
 
-// credentials is the request as an authenticator may have it: authenticators take
-// off what they accepted, and it is needed again while a stream lasts.
+// credentials is a copy of the request for an authenticator. Authenticators remove what
+// they accepted, and a stream needs it again.
 func credentials(ctx context.Context, req *http.Request) *http.Request {
 	copied := req.WithContext(ctx)
 	copied.Header = make(http.Header, 4)
@@ -30,11 +30,11 @@ func credentials(ctx context.Context, req *http.Request) *http.Request {
 	return copied
 }
 
-// authenticate says who asks.
-func (h *Handler) authenticate(x *exchange, req *http.Request) *reply {
+// authenticate sets the user.
+func (h *Handler) authenticate(rc *requestContext, req *http.Request) *response {
 	release, over := h.authenticating.AdmitNode(req.Context(), authn.ClientOf(req.RemoteAddr).String())
 	if over != webhook.WithinLimits {
-		return overLimit("too many of this address wait to be authenticated")
+		return overLimit("too many requests from this address wait for authentication")
 	}
 	defer release()
 	answer, findings, err := h.config.Authenticator.Authenticate(credentials(req.Context(), req))
@@ -44,63 +44,64 @@ func (h *Handler) authenticate(x *exchange, req *http.Request) *reply {
 	case answer == nil || answer.User == nil:
 		return deny(http.StatusUnauthorized, kubeletauth.RuleAuthenticated, "Unauthorized")
 	}
-	x.identified(answer)
+	rc.setUser(answer)
 	for _, finding := range findings {
-		x.found(finding.Rule)
+		rc.addFinding(finding.Rule)
 	}
 	return nil
 }
 
-// unauthenticated is the kubelet's one word for every error, or what an
-// [authn.Authenticator] says.
-func unauthenticated(err error) *reply {
+// unauthenticated is the denial of an [authn.Authenticator], or, for other errors, the
+// kubelet's text.
+func unauthenticated(err error) *response {
 	known := &authn.Denied{}
 	if !errors.As(err, &known) {
 		r := deny(http.StatusUnauthorized, kubeletauth.RuleAuthenticated, "Unauthorized")
 		r.cause = err.Error()
 		return r
 	}
-	return &reply{Decision: known.Decision, cause: known.Error(), after: known.RetryAfter}
+	return &response{Decision: known.Decision, cause: known.Error(), after: known.RetryAfter}
 }
 
-// authorize asks for one right after the other; the first that is there is enough,
-// and an error ends it (pkg/kubelet/server/server.go InstallAuthFilter).
-func (h *Handler) authorize(ctx context.Context, x *exchange) *reply {
-	release, over := h.authorizing.AdmitNode(ctx, x.user.GetName())
+// authorize checks one right after the other. The first allowed one is enough, and an error
+// denies the request (pkg/kubelet/server/server.go InstallAuthFilter).
+func (h *Handler) authorize(ctx context.Context, rc *requestContext) *response {
+	release, over := h.authorizing.AdmitNode(ctx, rc.user.GetName())
 	if over != webhook.WithinLimits {
-		return overLimit("too many of this user wait to be authorized")
+		return overLimit("too many requests of this user wait for authorization")
 	}
 	defer release()
 	reason := ""
-	for _, attempt := range x.mapping.Attempts {
-		answer, err := h.config.Authorize(ctx, h.attributes(x.user, attempt, x.line.Path))
+	for _, attempt := range rc.mapping.Attempts {
+		answer, err := h.config.Authorize(ctx, h.attributes(rc.user, attempt, rc.event.Path))
 		if err != nil {
-			return noDecision(x.user.GetName(), attempt, err)
+			return noDecision(rc.user.GetName(), attempt, err)
 		}
-		x.line.CacheHit = answer.Cached
+		rc.event.CacheHit = answer.Cached
 		if answer.Allowed {
-			x.line.Subresource = attempt.Subresource
+			rc.event.Subresource = attempt.Subresource
 			return nil
 		}
 		reason = cmp.Or(answer.Reason, reason)
 	}
-	refused := forbidden(x.mapping.Rule, x.user.GetName(), x.mapping.Attempts)
-	// It names the rule of node scope that denied. The caller is not told, as by a kubelet.
+	refused := forbidden(rc.mapping.Rule, rc.user.GetName(), rc.mapping.Attempts)
+	// The reason names the rule of node scope that denied. As with a kubelet, the client does
+	// not see it.
 	refused.cause = reason
 	return refused
 }
 
-// audit notes if the rights that a rule in audit would ask for are not there. That
-// nobody can say is no finding.
-func (h *Handler) audit(ctx context.Context, x *exchange) {
-	for _, attempt := range x.audited.Attempts {
-		answer, err := h.config.Authorize(ctx, h.attributes(x.user, attempt, x.line.Path))
+// audit adds a finding if the user lacks the rights that a rule in audit mode would require.
+// An authorizer's error is no finding.
+func (h *Handler) audit(ctx context.Context, rc *requestContext) {
+	for _, attempt := range rc.audited.Attempts {
+		answer, err := h.config.Authorize(ctx, h.attributes(rc.user, attempt, rc.event.Path))
 		if err != nil || answer.Allowed {
 			return
 		}
 	}
-	if len(x.audited.Attempts) > 0 {
-		x.found(x.audited.Rule)
+	if len(rc.audited.Attempts) > 0 {
+		rc.addFinding(rc.audited.Rule)
 	}
 }
 

@@ -26,7 +26,7 @@ const (
 
 // reply is an answer that is not the kubelet's: a denial, or no opinion where nobody could
 // say.
-type reply struct {
+type response struct {
 	rules.Decision
 	// cause is for the audit line, if it says more than the reason.
 	cause string
@@ -37,29 +37,29 @@ type reply struct {
 	last bool
 }
 
-func deny(status int, rule rules.ID, text string) *reply {
-	return &reply{Decision: rules.Decision{Rule: rule, Code: status, Message: text}}
+func deny(status int, rule rules.ID, text string) *response {
+	return &response{Decision: rules.Decision{Rule: rule, Code: status, Message: text}}
 }
 
-func overLimit(what string) *reply {
+func overLimit(what string) *response {
 	return deny(http.StatusTooManyRequests, kubeletauth.RuleLimit, "Too many requests: "+what)
 }
 
-func misshapen(status int, text string) *reply {
+func malformed(status int, text string) *response {
 	r := deny(status, kubeletauth.RuleLimit, text)
 	r.last = true
 	return r
 }
 
 // decision is the word for it in audit lines and metrics.
-func (r *reply) decision() string {
+func (r *response) decision() string {
 	if r.Effect == rules.NoOpinion {
 		return undecided
 	}
 	return denied
 }
 
-func (r *reply) write(w http.ResponseWriter, req *http.Request) {
+func (r *response) write(w http.ResponseWriter, req *http.Request) {
 	header := w.Header()
 	header.Set("Content-Type", "text/plain; charset=utf-8")
 	header.Set("X-Content-Type-Options", "nosniff")
@@ -77,7 +77,7 @@ func (r *reply) write(w http.ResponseWriter, req *http.Request) {
 }
 
 // forbidden is the kubelet's text.
-func forbidden(rule rules.ID, user string, attempts []kubeletauth.Attributes) *reply {
+func forbidden(rule rules.ID, user string, attempts []kubeletauth.Attributes) *response {
 	subresources := make([]string, len(attempts))
 	for i, attempt := range attempts {
 		subresources[i] = attempt.Subresource
@@ -88,7 +88,7 @@ func forbidden(rule rules.ID, user string, attempts []kubeletauth.Attributes) *r
 }
 
 // noDecision is the kubelet's text for an authorizer that could not answer.
-func noDecision(user string, attempt kubeletauth.Attributes, err error) *reply {
+func noDecision(user string, attempt kubeletauth.Attributes, err error) *response {
 	r := deny(http.StatusInternalServerError, kubeletauth.RuleDecision,
 		fmt.Sprintf("Authorization error (user=%s, verb=%s, resource=nodes, subresource=%s)", webhook.Loggable(user),
 			attempt.Verb, attempt.Subresource))

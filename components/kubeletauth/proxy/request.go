@@ -1,0 +1,125 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package proxy
+
+import (
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authentication/user"
+
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+// requestContext is one request and its response. The reverse proxy writes to it.
+type requestContext struct {
+	http.ResponseWriter
+	handler *Handler
+	// mapping has the required rights; audited, if it has attempts, those that a rule in
+	// audit mode would require.
+	mapping, audited kubeletauth.Mapping
+	user             user.Info
+	rule             rules.ID
+	event            AuditEvent
+	// allowed is set once the request may be forwarded.
+	allowed bool
+	// recorded is true if the audit log has an event of it from before it was forwarded.
+	recorded bool
+	// release frees the request's place among the user's requests.
+	release func()
+	// stream is set if the request can last.
+	stream *stream
+	// hijacked is true once the reverse proxy has taken over the client's connection.
+	hijacked bool
+	// in and out count bytes, as the client sees them.
+	in, out atomic.Int64
+}
+
+func (h *Handler) newRequest(w http.ResponseWriter, req *http.Request) *requestContext {
+	return &requestContext{ResponseWriter: w, handler: h, event: AuditEvent{
+		Time: time.Now(), Stage: stageRequest, ID: h.ids.Add(1), Source: req.RemoteAddr,
+		Node: h.config.NodeName, Method: req.Method, Path: req.URL.Path, Decision: allowed,
+	}}
+}
+
+func (rc *requestContext) setMapping(mapping, audited kubeletauth.Mapping) {
+	rc.mapping, rc.audited, rc.rule = mapping, audited, mapping.Rule
+	rc.event.Rule, rc.event.Verb, rc.event.Subresource = string(mapping.Rule), mapping.Attempts[0].Verb,
+		mapping.Attempts[0].Subresource
+	rc.event.Namespace, rc.event.Pod, rc.event.Container = mapping.Target.Namespace, mapping.Target.Pod,
+		mapping.Target.Container
+}
+
+func (rc *requestContext) setUser(answer *authenticator.Response) {
+	rc.user = answer.User
+	rc.event.User, rc.event.Groups = rc.user.GetName(), rc.user.GetGroups()
+}
+
+// addFinding notes that a rule in audit mode would deny the request.
+func (rc *requestContext) addFinding(rule rules.ID) {
+	rc.event.Findings = append(rc.event.Findings, string(rule))
+	rc.handler.metrics.audited.WithLabelValues(rc.handler.metrics.label(rule)).Inc()
+}
+
+func (rc *requestContext) setDenial(by *response) {
+	rc.rule = by.Rule
+	rc.event.Rule, rc.event.Decision, rc.event.Cause = string(by.Rule), by.decision(), by.cause
+	if rc.event.Cause == "" {
+		rc.event.Cause = by.Reason()
+	}
+}
+
+// finish frees all places and writes the last audit event. It also runs when the reverse
+// proxy aborts a response, which it does by panicking.
+func (rc *requestContext) finish() {
+	if rc.release != nil {
+		rc.release()
+	}
+	if rc.stream != nil {
+		rc.stream.finish()
+		defer rc.stream.forget()
+		rc.event.Stage = stageEnd
+		if cause := rc.stream.cause(); cause != "" {
+			rc.event.Cause = cause
+		}
+	}
+	rc.log()
+	rc.handler.metrics.addBytes(rc.event.BytesIn, rc.event.BytesOut)
+}
+
+// update sets the duration and the bytes of the event.
+func (rc *requestContext) update() {
+	rc.event.Seconds = time.Since(rc.event.Time).Seconds()
+	rc.event.BytesIn, rc.event.BytesOut = rc.in.Load(), rc.out.Load()
+}
+
+// log adds the event, with the current figures, to the audit log.
+func (rc *requestContext) log() {
+	rc.update()
+	rc.handler.config.Audit.put(&rc.event, rc.allowed)
+}
+
+// WriteHeader notes the status.
+func (rc *requestContext) WriteHeader(status int) {
+	if status >= http.StatusOK || status == http.StatusSwitchingProtocols {
+		rc.event.Status = status
+	}
+	rc.ResponseWriter.WriteHeader(status)
+}
+
+// Write counts the bytes.
+func (rc *requestContext) Write(data []byte) (int, error) {
+	n, err := rc.ResponseWriter.Write(data)
+	rc.out.Add(int64(n))
+	if rc.stream != nil {
+		rc.stream.touch()
+	}
+	return n, err
+}
+
+// Unwrap makes the wrapped writer available to [http.ResponseController].
+func (rc *requestContext) Unwrap() http.ResponseWriter { return rc.ResponseWriter }
