@@ -6,6 +6,7 @@ package proxy
 import (
 	"io"
 	"net/http"
+	"slices"
 	"testing"
 )
 
@@ -46,6 +47,46 @@ func TestTheKubeletSwitchesToWhatWasAskedFor(t *testing.T) {
 			_ = conn.Close()
 			if end := w.await(2)[1]; end.Stage != "end" || end.Status != tt.want {
 				t.Errorf("line %+v", end)
+			}
+		})
+	}
+}
+
+// pieces are returned by one read each. sizes are those of the buffers.
+type pieces struct {
+	left, sizes []int
+}
+
+func (p *pieces) Read(buffer []byte) (int, error) {
+	p.sizes = append(p.sizes, len(buffer))
+	if len(p.left) == 0 {
+		return 0, io.EOF
+	}
+	n := min(p.left[0], len(buffer))
+	p.left = p.left[1:]
+	return n, nil
+}
+
+// An idle stream waits with a small buffer. The bar of 96 KiB for a stream depends on it.
+func TestStreamBuffersFollowTheTraffic(t *testing.T) {
+	const small, large = idleBuffer, busyBuffer
+	for _, tt := range []struct {
+		name         string
+		sends, sizes []int
+	}{
+		{"no byte: small", nil, []int{small}},
+		{"little: stays small", []int{1, 100, small - 1}, []int{small, small, small, small}},
+		{"much: grows", []int{small, large, large}, []int{small, large, large, large}},
+		{"much, then little: shrinks", []int{small, large, 1, 1}, []int{small, large, large, small, small}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			from, sum := &pieces{left: tt.sends}, 0
+			for _, n := range tt.sends {
+				sum += n
+			}
+			n, err := copyStream(io.Discard, from)
+			if err != nil || n != int64(sum) || !slices.Equal(from.sizes, tt.sizes) {
+				t.Errorf("copied %d bytes of %d with buffers %v, want %v; error %v", n, sum, from.sizes, tt.sizes, err)
 			}
 		})
 	}
