@@ -4,6 +4,8 @@
 package components_test
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,12 +17,6 @@ import (
 
 // widestDocsLine is the most columns that a line of a page may have.
 const widestDocsLine = 100
-
-// wide are the pages that are still to be rewritten. Take a page out of the list when its
-// lines are short: the test fails for a page here that has no long line.
-var wide = []string{
-	"../docs/development.md", "../docs/differences.md", "../docs/rules.md", "../docs/testing.md",
-}
 
 // pages are README.md and those of docs.
 func pages(t *testing.T) map[string]string {
@@ -48,19 +44,12 @@ func TestDocsLinesAreShort(t *testing.T) {
 		if !strings.HasPrefix(name, "../docs/") && name != "../README.md" {
 			continue
 		}
-		long := 0
 		for i, line := range strings.Split(text, "\n") {
 			columns := utf8.RuneCountInString(line)
 			if columns <= widestDocsLine || namedLink.MatchString(line) {
 				continue
 			}
-			long++
-			if !slices.Contains(wide, name) {
-				t.Errorf("%s:%d has %d columns, and may have %d", name, i+1, columns, widestDocsLine)
-			}
-		}
-		if long == 0 && slices.Contains(wide, name) {
-			t.Errorf("%s has no long line: take it out of the list of pages that are still to be rewritten", name)
+			t.Errorf("%s:%d has %d columns, and may have %d", name, i+1, columns, widestDocsLine)
 		}
 	}
 }
@@ -119,8 +108,103 @@ func anchors(text string) (names []string) {
 	return names
 }
 
-// TestDocsChecksSeeMistakes: what the two checks above look at has the mistakes in it that
-// they are there for.
+// plainWords are the words that a page must not use, as a regular expression of whole words,
+// and what to write instead.
+var plainWords = map[string]string{
+	"we|us|our|ours":           "the name of the program",
+	"nobody|anybody|everybody": "no user, any user, or who it is",
+	"whoever|whomever":         "a user who, an attacker who",
+	"worth":                    "what it can do, or its value",
+	"told|told of":             "informed, reported, configured",
+	"held|held to":             "kept, limited to, compared with",
+	"brought":                  "sent, added",
+	"for ever":                 "without end, until",
+	"let loose|lets loose":     "no longer restricted",
+	"becomes of|became of":     "what happens to",
+	"is no|are no":             "is not a, is invalid (but: there is no)",
+	"lifted|lifts":             "exempted, removed",
+	"believed to|hears|heard":  "receives, received",
+	"stands in for":            "replaces",
+}
+
+var (
+	quoted    = regexp.MustCompile(`(?s)"[^"]{1,200}"`)
+	existence = regexp.MustCompile(`(?i)\b(there|where) (is|are) no\b`)
+)
+
+// TestDocsWordsArePlain: a page uses the words of Kubernetes' own pages. Code, and text in
+// quotation marks, are not prose. Descriptions in rules.md come from the code.
+func TestDocsWordsArePlain(t *testing.T) {
+	for name, text := range pages(t) {
+		if name == "../e2e/README.md" || name == "../docs/rules.md" {
+			continue
+		}
+		for _, found := range privateWords(text) {
+			t.Errorf("%s %s", name, found)
+		}
+	}
+}
+
+// privateWords says what a text has of plainWords, and in which paragraph.
+func privateWords(text string) (found []string) {
+	prose := codeSpan.ReplaceAllString(fence.ReplaceAllString(text, ""), "")
+	prose = existence.ReplaceAllString(quoted.ReplaceAllString(prose, ""), "")
+	for words, instead := range plainWords {
+		pattern := regexp.MustCompile(`(?i)[^\n]*\b(?:` + strings.ReplaceAll(words, " ", `\s+`) + `)\b[^\n]*`)
+		for _, line := range pattern.FindAllString(prose, -1) {
+			found = append(found, "uses one of "+words+"; write "+instead+": "+strings.TrimSpace(line))
+		}
+	}
+	return found
+}
+
+var (
+	repositoryPath = regexp.MustCompile("`((?:components|kind|scripts|e2e|manifests|docs)/[\\w./-]+)`")
+	testName       = regexp.MustCompile("`((?:Test|Fuzz)[A-Z]\\w+)`")
+	testFunction   = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)[A-Z]\w+)\(`)
+)
+
+// TestDocsNameWhatExists: paths of this repository, and the tests on testing.md, exist.
+func TestDocsNameWhatExists(t *testing.T) {
+	tests := testNames(t)
+	for name, text := range pages(t) {
+		for _, found := range repositoryPath.FindAllStringSubmatch(text, -1) {
+			if _, err := os.Stat(filepath.Join("..", found[1])); err != nil {
+				t.Errorf("%s names %s, which does not exist", name, found[1])
+			}
+		}
+		if name != "../docs/testing.md" {
+			continue
+		}
+		for _, found := range testName.FindAllStringSubmatch(text, -1) {
+			if !tests[found[1]] {
+				t.Errorf("%s names the test %s, which does not exist", name, found[1])
+			}
+		}
+	}
+}
+
+// testNames are the names of all unit tests.
+func testNames(t *testing.T) map[string]bool {
+	t.Helper()
+	names := map[string]bool{}
+	collect := func(file string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(file, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(file)
+		for _, found := range testFunction.FindAllStringSubmatch(string(text), -1) {
+			names[found[1]] = true
+		}
+		return err
+	}
+	if err := errors.Join(filepath.WalkDir(".", collect), filepath.WalkDir("../manifests", collect)); err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+// TestDocsChecksSeeMistakes: the checks above find the mistakes that they are for.
 func TestDocsChecksSeeMistakes(t *testing.T) {
 	page := "# One `two/three`, [four](x.md)\n[a](y.md#z) `[no](code.md)` [far](https://example.com)\n" +
 		"```\n[no](fence.md)\n# no heading\n```\n[b]: v.md\n"
@@ -129,5 +213,15 @@ func TestDocsChecksSeeMistakes(t *testing.T) {
 	}
 	if got, want := anchors(page), []string{"one-twothree-four"}; !slices.Equal(got, want) {
 		t.Errorf("anchors are %q, want %q", got, want)
+	}
+	for text, want := range map[string]int{
+		"The proxy denies it. There is no cache, `we` \"our\" use.": 0,
+		"It is ours.":                   1,
+		"What it is\nworth, for\never.": 2,
+		"This is no error, we think.":   2,
+	} {
+		if got := privateWords(text); len(got) != want {
+			t.Errorf("%q has %q, want %d", text, got, want)
+		}
 	}
 }

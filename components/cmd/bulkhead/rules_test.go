@@ -32,23 +32,29 @@ func TestPrintRules(t *testing.T) {
 		{"markdown", markdownHeader + `
 ## Node authorizer
 
-| rule | description | source | extension | in hardened | in parity |
-|---|---|---|---|---|---|
-| NA-LEASE-3 | Own name. | authorizeLease |  | always | always |
-| NA-LIMIT | A \| B. | KEP-279 | yes | always | always |
-| NA-CSR-1 | C. | D | yes | enforce | off |
+- **NA-LEASE-3**: Own name.
+  - Source: authorizeLease
+- **NA-LIMIT**: A | B.
+  - Source: KEP-279
+  - Extension
+- **NA-CSR-1**: C.
+  - Source: D
+  - Extension
+  - In force: hardened enforce, parity off
 
 ## NodeRestriction
 
-| rule | description | source | extension | in hardened | in parity |
-|---|---|---|---|---|---|
-| NR-LABEL-1 | E. | F | yes | as configured | no configuration |
+- **NR-LABEL-1**: E.
+  - Source: F
+  - Extension
+  - In force: hardened as configured, parity no configuration
 
 ## Kubelet API
 
-| rule | description | source | extension | in hardened | in parity |
-|---|---|---|---|---|---|
-| KA-AUD-1 | G. | H | yes | audit | off |
+- **KA-AUD-1**: G.
+  - Source: H
+  - Extension
+  - In force: hardened audit, parity off
 `},
 		{"json", `[
   {
@@ -115,10 +121,19 @@ func TestPrintRules(t *testing.T) {
 	}
 }
 
-func TestPrintRulesRefusesAnUnknownFormat(t *testing.T) {
+func TestPrintRulesUnknownFormat(t *testing.T) {
 	if err := printRules(&bytes.Buffer{}, "yaml", nil); err == nil ||
-		!strings.Contains(err.Error(), "table, markdown and json") {
+		!strings.Contains(err.Error(), "table, markdown or json") {
 		t.Errorf("error is %v", err)
+	}
+}
+
+func TestWriteWrapped(t *testing.T) {
+	var b strings.Builder
+	word := strings.Repeat("é", 48)
+	writeWrapped(&b, "- ", word+" "+word+"x "+word)
+	if want := "- " + word + " " + word + "x\n  " + word + "\n"; b.String() != want {
+		t.Errorf("wrapped:\n%s, want:\n%s", b.String(), want)
 	}
 }
 

@@ -17,12 +17,12 @@ type Documented struct {
 	Name string
 	// IDs are the rules that Bulkhead names in it. Without any, every rule may be named.
 	IDs []rules.ID
-	// Row is text that the page's row contains.
+	// Row is text that the page's item contains.
 	Row string
 }
 
-// CheckDocumented checks that docs/differences.md has a row for each known difference, in
-// the section with that heading, and that the first cell of the row names its rules.
+// CheckDocumented checks that docs/differences.md has an item for each known difference, in
+// the section with that heading, and that the bold words of the item name its rules.
 // Without a heading it looks at the whole page.
 func CheckDocumented(t *testing.T, heading string, differences []Documented) {
 	t.Helper()
@@ -38,33 +38,36 @@ func CheckDocumented(t *testing.T, heading string, differences []Documented) {
 		t.Run(d.Name, func(t *testing.T) {
 			named := namedIn(section, d.Row)
 			if named == nil {
-				t.Fatalf("docs/differences.md has no row with %q", d.Row)
+				t.Fatalf("docs/differences.md has no item with %q", d.Row)
 			}
 			for _, id := range d.IDs {
 				if !slices.Contains(named, string(id)) {
-					t.Errorf("the row with %q names %v, not %s", d.Row, named, id)
+					t.Errorf("the item with %q names %v, not %s", d.Row, named, id)
 				}
 			}
 		})
 	}
 }
 
-// namedIn lists the rules in the first cells of the rows that contain the text; nil if no row
-// contains it.
+// namedIn lists the rules in the bold words of the items that contain the text; nil if no
+// item contains it. An item ends at the next one, and at a line that is empty.
 func namedIn(section, text string) (named []string) {
-	for line := range strings.Lines(section) {
-		if strings.HasPrefix(line, "|") && strings.Contains(line, text) {
-			named = append(append([]string{}, named...), idsIn(strings.Split(line, "|")[1])...)
+	for _, paragraph := range strings.Split(section, "\n\n") {
+		for item := range strings.SplitSeq("\n"+paragraph, "\n- **") {
+			item = strings.Join(strings.Fields(item), " ")
+			if heading, _, bold := strings.Cut(item, "**"); bold && strings.Contains(item, text) {
+				named = append(append([]string{}, named...), idsIn(heading)...)
+			}
 		}
 	}
 	return named
 }
 
-// idsIn lists the rules that a cell names: "NA-X-1, 2" and "NA-X-1 … 5" name several.
-func idsIn(cell string) []string {
+// idsIn lists the rules that a text names: "NA-X-1, 2" and "NA-X-1 … 5" name several.
+func idsIn(text string) []string {
 	var ids []string
 	stem, last := "", 0
-	words := strings.FieldsFunc(cell, func(r rune) bool { return r == ' ' || r == ',' })
+	words := strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' })
 	for i, word := range words {
 		dash := strings.LastIndexByte(word, '-')
 		switch {
