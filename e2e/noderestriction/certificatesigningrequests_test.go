@@ -111,6 +111,14 @@ func ofAPIServer(ctx context.Context, s *Scene) Request {
 
 func asOther(s *Scene, r *x509.CertificateRequest) { r.Subject.CommonName = "system:node:" + s.Other }
 
+// The API servers' addresses are those in the EndpointSlice that kube-apiserver writes.
+var _ = DescribeTable("a serving certificate and the addresses of API servers", admitCertified,
+	Entry("own address, which a user's EndpointSlice adds to default/kubernetes: allowed", Allows("NR-CSR-2"),
+		besideSlice),
+	Entry("address of an API server, which the Node reports: denied", DeniesBeyond("NR-CSR-2", Behind), ofAPIServer,
+		"is the API server's"),
+)
+
 var _ = DescribeTable("a node that asks for a certificate", admit,
 	Entry("asks for one to be served with", Allows("NR-CSR-1"), signing(serving)),
 	Entry("asks for one to ask with", Allows("NR-CSR-1"), signing(client)),
@@ -126,9 +134,6 @@ var _ = DescribeTable("a node that asks for a certificate", admit,
 		signing(serving, func(_ *Scene, r *x509.CertificateRequest) {
 			r.IPAddresses = append(r.IPAddresses, net.ParseIP("192.0.2.8"))
 		})),
-	Entry("has its own address in it, which a user's EndpointSlice gives to default/kubernetes", Allows("NR-CSR-2"),
-		besideSlice),
-	Entry("has no API server's address in it", DeniesBeyond("NR-CSR-2", Behind), ofAPIServer),
 	Entry("has no further names in one to ask with", DeniesBeyond("NR-CSR-3", Behind),
 		signing(client, func(s *Scene, r *x509.CertificateRequest) {
 			r.DNSNames = []string{s.Own}

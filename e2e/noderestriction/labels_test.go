@@ -106,6 +106,28 @@ var _ = DescribeTable("a label of a Node", admit,
 		again(map[string]string{zone: "a"}, registering(withLabels(map[string]string{zone: "b"})))),
 )
 
+// architecture has an administrator set what the scene's own Node reports and its label. The
+// node then sets both in one request.
+func architecture(had, label, reports, sets string) Story {
+	return func(ctx context.Context, s *Scene) Request {
+		s.Node(ctx, s.Own)
+		patchStatus(ctx, s.Own, fields{"nodeInfo": fields{"architecture": had}})
+		setLabel(ctx, s.Own, corev1.LabelArchStable, label)
+		both := metadata("labels", fields{corev1.LabelArchStable: sets})
+		both["status"] = fields{"nodeInfo": fields{"architecture": reports}}
+		return Patch(api.Nodes).Sub("status").Named(s.Own).With(both)
+	}
+}
+
+var _ = DescribeTable("the architecture of a Node", admitCertified,
+	Entry("label as the Node reported before: allowed", Allows("NR-LABEL-4"),
+		architecture("amd64", "e2e", "amd64", "amd64")),
+	Entry("label as the Node reports from this request on: denied", DeniesBeyond("NR-LABEL-4", Behind),
+		architecture("", "amd64", "e2e", "e2e"), setOnce),
+	Entry("another one than the Node reported before: denied", DeniesBeyond("NR-LABEL-4", Behind),
+		architecture("amd64", "e2e", "e2e", "e2e"), "that its Node reports"),
+)
+
 var _ = DescribeTable("the worker's kubelet that labels its Node", Label(OnHost, OnWorker), asWorkersKubelet,
 	Entry("with its own host name", Allows("NR-LABEL-3"), func(context.Context, *Scene) Request {
 		return relabel(corev1.LabelHostname, suite.Worker).Named(suite.Worker)

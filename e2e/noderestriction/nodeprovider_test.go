@@ -45,15 +45,15 @@ func withMachine(ctx context.Context, s *Scene, others, own string) Request {
 
 const othersMachine = "is not allowed to have the providerID of node"
 
-var _ = DescribeTable("the machine of a Node", admit,
-	Entry("providerID that no Node has: admitted", Allows("NR-NODESPEC-3"), withProvider(own)),
-	Entry("providerID of another Node: denied", DeniesBeyond("NR-NODESPEC-3", Behind), withProvider(other), othersMachine),
-	Entry("providerID of another Node in capitals: denied", DeniesBeyond("NR-NODESPEC-3", Behind),
+var _ = DescribeTable("the providerID of a Node", admitCertified,
+	Entry("ID that no Node has: allowed", Allows("NR-NODESPEC-3"), withProvider(own)),
+	Entry("ID of another Node: denied", DeniesBeyond("NR-NODESPEC-3", Behind), withProvider(other), othersMachine),
+	Entry("ID of another Node in capital letters: denied", DeniesBeyond("NR-NODESPEC-3", Behind),
 		spelled("e2e:///zone-a/%s", "E2E:///Zone-A/%s"), othersMachine),
-	Entry("providerID of another Node with a slash behind it: denied", DeniesBeyond("NR-NODESPEC-3", Behind),
+	Entry("ID of another Node with a trailing slash: denied", DeniesBeyond("NR-NODESPEC-3", Behind),
 		spelled("e2e:///zone-a/%s", "e2e:///zone-a/%s/"), othersMachine),
-	Entry("providerID of AWS that no Node has: admitted", Allows("NR-NODESPEC-3"),
+	Entry("ID of an AWS instance that no Node has: allowed", Allows("NR-NODESPEC-3"),
 		spelled("aws:///zone-a/%s", "aws:///zone-a/%s0")),
-	Entry("AWS instance of another Node in another zone: denied", DeniesBeyond("NR-NODESPEC-3", Behind),
+	Entry("ID of another Node's AWS instance in another zone: denied", DeniesBeyond("NR-NODESPEC-3", Behind),
 		spelled("aws:///zone-a/%s", "aws:///zone-b/%s"), othersMachine),
 )

@@ -28,18 +28,18 @@ func images(kib int) Request {
 
 func finalizer(_ *Scene, event *corev1.Event) { event.Finalizers = []string{"bulkhead.dev/e2e"} }
 
-var _ = DescribeTable("the objects that a node writes", admit,
-	Entry("event of 32 KiB: admitted", Allows("NR-SIZE-1"), telling(own, message(32))),
+var _ = DescribeTable("the size and the finalizers of objects that a node writes", admitCertified,
+	Entry("event of 32 KiB: allowed", Allows("NR-SIZE-1"), telling(own, message(32))),
 	Entry("event of 512 KiB: denied", DeniesBeyond("NR-SIZE-1", Behind), telling(own, message(512)), "the limit is 65536"),
-	Entry("status of its Node with 100 KiB: admitted", Allows("NR-SIZE-1"), registered(own, images(100))),
+	Entry("status of its Node with 100 KiB: allowed", Allows("NR-SIZE-1"), registered(own, images(100))),
 	Entry("status of its Node with 1 MiB: denied", DeniesBeyond("NR-SIZE-1", Behind), registered(own, images(1024)),
 		"the limit is 524288"),
 
-	Entry("event without a finalizer: admitted", Allows("NR-FINALIZER-1"), telling(own)),
+	Entry("event without a finalizer: allowed", Allows("NR-FINALIZER-1"), telling(own)),
 	Entry("event with a finalizer: denied", DeniesBeyond("NR-FINALIZER-1", Behind), telling(own, finalizer),
 		"cannot add the finalizer"),
 
-	Entry("capacity of a claim: admitted", Allows("NR-PVC-3"),
+	Entry("capacity of a claim: allowed", Allows("NR-PVC-3"),
 		claim(Patch(api.PersistentVolumeClaims).Sub("status").With(status("capacity", fields{"storage": "2Mi"})))),
 	Entry("allocated resources of a claim, which count for the quota of its namespace: denied",
 		DeniesBeyond("NR-PVC-3", Behind),

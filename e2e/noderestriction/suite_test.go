@@ -33,3 +33,8 @@ func TestSpecs(t *testing.T) { suite.Run(t) }
 func admit(ctx SpecContext, story framework.Story, text ...string) {
 	suite.HoldWrite(ctx, suite.AsNode(suite.Scene().Own), story, text...)
 }
+
+// admitCertified is admit with a client certificate of the node, which the cluster signed.
+func admitCertified(ctx SpecContext, story framework.Story, text ...string) {
+	suite.HoldWrite(ctx, must(suite.Certified(ctx, suite.Scene().Own)), story, text...)
+}

@@ -43,9 +43,11 @@ func attachedVolumes(names ...string) fields {
 
 func volumesInUse(names ...string) fields { return status("volumesInUse", names) }
 
-// podWithVolume starts a pod on a node with a volume of the specs' driver, and returns
-// the volume once it is bound.
-func podWithVolume(ctx context.Context, s *Scene, node string) *corev1.PersistentVolume {
+// podWithVolume starts a pod on a node with a volume of the specs' driver, behind what the
+// tweaks add, and returns the volume once it is bound.
+func podWithVolume(
+	ctx context.Context, s *Scene, node string, before ...fixtures.PodTweak,
+) *corev1.PersistentVolume {
 	GinkgoHelper()
 	claim := fixtures.Claim(s.Namespace(ctx), s.NewName("claim"), s.NewName("volume"))
 	volume := fixtures.Volume(claim.Spec.VolumeName, claim.Namespace, claim.Name, "none")
@@ -54,7 +56,7 @@ func podWithVolume(ctx context.Context, s *Scene, node string) *corev1.Persisten
 		got, err := suite.Client.CoreV1().PersistentVolumeClaims(claim.Namespace).Get(ctx, claim.Name, metav1.GetOptions{})
 		return got.Status.Phase, err
 	}).WithTimeout(Soon).WithPolling(time.Second).Should(Equal(corev1.ClaimBound))
-	s.Pod(ctx, node, fixtures.WithClaim(claim.Name))
+	s.Pod(ctx, node, append(before, fixtures.WithClaim(claim.Name))...)
 	return volume
 }
 
@@ -91,6 +93,26 @@ func usesVolumeBehind(pods int, tweaks ...fixtures.PodTweak) Story {
 	}
 }
 
+// usesVolumeAfter has the scene's own node report the last volume of its pod, behind others
+// that a node attaches or mounts.
+func usesVolumeAfter(count int) Story {
+	return func(ctx context.Context, s *Scene) Request {
+		volume := podWithVolume(ctx, s, s.Own, withShares(count))
+		return Patch(api.Nodes).Sub("status").Named(s.Own).With(volumesInUse(uniqueName(volume.Name)))
+	}
+}
+
+// withShares adds volumes that need no look-up.
+func withShares(count int) fixtures.PodTweak {
+	return func(pod *corev1.Pod) {
+		for i := range count {
+			fixtures.Using(fmt.Sprintf("share-%d", i), corev1.VolumeSource{
+				NFS: &corev1.NFSVolumeSource{Server: "192.0.2.80", Path: "/"},
+			})(pod)
+		}
+	}
+}
+
 // withMissingClaims adds volumes with claims that do not exist.
 func withMissingClaims(count int) fixtures.PodTweak {
 	return func(pod *corev1.Pod) {
@@ -124,20 +146,24 @@ var _ = DescribeTable("a node that reports volumes", admit,
 		registering(func(_ *Scene, node *corev1.Node) {
 			node.Status.VolumesAttached = []corev1.AttachedVolume{{Name: "kubernetes.io/csi/e2e^victim"}}
 		}), notAttached),
-	Entry("reports the volume of its pod, which is not attached yet", Allows("NR-VOLUME-2"), usesVolumeOn(own)),
-	Entry("reports the volume of another node's pod: denied", DeniesBeyond("NR-VOLUME-2", Behind), usesVolumeOn(other),
-		notInUse),
-	Entry("reports the volume of its pod that has ended: denied", DeniesBeyond("NR-VOLUME-2", Behind),
-		usesVolumeOfEndedPod, notInUse),
-	Entry("reports the volume of its pod, beside 12 newer pods", Allows("NR-VOLUME-2"), usesVolumeBehind(12)),
-	Entry("reports the volume of its pod, beside a newer pod with 120 claims", Allows("NR-VOLUME-2"),
-		usesVolumeBehind(1, withMissingClaims(120))),
-	Entry("reports a volume that its pod's claim only names: denied", DeniesBeyond("NR-VOLUME-2", Behind),
-		usesVolumeOfAnotherClaim, notInUse),
 	Entry("registers with another node's volume in use: denied", DeniesBeyond("NR-VOLUME-2", Behind),
 		registering(func(_ *Scene, node *corev1.Node) {
 			node.Status.VolumesInUse = []corev1.UniqueVolumeName{"kubernetes.io/csi/e2e^victim"}
 		}), notInUse),
+)
+
+var _ = DescribeTable("the volumes in use that a node reports", admitCertified,
+	Entry("volume of its pod that is not attached yet: allowed", Allows("NR-VOLUME-2"), usesVolumeOn(own)),
+	Entry("volume of another node's pod: denied", DeniesBeyond("NR-VOLUME-2", Behind), usesVolumeOn(other), notInUse),
+	Entry("volume of its pod that has ended: denied", DeniesBeyond("NR-VOLUME-2", Behind), usesVolumeOfEndedPod, notInUse),
+	Entry("volume of its pod, with 12 newer pods on the node: allowed", Allows("NR-VOLUME-2"), usesVolumeBehind(12)),
+	Entry("volume of its pod, with a newer pod that has 120 claims: allowed", Allows("NR-VOLUME-2"),
+		usesVolumeBehind(1, withMissingClaims(120))),
+	Entry("volume that is the 128th of its pod: allowed", Allows("NR-VOLUME-2"), usesVolumeAfter(127)),
+	Entry("volume that is the 129th of its pod: denied", DeniesBeyond("NR-VOLUME-2", Behind), usesVolumeAfter(128),
+		notInUse),
+	Entry("volume that its pod's claim names, but that is bound to another claim: denied",
+		DeniesBeyond("NR-VOLUME-2", Behind), usesVolumeOfAnotherClaim, notInUse),
 )
 
 var _ = DescribeTable("the worker's kubelet that reports volumes", Label(OnHost, OnWorker), asWorkersKubelet,
