@@ -3,7 +3,90 @@
 
 package kubeletauth
 
-import "github.com/bulkhead-k8s/bulkhead/components/rules"
+import (
+	"slices"
+	"strings"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+// The endpoints of the kubelet of Kubernetes 1.37, by the first segment of their
+// paths (pkg/kubelet/server/server.go). /allocatedPods is there behind the feature
+// gate KubeletAllocatedPodsEndpoint; the kubelet maps it with the gate off, too.
+var (
+	allocatedPodsEndpoint = allocated()
+	podsEndpoint          = fineGrained(RulePods, SubresourcePods)
+	healthzEndpoint       = fineGrained(RuleHealth, SubresourceHealthz)
+	configzEndpoint       = fineGrained(RuleConfig, SubresourceConfigz)
+	flagzEndpoint         = classic(RuleConfig, SubresourceConfigz)
+	statuszEndpoint       = classic(RuleStatus, SubresourceStatusz)
+	statsEndpoint         = classic(RuleStats, SubresourceStats)
+	metricsEndpoint       = classic(RuleMetrics, SubresourceMetrics)
+	logsEndpoint          = classic(RuleLog, SubresourceLog).naming(logTarget)
+	checkpointEndpoint    = classic(RuleCheckpoint, SubresourceCheckpoint).naming(containerTarget)
+
+	execEndpoint          = process(RuleExec, SubresourceExec, containerOrUIDTarget)
+	attachEndpoint        = process(RuleAttach, SubresourceAttach, containerOrUIDTarget)
+	runEndpoint           = process(RuleRun, SubresourceRun, containerOrUIDTarget)
+	portForwardEndpoint   = process(RulePortForward, SubresourcePortForward, podTarget)
+	containerLogsEndpoint = containerLogs()
+	debugEndpoint         = beyond(RuleDebug, SubresourceDebug)
+
+	unknownEndpoint = unknownPath()
+)
+
+// firstSegments are what [endpointOf] knows.
+var firstSegments = []string{
+	"allocatedPods", "pods", "runningpods", "healthz", "configz", "flagz", "statusz", "stats", "metrics", "logs",
+	"checkpoint",
+	"exec", "attach", "run", "portForward", "containerLogs", "debug",
+}
+
+// endpointOf finds the endpoint. The kubelet compares whole segments, in their case
+// (pkg/kubelet/server/auth.go isSubpath).
+func endpointOf(first string) *endpoint {
+	switch first {
+	case "metrics":
+		return &metricsEndpoint
+	case "stats":
+		return &statsEndpoint
+	case "pods", "runningpods":
+		return &podsEndpoint
+	case "healthz":
+		return &healthzEndpoint
+	case "containerLogs":
+		return &containerLogsEndpoint
+	case "exec":
+		return &execEndpoint
+	case "attach":
+		return &attachEndpoint
+	case "portForward":
+		return &portForwardEndpoint
+	case "run":
+		return &runEndpoint
+	}
+	return rareEndpointOf(first)
+}
+
+func rareEndpointOf(first string) *endpoint {
+	switch first {
+	case "configz":
+		return &configzEndpoint
+	case "flagz":
+		return &flagzEndpoint
+	case "statusz":
+		return &statuszEndpoint
+	case "logs":
+		return &logsEndpoint
+	case "checkpoint":
+		return &checkpointEndpoint
+	case "debug":
+		return &debugEndpoint
+	case "allocatedPods":
+		return &allocatedPodsEndpoint
+	}
+	return &unknownEndpoint
+}
 
 // attempts are what is asked about, by verb. They are made once, so that no request
 // has to allocate its own.
@@ -92,4 +175,60 @@ func unknownPath() endpoint {
 	e := beyond(RuleUnknown, SubresourceUnknown)
 	e.create = true
 	return e
+}
+
+// The subresources of nodes that the kubelet asks about
+// (pkg/kubelet/server/auth.go GetRequestAttributes, KEP-2862).
+const (
+	SubresourceCheckpoint = "checkpoint"
+	SubresourceConfigz    = "configz"
+	SubresourceHealthz    = "healthz"
+	SubresourceLog        = "log"
+	SubresourceMetrics    = "metrics"
+	SubresourcePods       = "pods"
+	SubresourceProxy      = "proxy"
+	SubresourceStats      = "stats"
+	SubresourceStatusz    = "statusz"
+)
+
+// The subresources of nodes that only [Strict] asks about.
+const (
+	SubresourceAttach        = "attach"
+	SubresourceContainerLogs = "containerlogs"
+	SubresourceDebug         = "debug"
+	SubresourceExec          = "exec"
+	SubresourcePortForward   = "portforward"
+	SubresourceRun           = "run"
+	// SubresourceUnknown is for paths that the kubelet of Kubernetes 1.37 does not have.
+	SubresourceUnknown = "unknown"
+)
+
+// ServerPath is what a request through the API server needs besides nodes/proxy.
+type ServerPath struct {
+	// Prefix is how the path begins: one segment or two, in lower case and without a slash
+	// at either end; * is every path that no other prefix covers.
+	Prefix string
+	// Rights are the rights, of which one is enough.
+	Rights []Attributes
+}
+
+// servedBy are the methods that the kubelet serves where that is not GET
+// (pkg/kubelet/server/server.go InstallDefaultHandlers, InstallAuthNotRequiredHandlers).
+var servedBy = map[string]string{"checkpoint": "POST", "debug/flags": "PUT"}
+
+// ServerPaths is what rule KA-VAP-1 asks for: what [Strict] asks for at the node's port.
+// An admission policy does not see the HTTP method, so the verb is that of the method that
+// the kubelet serves. By any other method the proxy refuses the API server, whose
+// ClusterRole has these verbs only.
+func ServerPaths() []ServerPath {
+	var paths []ServerPath
+	for _, prefix := range slices.Concat(firstSegments, []string{"debug/flags", "*"}) {
+		method := servedBy[prefix]
+		if method == "" {
+			method = "GET"
+		}
+		mapping, _ := Strict.Map(Request{Method: method, Path: "/" + prefix})
+		paths = append(paths, ServerPath{Prefix: strings.ToLower(prefix), Rights: mapping.Attempts})
+	}
+	return paths
 }

@@ -176,7 +176,7 @@ func (a *Authenticator) Run(ctx context.Context) {
 	<-ctx.Done()
 	group.Wait()
 	if a.tokens != nil {
-		a.tokens.asker.Wait()
+		a.tokens.reviewer.Wait()
 	}
 }
 

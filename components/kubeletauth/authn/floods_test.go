@@ -107,6 +107,6 @@ func TestRequestsThatGiveUpLeaveNothing(t *testing.T) {
 		defer cancel()
 		w.expect(t, bearer(t, apiToken).WithContext(ctx), "Unauthorized: the token could not be reviewed [KA-AUTH-1]")
 		synctest.Wait()
-		w.tokens.asker.Wait()
+		w.tokens.reviewer.Wait()
 	})
 }

@@ -5,6 +5,7 @@ package authn
 
 import (
 	"container/list"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -91,4 +92,20 @@ func (l *limiter[C]) dropLocked(now time.Time) bool {
 func bucketIn[C comparable](element *list.Element) *bucket[C] {
 	b, _ := element.Value.(*bucket[C]) // nothing else is put in
 	return b
+}
+
+// ClientOf is who limits are for: the address of a connection, host:port. Of IPv6 it is
+// the /64, which a host has to itself. What is no address is one client.
+func ClientOf(remote string) netip.Prefix {
+	port, err := netip.ParseAddrPort(remote)
+	if err != nil {
+		return netip.Prefix{}
+	}
+	address := port.Addr().Unmap().WithZone("")
+	bits := 64
+	if address.Is4() {
+		bits = 32
+	}
+	client, _ := address.Prefix(bits) // fits
+	return client
 }

@@ -83,7 +83,7 @@ func TestAProvenTokenDoesNotWaitBehindOthers(t *testing.T) {
 		w.expect(t, bearer(t, "3"), "Too many requests: too many tokens are being reviewed [KA-LIMIT-1]")
 		w.expect(t, bearer(t, kubeletToken), "token-user")
 		time.Sleep(time.Minute)
-		w.tokens.asker.Wait()
+		w.tokens.reviewer.Wait()
 	})
 }
 

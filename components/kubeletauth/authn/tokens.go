@@ -5,9 +5,17 @@ package authn
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
 	"net/netip"
+	"strings"
+	"sync"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -39,7 +47,7 @@ type tokens struct {
 	audiences []string
 	mode      rules.Mode
 	hash      *tokenHash
-	asker     *reviewclient.Asker[reviewed]
+	reviewer  *reviewclient.Client[reviewed]
 	// limits are for tokens of which nothing is known, by the address that they come
 	// from. Who shares an address shares the limit.
 	limits *limiter[netip.Prefix]
@@ -73,7 +81,7 @@ func newTokens(config Config, m *recorder) *tokens {
 		"too many tokens are new or not good"
 	t.provenLimits.tooMany, t.provenLimits.tooManyOfAll = "this token is reviewed too often",
 		"too many tokens are reviewed again"
-	t.asker = reviewclient.New(reviewclient.Config[reviewed]{
+	t.reviewer = reviewclient.New(reviewclient.Config[reviewed]{
 		Name:    "token",
 		Keep:    config.keep,
 		Entries: heldTokens, Bytes: heldTokenBytes,
@@ -106,10 +114,10 @@ func (r *tokenOfRequest) AuthenticateToken(ctx context.Context, token string) (*
 		return nil, false, deny(kubeletauth.RuleLimit, fmt.Sprintf("the token is longer than %d bytes", maxToken), nil)
 	}
 	key := t.hash.of(token)
-	v, ok := t.asker.Held(key, reviewclient.MaxAgeOf(ctx))
+	v, ok := t.reviewer.Cached(key, reviewclient.MaxAgeOf(ctx))
 	if !ok {
 		var err error
-		if v, err = t.asker.Answer(ctx, t.question(ctx, key, r.client, token)); err != nil {
+		if v, err = t.reviewer.Do(ctx, t.question(ctx, key, r.client, token)); err != nil {
 			return nil, false, unanswered(err)
 		}
 	}
@@ -125,9 +133,9 @@ func (r *tokenOfRequest) AuthenticateToken(ctx context.Context, token string) (*
 }
 
 func (t *tokens) question(ctx context.Context, key reviewclient.Key, client netip.Prefix,
-	token string) reviewclient.Question[reviewed] {
+	token string) reviewclient.Query[reviewed] {
 	_, proven := t.proven.Get(key)
-	return reviewclient.Question[reviewed]{
+	return reviewclient.Query[reviewed]{
 		Key: key,
 		Ask: func(ctx context.Context) (reviewed, error) {
 			v, err := t.ask(ctx, token)
@@ -231,4 +239,74 @@ func bounded(complaint string) string {
 		complaint = "the API server does not know it"
 	}
 	return string([]byte(complaint[:min(len(complaint), 256)]))
+}
+
+// claimedAudiences are those that a JSON web token (RFC 7519 section 4.1.3) says that it
+// is for. Nobody has looked at the signature. None are found in what is no such token.
+func claimedAudiences(token string) []string {
+	_, rest, ok := strings.Cut(token, ".")
+	if !ok {
+		return nil
+	}
+	payload, signature, ok := strings.Cut(rest, ".")
+	if !ok || strings.Contains(signature, ".") {
+		return nil
+	}
+	data, err := base64.RawURLEncoding.DecodeString(payload)
+	if err != nil {
+		return nil
+	}
+	var claims struct {
+		Audience json.RawMessage `json:"aud"`
+	}
+	if json.Unmarshal(data, &claims) != nil {
+		return nil
+	}
+	var one string
+	if json.Unmarshal(claims.Audience, &one) == nil && one != "" {
+		return []string{one}
+	}
+	var several []string
+	if json.Unmarshal(claims.Audience, &several) != nil {
+		return nil
+	}
+	return several
+}
+
+// tokenHash keeps tokens out of memory. It has a key of its own, so that nobody who
+// reads the memory can try tokens out.
+type tokenHash struct{ pool sync.Pool }
+
+func newTokenHash() *tokenHash {
+	key := make([]byte, sha256.Size)
+	_, _ = rand.Read(key) // does not fail
+	return &tokenHash{pool: sync.Pool{New: func() any { return hmac.New(sha256.New, key) }}}
+}
+
+func (h *tokenHash) of(token string) (key reviewclient.Key) {
+	mac, _ := h.pool.Get().(hash.Hash)
+	defer h.pool.Put(mac)
+	mac.Reset()
+	mac.Write([]byte(token))
+	mac.Sum(key[:0])
+	return key
+}
+
+// sizeOf is about what an answer takes, in bytes.
+func sizeOf(response *authenticator.Response) int {
+	const text = 16
+	who := response.User
+	size := 4*text + len(who.GetName()) + len(who.GetUID())
+	add := func(list []string) {
+		for _, item := range list {
+			size += text + len(item)
+		}
+	}
+	add(response.Audiences)
+	add(who.GetGroups())
+	for key, values := range who.GetExtra() {
+		size += 4*text + len(key)
+		add(values)
+	}
+	return size
 }

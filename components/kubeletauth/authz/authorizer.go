@@ -50,8 +50,8 @@ type Answer struct {
 // Authorizer decides. It is safe for concurrent use. Use [New].
 type Authorizer struct {
 	reviews authorizationv1client.SubjectAccessReviewInterface
-	// asker is nil if everything is allowed.
-	asker *reviewclient.Asker[Answer]
+	// reviewer is nil if everything is allowed.
+	reviewer *reviewclient.Client[Answer]
 }
 
 // New makes an authorizer. It asks nobody.
@@ -67,7 +67,7 @@ func New(config Config) (*Authorizer, error) {
 	}
 	return &Authorizer{
 		reviews: config.Reviews,
-		asker: reviewclient.New(reviewclient.Config[Answer]{
+		reviewer: reviewclient.New(reviewclient.Config[Answer]{
 			Name:    "access",
 			Keep:    func(a Answer) (time.Duration, int) { return config.ttl(a.Allowed), len(a.Reason) },
 			Entries: heldAnswers, Bytes: heldBytes,
@@ -88,19 +88,19 @@ func (o *Options) ttl(allowed bool) time.Duration {
 // the API server gave none within ctx or within 10 s, contradicted itself, or too many
 // wait for it ([reviewclient.ErrBusy]). [reviewclient.WithMaxAge] bounds the age of the answer.
 func (a *Authorizer) Authorize(ctx context.Context, attrs authorizer.Attributes) (Answer, error) {
-	if a.asker == nil {
+	if a.reviewer == nil {
 		return Answer{Allowed: true}, nil
 	}
 	key, maxAge := keyOf(attrs), reviewclient.MaxAgeOf(ctx)
-	if known, ok := a.asker.Held(key, maxAge); ok {
+	if known, ok := a.reviewer.Cached(key, maxAge); ok {
 		known.Cached = true
 		return known, nil
 	}
-	answer, err := a.asker.Answer(ctx, reviewclient.Question[Answer]{
-		Key:    key,
-		Ask:    func(ctx context.Context) (Answer, error) { return a.ask(ctx, attrs) },
-		Unheld: attributeBytes(attrs) >= maxHeldAttributes,
-		MaxAge: maxAge,
+	answer, err := a.reviewer.Do(ctx, reviewclient.Query[Answer]{
+		Key:     key,
+		Ask:     func(ctx context.Context) (Answer, error) { return a.ask(ctx, attrs) },
+		NoCache: attributeBytes(attrs) >= maxHeldAttributes,
+		MaxAge:  maxAge,
 	})
 	if err != nil {
 		return Answer{}, fmt.Errorf("reviewing access: %w", err)
@@ -110,8 +110,8 @@ func (a *Authorizer) Authorize(ctx context.Context, attrs authorizer.Attributes)
 
 // Wait returns when no review is in the air. Nothing may be asked any more.
 func (a *Authorizer) Wait() {
-	if a.asker != nil {
-		a.asker.Wait()
+	if a.reviewer != nil {
+		a.reviewer.Wait()
 	}
 }
 

@@ -39,7 +39,7 @@ func TestWhatMayPassIsAskedAgain(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				a, s := newAsker(Config[string]{}), &answers{err: row.err}
+				a, s := newClient(Config[string]{}), &answers{err: row.err}
 				start := time.Now()
 				_, err := answer(t.Context(), a, s.question(1))
 				if !errors.Is(err, row.err) || s.asked.Load() != row.attempts {
@@ -59,7 +59,7 @@ func TestWhatMayPassIsAskedAgain(t *testing.T) {
 
 func TestAttemptsStayWithinTheTimeOfTheRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a, s := newAsker(Config[string]{}), &answers{err: apierrors.NewInternalError(errors.New("x"))}
+		a, s := newClient(Config[string]{}), &answers{err: apierrors.NewInternalError(errors.New("x"))}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		start := time.Now()
@@ -76,7 +76,7 @@ func TestAttemptsStayWithinTheTimeOfTheRequest(t *testing.T) {
 
 func TestEveryAttemptIsAdmitted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a, s := newAsker(Config[string]{}), &answers{err: apierrors.NewInternalError(errors.New("x"))}
+		a, s := newClient(Config[string]{}), &answers{err: apierrors.NewInternalError(errors.New("x"))}
 		left := 3
 		q := s.question(1)
 		q.Admit = func() error {
@@ -96,7 +96,7 @@ func TestEveryAttemptIsAdmitted(t *testing.T) {
 
 func TestWhatFailedIsNotHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a, s := newAsker(Config[string]{}), &answers{err: apierrors.NewBadRequest("x")}
+		a, s := newClient(Config[string]{}), &answers{err: apierrors.NewBadRequest("x")}
 		if _, err := answer(t.Context(), a, s.question(1)); err == nil {
 			t.Error("no error")
 		}
@@ -107,11 +107,11 @@ func TestWhatFailedIsNotHeld(t *testing.T) {
 	})
 }
 
-func TestWhatIsUnheldIsNotHeld(t *testing.T) {
+func TestWhatIsNoCacheIsNotHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a, s := newAsker(Config[string]{}), &answers{}
+		a, s := newClient(Config[string]{}), &answers{}
 		q := s.question(1)
-		q.Unheld = true
+		q.NoCache = true
 		for range 3 {
 			if got, err := answer(t.Context(), a, q); got != "yes" || err != nil {
 				t.Errorf("got %q, %v", got, err)
@@ -125,23 +125,23 @@ func TestWhatIsUnheldIsNotHeld(t *testing.T) {
 
 func TestAPanicIsAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := newAsker(Config[string]{})
-		q := Question[string]{Key: keyFor(1), Ask: func(context.Context) (string, error) { panic("odd") }}
+		a := newClient(Config[string]{})
+		q := Query[string]{Key: keyFor(1), Ask: func(context.Context) (string, error) { panic("odd") }}
 		if got, err := answer(t.Context(), a, q); err == nil || got != "" {
 			t.Errorf("got %q, %v", got, err)
 		}
-		if len(a.gates[false].places) != 0 || len(a.flights) != 0 {
+		if len(a.queues[false].slots) != 0 || len(a.calls) != 0 {
 			t.Error("something is left")
 		}
 	})
 }
 
 func TestWhatIsHeldCostsNoAllocation(t *testing.T) {
-	a, s := newAsker(Config[string]{}), &answers{}
+	a, s := newClient(Config[string]{}), &answers{}
 	if _, err := answer(t.Context(), a, s.question(1)); err != nil {
 		t.Fatal(err)
 	}
-	if n := testing.AllocsPerRun(100, func() { a.Held(keyFor(1), 0) }); n > 0 {
+	if n := testing.AllocsPerRun(100, func() { a.Cached(keyFor(1), 0) }); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

@@ -5,20 +5,26 @@ package reviewclient
 
 import (
 	"container/list"
+	"context"
 	"crypto/sha256"
+	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
-// Key names a question: who has the same key has the same question. It is a hash,
-// so that what callers send takes no room and two of them cannot be made to meet.
+// Key identifies a query: queries with the same key are the same. It is a hash: it has a
+// fixed size, and a caller cannot force a collision.
 type Key [sha256.Size]byte
 
-// entryBytes is about what an entry costs beside its value: key, links and table.
+// entryBytes estimates an entry without its value: key, links and map.
 const entryBytes = 200
 
-// Cache holds values until their time is over, and the least recently used ones only
-// while there is room. It is safe for concurrent use. Use [NewCache].
+// Cache keeps values until they expire. When it is full, it drops the least recently used.
+// It is safe for concurrent use. Use [NewCache].
+//
+// k8s.io/apimachinery's LRUExpireCache bounds entries only. The API server chooses the size
+// of an answer: thousands of users with thousands of groups each need a bound in bytes.
 type Cache[V any] struct {
 	entries, bytes int
 
@@ -32,21 +38,20 @@ type entry[V any] struct {
 	key   Key
 	value V
 	bytes int
-	// asked is when the question behind the value was asked.
+	// asked is when the review began.
 	asked, until time.Time
 }
 
-// NewCache makes a cache of at most so many entries, which take at most about so
-// many bytes.
+// NewCache bounds a cache to entries, and to about so many bytes.
 func NewCache[V any](entries, bytes int) *Cache[V] {
 	return &Cache[V]{entries: entries, bytes: bytes, order: list.New(), byKey: map[Key]*list.Element{}}
 }
 
-// Get finds a value whose time is not over.
+// Get returns a value that has not expired.
 func (c *Cache[V]) Get(key Key) (V, bool) { return c.young(key, 0) }
 
-// young finds a value whose time is not over and which was asked for within maxAge; 0
-// means any age.
+// young returns a value that has not expired and whose review began within maxAge; 0 means
+// any age.
 func (c *Cache[V]) young(key Key, maxAge time.Duration) (V, bool) {
 	now := time.Now()
 	c.mu.Lock()
@@ -56,20 +61,20 @@ func (c *Cache[V]) young(key Key, maxAge time.Duration) (V, bool) {
 	if element == nil {
 		return none, false
 	}
-	held := valueOf[V](element)
-	if !now.Before(held.until) {
+	found := valueOf[V](element)
+	if !now.Before(found.until) {
 		c.removeLocked(element)
 		return none, false
 	}
-	if maxAge > 0 && now.Sub(held.asked) > maxAge {
+	if maxAge > 0 && now.Sub(found.asked) > maxAge {
 		return none, false
 	}
 	c.order.MoveToFront(element)
-	return held.value, true
+	return found.value, true
 }
 
-// Put holds a value of so many bytes for a time. A value that may not be held, or is
-// too large to be, takes the place of the last one all the same.
+// Put stores a value of so many bytes for a time. A value without time, or one that is too
+// large, is not stored, but still removes the previous one.
 func (c *Cache[V]) Put(key Key, value V, bytes int, ttl time.Duration) {
 	c.put(key, value, bytes, ttl, time.Now())
 }
@@ -90,14 +95,14 @@ func (c *Cache[V]) put(key Key, value V, bytes int, ttl time.Duration, asked tim
 	}
 }
 
-// Remove forgets a value.
+// Remove drops a value.
 func (c *Cache[V]) Remove(key Key) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.removeLocked(c.byKey[key])
 }
 
-// Size is what is held, with values whose time is over.
+// Size counts all values, also expired ones.
 func (c *Cache[V]) Size() (entries, bytes int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -108,13 +113,49 @@ func (c *Cache[V]) removeLocked(element *list.Element) {
 	if element == nil {
 		return
 	}
-	held := valueOf[V](element)
+	found := valueOf[V](element)
 	c.order.Remove(element)
-	delete(c.byKey, held.key)
-	c.size -= held.bytes
+	delete(c.byKey, found.key)
+	c.size -= found.bytes
 }
 
 func valueOf[V any](element *list.Element) *entry[V] {
-	held, _ := element.Value.(*entry[V]) // nothing else is put in
-	return held
+	found, _ := element.Value.(*entry[V]) // nothing else is put in
+	return found
 }
+
+// ErrBusy is the error when the queue of reviews is full.
+var ErrBusy = errors.New("too many reviews wait for the API server")
+
+// queue bounds the reviews in flight, and those that wait.
+type queue struct {
+	slots   chan struct{}
+	waiting atomic.Int64
+	most    int64
+}
+
+func newQueue(inFlight, waiting int) *queue {
+	return &queue{slots: make(chan struct{}, inFlight), most: int64(waiting)}
+}
+
+// enter waits for a slot. Without an error, the caller must call leave. The error is
+// [ErrBusy], or that of ctx.
+func (q *queue) enter(ctx context.Context) (leave func(), err error) {
+	select {
+	case q.slots <- struct{}{}:
+		return q.leave, nil
+	default:
+	}
+	defer q.waiting.Add(-1)
+	if q.waiting.Add(1) > q.most {
+		return nil, ErrBusy
+	}
+	select {
+	case q.slots <- struct{}{}:
+		return q.leave, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (q *queue) leave() { <-q.slots }

@@ -1,13 +1,14 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package reviewclient asks the API server's review APIs, as seldom as it may.
+// Package reviewclient makes the API server's reviews, as few as possible.
 //
-// An answer is held for as long as its kind is worth, in a cache that is bounded in
-// entries and in bytes. Callers with the same question share one review. Reviews in
-// the air are bounded, and so are those that wait for their turn; there is no other
-// throttle. Those of trusted questions and of others wait apart. What may be asked again
-// is asked again as the kubelet does (k8s.io/apiserver/pkg/server/options
-// DefaultAuthWebhookRetryBackoff), for as long as somebody waits for the answer. A review
-// that failed is an error, and is not held.
+// A cache, bounded in entries and in bytes, keeps each answer for its own time. Callers with
+// the same query share one review. The reviews in flight are bounded, and so are those that
+// wait; there is no other throttle. Reviews of trusted queries have slots of their own. A
+// failed review is retried as the kubelet does, while a caller waits for the answer. An error
+// is not cached.
+//
+// The webhook authenticator and authorizer of k8s.io/apiserver have no limit on reviews of
+// one client, cannot bypass their cache for a recheck, and do not bound their cache in bytes.
 package reviewclient

@@ -9,7 +9,7 @@ import (
 	"k8s.io/component-base/metrics"
 )
 
-// recorder counts answers by where they came from, and reviews by how they ended.
+// recorder counts answers by source, and reviews by outcome.
 type recorder struct {
 	cached, shared, first, refused metrics.CounterMetric
 
@@ -25,25 +25,25 @@ func newRecorder(name string, registry metrics.KubeRegistry, g gauges) *recorder
 	prefix := "bulkhead_kubelet_" + name + "_"
 	answers := metrics.NewCounterVec(&metrics.CounterOpts{
 		Name: prefix + "answers_total",
-		Help: "Questions, by where the answer came from: cache, shared (with a review in the air), review, refused (a " +
-			"limit forbade the review).",
+		Help: "Queries, by the source of the answer: cache, shared (a review in flight), review, refused (a limit denied " +
+			"the review).",
 	}, []string{"source"})
 	reviews := metrics.NewCounterVec(&metrics.CounterOpts{
 		Name: prefix + "reviews_total",
-		Help: "Reviews asked of the API server, each attempt by its outcome: answered, failed, not-sent (too many wait, or " +
-			"the caller went away).",
+		Help: "Attempts of reviews at the API server, by outcome: answered, failed, not-sent (the queue was full, or the " +
+			"callers were gone).",
 	}, []string{"outcome"})
 	duration := metrics.NewHistogram(&metrics.HistogramOpts{
 		Name:    prefix + "review_duration_seconds",
-		Help:    "Time that the API server took for one review, without the time in line before it.",
+		Help:    "Duration of one review at the API server, without the time in the queue.",
 		Buckets: metrics.ExponentialBuckets(0.001, 2, 14),
 	})
 	registry.MustRegister(answers, reviews, duration)
 	registry.RawMustRegister(
-		gauge(prefix+"reviews_in_flight", "Reviews in the air now.", g.inFlight),
-		gauge(prefix+"reviews_waiting", "Reviews that wait for their turn now.", g.waiting),
-		gauge(prefix+"held_answers", "Answers in the cache, with those whose time is over.", g.entries),
-		gauge(prefix+"held_bytes", "About what the answers in the cache take.", g.bytes),
+		gauge(prefix+"reviews_in_flight", "Reviews in flight.", g.inFlight),
+		gauge(prefix+"reviews_waiting", "Reviews in the queue.", g.waiting),
+		gauge(prefix+"held_answers", "Answers in the cache, also expired ones.", g.entries),
+		gauge(prefix+"held_bytes", "Estimated size of the cache in bytes.", g.bytes),
 	)
 	return &recorder{
 		cached: answers.WithLabelValues("cache"), shared: answers.WithLabelValues("shared"),

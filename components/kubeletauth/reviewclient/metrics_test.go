@@ -32,22 +32,22 @@ func TestMetrics(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		_, _ = answer(t.Context(), a, s.question(1))
 		_, _ = answer(t.Context(), a,
-			Question[string]{Key: keyFor(3),
+			Query[string]{Key: keyFor(3),
 				Ask: func(context.Context) (string, error) { return "", apierrors.NewBadRequest("x") }})
-		_, _ = answer(t.Context(), a, Question[string]{Key: keyFor(4), Admit: func() error { return ErrBusy }})
+		_, _ = answer(t.Context(), a, Query[string]{Key: keyFor(4), Admit: func() error { return ErrBusy }})
 		want := `
-# HELP bulkhead_kubelet_test_answers_total [ALPHA] Questions, by where the answer came from: cache, shared (with a review in the air), review, refused (a limit forbade the review).
+# HELP bulkhead_kubelet_test_answers_total [ALPHA] Queries, by the source of the answer: cache, shared (a review in flight), review, refused (a limit denied the review).
 # TYPE bulkhead_kubelet_test_answers_total counter
 bulkhead_kubelet_test_answers_total{source="cache"} 1
 bulkhead_kubelet_test_answers_total{source="refused"} 1
 bulkhead_kubelet_test_answers_total{source="review"} 3
 bulkhead_kubelet_test_answers_total{source="shared"} 1
-# HELP bulkhead_kubelet_test_reviews_total [ALPHA] Reviews asked of the API server, each attempt by its outcome: answered, failed, not-sent (too many wait, or the caller went away).
+# HELP bulkhead_kubelet_test_reviews_total [ALPHA] Attempts of reviews at the API server, by outcome: answered, failed, not-sent (the queue was full, or the callers were gone).
 # TYPE bulkhead_kubelet_test_reviews_total counter
 bulkhead_kubelet_test_reviews_total{outcome="answered"} 1
 bulkhead_kubelet_test_reviews_total{outcome="failed"} 1
 bulkhead_kubelet_test_reviews_total{outcome="not-sent"} 1
-# HELP bulkhead_kubelet_test_held_answers [ALPHA] Answers in the cache, with those whose time is over.
+# HELP bulkhead_kubelet_test_held_answers [ALPHA] Answers in the cache, also expired ones.
 # TYPE bulkhead_kubelet_test_held_answers gauge
 bulkhead_kubelet_test_held_answers 1
 `

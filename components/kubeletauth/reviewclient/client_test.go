@@ -15,7 +15,7 @@ import (
 	"k8s.io/component-base/metrics"
 )
 
-func newAsker(config Config[string]) *Asker[string] {
+func newClient(config Config[string]) *Client[string] {
 	config.Name, config.Registry = "test", metrics.NewKubeRegistry()
 	if config.Keep == nil {
 		config.Keep = func(v string) (time.Duration, int) { return time.Minute, len(v) }
@@ -49,21 +49,21 @@ func (s *answers) ask(ctx context.Context) (string, error) {
 	}
 }
 
-func (s *answers) question(key byte) Question[string] {
-	return Question[string]{Key: keyFor(key), Ask: s.ask}
+func (s *answers) question(key byte) Query[string] {
+	return Query[string]{Key: keyFor(key), Ask: s.ask}
 }
 
 // answer is what a caller does.
-func answer(ctx context.Context, a *Asker[string], q Question[string]) (string, error) {
-	if v, ok := a.Held(q.Key, q.MaxAge); ok {
+func answer(ctx context.Context, a *Client[string], q Query[string]) (string, error) {
+	if v, ok := a.Cached(q.Key, q.MaxAge); ok {
 		return v, nil
 	}
-	return a.Answer(ctx, q)
+	return a.Do(ctx, q)
 }
 
 func TestCallersWithOneQuestionShareOneReview(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a, s := newAsker(Config[string]{}), &answers{after: time.Second}
+		a, s := newClient(Config[string]{}), &answers{after: time.Second}
 		var callers sync.WaitGroup
 		for range 100 {
 			callers.Go(func() {
@@ -88,7 +88,7 @@ func TestCallersWithOneQuestionShareOneReview(t *testing.T) {
 
 func TestACallerThatGivesUpTakesNothingFromOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a, s := newAsker(Config[string]{}), &answers{after: time.Second}
+		a, s := newClient(Config[string]{}), &answers{after: time.Second}
 		short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
 		var callers sync.WaitGroup
@@ -111,15 +111,15 @@ func TestACallerThatGivesUpTakesNothingFromOthers(t *testing.T) {
 
 func TestAReviewEndsWithItsLastCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a, s := newAsker(Config[string]{}), &answers{after: 5 * time.Second}
+		a, s := newClient(Config[string]{}), &answers{after: 5 * time.Second}
 		short, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if _, err := answer(short, a, s.question(1)); !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
 		}
 		a.Wait()
-		if left := s.inAir.Load(); left != 0 || len(a.flights) != 0 {
-			t.Errorf("%d reviews in the air, %d flights", left, len(a.flights))
+		if left := s.inAir.Load(); left != 0 || len(a.calls) != 0 {
+			t.Errorf("%d reviews in the air, %d calls", left, len(a.calls))
 		}
 		if got, err := answer(t.Context(), a, s.question(1)); got != "yes" || err != nil || s.asked.Load() != 2 {
 			t.Errorf("who comes next hears %q, %v after %d reviews", got, err, s.asked.Load())
@@ -127,15 +127,15 @@ func TestAReviewEndsWithItsLastCaller(t *testing.T) {
 	})
 }
 
-// A frozen API server keeps nobody for longer than the longest time.
+// A frozen API server keeps nobody for longer than the reviewTimeout time.
 func TestAReviewHasAnEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a, s := newAsker(Config[string]{}), &answers{after: time.Hour}
+		a, s := newClient(Config[string]{}), &answers{after: time.Hour}
 		start := time.Now()
 		if _, err := answer(t.Context(), a, s.question(1)); !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
 		}
-		if took := time.Since(start); took != longest {
+		if took := time.Since(start); took != reviewTimeout {
 			t.Errorf("took %v", took)
 		}
 	})
@@ -143,7 +143,7 @@ func TestAReviewHasAnEnd(t *testing.T) {
 
 func TestReviewsInTheAirAndInLineAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a, s := newAsker(Config[string]{InFlight: 3, Waiting: 5}), &answers{after: time.Second}
+		a, s := newClient(Config[string]{InFlight: 3, Waiting: 5}), &answers{after: time.Second}
 		var callers sync.WaitGroup
 		var busy, fine atomic.Int64
 		for key := range byte(20) {
@@ -162,7 +162,7 @@ func TestReviewsInTheAirAndInLineAreBounded(t *testing.T) {
 		if busy.Load() != 12 || fine.Load() != 8 || s.most.Load() != 3 {
 			t.Errorf("%d busy, %d fine, at most %d in the air; want 12, 8 and 3", busy.Load(), fine.Load(), s.most.Load())
 		}
-		if a.gates[false].waiting.Load() != 0 || len(a.gates[false].places) != 0 {
+		if a.queues[false].waiting.Load() != 0 || len(a.queues[false].slots) != 0 {
 			t.Error("places are left taken")
 		}
 	})
@@ -171,7 +171,7 @@ func TestReviewsInTheAirAndInLineAreBounded(t *testing.T) {
 // Questions that nobody trusts hold up only each other.
 func TestTrustedQuestionsHavePlacesOfTheirOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a, s := newAsker(Config[string]{InFlight: 1, Waiting: 1}), &answers{after: time.Hour}
+		a, s := newClient(Config[string]{InFlight: 1, Waiting: 1}), &answers{after: time.Hour}
 		for key := range byte(2) {
 			go func() { _, _ = answer(t.Context(), a, s.question(key)) }()
 		}
@@ -195,7 +195,7 @@ func TestTrustedQuestionsHavePlacesOfTheirOwn(t *testing.T) {
 // what the others get from then on.
 func TestMaxAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a, s := newAsker(Config[string]{}), &answers{after: time.Second}
+		a, s := newClient(Config[string]{}), &answers{after: time.Second}
 		ask := func(maxAge time.Duration, reviews int64) {
 			t.Helper()
 			q := s.question(1)
@@ -219,9 +219,9 @@ func TestMaxAge(t *testing.T) {
 // revoked: it is not shared, and what it brings is not held.
 func TestMaxAgeOfAReviewThatIsBeingMade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := newAsker(Config[string]{})
-		question := func(says string, after, maxAge time.Duration) Question[string] {
-			return Question[string]{Key: keyFor(1), MaxAge: maxAge, Ask: func(context.Context) (string, error) {
+		a := newClient(Config[string]{})
+		question := func(says string, after, maxAge time.Duration) Query[string] {
+			return Query[string]{Key: keyFor(1), MaxAge: maxAge, Ask: func(context.Context) (string, error) {
 				time.Sleep(after)
 				return says, nil
 			}}
@@ -239,8 +239,8 @@ func TestMaxAgeOfAReviewThatIsBeingMade(t *testing.T) {
 			}
 		}
 		callers.Wait()
-		if got, ok := a.Held(keyFor(1), 0); got != "new" || !ok || len(a.flights) != 0 {
-			t.Errorf("held is %q, %v; %d flights", got, ok, len(a.flights))
+		if got, ok := a.Cached(keyFor(1), 0); got != "new" || !ok || len(a.calls) != 0 {
+			t.Errorf("held is %q, %v; %d calls", got, ok, len(a.calls))
 		}
 	})
 }
