@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	badToken       = "Unauthorized: the token is not good [KA-AUTH-1]"
-	badCertificate = "Unauthorized: the client certificate is not in order [KA-AUTH-1]"
+	badToken       = "Unauthorized: invalid token [KA-AUTH-1]"
+	badCertificate = "Unauthorized: invalid client certificate [KA-AUTH-1]"
 	badProtocol    = "Unauthorized [KA-AUTH-1]"
 )
 

@@ -137,7 +137,7 @@ func verify(req *http.Request, options x509.VerifyOptions, lists *crl.Lists) (*a
 
 // notInOrder bounds the cause, which quotes the certificate.
 func notInOrder(err error) *Denied {
-	return deny(kubeletauth.RuleAuthenticated, "the client certificate is not in order",
+	return deny(kubeletauth.RuleAuthenticated, "invalid client certificate",
 		errors.New(webhook.Loggable(err.Error())))
 }
 

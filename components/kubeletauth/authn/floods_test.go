@@ -105,7 +105,7 @@ func TestRequestsThatGiveUpLeaveNothing(t *testing.T) {
 		w.api.before = func(ctx context.Context) { <-ctx.Done() }
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		w.expect(t, bearer(t, apiToken).WithContext(ctx), "Unauthorized: the token could not be reviewed [KA-AUTH-1]")
+		w.expect(t, bearer(t, apiToken).WithContext(ctx), "Unauthorized: the TokenReview failed [KA-AUTH-1]")
 		synctest.Wait()
 		w.tokens.reviewer.Wait()
 	})

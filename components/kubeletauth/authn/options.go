@@ -13,7 +13,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/crl"
 )
 
-// DefaultAudience is that of tokens for kubelets.
+// DefaultAudience is the audience of tokens for kubelets.
 const DefaultAudience = "bulkhead:kubelet"
 
 // Options are the flags about authentication, as given. Those that the kubelet has too
@@ -30,9 +30,9 @@ type Options struct {
 	MaxInFlight, MaxWaiting   int
 }
 
-// Rate is that of TokenReviews.
+// Rate limits TokenReviews.
 type Rate struct {
-	// PerSecond are those that may be made in the long run, and Burst those at once.
+	// PerSecond is the average, Burst the number at once.
 	PerSecond float64
 	Burst     int
 }
@@ -51,33 +51,33 @@ func DefaultOptions() Options {
 // AddFlags adds the flags, those of package crl among them.
 func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.ClientCAFile, "client-ca-file", o.ClientCAFile,
-		"Who shows a certificate that one of these CAs signed is its common name, in the groups that are its "+
-			"organizations. Without it, certificates are not looked at.")
+		"CAs of client certificates. The common name is the user, the organizations are the groups. Without it, "+
+			"client certificates are ignored.")
 	fs.BoolVar(&o.Anonymous, "anonymous-auth", o.Anonymous,
-		"Requests without a rejected credential are those of system:anonymous. Leave it off.")
+		"Requests without credentials are those of system:anonymous. A rejected credential is always denied. Leave it off.")
 	o.Revocation.AddFlags(fs)
 	fs.BoolVar(&o.TokenWebhook, "authentication-token-webhook", o.TokenWebhook,
-		"Bearer tokens are shown to the API server by TokenReview. Without it, they are not looked at.")
+		"Authenticate bearer tokens by TokenReview. Without it, they are ignored.")
 	fs.DurationVar(&o.TokenTTL, "authentication-token-webhook-cache-ttl", o.TokenTTL,
-		"How long a token stays good after it was withdrawn. 0 asks each time.")
+		"How long a valid token is cached. 0 makes a TokenReview for each request.")
 	fs.DurationVar(&o.TokenFailureTTL, "authentication-token-webhook-cache-failure-ttl", o.TokenFailureTTL,
-		"How long a token stays bad after it has become good. 0 asks each time.")
+		"How long an invalid token is cached. 0 makes a TokenReview for each request.")
 	fs.StringSliceVar(&o.TokenAudiences, "authentication-token-audiences", o.TokenAudiences,
-		"Audiences of tokens for kubelets. Tokens for the API server only are good too, unless rule KA-AUD-1 is enforced.")
+		"Audiences of tokens for kubelets. Tokens for the API server only are valid too, unless rule KA-AUD-1 is enforced.")
 	fs.Float64Var(&o.ClientReviews.PerSecond, "authentication-token-review-client-qps", o.ClientReviews.PerSecond,
-		"TokenReviews a second for one client address (IPv6: for its /64), of tokens that were never good before. With "+
-			"more, it hears 429, and so do all who share the address. A token that was good before has the same rate for itself.")
+		"TokenReviews a second for one client address (IPv6: its /64), of tokens that were never valid before. More are "+
+			"answered 429, also for others at the address. Each token that was valid before has the same rate of its own.")
 	fs.IntVar(&o.ClientReviews.Burst, "authentication-token-review-client-burst", o.ClientReviews.Burst,
-		"TokenReviews at once for one client address, or for one token that was good before.")
+		"Burst of TokenReviews for one client address, or for one token that was valid before.")
 	fs.Float64Var(&o.Reviews.PerSecond, "authentication-token-review-qps", o.Reviews.PerSecond,
-		"TokenReviews a second for all tokens that were never good before, and as many again for all that were. With more, "+
-			"whose token it is hears 429.")
+		"TokenReviews a second for all tokens that were never valid before, and as many again for all that were. More are "+
+			"answered 429.")
 	fs.IntVar(&o.Reviews.Burst, "authentication-token-review-burst", o.Reviews.Burst,
-		"TokenReviews at once for all, of each kind.")
+		"Burst of TokenReviews for all tokens, of each kind.")
 	fs.IntVar(&o.MaxInFlight, "authentication-token-review-max-in-flight", o.MaxInFlight,
-		"TokenReviews in the air at one time, and as many again of tokens that were good before. There is no other throttle.")
+		"TokenReviews in flight at a time, and as many again of tokens that were valid before. There is no other throttle.")
 	fs.IntVar(&o.MaxWaiting, "authentication-token-review-max-waiting", o.MaxWaiting,
-		"TokenReviews that wait for their turn, of each kind. With more, requests hear 429 at once.")
+		"TokenReviews that wait for a slot, of each kind. More requests are answered 429 at once.")
 }
 
 // Validate reports every problem, not only the first.
@@ -89,7 +89,7 @@ func (o *Options) Validate() []error {
 		}
 	}
 	report(o.ClientCAFile == "" && !o.TokenWebhook &&
-		!o.Anonymous, "nobody could authenticate: no --client-ca-file, no --authentication-token-webhook, no --anonymous-auth")
+		!o.Anonymous, "no authentication method: no --client-ca-file, no --authentication-token-webhook, no --anonymous-auth")
 	report(o.ClientCAFile == "" && len(o.Revocation.CRL) > 0, "--client-crl needs --client-ca-file")
 	report(o.TokenTTL < 0, "--authentication-token-webhook-cache-ttl is %v, want 0 or more", o.TokenTTL)
 	report(o.TokenFailureTTL < 0, "--authentication-token-webhook-cache-failure-ttl is %v, want 0 or more",

@@ -62,7 +62,7 @@ func TestConfigurationsThatAreRefused(t *testing.T) {
 		{"the defaults", func(*Config) {}, ""},
 		{"no caches", func(c *Config) { c.TokenTTL, c.TokenFailureTTL, c.MaxWaiting = 0, 0, 0 }, ""},
 		{"nobody", func(c *Config) { c.TokenWebhook = false },
-			"nobody could authenticate: no --client-ca-file, no --authentication-token-webhook, no --anonymous-auth"},
+			"no authentication method: no --client-ca-file, no --authentication-token-webhook, no --anonymous-auth"},
 		{"lists without a CA", func(c *Config) { c.Revocation.CRL = []string{"x"} }, "--client-crl needs --client-ca-file"},
 		{"a state without lists", func(c *Config) { c.Revocation.CRL, c.Revocation.State = nil, "x" },
 			"--client-crl-state needs --client-crl"},

@@ -30,7 +30,7 @@ func TestAProvenTokenOutlivesAFailingAPIServer(t *testing.T) {
 		w.expect(t, bearer(t, kubeletToken), "token-user")
 		time.Sleep(3 * time.Minute)
 		w.api.err = apierrors.NewServiceUnavailable("x")
-		w.expect(t, bearer(t, kubeletToken), "Unauthorized: the token could not be reviewed [KA-AUTH-1]")
+		w.expect(t, bearer(t, kubeletToken), "Unauthorized: the TokenReview failed [KA-AUTH-1]")
 		w.api.err = nil
 		w.flood(t)
 		w.expect(t, bearer(t, apiToken), clientLimit)

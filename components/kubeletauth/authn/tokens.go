@@ -60,7 +60,7 @@ type tokens struct {
 
 // reviewed is what the API server said of a token.
 type reviewed struct {
-	// response is nil if the token is not good.
+	// response is nil if invalid token.
 	response *authenticator.Response
 	// foreign says that it is good for the API server, and not for kubelets.
 	foreign bool
@@ -122,7 +122,7 @@ func (r *tokenOfRequest) AuthenticateToken(ctx context.Context, token string) (*
 		}
 	}
 	if v.response == nil {
-		return nil, false, deny(kubeletauth.RuleAuthenticated, "the token is not good", errors.New(v.complaint))
+		return nil, false, deny(kubeletauth.RuleAuthenticated, "invalid token", errors.New(v.complaint))
 	}
 	if v.foreign {
 		if refusal := r.foreign(); refusal != nil {
@@ -173,7 +173,7 @@ func unanswered(err error) *Denied {
 	if errors.Is(err, reviewclient.ErrBusy) {
 		return limited("too many tokens are being reviewed", time.Second, err)
 	}
-	return deny(kubeletauth.RuleAuthenticated, "the token could not be reviewed", err)
+	return deny(kubeletauth.RuleAuthenticated, "the TokenReview failed", err)
 }
 
 // foreign is about a token that is for the API server.

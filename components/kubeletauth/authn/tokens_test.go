@@ -144,7 +144,7 @@ func TestNoAnswerIsUnauthorizedAndNotHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := onlyTokens(t)
 		w.api.err = apierrors.NewServiceUnavailable("x")
-		w.expect(t, bearer(t, apiToken), "Unauthorized: the token could not be reviewed [KA-AUTH-1]")
+		w.expect(t, bearer(t, apiToken), "Unauthorized: the TokenReview failed [KA-AUTH-1]")
 		w.api.err = nil
 		w.expect(t, bearer(t, apiToken), "token-user")
 	})
@@ -220,7 +220,7 @@ func TestMaxAgeHasTheTokenReviewedAgain(t *testing.T) {
 		w.expect(t, bearer(t, kubeletToken), "token-user")
 		req := bearer(t, kubeletToken)
 		w.expect(t, req.WithContext(reviewclient.WithMaxAge(req.Context(), time.Second)),
-			"Unauthorized: the token is not good [KA-AUTH-1]")
-		w.expect(t, bearer(t, kubeletToken), "Unauthorized: the token is not good [KA-AUTH-1]")
+			"Unauthorized: invalid token [KA-AUTH-1]")
+		w.expect(t, bearer(t, kubeletToken), "Unauthorized: invalid token [KA-AUTH-1]")
 	})
 }

@@ -24,7 +24,7 @@ type Options struct {
 	MaxInFlight, MaxWaiting        int
 }
 
-// DefaultOptions ask the API server.
+// DefaultOptions authorize by the API server.
 func DefaultOptions() Options {
 	return Options{
 		Mode: ModeWebhook, AuthorizedTTL: 5 * time.Minute, UnauthorizedTTL: 30 * time.Second,
@@ -35,16 +35,16 @@ func DefaultOptions() Options {
 // AddFlags adds the flags.
 func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Mode, "authorization-mode", o.Mode,
-		"Webhook asks the API server by SubjectAccessReview. AlwaysAllow lets every authenticated caller do everything on "+
-			"this node, exec into any pod included.")
+		"Webhook makes SubjectAccessReviews at the API server. AlwaysAllow allows every authenticated user every request "+
+			"to this node, also exec into any pod.")
 	fs.DurationVar(&o.AuthorizedTTL, "authorization-webhook-cache-authorized-ttl", o.AuthorizedTTL,
-		"How long an allowed request stays allowed after the right was taken away. 0 asks each time.")
+		"How long an allowed request is cached. 0 makes a review for each request.")
 	fs.DurationVar(&o.UnauthorizedTTL, "authorization-webhook-cache-unauthorized-ttl", o.UnauthorizedTTL,
-		"How long a forbidden request stays forbidden after the right was given. 0 asks each time.")
+		"How long a denied request is cached. 0 makes a review for each request.")
 	fs.IntVar(&o.MaxInFlight, "authorization-max-in-flight", o.MaxInFlight,
-		"SubjectAccessReviews in the air at one time. There is no other throttle.")
+		"SubjectAccessReviews in flight at a time. There is no other throttle.")
 	fs.IntVar(&o.MaxWaiting, "authorization-max-waiting", o.MaxWaiting,
-		"SubjectAccessReviews that wait for their turn. With more, requests fail at once.")
+		"SubjectAccessReviews that wait for a slot. More requests fail at once.")
 }
 
 // Validate reports every problem, not only the first.

@@ -26,12 +26,12 @@ type recorder struct {
 func newRecorder(registry metrics.KubeRegistry, lists func() *Lists) *recorder {
 	refusals := metrics.NewCounterVec(&metrics.CounterOpts{
 		Name: "bulkhead_kubelet_crl_refusals_total",
-		Help: "Client certificates refused, because they are revoked or because the list of their issuer has expired. One " +
-			"that is shown again within 10 s may count once.",
+		Help: "Client certificates denied, because they are revoked or because the list of their issuer has expired. One " +
+			"that is presented again within 10 s may count once.",
 	}, []string{"reason"})
 	failed := metrics.NewGauge(&metrics.GaugeOpts{
 		Name: "bulkhead_kubelet_crl_failed_files",
-		Help: "Files with certificate revocation lists that could not be used when they were last read. The last good ones " +
+		Help: "Files with certificate revocation lists that could not be used when they were last read. The last valid ones " +
 			"are in use.",
 	})
 	missing := metrics.NewGauge(&metrics.GaugeOpts{
@@ -96,7 +96,7 @@ func (c *collector) CollectWithStability(out chan<- metrics.Metric) {
 	}
 }
 
-// What becomes of the certificates of an issuer whose list has expired.
+// The decisions for certificates of an issuer whose list has expired.
 const (
 	Refuse = "refuse"
 	Allow  = "allow"
@@ -127,12 +127,12 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 			"process may write to it. Without it, a restart forgets which list was the newest.")
 	fs.StringVar(&o.IDs, "revoked-credentials", o.IDs,
 		"File with the IDs of revoked credentials, one a line: X509SHA256=<SHA-256 of a client certificate> or JTI=<ID of "+
-			"a token>. Read again when it changes. Without the file, no ID is revoked. A file with a mistake gives no access "+
-			"back.")
+			"a token>. Read again when it changes. Without the file, no ID is revoked. A file with a mistake restores no "+
+			"access.")
 	fs.StringVar(&o.Expired, "client-crl-expired", o.Expired,
-		"What becomes of the certificates of a CA whose list has expired: refuse, so that nobody gains by holding back a "+
-			"list, or allow those that the old list does not name. With refuse, a list that is not renewed in time shuts out "+
-			"the API server too.")
+		"Decision for certificates of a CA whose list has expired: refuse denies all of them, so that an attacker gains "+
+			"nothing by delaying a list; allow denies those in the old list only. With refuse, a list that is not renewed in "+
+			"time denies the API server too.")
 }
 
 // Validate reports every problem, not only the first.

@@ -12,7 +12,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// measures are the metrics of a handler. Every label is of a short list.
+// recorder has the metrics of a handler. Every label has few values.
 type recorder struct {
 	requests  *metrics.CounterVec
 	audited   *metrics.CounterVec
@@ -39,22 +39,22 @@ func newRecorder(registry metrics.KubeRegistry, cited []rules.Rule) *recorder {
 			Help: "Requests to the kubelet's API, by the rule that decided and by decision.",
 		}, []string{"rule", "decision"}),
 		audited: metrics.NewCounterVec(&metrics.CounterOpts{
-			Name: "bulkhead_audited_refusals_total", Help: "Requests allowed that a rule in audit would have refused, by rule.",
+			Name: "bulkhead_audited_refusals_total", Help: "Requests allowed that a rule in audit mode would have denied, by rule.",
 		}, []string{"rule"}),
 		deciding: metrics.NewHistogram(&metrics.HistogramOpts{
-			Name: "bulkhead_kubelet_decision_duration_seconds", Help: "Time until a request was let through or refused.",
+			Name: "bulkhead_kubelet_decision_duration_seconds", Help: "Time until a request was allowed or denied.",
 			Buckets: metrics.ExponentialBuckets(0.00001, 4, 11),
 		}),
 		streams: metrics.NewGaugeVec(&metrics.GaugeOpts{
-			Name: "bulkhead_kubelet_streams", Help: "Streams that go on now, by subresource.",
+			Name: "bulkhead_kubelet_streams", Help: "Open streams, by subresource.",
 		}, []string{"subresource"}),
 		rechecks: metrics.NewCounterVec(&metrics.CounterOpts{
 			Name: "bulkhead_kubelet_stream_rechecks_total",
-			Help: "Times that access to a stream was asked about again, by outcome.",
+			Help: "Rechecks of access to streams, by outcome.",
 		}, []string{"outcome"}),
 		failures: metrics.NewCounterVec(&metrics.CounterOpts{
 			Name: "bulkhead_kubelet_upstream_failures_total",
-			Help: "Requests that the kubelet did not answer, or not in a way that is passed on, by reason.",
+			Help: "Requests without an answer of the kubelet that may be forwarded, by reason.",
 		}, []string{"reason"}),
 		bytes: metrics.NewCounterVec(&metrics.CounterOpts{
 			Name: "bulkhead_kubelet_bytes_total", Help: "Bytes of bodies and streams, by direction as the client sees it.",

@@ -14,27 +14,26 @@ import (
 
 	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/authn"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// Decisions, as audit lines and metrics call them.
+// Decisions in audit events and metrics.
 const (
 	allowed = "allow"
 	denied  = "deny"
-	// undecided is when nobody could say.
+	// undecided means that there was no decision.
 	undecided = "error"
 )
 
-// reply is an answer that is not the kubelet's: a denial, or no opinion where nobody could
-// say.
+// response is an answer of the proxy: a denial, or NoOpinion if there was no decision.
 type response struct {
 	rules.Decision
-	// cause is for the audit line, if it says more than the reason.
+	// cause is for the audit event, if it says more than the reason.
 	cause string
-	// after is when to try again, with status 429.
+	// after is the wait before a retry, with status 429.
 	after time.Duration
-	// last has the connection end: what follows on it is a body that is not read, or
-	// cannot be told from one.
+	// last closes the connection: the next bytes are an unread body, or may be one.
 	last bool
 }
 
@@ -52,7 +51,7 @@ func malformed(status int, text string) *response {
 	return r
 }
 
-// decision is the word for it in audit lines and metrics.
+// decision is the decision in audit events and metrics.
 func (r *response) decision() string {
 	if r.Effect == rules.NoOpinion {
 		return undecided
@@ -67,17 +66,17 @@ func (r *response) write(w http.ResponseWriter, req *http.Request) {
 	if r.Code == http.StatusTooManyRequests {
 		header.Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(r.after.Seconds())))))
 	}
-	// On HTTP/2 a stream ends by itself, and others share the connection.
+	// An HTTP/2 stream ends alone, and others share the connection.
 	if r.last && req.ProtoMajor == 1 {
 		header.Set("Connection", "close")
-		// Before it closes a connection, net/http reads on for as long as it takes.
+		// Without a deadline, net/http reads on before it closes the connection.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now())
 	}
 	w.WriteHeader(r.Code)
-	_, _ = io.WriteString(w, webhook.Presentable(r.Reason())+"\n") //nolint:gosec // plain text, and not to be taken for anything else
+	_, _ = io.WriteString(w, webhook.Presentable(r.Reason())+"\n") //nolint:gosec // plain text with nosniff
 }
 
-// forbidden is the kubelet's text.
+// forbidden has the kubelet's text.
 func forbidden(rule rules.ID, user string, attempts []kubeletauth.Attributes) *response {
 	subresources := make([]string, len(attempts))
 	for i, attempt := range attempts {
@@ -88,7 +87,7 @@ func forbidden(rule rules.ID, user string, attempts []kubeletauth.Attributes) *r
 			attempts[0].Verb, subresources))
 }
 
-// noDecision is the kubelet's text for an authorizer that could not answer.
+// noDecision has the kubelet's text for an authorizer that could not answer.
 func noDecision(user string, attempt kubeletauth.Attributes, err error) *response {
 	r := deny(http.StatusInternalServerError, kubeletauth.RuleDecision,
 		fmt.Sprintf("Authorization error (user=%s, verb=%s, resource=nodes, subresource=%s)", webhook.Loggable(user),
@@ -97,22 +96,17 @@ func noDecision(user string, attempt kubeletauth.Attributes, err error) *respons
 	return r
 }
 
-const (
-	protocolHeader = "Sec-Websocket-Protocol"
-	// bearerProtocol begins the sub-protocol that carries a token
-	// (k8s.io/apiserver/pkg/authentication/request/websocket).
-	bearerProtocol = "base64url.bearer.authorization.k8s.io." //nolint:gosec // what tokens begin with is no token
-)
+const protocolHeader = "Sec-Websocket-Protocol"
 
-// withheld are headers that never reach the kubelet: they prove or claim who asks,
-// or where from. Rewriting a request makes them useless, not harmless.
+// withheld are headers that never reach the kubelet: they prove or claim an identity or an
+// address.
 var withheld = [...]string{"Authorization", "Cookie", "Expect", "Forwarded", "Proxy-Authorization", "X-Real-Ip"}
 
-// withheldPrefixes begin more of them.
+// withheldPrefixes are prefixes of more such headers.
 var withheldPrefixes = [...]string{"Impersonate-", "X-Remote-", "X-Forwarded-"}
 
-// withhold removes from header what the kubelet must not see. Names are in their
-// canonical form already: net/http refuses those that have none.
+// withhold removes the headers that the kubelet must not see. Names are in canonical form:
+// net/http rejects others.
 func withhold(header http.Header) {
 	for _, name := range withheld {
 		delete(header, name)
@@ -124,29 +118,5 @@ func withhold(header http.Header) {
 			}
 		}
 	}
-	if protocols, ok := header[protocolHeader]; ok {
-		withholdTokens(header, protocols)
-	}
-}
-
-// withholdTokens leaves the sub-protocols that carry no token.
-func withholdTokens(header http.Header, values []string) {
-	var left []string
-	for _, value := range values {
-		for protocol := range strings.SplitSeq(value, ",") {
-			protocol = strings.TrimSpace(protocol)
-			if !isBearerProtocol(protocol) && protocol != "" {
-				left = append(left, protocol)
-			}
-		}
-	}
-	if len(left) == 0 {
-		delete(header, protocolHeader)
-		return
-	}
-	header[protocolHeader] = []string{strings.Join(left, ", ")}
-}
-
-func isBearerProtocol(protocol string) bool {
-	return len(protocol) >= len(bearerProtocol) && strings.EqualFold(protocol[:len(bearerProtocol)], bearerProtocol)
+	authn.RemoveCredentials(header)
 }

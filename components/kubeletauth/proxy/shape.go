@@ -14,27 +14,27 @@ import (
 )
 
 const (
-	// maxBody bounds, in bytes, the body of a request. No path of the kubelet reads
-	// more than a word (/debug/flags/v).
+	// maxBody bounds, in bytes, the body of a request. The longest body that a path of the
+	// kubelet reads is a number (/debug/flags/v).
 	maxBody = 16 << 10
-	// bodyTimeout is how long a client may take to send one.
+	// bodyTimeout bounds the time to send it.
 	bodyTimeout = 10 * time.Second
 )
 
-// checkShape refuses what no client of a kubelet sends. It goes by the headers alone:
-// whose request it is, nobody knows yet.
+// checkShape denies what no client of a kubelet sends. It uses the headers alone: the user is
+// not known yet.
 func checkShape(req *http.Request) (upgrade bool, refused *response) {
 	// A length and an encoding that contradict each other are how a request is hidden
 	// in the body of another (RFC 9112 section 11.2). net/http drops the length then,
 	// so all encodings are refused.
 	if len(req.TransferEncoding) > 0 || req.ContentLength < 0 {
 		return false, malformed(http.StatusLengthRequired,
-			"Length required: the body has to have a Content-Length and no Transfer-Encoding")
+			"Length required: the body must have a Content-Length and no Transfer-Encoding")
 	}
 	if req.ContentLength > maxBody {
 		return false, malformed(http.StatusRequestEntityTooLarge, "Request entity too large")
 	}
-	// It would mean nothing (RFC 9110 section 9.3.1).
+	// It has no meaning (RFC 9110 section 9.3.1).
 	if req.ContentLength > 0 && (req.Method == http.MethodGet || req.Method == http.MethodHead) {
 		return false, malformed(http.StatusBadRequest, "Bad request: GET and HEAD have no body")
 	}
@@ -45,9 +45,8 @@ func checkShape(req *http.Request) (upgrade bool, refused *response) {
 	return protocol != "", nil
 }
 
-// upgradeOf is the protocol that an upgrade is asked to. Only those that a kubelet
-// has are known, and only asked for in one clear way: what one reader of the
-// headers takes for an upgrade, all have to.
+// upgradeOf returns the protocol of an upgrade. It accepts the kubelet's protocols only, in
+// one unambiguous form: if one parser of the headers sees an upgrade, all must.
 func upgradeOf(header http.Header) (string, *response) {
 	asked, values := header["Connection"], header["Upgrade"]
 	if len(asked) == 0 && len(values) == 0 {
@@ -62,10 +61,10 @@ func upgradeOf(header http.Header) (string, *response) {
 		return values[0], nil
 	}
 	return "", malformed(http.StatusBadRequest,
-		"Bad request: an upgrade has to be to SPDY/3.1 or to websocket, with Connection: Upgrade")
+		"Bad request: an upgrade must be to SPDY/3.1 or websocket, with Connection: Upgrade")
 }
 
-// mentionsUpgrade is how k8s.io/streaming's httpstream.IsUpgradeRequest looks.
+// mentionsUpgrade checks as k8s.io/streaming's httpstream.IsUpgradeRequest does.
 func mentionsUpgrade(connection []string) bool {
 	for _, value := range connection {
 		if strings.Contains(strings.ToLower(value), "upgrade") {
@@ -75,8 +74,8 @@ func mentionsUpgrade(connection []string) bool {
 	return false
 }
 
-// readBody reads the body of a request that is let through, so that what goes on has
-// the length that it says.
+// readBody reads the body of an allowed request, so that the forwarded body has its declared
+// length.
 func (rc *requestContext) readBody(req *http.Request) *response {
 	if req.ContentLength == 0 {
 		req.Body = http.NoBody
