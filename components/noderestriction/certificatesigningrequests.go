@@ -67,5 +67,5 @@ func (r *Restriction) reviewKubeletCertificate(ctx context.Context, q *request,
 			return q.forbid(certificateOwnName, "can only create a node CSR with CN="+nodeidentity.Prefix+q.node)
 		}
 	}
-	return r.reviewKubeletCertificateBeyond(ctx, q, asked, parsed, err)
+	return r.reviewKubeletCertificateExtensions(ctx, q, asked, parsed, err)
 }

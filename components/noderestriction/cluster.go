@@ -60,7 +60,7 @@ type Cluster interface {
 	APIServer(ctx context.Context) ([]string, error)
 	// Remembered returns what was last seen of the taints of a Node of that name, which
 	// may be gone; the zero value if nothing was.
-	Remembered(ctx context.Context, node string) (Memory, error)
+	History(ctx context.Context, node string) (NodeHistory, error)
 	// LastReported returns where a Node of that name, which may be gone, was when its
 	// status last said so; the zero value if it never did.
 	LastReported(ctx context.Context, node string) (Reported, error)
@@ -84,8 +84,8 @@ const (
 	PodCertificateRequests
 )
 
-// Memory is what outlives a Node object. It is kept where no node can write.
-type Memory struct {
+// NodeHistory is what outlives a Node object. It is kept where no node can write.
+type NodeHistory struct {
 	// Taints are those of the keys that the operator marked as sticky, as they were
 	// last seen on the Node.
 	Taints []corev1.Taint
@@ -94,9 +94,9 @@ type Memory struct {
 	// Absent are those of Taints that the Node which is there now, or was last, has
 	// been registered without.
 	Absent []corev1.Taint
-	// Brought are those of Taints that a Node came with: its node may have chosen them.
+	// InitialTaints are those of Taints that a Node came with: its node may have chosen them.
 	// The others were put on it later, which nodes cannot do.
-	Brought []corev1.Taint
+	InitialTaints []corev1.Taint
 }
 
 // Reported is where a Node says that its kubelet is.

@@ -35,9 +35,9 @@ type fakeCluster struct {
 	services  map[string]string
 	apiServer []string
 	// pools are the users of a driver and a pool.
-	pools    map[string]string
-	memories map[string]Memory
-	reported map[string]Reported
+	pools     map[string]string
+	histories map[string]NodeHistory
+	reported  map[string]Reported
 	// claimErr and poolErr, if they are set, are the answers about claims and pools.
 	claimErr, poolErr error
 	// err, if it is set, is the answer to everything.
@@ -177,11 +177,11 @@ func (c *fakeCluster) ServiceWith(_ context.Context, ip string) (string, error) 
 
 func (c *fakeCluster) APIServer(context.Context) ([]string, error) { return c.apiServer, c.err }
 
-func (c *fakeCluster) Remembered(_ context.Context, node string) (Memory, error) {
+func (c *fakeCluster) History(_ context.Context, node string) (NodeHistory, error) {
 	if c.err != nil {
-		return Memory{}, c.err
+		return NodeHistory{}, c.err
 	}
-	return c.memories[node], nil
+	return c.histories[node], nil
 }
 
 func (c *fakeCluster) LastReported(_ context.Context, node string) (Reported, error) {

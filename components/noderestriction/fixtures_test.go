@@ -85,7 +85,7 @@ func aCluster() *fakeCluster {
 		serviceAccounts: map[string]*corev1.ServiceAccount{
 			"default/default": {ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "default", UID: "default-uid"}},
 		},
-		counts:   map[counted]int{},
-		memories: map[string]Memory{},
+		counts:    map[counted]int{},
+		histories: map[string]NodeHistory{},
 	}
 }

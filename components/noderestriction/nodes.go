@@ -144,5 +144,5 @@ func (r *Restriction) reviewNodeBesides(ctx context.Context, q *request, old, no
 	if refused := r.reviewConfiguredNode(ctx, q, old, node); refused != nil {
 		return refused
 	}
-	return r.reviewNodeBeyond(ctx, q, old, node)
+	return r.reviewNodeExtensions(ctx, q, old, node)
 }

@@ -6,6 +6,7 @@ package noderestriction
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,14 +23,14 @@ var (
 		Description: "A node introduces in the status of its Node no address that is a loopback, unspecified, multicast or " +
 			"link-local IP, " +
 			"a name that hosts files give to the loopback, or neither an IP nor a host name.",
-		Source:    "ours; a kubelet refuses such IPs (pkg/kubelet/kubelet_node_status.go validateNodeIP)",
+		Source:    "Bulkhead; a kubelet refuses such IPs (pkg/kubelet/kubelet_node_status.go validateNodeIP)",
 		Extension: true,
 		Optional:  true,
 	}
 	addressOthers = rules.Rule{
 		ID:          "NR-ADDRESS-2",
 		Description: "A node introduces in the status of its Node no address that another Node has.",
-		Source:      "ours; pkg/kubelet/client/kubelet_client.go GetConnectionInfo dials what the Node says",
+		Source:      "Bulkhead; pkg/kubelet/client/kubelet_client.go GetConnectionInfo dials what the Node says",
 		Extension:   true,
 		Optional:    true,
 	}
@@ -38,7 +39,7 @@ var (
 		Description: "Once a Node of its name has had addresses, also one that was deleted while we watched, a node " +
 			"reports only such, and at least one, besides its own name as its host name. " +
 			"New ones it gets from others: a cloud provider, or an administrator.",
-		Source:    "ours; pkg/kubelet/client/kubelet_client.go GetConnectionInfo dials what the Node says",
+		Source:    "Bulkhead; pkg/kubelet/client/kubelet_client.go GetConnectionInfo dials what the Node says",
 		Extension: true,
 		Optional:  true,
 	}
@@ -46,7 +47,7 @@ var (
 		ID: "NR-ADDRESS-4",
 		Description: "Once a Node of its name has had a kubelet port, also one that was deleted while we watched, a node " +
 			"reports no other.",
-		Source:    "ours; pkg/kubelet/client/kubelet_client.go GetConnectionInfo dials what the Node says",
+		Source:    "Bulkhead; pkg/kubelet/client/kubelet_client.go GetConnectionInfo dials what the Node says",
 		Extension: true,
 		Optional:  true,
 	}
@@ -166,4 +167,69 @@ func (r *Restriction) checkAddressPort(ctx context.Context, q *request, old, nod
 	return q.forbid(addressPort,
 		fmt.Sprintf("node %q is not allowed to change the port of its kubelet from %d to %d", q.node, known,
 			kubeletPort(node)))
+}
+
+var addressService = rules.Rule{
+	ID:          "NR-ADDRESS-5",
+	Description: "A node introduces in the status of its Node no address that is the cluster IP of a Service.",
+	Source: "Bulkhead: pods of the node may report the addresses of their Node (NR-PODIP-1), and networks take " +
+		"what comes from a Node's address for a node",
+	Extension: true,
+	Optional:  true,
+}
+
+func (r *Restriction) checkAddressService(ctx context.Context, q *request,
+	introduced []corev1.NodeAddress) *rules.Decision {
+	if len(introduced) > maxNewAddresses {
+		return q.forbid(addressService,
+			fmt.Sprintf("node %q is not allowed to report more than %d new addresses", q.node, maxNewAddresses))
+	}
+	for _, address := range introduced {
+		ip, ok := nodeaddress.ParseIP(address.Address)
+		if !ok {
+			continue
+		}
+		service, err := r.config.Cluster.ServiceWith(ctx, nodeaddress.Canonical(ip.String()))
+		if err != nil {
+			return q.raw(addressService, err)
+		}
+		if service != "" {
+			return q.forbid(addressService,
+				fmt.Sprintf("node %q is not allowed to report the address %q of %.253s", q.node, ip, service))
+		}
+	}
+	return nil
+}
+
+// hasIP is true if one of the addresses is that IP.
+func hasIP(addresses []corev1.NodeAddress, ip netip.Addr) bool {
+	for i := range addresses {
+		if own, ok := nodeaddress.ParseIP(addresses[i].Address); ok && own == ip {
+			return true
+		}
+	}
+	return false
+}
+
+// newAddresses are those of which there was none of that type before.
+func newAddresses(old, addresses []corev1.NodeAddress) (introduced []corev1.NodeAddress) {
+	had := addressSet(old)
+	for _, address := range addresses {
+		if !had[asCompared(address)] {
+			introduced = append(introduced, address)
+		}
+	}
+	return introduced
+}
+
+func addressSet(addresses []corev1.NodeAddress) map[corev1.NodeAddress]bool {
+	set := make(map[corev1.NodeAddress]bool, len(addresses))
+	for _, address := range addresses {
+		set[asCompared(address)] = true
+	}
+	return set
+}
+
+func asCompared(address corev1.NodeAddress) corev1.NodeAddress {
+	return corev1.NodeAddress{Type: address.Type, Address: nodeaddress.Canonical(address.Address)}
 }

@@ -4,12 +4,16 @@
 package noderestriction
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 // forbiddenLabels are the keys, in order, that are new, gone or of another value and
@@ -84,4 +88,132 @@ func sameOwner(a, b metav1.OwnerReference) bool {
 	a.Controller, a.BlockOwnerDeletion = nil, nil
 	b.Controller, b.BlockOwnerDeletion = nil, nil
 	return a == b
+}
+
+var (
+	labelHostname = rules.Rule{
+		ID: "NR-LABEL-3",
+		Description: "A node sets the label kubernetes.io/hostname of its Node only to its own name, " +
+			"to the value that the machine table has, or, when it registers again, to the value that its Node had.",
+		Source: "Bulkhead; pkg/kubelet/kubelet_node_status.go initialNode: the hostname of a kubelet is the name of its " +
+			"Node. Local volumes, node selectors and topology spread constraints select nodes by this label",
+		Extension: true,
+		Optional:  true,
+	}
+	labelsSetOnce = rules.Rule{
+		ID: "NR-LABEL-4",
+		Description: "A node neither changes nor removes a label of its Node, except kubernetes.io/hostname, the Windows " +
+			"build, those that the machine table has, and those in changeableLabels of the configuration. " +
+			"It may set the labels of its operating system and architecture back to what its Node reported before, " +
+			"and what it reports of these does not change.",
+		Source: "Bulkhead; pkg/kubelet/kubelet_node_status.go updateDefaultLabels, " +
+			"pkg/volume/csi/nodeinfomanager/nodeinfomanager.go updateTopologyLabels: " +
+			"a kubelet adds labels, and changes one only if its own configuration has changed",
+		Extension: true,
+		Optional:  true,
+	}
+)
+
+// reviewOwnLabels checks the values of labels, whatever keys a node may set. old is nil
+// if the Node is created.
+func (r *Restriction) reviewOwnLabels(ctx context.Context, q *request, old, node *corev1.Node) *rules.Decision {
+	creates := old == nil
+	if creates {
+		old = noNode
+	}
+	if !sameLabel(old, node, corev1.LabelHostname) {
+		if refused := r.optional(q, labelHostname, func() *rules.Decision {
+			return r.checkHostname(ctx, q, creates, node)
+		}); refused != nil {
+			return refused
+		}
+	}
+	if creates {
+		return nil
+	}
+	return r.optional(q, labelsSetOnce, func() *rules.Decision { return checkLabelsSetOnce(q, old, node) })
+}
+
+// checkHostname is called for a value that differs from that of the old Node.
+func (r *Restriction) checkHostname(ctx context.Context, q *request, creates bool, node *corev1.Node) *rules.Decision {
+	value := node.Labels[corev1.LabelHostname]
+	if value == q.node || q.hasFromTable(node.Labels, corev1.LabelHostname) {
+		return nil
+	}
+	if creates {
+		last, err := r.config.Cluster.LastReported(ctx, q.node)
+		if err != nil {
+			return q.raw(labelHostname, err)
+		}
+		if value != "" && value == last.Hostname {
+			return nil
+		}
+	}
+	return q.forbid(labelHostname,
+		fmt.Sprintf("node %q is not allowed to set the label %s to %.63q", q.node, corev1.LabelHostname, value))
+}
+
+func checkLabelsSetOnce(q *request, old, node *corev1.Node) *rules.Decision {
+	if reportsOther(old, node) {
+		return q.forbid(labelsSetOnce, fmt.Sprintf("node %q is not allowed to change the operating system or "+
+			"the architecture that its Node reports", q.node))
+	}
+	var changed []string
+	for key := range old.Labels {
+		if !sameLabel(old, node, key) && !q.mayChangeLabel(key, old, node) {
+			changed = append(changed, key)
+		}
+	}
+	if len(changed) == 0 {
+		return nil
+	}
+	return q.forbid(labelsSetOnce,
+		fmt.Sprintf("node %q is not allowed to change or remove labels that its Node has: %s", q.node, someOf(changed)))
+}
+
+func sameLabel(old, node *corev1.Node, key string) bool {
+	before, had := old.Labels[key]
+	value, has := node.Labels[key]
+	return had == has && before == value
+}
+
+// mayChangeLabel is true for a label that may be removed, or have another value than it
+// had. kubernetes.io/hostname has a rule of its own.
+func (q *request) mayChangeLabel(key string, old, node *corev1.Node) bool {
+	switch key {
+	case corev1.LabelHostname, corev1.LabelWindowsBuild:
+		return true
+	case corev1.LabelOSStable, "beta.kubernetes.io/os":
+		if equalsReported(node.Labels, key, old.Status.NodeInfo.OperatingSystem) {
+			return true
+		}
+	case corev1.LabelArchStable, "beta.kubernetes.io/arch":
+		if equalsReported(node.Labels, key, old.Status.NodeInfo.Architecture) {
+			return true
+		}
+	}
+	return q.configuration != nil && q.configuration.ChangeableLabels.Has(key) || q.hasFromTable(node.Labels, key)
+}
+
+// equalsReported lets a kubelet repair a label that somebody else has changed.
+func equalsReported(labels map[string]string, key, reported string) bool {
+	value, has := labels[key]
+	return has && reported != "" && value == reported
+}
+
+// reportsOther is true if a Node that has reported its operating system and architecture
+// reports others now.
+func reportsOther(old, node *corev1.Node) bool {
+	was, is := &old.Status.NodeInfo, &node.Status.NodeInfo
+	return was.OperatingSystem != "" && was.OperatingSystem != is.OperatingSystem ||
+		was.Architecture != "" && was.Architecture != is.Architecture
+}
+
+// hasFromTable is true if a label has the value that the machine table has for the node.
+func (q *request) hasFromTable(labels map[string]string, key string) bool {
+	if q.configuration == nil {
+		return false
+	}
+	row := q.configuration.MachineFor(q.node)
+	return row != nil && inTable(row.Labels, labels, key)
 }

@@ -38,7 +38,8 @@ var (
 		Description: "A node writes nothing to its Node as long as that was registered without a sticky taint of the one " +
 			"before, by whomever and however.",
 		Source: "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the " +
-			"Node object), Removing self-delete from Node Permission; ours: a creation that is admitted just before a Node is " +
+			"Node object), Removing self-delete from Node Permission; Bulkhead: a creation that is admitted just before a " +
+			"Node is " +
 			"deleted",
 		Extension: true, Configured: true,
 	}
@@ -47,7 +48,7 @@ var (
 		Description: "Where taints are sticky, a node registers itself with at most 16 taints that are not remembered of " +
 			"it, and with none that is marked beyond 16 which its Nodes have come with, " +
 			"so that it cannot use up the memory of taints that others have put on it.",
-		Source:    "ours: a hostile node must neither fill the memory nor displace what an administrator marked",
+		Source:    "Bulkhead: a hostile node must neither fill the memory nor displace what an administrator marked",
 		Extension: true, Configured: true,
 	}
 )
@@ -68,15 +69,16 @@ var taintsByThemselves = map[string]bool{
 
 // remembered reads what is to be carried on: the taints that are still marked, and
 // those of them that a Node has come with.
-func (r *Restriction) remembered(ctx context.Context, q *request) (kept Memory, refused *rules.Decision) {
+func (r *Restriction) remembered(ctx context.Context, q *request) (kept NodeHistory, refused *rules.Decision) {
 	if q.configuration.StickyTaints == nil {
-		return Memory{}, nil
+		return NodeHistory{}, nil
 	}
-	memory, err := r.config.Cluster.Remembered(ctx, q.node)
+	memory, err := r.config.Cluster.History(ctx, q.node)
 	if err != nil {
-		return Memory{}, q.unknown(stickyRequired, fmt.Errorf("looking up the taints of node %q before: %w", q.node, err))
+		return NodeHistory{}, q.unknown(stickyRequired,
+			fmt.Errorf("looking up the taints of node %q before: %w", q.node, err))
 	}
-	return Memory{Taints: q.stillSticky(memory.Taints), Brought: q.stillSticky(memory.Brought)}, nil
+	return NodeHistory{Taints: q.stillSticky(memory.Taints), InitialTaints: q.stillSticky(memory.InitialTaints)}, nil
 }
 
 func (q *request) stillSticky(taints []corev1.Taint) []corev1.Taint {
@@ -95,7 +97,7 @@ func (q *request) unknown(r rules.Rule, err error) *rules.Decision {
 	return q.raw(r, errors.New(err.Error()))
 }
 
-func reviewNewTaints(q *request, node *corev1.Node, remembered Memory) *rules.Decision {
+func reviewNewTaints(q *request, node *corev1.Node, remembered NodeHistory) *rules.Decision {
 	var forbidden []string
 	fresh, marked := 0, 0
 	for _, taint := range node.Spec.Taints {
@@ -125,10 +127,10 @@ func reviewNewTaints(q *request, node *corev1.Node, remembered Memory) *rules.De
 			fmt.Sprintf("node %q is not allowed to set more than %d taints that are not remembered of it", q.node,
 				mostOwnTaints))
 	}
-	if marked > 0 && marked+len(remembered.Brought) > mostOwnTaints {
+	if marked > 0 && marked+len(remembered.InitialTaints) > mostOwnTaints {
 		return q.forbid(stickyMany,
 			fmt.Sprintf("node %q is not allowed to set more than %d taints that are marked as sticky, and %d of its own are "+
-				"remembered", q.node, mostOwnTaints, len(remembered.Brought)))
+				"remembered", q.node, mostOwnTaints, len(remembered.InitialTaints)))
 	}
 	return nil
 }
@@ -170,7 +172,7 @@ func (r *Restriction) reviewAbsentTaints(ctx context.Context, q *request, old *c
 	if q.configuration.StickyTaints == nil {
 		return nil
 	}
-	memory, err := r.config.Cluster.Remembered(ctx, q.node)
+	memory, err := r.config.Cluster.History(ctx, q.node)
 	if err != nil {
 		return q.unknown(stickyAbsent, fmt.Errorf("looking up the taints of node %q before: %w", q.node, err))
 	}

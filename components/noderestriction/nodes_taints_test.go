@@ -54,8 +54,8 @@ func TestStickyTaints(t *testing.T) {
 	)
 	bad, pii := aTaint("compromised", "yes", "NoSchedule"), aTaint("dedicated", "pii", "NoExecute")
 	gone := newHere()
-	gone.memories["me"] = Memory{Taints: []corev1.Taint{bad, pii, aTaint("unmarked", "", "NoSchedule")}}
-	gone.memories["other"] = Memory{Taints: []corev1.Taint{bad}}
+	gone.histories["me"] = NodeHistory{Taints: []corev1.Taint{bad, pii, aTaint("unmarked", "", "NoSchedule")}}
+	gone.histories["other"] = NodeHistory{Taints: []corev1.Taint{bad}}
 	run(t, withPolicy(t, gone, policy), []row{
 		{"with what is remembered it may come back", register(tainted(pii, bad)), "", 0, ""},
 		{"without one it may not", register(tainted(bad)), "NR-STICKY-1", 0, fmt.Sprintf(missing, "dedicated=pii:NoExecute")},
@@ -76,7 +76,7 @@ func TestStickyTaints(t *testing.T) {
 	})
 	run(t, withPolicy(t, gone, "stickyTaints: []"), []row{{"with nothing marked any more it may", register(), "", 0, ""}})
 	there := aCluster()
-	there.memories = gone.memories
+	there.histories = gone.histories
 	run(t, withPolicy(t, there, policy), []row{{"a node that is there is not held to it", register(), "", 0, ""}})
 }
 
@@ -105,7 +105,7 @@ func (nodeLookupFails) Node(context.Context, string) (*corev1.Node, error) {
 
 func TestANodeThatCannotBeLookedUp(t *testing.T) {
 	c := newHere()
-	c.memories["me"] = Memory{Taints: []corev1.Taint{aTaint("compromised", "", "NoSchedule")}}
+	c.histories["me"] = NodeHistory{Taints: []corev1.Taint{aTaint("compromised", "", "NoSchedule")}}
 	policy, err := configuration.Parse(
 		[]byte("apiVersion: noderestriction.admission.k8s.io/v1\nkind: Configuration\nstickyTaints: [compromised]"))
 	if err != nil {
@@ -124,7 +124,7 @@ func TestANodeThatCannotBeLookedUp(t *testing.T) {
 func TestANodeThatCameBackWithoutItsTaint(t *testing.T) {
 	bad := aTaint("compromised", "", "NoExecute")
 	c := aCluster()
-	c.memories["me"] = Memory{Taints: []corev1.Taint{bad}, Absent: []corev1.Taint{bad}}
+	c.histories["me"] = NodeHistory{Taints: []corev1.Taint{bad}, Absent: []corev1.Taint{bad}}
 	update := func(taints ...corev1.Taint) admission.Attributes {
 		return write("me", admission.Update, "nodes", "status", aNode("me", tainted(taints...)),
 			aNode("me", tainted(taints...)))
@@ -135,10 +135,10 @@ func TestANodeThatCameBackWithoutItsTaint(t *testing.T) {
 		{"it does once the taint is back, though the memory is behind", update(bad), "", 0, ""},
 	})
 	run(t, withPolicy(t, c, "stickyTaints: [other]"), []row{{"it does once the key is not marked", update(), "", 0, ""}})
-	c.memories["me"] = Memory{Taints: []corev1.Taint{bad}, UID: "me-uid"}
+	c.histories["me"] = NodeHistory{Taints: []corev1.Taint{bad}, UID: "me-uid"}
 	run(t, withPolicy(t, c, "stickyTaints: [compromised]"),
 		[]row{{"a taint removed from the Node itself is no matter", update(), "", 0, ""}})
-	c.memories["me"] = Memory{Taints: []corev1.Taint{bad}, UID: "before"}
+	c.histories["me"] = NodeHistory{Taints: []corev1.Taint{bad}, UID: "before"}
 	run(t, withPolicy(t, c, "stickyTaints: [compromised]"), []row{
 		{"of a Node that the memory has not seen yet, what it knows is of the one before", update(), "NR-STICKY-2", 0,
 			`nodes "me" is forbidden: node "me" was registered again without taints that it had: compromised:NoExecute (an administrator has to put them on the Node, or run: bulkhead taints clear me) [NR-STICKY-2]`},
@@ -178,12 +178,12 @@ func TestManyStickyTaints(t *testing.T) {
 	run(t, withPolicy(t, c, `allowedLabels: []`),
 		[]row{{"with nothing sticky there is no bound", register(plain(100)), "", 0, ""}})
 	remembered := aNode("me", many(40)).Spec.Taints
-	c.memories["me"] = Memory{Taints: remembered}
+	c.histories["me"] = NodeHistory{Taints: remembered}
 	run(t, r, []row{
 		{"remembered ones are not counted", register(many(40)), "", 0, ""},
 		{"beside them sixteen may be set", register(many(40), plain(16)), "", 0, ""},
 	})
-	c.memories["me"] = Memory{Taints: remembered[:12], Brought: remembered[:10]}
+	c.histories["me"] = NodeHistory{Taints: remembered[:12], InitialTaints: remembered[:10]}
 	run(t, r, []row{
 		{"of its own, ten of which are remembered, six more may be set", register(many(18)), "", 0, ""},
 		{"seven may not", register(many(19)), "NR-STICKY-3", 0, fmt.Sprintf(marked, 10)},

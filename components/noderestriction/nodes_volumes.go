@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	csitranslation "k8s.io/csi-translation-lib"
 
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
@@ -17,7 +19,7 @@ var (
 	volumesAttached = rules.Rule{
 		ID:          "NR-VOLUME-1",
 		Description: "A node does not set or change status.volumesAttached of its Node.",
-		Source: "ours; pkg/controller/volume/attachdetach/attach_detach_controller.go " +
+		Source: "Bulkhead; pkg/controller/volume/attachdetach/attach_detach_controller.go " +
 			"populateActualStateOfWorld: kube-controller-manager takes from this list what is attached where " +
 			"when it starts. A kubelet only reads it",
 		Extension: true,
@@ -27,7 +29,7 @@ var (
 		ID: "NR-VOLUME-2",
 		Description: "A node adds to status.volumesInUse of its Node only volumes that status.volumesAttached lists, " +
 			"and volumes of pods that are bound to the node.",
-		Source: "ours; pkg/kubelet/volumemanager/volume_manager.go GetVolumesInUse; a volume in use is not detached: " +
+		Source: "Bulkhead; pkg/kubelet/volumemanager/volume_manager.go GetVolumesInUse; a volume in use is not detached: " +
 			"pkg/volume/util/operationexecutor/operation_generator.go verifyVolumeIsSafeToDetach",
 		Extension: true,
 		Optional:  true,
@@ -89,4 +91,72 @@ func addedVolumes(old, node *corev1.Node) map[corev1.UniqueVolumeName]bool {
 		delete(added, volume.Name)
 	}
 	return added
+}
+
+// persistentVolumeName is the name that kubelets and the attach-detach controller give to
+// a PersistentVolume; empty if volumes of its kind are not attached.
+// Source: pkg/volume/util/util.go GetUniqueVolumeNameFromSpec, GetVolumeName of the plugins.
+func persistentVolumeName(volume *corev1.PersistentVolume) corev1.UniqueVolumeName {
+	switch source := &volume.Spec.PersistentVolumeSource; {
+	case source.CSI != nil:
+		return csiVolumeName(source.CSI)
+	case source.ISCSI != nil:
+		return iscsiVolumeName(source.ISCSI.TargetPortal, source.ISCSI.IQN, source.ISCSI.Lun)
+	case source.FC != nil:
+		return fcVolumeName(source.FC)
+	case source.FlexVolume != nil:
+		return uniqueName(source.FlexVolume.Driver, volume.Name)
+	}
+	inTree := csitranslation.New()
+	if !inTree.IsPVMigratable(volume) {
+		return ""
+	}
+	return translatedName(inTree.TranslateInTreePVToCSI(logr.Discard(), volume))
+}
+
+// inlineVolumeName is the same for a volume that a pod describes itself. Volumes of CSI
+// drivers that do so are not attached.
+func inlineVolumeName(volume *corev1.Volume, namespace string) corev1.UniqueVolumeName {
+	switch {
+	case volume.ISCSI != nil:
+		return iscsiVolumeName(volume.ISCSI.TargetPortal, volume.ISCSI.IQN, volume.ISCSI.Lun)
+	case volume.FC != nil:
+		return fcVolumeName(volume.FC)
+	case volume.FlexVolume != nil:
+		return uniqueName(volume.FlexVolume.Driver, volume.Name)
+	}
+	inTree := csitranslation.New()
+	if !inTree.IsInlineMigratable(volume) {
+		return ""
+	}
+	return translatedName(inTree.TranslateInTreeInlineVolumeToCSI(logr.Discard(), volume, namespace))
+}
+
+func translatedName(volume *corev1.PersistentVolume, err error) corev1.UniqueVolumeName {
+	if err != nil || volume == nil || volume.Spec.CSI == nil {
+		return ""
+	}
+	return csiVolumeName(volume.Spec.CSI)
+}
+
+func csiVolumeName(source *corev1.CSIPersistentVolumeSource) corev1.UniqueVolumeName {
+	return uniqueName("kubernetes.io/csi", source.Driver+"^"+source.VolumeHandle)
+}
+
+func iscsiVolumeName(portal, iqn string, lun int32) corev1.UniqueVolumeName {
+	return uniqueName("kubernetes.io/iscsi", fmt.Sprintf("%v:%v:%v", portal, iqn, lun))
+}
+
+func fcVolumeName(source *corev1.FCVolumeSource) corev1.UniqueVolumeName {
+	switch {
+	case len(source.TargetWWNs) != 0 && source.Lun != nil:
+		return uniqueName("kubernetes.io/fc", fmt.Sprintf("%v:%v", source.TargetWWNs, *source.Lun))
+	case len(source.WWIDs) != 0:
+		return uniqueName("kubernetes.io/fc", fmt.Sprintf("%v", source.WWIDs))
+	}
+	return ""
+}
+
+func uniqueName(plugin, volume string) corev1.UniqueVolumeName {
+	return corev1.UniqueVolumeName(plugin + "/" + volume)
 }

@@ -123,3 +123,13 @@ func finalizersOf(o runtime.Object) []string {
 	}
 	return object.GetFinalizers()
 }
+
+var limit = rules.Rule{
+	ID: "NR-LIMIT",
+	Description: "A node's writes beyond its share of those being decided at one time, and reviews beyond a fixed size, " +
+		"are refused, without a look at what they say.",
+	Source:    "Bulkhead: a flood from one node must not become another node's problem",
+	Extension: true,
+}
+
+var transportRules = []rules.Rule{limit}

@@ -5,10 +5,17 @@ package noderestriction
 
 import (
 	"fmt"
+	"maps"
+	"reflect"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/utils/ptr"
 
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
@@ -58,4 +65,94 @@ func (r *Restriction) reviewPersistentVolumeClaim(q *request) *rules.Decision {
 			strings.Join(changed, ", ")))
 	}
 	return r.reviewClaimAllocation(q, old, claim)
+}
+
+// sameClaim is true if nothing changed that a node may not change. It is quick and
+// may be false where [changedClaimFields] finds nothing, but is never true where that
+// finds something.
+func sameClaim(old, claim *corev1.PersistentVolumeClaim, expansion bool) bool {
+	return sameMetadata(&old.ObjectMeta, &claim.ObjectMeta) &&
+		sameClaimSpec(&old.Spec, &claim.Spec) &&
+		sameClaimRest(&old.Status, &claim.Status) &&
+		(expansion || sameResources(old.Status.AllocatedResources, claim.Status.AllocatedResources) &&
+			maps.Equal(old.Status.AllocatedResourceStatuses, claim.Status.AllocatedResourceStatuses))
+}
+
+// sameMetadata leaves out the resource version, without which an update is
+// unconditional, and the managed fields, which the API server writes.
+func sameMetadata(a, b *metav1.ObjectMeta) bool {
+	return a.Name == b.Name && a.GenerateName == b.GenerateName && a.Namespace == b.Namespace &&
+		a.SelfLink == b.SelfLink && //nolint:staticcheck // a field is a field
+		a.UID == b.UID && a.Generation == b.Generation &&
+		a.CreationTimestamp.Equal(&b.CreationTimestamp) && a.DeletionTimestamp.Equal(b.DeletionTimestamp) &&
+		ptr.Equal(a.DeletionGracePeriodSeconds, b.DeletionGracePeriodSeconds) &&
+		maps.Equal(a.Labels, b.Labels) && maps.Equal(a.Annotations, b.Annotations) &&
+		slices.EqualFunc(a.OwnerReferences, b.OwnerReferences, sameOwner) && slices.Equal(a.Finalizers, b.Finalizers)
+}
+
+func sameClaimSpec(a, b *corev1.PersistentVolumeClaimSpec) bool {
+	return slices.Equal(a.AccessModes, b.AccessModes) && a.Selector == nil && b.Selector == nil &&
+		sameResources(a.Resources.Requests, b.Resources.Requests) && sameResources(a.Resources.Limits, b.Resources.Limits) &&
+		a.VolumeName == b.VolumeName && ptr.Equal(a.StorageClassName, b.StorageClassName) &&
+		ptr.Equal(a.VolumeMode, b.VolumeMode) &&
+		a.DataSource == nil && b.DataSource == nil && a.DataSourceRef == nil && b.DataSourceRef == nil &&
+		ptr.Equal(a.VolumeAttributesClassName, b.VolumeAttributesClassName)
+}
+
+func sameClaimRest(a, b *corev1.PersistentVolumeClaimStatus) bool {
+	return a.Phase == b.Phase && slices.Equal(a.AccessModes, b.AccessModes) &&
+		ptr.Equal(a.CurrentVolumeAttributesClassName, b.CurrentVolumeAttributesClassName) &&
+		ptr.Equal(a.ModifyVolumeStatus, b.ModifyVolumeStatus) && a.HealthStatus == nil && b.HealthStatus == nil
+}
+
+func sameResources(a, b corev1.ResourceList) bool {
+	return maps.EqualFunc(a, b, func(x, y resource.Quantity) bool { return x.Equal(y) })
+}
+
+// changedClaimFields are the fields that changed and that a node may not change.
+func changedClaimFields(old, claim *corev1.PersistentVolumeClaim, expansion bool) []string {
+	status := []string{"capacity", "conditions"}
+	if expansion {
+		status = append(status, "allocatedResources", "allocatedResourceStatuses")
+	}
+	changed := changedFields("metadata.", old.ObjectMeta, claim.ObjectMeta, "resourceVersion", "managedFields")
+	changed = append(changed, changedFields("spec.", old.Spec, claim.Spec)...)
+	return append(changed, changedFields("status.", old.Status, claim.Status, status...)...)
+}
+
+// changedFields are the fields of two structs of one type, by their names in JSON,
+// that differ and are not among those that may.
+func changedFields(prefix string, old, now any, may ...string) []string {
+	var changed []string
+	before, after := reflect.ValueOf(old), reflect.ValueOf(now)
+	for i := range before.NumField() {
+		name, _, _ := strings.Cut(before.Type().Field(i).Tag.Get("json"), ",")
+		if !slices.Contains(may, name) &&
+			!apiequality.Semantic.DeepEqual(before.Field(i).Interface(), after.Field(i).Interface()) {
+			changed = append(changed, prefix+name)
+		}
+	}
+	return changed
+}
+
+var claimAllocation = rules.Rule{
+	ID: "NR-PVC-3",
+	Description: "With the status of a PersistentVolumeClaim, a node does not raise allocatedResources: the storage " +
+		"quota of the namespace counts them.",
+	Source: "Bulkhead: pkg/quota/v1/evaluator/core/persistent_volume_claims.go getStorageUsage; " +
+		"only the controller that expands the volume raises them (pkg/volume/util/resize_util.go " +
+		"MarkControllerReisizeInProgress)",
+	Extension: true,
+	Optional:  true,
+}
+
+func (r *Restriction) reviewClaimAllocation(q *request, old, claim *corev1.PersistentVolumeClaim) *rules.Decision {
+	return r.optional(q, claimAllocation, func() *rules.Decision {
+		for name, now := range claim.Status.AllocatedResources {
+			if before := old.Status.AllocatedResources[name]; now.Cmp(before) > 0 {
+				return q.forbid(claimAllocation, fmt.Sprintf("node %q is not allowed to raise status.allocatedResources", q.node))
+			}
+		}
+		return nil
+	})
 }

@@ -115,7 +115,7 @@ func (r *Restriction) reviewKind(ctx context.Context, of resourceKind, q *reques
 
 // Rules are all rules of this component, in the order of its documentation.
 var Rules = slices.Concat(
-	identityRules, podRules, mirrorPodRules, podStatusBeyondRules, nodeRules, nodeConfiguredRules, nodeBeyondRules,
+	identityRules, podRules, mirrorPodRules, podStatusExtensionRules, nodeRules, nodeConfiguredRules, nodeExtensionRules,
 	persistentVolumeClaimRules,
 	serviceAccountRules, podCertificateRequestRules, leaseRules, csiNodeRules, resourceSliceRules,
 	certificateSigningRequestRules, eventRules, objectRules, transportRules, bootstrapRules,

@@ -10,6 +10,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apiserver/pkg/admission"
 
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
@@ -57,7 +58,7 @@ func (r *Restriction) reviewServiceAccount(ctx context.Context, q *request) *rul
 	if refused := r.reviewAudience(ctx, q, pod, asked); refused != nil {
 		return refused
 	}
-	return r.reviewTokenBeyond(ctx, q, pod, asked, token.Spec.ExpirationSeconds)
+	return r.reviewTokenExtensions(ctx, q, pod, asked, token.Spec.ExpirationSeconds)
 }
 
 // podOfToken returns the pod that the token is for, which runs on the node. For a pod
@@ -86,4 +87,104 @@ func (r *Restriction) podOfToken(ctx context.Context, q *request,
 		return nil, q.forbid(tokenOfOwnPod, "node requested token bound to a pod scheduled on a different node")
 	}
 	return pod, nil
+}
+
+var (
+	tokenAccount = rules.Rule{
+		ID:          "NR-SA-5",
+		Description: "A node gets tokens only of the account that the pod runs as.",
+		Source: "Bulkhead: upstream compares the two after admission " +
+			"(pkg/registry/core/serviceaccount/storage/token.go Create)",
+		Extension: true,
+		Optional:  true,
+	}
+	tokenLife = rules.Rule{
+		ID: "NR-SA-6",
+		Description: "Where the configuration has maxTokenSeconds, a node gets no token that lives longer, unless a volume " +
+			"of the pod or its driver asks for one that does; the kubelet's defaults, of 3600 and 3607 seconds, are always " +
+			"allowed.",
+		Source: "Bulkhead: upstream bounds it for everybody at once (--service-account-max-token-expiration), or not at " +
+			"all",
+		Extension: true,
+		Optional:  true,
+	}
+)
+
+const (
+	// defaultTokenSeconds is how long a token lives if nobody says
+	// (pkg/apis/authentication/v1/defaults.go).
+	defaultTokenSeconds = 3600
+	// injectedTokenSeconds is what the volume asks for that every pod gets
+	// (plugin/pkg/admission/serviceaccount/admission.go). It is allowed for every pod,
+	// so that a small bound stops no kubelet.
+	injectedTokenSeconds = 3607
+)
+
+// reviewTokenExtensions holds a token that upstream's rules admit to the optional ones.
+func (r *Restriction) reviewTokenExtensions(ctx context.Context, q *request, pod *corev1.Pod, asked audience,
+	seconds *int64) *rules.Decision {
+	refused := r.optional(q, tokenAccount, func() *rules.Decision {
+		if pod.Spec.ServiceAccountName == q.GetName() {
+			return nil
+		}
+		return q.forbid(tokenAccount,
+			fmt.Sprintf("cannot bind token for serviceaccount %q to pod running with different serviceaccount name.",
+				q.GetName()))
+	})
+	if refused != nil {
+		return refused
+	}
+	return r.optional(q, tokenLife, func() *rules.Decision {
+		return r.reviewTokenLife(ctx, q, pod, asked, secondsOf(seconds))
+	})
+}
+
+// reviewTokenLife sees what was asked for. The API server may still shorten it
+// (--service-account-max-token-expiration), and it makes a year of 3607 seconds
+// for its own audiences unless --service-account-extend-token-expiration is false.
+func (r *Restriction) reviewTokenLife(ctx context.Context, q *request, pod *corev1.Pod, asked audience,
+	seconds int64) *rules.Decision {
+	if q.configuration == nil || q.configuration.MaxTokenSeconds <= 0 {
+		return nil
+	}
+	bound := max(q.configuration.MaxTokenSeconds, injectedTokenSeconds)
+	for token := range projectedTokens(pod) {
+		if asked.is(token.Audience) {
+			bound = max(bound, secondsOf(token.ExpirationSeconds))
+		}
+	}
+	if seconds <= bound {
+		return nil
+	}
+	bound, err := r.driversBound(ctx, pod, asked, bound)
+	switch {
+	case seconds <= bound:
+		return nil
+	case err != nil:
+		return q.forbid(tokenLife, fmt.Sprintf("cannot tell how long a token the volumes of the pod may have: %v", err))
+	default:
+		return q.forbid(tokenLife,
+			fmt.Sprintf("node may not request a token for %d seconds: %d seconds are the most that the pod or the policy asks "+
+				"for", seconds, bound))
+	}
+}
+
+// driversBound raises the bound to what the drivers of the pod's volumes ask for.
+func (r *Restriction) driversBound(ctx context.Context, pod *corev1.Pod, asked audience, bound int64) (int64, error) {
+	var errs []error
+	for token, err := range r.driverTokens(ctx, pod) {
+		if err != nil {
+			errs = append(errs, err)
+		} else if asked.is(token.Audience) {
+			bound = max(bound, secondsOf(token.ExpirationSeconds))
+		}
+	}
+	return bound, utilerrors.NewAggregate(errs)
+}
+
+func secondsOf(seconds *int64) int64 {
+	if seconds == nil {
+		return defaultTokenSeconds
+	}
+	return *seconds
 }

@@ -16,7 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/memory"
+	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/nodehistory"
 )
 
 func newTaintsCommand() *cobra.Command {
@@ -50,7 +50,7 @@ them.`,
 }
 
 func listTaints(ctx context.Context, out io.Writer, client kubernetes.Interface) error {
-	entries, err := memory.List(ctx, client)
+	entries, err := nodehistory.List(ctx, client)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func clearTaints(ctx context.Context, out io.Writer, client kubernetes.Interface
 	if err != nil {
 		return err
 	}
-	cleared, err := memory.Clear(ctx, client, name, key)
+	cleared, err := nodehistory.Clear(ctx, client, name, key)
 	if err != nil {
 		return err
 	}

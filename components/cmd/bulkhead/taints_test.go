@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 
-	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/memory"
+	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/nodehistory"
 )
 
 func remembering() kubernetes.Interface {
@@ -21,7 +21,7 @@ func remembering() kubernetes.Interface {
 		Taints: []corev1.Taint{{Key: "compromised", Value: "yes", Effect: corev1.TaintEffectNoSchedule}},
 	}}
 	return fake.NewClientset(there, &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: memory.Namespace, Name: memory.Name},
+		ObjectMeta: metav1.ObjectMeta{Namespace: nodehistory.Namespace, Name: nodehistory.Name},
 		Data: map[string]string{
 			"n1": `{"uid":"1","version":"5","taints":["compromised=yes:NoSchedule"],"absent":["dedicated=pii:NoExecute"]}`,
 			"n2": `{"uid":"1","version":"5","taints":["compromised:NoExecute"]}`,

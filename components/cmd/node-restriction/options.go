@@ -79,7 +79,7 @@ func (o *options) flags() cliflag.NamedFlagSets {
 	o.gates.Add(deciding, features.ByGate(), "what a node may write")
 	o.AddKubeconfig(deciding,
 		"The identity needs get on what writes refer to, list on what is counted, create on subjectaccessreviews, and its "+
-			"own memory; nothing else.")
+			"own history of nodes; nothing else.")
 
 	o.beyond.Add(sections.FlagSet("beyond upstream"),
 		"What becomes of a write that the in-tree NodeRestriction plugin would admit and a stricter, optional rule would "+

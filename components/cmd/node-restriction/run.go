@@ -21,9 +21,9 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/program"
 	"github.com/bulkhead-k8s/bulkhead/components/internal/serve"
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction"
-	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/clusterview"
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/configfile"
-	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/memory"
+	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/lookup"
+	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/nodehistory"
 	scopeadmission "github.com/bulkhead-k8s/bulkhead/components/nodescope/admission"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
@@ -74,10 +74,10 @@ func run(ctx context.Context, c *config) error {
 		Server:     c.server,
 		Path:       webhookPath,
 		Handler:    handler,
-		Checks:     []serve.Check{known.view.Unready, known.memory.Unready},
+		Checks:     []serve.Check{known.view.Unready, known.history.Unready},
 		Registry:   registry,
 		Client:     client,
-		Background: []func(context.Context){policy.Run, known.view.Run, known.memory.Run, handler.Run},
+		Background: []func(context.Context){policy.Run, known.view.Run, known.history.Run, handler.Run},
 	}
 	if scoped != nil {
 		scoped.addTo(&serving)
@@ -87,8 +87,8 @@ func run(ctx context.Context, c *config) error {
 
 // cluster is what is known of other objects: as they are now, and as they were.
 type cluster struct {
-	view   *clusterview.View
-	memory *memory.Memory
+	view    *lookup.Cluster
+	history *nodehistory.Store
 }
 
 func newCluster(client *kubeclient.Client, c *config, policy *configfile.File, registry metrics.KubeRegistry) (*cluster,
@@ -101,18 +101,18 @@ func newCluster(client *kubeclient.Client, c *config, policy *configfile.File, r
 	if err != nil {
 		return nil, err
 	}
-	remembered := memory.New(memory.Config{Client: clientset, Configuration: policy.Current, Registry: registry})
-	view := clusterview.New(clusterview.Config{
-		Client: clientset, Metadata: metadata, Memory: remembered, Registry: registry,
+	history := nodehistory.New(nodehistory.Config{Client: clientset, Configuration: policy.Current, Registry: registry})
+	view := lookup.New(lookup.Config{
+		Client: clientset, Metadata: metadata, NodeHistory: history, Registry: registry,
 		CountsSigningRequests: func() bool {
 			policy := policy.Current()
 			return policy != nil && policy.Caps.CertificateSigningRequests > 0 && c.modes["NR-CSR-5"] != rules.Off
 		},
 	})
-	return &cluster{view: view, memory: remembered}, nil
+	return &cluster{view: view, history: history}, nil
 }
 
-func newRestriction(c *config, view *clusterview.View, policy *configfile.File) *noderestriction.Restriction {
+func newRestriction(c *config, view *lookup.Cluster, policy *configfile.File) *noderestriction.Restriction {
 	return noderestriction.New(noderestriction.Config{
 		Cluster: view, Authorizer: view, Features: c.features, Modes: c.modes,
 		Configuration: policy.Current, APIAudiences: c.apiAudiences,

@@ -131,6 +131,6 @@ func (cluster) LastReported(context.Context, string) (noderestriction.Reported, 
 	return noderestriction.Reported{}, errOptional
 }
 
-func (cluster) Remembered(context.Context, string) (noderestriction.Memory, error) {
-	return noderestriction.Memory{}, errOptional
+func (cluster) History(context.Context, string) (noderestriction.NodeHistory, error) {
+	return noderestriction.NodeHistory{}, errOptional
 }

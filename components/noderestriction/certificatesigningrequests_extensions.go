@@ -1,0 +1,211 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package noderestriction
+
+import (
+	"context"
+	"crypto/x509"
+	"fmt"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/kubeletcertificate"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+var (
+	certificateServing = rules.Rule{
+		ID: "NR-CSR-2",
+		Description: "A node asks kubernetes.io/kubelet-serving only for a server certificate of its own: subject " +
+			"O=system:nodes and its user name, nothing else, and no names and addresses but those in the status of its Node; " +
+			"and of these none that another Node has, no cluster IP, no name of a Service or of the loopback, no wildcard, no " +
+			"loopback, link-local, multicast or unspecified IP, and what the API server is reached at only for a Node with " +
+			"the label node-role.kubernetes.io/control-plane.",
+		Source: "Bulkhead: upstream leaves them to the approver; pkg/apis/certificates/helpers.go " +
+			"ValidateKubeletServingCSR has what the signer signs, pkg/kubelet/certificate/kubelet.go what a kubelet asks for",
+		Extension: true,
+		Optional:  true,
+	}
+	certificateClient = rules.Rule{
+		ID: "NR-CSR-3",
+		Description: "A node asks kubernetes.io/kube-apiserver-client-kubelet only for a client certificate of its own: " +
+			"subject O=system:nodes and its user name, nothing else, and no further names.",
+		Source:    "Bulkhead: upstream leaves it to the approver; pkg/apis/certificates/helpers.go ValidateKubeletClientCSR",
+		Extension: true,
+		Optional:  true,
+	}
+	certificateSigners = rules.Rule{
+		ID:          "NR-CSR-4",
+		Description: "A node asks only the two signers of kubelet certificates.",
+		Source:      "Bulkhead: a kubelet asks no other; upstream lets a node ask every signer for anything",
+		Extension:   true,
+		Optional:    true,
+	}
+)
+
+func (r *Restriction) reviewOtherSigner(q *request, signer string) *rules.Decision {
+	return r.optional(q, certificateSigners, func() *rules.Decision {
+		return q.forbid(certificateSigners,
+			fmt.Sprintf("node %q can only request certificates of the signers %s and %s, not of %q",
+				q.node, certificatesv1.KubeletServingSignerName, certificatesv1.KubeAPIServerClientKubeletSignerName, signer))
+	})
+}
+
+// reviewKubeletCertificateExtensions holds a request to what a kubelet asks for. One that
+// cannot be read, err says why, can get here only with
+// AllowInsecureKubeletCertificateSigningRequests.
+func (r *Restriction) reviewKubeletCertificateExtensions(ctx context.Context, q *request,
+	asked *certificatesv1.CertificateSigningRequestSpec, parsed *x509.CertificateRequest, err error) *rules.Decision {
+	by, purpose := certificateClient, certificatesv1.UsageClientAuth
+	if asked.SignerName == certificatesv1.KubeletServingSignerName {
+		by, purpose = certificateServing, certificatesv1.UsageServerAuth
+	}
+	return r.optional(q, by, func() *rules.Decision {
+		if err != nil {
+			return q.forbid(by, fmt.Sprintf("unable to parse csr: %v", err))
+		}
+		if problem := kubeletcertificate.SubjectProblem(parsed, q.node); problem != "" {
+			return q.forbid(by, problem)
+		}
+		if !kubeletcertificate.UsedFor(purpose, asked.Usages) {
+			return q.forbid(by, fmt.Sprintf("usages must be digital signature, %s and, for an RSA key, key encipherment",
+				purpose))
+		}
+		if by == certificateServing {
+			return r.reviewServingNames(ctx, q, parsed)
+		}
+		if len(parsed.Extensions) > 0 {
+			return q.forbid(by, "subjectAltNames and other extensions are not allowed")
+		}
+		return nil
+	})
+}
+
+// reviewServingNames compares with the Node as it is. A kubelet asks once it has
+// seen addresses there, and tries again when it is refused.
+func (r *Restriction) reviewServingNames(ctx context.Context, q *request,
+	parsed *x509.CertificateRequest) *rules.Decision {
+	if problem := kubeletcertificate.NamesProblem(parsed); problem != "" {
+		return q.forbid(certificateServing, problem)
+	}
+	node, err := r.config.Cluster.Node(ctx, q.node)
+	if err != nil && apierrors.IsNotFound(err) {
+		return q.forbid(certificateServing,
+			fmt.Sprintf("node %q is not registered yet, and can have a serving certificate once its addresses are in the "+
+				"status of its Node", q.node))
+	}
+	if err != nil {
+		return q.raw(certificateServing, err)
+	}
+	problem := kubeletcertificate.OthersProblem(parsed, q.node, node.Status.Addresses)
+	if problem == "" {
+		problem, err = kubeletcertificate.TakenProblem(ctx, parsed, node, othersIn{r.config.Cluster})
+	}
+	switch {
+	case err != nil:
+		return q.raw(certificateServing, err)
+	case problem != "":
+		return q.forbid(certificateServing, problem)
+	}
+	return nil
+}
+
+// othersIn has a [Cluster] say whose a name is.
+type othersIn struct{ Cluster }
+
+func (c othersIn) NodeWith(ctx context.Context, address, but string) (string, error) {
+	switch _, err := c.Node(ctx, address); {
+	case address == but, err != nil && apierrors.IsNotFound(err):
+		return c.AddressOwner(ctx, address, but)
+	case err != nil:
+		return "", err
+	}
+	return address, nil
+}
+
+var certificateMetadata = rules.Rule{
+	ID: "NR-CSR-6",
+	Description: "A node's CertificateSigningRequest has no labels, annotations, finalizers and owners, " +
+		"so that it is small and goes when kube-controller-manager removes it.",
+	Source: "Bulkhead; staging/src/k8s.io/client-go/util/certificate/csr/csr.go RequestCertificateWithContext sets a " +
+		"name alone",
+	Extension: true,
+	Optional:  true,
+}
+
+func checkCertificateMetadata(q *request, meta *metav1.ObjectMeta) *rules.Decision {
+	if len(meta.Labels)+len(meta.Annotations)+len(meta.Finalizers)+len(meta.OwnerReferences) == 0 {
+		return nil
+	}
+	return q.forbid(certificateMetadata,
+		fmt.Sprintf("node %q can only create CertificateSigningRequests without labels, annotations, finalizers and owners",
+			q.node))
+}
+
+var certificateCap = rules.Rule{
+	ID: "NR-CSR-5",
+	Description: "Where the configuration has caps.certificateSigningRequests, a node creates no " +
+		"CertificateSigningRequest while there are that many of its own for the same signer. " +
+		"kubernetes.io/kube-apiserver-client-kubelet and kubernetes.io/kubelet-serving are counted each by itself, all " +
+		"other signers together.",
+	Source: "Bulkhead: a hostile node must not fill the cluster's store, and serving certificates that nobody approves " +
+		"must not keep a kubelet from its client certificate; " +
+		"pkg/controller/certificates/cleaner/cleaner.go says how long requests stay",
+	Extension: true,
+	Optional:  true,
+}
+
+// Signers are whom a CertificateSigningRequest is for, as far as they are counted
+// apart: a kubelet's requests for one are no reason to refuse it the other.
+type Signers int
+
+// What is counted apart.
+const (
+	ClientSigner Signers = iota
+	ServingSigner
+	OtherSigners
+)
+
+// SignersOf finds where the requests for a signer are counted.
+func SignersOf(signerName string) Signers {
+	switch signerName {
+	case certificatesv1.KubeAPIServerClientKubeletSignerName:
+		return ClientSigner
+	case certificatesv1.KubeletServingSignerName:
+		return ServingSigner
+	default:
+		return OtherSigners
+	}
+}
+
+// String is as a person reads it.
+func (s Signers) String() string {
+	switch s {
+	case ClientSigner:
+		return certificatesv1.KubeAPIServerClientKubeletSignerName
+	case ServingSigner:
+		return certificatesv1.KubeletServingSignerName
+	default:
+		return "signers other than those of kubelets"
+	}
+}
+
+// reviewSigningCap comes last for this resource: what it does not refuse is counted as
+// made. A dry run makes none, but is told what the write would be told.
+func (r *Restriction) reviewSigningCap(q *request, signerName string) *rules.Decision {
+	most := q.caps().CertificateSigningRequests
+	if most <= 0 {
+		return nil
+	}
+	return r.optional(q, certificateCap, func() *rules.Decision {
+		signers := SignersOf(signerName)
+		if r.config.Cluster.SigningRequests(q.node, signers, most, !q.IsDryRun()) < most {
+			return nil
+		}
+		return q.forbid(certificateCap,
+			fmt.Sprintf("node %q has as many CertificateSigningRequests for %s as one node may have: %d", q.node, signers, most))
+	})
+}

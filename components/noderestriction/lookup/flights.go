@@ -1,0 +1,123 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package lookup
+
+import (
+	"context"
+	"fmt"
+	"sync"
+)
+
+// flights share calls about the same thing, exactly: an answer goes to those who
+// asked before the call began, and to nobody else. The zero value can be used.
+type flights struct {
+	mu    sync.Mutex
+	lanes map[question]*lane
+}
+
+// lane is what goes on about one thing: a call in the air, and the next one.
+type lane struct {
+	inAir bool
+	next  *flight
+}
+
+// flight is one call for all who ask before it begins. callers is guarded by
+// flights.mu; answer and err are set before done is closed.
+type flight struct {
+	call    call
+	ctx     context.Context
+	cancel  context.CancelFunc
+	callers int
+	done    chan struct{}
+	answer  any
+	err     error
+}
+
+// call asks the API server. What it returns is shared.
+type call func(context.Context) (any, error)
+
+// do returns the answer of a call that begins later than do does, or the cause of
+// ctx's end.
+func (f *flights) do(ctx context.Context, asked question, c call) (any, error) {
+	joined := f.join(ctx, asked, c)
+	defer f.leave(asked, joined)
+	select {
+	case <-joined.done:
+		return joined.answer, joined.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// join takes a place in the call that has yet to begin. The call outlives the
+// caller that it is made for, but not all who wait for it.
+func (f *flights) join(ctx context.Context, asked question, c call) *flight {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.lanes == nil {
+		f.lanes = map[question]*lane{}
+	}
+	l := f.lanes[asked]
+	if l == nil {
+		l = &lane{}
+		f.lanes[asked] = l
+	}
+	if l.next == nil {
+		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		l.next = &flight{call: c, ctx: ctx, cancel: cancel, done: make(chan struct{})}
+	}
+	joined := l.next
+	joined.callers++
+	if !l.inAir {
+		f.departLocked(asked, l)
+	}
+	return joined
+}
+
+// leave gives the place back. A call for which nobody waits does not begin, or is
+// broken off.
+func (f *flights) leave(asked question, left *flight) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	left.callers--
+	if left.callers > 0 {
+		return
+	}
+	left.cancel()
+	if l := f.lanes[asked]; l != nil && l.next == left {
+		l.next = nil
+	}
+}
+
+func (f *flights) departLocked(asked question, l *lane) {
+	departing := l.next
+	l.inAir, l.next = true, nil
+	go func() {
+		defer f.land(asked, l, departing)
+		departing.fly()
+	}()
+}
+
+func (f *flights) land(asked question, l *lane, landed *flight) {
+	close(landed.done)
+	landed.cancel()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	l.inAir = false
+	if l.next == nil {
+		delete(f.lanes, asked)
+		return
+	}
+	f.departLocked(asked, l)
+}
+
+// fly makes the call. A panic in it is its failure and nobody else's.
+func (f *flight) fly() {
+	defer func() {
+		if cause := recover(); cause != nil {
+			f.answer, f.err = nil, fmt.Errorf("panic: %v", cause)
+		}
+	}()
+	f.answer, f.err = f.call(f.ctx)
+}

@@ -1,0 +1,154 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package noderestriction
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/configuration"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+var mirrorName = rules.Rule{
+	ID: "NR-MIRROR-5",
+	Description: "Where the gate MirrorPodNodeRestriction is on, the name of a mirror pod ends in the name of its node, " +
+		"and it has no finalizers, " +
+		"so that it takes no other node's place and goes when it is deleted.",
+	Source:    "Bulkhead; pkg/kubelet/config/common.go generatePodName",
+	Extension: true, Configured: true,
+}
+
+// checkMirrorName cannot tell the static pod b-a of the node c from the static pod b
+// of a node a-c: names of nodes that end in another's are not told apart.
+func checkMirrorName(q *request, pod *corev1.Pod) *rules.Decision {
+	if strings.HasSuffix(pod.Name, "-"+strings.ToLower(q.node)) && len(pod.Finalizers) == 0 {
+		return nil
+	}
+	return q.forbid(mirrorName,
+		fmt.Sprintf("node %q can only create mirror pods whose names end in -%s and that have no finalizers", q.node,
+			strings.ToLower(q.node)))
+}
+
+// refusedAnnotationKeys is the audit annotation that names the annotations.
+const refusedAnnotationKeys = "refused-annotation-keys"
+
+// mirrorAnnotation is true for the annotations that KEP-1314 lists, some of
+// which nothing reads any more, and for the note that the plugin LimitRanger leaves
+// on every pod that it has given a default, before we are asked.
+func mirrorAnnotation(key string) bool {
+	switch key {
+	case corev1.MirrorPodAnnotationKey, "kubernetes.io/config.hash", "kubernetes.io/config.seen",
+		"kubernetes.io/config.source",
+		"podpreset.admission.kubernetes.io/exclude",
+		"seccomp.security.alpha.kubernetes.io/pod",
+		"scheduler.alpha.kubernetes.io/preferAvoidPods",
+		"node.kubernetes.io/bootstrap-checkpoint",
+		"kubernetes.io/limit-ranger":
+		return true
+	}
+	return strings.HasPrefix(key, "container.seccomp.security.alpha.kubernetes.io/") ||
+		strings.HasPrefix(key, "container.apparmor.security.beta.kubernetes.io/") ||
+		strings.HasPrefix(key, unrestrictedPrefix)
+}
+
+func checkMirrorAnnotations(q *request, policy *configuration.MirrorPods, pod *corev1.Pod) *rules.Decision {
+	var refused []string
+	for key := range pod.Annotations {
+		if !mirrorAnnotation(key) && (policy.AllowedAnnotations == nil || !policy.AllowedAnnotations.Has(key)) {
+			refused = append(refused, key)
+		}
+	}
+	if len(refused) == 0 {
+		return nil
+	}
+	q.annotate(refusedAnnotationKeys, refused)
+	return q.forbid(mirrorAnnotations,
+		fmt.Sprintf("node %q must not create mirror pods with the following annotations: %s", q.node, someOf(refused)))
+}
+
+const (
+	// unrestrictedPrefix begins the keys that nobody may take for trustworthy.
+	unrestrictedPrefix = "unrestricted.node.kubernetes.io/"
+	// refusedLabelKeys is the audit annotation that names the labels.
+	refusedLabelKeys = "refused-label-keys"
+)
+
+func checkDeniedLabels(q *request, policy *configuration.MirrorPods, pod *corev1.Pod) *rules.Decision {
+	var denied []string
+	for _, key := range policy.DeniedLabelKeys {
+		if _, has := pod.Labels[key]; has {
+			denied = append(denied, key)
+		}
+	}
+	if len(denied) == 0 {
+		return nil
+	}
+	q.annotate(refusedLabelKeys, denied)
+	return q.forbid(mirrorDeniedLabels,
+		fmt.Sprintf("node %q must not create mirror pods with the following labels: %s", q.node, someOf(denied)))
+}
+
+func (r *Restriction) checkMirrorLabels(ctx context.Context, q *request, policy *configuration.MirrorPods,
+	namespace *corev1.Namespace, pod *corev1.Pod) *rules.Decision {
+	listed := listedKeys(namespace)
+	var unlisted, topology []string
+	for key := range pod.Labels {
+		switch {
+		case listed[key], policy.UnrestrictedPrefix && strings.HasPrefix(key, unrestrictedPrefix):
+		case slices.Contains(policy.DeniedLabelKeys, key):
+			// Said already, if the gate only warns.
+		case key == corev1.LabelTopologyZone || key == corev1.LabelTopologyRegion:
+			topology = append(topology, key)
+		default:
+			unlisted = append(unlisted, key)
+		}
+	}
+	if len(topology) > 0 {
+		others, err := r.othersTopology(ctx, q, pod, topology)
+		if err != nil {
+			return q.raw(mirrorLabels, err)
+		}
+		unlisted = append(unlisted, others...)
+	}
+	if len(unlisted) == 0 {
+		return nil
+	}
+	q.annotate(refusedLabelKeys, unlisted)
+	return q.forbid(mirrorLabels,
+		fmt.Sprintf("node %q can only create mirror pods with labels that the annotation %s of namespace %q lists, and it "+
+			"does not list %s",
+			q.node, mirrorLabelKeys, q.GetNamespace(), someOf(unlisted)))
+}
+
+// othersTopology are the keys by which a pod claims to be where its node is not.
+// The API server itself gives a pod its node's topology labels before we see it.
+func (r *Restriction) othersTopology(ctx context.Context, q *request, pod *corev1.Pod, keys []string) (others []string,
+	err error) {
+	node, err := r.config.Cluster.Node(ctx, q.node)
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range keys {
+		if value, has := node.Labels[key]; !has || value != pod.Labels[key] {
+			others = append(others, key)
+		}
+	}
+	return others, nil
+}
+
+// listedKeys are the label keys that a namespace allows. A * is no key.
+func listedKeys(namespace *corev1.Namespace) map[string]bool {
+	listed := map[string]bool{}
+	for key := range strings.SplitSeq(namespace.Annotations[mirrorLabelKeys], ",") {
+		if key = strings.TrimSpace(key); key != "" {
+			listed[key] = true
+		}
+	}
+	return listed
+}
