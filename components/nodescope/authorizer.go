@@ -157,3 +157,38 @@ func (z *Authorizer) asNode(ctx context.Context, by rules.Rule, node string, a *
 //
 // Source: pkg/auth/nodeidentifier/default.go.
 var nodeGroups = []string{user.NodesGroup, user.AllAuthenticated}
+
+// noOpinion leaves a request to the authorizers behind. Nothing is allowed here.
+func noOpinion(r rules.Rule) rules.Decision {
+	return rules.Decision{Effect: rules.NoOpinion, Rule: r.ID}
+}
+
+func deny(r rules.Rule, text string) rules.Decision {
+	return rules.Decision{Rule: r.ID, Message: text}
+}
+
+// requestOf returns the record itself that the transport passes, and a copy of any
+// other attributes. It is nil if there are none. Requirements of a selector that did not
+// parse could only narrow it further.
+func requestOf(attributes authorizer.Attributes) *request {
+	a, isRecord := attributes.(*request)
+	if isRecord || attributes == nil {
+		return a
+	}
+	ofFields, _ := attributes.GetFieldSelector()
+	ofLabels, _ := attributes.GetLabelSelector()
+	return &request{
+		User:                      attributes.GetUser(),
+		Verb:                      attributes.GetVerb(),
+		Namespace:                 attributes.GetNamespace(),
+		APIGroup:                  attributes.GetAPIGroup(),
+		APIVersion:                attributes.GetAPIVersion(),
+		Resource:                  attributes.GetResource(),
+		Subresource:               attributes.GetSubresource(),
+		Name:                      attributes.GetName(),
+		ResourceRequest:           attributes.IsResourceRequest(),
+		Path:                      attributes.GetPath(),
+		FieldSelectorRequirements: ofFields,
+		LabelSelectorRequirements: ofLabels,
+	}
+}

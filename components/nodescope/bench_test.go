@@ -4,9 +4,25 @@
 package nodescope
 
 import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/component-base/metrics"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/sarwebhook"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 // BenchmarkAuthorize measures one decision beside that of an authorizer that always says
@@ -50,4 +66,72 @@ func BenchmarkParseScope(b *testing.B) {
 			}
 		})
 	}
+}
+
+// discard is a ResponseWriter that costs nothing.
+type discard struct{ header http.Header }
+
+func (d discard) Header() http.Header         { return d.header }
+func (d discard) Write(b []byte) (int, error) { return len(b), nil }
+func (d discard) WriteHeader(int)             {}
+
+// BenchmarkHandler measures the review of an account with a scope, from body to answer,
+// without HTTP: with a decision that is always the same, and with ours.
+func BenchmarkHandler(b *testing.B) {
+	constant := sarwebhook.AuthorizerFunc(func(context.Context, authorizer.Attributes) rules.Decision {
+		return noOpinion(asItsNode)
+	})
+	scoped := newOver(b, clusterOf(Account{Scope: mustScope(b, usualScope)}))
+	for _, bc := range []struct {
+		name string
+		z    sarwebhook.Authorizer
+	}{{"constant", constant}, {"scoped", scoped}} {
+		b.Run(bc.name, func(b *testing.B) { benchmarkHandler(b, bc.z) })
+	}
+}
+
+func benchmarkHandler(b *testing.B, z sarwebhook.Authorizer) {
+	b.Helper()
+	h := sarwebhook.New(sarwebhook.Config{
+		Authorizer: z, NodeName: func(user.Info) (string, bool) { return "me", true },
+		Limits: webhook.Limits{InFlight: 10, InFlightPerNode: 10}, MaxReading: 10, LimitRule: limit, Rules: Rules,
+		Registry: metrics.NewKubeRegistry(), Logger: klog.Background().V(99), Clock: clock.RealClock{},
+	})
+	ctx, cancel := context.WithCancel(b.Context())
+	defer cancel()
+	go h.Run(ctx)
+	review := reviewOf(b, row{asks: request{Verb: "get", Resource: "secrets", Namespace: "ns",
+		Name: "my-secret"}}.complete())
+	body := strings.NewReader(review)
+	req := httptest.NewRequest(http.MethodPost, "/authorize-scoped", io.NopCloser(body))
+	req.Header.Set("Content-Type", "application/json")
+	w := discard{http.Header{}}
+	b.ReportAllocs()
+	for b.Loop() {
+		body.Reset(review)
+		h.ServeHTTP(w, req)
+	}
+}
+
+// reviewOf is what kube-apiserver sends of a request.
+func reviewOf(tb testing.TB, a *request) string {
+	tb.Helper()
+	extra := map[string]authorizationv1.ExtraValue{}
+	for key, values := range a.User.GetExtra() {
+		extra[key] = values
+	}
+	data, err := json.Marshal(&authorizationv1.SubjectAccessReview{
+		TypeMeta: metav1.TypeMeta{APIVersion: "authorization.k8s.io/v1", Kind: "SubjectAccessReview"},
+		Spec: authorizationv1.SubjectAccessReviewSpec{
+			User: a.User.GetName(), Groups: a.User.GetGroups(), Extra: extra,
+			ResourceAttributes: &authorizationv1.ResourceAttributes{
+				Verb: a.Verb, Group: a.APIGroup, Version: a.APIVersion, Resource: a.Resource, Subresource: a.Subresource,
+				Namespace: a.Namespace, Name: a.Name,
+			},
+		},
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return string(data)
 }

@@ -6,6 +6,11 @@ package nodescope
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	"github.com/bulkhead-k8s/bulkhead/components/revocationlist"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
@@ -95,5 +100,92 @@ func TestRulesInEveryScope(t *testing.T) {
 		if got := InEveryScope(tc.id); got != tc.want {
 			t.Errorf("%s: %v, want %v", tc.id, got, tc.want)
 		}
+	}
+}
+
+func TestImpersonation(t *testing.T) { run(t, impersonationRows()) }
+
+func impersonationRows() []row {
+	// The API server asks in the name of all pods of the account.
+	allPods := tokenOf("agent",
+		map[string][]string{"authentication.kubernetes.io/associated-node-keys": {nodeName, nodeUID, podName, podUID}})
+	const refusal = "a pod that is held to its node may impersonate that node and nobody else [NS-IMPERSONATE-1]"
+	free := tokenOf("free", claimsOf("free-me", "uid-free", "me"))
+	return []row{
+		{"leave to be its node may have it", allPods, "",
+			request{Verb: "impersonate:associated-node", APIGroup: "authentication.k8s.io", Resource: "nodes", Name: "*"}, true,
+			"[NS-IMPERSONATE-1]"},
+		{"leave to be its node with everything in its scope may have it", allPods, "*",
+			request{Verb: "impersonate:associated-node", APIGroup: "authentication.k8s.io", Resource: "nodes", Name: "*"}, true,
+			"[NS-IMPERSONATE-1]"},
+		{"leave to list secrets as its node may have it", allPods, "",
+			request{Verb: "impersonate-on:associated-node:list", Resource: "secrets", Namespace: "ns"}, true,
+			"[NS-IMPERSONATE-1]"},
+		{"leave to be any node is refused", nil, "",
+			request{Verb: "impersonate:arbitrary-node", APIGroup: "authentication.k8s.io", Resource: "nodes", Name: "other"},
+			false, refusal},
+		{"leave to list secrets as any node is refused", nil, "",
+			request{Verb: "impersonate-on:arbitrary-node:list", Resource: "secrets", Namespace: "ns"}, false, refusal},
+		{"leave to be another account is refused", nil, "",
+			request{Verb: "impersonate:serviceaccount", APIGroup: "authentication.k8s.io", Resource: "serviceaccounts",
+				Namespace: "ns", Name: "x"}, false, refusal},
+		{"leave to be another user is refused", nil, "",
+			request{Verb: "impersonate:user-info", APIGroup: "authentication.k8s.io", Resource: "users", Name: "x"}, false,
+			refusal},
+		{"leave to be another user in the old way is refused", nil, "",
+			request{Verb: "impersonate", Resource: "users", Name: "admin"}, false, refusal},
+		{"leave to be a group in the old way is refused", nil, "",
+			request{Verb: "impersonate", Resource: "groups", Name: "system:masters"}, false, refusal},
+		{"leave to be itself with other claims is refused", nil, "",
+			request{Verb: "impersonate", APIGroup: "authentication.k8s.io", Resource: "userextras", Subresource: podName,
+				Name: "agent-other"}, false, refusal},
+		{"leave to be another user, with a scope of one resource, is refused", nil, "secrets",
+			request{Verb: "impersonate", Resource: "users", Name: "admin"}, false, refusal},
+		{"leave to be another user, without a scope, may have it", free, "",
+			request{Verb: "impersonate", Resource: "users", Name: "admin"}, true, "[NS-PASS-1]"},
+		{"leave to be its node, which is nearly so called, is refused", allPods, "",
+			request{Verb: "impersonate:associated-nodes", APIGroup: "authentication.k8s.io", Resource: "nodes", Name: "*"},
+			false, refusal},
+	}
+}
+
+func TestRevokedToken(t *testing.T) {
+	const stolen, good = "JTI=11111111-2222-3333-4444-555555555555", "JTI=11111111-2222-3333-4444-666666666666"
+	set, err := revocationlist.Decode(stolen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const deny, pass = authorizer.DecisionDeny, authorizer.DecisionNoOpinion
+	reason := "credential " + stolen + " is revoked [NS-REVOKE-1]"
+	discovery := request{Verb: "get", Path: "/api"}
+	for _, row := range []struct {
+		name    string
+		user    string
+		id      string
+		audits  bool
+		unready string
+		want    answer
+	}{
+		{"a revoked token, for what is in no scope: denied", "system:serviceaccount:ns:agent", stolen, false, "",
+			answer{deny, reason, nil}},
+		{"another token of the same account: left to RBAC", "system:serviceaccount:ns:agent", good, false, "",
+			answer{pass, "[NS-PASS-2]", nil}},
+		{"a revoked token of an account in audit: denied", "system:serviceaccount:ns:agent", stolen, true, "",
+			answer{deny, reason, nil}},
+		{"a revoked token while the cluster is not known: denied by its rule", "system:serviceaccount:ns:agent", stolen,
+			false, "is late", answer{deny, reason, nil}},
+		{"a user who is no account: no opinion", "somebody", stolen, false, "", answer{pass, "", nil}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			z := newOver(t, clusterOf(Account{Scope: mustScope(t, usualScope), Audits: row.audits}))
+			z.Revoked = func() *revocationlist.Set { return set }
+			z.Unready = func() string { return row.unready }
+			a := discovery
+			a.User = &user.DefaultInfo{Name: row.user, Extra: map[string][]string{user.CredentialIDKey: {row.id}}}
+			decision, reason, err := z.Authorize(t.Context(), &a)
+			if diff := cmp.Diff(row.want, answer{decision, reason, err}); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
 	}
 }

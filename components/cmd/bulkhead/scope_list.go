@@ -119,3 +119,12 @@ func shortCell(text string) string {
 	}
 	return text
 }
+
+func newScopeCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "scope",
+		Short: "Show which accounts are held to the nodes of their pods, and find out which scope one could have",
+	}
+	cmd.AddCommand(newScopeListCommand(), newScopeSuggestCommand())
+	return cmd
+}
