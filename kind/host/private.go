@@ -39,10 +39,10 @@ type Build func(ctx context.Context, log io.Writer, pkg, output string) error
 
 func canPrepare() error {
 	if os.Geteuid() != 0 {
-		return errors.New("it takes root; run as root, or use a Docker that may run privileged containers")
+		return errors.New("must run as root; or use a Docker that may run privileged containers")
 	}
 	if _, err := os.Stat("/etc/debian_version"); err != nil {
-		return errors.New("it is only known for Debian; use a Docker that may run privileged containers")
+		return errors.New("supported on Debian only; use a Docker that may run privileged containers")
 	}
 	return nil
 }
@@ -103,8 +103,8 @@ func startPrivate(ctx context.Context, log io.Writer, build Build) error {
 	return waitForDaemon(ctx, log, ended)
 }
 
-// nodesTalk accepts what goes from one of our containers to another: the
-// machine's own engine has the kernel drop what no rule accepts.
+// nodesTalk accepts packets between containers of the private engine: the machine's own
+// engine makes the kernel drop packets that no rule accepts.
 var nodesTalk = []string{"FORWARD", "--source", addresses, "--destination", addresses, "--jump", "ACCEPT"}
 
 func letNodesTalk(ctx context.Context, log io.Writer) error {

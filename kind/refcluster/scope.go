@@ -32,7 +32,7 @@ func (c *Cluster) MarkKubeProxy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.annotateKubeProxy(ctx, "marking kube-proxy as held to its node", scopeAnnotation+"="+value)
+	return c.annotateKubeProxy(ctx, "annotating kube-proxy with a node scope", scopeAnnotation+"="+value)
 }
 
 // LeaveKubeProxy takes back what MarkKubeProxy has done.
@@ -49,7 +49,7 @@ func (c *Cluster) annotateKubeProxy(ctx context.Context, title, change string) e
 
 // AwaitKubeProxy waits until the API server says that it holds kube-proxy to its node.
 func (c *Cluster) AwaitKubeProxy(ctx context.Context) error {
-	return c.Progress.Step(ctx, "waiting until kube-proxy is held to its node",
+	return c.Progress.Step(ctx, "waiting until the node scope of kube-proxy is live",
 		func(ctx context.Context, log io.Writer) error {
 			return poll(ctx, 2*time.Minute, func() (bool, error) {
 				list, err := c.exec(ctx, log, c.ControlPlane(), "bulkhead", "scope", "list", "--output=json",

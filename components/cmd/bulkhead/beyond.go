@@ -21,18 +21,18 @@ type beyondFlags struct {
 }
 
 func (f *beyondFlags) add(fs *pflag.FlagSet) {
-	const asBefore = " Without this flag, what the last install was told"
+	const asBefore = " Without this flag, the value of the last install"
 	f.ruleModes = map[string]string{}
 	fs.StringVar(&f.mode, "beyond-upstream", "",
-		"off, audit or enforce the rules that Kubernetes itself does not have; audit allows, and reports by log and metric "+
-			"what would be refused."+asBefore+
-			"; if nothing, enforce in hardened and off in parity. An empty value forgets what it was told.")
+		"Mode of the rules that Kubernetes does not have: off, audit or enforce. In audit, log and metrics report what "+
+			"would be denied."+asBefore+
+			"; by default enforce in hardened and off in parity. An empty value restores the default.")
 	fs.Var(cliflag.NewMapStringString(&f.ruleModes), "rule-mode",
-		"ID=off|audit|enforce pairs for single ones of them, as in NA-CSR-1=audit,KA-EXEC-1=off; bulkhead rules lists "+
-			"them. Those of the kubelets' API (KA-) hold on all nodes, whichever control-plane host was told last, but for "+
-			"KA-VAP-1, which is each API server's."+asBefore+"; an empty value forgets it.")
+		"Modes of single rules, ID=off|audit|enforce, as in NA-CSR-1=audit,KA-EXEC-1=off. bulkhead rules lists the "+
+			"rules. Rules of the kubelets' API (KA-) have the mode of the last install on any control-plane host, on all "+
+			"nodes; KA-VAP-1 has one for each API server."+asBefore+"; an empty value restores the default.")
 	fs.DurationVar(&f.grace, "terminated-pod-grace", 30*time.Second,
-		"How long a pod that has ended still gives its node secrets, config maps and tokens."+asBefore+".")
+		"How long a node may read secrets and config maps, and get tokens, of a pod that has ended."+asBefore+".")
 	fs.BoolVar(&f.credentialProviders, "credential-provider-tokens", false,
 		"Whether kubelets have credential providers that use ServiceAccount tokens."+asBefore+".")
 }

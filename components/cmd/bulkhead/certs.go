@@ -19,7 +19,7 @@ import (
 func newCertsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "certs",
-		Short: "Show and renew the certificates that bulkhead made",
+		Short: "Show and renew Bulkhead's certificates",
 	}
 	cmd.AddCommand(newCertsStatusCommand(), newCertsRenewCommand(), newCertsApproveCommand())
 	return cmd
@@ -33,7 +33,7 @@ func newCertsStatusCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Show when each certificate ends",
+		Short: "Show when each certificate expires",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			policy, err := host.certificatePolicy(cmd.Flags(), policy)
@@ -49,18 +49,18 @@ func newCertsStatusCommand() *cobra.Command {
 				encoder.SetIndent("", "  ")
 				return encoder.Encode(all)
 			}
-			return fmt.Errorf("-o %s: it is one of table and json", output)
+			return fmt.Errorf("invalid output format %q: use table or json", output)
 		},
 	}
 	host.addState(cmd.Flags())
 	addCertificateFlags(cmd.Flags(), &policy, controlPlaneCertificates)
-	cmd.Flags().StringVarP(&output, "output", "o", "table", "How to print: table or json.")
+	cmd.Flags().StringVarP(&output, "output", "o", "table", "Output format: table or json.")
 	return cmd
 }
 
 func printCertificates(out io.Writer, all []pki.Status) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(table, "CERTIFICATE\tENDS\tLEFT\tRENEW")
+	_, _ = fmt.Fprintln(table, "CERTIFICATE\tEXPIRES\tLEFT\tRENEW")
 	for _, s := range all {
 		ends, left, renew := "-", "-", "no"
 		if !s.NotAfter.IsZero() {
@@ -82,12 +82,11 @@ func newCertsRenewCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "renew",
-		Short: "Renew the certificates that have little time left",
-		Long: `Renew replaces what is missing, unusable, or has less than --cert-renew-before left.
-Both sides pick a new certificate up without a restart.
+		Short: "Renew the certificates that expire soon",
+		Long: `Renew replaces each certificate that is missing, unusable, or has less than
+--cert-renew-before left. Clients and servers use a new certificate without a restart.
 
-With --watch it goes on doing so until it is stopped: this is what the static pod
-bulkhead-certs runs.`,
+With --watch it continues until it is stopped. The static pod bulkhead-certs runs it.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			policy, err := host.certificatePolicy(cmd.Flags(), policy)
@@ -113,8 +112,8 @@ bulkhead-certs runs.`,
 	}
 	host.addState(cmd.Flags())
 	addCertificateFlags(cmd.Flags(), &policy, controlPlaneCertificates)
-	cmd.Flags().BoolVar(&all, "all", false, "Renew every certificate, whatever time it has left.")
-	cmd.Flags().BoolVar(&watch, "watch", false, "Go on until stopped, renewing in time.")
+	cmd.Flags().BoolVar(&all, "all", false, "Renew every certificate, also one that is not due.")
+	cmd.Flags().BoolVar(&watch, "watch", false, "Continue until stopped, and renew each certificate in time.")
 	cmd.MarkFlagsMutuallyExclusive("all", "watch")
 	return cmd
 }

@@ -17,15 +17,15 @@ func newCertsApproveCommand() *cobra.Command {
 	var kubeconfig string
 	cmd := &cobra.Command{
 		Use:   "approve",
-		Short: "Approve the serving certificates that kubelets ask for, each for its own names only",
-		Long: `Approve watches the requests to the signer kubernetes.io/kubelet-serving and approves
-what a node asks for its own name and the addresses in the status of its Node, until
-it is stopped. What it does not approve it leaves to an administrator. This is what
-the static pod bulkhead-kubelet-approver runs.`,
+		Short: "Approve serving certificates of kubelets, for their own names only",
+		Long: `Approve watches certificate signing requests for kubernetes.io/kubelet-serving. It
+approves a node's request for the node's own name and the addresses in its status, and
+leaves other requests to an administrator. The static pod bulkhead-kubelet-approver
+runs it.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return approve(cmd.Context(), kubeconfig) },
 	}
-	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "Who the approver is to the API server.")
+	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "The approver's credentials for the API server.")
 	if err := cmd.MarkFlagRequired("kubeconfig"); err != nil {
 		panic(err) // the flag is three lines up
 	}

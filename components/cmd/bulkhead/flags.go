@@ -30,7 +30,7 @@ type hostFlags struct {
 func (f *hostFlags) add(fs *pflag.FlagSet) {
 	f.layout = install.DefaultLayout()
 	fs.StringVar(&f.kubeconfig, "kubeconfig", "/etc/kubernetes/admin.conf",
-		"The administrator's credentials. They are used against the API server on this host, whatever server the file names.")
+		"The administrator's credentials. The command connects to the API server on this host, whatever the file says.")
 	fs.StringVar(&f.layout.Manifests, "manifests-dir", f.layout.Manifests, "The kubelet's directory of static pods.")
 	f.addState(fs)
 }
@@ -40,10 +40,10 @@ func (f *hostFlags) addState(fs *pflag.FlagSet) {
 		f.layout = install.DefaultLayout()
 	}
 	fs.StringVar(&f.layout.State, "state-dir", f.layout.State,
-		"The directory for our certificates, configuration and the saved originals. It has to be on the same file system "+
-			"as --manifests-dir.")
+		"Directory of Bulkhead's certificates, configuration and saved originals. It must be on the file system of "+
+			"--manifests-dir.")
 	fs.StringVar(&f.layout.KubePKI, "kubernetes-pki", f.layout.KubePKI,
-		"kubeadm's directory with ca.crt and ca.key, which sign our components' own client certificates.")
+		"kubeadm's directory with ca.crt and ca.key, which sign the client certificates of Bulkhead's components.")
 }
 
 const day = 24 * time.Hour
@@ -59,9 +59,9 @@ var (
 // addCertificateFlags binds how long certificates live.
 func addCertificateFlags(fs *pflag.FlagSet, p *pki.Policy, defaults pki.Policy) {
 	fs.DurationVar(&p.Validity, "cert-validity", defaults.Validity,
-		"How long a new certificate lives. Without this flag, what the last install was told.")
+		"How long a new certificate is valid. Without this flag, the value of the last install.")
 	fs.DurationVar(&p.RenewBefore, "cert-renew-before", defaults.RenewBefore,
-		"A certificate with less than this left is renewed. Without this flag, what the last install was told.")
+		"Renew a certificate when less than this is left. Without this flag, the value of the last install.")
 }
 
 // certificatePolicy is what the flags say; without them, what the installation
@@ -71,11 +71,11 @@ func (f *hostFlags) certificatePolicy(fs *pflag.FlagSet, p pki.Policy) (pki.Poli
 	if err != nil || record == nil {
 		return p, err
 	}
-	if told := record.Certificates.Validity; told > 0 && !fs.Changed("cert-validity") {
-		p.Validity = told
+	if recorded := record.Certificates.Validity; recorded > 0 && !fs.Changed("cert-validity") {
+		p.Validity = recorded
 	}
-	if told := record.Certificates.RenewBefore; told > 0 && !fs.Changed("cert-renew-before") {
-		p.RenewBefore = told
+	if recorded := record.Certificates.RenewBefore; recorded > 0 && !fs.Changed("cert-renew-before") {
+		p.RenewBefore = recorded
 	}
 	return p, nil
 }
@@ -83,7 +83,7 @@ func (f *hostFlags) certificatePolicy(fs *pflag.FlagSet, p pki.Policy) (pki.Poli
 // requireRoot stops a run that could only end half-way.
 func requireRoot() error {
 	if os.Geteuid() != 0 {
-		return errors.New("this changes files of the control plane: run it as root, on a control-plane host")
+		return errors.New("cannot change files of the control plane: run this as root, on a control-plane host")
 	}
 	return nil
 }
@@ -92,7 +92,7 @@ func requireRoot() error {
 func (f *hostFlags) connect() (*apiserver.Manifest, *cluster.Client, error) {
 	data, err := os.ReadFile(f.layout.APIServerManifest())
 	if err != nil {
-		return nil, nil, fmt.Errorf("reading kube-apiserver's manifest (run this on a kubeadm control-plane host): %w", err)
+		return nil, nil, fmt.Errorf("cannot read kube-apiserver's manifest: %w; run this on a kubeadm control-plane host", err)
 	}
 	manifest, err := apiserver.Parse(data)
 	if err != nil {
@@ -165,17 +165,17 @@ func (f *hostFlags) refuse(ctx context.Context, out io.Writer, o install.Options
 	if err != nil {
 		return fmt.Errorf("preflight: %w", err)
 	}
-	var worth []preflight.Finding
+	var shown []preflight.Finding
 	for _, finding := range findings {
 		if finding.Level != preflight.OK {
-			worth = append(worth, finding)
+			shown = append(shown, finding)
 		}
 	}
-	if err := preflight.Print(out, worth); err != nil {
+	if err := preflight.Print(out, shown); err != nil {
 		return err
 	}
 	if preflight.Failed(findings) {
-		return fmt.Errorf("preflight: profile %s would not keep its promise here, see FAIL above; nothing has been changed",
+		return fmt.Errorf("preflight: a check of profile %s failed, see FAIL above; nothing has been changed",
 			o.Profile)
 	}
 	return nil

@@ -14,7 +14,7 @@ import (
 )
 
 const timeoutHelp = "How long the API server, and before it each component, may take to become healthy. If one takes " +
-	"longer, the old state is put back and the command fails."
+	"longer, the command restores the old state and fails."
 
 func newInstallCommand() *cobra.Command {
 	var (
@@ -28,21 +28,22 @@ func newInstallCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "install --profile=hardened|parity|in-tree",
-		Short: "Make this control-plane host what the profile says",
+		Short: "Install Bulkhead on this control-plane host, or switch its profile",
 		Long: `Install places the node authorizer and node-restriction beside this host's
-kube-apiserver and makes them decide what nodes may read and write. The API server
-restarts once, which takes about half a minute.
+kube-apiserver, and configures kube-apiserver to call them. The API server restarts
+once, which takes about half a minute.
 
-  hardened  our authorizer in front, strict; in-tree Node and RBAC behind it as the
-            floor. Our admission behind in-tree NodeRestriction, with a policy of its own.
-            kubelet-auth-proxy before each kubelet on whose host bulkhead node install
-            is run afterwards
-  parity    ours in the place of in-tree Node and NodeRestriction; for proving rules
-  in-tree   nothing of ours: the same as bulkhead uninstall
+  hardened  node-authorizer in front, strict, and in-tree Node and RBAC behind it.
+            node-restriction behind in-tree NodeRestriction, with its own configuration.
+            kubelet-auth-proxy in front of each kubelet, after bulkhead node install
+            on its host
+  parity    node-authorizer and node-restriction instead of the in-tree components, to
+            compare rules
+  in-tree   Bulkhead is not installed: the same as bulkhead uninstall
 
-If a step fails, if the API server is not healthy within --timeout, or on Ctrl-C,
-the old state is put back before the command ends. A second run changes nothing;
-a run with another profile switches, and keeps what its flags do not name.`,
+If a step fails, if the API server is not healthy within --timeout, or on Ctrl-C, the
+command restores the old state before it ends. A second run changes nothing. A run
+with another profile switches to it, and keeps the settings that its flags do not name.`,
 		Example: "  bulkhead install --profile=hardened --image=registry.example/bulkhead:v1",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -68,29 +69,27 @@ a run with another profile switches, and keeps what its flags do not name.`,
 	addCertificateFlags(fs, &options.Certificates, controlPlaneCertificates)
 	beyond.add(fs)
 	fs.StringVar(&policy, policyFlag, "",
-		"A file with what nodes may write about themselves, in the place of the profile's: it becomes configuration.yaml "+
-			"of node-restriction on this host. A later run without this flag keeps it; an empty value goes back to the "+
-			"profile's.")
+		"Configuration of node-restriction, instead of the profile's. It is copied to configuration.yaml on this host. A "+
+			"later run without this flag keeps it; an empty value restores the profile's.")
 	fs.StringVar(&profile, "profile", string(install.Hardened), "What to install: hardened, parity or in-tree.")
 	fs.StringVar(&options.Image, "image", defaultImage(buildVersion()),
-		"The image with the components. It has to be on this host or in a registry that it reaches. A later run without "+
+		"Image with the components. It must be on this host or in a registry that the host can reach. A later run without "+
 			"this flag keeps the image.")
 	fs.DurationVar(&options.Timeout, "timeout", 3*time.Minute, timeoutHelp)
 	fs.BoolVar(&kubeletAPI, kubeletAPIFlag, true,
-		"In hardened, guard the kubelets' API, too: kubelet-auth-proxy on every node where bulkhead node install has run, "+
-			"an approver of kubelets' serving certificates, and a policy about nodes/proxy. Without this flag, what the last "+
-			"install was told; if nothing, and our components run on another control-plane host, what the cluster has. "+
-			"--kubelet-api=false takes it from the whole cluster, from each node once bulkhead node uninstall has run on it.")
+		"In hardened, protect the kubelets' API: kubelet-auth-proxy on every node where bulkhead node install has run, "+
+			"an approver of kubelets' serving certificates, and a policy for nodes/proxy. Without this flag, the value of "+
+			"the last install, or that of the cluster if Bulkhead runs on another control-plane host. --kubelet-api=false "+
+			"removes it from the cluster, and from each node after bulkhead node uninstall on its host.")
 	addNodeScopeFlags(fs, &options.NodeScope)
 	fs.BoolVar(&options.NodesOnly, "nodes-only", false,
-		"Stop after what bulkhead node install needs on the nodes, before kube-apiserver is touched. A run without it "+
-			"afterwards restarts kube-apiserver once, where otherwise it would be twice.")
-	fs.BoolVar(&dryRun, "dry-run", false, "Say what would be changed, and change nothing.")
+		"Install only what bulkhead node install needs on the nodes, and do not change kube-apiserver. Then a later run "+
+			"without this flag restarts kube-apiserver once instead of twice.")
+	fs.BoolVar(&dryRun, "dry-run", false, "Print what would change, and change nothing.")
 	return cmd
 }
 
-// remember completes what the flags say with what the installation on this host was
-// told.
+// remember completes the flags with the recorded values of the installation on this host.
 func (f *hostFlags) remember(fs *pflag.FlagSet, o *install.Options, beyond *beyondFlags, policy string,
 	kubeletAPI bool) error {
 	var errs [6]error

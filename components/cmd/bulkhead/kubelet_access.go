@@ -23,15 +23,15 @@ func newKubeletAccessCommand() *cobra.Command {
 	var kubeconfig, output string
 	cmd := &cobra.Command{
 		Use:   "kubelet-access",
-		Short: "Print who holds nodes/proxy, and what each would lose in strict mode",
+		Short: "Print which users have nodes/proxy, and which rights they lose in strict mode",
 		Long: `Kubelet-access reads the cluster's ClusterRoles and ClusterRoleBindings, and prints
-who may reach kubelets by nodes/proxy, by that word or by a wildcard. get is enough to
-run a command in any pod of a node that has no proxy of ours.
+which users have nodes/proxy, by name or by a wildcard. The verb get is enough to run a
+command in any pod of a node without kubelet-auth-proxy.
 
 With kubelet-auth-proxy in strict mode, nodes/proxy no longer covers exec, attach, run,
 port-forward, container logs and debug, nor, through the API server, metrics, stats and
-log files of the node: LOSES names what each holder has to be granted
-by itself, if it is needed. It can be run anywhere, and changes nothing.`,
+log files of the node. LOSES names these rights: grant those that a user needs. The
+command can run anywhere, and changes nothing.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			rules := clientcmd.NewDefaultClientConfigLoadingRules()

@@ -20,11 +20,11 @@ func newMirrorLabelsCommand() *cobra.Command {
 	var host hostFlags
 	cmd := &cobra.Command{
 		Use:   "mirror-labels",
-		Short: "Print what namespaces need so that the static pods of this cluster stay allowed",
-		Long: `Mirror-labels looks at the mirror pods of all nodes and prints, for each namespace
-that has some, the kubectl line that opens it to them and lists the keys of their
-labels. It changes nothing. Read the lines before you run them: a label that a
-compromised node has put on a mirror pod stands in them like any other.`,
+		Short: "Print the annotations that allow the static pods of this cluster",
+		Long: `Mirror-labels lists the mirror pods of all nodes. For each namespace with mirror pods
+it prints a kubectl command that allows them and their label keys. It changes nothing.
+Check the commands before you run them: a compromised node may have added labels to a
+mirror pod.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, client, err := host.connect()

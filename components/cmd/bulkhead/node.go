@@ -20,9 +20,9 @@ import (
 func newNodeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "node",
-		Short: "Put the kubelet of this host behind kubelet-auth-proxy, and take it out again",
-		Long: `The commands of node are run as root on the host of a node, control plane or worker,
-one node at a time. They need nothing of the API but what the node itself may read.`,
+		Short: "Put the kubelet of this host behind kubelet-auth-proxy, or undo that",
+		Long: `Run the commands of node as root on the host of a node, control plane or worker, one
+node at a time. They use the kubelet's own credentials.`,
 	}
 	cmd.AddCommand(newNodeInstallCommand(), newNodeUninstallCommand(), newNodeStatusCommand(), newNodeRenewCommand())
 	return cmd
@@ -34,18 +34,18 @@ type nodeFlags struct{ layout install.Layout }
 func (f *nodeFlags) add(fs *pflag.FlagSet) {
 	f.layout = install.DefaultLayout()
 	fs.StringVar(&f.layout.State, "state-dir", f.layout.State,
-		"The directory for what is ours. It has to be on the same file system as systemd's /etc/systemd/system.")
+		"Directory of Bulkhead's files. It must be on the file system of /etc/systemd/system.")
 	fs.StringVar(&f.layout.KubeletConf, "kubelet-kubeconfig", f.layout.KubeletConf,
-		"The kubelet's own credentials, with which it is seen whether there is a proxy for this node.")
+		"The kubelet's credentials. The command uses them to look for the proxy of this node.")
 }
 
 func (f *nodeFlags) installer(out io.Writer) (*install.KubeletInstaller, error) {
 	if os.Geteuid() != 0 {
-		return nil, errors.New("this changes how the kubelet runs: run it as root, on the host of the node")
+		return nil, errors.New("cannot change the kubelet: run this as root, on the host of the node")
 	}
 	program, err := os.Executable()
 	if err != nil {
-		return nil, fmt.Errorf("finding this program on the host: %w", err)
+		return nil, fmt.Errorf("cannot find this program on the host: %w", err)
 	}
 	return &install.KubeletInstaller{
 		Layout: f.layout, Version: buildVersion(), Program: program, Host: install.NodeHost{Layout: f.layout},
@@ -107,8 +107,8 @@ A kubelet that is not started as kubeadm starts it is refused.`,
 	node.add(cmd.Flags())
 	addCertificateFlags(cmd.Flags(), &options.Certificates, nodeCertificates)
 	cmd.Flags().DurationVar(&options.Timeout, "timeout", 2*time.Minute,
-		"How long the kubelet, and then the proxy, may take to become healthy. If one takes longer, the old state is put "+
-			"back and the command fails.")
+		"How long the kubelet, and then the proxy, may take to become healthy. If one takes longer, the command restores "+
+			"the old state and fails.")
 	return cmd
 }
 
@@ -119,7 +119,7 @@ func newNodeUninstallCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "uninstall",
-		Short: "Give this host's kubelet its port and its configuration back",
+		Short: "Restore the port and the configuration of this host's kubelet",
 		Long: `Uninstall removes what node install has added, ends the proxy on this node and starts
 the kubelet as it was. It works with the proxy and the API server dead, and can be
 run again until it succeeds.
@@ -140,7 +140,7 @@ takes the proxies away.`,
 	}
 	node.add(cmd.Flags())
 	cmd.Flags().DurationVar(&timeout, "timeout", 2*time.Minute,
-		"How long the kubelet may take to be as it was before the command fails.")
+		"How long the kubelet may take to return to its old state.")
 	return cmd
 }
 
@@ -151,7 +151,7 @@ func newNodeRenewCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "renew",
-		Short: "Bring up to date what kubelet-auth-proxy reads on this host",
+		Short: "Update the files that kubelet-auth-proxy reads on this host",
 		Long: `Renew replaces the certificate that the proxy shows the kubelet, if it is due, and the
 proxy's copies of the cluster's client CA and of the kubelet's serving certificate, if
 those have changed. systemd runs it when one of these files changes, and every hour.`,
@@ -169,7 +169,7 @@ those have changed. systemd runs it when one of these files changes, and every h
 		},
 	}
 	node.add(cmd.Flags())
-	cmd.Flags().BoolVar(&all, "all", false, "Renew whatever time is left.")
+	cmd.Flags().BoolVar(&all, "all", false, "Renew every certificate, also one that is not due.")
 	return cmd
 }
 

@@ -20,13 +20,13 @@ const (
 // pods.
 func addNodeScopeFlags(fs *pflag.FlagSet, s *install.NodeScope) {
 	fs.BoolVar(&s.On, nodeScopeFlag, s.On,
-		"Hold the tokens of pods to their nodes where an annotation of their ServiceAccount asks for it "+
-			"(docs/node-scope.md). kube-apiserver has to take webhooks from disk, as it does from 1.37 on. Without this flag, "+
-			"what the last install was told; --node-scope=false switches it off, and says how many accounts were held.")
+		"Limit the tokens of pods to the pods' nodes, where an annotation of their ServiceAccount says so "+
+			"(docs/node-scope.md). kube-apiserver must load webhooks from disk, as it does since 1.37. Without this flag, "+
+			"the value of the last install. --node-scope=false removes it, and prints how many accounts were limited.")
 	fs.StringVar(&s.CustomResources, customResourcesFlag, s.CustomResources,
 		"With --node-scope: custom resources that name their node in a field, widgets.example.com=field:spec.node, or in a "+
 			"label, gadgets.example.com=label:example.com/node. The node authorizer gets the right to read them. Without this "+
-			"flag, what the last install was told; an empty value forgets it.")
+			"flag, the value of the last install; an empty value removes it.")
 }
 
 // nodeScope completes what the flags say with what the installation on this host was

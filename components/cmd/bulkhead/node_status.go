@@ -23,9 +23,9 @@ func printNode(ctx context.Context, out io.Writer, k *install.KubeletInstaller) 
 		return err
 	}
 	if record == nil || unfinished {
-		what := "listens as kubeadm has it (nothing of ours is installed)"
+		what := "listens as kubeadm configured it (Bulkhead is not installed)"
 		if k.Installed() {
-			what = "unfinished: node install is running now, or was killed; the next install or uninstall takes it back first"
+			what = "unfinished: node install runs now, or was killed; the next install or uninstall undoes it first"
 		}
 		row(out, "kubelet", what)
 		return nil
@@ -35,9 +35,9 @@ func printNode(ctx context.Context, out io.Writer, k *install.KubeletInstaller) 
 	printHealth(out, "kubelet", k.Host.Closed(ctx, keeper.Leaves[0].Pair, k.Layout.KubeletClientCA()))
 	switch address, err := k.Host.ProxyAddress(ctx); {
 	case err != nil:
-		row(out, "proxy", "the API server does not say whether there is one: "+err.Error())
+		row(out, "proxy", "unknown: cannot ask the API server: "+err.Error())
 	case address == "":
-		row(out, "proxy", "none on this node: nobody reaches the kubelet")
+		row(out, "proxy", "none on this node: no client can reach the kubelet")
 	default:
 		printHealth(out, "proxy", k.Host.ProxyServes(ctx, address))
 	}

@@ -20,10 +20,10 @@ func newPreflightCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "preflight",
-		Short: "Name what would defeat a profile in this cluster",
-		Long: `Preflight looks at kube-apiserver's flags and version, at what RBAC gives to nodes,
-at the mirror pods that would be refused, at who holds nodes/proxy, and at this host. It changes nothing. It
-fails if a profile would not keep its promise here.`,
+		Short: "List everything in this cluster that would bypass a profile",
+		Long: `Preflight checks kube-apiserver's flags and version, the RBAC grants of nodes, the
+mirror pods that would be denied, the users with nodes/proxy, and this host. It changes
+nothing. It fails if a check fails.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			profile, err := install.ParseProfile(name)
@@ -48,17 +48,17 @@ fails if a profile would not keep its promise here.`,
 				return err
 			}
 			if preflight.Failed(findings) {
-				return fmt.Errorf("profile %s would not keep its promise here: see FAIL above", profile)
+				return fmt.Errorf("a check of profile %s failed: see FAIL above", profile)
 			}
 			return nil
 		},
 	}
 	host.add(cmd.Flags())
-	cmd.Flags().StringVar(&name, "profile", string(install.Hardened), "The profile to judge: hardened or parity.")
+	cmd.Flags().StringVar(&name, "profile", string(install.Hardened), "The profile to check: hardened or parity.")
 	cmd.Flags().BoolVar(&nodeScope, nodeScopeFlag, false,
-		"Judge an installation with --node-scope. Without this flag, what the last install was told.")
+		"Check an installation with --node-scope. Without this flag, the value of the last install.")
 	cmd.Flags().StringVar(&policy, policyFlag, "",
-		"The file that bulkhead install is to be given by this flag. Mirror pods are judged by it; without it, by what an "+
-			"installation without it would have node-restriction read.")
+		"The file for the same flag of bulkhead install. Mirror pods are checked against it. Without this flag, against the "+
+			"configuration that bulkhead install would use.")
 	return cmd
 }

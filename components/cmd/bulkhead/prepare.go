@@ -21,9 +21,9 @@ func newPrepareCommand() *cobra.Command {
 		Use:   "prepare",
 		Short: "Make a host ready to join a control plane that has Bulkhead",
 		Long: `Prepare writes what kube-apiserver needs to start on a host that is about to join
-with ` + "`kubeadm join --control-plane`" + `: in a cluster with Bulkhead, kubeadm gives it our
-authorization and admission files. After the join, run bulkhead install on the host;
-until then the authorizers behind ours decide there, and in-tree admission alone.`,
+with ` + "`kubeadm join --control-plane`" + `. In a cluster with Bulkhead, kubeadm configures it with
+Bulkhead's authorization and admission files. After the join, run bulkhead install on
+the host. Until then in-tree Node, RBAC and in-tree admission decide there.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error

@@ -27,7 +27,7 @@ func newStatusCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Show what is installed on this host and how it is",
+		Short: "Show what is installed on this host, and its health",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			out := cmd.OutOrStdout()
@@ -80,10 +80,10 @@ func (f *hostFlags) printInstallation(out io.Writer) (installed bool, err error)
 	}
 	if unfinished != "" {
 		row(out, "unfinished",
-			unfinished+": it is running now, or was killed; the next install or uninstall takes it back first")
+			unfinished+": it runs now, or was killed; the next install or uninstall undoes it first")
 	}
 	if record == nil {
-		row(out, "profile", string(install.InTree)+" (nothing of ours is installed)")
+		row(out, "profile", string(install.InTree)+" (Bulkhead is not installed)")
 		return unfinished != "", nil
 	}
 	row(out, "profile", string(record.Profile))
@@ -101,13 +101,13 @@ func kubeletAPIOf(l install.Layout, record *install.Record) string {
 	_, err := os.Stat(l.KubeletApproverManifest())
 	switch {
 	case err != nil && record.Profile == install.Hardened:
-		return "left to the kubelets (--kubelet-api=false)"
+		return "not protected (--kubelet-api=false)"
 	case err != nil:
-		return "left to the kubelets"
+		return "not protected"
 	case !record.VerifyKubelets:
-		return "guarded on the nodes where `bulkhead node install` has run; not on all yet"
+		return "protected on the nodes where `bulkhead node install` has run, not on all nodes"
 	}
-	return "guarded on all nodes: kube-apiserver demands certificates of the cluster from kubelets"
+	return "protected on all nodes: kube-apiserver verifies the kubelets' certificates"
 }
 
 // shownFlags begin the flags of kube-apiserver that our profiles are about.
@@ -132,11 +132,11 @@ func printServer(ctx context.Context, out io.Writer, manifest *apiserver.Manifes
 	registered, err := install.Registered(ctx, client)
 	switch {
 	case err != nil:
-		row(out, "", "webhooks in the API cannot be read: "+err.Error())
+		row(out, "", "cannot read the webhooks in the API: "+err.Error())
 	case process.AdmissionHash != "":
 		row(out, "", "webhooks from disk in force: "+process.AdmissionHash)
 	case registered:
-		row(out, "", "node-restriction is registered through the API: whoever may delete a ValidatingWebhookConfiguration "+
+		row(out, "", "node-restriction is registered through the API: a user who may delete a ValidatingWebhookConfiguration "+
 			"can remove it")
 	}
 }

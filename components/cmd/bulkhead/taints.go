@@ -22,7 +22,7 @@ import (
 func newTaintsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "taints",
-		Short: "Show and clear the sticky taints that are remembered of nodes",
+		Short: "Show and clear the stored sticky taints of nodes",
 	}
 	cmd.AddCommand(newTaintsListCommand(), newTaintsClearCommand())
 	return cmd
@@ -32,10 +32,9 @@ func newTaintsListCommand() *cobra.Command {
 	var host hostFlags
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "Show every taint that a node must be registered with",
-		Long: `List shows the taints of the keys that the configuration marks as sticky, as they
-were last seen on each node. The Node may be gone: its node can come back only with
-them.`,
+		Short: "Show the taints that a node must have when it registers",
+		Long: `List shows the stored taints of each node, for the sticky keys of the configuration.
+If a Node was deleted, the node can register again only with these taints.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, client, err := host.connect()
@@ -62,7 +61,7 @@ func listTaints(ctx context.Context, out io.Writer, client kubernetes.Interface)
 	_, _ = fmt.Fprintln(table, "NODE\tTAINT\tNOTE")
 	for _, entry := range entries {
 		if entry.Unreadable {
-			_, _ = fmt.Fprintf(table, "%s\t?\twhat is stored cannot be read: clear it\n", entry.Node)
+			_, _ = fmt.Fprintf(table, "%s\t?\tthe record cannot be read: clear it\n", entry.Node)
 		}
 		for _, taint := range entry.Taints {
 			note := ""
@@ -79,10 +78,9 @@ func newTaintsClearCommand() *cobra.Command {
 	var host hostFlags
 	cmd := &cobra.Command{
 		Use:   "clear NODE [KEY]",
-		Short: "Forget the taints of a node, or those of one key",
-		Long: `Clear lets a node register again without the taints that are remembered of it. It
-changes no Node: a taint that a Node still has is taken off with kubectl taint, and
-is forgotten by that.`,
+		Short: "Remove the stored taints of a node, or those of one key",
+		Long: `Clear allows a node to register again without its stored taints. It changes no Node.
+To remove a taint that a Node has, use kubectl taint: that removes the stored taint, too.`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			_, client, err := host.connect()

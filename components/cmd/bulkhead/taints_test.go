@@ -40,7 +40,7 @@ func TestTaintsList(t *testing.T) {
 n1    compromised=yes:NoSchedule  
 n1    dedicated=pii:NoExecute     the Node was registered without it
 n2    compromised:NoExecute       
-n3    ?                           what is stored cannot be read: clear it
+n3    ?                           the record cannot be read: clear it
 `},
 		{"none", fake.NewClientset(), "nothing is remembered\n"},
 	} {

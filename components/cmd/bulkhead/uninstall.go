@@ -16,17 +16,17 @@ func newUninstallCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "uninstall",
-		Short: "Put kube-apiserver back to what it was and remove everything of ours",
-		Long: `Uninstall restores kube-apiserver's manifest byte for byte, waits until the API
-server serves as it did, and removes everything of ours. It works with our
-components dead, and can be run again until it succeeds.
+		Short: "Restore kube-apiserver and remove Bulkhead from this host",
+		Long: `Uninstall restores kube-apiserver's manifest byte for byte, waits until the API server
+is healthy, and removes Bulkhead's files. It works when Bulkhead's components are dead,
+and can be repeated until it succeeds.
 
-If somebody else has changed the manifest since (kubeadm upgrade does), our edits
-are taken out of it and the rest is kept.
+If another program has changed the manifest since (kubeadm upgrade does), uninstall
+removes Bulkhead's edits from it and keeps the rest.
 
-While our components run on another control-plane host, what the hosts share stays:
-their RBAC, the memory of node-restriction, the annotations of kube-system, and our
-lines in the ConfigMap kubeadm-config.`,
+If Bulkhead runs on another control-plane host, uninstall keeps what the hosts share:
+RBAC, the stored taints of node-restriction, the annotations of kube-system, and
+Bulkhead's lines in the ConfigMap kubeadm-config.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			installer, err := host.installer(cmd.OutOrStdout())
@@ -38,6 +38,6 @@ lines in the ConfigMap kubeadm-config.`,
 	}
 	host.add(cmd.Flags())
 	cmd.Flags().DurationVar(&timeout, "timeout", 3*time.Minute,
-		"How long the API server may take to serve as it did before the command fails.")
+		"How long the API server may take to become healthy.")
 	return cmd
 }

@@ -104,7 +104,7 @@ func (w *workspace) stopEngine(ctx context.Context) error {
 			return err
 		})
 	if err == nil && !stopped {
-		w.progress.Say("    it still has containers that are not ours, and goes on for them")
+		w.progress.Say("    the engine continues to run: it has other containers")
 	}
 	return err
 }

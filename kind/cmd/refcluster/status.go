@@ -20,7 +20,7 @@ func statusCommand() *cobra.Command {
 	var name string
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Say what runs and what is installed in it; exit 1 if no cluster runs",
+		Short: "Show the nodes and what is installed; exit 1 if no cluster runs",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return status(cmd.Context(), cmd.OutOrStdout(), name)
@@ -30,7 +30,7 @@ func statusCommand() *cobra.Command {
 	return cmd
 }
 
-var errNoCluster = errors.New("no cluster: make one with `make up`")
+var errNoCluster = errors.New("no cluster: create one with `make up`")
 
 func status(ctx context.Context, out io.Writer, name string) error {
 	w, err := openWorkspace()
@@ -50,11 +50,11 @@ func status(ctx context.Context, out io.Writer, name string) error {
 	}
 	nodes, err := cluster.Nodes(ctx)
 	if err != nil {
-		return fmt.Errorf("the cluster exists, but its API server does not answer (`make up` mends it): %w", err)
+		return fmt.Errorf("the cluster exists, but its API server does not answer: %w; run `make up` to repair it", err)
 	}
 	installed, err := cluster.InstalledStatus(ctx)
 	if err != nil {
-		installed = "bulkhead is not on the control-plane node: `make up` installs it"
+		installed = "Bulkhead is not installed on the control-plane node: run `make up`"
 	}
 	_, err = fmt.Fprintf(out, "%s\n\n%s\n\nkubeconfig: %s\n", nodes, installed, cluster.Kubeconfig())
 	return err
@@ -64,7 +64,7 @@ func envCommand() *cobra.Command {
 	var name string
 	cmd := &cobra.Command{
 		Use:   "env",
-		Short: `Print what a shell needs: eval "$(make env)"`,
+		Short: `Print environment variables for a shell: eval "$(make env)"`,
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return env(cmd.Context(), cmd.OutOrStdout(), name)
@@ -74,7 +74,7 @@ func envCommand() *cobra.Command {
 	return cmd
 }
 
-// envOf is how a shell is told of a cluster.
+// envOf is the command that configures a shell for a cluster.
 func envOf(name string) string {
 	if name == refcluster.DefaultName {
 		return `eval "$(make env)"`

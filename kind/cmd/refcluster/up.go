@@ -20,9 +20,9 @@ func upCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "up",
-		Short: "Make the cluster, or bring the one that is there to this profile",
-		Long: `Makes a two-node cluster and installs Bulkhead into it. Run it again to pick up
-what an interruption left, or with another profile to switch.`,
+		Short: "Create the cluster, or switch it to this profile",
+		Long: `Up creates a two-node cluster and installs Bulkhead in it. Run it again to continue
+after an interruption, or with another profile to switch.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !cmd.Flags().Changed("node-scope") {
@@ -32,18 +32,17 @@ what an interruption left, or with another profile to switch.`,
 		},
 	}
 	cmd.Flags().StringVar(&want.name, "name", refcluster.DefaultName,
-		"the cluster's name: others, "+refcluster.DefaultName+"-…, can be beside the first")
+		"the cluster's name: "+refcluster.DefaultName+" or "+refcluster.DefaultName+"-…")
 	cmd.Flags().StringVar(&want.profile, "profile", "hardened",
-		"hardened (ours in front, in-tree Node behind), parity (ours alone) or in-tree (nothing of ours)")
+		"hardened (Bulkhead and in-tree), parity (Bulkhead alone) or in-tree (no Bulkhead)")
 	cmd.Flags().StringVar(&nodeImage, "node-image", "auto",
 		"auto (pull kind's image, else build from source), pull, build, or the name of an image")
 	cmd.Flags().BoolVar(&want.kubeletAPI, "kubelet-api", true,
 		"in hardened: put every kubelet behind kubelet-auth-proxy; the other profiles never do")
 	cmd.Flags().BoolVar(&want.nodeScope, "node-scope", false,
-		"hold the tokens of pods to their nodes where their ServiceAccounts say so, kube-proxy's among them (default in "+
-			"hardened: true)")
+		"limit the tokens of annotated ServiceAccounts to their pods' nodes, also kube-proxy's (default in hardened: true)")
 	cmd.Flags().BoolVar(&want.fresh, "fresh", false,
-		"make the cluster anew instead of going on with the one that is there")
+		"create a new cluster instead of using the one that exists")
 	cmd.Flags().StringArrayVar(&want.extra, "install-flag", nil,
 		"a further flag for `bulkhead install`, for example --cert-validity=10m")
 	return cmd
@@ -55,7 +54,7 @@ type wanted struct {
 	profile    string
 	kubeletAPI bool
 	nodeScope  bool
-	// fresh is for whoever does not want what an earlier run has left.
+	// fresh removes an existing cluster first.
 	fresh bool
 	// extra are further flags of the installer.
 	extra []string
@@ -70,8 +69,8 @@ func (w wanted) flags(first string) []string {
 	return append(flags, w.extra...)
 }
 
-// holdsKubeProxy is true where somebody is there to hold accounts to their nodes.
-func (w wanted) holdsKubeProxy() bool { return w.nodeScope && w.profile != "in-tree" }
+// limitsKubeProxy is true if node scope is installed.
+func (w wanted) limitsKubeProxy() bool { return w.nodeScope && w.profile != "in-tree" }
 
 func up(ctx context.Context, want wanted, imageChoice string) error {
 	if err := errors.Join(refcluster.CheckName(want.name), refcluster.CheckProfile(want.profile)); err != nil {
@@ -142,5 +141,5 @@ func (w *workspace) welcome(ctx context.Context, cluster *refcluster.Cluster, wa
 	fmt.Printf("  kubectl get node %s %s\n", cluster.Worker(), as)
 	fmt.Printf("  kubectl get node %s %s\n", cluster.ControlPlane(), as)
 	fmt.Println("  bulkhead rules")
-	fmt.Println("The first is allowed; the second is refused, by our rule in every profile but in-tree.")
+	fmt.Println("The first is allowed, the second is denied: by a rule of Bulkhead in hardened and parity.")
 }

@@ -13,7 +13,7 @@ import (
 // server reads, and returns when it is held: what is tried next must not pass for want of
 // that.
 func installScoped(ctx context.Context, cluster *refcluster.Cluster, want wanted, image string) error {
-	if !want.holdsKubeProxy() {
+	if !want.limitsKubeProxy() {
 		if err := install(ctx, cluster, want, image); err != nil {
 			return err
 		}

@@ -40,7 +40,7 @@ func TestWhoHoldsKubeProxy(t *testing.T) {
 		{wanted{profile: "hardened"}, false},
 		{wanted{profile: "in-tree", nodeScope: true}, false},
 	} {
-		if got := tc.want.holdsKubeProxy(); got != tc.is {
+		if got := tc.want.limitsKubeProxy(); got != tc.is {
 			t.Errorf("%+v: %t", tc.want, got)
 		}
 	}

@@ -3,7 +3,8 @@
 
 // Command load times a kubelet's four commonest calls through the API server of the reference
 // cluster: with profile in-tree and with hardened, on the same cluster, turn by turn. It
-// prints results in the format of Go benchmarks. The cluster has profile hardened at the end.
+// prints results in the format of Go benchmarks. The cluster has profile hardened at the end,
+// unless a turn fails.
 package main
 
 import (
@@ -62,6 +63,9 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
+	if o.turns < 1 || o.calls < 1 {
+		return errors.New("cannot measure: -turns and -calls must be positive")
+	}
 	for range o.turns {
 		for _, profile := range []string{"in-tree", "hardened"} {
 			if err := switchTo(ctx, o.root, profile); err != nil {
@@ -106,17 +110,16 @@ func turn(ctx context.Context, o options, config *rest.Config, admin kubernetes.
 				return fmt.Errorf("cannot %s in profile %s: %w", call.name, profile, err)
 			}
 		}
-		fmt.Printf(
-			"BenchmarkThroughAPIServer/call=%s/subject=%s\t%d\t%d ns/op\t%d p50-µs\t%d p99-µs\n",
-			strings.ReplaceAll(call.name, " ", "-"),
-			profile,
-			o.calls,
-			time.Since(start).Nanoseconds()/int64(o.calls),
-			latencies.Percentile(50).Microseconds(),
-			latencies.Percentile(99).Microseconds(),
-		)
+		fmt.Print(resultLine(call.name, profile, o.calls, time.Since(start), latencies))
 	}
 	return nil
+}
+
+// resultLine is a result in the format of Go benchmarks.
+func resultLine(call, profile string, calls int, took time.Duration, latencies *loadtest.Latencies) string {
+	return fmt.Sprintf("BenchmarkThroughAPIServer/call=%s/subject=%s\t%d\t%d ns/op\t%d p50-µs\t%d p99-µs\n",
+		strings.ReplaceAll(call, " ", "-"), profile, calls, took.Nanoseconds()/int64(calls),
+		latencies.Percentile(50).Microseconds(), latencies.Percentile(99).Microseconds())
 }
 
 // kubeletClient has the node's own client certificate.

@@ -20,7 +20,11 @@ type workload struct {
 	node, namespace string
 }
 
-const name = "load"
+const (
+	name = "load"
+	// pauseImage is on every kubeadm node of this version, and on those of kind/node-image.
+	pauseImage = "registry.k8s.io/pause:3.10.2"
+)
 
 func newWorkload(ctx context.Context, admin kubernetes.Interface) (*workload, error) {
 	node, err := workerNode(ctx, admin)
@@ -53,7 +57,7 @@ func (w *workload) create(ctx context.Context) error {
 		NodeName:                     w.node,
 		AutomountServiceAccountToken: &no,
 		Containers: []corev1.Container{
-			{Name: "pause", Image: "registry.k8s.io/pause:3.10", ImagePullPolicy: corev1.PullIfNotPresent},
+			{Name: "pause", Image: pauseImage, ImagePullPolicy: corev1.PullIfNotPresent},
 		},
 		Volumes: []corev1.Volume{{Name: "secret", VolumeSource: corev1.VolumeSource{
 			Secret: &corev1.SecretVolumeSource{SecretName: name},
