@@ -26,6 +26,14 @@ const scopeKey, exemptionsKey, modeKey = "bulkhead.dev/node-scoped-resources", "
 
 var podsResource = nodescope.Resource{Resource: "pods"}
 
+// boundPods looks pods up in the graph for node scope, as node-authorizer does.
+type boundPods struct{ graph *graph.Graph }
+
+func (b boundPods) BoundPod(namespace, name string) (nodescope.Pod, bool) {
+	pod, known := b.graph.BoundPod(namespace, name)
+	return nodescope.Pod{UID: pod.UID, NodeName: pod.Node, RunsAs: pod.RunsAs}, known
+}
+
 // Annotations of pods and accounts arrive, by a list and by events, and go.
 func TestScopesArrive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -35,7 +43,7 @@ func TestScopesArrive(t *testing.T) {
 		account := &corev1.ServiceAccount{ObjectMeta: named("agent")}
 		client := fake.NewClientset(held, account)
 		g := graph.New(graph.Options{})
-		index := scopeindex.New(g, nil)
+		index := scopeindex.New(boundPods{g}, nil)
 		run(t, New(client, g, Options{Scopes: index}))
 		accounts := NewAccounts(client, index, Options{})
 		run(t, accounts)
@@ -85,7 +93,7 @@ func TestAnnotationsArriveWithoutAGraph(t *testing.T) {
 		account := &corev1.ServiceAccount{ObjectMeta: named("agent")}
 		account.Annotations = map[string]string{modeKey: "audit"}
 		client := fake.NewClientset(held, plain, account)
-		index := scopeindex.New(graph.New(graph.Options{}), nil)
+		index := scopeindex.New(boundPods{graph.New(graph.Options{})}, nil)
 		annotated := NewAnnotated(client, index, index, Options{})
 		if why := annotated.Unready(); why == "" {
 			t.Error("it is ready before it has run")
@@ -110,7 +118,7 @@ func TestAnnotationsArriveWithoutAGraph(t *testing.T) {
 func TestSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset(&corev1.ServiceAccount{ObjectMeta: named("agent")})
-		index := scopeindex.New(graph.New(graph.Options{}), nil)
+		index := scopeindex.New(boundPods{graph.New(graph.Options{})}, nil)
 		s := NewAnnotated(client, index, index, Options{MaxAge: time.Hour})
 		if seen := s.Seen(); len(seen) != 0 {
 			t.Errorf("before it has run: %v", seen)
