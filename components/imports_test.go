@@ -37,7 +37,7 @@ var notForPolicy = []string{
 	"k8s.io/client-go", "k8s.io/component-base", "k8s.io/klog",
 	components + "cmd", components + "install", components + "internal/sarwebhook", components + "internal/serve",
 	components + "internal/admissionwebhook", components + "internal/webhook",
-	components + "nodeauthorizer/graphsync", components + "nodeauthorizer/liveread", components + "nodescope/customread",
+	components + "nodeauthorizer/graphsync", components + "nodeauthorizer/livelookup", components + "nodescope/customread",
 	components + "nodescope/scopesync",
 }
 

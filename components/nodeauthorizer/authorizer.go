@@ -23,7 +23,7 @@ type Authorizer struct {
 	mode      Mode
 	features  Features
 	relations Relations
-	confirmer Confirmer
+	refresher Refresher
 	optional  optionalModes
 	revoked   func() *revocationlist.Set
 	unready   func() (why string)
@@ -40,7 +40,7 @@ func New(config Config) *Authorizer {
 		mode:      config.Mode,
 		features:  config.Features,
 		relations: config.Relations,
-		confirmer: config.Confirmer,
+		refresher: config.Refresher,
 		optional:  newOptionalModes(config.Modes),
 		revoked:   config.Revoked,
 		unready:   config.Unready,

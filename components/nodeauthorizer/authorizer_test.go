@@ -149,7 +149,7 @@ func TestToAllowDoesNotAllocateWithEveryRule(t *testing.T) {
 		tried, findings := 0, 0
 		z := New(Config{
 			Mode: Strict, Features: DefaultFeatures(), Relations: relations{GraphOptions(modes, false)}, Modes: modes,
-			Confirmer: noNews{}, Unready: never,
+			Refresher: noNews{}, Unready: never,
 		})
 		for _, a := range everyRequest() {
 			var asked authorizer.Attributes = a
@@ -170,11 +170,11 @@ func TestToAllowDoesNotAllocateWithEveryRule(t *testing.T) {
 	}
 }
 
-// noNews is a [Confirmer] of a view that is not behind.
+// noNews is a [Refresher] of a view that is not behind.
 type noNews struct{}
 
-func (noNews) Confirm(context.Context, string, graph.Kind, string, string) string { return "" }
-func (noNews) ConfirmNode(context.Context, string) string                         { return "" }
+func (noNews) Refresh(context.Context, string, graph.Kind, string, string) string { return "" }
+func (noNews) RefreshNode(context.Context, string) string                         { return "" }
 
 func TestRulesFor(t *testing.T) {
 	type result struct {

@@ -61,8 +61,8 @@ func (z *Authorizer) authorizeCertificateSigningRequestRead(ctx context.Context,
 		return z.withoutOwn("can only read certificate signing requests by name")
 	case z.ownsRequest(node, a):
 		return allow(certificateSigningRequests)
-	case z.confirmer != nil:
-		why = z.confirmer.Confirm(ctx, node, graph.CertificateSigningRequest, a.Namespace, a.Name)
+	case z.refresher != nil:
+		why = z.refresher.Refresh(ctx, node, graph.CertificateSigningRequest, a.Namespace, a.Name)
 		if z.ownsRequest(node, a) {
 			return allow(certificateSigningRequests)
 		}

@@ -64,7 +64,7 @@ func (z *Authorizer) judge(r rules.Rule, is graph.Relation) rules.Decision {
 // second. why says what went wrong with the last.
 func (z *Authorizer) confirmed(ctx context.Context, v rules.Decision, r rules.Rule, node string, kind graph.Kind,
 	a *request) (_ rules.Decision, why string) {
-	if z.confirmer == nil {
+	if z.refresher == nil {
 		return v, ""
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -76,9 +76,9 @@ func (z *Authorizer) confirmed(ctx context.Context, v rules.Decision, r rules.Ru
 		case by == "":
 			return v, ""
 		case by == nodeRegistered.ID && !askedNode:
-			askedNode, why = true, z.confirmer.ConfirmNode(ctx, node)
+			askedNode, why = true, z.refresher.RefreshNode(ctx, node)
 		case by != nodeRegistered.ID && !askedRelation:
-			askedRelation, why = true, z.confirmer.Confirm(ctx, node, kind, a.Namespace, a.Name)
+			askedRelation, why = true, z.refresher.Refresh(ctx, node, kind, a.Namespace, a.Name)
 		default:
 			return v, why
 		}

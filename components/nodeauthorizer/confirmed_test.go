@@ -119,8 +119,8 @@ func TestWhatIsReadLiveBeforeARefusal(t *testing.T) {
 	}
 }
 
-// Without a Confirmer the view has the last word.
-func TestWithoutAConfirmer(t *testing.T) {
+// Without a Refresher the view has the last word.
+func TestWithoutARefresher(t *testing.T) {
 	for _, a := range everyRequest() {
 		modes := Modes(rules.Enforce)
 		want := decideIn(t, Strict, modes, a, &reader{})
@@ -163,7 +163,7 @@ func TestReadsHaveTheContextOfTheRequest(t *testing.T) {
 		complete(signing("get", "other")),
 	} {
 		r := &reader{}
-		z := New(Config{Features: DefaultFeatures(), Relations: relations{}, Confirmer: r, Modes: Modes(rules.Enforce),
+		z := New(Config{Features: DefaultFeatures(), Relations: relations{}, Refresher: r, Modes: Modes(rules.Enforce),
 			Unready: never})
 		_, _, _ = z.Authorize(ctx, a)
 		if r.ctx == nil || r.ctx.Value(key{}) != "this" {
@@ -199,7 +199,7 @@ func TestTwoReadsShareOneDeadline(t *testing.T) {
 func TestUnreadyIsNeitherReadNorAudited(t *testing.T) {
 	for _, a := range everyRequest() {
 		r := &reader{}
-		z := New(Config{Mode: Strict, Features: DefaultFeatures(), Relations: relations{}, Confirmer: r,
+		z := New(Config{Mode: Strict, Features: DefaultFeatures(), Relations: relations{}, Refresher: r,
 			Modes: Modes(rules.Audit)})
 		if d := z.Decide(t.Context(), a); len(d.Findings) > 0 {
 			t.Errorf("%+v is reported: %v", a, d.Findings)

@@ -43,7 +43,7 @@
 //
 // [Relations] answers this; the package graph implements it. It may lag behind the
 // cluster, so before a node is refused for what Relations does not know, a
-// [Confirmer] has it read live. Names that are
+// [Refresher] has it read live. Names that are
 // only known when an object is written (a new lease, a mirror pod) cannot be
 // checked here. NodeRestriction checks those at admission, and without it this
 // authorizer protects little.

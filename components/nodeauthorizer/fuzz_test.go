@@ -80,7 +80,7 @@ func newInModes() *inModes {
 	in := func(mode rules.Mode) *Authorizer {
 		modes := every(mode)
 		return New(Config{
-			Mode: Strict, Features: DefaultFeatures(), Relations: relations{GraphOptions(modes, false)}, Confirmer: noNews{},
+			Mode: Strict, Features: DefaultFeatures(), Relations: relations{GraphOptions(modes, false)}, Refresher: noNews{},
 			Modes: modes, Unready: never,
 		})
 	}

@@ -3,7 +3,12 @@
 
 package nodeauthorizer
 
-import "github.com/bulkhead-k8s/bulkhead/components/rules"
+import (
+	"slices"
+	"strings"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
 
 // These stand before or behind all other rules. They allow nothing themselves:
 // what they let through, another rule decides.
@@ -40,3 +45,127 @@ var (
 		Extension: true,
 	}
 )
+
+// A cluster asks a few things as a node that the Node authorizer never
+// answered, because RBAC did. Strict mode leaves just these to RBAC; to deny
+// them would stop kubelets, certificate rotation or kubeadm.
+var (
+	passPaths = rules.Rule{
+		ID: "NA-PASS-1",
+		Description: "Whether a node may GET the API's discovery, OpenAPI, version and plain health paths is left to the " +
+			"authorizers behind; any other non-resource request is refused.",
+		Source: "plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go ClusterRoles: system:discovery, " +
+			"system:public-info-viewer",
+	}
+	passSelfReviews = rules.Rule{
+		ID: "NA-PASS-2",
+		Description: "Whether a node may ask who it is and what it may do (create of self subject reviews) is left to the " +
+			"authorizers behind; any other verb on them is refused.",
+		Source: "plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go ClusterRoles: system:basic-user; " +
+			"cmd/kubeadm/app/util/config/cluster.go GetNodeName",
+	}
+	passSelfNodeClient = rules.Rule{
+		ID: "NA-PASS-3",
+		Description: "Whether a node may have its own client certificate renewed (create " +
+			"certificatesigningrequests/selfnodeclient) is left to the authorizers behind; a certificate for another node " +
+			"(nodeclient) is refused.",
+		Source: "pkg/controller/certificates/approver/sarapprove.go recognizers; " +
+			"cmd/kubeadm/app/phases/bootstraptoken/node/tlsbootstrap.go AutoApproveNodeCertificateRotation",
+	}
+	passKubeadm = rules.Rule{
+		ID: "NA-PASS-4",
+		Description: "Whether a node may get kubeadm's config maps kubeadm-config, kubelet-config and kube-proxy in " +
+			"kube-system is left to the authorizers behind; any other verb on them is refused unless its pods use them.",
+		Source: "cmd/kubeadm/app/phases/uploadconfig/uploadconfig.go UploadConfiguration; " +
+			"cmd/kubeadm/app/phases/kubelet/config.go createConfigMapRBACRules; cmd/kubeadm/app/componentconfigs/kubeproxy.go " +
+			"kubeProxyConfigFromCluster",
+	}
+	passAdmissionQuestions = rules.Rule{
+		ID: "NA-PASS-5",
+		Description: "Whether a node may request tokens for an audience, or certificates of a signer, that no pod of its " +
+			"names is left to the authorizers behind when NodeRestriction asks; asked in another API group it is refused.",
+		Source: "plugin/pkg/admission/noderestriction/admission.go validateNodeServiceAccountAudience, " +
+			"validateNodePodCertificateSigner",
+	}
+)
+
+func authorizePath(a *request) rules.Decision {
+	if a.Verb == "get" && isOpenPath(a.Path) {
+		return noOpinion(passPaths)
+	}
+	return deny(passPaths, "no rule allows a node to "+a.Verb+" "+a.Path)
+}
+
+// isOpenPath says which paths RBAC lets every authenticated user read.
+func isOpenPath(path string) bool {
+	switch path {
+	case "/api", "/apis", "/openapi", "/version", "/version/", "/healthz", "/livez", "/readyz":
+		return true
+	}
+	return strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, "/apis/") || strings.HasPrefix(path, "/openapi/")
+}
+
+func authorizeSelfReview(a *request) rules.Decision {
+	if a.Verb == "create" && a.Subresource == "" {
+		return noOpinion(passSelfReviews)
+	}
+	return noRule(passSelfReviews, a)
+}
+
+// isApproverQuestion says which subresources exist only for the certificate
+// approver to ask about.
+func isApproverQuestion(subresource string) bool {
+	return subresource == "selfnodeclient" || subresource == "nodeclient"
+}
+
+// authorizeApproverQuestion answers kube-controller-manager, which asks as the
+// node that made a request whether it may be approved.
+func authorizeApproverQuestion(a *request) rules.Decision {
+	if a.Verb == "create" && a.Subresource == "selfnodeclient" {
+		return noOpinion(passSelfNodeClient)
+	}
+	return noRule(passSelfNodeClient, a)
+}
+
+var kubeadmConfigMaps = []string{"kubeadm-config", "kubelet-config", "kube-proxy"}
+
+func isKubeadmConfigMap(a *request) bool {
+	return a.Namespace == "kube-system" && a.Subresource == "" && slices.Contains(kubeadmConfigMaps, a.Name)
+}
+
+// authorizeKubeadmConfigMap rules on a config map that the graph does not give
+// to the node. It keeps the graph's words, and the ID of an optional rule.
+func authorizeKubeadmConfigMap(a *request, v rules.Decision) rules.Decision {
+	switch {
+	case a.Verb == "get":
+		v.Effect, v.Rule = rules.NoOpinion, passKubeadm.ID
+	case v.Rule == configMapGet.ID, v.Rule == configMapList.ID:
+		v.Rule = passKubeadm.ID
+	}
+	return v
+}
+
+const (
+	audienceVerb = "request-serviceaccounts-token-audience"
+	signerVerb   = "request-serviceaccounts-podcertificate-signer"
+)
+
+// isAdmissionQuestion says which verbs exist only for NodeRestriction to ask
+// about. The resource in such a question is an audience or a signer, whatever
+// it is spelled like, so it must not reach the rules of a resource.
+func isAdmissionQuestion(verb string) bool {
+	return verb == audienceVerb || verb == signerVerb
+}
+
+// authorizeAdmissionQuestion leaves to RBAC what only a grant of the cluster's
+// administrator can answer.
+func authorizeAdmissionQuestion(a *request) rules.Decision {
+	group := ""
+	if a.Verb == signerVerb {
+		group = "certificates.k8s.io"
+	}
+	if a.APIGroup == group && a.Subresource == "" {
+		return noOpinion(passAdmissionQuestions)
+	}
+	return noRule(passAdmissionQuestions, a)
+}

@@ -31,7 +31,7 @@ type twins struct {
 	reads []string
 }
 
-// reader is a [Confirmer] that notes what it is asked.
+// reader is a [Refresher] that notes what it is asked.
 type reader struct {
 	reads []string
 	// why is its answer.
@@ -41,11 +41,11 @@ type reader struct {
 	ctx   context.Context
 }
 
-func (r *reader) Confirm(ctx context.Context, node string, kind graph.Kind, namespace, name string) string {
+func (r *reader) Refresh(ctx context.Context, node string, kind graph.Kind, namespace, name string) string {
 	return r.read(ctx, node+" "+kind.String()+" "+namespace+"/"+name)
 }
 
-func (r *reader) ConfirmNode(ctx context.Context, node string) string {
+func (r *reader) RefreshNode(ctx context.Context, node string) string {
 	return r.read(ctx, "node "+node)
 }
 
@@ -73,7 +73,7 @@ func decideIn(t *testing.T, mode Mode, modes map[rules.ID]rules.Mode, a *request
 
 func decideOver(t *testing.T, view Relations, mode Mode, modes map[rules.ID]rules.Mode, a *request, r *reader) outcome {
 	t.Helper()
-	z := New(Config{Mode: mode, Features: DefaultFeatures(), Relations: view, Confirmer: r, Modes: modes, Unready: never,
+	z := New(Config{Mode: mode, Features: DefaultFeatures(), Relations: view, Refresher: r, Modes: modes, Unready: never,
 		Revoked: stolenIDs})
 	got, findings := ask(t, z, a)
 	return outcome{got.Decision, got.Reason, findings, r.reads}

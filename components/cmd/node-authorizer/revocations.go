@@ -19,7 +19,7 @@ import (
 	"k8s.io/component-base/metrics"
 	"k8s.io/klog/v2"
 
-	"github.com/bulkhead-k8s/bulkhead/components/internal/follow"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/reflector"
 	"github.com/bulkhead-k8s/bulkhead/components/revocationlist"
 )
 
@@ -66,7 +66,7 @@ func (r *revocations) hear() {
 func (r *revocations) run(ctx context.Context) {
 	configMaps := r.client.CoreV1().ConfigMaps(revocationlist.Namespace)
 	only := fields.OneTermEqualSelector(metav1.ObjectNameField, revocationlist.Name).String()
-	follow.Resource{
+	reflector.Resource{
 		Name: "bulkhead-revocations", Example: &corev1.ConfigMap{},
 		Source: &cache.ListWatch{
 			ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {

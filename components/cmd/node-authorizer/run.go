@@ -17,7 +17,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/sarwebhook"
 	"github.com/bulkhead-k8s/bulkhead/components/internal/serve"
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer"
-	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/liveread"
+	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/livelookup"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
@@ -72,7 +72,7 @@ func run(ctx context.Context, c *config) error {
 // decider is the handler with the registry of its metrics.
 type decider struct {
 	handler  *sarwebhook.Handler
-	reader   *liveread.Reader
+	reader   *livelookup.Reader
 	registry metrics.KubeRegistry
 }
 
@@ -87,10 +87,10 @@ func newDecider(ctx context.Context, c *config, v *view) (*decider, error) {
 	if v.revoked != nil {
 		registry.CustomMustRegister(newRevocationCollector(v.revoked))
 	}
-	reader := liveread.New(liveread.Config{Client: v.client, View: v.sync, Registry: registry})
+	reader := livelookup.New(livelookup.Config{Client: v.client, View: v.sync, Registry: registry})
 	policy := nodeauthorizer.New(nodeauthorizer.Config{
 		Mode: c.mode, Features: c.features, Modes: c.beyond.modes,
-		Relations: v.graph, Confirmer: reader, Unready: v.sync.Unready, Revoked: v.revokedSet(),
+		Relations: v.graph, Refresher: reader, Unready: v.sync.Unready, Revoked: v.revokedSet(),
 	})
 	handler := sarwebhook.New(sarwebhook.Config{
 		Authorizer: policy,

@@ -20,7 +20,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/sarwebhook"
 	"github.com/bulkhead-k8s/bulkhead/components/internal/serve"
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer"
-	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/liveread"
+	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/livelookup"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/customread"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesync"
@@ -37,7 +37,7 @@ type scopedEntry struct {
 }
 
 // newScopedEntry joins policy and transport, for a view with scopes.
-func newScopedEntry(ctx context.Context, c *config, v *view, reader *liveread.Reader) (*scopedEntry, error) {
+func newScopedEntry(ctx context.Context, c *config, v *view, reader *livelookup.Reader) (*scopedEntry, error) {
 	limitRule, ok := rules.Find(nodescope.Rules, "NS-LIMIT")
 	if !ok {
 		return nil, errors.New("no rule NS-LIMIT")
@@ -47,7 +47,7 @@ func newScopedEntry(ctx context.Context, c *config, v *view, reader *liveread.Re
 	// What no node may do, no pod may: strictly, whatever nodes themselves are told.
 	node := nodeauthorizer.New(nodeauthorizer.Config{
 		Mode: nodeauthorizer.Strict, Features: c.features, Modes: c.beyond.modes,
-		Relations: v.graph, Confirmer: reader, Unready: v.sync.Unready,
+		Relations: v.graph, Refresher: reader, Unready: v.sync.Unready,
 	})
 	entry.handler = sarwebhook.New(sarwebhook.Config{
 		Authorizer: nodescope.New(nodescope.Config{
@@ -90,10 +90,10 @@ func claimedNode(u user.Info) (string, bool) {
 }
 
 // podConfirmer reads the pods of a node before one of them is taken for gone.
-type podConfirmer struct{ reader *liveread.Reader }
+type podConfirmer struct{ reader *livelookup.Reader }
 
 func (p podConfirmer) ConfirmPod(ctx context.Context, node, namespace, name, uid string) string {
-	return p.reader.ConfirmPod(ctx, node, namespace, name, uid)
+	return p.reader.RefreshPod(ctx, node, namespace, name, uid)
 }
 
 // seen is how far the decisions of node scope have followed the API server.

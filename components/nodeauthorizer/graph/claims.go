@@ -125,10 +125,10 @@ func (s *state) remarkClaim(claim identity, pod string) {
 	if s.owns(pod, bound.uid, claim) {
 		right = owned
 	}
-	s.remark(self, bound, func(k key) marks {
-		if k.kind != PersistentVolumeClaim || k.name != claim.name || k.marks&(owned|unowned) == 0 {
-			return k.marks
+	s.remark(self, bound, func(k key) edgeFlags {
+		if k.kind != PersistentVolumeClaim || k.name != claim.name || k.flags&(owned|unowned) == 0 {
+			return k.flags
 		}
-		return k.marks&ended | right
+		return k.flags&ended | right
 	})
 }

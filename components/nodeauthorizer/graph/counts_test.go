@@ -32,9 +32,9 @@ func TestCountsShrink(t *testing.T) {
 	}
 }
 
-// A crowd says what a Go map says, whatever is added and removed, and keeps its room
+// A refcounts says what a Go map says, whatever is added and removed, and keeps its room
 // within bounds.
-func TestCrowdIsAMap(t *testing.T) {
+func TestRefcountsIsAMap(t *testing.T) {
 	for seed := range uint64(200) {
 		dice := rand.New(rand.NewPCG(seed, 0))
 		var c counts
@@ -81,7 +81,7 @@ func TestCounts(t *testing.T) {
 		{"nothing is nothing", func(*counts) {}, counts{}},
 		{"one node takes no table", func(c *counts) { c.add(7); c.add(7) }, counts{node: 7, n: 2}},
 		{"two nodes take one", func(c *counts) { c.add(7); c.add(8); c.add(8) },
-			counts{many: newCrowd(headcount{7, 1}, headcount{8, 2})}},
+			counts{many: newRefcounts(entry{7, 1}, entry{8, 2})}},
 		{"taking back once leaves the rest", func(c *counts) { c.add(7); c.add(7); c.remove(7) }, counts{node: 7, n: 1}},
 		{"one node is left without a table", func(c *counts) { c.add(7); c.add(8); c.add(8); c.remove(7) },
 			counts{node: 8, n: 2}},
@@ -90,7 +90,7 @@ func TestCounts(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			var got counts
 			row.do(&got)
-			if diff := gocmp.Diff(row.want, got, gocmp.AllowUnexported(counts{}, crowd{}, headcount{})); diff != "" {
+			if diff := gocmp.Diff(row.want, got, gocmp.AllowUnexported(counts{}, refcounts{}, entry{})); diff != "" {
 				t.Errorf("counts (-want +got):\n%s", diff)
 			}
 		})

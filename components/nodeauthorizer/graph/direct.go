@@ -4,96 +4,115 @@
 package graph
 
 import (
+	"strings"
+
 	certificatesv1 "k8s.io/api/certificates/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/nodeidentity"
 )
 
 // SetVolumeAttachment relates the attachment to its node.
 func (g *Graph) SetVolumeAttachment(attachment *storagev1.VolumeAttachment) {
-	g.attachments.Lock()
-	defer g.attachments.Unlock()
-	g.setAttachment(attachment)
+	setDirect(g, VolumeAttachment, attachment, nodeOfAttachment)
 }
 
-// DeleteVolumeAttachment forgets the attachment.
-func (g *Graph) DeleteVolumeAttachment(name string) {
-	g.attachments.Lock()
-	defer g.attachments.Unlock()
-	g.unbind(VolumeAttachment, "", name)
-}
+// DeleteVolumeAttachment deletes the attachment from the graph.
+func (g *Graph) DeleteVolumeAttachment(name string) { g.deleteDirect(VolumeAttachment, "", name) }
 
 // ReplaceVolumeAttachments makes the graph agree with the list.
 func (g *Graph) ReplaceVolumeAttachments(attachments []*storagev1.VolumeAttachment) {
-	g.attachments.Lock()
-	defer g.attachments.Unlock()
-	replace(g.known(VolumeAttachment), attachments, g.setAttachment, func(namespace, name string) {
-		g.unbind(VolumeAttachment, namespace, name)
-	})
+	replaceDirect(g, VolumeAttachment, attachments, nodeOfAttachment)
 }
 
-func (g *Graph) setAttachment(attachment *storagev1.VolumeAttachment) {
-	g.bind(VolumeAttachment, "", attachment.Name, attachment.Spec.NodeName)
-}
+func nodeOfAttachment(attachment *storagev1.VolumeAttachment) string { return attachment.Spec.NodeName }
 
 // SetResourceSlice relates the slice to its node. A slice for all nodes, for a
 // selector or per device is related to none.
 func (g *Graph) SetResourceSlice(slice *resourcev1.ResourceSlice) {
-	g.slices.Lock()
-	defer g.slices.Unlock()
-	g.setSlice(slice)
+	setDirect(g, ResourceSlice, slice, nodeOfSlice)
 }
 
-// DeleteResourceSlice forgets the slice.
-func (g *Graph) DeleteResourceSlice(name string) {
-	g.slices.Lock()
-	defer g.slices.Unlock()
-	g.unbind(ResourceSlice, "", name)
-}
+// DeleteResourceSlice deletes the slice from the graph.
+func (g *Graph) DeleteResourceSlice(name string) { g.deleteDirect(ResourceSlice, "", name) }
 
 // ReplaceResourceSlices makes the graph agree with the list.
 func (g *Graph) ReplaceResourceSlices(slices []*resourcev1.ResourceSlice) {
-	g.slices.Lock()
-	defer g.slices.Unlock()
-	replace(g.known(ResourceSlice), slices, g.setSlice, func(namespace, name string) {
-		g.unbind(ResourceSlice, namespace, name)
-	})
+	replaceDirect(g, ResourceSlice, slices, nodeOfSlice)
 }
 
-func (g *Graph) setSlice(slice *resourcev1.ResourceSlice) {
-	node := ""
-	if slice.Spec.NodeName != nil {
-		node = *slice.Spec.NodeName
+func nodeOfSlice(slice *resourcev1.ResourceSlice) string {
+	if slice.Spec.NodeName == nil {
+		return ""
 	}
-	g.bind(ResourceSlice, "", slice.Name, node)
+	return *slice.Spec.NodeName
 }
 
-// SetPodCertificateRequest relates the request to the node that it names, without
-// a detour over the pod: NodeRestriction sees to it that node and pod agree.
+// SetPodCertificateRequest relates the request to the node that it names, and not
+// through the pod: NodeRestriction checks that node and pod agree.
 func (g *Graph) SetPodCertificateRequest(request *certificatesv1.PodCertificateRequest) {
-	g.requests.Lock()
-	defer g.requests.Unlock()
-	g.setRequest(request)
+	setDirect(g, PodCertificateRequest, request, nodeOfPodCertificate)
 }
 
-// DeletePodCertificateRequest forgets the request.
+// DeletePodCertificateRequest deletes the request from the graph.
 func (g *Graph) DeletePodCertificateRequest(namespace, name string) {
-	g.requests.Lock()
-	defer g.requests.Unlock()
-	g.unbind(PodCertificateRequest, namespace, name)
+	g.deleteDirect(PodCertificateRequest, namespace, name)
 }
 
 // ReplacePodCertificateRequests makes the graph agree with the list.
 func (g *Graph) ReplacePodCertificateRequests(requests []*certificatesv1.PodCertificateRequest) {
-	g.requests.Lock()
-	defer g.requests.Unlock()
-	replace(g.known(PodCertificateRequest), requests, g.setRequest, func(namespace, name string) {
-		g.unbind(PodCertificateRequest, namespace, name)
-	})
+	replaceDirect(g, PodCertificateRequest, requests, nodeOfPodCertificate)
 }
 
-func (g *Graph) setRequest(request *certificatesv1.PodCertificateRequest) {
-	g.bind(PodCertificateRequest, request.Namespace, request.Name, string(request.Spec.NodeName))
+func nodeOfPodCertificate(request *certificatesv1.PodCertificateRequest) string {
+	return string(request.Spec.NodeName)
+}
+
+// SetCertificateSigningRequest relates the request to the node that made it. The
+// API server writes the user into it, and no client can change that. A request of
+// any other user, such as a bootstrapping kubelet, is related to no node.
+func (g *Graph) SetCertificateSigningRequest(request *certificatesv1.CertificateSigningRequest) {
+	setDirect(g, CertificateSigningRequest, request, nodeOfSigningRequest)
+}
+
+// DeleteCertificateSigningRequest deletes the request from the graph.
+func (g *Graph) DeleteCertificateSigningRequest(name string) {
+	g.deleteDirect(CertificateSigningRequest, "", name)
+}
+
+// ReplaceCertificateSigningRequests makes the graph agree with the list.
+func (g *Graph) ReplaceCertificateSigningRequests(requests []*certificatesv1.CertificateSigningRequest) {
+	replaceDirect(g, CertificateSigningRequest, requests, nodeOfSigningRequest)
+}
+
+func nodeOfSigningRequest(request *certificatesv1.CertificateSigningRequest) string {
+	node, ok := strings.CutPrefix(request.Spec.Username, nodeidentity.Prefix)
+	if !ok {
+		return ""
+	}
+	return node
+}
+
+func setDirect[T metav1.Object](g *Graph, kind Kind, object T, nodeOf func(T) string) {
+	g.direct[kind].Lock()
+	defer g.direct[kind].Unlock()
+	g.bind(kind, object.GetNamespace(), object.GetName(), nodeOf(object))
+}
+
+func (g *Graph) deleteDirect(kind Kind, namespace, name string) {
+	g.direct[kind].Lock()
+	defer g.direct[kind].Unlock()
+	g.unbind(kind, namespace, name)
+}
+
+func replaceDirect[T metav1.Object](g *Graph, kind Kind, list []T, nodeOf func(T) string) {
+	g.direct[kind].Lock()
+	defer g.direct[kind].Unlock()
+	replace(g.known(kind), list,
+		func(object T) { g.bind(kind, object.GetNamespace(), object.GetName(), nodeOf(object)) },
+		func(namespace, name string) { g.unbind(kind, namespace, name) })
 }
 
 // bind relates an object to one node and to no other.

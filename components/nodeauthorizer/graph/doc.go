@@ -37,7 +37,7 @@
 // is then three map lookups, whatever the size of the cluster.
 //
 // What is named under a condition is an object of its own, with the same name and
-// with marks, and counts for itself: a question that finds the node nowhere else
+// with flags, and counts for itself: a question that finds the node nowhere else
 // looks for it there too. So a condition costs a pod no room, and an account and
 // its tokens, which are named together, are one object.
 //

@@ -3,23 +3,23 @@
 
 package graph
 
-import "sync"
+import (
+	"sync"
+)
 
 // Graph relates objects to nodes. Use [New]. All methods are safe for concurrent
 // use; what was set before a question is asked counts in its answer.
 type Graph struct {
 	judgement *judgement
-	// kept are the marks that some answer depends on. No other is stored.
-	kept marks
+	// kept are the flags that some answer depends on. No other is stored.
+	kept edgeFlags
 
 	// pods puts writers of claims in order as well: a pod and its claims are
 	// compared with each other.
-	pods        podWriter
-	volumes     volumeWriter
-	attachments sync.Mutex
-	slices      sync.Mutex
-	requests    sync.Mutex
-	signing     sync.Mutex
+	pods    podWriter
+	volumes volumeWriter
+	// direct has one lock for each kind that names its node itself.
+	direct      [kindCount]sync.Mutex
 	registering sync.Mutex
 
 	// mu guards the state below. Writers hold it for one object at a time, so that
@@ -36,9 +36,9 @@ type state struct {
 	// Node object.
 	nodes      names
 	registered int
-	pods       slab[boundPod]
-	volumes    slab[boundVolume]
-	owners     slab[claimOwner]
+	pods       arena[boundPod]
+	volumes    arena[boundVolume]
+	owners     arena[claimOwner]
 	edges      int
 }
 
@@ -50,9 +50,9 @@ func New(options Options) *Graph {
 		state: state{
 			objects: newObjects(),
 			nodes:   newNames(),
-			pods:    newSlab[boundPod](),
-			volumes: newSlab[boundVolume](),
-			owners:  newSlab[claimOwner](),
+			pods:    newArena[boundPod](),
+			volumes: newArena[boundVolume](),
+			owners:  newArena[claimOwner](),
 		},
 	}
 }
@@ -61,7 +61,7 @@ func New(options Options) *Graph {
 func (s *state) reach(id objectID, node uint32) {
 	object := s.objects.at(id)
 	if object.nodes.add(node) && object.kind == PersistentVolumeClaim {
-		s.eachVolumeOf(object, func(volume *boundVolume) { s.reachSecrets(volume.secrets, object.marks, node) })
+		s.eachVolumeOf(object, func(volume *boundVolume) { s.reachSecrets(volume.secrets, object.flags, node) })
 	}
 }
 
@@ -69,7 +69,7 @@ func (s *state) reach(id objectID, node uint32) {
 func (s *state) unreach(id objectID, node uint32) {
 	object := s.objects.at(id)
 	if object.nodes.remove(node) && object.kind == PersistentVolumeClaim {
-		s.eachVolumeOf(object, func(volume *boundVolume) { s.unreachSecrets(volume.secrets, object.marks, node) })
+		s.eachVolumeOf(object, func(volume *boundVolume) { s.unreachSecrets(volume.secrets, object.flags, node) })
 	}
 }
 
@@ -86,8 +86,8 @@ func (s *state) unreachAll(ids []objectID, node uint32) {
 }
 
 // reachSecrets hands a claim's node on to the secrets of a volume. Nobody's list
-// holds a secret under the claim's marks, so each node does.
-func (s *state) reachSecrets(ids []objectID, claim marks, node uint32) {
+// holds a secret under the claim's flags, so each node does.
+func (s *state) reachSecrets(ids []objectID, claim edgeFlags, node uint32) {
 	for _, id := range ids {
 		if under := claim.handedOn(); under != 0 {
 			id = s.objects.intern(s.objects.at(id).under(under))
@@ -98,7 +98,7 @@ func (s *state) reachSecrets(ids []objectID, claim marks, node uint32) {
 }
 
 // unreachSecrets takes back one reachSecrets.
-func (s *state) unreachSecrets(ids []objectID, claim marks, node uint32) {
+func (s *state) unreachSecrets(ids []objectID, claim edgeFlags, node uint32) {
 	under := claim.handedOn()
 	if under == 0 {
 		s.unreachAll(ids, node)
@@ -109,4 +109,42 @@ func (s *state) unreachSecrets(ids []objectID, claim marks, node uint32) {
 		s.unreach(marked, node)
 		s.objects.release(marked)
 	}
+}
+
+// Stats is the size of a graph.
+type Stats struct {
+	// Objects counts, for each [Kind], the objects that something names. They need
+	// not exist, and objects that nothing names are not counted. One that is named
+	// under several conditions counts for each, and tokens count as their account.
+	Objects [kindCount]int
+	// Nodes counts the nodes to which something is bound or that have a Node object.
+	Nodes int
+	// Registered counts the nodes that have a Node object.
+	Registered int
+	// OwnedClaims counts the claims that a pod controls, if anything depends on them.
+	OwnedClaims int
+	// Namespaces counts the namespaces of all objects; objects without one count
+	// as one more.
+	Namespaces int
+	// Edges counts the relations as the package's picture draws them.
+	Edges int
+}
+
+// Stats measures the graph, in constant time.
+func (g *Graph) Stats() Stats {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	stats := Stats{
+		Nodes:       len(g.state.nodes.numbers),
+		Registered:  g.state.registered,
+		OwnedClaims: g.state.owners.len(),
+		Namespaces:  len(g.state.objects.namespaces.numbers),
+		Edges:       g.state.edges,
+	}
+	for kind := range stats.Objects {
+		for _, count := range g.state.objects.tally[kind] {
+			stats.Objects[kind] += count
+		}
+	}
+	return stats
 }

@@ -148,7 +148,7 @@ func BenchmarkWrite(b *testing.B) {
 }
 
 // BenchmarkEnforced asks and writes where everything is enforced and every tenth pod
-// has ended, so that an object can be there under several marks.
+// has ended, so that an object can be there under several flags.
 func BenchmarkEnforced(b *testing.B) {
 	world := newBenchWorld(500, 200, 200)
 	g := world.populate(enforced)

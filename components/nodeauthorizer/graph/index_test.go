@@ -69,14 +69,16 @@ func TestIndexShrinks(t *testing.T) {
 	}
 }
 
-// A name that is in every namespace, in every kind or under all marks must not end
+// A name that is in every namespace, in every kind or under all flags must not end
 // up in few places.
 func TestHashesOfOneNameAreSpread(t *testing.T) {
 	o := newObjects()
 	for name, keyOf := range map[string]func(i uint32) key{
 		"namespaces": func(i uint32) key { return key{name: "default", namespace: i} },
-		"marks":      func(i uint32) key { return key{name: "default", namespace: i / markSets, marks: marks(i % markSets)} },
-		"kinds":      func(i uint32) key { return key{name: "default", namespace: i / kindCount, kind: Kind(i % kindCount)} },
+		"flags": func(i uint32) key {
+			return key{name: "default", namespace: i / flagSets, flags: edgeFlags(i % flagSets)}
+		},
+		"kinds": func(i uint32) key { return key{name: "default", namespace: i / kindCount, kind: Kind(i % kindCount)} },
 	} {
 		const many = 64 * shardCount
 		shards, homes := map[uint64]int{}, map[uint64]int{}

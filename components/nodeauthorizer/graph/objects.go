@@ -17,12 +17,12 @@ type key struct {
 	name      string
 	namespace uint32
 	kind      Kind
-	marks     marks
+	flags     edgeFlags
 }
 
-// under is the key of the same thing under other marks.
-func (k key) under(set marks) key {
-	k.marks = set
+// under is the key of the same thing under other flags.
+func (k key) under(set edgeFlags) key {
+	k.flags = set
 	return k
 }
 
@@ -31,28 +31,28 @@ func (k key) under(set marks) key {
 type object struct {
 	key
 	// holders counts the stored lists that have this object in them; of the secret of
-	// a volume under marks, also the nodes that it has from a claim.
+	// a volume under edgeFlags, also the nodes that it has from a claim.
 	holders uint32
 	// detail is the number of the pod's, volume's or owner's own record; for a claim
-	// without marks, of the first volume that is bound to it.
+	// without flags, of the first volume that is bound to it.
 	detail uint32
 	nodes  counts
 }
 
 // objects is the table of all objects that are held.
 type objects struct {
-	slab[object]
+	arena[object]
 	seed       maphash.Seed
 	index      index
 	namespaces names
-	// tally counts the objects of each kind under each set of marks, and present has
+	// tally counts the objects of each kind under each set of flags, and present has
 	// a bit for each set under which there are any: nobody looks for the others.
-	tally   [storedKinds][markSets]int
+	tally   [storedKinds][flagSets]int
 	present [storedKinds]uint32
 }
 
 func newObjects() objects {
-	return objects{slab: newSlab[object](), seed: maphash.MakeSeed(), namespaces: newNames()}
+	return objects{arena: newArena[object](), seed: maphash.MakeSeed(), namespaces: newNames()}
 }
 
 // find returns 0 when nothing names such an object.
@@ -72,7 +72,7 @@ func (o *objects) findKey(k key) objectID {
 // maphash.Comparable takes twice as long, and is most of what a question takes. The
 // seed is secret, so names cannot be chosen to collide.
 func (o *objects) hash(k key) uint64 {
-	rest := uint64(k.namespace)<<16 | uint64(k.kind)<<8 | uint64(k.marks)
+	rest := uint64(k.namespace)<<16 | uint64(k.kind)<<8 | uint64(k.flags)
 	high, low := bits.Mul64(maphash.String(o.seed, k.name)^rest, 0x9e3779b97f4a7c15)
 	return high ^ low
 }
@@ -101,8 +101,8 @@ func (o *objects) intern(k key) objectID {
 	id := o.put(object{key: k})
 	o.index.add(hash, id)
 	o.namespaces.hold(k.namespace)
-	o.tally[k.kind][k.marks]++
-	o.present[k.kind] |= 1 << k.marks
+	o.tally[k.kind][k.flags]++
+	o.present[k.kind] |= 1 << k.flags
 	return id
 }
 
@@ -133,8 +133,8 @@ func (o *objects) release(ids ...objectID) {
 func (o *objects) forget(id objectID, k key) {
 	o.index.remove(o.hash(k), id)
 	o.drop(id)
-	if o.tally[k.kind][k.marks]--; o.tally[k.kind][k.marks] == 0 {
-		o.present[k.kind] &^= 1 << k.marks
+	if o.tally[k.kind][k.flags]--; o.tally[k.kind][k.flags] == 0 {
+		o.present[k.kind] &^= 1 << k.flags
 	}
 	o.namespaces.release(k.namespace)
 }
@@ -142,7 +142,7 @@ func (o *objects) forget(id objectID, k key) {
 // identity is an object's namespace and name.
 type identity struct{ namespace, name string }
 
-// ofKind lists what is held of one kind that is stored without marks.
+// ofKind lists what is held of one kind that is stored without flags.
 func (o *objects) ofKind(kind Kind) []identity {
 	found := make([]identity, 0, o.tally[kind][0])
 	for id := uint32(1); id < o.end && len(found) < cap(found); id++ {
@@ -152,4 +152,63 @@ func (o *objects) ofKind(kind Kind) []identity {
 		}
 	}
 	return found
+}
+
+// Kind says what sort of object a question is about.
+type Kind uint8
+
+// The kinds of objects that can be related to a node.
+const (
+	Secret Kind = iota
+	ConfigMap
+	PersistentVolumeClaim
+	PersistentVolume
+	ResourceClaim
+	ServiceAccount
+	VolumeAttachment
+	ResourceSlice
+	PodCertificateRequest
+	Pod
+	// ServiceAccountToken is asked with the namespace and name of the account: it is
+	// the right to request the account's tokens.
+	ServiceAccountToken
+	CertificateSigningRequest
+
+	kindCount = iota
+
+	// claimRecord is stored for who owns a claim, and cannot be asked about.
+	claimRecord = Kind(kindCount)
+	storedKinds = kindCount + 1
+)
+
+var kindNames = [kindCount]string{
+	Secret:                    "secret",
+	ConfigMap:                 "configmap",
+	PersistentVolumeClaim:     "persistentvolumeclaim",
+	PersistentVolume:          "persistentvolume",
+	ResourceClaim:             "resourceclaim",
+	ServiceAccount:            "serviceaccount",
+	VolumeAttachment:          "volumeattachment",
+	ResourceSlice:             "resourceslice",
+	PodCertificateRequest:     "podcertificaterequest",
+	Pod:                       "pod",
+	ServiceAccountToken:       "serviceaccounttoken",
+	CertificateSigningRequest: "certificatesigningrequest",
+}
+
+// String is the kind's name in lower case and singular, as metrics label it.
+func (k Kind) String() string {
+	if int(k) >= len(kindNames) {
+		return "unknown"
+	}
+	return kindNames[k]
+}
+
+// Kinds lists every kind.
+func Kinds() []Kind {
+	kinds := make([]Kind, kindCount)
+	for i := range kinds {
+		kinds[i] = Kind(i)
+	}
+	return kinds
 }

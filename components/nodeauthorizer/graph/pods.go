@@ -69,7 +69,7 @@ func (g *Graph) setPod(pod *corev1.Pod) {
 
 // compare reports whether the pod was known to have ended and whether the graph
 // agrees with it already. Most updates are of the status and change nothing here:
-// they must not make readers wait. The references get the marks that are kept.
+// they must not make readers wait. The references get the flags that are kept.
 func (g *Graph) compare(pod *corev1.Pod) (hasEnded, isCurrent bool) {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
@@ -144,4 +144,36 @@ func (g *Graph) deletePod(namespace, name string) {
 func distinct(ids []objectID) []objectID {
 	slices.Sort(ids)
 	return slices.Compact(ids)
+}
+
+// BoundPod is what the graph knows of a pod itself.
+type BoundPod struct {
+	UID  types.UID
+	Node string
+	// RunsAs is the name of the pod's ServiceAccount. It is empty for a mirror pod.
+	RunsAs string
+}
+
+// BoundPod returns the pod of that name, if it is bound to a node. It takes one lock and
+// does not allocate.
+func (g *Graph) BoundPod(namespace, name string) (BoundPod, bool) {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	s := &g.state
+	id := s.objects.find(Pod, namespace, name)
+	if id == 0 {
+		return BoundPod{}, false
+	}
+	pod := s.pods.at(s.objects.at(id).detail)
+	return BoundPod{UID: pod.uid, Node: s.nodes.entries[pod.node].name, RunsAs: s.accountOf(pod)}, true
+}
+
+// accountOf finds the one account among what the pod names.
+func (s *state) accountOf(pod *boundPod) string {
+	for _, id := range pod.holds {
+		if object := s.objects.at(id); object.kind == ServiceAccount {
+			return object.name
+		}
+	}
+	return ""
 }

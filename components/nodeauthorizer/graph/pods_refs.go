@@ -8,29 +8,29 @@ import corev1 "k8s.io/api/core/v1"
 // reference is an object that a pod names, in the pod's namespace.
 type reference struct {
 	kind  Kind
-	marks marks
+	flags edgeFlags
 	name  string
 }
 
 func (r reference) in(namespace uint32) key {
-	return key{name: r.name, namespace: namespace, kind: r.kind, marks: r.marks}
+	return key{name: r.name, namespace: namespace, kind: r.kind, flags: r.flags}
 }
 
 // references gathers what is named. Empty names are nobody's.
 type references []reference
 
 func (r *references) add(kind Kind, name string) {
-	r.addMarked(kind, name, 0)
+	r.addFlagged(kind, name, 0)
 }
 
-func (r *references) addMarked(kind Kind, name string, set marks) {
+func (r *references) addFlagged(kind Kind, name string, set edgeFlags) {
 	if name != "" {
 		*r = append(*r, reference{kind, set, name})
 	}
 }
 
 // podReferences appends every object that the pod names, duplicates included, to
-// refs, with the marks that the pod alone accounts for: the claims of its
+// refs, with the flags that the pod alone accounts for: the claims of its
 // ephemeral volumes are nobody's as far as it says.
 //
 // A mirror pod names nothing: a node writes it, and must not be able to give
@@ -43,7 +43,7 @@ func podReferences(pod *corev1.Pod, refs references) references {
 	if _, isMirror := pod.Annotations[corev1.MirrorPodAnnotationKey]; isMirror {
 		return refs
 	}
-	refs.addMarked(ServiceAccount, pod.Spec.ServiceAccountName, accountMarks(pod.Spec.Volumes))
+	refs.addFlagged(ServiceAccount, pod.Spec.ServiceAccountName, accountFlags(pod.Spec.Volumes))
 	for i := range pod.Spec.ImagePullSecrets {
 		refs.add(Secret, pod.Spec.ImagePullSecrets[i].Name)
 	}
@@ -98,7 +98,7 @@ func (r *references) addVolume(podName string, volume *corev1.Volume) {
 	case source.PersistentVolumeClaim != nil:
 		r.add(PersistentVolumeClaim, source.PersistentVolumeClaim.ClaimName)
 	case source.Ephemeral != nil:
-		r.addMarked(PersistentVolumeClaim, podName+"-"+volume.Name, unowned)
+		r.addFlagged(PersistentVolumeClaim, podName+"-"+volume.Name, unowned)
 	case source.CSI != nil:
 		r.addSecret(source.CSI.NodePublishSecretRef)
 	default:

@@ -126,7 +126,7 @@ func (s *state) leftovers() string {
 	switch {
 	case s.objects.len() != 0:
 		return fmt.Sprintf("%d objects", s.objects.len())
-	case s.objects.present != [storedKinds]uint32{} || s.objects.tally != [storedKinds][markSets]int{}:
+	case s.objects.present != [storedKinds]uint32{} || s.objects.tally != [storedKinds][flagSets]int{}:
 		return fmt.Sprintf("objects are counted: %v", s.objects.present)
 	case s.pods.len() != 0:
 		return fmt.Sprintf("%d pods", s.pods.len())

@@ -76,17 +76,17 @@ func (s *state) sought(kind Kind, namespace, name string) (objectID, key) {
 	return id, k
 }
 
-// bestOf asks for the object under each of the given sets of marks, of which
+// bestOf asks for the object under each of the given sets of flags, of which
 // there is one for each bit, until it finds the node without a condition.
-func (s *state) bestOf(judged *[markSets]Relation, sets uint32, node uint32, k key) Relation {
+func (s *state) bestOf(judged *[flagSets]Relation, sets uint32, node uint32, k key) Relation {
 	var best Relation
 	for ; sets != 0; sets &= sets - 1 {
-		k.marks = marks(bits.TrailingZeros32(sets)) //nolint:gosec // less than 32
+		k.flags = edgeFlags(bits.TrailingZeros32(sets)) //nolint:gosec // less than 32
 		id := s.objects.findKey(k)
 		if id == 0 || !s.objects.at(id).nodes.has(node) {
 			continue
 		}
-		found := judged[k.marks]
+		found := judged[k.flags]
 		if found.outranks(best) {
 			best = found
 		}

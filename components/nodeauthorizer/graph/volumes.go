@@ -98,7 +98,7 @@ func (s *state) bindVolume(name string, claim identity, secrets []identity) {
 	s.objects.at(self).detail = number
 	s.link(number)
 	s.eachFormOf(bound.claim, func(claim *object) {
-		claim.nodes.each(func(node uint32) { s.reachSecrets(bound.secrets, claim.marks, node) })
+		claim.nodes.each(func(node uint32) { s.reachSecrets(bound.secrets, claim.flags, node) })
 	})
 }
 
@@ -110,7 +110,7 @@ func (v *boundVolume) names(other *boundVolume) bool {
 func (s *state) unbindVolume(self objectID, number uint32) {
 	old := *s.volumes.at(number)
 	s.eachFormOf(old.claim, func(claim *object) {
-		claim.nodes.each(func(node uint32) { s.unreachSecrets(old.secrets, claim.marks, node) })
+		claim.nodes.each(func(node uint32) { s.unreachSecrets(old.secrets, claim.flags, node) })
 	})
 	s.unlink(number)
 	s.volumes.drop(number)
@@ -144,22 +144,22 @@ func (s *state) unlink(number uint32) {
 	}
 }
 
-// eachFormOf visits the claim under every set of marks. The volumes are linked to
-// the one without marks, which is the one that is given.
+// eachFormOf visits the claim under every set of flags. The volumes are linked to
+// the one without flags, which is the one that is given.
 func (s *state) eachFormOf(id objectID, visit func(*object)) {
 	claim := s.objects.at(id)
 	visit(claim)
 	for sets := s.objects.present[claim.kind] &^ 1; sets != 0; sets &= sets - 1 {
-		set := marks(bits.TrailingZeros32(sets)) //nolint:gosec // less than 32
+		set := edgeFlags(bits.TrailingZeros32(sets)) //nolint:gosec // less than 32
 		if form := s.objects.findKey(claim.under(set)); form != 0 {
 			visit(s.objects.at(form))
 		}
 	}
 }
 
-// eachVolumeOf visits the volumes of a claim, whatever marks it has.
+// eachVolumeOf visits the volumes of a claim, whatever flags it has.
 func (s *state) eachVolumeOf(claim *object, visit func(*boundVolume)) {
-	if claim.marks != 0 {
+	if claim.flags != 0 {
 		claim = s.objects.at(s.objects.findKey(claim.under(0)))
 	}
 	for number := claim.detail; number != 0; {
@@ -167,4 +167,56 @@ func (s *state) eachVolumeOf(claim *object, visit func(*boundVolume)) {
 		visit(volume)
 		number = volume.next
 	}
+}
+
+// volumeReferences appends the secrets that a kubelet needs to mount the volume.
+// Those that only a controller needs (CSI controllerPublish and
+// controllerExpand) are not among them.
+//
+// Source: pkg/api/v1/persistentvolume/util.go VisitPVSecretNames.
+func volumeReferences(volume *corev1.PersistentVolume, secrets []identity) []identity {
+	claimNamespace := ""
+	if volume.Spec.ClaimRef != nil {
+		claimNamespace = volume.Spec.ClaimRef.Namespace
+	}
+	switch source := &volume.Spec.PersistentVolumeSource; {
+	case source.CSI != nil:
+		secrets = appendSecret(secrets, source.CSI.NodePublishSecretRef, "")
+		secrets = appendSecret(secrets, source.CSI.NodeStageSecretRef, "")
+		secrets = appendSecret(secrets, source.CSI.NodeExpandSecretRef, "")
+	case source.AzureFile != nil:
+		ref := corev1.SecretReference{Name: source.AzureFile.SecretName}
+		if source.AzureFile.SecretNamespace != nil {
+			ref.Namespace = *source.AzureFile.SecretNamespace
+		}
+		secrets = appendSecret(secrets, &ref, claimNamespace)
+	case source.CephFS != nil:
+		secrets = appendSecret(secrets, source.CephFS.SecretRef, claimNamespace)
+	case source.Cinder != nil:
+		secrets = appendSecret(secrets, source.Cinder.SecretRef, "")
+	case source.FlexVolume != nil:
+		secrets = appendSecret(secrets, source.FlexVolume.SecretRef, claimNamespace)
+	case source.RBD != nil:
+		secrets = appendSecret(secrets, source.RBD.SecretRef, claimNamespace)
+	case source.ScaleIO != nil:
+		secrets = appendSecret(secrets, source.ScaleIO.SecretRef, claimNamespace)
+	case source.ISCSI != nil:
+		secrets = appendSecret(secrets, source.ISCSI.SecretRef, claimNamespace)
+	case source.StorageOS != nil && source.StorageOS.SecretRef != nil:
+		ref := source.StorageOS.SecretRef
+		secrets = appendSecret(secrets, &corev1.SecretReference{Name: ref.Name, Namespace: ref.Namespace}, "")
+	}
+	return secrets
+}
+
+// appendSecret uses the fallback for references without a namespace, as volumes
+// have that were stored before the field existed.
+func appendSecret(secrets []identity, ref *corev1.SecretReference, fallback string) []identity {
+	if ref == nil || ref.Name == "" {
+		return secrets
+	}
+	if ref.Namespace == "" {
+		return append(secrets, identity{fallback, ref.Name})
+	}
+	return append(secrets, identity{ref.Namespace, ref.Name})
 }

@@ -12,7 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/klog/v2"
 
-	"github.com/bulkhead-k8s/bulkhead/components/internal/follow"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/reflector"
 )
 
 // leftAlone is how long a server without an API is not asked for it again.
@@ -22,7 +22,7 @@ const leftAlone = 30 * time.Second
 // where the graph is lasts half of maxAge, so that a healthy server is heard of even if it
 // sends no bookmarks, and one that does not let us watch any more is noticed.
 func (s *Sync) reflect(ctx context.Context, w watched) {
-	follow.Resource{
+	reflector.Resource{
 		Name: "bulkhead-" + w.name, Example: w.example, Source: w.source, Store: w.store,
 		Longest: s.maxAge / 2, Heard: w.view.heard,
 		Failed: func(ctx context.Context, err error) time.Duration {

@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
-	"github.com/bulkhead-k8s/bulkhead/components/internal/follow"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/reflector"
 )
 
 // watched is one resource that is followed, and how long ago something was heard
@@ -71,7 +71,7 @@ func sourceOf[L runtime.Object](client lister[L], fieldSelector string) *cache.L
 // ends for another reason. A watch that goes on from what is known ends before its silence
 // could be taken for a broken connection.
 func (w *watched) run(ctx context.Context, client kubernetes.Interface) {
-	follow.Resource{
+	reflector.Resource{
 		Name: "bulkhead-memory-" + w.name, Example: w.example, Source: w.source, Store: reflected{w, w.store},
 		Longest: w.maxAge / 2, Heard: w.heardNow,
 		Failed: func(ctx context.Context, err error) time.Duration {
