@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 	cliflag "k8s.io/component-base/cli/flag"
 
-	"github.com/bulkhead-k8s/bulkhead/components/install"
+	"github.com/bulkhead-k8s/bulkhead/components/install/controlplane"
 )
 
 // beyondFlags are about the rules that upstream does not have.
@@ -39,12 +39,12 @@ func (f *beyondFlags) add(fs *pflag.FlagSet) {
 
 // beyond is what the flags say; what they do not name, the installation on this
 // host was told.
-func (f *hostFlags) beyond(fs *pflag.FlagSet, given *beyondFlags) (install.Beyond, error) {
-	record, err := install.ReadRecord(f.layout)
+func (f *hostFlags) beyond(fs *pflag.FlagSet, given *beyondFlags) (controlplane.Beyond, error) {
+	record, err := controlplane.ReadRecord(f.layout)
 	if err != nil {
-		return install.Beyond{}, err
+		return controlplane.Beyond{}, err
 	}
-	var b install.Beyond
+	var b controlplane.Beyond
 	if record != nil {
 		b = record.Beyond
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 
-	"github.com/bulkhead-k8s/bulkhead/components/install"
+	"github.com/bulkhead-k8s/bulkhead/components/install/controlplane"
 )
 
 const beyondRecord = `{"beyondUpstream": {"mode": "audit", "ruleModes": {"NA-CSR-1": "off"}, "terminatedPodGrace": 60000000000, "credentialProviderTokens": true}}`
@@ -20,39 +20,39 @@ func TestALaterRunKeepsWhatWasSaidOfOptionalRules(t *testing.T) {
 	for _, tc := range []struct {
 		name, record string
 		args         []string
-		want         install.Beyond
+		want         controlplane.Beyond
 	}{
-		{"a first run leaves all to the profile", "", nil, install.Beyond{}},
-		{"a run after an older version does too", `{"profile": "hardened"}`, nil, install.Beyond{}},
+		{"a first run leaves all to the profile", "", nil, controlplane.Beyond{}},
+		{"a run after an older version does too", `{"profile": "hardened"}`, nil, controlplane.Beyond{}},
 		{"a later run keeps what was chosen", beyondRecord, nil,
-			install.Beyond{Mode: "audit", RuleModes: map[string]string{"NA-CSR-1": "off"}, TerminatedPodGrace: &minute,
+			controlplane.Beyond{Mode: "audit", RuleModes: map[string]string{"NA-CSR-1": "off"}, TerminatedPodGrace: &minute,
 				CredentialProviderTokens: &yes}},
 		{"the flags change what they name", beyondRecord, []string{"--beyond-upstream=enforce", "--terminated-pod-grace=1s"},
-			install.Beyond{Mode: "enforce", RuleModes: map[string]string{"NA-CSR-1": "off"}, TerminatedPodGrace: &second,
+			controlplane.Beyond{Mode: "enforce", RuleModes: map[string]string{"NA-CSR-1": "off"}, TerminatedPodGrace: &second,
 				CredentialProviderTokens: &yes}},
 		{"single rules replace single rules", beyondRecord,
 			[]string{"--rule-mode=NA-SA-3=audit", "--credential-provider-tokens=false"},
-			install.Beyond{Mode: "audit", RuleModes: map[string]string{"NA-SA-3": "audit"}, TerminatedPodGrace: &minute,
+			controlplane.Beyond{Mode: "audit", RuleModes: map[string]string{"NA-SA-3": "audit"}, TerminatedPodGrace: &minute,
 				CredentialProviderTokens: &no}},
 		{"an empty value goes back to the profile", beyondRecord, []string{"--beyond-upstream=", "--rule-mode="},
-			install.Beyond{TerminatedPodGrace: &minute, CredentialProviderTokens: &yes}},
+			controlplane.Beyond{TerminatedPodGrace: &minute, CredentialProviderTokens: &yes}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var (
-				host   hostFlags
+				common hostFlags
 				beyond beyondFlags
 			)
 			fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
-			host.add(fs)
+			common.add(fs)
 			beyond.add(fs)
-			host.layout.State = t.TempDir()
+			common.layout.State = t.TempDir()
 			if tc.record != "" {
-				writeRecord(t, host.layout.State, tc.record)
+				writeRecord(t, common.layout.State, tc.record)
 			}
 			if err := fs.Parse(tc.args); err != nil {
 				t.Fatal(err)
 			}
-			got, err := host.beyond(fs, &beyond)
+			got, err := common.beyond(fs, &beyond)
 			if diff := cmp.Diff(tc.want, got); diff != "" || err != nil {
 				t.Errorf("error %v; -want +got:\n%s", err, diff)
 			}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bulkhead-k8s/bulkhead/components/install"
+	"github.com/bulkhead-k8s/bulkhead/components/install/host"
 	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
 )
 
@@ -27,7 +27,7 @@ func newCertsCommand() *cobra.Command {
 
 func newCertsStatusCommand() *cobra.Command {
 	var (
-		host   hostFlags
+		common hostFlags
 		policy pki.Policy
 		output string
 	)
@@ -36,11 +36,11 @@ func newCertsStatusCommand() *cobra.Command {
 		Short: "Show when each certificate expires",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			policy, err := host.certificatePolicy(cmd.Flags(), policy)
+			policy, err := common.certificatePolicy(cmd.Flags(), policy)
 			if err != nil {
 				return err
 			}
-			all := host.layout.Keeper(policy, time.Now).Status()
+			all := common.layout.Keeper(policy, time.Now).Status()
 			switch output {
 			case "table":
 				return printCertificates(cmd.OutOrStdout(), all)
@@ -52,7 +52,7 @@ func newCertsStatusCommand() *cobra.Command {
 			return fmt.Errorf("invalid output format %q: use table or json", output)
 		},
 	}
-	host.addState(cmd.Flags())
+	common.addState(cmd.Flags())
 	addCertificateFlags(cmd.Flags(), &policy, controlPlaneCertificates)
 	cmd.Flags().StringVarP(&output, "output", "o", "table", "Output format: table or json.")
 	return cmd
@@ -76,7 +76,7 @@ func printCertificates(out io.Writer, all []pki.Status) error {
 
 func newCertsRenewCommand() *cobra.Command {
 	var (
-		host       hostFlags
+		common     hostFlags
 		policy     pki.Policy
 		all, watch bool
 	)
@@ -89,14 +89,14 @@ func newCertsRenewCommand() *cobra.Command {
 With --watch it continues until it is stopped. The static pod bulkhead-certs runs it.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			policy, err := host.certificatePolicy(cmd.Flags(), policy)
+			policy, err := common.certificatePolicy(cmd.Flags(), policy)
 			if err != nil {
 				return err
 			}
-			if err := install.ValidatePolicy(policy); err != nil {
+			if err := host.ValidatePolicy(policy); err != nil {
 				return err
 			}
-			keeper := host.layout.Keeper(policy, time.Now)
+			keeper := common.layout.Keeper(policy, time.Now)
 			if watch {
 				return keeper.Watch(cmd.Context())
 			}
@@ -110,7 +110,7 @@ With --watch it continues until it is stopped. The static pod bulkhead-certs run
 			return err
 		},
 	}
-	host.addState(cmd.Flags())
+	common.addState(cmd.Flags())
 	addCertificateFlags(cmd.Flags(), &policy, controlPlaneCertificates)
 	cmd.Flags().BoolVar(&all, "all", false, "Renew every certificate, also one that is not due.")
 	cmd.Flags().BoolVar(&watch, "watch", false, "Continue until stopped, and renew each certificate in time.")

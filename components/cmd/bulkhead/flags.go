@@ -14,21 +14,24 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/bulkhead-k8s/bulkhead/components/install"
 	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
 	"github.com/bulkhead-k8s/bulkhead/components/install/cluster"
+	"github.com/bulkhead-k8s/bulkhead/components/install/controlplane"
+	"github.com/bulkhead-k8s/bulkhead/components/install/engine"
+	"github.com/bulkhead-k8s/bulkhead/components/install/host"
+	"github.com/bulkhead-k8s/bulkhead/components/install/node"
 	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
 	"github.com/bulkhead-k8s/bulkhead/components/install/preflight"
 )
 
 // hostFlags say where things are on this host.
 type hostFlags struct {
-	layout     install.Layout
+	layout     host.Layout
 	kubeconfig string
 }
 
 func (f *hostFlags) add(fs *pflag.FlagSet) {
-	f.layout = install.DefaultLayout()
+	f.layout = host.DefaultLayout()
 	fs.StringVar(&f.kubeconfig, "kubeconfig", "/etc/kubernetes/admin.conf",
 		"The administrator's credentials. The command connects to the API server on this host, whatever the file says.")
 	fs.StringVar(&f.layout.Manifests, "manifests-dir", f.layout.Manifests, "The kubelet's directory of static pods.")
@@ -37,7 +40,7 @@ func (f *hostFlags) add(fs *pflag.FlagSet) {
 
 func (f *hostFlags) addState(fs *pflag.FlagSet) {
 	if f.layout.State == "" {
-		f.layout = install.DefaultLayout()
+		f.layout = host.DefaultLayout()
 	}
 	fs.StringVar(&f.layout.State, "state-dir", f.layout.State,
 		"Directory of Bulkhead's certificates, configuration and saved originals. It must be on the file system of "+
@@ -67,7 +70,7 @@ func addCertificateFlags(fs *pflag.FlagSet, p *pki.Policy, defaults pki.Policy) 
 // certificatePolicy is what the flags say; without them, what the installation
 // on this host was told.
 func (f *hostFlags) certificatePolicy(fs *pflag.FlagSet, p pki.Policy) (pki.Policy, error) {
-	record, err := install.ReadRecord(f.layout)
+	record, err := controlplane.ReadRecord(f.layout)
 	if err != nil || record == nil {
 		return p, err
 	}
@@ -107,7 +110,7 @@ func (f *hostFlags) connect() (*apiserver.Manifest, *cluster.Client, error) {
 }
 
 // installer puts together what changes this host.
-func (f *hostFlags) installer(out io.Writer) (*install.Installer, error) {
+func (f *hostFlags) installer(out io.Writer) (*controlplane.Installer, error) {
 	if err := requireRoot(); err != nil {
 		return nil, err
 	}
@@ -115,42 +118,39 @@ func (f *hostFlags) installer(out io.Writer) (*install.Installer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &install.Installer{
-		Layout:      f.layout,
-		Version:     buildVersion(),
-		API:         client,
-		Authorizer:  install.NodeAuthorizer,
-		Restriction: install.NodeRestriction,
-		Preflight:   func(ctx context.Context, o install.Options) error { return f.refuse(ctx, out, o) },
-		Kubelets:    func(ctx context.Context) error { return install.KubeletsServe(ctx, client.Kubernetes, f.layout) },
-		Out:         out,
-		Now:         time.Now,
-		Poll:        500 * time.Millisecond,
+	return &controlplane.Installer{
+		Engine: engine.Engine{Out: out, Now: time.Now, Poll: 500 * time.Millisecond, Lock: f.layout.Lock},
+		Layout: f.layout, Version: buildVersion(),
+		Server: client, Objects: client, Kubeadm: client, Namespaces: client, Nodes: client, MirrorPods: client,
+		Authorizer:  host.NodeAuthorizer,
+		Restriction: host.NodeRestriction,
+		Preflight:   func(ctx context.Context, o controlplane.Options) error { return f.refuse(ctx, out, o) },
+		Kubelets:    func(ctx context.Context) error { return node.KubeletsServe(ctx, client.Kubernetes, f.layout) },
 		Settle:      5 * time.Second,
 	}, nil
 }
 
 // findings runs every check of preflight for an installation with these options.
-func (f *hostFlags) findings(ctx context.Context, o install.Options) ([]preflight.Finding, error) {
+func (f *hostFlags) findings(ctx context.Context, o controlplane.Options) ([]preflight.Finding, error) {
 	manifest, client, err := f.connect()
 	if err != nil {
 		return nil, err
 	}
 	// By what will be in force. A file that is no good is named here, and the installer
 	// refuses it.
-	policy, opened, bad := f.layout.MirrorPodPolicy(o)
+	policy, opened, bad := controlplane.MirrorPodPolicy(f.layout, o)
 	findings, err := preflight.Run(ctx, preflight.Input{
 		Policy:              policy,
 		Opened:              opened,
 		GuardsKubelets:      o.GuardsKubelets(),
 		NodeScope:           o.NodeScope.On,
-		KubeletClient:       f.layout.KubeletClient(manifest),
+		KubeletClient:       controlplane.KubeletClient(f.layout, manifest),
 		Profile:             string(o.Profile),
 		Client:              client.Kubernetes,
 		Server:              manifest,
 		AuthorizationConfig: f.layout.AuthorizationConfig(),
 		AdmissionConfig:     f.layout.AdmissionConfig(),
-		Host:                install.Host{Layout: f.layout, Ports: install.ComponentPorts()},
+		Host:                preflight.LocalHost{Layout: f.layout, Ports: preflight.ComponentPorts()},
 	})
 	if bad != nil {
 		findings = append(findings,
@@ -160,7 +160,7 @@ func (f *hostFlags) findings(ctx context.Context, o install.Options) ([]prefligh
 }
 
 // refuse prints what matters and fails if a check does.
-func (f *hostFlags) refuse(ctx context.Context, out io.Writer, o install.Options) error {
+func (f *hostFlags) refuse(ctx context.Context, out io.Writer, o controlplane.Options) error {
 	findings, err := f.findings(ctx, o)
 	if err != nil {
 		return fmt.Errorf("preflight: %w", err)
@@ -189,7 +189,7 @@ func defaultImage(version string) string {
 // image is what --image says. Without it an installation keeps the image that a
 // person chose for it, and follows this program's version if nobody did.
 func (f *hostFlags) image(fs *pflag.FlagSet, value string) (string, error) {
-	record, err := install.ReadRecord(f.layout)
+	record, err := controlplane.ReadRecord(f.layout)
 	if err != nil || record == nil || fs.Changed("image") || record.Image == defaultImage(record.Version) {
 		return value, err
 	}

@@ -37,25 +37,25 @@ func TestALaterRunKeepsWhatItsFlagsDoNotName(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var (
-				host   hostFlags
+				common hostFlags
 				policy pki.Policy
 			)
 			fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
-			host.add(fs)
+			common.add(fs)
 			addCertificateFlags(fs, &policy, controlPlaneCertificates)
 			value := fs.String("image", defaultImage("v2"), "")
-			host.layout.State = t.TempDir()
+			common.layout.State = t.TempDir()
 			if tc.record != "" {
-				writeRecord(t, host.layout.State, tc.record)
+				writeRecord(t, common.layout.State, tc.record)
 			}
 			if err := fs.Parse(tc.args); err != nil {
 				t.Fatal(err)
 			}
-			image, err := host.image(fs, *value)
+			image, err := common.image(fs, *value)
 			if err != nil || image != tc.image {
 				t.Errorf("image %s, want %s (%v)", image, tc.image, err)
 			}
-			policy, err = host.certificatePolicy(fs, policy)
+			policy, err = common.certificatePolicy(fs, policy)
 			if diff := cmp.Diff(tc.policy, policy); diff != "" || err != nil {
 				t.Errorf("error %v; -want +got:\n%s", err, diff)
 			}

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/bulkhead-k8s/bulkhead/components/install"
+	"github.com/bulkhead-k8s/bulkhead/components/install/controlplane"
 )
 
 const timeoutHelp = "How long the API server, and before it each component, may take to become healthy. If one takes " +
@@ -18,8 +18,8 @@ const timeoutHelp = "How long the API server, and before it each component, may 
 
 func newInstallCommand() *cobra.Command {
 	var (
-		host       hostFlags
-		options    install.Options
+		common     hostFlags
+		options    controlplane.Options
 		profile    string
 		beyond     beyondFlags
 		policy     string
@@ -48,13 +48,13 @@ with another profile switches to it, and keeps the settings that its flags do no
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error
-			if options.Profile, err = install.ParseProfile(profile); err != nil {
+			if options.Profile, err = controlplane.ParseProfile(profile); err != nil {
 				return err
 			}
-			if err := host.remember(cmd.Flags(), &options, &beyond, policy, kubeletAPI); err != nil {
+			if err := common.remember(cmd.Flags(), &options, &beyond, policy, kubeletAPI); err != nil {
 				return err
 			}
-			installer, err := host.installer(cmd.OutOrStdout())
+			installer, err := common.installer(cmd.OutOrStdout())
 			if err != nil {
 				return err
 			}
@@ -65,13 +65,13 @@ with another profile switches to it, and keeps the settings that its flags do no
 		},
 	}
 	fs := cmd.Flags()
-	host.add(fs)
+	common.add(fs)
 	addCertificateFlags(fs, &options.Certificates, controlPlaneCertificates)
 	beyond.add(fs)
 	fs.StringVar(&policy, policyFlag, "",
 		"Configuration of node-restriction, instead of the profile's. It is copied to configuration.yaml on this host. A "+
 			"later run without this flag keeps it; an empty value restores the profile's.")
-	fs.StringVar(&profile, "profile", string(install.Hardened), "What to install: hardened, parity or in-tree.")
+	fs.StringVar(&profile, "profile", string(controlplane.Hardened), "What to install: hardened, parity or in-tree.")
 	fs.StringVar(&options.Image, "image", defaultImage(buildVersion()),
 		"Image with the components. It must be on this host or in a registry that the host can reach. A later run without "+
 			"this flag keeps the image.")
@@ -90,7 +90,7 @@ with another profile switches to it, and keeps the settings that its flags do no
 }
 
 // remember completes the flags with the recorded values of the installation on this host.
-func (f *hostFlags) remember(fs *pflag.FlagSet, o *install.Options, beyond *beyondFlags, policy string,
+func (f *hostFlags) remember(fs *pflag.FlagSet, o *controlplane.Options, beyond *beyondFlags, policy string,
 	kubeletAPI bool) error {
 	var errs [6]error
 	o.Image, errs[0] = f.image(fs, o.Image)

@@ -6,7 +6,7 @@ package main
 import (
 	"github.com/spf13/pflag"
 
-	"github.com/bulkhead-k8s/bulkhead/components/install"
+	"github.com/bulkhead-k8s/bulkhead/components/install/controlplane"
 )
 
 const kubeletAPIFlag = "kubelet-api"
@@ -17,7 +17,7 @@ func (f *hostFlags) kubeletAPI(fs *pflag.FlagSet, value bool) (*bool, error) {
 	if fs.Changed(kubeletAPIFlag) {
 		return &value, nil
 	}
-	record, err := install.ReadRecord(f.layout)
+	record, err := controlplane.ReadRecord(f.layout)
 	if err != nil || record == nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 
-	"github.com/bulkhead-k8s/bulkhead/components/install"
+	"github.com/bulkhead-k8s/bulkhead/components/install/controlplane"
 )
 
 func TestWhoHasSaidWhatOfTheKubeletAPI(t *testing.T) {
@@ -30,22 +30,22 @@ func TestWhoHasSaidWhatOfTheKubeletAPI(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var (
-				host    hostFlags
+				common  hostFlags
 				beyond  beyondFlags
-				options install.Options
+				options controlplane.Options
 			)
 			fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
-			host.add(fs)
+			common.add(fs)
 			beyond.add(fs)
 			kubeletAPI := fs.Bool(kubeletAPIFlag, true, "")
-			host.layout.State = t.TempDir()
+			common.layout.State = t.TempDir()
 			if tc.record != "" {
-				writeRecord(t, host.layout.State, tc.record)
+				writeRecord(t, common.layout.State, tc.record)
 			}
 			if err := fs.Parse(tc.args); err != nil {
 				t.Fatal(err)
 			}
-			if err := host.remember(fs, &options, &beyond, "", *kubeletAPI); err != nil {
+			if err := common.remember(fs, &options, &beyond, "", *kubeletAPI); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(tc.want, options.KubeletAPI); diff != "" || options.KubeletAPISaid != tc.said {

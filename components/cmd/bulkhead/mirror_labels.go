@@ -13,11 +13,11 @@ import (
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/bulkhead-k8s/bulkhead/components/install"
+	"github.com/bulkhead-k8s/bulkhead/components/install/controlplane"
 )
 
 func newMirrorLabelsCommand() *cobra.Command {
-	var host hostFlags
+	var common hostFlags
 	cmd := &cobra.Command{
 		Use:   "mirror-labels",
 		Short: "Print the annotations that allow the static pods of this cluster",
@@ -27,7 +27,7 @@ Check the commands before you run them: a compromised node may have added labels
 mirror pod.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, client, err := host.connect()
+			_, client, err := common.connect()
 			if err != nil {
 				return err
 			}
@@ -38,7 +38,7 @@ mirror pod.`,
 			return printMirrorLabels(cmd.OutOrStdout(), pods)
 		},
 	}
-	host.add(cmd.Flags())
+	common.add(cmd.Flags())
 	return cmd
 }
 
@@ -55,7 +55,7 @@ func printMirrorLabels(out io.Writer, pods []corev1.Pod) error {
 	}
 	for _, namespace := range slices.Sorted(maps.Keys(keys)) {
 		_, err := fmt.Fprintf(out, "kubectl annotate namespace %s --overwrite %s=true %s=%s\n", namespace,
-			install.MirrorAllowed, install.MirrorLabelKeys, strings.Join(slices.Sorted(maps.Keys(keys[namespace])), ","))
+			controlplane.MirrorAllowed, controlplane.MirrorLabelKeys, strings.Join(slices.Sorted(maps.Keys(keys[namespace])), ","))
 		if err != nil {
 			return err
 		}

@@ -13,7 +13,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/bulkhead-k8s/bulkhead/components/install"
+	"github.com/bulkhead-k8s/bulkhead/components/install/engine"
+	"github.com/bulkhead-k8s/bulkhead/components/install/host"
+	"github.com/bulkhead-k8s/bulkhead/components/install/node"
 	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
 )
 
@@ -29,17 +31,17 @@ node at a time. They use the kubelet's own credentials.`,
 }
 
 // nodeFlags say where things are on a node's host.
-type nodeFlags struct{ layout install.Layout }
+type nodeFlags struct{ layout host.Layout }
 
 func (f *nodeFlags) add(fs *pflag.FlagSet) {
-	f.layout = install.DefaultLayout()
+	f.layout = host.DefaultLayout()
 	fs.StringVar(&f.layout.State, "state-dir", f.layout.State,
 		"Directory of Bulkhead's files. It must be on the file system of /etc/systemd/system.")
 	fs.StringVar(&f.layout.KubeletConf, "kubelet-kubeconfig", f.layout.KubeletConf,
 		"The kubelet's credentials. The command uses them to look for the proxy of this node.")
 }
 
-func (f *nodeFlags) installer(out io.Writer) (*install.KubeletInstaller, error) {
+func (f *nodeFlags) installer(out io.Writer) (*node.Installer, error) {
 	if os.Geteuid() != 0 {
 		return nil, errors.New("cannot change the kubelet: run this as root, on the host of the node")
 	}
@@ -47,9 +49,9 @@ func (f *nodeFlags) installer(out io.Writer) (*install.KubeletInstaller, error) 
 	if err != nil {
 		return nil, fmt.Errorf("cannot find this program on the host: %w", err)
 	}
-	return &install.KubeletInstaller{
-		Layout: f.layout, Version: buildVersion(), Program: program, Host: install.NodeHost{Layout: f.layout},
-		Out: out, Now: time.Now, Poll: 250 * time.Millisecond,
+	return &node.Installer{
+		Engine: engine.Engine{Out: out, Now: time.Now, Poll: 250 * time.Millisecond, Lock: f.layout.Lock},
+		Layout: f.layout, Version: buildVersion(), Program: program, System: node.LocalHost{Layout: f.layout},
 	}, nil
 }
 
@@ -57,7 +59,7 @@ func (f *nodeFlags) installer(out io.Writer) (*install.KubeletInstaller, error) 
 // recorded. Older versions recorded the default of the control plane if they were told nothing: it
 // does not count.
 func (f *nodeFlags) certificatePolicy(fs *pflag.FlagSet, p pki.Policy) (pki.Policy, error) {
-	record, err := install.ReadNodeRecord(f.layout)
+	record, err := node.ReadRecord(f.layout)
 	if err != nil || record == nil || record.Certificates == controlPlaneCertificates {
 		return p, err
 	}
@@ -72,8 +74,8 @@ func (f *nodeFlags) certificatePolicy(fs *pflag.FlagSet, p pki.Policy) (pki.Poli
 
 func newNodeInstallCommand() *cobra.Command {
 	var (
-		node    nodeFlags
-		options install.KubeletOptions
+		common  nodeFlags
+		options node.Options
 	)
 	cmd := &cobra.Command{
 		Use:   "install",
@@ -94,17 +96,17 @@ A kubelet that is not started as kubeadm starts it is refused.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error
-			if options.Certificates, err = node.certificatePolicy(cmd.Flags(), options.Certificates); err != nil {
+			if options.Certificates, err = common.certificatePolicy(cmd.Flags(), options.Certificates); err != nil {
 				return err
 			}
-			installer, err := node.installer(cmd.OutOrStdout())
+			installer, err := common.installer(cmd.OutOrStdout())
 			if err != nil {
 				return err
 			}
 			return installer.Install(cmd.Context(), options)
 		},
 	}
-	node.add(cmd.Flags())
+	common.add(cmd.Flags())
 	addCertificateFlags(cmd.Flags(), &options.Certificates, nodeCertificates)
 	cmd.Flags().DurationVar(&options.Timeout, "timeout", 2*time.Minute,
 		"How long the kubelet, and then the proxy, may take to become healthy. If one takes longer, the command restores "+
@@ -114,7 +116,7 @@ A kubelet that is not started as kubeadm starts it is refused.`,
 
 func newNodeUninstallCommand() *cobra.Command {
 	var (
-		node    nodeFlags
+		common  nodeFlags
 		timeout time.Duration
 	)
 	cmd := &cobra.Command{
@@ -131,14 +133,14 @@ leave the proxies alone; then this on every node; then the same there again, whi
 takes the proxies away.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			installer, err := node.installer(cmd.OutOrStdout())
+			installer, err := common.installer(cmd.OutOrStdout())
 			if err != nil {
 				return err
 			}
 			return installer.Uninstall(cmd.Context(), timeout)
 		},
 	}
-	node.add(cmd.Flags())
+	common.add(cmd.Flags())
 	cmd.Flags().DurationVar(&timeout, "timeout", 2*time.Minute,
 		"How long the kubelet may take to return to its old state.")
 	return cmd
@@ -146,8 +148,8 @@ takes the proxies away.`,
 
 func newNodeRenewCommand() *cobra.Command {
 	var (
-		node nodeFlags
-		all  bool
+		common nodeFlags
+		all    bool
 	)
 	cmd := &cobra.Command{
 		Use:   "renew",
@@ -157,7 +159,7 @@ proxy's copies of the cluster's client CA and of the kubelet's serving certifica
 those have changed. systemd runs it when one of these files changes, and every hour.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			installer, err := node.installer(cmd.OutOrStdout())
+			installer, err := common.installer(cmd.OutOrStdout())
 			if err != nil {
 				return err
 			}
@@ -168,25 +170,25 @@ those have changed. systemd runs it when one of these files changes, and every h
 			return err
 		},
 	}
-	node.add(cmd.Flags())
+	common.add(cmd.Flags())
 	cmd.Flags().BoolVar(&all, "all", false, "Renew every certificate, also one that is not due.")
 	return cmd
 }
 
 func newNodeStatusCommand() *cobra.Command {
-	var node nodeFlags
+	var common nodeFlags
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show how the kubelet of this host is protected",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			installer, err := node.installer(cmd.OutOrStdout())
+			installer, err := common.installer(cmd.OutOrStdout())
 			if err != nil {
 				return err
 			}
 			return printNode(cmd.Context(), cmd.OutOrStdout(), installer)
 		},
 	}
-	node.add(cmd.Flags())
+	common.add(cmd.Flags())
 	return cmd
 }

@@ -33,7 +33,7 @@ func newNodeLabelsCommand() *cobra.Command {
 
 func newNodeLabelsApplyCommand() *cobra.Command {
 	var (
-		host   hostFlags
+		common hostFlags
 		file   string
 		dryRun bool
 	)
@@ -46,13 +46,13 @@ set right; what the table does not name is left alone. It can be run as often as
 likes.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if file == "" {
-				file = host.layout.RestrictionPolicy()
+				file = common.layout.RestrictionPolicy()
 			}
 			policy, err := readPolicy(file)
 			if err != nil {
 				return err
 			}
-			_, client, err := host.connect()
+			_, client, err := common.connect()
 			if err != nil {
 				return err
 			}
@@ -60,7 +60,7 @@ likes.`,
 			return a.apply(cmd.Context(), args)
 		},
 	}
-	host.add(cmd.Flags())
+	common.add(cmd.Flags())
 	cmd.Flags().StringVar(&file, "config", "",
 		"The configuration with the machine table. Without this flag, the one of the installation on this host.")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "Only print what would be set.")

@@ -8,7 +8,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/bulkhead-k8s/bulkhead/components/install"
+	"github.com/bulkhead-k8s/bulkhead/components/install/controlplane"
+	"github.com/bulkhead-k8s/bulkhead/components/install/host"
+	"github.com/bulkhead-k8s/bulkhead/components/install/scope"
 )
 
 const (
@@ -18,7 +20,7 @@ const (
 
 // addNodeScopeFlags binds what is said about accounts that are held to the nodes of their
 // pods.
-func addNodeScopeFlags(fs *pflag.FlagSet, s *install.NodeScope) {
+func addNodeScopeFlags(fs *pflag.FlagSet, s *scope.Options) {
 	fs.BoolVar(&s.On, nodeScopeFlag, s.On,
 		"Limit the tokens of pods to the pods' nodes, where an annotation of their ServiceAccount says so "+
 			"(docs/node-scope.md). kube-apiserver must load webhooks from disk, as it does since 1.37. Without this flag, "+
@@ -32,10 +34,10 @@ func addNodeScopeFlags(fs *pflag.FlagSet, s *install.NodeScope) {
 // nodeScope completes what the flags say with what the installation on this host was
 // told: an upgrade by somebody who knows nothing of it lets nobody loose. Where nothing of
 // ours is to be, nothing is remembered.
-func (f *hostFlags) nodeScope(fs *pflag.FlagSet, profile install.Profile, said install.NodeScope) (install.NodeScope,
+func (f *hostFlags) nodeScope(fs *pflag.FlagSet, profile controlplane.Profile, said scope.Options) (scope.Options,
 	error) {
-	record, err := install.ReadRecord(f.layout)
-	if err != nil || record == nil || profile == install.InTree {
+	record, err := controlplane.ReadRecord(f.layout)
+	if err != nil || record == nil || profile == controlplane.InTree {
 		return said, err
 	}
 	if !fs.Changed(nodeScopeFlag) {
@@ -48,11 +50,11 @@ func (f *hostFlags) nodeScope(fs *pflag.FlagSet, profile install.Profile, said i
 }
 
 // nodeScopeOf says in one line whom an installation holds.
-func nodeScopeOf(l install.Layout, record *install.Record) string {
+func nodeScopeOf(l host.Layout, record *controlplane.Record) string {
 	if !record.NodeScope.On {
 		return "off"
 	}
-	asking, writing, err := l.ScopedAccounts()
+	asking, writing, err := scope.Accounts(l)
 	switch {
 	case err != nil:
 		return "on, and the lists cannot be read: " + err.Error()

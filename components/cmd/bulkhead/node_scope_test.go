@@ -12,7 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 
-	"github.com/bulkhead-k8s/bulkhead/components/install"
+	"github.com/bulkhead-k8s/bulkhead/components/install/controlplane"
+	"github.com/bulkhead-k8s/bulkhead/components/install/host"
+	"github.com/bulkhead-k8s/bulkhead/components/install/scope"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
 	"github.com/bulkhead-k8s/bulkhead/manifests"
 )
@@ -21,16 +23,16 @@ func TestNodeScopeFlags(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		args []string
-		want install.NodeScope
+		want scope.Options
 	}{
-		{"nothing is off", nil, install.NodeScope{}},
-		{"on", []string{"--node-scope"}, install.NodeScope{On: true}},
+		{"nothing is off", nil, scope.Options{}},
+		{"on", []string{"--node-scope"}, scope.Options{On: true}},
 		{"on with custom resources",
 			[]string{"--node-scope=true", "--node-scope-custom-resources=a.example.com=field:spec.node"},
-			install.NodeScope{On: true, CustomResources: "a.example.com=field:spec.node"}},
+			scope.Options{On: true, CustomResources: "a.example.com=field:spec.node"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			var got install.NodeScope
+			var got scope.Options
 			fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
 			addNodeScopeFlags(fs, &got)
 			if err := fs.Parse(tc.args); err != nil {
@@ -45,36 +47,36 @@ func TestNodeScopeFlags(t *testing.T) {
 
 func TestWhatWasSaidOfNodeScope(t *testing.T) {
 	const widgets = "widgets.example.com=field:spec.node"
-	on := install.NodeScope{On: true, CustomResources: widgets}
+	on := scope.Options{On: true, CustomResources: widgets}
 	for _, tc := range []struct {
 		name, record string
-		profile      install.Profile
+		profile      controlplane.Profile
 		args         []string
-		want         install.NodeScope
+		want         scope.Options
 	}{
-		{"a first run is told nothing", "", install.Hardened, nil, install.NodeScope{}},
-		{"a first run is told", "", install.Hardened, []string{"--node-scope"}, install.NodeScope{On: true}},
-		{"a later run goes on", "on", install.Hardened, nil, on},
-		{"a later run in another profile goes on", "on", install.Parity, nil, on},
-		{"a later run says it again", "on", install.Hardened, []string{"--node-scope"}, on},
-		{"a later run is told no", "on", install.Hardened, []string{"--node-scope=false"}, install.NodeScope{}},
-		{"a later run forgets the resources", "on", install.Hardened, []string{"--node-scope-custom-resources="},
-			install.NodeScope{On: true}},
-		{"a run that removes everything", "on", install.InTree, nil, install.NodeScope{}},
+		{"a first run is told nothing", "", controlplane.Hardened, nil, scope.Options{}},
+		{"a first run is told", "", controlplane.Hardened, []string{"--node-scope"}, scope.Options{On: true}},
+		{"a later run goes on", "on", controlplane.Hardened, nil, on},
+		{"a later run in another profile goes on", "on", controlplane.Parity, nil, on},
+		{"a later run says it again", "on", controlplane.Hardened, []string{"--node-scope"}, on},
+		{"a later run is told no", "on", controlplane.Hardened, []string{"--node-scope=false"}, scope.Options{}},
+		{"a later run forgets the resources", "on", controlplane.Hardened, []string{"--node-scope-custom-resources="},
+			scope.Options{On: true}},
+		{"a run that removes everything", "on", controlplane.InTree, nil, scope.Options{}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			var got install.NodeScope
-			host := hostFlags{layout: install.DefaultLayout()}
-			host.layout.State = t.TempDir()
+			var got scope.Options
+			common := hostFlags{layout: host.DefaultLayout()}
+			common.layout.State = t.TempDir()
 			if tc.record != "" {
-				writeRecord(t, host.layout.State, `{"nodeScope": {"on": true, "customResources": "`+widgets+`"}}`)
+				writeRecord(t, common.layout.State, `{"nodeScope": {"on": true, "customResources": "`+widgets+`"}}`)
 			}
 			fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
 			addNodeScopeFlags(fs, &got)
 			if err := fs.Parse(tc.args); err != nil {
 				t.Fatal(err)
 			}
-			got, err := host.nodeScope(fs, tc.profile, got)
+			got, err := common.nodeScope(fs, tc.profile, got)
 			if diff := cmp.Diff(tc.want, got); diff != "" || err != nil {
 				t.Errorf("%v, -want +got:\n%s", err, diff)
 			}
@@ -83,7 +85,7 @@ func TestWhatWasSaidOfNodeScope(t *testing.T) {
 }
 
 func TestStatusCountsTheAccounts(t *testing.T) {
-	layout := install.DefaultLayout()
+	layout := host.DefaultLayout()
 	layout.State = t.TempDir()
 	if err := os.MkdirAll(layout.StaticManifests(), 0o700); err != nil {
 		t.Fatal(err)
@@ -105,14 +107,14 @@ func TestStatusCountsTheAccounts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	says := func(record install.Record, want string) {
+	says := func(record controlplane.Record, want string) {
 		t.Helper()
 		if got := nodeScopeOf(layout, &record); !strings.Contains(got, want) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	on := install.Record{NodeScope: install.NodeScope{On: true}}
-	says(install.Record{}, "off")
+	on := controlplane.Record{NodeScope: scope.Options{On: true}}
+	says(controlplane.Record{}, "off")
 	says(on, "on, 0 accounts listed")
 	list(scopelist.Authorization, manifests.AuthorizationNodeScope, layout.AuthorizationConfig(), "a", "b")
 	says(on, "2 accounts listed in what they ask for and 0 in what they write")

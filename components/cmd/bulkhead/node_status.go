@@ -9,12 +9,12 @@ import (
 	"io"
 	"time"
 
-	"github.com/bulkhead-k8s/bulkhead/components/install"
+	"github.com/bulkhead-k8s/bulkhead/components/install/node"
 )
 
 // printNode says how this node's kubelet is reached.
-func printNode(ctx context.Context, out io.Writer, k *install.KubeletInstaller) error {
-	record, err := install.ReadNodeRecord(k.Layout)
+func printNode(ctx context.Context, out io.Writer, k *node.Installer) error {
+	record, err := node.ReadRecord(k.Layout)
 	if err != nil {
 		return err
 	}
@@ -32,14 +32,14 @@ func printNode(ctx context.Context, out io.Writer, k *install.KubeletInstaller) 
 	}
 	row(out, "installed by", "bulkhead "+record.Version)
 	keeper := k.Layout.KubeletKeeper(record.Certificates, time.Now)
-	printHealth(out, "kubelet", k.Host.Closed(ctx, keeper.Leaves[0].Pair, k.Layout.KubeletClientCA()))
-	switch address, err := k.Host.ProxyAddress(ctx); {
+	printHealth(out, "kubelet", k.System.Closed(ctx, keeper.Leaves[0].Pair, k.Layout.KubeletClientCA()))
+	switch address, err := k.System.ProxyAddress(ctx); {
 	case err != nil:
 		row(out, "proxy", "unknown: cannot ask the API server: "+err.Error())
 	case address == "":
 		row(out, "proxy", "none on this node: no client can reach the kubelet")
 	default:
-		printHealth(out, "proxy", k.Host.ProxyServes(ctx, address))
+		printHealth(out, "proxy", k.System.ProxyServes(ctx, address))
 	}
 	_, _ = fmt.Fprintln(out)
 	return printCertificates(out, keeper.Status())

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/bulkhead-k8s/bulkhead/components/install"
+	"github.com/bulkhead-k8s/bulkhead/components/install/node"
 	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
 )
 
@@ -32,29 +32,29 @@ func TestHowLongTheCertificateOfANodesProxyLives(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var (
-				node   nodeFlags
+				common nodeFlags
 				policy pki.Policy
 			)
 			fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
-			node.add(fs)
+			common.add(fs)
 			addCertificateFlags(fs, &policy, nodeCertificates)
-			node.layout.State = t.TempDir()
+			common.layout.State = t.TempDir()
 			if tc.recorded.Validity > 0 {
-				data, err := json.Marshal(install.NodeRecord{Certificates: tc.recorded})
+				data, err := json.Marshal(node.Record{Certificates: tc.recorded})
 				if err != nil {
 					t.Fatal(err)
 				}
-				if err := os.Mkdir(node.layout.Node(), 0o700); err != nil {
+				if err := os.Mkdir(common.layout.Node(), 0o700); err != nil {
 					t.Fatal(err)
 				}
-				if err := os.WriteFile(filepath.Join(node.layout.Node(), "record.json"), data, 0o600); err != nil {
+				if err := os.WriteFile(filepath.Join(common.layout.Node(), "record.json"), data, 0o600); err != nil {
 					t.Fatal(err)
 				}
 			}
 			if err := fs.Parse(tc.args); err != nil {
 				t.Fatal(err)
 			}
-			if got, err := node.certificatePolicy(fs, policy); err != nil || got != tc.want {
+			if got, err := common.certificatePolicy(fs, policy); err != nil || got != tc.want {
 				t.Errorf("%v, want %v (%v)", got, tc.want, err)
 			}
 		})

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 
-	"github.com/bulkhead-k8s/bulkhead/components/install"
+	"github.com/bulkhead-k8s/bulkhead/components/install/controlplane"
 )
 
 func TestPolicyFlag(t *testing.T) {
@@ -22,32 +22,32 @@ func TestPolicyFlag(t *testing.T) {
 	for _, tc := range []struct {
 		name, record string
 		args         []string
-		want         install.Policy
+		want         controlplane.Policy
 		ok           bool
 	}{
-		{"a first run leaves it to the profile", "", nil, install.Policy{}, true},
-		{"a file is read", "", []string{"--node-restriction-config=" + file}, install.Policy{Own: true, File: []byte("a: b")},
+		{"a first run leaves it to the profile", "", nil, controlplane.Policy{}, true},
+		{"a file is read", "", []string{"--node-restriction-config=" + file}, controlplane.Policy{Own: true, File: []byte("a: b")},
 			true},
-		{"a later run keeps what was chosen", `{"policy": {"own": true}}`, nil, install.Policy{Own: true}, true},
+		{"a later run keeps what was chosen", `{"policy": {"own": true}}`, nil, controlplane.Policy{Own: true}, true},
 		{"an empty value goes back to the profile", `{"policy": {"own": true}}`, []string{"--node-restriction-config="},
-			install.Policy{Reset: true}, true},
+			controlplane.Policy{Reset: true}, true},
 		{"an empty file is not nothing", "", []string{"--node-restriction-config=" + os.DevNull},
-			install.Policy{Own: true, File: []byte{}}, true},
-		{"a file that is not there is an error", "", []string{"--node-restriction-config=/none"}, install.Policy{}, false},
+			controlplane.Policy{Own: true, File: []byte{}}, true},
+		{"a file that is not there is an error", "", []string{"--node-restriction-config=/none"}, controlplane.Policy{}, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			var host hostFlags
+			var common hostFlags
 			fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
-			host.add(fs)
+			common.add(fs)
 			value := fs.String(policyFlag, "", "")
-			host.layout.State = t.TempDir()
+			common.layout.State = t.TempDir()
 			if tc.record != "" {
-				writeRecord(t, host.layout.State, tc.record)
+				writeRecord(t, common.layout.State, tc.record)
 			}
 			if err := fs.Parse(tc.args); err != nil {
 				t.Fatal(err)
 			}
-			got, err := host.policy(fs, *value)
+			got, err := common.policy(fs, *value)
 			if diff := cmp.Diff(tc.want, got); diff != "" || (err == nil) != tc.ok {
 				t.Errorf("error %v; -want +got:\n%s", err, diff)
 			}

@@ -8,13 +8,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bulkhead-k8s/bulkhead/components/install"
+	"github.com/bulkhead-k8s/bulkhead/components/install/controlplane"
 	"github.com/bulkhead-k8s/bulkhead/components/install/preflight"
+	"github.com/bulkhead-k8s/bulkhead/components/install/scope"
 )
 
 func newPreflightCommand() *cobra.Command {
 	var (
-		host         hostFlags
+		common       hostFlags
 		name, policy string
 		nodeScope    bool
 	)
@@ -26,21 +27,21 @@ mirror pods that would be denied, the users with nodes/proxy, and this host. It 
 nothing. It fails if a check fails.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			profile, err := install.ParseProfile(name)
+			profile, err := controlplane.ParseProfile(name)
 			if err != nil {
 				return err
 			}
-			options := install.Options{Profile: profile}
-			if options.NodeScope, err = host.nodeScope(cmd.Flags(), profile, install.NodeScope{On: nodeScope}); err != nil {
+			options := controlplane.Options{Profile: profile}
+			if options.NodeScope, err = common.nodeScope(cmd.Flags(), profile, scope.Options{On: nodeScope}); err != nil {
 				return err
 			}
-			if options.Policy, err = host.policy(cmd.Flags(), policy); err != nil {
+			if options.Policy, err = common.policy(cmd.Flags(), policy); err != nil {
 				return err
 			}
-			if options.KubeletAPI, err = host.kubeletAPI(cmd.Flags(), true); err != nil {
+			if options.KubeletAPI, err = common.kubeletAPI(cmd.Flags(), true); err != nil {
 				return err
 			}
-			findings, err := host.findings(cmd.Context(), options)
+			findings, err := common.findings(cmd.Context(), options)
 			if err := preflight.Print(cmd.OutOrStdout(), findings); err != nil {
 				return err
 			}
@@ -53,8 +54,8 @@ nothing. It fails if a check fails.`,
 			return nil
 		},
 	}
-	host.add(cmd.Flags())
-	cmd.Flags().StringVar(&name, "profile", string(install.Hardened), "The profile to check: hardened or parity.")
+	common.add(cmd.Flags())
+	cmd.Flags().StringVar(&name, "profile", string(controlplane.Hardened), "The profile to check: hardened or parity.")
 	cmd.Flags().BoolVar(&nodeScope, nodeScopeFlag, false,
 		"Check an installation with --node-scope. Without this flag, the value of the last install.")
 	cmd.Flags().StringVar(&policy, policyFlag, "",

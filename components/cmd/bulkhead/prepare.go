@@ -8,13 +8,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bulkhead-k8s/bulkhead/components/install"
+	"github.com/bulkhead-k8s/bulkhead/components/install/controlplane"
+	"github.com/bulkhead-k8s/bulkhead/components/install/engine"
 )
 
 func newPrepareCommand() *cobra.Command {
 	var (
-		host    hostFlags
-		options install.Options
+		common  hostFlags
+		options controlplane.Options
 		profile string
 	)
 	cmd := &cobra.Command{
@@ -27,19 +28,22 @@ the host. Until then in-tree Node, RBAC and in-tree admission decide there.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error
-			if options.Profile, err = install.ParseProfile(profile); err != nil {
+			if options.Profile, err = controlplane.ParseProfile(profile); err != nil {
 				return err
 			}
 			if err := requireRoot(); err != nil {
 				return err
 			}
-			installer := &install.Installer{Layout: host.layout, Version: buildVersion(), Out: cmd.OutOrStdout(), Now: time.Now}
+			installer := &controlplane.Installer{
+				Engine: engine.Engine{Out: cmd.OutOrStdout(), Now: time.Now, Poll: 500 * time.Millisecond, Lock: common.layout.Lock},
+				Layout: common.layout, Version: buildVersion(),
+			}
 			return installer.Prepare(cmd.Context(), options)
 		},
 	}
-	host.addState(cmd.Flags())
+	common.addState(cmd.Flags())
 	addCertificateFlags(cmd.Flags(), &options.Certificates, controlPlaneCertificates)
-	cmd.Flags().StringVar(&profile, "profile", string(install.Hardened),
+	cmd.Flags().StringVar(&profile, "profile", string(controlplane.Hardened),
 		"The profile of the other control-plane hosts: hardened or parity.")
 	return cmd
 }

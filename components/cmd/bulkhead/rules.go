@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bulkhead-k8s/bulkhead/components/install"
+	"github.com/bulkhead-k8s/bulkhead/components/install/controlplane"
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer"
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction"
@@ -99,7 +99,7 @@ func rulesTable(out io.Writer, all []rules.Rule) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "RULE\tHARDENED\tPARITY\tDESCRIPTION")
 	for _, r := range all {
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", r.ID, defaultIn(install.Hardened, r), defaultIn(install.Parity, r),
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", r.ID, defaultIn(controlplane.Hardened, r), defaultIn(controlplane.Parity, r),
 			r.Description)
 	}
 	return table.Flush()
@@ -129,7 +129,7 @@ func rulesMarkdown(out io.Writer, all []rules.Rule) error {
 
 // inForce says when a rule applies, and nothing if it always does.
 func inForce(r rules.Rule) string {
-	hardened, parity := defaultIn(install.Hardened, r), defaultIn(install.Parity, r)
+	hardened, parity := defaultIn(controlplane.Hardened, r), defaultIn(controlplane.Parity, r)
 	switch {
 	case hardened == "always" && parity == "always":
 		return ""
@@ -164,13 +164,13 @@ func writeWrapped(b *strings.Builder, bullet, text string) {
 }
 
 // defaultIn is the mode of a rule in a profile unless a flag says otherwise.
-func defaultIn(p install.Profile, r rules.Rule) string {
+func defaultIn(p controlplane.Profile, r rules.Rule) string {
 	switch {
 	case strings.HasPrefix(string(r.ID), "NS-"):
 		return "with node scope"
-	case strings.HasPrefix(string(r.ID), "KA-") && p == install.Parity && !r.Optional:
+	case strings.HasPrefix(string(r.ID), "KA-") && p == controlplane.Parity && !r.Optional:
 		return "no proxy"
-	case r.Configured && p == install.Parity:
+	case r.Configured && p == controlplane.Parity:
 		return "no configuration"
 	case r.Configured:
 		return "as configured"
@@ -191,7 +191,7 @@ type jsonRule struct {
 	// Configured is true for a rule that the operator's configuration puts in force.
 	Configured bool `json:"configured,omitempty"`
 	// Defaults are the modes of an optional rule, by profile.
-	Defaults map[install.Profile]string `json:"defaults,omitempty"`
+	Defaults map[controlplane.Profile]string `json:"defaults,omitempty"`
 }
 
 func jsonRules(all []rules.Rule) []jsonRule {
@@ -200,8 +200,8 @@ func jsonRules(all []rules.Rule) []jsonRule {
 		printed := jsonRule{ID: r.ID, Description: r.Description, Promise: r.Description, Source: r.Source,
 			Extension: r.Extension, Optional: r.Optional, Configured: r.Configured}
 		if r.Optional {
-			printed.Defaults = map[install.Profile]string{
-				install.Hardened: defaultIn(install.Hardened, r), install.Parity: defaultIn(install.Parity, r),
+			printed.Defaults = map[controlplane.Profile]string{
+				controlplane.Hardened: defaultIn(controlplane.Hardened, r), controlplane.Parity: defaultIn(controlplane.Parity, r),
 			}
 		}
 		list = append(list, printed)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/bulkhead-k8s/bulkhead/components/install"
+	"github.com/bulkhead-k8s/bulkhead/components/install/controlplane"
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
@@ -156,7 +156,7 @@ func TestRulesOfKubeletsInParity(t *testing.T) {
 		if r.Optional {
 			want = "off"
 		}
-		if got := defaultIn(install.Parity, r); got != want {
+		if got := defaultIn(controlplane.Parity, r); got != want {
 			t.Errorf("%s is %q, want %q", r.ID, got, want)
 		}
 	}
@@ -176,7 +176,7 @@ func TestRulesOfAllComponents(t *testing.T) {
 		}
 		if of == "NS" {
 			scoped++
-			for _, p := range []install.Profile{install.Hardened, install.Parity} {
+			for _, p := range []controlplane.Profile{controlplane.Hardened, controlplane.Parity} {
 				if got := defaultIn(p, r); got != "with node scope" {
 					t.Errorf("%s is %q in %s", r.ID, got, p)
 				}

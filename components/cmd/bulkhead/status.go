@@ -14,15 +14,17 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bulkhead-k8s/bulkhead/components/install"
 	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
 	"github.com/bulkhead-k8s/bulkhead/components/install/cluster"
+	"github.com/bulkhead-k8s/bulkhead/components/install/controlplane"
+	"github.com/bulkhead-k8s/bulkhead/components/install/host"
 	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
+	"github.com/bulkhead-k8s/bulkhead/components/install/scope"
 )
 
 func newStatusCommand() *cobra.Command {
 	var (
-		host   hostFlags
+		common hostFlags
 		policy pki.Policy
 	)
 	cmd := &cobra.Command{
@@ -31,11 +33,11 @@ func newStatusCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			out := cmd.OutOrStdout()
-			installed, err := host.printInstallation(out)
+			installed, err := common.printInstallation(out)
 			if err != nil {
 				return err
 			}
-			manifest, client, err := host.connect()
+			manifest, client, err := common.connect()
 			if err != nil {
 				return err
 			}
@@ -43,38 +45,38 @@ func newStatusCommand() *cobra.Command {
 			if !installed {
 				return nil
 			}
-			for _, component := range []install.OnHost{install.NodeAuthorizer, install.NodeRestriction} {
+			for _, component := range []host.Component{host.NodeAuthorizer, host.NodeRestriction} {
 				printHealth(out, component.Name, component.Ready(cmd.Context()))
 			}
-			if _, err := os.Stat(host.layout.KubeletApproverManifest()); err == nil {
+			if _, err := os.Stat(common.layout.KubeletApproverManifest()); err == nil {
 				printHealth(out, "kubelet-approver",
-					install.Renewer{Layout: host.layout, API: client, Container: "kubelet-approver"}.Ready(cmd.Context()))
+					controlplane.StaticPod{Layout: common.layout, MirrorPods: client, Container: controlplane.ApproverContainer}.Ready(cmd.Context()))
 			}
-			if _, err := os.Stat(host.layout.ScopeSyncManifest()); err == nil {
+			if _, err := os.Stat(common.layout.ScopeSyncManifest()); err == nil {
 				printHealth(out, "scope-sync",
-					install.Renewer{Layout: host.layout, API: client, Container: "scope-sync"}.Ready(cmd.Context()))
+					controlplane.StaticPod{Layout: common.layout, MirrorPods: client, Container: scope.SyncName}.Ready(cmd.Context()))
 			}
-			printHealth(out, "certs", install.Renewer{Layout: host.layout, API: client}.Ready(cmd.Context()))
-			policy, err := host.certificatePolicy(cmd.Flags(), policy)
+			printHealth(out, "certs", controlplane.StaticPod{Layout: common.layout, MirrorPods: client, Container: controlplane.CertsContainer}.Ready(cmd.Context()))
+			policy, err := common.certificatePolicy(cmd.Flags(), policy)
 			if err != nil {
 				return err
 			}
 			_, _ = fmt.Fprintln(out)
-			return printCertificates(out, host.layout.Keeper(policy, time.Now).Status())
+			return printCertificates(out, common.layout.Keeper(policy, time.Now).Status())
 		},
 	}
-	host.add(cmd.Flags())
+	common.add(cmd.Flags())
 	addCertificateFlags(cmd.Flags(), &policy, controlPlaneCertificates)
 	return cmd
 }
 
 // printInstallation says whether there is anything of ours to tell about.
 func (f *hostFlags) printInstallation(out io.Writer) (installed bool, err error) {
-	record, err := install.ReadRecord(f.layout)
+	record, err := controlplane.ReadRecord(f.layout)
 	if err != nil {
 		return false, err
 	}
-	unfinished, err := install.Unfinished(f.layout)
+	unfinished, err := controlplane.Unfinished(f.layout)
 	if err != nil {
 		return false, err
 	}
@@ -83,7 +85,7 @@ func (f *hostFlags) printInstallation(out io.Writer) (installed bool, err error)
 			unfinished+": it runs now, or was killed; the next install or uninstall undoes it first")
 	}
 	if record == nil {
-		row(out, "profile", string(install.InTree)+" (Bulkhead is not installed)")
+		row(out, "profile", string(controlplane.InTree)+" (Bulkhead is not installed)")
 		return unfinished != "", nil
 	}
 	row(out, "profile", string(record.Profile))
@@ -97,10 +99,10 @@ func (f *hostFlags) printInstallation(out io.Writer) (installed bool, err error)
 }
 
 // kubeletAPIOf says in one line what is done about the kubelets' API.
-func kubeletAPIOf(l install.Layout, record *install.Record) string {
+func kubeletAPIOf(l host.Layout, record *controlplane.Record) string {
 	_, err := os.Stat(l.KubeletApproverManifest())
 	switch {
-	case err != nil && record.Profile == install.Hardened:
+	case err != nil && record.Profile == controlplane.Hardened:
 		return "not protected (--kubelet-api=false)"
 	case err != nil:
 		return "not protected"
@@ -129,7 +131,7 @@ func printServer(ctx context.Context, out io.Writer, manifest *apiserver.Manifes
 	if process.AuthorizationHash != "" {
 		row(out, "", "authorization file in force: sha256:"+process.AuthorizationHash)
 	}
-	registered, err := install.Registered(ctx, client)
+	registered, err := controlplane.Registered(ctx, client)
 	switch {
 	case err != nil:
 		row(out, "", "cannot read the webhooks in the API: "+err.Error())

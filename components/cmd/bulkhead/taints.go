@@ -29,7 +29,7 @@ func newTaintsCommand() *cobra.Command {
 }
 
 func newTaintsListCommand() *cobra.Command {
-	var host hostFlags
+	var common hostFlags
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "Show the taints that a node must have when it registers",
@@ -37,14 +37,14 @@ func newTaintsListCommand() *cobra.Command {
 If a Node was deleted, the node can register again only with these taints.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, client, err := host.connect()
+			_, client, err := common.connect()
 			if err != nil {
 				return err
 			}
 			return listTaints(cmd.Context(), cmd.OutOrStdout(), client.Kubernetes)
 		},
 	}
-	host.add(cmd.Flags())
+	common.add(cmd.Flags())
 	return cmd
 }
 
@@ -75,7 +75,7 @@ func listTaints(ctx context.Context, out io.Writer, client kubernetes.Interface)
 }
 
 func newTaintsClearCommand() *cobra.Command {
-	var host hostFlags
+	var common hostFlags
 	cmd := &cobra.Command{
 		Use:   "clear NODE [KEY]",
 		Short: "Remove the stored taints of a node, or those of one key",
@@ -83,7 +83,7 @@ func newTaintsClearCommand() *cobra.Command {
 To remove a taint that a Node has, use kubectl taint: that removes the stored taint, too.`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			_, client, err := host.connect()
+			_, client, err := common.connect()
 			if err != nil {
 				return err
 			}
@@ -94,7 +94,7 @@ To remove a taint that a Node has, use kubectl taint: that removes the stored ta
 			return clearTaints(cmd.Context(), cmd.OutOrStdout(), client.Kubernetes, args[0], key)
 		},
 	}
-	host.add(cmd.Flags())
+	common.add(cmd.Flags())
 	return cmd
 }
 

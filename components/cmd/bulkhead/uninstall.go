@@ -11,7 +11,7 @@ import (
 
 func newUninstallCommand() *cobra.Command {
 	var (
-		host    hostFlags
+		common  hostFlags
 		timeout time.Duration
 	)
 	cmd := &cobra.Command{
@@ -29,14 +29,14 @@ RBAC, the stored taints of node-restriction, the annotations of kube-system, and
 Bulkhead's lines in the ConfigMap kubeadm-config.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			installer, err := host.installer(cmd.OutOrStdout())
+			installer, err := common.installer(cmd.OutOrStdout())
 			if err != nil {
 				return err
 			}
 			return installer.Uninstall(cmd.Context(), timeout)
 		},
 	}
-	host.add(cmd.Flags())
+	common.add(cmd.Flags())
 	cmd.Flags().DurationVar(&timeout, "timeout", 3*time.Minute,
 		"How long the API server may take to become healthy.")
 	return cmd

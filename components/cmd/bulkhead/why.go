@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bulkhead-k8s/bulkhead/components/install"
+	"github.com/bulkhead-k8s/bulkhead/components/install/controlplane"
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
@@ -86,7 +86,7 @@ func namedRules(message string) []rules.ID {
 func printRule(out io.Writer, r rules.Rule, by string) {
 	_, _ = fmt.Fprintf(out,
 		"Rule:        %s\nDenied by:   %s\nDescription: %s\nSource:      %s\nHardened:    %s\nParity:      %s\n",
-		r.ID, by, r.Description, r.Source, defaultIn(install.Hardened, r), defaultIn(install.Parity, r))
+		r.ID, by, r.Description, r.Source, defaultIn(controlplane.Hardened, r), defaultIn(controlplane.Parity, r))
 	if r.Optional {
 		_, _ = fmt.Fprintf(out, "To change:   bulkhead install --rule-mode=%s=audit (or off)\n", r.ID)
 	}

@@ -103,6 +103,16 @@ func (j *Journal) End() error {
 	return os.RemoveAll(j.dir)
 }
 
+// Touched reports whether the journal has an entry of that name.
+func (j *Journal) Touched(name string) bool {
+	return slices.ContainsFunc(j.Entries, func(e Entry) bool { return e.Name == name })
+}
+
+// Added reports whether the journal has an entry for something that did not exist before.
+func (j *Journal) Added(name string) bool {
+	return slices.ContainsFunc(j.Entries, func(e Entry) bool { return e.Name == name && e.Backup == "" })
+}
+
 // WriteFile writes a file unless it is there already, and says whether it did.
 func (j *Journal) WriteFile(path string, file atomicfile.File) (changed bool, err error) {
 	have, exists, err := atomicfile.Read(path)

@@ -77,7 +77,7 @@ func judge(b binding, profile string) []Finding {
 // effect says what such a binding does under a profile.
 func effect(profile string) string {
 	if profile == "parity" {
-		return "nodes have these rights in addition to ours"
+		return "nodes have these rights in addition to Bulkhead's"
 	}
 	return "without effect on nodes while the node authorizer runs, in force when it is down"
 }

@@ -45,11 +45,11 @@ func authorizers(in Input) Finding {
 	}
 	if config, set := in.Server.Arg("authorization-config"); set {
 		if config == in.AuthorizationConfig {
-			return Finding{OK, check, "taken from " + config + ", which is ours"}
+			return Finding{OK, check, "taken from " + config + " of Bulkhead"}
 		}
 		return Finding{Fail, check,
 			"--authorization-config=" + config +
-				" is not ours, and bulkhead does not edit other people's chains: go back to --authorization-mode=Node,RBAC " +
+				" is not Bulkhead's, and Bulkhead does not edit another one: go back to --authorization-mode=Node,RBAC " +
 				"first, if yours has nothing more"}
 	}
 	value, set := in.Server.Arg("authorization-mode")
@@ -75,11 +75,11 @@ func admissionConfig(in Input) Finding {
 	case !set:
 		return Finding{OK, check, "none yet"}
 	case config == in.AdmissionConfig:
-		return Finding{OK, check, "taken from " + config + ", which is ours"}
+		return Finding{OK, check, "taken from " + config + " of Bulkhead"}
 	}
 	return Finding{Fail, check,
 		"--admission-control-config-file=" + config +
-			" is not ours. The server takes one such file, and bulkhead does not edit other people's: take the flag out of " +
+			" is not Bulkhead's. The server takes one such file, and Bulkhead does not edit another one: take the flag out of " +
 			"the manifest first. What other plugins have in that file would be lost; if one of them needs it, bulkhead cannot " +
 			"be installed here"}
 }
@@ -94,7 +94,7 @@ func webhookPlugin(server Server) Finding {
 				"--disable-admission-plugins instead"}
 	}
 	if lists(server, "disable-admission-plugins", check) {
-		return Finding{Fail, check, "disabled: nobody would ask node-restriction; take it out of --disable-admission-plugins"}
+		return Finding{Fail, check, "disabled: kube-apiserver would not call node-restriction; take it out of --disable-admission-plugins"}
 	}
 	return Finding{OK, check, "on"}
 }
@@ -106,15 +106,15 @@ func nodeRestriction(in Input) Finding {
 	config, _ := in.Server.Arg("admission-control-config-file")
 	switch {
 	case on && in.Profile == "parity":
-		return Finding{OK, check, "on; ours takes its place"}
+		return Finding{OK, check, "on; node-restriction replaces it"}
 	case on:
 		return Finding{OK, check, "on"}
 	case config != "" && config == in.AdmissionConfig:
-		return Finding{OK, check, "off: ours stands in its place"}
+		return Finding{OK, check, "off: node-restriction replaces it"}
 	case in.Profile == "parity":
-		return Finding{Warn, check, "off: so far nobody checks what nodes write; ours will"}
+		return Finding{Warn, check, "off: so far nothing checks what nodes write; node-restriction will"}
 	}
-	return Finding{Warn, check, "off: so far nobody checks what nodes write; the profile switches it on, behind ours"}
+	return Finding{Warn, check, "off: so far nothing checks what nodes write; the profile switches it on, before node-restriction"}
 }
 
 func lists(server Server, flag, plugin string) bool {

@@ -35,9 +35,9 @@ func kubeletFindings(ctx context.Context, in Input) ([]Finding, error) {
 			losers = append(losers, holder.Subject)
 		}
 	}
-	const check = "who holds nodes/proxy"
+	const check = "users with nodes/proxy"
 	if len(losers) == 0 {
-		return []Finding{{OK, check, "nobody who would lose anything by kubelet-auth-proxy"}}, nil
+		return []Finding{{OK, check, "no user loses access by kubelet-auth-proxy"}}, nil
 	}
 	slices.Sort(losers)
 	detail := strings.Join(losers[:min(len(losers), mostNamed)], ", ")

@@ -30,7 +30,7 @@ func scopeFindings(ctx context.Context, in Input) ([]Finding, error) {
 	if !in.Server.ReadsManifests(info.GitVersion) {
 		return []Finding{{Fail, check,
 			info.GitVersion + ": it takes no admission webhook from disk (it does from 1.37 on, unless the feature gate " +
-				"ManifestBasedAdmissionControlConfig is off), and one that can be removed through the API would hold nobody; " +
+				"ManifestBasedAdmissionControlConfig is off), and one that can be removed through the API would enforce nothing; " +
 				"upgrade first, or install without --node-scope"}}, nil
 	}
 	editors, err := editorsAmongAccounts(ctx, in)

@@ -118,11 +118,11 @@ func hostFindings(host Host) []Finding {
 	if host == nil {
 		return nil
 	}
-	signer := Finding{OK, "cluster CA on this host", "can sign our components' own client certificates"}
+	signer := Finding{OK, "cluster CA on this host", "can sign the components' client certificates"}
 	if problem := host.SignerProblem(); problem != "" {
 		signer.Level, signer.Detail = Fail, problem
 	}
-	ports := Finding{OK, "ports on loopback", "free, or held by our own components"}
+	ports := Finding{OK, "ports on loopback", "free, or used by Bulkhead"}
 	if holder := host.PortHolder(); holder != "" {
 		ports.Level, ports.Detail = Fail, holder
 	}

@@ -158,3 +158,17 @@ func (p *Pod) list(path ...string) []any {
 	list, _ := value.([]any)
 	return list
 }
+
+// FlagValue is what follows --name, after a space or an equals sign.
+func FlagValue(args []string, name string) string {
+	value := ""
+	for i, arg := range args {
+		if v, ok := strings.CutPrefix(arg, "--"+name+"="); ok {
+			value = v
+		}
+		if arg == "--"+name && i+1 < len(args) {
+			value = args[i+1]
+		}
+	}
+	return value
+}

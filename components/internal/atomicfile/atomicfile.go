@@ -51,6 +51,12 @@ func Read(path string) (file File, exists bool, err error) {
 	return file, true, nil
 }
 
+// Exists reports whether there is anything at path. It is true if that cannot be found out.
+func Exists(path string) bool {
+	_, err := os.Stat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
 // Same reports whether have has the content, mode and owner of want.
 func Same(have, want File) bool {
 	return bytes.Equal(have.Data, want.Data) && have.Mode == want.Mode &&

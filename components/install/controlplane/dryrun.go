@@ -1,0 +1,166 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/kubeadmconfig"
+	"github.com/bulkhead-k8s/bulkhead/components/install/render"
+	"github.com/bulkhead-k8s/bulkhead/components/install/scope"
+)
+
+// DryRun says what Install would change, and changes nothing.
+func (in *Installer) DryRun(ctx context.Context, o Options) error {
+	if o.Profile == InTree {
+		in.Say("bulkhead uninstall would run: kube-apiserver's manifest restored, everything under %s removed",
+			in.Layout.State)
+		return nil
+	}
+	if err := o.validate(); err != nil {
+		return err
+	}
+	if err := in.Preflight(ctx, o); err != nil {
+		return err
+	}
+	p, err := in.newPlan(ctx, o)
+	if err != nil {
+		return err
+	}
+	if err := p.sayFiles(); err != nil {
+		return err
+	}
+	return p.sayObjects(ctx)
+}
+
+func (p *plan) sayFiles() error {
+	for _, s := range p.Layout.Keeper(p.Certificates, p.Now).Status() {
+		p.would(s.Due != "", "make the certificate "+s.File)
+	}
+	files, err := p.files()
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		have, err := os.ReadFile(f.path)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		p.would(!bytes.Equal(have, f.data), "write "+f.path)
+	}
+	if p.scopeEnds {
+		p.would(true, "stop kube-apiserver's requests about scoped accounts, and remove scope-sync and what it may do")
+	}
+	p.would(!bytes.Equal(p.current, p.wired), "restart kube-apiserver, by its changed manifest")
+	return nil
+}
+
+// rendered is a file as it shall be.
+type rendered struct {
+	path string
+	data []byte
+}
+
+func (p *plan) files() ([]rendered, error) {
+	authorization, err := p.authorizationNow()
+	if err != nil {
+		return nil, err
+	}
+	files := []rendered{
+		{p.Layout.AuthorizationConfig(), authorization},
+		{p.Layout.NodeAuthorizerManifest(), p.authorizerPod},
+		{p.Layout.NodeRestrictionManifest(), p.restrictionPod},
+		{p.Layout.AdmissionConfig(), p.admission},
+		{p.Layout.APIServerManifest(), p.wired},
+		{p.Layout.CertsManifest(), p.certsPod},
+	}
+	if p.approverPod != nil {
+		files = append(files, rendered{p.Layout.KubeletApproverManifest(), p.approverPod})
+	}
+	if p.policy != nil {
+		files = append(files, rendered{p.Layout.RestrictionPolicy(), p.policy})
+	}
+	if !p.fromDisk {
+		return files, nil
+	}
+	// Without a CA there is no registration yet: any content is another one.
+	ca, err := os.ReadFile(p.Layout.CA().CertFile)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	data, err := render.RegistrationFile(p.Profile.registration(), ca)
+	if err != nil || !p.NodeScope.On {
+		return append(files, rendered{p.Layout.Registration(), data}), err
+	}
+	scope, err := scope.Registration(p.Layout, ca)
+	return append(files, rendered{p.Layout.Registration(), data},
+		rendered{p.Layout.ScopeRegistration(), scope}, rendered{p.Layout.ScopeSyncManifest(), p.scopeSync}), err
+}
+
+func (p *plan) sayObjects(ctx context.Context) error {
+	objects, err := p.objects()
+	if err != nil {
+		return err
+	}
+	for _, object := range objects {
+		have, err := p.Objects.Get(ctx, object)
+		if err != nil {
+			return err
+		}
+		p.would(have == nil || !render.Contains(have.Object, object.Object), "apply "+object.GetKind()+" "+object.GetName())
+	}
+	if err := p.sayProxies(ctx); err != nil {
+		return err
+	}
+	_, annotations, err := p.annotations(ctx)
+	if err != nil {
+		return err
+	}
+	p.would(annotations != nil, "annotate namespace kube-system")
+	kubeadm, err := p.Kubeadm.KubeadmConfig(ctx)
+	if err != nil || kubeadm == "" {
+		return err
+	}
+	p.rememberKubeadm(kubeadm)
+	edited, err := kubeadmconfig.Wire(kubeadm, kubeadmWiring(p.Layout, p.Profile, p.record.VerifyKubelets),
+		p.record.Kubeadm.kubeadm())
+	p.would(edited != kubeadm, "edit ConfigMap kubeadm-config")
+	return err
+}
+
+// sayProxies is about what only a guarded cluster has on its nodes.
+func (p *plan) sayProxies(ctx context.Context) error {
+	if !p.GuardsKubelets() {
+		there, err := p.guardsInCluster(ctx)
+		p.would(len(there) > 0, "remove kubelet-auth-proxy, unless another host or a kubelet behind it needs it")
+		return err
+	}
+	objects, err := proxyObjects()
+	if err != nil {
+		return err
+	}
+	for _, object := range objects {
+		have, err := p.Objects.Get(ctx, object)
+		if err != nil {
+			return err
+		}
+		if err := p.finish(object, have); err != nil {
+			return err
+		}
+		p.would(!p.applied(have, object), "apply "+object.GetKind()+" "+object.GetName())
+	}
+	return nil
+}
+
+func (p *plan) would(change bool, what string) {
+	if change {
+		p.Say("  would      %s", what)
+		return
+	}
+	p.Say("  unchanged  %s", what)
+}

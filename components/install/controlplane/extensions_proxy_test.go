@@ -1,0 +1,124 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
+)
+
+// proxyFlagsOf are the flags about rules that the DaemonSet has.
+func (h *testHost) proxyFlagsOf() []string {
+	h.t.Helper()
+	containers, _, err := unstructured.NestedSlice(h.objects["DaemonSet/bulkhead-kubelet-auth-proxy"].Object,
+		containersPath...)
+	must(h.t, err)
+	container, _ := containers[0].(map[string]any)
+	command, _, err := unstructured.NestedStringSlice(container, "command")
+	must(h.t, err)
+	return slices.DeleteFunc(command, func(arg string) bool {
+		return !strings.HasPrefix(arg, "--mode=") && !strings.HasPrefix(arg, "--rule-mode=")
+	})
+}
+
+// said is an installation by a person who has just decided about modes of rules.
+func said(b Beyond) Options {
+	o := options(Hardened)
+	o.Beyond, o.BeyondSaid = b, true
+	return o
+}
+
+// audited are all optional rules of the proxy in audit, but for those given.
+func audited(others map[string]string) string {
+	modes := map[string]string{}
+	for _, r := range kubeletauth.Rules {
+		if r.Optional && r.ID != kubeletauth.RuleVAP {
+			modes[string(r.ID)] = "audit"
+		}
+	}
+	maps.Copy(modes, others)
+	return "--rule-mode=" + strings.Join(Beyond{RuleModes: modes}.pairs(), ",")
+}
+
+func TestTheProxiesAreToldTheModesOfTheirRules(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		beyond Beyond
+		want   []string
+	}{
+		{"nothing was said", Beyond{}, []string{"--mode=strict"}},
+		{"all are enforced", Beyond{Mode: "enforce"}, []string{"--mode=strict"}},
+		{"all are off", Beyond{Mode: "off"}, []string{"--mode=compat"}},
+		{"all are audited", Beyond{Mode: "audit"}, []string{"--mode=compat", audited(nil)}},
+		{"all are audited but one", Beyond{Mode: "audit", RuleModes: map[string]string{"KA-EXEC-1": "enforce"}},
+			[]string{"--mode=compat", audited(map[string]string{"KA-EXEC-1": "enforce"})}},
+		{"one is audited", Beyond{RuleModes: map[string]string{"KA-EXEC-1": "audit"}},
+			[]string{"--mode=strict", "--rule-mode=KA-EXEC-1=audit"}},
+		{"some are, and others of other components",
+			Beyond{RuleModes: map[string]string{"KA-RUN-1": "off", "KA-AUD-1": "enforce", "NA-CSR-1": "off",
+				"NR-EVENT-1": "audit"}}, []string{"--mode=strict", "--rule-mode=KA-AUD-1=enforce,KA-RUN-1=off"}},
+		{"one that is the API server's", Beyond{RuleModes: map[string]string{"KA-VAP-1": "off"}}, []string{"--mode=strict"}},
+	} {
+		onHost(t, tc.name, func(t *testing.T, h *testHost) {
+			must(t, h.installer().Install(t.Context(), said(tc.beyond)))
+			if diff := cmp.Diff(tc.want, h.proxyFlagsOf()); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// All hosts share the DaemonSet: one that was told nothing just now leaves it as it is.
+func TestTheModesOfTheProxiesAreTheClusters(t *testing.T) {
+	onHost(t, "said on another host, not said here, and said here", func(t *testing.T, h *testHost) {
+		must(t, h.installer().Install(t.Context(), said(Beyond{RuleModes: map[string]string{"KA-EXEC-1": "audit"}})))
+		for _, unsaid := range []Beyond{{}, {Mode: "audit"}, {RuleModes: map[string]string{"KA-RUN-1": "off"}}} {
+			o := options(Hardened)
+			o.Beyond, o.Image = unsaid, "example.test/bulkhead:2"
+			must(t, h.installer().Install(t.Context(), o))
+			if diff := cmp.Diff([]string{"--mode=strict", "--rule-mode=KA-EXEC-1=audit"}, h.proxyFlagsOf()); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		}
+		must(t, h.installer().Install(t.Context(), said(Beyond{})))
+		if diff := cmp.Diff([]string{"--mode=strict"}, h.proxyFlagsOf()); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+	})
+}
+
+func TestModesOfKubeletRulesAreChecked(t *testing.T) {
+	for _, tc := range []struct {
+		id, mode string
+		mentions string
+	}{
+		{"KA-EXEC-1", "audit", ""},
+		{"KA-VAP-1", "off", ""},
+		{"KA-AUD-1", "enforce", ""},
+		{"KA-EXEC-1", "on", `"on" is no mode`},
+		{"KA-AUTH-1", "off", "KA-AUTH-1 is always enforced"},
+		{"KA-NONE-1", "off", `there is no rule "KA-NONE-1"`},
+	} {
+		err := Beyond{RuleModes: map[string]string{tc.id: tc.mode}}.Validate()
+		if tc.mentions == "" {
+			if err != nil {
+				t.Errorf("%s=%s: %v", tc.id, tc.mode, err)
+			}
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), "--rule-mode: ") || !strings.Contains(err.Error(), tc.mentions) {
+			t.Errorf("%s=%s: %v, want %q", tc.id, tc.mode, err, tc.mentions)
+		}
+		if tc.mode == "off" && !strings.Contains(err.Error(), "KA-EXEC-1, ") {
+			t.Errorf("%s: it does not name those that are known: %v", tc.id, err)
+		}
+	}
+}

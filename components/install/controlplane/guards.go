@@ -1,0 +1,213 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/engine"
+)
+
+// followCluster has a host on which nobody has ever said anything about the kubelets'
+// API do what the cluster does: all control-plane hosts share one DaemonSet. The first
+// host does what the profile does.
+func (p *plan) followCluster(ctx context.Context) error {
+	if p.KubeletAPI != nil || p.Profile != Hardened {
+		return nil
+	}
+	there, err := p.proxyInCluster(ctx)
+	if err != nil {
+		return fmt.Errorf("looking for kubelet-auth-proxy in the cluster: %w", err)
+	}
+	others, err := p.elsewhere(ctx)
+	if err != nil {
+		return err
+	}
+	p.KubeletAPI = new(there || others == "")
+	switch {
+	case there && p.before == nil:
+		p.Note("kubelet-auth-proxy is in this cluster already: this host goes on as with --kubelet-api. To give " +
+			"it up in the whole cluster, run `bulkhead install --kubelet-api=false`")
+	case !there && others != "":
+		p.Note("Bulkhead runs on %s without kubelet-auth-proxy: this host goes on as with "+
+			"--kubelet-api=false. To guard the kubelets, run `bulkhead install --kubelet-api` on every control-plane host",
+			others)
+	}
+	return nil
+}
+
+func (p *plan) proxyInCluster(ctx context.Context) (bool, error) {
+	objects, err := proxyObjects()
+	if err != nil {
+		return false, err
+	}
+	for _, object := range objects {
+		if object.GetKind() != "DaemonSet" {
+			continue
+		}
+		have, err := p.Objects.Get(ctx, object)
+		if have != nil || err != nil {
+			return have != nil, err
+		}
+	}
+	return false, nil
+}
+
+// stopProxy takes away what guards kubelets, if it is there. What a person has not
+// asked for in words is not done to another host; and a proxy that stands before a
+// kubelet stays until the kubelet is back on its own address, or nobody would reach it.
+func (p *plan) stopProxy(ctx context.Context) (changed bool, err error) {
+	there, err := p.guardsInCluster(ctx)
+	if err != nil || len(there) == 0 {
+		return false, err
+	}
+	if !p.givesUpKubelets() {
+		others, err := p.elsewhere(ctx)
+		if err != nil {
+			return false, err
+		}
+		if others != "" {
+			p.Note("Bulkhead runs on %s too: kubelet-auth-proxy stays on the nodes. To give it up in the "+
+				"whole cluster, run `bulkhead install --kubelet-api=false`", others)
+			return false, nil
+		}
+	}
+	if behind, err := p.behindProxies(ctx); err != nil || behind != "" {
+		p.noteBehind(behind, "this")
+		return false, err
+	}
+	for _, have := range there {
+		if err := p.dropObject(ctx, have); err != nil {
+			return changed, fmt.Errorf("%s %s: %w", have.GetKind(), have.GetName(), err)
+		}
+		changed = true
+	}
+	return changed, nil
+}
+
+// behindProxies names the nodes whose kubelets can be reached through their proxy only:
+// where it is ready, it has the kubelet's port.
+func (in *Installer) behindProxies(ctx context.Context) (string, error) {
+	nodes, err := in.Nodes.ProxiedNodes(ctx)
+	if err != nil {
+		return "", fmt.Errorf("looking for kubelets behind their proxies: %w", err)
+	}
+	return strings.Join(nodes, ", "), nil
+}
+
+// noteBehind says what has to be done before again can take the proxies away.
+func (in *Installer) noteBehind(nodes, again string) {
+	if nodes == "" {
+		return
+	}
+	in.Note("kubelet-auth-proxy stands before the kubelets of %s, and stays with its rights until they are "+
+		"back on their own addresses:\n             run `bulkhead node uninstall` on the host of each, then %s again", nodes,
+		again)
+}
+
+// guardsInCluster are the objects that only a guarded cluster has. What runs goes
+// before what it may.
+func (in *Installer) guardsInCluster(ctx context.Context) (there []*unstructured.Unstructured, err error) {
+	objects, err := guards()
+	if err != nil {
+		return nil, err
+	}
+	for _, object := range objects {
+		have, err := in.Objects.Get(ctx, object)
+		if err != nil {
+			return nil, err
+		}
+		if have != nil {
+			there = append(there, have)
+		}
+	}
+	return there, nil
+}
+
+// guards are the objects that only a guarded cluster has, but for the policy about
+// nodes/proxy.
+func guards() ([]*unstructured.Unstructured, error) {
+	objects, err := proxyObjects()
+	if err != nil {
+		return nil, err
+	}
+	guard, err := guardObjects()
+	return append(objects, guard...), err
+}
+
+// dropObject deletes what another profile does not have.
+func (p *plan) dropObject(ctx context.Context, have *unstructured.Unstructured) error {
+	before, err := essence(have)
+	if err != nil {
+		return err
+	}
+	if err := p.journal.Object(objectRBAC+have.GetKind()+"/"+have.GetName(), before); err != nil {
+		return err
+	}
+	return p.Objects.Delete(ctx, have)
+}
+
+// deleteGuards takes the proxies of all nodes away, with what they may, unless one stands
+// before its kubelet: `bulkhead node uninstall` comes before the end of the proxy, or
+// nobody would reach that kubelet meanwhile.
+func (in *Installer) deleteGuards(ctx context.Context) (changed bool, err error) {
+	there, err := in.guardsInCluster(ctx)
+	if err != nil || len(there) == 0 {
+		return false, err
+	}
+	others, err := in.elsewhere(ctx)
+	if err != nil || others != "" {
+		return false, err // deleteRBAC says so
+	}
+	behind, err := in.behindProxies(ctx)
+	if err != nil || behind != "" {
+		in.noteBehind(behind, "`bulkhead uninstall`")
+		return false, err
+	}
+	for _, object := range there {
+		if err := in.Objects.Delete(ctx, object); err != nil {
+			return changed, fmt.Errorf("%s %s: %w", object.GetKind(), object.GetName(), err)
+		}
+		changed = true
+	}
+	return changed, nil
+}
+
+// uninstallLeftovers is for a host that has nothing of ours any more: the cluster may
+// have, if kubelets were still behind their proxies when the last host was uninstalled.
+func (in *Installer) uninstallLeftovers(ctx context.Context) error {
+	left, err := in.onlyGuardsAreLeft(ctx)
+	switch {
+	case err != nil:
+		in.Note("whether kubelet-auth-proxy is still in the cluster could not be seen: %v", err)
+	case left:
+		_, err := in.Run(ctx, engine.Step{Name: "remove kubelet-auth-proxy from the nodes", Apply: in.deleteGuards})
+		return err
+	}
+	in.Say("Nothing had to be changed: nothing of Bulkhead is on this host.")
+	return nil
+}
+
+// onlyGuardsAreLeft is false in a cluster where another host has our components.
+func (in *Installer) onlyGuardsAreLeft(ctx context.Context) (bool, error) {
+	there, err := in.guardsInCluster(ctx)
+	if err != nil || len(there) == 0 {
+		return false, err
+	}
+	objects, err := apiObjects()
+	if err != nil {
+		return false, err
+	}
+	for _, object := range objects {
+		have, err := in.Objects.Get(ctx, object)
+		if err != nil || have != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}

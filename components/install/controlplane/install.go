@@ -1,0 +1,130 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/engine"
+	"github.com/bulkhead-k8s/bulkhead/components/install/scope"
+)
+
+// Install makes the host what the profile says, or leaves it as it was. The
+// in-tree profile is an uninstallation.
+func (in *Installer) Install(ctx context.Context, o Options) error {
+	if o.Profile == InTree {
+		if o.NodeScope.On {
+			return fmt.Errorf("--%s: profile %s does not support node scope; leave the flag out", scope.Flag, InTree)
+		}
+		return in.Uninstall(ctx, o.Timeout)
+	}
+	if err := o.validate(); err != nil {
+		return err
+	}
+	return in.Locked(func() error { return in.install(ctx, o) })
+}
+
+func (in *Installer) install(ctx context.Context, o Options) error {
+	transaction := in.transaction(o.Timeout)
+	if err := transaction.Recover(ctx); err != nil {
+		return err
+	}
+	// A server that has just started can refuse even the administrator.
+	if err := in.Until(ctx, o.Timeout, "kube-apiserver", in.Server.Ready); err != nil {
+		return err
+	}
+	if err := in.Preflight(ctx, o); err != nil {
+		return err
+	}
+	p, err := in.newPlan(ctx, o)
+	if err != nil {
+		return err
+	}
+	in.Say("Installing profile %s on this control-plane host", o.Profile)
+	if p.before != nil && p.record.APIServer.Drifted && !p.before.APIServer.Drifted {
+		in.Note("kube-apiserver's manifest was changed since the last installation: that change stays")
+	}
+	if p.journal, err = transaction.Begin(installOperation(o.Profile)); err != nil {
+		return err
+	}
+	steps := p.steps()
+	if o.NodesOnly {
+		steps = p.nodesOnlySteps()
+	}
+	changed, err := transaction.Apply(ctx, p.journal, steps)
+	if err != nil {
+		return err
+	}
+	p.sayResult(changed)
+	return nil
+}
+
+func (p *plan) sayResult(changed bool) {
+	switch {
+	case p.NodesOnly && changed:
+		p.Say("The cluster is ready for `bulkhead node install` on every node; then run this without --nodes-only.")
+	case p.NodesOnly:
+		p.Say("Nothing had to be changed: the cluster is ready for `bulkhead node install`.")
+	case changed:
+		p.Say("Profile %s is installed: Bulkhead decides.", p.Profile)
+	default:
+		p.Say("Nothing had to be changed: profile %s is installed.", p.Profile)
+	}
+	if !p.NodesOnly {
+		p.sayNodes()
+	}
+}
+
+// steps are in the order in which nothing depends on what is not there yet.
+func (p *plan) steps() []engine.Step {
+	return slices.Concat(p.scopeEnding(), []engine.Step{
+		{Name: "save kube-apiserver's manifest as it is", Apply: p.saveOriginal},
+		{Name: "make certificates", Apply: p.makeCertificates},
+		{Name: "apply the components' RBAC", Apply: p.applyRBAC},
+		// Before node-restriction is asked: it refuses mirror pods elsewhere.
+		{Name: "open namespace kube-system to mirror pods", Apply: p.openNamespace},
+		// Before the API server restarts: afterwards the kubelet takes half a minute
+		// to say how a pod is.
+		{Name: "run the certificate renewal (static pod)", Apply: p.runCerts},
+		{Name: "run the approver of kubelets' serving certificates (static pod)", Apply: p.runApprover},
+		{Name: "run kubelet-auth-proxy on the nodes (DaemonSet)", Apply: p.runProxy},
+		// Before the API server has to ask it: without an answer no node writes.
+		{Name: "run node-restriction (static pod) and wait until it is ready", Apply: p.runRestriction},
+	}, p.serverSteps(), p.scopeEnded(), []engine.Step{
+		{Name: "tell kubeadm (ConfigMap kubeadm-config)", Apply: p.tellKubeadm},
+		{Name: "write the record of this installation", Apply: p.writeRecord},
+	})
+}
+
+// serverSteps have kube-apiserver ask our components. scope-sync starts before it
+// restarts, like the other static pods, but never before the authorizer that is to answer
+// about the accounts which it lists.
+func (p *plan) serverSteps() []engine.Step {
+	authorizer := []engine.Step{{Name: "run the node authorizer (static pod) and wait until it is ready", Apply: p.runAuthorizer}}
+	files := []engine.Step{
+		{Name: "write the API server's authorization file", Apply: p.writeAuthorization},
+		{Name: "write the API server's admission files", Apply: p.writeAdmission},
+	}
+	server := []engine.Step{
+		{Name: "switch kube-apiserver to them and wait until Bulkhead decides", Apply: p.switchServer},
+		{Name: "register node-restriction through the API where the server needs that", Apply: p.register},
+		{Name: "register the policy about nodes/proxy through the API where the server needs that", Apply: p.registerNodesProxy},
+	}
+	if p.floorReturns() {
+		server = append(server, engine.Step{Name: "leave to in-tree NodeRestriction what it checks again", Apply: p.letGo})
+	}
+	switch {
+	case p.before == nil || p.before.Profile == p.Profile:
+		return slices.Concat(authorizer, files, p.scopeRunning(), server)
+	case p.before.Profile == Parity && p.Profile == Hardened:
+		// Without in-tree Node nobody else decides for nodes: bring it back before
+		// the authorizer restarts.
+		return slices.Concat(files, server, authorizer, p.scopeRunning())
+	}
+	// A running server refuses another profile's file until it restarts, and as long as
+	// that is so scope-sync has something to complain of.
+	return slices.Concat(authorizer, files, server, p.scopeRunning())
+}

@@ -1,0 +1,153 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"path"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
+	"github.com/bulkhead-k8s/bulkhead/components/install/engine"
+	"github.com/bulkhead-k8s/bulkhead/components/install/host"
+	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
+	"github.com/bulkhead-k8s/bulkhead/components/install/scope"
+)
+
+const (
+	// kubeadmKubeletClient is who kubeadm's kube-apiserver is to kubelets
+	// (cmd/kubeadm/app/constants APIServerKubeletClientCertCommonName).
+	kubeadmKubeletClient = "kube-apiserver-kubelet-client"
+	// kubeletClientRole is bound to it.
+	kubeletClientRole = "bulkhead:kube-apiserver-kubelet-client"
+)
+
+// planKubelets finds out who kube-apiserver is to kubelets, and whether it can demand
+// certificates of the cluster from them. Once it does, a kubelet that is away is no
+// reason to go back.
+func (p *plan) planKubelets(ctx context.Context, server *apiserver.Manifest) error {
+	p.kubeletClient = KubeletClient(p.Layout, server)
+	if !p.GuardsKubelets() || p.NodesOnly {
+		return nil
+	}
+	if p.before != nil && p.before.VerifyKubelets {
+		p.record.VerifyKubelets = true
+		return nil
+	}
+	p.unserved = errors.New("no kubelet has been checked")
+	if p.Kubelets != nil {
+		p.unserved = p.Kubelets(ctx)
+	}
+	p.record.VerifyKubelets = p.unserved == nil
+	return ctx.Err()
+}
+
+// sayNodes says what a person has to do next, on the nodes.
+func (p *plan) sayNodes() {
+	if !p.GuardsKubelets() || p.record.VerifyKubelets {
+		return
+	}
+	p.Say("kube-apiserver accepts any serving certificate of a kubelet until all kubelets have one of the cluster:\n%v\n"+
+		"On the host of every node, one after the other, as root: bulkhead node install\n"+
+		"Then run this again. Until then those kubelets are not protected.\n"+
+		"`bulkhead kubelet-access` lists the access that users lose by it. To leave it out: bulkhead install --kubelet-api=false",
+		p.unserved)
+}
+
+// KubeletClient is the common name of --kubelet-client-certificate. Where that is not
+// to be read here, it is kubeadm's.
+func KubeletClient(l host.Layout, server *apiserver.Manifest) string {
+	file, _ := server.Arg("kubelet-client-certificate")
+	if name, ok := strings.CutPrefix(file, "/etc/kubernetes/pki/"); ok {
+		file = path.Join(l.KubePKI, name)
+	}
+	data, err := os.ReadFile(file) //nolint:gosec // the path is kube-apiserver's own flag
+	if err != nil {
+		return kubeadmKubeletClient
+	}
+	cert, err := pki.ParseCert(data)
+	if err != nil {
+		return kubeadmKubeletClient
+	}
+	return cmp.Or(cert.Subject.CommonName, kubeadmKubeletClient)
+}
+
+// objects are ours, for this cluster.
+func (p *plan) objects() ([]*unstructured.Unstructured, error) {
+	objects, err := apiObjects()
+	if err != nil {
+		return nil, err
+	}
+	if p.NodeScope.On {
+		scope, err := scope.Objects(p.NodeScope)
+		if err != nil {
+			return nil, err
+		}
+		objects = append(objects, scope...)
+	}
+	if !p.GuardsKubelets() {
+		return objects, nil
+	}
+	guard, err := guardObjects()
+	if err != nil {
+		return nil, err
+	}
+	objects = append(objects, guard...)
+	for _, object := range guard {
+		if object.GetKind() != "ClusterRoleBinding" || object.GetName() != kubeletClientRole {
+			continue
+		}
+		subjects, _, err := unstructured.NestedSlice(object.Object, "subjects")
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range subjects {
+			if subject, ok := s.(map[string]any); ok {
+				subject["name"] = p.kubeletClient
+			}
+		}
+		if err := unstructured.SetNestedSlice(object.Object, subjects, "subjects"); err != nil {
+			return nil, err
+		}
+	}
+	return objects, nil
+}
+
+// nodesOnlySteps are what `bulkhead node install` needs.
+func (p *plan) nodesOnlySteps() []engine.Step {
+	return []engine.Step{
+		{Name: "make certificates", Apply: p.makeCertificates},
+		{Name: "apply the components' RBAC", Apply: p.applyRBAC},
+		{Name: "open namespace kube-system to mirror pods", Apply: p.openNamespace},
+		{Name: "run the certificate renewal (static pod)", Apply: p.runCerts},
+		{Name: "run the approver of kubelets' serving certificates (static pod)", Apply: p.runApprover},
+		{Name: "run kubelet-auth-proxy on the nodes (DaemonSet)", Apply: p.runProxy},
+	}
+}
+
+// runApprover is no reason to take everything back either: what nobody approves
+// waits.
+func (p *plan) runApprover(ctx context.Context) (bool, error) {
+	if p.approverPod == nil {
+		return p.journal.RemoveFile(p.Layout.KubeletApproverManifest())
+	}
+	changed, err := p.write(p.Layout.KubeletApproverManifest(), p.approverPod, 0o600)
+	if err != nil {
+		return changed, err
+	}
+	err = p.Until(ctx, min(renewerGrace, p.Timeout), "the approver", func(ctx context.Context) error {
+		return StaticPod{Layout: p.Layout, MirrorPods: p.MirrorPods, Container: ApproverContainer}.running(ctx, p.approverPod)
+	})
+	if err != nil && ctx.Err() == nil {
+		p.Note("%v\n             kubelets get no serving certificate until it runs: see `bulkhead status` and "+
+			"`crictl ps -a`", err)
+		err = nil
+	}
+	return changed, err
+}

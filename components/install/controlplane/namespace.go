@@ -1,0 +1,160 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
+	"github.com/bulkhead-k8s/bulkhead/manifests"
+)
+
+const (
+	// MirrorAllowed opens a namespace to mirror pods (KEP-1314).
+	MirrorAllowed = "node.kubernetes.io/mirror.allowed"
+	// MirrorLabelKeys are the keys of the labels that they may have there.
+	MirrorLabelKeys = "node.kubernetes.io/mirror.allowed-label-keys"
+
+	// objectNamespace is the name of kube-system in the journal.
+	objectNamespace = "namespace:" + metav1.NamespaceSystem
+)
+
+// kubeadmLabels are on the static pods of kubeadm.
+var kubeadmLabels = []string{"component", "tier"}
+
+// mirrorAnnotations are what kube-system needs so that the mirror pods of kubeadm
+// and of ours are not refused.
+func mirrorAnnotations() (map[string]string, error) {
+	keys := slices.Clone(kubeadmLabels)
+	for _, file := range []string{manifests.NodeAuthorizerStaticPod, manifests.NodeRestrictionStaticPod,
+		"certs/static-pod.yaml", manifests.KubeletApproverStaticPod, manifests.ScopeSyncStaticPod} {
+		data, err := manifests.FS.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		var pod corev1.Pod
+		if err := yaml.Unmarshal(data, &pod); err != nil {
+			return nil, fmt.Errorf("reading %s: %w", file, err)
+		}
+		for _, key := range slices.Sorted(maps.Keys(pod.Labels)) {
+			if !slices.Contains(keys, key) {
+				keys = append(keys, key)
+			}
+		}
+	}
+	return map[string]string{MirrorAllowed: "true", MirrorLabelKeys: strings.Join(keys, ",")}, nil
+}
+
+// openNamespace annotates kube-system, in every profile: node-restriction's policy
+// can be changed without the installer, and the control plane's own mirror pods must
+// not be what it refuses first. What somebody else has set is left as it is.
+func (p *plan) openNamespace(ctx context.Context) (bool, error) {
+	before, after, err := p.annotations(ctx)
+	if err != nil || after == nil {
+		return false, err
+	}
+	data, err := json.Marshal(before)
+	if err != nil {
+		return false, err
+	}
+	if err := p.journal.Object(objectNamespace, data); err != nil {
+		return false, err
+	}
+	return true, p.Namespaces.SetAnnotations(ctx, metav1.NamespaceSystem, after)
+}
+
+// annotations are those of ours that kube-system has, and those that it should have;
+// nil if they are the same.
+func (p *plan) annotations(ctx context.Context) (before, after map[string]string, err error) {
+	want, err := mirrorAnnotations()
+	if err != nil {
+		return nil, nil, err
+	}
+	have, ours, err := p.Namespaces.Annotations(ctx, metav1.NamespaceSystem)
+	if err != nil {
+		return nil, nil, err
+	}
+	before, after = map[string]string{}, map[string]string{}
+	for _, key := range ours {
+		before[key] = have[key]
+	}
+	for key, value := range want {
+		there, set := have[key]
+		if !set || slices.Contains(ours, key) {
+			after[key] = value
+			continue
+		}
+		if lacks := missing(key, there, value); lacks != "" {
+			p.Note("namespace kube-system has the annotation %s=%q, which Bulkhead has not set: it stays, though it lacks %s", key, there, lacks)
+		}
+	}
+	if maps.Equal(before, after) {
+		return before, nil, nil
+	}
+	return before, after, nil
+}
+
+// missing says what an annotation of somebody else's lacks.
+func missing(key, have, want string) string {
+	if key == MirrorAllowed {
+		if have != want {
+			return want
+		}
+		return ""
+	}
+	listed := map[string]bool{}
+	for label := range strings.SplitSeq(have, ",") {
+		listed[strings.TrimSpace(label)] = true
+	}
+	var lacks []string
+	for label := range strings.SplitSeq(want, ",") {
+		if !listed[label] {
+			lacks = append(lacks, label)
+		}
+	}
+	return strings.Join(lacks, ",")
+}
+
+// revertNamespace gives kube-system the annotations of ours that it had.
+func (in *Installer) revertNamespace(ctx context.Context, j *journal.Journal, e journal.Entry) error {
+	data, err := j.Before(e)
+	if err != nil {
+		return err
+	}
+	before := map[string]string{}
+	if err := json.Unmarshal(data, &before); err != nil {
+		return fmt.Errorf("reading the journal: %w", err)
+	}
+	others, err := in.elsewhere(ctx)
+	if err != nil {
+		return err
+	}
+	if others != "" {
+		in.Note("the annotations of namespace kube-system stay: Bulkhead runs on %s too", others)
+		return nil
+	}
+	return in.Namespaces.SetAnnotations(ctx, metav1.NamespaceSystem, before)
+}
+
+// closeNamespace removes the annotations that are still as we set them.
+func (in *Installer) closeNamespace(ctx context.Context) (changed bool, err error) {
+	others, err := in.elsewhere(ctx)
+	if err != nil || others != "" {
+		return false, err
+	}
+	_, ours, err := in.Namespaces.Annotations(ctx, metav1.NamespaceSystem)
+	if err != nil || len(ours) == 0 {
+		return false, err
+	}
+	return true, in.Namespaces.SetAnnotations(ctx, metav1.NamespaceSystem, nil)
+}

@@ -1,0 +1,159 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/render"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+	"github.com/bulkhead-k8s/bulkhead/manifests"
+)
+
+const (
+	policyBinding = "ValidatingAdmissionPolicyBinding"
+	// staticSuffix is in the names of policies from disk, and the API takes none that has
+	// it; there they have the other one.
+	staticSuffix, registeredSuffix = ".bulkhead.static.k8s.io", ".bulkhead.dev"
+)
+
+// readsPolicies is true if kube-apiserver is told of the policy about nodes/proxy by
+// files.
+func (p *plan) readsPolicies() bool { return p.fromDisk && p.GuardsKubelets() }
+
+// nodesProxyPolicy are the policy about nodes/proxy and its binding. Audited, it changes
+// no answer, and the API server's audit event says what it would have refused (annotation
+// validation.policy.admission.k8s.io/validation_failure). Off, nothing binds it: with a
+// file that stays, the API server need not restart for it.
+func nodesProxyPolicy(mode rules.Mode) ([]*unstructured.Unstructured, error) {
+	data, err := manifests.FS.ReadFile(manifests.KubeletPolicy)
+	if err != nil {
+		return nil, err
+	}
+	var objects []*unstructured.Unstructured
+	for document := range bytes.SplitSeq(data, []byte("\n---\n")) {
+		object, err := render.Object(document)
+		if err != nil {
+			return nil, fmt.Errorf("reading %s: %w", manifests.KubeletPolicy, err)
+		}
+		binds := object.GetKind() == policyBinding
+		if binds && mode == rules.Off {
+			continue
+		}
+		if binds && mode == rules.Audit {
+			if err := unstructured.SetNestedStringSlice(object.Object, []string{"Audit"}, "spec",
+				"validationActions"); err != nil {
+				return nil, err
+			}
+		}
+		objects = append(objects, object)
+	}
+	return objects, nil
+}
+
+func (p *plan) writeKubeletPolicy() (bool, error) {
+	if p.nodesProxy == rules.Enforce {
+		data, err := manifests.FS.ReadFile(manifests.KubeletPolicy)
+		if err != nil {
+			return false, err
+		}
+		return p.write(p.Layout.KubeletPolicy(), data, 0o600)
+	}
+	objects, err := nodesProxyPolicy(p.nodesProxy)
+	if err != nil {
+		return false, err
+	}
+	var documents [][]byte
+	for _, object := range objects {
+		document, err := yaml.Marshal(object.Object)
+		if err != nil {
+			return false, err
+		}
+		documents = append(documents, document)
+	}
+	return p.write(p.Layout.KubeletPolicy(), bytes.Join(documents, []byte("---\n")), 0o600)
+}
+
+// registeredNodesProxy are the same as the API holds them.
+func registeredNodesProxy(mode rules.Mode) ([]*unstructured.Unstructured, error) {
+	objects, err := nodesProxyPolicy(mode)
+	if err != nil {
+		return nil, err
+	}
+	for _, object := range objects {
+		object.SetName(strings.TrimSuffix(object.GetName(), staticSuffix) + registeredSuffix)
+		if object.GetKind() != policyBinding {
+			continue
+		}
+		policy, _, err := unstructured.NestedString(object.Object, "spec", "policyName")
+		if err != nil {
+			return nil, err
+		}
+		if err := unstructured.SetNestedField(object.Object, strings.TrimSuffix(policy, staticSuffix)+registeredSuffix,
+			"spec", "policyName"); err != nil {
+			return nil, err
+		}
+	}
+	return objects, nil
+}
+
+// registerNodesProxy puts the policy into the API where the server takes none from disk,
+// and takes it out where it is not wanted, or has come from disk since. A server that is
+// that old is the only one of its cluster (preflight).
+func (p *plan) registerNodesProxy(ctx context.Context) (changed bool, err error) {
+	if !p.GuardsKubelets() || p.fromDisk || p.nodesProxy == rules.Off {
+		return p.forgetNodesProxy(ctx)
+	}
+	objects, err := registeredNodesProxy(p.nodesProxy)
+	if err != nil {
+		return false, err
+	}
+	for _, object := range objects {
+		have, err := p.Objects.Get(ctx, object)
+		if err != nil {
+			return changed, err
+		}
+		if have != nil && render.Contains(have.Object, object.Object) {
+			continue
+		}
+		if err := p.applyObject(ctx, object, have); err != nil {
+			return changed, fmt.Errorf("%s %s: %w", object.GetKind(), object.GetName(), err)
+		}
+		changed = true
+	}
+	if changed {
+		p.Note("this kube-apiserver takes no policies from disk (it does from 1.37 on), so KA-VAP-1 is an " +
+			"object in the API: a user who may delete\n             a ValidatingAdmissionPolicy or its binding can allow access " +
+			"through nodes/proxy again")
+	}
+	return changed, nil
+}
+
+func (p *plan) forgetNodesProxy(ctx context.Context) (changed bool, err error) {
+	objects, err := registeredNodesProxy(rules.Enforce)
+	if err != nil {
+		return false, err
+	}
+	for _, object := range slices.Backward(objects) {
+		have, err := p.Objects.Get(ctx, object)
+		if err != nil {
+			return changed, err
+		}
+		if have == nil {
+			continue
+		}
+		if err := p.dropObject(ctx, have); err != nil {
+			return changed, err
+		}
+		changed = true
+	}
+	return changed, nil
+}

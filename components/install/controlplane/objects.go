@@ -1,0 +1,169 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
+	"github.com/bulkhead-k8s/bulkhead/components/install/render"
+)
+
+// objectRBAC begins the names of API objects of ours in the journal. Most of them
+// are RBAC; the others are node-restriction's memory and the FlowSchema.
+const objectRBAC = "rbac:"
+
+func (p *plan) applyRBAC(ctx context.Context) (changed bool, err error) {
+	objects, err := p.objects()
+	if err != nil {
+		return false, err
+	}
+	for _, object := range objects {
+		have, err := p.Objects.Get(ctx, object)
+		if err != nil {
+			return changed, err
+		}
+		if have != nil && render.Contains(have.Object, object.Object) {
+			continue
+		}
+		changed = true
+		if err := p.applyObject(ctx, object, have); err != nil {
+			return changed, fmt.Errorf("%s %s: %w", object.GetKind(), object.GetName(), err)
+		}
+	}
+	return changed, nil
+}
+
+// applyObject makes one object what its manifest says, and remembers what it was
+// and what it became.
+func (p *plan) applyObject(ctx context.Context, object, have *unstructured.Unstructured) error {
+	before, err := essence(have)
+	if err != nil {
+		return err
+	}
+	name := objectRBAC + object.GetKind() + "/" + object.GetName()
+	if err := p.journal.Object(name, before); err != nil {
+		return err
+	}
+	if err := p.Objects.Apply(ctx, object); err != nil {
+		return err
+	}
+	now, err := p.Objects.Get(ctx, object)
+	if err != nil {
+		return err
+	}
+	after, err := essence(now)
+	if err != nil {
+		return err
+	}
+	return p.journal.Wrote(name, after)
+}
+
+// essence is an object without what only the API server writes; nil for none.
+func essence(object *unstructured.Unstructured) ([]byte, error) {
+	if object == nil {
+		return nil, nil
+	}
+	content := maps.Clone(object.Object)
+	metadata := map[string]any{"name": object.GetName()}
+	if namespace := object.GetNamespace(); namespace != "" {
+		metadata["namespace"] = namespace
+	}
+	if labels := object.GetLabels(); len(labels) > 0 {
+		metadata["labels"] = labels
+	}
+	if annotations := object.GetAnnotations(); len(annotations) > 0 {
+		metadata["annotations"] = annotations
+	}
+	content["metadata"] = metadata
+	delete(content, "status") // what others make of it
+	return json.Marshal(content)
+}
+
+// revertObject gives an object its old content, or removes it if it is new and
+// no other host needs it.
+func (in *Installer) revertObject(ctx context.Context, j *journal.Journal, e journal.Entry) error {
+	before, err := j.Before(e)
+	if err != nil {
+		return err
+	}
+	if e.Name == objectRegistration && before == nil {
+		return in.unregister(ctx)
+	}
+	if before == nil {
+		return in.deleteNew(ctx, strings.TrimPrefix(e.Name, objectRBAC))
+	}
+	old := &unstructured.Unstructured{}
+	if err := json.Unmarshal(before, &old.Object); err != nil {
+		return err
+	}
+	have, err := in.Objects.Get(ctx, old)
+	if err != nil {
+		return err
+	}
+	now, err := essence(have)
+	switch {
+	case err != nil || string(now) == string(before):
+		return err
+	case len(e.Written) > 0 && !e.Wrote(now):
+		in.Note("%s was changed since then: it stays as it is", e.Name)
+		return nil
+	}
+	return in.Objects.Apply(ctx, old)
+}
+
+func (in *Installer) deleteNew(ctx context.Context, name string) error {
+	others, err := in.elsewhere(ctx)
+	if err != nil {
+		return err
+	}
+	if others != "" {
+		in.Note("%s stays: Bulkhead runs on %s too", name, others)
+		return nil
+	}
+	objects, err := removable()
+	if err != nil {
+		return err
+	}
+	for _, object := range objects {
+		if name == object.GetKind()+"/"+object.GetName() {
+			return in.Objects.Delete(ctx, object)
+		}
+	}
+	return nil
+}
+
+// deleteObjects is the end of the last installation in the cluster.
+func (in *Installer) deleteObjects(ctx context.Context) (changed bool, err error) {
+	others, err := in.elsewhere(ctx)
+	if err != nil {
+		return false, err
+	}
+	if others != "" {
+		in.Note("Bulkhead runs on %s too: its API objects stay until the last host is uninstalled", others)
+		return false, nil
+	}
+	// deleteGuards has decided about the others.
+	objects, err := unguardedObjects()
+	if err != nil {
+		return false, err
+	}
+	for _, object := range objects {
+		have, err := in.Objects.Get(ctx, object)
+		if err != nil {
+			return changed, err
+		}
+		changed = changed || have != nil
+		if err := in.Objects.Delete(ctx, object); err != nil {
+			return changed, err
+		}
+	}
+	return changed, nil
+}

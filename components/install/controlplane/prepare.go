@@ -1,0 +1,104 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/engine"
+	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
+	"github.com/bulkhead-k8s/bulkhead/components/install/render"
+)
+
+// prepareOperation is its name in the journal.
+const prepareOperation = "prepare"
+
+// Prepare makes what kube-apiserver needs to start on a host that is about to
+// join the control plane. kubeadm writes its manifest from a ConfigMap that names
+// our files, and Install needs that very server: so this needs none. Until Install
+// has run there nobody answers the authorizer's webhook, and the authorizers behind
+// it decide; node-restriction is not registered.
+func (in *Installer) Prepare(ctx context.Context, o Options) error {
+	if o.Profile == InTree {
+		return errors.New("profile in-tree needs nothing prepared")
+	}
+	if err := o.validate(); err != nil {
+		return err
+	}
+	if _, err := os.Stat(in.Layout.APIServerManifest()); !errors.Is(err, fs.ErrNotExist) {
+		return errors.Join(err,
+			fmt.Errorf("%s is there, so this host is in the control plane: run `bulkhead install`",
+				in.Layout.APIServerManifest()))
+	}
+	return in.Locked(func() error { return in.prepare(ctx, o) })
+}
+
+func (in *Installer) prepare(ctx context.Context, o Options) (err error) {
+	unfinished, err := Unfinished(in.Layout)
+	if err != nil {
+		return err
+	}
+	if unfinished != "" && unfinished != prepareOperation {
+		// Its journal is about an API server that is not here any more.
+		return fmt.Errorf("%s is left of an earlier life of this host (%s was interrupted): look into it and remove it",
+			in.Layout.State, unfinished)
+	}
+	transaction := in.transaction(o.Timeout)
+	if err := transaction.Recover(ctx); err != nil {
+		return err
+	}
+	p := &plan{Installer: in, Options: o}
+	if p.authorization, err = render.HostFile(in.Layout, o.Profile.authorization()); err != nil {
+		return err
+	}
+	// Whatever version the server is of: it is not asked to take webhooks from disk.
+	if p.admission, err = admission(in.Layout, o, false); err != nil {
+		return err
+	}
+	in.Say("Preparing this host for `kubeadm join --control-plane`")
+	if p.journal, err = transaction.Begin(prepareOperation); err != nil {
+		return err
+	}
+	if _, err := transaction.Apply(ctx, p.journal, []engine.Step{
+		{Name: "make the API server's client certificate", Apply: p.makeServerCertificates},
+		{Name: "write the API server's authorization file", Apply: p.writeAuthorization},
+		{Name: "write the API server's admission files", Apply: p.writeAdmission},
+	}); err != nil {
+		return err
+	}
+	in.removeIfEmpty()
+	in.Say("Prepared. Join it now, then run `bulkhead install` on it: until then Bulkhead decides nothing there.")
+	return nil
+}
+
+// makeServerCertificates makes only what kube-apiserver reads: the cluster's CA,
+// which signs for our components, comes with the join.
+func (p *plan) makeServerCertificates(context.Context) (bool, error) {
+	if err := p.makeDirs(); err != nil {
+		return false, err
+	}
+	madeCA, err := pki.EnsureCA(p.Layout.CA(), "bulkhead-ca", p.Now())
+	if err != nil {
+		return false, err
+	}
+	keeper := p.Layout.Keeper(p.Certificates, p.Now)
+	keeper.Leaves = slices.DeleteFunc(keeper.Leaves,
+		func(l pki.Leaf) bool { return filepath.Dir(l.CertFile) != p.Layout.APIServer() })
+	renewed, err := keeper.Renew(false)
+	if err != nil {
+		return false, err
+	}
+	ours, err := os.ReadFile(p.Layout.CA().CertFile)
+	if err != nil {
+		return false, err
+	}
+	wrote, err := p.write(filepath.Join(p.Layout.APIServer(), "node-authorizer-ca.crt"), ours, 0o600)
+	return madeCA || len(renewed) > 0 || wrote, err
+}

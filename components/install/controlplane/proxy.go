@@ -1,0 +1,179 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/host"
+	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
+	"github.com/bulkhead-k8s/bulkhead/components/install/render"
+	"github.com/bulkhead-k8s/bulkhead/components/install/scope"
+	"github.com/bulkhead-k8s/bulkhead/components/install/staticpod"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+// manifestHash is an annotation on objects to which the API server adds so much that
+// they cannot be compared with their manifest.
+const manifestHash = "bulkhead.dev/manifest-sha256"
+
+// proxyObjects are the API objects of kubelet-auth-proxy.
+func proxyObjects() ([]*unstructured.Unstructured, error) {
+	return render.Objects(host.KubeletAuthProxy)
+}
+
+// removable are all objects that an installation may have left in the API. What runs
+// goes before what it may.
+func removable() ([]*unstructured.Unstructured, error) {
+	objects, err := guards()
+	if err != nil {
+		return nil, err
+	}
+	others, err := unguardedObjects()
+	return append(objects, others...), err
+}
+
+// unguardedObjects are those of them that no kubelet depends on.
+func unguardedObjects() ([]*unstructured.Unstructured, error) {
+	policy, err := registeredNodesProxy(rules.Enforce)
+	if err != nil {
+		return nil, err
+	}
+	slices.Reverse(policy)
+	objects, err := apiObjects()
+	if err != nil {
+		return nil, err
+	}
+	scope, err := scope.Objects(scope.Options{})
+	return slices.Concat(policy, scope, objects), err
+}
+
+// runProxy applies the DaemonSet and what it needs; its pods wait on each node until
+// `bulkhead node install` has made their directory.
+func (p *plan) runProxy(ctx context.Context) (changed bool, err error) {
+	if !p.GuardsKubelets() {
+		return p.stopProxy(ctx)
+	}
+	objects, err := proxyObjects()
+	if err != nil {
+		return false, err
+	}
+	for _, object := range objects {
+		have, err := p.Objects.Get(ctx, object)
+		if err != nil {
+			return changed, err
+		}
+		if err := p.finish(object, have); err != nil {
+			return changed, err
+		}
+		if p.applied(have, object) {
+			continue
+		}
+		if err := p.applyObject(ctx, object, have); err != nil {
+			return changed, fmt.Errorf("%s %s: %w", object.GetKind(), object.GetName(), err)
+		}
+		changed = true
+	}
+	return changed, nil
+}
+
+// finish puts the image, the modes of rules, and the hash of what comes of it, into a
+// DaemonSet. have is the one that is there.
+func (p *plan) finish(object, have *unstructured.Unstructured) error {
+	if object.GetKind() != "DaemonSet" {
+		return nil
+	}
+	modes, err := p.sharedModes(have)
+	if err != nil {
+		return err
+	}
+	containers, _, err := unstructured.NestedSlice(object.Object, containersPath...)
+	if err != nil {
+		return err
+	}
+	for _, c := range containers {
+		container, ok := c.(map[string]any)
+		if !ok {
+			return fmt.Errorf("a container of %s is a %T", object.GetName(), c)
+		}
+		container["image"] = p.Image
+		setFlags(container, modes)
+	}
+	if err := unstructured.SetNestedSlice(object.Object, containers, containersPath...); err != nil {
+		return err
+	}
+	data, err := json.Marshal(object.Object)
+	if err != nil {
+		return err
+	}
+	return unstructured.SetNestedField(object.Object, journal.Hash(data), "metadata", "annotations", manifestHash)
+}
+
+func (p *plan) applied(have, want *unstructured.Unstructured) bool {
+	if have == nil {
+		return false
+	}
+	if wanted := want.GetAnnotations()[manifestHash]; wanted != "" {
+		return have.GetAnnotations()[manifestHash] == wanted
+	}
+	return render.Contains(have.Object, want.Object)
+}
+
+// containersPath is where a DaemonSet has its containers.
+var containersPath = []string{"spec", "template", "spec", "containers"}
+
+// sharedModes are the flags of the proxies that say which rules hold. All control-plane
+// hosts share them: what the DaemonSet has stays unless a person has just said
+// something, so that a host that was told nothing, or something else long ago, does not
+// enforce what somebody has chosen to look at first.
+func (p *plan) sharedModes(have *unstructured.Unstructured) (map[string]string, error) {
+	if have == nil || p.BeyondSaid {
+		return p.Beyond.proxyModes()
+	}
+	containers, _, err := unstructured.NestedSlice(have.Object, containersPath...)
+	if err != nil || len(containers) == 0 {
+		return nil, err
+	}
+	modes := map[string]string{}
+	container, _ := containers[0].(map[string]any)
+	command, _, err := unstructured.NestedStringSlice(container, "command")
+	for _, flag := range proxyFlags {
+		modes[flag] = staticpod.FlagValue(command, flag)
+	}
+	return modes, err
+}
+
+// setFlags gives the program of a container flags; an empty value leaves one out.
+func setFlags(container map[string]any, values map[string]string) {
+	command, _, err := unstructured.NestedStringSlice(container, "command")
+	if err != nil || len(command) == 0 {
+		return
+	}
+	for _, flag := range proxyFlags {
+		value, told := values[flag]
+		if !told {
+			continue
+		}
+		at := slices.IndexFunc(command, func(arg string) bool { return strings.HasPrefix(arg, "--"+flag+"=") })
+		switch set := "--" + flag + "=" + value; {
+		case at < 0 && value != "":
+			command = append(command, set)
+		case at >= 0 && value != "":
+			command[at] = set
+		case at >= 0:
+			command = slices.Delete(command, at, at+1)
+		}
+	}
+	all := make([]any, len(command))
+	for i := range command {
+		all[i] = command[i]
+	}
+	container["command"] = all
+}

@@ -1,0 +1,127 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/host"
+	"github.com/bulkhead-k8s/bulkhead/components/install/render"
+)
+
+// objectRegistration is the registration in the journal, where the API holds it.
+const objectRegistration = objectRBAC + "ValidatingWebhookConfiguration/" + registeredName
+
+// register puts the webhook into the API where the server takes none from disk, and
+// takes it out where an older one had it there.
+func (p *plan) register(ctx context.Context) (bool, error) {
+	have, err := p.Objects.Get(ctx, registered())
+	if err != nil {
+		return false, err
+	}
+	if p.fromDisk {
+		return p.forget(ctx, have)
+	}
+	if lacking, err := p.hostsWithout(ctx, host.NodeRestriction.Name); err != nil || lacking != "" {
+		p.Note("node-restriction is not registered yet: all kube-apiservers read the same registration, and "+
+			"it does not run on %s; install it there", lacking)
+		return false, err
+	}
+	ca, err := os.ReadFile(p.Layout.CA().CertFile)
+	if err != nil {
+		return false, err
+	}
+	want, err := render.Registration(p.Profile.registration(), withCA(bundleOf(have), ca))
+	if err != nil {
+		return false, err
+	}
+	want.SetName(registeredName)
+	if have != nil && render.Contains(have.Object, want.Object) {
+		return false, nil
+	}
+	if err := p.applyObject(ctx, want, have); err != nil {
+		return false, err
+	}
+	p.Note("this kube-apiserver takes no webhooks from disk (it does from 1.37 on): a user who may delete a " +
+		"ValidatingWebhookConfiguration can remove it")
+	return true, p.Until(ctx, p.Timeout, "node-restriction, asked by kube-apiserver", p.nodeCanWrite)
+}
+
+func (p *plan) forget(ctx context.Context, have *unstructured.Unstructured) (bool, error) {
+	if have == nil {
+		return false, nil
+	}
+	before, err := essence(have)
+	if err != nil {
+		return false, err
+	}
+	if err := p.journal.Object(objectRegistration, before); err != nil {
+		return false, err
+	}
+	return true, p.Objects.Delete(ctx, have)
+}
+
+// hostsWithout names the control-plane nodes on which a component does not run. On this
+// one it does, whether its kubelet has told of it yet or not.
+func (p *plan) hostsWithout(ctx context.Context, component string) (string, error) {
+	all, err := p.Nodes.ControlPlaneNodes(ctx)
+	if err != nil {
+		return "", err
+	}
+	running, err := p.Nodes.ComponentNodes(ctx, component)
+	if err != nil {
+		return "", err
+	}
+	running = append(running, p.Layout.NodeName())
+	return strings.Join(slices.DeleteFunc(all, func(node string) bool { return slices.Contains(running, node) }), ", "),
+		nil
+}
+
+// unregister is done first of all: a registration that leads nowhere stops what
+// nodes write.
+func (in *Installer) unregister(ctx context.Context) error {
+	return in.Objects.Delete(ctx, registered())
+}
+
+func (in *Installer) unregisterStep(ctx context.Context) (changed bool, err error) {
+	have, err := in.Objects.Get(ctx, registered())
+	if err != nil || have == nil {
+		return false, err
+	}
+	others, err := in.elsewhere(ctx)
+	if err != nil {
+		return false, err
+	}
+	if others != "" {
+		in.Note("node-restriction is not asked on %s either from now on: all API servers read the same "+
+			"registration. Uninstall them too", others)
+	}
+	if err := in.unregister(ctx); err != nil {
+		return false, fmt.Errorf("deleting the registration: %w", err)
+	}
+	return true, nil
+}
+
+// Registered reports whether the API holds a registration of ours.
+func Registered(ctx context.Context, api interface {
+	Get(context.Context, *unstructured.Unstructured) (*unstructured.Unstructured, error)
+}) (bool, error) {
+	have, err := api.Get(ctx, registered())
+	return have != nil, err
+}
+
+// registered is the registration in the API, by its name.
+func registered() *unstructured.Unstructured {
+	object := &unstructured.Unstructured{}
+	object.SetAPIVersion("admissionregistration.k8s.io/v1")
+	object.SetKind("ValidatingWebhookConfiguration")
+	object.SetName(registeredName)
+	return object
+}

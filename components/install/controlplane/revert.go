@@ -1,0 +1,112 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
+	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
+	"github.com/bulkhead-k8s/bulkhead/components/install/kubeadmconfig"
+)
+
+// restore leaves alone what is back already: a rewritten manifest could restart
+// a server for nothing.
+func (in *Installer) restore(j *journal.Journal, e journal.Entry) (changed bool, err error) {
+	before, err := j.Before(e)
+	if err != nil {
+		return false, err
+	}
+	want := atomicfile.File{Data: before, Mode: e.Mode, UID: e.UID, GID: e.GID}
+	have, exists, err := atomicfile.Read(e.Name)
+	if err == nil && exists && atomicfile.Same(have, want) {
+		return false, nil
+	}
+	// A journal can be found long after its run was killed. Of the files in it,
+	// only this one is written by others.
+	if err == nil && exists && e.Name == in.Layout.APIServerManifest() && !e.Wrote(have.Data) &&
+		!bytes.Equal(have.Data, before) {
+		if done, changed, err := in.unwireLater(have, before); done {
+			return changed, err
+		}
+	}
+	return true, j.Restore(e)
+}
+
+// unwireLater takes our edits out of a manifest that somebody else has written
+// since: what was saved would take the upgrade back as well. It is not done if
+// there is no reading either of the two.
+func (in *Installer) unwireLater(have atomicfile.File, before []byte) (done, changed bool, err error) {
+	old, err := apiserver.Parse(before)
+	if err != nil {
+		return false, false, nil
+	}
+	if old.Wired(in.Layout.AuthorizationConfig()) || old.AdmissionWired(in.Layout.AdmissionConfig()) {
+		in.Note("kube-apiserver's manifest was changed since then: it stays as it is")
+		return true, false, nil
+	}
+	unwired, err := apiserver.Unwire(have.Data, unwiring(in.Layout),
+		apiserver.Before{Modes: old.Modes(), Before: old.Admission()})
+	if err != nil {
+		return false, false, nil
+	}
+	in.Note("kube-apiserver's manifest was changed since then: Bulkhead's edits are taken out of it, " +
+		"the rest is kept")
+	if bytes.Equal(unwired, have.Data) {
+		return true, false, nil
+	}
+	have.Data = unwired
+	return true, true, atomicfile.Write(in.Layout.APIServerManifest(), have, in.Layout.Journal())
+}
+
+func (in *Installer) revert(ctx context.Context, j *journal.Journal, e journal.Entry) error {
+	switch {
+	case e.Kind == journal.KindObject && e.Name == objectKubeadm:
+		return in.revertKubeadm(ctx, j, e)
+	case e.Kind == journal.KindObject && e.Name == objectNamespace:
+		return in.revertNamespace(ctx, j, e)
+	case e.Kind == journal.KindObject:
+		return in.revertObject(ctx, j, e)
+	case e.Backup == "":
+		return j.Restore(e)
+	}
+	return nil
+}
+
+// revertKubeadm is an edit of what every control-plane host shares: it stays
+// while another one needs it, and what others have changed since is kept.
+func (in *Installer) revertKubeadm(ctx context.Context, j *journal.Journal, e journal.Entry) error {
+	saved, err := j.Before(e)
+	if err != nil {
+		return err
+	}
+	current, err := in.Kubeadm.KubeadmConfig(ctx)
+	before := string(saved)
+	if err != nil || current == "" || current == before {
+		return err
+	}
+	others, err := in.elsewhere(ctx)
+	if err != nil {
+		return err
+	}
+	if others != "" {
+		in.Note("kubeadm-config stays: Bulkhead runs on %s too", others)
+		return nil
+	}
+	if !e.Wrote([]byte(current)) && kubeadmconfig.Wired(before, kubeadmWiring(in.Layout, InTree, false)) {
+		in.Note("kubeadm-config was changed since then: it stays as it is")
+		return nil
+	}
+	if !e.Wrote([]byte(current)) {
+		in.Note("kubeadm-config was changed since then: Bulkhead's edits are taken out of it, the rest is " +
+			"kept")
+		if before, err = kubeadmconfig.Unwire(current, kubeadmWiring(in.Layout, InTree, false),
+			kubeadmconfig.Read(before)); err != nil || before == current {
+			return err
+		}
+	}
+	return in.Kubeadm.SetKubeadmConfig(ctx, before)
+}

@@ -1,0 +1,129 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/host"
+	"github.com/bulkhead-k8s/bulkhead/components/install/staticpod"
+)
+
+// renewerGrace is how long an installation waits for the renewer. It is not a
+// reason to take everything back: certificates have weeks left.
+const renewerGrace = time.Minute
+
+func (p *plan) runCerts(ctx context.Context) (bool, error) {
+	changed, err := p.write(p.Layout.CertsManifest(), p.certsPod, 0o600)
+	if err != nil {
+		return changed, err
+	}
+	err = p.Until(ctx, min(renewerGrace, p.Timeout), "the certificate renewal", func(ctx context.Context) error {
+		return StaticPod{Layout: p.Layout, MirrorPods: p.MirrorPods, Container: CertsContainer}.running(ctx, p.certsPod)
+	})
+	if err != nil && ctx.Err() == nil {
+		p.Note("%v\n             certificates are good for %s, but nothing renews them until it runs: see "+
+			"`bulkhead status` and `crictl ps -a`", err, p.Certificates.Validity)
+		err = nil
+	}
+	return changed, err
+}
+
+// CertsContainer is the container that renews certificates, and ApproverContainer the one that
+// approves the serving certificates of kubelets.
+const (
+	CertsContainer    = "certs"
+	ApproverContainer = "kubelet-approver"
+)
+
+// StaticPod is a static pod of this host without a listener, as the API shows it.
+type StaticPod struct {
+	Layout     host.Layout
+	MirrorPods MirrorPods
+	// Container is the name of its container.
+	Container string
+}
+
+// Ready says why the pod does not run, or returns nil.
+func (r StaticPod) Ready(ctx context.Context) error {
+	pod, err := r.pod(ctx)
+	if err != nil {
+		return err
+	}
+	return ready(pod)
+}
+
+// running also wants it to be the pod of this very manifest, and not one that
+// the kubelet is about to replace.
+func (r StaticPod) running(ctx context.Context, manifest []byte) error {
+	pod, err := r.current(ctx, manifest)
+	if err != nil {
+		return err
+	}
+	return ready(pod)
+}
+
+// steady is how long a process runs that does not end as soon as it has begun.
+const steady = 30 * time.Second
+
+// upSince is running for a pod that may have something to complain of.
+func (r StaticPod) upSince(ctx context.Context, manifest []byte, now time.Time) bool {
+	pod, err := r.current(ctx, manifest)
+	return err == nil && slices.ContainsFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
+		return c.State.Running != nil && now.Sub(c.State.Running.StartedAt.Time) > steady
+	})
+}
+
+func (r StaticPod) current(ctx context.Context, manifest []byte) (*corev1.Pod, error) {
+	want, err := staticpod.Parse(manifest, r.Container)
+	if err != nil {
+		return nil, err
+	}
+	pod, err := r.pod(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range pod.Spec.Containers {
+		if c.Name == r.Container && (c.Image != want.Image() || !slices.Equal(flags(c), want.Args())) {
+			return nil, errors.New("the kubelet has not restarted it yet")
+		}
+	}
+	return pod, nil
+}
+
+func (r StaticPod) pod(ctx context.Context) (*corev1.Pod, error) {
+	node := r.Layout.NodeName()
+	pod, err := r.MirrorPods.MirrorPod(ctx, "bulkhead-"+r.Container, node)
+	if err == nil && pod == nil {
+		err = fmt.Errorf("the kubelet of node %s runs no static pod bulkhead-%s", node, r.Container)
+	}
+	return pod, err
+}
+
+// ready explains itself with what the kubelet says about the container.
+func ready(pod *corev1.Pod) error {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
+			return nil
+		}
+	}
+	for _, c := range pod.Status.ContainerStatuses {
+		if w := c.State.Waiting; w != nil {
+			return fmt.Errorf("pod %s is not ready: %s %s", pod.Name, w.Reason, w.Message)
+		}
+	}
+	return fmt.Errorf("pod %s is not ready: %s", pod.Name, pod.Status.Phase)
+}
+
+// flags are compared the way a manifest's are read.
+func flags(c corev1.Container) []string {
+	return slices.DeleteFunc(slices.Concat(c.Command, c.Args), func(s string) bool { return !strings.HasPrefix(s, "-") })
+}

@@ -1,0 +1,148 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/cluster"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
+	"github.com/bulkhead-k8s/bulkhead/components/install/scope"
+)
+
+func (h *testHost) Version(context.Context) (string, error) { return h.version, nil }
+
+// ReportStatus meets node-restriction where the API server is told of it.
+func (h *testHost) ReportStatus(context.Context, string) error {
+	h.kubelet()
+	asked := h.fromDisk() != "" || h.objects["ValidatingWebhookConfiguration/"+registeredName] != nil
+	if asked && (len(h.components["node-restriction"].manifest) == 0 || h.refusesAll) {
+		return errors.New("failed calling webhook")
+	}
+	return nil
+}
+
+func (h *testHost) Annotations(context.Context, string) (all map[string]string, ours []string, err error) {
+	for key, value := range h.ours {
+		if h.annotations[key] == value {
+			ours = append(ours, key)
+		}
+	}
+	return maps.Clone(h.annotations), ours, nil
+}
+
+func (h *testHost) SetAnnotations(_ context.Context, _ string, annotations map[string]string) error {
+	for key, value := range h.ours {
+		if h.annotations[key] == value {
+			delete(h.annotations, key)
+		}
+	}
+	h.ours = maps.Clone(annotations)
+	maps.Copy(h.annotations, annotations)
+	return nil
+}
+
+func (h *testHost) CanaryDecision(context.Context) (cluster.Decision, error) {
+	if h.webhookBroken || !h.wired() || len(h.components["node-authorizer"].manifest) == 0 {
+		return cluster.Decision{EvaluationError: "connection refused"}, nil
+	}
+	return cluster.Decision{Reason: "no relationship found [NA-SECRET-4]"}, nil
+}
+
+func (h *testHost) Get(_ context.Context, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	return h.objects[o.GetKind()+"/"+o.GetName()].DeepCopy(), nil
+}
+
+func (h *testHost) Apply(_ context.Context, o *unstructured.Unstructured) error {
+	now := o.DeepCopy()
+	now.SetResourceVersion("7")
+	h.objects[o.GetKind()+"/"+o.GetName()] = now
+	return nil
+}
+
+func (h *testHost) Delete(_ context.Context, o *unstructured.Unstructured) error {
+	delete(h.objects, o.GetKind()+"/"+o.GetName())
+	return nil
+}
+
+func (h *testHost) KubeadmConfig(context.Context) (string, error) { return h.kubeadm, nil }
+
+func (h *testHost) SetKubeadmConfig(_ context.Context, text string) error {
+	if h.kubeadmBroken && text != kubeadmText {
+		return errors.New("admission refuses")
+	}
+	h.kubeadm = text
+	return nil
+}
+
+func (h *testHost) ComponentNodes(_ context.Context, name string) ([]string, error) {
+	nodes := slices.Clone(h.others)
+	if name == scope.SyncName {
+		nodes = slices.Clone(h.scoped)
+	}
+	if atomicfile.Exists(filepath.Join(h.layout.Manifests, "bulkhead-"+name+".yaml")) {
+		nodes = append(nodes, h.layout.NodeName())
+	}
+	return nodes, nil
+}
+
+func (h *testHost) ControlPlaneNodes(context.Context) ([]string, error) {
+	nodes := append(slices.Clone(h.others), h.layout.NodeName())
+	if h.bare != "" {
+		nodes = append(nodes, h.bare)
+	}
+	return nodes, nil
+}
+
+func (h *testHost) ProxiedNodes(context.Context) ([]string, error) { return h.proxied, nil }
+
+// MirrorPod shows a static pod as its manifest has it, once it is asked for a
+// second time: a kubelet takes its time.
+func (h *testHost) MirrorPod(ctx context.Context, name, node string) (*corev1.Pod, error) {
+	if h.deaf {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	if h.ends(name) {
+		if h.dying != nil {
+			h.dying(name)
+		}
+		return &corev1.Pod{}, nil
+	}
+	data, err := os.ReadFile(filepath.Join(h.layout.Manifests, name+".yaml"))
+	if h.asked++; err != nil || node != h.layout.NodeName() || h.asked < 2 {
+		return nil, nil
+	}
+	pod := decode(h.t, data)
+	if !h.certsBroken && !h.broken[pod.Labels["app.kubernetes.io/name"]] {
+		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	}
+	if h.complains[pod.Labels["app.kubernetes.io/name"]] {
+		pod.Status = corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{State: corev1.ContainerState{
+			Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(time.Now().Add(-time.Minute))}}}}}
+	}
+	return &pod, nil
+}
+
+// ends is true as long as the kubelet is still ending a pod whose manifest is gone. The
+// directories that it sees have to be there.
+func (h *testHost) ends(name string) bool {
+	if h.ending == 0 || atomicfile.Exists(filepath.Join(h.layout.Manifests, name+".yaml")) {
+		return false
+	}
+	if h.ended[name].IsZero() {
+		h.ended[name] = time.Now()
+	}
+	return time.Since(h.ended[name]) < h.ending
+}

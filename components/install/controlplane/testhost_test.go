@@ -1,0 +1,265 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
+	"github.com/bulkhead-k8s/bulkhead/components/install/cluster"
+	"github.com/bulkhead-k8s/bulkhead/components/install/engine"
+	"github.com/bulkhead-k8s/bulkhead/components/install/host"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
+	"github.com/bulkhead-k8s/bulkhead/components/install/installtest"
+	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
+	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
+)
+
+const kubeadmText = "apiServer: {}\napiVersion: kubeadm.k8s.io/v1beta4\nkind: " +
+	"ClusterConfiguration\nkubernetesVersion: v1.37.1\n"
+
+// testHost is a control-plane host in a temporary directory, with a kubelet and
+// an API server that do what the files say.
+type testHost struct {
+	t        *testing.T
+	layout   host.Layout
+	original []byte
+
+	// What is wrong with this host.
+	webhookBroken, serverStuck, kubeadmBroken, certsBroken, refusesAll bool
+	// broken are the components that do not start.
+	broken map[string]bool
+	// complains are those that run, and are not ready.
+	complains map[string]bool
+
+	// parsed is what parsedOf, a manifest of the API server, says.
+	parsed   *apiserver.Manifest
+	parsedOf []byte
+
+	// The API server that runs, and what it has been told.
+	manifest []byte
+	starts   int
+	objects  map[string]*unstructured.Unstructured
+	kubeadm  string
+	// version is that of the API server.
+	version string
+	// annotations are those of kube-system, and ours are those that we set.
+	annotations, ours map[string]string
+	// ending is how long the kubelet takes to end a static pod, and ended when each was
+	// first seen without its manifest. A deaf API answers no question about pods.
+	ending time.Duration
+	ended  map[string]time.Time
+	deaf   bool
+	// dying is called with a static pod that is asked about while it ends.
+	dying func(pod string)
+	// said is called with what the installer says, before that is written down.
+	said func(line string)
+	// others are control-plane nodes that run our components too, and bare is one
+	// that does not.
+	others []string
+	bare   string
+	// scoped are other control-plane nodes that run scope-sync.
+	scoped []string
+
+	// proxied are nodes whose kubelets are behind their proxies.
+	proxied []string
+
+	components map[string]*running
+	// validated is the admission configuration that has been looked at.
+	validated string
+	// asked is how often somebody wanted to see a mirror pod.
+	asked int
+	// unchecked is true once nobody has checked what nodes write of leases.
+	unchecked bool
+	// log is what the kubelet restarted.
+	log []string
+	out bytes.Buffer
+}
+
+// running is a component as the kubelet has it.
+type running struct {
+	manifest []byte
+	starts   int
+}
+
+func newTestHost(t *testing.T) *testHost {
+	t.Helper()
+	dir := t.TempDir()
+	h := &testHost{t: t, objects: map[string]*unstructured.Unstructured{}, kubeadm: kubeadmText, version: "v1.37.1",
+		broken: map[string]bool{}, complains: map[string]bool{}, annotations: map[string]string{}, ours: map[string]string{},
+		ended:      map[string]time.Time{},
+		components: map[string]*running{"node-authorizer": {}, "node-restriction": {}}}
+	h.layout = host.Layout{
+		Manifests: filepath.Join(dir, "manifests"), State: filepath.Join(dir, "bulkhead"),
+		KubePKI: filepath.Join(dir, "pki"), Lock: filepath.Join(dir, "lock"), KubeletConf: filepath.Join(dir, "none"),
+		ComponentGID: atomicfile.KeepOwner,
+	}
+	// Only root can give files to a group that it is not in.
+	if os.Geteuid() == 0 {
+		h.layout.ComponentGID = host.ComponentGID
+	}
+	for _, d := range []string{h.layout.Manifests, h.layout.KubePKI} {
+		must(t, os.MkdirAll(d, 0o700))
+	}
+	_, err := pki.EnsureCA(h.layout.KubeCA(), "kubernetes", time.Now())
+	must(t, err)
+	h.original, err = os.ReadFile("../apiserver/testdata/kubeadm.yaml")
+	must(t, err)
+	must(t, os.WriteFile(h.layout.APIServerManifest(), h.original, 0o600))
+	return h
+}
+
+// onHost runs a test on a host of its own, with a clock that moves only when
+// everybody waits.
+func onHost(t *testing.T, name string, test func(*testing.T, *testHost)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) {
+		h := newTestHost(t)
+		synctest.Test(t, func(t *testing.T) {
+			h.t = t
+			test(t, h)
+		})
+	})
+}
+
+func (h *testHost) installer() *Installer {
+	return &Installer{
+		Engine: engine.Engine{Out: told{h}, Now: time.Now, Poll: time.Second, Lock: h.layout.Lock},
+		Layout: h.layout, Version: "test",
+		Server: h, Objects: h, Kubeadm: h, Namespaces: h, Nodes: h, MirrorPods: h,
+		Preflight:  func(context.Context, Options) error { return nil },
+		Settle:     5 * time.Second,
+		Authorizer: &testComponent{h, "node-authorizer"}, Restriction: &testComponent{h, "node-restriction"},
+	}
+}
+
+func options(p Profile) Options {
+	return Options{Profile: p, Image: "example.test/bulkhead:1", Timeout: 3 * time.Minute,
+		Certificates: pki.Policy{Validity: time.Hour, RenewBefore: 10 * time.Minute}}
+}
+
+// kubelet restarts what its manifests describe anew.
+func (h *testHost) kubelet() {
+	if now, err := os.ReadFile(h.layout.APIServerManifest()); err == nil && !bytes.Equal(now, h.manifest) {
+		h.manifest, h.starts = now, h.starts+1
+		h.log = append(h.log, "kube-apiserver")
+	}
+	for _, name := range []string{"node-authorizer", "node-restriction"} {
+		c := h.components[name]
+		now, _ := os.ReadFile(filepath.Join(h.layout.Manifests, "bulkhead-"+name+".yaml"))
+		if !bytes.Equal(now, c.manifest) {
+			c.manifest, c.starts = now, c.starts+1
+			h.log = append(h.log, name)
+		}
+	}
+}
+
+// server is the manifest that the API server runs by. It is asked for at every poll, and
+// read once.
+func (h *testHost) server() *apiserver.Manifest {
+	if h.parsed == nil || !bytes.Equal(h.parsedOf, h.manifest) {
+		m, err := apiserver.Parse(h.manifest)
+		must(h.t, err)
+		h.parsed, h.parsedOf = m, h.manifest
+	}
+	return h.parsed
+}
+
+func (h *testHost) wired() bool {
+	m := h.server()
+	return m.Wired(h.layout.AuthorizationConfig())
+}
+
+func (h *testHost) Ready(context.Context) error {
+	h.kubelet()
+	if h.serverStuck && h.wired() {
+		return errors.New("connection refused")
+	}
+	return nil
+}
+
+func (h *testHost) Process(context.Context) (cluster.Process, error) {
+	h.kubelet()
+	p := cluster.Process{Start: strconv.Itoa(h.starts)}
+	if h.wired() {
+		config, err := os.ReadFile(h.layout.AuthorizationConfig())
+		must(h.t, err)
+		p.AuthorizationHash = journal.Hash(config)
+	} else if bytes.Contains(h.manifest, []byte("--authorization-config=")) {
+		p.AuthorizationHash = "somebody else's"
+	}
+	p.AdmissionHash = h.fromDisk()
+	p.PolicyHash = h.policiesFromDisk()
+	h.checkLeases()
+	return p, nil
+}
+
+// told takes what the installer says, and looks at that moment who checks leases: the
+// server that runs knows nothing yet of a manifest that was just written.
+type told struct{ *testHost }
+
+func (o told) Write(line []byte) (int, error) {
+	o.checkLeases()
+	if o.said != nil {
+		o.said(string(line))
+	}
+	return o.out.Write(line)
+}
+
+// checkLeases looks who checks leases now: in-tree's plugin, or ours.
+func (h *testHost) checkLeases() {
+	if len(h.manifest) == 0 {
+		return
+	}
+	m := h.server()
+	disabled, _ := m.Arg("disable-admission-plugins")
+	registration, _ := os.ReadFile(h.layout.Registration())
+	if strings.Contains(disabled, "NodeRestriction") && !bytes.Contains(registration, []byte("leases")) {
+		h.unchecked = true
+	}
+}
+
+// fromDisk is by what the API server knows the webhooks that it has from disk.
+func (h *testHost) fromDisk() string {
+	m := h.server()
+	if !m.AdmissionWired(h.layout.AdmissionConfig()) {
+		return ""
+	}
+	// Not each time that somebody polls: policies take long to compile.
+	if said := h.policiesFromDisk() + string(read(h.t, h.layout.AdmissionConfig())); h.validated != said {
+		must(h.t, apiserver.ValidateAdmission(h.layout.AdmissionConfig(), host.RestrictionAddress))
+		h.validated = said
+	}
+	if !bytes.Contains(read(h.t, h.layout.AdmissionConfig()), []byte("staticManifestsDir: "+h.layout.StaticManifests())) {
+		return ""
+	}
+	hash, err := apiserver.ManifestsHash(h.layout.StaticManifests())
+	must(h.t, err)
+	return hash
+}
+
+// policiesFromDisk is by what it knows the policies that it has from there.
+func (h *testHost) policiesFromDisk() string {
+	m := h.server()
+	if !m.AdmissionWired(h.layout.AdmissionConfig()) ||
+		!bytes.Contains(read(h.t, h.layout.AdmissionConfig()), []byte("staticManifestsDir: "+h.layout.StaticPolicies())) {
+		return ""
+	}
+	hash, err := apiserver.ManifestsHash(h.layout.StaticPolicies())
+	must(h.t, err)
+	return hash
+}
+
+var must, read, mentions = installtest.Must, installtest.Read, installtest.Mentions

@@ -1,0 +1,233 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
+	"github.com/bulkhead-k8s/bulkhead/components/install/engine"
+	"github.com/bulkhead-k8s/bulkhead/components/install/host"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
+	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
+	"github.com/bulkhead-k8s/bulkhead/components/install/kubeadmconfig"
+)
+
+// Uninstall puts the API server back to what it was before the first
+// installation, then removes everything of ours. It needs nothing of ours to
+// work, and can be repeated until it succeeds.
+func (in *Installer) Uninstall(ctx context.Context, timeout time.Duration) error {
+	return in.Locked(func() error { return in.uninstall(ctx, timeout) })
+}
+
+func (in *Installer) uninstall(ctx context.Context, timeout time.Duration) error {
+	if err := in.transaction(timeout).Recover(ctx); err != nil {
+		return err
+	}
+	here, err := in.installedHere()
+	if err != nil {
+		return err
+	}
+	if !here {
+		return in.uninstallLeftovers(ctx)
+	}
+	record, err := ReadRecord(in.Layout)
+	if err != nil {
+		return err
+	}
+	if record == nil {
+		record = &Record{
+			APIServer: Edit{Modes: apiserver.KubeadmDefault.Modes, Admission: apiserver.KubeadmDefault.Before, Drifted: true},
+			Kubeadm:   Edit{Drifted: true},
+		}
+	}
+	in.Say("Removing Bulkhead from this control-plane host")
+	changed, err := in.RunAll(ctx, in.uninstallSteps(record, timeout))
+	if err != nil {
+		return fmt.Errorf("%w\nthe steps before it are done: run `bulkhead uninstall` again", err)
+	}
+	if !changed {
+		in.Say("Nothing had to be changed: nothing of Bulkhead is installed.")
+		return nil
+	}
+	in.Say("Bulkhead is removed: kube-apiserver has its old authorizers and its old admission.")
+	return nil
+}
+
+func (in *Installer) uninstallSteps(record *Record, timeout time.Duration) []engine.Step {
+	return []engine.Step{
+		{Name: "restore kube-apiserver's manifest",
+			Apply: func(context.Context) (bool, error) { return in.restoreManifest(record.APIServer) }},
+		engine.Wait("wait until kube-apiserver serves as it did", func(ctx context.Context) error {
+			described, err := in.described()
+			if err != nil {
+				return err
+			}
+			return in.waitOldServer(ctx, timeout, described)
+		}),
+		// After the server is back: a server that does not start because of a file of Bulkhead is
+		// started by the steps before. The component still answers.
+		{Name: "take node-restriction out of the API", Apply: in.unregisterStep},
+		{Name: "restore ConfigMap kubeadm-config",
+			Apply: func(ctx context.Context) (bool, error) { return in.restoreKubeadm(ctx, record.Kubeadm) }},
+		{Name: "close namespace kube-system to mirror pods again", Apply: in.closeNamespace},
+		{Name: "remove kubelet-auth-proxy from the nodes", Apply: in.deleteGuards},
+		{Name: "remove the components' API objects", Apply: in.deleteObjects},
+		{Name: "remove the static pods", Apply: in.removePods,
+			Wait: func(ctx context.Context) error { return in.waitEnded(ctx, timeout) }},
+		{Name: "remove " + in.Layout.State, Apply: in.removeState},
+		{Name: "remove directories that a late container has made again",
+			Apply: func(context.Context) (bool, error) { return in.removeReturned(), nil }},
+	}
+}
+
+// restoreManifest puts back the saved bytes if nobody else has changed the
+// manifest since we wrote it, and else takes our edits back.
+func (in *Installer) restoreManifest(edit Edit) (changed bool, err error) {
+	path := in.Layout.APIServerManifest()
+	current, exists, err := atomicfile.Read(path)
+	if err != nil {
+		return false, err
+	}
+	if !exists {
+		return false, fmt.Errorf(
+			"%s does not exist: this is no kubeadm control-plane host, or kube-apiserver has been stopped by moving it away",
+			path)
+	}
+	restored := current
+	original, saved, err := atomicfile.Read(in.Layout.OriginalManifest())
+	if err != nil {
+		return false, err
+	}
+	ours := saved && !edit.Drifted && journal.Hash(current.Data) == edit.Written
+	if ours {
+		restored.Data = original.Data
+	} else if restored.Data, err = apiserver.Unwire(current.Data, unwiring(in.Layout), edit.server()); err != nil {
+		return false, err
+	}
+	if atomicfile.Same(current, restored) {
+		return false, nil
+	}
+	if saved && !ours {
+		in.Note("the manifest was changed since then we wrote it: our edits are taken out of it, " +
+			"the rest is kept")
+	}
+	// The directory is there unless somebody removed it under a wired server.
+	if err := os.MkdirAll(in.Layout.State, 0o700); err != nil {
+		return false, err
+	}
+	return true, atomicfile.Write(path, restored, in.Layout.State)
+}
+
+func (in *Installer) restoreKubeadm(ctx context.Context, edit Edit) (changed bool, err error) {
+	current, err := in.Kubeadm.KubeadmConfig(ctx)
+	if err != nil || current == "" {
+		return false, err
+	}
+	others, err := in.elsewhere(ctx)
+	if err != nil {
+		return false, err
+	}
+	if others != "" {
+		in.Note("Bulkhead runs on %s too: kubeadm-config goes on naming them. `kubeadm upgrade` on this "+
+			"host would write it into the manifest again: uninstall the other hosts first", others)
+		return false, nil
+	}
+	original, saved, err := atomicfile.Read(in.Layout.OriginalKubeadm())
+	if err != nil {
+		return false, err
+	}
+	restored := string(original.Data)
+	if !saved || edit.Drifted || journal.Hash([]byte(current)) != edit.Written {
+		if restored, err = kubeadmconfig.Unwire(current, kubeadmWiring(in.Layout, InTree, false), edit.kubeadm()); err != nil {
+			return false, err
+		}
+	}
+	if restored == current {
+		return false, nil
+	}
+	return true, in.Kubeadm.SetKubeadmConfig(ctx, restored)
+}
+
+func (in *Installer) removePods(context.Context) (changed bool, err error) {
+	for _, path := range in.Layout.ComponentManifests() {
+		_, err := os.Stat(path)
+		changed = changed || err == nil
+		if err := atomicfile.Remove(path); err != nil {
+			return changed, err
+		}
+	}
+	return changed, nil
+}
+
+// removeState removes our own directories by name, and the one that holds them
+// only if nothing else is in it: a mistyped --state-dir must cost nobody a file.
+func (in *Installer) removeState(context.Context) (changed bool, err error) {
+	if _, err := os.Stat(in.Layout.State); errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	for _, dir := range in.Layout.ComponentDirs() {
+		_, err := os.Stat(dir)
+		changed = changed || err == nil
+		if err := os.RemoveAll(dir); err != nil {
+			return true, err
+		}
+	}
+	if err := atomicfile.Sweep(in.Layout.State); err != nil {
+		return true, err
+	}
+	if err = os.Remove(in.Layout.State); errors.Is(err, syscall.ENOTEMPTY) {
+		// What has come back meanwhile is not somebody else's.
+		if in.removeReturned(); !atomicfile.Exists(in.Layout.State) {
+			return true, nil
+		}
+		if _, err := os.Stat(in.Layout.Node()); err == nil {
+			in.Note("%s stays: the kubelet of this host is behind kubelet-auth-proxy. Run `bulkhead node "+
+				"uninstall` too", in.Layout.State)
+			return changed, nil
+		}
+		in.Note("%s stays: Bulkhead does not own all files in it", in.Layout.State)
+		return changed, nil
+	}
+	return true, err
+}
+
+// installedHere reports whether there is anything of ours to remove from this
+// host. What the API holds is no sign of it: other hosts may need that.
+func (in *Installer) installedHere() (bool, error) {
+	for _, path := range append(in.Layout.ComponentManifests(), ownState(in.Layout)) {
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+			return true, err
+		}
+	}
+	manifest, exists, err := atomicfile.Read(in.Layout.APIServerManifest())
+	if err != nil || !exists {
+		return err == nil, err
+	}
+	unwired, err := apiserver.Unwire(manifest.Data, unwiring(in.Layout), apiserver.KubeadmDefault)
+	return !bytes.Equal(unwired, manifest.Data), err
+}
+
+// ownState is the directory that holds everything of ours, if it holds more than what
+// `bulkhead node install` keeps there, and one that does not exist otherwise.
+func ownState(l host.Layout) string {
+	entries, err := os.ReadDir(l.State)
+	if err != nil || len(entries) == 0 {
+		return l.State
+	}
+	for _, e := range entries {
+		if name := filepath.Join(l.State, e.Name()); name != l.Node() && name != l.KubeletProxy() {
+			return l.State
+		}
+	}
+	return l.Records()
+}

@@ -1,0 +1,115 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package engine runs the steps by which an installer changes a host, one line of output for each.
+//
+// A [Step] applies a change and waits until it is in force. A [Transaction] runs steps under a
+// journal: what a step touches is on the disk, in package journal, before it is touched. If a step
+// fails, or a run was killed, the transaction is reverted from its journal alone. So a revert is a
+// function of the journal, and not of a step: the process that rolls back is often another one
+// than the process that applied.
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+	"time"
+)
+
+// reportInterval is how often a wait reports that it lasts.
+const reportInterval = 15 * time.Second
+
+// Engine prints, waits and locks for one installer. It is not safe for concurrent use.
+type Engine struct {
+	Out io.Writer
+	Now func() time.Time
+	// Poll is the time between two checks of a wait.
+	Poll time.Duration
+	// Lock is the path of the file that an installer locks while it changes the host.
+	Lock string
+}
+
+// Say prints one line.
+func (e *Engine) Say(format string, args ...any) { _, _ = fmt.Fprintf(e.Out, format+"\n", args...) }
+
+// Note prints a remark about the step that runs.
+func (e *Engine) Note(format string, args ...any) { e.Say("  note       "+format, args...) }
+
+// Until calls check until it passes. If that takes longer than timeout, the error has the last
+// result of check; if ctx is cancelled, it wraps [context.Canceled].
+func (e *Engine) Until(ctx context.Context, timeout time.Duration, what string,
+	check func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	ticker := time.NewTicker(e.Poll)
+	defer ticker.Stop()
+	var last error
+	begin, reported := e.Now(), e.Now()
+	for {
+		err := check(ctx)
+		if err == nil {
+			return nil
+		}
+		if e.Now().Sub(reported) >= reportInterval {
+			reported = e.Now()
+			e.Say("  waiting    for %s, %s so far: %v", what, reported.Sub(begin).Round(time.Second), err)
+		}
+		// A check that the deadline has cut short says less than the one before.
+		if last == nil || ctx.Err() == nil {
+			last = err
+		}
+		select {
+		case <-ctx.Done():
+			if errors.Is(ctx.Err(), context.Canceled) {
+				return fmt.Errorf("waiting for %s: interrupted: %w", what, context.Canceled)
+			}
+			return fmt.Errorf("waiting for %s: not within %s: %w", what, timeout, last)
+		case <-ticker.C:
+		}
+	}
+}
+
+// lockedError says that another installer runs.
+type lockedError struct{ lock string }
+
+func (e lockedError) Error() string {
+	return fmt.Sprintf("another bulkhead is changing this host (it has locked %s): wait until it has ended and run this "+
+		"again", e.lock)
+}
+
+// Locked runs change while no other installer can run on this host. It fails at once if one runs.
+func (e *Engine) Locked(change func() error) (err error) {
+	lock, err := os.OpenFile(e.Lock, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return fmt.Errorf("cannot lock %s: %w", e.Lock, err)
+	}
+	// Closing releases it. So does the kernel if this process is killed.
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return lockedError{e.Lock}
+	}
+	return change()
+}
+
+// LockedWithin is [Engine.Locked], and waits for another installer to end.
+func (e *Engine) LockedWithin(ctx context.Context, timeout time.Duration, change func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	ticker := time.NewTicker(e.Poll)
+	defer ticker.Stop()
+	for {
+		err := e.Locked(change)
+		if !errors.As(err, &lockedError{}) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-ticker.C:
+		}
+	}
+}

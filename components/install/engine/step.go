@@ -1,0 +1,136 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
+)
+
+// durationShown is how long a step takes before its duration is printed.
+const durationShown = 3 * time.Second
+
+// Step is one part of a change. Apply reports whether it changed anything, and changes nothing the
+// second time. Wait, which may be nil, returns when what Apply has done is in force.
+type Step struct {
+	Name  string
+	Apply func(context.Context) (changed bool, err error)
+	Wait  func(context.Context) error
+}
+
+// Wait is a step that changes nothing.
+func Wait(name string, wait func(context.Context) error) Step { return Step{Name: name, Wait: wait} }
+
+// Run applies the step, waits, and prints how it ended.
+func (e *Engine) Run(ctx context.Context, s Step) (changed bool, err error) {
+	begin := e.Now()
+	if s.Apply != nil {
+		changed, err = s.Apply(ctx)
+	}
+	if err == nil && s.Wait != nil {
+		err = s.Wait(ctx)
+	}
+	took := ""
+	if elapsed := e.Now().Sub(begin); elapsed > durationShown {
+		took = fmt.Sprintf(" (%s)", elapsed.Round(100*time.Millisecond))
+	}
+	result := "unchanged"
+	switch {
+	case err != nil:
+		result = "failed"
+	case changed:
+		result = "done"
+	}
+	e.Say("  %-10s %s%s", result, s.Name, took)
+	return changed, err
+}
+
+// RunAll runs steps that need no journal, because each can be repeated. It stops at the first that
+// fails: what is done stays done.
+func (e *Engine) RunAll(ctx context.Context, steps []Step) (changed bool, err error) {
+	for _, s := range steps {
+		c, err := e.Run(ctx, s)
+		if err != nil {
+			return changed, fmt.Errorf("%s: %w", s.Name, err)
+		}
+		changed = changed || c
+	}
+	return changed, nil
+}
+
+// Transaction applies all of its steps or none.
+type Transaction struct {
+	*Engine
+	// Dir is the directory of the journal.
+	Dir string
+	// Revert undoes everything that the journal has, and ends the journal. It can be repeated.
+	Revert func(context.Context, *journal.Journal) error
+	// Advice says what to do if Revert fails.
+	Advice string
+}
+
+// Begin starts the journal of an operation.
+func (t Transaction) Begin(operation string) (*journal.Journal, error) {
+	j, err := journal.Begin(t.Dir, operation)
+	if err != nil {
+		return nil, fmt.Errorf("cannot start the journal in %s: %w", t.Dir, err)
+	}
+	return j, nil
+}
+
+// Apply runs the steps. If one fails, or ctx is cancelled, it reverts all of them.
+func (t Transaction) Apply(ctx context.Context, j *journal.Journal, steps []Step) (changed bool, err error) {
+	for _, s := range steps {
+		apply := s.Apply
+		s.Apply = func(ctx context.Context) (bool, error) {
+			if err := ctx.Err(); err != nil || apply == nil {
+				return false, err
+			}
+			return apply(ctx)
+		}
+		c, err := t.Run(ctx, s)
+		if err != nil {
+			return false, t.rollback(fmt.Errorf("%s: %w", s.Name, err), j)
+		}
+		changed = changed || c
+	}
+	return changed, j.End()
+}
+
+func (t Transaction) rollback(cause error, j *journal.Journal) error {
+	t.Say("Rolling back")
+	// Not the caller's context: that may be what ended. Every wait of a rollback has its timeout.
+	if err := t.Revert(context.Background(), j); err != nil {
+		return fmt.Errorf("%w\nrollback incomplete: %w\n%s", cause, err, t.Advice)
+	}
+	return fmt.Errorf("%w\nrolled back: nothing has been changed", cause)
+}
+
+// Recover reverts the transaction that a killed run has left. Without one it does nothing.
+func (t Transaction) Recover(ctx context.Context) error {
+	j, err := journal.Open(t.Dir)
+	if err != nil || j == nil {
+		return err
+	}
+	t.Say("An earlier run (%s) was interrupted: rolling it back", j.Operation)
+	return t.Revert(ctx, j)
+}
+
+// RestoreAll reverts entries, the last one first, each as a step. An entry that cannot be reverted
+// does not stop the others.
+func (e *Engine) RestoreAll(ctx context.Context, entries []journal.Entry,
+	restore func(context.Context, journal.Entry) error) error {
+	var errs []error
+	for _, entry := range slices.Backward(entries) {
+		_, err := e.Run(ctx, Step{Name: "revert " + entry.Name,
+			Apply: func(ctx context.Context) (bool, error) { return true, restore(ctx, entry) }})
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}

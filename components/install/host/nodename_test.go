@@ -1,0 +1,63 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"crypto/x509"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/installtest"
+	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
+)
+
+func TestNodeName(t *testing.T) {
+	host, err := os.Hostname()
+	must(t, err)
+	for _, tc := range []struct{ name, user, want string }{
+		{"is what the kubelet's certificate says", "system:node:Cp-0.example", "Cp-0.example"},
+		{"is the host's name where the certificate is no node's", "kubernetes-admin", strings.ToLower(host)},
+		{"is the host's name where there is no kubelet", "", strings.ToLower(host)},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			dir := t.TempDir()
+			layout := Layout{KubeletConf: filepath.Join(dir, "kubelet.conf")}
+			if tc.user != "" {
+				writeKubeletConf(t, layout.KubeletConf, tc.user)
+			}
+			if got := layout.NodeName(); got != tc.want {
+				t.Errorf("%q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+// writeKubeletConf is as kubeadm leaves it: the certificate follows the key in
+// one file beside it.
+func writeKubeletConf(t *testing.T, file, user string) {
+	t.Helper()
+	dir := filepath.Dir(file)
+	ca := PairIn(dir, "ca")
+	_, err := pki.EnsureCA(ca, "kubernetes", time.Now())
+	must(t, err)
+	leaf := pki.Leaf{Name: "kubelet", Pair: PairIn(dir, "kubelet"), Signer: ca, CommonName: user,
+		Usage: x509.ExtKeyUsageClientAuth, Mode: 0o600}
+	_, err = pki.Keeper{Leaves: []pki.Leaf{leaf}, Policy: pki.Policy{Validity: time.Hour, RenewBefore: 10 * time.Minute}, Now: time.Now}.Renew(true)
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(dir, "current.pem"), append(read(t, leaf.KeyFile), read(t, leaf.CertFile)...),
+		0o600))
+	config := clientcmdapi.NewConfig()
+	config.AuthInfos["me"] = &clientcmdapi.AuthInfo{ClientCertificate: "current.pem", ClientKey: "current.pem"}
+	config.Contexts["it"] = &clientcmdapi.Context{AuthInfo: "me"}
+	config.CurrentContext = "it"
+	must(t, clientcmd.WriteToFile(*config, file))
+}
+
+var must, read = installtest.Must, installtest.Read

@@ -1,0 +1,59 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package installtest has what the tests of all installers use.
+package installtest
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
+)
+
+// Must ends the test if there is an error.
+func Must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Read returns the content of a file.
+func Read(t *testing.T, file string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	Must(t, err)
+	return data
+}
+
+// Files returns everything below root by path, with content, mode and group, but for the file lock.
+func Files(t *testing.T, root, lock string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	Must(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || path == lock || path == root {
+			return err
+		}
+		if d.IsDir() {
+			all[path] = "directory"
+			return nil
+		}
+		file, _, err := atomicfile.Read(path)
+		all[path] = fmt.Sprintf("%v group %d: %s", file.Mode, file.GID, file.Data)
+		return err
+	}))
+	return all
+}
+
+// Mentions checks that err has text in it, or that there is none if text is empty.
+func Mentions(t *testing.T, err error, text string) {
+	t.Helper()
+	if (err == nil) != (text == "") || err != nil && !strings.Contains(err.Error(), text) {
+		t.Errorf("error is %v, want one that mentions %q", err, text)
+	}
+}

@@ -1,0 +1,116 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
+)
+
+// readClients is what the kubelet does when the file has changed.
+func (n *testNode) readClients() {
+	n.clients = x509.NewCertPool()
+	data, err := os.ReadFile(n.layout.KubeletClientCA())
+	must(n.t, err)
+	n.clients.AppendCertsFromPEM(data)
+}
+
+// knows verifies as a kubelet does.
+func (n *testNode) knows(client tls.Certificate) error {
+	leaf, err := x509.ParseCertificate(client.Certificate[0])
+	if err != nil {
+		return err
+	}
+	_, err = leaf.Verify(x509.VerifyOptions{
+		Roots: n.clients, CurrentTime: time.Now(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	})
+	return err
+}
+
+func (n *testNode) Accepts(ctx context.Context, client tls.Certificate) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if n.duringAccept != nil {
+		return n.duringAccept()
+	}
+	if n.acceptsLate--; n.acceptsLate < 0 {
+		n.readClients()
+	}
+	return n.knows(client)
+}
+
+// older makes an installed node one of an older version: its kubelet accepts what an authority
+// has signed, and the key of that authority is on disk.
+func (n *testNode) older() {
+	n.t.Helper()
+	ca := pki.Pair{CertFile: n.layout.KubeletClientCA(), KeyFile: n.layout.FormerClientCAKey()}
+	must(n.t, os.Remove(ca.CertFile))
+	_, err := pki.EnsureCA(ca, "bulkhead-kubelet-client-ca", time.Now())
+	must(n.t, err)
+	keeper := n.layout.KubeletKeeper(kubeletOptions.Certificates, time.Now)
+	keeper.Leaves[0].Signer, keeper.Leaves[0].Trust = ca, ""
+	_, err = keeper.Renew(true)
+	must(n.t, err)
+	n.start()
+	must(n.t, n.knows(n.client()))
+}
+
+// client is what the proxy shows.
+func (n *testNode) client() tls.Certificate {
+	n.t.Helper()
+	pair := n.layout.KubeletKeeper(zeroPolicy, time.Now).Leaves[0].Pair
+	client, err := tls.LoadX509KeyPair(pair.CertFile, pair.KeyFile)
+	must(n.t, err)
+	return client
+}
+
+// keys are the files of the node with a private key. The kubelet's own are not there.
+func (n *testNode) keys() []string {
+	var found []string
+	for name, content := range n.snapshot() {
+		if strings.Contains(content, "PRIVATE KEY") {
+			found = append(found, name)
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// mustHaveOneKey is about a node whose only key is that of a certificate that the kubelet
+// accepts, and that signs no other.
+func (n *testNode) mustHaveOneKey() {
+	n.t.Helper()
+	client := n.layout.KubeletKeeper(zeroPolicy, time.Now).Leaves[0].Pair
+	if got := n.keys(); len(got) != 1 || got[0] != client.KeyFile {
+		n.t.Errorf("private keys are in %v", got)
+	}
+	cert, err := pki.ParseCert(read(n.t, client.CertFile))
+	must(n.t, err)
+	if cert.Subject.String() != "CN=bulkhead:kubelet-auth-proxy" || len(cert.ExtKeyUsage) != 1 || cert.IsCA {
+		n.t.Errorf("the proxy is %s, for %v, an authority: %v", cert.Subject, cert.ExtKeyUsage, cert.IsCA)
+	}
+	n.readClients()
+	must(n.t, n.knows(n.client()))
+}
+
+// withoutClient is the snapshot without the proxy's certificate and what the kubelet knows of it.
+func (n *testNode) withoutClient() map[string]string {
+	client := n.layout.KubeletKeeper(zeroPolicy, time.Now).Leaves[0].Pair
+	all := n.snapshot()
+	maps.DeleteFunc(all, func(name, _ string) bool {
+		return slices.Contains([]string{
+			client.CertFile, client.KeyFile, n.layout.KubeletClientCA(), n.layout.FormerClientCAKey(),
+		}, name)
+	})
+	return all
+}

@@ -1,0 +1,170 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/staticpod"
+)
+
+// configArgs is the variable in which kubeadm's unit has the kubelet's --config
+// (kubernetes/release cmd/krel/templates/latest/kubeadm/10-kubeadm.conf).
+const configArgs = "KUBELET_CONFIG_ARGS"
+
+// outvoting are flags of a kubelet that count more than its configuration
+// (cmd/kubelet/app/server.go kubeletConfigFlagPrecedence), for what we configure.
+var outvoting = []string{
+	"address", "port", "read-only-port", "client-ca-file", "anonymous-auth", "authentication-token-webhook",
+	"authorization-mode",
+	"rotate-server-certificates", "tls-cert-file", "tls-private-key-file", "healthz-bind-address", "healthz-port",
+	"config-dir",
+}
+
+// setup is how the kubelet of this host is started without us.
+type setup struct {
+	pid int
+	// args is the value of KUBELET_CONFIG_ARGS.
+	args string
+	// clientCA is the file with the authorities whose certificates it accepts, and serving
+	// the one with its serving certificate, once it has one of the cluster.
+	clientCA, serving string
+	// ours is true if the running kubelet reads our directory.
+	ours bool
+}
+
+// inspect refuses a kubelet that is not started as kubeadm starts it, and one that
+// would not do what our configuration says.
+func (k *Installer) inspect(ctx context.Context) (*setup, error) {
+	unit, err := k.unit(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if unit["LoadState"] != "loaded" || unit["ActiveState"] != "active" {
+		return nil, fmt.Errorf("kubelet.service is %s and %s: it has to run", unit["LoadState"], unit["ActiveState"])
+	}
+	if exec := unit["ExecStart"]; strings.Count(exec, "argv[]=") != 1 ||
+		!slices.Contains(strings.Fields(exec), "$"+configArgs) {
+		return nil, fmt.Errorf(
+			"kubelet.service is not started as kubeadm starts it, with $%s as a word of ExecStart, but as %s", configArgs, exec)
+	}
+	pid, err := strconv.Atoi(unit["MainPID"])
+	if err != nil || pid == 0 {
+		return nil, fmt.Errorf("kubelet.service has no process: MainPID is %q", unit["MainPID"])
+	}
+	process, err := k.System.Process(pid)
+	if err != nil {
+		return nil, fmt.Errorf("reading how the kubelet was started: %w", err)
+	}
+	return k.read(pid, process)
+}
+
+func (k *Installer) unit(ctx context.Context) (map[string]string, error) {
+	shown, err := k.System.Systemctl(ctx, "show", "kubelet.service", "--property=LoadState,ActiveState,MainPID,ExecStart")
+	if err != nil {
+		return nil, fmt.Errorf("asking systemd about the kubelet: %w", err)
+	}
+	unit := map[string]string{}
+	for line := range strings.Lines(shown) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+		unit[key] = value
+	}
+	return unit, nil
+}
+
+func (k *Installer) read(pid int, process Process) (*setup, error) {
+	setup := &setup{pid: pid, ours: slices.Contains(process.Args, k.configDirFlag())}
+	value, set := process.Environment[configArgs]
+	if !set {
+		return nil, fmt.Errorf("the kubelet runs without the variable %s, in which kubeadm has its --config", configArgs)
+	}
+	setup.args = strings.TrimSpace(strings.TrimSuffix(value, k.configDirFlag()))
+	if strings.ContainsAny(setup.args, "\"\\%\n$") {
+		return nil, fmt.Errorf("%s is %q: what it has in it besides flags cannot be repeated in a unit", configArgs,
+			setup.args)
+	}
+	for _, arg := range process.Args {
+		name, _, _ := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
+		if strings.HasPrefix(arg, "--") && arg != k.configDirFlag() && slices.Contains(outvoting, name) {
+			return nil, fmt.Errorf(
+				"the kubelet is started with %s, which counts more than its configuration: move it into the file of --config "+
+					"(or, for config-dir, what is in the directory) and restart the kubelet", arg)
+		}
+	}
+	file := staticpod.FlagValue(process.Args, "config")
+	if file == "" || !strings.Contains(setup.args, "--config") {
+		return nil, fmt.Errorf("the kubelet is started without --config in %s", configArgs)
+	}
+	setup.serving = filepath.Join(cmp.Or(staticpod.FlagValue(process.Args, "cert-dir"), k.Layout.KubeletPKI), servingFile)
+	var err error
+	setup.clientCA, err = readKubeletConfig(file)
+	return setup, err
+}
+
+func (k *Installer) configDirFlag() string {
+	return "--config-dir=" + k.Layout.KubeletConfigDir()
+}
+
+// readKubeletConfig returns the kubelet's clientCAFile and refuses a configuration
+// that ours cannot be added to.
+func readKubeletConfig(file string) (clientCA string, err error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return "", fmt.Errorf("reading the kubelet's configuration: %w", err)
+	}
+	var config struct {
+		Port, HealthzPort              *int32
+		EnableServer                   *bool
+		TLSCertFile, TLSPrivateKeyFile string
+		HealthzBindAddress             string
+		Authentication                 struct{ X509 struct{ ClientCAFile string } }
+	}
+	if err := yaml.Unmarshal(data, &config); err != nil {
+		return "", fmt.Errorf("reading %s: %w", file, err)
+	}
+	var problems []error
+	refuse := func(when bool, format string, args ...any) {
+		if when {
+			problems = append(problems, fmt.Errorf(file+": "+format, args...))
+		}
+	}
+	refuse(config.EnableServer != nil &&
+		!*config.EnableServer, "enableServer is false: there is no kubelet API to protect")
+	refuse(config.Port != nil && *config.Port != 0 &&
+		*config.Port != 10250, "the kubelet's port is %d, and kubelet-auth-proxy has 10250", ptrOr(config.Port))
+	refuse(config.TLSCertFile != "" ||
+		config.TLSPrivateKeyFile != "",
+		"tlsCertFile or tlsPrivateKeyFile is set: kubelet-auth-proxy follows certificates that the kubelet gets from the "+
+			"cluster (serverTLSBootstrap)")
+	refuse(config.HealthzPort != nil && *config.HealthzPort != 0 &&
+		*config.HealthzPort != 10248, "healthzPort is %d, want 10248", ptrOr(config.HealthzPort))
+	refuse(config.HealthzBindAddress != "" && config.HealthzBindAddress != "127.0.0.1" &&
+		config.HealthzBindAddress != "0.0.0.0", "healthzBindAddress is %s, want 127.0.0.1",
+		config.HealthzBindAddress)
+	clientCA = config.Authentication.X509.ClientCAFile
+	refuse(clientCA == "", "authentication.x509.clientCAFile is not set: kubelet-auth-proxy has to know whom the "+
+		"cluster trusts")
+	if !filepath.IsAbs(clientCA) {
+		// As the kubelet reads it (pkg/kubelet/kubeletconfig/configfiles resolveRelativePaths).
+		clientCA = filepath.Join(filepath.Dir(file), clientCA)
+	}
+	return clientCA, errors.Join(problems...)
+}
+
+func ptrOr(n *int32) int32 {
+	if n == nil {
+		return 0
+	}
+	return *n
+}

@@ -1,0 +1,285 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
+)
+
+func (n *testNode) mustBe(before map[string]string) {
+	n.t.Helper()
+	if diff := cmp.Diff(before, n.snapshot()); diff != "" {
+		n.t.Errorf("the node differs from what it was (-before +after):\n%s", diff)
+	}
+}
+
+func TestNodeInstallAndBack(t *testing.T) {
+	onNode(t, "a node", func(t *testing.T, n *testNode) {
+		before := n.snapshot()
+		must(t, n.installer().Install(t.Context(), kubeletOptions))
+		if !n.proxyRuns || len(n.units) != 2 || !strings.Contains(n.dropIn, "address: 127.0.0.1") || n.restarts != 2 {
+			t.Errorf("proxy %v, units %v, %d starts, drop-in:\n%s", n.proxyRuns, n.units, n.restarts, n.dropIn)
+		}
+		if want := "--config=" + n.config + " --config-dir=" + n.layout.KubeletConfigDir(); n.env != want {
+			t.Errorf("the variable is %q, want %q", n.env, want)
+		}
+		must(t, n.installer().Uninstall(t.Context(), time.Minute))
+		n.mustBe(before)
+		must(t, n.installer().Uninstall(t.Context(), time.Minute))
+		if !strings.Contains(n.out.String(), "Nothing had to be changed") {
+			t.Error("a second uninstall does something")
+		}
+	})
+}
+
+// The kubelet's certificate may come after this run has looked for it, and before the kubelet
+// answers with it: the proxy, which is waited for next, gets it from this run.
+func TestACertificateThatComesLateIsCopied(t *testing.T) {
+	onNode(t, "a node", func(t *testing.T, n *testNode) {
+		n.certificateLate = true
+		must(t, n.installer().Install(t.Context(), kubeletOptions))
+		if got := string(read(t, filepath.Join(n.layout.KubeletProxy(), "kubelet-serving.pem"))); got != n.certificate {
+			t.Errorf("the proxy has %q", got)
+		}
+	})
+}
+
+func TestASecondNodeInstallChangesNothing(t *testing.T) {
+	onNode(t, "a node", func(t *testing.T, n *testNode) {
+		must(t, n.installer().Install(t.Context(), kubeletOptions))
+		before, starts := n.snapshot(), n.restarts
+		must(t, n.installer().Install(t.Context(), kubeletOptions))
+		n.mustBe(before)
+		if n.restarts != starts || !strings.Contains(n.out.String(), "Nothing had to be changed") {
+			t.Errorf("the kubelet started %d times more", n.restarts-starts)
+		}
+	})
+}
+
+// everyNode is a node as it may be when an installation begins.
+var everyNode = []struct {
+	name    string
+	prepare func(*testing.T, *testNode)
+}{
+	{"a node without us", func(*testing.T, *testNode) {}},
+	{"a node whose kubelet has got another configuration since", func(t *testing.T, n *testNode) {
+		must(t, n.installer().Install(t.Context(), kubeletOptions))
+		data := read(t, n.config)
+		n.config += ".new"
+		must(t, os.WriteFile(n.config, data, 0o600))
+		must(t, os.WriteFile(n.layout.KubeletUnit(), []byte(strings.ReplaceAll(n.unit, "config.yaml", "config.yaml.new")),
+			0o644))
+		must(t, os.WriteFile(n.layout.KubeletDropIn(), []byte(strings.ReplaceAll(n.dropIn, "readOnlyPort: 0\n", "")), 0o600))
+		_, err := n.Systemctl(t.Context(), "daemon-reload")
+		must(t, err)
+		n.start()
+	}},
+}
+
+func (n *testNode) begin() *plan {
+	p, err := n.installer().newPlan(n.t.Context(), kubeletOptions)
+	must(n.t, err)
+	p.journal, err = journal.Begin(n.layout.NodeJournal(), "test")
+	must(n.t, err)
+	return p
+}
+
+const nodeStepCount = 6
+
+func TestWhateverStepFailsTheKubeletIsBack(t *testing.T) {
+	for _, start := range everyNode {
+		for i := range nodeStepCount {
+			onNode(t, fmt.Sprintf("%s, step %d", start.name, i+1), func(t *testing.T, n *testNode) {
+				start.prepare(t, n)
+				before := n.snapshot()
+				p := n.begin()
+				steps := p.steps()
+				if len(steps) != nodeStepCount {
+					t.Fatalf("%d steps", len(steps))
+				}
+				whole := steps[i]
+				steps[i].Apply = func(ctx context.Context) (bool, error) {
+					_, err := p.Run(ctx, whole)
+					return true, errors.Join(errors.New("broken on purpose"), err)
+				}
+				_, err := p.transaction(p.Timeout).Apply(t.Context(), p.journal, steps)
+				if err == nil || !strings.Contains(err.Error(), "rolled back") {
+					t.Errorf("error is %v", err)
+				}
+				n.mustBe(before)
+			})
+		}
+	}
+}
+
+func TestTheNextNodeRunPicksUpWhatAKilledOneLeft(t *testing.T) {
+	for _, start := range everyNode {
+		for i := range nodeStepCount {
+			onNode(t, fmt.Sprintf("%s, killed after step %d", start.name, i+1), func(t *testing.T, n *testNode) {
+				start.prepare(t, n)
+				before := n.snapshot()
+				p := n.begin()
+				for _, s := range p.steps()[:i+1] {
+					_, err := p.Run(t.Context(), s)
+					must(t, err)
+				}
+				must(t, n.installer().transaction(time.Minute).Recover(t.Context()))
+				n.mustBe(before)
+				must(t, n.installer().Install(t.Context(), kubeletOptions))
+			})
+		}
+	}
+}
+
+func TestAnUninstallThatWasKilledIsRepeated(t *testing.T) {
+	for i := range 3 {
+		onNode(t, fmt.Sprintf("after step %d", i+1), func(t *testing.T, n *testNode) {
+			before := n.snapshot()
+			must(t, n.installer().Install(t.Context(), kubeletOptions))
+			p := n.installer()
+			for _, s := range p.uninstallSteps(time.Minute)[:i+1] {
+				_, err := p.Run(t.Context(), s)
+				must(t, err)
+			}
+			must(t, n.installer().Uninstall(t.Context(), time.Minute))
+			n.mustBe(before)
+		})
+	}
+}
+
+func TestWhatIsBrokenOnANodeIsSaidAndTakenBack(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		spoil    func(*testNode)
+		mentions string
+	}{
+		{"a kubelet that gets no certificate", func(n *testNode) { n.certificate = "" },
+			"its serving certificate is not from the cluster"},
+		{"a kubelet that does not come up", func(n *testNode) { n.stuck = true }, "/healthz: connection refused"},
+		{"a kubelet that answers everybody", func(n *testNode) { n.open = true }, "answers 200, not 401"},
+		{"a proxy that does not start", func(n *testNode) { n.proxyDead = true }, "kubelet-auth-proxy on 192.0.2.1:10250"},
+		{"a variable that another file sets", func(n *testNode) { n.variableSet = true }, "does an EnvironmentFile"},
+	} {
+		onNode(t, tc.name, func(t *testing.T, n *testNode) {
+			before := n.snapshot()
+			tc.spoil(n)
+			err := n.installer().Install(t.Context(), kubeletOptions)
+			if err == nil || !strings.Contains(err.Error(), tc.mentions) ||
+				!strings.Contains(err.Error(), "rolled back") {
+				t.Errorf("error is %v", err)
+			}
+			n.mustBe(before)
+		})
+	}
+}
+
+func TestAKubeletThatIsNotKubeadmsIsLeftAlone(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		spoil    func(*testNode)
+		mentions string
+	}{
+		{"another ExecStart", func(n *testNode) {
+			n.exec = "{ path=/usr/bin/kubelet ; argv[]=/usr/bin/kubelet --config=x ; }"
+		}, "not started as kubeadm starts it"},
+		{"a variable in braces", func(n *testNode) {
+			n.exec = strings.ReplaceAll(n.exec, "$KUBELET_CONFIG_ARGS", "${KUBELET_CONFIG_ARGS}")
+		}, "not started as kubeadm starts it"},
+		{"one that is stopped", func(n *testNode) { n.running = false }, "is loaded and inactive"},
+		{"a flag that counts more", func(n *testNode) { n.extra = []string{"--anonymous-auth=true"}; n.start() },
+			"--anonymous-auth=true, which counts more"},
+		{"a directory of somebody else", func(n *testNode) { n.extra = []string{"--config-dir", "/etc/other"}; n.start() },
+			"--config-dir, which counts more"},
+		{"another port", func(n *testNode) { n.add("port: 10260") }, "the kubelet's port is 10260"},
+		{"a certificate of its own", func(n *testNode) { n.add("tlsCertFile: /x") }, "tlsCertFile"},
+		{"an API server that is away", func(n *testNode) { n.apiAway = true }, "asking the API server"},
+	} {
+		onNode(t, tc.name, func(t *testing.T, n *testNode) {
+			tc.spoil(n)
+			before := n.snapshot()
+			err := n.installer().Install(t.Context(), kubeletOptions)
+			if err == nil || !strings.Contains(err.Error(), tc.mentions) ||
+				!strings.Contains(err.Error(), "nothing has been changed") {
+				t.Errorf("error is %v", err)
+			}
+			n.mustBe(before)
+		})
+	}
+}
+
+func (n *testNode) add(line string) {
+	n.t.Helper()
+	must(n.t, os.WriteFile(n.config, append(read(n.t, n.config), line+"\n"...), 0o600))
+}
+
+func TestANodeWithoutAProxyIsLeftAlone(t *testing.T) {
+	onNode(t, "the cluster has none", func(t *testing.T, n *testNode) {
+		n.proxyWanted = false
+		before := n.snapshot()
+		err := n.installer().Install(t.Context(), kubeletOptions)
+		if err == nil || !strings.Contains(err.Error(), "run `bulkhead install` on a control-plane host first") ||
+			!strings.Contains(err.Error(), "nothing has been changed") {
+			t.Errorf("error is %v", err)
+		}
+		n.mustBe(before)
+	})
+	onNode(t, "the cluster has just been told to", func(t *testing.T, n *testNode) {
+		n.proxyLate = 5
+		must(t, n.installer().Install(t.Context(), kubeletOptions))
+	})
+}
+
+// Whoever interrupts us has a kubelet afterwards.
+func TestAnInterruptLeavesTheKubeletRunning(t *testing.T) {
+	onNode(t, "while the proxy is being ended", func(t *testing.T, n *testNode) {
+		before := n.snapshot()
+		must(t, n.installer().Install(t.Context(), kubeletOptions))
+		ctx, cancel := context.WithCancel(t.Context())
+		n.duringEvict = cancel
+		if err := n.installer().Uninstall(ctx, time.Minute); !errors.Is(err, context.Canceled) {
+			t.Errorf("error is %v", err)
+		}
+		if !n.running || n.proxyRuns || n.dropIn != "" {
+			t.Errorf("the kubelet runs: %v, the proxy: %v, drop-in: %q", n.running, n.proxyRuns, n.dropIn)
+		}
+		must(t, n.installer().Uninstall(t.Context(), time.Minute))
+		n.mustBe(before)
+	})
+	onNode(t, "while what a killed run left is put back", func(t *testing.T, n *testNode) {
+		before := n.snapshot()
+		p := n.begin()
+		for _, s := range p.steps()[:nodeStepCount-1] {
+			_, err := p.Run(t.Context(), s)
+			must(t, err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		n.duringEvict = cancel
+		if err := n.installer().transaction(time.Minute).Recover(ctx); !errors.Is(err, context.Canceled) || !n.running {
+			t.Errorf("the kubelet runs: %v, error is %v", n.running, err)
+		}
+		must(t, n.installer().transaction(time.Minute).Recover(t.Context()))
+		n.mustBe(before)
+	})
+	onNode(t, "before the kubelet is stopped", func(t *testing.T, n *testNode) {
+		must(t, n.installer().Install(t.Context(), kubeletOptions))
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		starts := n.restarts
+		if err := n.installer().reopen(ctx, time.Minute, n.installer().unguard); !errors.Is(err, context.Canceled) ||
+			n.restarts != starts || !n.running {
+			t.Errorf("the kubelet started %d times more, error is %v", n.restarts-starts, err)
+		}
+	})
+}

@@ -1,0 +1,190 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/host"
+	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
+)
+
+const ourConfigz = `{"kubeletconfig":{"address":"127.0.0.1","serverTLSBootstrap":true,"authorization":{"mode":"Webhook"},
+"authentication":{"anonymous":{"enabled":false},"webhook":{"enabled":false},"x509":{"clientCAFile":"/ours.crt"}}}}`
+
+// testKubelet is a kubelet's API with the cluster's authority, and the certificate of its
+// proxy.
+type testKubelet struct {
+	address string
+	client  pki.Pair
+	roots   *x509.CertPool
+}
+
+// serveKubelet answers whoever shows a certificate with configz and status, and
+// whoever shows none with a status of its own.
+func serveKubelet(t *testing.T, configz string, shown, none int) testKubelet {
+	t.Helper()
+	dir := t.TempDir()
+	cluster, former := host.PairIn(dir, "cluster"), host.PairIn(dir, "former")
+	serving, client := host.PairIn(dir, "serving"), host.PairIn(dir, "client")
+	for _, ca := range []pki.Pair{cluster, former} {
+		_, err := pki.EnsureCA(ca, "ca", time.Now())
+		must(t, err)
+	}
+	_, err := pki.Keeper{Policy: pki.Policy{Validity: time.Hour, RenewBefore: time.Minute}, Now: time.Now,
+		Leaves: []pki.Leaf{
+			{Name: "serving", Pair: serving, Signer: cluster, CommonName: "system:node:worker-1",
+				Usage: x509.ExtKeyUsageServerAuth, Mode: 0o600},
+			{Name: "client", Pair: client, Trust: client.CertFile + ".trust", CommonName: host.KubeletProxyUser,
+				Usage: x509.ExtKeyUsageClientAuth, Mode: 0o600},
+		}}.Renew(true)
+	must(t, err)
+	certificate, err := tls.LoadX509KeyPair(serving.CertFile, serving.KeyFile)
+	must(t, err)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if len(r.TLS.PeerCertificates) == 0 {
+			w.WriteHeader(none)
+			return
+		}
+		w.WriteHeader(shown)
+		_, _ = fmt.Fprint(w, configz)
+	}))
+	// A kubelet may name the authorities that it had when it started.
+	server.TLS = &tls.Config{
+		Certificates: []tls.Certificate{certificate}, ClientAuth: tls.RequestClientCert, ClientCAs: pool(t, former.CertFile),
+		MinVersion: tls.VersionTLS12,
+	}
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	return testKubelet{server.Listener.Addr().String(), client, pool(t, cluster.CertFile)}
+}
+
+func pool(t *testing.T, file string) *x509.CertPool {
+	t.Helper()
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(read(t, file)) {
+		t.Fatal("no certificate")
+	}
+	return roots
+}
+
+func TestClosed(t *testing.T) {
+	for _, tc := range []struct {
+		name, configz string
+		shown, none   int
+		kubelet       string
+		mentions      string
+	}{
+		{"ours", ourConfigz, 200, 401, "worker-1", ""},
+		{"it answers whoever asks", ourConfigz, 200, 200, "worker-1", "answers 200, not 401"},
+		{"it does not let the proxy in", "Forbidden (user=…)", 403, 401, "worker-1", "has `bulkhead install` run"},
+		{"it does not know the proxy", "Unauthorized", 401, 401, "worker-1", "answers the proxy 401"},
+		{"another kubelet", ourConfigz, 200, 401, "worker-2", `is that of "system:node:worker-1"`},
+		{"it takes tokens", strings.Replace(ourConfigz, `"webhook":{"enabled":false}`, `"webhook":{"enabled":true}`, 1), 200,
+			401, "worker-1", "another authentication.webhook"},
+		{"it listens everywhere", strings.Replace(ourConfigz, "127.0.0.1", "0.0.0.0", 1), 200, 401, "worker-1",
+			"another address"},
+		{"it trusts another CA", strings.Replace(ourConfigz, "/ours.crt", "/etc/kubernetes/pki/ca.crt", 1), 200, 401,
+			"worker-1", "another authentication.x509.clientCAFile"},
+		{"it asks nobody", strings.Replace(ourConfigz, "Webhook", "AlwaysAllow", 1), 200, 401, "worker-1",
+			"another authorization.mode"},
+		{"what it says is no JSON", "{", 200, 401, "worker-1", "reading the kubelet's /configz"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			k := serveKubelet(t, tc.configz, tc.shown, tc.none)
+			err := closed(t.Context(), k.address, k.client, "/ours.crt", k.roots, "system:node:"+tc.kubelet)
+			if (err == nil) != (tc.mentions == "") || err != nil && !strings.Contains(err.Error(), tc.mentions) {
+				t.Errorf("error is %v, want %q", err, tc.mentions)
+			}
+		})
+	}
+}
+
+func TestAccepts(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		shown    int
+		kubelet  string
+		mentions string
+	}{
+		{"it lets the proxy in", 200, "worker-1", ""},
+		{"it knows the proxy, and the API server does not answer it", 500, "worker-1", ""},
+		{"it knows the proxy, and the proxy has no right", 403, "worker-1", ""},
+		{"it does not know the proxy", 401, "worker-1", "answers 401"},
+		{"another kubelet", 200, "worker-2", `is that of "system:node:worker-1"`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			k := serveKubelet(t, "", tc.shown, 401)
+			client, err := tls.LoadX509KeyPair(k.client.CertFile, k.client.KeyFile)
+			must(t, err)
+			mentions(t, accepts(t.Context(), k.address, client, k.roots, "system:node:"+tc.kubelet), tc.mentions)
+		})
+	}
+}
+
+func TestACertificateThatIsNotFromTheClusterIsRefused(t *testing.T) {
+	k := serveKubelet(t, ourConfigz, 200, 401)
+	err := refused(t.Context(), k.address, servedBy(x509.NewCertPool(), "system:node:worker-1"))
+	if err == nil || !strings.Contains(err.Error(), "is not from the cluster") {
+		t.Errorf("error is %v", err)
+	}
+	must(t, refused(t.Context(), k.address, servedBy(k.roots, "system:node:worker-1")))
+}
+
+func TestProxyAddress(t *testing.T) {
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "worker-1"}}
+	node.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: "worker-1"},
+		{Type: corev1.NodeInternalIP, Address: "192.0.2.1"}}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "proxy", Labels: map[string]string{
+		"app.kubernetes.io/name": "kubelet-auth-proxy", "app.kubernetes.io/part-of": "bulkhead",
+	}}, Spec: corev1.PodSpec{NodeName: "worker-1"}}
+	going := pod.DeepCopy()
+	going.DeletionTimestamp, going.Finalizers = &metav1.Time{Time: time.Now()}, []string{"example.test/wait"}
+	bare := &corev1.Node{ObjectMeta: node.ObjectMeta}
+	for _, tc := range []struct {
+		name   string
+		client *fake.Clientset
+		want   string
+		fails  bool
+	}{
+		{"a pod", fake.NewClientset(node, pod), "192.0.2.1:10250", false},
+		{"none", fake.NewClientset(node), "", false},
+		{"one that goes", fake.NewClientset(node, going), "", false},
+		{"a Node without an address", fake.NewClientset(bare, pod), "", true},
+	} {
+		got, err := proxyAddress(t.Context(), tc.client, "worker-1")
+		if got != tc.want || (err != nil) != tc.fails {
+			t.Errorf("%s: %q, %v", tc.name, got, err)
+		}
+	}
+}
+
+func TestWhoHoldsAPort(t *testing.T) {
+	var listen net.ListenConfig
+	listener, err := listen.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	must(t, err)
+	port := listener.Addr().(*net.TCPAddr).Port
+	holders, held, err := holdersOf("/proc", port)
+	must(t, err)
+	if _, ours := holders[os.Getpid()]; !held || !ours || len(holders) != 1 {
+		t.Errorf("held %v by %v", held, holders)
+	}
+	must(t, listener.Close())
+	if holders, held, err := holdersOf("/proc", port); err != nil || held {
+		t.Errorf("after that held %v by %v: %v", held, holders, err)
+	}
+}

@@ -1,0 +1,164 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/engine"
+	"github.com/bulkhead-k8s/bulkhead/components/install/host"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
+	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
+)
+
+// plan is one installation with everything read, and nothing written.
+type plan struct {
+	*Installer
+	Options
+	journal *journal.Journal
+	setup   *setup
+	// proxy is where the proxy on this node shall listen.
+	proxy string
+	// restart is true once something has changed that a running kubelet does not see.
+	restart bool
+}
+
+func (k *Installer) newPlan(ctx context.Context, o Options) (*plan, error) {
+	p := &plan{Installer: k, Options: o}
+	var err error
+	if p.setup, err = k.inspect(ctx); err != nil {
+		return nil, err
+	}
+	if _, err := os.ReadFile(p.setup.clientCA); err != nil {
+		return nil, fmt.Errorf("reading the cluster's client CA: %w", err)
+	}
+	p.proxy, err = k.findProxy(ctx, min(proxyGrace, o.Timeout))
+	return p, err
+}
+
+// proxyGrace is how long the cluster has to give a new node its proxy.
+const proxyGrace = 30 * time.Second
+
+// findProxy refuses a node without a proxy: behind none, nobody would reach the
+// kubelet. What a node may see of it is the pod that is bound to it.
+func (k *Installer) findProxy(ctx context.Context, grace time.Duration) (address string, err error) {
+	err = k.Until(ctx, grace, "kubelet-auth-proxy of this node", func(ctx context.Context) error {
+		var err error
+		switch address, err = k.System.ProxyAddress(ctx); {
+		case err != nil:
+			return fmt.Errorf("asking the API server for the proxy of this node: %w", err)
+		case address == "":
+			return errors.New("the cluster has no such pod for this node, and without it the kubelet would be unreachable: run " +
+				"`bulkhead install` on a control-plane host first (with --kubelet-api if the last run had --kubelet-api=false)")
+		}
+		return nil
+	})
+	return address, err
+}
+
+func (p *plan) steps() []engine.Step {
+	return []engine.Step{
+		{Name: "make the certificate by which the kubelet knows the proxy", Apply: p.makeCertificates},
+		{Name: "write the renewal of that certificate (systemd timer and path)", Apply: p.writeRenewal},
+		{Name: "write the kubelet's configuration drop-in", Apply: p.writeDropIn},
+		// Before the restart: from then on the certificate has to be renewed, whatever
+		// becomes of this run.
+		{Name: "write the record of this node", Apply: p.writeRecord},
+		{Name: "restart the kubelet on 127.0.0.1 and wait until it answers the proxy only", Apply: p.restartKubelet},
+		{Name: "wait until the proxy answers on the node's address", Apply: p.waitProxy},
+	}
+}
+
+func (p *plan) makeCertificates(ctx context.Context) (bool, error) {
+	for _, dir := range []struct {
+		path string
+		mode fs.FileMode
+	}{
+		{p.Layout.KubeletProxy(), 0o750},
+		{filepath.Join(p.Layout.KubeletProxy(), "crl"), 0o750},
+		// The proxy writes here, and nowhere else.
+		{filepath.Join(p.Layout.KubeletProxy(), "crl-state"), 0o770},
+	} {
+		if err := p.journal.NewDir(dir.path, fs.ModeSetgid|dir.mode, p.Layout.ComponentGID); err != nil {
+			return false, err
+		}
+	}
+	// In the journal although its directory is: that of a second run is not new.
+	if err := p.journal.NewFile(p.Layout.KubeletClientCA()); err != nil {
+		return false, err
+	}
+	clientCA, err := os.ReadFile(p.setup.clientCA)
+	if err != nil {
+		return false, err
+	}
+	wrote, err := p.journal.WriteFile(p.proxyClientCA(), p.forProxy(clientCA))
+	if err != nil {
+		return wrote, err
+	}
+	// A kubelet that does not read it yet is restarted by a later step, and has it then.
+	renewed, err := p.renewClient(ctx, p.Certificates, false, p.setup.ours)
+	return wrote || len(renewed) > 0, err
+}
+
+func (p *plan) writeRenewal(ctx context.Context) (changed bool, err error) {
+	clientCA, err := inUnit(p.setup.clientCA)
+	if err != nil {
+		return false, err
+	}
+	serving, err := inUnit(p.setup.serving)
+	if err != nil {
+		return false, err
+	}
+	replaced := strings.NewReplacer("PROGRAM", p.Program, "STATE", p.Layout.State, "CLIENT_CA", clientCA,
+		"DIRECTORY_OF_SERVING", filepath.Dir(serving))
+	for _, unit := range []struct{ path, text string }{
+		{p.Layout.RenewService(), renewService}, {p.Layout.RenewTimer(), renewTimer}, {p.Layout.RenewPath(), renewPath},
+	} {
+		wrote, err := p.journal.WriteFile(unit.path, public(replaced.Replace(unit.text)))
+		changed = changed || wrote
+		if err != nil {
+			return changed, err
+		}
+	}
+	if !changed {
+		return false, nil
+	}
+	if _, err := p.System.Systemctl(ctx, "daemon-reload"); err != nil {
+		return true, err
+	}
+	if _, err = p.System.Systemctl(ctx, "enable", "--now", host.RenewUnit+".timer", host.RenewUnit+".path"); err != nil {
+		return true, err
+	}
+	// One that watches already goes on with the files that it was told of first.
+	_, err = p.System.Systemctl(ctx, "restart", host.RenewUnit+".path")
+	return true, err
+}
+
+func (p *plan) writeDropIn(context.Context) (bool, error) {
+	if err := p.journal.NewDir(p.Layout.KubeletConfigDir(), 0o700, atomicfile.KeepOwner); err != nil {
+		return false, err
+	}
+	config := strings.ReplaceAll(kubeletDropIn, "CLIENT_CA", p.Layout.KubeletClientCA())
+	wroteConfig, err := p.journal.WriteFile(p.Layout.KubeletDropIn(), atomicfile.Private([]byte(config)))
+	if err != nil {
+		return wroteConfig, err
+	}
+	// Somebody else's, if it is there.
+	if _, err := os.Stat(filepath.Dir(p.Layout.KubeletUnit())); errors.Is(err, fs.ErrNotExist) {
+		if err := p.journal.NewDir(filepath.Dir(p.Layout.KubeletUnit()), 0o755, atomicfile.KeepOwner); err != nil {
+			return wroteConfig, err
+		}
+	}
+	unit := strings.ReplaceAll(kubeletUnit, "ARGS\"", p.setup.args+" "+p.configDirFlag()+"\"")
+	wroteUnit, err := p.journal.WriteFile(p.Layout.KubeletUnit(), public(unit))
+	p.restart = p.restart || wroteConfig || wroteUnit
+	return wroteConfig || wroteUnit, err
+}

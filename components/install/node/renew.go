@@ -1,0 +1,116 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/host"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
+	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
+)
+
+// renewPatience is how long a renewal waits for an installation on this host to end.
+const renewPatience = 5 * time.Minute
+
+// Renew replaces the proxy's certificate if it is due, and the proxy's copies of the
+// cluster's client CA and of the kubelet's serving certificate if those have changed. All
+// are read again without a restart.
+func (k *Installer) Renew(ctx context.Context, all bool) (renewed []string, err error) {
+	record, err := ReadRecord(k.Layout)
+	if err != nil {
+		return nil, err
+	}
+	if record == nil {
+		return nil, errors.New("this node has nothing to renew: `bulkhead node install` has not run here, or not to its end")
+	}
+	copies := k.copies(record.ClientCA, record.Serving)
+	if record.Serving == "" { // it was written by an older version
+		copies = copies[:1]
+	}
+	err = k.LockedWithin(ctx, renewPatience, func() error {
+		// First: the kubelet is known by its copies.
+		followed, errFirst := k.settled(ctx, copies)
+		client, errClient := k.renewClient(ctx, record.Certificates, all, true)
+		// Again: that may have waited for the kubelet.
+		again, errAgain := k.settled(ctx, copies)
+		renewed = slices.Concat(followed, client, again)
+		return errors.Join(errFirst, errClient, errAgain)
+	})
+	return renewed, err
+}
+
+// acceptPatience is how long a kubelet may take to accept a new certificate. It reads its
+// clientCAFile when the file changes, and every minute (k8s.io/apiserver
+// pkg/server/dynamiccertificates/dynamic_cafile_content.go FileRefreshDuration).
+const acceptPatience = 90 * time.Second
+
+// renewClient replaces the certificate that the proxy shows the kubelet, if it is due. If the
+// kubelet reads the file with the certificate now, the new one is written for the proxy only
+// when the kubelet accepts it.
+//
+// It is not in the journal: the kubelet accepts the new certificate in the old state, too. Older
+// versions left the key of an authority. It goes last: by then the kubelet does not trust that
+// authority any more, and until then a run that was killed is repeated.
+func (k *Installer) renewClient(
+	ctx context.Context, policy pki.Policy, all, kubeletReads bool,
+) (renewed []string, err error) {
+	keeper := k.Layout.KubeletKeeper(policy, k.Now)
+	if kubeletReads {
+		keeper.Accepted = func(client tls.Certificate) error {
+			return k.Until(ctx, acceptPatience, "the kubelet to accept it", func(ctx context.Context) error {
+				return k.System.Accepts(ctx, client)
+			})
+		}
+	}
+	if renewed, err = keeper.Renew(all); err != nil {
+		return renewed, err
+	}
+	return renewed, atomicfile.Remove(k.Layout.FormerClientCAKey())
+}
+
+// Record is what node install leaves for the next run to know.
+type Record struct {
+	// Version is that of the installer.
+	Version string `json:"version"`
+	// Certificates is the policy by which they are made.
+	Certificates pki.Policy `json:"certificates"`
+	// ClientCA and Serving are the files from which the proxy's copies are made.
+	ClientCA string `json:"clientCA"`
+	Serving  string `json:"serving"`
+}
+
+func (p *plan) writeRecord(context.Context) (bool, error) {
+	data, err := json.MarshalIndent(
+		Record{Version: p.Version, Certificates: p.Certificates, ClientCA: p.setup.clientCA, Serving: p.setup.serving},
+		"", "  ")
+	if err != nil {
+		return false, err
+	}
+	return p.journal.WriteFile(p.Layout.NodeRecord(), atomicfile.Private(append(data, '\n')))
+}
+
+// ReadRecord returns the record of node install on this host, or nil.
+func ReadRecord(l host.Layout) (*Record, error) {
+	data, err := os.ReadFile(l.NodeRecord())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	r := &Record{}
+	if err := json.Unmarshal(data, r); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", l.NodeRecord(), err)
+	}
+	return r, nil
+}

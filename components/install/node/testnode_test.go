@@ -1,0 +1,271 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/engine"
+	"github.com/bulkhead-k8s/bulkhead/components/install/host"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
+	"github.com/bulkhead-k8s/bulkhead/components/install/installtest"
+	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
+)
+
+// kubeadmExec is ExecStart as systemd shows kubeadm's.
+const kubeadmExec = "{ path=/usr/bin/kubelet ; argv[]=/usr/bin/kubelet $KUBELET_KUBECONFIG_ARGS $KUBELET_CONFIG_ARGS " +
+	"$KUBELET_KUBEADM_ARGS $KUBELET_EXTRA_ARGS ; ignore_errors=no ; pid=0 }"
+
+// testNode is a node's host in a temporary directory, with a systemd, a kubelet and a
+// proxy that do what the files say.
+type testNode struct {
+	t      *testing.T
+	layout host.Layout
+	config string
+	exec   string
+	out    bytes.Buffer
+
+	// What is wrong with this host.
+	stuck, open, proxyDead, apiAway, variableSet bool
+	// certificateLate has the certificate come just when the kubelet answers with it.
+	certificateLate bool
+	// extra are flags that the kubelet has besides.
+	extra []string
+
+	// unit is our part of the kubelet's unit as systemd has read it.
+	unit    string
+	running bool
+	pid     int
+	args    []string
+	env     string
+	// dropIn is what the running kubelet has read of ours, and clients the certificates that
+	// it accepts. It reads these again after it has been asked acceptsLate times.
+	dropIn      string
+	clients     *x509.CertPool
+	acceptsLate int
+	// duringAccept, if set, is called instead of that.
+	duringAccept func() error
+	// proxyWanted is whether the cluster has a proxy for this node, and proxyRuns
+	// whether it holds the port.
+	proxyWanted, proxyRuns bool
+	// units are those that systemd has been told to start.
+	units map[string]bool
+	// certificate is what the kubelet gets of the cluster when it asks; refused if empty.
+	certificate string
+	restarts    int
+	// proxyLate is how often the cluster says that it has none yet.
+	proxyLate int
+	// duringEvict, if set, is called while the proxy is being ended.
+	duringEvict func()
+}
+
+func newTestNode(t *testing.T) *testNode {
+	t.Helper()
+	dir := t.TempDir()
+	n := &testNode{t: t, exec: kubeadmExec, config: filepath.Join(dir, "config.yaml"), proxyWanted: true,
+		units: map[string]bool{}, certificate: "kubelet-1"}
+	n.layout = host.Layout{
+		State: filepath.Join(dir, "bulkhead"), Units: filepath.Join(dir, "system"), Lock: filepath.Join(dir, "lock"),
+		KubeletConf: filepath.Join(dir, "none"), KubeletPKI: t.TempDir(), ComponentGID: atomicfile.KeepOwner,
+	}
+	if os.Geteuid() == 0 {
+		n.layout.ComponentGID = host.ComponentGID
+	}
+	must(t, os.MkdirAll(n.layout.Units, 0o755))
+	ca := filepath.Join(dir, "ca.crt")
+	must(t, os.WriteFile(ca, []byte("the cluster's CA"), 0o600))
+	must(t, os.WriteFile(n.config,
+		[]byte("kind: KubeletConfiguration\nauthentication:\n  x509:\n    clientCAFile: "+ca+"\n"), 0o600))
+	n.start()
+	return n
+}
+
+// onNode runs a test on a node of its own, with a clock that moves only when
+// everybody waits.
+func onNode(t *testing.T, name string, test func(*testing.T, *testNode)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) {
+		n := newTestNode(t)
+		synctest.Test(t, func(t *testing.T) {
+			n.t = t
+			test(t, n)
+		})
+	})
+}
+
+func (n *testNode) installer() *Installer {
+	return &Installer{
+		Engine: engine.Engine{Out: &n.out, Now: time.Now, Poll: 500 * time.Millisecond, Lock: n.layout.Lock},
+		Layout: n.layout, Version: "test", Program: "/usr/local/bin/bulkhead", System: n,
+	}
+}
+
+var kubeletOptions = Options{Certificates: pki.Policy{Validity: time.Hour, RenewBefore: 10 * time.Minute},
+	Timeout: time.Minute}
+
+// start is systemd's: it gives the kubelet the variable that its units say.
+func (n *testNode) start() {
+	n.env = "--config=" + n.config
+	if _, value, ours := strings.Cut(n.unit, `"KUBELET_CONFIG_ARGS=`); ours && !n.variableSet {
+		n.env = strings.TrimSuffix(strings.TrimSpace(value), `"`)
+	}
+	n.args = append(append([]string{"/usr/bin/kubelet", "--kubeconfig=x"}, strings.Fields(n.env)...), n.extra...)
+	n.dropIn = ""
+	if strings.Contains(n.env, "--config-dir="+n.layout.KubeletConfigDir()) {
+		data, err := os.ReadFile(n.layout.KubeletDropIn())
+		must(n.t, err)
+		n.dropIn = string(data)
+		n.readClients()
+	}
+	if strings.Contains(n.dropIn, "serverTLSBootstrap: true") && n.certificate != "" && !n.certificateLate {
+		must(n.t, os.WriteFile(n.serving(), []byte(n.certificate), 0o600))
+	}
+	n.running, n.pid, n.restarts = true, n.pid+1, n.restarts+1
+	// Who is first has the port; a proxy without its directory does not start.
+	_, err := os.Stat(n.layout.KubeletProxy())
+	n.proxyRuns = n.proxyRuns || n.proxyWanted && !n.proxyDead && n.dropIn != "" && err == nil
+	if n.proxyRuns && n.dropIn == "" {
+		n.running = false
+	}
+}
+
+// serving is where the kubelet has its serving certificate.
+func (n *testNode) serving() string { return filepath.Join(n.layout.KubeletPKI, servingFile) }
+
+func (n *testNode) Systemctl(ctx context.Context, args ...string) (string, error) {
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	switch args[0] {
+	case "show":
+		state := "inactive"
+		if n.running {
+			state = "active"
+		}
+		return fmt.Sprintf("MainPID=%d\nExecStart=%s\nLoadState=loaded\nActiveState=%s\n", n.pid, n.exec, state), nil
+	case "daemon-reload":
+		data, err := os.ReadFile(n.layout.KubeletUnit())
+		if err != nil && !os.IsNotExist(err) {
+			return "", err
+		}
+		n.unit = string(data)
+	case "restart", "start":
+		if args[1] == "kubelet.service" {
+			n.start()
+		}
+	case "stop":
+		n.running = false
+	case "enable":
+		for _, unit := range args[2:] {
+			if _, err := os.Stat(filepath.Join(n.layout.Units, unit)); err != nil {
+				return "", err
+			}
+			n.units[unit] = true
+		}
+	case "disable":
+		for _, unit := range args[2:] {
+			delete(n.units, unit)
+		}
+	}
+	return "", nil
+}
+
+func (n *testNode) Process(pid int) (Process, error) {
+	if !n.running || pid != n.pid {
+		return Process{}, os.ErrNotExist
+	}
+	return Process{Args: n.args, Environment: map[string]string{"KUBELET_CONFIG_ARGS": n.env}}, nil
+}
+
+func (n *testNode) Healthy(context.Context) error {
+	if !n.running || n.stuck && n.dropIn != "" {
+		return errors.New("connection refused")
+	}
+	return nil
+}
+
+func (n *testNode) Closed(_ context.Context, client pki.Pair, clientCA string) error {
+	if !strings.Contains(n.dropIn, "clientCAFile: "+clientCA) {
+		return errors.New("it trusts another CA")
+	}
+	pair, err := tls.LoadX509KeyPair(client.CertFile, client.KeyFile)
+	if err != nil {
+		return err
+	}
+	if err := n.knows(pair); err != nil {
+		return err
+	}
+	if n.open {
+		return errors.New("answers 200, not 401")
+	}
+	if n.certificate == "" {
+		return errors.New("its serving certificate is not from the cluster")
+	}
+	if n.certificateLate {
+		return os.WriteFile(n.serving(), []byte(n.certificate), 0o600)
+	}
+	return nil
+}
+
+func (n *testNode) ProxyAddress(context.Context) (string, error) {
+	if n.apiAway {
+		return "", errors.New("connection refused")
+	}
+	if n.proxyLate > 0 {
+		n.proxyLate--
+		return "", nil
+	}
+	if !n.proxyWanted {
+		return "", nil
+	}
+	return "192.0.2.1:10250", nil
+}
+
+func (n *testNode) ProxyServes(context.Context, string) error {
+	if have, err := os.ReadFile(filepath.Join(n.layout.KubeletProxy(), "kubelet-serving.pem")); err != nil ||
+		string(have) != n.certificate {
+		return fmt.Errorf("it serves with %q, %w", have, err)
+	}
+	if !n.proxyRuns {
+		return errors.New("connection refused")
+	}
+	return nil
+}
+
+func (n *testNode) Evict(ctx context.Context) error {
+	if n.duringEvict != nil {
+		n.duringEvict()
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if n.running {
+		return errors.New("the kubelet would start it again")
+	}
+	n.proxyRuns = false
+	return nil
+}
+
+// snapshot is every file of the node, the lock aside, and what runs.
+func (n *testNode) snapshot() map[string]string {
+	n.t.Helper()
+	all := installtest.Files(n.t, filepath.Dir(n.layout.State), n.layout.Lock)
+	all["kubelet"] = fmt.Sprint(n.running, n.env, n.dropIn)
+	all["proxy"] = fmt.Sprint(n.proxyRuns)
+	all["units"] = fmt.Sprint(n.units)
+	return all
+}
+
+var must, read, mentions = installtest.Must, installtest.Read, installtest.Mentions

@@ -1,0 +1,99 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/engine"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
+	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
+)
+
+// zeroPolicy is for keepers that renew nothing.
+var zeroPolicy pki.Policy
+
+// Uninstall gives the kubelet its port and its configuration back, and removes
+// everything of ours from this node. It needs nothing of ours to work, and can be
+// repeated until it succeeds.
+func (k *Installer) Uninstall(ctx context.Context, timeout time.Duration) error {
+	return k.Locked(func() error { return k.uninstall(ctx, timeout) })
+}
+
+func (k *Installer) uninstall(ctx context.Context, timeout time.Duration) error {
+	if err := k.transaction(timeout).Recover(ctx); err != nil {
+		return err
+	}
+	if !k.Installed() {
+		k.Say("Nothing had to be changed: the kubelet of this host is not behind kubelet-auth-proxy.")
+		return nil
+	}
+	k.Say("Taking the kubelet of this host out from behind kubelet-auth-proxy")
+	if _, err := k.RunAll(ctx, k.uninstallSteps(timeout)); err != nil {
+		return fmt.Errorf("%w\nthe steps before it are done: run `bulkhead node uninstall` again", err)
+	}
+	k.Say("The kubelet listens as it did.")
+	return nil
+}
+
+// Installed reports whether anything of ours is on this node.
+func (k *Installer) Installed() bool {
+	for _, path := range append(k.Layout.RenewalUnits(), k.Layout.Node(), k.Layout.KubeletProxy(), k.Layout.KubeletUnit()) {
+		if atomicfile.Exists(path) {
+			return true
+		}
+	}
+	return false
+}
+
+// uninstallSteps begin with the kubelet: until it is back on its own address, with its
+// own authentication, its proxy stands before it and its certificate is renewed.
+func (k *Installer) uninstallSteps(timeout time.Duration) []engine.Step {
+	return []engine.Step{
+		{Name: "restart the kubelet as it was", Apply: func(ctx context.Context) (bool, error) {
+			return true, k.reopen(ctx, timeout, k.unguard)
+		}},
+		{Name: "stop the renewal of the proxy's certificate", Apply: func(ctx context.Context) (bool, error) {
+			k.stopRenewal(ctx)
+			changed, err := removeFiles(k.Layout.RenewalUnits()...)
+			if err != nil || !changed {
+				return changed, err
+			}
+			_, err = k.System.Systemctl(ctx, "daemon-reload")
+			return changed, err
+		}},
+		// Last: as long as it is there, a run that was cut off is repeated.
+		{Name: "remove " + k.Layout.Node(), Apply: func(context.Context) (bool, error) {
+			err := os.RemoveAll(k.Layout.Node())
+			k.removeIfEmpty()
+			return true, err
+		}},
+	}
+}
+
+// unguard takes away what has the kubelet listen to its proxy only, and without which the
+// proxy does not start again.
+func (k *Installer) unguard(ctx context.Context) error {
+	if _, err := removeFiles(k.Layout.KubeletUnit()); err != nil {
+		return err
+	}
+	if _, err := k.System.Systemctl(ctx, "daemon-reload"); err != nil {
+		return err
+	}
+	return os.RemoveAll(k.Layout.KubeletProxy())
+}
+
+func removeFiles(paths ...string) (changed bool, err error) {
+	for _, path := range paths {
+		_, err := os.Stat(path)
+		changed = changed || err == nil
+		if err := atomicfile.Remove(path); err != nil {
+			return changed, err
+		}
+	}
+	return changed, nil
+}

@@ -1,0 +1,76 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package preflight
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/host"
+	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
+)
+
+// LocalHost is the host that this process runs on.
+type LocalHost struct {
+	Layout host.Layout
+	// Ports are the addresses on which each component listens.
+	Ports map[string][]string
+}
+
+// SignerProblem says what keeps the cluster's CA from signing here.
+func (h LocalHost) SignerProblem() string {
+	ca := h.Layout.KubeCA()
+	err := pki.CanSign(ca)
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Sprintf("%s or %s is missing: the components' client certificates (users %s and %s) are made and "+
+			"renewed on this host with the cluster's CA, so bulkhead cannot be installed beside an external CA; put the CA's "+
+			"certificate and key there",
+			ca.CertFile, ca.KeyFile, host.NodeAuthorizerUser, host.NodeRestrictionUser)
+	}
+	return err.Error()
+}
+
+// ComponentPorts are the addresses that the manifests of our components name.
+func ComponentPorts() map[string][]string {
+	return map[string][]string{
+		host.NodeAuthorizer.Name:  {"127.0.0.1:10461", "127.0.0.1:10462"},
+		host.NodeRestriction.Name: {host.RestrictionAddress, "127.0.0.1:10464"},
+	}
+}
+
+// PortHolder tries the ports, but for those of a component of ours that is there to
+// hold them.
+func (h LocalHost) PortHolder() string {
+	for _, component := range slices.Sorted(maps.Keys(h.Ports)) {
+		if _, err := os.Stat(filepath.Join(h.Layout.Manifests, "bulkhead-"+component+".yaml")); err == nil {
+			continue
+		}
+		if holder := portHolder(component, h.Ports[component]); holder != "" {
+			return holder
+		}
+	}
+	return ""
+}
+
+func portHolder(component string, addresses []string) string {
+	var listen net.ListenConfig
+	for _, address := range addresses {
+		listener, err := listen.Listen(context.Background(), "tcp", address)
+		if err != nil {
+			return fmt.Sprintf("%s is in use (%v), and %s needs it; `ss -ltnp` shows the process", address, err, component)
+		}
+		_ = listener.Close()
+	}
+	return ""
+}

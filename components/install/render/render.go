@@ -1,0 +1,148 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package render turns the embedded manifests into the files and API objects of one host.
+package render
+
+import (
+	"encoding/base64"
+	"fmt"
+	"path"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/yaml"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/host"
+	"github.com/bulkhead-k8s/bulkhead/components/install/staticpod"
+	"github.com/bulkhead-k8s/bulkhead/manifests"
+)
+
+// HostFile returns a manifest with the paths of this host.
+func HostFile(l host.Layout, name string) ([]byte, error) {
+	data, err := manifests.FS.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	return []byte(strings.ReplaceAll(string(data), host.DefaultStateDir, l.State)), nil
+}
+
+// Pod returns the static pod of a component with an image.
+func Pod(l host.Layout, manifest, container, image string) (*staticpod.Pod, error) {
+	data, err := HostFile(l, manifest)
+	if err != nil {
+		return nil, err
+	}
+	pod, err := staticpod.Parse(data, container)
+	if err != nil {
+		return nil, err
+	}
+	pod.SetImage(image)
+	return pod, nil
+}
+
+// Kubeconfig returns how the component in dir reaches the API server on its own host.
+func Kubeconfig(endpoint, dir, user string) ([]byte, error) {
+	const name = "kube-apiserver"
+	config := clientcmdapi.NewConfig()
+	config.Clusters[name] = &clientcmdapi.Cluster{
+		Server: endpoint, CertificateAuthority: path.Join(dir, "kube-ca.crt"),
+	}
+	client := host.PairIn(dir, "client")
+	config.AuthInfos[user] = &clientcmdapi.AuthInfo{
+		ClientCertificate: client.CertFile, ClientKey: client.KeyFile,
+	}
+	config.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: user}
+	config.CurrentContext = name
+	return clientcmd.Write(*config)
+}
+
+// Objects returns the API objects that the kustomization in a directory of manifests lists.
+func Objects(dir string) ([]*unstructured.Unstructured, error) {
+	index, err := manifests.FS.ReadFile(path.Join(dir, "kustomization.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	var kustomization struct {
+		Resources []string `json:"resources"`
+	}
+	if err := yaml.Unmarshal(index, &kustomization); err != nil {
+		return nil, fmt.Errorf("reading kustomization: %w", err)
+	}
+	var objects []*unstructured.Unstructured
+	for _, name := range kustomization.Resources {
+		data, err := manifests.FS.ReadFile(path.Join(dir, name))
+		if err != nil {
+			return nil, err
+		}
+		object, err := Object(data)
+		if err != nil {
+			return nil, fmt.Errorf("reading %s: %w", name, err)
+		}
+		objects = append(objects, object)
+	}
+	return objects, nil
+}
+
+// Object reads one object with its numbers as the API server gives them back.
+func Object(manifest []byte) (*unstructured.Unstructured, error) {
+	data, err := yaml.YAMLToJSON(manifest)
+	if err != nil {
+		return nil, err
+	}
+	object := &unstructured.Unstructured{}
+	return object, utiljson.Unmarshal(data, &object.Object)
+}
+
+// Registration returns the webhook configuration in a manifest, with the CAs that kube-apiserver
+// accepts of the webhook.
+func Registration(manifest string, bundle []byte) (*unstructured.Unstructured, error) {
+	data, err := manifests.FS.ReadFile(manifest)
+	if err != nil {
+		return nil, err
+	}
+	object, err := Object(data)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", manifest, err)
+	}
+	webhooks, _, _ := unstructured.NestedSlice(object.Object, "webhooks")
+	for _, w := range webhooks {
+		webhook, _ := w.(map[string]any)
+		if err := unstructured.SetNestedField(webhook, base64.StdEncoding.EncodeToString(bundle), "clientConfig",
+			"caBundle"); err != nil {
+			return nil, err
+		}
+	}
+	return object, unstructured.SetNestedSlice(object.Object, webhooks, "webhooks")
+}
+
+// RegistrationFile is [Registration] as a file.
+func RegistrationFile(manifest string, bundle []byte) ([]byte, error) {
+	object, err := Registration(manifest, bundle)
+	if err != nil {
+		return nil, err
+	}
+	return yaml.Marshal(object.Object)
+}
+
+// Contains reports whether have holds everything that want does. Lists have to be
+// the same: in RBAC, one more entry is one more right.
+func Contains(have, want map[string]any) bool {
+	for key, wanted := range want {
+		inner, isMap := wanted.(map[string]any)
+		if there, ok := have[key].(map[string]any); isMap && ok {
+			if !Contains(there, inner) {
+				return false
+			}
+			continue
+		}
+		if !equality.Semantic.DeepEqual(have[key], wanted) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,54 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package scope renders what node scope adds to a control-plane host: the files with the lists of
+// scoped accounts, the static pod scope-sync, and API objects.
+package scope
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/staticpod"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
+)
+
+const (
+	// SyncName is that of the program, of its container and of its manifests.
+	SyncName           = "scope-sync"
+	KubeconfigName     = "node-scope.kubeconfig"
+	Flag               = "node-scope"
+	customResourceFlag = "node-scope-custom-resources"
+)
+
+// NodeScope is what a person has decided about accounts whose pods are held to their
+// nodes. The zero value is to hold none.
+type Options struct {
+	On bool `json:"on,omitempty"`
+	// CustomResources are those that name their node, as the components' flag
+	// --node-scope-custom-resources says it.
+	CustomResources string `json:"customResources,omitempty"`
+}
+
+// Validate reports every problem.
+func (s Options) Validate() error {
+	var errs []error
+	if _, err := nodescope.ParseDeclarations(s.CustomResources); err != nil {
+		errs = append(errs, fmt.Errorf("--%s: %w", customResourceFlag, err))
+	}
+	if s.CustomResources != "" && !s.On {
+		errs = append(errs, fmt.Errorf("--%s is given without --%s", customResourceFlag, Flag))
+	}
+	return errors.Join(errs...)
+}
+
+// SetArgs gives a webhook of ours its flags.
+func (s Options) SetArgs(pod *staticpod.Pod) {
+	if !s.On {
+		return
+	}
+	pod.SetArg(Flag, "true")
+	if s.CustomResources != "" {
+		pod.SetArg(customResourceFlag, s.CustomResources)
+	}
+}
