@@ -37,9 +37,9 @@ func TestWhoHoldsNodesProxy(t *testing.T) {
 	}{
 		{"an agent that has it is named", true, mayReach("agent", "nodes/proxy"), Warn,
 			"User agent: kubelet-auth-proxy no longer takes"},
-		{"one that has the right for metrics is not", true, mayReach("agent", "nodes/metrics"), OK, "nobody who would lose"},
+		{"one that has the right for metrics is not", true, mayReach("agent", "nodes/metrics"), OK, "no user loses access"},
 		{"nor is the API server, which gets what it needs", true, mayReach("apiserver", "nodes/proxy"), OK,
-			"nobody who would lose"},
+			"no user loses access"},
 		{"many are counted", true, many, Warn, "User agent-09 and 2 more"},
 		{"where kubelets are left to themselves, nobody is asked", false, mayReach("agent", "nodes/proxy"), "", ""},
 	} {

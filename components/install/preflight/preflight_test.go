@@ -147,7 +147,7 @@ func TestPreflight(t *testing.T) {
 		{name: "a server that takes no webhooks from disk is a warning", flags: kubeadmFlags("from-disk", "no"), level: Warn,
 			mentions: "registered through the API"},
 		{name: "and fails for parity", profile: "parity", flags: kubeadmFlags("from-disk", "no"), level: Fail,
-			mentions: "take hardened"},
+			mentions: "use hardened"},
 		{name: "static tokens are a warning", flags: kubeadmFlags("token-auth-file", "/t"), level: Warn,
 			mentions: "system:nodes"},
 		{name: "1.33 fails", version: "v1.33.9", level: Fail, mentions: "older than 1.34"},
