@@ -55,7 +55,8 @@ func printMirrorLabels(out io.Writer, pods []corev1.Pod) error {
 	}
 	for _, namespace := range slices.Sorted(maps.Keys(keys)) {
 		_, err := fmt.Fprintf(out, "kubectl annotate namespace %s --overwrite %s=true %s=%s\n", namespace,
-			controlplane.MirrorAllowed, controlplane.MirrorLabelKeys, strings.Join(slices.Sorted(maps.Keys(keys[namespace])), ","))
+			controlplane.MirrorAllowed, controlplane.MirrorLabelKeys,
+			strings.Join(slices.Sorted(maps.Keys(keys[namespace])), ","))
 		if err != nil {
 			return err
 		}

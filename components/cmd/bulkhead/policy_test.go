@@ -26,14 +26,16 @@ func TestPolicyFlag(t *testing.T) {
 		ok           bool
 	}{
 		{"a first run leaves it to the profile", "", nil, controlplane.Policy{}, true},
-		{"a file is read", "", []string{"--node-restriction-config=" + file}, controlplane.Policy{Own: true, File: []byte("a: b")},
+		{"a file is read", "", []string{"--node-restriction-config=" + file},
+			controlplane.Policy{Own: true, File: []byte("a: b")},
 			true},
 		{"a later run keeps what was chosen", `{"policy": {"own": true}}`, nil, controlplane.Policy{Own: true}, true},
 		{"an empty value goes back to the profile", `{"policy": {"own": true}}`, []string{"--node-restriction-config="},
 			controlplane.Policy{Reset: true}, true},
 		{"an empty file is not nothing", "", []string{"--node-restriction-config=" + os.DevNull},
 			controlplane.Policy{Own: true, File: []byte{}}, true},
-		{"a file that is not there is an error", "", []string{"--node-restriction-config=/none"}, controlplane.Policy{}, false},
+		{"a file that is not there is an error", "", []string{"--node-restriction-config=/none"}, controlplane.Policy{},
+			false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var common hostFlags

@@ -35,7 +35,8 @@ the host. Until then in-tree Node, RBAC and in-tree admission decide there.`,
 				return err
 			}
 			installer := &controlplane.Installer{
-				Engine: engine.Engine{Out: cmd.OutOrStdout(), Now: time.Now, Poll: 500 * time.Millisecond, Lock: common.layout.Lock},
+				Engine: engine.Engine{Out: cmd.OutOrStdout(), Now: time.Now, Poll: 500 * time.Millisecond,
+					Lock: common.layout.Lock},
 				Layout: common.layout, Version: buildVersion(),
 			}
 			return installer.Prepare(cmd.Context(), options)

@@ -99,7 +99,8 @@ func rulesTable(out io.Writer, all []rules.Rule) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "RULE\tHARDENED\tPARITY\tDESCRIPTION")
 	for _, r := range all {
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", r.ID, defaultIn(controlplane.Hardened, r), defaultIn(controlplane.Parity, r),
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", r.ID, defaultIn(controlplane.Hardened, r),
+			defaultIn(controlplane.Parity, r),
 			r.Description)
 	}
 	return table.Flush()
@@ -201,7 +202,8 @@ func jsonRules(all []rules.Rule) []jsonRule {
 			Extension: r.Extension, Optional: r.Optional, Configured: r.Configured}
 		if r.Optional {
 			printed.Defaults = map[controlplane.Profile]string{
-				controlplane.Hardened: defaultIn(controlplane.Hardened, r), controlplane.Parity: defaultIn(controlplane.Parity, r),
+				controlplane.Hardened: defaultIn(controlplane.Hardened, r),
+				controlplane.Parity:   defaultIn(controlplane.Parity, r),
 			}
 		}
 		list = append(list, printed)

@@ -50,13 +50,16 @@ func newStatusCommand() *cobra.Command {
 			}
 			if _, err := os.Stat(common.layout.KubeletApproverManifest()); err == nil {
 				printHealth(out, "kubelet-approver",
-					controlplane.StaticPod{Layout: common.layout, MirrorPods: client, Container: controlplane.ApproverContainer}.Ready(cmd.Context()))
+					controlplane.StaticPod{Layout: common.layout, MirrorPods: client,
+						Container: controlplane.ApproverContainer}.Ready(cmd.Context()))
 			}
 			if _, err := os.Stat(common.layout.ScopeSyncManifest()); err == nil {
 				printHealth(out, "scope-sync",
 					controlplane.StaticPod{Layout: common.layout, MirrorPods: client, Container: scope.SyncName}.Ready(cmd.Context()))
 			}
-			printHealth(out, "certs", controlplane.StaticPod{Layout: common.layout, MirrorPods: client, Container: controlplane.CertsContainer}.Ready(cmd.Context()))
+			printHealth(out, "certs",
+				controlplane.StaticPod{Layout: common.layout, MirrorPods: client,
+					Container: controlplane.CertsContainer}.Ready(cmd.Context()))
 			policy, err := common.certificatePolicy(cmd.Flags(), policy)
 			if err != nil {
 				return err

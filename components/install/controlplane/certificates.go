@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/host"
-	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
 	"github.com/bulkhead-k8s/bulkhead/components/install/render"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
 // makeCertificates is not in the journal but for its directories: a certificate

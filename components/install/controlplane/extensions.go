@@ -62,7 +62,8 @@ func (b Beyond) Validate() error {
 
 // validate refuses options with which nothing should begin.
 func (o Options) validate() error {
-	return errors.Join(host.ValidatePolicy(o.Certificates), o.Beyond.Validate(), o.Policy.Validate(), o.NodeScope.Validate())
+	return errors.Join(host.ValidatePolicy(o.Certificates), o.Beyond.Validate(), o.Policy.Validate(),
+		o.NodeScope.Validate())
 }
 
 // The IDs of a component's rules begin with its letters, so that it can be told

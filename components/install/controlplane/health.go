@@ -13,8 +13,8 @@ import (
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
 	"github.com/bulkhead-k8s/bulkhead/components/install/cluster"
-	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
 // waitNewServer waits until another API server process than before serves, with

@@ -103,7 +103,8 @@ func (p *plan) steps() []engine.Step {
 // restarts, like the other static pods, but never before the authorizer that is to answer
 // about the accounts which it lists.
 func (p *plan) serverSteps() []engine.Step {
-	authorizer := []engine.Step{{Name: "run the node authorizer (static pod) and wait until it is ready", Apply: p.runAuthorizer}}
+	authorizer := []engine.Step{{Name: "run the node authorizer (static pod) and wait until it is ready",
+		Apply: p.runAuthorizer}}
 	files := []engine.Step{
 		{Name: "write the API server's authorization file", Apply: p.writeAuthorization},
 		{Name: "write the API server's admission files", Apply: p.writeAdmission},
@@ -111,7 +112,8 @@ func (p *plan) serverSteps() []engine.Step {
 	server := []engine.Step{
 		{Name: "switch kube-apiserver to them and wait until Bulkhead decides", Apply: p.switchServer},
 		{Name: "register node-restriction through the API where the server needs that", Apply: p.register},
-		{Name: "register the policy about nodes/proxy through the API where the server needs that", Apply: p.registerNodesProxy},
+		{Name: "register the policy about nodes/proxy through the API where the server needs that",
+			Apply: p.registerNodesProxy},
 	}
 	if p.floorReturns() {
 		server = append(server, engine.Step{Name: "leave to in-tree NodeRestriction what it checks again", Apply: p.letGo})

@@ -56,7 +56,8 @@ func (p *plan) sayNodes() {
 	p.Say("kube-apiserver accepts any serving certificate of a kubelet until all kubelets have one of the cluster:\n%v\n"+
 		"On the host of every node, one after the other, as root: bulkhead node install\n"+
 		"Then run this again. Until then those kubelets are not protected.\n"+
-		"`bulkhead kubelet-access` lists the access that users lose by it. To leave it out: bulkhead install --kubelet-api=false",
+		"`bulkhead kubelet-access` lists the access that users lose by it. To leave it out: bulkhead install "+
+		"--kubelet-api=false",
 		p.unserved)
 }
 

@@ -95,7 +95,8 @@ func (p *plan) annotations(ctx context.Context) (before, after map[string]string
 			continue
 		}
 		if lacks := missing(key, there, value); lacks != "" {
-			p.Note("namespace kube-system has the annotation %s=%q, which Bulkhead has not set: it stays, though it lacks %s", key, there, lacks)
+			p.Note("namespace kube-system has the annotation %s=%q, which Bulkhead has not set: it stays, though it lacks %s",
+				key, there, lacks)
 		}
 	}
 	if maps.Equal(before, after) {

@@ -131,8 +131,8 @@ func (p *plan) registerNodesProxy(ctx context.Context) (changed bool, err error)
 	}
 	if changed {
 		p.Note("this kube-apiserver takes no policies from disk (it does from 1.37 on), so KA-VAP-1 is an " +
-			"object in the API: a user who may delete\n             a ValidatingAdmissionPolicy or its binding can allow access " +
-			"through nodes/proxy again")
+			"object in the API: a user who may delete\n             a ValidatingAdmissionPolicy or its binding can " +
+			"allow access through nodes/proxy again")
 	}
 	return changed, nil
 }

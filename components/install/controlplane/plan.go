@@ -12,10 +12,10 @@ import (
 	"path/filepath"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
-	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
 	"github.com/bulkhead-k8s/bulkhead/components/install/render"
 	"github.com/bulkhead-k8s/bulkhead/components/install/scope"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
@@ -79,7 +79,8 @@ func (in *Installer) newPlan(ctx context.Context, o Options) (*plan, error) {
 	if p.NodeScope.On && !p.fromDisk {
 		return nil, fmt.Errorf(
 			"--%s: this kube-apiserver (%s) takes no webhooks from disk (it does from 1.37 on, unless the feature gate "+
-				"ManifestBasedAdmissionControlConfig is off), and a webhook that can be removed through the API would enforce nothing",
+				"ManifestBasedAdmissionControlConfig is off), and a webhook that can be removed through the API would enforce "+
+				"nothing",
 			scope.Flag, version)
 	}
 	p.record = Record{NodeScope: p.NodeScope, Profile: p.Profile, Image: p.Image, Version: p.Version,

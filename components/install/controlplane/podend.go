@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
 // endingGrace is how long the kubelet has to end what it runs no more. It is not more,

@@ -7,8 +7,8 @@ import (
 	"fmt"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/host"
-	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/configuration"
 	"github.com/bulkhead-k8s/bulkhead/manifests"
 )
@@ -57,7 +57,8 @@ func (p Policy) Validate() error {
 // MirrorPodPolicy is what an installation with these options tells node-restriction on
 // this host, whatever it has been told before; nil for nothing. opened are the
 // annotations that the installation gives kube-system.
-func MirrorPodPolicy(l host.Layout, o Options) (policy *configuration.Configuration, opened map[string]string, err error) {
+func MirrorPodPolicy(l host.Layout, o Options) (policy *configuration.Configuration, opened map[string]string,
+	err error) {
 	before, err := ReadRecord(l)
 	if err != nil {
 		return nil, nil, err

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
-	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
 func TestAPreparedHostCanJoinAndBeInstalled(t *testing.T) {

@@ -8,9 +8,9 @@ import (
 	"context"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
-	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
 	"github.com/bulkhead-k8s/bulkhead/components/install/kubeadmconfig"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
 // restore leaves alone what is back already: a rewritten manifest could restart

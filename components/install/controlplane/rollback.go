@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/engine"
-	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
 // rollback first gives every file that there was its old content, and with it

@@ -14,10 +14,10 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/cluster"
 	"github.com/bulkhead-k8s/bulkhead/components/install/engine"
 	"github.com/bulkhead-k8s/bulkhead/components/install/host"
-	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
 	"github.com/bulkhead-k8s/bulkhead/components/install/render"
 	"github.com/bulkhead-k8s/bulkhead/components/install/scope"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 	"github.com/bulkhead-k8s/bulkhead/manifests"
 )
 
@@ -124,7 +124,8 @@ func (in *Installer) filesInForce() (cluster.Process, error) {
 // stopScopeSync comes when nobody asks about accounts any more. What other hosts need
 // in the API stays.
 func (p *plan) stopScopeSync(ctx context.Context) (changed bool, err error) {
-	for _, file := range []string{p.Layout.ScopeSyncManifest(), filepath.Join(p.Layout.APIServer(), scope.KubeconfigName)} {
+	for _, file := range []string{p.Layout.ScopeSyncManifest(),
+		filepath.Join(p.Layout.APIServer(), scope.KubeconfigName)} {
 		removed, err := p.journal.RemoveFile(file)
 		changed = changed || removed
 		if err != nil {

@@ -44,7 +44,8 @@ func TestScopeSyncWritesWhereTheServerReads(t *testing.T) {
 	if args := pod.Spec.Containers[0].Command; !slices.Contains(args, "--node-name="+layout.NodeName()) {
 		t.Errorf("it does not know whose server it looks after: %v", args)
 	}
-	if without, err := scope.SyncPod(layout, options(Hardened).NodeScope, "example.test/bulkhead:1"); without != nil || err != nil {
+	if without, err := scope.SyncPod(layout, options(Hardened).NodeScope, "example.test/bulkhead:1"); without != nil ||
+		err != nil {
 		t.Errorf("without node scope: %v\n%s", err, without)
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/host"
-	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 	"github.com/bulkhead-k8s/bulkhead/components/install/scope"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
 )
 
@@ -64,7 +64,8 @@ func TestWhenScopeSyncStarts(t *testing.T) {
 // know the answer.
 func (h *testHost) nobodyIsAskedInVain() {
 	h.t.Helper()
-	asked := bytes.Contains(read(h.t, h.layout.AuthorizationConfig()), []byte(scopelist.EntryName)) || atomicfile.Exists(h.layout.ScopeRegistration())
+	asked := bytes.Contains(read(h.t, h.layout.AuthorizationConfig()), []byte(scopelist.EntryName)) ||
+		atomicfile.Exists(h.layout.ScopeRegistration())
 	for _, manifest := range []string{h.layout.NodeAuthorizerManifest(), h.layout.NodeRestrictionManifest()} {
 		if asked && !bytes.Contains(read(h.t, manifest), []byte("--node-scope=true")) {
 			h.t.Errorf("kube-apiserver asks about accounts, and %s does not know the answer:\n%s", manifest, &h.out)
@@ -195,7 +196,8 @@ func TestAServerThatDoesNotAnswerDoesNotWaitForScopeSync(t *testing.T) {
 					begin = time.Now()
 				case !begin.IsZero() && strings.Contains(line, "restore "+tc.first(h.layout)):
 					if atomicfile.Exists(h.layout.ScopeSyncManifest()) || time.Since(begin) > time.Second {
-						t.Errorf("after %s scope-sync is told to run: %t", time.Since(begin), atomicfile.Exists(h.layout.ScopeSyncManifest()))
+						t.Errorf("after %s scope-sync is told to run: %t", time.Since(begin),
+							atomicfile.Exists(h.layout.ScopeSyncManifest()))
 					}
 					h.serverStuck, begin = false, time.Time{}
 				}

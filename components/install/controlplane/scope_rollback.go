@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/engine"
-	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
 	"github.com/bulkhead-k8s/bulkhead/components/install/scope"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
 // revertScope is the first thing on the way back from a run that switched node scope

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 	"github.com/bulkhead-k8s/bulkhead/components/install/scope"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
 // TestAScopeSyncThatDoesNotComeUpIsTakenBack, whether there was one before or not.

@@ -17,8 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/cluster"
-	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 	"github.com/bulkhead-k8s/bulkhead/components/install/scope"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
 func (h *testHost) Version(context.Context) (string, error) { return h.version, nil }

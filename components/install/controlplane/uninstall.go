@@ -17,9 +17,9 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
 	"github.com/bulkhead-k8s/bulkhead/components/install/engine"
 	"github.com/bulkhead-k8s/bulkhead/components/install/host"
-	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
 	"github.com/bulkhead-k8s/bulkhead/components/install/kubeadmconfig"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
 // Uninstall puts the API server back to what it was before the first
@@ -148,7 +148,8 @@ func (in *Installer) restoreKubeadm(ctx context.Context, edit Edit) (changed boo
 	}
 	restored := string(original.Data)
 	if !saved || edit.Drifted || journal.Hash([]byte(current)) != edit.Written {
-		if restored, err = kubeadmconfig.Unwire(current, kubeadmWiring(in.Layout, InTree, false), edit.kubeadm()); err != nil {
+		if restored, err = kubeadmconfig.Unwire(current, kubeadmWiring(in.Layout, InTree, false),
+			edit.kubeadm()); err != nil {
 			return false, err
 		}
 	}

@@ -90,7 +90,8 @@ func (h LocalHost) ProxyAddress(ctx context.Context) (string, error) {
 func proxyAddress(ctx context.Context, client kubernetes.Interface, name string) (string, error) {
 	pods, err := client.CoreV1().Pods(metav1.NamespaceSystem).List(ctx, metav1.ListOptions{
 		FieldSelector: fields.OneTermEqualSelector("spec.nodeName", name).String(),
-		LabelSelector: labels.Set{"app.kubernetes.io/name": host.KubeletAuthProxy, "app.kubernetes.io/part-of": "bulkhead"}.String(),
+		LabelSelector: labels.Set{"app.kubernetes.io/name": host.KubeletAuthProxy,
+			"app.kubernetes.io/part-of": "bulkhead"}.String(),
 	})
 	if err != nil {
 		return "", err

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/host"
-	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
 // renewPatience is how long a renewal waits for an installation on this host to end.

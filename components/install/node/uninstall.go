@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/engine"
-	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
 // zeroPolicy is for keepers that renew nothing.
@@ -42,7 +42,8 @@ func (k *Installer) uninstall(ctx context.Context, timeout time.Duration) error 
 
 // Installed reports whether anything of ours is on this node.
 func (k *Installer) Installed() bool {
-	for _, path := range append(k.Layout.RenewalUnits(), k.Layout.Node(), k.Layout.KubeletProxy(), k.Layout.KubeletUnit()) {
+	for _, path := range append(k.Layout.RenewalUnits(), k.Layout.Node(), k.Layout.KubeletProxy(),
+		k.Layout.KubeletUnit()) {
 		if atomicfile.Exists(path) {
 			return true
 		}

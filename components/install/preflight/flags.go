@@ -94,7 +94,8 @@ func webhookPlugin(server Server) Finding {
 				"--disable-admission-plugins instead"}
 	}
 	if lists(server, "disable-admission-plugins", check) {
-		return Finding{Fail, check, "disabled: kube-apiserver would not call node-restriction; take it out of --disable-admission-plugins"}
+		return Finding{Fail, check,
+			"disabled: kube-apiserver would not call node-restriction; take it out of --disable-admission-plugins"}
 	}
 	return Finding{OK, check, "on"}
 }
@@ -114,7 +115,8 @@ func nodeRestriction(in Input) Finding {
 	case in.Profile == "parity":
 		return Finding{Warn, check, "off: so far nothing checks what nodes write; node-restriction will"}
 	}
-	return Finding{Warn, check, "off: so far nothing checks what nodes write; the profile switches it on, before node-restriction"}
+	return Finding{Warn, check,
+		"off: so far nothing checks what nodes write; the profile switches it on, before node-restriction"}
 }
 
 func lists(server Server, flag, plugin string) bool {

@@ -31,8 +31,9 @@ func versionFindings(ctx context.Context, in Input) ([]Finding, error) {
 	}
 	if !in.Server.ReadsManifests(info.GitVersion) && in.Profile == "parity" {
 		return []Finding{{Fail, check,
-			info.GitVersion + ": it takes no admission webhook from disk (it does from 1.37 on, unless the feature gate " +
-				"ManifestBasedAdmissionControlConfig is off), and parity has no other check of what nodes write; use hardened"}}, nil
+				info.GitVersion + ": it takes no admission webhook from disk (it does from 1.37 on, unless the feature gate " +
+					"ManifestBasedAdmissionControlConfig is off), and parity has no other check of what nodes write; use hardened"}},
+			nil
 	}
 	if several, err := severalWithoutManifests(ctx, in, info.GitVersion); err != nil || several != "" {
 		return []Finding{{Fail, check, several}}, err
