@@ -117,7 +117,7 @@ func TestWhatComesBackIsRemovedOnceMore(t *testing.T) {
 		}
 		must(t, h.installer().Uninstall(t.Context(), options(Hardened).Timeout))
 		h.mustBe(before)
-		if !strings.Contains(h.out.String(), "done       look once more") {
+		if !strings.Contains(h.out.String(), "done       remove directories that a late container has made again") {
 			t.Errorf("it says:\n%s", &h.out)
 		}
 	})
@@ -142,7 +142,7 @@ func TestTakingBackAnInstallationWaitsForItsPods(t *testing.T) {
 	onHost(t, "a node authorizer that does not start", func(t *testing.T, h *testHost) {
 		before := h.snapshot()
 		h.broken["node-authorizer"], h.ending = true, 20*time.Second
-		stayed := h.stopwatch("take back "+h.layout.CertsManifest(), "take back "+h.layout.PKI())
+		stayed := h.stopwatch("revert "+h.layout.CertsManifest(), "revert "+h.layout.PKI())
 		if err := h.installer().Install(t.Context(), options(Hardened)); err == nil {
 			t.Error("it succeeds")
 		}

@@ -22,7 +22,7 @@ const (
 	switches    = "switch kube-apiserver"
 	answers     = "run the node authorizer"
 	writesLists = "write the API server's admission files"
-	givesUp     = "Putting the old state back"
+	givesUp     = "Rolling back"
 )
 
 // TestWhenScopeSyncStarts: before the API server restarts, but never before those are

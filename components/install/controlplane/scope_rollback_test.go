@@ -122,7 +122,7 @@ func TestASecondHostKeepsWhatScopeSyncMayDo(t *testing.T) {
 		h.others, h.bare = []string{"cp-1"}, "cp-2"
 		h.scoped = []string{"cp-1"}
 		must(t, h.installer().Install(t.Context(), scoped(Hardened)))
-		if got := h.out.String(); !strings.Contains(got, "API servers of cp-2 hold no account") {
+		if got := h.out.String(); !strings.Contains(got, "API servers of cp-2 do not enforce node scope") {
 			t.Errorf("it says:\n%s", got)
 		}
 		must(t, h.installer().Install(t.Context(), options(Hardened)))

@@ -80,10 +80,10 @@ func TestAnotherHostKeepsTheKubeletAPIOfTheCluster(t *testing.T) {
 		{"a person says yes, and the cluster does without", saying(true), false, false, []string{"cp-2"}, true, true, ""},
 		{"it is given up in words", refused, false, true, []string{"cp-2"}, false, false, ""},
 		{"this host was told no, others run", toldNo, true, true, []string{"cp-2"}, false, true,
-			"our components run on cp-2 too"},
+			"Bulkhead runs on cp-2 too"},
 		{"this host was told no, and is the last", toldNo, true, true, nil, false, false, ""},
 		{"this host is in parity, others run", parity, false, true, []string{"cp-2"}, false, true,
-			"our components run on cp-2 too"},
+			"Bulkhead runs on cp-2 too"},
 	} {
 		onHost(t, tc.name, func(t *testing.T, h *testHost) {
 			if tc.record {

@@ -101,7 +101,7 @@ func TestUninstallLeavesWhatAnotherHostNeeds(t *testing.T) {
 		if len(h.objects) != objectCount(t) || h.kubeadm != wired {
 			t.Errorf("left are %v and\n%s", h.objects, h.kubeadm)
 		}
-		if got := h.out.String(); strings.Count(got, "run on cp-1 too") != 2 {
+		if got := h.out.String(); strings.Count(got, "runs on cp-1 too") != 2 {
 			t.Errorf("it does not say so:\n%s", got)
 		}
 		if got := read(t, h.layout.APIServerManifest()); !bytes.Equal(got, h.original) {
