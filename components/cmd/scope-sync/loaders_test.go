@@ -49,7 +49,7 @@ func userOf(a scopelist.Account) string { return "system:serviceaccount:" + a.Na
 var lists = map[string][]scopelist.Account{
 	"nobody": nil,
 	"one":    {{Namespace: "ns", Name: "agent"}},
-	"full":  full(30, 40),
+	"full":   full(30, 40),
 	"long":   full(63, 253),
 }
 
