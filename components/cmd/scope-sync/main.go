@@ -1,8 +1,9 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The scope-sync program keeps the lists of ServiceAccounts whose requests one
-// kube-apiserver sends to node scope what the cluster's annotations say.
+// The scope-sync program keeps the lists of accounts with a scope current on one host.
+// kube-apiserver sends the requests of these ServiceAccounts to node scope. The annotations in
+// the cluster define which accounts are in the lists.
 package main
 
 import (
