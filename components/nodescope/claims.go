@@ -9,9 +9,10 @@ import (
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 )
 
-// accountOf splits the user name of a ServiceAccount. isAccount is true for every name with the
-// prefix of ServiceAccounts. wellFormed is true for a name that an API server can assign: the
-// namespace is a label of RFC 1123, the account a DNS subdomain. accountOf does not allocate.
+// accountOf splits the user name of a ServiceAccount. The result isAccount is true for every
+// name with the prefix of ServiceAccounts. The result wellFormed is true for a name that an API
+// server can assign: the namespace is a label of RFC 1123, the account a DNS subdomain.
+// accountOf does not allocate.
 //
 // Source: k8s.io/apiserver/pkg/authentication/serviceaccount SplitUsername;
 // k8s.io/apimachinery/pkg/api/validation ValidateNamespaceName, ValidateServiceAccountName.

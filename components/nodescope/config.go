@@ -46,10 +46,10 @@ type NodeAuthorizer interface {
 // before a token is denied because its pod is not found.
 type Confirmer interface {
 	// ConfirmPod makes NodeInfo find the pod, if a pod with that name and UID was on the node
-	// when ConfirmPod was called. why is empty if NodeInfo is now current. Otherwise it says,
-	// as the end of a sentence, why that is not certain. ConfirmPod returns when ctx is done.
-	// An answer for one UID is not valid for another UID: a new pod may have the name of a
-	// deleted one.
+	// at the time of the call. The result is empty if NodeInfo is now current. Otherwise it
+	// says, as the end of a sentence, why that is not certain. ConfirmPod returns when ctx is
+	// done. An answer for one UID is not valid for another UID: a new pod may have the name of
+	// a deleted one.
 	ConfirmPod(ctx context.Context, node, namespace, name, uid string) (why string)
 }
 

@@ -5,10 +5,13 @@
 // pod's token on objects of other nodes, for the resources that the account's owner names.
 //
 // A DaemonSet has one ServiceAccount and one pod on every node. RBAC grants its permissions to
-// the account, so the token of each pod has them in the whole cluster. An attacker who takes
-// over one node gets such a token. With node scope, the owner names resources in an annotation
-// of the account. On these resources, a pod may do what the kubelet of its node may do, and
-// only if RBAC allows it too.
+// the account, so the token of each pod has them in the whole cluster. An attacker who controls
+// one node gets such a token.
+//
+// With node scope, the owner names resources in an annotation of the account. These resources
+// are the scope of the account. On a resource in the scope, each pod is limited to its node.
+// This means: the pod may do what the kubelet of its node may do, and only if RBAC allows it
+// too.
 //
 // # How a request is decided
 //
@@ -19,8 +22,8 @@
 //  3. The request is not for a resource, or asks for the user's own permissions: no opinion
 //     (NS-PASS-2).
 //  4. The request is an impersonation check (NS-IMPERSONATE-1), creates a token or a pod
-//     certificate (NS-TOKEN-1), or grants permissions (NS-GRANT-1): limited for every account
-//     with a scope, whatever resources the scope names.
+//     certificate (NS-TOKEN-1), or grants permissions (NS-GRANT-1). It is limited for every
+//     account with a scope, whatever resources the scope names.
 //  5. The resource is not in the scope: no opinion (NS-PASS-1).
 //  6. The node of the pod cannot be verified from the token: denied (NS-IDENT-1 … 4).
 //  7. The resource has its own rules: Nodes, pods, and declared custom resources.

@@ -48,9 +48,9 @@ var streamSubresources = []string{"log", "exec", "attach", "portforward", "proxy
 // thePod is the parent resource of a pod's subresources.
 var thePod = Resource{Resource: "pods"}
 
-// authorizePod asks the node authorizer whether the node may get the pod. That check tells
-// whether the pod is on the node. Before the node authorizer denies, it reads the current state
-// of the cluster.
+// authorizePod asks the node authorizer whether the node may get the pod. The node may get only
+// pods that are bound to it, so the answer shows whether the pod is on the node. Before the
+// node authorizer denies, it reads the current state of the cluster.
 func (z *Authorizer) authorizePod(ctx context.Context, node string, r Resource, a *request) rules.Decision {
 	switch {
 	case slices.Contains(streamSubresources, r.Subresource):

@@ -1,9 +1,9 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The scope-sync program keeps the lists of accounts with a scope current on one host.
-// kube-apiserver sends the requests of these ServiceAccounts to node scope. The annotations in
-// the cluster define which accounts are in the lists.
+// The scope-sync program runs on a control-plane host and keeps the two lists of its
+// kube-apiserver current. The lists name the ServiceAccounts whose requests kube-apiserver
+// sends to node scope. The annotations in the cluster define which accounts are listed.
 package main
 
 import (

@@ -4,10 +4,14 @@
 // Package customread reads a custom resource from the API server, to find the node that it
 // belongs to.
 //
-// The reads are made for a pod, which may be hostile and may send many requests. So the number
-// of concurrent reads per node is limited, a read has a timeout of one second, and an object
-// that is larger than an API server stores is not read. If an object cannot be read, the result
-// is an error, and the caller denies the request.
+// The reads are made for a pod, which may be hostile and may send many requests. So there are
+// limits:
+//
+//   - The number of concurrent reads is limited, in total and for each node.
+//   - A read has a timeout of one second.
+//   - An object that is larger than an API server stores is not read.
+//
+// If an object cannot be read, the result is an error, and the caller denies the request.
 package customread
 
 import (

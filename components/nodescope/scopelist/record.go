@@ -29,8 +29,9 @@ const (
 // into a ConfigMap of 1 MiB, whatever the names of the accounts.
 const MaxRecordBytes = 320 << 10
 
-// State says which of the two lists are live for an account: the API server of the host has
-// loaded a list with the account. The zero value is pending in both.
+// State says which of the two lists are live for an account. A list is live if the API server
+// of the host has loaded it with the account in it, and the component that the server calls has
+// seen the account's annotations. The zero value is pending in both.
 type State struct{ Authorization, Admission bool }
 
 // Record is the status of one host. scope-sync writes it to the ConfigMap [RecordsName] in

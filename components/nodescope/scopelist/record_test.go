@@ -119,8 +119,8 @@ func TestDigests(t *testing.T) {
 	}
 }
 
-// For any text in the ConfigMap: no panic, the decoded record fits when it is encoded again,
-// and no account becomes live by decoding and encoding.
+// The text in the ConfigMap can be anything. DecodeRecord never panics. A decoded record fits
+// when it is encoded again. No account becomes live by decoding and encoding.
 func FuzzDecodeRecord(f *testing.F) {
 	for _, seed := range []string{
 		"", "{}", `{"accounts":{"live":{"b":["4"]},"pending":{"a":["1"]}},"details":{"b":{"4":"d4@7"}}}`,

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package scopelist reads and replaces the list of accounts whose requests an API server sends
-// to node scope. The list is in two files:
+// to node scope. It also encodes the status records of scope-sync ([Record]).
+//
+// The list is in two files:
 //
 //   - the AuthorizationConfiguration, in the match condition of its entry [EntryName];
 //   - a ValidatingWebhookConfiguration from disk, in that of its webhook [EntryName].
@@ -19,8 +21,6 @@
 // expressions check that there is a user name before they use it. The operator "in" has a value
 // for every list; for an empty list it is false. The names in the list are names of Kubernetes
 // objects, so they have no character that could end a string.
-//
-// The package also encodes the status records of scope-sync ([Record]).
 package scopelist
 
 import (

@@ -13,7 +13,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
 )
 
-// remembered is how many states of the file are kept. The server may use an older state: it can
+// remembered is how many states of the file are kept. The server may use an older state. It can
 // miss a change for a minute, and a tenant can cause a change every two seconds.
 const remembered = 64
 
