@@ -125,11 +125,11 @@ func isImpersonation(verb string) bool {
 	return verb == "impersonate" || strings.HasPrefix(verb, "impersonate:") || strings.HasPrefix(verb, "impersonate-on:")
 }
 
-// authorizeImpersonation denies every impersonation except that of the associated node. The
-// node authorizer decides the impersonated request afterwards, as a request of that node. By
-// then the API server has compared the node with the token's node. kube-apiserver sends this
-// check without the token's claims and uses the answer for all pods of the account. The
-// decision does not need the claims.
+// authorizeImpersonation denies an account with a scope every impersonation except that of the
+// associated node. The node authorizer decides the impersonated request afterwards, as a
+// request of that node. By then the API server has compared the node with the token's node. The
+// API server sends this check without the token's claims and uses the answer for all pods of
+// the account. The decision does not need the claims.
 func authorizeImpersonation(who identity, a *request) rules.Decision {
 	if a.Verb == "impersonate:associated-node" || strings.HasPrefix(a.Verb, "impersonate-on:associated-node:") {
 		return noOpinion(impersonation)

@@ -178,7 +178,8 @@ func (i Identity) Covers(r Resource) bool { return i.known.held.covers(r) }
 func (i Identity) Node() string { return i.known.node }
 
 // Against returns the rule that denies the user every resource in its scope, and the message of
-// the denial. The last result is false if the user's node is known: then no rule denies.
+// the denial. The last result is false if there is no such rule: the user's node is known, or
+// the user is not a ServiceAccount.
 func (i Identity) Against() (by rules.ID, why string, is bool) {
 	return i.known.against, i.known.why, i.known.against != ""
 }

@@ -63,8 +63,8 @@ var errNoLog = errors.New(
 		"--audit-log-format=json")
 
 // Read calls see for each permitted request of the account. A line that cannot be parsed is
-// counted and skipped. Read returns an error if there are such lines and no other lines, and if
-// in cannot be read to its end.
+// counted and skipped. Read returns an error if it can parse no line of a log that is not
+// empty, or if it cannot read the log to its end.
 func (l *Log) Read(in io.Reader, see func(Request)) error {
 	lines := bufio.NewReaderSize(in, 1<<16)
 	read := 0

@@ -61,7 +61,7 @@ func hasSeen(has SeenVersions, v scopeindex.Versions) bool {
 	return has.Includes(serviceAccounts, v.Account) && has.Includes(pods, v.Pods)
 }
 
-// detail stores which annotations of each account are live. Since keeps its value while that
+// detail stores which annotations of each account are live. The time Since is kept while that
 // does not change.
 func (s *Syncer) detail(states map[scopelist.Account]scopelist.State,
 	versions map[scopelist.Account]scopeindex.Versions) {
