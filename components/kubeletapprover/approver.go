@@ -47,8 +47,9 @@ func decided(request *certificatesv1.CertificateSigningRequest) bool {
 // Problem returns why the node may not get the certificate, with the rule ID. It is empty if the
 // node may get it. node is the current Node of that name, or nil if there is none. Problem checks
 // everything that the signer requires (pkg/apis/certificates/helpers.go ValidateKubeletServingCSR).
-// It also checks that the names and addresses belong to the Node, and to no other Node, Service or
-// API server. It returns an error if it cannot check the others.
+// It also checks that the names and addresses belong to the Node, and not to another Node, a
+// Service or an API server ([kubeletcertificate.TakenProblem]). It returns an error if it cannot
+// check that.
 func Problem(ctx context.Context, request *certificatesv1.CertificateSigningRequest, name string, node *corev1.Node,
 	others kubeletcertificate.Others) (string, error) {
 	problem, err := problem(ctx, request, name, node, others)

@@ -24,7 +24,7 @@ import (
 )
 
 // The static pod manifest uses only flags that exist. The flags that it leaves out have the
-// defaults that it needs.
+// defaults that the static pod needs.
 func TestStaticPodStartsTheProgram(t *testing.T) {
 	data, err := manifests.FS.ReadFile(manifests.NodeAuthorizerStaticPod)
 	if err != nil {

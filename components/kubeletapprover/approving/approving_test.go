@@ -192,7 +192,8 @@ func TestNothingIsApprovedBeforeTheNodesAreKnown(t *testing.T) {
 	client := fake.NewClientset(nodeCalled("worker-1"), ask(t, "own", "worker-1", "worker-1"))
 	var seeing atomic.Bool
 	client.PrependReactor("list", "nodes", func(clienttesting.Action) (bool, runtime.Object, error) {
-		// This error is retried without a delay that depends on the time of day.
+		// For most other errors, client-go sleeps until one interval after the previous error of
+		// the process. That error may have a real time, which synthetic time cannot reach.
 		return !seeing.Load(), nil, apierrors.NewResourceExpired("away")
 	})
 	withApprover(t, client, func(t *testing.T) {

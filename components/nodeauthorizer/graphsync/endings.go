@@ -23,7 +23,7 @@ import (
 // the queue until it is due. The graph then does not know its UID, and nothing happens.
 type endings struct {
 	clock clock.Clock
-	// grace is how long an ended pod keeps its relations: for ever if it is negative.
+	// grace is how long an ended pod keeps its relations. If it is negative, they never expire.
 	grace time.Duration
 	end   func(namespace, name string, uid types.UID)
 	// first receives a value when a pod is added to an empty queue.
