@@ -21,7 +21,6 @@ type claimOwner struct {
 // older claim may have the same name. The graph may receive the pod and the claim in any order.
 //
 // Source: k8s.io/component-helpers/storage/ephemeral VolumeIsForPod.
-// Source: k8s.io/component-helpers/storage/ephemeral VolumeIsForPod.
 func (g *Graph) SetPersistentVolumeClaim(claim *corev1.PersistentVolumeClaim) {
 	g.pods.Lock()
 	defer g.pods.Unlock()
