@@ -28,7 +28,7 @@ var others = []string{kubeletauth.SubresourceContainerLogs, kubeletauth.Subresou
 // gives access to them through the API server. There, rule KA-VAP-1 checks them.
 var throughServer = []string{kubeletauth.SubresourceMetrics, kubeletauth.SubresourceStats, kubeletauth.SubresourceLog}
 
-// theProxy is the user name with which kubelet-auth-proxy sends requests to kubelets.
+// theProxy is the subject with which kubelet-auth-proxy sends requests to kubelets.
 const theProxy = "User bulkhead:kubelet-auth-proxy"
 
 // Holder is a subject that has nodes/proxy.

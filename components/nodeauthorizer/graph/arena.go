@@ -58,8 +58,8 @@ func (s *arena[T]) len() int {
 // objects contain them. A Go map would store a second copy of the keys, which takes as much memory
 // as everything else together.
 //
-// It is an open hash table with linear probing, in shards. When one shard grows, readers wait only
-// a few microseconds, not for a copy of the whole table.
+// It is an open-addressing hash table with linear probing, in shards. When one shard grows, readers
+// wait only a few microseconds, not for a copy of the whole table.
 type index struct {
 	shards [shardCount]shard
 }

@@ -153,8 +153,8 @@ type BoundPod struct {
 	RunsAs string
 }
 
-// BoundPod returns the pod of that name. ok is false if no such pod is bound to a node. It takes
-// one lock and does not allocate memory.
+// BoundPod returns the pod of that name. The second result is false if no such pod is bound to a
+// node. BoundPod takes one lock and does not allocate memory.
 func (g *Graph) BoundPod(namespace, name string) (BoundPod, bool) {
 	g.mu.RLock()
 	defer g.mu.RUnlock()

@@ -80,9 +80,9 @@ func (c *counts) each(visit func(node uint32)) {
 	}
 }
 
-// refcounts stores how many times each of several nodes has been added. It is an open hash table
-// with linear probing, because decisions wait for it. A Go map takes two to three times as long for
-// a lookup, and more memory for a small number of nodes.
+// refcounts stores how many times each of several nodes has been added. It is an open-addressing
+// hash table with linear probing, because decisions wait for it. A Go map takes two to three times
+// as long for a lookup, and more memory for a small number of nodes.
 type refcounts struct {
 	// The length of slots is a power of two. At most three quarters of them are used.
 	slots []entry

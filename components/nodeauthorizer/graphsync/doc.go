@@ -13,9 +13,9 @@
 // [Sync.HasSynced] reports that every resource has been listed completely at least once. After
 // that, the graph contains what the watches of the API server have sent so far. [Sync.Progress]
 // returns how old that may be: the time since the API server last sent anything about a resource.
-// That is a list, an event, a bookmark, or the acceptance of a new watch. In a quiet, healthy
-// cluster a bookmark arrives about once a minute. So the age rises to a little more than a minute
-// and falls back to zero. An age of several minutes means that the watch is broken.
+// That is a list, an event, a bookmark, or the acceptance of a watch that continues. In a quiet,
+// healthy cluster a bookmark arrives about once a minute. So the age rises to a little more than a
+// minute and falls back to zero. An age of several minutes means that the watch is broken.
 //
 // Requests must not be decided from a view that is too old. [Sync.Unready] returns a reason until
 // the server sends something again. Such a graph may grant a node access that it has lost, and deny

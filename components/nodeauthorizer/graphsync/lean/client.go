@@ -14,8 +14,8 @@ import (
 )
 
 // Client returns a client of the same server with smaller watches. They decode only the used fields
-// for objects of this kind, and everything for other objects. ok is false if full is not a
-// *rest.RESTClient, or if no client can be created.
+// for objects of this kind, and everything for other objects. The second result is false if full is
+// not a *rest.RESTClient, or if no client can be created.
 func (k Kind) Client(full rest.Interface) (rest.Interface, bool) {
 	client, ok := full.(*rest.RESTClient)
 	if !ok || client == nil {

@@ -114,8 +114,8 @@ func putLength(room []byte, n uint64) {
 	room[len(room)-1] &= 0x7f
 }
 
-// next returns the first field. ok is false if the field is truncated, is a group, or has an
-// encoding that no encoder produces.
+// next returns the first field. The second result is false if the field is truncated, is a group,
+// or has an encoding that no encoder produces.
 func next(in []byte) (field, bool) {
 	tag, n := binary.Uvarint(in)
 	f := field{number: tag >> 3, kind: tag & 7, length: n}
