@@ -21,12 +21,12 @@
 //
 // # Budgets
 //
-// Other users can put a node's name into requests (see sarwebhook.Limits). So the budgets are
-// designed so that other users cannot block the node's reads. All callers share the lists of a
-// node's pods, for any object. Lists begin at least 50 ms apart. Callers that arrive in between
-// wait for the next list and are not refused. Reads by name cannot be shared between different
-// names. Each node has its own token bucket for them, and only part of its callers may wait for
-// them.
+// Other users can put a node's name into requests (see sarwebhook.Limits). The budgets limit how
+// far such requests can block the node's reads. All callers share the lists of a node's pods, for
+// any object. Lists begin at least 50 ms apart. Callers that arrive in between wait for the next
+// list and are not refused, unless too many callers already wait. Reads by name cannot be shared
+// between different names. Each node has its own token bucket for them, and only part of its
+// callers may wait for them.
 //
 // For all nodes together, the number of reads in flight and the number of reads that begin in a
 // second are limited. Reads begin in order of arrival. Each node has at most two reads in that
