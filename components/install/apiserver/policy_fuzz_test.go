@@ -11,8 +11,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
 )
 
-// FuzzTheSecondRoad: what the policy leaves to get nodes/proxy, the proxy leaves to it as
-// well, or refuses to everybody.
+// FuzzTheSecondRoad compares the policy with the proxy. If the policy allows a path with only get
+// on nodes/proxy, then the proxy also accepts nodes/proxy for that path, or denies it to all users.
 func FuzzTheSecondRoad(f *testing.F) {
 	for _, path := range kubeletauth.ServerPaths() {
 		f.Add("/" + path.Prefix)

@@ -23,8 +23,8 @@ import (
 // util/certificate/certificate_store.go).
 const servingFile = "kubelet-server-current.pem"
 
-// copied is a file that kubelet-auth-proxy reads as a copy. The directory of the copies contains no
-// other file that the proxy must not read.
+// copied is a file that kubelet-auth-proxy reads as a copy. The directory of the copies contains
+// nothing that the proxy must not read.
 type copied struct {
 	name, from, to string
 	// later is true if the file may not exist yet.
