@@ -51,7 +51,7 @@ func (j *job) run(cmd *exec.Cmd) error {
 	return nil
 }
 
-// prefixWriter writes whole lines with a prefix, to tell parallel jobs apart.
+// prefixWriter writes whole lines with a prefix that identifies the job.
 type prefixWriter struct {
 	// mu guards out, which several writers share, and rest, the unfinished line.
 	mu     *sync.Mutex
@@ -60,7 +60,7 @@ type prefixWriter struct {
 	rest   []byte
 }
 
-// Write never fails: a program must not stop because nobody reads its output.
+// Write never fails: a program must not stop because its output has no reader.
 func (w *prefixWriter) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

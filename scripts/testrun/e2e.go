@@ -90,7 +90,7 @@ func renewals(ctx context.Context, j *job) (err error) {
 	return j.specs(ctx, "hardened", certificates)
 }
 
-// others tests the other profiles, and what it can of hardened, whose job is the longest.
+// others tests the other profiles, and a part of hardened, because the job hardened takes longest.
 func others(ctx context.Context, j *job) (err error) {
 	defer func() { err = errors.Join(err, j.down(ctx)) }()
 	inTree := j.up(ctx, "in-tree", "--fresh")

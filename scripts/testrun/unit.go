@@ -88,7 +88,8 @@ func fuzz(ctx context.Context, j *job) error {
 	})
 }
 
-// gotestsum runs a program that prints the events of `go test -json`. Its tests know no cluster.
+// gotestsum runs a program that prints the events of `go test -json`. Its tests have no access to a
+// cluster.
 func (j *job) gotestsum(ctx context.Context, r *result, name, folder string, args ...string) error {
 	build := j.command(ctx, "go", "-C", "scripts/tools", "build", "-o", j.path("bin")+"/", "gotest.tools/gotestsum")
 	if err := j.run(build); err != nil {

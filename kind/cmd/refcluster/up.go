@@ -48,7 +48,7 @@ after an interruption, or with another profile to switch.`,
 	return cmd
 }
 
-// wanted is what the cluster is to have.
+// wanted is the wanted state of the cluster.
 type wanted struct {
 	name       string
 	profile    string
@@ -56,11 +56,11 @@ type wanted struct {
 	nodeScope  bool
 	// fresh removes an existing cluster first.
 	fresh bool
-	// extra are further flags of the installer.
+	// extra are additional flags of the installer.
 	extra []string
 }
 
-// flags are those of the installer, the first one given.
+// flags returns the flags of the installer, with first in front.
 func (w wanted) flags(first string) []string {
 	flags := []string{first}
 	if w.profile != "in-tree" {
