@@ -39,7 +39,7 @@ func (c *Cluster) Install(ctx context.Context, profile, image string, extra ...s
 	})
 }
 
-// InstallNodes puts the kubelets behind their proxies, one node after the other.
+// InstallNodes runs `bulkhead node install` on the nodes, one after the other.
 func (c *Cluster) InstallNodes(ctx context.Context) error {
 	return c.onNodes(ctx, c.nodes(), "putting the kubelet behind its proxy on ", "install")
 }
@@ -148,9 +148,9 @@ func (c *Cluster) InstalledStatus(ctx context.Context) (string, error) {
 	return status, nil
 }
 
-// WaitInstalled waits until `bulkhead status` and `bulkhead node status` report no
-// component that is not ready. The kubelet restarts a static pod some seconds after its
-// manifest has changed.
+// WaitInstalled waits until `bulkhead status` and `bulkhead node status` report that every
+// component is ready. The kubelet restarts a static pod some seconds after its manifest has
+// changed.
 func (c *Cluster) WaitInstalled(ctx context.Context) error {
 	return c.Progress.Step(ctx, "waiting until every component is ready", func(ctx context.Context, _ io.Writer) error {
 		return poll(ctx, 2*time.Minute, func() (bool, error) {
@@ -167,7 +167,7 @@ func (c *Cluster) WaitInstalled(ctx context.Context) error {
 	})
 }
 
-// unreadyRow is the row that `bulkhead status` prints for a component that is not ready.
+// unreadyRow matches the row that `bulkhead status` prints for a component that is not ready.
 var unreadyRow = regexp.MustCompile(`(?m)^\S+ +not ready: .*$`)
 
 // Nodes returns kubectl's table of the nodes.

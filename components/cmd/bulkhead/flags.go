@@ -159,7 +159,8 @@ func (f *hostFlags) findings(ctx context.Context, o controlplane.Options) ([]pre
 	return findings, err
 }
 
-// refuse prints all findings except those with level OK. It fails if a check fails.
+// refuse prints all findings except those with level OK. It returns an error if a finding has level
+// FAIL.
 func (f *hostFlags) refuse(ctx context.Context, out io.Writer, o controlplane.Options) error {
 	findings, err := f.findings(ctx, o)
 	if err != nil {

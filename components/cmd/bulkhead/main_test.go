@@ -51,7 +51,7 @@ func TestChild(t *testing.T) {
 	unignored := make(chan os.Signal, 1)
 	signal.Notify(unignored, syscall.SIGHUP)
 	signal.Stop(unignored)
-	ctx, _ := untilStopped(context.Background()) // until the process ends
+	ctx, _ := untilStopped(context.Background()) // needed until the process ends
 	for _, signal := range []syscall.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM} {
 		if signal.String() == name {
 			if err := syscall.Kill(os.Getpid(), signal); err != nil {

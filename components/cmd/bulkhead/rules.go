@@ -191,7 +191,7 @@ type jsonRule struct {
 	Optional  bool   `json:"optional"`
 	// Configured is true for a rule that only the operator's configuration enables.
 	Configured bool `json:"configured,omitempty"`
-	// Defaults are the modes of an optional rule, by profile.
+	// Defaults are the default modes of an optional rule, by profile.
 	Defaults map[controlplane.Profile]string `json:"defaults,omitempty"`
 }
 

@@ -66,9 +66,9 @@ const (
 // Before is the old state of the flags. Unwire needs it to undo Wire.
 type Before struct {
 	NodeRestriction Plugin `json:"nodeRestriction,omitempty"`
-	// ExtendTokens is the flag's value; empty if it was not set.
+	// ExtendTokens is the flag's value. It is empty if the flag was not set.
 	ExtendTokens string `json:"extendTokens,omitempty"`
-	// KubeletCA is the flag's value; empty if it was not set.
+	// KubeletCA is the flag's value. It is empty if the flag was not set.
 	KubeletCA string `json:"kubeletCA,omitempty"`
 }
 

@@ -92,7 +92,8 @@ type Process struct {
 	// AdmissionHash is the server's hash of the validating webhooks from disk that it uses. It is
 	// empty if there are none.
 	AdmissionHash string
-	// PolicyHash is the same for validating admission policies.
+	// PolicyHash is the server's hash of the validating admission policies from disk that it uses.
+	// It is empty if there are none.
 	PolicyHash string
 }
 

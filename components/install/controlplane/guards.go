@@ -153,9 +153,9 @@ func (p *plan) dropObject(ctx context.Context, have *unstructured.Unstructured) 
 	return p.Objects.Delete(ctx, have)
 }
 
-// deleteGuards deletes the proxies of all nodes and their rights, unless a proxy is in front of its
-// kubelet. In that case, `bulkhead node uninstall` must run first. Otherwise the kubelet would be
-// unreachable.
+// deleteGuards deletes the proxies of all nodes and their rights. It deletes nothing if another
+// host runs Bulkhead, or if a proxy is in front of its kubelet. In the second case, `bulkhead node
+// uninstall` must run first. Otherwise the kubelet would be unreachable.
 func (in *Installer) deleteGuards(ctx context.Context) (changed bool, err error) {
 	there, err := in.guardsInCluster(ctx)
 	if err != nil || len(there) == 0 {

@@ -126,7 +126,8 @@ func missing(key, have, want string) string {
 	return strings.Join(lacks, ",")
 }
 
-// revertNamespace restores the annotations that Bulkhead had set on kube-system.
+// revertNamespace restores the annotations that Bulkhead had set on kube-system, unless another
+// host runs Bulkhead.
 func (in *Installer) revertNamespace(ctx context.Context, j *journal.Journal, e journal.Entry) error {
 	data, err := j.Before(e)
 	if err != nil {
@@ -147,7 +148,7 @@ func (in *Installer) revertNamespace(ctx context.Context, j *journal.Journal, e 
 	return in.Namespaces.SetAnnotations(ctx, metav1.NamespaceSystem, before)
 }
 
-// closeNamespace removes the annotations that Bulkhead has set.
+// closeNamespace removes the annotations that Bulkhead has set, unless another host runs Bulkhead.
 func (in *Installer) closeNamespace(ctx context.Context) (changed bool, err error) {
 	others, err := in.elsewhere(ctx)
 	if err != nil || others != "" {

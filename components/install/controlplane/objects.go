@@ -88,7 +88,7 @@ func essence(object *unstructured.Unstructured) ([]byte, error) {
 }
 
 // revertObject restores the old content of an object. It deletes a new object, unless another host
-// needs it.
+// needs it. An object that another user has changed since stays as it is.
 func (in *Installer) revertObject(ctx context.Context, j *journal.Journal, e journal.Entry) error {
 	before, err := j.Before(e)
 	if err != nil {

@@ -27,7 +27,7 @@ const (
 	InTree Profile = "in-tree"
 )
 
-// ParseProfile reads the name of a profile.
+// ParseProfile returns the profile with this name. An unknown name is an error.
 func ParseProfile(name string) (Profile, error) {
 	switch p := Profile(name); p {
 	case Hardened, Parity, InTree:

@@ -40,8 +40,11 @@ func (in *Installer) revertScope(ctx context.Context, timeout time.Duration, j *
 }
 
 // endAddedScopeSync ends a scope-sync that the run has added, before the lists are restored.
-// Otherwise a late write could overwrite them. It waits only if a server reads the restored lists
-// and that server answers. A server that does not answer must not delay its own rollback.
+// Otherwise a late write could overwrite them.
+//
+// It waits for the end of scope-sync only if the old authorization file is to be restored, and only
+// while the server answers. A server that does not answer must not delay its own rollback. A
+// timeout is not an error: the file is restored once more later.
 func (in *Installer) endAddedScopeSync(ctx context.Context, timeout time.Duration, j *journal.Journal) error {
 	if !j.Added(in.Layout.ScopeSyncManifest()) {
 		return nil

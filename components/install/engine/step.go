@@ -24,7 +24,7 @@ type Step struct {
 	Wait  func(context.Context) error
 }
 
-// Wait is a step that changes nothing.
+// Wait returns a step that changes nothing and only waits.
 func Wait(name string, wait func(context.Context) error) Step { return Step{Name: name, Wait: wait} }
 
 // Run applies the step, waits, and prints the result.

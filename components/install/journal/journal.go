@@ -103,12 +103,13 @@ func (j *Journal) End() error {
 	return os.RemoveAll(j.dir)
 }
 
-// Touched reports whether the journal has an entry of that name.
+// Touched reports whether the journal has an entry with this name.
 func (j *Journal) Touched(name string) bool {
 	return slices.ContainsFunc(j.Entries, func(e Entry) bool { return e.Name == name })
 }
 
-// Added reports whether the journal has an entry for something that did not exist before.
+// Added reports whether the journal has an entry with this name for something that did not exist
+// before.
 func (j *Journal) Added(name string) bool {
 	return slices.ContainsFunc(j.Entries, func(e Entry) bool { return e.Name == name && e.Backup == "" })
 }

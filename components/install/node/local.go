@@ -66,7 +66,7 @@ func (LocalHost) Process(pid int) (Process, error) {
 	return p, nil
 }
 
-// Healthy asks /healthz.
+// Healthy checks /healthz.
 func (LocalHost) Healthy(ctx context.Context) error {
 	_, err := host.Fetch(ctx, kubeletHealth)
 	return err

@@ -74,7 +74,7 @@ func judge(b binding, profile string) []Finding {
 	return findings
 }
 
-// effect returns the effect of such a binding under a profile.
+// effect describes the effect of such a binding under a profile.
 func effect(profile string) string {
 	if profile == "parity" {
 		return "nodes have these rights in addition to Bulkhead's"

@@ -30,7 +30,7 @@ type Options struct {
 	CustomResources string `json:"customResources,omitempty"`
 }
 
-// Validate reports every problem.
+// Validate returns an error with every invalid setting.
 func (s Options) Validate() error {
 	var errs []error
 	if _, err := nodescope.ParseDeclarations(s.CustomResources); err != nil {

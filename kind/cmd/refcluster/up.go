@@ -54,7 +54,7 @@ type wanted struct {
 	profile    string
 	kubeletAPI bool
 	nodeScope  bool
-	// fresh removes an existing cluster first.
+	// fresh removes an existing cluster before the new one is created.
 	fresh bool
 	// extra are additional flags of the installer.
 	extra []string
