@@ -90,7 +90,8 @@ var (
 		ID: "NA-ENDPOINTS-1",
 		Description: "A node may get endpoints only where something on it refers to them. Nothing does today, so it gets " +
 			"none.",
-		Source:    "kubernetes/design-proposals-archive node/kubelet-authorizer.md (Scoped Kubelet API Access), Future work; " + uniformSource + ": the volume plugin that needed them is gone",
+		Source: "kubernetes/design-proposals-archive node/kubelet-authorizer.md (Scoped Kubelet API Access), Future work; " +
+			uniformSource + ": the volume plugin that needed them is gone",
 		Extension: true,
 		Optional:  true,
 	}

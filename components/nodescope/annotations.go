@@ -12,32 +12,34 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// ExemptionsAnnotation names, on a ServiceAccount, what its pods may do to their own
-// node although the node itself may not ([ParseExemptions]). On a pod it has no meaning:
-// a pod's annotations may only narrow.
+// ExemptionsAnnotation is the annotation of a ServiceAccount that names what its pods may do to
+// their own node although the node itself may not ([ParseExemptions]). It has no effect on a
+// pod: annotations of a pod may only narrow access.
 const ExemptionsAnnotation = "bulkhead.dev/node-scoped-exemptions"
 
-// Exemption is a part of what binds a node that an owner may lift for pods on that node.
+// Exemption is a limit of nodes that an owner may disable for pods on that node.
 type Exemption string
 
-// What there is to lift.
+// All exemptions.
 const (
-	// Taints lets pods change the taints of their own Node, as a termination handler does.
+	// Taints permits pods to change the taints of their own Node, as a termination handler
+	// does.
 	Taints Exemption = "taints"
-	// Uncordon lets them make it schedulable again.
+	// Uncordon permits pods to make their own Node schedulable again.
 	Uncordon Exemption = "uncordon"
-	// NodeAnnotations lets them annotate it with any key, as network agents do.
+	// NodeAnnotations permits pods to set any annotation of their own Node, as network agents
+	// do.
 	NodeAnnotations Exemption = "node-annotations"
-	// PodAnnotations lets them annotate pods on their node through the status, as network
+	// PodAnnotations permits pods to annotate pods on their node through the status, as network
 	// agents do.
 	PodAnnotations Exemption = "pod-annotations"
-	// EventSource lets them tell events that do not name their node as the source. What
-	// the events are about is held to the node all the same.
+	// EventSource permits pods to create events whose source is not their node. The objects of
+	// the events must still belong to the node.
 	EventSource Exemption = "event-source"
 )
 
-// lifts are the rules of NodeRestriction that do not bind who is exempted. They are about
-// the node's own objects only: what keeps a node from others is never lifted.
+// lifts are the rules of NodeRestriction that an exemption disables. They are all about the
+// node's own objects. A rule that protects the objects of other nodes can never be disabled.
 var lifts = map[Exemption][]rules.ID{
 	Taints:          {"NR-NODE-4"},
 	Uncordon:        {"NR-CORDON-1"},
@@ -46,19 +48,19 @@ var lifts = map[Exemption][]rules.ID{
 	EventSource:     {"NR-EVENT-1"},
 }
 
-// Exemptions are a set. The zero value, and nil, exempt from nothing.
+// Exemptions are a set of exemptions. The zero value and nil are empty.
 type Exemptions struct {
 	lifted []rules.ID
 }
 
-// Lifts reports whether the rule does not bind who has these exemptions, on its own node.
+// Lifts reports whether these exemptions disable the rule on the user's own node.
 func (e *Exemptions) Lifts(rule rules.ID) bool {
 	return e != nil && slices.Contains(e.lifted, rule)
 }
 
-// ParseExemptions reads the value of [ExemptionsAnnotation]: names of exemptions with
-// commas between them. If one is not known there is none at all, and the error says
-// which are; the result is never nil. The cost is bounded by [MaxValueLength].
+// ParseExemptions parses the value of [ExemptionsAnnotation], a comma-separated list of
+// exemptions. If one name is unknown, the result is empty, and the error lists the valid names.
+// The result is never nil. [MaxValueLength] limits the cost.
 func ParseExemptions(value string) (*Exemptions, error) {
 	e := &Exemptions{}
 	err := eachEntry(value, func(entry string) error { return e.add(Exemption(entry)) })
@@ -81,7 +83,7 @@ func (e *Exemptions) add(name Exemption) error {
 	return nil
 }
 
-// Lifted are all rules that some exemption lifts, in order.
+// Lifted returns all rules that an exemption can disable, sorted.
 func Lifted() []rules.ID {
 	var all []rules.ID
 	for _, ids := range lifts {
@@ -100,13 +102,13 @@ func exemptionNames() []string {
 	return names
 }
 
-// ModeAnnotation says, on a ServiceAccount, whether its pods are held to their nodes or
-// only watched as if they were ([ParseMode]). On a pod it has no meaning: a pod's
-// annotations may only narrow.
+// ModeAnnotation is the annotation of a ServiceAccount that sets the mode of its scope: enforce
+// or audit ([ParseMode]). It has no effect on a pod: annotations of a pod may only narrow
+// access.
 const ModeAnnotation = "bulkhead.dev/node-scope-mode"
 
-// ParseMode reads the value of [ModeAnnotation]: "audit", or "enforce", which is what
-// holds without one. A value that is neither is an error, and enforces.
+// ParseMode parses the value of [ModeAnnotation]: "audit" or "enforce". Without the annotation,
+// the mode is enforce. For any other value, the mode is enforce and an error is returned.
 func ParseMode(value string) (audits bool, err error) {
 	mode := strings.Trim(value, blanks)
 	switch mode {

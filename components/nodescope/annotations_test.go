@@ -68,7 +68,7 @@ func TestExemptionsLiftRulesThatThereAre(t *testing.T) {
 	}
 }
 
-// Each name lifts rules of its own, and the list of all of them is in order.
+// Each exemption disables different rules. The list of all these rules is sorted.
 func TestEveryExemptionLiftsItsOwn(t *testing.T) {
 	for name, want := range map[Exemption]rules.ID{
 		Taints: "NR-NODE-4", Uncordon: "NR-CORDON-1", NodeAnnotations: "NR-ANNOTATION-1", PodAnnotations: "NR-PODMETA-1",
@@ -117,9 +117,9 @@ func TestParseMode(t *testing.T) {
 	}
 }
 
-// TestAuditDeniesNothing asks every request of the tables with the account in audit: what
-// would have been denied passes by NS-PASS-3 and is told with its rule, and nothing else
-// is told.
+// TestAuditDeniesNothing sends every request of the tables with the account in audit mode. A
+// request that would be denied gets no opinion by NS-PASS-3, with a finding that names the
+// rule. No other request gets a finding.
 func TestAuditDeniesNothing(t *testing.T) {
 	told := 0
 	for _, tc := range allRows() {
@@ -134,7 +134,8 @@ func TestAuditDeniesNothing(t *testing.T) {
 			want.Reason, wantFindings = "[NS-PASS-3]", []rules.ID{id}
 			told++
 		} else if !tc.passed {
-			// Of an account that nobody knows, nobody knows the mode.
+			// If the account is not known, its mode is not known either, and the request is
+			// denied.
 			want.Decision = authorizer.DecisionDeny
 		}
 		d := z.Decide(t.Context(), a)
@@ -151,7 +152,7 @@ func TestAuditDeniesNothing(t *testing.T) {
 	}
 }
 
-// An account in audit is not one that is held.
+// The scope of an account in audit mode is not enforced.
 func TestAuditHoldsNobody(t *testing.T) {
 	c := clusterOf(Account{Scope: Everything(), Audits: true})
 	z := newOver(t, c)
@@ -168,7 +169,7 @@ func TestAuditHoldsNobody(t *testing.T) {
 	}
 }
 
-// Before the cluster has been seen nobody knows who is in audit.
+// Before the whole cluster has been seen, the mode of an account is not known.
 func TestAuditIsNotKnownBeforeTheCluster(t *testing.T) {
 	z := newOver(t, clusterOf(Account{Scope: Everything(), Audits: true}))
 	z.Unready = func() string { return "has not yet seen the whole cluster" }

@@ -14,11 +14,11 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// request is what an account asks.
+// request is the request of an account.
 type request = authorizer.AttributesRecord
 
-// Authorizer decides what accounts with a scope may do. It is safe for concurrent use if
-// what its Config has is, and keeps nothing of what it has decided.
+// Authorizer decides the requests of accounts with a scope. It is safe for concurrent use if
+// the parts of its Config are. It does not cache decisions.
 type Authorizer struct{ Config }
 
 var _ authorizer.UnconditionalAuthorizer = &Authorizer{}
@@ -34,18 +34,18 @@ func New(config Config) *Authorizer {
 	return &Authorizer{config}
 }
 
-// Authorize answers a request by the rules in [Rules]: with no opinion or with a denial,
-// and never with an allowance. The reason ends in the ID of the rule that decided; it is
-// empty for a request that is not a ServiceAccount's. The error is always nil: every
-// request has an answer.
+// Authorize decides a request by the rules in [Rules]. The decision is no opinion or deny,
+// never allow. The reason ends with the ID of the rule that decided. It is empty if the user is
+// not a ServiceAccount. The error is always nil: every request has a decision.
 func (z *Authorizer) Authorize(ctx context.Context, attributes authorizer.Attributes) (authorizer.Decision, string,
 	error) {
 	return z.Decide(ctx, attributes).Parts()
 }
 
-// Decide is Authorize with the findings: of an account in audit the rule that would have
-// denied, and what the node authorizer's rules in audit mode would have denied its node.
-// For a request that is not a ServiceAccount's it has no opinion, by no rule.
+// Decide is Authorize with findings. For an account in audit mode, the findings contain the
+// rule that would have denied. They also contain the rules of the node authorizer in audit mode
+// that would have denied the node. If the user is not a ServiceAccount, the decision is no
+// opinion without a rule.
 func (z *Authorizer) Decide(ctx context.Context, attributes authorizer.Attributes) rules.Decision {
 	a := requestOf(attributes)
 	if a == nil || a.User == nil {
@@ -75,7 +75,7 @@ func (z *Authorizer) decide(ctx context.Context, a *request) rules.Decision {
 	return d
 }
 
-// decideFor rules as if the scope of the account were enforced.
+// decideFor decides as if the scope of the account were enforced.
 func (z *Authorizer) decideFor(ctx context.Context, who identity, a *request) rules.Decision {
 	if who.against == unready.ID || who.against == accountNamed.ID {
 		return who.denied()
@@ -101,14 +101,12 @@ func (z *Authorizer) decideFor(ctx context.Context, who identity, a *request) ru
 	return z.authorizeHeld(ctx, who.node, r, a)
 }
 
-// podPatience is how long the look for a pod may take. With what the transport and the
-// node authorizer may wait for, it is no more than the 3 s after which kube-apiserver
-// gives up.
+// podPatience is the timeout of one look-up of a pod. Together with the waits of the transport
+// and of the node authorizer, it is at most the 3 s after which kube-apiserver gives up.
 const podPatience = 400 * time.Millisecond
 
-// identify looks again before a token is refused because its pod is not there: it may
-// have been made a moment ago. Where the token says that the pod is, is where it is
-// looked for.
+// identify refreshes the pod before it denies a token because the pod is not found: the pod may
+// be new. It looks for the pod on the node that the token names.
 func (z *Authorizer) identify(ctx context.Context, u user.Info) identity {
 	who := identify(u, z.Info)
 	if who.against != podCurrent.ID || z.Confirmer == nil || who.claims.nodeName == "" {
@@ -124,7 +122,7 @@ func (z *Authorizer) identify(ctx context.Context, u user.Info) identity {
 	return who
 }
 
-// authorizeHeld rules on what is in the scope of a pod on the node.
+// authorizeHeld decides a request for a resource in the scope of a pod on the node.
 func (z *Authorizer) authorizeHeld(ctx context.Context, node string, r Resource, a *request) rules.Decision {
 	switch {
 	case r.Group == "" && r.Resource == "nodes":
@@ -138,9 +136,9 @@ func (z *Authorizer) authorizeHeld(ctx context.Context, node string, r Resource,
 	return z.asNode(ctx, asItsNode, node, a, a.Verb, r)
 }
 
-// asNode asks the node authorizer whether the node may do this to what the request
-// names, and passes by the rule only if it is allowed. Verb and resource may be others
-// than those of the request.
+// asNode asks the node authorizer whether the node may do this to the object of the request.
+// The decision is no opinion with the rule by if the node may, and deny otherwise. The verb and
+// the resource can differ from those of the request.
 func (z *Authorizer) asNode(ctx context.Context, by rules.Rule, node string, a *request, verb string,
 	r Resource) rules.Decision {
 	question := *a
@@ -153,12 +151,13 @@ func (z *Authorizer) asNode(ctx context.Context, by rules.Rule, node string, a *
 	return rules.Decision{Effect: rules.NoOpinion, Rule: by.ID, Findings: v.Findings}
 }
 
-// nodeGroups are those of every node.
+// nodeGroups are the groups of every node.
 //
 // Source: pkg/auth/nodeidentifier/default.go.
 var nodeGroups = []string{user.NodesGroup, user.AllAuthenticated}
 
-// noOpinion leaves a request to the authorizers behind. Nothing is allowed here.
+// noOpinion returns a decision that leaves the request to the next authorizers. This package
+// never allows a request.
 func noOpinion(r rules.Rule) rules.Decision {
 	return rules.Decision{Effect: rules.NoOpinion, Rule: r.ID}
 }
@@ -167,9 +166,9 @@ func deny(r rules.Rule, text string) rules.Decision {
 	return rules.Decision{Rule: r.ID, Message: text}
 }
 
-// requestOf returns the record itself that the transport passes, and a copy of any
-// other attributes. It is nil if there are none. Requirements of a selector that did not
-// parse could only narrow it further.
+// requestOf returns the transport's own record, or a copy of any other attributes. It is nil if
+// there are none. It ignores selector parse errors: the requirements that were not parsed could
+// only narrow the selection.
 func requestOf(attributes authorizer.Attributes) *request {
 	a, isRecord := attributes.(*request)
 	if isRecord || attributes == nil {

@@ -98,7 +98,8 @@ func TestNoOpinionOnOthers(t *testing.T) {
 	}
 }
 
-// Before anything is known, nothing is left to others: not even what is in no scope.
+// Before the whole cluster has been seen, every request is denied, even for a resource outside
+// every scope.
 func TestUnready(t *testing.T) {
 	for text, why := range map[string]func() string{
 		"has not yet seen the whole cluster": func() string { return "has not yet seen the whole cluster" },
@@ -125,7 +126,7 @@ func TestWithoutInfoNoAccountIsKnown(t *testing.T) {
 	}
 }
 
-// Of the node authorizer's answers one lets pass.
+// Only if the node authorizer allows a request, the decision is no opinion.
 func TestOnlyAllowLetsPass(t *testing.T) {
 	for said, want := range map[rules.Effect]answer{
 		rules.Allow: {authorizer.DecisionNoOpinion, "[NS-SCOPE-1]", nil},
@@ -158,7 +159,7 @@ func TestOnlyAllowLetsPass(t *testing.T) {
 	}
 }
 
-// Attributes of another type are read as the transport's.
+// Attributes of another type give the same decision as those of the transport.
 func TestAttributesOfAnyType(t *testing.T) {
 	z := newOver(t, clusterOf(Account{Scope: mustScope(t, usualScope)}))
 	for _, tc := range allRows() {
@@ -177,8 +178,8 @@ func (f nodeAuthorizerFunc) Decide(_ context.Context, a authorizer.Attributes) r
 	return f(a)
 }
 
-// What a rule of the node authorizer in audit mode would have denied the node is found for
-// its pods too, once for each question.
+// A rule of the node authorizer in audit mode can give a finding for a node. Its pods get the
+// same finding, once for each call of the node authorizer.
 func TestFindingsOfTheNodeAuthorizer(t *testing.T) {
 	z := newOver(t, clusterOf(Account{Scope: Everything()}))
 	z.Node = nodeAuthorizerFunc(func(authorizer.Attributes) rules.Decision {

@@ -25,8 +25,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// BenchmarkAuthorize measures one decision beside that of an authorizer that always says
-// the same, and beside the node authorizer's on the same request.
+// BenchmarkAuthorize measures one decision. It compares it with an authorizer that has a
+// constant decision, and with the node authorizer for the same request.
 func BenchmarkAuthorize(b *testing.B) {
 	scoped := newOver(b, clusterOf(Account{Scope: mustScope(b, usualScope)}))
 	held := row{asks: request{Verb: "get", Resource: "secrets", Namespace: "ns", Name: "my-secret"}}.complete()
@@ -56,7 +56,7 @@ func BenchmarkAuthorize(b *testing.B) {
 	}
 }
 
-// BenchmarkParseScope measures what a hostile annotation costs.
+// BenchmarkParseScope measures the cost of a hostile annotation.
 func BenchmarkParseScope(b *testing.B) {
 	for name, value := range map[string]string{"usual": usualScope, "256KiB": string(make([]byte, 256<<10))} {
 		b.Run(name, func(b *testing.B) {
@@ -68,15 +68,15 @@ func BenchmarkParseScope(b *testing.B) {
 	}
 }
 
-// discard is a ResponseWriter that costs nothing.
+// discard is a ResponseWriter without cost.
 type discard struct{ header http.Header }
 
 func (d discard) Header() http.Header         { return d.header }
 func (d discard) Write(b []byte) (int, error) { return len(b), nil }
 func (d discard) WriteHeader(int)             {}
 
-// BenchmarkHandler measures the review of an account with a scope, from body to answer,
-// without HTTP: with a decision that is always the same, and with ours.
+// BenchmarkHandler measures one review of an account with a scope, from the request body to the
+// response, without HTTP. It compares a constant decision with that of the Authorizer.
 func BenchmarkHandler(b *testing.B) {
 	constant := sarwebhook.AuthorizerFunc(func(context.Context, authorizer.Attributes) rules.Decision {
 		return noOpinion(asItsNode)
@@ -113,7 +113,7 @@ func benchmarkHandler(b *testing.B, z sarwebhook.Authorizer) {
 	}
 }
 
-// reviewOf is what kube-apiserver sends of a request.
+// reviewOf returns the SubjectAccessReview that kube-apiserver sends for a request.
 func reviewOf(tb testing.TB, a *request) string {
 	tb.Helper()
 	extra := map[string]authorizationv1.ExtraValue{}

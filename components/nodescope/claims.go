@@ -9,9 +9,10 @@ import (
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 )
 
-// accountOf splits the user name of a ServiceAccount. isAccount is true for whatever
-// begins as theirs do, wellFormed if it is a name that an API server gives: a namespace
-// is a label of RFC 1123, an account a DNS subdomain. It does not allocate.
+// accountOf splits the user name of a ServiceAccount. The result isAccount is true for every
+// name with the prefix of ServiceAccounts. The result wellFormed is true for a name that an API
+// server can assign: the namespace is a label of RFC 1123, the account a DNS subdomain.
+// accountOf does not allocate.
 //
 // Source: k8s.io/apiserver/pkg/authentication/serviceaccount SplitUsername;
 // k8s.io/apimachinery/pkg/api/validation ValidateNamespaceName, ValidateServiceAccountName.
@@ -24,28 +25,31 @@ func accountOf(userName string) (namespace, name string, isAccount, wellFormed b
 	return namespace, name, true, isLabel(namespace) && isDomain(name)
 }
 
-// claims are what a token says of the pod that it was made for, and of that pod's node.
+// claims are what a token says about its pod, and about the node of that pod.
 type claims struct {
 	podName, podUID, nodeName string
-	// state says whether the others can be relied on.
+	// state says whether the other fields are valid.
 	state claimState
 }
 
 type claimState uint8
 
 const (
-	// brokenClaims are such as no API server writes. It is the zero value.
+	// brokenClaims are claims that no API server writes. This is the zero value.
 	brokenClaims claimState = iota
-	// noPod is a token that is bound to no pod: of a secret, or requested without one.
+	// noPod is a token that is not bound to a pod: a token of a secret, or one requested
+	// without a pod.
 	noPod
-	// ofPod is a token of a pod. If it names a node, that is where the pod was bound.
+	// ofPod is a token of a pod. If the token names a node, the pod was bound to that node.
 	ofPod
 )
 
-// readClaims reads the extra of a user. What is there has one value that is not empty;
-// pod-name and pod-uid come together, and node-uid does not come without node-name.
+// readClaims reads the extra fields of a user. Each claim that is present must have exactly one
+// value, which is not empty. pod-name and pod-uid must be present together. node-uid must not
+// be present without node-name.
 //
-// Source: k8s.io/apiserver/pkg/authentication/serviceaccount ServiceAccountInfo.UserInfo; KEP-4193.
+// Source: k8s.io/apiserver/pkg/authentication/serviceaccount ServiceAccountInfo.UserInfo;
+// KEP-4193.
 func readClaims(extra map[string][]string) claims {
 	podName, ok1 := claim(extra, serviceaccount.PodNameKey)
 	podUID, ok2 := claim(extra, serviceaccount.PodUIDKey)
@@ -61,8 +65,8 @@ func readClaims(extra map[string][]string) claims {
 	}
 }
 
-// claim is the only value of a key, and empty if the key is not there. It is not ok if
-// there are several values, none, or an empty one.
+// claim returns the only value of a key, and an empty string if the key is absent. ok is false
+// if the key is present with no value, several values, or an empty one.
 func claim(extra map[string][]string, key string) (value string, ok bool) {
 	values, there := extra[key]
 	if !there {

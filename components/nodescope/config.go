@@ -13,25 +13,27 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// Config is what an [Authorizer] decides from.
+// Config is the configuration of an [Authorizer].
 type Config struct {
-	// Node decides what a node may do. What it does not allow, it denies or has no
-	// opinion on, is denied here.
+	// Node decides what a node may do. If its decision is not allow, this authorizer denies.
 	Node NodeAuthorizer
-	// Info, if nil, knows no account, so that every account is denied.
+	// Info looks up accounts and pods. If it is nil, no account is known, and every account is
+	// denied.
 	Info NodeInfo
-	// Confirmer, if nil, confirms nothing: Info has the last word.
+	// Confirmer refreshes Info before a denial. If it is nil, Info is not refreshed.
 	Confirmer Confirmer
-	// Custom are the custom resources that say which node they belong to.
+	// Custom are the custom resources whose objects name the node that they belong to.
 	Custom Declarations
-	// Objects reads those; if it is nil they cannot be read.
+	// Objects reads the objects of Custom. If it is nil, they cannot be read, and access is
+	// denied.
 	Objects Objects
-	// Revoked, if not nil, returns the credentials that are revoked now. It must not
-	// allocate.
+	// Revoked returns the credentials that are revoked now. If it is nil, no credential is
+	// revoked. It must not allocate.
 	Revoked func() *revocationlist.Set
-	// Unready says, as the end of a sentence, why Info and Node are not to be relied on.
-	// While it says anything, and forever if it is nil, every account is denied. It must
-	// not allocate to say nothing.
+	// Unready returns why Info and Node are not current, as the end of a sentence, or an empty
+	// string if they are. While the string is not empty, every account is denied. If Unready is
+	// nil, every account is always denied. It must not allocate when it returns an empty
+	// string.
 	Unready func() (why string)
 }
 
@@ -40,74 +42,75 @@ type NodeAuthorizer interface {
 	Decide(ctx context.Context, a authorizer.Attributes) rules.Decision
 }
 
-// Confirmer makes sure that [NodeInfo] is not behind the cluster. It is called only
-// before a token is refused because its pod is not there.
+// Confirmer makes sure that [NodeInfo] is not older than the cluster state. It is called only
+// before a token is denied because its pod is not found.
 type Confirmer interface {
-	// ConfirmPod makes NodeInfo know the pod, if a pod with that name and UID was on the
-	// node when it was called. Why is empty if NodeInfo is not behind now; else it says, as
-	// the end of a sentence, why that is not certain. It waits no longer than ctx. An answer
-	// about one UID says nothing about another: a pod may have replaced one of its name.
+	// ConfirmPod makes NodeInfo find the pod, if a pod with that name and UID was on the node
+	// at the time of the call. The result is empty if NodeInfo is now current. Otherwise it
+	// says, as the end of a sentence, why that is not certain. ConfirmPod returns when ctx is
+	// done. An answer for one UID is not valid for another UID: a new pod may have the name of
+	// a deleted one.
 	ConfirmPod(ctx context.Context, node, namespace, name, uid string) (why string)
 }
 
-// Objects reads custom resources as they are now.
+// Objects reads custom resources from the API server, without a cache.
 type Objects interface {
-	// NodeOf returns what the object says at the declared place. It is empty if there is
-	// no such object, or if it says nothing there. asks is the node on whose behalf it is
-	// read, for budgets. The wait for it ends with ctx.
+	// NodeOf returns the node that the object names at the declared place. It is empty if the
+	// object does not exist, or names no node there. asks is the node whose pod sent the
+	// request, so that an implementation can limit the reads of each node. NodeOf returns when
+	// ctx is done. An error means that the object cannot be read.
 	NodeOf(ctx context.Context, asks string, at Declaration, version, namespace, name string) (node string, err error)
 }
 
-// noInfo is a cluster of which nothing is known.
+// noInfo is a NodeInfo that knows no account and no pod.
 type noInfo struct{}
 
 func (noInfo) Account(string, string) (none Account, known bool) { return Account{}, false }
 func (noInfo) Pod(string, string) (none Pod, known bool)         { return Pod{}, false }
 
-// RequesterType says as what somebody asks for a resource.
+// RequesterType is the kind of user that requests a resource.
 type RequesterType int
 
 const (
 	// Kubelet is a node.
 	Kubelet RequesterType = iota
-	// NodeScopedDaemonSet is a pod, or an account, that is held to its node on the
-	// resource.
+	// NodeScopedDaemonSet is a pod, or an account, that is limited to its node on the resource.
 	NodeScopedDaemonSet
-	// Others is everybody else, and a pod on a resource that is not in its scope.
+	// Others are all other users, and pods on a resource that is not in their scope.
 	Others
 )
 
-// NodeInfo is what is known of accounts and pods. It should not allocate, and is safe
-// for concurrent use.
+// NodeInfo looks up accounts and pods. It should not allocate, and must be safe for concurrent
+// use.
 type NodeInfo interface {
-	// Account returns what the annotations of a ServiceAccount say. It is not known if
-	// there is no such account, or if that cannot be told.
+	// Account returns what the annotations of a ServiceAccount say. known is false if the
+	// account does not exist, or if NodeInfo does not know whether it exists.
 	Account(namespace, name string) (account Account, known bool)
-	// Pod returns the pod of that name as it is now.
+	// Pod returns the current pod of that name.
 	Pod(namespace, name string) (pod Pod, known bool)
 }
 
-// Account is what is known of a ServiceAccount.
+// Account is the node-scope data of a ServiceAccount.
 type Account struct {
-	// Scope is what the account's own annotation holds; nil if there is none.
+	// Scope is the scope in the account's own annotation; nil if there is none.
 	Scope *Scope
-	// OfPods is what the annotations of all its pods hold together. It binds tokens that
-	// name no pod: those must not be worth more than the pods'.
+	// OfPods is the union of the scopes of all pods of the account. It applies to tokens that
+	// name no pod: such a token must not permit more than the token of a pod.
 	OfPods *Scope
 	// Exemptions are those of the account's annotation; nil if there are none.
 	Exemptions *Exemptions
-	// Audits is true if the account's scope refuses nothing and is only reported.
+	// Audits is true if the account is in audit mode: denials are reported but not enforced.
 	Audits bool
 }
 
-// Pod is what is known of a pod.
+// Pod is the node-scope data of a pod.
 type Pod struct {
 	UID types.UID
-	// NodeName is empty for a pod that is bound to no node.
+	// NodeName is empty for a pod that is not bound to a node.
 	NodeName string
-	// RunsAs is the name of the account. It is empty for a mirror pod, whatever that
-	// says: a node wrote it, and there is no token of it.
+	// RunsAs is the name of the pod's ServiceAccount. It is always empty for a mirror pod: a
+	// node wrote that pod, and there are no tokens for it.
 	RunsAs string
-	// Scope is what the pod's own annotation adds; nil if there is none.
+	// Scope is the scope in the pod's own annotation; nil if there is none.
 	Scope *Scope
 }

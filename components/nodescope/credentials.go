@@ -33,20 +33,20 @@ var (
 	}
 )
 
-// inEveryScope are the rules that do not depend on what a scope names.
+// inEveryScope are the rules that apply to every account with a scope, whatever the scope
+// names.
 var inEveryScope = []rules.ID{"NS-IMPERSONATE-1", "NS-TOKEN-1", "NS-TOKEN-2", "NS-TOKEN-3", "NS-GRANT-1"}
 
-// InEveryScope reports whether the rule limits every account with a scope, whatever
+// InEveryScope reports whether the rule applies to every account with a scope, whatever
 // resources the scope names.
 func InEveryScope(id rules.ID) bool { return slices.Contains(inEveryScope, id) }
 
-// IsTokenRequest reports whether the resource is where tokens of accounts are made.
+// IsTokenRequest reports whether the resource creates tokens of ServiceAccounts.
 func IsTokenRequest(r Resource) bool {
 	return r == Resource{Resource: "serviceaccounts", Subresource: "token"}
 }
 
-// IsPodCertificateRequest reports whether the resource is where a certificate of a pod is
-// requested.
+// IsPodCertificateRequest reports whether the resource requests a certificate for a pod.
 func IsPodCertificateRequest(r Resource) bool {
 	return r == Resource{Group: certificatesGroup, Resource: "podcertificaterequests"}
 }
@@ -56,13 +56,13 @@ const (
 	rbacGroup         = "rbac.authorization.k8s.io"
 )
 
-// makesCredential reports whether the request makes a token or a certificate of a pod.
+// makesCredential reports whether the request creates a token, or a certificate for a pod.
 func makesCredential(r Resource, verb string) bool {
 	return IsTokenRequest(r) || IsPodCertificateRequest(r) && verb == "create"
 }
 
-// authorizeCredential limits every account with a scope: whoever can make a credential of
-// somebody else is out of its own scope with the next request.
+// authorizeCredential limits every account with a scope. An account that can create a
+// credential for another user could use that credential to leave its own scope.
 func (z *Authorizer) authorizeCredential(ctx context.Context, who identity, r Resource, a *request) rules.Decision {
 	switch {
 	case who.held.isEmpty():
@@ -73,9 +73,9 @@ func (z *Authorizer) authorizeCredential(ctx context.Context, who identity, r Re
 	return z.asNode(ctx, tokenCreate, who.node, a, a.Verb, r)
 }
 
-// grantsRights reports whether the request gives rights to somebody else. Kube-apiserver
-// and kube-controller-manager ask some of these about the user who writes an RBAC object or
-// a certificate signing request.
+// grantsRights reports whether the request grants permissions to another user. For some of
+// these requests, kube-apiserver or kube-controller-manager checks the user who writes an RBAC
+// object or a certificate signing request.
 //
 // Source: pkg/registry/rbac/escalation_check.go; plugin/pkg/admission/certificates;
 // pkg/controller/certificates/approver/sarapprove.go.
@@ -89,8 +89,8 @@ func grantsRights(r Resource, a *request) bool {
 	return false
 }
 
-// approvesCertificate reports whether the request approves a certificate signing request,
-// or asks whether the user's requests are approved without a person.
+// approvesCertificate reports whether the request approves a certificate signing request, or
+// checks whether the user's certificate signing requests are approved automatically.
 func approvesCertificate(r Resource, verb string) bool {
 	if r.Resource != "certificatesigningrequests" {
 		return false
@@ -104,7 +104,7 @@ func approvesCertificate(r Resource, verb string) bool {
 	return false
 }
 
-// authorizeGrant refuses every account with a scope.
+// authorizeGrant denies every account with a scope.
 func authorizeGrant(who identity) rules.Decision {
 	if who.held.isEmpty() {
 		return noOpinion(notInScope)
@@ -120,16 +120,16 @@ var impersonation = rules.Rule{
 	Extension: true,
 }
 
-// isImpersonation reports whether the verb is one that the API server asks about before
-// it lets somebody act as somebody else.
+// isImpersonation reports whether the API server uses the verb to check an impersonation.
 func isImpersonation(verb string) bool {
 	return verb == "impersonate" || strings.HasPrefix(verb, "impersonate:") || strings.HasPrefix(verb, "impersonate-on:")
 }
 
-// authorizeImpersonation knows that who may impersonate the associated node is looked at
-// as that node afterwards, by the node authorizer. The API server has compared the node
-// with the token's by then. It asks without the token's claims, so that its answer holds
-// for all pods of the account: they are not missed here.
+// authorizeImpersonation denies an account with a scope every impersonation except that of the
+// associated node. The node authorizer decides the impersonated request afterwards, as a
+// request of that node. By then the API server has compared the node with the token's node. The
+// API server sends this check without the token's claims and uses the answer for all pods of
+// the account. The decision does not need the claims.
 func authorizeImpersonation(who identity, a *request) rules.Decision {
 	if a.Verb == "impersonate:associated-node" || strings.HasPrefix(a.Verb, "impersonate-on:associated-node:") {
 		return noOpinion(impersonation)
@@ -149,7 +149,8 @@ var credentialRevoked = rules.Rule{
 	Configured: true,
 }
 
-// decideCredential denies a revoked credential, and decides nothing about any other.
+// decideCredential denies a request whose credential is revoked. For all others, revoked is
+// false.
 func (z *Authorizer) decideCredential(a *request) (d rules.Decision, revoked bool) {
 	if z.Revoked == nil {
 		return rules.Decision{}, false

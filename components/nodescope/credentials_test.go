@@ -106,7 +106,7 @@ func TestRulesInEveryScope(t *testing.T) {
 func TestImpersonation(t *testing.T) { run(t, impersonationRows()) }
 
 func impersonationRows() []row {
-	// The API server asks in the name of all pods of the account.
+	// The API server sends this check once for all pods of the account.
 	allPods := tokenOf("agent",
 		map[string][]string{"authentication.kubernetes.io/associated-node-keys": {nodeName, nodeUID, podName, podUID}})
 	const refusal = "a pod that is held to its node may impersonate that node and nobody else [NS-IMPERSONATE-1]"

@@ -30,7 +30,7 @@ var (
 	}
 )
 
-// authorizeCustom rules on objects that say which node they belong to.
+// authorizeCustom decides requests for objects that name the node that they belong to.
 func (z *Authorizer) authorizeCustom(ctx context.Context, node string, at Declaration, r Resource,
 	a *request) rules.Decision {
 	switch a.Verb {
@@ -58,7 +58,8 @@ func notCustom(node string, r Resource, a *request) rules.Decision {
 	return deny(customRead, "a pod on node '"+node+"' cannot "+a.Verb+" "+r.String())
 }
 
-// authorizeObject asks the object itself, unless its name is its node's.
+// authorizeObject reads the object to find its node. If the object has the name of its node, it
+// is not read.
 func (z *Authorizer) authorizeObject(ctx context.Context, node string, at Declaration, a *request) rules.Decision {
 	if a.Name == "" {
 		return deny(customRead, "the request names no object")
@@ -86,8 +87,8 @@ func (d Declaration) place() string {
 	return "label " + d.Label
 }
 
-// selectsNode reports whether a request is held to the objects of one node. Requirements
-// are ANDed, so one that matches is enough.
+// selectsNode reports whether the selectors of a request match only objects of one node. All
+// requirements must match, so one requirement on the node is enough.
 func selectsNode(node string, at Declaration, a *request) bool {
 	for i := range a.FieldSelectorRequirements {
 		r := &a.FieldSelectorRequirements[i]

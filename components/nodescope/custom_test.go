@@ -13,7 +13,7 @@ import (
 
 func TestCustomResources(t *testing.T) { run(t, customRows()) }
 
-// requirement panics where a test has made it wrong.
+// requirement panics if the arguments of a test are not valid.
 func requirement(key string, operator selection.Operator, values ...string) labels.Requirements {
 	r, err := labels.NewRequirement(key, operator, values)
 	if err != nil {
@@ -24,7 +24,7 @@ func requirement(key string, operator selection.Operator, values ...string) labe
 
 var hostnameLabel = requirement("kubernetes.io/hostname", selection.In, "me")
 
-// of makes a request for a resource of the group that the declarations are about.
+// of returns a request for a resource of the API group of the declarations.
 func of(resource, verb, name string, edit ...func(*request)) request {
 	a := request{Verb: verb, APIGroup: "example.com", Resource: resource, Namespace: "ns", Name: name}
 	for _, e := range edit {
@@ -133,7 +133,7 @@ func customRows() []row {
 	}
 }
 
-// Without anybody to read objects, none belongs to a node, but those whose name says so.
+// If Objects is nil, access is denied, except to objects that have the name of their node.
 func TestObjectsThatNobodyReads(t *testing.T) {
 	z := newOver(t, clusterOf(Account{Scope: mustScope(t, usualScope)}))
 	z.Objects = nil
@@ -148,7 +148,7 @@ func TestObjectsThatNobodyReads(t *testing.T) {
 	}
 }
 
-// A custom resource that nobody has declared is nobody's: it is denied.
+// A custom resource in the scope that is not declared is denied.
 func TestUndeclaredCustomResources(t *testing.T) {
 	run(t, []row{
 		{"what is not declared is refused", nil, "wheels.example.com", of("wheels", "get", "mine"), false,

@@ -12,37 +12,38 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// Declaration says where the objects of a custom resource name the node that they
-// belong to. It is the word of an administrator: whoever may change that place in an
-// object moves it to another node.
+// Declaration says where the objects of a custom resource name the node that they belong to. An
+// administrator provides it. A user who can change that place in an object can move the object
+// to another node.
 type Declaration struct {
 	// Resource has no subresource.
 	Resource Resource
-	// Field is a path that the resource's definition lists in its selectableFields, such
-	// as "spec.nodeName", or metadata.name; it is empty if the node is in a label.
+	// Field is a path in the selectableFields of the resource's definition, such as
+	// "spec.nodeName", or metadata.name. It is empty if a label names the node.
 	Field string
-	// Label is the key of a label; it is empty if the node is in a field.
+	// Label is the key of a label. It is empty if a field names the node.
 	Label string
 }
 
-// ownName is the field of resources whose objects are named as their nodes.
+// ownName is the field of resources whose objects have the name of their node.
 const ownName = "metadata.name"
 
-// Declarations are those of all resources. The zero value declares none. They do not
-// change, and are safe for concurrent use.
+// Declarations are the declarations of all resources. The zero value declares none.
+// Declarations are immutable, and safe for concurrent use.
 type Declarations struct {
 	byResource map[Resource]Declaration
 }
 
-// Of finds the declaration of a resource or of what it is a subresource of.
+// Of returns the declaration of a resource. For a subresource, it returns the declaration of
+// the parent resource.
 func (d Declarations) Of(r Resource) (Declaration, bool) {
 	r.Subresource = ""
 	declared, ok := d.byResource[r]
 	return declared, ok
 }
 
-// NodeIn is the node that an object names at the declared place. It is empty if there is
-// nothing there, or nothing that is a name.
+// NodeIn returns the node that an object names at the declared place. It is empty if the place
+// does not exist or is not a string.
 func (d Declaration) NodeIn(object map[string]any) string {
 	path := []string{"metadata", "labels", d.Label}
 	if d.Label == "" {
@@ -60,15 +61,15 @@ func (d Declaration) NodeIn(object map[string]any) string {
 	return node
 }
 
-// ParseDeclarations reads entries with commas between them:
+// ParseDeclarations parses a comma-separated list of entries:
 //
 //	blockaffinities.crd.projectcalico.org=field:spec.node
 //	ciliumnodes.cilium.io=field:metadata.name
 //	widgets.example.com=label:example.com/node
 //
-// A resource of an API group that Kubernetes has itself is refused: the node authorizer
-// has the rules for those. Every problem is an error, and there are no declarations
-// then. The cost is bounded by [MaxValueLength].
+// It rejects a resource of an API group of Kubernetes itself: the node authorizer has rules for
+// those. If one entry is not valid, it returns an error and no declarations. [MaxValueLength]
+// limits the cost.
 func ParseDeclarations(value string) (Declarations, error) {
 	d := Declarations{byResource: map[Resource]Declaration{}}
 	if err := eachEntry(value, d.add); err != nil {
@@ -117,7 +118,7 @@ func checkLabel(key string) error {
 	return nil
 }
 
-// checkField admits names of fields with dots between them.
+// checkField accepts field names separated by dots.
 func checkField(path string) error {
 	for name := range strings.SplitSeq(path, ".") {
 		if len(validation.IsCIdentifier(name)) > 0 {
@@ -127,8 +128,8 @@ func checkField(path string) error {
 	return nil
 }
 
-// builtIn are the groups of Kubernetes' own that look like somebody else's. Those
-// without a dot are all Kubernetes' own.
+// builtIn are the API groups of Kubernetes with a dot in the name. All groups without a dot
+// belong to Kubernetes too.
 var builtIn = []string{
 	"admission.k8s.io", "admissionregistration.k8s.io", "apidiscovery.k8s.io", "apiextensions.k8s.io",
 	"apiregistration.k8s.io",

@@ -67,7 +67,7 @@ func TestDeclarationsThatAreRefused(t *testing.T) {
 	}
 }
 
-// No group that the API's own types are in can be declared.
+// No API group of a built-in type can be declared.
 func TestGroupsOfKubernetesAreBuiltIn(t *testing.T) {
 	groups := scheme.Scheme.PrioritizedVersionsAllGroups()
 	if len(groups) < 20 {

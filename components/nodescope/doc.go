@@ -1,46 +1,49 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package nodescope decides what a token of a DaemonSet's pod is worth on nodes that
-// are not the pod's own: on what its owner says, nothing.
+// Package nodescope is an authorizer for ServiceAccounts of DaemonSets. It denies the use of a
+// pod's token on objects of other nodes, for the resources that the account's owner names.
 //
-// A DaemonSet has one ServiceAccount and a pod on every node. What RBAC gives to the
-// account, the token of each pod has for the whole cluster, and whoever takes one node
-// has it too. The owner names, in one annotation of the account, the resources on which
-// a pod is held to its node; there the pod may do what the kubelet of its node may, and
-// only if RBAC allows it as well.
+// A DaemonSet has one ServiceAccount and one pod on every node. RBAC grants its permissions to
+// the account, so the token of each pod has them in the whole cluster. An attacker who controls
+// one node gets such a token.
+//
+// With node scope, the owner names resources in an annotation of the account. These resources
+// are the scope of the account. On a resource in the scope, each pod is limited to its node.
+// This means: the pod may do what the kubelet of its node may do, and only if RBAC allows it
+// too.
 //
 // # How a request is decided
 //
-//  1. The caller is no ServiceAccount: no opinion, and no reason. Its token is revoked:
-//     denied (NS-REVOKE-1), also for an account in audit.
-//  2. The view of the cluster is not complete, or says nothing of the account: denied
-//     (NS-UNREADY). There is no floor behind that would hold the pod.
-//  3. The request is for no resource, or asks the caller's own rights: left to the
-//     authorizers behind (NS-PASS-2).
-//  4. It is a question about impersonation (NS-IMPERSONATE-1), makes a token or a pod
-//     certificate (NS-TOKEN-1), or passes rights on (NS-GRANT-1): limited for every account
-//     with a scope, whatever resources that names.
-//  5. The resource is in no scope: left to the authorizers behind (NS-PASS-1).
-//  6. The token does not say beyond doubt which node the pod is on: denied
-//     (NS-IDENT-1 … 4).
-//  7. The resource is one of those that have rules of their own: Nodes, pods, custom
-//     resources that are declared.
-//  8. For the rest, the node authorizer is asked as that node (NS-SCOPE-1).
+//  1. The user is not a ServiceAccount: no opinion, without a reason. The credential is
+//     revoked: denied (NS-REVOKE-1), also for an account in audit mode.
+//  2. The caches are not complete, or do not contain the account: denied (NS-UNREADY). No
+//     authorizer after this one would limit the pod to its node.
+//  3. The request is not for a resource, or asks for the user's own permissions: no opinion
+//     (NS-PASS-2).
+//  4. The request is an impersonation check (NS-IMPERSONATE-1), creates a token or a pod
+//     certificate (NS-TOKEN-1), or grants permissions (NS-GRANT-1). It is limited for every
+//     account with a scope, whatever resources the scope names.
+//  5. The resource is not in the scope: no opinion (NS-PASS-1).
+//  6. The node of the pod cannot be verified from the token: denied (NS-IDENT-1 … 4).
+//  7. The resource has its own rules: Nodes, pods, and declared custom resources.
+//  8. For all other resources, the node authorizer decides as if that node sent the request
+//     (NS-SCOPE-1).
 //
-// Of an account in audit, what would be denied from step 3 on is told, and left to the
-// authorizers behind (NS-PASS-3).
+// For an account in audit mode, a denial from step 3 on is reported, and the decision is no
+// opinion (NS-PASS-3).
 //
-// There is no allowance: what passes is left to the authorizers behind, of which RBAC
-// is one, and everything else is denied. So a scope never gives anybody anything, and
-// to name one more resource in it never lets more pass.
+// The decision is never allow. It is either deny, or no opinion, and then the next authorizers
+// decide. RBAC is one of them. So a scope never grants access, and one more resource in a scope
+// never permits more.
 //
 // # What is not decided here
 //
-// The node authorizer allows some writes whose object it cannot see, because admission
-// holds a node to its own: what a new object is named, what a body says. Where the name
-// is in the request this package looks at it; bodies are for package admission below it.
+// The node authorizer allows some writes whose object it cannot see. It relies on admission to
+// limit the node to its own objects: the name of a new object and the contents of a body. This
+// package checks the name where the request has one. Package admission, below this package,
+// checks bodies.
 //
-// Source: seed design "Node-Scoped DaemonSet" (kubernetes/enhancements#944), and KEP-4193
-// for the claims of tokens.
+// Source: seed design "Node-Scoped DaemonSet" (kubernetes/enhancements#944), and KEP-4193 for
+// the claims of tokens.
 package nodescope

@@ -23,9 +23,9 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 )
 
-// row is one request and all that is to be said about it. Who asks is, unless said
-// otherwise, the pod of the account "agent" on the node "me", whose account is held on
-// usualScope. The name finishes the sentence "a pod that asks for …".
+// row is one request and the expected decision. By default, the user is the pod of the account
+// "agent" on the node "me", and the account has the scope usualScope. The name completes the
+// sentence "a pod that asks for …".
 type row struct {
 	name   string
 	who    user.Info
@@ -40,7 +40,7 @@ const usualScope = "secrets,pods,pods/status,pods/eviction,pods/exec,nodes,nodes
 
 const usualCustom = "widgets.example.com=field:spec.node,gadgets.example.com=label:example.com/node,twins.example.com=field:metadata.name"
 
-// answer is everything that Authorize returns.
+// answer has all return values of Authorize.
 type answer struct {
 	Decision authorizer.Decision
 	Reason   string
@@ -63,7 +63,7 @@ func (c cluster) Pod(namespace, name string) (Pod, bool) {
 	return p, known
 }
 
-// clusterOf has the account "agent" with that scope.
+// clusterOf returns a cluster in which "agent" is this account.
 func clusterOf(account Account) cluster {
 	return cluster{
 		accounts: map[string]Account{
@@ -80,9 +80,9 @@ func clusterOf(account Account) cluster {
 	}
 }
 
-// realNode is the node authorizer over a graph in which the node "me" has the pod
-// "ns/my-pod" with the secret "my-secret" and the account "my-account", and the node
-// "other" likewise.
+// realNode is the node authorizer with a graph. In it, the node "me" has the pod "ns/my-pod"
+// with the secret "my-secret" and the account "my-account". The node "other" has such objects
+// too.
 func realNode(tb testing.TB) NodeAuthorizer {
 	tb.Helper()
 	g := graph.New(graph.Options{})
@@ -102,7 +102,7 @@ func realNode(tb testing.TB) NodeAuthorizer {
 
 func never() string { return "" }
 
-// objects are custom resources by name: what they say of their node.
+// objects has, for each custom resource by name, the node that it names.
 type objects map[string]string
 
 var errBroken = errors.New("the API server does not answer")
@@ -148,7 +148,7 @@ const (
 	nodeUID  = "authentication.kubernetes.io/node-uid"
 )
 
-// tokenOf is the user that a token of an account makes.
+// tokenOf is the user of an account's token.
 func tokenOf(account string, extra map[string][]string) user.Info {
 	return &user.DefaultInfo{
 		Name:   "system:serviceaccount:ns:" + account,
@@ -167,7 +167,7 @@ func claimsOf(pod, uid, node string) map[string][]string {
 // agent is the usual user.
 func agent() user.Info { return tokenOf("agent", claimsOf("agent-me", "uid-me", "me")) }
 
-// complete adds what rows leave out.
+// complete adds the defaults to a row.
 func (r row) complete() *request {
 	a := r.asks
 	if a.User = r.who; r.who == nil {
@@ -206,7 +206,7 @@ func selectingField(field string, operator selection.Operator, value string) fie
 	return fields.Requirements{{Field: field, Operator: operator, Value: value}}
 }
 
-// allRows are the rows of all families.
+// allRows are the rows of all tables.
 func allRows() []row {
 	return slices.Concat(nodeRows(), kubeletRows(), podRows(), customRows(), impersonationRows(), tokenRows(), grantRows(),
 		identityRows(), scopeRows())

@@ -15,7 +15,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// probes are resources that scopes are asked about.
+// probes are the resources that the tests look for in scopes.
 var probes = []Resource{
 	{}, {Resource: "pods"}, {Resource: "pods", Subresource: "status"}, {Resource: "pods", Subresource: "new"},
 	{Resource: "pods", Subresource: "binding"}, {Resource: "bindings"}, {Resource: "nodes"}, {Resource: "events"},
@@ -98,7 +98,7 @@ func FuzzParseDeclarations(f *testing.F) {
 	})
 }
 
-// FuzzAuthorize holds the promises that no request may break.
+// FuzzAuthorize checks properties that every decision must have.
 func FuzzAuthorize(f *testing.F) {
 	known := map[rules.ID]bool{}
 	for _, r := range Rules {

@@ -43,13 +43,13 @@ var (
 	}
 )
 
-// NodeIdentity says as what a user asks for the resource, and on which node it is. The
-// name is empty for everybody else, and for whoever is held to a node and cannot be told
-// which: such a user is a NodeScopedDaemonSet all the same, and callers must not grant
-// it anything. An account in audit is one of the others.
+// NodeIdentity returns the kind of user that requests the resource, and the name of its node.
+// The name is empty for Others. It is also empty for a NodeScopedDaemonSet whose node is not
+// known: callers must not grant such a user any access. An account in audit mode is one of
+// Others.
 //
-// Source: seed design "Node-Scoped DaemonSet", Implementation Details. There the scope is
-// in the user; out of tree it is info that knows it.
+// Source: seed design "Node-Scoped DaemonSet", Implementation Details. In that design the scope
+// is part of the user. Bulkhead is out of tree, so info provides the scope.
 func NodeIdentity(u user.Info, info NodeInfo, resource Resource) (nodeName string, requester RequesterType) {
 	if u == nil {
 		return "", Others
@@ -67,20 +67,20 @@ func NodeIdentity(u user.Info, info NodeInfo, resource Resource) (nodeName strin
 	return who.node, NodeScopedDaemonSet
 }
 
-// identity is what is known of a user.
+// identity is what is known about a user.
 type identity struct {
 	isAccount       bool
 	namespace, name string
 	claims          claims
-	// node is where the pod is, if nothing is against that.
+	// node is the node of the pod. It is empty if against is set.
 	node string
-	// held is the scope that binds the user.
+	// held is the scope that applies to the user.
 	held scopes
-	// audits is true if what binds the user is only reported.
+	// audits is true if the account is in audit mode: denials are reported but not enforced.
 	audits     bool
 	exemptions *Exemptions
-	// against is the rule by which the user gets nothing on what is held; empty if it is
-	// known which node the user is on. why is the text of it.
+	// against is the rule that denies the user every resource in its scope. It is empty if the
+	// user's node is known. why is the message of the denial.
 	against rules.ID
 	why     string
 }
@@ -141,13 +141,13 @@ func (who identity) refusedHeld(r rules.Rule, why string) identity {
 	return who
 }
 
-// denied is the decision on what the user is held on, if there is anything against it.
+// denied returns the denial by the rule in against.
 func (who identity) denied() rules.Decision {
 	return rules.Decision{Rule: who.against, Message: who.why}
 }
 
-// refusedAll is for whoever cannot be told what it is held to, and so is held to all that
-// a scope can hold.
+// refusedAll is for a user whose scope is not known. Every resource that a scope can contain is
+// then in its scope.
 func (who identity) refusedAll(r rules.Rule, why string) identity {
 	who.against, who.why, who.held = r.ID, why, scopes{everything}
 	return who
@@ -155,11 +155,11 @@ func (who identity) refusedAll(r rules.Rule, why string) identity {
 
 var everything = Everything()
 
-// Identity is what is known of a user: the same for who authorizes its requests and for
-// who admits its writes. The zero value is nobody that a scope can bind.
+// Identity is what is known about a user. Authorization and admission both use it, so they
+// agree. The zero value is a user without a scope.
 type Identity struct{ known identity }
 
-// Identify looks the user up, once. It does not allocate.
+// Identify looks the user up once. It does not allocate.
 func Identify(u user.Info, info NodeInfo) Identity {
 	if u == nil {
 		return Identity{}
@@ -167,24 +167,25 @@ func Identify(u user.Info, info NodeInfo) Identity {
 	return Identity{identify(u, info)}
 }
 
-// IsBound reports whether the user has a scope, of whatever size.
+// IsBound reports whether the user has a scope that is not empty.
 func (i Identity) IsBound() bool { return !i.known.held.isEmpty() }
 
-// Covers reports whether the user is held to its node on the resource.
+// Covers reports whether the user is limited to its node on the resource.
 func (i Identity) Covers(r Resource) bool { return i.known.held.covers(r) }
 
-// Node is the one that the user's pod is on. It is empty if there is anything [Identity.Against]
-// that: then the user gets nothing on what it is held on.
+// Node returns the node of the user's pod. It is empty if [Identity.Against] returns a rule:
+// then the user has no access to resources in its scope.
 func (i Identity) Node() string { return i.known.node }
 
-// Against is the rule by which the user gets nothing on what it is held on, with the
-// text of it; there is none if it is known which node the user is on.
+// Against returns the rule that denies the user every resource in its scope, and the message of
+// the denial. The last result is false if there is no such rule: the user's node is known, or
+// the user is not a ServiceAccount.
 func (i Identity) Against() (by rules.ID, why string, is bool) {
 	return i.known.against, i.known.why, i.known.against != ""
 }
 
-// Lifts reports whether an exemption of the account lifts a rule on the user's own node.
+// Lifts reports whether an exemption of the account disables a rule on the user's own node.
 func (i Identity) Lifts(rule rules.ID) bool { return i.known.exemptions.Lifts(rule) }
 
-// Audits reports whether what binds the user is only reported.
+// Audits reports whether the account is in audit mode: denials are reported but not enforced.
 func (i Identity) Audits() bool { return i.known.audits }

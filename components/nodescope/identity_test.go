@@ -13,7 +13,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
-// edited is the usual token with other claims; a key without values is removed.
+// edited is the usual token with other claims. A key without values is removed.
 func edited(changes map[string][]string) user.Info {
 	extra := claimsOf("agent-me", "uid-me", "me")
 	maps.Copy(extra, changes)
@@ -25,7 +25,7 @@ func TestIdentity(t *testing.T) { run(t, identityRows()) }
 
 func identityRows() []row {
 	secret := request{Verb: "get", Resource: "secrets", Namespace: "ns", Name: "my-secret"}
-	// What nobody but the scope keeps from the pod.
+	// Only the scope denies the pod this request.
 	config := request{Verb: "get", Resource: "configmaps", Namespace: "ns", Name: "x"}
 	const noPod, broken = "the token names no pod [NS-IDENT-2]",
 		"the token's claims of its pod are incomplete [NS-IDENT-2]"
@@ -122,14 +122,14 @@ func identityRows() []row {
 	}
 }
 
-// A pod may only add to what its account is held to.
+// A pod can only add resources to the scope of its account.
 func TestPodsAdd(t *testing.T) {
 	secrets, configMaps := request{Verb: "get", Resource: "secrets", Namespace: "ns", Name: "x"},
 		request{Verb: "get", Resource: "configmaps", Namespace: "ns", Name: "x"}
 	for _, tc := range []struct {
 		name         string
 		account, pod *Scope
-		// held says whether secrets and config maps are.
+		// These fields say whether secrets and config maps are in the scope.
 		secrets, configMaps bool
 	}{
 		{"neither", nil, nil, false, false},
@@ -157,7 +157,7 @@ func TestPodsAdd(t *testing.T) {
 	}
 }
 
-// A token without a pod must not be worth more than those of the pods.
+// A token without a pod must not permit more than the tokens of the pods.
 func TestTokensWithoutAPodAreHeldAsThePodsAre(t *testing.T) {
 	c := clusterOf(Account{OfPods: mustScope(t, "secrets")})
 	for _, tc := range []struct {
@@ -175,7 +175,7 @@ func TestTokensWithoutAPodAreHeldAsThePodsAre(t *testing.T) {
 	}
 }
 
-// news is a [Confirmer] in whose answer the pod is made known.
+// news is a [Confirmer] that adds the pod to pods when it is called.
 type news struct {
 	pods  map[string]Pod
 	why   string
@@ -273,7 +273,7 @@ func TestNodeIdentity(t *testing.T) {
 	}
 }
 
-// What admission is told is what the authorizer decides by, for every request of the tables.
+// Identify returns what the authorizer decides by, for every request of the tables.
 func TestIdentifyAgreesWithTheAuthorizer(t *testing.T) {
 	for _, tc := range allRows() {
 		c := clusterOf(Account{Scope: mustScope(t, tc.scopeOf())})

@@ -35,9 +35,9 @@ var (
 	}
 )
 
-// kubeletSubresources are those of a Node that give access to its kubelet: through the API
-// server (proxy), and at the kubelet's own port (all of them). The last seven are those
-// that only kubelet-auth-proxy asks about.
+// kubeletSubresources are the subresources of a Node that give access to its kubelet. Requests
+// come through the API server (proxy), or directly to the kubelet's port (all of them). Only
+// kubelet-auth-proxy checks the last seven.
 //
 // Source: pkg/kubelet/server/auth.go GetRequestAttributes; package kubeletauth.
 var kubeletSubresources = []string{
@@ -45,8 +45,8 @@ var kubeletSubresources = []string{
 	"attach", "containerlogs", "debug", "exec", "portforward", "run", "unknown",
 }
 
-// authorizeKubelet compares the name as it is. A name with a scheme or a port
-// ("https:node:10250") is refused: a port leads to other programs on the node.
+// authorizeKubelet compares the exact name. It denies a name with a scheme or a port
+// ("https:node:10250"): another port leads to other programs on the node.
 func authorizeKubelet(node string, r Resource, a *request) rules.Decision {
 	if a.Name != node {
 		return deny(nodeKubelet,
@@ -55,8 +55,8 @@ func authorizeKubelet(node string, r Resource, a *request) rules.Decision {
 	return noOpinion(nodeKubelet)
 }
 
-// authorizeNode looks at the name, which the node authorizer leaves to admission for
-// what is written.
+// authorizeNode also checks the name for writes. The node authorizer leaves that check to
+// admission.
 func (z *Authorizer) authorizeNode(ctx context.Context, node string, r Resource, a *request) rules.Decision {
 	if slices.Contains(kubeletSubresources, r.Subresource) {
 		return authorizeKubelet(node, r, a)

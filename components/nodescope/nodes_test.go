@@ -69,8 +69,8 @@ func nodeRows() []row {
 	}
 }
 
-// Each subresource by which a kubelet authorizes its API: of the own Node, of another, and
-// out of the scope.
+// For each subresource that authorizes the kubelet's API: requests for the pod's own node, for
+// another node, and outside the scope.
 func kubeletRows() []row {
 	var rows []row
 	for _, name := range []string{

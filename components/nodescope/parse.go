@@ -10,22 +10,25 @@ import (
 )
 
 const (
-	// MaxValueLength bounds an annotation's value, in bytes. An API server takes 256 KiB
-	// of annotations; the names of all resources of a cluster fit in far less than this.
+	// MaxValueLength is the maximum length of an annotation's value, in bytes. An API server
+	// accepts 256 KiB of annotations. The names of all resources of a cluster need much less
+	// than MaxValueLength.
 	MaxValueLength = 8 << 10
-	// maxLabel bounds the name of a resource and of a namespace, maxDomain that of a group
-	// and of an account.
+	// maxLabel is the maximum length of the name of a resource or a namespace. maxDomain is
+	// that of the name of an API group or an account.
 	//
-	// Source: k8s.io/apimachinery/pkg/util/validation DNS1123LabelMaxLength, DNS1123SubdomainMaxLength.
+	// Source: k8s.io/apimachinery/pkg/util/validation DNS1123LabelMaxLength,
+	// DNS1123SubdomainMaxLength.
 	maxLabel, maxDomain = 63, 253
-	// maxEntries bounds the different resources of one value, and so the memory that a
-	// scope takes.
+	// maxEntries is the maximum number of different resources in one value. It limits the
+	// memory that a scope uses.
 	maxEntries = 128
-	// maxQuoted bounds what errors show of a value: they end in events and logs.
+	// maxQuoted is the maximum number of bytes of a value that an error quotes. Errors are
+	// written to events and logs.
 	maxQuoted = 80
 )
 
-// blanks may stand around entries, so that a value may be written on several lines.
+// blanks are allowed around entries, so that a value can have several lines.
 const blanks = " \t\r\n"
 
 var (
@@ -33,8 +36,8 @@ var (
 	errTooMany = fmt.Errorf("more than %d resources: name groups (*.storage.k8s.io) or everything (*)", maxEntries)
 )
 
-// ParseScope reads the value of [ScopeAnnotation]: entries with commas between them.
-// An entry names resources as RBAC does.
+// ParseScope parses the value of [ScopeAnnotation], a comma-separated list of entries. An entry
+// names resources as RBAC does.
 //
 //	pods                          a resource of the core group, with all its subresources
 //	pods/-                        the resource alone, without its subresources
@@ -43,10 +46,10 @@ var (
 //	*.storage.k8s.io              all resources and subresources of a group
 //	*                             all resources and subresources
 //
-// A value without any entry holds nobody to anything, and what is named twice is held
-// once. Of a value that cannot be understood, or of which a part cannot be held, the
-// scope is [Everything], and the error says what is wrong; the scope is never nil. The
-// cost is bounded by [MaxValueLength]: a longer value is not looked at.
+// A value without entries is an empty scope. A duplicate entry has no effect. If the value
+// cannot be parsed, or names a resource that cannot be in a scope, ParseScope returns
+// [Everything] and an error that says what is wrong. The scope is never nil. [MaxValueLength]
+// limits the cost: a longer value is not parsed.
 func ParseScope(value string) (*Scope, error) {
 	s := &Scope{}
 	err := eachEntry(value, func(entry string) error {
@@ -61,8 +64,8 @@ func ParseScope(value string) (*Scope, error) {
 	return s, nil
 }
 
-// eachEntry calls add with every entry of a value, without the blanks around it, until
-// one is refused.
+// eachEntry calls add for every entry of a value, without the blanks around it. It stops at the
+// first entry for which add returns an error.
 func eachEntry(value string, add func(entry string) error) error {
 	if len(value) > MaxValueLength {
 		return errTooLong
@@ -96,7 +99,7 @@ var (
 		"a wildcard stands for all resources (*) or for all of a group (*.storage.k8s.io) and nowhere else")
 )
 
-// add takes one entry.
+// add adds one entry to the scope.
 func (s *Scope) add(entry string) error {
 	if entry == "" {
 		return errEmpty
@@ -130,18 +133,18 @@ func (s *Scope) add(entry string) error {
 	return nil
 }
 
-// withoutSubresources ends an entry that names a resource alone.
+// withoutSubresources is the suffix of an entry that names a resource without its subresources.
 const withoutSubresources = "/-"
 
-// notHeld are resources of which a part could be a node's own and which cannot be held
-// to it. Who names one means that part, and would get nothing of it.
+// notHeld are resources that cannot be in a scope. An object of such a resource belongs only in
+// part to one node. An owner who names one means that part, but would get no access to it.
 var notHeld = map[Resource]string{
 	{Group: "discovery.k8s.io",
 		Resource: "endpointslices"}: "an EndpointSlice names a node for each endpoint and none for itself, so nobody can " +
 		"be held to those of one node; leave it out, and give the account no more of it by RBAC than reading",
 }
 
-// parseResource reads a resource without wildcards.
+// parseResource parses a resource without wildcards.
 func parseResource(entry string) (Resource, error) {
 	if strings.Contains(entry, "*") {
 		return Resource{}, errWildcard
@@ -154,8 +157,8 @@ func parseResource(entry string) (Resource, error) {
 	return Resource{Group: group, Resource: name, Subresource: subresource}, nil
 }
 
-// isDomain reports whether the name is a DNS subdomain as Kubernetes has it: no more than
-// 253 characters, and no bound on one label of it.
+// isDomain reports whether the name is a DNS subdomain as Kubernetes defines it: at most 253
+// characters, without a limit on the length of one label.
 //
 // Source: k8s.io/apimachinery/pkg/util/validation IsDNS1123Subdomain.
 func isDomain(name string) bool {
@@ -173,8 +176,9 @@ func isDomain(name string) bool {
 // isLabel reports whether the name is a label of RFC 1123.
 func isLabel(name string) bool { return len(name) <= maxLabel && hasLabelForm(name) }
 
-// hasLabelForm reports whether the name has only lower case letters, digits and dashes, and
-// no dash at either end. Anything beyond ASCII has not, whatever it looks like.
+// hasLabelForm reports whether the name has only lowercase letters, digits and dashes, and no
+// dash at either end. It is false for a name with a character outside ASCII, even one that
+// looks like a letter.
 func hasLabelForm(name string) bool {
 	if name == "" || name[0] == '-' || name[len(name)-1] == '-' {
 		return false

@@ -56,7 +56,7 @@ func TestScopesHold(t *testing.T) {
 			[]Resource{pods}},
 		{"*.events.k8s.io", []Resource{{Resource: "events"}, {Group: "events.k8s.io", Resource: "events"}}, []Resource{pods}},
 		{"pods/binding", []Resource{{Resource: "pods", Subresource: "binding"}, {Resource: "bindings"}}, []Resource{pods}},
-		// What is no resource could mean a part of what is held.
+		// A wildcard is not a resource, but could mean a part of the scope.
 		{"secrets", []Resource{{Resource: "*"}, {Group: "*", Resource: "pods"}, {Resource: "pods", Subresource: "*"}},
 			[]Resource{pods}},
 	} {
@@ -90,7 +90,7 @@ func TestSelfReviewsAreInNoScope(t *testing.T) {
 		if s, err := ParseScope(r.String()); err == nil || !s.IsEverything() {
 			t.Errorf("%s may be named: %v", r, err)
 		}
-		// The same name in another group, and the other reviews, are resources as any.
+		// The same name in another group, and the other reviews, can be in a scope.
 		r.Group = "example.com"
 		if !Everything().Covers(r) {
 			t.Errorf("%s is not held", r)
@@ -159,8 +159,8 @@ func TestWhatCannotBeReadHoldsOnEverything(t *testing.T) {
 	}
 }
 
-// The longest value that is read, and one letter more of it, as an API server would
-// take them.
+// The longest value that is parsed, one byte more, and the longest value that an API server
+// accepts.
 func TestLongValues(t *testing.T) {
 	long := strings.Repeat("pods,", MaxValueLength/5) + "a"
 	long += strings.Repeat("a", MaxValueLength-len(long))
@@ -172,7 +172,7 @@ func TestLongValues(t *testing.T) {
 		if s, err := ParseScope(value); err == nil || !s.IsEverything() || len(err.Error()) > 200 {
 			t.Errorf("%d bytes: %v", len(value), err)
 		}
-		// Nothing of it is copied: the error and the scope are all that there is.
+		// The value is not copied. Only the error and the scope are allocated.
 		if n := testing.AllocsPerRun(10, func() { _, _ = ParseScope(value) }); n > 10 {
 			t.Errorf("%d bytes take %v allocations", len(value), n)
 		}

@@ -41,15 +41,16 @@ var (
 	}
 )
 
-// streamSubresources are those of a pod that the kubelet of its node serves. The name is
-// compared as it is, so one with a port ("pod:8080") finds no pod.
+// streamSubresources are the subresources of a pod that the kubelet of its node serves. The
+// exact name is compared, so a name with a port ("pod:8080") matches no pod.
 var streamSubresources = []string{"log", "exec", "attach", "portforward", "proxy"}
 
-// thePod is what a subresource of a pod belongs to.
+// thePod is the parent resource of a pod's subresources.
 var thePod = Resource{Resource: "pods"}
 
-// authorizePod has the node authorizer say of which node a pod is, by asking whether the
-// node may get it. That also looks at the cluster as it is before it refuses.
+// authorizePod asks the node authorizer whether the node may get the pod. The node may get only
+// pods that are bound to it, so the answer shows whether the pod is on the node. Before the
+// node authorizer denies, it reads the current state of the cluster.
 func (z *Authorizer) authorizePod(ctx context.Context, node string, r Resource, a *request) rules.Decision {
 	switch {
 	case slices.Contains(streamSubresources, r.Subresource):
@@ -71,8 +72,8 @@ func (z *Authorizer) authorizePod(ctx context.Context, node string, r Resource, 
 	}
 }
 
-// authorizePodWrite wants both: that a node may do this to pods, and that this pod is on
-// the node.
+// authorizePodWrite requires two things: a node may do this to pods, and this pod is on the
+// node.
 func (z *Authorizer) authorizePodWrite(ctx context.Context, node string, r Resource, a *request) rules.Decision {
 	v := z.asNode(ctx, podWrite, node, a, a.Verb, r)
 	if v.Effect == rules.Deny {

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
-// entries are what scopes of the tests are made of; the last are such as nobody can read.
+// entries are the entries of the scopes in these tests. The last ones cannot be parsed.
 var entries = []string{
 	"pods", "pods/status", "pods/eviction", "nodes", "nodes/status", "nodes/proxy", "secrets", "configmaps", "events",
 	"events.events.k8s.io",
@@ -22,8 +22,8 @@ var entries = []string{
 	"*.authorization.k8s.io", "*", "pods/*", "Pods", "", "endpointslices.discovery.k8s.io",
 }
 
-// TestAddingAResourceNeverLetsMorePass tries every request of the tables, with the
-// scope on the account, on the pod, and divided between them.
+// TestAddingAResourceNeverLetsMorePass sends every request of the tables with the scope on the
+// account, on the pod, and divided between them.
 func TestAddingAResourceNeverLetsMorePass(t *testing.T) {
 	dice := rand.New(rand.NewPCG(1, 2))
 	rows := allRows()
@@ -57,8 +57,8 @@ func TestAddingAResourceNeverLetsMorePass(t *testing.T) {
 	}
 }
 
-// held is an authorizer with these annotations on the account and on the pod of the node
-// "me". What cannot be parsed is everything, as it is in a cluster.
+// held returns an authorizer with these annotations on the account and on the pod of the node
+// "me". As in a cluster, the scope is everything if a value cannot be parsed.
 func held(tb testing.TB, ofAccount, ofPod string) *Authorizer {
 	tb.Helper()
 	account, _ := ParseScope(ofAccount)
@@ -70,7 +70,8 @@ func held(tb testing.TB, ofAccount, ofPod string) *Authorizer {
 	return newOver(tb, c)
 }
 
-// A scope gives nobody anything, and with everything in it less passes than with any.
+// A scope never allows a request. The scope of everything denies each request that any other
+// scope denies.
 func TestNothingPassesEverythingThatOneScopeStops(t *testing.T) {
 	everything := held(t, "*", "")
 	for _, entry := range entries {
@@ -86,7 +87,7 @@ func TestNothingPassesEverythingThatOneScopeStops(t *testing.T) {
 	}
 }
 
-// A broken value stops all that a broken value of any other kind stops.
+// All values that cannot be parsed deny the same requests.
 func TestBrokenValuesAreAlike(t *testing.T) {
 	for _, broken := range entries[len(entries)-4:] {
 		if broken == "" {

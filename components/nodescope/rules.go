@@ -5,8 +5,8 @@ package nodescope
 
 import "github.com/bulkhead-k8s/bulkhead/components/rules"
 
-// Rules are all rules of this component, in the order of its documentation.
-// NS-UNREADY and NS-LIMIT only refuse; the rules NS-PASS only leave requests to others.
+// Rules are all rules of this package, in the order of the documentation. NS-UNREADY and
+// NS-LIMIT only deny. The NS-PASS rules only leave requests to the next authorizers.
 var Rules = []rules.Rule{
 	credentialRevoked,
 	accountNamed,
@@ -38,7 +38,7 @@ const (
 	seedAuth = seed + ", Workflow of NodeAuthorizer"
 )
 
-// These stand around all others.
+// These rules apply before or after all other rules.
 var (
 	asItsNode = rules.Rule{
 		ID: "NS-SCOPE-1",
@@ -69,8 +69,8 @@ var (
 		Source:    "Bulkhead: RBAC behind would allow the account the whole cluster",
 		Extension: true,
 	}
-	// limit is decided by the transport, before the authorizer is asked; it is
-	// listed here because its refusals are this component's.
+	// The transport decides limit before it calls the authorizer. The rule is listed here
+	// because its denials are denials of node scope.
 	limit = rules.Rule{
 		ID: "NS-LIMIT",
 		Description: "A review that is too large, or that finds no place within a second, is denied, and is never an error " +

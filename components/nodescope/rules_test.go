@@ -11,8 +11,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// onlyRefuse have no row that passes by them: another rule lets it pass. onlyPass have
-// none that is refused: another rule refuses.
+// Rules in onlyRefuse never let a request pass: their rows end with another rule. Rules in
+// onlyPass never deny: another rule denies.
 var (
 	onlyRefuse = map[rules.ID]bool{"NS-GRANT-1": true, "NS-UNREADY": true, "NS-IDENT-1": true, "NS-IDENT-2": true,
 		"NS-IDENT-3": true, "NS-IDENT-4": true}
@@ -32,11 +32,11 @@ func TestEveryRuleHasARowOnEitherSide(t *testing.T) {
 			refusals[id] = true
 		}
 	}
-	// That rule's rows are all that are refused: TestAuditDeniesNothing.
+	// TestAuditDeniesNothing has the rows of this rule: all requests that are denied here.
 	through[audited.ID] = true
 	for _, r := range Rules {
 		if r.ID == limit.ID || r.ID == credentialRevoked.ID {
-			continue // the transport's, and that of TestRevokedToken
+			continue // the transport decides one, TestRevokedToken tests the other
 		}
 		if refusals[r.ID] == onlyPass[r.ID] {
 			t.Errorf("%s: a row is refused by it: %v, want %v", r.ID, refusals[r.ID], !onlyPass[r.ID])

@@ -7,36 +7,38 @@ import (
 	"strings"
 )
 
-// ScopeAnnotation names, on a ServiceAccount or on a pod, the resources on which pods
-// are held to their nodes ([ParseScope]). A pod's adds to its account's.
+// ScopeAnnotation is the annotation of a ServiceAccount or a pod that names the resources on
+// which pods are limited to their nodes ([ParseScope]). The scope of a pod is added to the
+// scope of its account.
 const ScopeAnnotation = "bulkhead.dev/node-scoped-resources"
 
-// Scope is a set of resources on which a pod is held to its node. The zero value, and
-// nil, hold it on none. A Scope does not change, and is safe for concurrent use.
+// Scope is a set of resources on which a pod is limited to its node. The zero value and nil
+// contain no resource. A Scope is immutable, and safe for concurrent use.
 type Scope struct {
 	everything bool
-	// groups are held with all their resources and subresources.
+	// groups are API groups of which all resources and subresources are in the scope.
 	groups map[string]struct{}
-	// named are single resources and subresources, and, with [everySubresource], resources
-	// with all that they have.
+	// named are single resources and subresources. An entry with [everySubresource] stands for
+	// a resource and all its subresources.
 	named map[Resource]struct{}
 }
 
-// Everything is the scope of who is held to its node on all that a scope can hold. It
-// is also that of a value that nobody understands: it must not be wider than meant.
+// Everything returns the scope that contains every resource that a scope can contain. It is
+// also the scope of a value that cannot be parsed, so that a mistake never permits more than
+// the owner intended.
 func Everything() *Scope { return &Scope{everything: true} }
 
 // IsEverything reports whether the scope is that of [Everything].
 func (s *Scope) IsEverything() bool { return s != nil && s.everything }
 
-// IsEmpty reports whether the scope holds nobody to anything.
+// IsEmpty reports whether the scope contains no resource.
 func (s *Scope) IsEmpty() bool {
 	return s == nil || !s.everything && len(s.groups) == 0 && len(s.named) == 0
 }
 
-// Covers reports whether the resource is in the scope. Questions about the caller's own
-// rights never are. What a review asks of "*", which is no resource, is in every scope
-// that could mean a part of it. It does not allocate.
+// Covers reports whether the resource is in the scope. Self reviews never are. A review may ask
+// about "*", which is not a resource: it is in every scope that is not empty. Covers does not
+// allocate.
 func (s *Scope) Covers(r Resource) bool {
 	switch {
 	case s.IsEmpty() || isSelfReview(r):
@@ -54,7 +56,8 @@ func (s *Scope) Covers(r Resource) bool {
 	return held
 }
 
-// Union holds what any of the scopes holds. It is nil if none holds anything.
+// Union returns the scope that contains the resources of all the scopes. It is nil if all of
+// them are empty.
 func Union(all ...*Scope) *Scope {
 	held := &Scope{}
 	for _, s := range all {
@@ -75,7 +78,8 @@ func Union(all ...*Scope) *Scope {
 	return held
 }
 
-// with has the scope, which nobody else knows yet, hold the resource.
+// with adds the resource to a scope that is not yet shared. It also adds the resource's alias,
+// if there is one.
 func (s *Scope) with(r Resource) {
 	if s.named == nil {
 		s.named = map[Resource]struct{}{}
@@ -95,8 +99,8 @@ func (s *Scope) with(r Resource) {
 	}
 }
 
-// withGroup has it hold all of a group. The other doors to what is in the
-// group are held as well.
+// withGroup adds all resources of a group to the scope. It also adds the aliases of resources
+// in the group.
 func (s *Scope) withGroup(group string) {
 	if s.groups == nil {
 		s.groups = map[string]struct{}{}
@@ -109,7 +113,7 @@ func (s *Scope) withGroup(group string) {
 	}
 }
 
-// scopes are what several annotations hold together.
+// scopes are the scopes of several annotations. A resource is covered if one of them covers it.
 type scopes [2]*Scope
 
 func (s scopes) covers(r Resource) bool { return s[0].Covers(r) || s[1].Covers(r) }
@@ -120,7 +124,7 @@ type Resource struct {
 	Group, Resource, Subresource string
 }
 
-// String is the resource as an annotation names it: "leases.coordination.k8s.io",
+// String returns the resource as an annotation names it: "leases.coordination.k8s.io",
 // "nodes/status".
 func (r Resource) String() string {
 	name := r.Resource
@@ -136,15 +140,14 @@ func (r Resource) String() string {
 // everySubresource stands, in a scope, for a resource and all its subresources.
 const everySubresource = "*"
 
-// withEverySubresource is the resource, or what the subresource belongs to, with all
-// subresources.
+// withEverySubresource returns the resource with [everySubresource] as its subresource.
 func (r Resource) withEverySubresource() Resource {
 	r.Subresource = everySubresource
 	return r
 }
 
-// asked is the resource that a request is for. A review may have the subresource
-// behind a slash, where RBAC finds it too.
+// asked returns the resource of a request. A SubjectAccessReview may put the subresource into
+// the resource, after a slash. RBAC accepts that form too.
 func asked(a *request) Resource {
 	r := Resource{Group: a.APIGroup, Resource: a.Resource, Subresource: a.Subresource}
 	if r.Subresource == "" && strings.IndexByte(r.Resource, '/') >= 0 {
@@ -153,8 +156,8 @@ func asked(a *request) Resource {
 	return r
 }
 
-// isSelfReview reports whether the resource is a question about the caller's own
-// identity and rights. It is never held to a node: it shows nothing of anybody else.
+// isSelfReview reports whether the resource is a review of the user's own identity or
+// permissions. Such a review is never in a scope, because it shows nothing about other users.
 //
 // Source: plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go system:basic-user.
 func isSelfReview(r Resource) bool {
@@ -167,10 +170,11 @@ func isSelfReview(r Resource) bool {
 	return false
 }
 
-// doors lead to the same objects: who names one of a pair in a scope means both.
+// doors are pairs of aliases: two resources that give access to the same objects. If a scope
+// names one of a pair, it contains both.
 //
-// Source: pkg/registry/core/rest/storage_core.go and pkg/registry/events/rest: events of
-// both groups are one store; pkg/registry/core/pod/storage: a binding is a pod's.
+// Source: pkg/registry/core/rest/storage_core.go and pkg/registry/events/rest: events of both
+// groups are one store; pkg/registry/core/pod/storage: a Binding is a subresource of a pod.
 var doors = [][2]Resource{
 	{{Resource: "events"}, {Group: "events.k8s.io", Resource: "events"}},
 	{{Resource: "bindings"}, {Resource: "pods", Subresource: "binding"}},

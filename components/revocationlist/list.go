@@ -4,10 +4,10 @@
 // Package revocationlist reads the cluster's list of revoked credentials.
 //
 // The list is the ConfigMap [Name] in [Namespace]. Its key [IDsKey] has one credential ID a
-// line; a "#" and what follows it is a comment. The other keys are certificate revocation
-// lists (PEM), which package kubeletauth/crl reads.
+// line. A "#" starts a comment, which ends with the line. The other keys are certificate
+// revocation lists (PEM), which package kubeletauth/crl reads.
 //
-// A credential ID is what Kubernetes puts into the user's extra
+// Kubernetes writes a credential ID into the user's extra field
 // authentication.kubernetes.io/credential-id:
 //
 //   - X509SHA256=<64 hex digits> for a client certificate
@@ -29,27 +29,27 @@ import (
 )
 
 const (
-	// Namespace is that of the ConfigMap.
+	// Namespace is the namespace of the ConfigMap.
 	Namespace = "kube-system"
-	// Name is that of the ConfigMap.
+	// Name is the name of the ConfigMap.
 	Name = "bulkhead-revocations"
 	// IDsKey is the key with the credential IDs.
 	IDsKey = "credential-ids"
 
-	// maxBytes is the size of the largest ConfigMap
-	// (k8s.io/kubernetes/pkg/apis/core/types.go MaxSecretSize).
+	// maxBytes is the maximum size of a ConfigMap (k8s.io/kubernetes/pkg/apis/core/types.go
+	// MaxSecretSize).
 	maxBytes = 1 << 20
-	// maxProblems bounds the lines that an error names.
+	// maxProblems is the maximum number of lines that an error names.
 	maxProblems = 5
 )
 
-// Set is a set of revoked credential IDs. It does not change, and is safe for concurrent
-// use. A nil *Set revokes nothing.
+// Set is a set of revoked credential IDs. It is immutable and safe for concurrent use. A nil
+// *Set is empty.
 type Set struct {
 	ids map[string]struct{}
 }
 
-// Len is the number of IDs.
+// Len returns the number of IDs.
 func (s *Set) Len() int {
 	if s == nil {
 		return 0
@@ -57,7 +57,7 @@ func (s *Set) Len() int {
 	return len(s.ids)
 }
 
-// Find returns the ID of the user's credential if that is revoked. It does not allocate.
+// Find returns the ID of the user's credential if it is revoked. It does not allocate.
 func (s *Set) Find(u user.Info) (id string, revoked bool) {
 	if s.Len() == 0 || u == nil {
 		return "", false
@@ -70,7 +70,7 @@ func (s *Set) Find(u user.Info) (id string, revoked bool) {
 	return "", false
 }
 
-// Union has the IDs of both.
+// Union returns a set with the IDs of both sets.
 func (s *Set) Union(other *Set) *Set {
 	both := &Set{ids: map[string]struct{}{}}
 	for _, set := range []*Set{s, other} {
@@ -81,8 +81,8 @@ func (s *Set) Union(other *Set) *Set {
 	return both
 }
 
-// Decode reads the value of [IDsKey]. It is safe with any input. With an error, the Set has
-// the IDs of the lines that are valid: see [Update].
+// Decode parses the value of [IDsKey]. It is safe for any input. If it returns an error, the
+// Set has the IDs of the valid lines: see [Update].
 func Decode(text string) (*Set, error) {
 	set := &Set{ids: map[string]struct{}{}}
 	if len(text) > maxBytes {
@@ -109,9 +109,9 @@ func Decode(text string) (*Set, error) {
 	return set, errors.Join(problems...)
 }
 
-// Update is the set that is in force after last, now that the list says text. A list with
-// an error gives no access back: the IDs of last stay revoked, and those of its valid lines
-// are revoked as well.
+// Update returns the set that is in force after last, for the new text of the list. An error in
+// the list never restores access: the IDs of last stay revoked, and the IDs of the valid lines
+// are revoked too.
 func Update(last *Set, text string) (*Set, error) {
 	next, err := Decode(text)
 	if err != nil {
@@ -120,10 +120,10 @@ func Update(last *Set, text string) (*Set, error) {
 	return next, nil
 }
 
-// Only lower case: IDs are compared byte by byte, and Kubernetes writes no other.
+// IDs are compared byte by byte, and Kubernetes writes only lowercase.
 var idPattern = regexp.MustCompile(`^(X509SHA256=[0-9a-f]{64}|JTI=[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$`)
 
-// CheckID refuses what is no credential ID.
+// CheckID returns an error if id is not a credential ID.
 func CheckID(id string) error {
 	if !idPattern.MatchString(id) {
 		return fmt.Errorf("%.100q is not a credential ID: want X509SHA256=<64 lower-case hex digits> or JTI=<UUID>", id)
@@ -131,13 +131,13 @@ func CheckID(id string) error {
 	return nil
 }
 
-// split parts the ID of a line from its comment. Either may be empty.
+// split splits a line into the ID and the comment. Either may be empty.
 func split(line string) (id, comment string) {
 	id, comment, _ = strings.Cut(line, "#")
 	return strings.TrimSpace(id), strings.TrimSpace(comment)
 }
 
-// IDOf is the credential ID of a client certificate.
+// IDOf returns the credential ID of a client certificate.
 func IDOf(certificate *x509.Certificate) string {
 	sum := sha256.Sum256(certificate.Raw)
 	return "X509SHA256=" + hex.EncodeToString(sum[:])
@@ -149,7 +149,7 @@ type Entry struct {
 	Comment string `json:"comment,omitempty"`
 }
 
-// Entries are the lines with an ID, valid or not, in their order.
+// Entries returns the lines with an ID, valid or not, in their order.
 func Entries(text string) []Entry {
 	var entries []Entry
 	for line := range strings.Lines(text) {
@@ -160,7 +160,7 @@ func Entries(text string) []Entry {
 	return entries
 }
 
-// Add appends an ID. It returns text itself if that has the ID already.
+// Add appends an entry. It returns text unchanged if text already has the ID.
 func Add(text string, entry Entry) string {
 	for _, there := range Entries(text) {
 		if there.ID == entry.ID {
@@ -177,7 +177,7 @@ func Add(text string, entry Entry) string {
 	return text + "\n"
 }
 
-// Remove removes the lines with the ID. It returns text itself if there is none.
+// Remove removes the lines with the ID. It returns text unchanged if there is none.
 func Remove(text, id string) string {
 	var rest strings.Builder
 	for line := range strings.Lines(text) {

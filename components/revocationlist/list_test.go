@@ -61,7 +61,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// A list with a mistake must not give back what an older one took.
+// An error in the new list must not restore access that the last list revoked.
 func TestUpdate(t *testing.T) {
 	last, err := Decode(certificateID)
 	if err != nil {
@@ -128,7 +128,7 @@ func TestFindDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// The ID is the one that k8s.io/apiserver gives the certificate.
+// The ID is equal to that of k8s.io/apiserver for the certificate.
 func TestIDOf(t *testing.T) {
 	certificate := testpki.NewCA(t, "ca").Client(t, "c", nil)
 	response, ok, err := requestx509.CommonNameUserConversion([]*x509.Certificate{certificate})
@@ -164,7 +164,7 @@ func TestEdit(t *testing.T) {
 	}
 }
 
-// FuzzDecode reads anything. What it takes from it is valid, and stands in a line.
+// FuzzDecode decodes any text. Each ID in the result is valid, and is on a line of the text.
 func FuzzDecode(f *testing.F) {
 	f.Add(certificateID + " # x\n" + tokenID)
 	f.Add("x\r\n#\x00")

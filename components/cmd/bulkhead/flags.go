@@ -95,7 +95,8 @@ func requireRoot() error {
 func (f *hostFlags) connect() (*apiserver.Manifest, *cluster.Client, error) {
 	data, err := os.ReadFile(f.layout.APIServerManifest())
 	if err != nil {
-		return nil, nil, fmt.Errorf("cannot read kube-apiserver's manifest: %w; run this on a kubeadm control-plane host", err)
+		return nil, nil, fmt.Errorf("cannot read kube-apiserver's manifest: %w; run this on a kubeadm control-plane host",
+			err)
 	}
 	manifest, err := apiserver.Parse(data)
 	if err != nil {

@@ -16,20 +16,7 @@ import (
 const timeoutHelp = "How long the API server, and before it each component, may take to become healthy. If one takes " +
 	"longer, the command restores the old state and fails."
 
-func newInstallCommand() *cobra.Command {
-	var (
-		common     hostFlags
-		options    controlplane.Options
-		profile    string
-		beyond     beyondFlags
-		policy     string
-		kubeletAPI bool
-		dryRun     bool
-	)
-	cmd := &cobra.Command{
-		Use:   "install --profile=hardened|parity|in-tree",
-		Short: "Install Bulkhead on this control-plane host, or switch its profile",
-		Long: `Install places the node authorizer and node-restriction beside this host's
+const installHelp = `Install places the node authorizer and node-restriction beside this host's
 kube-apiserver, and configures kube-apiserver to call them. The API server restarts
 once, which takes about half a minute.
 
@@ -43,7 +30,22 @@ once, which takes about half a minute.
 
 If a step fails, if the API server is not healthy within --timeout, or on Ctrl-C, the
 command restores the old state before it ends. A second run changes nothing. A run
-with another profile switches to it, and keeps the settings that its flags do not name.`,
+with another profile switches to it, and keeps the settings that its flags do not name.`
+
+func newInstallCommand() *cobra.Command {
+	var (
+		common     hostFlags
+		options    controlplane.Options
+		profile    string
+		beyond     beyondFlags
+		policy     string
+		kubeletAPI bool
+		dryRun     bool
+	)
+	cmd := &cobra.Command{
+		Use:     "install --profile=hardened|parity|in-tree",
+		Short:   "Install Bulkhead on this control-plane host, or switch its profile",
+		Long:    installHelp,
 		Example: "  bulkhead install --profile=hardened --image=registry.example/bulkhead:v1",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -26,7 +26,7 @@ an account is "live" from then on, and "pending" until then (bulkhead scope list
 It listens nowhere. While it is dead, or cannot read the cluster, the lists stay as
 they are. Certificates and the kubeconfig are read again when they change.`
 
-// newCommand calls run with a valid configuration.
+// newCommand returns the command. It calls run with a valid configuration.
 func newCommand(run func(context.Context, *config) error) *cobra.Command {
 	o := defaultOptions()
 	command := program.NewCommand("scope-sync", description, o.flags(), o.config, run)

@@ -29,8 +29,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
 )
 
-// full are as many accounts as there is room for, with namespaces and names of those
-// lengths.
+// full returns as many accounts as fit into a list, with namespaces and names of these lengths.
 func full(namespace, name int) []scopelist.Account {
 	var all []scopelist.Candidate
 	for i := range scopelist.MaxAccounts {
@@ -45,11 +44,11 @@ func full(namespace, name int) []scopelist.Account {
 
 func userOf(a scopelist.Account) string { return "system:serviceaccount:" + a.Namespace + ":" + a.Name }
 
-// lists are who may be listed.
+// lists are lists of accounts, by name.
 var lists = map[string][]scopelist.Account{
 	"nobody": nil,
 	"one":    {{Namespace: "ns", Name: "agent"}},
-	"full":  full(30, 40),
+	"full":   full(30, 40),
 	"long":   full(63, 253),
 }
 
@@ -59,8 +58,8 @@ func TestAFullListIsFull(t *testing.T) {
 	}
 }
 
-// The server loads the file, asks about who is listed and about nobody else, and its
-// expression has a value whoever asks.
+// The server loads the file. It calls the webhook for the listed accounts only, and the
+// expression has a value for every user.
 func TestAuthorization(t *testing.T) {
 	for name, accounts := range lists {
 		t.Run(name, func(t *testing.T) {
@@ -95,7 +94,8 @@ func TestAuthorization(t *testing.T) {
 	}
 }
 
-// sends compiles the conditions as the server does.
+// sends compiles the match conditions as the server does. The result reports whether the server
+// calls the webhook for a user.
 func sends(t *testing.T, file []byte) func(user string) bool {
 	t.Helper()
 	config, err := load.LoadFromData(file)
@@ -146,7 +146,7 @@ func TestAdmission(t *testing.T) {
 	}
 }
 
-// admits compiles the conditions of a webhook as the server does.
+// admits compiles the match conditions of an admission webhook as the server does.
 func admits(t *testing.T, file []byte) func(user string) bool {
 	t.Helper()
 	var config admissionregistrationv1.ValidatingWebhookConfiguration

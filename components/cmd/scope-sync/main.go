@@ -1,8 +1,9 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The scope-sync program keeps the lists of ServiceAccounts whose requests one
-// kube-apiserver sends to node scope what the cluster's annotations say.
+// The scope-sync program runs on a control-plane host and keeps the two lists of its
+// kube-apiserver current. The lists name the ServiceAccounts whose requests kube-apiserver
+// sends to node scope. The annotations in the cluster define which accounts are listed.
 package main
 
 import (

@@ -19,7 +19,7 @@ import (
 
 const defaultHeartbeat = "/run/scope-sync/heartbeat"
 
-// options are the flags as given.
+// options are the values of the flags.
 type options struct {
 	kubeconfig, nodeName                string
 	authorization, admission            string
@@ -28,14 +28,14 @@ type options struct {
 	logging                             *logsapi.LoggingConfiguration
 }
 
-// config is what the program runs with.
+// config is the validated configuration.
 type config struct {
 	options
-	// authorizer and restriction are asked what they have seen.
+	// authorizer and restriction report which annotations the two components have seen.
 	authorizer, restriction *scopesync.SeenClient
 }
 
-// defaultOptions are those of a static pod that the installer placed.
+// defaultOptions are the options of the static pod that the installer creates.
 func defaultOptions() *options {
 	const dir = "/etc/kubernetes/bulkhead/"
 	return &options{
@@ -80,7 +80,7 @@ func (o *options) flags() cliflag.NamedFlagSets {
 	return sections
 }
 
-// config turns valid flags into a configuration.
+// config validates the flags and returns a configuration.
 func (o *options) config() (*config, error) {
 	if problems := o.validate(); len(problems) > 0 {
 		return nil, errors.Join(problems...)
@@ -90,7 +90,7 @@ func (o *options) config() (*config, error) {
 	return &config{*o, authorizer, restriction}, errors.Join(err1, err2)
 }
 
-// validate reports every problem, not only the first.
+// validate returns all errors, not only the first.
 func (o *options) validate() []error {
 	var problems []error
 	report := func(wrong bool, format string, args ...any) {
@@ -104,7 +104,7 @@ func (o *options) validate() []error {
 		{"heartbeat-file", o.heartbeat}} {
 		report(!filepath.IsAbs(f[1]), "--%s is %q, want an absolute path", f[0], f[1])
 	}
-	// The server reads no other files of that directory.
+	// The API server reads no other files of that directory.
 	report(!strings.HasSuffix(o.admission, ".yaml"), "--admission-manifest is %q, want a name that ends in .yaml",
 		o.admission)
 	report(filepath.Dir(o.authorization) == filepath.Dir(o.admission),

@@ -16,7 +16,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/manifests"
 )
 
-// parse runs the command with these arguments, up to the point where it would begin.
+// parse runs the command with these arguments, and returns the configuration instead of
+// starting.
 func parse(t *testing.T, args ...string) (*config, error) {
 	t.Helper()
 	var got *config
@@ -57,7 +58,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// The static pod's command is one that the program understands.
+// The program accepts the command line of the static pod's manifest.
 func TestTheManifestsCommand(t *testing.T) {
 	data, err := manifests.FS.ReadFile(manifests.ScopeSyncStaticPod)
 	if err != nil {

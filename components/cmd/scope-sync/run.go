@@ -25,7 +25,7 @@ import (
 
 const name = "bulkhead-scope-sync"
 
-// start sets up logging, which a process can do only once, and runs.
+// start sets up logging, which a process can do only once, and calls run.
 func start(ctx context.Context, c *config) error {
 	if err := program.StartLogging(c.logging); err != nil {
 		return err
@@ -33,7 +33,7 @@ func start(ctx context.Context, c *config) error {
 	return run(ctx, c)
 }
 
-// run works until ctx is done.
+// run runs until ctx is done.
 func run(ctx context.Context, c *config) error {
 	client, err := kubeclient.New(c.kubeconfig, name)
 	if err != nil {
@@ -85,7 +85,8 @@ func (c *config) authorizationFile() scopesync.ListFileConfig {
 		Validate: apiserver.ValidateAuthorization}
 }
 
-// admissionFile is told from others together with all that is in its directory.
+// admissionFile uses the hash of the whole directory: the API server reports one hash for all
+// files in it.
 func (c *config) admissionFile() scopesync.ListFileConfig {
 	return scopesync.ListFileConfig{
 		Path: c.admission, Kind: scopelist.Admission, Validate: apiserver.ValidateRegistration,

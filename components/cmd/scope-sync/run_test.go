@@ -63,7 +63,7 @@ webhooks:
       - {apiGroups: ["*"], apiVersions: ["*"], operations: ["*"], resources: ["*"], scope: "*"}
 `
 
-// admissionFile is the webhook's registration, with an empty list.
+// admissionFile returns the webhook's configuration with an empty list.
 func admissionFile(t *testing.T) []byte {
 	t.Helper()
 	bundle := base64.StdEncoding.EncodeToString(testpki.NewCA(t, "test").PEM())
@@ -106,15 +106,15 @@ func newHost(t *testing.T) *host {
 	return h
 }
 
-// ServeHTTP is an API server with one annotated account, which has always loaded what is
-// on the disk.
+// ServeHTTP is an API server with one annotated account. It has always loaded the files that
+// are on the disk.
 func (h *host) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, _ := io.ReadAll(req.Body)
 	resource := req.URL.Path[strings.LastIndexByte(req.URL.Path, '/')+1:]
 	kinds := map[string]string{"serviceaccounts": "ServiceAccount", "pods": "Pod"}
 	switch {
 	case req.URL.Path == scopesync.SeenPath:
-		// The components that decide are as far as the API server.
+		// The components have seen the same versions as the API server.
 		fmt.Fprint(w, `{"serviceaccounts":"2","pods":"2"}`)
 		return
 	case req.URL.Path == "/metrics":
@@ -163,7 +163,7 @@ func (h *host) take(resource, body string) {
 	}
 }
 
-// state is what the record says of the account.
+// state returns the account's state in the record.
 func (h *host) state() (scopelist.State, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -175,8 +175,8 @@ func (h *host) state() (scopelist.State, bool) {
 	return state, known
 }
 
-// The program, joined up: an annotation becomes two entries that the API server's own
-// loaders accept, and what the server says of them is told.
+// This test runs the whole program. One annotation adds two list entries. The API server's own
+// loaders accept the files, and the record shows the state that the server reports.
 func TestRun(t *testing.T) {
 	h := newHost(t)
 	c, err := h.options.config()
@@ -196,7 +196,7 @@ func TestRun(t *testing.T) {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	// The heartbeat follows the record.
+	// The heartbeat is written after the record.
 	for err := scopesync.CheckHeartbeat(c.heartbeat, time.Minute, true); err != nil; {
 		if time.Now().After(deadline) {
 			t.Fatal(err)

@@ -1,6 +1,13 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
+// Package controlplane installs Bulkhead on a kubeadm control-plane host, and uninstalls it.
+//
+// A journal on disk has the old state of each file and object before a step changes it. If a
+// step fails, if the API server is not healthy in time, or if a run is interrupted, the
+// installer restores the old state from the journal, the last change first. A run that was
+// killed leaves its journal, and the next run restores the old state before it does anything
+// else.
 package controlplane
 
 import (

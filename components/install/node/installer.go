@@ -1,6 +1,8 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
+// Package node installs kubelet-auth-proxy in front of the kubelet of a host, and uninstalls it.
+// It restores the old state from a journal, as package controlplane does.
 package node
 
 import (

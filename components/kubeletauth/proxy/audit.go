@@ -96,7 +96,9 @@ func NewAudit(out io.Writer, registry metrics.KubeRegistry) *Audit {
 		droppedWrite:   lost.WithLabelValues("write"),
 	}
 	if out != nil {
-		a.waiting = [queueCount]chan queuedEvent{queueAllowed: make(chan queuedEvent, allowedEvents), queueDenied: make(chan queuedEvent, deniedEvents)}
+		a.waiting = [queueCount]chan queuedEvent{
+			queueAllowed: make(chan queuedEvent, allowedEvents), queueDenied: make(chan queuedEvent, deniedEvents),
+		}
 		a.flushSignal = make(chan struct{}, 1)
 		a.encoder = json.NewEncoder(&a.batch)
 		a.encoder.SetEscapeHTML(false)

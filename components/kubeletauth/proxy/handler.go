@@ -54,8 +54,9 @@ func New(config Config) (*Handler, error) {
 		authorizing: webhook.NewLimiter(webhook.Limits{InFlightPerNode: limits.Requests, InFlight: unlimited}, queueTimeout),
 		requests: webhook.NewLimiter(webhook.Limits{InFlightPerNode: limits.Requests, InFlight: limits.AllRequests},
 			queueTimeout),
-		lasting: webhook.NewLimiter(webhook.Limits{InFlightPerNode: limits.Streams, InFlight: limits.AllStreams}, queueTimeout),
-		shares:  newShares(limits.Streams),
+		lasting: webhook.NewLimiter(webhook.Limits{InFlightPerNode: limits.Streams, InFlight: limits.AllStreams},
+			queueTimeout),
+		shares: newShares(limits.Streams),
 	}
 	if config.ModeOf != nil {
 		h.recording, h.sharing = config.ModeOf(kubeletauth.RuleAuditLog), config.ModeOf(kubeletauth.RuleShare)

@@ -15,25 +15,25 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// marks are the annotations that scopes are made of.
+// marks are the annotations that define a scope.
 var marks = []string{nodescope.ScopeAnnotation, nodescope.ExemptionsAnnotation, nodescope.ModeAnnotation}
 
-// carrier is what a write puts annotations on.
+// carrier is the kind of object on which a write sets annotations.
 type carrier uint8
 
 const (
-	// nothing that a scope is made of.
+	// nothing means that the write cannot change an annotation of node scope.
 	nothing carrier = iota
 	onAccount
 	onPod
-	// byBinding puts the annotations of a Binding on the pod that it binds.
+	// byBinding is a Binding. The API server copies its annotations to the pod that it binds.
 	//
 	// Source: pkg/registry/core/pod/storage/storage.go assignPod.
 	byBinding
 )
 
-// carrierOf knows the subresources of pods that carry nothing, and takes a change of any
-// other for one of the pod.
+// carrierOf returns the kind of object. It lists the subresources of pods that cannot change
+// annotations, and treats a write to any other subresource as a write to the pod.
 func carrierOf(r nodescope.Resource) carrier {
 	switch {
 	case r.Group != "":
@@ -52,8 +52,8 @@ func carrierOf(r nodescope.Resource) carrier {
 	return onPod
 }
 
-// changesMark says, as the end of a sentence, what a write would do that whom a scope
-// binds must not; it is empty for a write that changes nothing scopes are made of.
+// changesMark returns, as the end of a sentence, which change of node-scope annotations a write
+// would make. It is empty for a write without such a change.
 func changesMark(a admission.Attributes) string {
 	on := carrierOf(resourceOf(a))
 	if on == nothing {
@@ -107,7 +107,8 @@ func deletesMark(account runtime.Object) string {
 	return ""
 }
 
-// annotationsOf is not ok for an object of another type, and for none.
+// annotationsOf returns the annotations of an object. ok is false for nil, and for an object of
+// another type.
 func annotationsOf(o runtime.Object) (annotations map[string]string, ok bool) {
 	switch o := o.(type) {
 	case *corev1.Pod:
@@ -126,7 +127,8 @@ func annotationsOf(o runtime.Object) (annotations map[string]string, ok bool) {
 	return nil, false
 }
 
-// byScoped is the rule for who has a scope, byNode that for nodes.
+// byScoped returns the rule that denies a user with a scope. byNode returns the one that denies
+// a node.
 func byScoped(a admission.Attributes) rules.Rule {
 	if carrierOf(resourceOf(a)) == onAccount {
 		return markedAccount

@@ -17,7 +17,7 @@ import (
 
 func TestMarksOfAccountsAndPods(t *testing.T) { run(t, markRows()) }
 
-// TestMarksAndNodes is by the entry for nodes, which needs no account to be known.
+// TestMarksAndNodes calls ReviewNode, which looks up no account.
 func TestMarksAndNodes(t *testing.T) {
 	for _, row := range nodeMarkRows() {
 		t.Run(row.name, func(t *testing.T) {
@@ -31,7 +31,8 @@ func account(name string, annotations map[string]string) *corev1.ServiceAccount 
 	return &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, Annotations: annotations}}
 }
 
-// having is a set of annotations: a neutral one, and a mark unless the key is empty.
+// having returns a set of annotations: a neutral one, and a node-scope one unless the key is
+// empty.
 func having(key, value string) map[string]string {
 	set := map[string]string{"example.com/note": value}
 	if key != "" {

@@ -35,14 +35,15 @@ var (
 	}
 )
 
-// makesCredential reports whether a write can make a token or a certificate of an account.
+// makesCredential reports whether a write to the resource can create a token or a certificate
+// of an account.
 func makesCredential(r nodescope.Resource) bool {
 	return nodescope.IsTokenRequest(r) || nodescope.IsPodCertificateRequest(r) || isSecret(r)
 }
 
 func isSecret(r nodescope.Resource) bool { return r == nodescope.Resource{Resource: "secrets"} }
 
-// reviewCredential limits every account with a scope, whatever its scope names.
+// reviewCredential limits every account with a scope, whatever the scope names.
 func (r *Reviewer) reviewCredential(
 	ctx context.Context, a admission.Attributes, who nodescope.Identity,
 ) rules.Decision {
@@ -62,8 +63,8 @@ func (r *Reviewer) reviewCredential(
 	return citing(r.config.Nodes.ReviewExempting(ctx, asNode{a, userOf(who.Node())}, who.Lifts), tokenBound)
 }
 
-// reviewToken reads the pod that the token is to be bound to. The other kinds that the API
-// server knows, Secret and Node, are denied: such a token has no pod.
+// reviewToken reads the pod that the new token is bound to. It denies the other kinds of bound
+// object, Secret and Node: such a token has no pod.
 func (r *Reviewer) reviewToken(ctx context.Context, a admission.Attributes, node string) rules.Decision {
 	request, ok := a.GetObject().(*authenticationv1.TokenRequest)
 	if !ok || request == nil {
@@ -98,8 +99,8 @@ func reviewBoundPod(
 	return admitted
 }
 
-// reviewSecret looks at the old object too: the annotation of a secret of that type says
-// whose token it gets, and can be changed.
+// reviewSecret checks the old object too. The annotation of a token secret selects the account
+// whose token it gets, and an update can change that annotation.
 func reviewSecret(a admission.Attributes) rules.Decision {
 	if a.GetOperation() != admission.Create && a.GetOperation() != admission.Update {
 		return admitted

@@ -23,7 +23,8 @@ import (
 func TestTokens(t *testing.T)       { run(t, tokenRows()) }
 func TestTokenSecrets(t *testing.T) { run(t, tokenSecretRows()) }
 
-// boundTo is a request for a token of an account, bound to a pod with the UID of its name.
+// boundTo is a request for a token of an account, bound to a pod. The pod's UID is its name and
+// -uid.
 func boundTo(who user.Info, account, pod string,
 	edits ...func(*authenticationv1.BoundObjectReference)) admission.Attributes {
 	ref := &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: pod, UID: types.UID(pod + "-uid")}
@@ -36,7 +37,7 @@ func boundTo(who user.Info, account, pod string,
 	}, nil)
 }
 
-// tokenRows are of an account whose scope names no tokens.
+// The account of tokenRows has a scope that does not name tokens.
 func tokenRows() []row {
 	mine := tokenOf("agent", "agent-me", "me")
 	const refusal = `serviceaccounts "agent" is forbidden: `
@@ -115,7 +116,8 @@ func tokenSecretRows() []row {
 	}
 }
 
-// What NodeRestriction refuses the node, the pod is refused too; the scope names no requests.
+// If NodeRestriction denies the node, the pod is denied too. The scope does not name pod
+// certificate requests.
 func TestPodCertificatesAreOfOwnNode(t *testing.T) {
 	of := func(node string) admission.Attributes {
 		return write(admission.Create, "podcertificaterequests", &certificatesv1.PodCertificateRequest{
@@ -130,7 +132,7 @@ func TestPodCertificatesAreOfOwnNode(t *testing.T) {
 	}
 }
 
-// What the rules of NodeRestriction no longer refuse, where they are off, NS-TOKEN-2 does.
+// NS-TOKEN-2 denies also when the rules of NodeRestriction about tokens are disabled.
 func TestTokensInTheScopeAreBoundToo(t *testing.T) {
 	features := noderestriction.DefaultFeatures()
 	features.ServiceAccountNodeAudienceRestriction = false
@@ -148,7 +150,7 @@ func TestTokensInTheScopeAreBoundToo(t *testing.T) {
 	}
 }
 
-// A pod that cannot be read is not taken for one that is not there.
+// A pod that cannot be read is not treated as a pod that does not exist.
 func TestTokenOfAPodThatCannotBeRead(t *testing.T) {
 	away := errors.New("the API server does not answer")
 	r := world(t, "nodes", "", func(c *Config) { c.Pods = failingFor{c.Pods, "mine", away} })

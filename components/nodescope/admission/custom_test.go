@@ -13,7 +13,7 @@ import (
 
 func TestCustomResources(t *testing.T) { run(t, customRows()) }
 
-// widget says in its spec which node it belongs to, gadget in a label.
+// The spec of a widget names its node. A label of a gadget names its node.
 func widget(node any) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "example.com/v1", "kind": "Widget", "metadata": map[string]any{"namespace": "ns", "name": "w"},

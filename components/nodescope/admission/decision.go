@@ -13,20 +13,22 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// wouldRefuse is the audit annotation with what an account in audit would have been told.
+// wouldRefuse is the key of the audit annotation with the denial that an account in audit mode
+// would have got.
 const wouldRefuse = "would-refuse"
 
-// admitted is the decision on what no rule denies.
+// admitted is the decision on a write that no rule denies.
 var admitted = rules.Decision{Effect: rules.Allow}
 
-// forbid denies with 403, in the form of upstream, and the rule at the end.
+// forbid denies with status 403 and a message in the form of upstream. The ID of the rule is at
+// the end of the message.
 func forbid(a admission.Attributes, by rules.Rule, text string) rules.Decision {
 	status := apierrors.NewForbidden(a.GetResource().GroupResource(), a.GetName(), errors.New(by.Reason(text))).ErrStatus
 	return rules.Decision{Rule: by.ID, Message: text, Status: &status}
 }
 
-// citing puts another rule behind the one that denied, and keeps all else: a 404 stays a
-// 404, so that whoever writes does what a kubelet would.
+// citing appends another rule to a denial and keeps the rest. A 404 stays a 404, so that the
+// client reacts as a kubelet would.
 func citing(d rules.Decision, by rules.Rule) rules.Decision {
 	if d.Allowed() {
 		return d
@@ -40,7 +42,7 @@ func citing(d rules.Decision, by rules.Rule) rules.Decision {
 	return d
 }
 
-// onlyFound admits what would have been denied, and makes it a finding.
+// onlyFound turns a denial into an admission with a finding.
 func onlyFound(d rules.Decision) rules.Decision {
 	if d.Allowed() {
 		return d

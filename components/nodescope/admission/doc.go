@@ -1,31 +1,30 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package admission decides what the pods of accounts with a scope may write, and who
-// may write what a scope is made of.
+// Package admission decides which objects the pods of accounts with a scope may write. It also
+// decides who may write the annotations that define scopes.
 //
-// The authorizer of node scope leaves bodies to admission, as the node authorizer does:
-// what a new object is named, what a body says. So a pod that is held to its node on a
-// resource is judged here as if that node wrote, by the rules of NodeRestriction
-// themselves.
+// The node-scope authorizer leaves some checks to admission, as the node authorizer does: the
+// name of a new object, and the contents of a body. So if a resource is in a pod's scope, this
+// package checks the pod's write as if its node had sent it. It uses the rules of
+// NodeRestriction for that.
 //
 // # How a write is decided
 //
-//  1. The writer is no ServiceAccount: admitted without a rule.
-//  2. The view of the cluster is not complete: refused (NS-UNREADY).
-//  3. There is no rule on what is written: admitted. The authorizer has decided.
-//  4. The account or its pod cannot be looked up: refused (NS-UNREADY).
-//  5. The writer has a scope, and would change what scopes are made of: refused
+//  1. The user is not a ServiceAccount: admitted without a rule.
+//  2. The caches are not complete: denied (NS-UNREADY).
+//  3. No rule applies to the resource: admitted. The authorizer has decided.
+//  4. The account or its pod cannot be looked up: denied (NS-UNREADY).
+//  5. The user has a scope, and the write changes an annotation of node scope: denied
 //     (NS-WRITE-1, NS-WRITE-2).
-//  6. The resource is in no scope of the writer: admitted, but for tokens, pod certificates
-//     and secrets with tokens (NS-TOKEN-2, NS-TOKEN-3).
-//  7. The token does not say beyond doubt which node the pod is on: refused
-//     (NS-IDENT-1 … 4).
-//  8. The rules of NodeRestriction, as for that node (NS-ADMIT-1), and what replaces or
-//     adds to them for pods and for custom resources (NS-ADMIT-2, NS-ADMIT-3,
-//     NS-CUSTOM-3), then those for tokens.
+//  6. The resource is not in the user's scope: admitted, except for tokens, pod certificates
+//     and token secrets (NS-TOKEN-2, NS-TOKEN-3).
+//  7. The node of the pod cannot be verified from the token: denied (NS-IDENT-1 … 4).
+//  8. The rules of NodeRestriction decide as for that node (NS-ADMIT-1). For pods and custom
+//     resources, other rules replace or extend them (NS-ADMIT-2, NS-ADMIT-3, NS-CUSTOM-3). Then
+//     the rules for tokens decide.
 //
-// Of an account in audit, everything from step 4 on is admitted and told.
+// For an account in audit mode, a denial from step 4 on is reported, and the write is admitted.
 //
 // Source: seed design "Node-Scoped DaemonSet" (kubernetes/enhancements#944), Workflow of
 // NodeRestriction.

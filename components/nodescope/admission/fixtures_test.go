@@ -24,12 +24,12 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// cluster has the nodes me and other, and pods by name. What the rules ask beside that
-// would panic: no row makes them ask it.
+// cluster has the nodes me and other, and pods by name. All other look-ups of NodeRestriction
+// panic. No row needs them.
 type cluster struct {
 	noderestriction.Cluster
 	pods map[string]*corev1.Pod
-	// err, if it is set, is the answer to every look for a pod.
+	// err, if set, is the result of every look-up of a pod.
 	err error
 }
 
@@ -91,7 +91,7 @@ func aNode(name string, edits ...func(*corev1.Node)) *corev1.Node {
 	return node
 }
 
-// aPod of the account agent. Its UID is its name and -uid.
+// aPod returns a pod of the account agent. Its UID is its name and -uid.
 func aPod(name, node string, edits ...func(*corev1.Pod)) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name + "-uid"),
@@ -104,7 +104,7 @@ func aPod(name, node string, edits ...func(*corev1.Pod)) *corev1.Pod {
 	return pod
 }
 
-// accounts are known by name; all are in the namespace ns.
+// accounts are accounts by name. All are in the namespace ns.
 type accounts map[string]nodescope.Account
 
 func (a accounts) Account(namespace, name string) (nodescope.Account, bool) {
@@ -117,8 +117,8 @@ const usualScope = "pods,pods/status,pods/eviction,pods/exec,nodes,nodes/status,
 
 const usualCustom = "widgets.example.com=field:spec.node,gadgets.example.com=label:example.com/node"
 
-// world is a Reviewer with an account "agent" that has the scope and the exemptions, and
-// "free" that has none.
+// world returns a Reviewer with two accounts: "agent" has the scope and the exemptions, "free"
+// has none.
 func world(tb testing.TB, scope, exemptions string, edits ...func(*Config)) *Reviewer {
 	tb.Helper()
 	held, _ := nodescope.ParseScope(scope)
@@ -148,7 +148,7 @@ const (
 	nodeName = "authentication.kubernetes.io/node-name"
 )
 
-// tokenOf is the user that a token of a pod makes.
+// tokenOf is the user of a pod's token.
 func tokenOf(account, pod, node string) *user.DefaultInfo {
 	return &user.DefaultInfo{
 		Name: "system:serviceaccount:ns:" + account, Groups: []string{"system:serviceaccounts", "system:authenticated"},
@@ -160,7 +160,7 @@ func kubelet(name string) user.Info {
 	return &user.DefaultInfo{Name: "system:node:" + name, Groups: []string{"system:nodes", "system:authenticated"}}
 }
 
-// kinds are the resources that write knows.
+// kinds are the resources that write accepts.
 var kinds = map[string]schema.GroupVersionKind{
 	"pods": {Version: "v1", Kind: "Pod"}, "nodes": {Version: "v1", Kind: "Node"},
 	"serviceaccounts": {Version: "v1", Kind: "ServiceAccount"},
@@ -172,8 +172,7 @@ var kinds = map[string]schema.GroupVersionKind{
 	"gadgets":                {Group: "example.com", Version: "v2", Kind: "Gadget"},
 }
 
-// write is what the API server asks about: a write of the pod agent-me, named as its
-// objects are.
+// write is a write of the pod agent-me. The name is that of its objects.
 func write(op admission.Operation, at string, object, old runtime.Object) admission.Attributes {
 	return by(tokenOf("agent", "agent-me", "me"), op, at, object, old)
 }
@@ -194,12 +193,12 @@ func by(who user.Info, op admission.Operation, at string, object, old runtime.Ob
 		subresource, op, nil, false, who)
 }
 
-// row is one write and the answer to it.
+// row is one write and the expected decision.
 type row struct {
 	name              string
 	scope, exemptions string
 	write             admission.Attributes
-	// by is the rule that refuses; empty admits.
+	// by is the rule that denies; empty if the write is admitted.
 	by rules.ID
 	// says is the whole message.
 	says string

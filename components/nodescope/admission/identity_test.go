@@ -14,7 +14,7 @@ import (
 
 func TestIdentity(t *testing.T) { run(t, identityRows()) }
 
-// ownNode is what the usual pod may write.
+// ownNode is a write that the usual pod may make.
 func ownNode(who user.Info) admission.Attributes {
 	return by(who, admission.Update, "nodes/status", aNode("me"), aNode("me"))
 }
@@ -72,8 +72,8 @@ func identityRows() []row {
 	}
 }
 
-// What is not known is not admitted, on whatever there is a rule; before the cluster has
-// been seen, on nothing.
+// If a look-up fails, a write to a resource with rules is denied. Before the whole cluster has
+// been seen, every write is denied.
 func TestUnready(t *testing.T) {
 	away := func(c *Config) { c.Pods = cluster{err: errAway} }
 	starting := func(c *Config) { c.Unready = func() string { return "has not yet seen the whole cluster" } }
@@ -97,13 +97,14 @@ func TestUnready(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			tc.check(t, world(t, usualScope, "", tc.edit).Review(t.Context(), tc.write))
-			// The twin: the same write where everything is known.
+			// The same write is admitted when every look-up succeeds.
 			row{}.check(t, world(t, usualScope, "").Review(t.Context(), tc.write))
 		})
 	}
 }
 
-// Nobody but accounts is reviewed here: the registration names nobody else.
+// Review decides only the writes of accounts. The match condition of the webhook matches only
+// accounts.
 func TestOthersAreAdmitted(t *testing.T) {
 	r := New(Config{})
 	for _, who := range []user.Info{nil, &user.DefaultInfo{}, &user.DefaultInfo{Name: "admin"}, kubelet("me")} {
@@ -111,7 +112,7 @@ func TestOthersAreAdmitted(t *testing.T) {
 	}
 }
 
-// An account in audit is told what it would have been refused, and is refused nothing.
+// For an account in audit mode, Review reports each denial and admits the write.
 func TestAuditRefusesNothing(t *testing.T) {
 	held, _ := nodescope.ParseScope(usualScope)
 	audits := func(c *Config) { c.Accounts = accounts{"agent": {Scope: held, Audits: true}, "free": {Audits: true}} }
@@ -123,7 +124,7 @@ func TestAuditRefusesNothing(t *testing.T) {
 		enforced := row.reviewer(t).Review(t.Context(), row.write)
 		got := world(t, "", "", audits).Review(t.Context(), row.write)
 		if enforced.Rule == unready.ID || enforced.Rule == "NS-IDENT-1" {
-			// Whose mark is not known is not in audit.
+			// An account that is not known cannot be in audit mode.
 			if got.Rule != enforced.Rule {
 				t.Errorf("%s: got %s, want %s", row.name, got.Rule, enforced.Rule)
 			}

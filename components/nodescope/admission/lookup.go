@@ -15,8 +15,9 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
 )
 
-// lookup is what one write's identity is found from: the accounts as they are known, and
-// the one pod as it is now. Nobody is taken for gone because a watch is late.
+// lookup finds the identity of the user of one write. It takes the account from a cache, and
+// reads the pod from the API server. So a late watch event never causes a denial for a pod that
+// exists.
 type lookup struct {
 	ctx      context.Context //nolint:containedctx // it lives for one look-up
 	accounts Accounts
@@ -43,14 +44,15 @@ func (l *lookup) Pod(namespace, name string) (nodescope.Pod, bool) {
 	return podOf(pod), true
 }
 
-// podOf reads a pod as an index of scopes does.
+// podOf reads a pod in the same way as the index of scopes does.
 func podOf(pod *corev1.Pod) nodescope.Pod {
 	known := nodescope.Pod{UID: pod.UID, NodeName: pod.Spec.NodeName, RunsAs: pod.Spec.ServiceAccountName}
 	if _, isMirror := pod.Annotations[corev1.MirrorPodAnnotationKey]; isMirror {
 		known.RunsAs = ""
 	}
 	if text, annotated := pod.Annotations[nodescope.ScopeAnnotation]; annotated {
-		// Of what cannot be read the scope is everything, and the authorizer's index tells.
+		// If the value cannot be parsed, the scope is everything. The index of the authorizer
+		// reports the error.
 		known.Scope, _ = nodescope.ParseScope(text)
 	}
 	return known
@@ -60,7 +62,7 @@ func isAccount(u user.Info) bool {
 	return u != nil && strings.HasPrefix(u.GetName(), serviceaccount.ServiceAccountUsernamePrefix)
 }
 
-// noAccounts is a cluster of which nothing is known.
+// noAccounts knows no account.
 type noAccounts struct{}
 
 func (noAccounts) Account(string, string) (none nodescope.Account, known bool) {

@@ -19,10 +19,10 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// TestAPodIsNeverAdmittedWhatItsNodeIsRefused makes writes up, of everything that
-// NodeRestriction has rules on, and compares the pod's answer with its node's. What a
-// kubelet may not do and a pod may is a change of a pod on its own node; all else that
-// differs has an exemption that names the rule by which the node was refused.
+// TestAPodIsNeverAdmittedWhatItsNodeIsRefused generates random writes to all resources that
+// NodeRestriction has rules for. It compares the decision for the pod with the decision for its
+// node. A pod may be admitted where its node is denied in two cases only. It changes a pod on
+// its own node. Or it has an exemption from the rule that denied the node.
 func TestAPodIsNeverAdmittedWhatItsNodeIsRefused(t *testing.T) {
 	dice := rand.New(rand.NewPCG(3, 4))
 	scopes := []string{"*", usualScope, usualScope + ",*.coordination.k8s.io"}
@@ -67,7 +67,8 @@ func TestAPodIsNeverAdmittedWhatItsNodeIsRefused(t *testing.T) {
 	}
 }
 
-// mayLift knows that behind a rule that is lifted there may be others that are.
+// mayLift reports whether an exemption disables the rule that denied the node. Several rules
+// may deny a write; by has only the first one.
 func mayLift(t *testing.T, exempt string, by rules.Decision) bool {
 	t.Helper()
 	named, err := nodescope.ParseExemptions(exempt)
@@ -82,7 +83,7 @@ func isExtended(a admission.Attributes) bool {
 	return ok && a.GetSubresource() == "" && a.GetOperation() == admission.Update && pod.Spec.NodeName == "me"
 }
 
-// ofOther is true for a write of an object that is another node's before or after.
+// ofOther is true if the object belongs to another node, before or after the write.
 func ofOther(a admission.Attributes) bool {
 	for _, o := range []runtime.Object{a.GetOldObject(), a.GetObject()} {
 		switch o := o.(type) {
@@ -97,7 +98,7 @@ func ofOther(a admission.Attributes) bool {
 	return false
 }
 
-// madeUp is a write of the usual pod.
+// madeUp is a random write of the usual pod.
 func madeUp(dice *rand.Rand) admission.Attributes {
 	node := []string{"me", "me", "other"}[dice.IntN(3)]
 	op := []admission.Operation{admission.Create, admission.Update, admission.Update, admission.Update,
@@ -116,7 +117,7 @@ func madeUp(dice *rand.Rand) admission.Attributes {
 	}
 }
 
-// states leaves out what the operation does not have.
+// states omits the objects that the operation does not have.
 func states(op admission.Operation, at string, object, old runtime.Object) admission.Attributes {
 	switch op {
 	case admission.Create:
@@ -162,7 +163,7 @@ func somePod(dice *rand.Rand, node string) *corev1.Pod {
 	})
 }
 
-// The exemptions that there are lift nothing that keeps a pod to its node.
+// No exemption disables a rule that limits a pod to its node.
 func TestWhatIsLiftedIsNotWhatHolds(t *testing.T) {
 	holds := map[rules.ID]bool{"NR-NODE-1": true, "NR-POD-4": true, "NR-POD-6": true, "NR-POD-8": true, "NR-LEASE-1": true,
 		"NR-EVENT-2": true, "NR-SA-3": true, "NR-CSINODE-1": true}

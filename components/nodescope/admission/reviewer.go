@@ -16,45 +16,48 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// Config is what a [Reviewer] decides from.
+// Config is the configuration of a [Reviewer].
 type Config struct {
-	// Nodes has the rules of NodeRestriction. It is needed.
+	// Nodes decides by the rules of NodeRestriction. It is required.
 	Nodes Restriction
-	// HasRules reports whether Nodes has a rule on a resource. If it is nil, every resource
+	// HasRules reports whether Nodes has a rule for a resource. If it is nil, every resource
 	// has one.
 	HasRules func(schema.GroupResource) bool
-	// Accounts, if nil, knows no account, so that every write is refused.
+	// Accounts looks up accounts. If it is nil, no account is known, and writes of accounts
+	// that need a look-up are denied.
 	Accounts Accounts
-	// Pods is needed.
+	// Pods reads pods. It is required.
 	Pods Pods
-	// Custom are the custom resources that say which node they belong to.
+	// Custom are the custom resources whose objects name the node that they belong to.
 	Custom nodescope.Declarations
-	// Unready says, as the end of a sentence, why Accounts is not to be relied on. While
-	// it says anything, and forever if it is nil, every write of an account is refused.
+	// Unready returns why Accounts is not current, as the end of a sentence, or an empty string
+	// if it is. While the string is not empty, every write of an account is denied. If Unready
+	// is nil, they are always denied.
 	Unready func() (why string)
 }
 
-// Restriction decides on the writes of nodes, by the rules of NodeRestriction.
+// Restriction decides writes of nodes by the rules of NodeRestriction.
 type Restriction interface {
 	Review(ctx context.Context, a admission.Attributes) rules.Decision
 	ReviewExempting(ctx context.Context, a admission.Attributes, exempted func(rules.ID) bool) rules.Decision
 }
 
-// Accounts knows what ServiceAccounts and their annotated pods say. It is safe for
-// concurrent use. See [nodescope.NodeInfo].
+// Accounts looks up what the annotations of ServiceAccounts and of their pods say. It is safe
+// for concurrent use. See [nodescope.NodeInfo].
 type Accounts interface {
 	Account(namespace, name string) (account nodescope.Account, known bool)
 }
 
-// Pods reads pods as they are now: one that is not there is an error with the code 404,
-// every other error means that the answer is not known. It is safe for concurrent use, and
-// ends with ctx; how long it waits without is its own to bound.
+// Pods reads pods from the API server, without a cache. For a pod that does not exist, the
+// error has the code 404. Every other error means that the answer is not known. Pods is safe
+// for concurrent use. Pod returns when ctx is done. An implementation must also limit the wait
+// itself, because ctx may have no deadline.
 type Pods interface {
 	Pod(ctx context.Context, namespace, name string) (*corev1.Pod, error)
 }
 
-// Reviewer decides on writes of accounts and of nodes. It is safe for concurrent use if
-// what its Config has is, and keeps nothing of what it has decided.
+// Reviewer decides writes of accounts and nodes. It is safe for concurrent use if the parts of
+// its Config are. It does not cache decisions.
 type Reviewer struct{ config Config }
 
 // New returns a Reviewer. It does no I/O.
@@ -71,9 +74,9 @@ func New(config Config) *Reviewer {
 	return &Reviewer{config}
 }
 
-// Review answers one write of a ServiceAccount. One of anybody else is admitted without a
-// rule. Objects have to be of the types of k8s.io/api that belong to the resource, and
-// unstructured for a custom resource; one of another type is refused.
+// Review decides one write of a ServiceAccount. It admits the write of any other user without a
+// rule. Objects must have the type of k8s.io/api that belongs to the resource, or be
+// unstructured for a custom resource. An object of another type is denied.
 func (r *Reviewer) Review(ctx context.Context, a admission.Attributes) rules.Decision {
 	who := a.GetUserInfo()
 	if !isAccount(who) {
@@ -94,8 +97,8 @@ func (r *Reviewer) Review(ctx context.Context, a admission.Attributes) rules.Dec
 	return v
 }
 
-// concerns reports whether there is any rule on what is written. The rest, which is most of
-// what some accounts write, costs no look-up.
+// concerns reports whether any rule applies to the resource. Other writes need no look-up. For
+// some accounts, they are the majority.
 func (r *Reviewer) concerns(a admission.Attributes) bool {
 	what := resourceOf(a)
 	if _, declared := r.config.Custom.Of(what); declared {
@@ -105,7 +108,7 @@ func (r *Reviewer) concerns(a admission.Attributes) bool {
 		carrierOf(what) != nothing || makesCredential(what)
 }
 
-// decide rules as if the scope of the account were enforced.
+// decide decides as if the scope of the account were enforced.
 func (r *Reviewer) decide(ctx context.Context, a admission.Attributes, who nodescope.Identity,
 	notLookedUp error) rules.Decision {
 	by, why, against := who.Against()
@@ -141,10 +144,10 @@ func resourceOf(a admission.Attributes) nodescope.Resource {
 	return nodescope.Resource{Group: r.Group, Resource: r.Resource, Subresource: a.GetSubresource()}
 }
 
-// ReviewNode answers one write of a node, where node scope is on: by the rules of
-// NodeRestriction, and by those that keep nodes from what scopes are made of. One of
-// anybody else is admitted without a rule. It needs to know of no account, and so is
-// ready when the rules are.
+// ReviewNode decides one write of a node when node scope is enabled. It applies the rules of
+// NodeRestriction, and the rules that protect the annotations of node scope from nodes. It
+// admits the write of any other user without a rule. It looks up no account, so it does not
+// depend on Unready.
 func (r *Reviewer) ReviewNode(ctx context.Context, a admission.Attributes) rules.Decision {
 	if node, isNode := nodeidentity.NodeName(a.GetUserInfo()); isNode {
 		if text := changesMark(a); text != "" {

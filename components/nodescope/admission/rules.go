@@ -8,8 +8,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// Rules are the rules of this package that are not in [nodescope.Rules], in the order
-// of its documentation. They only refuse: what is admitted names no rule.
+// Rules are the rules of this package that are not in [nodescope.Rules], in the order of the
+// documentation. They only deny. An admitted write has no rule.
 var Rules = []rules.Rule{
 	asItsNode, podWhole, podReach, customStays,
 	markedAccount, markedPod, markedAccountByNode, markedPodByNode,
@@ -82,7 +82,7 @@ var (
 		Extension: true,
 	}
 
-	// unready is the authorizer's too.
+	// unready is shared with the authorizer.
 	unready = known("NS-UNREADY")
 )
 

@@ -14,7 +14,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// allRows are those of writes of accounts.
+// allRows are the rows with writes of accounts.
 func allRows() []row {
 	return slices.Concat(nodeRows(), exemptionRows(), podRows(), markRows(), customRows(), identityRows(), tokenRows(),
 		tokenSecretRows())

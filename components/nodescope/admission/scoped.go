@@ -20,7 +20,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// decideHeld rules on what is in the scope of a pod of which the node is known.
+// decideHeld decides a write to a resource in the scope of a pod whose node is known.
 func (r *Reviewer) decideHeld(ctx context.Context, a admission.Attributes, who nodescope.Identity) rules.Decision {
 	what := resourceOf(a)
 	if at, declared := r.config.Custom.Of(what); declared {
@@ -37,8 +37,8 @@ func (r *Reviewer) decideHeld(ctx context.Context, a admission.Attributes, who n
 	return citing(r.config.Nodes.ReviewExempting(ctx, asNode{a, userOf(who.Node())}, who.Lifts), asItsNode)
 }
 
-// reviewPod holds a change of a pod to the node. The API server lets nobody change what
-// node a pod is bound to.
+// reviewPod limits a write to pods on the node. It compares both states, although the API
+// server rejects every change of the node of a bound pod.
 func reviewPod(a admission.Attributes, node string) rules.Decision {
 	old, ok := a.GetOldObject().(*corev1.Pod)
 	if !ok || old == nil {
@@ -60,7 +60,7 @@ func reviewPod(a admission.Attributes, node string) rules.Decision {
 	return admitted
 }
 
-// asNode is a write as if a node made it.
+// asNode is a write with a node as its user.
 type asNode struct {
 	admission.Attributes
 	node user.Info
@@ -68,15 +68,15 @@ type asNode struct {
 
 func (a asNode) GetUserInfo() user.Info { return a.node }
 
-// userOf is what the node of that name is to an API server.
+// userOf returns the user that the node of that name is to an API server.
 //
 // Source: pkg/auth/nodeidentifier/default.go.
 func userOf(node string) user.Info {
 	return &user.DefaultInfo{Name: nodeidentity.Prefix + node, Groups: []string{user.NodesGroup, user.AllAuthenticated}}
 }
 
-// reviewCustom looks at both states of an object. The authorizer has read it a moment ago;
-// what it was then, it need not be any more.
+// reviewCustom checks the old and the new state of an object. The authorizer has read the
+// object, but the object may have changed since.
 func reviewCustom(a admission.Attributes, at nodescope.Declaration, node string) rules.Decision {
 	if sub := a.GetSubresource(); sub != "" && sub != "status" {
 		return forbid(a, customStays, fmt.Sprintf("a pod on node %q cannot write the subresource %q", node, sub))
@@ -105,8 +105,7 @@ func reviewCustom(a admission.Attributes, at nodescope.Declaration, node string)
 	return admitted
 }
 
-// unexpected refuses an object that is not of the type that belongs to the resource, or is
-// not there.
+// unexpected denies a write whose object is nil, or is not of the type of the resource.
 func unexpected(a admission.Attributes, by rules.Rule, o runtime.Object) rules.Decision {
 	return forbid(a, by, fmt.Sprintf("unexpected type %T", o))
 }

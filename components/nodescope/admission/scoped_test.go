@@ -99,8 +99,8 @@ func nodeRows() []row {
 	}
 }
 
-// Every exemption lifts its rule on the pod's own node, and none lifts another rule or
-// reaches another node.
+// Each exemption disables its rule on the pod's own node. It does not disable another rule, and
+// has no effect on another node.
 func exemptionRows() []row {
 	const taints = `nodes "me" is forbidden: node "me" is not allowed to modify taints [NR-NODE-4] [NS-ADMIT-1]`
 	const notOther = `nodes "other" is forbidden: node "me" is not allowed to modify node "other" [NR-NODE-1] [NS-ADMIT-1]`

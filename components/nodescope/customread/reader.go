@@ -1,11 +1,17 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package customread reads of a custom resource, as it is now, which node it belongs to.
+// Package customread reads a custom resource from the API server, to find the node that it
+// belongs to.
 //
-// Who asks is a pod that may be hostile, and may ask often. So every node has a share of
-// the reads in the air, a read ends after a second, and no object is read that is larger
-// than an API server stores. What cannot be read is an error, which denies.
+// The reads are made for a pod, which may be hostile and may send many requests. So there are
+// limits:
+//
+//   - The number of concurrent reads is limited, in total and for each node.
+//   - A read has a timeout of one second.
+//   - An object that is larger than an API server stores is not read.
+//
+// If an object cannot be read, the result is an error, and the caller denies the request.
 package customread
 
 import (
@@ -26,16 +32,17 @@ import (
 )
 
 const (
-	// maxObject is above what an API server stores in one object (1.5 MiB in etcd).
+	// maxObject is larger than any object that an API server stores (1.5 MiB in etcd).
 	maxObject = 3 << 20
-	// timeout is how long one read may take. With what comes before it in a decision it
-	// is less than the 3 s after which kube-apiserver gives up.
+	// timeout is the timeout of one read. Together with the earlier parts of a decision it is
+	// less than the 3 s after which kube-apiserver gives up.
 	timeout = time.Second
-	// patience is how long a read waits for each of its two places.
+	// patience is how long a read waits for each of its two slots: the shared one and that of
+	// its node.
 	patience = 200 * time.Millisecond
 )
 
-// shares are the reads in the air: of all nodes, and of one.
+// shares are the limits of concurrent reads: for all nodes together, and for one node.
 var shares = webhook.Limits{InFlight: 32, InFlightPerNode: 4}
 
 // Reader reads custom resources. Use [New]. It is safe for concurrent use.
@@ -47,8 +54,8 @@ type Reader struct {
 
 var _ nodescope.Objects = &Reader{}
 
-// New takes the client of any API group; it needs get on what is declared. It reads
-// nothing.
+// New returns a Reader. client is a REST client of any API group, which needs permission to get
+// the declared resources. New sends no request.
 func New(client rest.Interface) *Reader {
 	return &Reader{client: client, limiter: webhook.NewLimiter(shares, patience), timeout: timeout}
 }
@@ -96,8 +103,8 @@ func (r *Reader) get(ctx context.Context, path []string) ([]byte, error) {
 	return data, err
 }
 
-// pathOf takes nothing that could make another path of it: the parts come from a review,
-// whose author may have made them up.
+// pathOf rejects every part that could change the path. The parts come from a
+// SubjectAccessReview, and its author can choose them freely.
 func pathOf(r nodescope.Resource, version, namespace, name string) ([]string, error) {
 	parts := []string{"/apis", r.Group, version}
 	if namespace != "" {
@@ -112,7 +119,7 @@ func pathOf(r nodescope.Resource, version, namespace, name string) ([]string, er
 	return parts, nil
 }
 
-// object is what is looked at besides the declared field.
+// object has the fields of an object that are read in addition to the declared field.
 type object struct {
 	Metadata struct {
 		Name      string            `json:"name"`
@@ -121,7 +128,7 @@ type object struct {
 	} `json:"metadata"`
 }
 
-// nodeIn finds what the object says of its node.
+// nodeIn returns the node that the object names.
 func nodeIn(data []byte, at nodescope.Declaration, namespace, name string) (string, error) {
 	var o object
 	if err := json.Unmarshal(data, &o); err != nil {
@@ -136,7 +143,8 @@ func nodeIn(data []byte, at nodescope.Declaration, namespace, name string) (stri
 	return field(data, at.Field)
 }
 
-// field follows a path. What is not there, or is no string, names no node.
+// field returns the string at a path. The result is empty if the path does not exist, or if the
+// value is not a string.
 func field(data []byte, path string) (string, error) {
 	raw := json.RawMessage(data)
 	for name := range strings.SplitSeq(path, ".") {

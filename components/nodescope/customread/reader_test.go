@@ -25,7 +25,7 @@ var (
 	byLabel = nodescope.Declaration{Resource: widgets, Label: "example.com/node"}
 )
 
-// readerOf reads from a server with these objects, by path.
+// readerOf returns a Reader of a server with these objects, by path.
 func readerOf(t *testing.T, objects map[string]string) *Reader {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -115,7 +115,7 @@ func TestNodeOf(t *testing.T) {
 	}
 }
 
-// A review's author must not choose what is read by more than a name.
+// The author of a review must not be able to change the path.
 func TestAddressesThatAreNone(t *testing.T) {
 	r := clientOf(t, "http://127.0.0.1:1")
 	for _, parts := range [][3]string{
@@ -129,7 +129,7 @@ func TestAddressesThatAreNone(t *testing.T) {
 	}
 }
 
-// One node that asks for more than its share leaves the others theirs.
+// A node that sends too many requests does not use the slots of other nodes.
 func TestSharesOfNodes(t *testing.T) {
 	begun := make(chan struct{}, 100)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -141,7 +141,7 @@ func TestSharesOfNodes(t *testing.T) {
 	}))
 	defer server.Close()
 	r := clientOf(t, server.URL)
-	r.timeout = time.Hour // the test ends them
+	r.timeout = time.Hour // the test ends the reads
 	ctx, cancel := context.WithCancel(t.Context())
 	var group sync.WaitGroup
 	for range shares.InFlightPerNode {

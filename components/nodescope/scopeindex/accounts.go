@@ -13,17 +13,17 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
 )
 
-// account is a ServiceAccount; it has no value if it has no annotation.
+// account is a ServiceAccount. scope is nil if it has no scope annotation.
 type account struct {
 	scope      *Value
 	exemptions *nodescope.Exemptions
 	audits     bool
-	// misread is true if its exemptions or its mode could not be read.
+	// misread is true if the exemptions or the mode could not be parsed.
 	misread bool
 	created time.Time
 }
 
-// SetAccount takes the account's annotations, whatever it had before.
+// SetAccount stores the account's annotations and replaces earlier ones.
 func (x *Index) SetAccount(sa *corev1.ServiceAccount) {
 	named := types.NamespacedName{Namespace: sa.Namespace, Name: sa.Name}
 	x.mu.Lock()
@@ -54,15 +54,14 @@ func (x *Index) SetAccount(sa *corev1.ServiceAccount) {
 	}
 }
 
-// DeleteAccount forgets the account. Whoever still asks as it is denied.
+// DeleteAccount removes the account. Later requests of the account are denied.
 func (x *Index) DeleteAccount(namespace, name string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.deleteAccount(types.NamespacedName{Namespace: namespace, Name: name})
 }
 
-// ReplaceAccounts makes the index agree with the list: accounts that are not in it are
-// forgotten.
+// ReplaceAccounts replaces all accounts with those in the list.
 func (x *Index) ReplaceAccounts(all []*corev1.ServiceAccount) {
 	keep := make(map[types.NamespacedName]struct{}, len(all))
 	for _, sa := range all {

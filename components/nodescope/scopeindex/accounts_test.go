@@ -45,7 +45,7 @@ func TestAccounts(t *testing.T) {
 			t.Errorf("%.20q, %q: %d cannot be read", tc.scope, tc.exemptions, got)
 		}
 	}
-	// Told when it goes wrong, and not again as long as it stays wrong.
+	// The error is reported once, when it begins, and not again while it lasts.
 	if diff := cmp.Diff([]string{"ServiceAccount ns/agent", "ServiceAccount ns/agent"}, w.unread); diff != "" {
 		t.Errorf("told of (-want +got):\n%s", diff)
 	}
@@ -55,7 +55,7 @@ func TestAccounts(t *testing.T) {
 	}
 }
 
-// A mode that cannot be read enforces, and is told.
+// If the mode cannot be parsed, the scope is enforced, and the error is reported.
 func TestModes(t *testing.T) {
 	w := newWorld()
 	for _, tc := range []struct {

@@ -1,13 +1,6 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package annotated knows which ServiceAccounts have a scope: those that are annotated,
-// and those that a pod with an annotation runs as.
-//
-// An annotation counts whatever it says. One that nobody can read holds its pods to their
-// nodes on everything, so its account is one of those whose requests have to be decided.
-//
-// It keeps nothing of who has no annotation.
 package scopeindex
 
 import (
@@ -23,7 +16,14 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
 )
 
-// Annotations is told of accounts and pods. Use [NewAnnotations]. All methods are safe for concurrent use.
+// Annotations stores which ServiceAccounts have a scope: accounts with the annotation, and
+// accounts of pods with the annotation. Use [NewAnnotations]. All methods are safe for
+// concurrent use.
+//
+// Any value of the annotation counts. If a value cannot be parsed, its pods are limited to
+// their nodes on every resource. So the requests of that account must be decided too.
+//
+// Annotations stores nothing about accounts and pods without an annotation.
 type Annotations struct {
 	mu       sync.RWMutex
 	values   *Values
@@ -31,15 +31,15 @@ type Annotations struct {
 	pods     map[types.NamespacedName]podAnnotation
 }
 
-// annotation is what an object says of node scope.
+// annotation is the state of the node-scope annotations of one object.
 type annotation struct {
 	uid types.UID
-	// created is that of an account.
+	// created is the creation time of an account.
 	created time.Time
 	// scope is nil for an account that has only other annotations of node scope.
 	scope *Value
-	// digest identifies the annotations; version is the resource version in which they
-	// were first seen as they are.
+	// digest identifies the annotations. version is the resource version in which the current
+	// annotations were first seen.
 	digest, version string
 }
 
@@ -48,16 +48,16 @@ type podAnnotation struct {
 	runsAs scopelist.Account
 }
 
-// Unread is an object whose annotation cannot be read, or is beyond its namespace's share.
+// Unread is an object whose annotation cannot be parsed, or exceeds the share of its namespace.
 type Unread struct {
 	// Kind is Pod or ServiceAccount.
 	Kind, Namespace, Name string
 	UID                   types.UID
-	// Reason says what is wrong with it.
+	// Reason is the error.
 	Reason string
 }
 
-// NewAnnotations makes an index that knows nobody.
+// NewAnnotations returns an empty index.
 func NewAnnotations() *Annotations {
 	return &Annotations{
 		values:   NewValues(),
@@ -66,8 +66,8 @@ func NewAnnotations() *Annotations {
 	}
 }
 
-// Candidates are the accounts that have a scope, in the order of [scopelist.Order]. Some
-// may not exist: a pod may run as an account that was deleted.
+// Candidates returns the accounts that have a scope, in the order of [scopelist.Order]. An
+// account in the result may not exist: a pod can outlive its account.
 func (x *Annotations) Candidates() []scopelist.Candidate {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -87,14 +87,15 @@ func (x *Annotations) Candidates() []scopelist.Candidate {
 	return scopelist.Order(all)
 }
 
-// UID is that of an account that is annotated itself; empty for others.
+// UID returns the UID of an account that has an annotation itself. It is empty for other
+// accounts.
 func (x *Annotations) UID(account scopelist.Account) types.UID {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return x.accounts[account].uid
 }
 
-// Unread are the objects whose annotation cannot be read, in order.
+// Unread returns the objects whose annotation cannot be parsed, sorted.
 func (x *Annotations) Unread() []Unread {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -118,17 +119,18 @@ func (x *Annotations) Unread() []Unread {
 	return all
 }
 
-// Versions says what the annotations of an account and of its pods are now, and which
-// resource versions show it.
+// Versions identifies the current annotations of an account and of its pods, and the resource
+// versions that contain them.
 type Versions struct {
 	// Digest identifies the annotations ([scopelist.Digest]).
 	Digest string
-	// Account and Pods are the newest resource versions in which annotations of the account
-	// and of its pods have changed; empty if there are none.
+	// Account and Pods are the newest resource versions in which an annotation of the account,
+	// or of one of its pods, changed. They are empty if there is no annotation.
 	Account, Pods string
 }
 
-// Versions are those of every account that is annotated, or of which a pod is.
+// Versions returns the versions of every account that has an annotation itself or on one of its
+// pods.
 func (x *Annotations) Versions() map[scopelist.Account]Versions {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -153,8 +155,8 @@ func (x *Annotations) Versions() map[scopelist.Account]Versions {
 	return all
 }
 
-// newer returns the newer of two resource versions. One that cannot be compared wins: no
-// component can have seen it, so the account is shown as pending.
+// newer returns the newer of two resource versions. A version that cannot be compared wins. No
+// component reports that it has seen such a version, so the account stays pending.
 func newer(a, b string) string {
 	if a == "" {
 		return b

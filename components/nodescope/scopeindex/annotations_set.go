@@ -11,7 +11,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
 )
 
-// SetAccount takes the account's annotations, whatever it had before.
+// SetAccount stores the account's annotations and replaces earlier ones.
 func (x *Annotations) SetAccount(sa *corev1.ServiceAccount) {
 	named := types.NamespacedName{Namespace: sa.Namespace, Name: sa.Name}
 	digest := scopelist.DigestOfAccount(sa.Annotations)
@@ -34,8 +34,8 @@ func (x *Annotations) SetAccount(sa *corev1.ServiceAccount) {
 	x.accounts[named] = next
 }
 
-// versionOf is the version of before if the annotations are still those, and else the
-// object's.
+// versionOf returns the stored version if the annotations have not changed, and version
+// otherwise.
 func (a annotation) versionOf(uid types.UID, digest, version string) string {
 	if a.uid == uid && a.digest == digest {
 		return a.version
@@ -43,7 +43,7 @@ func (a annotation) versionOf(uid types.UID, digest, version string) string {
 	return version
 }
 
-// DeleteAccount forgets the account.
+// DeleteAccount removes the account.
 func (x *Annotations) DeleteAccount(namespace, name string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -55,7 +55,7 @@ func (x *Annotations) deleteAccount(named types.NamespacedName) {
 	delete(x.accounts, named)
 }
 
-// ReplaceAccounts makes the index agree with the list.
+// ReplaceAccounts replaces all accounts with those in the list.
 func (x *Annotations) ReplaceAccounts(all []*corev1.ServiceAccount) {
 	keep := make(map[types.NamespacedName]struct{}, len(all))
 	for _, sa := range all {
@@ -71,8 +71,8 @@ func (x *Annotations) ReplaceAccounts(all []*corev1.ServiceAccount) {
 	}
 }
 
-// SetPod takes the pod's annotation, whatever it had before. That of a mirror pod does
-// not count, nor that of a pod without an account: nobody has a token of those.
+// SetPod stores the pod's annotation and replaces an earlier one. It ignores the annotation of
+// a mirror pod, and of a pod without an account: there are no tokens for such pods.
 func (x *Annotations) SetPod(pod *corev1.Pod) {
 	named := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}
 	text, annotated := pod.Annotations[nodescope.ScopeAnnotation]
@@ -97,7 +97,8 @@ func (x *Annotations) SetPod(pod *corev1.Pod) {
 	x.pods[named] = podAnnotation{next, runsAs}
 }
 
-// hasPod is asked for every pod of the cluster, and few are annotated.
+// hasPod takes only a read lock. It is called for every pod of the cluster, and few pods are
+// annotated.
 func (x *Annotations) hasPod(named types.NamespacedName) bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -105,7 +106,7 @@ func (x *Annotations) hasPod(named types.NamespacedName) bool {
 	return known
 }
 
-// DeletePod forgets the pod.
+// DeletePod removes the pod.
 func (x *Annotations) DeletePod(namespace, name string) {
 	named := types.NamespacedName{Namespace: namespace, Name: name}
 	if !x.hasPod(named) {
@@ -121,7 +122,7 @@ func (x *Annotations) deletePod(named types.NamespacedName) {
 	delete(x.pods, named)
 }
 
-// RetainPods forgets the pods that are not in the set.
+// RetainPods removes the pods that are not in the set.
 func (x *Annotations) RetainPods(keep map[types.NamespacedName]struct{}) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

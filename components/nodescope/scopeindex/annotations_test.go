@@ -111,8 +111,8 @@ func at[T interface{ SetResourceVersion(string) }](version string, object T) T {
 	return object
 }
 
-// The version is that of the last change of an annotation, and the digest says which
-// annotations they are.
+// The version is that of the last change of an annotation. The digest identifies the
+// annotations.
 func TestVersions(t *testing.T) {
 	x := NewAnnotations()
 	agent := types.NamespacedName{Namespace: "ns", Name: "agent"}
@@ -123,7 +123,7 @@ func TestVersions(t *testing.T) {
 		name          string
 		do            func()
 		account, pods string
-		// same is true if the digest is that of the step before.
+		// same is true if the digest is equal to that of the step before.
 		same bool
 	}{
 		{"an account with a scope", func() { x.SetAccount(at("10", accountOf("agent", "pods"))) }, "10", "", false},
@@ -139,7 +139,8 @@ func TestVersions(t *testing.T) {
 	} {
 		step.do()
 		v := x.Versions()[agent]
-		// Of versions that cannot be compared, one that nobody can have seen wins.
+		// If versions cannot be compared, the result is a version that no component reports as
+		// seen.
 		if step.pods == "x" && v.Pods != "" {
 			v.Pods = step.pods
 		}
@@ -154,7 +155,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// What only names a mode is told of too, once a pod of the account has a scope.
+// The mode of an account counts once a pod of the account has a scope.
 func TestAModeCountsForAnAccountOfPods(t *testing.T) {
 	x := NewAnnotations()
 	sa := accountOf("agent", none)
@@ -172,7 +173,7 @@ func TestAModeCountsForAnAccountOfPods(t *testing.T) {
 	}
 }
 
-// A namespace has a share of values, and who is beyond it is named with the reason.
+// A namespace has a share of values. An object beyond the share is reported with the reason.
 func TestValuesBeyondTheShareAreTold(t *testing.T) {
 	x := NewAnnotations()
 	for i := range 70 {

@@ -36,8 +36,7 @@ func TestQuestionsDoNotAllocate(t *testing.T) {
 	}
 }
 
-// A pod that is in the graph is never seen without its annotation, whoever writes
-// meanwhile.
+// A reader never finds a pod in the graph without its annotation, even during writes.
 func TestReadersAndWriters(t *testing.T) {
 	w := newWorld()
 	w.SetAccount(serviceAccount("agent", none, none))

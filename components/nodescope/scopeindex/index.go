@@ -1,17 +1,17 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package scopeindex knows what the annotations of ServiceAccounts and pods say about
-// node scope, and which pod is where.
+// Package scopeindex stores the node-scope annotations of ServiceAccounts and pods, and finds
+// the node of each pod.
 //
-// It keeps a parsed value once for all accounts of a namespace, and once for all its pods,
-// however many have it. Each namespace has a share ([MaxOwnValues]). A value beyond the
-// share holds its pods on everything, which is never wider than meant and takes no room;
-// what other namespaces have does not change. Of a pod without an annotation it keeps
-// nothing: where pods are the graph of the node authorizer knows.
+// The index parses and stores each value once for all accounts of a namespace, and once for all
+// its pods. Each namespace has a share of values ([MaxOwnValues]). A value beyond the share
+// becomes the scope of everything: it never permits more than the owner intended, and it uses
+// no memory. It does not affect other namespaces. The index stores nothing about a pod without
+// an annotation: the graph of the node authorizer has the node of each pod.
 //
-// A pod is told to the index before it is told to the graph, and taken from the graph
-// before it is taken from the index. So nobody finds a pod without its annotation.
+// A pod must be added to the index before it is added to the graph, and removed from the graph
+// before it is removed from the index. So a reader never finds a pod without its annotation.
 package scopeindex
 
 import (
@@ -23,46 +23,47 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
 )
 
-// Pods knows where pods are.
+// Pods finds the node of a pod.
 type Pods interface {
 	// BoundPod returns the pod of that name without its scope, if the pod is bound to a node.
-	// The index calls it under its lock, so it must not call the index.
+	// The index calls it while it holds its lock, so BoundPod must not call the index.
 	BoundPod(namespace, name string) (nodescope.Pod, bool)
 }
 
-// Index answers as [nodescope.NodeInfo]. Use [New]. All methods are safe for concurrent
-// use; what was set before a question is asked counts in its answer.
+// Index implements [nodescope.NodeInfo]. Use [New]. All methods are safe for concurrent use. A
+// look-up sees every change that was made before it.
 type Index struct {
 	where Pods
-	// unread is told of who has a value that cannot be read, and had none before.
+	// unread is called for an object that gets a value that cannot be parsed, if its value
+	// before could be parsed.
 	unread func(kind, namespace, name string, err error)
 
 	mu       sync.RWMutex
 	values   *Values
 	accounts map[types.NamespacedName]account
 	pods     map[types.NamespacedName]annotatedPod
-	// ofPods has, by account, what its annotated pods hold.
+	// ofPods has, for each account, the values of its annotated pods.
 	ofPods map[types.NamespacedName]*podScopes
 }
 
 var _ nodescope.NodeInfo = &Index{}
 
-// annotatedPod is a pod that has an annotation, or that has replaced one that had; of
-// that the scope is nil.
+// annotatedPod is a pod with an annotation. It can also be a pod without one that replaced an
+// annotated pod of its name: then scope is nil.
 type annotatedPod struct {
 	uid   types.UID
 	runs  types.NamespacedName
 	scope *Value
 }
 
-// podScopes are the values of the pods of one account, and what they hold together.
+// podScopes are the values of the pods of one account, and the union of their scopes.
 type podScopes struct {
 	count map[*Value]int
 	union *nodescope.Scope
 }
 
-// New makes an index that knows nothing. unread, which may be nil, is called under the
-// index' lock: it should not wait, and must not ask the index.
+// New returns an empty index. unread may be nil. The index calls it while it holds its lock, so
+// it should not block, and must not call the index.
 func New(where Pods, unread func(kind, namespace, name string, err error)) *Index {
 	if unread == nil {
 		unread = func(string, string, string, error) {}
@@ -96,10 +97,11 @@ func (x *Index) Account(namespace, name string) (nodescope.Account, bool) {
 	return found, true
 }
 
-// Pod implements [nodescope.NodeInfo]. A pod whose annotation is that of another pod of
-// its name is not known: the one is about to follow the other. It does not allocate.
+// Pod implements [nodescope.NodeInfo]. A pod is not known if the index has the annotation of
+// another pod with its name: one of the two is about to be replaced. Pod does not allocate.
 func (x *Index) Pod(namespace, name string) (nodescope.Pod, bool) {
-	// The index stands still meanwhile: what the graph shows of a pod, it has.
+	// The lock also covers the look-up in the graph. So the index has the annotation of each
+	// pod that the graph returns.
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	pod, known := x.where.BoundPod(namespace, name)
@@ -118,18 +120,17 @@ func (x *Index) Pod(namespace, name string) (nodescope.Pod, bool) {
 	return pod, true
 }
 
-// Stats counts what there is.
+// Stats are the numbers of objects in the index.
 type Stats struct {
 	// Accounts and Pods are those that have a scope of their own.
 	Accounts, Pods int
-	// UnreadAccounts and UnreadPods are those of which an annotation cannot be read.
+	// UnreadAccounts and UnreadPods are those with an annotation that cannot be parsed.
 	UnreadAccounts, UnreadPods int
-	// BeyondAccounts and BeyondPods are those of which the value is beyond the share of
-	// their namespace.
+	// BeyondAccounts and BeyondPods are those with a value beyond the share of their namespace.
 	BeyondAccounts, BeyondPods int
 }
 
-// Stats looks at every account and at every annotated pod.
+// Stats counts every account and every annotated pod.
 func (x *Index) Stats() Stats {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -160,8 +161,8 @@ func (x *Index) Stats() Stats {
 	return s
 }
 
-// Candidates are the accounts that want a place in the lists of the API servers: those that
-// have a scope, and those that a pod with a scope runs as.
+// Candidates returns the accounts that need a place in the lists of the API servers: accounts
+// with a scope, and accounts of pods with a scope.
 func (x *Index) Candidates() []scopelist.Candidate {
 	x.mu.RLock()
 	defer x.mu.RUnlock()

@@ -10,12 +10,12 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
 )
 
-// maxUnion bounds the different values of one account's pods that are put together. With
-// more of them, a token of the account without a pod is held on everything.
+// maxUnion is the maximum number of different values of one account's pods that are combined.
+// With more values, the scope of a token without a pod is everything.
 const maxUnion = 64
 
-// SetPod takes the pod's annotation, whatever it had before. A pod without one takes no
-// room.
+// SetPod stores the pod's annotation and replaces an earlier one. A pod without an annotation
+// uses no memory.
 func (x *Index) SetPod(pod *corev1.Pod) {
 	named := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}
 	runs := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Spec.ServiceAccountName}
@@ -31,11 +31,12 @@ func (x *Index) SetPod(pod *corev1.Pod) {
 	case annotated && before.has(runs, text):
 		x.pods[named] = annotatedPod{uid: pod.UID, runs: runs, scope: before.scope}
 	case annotated:
-		// What the pod had makes room for what it has now.
+		// Release the old value first, because the new one may need its room.
 		x.release(before)
 		x.addPod(named, pod.UID, runs, text)
 	case had && before.uid != pod.UID:
-		// Whoever still finds the pod of before must not find it without its annotation.
+		// A reader may still find the old pod in the graph. It must not find that pod without
+		// its annotation. The entry with the new UID makes Pod return not known.
 		x.pods[named] = annotatedPod{uid: pod.UID}
 		x.release(before)
 	default:
@@ -47,7 +48,7 @@ func (x *Index) SetPod(pod *corev1.Pod) {
 	}
 }
 
-// has reports whether the pod is held by that value already, as that account.
+// has reports whether the pod already has that value and that account.
 func (p annotatedPod) has(runs types.NamespacedName, text string) bool {
 	return p.scope != nil && p.scope.holders > 0 && p.scope.text == text && p.runs == runs
 }
@@ -65,7 +66,8 @@ func (x *Index) addPod(named types.NamespacedName, uid types.UID, runs types.Nam
 	}
 }
 
-// hasPod is asked for every pod of the cluster, and few are annotated.
+// hasPod takes only a read lock. It is called for every pod of the cluster, and few pods are
+// annotated.
 func (x *Index) hasPod(named types.NamespacedName) bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -73,7 +75,7 @@ func (x *Index) hasPod(named types.NamespacedName) bool {
 	return known
 }
 
-// DeletePod forgets the pod.
+// DeletePod removes the pod.
 func (x *Index) DeletePod(namespace, name string) {
 	named := types.NamespacedName{Namespace: namespace, Name: name}
 	if !x.hasPod(named) {
@@ -84,7 +86,7 @@ func (x *Index) DeletePod(namespace, name string) {
 	x.deletePod(named)
 }
 
-// RetainPods forgets the pods that are not in the set.
+// RetainPods removes the pods that are not in the set.
 func (x *Index) RetainPods(keep map[types.NamespacedName]struct{}) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -102,7 +104,7 @@ func (x *Index) deletePod(named types.NamespacedName) {
 	}
 }
 
-// release takes back one addPod.
+// release reverts one addPod.
 func (x *Index) release(pod annotatedPod) {
 	of := x.ofPods[pod.runs]
 	if pod.scope == nil || of == nil {
@@ -118,7 +120,8 @@ func (x *Index) release(pod annotatedPod) {
 	x.values.Release(pod.scope)
 }
 
-// unite is needed only when a value is the first or the last of its kind.
+// unite recomputes the union. The union changes only with the first or the last pod that has a
+// value.
 func (p *podScopes) unite() {
 	if len(p.count) > maxUnion {
 		p.union = nodescope.Everything()

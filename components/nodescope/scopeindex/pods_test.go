@@ -56,7 +56,8 @@ func TestMirrorPodsRunAsNobody(t *testing.T) {
 	}
 }
 
-// Between the index and the graph, nobody is seen without an annotation that it has.
+// Between the update of the index and the update of the graph, a reader never finds a pod
+// without its annotation.
 func TestAReplacedPodIsNotSeenWithoutItsAnnotation(t *testing.T) {
 	for _, next := range []string{none, "secrets"} {
 		w := newWorld()

@@ -14,14 +14,14 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
 )
 
-// accountIn is an account of the namespace with that value.
+// accountIn returns an account of the namespace with this value.
 func accountIn(namespace, name, scope string) *corev1.ServiceAccount {
 	sa := serviceAccount(name, scope, none)
 	sa.Namespace = namespace
 	return sa
 }
 
-// fill has a namespace use n different values, on accounts and on pods.
+// fill makes a namespace use n different values, on accounts and on pods.
 func fill(w *world, namespace string, n int) {
 	for i := range n {
 		value := fmt.Sprintf("r%d", i)
@@ -33,7 +33,7 @@ func fill(w *world, namespace string, n int) {
 }
 
 func TestSharesOfValues(t *testing.T) {
-	const many = 80 // namespaces, which have more than all room together
+	const many = 80 // namespaces, which together need more than all the room
 	for _, tc := range []struct {
 		name      string
 		others    int
@@ -77,7 +77,7 @@ func TestSharesOfValues(t *testing.T) {
 	}
 }
 
-// A user who annotates pods takes nothing from the accounts of the namespace.
+// A user who annotates pods does not use the share of the namespace's accounts.
 func TestPodsAndAccountsHaveSharesOfTheirOwn(t *testing.T) {
 	w := newWorld()
 	for i := range 2 * MaxOwnValues {
@@ -89,8 +89,7 @@ func TestPodsAndAccountsHaveSharesOfTheirOwn(t *testing.T) {
 	}
 }
 
-// Whatever a namespace does, at whatever moment, the accounts and pods of another have
-// what they say.
+// The changes of one namespace never affect the scopes of accounts and pods in another.
 func TestOneNamespaceDoesNotChangeAnother(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 20 {
@@ -113,7 +112,8 @@ func TestOneNamespaceDoesNotChangeAnother(t *testing.T) {
 			case 4:
 				i := rng.IntN(MaxOwnValues)
 				name := fmt.Sprintf("a%d", i)
-				// No two accounts have the same: as many values as the share has.
+				// Each account has its own value, so there are as many values as the share
+				// allows.
 				value = fmt.Sprintf("r%d-%d", i, rng.IntN(2))
 				mine[name] = value
 				w.SetAccount(accountIn("a", name, value))

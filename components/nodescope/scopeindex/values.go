@@ -11,74 +11,77 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
 )
 
-// A cluster has a value for each DaemonSet, not for each of its pods. Each namespace has a
-// share of values for its accounts and one for its pods, so that a user who may annotate
-// pods cannot take the accounts' room. kube-system has all that there is.
+// A cluster has about one value for each DaemonSet, not one for each pod. Each namespace has
+// one share of values for its accounts and one for its pods. So a user who can annotate pods
+// cannot use up the room of the accounts. kube-system can use all values.
 const (
-	// MaxValues bounds the different values that are kept of all namespaces, but for
-	// [ReservedValues] of each.
+	// MaxValues is the maximum number of different values of all namespaces together. The
+	// [ReservedValues] of each namespace are always accepted.
 	MaxValues = 4096
-	// MaxOwnValues bounds those of the accounts, and those of the pods, of one namespace.
+	// MaxOwnValues is the maximum number for the accounts of one namespace, and for its pods.
 	MaxOwnValues = 64
-	// ReservedValues always have room, whatever other namespaces have.
+	// ReservedValues is the number that a namespace can always store, however many other
+	// namespaces store.
 	ReservedValues = 8
 )
 
-// errFull says why a value was not kept. The holder is held on everything then; nothing
-// changes for other holders.
+// errFull is the error of a value that is beyond the share. Its scope is everything. Other
+// objects are not affected.
 var errFull = fmt.Errorf(
 	"the namespace has more different values of %s than its share, which is %d for accounts and %d for pods",
 	nodescope.ScopeAnnotation, MaxOwnValues, MaxOwnValues)
 
-// Owner is whose share a value counts in.
+// Owner is the share in which a value counts.
 type Owner struct {
 	Namespace string
 	OfPods    bool
 }
 
-// Value is one that somebody has, parsed.
+// Value is a parsed value of at least one object.
 type Value struct {
 	owner Owner
 	text  string
 	scope *nodescope.Scope
-	// Err says why the value cannot be read, or was not kept; the scope is everything then.
+	// Err says why the value cannot be parsed or is not stored. The scope is then everything.
 	Err     error
 	holders int
 }
 
-// misread is false for no value.
+// misread is false for nil.
 func (v *Value) misread() bool { return v != nil && v.Err != nil }
 
-// beyond is true for a value that its namespace has no room for.
+// beyond is true for a value that exceeds the share of its namespace.
 func (v *Value) beyond() bool { return v == full }
 
-// valueKey is a value of one owner: what a namespace has does not depend on another's.
+// valueKey identifies a value of one owner. Namespaces do not share values, so their shares are
+// independent.
 type valueKey struct {
 	owner Owner
 	text  string
 }
 
-// Values keeps each value of an owner once. It is not safe for concurrent use. Use
-// [NewValues].
+// Values stores each value of an owner once, with a reference count. It is not safe for
+// concurrent use. Use [NewValues].
 type Values struct {
 	known map[valueKey]*Value
 	count map[Owner]int
 }
 
-// NewValues keeps nothing yet.
+// NewValues returns an empty store.
 func NewValues() *Values { return &Values{map[valueKey]*Value{}, map[Owner]int{}} }
 
-// full stands for every value that there is no room for.
+// full stands for every value that exceeds the share.
 var full = &Value{scope: nodescope.Everything(), Err: errFull}
 
-// Hold finds or parses the value. What is held has to be released once. It is never nil.
+// Hold finds the value, or parses and stores it. Each call must be followed by one call of
+// Release. The result is never nil.
 func (v *Values) Hold(by Owner, text string) *Value {
 	if known, ok := v.known[valueKey{by, text}]; ok {
 		known.holders++
 		return known
 	}
 	if len(text) > nodescope.MaxValueLength {
-		// The text itself is not kept.
+		// The text is too long to be stored.
 		scope, err := nodescope.ParseScope(text)
 		return &Value{scope: scope, Err: err}
 	}
@@ -92,8 +95,8 @@ func (v *Values) Hold(by Owner, text string) *Value {
 	return held
 }
 
-// Change holds the value in place of one that was held before, which may be nil. What both
-// are is not parsed again, and what is given back makes room.
+// Change replaces one reference with another. before may be nil. If the value is the same, it
+// is not parsed again. The old reference is released first, so its room can be used.
 func (v *Values) Change(before *Value, by Owner, text string) *Value {
 	if before != nil && before.holders > 0 && before.owner == by && before.text == text {
 		return before
@@ -113,7 +116,7 @@ func (v *Values) hasRoom(by Owner) bool {
 	return own < MaxOwnValues && len(v.known) < MaxValues
 }
 
-// Release takes back one Hold; nil is nothing to take back.
+// Release reverts one Hold. It does nothing for nil.
 func (v *Values) Release(held *Value) {
 	if held == nil || held.holders == 0 {
 		return

@@ -12,7 +12,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
 )
 
-// world is an index with the graph that it asks, told of pods as a watch tells them.
+// world is an index with its graph. Pods are added and removed in the order of a watch.
 type world struct {
 	*Index
 	graph  *graph.Graph
@@ -45,7 +45,8 @@ func (w *world) remove(name string) {
 	w.DeletePod("ns", name)
 }
 
-// pod of the account "agent" on the node "n", with that annotation unless it is none.
+// pod returns a pod of the account "agent" on the node "n", with that annotation unless it is
+// none.
 func pod(name, uid, scope string) *corev1.Pod {
 	p := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(uid)},

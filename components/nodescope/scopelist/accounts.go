@@ -14,11 +14,12 @@ import (
 )
 
 const (
-	// MaxAccounts bounds a list.
+	// MaxAccounts is the maximum number of accounts in a list.
 	MaxAccounts = 1000
-	// maxListLength bounds what it has in characters. An API server compiles no expression
-	// of more than 100,000, and what stands before the list takes some. There is room for
-	// [MaxAccounts] of which namespace and name have 70 together, on an average.
+	// maxListLength is the maximum number of characters of a list. An API server does not
+	// compile an expression of more than 100,000 characters, and the text before the list needs
+	// some of them. [MaxAccounts] accounts fit if namespace and name have 70 characters
+	// together on average.
 	//
 	// Source: github.com/google/cel-go/parser, expressionSizeCodePointLimit.
 	maxListLength = 99_000
@@ -27,13 +28,13 @@ const (
 // Account is a ServiceAccount.
 type Account = types.NamespacedName
 
-// userPrefix begins the user names of ServiceAccounts.
+// userPrefix is the prefix of the user names of ServiceAccounts.
 //
 // Source: k8s.io/apiserver/pkg/authentication/serviceaccount MakeUsername.
 const userPrefix = "system:serviceaccount:"
 
-// Validate reports an account of which there can be none. What it lets pass holds
-// nothing that could end a string of CEL or of YAML.
+// Validate returns an error for an account that cannot exist. A valid account has no character
+// that could end a string in CEL or YAML.
 func Validate(account Account) error {
 	problems := validation.IsDNS1123Label(account.Namespace)
 	problems = append(problems, validation.IsDNS1123Subdomain(account.Name)...)
@@ -44,7 +45,7 @@ func Validate(account Account) error {
 	return nil
 }
 
-// Compare is the order of a list.
+// Compare compares accounts by namespace, then by name. This is the order of a list.
 func Compare(a, b Account) int {
 	if by := strings.Compare(a.Namespace, b.Namespace); by != 0 {
 		return by
@@ -52,12 +53,14 @@ func Compare(a, b Account) int {
 	return strings.Compare(a.Name, b.Name)
 }
 
-// length is what an account takes of a list: quotes, a comma, a line and two blanks.
+// length returns the number of characters of an account in a list: quotes, a comma, a line
+// break and two spaces included.
 func length(account Account) int {
 	return len(userPrefix) + len(account.Namespace) + len(":") + len(account.Name) + len("\n  '',")
 }
 
-// inOrder returns the accounts, each once, if a list of them can be written.
+// inOrder returns the accounts sorted and without duplicates. It returns an error if a list of
+// them cannot be written.
 func inOrder(accounts []Account) ([]Account, error) {
 	sorted := slices.Clone(accounts)
 	slices.SortFunc(sorted, Compare)
@@ -81,10 +84,10 @@ func inOrder(accounts []Account) ([]Account, error) {
 	return sorted, nil
 }
 
-// isBlank is what CEL and YAML take for white space alike.
+// isBlank reports whether both CEL and YAML treat the character as white space.
 func isBlank(r rune) bool { return r == ' ' || r == '\t' || r == '\n' || r == '\r' }
 
-// parse reads an expression. Anything but the one form is an error.
+// parse parses an expression. Every other form of expression is an error.
 func (k *Kind) parse(expression string) ([]Account, error) {
 	text := strings.Join(strings.FieldsFunc(expression, isBlank), " ")
 	list, ours := strings.CutPrefix(text, k.before+" [")
@@ -120,8 +123,8 @@ func parseEntry(entry string) (Account, error) {
 	return Account{Namespace: namespace, Name: name}, nil
 }
 
-// render writes what stands between the brackets: an account a line, so that a person
-// can read it and a diff is short.
+// render returns the text between the brackets: one account a line, so that the list is
+// readable and diffs are short.
 func render(accounts []Account, indent string) string {
 	var b strings.Builder
 	for i, account := range accounts {

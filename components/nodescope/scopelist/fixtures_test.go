@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// authorization is a file as the installer writes it, with that list.
+// authorization is a file as the installer writes it, with this list.
 const authorization = `# Who decides.
 apiVersion: apiserver.config.k8s.io/v1
 kind: AuthorizationConfiguration

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// FuzzReplace holds what is read afterwards to be what was written, and all that is
-// around the list to be what it was.
+// FuzzReplace checks that the list that is read equals the list that was written, and that the
+// text around the list is unchanged.
 func FuzzReplace(f *testing.F) {
 	for _, k := range kinds {
 		f.Add(string(with(k.template, "")), "ns/a,b/c.d")
@@ -50,8 +50,8 @@ func FuzzReplace(f *testing.F) {
 	})
 }
 
-// holdsTheRest looks at the two from both ends: what differs is between brackets, and is
-// made of what a list is made of.
+// holdsTheRest compares the two files from both ends. The difference must be between brackets,
+// and have only characters of a list.
 func holdsTheRest(t *testing.T, before, after []byte, listed int) {
 	t.Helper()
 	if bytes.Equal(before, after) {

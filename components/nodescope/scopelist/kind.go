@@ -12,7 +12,7 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 )
 
-// EntryName is the name of the authorizer in the one file, and of the webhook in the other.
+// EntryName is the name of the authorizer in one file, and of the webhook in the other.
 const EntryName = "node-scope.bulkhead.dev"
 
 // The expressions of the templates, with an empty list.
@@ -28,8 +28,8 @@ const (
 type Kind struct {
 	// before is the expression up to the list.
 	before string
-	// conditions finds the match conditions of our entry, and checks what is said beside
-	// them.
+	// conditions finds the match conditions of the entry [EntryName], and checks the fields
+	// next to them.
 	conditions func(root *yaml.Node) (*yaml.Node, error)
 }
 
@@ -70,12 +70,12 @@ func webhookConditions(root *yaml.Node) (*yaml.Node, error) {
 	}
 	return field(entry, "matchConditions"), is(entry, map[string][]string{
 		"failurePolicy": {"Fail"}, "sideEffects": {"None"},
-		// A process that hangs holds up whoever is listed this long.
+		// A webhook that hangs delays every write of a listed account by this time.
 		"timeoutSeconds": {"1", "2"},
 	})
 }
 
-// entryIn finds the one entry of ours.
+// entryIn finds the only entry with the name [EntryName].
 func entryIn(list *yaml.Node) (*yaml.Node, error) {
 	var found *yaml.Node
 	for _, entry := range items(list) {
@@ -93,7 +93,7 @@ func entryIn(list *yaml.Node) (*yaml.Node, error) {
 	return found, nil
 }
 
-// is reports a field that has none of the values that it may have.
+// is returns an error for each field whose value is not one of the wanted values.
 func is(node *yaml.Node, want map[string][]string) error {
 	var errs []error
 	for _, key := range slices.Sorted(maps.Keys(want)) {
@@ -104,7 +104,7 @@ func is(node *yaml.Node, want map[string][]string) error {
 	return errors.Join(errs...)
 }
 
-// field is nil where there is none, or no mapping.
+// field returns nil if node is not a mapping, or does not have the key.
 func field(node *yaml.Node, key string) *yaml.Node {
 	if node == nil || node.Kind != yaml.MappingNode {
 		return nil

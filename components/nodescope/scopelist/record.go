@@ -1,13 +1,6 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package scopestate is what scope-sync tells everybody of the accounts that have a scope:
-// which of them the API server of its host asks about already.
-//
-// The record lies in one ConfigMap, [RecordsName] in [RecordsNamespace], under the name of the host's
-// Node: every control-plane host has an API server with files of its own. What is not in
-// a record is pending; a record that is old, cut short or missing never shows an account
-// as protected that is not known to be.
 package scopelist
 
 import (
@@ -26,44 +19,51 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
 )
 
-// Where the records are.
+// The ConfigMap with the records.
 const (
 	RecordsNamespace = "kube-system"
 	RecordsName      = "bulkhead-node-scope"
 )
 
-// MaxRecordBytes bounds the record of one host, so that those of three fit into the 1 MiB of a
-// ConfigMap whatever accounts are called.
+// MaxRecordBytes is the maximum size of the record of one host. The records of three hosts fit
+// into a ConfigMap of 1 MiB, whatever the names of the accounts.
 const MaxRecordBytes = 320 << 10
 
-// State says of one account which of the two lists that name it are live: in force on the
-// API server of the host. The zero value is pending in both.
+// State says which of the two lists are live for an account. A list is live if the API server
+// of the host has loaded it with the account in it, and the component that the server calls has
+// seen the account's annotations. The zero value is pending in both.
 type State struct{ Authorization, Admission bool }
 
-// Record is that of one host.
+// Record is the status of one host. scope-sync writes it to the ConfigMap [RecordsName] in
+// [RecordsNamespace], under the name of the host's Node. Every control-plane host has an API
+// server with its own files, and so its own record.
+//
+// A record says for which accounts the API server of the host already calls node scope. An
+// account that is not in the record is pending. If a record is old, truncated or missing, an
+// account may be shown as pending, but never wrongly as protected.
 type Record struct {
-	// Time is when scope-sync last looked, in seconds.
+	// Time is when scope-sync last checked, in seconds.
 	Time time.Time
-	// Problem says what keeps lists from becoming live; empty if nothing does.
+	// Problem is what prevents a list from becoming live; empty if there is no problem.
 	Problem  string
 	Accounts map[Account]State
-	// Details are those of accounts that are live in a list.
+	// Details are the details of accounts that are live in at least one list.
 	Details map[Account]Detail
-	// Omitted is how many accounts there was no room for.
+	// Omitted is the number of accounts that did not fit into the record.
 	Omitted int
 }
 
-// Detail says what is live of an account, and since when.
+// Detail says which annotations of an account are live, and since when.
 type Detail struct {
-	// Digest identifies the annotations that every component has ([Digest]). An account of
-	// which the annotations are others now is pending.
+	// Digest identifies the annotations that every component has ([Digest]). If the current
+	// annotations have another digest, the account is pending.
 	Digest string
-	// Since is from when on, in seconds, both lists and these annotations have been in
-	// force. Watches that were begun before may go on. Zero if they are not in force.
+	// Since is the time, in seconds, since which both lists and these annotations have been in
+	// force. Watches that began earlier may continue. It is zero if they are not in force.
 	Since time.Time
 }
 
-// stored is a record as a person reads it in the ConfigMap: names by state, and by
+// stored is the format of a record in the ConfigMap, made to be readable: names by state and
 // namespace.
 type stored struct {
 	Time    time.Time                      `json:"time"`
@@ -81,7 +81,7 @@ var stateNames = map[State]string{
 	{Authorization: true, Admission: true}: "live",
 }
 
-// maxProblem bounds what is told of a problem.
+// maxProblem is the maximum length of Problem, in bytes.
 const maxProblem = 1 << 10
 
 // Encode returns the record as text of at most [MaxRecordBytes]. The same record gives the same
@@ -91,10 +91,10 @@ func (r Record) Encode() (string, error) {
 		Time: r.Time.UTC().Truncate(time.Second), Problem: r.Problem[:min(len(r.Problem), maxProblem)], Omitted: r.Omitted,
 		States: map[string]map[string][]string{}, Details: map[string]map[string]string{},
 	}
-	// All that is not a name, with room to spare.
+	// Reserve room for everything that is not a name.
 	left := MaxRecordBytes - 2*maxProblem*6
-	// Pending accounts come last: whoever can annotate many accounts must not keep another
-	// account, which is live, from being told of.
+	// Pending accounts come last. A user who can annotate many accounts must not be able to
+	// push a live account out of the record.
 	for _, pending := range []bool{false, true} {
 		for _, account := range slices.SortedFunc(maps.Keys(r.Accounts), Compare) {
 			if state := r.Accounts[account]; (state == State{}) == pending {
@@ -106,7 +106,7 @@ func (r Record) Encode() (string, error) {
 	return string(text), err
 }
 
-// add tells of the account if there is room, and returns what that takes.
+// add adds the account if there is room, and returns the room that it uses.
 func (s *stored) add(account Account, state State, detail Detail, room int) int {
 	word, about := stateNames[state], ""
 	if state != (State{}) {
@@ -146,7 +146,7 @@ func (d Detail) encode() string {
 	return d.Digest + "@" + strconv.FormatInt(d.Since.Unix(), 10)
 }
 
-// decodeDetail takes a time that cannot be read for none.
+// decodeDetail returns a zero Since if the time cannot be parsed.
 func decodeDetail(text string) Detail {
 	digest, since, _ := strings.Cut(text, "@")
 	d := Detail{Digest: digest}
@@ -156,7 +156,7 @@ func decodeDetail(text string) Detail {
 	return d
 }
 
-// DecodeRecord reads a record.
+// DecodeRecord parses a record.
 func DecodeRecord(text string) (Record, error) {
 	var s stored
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
@@ -172,7 +172,7 @@ func DecodeRecord(text string) (Record, error) {
 				account := Account{Namespace: namespace, Name: name}
 				now := state
 				if other, twice := r.Accounts[account]; twice {
-					// Of two states, what is in both is known.
+					// If an account has two states, only what both contain is certain.
 					now.Authorization = now.Authorization && other.Authorization
 					now.Admission = now.Admission && other.Admission
 				}
@@ -188,12 +188,12 @@ func DecodeRecord(text string) (Record, error) {
 	return r, nil
 }
 
-// digestLength is that of a digest in bytes: long enough that no tenant finds two values
-// with the same one.
+// digestLength is the length of a digest in bytes. It is long enough that a tenant cannot find
+// two values with the same digest.
 const digestLength = 16
 
-// DigestOfAccount identifies what the annotations of a ServiceAccount say of node scope. It
-// is empty if they say nothing.
+// DigestOfAccount identifies the node-scope annotations of a ServiceAccount. It is empty if
+// there are none.
 func DigestOfAccount(annotations map[string]string) string {
 	sum, says := sha256.New(), false
 	for _, key := range []string{nodescope.ScopeAnnotation, nodescope.ExemptionsAnnotation, nodescope.ModeAnnotation} {
@@ -209,15 +209,15 @@ func DigestOfAccount(annotations map[string]string) string {
 	return encodeSum(sum)
 }
 
-// DigestOfPod identifies what a pod's annotation says.
+// DigestOfPod identifies the value of a pod's annotation.
 func DigestOfPod(value string) string {
 	sum := sha256.New()
 	addPart(sum, value)
 	return encodeSum(sum)
 }
 
-// Digest identifies what an account and its pods say together, from their own digests. It
-// is empty if none of them says anything.
+// Digest identifies the annotations of an account and its pods together, from their own
+// digests. It is empty if there are no annotations.
 func Digest(account string, pods map[string]struct{}) string {
 	if account == "" && len(pods) == 0 {
 		return ""
@@ -230,7 +230,7 @@ func Digest(account string, pods map[string]struct{}) string {
 	return encodeSum(sum)
 }
 
-// addPart writes the length first, so that two parts are never read as two others.
+// addPart writes the length first, so that different parts never give the same bytes.
 func addPart(sum hash.Hash, part string) {
 	_, _ = sum.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
 	_, _ = sum.Write([]byte(part))

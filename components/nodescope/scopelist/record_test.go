@@ -38,8 +38,8 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// Three hosts with a full list have room in one ConfigMap. Accounts that are pending keep
-// none that is live from being told of.
+// The records of three hosts with a full list fit into one ConfigMap. Pending accounts never
+// displace a live one.
 func TestRoom(t *testing.T) {
 	for _, length := range []int{20, 200, 253} {
 		r := Record{Problem: strings.Repeat("\x00", 10000), Accounts: map[Account]State{},
@@ -52,7 +52,7 @@ func TestRoom(t *testing.T) {
 			}
 			r.Accounts[account] = State{true, true}
 			r.Details[account] = Detail{Digest: DigestOfPod("x"), Since: time.Unix(1e10, 0)}
-			// Another namespace asks for many, which no list has room for.
+			// Another namespace has many pending accounts, more than fit into a list.
 			for n := range 10 {
 				r.Accounts[Account{Namespace: "0", Name: fmt.Sprintf("%0*d-%d", length-2, i, n)}] = State{}
 			}
@@ -74,7 +74,7 @@ func TestRoom(t *testing.T) {
 	}
 }
 
-// Each of these says something else, and none says it by the stateNames of another.
+// Each of these has different annotations, and so a different digest.
 func TestDigests(t *testing.T) {
 	const scope, mode, exemptions = "bulkhead.dev/node-scoped-resources", "bulkhead.dev/node-scope-mode",
 		"bulkhead.dev/node-scoped-exemptions"
@@ -119,8 +119,8 @@ func TestDigests(t *testing.T) {
 	}
 }
 
-// Whatever is in the ConfigMap: no panic, a record that fits into its room again, and no
-// account that becomes live by being read and written once more.
+// The text in the ConfigMap can be anything. DecodeRecord never panics. A decoded record fits
+// when it is encoded again. No account becomes live by decoding and encoding.
 func FuzzDecodeRecord(f *testing.F) {
 	for _, seed := range []string{
 		"", "{}", `{"accounts":{"live":{"b":["4"]},"pending":{"a":["1"]}},"details":{"b":{"4":"d4@7"}}}`,

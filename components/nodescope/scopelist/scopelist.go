@@ -1,24 +1,26 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package scopelist reads and replaces the list of accounts whose requests an API server
-// sends to node scope, in the two files that say so:
+// Package scopelist reads and replaces the list of accounts whose requests an API server sends
+// to node scope. It also encodes the status records of scope-sync ([Record]).
+//
+// The list is in two files:
 //
 //   - the AuthorizationConfiguration, in the match condition of its entry [EntryName];
 //   - a ValidatingWebhookConfiguration from disk, in that of its webhook [EntryName].
 //
-// Both are templates of the installer. Here nothing but the list between the brackets of
-// one expression changes: what is around it, comments and order included, stays byte for
-// byte. A file that is not such a template in any respect that matters is an error, and
-// nothing is written over it: whoever may write these files may do anything in the
-// cluster, so what cannot be understood is left to a person.
+// The installer creates both files from templates. This package changes only the list between
+// the brackets of one expression. Everything else stays byte for byte, comments and order
+// included. If a file differs from the template in a way that matters, the result is an error,
+// and the file is not changed. A user who can write these files can do anything in the cluster,
+// so an administrator must check such a file.
 //
-// # The expression is total
+// # The expression never fails
 //
-// With failurePolicy Deny an error in a match condition refuses everybody. Both
-// expressions ask whether there is a user name before they look at it, and "in" has a
-// value for every list, the empty one included, for which it is false. The names in it
-// are those of Kubernetes objects, which hold nothing that could end a string.
+// With failurePolicy Deny, an error in a match condition denies every request. So both
+// expressions check that there is a user name before they use it. The operator "in" has a value
+// for every list; for an empty list it is false. The names in the list are names of Kubernetes
+// objects, so they have no character that could end a string.
 package scopelist
 
 import (
@@ -33,11 +35,11 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 )
 
-// MaxBytes bounds a file. A full list takes an eighth of it.
+// MaxBytes is the maximum size of a file. A full list needs an eighth of it.
 const MaxBytes = 1 << 20
 
-// Read returns the accounts in the list of a file, in order. It is an error if the file
-// is not one in which [Replace] could write.
+// Read returns the accounts in the list of a file, sorted. It returns an error if [Replace]
+// could not write to the file.
 func Read(kind *Kind, file []byte) ([]Account, error) {
 	d, err := parse(kind, file)
 	if err != nil {
@@ -46,9 +48,9 @@ func Read(kind *Kind, file []byte) ([]Account, error) {
 	return d.accounts, nil
 }
 
-// Replace returns the file with these accounts in its list, in order and each once. All
-// else stays byte for byte, and if the accounts are those that are listed already, the
-// whole file does. file is not changed. The same input gives the same output.
+// Replace returns the file with these accounts in its list, sorted and without duplicates.
+// Everything else stays byte for byte. If the list already has these accounts, the result
+// equals file. file is not modified. The same input gives the same output.
 func Replace(kind *Kind, file []byte, accounts []Account) ([]byte, error) {
 	sorted, err := inOrder(accounts)
 	if err != nil {
@@ -76,11 +78,11 @@ func Replace(kind *Kind, file []byte, accounts []Account) ([]byte, error) {
 	return replaced, nil
 }
 
-// document is a file that has been understood.
+// document is a parsed file.
 type document struct {
 	accounts   []Account
 	expression *yaml.Node
-	// rest is all that the file says but the list.
+	// rest is the content of the file without the list.
 	rest any
 }
 
@@ -109,7 +111,7 @@ func parse(kind *Kind, file []byte) (*document, error) {
 	return d, err
 }
 
-// rootOf is what the one document in a file says.
+// rootOf returns the content of the only document in a file.
 func rootOf(file []byte) (*yaml.Node, error) {
 	if len(file) > MaxBytes {
 		return nil, fmt.Errorf("the file has %d bytes, and there is room for %d", len(file), MaxBytes)
@@ -135,10 +137,10 @@ func hasReferences(node *yaml.Node) bool {
 	return node.Anchor != "" || node.Kind == yaml.AliasNode || slices.ContainsFunc(node.Content, hasReferences)
 }
 
-// list finds what stands between the brackets of the expression, and how far its lines
-// are to be indented. The first bracket after the place where the expression begins is
-// its own, unless a comment is in between: then what comes out is not what is asked for,
-// and Replace sees that.
+// list finds the text between the brackets of the expression, and the indentation of its lines.
+// It uses the first bracket after the start of the expression. That bracket is wrong only if a
+// comment comes between. Then the result differs from the request, and Replace returns an
+// error.
 func (d *document) list(file []byte) (from, to int, indent string, err error) {
 	if d.expression.Style&yaml.SingleQuotedStyle != 0 {
 		return 0, 0, "", fmt.Errorf(
@@ -157,7 +159,8 @@ func (d *document) list(file []byte) (from, to int, indent string, err error) {
 	return from, from + length, indentAt(file, from), nil
 }
 
-// offset is where a line and column, counted from 1 and in characters, are in the file.
+// offset returns the byte offset of a line and a column. Both start at 1; columns count
+// characters.
 func offset(file []byte, line, column int) int {
 	at := 0
 	for range line - 1 {
@@ -175,7 +178,8 @@ func offset(file []byte, line, column int) int {
 	return len(file)
 }
 
-// indentAt is deeper than the line with that place in it, the dashes of lists included.
+// indentAt returns the indentation for the list: that of the line with the opening bracket,
+// list dashes included, plus two.
 func indentAt(file []byte, place int) string {
 	line := file[bytes.LastIndexByte(file[:place], '\n')+1 : place]
 	text := bytes.TrimLeft(line, " -")

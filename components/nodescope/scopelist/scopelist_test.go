@@ -53,7 +53,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// What is not the template that it should be is not written to either.
+// A file that differs from the template is not changed.
 func TestOtherFilesAreRefused(t *testing.T) {
 	for _, tc := range []struct{ name, kind, old, new, wrong string }{
 		{"no entry", "authorization", "name: node-scope.bulkhead.dev", "name: node-scope", "there is no entry named"},
@@ -140,7 +140,7 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// A list that says the same in other words is left as somebody has written it.
+// If the list has the same accounts in another form, the file is not changed.
 func TestTheSameListIsLeftAlone(t *testing.T) {
 	written := with(admission, "'system:serviceaccount:ns:b',  'system:serviceaccount:ns:a'")
 	got, err := Replace(Admission, written, accounts(t, "ns/a", "ns/b"))

@@ -11,49 +11,49 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Rank orders the accounts of one namespace before their age does.
+// Rank orders the accounts of one namespace. It has precedence over their age.
 type Rank int
 
 const (
 	// Annotated accounts have the annotation themselves.
 	Annotated Rank = iota
-	// OfPods are accounts that only an annotated pod runs as.
+	// OfPods are accounts without the annotation that have a pod with it.
 	OfPods
-	// Leaving accounts have no scope any more, and must stay in the lists for now.
+	// Leaving accounts have no scope any more, but must stay in the lists for now.
 	Leaving
 )
 
-// Candidate is an account that wants a place in a list.
+// Candidate is an account that needs a place in a list.
 type Candidate struct {
 	Account
 	Rank Rank
-	// Created is when the API server created the account; zero if that is not known.
+	// Created is the creation time of the account. It is zero if that is not known.
 	Created time.Time
 }
 
-// minCost is what each account takes of its namespace's share at least, so that a share
-// bounds the number of accounts and the characters at once.
+// minCost is the minimum cost of an account in its namespace's share. So a share limits the
+// number of accounts and the number of characters at once.
 const minCost = maxListLength / MaxAccounts
 
-// placed is a candidate with what its namespace has used up to and with it.
+// placed is a candidate with the cost of its namespace up to and including it.
 type placed struct {
 	Candidate
 	used int
 }
 
-// Fit returns the accounts that a list has room for, in the order of a list, and the
-// accounts that it has no room for. It depends on nothing but the candidates, so every
-// host lists the same accounts. No account may be there twice.
+// Fit returns the accounts that fit into a list, in the order of the list, and the accounts
+// that do not fit. The result depends only on the candidates, so every host lists the same
+// accounts. An account must not be in candidates twice.
 //
 // # Shares
 //
-// kube-system comes first. Each other namespace has a share: the room that kube-system
-// leaves, divided by the number of the other namespaces. Accounts within their namespace's
-// share are always listed, whatever other namespaces ask for. Room that a namespace does
-// not use goes to those that want more, equally.
+// kube-system comes first. Each other namespace has a share: the room that kube-system leaves,
+// divided by the number of the other namespaces. Accounts within the share of their namespace
+// are always listed, whatever other namespaces request. Unused room is divided equally among
+// the namespaces that need more.
 //
-// Within a namespace, accounts with an annotation come before those that only their pods
-// have one for, and older accounts come before newer ones.
+// Within a namespace, accounts with an annotation come before accounts that only have annotated
+// pods. Older accounts come before newer ones.
 func Fit(candidates []Candidate) (list, beyond []Account) {
 	room := maxListLength
 	for _, c := range Order(candidates) {
@@ -69,8 +69,9 @@ func Fit(candidates []Candidate) (list, beyond []Account) {
 	return list, beyond
 }
 
-// Order returns the candidates in the order in which they get a place: each namespace in
-// its turn, so that none waits for all that another one wants. candidates is not changed.
+// Order returns the candidates in the order in which they get a place. The namespaces take
+// turns, so that one namespace with many accounts does not delay the others. candidates is not
+// modified.
 func Order(candidates []Candidate) []Candidate {
 	sorted := slices.SortedFunc(slices.Values(candidates), compareInNamespace)
 	used := map[string]int{}
@@ -99,7 +100,7 @@ func isOther(namespace string) int {
 	return 1
 }
 
-// compareInNamespace takes an account of unknown age for the newest.
+// compareInNamespace treats an account of unknown age as the newest.
 func compareInNamespace(a, b Candidate) int {
 	return cmp.Or(
 		cmp.Compare(a.Rank, b.Rank),

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// candidates are n accounts of a namespace, with names of that length; the first is the
+// candidates returns n accounts of a namespace, with names of that length. The first is the
 // oldest.
 func candidates(namespace string, n, length int) []Candidate {
 	all := make([]Candidate, n)
@@ -80,8 +80,8 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// Within a namespace, the older account keeps its place, and one with its own annotation
-// comes before one that only its pods have a scope for.
+// Within a namespace, an older account comes before a newer one. An account with an annotation
+// comes before one that only has annotated pods.
 func TestFitWithinANamespace(t *testing.T) {
 	old := Candidate{Account: Account{Namespace: "a", Name: "z"}, Created: time.Unix(1, 0)}
 	ofPods, leaving, unknown := old, old, old
@@ -97,7 +97,7 @@ func TestFitWithinANamespace(t *testing.T) {
 		{"older than all", old, true}, {"older, by its pods only", ofPods, false},
 		{"older, about to leave", leaving, false}, {"of unknown age", unknown, false},
 	} {
-		// One place is left, and one more wants it.
+		// One place is left, and two accounts need it.
 		all := append(slices.Clone(newer), tc.one, candidates("a", MaxAccounts, 5)[0])
 		all[len(all)-1].Name, all[len(all)-1].Created = "last", time.Unix(9999, 0)
 		list, beyond := Fit(all)
@@ -107,7 +107,7 @@ func TestFitWithinANamespace(t *testing.T) {
 	}
 }
 
-// dice makes a random cluster of some namespaces.
+// dice returns a random cluster with these namespaces.
 func dice(rng *rand.Rand, namespaces ...string) []Candidate {
 	var all []Candidate
 	for _, namespace := range namespaces {
@@ -121,8 +121,9 @@ func dice(rng *rand.Rand, namespaces ...string) []Candidate {
 	return all
 }
 
-// Whatever other namespaces ask for, an account within its namespace's share is listed, and
-// one in kube-system has the place that it would have alone.
+// An account within the share of its namespace is always listed, whatever other namespaces
+// request. An account in kube-system is listed if it would be listed without the other
+// namespaces.
 func TestSharesHold(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	others := []string{"0", "b", "zz", strings.Repeat("n", 63)}

@@ -18,28 +18,30 @@ import (
 )
 
 const (
-	// maxLine bounds one line of a log. With bodies in it, a line has an object twice.
+	// maxLine is the maximum length of a line in a log. A line with bodies contains an object
+	// twice.
 	maxLine = 8 << 20
-	// maxOpen bounds the requests that are remembered because they go on.
+	// maxOpen is the maximum number of long-running requests that are remembered.
 	maxOpen = 100_000
-	// decided is how the API server's authorizers answered.
+	// decided is the audit annotation with the decision of the API server's authorizers.
 	//
 	// Source: k8s.io/apiserver/pkg/endpoints/filters/authorization.go.
 	decided = "authorization.k8s.io/decision"
 )
 
-// LogStats say what was in a log.
+// LogStats are the numbers of requests and lines in a log.
 type LogStats struct {
-	// Requests are those of the account that were let pass, Refused the others.
+	// Requests are the permitted requests of the account, Refused are the denied ones.
 	Requests, Refused int
-	// Unreadable lines are none of an audit log, or too long.
+	// Unreadable is the number of lines that are not audit events, or are too long.
 	Unreadable int
-	// First and Last are when the requests came; zero if there were none.
+	// First and Last are the times of the first and the last request. They are zero if there is
+	// no request.
 	First, Last time.Time
 }
 
-// Log reads an audit log as kube-apiserver writes it: an event of audit.k8s.io/v1 in
-// JSON on each line. It is not safe for concurrent use.
+// Log reads an audit log of kube-apiserver: one audit.k8s.io/v1 event in JSON on each line. It
+// is not safe for concurrent use.
 type Log struct {
 	account scopelist.Account
 	user    string
@@ -47,22 +49,22 @@ type Log struct {
 	stats   LogStats
 }
 
-// NewLog prepares to look for one account.
+// NewLog returns a Log that looks for the requests of one account.
 func NewLog(account scopelist.Account) *Log {
 	return &Log{account: account, user: "system:serviceaccount:" + account.Namespace + ":" + account.Name,
 		open: map[string]bool{}}
 }
 
-// Stats are those of all that was read.
+// Stats returns the numbers for everything that was read.
 func (l *Log) Stats() LogStats { return l.stats }
 
 var errNoLog = errors.New(
 	"no line of it is an event of audit.k8s.io/v1 in JSON: give the file of kube-apiserver's --audit-log-path, with " +
 		"--audit-log-format=json")
 
-// Read calls see with each request of the account that was let pass. A line that cannot
-// be read is counted and passed over; a log without any that can is an error, and so is
-// one that cannot be read to its end.
+// Read calls see for each permitted request of the account. A line that cannot be parsed is
+// counted and skipped. Read returns an error if it can parse no line of a log that is not
+// empty, or if it cannot read the log to its end.
 func (l *Log) Read(in io.Reader, see func(Request)) error {
 	lines := bufio.NewReaderSize(in, 1<<16)
 	read := 0
@@ -86,12 +88,13 @@ func (l *Log) Read(in io.Reader, see func(Request)) error {
 	}
 }
 
-// line reports whether it is one of an audit log.
+// line reports whether the line is an audit event.
 func (l *Log) line(line []byte, see func(Request)) bool {
 	if len(bytes.TrimSpace(line)) == 0 {
 		return false
 	}
-	// Logs are long, and nearly all of it is somebody else's: a glance has to do.
+	// Logs are long, and most lines are about other users. So lines without the user name are
+	// not parsed.
 	if !bytes.Contains(line, []byte(`"`+l.user+`"`)) {
 		isEvent := bytes.Contains(line, []byte(`"audit.k8s.io/v1"`))
 		if !isEvent {
@@ -110,8 +113,8 @@ func (l *Log) line(line []byte, see func(Request)) bool {
 	return true
 }
 
-// isNew is true once for each request: those that go on are told of when they begin and
-// when they end.
+// isNew is true once for each request. A long-running request has two events: one when the
+// response starts and one when it ends.
 func (l *Log) isNew(event *auditv1.Event) bool {
 	id := string(event.AuditID)
 	switch event.Stage {
@@ -154,8 +157,8 @@ func wasRefused(event *auditv1.Event) bool {
 
 var errLong = errors.New("a line is too long")
 
-// readLine returns the next line, which is the reader's until the next call, or errLong
-// for one that it has passed over.
+// readLine returns the next line, which is valid until the next call. It skips a line that is
+// too long and returns errLong.
 func readLine(in *bufio.Reader) ([]byte, error) {
 	line, err := in.ReadSlice('\n')
 	if !errors.Is(err, bufio.ErrBufferFull) {

@@ -19,7 +19,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
 )
 
-// asked is what is compared of a request.
+// asked has the fields of a request that the tests compare.
 type asked struct {
 	Verb, Resource, Namespace, Name, Fields, Labels, As, Constraint, WouldRefuse string
 }
@@ -192,7 +192,7 @@ func FuzzLog(f *testing.F) {
 		if l.Stats().Requests != seen {
 			t.Errorf("%d counted, %d seen", l.Stats().Requests, seen)
 		}
-		// The one reason to suggest nothing is that there is too much of it.
+		// Suggest fails only if the value would be too long.
 		got, err := s.Suggest(t.Context())
 		if err != nil && len(got.Annotation) <= nodescope.MaxValueLength && strings.Count(got.Annotation, ",") < 100 {
 			t.Errorf("%q: %v", got.Annotation, err)

@@ -21,7 +21,7 @@ import (
 
 var agent = scopelist.Account{Namespace: "ns", Name: "agent"}
 
-// event is one of the account, of a pod on the node "me", that was let pass.
+// event is a permitted request of the account, from a pod on the node "me".
 func event(uri, verb string, ref auditv1.ObjectReference) auditv1.Event {
 	e := auditv1.Event{
 		TypeMeta: metav1.TypeMeta{APIVersion: "audit.k8s.io/v1", Kind: "Event"},
@@ -56,8 +56,8 @@ func read(t *testing.T, log string) ([]Request, LogStats, error) {
 	return seen, l.Stats(), err
 }
 
-// nodes allows a node to get what is called "mine", and to list what it selects by its
-// name.
+// nodes is a node authorizer. It allows a node to get objects named "mine", and to list with a
+// selector on its own name.
 type nodes struct{}
 
 func (nodes) Decide(_ context.Context, a authorizer.Attributes) rules.Decision {

@@ -19,14 +19,14 @@ type Objects struct {
 	RoleBindings        []rbacv1.RoleBinding
 }
 
-// Grant is a rule of RBAC that an account has.
+// Grant is an RBAC rule that applies to an account.
 type Grant struct {
 	rbacv1.PolicyRule
-	// Namespace is empty for what holds in the whole cluster.
+	// Namespace is empty for a rule that applies in the whole cluster.
 	Namespace string
 }
 
-// Granted are the rules that RBAC gives to the account, by its name or by its groups.
+// Granted returns the rules that RBAC grants to the account, by its name or by its groups.
 //
 // Source: k8s.io/kubernetes/pkg/registry/rbac/validation/rule.go VisitRulesFor.
 func (o Objects) Granted(account scopelist.Account) []Grant {

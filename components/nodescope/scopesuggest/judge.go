@@ -16,13 +16,14 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// judge says what a scope of everything would make of requests.
+// judge decides requests as if the account had a scope of everything.
 type judge struct {
 	config  nodescope.Config
 	account scopelist.Account
 }
 
-// refusal is why the request would be denied; empty if it would be left to RBAC.
+// refusal returns why the request would be denied. It is empty if the decision would be no
+// opinion, and RBAC would decide.
 func (j judge) refusal(ctx context.Context, a *authorizer.AttributesRecord) string {
 	config := j.config
 	config.Info = witness{j.account, a.User}
@@ -33,8 +34,8 @@ func (j judge) refusal(ctx context.Context, a *authorizer.AttributesRecord) stri
 	return d.Reason()
 }
 
-// witness believes what a token said of its pod: the request was made then, and of many
-// the pod is no more.
+// witness trusts what a token says about its pod. The API server accepted the token at that
+// time, and many of the pods do not exist any more.
 type witness struct {
 	account scopelist.Account
 	who     user.Info
@@ -59,8 +60,8 @@ func (w witness) says(key string) string {
 	return ""
 }
 
-// stranger asks, as a pod of the account on the node, about an object of nobody that is
-// known.
+// stranger returns a request by a pod of the account on the node, for an object that belongs to
+// no known node.
 func (j judge) stranger(node, verb, namespace string, r nodescope.Resource) *authorizer.AttributesRecord {
 	a := &authorizer.AttributesRecord{
 		User: &user.DefaultInfo{

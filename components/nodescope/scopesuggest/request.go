@@ -14,23 +14,24 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
-// Request is one that the API server let an account make.
+// Request is a request of an account that the API server permitted.
 type Request struct {
 	Attributes authorizer.AttributesRecord
-	// WouldRefuse is what admission, with the account in audit, had against what was
-	// written; empty if nothing, or if it did not look.
+	// WouldRefuse is the denial that admission reported for an account in audit mode. It is
+	// empty if admission would not have denied, or did not check the request.
 	WouldRefuse string
-	// As is who the account made itself be by impersonation; empty for itself.
+	// As is the user that the account impersonated. It is empty without impersonation.
 	As string
-	// Constraint is the verb of the constrained impersonation that allowed it, if one did.
+	// Constraint is the verb of the constrained impersonation that permitted the request, if
+	// any.
 	Constraint string
 }
 
-// told is the end of what admission says of an account in audit: the key begins with the
-// name of the webhook.
+// told is the suffix of the audit annotation with admission's report for an account in audit
+// mode. The key begins with the name of the webhook.
 const told = "/would-refuse"
 
-// requestOf is what the API server's authorizers were asked.
+// requestOf returns the request as the API server's authorizers saw it.
 //
 // Source: k8s.io/apiserver/pkg/endpoints/filters/authorization.go GetAuthorizerAttributes.
 func requestOf(event *auditv1.Event) Request {
@@ -63,8 +64,8 @@ func requestOf(event *auditv1.Event) Request {
 	return r
 }
 
-// selectorsOf reads those that authorizers see. One that does not parse is as if it were
-// not there.
+// selectorsOf returns the selectors that authorizers see. It ignores a selector that cannot be
+// parsed.
 func selectorsOf(verb string, query url.Values) (fields.Requirements, labels.Requirements) {
 	if verb != "list" && verb != "watch" && verb != "deletecollection" {
 		return nil, nil

@@ -195,7 +195,7 @@ func TestSuggest(t *testing.T) {
 	}
 }
 
-// cmpEmpty takes an empty list for none.
+// cmpEmpty treats an empty list like nil.
 var cmpEmpty = cmp.Transformer("empty", func(in []string) string { return strings.Join(in, "\x00") })
 
 func parseError(t *testing.T, value string) string {
@@ -207,8 +207,8 @@ func parseError(t *testing.T, value string) string {
 	return err.Error()
 }
 
-// TestWhatIsSuggestedPasses is the promise itself: under the annotation nothing that was
-// seen is refused.
+// TestWhatIsSuggestedPasses checks the main property: with the suggested annotation, no request
+// that was seen is denied.
 func TestWhatIsSuggestedPasses(t *testing.T) {
 	var seen []Request
 	s := newSuggester()

@@ -1,9 +1,9 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package scopesuggest works out the widest scope under which an account could go on
-// with what it was seen to do. It reads audit logs and RBAC objects that it is given,
-// asks the authorizer of node scope about each request, and talks to nobody itself.
+// Package scopesuggest computes the widest scope that permits everything that an account was
+// seen to do. Its input are audit logs and RBAC objects. It calls the node-scope authorizer for
+// each request, and sends no request to the cluster itself.
 package scopesuggest
 
 import (
@@ -18,32 +18,32 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// maxImpersonated bounds the names, and the requests beyond every scope, that are kept: one
-// is enough.
+// maxImpersonated is the maximum number of names, and of requests that no scope permits, that
+// are kept. One is enough to show that there is no scope.
 const maxImpersonated = 20
 
-// Suggester gathers what an account does and may do. It is not safe for concurrent use.
-// Its memory is bounded by the number of resources, and not by that of requests.
+// Suggester collects what an account does and may do. It is not safe for concurrent use. Its
+// memory depends on the number of resources, not on the number of requests.
 type Suggester struct {
 	judge
-	// node is one that a pod of the account was on.
+	// node is a node on which a pod of the account ran.
 	node         string
 	rows         map[nodescope.Resource]*row
 	wildcards    map[string]bool
 	impersonates map[string]bool
-	// unscoped are requests that no account with a scope may make.
+	// unscoped are requests that an account with any scope must not make.
 	unscoped map[string]bool
 }
 
-// row is what is known of one resource.
+// row has the data of one resource.
 type row struct {
 	seen, beyond, written int
 	why                   string
 	granted               map[string]string // verb to a namespace in which it is granted
 }
 
-// New takes what the authorizer of node scope decides from. Its Info and Confirmer are
-// not asked: each token is believed.
+// New returns a Suggester. config is the configuration of the node-scope authorizer. Its Info
+// and Confirmer are not called: the claims of each token are trusted.
 func New(account scopelist.Account, config nodescope.Config) *Suggester {
 	config.Confirmer = nil
 	return &Suggester{
@@ -59,11 +59,11 @@ func (s *Suggester) at(r nodescope.Resource) *row {
 	return s.rows[r]
 }
 
-// See takes a request that passed.
+// See adds a request that the API server permitted.
 func (s *Suggester) See(ctx context.Context, seen Request) {
 	if seen.As != "" {
 		s.seeImpersonation(seen)
-		return // what followed was asked as somebody else
+		return // the impersonated user sent the request
 	}
 	a := &seen.Attributes
 	r := nodescope.Resource{Group: a.APIGroup, Resource: a.Resource, Subresource: a.Subresource}
@@ -93,7 +93,7 @@ func (s *Suggester) See(ctx context.Context, seen Request) {
 	}
 }
 
-// seeImpersonation knows what NS-IMPERSONATE-1 lets pass.
+// seeImpersonation ignores the impersonation that NS-IMPERSONATE-1 permits.
 func (s *Suggester) seeImpersonation(seen Request) {
 	if strings.HasPrefix(seen.Constraint, "impersonate:associated-node") {
 		return
@@ -103,7 +103,7 @@ func (s *Suggester) seeImpersonation(seen Request) {
 	}
 }
 
-// Grant takes what RBAC gives to the account.
+// Grant adds the rules that RBAC grants to the account.
 func (s *Suggester) Grant(all []Grant) {
 	for _, g := range all {
 		for _, group := range g.APIGroups {
@@ -135,7 +135,7 @@ func (s *Suggester) grant(g Grant, group, resource string) {
 	}
 }
 
-// verbs are what a star stands for.
+// verbs are the verbs that "*" stands for.
 var verbs = []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"}
 
 func isWrite(verb string) bool {

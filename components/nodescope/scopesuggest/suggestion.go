@@ -13,43 +13,43 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
 )
 
-// Suggestion is a scope, and why it is no wider.
+// Suggestion is a scope, with the reasons why it is not wider.
 type Suggestion struct {
-	// Annotation is the value of [nodescope.ScopeAnnotation]; empty if there is no scope
-	// under which everything that was seen passes.
+	// Annotation is the value of [nodescope.ScopeAnnotation]. It is empty if no scope would
+	// permit every request that was seen.
 	Annotation string `json:"annotation"`
-	// Resources are all that were seen or granted by name.
+	// Resources are all resources that were seen, or that RBAC grants by name.
 	Resources []Resource `json:"resources"`
-	// Wildcards are what RBAC gives without naming it: of those, only what was seen can
-	// be in the scope.
+	// Wildcards are the RBAC grants with a wildcard. Of their resources, only those that were
+	// seen can be in the scope.
 	Wildcards []string `json:"wildcards,omitempty"`
-	// Impersonates are those whom the account was seen to be and may not be with a scope
-	// of whatever size; then there is no annotation.
+	// Impersonates are the users that the account impersonated and that an account with any
+	// scope must not impersonate. If there are any, there is no annotation.
 	Impersonates []string `json:"impersonates,omitempty"`
-	// Unscoped are requests that were seen and that no account with a scope may make,
-	// whatever resources the scope names; then there is no annotation.
+	// Unscoped are requests that were seen and that an account with any scope must not make. If
+	// there are any, there is no annotation.
 	Unscoped []string `json:"unscoped,omitempty"`
-	// Written is how many writes of what is in the scope were seen. What was written
-	// nobody has looked at, unless the account was in audit.
+	// Written is the number of writes to resources in the scope that were seen. The contents of
+	// these writes were not checked, unless the account was in audit mode.
 	Written int `json:"written"`
 }
 
-// Resource is one with what was seen of it.
+// Resource is a resource with the requests for it that were seen.
 type Resource struct {
 	Name string `json:"name"`
-	// Seen requests passed, and Beyond of them would not have passed in a scope.
+	// Seen is the number of permitted requests. Beyond is how many of them a scope would deny.
 	Seen   int `json:"seen"`
 	Beyond int `json:"beyond"`
-	// Held is true if it is in the scope.
+	// Held is true if the resource is in the scope.
 	Held bool `json:"held"`
-	// Stops are the verbs that RBAC gives and that the scope takes away, but for what
-	// belongs to the own node.
+	// Stops are the verbs that RBAC grants and that the scope denies, except on objects of the
+	// pod's own node.
 	Stops []string `json:"stops,omitempty"`
-	// Why says what keeps it out of the scope.
+	// Why is the reason why the resource is not in the scope.
 	Why string `json:"why,omitempty"`
 }
 
-// Suggest works out the scope. The error says that it would be too long to be one.
+// Suggest computes the scope. It returns an error if the value would be too long.
 func (s *Suggester) Suggest(ctx context.Context) (Suggestion, error) {
 	result := Suggestion{
 		Wildcards: slices.Sorted(maps.Keys(s.wildcards)), Impersonates: slices.Sorted(maps.Keys(s.impersonates)),
@@ -76,9 +76,9 @@ func (s *Suggester) Suggest(ctx context.Context) (Suggestion, error) {
 	return result, nil
 }
 
-// entry is how the annotation names the resource, or why it cannot be in the scope. A name
-// may stand for more than one resource, of which none may have been used beyond the node:
-// where a subresource was, the resource is named without its subresources.
+// entry returns the name of the resource in the annotation, or why it cannot be in the scope. A
+// name may stand for several resources. None of them may have been used for objects outside the
+// node. If a subresource was, the resource is named without its subresources.
 func (s *Suggester) entry(r nodescope.Resource, at *row) (entry, why string) {
 	if at.beyond > 0 {
 		return "", at.why
@@ -93,7 +93,7 @@ func (s *Suggester) entry(r nodescope.Resource, at *row) (entry, why string) {
 	return "", why
 }
 
-// keepsOut says why the entry cannot be in the annotation; empty if it can.
+// keepsOut returns why the entry cannot be in the annotation; empty if it can.
 func (s *Suggester) keepsOut(entry string) string {
 	scope, err := nodescope.ParseScope(entry)
 	if err != nil {
@@ -107,7 +107,8 @@ func (s *Suggester) keepsOut(entry string) string {
 	return ""
 }
 
-// withoutCovered leaves out the subresources of resources that are named with all theirs.
+// withoutCovered removes a subresource if the list also names its resource with all
+// subresources.
 func withoutCovered(entries []string) []string {
 	return slices.DeleteFunc(slices.Clone(entries), func(entry string) bool {
 		resource, subresource, _ := strings.Cut(entry, "/")
@@ -115,7 +116,8 @@ func withoutCovered(entries []string) []string {
 	})
 }
 
-// stops are the granted verbs that the scope would deny about a stranger's object.
+// stops returns the granted verbs that the scope would deny on an object that belongs to no
+// known node.
 func (s *Suggester) stops(ctx context.Context, r nodescope.Resource, at *row) []string {
 	var stopped []string
 	for _, verb := range slices.Sorted(maps.Keys(at.granted)) {

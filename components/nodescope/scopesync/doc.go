@@ -1,44 +1,47 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package scopesync keeps the API server of its host asking about the accounts that have a
-// scope, and about nobody else: it keeps the two lists of scopelist what the annotations
-// in the cluster say.
+// Package scopesync keeps two lists of accounts in files of one API server current. The lists
+// name the accounts with a scope. The API server calls node scope for the accounts in the lists
+// and for no other account. Package scopelist describes the lists.
 //
 // # One turn
 //
-// Every two seconds, both files are looked at. What the cluster says differently from
-// their lists is put into them, all of it at once: so however many annotations come
-// together, a file is written at most once in that time. Then the server's metrics are
-// asked which files it has loaded, and what came of it is told: in the record of this
-// host (scopestate), in events, in the heartbeat.
+// Every two seconds, scope-sync reads both files. If a list differs from the annotations in the
+// cluster, scope-sync replaces the list, with all changes at once. So it writes a file at most
+// once in that time, however many annotations change. Then it reads from the metrics of the
+// server which files the server has loaded. It reports the result in the record of this host
+// ([scopelist.Record]), in events and in the heartbeat.
 //
-// # Never narrower than the cluster
+// # An account with a scope stays listed
 //
-// An account that is in a list is held to its nodes; one that is not is not. So:
+// An account in a list is limited to its nodes. An account outside the list is not. So:
 //
-//   - Nothing is written before every ServiceAccount and pod has been seen, and while
-//     nothing has been heard of them for a while. The lists that are there hold.
-//   - An account leaves a list only after it and its pods were read live: neither it nor
-//     any of its pods is annotated, and if it was deleted none of its pods is left, for
-//     their tokens may be accepted for a moment more.
-//   - Of more accounts than there is room for, those within the share of their namespace
-//     have a place ([scopelist.Fit]). An account beyond the share leaves at once: it has a
-//     scope, and another namespace needs the room. It is told so by an event.
-//   - A file is validated with the API server's own loaders before it is written, and one
-//     that is not as it should be is left to a person.
+//   - scope-sync writes nothing until it has seen every ServiceAccount and pod, and while its
+//     watches are not current. The existing lists stay in force.
+//   - An account is removed only after scope-sync has read it and its pods from the API server,
+//     without a cache. Neither the account nor one of its pods may be annotated. If the account
+//     was deleted, none of its pods may exist, because the API server may accept their tokens
+//     for a moment more.
+//   - If there are too many accounts, the accounts within the share of their namespace are
+//     listed ([scopelist.Fit]). An account beyond the share is removed at once: another
+//     namespace needs the room. The account still has a scope, so it gets an event.
+//   - Before a file is written, it is validated with the API server's own loaders. A file that
+//     is not in the expected form is not changed: an administrator must repair it.
 //
-// # Live
+// # Live accounts
 //
-// A server tells by a hash which file it has loaded. The list of the file that has that
-// hash is the one in force: not the one on the disk, not the one that was written last.
-// If no file with that hash was seen, nobody can tell, and every account is pending.
+// A server reports the hash of the file that it has loaded. The list in force is the list of
+// the file with that hash. It may differ from the file on disk, and from the file that
+// scope-sync wrote last. If scope-sync has seen no file with that hash, the list in force is
+// not known, and every account is pending.
 //
-// And the component that the server asks must have seen what the annotations say now: each
-// is asked which resource versions it has seen (package seen). A component whose watch has
-// stalled decides by older annotations, and the account is pending.
+// The component that the server calls must also have seen the current annotations. scope-sync
+// asks each component which resource versions it has seen ([SeenClient]). If the watch of a
+// component has stalled, the component decides by older annotations, and the account is
+// pending.
 //
-// If only words around the list change, the server may go on telling the hash of before:
-// it compares what files say, not their bytes. Accounts are shown as pending then, until
-// the list changes or the server starts again, if this process has started since.
+// If only the text around the list changes, the server may continue to report the earlier hash:
+// it compares the contents of files, not their bytes. If scope-sync has restarted since, it
+// shows accounts as pending until the list changes or the server restarts.
 package scopesync

@@ -20,42 +20,44 @@ import (
 
 // The reasons of events.
 const (
-	// ReasonPending says that an account has a scope that is not in force yet.
+	// ReasonPending means that an account has a scope that is not in force yet.
 	ReasonPending = "NodeScopePending"
-	// ReasonScoped says that it is.
+	// ReasonScoped means that the scope of an account is in force.
 	ReasonScoped = "NodeScoped"
-	// ReasonBeyondShare says that an account with a scope is not protected, because its
-	// namespace has more of them than its share of the lists.
+	// ReasonBeyondShare means that an account with a scope is not protected, because its
+	// namespace has more such accounts than its share of the lists.
 	ReasonBeyondShare = "NodeScopeBeyondShare"
-	// ReasonUnread says that an annotation cannot be read.
+	// ReasonUnread means that an annotation cannot be parsed.
 	ReasonUnread = "NodeScopeUnread"
-	// ReasonProblem, on the ConfigMap of the records, says that lists are not kept.
+	// ReasonProblem, on the ConfigMap of the records, means that the lists are not current.
 	ReasonProblem = "NodeScopeNotKept"
 )
 
-// What one turn tells of is bounded: whoever may annotate accounts or pods can make as many
-// as it likes. Each namespace comes in its turn, and what is not told of now is told of in
-// one of the next turns.
+// The number of events of one turn is limited, because a user who can annotate accounts or pods
+// can annotate many. The namespaces take turns. Events that are left out are sent in one of the
+// next turns.
 const (
 	accountsAtOnce = 20
-	// unreadAtOnce bounds what is told of annotations that cannot be read, and unreadOfOne
-	// what of that is one namespace's.
+	// unreadAtOnce is the maximum number of events about annotations that cannot be parsed.
+	// unreadOfOne is the maximum for one namespace.
 	unreadAtOnce, unreadOfOne = 100, 10
 )
 
-// worthAnEvent is how long something has to be wrong.
+// worthAnEvent is how long a problem must last before it gets an event.
 const worthAnEvent = 30 * time.Second
 
-// teller tells accounts, by events, what has become of them.
+// teller sends events about the state of accounts.
 type teller struct {
 	client kubernetes.Interface
 	events record.EventRecorder
 	node   string
 	index  *scopeindex.Annotations
-	// told is the reason that an account was last told, or that was known from the start.
+	// told has the reason of the last event of each account, or the state that was already
+	// known at the start.
 	told   map[scopelist.Account]string
 	unread map[scopeindex.Unread]bool
-	// problem is what is wrong, and since when; isTold is true if an event says so.
+	// problem is the current problem, and since is when it began. isTold is true if there is an
+	// event about it.
 	problem string
 	since   time.Time
 	isTold  bool
@@ -68,8 +70,9 @@ func newTeller(c Config, index *scopeindex.Annotations) teller {
 	}
 }
 
-// tell notes what has changed for those who have a scope, in the order of wanted. Who is in
-// force when it is first seen was told by the process before this one.
+// tell sends events about changes of accounts with a scope, in the order of wanted. An account
+// that is already in force when it is first seen gets no event: the process before this one has
+// sent it.
 func (t *teller) tell(
 	ctx context.Context, wanted []scopelist.Candidate, beyond map[scopelist.Account]bool,
 	states map[scopelist.Account]scopelist.State,
@@ -126,22 +129,22 @@ func (t *teller) tellUnread() {
 	t.unread = now
 }
 
-// account tells an account. Describing an object finds events by its UID, which is not
-// known of one that only its pods have a scope for.
+// account sends an event about an account. kubectl describe finds events by the UID of the
+// object. For an account that only has annotated pods, the UID must be looked up.
 func (t *teller) account(ctx context.Context, account scopelist.Account, kind, reason, message string) {
 	uid := t.index.UID(account)
 	if uid == "" {
 		sa, err := t.client.CoreV1().ServiceAccounts(account.Namespace).Get(ctx, account.Name, metav1.GetOptions{})
 		if err != nil {
-			return // there is nobody to tell
+			return // the account may not exist
 		}
 		uid = sa.UID
 	}
 	t.events.Event(reference("ServiceAccount", account.Namespace, account.Name, uid), kind, reason, message)
 }
 
-// complain tells whoever looks after the cluster what has been wrong for a while, once:
-// what is wrong for a moment, as when this process starts, is not worth an event.
+// complain sends one event for a problem that has lasted for a while. A short problem, for
+// example at the start of this process, gets no event.
 func (t *teller) complain(problem string) {
 	if problem != t.problem {
 		t.problem, t.since, t.isTold = problem, time.Now(), false

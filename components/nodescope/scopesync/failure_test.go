@@ -19,7 +19,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
 )
 
-// listed has both files list the account from the start.
+// listed writes both files with the account in the list.
 func (w *world) listed(name string) {
 	w.t.Helper()
 	for file, template := range map[string]string{"authorization": authorizationFile, "admission": admissionFile} {
@@ -35,7 +35,7 @@ func (w *world) listed(name string) {
 	}
 }
 
-// Before the whole cluster was seen the lists hold, whatever is in them.
+// Before the whole cluster has been seen, the lists do not change.
 func TestAnUnreadableClusterChangesNothing(t *testing.T) {
 	for _, resource := range []string{"serviceaccounts", "pods"} {
 		t.Run(resource, func(t *testing.T) {
@@ -58,7 +58,7 @@ func TestAnUnreadableClusterChangesNothing(t *testing.T) {
 	}
 }
 
-// A write that fails is tried again, and until it is good the last good file is there.
+// A write that fails is retried. Until it succeeds, the last valid file stays.
 func TestWritesAreTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, account("agent", true))
@@ -81,8 +81,8 @@ func TestWritesAreTriedAgain(t *testing.T) {
 	})
 }
 
-// The installer may replace a file at any time. The list comes back, around it is what
-// the installer wrote.
+// The installer may replace a file at any time. The list is written again, and the text around
+// it is that of the installer.
 func TestTheListComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, account("agent", true))
@@ -112,7 +112,7 @@ func TestTheListComesBack(t *testing.T) {
 	})
 }
 
-// A process that starts again tells nobody what the one before has told.
+// After a restart, scope-sync sends no event again.
 func TestARestartIsQuiet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, account("agent", true))
@@ -126,7 +126,7 @@ func TestARestartIsQuiet(t *testing.T) {
 	})
 }
 
-// While the server's metrics cannot be read, nobody is taken for live who was not.
+// While the server's metrics cannot be read, no pending account becomes live.
 func TestUnreadableMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, account("agent", true))
@@ -149,8 +149,8 @@ func TestUnreadableMetrics(t *testing.T) {
 	})
 }
 
-// A server that reads the lists late, as one that is being installed, is seen to have read
-// them soon; one that has read them is not asked as often.
+// A server may read the lists late, for example during an installation. scope-sync sees soon
+// that the server has read them. After that, it asks less often.
 func TestALateServerIsSeenSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, account("agent", true))
@@ -185,7 +185,8 @@ func TestUnreadAnnotationsAreTold(t *testing.T) {
 	})
 }
 
-// The record shows that somebody looks, and is not written for nothing.
+// The record is updated from time to time, to show that scope-sync works, but not in every
+// turn.
 func TestRecordsAreWrittenSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, account("agent", true))
@@ -223,7 +224,7 @@ func (w *world) patches() int {
 	return n
 }
 
-// One name that no list can hold keeps nobody else out.
+// One invalid name does not prevent other accounts from being listed.
 func TestANameThatNobodyCanHave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, account("agent", true), pod("p", "x'] || true || ['", true))
@@ -235,8 +236,7 @@ func TestANameThatNobodyCanHave(t *testing.T) {
 	})
 }
 
-// expectNotice looks for something that people are told, and for which nobody restarts or
-// distrusts the process.
+// expectNotice checks that the record reports a notice, and that the process stays ready.
 func (w *world) expectNotice(want string) {
 	w.t.Helper()
 	w.expectProblem(want, "")

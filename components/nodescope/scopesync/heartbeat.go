@@ -1,9 +1,6 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package heartbeat lets one process tell another on the same file system that it works,
-// and what it lacks. scope-sync has no listener that a probe could ask: whoever may write
-// the API server's files should be reached by nobody.
 package scopesync
 
 import (
@@ -15,11 +12,14 @@ import (
 	"time"
 )
 
-// maxHeartbeatBytes bounds what is told.
+// maxHeartbeatBytes is the maximum size of a heartbeat.
 const maxHeartbeatBytes = 4 << 10
 
-// WriteHeartbeat tells that the process works, and what it lacks; empty for nothing. The file is
-// replaced in one step.
+// WriteHeartbeat records in a file that the process works, and what it lacks; lacks is empty if
+// the process is ready. The file is replaced atomically.
+//
+// Probes read the file ([CheckHeartbeat]). scope-sync has no listener for probes: it can write
+// the API server's files, so it accepts no connections.
 func WriteHeartbeat(path, lacks string) error {
 	temp := path + ".tmp"
 	if err := os.WriteFile(temp, []byte(lacks[:min(len(lacks), maxHeartbeatBytes)]), 0o600); err != nil {
@@ -31,8 +31,8 @@ func WriteHeartbeat(path, lacks string) error {
 	return nil
 }
 
-// CheckHeartbeat reports whether the last beat is not older than that. If ready is true it also
-// reports what is lacking.
+// CheckHeartbeat returns an error if the heartbeat is older than maxAge. If ready is true, it
+// also returns an error if the process lacks something.
 func CheckHeartbeat(path string, maxAge time.Duration, ready bool) error {
 	file, err := os.Open(path)
 	if err != nil {

@@ -18,24 +18,24 @@ import (
 )
 
 const (
-	// keepFor is how long an account that may not leave is not asked about again.
+	// keepFor is how long an account that must stay is not checked again.
 	keepFor = 30 * time.Second
-	// podsAtOnce bounds what is in memory of an account's pods.
+	// podsAtOnce is the page size for an account's pods. It limits memory.
 	podsAtOnce = 500
-	// leavesAtOnce bounds the accounts that are asked about in one turn. Whoever removes a
-	// thousand annotations must not keep an account that is new waiting.
+	// leavesAtOnce is the maximum number of accounts that one turn checks. A user who removes a
+	// thousand annotations must not delay a new account.
 	leavesAtOnce = 50
 )
 
-// kept is an account that may not leave.
+// kept is an account that must stay in the lists.
 type kept struct {
 	until time.Time
-	// wrong is why nobody can tell; empty if it is known to stay.
+	// wrong is why the check failed. It is empty if the check succeeded.
 	wrong string
 }
 
-// keep returns those that are listed, have no scope, and may not leave yet. Whoever
-// cannot be asked about stays.
+// keep returns the accounts that are listed, have no scope, and must stay for now. An account
+// that cannot be checked stays.
 func (s *Syncer) keep(ctx context.Context, wanted []scopelist.Candidate) []scopelist.Candidate {
 	done := make(map[scopelist.Account]bool, len(wanted))
 	for _, c := range wanted {
@@ -61,7 +61,7 @@ func (s *Syncer) keep(ctx context.Context, wanted []scopelist.Candidate) []scope
 			s.problem(known.wrong)
 			s.kept[c.Account] = known
 		case asked == leavesAtOnce:
-			// Its turn comes.
+			// A later turn checks this account.
 		default:
 			asked++
 			if !s.stays(ctx, c.Account) {
@@ -73,7 +73,7 @@ func (s *Syncer) keep(ctx context.Context, wanted []scopelist.Candidate) []scope
 	return keep
 }
 
-// stays asks now whether an account may not leave.
+// stays checks now whether an account must stay.
 func (s *Syncer) stays(ctx context.Context, account scopelist.Account) bool {
 	leaves, err := s.mayLeave(ctx, account)
 	if leaves {
@@ -88,7 +88,7 @@ func (s *Syncer) stays(ctx context.Context, account scopelist.Account) bool {
 	return true
 }
 
-// mayLeave reads, as they are now, the account and its pods.
+// mayLeave reads the account and its pods from the API server, without a cache.
 func (s *Syncer) mayLeave(ctx context.Context, account scopelist.Account) (bool, error) {
 	sa, err := s.Client.CoreV1().ServiceAccounts(account.Namespace).Get(ctx, account.Name, metav1.GetOptions{})
 	deleted := apierrors.IsNotFound(err)

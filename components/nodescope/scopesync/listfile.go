@@ -1,19 +1,6 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package listfile keeps the list of accounts in one of the API server's files, and knows
-// which list the server means when it says which file it has loaded.
-//
-// # Who else writes
-//
-// The installer replaces the same file, and takes no lock that a pod could hold. So the
-// file is read again before each write, its list alone is changed, and it is compared
-// once more directly before the new one is renamed to its place ([atomicfile.Replace]). Who
-// renames in the microseconds after that is overwritten with the template of before: the
-// installer, which waits until the server says that it runs with the installer's file,
-// sees that it does not and writes again, and until then the file is one that was in
-// force a moment ago. Who overwrites ours without the list is met at the next look, two
-// seconds later, and the list is put in again.
 package scopesync
 
 import (
@@ -26,39 +13,56 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
 )
 
-// remembered is how many states of the file are kept. The server may be behind by some: it
-// can miss a change for a minute, and a tenant can have the file changed every two seconds.
+// remembered is how many states of the file are kept. The server may use an older state. It can
+// miss a change for a minute, and a tenant can cause a change every two seconds.
 const remembered = 64
 
-// ListFileConfig says which file it is.
+// ListFileConfig identifies one file.
 type ListFileConfig struct {
 	Path string
 	Kind *scopelist.Kind
-	// Validate reads the file as the API server does. It must not be nil: a file that the
-	// server cannot load keeps it from starting.
+	// Validate parses the file as the API server does. It is required: a file that the server
+	// cannot load prevents the server from starting.
 	Validate func(file []byte) error
-	// Hash is by what the API server tells the file, and all that it reads with it, from
-	// others. If it is nil that is the SHA-256 of the file, as sha256:<hex>.
+	// Hash returns the hash with which the API server identifies the file together with
+	// everything that it loads with it. If it is nil, the hash is the SHA-256 of the file, as
+	// sha256:<hex>.
 	Hash func() (string, error)
 }
 
-// ListFile is not safe for concurrent use. Use [NewListFile].
+// ListFile keeps the list of accounts in one file of the API server. It also finds the list
+// that belongs to the hash that the server reports. It is not safe for concurrent use. Use
+// [NewListFile].
+//
+// # Concurrent writes
+//
+// The installer replaces the same file, and uses no lock that a pod could hold. So
+// [ListFile.Put] reads the file again before each write and changes only the list. Directly
+// before the rename, it compares the file once more ([atomicfile.Replace]).
+//
+// A write by the installer in the microseconds after that comparison is lost: Put overwrites it
+// with the earlier template. The installer waits until the server reports that it runs with the
+// installer's file. It sees that this does not happen, and writes again. Until then the file is
+// one that was in force a moment before.
+//
+// If another writer replaces the file with one without the list, the next look finds that two
+// seconds later, and the list is written again.
 type ListFile struct {
 	ListFileConfig
 	seen     []byte
 	accounts []scopelist.Account
 	hash     string
-	// lists are those of the last states, by hash; order has the oldest first.
+	// lists are the lists of the last states, by hash. order has the hashes, oldest first.
 	lists map[string][]scopelist.Account
 	order []string
 }
 
-// NewListFile reads nothing.
+// NewListFile returns a ListFile. It does not read the file.
 func NewListFile(config ListFileConfig) *ListFile {
 	return &ListFile{ListFileConfig: config, lists: map[string][]scopelist.Account{}}
 }
 
-// Look reads the file, and returns the accounts in its list, in order.
+// Look reads the file and returns the accounts in its list, sorted.
 func (f *ListFile) Look() ([]scopelist.Account, error) {
 	before, err := f.otherHash()
 	if err != nil {
@@ -85,7 +89,7 @@ func (f *ListFile) Look() ([]scopelist.Account, error) {
 	case before == after:
 		f.remember(after)
 	default:
-		// Somebody writes just now. The next look shows what it has become.
+		// Another process is writing. The next look reads the result.
 		f.hash = ""
 	}
 	return f.accounts, nil
@@ -122,9 +126,10 @@ func (f *ListFile) remember(hash string) {
 	}
 }
 
-// Put makes the accounts the list, if they are not, and reports whether it wrote. A file
-// that the API server would not load is not written; whatever goes wrong, what is there
-// stays. The error is [atomicfile.ErrChanged] if somebody else has written meanwhile.
+// Put makes accounts the list of the file, and reports whether it wrote the file. It does not
+// write a file that the API server would not load. After an error before the write, the file is
+// unchanged. The error is [atomicfile.ErrChanged] if another process wrote the file in the
+// meantime.
 func (f *ListFile) Put(accounts []scopelist.Account) (wrote bool, err error) {
 	file, err := f.read()
 	if err != nil {
@@ -147,11 +152,11 @@ func (f *ListFile) Put(accounts []scopelist.Account) (wrote bool, err error) {
 	return true, err
 }
 
-// IsLoaded reports whether the hash is that of the file as it was last seen.
+// IsLoaded reports whether the hash is that of the file as it was last read.
 func (f *ListFile) IsLoaded(hash string) bool { return hash != "" && hash == f.hash }
 
-// Listed returns the accounts of the state of the file that has the hash. It is false if
-// no such state has been seen, or not lately: then nobody can tell.
+// Listed returns the accounts in the state of the file with that hash. known is false if there
+// is no such state among the last states.
 func (f *ListFile) Listed(hash string) (accounts []scopelist.Account, known bool) {
 	accounts, known = f.lists[hash]
 	return accounts, known && hash != ""

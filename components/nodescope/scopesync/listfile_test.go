@@ -63,7 +63,8 @@ func TestPut(t *testing.T) {
 	if read() != authorizationFile {
 		t.Errorf("left is\n%s", read())
 	}
-	// What the server may still have loaded is known.
+	// The list of an earlier state is still known, because the server may have loaded that
+	// state.
 	one, err := scopelist.Replace(scopelist.Authorization, []byte(authorizationFile), []scopelist.Account{a})
 	if got, known := f.Listed(hashOf(string(one))); !known || !slices.Equal(got, []scopelist.Account{a}) || err != nil ||
 		f.IsLoaded(hashOf(string(one))) {
@@ -76,7 +77,7 @@ func TestPut(t *testing.T) {
 	}
 }
 
-// Whatever goes wrong, the file stays as it is.
+// After any error, the file is unchanged.
 func TestTheLastGoodIsKept(t *testing.T) {
 	f, write, read := newFile(t)
 	f.Validate = func(file []byte) error {
@@ -109,7 +110,7 @@ func TestTheLastGoodIsKept(t *testing.T) {
 	}
 }
 
-// What is around the list is that of the file as it is now, not as it was seen first.
+// The text around the list comes from the current file, not from the file that was read first.
 func TestTheInstallerMayWrite(t *testing.T) {
 	f, write, read := newFile(t)
 	if _, err := f.Put([]scopelist.Account{a}); err != nil {
@@ -125,7 +126,7 @@ func TestTheInstallerMayWrite(t *testing.T) {
 	}
 }
 
-// The server may tell a file by all that is in its directory.
+// The server may identify a file by a hash of its whole directory.
 func TestAnotherHash(t *testing.T) {
 	f, _, _ := newFile(t)
 	hashes := []string{"1", "1", "1", "2", "3", "3"}

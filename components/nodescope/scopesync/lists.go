@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	// longestWriteDelay is that after writes that failed one after the other.
+	// longestWriteDelay is the maximum delay after failed writes.
 	longestWriteDelay = time.Minute
-	// longestAskDelay is how old what is known of the server may be; a new file is asked
-	// about sooner. A server looks at its files at each event, and once a minute.
+	// longestAskDelay is the maximum age of the known state of the server. A new file is
+	// checked sooner. A server checks its files at each file event, and once a minute.
 	longestAskDelay = 30 * time.Second
-	// hurriedAskDelay is that for a server that has something else loaded than the files
-	// say: mostly it is about to begin anew.
+	// hurriedAskDelay is the delay if the server has loaded another file than the one on disk.
+	// In most cases the server is about to reload.
 	hurriedAskDelay = 10 * time.Second
-	// awayDelay is that for a server that does not answer, which is soon found out.
+	// awayDelay is the delay for a server that does not answer. Such a request fails quickly.
 	awayDelay = 2 * interval
 )
 
@@ -40,16 +40,17 @@ func (s *Syncer) look() {
 	}
 }
 
-// beyondShare is told of people when there are more accounts than there is room for. It
-// has no number and no name in it: whoever may annotate accounts could have it change all
-// the time, and it would never be told as something that lasts.
+// beyondShare is the message when there are more accounts than room. It contains no number and
+// no name: a user who can annotate accounts could change them again and again. Then the message
+// would never be the same for long enough to be reported as lasting.
 const beyondShare = "some accounts have a scope and are not protected, because they are beyond their namespace's " +
 	"share of the lists: " +
 	"`bulkhead scope list` shows them as pending, and each has an event " + ReasonBeyondShare
 
-// write puts into the lists what the cluster says.
+// write updates the lists from the annotations in the cluster.
 func (s *Syncer) write(ctx context.Context) {
-	// The API server lets nobody be named like that; one of them would keep out all.
+	// The API server accepts no account with such a name. But one invalid name would prevent
+	// the whole list from being written.
 	s.wanted = slices.DeleteFunc(s.index.Candidates(), func(c scopelist.Candidate) bool {
 		err := scopelist.Validate(c.Account)
 		if err != nil {
@@ -85,7 +86,7 @@ func (s *Syncer) put(ctx context.Context, l *list, next []scopelist.Account) {
 	before := len(l.listed)
 	wrote, err := l.file.Put(next)
 	if errors.Is(err, atomicfile.ErrChanged) {
-		// What it has become is looked at in the next turn.
+		// The next turn reads the new content.
 		return
 	}
 	if err != nil {
@@ -101,7 +102,7 @@ func (s *Syncer) put(ctx context.Context, l *list, next []scopelist.Account) {
 	}
 }
 
-// ask learns which lists are in force.
+// ask reads which lists are in force.
 func (s *Syncer) ask(ctx context.Context) {
 	if s.polling.isDue() {
 		loaded, err := s.Loaded(ctx)
@@ -130,7 +131,7 @@ func (s *Syncer) ask(ctx context.Context) {
 	}
 }
 
-// askDelay is how long what was just learned may stand.
+// askDelay returns how long the state of the server is used before it is read again.
 func (s *Syncer) askDelay() time.Duration {
 	for _, l := range s.lists {
 		if l.readable && !l.file.IsLoaded(l.of(s.loaded).Hash) {

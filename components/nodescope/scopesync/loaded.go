@@ -1,10 +1,6 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package reloads reads from an API server's metrics which files it has loaded.
-//
-// Source: k8s.io/apiserver/pkg/server/options/authorizationconfig/metrics and
-// pkg/admission/plugin/manifest/metrics (KEP-3221, KEP-5793).
 package scopesync
 
 import (
@@ -18,24 +14,28 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// maxLine is far above what a metric has.
+// maxLine is much longer than a line of a metric.
 const maxLine = 1 << 20
 
-// LoadedFile is one file, or one directory of files, as a server tells of it.
+// LoadedFile is the state of one file, or of one directory of files, as a server reports it.
 type LoadedFile struct {
-	// Hash is that of what is in force, as sha256:<hex>; empty if there is none.
+	// Hash is the hash of the content in force, as sha256:<hex>. It is empty if there is none.
 	Hash string
-	// Refused is true if what the server read last was no good, so that it goes on with
-	// what it had.
+	// Refused is true if the server could not load the last content that it read. Then it
+	// continues with the content before.
 	Refused bool
 
 	success, failure float64
 }
 
-// LoadedFiles is what a server tells.
+// LoadedFiles is the state of both files, as a server reports it.
 type LoadedFiles struct{ Authorization, Admission LoadedFile }
 
-// The metrics, and of the second kind those of the plugin that calls our webhook.
+// The names of the metrics. Of the admission metrics, only those of this plugin are used: it
+// calls the webhook of node scope.
+//
+// Source: k8s.io/apiserver/pkg/server/options/authorizationconfig/metrics and
+// pkg/admission/plugin/manifest/metrics (KEP-3221, KEP-5793).
 const (
 	authorizationPrefix = "apiserver_authorization_config_controller_"
 	admissionPrefix     = "apiserver_manifest_admission_config_controller_"
@@ -44,7 +44,8 @@ const (
 	times               = "automatic_reload_last_timestamp_seconds{"
 )
 
-// ReadLoaded asks the API server that the client is of. It needs get on /metrics.
+// ReadLoaded reads from the metrics of the client's API server which files that server has
+// loaded. It needs permission to get /metrics.
 func ReadLoaded(ctx context.Context, client rest.Interface) (LoadedFiles, error) {
 	body, err := client.Get().AbsPath("/metrics").SetHeader("Accept", "text/plain").Stream(ctx)
 	if err != nil {
@@ -54,8 +55,8 @@ func ReadLoaded(ctx context.Context, client rest.Interface) (LoadedFiles, error)
 	return parseLoaded(body)
 }
 
-// parseLoaded reads metrics as text, of which it keeps one line at a time. Metrics that end
-// early are an error: what is missing would be taken for what is not loaded.
+// parseLoaded parses metrics in text format, one line at a time. It returns an error if the
+// metrics end early. Otherwise a missing line would look like a file that is not loaded.
 func parseLoaded(metrics io.Reader) (LoadedFiles, error) {
 	var s LoadedFiles
 	lines := bufio.NewScanner(metrics)
@@ -87,7 +88,8 @@ func (l *LoadedFile) take(line string) {
 	}
 }
 
-// label is the value of a label. Another one may end like it.
+// label returns the value of a label. It searches for the separator too, because the name of
+// another label may end with the same text.
 func label(line, name string) string {
 	for _, begin := range []string{"{", ","} {
 		if _, rest, found := strings.Cut(line, begin+name+`="`); found {
@@ -100,6 +102,6 @@ func label(line, name string) string {
 
 func value(line string) float64 {
 	_, text, _ := strings.Cut(line, "} ")
-	number, _ := strconv.ParseFloat(strings.TrimSpace(text), 64) // what is no number is never
+	number, _ := strconv.ParseFloat(strings.TrimSpace(text), 64) // 0 also if it cannot be parsed
 	return number
 }

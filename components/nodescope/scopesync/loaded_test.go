@@ -11,7 +11,7 @@ import (
 	"testing/iotest"
 )
 
-// said is what kube-apiserver 1.37 says, with the lines around.
+// said is output of kube-apiserver 1.37, with the lines before and after.
 const said = `# HELP apiserver_authorization_config_controller_last_config_info [ALPHA] Information
 # TYPE apiserver_authorization_config_controller_last_config_info gauge
 apiserver_authorization_config_controller_automatic_reload_last_timestamp_seconds{apiserver_id_hash="sha256:1",status="success"} 1.7e+09

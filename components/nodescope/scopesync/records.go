@@ -20,14 +20,14 @@ import (
 )
 
 const (
-	// recordAgain is after what time a record is written although it says nothing new: it
-	// shows that somebody looks.
+	// recordAgain is the time after which an unchanged record is written again. A recent record
+	// shows that scope-sync works.
 	recordAgain = 5 * time.Minute
-	// longestRecordDelay is that after attempts that failed.
+	// longestRecordDelay is the maximum delay after failed attempts.
 	longestRecordDelay = awayDelay
 )
 
-// recorder keeps the record of this host.
+// recorder writes the record of this host.
 type recorder struct {
 	client  kubernetes.Interface
 	node    string
@@ -35,8 +35,8 @@ type recorder struct {
 	writing retry
 }
 
-// record writes the record if it says something new, and returns what is wrong with that;
-// empty if nothing is. Only the key of this host's Node is touched, so hosts do not meet.
+// record writes the record if it has changed. It returns the error of the write as text; empty
+// if there is none. It patches only the key of this host's Node, so hosts do not conflict.
 func (r *recorder) record(ctx context.Context, now scopelist.Record) (wrong string) {
 	isNews := r.last == nil || now.Problem != r.last.Problem || now.Time.Sub(r.last.Time) >= recordAgain ||
 		!maps.Equal(now.Accounts, r.last.Accounts) || !maps.Equal(now.Details, r.last.Details)
@@ -52,8 +52,8 @@ func (r *recorder) record(ctx context.Context, now scopelist.Record) (wrong stri
 	return ""
 }
 
-// recall reads what the process before this one has told of accounts, so that since when
-// they are live outlives a restart. What cannot be read is live since now.
+// recall reads the details in the last record, so that the times since which accounts are live
+// survive a restart. If the record cannot be read, accounts are live since now.
 func (r *recorder) recall(ctx context.Context) map[scopelist.Account]scopelist.Detail {
 	told, err := r.client.CoreV1().ConfigMaps(scopelist.RecordsNamespace).Get(ctx, scopelist.RecordsName,
 		metav1.GetOptions{})
@@ -90,17 +90,17 @@ func (r *recorder) patch(ctx context.Context, now scopelist.Record) error {
 	return nil
 }
 
-// retry spaces attempts that fail, or that have nothing new to find.
+// retry delays attempts that failed or that found nothing new.
 type retry struct {
 	next  time.Time
 	delay time.Duration
-	// wrong is what the last attempt met; empty if it was good.
+	// wrong is the error of the last attempt; empty if it succeeded.
 	wrong string
 }
 
 func (r *retry) isDue() bool { return !time.Now().Before(r.next) }
 
-// later has the next attempt wait twice as long as this one did, within bounds.
+// later doubles the delay before the next attempt, between [interval] and longest.
 func (r *retry) later(longest time.Duration) {
 	r.delay = min(max(2*r.delay, interval), longest)
 	r.next = time.Now().Add(r.delay)

@@ -20,13 +20,13 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
 )
 
-// in has the account in another namespace, created that many seconds after the first.
+// in puts the account into another namespace, created that many seconds after the first.
 func in(namespace string, created int64, sa *corev1.ServiceAccount) *corev1.ServiceAccount {
 	sa.Namespace, sa.CreationTimestamp = namespace, metav1.Unix(1000+created, 0)
 	return sa
 }
 
-// tenant has more accounts with a scope than there is room for.
+// tenant returns n accounts with a scope in one namespace.
 func tenant(n int) []runtime.Object {
 	var objects []runtime.Object
 	for i := range n {
@@ -53,8 +53,8 @@ func (w *world) listedIn(namespace string) (names []string) {
 	return names
 }
 
-// A tenant that wants all there is gets it, and makes room as soon as another namespace has
-// an account: for it, and for kube-system. The process stays ready.
+// A namespace may use all room that no other namespace needs. When another namespace or
+// kube-system gets an account, that account is listed. The process stays ready.
 func TestATenantDoesNotTakeTheRoomOfAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, tenant(scopelist.MaxAccounts+100)...)
@@ -87,7 +87,7 @@ func TestATenantDoesNotTakeTheRoomOfAnother(t *testing.T) {
 	})
 }
 
-// Two hosts, of which one has always run and one is new, list the same.
+// A host that has run for long and a new host list the same accounts.
 func TestANewHostListsTheSame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, append(tenant(scopelist.MaxAccounts), in("kube-system", 1, account("kube-proxy", true)))...)
@@ -113,7 +113,8 @@ func TestANewHostListsTheSame(t *testing.T) {
 	})
 }
 
-// Who is beyond its namespace's share is told, a few at a time, and others in their turn.
+// An account beyond the share of its namespace gets an event. Each turn sends a few events, and
+// the namespaces take turns.
 func TestAccountsBeyondTheShareAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, append(tenant(scopelist.MaxAccounts+100), in("zz", 1, account("agent", true)))...)
@@ -130,7 +131,7 @@ func TestAccountsBeyondTheShareAreTold(t *testing.T) {
 	})
 }
 
-// expectTold counts events by reason.
+// expectTold counts the events by reason.
 func (w *world) expectTold(when string, want map[string]int) {
 	w.t.Helper()
 	got := map[string]int{}
@@ -142,7 +143,7 @@ func (w *world) expectTold(when string, want map[string]int) {
 	}
 }
 
-// Whoever removes a thousand annotations at once keeps no other account waiting.
+// If a thousand annotations are removed at once, a new account is not delayed.
 func TestManyThatLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, tenant(scopelist.MaxAccounts)...)
@@ -169,8 +170,8 @@ func TestManyThatLeave(t *testing.T) {
 	})
 }
 
-// An account is live when both components have seen its annotations, and one that does not
-// answer makes nobody pending who was live.
+// An account is live when both components have seen its annotations. If a component does not
+// answer, no live account becomes pending.
 func TestLiveIsWhatTheComponentsHaveSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		at := func(version, scope string) *corev1.ServiceAccount {
@@ -222,7 +223,7 @@ func TestLiveIsWhatTheComponentsHaveSeen(t *testing.T) {
 			!d.Since.After(first.Since) {
 			t.Errorf("told is %+v, and was %+v", d, first)
 		}
-		// A restart forgets neither since when, nor tells anything again.
+		// A restart keeps Since, and sends no event again.
 		w.expectTold("until then", map[string]int{ReasonPending: 2, ReasonScoped: 2})
 		d := w.record().Details[scopelist.Account{Namespace: "ns", Name: "agent"}]
 		stop()

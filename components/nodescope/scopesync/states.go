@@ -12,9 +12,10 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
 )
 
-// askSeen learns what the components that decide have seen. What one that does not answer
-// said last still holds: it has not seen more, and while it does not run the API server
-// denies what it would ask it. So nobody becomes pending only because it starts again.
+// askSeen asks both components which annotations they have seen. If one does not answer, its
+// last answer still applies: a component that runs has seen at least that. While it does not
+// run, the API server denies the requests that it would send to it. So no account becomes
+// pending only because a component restarts.
 func (s *Syncer) askSeen(ctx context.Context) {
 	for i, decider := range s.Seen {
 		versions, err := decider.Ask(ctx)
@@ -26,9 +27,10 @@ func (s *Syncer) askSeen(ctx context.Context) {
 	}
 }
 
-// states tells of everybody who has a scope, is in a file or is in force. An account is
-// live in a list when the API server has loaded it, and the component that the server asks
-// has seen what the annotations say now.
+// states returns the state of every account that has a scope, is in a file, or is in a list in
+// force. An account is live in a list if two conditions are met. The API server has loaded a
+// list with the account. The component that the server calls has seen the account's current
+// annotations.
 func (s *Syncer) states() map[scopelist.Account]scopelist.State {
 	versions := s.index.Versions()
 	authorization, admission := s.lists[0].live, s.lists[1].live
@@ -59,7 +61,8 @@ func hasSeen(has SeenVersions, v scopeindex.Versions) bool {
 	return has.Includes(serviceAccounts, v.Account) && has.Includes(pods, v.Pods)
 }
 
-// detail notes what is live of each account, and keeps since when as long as that is so.
+// detail stores which annotations of each account are live. The time Since is kept while that
+// does not change.
 func (s *Syncer) detail(states map[scopelist.Account]scopelist.State,
 	versions map[scopelist.Account]scopeindex.Versions) {
 	now := time.Now().UTC().Truncate(time.Second)
@@ -69,8 +72,9 @@ func (s *Syncer) detail(states map[scopelist.Account]scopelist.State,
 			continue
 		}
 		if !s.view.HasSynced() {
-			// Nobody knows yet what the annotations say. What was told last is still so: the
-			// lists have not changed, and who compares sees whether the annotations have.
+			// The current annotations are not known yet. The last details are still correct,
+			// because the lists have not changed. A reader who compares the digest sees whether
+			// the annotations have changed.
 			details[account] = s.details[account]
 			continue
 		}

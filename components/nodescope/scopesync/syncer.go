@@ -22,34 +22,35 @@ import (
 )
 
 const (
-	// interval is that of turns.
+	// interval is the time between turns.
 	interval = 2 * time.Second
-	// longestTurn keeps an API server that does not answer from stopping all.
+	// longestTurn is the timeout of one turn. It applies if an API server does not answer.
 	longestTurn = 30 * time.Second
-	// maxProblem bounds what is told of one thing that is wrong.
+	// maxProblem is the maximum length of one problem, in bytes.
 	maxProblem = 400
 )
 
-// Config is what a [Syncer] works with. Every field is needed.
+// Config is the configuration of a [Syncer]. Every field is required.
 type Config struct {
-	// Client may list and watch accounts and pods, get accounts, and get and patch the
-	// ConfigMap of the records.
+	// Client needs permission to list and watch accounts and pods, to get accounts, and to get
+	// and patch the ConfigMap of the records.
 	Client kubernetes.Interface
-	// Metadata may list pods.
+	// Metadata needs permission to list pods.
 	Metadata metadata.Interface
 	// Events records the events about accounts.
 	Events record.EventRecorder
-	// Watch returns a view that keeps the annotations current once it runs.
+	// Watch returns a view that keeps the annotations current while it runs.
 	Watch func(*scopeindex.Annotations) View
-	// Loaded asks the API server that reads the two files what it has loaded.
+	// Loaded returns which files the API server that reads the two files has loaded.
 	Loaded func(context.Context) (LoadedFiles, error)
-	// Seen ask the two components that decide what they have seen of annotations.
+	// Seen are the two components that decide requests and writes. Each reports which
+	// annotations it has seen.
 	Seen [2]Decider
-	// NodeName is that of the Node of this host.
+	// NodeName is the name of this host's Node.
 	NodeName string
-	// The two files.
+	// Authorization and Admission are the two files.
 	Authorization, Admission *ListFile
-	// Heartbeat is the file that probes look at.
+	// Heartbeat is the path of the file that probes read.
 	Heartbeat string
 }
 
@@ -59,56 +60,58 @@ type View interface {
 	Run(ctx context.Context)
 	// HasSynced reports whether the view has listed the cluster once.
 	HasSynced() bool
-	// Unready says, as the end of a sentence, why the view is not current; empty if it is.
+	// Unready returns why the view is not current, as the end of a sentence; empty if it is
+	// current.
 	Unready() string
 }
 
-// Decider is a component on this host that decides by what annotations say: the first
-// authorizes, the second admits.
+// Decider is a component on this host that decides by the annotations. The first one
+// authorizes, the second one admits.
 type Decider struct {
 	Name string
 	Ask  func(context.Context) (SeenVersions, error)
 }
 
-// Syncer keeps the lists of one host. Use [New].
+// Syncer keeps the lists of one host current. Use [New].
 type Syncer struct {
 	Config
 	index *scopeindex.Annotations
 	view  View
 
-	// All that follows is Run's alone.
+	// Only Run uses the fields below.
 	lists   [2]*list
 	polling retry
 	loaded  LoadedFiles
 	kept    map[scopelist.Account]kept
-	// seen is what each component that decides said last.
+	// seen is the last answer of each component.
 	seen [2]SeenVersions
-	// wanted are the accounts that have a scope, in the order in which they get a place;
-	// beyond are those that got none.
+	// wanted are the accounts with a scope, in the order in which they get a place. beyond are
+	// the accounts without a place.
 	wanted   []scopelist.Candidate
 	beyond   map[scopelist.Account]bool
 	details  map[scopelist.Account]scopelist.Detail
 	recorder recorder
 	teller   teller
-	// problems are what is wrong in this turn; notices are what only the cluster can change,
-	// such as a list that is full.
+	// problems are the errors of this turn. notices are conditions that only a change in the
+	// cluster can remove, such as a full list.
 	problems, notices []string
 	said              string
 }
 
-// list is a file with what a Syncer knows of it.
+// list is a file and its state.
 type list struct {
 	file    *ListFile
 	of      func(LoadedFiles) LoadedFile
 	writing retry
-	// listed is what it lists now; readable is false if nobody can tell.
+	// listed are the accounts in the file. readable is false if the file cannot be read.
 	listed   []scopelist.Account
 	readable bool
-	// live is what the list in force on the server lists; nil if nobody can tell.
+	// live are the accounts of the list in force on the server. It is nil if that list is not
+	// known.
 	live map[scopelist.Account]bool
 }
 
-// New prepares to keep the lists. Nothing is read before [Syncer.Run].
+// New returns a Syncer. It reads nothing before [Syncer.Run].
 func New(config Config) *Syncer {
 	s := &Syncer{Config: config, index: scopeindex.NewAnnotations(), kept: map[scopelist.Account]kept{}}
 	s.view = config.Watch(s.index)
@@ -121,8 +124,8 @@ func New(config Config) *Syncer {
 	return s
 }
 
-// Run keeps the lists until ctx is done. What goes wrong is told and tried again. It must
-// be called once only.
+// Run keeps the lists current until ctx is done. It reports errors and retries. It must be
+// called only once.
 func (s *Syncer) Run(ctx context.Context) {
 	var watching sync.WaitGroup
 	watching.Go(func() { s.view.Run(ctx) })
@@ -146,7 +149,7 @@ func (s *Syncer) recall(ctx context.Context) {
 	s.details = s.recorder.recall(ctx)
 }
 
-// turn does everything once.
+// turn runs one turn.
 func (s *Syncer) turn(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, longestTurn)
 	defer cancel()
@@ -175,14 +178,15 @@ func (s *Syncer) turn(ctx context.Context) {
 	s.say(klog.FromContext(ctx))
 }
 
-// problem notes what is wrong in this turn, each once; nothing if text is empty.
+// problem adds an error of this turn. It ignores duplicates and an empty text.
 func (s *Syncer) problem(text string) { s.problems = noted(s.problems, text) }
 
-// notice notes what no installation and no restart could mend: the pod stays ready.
+// notice adds a condition that a new installation or a restart would not remove. The pod stays
+// ready.
 func (s *Syncer) notice(text string) { s.notices = noted(s.notices, text) }
 
 func noted(all []string, text string) []string {
-	// The server's loaders repeat the whole list.
+	// Errors of the server's loaders can contain the whole list.
 	text = strings.ToValidUTF8(text[:min(len(text), maxProblem)], "")
 	if text == "" || slices.Contains(all, text) {
 		return all
@@ -190,10 +194,10 @@ func noted(all []string, text string) []string {
 	return append(all, text)
 }
 
-// all is what is wrong, for people.
+// all returns all problems and notices as text.
 func (s *Syncer) all() string { return strings.Join(slices.Concat(s.problems, s.notices), "; ") }
 
-// say tells the log what is new, and probes that this process works.
+// say logs a change of the problems, and writes the heartbeat.
 func (s *Syncer) say(logger klog.Logger) {
 	problem := s.all()
 	switch problem {

@@ -13,8 +13,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
 )
 
-// An account goes from pending to live, list by list, and leaves when it is not annotated
-// any more.
+// An account changes from pending to live, list by list. It leaves the lists when its
+// annotation is removed.
 func TestAnAccountsLife(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, account("plain", false), account("agent", true), pod("p", "viapod", true), account("viapod", false))
@@ -52,7 +52,7 @@ func TestAnAccountsLife(t *testing.T) {
 	})
 }
 
-// What keeps an account in the lists, and the one thing less that lets it go.
+// The conditions under which an account stays in the lists, and those under which it leaves.
 func TestWhoMayLeave(t *testing.T) {
 	for _, tc := range []struct {
 		name    string

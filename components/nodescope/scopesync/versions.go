@@ -1,12 +1,6 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package seen asks a component on this host up to which resource version it has seen
-// ServiceAccounts and pods: what an annotation says is in force when it has seen that.
-//
-// The component answers on its health port, on loopback and without authentication. A
-// process on the host can answer in its place only while the component does not run, and
-// then the API server denies every request that it would ask the component about.
 package scopesync
 
 import (
@@ -22,23 +16,26 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
-// The resources of which the versions are asked.
+// The resources whose versions are compared.
 const serviceAccounts, pods = "serviceaccounts", "pods"
 
 const (
-	// SeenPath is where components answer.
+	// SeenPath is the path on which components answer.
 	SeenPath = "/resource-versions"
-	// timeout bounds one question, so that a component that hangs does not stop the rest.
+	// timeout is the timeout of one request, so that a component that hangs does not stop the
+	// turn.
 	timeout = time.Second
-	// maxSeenBytes bounds an answer, which is one line.
+	// maxSeenBytes is the maximum size of an answer, which is one line.
 	maxSeenBytes = 4 << 10
 )
 
-// SeenVersions are the newest resource versions that were seen, by resource.
+// SeenVersions are the newest resource versions of ServiceAccounts and pods that a component
+// has seen, by resource. An annotation is in force in the component when it has seen the
+// version with the annotation.
 type SeenVersions map[string]string
 
-// Includes reports whether the version of the resource has been seen. No version at all has
-// been. It is false for versions that cannot be compared.
+// Includes reports whether the version of the resource has been seen. It is true for an empty
+// version, and false for versions that cannot be compared.
 func (v SeenVersions) Includes(resource, version string) bool {
 	if version == "" {
 		return true
@@ -47,22 +44,27 @@ func (v SeenVersions) Includes(resource, version string) bool {
 	return err == nil && order >= 0
 }
 
-// SeenHandler answers with what the component has seen.
+// SeenHandler answers with the versions that the component has seen.
 func SeenHandler(versions func() SeenVersions) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(versions()) // a caller that has gone needs no answer
+		_ = json.NewEncoder(w).Encode(versions()) // an error means that the client is gone
 	})
 }
 
-// SeenClient asks one component. Use [NewSeenClient]. It is safe for concurrent use.
+// SeenClient asks one component which versions it has seen. Use [NewSeenClient]. It is safe for
+// concurrent use.
+//
+// The component answers on its health port, on loopback and without authentication. Another
+// process on the host can answer in its place only while the component does not run. During
+// that time, the API server denies every request that it would send to the component.
 type SeenClient struct {
 	url  string
 	http *http.Client
 }
 
-// NewSeenClient returns a client of the component with that base URL, which has to be HTTP at a
-// loopback address.
+// NewSeenClient returns a client of the component with that base URL. It returns an error if
+// the URL is not HTTP at a loopback address with a port.
 func NewSeenClient(base string) (*SeenClient, error) {
 	u, err := url.Parse(base)
 	if err != nil {
@@ -71,7 +73,7 @@ func NewSeenClient(base string) (*SeenClient, error) {
 	if ip := net.ParseIP(u.Hostname()); u.Scheme != "http" || ip == nil || !ip.IsLoopback() || u.Port() == "" {
 		return nil, fmt.Errorf("%q is not http://ADDRESS:PORT with a loopback address", base)
 	}
-	// No proxy, no redirect: it is a port on this host.
+	// A proxy or a redirect would lead to another host.
 	return &SeenClient{u.JoinPath(SeenPath).String(), &http.Client{
 		Transport:     &http.Transport{DisableKeepAlives: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -79,7 +81,7 @@ func NewSeenClient(base string) (*SeenClient, error) {
 	}}, nil
 }
 
-// Ask returns what the component has seen.
+// Ask returns the versions that the component has seen.
 func (c *SeenClient) Ask(ctx context.Context) (SeenVersions, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url, http.NoBody)
 	if err != nil {

@@ -65,14 +65,14 @@ type world struct {
 	syncer *Syncer
 
 	mu sync.Mutex
-	// server is what the API server has loaded: by name, the file's hash.
+	// server has, by file name, the hash of the file that the API server has loaded.
 	server map[string]string
-	// down is what keeps its metrics from being read, and refuse what the validator says.
+	// down is the error of a request for metrics, and refuse is the error of the validator.
 	down, refuse error
-	// seen is what the two components that decide have seen, and away why they do not answer.
+	// seen are the answers of the two components, and away are their errors.
 	seen [2]SeenVersions
 	away [2]error
-	// asked is how often its metrics were.
+	// asked is the number of requests for metrics.
 	asked int
 }
 
@@ -118,14 +118,14 @@ func (w *world) file(name string, kind *scopelist.Kind) *ListFile {
 	return NewListFile(ListFileConfig{Path: filepath.Join(w.dir, name), Kind: kind, Validate: validate})
 }
 
-// fail has the API server's metrics and the validator say so from now on.
+// fail sets the errors of the API server's metrics and of the validator.
 func (w *world) fail(down, refuse error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.down, w.refuse = down, refuse
 }
 
-// sees is what a component that decides answers.
+// sees returns the function that asks a component.
 func (w *world) sees(i int) func(context.Context) (SeenVersions, error) {
 	return func(context.Context) (SeenVersions, error) {
 		w.mu.Lock()
@@ -134,7 +134,7 @@ func (w *world) sees(i int) func(context.Context) (SeenVersions, error) {
 	}
 }
 
-// see has a component have seen ServiceAccounts and pods up to the version, or not answer.
+// see sets the version that a component has seen, or the error of its answer.
 func (w *world) see(i int, version string, away error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -154,7 +154,7 @@ func (w *world) place(name, text string) {
 	}
 }
 
-// load has the server load the file.
+// load makes the server load the files.
 func (w *world) load(names ...string) {
 	w.t.Helper()
 	for _, name := range names {
@@ -168,7 +168,7 @@ func (w *world) load(names ...string) {
 	}
 }
 
-// start runs the syncer until stop.
+// start runs the syncer until stop is called.
 func (w *world) start() (stop func()) {
 	ctx, cancel := context.WithCancel(w.t.Context())
 	done := make(chan struct{})
@@ -237,7 +237,7 @@ func (w *world) record() scopelist.Record {
 	return r
 }
 
-// expectEvents takes the events that there are, in any order.
+// expectEvents compares the pending events with want, in any order.
 func (w *world) expectEvents(when string, want ...string) {
 	w.t.Helper()
 	var got []string
@@ -282,7 +282,7 @@ func pod(name, runsAs string, annotated bool) *corev1.Pod {
 
 var both = scopelist.State{Authorization: true, Admission: true}
 
-// live is what a live read shows, and no watch.
+// live sets the result of reads without a cache. Watches do not show these objects.
 func (w *world) live(sa *corev1.ServiceAccount, pod *corev1.Pod, broken string) {
 	fails := func(resource string) error {
 		if resource == broken {
