@@ -36,7 +36,7 @@ type job struct {
 	results      *results
 }
 
-// run runs one job in the working directory, prints the count as the last line, and returns
+// run runs one job in the working directory. The last line that it prints is the count. It returns
 // an error unless everything passed.
 func run(ctx context.Context, out io.Writer, do func(ctx context.Context, j *job) error) error {
 	root, err := os.Getwd()

@@ -59,7 +59,8 @@ func (r *result) judge(ran, read error) error {
 // addSuite counts the specs of a suite or the tests of a Go package.
 //
 // A spec that the label filter excludes has only the message "skipped". It does not count, because
-// another call of Ginkgo runs it. A Go test with subtests counts only if the test itself fails.
+// another call of Ginkgo runs it. A Go test with subtests counts only if it fails and none of its
+// subtests does.
 func (r *result) addSuite(suite reporters.JUnitTestSuite) {
 	parents, failedParents := map[string]bool{}, map[string]bool{}
 	for _, c := range suite.TestCases {

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// turnOn enables the plugin. If --disable-admission-plugins lists only this plugin and
-// --enable-admission-plugins is not set, turnOn replaces the first flag by the second, at the same
-// position. So Unwire restores the text of a kubeadm manifest exactly.
+// turnOn enables the plugin. A flag that only disables this plugin is replaced by the flag that
+// enables it, at the same position, if the second flag is not set. So Unwire restores the text of a
+// kubeadm manifest exactly.
 func turnOn(f Flags) {
 	disabled, _ := list(f, disableFlag)
 	enabled, set := list(f, enableFlag)

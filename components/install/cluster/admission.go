@@ -17,8 +17,8 @@ import (
 )
 
 // ReportStatus makes an empty patch of a Node's status as this node, with dry run. It passes the
-// same webhooks as the status update of a kubelet, so an error is one that a kubelet would also
-// get. If the Node does not exist, ReportStatus returns nil, because the check is not possible.
+// same webhooks as the status update of a kubelet. So a kubelet would get the same error. If the
+// Node does not exist, ReportStatus returns nil, because the check is not possible.
 func (c *Client) ReportStatus(ctx context.Context, node string) error {
 	_, err := c.Kubernetes.CoreV1().RESTClient().Patch(types.MergePatchType).
 		Resource("nodes").Name(node).SubResource("status").

@@ -16,8 +16,8 @@ import (
 // accountGroups are the groups of ServiceAccounts that are not limited to one namespace.
 var accountGroups = []string{"system:serviceaccounts", "system:authenticated"}
 
-// scopeFindings lists everything that would bypass node scope: a webhook that can be deleted
-// through the API, and a binding that lets all accounts write the annotation that scopes them.
+// scopeFindings lists everything that would bypass node scope. A webhook in the API can be deleted.
+// A binding can let all accounts write the annotation that scopes them.
 func scopeFindings(ctx context.Context, in Input) ([]Finding, error) {
 	if !in.NodeScope {
 		return nil, nil

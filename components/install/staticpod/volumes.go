@@ -6,7 +6,7 @@ package staticpod
 import "slices"
 
 // MountDir mounts a host directory in the container, read-only, at the same path. It mounts the
-// directory and not a single file, so that the container sees a file that is replaced by a rename.
+// directory and not a single file. So the container sees a file that is replaced by a rename.
 func (p *Pod) MountDir(name, path string) {
 	p.UnmountDir(name, path)
 	spec := p.object["spec"].(map[string]any)
