@@ -47,8 +47,9 @@ func (in *Installer) rollback(ctx context.Context, timeout time.Duration, j *jou
 	return err
 }
 
-// comeLate returns the files that are restored last. They make kube-apiserver call a component, or
-// stop such calls. The components must be restored first.
+// comeLate returns the files that are restored last. They change which requests kube-apiserver
+// sends to Bulkhead's components. First, the old server or the old components must run again: the
+// server has the in-tree plugin that takes over, and the components answer the requests.
 func (in *Installer) comeLate(j *journal.Journal) []string {
 	var late []string
 	if in.registrationComesLate(j) {

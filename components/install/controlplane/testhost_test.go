@@ -205,8 +205,9 @@ func (h *testHost) Process(context.Context) (cluster.Process, error) {
 	return p, nil
 }
 
-// told receives the installer's output. At each line it checks which plugin checks leases. It must
-// be then, because the running server does not yet know a manifest that was just written.
+// told receives the installer's output. At each line it checks which plugin checks leases. Later
+// would be too late: at this time, the running server does not yet know a manifest that was just
+// written.
 type told struct{ *testHost }
 
 func (o told) Write(line []byte) (int, error) {

@@ -126,7 +126,7 @@ func (k *Installer) reopen(ctx context.Context, timeout time.Duration,
 	})
 }
 
-// stopRenewal ignores errors: a unit whose program is gone does nothing.
+// stopRenewal ignores errors: a timer or path unit whose service is removed starts nothing.
 func (k *Installer) stopRenewal(ctx context.Context) {
 	for _, unit := range []string{host.RenewUnit + ".timer", host.RenewUnit + ".path"} {
 		_, _ = k.System.Systemctl(ctx, "disable", "--now", unit)
