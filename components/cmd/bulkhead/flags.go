@@ -53,9 +53,9 @@ const day = 24 * time.Hour
 
 var (
 	controlPlaneCertificates = pki.Policy{Validity: 90 * day, RenewBefore: 30 * day}
-	// nodeCertificates renews the proxy's certificate every day. Some minutes later, the kubelet
-	// rejects the former certificate. So a stolen key is useful for one day at most. If renewals
-	// fail, there is a month to repair the cause.
+	// nodeCertificates renews the proxy's certificate every day. Some minutes after a renewal, the
+	// kubelet rejects the former certificate. So a stolen key is useful for about one day. If
+	// renewals fail, there is a month to repair the cause.
 	nodeCertificates = pki.Policy{Validity: 30 * day, RenewBefore: 29 * day}
 )
 
