@@ -1,9 +1,9 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kubeletaccess finds who in a cluster may reach kubelets by nodes/proxy, and
-// what each would lose where kubelet-auth-proxy is strict. It reads RBAC objects only
-// and talks to nobody.
+// Package kubeletaccess finds the subjects in a cluster that may reach kubelets through
+// nodes/proxy. It also finds what each of them loses if kubelet-auth-proxy is strict. It reads only
+// RBAC objects and sends no requests.
 package kubeletaccess
 
 import (
@@ -16,48 +16,48 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
 )
 
-// process are the subresources that let one run something in a pod of the node, or
-// reach into it; each takes create.
+// process are the subresources that run something in a pod of the node or connect to it. Each needs
+// the verb create.
 var process = []string{kubeletauth.SubresourceExec, kubeletauth.SubresourceAttach, kubeletauth.SubresourceRun,
 	kubeletauth.SubresourcePortForward}
 
-// others are those that strict mode takes out of nodes/proxy besides.
+// others are the other subresources that nodes/proxy does not include in strict mode.
 var others = []string{kubeletauth.SubresourceContainerLogs, kubeletauth.SubresourceDebug}
 
-// throughServer are those that the kubelet never took for nodes/proxy, and that nodes/proxy
-// gave through the API server: rule KA-VAP-1 asks for them there.
+// throughServer are the subresources that the kubelet never included in nodes/proxy. nodes/proxy
+// gives access to them through the API server. There, rule KA-VAP-1 checks them.
 var throughServer = []string{kubeletauth.SubresourceMetrics, kubeletauth.SubresourceStats, kubeletauth.SubresourceLog}
 
-// theProxy is who kubelet-auth-proxy is to kubelets.
+// theProxy is the subject with which kubelet-auth-proxy sends requests to kubelets.
 const theProxy = "User bulkhead:kubelet-auth-proxy"
 
-// Holder is somebody who has nodes/proxy.
+// Holder is a subject that has nodes/proxy.
 type Holder struct {
 	// Subject is "User alice", "Group x" or "ServiceAccount namespace/name".
 	Subject string `json:"subject"`
-	// Bindings are the bindings that give it, with their roles: "binding -> role".
+	// Bindings are the bindings that grant it, with their roles: "binding -> role".
 	Bindings []string `json:"bindings"`
-	// Verbs are those on nodes/proxy, * for all.
+	// Verbs are the verbs on nodes/proxy, or * for all verbs.
 	Verbs []string `json:"verbs"`
-	// Nodes are the nodes that it is limited to; empty for all.
+	// Nodes are the nodes to which the permission is limited. It is empty for all nodes.
 	Nodes []string `json:"nodes,omitempty"`
-	// Wildcard is true if a star, and not the word nodes/proxy, gives it: such a star
-	// covers what strict mode asks about as well.
+	// Wildcard is true if a resource wildcard * grants it, not the resource nodes/proxy. Such a
+	// wildcard also covers the subresources that strict mode checks.
 	Wildcard bool `json:"wildcard"`
-	// Loses names what nodes/proxy gives now and strict mode would ask for by itself:
-	// "exec (create nodes/exec)". Empty if other rules of RBAC give all of it.
+	// Loses lists what nodes/proxy grants now and strict mode checks separately: "exec (create
+	// nodes/exec)". It is empty if other RBAC rules grant all of it.
 	Loses []string `json:"loses"`
 }
 
-// Objects are the RBAC objects of a cluster. Bindings in a namespace count for
-// nothing: nodes are in none.
+// Objects are the RBAC objects of a cluster. RoleBindings are not needed, because nodes have no
+// namespace.
 type Objects struct {
 	Roles    []rbacv1.ClusterRole
 	Bindings []rbacv1.ClusterRoleBinding
 }
 
-// Find returns every holder of nodes/proxy, in the order of their names. Groups that
-// are not in RBAC (system:masters) are not in it.
+// Find returns every holder of nodes/proxy, sorted by subject. Groups without RBAC objects
+// (system:masters) are not included.
 func Find(o Objects) []Holder {
 	roles := map[string][]rbacv1.PolicyRule{}
 	for _, r := range o.Roles {
@@ -109,10 +109,11 @@ func holder(name string, bindings []string, rules []rbacv1.PolicyRule) Holder {
 		h.Wildcard = h.Wildcard || slices.Contains(r.Resources, rbacv1.ResourceAll) && covers(r, kubeletauth.SubresourceProxy)
 	}
 	if name == theProxy {
-		return h // it reaches kubelets, which are not strict, and not a proxy
+		return h // it connects to kubelets, which are not strict, and not to a proxy
 	}
 	for _, sub := range process {
-		// A websocket begins with GET, so get was enough, and create as well.
+		// A WebSocket connection starts with GET, so without strict mode either get or create is
+		// enough.
 		if (has(h.Verbs, "get") || has(h.Verbs, "create")) && !has(verbsOn(rules, sub), "create") {
 			h.Loses = append(h.Loses, sub+" (create nodes/"+sub+")")
 		}
@@ -130,8 +131,8 @@ func holder(name string, bindings []string, rules []rbacv1.PolicyRule) Holder {
 	return h
 }
 
-// covers is true for a rule about a subresource of nodes (plugin/pkg/auth/authorizer
-// rbac: resources match whole, or by a star, or by */subresource).
+// covers reports whether a rule matches a subresource of nodes. As in
+// plugin/pkg/auth/authorizer/rbac, a resource matches exactly, as *, or as */subresource.
 func covers(r rbacv1.PolicyRule, sub string) bool {
 	group := slices.Contains(r.APIGroups, "") || slices.Contains(r.APIGroups, rbacv1.APIGroupAll)
 	return group && slices.ContainsFunc(r.Resources, func(resource string) bool {
@@ -157,8 +158,8 @@ func has(verbs []string, verb string) bool {
 	return slices.Contains(verbs, verb) || slices.Contains(verbs, rbacv1.VerbAll)
 }
 
-// nodesOf are the nodes that the rules about nodes/proxy name; none if one of them
-// names none.
+// nodesOf returns the nodes that the rules about nodes/proxy name. It returns none if one of these
+// rules has no resource names, because that rule covers all nodes.
 func nodesOf(rules []rbacv1.PolicyRule) []string {
 	var nodes []string
 	for _, r := range rules {
@@ -174,7 +175,7 @@ func nodesOf(rules []rbacv1.PolicyRule) []string {
 	return slices.Compact(nodes)
 }
 
-// String is one line about what is lost.
+// String returns one line about what is lost.
 func (h Holder) String() string {
 	switch {
 	case len(h.Loses) > 0:

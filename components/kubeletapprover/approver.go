@@ -1,11 +1,11 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kubeletapprover decides which serving certificates kubelets may have.
+// Package kubeletapprover decides which serving certificates kubelets may get.
 //
-// kubernetes.io/kubelet-serving is the one signer of kubelet certificates whose
-// requests Kubernetes leaves to an administrator: nobody else can tell whether the
-// names and addresses in a request are the node's.
+// kubernetes.io/kubelet-serving is the only signer of kubelet certificates for which Kubernetes has
+// no automatic approval. An administrator must check that the names and addresses in a request
+// belong to the node.
 package kubeletapprover
 
 import (
@@ -24,8 +24,9 @@ import (
 
 var approved, _ = rules.Find(kubeletauth.Rules, kubeletauth.RuleCSR)
 
-// Asking returns the node that asks, if the request is one that we are there for: to
-// kubernetes.io/kubelet-serving, by a node, and not decided yet.
+// Asking returns the requesting node if the approver handles the request. That is a request by a
+// node to kubernetes.io/kubelet-serving that is neither approved nor denied. Otherwise ours is
+// false.
 func Asking(request *certificatesv1.CertificateSigningRequest) (node string, ours bool) {
 	if request.Spec.SignerName != certificatesv1.KubeletServingSignerName || decided(request) {
 		return "", false
@@ -43,11 +44,12 @@ func decided(request *certificatesv1.CertificateSigningRequest) bool {
 	return false
 }
 
-// Problem says why a node may not have what it asks for, with the rule's ID; empty if
-// it may. node is the Node of that name as it is now, nil if there is none. It asks
-// for all that the signer demands (pkg/apis/certificates/helpers.go
-// ValidateKubeletServingCSR), that names and addresses are the Node's own, and that they
-// are nobody else's. An error means that others could not be asked about that.
+// Problem returns why the node may not get the certificate, with the rule ID. It is empty if the
+// node may get it. node is the current Node of that name, or nil if there is none. Problem checks
+// everything that the signer requires (pkg/apis/certificates/helpers.go ValidateKubeletServingCSR).
+// It also checks that the names and addresses belong to the Node, and not to another Node, a
+// Service or an API server ([kubeletcertificate.TakenProblem]). It returns an error if it cannot
+// check that.
 func Problem(ctx context.Context, request *certificatesv1.CertificateSigningRequest, name string, node *corev1.Node,
 	others kubeletcertificate.Others) (string, error) {
 	problem, err := problem(ctx, request, name, node, others)

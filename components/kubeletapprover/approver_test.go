@@ -23,7 +23,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/kubeletcertificate"
 )
 
-// asked is a request as a kubelet of worker-1 makes it, changed.
+// asked is the CSR of a kubelet on worker-1, with changes by template and spec.
 func asked(t *testing.T, template func(*x509.CertificateRequest),
 	spec func(*certificatesv1.CertificateSigningRequest)) *certificatesv1.CertificateSigningRequest {
 	t.Helper()
@@ -61,14 +61,14 @@ func worker() *corev1.Node {
 	return node
 }
 
-// also is the worker with one more address, which it says is its own.
+// also is the worker with one more address in its Node status.
 func also(kind corev1.NodeAddressType, address string) *corev1.Node {
 	node := worker()
 	node.Status.Addresses = append(node.Status.Addresses, corev1.NodeAddress{Type: kind, Address: address})
 	return node
 }
 
-// cluster knows a Node other, a Service and an API server.
+// cluster has a Node other, a Service and an API server.
 type cluster struct{ err error }
 
 func (c cluster) NodeWith(_ context.Context, address, _ string) (string, error) {
@@ -161,7 +161,8 @@ func labelled(node *corev1.Node) *corev1.Node {
 	return node
 }
 
-// Where nobody knows, nothing is decided; what is wrong by itself needs nobody.
+// If the others cannot be checked, Problem returns an error. A problem of the CSR itself is found
+// without that check.
 func TestProblemIsNotKnown(t *testing.T) {
 	away := cluster{err: errors.New("timeout")}
 	if got, err := Problem(t.Context(), asked(t, nil, nil), "worker-1", worker(), away); err == nil || got != "" {

@@ -16,9 +16,9 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// Authorizer decides what nodes may do. It is safe for concurrent use if its
-// Relations are, and does not allocate to allow what a pointer to an AttributesRecord
-// asks for. It keeps nothing of what it has decided.
+// Authorizer decides what nodes may do. It is safe for concurrent use if its Relations are safe for
+// concurrent use. It does not allocate memory when it allows a request that is passed as a pointer
+// to an AttributesRecord. It keeps no record of its decisions.
 type Authorizer struct {
 	mode      Mode
 	features  Features
@@ -54,16 +54,16 @@ func New(config Config) *Authorizer {
 	return z
 }
 
-// Authorize answers a request by the rules in [Rules]. The reason ends in the
-// ID of the rule that decided; it is empty for a request that is not a node's.
-// The error is always nil: every request has an answer.
+// Authorize decides a request by the rules in [Rules]. The reason ends in the ID of the rule that
+// decided. The reason is empty if the user of the request is not a node. The error is always nil:
+// every request gets a decision.
 func (z *Authorizer) Authorize(ctx context.Context, attributes authorizer.Attributes) (authorizer.Decision, string,
 	error) {
 	return z.Decide(ctx, attributes).Parts()
 }
 
-// Decide is Authorize with the findings of the rules in audit mode: one at most. For a
-// request that is not a node's it has no opinion, by no rule.
+// Decide does the same as Authorize, and also returns the findings of the rules in audit mode: at
+// most one. If the user of the request is not a node, it returns NoOpinion without a rule.
 func (z *Authorizer) Decide(ctx context.Context, attributes authorizer.Attributes) rules.Decision {
 	a := requestOf(attributes)
 	if a == nil {
@@ -80,7 +80,7 @@ func (z *Authorizer) Decide(ctx context.Context, attributes authorizer.Attribute
 	return d
 }
 
-// unknownNode quotes the one user name that is a node's without saying which.
+// unknownNode is for the one user name that has the node prefix but no node name after it.
 const unknownNode = `unknown node for user "` + nodeidentity.Prefix + `"`
 
 func (z *Authorizer) decide(ctx context.Context, node string, a *request) rules.Decision {
@@ -99,7 +99,7 @@ func (z *Authorizer) decide(ctx context.Context, node string, a *request) rules.
 	return z.authorizeResource(ctx, node, a)
 }
 
-// noRelations is a cluster in which nothing is related to any node.
+// noRelations is a cluster in which no object is related to any node.
 type noRelations struct{}
 
 func (noRelations) Relation(string, graph.Kind, string, string) (none graph.Relation) { return none }
@@ -108,8 +108,8 @@ func (noRelations) Registered(string) bool                                      
 var errNoRuleResolution = errors.New(
 	"the node authorizer cannot list the rights of a node: they depend on the objects asked for")
 
-// RulesFor lists nothing. For a node it says that the list is incomplete, as
-// its rights depend on the pods that are bound to it.
+// RulesFor lists no rules. For a node it reports that the list is incomplete: the permissions of a
+// node depend on the pods that are bound to it.
 func (z *Authorizer) RulesFor(_ context.Context, u user.Info, _ string) ([]authorizer.ResourceRuleInfo,
 	[]authorizer.NonResourceRuleInfo, bool, error) {
 	if _, isNode := nodeidentity.NodeName(u); isNode {
@@ -118,14 +118,14 @@ func (z *Authorizer) RulesFor(_ context.Context, u user.Info, _ string) ([]autho
 	return nil, nil, false, nil
 }
 
-// ConditionsAwareAuthorize answers as Authorize does: no answer has conditions.
+// ConditionsAwareAuthorize decides as Authorize does. Its decisions never have conditions.
 func (z *Authorizer) ConditionsAwareAuthorize(ctx context.Context,
 	a authorizer.Attributes) authorizer.ConditionsAwareDecision {
 	return authorizer.ConditionsAwareDecisionFromParts(z.Authorize(ctx, a))
 }
 
-// EvaluateConditions denies: this authorizer sets no conditions, so whatever
-// it is asked to evaluate is not its own.
+// EvaluateConditions always denies. This authorizer sets no conditions, so the conditions that it
+// is asked to evaluate come from another authorizer.
 func (*Authorizer) EvaluateConditions(context.Context, authorizer.ConditionsAwareDecision,
 	authorizer.ConditionsData) (authorizer.Decision, string, error) {
 	return authorizer.DecisionDeny, "", authorizer.ErrorConditionEvaluationNotSupported

@@ -19,8 +19,8 @@ import (
 
 func TestDefault(t *testing.T) { run(t, defaultRows()) }
 
-// defaultRows includes the allow side of the gates: the node that is named, or
-// the resource that a rule speaks of, gets through.
+// defaultRows also contains allowed requests for the gates: the user name has a node name, or a
+// rule covers the resource.
 func defaultRows() []row {
 	nameless := &user.DefaultInfo{Name: "system:node:", Groups: []string{"system:nodes"}}
 	const unknown = "unknown node for user \"system:node:\" [NA-IDENT-1]"
@@ -142,7 +142,7 @@ func TestToAllowDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// With every optional rule the same holds for what it leaves alone.
+// With every optional rule on, an allowed request still does not allocate memory.
 func TestToAllowDoesNotAllocateWithEveryRule(t *testing.T) {
 	for _, mode := range []rules.Mode{rules.Audit, rules.Enforce} {
 		modes := every(mode)
@@ -170,7 +170,7 @@ func TestToAllowDoesNotAllocateWithEveryRule(t *testing.T) {
 	}
 }
 
-// noNews is a [Refresher] of a view that is not behind.
+// noNews is a [Refresher] for a view that is current.
 type noNews struct{}
 
 func (noNews) Refresh(context.Context, string, graph.Kind, string, string) string { return "" }

@@ -28,9 +28,9 @@ var (
 	}
 )
 
-// authorizeCertificateSigningRequest leaves the subresources that stand for
-// questions of the approver to others. What a node asks to be signed is not known
-// here; the approver checks it.
+// authorizeCertificateSigningRequest returns NoOpinion for a certificate approver's check of its
+// selfnodeclient subresource. The content of the CSR is not part of an authorization request, so
+// the approver checks it.
 func (z *Authorizer) authorizeCertificateSigningRequest(ctx context.Context, node string, a *request) rules.Decision {
 	if isApproverQuestion(a.Subresource) {
 		return authorizeApproverQuestion(a)
@@ -48,8 +48,8 @@ func (z *Authorizer) authorizeCertificateSigningRequest(ctx context.Context, nod
 	}
 }
 
-// authorizeCertificateSigningRequestRead reads live before it refuses, because a
-// kubelet watches its request as soon as it has made it.
+// authorizeCertificateSigningRequestRead does a live read before it denies, because a kubelet
+// starts to watch its CSR immediately after it has created it.
 func (z *Authorizer) authorizeCertificateSigningRequestRead(ctx context.Context, node string,
 	a *request) rules.Decision {
 	if z.optional.certificateSigningRequests == rules.Off {
@@ -74,7 +74,7 @@ func (z *Authorizer) ownsRequest(node string, a *request) bool {
 	return z.relations.Relation(node, graph.CertificateSigningRequest, a.Namespace, a.Name).Related
 }
 
-// withoutOwn rules on a read of what is not known to be the node's.
+// withoutOwn decides a read of a CSR that is not known to belong to the node.
 func (z *Authorizer) withoutOwn(text string) rules.Decision {
 	if z.optional.certificateSigningRequests == rules.Audit {
 		return audit(certificateSigningRequests, certificateSigningRequestOwn)

@@ -12,7 +12,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// signing makes a request for certificate signing requests.
+// signing returns a request for certificate signing requests.
 func signing(verb, name string) request {
 	return request{Verb: verb, APIGroup: "certificates.k8s.io", Resource: "certificatesigningrequests", Name: name}
 }
@@ -44,7 +44,7 @@ func certificateSigningRequestTwins() []twins {
 	return all
 }
 
-// A kubelet makes a request before it has a Node object, and waits for it.
+// A kubelet creates a CSR before it has a Node object, and waits for the certificate.
 func TestAnUnregisteredNodeHasItsSigningRequests(t *testing.T) {
 	for _, verb := range []string{"create", "get", "list", "watch"} {
 		a := complete(signing(verb, "my-certificatesigningrequest"))
@@ -56,7 +56,7 @@ func TestAnUnregisteredNodeHasItsSigningRequests(t *testing.T) {
 	}
 }
 
-// A kubelet watches its request as soon as it has made it.
+// A kubelet watches its CSR immediately after it has created it.
 func TestASigningRequestThatWasJustMade(t *testing.T) {
 	const read = "me certificatesigningrequest /x"
 	for _, mode := range []rules.Mode{rules.Audit, rules.Enforce} {

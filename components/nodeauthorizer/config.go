@@ -11,79 +11,76 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// Mode is what becomes of a node's request that no rule allows.
+// Mode is the decision for a node's request that no rule allows.
 type Mode int
 
 const (
-	// Compat answers as the in-tree authorizer does: Allow or NoOpinion.
+	// Compat decides as the in-tree authorizer does: Allow or NoOpinion.
 	Compat Mode = iota
-	// Strict denies what it does not allow, so that no authorizer behind can
-	// allow it. NoOpinion remains for requests that are not a node's, for
-	// NA-UNREADY and for the NA-PASS rules.
+	// Strict denies every request that no rule allows, so that no later authorizer can allow it.
+	// NoOpinion remains for users that are not nodes, for NA-UNREADY and for the NA-PASS rules.
 	Strict
 )
 
-// Relations knows which objects are related to which node.
+// Relations knows which objects are related to which node. It must be safe for concurrent use.
 type Relations interface {
-	// Relation says whether the node may see the object because something bound to
-	// the node refers to it, and what the optional rules make of that. It must not
-	// allocate.
+	// Relation returns whether an object bound to the node refers to this object, so that the node
+	// may read it. It also returns which optional rule, if any, applies to that relation. It must
+	// not allocate memory.
 	Relation(node string, kind graph.Kind, namespace, name string) graph.Relation
-	// Registered reports whether there is a Node object of that name. It must not
-	// allocate.
+	// Registered reports whether a Node object of that name exists. It must not allocate memory.
 	Registered(node string) bool
 }
 
-// Refresher makes sure that [Relations] is not behind the cluster. It is called
-// only before a request is refused, or before it is reported that an audited rule
-// would have refused it; the wait for it ends with ctx.
+// Refresher updates [Relations] from the cluster. The authorizer calls it only before it denies a
+// request, or before it reports that an audited rule would deny the request. A call ends with ctx
+// at the latest.
 type Refresher interface {
-	// Refresh has Relations know of everything that could have related the object
-	// to the node when it was called. Why is empty if it does now; else it says, as
-	// the end of a sentence, why that is not certain.
+	// Refresh updates Relations with every object that can relate this object to the node.
+	// Afterwards Relations is at least as new as the start of the call. If that is not certain, why
+	// is the reason, as the end of a sentence. Otherwise why is empty.
 	Refresh(ctx context.Context, node string, kind graph.Kind, namespace, name string) (why string)
-	// RefreshNode does the same for whether there is a Node object of that name.
+	// RefreshNode does the same for the Node object of that name.
 	RefreshNode(ctx context.Context, node string) (why string)
 }
 
-// Config is what an [Authorizer] decides from.
+// Config is the configuration of an [Authorizer].
 type Config struct {
 	// Mode is Compat if unset.
 	Mode Mode
-	// Features should start from [DefaultFeatures]: the zero value has all off.
+	// Features should start from [DefaultFeatures]. In the zero value, all features are off.
 	Features Features
-	// Relations, if nil, relates nothing to any node.
+	// Relations may be nil. Then no object is related to any node.
 	Relations Relations
-	// Refresher, if nil, confirms nothing: Relations has the last word.
+	// Refresher may be nil. Then the authorizer decides from Relations without a live read.
 	Refresher Refresher
-	// Modes are those of the optional rules; one that is not named is off. Those
-	// that rule on what is related, [GraphOptions], must be told to Relations too.
+	// Modes are the modes of the optional rules. A rule that is missing is off. Some of these rules
+	// are decided by Relations: create the graph with [GraphOptions] of the same modes.
 	Modes map[rules.ID]rules.Mode
-	// Revoked, if not nil, returns the credentials that are revoked now. It must not
-	// allocate.
+	// Revoked returns the currently revoked credentials. It may be nil. It must not allocate
+	// memory.
 	Revoked func() *revocationlist.Set
-	// Unready says, as the end of a sentence, why Relations is not to be relied
-	// on: it does not know the whole cluster yet, or is out of date. While it says
-	// anything, and forever if it is nil, every request of a node is left to
-	// others. It must not allocate to say nothing.
+	// Unready returns why Relations must not be used, as the end of a sentence: it has not seen the
+	// whole cluster yet, or it is out of date. While the reason is not empty, every node request
+	// gets NoOpinion. If Unready is nil, every node request gets NoOpinion. It must not allocate
+	// memory to return the empty string.
 	Unready func() (why string)
 }
 
-// Features are the feature gates of kube-apiserver that change what a node may
-// do. They must be set as the API server in front has them. Gates that no
-// longer change a decision in 1.37 (DynamicResourceAllocation,
-// AuthorizeNodeWithSelectors, …) are left out.
+// Features are the feature gates of kube-apiserver that change what a node may do. Set them as they
+// are set in the API server that calls this authorizer. Gates that no longer change a decision in
+// 1.37 (DynamicResourceAllocation, AuthorizeNodeWithSelectors, …) are left out.
 //
-// The zero value has everything off; start from [DefaultFeatures].
+// In the zero value, all features are off. Start from [DefaultFeatures].
 type Features struct {
-	// ServiceAccountTokenForCredentialProviders lets a node read the
-	// ServiceAccounts of its pods. So does PodCertificateRequest.
+	// ServiceAccountTokenForCredentialProviders lets a node get the ServiceAccounts of its pods.
+	// PodCertificateRequest allows the same.
 	ServiceAccountTokenForCredentialProviders bool
-	// PodCertificateRequest lets a node work with PodCertificateRequests.
+	// PodCertificateRequest lets a node create and read PodCertificateRequests.
 	PodCertificateRequest bool
 	// ClusterTrustBundle lets every node read ClusterTrustBundles.
 	ClusterTrustBundle bool
-	// CSIVolumeHealth lets a node report the status of its CSINode.
+	// CSIVolumeHealth lets a node get, update and patch the status of its CSINode.
 	CSIVolumeHealth bool
 }
 
@@ -97,8 +94,8 @@ func DefaultFeatures() Features {
 	}
 }
 
-// ByGate returns the features under the names that kube-apiserver's
-// --feature-gates gives them. Writing through the pointers changes f.
+// ByGate returns the features by their names in kube-apiserver's --feature-gates. A write through
+// one of the pointers changes f.
 func (f *Features) ByGate() map[string]*bool {
 	return map[string]*bool{
 		"KubeletServiceAccountTokenForCredentialProviders": &f.ServiceAccountTokenForCredentialProviders,

@@ -11,16 +11,16 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// patience is how long the live reads before one refusal may take together. With
-// the second for which the transport lets a request wait for its place it is less
-// than the 3 s after which kube-apiserver goes on without us.
+// patience is the time limit for all live reads before one denial. The transport lets a request
+// wait up to one second for a free slot. Together they stay below 3 s: after that time
+// kube-apiserver stops waiting for the webhook and continues.
 const patience = 1500 * time.Millisecond
 
 const noObjectName = "No Object name found"
 
-// related allows what is related to the node, at once if Relations says so. Else
-// it has the relation read live first, so that nobody is refused for a watch that
-// lags behind.
+// related allows a request for an object that is related to the node. If Relations does not know
+// the relation, it does a live read before it denies. So a watch that lags behind does not cause a
+// denial.
 func (z *Authorizer) related(ctx context.Context, r rules.Rule, node string, kind graph.Kind,
 	a *request) rules.Decision {
 	if a.Name == "" {
@@ -37,9 +37,9 @@ func (z *Authorizer) related(ctx context.Context, r rules.Rule, node string, kin
 	return v
 }
 
-// judge applies the optional rules to a relation, and is what "the rule that
-// refuses first" means: NA-NODE-4, then the rule of the relation's condition, then
-// r, whose class the request is in. It leaves the text of refusals out.
+// judge applies the optional rules to a relation. If several rules deny, it names the first of
+// them: NA-NODE-4, then the rule of the relation's condition, then r, the rule of the request's
+// class. It does not set the message of a denial.
 func (z *Authorizer) judge(r rules.Rule, is graph.Relation) rules.Decision {
 	unregistered := !is.Registered && z.optional.node != rules.Off
 	switch {
@@ -58,10 +58,10 @@ func (z *Authorizer) judge(r rules.Rule, is graph.Relation) rules.Decision {
 	}
 }
 
-// confirmed is the decision after the live reads that could change it: of the Node
-// if the rule against the request is NA-NODE-4, of the relation if it is another.
-// Each is made once at most, so whoever is allowed by the first waits for no
-// second. why says what went wrong with the last.
+// confirmed returns the decision after the live reads that could change it. If NA-NODE-4 denies, it
+// reads the Node object. If another rule denies, it reads the objects of the relation. It does each
+// read at most once, and does no second read if the first one leads to an allow. why is the reason
+// if the last read did not succeed.
 func (z *Authorizer) confirmed(ctx context.Context, v rules.Decision, r rules.Rule, node string, kind graph.Kind,
 	a *request) (_ rules.Decision, why string) {
 	if z.refresher == nil {
@@ -86,7 +86,7 @@ func (z *Authorizer) confirmed(ctx context.Context, v rules.Decision, r rules.Ru
 	}
 }
 
-// ruleOf is the optional rule that makes a condition.
+// ruleOf returns the optional rule for a condition.
 func ruleOf(c graph.Condition) rules.Rule {
 	switch c {
 	case graph.Ended:
@@ -98,7 +98,7 @@ func ruleOf(c graph.Condition) rules.Rule {
 	}
 }
 
-// unrelatedText is why the rule does not give the node an object.
+// unrelatedText is the message of a denial by rule r.
 func unrelatedText(r rules.ID, node string) string {
 	switch r {
 	case nodeRegistered.ID:
@@ -118,7 +118,7 @@ func onlyThrough(node, what string) string {
 	return "node '" + node + "' is related to this object only through " + what
 }
 
-// because adds to a text why it may be wrong: the view could not be confirmed.
+// because appends why the decision may be out of date: a live read did not succeed.
 func because(text, why string) string {
 	if why == "" {
 		return text

@@ -23,11 +23,10 @@ func checkOutcome(t *testing.T, want, got outcome) {
 	}
 }
 
-// lagging is a view that knows one relation, and the Node, only once they have
-// been read live.
+// lagging is a view that knows one relation and the Node only after a live read.
 type lagging struct {
 	is graph.Relation
-	// then is what it is after each read, by what is read.
+	// then is the relation after each live read, by the name of the read.
 	then map[string]graph.Relation
 }
 
@@ -50,7 +49,7 @@ var (
 	nothing = graph.Relation{}
 	known   = graph.Relation{Registered: true}
 	related = graph.Relation{Registered: true, Related: true}
-	// relatedOnly is related to a node without a Node object.
+	// relatedOnly is related to a node that has no Node object.
 	relatedOnly = graph.Relation{Related: true}
 	ended       = graph.Relation{Registered: true, Condition: graph.Ended}
 	endedLater  = graph.Relation{Registered: true, Related: true, Condition: graph.Ended}
@@ -119,7 +118,7 @@ func TestWhatIsReadLiveBeforeARefusal(t *testing.T) {
 	}
 }
 
-// Without a Refresher the view has the last word.
+// Without a Refresher, the authorizer decides from the view alone.
 func TestWithoutARefresher(t *testing.T) {
 	for _, a := range everyRequest() {
 		modes := Modes(rules.Enforce)
@@ -133,7 +132,8 @@ func TestWithoutARefresher(t *testing.T) {
 	}
 }
 
-// TestAReadThatFailsIsSaid holds for every refusal that a read comes before.
+// TestAReadThatFailsIsSaid checks every refusal that follows a live read: its message contains the
+// cause of the failure.
 func TestAReadThatFailsIsSaid(t *testing.T) {
 	said := 0
 	for _, a := range everyRequest() {
@@ -151,7 +151,7 @@ func TestAReadThatFailsIsSaid(t *testing.T) {
 	}
 }
 
-// A caller that is gone should not be waited for.
+// A live read must end with its request.
 func TestReadsHaveTheContextOfTheRequest(t *testing.T) {
 	type key struct{}
 	ctx := context.WithValue(t.Context(), key{}, "this")
@@ -172,8 +172,7 @@ func TestReadsHaveTheContextOfTheRequest(t *testing.T) {
 	}
 }
 
-// The API server waits for 3 s, so two reads that both take their time must not
-// add up.
+// The API server waits 3 s, so the durations of two slow reads must not add up.
 func TestTwoReadsShareOneDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		view := lagging{nothing, map[string]graph.Relation{nodeIsRead: known}}
@@ -195,7 +194,7 @@ func TestTwoReadsShareOneDeadline(t *testing.T) {
 	})
 }
 
-// While the view is not to be relied on, nobody is judged by it, nor reported.
+// While the view must not be used, there are no live reads and no findings.
 func TestUnreadyIsNeitherReadNorAudited(t *testing.T) {
 	for _, a := range everyRequest() {
 		r := &reader{}

@@ -27,8 +27,8 @@ const (
 	csiNodeOfAnother    = "can only access CSINode with the same name as the requesting node"
 )
 
-// authorizeCSINode keeps a node to its own CSINode. The name of one that is
-// being created is not known here; admission checks it.
+// authorizeCSINode limits a node to its own CSINode. The name of a CSINode that is being created is
+// not known here, so admission checks it.
 func (z *Authorizer) authorizeCSINode(node string, a *request) rules.Decision {
 	verb := a.Verb
 	switch a.Subresource {

@@ -10,7 +10,7 @@ const (
 	csiNodeName  = "can only access CSINode with the same name as the requesting node "
 )
 
-// csi makes a request for CSINodes.
+// csi returns a request for CSINodes.
 func csi(verb, subresource, name string) request {
 	return request{Verb: verb, APIGroup: "storage.k8s.io", Resource: "csinodes", Subresource: subresource, Name: name}
 }

@@ -17,16 +17,16 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// row is one request and all that is to be said about it. It leaves out the user,
-// who is the node "me", and that a request without a path is for a resource. The
-// name finishes the sentence "a node that asks for …".
-// What a row wants.
+// The decisions that rows expect.
 const (
 	refused = rules.Deny
 	allowed = rules.Allow
 	passed  = rules.NoOpinion
 )
 
+// row is one request and its expected decision. The request leaves out the user, who is the node
+// "me". A request without a path is a resource request. The name completes the sentence "a node
+// that asks for …".
 type row struct {
 	name   string
 	asks   request
@@ -43,11 +43,10 @@ type answer struct {
 
 const unrelated = "no relationship found between node 'me' and this object "
 
-// relations is a graph with two nodes, "me" and "stranger", to both of which the
-// same objects of each kind are related. They are named after their kind, so that a
-// mix-up of kinds shows, and before it is said how they are related: "my-secret"
-// as upstream has it, "ended-secret" through a pod that has ended, and so on. Only
-// "me" has a Node object.
+// relations is a graph with the nodes "me" and "stranger". The same objects of each kind are
+// related to both nodes. Each object has the name of its kind, so that a mix-up of kinds fails a
+// test. The prefix says how it is related: "my-secret" as upstream, "ended-secret" through a pod
+// that has ended, and so on. Only "me" has a Node object.
 type relations struct{ options graph.Options }
 
 func (v relations) Relation(node string, kind graph.Kind, namespace, name string) graph.Relation {
@@ -71,7 +70,7 @@ func (relations) Registered(node string) bool { return node == "me" }
 
 func isTestNode(node string) bool { return node == "me" || node == "stranger" }
 
-// related does what the graph does with a condition in each mode.
+// related applies a condition in each mode as the graph does.
 func (v relations) related(how string, kind graph.Kind) graph.Relation {
 	condition, mode := graph.Unconditional, rules.Off
 	switch how {
@@ -99,7 +98,7 @@ func (v relations) related(how string, kind graph.Kind) graph.Relation {
 
 func never() string { return "" }
 
-// newIn returns an authorizer over [relations].
+// newIn returns an authorizer with [relations].
 func newIn(mode Mode, features Features) *Authorizer {
 	return New(Config{Mode: mode, Features: features, Relations: relations{}, Unready: never})
 }
@@ -112,7 +111,7 @@ func nodeNamed(name string) user.Info {
 
 func (r row) attributes() *request { return complete(r.asks) }
 
-// complete adds what rows leave out.
+// complete sets the fields that rows leave out.
 func complete(a request) *request {
 	if a.User == nil {
 		a.User = theNode()
@@ -122,12 +121,12 @@ func complete(a request) *request {
 	return &a
 }
 
-// selecting makes the requirements of one field selector.
+// selecting returns the requirements of one field selector.
 func selecting(field string, op selection.Operator, value string) fields.Requirements {
 	return fields.Requirements{{Field: field, Operator: op, Value: value}}
 }
 
-// run tries every row in both modes: only what becomes of a refusal differs.
+// run checks every row in both modes. Only the decision for a refused request differs.
 func run(t *testing.T, rows []row) {
 	t.Helper()
 	runWith(t, DefaultFeatures(), rows)
@@ -153,7 +152,7 @@ func runWith(t *testing.T, features Features, rows []row) {
 	}
 }
 
-// allRows are the rows of all families.
+// allRows are the rows of all tables.
 func allRows() []row {
 	var rows []row
 	for _, family := range [][]row{
@@ -166,7 +165,7 @@ func allRows() []row {
 	return rows
 }
 
-// ask is one answer with its findings.
+// ask returns one answer with its findings.
 func ask(t *testing.T, z *Authorizer, a authorizer.Attributes) (answer, []rules.Finding) {
 	t.Helper()
 	d := z.Decide(t.Context(), a)

@@ -7,7 +7,8 @@ import "testing"
 
 func TestEndpoints(t *testing.T) { runTwins(t, endpointTwins()) }
 
-// endpointTwins have no allowance of endpoints: nothing on a node refers to any.
+// In endpointTwins, the allowed request is not for endpoints: no object on a node refers to
+// endpoints.
 func endpointTwins() []twins {
 	return []twins{{
 		name:    "endpoints instead of their service",

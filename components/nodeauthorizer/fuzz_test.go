@@ -15,7 +15,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// FuzzAuthorize holds the promises that no request may break.
+// FuzzAuthorize checks the guarantees that apply to every request.
 func FuzzAuthorize(f *testing.F) {
 	known := map[rules.ID]bool{}
 	for _, r := range Rules {
@@ -70,7 +70,7 @@ func FuzzAuthorize(f *testing.F) {
 	})
 }
 
-// inModes are authorizers with all optional rules audited, and enforced.
+// inModes has one authorizer with all optional rules audited, and one with all enforced.
 type inModes struct {
 	audited, enforced *Authorizer
 }
@@ -88,9 +88,8 @@ func newInModes() *inModes {
 	return m
 }
 
-// check holds what optional rules promise of any request: to audit changes no
-// answer and reports just what to enforce refuses, and to enforce allows nothing
-// new.
+// check checks the guarantees of optional rules for any request. Audit changes no decision. It
+// reports exactly what enforce would refuse. Enforce allows nothing that off refuses.
 func (m *inModes) check(t *testing.T, a *request, off authorizer.Decision, reason string) {
 	audit, findings := ask(t, m.audited, a)
 	enforce, more := ask(t, m.enforced, a)

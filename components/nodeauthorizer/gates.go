@@ -10,8 +10,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// These stand before or behind all other rules. They allow nothing themselves:
-// what they let through, another rule decides.
+// These rules are checked before or after all other rules. They never allow a request themselves.
 var (
 	identityNamed = rules.Rule{
 		ID: "NA-IDENT-1",
@@ -34,8 +33,8 @@ var (
 		Source: "plugin/pkg/auth/authorizer/node/node_authorizer.go Authorize; " +
 			"plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go NodeRules",
 	}
-	// limit is decided by the transport, before the authorizer is asked; it is
-	// listed here because its refusals are this component's.
+	// The transport decides limit, before it calls the authorizer. The rule is listed here because
+	// its denials belong to this component.
 	limit = rules.Rule{
 		ID: "NA-LIMIT",
 		Description: "A node never has more than its share of requests in flight, nor a review larger than a kubelet's can " +
@@ -46,9 +45,9 @@ var (
 	}
 )
 
-// A cluster asks a few things as a node that the Node authorizer never
-// answered, because RBAC did. Strict mode leaves just these to RBAC; to deny
-// them would stop kubelets, certificate rotation or kubeadm.
+// A cluster sends a few requests as a node that the in-tree Node authorizer never decides, because
+// RBAC decides them. Strict mode leaves only these to RBAC. A denial would stop kubelets,
+// certificate rotation or kubeadm.
 var (
 	passPaths = rules.Rule{
 		ID: "NA-PASS-1",
@@ -96,7 +95,7 @@ func authorizePath(a *request) rules.Decision {
 	return deny(passPaths, "no rule allows a node to "+a.Verb+" "+a.Path)
 }
 
-// isOpenPath says which paths RBAC lets every authenticated user read.
+// isOpenPath reports whether RBAC lets every authenticated user read the path.
 func isOpenPath(path string) bool {
 	switch path {
 	case "/api", "/apis", "/openapi", "/version", "/version/", "/healthz", "/livez", "/readyz":
@@ -112,14 +111,14 @@ func authorizeSelfReview(a *request) rules.Decision {
 	return noRule(passSelfReviews, a)
 }
 
-// isApproverQuestion says which subresources exist only for the certificate
-// approver to ask about.
+// isApproverQuestion reports whether a subresource exists only for the access checks of the
+// certificate approver.
 func isApproverQuestion(subresource string) bool {
 	return subresource == "selfnodeclient" || subresource == "nodeclient"
 }
 
-// authorizeApproverQuestion answers kube-controller-manager, which asks as the
-// node that made a request whether it may be approved.
+// authorizeApproverQuestion decides an access check of kube-controller-manager. It checks, as the
+// node that created a CSR, whether the CSR may be approved.
 func authorizeApproverQuestion(a *request) rules.Decision {
 	if a.Verb == "create" && a.Subresource == "selfnodeclient" {
 		return noOpinion(passSelfNodeClient)
@@ -133,8 +132,9 @@ func isKubeadmConfigMap(a *request) bool {
 	return a.Namespace == "kube-system" && a.Subresource == "" && slices.Contains(kubeadmConfigMaps, a.Name)
 }
 
-// authorizeKubeadmConfigMap rules on a config map that the graph does not give
-// to the node. It keeps the graph's words, and the ID of an optional rule.
+// authorizeKubeadmConfigMap decides a request for a config map that is not related to the node in
+// the graph. It keeps the message of the graph's decision. It also keeps the ID of an optional rule
+// that refuses a list or a watch.
 func authorizeKubeadmConfigMap(a *request, v rules.Decision) rules.Decision {
 	switch {
 	case a.Verb == "get":
@@ -150,15 +150,15 @@ const (
 	signerVerb   = "request-serviceaccounts-podcertificate-signer"
 )
 
-// isAdmissionQuestion says which verbs exist only for NodeRestriction to ask
-// about. The resource in such a question is an audience or a signer, whatever
-// it is spelled like, so it must not reach the rules of a resource.
+// isAdmissionQuestion reports whether a verb exists only for the access checks of NodeRestriction.
+// The resource in such a check is an audience or a signer, and its name can equal the name of a
+// real resource. So it must not reach the rules of resources.
 func isAdmissionQuestion(verb string) bool {
 	return verb == audienceVerb || verb == signerVerb
 }
 
-// authorizeAdmissionQuestion leaves to RBAC what only a grant of the cluster's
-// administrator can answer.
+// authorizeAdmissionQuestion leaves the check to RBAC: only a cluster administrator can grant this
+// permission.
 func authorizeAdmissionQuestion(a *request) rules.Decision {
 	group := ""
 	if a.Verb == signerVerb {

@@ -5,7 +5,7 @@ package nodeauthorizer
 
 import "github.com/bulkhead-k8s/bulkhead/components/rules"
 
-// leaseNamespace is the namespace of the nodes' heartbeats.
+// leaseNamespace is the namespace of the node heartbeats.
 const leaseNamespace = "kube-node-lease"
 
 var (
@@ -34,8 +34,8 @@ const (
 	leaseOfAnother = "can only access node lease with the same name as the requesting node"
 )
 
-// authorizeLease keeps a node to its own heartbeat. The name of a lease that
-// is being created is not known here; admission checks it.
+// authorizeLease limits a node to its own heartbeat. The name of a lease that is being created is
+// not known here, so admission checks it.
 func authorizeLease(node string, a *request) rules.Decision {
 	r := leaseOwnName
 	switch a.Verb {

@@ -10,8 +10,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// optionalModes are the modes of the optional rules that are decided here. Those
-// about a relation's condition are decided by [Relations].
+// optionalModes are the modes of the optional rules that this package decides. [Relations] decides
+// the rules about a relation's condition.
 type optionalModes struct {
 	endpoints, certificateSigningRequests, node rules.Mode
 	secretWatch, configMapWatch, credential     rules.Mode
@@ -28,7 +28,7 @@ func newOptionalModes(modes map[rules.ID]rules.Mode) optionalModes {
 	}
 }
 
-// Modes gives all optional rules of this component one mode.
+// Modes returns one mode for all optional rules of this component.
 func Modes(mode rules.Mode) map[rules.ID]rules.Mode { return rules.Modes(Rules, mode) }
 
 // ParseModes is [rules.ParseModes] for the rules of this component.
@@ -36,9 +36,8 @@ func ParseModes(all rules.Mode, single map[string]string) (modes map[rules.ID]ru
 	return rules.ParseModes(Rules, all, single)
 }
 
-// GraphOptions are what a graph has to be made with for these modes.
-// credentialProviders is true where kubelets have credential providers that use
-// ServiceAccount tokens.
+// GraphOptions returns the options with which the graph must be created for these modes.
+// credentialProviders is true if kubelets have credential providers that use ServiceAccount tokens.
 func GraphOptions(modes map[rules.ID]rules.Mode, credentialProviders bool) graph.Options {
 	return graph.Options{
 		Ended:               modes[podEnded.ID],
@@ -48,17 +47,16 @@ func GraphOptions(modes map[rules.ID]rules.Mode, credentialProviders bool) graph
 	}
 }
 
-// Needs are the resources that only optional rules look at, and what they need to
-// know besides.
+// Needs are the resources and other data that only optional rules use.
 type Needs struct {
 	Nodes, CertificateSigningRequests, PersistentVolumeClaims bool
-	// PodEnds is true if it matters that a pod has ended.
+	// PodEnds is true if a rule needs to know that a pod has ended.
 	PodEnds bool
-	// Revocations is true if the list of revoked credentials matters.
+	// Revocations is true if a rule needs the list of revoked credentials.
 	Revocations bool
 }
 
-// NeedsOf says what these modes need. A rule that is off needs nothing.
+// NeedsOf returns what these modes need. A rule that is off needs nothing.
 func NeedsOf(modes map[rules.ID]rules.Mode) Needs {
 	return Needs{
 		Nodes:                      modes[nodeRegistered.ID] != rules.Off,
@@ -80,7 +78,7 @@ var nodeRegistered = rules.Rule{
 	Optional:  true,
 }
 
-// ifRegistered allows by r if there is a Node object.
+// ifRegistered allows by rule r if a Node object exists.
 func (z *Authorizer) ifRegistered(ctx context.Context, node string, r rules.Rule) rules.Decision {
 	if z.optional.node == rules.Off || z.relations.Registered(node) {
 		return allow(r)
@@ -88,8 +86,8 @@ func (z *Authorizer) ifRegistered(ctx context.Context, node string, r rules.Rule
 	return z.ifRegisteredNow(ctx, node, r)
 }
 
-// ifRegisteredNow reads live before it refuses: a kubelet that has just registered
-// goes on at once.
+// ifRegisteredNow does a live read before it denies: a kubelet sends more requests immediately
+// after it has registered.
 func (z *Authorizer) ifRegisteredNow(ctx context.Context, node string, r rules.Rule) rules.Decision {
 	why := ""
 	if z.refresher != nil {
@@ -103,7 +101,7 @@ func (z *Authorizer) ifRegisteredNow(ctx context.Context, node string, r rules.R
 	return deny(nodeRegistered, because(noNodeObject(node), why))
 }
 
-// eventWrites are what a node may do to events, of both groups.
+// eventWrites are the verbs that a node may use on events, in both API groups.
 var eventWrites = []string{"create", "update", "patch"}
 
 func (z *Authorizer) authorizeEvent(ctx context.Context, node string, a *request) rules.Decision {

@@ -39,8 +39,8 @@ func TestEveryOptionalRuleHasTwins(t *testing.T) {
 	}
 }
 
-// everyRequest is what all tables ask, by a node with and one without a Node
-// object.
+// everyRequest has the requests of all tables, each by a node with a Node object and by a node
+// without one.
 func everyRequest() []*request {
 	var all []*request
 	add := func(a *request) {
@@ -61,9 +61,9 @@ func everyRequest() []*request {
 	return all
 }
 
-// TestAuditSaysWhatEnforceWouldRefuse holds the promise of audit for every request
-// of every table: the answers of off, and one finding for each allowance that
-// enforce refuses, by the same rule.
+// TestAuditSaysWhatEnforceWouldRefuse checks every request of every table. Audit gives the same
+// decision as off. It also reports one finding, with the same rule, for each allowed request that
+// enforce refuses.
 func TestAuditSaysWhatEnforceWouldRefuse(t *testing.T) {
 	findings := 0
 	for _, a := range everyRequest() {
@@ -88,8 +88,8 @@ func TestAuditSaysWhatEnforceWouldRefuse(t *testing.T) {
 	}
 }
 
-// TestAnAllowanceIsNotReadLive, because a kubelet should not wait for what the
-// view knows.
+// TestAnAllowanceIsNotReadLive: a kubelet must not wait for a live read if the view already has the
+// relation.
 func TestAnAllowanceIsNotReadLive(t *testing.T) {
 	for _, mode := range []rules.Mode{rules.Off, rules.Audit, rules.Enforce} {
 		for _, a := range everyRequest() {

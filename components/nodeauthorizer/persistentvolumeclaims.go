@@ -50,7 +50,7 @@ func (z *Authorizer) authorizePersistentVolumeClaim(ctx context.Context, node st
 	case "update", "patch":
 		return z.related(ctx, claimStatus, node, graph.PersistentVolumeClaim, a)
 	default:
-		// Upstream's text names get, which upstream refuses too.
+		// Upstream's text mentions get, although upstream refuses get too.
 		return deny(claimStatus, claimVerbs)
 	}
 }

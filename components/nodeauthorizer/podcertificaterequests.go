@@ -35,8 +35,8 @@ const (
 	podCertificatesOfAll = "can only list/watch podcertificaterequests with nodeName field selector"
 )
 
-// authorizePodCertificateRequest cannot see for which pod, account and signer a
-// request is created; admission checks them.
+// authorizePodCertificateRequest cannot see the pod, service account and signer of a new request.
+// Admission checks them.
 func (z *Authorizer) authorizePodCertificateRequest(ctx context.Context, node string, a *request) rules.Decision {
 	if !z.features.PodCertificateRequest {
 		return noRule(podCertificateCreate, a)

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 )
 
-// pcr makes a request for PodCertificateRequests.
+// pcr returns a request for PodCertificateRequests.
 func pcr(verb, subresource, name string) request {
 	return request{Verb: verb, APIGroup: "certificates.k8s.io", Resource: "podcertificaterequests",
 		Subresource: subresource, Namespace: "ns", Name: name}

@@ -67,7 +67,7 @@ func registeredTwins() []twins {
 	return all
 }
 
-// A kubelet needs these before there is a Node object.
+// A kubelet needs these requests before it has a Node object.
 func TestWhatANodeHasBeforeItIsRegistered(t *testing.T) {
 	mine := selecting("spec.nodeName", selection.Equals, "stranger")
 	for _, tc := range []struct {
@@ -107,8 +107,8 @@ func TestWhatANodeHasBeforeItIsRegistered(t *testing.T) {
 	}
 }
 
-// A kubelet that has registered a moment ago goes on at once, whatever the watch
-// has seen.
+// A kubelet sends more requests immediately after it has registered, even if the watch has not
+// shown the Node yet.
 func TestANodeThatHasJustRegistered(t *testing.T) {
 	for want, asks := range map[string]request{
 		"[NA-POD-3]":      {Verb: "create", Resource: "pods", Namespace: "ns"},
@@ -123,7 +123,8 @@ func TestANodeThatHasJustRegistered(t *testing.T) {
 	}
 }
 
-// What is refused whoever asks is refused by the rule of its class, without a read.
+// A request that is refused for every node is refused by the rule of its class, without a live
+// read.
 func TestFormComesBeforeRegistration(t *testing.T) {
 	for want, asks := range map[string]request{
 		"[NA-POD-3]":       {Verb: "update", Resource: "pods", Namespace: "ns", Name: "my-pod"},
@@ -141,7 +142,7 @@ func TestFormComesBeforeRegistration(t *testing.T) {
 	}
 }
 
-// kubeadm reads these with the certificate of a node that may be gone.
+// kubeadm reads these config maps with the certificate of a node whose Node object may be gone.
 func TestKubeadmConfigMapsAreLeftOpenToUnregisteredNodes(t *testing.T) {
 	for verb, want := range map[string]outcome{
 		"get": {Decision: authorizer.DecisionNoOpinion, Reason: "node 'stranger' has no Node object [NA-PASS-4]",
@@ -155,7 +156,8 @@ func TestKubeadmConfigMapsAreLeftOpenToUnregisteredNodes(t *testing.T) {
 	}
 }
 
-// What enforce leaves to others it does not refuse, so audit does not report it.
+// Enforce leaves this request to the next authorizers and does not refuse it. So audit does not
+// report it.
 func TestKubeadmConfigMapsInAudit(t *testing.T) {
 	for verb, findings := range map[string]int{"get": 0, "watch": 1} {
 		view := lagging{is: relatedOnly}

@@ -65,8 +65,8 @@ func (z *Authorizer) authorizeSecret(ctx context.Context, node string, a *reques
 	return z.readNamespaced(ctx, secretGet, node, graph.Secret, a)
 }
 
-// authorizeConfigMap knows three config maps that kubeadm reads as a node
-// without a pod that uses them.
+// authorizeConfigMap also handles three config maps that kubeadm reads as a node, although no pod
+// on the node uses them.
 func (z *Authorizer) authorizeConfigMap(ctx context.Context, node string, a *request) rules.Decision {
 	r := configMapGet
 	if isListOrWatch(a) {
@@ -82,7 +82,8 @@ func (z *Authorizer) authorizeConfigMap(ctx context.Context, node string, a *req
 	case v.Effect == rules.Deny:
 		return authorizeKubeadmConfigMap(a, v)
 	case a.Verb == "get":
-		// Enforced, the optional rule would leave it to others, not refuse it.
+		// If the optional rule were enforced, it would not deny this request but leave it to the
+		// next authorizers. So there is no finding.
 		return allow(r)
 	}
 	return v
@@ -96,9 +97,8 @@ func (z *Authorizer) authorizeVolumeAttachment(ctx context.Context, node string,
 	return z.get(ctx, volumeAttachmentGet, node, graph.VolumeAttachment, a)
 }
 
-// readNamespaced allows to get, list and watch one related object. For list
-// and watch the API server takes the name from the field selector
-// metadata.name=….
+// readNamespaced allows get, list and watch of one related object. For list and watch, the API
+// server takes the name from the field selector metadata.name=….
 func (z *Authorizer) readNamespaced(ctx context.Context, r rules.Rule, node string, kind graph.Kind,
 	a *request) rules.Decision {
 	if a.Verb != "get" && !isListOrWatch(a) {
@@ -113,7 +113,7 @@ func (z *Authorizer) readNamespaced(ctx context.Context, r rules.Rule, node stri
 	return z.related(ctx, r, node, kind, a)
 }
 
-// get allows to get one related object.
+// get allows the verb get on one related object.
 func (z *Authorizer) get(ctx context.Context, r rules.Rule, node string, kind graph.Kind, a *request) rules.Decision {
 	if a.Verb != "get" {
 		return deny(r, onlyGet)
@@ -128,9 +128,9 @@ func isListOrWatch(a *request) bool {
 	return a.Verb == "list" || a.Verb == "watch"
 }
 
-// selectsNode reports whether a request is held to the objects of one node by
-// the field selector spec.nodeName=<node>. Requirements are ANDed, so one that
-// matches is enough, and those that did not parse could only narrow it further.
+// selectsNode reports whether the field selector spec.nodeName=<node> limits a request to the
+// objects of one node. Requirements are ANDed, so one match is enough. Requirements that could not
+// be parsed could only limit the request further.
 func selectsNode(node string, a *request) bool {
 	for i := range a.FieldSelectorRequirements {
 		r := &a.FieldSelectorRequirements[i]

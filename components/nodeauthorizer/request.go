@@ -5,13 +5,14 @@ package nodeauthorizer
 
 import "k8s.io/apiserver/pkg/authorization/authorizer"
 
-// request is what a node asks. The rules read its fields: each getter of a pointer
-// to a record copies the whole record first, and half a dozen of these copies took
-// longer than everything else in most decisions.
+// request is a node's request. The rules read its fields, not its getters: each getter of a pointer
+// to an AttributesRecord first copies the whole record. About six of these copies took longer than
+// all other work in most decisions.
 type request = authorizer.AttributesRecord
 
-// requestOf returns the record itself that the API server and our transport pass,
-// and a copy of any other attributes. It is nil if there are none.
+// requestOf returns the record itself if the attributes are a pointer to a record, as the API
+// server and Bulkhead's transport pass them. It copies any other attributes. It returns nil if the
+// attributes are nil.
 func requestOf(attributes authorizer.Attributes) *request {
 	a, isRecord := attributes.(*request)
 	if isRecord || attributes == nil {
@@ -20,8 +21,8 @@ func requestOf(attributes authorizer.Attributes) *request {
 	return copyOf(attributes)
 }
 
-// copyOf copies what rules ask for. Requirements of a selector that did not parse
-// could only narrow it further.
+// copyOf copies the attributes that the rules use. Selector requirements that could not be parsed
+// are dropped: they could only limit the request further.
 func copyOf(attributes authorizer.Attributes) *request {
 	requirements, _ := attributes.GetFieldSelector()
 	return &request{

@@ -12,7 +12,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// disguised attributes can be read by their getters only.
+// disguised hides the record, so that only the getters can read the attributes.
 type disguised struct{ authorizer.Attributes }
 
 func TestOtherAttributesGetTheAnswersOfTheirRecord(t *testing.T) {

@@ -12,8 +12,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// touched are the resources that nodes may touch, with the rule that refuses a verb
-// that there is not.
+// touched are the resources that nodes may access, each with the rule that refuses an unknown verb.
 var touched = map[schema.GroupResource]rules.ID{
 	{Resource: "secrets"}:                                                  "NA-SECRET-1",
 	{Resource: "configmaps"}:                                               "NA-CM-1",
@@ -44,8 +43,8 @@ var touched = map[schema.GroupResource]rules.ID{
 	{Group: "authorization.k8s.io", Resource: "selfsubjectrulesreviews"}:   "NA-PASS-2",
 }
 
-// A resource is known by its group and its name together, exactly as they are
-// spelled; any other is refused whatever is asked of it.
+// A resource must match exactly, by group and name. All requests for any other resource are
+// refused.
 func TestNodesTouchTheseResourcesAndNoOthers(t *testing.T) {
 	groups, resources := map[string]bool{"apps": true}, map[string]bool{"": true, "*": true, "deployments": true}
 	for known := range touched {

@@ -36,8 +36,8 @@ const (
 		"patch, delete, deletecollection"
 )
 
-// authorizeResourceSlice cannot see the spec.nodeName of a slice that is being
-// created; admission checks it.
+// authorizeResourceSlice cannot see the spec.nodeName of a slice that is being created. Admission
+// checks it.
 func (z *Authorizer) authorizeResourceSlice(ctx context.Context, node string, a *request) rules.Decision {
 	if a.Subresource != "" {
 		return deny(sliceCreate, sliceSubresources)

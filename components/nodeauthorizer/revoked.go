@@ -19,9 +19,9 @@ var credentialRevoked = rules.Rule{
 	Optional:  true,
 }
 
-// decideCredential decides by the credential before all other rules. It also does so while
-// the view of the cluster is not complete or out of date: the authorizers behind, which
-// decide then, know no list.
+// decideCredential checks for a revoked credential before all other rules. It also does so while
+// the graph is not complete or out of date. In that state the next authorizers decide, and they do
+// not know the revocation list.
 func (z *Authorizer) decideCredential(ctx context.Context, node string, a *request) rules.Decision {
 	mode := z.optional.credential
 	if mode == rules.Off || z.revoked == nil {
@@ -33,7 +33,8 @@ func (z *Authorizer) decideCredential(ctx context.Context, node string, a *reque
 	}
 	d := z.decide(ctx, node, a)
 	if revoked && d.Effect == rules.Allow {
-		// It would deny first, so it is the one that is named.
+		// An enforced NA-REVOKE-1 would deny before all other rules. So its finding replaces every
+		// other finding.
 		d.Findings = []rules.Finding{{Rule: credentialRevoked.ID}}
 	}
 	return d

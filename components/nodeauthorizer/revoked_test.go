@@ -20,7 +20,7 @@ var (
 	goodID   = "X509SHA256=" + strings.Repeat("6", 64)
 )
 
-// stolenIDs are the credentials that are revoked in all tables.
+// stolenIDs are the revoked credentials in all tables.
 func stolenIDs() *revocationlist.Set {
 	set, _ := revocationlist.Decode(stolenID)
 	return set
@@ -42,7 +42,7 @@ func revokedTwins() []twins {
 
 func TestRevokedTwins(t *testing.T) { runTwins(t, revokedTwins()) }
 
-// holder is a node that authenticated with the credential.
+// holder is a node that has authenticated with the credential.
 func holder(id string) user.Info {
 	return &user.DefaultInfo{
 		Name: "system:node:node0", Groups: []string{"system:nodes"},
@@ -117,8 +117,8 @@ func TestRevokedCredential(t *testing.T) {
 	}
 }
 
-// The certificate approver asks as the user who requested the certificate: a request that
-// was made with a revoked credential is not approved.
+// The certificate approver checks access as the user who created the CSR. So a CSR that was created
+// with a revoked credential is not approved.
 func TestRevokedCredentialGetsNoNewCertificate(t *testing.T) {
 	a := request{Verb: "create", APIGroup: "certificates.k8s.io", Resource: "certificatesigningrequests",
 		Subresource: "selfnodeclient", ResourceRequest: true}

@@ -5,11 +5,10 @@ package nodeauthorizer
 
 import "github.com/bulkhead-k8s/bulkhead/components/rules"
 
-// Rules are all rules of this component, in the order of its
-// documentation. Each owns a class of requests, within which it both allows and
-// refuses; those without an allowance of their own stand before or behind
-// all others: NA-REVOKE-1, NA-IDENT-1, NA-UNREADY, NA-LIMIT and NA-DEFAULT. The optional rules
-// only refuse, what the rule of the class would allow.
+// Rules are all rules of this component, in the order of its documentation. Each rule has a class
+// of requests, within which it both allows and refuses. Some rules never allow and are checked
+// before or after all others: NA-REVOKE-1, NA-IDENT-1, NA-UNREADY, NA-LIMIT and NA-DEFAULT. The
+// optional rules only refuse requests that the rule of the class would allow.
 var Rules = []rules.Rule{
 	credentialRevoked,
 	identityNamed,

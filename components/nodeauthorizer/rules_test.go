@@ -11,8 +11,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// gates are the rules that have no allowance of their own. What lets a request
-// through them is that another rule decides.
+// gates are the rules that never allow. A request that passes them is decided by another rule.
 var gates = map[rules.ID]bool{"NA-IDENT-1": true, "NA-UNREADY": true, "NA-LIMIT": true, "NA-DEFAULT": true}
 
 func TestEveryRuleHasARowOnEitherSide(t *testing.T) {
@@ -29,8 +28,8 @@ func TestEveryRuleHasARowOnEitherSide(t *testing.T) {
 		}
 	}
 	for _, r := range Rules {
-		// NA-UNREADY has a test of its own, NA-LIMIT is the transport's, optional
-		// rules have twins instead of rows: the tables have them off.
+		// NA-UNREADY has a separate test. The transport decides NA-LIMIT. Optional rules are off in
+		// these tables and have twins instead of rows.
 		if r.ID == unready.ID || r.ID == limit.ID || r.Optional {
 			continue
 		}

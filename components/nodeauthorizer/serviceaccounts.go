@@ -40,8 +40,8 @@ const (
 	serviceAccountSubresource = "can only create token subresource of serviceaccount"
 )
 
-// authorizeServiceAccount sees whose token is asked for, not the pod that it is
-// to be bound to, nor its audience: admission checks those.
+// authorizeServiceAccount knows the service account of the requested token. It does not know the
+// pod to which the token will be bound, nor the audience. Admission checks both.
 func (z *Authorizer) authorizeServiceAccount(ctx context.Context, node string, a *request) rules.Decision {
 	if a.Verb == "get" && a.Subresource == "" {
 		if !z.features.ServiceAccountTokenForCredentialProviders && !z.features.PodCertificateRequest {

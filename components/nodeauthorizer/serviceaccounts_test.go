@@ -67,8 +67,8 @@ func TestServiceAccountGates(t *testing.T) {
 
 func TestServiceAccountsThatPodsCanUse(t *testing.T) { runTwins(t, serviceAccountTwins()) }
 
-// serviceAccountTwins are two accounts of which a pod can use one thing only, so
-// that a mix-up of the account and its tokens shows.
+// serviceAccountTwins use two accounts. For one, a pod can use only the account object, for the
+// other only its tokens. So a mix-up of the two fails the test.
 func serviceAccountTwins() []twins {
 	const text = "node 'me' is related to this object only through pods that have no use for it"
 	account := func(name string) request {

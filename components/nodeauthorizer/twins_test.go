@@ -15,9 +15,9 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// twins are two requests that differ in one field. An optional rule, enforced,
-// refuses the one and leaves the other alone; the rule of the class allows both
-// otherwise. The name finishes the sentence "a node that asks for …".
+// twins are two requests that differ in one field. An enforced optional rule refuses one of them
+// and does not affect the other. Without that rule, the rule of the class allows both. The name
+// completes the sentence "a node that asks for …".
 type twins struct {
 	name    string
 	refused request
@@ -25,16 +25,16 @@ type twins struct {
 	by      rules.Rule
 	text    string
 	bare    string
-	// bareTwin is what allows the twin; bare if it is empty.
+	// bareTwin is the reason that allows the twin. If it is empty, bare is used.
 	bareTwin string
-	// reads are the live reads before the refusal.
+	// reads are the expected live reads before the refusal.
 	reads []string
 }
 
-// reader is a [Refresher] that notes what it is asked.
+// reader is a [Refresher] that records its calls.
 type reader struct {
 	reads []string
-	// why is its answer.
+	// why is the result of each read.
 	why string
 	// finds is called for each read.
 	finds func(read string)
@@ -57,7 +57,7 @@ func (r *reader) read(ctx context.Context, what string) string {
 	return r.why
 }
 
-// outcome is all that can be seen of one decision.
+// outcome is everything that a caller can observe of one decision.
 type outcome struct {
 	Decision authorizer.Decision
 	Reason   string
@@ -65,7 +65,7 @@ type outcome struct {
 	Reads    []string
 }
 
-// decideIn asks an authorizer whose optional rules are in the given modes.
+// decideIn decides the request with the optional rules in these modes.
 func decideIn(t *testing.T, mode Mode, modes map[rules.ID]rules.Mode, a *request, r *reader) outcome {
 	t.Helper()
 	return decideOver(t, relations{GraphOptions(modes, false)}, mode, modes, a, r)
@@ -79,8 +79,8 @@ func decideOver(t *testing.T, view Relations, mode Mode, modes map[rules.ID]rule
 	return outcome{got.Decision, got.Reason, findings, r.reads}
 }
 
-// runTwins tries both requests with the rule in each mode, alone and together with
-// all others.
+// runTwins checks both requests with the rule in each mode, alone and together with all other
+// rules.
 func runTwins(t *testing.T, all []twins) {
 	t.Helper()
 	for _, tc := range all {
@@ -94,7 +94,7 @@ func runTwins(t *testing.T, all []twins) {
 	}
 }
 
-// every gives each optional rule the mode, also one that is enforced only by name.
+// every sets the mode for each optional rule, including rules that are enforced only by name.
 func every(mode rules.Mode) map[rules.ID]rules.Mode {
 	modes := map[rules.ID]rules.Mode{}
 	for _, r := range Rules {
@@ -105,7 +105,7 @@ func every(mode rules.Mode) map[rules.ID]rules.Mode {
 	return modes
 }
 
-// besides gives every rule the mode, but for those that would refuse both twins.
+// besides sets the mode for every rule, except for rules that would refuse both twins.
 func (tc twins) besides(mode rules.Mode) map[rules.ID]rules.Mode {
 	modes := every(mode)
 	if tc.by != secretUnwatched && tc.by != configMapUnwatched {
@@ -142,7 +142,7 @@ func (tc twins) check(t *testing.T, mode rules.Mode, modes map[rules.ID]rules.Mo
 	}
 }
 
-// allTwins are those of all families.
+// allTwins are the twins of all tables.
 func allTwins() []twins {
 	var all []twins
 	for _, family := range [][]twins{

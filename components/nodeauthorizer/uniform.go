@@ -9,7 +9,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// uniformSource is where upstream lists the rights that all nodes have alike.
+// uniformSource is where upstream lists the permissions that all nodes have.
 const uniformSource = "plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go NodeRules"
 
 var (
@@ -62,8 +62,8 @@ var (
 	readOnly   = []string{"get", "list", "watch"}
 )
 
-// authorizeClusterTrustBundle knows the resource even while it is off, so that its
-// refusals keep their rule.
+// authorizeClusterTrustBundle also decides while the feature is off, so that its refusals keep
+// their rule ID.
 func (z *Authorizer) authorizeClusterTrustBundle(a *request) rules.Decision {
 	if !z.features.ClusterTrustBundle {
 		return noRule(clusterTrustBundles, a)
@@ -71,8 +71,8 @@ func (z *Authorizer) authorizeClusterTrustBundle(a *request) rules.Decision {
 	return uniform(clusterTrustBundles, readOnly, a)
 }
 
-// uniform allows the verbs on a resource, in every namespace and under every
-// name, but on no subresource.
+// uniform allows the verbs on a resource in every namespace and for every name, but not on a
+// subresource.
 func uniform(r rules.Rule, verbs []string, a *request) rules.Decision {
 	if a.Subresource == "" && slices.Contains(verbs, a.Verb) {
 		return allow(r)

@@ -5,12 +5,12 @@ package nodeauthorizer
 
 import "github.com/bulkhead-k8s/bulkhead/components/rules"
 
-// The API server authorizes a watch once, when it begins, and the client chooses how long it
-// lasts. A node that watches a secret sees its changes after the last pod that used it has
-// left. Only a node that does not watch loses that.
+// The API server authorizes a watch only once, when the watch starts. The client chooses how long
+// the watch lasts. A node that watches a secret still receives its changes after the last pod that
+// used the secret has left the node. Only a ban on list and watch prevents that.
 //
-// The default kubelet watches, and starts no pod with a secret if it may not. So these rules
-// only audit unless they are enforced by name.
+// The default kubelet watches secrets. It starts no pod with a secret that it may not watch. So
+// these rules only audit, unless an administrator enforces them by name.
 const sourceOfUnwatched = "Bulkhead: kube-apiserver authorizes a watch when it begins " +
 	"(staging/src/k8s.io/apiserver/pkg/endpoints/filters/authorization.go WithAuthorization); " +
 	"kubelets with configMapAndSecretChangeDetectionStrategy Cache or Get only get (pkg/kubelet/kubelet.go NewMainKubelet)"
@@ -41,8 +41,8 @@ var (
 const noWatch = "can only get objects of this type, not list or watch them: " +
 	"set configMapAndSecretChangeDetectionStrategy of the kubelet to Cache or Get"
 
-// unwatched refuses a list or a watch that a rule of the class has allowed. What another
-// optional rule would refuse first is reported as that rule's.
+// unwatched denies a list or a watch that another rule has allowed. If another optional rule would
+// deny first, the finding names that rule.
 func unwatched(by rules.Rule, mode rules.Mode, v rules.Decision) rules.Decision {
 	switch {
 	case mode == rules.Enforce && v.Effect != rules.Deny:

@@ -36,7 +36,8 @@ func unwatchedTwins() []twins {
 	return all
 }
 
-// The default kubelet watches. Who enforces everything breaks it only by naming the rules.
+// The default kubelet watches secrets. So enforcing all rules must not enforce these rules, unless
+// they are named.
 func TestUnwatchedIsEnforcedOnlyByName(t *testing.T) {
 	watch := request{Verb: "watch", Resource: "secrets", Namespace: "ns", Name: "my-secret"}
 	for _, tc := range []struct {

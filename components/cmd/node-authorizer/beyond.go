@@ -14,10 +14,10 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// defaultGrace leaves containers time to stop after the pod's phase has changed.
+// defaultGrace gives containers time to stop after the pod's phase has changed.
 const defaultGrace = 30 * time.Second
 
-// beyondOptions are the flags about rules that upstream does not have.
+// beyondOptions are the flags of the rules that upstream does not have.
 type beyondOptions struct {
 	program.Beyond
 
@@ -25,7 +25,7 @@ type beyondOptions struct {
 	credentialProviders bool
 }
 
-// beyond is what they mean.
+// beyond is the configuration from beyondOptions.
 type beyond struct {
 	modes               map[rules.ID]rules.Mode
 	grace               time.Duration
@@ -49,7 +49,7 @@ func (o *beyondOptions) add(fs *pflag.FlagSet) {
 			"account and the account's tokens even if it mounts none (NA-SA-3).")
 }
 
-// validate reports every problem.
+// validate returns every problem.
 func (o *beyondOptions) validate() []error {
 	_, problems := o.Modes(nodeauthorizer.Rules)
 	if o.grace < 0 {
@@ -59,7 +59,7 @@ func (o *beyondOptions) validate() []error {
 	return problems
 }
 
-// config is for options without problems.
+// config must be called only on valid options.
 func (o *beyondOptions) config() beyond {
 	modes, _ := o.Modes(nodeauthorizer.Rules)
 	return beyond{modes: modes, grace: o.grace, credentialProviders: o.credentialProviders}

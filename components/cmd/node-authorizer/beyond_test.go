@@ -65,7 +65,7 @@ func TestEveryProblemBeyondUpstreamIsTold(t *testing.T) {
 	}
 }
 
-// A rule that is off costs no watch.
+// A rule that is off needs no watch.
 func TestWhatIsWatched(t *testing.T) {
 	for mode, want := range map[rules.Mode]watches{
 		rules.Off:     {grace: -1},

@@ -26,7 +26,7 @@ kube-system/bulkhead-revocations (bulkhead revoke).
 
 Certificates and the kubeconfig are read again when they change.`
 
-// newCommand calls run with a valid configuration.
+// newCommand returns the command. It calls run with a valid configuration.
 func newCommand(run func(context.Context, *config) error) *cobra.Command {
 	o := defaultOptions()
 	return program.NewCommand("node-authorizer", description, o.flags(), o.config, run)

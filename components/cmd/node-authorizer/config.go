@@ -20,10 +20,10 @@ const (
 	compat = "compat"
 )
 
-// minViewAge leaves watches of a few seconds time to be renewed.
+// minViewAge gives watches of a few seconds enough time for their renewal.
 const minViewAge = 10 * time.Second
 
-// config is what the program runs with.
+// config is the program's configuration.
 type config struct {
 	kubeconfig string
 	mode       nodeauthorizer.Mode
@@ -31,14 +31,14 @@ type config struct {
 	limits     webhook.Limits
 	maxViewAge time.Duration
 	beyond     beyond
-	// scope is nil without node scope.
+	// scope is nil if node scope is off.
 	scope   *scope
 	logging *logsapi.LoggingConfiguration
-	// server is what the flags say of it.
+	// server is the configuration of the webhook server, from the flags.
 	server serve.Config
 }
 
-// config turns valid flags into a configuration.
+// config returns the configuration, or the joined errors of invalid flags.
 func (o *options) config() (*config, error) {
 	if problems := o.validate(); len(problems) > 0 {
 		return nil, errors.Join(problems...)
@@ -64,7 +64,7 @@ func (o *options) config() (*config, error) {
 	}, nil
 }
 
-// validate reports every problem, not only the first.
+// validate returns every problem, not only the first.
 func (o *options) validate() []error {
 	problems := o.Validate()
 	report := func(wrong bool, format string, args ...any) {

@@ -1,8 +1,8 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The node-authorizer decides what every kubelet may read and write, as an
-// authorization webhook on loopback beside one kube-apiserver.
+// The node-authorizer decides what every kubelet may read and write. It is an authorization webhook
+// on the loopback address, next to one kube-apiserver.
 package main
 
 import (

@@ -11,7 +11,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 )
 
-// viewCollector reports the size and the age of the view when metrics are read.
+// viewCollector reports the current size and age of the view at each scrape.
 type viewCollector struct {
 	metrics.BaseStableCollector
 	view                *view

@@ -14,10 +14,10 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graphsync"
 )
 
-// webhookPath is where kube-apiserver sends its reviews.
+// webhookPath is the path to which kube-apiserver sends its SubjectAccessReviews.
 const webhookPath = "/authorize"
 
-// options are the flags as given.
+// options are the flags as the user has set them.
 type options struct {
 	program.Options
 
@@ -28,7 +28,7 @@ type options struct {
 	scope      scopeOptions
 }
 
-// defaultOptions are those of a static pod that the installer placed.
+// defaultOptions are the flags of a static pod that the installer creates.
 func defaultOptions() *options {
 	common := program.DefaultOptions("node-authorizer")
 	common.SecurePort, common.HealthPort = 10461, 10462

@@ -23,8 +23,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/manifests"
 )
 
-// The static pod that is installed gives flags that exist, and the defaults
-// repeat it in all but what it leaves out.
+// The static pod manifest uses only flags that exist. The flags that it leaves out have the
+// defaults that the static pod needs.
 func TestStaticPodStartsTheProgram(t *testing.T) {
 	data, err := manifests.FS.ReadFile(manifests.NodeAuthorizerStaticPod)
 	if err != nil {
@@ -48,7 +48,7 @@ func TestStaticPodStartsTheProgram(t *testing.T) {
 			AllowedClientNames: []string{"bulkhead:kube-apiserver"}, ShutdownTimeout: 10 * time.Second,
 		},
 	}
-	// No flags at all give the same as those of the static pod.
+	// No flags at all give the same configuration as the flags of the static pod.
 	for _, args := range [][]string{pod.Spec.Containers[0].Command[1:], nil} {
 		got, err := parse(args)
 		if err != nil {
@@ -68,7 +68,7 @@ func TestStaticPodStartsTheProgram(t *testing.T) {
 
 var errParsed = errors.New("parsed")
 
-// parse gives the configuration that the program would run with.
+// parse returns the configuration with which the program would run.
 func parse(args []string) (*config, error) {
 	var got *config
 	command := newCommand(func(_ context.Context, c *config) error {

@@ -23,15 +23,15 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/revocationlist"
 )
 
-// revocations follows the ConfigMap with the revoked credentials. Without one, nothing is
-// revoked. While the API server is away, the last list is in force. It is safe for
-// concurrent use.
+// revocations watches the ConfigMap with the revoked credentials. If it does not exist, no
+// credential is revoked. While the API server is unavailable, the last list is enforced. It is safe
+// for concurrent use.
 type revocations struct {
 	client  kubernetes.Interface
 	maxAge  time.Duration
 	current atomic.Pointer[revocationlist.Set]
-	// heard is when the API server last said anything about the ConfigMap; nil before it
-	// has listed it.
+	// heard is when the API server last sent anything about the ConfigMap. It is nil before the
+	// first list.
 	heard  atomic.Pointer[time.Time]
 	failed atomic.Bool
 }
@@ -40,12 +40,12 @@ func newRevocations(client kubernetes.Interface, maxAge time.Duration) *revocati
 	return &revocations{client: client, maxAge: maxAge}
 }
 
-// set are the credentials that are revoked now.
+// set returns the currently revoked credentials.
 func (r *revocations) set() *revocationlist.Set { return r.current.Load() }
 
-// unready says, as the end of a sentence, why the list may be out of date. Requests are
-// decided all the same, by the list that is known: to leave them to the authorizers behind
-// would give more access, not less.
+// unready returns why the list may be out of date, as the end of a sentence. Requests are still
+// decided with the last list. To leave them to the next authorizers would give more access, not
+// less.
 func (r *revocations) unready() string {
 	heard := r.heard.Load()
 	switch {
@@ -92,7 +92,7 @@ func (r *revocations) run(ctx context.Context) {
 	}.Run(ctx, r.client)
 }
 
-// revocationStore takes what the reflector reads. There is one object at most.
+// revocationStore receives what the reflector reads: at most one object.
 type revocationStore struct {
 	*revocations
 	logger klog.Logger
@@ -139,13 +139,13 @@ func (s revocationStore) Replace(objects []any, _ string) error {
 
 func (s revocationStore) Resync() error { return nil }
 
-// Bookmark is that of cache.ReflectorBookmarkStore.
+// Bookmark implements cache.ReflectorBookmarkStore.
 func (s revocationStore) Bookmark(string) error { //nolint:unparam // the interface has the error
 	s.hear()
 	return nil
 }
 
-// revocationCollector reports the list as it is when metrics are read.
+// revocationCollector reports the current list at each scrape.
 type revocationCollector struct {
 	metrics.BaseStableCollector
 	revocations         *revocations

@@ -103,7 +103,7 @@ func TestRevocationsOutliveAnOutage(t *testing.T) {
 	})
 }
 
-// The list is read only if a rule asks for it.
+// The list is read only if a rule needs it.
 func TestRevocationsAreFollowedWhereARuleNeedsThem(t *testing.T) {
 	for mode, want := range map[rules.Mode]bool{rules.Off: false, rules.Audit: true, rules.Enforce: true} {
 		v := newView(fake.NewClientset(), &config{beyond: beyond{modes: nodeauthorizer.Modes(mode)}})

@@ -21,7 +21,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// start sets up logging, which a process can do only once, and runs.
+// start configures logging, which is possible only once in a process, and calls run.
 func start(ctx context.Context, c *config) error {
 	if err := program.StartLogging(c.logging); err != nil {
 		return err
@@ -44,7 +44,7 @@ func run(ctx context.Context, c *config) error {
 	if err != nil {
 		return err
 	}
-	// No read outlives the webhook that it is for.
+	// A live read may outlive its request. Wait for the last one.
 	defer d.reader.Wait()
 	serving := program.Webhook{
 		Server:     c.server,
@@ -69,14 +69,14 @@ func run(ctx context.Context, c *config) error {
 	return serving.Run(ctx)
 }
 
-// decider is the handler with the registry of its metrics.
+// decider is the webhook handler with its live reads and metrics.
 type decider struct {
 	handler  *sarwebhook.Handler
 	reader   *livelookup.Reader
 	registry metrics.KubeRegistry
 }
 
-// newDecider joins policy and transport.
+// newDecider creates the authorizer and its webhook handler.
 func newDecider(ctx context.Context, c *config, v *view) (*decider, error) {
 	limitRule, ok := rules.Find(nodeauthorizer.Rules, "NA-LIMIT")
 	if !ok {

@@ -19,7 +19,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/program/programtest"
 )
 
-// served are the resources that are watched, each with its kind and one object.
+// served are the watched resources, each with its kind and one object.
 var served = map[string]struct{ kind, version, object string }{
 	"pods": {"Pod", "v1", `"metadata":{"namespace":"n","name":"p","uid":"1","resourceVersion":"1"},
 		"spec":{"nodeName":"node-1","serviceAccountName":"agent","volumes":[{"name":"v","secret":{"secretName":"s"}}]}`},
@@ -37,10 +37,10 @@ var served = map[string]struct{ kind, version, object string }{
 		"data":{"credential-ids":"JTI=11111111-2222-3333-4444-555555555555 # stolen"}`},
 }
 
-// apiServer answers every watch with the one object, such as a pod of node-1 that
-// mounts the secret s, and then says again and again that this is all there is. It
-// waits for permission to do so. While revoked, it ends watches and refuses new
-// ones. Read live, no pod is bound to a node and no object is there.
+// apiServer answers every watch with one object, for example a pod on node-1 that mounts the secret
+// s. Then it repeatedly sends bookmarks that show the end of the list. It answers only after begin
+// is closed. While revoked is true, it ends watches and refuses new ones. Live reads find no pod on
+// a node and no object.
 func apiServer(t *testing.T, begin <-chan struct{}, revoked *atomic.Bool) *httptest.Server {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -81,8 +81,8 @@ func apiServer(t *testing.T, begin <-chan struct{}, revoked *atomic.Bool) *httpt
 	return server
 }
 
-// The program, joined up: it waits for the cluster, then decides from it, but not
-// from what it has not heard of for long.
+// The whole program waits until it has seen the cluster, then decides requests. It stops deciding
+// from resources about which the API server has sent nothing for too long.
 func TestRun(t *testing.T) {
 	begin := make(chan struct{})
 	var revoked atomic.Bool

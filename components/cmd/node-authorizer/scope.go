@@ -27,16 +27,16 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// scopedEntry answers for accounts that have a scope. It shares the graph and the live
-// reads with the entry for nodes, and nothing else: neither's limits nor its log can be
-// used up by the other.
+// scopedEntry decides requests of ServiceAccounts that have a scope. It shares only the graph, the
+// live reads and the revocation list with the webhook for nodes. So neither can use up the limits
+// or the log of the other.
 type scopedEntry struct {
 	view     *view
 	handler  *sarwebhook.Handler
 	registry metrics.KubeRegistry
 }
 
-// newScopedEntry joins policy and transport, for a view with scopes.
+// newScopedEntry creates the authorizer and its webhook handler. The view must have scopes.
 func newScopedEntry(ctx context.Context, c *config, v *view, reader *livelookup.Reader) (*scopedEntry, error) {
 	limitRule, ok := rules.Find(nodescope.Rules, "NS-LIMIT")
 	if !ok {
@@ -44,7 +44,8 @@ func newScopedEntry(ctx context.Context, c *config, v *view, reader *livelookup.
 	}
 	entry := &scopedEntry{view: v, registry: metrics.NewKubeRegistry()}
 	entry.registry.CustomMustRegister(newScopeCollector(v))
-	// What no node may do, no pod may: strictly, whatever nodes themselves are told.
+	// A pod must not do what its node may not do. This authorizer is always strict, even if the
+	// webhook for nodes runs in compat mode.
 	node := nodeauthorizer.New(nodeauthorizer.Config{
 		Mode: nodeauthorizer.Strict, Features: c.features, Modes: c.beyond.modes,
 		Relations: v.graph, Refresher: reader, Unready: v.sync.Unready,
@@ -67,7 +68,7 @@ func newScopedEntry(ctx context.Context, c *config, v *view, reader *livelookup.
 	return entry, nil
 }
 
-// addTo serves the entry beside the one that the webhook has.
+// addTo serves scopedEntry in addition to the webhook's handler.
 func (e *scopedEntry) addTo(w *program.Webhook) {
 	both := http.NewServeMux()
 	both.Handle(w.Path, w.Handler)
@@ -79,8 +80,8 @@ func (e *scopedEntry) addTo(w *program.Webhook) {
 	w.Background = append(w.Background, e.view.accounts.Run, e.view.unread.run, e.handler.Run)
 }
 
-// claimedNode gives the requests of a node's pods one share. Which node they are on is
-// for the policy to find out: a token says so, and the API server has checked the token.
+// claimedNode gives all pods of a node one share of the limits. The authorizer finds out which node
+// a pod is on. Here the node name comes from the token, which the API server has verified.
 func claimedNode(u user.Info) (string, bool) {
 	claimed := u.GetExtra()[serviceaccount.NodeNameKey]
 	if len(claimed) != 1 {
@@ -89,19 +90,19 @@ func claimedNode(u user.Info) (string, bool) {
 	return claimed[0], true
 }
 
-// podConfirmer reads the pods of a node before one of them is taken for gone.
+// podConfirmer reads the pods of a node before the authorizer decides that a pod no longer exists.
 type podConfirmer struct{ reader *livelookup.Reader }
 
 func (p podConfirmer) ConfirmPod(ctx context.Context, node, namespace, name, uid string) string {
 	return p.reader.RefreshPod(ctx, node, namespace, name, uid)
 }
 
-// seen is how far the decisions of node scope have followed the API server.
+// seen returns the resource versions up to which decisions of node scope follow the API server.
 func (v *view) seen() scopesync.SeenVersions {
 	versions := v.sync.Seen()
 	maps.Copy(versions, v.accounts.Seen())
 	return versions
 }
 
-// scopeUnready says why scopes are not to be decided from.
+// scopeUnready returns why scopes must not be decided from the view.
 func (v *view) scopeUnready() string { return cmp.Or(v.sync.Unready(), v.accounts.Unready()) }

@@ -11,8 +11,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
 )
 
-// scopeCollector reports how many have a scope, and how old the view of them is, when
-// metrics are read.
+// scopeCollector reports at each scrape how many objects have a scope, and how old the view of them
+// is.
 type scopeCollector struct {
 	metrics.BaseStableCollector
 	view                        *view

@@ -12,16 +12,17 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
 )
 
-// scopedPath is where kube-apiserver sends the reviews of accounts that have a scope.
+// scopedPath is the path to which kube-apiserver sends the reviews of ServiceAccounts that have a
+// scope.
 const scopedPath = "/authorize-scoped"
 
-// scopeOptions are the flags about node scope.
+// scopeOptions are the flags of node scope.
 type scopeOptions struct {
 	on     bool
 	custom string
 }
 
-// scope is what they mean.
+// scope is the configuration from scopeOptions.
 type scope struct {
 	custom nodescope.Declarations
 }
@@ -38,7 +39,7 @@ func (o *scopeOptions) add(fs *pflag.FlagSet) {
 			"not named here is denied.")
 }
 
-// validate reports every problem.
+// validate returns every problem.
 func (o *scopeOptions) validate() []error {
 	var problems []error
 	if _, err := nodescope.ParseDeclarations(o.custom); err != nil {
@@ -50,7 +51,7 @@ func (o *scopeOptions) validate() []error {
 	return problems
 }
 
-// config is for options without problems; nil without node scope.
+// config must be called only on valid options. It returns nil if node scope is off.
 func (o *scopeOptions) config() *scope {
 	if !o.on {
 		return nil

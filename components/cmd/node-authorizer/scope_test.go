@@ -19,8 +19,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/program/programtest"
 )
 
-// scopedReview is what the API server sends of the account "agent" with a token that has
-// those claims.
+// scopedReview is a SubjectAccessReview for the ServiceAccount "agent", with these token claims.
 func scopedReview(resource, name, extra string) string {
 	return fmt.Sprintf(`{"apiVersion":"authorization.k8s.io/v1","kind":"SubjectAccessReview","spec":{"user":"system:serviceaccount:n:agent",
 		"groups":["system:serviceaccounts","system:serviceaccounts:n","system:authenticated"],"extra":{%s},
@@ -31,8 +30,8 @@ func extraOf(pod, uid, node string) string {
 	return fmt.Sprintf(`"authentication.kubernetes.io/pod-name":[%q],"authentication.kubernetes.io/pod-uid":[%q],"authentication.kubernetes.io/node-name":[%q]`, pod, uid, node)
 }
 
-// The program with both entries: neither answers for the other, and while it does not
-// know the cluster one leaves to others what the other denies.
+// The program serves both paths. Neither decides requests of the other. Before the cluster is
+// known, the path for nodes returns NoOpinion and the path for node scope denies.
 func TestRunWithNodeScope(t *testing.T) {
 	begin := make(chan struct{})
 	var revoked atomic.Bool
@@ -73,7 +72,7 @@ func TestRunWithNodeScope(t *testing.T) {
 		`"denied":true,"reason":"the pod of that name is not the one that the token was made for [NS-IDENT-3]"`)
 	ask(scopedPath, scopedReview("secrets", "s", extraOf("p", "1", "node-2")),
 		`"denied":true,"reason":"the token names another node than the one that its pod is on [NS-IDENT-4]"`)
-	// The entry for nodes knows nothing of accounts.
+	// The path for nodes does not decide requests of ServiceAccounts.
 	ask(webhookPath, scopedReview("secrets", "other", mine), `"status":{"allowed":false}`)
 
 	for _, want := range []string{
@@ -90,7 +89,7 @@ func TestRunWithNodeScope(t *testing.T) {
 		await("/metrics", want)
 	}
 
-	// How far the decisions have followed the API server, for scope-sync.
+	// scope-sync reads up to which resource versions the decisions follow the API server.
 	await("/resource-versions", `"serviceaccounts":"`)
 
 	revoked.Store(true)
@@ -102,7 +101,7 @@ func TestRunWithNodeScope(t *testing.T) {
 	}
 }
 
-// Without the flag the path is not there, and accounts are not read.
+// Without the flag, the path does not exist and ServiceAccounts are not read.
 func TestNodeScopeIsOff(t *testing.T) {
 	begin := make(chan struct{})
 	close(begin)
@@ -136,7 +135,7 @@ func TestClaimedNodes(t *testing.T) {
 		{map[string][]string{"authentication.kubernetes.io/node-name": {"n", "m"}}, ""},
 		{map[string][]string{"authentication.kubernetes.io/node-name": {}}, ""},
 	} {
-		// Whoever names none shares the place of those who name none.
+		// Requests without exactly one node name share one part of the limits.
 		if got, has := claimedNode(&user.DefaultInfo{Extra: tc.extra}); got != tc.want || !has {
 			t.Errorf("%v: got %q, %v", tc.extra, got, has)
 		}
@@ -147,7 +146,7 @@ func TestUnreadAnnotationsAreLogged(t *testing.T) {
 	var log programtest.Log
 	ctx, cancel := context.WithCancel(klog.NewContext(t.Context(), funcr.New(log.Write, funcr.Options{})))
 	u := newUnread()
-	// More than there is room for: nobody waits.
+	// More annotations than the buffer holds: note does not block.
 	for range 2 * cap(u) {
 		u.note("Pod", "ns", "p", context.Canceled)
 	}

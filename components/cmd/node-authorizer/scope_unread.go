@@ -9,9 +9,9 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// unread logs the annotations that cannot be read. Whoever may write annotations can
-// bring about as many as it likes, so those that find no room are not logged; the metric
-// counts all that there are.
+// unread logs annotations that cannot be parsed. A user that may write annotations can create any
+// number of them. So an annotation is not logged while the buffer is full. The metric counts all of
+// them.
 type unread chan unreadAnnotation
 
 type unreadAnnotation struct {
@@ -21,7 +21,7 @@ type unreadAnnotation struct {
 
 func newUnread() unread { return make(unread, 100) }
 
-// note does not wait.
+// note does not block.
 func (u unread) note(kind, namespace, name string, err error) {
 	select {
 	case u <- unreadAnnotation{kind, namespace, name, err}:

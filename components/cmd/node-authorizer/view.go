@@ -16,8 +16,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/revocationlist"
 )
 
-// view is the graph with what keeps it current. The last three fields are nil without
-// node scope; revoked is nil if no rule asks for it.
+// view is the graph and everything that keeps it current. The last three fields are nil if node
+// scope is off. revoked is nil if no rule needs it.
 type view struct {
 	client kubernetes.Interface
 	graph  *graph.Graph
@@ -46,7 +46,7 @@ func newView(client kubernetes.Interface, c *config) *view {
 	return v
 }
 
-// boundPods looks pods up in the graph for node scope.
+// boundPods looks up pods in the graph, for node scope.
 type boundPods struct{ graph *graph.Graph }
 
 func (b boundPods) BoundPod(namespace, name string) (nodescope.Pod, bool) {
@@ -54,7 +54,7 @@ func (b boundPods) BoundPod(namespace, name string) (nodescope.Pod, bool) {
 	return nodescope.Pod{UID: pod.UID, NodeName: pod.Node, RunsAs: pod.RunsAs}, known
 }
 
-// revokedSet is for policies: nil if no rule asks for it.
+// revokedSet is the function for the authorizers' field Revoked. It is nil if no rule needs it.
 func (v *view) revokedSet() func() *revocationlist.Set {
 	if v.revoked == nil {
 		return nil
@@ -62,10 +62,10 @@ func (v *view) revokedSet() func() *revocationlist.Set {
 	return v.revoked.set
 }
 
-// never is a grace that does not end.
+// never is a grace period that does not end.
 const never = time.Duration(-1)
 
-// syncOptions watches for optional rules only what one that is not off needs.
+// syncOptions watches a resource of an optional rule only if that rule is not off.
 func syncOptions(c *config) graphsync.Options {
 	needs := nodeauthorizer.NeedsOf(c.beyond.modes)
 	grace := never

@@ -1,14 +1,14 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package reflector keeps a store current with one resource of the API server, as the
-// reflectors of client-go do.
+// Package reflector keeps a store in agreement with one resource of the API server, as client-go's
+// reflectors do.
 //
-// What hangs on it is who may read a node's secrets. So it asks again sooner: a reflector
-// waits up to a minute for a server that was away, the longer the more often it was. And a
-// watch that goes on from where the store is does not last long, so that silence is not
-// taken for a broken connection. The first after a list, where the server sends the list
-// as a watch, is client-go's and lasts five to ten minutes.
+// The store decides which node may read which secrets. So this package retries sooner than
+// client-go: a client-go reflector waits up to a minute after several failures. It also limits how
+// long a watch that continues from the last resource version lasts. So a quiet resource is not
+// mistaken for a broken connection. The first watch after a list uses client-go's timeout of five
+// to ten minutes, if the server sends the list as a watch.
 package reflector
 
 import (
@@ -25,46 +25,46 @@ import (
 )
 
 const (
-	// anew is after how long the delays begin anew, also of a server that is still away, as
-	// in client-go's tools/cache/reflector.go.
+	// anew is the time after which the delays start again from the shortest one, even if the server
+	// is still unavailable, as in client-go's tools/cache/reflector.go.
 	anew = 2 * time.Minute
-	// minWatchSeconds is above what a reflector takes for a watch that broke.
+	// minWatchSeconds is longer than the watches that client-go's reflector treats as broken.
 	minWatchSeconds = 2
 )
 
-// backoff is how long to wait after an attempt that failed: half a second to a second at
-// first, and three to six in the end. A server that is overloaded defends itself (429).
+// backoff returns the delays after failed attempts: 0.5 to 1 s at first, and 3 to 6 s later. An
+// overloaded server protects itself with 429.
 func backoff() wait.Backoff {
 	return wait.Backoff{Duration: 500 * time.Millisecond, Cap: 3 * time.Second, Steps: 10, Factor: 2, Jitter: 1}
 }
 
-// Resource is what is followed. All fields are required.
+// Resource is what a reflector lists and watches. All fields are required.
 type Resource struct {
-	// Name is what client-go's log calls it.
+	// Name is the reflector's name in client-go's log.
 	Name    string
 	Example runtime.Object
 	Source  *cache.ListWatch
 	Store   cache.ReflectorStore
-	// Longest is how long a watch lasts before it is renewed. Rounded down to seconds, of
-	// which it has two at least.
+	// Longest is how long a watch lasts before it is renewed, rounded down to seconds. The minimum
+	// is two seconds.
 	Longest time.Duration
-	// Heard is called when the server lets a watch go on from where the store is, which
-	// shows that it is there even if nothing changes.
+	// Heard is called when the server accepts a watch that continues from the store's resource
+	// version. This shows that the server is available, even if nothing changes.
 	Heard func()
-	// Failed is called with what ended an attempt. Another follows, no sooner than after
-	// what it returns.
+	// Failed is called with the error that ended an attempt. The next attempt starts after the
+	// returned delay at the earliest.
 	Failed func(context.Context, error) time.Duration
 }
 
-// Run lists and watches until ctx is done. Reflector.RunWithContext would do the same, but
-// keeps its errors to itself.
+// Run lists and watches until ctx is done. Reflector.RunWithContext would do the same, but does not
+// return its errors.
 func (r Resource) Run(ctx context.Context, client kubernetes.Interface) {
 	again := backoff()
 	reflector := cache.NewReflectorWithOptions(
 		cache.ToListWatcherWithWatchListSemantics(r.renewed(), client), r.Example, r.Store,
 		cache.ReflectorOptions{Name: r.Name, Backoff: &again},
 	)
-	// The only error is that of the context.
+	// Until returns only the error of the context.
 	_ = again.DelayWithReset(clock.RealClock{}, anew).Until(ctx, true, true, func(ctx context.Context) (bool, error) {
 		if err := reflector.ListAndWatchWithContext(ctx); err != nil {
 			pause(ctx, r.Failed(ctx, err))
@@ -83,8 +83,8 @@ func pause(ctx context.Context, least time.Duration) {
 	}
 }
 
-// renewed is the source with watches that end. One that begins with a list tells nothing
-// before that list is complete.
+// renewed is the source with a time limit for its watches. A watch that begins with a list does not
+// call Heard, because the list is not complete yet.
 func (r Resource) renewed() *cache.ListWatch {
 	seconds := max(int64(r.Longest/time.Second), minWatchSeconds)
 	return &cache.ListWatch{

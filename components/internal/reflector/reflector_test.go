@@ -21,12 +21,12 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// server is an API server that may be away, by what its calls end with then. It has
-// one pod.
+// server is an API server that may be unavailable. Its calls then return the errors list and watch.
+// It has one pod.
 type server struct {
 	back        atomic.Bool
 	list, watch error
-	// timeouts are those of the watches that were let in.
+	// timeouts are the timeouts of the accepted watches.
 	timeouts []int64
 }
 
@@ -53,7 +53,7 @@ func (s *server) source() *cache.ListWatch {
 
 var errRefused = fmt.Errorf("dial tcp: %w", syscall.ECONNREFUSED)
 
-// A server that was away for long, and often, is soon asked when it is back.
+// A server that was unavailable for a long time, or often, gets a request soon after it is back.
 func TestAServerThatComesBackIsAskedSoon(t *testing.T) {
 	const soon = 6 * time.Second
 	for name, s := range map[string]*server{
@@ -88,13 +88,13 @@ func TestAServerThatComesBackIsAskedSoon(t *testing.T) {
 	}
 }
 
-// Whoever waits for a server that is away does not ask it without a pause.
+// There is a pause between the attempts while a server is unavailable.
 func TestAServerThatIsAwayIsAskedNowAndThen(t *testing.T) {
 	for name, tc := range map[string]struct {
 		least    time.Duration
 		min, max int
 	}{
-		// Three to six seconds in the end, and less at first, which is every two minutes.
+		// The delays rise to 3 to 6 s. Every two minutes they start again with shorter ones.
 		"as it is":                     {0, 100, 220},
 		"one that is to be left alone": {time.Minute, 9, 10},
 	} {
@@ -116,7 +116,7 @@ func TestAServerThatIsAwayIsAskedNowAndThen(t *testing.T) {
 	}
 }
 
-// A list that never comes to its end is no news, although its watch began.
+// A watch that begins with a list does not call Heard, because the list may never complete.
 func TestAListThatDoesNotEndIsNoNews(t *testing.T) {
 	yes, s, heard := true, &server{}, 0
 	source := Resource{Source: s.source(), Heard: func() { heard++ }}.renewed()

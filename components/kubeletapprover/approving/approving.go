@@ -1,8 +1,8 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package approving watches the requests for serving certificates that kubelets
-// make, and approves those that may be.
+// Package approving watches the CSRs for serving certificates of kubelets, and approves those that
+// are allowed.
 package approving
 
 import (
@@ -29,27 +29,28 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletapprover"
 )
 
-// resync is how often a request that was left alone is looked at again: the Node may
-// have the address by then.
+// resync is how often a CSR that was not approved is checked again: the Node may have the address
+// by then.
 const resync = time.Minute
 
-// left is the reason of the event about a request that is not approved.
+// left is the reason of the event for a CSR that is not approved.
 const left = "LeftToAdministrator"
 
-// Approver approves one request after another. Several may run at once, one on each
-// control-plane host: an approval that has been given is given once.
+// Approver approves CSRs one after another. Several approvers may run at the same time, one on each
+// control-plane host. A CSR is approved only once.
 type Approver struct {
 	Client kubernetes.Interface
-	// Serving is what the API servers show; nil for what they show Client.
+	// Serving returns the certificate that an API server presents. If it is nil, the certificates
+	// presented to Client are used.
 	Serving clusteraddress.Certificate
 
 	others *others
 	events record.EventRecorder
-	// told are the problems that the log has.
+	// told has the last logged problem for each CSR.
 	told map[string]string
 }
 
-// Run works until ctx is done.
+// Run works until ctx is done. It returns an error if it cannot set up the watches.
 func (a *Approver) Run(ctx context.Context) error {
 	a.told = map[string]string{}
 	nodes, watched, err := watchNodes(a.Client)
@@ -83,14 +84,14 @@ func (a *Approver) Run(ctx context.Context) error {
 	}
 	defer context.AfterFunc(ctx, queue.ShutDown)()
 	if !cache.WaitForCacheSync(ctx.Done(), watched.HasSynced) {
-		return nil // it was stopped before
+		return nil // ctx ended before the cache was synced
 	}
 	for a.next(ctx, queue, requests.Lister()) {
 	}
 	return nil
 }
 
-// tell begins to write events, which end with stop.
+// tell starts to write events. stop ends that.
 func (a *Approver) tell(ctx context.Context) (stop func()) {
 	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: a.Client.CoreV1().Events("")})
@@ -123,14 +124,14 @@ func (a *Approver) next(ctx context.Context, queue workqueue.TypedRateLimitingIn
 	return true
 }
 
-// consider approves a request or leaves it to an administrator. An error is one with
-// which nothing could be decided.
+// consider approves a CSR or leaves it to an administrator. It returns an error if it cannot
+// decide.
 func (a *Approver) consider(ctx context.Context, request *certificatesv1.CertificateSigningRequest) error {
 	name, ours := kubeletapprover.Asking(request)
 	if !ours {
 		return nil
 	}
-	// Live: the Node may have got its address just before its kubelet asked.
+	// A live read: the Node may have got its address just before its kubelet created the CSR.
 	node, err := a.Client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		node, err = nil, nil
@@ -149,9 +150,9 @@ func (a *Approver) consider(ctx context.Context, request *certificatesv1.Certifi
 	return a.approve(ctx, request, name)
 }
 
-// leave says why a request waits, once for each problem: in the log, and in an event that
-// `kubectl describe csr` shows. Nothing is denied: what two Nodes say is theirs, a person
-// can tell apart.
+// leave reports why a CSR is not approved, once for each problem: in the log, and in an event that
+// `kubectl describe csr` shows. It does not deny the CSR. If two Nodes claim the same address, an
+// administrator can decide.
 func (a *Approver) leave(ctx context.Context, request *certificatesv1.CertificateSigningRequest, node, problem string) {
 	if a.told[request.Name] == problem {
 		return
@@ -170,7 +171,7 @@ func (a *Approver) approve(ctx context.Context, request *certificatesv1.Certific
 	_, err := a.Client.CertificatesV1().CertificateSigningRequests().UpdateApproval(ctx, request.Name, decided,
 		metav1.UpdateOptions{})
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-		// Somebody else was quicker, and we shall be told.
+		// Another client has changed or deleted the CSR. The watch will show the change.
 		return nil
 	}
 	if err == nil {

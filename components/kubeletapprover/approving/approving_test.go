@@ -54,12 +54,12 @@ func nodeCalled(name string) *corev1.Node {
 	}}
 }
 
-// certificate is the API server's.
+// certificate is the API server's serving certificate.
 func certificate(context.Context, string) (*x509.Certificate, error) {
 	return &x509.Certificate{DNSNames: []string{"kubernetes", "api.example"}}, nil
 }
 
-// withApprover runs an approver beside test until that ends.
+// withApprover runs an approver until test returns.
 func withApprover(t *testing.T, client *fake.Clientset, test func(*testing.T)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -130,8 +130,9 @@ func TestAnAPIServerThatIsAwayIsAskedAgain(t *testing.T) {
 	})
 }
 
-// What another Node says is its own is left to a person, who is told so once; it is
-// approved when that is settled. The names of its own are approved all the time.
+// A CSR for an address that another Node also has is left to an administrator, with one event. It
+// is approved after the other Node has lost the address. Meanwhile, CSRs for the node's own names
+// are approved.
 func TestWhatTwoNodesHaveWaitsForAPerson(t *testing.T) {
 	both := nodeCalled("worker-1")
 	both.Status.Addresses = append(both.Status.Addresses,
@@ -186,12 +187,13 @@ func TestTheAPIServersNamesAreForControlPlanes(t *testing.T) {
 	}
 }
 
-// Without a view of all Nodes nothing is approved.
+// No CSR is approved before all Nodes are known.
 func TestNothingIsApprovedBeforeTheNodesAreKnown(t *testing.T) {
 	client := fake.NewClientset(nodeCalled("worker-1"), ask(t, "own", "worker-1", "worker-1"))
 	var seeing atomic.Bool
 	client.PrependReactor("list", "nodes", func(clienttesting.Action) (bool, runtime.Object, error) {
-		// Of this kind, because others are waited with by the time of day.
+		// For most other errors, client-go sleeps until one interval after the previous error of
+		// the process. That error may have a real time, which synthetic time cannot reach.
 		return !seeing.Load(), nil, apierrors.NewResourceExpired("away")
 	})
 	withApprover(t, client, func(t *testing.T) {

@@ -19,28 +19,27 @@ import (
 
 const (
 	byAddress = "address"
-	// mostAddresses bounds what is kept of a Node, whose node fills it in.
+	// mostAddresses limits the memory for a Node, because the node itself writes its addresses.
 	mostAddresses = 256
 )
 
-// others is what belongs to somebody else than the node that asks. Nodes are watched,
-// because they cannot be selected by address; an address that came a moment ago may not
-// be seen. Everything else is read live.
+// others finds out whether an address belongs to something other than the requesting node. Nodes
+// are watched, because the API cannot select them by address. So an address that was added a moment
+// ago may be missing. Everything else is read live.
 type others struct {
 	client  kubernetes.Interface
 	nodes   cache.Indexer
 	serving clusteraddress.Certificate
 }
 
-// watchNodes prepares the watch that others need. Nothing is decided before it has
-// synced.
+// watchNodes prepares the watch of Nodes. No CSR is decided before it has synced.
 func watchNodes(client kubernetes.Interface) (informers.SharedInformerFactory, cache.SharedIndexInformer, error) {
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(slim))
 	nodes := factory.Core().V1().Nodes().Informer()
 	return factory, nodes, nodes.AddIndexers(cache.Indexers{byAddress: addressesOf})
 }
 
-// slim leaves of a Node its name and its addresses.
+// slim keeps only the name, the resource version and the addresses of a Node.
 func slim(object any) (any, error) {
 	full, ok := object.(*corev1.Node)
 	if !ok {
@@ -63,7 +62,8 @@ func addressesOf(object any) ([]string, error) {
 	return all, nil
 }
 
-// NodeWith implements [kubeletcertificate.Others]. Of several it is the first by name.
+// NodeWith implements [kubeletcertificate.Others]. If several Nodes have the address, it returns
+// the first by name.
 func (o *others) NodeWith(_ context.Context, address, but string) (string, error) {
 	names, err := o.nodes.IndexKeys(byAddress, address)
 	if err != nil {

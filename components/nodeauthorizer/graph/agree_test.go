@@ -12,7 +12,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// question is what [Graph.Relation] is asked.
+// question is the arguments of one [Graph.Relation] call.
 type question struct {
 	node   string
 	object vertex
@@ -22,7 +22,7 @@ func (q question) ask(g *Graph) Relation {
 	return g.Relation(q.node, q.object.kind, q.object.namespace, q.object.name)
 }
 
-// questions are about every node and every object that the dice can make.
+// questions cover every node and every object that the dice can create.
 func questions() []question {
 	var all []question
 	for _, kind := range Kinds() {
@@ -37,7 +37,7 @@ func questions() []question {
 	return all
 }
 
-// agrees compares all answers with what the paths among what exists say.
+// agrees compares all answers of the graph with a search for paths in the world.
 func agrees(t *testing.T, w *world, options Options, g *Graph) bool {
 	if options.kept() == 0 {
 		if diff := gocmp.Diff(w.stats(), g.Stats()); diff != "" {
@@ -59,7 +59,7 @@ func agrees(t *testing.T, w *world, options Options, g *Graph) bool {
 	return true
 }
 
-// expect says what a number of paths from an object of that kind amounts to.
+// expect returns the expected relation for these paths from an object of that kind.
 func (o Options) expect(kind Kind, paths [][]Condition) (related bool, why Condition) {
 	var refused, reported []Condition
 	for _, path := range paths {
@@ -82,8 +82,8 @@ func (o Options) expect(kind Kind, paths [][]Condition) (related bool, why Condi
 	return false, Unconditional
 }
 
-// weigh picks the conditions of a path that have that mode and count: volumes and
-// their claims stay readable when the pod has ended.
+// weigh returns the conditions of a path that have that mode and apply to the kind. Volumes and
+// their claims stay readable after the pod has ended.
 func (o Options) weigh(kind Kind, path []Condition, mode rules.Mode) []Condition {
 	var picked []Condition
 	for _, condition := range path {
@@ -105,10 +105,9 @@ func (o Options) weigh(kind Kind, path []Condition, mode rules.Mode) []Condition
 	return picked
 }
 
-// auditForetellsEnforce compares the modes with each other, without a word about
-// the world: what is enforced is a part of what is off, an audit changes no
-// answer, and it reports what enforcing the audited rules would refuse and nothing
-// else.
+// auditForetellsEnforce compares the graphs of different modes with each other, without the world.
+// Everything that enforce allows is allowed by off. Audit changes no answer. Audit reports exactly
+// what enforcement of the audited rules would refuse.
 func auditForetellsEnforce(t *testing.T, graphs told) bool {
 	for options, g := range graphs {
 		off, enforced := graphs[options.with(rules.Audit, rules.Off)], graphs[options.with(rules.Audit, rules.Enforce)]
@@ -133,7 +132,7 @@ func auditForetellsEnforce(t *testing.T, graphs told) bool {
 	return true
 }
 
-// with changes every mode that is one to another.
+// with replaces every mode one with other.
 func (o Options) with(one, other rules.Mode) Options {
 	for _, mode := range []*rules.Mode{&o.Ended, &o.Unusable, &o.Unowned} {
 		if *mode == one {

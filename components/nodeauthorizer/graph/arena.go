@@ -3,14 +3,14 @@
 
 package graph
 
-// chunkSize is how many records of a arena are allocated at once.
+// chunkSize is how many records of an arena are allocated at once.
 const chunkSize = 1024
 
-// arena stores records by number, from 1: 0 is no record. Records never move, and
-// a arena that grows copies none. The room of a dropped record is used again.
+// arena stores records by number, starting at 1. The number 0 means no record. Records never move,
+// so an arena that grows copies nothing. The memory of a dropped record is reused.
 type arena[T any] struct {
 	chunks []*[chunkSize]T
-	// end is the first number that was never used.
+	// end is the lowest number that was never used.
 	end  uint32
 	free []uint32
 }
@@ -23,7 +23,7 @@ func (s *arena[T]) at(number uint32) *T {
 	return &s.chunks[number/chunkSize][number%chunkSize]
 }
 
-// put stores a record and tells its number.
+// put stores a record and returns its number.
 func (s *arena[T]) put(record T) uint32 {
 	number := s.unused()
 	*s.at(number) = record
@@ -49,17 +49,17 @@ func (s *arena[T]) drop(number uint32) {
 	s.free = append(s.free, number)
 }
 
-// len counts the records that are stored.
+// len returns the number of stored records.
 func (s *arena[T]) len() int {
 	return int(s.end) - 1 - len(s.free)
 }
 
-// index finds the numbers of objects by the hash of their key. It holds no keys:
-// those are in the objects, and a Go map would need as much room for a second
-// copy of them as everything else takes together.
+// index finds the numbers of objects by the hash of their key. It stores no keys, because the
+// objects contain them. A Go map would store a second copy of the keys, which takes as much memory
+// as everything else together.
 //
-// It is an open hash table with linear probing, in shards, so that growing one
-// makes readers wait for a few microseconds and not for the whole table.
+// It is an open-addressing hash table with linear probing, in shards. When one shard grows, readers
+// wait only a few microseconds, not for a copy of the whole table.
 type index struct {
 	shards [shardCount]shard
 }
@@ -70,32 +70,32 @@ const (
 )
 
 type shard struct {
-	// slots is a power of two long, and never more than three quarters full.
+	// The length of slots is a power of two. At most three quarters of them are used.
 	slots []slot
 	live  int
 }
 
-// slot is empty when its id is 0.
+// slot is empty if its id is 0.
 type slot struct {
 	hash uint32
 	id   objectID
 }
 
-// split makes the number of a shard and the hash within it independent of each
-// other.
+// split returns the shard and the hash within it. The two use different bits, so they are
+// independent of each other.
 func (x *index) split(hash uint64) (*shard, uint32) {
 	return &x.shards[hash%shardCount], uint32(hash >> 32)
 }
 
-// search says where to look for what has this hash, and from where on: up to the
-// next empty slot, and round from the last slot to the first. The loop is the
-// caller's, as a call for each slot would take longer than the look at it.
+// search returns the slots and the start position for a hash. The search ends at the next empty
+// slot and wraps from the last slot to the first. The caller has the loop, because a function call
+// for each slot would take longer than the comparison.
 func (x *index) search(hash uint64) (slots []slot, from uint32) {
 	s, short := x.split(hash)
 	return s.slots, short
 }
 
-// add puts a number in that is not in yet.
+// add inserts a number that is not in the index.
 func (x *index) add(hash uint64, id objectID) {
 	s, short := x.split(hash)
 	if (s.live+1)*4 > len(s.slots)*3 {
@@ -105,7 +105,7 @@ func (x *index) add(hash uint64, id objectID) {
 	s.live++
 }
 
-// remove takes a number out that is in.
+// remove deletes a number that is in the index.
 func (x *index) remove(hash uint64, id objectID) {
 	s, short := x.split(hash)
 	at := s.home(short)
@@ -133,8 +133,8 @@ func (s *shard) place(new slot) {
 	s.slots[at] = new
 }
 
-// vacate empties a slot and moves up those behind it that would not be found any
-// more across the gap. So there are no flags for deleted slots to pile up.
+// vacate empties a slot. It moves later slots into the gap if a search would no longer find them.
+// So the table needs no markers for deleted slots.
 func (s *shard) vacate(gap int) {
 	mask := len(s.slots) - 1
 	for at := s.after(gap); s.slots[at].id != 0; at = s.after(at) {

@@ -9,17 +9,16 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// claimOwner is all that is kept of a claim, and only of one that a pod controls.
-// Claims that nobody controls are the many, and cost nothing.
+// claimOwner is all that the graph keeps of a claim. It is kept only for a claim whose controller
+// is a pod. Most claims have no such controller and take no memory.
 type claimOwner struct {
 	pod string
 	uid types.UID
 }
 
-// SetPersistentVolumeClaim makes the graph agree with what the claim says about
-// its owner. The claim of a pod's ephemeral volume is that pod's only if the pod
-// is its controller, by name and UID: a claim of the same name may have been there
-// before. It does not matter which of the two the graph hears of first.
+// SetPersistentVolumeClaim records which pod controls the claim, or that none does. The claim of a
+// pod's ephemeral volume belongs to that pod only if the pod is its controller, by name and UID: an
+// older claim may have the same name. The graph may receive the pod and the claim in any order.
 //
 // Source: k8s.io/component-helpers/storage/ephemeral VolumeIsForPod.
 func (g *Graph) SetPersistentVolumeClaim(claim *corev1.PersistentVolumeClaim) {
@@ -28,15 +27,15 @@ func (g *Graph) SetPersistentVolumeClaim(claim *corev1.PersistentVolumeClaim) {
 	g.setClaim(claim)
 }
 
-// DeletePersistentVolumeClaim forgets who owned the claim.
+// DeletePersistentVolumeClaim removes the owner of the claim.
 func (g *Graph) DeletePersistentVolumeClaim(namespace, name string) {
 	g.pods.Lock()
 	defer g.pods.Unlock()
 	g.deleteClaim(namespace, name)
 }
 
-// ReplacePersistentVolumeClaims makes the graph agree with the list: who owned
-// claims that are not in it is forgotten.
+// ReplacePersistentVolumeClaims makes the graph agree with the list. It removes the owners of
+// claims that are not in the list.
 func (g *Graph) ReplacePersistentVolumeClaims(claims []*corev1.PersistentVolumeClaim) {
 	g.pods.Lock()
 	defer g.pods.Unlock()
@@ -55,7 +54,7 @@ func (g *Graph) deleteClaim(namespace, name string) {
 	g.setOwner(identity{namespace, name}, claimOwner{})
 }
 
-// controllingPod returns the claim's owner that is its controller, if that is a pod.
+// controllingPod returns the claim's controller reference if it is a pod, else nil.
 func controllingPod(claim *corev1.PersistentVolumeClaim) *metav1.OwnerReference {
 	ref := metav1.GetControllerOfNoCopy(claim)
 	if ref == nil || ref.APIVersion != "v1" || ref.Kind != "Pod" || ref.UID == "" {
@@ -64,7 +63,7 @@ func controllingPod(claim *corev1.PersistentVolumeClaim) *metav1.OwnerReference 
 	return ref
 }
 
-// setOwner does nothing for the many claims that have no owner before and after.
+// setOwner returns early for a claim whose owner has not changed. Most claims never have an owner.
 func (g *Graph) setOwner(claim identity, owner claimOwner) {
 	if g.kept&unowned == 0 || g.ownerOf(claim) == owner {
 		return
@@ -86,7 +85,7 @@ func (g *Graph) ownerOf(claim identity) claimOwner {
 	return g.state.ownerOf(claim)
 }
 
-// ownerOf returns the empty record for a claim that no pod is known to control.
+// ownerOf returns the zero value for a claim that no pod is known to control.
 func (s *state) ownerOf(claim identity) claimOwner {
 	id := s.objects.find(claimRecord, claim.namespace, claim.name)
 	return *s.owners.at(s.objects.at(id).detail)
@@ -96,7 +95,7 @@ func (s *state) owns(pod string, uid types.UID, claim identity) bool {
 	return s.ownerOf(claim) == claimOwner{pod, uid}
 }
 
-// recordOwner needs an owner that is not the recorded one.
+// recordOwner must be called only with an owner that differs from the recorded one.
 func (s *state) recordOwner(claim identity, owner claimOwner) {
 	id := s.objects.find(claimRecord, claim.namespace, claim.name)
 	switch {
@@ -112,9 +111,8 @@ func (s *state) recordOwner(claim identity, owner claimOwner) {
 	}
 }
 
-// remarkClaim makes what the pod of that name, if there is one, holds of the claim
-// agree with the claim's owner. Only a pod that the claim names as its owner, or
-// did, can be concerned.
+// remarkClaim updates the flags under which a pod refers to the claim, after the claim's owner has
+// changed. pod is the previous or the new owner of the claim. No other pod can be affected.
 func (s *state) remarkClaim(claim identity, pod string) {
 	self := s.objects.find(Pod, claim.namespace, pod)
 	if self == 0 {

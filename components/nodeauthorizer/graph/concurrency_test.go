@@ -15,8 +15,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// While everything around them comes and goes, what stays related is never
-// refused for a moment, and what is unrelated is never allowed for one.
+// While other objects are set and deleted, a related object is never refused, and an unrelated
+// object is never allowed.
 func TestReadersSeeNoMomentInBetween(t *testing.T) {
 	g := New(Options{rules.Enforce, rules.Enforce, rules.Enforce, false})
 	steady := podOn("n1", "steady", secretVolume("shared"), claimVolume("pvc"))
@@ -74,8 +74,8 @@ func churn(g *Graph, writer int) {
 	}
 }
 
-// churnConditions ends pods beside the steady one, gives and takes claims, and
-// writes again and again the pod on n8 that ended before.
+// churnConditions repeatedly ends pods next to the steady one, sets and deletes claims, and writes
+// the pod on n8 that has already ended.
 func churnConditions(g *Graph) {
 	for i := range 60 {
 		uid := types.UID(fmt.Sprint(i))

@@ -7,25 +7,25 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// Condition says why a relation is weaker than upstream would have it.
+// Condition is why a relation is weaker than it is upstream.
 type Condition uint8
 
 // The conditions. Each belongs to one optional rule.
 const (
-	// Unconditional: nothing is held against the relation.
+	// Unconditional: no condition applies to the relation.
 	Unconditional Condition = iota
-	// Ended: only pods that have ended lead to the object (NA-POD-6).
+	// Ended: the object is related only through pods that have ended (NA-POD-6).
 	Ended
-	// Unusable: no pod can make use of the account or of its tokens (NA-SA-3).
+	// Unusable: no pod can use the account or its tokens (NA-SA-3).
 	Unusable
-	// Unowned: the claim of a pod's ephemeral volume is not that pod's (NA-PVC-3).
+	// Unowned: the pod does not own the claim of its ephemeral volume (NA-PVC-3).
 	Unowned
 )
 
 var conditionNames = [...]string{Unconditional: "unconditional", Ended: "ended", Unusable: "unusable",
 	Unowned: "unowned"}
 
-// String is the condition's name in lower case.
+// String returns the condition's name in lower case.
 func (c Condition) String() string {
 	if int(c) >= len(conditionNames) {
 		return "unknown"
@@ -33,50 +33,47 @@ func (c Condition) String() string {
 	return conditionNames[c]
 }
 
-// Options says what is done about each condition. The zero value answers as
-// upstream does.
+// Options are the mode of each condition. The zero value decides as upstream does.
 type Options struct {
 	// Ended, Unusable and Unowned are the modes of NA-POD-6, NA-SA-3 and NA-PVC-3.
 	Ended, Unusable, Unowned rules.Mode
-	// CredentialProviders is true where kubelets have credential providers that use
-	// ServiceAccount tokens: then every pod can make use of its account and of its
-	// tokens.
+	// CredentialProviders is true if kubelets have credential providers that use ServiceAccount
+	// tokens. Then every pod can use its account and the account's tokens.
 	CredentialProviders bool
 }
 
-// edgeFlags are what is to be known about the way from a node to an object beyond
-// that it exists. An object is stored once for each set of flags that something
-// names it with, and counts its nodes for each of them on its own: so the flags
-// cost no room, and a relation under a condition is taken back as exactly as any
+// edgeFlags describe a path from an object to a node. An object is stored once for each set of
+// flags under which a pod or volume refers to it. Each of these copies counts its own nodes. So
+// flags take no memory in the references, and a conditional relation is removed as exactly as any
 // other.
 type edgeFlags uint8
 
-// The order is the order of search: what is common comes first.
+// The search tries the flag sets in numeric order, so common flags come first.
 const (
-	// owned: the claim of an ephemeral volume, controlled by the pod that names it.
+	// owned: the claim of an ephemeral volume. The pod that refers to it is its controller.
 	owned edgeFlags = 1 << iota
-	// unowned: the claim of an ephemeral volume that is not known to be the pod's,
-	// and the secrets of the volumes that are bound to it.
+	// unowned: the claim of an ephemeral volume that is not known to belong to the pod, and the
+	// secrets of the volumes that are bound to it.
 	unowned
-	// unreadable: an account whose object the pod has no use for.
+	// unreadable: the pod does not need to read the object of its account.
 	unreadable
-	// tokenless: an account whose tokens the pod has no use for.
+	// tokenless: the pod does not need tokens of its account.
 	tokenless
-	// ended: the pod has ended. Secrets of volumes have it from their claim.
+	// ended: the pod has ended. The secrets of a volume get this flag from the claim.
 	ended
 
 	flagSets = 1 << iota
 )
 
-// endable are the kinds that a pod which has ended leads to under a condition. Its
-// volumes must stay readable to be unmounted; the mark on a claim is for the
-// secrets behind it.
+// endable are the kinds to which a pod that has ended refers under a condition. Its volumes must
+// stay readable, so that the kubelet can unmount them. A claim gets the flag only to pass it on to
+// the secrets of its volumes.
 var endable = [kindCount]bool{Secret: true, ConfigMap: true, ServiceAccount: true, PersistentVolumeClaim: true}
 
-// handedOn is what the secrets of a claim's volumes get of the claim's flags.
+// handedOn returns the flags of a claim that also apply to the secrets of its volumes.
 func (m edgeFlags) handedOn() edgeFlags { return m & (unowned | ended) }
 
-// kept is the set of flags that any answer depends on.
+// kept is the set of flags that can change an answer.
 func (o Options) kept() edgeFlags {
 	var kept edgeFlags
 	if o.Ended != rules.Off {
@@ -91,8 +88,7 @@ func (o Options) kept() edgeFlags {
 	return kept
 }
 
-// judgement holds, for each kind that is asked about and each set of flags, what
-// a way with these flags amounts to.
+// judgement is the relation that a path gives, for each kind and each set of flags.
 type judgement [kindCount][flagSets]Relation
 
 func newJudgement(o Options) *judgement {
@@ -105,8 +101,8 @@ func newJudgement(o Options) *judgement {
 	return all
 }
 
-// judge lets what is enforced speak before what is audited, so that an audit of
-// one rule never opens what another one closes.
+// judge applies enforced conditions before audited ones. So an audited rule never allows what
+// another, enforced rule refuses.
 func (o Options) judge(kind Kind, set edgeFlags) Relation {
 	verdict := Relation{Related: true}
 	for _, against := range []struct {
@@ -129,7 +125,7 @@ func (o Options) judge(kind Kind, set edgeFlags) Relation {
 	return verdict
 }
 
-// weighty are the flags that matter to an answer about a kind.
+// weighty are the flags that can change an answer about a kind.
 var weighty = [kindCount]edgeFlags{
 	Secret:                ended | unowned,
 	ConfigMap:             ended,

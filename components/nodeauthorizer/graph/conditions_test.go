@@ -23,8 +23,8 @@ func TestConditionsHaveNames(t *testing.T) {
 	}
 }
 
-// everyKindOn makes a pod that names one of each kind; all are called x, but for
-// the secret of the volume that its claim is bound to.
+// everyKindOn returns a pod that refers to one object of each kind. All are called x, except for
+// the secret of the claim's volume.
 func everyKindOn(node, name string) *corev1.Pod {
 	pod := podOn(node, name, secretVolume("x"), configMapVolume("x"), claimVolume("x"))
 	withProjected(
@@ -212,8 +212,8 @@ func ownerRows() []conditionRow {
 	}
 }
 
-// Each row is asked in each mode of all rules: off, nothing is held against the
-// relation, in an audit the condition is told, and enforced it refuses.
+// Each row is checked in each mode of all rules. Off ignores the condition, audit reports it, and
+// enforce refuses because of it.
 func TestConditions(t *testing.T) {
 	for _, rows := range []struct {
 		with func(rules.Mode) Options

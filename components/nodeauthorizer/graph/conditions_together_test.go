@@ -11,7 +11,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// Several conditions can hold at once, each in a mode of its own.
+// Several conditions can apply at the same time, each in its own mode.
 func TestConditionsTogether(t *testing.T) {
 	endedAccount := func(g *Graph) {
 		withAccount()(g)

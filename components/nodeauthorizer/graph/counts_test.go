@@ -10,8 +10,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// The room for many nodes is given back with the nodes, and not only with the last
-// but one.
+// The memory for many nodes is released as nodes are removed, not only when a single node is left.
 func TestCountsShrink(t *testing.T) {
 	var c counts
 	for node := range uint32(5000) {
@@ -32,8 +31,8 @@ func TestCountsShrink(t *testing.T) {
 	}
 }
 
-// A refcounts says what a Go map says, whatever is added and removed, and keeps its room
-// within bounds.
+// refcounts behaves like a Go map for any sequence of add and remove, and its memory stays within
+// limits.
 func TestRefcountsIsAMap(t *testing.T) {
 	for seed := range uint64(200) {
 		dice := rand.New(rand.NewPCG(seed, 0))

@@ -5,10 +5,10 @@ package graph
 
 import "math/rand/v2"
 
-// dice draws from pools so small that everything collides with everything.
+// dice draws names from very small sets, so that most of them collide.
 type dice struct{ *rand.Rand }
 
-// nodeOf is the node that a user is, of all users who sign.
+// nodeOf is the node name of each user that creates CSRs.
 var nodeOf = map[string]string{
 	"system:node:n1": "n1", "system:node:n2": "n2", "system:node:": "", "n1": "", "system:bootstrap:x": "",
 }
@@ -22,7 +22,7 @@ func (d dice) user() string {
 	return d.pick("system:node:n1", "system:node:n2", "system:node:", "n1", "system:bootstrap:x")
 }
 
-// claim names are those of pods with an ephemeral volume b, and others.
+// claimName returns names of claims for pods with an ephemeral volume b, and other names.
 func (d dice) claimName() string { return d.pick("a", "b", "a-b", "b-b", "b-b") }
 func (d dice) in() identity      { return identity{d.namespace(), d.name()} }
 func (d dice) claimIn() identity { return identity{d.namespace(), d.claimName()} }

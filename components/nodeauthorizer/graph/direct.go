@@ -29,8 +29,8 @@ func (g *Graph) ReplaceVolumeAttachments(attachments []*storagev1.VolumeAttachme
 
 func nodeOfAttachment(attachment *storagev1.VolumeAttachment) string { return attachment.Spec.NodeName }
 
-// SetResourceSlice relates the slice to its node. A slice for all nodes, for a
-// selector or per device is related to none.
+// SetResourceSlice relates the slice to its node. A slice for all nodes, for a node selector or for
+// single devices is not related to any node.
 func (g *Graph) SetResourceSlice(slice *resourcev1.ResourceSlice) {
 	setDirect(g, ResourceSlice, slice, nodeOfSlice)
 }
@@ -50,8 +50,8 @@ func nodeOfSlice(slice *resourcev1.ResourceSlice) string {
 	return *slice.Spec.NodeName
 }
 
-// SetPodCertificateRequest relates the request to the node that it names, and not
-// through the pod: NodeRestriction checks that node and pod agree.
+// SetPodCertificateRequest relates the request to the node in its spec, not to the node of the pod.
+// NodeRestriction checks that the two agree.
 func (g *Graph) SetPodCertificateRequest(request *certificatesv1.PodCertificateRequest) {
 	setDirect(g, PodCertificateRequest, request, nodeOfPodCertificate)
 }
@@ -70,9 +70,9 @@ func nodeOfPodCertificate(request *certificatesv1.PodCertificateRequest) string 
 	return string(request.Spec.NodeName)
 }
 
-// SetCertificateSigningRequest relates the request to the node that made it. The
-// API server writes the user into it, and no client can change that. A request of
-// any other user, such as a bootstrapping kubelet, is related to no node.
+// SetCertificateSigningRequest relates the request to the node that created it. The API server
+// writes the user into the request, and no client can change it. A request by any other user, such
+// as a bootstrapping kubelet, is not related to a node.
 func (g *Graph) SetCertificateSigningRequest(request *certificatesv1.CertificateSigningRequest) {
 	setDirect(g, CertificateSigningRequest, request, nodeOfSigningRequest)
 }
@@ -115,7 +115,7 @@ func replaceDirect[T metav1.Object](g *Graph, kind Kind, list []T, nodeOf func(T
 		func(namespace, name string) { g.unbind(kind, namespace, name) })
 }
 
-// bind relates an object to one node and to no other.
+// bind relates an object to exactly one node.
 func (g *Graph) bind(kind Kind, namespace, name, node string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -144,7 +144,7 @@ func (g *Graph) unbind(kind Kind, namespace, name string) {
 	}
 }
 
-// unbindDirect takes back a bind; the node is what the object itself says.
+// unbindDirect reverts bind. The object itself contains the node.
 func (s *state) unbindDirect(id objectID) {
 	node := s.objects.at(id).nodes.node
 	s.unreach(id, node)

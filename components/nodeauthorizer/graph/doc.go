@@ -1,10 +1,9 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package graph answers one question for the node authorizer: does this object
-// have anything to do with that node?
+// Package graph answers one question for the node authorizer: is this object related to that node?
 //
-// It is built from the objects that say so and from nothing else:
+// It is built only from these objects:
 //
 //	Pod                        pod ──────────────────────────▶ node
 //	                           secret, configmap, account and its tokens,
@@ -15,40 +14,38 @@
 //	PodCertificateRequest      request ──────────────────────▶ node
 //	CertificateSigningRequest  request ──────────────────────▶ node
 //
-// An object is related to a node when a path leads from it to that node. The
-// rules of which fields make which edge are those of Kubernetes 1.37,
-// plugin/pkg/auth/authorizer/node/graph.go; the last one is ours. Which nodes
-// have a Node object is kept beside it.
+// An object is related to a node if a path leads from the object to the node. Which fields make
+// which edge is taken from Kubernetes 1.37, plugin/pkg/auth/authorizer/node/graph.go. The edge of
+// CertificateSigningRequest is an addition of Bulkhead. The graph also records which nodes have a
+// Node object.
 //
 // # Conditions
 //
-// Some edges are there upstream and have no use: of pods that have ended, of
-// accounts that a pod cannot use, of a claim that is not the one a pod asked for.
-// [Options] says of each such [Condition] whether it is ignored, told, or keeps
-// the edge from counting. What is told or refused is the same set of paths, so an
-// audit tells what enforcing will do.
+// Some upstream edges are not needed: those of pods that have ended, of accounts that a pod cannot
+// use, and of a claim that is not the one that a pod requested. For each such [Condition],
+// [Options] selects whether it is ignored, reported, or makes the edge not count. Reported and
+// refused paths are the same set, so an audit shows what enforcement will refuse.
 //
-// # How it is kept
+// # How it is stored
 //
-// No path is searched when a question is asked. Every object carries, for each
-// node, the number of pods on that node that name it; the counts of a claim are
-// handed on to the secrets of the volumes bound to it when the claim comes to a
-// node or leaves it, and a volume is asked through its claim. A question
-// is then three map lookups, whatever the size of the cluster.
+// A query searches no path. Every object stores, for each node, how many pods on that node refer to
+// it. When a claim becomes related to a node, or stops being related to it, the change is passed on
+// to the secrets of the volumes that are bound to the claim. A query for a volume looks up its
+// claim. So a query takes three map lookups, for any size of the cluster.
 //
-// What is named under a condition is an object of its own, with the same name and
-// with flags, and counts for itself: a question that finds the node nowhere else
-// looks for it there too. So a condition costs a pod no room, and an account and
-// its tokens, which are named together, are one object.
+// An object to which something refers under a condition is stored as a separate object, with the
+// same name and with flags, and with its own counts. A query that does not find the node without
+// flags also looks there. So a condition takes no memory in a pod. An account and its tokens always
+// have the same references, so they are one object.
 //
-// Counts cannot drift from edges, because there are no edges beside them: a pod
-// is stored as its node and one list of distinct object numbers, its own among
-// them. Setting a pod counts each entry of the list once; replacing or deleting
-// the pod takes back that very list. The in-tree authorizer of 1.36 and 1.37
-// keeps a set of edges and a counter, counts a secret twice that a pod names
-// twice, takes it back once, and so keeps answering yes when the pod is gone.
+// Counts cannot differ from edges, because edges are not stored separately. A pod is stored as its
+// node and one list of distinct object numbers, including its own. Setting a pod counts each entry
+// of the list once. Replacing or deleting the pod removes exactly the same list. The in-tree
+// authorizer of 1.36 and 1.37 keeps a set of edges and a counter. If a pod refers to a secret
+// twice, it counts the secret twice but removes it once. So it still allows access after the pod is
+// gone.
 //
-// Nothing of a pod is kept but its UID, that list and whether it has ended; of a
-// claim, which pod controls it, if one does. A name is kept only as long as
-// something refers to it. Room that vanished objects leave is used again.
+// Of a pod, the graph keeps only its UID, that list and whether it has ended. Of a claim, it keeps
+// only which pod controls it, if any. It keeps a name only while something refers to it. The memory
+// of removed objects is reused.
 package graph

@@ -13,7 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// podOn makes a pod in namespace ns that is bound to the node.
+// podOn returns a pod in namespace ns that is bound to the node.
 func podOn(node, name string, volumes ...corev1.Volume) *corev1.Pod {
 	pod := &corev1.Pod{}
 	pod.Namespace, pod.Name, pod.UID = "ns", name, types.UID("uid-of-"+name)
@@ -22,8 +22,8 @@ func podOn(node, name string, volumes ...corev1.Volume) *corev1.Pod {
 	return pod
 }
 
-// volumeFor makes a CSI volume that is bound to a claim in namespace ns and is
-// staged with a secret in namespace csi.
+// volumeFor returns a CSI volume that is bound to a claim in namespace ns. Its node stage secret is
+// in namespace csi.
 func volumeFor(claim, name, secret string) *corev1.PersistentVolume {
 	volume := &corev1.PersistentVolume{}
 	volume.Name = name
@@ -75,12 +75,12 @@ func claimVolume(name string) corev1.Volume {
 	}}
 }
 
-// ephemeralVolume makes a volume whose claim is named for the pod and itself.
+// ephemeralVolume returns a volume whose claim has the name of the pod and of the volume.
 func ephemeralVolume(name string) corev1.Volume {
 	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}}
 }
 
-// claimOf makes a claim in namespace ns that a pod controls.
+// claimOf returns a claim in namespace ns whose controller is a pod.
 func claimOf(pod string, uid types.UID, name string) *corev1.PersistentVolumeClaim {
 	claim := &corev1.PersistentVolumeClaim{}
 	claim.Namespace, claim.Name = "ns", name

@@ -7,33 +7,32 @@ import (
 	"sync"
 )
 
-// Graph relates objects to nodes. Use [New]. All methods are safe for concurrent
-// use; what was set before a question is asked counts in its answer.
+// Graph relates objects to nodes. Use [New]. All methods are safe for concurrent use. A query sees
+// every write that returned before the query started.
 type Graph struct {
 	judgement *judgement
-	// kept are the flags that some answer depends on. No other is stored.
+	// kept are the flags that can change an answer. No other flag is stored.
 	kept edgeFlags
 
-	// pods puts writers of claims in order as well: a pod and its claims are
-	// compared with each other.
+	// pods also orders the writers of claims, because pods and their claims are compared with each
+	// other.
 	pods    podWriter
 	volumes volumeWriter
-	// direct has one lock for each kind that names its node itself.
+	// direct has one lock for each kind whose objects name their node directly.
 	direct      [kindCount]sync.Mutex
 	registering sync.Mutex
 
-	// mu guards the state below. Writers hold it for one object at a time, so that
-	// replacing a hundred thousand pods does not stop the answers. The locks
-	// above put writers of the same kind in order, and are taken before it.
+	// mu guards state. Writers lock it for one object at a time, so that a replacement of a hundred
+	// thousand pods does not block queries. The locks above order the writers of one kind. They are
+	// taken before mu.
 	mu    sync.RWMutex
 	state state
 }
 
-// state is everything that is known. It is guarded by Graph.mu.
+// state is all data of the graph. It is guarded by Graph.mu.
 type state struct {
 	objects objects
-	// nodes numbers the names of nodes that something is bound to or that have a
-	// Node object.
+	// nodes numbers the names of nodes that have a related object or a Node object.
 	nodes      names
 	registered int
 	pods       arena[boundPod]
@@ -42,7 +41,7 @@ type state struct {
 	edges      int
 }
 
-// New makes a graph in which nothing is related to anything.
+// New returns a graph without relations.
 func New(options Options) *Graph {
 	return &Graph{
 		judgement: newJudgement(options),
@@ -57,7 +56,7 @@ func New(options Options) *Graph {
 	}
 }
 
-// reach counts one more reason why the object is related to the node.
+// reach adds one reference that relates the object to the node.
 func (s *state) reach(id objectID, node uint32) {
 	object := s.objects.at(id)
 	if object.nodes.add(node) && object.kind == PersistentVolumeClaim {
@@ -65,7 +64,7 @@ func (s *state) reach(id objectID, node uint32) {
 	}
 }
 
-// unreach takes back one reach.
+// unreach reverts one reach.
 func (s *state) unreach(id objectID, node uint32) {
 	object := s.objects.at(id)
 	if object.nodes.remove(node) && object.kind == PersistentVolumeClaim {
@@ -85,8 +84,8 @@ func (s *state) unreachAll(ids []objectID, node uint32) {
 	}
 }
 
-// reachSecrets hands a claim's node on to the secrets of a volume. Nobody's list
-// holds a secret under the claim's flags, so each node does.
+// reachSecrets relates the secrets of a volume to a node of its claim. If the claim's flags apply
+// to the secrets, no list of a volume holds the flagged secret. So each node holds it instead.
 func (s *state) reachSecrets(ids []objectID, claim edgeFlags, node uint32) {
 	for _, id := range ids {
 		if under := claim.handedOn(); under != 0 {
@@ -97,7 +96,7 @@ func (s *state) reachSecrets(ids []objectID, claim edgeFlags, node uint32) {
 	}
 }
 
-// unreachSecrets takes back one reachSecrets.
+// unreachSecrets reverts one reachSecrets.
 func (s *state) unreachSecrets(ids []objectID, claim edgeFlags, node uint32) {
 	under := claim.handedOn()
 	if under == 0 {
@@ -113,24 +112,24 @@ func (s *state) unreachSecrets(ids []objectID, claim edgeFlags, node uint32) {
 
 // Stats is the size of a graph.
 type Stats struct {
-	// Objects counts, for each [Kind], the objects that something names. They need
-	// not exist, and objects that nothing names are not counted. One that is named
-	// under several conditions counts for each, and tokens count as their account.
+	// Objects counts, for each [Kind], the objects to which something refers, even if they do not
+	// exist. Objects without a reference are not counted. An object that is referred to under
+	// several conditions counts once for each. Tokens count as their account.
 	Objects [kindCount]int
-	// Nodes counts the nodes to which something is bound or that have a Node object.
+	// Nodes counts the nodes that have a related object or a Node object.
 	Nodes int
 	// Registered counts the nodes that have a Node object.
 	Registered int
-	// OwnedClaims counts the claims that a pod controls, if anything depends on them.
+	// OwnedClaims counts the claims whose controller is a pod, if a rule uses them.
 	OwnedClaims int
-	// Namespaces counts the namespaces of all objects; objects without one count
-	// as one more.
+	// Namespaces counts the namespaces of all objects. Objects without a namespace count as one
+	// more.
 	Namespaces int
-	// Edges counts the relations as the package's picture draws them.
+	// Edges counts the relations, as the package documentation draws them.
 	Edges int
 }
 
-// Stats measures the graph, in constant time.
+// Stats returns the size of the graph, in constant time.
 func (g *Graph) Stats() Stats {
 	g.mu.RLock()
 	defer g.mu.RUnlock()

@@ -16,9 +16,9 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// benchWorld has the shape of the worlds in upstream's node_authorizer_test.go:
-// each pod names a secret, a configmap and a claim of its own and one secret that
-// its namespace shares; each claim has a volume with a secret.
+// benchWorld has the shape of the clusters in upstream's node_authorizer_test.go. Each pod refers
+// to its own secret, config map and claim, and to one secret that its namespace shares. Each claim
+// has a volume with a secret.
 type benchWorld struct {
 	pods        []*corev1.Pod
 	volumes     []*corev1.PersistentVolume
@@ -65,7 +65,7 @@ func (w *benchWorld) addPod(node string, number, namespace int) {
 	w.volumes = append(w.volumes, volume)
 }
 
-// enforced is every optional rule.
+// enforced enforces every optional rule.
 var enforced = Options{Ended: rules.Enforce, Unusable: rules.Enforce, Unowned: rules.Enforce}
 
 func (w *benchWorld) populate(options Options) *Graph {
@@ -82,8 +82,8 @@ func (w *benchWorld) populate(options Options) *Graph {
 	return g
 }
 
-// BenchmarkPopulation builds upstream's BenchmarkPopulation world: 100,000 pods
-// and volumes. retained-MB is the heap that stays in use by the graph alone.
+// BenchmarkPopulation builds the cluster of upstream's BenchmarkPopulation: 100,000 pods and
+// volumes. retained-MB is the heap that the graph alone keeps in use.
 func BenchmarkPopulation(b *testing.B) {
 	world := newBenchWorld(500, 200, 200)
 	for _, options := range []Options{{}, enforced} {
@@ -118,7 +118,7 @@ func heapInUse() uint64 {
 	return stats.HeapAlloc
 }
 
-// BenchmarkWrite sets one pod of a namespace with a secret that 5,000 nodes share.
+// BenchmarkWrite sets one pod in a namespace with a secret that 5,000 nodes share.
 func BenchmarkWrite(b *testing.B) {
 	world := newBenchWorld(5000, 1, 1)
 	g := world.populate(Options{})
@@ -147,8 +147,8 @@ func BenchmarkWrite(b *testing.B) {
 	})
 }
 
-// BenchmarkEnforced asks and writes where everything is enforced and every tenth pod
-// has ended, so that an object can be there under several flags.
+// BenchmarkEnforced queries and writes with every rule enforced and every tenth pod ended. So an
+// object can be stored under several flags.
 func BenchmarkEnforced(b *testing.B) {
 	world := newBenchWorld(500, 200, 200)
 	g := world.populate(enforced)
@@ -169,8 +169,8 @@ func BenchmarkEnforced(b *testing.B) {
 	})
 }
 
-// BenchmarkReaches asks in upstream's BenchmarkAuthorization world, first alone,
-// then while about a hundred writes a second are made.
+// BenchmarkReaches queries the cluster of upstream's BenchmarkAuthorization, first without writes,
+// then with about a hundred writes a second.
 func BenchmarkReaches(b *testing.B) {
 	world := newBenchWorld(500, 200, 200)
 	g := world.populate(Options{})
@@ -222,7 +222,7 @@ func benchmarkQuestions(b *testing.B, g *Graph) {
 	}
 }
 
-// keepWriting deletes and sets pods of another node until it is told to stop.
+// keepWriting deletes and sets pods of another node until stop is called.
 func keepWriting(g *Graph, pods []*corev1.Pod) (stop func()) {
 	var stopped atomic.Bool
 	done := make(chan struct{})

@@ -74,8 +74,8 @@ func TestReaches(t *testing.T) {
 	}
 }
 
-// In-tree 1.36 and 1.37 fail this: a secret with an index of destinations (200
-// and more) that a pod names twice stays readable when the pod is gone.
+// In-tree 1.36 and 1.37 fail this: a pod refers twice to a secret that has an index of destinations
+// (200 and more). The secret stays readable after the pod is gone.
 func TestSecretNamedTwiceIsTakenBack(t *testing.T) {
 	g := New(Options{})
 	const consumers = 250
@@ -136,7 +136,7 @@ func TestPodUpdates(t *testing.T) {
 	}
 }
 
-// What is asked by UID later must not find the predecessor of the same name.
+// A later query by UID must not find an older pod of the same name.
 func TestRecordCarriesTheLatestUID(t *testing.T) {
 	g := New(Options{})
 	g.SetPod(podOn("n1", "pod"))
@@ -149,8 +149,8 @@ func TestRecordCarriesTheLatestUID(t *testing.T) {
 	}
 }
 
-// The claim may come before the volume or after it, and several volumes may share
-// a secret that a pod names as well.
+// The claim may be set before or after the volume. Several volumes may share a secret to which a
+// pod also refers.
 func TestVolumeSecretsComeAndGoWithTheClaim(t *testing.T) {
 	g := New(Options{})
 	stage := func() bool { return g.Reaches("n1", Secret, "csi", "stage") }

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// The hashes collide on purpose: within a shard, in their home slots, and as a
-// whole.
+// The hashes collide intentionally: in the shard, in the home slot, and completely.
 func TestIndexFindsWhatIsInAndNothingElse(t *testing.T) {
 	for seed := range uint64(20) {
 		d := rand.New(rand.NewPCG(seed, 1))
@@ -69,8 +68,8 @@ func TestIndexShrinks(t *testing.T) {
 	}
 }
 
-// A name that is in every namespace, in every kind or under all flags must not end
-// up in few places.
+// A name that exists in every namespace, in every kind or under all flags must be spread over many
+// slots.
 func TestHashesOfOneNameAreSpread(t *testing.T) {
 	o := newObjects()
 	for name, keyOf := range map[string]func(i uint32) key{
@@ -87,8 +86,8 @@ func TestHashesOfOneNameAreSpread(t *testing.T) {
 			shards[hash%shardCount]++
 			homes[hash>>32%many]++
 		}
-		// Of a random function the fullest shard of 64 on average has about 90, and
-		// 10,400 of the homes are taken.
+		// With a random function and 64 entries per shard on average, the fullest shard has about
+		// 90, and 10,400 home slots are used.
 		for shard, n := range shards {
 			if n > 160 {
 				t.Errorf("%s: shard %d has %d of %d", name, shard, n, many)

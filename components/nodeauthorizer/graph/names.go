@@ -7,8 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// names gives strings small numbers. A string keeps its number for as long as
-// somebody holds it; afterwards the number is given to another string.
+// names assigns small numbers to strings. A string keeps its number while it has holders. After
+// that, the number is reused for another string.
 type names struct {
 	numbers map[string]uint32
 	entries []nameEntry
@@ -18,7 +18,7 @@ type names struct {
 type nameEntry struct {
 	name    string
 	holders uint32
-	// registered, of a node's name, says that it has a Node object.
+	// registered is for node names only: the node has a Node object.
 	registered bool
 }
 
@@ -31,7 +31,7 @@ func (n *names) find(name string) (uint32, bool) {
 	return number, ok
 }
 
-// acquire finds or makes the number of a string and holds it.
+// acquire returns the number of a string, creates it if needed, and adds one holder.
 func (n *names) acquire(name string) uint32 {
 	number, ok := n.numbers[name]
 	if !ok {
@@ -53,12 +53,12 @@ func (n *names) unused() uint32 {
 	return uint32(len(n.entries) - 1) //nolint:gosec // a cluster has fewer than 2^32 names
 }
 
-// hold is acquire for a number that is held already.
+// hold adds one holder to a number that already has a holder.
 func (n *names) hold(number uint32) {
 	n.entries[number].holders++
 }
 
-// release takes back one acquire or hold.
+// release reverts one acquire or hold.
 func (n *names) release(number uint32) {
 	entry := &n.entries[number]
 	entry.holders--
@@ -70,30 +70,29 @@ func (n *names) release(number uint32) {
 	n.free = append(n.free, number)
 }
 
-// SetNode registers the node. Nothing but its name is kept.
+// SetNode registers the node. The graph keeps only its name.
 func (g *Graph) SetNode(node *corev1.Node) {
 	g.registering.Lock()
 	defer g.registering.Unlock()
 	g.register(node)
 }
 
-// DeleteNode takes back that the node is registered. What is bound to it stays
-// related to it.
+// DeleteNode removes the registration of the node. Objects that are related to it stay related.
 func (g *Graph) DeleteNode(name string) {
 	g.registering.Lock()
 	defer g.registering.Unlock()
 	g.unregister("", name)
 }
 
-// ReplaceNodes makes the graph agree with the list: nodes that are not in it are
-// not registered any more.
+// ReplaceNodes makes the graph agree with the list. Nodes that are not in the list are no longer
+// registered.
 func (g *Graph) ReplaceNodes(nodes []*corev1.Node) {
 	g.registering.Lock()
 	defer g.registering.Unlock()
 	replace(g.registeredNodes(), nodes, g.register, g.unregister)
 }
 
-// Registered reports whether a Node object of that name is known. It does not allocate.
+// Registered reports whether a Node object of that name is known. It does not allocate memory.
 func (g *Graph) Registered(node string) bool {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
@@ -102,7 +101,7 @@ func (g *Graph) Registered(node string) bool {
 }
 
 func (g *Graph) register(node *corev1.Node) {
-	// A kubelet updates its node every few minutes at least.
+	// A kubelet updates its Node at least every few minutes. Such an update takes no write lock.
 	if g.Registered(node.Name) {
 		return
 	}

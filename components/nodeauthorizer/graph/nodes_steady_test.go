@@ -11,9 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Whatever others come and go around it, a
-// node that stays registered is, and one that never was is not; and both ways to ask
-// agree for as long as nobody writes that node.
+// While other nodes are added and removed, a registered node stays registered and an unknown node
+// stays unknown. Relation and Registered agree while no write concerns that node.
 func TestRegisteredIsSteadyWhileOthersChange(t *testing.T) {
 	const steady = 512
 	g := New(Options{})

@@ -46,7 +46,7 @@ func TestRegistered(t *testing.T) {
 			if registered := g.Registered("n1"); registered != row.want.Registered {
 				t.Errorf("Registered = %v, want %v", registered, row.want.Registered)
 			}
-			// Of what cannot be asked about, nothing else is told.
+			// For kinds that cannot be queried, Relation returns only Registered.
 			for _, kind := range []Kind{claimRecord, 255} {
 				if got := g.Relation("n1", kind, "ns", "s"); got != (Relation{Registered: row.want.Registered}) {
 					t.Errorf("Relation to kind %d = %+v", kind, got)

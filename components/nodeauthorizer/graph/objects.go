@@ -8,11 +8,11 @@ import (
 	"math/bits"
 )
 
-// objectID numbers an object for as long as something holds it. 0 is none.
+// objectID is the number of an object while the object has holders. 0 means none.
 type objectID = uint32
 
-// key is an object's identity: a name in a numbered namespace. Objects without a
-// namespace have the number of the empty string.
+// key is an object's identity: a name in a numbered namespace. Objects without a namespace have the
+// number of the empty string.
 type key struct {
 	name      string
 	namespace uint32
@@ -20,33 +20,32 @@ type key struct {
 	flags     edgeFlags
 }
 
-// under is the key of the same thing under other flags.
+// under returns the key of the same object with other flags.
 func (k key) under(set edgeFlags) key {
 	k.flags = set
 	return k
 }
 
-// object is what is known of a thing that somebody names. The thing itself need
-// not exist.
+// object is an object to which something refers. It need not exist in the cluster.
 type object struct {
 	key
-	// holders counts the stored lists that have this object in them; of the secret of
-	// a volume under edgeFlags, also the nodes that it has from a claim.
+	// holders counts the stored lists that contain this object. For the flagged secret of a volume,
+	// it also counts the nodes that the secret has from a claim.
 	holders uint32
-	// detail is the number of the pod's, volume's or owner's own record; for a claim
-	// without flags, of the first volume that is bound to it.
+	// detail is the number of the record for a pod, volume or claim owner. For a claim without
+	// flags, it is the number of the first volume that is bound to it.
 	detail uint32
 	nodes  counts
 }
 
-// objects is the table of all objects that are held.
+// objects is the table of all objects with holders.
 type objects struct {
 	arena[object]
 	seed       maphash.Seed
 	index      index
 	namespaces names
-	// tally counts the objects of each kind under each set of flags, and present has
-	// a bit for each set under which there are any: nobody looks for the others.
+	// tally counts the objects of each kind and each set of flags. present has one bit for each set
+	// of flags that is in use. Queries skip the other sets.
 	tally   [storedKinds][flagSets]int
 	present [storedKinds]uint32
 }
@@ -55,7 +54,7 @@ func newObjects() objects {
 	return objects{arena: newArena[object](), seed: maphash.MakeSeed(), namespaces: newNames()}
 }
 
-// find returns 0 when nothing names such an object.
+// find returns 0 if nothing refers to such an object.
 func (o *objects) find(kind Kind, namespace, name string) objectID {
 	number, ok := o.namespaces.find(namespace)
 	if !ok {
@@ -68,9 +67,9 @@ func (o *objects) findKey(k key) objectID {
 	return o.findHash(o.hash(k), k)
 }
 
-// hash mixes a hash of the name with the rest. To hash all of the key by
-// maphash.Comparable takes twice as long, and is most of what a question takes. The
-// seed is secret, so names cannot be chosen to collide.
+// hash combines a hash of the name with the other fields. maphash.Comparable of the whole key would
+// take twice as long, and the hash is most of the time of a query. The seed is secret, so a caller
+// cannot choose names that collide.
 func (o *objects) hash(k key) uint64 {
 	rest := uint64(k.namespace)<<16 | uint64(k.kind)<<8 | uint64(k.flags)
 	high, low := bits.Mul64(maphash.String(o.seed, k.name)^rest, 0x9e3779b97f4a7c15)
@@ -91,8 +90,8 @@ func (o *objects) findHash(hash uint64, k key) objectID {
 	return 0
 }
 
-// intern finds the object or makes it. A new object has no holders: the caller
-// must hold it before anything is released.
+// intern returns the object, and creates it if needed. A new object has no holders. The caller must
+// call hold before anything is released.
 func (o *objects) intern(k key) objectID {
 	hash := o.hash(k)
 	if id := o.findHash(hash, k); id != 0 {
@@ -106,7 +105,7 @@ func (o *objects) intern(k key) objectID {
 	return id
 }
 
-// internNamed is intern for a namespace that need not have a number yet.
+// internNamed is intern for a namespace that may not have a number yet.
 func (o *objects) internNamed(kind Kind, named identity) objectID {
 	namespace := o.namespaces.acquire(named.namespace)
 	defer o.namespaces.release(namespace)
@@ -119,7 +118,7 @@ func (o *objects) hold(ids ...objectID) {
 	}
 }
 
-// release takes back one hold of each. An object that nobody holds vanishes.
+// release reverts one hold for each object. An object without holders is removed.
 func (o *objects) release(ids ...objectID) {
 	for _, id := range ids {
 		held := o.at(id)
@@ -142,7 +141,7 @@ func (o *objects) forget(id objectID, k key) {
 // identity is an object's namespace and name.
 type identity struct{ namespace, name string }
 
-// ofKind lists what is held of one kind that is stored without flags.
+// ofKind lists the stored objects of a kind that is stored without flags.
 func (o *objects) ofKind(kind Kind) []identity {
 	found := make([]identity, 0, o.tally[kind][0])
 	for id := uint32(1); id < o.end && len(found) < cap(found); id++ {
@@ -154,7 +153,7 @@ func (o *objects) ofKind(kind Kind) []identity {
 	return found
 }
 
-// Kind says what sort of object a question is about.
+// Kind is the kind of the object in a query.
 type Kind uint8
 
 // The kinds of objects that can be related to a node.
@@ -169,14 +168,14 @@ const (
 	ResourceSlice
 	PodCertificateRequest
 	Pod
-	// ServiceAccountToken is asked with the namespace and name of the account: it is
-	// the right to request the account's tokens.
+	// ServiceAccountToken is the permission to request the account's tokens. Queries use the
+	// namespace and name of the account.
 	ServiceAccountToken
 	CertificateSigningRequest
 
 	kindCount = iota
 
-	// claimRecord is stored for who owns a claim, and cannot be asked about.
+	// claimRecord is the kind that stores who owns a claim. Queries cannot use it.
 	claimRecord = Kind(kindCount)
 	storedKinds = kindCount + 1
 )
@@ -196,7 +195,7 @@ var kindNames = [kindCount]string{
 	CertificateSigningRequest: "certificatesigningrequest",
 }
 
-// String is the kind's name in lower case and singular, as metrics label it.
+// String returns the kind's name in lower case and singular, as in metric labels.
 func (k Kind) String() string {
 	if int(k) >= len(kindNames) {
 		return "unknown"

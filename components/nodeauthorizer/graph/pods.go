@@ -11,41 +11,41 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// boundPod is all that is kept of a pod.
+// boundPod is all that the graph keeps of a pod.
 type boundPod struct {
 	uid  types.UID
 	node uint32
-	// ended is set once and stays for as long as the pod is stored under this UID.
+	// ended is never reset while the pod is stored with this UID.
 	ended bool
-	// holds is the pod's own object and everything it names: sorted, each once.
+	// holds has the pod's own object and every object to which it refers: sorted, without
+	// duplicates.
 	holds []objectID
 }
 
-// podWriter puts writers of pods in order and lends them room to work in.
+// podWriter orders the writers of pods and has buffers that they reuse.
 type podWriter struct {
 	sync.Mutex
 	refs references
 	ids  []objectID
 }
 
-// SetPod makes the graph agree with the pod, whatever it knew of a pod of that
-// name before. A pod that is not bound to a node is related to nothing. The pod
-// is not kept.
+// SetPod makes the graph agree with the pod. It replaces everything that the graph knew about a pod
+// of that name. A pod that is not bound to a node has no relations. The graph keeps no reference to
+// the pod.
 func (g *Graph) SetPod(pod *corev1.Pod) {
 	g.pods.Lock()
 	defer g.pods.Unlock()
 	g.setPod(pod)
 }
 
-// DeletePod forgets the pod.
+// DeletePod removes the pod from the graph.
 func (g *Graph) DeletePod(namespace, name string) {
 	g.pods.Lock()
 	defer g.pods.Unlock()
 	g.deletePod(namespace, name)
 }
 
-// ReplacePods makes the graph agree with the list: pods that are not in it are
-// forgotten.
+// ReplacePods makes the graph agree with the list. It removes the pods that are not in the list.
 func (g *Graph) ReplacePods(pods []*corev1.Pod) {
 	g.pods.Lock()
 	defer g.pods.Unlock()
@@ -67,15 +67,15 @@ func (g *Graph) setPod(pod *corev1.Pod) {
 	g.pods.ids = g.state.bindPod(pod, hasEnded, g.pods.refs, g.pods.ids[:0])
 }
 
-// compare reports whether the pod was known to have ended and whether the graph
-// agrees with it already. Most updates are of the status and change nothing here:
-// they must not make readers wait. The references get the flags that are kept.
+// compare reports whether the pod is already marked as ended and whether the graph already agrees
+// with it. Most updates are of the status and change nothing here, so they must not block readers.
+// compare also sets the flags of the references.
 func (g *Graph) compare(pod *corev1.Pod) (hasEnded, isCurrent bool) {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
 	s := &g.state
 	self := s.objects.find(Pod, pod.Namespace, pod.Name)
-	// For an unknown pod this is the empty record.
+	// For an unknown pod, this is the empty record 0.
 	known := s.pods.at(s.objects.at(self).detail)
 	hasEnded = known.ended && known.uid == pod.UID
 	s.mark(g.pods.refs, pod, g.kept, hasEnded)
@@ -85,15 +85,14 @@ func (g *Graph) compare(pod *corev1.Pod) (hasEnded, isCurrent bool) {
 	namespace := s.objects.at(self).namespace
 	g.pods.ids = append(g.pods.ids[:0], self)
 	for _, ref := range g.pods.refs {
-		// 0, for what nothing names yet, is in no pod's list.
+		// findKey returns 0 if nothing refers to the object yet. No pod's list contains 0.
 		g.pods.ids = append(g.pods.ids, s.objects.findKey(ref.in(namespace)))
 	}
 	g.pods.ids = distinct(g.pods.ids)
 	return hasEnded, slices.Equal(g.pods.ids, known.holds)
 }
 
-// bindPod makes the pod's list from its references. It returns the room it was
-// lent.
+// bindPod creates the pod's list from its references. It returns the buffer ids for reuse.
 func (s *state) bindPod(pod *corev1.Pod, hasEnded bool, refs references, ids []objectID) []objectID {
 	namespace := s.objects.namespaces.acquire(pod.Namespace)
 	self := s.objects.intern(key{name: pod.Name, namespace: namespace, kind: Pod})
@@ -109,8 +108,8 @@ func (s *state) bindPod(pod *corev1.Pod, hasEnded bool, refs references, ids []o
 	return ids
 }
 
-// rebind counts the new list before it takes back the old one, so that what is
-// in both never vanishes in between. The caller has acquired the node.
+// rebind counts the new list before it removes the old one. So an object that is in both is not
+// removed in between. The caller has acquired the node.
 func (s *state) rebind(self objectID, bound boundPod) {
 	s.objects.hold(bound.holds...)
 	s.reachAll(bound.holds, bound.node)
@@ -122,7 +121,7 @@ func (s *state) rebind(self objectID, bound boundPod) {
 	}
 }
 
-// takeBack undoes rebind, by the list that it stored.
+// takeBack reverts rebind, with the list that rebind stored.
 func (s *state) takeBack(number uint32) {
 	pod := *s.pods.at(number)
 	s.pods.drop(number)
@@ -140,13 +139,13 @@ func (g *Graph) deletePod(namespace, name string) {
 	}
 }
 
-// distinct sorts the list and drops what is in it twice.
+// distinct sorts the list and removes duplicates.
 func distinct(ids []objectID) []objectID {
 	slices.Sort(ids)
 	return slices.Compact(ids)
 }
 
-// BoundPod is what the graph knows of a pod itself.
+// BoundPod is what the graph knows about a pod itself.
 type BoundPod struct {
 	UID  types.UID
 	Node string
@@ -154,8 +153,8 @@ type BoundPod struct {
 	RunsAs string
 }
 
-// BoundPod returns the pod of that name, if it is bound to a node. It takes one lock and
-// does not allocate.
+// BoundPod returns the pod of that name. The second result is false if no such pod is bound to a
+// node. BoundPod takes one lock and does not allocate memory.
 func (g *Graph) BoundPod(namespace, name string) (BoundPod, bool) {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
@@ -168,7 +167,7 @@ func (g *Graph) BoundPod(namespace, name string) (BoundPod, bool) {
 	return BoundPod{UID: pod.uid, Node: s.nodes.entries[pod.node].name, RunsAs: s.accountOf(pod)}, true
 }
 
-// accountOf finds the one account among what the pod names.
+// accountOf finds the only account in the pod's list.
 func (s *state) accountOf(pod *boundPod) string {
 	for _, id := range pod.holds {
 		if object := s.objects.at(id); object.kind == ServiceAccount {

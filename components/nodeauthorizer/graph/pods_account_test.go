@@ -11,7 +11,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// The kubelet hands these to CSI drivers, which may want tokens of the pod.
+// The kubelet mounts these volumes through CSI drivers, which may need tokens of the pod.
 func TestMigratedVolumesNeedTokens(t *testing.T) {
 	for name, source := range map[string]corev1.VolumeSource{
 		"awsElasticBlockStore": {AWSElasticBlockStore: &corev1.AWSElasticBlockStoreVolumeSource{VolumeID: "v"}},

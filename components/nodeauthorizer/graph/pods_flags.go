@@ -10,19 +10,19 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// HasEnded reports whether no container of the pod runs any more or will run
-// again: its phase is Succeeded or Failed.
+// HasEnded reports whether the pod's phase is Succeeded or Failed: no container of the pod runs or
+// will run again.
 func HasEnded(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-// EndPod puts what the pod leads to under the condition Ended: its secrets,
-// config maps and account, and the secrets of its volumes. Its claims, their
-// volumes and the pod itself stay as they are.
+// EndPod puts some references of the pod under the condition Ended: its secrets, config maps and
+// account, and the secrets of its volumes. Its claims, their volumes and the pod itself do not
+// change.
 //
-// It holds for that UID, whatever phase a later [Graph.SetPod] of the same UID
-// shows, until the pod is deleted: a node writes the phase, and must not be able to
-// take it back. Nothing happens if the pod is not known or has another UID.
+// The condition applies to that UID until the pod is deleted, even if a later [Graph.SetPod] of the
+// same UID shows another phase. A node writes the phase, so it must not be able to revert the
+// condition. EndPod does nothing if the pod is not known or has another UID.
 func (g *Graph) EndPod(namespace, name string, uid types.UID) {
 	if g.kept&ended == 0 {
 		return
@@ -49,8 +49,8 @@ func (g *Graph) EndPod(namespace, name string, uid types.UID) {
 	})
 }
 
-// mark drops the flags that are not kept and adds those that the pod does not
-// account for alone.
+// mark removes the flags that are not kept. It also sets the flags that do not follow from the pod
+// alone: who owns a claim, and that the pod has ended.
 func (s *state) mark(refs references, pod *corev1.Pod, kept edgeFlags, hasEnded bool) {
 	for i := range refs {
 		ref := &refs[i]
@@ -64,7 +64,7 @@ func (s *state) mark(refs references, pod *corev1.Pod, kept edgeFlags, hasEnded 
 	}
 }
 
-// remark stores the pod anew, with what it names under other flags.
+// remark stores the pod again, with new flags for its references.
 func (s *state) remark(self objectID, pod boundPod, next func(key) edgeFlags) {
 	holds := make([]objectID, len(pod.holds))
 	for i, id := range pod.holds {
@@ -81,18 +81,17 @@ func (s *state) remark(self objectID, pod boundPod, next func(key) edgeFlags) {
 	s.rebind(self, pod)
 }
 
-// accountFlags says for what of its account a pod with these volumes has no use.
+// accountFlags returns which uses of its account a pod with these volumes does not need.
 //
-// A kubelet requests tokens for projected volumes that ask for one, and for CSI
-// drivers that do (CSIDriver.spec.tokenRequests). The graph does not know the
-// drivers, and not which of them is behind a claim, so every pod with such a
-// volume counts, and so does one with a volume of a plugin that the kubelet
-// replaces by a driver (pkg/volume/csimigration/plugin_manager.go). It reads the account itself,
-// for its UID, only to request a
-// certificate for the pod (KEP-4317).
+// A kubelet requests tokens for projected volumes with a token source, and for CSI drivers with
+// CSIDriver.spec.tokenRequests. The graph does not know the drivers, nor which driver provides a
+// claim. So every pod with such a volume counts as a user of tokens. So does a pod with a volume of
+// an in-tree plugin that the kubelet replaces with a CSI driver
+// (pkg/volume/csimigration/plugin_manager.go). The kubelet reads the account object, for its UID,
+// only to request a certificate for the pod (KEP-4317).
 //
-// What the kubelet's credential providers need is a setting of the kubelet and
-// not of the pod: [Options].CredentialProviders.
+// What the kubelet's credential providers need depends on the kubelet, not on the pod: see
+// [Options].CredentialProviders.
 func accountFlags(volumes []corev1.Volume) edgeFlags {
 	useless := unreadable | tokenless
 	for i := range volumes {
@@ -106,8 +105,7 @@ func accountFlags(volumes []corev1.Volume) edgeFlags {
 	return useless
 }
 
-// isMigrated reports whether a CSI driver mounts what the pod asks an old plugin
-// for.
+// isMigrated reports whether a CSI driver mounts the volume in place of an in-tree plugin.
 func isMigrated(source *corev1.VolumeSource) bool {
 	return source.AWSElasticBlockStore != nil || source.AzureDisk != nil || source.AzureFile != nil ||
 		source.Cinder != nil ||

@@ -5,7 +5,7 @@ package graph
 
 import corev1 "k8s.io/api/core/v1"
 
-// reference is an object that a pod names, in the pod's namespace.
+// reference is an object to which a pod refers, in the pod's namespace.
 type reference struct {
 	kind  Kind
 	flags edgeFlags
@@ -16,7 +16,7 @@ func (r reference) in(namespace uint32) key {
 	return key{name: r.name, namespace: namespace, kind: r.kind, flags: r.flags}
 }
 
-// references gathers what is named. Empty names are nobody's.
+// references collects references. It ignores empty names.
 type references []reference
 
 func (r *references) add(kind Kind, name string) {
@@ -29,16 +29,16 @@ func (r *references) addFlagged(kind Kind, name string, set edgeFlags) {
 	}
 }
 
-// podReferences appends every object that the pod names, duplicates included, to
-// refs, with the flags that the pod alone accounts for: the claims of its
-// ephemeral volumes are nobody's as far as it says.
+// podReferences appends every object to which the pod refers to refs, including duplicates. It sets
+// the flags that follow from the pod alone. So the claims of its ephemeral volumes are unowned
+// here.
 //
-// A mirror pod names nothing: a node writes it, and must not be able to give
-// itself access that way (kubernetes#64837). NodeRestriction refuses such pods as
-// well; the two checks do not rely on each other.
+// A mirror pod has no references. A node creates mirror pods, and must not be able to get access
+// that way (kubernetes#64837). NodeRestriction also rejects mirror pods with references. The two
+// checks do not depend on each other.
 //
-// Source: plugin/pkg/auth/authorizer/node/graph.go AddPod,
-// pkg/api/v1/pod/util.go VisitPodSecretNames and VisitPodConfigmapNames.
+// Source: plugin/pkg/auth/authorizer/node/graph.go AddPod, pkg/api/v1/pod/util.go
+// VisitPodSecretNames and VisitPodConfigmapNames.
 func podReferences(pod *corev1.Pod, refs references) references {
 	if _, isMirror := pod.Annotations[corev1.MirrorPodAnnotationKey]; isMirror {
 		return refs
@@ -86,7 +86,7 @@ func (r *references) addEnvironment(env []corev1.EnvVar, from []corev1.EnvFromSo
 	}
 }
 
-// addVolume relies on validation for a volume to have one source only.
+// addVolume expects one source for each volume. API validation guarantees that.
 func (r *references) addVolume(podName string, volume *corev1.Volume) {
 	switch source := &volume.VolumeSource; {
 	case source.Secret != nil:
@@ -117,7 +117,7 @@ func (r *references) addProjected(sources []corev1.VolumeProjection) {
 	}
 }
 
-// addLegacyVolume handles the volume plugins that were once part of the kubelet.
+// addLegacyVolume handles the volume plugins that were part of the kubelet in the past.
 func (r *references) addLegacyVolume(source *corev1.VolumeSource) {
 	switch {
 	case source.AzureFile != nil:
@@ -145,9 +145,9 @@ func (r *references) addSecret(ref *corev1.LocalObjectReference) {
 	}
 }
 
-// addResourceClaims finds claims that are named in the spec, claims that were
-// made from a template, and the claim that the scheduler made for extended
-// resources; the names of the latter two are in the status.
+// addResourceClaims adds three sorts of claims: those in the spec, those created from a template,
+// and the claim that the scheduler created for extended resources. The names of the last two are in
+// the status.
 func (r *references) addResourceClaims(pod *corev1.Pod) {
 	for i := range pod.Spec.ResourceClaims {
 		switch claim := &pod.Spec.ResourceClaims[i]; {
@@ -162,8 +162,8 @@ func (r *references) addResourceClaims(pod *corev1.Pod) {
 	}
 }
 
-// addFromTemplate adds nothing when the claim has not been made yet, or when the
-// status says that none is needed.
+// addFromTemplate adds nothing if the claim has not been created yet, or if the status says that no
+// claim is needed.
 func (r *references) addFromTemplate(name string, statuses []corev1.PodResourceClaimStatus) {
 	for i := range statuses {
 		if statuses[i].Name != name {

@@ -198,8 +198,8 @@ func TestPodReferences(t *testing.T) {
 	}
 }
 
-// A trimmed pod must say the same as the pod, or a re-list would take away what
-// an event gave.
+// A trimmed pod must have the same references as the pod. Otherwise a re-list would remove
+// relations that an event has added.
 func TestTrimPodKeepsEveryReference(t *testing.T) {
 	for _, row := range podRows() {
 		t.Run(row.name, func(t *testing.T) {

@@ -16,12 +16,12 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// TestAnswersDependOnlyOnWhatExists sends random sequences of events through a
-// graph for every combination of modes. Their answers must be those of a search
-// for paths among what exists, and those of graphs that never knew anything else;
-// their size must be the size of what exists.
+// TestAnswersDependOnlyOnWhatExists sends random sequences of events to one graph for every
+// combination of modes. The answers must equal those of a path search in the world. They must also
+// equal those of a new graph that receives only the final world. The size of the graph must be the
+// size of the world.
 //
-// A failure prints its seed; GRAPH_SEED=<seed> runs that sequence first.
+// A failure prints its seed. GRAPH_SEED=<seed> runs that sequence first.
 func TestAnswersDependOnlyOnWhatExists(t *testing.T) {
 	first := uint64(time.Now().UnixNano())
 	if given := os.Getenv("GRAPH_SEED"); given != "" {
@@ -37,7 +37,7 @@ func TestAnswersDependOnlyOnWhatExists(t *testing.T) {
 	}
 }
 
-// everyMode makes an empty graph for every combination of modes.
+// everyMode returns an empty graph for every combination of modes.
 func everyMode(providers bool) told {
 	graphs := told{}
 	modes := []rules.Mode{rules.Off, rules.Audit, rules.Enforce}
@@ -57,7 +57,7 @@ func runSequence(t *testing.T, seed uint64) bool {
 	w, graphs := newWorld(), everyMode(d.oneIn(4))
 	for step := range 200 {
 		w.step(d, graphs)
-		// The order of a map is random, so each time other combinations are looked at.
+		// The iteration order of a map is random, so each step checks other combinations.
 		looks := 0
 		for options, g := range graphs {
 			if step%8 != 0 || looks == 2 {
@@ -80,7 +80,7 @@ func runSequence(t *testing.T, seed uint64) bool {
 	return !t.Failed()
 }
 
-// agreesWithNew compares with a graph that is told of the final world only.
+// agreesWithNew compares the graph with a new graph that receives only the final world.
 func agreesWithNew(t *testing.T, w *world, options Options, g *Graph) bool {
 	fresh := New(options)
 	w.fill(fresh)
@@ -92,7 +92,7 @@ func agreesWithNew(t *testing.T, w *world, options Options, g *Graph) bool {
 	return agrees(t, w, options, fresh)
 }
 
-// isEmptyAgain deletes everything, by events or by lists, and looks for leftovers.
+// isEmptyAgain deletes everything, by events or by lists, and checks that no data is left.
 func isEmptyAgain(t *testing.T, w *world, g *Graph, d dice) bool {
 	if d.oneIn(2) {
 		newWorld().fill(g)
@@ -110,7 +110,7 @@ func isEmptyAgain(t *testing.T, w *world, g *Graph, d dice) bool {
 	return true
 }
 
-// leftovers describes what a graph without objects should not have.
+// leftovers describes data that a graph without objects should not have.
 func (s *state) leftovers() string {
 	for i := range s.objects.index.shards {
 		if shard := s.objects.index.shards[i]; shard.slots != nil || shard.live != 0 {

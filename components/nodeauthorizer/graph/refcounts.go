@@ -7,13 +7,13 @@ import (
 	"math/bits"
 )
 
-// counts is a multiset of nodes. Most objects are related to one node only, so
-// that case takes no allocation.
+// counts is a multiset of nodes. Most objects are related to one node only. That case needs no
+// allocation.
 type counts struct {
-	// node has been added n times, unless n is 0.
+	// node has been added n times. It is not set if n is 0.
 	node uint32
 	n    uint32
-	// many, when set, holds everything instead, and has two nodes at least.
+	// many replaces node and n if it is set. It then has at least two nodes.
 	many *refcounts
 }
 
@@ -25,12 +25,12 @@ func (c *counts) has(node uint32) bool {
 	return c.n > 0 && c.node == node
 }
 
-// single returns the node that is in, if just one is.
+// single returns the node if the multiset has exactly one.
 func (c *counts) single() (node uint32, ok bool) {
 	return c.node, c.many == nil && c.n > 0
 }
 
-// add puts the node in once more and reports whether it was not there before.
+// add adds the node once and reports whether it is new.
 func (c *counts) add(node uint32) (first bool) {
 	switch {
 	case c.many != nil:
@@ -48,7 +48,7 @@ func (c *counts) add(node uint32) (first bool) {
 	}
 }
 
-// remove takes back one add and reports whether the node is gone now.
+// remove reverts one add and reports whether the node is no longer in the multiset.
 func (c *counts) remove(node uint32) (last bool) {
 	if c.many == nil {
 		c.n--
@@ -63,8 +63,8 @@ func (c *counts) remove(node uint32) (last bool) {
 	return true
 }
 
-// collapse goes back to the form for one node, so that an object that was once
-// on many nodes does not stay large.
+// collapse changes back to the form for one node, so that an object that was once on many nodes
+// does not stay large.
 func (c *counts) collapse() {
 	c.many.each(func(left entry) { c.node, c.n = left.node, left.n })
 	c.many = nil
@@ -80,24 +80,23 @@ func (c *counts) each(visit func(node uint32)) {
 	}
 }
 
-// refcounts says how many times each of several nodes has been added. It is an open hash
-// table with linear probing, for the reason that decisions wait for it: a Go map takes
-// two or three times as long to say that a node is in, and more room while nodes are
-// few.
+// refcounts stores how many times each of several nodes has been added. It is an open-addressing
+// hash table with linear probing, because decisions wait for it. A Go map takes two to three times
+// as long for a lookup, and more memory for a small number of nodes.
 type refcounts struct {
-	// slots is a power of two long, and never more than three quarters full.
+	// The length of slots is a power of two. At most three quarters of them are used.
 	slots []entry
 	live  int
 }
 
-// entry is empty when n is 0.
+// entry is empty if n is 0.
 type entry struct{ node, n uint32 }
 
 const (
-	// leastSlots are those of two and three nodes.
+	// leastSlots is the size for two and three nodes.
 	leastSlots = 4
-	// spread is 2^32 divided by the golden ratio: the numbers of nodes are given out
-	// in turn, and their products with it are spread evenly.
+	// spread is 2^32 divided by the golden ratio. Node numbers are assigned in sequence, and their
+	// products with spread are distributed evenly.
 	spread = 0x9E3779B1
 )
 
@@ -112,7 +111,7 @@ func (c *refcounts) home(node uint32) int {
 	return int(node * spread >> (32 - bits.TrailingZeros(uint(len(c.slots)))))
 }
 
-// slot is the node's, or the empty one that would become it.
+// slot returns the entry of the node, or the empty entry where it would be stored.
 func (c *refcounts) slot(node uint32) *entry {
 	mask := len(c.slots) - 1
 	for at := c.home(node); ; at++ {
@@ -124,7 +123,7 @@ func (c *refcounts) slot(node uint32) *entry {
 
 func (c *refcounts) has(node uint32) bool { return c.slot(node).n > 0 }
 
-// add puts the node in once more and reports whether it was not there before.
+// add adds the node once and reports whether it is new.
 func (c *refcounts) add(node uint32) (first bool) {
 	s := c.slot(node)
 	if s.n > 0 {
@@ -139,9 +138,8 @@ func (c *refcounts) add(node uint32) (first bool) {
 	return true
 }
 
-// remove takes back one add and reports whether the node is gone now. The room goes
-// with the nodes: it is made smaller at an eighth, so that the copying costs less than
-// the removals did.
+// remove reverts one add and reports whether the node is no longer present. The table shrinks when
+// only an eighth of it is used, so that the copy costs less than the removals before it.
 func (c *refcounts) remove(node uint32) (last bool) {
 	s := c.slot(node)
 	if s.n--; s.n > 0 {
@@ -155,8 +153,8 @@ func (c *refcounts) remove(node uint32) (last bool) {
 	return true
 }
 
-// vacate empties the node's slot and moves up those behind it that would not be found
-// any more across the gap.
+// vacate empties the node's slot. It moves later entries into the gap if a search would no longer
+// find them.
 func (c *refcounts) vacate(node uint32) {
 	mask := len(c.slots) - 1
 	gap := c.home(node)

@@ -5,24 +5,23 @@ package graph
 
 import "math/bits"
 
-// Relation is what the graph knows about an object and a node.
+// Relation is the relation between an object and a node.
 type Relation struct {
-	// Related is true when the node may see the object.
+	// Related is true if the node may read the object.
 	Related bool
-	// Condition is, of an object that is not related, the enforced condition that
-	// keeps it from being related; Unconditional means that nothing leads from it to
-	// the node at all. Of an object that is related it is the audited condition
-	// without which it would not be; Unconditional means none. Where several
-	// conditions do, it is the first of them in the order of the constants.
+	// Condition has two meanings. If the object is not related, it is the enforced condition that
+	// prevents the relation. Unconditional then means that no path leads from the object to the
+	// node. If the object is related, it is the audited condition that would prevent the relation.
+	// Unconditional then means that there is none. If several conditions apply, it is the first in
+	// the order of the constants.
 	Condition Condition
-	// Registered is true when a Node object of that name is known.
+	// Registered is true if a Node object of that name is known.
 	Registered bool
 }
 
-// Relation says how the object is related to the node. For a Pod, related means
-// bound to the node. Objects without a namespace are asked with an empty one. It
-// takes one lock and, however large the cluster is, a small number of look-ups,
-// and it does not allocate.
+// Relation returns how the object is related to the node. For a Pod, related means bound to the
+// node. For objects without a namespace, namespace is empty. Relation takes one lock and a small
+// number of lookups, for any size of the cluster. It does not allocate memory.
 func (g *Graph) Relation(node string, kind Kind, namespace, name string) Relation {
 	if kind >= kindCount {
 		return Relation{Registered: g.Registered(node)}
@@ -32,8 +31,8 @@ func (g *Graph) Relation(node string, kind Kind, namespace, name string) Relatio
 	s := &g.state
 	id, k := s.sought(kind, namespace, name)
 	counted := &s.objects.at(id).nodes
-	// Most objects are on one node. To compare its name takes less time than to find
-	// the number of the node that asks.
+	// Most objects are on one node. A comparison of node names is faster than a lookup of the
+	// number of the requesting node.
 	if only, ok := counted.single(); ok && s.nodes.entries[only].name == node {
 		return Relation{Related: true, Registered: s.nodes.entries[only].registered}
 	}
@@ -51,14 +50,13 @@ func (g *Graph) Relation(node string, kind Kind, namespace, name string) Relatio
 	return relation
 }
 
-// Reaches is the Related of [Graph.Relation].
+// Reaches returns the field Related of [Graph.Relation].
 func (g *Graph) Reaches(node string, kind Kind, namespace, name string) bool {
 	return g.Relation(node, kind, namespace, name).Related
 }
 
-// sought finds what the nodes are counted at when nothing is held against them,
-// and the key of that: of a volume its claim, of tokens their account. The number
-// is 0 when nothing names such an object.
+// sought returns the object that counts the nodes without a condition, and its key. For a volume
+// that is its claim, for tokens their account. The number is 0 if nothing refers to such an object.
 func (s *state) sought(kind Kind, namespace, name string) (objectID, key) {
 	if kind == ServiceAccountToken {
 		kind = ServiceAccount
@@ -76,8 +74,8 @@ func (s *state) sought(kind Kind, namespace, name string) (objectID, key) {
 	return id, k
 }
 
-// bestOf asks for the object under each of the given sets of flags, of which
-// there is one for each bit, until it finds the node without a condition.
+// bestOf looks up the object under each set of flags whose bit is in sets. It stops at the first
+// path to the node without a condition.
 func (s *state) bestOf(judged *[flagSets]Relation, sets uint32, node uint32, k key) Relation {
 	var best Relation
 	for ; sets != 0; sets &= sets - 1 {
@@ -97,8 +95,8 @@ func (s *state) bestOf(judged *[flagSets]Relation, sets uint32, node uint32, k k
 	return best
 }
 
-// outranks orders what different ways amount to: related before related with a
-// condition, before refused for a condition, before nothing at all.
+// outranks orders the results of different paths: first related, then related with a condition,
+// then refused because of a condition, then no path.
 func (r Relation) outranks(other Relation) bool {
 	if r.Related != other.Related {
 		return r.Related

@@ -8,10 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// replace deletes what the graph knows and the list does not, and sets
-// what is in the list. Each object is a write of its own: between them readers
-// see a world that a sequence of single events could have made. The caller holds
-// the lock that puts writers of this kind in order.
+// replace deletes the objects that are in the graph but not in the list, and sets those in the
+// list. Each object is a separate write. So between the writes, readers see a state that single
+// events could also have made. The caller holds the lock that orders the writers of this kind.
 func replace[T metav1.Object](known []identity, list []T, set func(T), remove func(namespace, name string)) {
 	gone := map[identity]struct{}{}
 	for _, one := range known {
@@ -28,16 +27,15 @@ func replace[T metav1.Object](known []identity, list []T, set func(T), remove fu
 	}
 }
 
-// RetainPods forgets every pod that is not in keep. With [Graph.SetPod] for each
-// pod before it, it does what [Graph.ReplacePods] does, and nobody needs to hold
-// all pods at once.
+// RetainPods removes every pod that is not in keep. After a [Graph.SetPod] for each pod of a list,
+// it has the effect of [Graph.ReplacePods], but the caller needs not keep all pods in memory.
 func (g *Graph) RetainPods(keep map[types.NamespacedName]struct{}) {
 	g.pods.Lock()
 	defer g.pods.Unlock()
 	retain(g.known(Pod), keep, g.deletePod)
 }
 
-// RetainPersistentVolumes is to volumes what [Graph.RetainPods] is to pods.
+// RetainPersistentVolumes does for volumes what [Graph.RetainPods] does for pods.
 func (g *Graph) RetainPersistentVolumes(keep map[types.NamespacedName]struct{}) {
 	g.volumes.Lock()
 	defer g.volumes.Unlock()

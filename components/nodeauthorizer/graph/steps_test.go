@@ -5,7 +5,7 @@ package graph
 
 import "k8s.io/apimachinery/pkg/types"
 
-// told are graphs that are told the same.
+// told are graphs that receive the same calls.
 type told map[Options]*Graph
 
 func (t told) all(tell func(*Graph)) {
@@ -14,7 +14,7 @@ func (t told) all(tell func(*Graph)) {
 	}
 }
 
-// step changes one thing in the world and tells the graphs.
+// step changes one thing in the world and in the graphs.
 func (w *world) step(d dice, graphs told) {
 	drop := d.oneIn(3)
 	switch d.IntN(22) {
@@ -33,7 +33,7 @@ func (w *world) step(d dice, graphs told) {
 	}
 }
 
-// stepDirect does so for what is bound to a node without a detour.
+// stepDirect does the same for objects that name their node directly.
 func (w *world) stepDirect(d dice, graphs told, drop bool) {
 	switch d.IntN(5) {
 	case 0:
@@ -49,7 +49,7 @@ func (w *world) stepDirect(d dice, graphs told, drop bool) {
 	}
 }
 
-// replaceAll forgets a third of the world, adds to it and re-lists it.
+// replaceAll removes a third of the world, adds to it, and sends it as lists.
 func (w *world) replaceAll(d dice, graphs told) {
 	added := d.in()
 	was := w.pods[added]
@@ -79,8 +79,8 @@ func forgetSome[K comparable, V any](d dice, known map[K]V) {
 	}
 }
 
-// after is the pod when the graph knew another state of it: what has ended does
-// not begin again. A graph does not know a pod without a node.
+// after is the pod, if the graph had the pod in the state was before. A pod of the same UID that
+// has ended stays ended. A graph does not keep a pod without a node.
 func (p worldPod) after(was worldPod) worldPod {
 	p.ended = was.ended && was.uid == p.uid && p.node != ""
 	return p
@@ -97,7 +97,7 @@ func (w *world) stepPod(d dice, graphs told, drop bool) {
 	graphs.all(func(g *Graph) { g.SetPod(w.pods[id].object(id)) })
 }
 
-// stepEnd may name a pod that is not there, or not under that UID.
+// stepEnd may use a pod that does not exist or that has another UID.
 func (w *world) stepEnd(d dice, graphs told) {
 	id, uid := d.in(), d.uid()
 	if pod, ok := w.pods[id]; ok && pod.uid == uid && pod.node != "" {

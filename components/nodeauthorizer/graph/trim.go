@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// onlyIdentity keeps what says which object this is, and which version of it.
+// onlyIdentity keeps the fields that identify the object and its version.
 func onlyIdentity(meta *metav1.ObjectMeta) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Name:            meta.Name,
@@ -21,13 +21,13 @@ func onlyIdentity(meta *metav1.ObjectMeta) metav1.ObjectMeta {
 	}
 }
 
-// TrimNode drops, in place, what [Graph.SetNode] does not read.
+// TrimNode removes, in place, the fields that [Graph.SetNode] does not read.
 func TrimNode(node *corev1.Node) {
 	*node = corev1.Node{ObjectMeta: onlyIdentity(&node.ObjectMeta)}
 }
 
-// TrimPersistentVolumeClaim drops, in place, what
-// [Graph.SetPersistentVolumeClaim] does not read.
+// TrimPersistentVolumeClaim removes, in place, the fields that [Graph.SetPersistentVolumeClaim]
+// does not read.
 func TrimPersistentVolumeClaim(claim *corev1.PersistentVolumeClaim) {
 	owner := controllingPod(claim)
 	*claim = corev1.PersistentVolumeClaim{ObjectMeta: onlyIdentity(&claim.ObjectMeta)}
@@ -36,7 +36,7 @@ func TrimPersistentVolumeClaim(claim *corev1.PersistentVolumeClaim) {
 	}
 }
 
-// TrimCertificateSigningRequest drops, in place, what
+// TrimCertificateSigningRequest removes, in place, the fields that
 // [Graph.SetCertificateSigningRequest] does not read.
 func TrimCertificateSigningRequest(request *certificatesv1.CertificateSigningRequest) {
 	user := request.Spec.Username
@@ -44,9 +44,9 @@ func TrimCertificateSigningRequest(request *certificatesv1.CertificateSigningReq
 	request.Spec.Username = user
 }
 
-// TrimPod drops, in place, what [Graph.SetPod] and [HasEnded] do not read, so that a list of
-// pods which is waiting to be set takes little room. The environments of all
-// containers end up in one: it does not matter which container names an object.
+// TrimPod removes, in place, the fields that [Graph.SetPod] and [HasEnded] do not read. So a list
+// of pods that waits to be set needs little memory. It moves the environments of all containers
+// into one container: it does not matter which container refers to an object.
 func TrimPod(pod *corev1.Pod) {
 	annotations := onlyMirror(pod.Annotations)
 	pod.ObjectMeta = onlyIdentity(&pod.ObjectMeta)

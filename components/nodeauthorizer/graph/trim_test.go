@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// everything is an object's metadata with more than identifies it.
+// everything is metadata with more fields than those that identify the object.
 func everything(name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Name: name, Namespace: "ns", UID: "uid", ResourceVersion: "7",

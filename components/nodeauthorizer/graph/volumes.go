@@ -11,40 +11,40 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// boundVolume is all that is kept of a persistent volume. It is related to the
+// boundVolume is all that the graph keeps of a persistent volume. The volume is related to the
 // nodes of its claim.
 type boundVolume struct {
 	claim objectID
-	// next and previous link the volumes of one claim, which is one as a rule.
+	// next and previous link the volumes of one claim. Usually a claim has one volume.
 	next, previous uint32
-	// secrets are those that a kubelet may read: sorted, each once.
+	// secrets are the secrets that a kubelet needs: sorted, without duplicates.
 	secrets []objectID
 }
 
-// volumeWriter puts writers of volumes in order and lends them room to work in.
+// volumeWriter orders the writers of volumes and has a buffer that they reuse.
 type volumeWriter struct {
 	sync.Mutex
 	secrets []identity
 }
 
-// SetPersistentVolume makes the graph agree with the volume, whatever it knew of
-// a volume of that name before. A volume without a claim is related to nothing.
-// The volume is not kept.
+// SetPersistentVolume makes the graph agree with the volume. It replaces everything that the graph
+// knew about a volume of that name. A volume without a claim has no relations. The graph keeps no
+// reference to the volume.
 func (g *Graph) SetPersistentVolume(volume *corev1.PersistentVolume) {
 	g.volumes.Lock()
 	defer g.volumes.Unlock()
 	g.setVolume(volume)
 }
 
-// DeletePersistentVolume forgets the volume.
+// DeletePersistentVolume removes the volume from the graph.
 func (g *Graph) DeletePersistentVolume(name string) {
 	g.volumes.Lock()
 	defer g.volumes.Unlock()
 	g.deleteVolume("", name)
 }
 
-// ReplacePersistentVolumes makes the graph agree with the list: volumes that are
-// not in it are forgotten.
+// ReplacePersistentVolumes makes the graph agree with the list. It removes the volumes that are not
+// in the list.
 func (g *Graph) ReplacePersistentVolumes(volumes []*corev1.PersistentVolume) {
 	g.volumes.Lock()
 	defer g.volumes.Unlock()
@@ -71,8 +71,8 @@ func (g *Graph) deleteVolume(namespace, name string) {
 	}
 }
 
-// bindVolume holds what the new volume names before it releases what the old one
-// named, so that what is in both never vanishes in between.
+// bindVolume holds the references of the new volume before it releases those of the old one. So an
+// object that is in both is not removed in between.
 func (s *state) bindVolume(name string, claim identity, secrets []identity) {
 	self := s.objects.internNamed(PersistentVolume, identity{"", name})
 	bound := boundVolume{claim: s.objects.internNamed(PersistentVolumeClaim, claim)}
@@ -102,7 +102,7 @@ func (s *state) bindVolume(name string, claim identity, secrets []identity) {
 	})
 }
 
-// names reports whether both name the same.
+// names reports whether both volumes have the same references.
 func (v *boundVolume) names(other *boundVolume) bool {
 	return v.claim == other.claim && slices.Equal(v.secrets, other.secrets)
 }
@@ -120,7 +120,7 @@ func (s *state) unbindVolume(self objectID, number uint32) {
 	s.objects.release(self, old.claim)
 }
 
-// link makes the volume the first one of its claim.
+// link inserts the volume at the head of its claim's list.
 func (s *state) link(number uint32) {
 	volume := s.volumes.at(number)
 	claim := s.objects.at(volume.claim)
@@ -131,7 +131,7 @@ func (s *state) link(number uint32) {
 	claim.detail = number
 }
 
-// unlink takes the volume out of those of its claim.
+// unlink removes the volume from its claim's list.
 func (s *state) unlink(number uint32) {
 	volume := s.volumes.at(number)
 	if volume.previous == 0 {
@@ -144,8 +144,8 @@ func (s *state) unlink(number uint32) {
 	}
 }
 
-// eachFormOf visits the claim under every set of flags. The volumes are linked to
-// the one without flags, which is the one that is given.
+// eachFormOf visits the claim under every set of flags. id must be the claim without flags, to
+// which the volumes are linked.
 func (s *state) eachFormOf(id objectID, visit func(*object)) {
 	claim := s.objects.at(id)
 	visit(claim)
@@ -157,7 +157,7 @@ func (s *state) eachFormOf(id objectID, visit func(*object)) {
 	}
 }
 
-// eachVolumeOf visits the volumes of a claim, whatever flags it has.
+// eachVolumeOf visits the volumes of a claim with any flags.
 func (s *state) eachVolumeOf(claim *object, visit func(*boundVolume)) {
 	if claim.flags != 0 {
 		claim = s.objects.at(s.objects.findKey(claim.under(0)))
@@ -169,9 +169,8 @@ func (s *state) eachVolumeOf(claim *object, visit func(*boundVolume)) {
 	}
 }
 
-// volumeReferences appends the secrets that a kubelet needs to mount the volume.
-// Those that only a controller needs (CSI controllerPublish and
-// controllerExpand) are not among them.
+// volumeReferences appends the secrets that a kubelet needs to mount the volume. It leaves out the
+// secrets that only a controller needs (CSI controllerPublish and controllerExpand).
 //
 // Source: pkg/api/v1/persistentvolume/util.go VisitPVSecretNames.
 func volumeReferences(volume *corev1.PersistentVolume, secrets []identity) []identity {
@@ -209,8 +208,8 @@ func volumeReferences(volume *corev1.PersistentVolume, secrets []identity) []ide
 	return secrets
 }
 
-// appendSecret uses the fallback for references without a namespace, as volumes
-// have that were stored before the field existed.
+// appendSecret uses the fallback namespace for references without a namespace. Volumes that were
+// stored before the field existed have such references.
 func appendSecret(secrets []identity, ref *corev1.SecretReference, fallback string) []identity {
 	if ref == nil || ref.Name == "" {
 		return secrets

@@ -83,7 +83,7 @@ func (c worldClaim) object(id identity) *corev1.PersistentVolumeClaim {
 	return claim
 }
 
-// fill makes the graph agree with the world by lists.
+// fill makes the graph agree with the world, by lists.
 func (w *world) fill(g *Graph) {
 	var pods []*corev1.Pod
 	for id, pod := range w.pods {
@@ -103,7 +103,7 @@ func (w *world) fill(g *Graph) {
 	w.fillDirect(g)
 }
 
-// fillDirect does so for what is bound to a node without a detour.
+// fillDirect does the same for objects that name their node directly.
 func (w *world) fillDirect(g *Graph) {
 	var attachments []*storagev1.VolumeAttachment
 	for name, node := range w.attachments {
@@ -132,7 +132,7 @@ func (w *world) fillDirect(g *Graph) {
 	g.ReplaceNodes(nodes)
 }
 
-// tellEnded tells a new graph which pods have ended: lists do not.
+// tellEnded ends the pods in a new graph, because lists do not.
 func (w *world) tellEnded(g *Graph) {
 	for id, pod := range w.pods {
 		if pod.ended {

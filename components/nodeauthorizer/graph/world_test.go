@@ -5,8 +5,8 @@ package graph
 
 import "slices"
 
-// world is what exists, told in the test's own words: neither the extraction of
-// references nor the graph has a part in it.
+// world is what exists, as a separate model. It uses neither the graph nor its extraction of
+// references.
 type world struct {
 	pods        map[identity]worldPod
 	volumes     map[string]worldVolume
@@ -21,16 +21,16 @@ type world struct {
 type worldPod struct {
 	uid, node string
 	mirror    bool
-	// ended is what the graph was told of a pod of this UID that it knew.
+	// ended is true if EndPod was called while the graph had a pod of this UID.
 	ended bool
-	// named holds what the pod names, now and then twice; token, certificate and
-	// driver are volumes that name nothing.
+	// named are the pod's references, sometimes with duplicates. token, certificate and driver are
+	// volumes without references.
 	named                      []worldRef
 	token, certificate, driver bool
 }
 
-// worldRef is an object in the pod's namespace; an ephemeral one is the volume
-// that the claim is made for.
+// worldRef is an object in the pod's namespace. If ephemeral is set, name is the name of the
+// ephemeral volume, not of its claim.
 type worldRef struct {
 	kind      Kind
 	name      string
@@ -42,8 +42,7 @@ type worldVolume struct {
 	secrets []identity
 }
 
-// worldClaim has an owner that is something other than a controlling pod, now
-// and then.
+// worldClaim sometimes has an owner that is not a controlling pod.
 type worldClaim struct {
 	pod, uid string
 	other    bool
@@ -62,7 +61,7 @@ func newWorld() *world {
 	}
 }
 
-// vertex is a kind, a namespace and a name; a node has the kind kindCount.
+// vertex is an object with its kind. The kind of a node is kindCount.
 type vertex struct {
 	kind Kind
 	identity
@@ -70,7 +69,7 @@ type vertex struct {
 
 func nodeVertex(name string) vertex { return vertex{kindCount, identity{"", name}} }
 
-// edge leads to another vertex, and may do so under conditions.
+// edge leads to another vertex. against are its conditions.
 type edge struct {
 	to      vertex
 	against []Condition
@@ -82,7 +81,7 @@ func (e edges) add(from, to vertex, against ...Condition) {
 	e[from] = append(e[from], edge{to, against})
 }
 
-// edges draws the picture of the package's documentation.
+// edges returns the edges that the package documentation draws.
 func (w *world) edges() edges {
 	all := edges{}
 	direct := func(kind Kind, object identity, node string) {
@@ -161,7 +160,7 @@ func unless(holds bool, against Condition, others []Condition) []Condition {
 	return append([]Condition{against}, others...)
 }
 
-// paths lists, for every path between the two, the conditions on it.
+// paths lists, for every path between the two vertices, its conditions.
 func (e edges) paths(from, to vertex) [][]Condition {
 	var found [][]Condition
 	for _, next := range e[from] {
@@ -176,7 +175,7 @@ func (e edges) paths(from, to vertex) [][]Condition {
 	return found
 }
 
-// stats is the size of a graph that keeps no conditions and has each edge once.
+// stats is the expected size of a graph without conditions, with each edge once.
 func (w *world) stats() Stats {
 	seen := map[[2]vertex]bool{}
 	vertices, nodes, namespaces := map[vertex]bool{}, map[vertex]bool{}, map[string]bool{}

@@ -13,8 +13,9 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graphsync/lean"
 )
 
-// The functions below return the client of a group whose watches show of one kind
-// only what is read. A fake has no such client, and is returned itself.
+// The functions below return the client of an API group. Its watches decode only the fields of one
+// kind that are used. A fake clientset does not support this, so the functions return its own
+// client.
 
 func coreOf(client kubernetes.Interface, kind lean.Kind) corev1client.CoreV1Interface {
 	if own, ok := kind.Client(client.CoreV1().RESTClient()); ok {

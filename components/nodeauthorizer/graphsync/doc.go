@@ -3,51 +3,44 @@
 
 // Package graphsync keeps a [graph.Graph] in agreement with an API server.
 //
-// Each resource has a reflector of its own that writes straight into the graph.
-// There is no informer and no cache in between, and a list is taken as it comes, so
-// nothing but what the graph keeps is kept of a hundred thousand pods. What no rule
-// is decided from is not even decoded (package lean).
+// Each resource has its own reflector, which writes directly to the graph. There is no informer and
+// no cache between them, and the objects of a list are written as they arrive. So of a hundred
+// thousand pods, only the data of the graph stays in memory. Fields that no rule uses are not even
+// decoded (package lean).
 //
-// # What the view is worth
+// # How current the view is
 //
-// [Sync.HasSynced] says that every resource has been listed in full once. From then on the
-// graph is what the API server's watches have said so far. How far back that may
-// be is told by [Sync.Progress]: the time since the API server last said
-// anything about a resource, be it a list, an event, a bookmark, or leave for a watch
-// to go on. In a quiet, healthy cluster a bookmark comes about once a minute, so
-// the age goes up to a little more than that and falls back to nothing; an age of
-// several minutes means that the watch is broken.
+// [Sync.HasSynced] reports that every resource has been listed completely at least once. After
+// that, the graph contains what the watches of the API server have sent so far. [Sync.Progress]
+// returns how old that may be: the time since the API server last sent anything about a resource.
+// That is a list, an event, a bookmark, or the acceptance of a watch that continues. In a quiet,
+// healthy cluster a bookmark arrives about once a minute. So the age rises to a little more than a
+// minute and falls back to zero. An age of several minutes means that the watch is broken.
 //
-// A view that old is not decided from: [Sync.Unready] says so until something is
-// heard again. What the graph holds then may grant a node what it has lost, and
-// refuse it what it got since. The first list is a consistent read
-// (WatchList, which client-go and Kubernetes 1.37 have on by default). How far
-// the API server's watch cache lags behind its store later cannot be seen from
-// here.
+// Requests must not be decided from a view that is too old. [Sync.Unready] returns a reason until
+// the server sends something again. Such a graph may grant a node access that it has lost, and deny
+// it access that it has gained since. The first list is a consistent read (WatchList, which is on
+// by default in client-go and in Kubernetes 1.37). How far the API server's watch cache later lags
+// behind its storage cannot be seen from here.
 //
 // # Live reads
 //
-// The watch may be late. What somebody has read from the API server meanwhile is
-// taken into the graph by [Sync.Fold], and stays there until the watch comes to
-// it. Neither undoes what the other has shown: objects are ordered by their
-// resource versions, which Kubernetes promises to be comparable within one
-// resource. A deletion is only ever learnt from the watch or from a list of
-// everything.
+// The watch may lag behind. [Sync.Fold] puts the result of a live read into the graph. It stays
+// there until the watch has caught up. Neither source reverts what the other has shown: objects are
+// ordered by their resource versions. Kubernetes guarantees that resource versions are comparable
+// within one resource. Only the watch and a complete list can show that an object was deleted.
 //
 // # Pods that have ended
 //
-// A pod that is first seen to have ended, by a list, an event or a live read, is
-// ended in the graph once its grace is over ([Options]). The graph decides what
-// that means.
+// A list, an event or a live read can be the first to show that a pod has ended. Then graphsync
+// calls [graph.Graph.EndPod] after the grace period ([Options]). The graph decides what that means.
 //
 // # A server without an API
 //
-// ResourceSlices and PodCertificateRequests are APIs that a cluster can switch
-// off. A caller that knows leaves them out with [Options]. When a server answers
-// 404 to listing one of them, nothing of that kind exists on it, an empty view is
-// the true one, and HasSynced does not wait. The list is tried again every half
-// minute, so that switching the API on needs no restart of ours. Any other error, 403 above all,
-// says nothing about what exists: the
-// resource is not synced then. All other resources are in every cluster and are
-// always waited for.
+// ResourceSlices and PodCertificateRequests are APIs that a cluster can turn off. A caller that
+// knows this excludes them with [Options]. If a server answers a list of one of them with 404, no
+// object of that kind exists. An empty view is then correct, and HasSynced does not wait for it.
+// The list is retried every 30 seconds, so that Bulkhead needs no restart when the API is turned
+// on. Any other error, 403 in particular, does not show which objects exist. The resource is then
+// not synced. All other resources exist in every cluster, and HasSynced always waits for them.
 package graphsync

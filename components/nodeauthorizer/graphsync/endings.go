@@ -15,29 +15,28 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 )
 
-// endings tells the graph of pods that have ended, once their grace is over.
+// endings calls end for each pod that has ended, after its grace period.
 //
-// Every pod has the same grace, so the one that was seen first is due first, and a
-// queue is enough: a heap and its goroutines (client-go's delaying queue has
-// three) would only cost more for each of a hundred thousand pods. Pods that are
-// deleted meanwhile stay in it until they are due; the graph does not know their
-// UIDs then, and nothing happens.
+// Every pod has the same grace period, so the pod that was seen first is due first and a queue is
+// enough. A heap and its goroutines would only cost more memory for each of a hundred thousand pods
+// (client-go's delaying queue has three goroutines). A pod that is deleted in the meantime stays in
+// the queue until it is due. The graph then does not know its UID, and nothing happens.
 type endings struct {
 	clock clock.Clock
-	// grace is how long an ended pod keeps what it had; for ever if negative.
+	// grace is how long an ended pod keeps its relations. If it is negative, they never expire.
 	grace time.Duration
 	end   func(namespace, name string, uid types.UID)
-	// first has an element when the queue may be empty no more.
+	// first receives a value when a pod is added to an empty queue.
 	first chan struct{}
 
 	mu    sync.Mutex
 	queue []ending
-	// queued has the UIDs in the queue, so that the updates of an ended pod
-	// neither lengthen it nor its grace.
+	// queued has the UIDs in the queue. So updates of an ended pod add no second entry and do not
+	// extend its grace period.
 	queued map[types.UID]struct{}
 }
 
-// ending is a pod that has ended.
+// ending is a pod that has ended, and when it is due.
 type ending struct {
 	identity
 	uid types.UID
@@ -48,9 +47,8 @@ func newEndings(clock clock.Clock, grace time.Duration, end func(namespace, name
 	return &endings{clock: clock, grace: grace, end: end, first: make(chan struct{}, 1), queued: map[types.UID]struct{}{}}
 }
 
-// note takes note of a pod that the graph has just been told of. One that ended
-// and came to its turn before is queued once more: to end it again changes
-// nothing.
+// note checks a pod that has just been set in the graph, and queues it if it has ended. A pod that
+// was already handled is queued again. Ending it twice changes nothing.
 func (e *endings) note(pod *corev1.Pod) {
 	switch {
 	case e.grace < 0 || !graph.HasEnded(pod):
@@ -78,7 +76,7 @@ func (e *endings) add(pod *corev1.Pod) {
 	}
 }
 
-// run ends pods as they become due, until the context ends.
+// run ends pods when they are due, until the context ends.
 func (e *endings) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		next, wait := e.next()
@@ -105,8 +103,8 @@ func (e *endings) sleep(ctx context.Context, wait time.Duration) {
 	}
 }
 
-// next takes a pod that is due out of the queue, or tells in what time one is; 0
-// if there is none.
+// next removes a pod that is due from the queue. If no pod is due, it returns the time until the
+// first one is due, or 0 if the queue is empty.
 func (e *endings) next() (*ending, time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

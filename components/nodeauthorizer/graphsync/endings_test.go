@@ -26,7 +26,7 @@ func endedPod(version, name string, uid types.UID) *corev1.Pod {
 	return pod
 }
 
-// ending is a Sync of which only the endings run, on a clock of its own.
+// endingWorld is a Sync of which only endings runs, with a fake clock.
 type endingWorld struct {
 	*Sync
 	t     *testing.T
@@ -143,8 +143,8 @@ func TestGraceCanBeNothingOrForEver(t *testing.T) {
 	})
 }
 
-// A list of a hundred thousand pods may have ended long ago. They become due
-// together, and nothing of them is left.
+// A list can contain a hundred thousand pods that ended long ago. They become due together, and
+// nothing of them stays in memory.
 func TestManyEndTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newEndingWorld(t, grace)

@@ -20,8 +20,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 )
 
-// start runs a Sync in the test's bubble of synthetic time and waits until it has
-// nothing more to do. It stops it when the test ends.
+// start runs a Sync in the synthetic time of the test and waits until it is idle. It stops the Sync
+// when the test ends.
 func start(t *testing.T, client *fake.Clientset, options Options) (*Sync, *graph.Graph) {
 	t.Helper()
 	g := graph.New(graph.Options{})
@@ -30,8 +30,7 @@ func start(t *testing.T, client *fake.Clientset, options Options) (*Sync, *graph
 	return s, g
 }
 
-// run runs the Sync until the test ends, and returns when it has nothing more to
-// do.
+// run runs the Sync until the test ends. It returns when the Sync is idle.
 func run(t *testing.T, s *Sync) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -88,7 +87,7 @@ func requestFrom(name string) *certificatesv1.PodCertificateRequest {
 	}
 }
 
-// oneOfEach is a world in which everything called "x" is related to node n1.
+// oneOfEach is a cluster in which every object called "x" is related to node n1.
 func oneOfEach() []runtime.Object {
 	return []runtime.Object{
 		podOn("n1", "x"), volumeFor("claim-of-x", "x"), attachmentTo("n1", "x"), sliceOf("n1", "x"), requestFrom("x"),

@@ -23,7 +23,7 @@ func podIn(version, node, name string) *corev1.Pod {
 	return pod
 }
 
-// The watch has come to 10, where it has shown pods x and y.
+// The watch has reached version 10, with the pods x and y.
 func TestFold(t *testing.T) {
 	for _, row := range []struct {
 		name string
@@ -82,8 +82,8 @@ func attachmentIn(version string) runtime.Object {
 	return attachment
 }
 
-// The pod was deleted at 11 and created again at 12, on another node. The live
-// read has shown the latter when the watch comes to the former.
+// The pod was deleted at version 11 and created again at 12, on another node. The live read has
+// shown version 12 before the watch reaches 11.
 func TestEventsThatALiveReadHasOvertaken(t *testing.T) {
 	g := graph.New(graph.Options{})
 	s := New(fake.NewClientset(), g, Options{})
@@ -139,7 +139,7 @@ func TestFoldOfWhatIsNotWatched(t *testing.T) {
 	}
 }
 
-// Live reads and the watch are trimmed in the same way.
+// Objects of live reads and of the watch are trimmed in the same way.
 func TestFoldTrims(t *testing.T) {
 	s := New(fake.NewClientset(), graph.New(graph.Options{}), Options{})
 	pods := s.watched[0].store

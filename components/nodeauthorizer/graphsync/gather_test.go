@@ -11,8 +11,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 )
 
-// A list is in the graph before it is complete, and nothing but names waits for
-// its end.
+// The objects of a list are in the graph before the list is complete. Only their names wait for its
+// end.
 func TestAListIsTakenAsItComes(t *testing.T) {
 	g := graph.New(graph.Options{})
 	s := New(fake.NewClientset(), g, Options{TerminatedPodGrace: -1})
@@ -60,7 +60,7 @@ func TestAListIsTakenAsItComes(t *testing.T) {
 	}
 }
 
-// What is no pod is not taken, and is reported in the end.
+// An object that is not a pod is not set. Replace reports it.
 func TestAListWithAnotherTypeIsReported(t *testing.T) {
 	s := New(fake.NewClientset(), graph.New(graph.Options{}), Options{TerminatedPodGrace: -1})
 	pods := s.watched[0].store
@@ -71,8 +71,8 @@ func TestAListWithAnotherTypeIsReported(t *testing.T) {
 	}
 }
 
-// A list goes back behind what a live read has shown; so the events that follow it
-// must not be taken for old.
+// A list reverts what a live read has shown. So the events after the list must not be skipped as
+// outdated.
 func TestAListTakesBackWhatALiveReadHasShown(t *testing.T) {
 	g := graph.New(graph.Options{})
 	pods := New(fake.NewClientset(), g, Options{TerminatedPodGrace: -1}).watched[0].store

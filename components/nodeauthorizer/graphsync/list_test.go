@@ -28,7 +28,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graphsync/lean"
 )
 
-// ordinaryPod is as large as pods are: five kilobytes.
+// ordinaryPod has the usual size of a pod: five kilobytes.
 func ordinaryPod() *corev1.Pod {
 	container := corev1.Container{Name: "server", Image: "registry.example.com/team/server:v1.2.3", Env: []corev1.EnvVar{
 		{Name: "PASSWORD", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
@@ -54,7 +54,7 @@ func ordinaryPod() *corev1.Pod {
 
 func nameAt(n int) string { return fmt.Sprintf("pod-%06d", n) }
 
-// frameOf is one event as an API server writes it.
+// frameOf is one event as an API server encodes it.
 func frameOf(b testing.TB, event string, object runtime.Object) []byte {
 	b.Helper()
 	var raw, frame bytes.Buffer
@@ -77,7 +77,7 @@ func frameOf(b testing.TB, event string, object runtime.Object) []byte {
 	return frame.Bytes()
 }
 
-// serveList is an API server of so many pods and of nothing else.
+// serveList is an API server that has this number of pods and nothing else.
 func serveList(b testing.TB, pods int) (client kubernetes.Interface, size int) {
 	b.Helper()
 	end := metav1.ObjectMeta{ResourceVersion: "1",
@@ -113,7 +113,7 @@ func serveList(b testing.TB, pods int) (client kubernetes.Interface, size int) {
 	return client, pods * len(pod)
 }
 
-// fill is a graph of what the server has.
+// fill returns a graph of the server's objects.
 func fill(client kubernetes.Interface) *graph.Graph {
 	ctx, stop := context.WithCancel(context.Background())
 	g := graph.New(graph.Options{})
@@ -131,7 +131,7 @@ func fill(client kubernetes.Interface) *graph.Graph {
 	return g
 }
 
-// From a server, watches show only what is read, and the graph has all of that.
+// Watches of a real server decode only the used fields, and the graph gets all of them.
 func TestListFromAServer(t *testing.T) {
 	client, _ := serveList(t, 3)
 	if coreOf(client, lean.Pods) == client.CoreV1() {
@@ -153,8 +153,8 @@ func TestListFromAServer(t *testing.T) {
 	}
 }
 
-// BenchmarkFirstList is what a Sync takes from its start to its first view of ten
-// thousand pods, from an API server that takes nearly nothing.
+// BenchmarkFirstList measures a Sync from its start to its first view of ten thousand pods. The API
+// server itself takes almost no time.
 func BenchmarkFirstList(b *testing.B) {
 	const pods = 10_000
 	client, size := serveList(b, pods)

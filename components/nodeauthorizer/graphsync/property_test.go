@@ -23,16 +23,15 @@ var (
 	worldNames = []string{"a", "b", "c", "d"}
 )
 
-// firstRevision lets the versions grow by a digit early on.
+// firstRevision is just below 100, so that the versions soon get one more digit.
 const firstRevision = 95
 
-// history is what an API server stored of pods: the state of each after each
-// revision. A pod names a secret after the revision it was last written at, so the
-// graph tells which state it has.
+// history is what an API server has stored of pods: the state after each revision. A pod refers to
+// a secret that is named after its latest revision. So the graph shows which state it has.
 type history struct {
-	// states[i] is the world after revision firstRevision+i.
+	// states[i] is the set of pods after revision firstRevision+i.
 	states []map[string]*corev1.Pod
-	// changed[i] is the pod that this revision changed.
+	// changed[i] is the name of the pod that this revision changed.
 	changed []string
 }
 
@@ -44,8 +43,8 @@ func (h *history) now() int { return firstRevision + len(h.states) - 1 }
 
 func (h *history) at(revision int) map[string]*corev1.Pod { return h.states[revision-firstRevision] }
 
-// change creates, updates or deletes a pod. One that is created again has
-// another UID and maybe another node.
+// change creates, updates or deletes a pod. A pod that is created again has another UID and
+// sometimes another node.
 func (h *history) change(r *rand.Rand) {
 	name, next := worldNames[r.IntN(len(worldNames))], map[string]*corev1.Pod{}
 	for k, v := range h.at(h.now()) {
@@ -74,17 +73,16 @@ func podAt(name string, revision int, old *corev1.Pod, node string) *corev1.Pod 
 
 func secretAt(name string, revision int) string { return fmt.Sprintf("%s-%d", name, revision) }
 
-// lagging is a graph that is fed from the history by a watch that comes late and
-// by live reads.
+// lagging is a graph that receives the history from a late watch and from live reads.
 type lagging struct {
 	*history
 	rand  *rand.Rand
 	graph *graph.Graph
 	sync  *Sync
-	// watched is the revision that the watch has come to.
+	// watched is the revision that the watch has reached.
 	watched int
 	reading []liveRead
-	// floor is, for each pod, the revision that the graph is not behind.
+	// floor is, for each pod, the revision that the graph must have at least.
 	floor map[string]int
 }
 
@@ -117,7 +115,7 @@ func (l *lagging) relist() {
 			listed = append(listed, pod.DeepCopy())
 			continue
 		}
-		// As a stream brings it: live reads may end between one pod and the next.
+		// The list is a stream, so live reads may end between two of its pods.
 		gathered, err := l.store().Transformer()(pod.DeepCopy())
 		must(err)
 		listed = append(listed, gathered)
@@ -129,7 +127,7 @@ func (l *lagging) relist() {
 	l.floor = map[string]int{}
 }
 
-// deliver lets the watch come one revision further.
+// deliver moves the watch to the next revision.
 func (l *lagging) deliver() {
 	if l.watched == l.now() {
 		return
@@ -163,7 +161,7 @@ func (l *lagging) beginRead() {
 	l.reading = append(l.reading, read)
 }
 
-// endRead folds any of the reads that were begun, which makes others overtake it.
+// endRead folds a random read that has begun, so reads can overtake each other.
 func (l *lagging) endRead() {
 	if len(l.reading) == 0 {
 		return
@@ -197,8 +195,7 @@ func (l *lagging) step() {
 	}
 }
 
-// related is the states of a pod that the graph has, as node and secret. There
-// is never more than one.
+// related returns the state of a pod in the graph, as node and secret. There is at most one.
 func (l *lagging) related(name string) []string {
 	var found []string
 	for _, node := range worldNodes {
@@ -218,8 +215,8 @@ func stateOf(pod *corev1.Pod) []string {
 	return []string{pod.Spec.NodeName + " " + pod.Spec.ImagePullSecrets[0].Name}
 }
 
-// fault says what the graph has of a pod that it did not have at any time from
-// where the watch and the last read that showed it are, until now.
+// fault describes a pod whose state in the graph is wrong. A correct state is one that the pod had
+// between the latest revision shown by the watch or a live read, and now.
 func (l *lagging) fault() string {
 	for _, name := range worldNames {
 		got := l.related(name)
@@ -236,8 +233,8 @@ func (l *lagging) fault() string {
 	return ""
 }
 
-// Whatever the order in which a late watch and live reads come, the graph is
-// never behind either, and ends in the last state.
+// For any order of a late watch and live reads, the graph is never behind either of them, and it
+// ends in the last state.
 func TestLiveReadsAndALateWatchAgree(t *testing.T) {
 	for seed := range uint64(600) {
 		l := newLagging(seed)
@@ -251,7 +248,7 @@ func TestLiveReadsAndALateWatchAgree(t *testing.T) {
 	}
 }
 
-// settle lets everything that is under way arrive.
+// settle delivers all outstanding events and reads.
 func (l *lagging) settle(t *testing.T, seed uint64) {
 	t.Helper()
 	for l.watched < l.now() || len(l.reading) > 0 {

@@ -15,12 +15,13 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/reflector"
 )
 
-// leftAlone is how long a server without an API is not asked for it again.
+// leftAlone is how long graphsync waits before it asks a server again for an API that it does not
+// have.
 const leftAlone = 30 * time.Second
 
-// reflect lists and watches one resource until the context ends. A watch that goes on from
-// where the graph is lasts half of maxAge, so that a healthy server is heard of even if it
-// sends no bookmarks, and one that does not let us watch any more is noticed.
+// reflect lists and watches one resource until the context ends. A watch that continues from the
+// last resource version lasts half of maxAge. So each renewal shows that a healthy server is alive,
+// even if it sends no bookmarks. It also shows when the server no longer permits the watch.
 func (s *Sync) reflect(ctx context.Context, w watched) {
 	reflector.Resource{
 		Name: "bulkhead-" + w.name, Example: w.example, Source: w.source, Store: w.store,
@@ -31,8 +32,8 @@ func (s *Sync) reflect(ctx context.Context, w watched) {
 	}.Run(ctx, s.client)
 }
 
-// handle takes note of a missing API, and logs everything else. It returns how long to leave
-// the server alone.
+// handle records a missing API and logs every other error. It returns the minimum delay before the
+// next attempt.
 func (w watched) handle(logger klog.Logger, err error) time.Duration {
 	switch {
 	case w.optional && apierrors.IsNotFound(err):

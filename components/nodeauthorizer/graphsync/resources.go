@@ -20,7 +20,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graphsync/lean"
 )
 
-// The resources that are watched, as metrics and RBAC name them.
+// The watched resources, as metrics and RBAC name them.
 const (
 	Pods                   = "pods"
 	PersistentVolumes      = "persistentvolumes"
@@ -33,23 +33,23 @@ const (
 	PersistentVolumeClaims     = "persistentvolumeclaims"
 )
 
-// resource is one kind of source: where it is read from, and where it goes.
+// resource is one watched resource: its source and its destination.
 type resource struct {
 	name string
-	// optional is true for an API that a server may not have.
+	// optional is true for an API that a server may not serve.
 	optional bool
 	example  runtime.Object
 	source   *cache.ListWatch
 	into     writer
 }
 
-// lister is what every typed client of a resource can do; L is its list type.
+// lister is what the typed client of every resource implements. L is its list type.
 type lister[L runtime.Object] interface {
 	List(context.Context, metav1.ListOptions) (L, error)
 	Watch(context.Context, metav1.ListOptions) (watch.Interface, error)
 }
 
-// everything reads all objects of all namespaces, without any selector.
+// everything reads all objects in all namespaces, without a selector.
 func everything[L runtime.Object](client lister[L]) *cache.ListWatch {
 	return &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
@@ -59,7 +59,7 @@ func everything[L runtime.Object](client lister[L]) *cache.ListWatch {
 	}
 }
 
-// resourcesOf lists the resources that the options ask for.
+// resourcesOf lists the resources that the options select.
 func resourcesOf(client kubernetes.Interface, g *graph.Graph, ended *endings, options Options) []resource {
 	all := []resource{podsOf(client, g, ended, options.Scopes), volumesOf(client, g), attachmentsOf(client, g)}
 	if !options.WithoutResourceSlices {
@@ -80,7 +80,7 @@ func resourcesOf(client kubernetes.Interface, g *graph.Graph, ended *endings, op
 	return all
 }
 
-// podsOf also notes which of the pods have ended, wherever they were seen.
+// podsOf also passes every pod, from any source, to endings, which checks whether it has ended.
 func podsOf(client kubernetes.Interface, g *graph.Graph, ended *endings, scopes PodScopes) resource {
 	into := typed[*corev1.Pod]{
 		set: func(pod *corev1.Pod) {
@@ -142,7 +142,7 @@ func unnamespaced(remove func(name string)) func(namespace, name string) {
 	return func(_, name string) { remove(name) }
 }
 
-// The resources below are those that one optional rule each is decided from.
+// Each of the resources below is used by one optional rule.
 
 func nodesOf(client kubernetes.Interface, g *graph.Graph) resource {
 	return resource{

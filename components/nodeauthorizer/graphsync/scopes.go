@@ -17,41 +17,43 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
 )
 
-// ServiceAccounts are watched by [NewAccounts] only.
+// ServiceAccounts are watched only by [NewAccounts] and [NewAnnotated].
 const ServiceAccounts = "serviceaccounts"
 
-// AccountsMaxAge bounds the MaxAge of [NewAccounts] and [NewAnnotated]. Until it is over, a
-// component whose watch is broken decides by annotations that may have changed since. A
-// healthy API server sends a bookmark every 45 to 75 seconds, so one may be missed.
+// AccountsMaxAge is the upper limit for the MaxAge of [NewAccounts] and [NewAnnotated]. If the
+// watch is broken, a component may decide from outdated annotations for this long. A healthy API
+// server sends a bookmark every 45 to 75 seconds, so one bookmark may be missed.
 const AccountsMaxAge = 150 * time.Second
 
-// PodScopes takes what pods say of node scope. It is told of a pod before the graph is,
-// and of its deletion after: who finds a pod in the graph finds here what it says.
+// PodScopes receives the node scope annotations of pods. It receives a pod before the graph does,
+// and a deletion after the graph does. So for every pod in the graph, its annotation is known here.
 type PodScopes interface {
 	SetPod(pod *corev1.Pod)
 	DeletePod(namespace, name string)
 	RetainPods(keep map[types.NamespacedName]struct{})
 }
 
-// AccountScopes takes what ServiceAccounts say of node scope.
+// AccountScopes receives the node scope annotations of ServiceAccounts.
 type AccountScopes interface {
 	SetAccount(account *corev1.ServiceAccount)
 	DeleteAccount(namespace, name string)
 	ReplaceAccounts(accounts []*corev1.ServiceAccount)
 }
 
-// NewAccounts prepares to tell what ServiceAccounts say of node scope. It is a [Sync] of
-// its own, so that what the graph is good for does not depend on it. The client needs
-// list and watch on service accounts in every namespace. Of the options it reads MaxAge,
-// which is [AccountsMaxAge] at most.
+// NewAccounts prepares a watch of the node scope annotations of ServiceAccounts. It is a separate
+// [Sync], so that the readiness of the graph does not depend on it. The client needs list and watch
+// on service accounts in every namespace. The only option that it uses is MaxAge, which is limited
+// to [AccountsMaxAge].
 func NewAccounts(client kubernetes.Interface, into AccountScopes, options Options) *Sync {
 	return newWithoutGraph(client, options, accountsOf(client, into))
 }
 
-// NewAnnotated prepares to tell what ServiceAccounts and pods say of node scope, to whom
-// needs no graph. Of a pod nothing is told but its name, its account and its annotation;
-// of a mirror pod, which runs as nobody, not even that. The client needs list and watch on
-// service accounts and pods in every namespace. Of the options it reads MaxAge.
+// NewAnnotated prepares a watch of the node scope annotations of ServiceAccounts and pods, for
+// callers that need no graph. A pod is passed on with its name, UID, resource version,
+// ServiceAccount and annotation only. The account and the annotation are left out if the pod has no
+// annotation, and for a mirror pod, which has no ServiceAccount. The client needs list and watch on
+// service accounts and pods in every namespace. The only option that it uses is MaxAge, which is
+// limited to [AccountsMaxAge].
 func NewAnnotated(client kubernetes.Interface, pods PodScopes, accounts AccountScopes, options Options) *Sync {
 	return newWithoutGraph(client, options, accountsOf(client, accounts), resource{
 		name: Pods, example: &corev1.Pod{},
@@ -67,7 +69,7 @@ func newWithoutGraph(client kubernetes.Interface, options Options, resources ...
 	s := &Sync{
 		client: client,
 		maxAge: min(cmp.Or(options.MaxAge, DefaultMaxAge), AccountsMaxAge),
-		// No pod of it ever ends.
+		// This Sync does not use the end of pods.
 		endings: newEndings(clock.RealClock{}, -1, nil),
 	}
 	for _, resource := range resources {
@@ -86,7 +88,7 @@ func accountsOf(client kubernetes.Interface, into AccountScopes) resource {
 	}
 }
 
-// withScopes has scopes told in the order that it is promised.
+// withScopes calls scopes and the graph in the order that [PodScopes] promises.
 func withScopes(pods typed[*corev1.Pod], scopes PodScopes) typed[*corev1.Pod] {
 	graph := pods
 	pods.set = func(pod *corev1.Pod) {
@@ -111,7 +113,7 @@ func withScopes(pods typed[*corev1.Pod], scopes PodScopes) typed[*corev1.Pod] {
 	return pods
 }
 
-// ofAccount is what a pod says of its account: which it is, and the annotation.
+// ofAccount keeps the pod's identity, its ServiceAccount and its node scope annotation.
 func ofAccount(pod *corev1.Pod) *corev1.Pod {
 	says := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
@@ -124,7 +126,7 @@ func ofAccount(pod *corev1.Pod) *corev1.Pod {
 	return says
 }
 
-// trimAccount drops, in place, all but what is read of an account.
+// trimAccount removes, in place, every field of an account that is not used.
 func trimAccount(account *corev1.ServiceAccount) {
 	kept := map[string]string{}
 	for _, key := range []string{nodescope.ScopeAnnotation, nodescope.ExemptionsAnnotation, nodescope.ModeAnnotation} {

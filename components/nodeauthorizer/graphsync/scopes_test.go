@@ -26,7 +26,7 @@ const scopeKey, exemptionsKey, modeKey = "bulkhead.dev/node-scoped-resources", "
 
 var podsResource = nodescope.Resource{Resource: "pods"}
 
-// boundPods looks pods up in the graph for node scope, as node-authorizer does.
+// boundPods looks up pods in the graph for node scope, as node-authorizer does.
 type boundPods struct{ graph *graph.Graph }
 
 func (b boundPods) BoundPod(namespace, name string) (nodescope.Pod, bool) {
@@ -34,7 +34,7 @@ func (b boundPods) BoundPod(namespace, name string) (nodescope.Pod, bool) {
 	return nodescope.Pod{UID: pod.UID, NodeName: pod.Node, RunsAs: pod.RunsAs}, known
 }
 
-// Annotations of pods and accounts arrive, by a list and by events, and go.
+// Annotations of pods and accounts arrive by a list and by events, and disappear again.
 func TestScopesArrive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		held := podOn("n1", "held")
@@ -84,7 +84,7 @@ func TestScopesArrive(t *testing.T) {
 	})
 }
 
-// Who asks elsewhere where pods are is told of accounts and of annotations all the same.
+// A caller without a graph also gets the ServiceAccounts and the annotations.
 func TestAnnotationsArriveWithoutAGraph(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		held, plain := podOn("n1", "held"), podOn("n1", "plain")
@@ -114,7 +114,8 @@ func TestAnnotationsArriveWithoutAGraph(t *testing.T) {
 	})
 }
 
-// Only what the watch has seen counts. What has not been listed is not reported.
+// Seen returns only what the watch has shown. It does not contain resources that have not been
+// listed.
 func TestSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset(&corev1.ServiceAccount{ObjectMeta: named("agent")})
@@ -138,8 +139,7 @@ func TestSeen(t *testing.T) {
 	})
 }
 
-// order is a PodScopes that notes what it is told, and whether the graph has the pod by
-// then.
+// order is a PodScopes that records its calls, and whether the graph has the pod at that time.
 type order struct {
 	graph *graph.Graph
 	told  []string
@@ -172,7 +172,7 @@ func TestScopesAreToldInOrder(t *testing.T) {
 	}
 }
 
-// What a live read brings keeps its annotation, and an account nothing else.
+// Trimming a pod keeps its annotation. Trimming an account keeps only its annotations.
 func TestTrimmingKeepsScopes(t *testing.T) {
 	o := &order{graph: graph.New(graph.Options{})}
 	pod := podOn("n1", "p")
@@ -194,7 +194,7 @@ func TestTrimmingKeepsScopes(t *testing.T) {
 	}
 }
 
-// told notes which pods and accounts it is told of, and what of them.
+// told records which pods and accounts it receives, and their content.
 type told struct {
 	mu   sync.Mutex
 	pods map[string]*corev1.Pod
@@ -231,7 +231,7 @@ func (s *told) ReplaceAccounts(all []*corev1.ServiceAccount) {
 	}
 }
 
-// Without a graph, little of a pod is told, and that of every pod.
+// Without a graph, every pod is passed on, but with few of its fields.
 func TestAnnotatedPodsArriveWithoutAGraph(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		held, mirror := podOn("n1", "held"), podOn("n1", "mirror")

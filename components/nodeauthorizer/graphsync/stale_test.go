@@ -27,8 +27,8 @@ const (
 	oldView = "has a stale view: it has heard nothing about pods for more than 3m0s"
 )
 
-// timed makes the server end every watch when the client asked it to, as an API
-// server does; the fake one lets them go on for ever.
+// timed makes the server end every watch at the client's timeout, as an API server does. The fake
+// server never ends a watch.
 func timed(client *fake.Clientset) {
 	client.PrependWatchReactor("*", func(action clienttesting.Action) (bool, watch.Interface, error) {
 		w := watch.NewRaceFreeFake()
@@ -38,7 +38,7 @@ func timed(client *fake.Clientset) {
 	})
 }
 
-// forbidding makes the server refuse to list and to watch pods while it is true.
+// forbidding makes the server refuse list and watch of pods while the returned value is true.
 func forbidding(client *fake.Clientset) *atomic.Bool {
 	var forbidden atomic.Bool
 	refuse := func() error {
@@ -63,8 +63,8 @@ func expectUnready(t *testing.T, s *Sync, want, when string) {
 	}
 }
 
-// What we may read can be taken away, and our certificate can expire. What was
-// seen before then is not the truth for ever.
+// node-authorizer can lose its RBAC permissions, and its certificate can expire. After that, the
+// last view must not be used for ever.
 func TestAViewThatIsNotRenewedGoesStale(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset(oneOfEach()...)
@@ -118,15 +118,15 @@ func TestAViewIsFreshAgainOnceSomethingIsHeard(t *testing.T) {
 				time.Sleep(time.Second)
 				expectUnready(t, s, oldView, "after more")
 				row.event(silent)
-				time.Sleep(5 * time.Second) // a list is not tried at once
+				time.Sleep(5 * time.Second) // a list is not retried immediately
 				expectUnready(t, s, "", "after "+row.name)
 			})
 		})
 	}
 }
 
-// A healthy server may have nothing to tell for hours, send no bookmarks, or not
-// have an API at all. None of this makes the view stale.
+// A healthy server may have no events for hours, send no bookmarks, or not serve an API at all.
+// None of this makes the view stale.
 func TestASilentServerIsNotStale(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()

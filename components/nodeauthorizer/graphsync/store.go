@@ -12,14 +12,14 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// writer takes what a reflector receives to the graph.
+// writer writes the objects of a reflector to the graph.
 type writer interface {
 	setObject(object any) error
 	removeObject(object any) error
 	replaceObjects(objects []any) error
 	trimObject(object any) (any, error)
-	// takesEarly reports whether the objects of a list may be set as they come, and
-	// only their names be handed to replaceObjects.
+	// takesEarly reports whether the objects of a list may be set as they arrive. replaceObjects
+	// then gets only their names.
 	takesEarly() bool
 }
 
@@ -27,11 +27,11 @@ type writer interface {
 type typed[T metav1.Object] struct {
 	set    func(T)
 	remove func(namespace, name string)
-	// replace is for resources of which a list takes little room. The others have
-	// retain in its place, which forgets what is not in a list that was set before.
+	// replace is for resources whose lists need little memory. The others have retain instead. It
+	// deletes every object that is not in a list whose objects were set before.
 	replace func([]T)
 	retain  func(keep map[types.NamespacedName]struct{})
-	// trim, which may be nil, drops in place what set does not read.
+	// trim removes, in place, the fields that set does not read. It may be nil.
 	trim func(T)
 }
 
@@ -44,8 +44,8 @@ func (w typed[T]) setObject(object any) error {
 	return nil
 }
 
-// removeObject also takes the marker for a deletion that was not seen. It may
-// carry an old state of the object, or none: its key is what counts.
+// removeObject also accepts client-go's marker for a deletion that the watch missed. The marker may
+// contain an old state of the object or none, so only its key is used.
 func (w typed[T]) removeObject(object any) error {
 	if unseen, ok := object.(cache.DeletedFinalStateUnknown); ok {
 		namespace, name, err := cache.SplitMetaNamespaceKey(unseen.Key)
@@ -63,8 +63,8 @@ func (w typed[T]) removeObject(object any) error {
 	return nil
 }
 
-// replaceObjects sets everything that it can: objects of another type are left
-// out, as a deletion would leave them, and reported.
+// replaceObjects sets every object that has the right type. It reports objects of another type and
+// removes them from the graph.
 func (w typed[T]) replaceObjects(objects []any) error {
 	if w.takesEarly() {
 		return w.retainObjects(objects)
@@ -85,8 +85,8 @@ func (w typed[T]) replaceObjects(objects []any) error {
 
 func (w typed[T]) takesEarly() bool { return w.retain != nil }
 
-// retainObjects sets what has come whole, and has what has come neither whole nor
-// as a name forgotten.
+// retainObjects sets the objects that are complete. It deletes every object that is in the list
+// neither completely nor by name.
 func (w typed[T]) retainObjects(objects []any) error {
 	keep := make(map[types.NamespacedName]struct{}, len(objects))
 	var faults []error

@@ -12,13 +12,13 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// store is what a reflector and the live reads of one resource write to: the
-// graph, and the record of how current that is.
+// store is the destination of the reflector and the live reads of one resource. It writes to the
+// graph and records how current the graph is.
 type store struct {
 	writer
 	view *view
 
-	// mu makes a write and its place in the order of versions one step.
+	// mu makes a write and the update of versions one atomic step.
 	mu       sync.Mutex
 	versions versions
 }
@@ -36,12 +36,12 @@ func (s *store) Add(object any) error { return s.Update(object) }
 // Update implements cache.ReflectorStore.
 func (s *store) Update(object any) error { return s.event(object, s.setObject) }
 
-// Delete implements cache.ReflectorStore. The version of a deleted object is that
+// Delete implements cache.ReflectorStore. The resource version of a deleted object is the version
 // of its deletion.
 func (s *store) Delete(object any) error { return s.event(object, s.removeObject) }
 
-// event takes one event of the watch, unless a live read has shown the object in
-// a later state: that state is then still to come.
+// event applies one watch event. It skips the event if a live read has already shown a newer state
+// of the object. The watch will send that state later.
 func (s *store) event(object any, apply func(any) error) error {
 	defer s.view.heard()
 	s.mu.Lock()
@@ -54,7 +54,7 @@ func (s *store) event(object any, apply func(any) error) error {
 	return apply(object)
 }
 
-// Replace implements cache.ReflectorStore: what is not in the list is gone.
+// Replace implements cache.ReflectorStore. It deletes every object that is not in the list.
 func (s *store) Replace(objects []any, version string) error {
 	if err := s.replace(objects, version); err != nil {
 		return err
@@ -63,8 +63,8 @@ func (s *store) Replace(objects []any, version string) error {
 	return nil
 }
 
-// replace takes back what live reads have shown as well. A later read shows it
-// again, and the watch that follows the list will.
+// replace also reverts what live reads have shown. A later live read, or the watch that follows the
+// list, shows it again.
 func (s *store) replace(objects []any, version string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,10 +72,11 @@ func (s *store) replace(objects []any, version string) error {
 	return s.replaceObjects(objects)
 }
 
-// Resync implements cache.ReflectorStore. The graph has nothing to catch up with.
+// Resync implements cache.ReflectorStore. It does nothing: the graph needs no resync.
 func (s *store) Resync() error { return nil }
 
-// Bookmark implements cache.ReflectorBookmarkStore: nothing has changed up to now.
+// Bookmark implements cache.ReflectorBookmarkStore. It records that the graph is current up to this
+// version.
 func (s *store) Bookmark(version string) error {
 	s.view.heard()
 	s.mu.Lock()
@@ -85,17 +86,17 @@ func (s *store) Bookmark(version string) error {
 	return nil
 }
 
-// Transformer implements cache.TransformingStore: it is asked about every object
-// that the reflector gathers for Replace, as it comes in.
+// Transformer implements cache.TransformingStore. The reflector calls the function for every object
+// that it collects for Replace, when the object arrives.
 func (s *store) Transformer() cache.TransformFunc { return s.gather }
 
-// gather takes an object of a list that is not complete yet into the graph, and
-// leaves only its name to be gathered: a hundred thousand pods that wait for the
-// last one take a gigabyte. It is a state that the object was in after what the
-// watch has shown last, so the graph may have it. If the list is never completed,
-// what it would have removed stays a while longer, as it does without a list.
+// gather writes an object of an incomplete list to the graph, and returns only its name to the
+// reflector. A hundred thousand complete pods that wait for the end of the list would take a
+// gigabyte. The object's state is newer than what the watch has sent last, so the graph may contain
+// it. If the list never completes, the objects that it would delete stay for longer, as they do
+// without a list.
 //
-// What cannot be set is left to Replace, which reports it.
+// If an object cannot be set, Replace reports it.
 func (s *store) gather(object any) (any, error) {
 	if !s.takesEarly() {
 		return s.trimObject(object)
@@ -110,8 +111,8 @@ func (s *store) gather(object any) (any, error) {
 	return which, nil
 }
 
-// fold takes what a live read returned, as far as the watch has not come so far
-// yet, and counts what it took.
+// fold writes the objects of a live read to the graph, except those that the watch has already
+// shown in this or a newer version. It returns how many objects it wrote.
 func (s *store) fold(objects []runtime.Object) (taken int, err error) {
 	for _, object := range objects {
 		if _, err := s.trimObject(object); err != nil {
@@ -138,8 +139,8 @@ func (s *store) fold(objects []runtime.Object) (taken int, err error) {
 	return taken, nil
 }
 
-// identify tells which object it is, and in which version. The marker for a
-// deletion that was not seen has no version: it is the end of what was known.
+// identify returns the object's identity and resource version. The marker for a deletion that the
+// watch missed has no resource version.
 func identify(object any) (identity, string) {
 	if unseen, ok := object.(cache.DeletedFinalStateUnknown); ok {
 		namespace, name, err := cache.SplitMetaNamespaceKey(unseen.Key)

@@ -17,36 +17,37 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 )
 
-// DefaultMaxAge is several bookmarks, of which a healthy API server sends about
-// one a minute.
+// DefaultMaxAge is the time of several bookmarks. A healthy API server sends a bookmark about once
+// a minute.
 const DefaultMaxAge = 5 * time.Minute
 
-// Options say what to watch. The zero value watches what relations are made of.
+// Options select what to watch. The zero value watches the resources that relations are made from.
 type Options struct {
-	// MaxAge is the silence about a resource after which the graph is not to be
-	// decided from any more; DefaultMaxAge if it is zero.
+	// MaxAge is how long the server may send nothing about a resource. After that, [Sync.Unready]
+	// returns a reason. It is DefaultMaxAge if it is zero.
 	MaxAge time.Duration
-	// WithoutResourceSlices and WithoutPodCertificateRequests leave out APIs that
-	// are known to be off; nothing of their kind reaches a node then.
+	// WithoutResourceSlices and WithoutPodCertificateRequests exclude APIs that are known to be
+	// off. No object of that kind is then related to a node.
 	WithoutResourceSlices         bool
 	WithoutPodCertificateRequests bool
-	// Nodes, CertificateSigningRequests and PersistentVolumeClaims are watched only
-	// if a rule is decided from them.
+	// Nodes, CertificateSigningRequests and PersistentVolumeClaims are watched only if an active
+	// rule uses them.
 	Nodes                      bool
 	CertificateSigningRequests bool
 	PersistentVolumeClaims     bool
-	// TerminatedPodGrace is how long a pod that has ended keeps what it had, from
-	// when it was first seen to have ended; for ever if it is negative. A restart
-	// sees every pod for the first time.
+	// TerminatedPodGrace is how long a pod that has ended keeps its relations. The time starts when
+	// the pod is first seen to have ended. After a restart, every pod is seen for the first time.
+	// If it is negative, the relations never expire.
 	TerminatedPodGrace time.Duration
-	// Scopes is told of pods beside the graph, with what they say of node scope; nobody
-	// is if it is nil.
+	// Scopes receives the pods with their node scope annotations, in addition to the graph. It may
+	// be nil.
 	Scopes PodScopes
-	// Clock times the grace; the real one if it is nil.
+	// Clock measures TerminatedPodGrace. It is the real clock if it is nil.
 	Clock clock.Clock
 }
 
-// Sync fills one graph from one API server. Use [New].
+// Sync fills one graph from one API server. Use [New]. Except for [Sync.Run], its methods are safe
+// for concurrent use.
 type Sync struct {
 	client  kubernetes.Interface
 	maxAge  time.Duration
@@ -54,14 +55,14 @@ type Sync struct {
 	endings *endings
 }
 
-// watched is a resource with what its reflector writes to.
+// watched is a resource and the store to which its reflector writes.
 type watched struct {
 	resource
 	*store
 }
 
-// New prepares to fill the graph. The client needs list and watch on each
-// resource in every namespace. Nothing is read before [Sync.Run].
+// New prepares to fill the graph. The client needs list and watch on each resource in every
+// namespace. It reads nothing before [Sync.Run].
 func New(client kubernetes.Interface, g *graph.Graph, options Options) *Sync {
 	timer := options.Clock
 	if timer == nil {
@@ -78,9 +79,8 @@ func New(client kubernetes.Interface, g *graph.Graph, options Options) *Sync {
 	return s
 }
 
-// Run keeps the graph in agreement with the server until the context ends, and
-// returns when all its work has stopped. It must be called once only. What goes
-// wrong is logged and tried again.
+// Run keeps the graph in agreement with the server until the context ends. It returns when all its
+// goroutines have stopped. Call it only once. It logs errors and retries.
 func (s *Sync) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	for _, w := range s.watched {
@@ -90,8 +90,8 @@ func (s *Sync) Run(ctx context.Context) {
 	running.Wait()
 }
 
-// HasSynced reports whether every resource has been taken into the graph in full
-// at least once. It never becomes false again.
+// HasSynced reports whether every resource has been written to the graph completely at least once.
+// It never becomes false again.
 func (s *Sync) HasSynced() bool {
 	for _, w := range s.watched {
 		if !w.view.progress().Synced {
@@ -101,9 +101,9 @@ func (s *Sync) HasSynced() bool {
 	return true
 }
 
-// Unready says, as the end of a sentence, why the graph is not to be decided from:
-// not every resource has been listed yet, or the server has said nothing about
-// some for longer than MaxAge. It is empty if the graph can be decided from.
+// Unready returns why requests must not be decided from the graph, as the end of a sentence. Either
+// not every resource has been listed yet, or the server has sent nothing about some resource for
+// longer than MaxAge. It is empty if the graph is current.
 func (s *Sync) Unready() string {
 	if s.isCurrent() {
 		return ""
@@ -118,8 +118,7 @@ func (s *Sync) Unready() string {
 	return ""
 }
 
-// isCurrent is the quick way to an empty Unready, which is asked for every request
-// of every node.
+// isCurrent is the fast check for Unready, which runs for every request of every node.
 func (s *Sync) isCurrent() bool {
 	oldest := time.Now().Add(-s.maxAge)
 	for i := range s.watched {
@@ -131,8 +130,8 @@ func (s *Sync) isCurrent() bool {
 	return true
 }
 
-// silent names the resources that have not been heard of for too long. One that
-// is not served is asked for again and again, so it is heard of too.
+// silent lists the resources about which the server has sent nothing for too long. An API that is
+// not served is listed again and again, and each 404 counts as an answer.
 func (s *Sync) silent() []string {
 	var names []string
 	now := time.Now()
@@ -144,8 +143,7 @@ func (s *Sync) silent() []string {
 	return names
 }
 
-// Progress tells, for each resource that is watched, how current the graph is
-// known to be.
+// Progress returns, for each watched resource, how current the graph is known to be.
 func (s *Sync) Progress() []Progress {
 	progress := make([]Progress, 0, len(s.watched))
 	for _, w := range s.watched {
@@ -154,10 +152,9 @@ func (s *Sync) Progress() []Progress {
 	return progress
 }
 
-// Lag is the time since the server last said anything about the resource; the
-// documentation of the package says what that is worth. It is false for a
-// resource that is not watched, has not been heard of yet, or is not served:
-// those have no lag.
+// Lag is the time since the server last sent anything about the resource. The package documentation
+// says what that means. The second result is false for a resource that is not watched, is not
+// served, or for which the server has not answered yet.
 func (s *Sync) Lag(resource string) (time.Duration, bool) {
 	for _, p := range s.Progress() {
 		if p.Resource == resource && p.Served && !p.Heard.IsZero() {

@@ -29,8 +29,8 @@ var everyResource = []string{Pods, PersistentVolumes, VolumeAttachments, Resourc
 // longEnough is more than the longest delay between two attempts.
 const longEnough = 2 * time.Minute
 
-// failing makes a server answer every list of the resource with what fault
-// returns, unless that is nil.
+// failing makes the server answer every list of the resource with the error of fault, unless that
+// is nil.
 func failing(client *fake.Clientset, resource string, fault func() error) {
 	client.PrependReactor("list", resource, func(clienttesting.Action) (bool, runtime.Object, error) {
 		err := fault()
@@ -201,7 +201,7 @@ func TestOptionsLeaveResourcesOut(t *testing.T) {
 	})
 }
 
-// A re-list after a broken watch must remove what went away unseen.
+// A re-list after a broken watch must remove objects whose deletion the watch has missed.
 func TestRelistRemovesWhatIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset(podOn("n1", "kept"), podOn("n1", "gone"))
@@ -257,7 +257,7 @@ func TestLagIsTheTimeSinceTheServerWasHeard(t *testing.T) {
 	})
 }
 
-// A selector would make the view partial, and what is not seen is refused.
+// A selector would make the view incomplete, and requests for missing objects would be refused.
 func TestListsAreNotSelective(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset(oneOfEach()...)

@@ -8,26 +8,26 @@ import "k8s.io/apimachinery/pkg/util/resourceversion"
 // identity is an object's namespace and name.
 type identity struct{ namespace, name string }
 
-// versions puts the two sources of one resource in order: the watch, which shows
-// every change, but late; and live reads, which show some objects as they are.
+// versions orders the two sources of one resource. The watch shows every change, but late. Live
+// reads show some objects in their current state.
 //
-// A live read may be slow. What it shows is news only if the watch has yet to
-// come to it: then a later change will come as well, and a deletion that the
-// watch has shown already is never undone. Once a live read is ahead of the
-// watch with one object, events of that object that are older are left out.
+// A live read may be slow. Its result is news only if it is newer than the last version of the
+// watch. Then the watch will also show every later change, and a deletion that the watch has
+// already shown is never reverted. After a live read is ahead of the watch for one object, older
+// events of that object are skipped.
 //
-// Resource versions can be compared within one resource since Kubernetes 1.35
-// (KEP-5504). Where one cannot, the watch has its way and nothing is news.
+// Resource versions are comparable within one resource since Kubernetes 1.35 (KEP-5504). If two
+// versions cannot be compared, the event of the watch is applied and the live read is not news.
 type versions struct {
-	// seen is the newest version that the watch has shown: of an event, a bookmark
-	// or a list. It is empty as long as nothing was listed.
+	// seen is the newest version that the watch has shown, in an event, a bookmark or a list. It is
+	// empty before the first complete list.
 	seen string
-	// ahead has the objects of which a live read has shown a version newer than
-	// seen. The watch takes them out as it comes to them.
+	// ahead has the objects for which a live read has shown a version newer than seen. They are
+	// removed when the watch reaches that version.
 	ahead map[identity]string
 }
 
-// see notes that the watch has come to the version.
+// see records that the watch has reached the version.
 func (v *versions) see(version string) {
 	if order, err := resourceversion.CompareResourceVersion(version, v.seen); err == nil && order < 0 {
 		return
@@ -35,26 +35,24 @@ func (v *versions) see(version string) {
 	v.seen = version
 }
 
-// restart notes that the graph is what a list of that version says, and nothing
-// else. It may be older than what was seen: a cluster can be restored from a
-// backup.
+// restart records that the graph equals a list of that version. The version may be older than seen,
+// because a cluster can be restored from a backup.
 func (v *versions) restart(version string) {
 	v.seen = version
 	v.ahead = nil
 }
 
-// gathered notes that the graph has the object as a list has it that is not
-// complete yet, whatever a live read has shown before. One that ends before the
-// list does must not go back behind it. As long as nothing was listed there are no
-// live reads.
+// gathered records that the graph has the object in the version of an incomplete list, even if a
+// live read has shown another version before. A live read that ends before the list does must not
+// revert the object to an older version. Before the first list, there are no live reads.
 func (v *versions) gathered(which identity, version string) {
 	if v.seen != "" {
 		v.advance(which, version)
 	}
 }
 
-// outdated reports whether a live read was ahead of this event of the watch. If
-// not, the watch has caught up with it.
+// outdated reports whether a live read has shown a newer version than this watch event. If not, the
+// watch has caught up, and the object is removed from ahead.
 func (v *versions) outdated(which identity, version string) bool {
 	ahead, ok := v.ahead[which]
 	if !ok {
@@ -67,8 +65,8 @@ func (v *versions) outdated(which identity, version string) bool {
 	return false
 }
 
-// news reports whether what a live read shows is newer than all that was shown of
-// the object before. The error says that this cannot be known.
+// news reports whether a live read shows a newer version of the object than everything before. It
+// returns an error if the versions cannot be compared.
 func (v *versions) news(which identity, version string) (bool, error) {
 	order, err := resourceversion.CompareResourceVersion(version, v.seen)
 	if err != nil || order <= 0 {
@@ -82,7 +80,7 @@ func (v *versions) news(which identity, version string) (bool, error) {
 	return order > 0, err
 }
 
-// advance notes that the graph has the object in a version that was news.
+// advance records the version of an object in the graph that is newer than seen.
 func (v *versions) advance(which identity, version string) {
 	if v.ahead == nil {
 		v.ahead = map[identity]string{}
@@ -90,8 +88,8 @@ func (v *versions) advance(which identity, version string) {
 	v.ahead[which] = version
 }
 
-// prune drops what the watch has come to. Events do so object by object; this
-// is for what they did not name.
+// prune removes the objects whose version the watch has reached. Events remove their own object.
+// prune removes those for which no event came.
 func (v *versions) prune() {
 	for which, version := range v.ahead {
 		if order, err := resourceversion.CompareResourceVersion(version, v.seen); err != nil || order <= 0 {

@@ -14,19 +14,19 @@ import (
 // Progress is how current the view of one resource is known to be.
 type Progress struct {
 	Resource string
-	// Synced is true when the resource has been listed in full, or when the server
-	// has no such API.
+	// Synced is true after the resource has been listed completely, or after the server has
+	// answered that it does not serve the API.
 	Synced bool
-	// Served is false while the server's last answer was that it has no such API.
+	// Served is false while the server's last answer is that it does not serve the API.
 	Served bool
-	// Heard is when the server last said anything about the resource: a list, an
-	// event, a bookmark, that a watch goes on from where the graph is, or that there
-	// is no such API. It is zero before the first answer.
+	// Heard is when the server last sent anything about the resource: a list, an event, a bookmark,
+	// the acceptance of a watch that continues, or the answer that it does not serve the API. It is
+	// zero before the first answer.
 	Heard time.Time
 }
 
-// view records the progress of one resource. Only the reflector of the resource
-// writes it. It is read for every request of every node, so reading takes no lock.
+// view records the progress of one resource. Only the reflector of the resource writes it. It is
+// read for every request of every node, so a read takes no lock.
 type view struct {
 	state atomic.Pointer[Progress]
 }
@@ -39,17 +39,17 @@ func newView(resource string) *view {
 
 func (v *view) progress() Progress { return *v.state.Load() }
 
-// heard notes an event, a bookmark or a watch that goes on.
+// heard records an event, a bookmark or an accepted watch.
 func (v *view) heard() {
 	state := v.progress()
 	state.Heard = time.Now()
 	v.state.Store(&state)
 }
 
-// listed notes a complete list.
+// listed records a complete list.
 func (v *view) listed() { v.complete(true) }
 
-// absent notes that the server has no such API.
+// absent records that the server does not serve the API.
 func (v *view) absent() { v.complete(false) }
 
 func (v *view) complete(served bool) {
@@ -58,9 +58,9 @@ func (v *view) complete(served bool) {
 	v.state.Store(&state)
 }
 
-// Seen returns, for each resource that was listed, the newest resource version that the
-// watch has shown. Every change up to that version counts in what is decided. A watch that
-// has stalled falls behind here, also while its connection is kept.
+// Seen returns, for each resource that was listed, the newest resource version that the watch has
+// shown. Decisions include every change up to that version. If a watch stalls, its version falls
+// behind, even if the connection stays open.
 func (s *Sync) Seen() map[string]string {
 	seen := map[string]string{}
 	for _, w := range s.watched {
@@ -77,14 +77,13 @@ func (s *store) seen() string {
 	return s.versions.seen
 }
 
-// Fold takes what a live read of a resource returned into the graph, so that the
-// graph is at least as new as the read in all that is in it. What the watch has
-// shown already is left out, so a slow read undoes nothing. The objects are
-// trimmed in place.
+// Fold writes the result of a live read to the graph. After that, the graph is at least as new as
+// the read for all objects of the read. Objects that the watch has already shown in this or a newer
+// version are skipped, so a slow read reverts nothing. The objects are trimmed in place.
 //
-// It tells how many objects were news. An error means that the graph may be older
-// than the read: the resource is not watched, it has not been listed yet, or its
-// versions cannot be compared. It is safe for concurrent use.
+// Fold returns how many objects were news. It returns an error if the graph may be older than the
+// read: the resource is not watched, it has not been listed yet, or its versions cannot be
+// compared. It is safe for concurrent use.
 func (s *Sync) Fold(resource string, objects ...runtime.Object) (news int, err error) {
 	for _, w := range s.watched {
 		if w.name != resource {
@@ -99,7 +98,7 @@ func (s *Sync) Fold(resource string, objects ...runtime.Object) (news int, err e
 	return 0, fmt.Errorf("folding %s: it is not watched", resource)
 }
 
-// Watches reports whether the resource is one of those that make the graph.
+// Watches reports whether the resource is watched.
 func (s *Sync) Watches(resource string) bool {
 	for _, w := range s.watched {
 		if w.name == resource {

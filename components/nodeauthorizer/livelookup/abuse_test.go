@@ -23,8 +23,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graphsync"
 )
 
-// No object has such a name: there is nothing to read, nothing to hold, and the
-// API server has not failed.
+// No object can have such a name. So there is no read and no held question, and the call returns no
+// failure of the API server.
 func TestNamesThatCannotBeAreNotRead(t *testing.T) {
 	bubble(t, both, func(t *testing.T, s *server, r *Reader) {
 		for _, name := range []string{"a/b", "..", "a%b", "../secrets/x", strings.Repeat("x", 254)} {
@@ -49,7 +49,8 @@ func TestNamesThatCannotBeAreNotRead(t *testing.T) {
 	})
 }
 
-// Reads by name that are in the way of each other leave a claim's node its list.
+// If too many callers wait for reads by name, a question about a claim still gets the list of the
+// node's pods.
 func TestAFullLaneOfGetsLeavesTheList(t *testing.T) {
 	bubble(t, after(300*time.Millisecond, both), func(t *testing.T, s *server, r *Reader) {
 		var asking sync.WaitGroup
@@ -74,7 +75,7 @@ func TestAFullLaneOfGetsLeavesTheList(t *testing.T) {
 	})
 }
 
-// A node may have as many mirror pods as it likes.
+// A node may have any number of mirror pods.
 func TestPodsAreReadInPages(t *testing.T) {
 	for _, row := range []struct {
 		pages int
@@ -114,7 +115,7 @@ func TestAPanicIsAFailedRead(t *testing.T) {
 	r.Wait()
 }
 
-// A line is short and is one line, whatever is asked, and no read waits for it.
+// A log line is short and has no line breaks for any input, and no read waits for the log.
 func TestComplaints(t *testing.T) {
 	var lines []string
 	hang, written := make(chan struct{}), make(chan struct{})

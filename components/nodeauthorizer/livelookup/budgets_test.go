@@ -19,7 +19,7 @@ const (
 	noReply   = "not confirmed by a live read: the API server did not answer in time"
 )
 
-// tally counts answers and the longest wait for each.
+// tally counts the answers and records the longest wait for each.
 type tally struct {
 	mu    sync.Mutex
 	count map[string]int
@@ -38,7 +38,7 @@ func (a *tally) ask(ask func() string) {
 	a.most[why] = max(a.most[why], time.Since(start))
 }
 
-// askEach has n callers ask at once, each about another name.
+// askEach makes n concurrent calls, each for another name.
 func askEach(n int, ask func(name string) string) *tally {
 	var answers tally
 	var callers sync.WaitGroup
@@ -66,7 +66,7 @@ func TestListsOfANodeBeginApart(t *testing.T) {
 	})
 }
 
-// apart checks that calls begin so far from each other, and not much more.
+// apart checks that calls begin with this interval between them, and not much more.
 func apart(t *testing.T, calls []call, interval time.Duration) {
 	t.Helper()
 	for i := 1; i < len(calls); i++ {
@@ -79,7 +79,7 @@ func apart(t *testing.T, calls []call, interval time.Duration) {
 	}
 }
 
-// While all nodes wait in line, the pace of one node stays what it was.
+// While the reads of all nodes wait in line, the rate limit of one node does not change.
 func TestTimeInLineDoesNotCountForThePace(t *testing.T) {
 	bubble(t, after(60*time.Millisecond, both), func(t *testing.T, s *server, r *Reader) {
 		end := time.Now().Add(2 * time.Second)
@@ -150,8 +150,8 @@ func TestReadsOfAllNodesHaveABudget(t *testing.T) {
 	})
 }
 
-// Too many are told at once. Those who wait for reads by name cannot be so many
-// that nobody may wait for a list.
+// Callers beyond the limit get an answer immediately. Callers that wait for reads by name must not
+// use up the places of those that wait for a list.
 func TestSoManyMayWait(t *testing.T) {
 	bubble(t, after(20*time.Millisecond, both), func(t *testing.T, _ *server, r *Reader) {
 		answers := askEach(150, func(name string) string { return secret(t.Context(), r, "n1", name) })

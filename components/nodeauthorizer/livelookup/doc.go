@@ -1,41 +1,40 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package livelookup makes sure, before a node is refused something for lack of a
-// relationship, that the view is not merely behind: it reads from the API server
-// what the relationship would be made of, and hands it to the view.
+// Package livelookup reads from the API server before a node's request is denied for a missing
+// relation. It passes the result to the view, so that a watch that lags behind does not cause a
+// wrong denial.
 //
 // # What is read
 //
-// The pods of the node, in one list; for objects that lead to a node by
-// themselves, the object by name; for a volume, both. All reads are consistent
-// (without a resource version), so an answer is as new as the moment at which the
-// read began.
+// The package reads the pods of the node, in one list. For an object that is related to a node
+// without a pod, it reads that object by name. For a volume or a volume claim, it reads both. All
+// reads are consistent (without a resource version), so a result is at least as new as the start of
+// the read.
 //
-// # Reads are shared, exactly
+// # Sharing of reads
 //
-// An answer is worth something only to those who asked before the read began. So
-// whoever asks joins a read that has yet to begin. There is never more than one
-// of those for the same thing, and never more than one in the air: however many
-// ask about the pods of a node, they cause one list after the other, and each
-// waits for one and a half of them on average.
+// A result is useful only to callers that arrived before the read began. So each caller joins a
+// read that has not begun yet. For the same object or list, at most one read waits to begin and at
+// most one is in flight. Any number of callers about the pods of a node causes one list after the
+// other. A caller waits for one and a half lists on average.
 //
 // # Budgets
 //
-// A node's name can be put into requests by others (sarwebhook.Limits says how),
-// so no budget may be such that to use it up takes it from the node. Lists of a
-// node's pods are shared by all who ask, whatever they ask about, and begin 50 ms
-// apart; those who come in between wait for the next one and are not refused.
-// Reads by name cannot be shared by questions about different names; they have a
-// bucket for each node, and only a part of those who wait may wait for them.
+// Other users can put a node's name into requests (see sarwebhook.Limits). The budgets limit how
+// far such requests can block the node's reads. All callers share the lists of a node's pods, for
+// any object. Lists begin at least 50 ms apart. Callers that arrive in between wait for the next
+// list and are not refused, unless too many callers already wait. Reads by name cannot be shared
+// between different names. Each node has its own token bucket for them, and only part of its
+// callers may wait for them.
 //
-// Of all nodes together, so many reads may be in the air and so many may begin in
-// a second. They take their turns in the order in which they came, and no node
-// has more than two in that line, a list and a read by name. So one node that
-// floods us delays another's read by the time for two at most, 10 ms at 200 a
-// second, and n of them by n times that. What is asked about nodes that have no Node object
-// has a narrower line before that one.
+// For all nodes together, the number of reads in flight and the number of reads that begin in a
+// second are limited. Reads begin in order of arrival. Each node has at most two reads in that
+// queue: a list and a read by name. So one node that floods the authorizer delays a read of another
+// node by at most the time of two reads: 10 ms at 200 reads a second. With n such nodes, the delay
+// is n times as long. Reads of a Node object that the view does not have pass a smaller queue
+// first.
 //
-// Whoever has waited for a second, or would be one too many to wait, is told that
-// nothing could be confirmed, and why. [DefaultLimits] has the numbers.
+// After one second, or if too many callers already wait, the caller gets the reason why no live
+// read could confirm the view. [DefaultLimits] has the numbers.
 package livelookup

@@ -10,11 +10,10 @@ import (
 	"time"
 )
 
-// latency is that of the server under a flood.
+// latency is the server's response time during a flood.
 const latency = 10 * time.Millisecond
 
-// flooding asks in the node's name about n names at once, again and again, until
-// the end.
+// flooding repeatedly asks for the node about n names at the same time, until end.
 func flooding(r *Reader, t *testing.T, node string, n int, end time.Time) func() {
 	var callers sync.WaitGroup
 	for i := range n {
@@ -33,8 +32,8 @@ func flooding(r *Reader, t *testing.T, node string, n int, end time.Time) func()
 	return callers.Wait
 }
 
-// delays has a node ask about a secret and an attachment every tenth of a second,
-// and tells the longest time it took.
+// delays makes a node ask about a secret and an attachment every 100 ms. It returns the longest
+// wait.
 func delays(t *testing.T, r *Reader, node string, end time.Time) time.Duration {
 	t.Helper()
 	var answers tally
@@ -49,7 +48,8 @@ func delays(t *testing.T, r *Reader, node string, end time.Time) time.Duration {
 	return answers.most[""]
 }
 
-// The stated bound: the time for two reads, for every node that floods us.
+// The documented limit of the delay is the time of two reads for every node that floods the
+// authorizer.
 func TestAFloodDelaysOtherNodesByTwoReads(t *testing.T) {
 	for _, row := range []struct{ nodes, names int }{{1, 10_000}, {20, 200}} {
 		t.Run(fmt.Sprintf("%d nodes", row.nodes), func(t *testing.T) {
@@ -67,8 +67,8 @@ func TestAFloodDelaysOtherNodesByTwoReads(t *testing.T) {
 	}
 }
 
-// A node's name may be put into requests by anybody. Its own questions that a list
-// answers are not refused for it, as long as there is room for those who wait.
+// Any user can put a node's name into requests. Questions that a list answers must still not be
+// refused for the node while waiting places are free.
 func TestAFloodInANodesNameDoesNotTakeItsLists(t *testing.T) {
 	bubble(t, after(latency, both), func(t *testing.T, _ *server, r *Reader) {
 		end := time.Now().Add(3 * time.Second)
@@ -101,7 +101,7 @@ func TestAFloodInANodesNameDoesNotTakeItsLists(t *testing.T) {
 	})
 }
 
-// Names that nobody has are no way around the line.
+// Names of nodes that do not exist do not bypass the line.
 func TestMadeUpNodesDelayOthersByTheirOwnLine(t *testing.T) {
 	bubble(t, after(latency, both), func(t *testing.T, _ *server, r *Reader) {
 		end := time.Now().Add(3 * time.Second)

@@ -29,17 +29,17 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graphsync"
 )
 
-// call is a request that reached the server.
+// call is a request that has reached the server.
 type call struct {
 	path string
 	node string
 	at   time.Time
 }
 
-// server answers the calls of a true client set. The fake one makes its callers
-// wait for each other, so nothing could be seen of what is in the air.
+// server answers the calls of a real clientset. The fake clientset serializes its calls, so a test
+// could not see which calls are in flight together.
 type server struct {
-	// answer is asked by many at once.
+	// answer must be safe for concurrent use.
 	answer func(ctx context.Context, c call) (runtime.Object, error)
 
 	mu       sync.Mutex
@@ -121,7 +121,7 @@ func (s *server) client(t *testing.T) kubernetes.Interface {
 	return client
 }
 
-// folded records what was handed to the view. It takes everything as news.
+// folded records what was passed to the view. It reports everything as news.
 type folded struct {
 	mu      sync.Mutex
 	objects map[string]int
@@ -141,10 +141,10 @@ func (f *folded) Fold(resource string, objects ...runtime.Object) (int, error) {
 	return len(objects), f.err
 }
 
-// noPods is the answer of a server without any.
+// noPods is the answer of a server without pods.
 func noPods(context.Context, call) (runtime.Object, error) { return &corev1.PodList{}, nil }
 
-// after answers like another, but takes its time.
+// after returns an answer function that answers like another, but after a delay.
 func after(d time.Duration, answer func(context.Context, call) (runtime.Object, error)) func(context.Context,
 	call) (runtime.Object, error) {
 	return func(ctx context.Context, c call) (runtime.Object, error) {
@@ -161,8 +161,7 @@ func notFound(context.Context, call) (runtime.Object, error) {
 	return nil, apierrors.NewNotFound(schema.GroupResource{}, "x")
 }
 
-// both answers lists with no pods, and says of what is asked by name that there
-// is none.
+// both answers lists with no pods, and reads by name with not found.
 func both(ctx context.Context, c call) (runtime.Object, error) {
 	if c.node != "" {
 		return noPods(ctx, c)
@@ -175,8 +174,8 @@ func newReader(t *testing.T, s *server, view View) *Reader {
 	return New(Config{Client: s.client(t), View: view, Registry: metrics.NewKubeRegistry()})
 }
 
-// bubble runs the test in synthetic time, and fails it if a goroutine or anything
-// about a node is left.
+// bubble runs the test in synthetic time. It fails the test if a goroutine or the state of a node
+// is left.
 func bubble(t *testing.T, answer func(context.Context, call) (runtime.Object, error),
 	test func(t *testing.T, s *server, r *Reader)) {
 	t.Helper()

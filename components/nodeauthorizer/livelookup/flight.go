@@ -13,27 +13,26 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// flight is one read for all who ask before it begins.
+// flight is one read that is shared by all callers that arrive before it begins.
 type flight struct {
 	read
 	node *node
 	lane *lane
-	// cancel ends a flight that has yet to begin, because nobody waits for it.
+	// cancel ends a flight that has not begun, when no caller waits for it any more.
 	cancel context.CancelFunc
 
-	// callers and began are guarded by Reader.mu. It began when it can be joined no
-	// more.
+	// callers and began are guarded by Reader.mu. After began is set, no caller can join.
 	callers int
 	began   time.Time
 
-	// done is closed when it is over; news and short are set before.
+	// done is closed at the end of the flight. news and short are set before that.
 	done  chan struct{}
 	news  int
 	short shortfall
 }
 
-// startLocked makes a flight that others can join. It outlives the caller that it
-// is started for, but not all who wait for it, unless it has begun.
+// startLocked creates a flight that other callers can join. The end of ctx does not cancel the
+// flight. A flight that has not begun is canceled when its last caller leaves.
 func (r *Reader) startLocked(ctx context.Context, n *node, what read) *flight {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	f := &flight{read: what, node: n, lane: n.laneOf(what), cancel: cancel, done: make(chan struct{})}
@@ -43,8 +42,8 @@ func (r *Reader) startLocked(ctx context.Context, n *node, what read) *flight {
 	return f
 }
 
-// fly waits for its turn among the reads of its node, then among those of all,
-// and reads.
+// fly waits for its turn among the reads of its node, then among the reads of all nodes. Then it
+// reads.
 func (r *Reader) fly(ctx context.Context, f *flight) {
 	defer r.land(f)
 	if f.lane.turn.Acquire(ctx, 1) != nil {
@@ -67,10 +66,9 @@ func (r *Reader) fly(ctx context.Context, f *flight) {
 	f.news, f.short = r.read(ctx, f)
 }
 
-// depart waits in the line of all nodes and takes a place among the reads in the
-// air. Only who is first in the line looks at the budget, and what it found is
-// spent when the read begins: so those who give up in the line cost nothing, even
-// if they are many.
+// depart waits in the queue of all nodes and takes an in-flight slot. Only the first flight in the
+// queue checks the rate limit, and it spends its token when the read begins. So flights that give
+// up in the queue spend nothing, even if there are many.
 func (r *Reader) depart(ctx context.Context, f *flight) bool {
 	if r.line.Acquire(ctx, 1) != nil {
 		return false
@@ -86,15 +84,15 @@ func (r *Reader) depart(ctx context.Context, f *flight) bool {
 	return false
 }
 
-// untilReady is the time until there is something to spend. Nobody else may spend
-// it meanwhile.
+// untilReady returns the time until a token is available. The caller must make sure that no other
+// flight spends the token in the meantime.
 func untilReady(pace *rate.Limiter, now time.Time) time.Duration {
 	reservation := pace.ReserveN(now, 1)
 	defer reservation.CancelAt(now)
 	return reservation.DelayFrom(now)
 }
 
-// sleep is false if ctx ended first.
+// sleep returns false if ctx ended first.
 func (r *Reader) sleep(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return true
@@ -109,8 +107,7 @@ func (r *Reader) sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// begin closes the flight to those who have yet to ask. It is false if nobody
-// waits for it.
+// begin closes the flight to new callers. It returns false if no caller waits for it.
 func (r *Reader) begin(f *flight) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -124,10 +121,10 @@ func (r *Reader) begin(f *flight) bool {
 	return true
 }
 
-// read asks the API server and tells the view. That there is no such object is an
-// answer: the view has nothing to learn then.
+// read reads from the API server and passes the result to the view. If the object does not exist,
+// the read still succeeds: the view has nothing to add.
 //
-// A panic is this read's failure and nobody else's.
+// A panic fails only this read.
 func (r *Reader) read(ctx context.Context, f *flight) (news int, short shortfall) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -165,7 +162,7 @@ func (r *Reader) read(ctx context.Context, f *flight) (news int, short shortfall
 	return news, none
 }
 
-// land ends the flight for everybody.
+// land ends the flight for all callers.
 func (r *Reader) land(f *flight) {
 	f.cancel()
 	close(f.done)

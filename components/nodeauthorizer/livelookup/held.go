@@ -15,22 +15,21 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 )
 
-// question is what a caller wants to know: whether the object is related to the
-// node.
+// question is what a caller asks: is the object related to the node?
 type question struct {
 	node            string
 	kind            graph.Kind
 	namespace, name string
-	// uid is empty where any object of the name is meant.
+	// uid is empty if the question is about any object of that name.
 	uid string
 }
 
-// maxUID is more than an API server gives, and bounds what is kept of one.
+// maxUID is longer than every UID that an API server creates. It limits the memory for one UID.
 const maxUID = 128
 
-// canExist is false if there can be no such node or object, so that there is
-// nothing to read: the name is none that an API server would take, and a client
-// would put it into the path of a call. It also bounds what is held.
+// canExist returns false if no such node or object can exist, so that no read is needed. The API
+// server would not accept the name, and a client would put the name into the URL path of a call.
+// The check also limits the memory for held questions.
 func (q question) canExist() bool {
 	if len(q.uid) > maxUID {
 		return false
@@ -43,14 +42,13 @@ func (q question) canExist() bool {
 	return true
 }
 
-// nodeItself is the kind of a question about the Node object, which is not in the
+// nodeItself is the kind for a question about the Node object. Node objects have no kind in the
 // graph.
 const nodeItself = graph.Kind(math.MaxUint8)
 
-// held has the questions that were answered with nothing new a moment ago. They
-// are questions about what is not related: callers do not ask about what they
-// find in the view. When it is full, the one that was asked the longest time ago
-// makes room, and is read again.
+// held is a cache of questions for which a recent read returned nothing new. Callers do not ask
+// about a relation that is in the view, so these are questions about unrelated objects. When the
+// cache is full, the least recently used question is removed and will be read again.
 type held struct {
 	questions *cache.LRUExpireCache
 	clock     clock.PassiveClock
@@ -66,7 +64,7 @@ func (h held) has(asked question) bool {
 	return ok
 }
 
-// add holds the question from when its read began.
+// add keeps the question in the cache until Limits.Hold after its read began.
 func (h held) add(asked question, began time.Time) {
 	if left := h.hold - h.clock.Since(began); left > 0 {
 		h.questions.Add(asked, nil, left)

@@ -46,7 +46,7 @@ func TestAnAnswerWithNothingNewIsHeldForAMoment(t *testing.T) {
 	})
 }
 
-// A pod that has replaced one of its name is another: it is read again at once.
+// A pod that has replaced another pod of its name has another UID, and is read again immediately.
 func TestAnAnswerAboutAPodIsForItsUIDOnly(t *testing.T) {
 	bubble(t, noPods, func(t *testing.T, s *server, r *Reader) {
 		for _, step := range []struct {
@@ -66,8 +66,7 @@ func TestAnAnswerAboutAPodIsForItsUIDOnly(t *testing.T) {
 	})
 }
 
-// What was found is not there to stay: an object that is gone and comes again is
-// read again.
+// A result with news is not held: if the object is deleted and created again, it is read again.
 func TestAnAnswerWithNewsIsNotHeld(t *testing.T) {
 	bubble(t, onePod, func(t *testing.T, s *server, r *Reader) {
 		for range 3 {
@@ -79,8 +78,7 @@ func TestAnAnswerWithNewsIsNotHeld(t *testing.T) {
 	})
 }
 
-// The table does not grow with the names that are asked, and what was put out of
-// it is read again.
+// The number of held questions is limited. A question that was removed is read again.
 func TestHeldQuestionsAreBounded(t *testing.T) {
 	clock := clocktesting.NewFakeClock(time.Now())
 	h := newHeld(Limits{Held: 100, Hold: time.Second}, clock)
@@ -102,7 +100,7 @@ func TestHeldQuestionsAreBounded(t *testing.T) {
 	}
 }
 
-// Everything but the time of a call goes by the clock that was given.
+// All times except the duration of a read use the configured clock.
 func TestTheClockIsTheCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := clocktesting.NewFakeClock(time.Now())

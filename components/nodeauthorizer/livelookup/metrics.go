@@ -14,7 +14,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// recorder counts reads. The relation is the resource that was read.
+// recorder counts reads. Its label "relation" is the resource that was read.
 type recorder struct {
 	reads    *metrics.CounterVec
 	duration *metrics.HistogramVec
@@ -61,31 +61,30 @@ func (r *recorder) refused(short shortfall) {
 	r.refusals.WithLabelValues(string(short)).Inc()
 }
 
-// shortfall is why a question could not be confirmed, as metrics label it.
+// shortfall is why a live read could not confirm the view. It is also the value of a metric label.
 type shortfall string
 
 const (
-	// none: the view is as new as the question.
+	// none: the view is at least as new as the question.
 	none shortfall = ""
-	// nodeBudget and getBudget: too many callers of the node wait already.
+	// nodeBudget and getBudget: too many callers for this node wait already.
 	nodeBudget shortfall = "node-budget"
 	getBudget  shortfall = "node-get-budget"
 	// noTurn: the read did not begin in time.
 	noTurn shortfall = "no-turn"
-	// noAnswer: it did, but was not answered in time.
+	// noAnswer: the read began, but the API server did not answer in time.
 	noAnswer shortfall = "no-answer"
-	// failed: the answer was an error.
+	// failed: the API server answered with an error, or the read panicked.
 	failed shortfall = "failed"
-	// tooMany: the node has more pods than are read.
+	// tooMany: the node has more pods than the limit of a list.
 	tooMany shortfall = "too-many"
-	// incomparable: the view could not tell whether the answer is news.
+	// incomparable: the view could not compare the result with its own state.
 	incomparable shortfall = "incomparable"
-	// withdrawn: the caller did not wait.
+	// withdrawn: the caller's context ended first.
 	withdrawn shortfall = "withdrawn"
 )
 
-// text is what the caller is told. It quotes neither the request nor the API
-// server.
+// text is the message for the caller. It contains no text from the request or from the API server.
 func (s shortfall) text() string {
 	switch s {
 	case none:
@@ -107,7 +106,7 @@ func (s shortfall) text() string {
 	}
 }
 
-// outcome is what a read came to, as metrics label it.
+// outcome is the metric label for the result of a read.
 func (s shortfall) outcome() string {
 	if s == none {
 		return "ok"
@@ -116,17 +115,17 @@ func (s shortfall) outcome() string {
 }
 
 const (
-	// quiet is the least time between two complaints.
+	// quiet is the minimum time between two log lines.
 	quiet = 10 * time.Second
-	// maxComplaint bounds, in bytes, what of an error is logged.
+	// maxComplaint is the maximum length, in bytes, of the logged part of an error.
 	maxComplaint = 256
 )
 
-// complaints are the lines about reads that failed. Whoever may name a node can
-// bring them about, so they are few, short and on one line; and no read waits for
-// a log that hangs.
+// complaints logs reads that failed. Every user that can name a node in a request can cause such
+// failures. So log lines are rate-limited, short and without line breaks. A log that blocks does
+// not block a read.
 type complaints struct {
-	// next is when another may be made, in nanoseconds; busy is true while one is
+	// next is the earliest time of the next line, in nanoseconds. busy is true while a line is
 	// being written.
 	next atomic.Int64
 	busy atomic.Bool

@@ -10,27 +10,27 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// node is what is going on for one node. It is guarded by Reader.mu, except what
-// guards itself. It exists only while somebody waits, a read is not over, or less
-// is left of its budgets than could be.
+// node is the state of the reads for one node. Reader.mu guards it, except for the fields that are
+// safe for concurrent use themselves. It is removed when no caller waits, all reads have ended and
+// its rate limits have recovered fully.
 type node struct {
 	name string
-	// users are the callers that wait and the flights that are not over.
+	// users counts the waiting callers and the flights that have not ended.
 	users   int
 	waiting int
-	// resting is true while a timer looks after it.
+	// resting is true while a timer is set that will check again.
 	resting     bool
 	lists, gets lane
 }
 
-// lane is where the reads of one sort wait for each other, so that no node has
-// more than one of a sort in the line of all nodes or in the air.
+// lane is the queue for one sort of reads of one node: lists or reads by name. So each node has at
+// most one read of each sort in the queue of all nodes or in flight.
 type lane struct {
 	turn *semaphore.Weighted
 	pace *rate.Limiter
-	// waiting callers are at most so many.
+	// waiting is the number of callers that wait; most is its limit.
 	waiting, most int
-	// next has the flights that have yet to begin.
+	// next has the flights that have not begun.
 	next map[read]*flight
 }
 
@@ -53,7 +53,7 @@ func (n *node) laneOf(what read) *lane {
 	return &n.gets
 }
 
-// untilFull is the time until nothing shows any more that there were reads.
+// untilFull is the time until both rate limits have recovered fully.
 func (n *node) untilFull(now time.Time) time.Duration {
 	return max(n.lists.untilFull(now), n.gets.untilFull(now))
 }
@@ -63,7 +63,7 @@ func (l *lane) untilFull(now time.Time) time.Duration {
 	return time.Duration(missing / float64(l.pace.Limit()) * float64(time.Second))
 }
 
-// nodeLocked finds the node or makes it.
+// nodeLocked returns the node, and creates it if needed.
 func (r *Reader) nodeLocked(name string) *node {
 	n := r.nodes[name]
 	if n == nil {
@@ -73,14 +73,14 @@ func (r *Reader) nodeLocked(name string) *node {
 	return n
 }
 
-// releaseLocked takes back one user.
+// releaseLocked removes one user of the node.
 func (r *Reader) releaseLocked(n *node) {
 	n.users--
 	r.forgetLocked(n)
 }
 
-// forgetLocked drops the node if nothing is left of it, or looks again when that
-// may be so.
+// forgetLocked removes the node if nothing uses it and its rate limits have recovered. If only the
+// rate limits are missing, it sets a timer to check again.
 func (r *Reader) forgetLocked(n *node) {
 	if n.users > 0 || n.resting || r.nodes[n.name] != n {
 		return
@@ -91,8 +91,8 @@ func (r *Reader) forgetLocked(n *node) {
 		return
 	}
 	n.resting = true
-	// Not in the timer's own call: a clock may make it with a lock held that it
-	// needs to tell the time.
+	// The timer must not call rested directly. A clock may call the function while it holds a lock,
+	// and rested needs that lock to read the time.
 	r.clock.AfterFunc(wait, func() { go r.rested(n) })
 }
 
@@ -103,38 +103,36 @@ func (r *Reader) rested(n *node) {
 	r.forgetLocked(n)
 }
 
-// Limits are the budgets; none of them may be zero. The documentation of the
-// package says how they are shared.
+// Limits are the budgets of a [Reader]. None of them may be zero. The package documentation says
+// how callers share them.
 type Limits struct {
-	// ListInterval is the least time from the beginning of one list of a node's pods
-	// to that of the next.
+	// ListInterval is the minimum time between the starts of two lists of a node's pods.
 	ListInterval time.Duration
-	// Gets and GetBurst are the reads by name that a node may have begin in a
-	// second, and at once.
+	// Gets is how many reads by name may begin in a second for one node. GetBurst is how many may
+	// begin at once.
 	Gets     rate.Limit
 	GetBurst int
-	// Reads, ReadBurst and InFlight are the reads of all nodes: those that begin in
-	// a second, at once, and those in the air.
+	// Reads, ReadBurst and InFlight limit the reads of all nodes: how many begin in a second, how
+	// many begin at once, and how many are in flight.
 	Reads     rate.Limit
 	ReadBurst int
 	InFlight  int
-	// Strangers bounds those of InFlight, and those who wait for them, that are about
-	// Node objects which the view does not have.
+	// Strangers limits the reads of Node objects that the view does not have. It counts those in
+	// flight and those that wait for an in-flight slot.
 	Strangers int
-	// Waiting bounds the callers of one node, and WaitingForGets those of them who
-	// wait for a read by name.
+	// Waiting limits the waiting callers of one node. WaitingForGets limits those of them that wait
+	// for a read by name.
 	Waiting, WaitingForGets int
-	// Patience is how long a caller waits, and ReadTimeout how long a read may take.
+	// Patience is how long a caller waits at most. ReadTimeout is how long a read may take.
 	Patience, ReadTimeout time.Duration
-	// Hold is how long a question that was answered with nothing new is not asked
-	// again, from when the read began. Held bounds the questions of which that is
-	// kept.
+	// Hold is how long a question is not read again after a read returned nothing new, from the
+	// start of that read. Held is the maximum number of such questions in memory.
 	Hold time.Duration
 	Held int
 }
 
-// DefaultLimits suit a cluster of 5,000 nodes: kubelets are right nearly always,
-// so reads are few, and they are there for the moments when the watch is late.
+// DefaultLimits are for a cluster of 5,000 nodes. Kubelets rarely request an object that is not
+// related to them. So live reads are rare: they are needed only when the watch lags behind.
 func DefaultLimits() Limits {
 	return Limits{
 		ListInterval: 50 * time.Millisecond,

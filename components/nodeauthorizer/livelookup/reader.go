@@ -17,31 +17,31 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 )
 
-// View takes what was read. It is safe for concurrent use.
+// View receives the results of reads. It must be safe for concurrent use.
 type View interface {
-	// Watches reports whether the view is made of the resource. What it is not made
-	// of is not read.
+	// Watches reports whether the view uses the resource. Other resources are not read.
 	Watches(resource string) bool
-	// Fold makes the view at least as new as the objects, and tells how many of them
-	// were news to it. An error means that it cannot.
+	// Fold makes the view at least as new as the objects. It returns how many of the objects were
+	// newer than the view. It returns an error if it cannot do that.
 	Fold(resource string, objects ...runtime.Object) (news int, err error)
 }
 
-// Config is what a [Reader] needs.
+// Config is the configuration of a [Reader].
 type Config struct {
-	// Client needs get and list on what the view watches. It must not limit its
-	// rate: the budgets here are fair, and a limit behind them is not.
+	// Client needs get and list on the resources that the view watches. It must have no rate limit
+	// of its own: the budgets of this package are fair between nodes, and such a limit is not.
 	Client kubernetes.Interface
 	View   View
 	// Limits are [DefaultLimits] if they are zero.
 	Limits   Limits
 	Registry metrics.KubeRegistry
-	// Clock is the real one if it is nil. How long a read takes is always measured
-	// in real time.
+	// Clock is the real clock if it is nil. The duration of a read is always measured with the real
+	// clock.
 	Clock clock.WithDelayedExecution
 }
 
-// Reader reads on behalf of nodes. Use [New]. It is safe for concurrent use.
+// Reader reads from the API server to confirm the relations of nodes. Use [New]. It is safe for
+// concurrent use.
 type Reader struct {
 	client     kubernetes.Interface
 	view       View
@@ -51,8 +51,8 @@ type Reader struct {
 	held       held
 	complaints complaints
 
-	// inFlight and pace are the budget of all nodes. Who is first in the line may
-	// spend of it; strangers bounds a part of that line.
+	// inFlight and pace are the budget of all nodes. Only the first flight in line may spend it.
+	// strangers limits a part of that line.
 	inFlight, line, strangers *semaphore.Weighted
 	pace                      *rate.Limiter
 	flights                   sync.WaitGroup
@@ -61,7 +61,7 @@ type Reader struct {
 	nodes map[string]*node
 }
 
-// New makes a Reader and registers its metrics. It reads nothing.
+// New creates a Reader and registers its metrics. It reads nothing.
 func New(config Config) *Reader {
 	limits, timer := config.Limits, config.Clock
 	if limits == (Limits{}) {
@@ -85,35 +85,33 @@ func New(config Config) *Reader {
 	}
 }
 
-// Refresh makes the view at least as new as the call, in all that decides whether
-// the object is related to the node. It is for callers that have just found in
-// the view that it is not; they look again afterwards. A question that was
-// answered with nothing new less than Limits.Hold ago is not read again.
+// Refresh makes the view at least as new as the start of the call, for everything that decides
+// whether the object is related to the node. Call it after the view did not have the relation, and
+// check the view again afterwards. If a read for the same question returned nothing new less than
+// Limits.Hold ago, Refresh does not read again.
 //
-// It is empty, or says as the end of a sentence why the view may still be behind:
-// a budget is spent, the API server does not answer, or ctx has ended. It returns
-// within Limits.Patience.
+// why is empty if the view is current. Otherwise it is the reason, as the end of a sentence: a
+// budget is spent, the API server does not answer, or ctx has ended. Refresh returns within
+// Limits.Patience.
 func (r *Reader) Refresh(ctx context.Context, node string, kind graph.Kind, namespace, name string) (why string) {
 	asked := question{node: node, kind: kind, namespace: namespace, name: name}
 	return r.refresh(ctx, asked, readsFor(kind, namespace, name))
 }
 
-// RefreshPod is Refresh for the pod that has that UID. Only a question about the same UID is
-// not read again: a pod that was not there a moment ago does not come back, but another of
-// its name may have replaced it since.
+// RefreshPod is Refresh for the pod with that UID. Only a recent read for the same UID replaces a
+// new read. A deleted pod does not come back, but a new pod with its name may have replaced it.
 func (r *Reader) RefreshPod(ctx context.Context, node, namespace, name, uid string) (why string) {
 	asked := question{node: node, kind: graph.Pod, namespace: namespace, name: name, uid: uid}
 	return r.refresh(ctx, asked, readsFor(graph.Pod, namespace, name))
 }
 
-// RefreshNode is Refresh for whether there is a Node object of that name.
+// RefreshNode is Refresh for the Node object of that name.
 func (r *Reader) RefreshNode(ctx context.Context, node string) (why string) {
 	return r.refresh(ctx, question{node: node, kind: nodeItself, name: node}, []read{readNode(node)})
 }
 
-// Wait returns when no read is in the air. It is for those who have called
-// Refresh for the last time: a read may outlive its callers, for less than a
-// second.
+// Wait returns when no read is in flight. Call it after the last call of Refresh: a read may
+// outlive its callers for less than a second.
 func (r *Reader) Wait() { r.flights.Wait() }
 
 func (r *Reader) refresh(ctx context.Context, asked question, reads []read) string {

@@ -18,8 +18,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graphsync"
 )
 
-// read is one call of the API server on behalf of a node: the list of its pods,
-// or an object by name.
+// read is one call of the API server for a node: the list of its pods, or an object by name.
 type read struct {
 	resource        string
 	namespace, name string
@@ -31,8 +30,9 @@ func podsOfNode() read          { return read{resource: graphsync.Pods} }
 func readNode(node string) read { return read{resource: graphsync.Nodes, name: node} }
 func (r read) ofStranger() bool { return r.resource == graphsync.Nodes }
 
-// readsFor lists what the relation of an object to a node is made of. A secret may
-// also be related through a volume: that one a kubelet reads first.
+// readsFor lists the reads that can show a relation of the object to a node. A secret can also be
+// related through a volume. That needs no extra read here, because a kubelet gets the volume before
+// the secret.
 func readsFor(kind graph.Kind, namespace, name string) []read {
 	switch kind {
 	case graph.PersistentVolumeClaim:
@@ -53,8 +53,8 @@ func readsFor(kind graph.Kind, namespace, name string) []read {
 }
 
 const (
-	// podsPerPage and maxPages bound what a list takes of our memory: a node may make
-	// as many mirror pods on itself as it likes, and as large as an object can be.
+	// podsPerPage and maxPages limit the memory for a list. A node may create any number of mirror
+	// pods on itself, each as large as an object can be.
 	podsPerPage = 64
 	maxPages    = 32
 )
@@ -64,8 +64,8 @@ var (
 	errTooMany = fmt.Errorf("more than %d pods", podsPerPage*maxPages)
 )
 
-// call asks the API server, has the view take the answer, and tells how much of it
-// was news. That there is no such object is an error here.
+// call reads from the API server and passes the result to the view. It returns how many objects
+// were newer than the view. It returns an error if the object does not exist.
 func (r read) call(ctx context.Context, client kubernetes.Interface, view View, node string) (news int, err error) {
 	if r.isList() {
 		return foldPods(ctx, client, view, node)
@@ -85,8 +85,8 @@ func fold(view View, resource string, objects ...runtime.Object) (int, error) {
 	return news, nil
 }
 
-// foldPods sets no resource version: the API server answers as of now, or later.
-// It lists page by page, and what is folded of one is not needed for the next.
+// foldPods sets no resource version, so that the list is consistent. It lists page by page, and
+// needs no page after it has been passed to the view.
 func foldPods(ctx context.Context, client kubernetes.Interface, view View, node string) (news int, err error) {
 	options := metav1.ListOptions{
 		FieldSelector: fields.OneTermEqualSelector("spec.nodeName", node).String(),

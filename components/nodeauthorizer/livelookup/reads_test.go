@@ -28,7 +28,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graphsync"
 )
 
-// asked are the calls of a fake client set, in the order of the alphabet.
+// asked are the calls of a fake clientset, in alphabetical order.
 func asked(client *fake.Clientset) []string {
 	var calls []string
 	for _, action := range client.Actions() {
@@ -83,7 +83,7 @@ func TestWhatIsRead(t *testing.T) {
 	}
 }
 
-// What the view is not made of can change no answer.
+// A resource that the view does not watch can change no answer.
 func TestWhatIsNotWatchedIsNotRead(t *testing.T) {
 	client := fake.NewClientset()
 	view := &folded{unused: graphsync.PersistentVolumeClaims}
@@ -100,7 +100,7 @@ func TestWhatIsNotWatchedIsNotRead(t *testing.T) {
 	}
 }
 
-// Whatever a name is made of, it stays a name.
+// A name with special characters must not change the field selector.
 func TestNamesAreEscaped(t *testing.T) {
 	bubble(t, both, func(t *testing.T, s *server, r *Reader) {
 		if why := secret(t.Context(), r, `n1,spec.nodeName!=x\`, "x"); why != "" {
@@ -154,7 +154,7 @@ func TestAnswersOfTheServer(t *testing.T) {
 	}
 }
 
-// A failed read is not held: who asks again has it read again.
+// A failed read is not held: the next caller reads again.
 func TestFailuresAreNotHeld(t *testing.T) {
 	fails := true
 	bubble(t, func(ctx context.Context, c call) (runtime.Object, error) {

@@ -19,8 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Nobody is answered from a read that began before they asked, and all who ask
-// while it is in the air share the next one.
+// No caller gets the result of a read that began before its call. All callers that arrive during a
+// read share the next one.
 func TestReadsAreSharedByThoseWhoAskBeforeTheyBegin(t *testing.T) {
 	bubble(t, after(200*time.Millisecond, both), func(t *testing.T, s *server, r *Reader) {
 		start := time.Now()
@@ -51,7 +51,7 @@ func TestReadsAreSharedByThoseWhoAskBeforeTheyBegin(t *testing.T) {
 	})
 }
 
-// newest is a view that knows the newest revision that it was told of.
+// newest is a view that remembers the newest revision it has received.
 type newest struct{ revision atomic.Int64 }
 
 func (v *newest) Watches(string) bool { return true }
@@ -69,8 +69,8 @@ func (v *newest) Fold(_ string, objects ...runtime.Object) (int, error) {
 	return len(objects), nil
 }
 
-// However calls, changes and answers mix, a call that is confirmed has a view that
-// is as new as itself.
+// For any order of calls, changes and answers, a confirmed call has a view that is at least as new
+// as the call.
 func TestAConfirmedViewIsAsNewAsTheQuestion(t *testing.T) {
 	for seed := range uint64(20) {
 		synctest.Test(t, func(t *testing.T) {
@@ -118,8 +118,8 @@ func TestAConfirmedViewIsAsNewAsTheQuestion(t *testing.T) {
 	}
 }
 
-// A caller that gives up takes nothing from those who asked with it, and leaves
-// nothing behind.
+// A caller that gives up does not affect the other callers of the same read, and leaves no state
+// behind.
 func TestCallersThatGiveUp(t *testing.T) {
 	bubble(t, after(200*time.Millisecond, both), func(t *testing.T, s *server, r *Reader) {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -28,9 +28,8 @@ func boundPod() *corev1.Pod {
 	}
 }
 
-// The watch of pods is held back: it has come to 10, and the pod was bound at 11.
-// A live read shows it at once, and the watch takes it back when it comes to the
-// end of the pod.
+// The watch of pods is delayed: it has reached version 10, and the pod was bound at 11. A live read
+// shows the pod immediately. The watch removes it when it reaches the deletion of the pod.
 func TestALiveReadShowsWhatTheWatchHasYetTo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()

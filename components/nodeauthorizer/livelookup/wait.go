@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// perform has everything read that the view is made of. It tells when the first
-// of the reads began and how much news there was, or why it could not be done.
+// perform does all reads that the view can use. It returns when the first read began and how many
+// objects were newer than the view, or why the reads did not succeed.
 func (r *Reader) perform(ctx context.Context, node string, reads []read) (began time.Time, news int, short shortfall) {
 	reads = slices.DeleteFunc(reads, func(what read) bool { return !r.view.Watches(what.resource) })
 	if len(reads) == 0 {
@@ -42,9 +42,9 @@ func (r *Reader) perform(ctx context.Context, node string, reads []read) (began 
 	return began, news, missed
 }
 
-// join takes a place in flights that have yet to begin, and starts those that are
-// not there. A read for which too many wait is missed, and the others are not: the
-// list of a node's pods alone may be what the question needs.
+// join adds the caller to flights that have not begun, and starts the missing flights. If too many
+// callers wait for a read, it skips that read and joins the others: the list of the node's pods may
+// be enough for the question.
 func (r *Reader) join(ctx context.Context, name string, reads []read) ([]*flight, shortfall) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -77,8 +77,8 @@ func (r *Reader) join(ctx context.Context, name string, reads []read) ([]*flight
 	return flights, missed
 }
 
-// leave gives the places back. A flight for which nobody waits any more does not
-// begin; one that has begun is of use to those who ask next.
+// leave removes the caller from its flights. A flight without callers does not begin. A flight that
+// has begun continues, because its result updates the view for later requests.
 func (r *Reader) leave(flights []*flight) {
 	r.metrics.waiting.Dec()
 	r.mu.Lock()
@@ -96,7 +96,7 @@ func (r *Reader) leave(flights []*flight) {
 	r.releaseLocked(n)
 }
 
-// late says what it was that took so long.
+// late returns what took too long.
 func (r *Reader) late(f *flight) shortfall {
 	r.mu.Lock()
 	defer r.mu.Unlock()

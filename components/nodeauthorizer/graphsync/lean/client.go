@@ -13,9 +13,9 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Client returns a client of the same server whose watches show of objects of this
-// kind what is read, and of others everything. It is false for a client that is not
-// one of a server.
+// Client returns a client of the same server with smaller watches. They decode only the used fields
+// for objects of this kind, and everything for other objects. The second result is false if full is
+// not a *rest.RESTClient, or if no client can be created.
 func (k Kind) Client(full rest.Interface) (rest.Interface, bool) {
 	client, ok := full.(*rest.RESTClient)
 	if !ok || client == nil {
@@ -33,7 +33,7 @@ func (k Kind) Client(full rest.Interface) (rest.Interface, bool) {
 	return lean, err == nil
 }
 
-// negotiator is that of a typed client, but for watches in protobuf.
+// negotiator is the negotiator of a typed client, except for protobuf watches.
 type negotiator struct {
 	runtime.ClientNegotiator
 	kind Kind
@@ -49,14 +49,14 @@ func (n negotiator) StreamDecoder(contentType string, params map[string]string) 
 	return objects, events, framer, err
 }
 
-// eventSerializer decodes the events of one watch, one after the other.
+// eventSerializer decodes the events of one watch, one after another.
 type eventSerializer struct {
 	runtime.Serializer
 	kind Kind
 	room []byte
 }
 
-// Decode implements runtime.Decoder. An event takes nothing of the data with it.
+// Decode implements runtime.Decoder. The decoded event keeps no reference to data.
 func (s *eventSerializer) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object,
 	*schema.GroupVersionKind, error) {
 	if _, isEvent := into.(*metav1.WatchEvent); isEvent {

@@ -16,8 +16,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 )
 
-// podWithAll has something in every field that is read, and beside each something
-// that is not.
+// podWithAll has a value in every used field, and in an unused field next to each of them.
 func podWithAll() *corev1.Pod {
 	claim := "claim"
 	container := corev1.Container{
@@ -54,8 +53,8 @@ func podWithAll() *corev1.Pod {
 	return pod
 }
 
-// FuzzPod holds a pod that is decoded as it came, and one that something was left
-// out of, to be the same in all that the graph reads.
+// FuzzPod checks that a fully decoded pod and a pod without the unused fields are equal in
+// everything that the graph reads.
 func FuzzPod(f *testing.F) {
 	for _, pod := range []*corev1.Pod{
 		podWithAll(), {}, {ObjectMeta: meta()},
@@ -67,19 +66,19 @@ func FuzzPod(f *testing.F) {
 			f.Fatal(err)
 		}
 		f.Add(raw)
-		// A second one in the same bytes is merged into the first.
+		// The decoder merges a second pod in the same bytes into the first.
 		f.Add(append(raw, raw...))
 	}
-	f.Add([]byte("\x12\x83\x00\x52\x01n"))                // a length with more bytes than it needs
-	f.Add([]byte("\x92\x80\x80\x80\x10\x02\x52\x00"))     // the number of a field beyond 32 bits
+	f.Add([]byte("\x12\x83\x00\x52\x01n"))                // a length with more bytes than necessary
+	f.Add([]byte("\x92\x80\x80\x80\x10\x02\x52\x00"))     // a field number beyond 32 bits
 	f.Add([]byte("\x13\x12\x02\x52\x00\x14"))             // a group
-	f.Add([]byte("\x08\x01"))                             // a number in place of the metadata
-	f.Add([]byte("\x12\x04\x12\x02\x3a\x00\x0d\x00\x00")) // cut off
+	f.Add([]byte("\x08\x01"))                             // a number instead of the metadata
+	f.Add([]byte("\x12\x04\x12\x02\x3a\x00\x0d\x00\x00")) // truncated
 	f.Fuzz(func(t *testing.T, object []byte) {
 		event := eventOf(t, "v1", "Pod", object)
 		_, full, err := decode(event, Kind{})
 		if err != nil {
-			// It is not looked into what is left out.
+			// Unused fields are not checked, so the result may differ.
 			_, _, _ = decode(event, Pods)
 			return
 		}
@@ -93,7 +92,7 @@ func FuzzPod(f *testing.F) {
 	})
 }
 
-// read is what the graph reads of a pod.
+// read returns what the graph reads of a pod.
 func read(t *testing.T, object runtime.Object) *corev1.Pod {
 	t.Helper()
 	pod, ok := object.(*corev1.Pod)
@@ -104,8 +103,8 @@ func read(t *testing.T, object runtime.Object) *corev1.Pod {
 	return pod
 }
 
-// FuzzEvent holds what comes in the place of an event to be refused as it would be
-// without us, if it is.
+// FuzzEvent checks that every event that the standard decoder accepts is also accepted here, with
+// the same type.
 func FuzzEvent(f *testing.F) {
 	raw, err := podWithAll().Marshal()
 	if err != nil {

@@ -18,8 +18,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// eventOf is an event as an API server sends it, with those bytes in the object's
-// place.
+// eventOf is an event as an API server sends it, with these bytes as the object.
 func eventOf(t testing.TB, apiVersion, kind string, object []byte) []byte {
 	t.Helper()
 	described := runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: apiVersion, Kind: kind}, Raw: object}
@@ -34,7 +33,7 @@ func eventOf(t testing.TB, apiVersion, kind string, object []byte) []byte {
 	return raw
 }
 
-// decode is what client-go does with an event, and then graphsync.
+// decode decodes an event as client-go and then graphsync do.
 func decode(data []byte, own Kind) (*metav1.WatchEvent, runtime.Object, error) {
 	var events runtime.Serializer = protobuf.NewRawSerializer(scheme.Scheme, scheme.Scheme)
 	if own.event != nil {
@@ -66,7 +65,7 @@ func leanMeta() metav1.ObjectMeta {
 	return metav1.ObjectMeta{Name: "n", Namespace: "ns", UID: "u", ResourceVersion: "7"}
 }
 
-// Of each kind, all that is read stays, and all else goes.
+// For each kind, every used field stays, and all other fields are removed.
 func TestWhatIsReadStays(t *testing.T) {
 	node, yes := "node", true
 	marked := meta()
@@ -197,7 +196,7 @@ func TestWhatIsReadStays(t *testing.T) {
 	}
 }
 
-// What says twice what it is, is what it says last, as for the API's decoder.
+// If a message contains two TypeMetas, the last one counts, as in the API's decoder.
 func TestTheLastDescriptionCounts(t *testing.T) {
 	raw, err := (&runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: "v1", Kind: "Pod"}}).Marshal()
 	if err != nil {

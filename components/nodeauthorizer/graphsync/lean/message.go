@@ -9,24 +9,24 @@ import (
 	"slices"
 )
 
-// message says what is read of one kind of message.
+// message describes which fields of one kind of message are used.
 type message struct {
-	// begins is what a message has to begin with. Any other is kept as it is.
+	// begins is the required prefix of a message. A message with another prefix is kept unchanged.
 	begins []byte
-	// fields are those that are read, by number.
+	// fields are the used fields, by field number.
 	fields []*message
-	// needs has the bit of each field of which a message must have at least one.
-	// Without, it is left out. 0 asks for nothing.
+	// needs has one bit for each required field. A message without any of these fields is dropped.
+	// 0 means that no field is required.
 	needs uint64
-	// mentions lists words of which a message has to have one somewhere in it.
-	// Without, it is left out. An empty list asks for nothing.
+	// mentions lists byte strings. A message that contains none of them is dropped. An empty list
+	// means no condition.
 	mentions [][]byte
 }
 
-// whole is a field of which all is read.
+// whole is a field that is kept completely.
 var whole = &message{}
 
-// The types of fields on the wire. The two others, groups, are no longer in use.
+// The wire types of fields. The two others, for groups, are deprecated.
 const (
 	varint  = 0
 	fixed64 = 1
@@ -34,9 +34,9 @@ const (
 	fixed32 = 5
 )
 
-// keep appends what is read of the message to out. Kept is false if nothing of it
-// is needed. Understood is false if it has something in it that the API's decoder
-// might take for what this one does not: all of it has to be kept then.
+// keep appends the used part of the message to out. kept is false if the message is not needed at
+// all. understood is false if the API's decoder might read some part of the message differently
+// than this package. Then the whole message must be kept.
 func (m *message) keep(out, in []byte) (_ []byte, kept, understood bool) {
 	if m == whole || !bytes.HasPrefix(in, m.begins) {
 		return append(out, in...), true, true
@@ -79,16 +79,16 @@ func (m *message) field(number uint64) *message {
 	return nil
 }
 
-// field is one of a message: all of it, and where its content begins if it is
-// counted, which is where its length ends.
+// field is one field of a message. all is the complete field. For a length-delimited field, length
+// is the offset of its length and content is the offset of its content.
 type field struct {
 	number, kind    uint64
 	all             []byte
 	length, content int
 }
 
-// keep appends what is read of the field. A message that has become shorter keeps a
-// length of as many bytes, so that it can be written when the content is known.
+// keep appends the used part of the field. If the content gets shorter, its length keeps the same
+// number of bytes. So the length can be written after the content is known.
 func (f *field) keep(out []byte, read *message) (_ []byte, kept, understood bool) {
 	if read == whole || f.kind != counted {
 		return append(out, f.all...), true, true
@@ -104,8 +104,8 @@ func (f *field) keep(out []byte, read *message) (_ []byte, kept, understood bool
 	return out, true, true
 }
 
-// putLength fills the room with a number. Bytes in front of the last one say that
-// there are more, even if those are 0.
+// putLength writes n as a varint that fills room exactly. Each byte before the last one has the
+// continuation bit, even if the rest of n is 0.
 func putLength(room []byte, n uint64) {
 	for i := range room {
 		room[i] = byte(n) | 0x80
@@ -114,12 +114,12 @@ func putLength(room []byte, n uint64) {
 	room[len(room)-1] &= 0x7f
 }
 
-// next is the first field. It is not understood if it is cut off, a group, or
-// written as no encoder writes it.
+// next returns the first field. The second result is false if the field is truncated, is a group,
+// or has an encoding that no encoder produces.
 func next(in []byte) (field, bool) {
 	tag, n := binary.Uvarint(in)
 	f := field{number: tag >> 3, kind: tag & 7, length: n}
-	// The API's decoder cuts numbers off at 32 bits.
+	// The API's decoder truncates field numbers to 32 bits.
 	if n <= 0 || tag > 1<<31 || f.number == 0 {
 		return f, false
 	}

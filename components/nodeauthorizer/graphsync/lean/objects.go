@@ -18,10 +18,10 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
 )
 
-// Kind is a kind of objects, with what is read of them.
+// Kind is a kind of objects and its used fields.
 type Kind struct{ event *message }
 
-// What a reflector and the graph read of each kind.
+// The fields that reflectors and the graph use, for each kind.
 var (
 	Pods = kindOf(corev1.SchemeGroupVersion.WithKind("Pod"), only(corev1.Pod{},
 		"Spec.NodeName", "Spec.ServiceAccountName", "Spec.ImagePullSecrets", "Spec.Volumes", "Spec.ResourceClaims",
@@ -32,7 +32,7 @@ var (
 		"Spec.EphemeralContainers.EphemeralContainerCommon!.Env!.ValueFrom!",
 		"Status.Phase", "Status.ResourceClaimStatuses", "Status.ExtendedResourceClaimStatus",
 	))
-	// PodsOfAccounts are pods as those see them who ask only which account a pod runs as.
+	// PodsOfAccounts is for callers that need only the pod's ServiceAccount and annotations.
 	PodsOfAccounts    = kindOf(corev1.SchemeGroupVersion.WithKind("Pod"), only(corev1.Pod{}, "Spec.ServiceAccountName"))
 	PersistentVolumes = kindOf(corev1.SchemeGroupVersion.WithKind("PersistentVolume"),
 		only(corev1.PersistentVolume{}, "Spec.PersistentVolumeSource", "Spec.ClaimRef"))
@@ -51,16 +51,17 @@ var (
 		only(certificatesv1.CertificateSigningRequest{}, "Spec.Username"))
 )
 
-// marking are the annotations that somebody reads. Others are many, and may be long.
+// marking keeps the annotations that are used. Pods can have many other annotations, which may be
+// long.
 var marking = &message{
 	mentions: [][]byte{[]byte(corev1.MirrorPodAnnotationKey), []byte(metav1.InitialEventsAnnotationKey),
 		[]byte(nodescope.ScopeAnnotation), []byte(nodescope.ExemptionsAnnotation), []byte(nodescope.ModeAnnotation)},
-	// The key and the value of an entry of a map.
+	// The key and the value of a map entry.
 	fields: []*message{1: whole, 2: whole},
 }
 
-// only makes a message of the paths of the fields that are read of an object, and of
-// those that are read of every object.
+// only creates a message from the paths of the used fields, and from those that are used for every
+// object.
 func only(object any, paths ...string) *message {
 	m := &message{}
 	for _, path := range append(paths, "ObjectMeta.Name", "ObjectMeta.Namespace", "ObjectMeta.UID",
@@ -71,8 +72,8 @@ func only(object any, paths ...string) *message {
 	return m
 }
 
-// kindOf wraps the object as it comes in an event. Something else in its place, such
-// as a Status, is kept as it is.
+// kindOf describes the object as it is encoded in a watch event. Anything else in its place, such
+// as a Status, is kept unchanged.
 //
 // Source: k8s.io/apimachinery/pkg/runtime/serializer/protobuf Serializer.
 func kindOf(kind schema.GroupVersionKind, object *message) Kind {
@@ -83,7 +84,7 @@ func kindOf(kind schema.GroupVersionKind, object *message) Kind {
 	}
 	begins := binary.AppendUvarint([]byte{'k', '8', 's', 0, 1<<3 | counted}, uint64(len(described)))
 	wrapped := &message{begins: append(begins, described...)}
-	// Described once more, it may be something else.
+	// A second TypeMeta in the message can change the kind, so it must be kept.
 	wrapped.read(runtime.Unknown{}, "TypeMeta", whole)
 	wrapped.read(runtime.Unknown{}, "Raw", object)
 	wrapped.read(runtime.Unknown{}, "ContentEncoding", whole)

@@ -10,9 +10,8 @@ import (
 	"strings"
 )
 
-// read adds what is read of the field at the end of a path, as Go names it. With !
-// behind a name, a message without that field (or another such one) is left out. It
-// panics if there is no such field.
+// read adds the field at the end of a path of Go field names. A name that ends in ! is required: a
+// message without any of its required fields is dropped. read panics if there is no such field.
 func (m *message) read(object any, path string, what *message) {
 	m.readType(reflect.TypeOf(object), path, what)
 }
@@ -41,7 +40,7 @@ func (m *message) readType(t reflect.Type, path string, what *message) {
 	m.fields[number].readType(f.Type, rest, what)
 }
 
-// elementOf is what a pointer points to or a list consists of.
+// elementOf returns the element type of a pointer or a slice.
 func elementOf(t reflect.Type) reflect.Type {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
@@ -49,7 +48,7 @@ func elementOf(t reflect.Type) reflect.Type {
 	return t
 }
 
-// numberOf is the field's number on the wire: `protobuf:"bytes,1,opt,name=metadata"`.
+// numberOf returns the field number from the tag: `protobuf:"bytes,1,opt,name=metadata"`.
 func numberOf(f reflect.StructField) int {
 	parts := strings.Split(f.Tag.Get("protobuf"), ",")
 	if len(parts) < 2 {
