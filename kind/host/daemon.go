@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// startDaemon leaves dockerd running when this process ends. The channel tells of a
-// daemon that ends first.
+// startDaemon starts dockerd, which keeps running after this process. The channel gets the result
+// if the daemon ends first.
 func startDaemon() (ended <-chan error, err error) {
 	out, err := os.OpenFile(daemonLog, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -29,8 +29,8 @@ func startDaemon() (ended <-chan error, err error) {
 		"--data-root", dataRoot, "--exec-root", filepath.Join(runDir, "engine"),
 		"--pidfile", pidFile, "--host", "unix://"+socket,
 		"--bridge", "none", "--mtu", "1400", "--default-address-pool", addressPool,
-		// An engine that starts clears the chains of its kind, and with them the
-		// published ports of the machine's own containers.
+		// At its start, an engine clears its iptables chains. That would remove the published ports
+		// of the machine's own containers.
 		"--iptables=false", "--ip6tables=false",
 		"--add-runtime", "relaxed="+wrapper, "--default-runtime", "relaxed",
 		"--containerd-namespace", "bulkhead", "--containerd-plugins-namespace", "bulkhead-plugins")
@@ -61,7 +61,7 @@ func waitForDaemon(ctx context.Context, log io.Writer, ended <-chan error) error
 	return nil
 }
 
-// lastLine is what a log ends with: mostly why.
+// lastLine returns the last line of a log. It usually contains the cause of the failure.
 func lastLine(file string) string {
 	raw, err := os.ReadFile(file)
 	if err != nil {
@@ -71,8 +71,8 @@ func lastLine(file string) string {
 	return lines[len(lines)-1]
 }
 
-// StopIfIdle ends the private engine if it runs and no container is left in it.
-// Its images stay, so that the next start is quick.
+// StopIfIdle stops the private engine if it runs and has no containers. Its images stay, so that
+// the next start is quick.
 func StopIfIdle(ctx context.Context, log io.Writer) (stopped bool, err error) {
 	engine := Engine{Host: "unix://" + socket, Private: true}
 	if !engine.answers(ctx, log) {
@@ -104,7 +104,7 @@ func StopIfIdle(ctx context.Context, log io.Writer) (stopped bool, err error) {
 
 func waitForExit(ctx context.Context, pid int) error {
 	for range 100 {
-		// A daemon of this process's own would be a zombie: reap it.
+		// A daemon that this process started becomes a zombie: reap it.
 		_, _ = syscall.Wait4(pid, nil, syscall.WNOHANG, nil)
 		if syscall.Kill(pid, 0) != nil {
 			return nil

@@ -1,10 +1,10 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package host finds a Docker engine that can run kind's privileged containers,
-// and prepares a private one where the machine's own engine cannot.
+// Package host finds a Docker engine that can run kind's privileged containers. If the machine's
+// own engine cannot, it prepares a private one.
 //
-// A daemon that was there before is never altered or stopped.
+// It never changes or stops an existing daemon.
 package host
 
 import (
@@ -23,16 +23,15 @@ const probeImage = "bulkhead.local/probe:1"
 
 // Engine is a Docker engine that has run a privileged container.
 type Engine struct {
-	// Host is the value of DOCKER_HOST; empty means that the environment is left
-	// as the user has it.
+	// Host is the value of DOCKER_HOST. If it is empty, the user's environment is not changed.
 	Host string
-	// Private is true for the engine that this package started. Its host lacks
+	// Private is true for the engine that this package started. The host of this engine lacks
 	// CAP_SYS_RESOURCE.
 	Private bool
 }
 
-// Env is what a command needs in its environment to talk to the engine. The
-// legacy builder is asked for, since an engine may lack buildx.
+// Env returns the environment variables for a docker command. It selects the legacy builder,
+// because an engine may lack buildx.
 func (e Engine) Env() []string {
 	env := []string{"DOCKER_BUILDKIT=0"}
 	if e.Host != "" {
@@ -41,14 +40,14 @@ func (e Engine) Env() []string {
 	return env
 }
 
-// Docker is a docker command on this engine.
+// Docker returns a docker command for this engine.
 func (e Engine) Docker(args ...string) progress.Command {
 	return progress.Command{Env: e.Env(), Args: append([]string{"docker"}, args...)}
 }
 
-// Find returns an engine that runs privileged containers: the machine's own if
-// it can, else the private one, which is started if it does not run. build makes
-// a static binary from a package of this module.
+// Find returns an engine that runs privileged containers. It prefers the machine's own engine.
+// Otherwise it returns the private one, and starts it if needed. build builds a static binary from
+// a package of this module.
 //
 // The error is one sentence that says what is missing and what to do.
 func Find(ctx context.Context, log io.Writer, build Build) (Engine, error) {
@@ -76,15 +75,15 @@ func Find(ctx context.Context, log io.Writer, build Build) (Engine, error) {
 	return private, nil
 }
 
-// forgetPrivate undoes `eval "$(make env)"` for this process: the private engine
-// is not the machine's own, and is to be known for what it is.
+// forgetPrivate undoes `eval "$(make env)"` for this process. Otherwise the private engine would
+// look like the machine's own.
 func forgetPrivate() {
 	if os.Getenv("DOCKER_HOST") == "unix://"+socket {
 		_ = os.Unsetenv("DOCKER_HOST")
 	}
 }
 
-// Running returns the engine that a cluster would be in, without starting any.
+// Running returns the engine of an existing cluster. It starts no engine.
 func Running(ctx context.Context, log io.Writer) (Engine, bool) {
 	forgetPrivate()
 	private := Engine{Host: "unix://" + socket, Private: true}
@@ -100,7 +99,7 @@ func (e Engine) answers(ctx context.Context, log io.Writer) bool {
 	return err == nil
 }
 
-// probe decides by trying: nothing about the machine is guessed.
+// probe runs a privileged container, because no check of the machine would be reliable.
 func (e Engine) probe(ctx context.Context, log io.Writer, build Build) error {
 	if !e.answers(ctx, log) {
 		return fmt.Errorf("no Docker engine answers")

@@ -16,8 +16,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/kind/progress"
 )
 
-// Where the private engine lives. The places are the machine's, not a
-// checkout's: images are built once and shared, and any checkout can stop it.
+// The paths of the private engine. They belong to the machine, not to a checkout. So images are
+// built once for all checkouts, and any checkout can stop the engine.
 const (
 	runDir    = "/run/bulkhead"
 	dataRoot  = "/var/lib/bulkhead/engine"
@@ -27,14 +27,14 @@ const (
 	config    = runDir + "/daemon.json"
 	daemonLog = runDir + "/dockerd.log"
 
-	// addressPool keeps kind's network out of the other engine's 172.17.0.0/16.
+	// addressPool keeps kind's network outside the other engine's 172.17.0.0/16.
 	addresses   = "172.29.0.0/16"
 	addressPool = "base=" + addresses + ",size=24"
-	// startLimit allows for containers that a daemon which was killed left half-stopped.
+	// startLimit includes time for the half-stopped containers of a daemon that was killed.
 	startLimit = 2 * time.Minute
 )
 
-// Build makes a static binary at output from a package of this module.
+// Build builds a static binary at output from a package of this module.
 type Build func(ctx context.Context, log io.Writer, pkg, output string) error
 
 func canPrepare() error {
@@ -47,8 +47,8 @@ func canPrepare() error {
 	return nil
 }
 
-// Install puts Debian packages on the machine if the programs are missing. It
-// takes, for each program, its packages with spaces between them.
+// Install installs Debian packages if their programs are missing. programs maps each program to its
+// packages, separated by spaces.
 func Install(ctx context.Context, log io.Writer, programs map[string]string) error {
 	var missing []string
 	for program, pkg := range programs {
@@ -86,7 +86,7 @@ func startPrivate(ctx context.Context, log io.Writer, build Build) error {
 	if err := build(ctx, log, "./kind/host/runc-wrapper", wrapper); err != nil {
 		return err
 	}
-	// A configuration of its own: the machine's daemon.json is another daemon's.
+	// Use a separate configuration: the machine's daemon.json belongs to another daemon.
 	if err := os.WriteFile(config, []byte("{}\n"), 0o600); err != nil {
 		return fmt.Errorf("preparing the private engine: %w", err)
 	}
@@ -103,8 +103,8 @@ func startPrivate(ctx context.Context, log io.Writer, build Build) error {
 	return waitForDaemon(ctx, log, ended)
 }
 
-// nodesTalk accepts packets between containers of the private engine: the machine's own
-// engine makes the kernel drop packets that no rule accepts.
+// nodesTalk accepts packets between containers of the private engine. The machine's own engine
+// makes the kernel drop packets that no rule accepts.
 var nodesTalk = []string{"FORWARD", "--source", addresses, "--destination", addresses, "--jump", "ACCEPT"}
 
 func letNodesTalk(ctx context.Context, log io.Writer) error {

@@ -13,12 +13,12 @@ import (
 	"strings"
 )
 
-// pidFiles are those of the private engine and of the containerd that it starts.
+// pidFiles are the PID files of the private engine and of its containerd.
 var pidFiles = []string{pidFile, filepath.Join(runDir, "engine", "containerd", "containerd.pid")}
 
-// forgetDead removes the files that name processes of an engine that is no more.
-// Where /run outlives a restart of the machine, their numbers may be those of
-// strangers by now, and dockerd would take them for itself and not start.
+// forgetDead removes the PID files of an engine that no longer runs. /run may survive a restart of
+// the machine. Then another process may have the same PID, and dockerd would not start, because it
+// would take that process for itself.
 func forgetDead(proc string, files ...string) error {
 	for _, file := range files {
 		raw, err := os.ReadFile(file)
@@ -38,7 +38,7 @@ func forgetDead(proc string, files ...string) error {
 	return nil
 }
 
-// ofEngine says whether the process was started with the private engine's places.
+// ofEngine reports whether the process was started with the paths of the private engine.
 func ofEngine(proc, pid string) bool {
 	args, err := os.ReadFile(filepath.Join(proc, filepath.Base(pid), "cmdline"))
 	return err == nil && bytes.Contains(args, []byte(runDir+"/"))

@@ -21,8 +21,8 @@ const (
 	buildContainer = "bulkhead-node-image-build"
 )
 
-// assemble loads the control-plane images into the containerd of a node that
-// does nothing else, and makes what comes of it the node image.
+// assemble loads the control-plane images into the containerd of a node that runs nothing else. It
+// saves the result as the node image.
 func (b *Builder) assemble(ctx context.Context, log io.Writer, tag string) error {
 	defer RemoveLeftovers(b.Engine)
 	RemoveLeftovers(b.Engine)
@@ -50,8 +50,8 @@ func (b *Builder) assemble(ctx context.Context, log io.Writer, tag string) error
 	return b.finish(ctx, log, tag)
 }
 
-// finish sets the signal that ends systemd, which import and commit of older
-// engines cannot.
+// finish sets the signal that stops systemd. The import and commit commands of older engines cannot
+// set it.
 func (b *Builder) finish(ctx context.Context, log io.Writer, tag string) error {
 	build := b.Engine.Docker("build", "--tag", tag, "-")
 	build.Stdin = strings.NewReader("FROM " + baseImage + "\nSTOPSIGNAL SIGRTMIN+3\n")
@@ -79,8 +79,8 @@ func (b *Builder) loadIntoNode(ctx context.Context, log io.Writer, name string) 
 	return b.Engine.Docker("image", "rm", name).Run(ctx, log)
 }
 
-// RemoveLeftovers removes the container and the image that an interrupted build
-// leaves. It runs after an interruption, so it takes no context.
+// RemoveLeftovers removes the container and the image of an interrupted build. It must also work
+// after an interrupt, so it takes no context.
 func RemoveLeftovers(engine host.Engine) {
 	ctx := context.Background()
 	_ = engine.Docker("rm", "--force", "--volumes", buildContainer).Run(ctx, io.Discard)
@@ -93,7 +93,7 @@ func tarFolder(ctx context.Context, log io.Writer, folder string, out io.Writer)
 	return cmd.Run()
 }
 
-// lock keeps two checkouts from building the same image at the same time.
+// lock prevents two checkouts from building the same image at the same time.
 func lock(ctx context.Context, report *progress.Reporter) (unlock func(), err error) {
 	return progress.Lock(ctx, filepath.Join(os.TempDir(), "bulkhead-node-image.lock"), func() {
 		report.Say("Another checkout is building the node image: waiting for it.")

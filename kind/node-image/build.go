@@ -15,12 +15,12 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/kind/progress"
 )
 
-// Builder builds the node image with one engine. It is for one build at a time.
+// Builder builds the node image with one engine. It must not run two builds at the same time.
 type Builder struct {
 	Engine host.Engine
-	// Root is the checkout, Work an ignored folder that may be removed at will.
+	// Root is the checkout. Work is a folder that git ignores and that may be deleted at any time.
 	Root, Work string
-	// KindDir is the folder of the kind module, KindVersion its version.
+	// KindDir is the folder of the kind module. KindVersion is its version.
 	KindDir, KindVersion string
 	Progress             *progress.Reporter
 }
@@ -34,8 +34,8 @@ func (b *Builder) exists(ctx context.Context, image string) bool {
 	return err == nil
 }
 
-// Ensure returns the tag of the image and builds it if the engine lacks it.
-// What an interrupted build leaves is used again by the next one.
+// Ensure returns the tag of the image. It builds the image if the engine lacks it. It reuses the
+// results of an interrupted build.
 func (b *Builder) Ensure(ctx context.Context) (string, error) {
 	tag, err := Tag(b.source(), b.KindVersion)
 	if err != nil || b.exists(ctx, tag) {
@@ -60,7 +60,7 @@ func (b *Builder) Ensure(ctx context.Context) (string, error) {
 		return "", err
 	}
 	b.Progress.Say("Building the node image %s from source: once on this machine, about 11 minutes on two cores.", tag)
-	// It waits for a mirror while the compiler has both cores.
+	// debootstrap waits for a mirror while the compiler uses both cores.
 	debian := progress.Begin(ctx, b.debootstrap)
 	defer debian.Stop()
 	for _, step := range b.steps(tag, debian) {
@@ -93,8 +93,8 @@ func (b *Builder) steps(tag string, debian *progress.Background) []step {
 	}
 }
 
-// removeOlder frees the disk of images that other inputs made. One that a
-// container still uses stays: docker refuses, and the next build tries again.
+// removeOlder removes the images of other inputs to free disk space. Docker does not remove an
+// image that a container uses, so the next build tries again.
 func (b *Builder) removeOlder(ctx context.Context, keep string) {
 	out, err := b.Engine.Docker("image", "ls", "--format", "{{.Repository}}:{{.Tag}}", repository).Output(ctx, io.Discard)
 	if err != nil {

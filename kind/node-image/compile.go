@@ -16,9 +16,9 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/kind/progress"
 )
 
-// compileAll compiles Kubernetes, which takes the most, and beside it the others one after
-// the other: so while one links on one core, or waits for sources, there is work for the
-// other core. Both print to log, which must be safe for concurrent use.
+// compileAll compiles Kubernetes, which takes longest, and the other modules in parallel to it. So
+// both cores have work while one compilation links or waits for sources. Both write to log, which
+// must be safe for concurrent use.
 func (b *Builder) compileAll(ctx context.Context, log io.Writer) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return b.compile(ctx, log, modules[0]) })
@@ -66,8 +66,8 @@ func (b *Builder) compile(ctx context.Context, log io.Writer, m module) error {
 	return nil
 }
 
-// ldflags tells the Kubernetes programs their version: without it kubeadm and
-// kubelet call themselves v0.0.0 and refuse each other.
+// ldflags returns the flags that set the version in Kubernetes programs. Without them, kubeadm and
+// kubelet report v0.0.0 and reject each other.
 func ldflags() string {
 	parts := strings.SplitN(strings.TrimPrefix(KubernetesVersion, "v"), ".", 3)
 	const pkg = "k8s.io/component-base/version."
@@ -81,7 +81,7 @@ func ldflags() string {
 	return strings.Join(flags, " ")
 }
 
-// debootstrap makes the root file system's Debian, with nothing of ours in it.
+// debootstrap creates the Debian part of the root file system.
 func (b *Builder) debootstrap(ctx context.Context, log io.Writer) error {
 	if err := os.RemoveAll(b.rootfs()); err != nil {
 		return err

@@ -13,14 +13,14 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/kind/progress"
 )
 
-// image is one that kubeadm wants, made of one static program.
+// image is an image that kubeadm needs. It contains one static program.
 type image struct {
 	name    string
 	program string
-	// path is where the program lies in the image.
+	// path is the path of the program in the image.
 	path       string
 	entrypoint bool
-	// root is a prepared folder to start from; empty means nothing.
+	// root is a prepared folder for the image's other files. If it is empty, there are none.
 	root string
 }
 
@@ -88,7 +88,7 @@ func (b *Builder) makeImage(ctx context.Context, log io.Writer, image image) err
 	return b.importFolder(ctx, log, root, append(args, "-", image.name))
 }
 
-// importFolder pipes a folder as a tar archive into a docker command.
+// importFolder sends a folder as a tar archive to a docker command.
 func (b *Builder) importFolder(ctx context.Context, log io.Writer, folder string, dockerArgs []string) error {
 	archive, pipe := io.Pipe()
 	tarred := make(chan error, 1)

@@ -1,11 +1,10 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package nodeimage builds kind's node image from source, for machines that
-// reach Go modules and Debian packages but no container registry.
+// Package nodeimage builds kind's node image from source. It is for machines that can reach Go
+// modules and Debian packages, but no container registry.
 //
-// The image is tagged by a hash of everything that goes into it, so that it is
-// built once on a machine and found again from every checkout.
+// The image tag is a hash of all inputs. So each machine builds the image once, for all checkouts.
 package nodeimage
 
 import (
@@ -18,7 +17,7 @@ import (
 	"strings"
 )
 
-// What kubeadm of this version wants, by name and tag.
+// The images that kubeadm of this version needs, by name and tag.
 const (
 	KubernetesVersion = "v1.37.1"
 	pauseImage        = "registry.k8s.io/pause:3.10.2"
@@ -28,11 +27,11 @@ const (
 	repository = "bulkhead.local/node"
 )
 
-// module is one Go module under this folder that pins programs of the image.
+// module is a Go module in this folder that pins programs of the image.
 type module struct {
 	dir  string
 	tags string
-	// renamed maps a program's name as Go builds it to its name in the image.
+	// renamed maps the program name from the Go build to the name in the image.
 	renamed map[string]string
 }
 
@@ -44,8 +43,8 @@ var modules = []module{
 	{dir: "coredns"},
 }
 
-// Tag names the image that the sources below dir (this package's folder) make
-// with the kind module of the given version.
+// Tag returns the tag of the image for the sources below dir (this package's folder) and this
+// version of the kind module.
 func Tag(dir, kindVersion string) (string, error) {
 	hash := sha256.New()
 	fmt.Fprintln(hash, kindVersion, KubernetesVersion, runtime.GOARCH)

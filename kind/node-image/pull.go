@@ -14,18 +14,18 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/kind/host"
 )
 
-// Pinned is the node image that the pinned kind release was made for.
+// Pinned is the node image for the pinned kind release.
 const Pinned = defaults.Image
 
-// A registry that cannot be reached may be silent: it gets this long to begin,
-// while a download that has begun may take its time.
+// An unreachable registry may never answer, so reachLimit is short. A download that has begun may
+// take longer.
 const (
 	reachLimit = 10 * time.Second
 	pullLimit  = 10 * time.Minute
 )
 
-// Pull gets kind's pinned image unless the engine has it. It gives up quickly
-// where there is no registry.
+// Pull pulls kind's pinned image if the engine lacks it. It fails quickly if no registry can be
+// reached.
 func Pull(ctx context.Context, log io.Writer, engine host.Engine) error {
 	if _, err := engine.Docker("image", "inspect", Pinned).Output(ctx, io.Discard); err == nil {
 		return nil

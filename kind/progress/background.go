@@ -9,17 +9,17 @@ import (
 	"io"
 )
 
-// Background is a job that goes on beside the steps of a longer one. What it prints is
-// kept for the step that waits for it.
+// Background is a job that runs in parallel to the steps of a longer job. Its output is kept for
+// the step that waits for it.
 type Background struct {
 	cancel context.CancelFunc
 	done   chan struct{}
-	// What follows may be read when done is closed.
+	// These may be read when done is closed.
 	log bytes.Buffer
 	err error
 }
 
-// Begin starts a job. Stop it when what it makes may not be wanted any more.
+// Begin starts a job. Call Stop when its result may no longer be needed.
 func Begin(ctx context.Context, do func(ctx context.Context, log io.Writer) error) *Background {
 	ctx, cancel := context.WithCancel(ctx)
 	b := &Background{cancel: cancel, done: make(chan struct{})}
@@ -30,8 +30,8 @@ func Begin(ctx context.Context, do func(ctx context.Context, log io.Writer) erro
 	return b
 }
 
-// Wait returns how the job ended, when it has, and hands on what it printed. It may be
-// called once.
+// Wait waits for the end of the job and returns its error. It writes the job's output to log. It
+// may be called once.
 func (b *Background) Wait(log io.Writer) error {
 	<-b.done
 	if _, err := b.log.WriteTo(log); err != nil {
@@ -40,7 +40,7 @@ func (b *Background) Wait(log io.Writer) error {
 	return b.err
 }
 
-// Stop interrupts the job if it still goes on, and returns when it has ended.
+// Stop interrupts the job if it still runs, and returns when it has ended.
 func (b *Background) Stop() {
 	b.cancel()
 	<-b.done

@@ -13,13 +13,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// MachineLock is the name of the lock, in _output, of those who take the machine from
-// others: the heavy specs of suites beside each other, and who makes a cluster beside them.
+// MachineLock is the name of a lock file in _output. Heavy specs of parallel suites take this lock,
+// and so does the creation of a cluster in parallel to them.
 const MachineLock = "e2e-machine.lock"
 
-// Lock takes the machine-wide lock that file stands for and returns the function
-// that gives it back. waiting is called once if somebody else holds it. The
-// kernel frees the lock of a process that dies.
+// Lock takes the machine-wide lock of this file and returns the function that releases it. waiting
+// is called once if another process has the lock. If a process dies, the kernel releases its lock.
 func Lock(ctx context.Context, file string, waiting func()) (unlock func(), err error) {
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

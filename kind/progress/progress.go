@@ -1,8 +1,8 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package progress runs the steps of a long job and tells a person where it is:
-// one line when a step begins, one at intervals while it lasts, one when it ends.
+// Package progress runs the steps of a long job and shows its progress. It prints one line when a
+// step begins, one at intervals, and one when it ends.
 package progress
 
 import (
@@ -19,19 +19,19 @@ import (
 	"time"
 )
 
-// interval is how long a step may be silent.
+// interval is the time between two progress lines of a step.
 const interval = 15 * time.Second
 
-// Reporter prints steps to one writer and keeps what they print in a folder.
-// It is not safe for concurrent use.
+// Reporter prints the steps to one writer. It stores their output in a folder. It is not safe for
+// concurrent use.
 type Reporter struct {
 	out   io.Writer
 	logs  string
 	start time.Time
 }
 
-// New returns a Reporter that prints to out and keeps each step's own output as
-// a file in the folder logs, which it makes.
+// New returns a Reporter that prints to out. It creates the folder logs and stores the output of
+// each step there, in one file per step.
 func New(out io.Writer, logs string) (*Reporter, error) {
 	if err := os.MkdirAll(logs, 0o755); err != nil {
 		return nil, fmt.Errorf("making the log folder: %w", err)
@@ -39,14 +39,14 @@ func New(out io.Writer, logs string) (*Reporter, error) {
 	return &Reporter{out: out, logs: logs, start: time.Now()}, nil
 }
 
-// Elapsed is the time since the Reporter was made, to the second.
+// Elapsed returns the time since the Reporter was created, in whole seconds.
 func (r *Reporter) Elapsed() time.Duration { return time.Since(r.start).Round(time.Second) }
 
 // Say prints one line.
 func (r *Reporter) Say(format string, args ...any) { fmt.Fprintf(r.out, format+"\n", args...) }
 
-// Step runs do and reports on it. What do writes to log is kept in a file; the
-// end of it is part of the error if do fails.
+// Step runs do and reports its progress. A file stores what do writes to log. If do fails, the
+// error contains the end of the log.
 func (r *Reporter) Step(ctx context.Context, title string, do func(ctx context.Context, log io.Writer) error) error {
 	log, err := os.Create(filepath.Join(r.logs, fileName(title)))
 	if err != nil {
@@ -104,8 +104,8 @@ func fileName(title string) string {
 	return strings.Trim(notInFileName.ReplaceAllString(title, "-"), "-") + ".log"
 }
 
-// Command is a program to run; the zero Dir is the working directory, and Env
-// comes on top of the environment.
+// Command is a program to run. An empty Dir means the working directory. Env is added to the
+// environment.
 type Command struct {
 	Dir   string
 	Env   []string
@@ -113,7 +113,7 @@ type Command struct {
 	Args  []string
 }
 
-// Run runs the command with both of its outputs going to log.
+// Run runs the command and writes both of its outputs to log.
 func (c Command) Run(ctx context.Context, log io.Writer) error {
 	cmd := c.build(ctx)
 	cmd.Stdout, cmd.Stderr = log, log
@@ -121,8 +121,7 @@ func (c Command) Run(ctx context.Context, log io.Writer) error {
 	return c.named(cmd.Run())
 }
 
-// Output runs the command and returns its standard output; its standard error
-// goes to log.
+// Output runs the command and returns its standard output. It writes the standard error to log.
 func (c Command) Output(ctx context.Context, log io.Writer) (string, error) {
 	cmd := c.build(ctx)
 	cmd.Stderr = log
@@ -134,8 +133,8 @@ func (c Command) build(ctx context.Context) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, c.Args[0], c.Args[1:]...)
 	cmd.Dir, cmd.Stdin = c.Dir, c.Stdin
 	cmd.Env = append(os.Environ(), c.Env...)
-	// In a group of its own, so that Ctrl-C reaches a child when we pass it on and
-	// not before; then it gets the chance to end by itself, with its children.
+	// The child has its own process group. So Ctrl-C does not reach it directly. Cancel passes the
+	// interrupt on, and the child and its children can end by themselves.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
 	cmd.WaitDelay = 5 * time.Second

@@ -26,14 +26,14 @@ type Cluster struct {
 	Name     string
 	Engine   host.Engine
 	Root     string // the checkout
-	Output   string // the ignored folder, _output
+	Output   string // the folder _output, which git ignores
 	Progress *progress.Reporter
 
 	provider *kind.Provider
 }
 
-// New returns the cluster in this engine, whether it exists or not. It points
-// this process's docker commands at the engine, since kind's library runs them.
+// New returns the cluster in this engine, whether it exists or not. It sets DOCKER_HOST for this
+// process, because kind's library runs docker commands.
 func New(engine host.Engine, name, root, output string, report *progress.Reporter) (*Cluster, error) {
 	if engine.Host != "" {
 		if err := os.Setenv("DOCKER_HOST", engine.Host); err != nil {
@@ -46,25 +46,24 @@ func New(engine host.Engine, name, root, output string, report *progress.Reporte
 	}, nil
 }
 
-// ControlPlane is the name of one of the two nodes.
+// ControlPlane returns the name of the control-plane node.
 func (c *Cluster) ControlPlane() string { return c.Name + "-control-plane" }
 
-// Worker is the name of the other.
+// Worker returns the name of the worker node.
 func (c *Cluster) Worker() string { return c.Name + "-worker" }
 
 func (c *Cluster) nodes() []string { return []string{c.ControlPlane(), c.Worker()} }
 
-// Kubeconfig is where the administrator's kubeconfig lies.
+// Kubeconfig returns the path of the administrator's kubeconfig.
 func (c *Cluster) Kubeconfig() string { return Kubeconfig(c.Output, c.Name) }
 
-// Kubeconfig is where the kubeconfig of the cluster of this name lies in the ignored
-// folder output.
+// Kubeconfig returns the path of a cluster's kubeconfig in the folder output.
 func Kubeconfig(output, name string) string {
 	return filepath.Join(output, "kubeconfig"+strings.TrimPrefix(name, DefaultName))
 }
 
-// Names are those of the clusters of ours that kind knows, in order. Whether `make up`
-// made one is for [Cluster.CheckOurs] to say.
+// Names returns the kind clusters with a valid name of this project, sorted. [Cluster.CheckOurs]
+// checks whether `make up` created one.
 func (c *Cluster) Names() ([]string, error) {
 	all, err := c.provider.List()
 	if err != nil {
@@ -73,7 +72,7 @@ func (c *Cluster) Names() ([]string, error) {
 	return slices.DeleteFunc(all, func(name string) bool { return CheckName(name) != nil }), nil
 }
 
-// Exists says whether kind knows the cluster, whatever its state.
+// Exists reports whether kind knows the cluster, in any state.
 func (c *Cluster) Exists() (bool, error) {
 	names, err := c.provider.List()
 	if err != nil {
@@ -82,9 +81,9 @@ func (c *Cluster) Exists() (bool, error) {
 	return slices.Contains(names, c.Name), nil
 }
 
-// Ensure makes the cluster, or makes sure of the one that is there. One that was
-// left half-made, that runs another image or that is not to be kept is made anew;
-// one that somebody else made under our name is left alone, with an error.
+// Ensure creates the cluster, or checks the existing one. It creates the cluster again if it is
+// incomplete, if it runs another image, or if keep is false. If `make up` did not create the
+// existing cluster, Ensure does not change it and returns an error.
 func (c *Cluster) Ensure(ctx context.Context, image string, keep bool) error {
 	exists, err := c.Exists()
 	if err != nil {
@@ -132,7 +131,7 @@ func (c *Cluster) create(ctx context.Context, image string) error {
 	select {
 	case err = <-done:
 	case <-ctx.Done():
-		// kind's library cannot be interrupted: take the nodes away under it.
+		// kind's library cannot be interrupted, so remove the nodes while it runs.
 		_ = c.Delete()
 		return ctx.Err()
 	}
@@ -142,7 +141,7 @@ func (c *Cluster) create(ctx context.Context, image string) error {
 	return c.mark(ctx, image)
 }
 
-// marker lies in the control-plane node once the cluster is whole.
+// marker is a file in the control-plane node. It exists once the cluster is complete.
 const marker = "/kind/bulkhead-created-from"
 
 func (c *Cluster) mark(ctx context.Context, image string) error {
@@ -150,8 +149,8 @@ func (c *Cluster) mark(ctx context.Context, image string) error {
 	return err
 }
 
-// usable says whether the cluster is whole and of this image. A stopped node is
-// started. An error means that the engine could not be asked.
+// usable reports whether the cluster is complete and has this image. It starts a stopped node. An
+// error means that the engine does not answer.
 func (c *Cluster) usable(ctx context.Context, image string) (bool, error) {
 	restarted := false
 	for _, node := range c.nodes() {
@@ -160,7 +159,7 @@ func (c *Cluster) usable(ctx context.Context, image string) (bool, error) {
 			return false, ctx.Err()
 		}
 		if err != nil {
-			return false, nil // one node of two: a run was killed while it made them
+			return false, nil // a node is missing: a run was killed while it created the nodes
 		}
 		if state == "true" {
 			continue
@@ -180,9 +179,9 @@ func (c *Cluster) usable(ctx context.Context, image string) (bool, error) {
 	return err == nil && from == image, nil
 }
 
-// servesAgain waits for the API server of nodes that were stopped. They may have
-// been killed, or the checkout that they have files of may be gone: then it never
-// does, and a new cluster is quicker than to find out why.
+// servesAgain waits for the API server of nodes that were stopped. If the nodes were killed, or if
+// their checkout is gone, the server may never answer. Then a new cluster is quicker than a
+// diagnosis.
 func (c *Cluster) servesAgain(ctx context.Context) bool {
 	return poll(ctx, time.Minute, func() (bool, error) {
 		_, err := c.exec(ctx, io.Discard, c.ControlPlane(), "kubectl", "--kubeconfig=/etc/kubernetes/admin.conf", "get",
@@ -191,7 +190,7 @@ func (c *Cluster) servesAgain(ctx context.Context) bool {
 	}) == nil
 }
 
-// CheckOurs returns an error for a kind cluster of our name that we did not make.
+// CheckOurs returns an error if `make up` did not create the kind cluster with this name.
 func (c *Cluster) CheckOurs(ctx context.Context) error {
 	for _, node := range c.nodes() {
 		mounts, err := c.Engine.Docker("inspect", "--format", "{{range .Mounts}}{{println .Destination}}{{end}}",
@@ -207,14 +206,14 @@ func (c *Cluster) CheckOurs(ctx context.Context) error {
 		"--name %s) or keep it and use another machine", c.Name, c.Name)
 }
 
-// Lock keeps two checkouts from changing the machine's one cluster at a time.
+// Lock prevents two checkouts from changing the machine's cluster at the same time.
 func Lock(ctx context.Context, report *progress.Reporter) (unlock func(), err error) {
 	return progress.Lock(ctx, filepath.Join(os.TempDir(), "bulkhead-cluster.lock"), func() {
 		report.Say("Another run is changing the cluster: waiting for it.")
 	})
 }
 
-// Delete removes the nodes and the kubeconfig. It is safe where there are none.
+// Delete removes the nodes and the kubeconfig. It succeeds if there are none.
 func (c *Cluster) Delete() error {
 	if err := c.provider.Delete(c.Name, c.Kubeconfig()); err != nil {
 		return fmt.Errorf("removing the cluster: %w", err)
@@ -237,7 +236,7 @@ func (c *Cluster) kubectl(args ...string) progress.Command {
 		[]string{filepath.Join(c.Output, "bin", "kubectl"), "--kubeconfig", c.Kubeconfig()}, args...)}
 }
 
-// poll asks once in a while until done says so, the limit passes or the job ends.
+// poll calls done at intervals until it returns true, the limit passes, or ctx ends.
 func poll(ctx context.Context, limit time.Duration, done func() (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

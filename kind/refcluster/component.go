@@ -19,20 +19,20 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/kind/progress"
 )
 
-// componentRepository is the image that the production manifests name; here it
-// is built from the checkout and tagged by what it holds.
+// componentRepository is the image in the production manifests. Here, the image is built from the
+// checkout, and the tag is a hash of its content.
 const componentRepository = "ghcr.io/bulkhead-k8s/bulkhead"
 
-// ComponentImage is the image with our programs, which is being built.
+// ComponentImage is the image with Bulkhead's programs. Its build may still be running.
 type ComponentImage struct {
 	building *progress.Background
 	// name may be read when the build has ended.
 	name string
 }
 
-// BuildComponents begins to build the image with our programs, beside the making of the
-// nodes that it is for. The tag is derived from the content. Stop it when it is not wanted
-// any more.
+// BuildComponents starts the build of the image with Bulkhead's programs. It runs in parallel to
+// the creation of the nodes. The tag is derived from the content. Call Stop when the image is no
+// longer needed.
 func (c *Cluster) BuildComponents(ctx context.Context) *ComponentImage {
 	image := &ComponentImage{}
 	image.building = progress.Begin(ctx, func(ctx context.Context, log io.Writer) (err error) {
@@ -42,11 +42,11 @@ func (c *Cluster) BuildComponents(ctx context.Context) *ComponentImage {
 	return image
 }
 
-// Stop ends the build if it still goes on.
+// Stop ends the build if it still runs.
 func (i *ComponentImage) Stop() { i.building.Stop() }
 
-// LoadComponents waits for the image and loads it into every node that lacks it. It
-// returns its name.
+// LoadComponents waits for the image and loads it into every node that lacks it. It returns the
+// image name.
 func (c *Cluster) LoadComponents(ctx context.Context, image *ComponentImage) (string, error) {
 	err := c.Progress.Step(ctx, "building and loading the component image",
 		func(ctx context.Context, log io.Writer) error {
@@ -85,8 +85,7 @@ func (c *Cluster) buildComponentImage(ctx context.Context, log io.Writer) (strin
 	return image, c.Engine.Docker("tag", building, image).Run(ctx, log)
 }
 
-// loadImage loads the image into every node that lacks it, into all at once: what takes
-// the time is unpacking.
+// loadImage loads the image into all nodes that lack it, in parallel, because unpacking is slow.
 func (c *Cluster) loadImage(ctx context.Context, log io.Writer, image string) error {
 	lacking, err := c.nodesWithout(ctx, image)
 	if err != nil || len(lacking) == 0 {
@@ -126,8 +125,8 @@ func (c *Cluster) nodesWithout(ctx context.Context, image string) ([]kindnodes.N
 	}), nil
 }
 
-// PruneComponents removes the images of earlier builds, from the engine and from
-// the nodes. It must come after the installation: a roll-back needs the old one.
+// PruneComponents removes the images of earlier builds from the engine and from the nodes. Call it
+// after the installation, because a rollback needs the old image.
 func (c *Cluster) PruneComponents(ctx context.Context, keep string) {
 	for _, image := range c.componentImages(ctx) {
 		if image != keep {
@@ -140,8 +139,8 @@ func (c *Cluster) PruneComponents(ctx context.Context, keep string) {
 	}
 }
 
-// RemoveComponents removes every image that was built for the cluster but the
-// node image, which is dear.
+// RemoveComponents removes all component images. The node image stays, because its build is
+// expensive.
 func (c *Cluster) RemoveComponents(ctx context.Context) {
 	for _, image := range c.componentImages(ctx) {
 		_ = c.Engine.Docker("image", "rm", image).Run(ctx, io.Discard)

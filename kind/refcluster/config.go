@@ -1,8 +1,8 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package refcluster makes, shows and removes the reference cluster: two kind
-// nodes into which Bulkhead is installed as it would be in production.
+// Package refcluster creates, shows and removes the reference cluster. It has two kind nodes.
+// Bulkhead is installed on them as in production.
 package refcluster
 
 import (
@@ -17,12 +17,12 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// DefaultName is that of the cluster that a person gets who names none, and begins the
-// names of its nodes.
+// DefaultName is the name of the cluster if the user gives none. It is also the prefix of the node
+// names.
 const DefaultName = "bulkhead"
 
-// CheckName returns an error for a name that is not [DefaultName] and does not begin with
-// it: so all clusters of ours are found again, and nobody else's is taken for one.
+// CheckName returns an error unless the name is [DefaultName] or begins with it. So all clusters of
+// this project can be found, and no other cluster is taken for one.
 func CheckName(name string) error {
 	if suffix, ok := strings.CutPrefix(name, DefaultName); !ok || suffix != "" && !clusterSuffix.MatchString(suffix) {
 		return fmt.Errorf("a cluster cannot be named %q: take %s, or %s-… with lower-case letters and digits", name,
@@ -31,19 +31,19 @@ func CheckName(name string) error {
 	return nil
 }
 
-// clusterSuffix is short: kind makes a host name of it.
+// clusterSuffix is short, because kind uses it in a host name.
 var clusterSuffix = regexp.MustCompile(`^-[a-z0-9]{1,20}$`)
 
 //go:embed cluster.yaml
 var clusterYAML []byte
 
-// kubeletOnCgroupV1 lets a kubelet start on a host that has not moved to cgroup v2.
+// kubeletOnCgroupV1 allows a kubelet to start on a host with cgroup v1.
 const kubeletOnCgroupV1 = `kind: KubeletConfiguration
 apiVersion: kubelet.config.k8s.io/v1beta1
 failCgroupV1: false
 `
 
-// kubeletWithoutSysResource lets a kubelet start where it may not raise limits or
+// kubeletWithoutSysResource allows a kubelet to start on a host where it may not raise limits or
 // lower OOM scores.
 const kubeletWithoutSysResource = `kind: KubeletConfiguration
 apiVersion: kubelet.config.k8s.io/v1beta1
@@ -51,19 +51,20 @@ featureGates:
   KubeletInUserNamespace: true
 `
 
-// hostTraits are what the machine lacks; the zero value lacks nothing.
+// hostTraits are what the machine lacks. The zero value means that it lacks nothing.
 type hostTraits struct {
 	cgroupV1      bool
 	noSysResource bool
 }
 
-// patchesInside is where a node sees kubeadm's patches. Only our nodes have it.
+// patchesInside is the path of kubeadm's patches in a node. Only nodes that `make up` created have
+// it.
 const patchesInside = "/etc/kubernetes/patches"
 
-// hostFolders are the folders that the nodes see at the given places.
+// hostFolders maps paths in the nodes to folders of the host.
 type hostFolders map[string]string
 
-// clusterConfig is kind's configuration for this host.
+// clusterConfig returns kind's configuration for this host.
 func clusterConfig(name string, folders hostFolders, traits hostTraits) (*v1alpha4.Cluster, error) {
 	config := &v1alpha4.Cluster{}
 	if err := yaml.UnmarshalStrict(clusterYAML, config); err != nil {
@@ -86,8 +87,8 @@ func clusterConfig(name string, folders hostFolders, traits hostTraits) (*v1alph
 	return config, nil
 }
 
-// detectTraits looks at the machine that runs the engine. A remote or virtual
-// engine's machine is not this one, but then it runs privileged containers.
+// detectTraits checks the machine that runs the engine. If the engine runs on another machine, it
+// runs privileged containers, so the result does not matter.
 func detectTraits(privateEngine bool) hostTraits {
 	_, err := os.Stat(filepath.Join("/sys/fs/cgroup", "cgroup.controllers"))
 	return hostTraits{cgroupV1: os.IsNotExist(err), noSysResource: privateEngine}

@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// Profiles are what `make up PROFILE=…` takes.
+// Profiles are the values of `make up PROFILE=…`.
 var Profiles = []string{"hardened", "parity", "in-tree"}
 
-// CheckProfile returns an error that names the profiles if this is none.
+// CheckProfile returns an error for an invalid profile. The error lists the valid ones.
 func CheckProfile(profile string) error {
 	if !slices.Contains(Profiles, profile) {
 		return fmt.Errorf("there is no profile %q: take one of %q", profile, Profiles)
@@ -26,9 +26,9 @@ func CheckProfile(profile string) error {
 	return nil
 }
 
-// Install runs our installer on the control-plane node, just as it is run on a
-// production host: it knows nothing of kind. extra are flags for it. An
-// interruption is passed on, and the installer's way back is waited for.
+// Install runs Bulkhead's installer on the control-plane node, as on a production host. The
+// installer does not know kind. extra are additional flags for it. After an interrupt, Install
+// interrupts the installer and waits for its rollback.
 func (c *Cluster) Install(ctx context.Context, profile, image string, extra ...string) error {
 	return c.Progress.Step(ctx, "installing the profile "+profile, func(ctx context.Context, log io.Writer) error {
 		if err := c.putInstaller(ctx, log, c.ControlPlane()); err != nil {
@@ -39,13 +39,13 @@ func (c *Cluster) Install(ctx context.Context, profile, image string, extra ...s
 	})
 }
 
-// InstallNodes puts the kubelets behind their proxies, one node after the other.
+// InstallNodes runs `bulkhead node install` on the nodes, one after the other.
 func (c *Cluster) InstallNodes(ctx context.Context) error {
 	return c.onNodes(ctx, c.nodes(), "putting the kubelet behind its proxy on ", "install")
 }
 
-// WaitProxies waits until every node has the proxy that was installed last: a new image
-// reaches one node after the other.
+// WaitProxies waits until every node runs the proxy that was installed last. A new image reaches
+// the nodes one after the other.
 func (c *Cluster) WaitProxies(ctx context.Context) error {
 	return c.Progress.Step(ctx, "waiting until the proxies of both kubelets are the new ones",
 		func(ctx context.Context, log io.Writer) error {
@@ -54,8 +54,8 @@ func (c *Cluster) WaitProxies(ctx context.Context) error {
 		})
 }
 
-// UninstallNodes takes those out again that are, and waits until the API knows that no
-// proxy stands before a kubelet any more. guarded is whether there was one.
+// UninstallNodes uninstalls every node that has `bulkhead node install`. It waits until the API
+// shows no ready proxy. guarded is true if there was such a node.
 func (c *Cluster) UninstallNodes(ctx context.Context) (guarded bool, err error) {
 	there := c.guardedNodes(ctx)
 	if len(there) == 0 {
@@ -75,7 +75,8 @@ func (c *Cluster) UninstallNodes(ctx context.Context) (guarded bool, err error) 
 	})
 }
 
-// guardedNodes are those with something of `bulkhead node install`, whole or not.
+// guardedNodes returns the nodes with files of `bulkhead node install`, even if they are
+// incomplete.
 func (c *Cluster) guardedNodes(ctx context.Context) []string {
 	var guarded []string
 	for _, node := range c.nodes() {
@@ -100,7 +101,7 @@ func (c *Cluster) onNodes(ctx context.Context, nodes []string, title, command st
 	return nil
 }
 
-// bulkhead runs the installer in a node and waits for it, also for its way back.
+// bulkhead runs the installer in a node and waits for it, including a rollback.
 func (c *Cluster) bulkhead(ctx context.Context, log io.Writer, node string, args ...string) error {
 	done := make(chan struct{})
 	defer close(done)
@@ -109,7 +110,7 @@ func (c *Cluster) bulkhead(ctx context.Context, log io.Writer, node string, args
 	return errors.Join(ctx.Err(), err)
 }
 
-// passOnInterrupt does what docker exec does not.
+// passOnInterrupt interrupts the installer in the node, because docker exec does not.
 func (c *Cluster) passOnInterrupt(ctx context.Context, node, command string, done <-chan struct{}) {
 	select {
 	case <-done:
@@ -119,7 +120,7 @@ func (c *Cluster) passOnInterrupt(ctx context.Context, node, command string, don
 	}
 }
 
-// putInstaller renames the program into place: an older one may be running.
+// putInstaller renames the program into place, because an older one may be running.
 func (c *Cluster) putInstaller(ctx context.Context, log io.Writer, node string) error {
 	const staged = "/usr/local/bin/.bulkhead-new"
 	if err := c.Engine.Docker("cp", filepath.Join(c.Output, "bin", "bulkhead"), node+":"+staged).Run(ctx,
@@ -130,7 +131,8 @@ func (c *Cluster) putInstaller(ctx context.Context, log io.Writer, node string) 
 	return err
 }
 
-// InstalledStatus is what the installer says of the control-plane host.
+// InstalledStatus returns the output of `bulkhead status` on the control-plane host and of
+// `bulkhead node status` on the nodes.
 func (c *Cluster) InstalledStatus(ctx context.Context) (string, error) {
 	status, err := c.exec(ctx, io.Discard, c.ControlPlane(), "bulkhead", "status")
 	if err != nil {
@@ -146,9 +148,9 @@ func (c *Cluster) InstalledStatus(ctx context.Context) (string, error) {
 	return status, nil
 }
 
-// WaitInstalled waits until `bulkhead status` and `bulkhead node status` report no
-// component that is not ready. The kubelet restarts a static pod some seconds after its
-// manifest has changed.
+// WaitInstalled waits until `bulkhead status` and `bulkhead node status` report that every
+// component is ready. The kubelet restarts a static pod some seconds after its manifest has
+// changed.
 func (c *Cluster) WaitInstalled(ctx context.Context) error {
 	return c.Progress.Step(ctx, "waiting until every component is ready", func(ctx context.Context, _ io.Writer) error {
 		return poll(ctx, 2*time.Minute, func() (bool, error) {
@@ -165,10 +167,10 @@ func (c *Cluster) WaitInstalled(ctx context.Context) error {
 	})
 }
 
-// unreadyRow is the row that `bulkhead status` prints for a component that is not ready.
+// unreadyRow matches the row that `bulkhead status` prints for a component that is not ready.
 var unreadyRow = regexp.MustCompile(`(?m)^\S+ +not ready: .*$`)
 
-// Nodes is kubectl's table of the nodes.
+// Nodes returns kubectl's table of the nodes.
 func (c *Cluster) Nodes(ctx context.Context) (string, error) {
 	return c.exec(ctx, io.Discard, c.ControlPlane(), "kubectl", "--kubeconfig=/etc/kubernetes/admin.conf", "get", "nodes",
 		"--request-timeout=10s")

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// conflist is the pod network of one node: a veth pair a pod, addresses from the
-// node's podCIDR.
+// conflist is the pod network configuration of one node: a veth pair for each pod, with addresses
+// from the node's podCIDR.
 const conflist = `{
   "cniVersion": "1.0.0",
   "name": "bulkhead",
@@ -36,9 +36,9 @@ const conflist = `{
 
 type nodeNetwork struct{ name, podCIDR, address string }
 
-// EnsureNetwork gives the nodes of an image built from source their pod network.
-// A pulled image brings kind's own, and is left alone. Routes do not outlive a
-// restart of a node, so this runs at each `make up`.
+// EnsureNetwork configures the pod network of nodes with an image built from source. A pulled image
+// has kind's own network, so nothing changes. A restart of a node removes the routes, so this runs
+// at each `make up`.
 func (c *Cluster) EnsureNetwork(ctx context.Context) error {
 	if _, err := c.exec(ctx, io.Discard, c.ControlPlane(), "test", "-e",
 		"/usr/local/bin/bulkhead-entrypoint"); err != nil {
@@ -96,7 +96,7 @@ func (c *Cluster) connect(ctx context.Context, log io.Writer, node nodeNetwork, 
 			return err
 		}
 	}
-	// Written in place: containerd acts on a write and ignores a file renamed in.
+	// Write in place: containerd reacts to a write, but ignores a renamed file.
 	write := c.Engine.Docker("exec", "-i", node.name, "sh", "-c", "cat >/etc/cni/net.d/10-bulkhead.conflist")
 	write.Stdin = strings.NewReader(fmt.Sprintf(conflist, node.podCIDR))
 	return write.Run(ctx, log)

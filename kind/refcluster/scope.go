@@ -18,15 +18,15 @@ import (
 )
 
 const (
-	// scopeAnnotation is what an account is held to its node on.
+	// scopeAnnotation is the annotation with the scope of an account.
 	scopeAnnotation = "bulkhead.dev/node-scoped-resources"
-	// kubeProxy is the account of kubeadm's DaemonSet, in kubeSystem.
+	// kubeProxy is the ServiceAccount of kubeadm's DaemonSet, in kubeSystem.
 	kubeProxy  = "kube-proxy"
 	kubeSystem = "kube-system"
 )
 
-// MarkKubeProxy has kube-proxy held to its node, as the example in docs/ says, as soon as
-// node scope is on. It is kubeadm's, and not in a manifest of ours.
+// MarkKubeProxy annotates kube-proxy's account as in the example in docs/. The scope applies as
+// soon as node scope is on. kubeadm creates the account, so it is not in Bulkhead's manifests.
 func (c *Cluster) MarkKubeProxy(ctx context.Context) error {
 	value, err := exampleScope(filepath.Join(c.Root, "docs", "examples", "node-scope", "kube-proxy.yaml"))
 	if err != nil {
@@ -35,7 +35,7 @@ func (c *Cluster) MarkKubeProxy(ctx context.Context) error {
 	return c.annotateKubeProxy(ctx, "annotating kube-proxy with a node scope", scopeAnnotation+"="+value)
 }
 
-// LeaveKubeProxy takes back what MarkKubeProxy has done.
+// LeaveKubeProxy undoes MarkKubeProxy.
 func (c *Cluster) LeaveKubeProxy(ctx context.Context) error {
 	return c.annotateKubeProxy(ctx, "leaving kube-proxy to RBAC", scopeAnnotation+"-")
 }
@@ -47,7 +47,7 @@ func (c *Cluster) annotateKubeProxy(ctx context.Context, title, change string) e
 	})
 }
 
-// AwaitKubeProxy waits until the API server says that it holds kube-proxy to its node.
+// AwaitKubeProxy waits until the node scope of kube-proxy is live.
 func (c *Cluster) AwaitKubeProxy(ctx context.Context) error {
 	return c.Progress.Step(ctx, "waiting until the node scope of kube-proxy is live",
 		func(ctx context.Context, log io.Writer) error {
@@ -63,8 +63,8 @@ func (c *Cluster) AwaitKubeProxy(ctx context.Context) error {
 		})
 }
 
-// kubeProxyHeld reads what `bulkhead scope list` prints, and says why kube-proxy is not
-// held yet.
+// kubeProxyHeld parses the output of `bulkhead scope list`. It returns an error with the reason if
+// kube-proxy's scope is not live yet.
 func kubeProxyHeld(list []byte) error {
 	var told struct {
 		Accounts []struct{ Namespace, ServiceAccount, Authorization, Admission string }
@@ -91,7 +91,7 @@ func kubeProxyHeld(list []byte) error {
 	return err
 }
 
-// exampleScope is the annotation of the account that an example begins with.
+// exampleScope returns the scope annotation of the account at the beginning of an example.
 func exampleScope(file string) (string, error) {
 	raw, err := os.ReadFile(file)
 	if err != nil {

@@ -14,11 +14,11 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/kind/progress"
 )
 
-// tool is a program that is built from a pinned module into _output/bin. Its name is the
-// last element of its package's path.
+// tool is a program that is built from a pinned module into _output/bin. Its name is the last
+// element of the package path.
 type tool struct {
 	name, pkg string
-	// component is true for what the component image holds.
+	// component is true if the component image contains the program.
 	component bool
 }
 
@@ -32,7 +32,7 @@ var tools = []tool{
 	{name: "ginkgo", pkg: "github.com/onsi/ginkgo/v2/ginkgo"},
 }
 
-// kubectl is that of the cluster's version, and pinned beside it.
+// kubectl has the version of the cluster. The module of the node image pins it.
 const kubectl = "k8s.io/kubernetes/cmd/kubectl"
 
 // Workshop builds programs in a checkout. The zero value is not usable.
@@ -41,14 +41,13 @@ type Workshop struct {
 	Progress     *progress.Reporter
 }
 
-// BuildTools builds everything in _output/bin. Go's build cache makes a second
-// run cheap.
+// BuildTools builds all programs in _output/bin. Go's build cache makes a second run quick.
 func (w Workshop) BuildTools(ctx context.Context) error {
 	return w.Progress.Step(ctx, "building the tools in _output/bin", func(ctx context.Context, log io.Writer) error {
 		if err := os.MkdirAll(filepath.Join(w.Output, "bin"), 0o755); err != nil {
 			return err
 		}
-		// In one go: most of them are linked from the same packages.
+		// Build them together, because most of them link the same packages.
 		var packages []string
 		for _, tool := range tools {
 			packages = append(packages, tool.pkg)
@@ -61,7 +60,7 @@ func (w Workshop) BuildTools(ctx context.Context) error {
 	})
 }
 
-// BuildStatic is a [host.Build]: a static binary from a package of the checkout.
+// BuildStatic is a [host.Build]. It builds a static binary from a package of the checkout.
 func (w Workshop) BuildStatic(ctx context.Context, log io.Writer, pkg, output string) error {
 	return w.build(ctx, log, w.Root, output, pkg)
 }
@@ -74,7 +73,7 @@ func (w Workshop) build(ctx context.Context, log io.Writer, dir, output string, 
 	}.Run(ctx, log)
 }
 
-// KindModule finds the pinned kind module's folder and version.
+// KindModule returns the folder and version of the pinned kind module.
 func (w Workshop) KindModule(ctx context.Context, log io.Writer) (dir, version string, err error) {
 	out, err := progress.Command{
 		Dir: w.Root, Args: []string{"go", "list", "-m", "-f", "{{.Dir}} {{.Version}}", "sigs.k8s.io/kind"},

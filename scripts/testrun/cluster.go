@@ -13,10 +13,11 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/kind/refcluster"
 )
 
-// prepare builds the tools, kubectl and ginkgo among them.
+// prepare builds the tools, including kubectl and ginkgo.
 func (j *job) prepare(ctx context.Context) error {
 	return j.step(ctx, "building the tools", func(*result) error {
-		// Built, because jobs use it in parallel, and `go run` does not pass an interrupt on.
+		// refcluster is built first, because jobs use it in parallel and `go run` does not pass an
+		// interrupt on.
 		err := j.run(j.command(ctx, "go", "build", "-o", j.path("bin", "refcluster"), "./kind/cmd/refcluster"))
 		if err != nil {
 			return err
@@ -36,7 +37,7 @@ func (j *job) kubeconfig() string {
 // up creates the job's cluster with the profile, or switches it to the profile.
 func (j *job) up(ctx context.Context, profile string, flags ...string) error {
 	return j.step(ctx, "make up PROFILE="+profile, func(*result) error {
-		// Beside a heavy spec of another cluster, nodes take minutes to start.
+		// While a heavy spec runs on another cluster, nodes take minutes to start.
 		unlock, err := progress.Lock(ctx, j.path(progress.MachineLock), func() {
 			fmt.Fprintln(j.out, "    waiting for a heavy spec of another job")
 		})
@@ -61,9 +62,9 @@ func (j *job) down(ctx context.Context) error {
 	})
 }
 
-// raiseWatchLimit allows file watches for three clusters on the machine. One cluster has about
-// fifty inotify instances of root, and the usual limit is 128. A node is privileged, so it can
-// raise the limit, wherever its engine runs.
+// raiseWatchLimit raises the limit of file watches, for three clusters on one machine. One cluster
+// uses about fifty inotify instances of root, and the usual limit is 128. A node is privileged, so
+// it can raise the limit of the machine that runs its engine.
 func (j *job) raiseWatchLimit(ctx context.Context) {
 	const script = `f=/proc/sys/fs/inotify/max_user_instances; test "$(cat $f)" -ge 512 || echo 512 >$f`
 	node := (&refcluster.Cluster{Name: j.cluster}).ControlPlane()

@@ -14,9 +14,9 @@ import (
 	"syscall"
 )
 
-// command is a program to run in the checkout. It has its own process group. So an interrupt
-// reaches it and its children once, when ctx ends: Ginkgo does not pass a signal on, and a
-// second one would end the cleanup early.
+// command returns a command that runs in the checkout, in its own process group. So an interrupt
+// reaches the program and its children once, when ctx ends. Ginkgo does not pass a signal on, and a
+// second signal would end the cleanup early.
 func (j *job) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir = j.root
@@ -25,8 +25,8 @@ func (j *job) command(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// nice is a command with the lowest priority: specs measure how long they wait. Where Linux
-// shares the processors between sessions, only the priority of the session matters.
+// nice returns a command that runs with the lowest priority, because specs measure waiting times.
+// If Linux shares the processors between sessions, only the priority of the session matters.
 func (j *job) nice(ctx context.Context, args ...string) *exec.Cmd {
 	const script = `{ echo 19 >/proc/self/autogroup; } 2>/dev/null; exec nice -n19 "$@"`
 	cmd := j.command(ctx, append([]string{"sh", "-c", script, "sh"}, args...)...)
@@ -34,7 +34,8 @@ func (j *job) nice(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// withNodes is a command with the environment of `make env`, where docker reaches the nodes.
+// withNodes returns a command with the environment of `make env`, in which docker reaches the
+// nodes.
 func (j *job) withNodes(ctx context.Context, args ...string) *exec.Cmd {
 	const script = `set -o errexit; environment=$("$0" env); eval "$environment"; exec "$@"`
 	return j.command(ctx, append([]string{"bash", "-c", script, j.path("bin", "refcluster")}, args...)...)
@@ -51,16 +52,16 @@ func (j *job) run(cmd *exec.Cmd) error {
 	return nil
 }
 
-// prefixWriter writes whole lines with a prefix, to tell parallel jobs apart.
+// prefixWriter writes whole lines with a prefix that identifies the job.
 type prefixWriter struct {
-	// mu guards out, which several writers share, and rest, the unfinished line.
+	// mu guards out and rest. Several writers share out. rest is the unfinished line.
 	mu     *sync.Mutex
 	out    io.Writer
 	prefix string
 	rest   []byte
 }
 
-// Write never fails: a program must not stop because nobody reads its output.
+// Write never fails: a program must not stop because its output has no reader.
 func (w *prefixWriter) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -11,10 +11,10 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/kind/refcluster"
 )
 
-// selected is the name of the specs that the user's label selects, from all suites.
+// selected is the name of the selection by the user's label, from all suites.
 const selected = "selected"
 
-// endToEnd runs the suites on the cluster that is up.
+// endToEnd runs the suites on the current cluster.
 func endToEnd(ctx context.Context, j *job, profile, label string) error {
 	if err := j.prepare(ctx); err != nil {
 		return err
@@ -40,11 +40,12 @@ func endToEnd(ctx context.Context, j *job, profile, label string) error {
 	return j.specs(ctx, profile, rules, nodeScope, crawl, disruptive, nodeScopeDisruptive, certificates)
 }
 
-// everything is verify, unit and the suites in all three profiles, on clusters of its own.
+// everything runs verify, unit, and the suites in all three profiles, on new clusters.
 //
-// Two cores are too few for two suites: specs fail because the API servers are slow. So heavy
-// jobs take turns, in this order. A job unblocks the next one when it has only to wait, for
-// certificates or for what it disrupts. Fuzzing is not heavy: it has the lowest priority.
+// Two cores are too few for two suites at a time: specs fail because the API servers are slow. So
+// heavy jobs run one after the other, in this order. A job unblocks the next one when it only has
+// to wait, for certificates or for the effects of its disruptions. Fuzzing is not heavy: it has the
+// lowest priority.
 func everything(ctx context.Context, j *job) error {
 	err := errors.Join(os.Setenv("E2E_KUBECONFIG", ""), os.Setenv("E2E_PROFILE", ""),
 		// Set explicitly: specs must fail, not skip, if docker does not work.
@@ -68,7 +69,7 @@ func everything(ctx context.Context, j *job) error {
 	return errors.Join(ready, err, j.parallel(ctx, jobs...))
 }
 
-// hardened leaves its cluster for the user.
+// hardened tests the profile hardened. Its cluster stays for the user.
 func hardened(ctx context.Context, j *job) error {
 	if err := j.up(ctx, "hardened", "--fresh"); err != nil {
 		return err
@@ -78,8 +79,8 @@ func hardened(ctx context.Context, j *job) error {
 	return errors.Join(err, j.specs(ctx, "hardened", disruptive))
 }
 
-// renewals watches two renewals of every certificate. Each one breaks the connections to the
-// API server (docs/operations.md), so nothing else uses the cluster.
+// renewals tests two renewals of every certificate. Each renewal breaks the connections to the API
+// server (docs/operations.md), so no other job uses the cluster.
 func renewals(ctx context.Context, j *job) (err error) {
 	defer func() { err = errors.Join(err, j.down(ctx)) }()
 	err = j.up(ctx, "hardened", "--fresh", "--install-flag=--cert-validity=10m", "--install-flag=--cert-renew-before=7m")
@@ -90,7 +91,7 @@ func renewals(ctx context.Context, j *job) (err error) {
 	return j.specs(ctx, "hardened", certificates)
 }
 
-// others tests the other profiles, and what it can of hardened, whose job is the longest.
+// others tests the other profiles, and a part of hardened, because the job hardened takes longest.
 func others(ctx context.Context, j *job) (err error) {
 	defer func() { err = errors.Join(err, j.down(ctx)) }()
 	inTree := j.up(ctx, "in-tree", "--fresh")

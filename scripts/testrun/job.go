@@ -18,13 +18,13 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/kind/refcluster"
 )
 
-// heartbeat is how long a step may print nothing.
+// heartbeat is the longest time in which a step prints nothing.
 const heartbeat = time.Minute
 
 // job is a sequence of steps, and the cluster that they use. Jobs run in parallel and share
 // only their results.
 type job struct {
-	// name is in front of each line that the job prints. It is empty if there is one job only.
+	// name is the prefix of each line that the job prints. It is empty if there is only one job.
 	name, cluster string
 	// heavy jobs use the whole machine. The next one starts when this one calls unblock.
 	heavy   bool
@@ -36,7 +36,7 @@ type job struct {
 	results      *results
 }
 
-// run runs one job in the working directory, prints the count as the last line, and returns
+// run runs one job in the working directory. The last line that it prints is the count. It returns
 // an error unless everything passed.
 func run(ctx context.Context, out io.Writer, do func(ctx context.Context, j *job) error) error {
 	root, err := os.Getwd()
@@ -53,7 +53,7 @@ func run(ctx context.Context, out io.Writer, do func(ctx context.Context, j *job
 	return j.results.summarize(out, errors.Join(do(ctx, j), ctx.Err()))
 }
 
-// path is a file below _output.
+// path returns the path of a file below _output.
 func (j *job) path(elements ...string) string {
 	return filepath.Join(append([]string{j.output}, elements...)...)
 }
@@ -89,7 +89,7 @@ func (j *job) parallel(ctx context.Context, jobs ...*job) error {
 	return group.Wait()
 }
 
-// wait waits for the job's turn. Without one the job starts at once.
+// wait waits for the job's turn. If turn is nil, it returns at once.
 func (j *job) wait(ctx context.Context, turn <-chan struct{}) error {
 	if turn == nil {
 		return nil

@@ -18,7 +18,7 @@ import (
 
 var errBroken = errors.New("it is broken")
 
-// testJob has a step that ends as given.
+// testJob returns a job with one step that has this result.
 func testJob(passed int, ends error) func(ctx context.Context, j *job) error {
 	return func(ctx context.Context, j *job) error {
 		return j.step(ctx, "a step", func(r *result) error {

@@ -15,8 +15,8 @@ import (
 	"github.com/onsi/ginkgo/v2/reporters"
 )
 
-// readJUnit counts the tests in a report of Ginkgo or gotestsum. A suite of Ginkgo that is not
-// in it ended without a report, and counts as a failure.
+// readJUnit counts the tests in a report of Ginkgo or gotestsum. A Ginkgo suite that is missing
+// from the report counts as a failure, because it ended without a report.
 func (r *result) readJUnit(file string, suites ...string) error {
 	raw, err := os.ReadFile(file)
 	if err != nil {
@@ -39,8 +39,9 @@ func (r *result) readJUnit(file string, suites ...string) error {
 	return nil
 }
 
-// judge returns why a program's tests did not complete, given how the program and the reading of
-// its report ended. Failed tests are no reason: they are in the report.
+// judge returns why the tests of a program did not complete. ran is the error of the program, and
+// read the error of reading its report. Failed tests are no error here, because they are in the
+// report.
 func (r *result) judge(ran, read error) error {
 	switch {
 	case read != nil:
@@ -57,8 +58,9 @@ func (r *result) judge(ran, read error) error {
 
 // addSuite counts the specs of a suite or the tests of a Go package.
 //
-// A spec that the label filter excludes has the message "skipped" alone and does not count:
-// another call of Ginkgo runs it. A Go test with subtests counts only if it fails by itself.
+// A spec that the label filter excludes has only the message "skipped". It does not count, because
+// another call of Ginkgo runs it. A Go test with subtests counts only if it fails and none of its
+// subtests does.
 func (r *result) addSuite(suite reporters.JUnitTestSuite) {
 	parents, failedParents := map[string]bool{}, map[string]bool{}
 	for _, c := range suite.TestCases {

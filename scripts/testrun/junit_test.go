@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// ginkgoReport has the suites a and b; c ended without a report.
+// ginkgoReport has the suites a and b. Suite c ended without a report.
 const ginkgoReport = `<testsuites><testsuite name="A" package="/e2e/a">
 	<testcase name="[BeforeSuite]"/><testcase name="[It] passes"/><testcase name="[It] passes/too"/>
 	<testcase name="[It] fails"><failure message="Expected 1">[FAILED] Expected 1</failure></testcase>

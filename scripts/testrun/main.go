@@ -1,9 +1,9 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command testrun runs the project's checks and tests and ends with the count of all results.
-// The Makefile's targets call it. The programs gotestsum and ginkgo run the tests; testrun
-// starts them in the right order, reads their JUnit reports and adds them up.
+// Command testrun runs the project's checks and tests. At the end it prints the count of all
+// results. The Makefile's targets call it. The programs gotestsum and ginkgo run the tests. testrun
+// starts them in the right order, reads their JUnit reports and adds the results.
 package main
 
 import (
@@ -18,15 +18,16 @@ import (
 
 func main() {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	// Programs run in their own process groups, so a closed terminal must end them, too.
-	// Under nohup, SIGHUP stays ignored.
+	// Programs run in their own process groups, so testrun must also end them when the terminal
+	// closes. Under nohup, SIGHUP stays ignored.
 	if !signal.Ignored(syscall.SIGHUP) {
 		signals = append(signals, syscall.SIGHUP)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), signals...)
 	// A second signal ends this program at once.
 	context.AfterFunc(ctx, stop)
-	// A closed pipe must not prevent the cleanup. Notify, because programs inherit Ignore.
+	// A closed pipe must not prevent the cleanup. Use Notify and not Ignore, because programs
+	// inherit an ignored signal.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	if err := command().ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)

@@ -31,8 +31,8 @@ type result struct {
 	failures []string
 }
 
-// fail counts a failure. Of a long text it keeps both ends: a failed assertion is at the
-// beginning, and a program's last words are at the end.
+// fail counts a failure. It keeps both ends of a long text: the beginning has a failed assertion,
+// and the end has the program's last output.
 func (r *result) fail(name, text string) {
 	r.failed++
 	text = strings.TrimSpace(text)
@@ -55,8 +55,8 @@ func (r *results) add(step result) {
 	r.steps = append(r.steps, step)
 }
 
-// summarize prints the duration of each step, every failure, and as the last line the count.
-// ended is how the run ended: an error counts unless a step has counted it.
+// summarize prints the duration of each step and every failure. The last line is the count. ended
+// is the error of the run. It counts as a failure unless a step has counted it.
 func (r *results) summarize(out io.Writer, ended error) error {
 	var total result
 	fmt.Fprintln(out, "\nDurations:")

@@ -12,15 +12,15 @@ import (
 	"slices"
 )
 
-// selection is the specs of one call of Ginkgo: those of the suites that the label filter
-// selects. Without suites: all suites that have no selection of their own.
+// selection is the specs of one call of Ginkgo: the specs in suites that match the label filter. If
+// suites is empty, it means all suites without their own selection.
 type selection struct {
 	name, label string
 	procs       int
 	suites      []string
 }
 
-// Together, these run every spec once. Disruptive specs run alone.
+// Together, these selections run every spec once. Disruptive specs run alone.
 var (
 	rules      = selection{name: "rules", label: "!disruptive", procs: 3}
 	disruptive = selection{name: "disruptive", label: "disruptive"}
@@ -35,7 +35,7 @@ var (
 	special = slices.Concat(crawl.suites, nodeScope.suites, certificates.suites)
 )
 
-// findSuites returns the folders of all suites, or of those that have no selection of their own.
+// findSuites returns the folders of all suites, or only of the suites without their own selection.
 func (j *job) findSuites(all bool) ([]string, error) {
 	files, err := filepath.Glob(filepath.Join(j.root, "e2e", "*", "suite_test.go"))
 	var suites []string
@@ -50,8 +50,8 @@ func (j *job) findSuites(all bool) ([]string, error) {
 	return suites, err
 }
 
-// compiled is a link to a suite's program. Ginkgo runs a suite in the folder where it finds the
-// program, and specs read files there.
+// compiled returns the path of a link to a suite's program. Ginkgo runs a suite in the folder of
+// the program, and specs read files there.
 func (j *job) compiled(suite string) string {
 	return filepath.Join(j.root, "e2e", suite, suite+".test")
 }
@@ -110,7 +110,7 @@ func (j *job) ginkgo(ctx context.Context, r *result, profile string, s selection
 	}, cmd...)...))
 	err = r.judge(ran, r.readJUnit(filepath.Join(artifacts, junit), suites...))
 	if err == nil && r.skipped > 0 && j.name != "" && profile == "hardened" {
-		// This profile has every feature: a skipped spec hides a rule.
+		// This profile has every feature, so a skipped spec means that a rule is not tested.
 		return fmt.Errorf("%d specs were skipped; in profile hardened, `make test` allows none", r.skipped)
 	}
 	return err

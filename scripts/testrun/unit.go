@@ -18,7 +18,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/kind/host"
 )
 
-// checks are the functions of scripts/verify.sh.
+// checks are names of functions in scripts/verify.sh.
 var checks = []string{
 	"gofmt", "licence-headers", "vet", "tidy", "golangci-lint", "shellcheck", "rules-doc", "manifests",
 }
@@ -42,7 +42,7 @@ func verify(ctx context.Context, j *job) error {
 	return errs
 }
 
-// unit is every test that needs no cluster.
+// unit runs every test that needs no cluster.
 func unit(ctx context.Context, j *job) error { return errors.Join(tests(ctx, j), fuzz(ctx, j)) }
 
 func tests(ctx context.Context, j *job) error {
@@ -55,8 +55,8 @@ func tests(ctx context.Context, j *job) error {
 			"env", "CGO_ENABLED=1", "go", "test", "-json", "-race", "-timeout=15m", "./...")
 	})
 	modules, err := j.nestedModules()
-	// The nested modules ask upstream's code millions of questions in sequence. The race
-	// detector finds nothing there and takes ten times as long.
+	// The tests of nested modules call upstream's code millions of times, in sequence. The race
+	// detector finds nothing there, and makes the tests ten times slower.
 	for _, module := range modules {
 		errs = errors.Join(errs, j.step(ctx, "tests of "+module, func(r *result) error {
 			name := strings.ReplaceAll(module, "/", "-")
@@ -77,7 +77,8 @@ func (j *job) nestedModules() (modules []string, err error) {
 	return modules, err
 }
 
-// fuzz gives each fuzz target a thousand inputs. Beside other jobs it uses one processor.
+// fuzz runs each fuzz target with a thousand inputs. In parallel to other jobs it uses only one
+// processor.
 func fuzz(ctx context.Context, j *job) error {
 	processors := runtime.NumCPU()
 	if j.name != "" {
@@ -88,7 +89,8 @@ func fuzz(ctx context.Context, j *job) error {
 	})
 }
 
-// gotestsum runs a program that prints the events of `go test -json`. Its tests know no cluster.
+// gotestsum runs a program that prints the events of `go test -json`. Its tests have no access to a
+// cluster.
 func (j *job) gotestsum(ctx context.Context, r *result, name, folder string, args ...string) error {
 	build := j.command(ctx, "go", "-C", "scripts/tools", "build", "-o", j.path("bin")+"/", "gotest.tools/gotestsum")
 	if err := j.run(build); err != nil {
@@ -105,7 +107,7 @@ func (j *job) gotestsum(ctx context.Context, r *result, name, folder string, arg
 	}
 	ran := j.run(cmd)
 	err := r.judge(ran, r.readJUnit(report))
-	// The report only says that a package does not build. gotestsum prints why.
+	// The report only shows that a package does not build. gotestsum prints the reason.
 	if _, compiler, found := strings.Cut(fmt.Sprint(ran), "\n=== Errors\n"); found {
 		r.failures = append(r.failures, "\n"+compiler)
 	}

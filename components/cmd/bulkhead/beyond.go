@@ -12,7 +12,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/controlplane"
 )
 
-// beyondFlags are about the rules that upstream does not have.
+// beyondFlags are the flags for the rules that upstream does not have.
 type beyondFlags struct {
 	mode                string
 	ruleModes           map[string]string
@@ -37,8 +37,8 @@ func (f *beyondFlags) add(fs *pflag.FlagSet) {
 		"Whether kubelets have credential providers that use ServiceAccount tokens."+asBefore+".")
 }
 
-// beyond is what the flags say; what they do not name, the installation on this
-// host was told.
+// beyond returns the settings from the flags. For a flag that is not set, it returns the recorded
+// value of the installation on this host.
 func (f *hostFlags) beyond(fs *pflag.FlagSet, given *beyondFlags) (controlplane.Beyond, error) {
 	record, err := controlplane.ReadRecord(f.layout)
 	if err != nil {

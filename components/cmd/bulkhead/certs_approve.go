@@ -27,7 +27,7 @@ runs it.`,
 	}
 	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "The approver's credentials for the API server.")
 	if err := cmd.MarkFlagRequired("kubeconfig"); err != nil {
-		panic(err) // the flag is three lines up
+		panic(err) // the flag is defined above
 	}
 	return cmd
 }

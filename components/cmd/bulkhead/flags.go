@@ -24,7 +24,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/preflight"
 )
 
-// hostFlags say where things are on this host.
+// hostFlags are the flags for the paths on this host.
 type hostFlags struct {
 	layout     host.Layout
 	kubeconfig string
@@ -53,13 +53,13 @@ const day = 24 * time.Hour
 
 var (
 	controlPlaneCertificates = pki.Policy{Validity: 90 * day, RenewBefore: 30 * day}
-	// nodeCertificates replace the proxy's certificate every day. A former one is refused some
-	// minutes later, so a copy of its key is of use for a day. A renewal that fails can be repaired
-	// for a month.
+	// nodeCertificates renews the proxy's certificate every day. Some minutes after a renewal, the
+	// kubelet rejects the former certificate. So a stolen key is useful for about one day. If
+	// renewals fail, there is a month to repair the cause.
 	nodeCertificates = pki.Policy{Validity: 30 * day, RenewBefore: 29 * day}
 )
 
-// addCertificateFlags binds how long certificates live.
+// addCertificateFlags adds the flags for the lifetime of certificates.
 func addCertificateFlags(fs *pflag.FlagSet, p *pki.Policy, defaults pki.Policy) {
 	fs.DurationVar(&p.Validity, "cert-validity", defaults.Validity,
 		"How long a new certificate is valid. Without this flag, the value of the last install.")
@@ -67,8 +67,8 @@ func addCertificateFlags(fs *pflag.FlagSet, p *pki.Policy, defaults pki.Policy) 
 		"Renew a certificate when less than this is left. Without this flag, the value of the last install.")
 }
 
-// certificatePolicy is what the flags say; without them, what the installation
-// on this host was told.
+// certificatePolicy returns the policy from the flags. For a flag that is not set, it returns the
+// recorded value of the installation on this host.
 func (f *hostFlags) certificatePolicy(fs *pflag.FlagSet, p pki.Policy) (pki.Policy, error) {
 	record, err := controlplane.ReadRecord(f.layout)
 	if err != nil || record == nil {
@@ -83,7 +83,7 @@ func (f *hostFlags) certificatePolicy(fs *pflag.FlagSet, p pki.Policy) (pki.Poli
 	return p, nil
 }
 
-// requireRoot stops a run that could only end half-way.
+// requireRoot returns an error before a run that would fail half-way without root.
 func requireRoot() error {
 	if os.Geteuid() != 0 {
 		return errors.New("cannot change files of the control plane: run this as root, on a control-plane host")
@@ -91,7 +91,7 @@ func requireRoot() error {
 	return nil
 }
 
-// connect reads kube-apiserver's manifest and opens a client to that very server.
+// connect reads kube-apiserver's manifest and opens a client to the server on this host.
 func (f *hostFlags) connect() (*apiserver.Manifest, *cluster.Client, error) {
 	data, err := os.ReadFile(f.layout.APIServerManifest())
 	if err != nil {
@@ -110,7 +110,7 @@ func (f *hostFlags) connect() (*apiserver.Manifest, *cluster.Client, error) {
 	return manifest, client, err
 }
 
-// installer puts together what changes this host.
+// installer creates the installer for this host.
 func (f *hostFlags) installer(out io.Writer) (*controlplane.Installer, error) {
 	if err := requireRoot(); err != nil {
 		return nil, err
@@ -131,14 +131,14 @@ func (f *hostFlags) installer(out io.Writer) (*controlplane.Installer, error) {
 	}, nil
 }
 
-// findings runs every check of preflight for an installation with these options.
+// findings runs every preflight check for an installation with these options.
 func (f *hostFlags) findings(ctx context.Context, o controlplane.Options) ([]preflight.Finding, error) {
 	manifest, client, err := f.connect()
 	if err != nil {
 		return nil, err
 	}
-	// By what will be in force. A file that is no good is named here, and the installer
-	// refuses it.
+	// The checks use the future configuration. An invalid file is reported here, and the installer
+	// rejects it.
 	policy, opened, bad := controlplane.MirrorPodPolicy(f.layout, o)
 	findings, err := preflight.Run(ctx, preflight.Input{
 		Policy:              policy,
@@ -160,7 +160,8 @@ func (f *hostFlags) findings(ctx context.Context, o controlplane.Options) ([]pre
 	return findings, err
 }
 
-// refuse prints what matters and fails if a check does.
+// refuse prints all findings except those with level OK. It returns an error if a finding has level
+// FAIL.
 func (f *hostFlags) refuse(ctx context.Context, out io.Writer, o controlplane.Options) error {
 	findings, err := f.findings(ctx, o)
 	if err != nil {
@@ -182,13 +183,13 @@ func (f *hostFlags) refuse(ctx context.Context, out io.Writer, o controlplane.Op
 	return nil
 }
 
-// defaultImage is the image of a version of this program.
+// defaultImage returns the default image for a version of this program.
 func defaultImage(version string) string {
 	return "ghcr.io/bulkhead-k8s/bulkhead:" + strings.ReplaceAll(version, "+", "-")
 }
 
-// image is what --image says. Without it an installation keeps the image that a
-// person chose for it, and follows this program's version if nobody did.
+// image returns the value of --image. If the flag is not set, it returns the recorded image, if the
+// user chose one. Otherwise it returns the default image of this version.
 func (f *hostFlags) image(fs *pflag.FlagSet, value string) (string, error) {
 	record, err := controlplane.ReadRecord(f.layout)
 	if err != nil || record == nil || fs.Changed("image") || record.Image == defaultImage(record.Version) {

@@ -9,16 +9,14 @@ import (
 	"testing"
 )
 
-// TestTheExampleOfInstallNamesAnImage because the default is an image that only
-// a release has.
+// TestTheExampleOfInstallNamesAnImage: the default image exists only for a release.
 func TestTheExampleOfInstallNamesAnImage(t *testing.T) {
 	if example := newInstallCommand().Example; !strings.Contains(example, "--image=") {
 		t.Errorf("it is %q", example)
 	}
 }
 
-// TestWhatMessagesTellToRunIsThere holds for commands that texts of the
-// installer send people to.
+// TestWhatMessagesTellToRunIsThere checks that the commands in the installer's messages exist.
 func TestWhatMessagesTellToRunIsThere(t *testing.T) {
 	var got []string
 	for _, c := range newRootCommand().Commands() {

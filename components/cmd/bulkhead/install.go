@@ -91,7 +91,8 @@ func newInstallCommand() *cobra.Command {
 	return cmd
 }
 
-// remember completes the flags with the recorded values of the installation on this host.
+// remember sets options whose flags are not set to the recorded values of the installation on this
+// host.
 func (f *hostFlags) remember(fs *pflag.FlagSet, o *controlplane.Options, beyond *beyondFlags, policy string,
 	kubeletAPI bool) error {
 	var errs [6]error

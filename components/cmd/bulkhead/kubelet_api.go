@@ -11,8 +11,8 @@ import (
 
 const kubeletAPIFlag = "kubelet-api"
 
-// kubeletAPI is what --kubelet-api says. Without it an installation goes on as it was
-// told before; nil if it was told nothing.
+// kubeletAPI returns the value of --kubelet-api. If the flag is not set, it returns the recorded
+// value. It returns nil if there is none.
 func (f *hostFlags) kubeletAPI(fs *pflag.FlagSet, value bool) (*bool, error) {
 	if fs.Changed(kubeletAPIFlag) {
 		return &value, nil

@@ -1,7 +1,7 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command bulkhead installs Bulkhead on a control-plane host and looks after it.
+// Command bulkhead installs Bulkhead on a control-plane host and manages it.
 package main
 
 import (
@@ -22,13 +22,13 @@ func main() {
 	}
 }
 
-// untilStopped ends with whatever ends a terminal session, so that an
-// installation is taken back and not cut off. What is printed meanwhile may find
-// nobody to read it: that must not end the process either.
+// untilStopped returns a context that ends with every signal that ends a terminal session. So an
+// interrupted installation is rolled back. The terminal may be gone by then, so SIGPIPE must not
+// end the process.
 func untilStopped(ctx context.Context) (context.Context, context.CancelFunc) {
 	signal.Ignore(syscall.SIGPIPE)
 	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) { // nohup means it
+	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores SIGHUP, and the process keeps that
 		ends = append(ends, syscall.SIGHUP)
 	}
 	return signal.NotifyContext(ctx, ends...)

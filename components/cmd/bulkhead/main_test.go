@@ -14,14 +14,14 @@ import (
 	"time"
 )
 
-// childSignal tells this test binary, started by itself, which signal to meet.
+// childSignal is the variable with the signal for the child. The child is this test binary.
 const childSignal = "BULKHEAD_TEST_CHILD_SIGNAL"
 
-// childLimit ends a child that missed its signal.
+// childLimit ends a child that did not receive its signal.
 const childLimit = 10 * time.Second
 
-// TestALostTerminalIsNoSuddenEnd starts a process whose output nobody reads, as
-// after `bulkhead install | tee log` and Ctrl-C, and sends it a signal.
+// TestALostTerminalIsNoSuddenEnd starts a process whose output has no reader, as after `bulkhead
+// install | tee log` and Ctrl-C. Then it sends a signal to the process.
 func TestALostTerminalIsNoSuddenEnd(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM} {
 		t.Run(signal.String(), func(t *testing.T) {
@@ -47,11 +47,11 @@ func TestChild(t *testing.T) {
 	if !isChild {
 		t.Skip("it is started by another test")
 	}
-	// A parent under nohup hands down that SIGHUP is ignored; this child is not.
+	// Under nohup, this process inherits that SIGHUP is ignored. Undo that.
 	unignored := make(chan os.Signal, 1)
 	signal.Notify(unignored, syscall.SIGHUP)
 	signal.Stop(unignored)
-	ctx, _ := untilStopped(context.Background()) // until the process ends
+	ctx, _ := untilStopped(context.Background()) // needed until the process ends
 	for _, signal := range []syscall.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM} {
 		if signal.String() == name {
 			if err := syscall.Kill(os.Getpid(), signal); err != nil {

@@ -30,7 +30,7 @@ node at a time. They use the kubelet's own credentials.`,
 	return cmd
 }
 
-// nodeFlags say where things are on a node's host.
+// nodeFlags are the flags for the paths on a node's host.
 type nodeFlags struct{ layout host.Layout }
 
 func (f *nodeFlags) add(fs *pflag.FlagSet) {
@@ -55,9 +55,9 @@ func (f *nodeFlags) installer(out io.Writer) (*node.Installer, error) {
 	}, nil
 }
 
-// certificatePolicy is what the flags say; without them, what the last installation on this node
-// recorded. Older versions recorded the default of the control plane if they were told nothing: it
-// does not count.
+// certificatePolicy returns the policy from the flags. For a flag that is not set, it returns the
+// recorded value of this node. An older version recorded the control plane's defaults if no flag
+// was set, so such a record is ignored.
 func (f *nodeFlags) certificatePolicy(fs *pflag.FlagSet, p pki.Policy) (pki.Policy, error) {
 	record, err := node.ReadRecord(f.layout)
 	if err != nil || record == nil || record.Certificates == controlPlaneCertificates {

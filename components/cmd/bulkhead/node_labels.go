@@ -79,7 +79,7 @@ func readPolicy(file string) (*configuration.Configuration, error) {
 	return policy, nil
 }
 
-// labelling gives Nodes the labels of a policy.
+// labelling sets the labels of a policy on Nodes.
 type labelling struct {
 	client kubernetes.Interface
 	policy *configuration.Configuration
@@ -87,7 +87,7 @@ type labelling struct {
 	dryRun bool
 }
 
-// apply goes on after a Node that cannot be labelled.
+// apply continues after a Node that cannot be labelled.
 func (l labelling) apply(ctx context.Context, names []string) error {
 	nodes, err := l.nodes(ctx, names)
 	problems := []error{err}
@@ -108,7 +108,7 @@ func (l labelling) apply(ctx context.Context, names []string) error {
 	return errors.Join(problems...)
 }
 
-// nodes are those that are named, or all.
+// nodes returns the named Nodes, or all Nodes if names is empty.
 func (l labelling) nodes(ctx context.Context, names []string) ([]corev1.Node, error) {
 	if len(names) == 0 {
 		list, err := l.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
@@ -142,8 +142,8 @@ func missingLabels(node *corev1.Node, want map[string]string) map[string]string 
 	return missing
 }
 
-// label patches the very Node that was looked at: another one of that name has
-// another UID, and is refused.
+// label patches exactly the Node that was read. If another Node has this name now, its UID differs
+// and the API server rejects the patch.
 func (l labelling) label(ctx context.Context, node *corev1.Node, missing map[string]string) error {
 	if !l.dryRun {
 		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": node.UID, "labels": missing}})

@@ -34,9 +34,9 @@ func TestNodeLabelsApply(t *testing.T) {
 		name   string
 		nodes  []string
 		dryRun bool
-		// says is what is printed, and wrong the error.
+		// says is the printed text, and wrong the error.
 		says, wrong string
-		// n1 are the labels of that node in the end, and patches how many there were.
+		// n1 are the final labels of that node. patches is the number of patches.
 		n1      map[string]string
 		patches int
 	}{

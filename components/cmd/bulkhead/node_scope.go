@@ -18,8 +18,7 @@ const (
 	customResourcesFlag = "node-scope-custom-resources"
 )
 
-// addNodeScopeFlags binds what is said about accounts that are held to the nodes of their
-// pods.
+// addNodeScopeFlags adds the flags for node scope.
 func addNodeScopeFlags(fs *pflag.FlagSet, s *scope.Options) {
 	fs.BoolVar(&s.On, nodeScopeFlag, s.On,
 		"Limit the tokens of pods to the pods' nodes, where an annotation of their ServiceAccount says so "+
@@ -31,9 +30,9 @@ func addNodeScopeFlags(fs *pflag.FlagSet, s *scope.Options) {
 			"flag, the value of the last install; an empty value removes it.")
 }
 
-// nodeScope completes what the flags say with what the installation on this host was
-// told: an upgrade by somebody who knows nothing of it lets nobody loose. Where nothing of
-// ours is to be, nothing is remembered.
+// nodeScope returns the settings from the flags. For a flag that is not set, it returns the
+// recorded value. So an upgrade without the flags keeps every scope. The profile in-tree does not
+// use the record.
 func (f *hostFlags) nodeScope(fs *pflag.FlagSet, profile controlplane.Profile, said scope.Options) (scope.Options,
 	error) {
 	record, err := controlplane.ReadRecord(f.layout)
@@ -49,7 +48,7 @@ func (f *hostFlags) nodeScope(fs *pflag.FlagSet, profile controlplane.Profile, s
 	return said, nil
 }
 
-// nodeScopeOf says in one line whom an installation holds.
+// nodeScopeOf describes in one line how many accounts an installation scopes.
 func nodeScopeOf(l host.Layout, record *controlplane.Record) string {
 	if !record.NodeScope.On {
 		return "off"

@@ -12,7 +12,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/node"
 )
 
-// printNode says how this node's kubelet is reached.
+// printNode prints how clients reach this node's kubelet.
 func printNode(ctx context.Context, out io.Writer, k *node.Installer) error {
 	record, err := node.ReadRecord(k.Layout)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 
 const policyFlag = "node-restriction-config"
 
-// policy is what the flag says about node-restriction's file; without it, what the
-// installation on this host was told.
+// policy returns the settings for node-restriction's file. If the flag is not set, it returns the
+// recorded setting.
 func (f *hostFlags) policy(fs *pflag.FlagSet, file string) (controlplane.Policy, error) {
 	if !fs.Changed(policyFlag) {
 		record, err := controlplane.ReadRecord(f.layout)
@@ -31,6 +31,6 @@ func (f *hostFlags) policy(fs *pflag.FlagSet, file string) (controlplane.Policy,
 	if err != nil {
 		return controlplane.Policy{}, fmt.Errorf("--%s: %w", policyFlag, err)
 	}
-	// Nil would mean that nothing was given.
+	// A nil File would mean that the user gave no file.
 	return controlplane.Policy{Own: true, File: append([]byte{}, data...)}, nil
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// revokeFlags are those of bulkhead revoke.
+// revokeFlags are the flags of bulkhead revoke.
 type revokeFlags struct {
 	kubeconfig, comment     string
 	certificates, crls, ids []string
@@ -124,7 +124,7 @@ func newRevokeListCommand(kubeconfig *string) *cobra.Command {
 	return cmd
 }
 
-// read reads all files before anything is asked of the cluster.
+// read reads all files before the first request to the cluster.
 func (f *revokeFlags) read(stdin io.Reader) (toRevoke, error) {
 	var wanted toRevoke
 	for _, id := range f.ids {

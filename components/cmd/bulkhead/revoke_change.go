@@ -28,11 +28,11 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/revocationlist"
 )
 
-// toRevoke is what a person wants to have revoked.
+// toRevoke has the credentials that the user wants to revoke.
 type toRevoke struct {
 	entries []revocationlist.Entry
 	crls    []crlFile
-	// notes are what the person has to know about the entries.
+	// notes are remarks about the entries for the user.
 	notes []string
 }
 
@@ -71,7 +71,7 @@ func (t *toRevoke) addCertificate(data []byte, comment string) error {
 	return t.addID(revocationlist.IDOf(leaf), about)
 }
 
-// revoker changes the cluster's list.
+// revoker changes the revocation list of the cluster.
 type revoker struct {
 	client kubernetes.Interface
 	out    io.Writer
@@ -116,8 +116,8 @@ func (r revoker) revoke(ctx context.Context, wanted toRevoke) error {
 	return nil
 }
 
-// refuseOwn refuses to revoke the credential that this command uses: kubectl with it could
-// not take it off the list.
+// refuseOwn rejects the credential that this command uses. With that credential, kubectl could not
+// remove it from the list again.
 func (r revoker) refuseOwn(ctx context.Context, entries []revocationlist.Entry) error {
 	if len(entries) == 0 {
 		return nil
@@ -136,7 +136,7 @@ func (r revoker) refuseOwn(ctx context.Context, entries []revocationlist.Entry) 
 	return nil
 }
 
-// clientCA are the CAs that kube-apiserver accepts client certificates of.
+// clientCA returns the CAs from which kube-apiserver accepts client certificates.
 func (r revoker) clientCA(ctx context.Context, crls []crlFile) ([]byte, error) {
 	if len(crls) == 0 {
 		return nil, nil
@@ -149,8 +149,8 @@ func (r revoker) clientCA(ctx context.Context, crls []crlFile) ([]byte, error) {
 	return []byte(published.Data[key]), nil
 }
 
-// addCRL adds the lists of one file, as one key for each file. An older list of one of the
-// CAs is replaced, a newer one is not.
+// addCRL adds the list of one file to data, under its own key. It replaces an older list of the
+// same CA. It returns an error if data has a newer one. said are messages for the user.
 func addCRL(data map[string]string, file crlFile, clientCA []byte, now time.Time) (said []string, err error) {
 	lists, err := crl.Inspect(file.data, clientCA, now)
 	if err != nil {
@@ -166,7 +166,7 @@ func addCRL(data map[string]string, file crlFile, clientCA []byte, now time.Time
 		}
 		there, err := crl.Inspect([]byte(text), clientCA, now)
 		if err != nil {
-			continue // it is of no use to a proxy either
+			continue // a proxy cannot use it either
 		}
 		for _, known := range there {
 			if known.SameCA(list) && known.NewerThan(list) {
@@ -207,7 +207,7 @@ func (r revoker) remove(ctx context.Context, ids []string) error {
 	})
 }
 
-// change edits the ConfigMap, or makes it. With an error of edit, nothing is written.
+// change edits or creates the ConfigMap. If edit returns an error, change writes nothing.
 func (r revoker) change(ctx context.Context, edit func(data map[string]string) (said []string, err error)) error {
 	configMaps := r.client.CoreV1().ConfigMaps(revocationlist.Namespace)
 	var said []string

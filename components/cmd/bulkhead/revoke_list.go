@@ -21,18 +21,18 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/revocationlist"
 )
 
-// revokedCRL is a row about a certificate revocation list.
+// revokedCRL is a row for a certificate revocation list.
 type revokedCRL struct {
 	Key        string    `json:"key"`
 	Issuer     string    `json:"issuer,omitempty"`
 	Number     string    `json:"number,omitempty"`
 	NextUpdate time.Time `json:"nextUpdate,omitzero"`
 	Revoked    int       `json:"revoked"`
-	// Problem says why no proxy uses it.
+	// Problem is why no proxy uses the list.
 	Problem string `json:"problem,omitempty"`
 }
 
-// listRevoked prints what is in the cluster's list.
+// listRevoked prints the revocation list of the cluster.
 func listRevoked(ctx context.Context, out io.Writer, client kubernetes.Interface, output string, now time.Time) error {
 	if output != "table" && output != "json" {
 		return fmt.Errorf("-o %s: it is one of table and json", output)

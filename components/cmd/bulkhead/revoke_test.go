@@ -33,7 +33,7 @@ const (
 	ownToken    = "JTI=11111111-2222-3333-4444-666666666666"
 )
 
-// revoking is a cluster with a list, that answers as if ownToken asked.
+// revoking returns a cluster with a revocation list. It answers as if the caller used ownToken.
 func revoking(t *testing.T, ca *testpki.CA, data map[string]string) (*fake.Clientset, func() map[string]string) {
 	t.Helper()
 	objects := []runtime.Object{&corev1.ConfigMap{

@@ -43,7 +43,7 @@ Run it as root on each control-plane host.`,
 	return root
 }
 
-// buildVersion is what the linker was told, or a word for a build without it.
+// buildVersion returns the version from the linker flags, or "dev" without them.
 func buildVersion() string {
 	v := version.Get().GitVersion
 	if strings.Contains(v, "$Format") {

@@ -23,7 +23,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// markdownHeader begins docs/rules.md.
+// markdownHeader is the beginning of docs/rules.md.
 const markdownHeader = `<!--
 Copyright The Bulkhead Authors
 SPDX-License-Identifier: Apache-2.0
@@ -54,7 +54,7 @@ Values of *in force*:
 - **no proxy**: the rule needs kubelet-auth-proxy, which parity does not have.
 `
 
-// components are the names of what the first part of an ID stands for.
+// components maps the prefix of a rule ID to the component's name.
 var components = map[string]string{"NA": "Node authorizer", "NR": "NodeRestriction", "KA": "Kubelet API",
 	"NS": "Node scope"}
 
@@ -75,7 +75,7 @@ An optional rule has a default mode in each profile.`,
 	return cmd
 }
 
-// allRules are those of every component.
+// allRules returns the rules of all components.
 func allRules() []rules.Rule {
 	return slices.Concat(nodeauthorizer.Rules, noderestriction.Rules, kubeletauth.Rules, nodescope.Rules,
 		scopeadmission.Rules)
@@ -128,7 +128,7 @@ func rulesMarkdown(out io.Writer, all []rules.Rule) error {
 	return err
 }
 
-// inForce says when a rule applies, and nothing if it always does.
+// inForce returns when a rule applies. It is empty if the rule always applies.
 func inForce(r rules.Rule) string {
 	hardened, parity := defaultIn(controlplane.Hardened, r), defaultIn(controlplane.Parity, r)
 	switch {
@@ -140,10 +140,10 @@ func inForce(r rules.Rule) string {
 	return fmt.Sprintf("hardened %s, parity %s", hardened, parity)
 }
 
-// docsWidth is the widest line of a page (components/docs_test.go).
+// docsWidth is the maximum width of a line in the docs (components/docs_test.go).
 const docsWidth = 100
 
-// writeWrapped writes an item of a list. Its lines align below the first one.
+// writeWrapped writes an item of a list. Further lines are aligned with the text of the first one.
 func writeWrapped(b *strings.Builder, bullet, text string) {
 	column := utf8.RuneCountInString(bullet)
 	indent := strings.Repeat(" ", column)
@@ -164,7 +164,7 @@ func writeWrapped(b *strings.Builder, bullet, text string) {
 	b.WriteByte('\n')
 }
 
-// defaultIn is the mode of a rule in a profile unless a flag says otherwise.
+// defaultIn returns the mode of a rule in a profile if no flag sets it.
 func defaultIn(p controlplane.Profile, r rules.Rule) string {
 	switch {
 	case strings.HasPrefix(string(r.ID), "NS-"):
@@ -189,9 +189,9 @@ type jsonRule struct {
 	Source    string `json:"source"`
 	Extension bool   `json:"extension"`
 	Optional  bool   `json:"optional"`
-	// Configured is true for a rule that the operator's configuration puts in force.
+	// Configured is true for a rule that only the operator's configuration enables.
 	Configured bool `json:"configured,omitempty"`
-	// Defaults are the modes of an optional rule, by profile.
+	// Defaults are the default modes of an optional rule, by profile.
 	Defaults map[controlplane.Profile]string `json:"defaults,omitempty"`
 }
 

@@ -149,7 +149,7 @@ func TestEveryCommandHasHelp(t *testing.T) {
 	}
 }
 
-// Parity has no kubelet-auth-proxy, and so none of its rules.
+// Parity has no kubelet-auth-proxy, and none of its rules.
 func TestRulesOfKubeletsInParity(t *testing.T) {
 	for _, r := range kubeletauth.Rules {
 		want := "no proxy"
@@ -162,7 +162,7 @@ func TestRulesOfKubeletsInParity(t *testing.T) {
 	}
 }
 
-// The table of node scope has two halves, and no ID is in two tables.
+// The rules of node scope are in two tables. No ID is in two tables.
 func TestRulesOfAllComponents(t *testing.T) {
 	seen, scoped := map[rules.ID]bool{}, 0
 	for _, r := range allRules() {

@@ -20,10 +20,10 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// atOnce bounds what is asked of the API server at one time.
+// atOnce limits the objects in one list request.
 const atOnce = 500
 
-// scopedAccount is a row.
+// scopedAccount is a row of the table.
 type scopedAccount struct {
 	Namespace      string `json:"namespace"`
 	ServiceAccount string `json:"serviceAccount"`
@@ -31,20 +31,21 @@ type scopedAccount struct {
 	Mode           string `json:"mode"`
 	Authorization  string `json:"authorization"`
 	Admission      string `json:"admission"`
-	// OlderPods are pods that were created before the scope was live; null while it is not.
+	// OlderPods is the number of pods that were created before the scope became live. It is null
+	// while the scope is not live.
 	OlderPods *int `json:"olderPods"`
 }
 
-// annotations are what an account and its pods say.
+// annotations are the scope annotations of an account and of its pods.
 type annotations struct {
 	own, mode string
 	has       bool
 	ofPods    map[string]bool
-	// digest is that of the account's own annotations.
+	// digest is the digest of the account's own annotations.
 	digest string
 }
 
-// current identifies what the account and its pods say now.
+// current returns the digest of the current annotations of the account and its pods.
 func (a *annotations) current() string {
 	pods := map[string]struct{}{}
 	for value := range a.ofPods {
@@ -53,7 +54,7 @@ func (a *annotations) current() string {
 	return scopelist.Digest(a.digest, pods)
 }
 
-// scopeAccounts are those that are annotated, or that a host tells of.
+// scopeAccounts returns the accounts that have an annotation or that a host reports.
 func scopeAccounts(ctx context.Context, client kubernetes.Interface, hosts []scopeHost) ([]scopedAccount, error) {
 	all := map[scopelist.Account]*annotations{}
 	at := func(namespace, name string) *annotations {
@@ -112,7 +113,8 @@ func readAccounts(ctx context.Context, client kubernetes.Interface, at func(name
 	}
 }
 
-// readPods also returns when the pods that may still run were created, by account.
+// readPods reads the annotations of pods. It also returns, by account, the creation times of all
+// pods that may still run.
 func readPods(
 	ctx context.Context, client kubernetes.Interface, at func(namespace, name string) *annotations,
 ) (map[scopelist.Account][]time.Time, error) {
@@ -142,8 +144,8 @@ func readPods(
 	}
 }
 
-// olderThan counts the pods that were not created after that moment. The API server checks
-// a watch when it begins: those of older pods may go on without a limit.
+// olderThan counts the pods that were created at or before since. The API server authorizes a watch
+// only when it begins. So a watch of an older pod can continue without the scope.
 func olderThan(since time.Time, created []time.Time) *int {
 	if since.IsZero() {
 		return nil
@@ -171,7 +173,7 @@ func (a *annotations) resources() string {
 	return strings.Join(parts, "; ")
 }
 
-// held is a value as it counts.
+// held returns the effective value of an annotation.
 func held(value string) string {
 	if _, err := nodescope.ParseScope(value); err != nil {
 		return "* (cannot be read)"

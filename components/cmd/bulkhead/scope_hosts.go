@@ -18,11 +18,10 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
 )
 
-// quietFor is after what time a host that says nothing is not believed: it says something
-// every five minutes.
+// quietFor is the age at which a host's report is too old. A host reports every five minutes.
 const quietFor = 15 * time.Minute
 
-// scopeHost is a control-plane node and what its scope-sync has told.
+// scopeHost is a control-plane node with the report of its scope-sync.
 type scopeHost struct {
 	Node    string    `json:"node"`
 	Heard   time.Time `json:"heard,omitzero"`
@@ -31,8 +30,8 @@ type scopeHost struct {
 	details map[scopelist.Account]scopelist.Detail
 }
 
-// scopeHosts are all control-plane nodes. One that has told nothing, or nothing lately,
-// shows every account as pending: nobody knows.
+// scopeHosts returns all control-plane nodes. If a host has no recent report, all its accounts are
+// pending, because their state is unknown.
 func scopeHosts(ctx context.Context, client kubernetes.Interface, now time.Time) ([]scopeHost, error) {
 	records, err := client.CoreV1().ConfigMaps(scopelist.RecordsNamespace).Get(ctx, scopelist.RecordsName,
 		metav1.GetOptions{})
@@ -97,9 +96,9 @@ func scopeHostOf(name, text string, told bool, now time.Time) scopeHost {
 	return host
 }
 
-// stateEverywhere is live where it is on every host, for the annotations with that digest:
-// what a host says of other annotations does not count. since is from when on both have been
-// live everywhere; zero if they are not.
+// stateEverywhere reports what is live on every host. A report counts only if it is for the
+// annotations with this digest. since is the time from which authorization and admission are live
+// on every host. It is zero if they are not.
 func stateEverywhere(
 	account scopelist.Account, digest string, hosts []scopeHost,
 ) (live scopelist.State, since time.Time) {

@@ -48,7 +48,7 @@ It can be run anywhere, and changes nothing.`,
 	return cmd
 }
 
-// anywhere opens a client as kubectl does.
+// anywhere opens a client with a kubeconfig, as kubectl does.
 func anywhere(kubeconfig string) (kubernetes.Interface, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = kubeconfig
@@ -111,7 +111,7 @@ func countOrNone(n *int) string {
 	return strconv.Itoa(*n)
 }
 
-// shortCell keeps a long value from tearing a table apart; -o json has all of it.
+// shortCell shortens a value that is too long for a table. -o json prints it in full.
 func shortCell(text string) string {
 	const most = 60
 	if runes := []rune(text); len(runes) > most {

@@ -37,7 +37,7 @@ func scopePod(name, runsAs, value string) *corev1.Pod {
 	}
 }
 
-// digest is that of an account with those annotations, and of its pods.
+// digest returns the digest of an account with these annotations and of its pods.
 func digest(annotations map[string]string, pods ...string) string {
 	ofPods := map[string]struct{}{}
 	for _, value := range pods {
@@ -46,8 +46,8 @@ func digest(annotations map[string]string, pods ...string) string {
 	return scopelist.Digest(scopelist.DigestOfAccount(annotations), ofPods)
 }
 
-// recorded is what the hosts have told; each account's state is two letters, a for
-// authorization and w for admission.
+// recorded returns the reports of the hosts. The state of each account is written as letters: a for
+// authorization, w for admission.
 func recorded(t *testing.T, hosts map[string]scopelist.Record) *corev1.ConfigMap {
 	t.Helper()
 	all := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "bulkhead-node-scope"},
@@ -78,7 +78,7 @@ const scopeKey, modeKey = "bulkhead.dev/node-scoped-resources", "bulkhead.dev/no
 
 var long = strings.Repeat("pods,", 30) + "pods"
 
-// digests are those of the accounts of the tests.
+// digests are the digests of the accounts in the tests.
 var digests = map[string]string{
 	"everywhere": digest(map[string]string{scopeKey: "pods, nodes"}),
 	"audited":    digest(map[string]string{scopeKey: "*", modeKey: "audit"}),
@@ -109,7 +109,7 @@ func TestScopeList(t *testing.T) {
 		scopeAccount("audited", map[string]string{key: "*", "bulkhead.dev/node-scope-mode": "audit"}),
 		scopeAccount("new", map[string]string{key: "Pods"}),
 		scopeAccount("former", nil),
-		// Audit has ended, and what the hosts tell of is what was before.
+		// Audit mode has ended. The reports of the hosts are still from before.
 		scopeAccount("changed", map[string]string{key: "pods"}),
 		old, newer, ended,
 		scopePod("p", "viapod", "secrets"), scopePod("q", "viapod", "secrets"),

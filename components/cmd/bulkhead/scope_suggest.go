@@ -21,7 +21,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesuggest"
 )
 
-// suggestOptions are the flags.
+// suggestOptions are the flags of the command.
 type suggestOptions struct {
 	kubeconfig, output, custom string
 	logs                       []string
@@ -130,8 +130,8 @@ func (o suggestOptions) suggest(cmd *cobra.Command, client kubernetes.Interface,
 	return printSuggestion(cmd.OutOrStdout(), o.output, account, log.Stats(), suggestion)
 }
 
-// readLog gives the requests of one log to the suggester. It ends with the context, at
-// the next request.
+// readLog passes the requests of one log to the suggester. When the context ends, it stops at the
+// next request.
 func readLog(ctx context.Context, file string, stdin io.Reader, log *scopesuggest.Log,
 	s *scopesuggest.Suggester) error {
 	in := stdin

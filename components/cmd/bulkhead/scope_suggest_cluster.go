@@ -19,11 +19,11 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// viewPatience is how long it may take to list what relations are made of.
+// viewPatience limits the time to list the objects that define which node a request concerns.
 const viewPatience = time.Minute
 
-// nodesAsTheyAre is the node authorizer, with every rule on, over the cluster as it is
-// now. What fills it runs until forget is called.
+// nodesAsTheyAre returns node-authorizer with every rule enforced, over the current objects of the
+// cluster. Its informers run until forget is called.
 func nodesAsTheyAre(ctx context.Context, progress io.Writer,
 	client kubernetes.Interface) (node *nodeauthorizer.Authorizer, forget func(), err error) {
 	modes := nodeauthorizer.Modes(rules.Enforce)

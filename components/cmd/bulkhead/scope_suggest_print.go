@@ -66,8 +66,8 @@ func printStats(out io.Writer, account scopelist.Account, stats scopesuggest.Log
 	_, _ = fmt.Fprintln(out)
 }
 
-// printable keeps what somebody once asked for from moving the cursor: a name in a log may
-// hold anything.
+// printable replaces characters that could move the cursor. A name in a log can contain any
+// character.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

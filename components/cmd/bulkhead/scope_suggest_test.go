@@ -19,8 +19,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
 )
 
-// collectorLog has a log collector on worker-1: it lists the pods of its node, reads a
-// Service of the whole cluster, and is refused a secret.
+// collectorLog is the audit log of a log collector on worker-1. It lists the pods of its node and
+// reads Endpoints. Its request to list secrets is denied.
 const collectorLog = `{"kind":"Event","apiVersion":"audit.k8s.io/v1","stage":"ResponseComplete","requestURI":"/api/v1/pods?fieldSelector=spec.nodeName%3Dworker-1","verb":"list","user":{"username":"system:serviceaccount:ns:collector","extra":{"authentication.kubernetes.io/node-name":["worker-1"],"authentication.kubernetes.io/pod-name":["collector-x"],"authentication.kubernetes.io/pod-uid":["u"]}},"objectRef":{"resource":"pods","apiVersion":"v1"},"requestReceivedTimestamp":"2026-01-02T03:04:05.000000Z","annotations":{"authorization.k8s.io/decision":"allow"}}
 {"kind":"Event","apiVersion":"audit.k8s.io/v1","stage":"ResponseComplete","requestURI":"/api/v1/namespaces/ns/endpoints/e","verb":"get","user":{"username":"system:serviceaccount:ns:collector","extra":{"authentication.kubernetes.io/node-name":["worker-1"],"authentication.kubernetes.io/pod-name":["collector-x"],"authentication.kubernetes.io/pod-uid":["u"]}},"objectRef":{"resource":"endpoints","namespace":"ns","name":"e","apiVersion":"v1"},"requestReceivedTimestamp":"2026-01-02T03:05:05.000000Z","annotations":{"authorization.k8s.io/decision":"allow"}}
 {"kind":"Event","apiVersion":"audit.k8s.io/v1","stage":"ResponseComplete","requestURI":"/api/v1/secrets","verb":"list","user":{"username":"system:serviceaccount:ns:collector"},"objectRef":{"resource":"secrets","apiVersion":"v1"},"requestReceivedTimestamp":"2026-01-02T03:06:05.000000Z","annotations":{"authorization.k8s.io/decision":"forbid"}}

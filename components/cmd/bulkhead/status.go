@@ -73,7 +73,7 @@ func newStatusCommand() *cobra.Command {
 	return cmd
 }
 
-// printInstallation says whether there is anything of ours to tell about.
+// printInstallation prints the state of the installation, and reports whether there is one.
 func (f *hostFlags) printInstallation(out io.Writer) (installed bool, err error) {
 	record, err := controlplane.ReadRecord(f.layout)
 	if err != nil {
@@ -101,7 +101,7 @@ func (f *hostFlags) printInstallation(out io.Writer) (installed bool, err error)
 	return true, nil
 }
 
-// kubeletAPIOf says in one line what is done about the kubelets' API.
+// kubeletAPIOf describes in one line how the kubelets' API is protected.
 func kubeletAPIOf(l host.Layout, record *controlplane.Record) string {
 	_, err := os.Stat(l.KubeletApproverManifest())
 	switch {
@@ -115,7 +115,7 @@ func kubeletAPIOf(l host.Layout, record *controlplane.Record) string {
 	return "protected on all nodes: kube-apiserver verifies the kubelets' certificates"
 }
 
-// shownFlags begin the flags of kube-apiserver that our profiles are about.
+// shownFlags are prefixes of the kube-apiserver flags that Bulkhead's profiles set.
 var shownFlags = []string{"--authorization-", "--admission-control-", "--enable-admission-plugins=",
 	"--disable-admission-plugins=", "--service-account-extend-token-expiration=", "--kubelet-certificate-authority="}
 

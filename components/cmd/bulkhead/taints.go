@@ -121,7 +121,7 @@ func clearTaints(ctx context.Context, out io.Writer, client kubernetes.Interface
 	return nil
 }
 
-// taintsOf are those of the Node, if there is one.
+// taintsOf returns the taints of the Node. It returns none if the Node does not exist.
 func taintsOf(ctx context.Context, client kubernetes.Interface, name string) ([]corev1.Taint, error) {
 	node, err := client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {

@@ -18,8 +18,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// ruleID is a rule's ID at the end of a reason. More than one rule may be named: node scope names
-// the rule of NodeRestriction that it applies.
+// ruleID matches a rule ID at the end of a reason. A reason may name more than one rule: node scope
+// also names the rule of NodeRestriction that it applies.
 var ruleID = regexp.MustCompile(`\[((?:NA|NR|NS|KA)-[A-Z0-9-]+)\]`)
 
 func newWhyCommand() *cobra.Command {
@@ -40,8 +40,8 @@ the rule from its text. It asks no cluster.`,
 	}
 }
 
-// errNoRule is returned for a message that no rule of Bulkhead, and no rule that upstream's
-// NodeRestriction shares with it, has written.
+// errNoRule is returned for a message that matches neither a rule of Bulkhead nor a rule that
+// upstream's NodeRestriction shares with it.
 var errNoRule = errors.New(
 	"cannot find a rule in this message: neither Bulkhead nor the NodeRestriction plugin wrote it.\n" +
 		"If it begins with \"User\", RBAC denied the request: look at the user's roles (kubectl auth can-i --list --as=USER)")
@@ -72,7 +72,7 @@ func explain(out io.Writer, message string) error {
 	return nil
 }
 
-// namedRules are the IDs in the message, each once.
+// namedRules returns the IDs in the message, each once.
 func namedRules(message string) []rules.ID {
 	var ids []rules.ID
 	for _, match := range ruleID.FindAllStringSubmatch(message, -1) {

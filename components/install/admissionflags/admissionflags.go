@@ -1,8 +1,8 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package admissionflags edits what kube-apiserver's flags say about admission, in
-// its manifest as well as in kubeadm's configuration, and takes that back.
+// Package admissionflags edits the admission flags of kube-apiserver, and undoes the edits. The
+// flags can be in kube-apiserver's manifest or in kubeadm's configuration.
 package admissionflags
 
 import (
@@ -19,60 +19,60 @@ const (
 	plugin = "NodeRestriction"
 )
 
-// Flags are those of one kube-apiserver, wherever they are written.
+// Flags are the flags of one kube-apiserver. They can be in any file format.
 type Flags interface {
 	Arg(name string) (value string, set bool)
 	SetArg(name, value string)
-	// ReplaceArg puts --name=value in the place of --old.
+	// ReplaceArg replaces --old by --name=value, at the same position.
 	ReplaceArg(old, name, value string)
 	DeleteArg(name string) (value string, had bool)
-	// PluginByDefault is true if whoever reads the flags adds NodeRestriction to
-	// them where --enable-admission-plugins is not set.
+	// PluginByDefault is true if the reader of the flags adds NodeRestriction to them when
+	// --enable-admission-plugins is not set.
 	PluginByDefault() bool
 }
 
-// Wiring is what the flags have to say.
+// Wiring is the wanted state of the flags.
 type Wiring struct {
-	// ConfigFile is the AdmissionConfiguration.
+	// ConfigFile is the path of the AdmissionConfiguration.
 	ConfigFile string
-	// Floor keeps in-tree NodeRestriction on, behind which ours stands. Without it
-	// ours stands in its place.
+	// Floor keeps in-tree NodeRestriction enabled, together with node-restriction. Without Floor,
+	// node-restriction replaces it.
 	Floor bool
-	// ExactTokens has a token end when the node asked for it to end, and not up to a
-	// year later.
+	// ExactTokens makes each token expire when the node asked for it. Without ExactTokens, a token
+	// can stay valid for up to a year longer.
 	ExactTokens bool
-	// KubeletCA is the authority of kubelets' serving certificates. VerifyKubelets has
-	// kube-apiserver demand one of it: without, whoever is at a Node's address can pass
-	// for its kubelet.
+	// KubeletCA is the authority that signs the kubelets' serving certificates. With
+	// VerifyKubelets, kube-apiserver requires a certificate that this authority signed. Without it,
+	// any server at a Node's address can impersonate the kubelet.
 	KubeletCA      string
 	VerifyKubelets bool
 }
 
-// Plugin says what the flags did with in-tree NodeRestriction before us.
+// Plugin is the state of in-tree NodeRestriction in the flags before the installation.
 type Plugin string
 
-// What can be said about it.
+// The possible states of in-tree NodeRestriction.
 const (
-	// Unsaid: there was no flag, and so the default held.
+	// Unsaid: no flag was set, so the default applied.
 	Unsaid Plugin = ""
-	// On: it was among the plugins to enable.
+	// On: --enable-admission-plugins listed it.
 	On Plugin = "on"
-	// Left: other plugins were to be enabled, and this one was not among them.
+	// Left: --enable-admission-plugins was set, but did not list it.
 	Left Plugin = "left-out"
-	// Off: it was among the plugins to disable.
+	// Off: --disable-admission-plugins listed it.
 	Off Plugin = "off"
 )
 
-// Before is what has to be known to take our edits back.
+// Before is the old state of the flags. Unwire needs it to undo Wire.
 type Before struct {
 	NodeRestriction Plugin `json:"nodeRestriction,omitempty"`
-	// ExtendTokens is the flag's value; empty if it was not set.
+	// ExtendTokens is the flag's value. It is empty if the flag was not set.
 	ExtendTokens string `json:"extendTokens,omitempty"`
-	// KubeletCA is the flag's value; empty if it was not set.
+	// KubeletCA is the flag's value. It is empty if the flag was not set.
 	KubeletCA string `json:"kubeletCA,omitempty"`
 }
 
-// Read says what flags without our edits do.
+// Read returns the state of the flags. The flags must not contain Bulkhead's edits.
 func Read(f Flags) Before {
 	enabled, set := list(f, enableFlag)
 	disabled, _ := list(f, disableFlag)
@@ -90,13 +90,13 @@ func Read(f Flags) Before {
 	return b
 }
 
-// Wired reports whether the flags name our file.
+// Wired reports whether the flags name configFile.
 func Wired(f Flags, configFile string) bool {
 	value, _ := f.Arg(configFlag)
 	return value == configFile
 }
 
-// Wire makes the flags say what w does. They have to be without our edits.
+// Wire sets the flags to the state that w describes. The flags must not contain Bulkhead's edits.
 func Wire(f Flags, w Wiring) {
 	if w.Floor {
 		turnOn(f)
@@ -112,13 +112,13 @@ func Wire(f Flags, w Wiring) {
 	}
 }
 
-// Unwire takes back what Wire did. Flags that do not name our file are left alone.
+// Unwire undoes Wire. It does not change flags that do not name w.ConfigFile.
 func Unwire(f Flags, w Wiring, b Before) {
 	if !Wired(f, w.ConfigFile) {
 		return
 	}
 	f.DeleteArg(configFlag)
-	// What somebody else has put in the place of ours stays.
+	// A value that another program has set since then stays.
 	if value, _ := f.Arg(kubeletFlag); b.KubeletCA == "" && w.KubeletCA != "" && value == w.KubeletCA {
 		f.DeleteArg(kubeletFlag)
 	}

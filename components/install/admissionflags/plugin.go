@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// turnOn enables the plugin. Where disabling it is all that the one flag says and
-// the other does not stand there, the one takes the other's place: so what Wire did
-// to a manifest of kubeadm comes back to the letter.
+// turnOn enables the plugin. A flag that only disables this plugin is replaced by the flag that
+// enables it, at the same position, if the second flag is not set. So Unwire restores the text of a
+// kubeadm manifest exactly.
 func turnOn(f Flags) {
 	disabled, _ := list(f, disableFlag)
 	enabled, set := list(f, enableFlag)
@@ -28,13 +28,14 @@ func turnOn(f Flags) {
 	}
 }
 
-// turnOff is the other way round.
+// turnOff disables the plugin. It replaces a flag at the same position, like turnOn.
 func turnOff(f Flags) {
 	enabled, set := list(f, enableFlag)
 	_, disables := f.Arg(disableFlag)
 	switch {
 	case f.PluginByDefault():
-		// An empty value, because none would be filled in.
+		// The flag must be set, even to an empty value. Otherwise the default would enable the
+		// plugin.
 		leaveOut(f)
 	case set && !disables && slices.Equal(enabled, []string{plugin}):
 		f.ReplaceArg(enableFlag, disableFlag, plugin)
@@ -45,7 +46,7 @@ func turnOff(f Flags) {
 	add(f, disableFlag)
 }
 
-// unsay goes back to where the flags did not name the plugin.
+// unsay restores flags that do not name the plugin.
 func unsay(f Flags) {
 	disabled, _ := list(f, disableFlag)
 	remove(f, disableFlag)
@@ -54,16 +55,16 @@ func unsay(f Flags) {
 		return
 	}
 	if !slices.Contains(disabled, plugin) {
-		return // it was left on, by the default or by somebody who said so
+		return // the plugin is still enabled, by default or by a flag
 	}
 	if enabled, _ := list(f, enableFlag); len(enabled) > 0 {
-		add(f, enableFlag) // others have been added since, and the default is lost
+		add(f, enableFlag) // the list has other plugins now, so the default does not apply
 		return
 	}
 	f.DeleteArg(enableFlag)
 }
 
-// leaveOut keeps the flag that enables plugins, without this one.
+// leaveOut removes this plugin from --enable-admission-plugins, and keeps the flag.
 func leaveOut(f Flags) {
 	enabled, _ := list(f, enableFlag)
 	f.SetArg(enableFlag, strings.Join(slices.DeleteFunc(enabled, isPlugin), ","))
@@ -76,7 +77,7 @@ func add(f Flags, flag string) {
 	}
 }
 
-// remove takes the plugin out of a list, and the flag away if nothing is left.
+// remove deletes the plugin from a list. It deletes the flag if the list is then empty.
 func remove(f Flags, flag string) {
 	names, _ := list(f, flag)
 	if !slices.Contains(names, plugin) {

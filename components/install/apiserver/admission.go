@@ -25,12 +25,12 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// webhookPlugin is the admission plugin that calls webhooks like ours.
+// webhookPlugin is the admission plugin that calls validating webhooks such as node-restriction.
 const webhookPlugin = "ValidatingAdmissionWebhook"
 
-// ValidateAdmission reads an AdmissionConfiguration, and what it names, as
-// kube-apiserver does when it starts, and makes sure that the webhook at target
-// would be shown a client certificate. What it names has to be there already.
+// ValidateAdmission reads an AdmissionConfiguration and the files that it names, as kube-apiserver
+// does at its start. The files must exist. It also checks that kube-apiserver would show a client
+// certificate to the webhook at target.
 func ValidateAdmission(file, target string) error {
 	scheme := runtime.NewScheme()
 	apiserverinstall.Install(scheme)
@@ -53,7 +53,7 @@ func ValidateAdmission(file, target string) error {
 	if err != nil {
 		return fmt.Errorf("validating admission configuration: %w", err)
 	}
-	// A user is found by the host and port of the webhook (apiserver
+	// kube-apiserver selects the user by the webhook's host and port (apiserver
 	// pkg/util/webhook/authentication.go, clientConfig).
 	if user := kubeconfig.AuthInfos[target]; user == nil || user.ClientCertificate == "" || user.ClientKey == "" {
 		return fmt.Errorf("validating admission configuration: %s names no client certificate for %s", parsed.KubeConfigFile,
@@ -62,9 +62,8 @@ func ValidateAdmission(file, target string) error {
 	return nil
 }
 
-// ValidateRegistration reads a ValidatingWebhookConfiguration as kube-apiserver
-// does when it finds it on the disk. One that does not pass keeps the server from
-// starting.
+// ValidateRegistration reads a ValidatingWebhookConfiguration as kube-apiserver reads it from disk.
+// kube-apiserver does not start if the file is invalid.
 func ValidateRegistration(registration []byte) error {
 	object, _, err := registrations().UniversalDeserializer().Decode(registration, nil, nil)
 	if err != nil {
@@ -84,8 +83,8 @@ func ValidateRegistration(registration []byte) error {
 	return nil
 }
 
-// ManifestsHash is by what kube-apiserver tells the registrations in a directory
-// from others; empty if there are none.
+// ManifestsHash returns the hash by which kube-apiserver identifies the registrations in a
+// directory. It is empty if the directory does not exist.
 func ManifestsHash(dir string) (string, error) {
 	_, hash, err := manifest.LoadFiles(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -97,12 +96,12 @@ func ManifestsHash(dir string) (string, error) {
 func registrations() serializer.CodecFactory {
 	scheme := runtime.NewScheme()
 	if err := admissionregistrationv1.AddToScheme(scheme); err != nil {
-		panic(err) // two types of one name in one version of the library
+		panic(err) // the library would have two types with the same name
 	}
 	return serializer.NewCodecFactory(scheme, serializer.EnableStrict)
 }
 
-// compiler is for all: it takes long to make.
+// compiler is shared, because it is slow to create.
 var compiler = sync.OnceValue(func() cel.ConditionCompiler {
 	return cel.NewConditionCompiler(environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()))
 })

@@ -15,7 +15,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/manifests"
 )
 
-// oursIn is a manifest of ours that names a directory which exists.
+// oursIn returns one of Bulkhead's manifests, changed to name an existing directory.
 func oursIn(t *testing.T, name, dir string) string {
 	t.Helper()
 	data, err := manifests.FS.ReadFile(name)
@@ -66,7 +66,7 @@ func TestValidateAdmission(t *testing.T) {
 	}
 }
 
-// registered is one of our registrations as the installer writes it.
+// registered returns one of Bulkhead's registrations, as the installer writes it.
 func registered(t *testing.T, name string) string {
 	t.Helper()
 	dir := t.TempDir()

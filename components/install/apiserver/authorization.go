@@ -14,9 +14,9 @@ import (
 	"k8s.io/apiserver/pkg/authorization/cel"
 )
 
-// ValidateAuthorization reads an AuthorizationConfiguration as kube-apiserver
-// does when it starts. A file that does not pass keeps the server from starting,
-// so nothing is written before this has passed.
+// ValidateAuthorization reads an AuthorizationConfiguration as kube-apiserver does at its start.
+// kube-apiserver does not start if the file is invalid, so the installer validates before it
+// writes.
 func ValidateAuthorization(config []byte) error {
 	parsed, err := load.LoadFromData(config)
 	if err != nil {
@@ -30,7 +30,7 @@ func ValidateAuthorization(config []byte) error {
 	return validateNames(parsed)
 }
 
-// validateNames keeps the rule that the server itself adds to the library's
+// validateNames checks the rule that kube-apiserver adds to those of the library
 // (pkg/kubeapiserver/authorizer/config.go, LoadAndValidateData).
 func validateNames(config *apiserver.AuthorizationConfiguration) error {
 	for _, a := range config.Authorizers {

@@ -12,7 +12,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/manifests"
 )
 
-// authorizationFile is a manifest that names a kubeconfig which exists.
+// authorizationFile returns a manifest that names an existing kubeconfig.
 func authorizationFile(t *testing.T, name string) string {
 	t.Helper()
 	config, err := manifests.FS.ReadFile(name)

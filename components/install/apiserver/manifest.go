@@ -1,8 +1,8 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package apiserver edits the static-pod manifest of kube-apiserver so that it
-// takes its authorizers and its admission webhook from files, and takes that back.
+// Package apiserver edits the static-pod manifest of kube-apiserver, and undoes the edits. With the
+// edits, kube-apiserver reads its authorizers and its admission webhook from files.
 package apiserver
 
 import (
@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	// HashAnnotation holds the SHA-256 of the authorization file, so that a
-	// changed file changes the manifest and the kubelet restarts the server.
+	// HashAnnotation is the SHA-256 of the authorization file. A changed file changes the manifest,
+	// so the kubelet restarts the server.
 	HashAnnotation = "bulkhead.dev/authorization-config-sha256"
-	// AdmissionHashAnnotation is the same for the admission file.
+	// AdmissionHashAnnotation is the SHA-256 of the admission file, for the same reason.
 	AdmissionHashAnnotation = "bulkhead.dev/admission-config-sha256"
 	// VolumeName is the name of the volume with the files for kube-apiserver.
 	VolumeName = "bulkhead-apiserver"
-	// DefaultModes are the authorizers that kubeadm gives kube-apiserver.
+	// DefaultModes are the authorizers that kubeadm configures.
 	DefaultModes = "Node,RBAC"
 
 	configFlag = "authorization-config"
@@ -34,12 +34,12 @@ const (
 // Manifest is the static pod of a kube-apiserver.
 type Manifest struct{ pod *staticpod.Pod }
 
-// manifestFlags are the flags in a manifest, to which nobody adds any.
+// manifestFlags are the flags in a manifest. The kubelet adds no default flags to a manifest.
 type manifestFlags struct{ *staticpod.Pod }
 
 func (manifestFlags) PluginByDefault() bool { return false }
 
-// Parse reads a manifest as kubeadm writes it.
+// Parse reads a manifest of kube-apiserver.
 func Parse(manifest []byte) (*Manifest, error) {
 	pod, err := staticpod.Parse(manifest, "kube-apiserver")
 	if err != nil {
@@ -48,19 +48,18 @@ func Parse(manifest []byte) (*Manifest, error) {
 	return &Manifest{pod: pod}, nil
 }
 
-// Wired reports whether the server takes its authorizers from configFile.
+// Wired reports whether the server reads its authorizers from configFile.
 func (m *Manifest) Wired(configFile string) bool {
 	value, _ := m.pod.Arg(configFlag)
 	return value == configFile
 }
 
-// AdmissionWired reports whether the server takes its admission webhook from
-// configFile.
+// AdmissionWired reports whether the server reads its admission webhook from configFile.
 func (m *Manifest) AdmissionWired(configFile string) bool {
 	return admissionflags.Wired(manifestFlags{m.pod}, configFile)
 }
 
-// Admission is what the flags say about admission.
+// Admission returns the state of the admission flags.
 func (m *Manifest) Admission() admissionflags.Before {
 	return admissionflags.Read(manifestFlags{m.pod})
 }
@@ -68,14 +67,14 @@ func (m *Manifest) Admission() admissionflags.Before {
 // Arg returns the value of one flag of the server.
 func (m *Manifest) Arg(name string) (string, bool) { return m.pod.Arg(name) }
 
-// Args are all flags of the server.
+// Args returns all flags of the server.
 func (m *Manifest) Args() []string { return m.pod.Args() }
 
-// Image is the server's image.
+// Image returns the image of the server.
 func (m *Manifest) Image() string { return m.pod.Image() }
 
-// Modes are the authorizers named by --authorization-mode; without it, what
-// kubeadm would have written.
+// Modes returns the value of --authorization-mode. If the flag is not set, it returns kubeadm's
+// default.
 func (m *Manifest) Modes() string {
 	if modes, set := m.pod.Arg(modeFlag); set {
 		return modes
@@ -83,8 +82,8 @@ func (m *Manifest) Modes() string {
 	return DefaultModes
 }
 
-// Endpoint is the URL under which this very server, and no other of the
-// cluster, is reached from its own host.
+// Endpoint returns the URL of this server on its own host. No other server of the cluster answers
+// at this URL.
 func (m *Manifest) Endpoint() (string, error) {
 	address, set := m.pod.Arg("advertise-address")
 	if !set || address == "" {
@@ -97,7 +96,7 @@ func (m *Manifest) Endpoint() (string, error) {
 	return "https://" + net.JoinHostPort(strings.Trim(address, "[]"), port), nil
 }
 
-// Equal reports whether two manifests are one object, whatever their layout.
+// Equal reports whether two manifests are the same object. It ignores their layout.
 func Equal(a, b []byte) (bool, error) {
 	left, err := Parse(a)
 	if err != nil {

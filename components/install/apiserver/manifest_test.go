@@ -26,7 +26,7 @@ var testWiring = Wiring{
 	AdmissionHash: "4567",
 }
 
-// inPlace is the wiring of a profile without the in-tree plugin.
+// inPlace is the wiring of a profile that replaces the in-tree plugin.
 func inPlace() Wiring {
 	w := testWiring
 	w.Admission.Floor, w.Admission.ExactTokens = false, false
@@ -149,8 +149,8 @@ func TestWireDropsWhatCannotStandBesideIt(t *testing.T) {
 }
 
 func TestUnwireOfKubeadmsOwnRendering(t *testing.T) {
-	// `kubeadm upgrade` writes our volume under the name that its configuration
-	// has, and knows no annotation.
+	// `kubeadm upgrade` names Bulkhead's volume as kubeadm's configuration names it. It does not
+	// keep annotations.
 	rendered := strings.ReplaceAll(wire(t, kubeadm(t)), VolumeName, "some-name")
 	rendered = strings.NewReplacer("    "+HashAnnotation+": \"0123\"\n", "", "    "+AdmissionHashAnnotation+": \"4567\"\n",
 		"").Replace(rendered)

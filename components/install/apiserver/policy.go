@@ -18,9 +18,9 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 )
 
-// ValidatePolicies reads the ValidatingAdmissionPolicies in a directory as
-// kube-apiserver does when it starts, and compiles their expressions. One that does
-// not pass keeps the server from starting, or refuses what it matches.
+// ValidatePolicies reads the ValidatingAdmissionPolicies in a directory as kube-apiserver does at
+// its start, and compiles their expressions. With an invalid policy, kube-apiserver does not start,
+// or denies every request that the policy matches.
 func ValidatePolicies(dir string) error {
 	policies, err := loadPolicies(dir)
 	if err != nil {
@@ -34,11 +34,11 @@ func ValidatePolicies(dir string) error {
 	return nil
 }
 
-// policyPlugin is the admission plugin of policies like ours.
+// policyPlugin is the admission plugin that evaluates ValidatingAdmissionPolicies.
 const policyPlugin = "ValidatingAdmissionPolicy"
 
-// validatePolicyPlugin reads what the configuration says of admission policies, if it
-// does, and the policies.
+// validatePolicyPlugin reads the plugin's part of the configuration, if it exists, and the policies
+// that it names.
 func validatePolicyPlugin(provider admission.ConfigProvider) error {
 	reader, err := provider.ConfigFor(policyPlugin)
 	if err != nil || reader == nil {
@@ -69,8 +69,8 @@ func accept[T any](object runtime.Object) ([]T, error) {
 	return nil, loader.ErrUnrecognizedType
 }
 
-// expression is one of a policy, with the types that it may have and, for a
-// variable, its name.
+// expression is a CEL expression of a policy, with its allowed types. For a variable, it also has
+// the name.
 type expression struct {
 	text, name string
 	types      []*celgo.Type
@@ -80,17 +80,17 @@ func (e expression) GetExpression() string      { return e.text }
 func (e expression) GetName() string            { return e.name }
 func (e expression) ReturnTypes() []*celgo.Type { return e.types }
 
-// compiled is a policy that can be asked.
+// compiled is a policy that can be evaluated.
 type compiled struct{ validations, messages cel.ConditionEvaluator }
 
-// baseEnvironment is for all: it takes long to make.
+// baseEnvironment is shared, because it is slow to create.
 var baseEnvironment = sync.OnceValue(func() *environment.EnvSet {
 	return environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion())
 })
 
-// compilePolicy makes of a policy what kube-apiserver makes of it
-// (admission/plugin/policy/validating/plugin.go), for policies without match
-// conditions and audit annotations.
+// compilePolicy compiles a policy as kube-apiserver does
+// (admission/plugin/policy/validating/plugin.go). It does not support match conditions and audit
+// annotations.
 func compilePolicy(policy *admissionregistrationv1.ValidatingAdmissionPolicy) (compiled, error) {
 	compiler, err := cel.NewCompositedCompiler(baseEnvironment())
 	if err != nil {

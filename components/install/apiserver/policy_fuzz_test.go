@@ -11,8 +11,9 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
 )
 
-// FuzzTheSecondRoad: what the policy leaves to get nodes/proxy, the proxy leaves to it as
-// well, or refuses to everybody.
+// FuzzTheSecondRoad compares the policy with the proxy, for users who may only get nodes/proxy. If
+// the policy allows a path, the proxy also accepts this right for the path, or denies the path to
+// all users.
 func FuzzTheSecondRoad(f *testing.F) {
 	for _, path := range kubeletauth.ServerPaths() {
 		f.Add("/" + path.Prefix)

@@ -27,7 +27,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/manifests"
 )
 
-// grants are what somebody may do, "verb subresource" of node worker-1.
+// grants are the rights of a user. "verb subresource" means that verb on that subresource of node
+// worker-1.
 type grants []string
 
 func (g grants) Authorize(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
@@ -61,7 +62,8 @@ func kubeletPolicy(t *testing.T) (*admissionregistrationv1.ValidatingAdmissionPo
 	return policies[0], policy
 }
 
-// refusal is what the policy says to a path behind nodes/proxy; empty if it passes.
+// refusal returns the policy's message for a path behind nodes/proxy. It is empty if the policy
+// allows the path.
 func refusal(t *testing.T, object *admissionregistrationv1.ValidatingAdmissionPolicy, policy compiled, path string,
 	may grants) string {
 	t.Helper()
@@ -120,7 +122,7 @@ func TestTheSecondRoadToAKubelet(t *testing.T) {
 		may      grants
 		mentions string
 	}{
-		// Each deny beside what allows it.
+		// Each denied request stands next to a request that is allowed.
 		{"/exec/default/p/c", nil, lacks + "create on nodes/exec" + node},
 		{"/exec/default/p/c", grants{"get exec", "get proxy", "create proxy", "create attach"},
 			lacks + "create on nodes/exec"},
@@ -151,7 +153,7 @@ func TestTheSecondRoadToAKubelet(t *testing.T) {
 		{"/", grants{"create unknown"}, ""},
 		{"/executor", grants{"get proxy", "create exec"}, lacks + "create on nodes/unknown"},
 		{"/executor", grants{"create unknown"}, ""},
-		// Whatever one may do, it can be read in two ways.
+		// These paths can be read in two ways. They are denied, whatever rights the user has.
 		{"//exec/default/p/c", grants{"create exec"}, unclean},
 		{"/exec//default/p/c", grants{"create exec"}, unclean},
 		{"/exec/default/p/c//", grants{"create exec"}, unclean},
@@ -175,8 +177,8 @@ func TestTheSecondRoadToAKubelet(t *testing.T) {
 	}
 }
 
-// TestEveryPathOfTheKubeletIsInThePolicy: each path of the mapping needs its right, and nothing
-// else is enough but what the mapping has.
+// TestEveryPathOfTheKubeletIsInThePolicy checks that each path of the mapping needs the right of
+// the mapping, and that no other right is enough.
 func TestEveryPathOfTheKubeletIsInThePolicy(t *testing.T) {
 	object, policy := kubeletPolicy(t)
 	all := grants{"get proxy", "create proxy", "* proxy"}
@@ -198,7 +200,7 @@ func TestEveryPathOfTheKubeletIsInThePolicy(t *testing.T) {
 	}
 }
 
-// TestAnotherPortOfANode: a path that no kubelet has may be one of another server.
+// TestAnotherPortOfANode: a path that no kubelet serves may belong to another server on the node.
 func TestAnotherPortOfANode(t *testing.T) {
 	object, policy := kubeletPolicy(t)
 	for _, tc := range []struct {

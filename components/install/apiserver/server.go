@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 )
 
-// Audiences are those of a token that names none: --api-audiences, and without it
-// the issuers. Both flags may be repeated.
+// Audiences returns the audiences of a token that names none: --api-audiences or, if that flag is
+// not set, the issuers. Both flags may be repeated.
 func (m *Manifest) Audiences() []string {
 	var audiences []string
 	for _, value := range m.values("api-audiences") {
@@ -37,15 +37,15 @@ func (m *Manifest) values(flag string) []string {
 	return values
 }
 
-// fromDisk is the gate of manifest-based admission (KEP-5793): alpha in 1.36, beta
-// and on in 1.37.
+// fromDisk is the feature gate of manifest-based admission (KEP-5793): alpha in 1.36, beta and
+// enabled by default in 1.37.
 const fromDisk = "ManifestBasedAdmissionControlConfig"
 
-// ReadsManifests reports whether a server of that version, with these flags, takes
-// admission webhooks from disk.
+// ReadsManifests reports whether a server of this version, with these flags, reads admission
+// webhooks from disk.
 func (m *Manifest) ReadsManifests(serverVersion string) bool {
 	if emulated := m.values("emulated-version"); len(emulated) > 0 {
-		// One of several may be for another component.
+		// The flag can be repeated. A value can be for another component.
 		serverVersion = strings.TrimPrefix(emulated[len(emulated)-1], "kube=")
 	}
 	v, err := version.ParseGeneric(serverVersion)
@@ -66,7 +66,8 @@ func (m *Manifest) ReadsManifests(serverVersion string) bool {
 	return beta
 }
 
-// Gate is what --feature-gates says of one gate.
+// Gate returns the value of a feature gate in --feature-gates. said is false if the flag does not
+// set the gate.
 func (m *Manifest) Gate(name string) (on, said bool) {
 	for _, value := range m.values("feature-gates") {
 		for pair := range strings.SplitSeq(value, ",") {

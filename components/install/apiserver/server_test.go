@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// with returns kubeadm's manifest with more flags.
+// with returns kubeadm's manifest with additional flags.
 func with(t *testing.T, flags ...string) *Manifest {
 	t.Helper()
 	lines := ""

@@ -10,7 +10,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/admissionflags"
 )
 
-// legacyFlags cannot stand beside --authorization-config
+// legacyFlags are invalid together with --authorization-config
 // (pkg/kubeapiserver/options/authorization.go, Validate).
 var legacyFlags = []string{
 	"authorization-webhook-config-file",
@@ -19,33 +19,33 @@ var legacyFlags = []string{
 	"authorization-webhook-cache-unauthorized-ttl",
 }
 
-// Wiring is what the manifest has to say about our files.
+// Wiring is what the manifest must contain for Bulkhead's files.
 type Wiring struct {
-	// Dir is the host directory that kube-apiserver sees under the same path.
+	// Dir is a host directory. kube-apiserver sees it under the same path.
 	Dir string
-	// ConfigFile is the AuthorizationConfiguration in Dir.
+	// ConfigFile is the path of the AuthorizationConfiguration in Dir.
 	ConfigFile string
 	// ConfigHash is the SHA-256 of ConfigFile.
 	ConfigHash string
-	// Admission is about the AdmissionConfiguration in Dir, and AdmissionHash is the
-	// SHA-256 of that.
+	// Admission describes the flags for the AdmissionConfiguration in Dir. AdmissionHash is the
+	// SHA-256 of that file.
 	Admission     admissionflags.Wiring
 	AdmissionHash string
 }
 
-// Before is what a manifest said about what we edit.
+// Before is the old state of the flags that Wire edits.
 type Before struct {
 	// Modes is the value of --authorization-mode.
 	Modes string
 	admissionflags.Before
 }
 
-// KubeadmDefault is what kubeadm's own manifest says.
+// KubeadmDefault is the state of these flags in kubeadm's manifest.
 var KubeadmDefault = Before{Modes: DefaultModes, Before: admissionflags.Before{NodeRestriction: admissionflags.On}}
 
-// Wire returns a manifest with --authorization-config in the place of
-// --authorization-mode, and with our admission webhook. before is what the manifest
-// said before us, if it has our edits already: wiring twice is wiring once.
+// Wire returns a manifest with --authorization-config instead of --authorization-mode, and with the
+// flags of the admission webhook. If the manifest already contains Bulkhead's edits, before must be
+// the state without them. A second Wire changes nothing.
 func Wire(manifest []byte, w Wiring, before Before) ([]byte, error) {
 	m, err := Parse(manifest)
 	if err != nil {
@@ -64,9 +64,8 @@ func Wire(manifest []byte, w Wiring, before Before) ([]byte, error) {
 	return m.pod.YAML()
 }
 
-// Unwire takes our edits back from a manifest that somebody else has changed
-// since, and gives the flags that we edited what they were before. A manifest
-// without our edits comes back as it is.
+// Unwire undoes Wire in a manifest that other programs or users may have changed since. It restores
+// the old values of the flags. It returns a manifest without Bulkhead's edits unchanged.
 func Unwire(manifest []byte, w Wiring, before Before) ([]byte, error) {
 	m, err := Parse(manifest)
 	if err != nil {

@@ -16,10 +16,9 @@ import (
 	corev1apply "k8s.io/client-go/applyconfigurations/core/v1"
 )
 
-// ReportStatus makes, as a node and without effect, the write that a kubelet makes
-// of its Node's status, with no change in it. It passes every webhook that is asked
-// about nodes: so an error is one that the kubelet would meet. A Node that does not
-// exist is none: then nothing can be said.
+// ReportStatus makes an empty patch of a Node's status as this node, with dry run. It passes the
+// same webhooks as the status update of a kubelet. So a kubelet would get the same error. If the
+// Node does not exist, ReportStatus returns nil, because the check is not possible.
 func (c *Client) ReportStatus(ctx context.Context, node string) error {
 	_, err := c.Kubernetes.CoreV1().RESTClient().Patch(types.MergePatchType).
 		Resource("nodes").Name(node).SubResource("status").
@@ -33,8 +32,8 @@ func (c *Client) ReportStatus(ctx context.Context, node string) error {
 	return err
 }
 
-// Annotations are those of a namespace, and the keys among them that we have set
-// and nobody else has.
+// Annotations returns all annotations of a namespace. ours has the keys that Bulkhead's field
+// manager has applied.
 func (c *Client) Annotations(ctx context.Context, namespace string) (all map[string]string, ours []string, err error) {
 	have, err := c.Kubernetes.CoreV1().Namespaces().Get(ctx, namespace, metav1.GetOptions{})
 	if err != nil {
@@ -67,9 +66,10 @@ func annotationsIn(fields *metav1.FieldsV1) ([]string, error) {
 	return keys, nil
 }
 
-// SetAnnotations makes these the annotations of a namespace that are ours: those
-// that were and are not among them go, unless somebody else has set them too. What
-// others have set to another value is a conflict, and nothing changes.
+// SetAnnotations applies the annotations of a namespace that Bulkhead manages. It removes
+// Bulkhead's annotations that are not in the map, unless another field manager has also set them.
+// If another field manager has set a different value, it returns a conflict error and changes
+// nothing.
 func (c *Client) SetAnnotations(ctx context.Context, namespace string, annotations map[string]string) error {
 	_, err := c.Kubernetes.CoreV1().Namespaces().Apply(ctx,
 		corev1apply.Namespace(namespace).WithAnnotations(annotations), metav1.ApplyOptions{FieldManager: fieldManager})

@@ -1,8 +1,8 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cluster is what the installer asks of the one kube-apiserver on its
-// own host, never of another one behind the same load balancer.
+// Package cluster is the installer's client of the kube-apiserver on its own host. It never uses
+// another kube-apiserver behind the same load balancer.
 package cluster
 
 import (
@@ -20,21 +20,20 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// requestTimeout is short: whoever waits for an API server asks again.
+// requestTimeout is short, because a caller that waits for an API server retries.
 const requestTimeout = 10 * time.Second
 
-// canaryNode is a node that does not exist. Only an authorizer for nodes has
-// anything to say about it.
+// canaryNode is the name of a node that does not exist. Only an authorizer for nodes has a decision
+// about it.
 const canaryNode = "bulkhead-canary"
 
-// Client talks to one API server.
+// Client is a client of one API server.
 type Client struct {
 	Kubernetes kubernetes.Interface
 	dynamic    dynamic.Interface
 }
 
-// New reads the administrator's kubeconfig and turns it to the API server at
-// endpoint.
+// New reads the administrator's kubeconfig and connects to the API server at endpoint.
 func New(kubeconfig, endpoint string) (*Client, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
@@ -43,8 +42,8 @@ func New(kubeconfig, endpoint string) (*Client, error) {
 	config.Host = endpoint
 	config.Timeout = requestTimeout
 	config.UserAgent = "bulkhead-installer"
-	// One step after the other asks, so there is nothing to throttle; client-go's five a
-	// second are most of the time that an installation takes.
+	// The requests come one after the other, so they need no throttle. With client-go's default of
+	// five requests a second, an installation would spend most of its time waiting.
 	config.QPS = -1
 	return newForConfig(config)
 }
@@ -61,8 +60,8 @@ func newForConfig(config *rest.Config) (*Client, error) {
 	return &Client{Kubernetes: typed, dynamic: untyped}, nil
 }
 
-// Ready asks /readyz. In its first seconds a server can refuse even the
-// administrator, because RBAC has not read its own objects.
+// Ready checks /readyz. In its first seconds a server can deny even the administrator's requests,
+// because RBAC has not yet read its objects.
 func (c *Client) Ready(ctx context.Context) error {
 	body, err := c.Kubernetes.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(ctx)
 	if failing := failingChecks(string(body)); err != nil && len(failing) > 0 {
@@ -71,7 +70,7 @@ func (c *Client) Ready(ctx context.Context) error {
 	return err
 }
 
-// failingChecks are the names that /readyz marks with [-].
+// failingChecks returns the names of the checks that /readyz marks with [-].
 func failingChecks(body string) []string {
 	var names []string
 	for line := range strings.Lines(body) {
@@ -83,17 +82,18 @@ func failingChecks(body string) []string {
 	return names
 }
 
-// Process is what a running API server says about itself.
+// Process identifies a running API server and its configuration.
 type Process struct {
-	// Start is when the process began, in seconds of the epoch.
+	// Start is the start time of the process, in seconds since the epoch.
 	Start string
-	// AuthorizationHash is the SHA-256 of the authorization file that is in
-	// force; empty if the server runs with --authorization-mode.
+	// AuthorizationHash is the SHA-256 of the authorization file in use. It is empty if the server
+	// runs with --authorization-mode.
 	AuthorizationHash string
-	// AdmissionHash is that of the validating webhooks from disk that are in force,
-	// as the server makes it; empty if it has none.
+	// AdmissionHash is the server's hash of the validating webhooks from disk that it uses. It is
+	// empty if there are none.
 	AdmissionHash string
-	// PolicyHash is the same for validating admission policies.
+	// PolicyHash is the server's hash of the validating admission policies from disk that it uses.
+	// It is empty if there are none.
 	PolicyHash string
 }
 
@@ -106,7 +106,7 @@ func (c *Client) Process(ctx context.Context) (Process, error) {
 	return ParseProcess(string(metrics))
 }
 
-// ParseProcess finds what identifies a process in its metrics.
+// ParseProcess reads a Process from metrics.
 func ParseProcess(metrics string) (Process, error) {
 	var p Process
 	for line := range strings.Lines(metrics) {
@@ -133,7 +133,7 @@ func ParseProcess(metrics string) (Process, error) {
 	return p, nil
 }
 
-// hashIn is the label hash of a metric. There is another label that ends like it.
+// hashIn returns the label hash of a metric. Another label has a name that ends in "hash".
 func hashIn(line string) string {
 	for _, begin := range []string{`{hash="`, `,hash="`} {
 		if _, rest, found := strings.Cut(line, begin); found {
@@ -144,7 +144,7 @@ func hashIn(line string) string {
 	return ""
 }
 
-// Version is the server's, as it says itself.
+// Version returns the version that the server reports.
 func (c *Client) Version(ctx context.Context) (string, error) {
 	var info version.Info
 	body, err := c.Kubernetes.Discovery().RESTClient().Get().AbsPath("/version").DoRaw(ctx)
@@ -157,13 +157,13 @@ func (c *Client) Version(ctx context.Context) (string, error) {
 	return info.GitVersion, nil
 }
 
-// Decision is the answer of the server's whole chain of authorizers.
+// Decision is the decision of the server's whole authorizer chain.
 type Decision struct {
 	Reason, EvaluationError string
 }
 
-// CanaryDecision asks whether a node that does not exist may read a secret. The
-// answer is no; the reason tells which authorizer said so.
+// CanaryDecision asks whether a node that does not exist may read a secret. The answer is always
+// no. The reason shows which authorizer decided.
 func (c *Client) CanaryDecision(ctx context.Context) (Decision, error) {
 	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 		User:   "system:node:" + canaryNode,

@@ -43,7 +43,7 @@ func TestParseProcess(t *testing.T) {
 	}
 }
 
-// serve makes a client of a server that answers with one handler.
+// serve returns a client of a server with this handler.
 func serve(t *testing.T, handler http.HandlerFunc) *Client {
 	t.Helper()
 	server := httptest.NewServer(handler)

@@ -24,8 +24,7 @@ const (
 
 var createOptions = metav1.CreateOptions{FieldManager: fieldManager}
 
-// resource maps the few kinds that the installer applies; a kind that is not
-// among them is a mistake in manifests/.
+// resource maps the kinds that the installer applies. An unknown kind is a bug in manifests/.
 func resource(kind schema.GroupVersionKind) (schema.GroupVersionResource, error) {
 	rbac := schema.GroupVersion{Group: "rbac.authorization.k8s.io", Version: "v1"}
 	fairness := schema.GroupVersion{Group: "flowcontrol.apiserver.k8s.io", Version: "v1"}
@@ -61,7 +60,7 @@ func (c *Client) objects(object *unstructured.Unstructured) (dynamic.ResourceInt
 	return c.dynamic.Resource(gvr), nil
 }
 
-// Get returns the object as the API has it, nil if it has none.
+// Get returns the object from the API, or nil if it does not exist.
 func (c *Client) Get(ctx context.Context, object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	objects, err := c.objects(object)
 	if err != nil {
@@ -74,7 +73,7 @@ func (c *Client) Get(ctx context.Context, object *unstructured.Unstructured) (*u
 	return have, err
 }
 
-// Apply makes the object what the manifest says, by server-side apply.
+// Apply applies the manifest by server-side apply.
 func (c *Client) Apply(ctx context.Context, object *unstructured.Unstructured) error {
 	objects, err := c.objects(object)
 	if err != nil {
@@ -90,7 +89,7 @@ func (c *Client) Apply(ctx context.Context, object *unstructured.Unstructured) e
 	return err
 }
 
-// Delete removes the object. One that is not there is no error.
+// Delete deletes the object. It returns nil if the object does not exist.
 func (c *Client) Delete(ctx context.Context, object *unstructured.Unstructured) error {
 	objects, err := c.objects(object)
 	if err != nil {
@@ -103,7 +102,7 @@ func (c *Client) Delete(ctx context.Context, object *unstructured.Unstructured) 
 	return err
 }
 
-// KubeadmConfig returns kubeadm's ClusterConfiguration; empty if kubeadm keeps none.
+// KubeadmConfig returns kubeadm's ClusterConfiguration. It is empty if the cluster has none.
 func (c *Client) KubeadmConfig(ctx context.Context) (string, error) {
 	config, err := c.Kubernetes.CoreV1().ConfigMaps(kubeSystem).Get(ctx, kubeadmConfig, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {

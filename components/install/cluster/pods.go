@@ -13,11 +13,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// componentLabel is in the manifests of our static pods.
+// componentLabel is the label of Bulkhead's static pods.
 const componentLabel = "app.kubernetes.io/name="
 
-// ComponentNodes are the nodes that run one of our components as a static pod: they
-// need what is shared in the API.
+// ComponentNodes returns the nodes that run a component of Bulkhead as a static pod. These nodes
+// need the shared API objects.
 func (c *Client) ComponentNodes(ctx context.Context, component string) ([]string, error) {
 	pods, err := c.Kubernetes.CoreV1().Pods(kubeSystem).List(ctx,
 		metav1.ListOptions{LabelSelector: componentLabel + component})
@@ -26,7 +26,8 @@ func (c *Client) ComponentNodes(ctx context.Context, component string) ([]string
 	}
 	var nodes []string
 	for i := range pods.Items {
-		// Any pod can carry the label; only a kubelet makes a mirror of a static one.
+		// Any user can set this label on a pod. Only a kubelet creates the mirror pod of a static
+		// pod.
 		if _, mirror := pods.Items[i].Annotations[corev1.MirrorPodAnnotationKey]; mirror {
 			nodes = append(nodes, pods.Items[i].Spec.NodeName)
 		}
@@ -35,7 +36,8 @@ func (c *Client) ComponentNodes(ctx context.Context, component string) ([]string
 	return slices.Compact(nodes), nil
 }
 
-// ControlPlaneNodes are the nodes that run a kube-apiserver, by kubeadm's label.
+// ControlPlaneNodes returns the nodes with kubeadm's control-plane label. They run a
+// kube-apiserver.
 func (c *Client) ControlPlaneNodes(ctx context.Context) ([]string, error) {
 	nodes, err := c.Kubernetes.CoreV1().Nodes().List(ctx,
 		metav1.ListOptions{LabelSelector: "node-role.kubernetes.io/control-plane"})
@@ -50,11 +52,11 @@ func (c *Client) ControlPlaneNodes(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// proxyDaemonSet is in manifests/kubelet-auth-proxy.
+// proxyDaemonSet is defined in manifests/kubelet-auth-proxy.
 const proxyDaemonSet = "bulkhead-kubelet-auth-proxy"
 
-// ProxiedNodes are the nodes on which kubelet-auth-proxy is ready: it has the kubelet's
-// port then.
+// ProxiedNodes returns the nodes on which kubelet-auth-proxy is ready. A ready proxy uses the
+// kubelet's port.
 func (c *Client) ProxiedNodes(ctx context.Context) ([]string, error) {
 	pods, err := c.Kubernetes.CoreV1().Pods(kubeSystem).List(ctx,
 		metav1.ListOptions{LabelSelector: componentLabel + "kubelet-auth-proxy"})
@@ -65,7 +67,7 @@ func (c *Client) ProxiedNodes(ctx context.Context) ([]string, error) {
 	for i := range pods.Items {
 		pod := &pods.Items[i]
 		owner := metav1.GetControllerOf(pod)
-		// Any pod can carry the label.
+		// Any user can set this label on a pod.
 		if owner != nil && owner.Kind == "DaemonSet" && owner.Name == proxyDaemonSet && ready(pod) {
 			nodes = append(nodes, pod.Spec.NodeName)
 		}
@@ -80,7 +82,7 @@ func ready(pod *corev1.Pod) bool {
 	})
 }
 
-// MirrorPods are all static pods of the cluster, as their kubelets tell of them.
+// MirrorPods returns the mirror pods of all static pods in the cluster.
 func (c *Client) MirrorPods(ctx context.Context) ([]corev1.Pod, error) {
 	pods, err := c.Kubernetes.CoreV1().Pods(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -92,8 +94,8 @@ func (c *Client) MirrorPods(ctx context.Context) ([]corev1.Pod, error) {
 	}), nil
 }
 
-// MirrorPod is what the kubelet of node tells about a static pod in kube-system,
-// nil if it tells nothing.
+// MirrorPod returns the mirror pod of a static pod in kube-system on a node, or nil if there is
+// none.
 func (c *Client) MirrorPod(ctx context.Context, name, node string) (*corev1.Pod, error) {
 	pod, err := c.Kubernetes.CoreV1().Pods(kubeSystem).Get(ctx, name+"-"+node, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {

@@ -43,7 +43,7 @@ func TestMirrorPod(t *testing.T) {
 	}
 }
 
-// A proxy that is ready has the kubelet's port. Any pod can carry the label.
+// A ready proxy uses the kubelet's port. Any user can set the label on a pod.
 func TestProxiedNodes(t *testing.T) {
 	proxy := func(name, node, owner string, ready corev1.ConditionStatus) *corev1.Pod {
 		pod := staticPod(name, node, "kubelet-auth-proxy", nil)

@@ -15,8 +15,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/manifests"
 )
 
-// writeAdmission writes what makes kube-apiserver ask node-restriction. A server
-// that runs with these files already takes a new registration without a restart.
+// writeAdmission writes the files that make kube-apiserver call node-restriction. A server that
+// already runs with these files reads a new registration without a restart.
 func (p *plan) writeAdmission(context.Context) (changed bool, err error) {
 	kubeconfig, err := render.HostFile(p.Layout, manifests.AdmissionKubeconfig)
 	if err != nil {
@@ -68,8 +68,7 @@ func (p *plan) writeRegistration() (bool, error) {
 	return p.write(p.Layout.Registration(), data, 0o600)
 }
 
-// validateAdmission has the server's own loader, which reads files only, look at a
-// copy.
+// validateAdmission validates a copy, because the loader of kube-apiserver reads only files.
 func validateAdmission(config []byte) (err error) {
 	file, err := os.CreateTemp("", "bulkhead-admission-*.yaml")
 	if err != nil {

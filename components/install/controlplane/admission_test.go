@@ -39,7 +39,7 @@ func TestTheRegistrationTrustsOurCAAndNobodyElse(t *testing.T) {
 	}
 }
 
-// TestANewRegistrationNeedsNoRestart because the server looks for it itself.
+// TestANewRegistrationNeedsNoRestart: the server watches the registration itself.
 func TestANewRegistrationNeedsNoRestart(t *testing.T) {
 	onHost(t, "after one of another version", func(t *testing.T, h *testHost) {
 		must(t, h.installer().Install(t.Context(), options(Hardened)))
@@ -56,8 +56,8 @@ func TestANewRegistrationNeedsNoRestart(t *testing.T) {
 	})
 }
 
-// TestASwitchLeavesNothingUnchecked: ours goes on checking leases until in-tree's plugin
-// does again, and takes them over before it no longer does; on the way back too.
+// TestASwitchLeavesNothingUnchecked: node-restriction checks leases until the in-tree plugin does.
+// It takes them over before the in-tree plugin stops. The same is true for a rollback.
 func TestASwitchLeavesNothingUnchecked(t *testing.T) {
 	for _, tc := range []struct {
 		from, to Profile
@@ -111,7 +111,7 @@ func TestANodeRestrictionThatDoesNotWorkIsTakenBack(t *testing.T) {
 	}
 }
 
-// TestAnInstallationWithoutNodeRestrictionGetsIt is the way from an older version.
+// TestAnInstallationWithoutNodeRestrictionGetsIt upgrades from an older version.
 func TestAnInstallationWithoutNodeRestrictionGetsIt(t *testing.T) {
 	onHost(t, "and loses it again", func(t *testing.T, h *testHost) {
 		before := h.snapshot()
@@ -125,7 +125,7 @@ func TestAnInstallationWithoutNodeRestrictionGetsIt(t *testing.T) {
 	})
 }
 
-// onlyAuthorizer leaves what a version without node-restriction left.
+// onlyAuthorizer changes the host to the state that a version without node-restriction left.
 func (h *testHost) onlyAuthorizer() {
 	h.t.Helper()
 	must(h.t, h.installer().Install(h.t.Context(), options(Hardened)))

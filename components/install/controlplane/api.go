@@ -14,14 +14,14 @@ import (
 
 // Server is kube-apiserver on this host.
 type Server interface {
-	// Ready passes if /readyz does.
+	// Ready succeeds if /readyz does.
 	Ready(context.Context) error
 	Version(context.Context) (string, error)
-	// Process returns when the server started, and with which files it runs.
+	// Process returns the start time of the server and the files with which it runs.
 	Process(context.Context) (cluster.Process, error)
-	// CanaryDecision returns the authorizers' answer about a request of a node.
+	// CanaryDecision returns the authorizers' decision about a request of a node.
 	CanaryDecision(context.Context) (cluster.Decision, error)
-	// ReportStatus writes a node's status as its kubelet does, as a dry run.
+	// ReportStatus writes a node's status as its kubelet does, with dry run.
 	ReportStatus(ctx context.Context, node string) error
 }
 
@@ -38,7 +38,8 @@ type Kubeadm interface {
 	SetKubeadmConfig(context.Context, string) error
 }
 
-// Namespaces reads and writes annotations: all, and the keys of those that Bulkhead has set.
+// Namespaces reads and writes annotations of a namespace. all has every annotation. own has the
+// keys that Bulkhead has set.
 type Namespaces interface {
 	Annotations(ctx context.Context, namespace string) (all map[string]string, own []string, err error)
 	SetAnnotations(ctx context.Context, namespace string, annotations map[string]string) error
@@ -46,14 +47,14 @@ type Namespaces interface {
 
 // Nodes returns names of nodes.
 type Nodes interface {
-	// ComponentNodes are the nodes with a static pod of a component.
+	// ComponentNodes returns the nodes with a static pod of a component.
 	ComponentNodes(ctx context.Context, component string) ([]string, error)
 	ControlPlaneNodes(context.Context) ([]string, error)
-	// ProxiedNodes are the nodes whose kubelet is behind kubelet-auth-proxy.
+	// ProxiedNodes returns the nodes whose kubelet is behind kubelet-auth-proxy.
 	ProxiedNodes(context.Context) ([]string, error)
 }
 
-// MirrorPods shows static pods. MirrorPod returns nil for one that does not exist.
+// MirrorPods reads mirror pods. MirrorPod returns nil if the pod does not exist.
 type MirrorPods interface {
 	MirrorPod(ctx context.Context, name, node string) (*corev1.Pod, error)
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
-// makeCertificates is not in the journal but for its directories: a certificate
-// that was renewed is as good for the old state as the one before.
+// makeCertificates records only its directories in the journal. The old state also works with a
+// renewed certificate.
 func (p *plan) makeCertificates(context.Context) (bool, error) {
 	if err := p.makeDirs(); err != nil {
 		return false, err
@@ -42,8 +42,8 @@ func (p *plan) makeDirs() error {
 	}
 	for _, dir := range []string{p.Layout.NodeAuthorizer(), p.Layout.NodeRestriction(), p.Layout.KubeletApprover(),
 		p.Layout.ScopeSync()} {
-		// Set-group-ID: what is renewed in it later belongs to the same group, though
-		// the renewer may not change owners.
+		// With set-group-ID, renewed files get the same group, although the renewer may not change
+		// owners.
 		if err := p.journal.NewDir(dir, fs.ModeSetgid|0o750, p.Layout.ComponentGID); err != nil {
 			return err
 		}
@@ -51,8 +51,8 @@ func (p *plan) makeDirs() error {
 	return nil
 }
 
-// writeTrust gives every verifier the authority that it has to know, and every
-// component its way to the API server.
+// writeTrust writes the CA certificates that each verifier needs, and the kubeconfigs with which
+// the components reach the API server.
 func (p *plan) writeTrust() (changed bool, err error) {
 	ours, err := os.ReadFile(p.Layout.CA().CertFile)
 	if err != nil {

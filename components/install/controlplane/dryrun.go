@@ -15,7 +15,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/scope"
 )
 
-// DryRun says what Install would change, and changes nothing.
+// DryRun prints what Install would change. It changes nothing.
 func (in *Installer) DryRun(ctx context.Context, o Options) error {
 	if o.Profile == InTree {
 		in.Say("bulkhead uninstall would run: kube-apiserver's manifest restored, everything under %s removed",
@@ -60,7 +60,7 @@ func (p *plan) sayFiles() error {
 	return nil
 }
 
-// rendered is a file as it shall be.
+// rendered is a file with its wanted content.
 type rendered struct {
 	path string
 	data []byte
@@ -88,7 +88,7 @@ func (p *plan) files() ([]rendered, error) {
 	if !p.fromDisk {
 		return files, nil
 	}
-	// Without a CA there is no registration yet: any content is another one.
+	// Without a CA there is no registration yet, so any content counts as different.
 	ca, err := os.ReadFile(p.Layout.CA().CertFile)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -133,7 +133,7 @@ func (p *plan) sayObjects(ctx context.Context) error {
 	return err
 }
 
-// sayProxies is about what only a guarded cluster has on its nodes.
+// sayProxies prints the changes to kubelet-auth-proxy on the nodes.
 func (p *plan) sayProxies(ctx context.Context) error {
 	if !p.GuardsKubelets() {
 		there, err := p.guardsInCluster(ctx)

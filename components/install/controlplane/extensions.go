@@ -20,21 +20,21 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// Beyond is what a person has decided about the rules that upstream does not have.
-// What is zero was left to the profile and to the program.
+// Beyond has the user's settings for the rules that upstream does not have. A zero field means the
+// default of the profile or of the program.
 type Beyond struct {
-	// Mode is that of all of them: off, audit or enforce.
+	// Mode is the mode of all these rules: off, audit or enforce.
 	Mode string `json:"mode,omitempty"`
-	// RuleModes are those of single ones, by ID.
+	// RuleModes are the modes of single rules, by ID.
 	RuleModes map[string]string `json:"ruleModes,omitempty"`
-	// TerminatedPodGrace is in nanoseconds in the record.
+	// TerminatedPodGrace is stored in nanoseconds in the record.
 	TerminatedPodGrace *time.Duration `json:"terminatedPodGrace,omitempty"`
-	// CredentialProviderTokens is nil as long as nobody has said either.
+	// CredentialProviderTokens is nil if the user has not set it.
 	CredentialProviderTokens *bool `json:"credentialProviderTokens,omitempty"`
 }
 
-// BeyondUpstream is what the profile does with the optional rules: hardened is
-// there to be stricter than upstream, parity to be compared with it.
+// BeyondUpstream returns the profile's default mode of the optional rules. Hardened is stricter
+// than upstream. Parity must be comparable with upstream.
 func (p Profile) BeyondUpstream() rules.Mode {
 	if p == Hardened {
 		return rules.Enforce
@@ -42,7 +42,7 @@ func (p Profile) BeyondUpstream() rules.Mode {
 	return rules.Off
 }
 
-// Validate reports every problem, by the flag that it came from.
+// Validate reports every invalid setting, with its flag.
 func (b Beyond) Validate() error {
 	var problems []error
 	mode, err := rules.ParseMode(cmp.Or(b.Mode, rules.Off.String()))
@@ -60,22 +60,22 @@ func (b Beyond) Validate() error {
 	return errors.Join(problems...)
 }
 
-// validate refuses options with which nothing should begin.
+// validate reports invalid options before anything changes.
 func (o Options) validate() error {
 	return errors.Join(host.ValidatePolicy(o.Certificates), o.Beyond.Validate(), o.Policy.Validate(),
 		o.NodeScope.Validate())
 }
 
-// The IDs of a component's rules begin with its letters, so that it can be told
-// about its own and about no other's.
+// The rule IDs of each component have their own prefix. So each component gets only the modes of
+// its own rules.
 const (
 	authorizerRules  = "NA-"
 	restrictionRules = "NR-"
 	kubeletRules     = "KA-"
 )
 
-// setModes gives a component the modes of its rules. That of all is always written
-// out, so that a reader of the static pod sees it; the rest only if it was decided.
+// setModes sets the flags for a component's rule modes. It always sets the mode of all rules, so
+// that the manifest shows it. It sets modes of single rules only if the user has set them.
 func (b Beyond) setModes(pod *staticpod.Pod, p Profile, prefix string) {
 	pod.SetArg("beyond-upstream", cmp.Or(b.Mode, p.BeyondUpstream().String()))
 	if pairs := b.pairsOf(prefix); len(pairs) > 0 {
@@ -83,7 +83,7 @@ func (b Beyond) setModes(pod *staticpod.Pod, p Profile, prefix string) {
 	}
 }
 
-// setArgs gives the node authorizer its flags.
+// setArgs sets the flags of node-authorizer.
 func (b Beyond) setArgs(pod *staticpod.Pod, p Profile) {
 	b.setModes(pod, p, authorizerRules)
 	if b.TerminatedPodGrace != nil {
@@ -94,7 +94,7 @@ func (b Beyond) setArgs(pod *staticpod.Pod, p Profile) {
 	}
 }
 
-// pairs are the modes of single rules in a fixed order.
+// pairs returns the modes of single rules in a fixed order.
 func (b Beyond) pairs() []string {
 	var pairs []string
 	for _, id := range slices.Sorted(maps.Keys(b.RuleModes)) {
@@ -103,12 +103,12 @@ func (b Beyond) pairs() []string {
 	return pairs
 }
 
-// pairsOf are those of one component.
+// pairsOf returns the modes of the rules of one component.
 func (b Beyond) pairsOf(prefix string) []string {
 	return slices.DeleteFunc(b.pairs(), func(pair string) bool { return !strings.HasPrefix(pair, prefix) })
 }
 
-// In says in one line what the profile makes of it.
+// In describes in one line the modes that apply with the profile.
 func (b Beyond) In(p Profile) string {
 	return strings.Join(append([]string{cmp.Or(b.Mode, p.BeyondUpstream().String())}, b.pairs()...), ", ")
 }

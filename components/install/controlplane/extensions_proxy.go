@@ -12,14 +12,14 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// proxyFlags are the flags of kubelet-auth-proxy that say which rules hold. The API
-// holds them for all nodes and for all control-plane hosts, in one DaemonSet.
+// proxyFlags are the flags of kubelet-auth-proxy for rule modes. One DaemonSet has them, so all
+// nodes and all control-plane hosts share them.
 var proxyFlags = []string{"mode", "rule-mode"}
 
-// proxyModes are the values of [proxyFlags]; an empty one leaves the flag out.
+// proxyModes returns the values of [proxyFlags]. An empty value means that the flag is not set.
 //
-// Where all rules are off or audited, no answer is another one than the kubelet's own:
-// that is compat, with what is audited on top.
+// If all rules are off or in audit, every answer must be the same as the kubelet's own. That is
+// mode compat, plus the rules in audit.
 func (b Beyond) proxyModes() (map[string]string, error) {
 	all, err := rules.ParseMode(b.modeOfAll())
 	if err != nil {
@@ -35,7 +35,7 @@ func (b Beyond) proxyModes() (map[string]string, error) {
 		id, mode, _ := strings.Cut(pair, "=")
 		modes[id] = mode
 	}
-	// Not the proxy's: the API server itself has it.
+	// This rule belongs to the API server, not to the proxy.
 	delete(modes, string(kubeletauth.RuleVAP))
 	mode := kubeletauth.Compat
 	if all == rules.Enforce {
@@ -44,7 +44,8 @@ func (b Beyond) proxyModes() (map[string]string, error) {
 	return map[string]string{"mode": mode.String(), "rule-mode": strings.Join(Beyond{RuleModes: modes}.pairs(), ",")}, nil
 }
 
-// modeOfAll is what a guarded cluster has of optional rules: only Hardened guards.
+// modeOfAll returns the mode of all optional rules in a cluster with kubelet-auth-proxy. Only the
+// profile hardened has the proxy, so its default applies.
 func (b Beyond) modeOfAll() string {
 	if b.Mode != "" {
 		return b.Mode
@@ -52,7 +53,7 @@ func (b Beyond) modeOfAll() string {
 	return Hardened.BeyondUpstream().String()
 }
 
-// policyMode is what the policy about nodes/proxy does.
+// policyMode returns the mode of the policy for nodes/proxy.
 func (b Beyond) policyMode() (rules.Mode, error) {
 	all, err := rules.ParseMode(b.modeOfAll())
 	if err != nil {

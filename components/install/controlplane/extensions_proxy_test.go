@@ -15,7 +15,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
 )
 
-// proxyFlagsOf are the flags about rules that the DaemonSet has.
+// proxyFlagsOf returns the rule flags in the DaemonSet.
 func (h *testHost) proxyFlagsOf() []string {
 	h.t.Helper()
 	containers, _, err := unstructured.NestedSlice(h.objects["DaemonSet/bulkhead-kubelet-auth-proxy"].Object,
@@ -29,14 +29,14 @@ func (h *testHost) proxyFlagsOf() []string {
 	})
 }
 
-// said is an installation by a person who has just decided about modes of rules.
+// said returns options in which the user has just set rule modes.
 func said(b Beyond) Options {
 	o := options(Hardened)
 	o.Beyond, o.BeyondSaid = b, true
 	return o
 }
 
-// audited are all optional rules of the proxy in audit, but for those given.
+// audited returns all optional rules of the proxy in mode audit, except those in others.
 func audited(others map[string]string) string {
 	modes := map[string]string{}
 	for _, r := range kubeletauth.Rules {
@@ -76,7 +76,8 @@ func TestTheProxiesAreToldTheModesOfTheirRules(t *testing.T) {
 	}
 }
 
-// All hosts share the DaemonSet: one that was told nothing just now leaves it as it is.
+// All hosts share the DaemonSet. An installation in which the user sets no modes does not change
+// it.
 func TestTheModesOfTheProxiesAreTheClusters(t *testing.T) {
 	onHost(t, "said on another host, not said here, and said here", func(t *testing.T, h *testHost) {
 		must(t, h.installer().Install(t.Context(), said(Beyond{RuleModes: map[string]string{"KA-EXEC-1": "audit"}})))

@@ -14,10 +14,10 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/host"
 )
 
-// beyondFlags are the flags of the node authorizer that this is about.
+// beyondFlags are the flags of node-authorizer that these tests check.
 var beyondFlags = []string{"--beyond-upstream", "--rule-mode", "--terminated-pod-grace", "--credential-provider-tokens"}
 
-// beyondArgs picks them out of a rendered pod.
+// beyondArgs returns these flags from a rendered pod.
 func beyondArgs(t *testing.T, manifest []byte) []string {
 	t.Helper()
 	return slices.DeleteFunc(decode(t, manifest).Spec.Containers[0].Command, func(arg string) bool {
@@ -26,7 +26,7 @@ func beyondArgs(t *testing.T, manifest []byte) []string {
 	})
 }
 
-// everything is decided.
+// everything returns settings with every field set.
 func everything() Beyond {
 	grace, yes := time.Duration(0), true
 	return Beyond{Mode: "audit", RuleModes: map[string]string{"NA-SA-3": "off", "NA-CSR-1": "enforce"},
@@ -62,7 +62,8 @@ func TestBeyondUpstreamInTheStaticPod(t *testing.T) {
 	}
 }
 
-// TestEachComponentIsToldOfItsOwnRules: one that it does not know would end it.
+// TestEachComponentIsToldOfItsOwnRules: a component exits if it gets the mode of a rule that it
+// does not know.
 func TestEachComponentIsToldOfItsOwnRules(t *testing.T) {
 	b := Beyond{RuleModes: map[string]string{"NA-CSR-1": "audit", "NR-X-1": "off", "NR-X-2": "audit"}}
 	o := Options{Profile: Hardened, Image: "i", Beyond: b}
@@ -99,7 +100,7 @@ func TestWhatWasDecidedIsInTheRecord(t *testing.T) {
 	})
 }
 
-// TestAChangeOfModeRestartsOnlyTheComponents because the API server has no part in it.
+// TestAChangeOfModeRestartsOnlyTheComponents: the API server does not depend on rule modes.
 func TestAChangeOfModeRestartsOnlyTheComponents(t *testing.T) {
 	onHost(t, "hardened", func(t *testing.T, h *testHost) {
 		must(t, h.installer().Install(t.Context(), options(Hardened)))

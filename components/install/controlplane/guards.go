@@ -13,9 +13,9 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/engine"
 )
 
-// followCluster has a host on which nobody has ever said anything about the kubelets'
-// API do what the cluster does: all control-plane hosts share one DaemonSet. The first
-// host does what the profile does.
+// followCluster sets KubeletAPI on a host where the user has never set it. All control-plane hosts
+// share one DaemonSet, so the host does what the cluster does. The first host uses the default of
+// the profile.
 func (p *plan) followCluster(ctx context.Context) error {
 	if p.KubeletAPI != nil || p.Profile != Hardened {
 		return nil
@@ -58,9 +58,10 @@ func (p *plan) proxyInCluster(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// stopProxy takes away what guards kubelets, if it is there. What a person has not
-// asked for in words is not done to another host; and a proxy that stands before a
-// kubelet stays until the kubelet is back on its own address, or nobody would reach it.
+// stopProxy removes kubelet-auth-proxy and its other objects, if they exist. It affects all hosts,
+// so if other hosts run Bulkhead, the user must set --kubelet-api=false. A proxy that is in front
+// of a kubelet stays until the kubelet has its own address again. Otherwise the kubelet would be
+// unreachable.
 func (p *plan) stopProxy(ctx context.Context) (changed bool, err error) {
 	there, err := p.guardsInCluster(ctx)
 	if err != nil || len(there) == 0 {
@@ -90,8 +91,8 @@ func (p *plan) stopProxy(ctx context.Context) (changed bool, err error) {
 	return changed, nil
 }
 
-// behindProxies names the nodes whose kubelets can be reached through their proxy only:
-// where it is ready, it has the kubelet's port.
+// behindProxies returns the nodes whose kubelets can be reached only through their proxy. If the
+// proxy is ready, it uses the kubelet's port.
 func (in *Installer) behindProxies(ctx context.Context) (string, error) {
 	nodes, err := in.Nodes.ProxiedNodes(ctx)
 	if err != nil {
@@ -100,7 +101,7 @@ func (in *Installer) behindProxies(ctx context.Context) (string, error) {
 	return strings.Join(nodes, ", "), nil
 }
 
-// noteBehind says what has to be done before again can take the proxies away.
+// noteBehind tells the user what to do before the command again can remove the proxies.
 func (in *Installer) noteBehind(nodes, again string) {
 	if nodes == "" {
 		return
@@ -110,8 +111,8 @@ func (in *Installer) noteBehind(nodes, again string) {
 		again)
 }
 
-// guardsInCluster are the objects that only a guarded cluster has. What runs goes
-// before what it may.
+// guardsInCluster returns the objects that exist only in a cluster with kubelet-auth-proxy.
+// Workloads come before their rights.
 func (in *Installer) guardsInCluster(ctx context.Context) (there []*unstructured.Unstructured, err error) {
 	objects, err := guards()
 	if err != nil {
@@ -129,8 +130,8 @@ func (in *Installer) guardsInCluster(ctx context.Context) (there []*unstructured
 	return there, nil
 }
 
-// guards are the objects that only a guarded cluster has, but for the policy about
-// nodes/proxy.
+// guards returns the manifests of the objects that exist only in a cluster with kubelet-auth-proxy.
+// It does not return the policy for nodes/proxy.
 func guards() ([]*unstructured.Unstructured, error) {
 	objects, err := proxyObjects()
 	if err != nil {
@@ -140,7 +141,7 @@ func guards() ([]*unstructured.Unstructured, error) {
 	return append(objects, guard...), err
 }
 
-// dropObject deletes what another profile does not have.
+// dropObject deletes an object that the new profile does not have.
 func (p *plan) dropObject(ctx context.Context, have *unstructured.Unstructured) error {
 	before, err := essence(have)
 	if err != nil {
@@ -152,9 +153,9 @@ func (p *plan) dropObject(ctx context.Context, have *unstructured.Unstructured) 
 	return p.Objects.Delete(ctx, have)
 }
 
-// deleteGuards takes the proxies of all nodes away, with what they may, unless one stands
-// before its kubelet: `bulkhead node uninstall` comes before the end of the proxy, or
-// nobody would reach that kubelet meanwhile.
+// deleteGuards deletes the proxies of all nodes and their rights. It deletes nothing if another
+// host runs Bulkhead, or if a proxy is in front of its kubelet. In the second case, `bulkhead node
+// uninstall` must run first. Otherwise the kubelet would be unreachable.
 func (in *Installer) deleteGuards(ctx context.Context) (changed bool, err error) {
 	there, err := in.guardsInCluster(ctx)
 	if err != nil || len(there) == 0 {
@@ -162,7 +163,7 @@ func (in *Installer) deleteGuards(ctx context.Context) (changed bool, err error)
 	}
 	others, err := in.elsewhere(ctx)
 	if err != nil || others != "" {
-		return false, err // deleteRBAC says so
+		return false, err // deleteObjects prints the reason
 	}
 	behind, err := in.behindProxies(ctx)
 	if err != nil || behind != "" {
@@ -178,8 +179,8 @@ func (in *Installer) deleteGuards(ctx context.Context) (changed bool, err error)
 	return changed, nil
 }
 
-// uninstallLeftovers is for a host that has nothing of ours any more: the cluster may
-// have, if kubelets were still behind their proxies when the last host was uninstalled.
+// uninstallLeftovers runs on a host without any of Bulkhead's files. The cluster may still have
+// objects, if kubelets were behind their proxies when the last host was uninstalled.
 func (in *Installer) uninstallLeftovers(ctx context.Context) error {
 	left, err := in.onlyGuardsAreLeft(ctx)
 	switch {
@@ -193,7 +194,7 @@ func (in *Installer) uninstallLeftovers(ctx context.Context) error {
 	return nil
 }
 
-// onlyGuardsAreLeft is false in a cluster where another host has our components.
+// onlyGuardsAreLeft is false if another host in the cluster runs Bulkhead's components.
 func (in *Installer) onlyGuardsAreLeft(ctx context.Context) (bool, error) {
 	there, err := in.guardsInCluster(ctx)
 	if err != nil || len(there) == 0 {

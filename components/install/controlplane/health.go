@@ -17,8 +17,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
-// waitNewServer waits until another API server process than before serves, with
-// the files that it should have at that moment, and lets our components decide.
+// waitNewServer waits until a new API server process serves with the wanted files and Bulkhead's
+// components decide. It calls files at each check, because they can change.
 func (in *Installer) waitNewServer(ctx context.Context, timeout time.Duration, before cluster.Process,
 	files func() (cluster.Process, error)) error {
 	return in.Until(ctx, timeout, "kube-apiserver with our components", func(ctx context.Context) error {
@@ -40,7 +40,7 @@ func (in *Installer) waitNewServer(ctx context.Context, timeout time.Duration, b
 	})
 }
 
-// runsWith compares the files that a server has read with those that it should have.
+// runsWith compares the files that a server has read with the wanted files.
 func runsWith(process, want cluster.Process) error {
 	switch {
 	case process.AuthorizationHash != want.AuthorizationHash:
@@ -53,9 +53,8 @@ func runsWith(process, want cluster.Process) error {
 	return nil
 }
 
-// waitOldServer waits until an API server that right has nothing against has been
-// serving for a while. It asks for no new process: the kubelet may never have
-// noticed the change that was taken back.
+// waitOldServer waits until an API server that right accepts has served for a while. It does not
+// require a new process: the kubelet may never have seen the change that was rolled back.
 func (in *Installer) waitOldServer(ctx context.Context, timeout time.Duration,
 	right func(cluster.Process) error) error {
 	var since time.Time
@@ -78,8 +77,8 @@ func (in *Installer) waitOldServer(ctx context.Context, timeout time.Duration,
 	})
 }
 
-// described tells the API server of the manifest that is there from another one,
-// by the hashes of the files that it runs with.
+// described returns a function that checks whether a server runs with the current manifest. It
+// compares the hashes of the server's files.
 func (in *Installer) described() (right func(cluster.Process) error, err error) {
 	data, err := os.ReadFile(in.Layout.APIServerManifest())
 	if err != nil {
@@ -114,8 +113,8 @@ func (in *Installer) described() (right func(cluster.Process) error, err error) 
 	}, nil
 }
 
-// staticHash is by what kube-apiserver tells the webhooks that we have put on the
-// disk for it; empty if it is not to read any.
+// staticHash returns the hash by which kube-apiserver identifies Bulkhead's webhooks on disk. It is
+// empty if the server is not configured to read them.
 func (in *Installer) staticHash() (string, error) {
 	config, _, err := atomicfile.Read(in.Layout.AdmissionConfig())
 	if err != nil || !strings.Contains(string(config.Data), in.Layout.StaticManifests()) {
@@ -124,7 +123,7 @@ func (in *Installer) staticHash() (string, error) {
 	return apiserver.ManifestsHash(in.Layout.StaticManifests())
 }
 
-// policyHash is the same for admission policies.
+// policyHash returns the same hash for admission policies.
 func (in *Installer) policyHash() (string, error) {
 	config, _, err := atomicfile.Read(in.Layout.AdmissionConfig())
 	if err != nil || !strings.Contains(string(config.Data), in.Layout.StaticPolicies()) {
@@ -133,12 +132,12 @@ func (in *Installer) policyHash() (string, error) {
 	return apiserver.ManifestsHash(in.Layout.StaticPolicies())
 }
 
-// expectation is what a manifest lets one expect of a hash: that of our file, or
-// none, or somebody else's, which may have another path in the container.
+// expectation is what a manifest implies about a hash: the hash of Bulkhead's file, no hash, or the
+// hash of another file. Another file may have a different path in the container.
 type expectation struct {
 	ours      string
 	wired, is bool
-	// mayBeNone is true if somebody else's file need not lead to a hash.
+	// mayBeNone is true if the other file may have no hash.
 	mayBeNone bool
 }
 
@@ -157,7 +156,7 @@ func has(manifest *apiserver.Manifest, flag string) bool {
 	return set
 }
 
-// serving returns what the API server says about itself, once it is ready.
+// serving returns the state of the API server, if it is ready.
 func (in *Installer) serving(ctx context.Context) (cluster.Process, error) {
 	if err := in.Server.Ready(ctx); err != nil {
 		return cluster.Process{}, fmt.Errorf("/readyz: %w", err)
@@ -165,7 +164,8 @@ func (in *Installer) serving(ctx context.Context) (cluster.Process, error) {
 	return in.Server.Process(ctx)
 }
 
-// oursDecides asks the API server about a node and looks for our ID in the answer.
+// oursDecides asks the API server about a node and looks for a rule ID of node-authorizer in the
+// answer.
 func (in *Installer) oursDecides(ctx context.Context) error {
 	decision, err := in.Server.CanaryDecision(ctx)
 	if err != nil {
@@ -178,8 +178,8 @@ func (in *Installer) oursDecides(ctx context.Context) error {
 	return nil
 }
 
-// nodeCanWrite has this host's node write as its kubelet does, without effect. The
-// write passes node-restriction: if that cannot be called, or refuses, it fails.
+// nodeCanWrite writes the status of this host's node as its kubelet does, with dry run. It fails if
+// node-restriction cannot be called, or if it denies the request.
 func (in *Installer) nodeCanWrite(ctx context.Context) error {
 	if err := in.Server.ReportStatus(ctx, in.Layout.NodeName()); err != nil {
 		return fmt.Errorf("this host's node can no longer report its status: %w", err)
@@ -187,7 +187,7 @@ func (in *Installer) nodeCanWrite(ctx context.Context) error {
 	return nil
 }
 
-// waitComponent waits until another process of a component than before is ready.
+// waitComponent waits until a new process of a component is ready.
 func (in *Installer) waitComponent(ctx context.Context, c Component, what string, timeout time.Duration,
 	before string) error {
 	err := in.Until(ctx, timeout, what, func(ctx context.Context) error {

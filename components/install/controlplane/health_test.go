@@ -16,7 +16,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/engine"
 )
 
-// look is what one look at the API server shows.
+// look is the state of the API server at one check.
 type look struct {
 	down    bool
 	mute    bool
@@ -24,8 +24,7 @@ type look struct {
 	reason  string
 }
 
-// script is an API server that shows one look after the other, and then the
-// last one for ever.
+// script is an API server that shows one look after the other. It repeats the last one.
 type script struct {
 	looks []look
 	at    int
@@ -123,7 +122,7 @@ func TestWaitOldServerWantsItToStay(t *testing.T) {
 	})
 }
 
-// restarts is a component whose process changes after some looks.
+// restarts is a component whose process changes after some checks.
 type restarts struct{ left int }
 
 func (r *restarts) Ready(context.Context) error { return nil }
@@ -154,5 +153,5 @@ func TestWaitComponentWantsANewProcess(t *testing.T) {
 	})
 }
 
-// quiet prints nothing, and checks every second.
+// quiet prints nothing and checks every second.
 func quiet() engine.Engine { return engine.Engine{Out: io.Discard, Now: time.Now, Poll: time.Second} }

@@ -12,8 +12,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/scope"
 )
 
-// Install makes the host what the profile says, or leaves it as it was. The
-// in-tree profile is an uninstallation.
+// Install installs a profile on the host. If it fails, it restores the old state. The profile
+// in-tree means an uninstallation.
 func (in *Installer) Install(ctx context.Context, o Options) error {
 	if o.Profile == InTree {
 		if o.NodeScope.On {
@@ -32,7 +32,7 @@ func (in *Installer) install(ctx context.Context, o Options) error {
 	if err := transaction.Recover(ctx); err != nil {
 		return err
 	}
-	// A server that has just started can refuse even the administrator.
+	// A server that has just started can deny even the administrator's requests.
 	if err := in.Until(ctx, o.Timeout, "kube-apiserver", in.Server.Ready); err != nil {
 		return err
 	}
@@ -78,20 +78,22 @@ func (p *plan) sayResult(changed bool) {
 	}
 }
 
-// steps are in the order in which nothing depends on what is not there yet.
+// steps are in an order in which each step has what it needs.
 func (p *plan) steps() []engine.Step {
 	return slices.Concat(p.scopeEnding(), []engine.Step{
 		{Name: "save kube-apiserver's manifest as it is", Apply: p.saveOriginal},
 		{Name: "make certificates", Apply: p.makeCertificates},
 		{Name: "apply the components' RBAC", Apply: p.applyRBAC},
-		// Before node-restriction is asked: it refuses mirror pods elsewhere.
+		// This comes before kube-apiserver calls node-restriction, which denies mirror pods in
+		// other namespaces.
 		{Name: "open namespace kube-system to mirror pods", Apply: p.openNamespace},
-		// Before the API server restarts: afterwards the kubelet takes half a minute
-		// to say how a pod is.
+		// This comes before the API server restarts. After a restart, the kubelet needs half a
+		// minute to report the status of a pod.
 		{Name: "run the certificate renewal (static pod)", Apply: p.runCerts},
 		{Name: "run the approver of kubelets' serving certificates (static pod)", Apply: p.runApprover},
 		{Name: "run kubelet-auth-proxy on the nodes (DaemonSet)", Apply: p.runProxy},
-		// Before the API server has to ask it: without an answer no node writes.
+		// This comes before the API server calls it. If node-restriction does not answer, no node
+		// can write.
 		{Name: "run node-restriction (static pod) and wait until it is ready", Apply: p.runRestriction},
 	}, p.serverSteps(), p.scopeEnded(), []engine.Step{
 		{Name: "tell kubeadm (ConfigMap kubeadm-config)", Apply: p.tellKubeadm},
@@ -99,9 +101,9 @@ func (p *plan) steps() []engine.Step {
 	})
 }
 
-// serverSteps have kube-apiserver ask our components. scope-sync starts before it
-// restarts, like the other static pods, but never before the authorizer that is to answer
-// about the accounts which it lists.
+// serverSteps make kube-apiserver call Bulkhead's components. Like the other static pods,
+// scope-sync starts before kube-apiserver restarts. But node-authorizer must start first, because
+// it answers requests about the accounts that scope-sync lists.
 func (p *plan) serverSteps() []engine.Step {
 	authorizer := []engine.Step{{Name: "run the node authorizer (static pod) and wait until it is ready",
 		Apply: p.runAuthorizer}}
@@ -122,11 +124,11 @@ func (p *plan) serverSteps() []engine.Step {
 	case p.before == nil || p.before.Profile == p.Profile:
 		return slices.Concat(authorizer, files, p.scopeRunning(), server)
 	case p.before.Profile == Parity && p.Profile == Hardened:
-		// Without in-tree Node nobody else decides for nodes: bring it back before
-		// the authorizer restarts.
+		// Without the in-tree authorizer Node, only node-authorizer decides for nodes. Enable Node
+		// before node-authorizer restarts.
 		return slices.Concat(files, server, authorizer, p.scopeRunning())
 	}
-	// A running server refuses another profile's file until it restarts, and as long as
-	// that is so scope-sync has something to complain of.
+	// A running server rejects the file of another profile until it restarts. Until then,
+	// scope-sync would report an error.
 	return slices.Concat(authorizer, files, server, p.scopeRunning())
 }

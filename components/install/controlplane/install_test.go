@@ -139,7 +139,7 @@ func TestInTreeNodeIsBackBeforeOursRestarts(t *testing.T) {
 	})
 }
 
-// everyStart is a host as it may be when an installation begins.
+// everyStart lists the possible states of a host before an installation.
 var everyStart = []struct {
 	name    string
 	prepare func(*testing.T, *testHost)
@@ -192,7 +192,7 @@ func TestTheNextRunPicksUpWhatAKilledOneLeft(t *testing.T) {
 	}
 }
 
-// stepCount is checked against the steps, so that a new one is broken too.
+// stepCount is compared with the steps, so that the tests also break each new step.
 const stepCount = 16
 
 func TestStepCount(t *testing.T) {

@@ -25,9 +25,9 @@ import (
 // Component is a component of Bulkhead on this host.
 type Component interface {
 	Ready(context.Context) error
-	// Start returns when the running process began.
+	// Start returns the start time of the process.
 	Start(context.Context) (string, error)
-	// Tail returns the end of its log.
+	// Tail returns the end of the component's log.
 	Tail() string
 }
 
@@ -43,19 +43,20 @@ type Installer struct {
 	Namespaces Namespaces
 	Nodes      Nodes
 	MirrorPods MirrorPods
-	// Authorizer and Restriction are the node authorizer and node-restriction.
+	// Authorizer and Restriction are node-authorizer and node-restriction.
 	Authorizer, Restriction Component
-	// Preflight refuses a host on which an installation with these options would not enforce what
-	// the profile describes.
+	// Preflight returns an error if an installation with these options would not enforce what the
+	// profile describes.
 	Preflight func(context.Context, Options) error
-	// Kubelets says which kubelets have no serving certificate of the cluster, or returns nil if all
-	// have one. Without it, no kubelet counts as having one.
+	// Kubelets returns an error that names the kubelets without a serving certificate of the
+	// cluster. It returns nil if all kubelets have one. If Kubelets is nil, no kubelet counts as
+	// having one.
 	Kubelets func(context.Context) error
-	// Settle is how long a server must answer before it counts as back.
+	// Settle is how long a server must answer before the installer accepts it as restored.
 	Settle time.Duration
 }
 
-// transaction installs, or leaves the host as it was.
+// transaction returns a transaction that restores the host if a step fails.
 func (in *Installer) transaction(timeout time.Duration) engine.Transaction {
 	return engine.Transaction{
 		Engine: &in.Engine, Dir: in.Layout.Journal(),
@@ -65,13 +66,13 @@ func (in *Installer) transaction(timeout time.Duration) engine.Transaction {
 	}
 }
 
-// elsewhere names the other hosts on which a component of ours runs. What is
-// shared in the API stays while there is one.
+// elsewhere names the other hosts that run a component of Bulkhead. If there are any, the shared
+// API objects stay.
 func (in *Installer) elsewhere(ctx context.Context) (string, error) {
 	return in.runningElsewhere(ctx, host.NodeAuthorizer.Name, host.NodeRestriction.Name)
 }
 
-// runningElsewhere names the other hosts on which one of these components runs.
+// runningElsewhere names the other hosts that run one of these components.
 func (in *Installer) runningElsewhere(ctx context.Context, components ...string) (string, error) {
 	var others []string
 	for _, component := range components {
@@ -81,8 +82,8 @@ func (in *Installer) runningElsewhere(ctx context.Context, components ...string)
 		}
 		others = append(others, nodes...)
 	}
-	// Every kubelet can make a mirror pod of that name. No node gives itself the label
-	// of a control plane.
+	// Every kubelet can create a mirror pod with that name. But no node can set the control-plane
+	// label on itself.
 	hosts, err := in.Nodes.ControlPlaneNodes(ctx)
 	if err != nil {
 		return "", err

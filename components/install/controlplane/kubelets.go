@@ -21,16 +21,16 @@ import (
 )
 
 const (
-	// kubeadmKubeletClient is who kubeadm's kube-apiserver is to kubelets
+	// kubeadmKubeletClient is the user name of kubeadm's kube-apiserver at kubelets
 	// (cmd/kubeadm/app/constants APIServerKubeletClientCertCommonName).
 	kubeadmKubeletClient = "kube-apiserver-kubelet-client"
-	// kubeletClientRole is bound to it.
+	// kubeletClientRole is bound to that user.
 	kubeletClientRole = "bulkhead:kube-apiserver-kubelet-client"
 )
 
-// planKubelets finds out who kube-apiserver is to kubelets, and whether it can demand
-// certificates of the cluster from them. Once it does, a kubelet that is away is no
-// reason to go back.
+// planKubelets finds the user name of kube-apiserver at kubelets, and whether kube-apiserver can
+// require serving certificates of the cluster from them. Once kube-apiserver requires them, this
+// stays, even if a kubelet is unreachable.
 func (p *plan) planKubelets(ctx context.Context, server *apiserver.Manifest) error {
 	p.kubeletClient = KubeletClient(p.Layout, server)
 	if !p.GuardsKubelets() || p.NodesOnly {
@@ -48,7 +48,7 @@ func (p *plan) planKubelets(ctx context.Context, server *apiserver.Manifest) err
 	return ctx.Err()
 }
 
-// sayNodes says what a person has to do next, on the nodes.
+// sayNodes prints what to do next on the nodes.
 func (p *plan) sayNodes() {
 	if !p.GuardsKubelets() || p.record.VerifyKubelets {
 		return
@@ -61,8 +61,8 @@ func (p *plan) sayNodes() {
 		p.unserved)
 }
 
-// KubeletClient is the common name of --kubelet-client-certificate. Where that is not
-// to be read here, it is kubeadm's.
+// KubeletClient returns the common name in --kubelet-client-certificate. If the file cannot be read
+// on this host, it returns kubeadm's default.
 func KubeletClient(l host.Layout, server *apiserver.Manifest) string {
 	file, _ := server.Arg("kubelet-client-certificate")
 	if name, ok := strings.CutPrefix(file, "/etc/kubernetes/pki/"); ok {
@@ -79,7 +79,7 @@ func KubeletClient(l host.Layout, server *apiserver.Manifest) string {
 	return cmp.Or(cert.Subject.CommonName, kubeadmKubeletClient)
 }
 
-// objects are ours, for this cluster.
+// objects returns Bulkhead's API objects for this cluster.
 func (p *plan) objects() ([]*unstructured.Unstructured, error) {
 	objects, err := apiObjects()
 	if err != nil {
@@ -120,7 +120,7 @@ func (p *plan) objects() ([]*unstructured.Unstructured, error) {
 	return objects, nil
 }
 
-// nodesOnlySteps are what `bulkhead node install` needs.
+// nodesOnlySteps are the steps that `bulkhead node install` depends on.
 func (p *plan) nodesOnlySteps() []engine.Step {
 	return []engine.Step{
 		{Name: "make certificates", Apply: p.makeCertificates},
@@ -132,8 +132,8 @@ func (p *plan) nodesOnlySteps() []engine.Step {
 	}
 }
 
-// runApprover is no reason to take everything back either: what nobody approves
-// waits.
+// runApprover does not fail the installation if the approver does not start. Certificate requests
+// wait until it runs.
 func (p *plan) runApprover(ctx context.Context) (bool, error) {
 	if p.approverPod == nil {
 		return p.journal.RemoveFile(p.Layout.KubeletApproverManifest())

@@ -19,14 +19,14 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
 )
 
-// withKubelets is an installer that finds the kubelets as they are said to be.
+// withKubelets returns an installer whose check of the kubelets returns err.
 func (h *testHost) withKubelets(err error) *Installer {
 	in := h.installer()
 	in.Kubelets = func(context.Context) error { return err }
 	return in
 }
 
-// demands is true if kube-apiserver, and kubeadm, name the authority of kubelets.
+// demands is true if kube-apiserver and kubeadm name the authority of the kubelets.
 func (h *testHost) demands() bool {
 	h.t.Helper()
 	flag := "kubelet-certificate-authority"

@@ -32,7 +32,7 @@ func TestInstallLooksAfterTheRenewer(t *testing.T) {
 	}
 }
 
-// shown is an API that shows one pod.
+// shown is an API with one pod.
 type shown struct{ pod *corev1.Pod }
 
 func (s shown) MirrorPod(context.Context, string, string) (*corev1.Pod, error) { return s.pod, nil }

@@ -15,14 +15,14 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
-// TestDirectoriesOutliveThePodsThatSeeThem: a container that starts once more while its
-// pod ends would have them made again.
+// TestDirectoriesOutliveThePodsThatSeeThem: if a container starts again while its pod ends, the
+// runtime would create the removed directories again.
 func TestDirectoriesOutliveThePodsThatSeeThem(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		ending time.Duration
 		deaf   bool
-		// least and most are how long the directories stay after the manifests.
+		// least and most limit how long the directories stay after the manifests.
 		least, most time.Duration
 		says        string
 	}{
@@ -50,7 +50,7 @@ func TestDirectoriesOutliveThePodsThatSeeThem(t *testing.T) {
 	}
 }
 
-// stopwatch measures from the end of one step to that of another.
+// stopwatch measures the time from the end of one step to the end of another.
 func (h *testHost) stopwatch(from, to string) *time.Duration {
 	var (
 		begin  time.Time
@@ -79,7 +79,7 @@ func TestAShortTimeoutBoundsTheWaitForPodsToo(t *testing.T) {
 	})
 }
 
-// TestAnInterruptedWaitForPodsIsPickedUp also shows that what can be removed again is.
+// TestAnInterruptedWaitForPodsIsPickedUp also shows that a second uninstallation succeeds.
 func TestAnInterruptedWaitForPodsIsPickedUp(t *testing.T) {
 	onHost(t, "hardened", func(t *testing.T, h *testHost) {
 		before := h.snapshot()
@@ -103,8 +103,8 @@ func TestAnInterruptedWaitForPodsIsPickedUp(t *testing.T) {
 	})
 }
 
-// TestWhatComesBackIsRemovedOnceMore plays the runtime, which makes what a container
-// mounts.
+// TestWhatComesBackIsRemovedOnceMore creates the mounted directories of a container, as the runtime
+// does.
 func TestWhatComesBackIsRemovedOnceMore(t *testing.T) {
 	onHost(t, "empty directories of ours", func(t *testing.T, h *testHost) {
 		before := h.snapshot()
@@ -137,7 +137,7 @@ func TestWhatComesBackIsRemovedOnceMore(t *testing.T) {
 	})
 }
 
-// TestTakingBackAnInstallationWaitsForItsPods is the same for a run that failed.
+// TestTakingBackAnInstallationWaitsForItsPods checks the same for a rollback.
 func TestTakingBackAnInstallationWaitsForItsPods(t *testing.T) {
 	onHost(t, "a node authorizer that does not start", func(t *testing.T, h *testHost) {
 		before := h.snapshot()

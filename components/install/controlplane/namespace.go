@@ -20,20 +20,20 @@ import (
 )
 
 const (
-	// MirrorAllowed opens a namespace to mirror pods (KEP-1314).
+	// MirrorAllowed is the annotation that allows mirror pods in a namespace (KEP-1314).
 	MirrorAllowed = "node.kubernetes.io/mirror.allowed"
-	// MirrorLabelKeys are the keys of the labels that they may have there.
+	// MirrorLabelKeys lists the label keys that mirror pods may have there.
 	MirrorLabelKeys = "node.kubernetes.io/mirror.allowed-label-keys"
 
 	// objectNamespace is the name of kube-system in the journal.
 	objectNamespace = "namespace:" + metav1.NamespaceSystem
 )
 
-// kubeadmLabels are on the static pods of kubeadm.
+// kubeadmLabels are the labels of kubeadm's static pods.
 var kubeadmLabels = []string{"component", "tier"}
 
-// mirrorAnnotations are what kube-system needs so that the mirror pods of kubeadm
-// and of ours are not refused.
+// mirrorAnnotations returns the annotations that kube-system needs. Without them, the mirror pods
+// of kubeadm and Bulkhead would be denied.
 func mirrorAnnotations() (map[string]string, error) {
 	keys := slices.Clone(kubeadmLabels)
 	for _, file := range []string{manifests.NodeAuthorizerStaticPod, manifests.NodeRestrictionStaticPod,
@@ -55,9 +55,9 @@ func mirrorAnnotations() (map[string]string, error) {
 	return map[string]string{MirrorAllowed: "true", MirrorLabelKeys: strings.Join(keys, ",")}, nil
 }
 
-// openNamespace annotates kube-system, in every profile: node-restriction's policy
-// can be changed without the installer, and the control plane's own mirror pods must
-// not be what it refuses first. What somebody else has set is left as it is.
+// openNamespace annotates kube-system in every profile. A user can change node-restriction's policy
+// without the installer. Even then, the mirror pods of the control plane must be allowed.
+// Annotations that others have set stay.
 func (p *plan) openNamespace(ctx context.Context) (bool, error) {
 	before, after, err := p.annotations(ctx)
 	if err != nil || after == nil {
@@ -73,8 +73,8 @@ func (p *plan) openNamespace(ctx context.Context) (bool, error) {
 	return true, p.Namespaces.SetAnnotations(ctx, metav1.NamespaceSystem, after)
 }
 
-// annotations are those of ours that kube-system has, and those that it should have;
-// nil if they are the same.
+// annotations returns the annotations that Bulkhead has set on kube-system, and the wanted ones.
+// after is nil if nothing has to change.
 func (p *plan) annotations(ctx context.Context) (before, after map[string]string, err error) {
 	want, err := mirrorAnnotations()
 	if err != nil {
@@ -105,7 +105,7 @@ func (p *plan) annotations(ctx context.Context) (before, after map[string]string
 	return before, after, nil
 }
 
-// missing says what an annotation of somebody else's lacks.
+// missing returns what an annotation that another user has set lacks.
 func missing(key, have, want string) string {
 	if key == MirrorAllowed {
 		if have != want {
@@ -126,7 +126,8 @@ func missing(key, have, want string) string {
 	return strings.Join(lacks, ",")
 }
 
-// revertNamespace gives kube-system the annotations of ours that it had.
+// revertNamespace restores the annotations that Bulkhead had set on kube-system, unless another
+// host runs Bulkhead.
 func (in *Installer) revertNamespace(ctx context.Context, j *journal.Journal, e journal.Entry) error {
 	data, err := j.Before(e)
 	if err != nil {
@@ -147,7 +148,7 @@ func (in *Installer) revertNamespace(ctx context.Context, j *journal.Journal, e 
 	return in.Namespaces.SetAnnotations(ctx, metav1.NamespaceSystem, before)
 }
 
-// closeNamespace removes the annotations that are still as we set them.
+// closeNamespace removes the annotations that Bulkhead has set, unless another host runs Bulkhead.
 func (in *Installer) closeNamespace(ctx context.Context) (changed bool, err error) {
 	others, err := in.elsewhere(ctx)
 	if err != nil || others != "" {

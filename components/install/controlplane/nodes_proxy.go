@@ -20,19 +20,18 @@ import (
 
 const (
 	policyBinding = "ValidatingAdmissionPolicyBinding"
-	// staticSuffix is in the names of policies from disk, and the API takes none that has
-	// it; there they have the other one.
+	// staticSuffix is required in the names of policies from disk. The API rejects names with it,
+	// so policies in the API have registeredSuffix.
 	staticSuffix, registeredSuffix = ".bulkhead.static.k8s.io", ".bulkhead.dev"
 )
 
-// readsPolicies is true if kube-apiserver is told of the policy about nodes/proxy by
-// files.
+// readsPolicies is true if kube-apiserver reads the policy for nodes/proxy from disk.
 func (p *plan) readsPolicies() bool { return p.fromDisk && p.GuardsKubelets() }
 
-// nodesProxyPolicy are the policy about nodes/proxy and its binding. Audited, it changes
-// no answer, and the API server's audit event says what it would have refused (annotation
-// validation.policy.admission.k8s.io/validation_failure). Off, nothing binds it: with a
-// file that stays, the API server need not restart for it.
+// nodesProxyPolicy returns the policy for nodes/proxy and its binding. In mode audit, the policy
+// denies nothing. The audit event of the API server shows what it would have denied (annotation
+// validation.policy.admission.k8s.io/validation_failure). In mode off, there is no binding. The
+// file stays, so the API server does not need a restart.
 func nodesProxyPolicy(mode rules.Mode) ([]*unstructured.Unstructured, error) {
 	data, err := manifests.FS.ReadFile(manifests.KubeletPolicy)
 	if err != nil {
@@ -82,7 +81,7 @@ func (p *plan) writeKubeletPolicy() (bool, error) {
 	return p.write(p.Layout.KubeletPolicy(), bytes.Join(documents, []byte("---\n")), 0o600)
 }
 
-// registeredNodesProxy are the same as the API holds them.
+// registeredNodesProxy returns the same objects with names for the API.
 func registeredNodesProxy(mode rules.Mode) ([]*unstructured.Unstructured, error) {
 	objects, err := nodesProxyPolicy(mode)
 	if err != nil {
@@ -105,9 +104,9 @@ func registeredNodesProxy(mode rules.Mode) ([]*unstructured.Unstructured, error)
 	return objects, nil
 }
 
-// registerNodesProxy puts the policy into the API where the server takes none from disk,
-// and takes it out where it is not wanted, or has come from disk since. A server that is
-// that old is the only one of its cluster (preflight).
+// registerNodesProxy creates the policy in the API if the server does not read policies from disk.
+// It deletes the policy if it is not wanted, or if the server now reads it from disk. Preflight
+// ensures that such an old server is the only one of its cluster.
 func (p *plan) registerNodesProxy(ctx context.Context) (changed bool, err error) {
 	if !p.GuardsKubelets() || p.fromDisk || p.nodesProxy == rules.Off {
 		return p.forgetNodesProxy(ctx)

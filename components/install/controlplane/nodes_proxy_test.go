@@ -17,14 +17,14 @@ const (
 	registeredBinding = policyBinding + "/kubelet-api.bulkhead.dev"
 )
 
-// withPolicy is an installation with a mode of KA-VAP-1.
+// withPolicy returns options with a mode of KA-VAP-1.
 func withPolicy(mode string) Options {
 	o := options(Hardened)
 	o.Beyond.RuleModes = map[string]string{"KA-VAP-1": mode}
 	return o
 }
 
-// actions are those of the registered policy; empty if it is not bound.
+// actions returns the actions of the registered policy. It is empty if there is no binding.
 func (h *testHost) actions() string {
 	h.t.Helper()
 	binding := h.objects[registeredBinding]
@@ -40,7 +40,7 @@ func (h *testHost) actions() string {
 	return strings.Join(actions, ",")
 }
 
-// A server that takes no policies from disk has KA-VAP-1 from the API.
+// A server that does not read policies from disk gets KA-VAP-1 from the API.
 func TestAnOlderServerHasThePolicyFromTheAPI(t *testing.T) {
 	onHost(t, "1.36, audited, off, enforced, and then 1.37", func(t *testing.T, h *testHost) {
 		h.version = "v1.36.2"
@@ -83,8 +83,7 @@ func TestAnOlderServerHasThePolicyFromTheAPI(t *testing.T) {
 	})
 }
 
-// In every mode kube-apiserver starts with the file, and a change of mode needs no
-// restart.
+// kube-apiserver starts with the file in every mode. A change of mode needs no restart.
 func TestThePolicyOnDiskInEveryMode(t *testing.T) {
 	onHost(t, "1.37", func(t *testing.T, h *testHost) {
 		must(t, h.installer().Install(t.Context(), options(Hardened)))
@@ -103,7 +102,7 @@ func TestThePolicyOnDiskInEveryMode(t *testing.T) {
 	})
 }
 
-// Everything is the same but for the names and who it is told.
+// The two policies differ only in their names.
 func TestTheRegisteredPolicyIsTheOneFromDisk(t *testing.T) {
 	disk, err := nodesProxyPolicy(rules.Enforce)
 	must(t, err)

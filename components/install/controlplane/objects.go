@@ -16,8 +16,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/render"
 )
 
-// objectRBAC begins the names of API objects of ours in the journal. Most of them
-// are RBAC; the others are node-restriction's memory and the FlowSchema.
+// objectRBAC is the prefix of Bulkhead's API objects in the journal. Most of them are RBAC objects.
+// The others are the store of node-restriction and the FlowSchema.
 const objectRBAC = "rbac:"
 
 func (p *plan) applyRBAC(ctx context.Context) (changed bool, err error) {
@@ -41,8 +41,7 @@ func (p *plan) applyRBAC(ctx context.Context) (changed bool, err error) {
 	return changed, nil
 }
 
-// applyObject makes one object what its manifest says, and remembers what it was
-// and what it became.
+// applyObject applies one manifest. The journal records the object before and after.
 func (p *plan) applyObject(ctx context.Context, object, have *unstructured.Unstructured) error {
 	before, err := essence(have)
 	if err != nil {
@@ -66,7 +65,8 @@ func (p *plan) applyObject(ctx context.Context, object, have *unstructured.Unstr
 	return p.journal.Wrote(name, after)
 }
 
-// essence is an object without what only the API server writes; nil for none.
+// essence returns an object without the fields that only the API server writes. It returns nil if
+// object is nil.
 func essence(object *unstructured.Unstructured) ([]byte, error) {
 	if object == nil {
 		return nil, nil
@@ -83,12 +83,12 @@ func essence(object *unstructured.Unstructured) ([]byte, error) {
 		metadata["annotations"] = annotations
 	}
 	content["metadata"] = metadata
-	delete(content, "status") // what others make of it
+	delete(content, "status") // other programs write the status
 	return json.Marshal(content)
 }
 
-// revertObject gives an object its old content, or removes it if it is new and
-// no other host needs it.
+// revertObject restores the old content of an object. It deletes a new object, unless another host
+// needs it. An object that another user has changed since stays as it is.
 func (in *Installer) revertObject(ctx context.Context, j *journal.Journal, e journal.Entry) error {
 	before, err := j.Before(e)
 	if err != nil {
@@ -140,7 +140,7 @@ func (in *Installer) deleteNew(ctx context.Context, name string) error {
 	return nil
 }
 
-// deleteObjects is the end of the last installation in the cluster.
+// deleteObjects deletes the API objects when the last host of the cluster is uninstalled.
 func (in *Installer) deleteObjects(ctx context.Context) (changed bool, err error) {
 	others, err := in.elsewhere(ctx)
 	if err != nil {
@@ -150,7 +150,7 @@ func (in *Installer) deleteObjects(ctx context.Context) (changed bool, err error
 		in.Note("Bulkhead runs on %s too: its API objects stay until the last host is uninstalled", others)
 		return false, nil
 	}
-	// deleteGuards has decided about the others.
+	// deleteGuards handles the other objects.
 	objects, err := unguardedObjects()
 	if err != nil {
 		return false, err

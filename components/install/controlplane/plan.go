@@ -19,42 +19,42 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// plan is one installation with everything rendered, and nothing written.
+// plan is one installation. newPlan renders everything and writes nothing.
 type plan struct {
 	*Installer
 	Options
 	journal *journal.Journal
-	// before is the record of the installation that is there, nil if none is.
+	// before is the record of the current installation. It is nil if there is none.
 	before *Record
 	record Record
-	// current is kube-apiserver's manifest as it is, wired as it shall be.
+	// current is the current manifest of kube-apiserver. wired is the manifest with Bulkhead's
+	// edits.
 	current, wired []byte
 	original       []byte
 	endpoint       string
-	// fromDisk is true if kube-apiserver takes webhooks from disk.
+	// fromDisk is true if kube-apiserver reads webhooks from disk.
 	fromDisk bool
-	// What is written besides. A policy of nil leaves what is there. authorization is the
-	// profile's, without the accounts that are held to their nodes.
+	// These are the other files to be written. If policy is nil, the current file stays.
+	// authorization is the file of the profile, without the scoped accounts.
 	authorization, admission, policy        []byte
 	authorizerPod, restrictionPod, certsPod []byte
-	// approverPod is nil in a profile that has none.
+	// approverPod is nil if the options do not include the approver.
 	approverPod []byte
-	// scopeSync is nil where no account is held to its node.
+	// scopeSync is nil without node scope.
 	scopeSync []byte
-	// scopeEnds is true if accounts were held, and are no more.
+	// scopeEnds is true if this run switches node scope off.
 	scopeEnds bool
-	// kubeletClient is who kube-apiserver is to kubelets, and unserved why it cannot yet
-	// demand certificates of the cluster from them.
+	// kubeletClient is the user name of kube-apiserver at kubelets. unserved is why kube-apiserver
+	// cannot yet require serving certificates of the cluster from them.
 	kubeletClient string
 	unserved      error
-	// nodesProxy is what the policy about nodes/proxy does.
+	// nodesProxy is the mode of the policy for nodes/proxy.
 	nodesProxy rules.Mode
-	// policyKept is true if a person has edited the policy in place.
+	// policyKept is true if a user has edited the policy in place.
 	policyKept bool
 }
 
-// newPlan reads the host and renders every file, so that what cannot work is
-// refused before anything is touched.
+// newPlan reads the host and renders every file. So it finds errors before anything changes.
 func (in *Installer) newPlan(ctx context.Context, o Options) (*plan, error) {
 	p := &plan{Installer: in, Options: o}
 	var err error
@@ -103,7 +103,7 @@ func (in *Installer) newPlan(ctx context.Context, o Options) (*plan, error) {
 	return p, p.wire(server)
 }
 
-// render makes every file but kube-apiserver's manifest and what needs our CA.
+// render renders all files except kube-apiserver's manifest and the files that need Bulkhead's CA.
 func (p *plan) render(server *apiserver.Manifest) error {
 	configured, err := p.planPolicy()
 	if err != nil {
@@ -131,7 +131,7 @@ func (p *plan) render(server *apiserver.Manifest) error {
 	return err
 }
 
-// wire prepares kube-apiserver's new manifest, and the one to go back to.
+// wire prepares the new manifest of kube-apiserver and the one for a rollback.
 func (p *plan) wire(server *apiserver.Manifest) error {
 	p.rememberFlags(server)
 	var err error
@@ -140,8 +140,8 @@ func (p *plan) wire(server *apiserver.Manifest) error {
 	if err != nil {
 		return err
 	}
-	// The kubelet compares objects, not bytes: a manifest that differs in layout
-	// only would not restart the server, and we would wait for nothing.
+	// The kubelet compares objects, not bytes. A manifest that differs only in layout would not
+	// restart the server, and the installer would wait in vain.
 	same, err := apiserver.Equal(p.current, p.wired)
 	if err != nil {
 		return err
@@ -153,8 +153,8 @@ func (p *plan) wire(server *apiserver.Manifest) error {
 	return p.findOriginal()
 }
 
-// rememberFlags records what the flags that we edit said before us. Where we have
-// edited them already, only the last record knows.
+// rememberFlags records the old state of the flags that Bulkhead edits. If the manifest already has
+// the edits, only the last record contains the old state.
 func (p *plan) rememberFlags(server *apiserver.Manifest) {
 	last := Edit{Modes: apiserver.KubeadmDefault.Modes, Admission: apiserver.KubeadmDefault.Before}
 	if p.before != nil {
@@ -166,14 +166,14 @@ func (p *plan) rememberFlags(server *apiserver.Manifest) {
 	}
 	if server.AdmissionWired(p.Layout.AdmissionConfig()) {
 		p.record.APIServer.Admission = last.Admission
-		// An older installer neither set the flag nor remembered it.
+		// An older installer neither set nor recorded this flag.
 		if p.before != nil && !p.before.VerifyKubelets {
 			p.record.APIServer.Admission.KubeletCA = server.Admission().KubeletCA
 		}
 	}
 }
 
-// findOriginal decides which manifest to go back to.
+// findOriginal finds the manifest to restore in an uninstallation.
 func (p *plan) findOriginal() error {
 	unwired, err := apiserver.Unwire(p.current, unwiring(p.Layout), p.record.APIServer.server())
 	if err != nil {
@@ -189,21 +189,21 @@ func (p *plan) findOriginal() error {
 	case exists && p.before != nil && !p.before.APIServer.Drifted && journal.Hash(p.current) == p.before.APIServer.Written:
 		p.original = saved.Data
 	default:
-		// Somebody else has written it since (kubeadm upgrade does), or the record
-		// or the original is lost. What was saved would be a step back by now.
+		// Another program has written the manifest since (kubeadm upgrade does), or the record or
+		// the original is lost. The saved manifest would be out of date.
 		p.original, p.record.APIServer.Drifted = unwired, true
 	}
 	return nil
 }
 
-// write puts a file of ours in place.
+// write writes one of Bulkhead's files.
 func (p *plan) write(path string, data []byte, mode fs.FileMode) (bool, error) {
 	file := atomicfile.Private(data)
 	file.Mode = mode
 	return p.journal.WriteFile(path, file)
 }
 
-// writeForComponent puts a file in place that a component reads.
+// writeForComponent writes a file that a component reads.
 func (p *plan) writeForComponent(dir, name string, data []byte) (bool, error) {
 	file := atomicfile.Private(data)
 	file.Mode, file.GID = 0o640, p.Layout.ComponentGID

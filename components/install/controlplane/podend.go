@@ -16,14 +16,14 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
-// endingGrace is how long the kubelet has to end what it runs no more. It is not more,
-// because the kubelet may be stopped, or the API server away.
+// endingGrace is how long the installer waits for the kubelet to end removed static pods. It is
+// short, because the kubelet may be stopped, or the API server may be down.
 const endingGrace = time.Minute
 
-// waitEnded waits until the kubelet has ended the static pods of ours whose manifests
-// are not there. What they see of the host has to outlive them: a container that starts
-// once more just then has its directories made for it again, by the runtime. That it
-// cannot be seen is said, and no reason not to go on.
+// waitEnded waits until the kubelet has ended Bulkhead's static pods whose manifests are removed.
+// The host directories of a pod must stay until then: if a container starts again, the runtime
+// creates its directories again. If waitEnded cannot see the pods, it prints a note and returns no
+// error.
 func (in *Installer) waitEnded(ctx context.Context, timeout time.Duration) error {
 	err := in.Until(ctx, min(endingGrace, timeout), "the kubelet, to end the static pods", in.ended)
 	if err == nil || ctx.Err() != nil {
@@ -34,8 +34,8 @@ func (in *Installer) waitEnded(ctx context.Context, timeout time.Duration) error
 	return nil
 }
 
-// ended asks the API for their mirror pods, which the kubelet removes after the pods
-// have ended.
+// ended checks the mirror pods in the API. The kubelet removes a mirror pod after the pod has
+// ended.
 func (in *Installer) ended(ctx context.Context) error {
 	var still []string
 	for _, path := range in.Layout.ComponentManifests() {
@@ -57,8 +57,8 @@ func (in *Installer) ended(ctx context.Context) error {
 	return nil
 }
 
-// removeReturned removes those of our directories that were made anew since they were
-// removed. Nobody has put anything into them yet, or they are not ours any more.
+// removeReturned removes Bulkhead's directories that were created again after their removal. It
+// removes only empty directories, because files in them may belong to other programs.
 func (in *Installer) removeReturned() (changed bool) {
 	for _, dir := range append(in.Layout.ComponentDirs(), in.Layout.State) {
 		if os.Remove(dir) == nil {
@@ -68,7 +68,7 @@ func (in *Installer) removeReturned() (changed bool) {
 	return changed
 }
 
-// addedPods reports whether a run that is taken back has made static pods run.
+// addedPods reports whether the run to be rolled back has added static pods.
 func (in *Installer) addedPods(j *journal.Journal) bool {
 	return slices.ContainsFunc(j.Entries, func(e journal.Entry) bool {
 		return e.Kind == journal.KindFile && e.Backup == "" && slices.Contains(in.Layout.ComponentManifests(), e.Name)

@@ -13,26 +13,25 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/manifests"
 )
 
-// Policy is what a person has decided about node-restriction's file.
+// Policy has the user's settings for node-restriction's configuration file.
 type Policy struct {
-	// Own is true if a person has chosen the file; the profile's is not put in its
-	// place.
+	// Own is true if the user has chosen the file. The file of the profile does not replace it.
 	Own bool
-	// File is its content where it was given now. Without it, what is there stays.
+	// File is the content that the user gave in this run. If it is nil, the current file stays.
 	File []byte
-	// Reset puts the profile's file back, whatever is there.
+	// Reset restores the file of the profile, whatever the current content is.
 	Reset bool
 }
 
-// PolicyRecord is what the next run has to know about it.
+// PolicyRecord records the file for the next run.
 type PolicyRecord struct {
 	Own bool `json:"own,omitempty"`
-	// Written is the SHA-256 of what we wrote. Anything else there now is the work
-	// of a person who edits it in place.
+	// Written is the SHA-256 of the content that Bulkhead wrote. If the file has other content, a
+	// user has edited it in place.
 	Written string `json:"written,omitempty"`
 }
 
-// In says in one line what the profile makes of it.
+// In describes in one line the file that applies with the profile.
 func (r PolicyRecord) In(l host.Layout, p Profile) string {
 	switch {
 	case r.Own:
@@ -43,7 +42,7 @@ func (r PolicyRecord) In(l host.Layout, p Profile) string {
 	return l.RestrictionPolicy()
 }
 
-// Validate reads a file that was given as node-restriction reads it.
+// Validate checks File as node-restriction does.
 func (p Policy) Validate() error {
 	if p.File == nil {
 		return nil
@@ -54,9 +53,9 @@ func (p Policy) Validate() error {
 	return nil
 }
 
-// MirrorPodPolicy is what an installation with these options tells node-restriction on
-// this host, whatever it has been told before; nil for nothing. opened are the
-// annotations that the installation gives kube-system.
+// MirrorPodPolicy returns the configuration of node-restriction after an installation with these
+// options on this host. It is nil if there is none. opened are the annotations that the
+// installation sets on kube-system.
 func MirrorPodPolicy(l host.Layout, o Options) (policy *configuration.Configuration, opened map[string]string,
 	err error) {
 	before, err := ReadRecord(l)
@@ -74,17 +73,17 @@ func MirrorPodPolicy(l host.Layout, o Options) (policy *configuration.Configurat
 	return policy, opened, err
 }
 
-// policyChoice is what becomes of node-restriction's file.
+// policyChoice is the decision about node-restriction's file.
 type policyChoice struct {
-	// data is what node-restriction will read; nil if it reads nothing.
+	// data is the content that node-restriction will read. It is nil if it reads no file.
 	data []byte
-	// there is true if that is in place already, and edited if by the hand of a person
-	// who has not told the installer.
+	// there is true if the file on disk already has this content. edited is true if a user has
+	// edited it without the installer.
 	there, edited bool
 }
 
-// choosePolicy decides which file node-restriction reads, from what a person says now
-// and what the last installation has recorded.
+// choosePolicy decides which file node-restriction reads. It uses the options of this run and the
+// record of the last installation.
 func choosePolicy(l host.Layout, o Options, before *Record) (policyChoice, error) {
 	if o.Policy.File != nil {
 		return policyChoice{data: o.Policy.File}, nil
@@ -106,7 +105,7 @@ func choosePolicy(l host.Layout, o Options, before *Record) (policyChoice, error
 			fmt.Errorf("%s, which was chosen for this host, is gone: give it again with --node-restriction-config, or go back "+
 				"to the profile's with --node-restriction-config=", l.RestrictionPolicy())
 	case o.Policy.Own, exists && !o.Policy.Reset && journal.Hash(have.Data) != written:
-		// A process that runs keeps the last good one. A new one would not start.
+		// A running process keeps its last valid configuration. A new process would not start.
 		if _, err := configuration.Parse(have.Data); err != nil {
 			return policyChoice{}, fmt.Errorf("%s, which is kept, is no good: %w", l.RestrictionPolicy(), err)
 		}
@@ -116,8 +115,8 @@ func choosePolicy(l host.Layout, o Options, before *Record) (policyChoice, error
 	return policyChoice{data: data}, err
 }
 
-// planPolicy has the plan write the file, or leave what is there; used is whether
-// node-restriction reads it.
+// planPolicy plans to write the file, or to keep the current one. used is true if node-restriction
+// reads it.
 func (p *plan) planPolicy() (used bool, err error) {
 	choice, err := choosePolicy(p.Layout, p.Options, p.before)
 	if err != nil {

@@ -23,7 +23,7 @@ func profilePolicy(t *testing.T) string {
 	return string(data)
 }
 
-// policyIs is what node-restriction reads; empty if it has no file to read.
+// policyIs returns the file that node-restriction reads. It is empty if there is none.
 func (h *testHost) policyIs() string {
 	h.t.Helper()
 	if !strings.Contains(string(read(h.t, h.layout.NodeRestrictionManifest())), "--config="+h.layout.RestrictionPolicy()) {
@@ -32,13 +32,13 @@ func (h *testHost) policyIs() string {
 	return string(read(h.t, h.layout.RestrictionPolicy()))
 }
 
-// Judged is what will be in force: not what happens to be on the disk.
+// The result is the future configuration, not the current file on disk.
 func TestMirrorPodPolicy(t *testing.T) {
 	const warns = "apiVersion: noderestriction.admission.k8s.io/v1\nkind: Configuration\nmirrorPods: {mode: warn}\n"
 	own := Policy{Own: true, File: []byte(warns)}
 	for _, tc := range []struct {
 		name string
-		// there is on the disk; recorded has the last installation have written it.
+		// there is the current file on disk. recorded is true if the last installation wrote it.
 		there    string
 		recorded bool
 		profile  Profile
@@ -93,7 +93,7 @@ func TestWhichPolicyHolds(t *testing.T) {
 	type run struct {
 		profile Profile
 		policy  Policy
-		// edit is what a person writes afterwards.
+		// edit is what a user writes to the file afterwards.
 		edit string
 	}
 	for _, tc := range []struct {

@@ -17,14 +17,15 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/render"
 )
 
-// prepareOperation is its name in the journal.
+// prepareOperation is the name of this operation in the journal.
 const prepareOperation = "prepare"
 
-// Prepare makes what kube-apiserver needs to start on a host that is about to
-// join the control plane. kubeadm writes its manifest from a ConfigMap that names
-// our files, and Install needs that very server: so this needs none. Until Install
-// has run there nobody answers the authorizer's webhook, and the authorizers behind
-// it decide; node-restriction is not registered.
+// Prepare creates the files that kube-apiserver needs to start on a host that will join the control
+// plane. kubeadm creates the manifest from a ConfigMap that names Bulkhead's files. Install needs a
+// running kube-apiserver on this host, but Prepare does not.
+//
+// Until Install has run on this host, nothing answers the webhook of node-authorizer. The
+// authorizers after it decide. node-restriction is not registered.
 func (in *Installer) Prepare(ctx context.Context, o Options) error {
 	if o.Profile == InTree {
 		return errors.New("profile in-tree needs nothing prepared")
@@ -46,7 +47,7 @@ func (in *Installer) prepare(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	if unfinished != "" && unfinished != prepareOperation {
-		// Its journal is about an API server that is not here any more.
+		// This journal describes an API server that no longer exists on this host.
 		return fmt.Errorf("%s is left of an earlier life of this host (%s was interrupted): look into it and remove it",
 			in.Layout.State, unfinished)
 	}
@@ -58,7 +59,7 @@ func (in *Installer) prepare(ctx context.Context, o Options) (err error) {
 	if p.authorization, err = render.HostFile(in.Layout, o.Profile.authorization()); err != nil {
 		return err
 	}
-	// Whatever version the server is of: it is not asked to take webhooks from disk.
+	// This configuration is for any server version: it does not name webhooks on disk.
 	if p.admission, err = admission(in.Layout, o, false); err != nil {
 		return err
 	}
@@ -78,8 +79,8 @@ func (in *Installer) prepare(ctx context.Context, o Options) (err error) {
 	return nil
 }
 
-// makeServerCertificates makes only what kube-apiserver reads: the cluster's CA,
-// which signs for our components, comes with the join.
+// makeServerCertificates creates only the certificates that kube-apiserver reads. The cluster's CA,
+// which signs for the components, arrives with the join.
 func (p *plan) makeServerCertificates(context.Context) (bool, error) {
 	if err := p.makeDirs(); err != nil {
 		return false, err

@@ -20,7 +20,7 @@ import (
 func TestAPreparedHostCanJoinAndBeInstalled(t *testing.T) {
 	onHost(t, "before the join", func(t *testing.T, h *testHost) {
 		must(t, os.Remove(h.layout.APIServerManifest()))
-		must(t, os.Rename(h.layout.KubePKI, h.layout.KubePKI+".later")) // it comes with the join
+		must(t, os.Rename(h.layout.KubePKI, h.layout.KubePKI+".later")) // the join creates it
 		must(t, h.installer().Prepare(t.Context(), options(Hardened)))
 		var got []string
 		entries, err := os.ReadDir(h.layout.APIServer())
@@ -28,7 +28,7 @@ func TestAPreparedHostCanJoinAndBeInstalled(t *testing.T) {
 		for _, entry := range entries {
 			got = append(got, entry.Name())
 		}
-		// What authorization.yaml and the kubeconfig beside it name.
+		// These are the files that authorization.yaml and its kubeconfig name.
 		want := []string{"admission.kubeconfig", "admission.yaml", "authorization.yaml", "node-authorizer-ca.crt",
 			"node-authorizer-client.crt", "node-authorizer-client.key", "node-authorizer.kubeconfig", "static",
 			"static-policies"}
@@ -50,7 +50,7 @@ func TestAPreparedHostCanJoinAndBeInstalled(t *testing.T) {
 	})
 }
 
-// join writes the manifest as kubeadm does where its ConfigMap names our file.
+// join writes the manifest as kubeadm does when its ConfigMap names Bulkhead's file.
 func (h *testHost) join() {
 	h.t.Helper()
 	wired, err := apiserver.Wire(h.original, wiring(h.layout, Hardened, false, nil, nil), apiserver.KubeadmDefault)

@@ -12,21 +12,22 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/manifests"
 )
 
-// Profile is which authorizers the API server has, in which order, and what checks
-// the writes of nodes.
+// Profile selects the authorizers of the API server, their order, and the admission checks for
+// writes of nodes.
 type Profile string
 
 const (
-	// Hardened is ours, strict, in front of in-tree Node and RBAC, and ours behind
-	// in-tree NodeRestriction.
+	// Hardened: node-authorizer in strict mode runs before in-tree Node and RBAC. node-restriction
+	// runs after in-tree NodeRestriction.
 	Hardened Profile = "hardened"
-	// Parity is ours in the place of in-tree Node and of in-tree NodeRestriction.
+	// Parity: node-authorizer and node-restriction replace in-tree Node and in-tree
+	// NodeRestriction.
 	Parity Profile = "parity"
-	// InTree is nothing of ours.
+	// InTree: no component of Bulkhead.
 	InTree Profile = "in-tree"
 )
 
-// ParseProfile reads the name of a profile.
+// ParseProfile returns the profile with this name. An unknown name is an error.
 func ParseProfile(name string) (Profile, error) {
 	switch p := Profile(name); p {
 	case Hardened, Parity, InTree:
@@ -35,7 +36,7 @@ func ParseProfile(name string) (Profile, error) {
 	return "", fmt.Errorf("profile %q: it is one of hardened, parity and in-tree", name)
 }
 
-// mode is the node authorizer's --mode.
+// mode returns node-authorizer's --mode.
 func (p Profile) mode() string {
 	if p == Parity {
 		return "compat"
@@ -43,7 +44,7 @@ func (p Profile) mode() string {
 	return "strict"
 }
 
-// authorization is the manifest with the API server's authorizers.
+// authorization returns the name of the file with the API server's authorizers.
 func (p Profile) authorization() string {
 	if p == Parity {
 		return manifests.AuthorizationParity
@@ -51,7 +52,7 @@ func (p Profile) authorization() string {
 	return manifests.AuthorizationHardened
 }
 
-// registration is the manifest with the webhook for this profile.
+// registration returns the name of the file with the webhook configuration.
 func (p Profile) registration() string {
 	if p == Parity {
 		return manifests.RegistrationParity
@@ -59,42 +60,41 @@ func (p Profile) registration() string {
 	return manifests.RegistrationHardened
 }
 
-// Options are what a person decides about an installation.
+// Options are the user's settings for an installation.
 type Options struct {
 	Profile      Profile
 	Image        string
 	Certificates pki.Policy
 	Beyond       Beyond
-	// Policy is the file for node-restriction that a person has chosen.
+	// Policy is the configuration file of node-restriction, if the user has chosen one.
 	Policy Policy
-	// BeyondSaid is true if a person has just said something about the modes of rules.
-	// What all nodes share of them is changed by nothing else.
+	// BeyondSaid is true if the user set rule modes in this run. Otherwise the modes that all nodes
+	// share stay.
 	BeyondSaid bool
-	// KubeletAPI says whether Hardened guards the kubelets' API, too: kubelet-auth-proxy
-	// on the nodes, the approver of their certificates, and the policy about nodes/proxy.
-	// Nil where nobody has ever said: it does then, unless our components run in the
-	// cluster already, without it.
+	// KubeletAPI is true if Hardened also protects the kubelets' API. That needs kubelet-auth-proxy
+	// on the nodes, the approver of their certificates, and the policy for nodes/proxy. It is nil
+	// if the user has never set it. Then Hardened protects the API, unless Bulkhead already runs in
+	// the cluster without this protection.
 	KubeletAPI *bool
-	// KubeletAPISaid is true if a person has just said what KubeletAPI is.
+	// KubeletAPISaid is true if the user set KubeletAPI in this run.
 	KubeletAPISaid bool
-	// NodeScope says whether accounts can be held to the nodes of their pods. It is not
-	// remembered: without it, nobody is.
+	// NodeScope has the settings for node scope. The next run does not reuse them: without the
+	// flag, node scope is off.
 	NodeScope scope.Options
-	// NodesOnly stops after what `bulkhead node install` needs on the nodes, before the
-	// API server is touched.
+	// NodesOnly ends the installation after the steps that `bulkhead node install` depends on. It
+	// does not change the API server.
 	NodesOnly bool
-	// Timeout bounds each wait: for a component, for the API server, and for the old
-	// state when it is put back.
+	// Timeout limits each wait: for a component, for the API server, and for the old state after a
+	// rollback.
 	Timeout time.Duration
 }
 
-// GuardsKubelets is true if an installation has what stands before the kubelets' API.
+// GuardsKubelets is true if the installation protects the kubelets' API.
 func (o Options) GuardsKubelets() bool {
 	return o.Profile == Hardened && (o.KubeletAPI == nil || *o.KubeletAPI)
 }
 
-// givesUpKubelets is true if a person has just said that there shall be no such thing in
-// the whole cluster.
+// givesUpKubelets is true if the user removes this protection from the whole cluster in this run.
 func (o Options) givesUpKubelets() bool {
 	return o.KubeletAPISaid && o.KubeletAPI != nil && !*o.KubeletAPI
 }

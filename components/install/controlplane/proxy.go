@@ -20,17 +20,17 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// manifestHash is an annotation on objects to which the API server adds so much that
-// they cannot be compared with their manifest.
+// manifestHash is an annotation with the hash of an object's manifest. It is for objects with many
+// defaults from the API server, which cannot be compared with their manifest.
 const manifestHash = "bulkhead.dev/manifest-sha256"
 
-// proxyObjects are the API objects of kubelet-auth-proxy.
+// proxyObjects returns the API objects of kubelet-auth-proxy.
 func proxyObjects() ([]*unstructured.Unstructured, error) {
 	return render.Objects(host.KubeletAuthProxy)
 }
 
-// removable are all objects that an installation may have left in the API. What runs
-// goes before what it may.
+// removable returns all API objects that an installation may have created. Workloads come before
+// their rights.
 func removable() ([]*unstructured.Unstructured, error) {
 	objects, err := guards()
 	if err != nil {
@@ -40,7 +40,7 @@ func removable() ([]*unstructured.Unstructured, error) {
 	return append(objects, others...), err
 }
 
-// unguardedObjects are those of them that no kubelet depends on.
+// unguardedObjects returns the objects that no kubelet depends on.
 func unguardedObjects() ([]*unstructured.Unstructured, error) {
 	policy, err := registeredNodesProxy(rules.Enforce)
 	if err != nil {
@@ -55,8 +55,8 @@ func unguardedObjects() ([]*unstructured.Unstructured, error) {
 	return slices.Concat(policy, scope, objects), err
 }
 
-// runProxy applies the DaemonSet and what it needs; its pods wait on each node until
-// `bulkhead node install` has made their directory.
+// runProxy applies the DaemonSet and the objects that it needs. On each node, the pod waits until
+// `bulkhead node install` has created its directory.
 func (p *plan) runProxy(ctx context.Context) (changed bool, err error) {
 	if !p.GuardsKubelets() {
 		return p.stopProxy(ctx)
@@ -84,8 +84,8 @@ func (p *plan) runProxy(ctx context.Context) (changed bool, err error) {
 	return changed, nil
 }
 
-// finish puts the image, the modes of rules, and the hash of what comes of it, into a
-// DaemonSet. have is the one that is there.
+// finish sets the image, the rule modes and the hash of the result in a DaemonSet. have is the
+// current DaemonSet.
 func (p *plan) finish(object, have *unstructured.Unstructured) error {
 	if object.GetKind() != "DaemonSet" {
 		return nil
@@ -126,13 +126,12 @@ func (p *plan) applied(have, want *unstructured.Unstructured) bool {
 	return render.Contains(have.Object, want.Object)
 }
 
-// containersPath is where a DaemonSet has its containers.
+// containersPath is the path of the containers in a DaemonSet.
 var containersPath = []string{"spec", "template", "spec", "containers"}
 
-// sharedModes are the flags of the proxies that say which rules hold. All control-plane
-// hosts share them: what the DaemonSet has stays unless a person has just said
-// something, so that a host that was told nothing, or something else long ago, does not
-// enforce what somebody has chosen to look at first.
+// sharedModes returns the rule flags of the proxies, which all control-plane hosts share. It keeps
+// the flags of the current DaemonSet unless the user set rule modes in this run. So a host with no
+// settings or old settings does not enforce a rule that the user has chosen to audit.
 func (p *plan) sharedModes(have *unstructured.Unstructured) (map[string]string, error) {
 	if have == nil || p.BeyondSaid {
 		return p.Beyond.proxyModes()
@@ -150,7 +149,7 @@ func (p *plan) sharedModes(have *unstructured.Unstructured) (map[string]string, 
 	return modes, err
 }
 
-// setFlags gives the program of a container flags; an empty value leaves one out.
+// setFlags sets flags of a container's program. It removes a flag with an empty value.
 func setFlags(container map[string]any, values map[string]string) {
 	command, _, err := unstructured.NestedStringSlice(container, "command")
 	if err != nil || len(command) == 0 {

@@ -19,42 +19,43 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/scope"
 )
 
-// Record is what an installation leaves for the next run to know.
+// Record is what an installation saves for the next run.
 type Record struct {
 	Profile Profile `json:"profile"`
 	Image   string  `json:"image"`
-	// Version is that of the installer.
+	// Version is the version of the installer.
 	Version string `json:"version"`
-	// Certificates is the policy by which they are made.
+	// Certificates is the policy for the certificates.
 	Certificates pki.Policy `json:"certificates"`
-	// Beyond is what was decided about the rules that upstream does not have.
+	// Beyond has the user's settings for the rules that upstream does not have.
 	Beyond Beyond `json:"beyondUpstream,omitzero"`
-	// Policy is about node-restriction's file.
+	// Policy describes node-restriction's configuration file.
 	Policy PolicyRecord `json:"policy,omitzero"`
-	// KubeletAPI is whether the kubelets' API is to be guarded, nil if nobody has said.
+	// KubeletAPI is true if the kubelets' API is to be protected. It is nil if the user has never
+	// set it.
 	KubeletAPI *bool `json:"kubeletAPI,omitempty"`
-	// VerifyKubelets is true once kube-apiserver demands serving certificates of the
-	// cluster from kubelets.
+	// VerifyKubelets is true once kube-apiserver requires serving certificates of the cluster from
+	// kubelets.
 	VerifyKubelets bool `json:"verifyKubelets,omitempty"`
-	// NodeScope is about accounts that are held to the nodes of their pods.
+	// NodeScope has the settings for node scope.
 	NodeScope scope.Options `json:"nodeScope,omitzero"`
-	// APIServer is about the manifest of kube-apiserver.
+	// APIServer describes the edit of kube-apiserver's manifest.
 	APIServer Edit `json:"apiServer"`
-	// Kubeadm is about kubeadm's ClusterConfiguration.
+	// Kubeadm describes the edit of kubeadm's ClusterConfiguration.
 	Kubeadm Edit `json:"kubeadm"`
 }
 
-// Edit is what has to be known to take an edit back.
+// Edit has the data that is needed to undo an edit.
 type Edit struct {
-	// Written is the SHA-256 of what we wrote. Anything else there now is
-	// somebody else's work.
+	// Written is the SHA-256 of what Bulkhead wrote. Any other content is a later change by another
+	// program or user.
 	Written string `json:"written,omitempty"`
-	// Modes is the --authorization-mode that was there before us.
+	// Modes is the value of --authorization-mode before the installation.
 	Modes string `json:"modes,omitempty"`
-	// Admission is what the flags said about admission before us.
+	// Admission is the state of the admission flags before the installation.
 	Admission admissionflags.Before `json:"admission,omitzero"`
-	// Drifted is true once somebody else has changed what we edited: from then
-	// on there are no bytes to go back to, and our edits are taken out instead.
+	// Drifted is true once another program or user has changed the edited file. Then the saved
+	// bytes are out of date, so an uninstallation removes Bulkhead's edits from the current file.
 	Drifted bool `json:"drifted,omitempty"`
 }
 
@@ -66,7 +67,7 @@ func (e Edit) kubeadm() kubeadmconfig.Before {
 	return kubeadmconfig.Before{Modes: e.Modes, Before: e.Admission}
 }
 
-// ReadRecord returns the record of the installation on this host, or nil.
+// ReadRecord returns the record of the installation on this host, or nil if there is none.
 func ReadRecord(l host.Layout) (*Record, error) {
 	data, err := os.ReadFile(l.Record())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -87,8 +88,8 @@ func (r Record) encode() ([]byte, error) {
 	return append(data, '\n'), err
 }
 
-// Unfinished says what was being done when a run of the installer was killed,
-// or is being done now; empty if nothing is.
+// Unfinished returns the operation of an installer run that was killed or is still running. It is
+// empty if there is none.
 func Unfinished(l host.Layout) (string, error) {
 	j, err := journal.Open(l.Journal())
 	if err != nil || j == nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestTheRecordReadsAsBefore holds the names that other programs read; durations
-// are in nanoseconds.
+// TestTheRecordReadsAsBefore checks the field names that other programs read. Durations are in
+// nanoseconds.
 func TestTheRecordReadsAsBefore(t *testing.T) {
 	record := Record{Profile: Hardened, Image: "example.test/b:1", Version: "v1",
 		Certificates: options(Hardened).Certificates}

@@ -27,7 +27,7 @@ func (h *testHost) kill(o Options, n int) {
 	}
 }
 
-// upgrade is `kubeadm upgrade` to another version.
+// upgrade simulates `kubeadm upgrade` to another version.
 func (h *testHost) upgrade(from, to string) {
 	h.t.Helper()
 	file := h.layout.APIServerManifest()
@@ -94,7 +94,7 @@ func TestRecoveryLeavesWhatAnotherHostNeeds(t *testing.T) {
 
 const roleName = "ClusterRole/bulkhead:node-authorizer"
 
-// grow gives the role a right that the manifest does not have.
+// grow adds a right to the role that the manifest does not have.
 func (h *testHost) grow(rule string) {
 	h.t.Helper()
 	must(h.t, unstructured.SetNestedSlice(h.objects[roleName].Object, []any{map[string]any{"resources": []any{rule}}},
@@ -137,7 +137,7 @@ func TestAFailedUpgradeTakesItsRBACBack(t *testing.T) {
 	})
 }
 
-// TestRollbackNamesTheFileThatHelps ends with the path of a file that is there.
+// TestRollbackNamesTheFileThatHelps: the message ends with the path of an existing file.
 func TestRollbackNamesTheFileThatHelps(t *testing.T) {
 	onHost(t, "a rollback that fails too", func(t *testing.T, h *testHost) {
 		h.kill(options(Hardened), stepCount-1)

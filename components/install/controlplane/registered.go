@@ -16,11 +16,11 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/render"
 )
 
-// objectRegistration is the registration in the journal, where the API holds it.
+// objectRegistration is the name of a registration in the API, in the journal.
 const objectRegistration = objectRBAC + "ValidatingWebhookConfiguration/" + registeredName
 
-// register puts the webhook into the API where the server takes none from disk, and
-// takes it out where an older one had it there.
+// register creates the webhook configuration in the API if the server does not read webhooks from
+// disk. If it does, register deletes a configuration that an older server needed.
 func (p *plan) register(ctx context.Context) (bool, error) {
 	have, err := p.Objects.Get(ctx, registered())
 	if err != nil {
@@ -68,8 +68,8 @@ func (p *plan) forget(ctx context.Context, have *unstructured.Unstructured) (boo
 	return true, p.Objects.Delete(ctx, have)
 }
 
-// hostsWithout names the control-plane nodes on which a component does not run. On this
-// one it does, whether its kubelet has told of it yet or not.
+// hostsWithout names the control-plane nodes on which a component does not run. This node never
+// counts as one, even if its kubelet has not yet reported the component.
 func (p *plan) hostsWithout(ctx context.Context, component string) (string, error) {
 	all, err := p.Nodes.ControlPlaneNodes(ctx)
 	if err != nil {
@@ -84,8 +84,8 @@ func (p *plan) hostsWithout(ctx context.Context, component string) (string, erro
 		nil
 }
 
-// unregister is done first of all: a registration that leads nowhere stops what
-// nodes write.
+// unregister deletes the webhook configuration. It runs first: a webhook that cannot be called
+// blocks all writes of nodes.
 func (in *Installer) unregister(ctx context.Context) error {
 	return in.Objects.Delete(ctx, registered())
 }
@@ -109,7 +109,7 @@ func (in *Installer) unregisterStep(ctx context.Context) (changed bool, err erro
 	return true, nil
 }
 
-// Registered reports whether the API holds a registration of ours.
+// Registered reports whether the API has a webhook configuration of Bulkhead.
 func Registered(ctx context.Context, api interface {
 	Get(context.Context, *unstructured.Unstructured) (*unstructured.Unstructured, error)
 }) (bool, error) {
@@ -117,7 +117,7 @@ func Registered(ctx context.Context, api interface {
 	return have != nil, err
 }
 
-// registered is the registration in the API, by its name.
+// registered returns an object with the kind and name of the webhook configuration.
 func registered() *unstructured.Unstructured {
 	object := &unstructured.Unstructured{}
 	object.SetAPIVersion("admissionregistration.k8s.io/v1")

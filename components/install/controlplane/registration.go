@@ -21,12 +21,12 @@ import (
 )
 
 const (
-	// registeredName is what the registration is called where the API holds it. The
-	// name of the manifest is kept for those from disk.
+	// registeredName is the name of the webhook configuration in the API. The name in the manifest
+	// is reserved for configurations from disk.
 	registeredName = "node-restriction.bulkhead.dev"
 )
 
-// policyPlugin is the admission plugin of policies like ours.
+// policyPlugin is the admission plugin that evaluates ValidatingAdmissionPolicies.
 const policyPlugin = "ValidatingAdmissionPolicy"
 
 type admissionPlugin struct {
@@ -34,8 +34,8 @@ type admissionPlugin struct {
 	Configuration map[string]any `json:"configuration"`
 }
 
-// admission is kube-apiserver's admission configuration. A server that takes no
-// webhooks from disk does not start with a line that it does not know.
+// admission returns kube-apiserver's admission configuration. A server that does not read webhooks
+// from disk does not start if the file has an unknown field.
 func admission(l host.Layout, o Options, fromDisk bool) ([]byte, error) {
 	data, err := render.HostFile(l, manifests.Admission)
 	if err != nil || fromDisk && o.GuardsKubelets() {
@@ -49,7 +49,7 @@ func admission(l host.Layout, o Options, fromDisk bool) ([]byte, error) {
 	if err := yaml.UnmarshalStrict(data, &config); err != nil {
 		return nil, fmt.Errorf("reading %s: %w", manifests.Admission, err)
 	}
-	// The policies from disk are for who guards kubelets.
+	// Policies from disk are only used if the kubelets' API is protected.
 	config.Plugins = slices.DeleteFunc(config.Plugins, func(p admissionPlugin) bool { return p.Name == policyPlugin })
 	for _, plugin := range config.Plugins {
 		if !fromDisk {
@@ -59,7 +59,7 @@ func admission(l host.Layout, o Options, fromDisk bool) ([]byte, error) {
 	return yaml.Marshal(config)
 }
 
-// bundleOf is whom a registration trusts.
+// bundleOf returns the CA bundle of a webhook configuration.
 func bundleOf(object *unstructured.Unstructured) []byte {
 	if object == nil {
 		return nil
@@ -70,12 +70,12 @@ func bundleOf(object *unstructured.Unstructured) []byte {
 	}
 	webhook, _ := webhooks[0].(map[string]any)
 	text, _, _ := unstructured.NestedString(webhook, "clientConfig", "caBundle")
-	bundle, _ := base64.StdEncoding.DecodeString(text) // what is no bundle is replaced
+	bundle, _ := base64.StdEncoding.DecodeString(text) // an invalid bundle is replaced
 	return bundle
 }
 
-// withCA adds a CA to a bundle. One registration in the API is for all hosts, each
-// of which has a CA of its own.
+// withCA adds a CA to a bundle. All hosts share one configuration in the API, but each host has its
+// own CA.
 func withCA(bundle, ca []byte) []byte {
 	if bytes.Contains(bundle, bytes.TrimSpace(ca)) {
 		return bundle
@@ -86,17 +86,16 @@ func withCA(bundle, ca []byte) []byte {
 	return ca
 }
 
-// floorReturns is true where in-tree NodeRestriction is off until kube-apiserver
-// restarts. Ours is asked about leases and CSINodes only as long as it is off
-// (manifests/node-restriction/apiserver/static), and a running server takes a new
-// registration at once: so that one is written last, or nobody would check them
-// meanwhile. On the way back it is put back at once, while in-tree's plugin still runs.
+// floorReturns is true if in-tree NodeRestriction is off until kube-apiserver restarts.
+// node-restriction must check leases and CSINodes until then
+// (manifests/node-restriction/apiserver/static). A running server reads a new registration at once,
+// so this run writes it last. Otherwise these writes would be unchecked for a while. A rollback
+// restores the old registration at once, while the in-tree plugin still runs.
 func (p *plan) floorReturns() bool {
 	return p.fromDisk && p.before != nil && p.before.Profile == Parity && p.Profile == Hardened
 }
 
-// letGo writes the registration of the new profile and waits until kube-apiserver has
-// taken it.
+// letGo writes the registration of the new profile and waits until kube-apiserver uses it.
 func (p *plan) letGo(ctx context.Context) (changed bool, err error) {
 	if changed, err = p.writeRegistration(); err != nil {
 		return changed, err
@@ -117,9 +116,8 @@ func (p *plan) letGo(ctx context.Context) (changed bool, err error) {
 	})
 }
 
-// registrationComesLate is true where the way back is from Parity: in-tree
-// NodeRestriction comes back with the old server, and until then ours has to be asked as
-// it is now.
+// registrationComesLate is true for a rollback from Parity. In-tree NodeRestriction starts with the
+// old server. Until then, kube-apiserver must call node-restriction with the current registration.
 func (in *Installer) registrationComesLate(j *journal.Journal) bool {
 	return j.Operation == installOperation(Parity) && j.Touched(in.Layout.APIServerManifest()) &&
 		j.Touched(in.Layout.Registration())

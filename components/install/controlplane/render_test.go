@@ -20,7 +20,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/render"
 )
 
-// decode reads a rendered pod as the kubelet does: an unknown field is an error.
+// decode reads a rendered pod as the kubelet does. An unknown field is an error.
 func decode(t *testing.T, manifest []byte) corev1.Pod {
 	t.Helper()
 	var pod corev1.Pod
@@ -83,7 +83,7 @@ func TestStaticPods(t *testing.T) {
 	}
 }
 
-// checkConfined holds what every static pod of ours promises.
+// checkConfined checks the security context that every static pod of Bulkhead must have.
 func checkConfined(t *testing.T, pod corev1.Pod) {
 	t.Helper()
 	c := pod.Spec.Containers[0].SecurityContext
@@ -120,8 +120,8 @@ func TestKubeconfig(t *testing.T) {
 	}
 }
 
-// objectCount is how many objects of ours the API holds in Hardened, and bareCount how
-// many without those that guard kubelets.
+// objectCount is the number of Bulkhead's API objects with Hardened. bareCount is the number
+// without the objects that protect kubelets.
 func objectCount(t *testing.T) int {
 	t.Helper()
 	guard, err := guards()
@@ -167,7 +167,7 @@ func expectObjects(t *testing.T, read func() ([]*unstructured.Unstructured, erro
 	}
 }
 
-// A FlowSchema gets its status after it was written: that is nobody's change.
+// A FlowSchema gets its status after it is written. That is not a change by another user.
 func TestTheEssenceOfAnObjectIsWhatOthersWrite(t *testing.T) {
 	written := &unstructured.Unstructured{Object: map[string]any{"kind": "FlowSchema",
 		"metadata": map[string]any{"name": "a"}, "spec": map[string]any{"b": "c"}}}

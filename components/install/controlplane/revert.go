@@ -13,8 +13,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
-// restore leaves alone what is back already: a rewritten manifest could restart
-// a server for nothing.
+// restore does not write a file that already has its old content. A new write could restart a
+// server without need.
 func (in *Installer) restore(j *journal.Journal, e journal.Entry) (changed bool, err error) {
 	before, err := j.Before(e)
 	if err != nil {
@@ -25,8 +25,8 @@ func (in *Installer) restore(j *journal.Journal, e journal.Entry) (changed bool,
 	if err == nil && exists && atomicfile.Same(have, want) {
 		return false, nil
 	}
-	// A journal can be found long after its run was killed. Of the files in it,
-	// only this one is written by others.
+	// A journal can be found long after its run was killed. Of the files in it, only this one is
+	// written by other programs.
 	if err == nil && exists && e.Name == in.Layout.APIServerManifest() && !e.Wrote(have.Data) &&
 		!bytes.Equal(have.Data, before) {
 		if done, changed, err := in.unwireLater(have, before); done {
@@ -36,9 +36,9 @@ func (in *Installer) restore(j *journal.Journal, e journal.Entry) (changed bool,
 	return true, j.Restore(e)
 }
 
-// unwireLater takes our edits out of a manifest that somebody else has written
-// since: what was saved would take the upgrade back as well. It is not done if
-// there is no reading either of the two.
+// unwireLater removes Bulkhead's edits from a manifest that another program has written since. The
+// saved manifest would also undo an upgrade. done is false if one of the two manifests cannot be
+// parsed.
 func (in *Installer) unwireLater(have atomicfile.File, before []byte) (done, changed bool, err error) {
 	old, err := apiserver.Parse(before)
 	if err != nil {
@@ -76,8 +76,8 @@ func (in *Installer) revert(ctx context.Context, j *journal.Journal, e journal.E
 	return nil
 }
 
-// revertKubeadm is an edit of what every control-plane host shares: it stays
-// while another one needs it, and what others have changed since is kept.
+// revertKubeadm reverts the edit of an object that all control-plane hosts share. The edit stays
+// while another host needs it. Later changes by others stay too.
 func (in *Installer) revertKubeadm(ctx context.Context, j *journal.Journal, e journal.Entry) error {
 	saved, err := j.Before(e)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
-// rollback first gives every file that there was its old content, and with it
-// the old API server; what was added goes only when nothing can need it any more.
+// rollback first restores the old content of every file that existed, and so the old API server. It
+// removes what was added only when nothing can need it any more.
 func (in *Installer) rollback(ctx context.Context, timeout time.Duration, j *journal.Journal) error {
 	if err := in.revertScope(ctx, timeout, j); err != nil {
 		return err
@@ -33,7 +33,7 @@ func (in *Installer) rollback(ctx context.Context, timeout time.Duration, j *jou
 		}
 	}
 	if j.Added(in.Layout.ScopeSyncManifest()) {
-		// It may have written its list once more before it ended.
+		// scope-sync may have written its list once more before it ended.
 		late = append(late, in.Layout.AuthorizationConfig())
 	}
 	if err := in.restoreFiles(ctx, j, func(e journal.Entry) bool { return !slices.Contains(late, e.Name) }); err != nil {
@@ -47,8 +47,9 @@ func (in *Installer) rollback(ctx context.Context, timeout time.Duration, j *jou
 	return err
 }
 
-// comeLate are the files that are not to be restored before what they make
-// kube-apiserver ask, or no longer leave to others, is as it was.
+// comeLate returns the files that are restored last. They change which requests kube-apiserver
+// sends to Bulkhead's components. First, the old server or the old components must run again: the
+// server has the in-tree plugin that takes over, and the components answer the requests.
 func (in *Installer) comeLate(j *journal.Journal) []string {
 	var late []string
 	if in.registrationComesLate(j) {
@@ -60,7 +61,8 @@ func (in *Installer) comeLate(j *journal.Journal) []string {
 	return late
 }
 
-// revertAll goes backwards, and keeps directories until no pod sees them any more.
+// revertAll reverts the entries in reverse order. It removes directories only when no pod uses
+// them.
 func (in *Installer) revertAll(ctx context.Context, timeout time.Duration, j *journal.Journal) error {
 	revert := func(ctx context.Context, e journal.Entry) error { return in.revert(ctx, j, e) }
 	dirs := 0
@@ -78,13 +80,13 @@ func (in *Installer) revertAll(ctx context.Context, timeout time.Duration, j *jo
 	}
 	for _, e := range slices.Backward(j.Entries) {
 		if e.Kind == journal.KindDir {
-			_ = os.Remove(e.Name) // made again since, and empty
+			_ = os.Remove(e.Name) // a container may have created it again, empty
 		}
 	}
 	return err
 }
 
-// restoreFiles leaves out what is to be left as it is now.
+// restoreFiles restores every file that existed, except those for which leave returns true.
 func (in *Installer) restoreFiles(ctx context.Context, j *journal.Journal, leave func(journal.Entry) bool) error {
 	for _, e := range j.Entries {
 		if e.Kind != journal.KindFile || e.Backup == "" || leave(e) {
@@ -109,14 +111,14 @@ func (in *Installer) waitRestored(ctx context.Context, timeout time.Duration) er
 	return err
 }
 
-// removeIfEmpty removes the directories that a first installation made. What
-// holds a file stays: a record, or what somebody else keeps there.
+// removeIfEmpty removes the directories that a first installation created. A directory with a file
+// stays: the file may be a record, or belong to another program.
 func (in *Installer) removeIfEmpty() {
 	_ = os.Remove(in.Layout.Records())
 	_ = os.Remove(in.Layout.State)
 }
 
-// serverReads is true if a run has changed what kube-apiserver reads while it runs.
+// serverReads is true if a run has changed a file that kube-apiserver reads while it runs.
 func (in *Installer) serverReads(j *journal.Journal) bool {
 	return slices.ContainsFunc(
 		[]string{in.Layout.APIServerManifest(), in.Layout.AuthorizationConfig(), in.Layout.Registration(),

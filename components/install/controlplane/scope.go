@@ -21,7 +21,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/manifests"
 )
 
-// planScope finds out if accounts were held to their nodes, and are no more.
+// planScope finds out whether this run switches node scope off.
 func (p *plan) planScope() error {
 	if p.NodeScope.On || p.NodesOnly {
 		return nil
@@ -31,8 +31,8 @@ func (p *plan) planScope() error {
 	return err
 }
 
-// scopeEnding is done first of all: the components that answer are told afterwards to
-// answer no more, or every request of those accounts would be refused.
+// scopeEnding comes first: kube-apiserver must stop its requests about scoped accounts before the
+// components stop answering them. Otherwise every request of these accounts would be denied.
 func (p *plan) scopeEnding() []engine.Step {
 	if !p.scopeEnds {
 		return nil
@@ -40,8 +40,8 @@ func (p *plan) scopeEnding() []engine.Step {
 	return []engine.Step{{Name: "stop kube-apiserver's requests about scoped accounts", Apply: p.stopAsking}}
 }
 
-// scopeEnded comes when kube-apiserver has its files. Where there was no node scope, or
-// there still is, it is nothing.
+// scopeEnded comes after kube-apiserver has its files. It has no steps unless this run switches
+// node scope off.
 func (p *plan) scopeEnded() []engine.Step {
 	if !p.scopeEnds {
 		return nil
@@ -49,7 +49,7 @@ func (p *plan) scopeEnded() []engine.Step {
 	return []engine.Step{{Name: "remove scope-sync", Apply: p.stopScopeSync}}
 }
 
-// stopAsking takes the entry and the webhook away. No server restarts for it.
+// stopAsking removes the authorizer entry and the webhook. No server restarts for that.
 func (p *plan) stopAsking(ctx context.Context) (changed bool, err error) {
 	held, _, unread := scope.Accounts(p.Layout)
 	if held > 0 || unread != nil {
@@ -88,8 +88,8 @@ func describeHeld(held int, unread error) string {
 	return fmt.Sprintf("there were %d", held)
 }
 
-// withoutEntry is the file of the profile that is there. The running server takes no
-// other: it drops no authorizer of its own without a restart.
+// withoutEntry returns the authorization file of the current profile. A running server accepts no
+// other file: it cannot remove a built-in authorizer without a restart.
 func (p *plan) withoutEntry() ([]byte, error) {
 	have, _, err := atomicfile.Read(p.Layout.AuthorizationConfig())
 	if err != nil {
@@ -106,8 +106,8 @@ func (p *plan) withoutEntry() ([]byte, error) {
 	return data, apiserver.ValidateAuthorization(data)
 }
 
-// filesInForce is what a server runs with that has read its files as they are now.
-// scope-sync writes them whenever an account comes or goes.
+// filesInForce returns the hashes of a server that has read the current files. scope-sync writes
+// these files whenever an account is added or removed.
 func (in *Installer) filesInForce() (cluster.Process, error) {
 	config, _, err := atomicfile.Read(in.Layout.AuthorizationConfig())
 	if err != nil {
@@ -121,8 +121,8 @@ func (in *Installer) filesInForce() (cluster.Process, error) {
 	return want, err
 }
 
-// stopScopeSync comes when nobody asks about accounts any more. What other hosts need
-// in the API stays.
+// stopScopeSync runs when kube-apiserver no longer asks about scoped accounts. API objects that
+// other hosts need stay.
 func (p *plan) stopScopeSync(ctx context.Context) (changed bool, err error) {
 	for _, file := range []string{p.Layout.ScopeSyncManifest(),
 		filepath.Join(p.Layout.APIServer(), scope.KubeconfigName)} {
@@ -160,8 +160,8 @@ func (p *plan) stopScopeSync(ctx context.Context) (changed bool, err error) {
 	return changed, nil
 }
 
-// scopeRunning comes when the components answer about accounts: scope-sync lists them as
-// soon as it runs.
+// scopeRunning runs when the components can answer about scoped accounts, because scope-sync lists
+// them as soon as it runs.
 func (p *plan) scopeRunning() []engine.Step {
 	if !p.NodeScope.On {
 		return nil
@@ -169,10 +169,12 @@ func (p *plan) scopeRunning() []engine.Step {
 	return []engine.Step{{Name: "run scope-sync (static pod) and wait until it is ready", Apply: p.runScopeSync}}
 }
 
-// runScopeSync comes when everybody whom it needs is there, the lists in which it writes
-// among them. It needs no server that reads those already: until one does, it tells of
-// every account that it is pending. Whoever may annotate an account can give it something
-// to complain of, a list that is full for one: that must not stop an upgrade.
+// runScopeSync runs when everything that scope-sync needs exists, including the lists that it
+// writes. It does not need a server that already reads these lists: until there is one, scope-sync
+// reports every account as pending.
+//
+// A user who may annotate accounts can make scope-sync report an error, for example with a full
+// list. That must not stop an upgrade.
 func (p *plan) runScopeSync(ctx context.Context) (bool, error) {
 	again := atomicfile.Exists(p.Layout.ScopeSyncManifest())
 	changed, err := p.write(p.Layout.ScopeSyncManifest(), p.scopeSync, 0o600)
@@ -197,7 +199,7 @@ func (p *plan) runScopeSync(ctx context.Context) (bool, error) {
 	return changed, err
 }
 
-// sayHostsWithoutScope names the API servers that hold nobody.
+// sayHostsWithoutScope names the API servers that do not enforce node scope.
 func (p *plan) sayHostsWithoutScope(ctx context.Context) error {
 	lacking, err := p.hostsWithout(ctx, scope.SyncName)
 	if err == nil && lacking != "" {
@@ -207,9 +209,9 @@ func (p *plan) sayHostsWithoutScope(ctx context.Context) error {
 	return err
 }
 
-// authorizationNow is the authorization file with the accounts that are listed at this moment.
-// kube-apiserver's manifest is annotated with the hash of the profile's file only, so that the
-// entry and its list come and go without a restart.
+// authorizationNow returns the authorization file with the accounts that are listed now. The
+// annotation of kube-apiserver's manifest has the hash of the profile's file only. So the entry and
+// its list can change without a restart.
 func (p *plan) authorizationNow() ([]byte, error) {
 	if !p.NodeScope.On {
 		return p.authorization, nil

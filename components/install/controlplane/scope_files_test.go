@@ -17,7 +17,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/scope"
 )
 
-// TestScopeSyncWritesWhereTheServerReads, and nowhere else.
+// TestScopeSyncWritesWhereTheServerReads checks that scope-sync writes only to files that the
+// server reads.
 func TestScopeSyncWritesWhereTheServerReads(t *testing.T) {
 	layout := host.DefaultLayout()
 	layout.State = "/elsewhere"
@@ -35,7 +36,7 @@ func TestScopeSyncWritesWhereTheServerReads(t *testing.T) {
 	}
 	for _, v := range pod.Spec.Volumes {
 		if v.HostPath == nil {
-			continue // its own, in memory
+			continue // scope-sync's own directory, in memory
 		}
 		if *v.HostPath.Type != corev1.HostPathDirectory || !strings.HasPrefix(v.HostPath.Path, "/elsewhere/") {
 			t.Errorf("volume %s is %s %s", v.Name, *v.HostPath.Type, v.HostPath.Path)

@@ -25,9 +25,9 @@ const (
 	givesUp     = "Rolling back"
 )
 
-// TestWhenScopeSyncStarts: before the API server restarts, but never before those are
-// there whom the API server asks about the accounts that it lists, nor where the running
-// server cannot take what scope-sync looks after.
+// TestWhenScopeSyncStarts: scope-sync starts before the API server restarts. But it starts after
+// the components that answer about the listed accounts. It also does not start while the running
+// server would reject the files that scope-sync writes.
 func TestWhenScopeSyncStarts(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
@@ -60,8 +60,8 @@ func TestWhenScopeSyncStarts(t *testing.T) {
 	}
 }
 
-// nobodyIsAskedInVain fails if kube-apiserver asks about accounts, and somebody does not
-// know the answer.
+// nobodyIsAskedInVain fails if kube-apiserver asks about scoped accounts and a component cannot
+// answer.
 func (h *testHost) nobodyIsAskedInVain() {
 	h.t.Helper()
 	asked := bytes.Contains(read(h.t, h.layout.AuthorizationConfig()), []byte(scopelist.EntryName)) ||
@@ -94,8 +94,8 @@ func TestNoServerRestartsForAScopeSyncThatDoesNotComeUp(t *testing.T) {
 	})
 }
 
-// TestWhatARestartDoesToScopeSync: it complains that the server was away, and nobody waits
-// for it to see that it is not.
+// TestWhatARestartDoesToScopeSync: scope-sync reports that the server was down. The installer does
+// not wait until scope-sync sees the server again.
 func TestWhatARestartDoesToScopeSync(t *testing.T) {
 	onHost(t, "one that complains is not waited for", func(t *testing.T, h *testHost) {
 		h.said = func(line string) {
@@ -111,7 +111,8 @@ func TestWhatARestartDoesToScopeSync(t *testing.T) {
 	})
 }
 
-// TestAScopeSyncThatWritesOnceMoreIsOverruled, even if nobody waited for its end.
+// TestAScopeSyncThatWritesOnceMoreIsOverruled: the rollback replaces a late write, even if it did
+// not wait for the end of scope-sync.
 func TestAScopeSyncThatWritesOnceMoreIsOverruled(t *testing.T) {
 	onHost(t, "on a host without node scope", func(t *testing.T, h *testHost) {
 		must(t, h.installer().Install(t.Context(), options(Hardened)))
@@ -124,7 +125,7 @@ func TestAScopeSyncThatWritesOnceMoreIsOverruled(t *testing.T) {
 				h.sync("a")
 				written = read(t, h.layout.AuthorizationConfig())
 			case strings.Contains(line, "restore "+h.layout.AuthorizationConfig()) && written != nil:
-				// As it writes: another file in this one's place.
+				// scope-sync writes in the same way: it replaces the file by another one.
 				must(t, os.Remove(h.layout.AuthorizationConfig()))
 				must(t, os.WriteFile(h.layout.AuthorizationConfig(), written, 0o600))
 				written = nil
@@ -138,8 +139,8 @@ func TestAScopeSyncThatWritesOnceMoreIsOverruled(t *testing.T) {
 	})
 }
 
-// TestAScopeSyncThatEndsLateBringsNoListBack: one that was just writing when it was told
-// to end puts the list of before into what has been put back.
+// TestAScopeSyncThatEndsLateBringsNoListBack: a scope-sync that is ending may still write. Then it
+// would overwrite the restored file with its list.
 func TestAScopeSyncThatEndsLateBringsNoListBack(t *testing.T) {
 	onHost(t, "on a host without node scope", func(t *testing.T, h *testHost) {
 		must(t, h.installer().Install(t.Context(), options(Hardened)))
@@ -170,12 +171,13 @@ func TestAScopeSyncThatEndsLateBringsNoListBack(t *testing.T) {
 	})
 }
 
-// TestAServerThatDoesNotAnswerDoesNotWaitForScopeSync to end, or its way back would.
+// TestAServerThatDoesNotAnswerDoesNotWaitForScopeSync: if the server does not answer, the rollback
+// must not wait for the end of scope-sync.
 func TestAServerThatDoesNotAnswerDoesNotWaitForScopeSync(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
 		from, to Options
-		// first is a file that is restored, as soon as there is one.
+		// first is a file that is restored as soon as there is one.
 		first func(host.Layout) string
 	}{
 		{"on a host without us", Options{}, scoped(Hardened), host.Layout.APIServerManifest},

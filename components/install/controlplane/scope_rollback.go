@@ -14,9 +14,9 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
-// revertScope is the first thing on the way back from a run that switched node scope
-// on: nobody is to add an account any more, and nobody is to be asked about one when the
-// components are told to answer no more.
+// revertScope is the first step of a rollback from a run that switched node scope on. Afterwards,
+// scope-sync adds no more accounts, and kube-apiserver asks no more about them. Only then may the
+// components stop answering.
 func (in *Installer) revertScope(ctx context.Context, timeout time.Duration, j *journal.Journal) error {
 	if err := in.endAddedScopeSync(ctx, timeout, j); err != nil {
 		return err
@@ -27,7 +27,7 @@ func (in *Installer) revertScope(ctx context.Context, timeout time.Duration, j *
 	for _, e := range j.Entries {
 		switch {
 		case e.Name == in.Layout.ScopeRegistration():
-		// A first installation has no file to go back to, and its server goes first.
+		// A first installation has no old file. Its server is restored first.
 		case e.Name == in.Layout.AuthorizationConfig() && e.Backup != "":
 		default:
 			continue
@@ -39,10 +39,12 @@ func (in *Installer) revertScope(ctx context.Context, timeout time.Duration, j *
 	return nil
 }
 
-// endAddedScopeSync has the kubelet end a scope-sync that the run has added, before the
-// lists are put back: one that is just writing could put its own in their place. It is
-// waited for where a server reads the lists that come back, as long as that answers: one
-// that does not must not wait for its way back.
+// endAddedScopeSync ends a scope-sync that the run has added, before the lists are restored.
+// Otherwise a late write could overwrite them.
+//
+// It waits for the end of scope-sync only if the old authorization file is to be restored, and only
+// while the server answers. A server that does not answer must not delay its own rollback. A
+// timeout is not an error: the file is restored once more later.
 func (in *Installer) endAddedScopeSync(ctx context.Context, timeout time.Duration, j *journal.Journal) error {
 	if !j.Added(in.Layout.ScopeSyncManifest()) {
 		return nil
@@ -71,9 +73,9 @@ func (in *Installer) endAddedScopeSync(ctx context.Context, timeout time.Duratio
 	return err
 }
 
-// scopeComesLate is true on the way back from a run that switched node scope off: the
-// components have to know again how to answer before they are asked. Where the server
-// restarts as well, it starts with the file that belongs to it.
+// scopeComesLate is true for a rollback from a run that switched node scope off. The components
+// must be able to answer again before kube-apiserver asks them. If the server also restarts, it
+// starts with its old file.
 func (in *Installer) scopeComesLate(j *journal.Journal) bool {
 	removed := slices.ContainsFunc(j.Entries, func(e journal.Entry) bool {
 		return e.Name == in.Layout.ScopeRegistration() && e.Backup != ""

@@ -14,7 +14,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
-// TestAScopeSyncThatDoesNotComeUpIsTakenBack, whether there was one before or not.
+// TestAScopeSyncThatDoesNotComeUpIsTakenBack, whether there was a scope-sync before or not.
 func TestAScopeSyncThatDoesNotComeUpIsTakenBack(t *testing.T) {
 	for _, start := range []struct {
 		name string
@@ -42,8 +42,8 @@ func TestAScopeSyncThatDoesNotComeUpIsTakenBack(t *testing.T) {
 	}
 }
 
-// TestAScopeSyncThatComplainsStopsNoUpgrade, or whoever may annotate accounts could; but
-// nothing is switched on with one.
+// TestAScopeSyncThatComplainsStopsNoUpgrade: otherwise every user who may annotate accounts could
+// stop an upgrade. But a first installation of node scope fails.
 func TestAScopeSyncThatComplainsStopsNoUpgrade(t *testing.T) {
 	onHost(t, "a new image, and a first time", func(t *testing.T, h *testHost) {
 		must(t, h.installer().Install(t.Context(), scoped(Hardened)))
@@ -61,7 +61,7 @@ func TestAScopeSyncThatComplainsStopsNoUpgrade(t *testing.T) {
 	})
 }
 
-// TestWhicheverStepOfNodeScopeFailsTheOldStateIsBack goes there and back.
+// TestWhicheverStepOfNodeScopeFailsTheOldStateIsBack switches node scope on and off.
 func TestWhicheverStepOfNodeScopeFailsTheOldStateIsBack(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
@@ -94,8 +94,7 @@ func TestWhicheverStepOfNodeScopeFailsTheOldStateIsBack(t *testing.T) {
 	}
 }
 
-// TestNobodyIsAskedWhoDoesNotAnswer: the entry is gone before the components forget how
-// to answer, and there only when they know.
+// TestNobodyIsAskedWhoDoesNotAnswer: the entry exists only while the components can answer.
 func TestNobodyIsAskedWhoDoesNotAnswer(t *testing.T) {
 	onHost(t, "there, back, and back from there", func(t *testing.T, h *testHost) {
 		must(t, h.installer().Install(t.Context(), options(Hardened)))

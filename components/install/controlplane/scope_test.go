@@ -16,14 +16,14 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
 )
 
-// scoped are options with node scope.
+// scoped returns options with node scope.
 func scoped(p Profile) Options {
 	o := options(p)
 	o.NodeScope.On = true
 	return o
 }
 
-// sync is scope-sync: it replaces the lists, and nothing else.
+// sync does what scope-sync does: it replaces only the lists.
 func (h *testHost) sync(names ...string) {
 	h.t.Helper()
 	var accounts []scopelist.Account
@@ -39,8 +39,7 @@ func (h *testHost) sync(names ...string) {
 	}
 }
 
-// holds fails unless both lists are of that many accounts, and both files are such that
-// the API server takes them.
+// holds fails unless both lists have that many accounts and the API server accepts both files.
 func (h *testHost) holds(want int) {
 	h.t.Helper()
 	asking, writing, err := scope.Accounts(h.layout)
@@ -104,8 +103,7 @@ func TestNodeScopeThereAndBack(t *testing.T) {
 	}
 }
 
-// TestAnInstallationKeepsTheAccounts that scope-sync has listed: nobody is let loose by
-// an upgrade.
+// TestAnInstallationKeepsTheAccounts: an upgrade keeps all accounts that scope-sync has listed.
 func TestAnInstallationKeepsTheAccounts(t *testing.T) {
 	onHost(t, "the same again", func(t *testing.T, h *testHost) {
 		must(t, h.installer().Install(t.Context(), scoped(Hardened)))

@@ -9,14 +9,14 @@ import (
 	"testing"
 )
 
-// saying is an installation of hardened by a person who says whether kubelets are guarded.
+// saying returns options for hardened in which the user sets KubeletAPI.
 func saying(guard bool) Options {
 	o := options(Hardened)
 	o.KubeletAPI, o.KubeletAPISaid = new(guard), true
 	return o
 }
 
-// guarded compares the host and the cluster with what they are to have.
+// guarded compares the host and the cluster with their wanted state.
 func (h *testHost) guarded(when string, want bool) {
 	h.t.Helper()
 	objects := bareCount(h.t)
@@ -31,7 +31,7 @@ func (h *testHost) guarded(when string, want bool) {
 	}
 }
 
-// Hardened guards kubelets unless somebody says no; what was said is kept.
+// Hardened protects kubelets unless the user sets --kubelet-api=false. The setting is kept.
 func TestHardenedGuardsKubelets(t *testing.T) {
 	onHost(t, "as the profile has it, without, still without, and with again", func(t *testing.T, h *testHost) {
 		must(t, h.withKubelets(nil).Install(t.Context(), options(Hardened)))
@@ -58,14 +58,15 @@ func TestHardenedGuardsKubelets(t *testing.T) {
 	})
 }
 
-// A further control-plane host decides with the cluster, not against it.
+// Another control-plane host follows the cluster's setting.
 func TestAnotherHostKeepsTheKubeletAPIOfTheCluster(t *testing.T) {
 	unsaid, refused, toldNo, parity := options(Hardened), saying(false), saying(false), options(Parity)
 	toldNo.KubeletAPISaid = false
 	for _, tc := range []struct {
 		name    string
 		options Options
-		// record has this host been installed before, and cluster has the proxies.
+		// record is true if this host was installed before. cluster is true if the cluster has the
+		// proxies.
 		record, cluster bool
 		others          []string
 		guards, there   bool
@@ -111,7 +112,7 @@ func TestAnotherHostKeepsTheKubeletAPIOfTheCluster(t *testing.T) {
 	}
 }
 
-// Nobody would reach a kubelet whose proxy goes first.
+// If its proxy were removed first, a kubelet would be unreachable.
 func TestProxiesStayUntilTheirKubeletsAreBack(t *testing.T) {
 	const says = "kubelet-auth-proxy stands before the kubelets of worker-1, worker-2"
 	onHost(t, "it is given up", func(t *testing.T, h *testHost) {

@@ -17,8 +17,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/staticpod"
 )
 
-// renewerGrace is how long an installation waits for the renewer. It is not a
-// reason to take everything back: certificates have weeks left.
+// renewerGrace is how long an installation waits for the renewer. A timeout does not cause a
+// rollback, because certificates are still valid for weeks.
 const renewerGrace = time.Minute
 
 func (p *plan) runCerts(ctx context.Context) (bool, error) {
@@ -37,14 +37,14 @@ func (p *plan) runCerts(ctx context.Context) (bool, error) {
 	return changed, err
 }
 
-// CertsContainer is the container that renews certificates, and ApproverContainer the one that
-// approves the serving certificates of kubelets.
+// CertsContainer is the container that renews certificates. ApproverContainer approves the serving
+// certificates of kubelets.
 const (
 	CertsContainer    = "certs"
 	ApproverContainer = "kubelet-approver"
 )
 
-// StaticPod is a static pod of this host without a listener, as the API shows it.
+// StaticPod is a static pod of this host without a health endpoint. Its state is read from the API.
 type StaticPod struct {
 	Layout     host.Layout
 	MirrorPods MirrorPods
@@ -52,7 +52,7 @@ type StaticPod struct {
 	Container string
 }
 
-// Ready says why the pod does not run, or returns nil.
+// Ready returns why the pod is not running, or nil if it is ready.
 func (r StaticPod) Ready(ctx context.Context) error {
 	pod, err := r.pod(ctx)
 	if err != nil {
@@ -61,8 +61,8 @@ func (r StaticPod) Ready(ctx context.Context) error {
 	return ready(pod)
 }
 
-// running also wants it to be the pod of this very manifest, and not one that
-// the kubelet is about to replace.
+// running also checks that the pod belongs to this manifest. The kubelet may be about to replace an
+// older pod.
 func (r StaticPod) running(ctx context.Context, manifest []byte) error {
 	pod, err := r.current(ctx, manifest)
 	if err != nil {
@@ -71,10 +71,12 @@ func (r StaticPod) running(ctx context.Context, manifest []byte) error {
 	return ready(pod)
 }
 
-// steady is how long a process runs that does not end as soon as it has begun.
+// steady is how long a process must run to count as stable. A process that fails at its start ends
+// earlier.
 const steady = 30 * time.Second
 
-// upSince is running for a pod that may have something to complain of.
+// upSince is like running, but the pod need not be ready. Its process must have run longer than
+// steady.
 func (r StaticPod) upSince(ctx context.Context, manifest []byte, now time.Time) bool {
 	pod, err := r.current(ctx, manifest)
 	return err == nil && slices.ContainsFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
@@ -108,7 +110,7 @@ func (r StaticPod) pod(ctx context.Context) (*corev1.Pod, error) {
 	return pod, err
 }
 
-// ready explains itself with what the kubelet says about the container.
+// ready returns an error with the kubelet's reason if the pod is not ready.
 func ready(pod *corev1.Pod) error {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
@@ -123,7 +125,7 @@ func ready(pod *corev1.Pod) error {
 	return fmt.Errorf("pod %s is not ready: %s", pod.Name, pod.Status.Phase)
 }
 
-// flags are compared the way a manifest's are read.
+// flags returns the flags of a container, in the same way as for a manifest.
 func flags(c corev1.Container) []string {
 	return slices.DeleteFunc(slices.Concat(c.Command, c.Args), func(s string) bool { return !strings.HasPrefix(s, "-") })
 }

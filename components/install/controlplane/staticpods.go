@@ -20,8 +20,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/manifests"
 )
 
-// nodeAuthorizerPod is the node authorizer's static pod for these options and this
-// API server.
+// nodeAuthorizerPod returns node-authorizer's static pod for these options and this API server.
 func nodeAuthorizerPod(l host.Layout, o Options, server *apiserver.Manifest) ([]byte, error) {
 	pod, err := render.Pod(l, manifests.NodeAuthorizerStaticPod, "node-authorizer", o.Image)
 	if err != nil {
@@ -35,8 +34,8 @@ func nodeAuthorizerPod(l host.Layout, o Options, server *apiserver.Manifest) ([]
 	return pod.YAML()
 }
 
-// nodeRestrictionPod is node-restriction's. configured is true if it has a policy to
-// read.
+// nodeRestrictionPod returns node-restriction's static pod. configured is true if it reads a
+// configuration file.
 func nodeRestrictionPod(l host.Layout, o Options, server *apiserver.Manifest, configured bool) ([]byte, error) {
 	pod, err := render.Pod(l, manifests.NodeRestrictionStaticPod, "node-restriction", o.Image)
 	if err != nil {
@@ -55,7 +54,7 @@ func nodeRestrictionPod(l host.Layout, o Options, server *apiserver.Manifest, co
 	return pod.YAML()
 }
 
-// certsPod is the static pod that renews certificates.
+// certsPod returns the static pod that renews certificates.
 func certsPod(l host.Layout, o Options) ([]byte, error) {
 	data, err := render.HostFile(l, "certs/static-pod.yaml")
 	if err != nil {
@@ -72,8 +71,8 @@ func certsPod(l host.Layout, o Options) ([]byte, error) {
 	return pod.YAML()
 }
 
-// approverPod is the static pod that approves kubelets' serving certificates; nil in
-// a profile that has none.
+// approverPod returns the static pod that approves kubelets' serving certificates. It returns nil
+// if the options do not include it.
 func approverPod(l host.Layout, o Options) ([]byte, error) {
 	if !o.GuardsKubelets() {
 		return nil, nil
@@ -85,8 +84,7 @@ func approverPod(l host.Layout, o Options) ([]byte, error) {
 	return pod.YAML()
 }
 
-// apiObjects are the API objects of our components, as their kustomizations list
-// them.
+// apiObjects returns the API objects of Bulkhead's components, as their kustomizations list them.
 func apiObjects() ([]*unstructured.Unstructured, error) {
 	var all []*unstructured.Unstructured
 	for _, dir := range []string{"node-authorizer", "node-restriction", "flowcontrol"} {
@@ -99,7 +97,7 @@ func apiObjects() ([]*unstructured.Unstructured, error) {
 	return all, nil
 }
 
-// guardObjects are who may what where the kubelets' API is guarded.
+// guardObjects returns the RBAC objects for the protection of the kubelets' API.
 func guardObjects() ([]*unstructured.Unstructured, error) {
 	approver, err := render.Objects("kubelet-approver")
 	if err != nil {
@@ -109,16 +107,15 @@ func guardObjects() ([]*unstructured.Unstructured, error) {
 	return append(approver, api...), err
 }
 
-// setGates tells a component of those feature gates of kube-apiserver that it
-// knows: those that change what a node may do. It has to be told the same, or it
-// refuses what in-tree would let through.
+// setGates copies those feature gates of kube-apiserver that change what a node may do. A component
+// with different gates would deny requests that the in-tree code allows.
 func setGates(pod *staticpod.Pod, server *apiserver.Manifest, known map[string]*bool) {
 	if gates := gatesOf(server, known); gates != "" {
 		pod.SetArg("feature-gates", gates)
 	}
 }
 
-// gatesOf are the known gates as the server reads its flags, in a fixed order.
+// gatesOf returns the known gates, parsed as the server does, in a fixed order.
 func gatesOf(server *apiserver.Manifest, known map[string]*bool) string {
 	var gates []string
 	for _, name := range slices.Sorted(maps.Keys(known)) {

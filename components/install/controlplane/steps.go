@@ -25,8 +25,8 @@ func (p *plan) runAuthorizer(ctx context.Context) (bool, error) {
 	return p.run(ctx, p.Authorizer, "the node authorizer", p.Layout.NodeAuthorizerManifest(), p.authorizerPod)
 }
 
-// runRestriction writes the policy first: a file that is there when it starts is
-// one that it cannot miss.
+// runRestriction writes the configuration file first, so that node-restriction finds it at its
+// start.
 func (p *plan) runRestriction(ctx context.Context) (wrote bool, err error) {
 	if p.policyKept {
 		p.Note("%s was changed by hand: it is kept", p.Layout.RestrictionPolicy())
@@ -42,7 +42,7 @@ func (p *plan) runRestriction(ctx context.Context) (wrote bool, err error) {
 }
 
 func (p *plan) run(ctx context.Context, c Component, what, manifest string, pod []byte) (bool, error) {
-	// An error means that none runs, so any process is a new one.
+	// An error means that no process runs. Then any process is a new one.
 	before, _ := c.Start(ctx)
 	changed, err := p.write(manifest, pod, 0o600)
 	if err != nil {
@@ -70,12 +70,12 @@ func (p *plan) writeAuthorization(context.Context) (bool, error) {
 			return first, err
 		}
 	}
-	// As late as possible: scope-sync may have written since the plan was made.
+	// Read the lists as late as possible: scope-sync may have written since the plan was made.
 	data, err := p.authorizationNow()
 	if err != nil {
 		return first, err
 	}
-	// Validation also looks for the kubeconfig and reads it.
+	// Validation also reads the kubeconfig.
 	if err := apiserver.ValidateAuthorization(data); err != nil {
 		return first, err
 	}
@@ -106,7 +106,7 @@ func (p *plan) writeRecord(context.Context) (bool, error) {
 	return p.write(p.Layout.Record(), data, 0o600)
 }
 
-// manifestMode keeps the mode that kubeadm gave the file.
+// manifestMode returns the mode that kubeadm gave the file.
 func manifestMode(path string) fs.FileMode {
 	if info, err := os.Stat(path); err == nil {
 		return info.Mode().Perm()
@@ -149,7 +149,7 @@ func (p *plan) tellKubeadm(ctx context.Context) (bool, error) {
 	return true, p.Kubeadm.SetKubeadmConfig(ctx, edited)
 }
 
-// rememberKubeadm records what the flags that we edit said before us.
+// rememberKubeadm records the old state of the flags that Bulkhead edits.
 func (p *plan) rememberKubeadm(current string) {
 	wiring, read := kubeadmWiring(p.Layout, p.Profile, p.record.VerifyKubelets), kubeadmconfig.Read(current)
 	if !kubeadmconfig.Wired(current, wiring) {

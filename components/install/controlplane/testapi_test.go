@@ -23,7 +23,7 @@ import (
 
 func (h *testHost) Version(context.Context) (string, error) { return h.version, nil }
 
-// ReportStatus meets node-restriction where the API server is told of it.
+// ReportStatus calls node-restriction if the API server has its registration.
 func (h *testHost) ReportStatus(context.Context, string) error {
 	h.kubelet()
 	asked := h.fromDisk() != "" || h.objects["ValidatingWebhookConfiguration/"+registeredName] != nil
@@ -107,8 +107,8 @@ func (h *testHost) ControlPlaneNodes(context.Context) ([]string, error) {
 
 func (h *testHost) ProxiedNodes(context.Context) ([]string, error) { return h.proxied, nil }
 
-// MirrorPod shows a static pod as its manifest has it, once it is asked for a
-// second time: a kubelet takes its time.
+// MirrorPod returns a static pod as its manifest describes it, from the second request on. A real
+// kubelet is also slow.
 func (h *testHost) MirrorPod(ctx context.Context, name, node string) (*corev1.Pod, error) {
 	if h.deaf {
 		<-ctx.Done()
@@ -135,8 +135,8 @@ func (h *testHost) MirrorPod(ctx context.Context, name, node string) (*corev1.Po
 	return &pod, nil
 }
 
-// ends is true as long as the kubelet is still ending a pod whose manifest is gone. The
-// directories that it sees have to be there.
+// ends is true while the kubelet ends a pod whose manifest is removed. The directories that the pod
+// mounts must still exist.
 func (h *testHost) ends(name string) bool {
 	if h.ending == 0 || atomicfile.Exists(filepath.Join(h.layout.Manifests, name+".yaml")) {
 		return false

@@ -30,44 +30,44 @@ import (
 const kubeadmText = "apiServer: {}\napiVersion: kubeadm.k8s.io/v1beta4\nkind: " +
 	"ClusterConfiguration\nkubernetesVersion: v1.37.1\n"
 
-// testHost is a control-plane host in a temporary directory, with a kubelet and
-// an API server that do what the files say.
+// testHost is a control-plane host in a temporary directory. Its fake kubelet and API server behave
+// as the files configure them.
 type testHost struct {
 	t        *testing.T
 	layout   host.Layout
 	original []byte
 
-	// What is wrong with this host.
+	// These are the possible faults of this host.
 	webhookBroken, serverStuck, kubeadmBroken, certsBroken, refusesAll bool
 	// broken are the components that do not start.
 	broken map[string]bool
-	// complains are those that run, and are not ready.
+	// complains are the components that run but are not ready.
 	complains map[string]bool
 
-	// parsed is what parsedOf, a manifest of the API server, says.
+	// parsed is the parsed form of parsedOf, a manifest of the API server.
 	parsed   *apiserver.Manifest
 	parsedOf []byte
 
-	// The API server that runs, and what it has been told.
+	// These describe the running API server and its objects.
 	manifest []byte
 	starts   int
 	objects  map[string]*unstructured.Unstructured
 	kubeadm  string
-	// version is that of the API server.
+	// version is the version of the API server.
 	version string
-	// annotations are those of kube-system, and ours are those that we set.
+	// annotations are the annotations of kube-system. ours are those that Bulkhead has set.
 	annotations, ours map[string]string
-	// ending is how long the kubelet takes to end a static pod, and ended when each was
-	// first seen without its manifest. A deaf API answers no question about pods.
+	// ending is how long the kubelet takes to end a static pod. ended is when each pod was first
+	// seen without its manifest. A deaf API does not answer requests for pods.
 	ending time.Duration
 	ended  map[string]time.Time
 	deaf   bool
-	// dying is called with a static pod that is asked about while it ends.
+	// dying is called with the name of a static pod that is requested while it ends.
 	dying func(pod string)
-	// said is called with what the installer says, before that is written down.
+	// said is called with each line of the installer's output, before it is written.
 	said func(line string)
-	// others are control-plane nodes that run our components too, and bare is one
-	// that does not.
+	// others are control-plane nodes that also run Bulkhead's components. bare is one that does
+	// not.
 	others []string
 	bare   string
 	// scoped are other control-plane nodes that run scope-sync.
@@ -77,18 +77,18 @@ type testHost struct {
 	proxied []string
 
 	components map[string]*running
-	// validated is the admission configuration that has been looked at.
+	// validated is the last admission configuration that was validated.
 	validated string
-	// asked is how often somebody wanted to see a mirror pod.
+	// asked is the number of requests for mirror pods.
 	asked int
-	// unchecked is true once nobody has checked what nodes write of leases.
+	// unchecked becomes true if at some time neither plugin checks nodes' writes of leases.
 	unchecked bool
-	// log is what the kubelet restarted.
+	// log lists what the kubelet restarted.
 	log []string
 	out bytes.Buffer
 }
 
-// running is a component as the kubelet has it.
+// running is a component that the kubelet runs.
 type running struct {
 	manifest []byte
 	starts   int
@@ -106,7 +106,7 @@ func newTestHost(t *testing.T) *testHost {
 		KubePKI: filepath.Join(dir, "pki"), Lock: filepath.Join(dir, "lock"), KubeletConf: filepath.Join(dir, "none"),
 		ComponentGID: atomicfile.KeepOwner,
 	}
-	// Only root can give files to a group that it is not in.
+	// Only root can give files to a group that it is not a member of.
 	if os.Geteuid() == 0 {
 		h.layout.ComponentGID = host.ComponentGID
 	}
@@ -121,8 +121,7 @@ func newTestHost(t *testing.T) *testHost {
 	return h
 }
 
-// onHost runs a test on a host of its own, with a clock that moves only when
-// everybody waits.
+// onHost runs a test on a new host. The clock moves only when all goroutines wait.
 func onHost(t *testing.T, name string, test func(*testing.T, *testHost)) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) {
@@ -150,7 +149,7 @@ func options(p Profile) Options {
 		Certificates: pki.Policy{Validity: time.Hour, RenewBefore: 10 * time.Minute}}
 }
 
-// kubelet restarts what its manifests describe anew.
+// kubelet restarts the components whose manifests have changed.
 func (h *testHost) kubelet() {
 	if now, err := os.ReadFile(h.layout.APIServerManifest()); err == nil && !bytes.Equal(now, h.manifest) {
 		h.manifest, h.starts = now, h.starts+1
@@ -166,8 +165,8 @@ func (h *testHost) kubelet() {
 	}
 }
 
-// server is the manifest that the API server runs by. It is asked for at every poll, and
-// read once.
+// server returns the manifest of the running API server. It is needed at every poll, so it is
+// parsed only once.
 func (h *testHost) server() *apiserver.Manifest {
 	if h.parsed == nil || !bytes.Equal(h.parsedOf, h.manifest) {
 		m, err := apiserver.Parse(h.manifest)
@@ -206,8 +205,9 @@ func (h *testHost) Process(context.Context) (cluster.Process, error) {
 	return p, nil
 }
 
-// told takes what the installer says, and looks at that moment who checks leases: the
-// server that runs knows nothing yet of a manifest that was just written.
+// told receives the installer's output. At each line it checks which plugin checks leases. Later
+// would be too late: at this time, the running server does not yet know a manifest that was just
+// written.
 type told struct{ *testHost }
 
 func (o told) Write(line []byte) (int, error) {
@@ -218,7 +218,7 @@ func (o told) Write(line []byte) (int, error) {
 	return o.out.Write(line)
 }
 
-// checkLeases looks who checks leases now: in-tree's plugin, or ours.
+// checkLeases checks that the in-tree plugin or node-restriction checks leases now.
 func (h *testHost) checkLeases() {
 	if len(h.manifest) == 0 {
 		return
@@ -231,13 +231,13 @@ func (h *testHost) checkLeases() {
 	}
 }
 
-// fromDisk is by what the API server knows the webhooks that it has from disk.
+// fromDisk returns the hash by which the API server identifies its webhooks from disk.
 func (h *testHost) fromDisk() string {
 	m := h.server()
 	if !m.AdmissionWired(h.layout.AdmissionConfig()) {
 		return ""
 	}
-	// Not each time that somebody polls: policies take long to compile.
+	// Validate only after a change, because policies compile slowly.
 	if said := h.policiesFromDisk() + string(read(h.t, h.layout.AdmissionConfig())); h.validated != said {
 		must(h.t, apiserver.ValidateAdmission(h.layout.AdmissionConfig(), host.RestrictionAddress))
 		h.validated = said
@@ -250,7 +250,7 @@ func (h *testHost) fromDisk() string {
 	return hash
 }
 
-// policiesFromDisk is by what it knows the policies that it has from there.
+// policiesFromDisk returns the same hash for its policies from disk.
 func (h *testHost) policiesFromDisk() string {
 	m := h.server()
 	if !m.AdmissionWired(h.layout.AdmissionConfig()) ||

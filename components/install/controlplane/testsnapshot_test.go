@@ -12,8 +12,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/installtest"
 )
 
-// snapshot is every file of the host with its content and mode, the lock aside,
-// and what the API holds.
+// snapshot returns every file of the host with its content and mode, except the lock, and the API
+// objects.
 func (h *testHost) snapshot() map[string]string {
 	h.t.Helper()
 	all := installtest.Files(h.t, filepath.Dir(h.layout.State), h.layout.Lock)

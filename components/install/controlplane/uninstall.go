@@ -22,9 +22,9 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
-// Uninstall puts the API server back to what it was before the first
-// installation, then removes everything of ours. It needs nothing of ours to
-// work, and can be repeated until it succeeds.
+// Uninstall restores the API server to its state before the first installation. Then it removes all
+// of Bulkhead's files and objects. It depends on no part of Bulkhead, and can be repeated until it
+// succeeds.
 func (in *Installer) Uninstall(ctx context.Context, timeout time.Duration) error {
 	return in.Locked(func() error { return in.uninstall(ctx, timeout) })
 }
@@ -74,8 +74,8 @@ func (in *Installer) uninstallSteps(record *Record, timeout time.Duration) []eng
 			}
 			return in.waitOldServer(ctx, timeout, described)
 		}),
-		// After the server is back: a server that does not start because of a file of Bulkhead is
-		// started by the steps before. The component still answers.
+		// This comes after the server is restored. The steps before also start a server that failed
+		// because of one of Bulkhead's files. Until here, node-restriction still answers.
 		{Name: "take node-restriction out of the API", Apply: in.unregisterStep},
 		{Name: "restore ConfigMap kubeadm-config",
 			Apply: func(ctx context.Context) (bool, error) { return in.restoreKubeadm(ctx, record.Kubeadm) }},
@@ -91,8 +91,8 @@ func (in *Installer) uninstallSteps(record *Record, timeout time.Duration) []eng
 	}
 }
 
-// restoreManifest puts back the saved bytes if nobody else has changed the
-// manifest since we wrote it, and else takes our edits back.
+// restoreManifest restores the saved bytes if the manifest has not changed since Bulkhead wrote it.
+// Otherwise it removes Bulkhead's edits from the current manifest.
 func (in *Installer) restoreManifest(edit Edit) (changed bool, err error) {
 	path := in.Layout.APIServerManifest()
 	current, exists, err := atomicfile.Read(path)
@@ -122,7 +122,7 @@ func (in *Installer) restoreManifest(edit Edit) (changed bool, err error) {
 		in.Note("the manifest was changed since then we wrote it: our edits are taken out of it, " +
 			"the rest is kept")
 	}
-	// The directory is there unless somebody removed it under a wired server.
+	// The directory may be missing if a user removed it while the server still used it.
 	if err := os.MkdirAll(in.Layout.State, 0o700); err != nil {
 		return false, err
 	}
@@ -171,8 +171,8 @@ func (in *Installer) removePods(context.Context) (changed bool, err error) {
 	return changed, nil
 }
 
-// removeState removes our own directories by name, and the one that holds them
-// only if nothing else is in it: a mistyped --state-dir must cost nobody a file.
+// removeState removes Bulkhead's directories by name. It removes their parent only if it is then
+// empty. So a wrong --state-dir cannot delete other files.
 func (in *Installer) removeState(context.Context) (changed bool, err error) {
 	if _, err := os.Stat(in.Layout.State); errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -188,7 +188,7 @@ func (in *Installer) removeState(context.Context) (changed bool, err error) {
 		return true, err
 	}
 	if err = os.Remove(in.Layout.State); errors.Is(err, syscall.ENOTEMPTY) {
-		// What has come back meanwhile is not somebody else's.
+		// Directories that were created again belong to Bulkhead.
 		if in.removeReturned(); !atomicfile.Exists(in.Layout.State) {
 			return true, nil
 		}
@@ -203,8 +203,8 @@ func (in *Installer) removeState(context.Context) (changed bool, err error) {
 	return true, err
 }
 
-// installedHere reports whether there is anything of ours to remove from this
-// host. What the API holds is no sign of it: other hosts may need that.
+// installedHere reports whether this host has anything of Bulkhead to remove. API objects do not
+// count, because other hosts may need them.
 func (in *Installer) installedHere() (bool, error) {
 	for _, path := range append(in.Layout.ComponentManifests(), ownState(in.Layout)) {
 		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
@@ -219,8 +219,8 @@ func (in *Installer) installedHere() (bool, error) {
 	return !bytes.Equal(unwired, manifest.Data), err
 }
 
-// ownState is the directory that holds everything of ours, if it holds more than what
-// `bulkhead node install` keeps there, and one that does not exist otherwise.
+// ownState returns the state directory, if it has more than the files of `bulkhead node install`.
+// Otherwise it returns a path that does not exist.
 func ownState(l host.Layout) string {
 	entries, err := os.ReadDir(l.State)
 	if err != nil || len(entries) == 0 {

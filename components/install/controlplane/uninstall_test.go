@@ -81,7 +81,7 @@ func TestUninstallChangesNothingWhereNothingIsInstalled(t *testing.T) {
 	}
 }
 
-// otherConfig points kube-apiserver to a file that is not ours.
+// otherConfig makes kube-apiserver use an authorization file that does not belong to Bulkhead.
 func (h *testHost) otherConfig() {
 	h.t.Helper()
 	file := h.layout.APIServerManifest()
@@ -113,7 +113,7 @@ func TestUninstallLeavesWhatAnotherHostNeeds(t *testing.T) {
 		if strings.Contains(h.kubeadm, "bulkhead") {
 			t.Errorf("left is\n%s", h.kubeadm)
 		}
-		before["kubeadm-config"] = h.kubeadm // its bytes were lost with the first record
+		before["kubeadm-config"] = h.kubeadm // the original bytes were lost with the first record
 		h.mustBe(before)
 	})
 }
@@ -122,7 +122,7 @@ func TestUninstallGetsToItsEnd(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		spoil func(*testing.T, *testHost)
-		// back is true where the very object comes back that was there before us.
+		// back is true if exactly the old object is restored.
 		back bool
 	}{
 		{"with record and original lost and an installation since", func(t *testing.T, h *testHost) {
@@ -182,7 +182,7 @@ func TestUninstallKeepsFilesThatAreNotOurs(t *testing.T) {
 	})
 }
 
-// TestTheSavedOriginalIsNeverAStepBack is for whoever has to copy it by hand.
+// TestTheSavedOriginalIsNeverAStepBack protects a user who copies the saved manifest by hand.
 func TestTheSavedOriginalIsNeverAStepBack(t *testing.T) {
 	onHost(t, "after an upgrade and an installation", func(t *testing.T, h *testHost) {
 		must(t, h.installer().Install(t.Context(), options(Hardened)))

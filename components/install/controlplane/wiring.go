@@ -11,9 +11,9 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/kubeadmconfig"
 )
 
-// admissionWiring is for Hardened over in-tree NodeRestriction, and with tokens that
-// end when they say: what a rule of ours bounds at admission, the API server would
-// stretch to a year afterwards.
+// admissionWiring returns the admission flags of a profile. Hardened keeps in-tree NodeRestriction
+// and sets exact token lifetimes. Otherwise kube-apiserver would extend to a year a token whose
+// lifetime a rule of node-restriction has limited at admission.
 func admissionWiring(l host.Layout, p Profile, verifyKubelets bool) admissionflags.Wiring {
 	return admissionflags.Wiring{
 		ConfigFile: l.AdmissionConfig(), Floor: p == Hardened, ExactTokens: p == Hardened,
@@ -28,7 +28,7 @@ func wiring(l host.Layout, p Profile, verifyKubelets bool, authorization, admiss
 	}
 }
 
-// unwiring is what has to be known to take our edits back, whatever the profile.
+// unwiring returns the data that is needed to undo Bulkhead's edits, in any profile.
 func unwiring(l host.Layout) apiserver.Wiring { return wiring(l, InTree, false, nil, nil) }
 
 func kubeadmWiring(l host.Layout, p Profile, verifyKubelets bool) kubeadmconfig.Wiring {

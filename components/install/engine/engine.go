@@ -1,13 +1,15 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package engine runs the steps by which an installer changes a host, one line of output for each.
+// Package engine runs the steps by which an installer changes a host. It prints one line for each
+// step.
 //
-// A [Step] applies a change and waits until it is in force. A [Transaction] runs steps under a
-// journal: what a step touches is on the disk, in package journal, before it is touched. If a step
-// fails, or a run was killed, the transaction is reverted from its journal alone. So a revert is a
-// function of the journal, and not of a step: the process that rolls back is often another one
-// than the process that applied.
+// A [Step] applies a change and waits until the change is in force. A [Transaction] runs steps with
+// a journal. Package journal saves the old state to the disk before a step changes anything.
+//
+// If a step fails, or a run was killed, the transaction is reverted from its journal alone. The
+// steps take no part in a revert, because the process that rolls back is often not the process that
+// applied.
 package engine
 
 import (
@@ -20,7 +22,7 @@ import (
 	"time"
 )
 
-// reportInterval is how often a wait reports that it lasts.
+// reportInterval is the time between two progress lines of a long wait.
 const reportInterval = 15 * time.Second
 
 // Engine prints, waits and locks for one installer. It is not safe for concurrent use.
@@ -39,8 +41,8 @@ func (e *Engine) Say(format string, args ...any) { _, _ = fmt.Fprintf(e.Out, for
 // Note prints a remark about the step that runs.
 func (e *Engine) Note(format string, args ...any) { e.Say("  note       "+format, args...) }
 
-// Until calls check until it passes. If that takes longer than timeout, the error has the last
-// result of check; if ctx is cancelled, it wraps [context.Canceled].
+// Until calls check until it succeeds. After timeout, the error contains the last error of check.
+// If ctx is cancelled, the error wraps [context.Canceled].
 func (e *Engine) Until(ctx context.Context, timeout time.Duration, what string,
 	check func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
@@ -58,7 +60,8 @@ func (e *Engine) Until(ctx context.Context, timeout time.Duration, what string,
 			reported = e.Now()
 			e.Say("  waiting    for %s, %s so far: %v", what, reported.Sub(begin).Round(time.Second), err)
 		}
-		// A check that the deadline has cut short says less than the one before.
+		// The deadline may have interrupted this check. The error of the check before it explains
+		// more.
 		if last == nil || ctx.Err() == nil {
 			last = err
 		}
@@ -73,7 +76,7 @@ func (e *Engine) Until(ctx context.Context, timeout time.Duration, what string,
 	}
 }
 
-// lockedError says that another installer runs.
+// lockedError reports that another installer is running.
 type lockedError struct{ lock string }
 
 func (e lockedError) Error() string {
@@ -81,13 +84,14 @@ func (e lockedError) Error() string {
 		"again", e.lock)
 }
 
-// Locked runs change while no other installer can run on this host. It fails at once if one runs.
+// Locked runs change while it holds the lock, so that no other installer can run on this host. It
+// fails at once if another installer is running.
 func (e *Engine) Locked(change func() error) (err error) {
 	lock, err := os.OpenFile(e.Lock, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return fmt.Errorf("cannot lock %s: %w", e.Lock, err)
 	}
-	// Closing releases it. So does the kernel if this process is killed.
+	// Close releases the lock. If this process is killed, the kernel releases it.
 	defer func() { err = errors.Join(err, lock.Close()) }()
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		return lockedError{e.Lock}
@@ -95,7 +99,7 @@ func (e *Engine) Locked(change func() error) (err error) {
 	return change()
 }
 
-// LockedWithin is [Engine.Locked], and waits for another installer to end.
+// LockedWithin is like [Engine.Locked], but waits up to timeout for another installer to end.
 func (e *Engine) LockedWithin(ctx context.Context, timeout time.Duration, change func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

@@ -13,21 +13,21 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
 )
 
-// durationShown is how long a step takes before its duration is printed.
+// durationShown is the shortest duration of a step that is printed.
 const durationShown = 3 * time.Second
 
-// Step is one part of a change. Apply reports whether it changed anything, and changes nothing the
-// second time. Wait, which may be nil, returns when what Apply has done is in force.
+// Step is one part of a change. Apply reports whether it changed anything. A second Apply changes
+// nothing. Wait returns when the change is in force. It may be nil.
 type Step struct {
 	Name  string
 	Apply func(context.Context) (changed bool, err error)
 	Wait  func(context.Context) error
 }
 
-// Wait is a step that changes nothing.
+// Wait returns a step that changes nothing and only waits.
 func Wait(name string, wait func(context.Context) error) Step { return Step{Name: name, Wait: wait} }
 
-// Run applies the step, waits, and prints how it ended.
+// Run applies the step, waits, and prints the result.
 func (e *Engine) Run(ctx context.Context, s Step) (changed bool, err error) {
 	begin := e.Now()
 	if s.Apply != nil {
@@ -51,8 +51,8 @@ func (e *Engine) Run(ctx context.Context, s Step) (changed bool, err error) {
 	return changed, err
 }
 
-// RunAll runs steps that need no journal, because each can be repeated. It stops at the first that
-// fails: what is done stays done.
+// RunAll runs steps that need no journal, because each of them can be repeated. It stops at the
+// first error, and does not undo the steps before it.
 func (e *Engine) RunAll(ctx context.Context, steps []Step) (changed bool, err error) {
 	for _, s := range steps {
 		c, err := e.Run(ctx, s)
@@ -69,9 +69,9 @@ type Transaction struct {
 	*Engine
 	// Dir is the directory of the journal.
 	Dir string
-	// Revert undoes everything that the journal has, and ends the journal. It can be repeated.
+	// Revert undoes every entry of the journal and ends the journal. It can be repeated.
 	Revert func(context.Context, *journal.Journal) error
-	// Advice says what to do if Revert fails.
+	// Advice tells the user what to do if Revert fails.
 	Advice string
 }
 
@@ -105,14 +105,15 @@ func (t Transaction) Apply(ctx context.Context, j *journal.Journal, steps []Step
 
 func (t Transaction) rollback(cause error, j *journal.Journal) error {
 	t.Say("Rolling back")
-	// Not the caller's context: that may be what ended. Every wait of a rollback has its timeout.
+	// The context of the caller may be cancelled, so the rollback does not use it. Every wait of a
+	// rollback has its own timeout.
 	if err := t.Revert(context.Background(), j); err != nil {
 		return fmt.Errorf("%w\nrollback incomplete: %w\n%s", cause, err, t.Advice)
 	}
 	return fmt.Errorf("%w\nrolled back: nothing has been changed", cause)
 }
 
-// Recover reverts the transaction that a killed run has left. Without one it does nothing.
+// Recover reverts the transaction of a run that was killed. It does nothing if there is none.
 func (t Transaction) Recover(ctx context.Context) error {
 	j, err := journal.Open(t.Dir)
 	if err != nil || j == nil {
@@ -122,8 +123,8 @@ func (t Transaction) Recover(ctx context.Context) error {
 	return t.Revert(ctx, j)
 }
 
-// RestoreAll reverts entries, the last one first, each as a step. An entry that cannot be reverted
-// does not stop the others.
+// RestoreAll reverts the entries in reverse order. Each entry is one step. If one entry cannot be
+// reverted, RestoreAll continues with the others.
 func (e *Engine) RestoreAll(ctx context.Context, entries []journal.Entry,
 	restore func(context.Context, journal.Entry) error) error {
 	var errs []error

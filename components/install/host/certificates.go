@@ -14,30 +14,32 @@ import (
 )
 
 const (
-	// NodeAuthorizerUser is who the node authorizer is to the API server. It is
-	// bound by RBAC to what it reads, and is no node.
+	// NodeAuthorizerUser is the user name of node-authorizer at the API server. RBAC limits it to
+	// what it reads. It is not a node.
 	NodeAuthorizerUser = "bulkhead:node-authorizer"
-	// NodeRestrictionUser is who node-restriction is to the API server.
+	// NodeRestrictionUser is the user name of node-restriction at the API server.
 	NodeRestrictionUser = "bulkhead:node-restriction"
-	// KubeletApproverUser is who the approver of kubelets' serving certificates is.
+	// KubeletApproverUser is the user name of the approver of kubelets' serving certificates.
 	KubeletApproverUser = "bulkhead:kubelet-approver"
-	// ScopeSyncUser is who keeps the lists of accounts that are held to their nodes.
+	// ScopeSyncUser is the user name of scope-sync, which updates the lists of scoped accounts.
 	ScopeSyncUser = "bulkhead:scope-sync"
-	// KubeletProxyUser is who kubelet-auth-proxy is to the kubelet of its own node.
+	// KubeletProxyUser is the user name of kubelet-auth-proxy at the kubelet of its node.
 	KubeletProxyUser = "bulkhead:kubelet-auth-proxy"
-	// ComponentsGroup is the group of all our identities.
+	// ComponentsGroup is the group of all users of Bulkhead.
 	ComponentsGroup = "bulkhead:components"
-	// APIServerClient is the name that our components serve, and no other.
+	// APIServerClient is the user name of kube-apiserver at Bulkhead's webhooks. They reject all
+	// others.
 	APIServerClient = "bulkhead:kube-apiserver"
 )
 
-// CA is our certificate authority: webhook servers and their one client.
+// CA is Bulkhead's certificate authority. It signs the certificates of the webhook servers and of
+// their one client.
 func (l Layout) CA() pki.Pair { return PairIn(l.PKI(), "ca") }
 
 // KubeCA is the cluster's certificate authority.
 func (l Layout) KubeCA() pki.Pair { return PairIn(l.KubePKI, "ca") }
 
-// Keeper keeps alive every certificate of an installation.
+// Keeper renews every certificate of an installation.
 func (l Layout) Keeper(policy pki.Policy, now func() time.Time) pki.Keeper {
 	leaves := []pki.Leaf{{
 		Name: "apiserver-client", Pair: PairIn(l.APIServer(), "node-authorizer-client"), Signer: l.CA(),
@@ -70,7 +72,7 @@ func (l Layout) Keeper(policy pki.Policy, now func() time.Time) pki.Keeper {
 	return pki.Keeper{Policy: policy, Now: now, Lock: l.PKI(), Leaves: leaves}
 }
 
-// KubeletKeeper keeps alive the one certificate that a kubelet's proxy has.
+// KubeletKeeper renews the certificate of a node's kubelet-auth-proxy.
 func (l Layout) KubeletKeeper(policy pki.Policy, now func() time.Time) pki.Keeper {
 	return pki.Keeper{Policy: policy, Now: now, Lock: l.Node(), Leaves: []pki.Leaf{{
 		Name: "kubelet-auth-proxy-client", Pair: PairIn(l.KubeletProxy(), "client"), Trust: l.KubeletClientCA(),
@@ -78,14 +80,13 @@ func (l Layout) KubeletKeeper(policy pki.Policy, now func() time.Time) pki.Keepe
 	}}}
 }
 
-// noticed is how long before its end a client certificate has to be replaced:
-// kube-apiserver looks for a new one every five minutes (client-go
-// transport/cert_rotation.go, CertCallbackRefreshDuration), and a minute more is
-// for the renewer, which looks in turns as well.
+// noticed is the shortest time between the renewal and the expiry of a client certificate.
+// kube-apiserver looks for a new certificate every five minutes (client-go
+// transport/cert_rotation.go, CertCallbackRefreshDuration). The renewer also polls, which needs one
+// minute more.
 const noticed = 6 * time.Minute
 
-// ValidatePolicy refuses a policy under which a certificate would be renewed
-// all the time, or never in time.
+// ValidatePolicy rejects a policy that renews a certificate all the time, or too late.
 func ValidatePolicy(p pki.Policy) error {
 	if p.RenewBefore <= 0 || p.Validity <= p.RenewBefore {
 		return fmt.Errorf("certificates that live %s cannot be renewed %s before they end: --cert-renew-before has to be "+
@@ -98,7 +99,7 @@ func ValidatePolicy(p pki.Policy) error {
 	return nil
 }
 
-// PairIn names the files of a certificate and its key in dir.
+// PairIn returns the file names of a certificate and its key in dir.
 func PairIn(dir, name string) pki.Pair {
 	return pki.Pair{CertFile: filepath.Join(dir, name+".crt"), KeyFile: filepath.Join(dir, name+".key")}
 }

@@ -16,39 +16,38 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/cluster"
 )
 
-// podLogs is where a kubelet keeps what containers print.
+// podLogs is the directory in which a kubelet stores container logs.
 const podLogs = "/var/log/pods"
 
-// Component is a component of Bulkhead on this host, seen through its health port.
+// Component is a component of Bulkhead on this host. Its health port shows its state.
 type Component struct {
-	// Name is that of the component and of its container.
+	// Name is the name of the component and of its container.
 	Name string
-	// healthPort is where it tells how it is (manifests/<name>/static-pod.yaml).
+	// healthPort is the port of its health endpoints (manifests/<name>/static-pod.yaml).
 	healthPort int
 }
 
 const (
-	// RestrictionAddress is where kube-apiserver reaches node-restriction. kube-apiserver selects its
-	// client certificate by this name.
+	// RestrictionAddress is the address of node-restriction for kube-apiserver. kube-apiserver
+	// selects its client certificate by this address.
 	RestrictionAddress = "127.0.0.1:10463"
-	// KubeletAuthProxy is the name of that program, of its container and of its manifests.
+	// KubeletAuthProxy is the name of the program, of its container and of its manifests.
 	KubeletAuthProxy = "kubelet-auth-proxy"
 )
 
-// The components with a health port.
+// These components have a health port.
 var (
 	NodeAuthorizer  = Component{Name: "node-authorizer", healthPort: 10462}
 	NodeRestriction = Component{Name: "node-restriction", healthPort: 10464}
 )
 
-// Ready asks /readyz.
+// Ready checks /readyz.
 func (c Component) Ready(ctx context.Context) error {
 	_, err := Fetch(ctx, c.health("/readyz"))
 	return err
 }
 
-// Start says when the running process began, so that a new one can be told
-// from the old one.
+// Start returns the start time of the process. It distinguishes a new process from the old one.
 func (c Component) Start(ctx context.Context) (string, error) {
 	metrics, err := Fetch(ctx, c.health("/metrics"))
 	if err != nil {
@@ -58,7 +57,7 @@ func (c Component) Start(ctx context.Context) (string, error) {
 	return process.Start, err
 }
 
-// Tail is the end of the newest container's log: why it is not ready.
+// Tail returns the end of the log of the newest container, which shows why it is not ready.
 func (c Component) Tail() string {
 	return tail(filepath.Join(podLogs, "kube-system_bulkhead-"+c.Name+"-*", c.Name, "*.log"))
 }
@@ -67,7 +66,8 @@ func (c Component) health(path string) string {
 	return fmt.Sprintf("http://127.0.0.1:%d%s", c.healthPort, path)
 }
 
-// Fetch returns the body of a GET to an endpoint of this host, at most 16 MiB. Another status than 200 is an error.
+// Fetch returns the body of a GET request to an endpoint of this host, at most 16 MiB. Any status
+// except 200 is an error.
 func Fetch(ctx context.Context, url string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

@@ -9,35 +9,34 @@ import (
 	"path/filepath"
 )
 
-// DefaultStateDir is the path under which the files in manifests/ know each
-// other.
+// DefaultStateDir is the directory that the files in manifests/ name.
 const DefaultStateDir = "/etc/kubernetes/bulkhead"
 
-// ComponentGID is the group of our processes, which read their files and cannot
-// change them.
+// ComponentGID is the group of Bulkhead's processes. They can read their files, but not change
+// them.
 const ComponentGID = 65532
 
-// Layout says where things are on the host.
+// Layout defines the paths of all files on the host.
 type Layout struct {
 	// Manifests is the kubelet's directory of static pods.
 	Manifests string
-	// State holds everything that is ours.
+	// State is the directory with all of Bulkhead's files.
 	State string
 	// KubePKI is kubeadm's directory of certificates.
 	KubePKI string
-	// KubeletConf is the kubelet's kubeconfig, which knows this node's name.
+	// KubeletConf is the kubelet's kubeconfig. It contains the name of this node.
 	KubeletConf string
-	// KubeletPKI is where a kubelet keeps its certificates unless --cert-dir says otherwise.
+	// KubeletPKI is the kubelet's default certificate directory, used unless --cert-dir is set.
 	KubeletPKI string
 	// Units is systemd's directory for the units of this host.
 	Units string
-	// Lock is held while the host is being changed.
+	// Lock is the file that an installer locks while it changes the host.
 	Lock string
 	// ComponentGID is the group that may read the components' files.
 	ComponentGID int
 }
 
-// DefaultLayout is that of a host made by kubeadm.
+// DefaultLayout returns the paths of a host that kubeadm made.
 func DefaultLayout() Layout {
 	return Layout{
 		Manifests:    "/etc/kubernetes/manifests",
@@ -51,100 +50,97 @@ func DefaultLayout() Layout {
 	}
 }
 
-// APIServerManifest is the static pod of kube-apiserver.
+// APIServerManifest is the path of kube-apiserver's static pod.
 func (l Layout) APIServerManifest() string {
 	return filepath.Join(l.Manifests, "kube-apiserver.yaml")
 }
 
-// NodeAuthorizerManifest is the static pod of the node authorizer.
+// NodeAuthorizerManifest is the path of node-authorizer's static pod.
 func (l Layout) NodeAuthorizerManifest() string {
 	return filepath.Join(l.Manifests, "bulkhead-node-authorizer.yaml")
 }
 
-// NodeRestrictionManifest is the static pod of node-restriction.
+// NodeRestrictionManifest is the path of node-restriction's static pod.
 func (l Layout) NodeRestrictionManifest() string {
 	return filepath.Join(l.Manifests, "bulkhead-node-restriction.yaml")
 }
 
-// CertsManifest is the static pod that renews our certificates.
+// CertsManifest is the path of the static pod that renews Bulkhead's certificates.
 func (l Layout) CertsManifest() string {
 	return filepath.Join(l.Manifests, "bulkhead-certs.yaml")
 }
 
-// KubeletApproverManifest is the static pod that approves kubelets' serving
+// KubeletApproverManifest is the path of the static pod that approves kubelets' serving
 // certificates.
 func (l Layout) KubeletApproverManifest() string {
 	return filepath.Join(l.Manifests, "bulkhead-kubelet-approver.yaml")
 }
 
-// ScopeSyncManifest is the static pod that keeps the lists of accounts that are held to
-// their nodes.
+// ScopeSyncManifest is the path of the static pod that updates the lists of scoped accounts.
 func (l Layout) ScopeSyncManifest() string {
 	return filepath.Join(l.Manifests, "bulkhead-scope-sync.yaml")
 }
 
-// ourManifests are our static pods.
+// ComponentManifests returns the paths of Bulkhead's static pods.
 func (l Layout) ComponentManifests() []string {
 	return []string{l.ScopeSyncManifest(), l.KubeletApproverManifest(), l.CertsManifest(), l.NodeRestrictionManifest(),
 		l.NodeAuthorizerManifest()}
 }
 
-// ourDirs are the directories of this host's control plane. Those of `bulkhead node
-// install` are not among them.
+// ComponentDirs returns Bulkhead's directories on a control-plane host. It does not return those of
+// `bulkhead node install`.
 func (l Layout) ComponentDirs() []string {
 	return []string{l.NodeAuthorizer(), l.NodeRestriction(), l.KubeletApprover(), l.ScopeSync(), l.APIServer(), l.PKI(),
 		l.Records()}
 }
 
-// PKI is the directory of our certificate authority.
+// PKI is the directory of Bulkhead's certificate authority.
 func (l Layout) PKI() string { return filepath.Join(l.State, "pki") }
 
-// APIServer is the directory that kube-apiserver sees.
+// APIServer is the directory that kube-apiserver can read.
 func (l Layout) APIServer() string { return filepath.Join(l.State, "apiserver") }
 
-// NodeAuthorizer is the directory that the node authorizer sees.
+// NodeAuthorizer is the directory that node-authorizer can read.
 func (l Layout) NodeAuthorizer() string { return filepath.Join(l.State, "node-authorizer") }
 
-// NodeRestriction is the directory that node-restriction sees.
+// NodeRestriction is the directory that node-restriction can read.
 func (l Layout) NodeRestriction() string { return filepath.Join(l.State, "node-restriction") }
 
-// KubeletApprover is the directory that the approver sees.
+// KubeletApprover is the directory that the approver can read.
 func (l Layout) KubeletApprover() string { return filepath.Join(l.State, "kubelet-approver") }
 
-// ScopeSync is the directory with what scope-sync needs to reach the API server.
+// ScopeSync is the directory with scope-sync's credentials for the API server.
 func (l Layout) ScopeSync() string { return filepath.Join(l.State, "scope-sync") }
 
-// RestrictionPolicy is the operator's policy for what nodes write.
+// RestrictionPolicy is the operator's configuration file of node-restriction.
 func (l Layout) RestrictionPolicy() string {
 	return filepath.Join(l.NodeRestriction(), "configuration.yaml")
 }
 
-// AdmissionConfig is the file from which kube-apiserver learns of admission webhooks.
+// AdmissionConfig is the file that configures admission in kube-apiserver.
 func (l Layout) AdmissionConfig() string { return filepath.Join(l.APIServer(), "admission.yaml") }
 
-// StaticManifests is the directory with the webhooks that kube-apiserver has from
-// disk.
+// StaticManifests is the directory with the webhooks that kube-apiserver reads from disk.
 func (l Layout) StaticManifests() string { return filepath.Join(l.APIServer(), "static") }
 
-// StaticPolicies is the directory with the admission policies that kube-apiserver has
-// from disk.
+// StaticPolicies is the directory with the admission policies that kube-apiserver reads from disk.
 func (l Layout) StaticPolicies() string { return filepath.Join(l.APIServer(), "static-policies") }
 
-// KubeletPolicy is the one about nodes/proxy.
+// KubeletPolicy is the admission policy for nodes/proxy.
 func (l Layout) KubeletPolicy() string { return filepath.Join(l.StaticPolicies(), "kubelet-api.yaml") }
 
-// Registration is what kube-apiserver is told of node-restriction.
+// Registration is the webhook configuration of node-restriction, which kube-apiserver reads from
+// disk.
 func (l Layout) Registration() string {
 	return filepath.Join(l.StaticManifests(), "node-restriction.yaml")
 }
 
-// ScopeRegistration is what kube-apiserver is told of node-restriction about accounts
-// that are held to their nodes.
+// ScopeRegistration is the webhook configuration of node-restriction for scoped accounts.
 func (l Layout) ScopeRegistration() string {
 	return filepath.Join(l.StaticManifests(), "node-scope.yaml")
 }
 
-// AuthorizationConfig is the file that names the authorizers of kube-apiserver.
+// AuthorizationConfig is the file that lists the authorizers of kube-apiserver.
 func (l Layout) AuthorizationConfig() string {
 	return filepath.Join(l.APIServer(), "authorization.yaml")
 }
@@ -157,44 +153,46 @@ func (l Layout) OriginalKubeadm() string {
 	return filepath.Join(l.Records(), "kubeadm-cluster-configuration.yaml")
 }
 
-// Node is the directory with what belongs to this host as a node: the certificate that the
-// kubelet accepts, its configuration, and the record. No pod sees it.
+// Node is the directory with the files for this host as a node: the certificate that the kubelet
+// accepts, its configuration, and the record. No pod mounts it.
 func (l Layout) Node() string { return filepath.Join(l.State, "node") }
 
-// KubeletProxy is the directory that kubelet-auth-proxy sees. Without it the proxy's
-// pod does not start: so it waits for the kubelet to leave the port.
+// KubeletProxy is the directory that kubelet-auth-proxy mounts. The proxy's pod does not start
+// without it. So the proxy waits until the kubelet has released the port.
 func (l Layout) KubeletProxy() string { return filepath.Join(l.State, "kubelet-auth-proxy") }
 
-// KubeletClientCA is the kubelet's clientCAFile: the proxy's certificate, and for some minutes
-// after a renewal the one before it. It has no authority in it.
+// KubeletClientCA is the kubelet's clientCAFile. It contains the proxy's certificate. For some
+// minutes after a renewal, it also contains the certificate before it. It contains no CA
+// certificate.
 func (l Layout) KubeletClientCA() string { return filepath.Join(l.Node(), "kubelet-client-ca.crt") }
 
-// formerClientCAKey is the key of the authority that older versions made on each node.
+// FormerClientCAKey is the key of the authority that older versions created on each node.
 func (l Layout) FormerClientCAKey() string { return filepath.Join(l.Node(), "kubelet-client-ca.key") }
 
-// KubeletConfigDir is what --config-dir says.
+// KubeletConfigDir is the value of the kubelet's --config-dir.
 func (l Layout) KubeletConfigDir() string { return filepath.Join(l.Node(), "kubelet.conf.d") }
 
-// KubeletDropIn is our part of the kubelet's configuration.
+// KubeletDropIn is Bulkhead's drop-in for the kubelet's configuration.
 func (l Layout) KubeletDropIn() string {
 	return filepath.Join(l.KubeletConfigDir(), "90-bulkhead.conf")
 }
 
-// KubeletUnit is our part of the kubelet's unit. It is read after kubeadm's.
+// KubeletUnit is Bulkhead's drop-in for the kubelet's unit. systemd reads it after kubeadm's.
 func (l Layout) KubeletUnit() string {
 	return filepath.Join(l.Units, "kubelet.service.d", "90-bulkhead.conf")
 }
 
-// RenewService renews the proxy's certificate, and copies what the proxy reads.
+// RenewService is the unit that renews the proxy's certificate and copies the files that the proxy
+// reads.
 func (l Layout) RenewService() string { return filepath.Join(l.Units, RenewUnit+".service") }
 
-// RenewTimer says when.
+// RenewTimer is the unit that starts the service on a schedule.
 func (l Layout) RenewTimer() string { return filepath.Join(l.Units, RenewUnit+".timer") }
 
-// RenewPath has it done at once when what is copied has changed.
+// RenewPath is the unit that starts the service as soon as a source file changes.
 func (l Layout) RenewPath() string { return filepath.Join(l.Units, RenewUnit+".path") }
 
-// renewal are the units of all three.
+// RenewalUnits returns the paths of all three units.
 func (l Layout) RenewalUnits() []string {
 	return []string{l.RenewService(), l.RenewTimer(), l.RenewPath()}
 }

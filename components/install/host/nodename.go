@@ -14,14 +14,13 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
 )
 
-// NodeName is what the cluster calls this host: the name in the kubelet's
-// certificate. Where that cannot be read it is the host's name, as it is for a
-// kubelet that has been told nothing else.
+// NodeName returns the node name of this host, from the kubelet's certificate. If that cannot be
+// read, it returns the host name, which is the kubelet's default.
 func (l Layout) NodeName() string {
 	if name, err := l.kubeletName(); err == nil {
 		return name
 	}
-	name, _ := os.Hostname() // no name is no node's name
+	name, _ := os.Hostname() // an empty name matches no node
 	return strings.ToLower(strings.TrimSpace(name))
 }
 

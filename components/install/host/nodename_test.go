@@ -39,8 +39,8 @@ func TestNodeName(t *testing.T) {
 	}
 }
 
-// writeKubeletConf is as kubeadm leaves it: the certificate follows the key in
-// one file beside it.
+// writeKubeletConf writes a kubeconfig as kubeadm does. The certificate and the key are in one file
+// next to it.
 func writeKubeletConf(t *testing.T, file, user string) {
 	t.Helper()
 	dir := filepath.Dir(file)

@@ -1,7 +1,7 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package installtest has what the tests of all installers use.
+// Package installtest provides helpers for the tests of all installers.
 package installtest
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
-// Must ends the test if there is an error.
+// Must fails the test if err is not nil.
 func Must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
@@ -31,7 +31,8 @@ func Read(t *testing.T, file string) []byte {
 	return data
 }
 
-// Files returns everything below root by path, with content, mode and group, but for the file lock.
+// Files returns every file and directory below root, by path, with content, mode and group. It
+// leaves out the file lock.
 func Files(t *testing.T, root, lock string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -50,7 +51,7 @@ func Files(t *testing.T, root, lock string) map[string]string {
 	return all
 }
 
-// Mentions checks that err has text in it, or that there is none if text is empty.
+// Mentions checks that err contains text. If text is empty, err must be nil.
 func Mentions(t *testing.T, err error, text string) {
 	t.Helper()
 	if (err == nil) != (text == "") || err != nil && !strings.Contains(err.Error(), text) {

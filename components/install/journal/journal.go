@@ -1,10 +1,10 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package journal remembers what a change of a host has touched, so that it can
-// be taken back: at once when a step fails, or by the next run after a crash.
+// Package journal records what an installer changes on a host, so that the change can be rolled
+// back. The installer rolls back when a step fails, or in the next run after a crash.
 //
-// What was there is saved, and on the disk, before anything is changed.
+// The journal writes the old state to the disk before anything changes.
 package journal
 
 import (
@@ -24,52 +24,52 @@ import (
 
 const indexName = "journal.json"
 
-// Kind says what an entry is about.
+// Kind is the type of thing that an entry records.
 type Kind string
 
 const (
 	// KindFile is a file that was written or removed.
 	KindFile Kind = "file"
-	// KindDir is a directory that did not exist before; it goes with all that is in it.
+	// KindDir is a directory that did not exist before. A rollback removes it with its content.
 	KindDir Kind = "directory"
-	// KindObject is something in the API; only its owner knows how to take it back.
+	// KindObject is an API object. Only the caller can restore it.
 	KindObject Kind = "object"
 )
 
-// Entry is one thing that was touched.
+// Entry records one file, directory or object that was changed.
 type Entry struct {
 	Kind Kind `json:"kind"`
 	// Name is the path of a file or directory, or the name of an object.
 	Name string `json:"name"`
-	// Backup is the file with what was there. Empty: there was nothing.
+	// Backup is the name of the file with the old content. It is empty if there was no old content.
 	Backup string      `json:"backup,omitempty"`
 	Mode   fs.FileMode `json:"mode,omitempty"`
 	UID    int         `json:"uid,omitempty"`
 	GID    int         `json:"gid,omitempty"`
-	// Written are the hashes of what this change has put there. Content that is
-	// neither one of them nor the backup is somebody else's later work.
+	// Written has the hashes of all content that this change wrote. Any content that is neither one
+	// of them nor the backup is a later edit by another program or person.
 	Written []string `json:"written,omitempty"`
 }
 
-// Hash is the SHA-256 of data, in hexadecimal.
+// Hash returns the SHA-256 of data in hexadecimal.
 func Hash(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
 }
 
-// Wrote reports whether data is what this change has put there.
+// Wrote reports whether this change wrote data.
 func (e Entry) Wrote(data []byte) bool { return slices.Contains(e.Written, Hash(data)) }
 
-// Journal is one change that has begun and not ended.
+// Journal records one change that has begun and not ended.
 type Journal struct {
 	dir string
-	// Operation says in a few words what was being done.
+	// Operation describes the change in a few words.
 	Operation string `json:"operation"`
-	// Entries are in the order in which things were touched.
+	// Entries are in the order of the changes.
 	Entries []Entry `json:"entries"`
 }
 
-// Begin starts a journal in dir, which must not hold another.
+// Begin starts a journal in dir. It fails if dir already has a journal.
 func Begin(dir, operation string) (*Journal, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func Begin(dir, operation string) (*Journal, error) {
 	return j, j.save()
 }
 
-// Open returns the journal that an interrupted run left in dir, or nil.
+// Open returns the journal that an interrupted run left in dir. It returns nil if there is none.
 func Open(dir string) (*Journal, error) {
 	data, err := os.ReadFile(filepath.Join(dir, indexName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -94,26 +94,27 @@ func Open(dir string) (*Journal, error) {
 	return j, nil
 }
 
-// End forgets the journal: the change is complete, or taken back.
+// End deletes the journal, because the change is complete or rolled back.
 func (j *Journal) End() error {
-	// The index goes first: without it the rest means nothing.
+	// The index is removed first. Without the index, the other files have no meaning.
 	if err := atomicfile.Remove(filepath.Join(j.dir, indexName)); err != nil {
 		return err
 	}
 	return os.RemoveAll(j.dir)
 }
 
-// Touched reports whether the journal has an entry of that name.
+// Touched reports whether the journal has an entry with this name.
 func (j *Journal) Touched(name string) bool {
 	return slices.ContainsFunc(j.Entries, func(e Entry) bool { return e.Name == name })
 }
 
-// Added reports whether the journal has an entry for something that did not exist before.
+// Added reports whether the journal has an entry with this name for something that did not exist
+// before.
 func (j *Journal) Added(name string) bool {
 	return slices.ContainsFunc(j.Entries, func(e Entry) bool { return e.Name == name && e.Backup == "" })
 }
 
-// WriteFile writes a file unless it is there already, and says whether it did.
+// WriteFile writes a file, unless the file already has this content. It reports whether it wrote.
 func (j *Journal) WriteFile(path string, file atomicfile.File) (changed bool, err error) {
 	have, exists, err := atomicfile.Read(path)
 	if err != nil {
@@ -131,7 +132,7 @@ func (j *Journal) WriteFile(path string, file atomicfile.File) (changed bool, er
 	return true, atomicfile.Write(path, file, j.dir)
 }
 
-// RemoveFile takes a file away, if it is there, and says whether it did.
+// RemoveFile removes a file if it exists. It reports whether it removed one.
 func (j *Journal) RemoveFile(path string) (changed bool, err error) {
 	have, exists, err := atomicfile.Read(path)
 	if err != nil || !exists {
@@ -143,7 +144,7 @@ func (j *Journal) RemoveFile(path string) (changed bool, err error) {
 	return true, atomicfile.Remove(path)
 }
 
-// NewDir makes a directory and remembers whether it is new.
+// NewDir creates a directory. If the directory is new, the journal records it.
 func (j *Journal) NewDir(path string, mode fs.FileMode, gid int) error {
 	_, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -154,8 +155,8 @@ func (j *Journal) NewDir(path string, mode fs.FileMode, gid int) error {
 	return atomicfile.MakeDir(path, mode, gid)
 }
 
-// NewFile notes that a file, unless it is there already, is about to be made by
-// other means.
+// NewFile records that another program is about to create a file. It records nothing if the file
+// already exists.
 func (j *Journal) NewFile(path string) error {
 	_, exists, err := atomicfile.Read(path)
 	if err != nil || exists {
@@ -164,8 +165,8 @@ func (j *Journal) NewFile(path string) error {
 	return j.remember(path, atomicfile.File{}, false)
 }
 
-// Object notes that an API object is about to be changed; before is what it
-// was, nil if it did not exist.
+// Object records that an API object is about to change. before is its old state, or nil if it did
+// not exist.
 func (j *Journal) Object(name string, before []byte) error {
 	entry := Entry{Kind: KindObject, Name: name}
 	if before != nil {
@@ -178,7 +179,7 @@ func (j *Journal) Object(name string, before []byte) error {
 	return j.add(entry)
 }
 
-// Wrote notes what an entry's file or object is about to become, or has become.
+// Wrote records the content that an entry's file or object is about to have, or has now.
 func (j *Journal) Wrote(name string, data []byte) error {
 	for i := range j.Entries {
 		if e := &j.Entries[i]; e.Name == name && !e.Wrote(data) {
@@ -188,7 +189,7 @@ func (j *Journal) Wrote(name string, data []byte) error {
 	return j.save()
 }
 
-// Before returns what an entry's object or file was, nil if it did not exist.
+// Before returns the old content of an entry's object or file. It returns nil if there was none.
 func (j *Journal) Before(e Entry) ([]byte, error) {
 	if e.Backup == "" {
 		return nil, nil
@@ -196,8 +197,8 @@ func (j *Journal) Before(e Entry) ([]byte, error) {
 	return os.ReadFile(filepath.Join(j.dir, e.Backup))
 }
 
-// Restore puts a file or directory back to what it was. It needs no space for
-// that: the disk may be full by now, and that may be why.
+// Restore restores the old state of a file or directory. It needs no disk space: a full disk may be
+// the reason for the rollback.
 func (j *Journal) Restore(e Entry) error {
 	switch {
 	case e.Kind == KindDir:
@@ -210,7 +211,7 @@ func (j *Journal) Restore(e Entry) error {
 	return nil
 }
 
-// remember saves a file's state, the first time it is touched.
+// remember saves the state of a file before its first change.
 func (j *Journal) remember(path string, have atomicfile.File, exists bool) error {
 	for _, e := range j.Entries {
 		if e.Kind == KindFile && e.Name == path {

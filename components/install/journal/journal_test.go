@@ -19,8 +19,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// TestAJournalThatWasLeftBehindTakesEverythingBack writes with one journal and
-// restores with another that was read from the disk, as after a crash.
+// TestAJournalThatWasLeftBehindTakesEverythingBack writes with one journal. It restores with
+// another journal, read from the disk, as after a crash.
 func TestAJournalThatWasLeftBehindTakesEverythingBack(t *testing.T) {
 	dir, root := filepath.Join(t.TempDir(), "journal"), t.TempDir()
 	old, added := filepath.Join(root, "old"), filepath.Join(root, "new", "file")
@@ -29,7 +29,7 @@ func TestAJournalThatWasLeftBehindTakesEverythingBack(t *testing.T) {
 	j, err := Begin(dir, "test")
 	must(t, err)
 	must(t, j.NewDir(filepath.Dir(added), 0o700, atomicfile.KeepOwner))
-	for _, path := range []string{old, added, old} { // old twice: its first content counts
+	for _, path := range []string{old, added, old} { // old is written twice: the journal keeps its first content
 		_, err := j.WriteFile(path, atomicfile.Private([]byte("after "+path)))
 		must(t, err)
 	}
@@ -84,7 +84,7 @@ func TestABrokenJournalIsAnErrorNotAnAbsentOne(t *testing.T) {
 	}
 }
 
-// TestRestoringNeedsNoSpace is for the disk that has filled up since.
+// TestRestoringNeedsNoSpace restores on a disk that has become full.
 func TestRestoringNeedsNoSpace(t *testing.T) {
 	dir, path := filepath.Join(t.TempDir(), "journal"), filepath.Join(t.TempDir(), "file")
 	must(t, os.WriteFile(path, []byte("before"), 0o640))
@@ -92,7 +92,7 @@ func TestRestoringNeedsNoSpace(t *testing.T) {
 	must(t, err)
 	_, err = j.WriteFile(path, atomicfile.Private([]byte("after")))
 	must(t, err)
-	for range 2 { // a crash in between must not spoil the second try
+	for range 2 { // a restore can be repeated after a crash
 		must(t, j.Restore(j.Entries[0]))
 		saved, err := os.Stat(filepath.Join(dir, j.Entries[0].Backup))
 		must(t, err)

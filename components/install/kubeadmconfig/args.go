@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// extraArgs are flags in either of kubeadm's two forms: a list of name and
-// value since v1beta4, a map before.
+// extraArgs are flags in one of kubeadm's two formats: a list of names and values since v1beta4, a
+// map before.
 type extraArgs struct {
 	list  []any
 	asMap map[string]any
@@ -36,7 +36,7 @@ func (a *extraArgs) value() any {
 
 func (a *extraArgs) empty() bool { return len(a.list) == 0 && len(a.asMap) == 0 }
 
-// Arg returns the value of a flag; the last one counts.
+// Arg returns the value of a flag. The last value counts.
 func (a *extraArgs) Arg(name string) (value string, set bool) {
 	if a.asMap != nil {
 		text, set := a.asMap[name].(string)
@@ -51,7 +51,7 @@ func (a *extraArgs) Arg(name string) (value string, set bool) {
 	return value, set
 }
 
-// DeleteArg takes a flag away and returns the value it had.
+// DeleteArg removes a flag and returns its old value.
 func (a *extraArgs) DeleteArg(name string) (value string, had bool) {
 	value, had = a.Arg(name)
 	delete(a.asMap, name)
@@ -62,7 +62,7 @@ func (a *extraArgs) DeleteArg(name string) (value string, had bool) {
 	return value, had
 }
 
-// SetArg gives a flag its value, in its old place or at the end.
+// SetArg sets a flag, at its old position or at the end.
 func (a *extraArgs) SetArg(name, value string) {
 	if a.asMap != nil {
 		a.asMap[name] = value
@@ -80,12 +80,12 @@ func (a *extraArgs) SetArg(name, value string) {
 	a.list = slices.Insert(a.list, at, any(argument))
 }
 
-// ReplaceArg has no place to keep: kubeadm sorts the flags.
+// ReplaceArg does not keep the position, because kubeadm sorts the flags.
 func (a *extraArgs) ReplaceArg(old, name, value string) {
 	a.DeleteArg(old)
 	a.SetArg(name, value)
 }
 
-// PluginByDefault is true: kubeadm enables NodeRestriction unless it is told which
+// PluginByDefault is true: kubeadm enables NodeRestriction unless its configuration lists the
 // plugins to enable.
 func (a *extraArgs) PluginByDefault() bool { return true }

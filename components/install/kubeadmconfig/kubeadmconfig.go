@@ -1,9 +1,8 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kubeadmconfig edits kubeadm's ClusterConfiguration, from which
-// `kubeadm upgrade` writes the manifest of kube-apiserver anew: what only the
-// manifest knew would be lost then.
+// Package kubeadmconfig edits kubeadm's ClusterConfiguration. `kubeadm upgrade` creates the
+// manifest of kube-apiserver from it, so it would lose edits that are only in the manifest.
 package kubeadmconfig
 
 import (
@@ -21,23 +20,22 @@ const (
 	modeArg   = "authorization-mode"
 )
 
-// Wiring is what kube-apiserver has to be started with.
+// Wiring is the wanted configuration of kube-apiserver.
 type Wiring struct {
 	VolumeName, Dir, ConfigFile string
 	Admission                   admissionflags.Wiring
 }
 
-// Before is what the configuration said about what we edit.
+// Before is the old state of the flags that Wire edits.
 type Before struct {
-	// Modes is the --authorization-mode that it had; empty if it had none.
+	// Modes is the old value of --authorization-mode. It is empty if the flag was not set.
 	Modes string
 	admissionflags.Before
 }
 
-// Wire returns the ClusterConfiguration with our files and their volume. before is
-// what it said before us, if it has our edits already: wiring twice is wiring once.
-// kubeadm leaves out its own default of --authorization-mode when
-// --authorization-config is there.
+// Wire returns the ClusterConfiguration with Bulkhead's files and their volume. If it already
+// contains Bulkhead's edits, before must be the state without them. A second Wire changes nothing.
+// kubeadm does not add its default --authorization-mode when --authorization-config is set.
 func Wire(clusterConfiguration string, w Wiring, before Before) (string, error) {
 	config, server, err := parse(clusterConfiguration)
 	if err != nil {
@@ -56,15 +54,15 @@ func Wire(clusterConfiguration string, w Wiring, before Before) (string, error) 
 		"name": w.VolumeName, "hostPath": w.Dir, "mountPath": w.Dir, "readOnly": true, "pathType": "Directory",
 	})
 	config["apiServer"] = server
-	// Text that says it already stays as it was written.
+	// If nothing changes, the text keeps its layout.
 	if was, _, err := parse(clusterConfiguration); err == nil && equality.Semantic.DeepEqual(was, config) {
 		return clusterConfiguration, nil
 	}
 	return encode(config)
 }
 
-// Unwire takes back what Wire did, and gives the flags that were edited what they
-// were before. A configuration without our edits comes back as it is.
+// Unwire undoes Wire and restores the old values of the flags. It returns a configuration without
+// Bulkhead's edits unchanged.
 func Unwire(clusterConfiguration string, w Wiring, before Before) (string, error) {
 	config, server, err := parse(clusterConfiguration)
 	if err != nil {
@@ -91,8 +89,8 @@ func Unwire(clusterConfiguration string, w Wiring, before Before) (string, error
 	return encode(config)
 }
 
-// Read says what a configuration does about what we edit. Where it has our edits,
-// that is not what it did before us.
+// Read returns the state of the flags that Wire edits. If the configuration contains Bulkhead's
+// edits, this is not the state before the installation.
 func Read(clusterConfiguration string) Before {
 	args, err := argsOf(clusterConfiguration)
 	if err != nil {
@@ -102,13 +100,13 @@ func Read(clusterConfiguration string) Before {
 	return Before{Modes: modes, Before: admissionflags.Read(args)}
 }
 
-// Wired reports whether the configuration names one of our files.
+// Wired reports whether the configuration names one of Bulkhead's files.
 func Wired(clusterConfiguration string, w Wiring) bool {
 	args, err := argsOf(clusterConfiguration)
 	return err == nil && wired(args, w)
 }
 
-// AdmissionWired reports whether it names the one about admission.
+// AdmissionWired reports whether it names Bulkhead's admission file.
 func AdmissionWired(clusterConfiguration string, w Wiring) bool {
 	args, err := argsOf(clusterConfiguration)
 	return err == nil && admissionflags.Wired(args, w.Admission.ConfigFile)

@@ -16,7 +16,7 @@ var testWiring = Wiring{VolumeName: "bulkhead-apiserver", Dir: "/b/apiserver",
 	ConfigFile: "/b/apiserver/authorization.yaml",
 	Admission:  admissionflags.Wiring{ConfigFile: "/b/apiserver/admission.yaml", Floor: true, ExactTokens: true}}
 
-// inPlace is the wiring of a profile without the in-tree plugin.
+// inPlace is the wiring of a profile that replaces the in-tree plugin.
 func inPlace() Wiring {
 	w := testWiring
 	w.Admission.Floor, w.Admission.ExactTokens = false, false
@@ -111,8 +111,8 @@ func TestWireAndBack(t *testing.T) {
 	}
 }
 
-// TestAHostThatKnowsNothingOfBefore is the second one of a cluster: it found the
-// configuration wired.
+// TestAHostThatKnowsNothingOfBefore is about the second host of a cluster. It finds a configuration
+// that already contains the edits.
 func TestAHostThatKnowsNothingOfBefore(t *testing.T) {
 	for name, w := range map[string]Wiring{"over in-tree": testWiring, "in its place": inPlace()} {
 		t.Run(name, func(t *testing.T) {
@@ -170,7 +170,7 @@ func tree(t *testing.T, text string) map[string]any {
 	return object
 }
 
-// withoutEmpty drops an empty apiServer, which means the same as none.
+// withoutEmpty removes an empty apiServer, which means the same as no apiServer.
 func withoutEmpty(t *testing.T, text string) map[string]any {
 	t.Helper()
 	object := tree(t, text)

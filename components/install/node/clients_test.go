@@ -16,7 +16,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
 )
 
-// readClients is what the kubelet does when the file has changed.
+// readClients reads the client certificates again, as the kubelet does when the file changes.
 func (n *testNode) readClients() {
 	n.clients = x509.NewCertPool()
 	data, err := os.ReadFile(n.layout.KubeletClientCA())
@@ -24,7 +24,7 @@ func (n *testNode) readClients() {
 	n.clients.AppendCertsFromPEM(data)
 }
 
-// knows verifies as a kubelet does.
+// knows verifies a client certificate as a kubelet does.
 func (n *testNode) knows(client tls.Certificate) error {
 	leaf, err := x509.ParseCertificate(client.Certificate[0])
 	if err != nil {
@@ -49,8 +49,8 @@ func (n *testNode) Accepts(ctx context.Context, client tls.Certificate) error {
 	return n.knows(client)
 }
 
-// older makes an installed node one of an older version: its kubelet accepts what an authority
-// has signed, and the key of that authority is on disk.
+// older changes an installed node to the state that an older version left. Its kubelet accepts
+// every certificate that an authority has signed, and the key of that authority is on the disk.
 func (n *testNode) older() {
 	n.t.Helper()
 	ca := pki.Pair{CertFile: n.layout.KubeletClientCA(), KeyFile: n.layout.FormerClientCAKey()}
@@ -65,7 +65,7 @@ func (n *testNode) older() {
 	must(n.t, n.knows(n.client()))
 }
 
-// client is what the proxy shows.
+// client is the client certificate of the proxy.
 func (n *testNode) client() tls.Certificate {
 	n.t.Helper()
 	pair := n.layout.KubeletKeeper(zeroPolicy, time.Now).Leaves[0].Pair
@@ -74,7 +74,8 @@ func (n *testNode) client() tls.Certificate {
 	return client
 }
 
-// keys are the files of the node with a private key. The kubelet's own are not there.
+// keys returns the files of the node that contain a private key. The kubelet's own keys are not in
+// the snapshot.
 func (n *testNode) keys() []string {
 	var found []string
 	for name, content := range n.snapshot() {
@@ -86,8 +87,8 @@ func (n *testNode) keys() []string {
 	return found
 }
 
-// mustHaveOneKey is about a node whose only key is that of a certificate that the kubelet
-// accepts, and that signs no other.
+// mustHaveOneKey checks that the node has only one private key. It belongs to a client certificate
+// that the kubelet accepts and that cannot sign other certificates.
 func (n *testNode) mustHaveOneKey() {
 	n.t.Helper()
 	client := n.layout.KubeletKeeper(zeroPolicy, time.Now).Leaves[0].Pair
@@ -103,7 +104,8 @@ func (n *testNode) mustHaveOneKey() {
 	must(n.t, n.knows(n.client()))
 }
 
-// withoutClient is the snapshot without the proxy's certificate and what the kubelet knows of it.
+// withoutClient returns the snapshot without the proxy's certificate and without the kubelet's copy
+// of it.
 func (n *testNode) withoutClient() map[string]string {
 	client := n.layout.KubeletKeeper(zeroPolicy, time.Now).Leaves[0].Pair
 	all := n.snapshot()

@@ -18,16 +18,16 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
-// servingFile is where a kubelet keeps the serving certificate that the cluster gave it,
-// with its key: a link that it points elsewhere when there is another one
-// (client-go util/certificate/certificate_store.go).
+// servingFile is a symbolic link to the kubelet's serving certificate and its key. The cluster
+// issued the certificate. The kubelet changes the link when it gets a new certificate (client-go
+// util/certificate/certificate_store.go).
 const servingFile = "kubelet-server-current.pem"
 
-// copied is a file that kubelet-auth-proxy reads as a copy: in a directory in which there
-// is nothing else that it might read.
+// copied is a file that kubelet-auth-proxy reads as a copy. The directory of the copies contains
+// nothing that the proxy must not read.
 type copied struct {
 	name, from, to string
-	// later is true for one that need not be there yet.
+	// later is true if the file may not exist yet.
 	later bool
 }
 
@@ -43,8 +43,8 @@ func (k *Installer) proxyClientCA() string {
 	return filepath.Join(k.Layout.KubeletProxy(), "client-ca.crt")
 }
 
-// follow brings the copies up to date and names those that it has written. The proxy reads
-// them again at once.
+// follow updates the copies and returns the names of those that it wrote. The proxy reads a changed
+// copy at once.
 func (k *Installer) follow(copies []copied) (written []string, err error) {
 	for _, c := range copies {
 		data, err := os.ReadFile(c.from)
@@ -69,14 +69,14 @@ func (k *Installer) follow(copies []copied) (written []string, err error) {
 	return written, nil
 }
 
-// copySettle is how long a file has to stay as it is to count as copied. systemd starts
-// what copies once for changes that come together, and may have done so after the first.
+// copySettle is the time in which a file must not change after a copy. systemd starts the copy only
+// once for changes that happen together, and may start it after the first change.
 const copySettle = time.Second
 
-// mostCopies bounds how often a run copies: what changes all the time is left to the next.
+// mostCopies limits the copies in one run. If a file keeps changing, the next run copies it.
 const mostCopies = 10
 
-// settled follows until nothing changes any more.
+// settled calls follow until no file changes.
 func (k *Installer) settled(ctx context.Context, copies []copied) (written []string, err error) {
 	for range mostCopies {
 		now, err := k.follow(copies)
@@ -97,7 +97,7 @@ func (k *Installer) forProxy(data []byte) atomicfile.File {
 	return atomicfile.File{Data: data, Mode: 0o640, UID: atomicfile.KeepOwner, GID: k.Layout.ComponentGID}
 }
 
-// inUnit is a path as systemd reads it in a unit (systemd.unit(5), specifiers).
+// inUnit escapes a path for a systemd unit (systemd.unit(5), specifiers).
 func inUnit(path string) (string, error) {
 	if !filepath.IsAbs(path) || strings.ContainsFunc(path, unicode.IsControl) || strings.TrimSpace(path) != path {
 		return "", fmt.Errorf("the path %q cannot be in a unit of systemd", path)

@@ -5,9 +5,9 @@ package node
 
 import "github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 
-// kubeletDropIn is added to the kubelet's configuration. The kubelet asks the API
-// server what the proxy may (authorization), but takes no token: a pod with the
-// host's network could otherwise bring its own to loopback.
+// kubeletDropIn is added to the kubelet's configuration. The kubelet asks the API server to
+// authorize the proxy's requests. It accepts no tokens: otherwise a pod with the host's network
+// could use its own token on loopback.
 const kubeletDropIn = `# Written by bulkhead node install. Not to be edited: it is written again.
 apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
@@ -30,7 +30,8 @@ const kubeletUnit = `# Written by bulkhead node install: kubeadm's arguments, an
 Environment="KUBELET_CONFIG_ARGS=ARGS"
 `
 
-// renewService may be started as often as files change: a limit would end the watch.
+// renewService has no start limit, because files can change often. A start limit would end the
+// watch.
 const renewService = `# Written by bulkhead node install.
 [Unit]
 Description=Keep what kubelet-auth-proxy reads as new as it is on this node
@@ -53,12 +54,13 @@ Persistent=true
 WantedBy=timers.target
 `
 
-// renewPath is about files that kubelet-auth-proxy must not read where they are: beside
-// the cluster's client CA may be the key of the cluster, and beside the kubelet's serving
-// certificate is its client certificate. Of the latter the directory is watched: the
-// kubelet renames another symbolic link over the old one (client-go
-// util/certificate/certificate_store.go updateSymlink), and systemd, which follows the
-// link, does not see that of the file.
+// renewPath watches files that kubelet-auth-proxy must not read at their original place. The
+// directory of the cluster's client CA may also contain the CA's key. The directory of the
+// kubelet's serving certificate also contains the kubelet's client certificate.
+//
+// For the serving certificate, the unit watches the directory. The kubelet replaces the symbolic
+// link by a rename (client-go util/certificate/certificate_store.go updateSymlink). systemd follows
+// the link, and does not see that the link itself was replaced.
 const renewPath = `# Written by bulkhead node install.
 [Unit]
 Description=Copy the kubelet's serving certificate and the cluster's client CA for kubelet-auth-proxy
@@ -73,7 +75,7 @@ Unit=bulkhead-node-renew.service
 WantedBy=paths.target
 `
 
-// public is a file that everybody may read.
+// public is a file that every user may read.
 func public(text string) atomicfile.File {
 	return atomicfile.File{Data: []byte(text), Mode: 0o644, UID: atomicfile.KeepOwner, GID: atomicfile.KeepOwner}
 }

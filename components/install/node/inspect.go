@@ -19,12 +19,12 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/staticpod"
 )
 
-// configArgs is the variable in which kubeadm's unit has the kubelet's --config
-// (kubernetes/release cmd/krel/templates/latest/kubeadm/10-kubeadm.conf).
+// configArgs is the variable with the kubelet's --config in kubeadm's unit (kubernetes/release
+// cmd/krel/templates/latest/kubeadm/10-kubeadm.conf).
 const configArgs = "KUBELET_CONFIG_ARGS"
 
-// outvoting are flags of a kubelet that count more than its configuration
-// (cmd/kubelet/app/server.go kubeletConfigFlagPrecedence), for what we configure.
+// outvoting lists the kubelet flags that override the settings of kubeletDropIn. A flag takes
+// precedence over the configuration file (cmd/kubelet/app/server.go kubeletConfigFlagPrecedence).
 var outvoting = []string{
 	"address", "port", "read-only-port", "client-ca-file", "anonymous-auth", "authentication-token-webhook",
 	"authorization-mode",
@@ -32,20 +32,21 @@ var outvoting = []string{
 	"config-dir",
 }
 
-// setup is how the kubelet of this host is started without us.
+// setup describes how this host starts the kubelet without Bulkhead.
 type setup struct {
 	pid int
 	// args is the value of KUBELET_CONFIG_ARGS.
 	args string
-	// clientCA is the file with the authorities whose certificates it accepts, and serving
-	// the one with its serving certificate, once it has one of the cluster.
+	// clientCA is the file with the authorities of the client certificates that the kubelet
+	// accepts. serving is the file with its serving certificate, which exists once the cluster has
+	// issued one.
 	clientCA, serving string
-	// ours is true if the running kubelet reads our directory.
+	// ours is true if the running kubelet reads Bulkhead's configuration directory.
 	ours bool
 }
 
-// inspect refuses a kubelet that is not started as kubeadm starts it, and one that
-// would not do what our configuration says.
+// inspect fails if the kubelet is not started as kubeadm starts it, or if its flags override
+// kubeletDropIn.
 func (k *Installer) inspect(ctx context.Context) (*setup, error) {
 	unit, err := k.unit(ctx)
 	if err != nil {
@@ -116,8 +117,8 @@ func (k *Installer) configDirFlag() string {
 	return "--config-dir=" + k.Layout.KubeletConfigDir()
 }
 
-// readKubeletConfig returns the kubelet's clientCAFile and refuses a configuration
-// that ours cannot be added to.
+// readKubeletConfig returns the kubelet's clientCAFile. It fails if kubeletDropIn cannot be added
+// to this configuration.
 func readKubeletConfig(file string) (clientCA string, err error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -156,7 +157,8 @@ func readKubeletConfig(file string) (clientCA string, err error) {
 	refuse(clientCA == "", "authentication.x509.clientCAFile is not set: kubelet-auth-proxy has to know whom the "+
 		"cluster trusts")
 	if !filepath.IsAbs(clientCA) {
-		// As the kubelet reads it (pkg/kubelet/kubeletconfig/configfiles resolveRelativePaths).
+		// The kubelet resolves relative paths in the same way
+		// (pkg/kubelet/kubeletconfig/configfiles resolveRelativePaths).
 		clientCA = filepath.Join(filepath.Dir(file), clientCA)
 	}
 	return clientCA, errors.Join(problems...)

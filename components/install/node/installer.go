@@ -17,25 +17,26 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
 )
 
-// System is a node's host, seen from the host itself.
+// System gives access to the host of a node. It runs on that host.
 type System interface {
-	// Systemctl runs systemctl and returns what it prints.
+	// Systemctl runs systemctl and returns its output.
 	Systemctl(ctx context.Context, args ...string) (string, error)
-	// Process is how a running process was started.
+	// Process returns the arguments and environment of a running process.
 	Process(pid int) (Process, error)
-	// Healthy asks the kubelet's own health endpoint on loopback.
+	// Healthy checks the kubelet's health endpoint on loopback.
 	Healthy(ctx context.Context) error
-	// Closed passes if the kubelet answers on loopback to this certificate, runs with
-	// the configuration that we wrote, and refuses whoever shows none.
+	// Closed succeeds if the kubelet on loopback accepts this certificate, runs with the
+	// configuration that Bulkhead wrote, and rejects a client without a certificate.
 	Closed(ctx context.Context, client pki.Pair, clientCA string) error
-	// Accepts passes if the kubelet on loopback takes this certificate for one of a client.
+	// Accepts succeeds if the kubelet on loopback accepts this client certificate.
 	Accepts(ctx context.Context, client tls.Certificate) error
-	// ProxyAddress is where the proxy on this node shall listen; empty if the cluster
-	// has none for it. It is asked of the API server, as this node.
+	// ProxyAddress returns the address on which this node's proxy must listen. It asks the API
+	// server, with the credentials of this node. The address is empty if the cluster has no proxy
+	// for this node.
 	ProxyAddress(ctx context.Context) (string, error)
-	// ProxyServes passes if somebody on that address asks for a certificate or token.
+	// ProxyServes succeeds if a server on that address requires a certificate or token.
 	ProxyServes(ctx context.Context, address string) error
-	// Evict ends the proxy, if it runs, so that the kubelet can have its port.
+	// Evict ends the proxy if it is running, so that the kubelet can use its port.
 	Evict(ctx context.Context) error
 }
 
@@ -45,7 +46,7 @@ type Process struct {
 	Environment map[string]string
 }
 
-// Options are what a person decides about a node.
+// Options are the settings that the user chooses for a node.
 type Options struct {
 	Certificates pki.Policy
 	// Timeout bounds each wait.
@@ -58,12 +59,13 @@ type Installer struct {
 	engine.Engine
 	Layout  host.Layout
 	Version string
-	// Program is the path of this program on the host. The renewal of the certificate runs it.
+	// Program is the path of the bulkhead program on the host. The renewal unit runs it to renew
+	// the certificate.
 	Program string
 	System  System
 }
 
-// transaction puts the kubelet behind the proxy, or leaves it as it was.
+// transaction returns a transaction that rolls back the node if a step fails.
 func (k *Installer) transaction(timeout time.Duration) engine.Transaction {
 	return engine.Transaction{
 		Engine: &k.Engine, Dir: k.Layout.NodeJournal(),
@@ -73,8 +75,8 @@ func (k *Installer) transaction(timeout time.Duration) engine.Transaction {
 	}
 }
 
-// Install puts the kubelet of this host behind the proxy, or leaves it as it was. It can be
-// repeated: the kubelet restarts only if something has changed.
+// Install puts the kubelet of this host behind the proxy. If it fails, it restores the old state.
+// It can be repeated: the kubelet restarts only if something has changed.
 func (k *Installer) Install(ctx context.Context, o Options) error {
 	if err := host.ValidatePolicy(o.Certificates); err != nil {
 		return err

@@ -44,8 +44,9 @@ func TestNodeInstallAndBack(t *testing.T) {
 	})
 }
 
-// The kubelet's certificate may come after this run has looked for it, and before the kubelet
-// answers with it: the proxy, which is waited for next, gets it from this run.
+// The cluster may issue the kubelet's certificate late: after this run has looked for it, and
+// before the kubelet answers with it. This run must still copy it, because the next step waits for
+// the proxy.
 func TestACertificateThatComesLateIsCopied(t *testing.T) {
 	onNode(t, "a node", func(t *testing.T, n *testNode) {
 		n.certificateLate = true
@@ -68,7 +69,7 @@ func TestASecondNodeInstallChangesNothing(t *testing.T) {
 	})
 }
 
-// everyNode is a node as it may be when an installation begins.
+// everyNode lists the possible states of a node before an installation.
 var everyNode = []struct {
 	name    string
 	prepare func(*testing.T, *testNode)
@@ -241,7 +242,7 @@ func TestANodeWithoutAProxyIsLeftAlone(t *testing.T) {
 	})
 }
 
-// Whoever interrupts us has a kubelet afterwards.
+// If a user interrupts the installer, the kubelet must still run.
 func TestAnInterruptLeavesTheKubeletRunning(t *testing.T) {
 	onNode(t, "while the proxy is being ended", func(t *testing.T, n *testNode) {
 		before := n.snapshot()

@@ -106,8 +106,8 @@ func TestAnUpgradeOfTheKeysThatWasKilledIsRepeated(t *testing.T) {
 	}
 }
 
-// What an upgrade has done to the keys stays if a later step fails: the old state works with
-// it. All else is as it was.
+// If a later step of an upgrade fails, the new keys stay, because the old state works with them.
+// Everything else is rolled back.
 func TestAnUpgradeThatFailsLeavesTheProxyWithACertificate(t *testing.T) {
 	for i := range nodeStepCount {
 		onNode(t, fmt.Sprintf("step %d", i+1), func(t *testing.T, n *testNode) {
@@ -132,7 +132,7 @@ func TestAnUpgradeThatFailsLeavesTheProxyWithACertificate(t *testing.T) {
 	}
 }
 
-// A renewal that the kubelet does not take in time changes nothing that is in use.
+// If the kubelet does not accept the renewed certificate in time, the proxy keeps its current one.
 func TestTheProxyKeepsACertificateThatTheKubeletAccepts(t *testing.T) {
 	onNode(t, "a kubelet that reads no new certificates", func(t *testing.T, n *testNode) {
 		must(t, n.installer().Install(t.Context(), kubeletOptions))
@@ -147,7 +147,7 @@ func TestTheProxyKeepsACertificateThatTheKubeletAccepts(t *testing.T) {
 			t.Error("the proxy has another certificate")
 		}
 		must(t, n.knows(n.client()))
-		time.Sleep(10 * time.Minute) // it has expired
+		time.Sleep(10 * time.Minute) // the certificate has expired
 		renewed, err = n.installer().Renew(t.Context(), false)
 		if err != nil || len(renewed) != 1 {
 			t.Errorf("renewed %v, error is %v", renewed, err)

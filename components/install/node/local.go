@@ -31,7 +31,7 @@ const (
 	kubeletPort   = 10250
 )
 
-// LocalHost is the host that this process runs on.
+// LocalHost is the host on which this process runs.
 type LocalHost struct{ Layout host.Layout }
 
 // Systemctl runs systemctl.
@@ -66,14 +66,14 @@ func (LocalHost) Process(pid int) (Process, error) {
 	return p, nil
 }
 
-// Healthy asks /healthz.
+// Healthy checks /healthz.
 func (LocalHost) Healthy(ctx context.Context) error {
 	_, err := host.Fetch(ctx, kubeletHealth)
 	return err
 }
 
-// ProxyAddress looks for a pod of the proxy on this node with the kubelet's own
-// credentials, which may read its own pods and Node.
+// ProxyAddress looks for a proxy pod on this node. It uses the kubelet's credentials, which may
+// read the pods of this node and its Node.
 func (h LocalHost) ProxyAddress(ctx context.Context) (string, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", h.Layout.KubeletConf)
 	if err != nil {
@@ -115,11 +115,11 @@ func proxyAddress(ctx context.Context, client kubernetes.Interface, name string)
 	return "", errors.New("this Node has no internal IP in its status")
 }
 
-// evictGrace is how long the proxy has to let go of the port.
+// evictGrace is the time that the proxy has to release the port after each signal.
 const evictGrace = 5 * time.Second
 
-// Evict ends the proxy if it holds the kubelet's port, and refuses to end anybody
-// else. The kubelet must not run: it would start the proxy again.
+// Evict ends the proxy if it listens on the kubelet's port. If another program listens there, Evict
+// fails and does not end it. The kubelet must not run, because it would start the proxy again.
 func (h LocalHost) Evict(ctx context.Context) error {
 	signal, deadline := syscall.SIGTERM, time.Now().Add(evictGrace)
 	for {
@@ -149,9 +149,8 @@ func (h LocalHost) Evict(ctx context.Context) error {
 	}
 }
 
-// holdersOf are the processes that listen on a TCP port in this network namespace,
-// with the names of their programs. The port can be held and nobody seen to hold it,
-// when a process is just ending.
+// holdersOf returns the processes that listen on a TCP port in this network namespace, with the
+// names of their programs. held can be true although holders is empty, if a process is just ending.
 func holdersOf(proc string, port int) (holders map[int]string, held bool, err error) {
 	sockets := map[string]bool{}
 	for _, table := range []string{"tcp", "tcp6"} {
@@ -174,7 +173,7 @@ func holdersOf(proc string, port int) (holders map[int]string, held bool, err er
 	}
 	for _, link := range links {
 		if target, err := os.Readlink(link); err != nil || !sockets[target] {
-			continue // gone meanwhile, or another file
+			continue // the process has ended, or this is not a socket
 		}
 		dir := filepath.Dir(filepath.Dir(link))
 		cmdline, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
@@ -186,7 +185,8 @@ func holdersOf(proc string, port int) (holders map[int]string, held bool, err er
 	return holders, true, nil
 }
 
-// listeners adds the sockets of a table (proc(5), /proc/net/tcp) that listen on port.
+// listeners adds the sockets that listen on port. table is in the format of /proc/net/tcp
+// (proc(5)).
 func listeners(table string, port int, sockets map[string]bool) {
 	const listening, local, state, inode = "0A", 1, 3, 9
 	for line := range strings.Lines(table) {

@@ -26,16 +26,15 @@ import (
 const ourConfigz = `{"kubeletconfig":{"address":"127.0.0.1","serverTLSBootstrap":true,"authorization":{"mode":"Webhook"},
 "authentication":{"anonymous":{"enabled":false},"webhook":{"enabled":false},"x509":{"clientCAFile":"/ours.crt"}}}}`
 
-// testKubelet is a kubelet's API with the cluster's authority, and the certificate of its
-// proxy.
+// testKubelet is a kubelet API with the cluster's CA, and the client certificate of its proxy.
 type testKubelet struct {
 	address string
 	client  pki.Pair
 	roots   *x509.CertPool
 }
 
-// serveKubelet answers whoever shows a certificate with configz and status, and
-// whoever shows none with a status of its own.
+// serveKubelet answers a client with a certificate with configz and the status shown. It answers a
+// client without a certificate with the status none.
 func serveKubelet(t *testing.T, configz string, shown, none int) testKubelet {
 	t.Helper()
 	dir := t.TempDir()
@@ -63,7 +62,7 @@ func serveKubelet(t *testing.T, configz string, shown, none int) testKubelet {
 		w.WriteHeader(shown)
 		_, _ = fmt.Fprint(w, configz)
 	}))
-	// A kubelet may name the authorities that it had when it started.
+	// A kubelet may still send the list of authorities that it read at its start.
 	server.TLS = &tls.Config{
 		Certificates: []tls.Certificate{certificate}, ClientAuth: tls.RequestClientCert, ClientCAs: pool(t, former.CertFile),
 		MinVersion: tls.VersionTLS12,

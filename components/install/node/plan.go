@@ -19,15 +19,15 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
-// plan is one installation with everything read, and nothing written.
+// plan is one installation. newPlan reads everything that the steps need, and writes nothing.
 type plan struct {
 	*Installer
 	Options
 	journal *journal.Journal
 	setup   *setup
-	// proxy is where the proxy on this node shall listen.
+	// proxy is the address on which the proxy of this node must listen.
 	proxy string
-	// restart is true once something has changed that a running kubelet does not see.
+	// restart becomes true when a change needs a restart of the kubelet.
 	restart bool
 }
 
@@ -44,11 +44,11 @@ func (k *Installer) newPlan(ctx context.Context, o Options) (*plan, error) {
 	return p, err
 }
 
-// proxyGrace is how long the cluster has to give a new node its proxy.
+// proxyGrace is the time that the cluster has to create the proxy pod of a new node.
 const proxyGrace = 30 * time.Second
 
-// findProxy refuses a node without a proxy: behind none, nobody would reach the
-// kubelet. What a node may see of it is the pod that is bound to it.
+// findProxy fails if this node has no proxy: without a proxy, no client could reach the kubelet. A
+// node can only see the proxy pod that is bound to it.
 func (k *Installer) findProxy(ctx context.Context, grace time.Duration) (address string, err error) {
 	err = k.Until(ctx, grace, "kubelet-auth-proxy of this node", func(ctx context.Context) error {
 		var err error
@@ -69,8 +69,8 @@ func (p *plan) steps() []engine.Step {
 		{Name: "make the certificate by which the kubelet knows the proxy", Apply: p.makeCertificates},
 		{Name: "write the renewal of that certificate (systemd timer and path)", Apply: p.writeRenewal},
 		{Name: "write the kubelet's configuration drop-in", Apply: p.writeDropIn},
-		// Before the restart: from then on the certificate has to be renewed, whatever
-		// becomes of this run.
+		// The record must exist before the restart. After the restart, the certificate must be
+		// renewed, even if this run is killed.
 		{Name: "write the record of this node", Apply: p.writeRecord},
 		{Name: "restart the kubelet on 127.0.0.1 and wait until it answers the proxy only", Apply: p.restartKubelet},
 		{Name: "wait until the proxy answers on the node's address", Apply: p.waitProxy},
@@ -84,14 +84,15 @@ func (p *plan) makeCertificates(ctx context.Context) (bool, error) {
 	}{
 		{p.Layout.KubeletProxy(), 0o750},
 		{filepath.Join(p.Layout.KubeletProxy(), "crl"), 0o750},
-		// The proxy writes here, and nowhere else.
+		// The proxy writes only to this directory.
 		{filepath.Join(p.Layout.KubeletProxy(), "crl-state"), 0o770},
 	} {
 		if err := p.journal.NewDir(dir.path, fs.ModeSetgid|dir.mode, p.Layout.ComponentGID); err != nil {
 			return false, err
 		}
 	}
-	// In the journal although its directory is: that of a second run is not new.
+	// The journal needs this entry, although it has the directory. In a second run the directory is
+	// not new.
 	if err := p.journal.NewFile(p.Layout.KubeletClientCA()); err != nil {
 		return false, err
 	}
@@ -103,7 +104,8 @@ func (p *plan) makeCertificates(ctx context.Context) (bool, error) {
 	if err != nil {
 		return wrote, err
 	}
-	// A kubelet that does not read it yet is restarted by a later step, and has it then.
+	// If the kubelet does not read this file yet, a later step restarts it. The kubelet then reads
+	// the new certificate.
 	renewed, err := p.renewClient(ctx, p.Certificates, false, p.setup.ours)
 	return wrote || len(renewed) > 0, err
 }
@@ -137,7 +139,7 @@ func (p *plan) writeRenewal(ctx context.Context) (changed bool, err error) {
 	if _, err = p.System.Systemctl(ctx, "enable", "--now", host.RenewUnit+".timer", host.RenewUnit+".path"); err != nil {
 		return true, err
 	}
-	// One that watches already goes on with the files that it was told of first.
+	// A running path unit would still watch the old files.
 	_, err = p.System.Systemctl(ctx, "restart", host.RenewUnit+".path")
 	return true, err
 }
@@ -151,7 +153,7 @@ func (p *plan) writeDropIn(context.Context) (bool, error) {
 	if err != nil {
 		return wroteConfig, err
 	}
-	// Somebody else's, if it is there.
+	// If this directory exists, another program created it.
 	if _, err := os.Stat(filepath.Dir(p.Layout.KubeletUnit())); errors.Is(err, fs.ErrNotExist) {
 		if err := p.journal.NewDir(filepath.Dir(p.Layout.KubeletUnit()), 0o755, atomicfile.KeepOwner); err != nil {
 			return wroteConfig, err

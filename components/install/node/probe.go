@@ -21,7 +21,7 @@ import (
 
 const kubeletAddress = "127.0.0.1:10250"
 
-// Closed asks the kubelet on loopback, with and without the certificate.
+// Closed sends requests to the kubelet on loopback, with and without the certificate.
 func (h LocalHost) Closed(ctx context.Context, client pki.Pair, clientCA string) error {
 	roots, err := h.clusterCA()
 	if err != nil {
@@ -30,8 +30,8 @@ func (h LocalHost) Closed(ctx context.Context, client pki.Pair, clientCA string)
 	return closed(ctx, kubeletAddress, client, clientCA, roots, "system:node:"+h.Layout.NodeName())
 }
 
-// Accepts asks the kubelet on loopback. It authenticates before anything else: what it answers
-// but 401 depends on the API server.
+// Accepts sends a request to the kubelet on loopback. The kubelet authenticates first, so only
+// status 401 means that it rejects the certificate. Every other status depends on the API server.
 func (h LocalHost) Accepts(ctx context.Context, client tls.Certificate) error {
 	roots, err := h.clusterCA()
 	if err != nil {
@@ -40,7 +40,7 @@ func (h LocalHost) Accepts(ctx context.Context, client tls.Certificate) error {
 	return accepts(ctx, kubeletAddress, client, roots, "system:node:"+h.Layout.NodeName())
 }
 
-// ProxyServes asks the proxy without a certificate or a token.
+// ProxyServes sends a request to the proxy without a certificate or token.
 func (h LocalHost) ProxyServes(ctx context.Context, address string) error {
 	roots, err := h.clusterCA()
 	if err != nil {
@@ -93,14 +93,14 @@ func accepts(ctx context.Context, address string, client tls.Certificate, roots 
 	return err
 }
 
-// showing shows the certificate whatever authorities the kubelet asks for: it may name those
-// of its clientCAFile as it was when the kubelet started.
+// showing always sends the client certificate, even if the kubelet does not list its authority. The
+// kubelet may list the authorities that were in its clientCAFile when it started.
 func showing(config *tls.Config, client tls.Certificate) *tls.Config {
 	config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &client, nil }
 	return config
 }
 
-// refused passes if whoever shows nothing is asked for credentials.
+// refused succeeds if a request without credentials gets status 401.
 func refused(ctx context.Context, address string, config *tls.Config) error {
 	status, _, err := getTLS(ctx, address, "/configz", config)
 	if err == nil && status != http.StatusUnauthorized {
@@ -109,7 +109,7 @@ func refused(ctx context.Context, address string, config *tls.Config) error {
 	return err
 }
 
-// configured makes sure that no other drop-in or flag counts more than ours.
+// configured checks that no other drop-in or flag overrides kubeletDropIn.
 func configured(configz, clientCA string) error {
 	var running struct {
 		KubeletConfig struct {
@@ -140,8 +140,8 @@ func configured(configz, clientCA string) error {
 	return nil
 }
 
-// servedBy accepts the serving certificate of one kubelet, whatever address it is
-// reached at: loopback is in none.
+// servedBy accepts the serving certificate of one kubelet, at any address. No certificate contains
+// the loopback address.
 func servedBy(roots *x509.CertPool, kubelet string) *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS12,

@@ -22,9 +22,10 @@ import (
 // renewPatience is how long a renewal waits for an installation on this host to end.
 const renewPatience = 5 * time.Minute
 
-// Renew replaces the proxy's certificate if it is due, and the proxy's copies of the
-// cluster's client CA and of the kubelet's serving certificate if those have changed. All
-// are read again without a restart.
+// Renew replaces the proxy's certificate if it is due. It also updates the proxy's copies of the
+// cluster's client CA and of the kubelet's serving certificate. The proxy and the kubelet read
+// these files again without a restart. With all, Renew replaces the certificate even if it is not
+// due.
 func (k *Installer) Renew(ctx context.Context, all bool) (renewed []string, err error) {
 	record, err := ReadRecord(k.Layout)
 	if err != nil {
@@ -34,14 +35,14 @@ func (k *Installer) Renew(ctx context.Context, all bool) (renewed []string, err 
 		return nil, errors.New("this node has nothing to renew: `bulkhead node install` has not run here, or not to its end")
 	}
 	copies := k.copies(record.ClientCA, record.Serving)
-	if record.Serving == "" { // it was written by an older version
+	if record.Serving == "" { // an older version wrote the record
 		copies = copies[:1]
 	}
 	err = k.LockedWithin(ctx, renewPatience, func() error {
-		// First: the kubelet is known by its copies.
+		// The copies come first: the checks of the kubelet use them to verify its certificate.
 		followed, errFirst := k.settled(ctx, copies)
 		client, errClient := k.renewClient(ctx, record.Certificates, all, true)
-		// Again: that may have waited for the kubelet.
+		// A file may have changed while renewClient waited for the kubelet.
 		again, errAgain := k.settled(ctx, copies)
 		renewed = slices.Concat(followed, client, again)
 		return errors.Join(errFirst, errClient, errAgain)
@@ -49,18 +50,20 @@ func (k *Installer) Renew(ctx context.Context, all bool) (renewed []string, err 
 	return renewed, err
 }
 
-// acceptPatience is how long a kubelet may take to accept a new certificate. It reads its
+// acceptPatience is how long a kubelet may take to accept a new certificate. The kubelet reads its
 // clientCAFile when the file changes, and every minute (k8s.io/apiserver
 // pkg/server/dynamiccertificates/dynamic_cafile_content.go FileRefreshDuration).
 const acceptPatience = 90 * time.Second
 
-// renewClient replaces the certificate that the proxy shows the kubelet, if it is due. If the
-// kubelet reads the file with the certificate now, the new one is written for the proxy only
-// when the kubelet accepts it.
+// renewClient replaces the client certificate of the proxy if it is due. If kubeletReads is true,
+// the kubelet already reads the file with the certificate. The proxy then gets the new certificate
+// only after the kubelet accepts it.
 //
-// It is not in the journal: the kubelet accepts the new certificate in the old state, too. Older
-// versions left the key of an authority. It goes last: by then the kubelet does not trust that
-// authority any more, and until then a run that was killed is repeated.
+// The journal has no entry for this change: the kubelet accepts the new certificate in the old
+// state, too.
+//
+// Older versions left the key of an authority on the disk. renewClient removes that key last, when
+// the kubelet no longer trusts that authority. A killed run is repeated until then.
 func (k *Installer) renewClient(
 	ctx context.Context, policy pki.Policy, all, kubeletReads bool,
 ) (renewed []string, err error) {
@@ -78,13 +81,13 @@ func (k *Installer) renewClient(
 	return renewed, atomicfile.Remove(k.Layout.FormerClientCAKey())
 }
 
-// Record is what node install leaves for the next run to know.
+// Record is what `bulkhead node install` saves for later runs.
 type Record struct {
-	// Version is that of the installer.
+	// Version is the version of the installer.
 	Version string `json:"version"`
-	// Certificates is the policy by which they are made.
+	// Certificates is the policy for the certificates.
 	Certificates pki.Policy `json:"certificates"`
-	// ClientCA and Serving are the files from which the proxy's copies are made.
+	// ClientCA and Serving are the source files of the proxy's copies.
 	ClientCA string `json:"clientCA"`
 	Serving  string `json:"serving"`
 }
@@ -99,7 +102,7 @@ func (p *plan) writeRecord(context.Context) (bool, error) {
 	return p.journal.WriteFile(p.Layout.NodeRecord(), atomicfile.Private(append(data, '\n')))
 }
 
-// ReadRecord returns the record of node install on this host, or nil.
+// ReadRecord returns the record of `bulkhead node install` on this host, or nil if there is none.
 func ReadRecord(l host.Layout) (*Record, error) {
 	data, err := os.ReadFile(l.NodeRecord())
 	if errors.Is(err, fs.ErrNotExist) {

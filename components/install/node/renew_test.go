@@ -18,8 +18,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/render"
 )
 
-// A run that is killed once the kubelet trusts the proxy's certificate only must not
-// let that certificate expire.
+// A run can be killed when the kubelet trusts only the proxy's certificate. That certificate must
+// still be renewed.
 func TestACertificateThatTheKubeletTrustsIsRenewed(t *testing.T) {
 	onNode(t, "killed after the restart", func(t *testing.T, n *testNode) {
 		starts := n.restarts
@@ -79,7 +79,7 @@ func TestNodeRenew(t *testing.T) {
 	})
 }
 
-// The units name the very files that the kubelet has, so that a change is seen at once.
+// The units name the exact files of the kubelet, so that systemd sees a change at once.
 func TestWhatIsCopiedIsWatched(t *testing.T) {
 	onNode(t, "a kubelet with directories of its own", func(t *testing.T, n *testNode) {
 		pki := t.TempDir()
@@ -119,7 +119,8 @@ func TestWhatIsCopiedIsWatched(t *testing.T) {
 	})
 }
 
-// What the proxy reads belongs to it, and what it must not read is not there.
+// The proxy's directory contains only files that the proxy may read, and the proxy's group can read
+// them.
 func TestTheProxySeesNothingElse(t *testing.T) {
 	onNode(t, "a node", func(t *testing.T, n *testNode) {
 		must(t, os.WriteFile(filepath.Join(n.layout.KubeletPKI, "kubelet-client-current.pem"), []byte("the node's"), 0o600))
@@ -150,7 +151,7 @@ func TestTheProxySeesNothingElse(t *testing.T) {
 	})
 }
 
-// manifestArgs are those of the proxy in the DaemonSet.
+// manifestArgs returns the arguments of the proxy in the DaemonSet.
 func manifestArgs(t *testing.T) []string {
 	t.Helper()
 	objects, err := render.Objects(host.KubeletAuthProxy)
@@ -169,7 +170,7 @@ func manifestArgs(t *testing.T) []string {
 	return nil
 }
 
-// Two files that change together are copied together, whichever was first.
+// Two files that change together are both copied, in any order of the changes.
 func TestAChangeDuringTheCopyIsCopiedToo(t *testing.T) {
 	onNode(t, "a node", func(t *testing.T, n *testNode) {
 		must(t, n.installer().Install(t.Context(), kubeletOptions))
@@ -183,7 +184,7 @@ func TestAChangeDuringTheCopyIsCopiedToo(t *testing.T) {
 	})
 }
 
-// A renewal that meets an installation waits for it.
+// A renewal waits for a running installation.
 func TestRenewWaitsForAnInstallation(t *testing.T) {
 	onNode(t, "a node", func(t *testing.T, n *testNode) {
 		must(t, n.installer().Install(t.Context(), kubeletOptions))

@@ -15,7 +15,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
 )
 
-// rollback gives every file its old content, and the kubelet with them.
+// rollback restores every file, and then the kubelet.
 func (k *Installer) rollback(ctx context.Context, timeout time.Duration, j *journal.Journal) error {
 	if j.Added(k.Layout.RenewTimer()) || j.Added(k.Layout.RenewPath()) {
 		k.stopRenewal(ctx)
@@ -58,7 +58,7 @@ func (k *Installer) revertFiles(ctx context.Context, j *journal.Journal) error {
 	return err
 }
 
-// removeIfEmpty removes the directories that a first installation made.
+// removeIfEmpty removes the directories that a first installation created.
 func (k *Installer) removeIfEmpty() {
 	for _, dir := range []string{filepath.Dir(k.Layout.KubeletUnit()), k.Layout.Node(), k.Layout.State} {
 		_ = os.Remove(dir)

@@ -23,7 +23,7 @@ import (
 )
 
 // KubeletsServe connects to every Node as kube-apiserver would with
-// --kubelet-certificate-authority, and names those to which it would not talk.
+// --kubelet-certificate-authority. The error names the nodes that kube-apiserver would reject.
 func KubeletsServe(ctx context.Context, client kubernetes.Interface, l host.Layout) error {
 	nodes, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -41,13 +41,13 @@ func KubeletsServe(ctx context.Context, client kubernetes.Interface, l host.Layo
 }
 
 const (
-	// asking bounds the kubelets that are asked at one time, and mostNodes the nodes that
-	// a person reads of.
+	// asking limits the concurrent connections to kubelets. mostNodes limits the nodes that an
+	// error lists.
 	asking    = 16
 	mostNodes = 10
 )
 
-// named asks about all nodes and names the first of those with a problem.
+// named calls ask for all nodes and returns an error with the first nodes that have a problem.
 func named(nodes []corev1.Node, ask func(*corev1.Node) error) error {
 	problems := make([]error, len(nodes))
 	var group errgroup.Group
@@ -60,7 +60,7 @@ func named(nodes []corev1.Node, ask func(*corev1.Node) error) error {
 			return nil
 		})
 	}
-	_ = group.Wait() // what they return is in problems
+	_ = group.Wait() // the errors are in problems
 	problems = slices.DeleteFunc(problems, func(err error) bool { return err == nil })
 	if more := len(problems) - mostNodes; more > 0 {
 		problems = append(problems[:mostNodes], fmt.Errorf("and %d nodes more", more))

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A large cluster in which nobody has run node install yet is told so in a few lines.
+// In a large cluster without `bulkhead node install`, the error has only a few lines.
 func TestNodesWithAProblemAreNamed(t *testing.T) {
 	var nodes []corev1.Node
 	for i := range 40 {

@@ -13,16 +13,15 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/host"
 )
 
-// kubeletSettle is how long a kubelet has to be healthy before it counts as back: one
-// that does not get its port ends in its first second.
+// kubeletSettle is how long a kubelet must be healthy before the installer accepts it as started. A
+// kubelet that cannot use its port exits within one second.
 const kubeletSettle = 2 * time.Second
 
-// kubeletJob is how long systemd may take for a job: by default it kills after 90 s what
-// does not stop (systemd-system.conf(5), DefaultTimeoutStopSec=).
+// kubeletJob is how long a systemd job may take. By default, systemd kills a process that does not
+// stop within 90 s (systemd-system.conf(5), DefaultTimeoutStopSec=).
 const kubeletJob = 2 * time.Minute
 
-// whole has systemd do something with the kubelet, to its end even if ctx is cancelled
-// meanwhile.
+// whole runs a systemd job for the kubelet. The job completes even if ctx is cancelled.
 func (k *Installer) whole(ctx context.Context, job string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), kubeletJob)
 	defer cancel()
@@ -30,8 +29,7 @@ func (k *Installer) whole(ctx context.Context, job string) error {
 	return err
 }
 
-// restartKubelet makes the running kubelet read what has been written. Pods go on
-// meanwhile.
+// restartKubelet restarts the kubelet, so that it reads the new configuration. Pods keep running.
 func (p *plan) restartKubelet(ctx context.Context) (bool, error) {
 	changed := p.restart || !p.setup.ours
 	if changed {
@@ -45,9 +43,8 @@ func (p *plan) restartKubelet(ctx context.Context) (bool, error) {
 	return changed, p.waitClosed(ctx, p.Timeout)
 }
 
-// waitClosed waits for a kubelet that reads our directory, and answers the proxy's
-// certificate and nobody else. The proxy gets the kubelet's serving certificate as soon
-// as there is one.
+// waitClosed waits until the kubelet reads Bulkhead's directory, and accepts only the proxy's
+// certificate. It copies the kubelet's serving certificate for the proxy as soon as there is one.
 func (k *Installer) waitClosed(ctx context.Context, timeout time.Duration) error {
 	client := k.Layout.KubeletKeeper(zeroPolicy, k.Now).Leaves[0].Pair
 	return k.Until(ctx, timeout, "the kubelet on 127.0.0.1", func(ctx context.Context) error {
@@ -68,31 +65,32 @@ func (k *Installer) waitClosed(ctx context.Context, timeout time.Duration) error
 		if err := k.System.Closed(ctx, client, k.Layout.KubeletClientCA()); err != nil {
 			return err
 		}
-		// Once more: the certificate that it has just answered with may have come after the
-		// first look, and the proxy is waited for next.
+		// Copy again: the kubelet may have got its certificate after the first copy, and the next
+		// step waits for the proxy.
 		_, err = k.follow(k.copies(setup.clientCA, setup.serving))
 		return err
 	})
 }
 
-// waitProxy is about a proxy that the cluster has for this node.
+// waitProxy waits until the proxy of this node answers.
 func (p *plan) waitProxy(ctx context.Context) (bool, error) {
 	return false, p.Until(ctx, p.Timeout, "kubelet-auth-proxy on "+p.proxy, func(ctx context.Context) error {
 		return p.System.ProxyServes(ctx, p.proxy)
 	})
 }
 
-// reopen gives the kubelet its port back. between makes the files what they were, while
-// no kubelet runs: until then every request meets the proxy, and from then on the kubelet
-// as it was, with its own authentication. The kubelet is stopped first, because it would
-// start the proxy again, and because one that came back by itself between the two would
-// find its port taken.
+// reopen gives the kubelet its port back. The callback between restores the files while no kubelet
+// runs. Until then, every request goes through the proxy. Afterwards, the kubelet uses its old
+// configuration and its own authentication.
+//
+// reopen stops the kubelet first, for two reasons. A running kubelet would start the proxy again. A
+// kubelet that restarts before the proxy has ended would find its port in use.
 func (k *Installer) reopen(ctx context.Context, timeout time.Duration,
 	between func(context.Context) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	// From here on an interrupt waits: it would leave the node without a kubelet.
+	// From here on, an interrupt must wait: it would leave the node without a kubelet.
 	stopped := k.whole(ctx, "stop")
 	changing, cancel := context.WithTimeout(context.WithoutCancel(ctx), kubeletJob)
 	defer cancel()
@@ -100,8 +98,8 @@ func (k *Installer) reopen(ctx context.Context, timeout time.Duration,
 	var evicted error
 	if _, err := os.Stat(k.Layout.KubeletUnit()); err != nil {
 		evicted = k.System.Evict(changing)
-	} // else it has not got its files back, and goes on behind its proxy
-	// Whatever went wrong: a node with a kubelet is better than one without.
+	} // else the files are not restored, and the kubelet stays behind its proxy
+	// Start the kubelet even after an error, so that the node is not left without one.
 	started := k.whole(ctx, "start")
 	if err := errors.Join(stopped, changed, evicted, started); err != nil {
 		return err
@@ -128,7 +126,7 @@ func (k *Installer) reopen(ctx context.Context, timeout time.Duration,
 	})
 }
 
-// stopRenewal is tried: what starts a unit that is gone does nothing.
+// stopRenewal ignores errors: a timer or path unit whose service is removed starts nothing.
 func (k *Installer) stopRenewal(ctx context.Context) {
 	for _, unit := range []string{host.RenewUnit + ".timer", host.RenewUnit + ".path"} {
 		_, _ = k.System.Systemctl(ctx, "disable", "--now", unit)

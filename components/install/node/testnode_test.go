@@ -24,12 +24,12 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
-// kubeadmExec is ExecStart as systemd shows kubeadm's.
+// kubeadmExec is ExecStart of kubeadm's unit, as systemd prints it.
 const kubeadmExec = "{ path=/usr/bin/kubelet ; argv[]=/usr/bin/kubelet $KUBELET_KUBECONFIG_ARGS $KUBELET_CONFIG_ARGS " +
 	"$KUBELET_KUBEADM_ARGS $KUBELET_EXTRA_ARGS ; ignore_errors=no ; pid=0 }"
 
-// testNode is a node's host in a temporary directory, with a systemd, a kubelet and a
-// proxy that do what the files say.
+// testNode is a node's host in a temporary directory. Its fake systemd, kubelet and proxy behave as
+// the files configure them.
 type testNode struct {
 	t      *testing.T
 	layout host.Layout
@@ -37,37 +37,39 @@ type testNode struct {
 	exec   string
 	out    bytes.Buffer
 
-	// What is wrong with this host.
+	// These are the possible faults of this host.
 	stuck, open, proxyDead, apiAway, variableSet bool
-	// certificateLate has the certificate come just when the kubelet answers with it.
+	// certificateLate makes the certificate appear when the kubelet answers with it.
 	certificateLate bool
-	// extra are flags that the kubelet has besides.
+	// extra are additional flags of the kubelet.
 	extra []string
 
-	// unit is our part of the kubelet's unit as systemd has read it.
+	// unit is Bulkhead's drop-in for the kubelet's unit, as systemd has read it.
 	unit    string
 	running bool
 	pid     int
 	args    []string
 	env     string
-	// dropIn is what the running kubelet has read of ours, and clients the certificates that
-	// it accepts. It reads these again after it has been asked acceptsLate times.
+	// dropIn is the part of Bulkhead's configuration that the running kubelet has read. clients are
+	// the client certificates that it accepts. The kubelet reads clients again after acceptsLate
+	// requests.
 	dropIn      string
 	clients     *x509.CertPool
 	acceptsLate int
-	// duringAccept, if set, is called instead of that.
+	// duringAccept, if set, replaces that check.
 	duringAccept func() error
-	// proxyWanted is whether the cluster has a proxy for this node, and proxyRuns
-	// whether it holds the port.
+	// proxyWanted is true if the cluster has a proxy for this node. proxyRuns is true if the proxy
+	// uses the port.
 	proxyWanted, proxyRuns bool
-	// units are those that systemd has been told to start.
+	// units are the units that systemd has started.
 	units map[string]bool
-	// certificate is what the kubelet gets of the cluster when it asks; refused if empty.
+	// certificate is the certificate that the cluster issues to the kubelet. If it is empty, the
+	// cluster denies the request.
 	certificate string
 	restarts    int
-	// proxyLate is how often the cluster says that it has none yet.
+	// proxyLate is how often the cluster answers that there is no proxy yet.
 	proxyLate int
-	// duringEvict, if set, is called while the proxy is being ended.
+	// duringEvict, if set, is called while the proxy ends.
 	duringEvict func()
 }
 
@@ -92,8 +94,7 @@ func newTestNode(t *testing.T) *testNode {
 	return n
 }
 
-// onNode runs a test on a node of its own, with a clock that moves only when
-// everybody waits.
+// onNode runs a test on a new node. The clock moves only when all goroutines wait.
 func onNode(t *testing.T, name string, test func(*testing.T, *testNode)) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) {
@@ -115,7 +116,7 @@ func (n *testNode) installer() *Installer {
 var kubeletOptions = Options{Certificates: pki.Policy{Validity: time.Hour, RenewBefore: 10 * time.Minute},
 	Timeout: time.Minute}
 
-// start is systemd's: it gives the kubelet the variable that its units say.
+// start is systemd's start of the kubelet. It sets the variable from the units.
 func (n *testNode) start() {
 	n.env = "--config=" + n.config
 	if _, value, ours := strings.Cut(n.unit, `"KUBELET_CONFIG_ARGS=`); ours && !n.variableSet {
@@ -133,7 +134,7 @@ func (n *testNode) start() {
 		must(n.t, os.WriteFile(n.serving(), []byte(n.certificate), 0o600))
 	}
 	n.running, n.pid, n.restarts = true, n.pid+1, n.restarts+1
-	// Who is first has the port; a proxy without its directory does not start.
+	// The first process gets the port. A proxy without its directory does not start.
 	_, err := os.Stat(n.layout.KubeletProxy())
 	n.proxyRuns = n.proxyRuns || n.proxyWanted && !n.proxyDead && n.dropIn != "" && err == nil
 	if n.proxyRuns && n.dropIn == "" {
@@ -141,7 +142,7 @@ func (n *testNode) start() {
 	}
 }
 
-// serving is where the kubelet has its serving certificate.
+// serving is the path of the kubelet's serving certificate.
 func (n *testNode) serving() string { return filepath.Join(n.layout.KubeletPKI, servingFile) }
 
 func (n *testNode) Systemctl(ctx context.Context, args ...string) (string, error) {
@@ -258,7 +259,7 @@ func (n *testNode) Evict(ctx context.Context) error {
 	return nil
 }
 
-// snapshot is every file of the node, the lock aside, and what runs.
+// snapshot returns every file of the node, except the lock, and what runs.
 func (n *testNode) snapshot() map[string]string {
 	n.t.Helper()
 	all := installtest.Files(n.t, filepath.Dir(n.layout.State), n.layout.Lock)

@@ -17,9 +17,8 @@ import (
 // zeroPolicy is for keepers that renew nothing.
 var zeroPolicy pki.Policy
 
-// Uninstall gives the kubelet its port and its configuration back, and removes
-// everything of ours from this node. It needs nothing of ours to work, and can be
-// repeated until it succeeds.
+// Uninstall gives the kubelet its port and configuration back, and removes all of Bulkhead's files
+// from this node. It depends on no part of Bulkhead, and can be repeated until it succeeds.
 func (k *Installer) Uninstall(ctx context.Context, timeout time.Duration) error {
 	return k.Locked(func() error { return k.uninstall(ctx, timeout) })
 }
@@ -40,7 +39,7 @@ func (k *Installer) uninstall(ctx context.Context, timeout time.Duration) error 
 	return nil
 }
 
-// Installed reports whether anything of ours is on this node.
+// Installed reports whether this node has any of Bulkhead's files.
 func (k *Installer) Installed() bool {
 	for _, path := range append(k.Layout.RenewalUnits(), k.Layout.Node(), k.Layout.KubeletProxy(),
 		k.Layout.KubeletUnit()) {
@@ -51,8 +50,8 @@ func (k *Installer) Installed() bool {
 	return false
 }
 
-// uninstallSteps begin with the kubelet: until it is back on its own address, with its
-// own authentication, its proxy stands before it and its certificate is renewed.
+// uninstallSteps restores the kubelet first. Until the kubelet has its own address and
+// authentication again, the proxy protects it, and its certificate is renewed.
 func (k *Installer) uninstallSteps(timeout time.Duration) []engine.Step {
 	return []engine.Step{
 		{Name: "restart the kubelet as it was", Apply: func(ctx context.Context) (bool, error) {
@@ -67,7 +66,7 @@ func (k *Installer) uninstallSteps(timeout time.Duration) []engine.Step {
 			_, err = k.System.Systemctl(ctx, "daemon-reload")
 			return changed, err
 		}},
-		// Last: as long as it is there, a run that was cut off is repeated.
+		// This directory goes last. While it exists, an interrupted run is repeated.
 		{Name: "remove " + k.Layout.Node(), Apply: func(context.Context) (bool, error) {
 			err := os.RemoveAll(k.Layout.Node())
 			k.removeIfEmpty()
@@ -76,8 +75,8 @@ func (k *Installer) uninstallSteps(timeout time.Duration) []engine.Step {
 	}
 }
 
-// unguard takes away what has the kubelet listen to its proxy only, and without which the
-// proxy does not start again.
+// unguard removes the configuration that makes the kubelet accept only its proxy. It also removes
+// the proxy's directory, without which the proxy does not start.
 func (k *Installer) unguard(ctx context.Context) error {
 	if _, err := removeFiles(k.Layout.KubeletUnit()); err != nil {
 		return err

@@ -18,29 +18,30 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Policy says how long certificates live and when they are renewed.
+// Policy defines how long certificates are valid and how long before expiry they are renewed.
 type Policy struct {
 	Validity    time.Duration `json:"validity"`
 	RenewBefore time.Duration `json:"renewBefore"`
 }
 
-// Interval is how often the certificates are looked at: often enough to have ten
-// tries before one expires, at least every hour, at most every ten seconds.
+// Interval returns the time between two checks of the certificates. It allows ten tries before a
+// certificate expires. It is at most one hour and at least ten seconds.
 func (p Policy) Interval() time.Duration {
 	return max(10*time.Second, min(time.Hour, p.RenewBefore/10))
 }
 
-// Keeper keeps a set of certificates alive.
+// Keeper renews a set of certificates.
 type Keeper struct {
 	Leaves []Leaf
 	Policy Policy
 	Now    func() time.Time
-	// Lock is a directory that is locked during a renewal, so that the installer,
-	// the static pod and a person do not write one pair at once; empty for none.
-	// It is locked itself: a file in it would be one more to clean up.
+	// Lock is a directory that is locked during a renewal. So the installer, the static pod and a
+	// user cannot write one pair at the same time. An empty Lock means no lock. The directory
+	// itself is locked, so that no lock file remains.
 	Lock string
-	// Accepted waits until the verifier of a certificate with Trust accepts a new one; nil for no
-	// wait. After an error the old certificate stays in use, and the next renewal tries again.
+	// Accepted waits until the verifier accepts a new certificate. It is called only for
+	// certificates with Trust. If it is nil, there is no wait. After an error the old certificate
+	// stays in use, and the next renewal retries.
 	Accepted func(tls.Certificate) error
 }
 
@@ -49,7 +50,7 @@ type Status struct {
 	Name     string    `json:"name"`
 	File     string    `json:"file"`
 	NotAfter time.Time `json:"notAfter,omitzero"`
-	// Due says why the certificate has to be renewed now; empty if it need not.
+	// Due is the reason to renew the certificate now. It is empty if there is none.
 	Due string `json:"due,omitempty"`
 }
 
@@ -95,14 +96,14 @@ func (k Keeper) due(leaf Leaf, cert *x509.Certificate) string {
 		}
 		return ""
 	}
-	// A signer that cannot be read now says nothing against the certificate.
+	// If the signer cannot be read now, the certificate may still be valid.
 	if signer, err := readCert(leaf.Signer.CertFile); err == nil && cert.CheckSignatureFrom(signer) != nil {
 		return "its signer has been replaced"
 	}
 	return ""
 }
 
-// describes reports whether cert says what the leaf should say.
+// describes reports whether cert has the names and the usage of the leaf.
 func (l Leaf) describes(cert *x509.Certificate) bool {
 	if cert.Subject.CommonName != l.CommonName ||
 		!slices.Equal(cert.Subject.Organization, l.Organization) || !slices.Equal(cert.DNSNames, l.DNSNames) {
@@ -116,8 +117,8 @@ func (l Leaf) describes(cert *x509.Certificate) bool {
 	return slices.Equal(cert.ExtKeyUsage, []x509.ExtKeyUsage{l.Usage})
 }
 
-// Renew renews what is due, or everything, and returns the names of what it
-// renewed. One that fails does not keep the others from being renewed.
+// Renew renews the certificates that are due, or all of them if all is true. It returns the names
+// of the renewed certificates. If one renewal fails, the others continue.
 func (k Keeper) Renew(all bool) (renewed []string, err error) {
 	unlock, err := k.lock()
 	if err != nil {
@@ -141,8 +142,8 @@ func (k Keeper) Renew(all bool) (renewed []string, err error) {
 	return renewed, errors.Join(errs...)
 }
 
-// lock waits until nobody else renews. It works through a read-only mount, and
-// the kernel lets go of it when a process is killed.
+// lock waits until no other process renews. It works on a read-only mount. If a process is killed,
+// the kernel releases its lock.
 func (k Keeper) lock() (unlock func(), err error) {
 	if k.Lock == "" {
 		return func() {}, nil
@@ -163,8 +164,8 @@ func (k Keeper) lock() (unlock func(), err error) {
 	return func() { _ = dir.Close() }, nil
 }
 
-// Watch renews what is due until ctx ends. What fails is tried again: the old
-// certificate is good for a while yet.
+// Watch renews certificates that are due until ctx ends. It retries a renewal that fails, because
+// the old certificate is still valid for some time.
 func (k Keeper) Watch(ctx context.Context) error {
 	ticker := time.NewTicker(k.Policy.Interval())
 	defer ticker.Stop()
@@ -186,7 +187,7 @@ func (k Keeper) Watch(ctx context.Context) error {
 	}
 }
 
-// ReadNotAfter returns when the certificate in file ends.
+// ReadNotAfter returns the expiry time of the certificate in file.
 func ReadNotAfter(file string) (time.Time, error) {
 	cert, err := readCert(file)
 	if err != nil {
@@ -207,7 +208,7 @@ func readCert(file string) (*x509.Certificate, error) {
 	return cert, nil
 }
 
-// ParseCert reads the first certificate in PEM text, with or without its key.
+// ParseCert reads the first certificate in PEM data. The data may also contain a key.
 func ParseCert(data []byte) (*x509.Certificate, error) {
 	for {
 		block, rest := pem.Decode(data)

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// TestRenewalsDoNotMeet tries the lock while a renewal looks at the clock.
+// TestRenewalsDoNotMeet tries to take the lock while a renewal reads the clock.
 func TestRenewalsDoNotMeet(t *testing.T) {
 	now := begin
 	k := testKeeper(t, &now)
@@ -31,7 +31,7 @@ func TestRenewalsDoNotMeet(t *testing.T) {
 		return now
 	}
 	renew(t, k, true)
-	renew(t, k, true) // the lock of the first is gone
+	renew(t, k, true) // the first renewal has released the lock
 	if tried == 0 {
 		t.Error("no renewal looked at the clock")
 	}

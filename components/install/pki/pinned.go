@@ -16,17 +16,17 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
-// pinnedOverlap is how long the verifier accepts the former certificate too. Whoever shows the
-// certificate reads a new one within seconds.
+// pinnedOverlap is how long the verifier also accepts the former certificate. The client reads a
+// new certificate within seconds.
 const pinnedOverlap = 10 * time.Minute
 
-// announce writes the new certificate to l.Trust, and behind it the one in use, which goes on
-// being accepted. Then it waits until the verifier accepts the new one. The caller writes the
-// pair afterwards: so a certificate is never shown before it is accepted.
+// announce writes the new certificate to l.Trust, followed by the certificate in use, which stays
+// accepted. Then it waits until the verifier accepts the new one. The caller writes the pair
+// afterwards. So a client never shows a certificate before the verifier accepts it.
 func (k Keeper) announce(l Leaf, der []byte, key *ecdsa.PrivateKey) error {
 	current, err := readCert(l.CertFile)
 	if err != nil || !k.Now().Before(current.NotAfter) {
-		// Nothing that works is replaced, so there is nothing to wait for.
+		// There is no valid certificate in use, so no wait is needed.
 		return writeCerts(l.Trust, der)
 	}
 	if err := writeCerts(l.Trust, der, current.Raw); err != nil {
@@ -41,7 +41,7 @@ func (k Keeper) announce(l Leaf, der []byte, key *ecdsa.PrivateKey) error {
 	return nil
 }
 
-// settle leaves only the certificate in use in l.Trust, once it has been in use for a while.
+// settle removes all certificates from l.Trust except the one in use, after pinnedOverlap.
 func (k Keeper) settle(l Leaf) error {
 	current, err := readCert(l.CertFile)
 	if err != nil {
@@ -56,7 +56,7 @@ func (k Keeper) settle(l Leaf) error {
 	return writeCerts(l.Trust, current.Raw)
 }
 
-// pins reports whether cert is in the file of a verifier.
+// pins reports whether the verifier's file contains cert.
 func pins(file string, cert *x509.Certificate) bool {
 	trusted, err := os.ReadFile(file)
 	return err == nil && bytes.Contains(trusted, certsPEM(cert.Raw))

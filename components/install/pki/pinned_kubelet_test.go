@@ -19,8 +19,8 @@ import (
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 )
 
-// authenticating serves as a kubelet authenticates: with the file read again when it changes
-// (cmd/kubelet/app/auth.go BuildAuthn). It answers 200 or 401.
+// authenticating starts a server that authenticates as a kubelet does. It reads the file again when
+// it changes (cmd/kubelet/app/auth.go BuildAuthn). It answers 200 or 401.
 func authenticating(t *testing.T, clientCAFile string) (url string) {
 	t.Helper()
 	content, err := dynamiccertificates.NewDynamicCAContentFromFile("client-ca-bundle", clientCAFile)
@@ -40,7 +40,7 @@ func authenticating(t *testing.T, clientCAFile string) (url string) {
 	return server.URL
 }
 
-// ask returns the status of a request on a connection of its own.
+// ask sends a request on a new connection and returns its status.
 func ask(ctx context.Context, url string, client tls.Certificate) (int, error) {
 	transport := &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{
 		MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{client},
@@ -58,8 +58,7 @@ func ask(ctx context.Context, url string, client tls.Certificate) (int, error) {
 	return answer.StatusCode, errors.Join(err, answer.Body.Close())
 }
 
-// Every request with the certificate in use is authenticated, before, while and after it is
-// renewed.
+// Every request with the certificate in use is authenticated: before, during and after a renewal.
 func TestNoRequestFailsDuringARenewal(t *testing.T) {
 	now := time.Now()
 	k := pinnedKeeper(t, &now)
@@ -73,7 +72,7 @@ func TestNoRequestFailsDuringARenewal(t *testing.T) {
 		for ctx.Err() == nil {
 			client, err := tls.LoadX509KeyPair(leaf.CertFile, leaf.KeyFile)
 			if err != nil {
-				continue // for some microseconds one of the two is new
+				continue // only one of the two files is new for some microseconds
 			}
 			if code, err := ask(context.WithoutCancel(ctx), url, client); err != nil || code != http.StatusOK {
 				t.Errorf("request %d is answered %d, %v", asked.Load(), code, err)
@@ -99,7 +98,8 @@ func TestNoRequestFailsDuringARenewal(t *testing.T) {
 	k.Accepted = func(client tls.Certificate) error { return await(client, http.StatusOK) }
 	for range 10 {
 		renew(t, k, true)
-		// A request with the certificate before the former one would rightly be refused.
+		// Wait for two requests. A request with a certificate from two renewals ago would correctly
+		// get 401.
 		for before := asked.Load(); asked.Load() < before+2; {
 			time.Sleep(time.Millisecond)
 		}

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// pinnedKeeper keeps one certificate that signs itself, at a time that the test moves.
+// pinnedKeeper returns a keeper of one self-signed certificate. The test sets the time.
 func pinnedKeeper(t *testing.T, now *time.Time) Keeper {
 	t.Helper()
 	dir := t.TempDir()
@@ -31,8 +31,8 @@ func pinnedKeeper(t *testing.T, now *time.Time) Keeper {
 	}
 }
 
-// accepted verifies as the API server and the kubelet do (k8s.io/apiserver
-// pkg/authentication/request/x509), with what is in the file now.
+// accepted verifies a certificate as the API server and the kubelet do (k8s.io/apiserver
+// pkg/authentication/request/x509), with the current content of the file.
 func accepted(t *testing.T, l Leaf, der []byte, now time.Time) bool {
 	t.Helper()
 	data, err := os.ReadFile(l.Trust)
@@ -53,7 +53,7 @@ func accepted(t *testing.T, l Leaf, der []byte, now time.Time) bool {
 	return err == nil
 }
 
-// inUse is the certificate of the leaf as it is on disk, with its key.
+// inUse returns the certificate and key of the leaf on disk.
 func inUse(t *testing.T, l Leaf) (*x509.Certificate, crypto.Signer) {
 	t.Helper()
 	cert, key, err := load(l.Pair)

@@ -1,8 +1,8 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pki makes the certificates of Bulkhead's components and keeps them
-// alive: whoever made a certificate renews it.
+// Package pki issues the certificates of Bulkhead's components and renews them. The program that
+// issued a certificate also renews it.
 package pki
 
 import (
@@ -24,28 +24,28 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
-// caValidity is long because a CA that never leaves one host, and signs for
-// loopback only, gains nothing from a hand-over every year.
+// caValidity is long. The CA never leaves its host and signs only for loopback, so a yearly
+// rotation has no benefit.
 const caValidity = 10 * 365 * 24 * time.Hour
 
-// clockSkew is how far behind a verifier's clock may be.
+// clockSkew is how far the clock of a verifier may be behind.
 const clockSkew = time.Minute
 
-// Pair is a certificate and its key, as files.
+// Pair is the files of a certificate and its key.
 type Pair struct {
 	CertFile, KeyFile string
 }
 
-// Leaf is one certificate that we make and renew.
+// Leaf is one certificate that Bulkhead issues and renews.
 type Leaf struct {
-	// Name is what people call it: the value of the label of the expiry metric.
+	// Name identifies the certificate to users. It is a label value of the expiry metric.
 	Name string
 	Pair
-	// Signer is the authority that signs it. It is not used if Trust is set.
+	// Signer is the authority that signs the certificate. It is not used if Trust is set.
 	Signer Pair
-	// Trust is set for a certificate that signs itself: the file with the certificates that its
-	// verifier accepts. So no authority has a key that could be stolen. The certificate is not one
-	// of an authority: its own key signs no other that the verifier would accept
+	// Trust is set for a self-signed certificate. It is the file with the certificates that the
+	// verifier accepts. So there is no authority with a key that could be stolen. The certificate
+	// is not a CA: its key cannot sign another certificate that the verifier would accept
 	// (crypto/x509 CheckSignatureFrom).
 	Trust        string
 	CommonName   string
@@ -53,14 +53,14 @@ type Leaf struct {
 	DNSNames     []string
 	IPs          []net.IP
 	Usage        x509.ExtKeyUsage
-	// Mode is that of both files. Their group is that of the directory.
+	// Mode is the mode of both files. Their group is the group of the directory.
 	Mode os.FileMode
 }
 
-// EnsureCA makes a certificate authority unless there is one, and says whether it did.
+// EnsureCA creates a certificate authority if there is none. It reports whether it created one.
 func EnsureCA(ca Pair, name string, now time.Time) (made bool, err error) {
-	// Half an authority is not replaced: whoever trusts its certificate would be
-	// cut off.
+	// An incomplete authority is not replaced: clients that trust its certificate would lose
+	// access.
 	if exists(ca.CertFile) || exists(ca.KeyFile) {
 		return false, CanSign(ca)
 	}
@@ -81,7 +81,7 @@ func EnsureCA(ca Pair, name string, now time.Time) (made bool, err error) {
 	return true, writePair(ca, der, key, 0o600)
 }
 
-// issue makes a new key and a certificate for it.
+// issue creates a new key and a certificate for it.
 func (k Keeper) issue(l Leaf) error {
 	der, key, err := l.sign(k.Now(), k.Policy.Validity)
 	if err != nil {
@@ -95,7 +95,7 @@ func (k Keeper) issue(l Leaf) error {
 	return writePair(l.Pair, der, key, l.Mode)
 }
 
-// sign writes nothing.
+// sign creates a certificate and its key in memory, and writes no file.
 func (l Leaf) sign(now time.Time, validity time.Duration) (der []byte, key *ecdsa.PrivateKey, err error) {
 	if key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
 		return nil, nil, err
@@ -114,7 +114,8 @@ func (l Leaf) sign(now time.Time, validity time.Duration) (der []byte, key *ecds
 			return nil, nil, err
 		}
 	}
-	// A certificate that outlives its signer would look alive and be refused.
+	// A certificate that is valid longer than its signer would look valid, but verifiers would
+	// reject it.
 	if template.NotAfter.After(signer.NotAfter) {
 		template.NotAfter = signer.NotAfter
 	}
@@ -135,8 +136,8 @@ func newTemplate(subject pkix.Name, now time.Time, validity time.Duration) (*x50
 	}, nil
 }
 
-// writePair replaces both files with as little time between them as there can
-// be: client-go keeps the error of a pair that does not match for a second.
+// writePair replaces both files in the shortest possible time. If the pair does not match,
+// client-go keeps the error for a second.
 func writePair(p Pair, der []byte, key *ecdsa.PrivateKey, mode os.FileMode) error {
 	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
@@ -153,7 +154,7 @@ func writePair(p Pair, der []byte, key *ecdsa.PrivateKey, mode os.FileMode) erro
 	)
 }
 
-// CanSign says why a certificate authority cannot be used here, or nil.
+// CanSign returns an error if the certificate authority cannot be used on this host.
 func CanSign(ca Pair) error {
 	cert, _, err := load(ca)
 	if err != nil {
@@ -170,7 +171,7 @@ func exists(file string) bool {
 	return !errors.Is(err, os.ErrNotExist)
 }
 
-// load reads a pair and checks that its halves belong together.
+// load reads a pair and checks that the key matches the certificate.
 func load(p Pair) (*x509.Certificate, crypto.Signer, error) {
 	pair, err := tls.LoadX509KeyPair(p.CertFile, p.KeyFile)
 	if err != nil {

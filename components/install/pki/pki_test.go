@@ -24,8 +24,7 @@ func testPair(dir, name string) Pair {
 	return Pair{CertFile: filepath.Join(dir, name+".crt"), KeyFile: filepath.Join(dir, name+".key")}
 }
 
-// testKeeper keeps one serving and one client certificate, at a time that the
-// test moves.
+// testKeeper returns a keeper of one serving and one client certificate. The test sets the time.
 func testKeeper(t *testing.T, now *time.Time) Keeper {
 	t.Helper()
 	dir := t.TempDir()
@@ -213,10 +212,10 @@ func TestInterval(t *testing.T) {
 	}
 }
 
-// TestWatchKeepsCertificatesAlive lets an hour pass (not really) in which the
-// signer's key cannot be read for two minutes.
+// TestWatchKeepsCertificatesAlive simulates an hour in which the signer's key cannot be read for
+// two minutes.
 func TestWatchKeepsCertificatesAlive(t *testing.T) {
-	now := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // when a bubble's clock begins
+	now := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // the start time of a synctest bubble
 	k := testKeeper(t, &now)
 	k.Policy = Policy{Validity: 10 * time.Minute, RenewBefore: 7 * time.Minute}
 	k.Now = time.Now

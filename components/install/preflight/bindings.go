@@ -20,19 +20,19 @@ const (
 
 // binding is a ClusterRoleBinding or a RoleBinding.
 type binding struct {
-	name     string // with its namespace, if it has one
+	name     string // includes the namespace, if there is one
 	role     rbacv1.RoleRef
 	subjects []rbacv1.Subject
 }
 
-// known are bindings of nodes that kubeadm makes, and what they give.
+// known are the bindings for nodes that kubeadm creates.
 var known = map[string]bool{
 	"kubeadm:node-autoapprove-certificate-rotation": true,
 	"kube-system/kubeadm:kubelet-config":            true,
 	"kube-system/kubeadm:nodes-kubeadm-config":      true,
 }
 
-// bindingFindings looks for rights that nodes have by RBAC, behind our back.
+// bindingFindings looks for rights that RBAC gives to nodes in addition to Bulkhead's rules.
 func bindingFindings(ctx context.Context, in Input) ([]Finding, error) {
 	all, err := listBindings(ctx, in)
 	if err != nil {
@@ -74,7 +74,7 @@ func judge(b binding, profile string) []Finding {
 	return findings
 }
 
-// effect says what such a binding does under a profile.
+// effect describes the effect of such a binding under a profile.
 func effect(profile string) string {
 	if profile == "parity" {
 		return "nodes have these rights in addition to Bulkhead's"

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// flagFindings judges the flags of kube-apiserver.
+// flagFindings checks the flags of kube-apiserver.
 func flagFindings(in Input) []Finding {
 	findings := []Finding{authorizers(in), admissionConfig(in), webhookPlugin(in.Server), nodeRestriction(in)}
 	for _, f := range identityFlags {
@@ -24,7 +24,7 @@ func flagFindings(in Input) []Finding {
 			"on (kubeadm's default, its probes need it): they are no nodes and get what RBAC gives them"})
 }
 
-// identityFlags let somebody else than the client CA say who is a node.
+// identityFlags let a source other than the client CA decide who is a node.
 var identityFlags = []struct{ flag, why string }{
 	{"token-auth-file", "its tokens can carry the group system:nodes: look into the file; bulkhead cannot say who holds " +
 		"them"},
@@ -84,7 +84,7 @@ func admissionConfig(in Input) Finding {
 			"be installed here"}
 }
 
-// webhookPlugin is what calls our webhook.
+// webhookPlugin checks the admission plugin that calls node-restriction.
 func webhookPlugin(server Server) Finding {
 	const check = "ValidatingAdmissionWebhook"
 	if value, set := server.Arg("admission-control"); set {

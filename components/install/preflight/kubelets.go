@@ -14,8 +14,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletaccess"
 )
 
-// kubeletFindings names those who use nodes/proxy as the way to kubelets, and whom strict
-// mode asks for more.
+// kubeletFindings names users that reach kubelets through nodes/proxy and that would lose access
+// with kubelet-auth-proxy in strict mode.
 func kubeletFindings(ctx context.Context, in Input) ([]Finding, error) {
 	if !in.GuardsKubelets {
 		return nil, nil
@@ -30,7 +30,7 @@ func kubeletFindings(ctx context.Context, in Input) ([]Finding, error) {
 	}
 	var losers []string
 	for _, holder := range kubeletaccess.Find(kubeletaccess.Objects{Roles: roles.Items, Bindings: bindings.Items}) {
-		// The installer gives the API server what it needs.
+		// The installer gives the API server the rights that it needs.
 		if len(holder.Loses) > 0 && holder.Subject != "User "+in.KubeletClient {
 			losers = append(losers, holder.Subject)
 		}

@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
-// mayReach is a ClusterRole with a binding for a user.
+// mayReach returns a ClusterRole and its binding for a user.
 func mayReach(user string, resources ...string) []runtime.Object {
 	return []runtime.Object{
 		&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: user},

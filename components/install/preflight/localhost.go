@@ -18,14 +18,14 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
 )
 
-// LocalHost is the host that this process runs on.
+// LocalHost is the host on which this process runs.
 type LocalHost struct {
 	Layout host.Layout
 	// Ports are the addresses on which each component listens.
 	Ports map[string][]string
 }
 
-// SignerProblem says what keeps the cluster's CA from signing here.
+// SignerProblem returns why the cluster's CA cannot sign on this host.
 func (h LocalHost) SignerProblem() string {
 	ca := h.Layout.KubeCA()
 	err := pki.CanSign(ca)
@@ -41,7 +41,7 @@ func (h LocalHost) SignerProblem() string {
 	return err.Error()
 }
 
-// ComponentPorts are the addresses that the manifests of our components name.
+// ComponentPorts returns the addresses in the manifests of Bulkhead's components.
 func ComponentPorts() map[string][]string {
 	return map[string][]string{
 		host.NodeAuthorizer.Name:  {"127.0.0.1:10461", "127.0.0.1:10462"},
@@ -49,8 +49,8 @@ func ComponentPorts() map[string][]string {
 	}
 }
 
-// PortHolder tries the ports, but for those of a component of ours that is there to
-// hold them.
+// PortHolder checks the ports. It skips the ports of installed components, which use their ports
+// themselves.
 func (h LocalHost) PortHolder() string {
 	for _, component := range slices.Sorted(maps.Keys(h.Ports)) {
 		if _, err := os.Stat(filepath.Join(h.Layout.Manifests, "bulkhead-"+component+".yaml")); err == nil {

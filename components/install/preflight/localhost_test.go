@@ -14,8 +14,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
 )
 
-// TestSignerProblemOffersWhatWorks: without the CA's key there is no other way,
-// so no other may be offered.
+// TestSignerProblemOffersWhatWorks: without the CA's key, the message must not offer another way to
+// install.
 func TestSignerProblemOffersWhatWorks(t *testing.T) {
 	layout := host.Layout{KubePKI: t.TempDir()}
 	_, err := pki.EnsureCA(layout.KubeCA(), "kubernetes", time.Now())

@@ -20,16 +20,14 @@ import (
 
 const (
 	mirrorPodsCheck = "mirror pods of static pods"
-	// podsPerPage bounds what a list takes of our memory, and mostNamed what a person
-	// reads.
+	// podsPerPage limits the memory for a list. mostNamed limits the names in a finding.
 	podsPerPage = 500
 	mostNamed   = 10
 )
 
-// mirrorPodFindings has node-restriction's own rules judge the mirror pods that there
-// are, as if their nodes made them anew under the policy that is to be installed. One
-// that is refused is made again by no kubelet: its static pod runs, and the API does
-// not show it.
+// mirrorPodFindings checks the existing mirror pods with node-restriction's rules. It evaluates
+// them as if their nodes created them again under the policy to be installed. If a mirror pod is
+// denied, no kubelet can create it again. Its static pod runs, but the API does not show it.
 func mirrorPodFindings(ctx context.Context, in Input) ([]Finding, error) {
 	if in.Policy == nil || in.Policy.MirrorPods.Gate != configuration.Enforce {
 		return nil, nil
@@ -83,14 +81,14 @@ func mirrorPods(ctx context.Context, in Input) ([]corev1.Pod, error) {
 	}
 }
 
-// madeAnew is the write of a kubelet that makes the mirror pod.
+// madeAnew is the create request of a kubelet for this mirror pod.
 func madeAnew(pod *corev1.Pod) admission.Attributes {
 	who := &user.DefaultInfo{Name: nodePrefix + pod.Spec.NodeName, Groups: []string{nodesGroup, user.AllAuthenticated}}
 	return admission.NewAttributesRecord(pod, nil, corev1.SchemeGroupVersion.WithKind("Pod"), pod.Namespace, pod.Name,
 		corev1.SchemeGroupVersion.WithResource("pods"), "", admission.Create, &metav1.CreateOptions{}, true, who)
 }
 
-// clusterOf answers what the rules about mirror pods ask, and nothing else.
+// clusterOf answers only the queries of the rules for mirror pods.
 type clusterOf struct {
 	noderestriction.Cluster
 	in Input
@@ -100,8 +98,8 @@ func (c clusterOf) Node(ctx context.Context, name string) (*corev1.Node, error) 
 	return c.in.Client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 }
 
-// Namespace is as it will be: the installer opens kube-system, but for what somebody
-// else has set there.
+// Namespace returns a namespace as it will be after the installation. The installer sets its
+// annotations on kube-system, but keeps values that others have set there.
 func (c clusterOf) Namespace(ctx context.Context, name string) (*corev1.Namespace, error) {
 	namespace, err := c.in.Client.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
 	if err != nil || name != metav1.NamespaceSystem {

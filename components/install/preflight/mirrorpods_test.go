@@ -16,7 +16,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/configuration"
 )
 
-// staticPod is the mirror pod of one on the node cp-0, edited.
+// staticPod returns the mirror pod of a static pod on node cp-0, with edits.
 func staticPod(namespace, name string, edits ...func(*corev1.Pod)) *corev1.Pod {
 	controller := true
 	pod := &corev1.Pod{
@@ -52,7 +52,7 @@ func TestMirrorPods(t *testing.T) {
 		name    string
 		policy  *configuration.Configuration
 		objects []runtime.Object
-		// refused are parts of the findings about single pods, in order.
+		// refused lists parts of the findings about single pods, in order.
 		refused []string
 	}{
 		{"kubeadm's own are admitted where the installer opens their namespace", enforcing,

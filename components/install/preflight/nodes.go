@@ -16,7 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// nodeFindings counts what has to be installed elsewhere too.
+// nodeFindings counts the control-plane nodes, because each of them needs an installation.
 func nodeFindings(ctx context.Context, in Input) ([]Finding, error) {
 	const label = "node-role.kubernetes.io/control-plane"
 	nodes, err := in.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: label})
@@ -31,7 +31,7 @@ func nodeFindings(ctx context.Context, in Input) ([]Finding, error) {
 	return []Finding{{OK, "control-plane nodes", "one, this host"}}, nil
 }
 
-// joinFindings reminds of what kubeadm does not do for a new control-plane node.
+// joinFindings reminds the user of a step that kubeadm does not do for a new control-plane node.
 func joinFindings(ctx context.Context, in Input) ([]Finding, error) {
 	config, err := in.Client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Get(ctx, "kubeadm-config", metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -48,9 +48,9 @@ func joinFindings(ctx context.Context, in Input) ([]Finding, error) {
 			": before `kubeadm join --control-plane`, run `bulkhead prepare` on the new host"}}, nil
 }
 
-// requestFindings looks for users in the group system:nodes who have no node
-// name: nobody can tell which node's objects they may see. Certificates that were
-// signed without the API (kubeadm, openssl) leave no trace in it, and the finding says so.
+// requestFindings looks for users in the group system:nodes without a node name. No authorizer can
+// decide which node's objects they may see. The API does not show certificates that were signed
+// without it (kubeadm, openssl), and the finding says so.
 func requestFindings(ctx context.Context, in Input) ([]Finding, error) {
 	const check = "nodes without a name"
 	requests, err := in.Client.CertificatesV1().CertificateSigningRequests().List(ctx, metav1.ListOptions{})
@@ -71,7 +71,7 @@ func requestFindings(ctx context.Context, in Input) ([]Finding, error) {
 			"outside the API, and requests deleted since (kept about an hour), cannot be seen", len(requests.Items))}}, nil
 }
 
-// nameless says what is wrong with the identities in a request; empty if nothing is.
+// nameless describes the problem with the identities in a request. It is empty if there is none.
 func nameless(r *certificatesv1.CertificateSigningRequest) string {
 	if slices.Contains(r.Spec.Groups, nodesGroup) && !named(r.Spec.Username) {
 		return fmt.Sprintf("user %q, who made request %s, is in %s without a node name: ours and in-tree's authorizer "+

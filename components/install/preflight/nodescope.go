@@ -13,11 +13,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// accountGroups are the groups of ServiceAccounts that are not of one namespace.
+// accountGroups are the groups of ServiceAccounts that are not limited to one namespace.
 var accountGroups = []string{"system:serviceaccounts", "system:authenticated"}
 
-// scopeFindings name what would defeat node scope: a webhook that anybody may remove, and
-// accounts that may all write the annotation by which they are held.
+// scopeFindings lists everything that would bypass node scope. A webhook in the API can be deleted.
+// A binding can let all accounts write the annotation that scopes them.
 func scopeFindings(ctx context.Context, in Input) ([]Finding, error) {
 	if !in.NodeScope {
 		return nil, nil
@@ -47,8 +47,8 @@ func scopeFindings(ctx context.Context, in Input) ([]Finding, error) {
 		"kube-apiserver takes the webhook from disk, and no binding lets all accounts write ServiceAccounts"}}, nil
 }
 
-// editorsAmongAccounts are the bindings that let all ServiceAccounts write ServiceAccounts
-// in the whole cluster.
+// editorsAmongAccounts returns the bindings that let all ServiceAccounts write ServiceAccounts in
+// the whole cluster.
 func editorsAmongAccounts(ctx context.Context, in Input) ([]string, error) {
 	roles, err := in.Client.RbacV1().ClusterRoles().List(ctx, metav1.ListOptions{})
 	if err != nil {

@@ -1,8 +1,8 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package preflight names what would defeat Bulkhead in a cluster, before it is
-// installed and at any time after.
+// Package preflight lists everything in a cluster that would bypass Bulkhead. The checks can run
+// before the installation and at any time after it.
 package preflight
 
 import (
@@ -17,68 +17,69 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/configuration"
 )
 
-// Level says how much a finding matters.
+// Level is the severity of a finding.
 type Level string
 
 const (
-	// OK needs nothing.
+	// OK needs no action.
 	OK Level = "OK"
-	// Warn is for a person to judge.
+	// Warn needs a decision by the user.
 	Warn Level = "WARN"
-	// Fail keeps the profile from keeping its promise.
+	// Fail means that the profile cannot protect the cluster as documented.
 	Fail Level = "FAIL"
 )
 
 // Finding is the result of one check.
 type Finding struct {
 	Level Level
-	// Check is what was looked at.
+	// Check is the name of the check.
 	Check string
-	// Detail is what was seen and, if it matters, what to do.
+	// Detail is the result and, if action is needed, what to do.
 	Detail string
 }
 
-// Input is what the checks look at.
+// Input is the data that the checks use.
 type Input struct {
-	// Profile is the one that is to be installed.
+	// Profile is the profile to be installed.
 	Profile string
 	Client  kubernetes.Interface
 	// Server is the manifest of kube-apiserver.
 	Server Server
-	// AuthorizationConfig is the file that our own installation names.
+	// AuthorizationConfig is the path of Bulkhead's authorization file.
 	AuthorizationConfig string
-	// AdmissionConfig is the same for admission.
+	// AdmissionConfig is the path of Bulkhead's admission file.
 	AdmissionConfig string
-	// Policy is what node-restriction will be told; nil if it will be told nothing.
+	// Policy is the future configuration of node-restriction. It is nil if there is none.
 	Policy *configuration.Configuration
-	// GuardsKubelets is true if kubelet-auth-proxy is to be installed, and KubeletClient is
-	// who kube-apiserver is to kubelets.
+	// GuardsKubelets is true if kubelet-auth-proxy is to be installed. KubeletClient is the user
+	// name of kube-apiserver at the kubelets.
 	GuardsKubelets bool
 	KubeletClient  string
-	// NodeScope is true if tokens are to be held to the nodes of their pods.
+	// NodeScope is true if tokens are to be limited to the nodes of their pods.
 	NodeScope bool
-	// Opened are the annotations that the installer gives kube-system.
+	// Opened are the annotations that the installer sets on kube-system.
 	Opened map[string]string
-	// Host is what the checks of the host read; nil leaves them out.
+	// Host is used by the checks of the host. If it is nil, they are skipped.
 	Host Host
 }
 
-// Server is what the checks need of kube-apiserver's manifest.
+// Server is the part of kube-apiserver's manifest that the checks need.
 type Server interface {
 	Arg(name string) (string, bool)
-	// ReadsManifests reports whether a server of that version takes webhooks from disk.
+	// ReadsManifests reports whether a server of this version reads webhooks from disk.
 	ReadsManifests(serverVersion string) bool
 }
 
-// Host is the machine on which the installer runs.
+// Host is the host on which the installer runs.
 type Host interface {
-	// SignerProblem says why the cluster's CA on this host cannot sign; empty if it can.
+	// SignerProblem returns why the cluster's CA on this host cannot sign. It is empty if it can.
 	SignerProblem() string
-	// PortHolder says whether somebody else holds one of our ports; empty if not.
+	// PortHolder describes another program that uses one of Bulkhead's ports. It is empty if there
+	// is none.
 	PortHolder() string
 }
 
-// Run makes every check. An error means that the checks could not be made.
+// Run runs every check. It returns the findings, and an error if a check could not run.
 func Run(ctx context.Context, in Input) ([]Finding, error) {
 	findings := append(flagFindings(in), hostFindings(in.Host)...)
 	var errs []error
@@ -93,7 +94,7 @@ func Run(ctx context.Context, in Input) ([]Finding, error) {
 	return findings, errors.Join(errs...)
 }
 
-// Failed reports whether a finding forbids the installation.
+// Failed reports whether a finding prevents the installation.
 func Failed(findings []Finding) bool {
 	for _, f := range findings {
 		if f.Level == Fail {

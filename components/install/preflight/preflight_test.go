@@ -26,7 +26,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
-// flags are those of a kube-apiserver.
+// flags are the flags of a kube-apiserver.
 type flags map[string]string
 
 func (f flags) Arg(name string) (string, bool) {
@@ -34,10 +34,10 @@ func (f flags) Arg(name string) (string, bool) {
 	return value, set
 }
 
-// ReadsManifests is as a test says, in a flag that no server has.
+// ReadsManifests is set by the test, in a flag that no server has.
 func (f flags) ReadsManifests(string) bool { return f["from-disk"] != "no" }
 
-// kubeadmFlags are what kubeadm sets; a test changes one.
+// kubeadmFlags returns the flags that kubeadm sets, with changes.
 func kubeadmFlags(change ...string) flags {
 	f := flags{"authorization-mode": "Node,RBAC", "enable-admission-plugins": "NodeRestriction"}
 	for i := 0; i+1 < len(change); i += 2 {
@@ -56,7 +56,7 @@ type fakeHost struct{ signer, port string }
 func (h fakeHost) SignerProblem() string { return h.signer }
 func (h fakeHost) PortHolder() string    { return h.port }
 
-// kubeadmObjects are what a fresh kubeadm cluster has that matters here.
+// kubeadmObjects returns the objects of a new kubeadm cluster that the checks read.
 func kubeadmObjects(more ...runtime.Object) []runtime.Object {
 	return append([]runtime.Object{
 		controlPlane("cp-0"),
@@ -82,7 +82,7 @@ func clusterBinding(name, kind, role string, subjects ...rbacv1.Subject) *rbacv1
 		RoleRef: rbacv1.RoleRef{Kind: kind, Name: role}, Subjects: subjects}
 }
 
-// request is a CertificateSigningRequest of user for a certificate with name.
+// request returns a CertificateSigningRequest of user for a certificate with name.
 func request(object, user, userGroup, name string) *certificatesv1.CertificateSigningRequest {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -109,7 +109,7 @@ func TestPreflight(t *testing.T) {
 		host    fakeHost
 		objects []runtime.Object
 		level   Level
-		// mentions has to be in the one finding that is not OK.
+		// mentions must be in the one finding that is not OK.
 		mentions string
 	}{
 		{name: "a fresh kubeadm cluster passes for hardened"},
@@ -217,7 +217,7 @@ func TestPreflight(t *testing.T) {
 	}
 }
 
-// The refusal says what to do.
+// The error tells the user what to do.
 func TestSeveralServersWithoutWebhooksFromDisk(t *testing.T) {
 	for hosts, want := range map[int]string{
 		1: "",

@@ -11,12 +11,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 )
 
-// oldest is the first version that always tells authorizers about field
-// selectors (AuthorizeWithSelectors, GA in 1.34), without which "the pods of
-// this node" cannot be told from "all pods".
+// oldest is the first version that always sends field selectors to authorizers
+// (AuthorizeWithSelectors, GA in 1.34). Without them, an authorizer cannot distinguish "the pods of
+// this node" from "all pods".
 const oldest = "1.34.0"
 
-// tested is the version whose rules ours are checked against.
+// tested is the version with whose rules Bulkhead's rules are compared.
 const tested = "1.37.0"
 
 func versionFindings(ctx context.Context, in Input) ([]Finding, error) {
@@ -55,8 +55,9 @@ func versionFindings(ctx context.Context, in Input) ([]Finding, error) {
 	return []Finding{{OK, check, info.GitVersion}}, nil
 }
 
-// severalWithoutManifests says why servers that take no webhooks from disk may not be
-// several: all of them would read one registration, which has the CA of one host.
+// severalWithoutManifests returns an error message if the cluster has several control-plane hosts
+// and its servers do not read webhooks from disk. All servers would use one registration, which
+// contains the CA of only one host.
 func severalWithoutManifests(ctx context.Context, in Input, version string) (string, error) {
 	if in.Server.ReadsManifests(version) {
 		return "", nil
@@ -74,7 +75,7 @@ func severalWithoutManifests(ctx context.Context, in Input, version string) (str
 		"feature gate ManifestBasedAdmissionControlConfig on where it is off", version, len(hosts.Items)), nil
 }
 
-// registration says what a server lacks that takes no webhooks from disk.
+// registration warns about a server that does not read webhooks from disk.
 func registration(in Input, version string) string {
 	if in.Server.ReadsManifests(version) {
 		return ""

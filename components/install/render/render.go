@@ -31,7 +31,7 @@ func HostFile(l host.Layout, name string) ([]byte, error) {
 	return []byte(strings.ReplaceAll(string(data), host.DefaultStateDir, l.State)), nil
 }
 
-// Pod returns the static pod of a component with an image.
+// Pod returns the static pod of a component with this image.
 func Pod(l host.Layout, manifest, container, image string) (*staticpod.Pod, error) {
 	data, err := HostFile(l, manifest)
 	if err != nil {
@@ -45,7 +45,8 @@ func Pod(l host.Layout, manifest, container, image string) (*staticpod.Pod, erro
 	return pod, nil
 }
 
-// Kubeconfig returns how the component in dir reaches the API server on its own host.
+// Kubeconfig returns the kubeconfig with which the component in dir connects to the API server on
+// its host.
 func Kubeconfig(endpoint, dir, user string) ([]byte, error) {
 	const name = "kube-apiserver"
 	config := clientcmdapi.NewConfig()
@@ -88,7 +89,7 @@ func Objects(dir string) ([]*unstructured.Unstructured, error) {
 	return objects, nil
 }
 
-// Object reads one object with its numbers as the API server gives them back.
+// Object reads one object. Its numbers have the same types as in an object from the API server.
 func Object(manifest []byte) (*unstructured.Unstructured, error) {
 	data, err := yaml.YAMLToJSON(manifest)
 	if err != nil {
@@ -98,8 +99,8 @@ func Object(manifest []byte) (*unstructured.Unstructured, error) {
 	return object, utiljson.Unmarshal(data, &object.Object)
 }
 
-// Registration returns the webhook configuration in a manifest, with the CAs that kube-apiserver
-// accepts of the webhook.
+// Registration returns the webhook configuration in a manifest. bundle is the CA bundle with which
+// kube-apiserver verifies the webhook.
 func Registration(manifest string, bundle []byte) (*unstructured.Unstructured, error) {
 	data, err := manifests.FS.ReadFile(manifest)
 	if err != nil {
@@ -120,7 +121,7 @@ func Registration(manifest string, bundle []byte) (*unstructured.Unstructured, e
 	return object, unstructured.SetNestedSlice(object.Object, webhooks, "webhooks")
 }
 
-// RegistrationFile is [Registration] as a file.
+// RegistrationFile returns [Registration] as YAML.
 func RegistrationFile(manifest string, bundle []byte) ([]byte, error) {
 	object, err := Registration(manifest, bundle)
 	if err != nil {
@@ -129,8 +130,8 @@ func RegistrationFile(manifest string, bundle []byte) ([]byte, error) {
 	return yaml.Marshal(object.Object)
 }
 
-// Contains reports whether have holds everything that want does. Lists have to be
-// the same: in RBAC, one more entry is one more right.
+// Contains reports whether have contains everything in want. Lists must be equal: in RBAC, an
+// additional entry is an additional right.
 func Contains(have, want map[string]any) bool {
 	for key, wanted := range want {
 		inner, isMap := wanted.(map[string]any)

@@ -14,7 +14,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/manifests"
 )
 
-// SyncPod returns the static pod that keeps the lists of accounts, or nil without node scope.
+// SyncPod returns the static pod of scope-sync, which updates the lists of accounts. It returns nil
+// without node scope.
 func SyncPod(l host.Layout, s Options, image string) ([]byte, error) {
 	if !s.On {
 		return nil, nil
@@ -27,8 +28,9 @@ func SyncPod(l host.Layout, s Options, image string) ([]byte, error) {
 	return pod.YAML()
 }
 
-// withEntry puts the entry for scoped accounts into a profile's authorization file, before every
-// authorizer that could allow a request of an account. The comments of both files stay.
+// withEntry adds the entry for scoped accounts to a profile's authorization file. The entry goes
+// before every authorizer that could allow a request of an account. The comments of both files
+// stay.
 func withEntry(l host.Layout, profile []byte) ([]byte, error) {
 	scoped, err := render.HostFile(l, manifests.AuthorizationNodeScope)
 	if err != nil {
@@ -48,8 +50,8 @@ func withEntry(l host.Layout, profile []byte) ([]byte, error) {
 	return bytes.Join([][]byte{profile[:at], []byte(entry), profile[at:]}, nil), nil
 }
 
-// Authorization returns a profile's authorization file with the entry for scoped accounts, and with
-// the accounts that the file on this host lists. It fails if those cannot be read.
+// Authorization returns a profile's authorization file with the entry for scoped accounts. It keeps
+// the accounts in the current file on this host, and fails if it cannot read them.
 func Authorization(l host.Layout, profile []byte) ([]byte, error) {
 	data, err := withEntry(l, profile)
 	if err != nil {
@@ -58,8 +60,8 @@ func Authorization(l host.Layout, profile []byte) ([]byte, error) {
 	return keepAccounts(scopelist.Authorization, data, l.AuthorizationConfig())
 }
 
-// Registration returns the webhook configuration for what scoped accounts write, with the accounts
-// that the file on this host lists. It fails if those cannot be read.
+// Registration returns the webhook configuration for writes of scoped accounts. It keeps the
+// accounts in the current file on this host, and fails if it cannot read them.
 func Registration(l host.Layout, ca []byte) ([]byte, error) {
 	data, err := render.RegistrationFile(manifests.RegistrationNodeScope, ca)
 	if err != nil {

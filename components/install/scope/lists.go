@@ -12,9 +12,9 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
 )
 
-// Accounts are how many accounts kube-apiserver is to hold to their nodes, in what
-// they ask for and in what they write. scope-sync keeps the two alike; they differ while
-// it writes, and where one file cannot be written.
+// Accounts returns how many scoped accounts the authorization file (asking) and the webhook
+// configuration (writing) list. scope-sync keeps the two lists equal. They differ while it writes,
+// and when it cannot write one of the files.
 func Accounts(l host.Layout) (asking, writing int, err error) {
 	asks, err := listed(scopelist.Authorization, l.AuthorizationConfig())
 	if err != nil {
@@ -24,8 +24,8 @@ func Accounts(l host.Layout) (asking, writing int, err error) {
 	return len(asks), len(writes), err
 }
 
-// InForce is true if there is something that makes kube-apiserver ask about
-// accounts, whatever a record says.
+// InForce reports whether a file on this host makes kube-apiserver check scoped accounts. It does
+// not depend on the record.
 func InForce(l host.Layout) (bool, error) {
 	config, there, err := atomicfile.Read(l.AuthorizationConfig())
 	return there && namesScope(config.Data) || atomicfile.Exists(l.ScopeRegistration()), err
@@ -33,7 +33,7 @@ func InForce(l host.Layout) (bool, error) {
 
 func namesScope(file []byte) bool { return bytes.Contains(file, []byte(scopelist.EntryName)) }
 
-// listed are the accounts in a file of ours, none if it has no list.
+// listed returns the accounts in one of Bulkhead's files. It returns none if the file has no list.
 func listed(kind *scopelist.Kind, path string) ([]scopelist.Account, error) {
 	have, there, err := atomicfile.Read(path)
 	if err != nil || !there || !namesScope(have.Data) {
@@ -48,8 +48,7 @@ func listed(kind *scopelist.Kind, path string) ([]scopelist.Account, error) {
 	return accounts, nil
 }
 
-// keepAccounts puts the accounts that are listed in the file at path into another one,
-// which is to take its place.
+// keepAccounts copies the accounts from the file at path into file, which will replace it.
 func keepAccounts(kind *scopelist.Kind, file []byte, path string) ([]byte, error) {
 	accounts, err := listed(kind, path)
 	if err != nil {

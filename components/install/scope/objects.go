@@ -11,10 +11,10 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/render"
 )
 
-// readerRole is what the node authorizer may see of scopes.
+// readerRole is the ClusterRole with node-authorizer's read access for node scope.
 const readerRole = "bulkhead:node-authorizer:node-scope"
 
-// Objects are the API objects that only node scope needs.
+// Objects returns the API objects that only node scope needs.
 func Objects(s Options) ([]*unstructured.Unstructured, error) {
 	var all []*unstructured.Unstructured
 	for _, dir := range []string{"node-authorizer-scope", "node-restriction-scope", SyncName} {
@@ -34,8 +34,8 @@ func Objects(s Options) ([]*unstructured.Unstructured, error) {
 	return all, nil
 }
 
-// addReads gives the node authorizer get on the custom resources that it has to read to
-// know whose node they name.
+// addReads gives node-authorizer get on the custom resources, so that it can read which node they
+// name.
 func (s Options) addReads(role *unstructured.Unstructured) error {
 	rules, _, err := unstructured.NestedSlice(role.Object, "rules")
 	if err != nil {
@@ -45,7 +45,7 @@ func (s Options) addReads(role *unstructured.Unstructured) error {
 		resource, _, _ := strings.Cut(strings.TrimSpace(entry), "=")
 		name, group, named := strings.Cut(resource, ".")
 		if !named {
-			continue // an empty list
+			continue // the list is empty
 		}
 		rules = append(rules, map[string]any{
 			"apiGroups": []any{group}, "resources": []any{name}, "verbs": []any{"get"},

@@ -14,23 +14,23 @@ import (
 )
 
 const (
-	// SyncName is that of the program, of its container and of its manifests.
+	// SyncName is the name of the program, of its container and of its manifests.
 	SyncName           = "scope-sync"
 	KubeconfigName     = "node-scope.kubeconfig"
 	Flag               = "node-scope"
 	customResourceFlag = "node-scope-custom-resources"
 )
 
-// NodeScope is what a person has decided about accounts whose pods are held to their
-// nodes. The zero value is to hold none.
+// Options are the user's settings for node scope, which limits accounts to the nodes of their pods.
+// The zero value scopes no account.
 type Options struct {
 	On bool `json:"on,omitempty"`
-	// CustomResources are those that name their node, as the components' flag
-	// --node-scope-custom-resources says it.
+	// CustomResources lists the custom resources that name their node, in the format of the
+	// components' flag --node-scope-custom-resources.
 	CustomResources string `json:"customResources,omitempty"`
 }
 
-// Validate reports every problem.
+// Validate returns an error with every invalid setting.
 func (s Options) Validate() error {
 	var errs []error
 	if _, err := nodescope.ParseDeclarations(s.CustomResources); err != nil {
@@ -42,7 +42,7 @@ func (s Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// SetArgs gives a webhook of ours its flags.
+// SetArgs sets the flags of one of Bulkhead's webhooks.
 func (s Options) SetArgs(pod *staticpod.Pod) {
 	if !s.On {
 		return

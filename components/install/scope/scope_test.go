@@ -39,7 +39,7 @@ func TestScopeObjects(t *testing.T) {
 	}
 }
 
-// TestEntryPrecedesAuthorizersThatCouldAllow as the API server reads it.
+// TestEntryPrecedesAuthorizersThatCouldAllow reads the file as the API server does.
 func TestEntryPrecedesAuthorizersThatCouldAllow(t *testing.T) {
 	for profile, want := range map[string][]string{
 		manifests.AuthorizationHardened: {"node-authorizer.bulkhead.dev", scopelist.EntryName, "node", "rbac"},

@@ -1,8 +1,8 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package staticpod edits the manifest of a static pod as a tree, so that
-// fields unknown to this version of the API survive.
+// Package staticpod edits the manifest of a static pod as a tree. So it keeps fields that this
+// version of the API does not know.
 package staticpod
 
 import (
@@ -15,13 +15,13 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Pod is a static pod with one container of interest.
+// Pod is a static pod. The methods edit one of its containers.
 type Pod struct {
 	object    map[string]any
 	container int
 }
 
-// Parse reads a manifest and finds the named container in it.
+// Parse reads a manifest and finds the named container.
 func Parse(manifest []byte, container string) (*Pod, error) {
 	asJSON, err := yaml.YAMLToJSON(manifest)
 	if err != nil {
@@ -44,22 +44,20 @@ func Parse(manifest []byte, container string) (*Pod, error) {
 	return nil, fmt.Errorf("parsing static pod: it has no container %q", container)
 }
 
-// YAML is the manifest, in one fixed order of fields.
+// YAML returns the manifest with a fixed order of fields.
 func (p *Pod) YAML() ([]byte, error) { return yaml.Marshal(p.object) }
 
-// Object is the whole manifest as a tree; it is not a copy.
+// Object returns the whole manifest as a tree. It is not a copy.
 func (p *Pod) Object() map[string]any { return p.object }
 
-// Args are the flags of the container, from command and args, without the
-// program's own name.
+// Args returns the flags in the container's command and args, without the program name.
 func (p *Pod) Args() []string {
 	return slices.DeleteFunc(append(p.strings("command"), p.strings("args")...), func(s string) bool {
 		return !strings.HasPrefix(s, "-")
 	})
 }
 
-// Arg returns the value of --name=value; the last one counts, as it does for
-// the program itself.
+// Arg returns the value of --name=value. The last value counts, as in the program itself.
 func (p *Pod) Arg(name string) (value string, set bool) {
 	for _, arg := range p.Args() {
 		if v, ok := strings.CutPrefix(arg, "--"+name+"="); ok {
@@ -69,11 +67,11 @@ func (p *Pod) Arg(name string) (value string, set bool) {
 	return value, set
 }
 
-// SetArg gives --name its value, in its old place or at the end.
+// SetArg sets --name, at its old position or at the end.
 func (p *Pod) SetArg(name, value string) { p.ReplaceArg(name, name, value) }
 
-// ReplaceArg puts --name=value where --old stands; if that is not there, where
-// --name stands, or at the end.
+// ReplaceArg replaces --old by --name=value. If --old is not set, it uses the position of --name,
+// or the end.
 func (p *Pod) ReplaceArg(old, name, value string) {
 	key := p.argsKey()
 	args := p.strings(key)
@@ -90,7 +88,7 @@ func (p *Pod) ReplaceArg(old, name, value string) {
 	p.setStrings(key, slices.Insert(args, at, "--"+name+"="+value))
 }
 
-// DeleteArg takes every --name away and returns the value it had.
+// DeleteArg removes every --name and returns its old value.
 func (p *Pod) DeleteArg(name string) (value string, had bool) {
 	value, had = p.Arg(name)
 	for _, key := range []string{"command", "args"} {
@@ -101,13 +99,13 @@ func (p *Pod) DeleteArg(name string) (value string, had bool) {
 	return value, had
 }
 
-// Image is the container's image.
+// Image returns the container's image.
 func (p *Pod) Image() string {
 	image, _ := p.containerMap()["image"].(string)
 	return image
 }
 
-// SetImage changes the container's image.
+// SetImage sets the container's image.
 func (p *Pod) SetImage(image string) { p.containerMap()["image"] = image }
 
 // Annotation returns one of the pod's annotations.
@@ -116,7 +114,7 @@ func (p *Pod) Annotation(key string) string {
 	return value
 }
 
-// SetAnnotation sets one, or removes it when value is empty.
+// SetAnnotation sets an annotation, or removes it if value is empty.
 func (p *Pod) SetAnnotation(key, value string) error {
 	if value != "" {
 		return unstructured.SetNestedField(p.object, value, "metadata", "annotations", key)
@@ -128,7 +126,7 @@ func (p *Pod) SetAnnotation(key, value string) error {
 	return nil
 }
 
-// argsKey is the field that holds the flags: args if the manifest uses it.
+// argsKey returns the field with the flags: args if the manifest uses it, otherwise command.
 func (p *Pod) argsKey() string {
 	if len(p.strings("args")) > 0 {
 		return "args"
@@ -159,7 +157,7 @@ func (p *Pod) list(path ...string) []any {
 	return list
 }
 
-// FlagValue is what follows --name, after a space or an equals sign.
+// FlagValue returns the value of --name, after a space or an equals sign.
 func FlagValue(args []string, name string) string {
 	value := ""
 	for i, arg := range args {

@@ -5,9 +5,8 @@ package staticpod
 
 import "slices"
 
-// MountDir shows a directory of the host to the container, read-only, under the
-// same path. The directory itself is mounted, not a file in it, so that a
-// renamed file is seen.
+// MountDir mounts a host directory in the container, read-only, at the same path. It mounts the
+// directory and not a single file. So the container sees a file that is replaced by a rename.
 func (p *Pod) MountDir(name, path string) {
 	p.UnmountDir(name, path)
 	spec := p.object["spec"].(map[string]any)
@@ -21,8 +20,8 @@ func (p *Pod) MountDir(name, path string) {
 	})
 }
 
-// UnmountDir takes back what MountDir did. A volume of any name that shows the
-// same path goes too: kubeadm writes it under the name that its configuration has.
+// UnmountDir undoes MountDir. It also removes a volume with another name and the same path: kubeadm
+// uses the volume name from its configuration.
 func (p *Pod) UnmountDir(name, path string) {
 	gone := map[any]bool{name: true}
 	spec := p.object["spec"].(map[string]any)

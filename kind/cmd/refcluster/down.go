@@ -63,8 +63,8 @@ func down(ctx context.Context, only string) error {
 	return w.stopEngine(ctx)
 }
 
-// removeClusters removes every cluster of ours. That of a test run is left where somebody
-// killed the run.
+// removeClusters removes every cluster of this project. A test run that was killed leaves its
+// cluster.
 func (w *workspace) removeClusters(ctx context.Context, engine host.Engine, first *refcluster.Cluster) error {
 	names, err := first.Names()
 	if err == nil && len(names) == 0 {

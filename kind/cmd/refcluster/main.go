@@ -1,8 +1,8 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command refcluster makes, shows and removes the reference cluster. The
-// Makefile's targets call it.
+// Command refcluster creates, shows and removes the reference cluster. The Makefile's targets call
+// it.
 package main
 
 import (

@@ -74,7 +74,7 @@ func envCommand() *cobra.Command {
 	return cmd
 }
 
-// envOf is the command that configures a shell for a cluster.
+// envOf returns the command that configures a shell for a cluster.
 func envOf(name string) string {
 	if name == refcluster.DefaultName {
 		return `eval "$(make env)"`

@@ -48,19 +48,19 @@ after an interruption, or with another profile to switch.`,
 	return cmd
 }
 
-// wanted is what the cluster is to have.
+// wanted is the wanted state of the cluster.
 type wanted struct {
 	name       string
 	profile    string
 	kubeletAPI bool
 	nodeScope  bool
-	// fresh removes an existing cluster first.
+	// fresh removes an existing cluster before the new one is created.
 	fresh bool
-	// extra are further flags of the installer.
+	// extra are additional flags of the installer.
 	extra []string
 }
 
-// flags are those of the installer, the first one given.
+// flags returns the flags of the installer, with first in front.
 func (w wanted) flags(first string) []string {
 	flags := []string{first}
 	if w.profile != "in-tree" {

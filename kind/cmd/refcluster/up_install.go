@@ -9,9 +9,9 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/kind/refcluster"
 )
 
-// installScoped marks kube-proxy before, so that it is in the first lists that the API
-// server reads, and returns when it is held: what is tried next must not pass for want of
-// that.
+// installScoped annotates kube-proxy before the installation, so that kube-proxy is in the first
+// lists that the API server reads. It returns when the scope is live. Otherwise a later test could
+// pass only because the scope is missing.
 func installScoped(ctx context.Context, cluster *refcluster.Cluster, want wanted, image string) error {
 	if !want.limitsKubeProxy() {
 		if err := install(ctx, cluster, want, image); err != nil {
@@ -28,10 +28,9 @@ func installScoped(ctx context.Context, cluster *refcluster.Cluster, want wanted
 	return cluster.AwaitKubeProxy(ctx)
 }
 
-// install does the nodes between the two halves of the control plane's installation,
-// so that the API server restarts once: it demands certificates of kubelets only
-// when they have them. Where kubelets are left to themselves, the API server goes
-// first.
+// install installs the nodes between the two parts of the control plane's installation. So the API
+// server restarts only once: it requires certificates from kubelets only when they have them.
+// Without kubelet-auth-proxy, the API server is installed first.
 func install(ctx context.Context, cluster *refcluster.Cluster, want wanted, image string) error {
 	if want.profile != "hardened" || !want.kubeletAPI {
 		return installWithoutProxies(ctx, cluster, want, image)
@@ -49,8 +48,9 @@ func install(ctx context.Context, cluster *refcluster.Cluster, want wanted, imag
 	return cluster.WaitProxies(ctx)
 }
 
-// installWithoutProxies takes a proxy away only when its kubelet is back on its own
-// address: so the control plane goes first, to take any kubelet's certificate, and last.
+// installWithoutProxies installs the control plane twice if there are proxies. The first run makes
+// kube-apiserver accept any kubelet certificate. Then each kubelet gets its own address back. The
+// second run removes the proxies.
 func installWithoutProxies(ctx context.Context, cluster *refcluster.Cluster, want wanted, image string) error {
 	flags := want.flags("--kubelet-api=false")
 	if err := cluster.Install(ctx, want.profile, image, flags...); err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/kind/refcluster"
 )
 
-// workspace is the checkout that the command runs in.
+// workspace is the checkout in which the command runs.
 type workspace struct {
 	root, output string
 	progress     *progress.Reporter
@@ -25,7 +25,7 @@ type workspace struct {
 
 func openWorkspace() (*workspace, error) { return openWorkspaceOf(refcluster.DefaultName) }
 
-// openWorkspaceOf keeps the logs of a cluster apart from those of the one that a person has.
+// openWorkspaceOf has a separate log folder for each cluster except the default one.
 func openWorkspaceOf(name string) (*workspace, error) {
 	root, err := os.Getwd()
 	if err != nil {
@@ -64,7 +64,7 @@ func (w *workspace) cluster(engine host.Engine, name string) (*refcluster.Cluste
 	return refcluster.New(engine, name, w.root, w.output, w.progress)
 }
 
-// nodeImage resolves NODE_IMAGE: auto, pull, build or the name of an image.
+// nodeImage returns the image for NODE_IMAGE: auto, pull, build or an image name.
 func (w *workspace) nodeImage(ctx context.Context, engine host.Engine, choice string) (string, error) {
 	switch choice {
 	case "auto":

@@ -1,13 +1,12 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command runc-wrapper is an OCI runtime that takes out of a container's
-// specification what a host without CAP_SYS_RESOURCE cannot grant, and then
-// becomes runc.
+// Command runc-wrapper is an OCI runtime. It removes from a container's specification what a host
+// without CAP_SYS_RESOURCE cannot grant. Then it executes runc.
 //
-// On such a host `docker run --privileged`, which kind always uses, fails with
-// "unable to apply caps: operation not permitted": the capability, raised
-// rlimits and a lowered oom_score_adj are all beyond the bounding set.
+// On such a host, `docker run --privileged`, which kind always uses, fails with "unable to apply
+// caps: operation not permitted". The bounding set does not allow the capability, raised rlimits
+// and a lower oom_score_adj.
 package main
 
 import (
@@ -43,8 +42,8 @@ func run(args []string) error {
 	return syscall.Exec(runc, append([]string{"runc"}, args...), os.Environ())
 }
 
-// specFile names the file that describes the process about to start:
-// config.json of the bundle for create and run, the process file for exec.
+// specFile returns the file that describes the process: config.json of the bundle for create and
+// run, and the process file for exec.
 func specFile(args []string) (file string, isProcess bool) {
 	switch {
 	case slices.Contains(args, "create"), slices.Contains(args, "run"):
@@ -86,8 +85,8 @@ func rewrite(file string, isProcess bool) error {
 	return os.WriteFile(file, out, 0o600)
 }
 
-// relax removes CAP_SYS_RESOURCE from every capability set, all rlimits and
-// oomScoreAdj. Everything else passes through untouched.
+// relax removes CAP_SYS_RESOURCE from every capability set, all rlimits, and oomScoreAdj. It
+// changes nothing else.
 func relax(raw []byte, isProcess bool) ([]byte, error) {
 	var spec map[string]any
 	decoder := json.NewDecoder(bytes.NewReader(raw))

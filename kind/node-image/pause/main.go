@@ -1,8 +1,8 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command pause is the process that holds a pod's namespaces open. As the init
-// of a shared PID namespace it reaps what others leave behind.
+// Command pause keeps the namespaces of a pod. In a shared PID namespace it is the init process, so
+// it reaps orphaned processes.
 package main
 
 import (
