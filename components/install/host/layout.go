@@ -145,10 +145,19 @@ func (l Layout) AuthorizationConfig() string {
 	return filepath.Join(l.APIServer(), "authorization.yaml")
 }
 
-func (l Layout) Records() string          { return filepath.Join(l.State, "state") }
-func (l Layout) Journal() string          { return filepath.Join(l.Records(), "journal") }
-func (l Layout) Record() string           { return filepath.Join(l.Records(), "record.json") }
+// Records is the directory of the control-plane installer's record and journal.
+func (l Layout) Records() string { return filepath.Join(l.State, "state") }
+
+// Journal is the directory with the state before a run that has not ended.
+func (l Layout) Journal() string { return filepath.Join(l.Records(), "journal") }
+
+// Record is the file with what was installed.
+func (l Layout) Record() string { return filepath.Join(l.Records(), "record.json") }
+
+// OriginalManifest is kube-apiserver's manifest without Bulkhead.
 func (l Layout) OriginalManifest() string { return filepath.Join(l.Records(), "kube-apiserver.yaml") }
+
+// OriginalKubeadm is kubeadm's ClusterConfiguration without Bulkhead.
 func (l Layout) OriginalKubeadm() string {
 	return filepath.Join(l.Records(), "kubeadm-cluster-configuration.yaml")
 }
@@ -200,5 +209,8 @@ func (l Layout) RenewalUnits() []string {
 // RenewUnit is the name of the systemd units that renew the certificate of kubelet-auth-proxy.
 const RenewUnit = "bulkhead-node-renew"
 
+// NodeJournal is the journal of the node's installer.
 func (l Layout) NodeJournal() string { return filepath.Join(l.Node(), "journal") }
-func (l Layout) NodeRecord() string  { return filepath.Join(l.Node(), "record.json") }
+
+// NodeRecord is the record of the node's installer.
+func (l Layout) NodeRecord() string { return filepath.Join(l.Node(), "record.json") }

@@ -15,8 +15,10 @@ import (
 
 const (
 	// SyncName is the name of the program, of its container and of its manifests.
-	SyncName           = "scope-sync"
-	KubeconfigName     = "node-scope.kubeconfig"
+	SyncName = "scope-sync"
+	// KubeconfigName is the file with kube-apiserver's credentials for the webhook of node scope.
+	KubeconfigName = "node-scope.kubeconfig"
+	// Flag is the flag that turns node scope on.
 	Flag               = "node-scope"
 	customResourceFlag = "node-scope-custom-resources"
 )
