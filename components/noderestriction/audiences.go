@@ -42,7 +42,8 @@ type audience struct {
 // server inserts all of its own audiences, in its order, before it calls the webhook
 // (pkg/registry/core/serviceaccount/storage/token.go Create). So a request with exactly these
 // audiences counts as one that names none. If the API server has only one audience, a client that
-// sent its name looks the same and gets the same token. Then the pod may request either form.
+// sent its name looks the same and gets the same token. Then it is enough if the pod requests the
+// empty audience or this name.
 func (r *Restriction) audienceOf(requested []string) audience {
 	own := r.config.APIAudiences
 	switch {

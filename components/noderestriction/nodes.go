@@ -90,8 +90,9 @@ func othersNode(o runtime.Object, own string) (name string, others bool) {
 	return node.Name, true
 }
 
-// reviewNodeCreate does not compare taints: the API server's plugin TaintNodesByCondition adds a
-// taint before it calls the webhook.
+// reviewNodeCreate has no fixed rule on taints. The API server's plugin TaintNodesByCondition adds
+// one before it calls the webhook. Only the operator's configuration can restrict taints at
+// creation.
 func (r *Restriction) reviewNodeCreate(ctx context.Context, q *request) *rules.Decision {
 	node, ok := typed[corev1.Node](q.GetObject())
 	if !ok {

@@ -55,7 +55,7 @@ func reviewMachine(q *request, node *corev1.Node) *rules.Decision {
 }
 
 // reviewMachineLabels denies other values than those of the table. A new Node may lack the labels
-// of its row: a central component sets them, on nodes that cannot set them.
+// of its row. Where nodes cannot set them, a central component does.
 func reviewMachineLabels(q *request, changed []string, now map[string]string) *rules.Decision {
 	row := q.configuration.MachineFor(q.node)
 	if row == nil {

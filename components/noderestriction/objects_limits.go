@@ -79,8 +79,8 @@ func isStored(of resourceKind, subresource string) bool {
 	return maxSizes[of] > 0 && (subresource == "" || subresource == "status")
 }
 
-// checkSize admits a write to an object that is already too large, unless the write makes it
-// larger: another client made it too large.
+// checkSize admits a write to an object that another client has already made too large, unless the
+// write makes it larger.
 func checkSize(of resourceKind, q *request) *rules.Decision {
 	size, most := sizeOf(q.GetObject(), q.GetSubresource()), maxSizes[of]
 	if size <= most || size <= sizeOf(q.GetOldObject(), q.GetSubresource()) {

@@ -30,9 +30,9 @@ func (r Rule) Among(all Mode) Mode {
 	return all
 }
 
-// ParseModes returns the mode of every optional rule of a table. A rule that single names gets the
-// mode that single has for it. All others get the mode all, as in [Modes]. ParseModes reports every
-// problem, in the order of the IDs.
+// ParseModes returns the mode of every optional rule of a table. A rule that is named in single
+// gets the mode from there. Every other rule gets its mode from all, as in [Modes]. ParseModes
+// reports every problem, in the order of the IDs.
 func ParseModes(table []Rule, all Mode, single map[string]string) (modes map[ID]Mode, problems []error) {
 	modes = Modes(table, all)
 	for _, id := range slices.Sorted(maps.Keys(single)) {

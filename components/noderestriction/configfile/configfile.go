@@ -42,8 +42,8 @@ type File struct {
 	recorder *recorder
 	current  atomic.Pointer[configuration.Configuration]
 	// seen is the content that was read last. taken is the content that was parsed last, valid or
-	// not. complaint is the error of that content, and empty if it is valid. Only one goroutine
-	// uses these fields: first New's, then Run's.
+	// not. complaint is the last error, and empty after a valid load. Only one goroutine uses these
+	// fields: first New's, then Run's.
 	seen, taken []byte
 	complaint   string
 }

@@ -7,12 +7,12 @@
 //
 // # What is recorded
 //
-// A sticky taint is recorded when it is seen on a Node. The record is removed when the taint is
-// gone from the Node with the same UID: a node cannot change taints, so another client removed it.
-// When the Node is deleted, the record stays. A new Node of that name must be registered with the
-// taint. If it was registered without the taint, the taint is listed as absent (Absent in
-// [noderestriction.NodeHistory]). It stays absent until the Node has it, or an administrator clears
-// the record ([Clear]).
+// A sticky taint is recorded when it is seen on a Node. It is removed from the record when it is
+// gone from that Node, which is identified by its UID. A node cannot change taints, so another
+// client removed it. When the Node is deleted, the record stays. A new Node of that name must be
+// registered with the taint. If it was registered without the taint, the taint is listed as absent
+// (Absent in [noderestriction.NodeHistory]). It stays absent until the Node has it, or an
+// administrator clears the record ([Clear]).
 //
 // Of the taints that a Node was registered with, at most 16 are recorded, because its node may have
 // chosen them. Later ones do not replace them. The other 48 places are for taints that are added to

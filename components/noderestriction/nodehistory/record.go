@@ -85,7 +85,7 @@ func (r record) forgotten() record {
 // registered with. more reports whether the Node was registered with taints for which there was no
 // place.
 //
-//   - A recorded taint always stays.
+//   - A taint that was recorded before keeps its place.
 //   - A taint whose key the operator lists exactly comes before one that a prefix includes.
 //   - New taints that the Node was registered with, together with the earlier ones, are at most
 //     [mostInitial]. This leaves space for taints that other clients add later.
@@ -174,7 +174,7 @@ type stored struct {
 func (r record) encode() string {
 	encoded, err := json.Marshal(stored{r.uid, r.version, spell(r.taints), spell(r.absent), spell(r.initial), r.more})
 	if err != nil {
-		return "" // strings can always be written
+		return "" // unreachable: a struct of strings always encodes
 	}
 	return string(encoded)
 }

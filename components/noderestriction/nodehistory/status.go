@@ -51,9 +51,9 @@ func (m *Store) recordsUnready() string {
 }
 
 // History implements [noderestriction.Cluster]. It returns an error if the history is not known:
-// the API server has sent nothing about Nodes or the ConfigMap for too long, the ConfigMap has not
-// existed since this process began, or the node's record cannot be parsed. If the ConfigMap is
-// deleted later, History still returns the known records.
+// Nodes and the ConfigMap have not been listed yet, the API server has sent nothing about them for
+// too long, the ConfigMap has not existed since this process began, or the node's record cannot be
+// parsed. If the ConfigMap is deleted later, History still returns the known records.
 func (m *Store) History(_ context.Context, name string) (noderestriction.NodeHistory, error) {
 	for _, w := range m.watched {
 		if why := w.unready(); why != "" {
