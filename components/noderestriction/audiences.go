@@ -39,7 +39,7 @@ type audience struct {
 }
 
 // audienceOf finds the audience that the client sent. If a request names no audience, the API
-// server inserts all of its own audiences, in its order, before it calls the webhook
+// server inserts all of its own audiences in their order. It does so before it calls the webhook
 // (pkg/registry/core/serviceaccount/storage/token.go Create). So a request with exactly these
 // audiences counts as one that names none. If the API server has only one audience, a client that
 // sent its name looks the same and gets the same token. Then it is enough if the pod requests the

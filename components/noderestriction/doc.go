@@ -5,9 +5,9 @@
 // and its own pods, and nothing else.
 //
 // The package implements the rules of the in-tree NodeRestriction plugin as a separate policy. It
-// adds the rules of the proposals Scoped Kubelet API Access and Limiting Node Scope on the Node
-// object, the rules of KEP-1314, and optional rules that upstream does not have. A decision depends
-// on the new object, the old object and the answers of [Cluster].
+// adds rules from the design proposals Scoped Kubelet API Access and Limiting Node Scope on the
+// Node object, and from KEP-1314. It also has optional rules that upstream does not have. A
+// decision depends on the new object, the old object and the answers of [Cluster].
 //
 // Upstream's plugin runs before all webhooks and sees what the client sent. A validating webhook
 // calls this policy later: the API server has set defaults, and other plugins and webhooks have

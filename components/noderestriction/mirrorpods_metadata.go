@@ -40,8 +40,8 @@ func checkMirrorName(q *request, pod *corev1.Pod) *rules.Decision {
 const refusedAnnotationKeys = "refused-annotation-keys"
 
 // mirrorAnnotation reports whether KEP-1314 lists the annotation. Kubernetes no longer reads some
-// of them. It also accepts the annotation of the plugin LimitRanger, which adds it to every pod
-// that it sets a default on, before it calls webhooks.
+// of them. It also accepts the annotation of the API server's plugin LimitRanger. The plugin runs
+// before webhooks and annotates every pod that it sets a default on.
 func mirrorAnnotation(key string) bool {
 	switch key {
 	case corev1.MirrorPodAnnotationKey, "kubernetes.io/config.hash", "kubernetes.io/config.seen",

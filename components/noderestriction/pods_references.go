@@ -12,9 +12,9 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// reviewPodReferences allows only the volume types that are known to need no API objects. If the
-// API server is newer and has a volume type that this program does not know, the volume is decoded
-// without a type and is denied.
+// reviewPodReferences allows only the volume types that are known to need no API objects. A newer
+// API server may have a volume type that this program does not know. Such a volume is decoded
+// without a type, and is denied.
 func reviewPodReferences(q *request, pod *corev1.Pod) *rules.Decision {
 	if noun := referenced(&pod.Spec); noun != "" {
 		return q.forbid(podReferences, fmt.Sprintf("node %q can not create pods that reference %s", q.node, noun))

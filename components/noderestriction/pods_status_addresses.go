@@ -81,8 +81,8 @@ func (r *Restriction) checkPodIPsNobodys(ctx context.Context, q *request, introd
 }
 
 // podIPOwner returns the other Node that has the IP. It returns "" if the IP is in the podCIDRs of
-// this node. Otherwise a hostile node could report the pod IPs of other nodes as its own addresses,
-// and so prevent those nodes from reporting their pods.
+// this node. Otherwise a hostile node could report the pod IPs of other nodes as its own addresses.
+// Then those nodes could not report their pods.
 func (r *Restriction) podIPOwner(ctx context.Context, q *request, ip netip.Addr) (string, error) {
 	owner, err := r.config.Cluster.AddressOwner(ctx, ip.String(), q.node)
 	if err != nil || owner == "" {

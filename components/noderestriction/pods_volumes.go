@@ -81,8 +81,9 @@ func projectedReference(volume *corev1.Volume) (noun, problem string) {
 }
 
 // volumeNames reports the kinds of objects that a volume names. [volumeReference] reports the
-// objects that a volume needs without naming them. The API server denies a volume of several types,
-// but volumeNames still checks all of them, so that one type cannot hide the name in another.
+// objects that a volume needs without naming them. volumeNames checks all types of a volume, so
+// that one type cannot hide the name in another. The API server itself denies a volume of several
+// types.
 func volumeNames(source *corev1.VolumeSource) (secrets, configMaps bool) {
 	secrets = namesSecret(source)
 	configMaps = source.ConfigMap != nil && source.ConfigMap.Name != ""

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package rules defines what a rule of Bulkhead is. Every rule has an ID. The ID appears in the
-// code, in the reason that the caller of a denied request reads, and in the spec that tests the
-// rule.
+// code, in the reason of a denial, and in the spec that tests the rule.
 //
 // Every policy package lists its rules in one table. IDs are never reused and never renumbered.
 package rules

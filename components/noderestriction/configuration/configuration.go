@@ -18,8 +18,8 @@ import (
 // Configuration is a valid policy. It must not be changed. Then it is safe for concurrent use.
 type Configuration struct {
 	// AllowedLabels and AllowedTaints are the keys that a node may set, change and remove on its
-	// Node, in addition to those that the kubelet sets by itself. They are nil if the field is
-	// absent. Then upstream's fixed policy applies.
+	// Node, in addition to those that the kubelet sets by itself. If a field is absent, its value
+	// is nil and upstream's fixed policy applies.
 	AllowedLabels, AllowedTaints *Keys
 	// ChangeableLabels are the keys of labels that a node may change and remove once its Node has
 	// them. Nil means none.

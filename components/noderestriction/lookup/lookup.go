@@ -96,8 +96,9 @@ func measured[T any](ctx context.Context, v *Cluster, kind string, c func(contex
 }
 
 // explain keeps a 404, because it says something about the object. All other errors are about
-// node-restriction's own call. If the caller got "forbidden" because node-restriction lacks a
-// right, its user would look for the error in the wrong place, and a kubelet would not retry.
+// node-restriction's own call. For example, node-restriction may lack a right. If its caller then
+// got "forbidden", an operator would look for the error in the wrong place. A kubelet would not
+// retry.
 func explain(kind string, err error) error {
 	if apierrors.IsNotFound(err) {
 		return err

@@ -80,9 +80,9 @@ func (s *signingRequests) begin(now time.Time) {
 	s.since = nil
 }
 
-// end stores the result of a count. If the count is not complete, it may include some of the
-// requests that were counted before, so the larger of the two numbers applies. end returns true for
-// the first of several consecutive counts that are not complete.
+// end stores the result of a count. A count that is not complete may include some of the requests
+// that were counted before. Then the larger of the two numbers applies. end returns true for the
+// first of several consecutive counts that are not complete.
 func (s *signingRequests) end(listed map[askedFor]int, complete bool) (newlyIncomplete bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -129,8 +129,8 @@ func (n *node) follow(before *node) {
 }
 
 // judge is called when the stored record of the Node is known. If the record is of the same Node,
-// sticky taints that it does not have were added while no instance watched, which nodes cannot do.
-// So judge removes sticky taints from initial. It does not do so if the record had no place for
+// every sticky taint that it lacks was added while no instance watched. Nodes cannot add taints, so
+// judge removes the sticky taints from initial. It does not do so if the record had no place for
 // some taints. Taints that were not sticky were never recorded, so they stay in initial.
 func (n *node) judge(r record, sticky *configuration.Keys) {
 	if !n.judged && r.uid == n.uid && !r.more {

@@ -50,10 +50,14 @@ func (m *Store) recordsUnready() string {
 	return ""
 }
 
-// History implements [noderestriction.Cluster]. It returns an error if the history is not known:
-// Nodes and the ConfigMap have not been listed yet, the API server has sent nothing about them for
-// too long, the ConfigMap has not existed since this process began, or the node's record cannot be
-// parsed. If the ConfigMap is deleted later, History still returns the known records.
+// History implements [noderestriction.Cluster]. It returns an error in these cases:
+//
+//   - Nodes or the ConfigMap have not been listed yet.
+//   - The API server has sent nothing about Nodes or the ConfigMap for too long.
+//   - The ConfigMap has not existed since this process began.
+//   - The record of the node cannot be parsed.
+//
+// If the ConfigMap is deleted later, History still returns the known records.
 func (m *Store) History(_ context.Context, name string) (noderestriction.NodeHistory, error) {
 	for _, w := range m.watched {
 		if why := w.unready(); why != "" {
