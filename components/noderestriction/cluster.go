@@ -26,8 +26,9 @@ type Cluster interface {
 	ServiceAccount(ctx context.Context, namespace, name string) (*corev1.ServiceAccount, error)
 	PersistentVolumeClaim(ctx context.Context, namespace, name string) (*corev1.PersistentVolumeClaim, error)
 	PersistentVolume(ctx context.Context, name string) (*corev1.PersistentVolume, error)
-	// PodsOn returns the pods that are bound to a node, the newest first. Callers may read only the
-	// fields that identify a pod, its creation time and its volumes.
+	// PodsOn returns the pods that are bound to a node, the newest first. It may omit pods that
+	// have ended. Callers may read only the fields that identify a pod, its creation time and its
+	// volumes.
 	PodsOn(ctx context.Context, node string) ([]*corev1.Pod, error)
 	// CSIDriver may return an object that is a few seconds old.
 	CSIDriver(ctx context.Context, name string) (*storagev1.CSIDriver, error)
@@ -39,9 +40,9 @@ type Cluster interface {
 	// Count returns how many objects of that kind there are for the node. It returns at most limit,
 	// which must be positive.
 	Count(ctx context.Context, what Counted, node string, limit int) (int, error)
-	// PoolUser returns a user of a driver's device pool other than the node but. The result is the
-	// name of a node, or [NoNode] for a slice that does not belong to one node. It is empty if no
-	// other node has a ResourceSlice in that pool.
+	// PoolUser returns a user of a driver's device pool. It ignores the node that is named by the
+	// parameter but. The result is the name of a node, or [NoNode] for a slice that does not belong
+	// to one node. It is empty if no other node has a ResourceSlice in that pool.
 	PoolUser(ctx context.Context, driver, pool string, but string) (node string, err error)
 	// SigningRequests returns how many CertificateSigningRequests for those signers the node has
 	// created. It returns at most limit. The count may be half a minute old, and older while the
@@ -49,8 +50,9 @@ type Cluster interface {
 	// If adds is true and the count is below limit, SigningRequests also counts one more request.
 	// It makes no API call.
 	SigningRequests(node string, of Signers, limit int, adds bool) int
-	// AddressOwner returns the name of a Node other than but whose status has the address. It
-	// returns "" if there is none. The answer may be a few seconds old.
+	// AddressOwner returns the name of a Node whose status has the address. It ignores the Node
+	// that is named by the parameter but. It returns "" if there is none. The answer may be a few
+	// seconds old.
 	AddressOwner(ctx context.Context, address string, but string) (node string, err error)
 	// ServiceWith returns the Service that has ip as a cluster IP. ip is in the form of
 	// nodeaddress.Canonical. ServiceWith returns "" if no Service has it.
@@ -64,8 +66,9 @@ type Cluster interface {
 	// LastReported returns the last addresses, port and host name that a Node of that name
 	// reported. The Node may be deleted. The result is the zero value if it never reported any.
 	LastReported(ctx context.Context, node string) (Reported, error)
-	// ProviderIDOwner returns the name of a Node other than but that has the providerID. It returns
-	// "" if there is none. The answer may be a few seconds old.
+	// ProviderIDOwner returns the name of a Node that has the providerID. It ignores the Node that
+	// is named by the parameter but. It returns "" if there is none. The answer may be a few
+	// seconds old.
 	ProviderIDOwner(ctx context.Context, id string, but string) (node string, err error)
 }
 

@@ -190,7 +190,7 @@ func (r *Restriction) reviewAbsentTaints(ctx context.Context, q *request, old *c
 			"Node, or run: bulkhead taints clear %s)", q.node, someTaints(missing), q.node))
 }
 
-// without returns the taints in wanted that are not in there.
+// without returns the taints of the list wanted that are missing in the list there.
 func without(wanted, there []corev1.Taint) []corev1.Taint {
 	var missing []corev1.Taint
 	for _, taint := range wanted {

@@ -78,7 +78,9 @@ func (v *Cluster) sliceTable(ctx context.Context, options metav1.ListOptions) (*
 	return table, nil
 }
 
-// userIn returns the node of the first row that is in the pool and does not belong to the node but.
+// userIn returns the node of the first row of the pool. It ignores rows of the node that is named
+// by the parameter but. It returns [noderestriction.NoNode] for a slice that does not belong to one
+// node, and "" if there is no such row.
 func userIn(table *metav1.Table, pool, but string) (string, error) {
 	nodes, pools := column(table, "Node"), column(table, "Pool")
 	if nodes < 0 || pools < 0 {

@@ -134,7 +134,8 @@ func (r record) lacks(n *node, sticky *configuration.Keys) []corev1.Taint {
 	return dropped
 }
 
-// missing returns the taints in wanted that are not in there, without duplicates.
+// missing returns the taints of the list wanted that are missing in the list there, without
+// duplicates.
 func missing(wanted, there []corev1.Taint) []corev1.Taint {
 	var gone []corev1.Taint
 	for _, taint := range wanted {
