@@ -38,8 +38,7 @@ type scopedEntry struct {
 	registry metrics.KubeRegistry
 }
 
-// newScopedEntry returns the entry for a configuration with node scope. It returns an error if the
-// clientset cannot be created.
+// newScopedEntry returns the entry. The configuration must have node scope on.
 func newScopedEntry(ctx context.Context, c *config, client *kubeclient.Client, nodes *noderestriction.Restriction,
 	pods scopeadmission.Pods) (*scopedEntry, error) {
 	limitRule, ok := rules.Find(nodescope.Rules, "NS-LIMIT")

@@ -48,9 +48,9 @@ type File struct {
 	complaint   string
 }
 
-// New reads the file once. It returns an error if the file cannot be read or is invalid. There is
-// no earlier valid policy at this point, and a start without the policy would allow what the policy
-// denies.
+// New registers the metrics and reads the file once. With an empty path, it reads nothing. It
+// returns an error if the file cannot be read or is invalid. There is no earlier valid policy at
+// this point, and a start without the policy would allow what the policy denies.
 func New(config Config) (*File, error) {
 	f := &File{path: config.Path, recorder: newRecorder(config.Registry)}
 	if f.path == "" {

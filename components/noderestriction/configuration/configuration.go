@@ -15,7 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Configuration is a valid policy. It must not be changed. Then it is safe for concurrent use.
+// Configuration is a valid policy. Callers must not change it, so it is safe for concurrent use.
 type Configuration struct {
 	// AllowedLabels and AllowedTaints are the keys that a node may set, change and remove on its
 	// Node, in addition to those that the kubelet sets by itself. If a field is absent, its value
