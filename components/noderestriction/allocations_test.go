@@ -12,8 +12,8 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 )
 
-// TestCommonWritesHardlyAllocate holds what kubelets write all day, as it is after
-// decoding: no object is shared between what was and what is.
+// TestCommonWritesHardlyAllocate measures the writes that kubelets send most. As after decoding,
+// the old and the new object share no memory.
 func TestCommonWritesHardlyAllocate(t *testing.T) {
 	tainted := func(n *corev1.Node) {
 		n.Spec.Taints = []corev1.Taint{{Key: "dedicated", Effect: corev1.TaintEffectNoSchedule, TimeAdded: &metav1.Time{}}}

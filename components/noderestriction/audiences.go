@@ -27,22 +27,23 @@ var tokenAudience = rules.Rule{
 	Source: "plugin/pkg/admission/noderestriction/admission.go validateNodeServiceAccountAudience",
 }
 
-// audience is whom a token is for.
+// audience is the audience that a node requests a token for.
 type audience struct {
-	// name is empty if the request does not say, which stands for the API server.
+	// name is empty if the request names no audience. Then the token is for the API server.
 	name string
-	// alias is how a request would have named the API server, if it may have.
+	// alias is the name of the API server's audience, if the client may have sent it. Otherwise it
+	// is empty.
 	alias string
-	// many is true for several audiences, which no pod asks for at once.
+	// many is true for several audiences. A pod never requests several in one token.
 	many bool
 }
 
-// audienceOf finds out what the client sent. Before it asks us, the API server puts
-// its own audiences, all of them and in their order, in a request that names none
-// (pkg/registry/core/serviceaccount/storage/token.go Create). A request that has
-// just these is taken for one that names none. Where the API server has one
-// audience only, a client that sent it by name looks the same, and gets the same
-// token: it is enough then that the pod asks for either.
+// audienceOf finds the audience that the client sent. If a request names no audience, the API
+// server inserts all of its own audiences in their order. It does so before it calls the webhook
+// (pkg/registry/core/serviceaccount/storage/token.go Create). So a request with exactly these
+// audiences counts as one that names none. If the API server has only one audience, a client that
+// sent its name looks the same and gets the same token. Then it is enough if the pod requests the
+// empty audience or this name.
 func (r *Restriction) audienceOf(requested []string) audience {
 	own := r.config.APIAudiences
 	switch {
@@ -59,7 +60,7 @@ func (r *Restriction) audienceOf(requested []string) audience {
 	}
 }
 
-// is true if a pod that asks for this audience may be given the token.
+// is reports whether a pod that requests the audience named may get this token.
 func (a audience) is(named string) bool {
 	return !a.many && (named == a.name || a.alias != "" && named == a.alias)
 }
@@ -84,7 +85,7 @@ func (r *Restriction) reviewAudience(ctx context.Context, q *request, pod *corev
 	return r.reviewGrantedAudience(ctx, q, asked)
 }
 
-// projects is true if the pod has a volume with a token for the audience.
+// projects reports whether the pod has a volume that projects a token for the audience.
 func projects(pod *corev1.Pod, asked audience) bool {
 	for token := range projectedTokens(pod) {
 		if asked.is(token.Audience) {
@@ -94,8 +95,8 @@ func projects(pod *corev1.Pod, asked audience) bool {
 	return false
 }
 
-// driversUse is true if the driver of one of the pod's volumes is given tokens for
-// the audience. What could not be looked up matters only if nothing else has it.
+// driversUse reports whether the CSI driver of one of the pod's volumes requests tokens for the
+// audience. It returns a failed lookup as an error only if no driver requests them.
 func (r *Restriction) driversUse(ctx context.Context, pod *corev1.Pod, asked audience) (bool, error) {
 	var errs []error
 	for token, err := range r.driverTokens(ctx, pod) {
@@ -108,8 +109,8 @@ func (r *Restriction) driversUse(ctx context.Context, pod *corev1.Pod, asked aud
 	return false, utilerrors.NewAggregate(errs)
 }
 
-// reviewGrantedAudience asks whether an administrator has granted what the pod does
-// not ask for.
+// reviewGrantedAudience checks whether an administrator has granted the node an audience that the
+// pod does not request.
 func (r *Restriction) reviewGrantedAudience(ctx context.Context, q *request, asked audience) *rules.Decision {
 	who := q.GetUserInfo().GetName()
 	granted, err := r.granted(ctx, q, "request-serviceaccounts-token-audience", asked.name, q.GetName())
@@ -126,8 +127,8 @@ func (r *Restriction) reviewGrantedAudience(ctx context.Context, q *request, ask
 	return q.forbid(tokenAudience, fmt.Sprintf("%s is not authorized to request tokens for audience %q", who, asked.name))
 }
 
-// granted asks the authorizers as the node. The resource of such a right is not one
-// of the API's: it is an audience or a signer.
+// granted asks the authorizers whether the node has the right. The resource of such a right is not
+// an API resource. It is an audience or a signer.
 func (r *Restriction) granted(ctx context.Context, q *request, verb, resource, name string) (bool, error) {
 	if r.config.Authorizer == nil {
 		return false, nil
@@ -139,7 +140,7 @@ func (r *Restriction) granted(ctx context.Context, q *request, verb, resource, n
 	return allowed && err == nil, err
 }
 
-// projectedTokens are those that the pod's volumes project.
+// projectedTokens returns the service account tokens that the pod's volumes project.
 func projectedTokens(pod *corev1.Pod) iter.Seq[*corev1.ServiceAccountTokenProjection] {
 	return func(yield func(*corev1.ServiceAccountTokenProjection) bool) {
 		for i := range pod.Spec.Volumes {
@@ -156,9 +157,9 @@ func projectedTokens(pod *corev1.Pod) iter.Seq[*corev1.ServiceAccountTokenProjec
 	}
 }
 
-// driverTokens are those that the kubelet asks for on behalf of the CSI drivers of
-// the pod's volumes, each or the error that hides it. A driver is looked up once. The
-// end of ctx is the last error: a pod may have thousands of volumes.
+// driverTokens returns the tokens that the kubelet requests for the CSI drivers of the pod's
+// volumes. For a failed lookup it yields the error instead. It looks up every driver once. It stops
+// when ctx ends and yields that as the last error, because a pod can have thousands of volumes.
 func (r *Restriction) driverTokens(ctx context.Context, pod *corev1.Pod) iter.Seq2[storagev1.TokenRequest, error] {
 	return func(yield func(storagev1.TokenRequest, error) bool) {
 		seen := map[string]bool{"": true}
@@ -182,8 +183,7 @@ func (r *Restriction) driverTokens(ctx context.Context, pod *corev1.Pod) iter.Se
 	}
 }
 
-// tokensOfDriver yields the tokens of one driver, and returns false if that is
-// enough.
+// tokensOfDriver yields the tokens of one driver. It returns false when the caller needs no more.
 func (r *Restriction) tokensOfDriver(ctx context.Context, name string,
 	yield func(storagev1.TokenRequest, error) bool) bool {
 	driver, err := r.config.Cluster.CSIDriver(ctx, name)
@@ -198,8 +198,8 @@ func (r *Restriction) tokensOfDriver(ctx context.Context, name string,
 	return true
 }
 
-// driverOf returns the CSI driver behind a volume of the pod; empty if there is
-// none. A volume of a kind that has moved to CSI is behind its driver.
+// driverOf returns the CSI driver of a volume of the pod. It returns "" if there is none. An
+// in-tree volume type that has migrated to CSI has the driver that it migrated to.
 func (r *Restriction) driverOf(ctx context.Context, pod *corev1.Pod, volume *corev1.Volume) (string, error) {
 	inTree := csitranslation.New()
 	switch {

@@ -49,8 +49,8 @@ func TestAudiencesNeedTheGate(t *testing.T) {
 	})
 }
 
-// TestDefaultedAudiences has requests as they are once the API server has put its
-// own audiences in those that named none.
+// TestDefaultedAudiences uses requests in which the API server has inserted its own audiences,
+// because they named none.
 func TestDefaultedAudiences(t *testing.T) {
 	ofServer := mineWith(projectedToken("", 3607))
 	run(t, restrict(ofServer, apiAudiences(apiServer)), []row{
@@ -103,7 +103,8 @@ func TestGrantedAudiences(t *testing.T) {
 	}
 }
 
-// TestGrantsAreAskedAsTheNode because an administrator may grant by group or extra.
+// TestGrantsAreAskedAsTheNode checks that the whole user is sent, because an administrator may
+// grant by group or extra.
 func TestGrantsAreAskedAsTheNode(t *testing.T) {
 	who := &user.DefaultInfo{Name: "system:node:me", UID: "u", Groups: []string{"system:nodes", "zone-a"},
 		Extra: map[string][]string{"k": {"v"}}}
@@ -122,13 +123,13 @@ func TestGrantsAreAskedAsTheNode(t *testing.T) {
 	}
 }
 
-// volumeOf is a volume of a pod, which is named v.
+// volumeOf returns a pod volume with the name v.
 func volumeOf(source corev1.VolumeSource) corev1.Volume {
 	return corev1.Volume{Name: "v", VolumeSource: source}
 }
 
-// stored is a cluster in which pod default/mine has the volume, and the claims named
-// c and mine-v are bound to volumes with a source each.
+// stored returns a cluster in which the pod default/mine has the volume. The claims c and mine-v
+// are bound to a volume with the source.
 func stored(v corev1.Volume, source corev1.PersistentVolumeSource, drivers ...string) *fakeCluster {
 	c := mineWith(v)
 	claim := &corev1.PersistentVolumeClaim{Spec: corev1.PersistentVolumeClaimSpec{VolumeName: "pv"}}
@@ -217,7 +218,7 @@ func TestAudiencesOfVolumesThatAreNotThere(t *testing.T) {
 	})
 }
 
-// TestManyVolumes has one driver looked up once.
+// TestManyVolumes checks that one driver is looked up once.
 func TestManyVolumes(t *testing.T) {
 	c := stored(byClaim("c"),
 		corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "gone.example"}})
@@ -233,7 +234,7 @@ func TestManyVolumes(t *testing.T) {
 	})
 }
 
-// TestManyVolumesEndInTime asks nothing more when nobody waits for the answer.
+// TestManyVolumesEndInTime checks that lookups stop when ctx ends.
 func TestManyVolumesEndInTime(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -243,7 +244,7 @@ func TestManyVolumesEndInTime(t *testing.T) {
 		restrict(c).Review(ctx, asksFor(aToken("vault"))))
 }
 
-// TestCommonTokenAllocates holds the path of the token that every pod gets.
+// TestCommonTokenAllocates measures the request for the token that every pod gets.
 func TestCommonTokenAllocates(t *testing.T) {
 	r := restrict(mineWith(projectedToken("", 3607)), apiAudiences(apiServer))
 	write := asksFor(aToken(apiServer))

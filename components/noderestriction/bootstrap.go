@@ -58,8 +58,8 @@ var (
 
 var bootstrapRules = []rules.Rule{bootstrapSigner, bootstrapCertificate, bootstrapFreeName, bootstrapAllowedName}
 
-// reviewBootstrapper decides on a write of a user who is not a node. Only the creation of
-// a CertificateSigningRequest by a bootstrapper has rules.
+// reviewBootstrapper decides on a write of a user who is not a node. The only write with rules is
+// the creation of a CertificateSigningRequest by a user in system:bootstrappers.
 func (r *Restriction) reviewBootstrapper(ctx context.Context, a admission.Attributes) rules.Decision {
 	if a.GetOperation() != admission.Create || resourceKindOf(a.GetResource()) != ofCertificateSigningRequests ||
 		!nodeidentity.IsBootstrapper(a.GetUserInfo()) {
@@ -72,7 +72,7 @@ func (r *Restriction) reviewBootstrapper(ctx context.Context, a admission.Attrib
 	return q.decision(r.reviewBootstrapRequest(ctx, &q))
 }
 
-// reviewBootstrapRequest asks the cluster last: the other rules cost no call.
+// reviewBootstrapRequest reads from the cluster last, because the other rules need no API call.
 func (r *Restriction) reviewBootstrapRequest(ctx context.Context, q *request) *rules.Decision {
 	asked, ok := typed[certificatesv1.CertificateSigningRequest](q.GetObject())
 	if !ok {
@@ -92,7 +92,7 @@ func (r *Restriction) reviewBootstrapRequest(ctx context.Context, q *request) *r
 	} {
 		refused := r.optional(q, check.by, func() *rules.Decision {
 			if err != nil {
-				// Each rule fails closed by itself: the others may be off.
+				// Each rule fails closed by itself, because the others may be off.
 				return q.forbid(check.by, err.Error())
 			}
 			return check.free()
@@ -110,8 +110,8 @@ func (q *request) otherBootstrapSigner(signer string) *rules.Decision {
 			q.GetUserInfo().GetName(), certificatesv1.KubeAPIServerClientKubeletSignerName, signer))
 }
 
-// bootstrapNodeName returns the node name in a request for a kubelet's client
-// certificate. An error says what is not as a kubelet requests it.
+// bootstrapNodeName returns the node name in a request for a kubelet's client certificate. The
+// error says how the request differs from the request of a kubelet.
 func bootstrapNodeName(asked *certificatesv1.CertificateSigningRequestSpec) (string, error) {
 	parsed, err := kubeletcertificate.ParseRequest(asked.Request)
 	if err != nil {
@@ -133,7 +133,7 @@ func bootstrapNodeName(asked *certificatesv1.CertificateSigningRequestSpec) (str
 	return name, nil
 }
 
-// checkBootstrapName compares with the operator's list.
+// checkBootstrapName compares the name with the operator's list.
 func (q *request) checkBootstrapName(name string) *rules.Decision {
 	who := q.GetUserInfo()
 	if q.configuration.AllowsBootstrap(who.GetName(), who.GetGroups(), name) {
@@ -144,7 +144,8 @@ func (q *request) checkBootstrapName(name string) *rules.Decision {
 			name, who.GetName()))
 }
 
-// checkFreeName reads the Node live, so that a Node which has just been created counts.
+// checkFreeName reads the Node from the API server and not from a cache, so that a Node created
+// just now counts.
 func (r *Restriction) checkFreeName(ctx context.Context, q *request, name string) *rules.Decision {
 	switch _, err := r.config.Cluster.Node(ctx, name); {
 	case err == nil:

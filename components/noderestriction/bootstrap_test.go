@@ -27,13 +27,13 @@ const (
 
 var allBootRules = []rules.ID{"NR-BOOT-1", "NR-BOOT-2", "NR-BOOT-3", "NR-BOOT-4"}
 
-// bootstrapToken is the user of a token of kubeadm.
+// bootstrapToken returns the user of a bootstrap token that kubeadm created.
 func bootstrapToken() user.Info {
 	return &user.DefaultInfo{Name: bootstrapUser,
 		Groups: []string{"system:bootstrappers", defaultNodeToken, "system:authenticated"}}
 }
 
-// joins is a request by a bootstrap token for the certificate of a node.
+// joins returns the request of a bootstrap token for the certificate of a node.
 func joins(t testing.TB, node string, edits ...func(*x509Template)) admission.Attributes {
 	t.Helper()
 	return joinsWith(clientSigner,
@@ -191,7 +191,7 @@ func TestBootstrapNamesAllowed(t *testing.T) {
 	auditedOnly(t, restrict(aCluster(), named(elsewhere), inMode(rules.Audit, "NR-BOOT-4")), other, "NR-BOOT-4")
 }
 
-// Other users, and other writes of bootstrappers, have no rule.
+// Requests of other users, and other writes of bootstrap users, have no rules.
 func TestBootstrapOthers(t *testing.T) {
 	who := func(name string, groups ...string) func(*attributes) {
 		return as(&user.DefaultInfo{Name: name, Groups: groups})
@@ -215,7 +215,7 @@ func TestBootstrapOthers(t *testing.T) {
 	})
 }
 
-// FuzzBootstrapRequest admits only what is a kubelet's request for a free name.
+// FuzzBootstrapRequest checks that only a kubelet's request for an unused node name is admitted.
 func FuzzBootstrapRequest(f *testing.F) {
 	own := signed(f, commonName("system:node:new"))
 	f.Add(clientSigner, own)
@@ -236,7 +236,7 @@ func FuzzBootstrapRequest(f *testing.F) {
 	})
 }
 
-// parseFirst reads a request by itself.
+// parseFirst parses a request independently of the code under test.
 func parseFirst(request []byte) (*x509.CertificateRequest, error) {
 	block, _ := pem.Decode(request)
 	if block == nil {

@@ -26,8 +26,8 @@ var certificateSigningRequestRules = []rules.Rule{
 	certificateOwnName, certificateServing, certificateClient, certificateSigners, certificateCap, certificateMetadata,
 }
 
-// reviewCertificateSigningRequest sees the request before anybody has approved it.
-// That its signature is good the API server has made sure of before.
+// reviewCertificateSigningRequest decides before an approver sees the request. The API server has
+// already verified the request's signature.
 func (r *Restriction) reviewCertificateSigningRequest(ctx context.Context, q *request) *rules.Decision {
 	if q.GetOperation() != admission.Create {
 		return nil

@@ -54,8 +54,8 @@ func (r *Restriction) reviewOtherSigner(q *request, signer string) *rules.Decisi
 	})
 }
 
-// reviewKubeletCertificateExtensions holds a request to what a kubelet asks for. One that
-// cannot be read, err says why, can get here only with
+// reviewKubeletCertificateExtensions allows only the requests that a kubelet makes. err says why
+// the request cannot be parsed. Such a request gets here only with
 // AllowInsecureKubeletCertificateSigningRequests.
 func (r *Restriction) reviewKubeletCertificateExtensions(ctx context.Context, q *request,
 	asked *certificatesv1.CertificateSigningRequestSpec, parsed *x509.CertificateRequest, err error) *rules.Decision {
@@ -84,8 +84,8 @@ func (r *Restriction) reviewKubeletCertificateExtensions(ctx context.Context, q 
 	})
 }
 
-// reviewServingNames compares with the Node as it is. A kubelet asks once it has
-// seen addresses there, and tries again when it is refused.
+// reviewServingNames compares the request with the current Node. A kubelet requests a serving
+// certificate after its Node has addresses, and retries after a denial.
 func (r *Restriction) reviewServingNames(ctx context.Context, q *request,
 	parsed *x509.CertificateRequest) *rules.Decision {
 	if problem := kubeletcertificate.NamesProblem(parsed); problem != "" {
@@ -113,7 +113,7 @@ func (r *Restriction) reviewServingNames(ctx context.Context, q *request,
 	return nil
 }
 
-// othersIn has a [Cluster] say whose a name is.
+// othersIn looks up in the [Cluster] which other Node has a name or an address.
 type othersIn struct{ Cluster }
 
 func (c othersIn) NodeWith(ctx context.Context, address, but string) (string, error) {
@@ -158,18 +158,19 @@ var certificateCap = rules.Rule{
 	Optional:  true,
 }
 
-// Signers are whom a CertificateSigningRequest is for, as far as they are counted
-// apart: a kubelet's requests for one are no reason to refuse it the other.
+// Signers is a group of signers whose CertificateSigningRequests are counted together. The groups
+// have separate counts, so requests for one signer of kubelet certificates never block requests for
+// the other.
 type Signers int
 
-// What is counted apart.
+// The groups of signers that are counted separately.
 const (
 	ClientSigner Signers = iota
 	ServingSigner
 	OtherSigners
 )
 
-// SignersOf finds where the requests for a signer are counted.
+// SignersOf returns the group that counts the requests for a signer.
 func SignersOf(signerName string) Signers {
 	switch signerName {
 	case certificatesv1.KubeAPIServerClientKubeletSignerName:
@@ -181,7 +182,7 @@ func SignersOf(signerName string) Signers {
 	}
 }
 
-// String is as a person reads it.
+// String returns the signer's name. For OtherSigners it returns a description.
 func (s Signers) String() string {
 	switch s {
 	case ClientSigner:
@@ -193,8 +194,8 @@ func (s Signers) String() string {
 	}
 }
 
-// reviewSigningCap comes last for this resource: what it does not refuse is counted as
-// made. A dry run makes none, but is told what the write would be told.
+// reviewSigningCap is the last rule of this resource, because it counts every request that it does
+// not deny. A dry run gets the same answer as the write, but is not counted.
 func (r *Restriction) reviewSigningCap(q *request, signerName string) *rules.Decision {
 	most := q.caps().CertificateSigningRequests
 	if most <= 0 {

@@ -19,7 +19,7 @@ import (
 
 const asManySigning = deniedSigning + `node "me" has as many CertificateSigningRequests for `
 
-// madeBy is a cluster in which the node me has made so many requests for a signer.
+// madeBy returns a cluster in which the node me has created n requests for a signer.
 func madeBy(of Signers, n int) *fakeCluster {
 	c := aCluster()
 	c.signing = map[askedOf]int{{"me", of}: n}
@@ -61,8 +61,8 @@ func TestCertificateCap(t *testing.T) {
 	}
 }
 
-// What is admitted is told of, so that the next one is held to it before anybody has
-// listed anything; what is refused, or made only for show, is not.
+// An admitted request is counted at once, so the limit applies to the next one before any list. A
+// denied request and a dry run are not counted.
 func TestWhatIsAdmittedIsCounted(t *testing.T) {
 	two, enforced := configured(configuration.Configuration{Caps: configuration.Caps{CertificateSigningRequests: 2}}),
 		enforce("NR-CSR-5", "NR-CSR-4", "NR-CSR-6")
@@ -84,7 +84,7 @@ func TestWhatIsAdmittedIsCounted(t *testing.T) {
 	}
 }
 
-// dryRunOf is the same write without effect.
+// dryRunOf returns the same write as a dry run.
 func dryRunOf(a admission.Attributes) admission.Attributes {
 	return admission.NewAttributesRecord(a.GetObject(), a.GetOldObject(), a.GetKind(), a.GetNamespace(), a.GetName(),
 		a.GetResource(),
@@ -116,7 +116,7 @@ func TestSigningRequestMetadata(t *testing.T) {
 	auditedOnly(t, restrict(aCluster(), inMode(rules.Audit, "NR-CSR-6")), labelled, "NR-CSR-6")
 }
 
-// alsoWith has the Node me say that it has another address, too.
+// alsoWith returns a cluster in which the Node me has one more address.
 func alsoWith(kind corev1.NodeAddressType, address string) *fakeCluster {
 	c := addressed()
 	c.nodes["me"].Status.Addresses = append(c.nodes["me"].Status.Addresses,
@@ -124,9 +124,9 @@ func alsoWith(kind corev1.NodeAddressType, address string) *fakeCluster {
 	return c
 }
 
-// A Node says of itself what it likes when it registers: that its status has a name or
-// an address does not make it its own. Each of these is in the status; the twin is an
-// address that is nobody else's.
+// A node chooses the addresses in its status when it registers, so an address in its status may
+// belong to another owner. Here each address is in the status. An address without another owner is
+// the positive case.
 func TestServingCertificatesOfOthersAddresses(t *testing.T) {
 	const isAPIServer, asWell = ` is the API server's, and node "me" has no label node-role.kubernetes.io/control-plane`,
 		` is that of node "other" as well`
@@ -183,7 +183,7 @@ func TestServingCertificatesOfOthersAddresses(t *testing.T) {
 	}
 }
 
-// The address of a control plane's node is the API server's, too.
+// The address of a control-plane node is also an address of the API server.
 func TestServingCertificatesOfControlPlanes(t *testing.T) {
 	c := addressed()
 	c.apiServer = []string{"10.0.0.1", "me"}

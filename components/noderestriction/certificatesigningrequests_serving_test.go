@@ -20,7 +20,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// addressed is a cluster in which the Node me has addresses of every type.
+// addressed returns a cluster in which the Node me has addresses of every type.
 func addressed() *fakeCluster {
 	c := aCluster()
 	c.nodes["me"].Status.Addresses = []corev1.NodeAddress{
@@ -41,7 +41,7 @@ func addressed() *fakeCluster {
 
 type x509Template = x509.CertificateRequest
 
-// serving is a request as a kubelet makes it, for a name and an address.
+// serving returns a kubelet's request for a name and an address.
 func serving(t testing.TB, edits ...func(*x509Template)) []byte {
 	t.Helper()
 	return signed(t, append([]func(*x509Template){func(r *x509Template) {
@@ -96,8 +96,8 @@ const (
 	onlySAN   = deniedSigning + "extensions other than subjectAltName are not allowed [NR-CSR-2]"
 )
 
-// otherNames is an extension with the name me, and one of a kind that crypto/x509
-// does not read.
+// otherNames returns an extension with the name me, and with a name of a kind that crypto/x509 does
+// not parse.
 func otherNames(t *testing.T) pkix.Extension {
 	t.Helper()
 	names, err := asn1.Marshal([]asn1.RawValue{
@@ -169,7 +169,7 @@ func TestClientCertificates(t *testing.T) {
 	auditedOnly(t, restrict(c, inMode(rules.Audit, "NR-CSR-3")), named, "NR-CSR-3")
 }
 
-// TestKubeletCertificateSubjects holds for both signers.
+// TestKubeletCertificateSubjects checks both signers.
 func TestKubeletCertificateSubjects(t *testing.T) {
 	subject := func(edit func(*pkix.Name)) func(*x509Template) { return func(r *x509Template) { edit(&r.Subject) } }
 	twice, err := asn1.Marshal(

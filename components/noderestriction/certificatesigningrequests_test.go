@@ -29,7 +29,7 @@ const (
 	notPEM        = deniedSigning + "unable to parse csr: PEM block type must be CERTIFICATE REQUEST [NR-CSR-1]"
 )
 
-// signed is a request in PEM, of the subject of node me unless edited.
+// signed returns a PEM request with the subject of the node me, unless edited.
 func signed(t testing.TB, edits ...func(*x509.CertificateRequest)) []byte {
 	t.Helper()
 	template := &x509.CertificateRequest{Subject: pkix.Name{CommonName: "system:node:me",
@@ -52,7 +52,7 @@ func commonName(name string) func(*x509.CertificateRequest) {
 	return func(r *x509.CertificateRequest) { r.Subject.CommonName = name }
 }
 
-// signs asks a signer, for the usages of a kubelet's key.
+// signs returns a request to a signer, with the usages of a kubelet's key by default.
 func signs(signer string, request []byte, usages ...certificatesv1.KeyUsage) admission.Attributes {
 	if usages == nil {
 		usages = usagesOf(signer)
@@ -166,8 +166,8 @@ func TestOtherSigners(t *testing.T) {
 	auditedOnly(t, restrict(aCluster(), inMode(rules.Audit, "NR-CSR-4")), other, "NR-CSR-4")
 }
 
-// FuzzCertificateSigningRequest has no bytes admitted for a kubelet's certificate
-// that do not say so in the node's own name, and none stop the process.
+// FuzzCertificateSigningRequest checks that a kubelet certificate is admitted only for the node's
+// own name, and that no input causes a panic.
 func FuzzCertificateSigningRequest(f *testing.F) {
 	own := signed(f)
 	f.Add(own)
@@ -192,7 +192,7 @@ func FuzzCertificateSigningRequest(f *testing.F) {
 	})
 }
 
-// namesMe reads a request by itself.
+// namesMe parses a request independently of the code under test.
 func namesMe(request []byte) bool {
 	block, _ := pem.Decode(request)
 	if block == nil || len(request) > kubeletcertificate.MaxRequestBytes {

@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// fakeCluster is a Cluster of maps, by name or by namespace/name. What is not in a
-// map is not found.
+// fakeCluster implements Cluster with maps. The key is the name or namespace/name. An object that
+// is not in a map is not found.
 type fakeCluster struct {
 	nodes           map[string]*corev1.Node
 	pods            map[string]*corev1.Pod
@@ -27,30 +27,30 @@ type fakeCluster struct {
 	drivers         map[string]*storagev1.CSIDriver
 	boundTo         map[types.UID]string
 	counts          map[counted]int
-	// signing counts only where a test has made the map.
+	// signing counts requests only if the test has created the map.
 	signing map[askedOf]int
-	// addresses are the names of the nodes that have them.
+	// addresses maps an address to the name of its node.
 	addresses map[string]string
-	// services have cluster IPs, and apiServer is what the API server is reached at.
+	// services maps a cluster IP to its Service. apiServer has the addresses of the API server.
 	services  map[string]string
 	apiServer []string
-	// pools are the users of a driver and a pool.
+	// pools maps a driver and a pool to a user.
 	pools     map[string]string
 	histories map[string]NodeHistory
 	reported  map[string]Reported
-	// claimErr and poolErr, if they are set, are the answers about claims and pools.
+	// claimErr and poolErr, if set, are returned for claims and pools.
 	claimErr, poolErr error
-	// err, if it is set, is the answer to everything.
+	// err, if set, is returned by every method.
 	err error
 }
 
-// askedOf is what one node has asked of some signers.
+// askedOf identifies the requests of one node for one group of signers.
 type askedOf struct {
 	node string
 	of   Signers
 }
 
-// counted is what one node has of one kind.
+// counted identifies the objects of one kind of one node.
 type counted struct {
 	what Counted
 	node string
@@ -112,7 +112,7 @@ func (c *fakeCluster) BoundTo(_ context.Context, namespace, name string, uid typ
 	return "", apierrors.NewNotFound(corev1.Resource("pods"), name)
 }
 
-// PodsOn are in no order.
+// PodsOn returns the pods in random order.
 func (c *fakeCluster) PodsOn(_ context.Context, node string) (pods []*corev1.Pod, err error) {
 	for _, pod := range c.pods {
 		if pod.Spec.NodeName == node {
@@ -139,7 +139,7 @@ func (c *fakeCluster) Count(_ context.Context, what Counted, node string, limit 
 	return min(c.counts[counted{what, node}], limit), nil
 }
 
-// SigningRequests never fails: it is asked of a count that is there.
+// SigningRequests never fails, because the real one uses an existing count.
 func (c *fakeCluster) SigningRequests(node string, of Signers, limit int, adds bool) int {
 	key := askedOf{node, of}
 	n := min(c.signing[key], limit)

@@ -1,16 +1,15 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package noderestriction decides which writes of nodes are admitted: a node
-// writes itself and its own pods, and nothing else.
+// Package noderestriction decides which writes of nodes are admitted. A node may write its own Node
+// and its own pods, and nothing else.
 //
-// It is the in-tree NodeRestriction plugin as a policy of its own, with the rules of
-// the proposals Scoped Kubelet API Access, Limiting Node Scope on the Node object and
-// KEP-1314, and optional ones beyond upstream. It answers from values: what was
-// written, what was there before, and what [Cluster] knows.
+// The package implements the rules of the in-tree NodeRestriction plugin as a separate policy. It
+// adds rules from the design proposals Scoped Kubelet API Access and Limiting Node Scope on the
+// Node object, and from KEP-1314. It also has optional rules that upstream does not have. A
+// decision depends on the new object, the old object and the answers of [Cluster].
 //
-// Upstream's plugin runs before all webhooks and sees what the client sent. This
-// policy is asked by a validating webhook, after the API server has defaulted the
-// object and others have changed it; where that makes a difference, the rule says
-// so.
+// Upstream's plugin runs before all webhooks and sees what the client sent. A validating webhook
+// calls this policy later: the API server has set defaults, and other plugins and webhooks have
+// changed the object. Where this makes a difference, the rule says so.
 package noderestriction

@@ -124,7 +124,7 @@ func checkEventDelete(q *request) *rules.Decision {
 	return nil
 }
 
-// event is what the rules read of an event of either API group.
+// event holds the fields that the rules read, for an event of either API group.
 type event struct {
 	about    *corev1.ObjectReference
 	related  *corev1.ObjectReference
@@ -142,14 +142,14 @@ func eventOf(o runtime.Object) (event, bool) {
 	return event{}, false
 }
 
-// from is true for an event that a recorder on that node makes. Recorders of
-// Kubernetes 1.27 and before may set the host alone.
+// from reports whether a recorder on that node created the event. Recorders of Kubernetes 1.27 and
+// earlier may set only the host.
 func (e event) from(node string) bool {
 	host, instance := e.source.Host, e.instance
 	return (host != "" || instance != "") && (host == "" || host == node) && (instance == "" || instance == node)
 }
 
-// sameTarget is true if an event says the same of what it is about and of whom it is from.
+// sameTarget reports whether two events have the same object, related object and source.
 func (e event) sameTarget(old event) bool {
 	return *e.about == *old.about && e.sameRelated(old) && e.source == old.source && e.instance == old.instance
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// eventRights are the rights by which a node may write events about objects that
-// pods bring to it. A kubelet does so about claims and volumes.
+// eventRights maps a kind to the right that a node needs to write events about such an object.
+// These are objects that pods on the node use. A kubelet writes events about claims and volumes.
 var eventRights = map[schema.GroupKind]Right{
 	{Kind: "Secret"}:                {Version: "v1", Resource: "secrets"},
 	{Kind: "ConfigMap"}:             {Version: "v1", Resource: "configmaps"},
@@ -32,7 +32,7 @@ var eventRights = map[schema.GroupKind]Right{
 		Resource: "podcertificaterequests"},
 }
 
-// maxName is the longest name and UID that is looked up.
+// maxName is the longest name, namespace or UID that is looked up.
 const maxName = 253
 
 func (r *Restriction) checkEventObjects(ctx context.Context, q *request) *rules.Decision {
@@ -40,8 +40,8 @@ func (r *Restriction) checkEventObjects(ctx context.Context, q *request) *rules.
 	if !ok {
 		return q.unexpected(eventObject, q.GetObject())
 	}
-	// A kubelet counts an event up every time it happens again: what has been found
-	// once is not asked again.
+	// A kubelet updates an event each time it occurs again. An object that was already checked is
+	// not looked up again.
 	old, _ := eventOf(q.GetOldObject())
 	updated := q.GetOperation() == admission.Update && old.about != nil
 	if !updated || *written.about != *old.about {
@@ -76,10 +76,9 @@ func (r *Restriction) checkEventObject(ctx context.Context, q *request, about *c
 	return nil
 }
 
-// reports is true for an object that the node may write events about. A Node is known
-// by its name: a kubelet sends no UID, or one that it has kept from a Node that was
-// deleted (pkg/kubelet/kubelet_node_status.go nodeRefWithUID), and older ones the name
-// once more.
+// reports reports whether the node may write events about the object. A Node is identified by its
+// name, not its UID. A kubelet sends no UID, or the UID of a deleted Node that it has cached
+// (pkg/kubelet/kubelet_node_status.go nodeRefWithUID). Older kubelets send the name as the UID.
 func (r *Restriction) reports(ctx context.Context, q *request, about *corev1.ObjectReference) (bool, error) {
 	if about.Name == "" || len(about.Name) > maxName || len(about.Namespace) > maxName || len(about.UID) > maxName {
 		return false, nil
@@ -104,9 +103,9 @@ func (r *Restriction) reports(ctx context.Context, q *request, about *corev1.Obj
 	return r.config.Authorizer.Allowed(ctx, q.GetUserInfo(), right)
 }
 
-// reportsPod knows the pod by its UID, and a static pod by its mirror: a kubelet
-// writes events about the static pod, whose UID is what the mirror pod's annotation
-// says. kubectl describe looks for that one, too.
+// reportsPod identifies a pod by its UID, and a static pod by its mirror pod. A kubelet writes
+// events with the UID of the static pod. The mirror pod has that UID in its annotation. kubectl
+// describe also looks for that UID.
 func (r *Restriction) reportsPod(ctx context.Context, q *request, about *corev1.ObjectReference) (bool, error) {
 	if about.Namespace == "" || about.UID == "" {
 		return false, nil

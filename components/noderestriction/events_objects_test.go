@@ -36,7 +36,7 @@ func written(namespace string) func(*corev1.Event) {
 	return func(e *corev1.Event) { e.Namespace = namespace }
 }
 
-// creating makes the rows of an event that is created.
+// creating returns the rows for the creation of an event.
 func creating(name string, all edits, says string) []row {
 	if says == "" {
 		return inBoth(name, admission.Create, all, nil, "", "")

@@ -18,7 +18,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// anEvent is one about the pod default/mine, as the kubelet of the node me writes it.
+// anEvent returns an event about the pod default/mine, as the kubelet of the node me writes it.
 func anEvent(edits ...func(*corev1.Event)) *corev1.Event {
 	e := &corev1.Event{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "mine.1"},
@@ -34,7 +34,7 @@ func anEvent(edits ...func(*corev1.Event)) *corev1.Event {
 	return e
 }
 
-// aNewEvent says in events.k8s.io what anEvent says.
+// aNewEvent returns the event of anEvent in events.k8s.io.
 func aNewEvent(edits ...func(*corev1.Event)) *eventsv1.Event {
 	e := anEvent(edits...)
 	return &eventsv1.Event{
@@ -48,7 +48,7 @@ func from(host, instance string) func(*corev1.Event) {
 	return func(e *corev1.Event) { e.Source.Host, e.ReportingInstance = host, instance }
 }
 
-// inBoth makes the rows of one write for both API groups.
+// inBoth returns the rows of one write, for both API groups.
 func inBoth(name string, op admission.Operation, now, old []func(*corev1.Event), by rules.ID, says string) []row {
 	var object, before, newObject, newBefore runtime.Object
 	if now != nil {
@@ -163,7 +163,7 @@ func TestEventDelete(t *testing.T) {
 	run(t, restrict(aCluster()), inBoth("off", admission.Delete, nil, edits{from("other", "other")}, "", ""))
 }
 
-// TestEventsInAudit also says that no rule looks at the cluster where all are off.
+// TestEventsInAudit also checks that no lookup is made while all rules are off.
 func TestEventsInAudit(t *testing.T) {
 	failing := aCluster()
 	failing.err = errors.New("timeout")
@@ -180,7 +180,7 @@ func TestEventsInAudit(t *testing.T) {
 	}
 }
 
-// TestACountedEventIsCheap: a kubelet counts an event up for as long as it happens.
+// TestACountedEventIsCheap checks the update that a kubelet sends each time an event occurs again.
 func TestACountedEventIsCheap(t *testing.T) {
 	failing := aCluster()
 	failing.err = errors.New("timeout")

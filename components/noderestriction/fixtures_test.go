@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// aNode is a Node as a kubelet registers it. Its UID is its name and -uid.
+// aNode returns a Node as a kubelet registers it. Its UID is its name with the suffix -uid.
 func aNode(name string, edits ...func(*corev1.Node)) *corev1.Node {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{
 		Name: name, UID: types.UID(name + "-uid"), ResourceVersion: "1",
@@ -21,7 +21,7 @@ func aNode(name string, edits ...func(*corev1.Node)) *corev1.Node {
 	return node
 }
 
-// aPod is a pod that is bound to a node. Its UID is its name and -uid.
+// aPod returns a pod that is bound to a node. Its UID is its name with the suffix -uid.
 func aPod(namespace, name, node string, edits ...func(*corev1.Pod)) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -39,7 +39,7 @@ func aPod(namespace, name, node string, edits ...func(*corev1.Pod)) *corev1.Pod 
 	return pod
 }
 
-// aMirrorPod is the mirror pod of a static pod, as the kubelet of a node makes it.
+// aMirrorPod returns the mirror pod of a static pod, as a node's kubelet creates it.
 func aMirrorPod(node string, edits ...func(*corev1.Pod)) *corev1.Pod {
 	controller := true
 	pod := &corev1.Pod{
@@ -69,8 +69,8 @@ func aMirrorPod(node string, edits ...func(*corev1.Pod)) *corev1.Pod {
 	return pod
 }
 
-// aCluster has the nodes me and other, and the pod default/mine and default/theirs
-// bound to them. The maps may be written to.
+// aCluster has the nodes me and other. The pod default/mine is bound to me, and default/theirs to
+// other. Tests may change the maps.
 func aCluster() *fakeCluster {
 	return &fakeCluster{
 		nodes: map[string]*corev1.Node{"me": aNode("me"), "other": aNode("other")},

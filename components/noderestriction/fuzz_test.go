@@ -25,7 +25,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// fuzzed makes an object of the kind that a number says, or none.
+// fuzzed returns an object of the kind with that number, or nil.
 func fuzzed(kind uint8, namespace, name, node, key string) runtime.Object {
 	objectMeta := metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(name + "-uid"),
 		Labels: map[string]string{key: name}, Annotations: map[string]string{key: name}}
@@ -88,7 +88,7 @@ func fuzzed(kind uint8, namespace, name, node, key string) runtime.Object {
 	}
 }
 
-// fuzzedStatus reports volumes and a machine.
+// fuzzedStatus returns a status with volumes, an operating system and an architecture.
 func fuzzedStatus(attached, inUse string) corev1.NodeStatus {
 	return corev1.NodeStatus{
 		VolumesAttached: []corev1.AttachedVolume{{Name: corev1.UniqueVolumeName(attached)}},
@@ -97,7 +97,7 @@ func fuzzedStatus(attached, inUse string) corev1.NodeStatus {
 	}
 }
 
-// reviewed is a write as numbers and words, and what was there before.
+// reviewed is a write in the form of numbers and strings, with the old object.
 type reviewed struct {
 	who, group                                 string
 	op, resource                               uint8
@@ -106,7 +106,8 @@ type reviewed struct {
 	namespace, requested, name, node, old, key string
 }
 
-// eachReview is every resource with every kind of object, of this node and of another.
+// eachReview returns writes to every resource with every kind of object, of this node and of
+// another one.
 func eachReview() []reviewed {
 	var all []reviewed
 	for i := range len(kinds) {
@@ -131,7 +132,7 @@ func eachReview() []reviewed {
 	return all
 }
 
-// hold asks in every mode, and fails the test if the answer breaks a promise.
+// hold reviews the write in every mode. It fails the test if an answer breaks an invariant.
 func (r reviewed) hold(t *testing.T, modes *inEveryMode, resources []string) {
 	t.Helper()
 	operation := []admission.Operation{admission.Create, admission.Update, admission.Delete, admission.Connect}[r.op%4]
@@ -149,8 +150,8 @@ func (r reviewed) hold(t *testing.T, modes *inEveryMode, resources []string) {
 	}
 }
 
-// TestEveryReview holds the promises that no write may break, for what the fuzzer begins with
-// some of: the others would be all that it has time for.
+// TestEveryReview checks the invariants for all writes of eachReview. The fuzzer starts with only
+// some of them, because all would use all of its time.
 func TestEveryReview(t *testing.T) {
 	modes, resources := newInEveryMode(), slices.Sorted(maps.Keys(kinds))
 	for _, r := range eachReview() {
@@ -158,10 +159,10 @@ func TestEveryReview(t *testing.T) {
 	}
 }
 
-// FuzzReview holds the same promises.
+// FuzzReview checks the same invariants.
 func FuzzReview(f *testing.F) {
 	all := eachReview()
-	// A number that shares no factor with those of the loops: some of each.
+	// 97 has no common factor with the sizes of the loops, so this takes some of each.
 	for i := 0; i < len(all); i += 97 {
 		r := all[i]
 		f.Add(r.who, r.group, r.op, r.resource, r.subresource, r.kind, r.oldKind, r.namespace, r.requested, r.name, r.node,
@@ -175,7 +176,7 @@ func FuzzReview(f *testing.F) {
 	})
 }
 
-// holdNode fails where an admitted write is to another's Node or pod.
+// holdNode fails the test if an admitted write is to another node's Node or pod.
 func holdNode(t *testing.T, me string, a admission.Attributes) {
 	object, old := present(a.GetObject()), present(a.GetOldObject())
 	named := func(o runtime.Object) bool { node, ok := o.(*corev1.Node); return ok && node.Name == me }
@@ -203,7 +204,7 @@ func holdNode(t *testing.T, me string, a admission.Attributes) {
 	}
 }
 
-// inEveryMode are Restrictions with all optional rules off, audited and enforced.
+// inEveryMode has one Restriction each with all optional rules off, audited and enforced.
 type inEveryMode struct {
 	off, audit, enforce *Restriction
 	known               map[rules.ID]bool
@@ -227,9 +228,11 @@ func newInEveryMode() *inEveryMode {
 	return m
 }
 
-// check holds what rules promise of any write, and returns the answer without the
-// optional ones: to audit changes no answer, to enforce admits nothing new, and what
-// is refused names a rule and says so with an error's code.
+// check checks the invariants of all writes. It returns the decision without the optional rules.
+//
+//   - Audit does not change a decision.
+//   - Enforce admits nothing that Off denies or Audit reports.
+//   - A denial names a rule and has an error code.
 func (m *inEveryMode) check(t *testing.T, a admission.Attributes) rules.Decision {
 	off, audit, enforce := m.off.Review(t.Context(), a), m.audit.Review(t.Context(), a), m.enforce.Review(t.Context(), a)
 	switch {

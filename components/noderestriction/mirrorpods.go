@@ -13,8 +13,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// The annotations by which a namespace says what mirror pods it takes. Nodes cannot
-// write namespaces.
+// The annotations in which a namespace says which mirror pods it accepts. Nodes cannot write
+// namespaces.
 const (
 	mirrorAllowed   = "node.kubernetes.io/mirror.allowed"
 	mirrorLabelKeys = "node.kubernetes.io/mirror.allowed-label-keys"
@@ -58,11 +58,10 @@ var (
 
 var mirrorPodRules = []rules.Rule{mirrorNamespace, mirrorLabels, mirrorDeniedLabels, mirrorAnnotations, mirrorName}
 
-// reviewMirrorPodMetadata holds a new mirror pod, which upstream's rules admit, to
-// KEP-1314. A label or annotation that is not allowed is refused and not
-// taken off: a kubelet tries a refused mirror pod again, and succeeds once the
-// namespace lists the key. What can be decided without a look at the cluster comes
-// first.
+// reviewMirrorPodMetadata checks the rules of KEP-1314 for a new mirror pod that upstream's rules
+// admit. It denies a label or annotation that is not allowed, and does not remove it. A kubelet
+// retries a denied mirror pod, and succeeds once the namespace lists the key. Checks that need no
+// API call come first.
 func (r *Restriction) reviewMirrorPodMetadata(ctx context.Context, q *request, pod *corev1.Pod) *rules.Decision {
 	if q.configuration == nil || q.configuration.MirrorPods.Gate == configuration.Off {
 		return nil
@@ -102,8 +101,8 @@ func (r *Restriction) reviewMirrorNamespace(ctx context.Context, q *request, pol
 	return policyOn(q, policy, r.checkMirrorLabels(ctx, q, policy, namespace, pod))
 }
 
-// policyOn is what the gate makes of a refusal: where it only warns, the write is
-// admitted, and the caller and the counters hear of it.
+// policyOn applies the gate's mode to a denial. In the mode Warn, the write is admitted: the caller
+// gets a warning, and the denial is reported as audited.
 func policyOn(q *request, policy *configuration.MirrorPods, refused *rules.Decision) *rules.Decision {
 	if refused == nil || policy.Gate != configuration.Warn {
 		return refused
@@ -113,8 +112,8 @@ func policyOn(q *request, policy *configuration.MirrorPods, refused *rules.Decis
 	return nil
 }
 
-// A mirror pod only shows what a kubelet runs, but the control plane reads its spec like
-// that of every other pod.
+// A mirror pod only represents what a kubelet already runs. But the control plane reads its spec
+// like the spec of every other pod.
 var (
 	podMirrorScheduling = rules.Rule{
 		ID: "NR-POD-11",
@@ -139,7 +138,7 @@ var (
 	}
 )
 
-// reviewMirrorPodSpec restricts what others than the kubelet do because of a mirror pod.
+// reviewMirrorPodSpec denies a mirror pod whose spec makes other components than the kubelet act.
 func (r *Restriction) reviewMirrorPodSpec(q *request, pod *corev1.Pod) *rules.Decision {
 	if refused := r.optional(q, podMirrorScheduling,
 		func() *rules.Decision { return checkMirrorScheduling(q, &pod.Spec) }); refused != nil {
@@ -174,8 +173,8 @@ func checkMirrorVolumes(q *request, spec *corev1.PodSpec) *rules.Decision {
 	return nil
 }
 
-// byKubeletAlone is true for a volume that has one of the listed kinds and no other. What
-// Kubernetes adds later is refused until somebody has looked at it.
+// byKubeletAlone reports whether a volume has one of the listed kinds and no other. A kind that
+// Kubernetes adds later is denied until this list includes it.
 func byKubeletAlone(source corev1.VolumeSource) bool {
 	listed := source.HostPath != nil || source.EmptyDir != nil || source.DownwardAPI != nil || source.Image != nil ||
 		source.NFS != nil || source.Projected != nil

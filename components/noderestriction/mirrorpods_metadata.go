@@ -24,8 +24,9 @@ var mirrorName = rules.Rule{
 	Extension: true, Configured: true,
 }
 
-// checkMirrorName cannot tell the static pod b-a of the node c from the static pod b
-// of a node a-c: names of nodes that end in another's are not told apart.
+// checkMirrorName cannot distinguish the static pod "b-a" of the node "c" from the static pod "b"
+// of the node "a-c". So it does not protect a node from another node whose name is the end of its
+// own name.
 func checkMirrorName(q *request, pod *corev1.Pod) *rules.Decision {
 	if strings.HasSuffix(pod.Name, "-"+strings.ToLower(q.node)) && len(pod.Finalizers) == 0 {
 		return nil
@@ -35,12 +36,12 @@ func checkMirrorName(q *request, pod *corev1.Pod) *rules.Decision {
 			strings.ToLower(q.node)))
 }
 
-// refusedAnnotationKeys is the audit annotation that names the annotations.
+// refusedAnnotationKeys is the audit annotation that lists the denied annotations.
 const refusedAnnotationKeys = "refused-annotation-keys"
 
-// mirrorAnnotation is true for the annotations that KEP-1314 lists, some of
-// which nothing reads any more, and for the note that the plugin LimitRanger leaves
-// on every pod that it has given a default, before we are asked.
+// mirrorAnnotation reports whether KEP-1314 lists the annotation. Kubernetes no longer reads some
+// of them. It also accepts the annotation of the API server's plugin LimitRanger. The plugin runs
+// before webhooks and annotates every pod that it sets a default on.
 func mirrorAnnotation(key string) bool {
 	switch key {
 	case corev1.MirrorPodAnnotationKey, "kubernetes.io/config.hash", "kubernetes.io/config.seen",
@@ -73,9 +74,9 @@ func checkMirrorAnnotations(q *request, policy *configuration.MirrorPods, pod *c
 }
 
 const (
-	// unrestrictedPrefix begins the keys that nobody may take for trustworthy.
+	// unrestrictedPrefix is the prefix of label and annotation keys that no component may trust.
 	unrestrictedPrefix = "unrestricted.node.kubernetes.io/"
-	// refusedLabelKeys is the audit annotation that names the labels.
+	// refusedLabelKeys is the audit annotation that lists the denied labels.
 	refusedLabelKeys = "refused-label-keys"
 )
 
@@ -102,7 +103,7 @@ func (r *Restriction) checkMirrorLabels(ctx context.Context, q *request, policy 
 		switch {
 		case listed[key], policy.UnrestrictedPrefix && strings.HasPrefix(key, unrestrictedPrefix):
 		case slices.Contains(policy.DeniedLabelKeys, key):
-			// Said already, if the gate only warns.
+			// checkDeniedLabels has already reported it, if the gate only warns.
 		case key == corev1.LabelTopologyZone || key == corev1.LabelTopologyRegion:
 			topology = append(topology, key)
 		default:
@@ -126,8 +127,8 @@ func (r *Restriction) checkMirrorLabels(ctx context.Context, q *request, policy 
 			q.node, mirrorLabelKeys, q.GetNamespace(), someOf(unlisted)))
 }
 
-// othersTopology are the keys by which a pod claims to be where its node is not.
-// The API server itself gives a pod its node's topology labels before we see it.
+// othersTopology returns the topology keys for which the pod's value differs from that of its node.
+// The API server copies a node's topology labels to its pod before it calls the webhook.
 func (r *Restriction) othersTopology(ctx context.Context, q *request, pod *corev1.Pod, keys []string) (others []string,
 	err error) {
 	node, err := r.config.Cluster.Node(ctx, q.node)
@@ -142,7 +143,7 @@ func (r *Restriction) othersTopology(ctx context.Context, q *request, pod *corev
 	return others, nil
 }
 
-// listedKeys are the label keys that a namespace allows. A * is no key.
+// listedKeys returns the label keys that a namespace allows. A "*" has no special meaning.
 func listedKeys(namespace *corev1.Namespace) map[string]bool {
 	listed := map[string]bool{}
 	for key := range strings.SplitSeq(namespace.Annotations[mirrorLabelKeys], ",") {

@@ -84,8 +84,8 @@ func TestMirrorPodVolumes(t *testing.T) {
 	auditedOnly(t, restrict(aCluster(), inMode(rules.Audit, "NR-POD-12")), createMirror(volumes(disk)), "NR-POD-12")
 }
 
-// TestKubeletVolumesAreListed tries each kind of volume by itself: what Kubernetes adds is
-// refused.
+// TestKubeletVolumesAreListed checks each volume type separately. A type that Kubernetes adds later
+// is denied.
 func TestKubeletVolumesAreListed(t *testing.T) {
 	admitted := map[string]bool{"HostPath": true, "EmptyDir": true, "DownwardAPI": true, "Image": true, "NFS": true,
 		"Projected": true}

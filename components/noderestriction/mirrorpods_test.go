@@ -19,8 +19,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// gated gives mirror pods a policy that is enforced and denies k8s-app, unless an
-// edit says otherwise.
+// gated sets a mirror pod policy that is enforced and denies k8s-app, unless an edit changes it.
 func gated(edits ...func(*configuration.MirrorPods)) func(*Config) {
 	policy := &configuration.Configuration{MirrorPods: configuration.MirrorPods{
 		Gate: configuration.Enforce, DeniedLabelKeys: []string{"k8s-app"},
@@ -35,7 +34,7 @@ func warnOnly(p *configuration.MirrorPods)     { p.Gate = configuration.Warn }
 func optIn(p *configuration.MirrorPods)        { p.RequireNamespace = true }
 func unrestricted(p *configuration.MirrorPods) { p.UnrestrictedPrefix = true }
 
-// annotated gives kube-system annotations.
+// annotated sets the annotations of the namespace kube-system.
 func annotated(c *fakeCluster, annotations map[string]string) *fakeCluster {
 	c.namespaces["kube-system"] = &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "kube-system",
 		Annotations: annotations}}
@@ -46,7 +45,7 @@ func listing(keys string) *fakeCluster {
 	return annotated(aCluster(), map[string]string{"node.kubernetes.io/mirror.allowed-label-keys": keys})
 }
 
-// mirror is the creation of a mirror pod with these labels.
+// mirror returns the creation of a mirror pod with these labels.
 func mirror(labels map[string]string, edits ...func(*corev1.Pod)) admission.Attributes {
 	pod := aMirrorPod("me", edits...)
 	pod.Labels = labels
@@ -236,7 +235,7 @@ func TestMirrorPodGate(t *testing.T) {
 		"refused-annotation-keys": "a.example.com/a"}; !maps.Equal(v.Annotations, want) {
 		t.Errorf("the annotations are %v, want %v", v.Annotations, want)
 	}
-	// Where it only warns, it admits also what it cannot decide.
+	// In the mode Warn, a write that cannot be decided is admitted too.
 	policy := &configuration.MirrorPods{Gate: configuration.Warn, RequireNamespace: true}
 	q := &request{Attributes: mirror(nil), node: "me", configuration: &configuration.Configuration{MirrorPods: *policy}}
 	if refused := restrict(failing).reviewMirrorPodMetadata(t.Context(), q, aMirrorPod("me")); refused != nil ||
@@ -249,7 +248,7 @@ func TestMirrorPodGate(t *testing.T) {
 	}
 }
 
-// TestMirrorPodIsDecidedOnlyByWhatIsKnown has the cluster fail.
+// TestMirrorPodIsDecidedOnlyByWhatIsKnown uses a cluster whose lookups fail.
 func TestMirrorPodIsDecidedOnlyByWhatIsKnown(t *testing.T) {
 	failing := aCluster()
 	failing.err = errors.New("timeout")

@@ -11,7 +11,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// Modes gives all optional rules of this component one mode.
+// Modes returns one mode for all optional rules of this component. See [rules.Modes].
 func Modes(mode rules.Mode) map[rules.ID]rules.Mode { return rules.Modes(Rules, mode) }
 
 // ParseModes is [rules.ParseModes] for the rules of this component.
@@ -19,16 +19,15 @@ func ParseModes(all rules.Mode, single map[string]string) (modes map[rules.ID]ru
 	return rules.ParseModes(Rules, all, single)
 }
 
-// anyOn is true if one of the optional rules has a part in answers.
+// anyOn reports whether one of the rules in the table is not off.
 func anyOn(modes map[rules.ID]rules.Mode, table []rules.Rule) bool {
 	return slices.ContainsFunc(table, func(by rules.Rule) bool { return modes[by.ID] != rules.Off })
 }
 
-// off is true for an optional rule that has no part in any answer.
 func (r *Restriction) off(by rules.Rule) bool { return r.config.Modes[by.ID] == rules.Off }
 
-// optional runs the check of one optional rule as its mode says: not at all, or so
-// that it denies, or so that it is only reported.
+// optional runs the check of one optional rule according to its mode. Off skips the check. Enforce
+// denies. Audit only reports the denial.
 func (r *Restriction) optional(q *request, by rules.Rule, check func() *rules.Decision) *rules.Decision {
 	if r.off(by) || q.exempts(by) {
 		return nil
@@ -41,17 +40,18 @@ func (r *Restriction) optional(q *request, by rules.Rule, check func() *rules.De
 	return nil
 }
 
-// Exemptable are the rules that [Restriction.ReviewExempting] can leave out. Each is about
-// what a node may say of its own objects; none is what keeps it to those.
+// Exemptable lists the rules that [Restriction.ReviewExempting] can skip. Each is about the content
+// of a node's own objects. None is a rule that limits a node to its own objects.
 var Exemptable = []rules.ID{nodeTaints.ID, nodeCordon.ID, nodeAnnotations.ID, podStatusAnnotations.ID, eventSource.ID}
 
-// exempts is false for a rule that is not in [Exemptable], whatever exempted says.
+// exempts returns false for a rule that is not in [Exemptable], even if exempted returns true.
 func (q *request) exempts(by rules.Rule) bool {
 	return q.exempted != nil && slices.Contains(Exemptable, by.ID) && q.exempted(by.ID)
 }
 
-// exemptsTaints leaves as they are those taints that the operator marked as sticky: whoever
-// has a part of a node must not take its quarantine off, nor use its memory up.
+// exemptsTaints reports whether the write is exempt from NR-NODE-4. A write that changes a sticky
+// taint is not exempt. Otherwise an account with a scope on the node could remove the node's
+// quarantine, or fill the space for recorded taints.
 func (q *request) exemptsTaints(old, node *corev1.Node) bool {
 	if !q.exempts(nodeTaints) {
 		return false
@@ -63,28 +63,28 @@ func (q *request) exemptsTaints(old, node *corev1.Node) bool {
 	return len(without(before, after)) == 0 && len(without(after, before)) == 0
 }
 
-// Features are the feature gates of kube-apiserver that change what a node may
-// write. They must be set as the API server in front has them. Gates that no
-// longer change a decision in 1.37 (DynamicResourceAllocation, …) are left out.
+// Features are the feature gates of kube-apiserver that change what a node may write. Set them as
+// on the API server that calls the webhook. Gates that no longer change a decision in 1.37, such as
+// DynamicResourceAllocation, are not included.
 //
-// The zero value has everything off; start from [DefaultFeatures].
+// In the zero value, every feature is off. Start from [DefaultFeatures].
 type Features struct {
-	// ServiceAccountNodeAudienceRestriction holds the audience of a token that a node
-	// asks for to those that its pod uses.
+	// ServiceAccountNodeAudienceRestriction limits the audience of a token that a node requests to
+	// the audiences that its pod uses.
 	ServiceAccountNodeAudienceRestriction bool
-	// PodCertificateRequest lets a node make PodCertificateRequests for its pods.
+	// PodCertificateRequest lets a node create PodCertificateRequests for its pods.
 	PodCertificateRequest bool
-	// RecoverVolumeExpansionFailure lets a node report what a claim's expansion was
-	// allocated. It can be off only on servers before 1.34.
+	// RecoverVolumeExpansionFailure lets a node report the resources that are allocated for the
+	// expansion of a claim. It can be off only on API servers before 1.34.
 	RecoverVolumeExpansionFailure bool
-	// AllowInsecureKubeletCertificateSigningRequests lets a node ask for a kubelet
-	// certificate in any name.
+	// AllowInsecureKubeletCertificateSigningRequests lets a node request a kubelet certificate for
+	// any name.
 	AllowInsecureKubeletCertificateSigningRequests bool
 	// CSIVolumeHealth lets a node report the status of its CSINode.
 	CSIVolumeHealth bool
 }
 
-// DefaultFeatures are the defaults of Kubernetes 1.37.
+// DefaultFeatures returns the defaults of Kubernetes 1.37.
 func DefaultFeatures() Features {
 	return Features{
 		ServiceAccountNodeAudienceRestriction:          true,
@@ -95,8 +95,8 @@ func DefaultFeatures() Features {
 	}
 }
 
-// ByGate returns the features under the names that kube-apiserver's
-// --feature-gates gives them. Writing through the pointers changes f.
+// ByGate returns the features by their names in kube-apiserver's --feature-gates. A write through a
+// pointer changes f.
 func (f *Features) ByGate() map[string]*bool {
 	return map[string]*bool{
 		"ServiceAccountNodeAudienceRestriction":          &f.ServiceAccountNodeAudienceRestriction,

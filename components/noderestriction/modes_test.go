@@ -13,7 +13,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// Each rule that can be lifted refuses its write unless it is lifted, whatever else is.
+// Each exemptable rule denies its write, unless that rule is exempted. The exemption of other rules
+// makes no difference.
 func TestLiftedRulesRefuseNothing(t *testing.T) {
 	aTaint := func(n *corev1.Node) {
 		n.Spec.Taints = []corev1.Taint{{Key: "x", Effect: corev1.TaintEffectNoSchedule}}
@@ -49,7 +50,7 @@ func TestLiftedRulesRefuseNothing(t *testing.T) {
 	}
 }
 
-// What is not in the list is lifted for nobody.
+// A rule that is not in Exemptable is never exempted.
 func TestOtherRulesAreNotLifted(t *testing.T) {
 	r := restrict(aCluster(), func(c *Config) { c.Modes = Modes(rules.Enforce) })
 	everything := func(rules.ID) bool { return true }
@@ -79,8 +80,8 @@ func TestWhatHasRules(t *testing.T) {
 	}
 }
 
-// The quarantine that an operator marked is nobody's to take off, and its memory nobody's
-// to fill.
+// An exemption does not allow removing a sticky taint, which is the operator's quarantine. It also
+// does not allow adding one, which would use the space for recorded taints.
 func TestLiftedTaintsLeaveStickyOnes(t *testing.T) {
 	bad, plain, other := aTaint("compromised", "yes", "NoSchedule"), aTaint("termination", "", "NoSchedule"),
 		aTaint("compromised", "no", "NoSchedule")

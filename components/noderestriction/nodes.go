@@ -54,9 +54,8 @@ var nodeRules = []rules.Rule{
 	nodeDelete, nodeLifetime,
 }
 
-// reviewNode goes by the name in the request, which the API server leaves empty
-// where it makes the name up and where many are deleted at once. No object may bear
-// another name than that.
+// reviewNode uses the name in the request. The API server leaves it empty for a generated name and
+// for a delete of a collection. The old and the new object must have the same name as the node.
 func (r *Restriction) reviewNode(ctx context.Context, q *request) *rules.Decision {
 	if q.GetName() != q.node {
 		return q.notOwnNode(q.GetName())
@@ -91,15 +90,16 @@ func othersNode(o runtime.Object, own string) (name string, others bool) {
 	return node.Name, true
 }
 
-// reviewNodeCreate leaves taints alone, of which the API server's plugin
-// TaintNodesByCondition adds one before we are asked.
+// reviewNodeCreate has no fixed rule on taints. The API server's plugin TaintNodesByCondition adds
+// one before it calls the webhook. Only the operator's configuration can restrict taints at
+// creation.
 func (r *Restriction) reviewNodeCreate(ctx context.Context, q *request) *rules.Decision {
 	node, ok := typed[corev1.Node](q.GetObject())
 	if !ok {
 		return q.unexpected(nodeOwnName, q.GetObject())
 	}
 	if node.Spec.ConfigSource != nil { //nolint:staticcheck // what is deprecated is refused
-		// The text is upstream's to the letter.
+		// This is upstream's exact text.
 		return q.forbid(nodeConfigSource,
 			fmt.Sprintf("node %q is not allowed to create pods with a non-nil configSource", q.node))
 	}
@@ -119,7 +119,7 @@ func (r *Restriction) reviewNodeUpdate(ctx context.Context, q *request) *rules.D
 	if !ok {
 		return q.unexpected(nodeOwnName, q.GetOldObject())
 	}
-	// An old kubelet drops the field as it writes its status: to lose it is harmless.
+	// An old kubelet removes the field when it writes its status. The removal is harmless.
 	if node.Spec.ConfigSource != nil && !apiequality.Semantic.DeepEqual(node.Spec.ConfigSource, old.Spec.ConfigSource) { //nolint:staticcheck // what is deprecated is refused
 		return q.forbid(nodeConfigSource,
 			fmt.Sprintf("node %q is not allowed to update configSource to a new non-nil configSource", q.node))
@@ -136,7 +136,7 @@ func (r *Restriction) reviewNodeUpdate(ctx context.Context, q *request) *rules.D
 	return r.reviewNodeBesides(ctx, q, old, node)
 }
 
-// reviewNodeBesides holds a Node that upstream's rules admit to ours.
+// reviewNodeBesides checks Bulkhead's own rules, for a Node that upstream's rules admit.
 func (r *Restriction) reviewNodeBesides(ctx context.Context, q *request, old, node *corev1.Node) *rules.Decision {
 	if refused := r.reviewNodeLifetime(q, old, node); refused != nil {
 		return refused

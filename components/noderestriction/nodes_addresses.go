@@ -15,8 +15,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// Addresses and the kubelet's port decide together where the API server sends exec,
-// attach, port-forward and logs, with its own certificate.
+// The API server connects to a Node's address and kubelet port for exec, attach, port-forward and
+// logs. It authenticates there with its own certificate.
 var (
 	addressNobodys = rules.Rule{
 		ID: "NR-ADDRESS-1",
@@ -53,7 +53,7 @@ var (
 	}
 )
 
-// maxNewAddresses bounds the look-ups for one status. A kubelet reports three.
+// maxNewAddresses limits the lookups for one status. A kubelet reports three addresses.
 const maxNewAddresses = 16
 
 func (r *Restriction) reviewNodeAddresses(ctx context.Context, q *request, old, node *corev1.Node) *rules.Decision {
@@ -86,7 +86,7 @@ func (r *Restriction) reviewNodeAddresses(ctx context.Context, q *request, old, 
 	return r.optional(q, addressPort, func() *rules.Decision { return r.checkAddressPort(ctx, q, old, node) })
 }
 
-// introduced are the new addresses, if a rule looks at them.
+// introduced returns the new addresses. It returns nil if all rules that use them are off.
 func (r *Restriction) introduced(old, node *corev1.Node) []corev1.NodeAddress {
 	if r.off(addressNobodys) && r.off(addressOthers) && r.off(addressService) {
 		return nil
@@ -125,8 +125,9 @@ func (r *Restriction) checkAddressOthers(ctx context.Context, q *request,
 	return nil
 }
 
-// checkAddressChanged compares with what the Node has, and if it has no address, with
-// what is remembered: otherwise dropping all would be the first step to other ones.
+// checkAddressChanged compares the new addresses with those of the Node. If the Node has none, it
+// compares with the recorded ones. Otherwise a node could first remove all addresses and then
+// report others.
 func (r *Restriction) checkAddressChanged(ctx context.Context, q *request, old, node *corev1.Node) *rules.Decision {
 	known := old.Status.Addresses
 	if len(known) == 0 {
@@ -201,7 +202,7 @@ func (r *Restriction) checkAddressService(ctx context.Context, q *request,
 	return nil
 }
 
-// hasIP is true if one of the addresses is that IP.
+// hasIP reports whether one of the addresses is that IP.
 func hasIP(addresses []corev1.NodeAddress, ip netip.Addr) bool {
 	for i := range addresses {
 		if own, ok := nodeaddress.ParseIP(addresses[i].Address); ok && own == ip {
@@ -211,7 +212,7 @@ func hasIP(addresses []corev1.NodeAddress, ip netip.Addr) bool {
 	return false
 }
 
-// newAddresses are those of which there was none of that type before.
+// newAddresses returns the addresses that old does not contain with the same type.
 func newAddresses(old, addresses []corev1.NodeAddress) (introduced []corev1.NodeAddress) {
 	had := addressSet(old)
 	for _, address := range addresses {

@@ -14,7 +14,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// reporting has a Node say where it is: a port, and types and addresses in turn.
+// reporting sets the kubelet port and the addresses of a Node. Types and addresses alternate.
 func reporting(port int32, addresses ...string) func(*corev1.Node) {
 	return func(n *corev1.Node) {
 		n.Status.DaemonEndpoints.KubeletEndpoint.Port = port

@@ -12,8 +12,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// kubeletAnnotation is true for what is written to a Node in the node's name.
-// node.alpha.kubernetes.io/ttl is not: kube-controller-manager sets it.
+// kubeletAnnotation reports whether software on the node writes the annotation with the node's
+// identity. node.alpha.kubernetes.io/ttl is not one of these: kube-controller-manager sets it.
 func kubeletAnnotation(key string) bool {
 	switch key {
 	case "volumes.kubernetes.io/controller-managed-attach-detach",
@@ -45,8 +45,8 @@ func (q *request) refuseAnnotations(what string, keys []string) *rules.Decision 
 	return q.forbid(nodeAnnotations, fmt.Sprintf("node %q is not allowed to %s%s", q.node, what, someOf(keys)))
 }
 
-// changedAnnotations are the keys that were added, removed or given another value,
-// and that a node may not touch.
+// changedAnnotations returns the keys that were added, removed or changed, and that a node may not
+// write.
 func (q *request) changedAnnotations(old, annotations map[string]string) (keys []string) {
 	for key, value := range annotations {
 		if was, had := old[key]; (!had || was != value) && !q.mayAnnotate(key) {

@@ -38,9 +38,9 @@ var nodeConfiguredRules = []rules.Rule{
 	machineAddresses,
 }
 
-// labelsByKubelet are the keys that kubelets apply without being told to
-// (pkg/kubelet/kubelet_node_status.go initialNode, updateDefaultLabels). That
-// upstream lets nodes set others by --node-labels does not make them these.
+// labelsByKubelet are the label keys that a kubelet sets without configuration
+// (pkg/kubelet/kubelet_node_status.go initialNode, updateDefaultLabels). Keys that upstream only
+// allows in --node-labels are not included.
 var labelsByKubelet = map[string]bool{
 	corev1.LabelHostname:                true,
 	corev1.LabelOSStable:                true,
@@ -56,14 +56,13 @@ var labelsByKubelet = map[string]bool{
 	"beta.kubernetes.io/arch":           true,
 }
 
-// labelsConfigured is true if the operator's list of labels takes the place of
-// upstream's fixed policy.
+// labelsConfigured reports whether the operator's list of labels replaces upstream's fixed policy.
 func (q *request) labelsConfigured() bool {
 	return q.configuration != nil && q.configuration.AllowedLabels != nil
 }
 
-// reviewConfiguredNode holds a Node that is made (old is nil) or written to the
-// operator's configuration.
+// reviewConfiguredNode checks the operator's configuration for a Node that is created or updated.
+// old is nil if it is created.
 func (r *Restriction) reviewConfiguredNode(ctx context.Context, q *request, old, node *corev1.Node) *rules.Decision {
 	if q.configuration == nil {
 		return nil
@@ -123,8 +122,8 @@ func reviewChangedLabels(q *request, old, node *corev1.Node) *rules.Decision {
 	return nil
 }
 
-// unlisted are those of the changed keys that the operator's list does not have. To
-// set what the machine table says changes nothing that would not be so anyway.
+// unlisted returns the changed keys that the operator's list does not contain. A label with the
+// value of the machine table is allowed, because the table requires that value.
 func (q *request) unlisted(changed []string, now map[string]string) []string {
 	if !q.labelsConfigured() {
 		return nil
@@ -138,14 +137,14 @@ func (q *request) unlisted(changed []string, now map[string]string) []string {
 	})
 }
 
-// inTable is true if a label is as the machine table has it.
+// inTable reports whether the label has the value of the machine table.
 func inTable(row, now map[string]string, key string) bool {
 	want, listed := row[key]
 	value, set := now[key]
 	return listed && set && value == want
 }
 
-// changedLabels are the keys that were added, removed or given another value.
+// changedLabels returns the keys that were added, removed or changed.
 func changedLabels(old, now map[string]string) []string {
 	var changed []string
 	for key, value := range now {
@@ -161,7 +160,7 @@ func changedLabels(old, now map[string]string) []string {
 	return changed
 }
 
-// some lists names in order: as many as a person reads.
+// some returns the names in order. It limits their number, to keep messages readable.
 func some(names []string) string {
 	const most = 10
 	slices.Sort(names)

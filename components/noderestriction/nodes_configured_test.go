@@ -13,7 +13,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/configuration"
 )
 
-// withPolicy is a Restriction with a policy, given without its first two lines.
+// withPolicy returns a Restriction with a policy. fields is the policy without apiVersion and kind.
 func withPolicy(t *testing.T, c *fakeCluster, fields string) *Restriction {
 	t.Helper()
 	policy, err := configuration.Parse(
@@ -26,14 +26,14 @@ func withPolicy(t *testing.T, c *fakeCluster, fields string) *Restriction {
 	})
 }
 
-// newHere is a cluster without the Node me.
+// newHere returns a cluster without the Node me.
 func newHere() *fakeCluster {
 	c := aCluster()
 	delete(c.nodes, "me")
 	return c
 }
 
-// label sets a label, or takes it off with the value "-".
+// label sets a label. The value "-" removes it.
 func label(key, value string) func(*corev1.Node) {
 	return func(n *corev1.Node) {
 		if value == "-" {
@@ -56,7 +56,7 @@ func register(edits ...func(*corev1.Node)) admission.Attributes {
 	return write("me", admission.Create, "nodes", "", aNode("me", edits...), nil)
 }
 
-// relabel changes a label of a Node that has app=a and rack=r.
+// relabel changes a label of a Node that has app=a and example.com/rack=r.
 func relabel(subresource, key, value string) admission.Attributes {
 	old := aNode("me", label("app", "a"), label("example.com/rack", "r"))
 	return write("me", admission.Update, "nodes", subresource,
@@ -124,8 +124,7 @@ func manyLabels(n int) func(*corev1.Node) {
 	}
 }
 
-// TestUpstreamsLabelsWithoutAList is about a file that says nothing of labels, and
-// no file.
+// TestUpstreamsLabelsWithoutAList checks a file without allowedLabels, and no file.
 func TestUpstreamsLabelsWithoutAList(t *testing.T) {
 	for name, r := range map[string]*Restriction{"no field": withPolicy(t, newHere(), ""),
 		"no file": restrict(newHere())} {

@@ -54,8 +54,8 @@ var nodeExtensionRules = []rules.Rule{
 	volumesAttached, volumesInUse, labelHostname, labelsSetOnce,
 }
 
-// reviewNodeExtensions holds a Node that is made (old is nil) or written to the optional
-// rules. Of a status without new addresses or volumes, it compares and looks nothing up.
+// reviewNodeExtensions checks the optional rules for a Node that is created or updated. old is nil
+// if it is created. For a status without new addresses or volumes it makes no lookup.
 func (r *Restriction) reviewNodeExtensions(ctx context.Context, q *request, old, node *corev1.Node) *rules.Decision {
 	if node == nil {
 		return q.forbid(nodeAnnotations, "there is no Node in the request")
@@ -78,7 +78,7 @@ func (r *Restriction) reviewNodeExtensions(ctx context.Context, q *request, old,
 	return r.reviewOwnLabels(ctx, q, old, node)
 }
 
-// noNode stands for what was there before a Node was made.
+// noNode is the old Node of a creation.
 var noNode = &corev1.Node{}
 
 func (r *Restriction) reviewNodeSpec(q *request, old, node *corev1.Node) *rules.Decision {
@@ -119,7 +119,7 @@ var nodeProviderIDOthers = rules.Rule{
 	Optional:  true,
 }
 
-// maxProviderID is the longest that is looked up.
+// maxProviderID is the longest providerID that is looked up, in bytes.
 const maxProviderID = 1024
 
 func (r *Restriction) reviewProviderIDOthers(ctx context.Context, q *request, old, node *corev1.Node) *rules.Decision {

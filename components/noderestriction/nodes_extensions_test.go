@@ -19,12 +19,12 @@ import (
 
 const notAllowed = `nodes "me" is forbidden: node "me" is not allowed to `
 
-// making is the creation of the Node me.
+// making returns the creation of the Node me.
 func making(edit func(*corev1.Node)) admission.Attributes {
 	return write("me", admission.Create, "nodes", "", aNode("me", edit), nil)
 }
 
-// changing is an update of the Node me, or of its status, from one edit to another.
+// changing returns an update of the Node me, or of its status, from one edit to another.
 func changing(subresource string, old, now func(*corev1.Node)) admission.Attributes {
 	return write("me", admission.Update, "nodes", subresource, aNode("me", now), aNode("me", old))
 }
@@ -169,8 +169,8 @@ func TestNodeExtensionsOfNothing(t *testing.T) {
 	}
 }
 
-// TestAStatusWithoutNewAddressesIsCheap has a cluster that answers nothing, and
-// counts: this is what each kubelet sends all the time.
+// TestAStatusWithoutNewAddressesIsCheap counts allocations and uses a cluster whose lookups fail.
+// Every kubelet sends such a status all the time.
 func TestAStatusWithoutNewAddressesIsCheap(t *testing.T) {
 	failing := aCluster()
 	failing.err = errors.New("timeout")

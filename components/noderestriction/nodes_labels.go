@@ -16,8 +16,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// forbiddenLabels are the keys, in order, that are new, gone or of another value and
-// that upstream's fixed policy keeps from nodes.
+// forbiddenLabels returns, in order, the keys that were added, removed or changed and that
+// upstream's fixed policy denies to nodes.
 func forbiddenLabels(old, labels map[string]string) []string {
 	var forbidden []string
 	for key, value := range labels {
@@ -34,7 +34,7 @@ func forbiddenLabels(old, labels map[string]string) []string {
 	return forbidden
 }
 
-// mayLabel is true for keys that upstream's fixed policy leaves to nodes. Source:
+// mayLabel reports whether upstream's fixed policy lets nodes write the key. Source:
 // plugin/pkg/admission/noderestriction/admission.go getForbiddenLabels.
 func mayLabel(key string) bool {
 	domain, _, hasDomain := strings.Cut(key, "/")
@@ -50,8 +50,8 @@ func mayLabel(key string) bool {
 	return isKubeletLabel(key, domain)
 }
 
-// isKubeletLabel is true for the keys that a kubelet sets by itself or by
-// --node-labels. Source: k8s.io/kubelet/pkg/apis/well_known_labels.go IsKubeletLabel.
+// isKubeletLabel reports whether a kubelet sets the key, by itself or by --node-labels. Source:
+// k8s.io/kubelet/pkg/apis/well_known_labels.go IsKubeletLabel.
 func isKubeletLabel(key, domain string) bool {
 	switch key {
 	case corev1.LabelHostname, corev1.LabelOSStable, corev1.LabelArchStable,
@@ -64,14 +64,14 @@ func isKubeletLabel(key, domain string) bool {
 	return within(domain, corev1.LabelNamespaceSuffixKubelet) || within(domain, corev1.LabelNamespaceSuffixNode)
 }
 
-// within is true for a domain and what lies below it.
+// within reports whether domain is parent or a subdomain of it.
 func within(domain, parent string) bool {
 	rest, ok := strings.CutSuffix(domain, parent)
 	return ok && (rest == "" || strings.HasSuffix(rest, "."))
 }
 
-// sameTaint compares what a pointer points to, and then all that is left: a field
-// that Kubernetes adds later is compared as well, or does not compile.
+// sameTaint compares the value of the pointer field, then all other fields with ==. So it also
+// compares a field that Kubernetes adds later, or it does not compile.
 func sameTaint(a, b corev1.Taint) bool {
 	if !a.TimeAdded.Equal(b.TimeAdded) {
 		return false
@@ -80,7 +80,7 @@ func sameTaint(a, b corev1.Taint) bool {
 	return a == b
 }
 
-// sameOwner compares as sameTaint does.
+// sameOwner compares in the same way as sameTaint.
 func sameOwner(a, b metav1.OwnerReference) bool {
 	if !ptr.Equal(a.Controller, b.Controller) || !ptr.Equal(a.BlockOwnerDeletion, b.BlockOwnerDeletion) {
 		return false
@@ -114,8 +114,8 @@ var (
 	}
 )
 
-// reviewOwnLabels checks the values of labels, whatever keys a node may set. old is nil
-// if the Node is created.
+// reviewOwnLabels checks the values of labels. Other rules check the keys. old is nil if the Node
+// is created.
 func (r *Restriction) reviewOwnLabels(ctx context.Context, q *request, old, node *corev1.Node) *rules.Decision {
 	creates := old == nil
 	if creates {
@@ -134,7 +134,7 @@ func (r *Restriction) reviewOwnLabels(ctx context.Context, q *request, old, node
 	return r.optional(q, labelsSetOnce, func() *rules.Decision { return checkLabelsSetOnce(q, old, node) })
 }
 
-// checkHostname is called for a value that differs from that of the old Node.
+// checkHostname is called only if the value differs from that of the old Node.
 func (r *Restriction) checkHostname(ctx context.Context, q *request, creates bool, node *corev1.Node) *rules.Decision {
 	value := node.Labels[corev1.LabelHostname]
 	if value == q.node || q.hasFromTable(node.Labels, corev1.LabelHostname) {
@@ -177,8 +177,8 @@ func sameLabel(old, node *corev1.Node, key string) bool {
 	return had == has && before == value
 }
 
-// mayChangeLabel is true for a label that may be removed, or have another value than it
-// had. kubernetes.io/hostname has a rule of its own.
+// mayChangeLabel reports whether the node may remove or change the label. A separate rule checks
+// kubernetes.io/hostname.
 func (q *request) mayChangeLabel(key string, old, node *corev1.Node) bool {
 	switch key {
 	case corev1.LabelHostname, corev1.LabelWindowsBuild:
@@ -195,21 +195,21 @@ func (q *request) mayChangeLabel(key string, old, node *corev1.Node) bool {
 	return q.configuration != nil && q.configuration.ChangeableLabels.Has(key) || q.hasFromTable(node.Labels, key)
 }
 
-// equalsReported lets a kubelet repair a label that somebody else has changed.
+// equalsReported lets a kubelet repair a label that another client has changed.
 func equalsReported(labels map[string]string, key, reported string) bool {
 	value, has := labels[key]
 	return has && reported != "" && value == reported
 }
 
-// reportsOther is true if a Node that has reported its operating system and architecture
-// reports others now.
+// reportsOther reports whether the operating system or the architecture in the status differs from
+// the one that the Node reported before.
 func reportsOther(old, node *corev1.Node) bool {
 	was, is := &old.Status.NodeInfo, &node.Status.NodeInfo
 	return was.OperatingSystem != "" && was.OperatingSystem != is.OperatingSystem ||
 		was.Architecture != "" && was.Architecture != is.Architecture
 }
 
-// hasFromTable is true if a label has the value that the machine table has for the node.
+// hasFromTable reports whether the label has the value of the node's row in the machine table.
 func (q *request) hasFromTable(labels map[string]string, key string) bool {
 	if q.configuration == nil {
 		return false

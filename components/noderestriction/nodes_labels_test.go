@@ -16,13 +16,12 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// labelled is a Node with a label beside those of every Node.
+// labelled adds a label to those of aNode.
 func labelled(key, value string) nodeEdit {
 	return func(n *corev1.Node) { n.Labels = maps.Clone(n.Labels); n.Labels[key] = value }
 }
 
-// labelKeys are those that nodes may set, by upstream's fixed policy, and those that
-// they may not.
+// labelKeys says for each key whether upstream's fixed policy lets nodes set it.
 var labelKeys = map[string]bool{
 	"kubernetes.io/hostname":                    true,
 	"kubernetes.io/os":                          true,
@@ -105,7 +104,7 @@ func TestNodeLabelsAreToldInOrder(t *testing.T) {
 	})
 }
 
-// policy is a configuration, given without its first two lines.
+// policy sets a configuration. fields is the configuration without apiVersion and kind.
 func policy(t *testing.T, fields string) func(*Config) {
 	t.Helper()
 	policy, err := configuration.Parse(
@@ -226,7 +225,7 @@ func TestChangeableLabels(t *testing.T) {
 	})
 }
 
-// TestReportedSystem has a kubelet set back what somebody else has changed.
+// TestReportedSystem checks that a kubelet may restore labels that another client has changed.
 func TestReportedSystem(t *testing.T) {
 	const by = "NR-LABEL-4"
 	reports := func(os, arch string, edits ...func(*corev1.Node)) func(*corev1.Node) {

@@ -38,8 +38,8 @@ var (
 	}
 )
 
-// reviewMachine wants the taints of the row. It does so whether or not there is a
-// Node of that name: a kubelet that is refused reads what is there, and goes on.
+// reviewMachine requires the taints of the row, even if a Node of that name exists. After the
+// denial, a kubelet reads the existing Node and continues.
 func reviewMachine(q *request, node *corev1.Node) *rules.Decision {
 	row := q.configuration.MachineFor(q.node)
 	if row == nil {
@@ -54,8 +54,8 @@ func reviewMachine(q *request, node *corev1.Node) *rules.Decision {
 			someTaints(missing)))
 }
 
-// reviewMachineLabels keeps what the table says as it is. A new Node may lack the
-// labels of its row: they are set centrally, on nodes that cannot set them.
+// reviewMachineLabels denies other values than those of the table. A new Node may lack the labels
+// of its row. Where nodes cannot set them, a central component does.
 func reviewMachineLabels(q *request, changed []string, now map[string]string) *rules.Decision {
 	row := q.configuration.MachineFor(q.node)
 	if row == nil {
@@ -75,8 +75,8 @@ func reviewMachineLabels(q *request, changed []string, now map[string]string) *r
 			some(wrong)))
 }
 
-// checkMachineAddresses compares the IPs that a node introduces with its row. Names are not
-// looked up: what a name resolves to may be another thing a moment later.
+// checkMachineAddresses compares the IPs that a node adds with the node's row. It does not resolve
+// host names, because their addresses can change at any time.
 func checkMachineAddresses(q *request, old, node *corev1.Node) *rules.Decision {
 	row := q.configuration.MachineFor(q.node)
 	if row == nil || row.Addresses == nil {

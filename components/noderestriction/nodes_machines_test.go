@@ -50,8 +50,8 @@ func TestMachineTable(t *testing.T) {
 		[]row{{"a node that is there is held to it as well", register(), "NR-MACHINE-1", 0, lacks}})
 }
 
-// A node that registers first under its name cannot take its neighbour's address where the
-// table says where it is.
+// If the machine table has addresses for a node, the first node to register cannot use the address
+// of another node.
 func TestMachineAddresses(t *testing.T) {
 	const table = "machines:\n- {name: me, addresses: [192.0.2.1, \"2001:db8::/64\"]}\n- {name: \"m*\", addresses: " +
 		"[]}\n- {name: other}\n"

@@ -53,22 +53,22 @@ var (
 	}
 )
 
-// mostOwnTaints is far below the 64 that the memory keeps of one node, so that there is
-// room for what an administrator adds. Of those that a Node has come with the memory
-// keeps no more either. A kubelet registers with a handful.
+// mostOwnTaints is far below the 64 taints that the history stores for one node. This leaves space
+// for the taints that an administrator adds. The history stores at most this many of the taints
+// that a Node was registered with. A kubelet registers with only a few.
 const mostOwnTaints = 16
 
-// taintsByThemselves are the keys of taints that nodes are registered with unless
-// somebody says otherwise: the first is added by the API server
-// (plugin/pkg/admission/nodetaint) before webhooks are asked, the others by kubelets.
+// taintsByThemselves are the keys of the taints that a node is registered with by default. The API
+// server adds the first (plugin/pkg/admission/nodetaint) before it calls webhooks. Kubelets add the
+// others.
 var taintsByThemselves = map[string]bool{
 	corev1.TaintNodeNotReady:                         true,
 	corev1.TaintNodeUnschedulable:                    true,
 	"node.cloudprovider.kubernetes.io/uninitialized": true,
 }
 
-// remembered reads what is to be carried on: the taints that are still marked, and
-// those of them that a Node has come with.
+// remembered returns the recorded taints that are still marked as sticky, and those of them that a
+// Node was registered with.
 func (r *Restriction) remembered(ctx context.Context, q *request) (kept NodeHistory, refused *rules.Decision) {
 	if q.configuration.StickyTaints == nil {
 		return NodeHistory{}, nil
@@ -91,8 +91,8 @@ func (q *request) stillSticky(taints []corev1.Taint) []corev1.Taint {
 	return sticky
 }
 
-// unknown refuses for lack of an answer: with 500, as this passes. A status in the
-// error would be that of our own call.
+// unknown denies with 500, because the lookup can succeed on a retry. It removes the status of the
+// error: that status belongs to node-restriction's own API call, not to the node's request.
 func (q *request) unknown(r rules.Rule, err error) *rules.Decision {
 	return q.raw(r, errors.New(err.Error()))
 }
@@ -144,9 +144,9 @@ func (q *request) mayRegisterWith(taint corev1.Taint) bool {
 	return row != nil && has(row.Taints, taint)
 }
 
-// reviewRemembered wants what is missing back. A node that still exists is not
-// held to it: a kubelet that starts always tries to register, and is told that it
-// has long been.
+// reviewRemembered requires the recorded taints that are missing. It does not apply while the Node
+// exists: a kubelet that starts always tries to register, and the API server answers that the Node
+// already exists.
 func (r *Restriction) reviewRemembered(ctx context.Context, q *request, node *corev1.Node,
 	remembered []corev1.Taint) *rules.Decision {
 	missing := without(remembered, node.Spec.Taints)
@@ -165,9 +165,9 @@ func (r *Restriction) reviewRemembered(ctx context.Context, q *request, node *co
 			"administrator run: bulkhead taints clear %s)", q.node, someTaints(missing), q.node))
 }
 
-// reviewAbsentTaints keeps a Node that came to be without its taints from being
-// made ready. Whether one did is known by its UID, so a taint that an
-// administrator removes from a Node is never missed here.
+// reviewAbsentTaints prevents a Node that was registered without its sticky taints from becoming
+// ready. It identifies such a Node by its UID. So it does not require a taint that an administrator
+// has removed from the Node.
 func (r *Restriction) reviewAbsentTaints(ctx context.Context, q *request, old *corev1.Node) *rules.Decision {
 	if q.configuration.StickyTaints == nil {
 		return nil
@@ -178,7 +178,7 @@ func (r *Restriction) reviewAbsentTaints(ctx context.Context, q *request, old *c
 	}
 	wanted := memory.Absent
 	if memory.UID != "" && memory.UID != old.UID {
-		// The watch has not shown this Node yet: what is remembered is of the one before.
+		// The watch has not delivered this Node yet, so the history is about the previous Node.
 		wanted = memory.Taints
 	}
 	missing := without(q.stillSticky(wanted), old.Spec.Taints)
@@ -190,7 +190,7 @@ func (r *Restriction) reviewAbsentTaints(ctx context.Context, q *request, old *c
 			"Node, or run: bulkhead taints clear %s)", q.node, someTaints(missing), q.node))
 }
 
-// without returns those of the wanted taints that are not there.
+// without returns the taints of the list wanted that are missing in the list there.
 func without(wanted, there []corev1.Taint) []corev1.Taint {
 	var missing []corev1.Taint
 	for _, taint := range wanted {
@@ -201,7 +201,7 @@ func without(wanted, there []corev1.Taint) []corev1.Taint {
 	return missing
 }
 
-// has compares all of a taint but the time at which it was added.
+// has compares key, value and effect, but not the time at which a taint was added.
 func has(taints []corev1.Taint, taint corev1.Taint) bool {
 	return slices.ContainsFunc(taints, func(t corev1.Taint) bool {
 		return t.Key == taint.Key && t.Value == taint.Value && t.Effect == taint.Effect

@@ -96,7 +96,7 @@ func TestStickyTaintsThatAreNotKnown(t *testing.T) {
 	})
 }
 
-// nodeLookupFails is a cluster that remembers, but cannot say what is there.
+// nodeLookupFails is a cluster that has the history, but whose lookups of Nodes fail.
 type nodeLookupFails struct{ *fakeCluster }
 
 func (nodeLookupFails) Node(context.Context, string) (*corev1.Node, error) {

@@ -17,14 +17,14 @@ import (
 
 const aboutMe = `nodes "me" is forbidden: `
 
-// as a Node was, with one change.
+// nodeEdit changes a Node.
 type nodeEdit = func(*corev1.Node)
 
 func createNode(edits ...nodeEdit) admission.Attributes {
 	return write("me", admission.Create, "nodes", "", aNode("me", edits...), nil)
 }
 
-// updateNode is from a Node with the first edit to one with the second.
+// updateNode returns an update from a Node with the first edit to one with the second.
 func updateNode(subresource string, before, after nodeEdit) admission.Attributes {
 	return write("me", admission.Update, "nodes", subresource, aNode("me", after), aNode("me", before))
 }

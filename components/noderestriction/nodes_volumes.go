@@ -36,8 +36,8 @@ var (
 	}
 )
 
-// reviewNodeVolumes checks the two lists that the attach-detach controller reads. old is
-// nil if the Node is created.
+// reviewNodeVolumes checks the two lists that the attach-detach controller reads. old is nil if the
+// Node is created.
 func (r *Restriction) reviewNodeVolumes(ctx context.Context, q *request, old, node *corev1.Node) *rules.Decision {
 	if old == nil {
 		old = noNode
@@ -56,9 +56,9 @@ func (r *Restriction) reviewNodeVolumes(ctx context.Context, q *request, old, no
 	return r.optional(q, volumesInUse, func() *rules.Decision { return r.checkVolumesInUse(ctx, q, old, node) })
 }
 
-// checkVolumesInUse looks up the pods of the node only if there is a name that the old
-// Node does not explain. A kubelet reports a volume as soon as a pod needs it, before it
-// is attached, and until it is unmounted, after the pod has gone.
+// checkVolumesInUse looks up the pods of the node only if the old Node does not list every volume.
+// A kubelet reports a volume as soon as a pod needs it, before it is attached. It reports the
+// volume until it is unmounted, after the pod is deleted.
 func (r *Restriction) checkVolumesInUse(ctx context.Context, q *request, old, node *corev1.Node) *rules.Decision {
 	unexplained := addedVolumes(old, node)
 	if len(unexplained) == 0 {
@@ -78,7 +78,7 @@ func (r *Restriction) checkVolumesInUse(ctx context.Context, q *request, old, no
 		"that are not attached to it and that none of its pods has: %s", q.node, someOf(names)))
 }
 
-// addedVolumes are the names in use that were neither in use nor attached before.
+// addedVolumes returns the names in use that were neither in use nor attached before.
 func addedVolumes(old, node *corev1.Node) map[corev1.UniqueVolumeName]bool {
 	added := make(map[corev1.UniqueVolumeName]bool, len(node.Status.VolumesInUse))
 	for _, name := range node.Status.VolumesInUse {
@@ -93,9 +93,9 @@ func addedVolumes(old, node *corev1.Node) map[corev1.UniqueVolumeName]bool {
 	return added
 }
 
-// persistentVolumeName is the name that kubelets and the attach-detach controller give to
-// a PersistentVolume; empty if volumes of its kind are not attached.
-// Source: pkg/volume/util/util.go GetUniqueVolumeNameFromSpec, GetVolumeName of the plugins.
+// persistentVolumeName returns the name that kubelets and the attach-detach controller give to a
+// PersistentVolume. It returns "" if volumes of its kind are not attached. Source:
+// pkg/volume/util/util.go GetUniqueVolumeNameFromSpec, GetVolumeName of the plugins.
 func persistentVolumeName(volume *corev1.PersistentVolume) corev1.UniqueVolumeName {
 	switch source := &volume.Spec.PersistentVolumeSource; {
 	case source.CSI != nil:
@@ -114,8 +114,8 @@ func persistentVolumeName(volume *corev1.PersistentVolume) corev1.UniqueVolumeNa
 	return translatedName(inTree.TranslateInTreePVToCSI(logr.Discard(), volume))
 }
 
-// inlineVolumeName is the same for a volume that a pod describes itself. Volumes of CSI
-// drivers that do so are not attached.
+// inlineVolumeName returns the same name for a volume that is defined in the pod spec. Such volumes
+// of CSI drivers are not attached.
 func inlineVolumeName(volume *corev1.Volume, namespace string) corev1.UniqueVolumeName {
 	switch {
 	case volume.ISCSI != nil:

@@ -13,8 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// claimsAtOnce is how many claims are looked up at the same time. Most new volumes are
-// those of the newest pod, so the first few claims are mostly enough.
+// claimsAtOnce is how many claims are looked up at the same time. Most new volumes belong to the
+// newest pod, so the first few claims are usually enough.
 const claimsAtOnce = 8
 
 // podClaim is a claim that a volume of a pod uses.
@@ -25,9 +25,9 @@ type podClaim struct {
 	ephemeral bool
 }
 
-// explainByPods deletes from names the volumes of the pods that are bound to a node, and
-// returns early if nothing is left. An error means that a volume could not be looked up
-// and that a name is left.
+// explainByPods deletes from names the volumes of the pods that are bound to a node. It returns
+// early when names is empty. It returns an error if the lookup of the pods fails, or if the lookup
+// of a volume fails and names is not empty.
 func (r *Restriction) explainByPods(ctx context.Context, node string, names map[corev1.UniqueVolumeName]bool) error {
 	pods, err := r.config.Cluster.PodsOn(ctx, node)
 	if err != nil {
@@ -53,8 +53,8 @@ func (r *Restriction) explainByPods(ctx context.Context, node string, names map[
 	return failed
 }
 
-// inTurns orders claims by pod in turns: the first claim of each pod, then the second of
-// each. Otherwise one pod with thousands of claims takes the time for all others.
+// inTurns orders the claims in rounds: first the first claim of each pod, then the second claim of
+// each pod. Otherwise one pod with thousands of claims would use the time of all other pods.
 func inTurns(claims []podClaim) []podClaim {
 	turn := map[*corev1.Pod]int{}
 	turns := make([]int, len(claims))
@@ -71,8 +71,8 @@ func inTurns(claims []podClaim) []podClaim {
 	return ordered
 }
 
-// explainByInlineVolumes deletes from names the volumes that pods describe themselves, and
-// returns the claims of the pods.
+// explainByInlineVolumes deletes from names the volumes that are defined in pod specs. It returns
+// the claims of the pods.
 func explainByInlineVolumes(
 	pods []*corev1.Pod, names map[corev1.UniqueVolumeName]bool,
 ) (claims []podClaim) {
@@ -92,8 +92,8 @@ func explainByInlineVolumes(
 	return claims
 }
 
-// volumesOf are the unique names of the volumes that are bound to claims, of those that
-// could be looked up, and the first error.
+// volumesOf returns the unique names of the volumes that are bound to the claims. It omits volumes
+// whose lookup failed, and also returns the first error.
 func (r *Restriction) volumesOf(ctx context.Context, claims []podClaim) ([]corev1.UniqueVolumeName, error) {
 	names := make([]corev1.UniqueVolumeName, len(claims))
 	var all errgroup.Group
@@ -107,9 +107,9 @@ func (r *Restriction) volumesOf(ctx context.Context, claims []podClaim) ([]corev
 	return names, err
 }
 
-// volumeOf is empty for a claim that a kubelet does not mount: it does not exist, is not
-// the pod's, or the volume is not bound to it. Otherwise a user could let a node claim any
-// volume, by a claim that only names it.
+// volumeOf returns "" for a claim that a kubelet does not mount: the claim does not exist, is not
+// the pod's, or has no volume bound to it. Otherwise a user could make a node report any volume,
+// with a claim that only names it.
 func (r *Restriction) volumeOf(ctx context.Context, of podClaim) (corev1.UniqueVolumeName, error) {
 	claim, err := r.config.Cluster.PersistentVolumeClaim(ctx, of.pod.Namespace, of.name)
 	if err != nil {

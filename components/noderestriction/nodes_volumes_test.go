@@ -62,7 +62,8 @@ func TestVolumesAttached(t *testing.T) {
 	run(t, restrict(aCluster()), []row{{name: "off", write: changing("status", unchanged, one)}})
 }
 
-// withVolumes has pods with claims on the node me, and one on the node other.
+// withVolumes returns a cluster that has pods with claims on the node me, and one on the node
+// other.
 func withVolumes() *fakeCluster {
 	c := aCluster()
 	c.claims, c.volumes = map[string]*corev1.PersistentVolumeClaim{}, map[string]*corev1.PersistentVolume{}
@@ -75,7 +76,7 @@ func withVolumes() *fakeCluster {
 	return c
 }
 
-// bind binds the claim of a name to a volume of the driver d.
+// bind binds the named claim to a volume of the driver d.
 func bind(c *fakeCluster, claim, handle string) {
 	c.claims["default/"+claim] = &corev1.PersistentVolumeClaim{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: claim, UID: types.UID(claim + "-uid")},
@@ -91,7 +92,7 @@ func bind(c *fakeCluster, claim, handle string) {
 	}
 }
 
-// uses adds a volume to a pod. Its name is v and a number.
+// uses adds a volume to a pod. The name of the volume is v and a number.
 func uses(c *fakeCluster, pod string, source corev1.VolumeSource) {
 	volumes := &c.pods[pod].Spec.Volumes
 	*volumes = append(*volumes, corev1.Volume{Name: fmt.Sprint("v", len(*volumes)), VolumeSource: source})
@@ -126,7 +127,7 @@ func TestVolumesInUse(t *testing.T) {
 	run(t, restrict(withVolumes()), []row{{name: "off", write: changing("status", unchanged, theirs)}})
 }
 
-// TestVolumesThatAKubeletDoesNotMount has claims that only name a volume.
+// TestVolumesThatAKubeletDoesNotMount uses claims that only name a volume.
 func TestVolumesThatAKubeletDoesNotMount(t *testing.T) {
 	const by = "NR-VOLUME-2"
 	for name, edit := range map[string]func(*fakeCluster){
@@ -169,7 +170,7 @@ func TestEphemeralVolumesInUse(t *testing.T) {
 	run(t, restrict(c, enforce(by)), []row{{name: "claim of the pod: allowed", write: added}})
 }
 
-// TestVolumesOfOtherKindsInUse has the names that kubelets give to volumes.
+// TestVolumesOfOtherKindsInUse uses the names that kubelets give to volumes.
 func TestVolumesOfOtherKindsInUse(t *testing.T) {
 	const by = "NR-VOLUME-2"
 	iscsi := &corev1.ISCSIVolumeSource{TargetPortal: "192.0.2.9:3260", IQN: "iqn.2026-01.example:a", Lun: 2}
@@ -234,7 +235,7 @@ func TestVolumesInUseAreDecidedOnlyByWhatIsKnown(t *testing.T) {
 	}
 }
 
-// Claims are looked up until the time is over: one pod must not take all of it.
+// Claims are looked up until the time ends. One pod must not use all of it.
 func TestClaimsOfPodsAreLookedUpInTurns(t *testing.T) {
 	large, small := &corev1.Pod{}, &corev1.Pod{}
 	claims := []podClaim{{pod: large, name: "1"}, {pod: large, name: "2"}, {pod: large, name: "3"},

@@ -15,8 +15,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// A node fills the store of the cluster with a few thousand objects of the largest size, and
-// every component that watches Nodes or events receives each of them.
+// A few thousand objects of the largest size fill the cluster's storage. Every component that
+// watches Nodes or events receives each of them.
 var (
 	objectSize = rules.Rule{
 		ID: "NR-SIZE-1",
@@ -46,7 +46,8 @@ var objectRules = []rules.Rule{objectSize, objectFinalizers}
 
 const kib = 1 << 10
 
-// maxSizes are the limits of NR-SIZE-1. Reviews such as TokenRequest are not stored.
+// maxSizes are the limits of NR-SIZE-1 in bytes. Requests such as TokenRequest are not stored and
+// have no limit.
 var maxSizes = [...]int{
 	ofPods:                       256 * kib,
 	ofNodes:                      512 * kib,
@@ -60,7 +61,7 @@ var maxSizes = [...]int{
 	ofCertificateSigningRequests: 128 * kib,
 }
 
-// reviewObject is asked last: what is also refused by a rule of its own kind says so.
+// reviewObject runs last, so that a denial names a rule of the object's own kind where one applies.
 func (r *Restriction) reviewObject(of resourceKind, q *request) *rules.Decision {
 	if q.GetOperation() != admission.Create && q.GetOperation() != admission.Update || !isStored(of, q.GetSubresource()) {
 		return nil
@@ -78,7 +79,8 @@ func isStored(of resourceKind, subresource string) bool {
 	return maxSizes[of] > 0 && (subresource == "" || subresource == "status")
 }
 
-// checkSize lets an object that is too large already be written: others made it so.
+// checkSize admits a write to an object that another client has already made too large, unless the
+// write makes it larger.
 func checkSize(of resourceKind, q *request) *rules.Decision {
 	size, most := sizeOf(q.GetObject(), q.GetSubresource()), maxSizes[of]
 	if size <= most || size <= sizeOf(q.GetOldObject(), q.GetSubresource()) {
@@ -88,8 +90,8 @@ func checkSize(of resourceKind, q *request) *rules.Decision {
 		fmt.Sprintf("node %q cannot write an object of this kind with %d bytes: the limit is %d", q.node, size, most))
 }
 
-// sizeOf counts what is stored. Of a pod and a claim, whose spec is not the node's, it counts
-// the status.
+// sizeOf returns the size that is stored, in bytes. For the status of a pod and for a claim it
+// counts only the status, because the node does not write their spec.
 func sizeOf(o runtime.Object, subresource string) int {
 	if pod, ok := typed[corev1.Pod](o); ok && subresource != "" {
 		return pod.Status.Size()

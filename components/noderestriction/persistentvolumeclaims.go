@@ -37,8 +37,8 @@ var (
 
 var persistentVolumeClaimRules = []rules.Rule{claimStatusOnly, claimStatusFields, claimAllocation}
 
-// reviewPersistentVolumeClaim does not ask whose the claim is: the authorizer lets a
-// node update only those of its pods.
+// reviewPersistentVolumeClaim does not check which pod uses the claim. The authorizer allows a node
+// to update only the claims of its pods.
 func (r *Restriction) reviewPersistentVolumeClaim(q *request) *rules.Decision {
 	if q.GetSubresource() != "status" {
 		return q.forbid(claimStatusOnly, "may only update PVC status")
@@ -59,7 +59,7 @@ func (r *Restriction) reviewPersistentVolumeClaim(q *request) *rules.Decision {
 		return r.reviewClaimAllocation(q, old, claim)
 	}
 	if changed := changedClaimFields(old, claim, expansion); len(changed) > 0 {
-		// Upstream prints the two objects; the names of the fields have a bounded length.
+		// Upstream prints both objects. Field names keep the message short.
 		return q.forbid(claimStatusFields, fmt.Sprintf(
 			"node %q is not allowed to update fields other than status.quantity and status.conditions: %s", q.node,
 			strings.Join(changed, ", ")))
@@ -67,9 +67,9 @@ func (r *Restriction) reviewPersistentVolumeClaim(q *request) *rules.Decision {
 	return r.reviewClaimAllocation(q, old, claim)
 }
 
-// sameClaim is true if nothing changed that a node may not change. It is quick and
-// may be false where [changedClaimFields] finds nothing, but is never true where that
-// finds something.
+// sameClaim reports whether all fields that a node may not change are unchanged. It is fast. It may
+// return false where [changedClaimFields] finds no change. It never returns true where that finds
+// one.
 func sameClaim(old, claim *corev1.PersistentVolumeClaim, expansion bool) bool {
 	return sameMetadata(&old.ObjectMeta, &claim.ObjectMeta) &&
 		sameClaimSpec(&old.Spec, &claim.Spec) &&
@@ -78,8 +78,8 @@ func sameClaim(old, claim *corev1.PersistentVolumeClaim, expansion bool) bool {
 			maps.Equal(old.Status.AllocatedResourceStatuses, claim.Status.AllocatedResourceStatuses))
 }
 
-// sameMetadata leaves out the resource version, without which an update is
-// unconditional, and the managed fields, which the API server writes.
+// sameMetadata ignores resourceVersion, which an unconditional update omits, and managedFields,
+// which the API server writes.
 func sameMetadata(a, b *metav1.ObjectMeta) bool {
 	return a.Name == b.Name && a.GenerateName == b.GenerateName && a.Namespace == b.Namespace &&
 		a.SelfLink == b.SelfLink && //nolint:staticcheck // a field is a field
@@ -109,7 +109,7 @@ func sameResources(a, b corev1.ResourceList) bool {
 	return maps.EqualFunc(a, b, func(x, y resource.Quantity) bool { return x.Equal(y) })
 }
 
-// changedClaimFields are the fields that changed and that a node may not change.
+// changedClaimFields returns the fields that changed and that a node may not change.
 func changedClaimFields(old, claim *corev1.PersistentVolumeClaim, expansion bool) []string {
 	status := []string{"capacity", "conditions"}
 	if expansion {
@@ -120,8 +120,8 @@ func changedClaimFields(old, claim *corev1.PersistentVolumeClaim, expansion bool
 	return append(changed, changedFields("status.", old.Status, claim.Status, status...)...)
 }
 
-// changedFields are the fields of two structs of one type, by their names in JSON,
-// that differ and are not among those that may.
+// changedFields returns the JSON names of the fields that differ between two structs of the same
+// type. It omits the fields in may.
 func changedFields(prefix string, old, now any, may ...string) []string {
 	var changed []string
 	before, after := reflect.ValueOf(old), reflect.ValueOf(now)

@@ -25,7 +25,7 @@ const aboutClaim = `persistentvolumeclaims "data" is forbidden: `
 
 type claimEdit = func(*corev1.PersistentVolumeClaim)
 
-// aClaim has something in every field that a claim may have.
+// aClaim sets every field of a claim.
 func aClaim(edits ...claimEdit) *corev1.PersistentVolumeClaim {
 	size := corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
 	claim := &corev1.PersistentVolumeClaim{
@@ -109,13 +109,13 @@ var mayChange = map[string]claimEdit{
 	"an empty list for no list": func(c *corev1.PersistentVolumeClaim) { c.Spec.Resources.Limits = corev1.ResourceList{} },
 }
 
-// mayExpand are those that it may change where RecoverVolumeExpansionFailure is on.
+// mayExpand are the fields that a node may change only if RecoverVolumeExpansionFailure is on.
 var mayExpand = map[string]claimEdit{
 	"status.allocatedResources":        func(c *corev1.PersistentVolumeClaim) { c.Status.AllocatedResources = nil },
 	"status.allocatedResourceStatuses": func(c *corev1.PersistentVolumeClaim) { c.Status.AllocatedResourceStatuses = nil },
 }
 
-// mayNotChange are the others, by the name that the refusal gives.
+// mayNotChange are all other fields, by the name in the message.
 var mayNotChange = map[string]claimEdit{
 	"metadata.name":         func(c *corev1.PersistentVolumeClaim) { c.Name = "x" },
 	"metadata.generateName": func(c *corev1.PersistentVolumeClaim) { c.GenerateName = "x" },
@@ -207,8 +207,8 @@ func TestPersistentVolumeClaimStatus(t *testing.T) {
 	run(t, restrict(aCluster(), func(c *Config) { c.Features.RecoverVolumeExpansionFailure = false }), off)
 }
 
-// TestEveryFieldOfAClaimIsDecided fails when Kubernetes gives a claim a field of
-// which nobody has said whether a node may change it.
+// TestEveryFieldOfAClaimIsDecided fails if Kubernetes adds a field to claims and these lists do not
+// have it yet.
 func TestEveryFieldOfAClaimIsDecided(t *testing.T) {
 	may := []string{"metadata.resourceVersion", "metadata.managedFields", "status.capacity", "status.conditions",
 		"status.allocatedResources", "status.allocatedResourceStatuses"}

@@ -67,13 +67,13 @@ var podCertificateRequestRules = []rules.Rule{
 	podCertificateAsProjected,
 }
 
-// podCertificate is a PodCertificateRequest in a namespace.
+// podCertificate is the spec of a PodCertificateRequest, and its namespace.
 type podCertificate struct {
 	*certificatesv1.PodCertificateRequestSpec
 	namespace string
 }
 
-// pod is the one that it is for, as people write it: namespace and name.
+// pod returns the pod that the request is for, as namespace/name.
 func (c podCertificate) pod() string { return c.namespace + "/" + c.PodName }
 
 func (r *Restriction) reviewPodCertificateRequest(ctx context.Context, q *request) *rules.Decision {
@@ -111,8 +111,8 @@ func (r *Restriction) reviewPodCertificateRequest(ctx context.Context, q *reques
 		"PodCertificateRequests")
 }
 
-// podCertificateSpec reads both versions: servers before 1.37 have the beta only.
-// What the beta has besides is no business of a rule.
+// podCertificateSpec reads both versions: API servers before 1.37 have only v1beta1. No rule uses
+// the additional fields of v1beta1.
 func podCertificateSpec(o runtime.Object) (*certificatesv1.PodCertificateRequestSpec, bool) {
 	if request, ok := typed[certificatesv1.PodCertificateRequest](o); ok {
 		return &request.Spec, true
@@ -130,9 +130,9 @@ func podCertificateSpec(o runtime.Object) (*certificatesv1.PodCertificateRequest
 	}, true
 }
 
-// unlooked refuses because something that the request names could not be looked up.
-// What is not there may not be there yet: upstream answers with a plain error, which
-// is a 500, so that the kubelet tries again.
+// unlooked denies because an object that the request names could not be looked up. An object that
+// is not found may only be too new. Upstream answers with a plain error in this case, which becomes
+// a 500, so that the kubelet retries. unlooked does the same.
 func (q *request) unlooked(by rules.Rule, kind, name string, err error) *rules.Decision {
 	text := fmt.Sprintf("while retrieving %s %q named in the PodCertificateRequest: %v", kind, name, err)
 	if apierrors.IsNotFound(err) {
@@ -141,13 +141,13 @@ func (q *request) unlooked(by rules.Rule, kind, name string, err error) *rules.D
 	return q.forbid(by, text)
 }
 
-// retry refuses with a 500.
+// retry denies with a 500, so that the kubelet retries.
 func (q *request) retry(by rules.Rule, text string) *rules.Decision {
 	return q.raw(by, errors.New(text))
 }
 
-// reviewPodCertificateNode has a node speak only for itself, and for the Node that
-// there is now. UIDs that differ may be those of a Node that was just made.
+// reviewPodCertificateNode allows only the node's own name and the UID of its current Node. If the
+// UIDs differ, the Node may have been created just now, so the kubelet may retry.
 func (r *Restriction) reviewPodCertificateNode(ctx context.Context, q *request, asked podCertificate) *rules.Decision {
 	if string(asked.NodeName) != q.node {
 		return q.forbid(podCertificateNode,
@@ -165,7 +165,8 @@ func (r *Restriction) reviewPodCertificateNode(ctx context.Context, q *request, 
 	return nil
 }
 
-// podOfPodCertificate returns the pod, which runs on the node.
+// podOfPodCertificate returns the pod of the request. It denies if the pod is not bound to the
+// node.
 func (r *Restriction) podOfPodCertificate(ctx context.Context, q *request, asked podCertificate) (*corev1.Pod,
 	*rules.Decision) {
 	pod, err := r.config.Cluster.Pod(ctx, q.GetNamespace(), asked.PodName)
@@ -211,7 +212,7 @@ func (r *Restriction) reviewPodCertificateSigner(ctx context.Context, q *request
 	if projectsCertificateOf(pod, asked.SignerName) {
 		return nil
 	}
-	// RBAC takes what follows a slash for a subresource.
+	// RBAC treats the text after a slash as a subresource.
 	resource := strings.ReplaceAll(asked.SignerName, "/", ":")
 	granted, err := r.granted(ctx, q, "request-serviceaccounts-podcertificate-signer", resource, asked.ServiceAccountName)
 	if granted {

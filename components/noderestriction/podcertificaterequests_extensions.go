@@ -23,7 +23,7 @@ var podCertificateAsProjected = rules.Rule{
 	Optional:  true,
 }
 
-// defaultCertificateSeconds is the default of the API server.
+// defaultCertificateSeconds is the API server's default.
 const defaultCertificateSeconds = 86400
 
 func (r *Restriction) reviewPodCertificateAsProjected(q *request, pod *corev1.Pod,

@@ -26,7 +26,7 @@ const (
 	deniedCertificate = `podcertificaterequests.certificates.k8s.io "r" is forbidden: `
 )
 
-// aCertificate asks for a certificate of the pod default/mine, unless edited.
+// aCertificate returns a request for a certificate of the pod default/mine, unless edited.
 func aCertificate(edits ...func(*certificatesv1.PodCertificateRequestSpec)) *certificatesv1.PodCertificateRequest {
 	r := &certificatesv1.PodCertificateRequest{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "r"},
@@ -47,7 +47,7 @@ func createsCertificate(edits ...func(*certificatesv1.PodCertificateRequestSpec)
 	return write("me", admission.Create, "podcertificaterequests", "", aCertificate(edits...), nil)
 }
 
-// projectedCertificate is a volume with a certificate of a signer.
+// projectedCertificate returns a volume that projects a certificate of a signer.
 func projectedCertificate(signer string) corev1.Volume {
 	return volumeOf(corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{
 		{DownwardAPI: &corev1.DownwardAPIProjection{}},
@@ -131,7 +131,7 @@ func TestPodCertificatesAreOnlyCreated(t *testing.T) {
 	})
 }
 
-// TestPodCertificatesOfTheBeta are told by the same rules.
+// TestPodCertificatesOfTheBeta checks that the same rules apply to v1beta1.
 func TestPodCertificatesOfTheBeta(t *testing.T) {
 	beta := func(node string) runtime.Object {
 		return &certificatesv1beta1.PodCertificateRequest{

@@ -84,9 +84,9 @@ func (r *Restriction) reviewWholePod(ctx context.Context, q *request) *rules.Dec
 	}
 }
 
-// reviewPodCreate says nothing about labels such as topology.kubernetes.io/zone:
-// the API server's plugin PodTopologyLabels puts them on pods that are created
-// bound, before we see them, so they need not be the node's.
+// reviewPodCreate does not check labels such as topology.kubernetes.io/zone. The API server's
+// plugin PodTopologyLabels adds them to pods that are created with a node name, before it calls the
+// webhook. So the node may not have set them.
 func (r *Restriction) reviewPodCreate(ctx context.Context, q *request) *rules.Decision {
 	pod, ok := typed[corev1.Pod](q.GetObject())
 	if !ok {
@@ -144,9 +144,9 @@ func (r *Restriction) reviewPodOwner(ctx context.Context, q *request, pod *corev
 	return nil
 }
 
-// reviewPodDelete goes by what the API server is about to delete. Upstream's plugin
-// is asked before that was read and looks it up; so its 404 is the API server's own
-// here.
+// reviewPodDelete uses the object that the API server is about to delete. Upstream's plugin runs
+// before that object is read, and looks it up itself. So for a missing pod, the 404 comes from the
+// API server here.
 func reviewPodDelete(q *request) *rules.Decision {
 	pod, ok := typed[corev1.Pod](q.GetOldObject())
 	if !ok {
@@ -171,8 +171,8 @@ var (
 	}
 )
 
-// reviewPodEviction goes by the name in the address of the request, and only
-// without one by that in its body.
+// reviewPodEviction uses the name in the request URL. It uses the name in the body only if the URL
+// has none.
 func (r *Restriction) reviewPodEviction(ctx context.Context, q *request) *rules.Decision {
 	if q.GetOperation() != admission.Create {
 		return q.forbid(podEviction, fmt.Sprintf("unexpected operation %s", q.GetOperation()))

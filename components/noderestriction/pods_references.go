@@ -12,9 +12,9 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// reviewPodReferences holds a mirror pod to kinds of volumes that are known to do
-// without objects of the API. One that this program does not know, because the API
-// server is newer, arrives as a volume of no kind and is refused.
+// reviewPodReferences allows only the volume types that are known to need no API objects. A newer
+// API server may have a volume type that this program does not know. Such a volume is decoded
+// without a type, and is denied.
 func reviewPodReferences(q *request, pod *corev1.Pod) *rules.Decision {
 	if noun := referenced(&pod.Spec); noun != "" {
 		return q.forbid(podReferences, fmt.Sprintf("node %q can not create pods that reference %s", q.node, noun))
@@ -35,8 +35,8 @@ func reviewPodReferences(q *request, pod *corev1.Pod) *rules.Decision {
 	return nil
 }
 
-// referenced is what upstream calls the first kind of object that a pod names, apart
-// from volumes that name none; empty if there is none.
+// referenced returns upstream's word for the first kind of API object that the pod names. It
+// returns "" if there is none. It ignores volumes that name no object.
 func referenced(spec *corev1.PodSpec) string {
 	secrets, configMaps := slices.ContainsFunc(spec.ImagePullSecrets,
 		func(l corev1.LocalObjectReference) bool { return isNamed(&l) }), false
@@ -49,7 +49,7 @@ func referenced(spec *corev1.PodSpec) string {
 		secrets, configMaps = secrets || s, configMaps || c
 	}
 	switch {
-	// The API server fills in each of the two fields from the other.
+	// The API server copies each of the two fields to the other.
 	case spec.ServiceAccountName != "" || spec.DeprecatedServiceAccount != "":
 		return "serviceaccounts"
 	case secrets:
@@ -75,8 +75,8 @@ func visitContainers(spec *corev1.PodSpec, visit func(env []corev1.EnvVar, from 
 	}
 }
 
-// environmentReferences is what a container's environment is taken from. A
-// reference without a name is none, as upstream has it.
+// environmentReferences reports which kinds of objects a container's environment refers to. Like
+// upstream, it ignores a reference without a name.
 func environmentReferences(env []corev1.EnvVar, from []corev1.EnvFromSource) (secrets, configMaps bool) {
 	for i := range from {
 		secrets = secrets || from[i].SecretRef != nil && from[i].SecretRef.Name != ""

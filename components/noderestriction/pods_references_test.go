@@ -16,7 +16,7 @@ func references(noun string) string {
 	return aboutStatic + `node "me" can not create pods that reference ` + noun + " [NR-POD-3]"
 }
 
-// refused is a row for a mirror pod that refers to noun, or to nothing.
+// referring returns a row for a mirror pod that refers to noun, or to nothing.
 func referring(name, noun string, edits ...podEdit) row {
 	r := row{name: name, write: createMirror(edits...)}
 	if noun != noReference {
@@ -88,9 +88,8 @@ func TestMirrorPodReferences(t *testing.T) {
 	})
 }
 
-// kindsOfVolumes is what a mirror pod refers to by a volume of each kind that names
-// nothing. A kind that Kubernetes adds is missing here until somebody has read what
-// it needs.
+// kindsOfVolumes says, for each volume type, what a mirror pod refers to by such a volume without
+// names. A type that Kubernetes adds is missing here, and the test fails until it is added.
 var kindsOfVolumes = map[string]string{
 	"HostPath": noReference, "EmptyDir": noReference, "GCEPersistentDisk": noReference,
 	"AWSElasticBlockStore": noReference,
@@ -119,7 +118,7 @@ var kindsOfProjections = map[string]string{
 	"PodCertificate":      "podcertificates",
 }
 
-// each calls visit with a struct for each field that has only that one set.
+// each calls visit once per field, with a struct that has only that field set.
 func each[T any](visit func(field string, only T)) {
 	fields := reflect.TypeFor[T]()
 	for i := range fields.NumField() {

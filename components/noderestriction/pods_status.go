@@ -32,8 +32,7 @@ var (
 	}
 )
 
-// reviewPodStatus takes the pod as it was for what it is bound to: the new one is
-// the node's word.
+// reviewPodStatus reads the node name from the old pod, because the node wrote the new one.
 func (r *Restriction) reviewPodStatus(ctx context.Context, q *request) *rules.Decision {
 	if q.GetOperation() != admission.Update {
 		return q.forbid(podStatusBound, fmt.Sprintf("unexpected operation %q", q.GetOperation()))
@@ -61,7 +60,7 @@ func reviewPodStatusFields(q *request, old, pod *corev1.Pod) *rules.Decision {
 		return q.forbid(podStatusFields, fmt.Sprintf("node %q cannot update labels through pod status", q.node))
 	}
 	if !same(old.Status.ResourceClaimStatuses, pod.Status.ResourceClaimStatuses, sameClaimStatus) {
-		// The text is upstream's to the letter.
+		// This is upstream's exact text.
 		return q.forbid(podStatusFields, fmt.Sprintf("node %q cannot update resource claim statues", q.node))
 	}
 	if !sameExtendedClaimStatus(old.Status.ExtendedResourceClaimStatus, pod.Status.ExtendedResourceClaimStatus) {
@@ -75,13 +74,13 @@ func reviewPodStatusFields(q *request, old, pod *corev1.Pod) *rules.Decision {
 	return nil
 }
 
-// same is [slices.EqualFunc], which is not called for the many pods that have none.
+// same is [slices.EqualFunc] with a shortcut: most pods have empty lists.
 func same[S ~[]E, E any](a, b S, equal func(x, y E) bool) bool {
 	return len(a) == len(b) && (len(a) == 0 || slices.EqualFunc(a, b, equal))
 }
 
-// sameClaimStatus compares what a pointer points to, and then all that is left: a
-// field that Kubernetes adds later is compared as well, or does not compile.
+// sameClaimStatus compares the value of the pointer field, then all other fields with ==. So it
+// also compares a field that Kubernetes adds later, or it does not compile.
 func sameClaimStatus(a, b corev1.PodResourceClaimStatus) bool {
 	if !ptr.Equal(a.ResourceClaimName, b.ResourceClaimName) {
 		return false
@@ -162,8 +161,8 @@ var (
 var podStatusExtensionRules = []rules.Rule{podStatusAnnotations, podStatusFinalizers, podStatusPhase, podIPInside,
 	podIPNobodys, podHostIP}
 
-// reviewPodStatusExtensions holds a new status of a pod, which upstream's rules admit,
-// to the optional rules. It looks at the cluster only for an IP that is new.
+// reviewPodStatusExtensions checks the optional rules for a pod status that upstream's rules admit.
+// It reads from the cluster only for a new IP.
 func (r *Restriction) reviewPodStatusExtensions(ctx context.Context, q *request, old, pod *corev1.Pod) *rules.Decision {
 	if old == nil || pod == nil {
 		return q.forbid(podStatusAnnotations, "a pod status needs the pod as it was and as it is to be")
@@ -194,9 +193,9 @@ func (r *Restriction) reviewPodMetadata(q *request, old, pod *corev1.Pod) *rules
 		return refused
 	}
 	return r.optional(q, podStatusPhase, func() *rules.Decision {
-		// A kubelet begins a static pod anew after a restart of its host, under the same
-		// mirror pod (pkg/kubelet/kubelet.go, kubernetes#116484). The node may delete that
-		// one anyway, and it gives it nothing.
+		// After a restart of its host, a kubelet starts a static pod again under the same mirror
+		// pod (pkg/kubelet/kubelet.go, kubernetes#116484). The node gains nothing by this, and it
+		// may delete the mirror pod anyway.
 		if _, mirror := old.Annotations[corev1.MirrorPodAnnotationKey]; mirror || !hasEnded(old) || hasEnded(pod) {
 			return nil
 		}

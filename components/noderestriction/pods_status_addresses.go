@@ -15,12 +15,11 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// maxPodIPs bounds the look-ups for one status. The API server takes one IP of each
-// family.
+// maxPodIPs limits the lookups for one status. The API server accepts one IP of each family.
 const maxPodIPs = 4
 
-// reviewPodAddresses checks the IPs that a pod did not have before. A pod keeps one
-// for its life, so most statuses have none.
+// reviewPodAddresses checks the IPs that the pod did not have before. A pod keeps its IPs for its
+// lifetime, so most statuses have no new ones.
 func (r *Restriction) reviewPodAddresses(ctx context.Context, q *request, old, pod *corev1.Pod) *rules.Decision {
 	if !slices.Equal(old.Status.PodIPs, pod.Status.PodIPs) || old.Status.PodIP != pod.Status.PodIP {
 		introduced := r.introducedIPs(&old.Status, &pod.Status)
@@ -39,7 +38,7 @@ func (r *Restriction) reviewPodAddresses(ctx context.Context, q *request, old, p
 	return r.optional(q, podHostIP, func() *rules.Decision { return r.checkHostIPs(ctx, q, old, pod) })
 }
 
-// introducedIPs are the new IPs, if a rule looks at them.
+// introducedIPs returns the new IPs. It returns nil if all rules that use them are off.
 func (r *Restriction) introducedIPs(old, status *corev1.PodStatus) []string {
 	if r.off(podIPNobodys) && r.off(podIPInside) {
 		return nil
@@ -47,8 +46,8 @@ func (r *Restriction) introducedIPs(old, status *corev1.PodStatus) []string {
 	return newPodIPs(old, status)
 }
 
-// newPodIPs are the IPs that the status did not have before. Of too many, it gives
-// the first ones only, which are too many too.
+// newPodIPs returns the IPs that the status did not have before. If the status has more than
+// maxPodIPs, the result has more than maxPodIPs too, but not all of them.
 func newPodIPs(old, status *corev1.PodStatus) (introduced []string) {
 	for _, ip := range append([]corev1.PodIP{{IP: status.PodIP}},
 		status.PodIPs[:min(len(status.PodIPs), maxPodIPs+1)]...) {
@@ -81,9 +80,9 @@ func (r *Restriction) checkPodIPsNobodys(ctx context.Context, q *request, introd
 	return nil
 }
 
-// podIPOwner is the other Node that has the IP, if this one does not have it in its
-// podCIDRs: a hostile node that calls others' pod IPs its own must not keep them from
-// reporting them.
+// podIPOwner returns the other Node that has the IP. It returns "" if the IP is in the podCIDRs of
+// this node. Otherwise a hostile node could report the pod IPs of other nodes as its own addresses.
+// Then those nodes could not report their pods.
 func (r *Restriction) podIPOwner(ctx context.Context, q *request, ip netip.Addr) (string, error) {
 	owner, err := r.config.Cluster.AddressOwner(ctx, ip.String(), q.node)
 	if err != nil || owner == "" {
@@ -129,8 +128,8 @@ func mayBePodIP(node *corev1.Node, pod *corev1.Pod, ip netip.Addr) bool {
 	return !pod.Spec.HostNetwork && (inside || !decided)
 }
 
-// inPodCIDRs is not decided for an IP of a family of which the Node has no podCIDR:
-// many networks hand out IPs without them.
+// inPodCIDRs returns decided as false if the Node has no podCIDR of the IP's family. Many pod
+// networks assign IPs without podCIDRs.
 func inPodCIDRs(node *corev1.Node, ip netip.Addr) (inside, decided bool) {
 	for _, text := range append([]string{node.Spec.PodCIDR}, node.Spec.PodCIDRs...) {
 		prefix, err := netip.ParsePrefix(text)

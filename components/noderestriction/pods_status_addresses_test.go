@@ -33,7 +33,7 @@ func onHost(edit func(*corev1.Pod)) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Spec.HostNetwork = true; edit(p) }
 }
 
-// networked gives the node me these podCIDRs, and addresses to me and other.
+// networked gives the node me the podCIDRs, and gives addresses to the nodes me and other.
 func networked(podCIDRs ...string) *fakeCluster {
 	c := aCluster()
 	c.nodes["me"] = aNode("me", func(n *corev1.Node) {

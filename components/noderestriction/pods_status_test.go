@@ -19,7 +19,7 @@ import (
 
 const aboutMyPod = `pods "mine" is forbidden: `
 
-// updateStatus is of the pod mine, from one with the first edit to one with the second.
+// updateStatus returns a status update of the pod mine, from one edit to another.
 func updateStatus(before, after podEdit) admission.Attributes {
 	return write("me", admission.Update, "pods", "status", aPod("default", "mine", "me", after),
 		aPod("default", "mine", "me", before))
@@ -175,7 +175,7 @@ func TestPodStatusAllocatableClaims(t *testing.T) {
 
 const aboutMine = `pods "mine" is forbidden: node "me" `
 
-// status is the update of the status of default/mine from one edit to another.
+// status returns a status update of the pod default/mine, from one edit to another.
 func status(old, now func(*corev1.Pod)) admission.Attributes {
 	return write("me", admission.Update, "pods", "status", aPod("default", "mine", "me", now),
 		aPod("default", "mine", "me", old))
@@ -220,7 +220,7 @@ func TestPodStatusMetadata(t *testing.T) {
 	})
 }
 
-// mirrorIn is a mirror pod in a phase.
+// mirrorIn makes a pod a mirror pod in the phase.
 func mirrorIn(phase corev1.PodPhase) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.Annotations, p.Status.Phase = map[string]string{corev1.MirrorPodAnnotationKey: "x"}, phase
@@ -266,7 +266,7 @@ func TestPodStatusOfNothing(t *testing.T) {
 	}
 }
 
-// TestAStatusWithoutNewIPsIsCheap has a cluster that answers nothing, and counts.
+// TestAStatusWithoutNewIPsIsCheap counts allocations and uses a cluster whose lookups fail.
 func TestAStatusWithoutNewIPsIsCheap(t *testing.T) {
 	failing := aCluster()
 	failing.err = errors.New("timeout")

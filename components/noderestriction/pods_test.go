@@ -20,7 +20,7 @@ const aboutStatic = `pods "static-me" is forbidden: `
 
 type podEdit = func(*corev1.Pod)
 
-// createMirror has the node me create its mirror pod, with the edits.
+// createMirror returns the creation of a mirror pod of the node me, with the edits.
 func createMirror(edits ...podEdit) admission.Attributes {
 	return write("me", admission.Create, "pods", "", aMirrorPod("me", edits...), nil)
 }

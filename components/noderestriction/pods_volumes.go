@@ -9,14 +9,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// needsNoObject is true for a volume whose kind does without objects of the API, and
-// that is of no other kind beside. A kind that is in neither list is not known.
+// needsNoObject reports whether the volume's type needs no API objects, and the volume has no
+// second type that does. A type that is in neither list is unknown.
 func needsNoObject(source *corev1.VolumeSource) bool {
 	return isLocal(source) && !isOfAPI(source)
 }
 
-// isLocal lists the kinds that do without objects of the API. The most frequent come
-// first.
+// isLocal lists the volume types that need no API objects. The most frequent come first.
 func isLocal(source *corev1.VolumeSource) bool {
 	return source.HostPath != nil || source.EmptyDir != nil || source.DownwardAPI != nil || source.Image != nil ||
 		source.NFS != nil ||
@@ -29,14 +28,14 @@ func isLocal(source *corev1.VolumeSource) bool {
 		source.Quobyte != nil || source.ScaleIO != nil || source.StorageOS != nil
 }
 
-// isOfAPI lists the kinds for which [volumeReference] has words.
+// isOfAPI lists the volume types that [volumeReference] has a text for.
 func isOfAPI(source *corev1.VolumeSource) bool {
 	return source.ConfigMap != nil || source.Secret != nil || source.CSI != nil || source.Glusterfs != nil ||
 		source.PersistentVolumeClaim != nil || source.Ephemeral != nil || source.AzureFile != nil || source.Projected != nil
 }
 
-// volumeReference is what upstream calls the object that a volume needs, or says
-// that the kind of the volume is not known.
+// volumeReference returns upstream's text for the API object that a volume needs. For an unknown
+// volume type, it returns a problem instead.
 func volumeReference(volume *corev1.Volume) (noun, problem string) {
 	switch {
 	case volume.ConfigMap != nil:
@@ -81,9 +80,10 @@ func projectedReference(volume *corev1.Volume) (noun, problem string) {
 	return "", ""
 }
 
-// volumeNames is true for the kinds of objects that a volume names; what it needs
-// without naming it, [volumeReference] says. A volume of several kinds, which the
-// API server does not let pass, hides no name behind another.
+// volumeNames reports the kinds of objects that a volume names. [volumeReference] reports the
+// objects that a volume needs without naming them. volumeNames checks all types of a volume, so
+// that one type cannot hide the name in another. The API server itself denies a volume of several
+// types.
 func volumeNames(source *corev1.VolumeSource) (secrets, configMaps bool) {
 	secrets = namesSecret(source)
 	configMaps = source.ConfigMap != nil && source.ConfigMap.Name != ""
@@ -98,7 +98,7 @@ func volumeNames(source *corev1.VolumeSource) (secrets, configMaps bool) {
 	return secrets, configMaps
 }
 
-// namesSecret is true for a volume that is a secret, or whose driver needs one.
+// namesSecret reports whether the volume is a secret, or names a secret for its driver.
 func namesSecret(source *corev1.VolumeSource) bool {
 	return source.Secret != nil && source.Secret.SecretName != "" ||
 		source.AzureFile != nil && source.AzureFile.SecretName != "" ||
@@ -112,7 +112,7 @@ func namesSecret(source *corev1.VolumeSource) bool {
 		source.CSI != nil && isNamed(source.CSI.NodePublishSecretRef)
 }
 
-// isNamed is false for a reference without a name, which upstream does not count.
+// isNamed returns false for a reference without a name. Upstream ignores such a reference.
 func isNamed(reference *corev1.LocalObjectReference) bool {
 	return reference != nil && reference.Name != ""
 }

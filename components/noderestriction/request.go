@@ -19,22 +19,23 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// request is one write of a node, with what the rules have found about it so far.
+// request is one write of a node, with the findings of the rules so far.
 type request struct {
 	admission.Attributes
 	// node is the name of the node that writes.
 	node string
-	// exempted says which of the [Exemptable] rules do not bind who writes; nil if all do.
+	// exempted says which of the [Exemptable] rules do not apply to the user. If it is nil, all
+	// apply.
 	exempted func(rules.ID) bool
-	// configuration is the operator's policy, nil if there is none.
+	// configuration is the operator's policy. It is nil if there is none.
 	configuration *configuration.Configuration
-	// findings, warnings and annotations are those of the decision.
+	// findings, warnings and annotations become those of the decision.
 	findings    []rules.Finding
 	warnings    []string
 	annotations map[string]string
 }
 
-// decision is what the caller is told: nil denies nothing.
+// decision returns the answer to the request. If denied is nil, the request is allowed.
 func (q *request) decision(denied *rules.Decision) rules.Decision {
 	d := rules.Decision{Effect: rules.Allow}
 	if denied != nil {
@@ -44,8 +45,7 @@ func (q *request) decision(denied *rules.Decision) rules.Decision {
 	return d
 }
 
-// forbid denies with 403, in the form of upstream: the resource, its name, the text, and
-// then the rule.
+// forbid denies with 403 in upstream's form: the resource, its name, the text, then the rule ID.
 func (q *request) forbid(r rules.Rule, text string) *rules.Decision {
 	d := &rules.Decision{Rule: r.ID, Message: text}
 	var forbidden *apierrors.StatusError
@@ -55,8 +55,8 @@ func (q *request) forbid(r rules.Rule, text string) *rules.Decision {
 	return d
 }
 
-// raw denies with the status of an error that is one of the API's: a 404 stays a
-// 404. Any other error becomes a 500 with its text, which a kubelet tries again.
+// raw denies with the status of an API error: a 404 stays a 404. Any other error becomes a 500 with
+// its text, which a kubelet retries.
 func (q *request) raw(r rules.Rule, err error) *rules.Decision {
 	var status metav1.Status
 	var known apierrors.APIStatus
@@ -64,7 +64,7 @@ func (q *request) raw(r rules.Rule, err error) *rules.Decision {
 		status = known.Status()
 	} else {
 		status = apierrors.NewInternalError(err).ErrStatus
-		// Not "Internal error occurred: " before a text that says what happened.
+		// The error text is clear without the prefix "Internal error occurred: ".
 		status.Message = err.Error()
 	}
 	text := status.Message
@@ -72,13 +72,13 @@ func (q *request) raw(r rules.Rule, err error) *rules.Decision {
 	return &rules.Decision{Rule: r.ID, Message: text, Status: &status}
 }
 
-// audit reports a rule that would have denied.
+// audit reports a rule that would have denied the request.
 func (q *request) audit(denied *rules.Decision) {
 	q.findings = append(q.findings, rules.Finding{Rule: denied.Rule, Message: denied.Message})
 }
 
-// annotate puts keys in the audit event, after those that are there. The name is
-// without a prefix.
+// annotate adds keys to an annotation of the audit event. It keeps the keys that are already there.
+// The name has no prefix.
 func (q *request) annotate(name string, keys []string) {
 	value := someOf(keys)
 	if q.annotations == nil {
@@ -90,19 +90,19 @@ func (q *request) annotate(name string, keys []string) {
 	q.annotations[name] = value
 }
 
-// typed is an object of one type. A nil pointer of that type is no object, so that a rule
-// may use what it gets.
+// typed returns the object as a *T. ok is false for another type and for a nil pointer, so that a
+// rule can use the object without a check.
 func typed[T any](o runtime.Object) (object *T, ok bool) {
 	object, ok = any(o).(*T)
 	return object, ok && object != nil
 }
 
-// withoutNils are attributes without nil pointers for objects.
+// withoutNils are attributes that return nil instead of a nil pointer to an object.
 type withoutNils struct{ admission.Attributes }
 
 func (a withoutNils) GetObject() runtime.Object { return present(a.Attributes.GetObject()) }
 
-// present is the object, or none for a nil pointer.
+// present returns the object, or nil for a nil pointer.
 func present(o runtime.Object) runtime.Object {
 	if o == nil {
 		return nil
@@ -113,14 +113,13 @@ func present(o runtime.Object) runtime.Object {
 	return o
 }
 
-// unexpected refuses an object that is not of the type that belongs to the
-// resource, or is not there.
+// unexpected denies because the object is missing or is not of the resource's type.
 func (q *request) unexpected(r rules.Rule, o runtime.Object) *rules.Decision {
 	return q.forbid(r, fmt.Sprintf("unexpected type %T", present(o)))
 }
 
-// notFoundOr refuses because another object could not be read: with its 404 if it
-// does not exist, else with 403 and the text.
+// notFoundOr denies because another object could not be read. It answers 404 if that object does
+// not exist, and otherwise 403 with the text.
 func (q *request) notFoundOr(r rules.Rule, err error, text string) *rules.Decision {
 	if apierrors.IsNotFound(err) {
 		return q.raw(r, err)
@@ -128,10 +127,10 @@ func (q *request) notFoundOr(r rules.Rule, err error, text string) *rules.Decisi
 	return q.forbid(r, text)
 }
 
-// shownKeys is how many keys a refusal names: a node may send 100,000.
+// shownKeys is how many keys a message lists. A node may send 100,000 keys.
 const shownKeys = 10
 
-// someOf names keys for a refusal, in order, and only so many.
+// someOf lists the first keys in order, at most shownKeys.
 func someOf(keys []string) string {
 	slices.Sort(keys)
 	if more := len(keys) - shownKeys; more > 0 {

@@ -32,8 +32,8 @@ func TestSomeOf(t *testing.T) {
 	}
 }
 
-// TestComparedFieldByField fails when Kubernetes adds a field to a type that is
-// compared by hand, so that somebody compares it as well.
+// TestComparedFieldByField fails if Kubernetes adds a field to a type that is compared field by
+// field. Then add the field to the comparison.
 func TestComparedFieldByField(t *testing.T) {
 	for _, tc := range []struct {
 		of   reflect.Type
@@ -68,7 +68,8 @@ func TestComparedFieldByField(t *testing.T) {
 	}
 }
 
-// TestEveryUpstreamRuleHasAText fails for a rule of upstream whose denial nobody could explain.
+// TestEveryUpstreamRuleHasAText fails if an upstream rule has no entry in upstreamTexts. Without
+// one, RuleOfUpstream cannot explain its denial.
 func TestEveryUpstreamRuleHasAText(t *testing.T) {
 	for _, r := range Rules {
 		has := slices.ContainsFunc(upstreamTexts, func(u upstreamText) bool { return u.rule.ID == r.ID })
@@ -97,9 +98,9 @@ func TestRuleOfUpstreamKnowsOnlyNodeRestriction(t *testing.T) {
 	}
 }
 
-// checkUpstreamText holds the texts against each denial in the tables of this package. What the
-// API server's own decoding rules out (an object of another type, an operation that a subresource
-// of pods does not have), and a look-up without an answer, have no text of their own.
+// checkUpstreamText compares upstreamTexts with each denial in the tables of this package. Some
+// denials have no text: those that the API server's own decoding prevents (an object of another
+// type, an operation that a subresource of pods does not have), and a failed lookup.
 func checkUpstreamText(t *testing.T, by rules.ID, message string) {
 	t.Helper()
 	place := slices.IndexFunc(Rules, func(r rules.Rule) bool { return r.ID == by })

@@ -13,8 +13,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// resourceKind is the rules on one resource and its subresources, in all versions. The one of
-// a resource on which there are none is the zero value.
+// resourceKind identifies the rules for one resource and its subresources, in all versions. A
+// resource without rules has the zero value.
 type resourceKind uint8
 
 const (
@@ -31,8 +31,8 @@ const (
 	ofCertificateSigningRequests
 )
 
-// resourceKindOf is the one list of the resources on which there are rules. The webhook's
-// registration (manifests/node-restriction) names the same ones.
+// resourceKindOf is the only list of the resources that have rules. The registration of the webhook
+// (manifests/node-restriction) lists the same resources.
 func resourceKindOf(r schema.GroupVersionResource) resourceKind {
 	group, resource := r.Group, r.Resource
 	if group == "" {
@@ -71,19 +71,19 @@ func coreResourceKind(resource string) resourceKind {
 	return 0
 }
 
-// HasRules reports whether there are rules on what is written to a resource or to its
-// subresources. What is written to another is admitted whatever it says.
+// HasRules reports whether there are rules for writes to a resource or its subresources. Every
+// write to a resource without rules is admitted.
 func HasRules(resource schema.GroupResource) bool {
 	return resourceKindOf(resource.WithVersion("")) != 0
 }
 
-// concerns is false where no rule has a part in any answer. Events are most of what nodes
-// write, and have optional rules only.
+// concerns returns false if no rule can apply to the resource. Events have only optional rules, and
+// are most of what nodes write.
 func (r *Restriction) concerns(of resourceKind) bool {
 	return of != 0 && (of != ofEvents || r.onEvents)
 }
 
-// reviewKind decides on a write; nil admits.
+// reviewKind returns the denial of a write, or nil to admit it.
 func (r *Restriction) reviewKind(ctx context.Context, of resourceKind, q *request) *rules.Decision {
 	if q.node == "" {
 		return q.nameless()

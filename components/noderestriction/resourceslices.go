@@ -41,8 +41,8 @@ var (
 
 var resourceSliceRules = []rules.Rule{sliceCreate, sliceDelete, sliceCap, slicePool}
 
-// reviewResourceSlice leaves updates to the authorizer, which knows whose a slice
-// is: spec.nodeName, spec.driver and spec.pool.name never change.
+// reviewResourceSlice does not check updates. The authorizer checks which node owns the slice, and
+// spec.nodeName, spec.driver and spec.pool.name are immutable.
 func (r *Restriction) reviewResourceSlice(ctx context.Context, q *request) *rules.Decision {
 	switch q.GetOperation() {
 	case admission.Create:
@@ -71,7 +71,7 @@ func (r *Restriction) reviewResourceSlice(ctx context.Context, q *request) *rule
 	}
 }
 
-// nodeOfSlice is empty for a slice that is not one node's.
+// nodeOfSlice returns "" for a slice that does not belong to one node.
 func nodeOfSlice(o runtime.Object) (node string, ok bool) {
 	if slice, ok := typed[resourcev1.ResourceSlice](o); ok {
 		return ptr.Deref(slice.Spec.NodeName, ""), true
@@ -102,9 +102,9 @@ func (r *Restriction) reviewSlicePool(ctx context.Context, q *request) *rules.De
 	})
 }
 
-// checkSlicePool needs no look-up for a pool that is named after the node, as the pools of
-// most drivers are: this rule keeps other nodes out of it. The name of a pool may have
-// segments, of which the first one counts.
+// checkSlicePool makes no lookup if the pool is named after the node, as the pools of most drivers
+// are. This rule denies such a pool to other nodes. The name of a pool may have segments. Only the
+// first one is compared with node names.
 func (r *Restriction) checkSlicePool(ctx context.Context, q *request, driver, pool string) *rules.Decision {
 	first, _, _ := strings.Cut(pool, "/")
 	if first == q.node {

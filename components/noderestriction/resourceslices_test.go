@@ -82,7 +82,7 @@ func TestResourceSlices(t *testing.T) {
 	})
 }
 
-// capped has the operator's policy bound what one node may make.
+// capped sets the limits of the operator's policy.
 func capped(caps configuration.Caps) func(*Config) {
 	return func(c *Config) {
 		c.Configuration = func() *configuration.Configuration { return &configuration.Configuration{Caps: caps} }
@@ -127,7 +127,7 @@ func TestResourceSliceCap(t *testing.T) {
 	}
 }
 
-// inPool is a slice of the node me and the driver d.
+// inPool returns a slice of the node me and the driver d.
 func inPool(pool string) *resourcev1.ResourceSlice {
 	slice := aSlice("me")
 	slice.Spec.Driver, slice.Spec.Pool.Name = "d", pool

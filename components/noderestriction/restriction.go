@@ -14,31 +14,31 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// Config is what a [Restriction] decides from.
+// Config has the dependencies and settings of a [Restriction].
 type Config struct {
-	// Cluster answers what a request alone does not say. It is needed.
+	// Cluster looks up what the request does not contain. It is required.
 	Cluster Cluster
-	// Authorizer says whether a node has a right that an administrator may grant.
-	// If it is nil, no node has one.
+	// Authorizer says whether a node has a right that an administrator can grant. If it is nil, no
+	// node has such a right.
 	Authorizer Authorizer
-	// Features should start from [DefaultFeatures]: the zero value has all off.
+	// Features should start from [DefaultFeatures]. In the zero value, all features are off.
 	Features Features
-	// Modes are those of the optional rules; one that is not named is off.
+	// Modes are the modes of the optional rules. A rule that is not in the map is off.
 	Modes map[rules.ID]rules.Mode
-	// Configuration returns the operator's policy that holds now. It may be nil,
-	// and may return nil: upstream's fixed policy holds then.
+	// Configuration returns the operator's current policy. It may be nil and may return nil. In
+	// both cases upstream's fixed policy applies.
 	Configuration func() *configuration.Configuration
-	// APIAudiences are kube-apiserver's --api-audiences: what it puts in a
-	// TokenRequest that names no audience, before it asks us.
+	// APIAudiences are kube-apiserver's --api-audiences. kube-apiserver puts them in a TokenRequest
+	// that names no audience, before it calls the webhook.
 	APIAudiences []string
 }
 
-// Restriction decides what nodes may write. It is safe for concurrent use if its
-// Cluster and its Authorizer are.
+// Restriction decides what nodes may write. It is safe for concurrent use if its Cluster and its
+// Authorizer are.
 type Restriction struct {
 	config Config
-	// onEvents and onPodStatus are false where no optional rule on these is on: they are
-	// most of what nodes write.
+	// onEvents and onPodStatus are false if all optional rules for events or pod statuses are off.
+	// Then their checks are skipped, because these are most of what nodes write.
 	onEvents, onPodStatus bool
 }
 
@@ -51,16 +51,15 @@ func New(config Config) *Restriction {
 	}
 }
 
-// Review answers one write. A request of a user who is neither a node nor in the group
-// system:bootstrappers is admitted without a rule. Objects have to be of the types of k8s.io/api
-// that belong to the resource;
-// one of another type is refused.
+// Review decides on one write. It admits every request of a user who is neither a node nor in the
+// group system:bootstrappers, without checking a rule. Objects must have the type of k8s.io/api
+// that belongs to the resource. Review denies an object of another type.
 func (r *Restriction) Review(ctx context.Context, a admission.Attributes) rules.Decision {
 	return r.ReviewExempting(ctx, a, nil)
 }
 
-// ReviewExempting is Review without the rules that exempted says, of those in [Exemptable];
-// nil exempts from none.
+// ReviewExempting is like Review, but skips the rules in [Exemptable] for which exempted returns
+// true. If exempted is nil, it skips none.
 func (r *Restriction) ReviewExempting(ctx context.Context, a admission.Attributes,
 	exempted func(rules.ID) bool) rules.Decision {
 	node, isNode := nodeidentity.NodeName(a.GetUserInfo())
@@ -82,7 +81,7 @@ func (r *Restriction) ReviewExempting(ctx context.Context, a admission.Attribute
 	return q.decision(refused)
 }
 
-// caps are the operator's bounds; without a configuration there are none.
+// caps returns the operator's limits. Without a configuration there are none.
 func (q *request) caps() configuration.Caps {
 	if q.configuration == nil {
 		return configuration.Caps{}
@@ -90,10 +89,9 @@ func (q *request) caps() configuration.Caps {
 	return q.configuration.Caps
 }
 
-// reviewCap holds a node that makes one more object of a kind to most of them, of
-// which 0 is no bound. A dry run makes none, but is told what the write would be
-// told. Writes that are reviewed at the same moment do not see each other: their
-// number is bounded by [limit].
+// reviewCap denies the creation of an object if the node already has most objects of that kind. 0
+// means no limit. A dry run gets the same answer as the write. Reviews that run at the same time do
+// not count each other's objects. The rule [limit] bounds how many run at once.
 func (r *Restriction) reviewCap(ctx context.Context, q *request, by rules.Rule, what Counted, most int,
 	plural string) *rules.Decision {
 	if most <= 0 {

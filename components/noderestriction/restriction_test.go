@@ -20,7 +20,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 )
 
-// nothing is a write that has the type of its object and no object.
+// nothing is a write whose object is a nil pointer of the right type.
 type nothing struct {
 	resource, subresource, namespace string
 	object                           runtime.Object
@@ -46,7 +46,7 @@ func nothings() []nothing {
 	}
 }
 
-// TestOnlyNodesAreHeld writes what no node may, as somebody who is no node.
+// TestOnlyNodesAreHeld makes writes that every node is denied, as users who are not nodes.
 func TestOnlyNodesAreHeld(t *testing.T) {
 	remove := func(name string, groups ...string) admission.Attributes {
 		return write("me", admission.Delete, "nodes", "", nil, aNode("other"),
@@ -88,8 +88,8 @@ func TestOtherResourcesHaveNoRule(t *testing.T) {
 	})
 }
 
-// TestANilPointerIsNoObject holds every family at once: an object that says its type
-// and is not there is refused as one that is not there.
+// TestANilPointerIsNoObject checks all resources: a nil pointer is denied in the same way as a
+// missing object.
 func TestANilPointerIsNoObject(t *testing.T) {
 	r := restrict(aCluster())
 	for _, tc := range nothings() {

@@ -17,8 +17,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// restrict is a Restriction with the gates of 1.37 and no optional rule, unless an
-// edit says otherwise.
+// restrict returns a Restriction with the feature gates of 1.37 and no optional rules, unless
+// edited.
 func restrict(c *fakeCluster, edits ...func(*Config)) *Restriction {
 	config := Config{Cluster: c, Features: DefaultFeatures()}
 	for _, edit := range edits {
@@ -27,10 +27,10 @@ func restrict(c *fakeCluster, edits ...func(*Config)) *Restriction {
 	return New(config)
 }
 
-// enforce has the given rules refuse.
+// enforce enforces the given rules.
 func enforce(ids ...rules.ID) func(*Config) { return inMode(rules.Enforce, ids...) }
 
-// inMode puts the given rules in a mode.
+// inMode sets the mode of the given rules.
 func inMode(mode rules.Mode, ids ...rules.ID) func(*Config) {
 	return func(c *Config) {
 		if c.Modes == nil {
@@ -42,7 +42,7 @@ func inMode(mode rules.Mode, ids ...rules.ID) func(*Config) {
 	}
 }
 
-// attributes are those of a request before it is made.
+// attributes are the attributes of a request before it is built.
 type attributes struct {
 	kind            schema.GroupVersionKind
 	resource        schema.GroupVersionResource
@@ -51,7 +51,7 @@ type attributes struct {
 	user            user.Info
 }
 
-// kinds are the resources that write knows by their plural.
+// kinds maps the resource names that write accepts to their kinds.
 var kinds = map[string]schema.GroupVersionKind{
 	"pods":                       {Version: "v1", Kind: "Pod"},
 	"nodes":                      {Version: "v1", Kind: "Node"},
@@ -67,10 +67,9 @@ var kinds = map[string]schema.GroupVersionKind{
 	"certificatesigningrequests": {Group: "certificates.k8s.io", Version: "v1", Kind: "CertificateSigningRequest"},
 }
 
-// write is what the API server asks about a write of a node: the name and the
-// namespace are those of the objects, and on create there is no name when the
-// object asks for a generated one. A resource is named as in kinds. For an object
-// that is not there, pass nil.
+// write returns the attributes that the API server sends for a write of a node. The name and the
+// namespace are those of the objects. On create, there is no name if the object asks for a
+// generated one. resource is a key of kinds. A missing object is nil.
 func write(node string, op admission.Operation, resource, subresource string, object, old runtime.Object,
 	edits ...func(*attributes)) admission.Attributes {
 	kind := kinds[resource]
@@ -95,25 +94,25 @@ func write(node string, op admission.Operation, resource, subresource string, ob
 		a.dryRun, a.user)
 }
 
-// named gives a request a name that is not that of its objects.
+// named sets a name that differs from that of the objects.
 func named(name string) func(*attributes) { return func(a *attributes) { a.name = name } }
 
-// in gives a request a namespace that is not that of its objects.
+// in sets a namespace that differs from that of the objects.
 func in(namespace string) func(*attributes) { return func(a *attributes) { a.namespace = namespace } }
 
-// dry makes a request one that changes nothing.
+// dry makes the request a dry run.
 func dry(a *attributes) { a.dryRun = true }
 
-// as has somebody else make the request.
+// as sets the user of the request.
 func as(who user.Info) func(*attributes) { return func(a *attributes) { a.user = who } }
 
-// row is one write and the answer to it.
+// row is one write and the expected decision.
 type row struct {
 	name  string
 	write admission.Attributes
-	// by is the rule that refuses; empty admits.
+	// by is the rule that denies. If it is empty, the write is admitted.
 	by rules.ID
-	// code is that of a refusal, 0 for 403.
+	// code is the status code of the denial. 0 means 403.
 	code int32
 	// says is the whole message.
 	says string

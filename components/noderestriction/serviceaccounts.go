@@ -40,8 +40,8 @@ var serviceAccountRules = []rules.Rule{
 	tokenOfPod, tokenOfLivePod, tokenOfOwnPod, tokenAudience, tokenAccount, tokenLife,
 }
 
-// reviewServiceAccount decides on tokens. A node has no right to write accounts,
-// and upstream's plugin does not ask what it writes there.
+// reviewServiceAccount decides only on tokens. The authorizer does not allow a node to write
+// service accounts, and upstream's plugin does not check such writes.
 func (r *Restriction) reviewServiceAccount(ctx context.Context, q *request) *rules.Decision {
 	if q.GetOperation() != admission.Create || q.GetSubresource() != "token" {
 		return nil
@@ -61,8 +61,8 @@ func (r *Restriction) reviewServiceAccount(ctx context.Context, q *request) *rul
 	return r.reviewTokenExtensions(ctx, q, pod, asked, token.Spec.ExpirationSeconds)
 }
 
-// podOfToken returns the pod that the token is for, which runs on the node. For a pod
-// that is gone the answer is a 404, as upstream has it.
+// podOfToken returns the pod that the token is bound to. It denies if the pod does not run on the
+// node. As upstream does, it answers 404 for a pod that does not exist.
 func (r *Restriction) podOfToken(ctx context.Context, q *request,
 	ref *authenticationv1.BoundObjectReference) (*corev1.Pod, *rules.Decision) {
 	if ref == nil || ref.APIVersion != "v1" || ref.Kind != "Pod" || ref.Name == "" {
@@ -111,16 +111,16 @@ var (
 )
 
 const (
-	// defaultTokenSeconds is how long a token lives if nobody says
+	// defaultTokenSeconds is the lifetime of a token if the request does not set one
 	// (pkg/apis/authentication/v1/defaults.go).
 	defaultTokenSeconds = 3600
-	// injectedTokenSeconds is what the volume asks for that every pod gets
-	// (plugin/pkg/admission/serviceaccount/admission.go). It is allowed for every pod,
-	// so that a small bound stops no kubelet.
+	// injectedTokenSeconds is the lifetime that the volume requests which every pod gets
+	// (plugin/pkg/admission/serviceaccount/admission.go). It is allowed for every pod, so that a
+	// low limit does not break kubelets.
 	injectedTokenSeconds = 3607
 )
 
-// reviewTokenExtensions holds a token that upstream's rules admit to the optional ones.
+// reviewTokenExtensions checks the optional rules for a token that upstream's rules admit.
 func (r *Restriction) reviewTokenExtensions(ctx context.Context, q *request, pod *corev1.Pod, asked audience,
 	seconds *int64) *rules.Decision {
 	refused := r.optional(q, tokenAccount, func() *rules.Decision {
@@ -139,9 +139,9 @@ func (r *Restriction) reviewTokenExtensions(ctx context.Context, q *request, pod
 	})
 }
 
-// reviewTokenLife sees what was asked for. The API server may still shorten it
-// (--service-account-max-token-expiration), and it makes a year of 3607 seconds
-// for its own audiences unless --service-account-extend-token-expiration is false.
+// reviewTokenLife checks the lifetime that the node requests. The API server may still shorten it
+// (--service-account-max-token-expiration). For its own audiences it extends 3607 seconds to one
+// year, unless --service-account-extend-token-expiration is false.
 func (r *Restriction) reviewTokenLife(ctx context.Context, q *request, pod *corev1.Pod, asked audience,
 	seconds int64) *rules.Decision {
 	if q.configuration == nil || q.configuration.MaxTokenSeconds <= 0 {
@@ -169,7 +169,7 @@ func (r *Restriction) reviewTokenLife(ctx context.Context, q *request, pod *core
 	}
 }
 
-// driversBound raises the bound to what the drivers of the pod's volumes ask for.
+// driversBound raises the limit to the lifetime that the drivers of the pod's volumes request.
 func (r *Restriction) driversBound(ctx context.Context, pod *corev1.Pod, asked audience, bound int64) (int64, error) {
 	var errs []error
 	for token, err := range r.driverTokens(ctx, pod) {

@@ -22,9 +22,9 @@ import (
 // fakeAuthorizer grants the rights in its list.
 type fakeAuthorizer struct {
 	granted []Right
-	// err, if it is set, is the answer to everything.
+	// err, if set, is returned for every question.
 	err error
-	// asked are the rights that were asked about, and by whom.
+	// asked has the rights of the questions. by has their users.
 	asked []Right
 	by    []user.Info
 }
@@ -44,7 +44,7 @@ func (z *fakeAuthorizer) Allowed(_ context.Context, who user.Info, right Right) 
 
 func grants(z *fakeAuthorizer) func(*Config) { return func(c *Config) { c.Authorizer = z } }
 
-// aToken asks for a token of the pod default/mine, for the given audiences.
+// aToken returns a request for a token of the pod default/mine, for the given audiences.
 func aToken(audiences ...string) *authenticationv1.TokenRequest {
 	seconds := int64(3600)
 	return &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
@@ -55,20 +55,20 @@ func aToken(audiences ...string) *authenticationv1.TokenRequest {
 	}}
 }
 
-// boundTo is a token with another reference than that of aToken.
+// boundTo returns a token request whose bound object differs from that of aToken.
 func boundTo(edit func(*authenticationv1.BoundObjectReference)) *authenticationv1.TokenRequest {
 	token := aToken()
 	edit(token.Spec.BoundObjectRef)
 	return token
 }
 
-// asksFor is the request for a token of the account default/default.
+// asksFor returns the request for a token of the account default/default.
 func asksFor(token *authenticationv1.TokenRequest, edits ...func(*attributes)) admission.Attributes {
 	return write("me", admission.Create, "serviceaccounts", "token", token, nil,
 		append([]func(*attributes){in("default"), named("default")}, edits...)...)
 }
 
-// projectedToken is a volume with a token for an audience.
+// projectedToken returns a volume that projects a token for an audience.
 func projectedToken(audience string, seconds int64) corev1.Volume {
 	return corev1.Volume{Name: "token-" + audience,
 		VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
@@ -79,7 +79,7 @@ func projectedToken(audience string, seconds int64) corev1.Volume {
 		}}}
 }
 
-// mineWith is a cluster whose pod default/mine has the given volumes.
+// mineWith returns a cluster whose pod default/mine has the given volumes.
 func mineWith(volumes ...corev1.Volume) *fakeCluster {
 	c := aCluster()
 	c.pods["default/mine"].Spec.Volumes = volumes
@@ -156,7 +156,8 @@ func TestTokensWhenTheClusterDoesNotAnswer(t *testing.T) {
 	})
 }
 
-// TestTokenUIDsAreWhole has no prefix or empty UID match.
+// TestTokenUIDsAreWhole checks that UIDs must be equal: a prefix, extra characters or other letter
+// case do not match.
 func TestTokenUIDsAreWhole(t *testing.T) {
 	for _, uid := range []types.UID{"mine-ui", "mine-uid ", "MINE-UID"} {
 		token := boundTo(func(r *authenticationv1.BoundObjectReference) { r.UID = uid })
@@ -172,7 +173,7 @@ func configured(c configuration.Configuration) func(*Config) {
 	}
 }
 
-// living is a token that lives for so long.
+// living returns a token request with that lifetime in seconds.
 func living(seconds int64, audiences ...string) *authenticationv1.TokenRequest {
 	token := aToken(audiences...)
 	token.Spec.ExpirationSeconds = &seconds
@@ -197,7 +198,7 @@ func TestTokensAreOfThePodsAccount(t *testing.T) {
 	})
 }
 
-// auditedOnly checks that a write is admitted and the one rule reported.
+// auditedOnly checks that a write is admitted and that exactly the one rule is audited.
 func auditedOnly(t *testing.T, r *Restriction, write admission.Attributes, by rules.ID) {
 	t.Helper()
 	v := r.Review(t.Context(), write)
@@ -244,8 +245,8 @@ func TestTokenLife(t *testing.T) {
 	auditedOnly(t, restrict(day, bounded, inMode(rules.Audit, "NR-SA-6")), year, "NR-SA-6")
 }
 
-// TestTokenLifeOfDrivers has the driver csi.example ask for two hours for vault, and
-// for the default for gcp.
+// TestTokenLifeOfDrivers: the driver csi.example requests two hours for vault, and the default for
+// gcp.
 func TestTokenLifeOfDrivers(t *testing.T) {
 	csi := corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "csi.example"}}
 	bounded, enforced := configured(configuration.Configuration{MaxTokenSeconds: 4000}), enforce("NR-SA-6")
@@ -268,7 +269,8 @@ func TestTokenLifeOfDrivers(t *testing.T) {
 	})
 }
 
-// TestTokenLifeOfSeveralAudiences holds where the gate that forbids several is off.
+// TestTokenLifeOfSeveralAudiences applies if the feature gate that forbids several audiences is
+// off.
 func TestTokenLifeOfSeveralAudiences(t *testing.T) {
 	off := func(c *Config) { c.Features.ServiceAccountNodeAudienceRestriction = false }
 	r := restrict(mineWith(projectedToken("", 86400)), off, configured(configuration.Configuration{MaxTokenSeconds: 60}),

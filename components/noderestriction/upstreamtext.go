@@ -9,17 +9,17 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// upstreamText maps a message of upstream's plugin to the rule that says the same here.
-// Kubernetes' own NodeRestriction runs before every webhook, so in the profile hardened it denies
-// first, without a rule ID.
+// upstreamText maps a message of upstream's plugin to the rule of this package that makes the same
+// decision. In the profile "hardened", Kubernetes' own NodeRestriction plugin runs before every
+// webhook. So it denies first, and its message has no rule ID.
 type upstreamText struct {
 	rule rules.Rule
 	// message is matched against the whole message of a denial.
 	message *regexp.Regexp
 }
 
-// upstreamTexts is in no particular order: at most one entry matches a message.
-// Source: plugin/pkg/admission/noderestriction/admission.go.
+// The order of upstreamTexts has no meaning: at most one entry matches a message. Source:
+// plugin/pkg/admission/noderestriction/admission.go.
 var upstreamTexts = []upstreamText{
 	{identityNamed, regexp.MustCompile(`could not determine node from user "`)},
 
@@ -89,9 +89,9 @@ var upstreamTexts = []upstreamText{
 		`^certificatesigningrequests\..*(can only create a node CSR with CN=|unable to parse csr: )`)},
 }
 
-// RuleOfUpstream finds the rule that decides like upstream's NodeRestriction plugin did, from the
-// message of its denial (Status.message, as a client or the audit log shows it). It is empty for
-// any other message. It is safe for concurrent use.
+// RuleOfUpstream returns the rule that makes the same decision as upstream's NodeRestriction
+// plugin. message is the message of the plugin's denial: Status.message, as a client or the audit
+// log shows it. RuleOfUpstream returns "" for any other message. It is safe for concurrent use.
 func RuleOfUpstream(message string) rules.ID {
 	for _, t := range upstreamTexts {
 		if t.message.MatchString(message) {

@@ -12,17 +12,19 @@ import (
 type Effect uint8
 
 const (
-	// Deny refuses. It is the zero value, so that a Decision that a policy forgot to fill refuses.
+	// Deny denies the request. It is the zero value, so an empty Decision denies: a policy that
+	// forgets to fill one fails closed.
 	Deny Effect = iota
-	// NoOpinion leaves the request to the authorizers behind.
+	// NoOpinion leaves the request to the next authorizers.
 	NoOpinion
-	// Allow lets the request pass.
+	// Allow allows the request.
 	Allow
 )
 
 var effectNames = [...]string{Deny: "deny", NoOpinion: "no-opinion", Allow: "allow"}
 
-// String is the effect as logs and metrics name it. An unknown effect is a denial.
+// String returns the name of the effect for logs and metrics. It returns "deny" for an unknown
+// effect.
 func (e Effect) String() string {
 	if int(e) >= len(effectNames) {
 		return effectNames[Deny]
@@ -30,38 +32,40 @@ func (e Effect) String() string {
 	return effectNames[e]
 }
 
-// Finding says that a rule in audit mode would have denied the request.
+// Finding reports that a rule in audit mode would have denied the request.
 type Finding struct {
 	Rule ID
-	// Message is what the caller would have been told, without the rule; empty if nothing needs it.
+	// Message is the message that the caller would have received, without the rule ID. It is empty
+	// where no report needs it.
 	Message string
 }
 
-// Decision is what a policy decides about one request: the only such type of all
-// components. The zero value denies.
+// Decision is what a policy decides about one request. All components use this type. The zero value
+// denies.
 type Decision struct {
 	Effect Effect
 	// Rule is the rule that decided. It is empty if no rule applies to the request.
 	Rule ID
-	// Message is what the caller is told, without the rule. See [Decision.Reason].
+	// Message is the message for the caller, without the rule ID. See [Decision.Reason].
 	Message string
-	// Code is the HTTP status of a denial where the caller talks to Bulkhead itself: at the
-	// kubelet's port. It is 0 elsewhere.
+	// Code is the HTTP status of a denial where Bulkhead itself answers the caller, as the kubelet
+	// API proxy does. It is 0 elsewhere.
 	Code int
-	// Status is what the client of the API server is told of a denied write, with the rule at
-	// the end of its message. It is nil elsewhere.
+	// Status is the status that the client of the API server receives for a denied write. Its
+	// message ends in the rule ID. It is nil elsewhere.
 	Status *metav1.Status
-	// Findings are the rules in audit mode that would have denied the request, in the order
-	// in which they were checked.
+	// Findings are the rules in audit mode that would have denied the request, in the order of the
+	// checks.
 	Findings []Finding
-	// Warnings are for the client of the API server. Only admission has them.
+	// Warnings are for the client of the API server. Only admission sets them.
 	Warnings []string
-	// Annotations are for the API server's audit event. Only admission has them. Keys have
-	// no prefix.
+	// Annotations are for the API server's audit event. Only admission sets them. Keys have no
+	// prefix.
 	Annotations map[string]string
 }
 
-// Reason is the message that ends in the rule, as callers, logs and clients read it.
+// Reason returns the message, followed by the rule ID in brackets. Callers, logs and clients see
+// this text.
 func (d Decision) Reason() string {
 	if d.Rule == "" {
 		return d.Message
@@ -69,8 +73,8 @@ func (d Decision) Reason() string {
 	return Rule{ID: d.Rule}.Reason(d.Message)
 }
 
-// Parts are the decision as an authorizer of k8s.io/apiserver returns it. The error is
-// always nil.
+// Parts returns the decision as an authorizer of k8s.io/apiserver returns it. The error is always
+// nil.
 func (d Decision) Parts() (authorizer.Decision, string, error) {
 	switch d.Effect {
 	case Allow:
@@ -82,10 +86,10 @@ func (d Decision) Parts() (authorizer.Decision, string, error) {
 	}
 }
 
-// Allowed reports whether the request may pass.
+// Allowed reports whether the decision allows the request.
 func (d Decision) Allowed() bool { return d.Effect == Allow }
 
-// Audited are the rules of the findings, in their order.
+// Audited returns the rules of the findings, in their order.
 func (d Decision) Audited() []ID {
 	var ids []ID
 	for _, finding := range d.Findings {

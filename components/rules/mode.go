@@ -8,22 +8,22 @@ import (
 	"strings"
 )
 
-// Mode says what an optional rule does.
+// Mode says whether an optional rule is off, audited or enforced.
 type Mode uint8
 
 // The modes of an optional rule. The zero value is Off.
 const (
-	// Off: the rule has no part in any answer.
+	// Off: the rule is not checked.
 	Off Mode = iota
-	// Audit: answers are those of Off, and what Enforce would refuse is reported.
+	// Audit: the decision is the same as with Off. Bulkhead reports what Enforce would deny.
 	Audit
-	// Enforce: the rule refuses.
+	// Enforce: the rule denies.
 	Enforce
 )
 
 var modeNames = [...]string{Off: "off", Audit: "audit", Enforce: "enforce"}
 
-// String is the mode as [ParseMode] reads it.
+// String returns the mode in the form that [ParseMode] reads, or "unknown".
 func (m Mode) String() string {
 	if int(m) >= len(modeNames) {
 		return "unknown"
@@ -31,8 +31,8 @@ func (m Mode) String() string {
 	return modeNames[m]
 }
 
-// ParseMode reads off, audit or enforce, in lower case. The error says what was
-// given and what can be.
+// ParseMode reads "off", "audit" or "enforce", in lower case. The error names the invalid text and
+// the valid modes.
 func ParseMode(text string) (Mode, error) {
 	for mode, name := range modeNames {
 		if text == name {

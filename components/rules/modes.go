@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Modes gives all optional rules of a table one mode; where that is Enforce, those
-// that are [Rule.Audited] get Audit.
+// Modes returns one mode for all optional rules of a table. If that mode is Enforce, the rules with
+// [Rule.Audited] get Audit.
 func Modes(table []Rule, mode Mode) map[ID]Mode {
 	modes := map[ID]Mode{}
 	for _, r := range table {
@@ -22,7 +22,7 @@ func Modes(table []Rule, mode Mode) map[ID]Mode {
 	return modes
 }
 
-// Among is the mode of an optional rule where all rules are to have that mode.
+// Among returns the mode of an optional rule when the operator sets one mode for all rules.
 func (r Rule) Among(all Mode) Mode {
 	if r.Audited && all == Enforce {
 		return Audit
@@ -30,9 +30,9 @@ func (r Rule) Among(all Mode) Mode {
 	return all
 }
 
-// ParseModes gives all optional rules of a table one mode, and then those in
-// single the modes that are named there. It reports every problem, in the order of
-// the IDs.
+// ParseModes returns the mode of every optional rule of a table. A rule that is named in single
+// gets the mode from there. Every other rule gets its mode from all, as in [Modes]. ParseModes
+// reports every problem, in the order of the IDs.
 func ParseModes(table []Rule, all Mode, single map[string]string) (modes map[ID]Mode, problems []error) {
 	modes = Modes(table, all)
 	for _, id := range slices.Sorted(maps.Keys(single)) {
@@ -71,7 +71,7 @@ func optionalIDs(table []Rule) string {
 	return strings.Join(ids, ", ")
 }
 
-// Find returns the rule of that ID, if it is in the table.
+// Find returns the rule with that ID. It returns false if the table has no such rule.
 func Find(table []Rule, id ID) (Rule, bool) {
 	i := slices.IndexFunc(table, func(r Rule) bool { return r.ID == id })
 	if i < 0 {

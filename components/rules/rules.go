@@ -1,46 +1,49 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rules defines what a rule of Bulkhead is: an ID that travels from the
-// code through the reason a refused caller reads to the spec that proves it.
+// Package rules defines what a rule of Bulkhead is. Every rule has an ID. The ID appears in the
+// code, in the reason of a denial, and in the spec that tests the rule.
 //
-// Every policy package lists its rules in one table of its own. IDs are never
-// reused and never renumbered.
+// Every policy package lists its rules in one table. IDs are never reused and never renumbered.
 package rules
 
 import "strings"
 
-// ID names one rule, for example "NA-LEASE-3".
-// The first part is the component: NA node authorizer, NR NodeRestriction,
-// KA kubelet API, NS node scope.
+// ID names one rule, for example "NA-LEASE-3". The first part is the component:
+//
+//   - NA: node authorizer
+//   - NR: NodeRestriction
+//   - KA: kubelet API
+//   - NS: node scope
 type ID string
 
 // Rule is one statement about what a component allows and denies.
 type Rule struct {
 	// ID is unique among all components.
 	ID ID
-	// Description is one sentence that a reader can check Bulkhead against.
+	// Description is one sentence. A reader can check Bulkhead against it.
 	Description string
-	// Source is where the rule comes from: an upstream file and function, a KEP,
-	// an RFC, or a design proposal.
+	// Source is the origin of the rule: an upstream file and function, a KEP, an RFC, or a design
+	// proposal.
 	Source string
-	// Extension is true for a rule that the in-tree components do not have, so
-	// that it cannot be checked against them.
+	// Extension is true for a rule that the in-tree components do not have. Such a rule cannot be
+	// checked against them.
 	Extension bool
-	// Optional is true for an extension that an administrator may have enforced,
-	// audited or switched off ([Mode]). Other rules are always enforced.
+	// Optional is true for an extension that an administrator can enforce, audit or switch off (see
+	// [Mode]). Other rules are always enforced.
 	Optional bool
-	// Configured is true for an extension that is in force only where the operator's
-	// configuration says so.
+	// Configured is true for an extension that applies only where the operator's configuration
+	// enables it.
 	Configured bool
-	// Audited is true for an optional rule that is enforced only where it is named:
-	// where all are enforced it is audited, because it breaks what clusters do
-	// (docs/differences.md).
+	// Audited is true for an optional rule that is enforced only if the operator names it. If the
+	// operator enforces all rules, this one is audited, because it denies requests that clusters
+	// commonly make (docs/differences.md).
 	Audited bool
 }
 
-// Reason is the text that a caller sees: upstream's words, then the ID.
-// An empty text gives the bare ID, as decisions that allow carry it.
+// Reason returns the text that a caller sees: the text, which is upstream's where upstream has one,
+// then the ID in brackets. For an empty text it returns only the ID in brackets, as in decisions
+// that allow.
 func (r Rule) Reason(text string) string {
 	if text == "" {
 		return "[" + string(r.ID) + "]"
@@ -48,8 +51,8 @@ func (r Rule) Reason(text string) string {
 	return text + " [" + string(r.ID) + "]"
 }
 
-// FromReason finds the ID at the end of a reason made by [Rule.Reason].
-// It does not allocate.
+// FromReason returns the ID at the end of a reason that [Rule.Reason] made. It returns false if the
+// reason does not end in an ID. It does not allocate.
 func FromReason(reason string) (ID, bool) {
 	if !strings.HasSuffix(reason, "]") {
 		return "", false

@@ -22,7 +22,7 @@ is down.
 The operator's policy is a file, which is read again when it changes; so are
 certificates and the kubeconfig.`
 
-// newCommand calls run with a valid configuration.
+// newCommand returns the command. The command calls run with a valid configuration.
 func newCommand(run func(context.Context, *config) error) *cobra.Command {
 	o := defaultOptions()
 	return program.NewCommand("node-restriction", description, o.flags(), o.config, run)

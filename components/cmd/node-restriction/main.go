@@ -1,8 +1,8 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// node-restriction decides what every kubelet's writes may say, as a validating
-// admission webhook on loopback beside one kube-apiserver.
+// node-restriction decides what every kubelet may write. It is a validating admission webhook that
+// listens on loopback, next to one kube-apiserver.
 package main
 
 import (

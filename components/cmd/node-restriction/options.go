@@ -18,10 +18,10 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// webhookPath is where kube-apiserver sends its reviews.
+// webhookPath is the path to which kube-apiserver sends its admission reviews.
 const webhookPath = "/review"
 
-// options are the flags as given.
+// options are the values of the flags.
 type options struct {
 	program.Options
 
@@ -32,7 +32,7 @@ type options struct {
 	scope        scopeOptions
 }
 
-// config is what the program runs with.
+// config is the configuration that the flags result in.
 type config struct {
 	kubeconfig   string
 	policyFile   string
@@ -40,20 +40,20 @@ type config struct {
 	features     noderestriction.Features
 	modes        map[rules.ID]rules.Mode
 	limits       webhook.Limits
-	// scope is nil without node scope.
+	// scope is nil if node scope is off.
 	scope   *scope
 	logging *logsapi.LoggingConfiguration
-	// server is what the flags say of it.
+	// server is the part of the configuration for the HTTP servers.
 	server serve.Config
 }
 
-// defaultOptions are those of a static pod that the installer placed. The audience
-// is that of a kube-apiserver that kubeadm set up.
+// defaultOptions match the static pod that the installer writes. The default audience is the one of
+// a kube-apiserver that kubeadm set up.
 func defaultOptions() *options {
 	common := program.DefaultOptions("node-restriction")
 	common.SecurePort, common.HealthPort = 10463, 10464
-	// A decision may wait for lookups, of up to a second each, so one node's share is
-	// what a slow API server can be asked by it at one time.
+	// A decision may wait for lookups of up to one second each. The limit per node bounds how many
+	// requests one node can make a slow API server work on at the same time.
 	common.Limits = webhook.Limits{InFlight: 2000, InFlightPerNode: 100}
 	return &options{
 		Options:      common,
@@ -90,7 +90,8 @@ func (o *options) flags() cliflag.NamedFlagSets {
 	return sections
 }
 
-// config turns valid flags into a configuration.
+// config returns the configuration for valid flags. For invalid flags it returns every problem as
+// an error.
 func (o *options) config() (*config, error) {
 	if problems := o.validate(); len(problems) > 0 {
 		return nil, errors.Join(problems...)
@@ -113,7 +114,7 @@ func (o *options) config() (*config, error) {
 	}, nil
 }
 
-// validate reports every problem, not only the first.
+// validate returns every problem, not only the first.
 func (o *options) validate() []error {
 	problems := o.Validate()
 	if len(o.apiAudiences) == 0 || slices.Contains(o.apiAudiences, "") {

@@ -25,8 +25,8 @@ import (
 
 const dir = "/etc/kubernetes/bulkhead/node-restriction/"
 
-// The static pod that is installed gives flags that exist, and the defaults
-// repeat it in all but what it leaves out.
+// The flags of the installed static pod exist, and its values match the defaults. Flags that the
+// static pod omits keep their defaults.
 func TestStaticPodStartsTheProgram(t *testing.T) {
 	data, err := manifests.FS.ReadFile("node-restriction/static-pod.yaml")
 	if err != nil {
@@ -48,7 +48,7 @@ func TestStaticPodStartsTheProgram(t *testing.T) {
 			AllowedClientNames: []string{"bulkhead:kube-apiserver"}, ShutdownTimeout: 10 * time.Second,
 		},
 	}
-	// No flags at all give the same as those of the static pod.
+	// A start without flags gives the same configuration as the static pod.
 	for _, args := range [][]string{pod.Spec.Containers[0].Command[1:], nil} {
 		got, err := parse(args)
 		if err != nil {
@@ -68,7 +68,7 @@ func TestStaticPodStartsTheProgram(t *testing.T) {
 
 var errParsed = errors.New("parsed")
 
-// parse gives the configuration that the program would run with.
+// parse returns the configuration that the program would run with.
 func parse(args []string) (*config, error) {
 	var got *config
 	command := newCommand(func(_ context.Context, c *config) error {
@@ -164,7 +164,7 @@ func TestHelpCanBeRead(t *testing.T) {
 	}
 }
 
-// The example in the help is one that works.
+// The example in --help is valid.
 func TestTheExampleOfRuleModesWorks(t *testing.T) {
 	if _, err := parse([]string{"--rule-mode=NR-EVENT-1=audit,NR-EVENT-2=off"}); err != nil {
 		t.Error(err)

@@ -28,15 +28,16 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// reviewTimeout bounds all that one decision looks up. It is below the 2 s after
-// which kube-apiserver gives up, so that the caller hears from us what was wrong.
+// reviewTimeout limits the time of all lookups of one decision. It is less than the 2 s after which
+// kube-apiserver gives up, so that the caller gets node-restriction's own error message.
 const reviewTimeout = 1500 * time.Millisecond
 
-// errReviewTimeout is what the look-up says during which that time ends: its own has
-// not, if others came before it.
+// errReviewTimeout is the error of a lookup that runs when reviewTimeout ends. The lookup's own
+// timeout may not have ended yet, because earlier lookups used part of the time.
 var errReviewTimeout = fmt.Errorf("the API server has not answered within %v", reviewTimeout)
 
-// start sets up logging, which a process can do only once, and runs.
+// start sets up logging and runs the program. They are separate functions because a process can set
+// up logging only once, and tests call run several times.
 func start(ctx context.Context, c *config) error {
 	if err := program.StartLogging(c.logging); err != nil {
 		return err
@@ -85,7 +86,7 @@ func run(ctx context.Context, c *config) error {
 	return serving.Run(ctx)
 }
 
-// cluster is what is known of other objects: as they are now, and as they were.
+// cluster has the current state of other objects, and their recorded history.
 type cluster struct {
 	view    *lookup.Cluster
 	history *nodehistory.Store
@@ -119,10 +120,10 @@ func newRestriction(c *config, view *lookup.Cluster, policy *configfile.File) *n
 	})
 }
 
-// review is how a policy answers one write.
+// review decides on one write.
 type review func(context.Context, admission.Attributes) rules.Decision
 
-// inTime bounds all that one decision looks up.
+// inTime limits the time of all lookups of one decision.
 func inTime(policy review) admissionwebhook.Reviewer {
 	return admissionwebhook.ReviewerFunc(func(ctx context.Context, a admission.Attributes) rules.Decision {
 		ctx, cancel := context.WithTimeoutCause(ctx, reviewTimeout, errReviewTimeout)
@@ -131,8 +132,8 @@ func inTime(policy review) admissionwebhook.Reviewer {
 	})
 }
 
-// newHandler joins policy and transport, for nodes. With node scope, which is not nil
-// then, nodes are kept from its annotations too.
+// newHandler returns the webhook handler for writes of nodes. If scoped is not nil, node scope is
+// on. Then the handler also denies nodes the annotations of node scope.
 func newHandler(ctx context.Context, c *config, restriction *noderestriction.Restriction, scoped *scopedEntry,
 	registry metrics.KubeRegistry) (*admissionwebhook.Handler, error) {
 	limitRule, ok := rules.Find(noderestriction.Rules, "NR-LIMIT")

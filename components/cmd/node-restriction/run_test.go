@@ -25,12 +25,12 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// apiServer has a Node, and a pod on each of two nodes. What it does not have is
-// not found; what is watched is there, and nothing changes.
+// apiServer has a Node and a pod on each of two nodes. Other objects are not found. Its watches
+// return the existing objects and no changes.
 type apiServer struct {
-	// away has it refuse everything.
+	// away makes every request fail.
 	away atomic.Bool
-	// hold, if there is one, is waited for before a pod is shown; asked is told so.
+	// If hold is not nil, a read of a pod sends to asked and then waits for hold.
 	hold  chan struct{}
 	asked chan struct{}
 }
@@ -67,8 +67,7 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// watch shows a Node, or an account with a scope, or nothing, and says again and again
-// that this is all.
+// watch sends a Node, an account with a scope, or nothing. Then it sends bookmarks.
 func (s *apiServer) watch(w http.ResponseWriter, req *http.Request, kind string) {
 	if kind == "Node" {
 		fmt.Fprintln(w, `{"type":"ADDED","object":{"apiVersion":"v1","kind":"Node","metadata":{"name":"me","resourceVersion":"1"}}}`)
@@ -86,7 +85,7 @@ func (s *apiServer) watch(w http.ResponseWriter, req *http.Request, kind string)
 	}
 }
 
-// running is the program beside an API server.
+// running is the program with its API server.
 type running struct {
 	programtest.Program
 	api   *apiServer
@@ -116,7 +115,7 @@ func begin(t *testing.T, api *apiServer, change func(*options)) *running {
 	return r
 }
 
-// tokenOf is a review of a token for a pod that runs on a node, by the node me.
+// tokenOf returns a review in which the node me requests a token for a pod on the given node.
 func tokenOf(node string) string { return tokenBy("system:node:me", node) }
 
 func tokenBy(user, node string) string {
@@ -132,7 +131,7 @@ func tokenBy(user, node string) string {
 		"oldObject":null,"dryRun":false,"options":{"kind":"CreateOptions","apiVersion":"meta.k8s.io/v1"}}}`, user, node)
 }
 
-// ask has the API server ask, and compares a part of the answer.
+// ask sends a review as the API server does, and checks that the answer contains all parts of want.
 func (r *running) ask(t *testing.T, review string, want ...string) {
 	t.Helper()
 	code, body, err := r.Post(t, r.TLS, webhookPath, review)
@@ -143,7 +142,7 @@ func (r *running) ask(t *testing.T, review string, want ...string) {
 	}
 }
 
-// The program, joined up: a node gets a token for its own pod and for no other.
+// The complete program: a node gets a token for its own pod and for no other pod.
 func TestRun(t *testing.T) {
 	r := begin(t, &apiServer{}, nil)
 	r.Await(t, "/readyz", "ok")
@@ -168,7 +167,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// It does not admit what it cannot look up, ready or not.
+// The program denies what it cannot look up, whether it is ready or not.
 func TestAnAPIServerThatIsAwayOpensNothing(t *testing.T) {
 	api := &apiServer{}
 	api.away.Store(true)
@@ -184,8 +183,8 @@ func TestAnAPIServerThatIsAwayOpensNothing(t *testing.T) {
 	}
 }
 
-// The look-up during which the time of the whole review ends says what one says that
-// took too long by itself.
+// A lookup that runs when the review times out returns the same error as a lookup that itself times
+// out.
 func TestAReviewWithoutTimeLeftSaysWhatItWaitsFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var said error
@@ -226,7 +225,7 @@ func TestOnlyTheAPIServerIsServed(t *testing.T) {
 	}
 }
 
-// Who is told to stop answers what is in flight, and can still look things up.
+// A program that is stopped answers the requests in flight, and can still make lookups.
 func TestStoppingAnswersWhatIsInFlight(t *testing.T) {
 	r := begin(t, &apiServer{hold: make(chan struct{}), asked: make(chan struct{}, 1)}, nil)
 	r.Await(t, "/readyz", "ok")
@@ -252,8 +251,7 @@ func TestStoppingAnswersWhatIsInFlight(t *testing.T) {
 	}
 }
 
-// What the operator wants, where the twin is without a policy, and where the rule
-// is off.
+// The policy applies. Without a policy, and with the rule off, the same request is admitted.
 func TestThePolicyIsInForce(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "policy.yaml")
 	policy := "apiVersion: noderestriction.admission.k8s.io/v1\nkind: Configuration\nmaxTokenSeconds: 3600\n"

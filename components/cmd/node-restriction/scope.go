@@ -28,9 +28,9 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// scopedEntry answers for accounts that have a scope. It shares the rules and the live
-// look-ups with the entry for nodes, and nothing else: neither's limits nor its log can
-// be used up by the other.
+// scopedEntry answers the writes of service accounts that have a scope. It shares only the rules
+// and the live lookups with the handler for nodes. Each has its own limits and its own log, so
+// neither can use up those of the other.
 type scopedEntry struct {
 	reviewer *scopeadmission.Reviewer
 	handler  *admissionwebhook.Handler
@@ -38,7 +38,7 @@ type scopedEntry struct {
 	registry metrics.KubeRegistry
 }
 
-// newScopedEntry joins policy and transport, for a configuration with node scope.
+// newScopedEntry returns the entry. The configuration must have node scope on.
 func newScopedEntry(ctx context.Context, c *config, client *kubeclient.Client, nodes *noderestriction.Restriction,
 	pods scopeadmission.Pods) (*scopedEntry, error) {
 	limitRule, ok := rules.Find(nodescope.Rules, "NS-LIMIT")
@@ -73,7 +73,7 @@ func newScopedEntry(ctx context.Context, c *config, client *kubeclient.Client, n
 	return e, nil
 }
 
-// addTo serves the entry beside the one that the webhook has.
+// addTo serves the entry on the same server as the webhook for nodes.
 func (e *scopedEntry) addTo(w *program.Webhook) {
 	both := http.NewServeMux()
 	both.Handle(w.Path, w.Handler)
@@ -87,8 +87,9 @@ func (e *scopedEntry) addTo(w *program.Webhook) {
 	w.Background = append(w.Background, e.scopes.Run, e.handler.Run)
 }
 
-// claimedNode gives the writes of a node's pods one share. Which node they are on is for
-// the policy to find out: a token says so, and the API server has checked the token.
+// claimedNode returns the node name of the bound token, so that all pods of one node share one
+// limit. The API server has checked the token. The policy, and not this function, decides which
+// node the pod is on.
 func claimedNode(u user.Info) (string, bool) {
 	claimed := u.GetExtra()[serviceaccount.NodeNameKey]
 	if len(claimed) != 1 {
@@ -104,7 +105,8 @@ func declaredIn(custom nodescope.Declarations) func(schema.GroupResource) bool {
 	}
 }
 
-// nowhere is for an index that nobody asks where pods are: here they are looked up.
+// nowhere is for a scope index that is never asked for the node of a pod. The reviewer looks up
+// pods in the API server instead.
 type nowhere struct{}
 
 func (nowhere) BoundPod(string, string) (none nodescope.Pod, known bool) {

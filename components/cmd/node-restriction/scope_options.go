@@ -15,20 +15,21 @@ import (
 )
 
 const (
-	// scopedPath is where kube-apiserver sends the writes of accounts that have a scope.
+	// scopedPath is the path to which kube-apiserver sends the writes of accounts that have a
+	// scope.
 	scopedPath = "/node-scope"
-	// shortestViewAge is as that of node-authorizer's flag of the same name.
+	// shortestViewAge is the same as for node-authorizer's flag --max-view-age.
 	shortestViewAge = 10 * time.Second
 )
 
-// scopeOptions are the flags about node scope.
+// scopeOptions are the values of the flags for node scope.
 type scopeOptions struct {
 	on         bool
 	custom     string
 	maxViewAge time.Duration
 }
 
-// scope is what they mean.
+// scope is the configuration that scopeOptions result in.
 type scope struct {
 	custom     nodescope.Declarations
 	maxViewAge time.Duration
@@ -51,7 +52,7 @@ func (o *scopeOptions) add(fs *pflag.FlagSet) {
 			"scope is refused. A healthy one says something every minute.")
 }
 
-// validate reports every problem.
+// validate returns every problem.
 func (o *scopeOptions) validate() []error {
 	var problems []error
 	if _, err := nodescope.ParseDeclarations(o.custom); err != nil {
@@ -66,7 +67,7 @@ func (o *scopeOptions) validate() []error {
 	return problems
 }
 
-// config is for options without problems; nil without node scope.
+// config returns the configuration for valid options. It returns nil if node scope is off.
 func (o *scopeOptions) config() *scope {
 	if !o.on {
 		return nil

@@ -15,8 +15,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
 )
 
-// updateBy is what the API server sends of an update by a token of a pod of the account
-// n/a. The pods of the API server are named by the node that they are on.
+// updateBy returns the review of an update by a pod's token of the account n/a. The test API server
+// names each pod after its node.
 func updateBy(claimed, pod, kind, object string) string {
 	group, version, what := "", "v1", strings.ToLower(kind)+"s"
 	if kind == "Widget" {
@@ -45,8 +45,8 @@ func (r *running) askAt(t *testing.T, path, review, want string) {
 	}
 }
 
-// The program with both entries: each answers for its own, and the one for accounts
-// admits nothing while it does not know the cluster.
+// The program with both handlers. Each answers its own requests. The one for accounts admits
+// nothing while it does not know the cluster.
 func TestRunWithNodeScope(t *testing.T) {
 	api := &apiServer{}
 	api.away.Store(true)
@@ -72,7 +72,8 @@ func TestRunWithNodeScope(t *testing.T) {
 	r.askAt(t, scopedPath, updateBy("me", "of-me", "Widget", widgetOf("me")), `"allowed":true`)
 	r.askAt(t, scopedPath, updateBy("me", "of-me", "Widget", widgetOf("other")), `[NS-CUSTOM-3]`)
 
-	// The entry for nodes knows nothing of accounts, but keeps nodes from their marks.
+	// The handler for nodes does not check accounts, but denies nodes the annotations of node
+	// scope.
 	r.askAt(t, webhookPath, updateBy("me", "of-me", "Node", nodeNamed("x")), `"allowed":true`)
 	r.askAt(t, webhookPath, markedBy("system:node:me"), `[NS-WRITE-3]`)
 
@@ -91,7 +92,7 @@ func TestRunWithNodeScope(t *testing.T) {
 	}
 }
 
-// markedBy is a review of an account that gets a scope.
+// markedBy returns the review of an update that gives an account a scope.
 func markedBy(who string) string {
 	return fmt.Sprintf(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"7",
 		"kind":{"group":"","version":"v1","kind":"ServiceAccount"},"resource":{"group":"","version":"v1","resource":"serviceaccounts"},
@@ -100,8 +101,8 @@ func markedBy(who string) string {
 		"oldObject":{"kind":"ServiceAccount","apiVersion":"v1","metadata":{"name":"a"}},"dryRun":false}}`, who)
 }
 
-// Without the flag the path is not there, accounts are not read, and nodes are held to
-// what they were.
+// Without the flag, the path does not exist, accounts are not read, and nodes get the same rules as
+// before.
 func TestNodeScopeIsOff(t *testing.T) {
 	r := begin(t, &apiServer{}, nil)
 	r.Await(t, "/readyz", "ok")

@@ -1,13 +1,13 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package configfile follows the file with the operator's policy.
+// Package configfile reads the file with the operator's policy and reloads it when its content
+// changes.
 //
-// The file is looked at every few seconds, and what counts is what it says: it may be
-// written in place, replaced by renaming, or be a link that is turned to another
-// directory, as Kubernetes does with mounted ConfigMaps. A file that cannot be
-// read, or is no good, leaves the last good policy in force, and is told of by a
-// metric and the log.
+// The package reads the file every few seconds and compares its content. So the file can be written
+// in place or replaced by a rename. It can also be a link that changes to another directory, as in
+// a mounted ConfigMap. If the file cannot be read or is invalid, the last valid policy stays in
+// force. A metric and the log report this.
 package configfile
 
 import (
@@ -25,31 +25,32 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/configuration"
 )
 
-// rereadInterval is how often the file is looked at.
+// rereadInterval is the time between two reads of the file.
 const rereadInterval = 2 * time.Second
 
-// Config says which file it is.
+// Config is the configuration of a [File].
 type Config struct {
-	// Path is that of the file. If it is empty there is none, and no policy.
+	// Path is the path of the file. If it is empty, there is no file and no policy.
 	Path string
-	// Registry gets the metrics. It may be nil.
+	// Registry receives the metrics. It may be nil.
 	Registry metrics.KubeRegistry
 }
 
-// File follows one file. Use [New].
+// File is the policy of one file. Use [New]. Current is safe for concurrent use.
 type File struct {
 	path     string
 	recorder *recorder
 	current  atomic.Pointer[configuration.Configuration]
-	// seen is what was read last, taken what was last decided upon, good or bad, and
-	// complaint what was wrong with it. All are those of one goroutine: New's, then
-	// Run's.
+	// seen is the content that was read last. taken is the content that was parsed last, valid or
+	// not. complaint is the last error, and empty after a valid load. Only one goroutine uses these
+	// fields: first New's, then Run's.
 	seen, taken []byte
 	complaint   string
 }
 
-// New reads the file once. There is no last good policy yet, so a file that is no
-// good is an error: to begin without a policy would be to open what it closes.
+// New registers the metrics and reads the file once. With an empty path, it reads nothing. It
+// returns an error if the file cannot be read or is invalid. There is no earlier valid policy at
+// this point, and a start without the policy would allow what the policy denies.
 func New(config Config) (*File, error) {
 	f := &File{path: config.Path, recorder: newRecorder(config.Registry)}
 	if f.path == "" {
@@ -69,10 +70,11 @@ func New(config Config) (*File, error) {
 	return f, nil
 }
 
-// Current returns the policy that is in force; nil if there is no file.
+// Current returns the policy that is in force. It returns nil if there is no file. It is safe for
+// concurrent use.
 func (f *File) Current() *configuration.Configuration { return f.current.Load() }
 
-// Run follows the file until ctx is done.
+// Run reloads the file when it changes, until ctx is done. Call it once.
 func (f *File) Run(ctx context.Context) {
 	if f.path == "" {
 		return
@@ -89,9 +91,8 @@ func (f *File) Run(ctx context.Context) {
 	}
 }
 
-// reread takes what the file says now, if it says something else than before and
-// has said so twice. Half of a file that is being written in place can be a good
-// policy, and a weaker one.
+// reread applies the content of the file if it has changed and is the same in two reads. A file
+// that is being written in place may already parse as a valid, but weaker policy.
 func (f *File) reread(logger klog.Logger) {
 	content, err := read(f.path)
 	if err != nil {
@@ -116,7 +117,7 @@ func (f *File) reread(logger klog.Logger) {
 	logger.Info("Configuration changed", "file", f.path)
 }
 
-// complain says once what is wrong, however long it stays so.
+// complain logs and counts an error once, however long it persists.
 func (f *File) complain(logger klog.Logger, err error) {
 	if err.Error() == f.complaint {
 		return
@@ -126,8 +127,8 @@ func (f *File) complain(logger klog.Logger, err error) {
 	logger.Error(err, "Keeping the last good configuration", "file", f.path)
 }
 
-// read takes a little more than a good file can have, and no more: what it is told
-// to read may be endless.
+// read returns at most one byte more than a valid file can have, because the path may name an
+// endless file.
 func read(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {

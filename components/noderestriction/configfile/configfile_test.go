@@ -28,7 +28,7 @@ func write(t *testing.T, path, content string) {
 	}
 }
 
-// mounted lays a file out as the kubelet does for a ConfigMap.
+// mounted writes a file in the layout that the kubelet uses for a ConfigMap.
 func mounted(t *testing.T, dir, version, content string) {
 	t.Helper()
 	if err := os.Mkdir(filepath.Join(dir, version), 0o700); err != nil {
@@ -44,7 +44,7 @@ func mounted(t *testing.T, dir, version, content string) {
 	}
 }
 
-// bound is what the tests tell policies apart by; 0 stands for no policy.
+// bound identifies a policy in these tests. 0 means no policy.
 func bound(c *configuration.Configuration) int64 {
 	if c == nil {
 		return 0
@@ -61,7 +61,8 @@ func TestFollowsTheFile(t *testing.T) {
 		name   string
 		change func(t *testing.T, path string)
 		want   int64
-		// loads are those that were good and bad, and whether the file is in force.
+		// good and bad are the numbers of valid and invalid loads. inForce is 1 if the file's
+		// policy is in force.
 		good, bad, inForce float64
 	}{
 		{"a file that stays is kept", func(*testing.T, string) {}, 1000, 1, 0, 1},
@@ -147,7 +148,7 @@ func TestFollowsALinkThatIsTurned(t *testing.T) {
 	}
 }
 
-// TestHalfAWriteIsNotTaken because it may be a good policy.
+// TestHalfAWriteIsNotTaken checks that half of a file is not applied, even if it is a valid policy.
 func TestHalfAWriteIsNotTaken(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "policy.yaml")
 	write(t, path, head+"maxTokenSeconds: 1000")
@@ -215,5 +216,5 @@ func TestNew(t *testing.T) {
 	if err != nil || f.Current() != nil {
 		t.Errorf("without a file: %v, %v", f.Current(), err)
 	}
-	f.Run(t.Context()) // ends at once
+	f.Run(t.Context()) // returns immediately
 }

@@ -5,7 +5,7 @@ package configfile
 
 import "k8s.io/component-base/metrics"
 
-// recorder tells whether the file is what is in force.
+// recorder holds the metrics that show whether the file's policy is in force.
 type recorder struct {
 	loads   *metrics.CounterVec
 	current *metrics.Gauge

@@ -5,9 +5,9 @@ package configuration
 
 import "slices"
 
-// AllowsBootstrap reports whether a bootstrapper may request a certificate in a node
-// name. Without a configuration, or without the field bootstrapNodeNames, every name is
-// allowed. It is safe for concurrent use.
+// AllowsBootstrap reports whether a bootstrap user may request a certificate for a node name. It
+// allows every name if there is no configuration, or if the configuration has no field
+// bootstrapNodeNames. It is safe for concurrent use.
 func (c *Configuration) AllowsBootstrap(user string, groups []string, node string) bool {
 	if c == nil || c.BootstrapNames == nil {
 		return true

@@ -1,12 +1,12 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package configuration is the policy that an operator sets for what nodes write
-// about themselves: the Configuration of the design proposal Limiting Node Scope on the Node
-// object (kubernetes/design-proposals-archive node/limit-node-object-self-control.md),
-// which is noderestriction.admission.k8s.io/v1, with fields of ours beside its two.
+// Package configuration parses the policy that an operator sets for what nodes write about
+// themselves. The policy is the Configuration in noderestriction.admission.k8s.io/v1 of the design
+// proposal Limiting Node Scope on the Node object (kubernetes/design-proposals-archive
+// node/limit-node-object-self-control.md). The proposal has two fields. Bulkhead adds others.
 //
-// It reads bytes; it knows no files. docs/configuration.md shows every field.
+// The package parses bytes. It does not read files. docs/configuration.md shows every field.
 package configuration
 
 import (
@@ -15,84 +15,86 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Configuration is a policy that was read and found good. It must not be changed.
+// Configuration is a valid policy. Callers must not change it, so it is safe for concurrent use.
 type Configuration struct {
-	// AllowedLabels and AllowedTaints are the keys that a node may set, change and
-	// remove on itself, besides those that the kubelet applies by itself. Nil, where
-	// the field is absent, leaves upstream's fixed policy as it is.
+	// AllowedLabels and AllowedTaints are the keys that a node may set, change and remove on its
+	// Node, in addition to those that the kubelet sets by itself. If a field is absent, its value
+	// is nil and upstream's fixed policy applies.
 	AllowedLabels, AllowedTaints *Keys
-	// ChangeableLabels are the keys of the labels that a node may change and remove after
-	// its Node has them. Nil stands for none.
+	// ChangeableLabels are the keys of labels that a node may change and remove once its Node has
+	// them. Nil means none.
 	ChangeableLabels *Keys
-	// StickyTaints are the keys of taints that survive the Node object.
+	// StickyTaints are the keys of taints that remain in force after the Node is deleted.
 	StickyTaints *Keys
-	// Machines say which labels and taints a new Node has to have.
+	// Machines is the machine table. It says which labels, taints and addresses a Node must or may
+	// have.
 	Machines []Machine
-	// MirrorPods are the bounds of KEP-1314.
+	// MirrorPods are the restrictions of KEP-1314.
 	MirrorPods MirrorPods
-	// Annotations are the keys that a node may set, change and remove on its own
-	// Node. Nil stands for the ones that a kubelet sets.
+	// Annotations are the keys that a node may set, change and remove on its Node, in addition to
+	// those that a kubelet sets. Nil means no additional keys.
 	Annotations *Keys
-	// Caps bound what one node may make.
+	// Caps limit how many objects one node may create.
 	Caps Caps
-	// MaxTokenSeconds bounds the life of a token that a node asks for; 0 does not.
+	// MaxTokenSeconds is the longest lifetime, in seconds, of a token that a node requests. 0 means
+	// no limit.
 	MaxTokenSeconds int64
-	// BootstrapNames say which node names bootstrappers may request certificates for. Nil,
-	// where the field is absent, allows all; an empty list allows none.
+	// BootstrapNames are the node names that bootstrap users may request certificates for. Nil,
+	// where the field is absent, allows all names. An empty list allows none.
 	BootstrapNames []BootstrapNames
 }
 
-// BootstrapNames are the node names of one bootstrap user or group.
+// BootstrapNames are the node names that one bootstrap user or group may use.
 type BootstrapNames struct {
-	// User is a user name, Group a group. One of the two is empty.
+	// User is a user name. Group is a group name. One of the two is empty.
 	User, Group string
-	// Names are node names, and beginnings of them.
+	// Names are node names and prefixes of node names.
 	Names *Keys
 }
 
 // Machine is a row of the machine table.
 type Machine struct {
-	// Name is a node name, or the beginning of one and a *.
+	// Name is a node name, or a prefix of node names followed by "*".
 	Name   string
 	Labels map[string]string
 	Taints []corev1.Taint
-	// Addresses are the IPs that the node may report. Nil, where the field is absent, has no
-	// say; an empty list allows none.
+	// Addresses are the IPs that the node may report. Nil, where the field is absent, allows all
+	// IPs. An empty list allows none.
 	Addresses []netip.Prefix
 }
 
-// Gate is the KEP's feature gate MirrorPodNodeRestriction.
+// Gate is the mode of KEP-1314's feature gate MirrorPodNodeRestriction.
 type Gate int
 
-// What the gate may be.
+// The modes of the gate. Off skips the checks.
 const (
 	Off Gate = iota
-	// Warn admits, warns the caller, and annotates the audit event.
+	// Warn admits the write, warns the caller and annotates the audit event.
 	Warn
-	// Enforce refuses.
+	// Enforce denies the write.
 	Enforce
 )
 
-// MirrorPods bound the metadata of mirror pods.
+// MirrorPods restricts the metadata of mirror pods.
 type MirrorPods struct {
 	Gate Gate
-	// RequireNamespace has only namespaces with the annotation
-	// node.kubernetes.io/mirror.allowed take mirror pods.
+	// RequireNamespace allows mirror pods only in namespaces that have the annotation
+	// node.kubernetes.io/mirror.allowed.
 	RequireNamespace bool
-	// UnrestrictedPrefix allows all label keys below unrestricted.node.kubernetes.io/.
+	// UnrestrictedPrefix allows all label keys that begin with unrestricted.node.kubernetes.io/.
 	UnrestrictedPrefix bool
-	// DeniedLabelKeys are refused whatever a namespace lists.
+	// DeniedLabelKeys are denied even if the namespace lists them.
 	DeniedLabelKeys []string
-	// AllowedAnnotations are keys beside those that the KEP lists by name.
+	// AllowedAnnotations are keys in addition to those that KEP-1314 lists by name.
 	AllowedAnnotations *Keys
 }
 
-// Caps bound how many objects one node may have made. 0 is no bound.
+// Caps limit how many objects of a kind one node may have created. 0 means no limit.
 type Caps struct {
 	MirrorPods, ResourceSlices, PodCertificateRequests, CertificateSigningRequests int
 }
 
-// Defaults are what a file says that has no field but apiVersion and kind.
+// Defaults returns the policy of a file that has only apiVersion and kind.
 func Defaults() *Configuration {
 	return &Configuration{
 		MirrorPods: MirrorPods{DeniedLabelKeys: []string{"k8s-app"}},
@@ -100,8 +102,8 @@ func Defaults() *Configuration {
 	}
 }
 
-// DefaultCaps are several times what an honest node needs: 110 pods are the
-// kubelet's own bound, and of its requests only a few are ever open.
+// DefaultCaps returns several times what a normal node needs. A kubelet runs at most 110 pods by
+// default, and has only a few open requests at a time.
 func DefaultCaps() Caps {
 	return Caps{MirrorPods: 250, ResourceSlices: 1000, PodCertificateRequests: 2000, CertificateSigningRequests: 100}
 }

@@ -12,10 +12,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// mostProblems is how many problems one error tells of.
+// mostProblems is how many problems one error lists.
 const mostProblems = 20
 
-// decoder reads nodes, and goes on after a problem.
+// decoder decodes YAML nodes. It continues after a problem, to report all of them.
 type decoder struct {
 	problems []error
 	untold   int
@@ -36,8 +36,8 @@ func (d *decoder) err() error {
 	return errors.Join(d.problems...)
 }
 
-// plain refuses what makes YAML say one thing in two places, or something else
-// than it looks like. Nothing is ever expanded, so no file is longer than it is.
+// plain denies aliases, anchors and tags. With them, the text of a file can differ from its
+// meaning. Nothing is ever expanded, so a small file cannot grow in memory.
 func (d *decoder) plain(n *yaml.Node) {
 	switch {
 	case n.Kind == yaml.AliasNode:
@@ -53,10 +53,11 @@ func (d *decoder) plain(n *yaml.Node) {
 	}
 }
 
-// field reads one field of a mapping. The path is that of the field.
+// field decodes one field of a mapping. path is the path of the field.
 type field func(n *yaml.Node, path string)
 
-// object reads a mapping whose fields are all known. It returns those that were there.
+// object decodes a mapping. A field that is not in fields is a problem. It returns the fields that
+// are present.
 func (d *decoder) object(n *yaml.Node, path string, fields map[string]field) map[string]bool {
 	seen := map[string]bool{}
 	d.mapping(n, path, func(key, value *yaml.Node) {
@@ -71,7 +72,7 @@ func (d *decoder) object(n *yaml.Node, path string, fields map[string]field) map
 	return seen
 }
 
-// mapping hands out the pairs of a mapping, each key once.
+// mapping calls each for every pair of a mapping. A duplicate key is a problem.
 func (d *decoder) mapping(n *yaml.Node, path string, each func(key, value *yaml.Node)) {
 	if n.Kind != yaml.MappingNode {
 		d.fail(n, "%s must be an object", orFile(path))
@@ -93,7 +94,7 @@ func (d *decoder) mapping(n *yaml.Node, path string, each func(key, value *yaml.
 	}
 }
 
-// list hands out the elements of a sequence. It is false if there is none.
+// list calls each for every element of a sequence. It returns false if n is not a sequence.
 func (d *decoder) list(n *yaml.Node, path string, each func(n *yaml.Node, path string)) bool {
 	if n.Kind != yaml.SequenceNode {
 		d.fail(n, "%s must be a list; [] is an empty one", path)
@@ -105,8 +106,8 @@ func (d *decoder) list(n *yaml.Node, path string, each func(n *yaml.Node, path s
 	return true
 }
 
-// text reads a string. What YAML takes for something else must be quoted: a
-// version 1.10 would otherwise be another one than it looks like.
+// text decodes a string. A value that YAML reads as another type must be quoted. Otherwise YAML
+// would read the version 1.10 as the number 1.1.
 func (d *decoder) text(n *yaml.Node, path string) (string, bool) {
 	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" {
 		d.fail(n, "%s must be a string; quote what looks like something else", path)
@@ -125,7 +126,7 @@ func (d *decoder) flag(into *bool) field {
 	}
 }
 
-// number reads an integer from least to most, in decimal digits.
+// number decodes an integer from least to most, in decimal digits.
 func (d *decoder) number(n *yaml.Node, path string, least, most int64) (int64, bool) {
 	value, err := strconv.ParseInt(n.Value, 10, 64)
 	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" || err != nil || value < least || value > most {

@@ -31,8 +31,8 @@ func examples(t *testing.T) []string {
 	return all
 }
 
-// TestEveryFieldHasAnExampleThatLoads loads the page's examples, and compares what
-// they say with what the page says of them.
+// TestEveryFieldHasAnExampleThatLoads loads the examples of the page and compares them with what
+// the page says about them.
 func TestEveryFieldHasAnExampleThatLoads(t *testing.T) {
 	with := func(edit func(c *Configuration)) *Configuration {
 		c := Defaults()
@@ -110,7 +110,7 @@ func TestEveryFieldHasAnExampleThatLoads(t *testing.T) {
 	}
 }
 
-// equal compares what two sets have.
+// equal compares the content of two sets.
 func equal(a, b *Keys) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -119,7 +119,7 @@ func equal(a, b *Keys) bool {
 		(a.reserved.holds == nil) == (b.reserved.holds == nil)
 }
 
-// TestThePageHasEveryField reads the last example, which is said to have all.
+// TestThePageHasEveryField checks the last example of the page, which must have all fields.
 func TestThePageHasEveryField(t *testing.T) {
 	text, err := os.ReadFile(page)
 	if err != nil {

@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// bareStar finds a value that begins with a * without quotes, as the proposal
-// document's own example has it. To YAML it is the name of something said before.
+// bareStar matches a value that begins with an unquoted "*", as in the example of the design
+// proposal. YAML reads it as an alias.
 var bareStar = regexp.MustCompile(`(?:^\s*|[-\[{,:?]\s*)(\*[^\s,\]}]*)\s*(?:[,\]}#].*)?$`)
 
-// explain puts what to do instead into an error of the YAML parser.
+// explain adds the solution to an error of the YAML parser, where the cause is an unquoted "*".
 func explain(data []byte, err error) error {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	if !strings.Contains(text, "anchor") && !strings.Contains(text, "did not find expected") {
@@ -30,13 +30,13 @@ func explain(data []byte, err error) error {
 	return fmt.Errorf("is neither YAML nor JSON: %s", text)
 }
 
-// quoteIt says how a * is written in YAML.
+// quoteIt returns how to write a "*" in YAML.
 func quoteIt(star string) string {
 	return fmt.Sprintf("to YAML a bare %s is an alias, of which there can be none here: quote it: %q", shorten(star),
 		shorten(star))
 }
 
-// shorten keeps what a file says from making a message of any length.
+// shorten limits the length of a text from the file, to limit the length of messages.
 func shorten(text string) string {
 	const longest = 80
 	if len(text) <= longest {

@@ -9,13 +9,13 @@ import (
 
 const (
 	mostObjects = 1_000_000
-	// leastToken is the shortest life that the API server gives a token, and
-	// mostToken the longest that can be asked for.
+	// leastToken is the shortest lifetime in seconds that the API server gives a token. mostToken
+	// is the longest that a client can request.
 	leastToken, mostToken = 600, 1 << 32
 )
 
-// configuration reads the whole file. A file of another kind is not looked into:
-// its fields would all be unknown.
+// configuration decodes the whole file. It does not decode the fields of another kind, because all
+// of them would be unknown.
 func (d *decoder) configuration(n *yaml.Node, c *Configuration) {
 	if !d.isOurs(n) {
 		return
@@ -39,7 +39,7 @@ func (d *decoder) configuration(n *yaml.Node, c *Configuration) {
 	})
 }
 
-// isOurs looks for the group, version and kind.
+// isOurs checks the group, version and kind.
 func (d *decoder) isOurs(n *yaml.Node) bool {
 	if n.Kind != yaml.MappingNode {
 		d.fail(n, "the file must be an object of apiVersion %s and kind %s", apiVersion, kind)

@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// prefixes reads a list of IPs and of ranges of them, such as 192.0.2.0/24.
+// prefixes decodes a list of IPs and CIDR ranges, such as 192.0.2.0/24.
 func (d *decoder) prefixes(n *yaml.Node, path string) []netip.Prefix {
 	all := []netip.Prefix{}
 	d.list(n, path, func(n *yaml.Node, path string) {
@@ -34,8 +34,8 @@ func (d *decoder) prefixes(n *yaml.Node, path string) []netip.Prefix {
 	return all
 }
 
-// HasAddress reports whether the row allows the node to report the IP, given without a
-// zone and not as IPv4 in IPv6. A row without addresses allows all.
+// HasAddress reports whether the row allows the node to report the IP. The IP must have no zone and
+// must not be an IPv4-mapped IPv6 address. A row without the field addresses allows all IPs.
 func (m *Machine) HasAddress(ip netip.Addr) bool {
 	return m == nil || m.Addresses == nil ||
 		slices.ContainsFunc(m.Addresses, func(p netip.Prefix) bool { return p.Contains(ip) })

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// bootstrapNames reads a list of rows, each with a user or a group. Rows of one user or
-// group add up.
+// bootstrapNames decodes a list of rows. Each row has a user or a group. If several rows match, all
+// their names are allowed.
 func (d *decoder) bootstrapNames(n *yaml.Node, path string) []BootstrapNames {
 	rows := []BootstrapNames{}
 	d.list(n, path, func(n *yaml.Node, path string) {
@@ -30,7 +30,7 @@ func (d *decoder) bootstrapNames(n *yaml.Node, path string) []BootstrapNames {
 	return rows
 }
 
-// account reads the name of a user or group, which may be anything but empty.
+// account decodes the name of a user or group. Every name that is not empty is valid.
 func (d *decoder) account(n *yaml.Node, path string) string {
 	name, ok := d.text(n, path)
 	if ok && name == "" {

@@ -10,10 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// keyCheck says what is wrong with an entry, given without its *, or nothing.
+// keyCheck returns what is wrong with an entry, or "". beginning is the entry without its "*". open
+// is true if the entry had one.
 type keyCheck func(beginning string, open bool) string
 
-// keys reads a list of keys and of beginnings of keys.
+// keys decodes a list of keys and prefixes of keys.
 func (d *decoder) keys(into **Keys, check keyCheck, reserved reservation) field {
 	return func(n *yaml.Node, path string) {
 		var entries []string
@@ -35,7 +36,7 @@ func (d *decoder) keys(into **Keys, check keyCheck, reserved reservation) field 
 	}
 }
 
-// plainKeys reads a list of label keys, none of which stands for others.
+// plainKeys decodes a list of label keys. It does not allow prefixes.
 func (d *decoder) plainKeys(n *yaml.Node, path string) []string {
 	keys := []string{}
 	d.list(n, path, func(n *yaml.Node, path string) {
@@ -56,7 +57,7 @@ func labelKeys(beginning string, open bool) string {
 	return wrongWith(beginning, open, validation.IsQualifiedName)
 }
 
-// annotationKeys may have capital letters before the slash.
+// annotationKeys allows capital letters before the slash, as the API server does for annotations.
 func annotationKeys(beginning string, open bool) string {
 	return labelKeys(strings.ToLower(beginning), open)
 }
@@ -68,7 +69,7 @@ func stickyKeys(beginning string, open bool) string {
 	return labelKeys(beginning, open)
 }
 
-// wrongWith checks a name, or that there is a name which begins like that.
+// wrongWith checks a name. If open is true, it checks that a valid name can have this prefix.
 func wrongWith(beginning string, open bool, check func(string) []string) string {
 	if !open {
 		return strings.Join(check(beginning), "; ")

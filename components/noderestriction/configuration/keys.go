@@ -8,28 +8,27 @@ import (
 	"strings"
 )
 
-// Keys is a set of keys, and of beginnings of keys. It is safe for concurrent use.
-// A nil set is empty.
+// Keys is a set of keys and prefixes of keys. It is safe for concurrent use. A nil set is empty.
 type Keys struct {
 	exact map[string]struct{}
-	// beginnings are sorted, and none of them is the beginning of another one.
+	// beginnings are sorted prefixes. No prefix begins with another one.
 	beginnings []string
-	// reserved keys are in the set only by an entry that names them.
+	// reserved keys are in the set only if an entry names them explicitly.
 	reserved reservation
-	// naming are those beginnings that do.
+	// naming are the prefixes that name reserved keys explicitly.
 	naming []string
 }
 
-// reservation takes keys out of what a * covers.
+// reservation defines keys that a general prefix with "*" does not include.
 type reservation struct {
-	// holds is true for a key that is reserved; nil reserves none.
+	// holds reports whether a key is reserved. If it is nil, no key is reserved.
 	holds func(key string) bool
-	// named is true for the beginning of an entry that means reserved keys.
+	// named reports whether an entry with this prefix names reserved keys explicitly.
 	named func(beginning string) bool
 }
 
-// NewKeys makes a set of entries that are known to be good: a key, the beginning
-// of keys and a *, or a * alone for all keys.
+// NewKeys returns a set of valid entries. An entry is a key, a prefix of keys followed by "*", or a
+// single "*" for all keys. NewKeys does not check the entries.
 func NewKeys(entries ...string) *Keys { return newKeys(entries, reservation{}) }
 
 func newKeys(entries []string, reserved reservation) *Keys {
@@ -49,7 +48,7 @@ func newKeys(entries []string, reserved reservation) *Keys {
 	return k
 }
 
-// shortest sorts beginnings and leaves out those that another one covers.
+// shortest sorts prefixes and removes those that begin with another prefix.
 func shortest(beginnings []string) []string {
 	slices.Sort(beginnings)
 	var kept []string
@@ -61,7 +60,7 @@ func shortest(beginnings []string) []string {
 	return kept
 }
 
-// Has is true for a key in the set.
+// Has reports whether the key is in the set.
 func (k *Keys) Has(key string) bool {
 	if k == nil {
 		return false
@@ -75,7 +74,7 @@ func (k *Keys) Has(key string) bool {
 	return covers(k.beginnings, key)
 }
 
-// Names is true for a key that has an entry of its own, without a *.
+// Names reports whether the set has an entry for exactly this key, without "*".
 func (k *Keys) Names(key string) bool {
 	if k == nil {
 		return false
@@ -84,9 +83,9 @@ func (k *Keys) Names(key string) bool {
 	return found
 }
 
-// covers finds whether key has one of the beginnings. What lies between a
-// beginning of key and key, in their order, begins like that as well; so the last
-// one that is not after key is the only one that can be it.
+// covers reports whether key begins with one of the sorted prefixes. Every string that sorts
+// between a prefix and the key also begins with that prefix, and no prefix begins with another one.
+// So only the last prefix that does not sort after key can match.
 func covers(beginnings []string, key string) bool {
 	after, exact := slices.BinarySearch(beginnings, key)
 	return exact || after > 0 && strings.HasPrefix(key, beginnings[after-1])

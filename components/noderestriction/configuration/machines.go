@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// MachineFor returns the row of the machine table for a node, or nil. A row with
-// the node's own name comes before patterns, and the longer pattern before the
-// shorter one. Rows are not added up.
+// MachineFor returns the row of the machine table for a node, or nil. A row with the exact node
+// name takes precedence over prefixes. A longer prefix takes precedence over a shorter one. Rows
+// are not combined.
 func (c *Configuration) MachineFor(node string) *Machine {
 	if c == nil {
 		return nil
@@ -29,8 +29,8 @@ func (c *Configuration) MachineFor(node string) *Machine {
 	return best
 }
 
-// LabelsFor returns the labels that the machine table has for a node. The map is
-// the caller's.
+// LabelsFor returns the labels that the machine table has for a node. The caller may change the
+// map.
 func (c *Configuration) LabelsFor(node string) map[string]string {
 	if row := c.MachineFor(node); row != nil {
 		return maps.Clone(row.Labels)

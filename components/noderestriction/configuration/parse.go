@@ -17,13 +17,12 @@ import (
 const (
 	apiVersion = "noderestriction.admission.k8s.io/v1"
 	kind       = "Configuration"
-	// MaxBytes is the longest file that is read.
+	// MaxBytes is the size of the largest valid file, in bytes.
 	MaxBytes = 1 << 20
 )
 
-// Parse reads a policy in YAML or JSON. It is strict: what it does not know, or
-// what is said twice, is an error. The error names the line of every problem, up
-// to a number that a person can read.
+// Parse parses a policy in YAML or JSON. It is strict: an unknown or duplicate field is an error.
+// The error lists the line of every problem, up to 20 problems.
 func Parse(data []byte) (*Configuration, error) {
 	root, err := document(data)
 	if err != nil {
@@ -42,7 +41,8 @@ func Parse(data []byte) (*Configuration, error) {
 	return c, nil
 }
 
-// document reads the one document of a file, without a look at what it says.
+// document returns the YAML document of a file. It does not check the fields. A file must have
+// exactly one document.
 func document(data []byte) (*yaml.Node, error) {
 	if len(data) > MaxBytes {
 		return nil, fmt.Errorf("is %d bytes long, which is more than %d", len(data), MaxBytes)
@@ -51,7 +51,7 @@ func document(data []byte) (*yaml.Node, error) {
 		return nil, fmt.Errorf("line %d: is not UTF-8", lineAt(data, invalidAt(data)))
 	}
 	if json.Valid(data) {
-		// YAML takes JSON as it is, except for tabs. In JSON they stand only between tokens.
+		// YAML accepts JSON, except for tabs. In valid JSON, tabs are only between tokens.
 		data = bytes.ReplaceAll(data, []byte("\t"), []byte(" "))
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(data))

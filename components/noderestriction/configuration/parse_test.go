@@ -13,7 +13,7 @@ import (
 
 const head = "apiVersion: noderestriction.admission.k8s.io/v1\nkind: Configuration\n"
 
-// TestRefused has files beside which there is a good one that differs in one place.
+// TestRefused checks invalid files. Each has a valid counterpart that differs in one place.
 func TestRefused(t *testing.T) {
 	for _, row := range []struct{ name, good, bad, says string }{
 		{"no field like that", "allowedLabels: [a]", "allowedLabel: [a]", `line 3: unknown field "allowedLabel"`},
@@ -177,8 +177,8 @@ func TestRefusedAsAWhole(t *testing.T) {
 	}
 }
 
-// bomb is nine levels of lists of nine aliases: a few hundred bytes, and a thousand
-// million elements.
+// bomb returns nine levels of lists of nine aliases. The text is a few hundred bytes, but would
+// expand to a thousand million elements.
 func bomb() string {
 	var b strings.Builder
 	b.WriteString(head + "allowedLabels:\n- &a0 [x,x,x,x,x,x,x,x,x]\n")

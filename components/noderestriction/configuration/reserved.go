@@ -9,8 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// centrallySet are the keys of node-restriction.kubernetes.io: administrators set
-// them so that nodes cannot. A * that only happens to cover them does not open them.
+// centrallySet reserves the keys of node-restriction.kubernetes.io. Administrators use them because
+// nodes cannot set them. A general prefix that happens to include them does not allow them.
 var centrallySet = reservation{
 	holds: func(key string) bool { return inDomain(key, corev1.LabelNamespaceNodeRestriction) },
 	named: func(beginning string) bool {
@@ -18,16 +18,16 @@ var centrallySet = reservation{
 	},
 }
 
-// ofTheControlPlane are the keys of taints that the control plane sets and removes
-// as a node's condition changes. No * makes them sticky.
+// ofTheControlPlane reserves the keys of taints that the control plane sets and removes when a
+// node's condition changes. A prefix never makes them sticky.
 var ofTheControlPlane = reservation{
 	holds: func(key string) bool {
 		return inDomain(key, "node.kubernetes.io") || inDomain(key, "node.cloudprovider.kubernetes.io")
 	},
 }
 
-// neverSticky are those of them that cannot be sticky by name either: a node that
-// registers has them, or not, for reasons of its own.
+// neverSticky are the keys that cannot be sticky even if an entry names them: a node that registers
+// has or lacks these taints because of its own condition.
 var neverSticky = map[string]bool{
 	corev1.TaintNodeNotReady:                         true,
 	corev1.TaintNodeUnreachable:                      true,
@@ -39,8 +39,7 @@ var neverSticky = map[string]bool{
 	"node.cloudprovider.kubernetes.io/shutdown":      true,
 }
 
-// inDomain is true for a key whose part before the slash is the domain or lies
-// below it.
+// inDomain reports whether the part of the key before the slash is the domain or a subdomain of it.
 func inDomain(key, domain string) bool {
 	namespace, _, found := strings.Cut(key, "/")
 	return found && (namespace == domain || strings.HasSuffix(namespace, "."+domain))

@@ -29,8 +29,8 @@ func (v *Cluster) APIServer(ctx context.Context) ([]string, error) {
 }
 
 const (
-	// tryInterval is how often it is tried whether the API server can be reached,
-	// and retryInterval how often while it cannot.
+	// tryInterval is the time between two checks of whether the API server is reachable.
+	// retryInterval is the time between two checks while it is not.
 	tryInterval   = 5 * time.Second
 	retryInterval = 500 * time.Millisecond
 )
@@ -40,8 +40,8 @@ var (
 	reached = ""
 )
 
-// Run finds out, again and again until ctx is done, whether questions can be
-// answered, and counts certificate signing requests.
+// Run checks, until ctx is done, whether lookups succeed. It also counts
+// CertificateSigningRequests. Call it once.
 func (v *Cluster) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	running.Go(func() { v.keepTally(ctx) })
@@ -65,12 +65,12 @@ func (v *Cluster) keepTrying(ctx context.Context) {
 	}
 }
 
-// Unready says why questions were not answered when that was last tried; it is
-// empty if they were. It is for probes: a question is always tried.
+// Unready returns the error of the last check, or "" if lookups succeeded. It is for probes only:
+// lookups are made even while it returns an error.
 func (v *Cluster) Unready() string { return *v.unreached.Load() }
 
-// reach asks the way that questions are asked, with the same rights, for what
-// every cluster has.
+// reach makes a lookup with the same code and the same rights as other lookups. It reads a
+// namespace that every cluster has.
 func (v *Cluster) reach(ctx context.Context) {
 	_, err := v.Namespace(ctx, metav1.NamespaceSystem)
 	if err == nil || apierrors.IsNotFound(err) {

@@ -38,7 +38,7 @@ func TestServiceWith(t *testing.T) {
 	}
 }
 
-// The server of these tests has no certificate: what is not known is an error.
+// The API server of these tests has no certificate. What is not known must be an error.
 func TestAPIServerNeedsItsCertificate(t *testing.T) {
 	w := newWorld(t, answers(`{"endpoints":[{"addresses":["192.0.2.1"]}]}`))
 	got, err := w.APIServer(t.Context())

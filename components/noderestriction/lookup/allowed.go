@@ -16,8 +16,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction"
 )
 
-// Allowed implements [noderestriction.Authorizer] by a SubjectAccessReview, which
-// the API server answers with its own authorizers, as they are configured.
+// Allowed implements [noderestriction.Authorizer] with a SubjectAccessReview. The API server
+// answers it with its own configured authorizers.
 func (v *Cluster) Allowed(ctx context.Context, who user.Info, right noderestriction.Right) (bool, error) {
 	if who == nil {
 		return false, errors.New("nobody to ask about")
@@ -29,7 +29,7 @@ func (v *Cluster) Allowed(ctx context.Context, who user.Info, right noderestrict
 			Resource: right.Resource, Namespace: right.Namespace, Name: right.Name,
 		},
 	}
-	// All that is asked, in one form: keys of a map are sorted.
+	// The JSON text identifies the whole question, because the keys of maps are sorted.
 	text, err := json.Marshal(spec)
 	if err != nil {
 		return false, fmt.Errorf("writing the question: %w", err)
@@ -40,8 +40,8 @@ func (v *Cluster) Allowed(ctx context.Context, who user.Info, right noderestrict
 		})
 }
 
-// review believes an allowance even if some authorizer had an error, as the API
-// server does for requests: pkg/endpoints/filters/authorization.go.
+// review accepts an "allowed" even if some authorizer returned an error, as the API server does for
+// requests: pkg/endpoints/filters/authorization.go.
 func (v *Cluster) review(ctx context.Context, spec authorizationv1.SubjectAccessReviewSpec) (bool, error) {
 	review := &authorizationv1.SubjectAccessReview{Spec: spec}
 	answer, err := v.client.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})

@@ -51,7 +51,7 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-// The authorizers see the node as it is, and the right in full.
+// The authorizers receive all attributes of the user and of the right.
 func TestAllOfTheUserIsAskedAbout(t *testing.T) {
 	w := newWorld(t, answers(`{"status":{"allowed":true}}`))
 	who := &user.DefaultInfo{Name: "system:node:me", UID: "1", Groups: []string{"system:nodes", "g"},

@@ -24,22 +24,24 @@ var (
 	_ noderestriction.Authorizer = &Cluster{}
 )
 
-// Config is what a [Cluster] is made of. All but the clock is needed.
+// Config has the dependencies of a [Cluster]. CountsSigningRequests and Clock may be nil. All other
+// fields are required.
 type Config struct {
-	// Client and Metadata reach the same API server, and do not limit their rate.
+	// Client and Metadata connect to the same API server. Neither may have a client-side rate
+	// limit.
 	Client      kubernetes.Interface
 	Metadata    metadata.Interface
 	NodeHistory NodeHistory
 	Registry    metrics.KubeRegistry
-	// CountsSigningRequests is asked before certificate signing requests are listed,
-	// whether somebody wants to know how many there are; always if it is nil.
+	// CountsSigningRequests is called before CertificateSigningRequests are listed. It reports
+	// whether a rule needs their count. If it is nil, they are always counted.
 	CountsSigningRequests func() bool
-	// Clock is the real one if it is nil. Calls are always timed in real time.
+	// Clock is the real clock if it is nil. Timeouts of calls always use the real clock.
 	Clock clock.PassiveClock
 }
 
-// NodeHistory answers the questions of [noderestriction.Cluster] that no object in the
-// API server answers now.
+// NodeHistory implements the methods of [noderestriction.Cluster] that need watched or recorded
+// Nodes.
 type NodeHistory interface {
 	AddressOwner(ctx context.Context, address string, but string) (node string, err error)
 	History(ctx context.Context, node string) (noderestriction.NodeHistory, error)
@@ -47,7 +49,7 @@ type NodeHistory interface {
 	ProviderIDOwner(ctx context.Context, id string, but string) (node string, err error)
 }
 
-// Cluster answers from one API server. Use [New]. It is safe for concurrent use.
+// Cluster looks up objects in one API server. Use [New]. It is safe for concurrent use.
 type Cluster struct {
 	NodeHistory
 	client   kubernetes.Interface
@@ -56,20 +58,20 @@ type Cluster struct {
 	flights  flights
 	bound    *bound
 	drivers  *drivers
-	// patience and callTimeout bound each answer.
+	// patience limits the time of an answer. callTimeout limits the time of an API call.
 	patience, callTimeout time.Duration
-	// lists bounds the lists in the air.
+	// lists limits how many lists run at the same time.
 	lists *semaphore.Weighted
-	// podLists bounds the lists of whole pods in the same way.
+	// podLists limits how many lists of whole pods run at the same time.
 	podLists *semaphore.Weighted
-	// signing is kept by Run, if wantsTally says so.
+	// Run updates signing, if wantsTally is nil or returns true.
 	signing    signingRequests
 	wantsTally func() bool
-	// unreached is why the API server could not be reached when that was tried last.
+	// unreached is the error of the last check, or "" if the API server was reachable.
 	unreached atomic.Pointer[string]
 }
 
-// New makes a Cluster and registers its metrics. It calls nobody.
+// New returns a Cluster and registers its metrics. It makes no API call.
 func New(config Config) *Cluster {
 	timer := config.Clock
 	if timer == nil {
@@ -129,7 +131,8 @@ func (v *Cluster) PersistentVolume(ctx context.Context, name string) (*corev1.Pe
 	return get(ctx, v, "", inCluster("persistentvolumes", name), v.client.CoreV1().PersistentVolumes().Get)
 }
 
-// CSIDriver implements [noderestriction.Cluster]. It may be a few seconds behind.
+// CSIDriver implements [noderestriction.Cluster]. It may return an object that is up to 5 seconds
+// old.
 func (v *Cluster) CSIDriver(ctx context.Context, name string) (*storagev1.CSIDriver, error) {
 	asked := inCluster("csidrivers", name)
 	if driver := v.drivers.get(name); driver != nil {

@@ -20,26 +20,26 @@ import (
 )
 
 const (
-	// MaxCounted is at how many objects a count gives up.
+	// MaxCounted is the number of objects after which a count fails.
 	MaxCounted = 5000
-	// pageSize bounds what a list takes of our memory: a node may have made each
-	// object as large as one can be.
+	// pageSize limits the memory of a list, because a node may have made each object as large as
+	// possible.
 	pageSize = 100
-	// maxLists bounds the lists that are in the air at one time.
+	// maxLists limits how many lists run at the same time.
 	maxLists = 8
 )
 
 var errTooMany = fmt.Errorf("more than %d objects to count", MaxCounted)
 
-// countable is a kind of object whose field spec.nodeName can be selected by.
-// Source: pkg/apis/{core,resource,certificates}/v1/conversion.go.
+// countable is a kind of object that supports the field selector spec.nodeName. Source:
+// pkg/apis/{core,resource,certificates}/v1/conversion.go.
 type countable struct {
-	// kind is what it is called in metrics.
+	// kind is the name in metrics.
 	kind     string
 	resource schema.GroupResource
-	// versions are those in which an API server may serve it, the newest first.
+	// versions are the API versions that an API server may serve, the newest first.
 	versions []string
-	// counts is nil if all objects do.
+	// counts reports whether an object counts. If it is nil, all objects count.
 	counts func(*metav1.PartialObjectMetadata) bool
 }
 
@@ -61,8 +61,8 @@ var countables = map[noderestriction.Counted]countable{
 	},
 }
 
-// Count implements [noderestriction.Cluster]. It sees what has been written: of
-// writes that are being decided at the same time, each sees the same count.
+// Count implements [noderestriction.Cluster]. It counts only stored objects. Requests that are
+// decided at the same time see the same count.
 func (v *Cluster) Count(ctx context.Context, what noderestriction.Counted, node string, limit int) (int, error) {
 	counted, ok := countables[what]
 	if !ok || limit < 1 {
@@ -74,8 +74,8 @@ func (v *Cluster) Count(ctx context.Context, what noderestriction.Counted, node 
 	})
 }
 
-// countIn asks in the newest version that is served. That none is, is no answer:
-// objects may be there in a version that is not known here.
+// countIn uses the newest version that is served. If none is served, it returns an error and not 0:
+// objects may exist in a version that it does not know.
 func (v *Cluster) countIn(ctx context.Context, counted countable, node string, limit int) (int, error) {
 	if err := v.lists.Acquire(ctx, 1); err != nil {
 		return 0, err
@@ -119,6 +119,6 @@ func (v *Cluster) countPages(ctx context.Context, counted countable, version, no
 	return 0, errTooMany
 }
 
-// withoutStatus is for a list: a 404 of it says that there is no such API, and not
-// that an object is missing.
+// withoutStatus removes the API status from the error of a list or a review. A 404 there means that
+// the API is not served, and not that an object does not exist.
 func withoutStatus(err error) error { return errors.New(err.Error()) }

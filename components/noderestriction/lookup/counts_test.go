@@ -16,8 +16,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction"
 )
 
-// list is an api that has so many of each item and gives out pages as large as
-// they are asked for.
+// list returns an api that has the items and returns them in pages of the requested size.
 func list(path string, items ...string) *api {
 	return &api{answer: func(asked string) string {
 		address, err := url.Parse(strings.Fields(asked)[1])
@@ -36,7 +35,7 @@ func list(path string, items ...string) *api {
 	}}
 }
 
-// many are so many items of each form, one after the other.
+// many returns n items of each form, one form after the other.
 func many(n int, forms ...string) []string {
 	var all []string
 	for _, form := range forms {
@@ -106,8 +105,8 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// A count that is not known is never a small one, and never a 404: the object is
-// not what is missing.
+// A count that is not known must never be a small number. It must not be a 404 either, because the
+// object is not what is missing.
 func TestWhatCannotBeCounted(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -138,7 +137,7 @@ func TestWhatCannotBeCounted(t *testing.T) {
 	}
 }
 
-// A name that says something in a field selector is a name.
+// A node name with the syntax of a field selector is escaped.
 func TestANameIsNoSelector(t *testing.T) {
 	w := newWorld(t, list("/api/v1/pods"))
 	if _, err := w.Count(t.Context(), noderestriction.MirrorPods, "me,metadata.name=x", 5); err != nil {

@@ -16,17 +16,17 @@ import (
 )
 
 const (
-	// countInterval is the time between two tallies, and countJitter how much longer it
-	// may be, so that several control-plane hosts do not list at the same moment.
+	// countInterval is the time between two counts. countJitter is the largest random addition to
+	// it, as a fraction, so that several control-plane hosts do not list at the same moment.
 	countInterval = 30 * time.Second
 	countJitter   = 0.3
-	// firstTallyInterval is that before the first good one.
+	// firstTallyInterval is the time between two counts before the first success.
 	firstTallyInterval = 5 * time.Second
-	// countTimeout bounds one, with all its pages.
+	// countTimeout limits the time of one count, with all its pages.
 	countTimeout = 20 * time.Second
-	// countRest is how many times as long as a tally took nothing is read after it.
+	// countRest limits the load: the pause after a count is at least this many times its duration.
 	countRest = 9
-	// countPage is less than of other lists, because the objects are read whole.
+	// countPage is smaller than the pages of other lists, because the whole objects are read.
 	countPage = 25
 
 	signingRequestsKind = "certificatesigningrequests"
@@ -34,18 +34,19 @@ const (
 
 var errTallyTimeout = errors.New("the API server has not listed all certificate signing requests within 20s")
 
-// SigningRequests implements [noderestriction.Cluster]. Who made a request is no field
-// that can be selected by, so all of them are listed, about every 30 s and never for
-// one write. While that fails, with the API server unreachable or without the right to
-// list, the last good count stays in force, and so does what this process has admitted
-// since, for one to two days; before the first good count that is all there is. So it is
-// with what a count of more than 20,000 has not seen. Other instances' admissions are
-// known with the next count.
+// SigningRequests implements [noderestriction.Cluster]. No field selector exists for the user who
+// created a request. So Run lists all requests about every 30 s, and never for a single write.
+//
+// Counting can fail: the API server is not reachable, or the right to list is missing. Then the
+// last good count stays in force. Requests that this process has admitted since then also count,
+// for one to two days. Before the first good count, only these requests count. The same applies to
+// requests beyond the 20,000 that one count reads. Requests that other instances admit are included
+// from the next count on.
 func (v *Cluster) SigningRequests(node string, of noderestriction.Signers, limit int, adds bool) int {
 	return v.signing.count(askedFor{node, of}, limit, adds)
 }
 
-// keepTally counts until ctx is done, whenever somebody wants to know.
+// keepTally counts until ctx is done. It skips a count that no rule needs.
 func (v *Cluster) keepTally(ctx context.Context) {
 	good, failing := false, false
 	for {
@@ -74,7 +75,7 @@ func (v *Cluster) keepTally(ctx context.Context) {
 	}
 }
 
-// tally reads all requests once. One that fails changes nothing.
+// tally lists all requests once. If it fails, the count does not change.
 func (v *Cluster) tally(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, countTimeout, errTallyTimeout)
 	defer cancel()

@@ -37,7 +37,7 @@ func signing(user, signer string) string {
 	return fmt.Sprintf(`{"spec":{"username":%q,"signerName":%q}}`, user, signer)
 }
 
-// counts are those of the node me: client, serving, others.
+// counts returns the counts of the node me, for the groups client, serving and others.
 func counts(v *Cluster) [3]int {
 	return [3]int{
 		v.SigningRequests("me", client, 1000, false), v.SigningRequests("me", serving, 1000, false),
@@ -87,11 +87,11 @@ func TestWhatIsTakenIsCountedAtOnce(t *testing.T) {
 	}
 }
 
-// stored is an API server with so many requests of the node me, which can fail.
+// stored is an API server with a number of requests of the node me. It can fail.
 type stored struct {
 	requests, calls atomic.Int64
 	failing         atomic.Bool
-	// during runs while a list is made.
+	// during runs while a list is in progress.
 	during func()
 }
 
@@ -119,7 +119,7 @@ func (s *stored) view(t *testing.T) *Cluster {
 	return New(Config{Client: clientset, NodeHistory: noHistory{}, Registry: metrics.NewKubeRegistry()})
 }
 
-// run keeps the tally until the test is over.
+// run counts periodically until the test ends.
 func (s *stored) run(t *testing.T, v *Cluster) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -134,8 +134,8 @@ func (s *stored) run(t *testing.T, v *Cluster) {
 	synctest.Wait()
 }
 
-// A list that fails lifts no bound: what was counted last stays, and so does what was
-// admitted since.
+// A list that fails does not remove a limit. The last count stays in force, and admitted requests
+// still count.
 func TestAFailedTallyLiftsNoBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stored{}
@@ -163,7 +163,7 @@ func TestAFailedTallyLiftsNoBound(t *testing.T) {
 	})
 }
 
-// Before the first good count there is what this process has admitted itself.
+// Before the first good count, only requests that this process has admitted count.
 func TestATallyThatNeverSucceeds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stored{}
@@ -180,8 +180,8 @@ func TestATallyThatNeverSucceeds(t *testing.T) {
 	})
 }
 
-// What is admitted while a list is made may be in it or not: it stays counted until
-// the next one.
+// A list may or may not include what is admitted while it runs. Such a request counts until the
+// next list.
 func TestWhatIsAdmittedDuringATally(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stored{}
@@ -233,8 +233,8 @@ func TestATallyComesEveryHalfMinuteOrSo(t *testing.T) {
 	}
 }
 
-// Of more than can be read, those that were read count, and so does what was admitted
-// and is not among them.
+// If there are more requests than can be read, those that were read count. Admitted requests that
+// are not among them count too.
 func TestMoreRequestsThanCanBeTallied(t *testing.T) {
 	mine := signing("system:node:me", "kubernetes.io/kubelet-serving")
 	rest := many(maxTallied, signing("admin", "example.com/a"))
@@ -274,7 +274,7 @@ func TestMoreRequestsThanCanBeTallied(t *testing.T) {
 	}
 }
 
-// TestWhatNoTallyHasSeenIsLetGo, but not within a day.
+// TestWhatNoTallyHasSeenIsLetGo checks that an admitted request expires, but not within a day.
 func TestWhatNoTallyHasSeenIsLetGo(t *testing.T) {
 	me := askedFor{"me", client}
 	for _, tt := range []struct {
@@ -314,8 +314,8 @@ func TestWhatNoTallyHasSeenIsLetGo(t *testing.T) {
 	}
 }
 
-// TestWhatWasListedIsLetGo: requests that are removed do not count for ever because
-// there are too many of others.
+// TestWhatWasListedIsLetGo checks that deleted requests expire even if there are too many requests
+// of other nodes.
 func TestWhatWasListedIsLetGo(t *testing.T) {
 	me := askedFor{"me", client}
 	synctest.Test(t, func(t *testing.T) {

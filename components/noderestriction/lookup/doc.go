@@ -1,34 +1,32 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lookup answers what the rules of noderestriction ask about other
-// objects than the one that is written: from the API server as it is now.
+// Package lookup reads the objects that the rules of noderestriction need, besides the object that
+// is written. It reads the current state of the API server.
 //
-// # Everything is read live
+// # Lookups are live
 //
-// There is no informer. A rule that refuses, or admits, because of another object
-// does so by what a read that began after its question said, without a resource
-// version, so that it is as consistent as the API server's store. Nothing has to
-// be kept of a hundred thousand pods, and there is no moment at which the view is
-// behind.
+// There is no informer. Every lookup is a read that begins after the lookup was requested. The read
+// has no resource version, so it is as consistent as the API server's storage. The package does not
+// need to cache a hundred thousand pods, and its view is never stale.
 //
-// Three things are remembered. The node that a pod is bound to never changes, so it
-// is kept for the pods that were asked about last: at most [MaxBound], which take
-// less than 20 MB. A CSIDriver, which an administrator changes once in a year, may be
-// a few seconds old. And certificate signing requests are counted about every 30 s:
-// they cannot be selected by who made them.
+// There are three exceptions:
 //
-// # What it costs
+//   - The node that a pod is bound to never changes. It is cached for the [MaxBound] pods that were
+//     used most recently. The cache takes less than 20 MB.
+//   - A CSIDriver is cached for a few seconds. Administrators change it about once a year.
+//   - CertificateSigningRequests are counted about every 30 s, because no selector exists for the
+//     user who created them.
 //
-// An answer takes at most a second, then it is not known. Reads of one object are
-// shared: whoever asks joins a read that has yet to begin, and of those there is
-// never more than one for each object beside the one that is in the air. So a
-// flood of writes that all ask about one name costs one read after the other. A
-// read for which nobody waits any more is broken off; so there are never more in
-// the air than requests being decided, which the transport bounds.
+// # Costs
 //
-// Lists are for counting, for the pods of one node, and for who uses a pool of
-// devices. They are read page by page, fetch only metadata or the columns of a table
-// where that is enough, and end at what was asked for or at [MaxCounted] objects; only
-// a few are in the air at one time.
+// A lookup takes at most one second. Then it returns an error. Lookups of the same object share
+// reads: a lookup joins the next read that has not begun yet. For each object, at most one read
+// runs and at most one waits. So many requests about the same name cause only one read after the
+// other. A read is canceled when no request waits for it. So there are never more reads than
+// requests being decided, and the transport limits those.
+//
+// Lists are used to count, to find the pods of a node, and to find the users of a device pool. They
+// are read in pages. Where it is enough, they fetch only metadata or table columns. A list ends at
+// the requested limit or at [MaxCounted] objects. Only a few lists run at the same time.
 package lookup

@@ -25,10 +25,10 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction"
 )
 
-// api is an API server that notes what it is asked.
+// api is an API server that records the requests.
 type api struct {
-	// answer is JSON, or a status code as text, for a request that is written as
-	// in "GET /api/v1/nodes/a?x=y body".
+	// answer returns JSON, or a status code as text. asked has the form "GET /api/v1/nodes/a?x=y
+	// body".
 	answer func(asked string) string
 
 	mu    sync.Mutex
@@ -56,7 +56,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	fmt.Fprint(w, answer)
 }
 
-// requests are those since the last time.
+// requests returns the requests since the last call.
 func (a *api) requests() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -65,7 +65,7 @@ func (a *api) requests() []string {
 	return asked
 }
 
-// answers is an api that gives one answer to everything.
+// answers returns an api that gives the same answer to every request.
 func answers(answer string) *api { return &api{answer: func(string) string { return answer }} }
 
 type noHistory struct{}
@@ -86,7 +86,7 @@ func (noHistory) LastReported(context.Context, string) (noderestriction.Reported
 	return noderestriction.Reported{KubeletPort: 1}, nil
 }
 
-// world is a Cluster of an api.
+// world is a Cluster with its api.
 type world struct {
 	*Cluster
 	api      *api
@@ -112,7 +112,7 @@ func newWorld(t *testing.T, a *api) *world {
 	w.Cluster = New(Config{Client: client, Metadata: objects, NodeHistory: noHistory{}, Registry: w.registry,
 		Clock:                 w.clock,
 		CountsSigningRequests: func() bool { return false }})
-	// A machine that is busy with other tests is no API server that does not answer.
+	// Long timeouts: on a busy machine the answers may be slow.
 	w.patience, w.callTimeout = time.Minute, time.Minute
 	return w
 }
@@ -126,7 +126,7 @@ func (w *world) wantLookups(t *testing.T, want string) {
 	compare := func() error {
 		return testutil.GatherAndCompare(w.registry, strings.NewReader(text), "bulkhead_lookups_total")
 	}
-	// A call may end, and be counted, shortly after the last caller has left.
+	// A call may end, and be counted, shortly after its last caller has left.
 	err := compare()
 	for begun := time.Now(); err != nil && time.Since(begun) < 5*time.Second; err = compare() {
 		time.Sleep(10 * time.Millisecond)

@@ -9,21 +9,21 @@ import (
 	"sync"
 )
 
-// flights share calls about the same thing, exactly: an answer goes to those who
-// asked before the call began, and to nobody else. The zero value can be used.
+// flights shares calls for the same question. An answer goes only to callers who asked before the
+// call began. The zero value is ready to use.
 type flights struct {
 	mu    sync.Mutex
 	lanes map[question]*lane
 }
 
-// lane is what goes on about one thing: a call in the air, and the next one.
+// lane has the calls for one question: whether one is running, and the next one.
 type lane struct {
 	inAir bool
 	next  *flight
 }
 
-// flight is one call for all who ask before it begins. callers is guarded by
-// flights.mu; answer and err are set before done is closed.
+// flight is one call for all callers who ask before it begins. flights.mu guards callers. answer
+// and err are set before done is closed.
 type flight struct {
 	call    call
 	ctx     context.Context
@@ -34,11 +34,11 @@ type flight struct {
 	err     error
 }
 
-// call asks the API server. What it returns is shared.
+// call calls the API server. Several callers share its result.
 type call func(context.Context) (any, error)
 
-// do returns the answer of a call that begins later than do does, or the cause of
-// ctx's end.
+// do returns the answer of a call that begins after do was called. If ctx ends first, it returns
+// the cause.
 func (f *flights) do(ctx context.Context, asked question, c call) (any, error) {
 	joined := f.join(ctx, asked, c)
 	defer f.leave(asked, joined)
@@ -50,8 +50,8 @@ func (f *flights) do(ctx context.Context, asked question, c call) (any, error) {
 	}
 }
 
-// join takes a place in the call that has yet to begin. The call outlives the
-// caller that it is made for, but not all who wait for it.
+// join adds the caller to the next call. The call continues after this caller's ctx ends, as long
+// as another caller waits for it.
 func (f *flights) join(ctx context.Context, asked question, c call) *flight {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -75,8 +75,8 @@ func (f *flights) join(ctx context.Context, asked question, c call) *flight {
 	return joined
 }
 
-// leave gives the place back. A call for which nobody waits does not begin, or is
-// broken off.
+// leave removes the caller from the call. If no caller waits, the call does not begin, or is
+// canceled.
 func (f *flights) leave(asked question, left *flight) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -112,7 +112,7 @@ func (f *flights) land(asked question, l *lane, landed *flight) {
 	f.departLocked(asked, l)
 }
 
-// fly makes the call. A panic in it is its failure and nobody else's.
+// fly makes the call. It turns a panic into an error of this call.
 func (f *flight) fly() {
 	defer func() {
 		if cause := recover(); cause != nil {

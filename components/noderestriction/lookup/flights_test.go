@@ -16,15 +16,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// asker asks at a time and notes the answer.
+// asker asks after a delay and records the answer.
 type asker struct {
 	after  time.Duration
 	answer int
 	err    error
 }
 
-// ask has all of them ask the same, and returns when each call began. A call takes
-// a second and answers its number.
+// ask lets all askers ask the same question. It returns when each call began. A call takes one
+// second and returns its number.
 func ask(t *testing.T, f *flights, askers []*asker) (began []time.Duration) {
 	t.Helper()
 	start := time.Now()
@@ -58,7 +58,8 @@ func TestCallsAreSharedByThoseWhoAskedBefore(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		asked []time.Duration
-		// calls is when they begin, and answers which of them answers whom.
+		// calls are the start times of the calls. answers has the number of the call that answers
+		// each asker.
 		calls   []time.Duration
 		answers []int
 	}{
@@ -91,7 +92,7 @@ func TestCallsAreSharedByThoseWhoAskedBefore(t *testing.T) {
 	}
 }
 
-// Whatever the order: nobody gets an answer that is older than the question.
+// In any order of events, no caller gets an answer from a call that began before it asked.
 func TestNoAnswerIsOlderThanItsQuestion(t *testing.T) {
 	var f flights
 	var now atomic.Int64
@@ -126,7 +127,7 @@ func TestWhoLeavesDoesNotBreakOffForOthers(t *testing.T) {
 		errs := make(chan error, 2)
 		go func() { _, err := f.do(t.Context(), question{}, slow); _ = err }()
 		synctest.Wait()
-		// Both wait for the second call, which is made for the hasty one.
+		// Both callers wait for the second call. The caller that leaves early has created it.
 		go func() { _, err := f.do(hasty, question{}, slow); errs <- err }()
 		synctest.Wait()
 		go func() { _, err := f.do(t.Context(), question{}, slow); errs <- err }()
@@ -151,7 +152,7 @@ func TestACallForNobodyIsBrokenOff(t *testing.T) {
 			broken++
 			return nil, ctx.Err()
 		}
-		// The second never begins: nobody waits for it when the first is over.
+		// The second call never begins, because no caller waits for it when the first ends.
 		for _, waits := range []time.Duration{time.Second, time.Second / 2} {
 			ctx, cancel := context.WithTimeout(t.Context(), waits)
 			defer cancel()

@@ -18,17 +18,17 @@ import (
 )
 
 const (
-	// patience is how long a question waits for its answer: half of the time that
-	// kube-apiserver gives the webhook, so that an answer comes from us.
+	// patience is how long a lookup waits for its answer. It is half of the webhook's timeout in
+	// kube-apiserver, so that node-restriction answers before that timeout.
 	patience = time.Second
-	// callTimeout is a little less, so that whoever waits hears why.
+	// callTimeout is less than patience, so that the waiting callers get the error of the call.
 	callTimeout = 900 * time.Millisecond
 )
 
 var errNoAnswer = fmt.Errorf("the API server has not answered within %v", patience)
 
-// question is what is asked about: an object, or what a count is about. kind is
-// the resource, as metrics name it.
+// question identifies a lookup: an object, or the subject of a count. kind is the resource, as
+// named in metrics.
 type question struct {
 	kind            string
 	namespaced      bool
@@ -42,9 +42,8 @@ func inNamespace(kind, namespace, name string) question {
 	return question{kind: kind, namespaced: true, namespace: namespace, name: name}
 }
 
-// canExist is false if there can be no such object: the name is none that an API
-// server would take. Such a name does not get into the path of a call, and the
-// others are of a length that is bounded.
+// canExist returns false for a name that no API server accepts. Such a name is never put in the
+// path of a call. The length of all other names is limited.
 func (q question) canExist() bool {
 	for _, name := range []string{q.namespace, q.name} {
 		if len(name) > validation.DNS1123SubdomainMaxLength || len(content.IsPathSegmentName(name)) > 0 {
@@ -66,7 +65,7 @@ func get[T any](ctx context.Context, v *Cluster, group string, asked question,
 	})
 }
 
-// look asks the API server, together with all who ask the same at that time.
+// look calls the API server. Callers with the same question at the same time share the call.
 func look[T any](ctx context.Context, v *Cluster, asked question, c func(context.Context) (T, error)) (T, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, v.patience, errNoAnswer)
 	defer cancel()
@@ -96,15 +95,16 @@ func measured[T any](ctx context.Context, v *Cluster, kind string, c func(contex
 	return answer, err
 }
 
-// explain keeps a 404, which says something about the object. All else is about
-// us: a caller who is told "forbidden" because we lack a right would look for the
-// fault at the wrong place, and would not try again.
+// explain keeps a 404, because it says something about the object. All other errors are about
+// node-restriction's own call. For example, node-restriction may lack a right. If its caller then
+// got "forbidden", an operator would look for the error in the wrong place. A kubelet would not
+// retry.
 func explain(kind string, err error) error {
 	if apierrors.IsNotFound(err) {
 		return err
 	}
 	text := strings.TrimPrefix(err.Error(), "Internal error occurred: ")
-	// Without %w: whoever unwraps it would find the status of our own call.
+	// No %w here: a caller could unwrap it and use the status of node-restriction's own call.
 	return fmt.Errorf("cannot look up %s: %s", kind, text)
 }
 

@@ -18,7 +18,7 @@ import (
 
 var start = time.Unix(1_000_000, 0)
 
-// readers are all methods that read one object by name.
+// readers returns all methods that read one object by name.
 func readers() map[string]func(context.Context, *Cluster, string) (metav1.Object, error) {
 	return map[string]func(context.Context, *Cluster, string) (metav1.Object, error){
 		"/api/v1/nodes/": func(ctx context.Context, v *Cluster, name string) (metav1.Object, error) {
@@ -46,7 +46,7 @@ func readers() map[string]func(context.Context, *Cluster, string) (metav1.Object
 	}
 }
 
-// No resource version is asked for: the answer is as of now.
+// The reads have no resource version, so they return the current state.
 func TestObjectsAreReadByName(t *testing.T) {
 	for path, read := range readers() {
 		w := newWorld(t, answers(`{"metadata":{"name":"x"}}`))
@@ -60,8 +60,8 @@ func TestObjectsAreReadByName(t *testing.T) {
 	}
 }
 
-// Only a 404 keeps its code. Everything else is our own trouble, which the caller
-// can only try again.
+// Only a 404 keeps its code. Every other error is about node-restriction's own call, and the caller
+// can only retry.
 func TestWhatCannotBeRead(t *testing.T) {
 	for path, read := range readers() {
 		for answer, want := range map[string]string{
@@ -111,7 +111,7 @@ func TestANameThatCannotBeIsNotAskedFor(t *testing.T) {
 	}
 }
 
-// silent is an API server that does not answer before the end of the test.
+// silent returns an API server that does not answer before the test ends.
 func silent(t *testing.T) *api {
 	return &api{answer: func(string) string {
 		<-t.Context().Done()
@@ -133,7 +133,7 @@ func TestNobodyWaitsLongerThanASecond(t *testing.T) {
 	w.wantLookups(t, `bulkhead_lookups_total{kind="nodes",outcome="no-answer"} 1`+"\n")
 }
 
-// A look-up during which the time of something longer ends says what that was.
+// If the ctx of the caller ends during a lookup, the error is the cause of that ctx.
 func TestWhoseTimeEndedIsSaid(t *testing.T) {
 	w := newWorld(t, silent(t))
 	w.patience, w.callTimeout = patience, callTimeout
@@ -179,8 +179,7 @@ bulkhead_lookups_total{kind="nodes",outcome="ok"} 2
 `)
 }
 
-// Two hundred writes that ask about one name: one read after the other, whatever
-// the number of those who ask.
+// Two hundred requests about one name cause one read after the other, and not one read each.
 func TestAFloodAboutOneNameIsFewReads(t *testing.T) {
 	const takes, askers = 100 * time.Millisecond, 200
 	w := newWorld(t, &api{answer: func(string) string {

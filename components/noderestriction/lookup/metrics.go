@@ -9,10 +9,10 @@ import (
 	"k8s.io/component-base/metrics"
 )
 
-// remembered is the outcome of a question that needed no call.
+// remembered is the outcome of a lookup that was answered from a cache.
 const remembered = "remembered"
 
-// recorder counts what was looked up.
+// recorder holds the metrics of lookups.
 type recorder struct {
 	lookups  *metrics.CounterVec
 	duration *metrics.HistogramVec

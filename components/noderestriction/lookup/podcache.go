@@ -17,15 +17,15 @@ import (
 )
 
 const (
-	// MaxBound is for how many pods it is remembered which node they are bound to.
+	// MaxBound is the number of pods whose node is cached.
 	MaxBound = 50_000
-	// maxDrivers is more than any cluster has.
+	// maxDrivers is more than clusters have.
 	maxDrivers = 200
 	driverAge  = 5 * time.Second
 )
 
-// bound remembers which node a pod is bound to. When it is full, the pod that was
-// asked about the longest time ago makes room.
+// bound caches which node a pod is bound to. When it is full, it removes the least recently used
+// pod.
 type bound struct{ pods *lru.Cache }
 
 type podIdentity struct {
@@ -35,7 +35,7 @@ type podIdentity struct {
 
 func newBound() *bound { return &bound{lru.New(MaxBound)} }
 
-// see keeps only what is true for ever: a pod that is not bound may yet be.
+// see caches only bound pods: a pod that is not bound may be bound later.
 func (b *bound) see(pod *corev1.Pod) {
 	if pod.Spec.NodeName != "" && pod.UID != "" {
 		b.pods.Add(podIdentity{pod.Namespace, pod.Name, pod.UID}, pod.Spec.NodeName)
@@ -48,8 +48,7 @@ func (b *bound) node(pod podIdentity) string {
 	return node
 }
 
-// BoundTo implements [noderestriction.Cluster]. The node is empty for a pod that is
-// not bound.
+// BoundTo implements [noderestriction.Cluster]. It returns "" for a pod that is not bound.
 func (v *Cluster) BoundTo(ctx context.Context, namespace, name string, uid types.UID) (node string, err error) {
 	if node := v.bound.node(podIdentity{namespace, name, uid}); node != "" {
 		v.metrics.remembered("pods")
@@ -65,7 +64,7 @@ func (v *Cluster) BoundTo(ctx context.Context, namespace, name string, uid types
 	return pod.Spec.NodeName, nil
 }
 
-// drivers remember CSIDrivers for a moment.
+// drivers caches CSIDrivers for driverAge.
 type drivers struct{ byName *cache.LRUExpireCache }
 
 func newDrivers(timer clock.PassiveClock) *drivers {

@@ -29,8 +29,7 @@ func TestBoundTo(t *testing.T) {
 		pod  *corev1.Pod
 		uid  types.UID
 		want string
-		// found is false for a 404, and again is true if the API server is asked a
-		// second time.
+		// found is false for a 404. again is true if the API server receives a second request.
 		found, again bool
 	}{
 		{"a pod is bound once and for all", podNamed("p", "1", "a"), "1", "a", true, false},
@@ -58,8 +57,8 @@ func TestBoundTo(t *testing.T) {
 	}
 }
 
-// What was seen when a pod was read for another reason is remembered as well, also
-// when the pod is gone. A pod that differs in one field of its identity is not it.
+// A pod that was read for another reason is cached too, and the answer remains after the pod is
+// deleted. A pod with a different namespace, name or UID is a different pod.
 func TestAPodThatWasSeenIsRemembered(t *testing.T) {
 	gone := false
 	w := newWorld(t, &api{answer: func(string) string {
@@ -93,8 +92,8 @@ func TestABrokenAPIServerBindsNothing(t *testing.T) {
 	}
 }
 
-// The documentation says how much 50,000 pods take. Names are as long as those of
-// a Deployment's pods.
+// The package documentation says how much memory 50,000 pods take. The names have the length of the
+// names of a Deployment's pods.
 func TestWhatIsRememberedIsBounded(t *testing.T) {
 	b := newBound()
 	var before, after runtime.MemStats

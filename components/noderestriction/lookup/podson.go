@@ -14,21 +14,21 @@ import (
 )
 
 const (
-	// podPage bounds the pods that are decoded at one time. A pod of 1 MB can have 40,000
+	// podPage limits how many pods are decoded at the same time. A pod of 1 MB can have 40,000
 	// volumes, which take 12 MB of memory.
 	podPage = 5
-	// maxPodLists bounds the lists of pods that are in the air at one time.
+	// maxPodLists limits how many lists of pods run at the same time.
 	maxPodLists = 4
-	// maxPodsOn is the number of pods of a node at which a list gives up. Kubelets run 110 by
-	// default, and fail the pods that are bound to them beyond their maximum.
+	// maxPodsOn is the number of pods of a node at which a list fails. By default a kubelet runs
+	// 110 pods, and fails pods beyond its maximum.
 	maxPodsOn = 1000
-	// maxVolumesOf is the number of volumes of a pod that are kept. A node attaches at most
-	// about that many at all.
+	// maxVolumesOf is the number of volumes of a pod that are kept. A node can attach about this
+	// many volumes in total.
 	maxVolumesOf = 128
 )
 
-// PodsOn implements [noderestriction.Cluster]. Of a pod it returns at most 128 volumes, and
-// none that is local to the node.
+// PodsOn implements [noderestriction.Cluster]. It omits pods that have ended. For each pod it
+// returns at most 128 volumes, and none that is local to the node.
 func (v *Cluster) PodsOn(ctx context.Context, node string) ([]*corev1.Pod, error) {
 	return look(ctx, v, question{kind: "podsonnode", name: node}, func(ctx context.Context) ([]*corev1.Pod, error) {
 		return v.listPodsOn(ctx, node)
@@ -58,8 +58,8 @@ func (v *Cluster) listPodsOn(ctx context.Context, node string) (pods []*corev1.P
 	return nil, fmt.Errorf("more than %d pods on the node", maxPodsOn)
 }
 
-// runningOn leaves out the pods that have ended: a node mounts none of their volumes, and
-// any user who may create pods can have thousands of them fail on a node.
+// runningOn excludes pods that have ended. A node mounts none of their volumes, and any user who
+// may create pods can create thousands that fail on a node.
 func runningOn(node string) string {
 	return fields.AndSelectors(
 		fields.OneTermEqualSelector("spec.nodeName", node),
@@ -70,7 +70,7 @@ func runningOn(node string) string {
 
 func newestFirst(a, b *corev1.Pod) int { return b.CreationTimestamp.Compare(a.CreationTimestamp.Time) }
 
-// volumesOnly keeps of a pod what is read of it, so that a large pod is not held until
+// volumesOnly copies only the fields that are used, so that a large pod is not kept in memory until
 // the end of the list.
 func volumesOnly(pod *corev1.Pod) *corev1.Pod {
 	return &corev1.Pod{
@@ -81,8 +81,8 @@ func volumesOnly(pod *corev1.Pod) *corev1.Pod {
 	}
 }
 
-// attachable are the volumes that a node may report to be in use. It returns a copy, so that
-// the others are not held.
+// attachable returns the volumes that a node may report as in use. The result is a copy, so that
+// the other volumes are not kept in memory.
 func attachable(volumes []corev1.Volume) (kept []corev1.Volume) {
 	for _, v := range volumes {
 		isLocal := v.EmptyDir != nil || v.HostPath != nil || v.Secret != nil || v.ConfigMap != nil ||

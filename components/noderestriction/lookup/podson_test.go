@@ -65,7 +65,7 @@ func TestPodsOnAreUnknown(t *testing.T) {
 	}
 }
 
-// Any user who may create pods may bind one with 40,000 volumes to a node.
+// Any user who may create pods can bind a pod with 40,000 volumes to a node.
 func TestPodsOnKeepLittleOfALargePod(t *testing.T) {
 	large := podWithVolume("large", start)
 	for range 10 * maxVolumesOf {

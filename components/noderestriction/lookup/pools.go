@@ -18,17 +18,17 @@ import (
 )
 
 const (
-	// asTable asks for the columns that kubectl shows. A slice has up to a megabyte, of
-	// which two columns are needed.
+	// asTable requests the columns that kubectl shows. A slice has up to one megabyte, but only two
+	// columns are needed.
 	asTable = "application/json;as=Table;v=v1;g=meta.k8s.io"
 	// rowsPerPage rows take about 100 kB.
 	rowsPerPage = 500
 )
 
-// PoolUser implements [noderestriction.Cluster]. It reads the slices of one driver, at
-// most [MaxCounted]: in which pool a slice is cannot be selected by.
+// PoolUser implements [noderestriction.Cluster]. No field selector exists for the pool, so it reads
+// the slices of the driver, at most [MaxCounted].
 func (v *Cluster) PoolUser(ctx context.Context, driver, pool, but string) (node string, err error) {
-	// A name of a pool may have slashes, and a name of a driver has none.
+	// The name of a pool can have slashes. The name of a driver cannot.
 	asked := question{kind: "resourceslicepools", namespace: driver, name: pool + " " + but}
 	return look(ctx, v, asked, func(ctx context.Context) (string, error) {
 		return v.findPoolUser(ctx, driver, pool, but)
@@ -78,7 +78,9 @@ func (v *Cluster) sliceTable(ctx context.Context, options metav1.ListOptions) (*
 	return table, nil
 }
 
-// userIn finds the first row of the pool that is not a slice of the node but.
+// userIn returns the node of the first row of the pool. It ignores rows of the node that is named
+// by the parameter but. It returns [noderestriction.NoNode] for a slice that does not belong to one
+// node, and "" if there is no such row.
 func userIn(table *metav1.Table, pool, but string) (string, error) {
 	nodes, pools := column(table, "Node"), column(table, "Pool")
 	if nodes < 0 || pools < 0 {

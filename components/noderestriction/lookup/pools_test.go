@@ -15,7 +15,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction"
 )
 
-// sliceTable is a page of slices, each as its node and its pool.
+// sliceTable returns a page of slices. Each slice is given by its node and its pool.
 func sliceTable(t *testing.T, next string, slices ...[2]string) string {
 	t.Helper()
 	table := metav1.Table{
@@ -62,7 +62,7 @@ func TestPoolUserOnALaterPage(t *testing.T) {
 	}
 }
 
-// TestPoolUserIsUnknown never says that a pool is free where it is not known.
+// TestPoolUserIsUnknown checks that a pool whose users are not known is an error and never free.
 func TestPoolUserIsUnknown(t *testing.T) {
 	endless := make([][2]string, rowsPerPage)
 	for name, answer := range map[string]string{

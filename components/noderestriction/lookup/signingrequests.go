@@ -12,22 +12,22 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction"
 )
 
-// maxTallied bounds the certificate signing requests that one tally reads, and so the
-// nodes that it knows of. 5,000 nodes that join within an hour make 10,000.
+// maxTallied limits how many CertificateSigningRequests one count reads, and so how many nodes it
+// has. 5,000 nodes that join within an hour create 10,000 requests.
 const maxTallied = 20_000
 
-// admittedDay is how long at least an admission counts that no complete tally has seen,
-// and half of how long at most. kube-controller-manager removes requests sooner:
+// admittedDay is the shortest time for which an admitted request counts that no complete count has
+// included. The longest time is twice as long. kube-controller-manager removes requests sooner:
 // pkg/controller/certificates/cleaner/cleaner.go.
 const admittedDay = 24 * time.Hour
 
-// askedFor is what certificate signing requests are counted by.
+// askedFor is the key under which CertificateSigningRequests are counted.
 type askedFor struct {
 	node    string
 	signers noderestriction.Signers
 }
 
-// askedBy is empty for a user that is no node.
+// askedBy returns the zero value for a user that is not a node.
 func askedBy(username, signer string) askedFor {
 	node, isNode := strings.CutPrefix(username, nodeidentity.Prefix)
 	if !isNode {
@@ -36,23 +36,24 @@ func askedBy(username, signer string) askedFor {
 	return askedFor{node, noderestriction.SignersOf(signer)}
 }
 
-// signingRequests is how many certificate signing requests each node has made: those
-// that the last good tally has seen, and those that this process has admitted since it
-// began, for one to two days. The zero value can be used. It is safe for concurrent use.
+// signingRequests counts the CertificateSigningRequests of each node: those in the last good count,
+// and those that this process has admitted since that count began. The latter count for one to two
+// days. The zero value is ready to use. It is safe for concurrent use.
 type signingRequests struct {
 	mu sync.Mutex
-	// listed is what the last good tally has seen.
+	// listed has the result of the last good count.
 	listed map[askedFor]int
-	// before were admitted before the tally began that is under way, or was last, and
-	// since after it. earlier are those from the day before that which began at day.
+	// before, since and earlier have the admitted requests. since has those admitted after the
+	// current or last count began, and before has those admitted earlier on the same day. day is
+	// when that day began. earlier has those of the day before.
 	before, since, earlier map[askedFor]int
 	day                    time.Time
-	// incomplete is true if the last good tally has not seen all.
+	// incomplete is true if the last good count did not include all requests.
 	incomplete bool
 }
 
-// count returns how many there are, up to limit. Fewer become one more if adds is
-// true.
+// count returns the number of requests, at most limit. If it is below limit and adds is true, count
+// also adds one request.
 func (s *signingRequests) count(by askedFor, limit int, adds bool) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,10 +64,10 @@ func (s *signingRequests) count(by askedFor, limit int, adds bool) int {
 	return n
 }
 
-// admitted is how many were admitted before the last tally began.
+// admitted returns how many requests were admitted before the last count began.
 func (s *signingRequests) admitted(by askedFor) int { return s.before[by] + s.earlier[by] }
 
-// begin is called when a tally begins, which sees what was stored before.
+// begin is called when a count begins. The count includes what was stored before.
 func (s *signingRequests) begin(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,9 +80,9 @@ func (s *signingRequests) begin(now time.Time) {
 	s.since = nil
 }
 
-// end takes what a tally has seen. If that is not all, some of what was counted before
-// may be in it, so the larger number of the two holds. It returns whether this tally is
-// the first that has not seen all.
+// end stores the result of a count. A count that is not complete may include some of the requests
+// that were counted before. Then the larger of the two numbers applies. end returns true for the
+// first of several consecutive counts that are not complete.
 func (s *signingRequests) end(listed map[askedFor]int, complete bool) (newlyIncomplete bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,9 +96,9 @@ func (s *signingRequests) end(listed map[askedFor]int, complete bool) (newlyInco
 	return newlyIncomplete
 }
 
-// unseen is what was counted before and is not listed now. Of what was admitted the
-// oldest counts as listed. What was listed before counts as admitted today, so that
-// it does not stay for ever.
+// unseen returns the requests that were counted before and are missing from listed. It assumes that
+// listed includes the oldest admitted requests. It treats requests that were listed before as
+// admitted today, so that they expire.
 func (s *signingRequests) unseen(listed map[askedFor]int) (before, earlier map[askedFor]int) {
 	for _, counted := range []map[askedFor]int{s.before, s.earlier, s.listed} {
 		for by := range counted {
@@ -117,8 +118,8 @@ func (s *signingRequests) unseen(listed map[askedFor]int) (before, earlier map[a
 	return before, earlier
 }
 
-// plus counts no more nodes than there can be: names of nodes are certificates that
-// somebody has signed, but memory is bounded all the same.
+// plus limits the number of keys. Node names come from certificates that a signer has issued, but
+// memory must be limited anyway.
 func plus(counts map[askedFor]int, by askedFor, n int) map[askedFor]int {
 	if counts == nil {
 		counts = map[askedFor]int{}

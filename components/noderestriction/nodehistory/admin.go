@@ -16,17 +16,18 @@ import (
 	"k8s.io/client-go/util/retry"
 )
 
-// Entry is what is remembered of one node.
+// Entry is the recorded history of one node.
 type Entry struct {
 	Node string
-	// Taints are all that are remembered. Absent are those of them that the Node
-	// which is there now has been registered without.
+	// Taints are all recorded taints. Absent are those of them that were missing when the current
+	// Node was registered.
 	Taints, Absent []corev1.Taint
-	// Unreadable is true if nobody can tell.
+	// Unreadable is true if the record cannot be parsed.
 	Unreadable bool
 }
 
-// List reads what is stored, in the order of names.
+// List returns the stored records, in the order of node names. It returns none if the ConfigMap
+// does not exist. It returns an error if the ConfigMap cannot be read.
 func List(ctx context.Context, client kubernetes.Interface) ([]Entry, error) {
 	there, err := client.CoreV1().ConfigMaps(Namespace).Get(ctx, Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -45,9 +46,10 @@ func List(ctx context.Context, client kubernetes.Interface) ([]Entry, error) {
 	return entries, nil
 }
 
-// Clear forgets the taints of a node that have the key, or all of them if key is
-// empty. It returns those that it has forgotten; of a record that nobody can read it
-// returns none. A taint that is on a Node now will be remembered again.
+// Clear removes the recorded taints of a node that have the key. If key is empty, it removes all of
+// them. It returns the removed taints. For a record that cannot be parsed it returns none, and key
+// must be empty. If a removed taint is still on a Node, it will be recorded again. Clear retries
+// conflicts. It returns an error if the ConfigMap cannot be read or written.
 func Clear(ctx context.Context, client kubernetes.Interface, node, key string) (forgotten []corev1.Taint, err error) {
 	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		forgotten = nil
@@ -83,7 +85,8 @@ func Clear(ctx context.Context, client kubernetes.Interface, node, key string) (
 	return forgotten, nil
 }
 
-// cleared is the record without the taints of a key; without any if key is empty.
+// cleared returns the record without the taints that have the key. If key is empty, it returns an
+// empty record.
 func (r record) cleared(key string) record {
 	if key == "" {
 		return record{}

@@ -42,7 +42,7 @@ func TestClear(t *testing.T) {
 	for _, row := range []struct {
 		name, node, key string
 		forgotten       string
-		// left is what is stored of the node.
+		// left is the stored record of the node after the call.
 		left, wrong string
 	}{
 		{"all of a node", "b", "", bad + " " + pii, "", ""},

@@ -18,7 +18,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/configuration"
 )
 
-// TestAFullMemoryForgetsNothing fills the ConfigMap to just below its bound.
+// TestAFullMemoryForgetsNothing fills the ConfigMap to just below its limit.
 func TestAFullMemoryForgetsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		registry := metrics.NewKubeRegistry()
@@ -54,7 +54,7 @@ func TestAFullMemoryForgetsNothing(t *testing.T) {
 	})
 }
 
-// longTaints are the most that one node can have.
+// longTaints returns the longest taints that one node can have recorded.
 func longTaints() []corev1.Taint {
 	var all []corev1.Taint
 	for i := range mostTaints {
@@ -92,7 +92,7 @@ func TestBoundsOfOneNode(t *testing.T) {
 
 func nobody(corev1.Taint) bool { return false }
 
-// What an administrator marks is seen however many taints a node has come with.
+// A taint that an administrator adds is seen, however many taints the node was registered with.
 func TestManyTaintsHideNothing(t *testing.T) {
 	n := newNode("hostile", "1", "")
 	for i := range 1000 {

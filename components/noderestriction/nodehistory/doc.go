@@ -1,46 +1,46 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package nodehistory remembers of Nodes what must outlive them: the taints that the
-// operator marked as sticky, and, while this process runs, their addresses and the label
-// kubernetes.io/hostname.
+// Package nodehistory records the state of Nodes that must remain in force after a Node is deleted.
+// It stores the taints that the operator marked as sticky. While the process runs, it also keeps
+// the addresses, the kubelet port and the label kubernetes.io/hostname of Nodes.
 //
-// # What is remembered
+// # What is recorded
 //
-// A marked taint is recorded as soon as it is seen on a Node that is there. It is
-// forgotten when it is seen to be gone from that same Node, which is told by its
-// UID: a node cannot change taints, so somebody else did. When the Node goes, the
-// record stays. A Node that comes after it is registered with the taint, or is known
-// to lack it ([noderestriction.NodeHistory]'s Absent) until it has it, or an administrator
-// clears the record ([Clear]).
+// A sticky taint is recorded when it is seen on a Node. It is removed from the record when it is
+// gone from that Node, which is identified by its UID. A node cannot change taints, so another
+// client removed it. When the Node is deleted, the record stays. A new Node of that name must be
+// registered with the taint. If it was registered without the taint, the taint is listed as absent
+// (Absent in [noderestriction.NodeHistory]). It stays absent until the Node has it, or an
+// administrator clears the record ([Clear]).
 //
-// Of the taints that a Node comes with, which its node may have chosen, 16 are
-// remembered, and no later ones for them; what is put on a Node that is there, which no
-// node can do, has the other 48 places. Nothing that is remembered makes room. A
-// Node's record says if it came with more, so that nobody who reads it takes the rest
-// for marks of others. A sticky taint that finds no place is counted, and logged once
-// a node.
+// Of the taints that a Node was registered with, at most 16 are recorded, because its node may have
+// chosen them. Later ones do not replace them. The other 48 places are for taints that are added to
+// an existing Node, which nodes cannot do. A recorded taint is never removed to make space. The
+// record says if the Node was registered with more taints, so that no instance treats the rest as
+// added by other clients. A sticky taint for which there is no place is counted, and is logged once
+// per node.
 //
-// Where a Node was is what its status said last: one that is made anew without a
-// status says nothing about it.
+// The last addresses, port and host name are those that the Node last reported. A new Node without
+// a status does not replace them.
 //
-// What happened while nobody watched is not seen: a taint that was put on a Node and
-// went with it while every instance was down, or between two lists.
+// The package does not see changes while no instance watches. For example, a taint can be added to
+// a Node and be deleted with it while every instance is down, or between two lists.
 //
-// # Where it is kept
+// # Where the records are stored
 //
-// The records are in one ConfigMap, [Name] in [Namespace], a key per node. Nodes
-// cannot write ConfigMaps, and may read only those that their pods refer to.
-// Instances on several control-plane hosts keep it together: each merges what it
-// has seen into what is there, guarded by the resource version; of two records of a
-// Node the one that was made from the newer Node wins.
+// The records are in one ConfigMap, [Name] in [Namespace], with one key per node. Nodes cannot
+// write ConfigMaps. They can read only those that their pods refer to. Instances on several
+// control-plane hosts share the ConfigMap. Each merges its records into the stored ones. The
+// resource version prevents lost updates. If there are two records of a Node, the one that was made
+// from the newer Node is used.
 //
-// This package makes no ConfigMap, for which its identity has no right: RBAC cannot hold
-// that to one name. Where there has been none since the process began, nothing is known
-// of taints ([Store.Remembered] fails); one that is deleted later takes nothing away,
-// nor does one that is made anew, and what is known is stored in it.
+// This package does not create the ConfigMap. Its identity has no right to do so, because RBAC
+// cannot limit create to one name. If the ConfigMap has not existed since the process began, taints
+// are unknown and [Store.History] returns an error. If the ConfigMap is deleted or replaced later,
+// no record is lost: the known records are stored in the new one.
 //
-// It is bounded: 64 taints a node and 768 KiB in all. What does not fit is held by
-// the instances that have seen it as long as they run, counted and logged; nothing
-// older is forgotten for it.
+// The size is limited to 64 taints per node and 768 KiB in total. A record that does not fit is
+// counted and logged. The instances that made it keep it in memory while they run. No older record
+// is removed for it.
 package nodehistory

@@ -24,13 +24,12 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/configuration"
 )
 
-// world is a cluster with resource versions that are compared on update, as an API
-// server does.
+// world is a cluster that compares resource versions on update, as an API server does.
 type world struct {
 	t       *testing.T
 	client  *fake.Clientset
 	version atomic.Int64
-	// marked are the entries of stickyTaints.
+	// marked has the entries of stickyTaints.
 	marked atomic.Pointer[configuration.Configuration]
 }
 
@@ -44,8 +43,7 @@ func newWorld(t *testing.T, sticky ...string) *world {
 	return w
 }
 
-// install makes the ConfigMap, as the installer does, in the place of one that may be
-// there.
+// install creates the ConfigMap as the installer does, and replaces an existing one.
 func (w *world) install(uid string, data map[string]string) {
 	w.t.Helper()
 	made := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: Name, UID: types.UID(uid)},
@@ -60,7 +58,7 @@ func (w *world) install(uid string, data map[string]string) {
 	}
 }
 
-// uninstall deletes it.
+// uninstall deletes the ConfigMap.
 func (w *world) uninstall() {
 	w.t.Helper()
 	if err := w.client.CoreV1().ConfigMaps(Namespace).Delete(context.Background(), Name,
@@ -70,12 +68,13 @@ func (w *world) uninstall() {
 	synctest.Wait()
 }
 
-// mark changes the configuration.
+// mark changes the sticky taints in the configuration.
 func (w *world) mark(sticky ...string) {
 	w.marked.Store(&configuration.Configuration{StickyTaints: configuration.NewKeys(sticky...)})
 }
 
-// stamp gives what is written a version, and refuses what was made from an old one.
+// stamp sets the resource version of a written object. It returns a conflict if the update is based
+// on an old version.
 func (w *world) stamp(action clienttesting.Action) (bool, runtime.Object, error) {
 	object := action.(clienttesting.CreateAction).GetObject().(metav1.Object)
 	if _, isUpdate := action.(clienttesting.UpdateAction); isUpdate && action.GetVerb() == "update" {
@@ -89,7 +88,7 @@ func (w *world) stamp(action clienttesting.Action) (bool, runtime.Object, error)
 	return false, nil, nil
 }
 
-// start runs one instance until the test, or the returned function, ends it.
+// start runs one instance until the test ends or the returned function is called.
 func (w *world) start() (*Store, func()) {
 	return w.startWith(nil)
 }
@@ -111,7 +110,7 @@ func (w *world) startWith(registry metrics.KubeRegistry) (*Store, func()) {
 	return m, stop
 }
 
-// pass lets all that is under way come to its end.
+// pass waits until all pending work is done.
 func (w *world) pass() {
 	time.Sleep(10 * time.Second)
 	synctest.Wait()
@@ -139,7 +138,7 @@ func newNode(name, uid, texts string) *corev1.Node {
 	return n
 }
 
-// register makes a Node.
+// register creates a Node.
 func (w *world) register(name, uid, texts string) {
 	w.t.Helper()
 	if _, err := w.client.CoreV1().Nodes().Create(context.Background(), newNode(name, uid, texts),
@@ -149,7 +148,7 @@ func (w *world) register(name, uid, texts string) {
 	synctest.Wait()
 }
 
-// taint gives a Node that is there other taints.
+// taint replaces the taints of an existing Node.
 func (w *world) taint(name, texts string) {
 	w.t.Helper()
 	n, err := w.client.CoreV1().Nodes().Get(context.Background(), name, metav1.GetOptions{})
@@ -172,7 +171,7 @@ func (w *world) remove(name string) {
 	synctest.Wait()
 }
 
-// expect compares what an instance tells of a node.
+// expect compares the history that an instance returns for a node.
 func (w *world) expect(m *Store, when, name, all, absent string) {
 	w.t.Helper()
 	synctest.Wait()
@@ -189,7 +188,7 @@ func (w *world) expect(m *Store, when, name, all, absent string) {
 	}
 }
 
-// stored is the ConfigMap's data.
+// stored returns the data of the ConfigMap.
 func (w *world) stored() map[string]string {
 	w.t.Helper()
 	w.pass()
@@ -203,7 +202,7 @@ func (w *world) stored() map[string]string {
 	return there.Data
 }
 
-// expectStored compares the taints that are stored of a node.
+// expectStored compares the stored taints of a node.
 func (w *world) expectStored(when, name, all string) {
 	w.t.Helper()
 	text, known := w.stored()[name]

@@ -22,8 +22,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/reflector"
 )
 
-// watched is one resource that is followed, and how long ago something was heard
-// of it.
+// watched is a resource that is watched, and the time of the last response about it.
 type watched struct {
 	name    string
 	maxAge  time.Duration
@@ -67,9 +66,9 @@ func sourceOf[L runtime.Object](client lister[L], fieldSelector string) *cache.L
 	}
 }
 
-// run follows the resource until ctx is done, and lists it again whenever that
-// ends for another reason. A watch that goes on from what is known ends before its silence
-// could be taken for a broken connection.
+// run watches the resource until ctx is done, and lists it again when a watch fails. A watch ends
+// after half of maxAge and resumes from the last resource version. So a quiet resource is not
+// treated as a broken connection.
 func (w *watched) run(ctx context.Context, client kubernetes.Interface) {
 	reflector.Resource{
 		Name: "bulkhead-memory-" + w.name, Example: w.example, Source: w.source, Store: reflected{w, w.store},

@@ -17,9 +17,9 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/configuration"
 )
 
-// TestWhatFoundNoPlaceStaysItsOwn: a node came with more than is remembered, before
-// that was sticky. Whoever reads its record later does not take the rest for marks of
-// others, which would leave no place for those.
+// TestWhatFoundNoPlaceStaysItsOwn: a node was registered with more taints than are recorded, before
+// they were sticky. A later instance that reads the record must not treat the rest as taints of
+// other clients. Otherwise no place would be left for those.
 func TestWhatFoundNoPlaceStaysItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "compromised")
@@ -42,8 +42,8 @@ func TestWhatFoundNoPlaceStaysItsOwn(t *testing.T) {
 	})
 }
 
-// TestWhatWasNotStickyIsNobodysYet: that there is a record of the Node says nothing of
-// what was not sticky when it was made.
+// TestWhatWasNotStickyIsNobodysYet: a record of a Node says nothing about taints that were not
+// sticky when the record was made.
 func TestWhatWasNotStickyIsNobodysYet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "compromised", "dedicated")
@@ -80,7 +80,8 @@ func TestWhatHasNoPlaceIsCounted(t *testing.T) {
 	})
 }
 
-// TestWhatHasNoPlaceIsLoggedOnce, however often the node comes again.
+// TestWhatHasNoPlaceIsLoggedOnce checks that the log has one line per node, however often the node
+// registers.
 func TestWhatHasNoPlaceIsLoggedOnce(t *testing.T) {
 	var log strings.Builder
 	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log)))
@@ -104,7 +105,7 @@ func TestWhatHasNoPlaceIsLoggedOnce(t *testing.T) {
 	}
 }
 
-// pool is n taints of keys that begin alike, from the first on.
+// pool returns n taints whose keys have a common prefix. Their numbers begin at first.
 func pool(first, n int) string {
 	var all []string
 	for i := range n {
@@ -113,8 +114,8 @@ func pool(first, n int) string {
 	return strings.Join(all, " ")
 }
 
-// TestANodeCannotUseUpItsMemory: it comes again and again, with other taints each
-// time, and then an administrator marks it.
+// TestANodeCannotUseUpItsMemory: a node registers again and again, with other taints each time.
+// Then an administrator adds a taint.
 func TestANodeCannotUseUpItsMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "compromised", "pool/*")
@@ -135,7 +136,8 @@ func TestANodeCannotUseUpItsMemory(t *testing.T) {
 	})
 }
 
-// TestWhatIsRememberedIsNotDisplaced by another value, whoever chose it.
+// TestWhatIsRememberedIsNotDisplaced checks that a recorded taint is not replaced by one with
+// another value.
 func TestWhatIsRememberedIsNotDisplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "compromised")
@@ -152,7 +154,7 @@ func TestWhatIsRememberedIsNotDisplaced(t *testing.T) {
 	})
 }
 
-// TestWhatANodeHasComeWithIsTold, so that a registration can be held to it.
+// TestWhatANodeHasComeWithIsTold checks InitialTaints, which rules need to limit a registration.
 func TestWhatANodeHasComeWithIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "compromised", "dedicated", "pool/*")

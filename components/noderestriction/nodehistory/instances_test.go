@@ -20,7 +20,7 @@ import (
 	"k8s.io/component-base/metrics/testutil"
 )
 
-// TestInstancesShareWhatTheySaw has each instance write only some of it.
+// TestInstancesShareWhatTheySaw lets each instance write only some of the records.
 func TestInstancesShareWhatTheySaw(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "compromised")
@@ -46,7 +46,7 @@ func TestInstancesShareWhatTheySaw(t *testing.T) {
 	})
 }
 
-// TestConflicts has somebody else write between our reads and our writes.
+// TestConflicts lets another client write between the reads and the writes of the Store.
 func TestConflicts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "compromised")
@@ -104,8 +104,8 @@ func TestWritesThatFail(t *testing.T) {
 	})
 }
 
-// TestADeletedConfigMapTakesNothingAway: an instance goes on telling what it knows, says
-// what is wrong, and stores it again once there is where.
+// TestADeletedConfigMapTakesNothingAway: an instance still returns the known records and reports
+// the error. It stores the records again when the ConfigMap exists.
 func TestADeletedConfigMapTakesNothingAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "compromised")
@@ -134,8 +134,8 @@ func TestADeletedConfigMapTakesNothingAway(t *testing.T) {
 	})
 }
 
-// TestAConfigMapThatIsMadeAnewTakesNothingAway: between two lists nobody is told of
-// the deletion.
+// TestAConfigMapThatIsMadeAnewTakesNothingAway: between two lists, an instance does not see the
+// deletion.
 func TestAConfigMapThatIsMadeAnewTakesNothingAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "compromised")
@@ -154,8 +154,8 @@ func TestAConfigMapThatIsMadeAnewTakesNothingAway(t *testing.T) {
 	})
 }
 
-// TestNoConfigMapFromTheStart: what was remembered before is not known then, and a node
-// must not come back without it.
+// TestNoConfigMapFromTheStart: earlier records are not known, so a node must not be registered
+// without its taints.
 func TestNoConfigMapFromTheStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "compromised")

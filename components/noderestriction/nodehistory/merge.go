@@ -8,23 +8,23 @@ import (
 	"slices"
 )
 
-// writing is one attempt to store.
+// writing is one attempt to write the ConfigMap.
 type writing struct {
 	data    map[string]string
 	changed bool
-	// stored waited for this; noRoom did not fit.
+	// stored has the records that this attempt stores. noRoom has those that did not fit.
 	stored, noRoom map[string]waiting
 }
 
-// change is one key of the ConfigMap. An empty text takes it out.
+// change is a change of one key of the ConfigMap. An empty text removes the key.
 type change struct {
 	name, text string
-	// more is how many bytes the ConfigMap grows by.
+	// more is the number of bytes by which the ConfigMap grows. It may be negative.
 	more int
 }
 
-// merge puts what waits into data. What is shorter goes first, so that it makes
-// room. Nothing that is stored is taken out for what does not fit.
+// merge adds the waiting records to data. Changes that shrink the data come first, to make space. A
+// stored record is never removed to make space for another one.
 func (m *Store) merge(data map[string]string) writing {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -45,8 +45,8 @@ func (m *Store) merge(data map[string]string) writing {
 	return w
 }
 
-// changes are those that wait, the shortest first. What others have made from a
-// newer Node is left as it is.
+// changes returns the waiting changes, in the order of their growth. It skips a record if another
+// instance has stored one from a newer Node.
 func (m *Store) changes(w writing) []change {
 	var all []change
 	for name, ours := range m.waiting {

@@ -5,7 +5,7 @@ package nodehistory
 
 import "k8s.io/component-base/metrics"
 
-// collector reports the size of the memory when metrics are read.
+// collector reports the size of the history when metrics are read.
 type collector struct {
 	metrics.BaseStableCollector
 	memory                                         *Store

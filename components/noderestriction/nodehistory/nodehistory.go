@@ -18,7 +18,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/configuration"
 )
 
-// The ConfigMap with the records.
+// The namespace and the name of the ConfigMap with the records.
 const (
 	Namespace = "kube-system"
 	Name      = "bulkhead-node-restriction"
@@ -27,56 +27,57 @@ const (
 // DefaultMaxAge is the default of [Config.MaxAge].
 const DefaultMaxAge = 5 * time.Minute
 
-// Config is what a [Store] works with.
+// Config has the settings and dependencies of a [Store].
 type Config struct {
 	Client kubernetes.Interface
-	// Configuration returns the policy that holds now, which says what is sticky. It
-	// may return nil.
+	// Configuration returns the current policy, which says which taints are sticky. It may return
+	// nil.
 	Configuration func() *configuration.Configuration
-	// MaxAge is the silence of the API server after which nothing is told any more;
-	// DefaultMaxAge if it is zero.
+	// MaxAge is how long the API server may send nothing before the Store returns errors. Zero
+	// means DefaultMaxAge.
 	MaxAge time.Duration
-	// Registry gets the metrics. It may be nil.
+	// Registry receives the metrics. It may be nil.
 	Registry metrics.KubeRegistry
 }
 
-// Store remembers. Use [New]. It is safe for concurrent use.
+// Store watches Nodes and records their history. Use [New]. It is safe for concurrent use.
 type Store struct {
 	client        kubernetes.Interface
 	configuration func() *configuration.Configuration
 	watched       [2]*watched
 	writes        *metrics.CounterVec
-	// wake has an element when there may be something to write.
+	// wake has an element if there may be something to write.
 	wake chan struct{}
 
 	mu    sync.RWMutex
 	nodes *nodes
-	// records are what is stored, and what waits to be.
+	// records are the stored records, updated by those in waiting. waiting has the names of the
+	// nodes whose records are not stored yet.
 	records map[string]record
 	waiting map[string]waiting
-	// version is that of the ConfigMap when its records were taken, and bytes what is
-	// in it.
+	// version is the resource version of the ConfigMap that was read last. bytes is the size of its
+	// data.
 	version string
 	bytes   int
-	// sticky is what the Nodes were last looked at with.
+	// sticky is the set of sticky keys that the Nodes were last checked with.
 	sticky *configuration.Keys
-	// isRead is true once it is known what is stored.
+	// isRead is true after the ConfigMap was read once.
 	isRead bool
-	// missing is true while there is no ConfigMap, and uid that of the one from which
-	// the records were taken.
+	// missing is true while the ConfigMap does not exist. uid is the UID of the ConfigMap that was
+	// read last.
 	missing bool
 	uid     types.UID
 }
 
-// waiting is a record that is not stored yet.
+// waiting describes a record that is not stored yet.
 type waiting struct {
-	// version is that of the Node from which the record was made.
+	// version is the resource version of the Node that the record was made from.
 	version string
-	// noRoom is true after it did not fit.
+	// noRoom is true if the record did not fit in the last write.
 	noRoom bool
 }
 
-// New returns a Store that knows nothing yet. It calls nobody.
+// New returns an empty Store and registers its metrics. It makes no API call.
 func New(config Config) *Store {
 	m := &Store{
 		client: config.Client, configuration: config.Configuration,
@@ -95,8 +96,8 @@ func New(config Config) *Store {
 	return m
 }
 
-// Run follows the cluster and keeps the records until ctx is done. It returns when
-// nothing of it runs any more.
+// Run watches the cluster and stores the records until ctx is done. It returns after all its
+// goroutines have ended. Call it once.
 func (m *Store) Run(ctx context.Context) {
 	m.marks(klog.FromContext(ctx))
 	var running sync.WaitGroup
@@ -107,7 +108,7 @@ func (m *Store) Run(ctx context.Context) {
 	running.Wait()
 }
 
-// observe takes what is new in a Node into its record.
+// observe updates the record of a Node from its current state.
 func (m *Store) observe(logger klog.Logger, name string) {
 	n := m.nodes.byName[name]
 	if !m.isRead || n == nil || n.gone {
@@ -143,10 +144,10 @@ func (m *Store) wakeUp() {
 	}
 }
 
-// same compares what is written of two records.
+// same compares the stored fields of two records.
 func same(a, b record) bool { return a.version == b.version && a.tells(b) }
 
-// marks looks at all Nodes again if other taints are sticky than before.
+// marks checks all Nodes again if the set of sticky taints has changed.
 func (m *Store) marks(logger klog.Logger) {
 	var sticky *configuration.Keys
 	if c := m.configuration(); c != nil {

@@ -27,8 +27,7 @@ const (
 
 var configMaps = corev1.SchemeGroupVersion.WithResource("configmaps")
 
-// TestATaintOutlivesItsNode is the story of a node that is quarantined, deleted by
-// somebody, and comes back.
+// TestATaintOutlivesItsNode: a node is quarantined, its Node is deleted, and it registers again.
 func TestATaintOutlivesItsNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "compromised", "dedicated")
@@ -76,7 +75,7 @@ func TestANodeThatCameBackWithoutItsTaint(t *testing.T) {
 	})
 }
 
-// TestRestarts: what changed while nobody watched is told by the UID.
+// TestRestarts: the UID shows what changed while no instance was running.
 func TestRestarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "compromised")
@@ -125,7 +124,8 @@ func TestMarksChange(t *testing.T) {
 	})
 }
 
-// TestOfTwoRecordsTheNewerWins: an instance whose watch is late takes nothing back.
+// TestOfTwoRecordsTheNewerWins: an instance whose watch is behind does not overwrite a newer
+// record.
 func TestOfTwoRecordsTheNewerWins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "compromised", "dedicated")
@@ -143,7 +143,7 @@ func TestOfTwoRecordsTheNewerWins(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.pass()
-		w.taint("n", "") // 104 or so: older than what the other one has seen
+		w.taint("n", "") // version is about 104: older than the stored record
 		w.expect(m, "an older Node", "n", bad+" "+pii, "")
 		w.version.Store(1000)
 		w.taint("n", bad)

@@ -17,45 +17,45 @@ import (
 )
 
 const (
-	// mostSeen bounds the taints and the addresses that are kept of a Node: its
-	// node fills in both when it registers.
+	// mostSeen limits the taints and the addresses that are kept of a Node. Its node chooses both
+	// when it registers.
 	mostSeen = 256
-	// mostGone bounds the Nodes that are kept after they are gone.
+	// mostGone limits the number of deleted Nodes that are kept.
 	mostGone = 10_000
 )
 
-// node is what is kept of a Node. Only judge and crowd write to it.
+// node has the fields that are kept of a Node. Only judge and crowd write to it.
 type node struct {
 	uid     types.UID
 	version string
 	taints  []corev1.Taint
-	// initial are the taints that the Node had when this process first saw it. If it
-	// was judged, they are those that it has come with.
+	// initial are the taints that the Node had when this process first saw it. After judge, they
+	// are the taints that the Node was registered with.
 	initial []corev1.Taint
 	judged  bool
-	// dropped is how many sticky taints it has that found no place in its record, and
-	// told is true once that was logged of the name.
+	// dropped is the number of sticky taints for which the record has no place. told is true after
+	// this was logged for the name.
 	dropped int
 	told    bool
-	// addresses are what its status has; last and port are what the status of a Node of
-	// that name had last, if there has been one.
+	// addresses are those in the status. last and port are the last ones that the status of a Node
+	// of that name had.
 	addresses, last []corev1.NodeAddress
 	port            int32
-	// hostname is the last value of its label kubernetes.io/hostname.
+	// hostname is the last value of the label kubernetes.io/hostname.
 	hostname   string
 	providerID string
 	gone       bool
 }
 
-// nodes are the Nodes as they were last seen.
+// nodes has the Nodes as they were last seen.
 type nodes struct {
 	byName map[string]*node
-	// owners are the names of those that have an address and are not gone.
+	// owners maps an address to the names of the existing Nodes that have it.
 	owners map[string][]string
-	// providers are the same by providerID.
+	// providers maps a providerID to the names of the existing Nodes that have it.
 	providers map[string][]string
-	// graves has the names of Nodes that went, in that order. One that has come back
-	// since is still in it.
+	// graves has the names of deleted Nodes, the oldest first. The name of a Node that was created
+	// again stays in it.
 	graves []string
 }
 
@@ -63,7 +63,7 @@ func newNodes() *nodes {
 	return &nodes{byName: map[string]*node{}, owners: map[string][]string{}, providers: map[string][]string{}}
 }
 
-// slim leaves of a Node what is kept of it.
+// slim returns a copy of a Node with only the fields that are kept.
 func slim(object any) (any, error) {
 	full, ok := object.(*corev1.Node)
 	if !ok {
@@ -81,8 +81,8 @@ func slim(object any) (any, error) {
 	return thin, nil
 }
 
-// set takes a Node. Of more taints than are kept, those come first that matters says
-// matter: who makes a Node has it say anything.
+// set stores a Node. If it has more taints than are kept, those for which matters returns true come
+// first. The node chooses the taints when it registers, and must not displace these.
 func (n *nodes) set(object *corev1.Node, matters func(corev1.Taint) bool) *node {
 	seen := &node{
 		uid: object.UID, version: object.ResourceVersion,
@@ -106,8 +106,8 @@ func (n *nodes) set(object *corev1.Node, matters func(corev1.Taint) bool) *node 
 	return seen
 }
 
-// follow takes over what was known of the name. That a Node is made anew without a
-// status, or loses it, says nothing about where its machine is.
+// follow copies what is known of the previous Node of that name. A new Node without a status, or a
+// Node that loses it, does not mean that the machine has moved.
 func (n *node) follow(before *node) {
 	n.initial, n.last = n.taints, n.addresses
 	if before == nil {
@@ -128,10 +128,10 @@ func (n *node) follow(before *node) {
 	}
 }
 
-// judge is called when it is known what was remembered before this process saw the
-// Node. If that is of the same Node, what is sticky and not in it was put on while
-// nobody watched, which nodes cannot do. That does not hold for what the record had no
-// place for, and nobody has looked at what was not sticky.
+// judge is called when the stored record of the Node is known. If the record is of the same Node,
+// every sticky taint that it lacks was added while no instance watched. Nodes cannot add taints, so
+// judge removes the sticky taints from initial. It does not do so if the record had no place for
+// some taints. Taints that were not sticky were never recorded, so they stay in initial.
 func (n *node) judge(r record, sticky *configuration.Keys) {
 	if !n.judged && r.uid == n.uid && !r.more {
 		n.initial = slices.DeleteFunc(slices.Clone(n.initial), func(taint corev1.Taint) bool { return sticky.Has(taint.Key) })
@@ -139,8 +139,8 @@ func (n *node) judge(r record, sticky *configuration.Keys) {
 	n.judged = true
 }
 
-// crowd notes which sticky taints of the Node have no place in its record. It logs
-// the first time of a name, as a node may come again and again.
+// crowd counts the sticky taints of the Node that have no place in its record. It logs only once
+// per name, because a node can register again and again.
 func (n *node) crowd(logger klog.Logger, name string, r record, sticky *configuration.Keys) {
 	dropped := r.lacks(n, sticky)
 	n.dropped = len(dropped)
@@ -168,7 +168,7 @@ func mostOf(taints []corev1.Taint, matters func(corev1.Taint) bool) []corev1.Tai
 	return append(first, others...)[:mostSeen]
 }
 
-// remove keeps what was seen of a Node that is gone now.
+// remove marks a Node as deleted and keeps its last state.
 func (n *nodes) remove(name string) {
 	before := n.byName[name]
 	if before == nil || before.gone {
@@ -204,7 +204,8 @@ func (n *nodes) disown(name string) {
 	}
 }
 
-// owner returns one that has the address, the first by name.
+// owner returns the name of a Node that has the address. If there are several, it returns the first
+// in alphabetical order.
 func (n *nodes) owner(address, but string) string {
 	first := ""
 	for _, name := range n.owners[canonical(address)] {
@@ -215,7 +216,7 @@ func (n *nodes) owner(address, but string) string {
 	return first
 }
 
-// canonical spells equal addresses in one way.
+// canonical returns the same string for all spellings of an address.
 func canonical(address string) string {
 	if ip, err := netip.ParseAddr(address); err == nil {
 		return ip.Unmap().WithZone("").String()

@@ -56,8 +56,8 @@ func TestAddresses(t *testing.T) {
 	})
 }
 
-// TestAnEmptyStatusErasesNothing: a Node that is made anew without one is at the same
-// place. It owns no address meanwhile.
+// TestAnEmptyStatusErasesNothing: a new Node without a status keeps the last known addresses. Until
+// it reports them, it does not own an address.
 func TestAnEmptyStatusErasesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

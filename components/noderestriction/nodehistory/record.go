@@ -17,34 +17,35 @@ import (
 )
 
 const (
-	// mostTaints bounds what is remembered of one node.
+	// mostTaints limits the recorded taints of one node.
 	mostTaints = 64
-	// mostInitial bounds how many of those it has come with, which its node may have
-	// chosen. The rest is for what others put on it, and no node can use it up.
+	// mostInitial limits how many of them can be taints that a Node was registered with, because
+	// its node may have chosen them. The rest is for taints that other clients add. A node cannot
+	// use up that space.
 	mostInitial = 16
 )
 
-// record is what is remembered of the taints of one node. The zero value is
-// nothing. Its slices are never written to.
+// record has the recorded taints of one node. The zero value is an empty record. Its slices are
+// never modified.
 type record struct {
-	// uid is that of the Node that was seen last, and version its resource version
-	// when the record was last changed.
+	// uid is the UID of the Node that was seen last. version is its resource version when the
+	// record last changed.
 	uid     types.UID
 	version string
-	// taints were seen on that Node, absent only on one before it.
+	// taints were seen on that Node. absent were seen only on an earlier Node of that name.
 	taints, absent []corev1.Taint
-	// initial are those of both that a Node came with.
+	// initial are those of both that a Node was registered with.
 	initial []corev1.Taint
-	// more is true if the Node has come with sticky taints that found no place.
+	// more is true if the Node was registered with sticky taints for which there was no place.
 	more bool
-	// unreadable is true for a record that somebody has spoilt.
+	// unreadable is true for a stored record that cannot be parsed.
 	unreadable bool
 }
 
 func (r record) isEmpty() bool { return len(r.taints)+len(r.absent) == 0 && !r.unreadable }
 
-// observed is the record after a look at the Node. It is the same record, with the
-// same version, if there is nothing new.
+// observed returns the record after a change of the Node. If nothing new is recorded, it returns
+// the same record with the same version.
 func (r record) observed(n *node, sticky *configuration.Keys) record {
 	if isOlder(n.version, r.version) {
 		return r
@@ -65,14 +66,14 @@ func (r record) observed(n *node, sticky *configuration.Keys) record {
 	return next
 }
 
-// tells is true if another record says the same, apart from the version.
+// tells reports whether both records are equal except for the version.
 func (r record) tells(other record) bool {
 	return r.uid == other.uid && r.more == other.more && r.unreadable == other.unreadable &&
 		slices.Equal(r.taints, other.taints) && slices.Equal(r.absent, other.absent) && slices.Equal(r.initial, other.initial)
 }
 
-// forgotten is what is left when nothing is to be remembered. A record that nobody
-// can read may say something, so it stays.
+// forgotten returns the record of a Node that has nothing to record. A record that cannot be parsed
+// may contain taints, so it stays.
 func (r record) forgotten() record {
 	if r.unreadable {
 		return r
@@ -80,12 +81,15 @@ func (r record) forgotten() record {
 	return record{}
 }
 
-// kept are the taints of the Node to remember, and which of all that is remembered
-// Nodes have come with. What was remembered before stays, whatever comes; what is
-// marked by name comes before what a * covers. New ones that the Node came with are at
-// most [mostInitial] together with those from earlier, so what others put on it later
-// has room. A taint that is on the Node with another value than the one that is absent
-// does not stand in for it. It also returns whether the Node came with more.
+// kept returns the taints of the Node to record, and which of all recorded taints a Node was
+// registered with. more reports whether the Node was registered with taints for which there was no
+// place.
+//
+//   - A taint that was recorded before keeps its place.
+//   - A taint whose key the operator lists exactly comes before one that a prefix includes.
+//   - New taints that the Node was registered with, together with the earlier ones, are at most
+//     [mostInitial]. This leaves space for taints that other clients add later.
+//   - If a taint is absent, the same taint with another value does not replace it.
 func (r record) kept(n *node, sticky *configuration.Keys, absent []corev1.Taint) (all, initial []corev1.Taint,
 	more bool) {
 	var named, covered []corev1.Taint
@@ -130,7 +134,8 @@ func (r record) lacks(n *node, sticky *configuration.Keys) []corev1.Taint {
 	return dropped
 }
 
-// missing returns those of the wanted taints that are not there.
+// missing returns the taints of the list wanted that are missing in the list there, without
+// duplicates.
 func missing(wanted, there []corev1.Taint) []corev1.Taint {
 	var gone []corev1.Taint
 	for _, taint := range wanted {
@@ -141,40 +146,41 @@ func missing(wanted, there []corev1.Taint) []corev1.Taint {
 	return gone
 }
 
-// hasKind is true if there is a taint of the same key and effect. A Node has one of
-// them at most.
+// hasKind reports whether there is a taint with the same key and effect. A Node can have only one
+// such taint.
 func hasKind(taints []corev1.Taint, taint corev1.Taint) bool {
 	return slices.ContainsFunc(taints, func(t corev1.Taint) bool { return t.Key == taint.Key && t.Effect == taint.Effect })
 }
 
-// isOlder is true if a version is known to come before another one.
+// isOlder reports whether version is older than the other one. It returns false if they cannot be
+// compared.
 func isOlder(version, than string) bool {
 	order, err := resourceversion.CompareResourceVersion(version, than)
 	return err == nil && order < 0
 }
 
-// stored is a record as a person reads it in the ConfigMap.
+// stored is the JSON form of a record in the ConfigMap.
 type stored struct {
 	UID     types.UID `json:"uid"`
 	Version string    `json:"version"`
-	// Taints are spelled as kubectl spells them.
+	// Taints are in the format of kubectl: key=value:effect.
 	Taints []string `json:"taints,omitempty"`
 	Absent []string `json:"absent,omitempty"`
-	// InitialTaints are those of both that a Node came with.
+	// InitialTaints are those of Taints and Absent that a Node was registered with.
 	InitialTaints []string `json:"initial,omitempty"`
-	// More is true if the Node came with sticky taints that found no place.
+	// More is true if the Node was registered with sticky taints for which there was no place.
 	More bool `json:"more,omitempty"`
 }
 
 func (r record) encode() string {
 	encoded, err := json.Marshal(stored{r.uid, r.version, spell(r.taints), spell(r.absent), spell(r.initial), r.more})
 	if err != nil {
-		return "" // strings can always be written
+		return "" // unreachable: a struct of strings always encodes
 	}
 	return string(encoded)
 }
 
-// decode reads a record. One that cannot be read says so itself.
+// decode parses a record. If it fails, the result has unreadable set.
 func decode(text string) record {
 	var s stored
 	if err := json.Unmarshal([]byte(text), &s); err != nil {

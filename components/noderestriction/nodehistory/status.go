@@ -12,14 +12,14 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction"
 )
 
-// errMissing says what to do about a ConfigMap that nobody has made. This component
-// may write it, but not create it: RBAC cannot hold that right to one name.
+// errMissing says what to do if the ConfigMap does not exist. node-restriction may write it, but
+// not create it, because RBAC cannot limit create to one name.
 var errMissing = fmt.Errorf(
 	"has no ConfigMap %s/%s to be kept in: run `bulkhead install` on a control-plane host, or apply "+
 		"manifests/node-restriction/configmap.yaml", Namespace, Name)
 
-// Unready says why something is not told now, or not kept; it is empty if there is no
-// reason. Where no taint is sticky nothing has to be kept, and no ConfigMap is needed.
+// Unready returns why the Store cannot answer or cannot store records. It returns "" if it can. If
+// no taint is sticky, nothing is stored and no ConfigMap is needed.
 func (m *Store) Unready() string {
 	why := m.nodesUnready()
 	if why == "" && m.anySticky() {
@@ -50,10 +50,14 @@ func (m *Store) recordsUnready() string {
 	return ""
 }
 
-// Remembered is that of [noderestriction.Cluster]. An error means that it is not
-// known now: nothing was heard of Nodes or of the ConfigMap for too long, or there has
-// been no ConfigMap since this process began. One that is deleted later takes nothing
-// away.
+// History implements [noderestriction.Cluster]. It returns an error in these cases:
+//
+//   - Nodes or the ConfigMap have not been listed yet.
+//   - The API server has sent nothing about Nodes or the ConfigMap for too long.
+//   - The ConfigMap has not existed since this process began.
+//   - The record of the node cannot be parsed.
+//
+// If the ConfigMap is deleted later, History still returns the known records.
 func (m *Store) History(_ context.Context, name string) (noderestriction.NodeHistory, error) {
 	for _, w := range m.watched {
 		if why := w.unready(); why != "" {
@@ -78,8 +82,8 @@ func (m *Store) History(_ context.Context, name string) (noderestriction.NodeHis
 	return told, nil
 }
 
-// LastReported is that of [noderestriction.Cluster]. It needs no ConfigMap: addresses
-// are remembered as long as this process runs. An error means that nothing was heard of
+// LastReported implements [noderestriction.Cluster]. It does not need the ConfigMap: addresses are
+// kept only while this process runs. It returns an error if the API server has sent nothing about
 // Nodes for too long.
 func (m *Store) LastReported(_ context.Context, name string) (noderestriction.Reported, error) {
 	if why := m.nodesUnready(); why != "" {
@@ -93,8 +97,9 @@ func (m *Store) LastReported(_ context.Context, name string) (noderestriction.Re
 	return noderestriction.Reported{}, nil
 }
 
-// AddressOwner is that of [noderestriction.Cluster]. Of several owners it is the
-// first by name. Addresses that differ only in how they are spelled are equal.
+// AddressOwner implements [noderestriction.Cluster]. If several Nodes have the address, it returns
+// the first in alphabetical order. Different spellings of an address are equal. It returns an error
+// if the API server has sent nothing about Nodes for too long.
 func (m *Store) AddressOwner(_ context.Context, address, but string) (string, error) {
 	if why := m.nodesUnready(); why != "" {
 		return "", fmt.Errorf("the node history %s", why)
@@ -104,8 +109,9 @@ func (m *Store) AddressOwner(_ context.Context, address, but string) (string, er
 	return m.nodes.owner(address, but), nil
 }
 
-// ProviderIDOwner is that of [noderestriction.Cluster]. Of several owners it is the first by
-// name. Spellings of the same ID count as one.
+// ProviderIDOwner implements [noderestriction.Cluster]. If several Nodes have the providerID, it
+// returns the first in alphabetical order. Different spellings of an ID are equal. It returns an
+// error if the API server has sent nothing about Nodes for too long.
 func (m *Store) ProviderIDOwner(_ context.Context, id, but string) (string, error) {
 	if why := m.nodesUnready(); why != "" {
 		return "", fmt.Errorf("the node history %s", why)
@@ -121,7 +127,7 @@ func (m *Store) ProviderIDOwner(_ context.Context, id, but string) (string, erro
 	return first, nil
 }
 
-// provide notes which Node has a providerID. Several can: the API does not prevent it.
+// provide records that a Node has a providerID. The API allows several Nodes with the same one.
 func (n *nodes) provide(name, id string) {
 	key := providerKey(id)
 	if names := n.providers[key]; key != "" && !slices.Contains(names, name) {
@@ -129,9 +135,9 @@ func (n *nodes) provide(name, id string) {
 	}
 }
 
-// providerKey is the same for the spellings of an ID that a cloud controller takes for one
-// machine. Letter case does not count, and of an ID of AWS only the instance.
-// Source: kubernetes/cloud-provider-aws pkg/providers/v1/instances.go MapToAWSInstanceID.
+// providerKey returns the same key for all spellings of an ID that a cloud controller maps to the
+// same machine. It ignores letter case. For an AWS ID it keeps only the instance ID. Source:
+// kubernetes/cloud-provider-aws pkg/providers/v1/instances.go MapToAWSInstanceID.
 func providerKey(id string) string {
 	key := strings.TrimRight(strings.ToLower(id), "/")
 	if strings.HasPrefix(key, "aws:") {

@@ -11,14 +11,14 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// taker gets the objects of one resource, one after the other.
+// taker receives the objects of one resource. Its methods are called one at a time.
 type taker interface {
 	set(object any) error
 	remove(name string)
 	replace(objects []any) error
 }
 
-// nodeStore takes Nodes.
+// nodeStore receives Nodes.
 type nodeStore struct{ *Store }
 
 func (s nodeStore) set(object any) error {
@@ -62,7 +62,7 @@ func (s nodeStore) replace(objects []any) error {
 	return nil
 }
 
-// recordStore takes the one ConfigMap.
+// recordStore receives the ConfigMap.
 type recordStore struct{ *Store }
 
 func (s recordStore) set(object any) error {
@@ -80,8 +80,7 @@ func (s recordStore) set(object any) error {
 	return nil
 }
 
-// remove has what was stored written again: to delete the ConfigMap is not how
-// records are cleared.
+// remove schedules all records to be stored again. Deleting the ConfigMap does not clear records.
 func (s recordStore) remove(name string) {
 	if name != Name {
 		return
@@ -109,7 +108,7 @@ func (s recordStore) replace(objects []any) error {
 	return nil
 }
 
-// readNow has all Nodes looked at once it is known what was stored before.
+// readNow checks all Nodes after the stored records were read for the first time.
 func (s recordStore) readNow() {
 	if s.isRead {
 		return
@@ -120,7 +119,7 @@ func (s recordStore) readNow() {
 	}
 }
 
-// lost has all that is known stored again, once there is where.
+// lost schedules all known records to be stored again when the ConfigMap exists.
 func (m *Store) lost() {
 	m.bytes, m.missing = 0, true
 	m.storeAgain()
@@ -135,9 +134,9 @@ func (m *Store) storeAgain() {
 	m.wakeUp()
 }
 
-// take learns what is stored, unless it has learnt later things. What waits to be
-// stored stays as it is, unless it was made from an older Node. A ConfigMap that was
-// made anew does not say that what was in the one before is over.
+// take updates the records from the ConfigMap, unless a newer version was read before. It keeps a
+// waiting record, unless the stored one was made from a newer Node. A new ConfigMap does not remove
+// the records of the deleted one.
 func (m *Store) take(stored *corev1.ConfigMap) {
 	if isOlder(stored.ResourceVersion, m.version) {
 		return
@@ -174,7 +173,7 @@ func size(data map[string]string) int {
 	return bytes
 }
 
-// reflected is a taker as a reflector fills it.
+// reflected adapts a taker to the store interface of a reflector.
 type reflected struct {
 	*watched
 	taker

@@ -15,21 +15,21 @@ import (
 )
 
 const (
-	// mostBytes is well below the 1 MiB that a ConfigMap can have.
+	// mostBytes is well below the limit of a ConfigMap, which is 1 MiB.
 	mostBytes = 768 << 10
-	// betweenWrites lets what comes together be written together.
+	// betweenWrites is the time between two writes. Changes within it are written together.
 	betweenWrites = time.Second
-	// longestWait is that after writes that failed one after the other.
+	// longestWait is the longest time between two writes while they fail.
 	longestWait = 30 * time.Second
-	// retryFull is how often it is tried again to store what there was no room for.
+	// retryFull is how often a record that did not fit is retried.
 	retryFull = time.Minute
-	// lookInterval is how often the configuration is asked what is sticky now.
+	// lookInterval is how often the configuration is checked for a change of the sticky taints.
 	lookInterval = 2 * time.Second
-	// mostConflicts is how often one write begins again because somebody else wrote.
+	// mostConflicts is how often one write is retried after a conflict.
 	mostConflicts = 10
 )
 
-// keepStored writes what waits until ctx is done.
+// keepStored writes the waiting records until ctx is done.
 func (m *Store) keepStored(ctx context.Context) {
 	logger := klog.FromContext(ctx)
 	look := time.NewTicker(lookInterval)
@@ -57,8 +57,8 @@ func (m *Store) keepStored(ctx context.Context) {
 	}
 }
 
-// hasToWrite is true if something waits for which there may be room, or for which
-// there was none some time ago.
+// hasToWrite reports whether a record is waiting that may fit. If again is true, it includes
+// records that did not fit before.
 func (m *Store) hasToWrite(again bool) bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -73,7 +73,7 @@ func (m *Store) hasToWrite(again bool) bool {
 	return false
 }
 
-// write stores what waits, merged into what is there.
+// write merges the waiting records into the ConfigMap. It retries conflicts.
 func (m *Store) write(ctx context.Context, logger klog.Logger) error {
 	for range mostConflicts {
 		err := m.writeOnce(ctx, logger)
@@ -107,7 +107,7 @@ func (m *Store) writeOnce(ctx context.Context, logger klog.Logger) error {
 	return nil
 }
 
-// written takes what was stored off what waits, unless it has changed again.
+// written removes the stored records from waiting, unless they have changed again.
 func (m *Store) written(logger klog.Logger, w writing, now *corev1.ConfigMap) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
