@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Bearer is a token and whom the API server takes for its owner.
+// Bearer is a token and the user that the API server authenticates it as.
 type Bearer struct {
 	Token  string
 	User   string
@@ -23,8 +23,8 @@ type Bearer struct {
 	Extra  map[string][]string
 }
 
-// ReadToken asks the API server whose token it is. It fails for a token that is good
-// for nothing.
+// ReadToken asks the API server which user the token belongs to. It returns an error for an invalid
+// token.
 func (c *Cluster) ReadToken(ctx context.Context, token string) (Bearer, error) {
 	b := Bearer{Token: token}
 	client, err := kubernetes.NewForConfig(c.bearing(token))
@@ -43,29 +43,29 @@ func (c *Cluster) ReadToken(ctx context.Context, token string) (Bearer, error) {
 	return b, nil
 }
 
-// AsBearer is whoever has the token.
+// AsBearer returns the identity that authenticates with the token.
 func (c *Cluster) AsBearer(b Bearer) *Identity {
 	return &Identity{User: b.User, Groups: b.Groups, Extra: b.Extra, config: c.bearing(b.Token)}
 }
 
-// AsForged is somebody whom the administrator impersonates, with everything that the
-// API server would say of a token, and without one.
+// AsForged returns the same user, groups and extra as the token, by impersonation as the
+// administrator. It does not use the token.
 func (c *Cluster) AsForged(b Bearer) *Identity {
 	config := rest.CopyConfig(c.config)
 	config.Impersonate = rest.ImpersonationConfig{UserName: b.User, Groups: b.Groups, Extra: b.Extra}
 	return &Identity{User: b.User, Groups: b.Groups, Extra: b.Extra, config: config}
 }
 
-// Impersonating is this identity with its own credentials, in the name of somebody
-// else. Reviews of it are about that somebody.
+// Impersonating returns an identity that uses the credentials of i and impersonates another user.
+// Reviews of it are about the impersonated user.
 func (i *Identity) Impersonating(user string, groups ...string) *Identity {
 	config := rest.CopyConfig(i.config)
 	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: groups}
 	return &Identity{User: user, Groups: groups, config: config}
 }
 
-// With is the same with other values of one key of what the token says. Without values
-// the key is not there.
+// With returns a copy of b with other values for one key of the token's extra. Without values, the
+// key is removed.
 func (b Bearer) With(key string, values ...string) Bearer {
 	extra := maps.Clone(b.Extra)
 	delete(extra, key)

@@ -17,12 +17,12 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// Refusal is how a write must be refused.
+// Refusal describes how a write must be rejected.
 type Refusal struct {
 	By rules.ID
-	// Code is 403 if it is 0.
+	// Code is the HTTP status. 0 means 403.
 	Code int
-	// Text is upstream's, or the part of ours that matters.
+	// Text must be part of the message. It is upstream's text, or a part of Bulkhead's text.
 	Text string
 }
 
@@ -33,11 +33,12 @@ func (r Refusal) code() int {
 	return r.Code
 }
 
-// RefusedWrite matches an answer that refuses a write in this way. Where admission
-// is ours alone, and for what upstream does not refuse, the message must name the
-// rule. Where the in-tree plugin stands in front of ours, the shared rules are
-// refused by it, with its text and without an ID. `bulkhead why` must then find the
-// rule from that text.
+// RefusedWrite matches an answer that rejects a write in this way.
+//
+// On the profiles where only Bulkhead's admission answers, the message must name the rule. The same
+// holds for rules that upstream does not have. Where the in-tree plugin runs before Bulkhead's
+// webhook, the plugin rejects the shared rules with its own text and without an ID. `bulkhead why`
+// must then find the rule from that text.
 func RefusedWrite(profile Profile, rule rules.Rule, r Refusal) types.GomegaMatcher {
 	return &outcome{
 		wanted: fmt.Sprintf("be refused at admission by %s with %d", r.By, r.code()),
@@ -58,12 +59,13 @@ func RefusedWrite(profile Profile, rule rules.Rule, r Refusal) types.GomegaMatch
 	}
 }
 
-// explained reports whether the rule is found from the text of the in-tree plugin.
+// explained reports whether `bulkhead why` finds the rule from the text of the in-tree plugin.
 func explained(rule rules.ID, message string) bool {
 	return noderestriction.RuleOfUpstream(message) == rule
 }
 
-// answersFirst reports whether a write that the rule refuses is refused by ours.
+// answersFirst reports whether Bulkhead, not the in-tree plugin, rejects a write that breaks the
+// rule.
 func answersFirst(profile Profile, rule rules.Rule) bool {
 	return profile == Parity || profile == Hardened && rule.Extension
 }
@@ -78,8 +80,8 @@ func Written() types.GomegaMatcher {
 	}}
 }
 
-// HoldWrite makes the story's write as who and holds the answer against the labels
-// of the spec, as [Suite.Hold] does for authorization.
+// HoldWrite makes the story's write as who and compares the answer with the labels of the spec, as
+// [Suite.Hold] does for authorization.
 func (s *Suite) HoldWrite(ctx context.Context, who *Identity, story Story, text ...string) {
 	ginkgo.GinkgoHelper()
 	request := story(ctx, s.scene)
@@ -96,9 +98,9 @@ func (s *Suite) HoldWrite(ctx context.Context, who *Identity, story Story, text 
 	s.ExpectRefusedWrite(ctx, who, request, refusal)
 }
 
-// ExpectRefusedWrite makes the write once: it must be refused in that way. Where the
-// in-tree plugin answers, or stands in front of ours, an answer of its that shows that it
-// has not heard of the scene's objects yet is asked for again.
+// ExpectRefusedWrite makes the write and expects that it is rejected in that way. It makes the
+// write once. It retries only where the in-tree plugin may answer, and only if that answer shows
+// that the plugin's informers do not have the scene's objects yet.
 func (s *Suite) ExpectRefusedWrite(ctx context.Context, who *Identity, request Request, refusal Refusal) {
 	ginkgo.GinkgoHelper()
 	rule, known := s.rule(refusal.By)
@@ -116,10 +118,10 @@ func (s *Suite) ExpectRefusedWrite(ctx context.Context, who *Identity, request R
 	gomega.Expect(answer).To(right)
 }
 
-// isLate is true for an answer of an in-tree component whose informers are behind:
-// admission does not find what there is, which it says with 404 or, of pod
-// certificate requests, with 500; or the Node authorizer finds no relationship. Ours
-// name a rule, and are never late.
+// isLate reports whether an in-tree component answered from an informer cache that is behind.
+// Admission then does not find an existing object: it answers 404, or 500 for pod certificate
+// requests. The Node authorizer then finds no relationship. An answer of Bulkhead names a rule and
+// is never late.
 func isLate(a Answer, wanted int, ours bool) bool {
 	switch {
 	case strings.Contains(a.Message, "[NR-"), strings.Contains(a.Message, "[NA-"), strings.Contains(a.Message, "[NS-"):
@@ -133,8 +135,8 @@ func isLate(a Answer, wanted int, ours bool) bool {
 	return strings.Contains(a.Message, "no relationship found")
 }
 
-// ExpectWritten makes the write: it must be admitted. Where the in-tree plugin
-// stands in front, and the scene has changed, it may take a moment to hear of it.
+// ExpectWritten makes the write and expects that it is admitted. If the in-tree plugin also decides
+// and the scene has changed, it retries until the plugin's cache is up to date.
 func (s *Suite) ExpectWritten(ctx context.Context, who *Identity, request Request) {
 	ginkgo.GinkgoHelper()
 	if s.Settings.Profile == Parity || s.scene.changed.IsZero() {
@@ -150,8 +152,8 @@ func (s *Suite) ExpectWritten(ctx context.Context, who *Identity, request Reques
 	}).WithTimeout(Soon).WithPolling(often).Should(Written())
 }
 
-// write makes the request once and asks for no review of it: what the authorizers
-// say of it is another suite's.
+// write makes the request once and requests no review. Another suite tests what the authorizers
+// decide.
 func (s *Suite) write(ctx context.Context, who *Identity, request Request) Answer {
 	ginkgo.GinkgoHelper()
 	recordUser(who)

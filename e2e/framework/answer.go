@@ -15,35 +15,34 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Answer is what became of a request, and what the authorizers say to the same
-// request when they are asked.
+// Answer is the result of a request, and the decision of the authorizers in a review of the same
+// request.
 type Answer struct {
 	User    string
 	Request Request
-	// Code and Message are the API server's. Both are empty for a question that
-	// no request can put.
+	// Code and Message are from the API server. Both are empty for a check that no HTTP request can
+	// express.
 	Code    int
 	Message string
-	// Allowed and Reason are a SubjectAccessReview's.
+	// Allowed and Reason are from a SubjectAccessReview.
 	Allowed bool
 	Reason  string
 }
 
-// RefusedByUs reports whether the answer, or the review, is a refusal that names a
-// rule.
+// RefusedByUs reports whether the answer, or the review, is a denial that names a Bulkhead rule.
 func (a Answer) RefusedByUs() bool {
 	byRule := func(text string) bool { return strings.Contains(text, "[NA-") || strings.Contains(text, "[NS-") }
 	return a.Code == http.StatusForbidden && byRule(a.Message) || !a.Allowed && byRule(a.Reason)
 }
 
-// Do makes the request as who, once, and asks for a review of it. It notes the
-// user for the evidence of a failure, so it may be called from specs only.
+// Do makes the request once as who, and then requests a review of it. It records the user for the
+// evidence of a failure, so only specs may call it.
 func (c *Cluster) Do(ctx context.Context, who *Identity, r Request) (Answer, error) {
 	recordUser(who)
 	return c.Try(ctx, who, r)
 }
 
-// Try is Do for goroutines that outlive a spec.
+// Try is [Cluster.Do] without the record. Goroutines that outlive a spec may call it.
 func (c *Cluster) Try(ctx context.Context, who *Identity, r Request) (Answer, error) {
 	answer := Answer{User: who.User, Request: r}
 	if !r.onlyAsked {
@@ -57,8 +56,8 @@ func (c *Cluster) Try(ctx context.Context, who *Identity, r Request) (Answer, er
 	return answer, err
 }
 
-// Send makes the request and returns the status code, and the message if the
-// request did not succeed. A watch that succeeds is closed.
+// Send makes the request and returns the status code. If the request did not succeed, it also
+// returns the message. It closes a watch that succeeds.
 func (i *Identity) Send(ctx context.Context, r Request) (code int, message string, err error) {
 	client, host, err := i.HTTP()
 	if err != nil {
@@ -102,7 +101,7 @@ func (r Request) asHTTP(ctx context.Context, host string) (*http.Request, error)
 	return request, nil
 }
 
-// readMessage takes the message out of a Status; anything else is shown as it is.
+// readMessage returns the message of a Status. It returns any other body unchanged.
 func readMessage(body io.Reader) string {
 	const enough = 64 << 10
 	data, err := io.ReadAll(io.LimitReader(body, enough))

@@ -14,13 +14,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/rand"
 )
 
-// tokenLife is longer than any spec, so that a token that a killed run leaves is soon
-// worth nothing.
+// tokenLife is longer than any spec. It is short so that the token of an aborted run expires soon.
 const tokenLife = 30 * time.Minute
 
-// BootstrapToken makes a token as `kubeadm token create` does, and waits until the API
-// server takes it. It is removed after the spec, or the container of the BeforeAll that
-// calls.
+// BootstrapToken makes a token as `kubeadm token create` does, and waits until the API server
+// accepts it. The token is removed at the end of the spec, or of the container whose BeforeAll
+// calls this.
 func (s *Scene) BootstrapToken(ctx context.Context) Bearer {
 	ginkgo.GinkgoHelper()
 	id, secret := rand.String(6), rand.String(16)

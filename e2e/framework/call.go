@@ -12,18 +12,18 @@ import (
 	"time"
 )
 
-// Call is one HTTP/1.1 request as it goes over the wire. Nothing is corrected: what a
-// client library would refuse to send is what many specs are about.
+// Call is one HTTP/1.1 request as it is sent on the wire. Nothing is corrected, because many specs
+// send requests that a client library would reject.
 type Call struct {
 	Method string
-	// Target is the second word of the request: a path with its query, mostly.
+	// Target is the request target, usually a path with a query.
 	Target string
-	// Header has a line "Name: value" for each field. Host is there already.
+	// Header has a line "Name: value" for each field. Host is added automatically.
 	Header []string
 	Body   string
 }
 
-// Calling begins a call.
+// Calling returns a call without header fields and without a body.
 func Calling(method, target string) Call { return Call{Method: method, Target: target} }
 
 // With adds lines to the header.
@@ -32,30 +32,30 @@ func (c Call) With(lines ...string) Call {
 	return c
 }
 
-// Sending adds a body and its length.
+// Sending adds a body and its Content-Length.
 func (c Call) Sending(body string) Call {
 	c.Body = body
 	return c.With(fmt.Sprintf("Content-Length: %d", len(body)))
 }
 
-// Then adds bytes behind the header, and says nothing of them.
+// Then adds bytes after the header without a Content-Length.
 func (c Call) Then(text string) Call {
 	c.Body += text
 	return c
 }
 
-// Upgrading asks for a websocket (RFC 6455) with these sub-protocols, or with that of
-// Kubernetes' streams if there are none.
+// Upgrading requests an upgrade to a WebSocket (RFC 6455) with these subprotocols. Without
+// arguments it uses the subprotocol of Kubernetes' streams.
 func (c Call) Upgrading(protocols ...string) Call {
 	if len(protocols) == 0 {
 		protocols = []string{"v5.channel.k8s.io"}
 	}
 	return c.With("Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13",
-		// Any sixteen bytes will do.
+		// The key can be any sixteen bytes.
 		"Sec-WebSocket-Key: YnVsa2hlYWQgZTJlIGtleQ==", "Sec-WebSocket-Protocol: "+strings.Join(protocols, ", "))
 }
 
-// String is the first line of the call, and whether it asks for an upgrade.
+// String returns the request line, and whether the call requests an upgrade.
 func (c Call) String() string {
 	text := c.Method + " " + c.Target
 	for _, line := range c.Header {
@@ -74,7 +74,7 @@ func shortened(text string) string {
 	return text
 }
 
-// Bytes are the call as it is sent to a host by somebody.
+// Bytes returns the call as the caller sends it to a host.
 func (c Call) Bytes(host string, who Caller) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\n", c.Method, c.Target, host)
@@ -88,26 +88,26 @@ func (c Call) Bytes(host string, who Caller) []byte {
 	return b.Bytes()
 }
 
-// Caller is somebody with what they show: a certificate, a token, both, or nothing.
+// Caller holds the credentials of a caller: a certificate, a token, both, or none.
 type Caller struct {
-	// User is who they are, if what they show is good.
+	// User is the user name that valid credentials give.
 	User string
-	// Certificate is shown in the handshake, if there is one.
+	// Certificate is presented in the TLS handshake. nil means no certificate.
 	Certificate *tls.Certificate
-	// Token is shown as a header, if there is one.
+	// Token is sent in the Authorization header. Empty means no token.
 	Token string
 }
 
-// Nobody shows nothing.
+// Nobody returns a caller without credentials.
 func Nobody() Caller { return Caller{} }
 
-// Account is a service account with a token of its own.
+// Account returns a service account with its own token.
 func Account(namespace, name, token string) Caller {
 	return Caller{User: "system:serviceaccount:" + namespace + ":" + name, Token: token}
 }
 
-// Caller is this identity with its own certificate or token. Who is impersonated has
-// neither.
+// Caller returns this identity with its own certificate or token. It returns an error for an
+// impersonated identity, which has neither.
 func (i *Identity) Caller() (Caller, error) {
 	who := Caller{User: i.User, Token: i.config.BearerToken}
 	if len(i.config.CertData) == 0 {
@@ -128,15 +128,15 @@ func (i *Identity) Caller() (Caller, error) {
 type Reply struct {
 	Caller Caller
 	Call   Call
-	// Port is where it was asked.
+	// Port is where the call was sent.
 	Port *Port
-	// Source is the caller's end of the connection, as the other side sees it unless
-	// something between them translates addresses.
+	// Source is the caller's address of the connection. The server sees the same address, unless a
+	// network device translates it.
 	Source string
-	// Opened is when the connection was.
+	// Opened is the time at which the connection was opened.
 	Opened time.Time
 	Code   int
 	Header http.Header
-	// Body is that of an answer that is no upgrade, up to 4 MiB.
+	// Body is the body of an answer that is not an upgrade, up to 4 MiB.
 	Body string
 }

@@ -25,23 +25,23 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
 )
 
-// signed bounds how long the cluster's signer may take. kube-controller-manager
-// ends when it cannot reach the API server, so each switch of a profile ends it;
-// then the kubelet starts it again (after 5 s at most in the reference cluster,
-// five minutes elsewhere) and it has to be elected.
+// signed bounds how long the cluster's signer may take. kube-controller-manager exits when it
+// cannot reach the API server, so every switch of a profile ends it. The kubelet then restarts it,
+// after at most 5 s in the reference cluster and five minutes elsewhere. After that it must become
+// leader again.
 const signed = 7 * time.Minute
 
-// Certified is the node of that name with a client certificate of its own, which
-// the cluster made as it makes those of kubelets: requested by the API, approved
-// by the administrator, signed by kube-controller-manager. Nothing is
-// impersonated. It leaves nothing behind and is safe for concurrent use.
+// Certified returns the node of that name with its own client certificate. The cluster issues it as
+// it issues those of kubelets: requested through the API, approved by the administrator, signed by
+// kube-controller-manager. It does not use impersonation. It leaves no object behind and is safe
+// for concurrent use.
 func (c *Cluster) Certified(ctx context.Context, node string) (*Identity, error) {
 	user := nodePrefix + node
 	return c.certified(ctx, certificatesv1.KubeAPIServerClientKubeletSignerName, user, fixtures.NodeSubject(user))
 }
 
-// CertifiedUser is a user in these groups with a client certificate of the cluster,
-// made as [Cluster.Certified] has it. The cluster certifies nobody in system:masters.
+// CertifiedUser returns a user in these groups with a client certificate of the cluster, issued as
+// for [Cluster.Certified]. The cluster issues no certificate for system:masters.
 func (c *Cluster) CertifiedUser(ctx context.Context, user string, groups ...string) (*Identity, error) {
 	return c.certified(ctx, certificatesv1.KubeAPIServerClientSignerName, user, &x509.CertificateRequest{
 		Subject: pkix.Name{CommonName: user, Organization: groups},
@@ -76,7 +76,7 @@ func (c *Cluster) certified(ctx context.Context, signer, user string, template *
 	return who, nil
 }
 
-// approve tries again where kube-controller-manager's approver was faster.
+// approve retries if the approver of kube-controller-manager changed the request first.
 func (c *Cluster) approve(ctx context.Context, name string) error {
 	requests := c.Client.CertificatesV1().CertificateSigningRequests()
 	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
@@ -112,7 +112,7 @@ func (c *Cluster) issued(ctx context.Context, name string) (certificate []byte, 
 	return certificate, err
 }
 
-// ignoreBusy is nil for an answer that may be another one a moment later.
+// ignoreBusy returns nil for an error after which a retry may succeed.
 func ignoreBusy(err error) error {
 	if apierrors.IsTooManyRequests(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) {
 		return nil

@@ -15,28 +15,28 @@ import (
 	"sigs.k8s.io/e2e-framework/klient/k8s/resources"
 )
 
-// FakeNodeLabel marks Node objects that a spec made: no kubelet is behind them.
+// FakeNodeLabel marks Node objects that a spec made. They have no kubelet.
 const FakeNodeLabel = "e2e.bulkhead.dev/fake"
 
-// Cluster is the cluster under test, seen by its administrator.
+// Cluster is the cluster under test. It acts as the administrator.
 type Cluster struct {
 	Settings Settings
 	// Client and Objects act as the administrator, without rate limits.
 	Client  kubernetes.Interface
 	Objects *resources.Resources
 	Host    *Host
-	// ControlPlane is a node with a kube-apiserver, Worker a node without.
-	// Worker is empty on a cluster of control planes only.
+	// ControlPlane is a node with a kube-apiserver, Worker a node without one. Worker is empty if
+	// all nodes are control planes.
 	ControlPlane, Worker string
 
 	config *rest.Config
-	// sides counts the second proxies of this process.
+	// sides is the number of second proxies that this process started.
 	sides int
-	// namespaces are the names of those that this process made.
+	// namespaces are the names of the namespaces that this process made.
 	namespaces []string
 }
 
-// Connect finds its way around the cluster that the settings name.
+// Connect connects to the cluster in the settings and selects its nodes.
 func Connect(ctx context.Context, s Settings) (*Cluster, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", s.Kubeconfig)
 	if err != nil {
@@ -80,7 +80,7 @@ func (c *Cluster) findNodes(ctx context.Context) error {
 	return nil
 }
 
-// IsReady reports whether the node's kubelet says that it can run pods.
+// IsReady reports whether the node has the condition Ready.
 func IsReady(node *corev1.Node) bool {
 	for _, c := range node.Status.Conditions {
 		if c.Type == corev1.NodeReady {

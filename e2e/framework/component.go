@@ -15,19 +15,17 @@ import (
 )
 
 const (
-	// ComponentReady succeeds on a control-plane host where the node authorizer is
-	// ready.
+	// ComponentReady succeeds on a control-plane host where node-authorizer is ready.
 	ComponentReady = "curl -sS --fail --max-time 5 http://127.0.0.1:10462/readyz"
-	// ComponentAlive succeeds on a control-plane host where the node authorizer
-	// answers, ready or not.
+	// ComponentAlive succeeds on a control-plane host where node-authorizer answers, ready or not.
 	ComponentAlive = "curl -sS --fail --max-time 5 http://127.0.0.1:10462/livez"
 
 	componentProcess = "pgrep -x node-authorizer"
-	// restarted bounds the kubelet's back-off before it starts it again.
+	// restarted bounds the restart of a container, with the kubelet's back-off.
 	restarted = 90 * time.Second
 )
 
-// OnControlPlane runs a script on the control-plane host; it must succeed.
+// OnControlPlane runs a script on the control-plane host. The script must succeed.
 func (s *Suite) OnControlPlane(ctx context.Context, script string) string {
 	ginkgo.GinkgoHelper()
 	out, err := s.Host.Run(ctx, s.ControlPlane, script)
@@ -44,11 +42,13 @@ func (s *Suite) EventuallyOnControlPlane(ctx context.Context, within time.Durati
 	}).WithTimeout(within).WithPolling(time.Second).Should(gomega.Succeed())
 }
 
-// Hears waits until the API server can be answered again by a webhook that was
-// away: ready succeeds on a control-plane host from then on. The API server's client
-// closes all its connections when it sees a renewed certificate, also the one on
-// which it is about to show it for the first time (k8s.io/client-go
-// transport/cert_rotation.go), so one call is lost then: let it be this one.
+// Hears waits until the API server can call a webhook again that was not available. The script
+// ready succeeds on a control-plane host from then on.
+//
+// The API server's client closes all its connections when it reads a renewed certificate. That
+// includes the connection on which it first uses the new certificate (k8s.io/client-go
+// transport/cert_rotation.go). One call is lost then. Hears makes that call, so that no spec loses
+// one.
 func (s *Suite) Hears(ctx context.Context, within time.Duration, ready string) {
 	ginkgo.GinkgoHelper()
 	s.EventuallyOnControlPlane(ctx, within, ready)
@@ -63,7 +63,7 @@ func (s *Suite) Hears(ctx context.Context, within time.Duration, ready string) {
 	}
 }
 
-// RestartComponent ends the node authorizer's process and waits for another one.
+// RestartComponent ends the process of node-authorizer and waits for a new process.
 func (s *Suite) RestartComponent(ctx context.Context) {
 	ginkgo.GinkgoHelper()
 	old := s.OnControlPlane(ctx, componentProcess)
@@ -71,7 +71,7 @@ func (s *Suite) RestartComponent(ctx context.Context) {
 	s.Hears(ctx, restarted, `new=$(`+componentProcess+`) && test "$new" != '`+old+`' && `+ComponentAlive)
 }
 
-// ComponentProcess is the process of the node authorizer on its host.
+// ComponentProcess returns the process ID of node-authorizer on its host.
 func (s *Suite) ComponentProcess(ctx context.Context) string {
 	ginkgo.GinkgoHelper()
 	return s.OnControlPlane(ctx, componentProcess)

@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// configurationFile is what an operator edits on a control-plane host.
+	// configurationFile is the file that an operator edits on a control-plane host.
 	configurationFile = StateDirectory + "/node-restriction/configuration.yaml"
-	// reread bounds how long a changed file may take to be in force: it is looked at
-	// every two seconds, and taken when it has said the same thing twice.
+	// reread bounds how long a changed file may take to be in force. node-restriction reads it
+	// every two seconds, and uses it after two equal reads.
 	reread = 30 * time.Second
-	// RestrictionProcess finds the process of node-restriction on its host: a process
-	// has fifteen letters of its name.
+	// RestrictionProcess finds the process of node-restriction on its host. The kernel truncates a
+	// process name to fifteen characters.
 	RestrictionProcess = "pgrep -x node-restrictio"
 	// RestrictionReady succeeds on a control-plane host where node-restriction is ready.
 	RestrictionReady = "curl -sS --fail --max-time 5 http://127.0.0.1:10464/readyz"
@@ -29,8 +29,8 @@ const (
 	goodLoads          = "bulkhead_configuration_loads_total"
 )
 
-// Configure has another configuration be in force until the spec, or the container
-// of the BeforeAll that calls it, is over. It is for specs that run alone.
+// Configure applies another configuration until the end of the spec, or of the container whose
+// BeforeAll calls this. It is for serial specs.
 func (s *Suite) Configure(ctx context.Context, yaml string) {
 	ginkgo.GinkgoHelper()
 	before := s.OnControlPlane(ctx, "base64 -w0 "+configurationFile)
@@ -38,8 +38,8 @@ func (s *Suite) Configure(ctx context.Context, yaml string) {
 	s.writeConfiguration(ctx, base64.StdEncoding.EncodeToString([]byte(yaml)))
 }
 
-// writeConfiguration writes in place, so that owner and mode stay, and waits until
-// the file has been read as good once more.
+// writeConfiguration writes the file in place, so that owner and mode stay. It waits until the file
+// has been loaded successfully once more.
 func (s *Suite) writeConfiguration(ctx context.Context, encoded string) {
 	ginkgo.GinkgoHelper()
 	read := func() (float64, error) { return s.RestrictionMetric(ctx, goodLoads, `result="good"`) }
@@ -52,7 +52,7 @@ func (s *Suite) writeConfiguration(ctx context.Context, encoded string) {
 	gomega.Eventually(ctx, read).WithTimeout(reread).WithPolling(time.Second).Should(gomega.BeNumerically(">", known))
 }
 
-// RestrictionMetric sums a metric of node-restriction over all series that have the
+// RestrictionMetric returns the sum of a metric of node-restriction over all series with the
 // labels.
 func (c *Cluster) RestrictionMetric(ctx context.Context, name, labels string) (float64, error) {
 	text, err := c.Host.Run(ctx, c.ControlPlane, restrictionMetrics)

@@ -15,7 +15,7 @@ import (
 // maxReply bounds the body of a [Reply].
 const maxReply = 4 << 20
 
-// Connection is an open connection to a [Port]. It is for one goroutine.
+// Connection is an open connection to a [Port]. It is not safe for concurrent use.
 type Connection struct {
 	*tls.Conn
 	Reader *bufio.Reader
@@ -25,16 +25,16 @@ type Connection struct {
 	opened time.Time
 }
 
-// Reply is one to nothing: what there is to say of the connection itself.
+// Reply returns a reply without a call. It describes only the connection.
 func (c *Connection) Reply() Reply {
 	return Reply{Caller: c.who, Port: c.port, Source: c.LocalAddr().String(), Opened: c.opened}
 }
 
-// Send makes one call and reads the answer to its end. After an upgrade the
-// connection is the caller's to read and write.
+// Send sends one call and reads the whole answer. After an upgrade, the caller reads and writes the
+// connection.
 func (c *Connection) Send(call Call) (Reply, error) {
 	if _, err := c.Write(call.Bytes(c.port.Address, c.who)); err != nil {
-		// Whoever refuses may not read all of it, and says why all the same.
+		// A server that rejects a call may not read all of it, but still answers.
 		if reply, failed := c.Receive(call); failed == nil {
 			return reply, nil
 		}
@@ -58,12 +58,12 @@ func (c *Connection) Receive(call Call) (Reply, error) {
 		}
 		body, err := io.ReadAll(io.LimitReader(answer.Body, maxReply))
 		_ = answer.Body.Close()
-		// Only informs, and the answer follows (RFC 9110 section 15.2).
+		// An informational response: the final answer follows (RFC 9110 section 15.2).
 		if reply.Code < http.StatusOK && err == nil {
 			continue
 		}
 		reply.Body = string(body)
-		// A refusal that ends the connection may arrive before it is cut.
+		// A server may send a rejection and close the connection before the body is complete.
 		if err != nil && reply.Code < http.StatusBadRequest {
 			return reply, fmt.Errorf("the answer to %s: %w", call, err)
 		}

@@ -16,13 +16,13 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// CheckEveryRule fails for what [Unproved] finds in the suite of this process.
+// CheckEveryRule fails for each problem that [Unproved] finds in the suite of this process.
 func CheckEveryRule(t *testing.T, all []rules.Rule) {
 	t.Helper()
 	check(t, all, Unproved)
 }
 
-// CheckNames fails for what [Misnamed] finds in the suite of this process.
+// CheckNames fails for each problem that [Misnamed] finds in the suite of this process.
 func CheckNames(t *testing.T, all []rules.Rule) {
 	t.Helper()
 	check(t, all, Misnamed)
@@ -31,8 +31,8 @@ func CheckNames(t *testing.T, all []rules.Rule) {
 func check(t *testing.T, all []rules.Rule, find func(types.Report, []rules.Rule) []string) {
 	t.Helper()
 	if os.Getenv(KubeconfigVariable) != "" {
-		// Ginkgo copies a suite for a preview without the BeforeEach nodes that
-		// stand outside of containers (Suite.Clone), and what runs later lacks them.
+		// Ginkgo clones a suite for a preview without the top-level BeforeEach nodes (Suite.Clone).
+		// Specs that run later in this process would lack these nodes.
 		t.Skipf("%s is set: a preview would spoil the specs that run in this process", KubeconfigVariable)
 	}
 	for _, problem := range find(ginkgo.PreviewSpecs(t.Name()), all) {
@@ -40,10 +40,10 @@ func check(t *testing.T, all []rules.Rule, find func(types.Report, []rules.Rule)
 	}
 }
 
-// Unproved says what a suite does not prove, from a preview of its specs: a rule
-// without a spec that it allows or without one that it denies, and what
-// [Misnamed] finds. A spec that another rule refuses, and that this one allows
-// where the other is not in force, is one that it allows.
+// Unproved returns what a suite does not prove, from a preview of its specs. A problem is a rule
+// without a spec that it allows, a rule without a spec that it denies, or a result of [Misnamed]. A
+// spec that another rule denies, and that this rule allows where the other rule is not in force,
+// counts as allowed by this rule.
 func Unproved(preview types.Report, all []rules.Rule) []string {
 	problems := Misnamed(preview, all)
 	proved := map[rules.ID]map[Want]bool{}
@@ -70,9 +70,9 @@ func Unproved(preview types.Report, all []rules.Rule) []string {
 	return problems
 }
 
-// Misnamed says which specs name no rule, no outcome, or a rule that does not
-// exist; and which are refused by a rule that may be off, and do not say what
-// holds then.
+// Misnamed returns the specs that name no rule, no outcome, or a rule that does not exist. It also
+// returns the specs that are denied by a rule that may be off and that do not name the outcome for
+// that case.
 func Misnamed(preview types.Report, all []rules.Rule) []string {
 	known := map[rules.ID]rules.Rule{Behind: {}, "": {}}
 	for _, rule := range all {
@@ -85,7 +85,7 @@ func Misnamed(preview types.Report, all []rules.Rule) []string {
 	return problems
 }
 
-// claims are the claims of all specs, with the specs' full texts.
+// claims returns the full text and the claim of each spec.
 func claims(preview types.Report) iter.Seq2[string, Claim] {
 	return func(yield func(string, Claim) bool) {
 		for _, spec := range preview.SpecReports {

@@ -1,21 +1,20 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package framework is what the end-to-end suites share: one contract with the
-// cluster under test, the identities that specs act as, requests and the
-// outcomes that they may have, and a report of which rule was proved how.
+// Package framework is shared by the end-to-end suites. It has one contract with the cluster under
+// test, the identities that specs act as, requests and their possible outcomes, and a report of how
+// each rule was proved.
 //
-// A spec names a rule and an outcome in its labels ([Allows], [Denies]), makes
-// one request, and holds the answer against those labels ([Suite.Hold]). A
-// refusal has to be the right refusal: 403 and the ID of the rule. An allowance
-// has to be ours: a SubjectAccessReview of the same attributes names the rule,
-// so that a binding in RBAC cannot pass for it.
+// A spec names a rule and an outcome in its labels ([Allows], [Denies]). It makes one request and
+// compares the answer with those labels ([Suite.Hold]). A denial must be the right denial: status
+// 403 and the ID of the rule. An allowance must be from Bulkhead: a SubjectAccessReview of the same
+// attributes names the rule. So a binding in RBAC cannot be the reason.
 //
-// A kubelet's port is asked byte for byte ([Port.Send]), because most of what is worth
-// asking there no client library would send. A refusal has to have its status and the
-// ID of the rule in its text, and the audit log of kubelet-auth-proxy has to have both,
-// too ([Suite.ExpectDenied], [Suite.ExpectForwarded]).
+// Specs send calls to a kubelet's port byte for byte ([Port.Send]), because most of these calls
+// cannot be sent by a client library. A denial must have its status and the ID of the rule in its
+// text. The audit log of kubelet-auth-proxy must have both, too ([Suite.ExpectDenied],
+// [Suite.ExpectForwarded]).
 //
-// The package keeps no state of its own: a suite has one [Suite] value, and what
-// a spec leaves for the report travels in Ginkgo's report entries.
+// The package has no global state. A suite has one [Suite] value. What a spec records for the
+// report is in Ginkgo's report entries.
 package framework

@@ -21,21 +21,21 @@ import (
 
 const (
 	auditLog = "/var/log/kubernetes/audit/audit.log"
-	// auditLogs are all that are left, the oldest first.
+	// auditLogs are the rotated audit log files and then the current one, the oldest first.
 	auditLogs = "/var/log/kubernetes/audit/audit-*.log " + auditLog
-	// componentLogs are the node authorizer's, of this and the last container, and
-	// restrictionLogs those of node-restriction.
+	// componentLogs are the logs of node-authorizer, and restrictionLogs those of node-restriction.
+	// Both include the previous container.
 	componentLogs   = "/var/log/pods/kube-system_bulkhead-node-authorizer-*/*/*.log"
 	restrictionLogs = "/var/log/pods/kube-system_bulkhead-node-restriction-*/*/*.log"
-	// kubeletProxyLogs are kubelet-auth-proxy's, on every node, and those of the second
+	// kubeletProxyLogs are the logs of kubelet-auth-proxy on every node, including the second
 	// proxies of specs.
 	kubeletProxyLogs = "/var/log/pods/kube-system_*/" + kubeletProxyContainer + "/*.log"
-	// clockSlack is how far the clocks of the host and of the suite may differ.
+	// clockSlack bounds the clock difference between the host and the suite.
 	clockSlack = 2 * time.Second
 )
 
-// keepEvidence saves, for a spec that failed, what the API server's audit log
-// and the components' logs say of it, and names the files in the failure.
+// keepEvidence saves log excerpts about a failed spec: the API server's audit log and the logs of
+// the components. It adds the file names to the failure.
 func (s *Suite) keepEvidence(ctx ginkgo.SpecContext) {
 	spec := ginkgo.CurrentSpecReport()
 	if !spec.Failed() || s.Cluster == nil || s.Host == nil {
@@ -90,8 +90,8 @@ func fileName(spec types.SpecReport) string {
 	return name[:min(len(name), longest)]
 }
 
-// Audited returns the audit events of these users since a moment. Without users
-// it returns all events.
+// Audited returns the audit events of these users since a time. Without users it returns all
+// events.
 func (c *Cluster) Audited(ctx context.Context, since time.Time, users ...string) ([]auditv1.Event, error) {
 	slice, err := c.auditSlice(ctx, since, users)
 	if err != nil {
@@ -108,8 +108,8 @@ func (c *Cluster) Audited(ctx context.Context, since time.Time, users ...string)
 	return events, nil
 }
 
-// auditSlice selects lines of the audit log, of which the end is enough. What
-// the host leaves out does not have to travel.
+// auditSlice selects lines from the end of the audit log. The filter runs on the host to reduce the
+// transfer.
 func (c *Cluster) auditSlice(ctx context.Context, since time.Time, users []string) (string, error) {
 	script := "tail -n 20000 " + auditLog
 	if len(users) > 0 {
@@ -132,8 +132,8 @@ func (c *Cluster) auditSlice(ctx context.Context, since time.Time, users []strin
 	return slice.String(), nil
 }
 
-// AuditedWhere returns the audit events since a moment whose lines have all of
-// these texts, from everything that the host has kept of the audit log.
+// AuditedWhere returns the audit events since a time whose lines contain all of these texts. It
+// reads all audit log files on the host.
 func (c *Cluster) AuditedWhere(ctx context.Context, since time.Time, texts ...string) ([]auditv1.Event, error) {
 	script := "cat " + auditLogs + " 2>/dev/null"
 	for _, text := range texts {
@@ -153,7 +153,7 @@ func (c *Cluster) AuditedWhere(ctx context.Context, since time.Time, texts ...st
 	return events, nil
 }
 
-// actor is the user as whom the request was decided.
+// actor returns the user for which the request was authorized.
 func actor(event auditv1.Event) string {
 	if event.ImpersonatedUser != nil {
 		return event.ImpersonatedUser.Username
@@ -161,14 +161,13 @@ func actor(event auditv1.Event) string {
 	return event.User.Username
 }
 
-// ComponentLog returns the lines of the node authorizer's logs since a moment,
-// less a little for clocks that differ.
+// ComponentLog returns the lines of node-authorizer's logs since a time, minus [clockSlack].
 func (c *Cluster) ComponentLog(ctx context.Context, since time.Time) (string, error) {
 	return c.logSince(ctx, c.ControlPlane, componentLogs, since.Add(-clockSlack))
 }
 
-// logSince returns the lines of a component's logs since a moment. Each begins with
-// the container runtime's timestamp.
+// logSince returns the lines of a component's logs since a time. Each line begins with the
+// container runtime's timestamp.
 func (c *Cluster) logSince(ctx context.Context, node, files string, since time.Time) (string, error) {
 	log, err := c.Host.Run(ctx, node, "tail -q -n 20000 "+files)
 	if err != nil {

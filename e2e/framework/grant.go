@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/rand"
 )
 
-// Grant gives a user rights in the whole cluster, by RBAC and a ClusterRole of its
-// own, until the spec ends. It returns once the API server's RBAC has heard of it.
+// Grant gives a user rights in the whole cluster with RBAC and a new ClusterRole, until the spec
+// ends. It returns after the API server's RBAC authorizer has the binding.
 func (s *Scene) Grant(ctx context.Context, user string, rules ...rbacv1.PolicyRule) {
 	ginkgo.GinkgoHelper()
 	role := &rbacv1.ClusterRole{Rules: rules}
@@ -25,10 +25,10 @@ func (s *Scene) Grant(ctx context.Context, user string, rules ...rbacv1.PolicyRu
 	s.Bind(ctx, user, role.Name)
 }
 
-// Bind binds a user to a ClusterRole until the spec ends. It returns once the API
-// server's RBAC has heard of it: it learns of bindings by a watch, and a refusal that
-// a spec meets before is RBAC's. A witness is bound beside the user, because whatever
-// else decides about the user would be in the answer too.
+// Bind binds a user to a ClusterRole until the spec ends. It returns after the API server's RBAC
+// authorizer has the binding. RBAC learns of bindings by a watch, so an earlier request would be
+// denied by RBAC. Bind also binds a witness and checks that one: other authorizers decide about the
+// user, too.
 func (s *Scene) Bind(ctx context.Context, user, clusterRole string) {
 	ginkgo.GinkgoHelper()
 	role, err := s.Client.RbacV1().ClusterRoles().Get(ctx, clusterRole, metav1.GetOptions{})
@@ -55,7 +55,7 @@ func (s *Scene) Bind(ctx context.Context, user, clusterRole string) {
 		clusterRole)
 }
 
-// aboutFirst asks for the first of the rights that the rule grants.
+// aboutFirst returns a review of the first right that the rule grants.
 func aboutFirst(user string, rule rbacv1.PolicyRule) *authorizationv1.SubjectAccessReview {
 	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: user}}
 	if len(rule.NonResourceURLs) > 0 {

@@ -18,12 +18,12 @@ import (
 // Host runs commands on the hosts of nodes.
 type Host struct {
 	template string
-	// why says why there is no access, if there is none.
+	// why is the reason if there is no access. It is empty if there is access.
 	why string
 }
 
-// newHost tries the access on one node. Access that was not asked for may be
-// missing; access that was must work.
+// newHost tests the access on one node. If E2E_NODE_EXEC is set, a failure is an error. If it is
+// not set, access may be missing.
 func newHost(ctx context.Context, s Settings, node string) (*Host, error) {
 	if s.NodeExec == "" {
 		return &Host{why: "E2E_NODE_EXEC is empty: no access to the hosts of nodes"}, nil
@@ -39,12 +39,11 @@ func newHost(ctx context.Context, s Settings, node string) (*Host, error) {
 	return &Host{why: fmt.Sprintf("no access to the hosts of nodes (set E2E_NODE_EXEC): %v", err)}, nil
 }
 
-// Missing says why there is no access to hosts; it is empty if there is.
+// Missing returns the reason why there is no access to hosts. It is empty if there is access.
 func (h *Host) Missing() string { return h.why }
 
-// Run runs a shell script as root on the host of the node and returns what it
-// wrote to its standard output. The script travels on standard input, so that
-// no transport has to quote it.
+// Run runs a shell script as root on the host of the node and returns its standard output. The
+// script is sent on standard input, so no transport has to quote it.
 func (h *Host) Run(ctx context.Context, node, script string) (string, error) {
 	if h.why != "" {
 		return "", errors.New(h.why)
@@ -63,8 +62,8 @@ func (h *Host) Run(ctx context.Context, node, script string) (string, error) {
 	return stdout.String(), nil
 }
 
-// Put writes a program to a path on the host of the node. It travels as text in a
-// script, so that the command that reaches the host has to carry nothing else.
+// Put writes a program to a path on the host of the node. The program is encoded as text in a
+// script, so the transport command needs no other feature.
 func (h *Host) Put(ctx context.Context, node, path string, program []byte) error {
 	var packed bytes.Buffer
 	zip := gzip.NewWriter(&packed)

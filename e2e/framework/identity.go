@@ -17,44 +17,44 @@ const (
 	nodePrefix    = "system:node:"
 	nodesGroup    = "system:nodes"
 	authenticated = "system:authenticated"
-	// kubeletCertificate holds certificate and key of a kubelet on its host.
+	// kubeletCertificate is the file with the certificate and the key of a kubelet on its host.
 	kubeletCertificate = "/var/lib/kubelet/pki/kubelet-client-current.pem"
 )
 
-// Identity is somebody who asks the API server for something.
+// Identity is a user who makes requests to the API server.
 type Identity struct {
 	User   string
 	Groups []string
-	// Extra is what a token says besides, for reviews. Most have none.
+	// Extra is the extra of the user in reviews. Most identities have none.
 	Extra map[string][]string
 
 	config *rest.Config
 }
 
-// String is the user's name.
+// String returns the user's name.
 func (i *Identity) String() string { return i.User }
 
-// AsNode is the node of that name, by impersonation.
+// AsNode returns the node of that name, by impersonation.
 func (c *Cluster) AsNode(name string) *Identity {
 	return c.impersonate(nodePrefix+name, nodesGroup, authenticated)
 }
 
-// AsUnnamedNode is in the group of nodes and does not say which node it is.
+// AsUnnamedNode returns a user in the group of nodes whose user name has no node name.
 func (c *Cluster) AsUnnamedNode() *Identity {
 	return c.impersonate(nodePrefix, nodesGroup, authenticated)
 }
 
-// AsGroupOnly is in the group of nodes under a name that is not a node's.
+// AsGroupOnly returns a user in the group of nodes whose user name is not a node's.
 func (c *Cluster) AsGroupOnly() *Identity {
 	return c.impersonate("e2e-not-a-node", nodesGroup, authenticated)
 }
 
-// AsStranger has the name of a node and is not in the group of nodes.
+// AsStranger returns a user with the name of a node who is not in the group of nodes.
 func (c *Cluster) AsStranger(name string) *Identity {
 	return c.impersonate(nodePrefix+name, authenticated)
 }
 
-// AsAdmin is the administrator of E2E_KUBECONFIG.
+// AsAdmin returns the administrator of E2E_KUBECONFIG.
 func (c *Cluster) AsAdmin() *Identity {
 	return &Identity{User: "the administrator", config: c.config}
 }
@@ -65,8 +65,8 @@ func (c *Cluster) impersonate(user string, groups ...string) *Identity {
 	return &Identity{User: user, Groups: groups, config: config}
 }
 
-// RealKubelet is the kubelet of a node: its own client certificate, read from
-// the node's host, and nothing impersonated.
+// RealKubelet returns the kubelet of a node with its own client certificate, read from the node's
+// host. It does not use impersonation.
 func (c *Cluster) RealKubelet(ctx context.Context, node string) (*Identity, error) {
 	pair, err := c.Host.Run(ctx, node, "cat "+kubeletCertificate)
 	if err != nil {
@@ -77,20 +77,20 @@ func (c *Cluster) RealKubelet(ctx context.Context, node string) (*Identity, erro
 	return who, nil
 }
 
-// Holding is whoever has a client certificate and its key, both PEM. The user is what
-// the certificate says; whether anybody believes it is for others to find out.
+// Holding returns the identity of a client certificate and its key, both PEM. The user is the name
+// in the certificate. The certificate may be invalid: the specs test whether a server accepts it.
 func (c *Cluster) Holding(user string, certificate, key []byte) *Identity {
 	config := rest.AnonymousClientConfig(c.config)
 	config.CertData, config.KeyData = certificate, key
 	return &Identity{User: user, config: config}
 }
 
-// Client is a typed client of this identity.
+// Client returns a typed client of this identity.
 func (i *Identity) Client() (kubernetes.Interface, error) {
 	return kubernetes.NewForConfig(i.config)
 }
 
-// Objects makes, changes and removes objects as this identity.
+// Objects returns a client that creates, changes and deletes objects as this identity.
 func (i *Identity) Objects() (*resources.Resources, error) {
 	objects, err := resources.New(i.config)
 	if err != nil {
@@ -99,8 +99,8 @@ func (i *Identity) Objects() (*resources.Resources, error) {
 	return objects, nil
 }
 
-// HTTP is a client with this identity's credentials and the address of the API
-// server, for what no typed client would send.
+// HTTP returns a client with this identity's credentials and the address of the API server. It is
+// for requests that a typed client cannot send.
 func (i *Identity) HTTP() (*http.Client, string, error) {
 	client, err := rest.HTTPClientFor(i.config)
 	if err != nil {

@@ -20,15 +20,14 @@ const (
 	APIServerManifest = "/etc/kubernetes/manifests/kube-apiserver.yaml"
 	ComponentManifest = "/etc/kubernetes/manifests/bulkhead-node-authorizer.yaml"
 	StateDirectory    = "/etc/kubernetes/bulkhead"
-	// RestrictionManifest is node-restriction's.
+	// RestrictionManifest is the manifest of node-restriction.
 	RestrictionManifest = "/etc/kubernetes/manifests/bulkhead-node-restriction.yaml"
 )
 
-// TerminatedPodGrace is how long a pod gives rights after its end, unless the
-// installer is told otherwise.
+// TerminatedPodGrace is the installer's default for how long a pod gives rights after its end.
 const TerminatedPodGrace = 30 * time.Second
 
-// Installation is what `bulkhead install` was last told on a host.
+// Installation is the last input of `bulkhead install` on a host.
 type Installation struct {
 	Profile      Profile `json:"profile"`
 	Image        string  `json:"image"`
@@ -36,17 +35,16 @@ type Installation struct {
 		Validity    time.Duration `json:"validity"`
 		RenewBefore time.Duration `json:"renewBefore"`
 	} `json:"certificates"`
-	// Beyond is what it was told about the optional rules.
+	// Beyond holds the options for the optional rules.
 	Beyond Beyond `json:"beyondUpstream"`
-	// NodeScope is what it was told about accounts that are held to nodes.
+	// NodeScope holds the options for accounts with a node scope.
 	NodeScope struct {
 		On              bool   `json:"on"`
 		CustomResources string `json:"customResources"`
 	} `json:"nodeScope"`
 }
 
-// Beyond is about the rules that upstream does not have. What is zero is the
-// profile's affair.
+// Beyond is about the rules that upstream does not have. A zero field means the profile's default.
 type Beyond struct {
 	Mode                     string            `json:"mode"`
 	RuleModes                map[string]string `json:"ruleModes"`
@@ -54,8 +52,8 @@ type Beyond struct {
 	CredentialProviderTokens *bool             `json:"credentialProviderTokens"`
 }
 
-// flags say it again, for an installation keeps what it was told last. An empty
-// value forgets that.
+// flags returns all flags again, because an installation keeps the values of the last run. An empty
+// value resets a flag.
 func (b Beyond) flags() string {
 	var modes []string
 	for _, id := range slices.Sorted(maps.Keys(b.RuleModes)) {
@@ -71,8 +69,8 @@ func (b Beyond) flags() string {
 	return flags
 }
 
-// ReadInstallation reads the installer's own record, or returns the in-tree
-// profile where nothing of ours is installed.
+// ReadInstallation reads the installer's own record. It returns the in-tree profile where Bulkhead
+// is not installed.
 func (c *Cluster) ReadInstallation(ctx context.Context) (Installation, error) {
 	in := Installation{Profile: InTree}
 	record, err := c.Host.Run(ctx, c.ControlPlane, "cat "+StateDirectory+"/state/record.json 2>/dev/null || true")
@@ -85,7 +83,7 @@ func (c *Cluster) ReadInstallation(ctx context.Context) (Installation, error) {
 	return in, nil
 }
 
-// Command is the shell command that makes the host what the installation says.
+// Command returns the shell command that applies this installation to the host.
 func (in Installation) Command() string {
 	if in.Profile == InTree {
 		return "bulkhead uninstall"
@@ -101,16 +99,16 @@ func (in Installation) Command() string {
 	return command + in.Beyond.flags()
 }
 
-// Auditing is the installation whose optional rules only watch, and where a pod
-// gives no rights any more so long after its end.
+// Auditing returns the installation with its optional rules in audit mode and with the given grace
+// after a pod's end.
 func (in Installation) Auditing(grace time.Duration) Installation {
 	in.Beyond = Beyond{Mode: "audit", TerminatedPodGrace: &grace,
 		CredentialProviderTokens: in.Beyond.CredentialProviderTokens}
 	return in
 }
 
-// Undoing is the installation that makes the host what it was before another one
-// was told a grace: that cannot be forgotten, so the usual one is named.
+// Undoing returns the installation that restores the host after another installation set a grace.
+// The installer cannot reset the grace, so the default value is given explicitly.
 func (in Installation) Undoing() Installation {
 	if in.Beyond.TerminatedPodGrace == nil {
 		usual := TerminatedPodGrace
@@ -119,13 +117,13 @@ func (in Installation) Undoing() Installation {
 	return in
 }
 
-// LivingFor is the installation with certificates that live so long.
+// LivingFor returns the installation with certificates of this validity and renewal time.
 func (in Installation) LivingFor(validity, renewBefore time.Duration) Installation {
 	in.Certificates.Validity, in.Certificates.RenewBefore = validity, renewBefore
 	return in
 }
 
-// Enforcing is the installation with these optional rules enforced.
+// Enforcing returns the installation with these optional rules enforced.
 func (in Installation) Enforcing(ids ...rules.ID) Installation {
 	modes := maps.Clone(in.Beyond.RuleModes)
 	if modes == nil {

@@ -25,9 +25,8 @@ const (
 	kubeletProxyHealth    = 10466
 )
 
-// KubeletPort is where the kubelet of a node is asked for, by the node's address. In
-// hardened it is kubelet-auth-proxy that answers there, with a certificate of the
-// cluster.
+// KubeletPort returns the kubelet port of a node at the node's address. On hardened,
+// kubelet-auth-proxy answers there, with a certificate of the cluster.
 func (c *Cluster) KubeletPort(ctx context.Context, name string) (*Port, error) {
 	node, err := c.Client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
@@ -46,7 +45,7 @@ func (c *Cluster) KubeletPort(ctx context.Context, name string) (*Port, error) {
 	return p, err
 }
 
-// ServerPort is the API server's.
+// ServerPort returns the API server's port.
 func (c *Cluster) ServerPort() (*Port, error) {
 	address, err := url.Parse(c.config.Host)
 	if err != nil {
@@ -60,8 +59,7 @@ func (c *Cluster) ServerPort() (*Port, error) {
 	return p, err
 }
 
-// KubeletLine is a line of the proxy's audit log
-// (components/kubeletauth/proxy AuditEvent).
+// KubeletLine is a line of the proxy's audit log (components/kubeletauth/proxy AuditEvent).
 type KubeletLine struct {
 	Time        time.Time
 	Stage       string
@@ -85,15 +83,15 @@ type KubeletLine struct {
 	BytesOut    int64
 }
 
-// KubeletAudited returns what the audit log of the proxy has about the connection of
-// a reply, the oldest first. There have been others with the same port.
+// KubeletAudited returns the lines of the proxy's audit log about the connection of a reply, the
+// oldest first. It skips lines of earlier connections with the same source port.
 func (c *Cluster) KubeletAudited(ctx context.Context, reply Reply) ([]KubeletLine, error) {
 	lines, err := c.KubeletLines(ctx, reply.Port, fmt.Sprintf(`"source":%q`, reply.Source))
 	return slices.DeleteFunc(lines,
 		func(line KubeletLine) bool { return line.Time.Before(reply.Opened.Add(-clockSlack)) }), err
 }
 
-// KubeletLines returns the lines of the proxy's audit log that have a text.
+// KubeletLines returns the lines of the proxy's audit log that contain a text.
 func (c *Cluster) KubeletLines(ctx context.Context, p *Port, text string) ([]KubeletLine, error) {
 	log, err := c.Host.Run(ctx, p.Node,
 		fmt.Sprintf("cat /var/log/pods/kube-system_%s_*/%s/*.log | { grep -F -e '%s' || true; }",
@@ -103,7 +101,7 @@ func (c *Cluster) KubeletLines(ctx context.Context, p *Port, text string) ([]Kub
 	}
 	var lines []KubeletLine
 	for row := range strings.Lines(log) {
-		// The container runtime's time, stream and tag come first.
+		// The line begins with the container runtime's time, stream and tag.
 		_, text, ok := strings.Cut(row, " stdout F ")
 		var line KubeletLine
 		if ok && json.Unmarshal([]byte(text), &line) == nil {
@@ -113,8 +111,8 @@ func (c *Cluster) KubeletLines(ctx context.Context, p *Port, text string) ([]Kub
 	return lines, nil
 }
 
-// KubeletProxyMetric is the sum of a proxy's samples of that name whose labels contain
-// the given text.
+// KubeletProxyMetric returns the sum of a proxy's samples of that name whose labels contain the
+// given text.
 func (c *Cluster) KubeletProxyMetric(ctx context.Context, p *Port, name, labels string) (float64, error) {
 	text, err := c.Host.Run(ctx, p.Node,
 		fmt.Sprintf("curl -sS --fail --max-time 10 http://127.0.0.1:%d/metrics", p.health))
@@ -124,7 +122,7 @@ func (c *Cluster) KubeletProxyMetric(ctx context.Context, p *Port, name, labels 
 	return sum(text, name, labels)
 }
 
-// KubeletProxyReady is nil if the proxy says that it is ready.
+// KubeletProxyReady returns nil if the proxy reports that it is ready.
 func (c *Cluster) KubeletProxyReady(ctx context.Context, p *Port) error {
 	_, err := c.Host.Run(ctx, p.Node, fmt.Sprintf("curl -sS --fail --max-time 10 http://127.0.0.1:%d/readyz", p.health))
 	return err

@@ -20,14 +20,14 @@ const (
 	attackKey = "attack:"
 )
 
-// Labels besides those of rules and outcomes.
+// Labels other than those of rules and outcomes.
 const (
-	// Disruptive specs disturb the cluster for others.
+	// Disruptive specs change or break things that other specs need.
 	Disruptive = "disruptive"
 	// Slow specs take more than ten seconds.
 	Slow = "slow"
-	// OnHost specs need access to the host of a node, OnWorker specs a node that
-	// is no control plane. Where there is none they are skipped.
+	// OnHost specs need access to the host of a node. OnWorker specs need a node that is not a
+	// control plane. They are skipped where this is missing.
 	OnHost   = "host"
 	OnWorker = "worker"
 	// OnHardened specs are skipped on other profiles.
@@ -37,45 +37,44 @@ const (
 // Want is the outcome that a spec claims.
 type Want string
 
-// The outcomes that a rule can have.
+// The possible outcomes of a rule.
 const (
 	Allow Want = "allow"
 	Deny  Want = "deny"
 )
 
-// Behind stands for the authorizers behind ours in [AllowsBy].
+// Behind stands for the authorizers after Bulkhead in [AllowsBy].
 const Behind rules.ID = "behind"
 
-// Allows labels a spec that the rule lets pass.
+// Allows labels a spec that the rule allows.
 func Allows(rule rules.ID) ginkgo.Labels { return labels(rule, Allow) }
 
-// Denies labels a spec that the rule refuses.
+// Denies labels a spec that the rule denies.
 func Denies(rule rules.ID) ginkgo.Labels { return labels(rule, Deny) }
 
-// AllowsBy labels a spec that passes the rule and is then allowed by another
-// one, or by an authorizer [Behind] ours.
+// AllowsBy labels a spec that the rule does not deny, and that another rule or an authorizer after
+// Bulkhead ([Behind]) then allows.
 func AllowsBy(rule, by rules.ID) ginkgo.Labels {
 	return append(labels(rule, Allow), byKey+string(by))
 }
 
-// DeniesBeyond labels a spec that the rule refuses where it is in force, and that
-// another rule allows where it is not: see [InForce]. The request is the same.
+// DeniesBeyond labels a spec that the rule denies where it is in force. Where it is not in force,
+// another rule allows the same request: see [InForce].
 func DeniesBeyond(rule, off rules.ID) ginkgo.Labels {
 	return append(labels(rule, Deny), offKey+string(off))
 }
 
-// DeniesBy labels a spec that the rule refuses in the name of another one, which the
-// caller reads.
+// DeniesBy labels a spec that the rule denies, where the answer names another rule.
 func DeniesBy(rule, by rules.ID) ginkgo.Labels {
 	return append(labels(rule, Deny), byKey+string(by))
 }
 
-// Attack labels a spec with the attack that it tries, or whose legitimate twin it
-// is.
+// Attack labels a spec with the attack that it tries, or with the attack whose legitimate
+// counterpart it is.
 func Attack(id string) ginkgo.Labels { return ginkgo.Label(attackKey + id) }
 
-// InForce reports whether the rule is part of the profile's answers, as the
-// installer sets it up unless it is told otherwise.
+// InForce reports whether the rule is enforced on the profile, as the installer configures it by
+// default.
 func InForce(rule rules.Rule, profile Profile) bool {
 	switch {
 	case rule.Audited:
@@ -92,15 +91,15 @@ func labels(rule rules.ID, want Want) ginkgo.Labels {
 	return ginkgo.Labels{ruleKey + string(rule), wantKey + string(want)}
 }
 
-// Claim is what a spec's labels say.
+// Claim is the content of a spec's labels.
 type Claim struct {
 	Rules []rules.ID
 	Want  Want
-	// By is the rule that a review must name: the first of Rules, if the labels
-	// do not say otherwise.
+	// By is the rule that a review must name. It is the first of Rules, unless the labels name
+	// another one.
 	By rules.ID
-	// Off is the rule that allows the same request where the first of Rules is not
-	// in force. It is empty if the labels do not speak of that.
+	// Off is the rule that allows the same request where the first of Rules is not in force. It is
+	// empty if the labels do not name one.
 	Off rules.ID
 	// OnlyHardened is true for a spec that other profiles skip.
 	OnlyHardened bool

@@ -19,22 +19,23 @@ import (
 )
 
 const (
-	// removal bounds how long the namespaces of a suite may take to go. A spec does not wait
-	// for its own: the namespace controller is slow where many specs end together.
+	// removal bounds how long the deletion of a suite's namespaces may take. A spec does not wait
+	// for its own namespace: the namespace controller is slow where many specs end at the same
+	// time.
 	removal = 3 * time.Minute
 	// directoryRemoval bounds the wait for the kubelets, which clean up every two seconds. It is
-	// longer than the 30 s for which a containerd shim waits for the reader of an exec's output,
-	// if the client goes away while the exec begins.
+	// longer than the 30 s for which a containerd shim waits for the reader of an exec's output, if
+	// the client disconnects while the exec begins.
 	directoryRemoval = 45 * time.Second
-	// hashOfStaticPod is the annotation with the UID by which a kubelet knows a static pod.
+	// hashOfStaticPod is the annotation with the UID that a kubelet uses for a static pod.
 	hashOfStaticPod = "kubernetes.io/config.hash"
 )
 
-// awaitRemoval ends a suite. It waits until the namespaces that this process made are gone,
-// and their pods from the disks of the nodes. The next suite then finds no pod, ServiceAccount
-// or token that is about to disappear. A suite whose namespaces stay fails. A directory that
-// stays is printed: containerd can be late to end a container whose exec was cut while it began, and
-// the API has forgotten its pod.
+// awaitRemoval ends a suite. It waits until the namespaces that this process made are deleted, and
+// their pods removed from the disks of the nodes. The next suite then finds no pod, ServiceAccount
+// or token that is about to disappear. A namespace that stays fails the suite. A directory that
+// stays is only printed: containerd can end a container late if the client left an exec while it
+// began, and the API no longer has its pod.
 func (c *Cluster) awaitRemoval(ctx context.Context) {
 	ginkgo.GinkgoHelper()
 	gomega.Eventually(ctx, c.remainingNamespaces).WithTimeout(removal).WithPolling(time.Second).
@@ -71,7 +72,7 @@ func (c *Cluster) awaitDirectories(ctx context.Context, node string) ([]string, 
 	}
 }
 
-// remainingNamespaces are those that this process made and that are not gone yet.
+// remainingNamespaces returns the namespaces that this process made and that still exist.
 func (c *Cluster) remainingNamespaces(ctx context.Context) ([]string, error) {
 	var left []string
 	for _, name := range c.namespaces {
@@ -86,7 +87,8 @@ func (c *Cluster) remainingNamespaces(ctx context.Context) ([]string, error) {
 	return left, nil
 }
 
-// describeNamespace says what keeps the namespace, as far as its conditions do.
+// describeNamespace returns the name, the phase and the conditions that explain why the namespace
+// still exists.
 func describeNamespace(namespace *corev1.Namespace) string {
 	text := fmt.Sprintf("%s (%s)", namespace.Name, namespace.Status.Phase)
 	for _, condition := range namespace.Status.Conditions {
@@ -97,11 +99,12 @@ func describeNamespace(namespace *corev1.Namespace) string {
 	return text
 }
 
-// directoriesWithoutPod are directories of pods on the disk of a node that the API does not
-// have any more. A pod that is deleted without a grace period leaves its directory, with its
-// token, until its kubelet cleans up.
+// directoriesWithoutPod returns the pod directories on the disk of a node whose pod is no longer in
+// the API. A pod that is deleted without a grace period leaves its directory, with its token, until
+// its kubelet cleans up.
 func (c *Cluster) directoriesWithoutPod(ctx context.Context, node string) (sets.Set[string], error) {
-	// The disk first: a pod that starts meanwhile is in the list that follows.
+	// Read the disk first: the later list then includes every pod that starts between the two
+	// reads.
 	directories, err := c.podDirectories(ctx, node)
 	if err != nil {
 		return nil, err
@@ -113,7 +116,7 @@ func (c *Cluster) directoriesWithoutPod(ctx context.Context, node string) (sets.
 	return directories.Difference(uidsOnDisk(pods.Items)), nil
 }
 
-// uidsOnDisk are the names of the directories that a kubelet keeps for these pods.
+// uidsOnDisk returns the names of the directories that a kubelet has for these pods.
 func uidsOnDisk(pods []corev1.Pod) sets.Set[string] {
 	known := sets.New[string]()
 	for i := range pods {

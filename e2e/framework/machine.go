@@ -15,16 +15,16 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/kind/progress"
 )
 
-// TakeMachine waits until no other suite of this checkout has the machine, and has it until
-// the spec is over, or the container of the BeforeAll that calls. It is for specs that take
-// the machine from others, or measure what others would spoil: those of clusters beside
-// each other take turns. It comes first in such a spec, before anything is made or broken,
-// and not twice: who has the machine would wait for itself.
+// TakeMachine waits for a lock on the machine and holds it until the end of the spec, or of the
+// container whose BeforeAll calls this. All suites of a checkout share the lock. It is for specs
+// that need the whole machine, or that measure what other suites would disturb. Call it first in
+// such a spec, before the spec makes or breaks anything. Do not call it twice: the second call
+// would wait for the first one.
 func TakeMachine(ctx context.Context) {
 	ginkgo.GinkgoHelper()
 	file, err := machineLock()
 	if err != nil {
-		// Who has nowhere to keep a lock has no suites beside each other.
+		// Without a directory for a lock, no other suites run beside this one.
 		ginkgo.GinkgoWriter.Printf("taking no turns with other suites: %v\n", err)
 		return
 	}
@@ -33,8 +33,8 @@ func TakeMachine(ctx context.Context) {
 	ginkgo.DeferCleanup(release)
 }
 
-// machineLock is the file of the lock. It is the same for all suites of a checkout, and
-// its directory is there.
+// machineLock opens the file of the lock, which all suites of a checkout share, and creates its
+// directory.
 func machineLock() (string, error) {
 	root, err := repository()
 	if err != nil {

@@ -13,24 +13,22 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Webhook is the name of our entry in the API server's authorization file.
+// Webhook is the name of Bulkhead's entry in the API server's authorization file.
 const Webhook = "node-authorizer.bulkhead.dev"
 
-// FailOpen is how often the API server has passed by our webhook because a call
-// of it failed.
+// FailOpen returns how often the API server skipped Bulkhead's webhook because a call of it failed.
 func (c *Cluster) FailOpen(ctx context.Context) (float64, error) {
 	return c.serverMetric(ctx, "apiserver_authorization_webhook_evaluations_fail_open_total", `name="`+Webhook+`"`)
 }
 
-// ServerStart is when the API server's process began.
+// ServerStart returns the start time of the API server's process.
 func (c *Cluster) ServerStart(ctx context.Context) (time.Time, error) {
 	seconds, err := c.serverMetric(ctx, "process_start_time_seconds", "")
 	return time.Unix(int64(seconds), 0), err
 }
 
-// Registered is when the API server's process began or, if that was later, the
-// node's Node was made: without one, its kubelet is refused what healthy kubelets
-// are not.
+// Registered returns the start time of the API server's process or, if later, the creation time of
+// the Node. Without a Node object, a kubelet is denied requests that a registered kubelet may make.
 func (c *Cluster) Registered(ctx context.Context, name string) (time.Time, error) {
 	started, err := c.ServerStart(ctx)
 	if err != nil {
@@ -40,15 +38,15 @@ func (c *Cluster) Registered(ctx context.Context, name string) (time.Time, error
 	if err != nil {
 		return started, fmt.Errorf("reading node %s: %w", name, err)
 	}
-	// The timestamp is that of the second in which it was made.
+	// The timestamp is truncated to a second.
 	if made := node.CreationTimestamp.Add(time.Second); made.After(started) {
 		return made, nil
 	}
 	return started, nil
 }
 
-// serverMetric is the sum of the API server's samples of that name whose labels
-// contain the given text.
+// serverMetric returns the sum of the API server's samples of that name whose labels contain the
+// given text.
 func (c *Cluster) serverMetric(ctx context.Context, name, labels string) (float64, error) {
 	text, err := c.Client.Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)
 	if err != nil {
@@ -57,8 +55,8 @@ func (c *Cluster) serverMetric(ctx context.Context, name, labels string) (float6
 	return sum(string(text), name, labels)
 }
 
-// ComponentMetric is the sum of the node authorizer's samples of that name whose
-// labels contain the given text.
+// ComponentMetric returns the sum of node-authorizer's samples of that name whose labels contain
+// the given text.
 func (c *Cluster) ComponentMetric(ctx context.Context, name, labels string) (float64, error) {
 	text, err := c.Host.Run(ctx, c.ControlPlane, "curl -sS --fail --max-time 10 http://127.0.0.1:10462/metrics")
 	if err != nil {
@@ -67,7 +65,7 @@ func (c *Cluster) ComponentMetric(ctx context.Context, name, labels string) (flo
 	return sum(text, name, labels)
 }
 
-// sum adds samples of Prometheus' text format. No sample is zero.
+// sum adds samples of Prometheus' text format. Without samples it returns zero.
 func sum(text, name, labels string) (float64, error) {
 	total := 0.0
 	for line := range strings.Lines(text) {

@@ -20,19 +20,19 @@ import (
 	"k8s.io/apimachinery/pkg/util/rand"
 )
 
-// askEtcd posts a question to the etcd of a control-plane host, by its JSON gateway: the
-// image of etcd has no etcdctl.
+// askEtcd sends a request to the etcd of a control-plane host through its JSON gateway. The etcd
+// image has no etcdctl.
 const askEtcd = "curl -sS --fail --max-time 10 --cacert /etc/kubernetes/pki/etcd/ca.crt --cert " +
 	"/etc/kubernetes/pki/etcd/server.crt " +
 	"--key /etc/kubernetes/pki/etcd/server.key -X POST -d '%s' https://127.0.0.1:2379/v3/cluster/member/%s"
 
-// JoinControlPlane makes the machine a further control-plane host, as docs/install.md
-// says, and waits until its API server is ready. Afterwards the machine leaves etcd before
-// it is removed: two members of which one is gone are no quorum.
+// JoinControlPlane makes the machine an additional control-plane host, as docs/install.md
+// describes, and waits until its API server is ready. During cleanup, the machine leaves etcd
+// before it is removed: an etcd of two members has no quorum when one is gone.
 func (m *NewMachine) JoinControlPlane(ctx context.Context, token Bearer) *corev1.Node {
 	ginkgo.GinkgoHelper()
 	m.copyFromControlPlane(ctx, "/usr/local/bin/bulkhead")
-	// The audit policy of the reference cluster, which the API server's manifest names.
+	// The API server's manifest refers to the audit policy of the reference cluster.
 	m.copyFromControlPlane(ctx, "/etc/kubernetes/audit")
 	m.Run(ctx, "bulkhead prepare --profile=hardened")
 	key := strings.TrimSpace(m.Run(ctx, "kubeadm certs certificate-key"))
@@ -49,8 +49,8 @@ func (m *NewMachine) JoinControlPlane(ctx context.Context, token Bearer) *corev1
 	return node
 }
 
-// removeCertificates removes the certificates that `kubeadm init phase upload-certs` has
-// stored, and the token that it made to own them.
+// removeCertificates removes the certificates that `kubeadm init phase upload-certs` stored, and
+// the token that owns them.
 func (m *NewMachine) removeCertificates(ctx context.Context) error {
 	secrets := m.Client.CoreV1().Secrets(metav1.NamespaceSystem)
 	stored, err := secrets.Get(ctx, "kubeadm-certs", metav1.GetOptions{})
@@ -67,10 +67,9 @@ func (m *NewMachine) removeCertificates(ctx context.Context) error {
 	return errors.Join(problems...)
 }
 
-// leaveControlPlane takes the machine's member out of etcd while both are there, and then
-// has kubeadm clean the machine. kubeadm alone would leave the member where it cannot find
-// the machine's Node. It comes before the machine is removed, and fails the spec if a
-// member is left.
+// leaveControlPlane removes the machine's member from etcd while both members run, and then runs
+// kubeadm's cleanup on the machine. kubeadm alone would leave the member where it cannot find the
+// machine's Node. This runs before the machine is removed. It fails the spec if a member remains.
 func (m *NewMachine) leaveControlPlane(ctx context.Context) {
 	ginkgo.GinkgoHelper()
 	gomega.Eventually(ctx, func() (bool, error) {
@@ -87,8 +86,8 @@ func (m *NewMachine) leaveControlPlane(ctx context.Context) {
 		"the API server that stays; kubeadm reset: %v", reset)
 }
 
-// member is the ID of the machine's member of etcd; empty if there is none. A member that
-// has not started yet has no name.
+// member returns the ID of the machine's etcd member, or an empty string if there is none. A member
+// that has not started yet has no name.
 func (m *NewMachine) member(ctx context.Context) (id string, err error) {
 	out, err := m.Host.Run(ctx, m.ControlPlane, fmt.Sprintf(askEtcd, "{}", "list"))
 	if err != nil {
@@ -108,7 +107,7 @@ func (m *NewMachine) member(ctx context.Context) (id string, err error) {
 	return "", nil
 }
 
-// copyFromControlPlane copies a file or a directory to the same place on the machine.
+// copyFromControlPlane copies a file or a directory to the same path on the machine.
 func (m *NewMachine) copyFromControlPlane(ctx context.Context, path string) {
 	ginkgo.GinkgoHelper()
 	script := fmt.Sprintf("docker exec %s tar -C / -chf - %s | docker exec -i %s tar -C / -xf -", m.ControlPlane, path[1:],
@@ -117,5 +116,5 @@ func (m *NewMachine) copyFromControlPlane(ctx context.Context, path string) {
 	gomega.Expect(err).NotTo(gomega.HaveOccurred(), "copying %s to %s: %s", path, m.Name, out)
 }
 
-// MachineName is a name for a machine that no other spec uses.
+// MachineName returns a machine name that no other spec uses.
 func MachineName() string { return "e2e-joining-" + rand.String(6) }

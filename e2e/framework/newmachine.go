@@ -22,22 +22,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// joinTime bounds `kubeadm join`, and what comes after it until the Node is Ready.
+// joinTime bounds `kubeadm join` and the time until the Node is Ready.
 const joinTime = 4 * time.Minute
 
-// NewMachine is a host of the reference cluster that has joined nothing yet: a further
-// container of the nodes' own image in their network. Its name is what its Node will be
-// called, and [Host.Run] reaches it.
+// NewMachine is a host of the reference cluster that has not joined the cluster yet. It is another
+// container of the nodes' own image in their network. Its name is the name of its future Node, and
+// [Host.Run] can reach it.
 type NewMachine struct {
 	*Cluster
 	Name string
-	// podCIDR is that of the Node, as soon as there is one.
+	// podCIDR is the podCIDR of the Node. It is empty until the Node exists.
 	podCIDR string
 }
 
-// NewMachine starts a machine, and removes it and its Node after the spec, or the
-// container of the BeforeAll that calls. On a cluster other than the reference cluster the
-// spec is skipped.
+// NewMachine starts a machine. It removes the machine and its Node after the spec, or after the
+// container whose BeforeAll calls this. Outside of the reference cluster the spec is skipped.
 func (s *Scene) NewMachine(ctx context.Context, name string) *NewMachine {
 	ginkgo.GinkgoHelper()
 	if !strings.HasPrefix(s.Settings.NodeExec, "docker ") {
@@ -50,8 +49,9 @@ func (s *Scene) NewMachine(ctx context.Context, name string) *NewMachine {
 	gomega.Expect(of).To(gomega.HaveLen(2), "image and kind cluster of %s: %q", s.ControlPlane, image)
 	m := &NewMachine{Cluster: s.Cluster, Name: name}
 	ginkgo.DeferCleanup(m.remove)
-	// As kind starts a node (sigs.k8s.io/kind pkg/cluster/internal/providers/docker). With
-	// its label, `make down` removes what a killed run leaves.
+	// The same arguments as kind uses to start a node (sigs.k8s.io/kind
+	// pkg/cluster/internal/providers/docker). With kind's label, `make down` removes what an
+	// aborted run leaves.
 	_, err = docker(ctx, "run", "--detach", "--tty", "--name", name, "--hostname", name,
 		"--label", "io.x-k8s.kind.cluster="+of[1], "--label", "io.x-k8s.kind.role=worker", "--net", "kind", "--restart=no",
 		"--init=false", "--cgroupns=private", "--privileged", "--security-opt", "seccomp=unconfined",
@@ -65,7 +65,7 @@ func (s *Scene) NewMachine(ctx context.Context, name string) *NewMachine {
 	return m
 }
 
-// Run runs a script on the machine, which must succeed.
+// Run runs a script on the machine. The script must succeed.
 func (m *NewMachine) Run(ctx context.Context, script string) string {
 	ginkgo.GinkgoHelper()
 	out, err := m.Host.Run(ctx, m.Name, script)
@@ -73,8 +73,8 @@ func (m *NewMachine) Run(ctx context.Context, script string) string {
 	return out
 }
 
-// Join runs `kubeadm join` with the token and further flags, connects the machine to the
-// pod network, and waits until its Node is Ready.
+// Join runs `kubeadm join` with the token and further flags, connects the machine to the pod
+// network, and waits until its Node is Ready.
 func (m *NewMachine) Join(ctx context.Context, token Bearer, flags ...string) *corev1.Node {
 	ginkgo.GinkgoHelper()
 	ctx, cancel := context.WithTimeout(ctx, joinTime)
@@ -97,8 +97,8 @@ func (m *NewMachine) Join(ctx context.Context, token Bearer, flags ...string) *c
 	return node
 }
 
-// TryJoin runs `kubeadm join` and returns its output. Preflight is skipped, as kind does:
-// it is about machines that are no containers.
+// TryJoin runs `kubeadm join` and returns its output. It skips the preflight checks as kind does,
+// because these checks do not fit containers.
 func (m *NewMachine) TryJoin(ctx context.Context, token Bearer, flags ...string) (string, error) {
 	pin, err := pinOf(m.config.CAData)
 	if err != nil {
@@ -110,7 +110,7 @@ func (m *NewMachine) TryJoin(ctx context.Context, token Bearer, flags ...string)
 			m.ControlPlane, token.Token, pin, m.Name, strings.Join(flags, " ")))
 }
 
-// pinOf is what kubeadm recognizes the cluster's CA by.
+// pinOf returns the public key pin by which kubeadm verifies the cluster's CA.
 func pinOf(authority []byte) (string, error) {
 	block, _ := pem.Decode(authority)
 	if block == nil {
@@ -124,7 +124,7 @@ func pinOf(authority []byte) (string, error) {
 	return "sha256:" + hex.EncodeToString(sum[:]), nil
 }
 
-// connect gives the machine the pod network of the reference cluster, as `make up` does
+// connect adds the machine to the pod network of the reference cluster, as `make up` does
 // (kind/refcluster/network.go).
 func (m *NewMachine) connect(ctx context.Context, node *corev1.Node) error {
 	m.podCIDR = node.Spec.PodCIDR
@@ -152,7 +152,7 @@ func (m *NewMachine) connect(ctx context.Context, node *corev1.Node) error {
 	return nil
 }
 
-// remove takes the Node, the routes to it and the machine away.
+// remove removes the Node, the routes to it and the machine.
 func (m *NewMachine) remove(ctx context.Context) error {
 	err := m.Client.CoreV1().Nodes().Delete(ctx, m.Name, metav1.DeleteOptions{})
 	if apierrors.IsNotFound(err) {
@@ -169,7 +169,7 @@ func (m *NewMachine) remove(ctx context.Context) error {
 	return errors.Join(append(problems, err)...)
 }
 
-// docker runs a command of the engine that has the reference cluster.
+// docker runs a command of the container engine that runs the reference cluster.
 func docker(ctx context.Context, args ...string) (string, error) {
 	out, err := exec.CommandContext(ctx, "docker", args...).CombinedOutput()
 	if err != nil {

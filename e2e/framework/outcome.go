@@ -16,16 +16,16 @@ import (
 // rbacReason begins every reason of the RBAC authorizer.
 const rbacReason = "RBAC:"
 
-// outcome is a matcher of answers: nil means that the answer is the right one.
+// outcome is a matcher of answers. judge returns nil if the answer is right.
 type outcome struct {
 	wanted string
 	judge  func(Answer) error
 	wrong  error
 }
 
-// ForbiddenBy matches a refusal by the rule: status 403, and the rule's ID in
-// the message; if text is not empty, the message must have it, too. On in-tree,
-// where there are no IDs, only the text counts.
+// ForbiddenBy matches a denial by the rule: status 403, with the rule's ID in the message. If text
+// is not empty, the message must contain it, too. On in-tree, where there are no IDs, only the text
+// counts.
 func ForbiddenBy(profile Profile, rule rules.ID, text string) types.GomegaMatcher {
 	return &outcome{
 		wanted: fmt.Sprintf("be refused by %s", rule),
@@ -57,8 +57,8 @@ func saysWhy(profile Profile, rule rules.ID, text string, a Answer) error {
 	return nil
 }
 
-// AllowedBy matches a request that succeeded, or found nothing where it may,
-// and whose review names the rule. On in-tree it must not be RBAC that allows.
+// AllowedBy matches a request that succeeded, or that found nothing where this is accepted. Its
+// review must name the rule. On in-tree, the allowance must not be from RBAC.
 func AllowedBy(profile Profile, rule rules.ID) types.GomegaMatcher {
 	return &outcome{
 		wanted: fmt.Sprintf("be allowed by %s", rule),
@@ -78,8 +78,8 @@ func AllowedBy(profile Profile, rule rules.ID) types.GomegaMatcher {
 	}
 }
 
-// allowedByOthers tells apart who allowed when it was not us: RBAC says so in
-// its reason, and the in-tree Node authorizer says nothing.
+// allowedByOthers finds out which authorizer allowed the request if it was not Bulkhead. RBAC gives
+// a reason with its name. The in-tree Node authorizer gives no reason.
 func allowedByOthers(profile Profile, rule rules.ID, reason string) error {
 	byRBAC := strings.HasPrefix(reason, rbacReason)
 	switch {
@@ -108,7 +108,7 @@ func (o *outcome) Match(actual any) (bool, error) {
 	return o.wrong == nil, nil
 }
 
-// FailureMessage says what was expected, from whom, and what came instead.
+// FailureMessage describes the expected outcome, the user, and the actual answer.
 func (o *outcome) FailureMessage(actual any) string {
 	a, ok := actual.(Answer)
 	if !ok {

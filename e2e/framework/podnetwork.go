@@ -13,13 +13,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// podNetwork is where a node of the reference cluster has its pod network
-// (kind/refcluster/network.go). It is written once, from the podCIDR of then.
+// podNetwork is the file with the pod network of a node of the reference cluster
+// (kind/refcluster/network.go). It is written once, with the podCIDR of that time.
 const podNetwork = "/etc/cni/net.d/10-bulkhead.conflist"
 
-// FollowPodCIDR has the pod network of the reference cluster follow a node that has
-// another podCIDR than before, as `make up` would. Other networks follow by
-// themselves, and are left alone. It may be called as often as one likes.
+// FollowPodCIDR updates the pod network of the reference cluster after a node's podCIDR has
+// changed, as `make up` does. Other pod networks update themselves, so it does not change them. It
+// is idempotent.
 func (c *Cluster) FollowPodCIDR(ctx context.Context, name, before string) error {
 	if ours, err := c.Host.Run(ctx, name, "test ! -e "+podNetwork+" || echo ours"); err != nil ||
 		strings.TrimSpace(ours) == "" {
@@ -50,7 +50,7 @@ func (c *Cluster) FollowPodCIDR(ctx context.Context, name, before string) error 
 	return errors.Join(append(problems, err)...)
 }
 
-// routeScript sends what is for the node's pods to the node.
+// routeScript routes the addresses of the node's pods to the node.
 func routeScript(before, now, address string) string {
 	script := fmt.Sprintf("ip route replace %s via %s\n", now, address)
 	if before != "" && before != now {
@@ -59,8 +59,8 @@ func routeScript(before, now, address string) string {
 	return "set -e\n" + script
 }
 
-// rangeScript gives new pods their addresses from the podCIDR. The file is written
-// in place: containerd acts on a write and ignores a file renamed in.
+// rangeScript sets the address range of new pods to the podCIDR. It writes the file in place:
+// containerd reacts to a write, but ignores a file that is renamed into place.
 func rangeScript(file, now string) string {
 	return fmt.Sprintf(`set -e
 grep -qF '"subnet": "%[1]s"' %[2]s && exit 0

@@ -15,32 +15,32 @@ import (
 	"time"
 )
 
-// Port is where requests go that no client library would send.
+// Port is a TLS port that accepts requests byte for byte.
 type Port struct {
-	// Address is a host and a port.
+	// Address is host and port.
 	Address string
-	// Node is the node whose kubelet is asked for there.
+	// Node is the node whose kubelet serves this port.
 	Node string
-	// Guarded is true where kubelet-auth-proxy answers, and not the kubelet itself.
+	// Guarded is true where kubelet-auth-proxy answers instead of the kubelet itself.
 	Guarded bool
 
-	// roots are who signs the serving certificate; nil where nobody does.
+	// roots verify the serving certificate. nil means that it is self-signed.
 	roots *x509.CertPool
-	// pod is the proxy's, if Guarded: its name, or how it begins and a star. health is
-	// its port on the loopback of the node.
+	// pod is the name of the proxy's pod, or a prefix with a star, if Guarded. health is the
+	// proxy's health port on the node's loopback address.
 	pod    string
 	health int
 }
 
-// TLS is how a caller talks to the port.
+// TLS returns the TLS configuration of a caller for this port.
 func (p *Port) TLS(who Caller) *tls.Config {
 	config := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: p.roots}
 	if p.roots == nil {
-		// The kubelet of a plain cluster signs for itself.
+		// The kubelet of a plain cluster has a self-signed certificate.
 		config.InsecureSkipVerify = true
 	}
 	if who.Certificate != nil {
-		// Shown whether or not the other side names the CA that signed it.
+		// Present the certificate even if the server does not list the CA that signed it.
 		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 			return who.Certificate, nil
 		}
@@ -48,8 +48,8 @@ func (p *Port) TLS(who Caller) *tls.Config {
 	return config
 }
 
-// Dial opens a connection and shows the caller's certificate. Reading and writing end
-// after the time that every request of a spec has.
+// Dial opens a connection and presents the caller's certificate. Reads and writes fail after the
+// timeout of every spec request ([oneRequest]).
 func (p *Port) Dial(ctx context.Context, who Caller) (*Connection, error) {
 	opened := time.Now()
 	dialer := &tls.Dialer{NetDialer: &net.Dialer{Timeout: oneRequest}, Config: p.TLS(who)}
@@ -67,8 +67,8 @@ func (p *Port) Dial(ctx context.Context, who Caller) (*Connection, error) {
 	return &Connection{Conn: secured, Reader: bufio.NewReader(conn), port: p, who: who, opened: opened}, nil
 }
 
-// Send makes one call over a connection of its own. Of an upgrade it sees that it is
-// granted, and then hangs up.
+// Send makes one call on a new connection. For an upgrade, it returns the response and then closes
+// the connection.
 func (p *Port) Send(ctx context.Context, who Caller, call Call) (Reply, error) {
 	conn, err := p.Dial(ctx, who)
 	if err != nil {
@@ -78,7 +78,7 @@ func (p *Port) Send(ctx context.Context, who Caller, call Call) (Reply, error) {
 	return conn.Send(call)
 }
 
-// clusterCA are who signs what the cluster serves with.
+// clusterCA returns the CA of the cluster's serving certificates.
 func (c *Cluster) clusterCA() (*x509.CertPool, error) {
 	data := c.config.CAData
 	if len(data) == 0 && c.config.CAFile != "" {

@@ -20,10 +20,9 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
 )
 
-// RunProgram runs a program of this repository on a node, on its host's network and as
-// its root, as a pod that is there until the spec is over, or the container of the
-// BeforeAll that calls. A node has nothing to build it with, so it is built here and
-// put on the host.
+// RunProgram runs a program of this repository as root on a node, in a pod with the host network.
+// The pod stays until the end of the spec, or of the container whose BeforeAll calls this. A node
+// cannot build the program, so the suite builds it and copies it to the host.
 func (s *Scene) RunProgram(ctx context.Context, node, directory string, args ...string) *corev1.Pod {
 	ginkgo.GinkgoHelper()
 	program, err := buildProgram(ctx, directory)
@@ -48,10 +47,10 @@ func (s *Scene) RunProgram(ctx context.Context, node, directory string, args ...
 	})
 }
 
-// kubeletPKI is where a kubelet has its certificates.
+// kubeletPKI is the directory with a kubelet's certificates.
 const kubeletPKI = "/var/lib/kubelet/pki"
 
-// buildProgram makes a program that needs nothing but a kernel.
+// buildProgram builds a static program that needs only a kernel.
 func buildProgram(ctx context.Context, directory string) (program []byte, err error) {
 	scratch, err := os.MkdirTemp("", "e2e-program-")
 	if err != nil {

@@ -13,12 +13,11 @@ import (
 	"github.com/onsi/ginkgo/v2/types"
 )
 
-// Names of report entries. Report entries are what survives the way from a
-// parallel process to the report.
+// Names of report entries. Only report entries get from a parallel process to the report.
 const (
-	// TimeToAllow is how long it took until a new right was there.
+	// TimeToAllow is the time until a new right was in effect.
 	TimeToAllow = "time to allow"
-	// TimeToRefuse is how long it took until a right was gone.
+	// TimeToRefuse is the time until a removed right was no longer in effect.
 	TimeToRefuse = "time to refuse"
 
 	userEntry        = "user"
@@ -38,12 +37,12 @@ func recordDuration(name string, d time.Duration) {
 	ginkgo.AddReportEntry(name, d.String(), ginkgo.ReportEntryVisibilityFailureOrVerbose)
 }
 
-// Measured leaves a figure in the report.
+// Measured adds a figure to the report.
 func Measured(what, figure string) {
 	ginkgo.AddReportEntry(measurementEntry+what, figure, ginkgo.ReportEntryVisibilityAlways)
 }
 
-// Latencies says how long many requests took.
+// Latencies summarizes how long many requests took.
 func Latencies(all []time.Duration) string {
 	if len(all) == 0 {
 		return "none"

@@ -17,14 +17,14 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// Decisions of the audit log of kubelet-auth-proxy.
+// Decisions in the audit log of kubelet-auth-proxy.
 const (
 	decidedAllow = "allow"
 	decidedDeny  = "deny"
 	undecided    = "error"
 )
 
-// String is what was asked and what came of it.
+// String describes the call and its result.
 func (r Reply) String() string {
 	user := r.Caller.User
 	if user == "" {
@@ -34,10 +34,9 @@ func (r Reply) String() string {
 		shortened(r.Body))
 }
 
-// ExpectDenied holds a reply against a refusal by kubelet-auth-proxy: the status, and
-// the rule's ID at the end of the text and in the audit line. Where the kubelet itself
-// has answered, the status is all that counts. It returns the audit line, if there is
-// access to the host.
+// ExpectDenied expects that kubelet-auth-proxy denied the call. It compares the status, and the
+// rule's ID at the end of the text and in the audit line. Where the kubelet itself answered, only
+// the status counts. It returns the audit line if there is access to the host.
 func (s *Suite) ExpectDenied(ctx context.Context, reply Reply, code int, by rules.ID) KubeletLine {
 	ginkgo.GinkgoHelper()
 	gomega.Expect(reply.Code).To(gomega.Equal(code), reply.String())
@@ -59,9 +58,9 @@ func (s *Suite) ExpectDenied(ctx context.Context, reply Reply, code int, by rule
 	return line
 }
 
-// ExpectForwarded holds a reply against an allowance by the rule: the status that the
-// kubelet answers with, and the audit line, which names the user and the rule. Where
-// the kubelet itself has answered, the status is all that counts.
+// ExpectForwarded expects that the rule allowed the call. It compares the status of the kubelet's
+// answer and the audit line, which names the user and the rule. Where the kubelet itself answered,
+// only the status counts.
 func (s *Suite) ExpectForwarded(ctx context.Context, reply Reply, code int, by rules.ID) KubeletLine {
 	ginkgo.GinkgoHelper()
 	gomega.Expect(reply.Code).To(gomega.Equal(code), reply.String())
@@ -92,8 +91,8 @@ func (s *Suite) expectLine(got, wanted KubeletLine, reply Reply) {
 	}
 }
 
-// audited waits for the first line of the proxy's audit log about the reply: lines are
-// written beside the requests, and then taken by the container runtime.
+// audited waits for the first line of the proxy's audit log about the reply. The proxy writes lines
+// asynchronously, and the container runtime copies them later.
 func (s *Suite) audited(ctx context.Context, reply Reply) (line KubeletLine) {
 	ginkgo.GinkgoHelper()
 	if why := s.Host.Missing(); why != "" {
@@ -103,7 +102,7 @@ func (s *Suite) audited(ctx context.Context, reply Reply) (line KubeletLine) {
 	gomega.Eventually(ctx, func() (int, error) {
 		lines, err := s.KubeletAudited(ctx, reply)
 		if reply.Code != http.StatusSwitchingProtocols {
-			// Before its last line, a request may have one from when it was allowed.
+			// A request may have a line from when it was allowed, before its last line.
 			lines = slices.DeleteFunc(lines, func(one KubeletLine) bool { return one.Stage == "begin" })
 		}
 		if len(lines) > 0 {

@@ -31,8 +31,8 @@ func (s *Suite) report(report ginkgo.Report) {
 	gomega.Expect(reporters.GenerateJUnitReport(report, base+".junit.xml")).To(gomega.Succeed())
 }
 
-// RuleTable is what a run proved, for a person to read: a row for each rule that
-// the suite names, then everything that was skipped and why, then what was measured.
+// RuleTable returns what a run proved, in readable form. It has a row for each rule that the suite
+// names, then each skipped spec with the reason, then the measurements.
 func RuleTable(report types.Report, all []rules.Rule, profile Profile) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s on profile %s\n\n", report.SuiteDescription, profile)
@@ -73,8 +73,8 @@ func specs(report types.Report) []types.SpecReport {
 	return all
 }
 
-// filteredOut reports whether the person who ran the suite did not ask for the
-// spec. A spec that skipped itself says why.
+// filteredOut reports whether the Ginkgo filter excluded the spec. A spec that skipped itself has a
+// message.
 func filteredOut(spec types.SpecReport) bool {
 	return spec.State == types.SpecStateSkipped && spec.Failure.Message == ""
 }
@@ -92,7 +92,7 @@ func summary(report types.Report) string {
 		counts[types.SpecStateSkipped])
 }
 
-// named reports whether a spec of the suite claims something of the rule.
+// named reports whether a spec of the suite claims an outcome of the rule.
 func named(report types.Report, id rules.ID) bool {
 	return slices.ContainsFunc(report.SpecReports, func(spec types.SpecReport) bool {
 		claim := ReadClaim(spec.Labels())
@@ -100,14 +100,14 @@ func named(report types.Report, id rules.ID) bool {
 	})
 }
 
-// tally is how the specs ended that claim one outcome of one rule.
+// tally counts the results of the specs that claim one outcome of one rule.
 type tally struct {
 	passed, failed, whileOff int
 	why                      string
 }
 
-// proved is a cell of the table: how many specs claim this outcome of the rule,
-// and what came of them.
+// proved returns a cell of the table: how many specs claim this outcome of the rule, and their
+// results.
 func proved(report types.Report, all []rules.Rule, id rules.ID, want Want, profile Profile) string {
 	var t tally
 	for _, spec := range specs(report) {
@@ -125,7 +125,7 @@ func proved(report types.Report, all []rules.Rule, id rules.ID, want Want, profi
 	return t.String()
 }
 
-// isOff reports whether the rule that the spec is about is not in force.
+// isOff reports whether the rule of the claim is not in force.
 func isOff(claim Claim, all []rules.Rule, profile Profile) bool {
 	return slices.ContainsFunc(all, func(rule rules.Rule) bool {
 		return rule.ID == claim.By && !InForce(rule, profile)
@@ -204,7 +204,7 @@ func measurements(report types.Report) []string {
 	return lines
 }
 
-// percentile is of sorted durations.
+// percentile returns a percentile of sorted durations.
 func percentile(sorted []time.Duration, p int) time.Duration {
 	return sorted[(len(sorted)-1)*p/100].Round(time.Millisecond)
 }

@@ -12,19 +12,19 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Request is one request to the API server, in the terms of its authorizers.
-// Writes are dry runs: what is asked of the authorizers is the same.
+// Request is one request to the API server, with the attributes that authorizers see. Writes are
+// dry runs: the authorizers see the same attributes.
 type Request struct {
 	Verb        string
 	Resource    schema.GroupVersionResource
 	Subresource string
 	Namespace   string
 	Name        string
-	// Selector is a field selector, as in a query, and Label a label's key and value.
+	// Selector is a field selector in query form. Label is a label's key and value.
 	Selector, Label string
-	// Path is set for a request that is for no resource.
+	// Path is set for a non-resource request.
 	Path string
-	// Body is what is written.
+	// Body is the object that is written.
 	Body any
 
 	legacyWatch bool
@@ -32,57 +32,57 @@ type Request struct {
 	onlyAsked   bool
 }
 
-// Get asks for one object. Like the functions that follow it begins a request,
-// which the methods below complete.
+// Get requests one object. Like the functions that follow, it returns a request that the methods
+// below complete.
 func Get(r schema.GroupVersionResource) Request { return Request{Verb: "get", Resource: r} }
 
-// List asks for many objects.
+// List requests many objects.
 func List(r schema.GroupVersionResource) Request { return Request{Verb: "list", Resource: r} }
 
-// Watch asks for changes of objects.
+// Watch requests changes of objects.
 func Watch(r schema.GroupVersionResource) Request { return Request{Verb: "watch", Resource: r} }
 
-// Create makes an object, or a subresource of the one that is named.
+// Create creates an object, or a subresource of the named object.
 func Create(r schema.GroupVersionResource) Request { return Request{Verb: "create", Resource: r} }
 
 // Update replaces an object.
 func Update(r schema.GroupVersionResource) Request { return Request{Verb: "update", Resource: r} }
 
-// Delete removes an object.
+// Delete deletes an object.
 func Delete(r schema.GroupVersionResource) Request { return Request{Verb: "delete", Resource: r} }
 
-// Patch changes nothing unless it is given a body.
+// Patch patches an object. Without [Request.With] the patch is empty.
 func Patch(r schema.GroupVersionResource) Request {
 	return Request{Verb: "patch", Resource: r, Body: struct{}{}}
 }
 
-// DeleteAll is deletecollection.
+// DeleteAll is the verb deletecollection.
 func DeleteAll(r schema.GroupVersionResource) Request {
 	return Request{Verb: "deletecollection", Resource: r}
 }
 
-// GetPath is a request for no resource.
+// GetPath is a non-resource request.
 func GetPath(path string) Request { return Request{Verb: "get", Path: path} }
 
-// Ask is a question that components ask of the authorizers and that no request
-// can put: its verb has no HTTP method.
+// Ask is a check that components request from the authorizers. Its verb has no HTTP method, so no
+// request can express it.
 func Ask(verb string, r schema.GroupVersionResource) Request {
 	return Request{Verb: verb, Resource: r, onlyAsked: true}
 }
 
-// In says in which namespace.
+// In sets the namespace.
 func (r Request) In(namespace string) Request { r.Namespace = namespace; return r }
 
-// Named says which object.
+// Named sets the name of the object.
 func (r Request) Named(name string) Request { r.Name = name; return r }
 
-// Sub says which subresource.
+// Sub sets the subresource.
 func (r Request) Sub(resource string) Request { r.Subresource = resource; return r }
 
-// Where selects objects by their fields.
+// Where sets a field selector.
 func (r Request) Where(selector string) Request { r.Selector = selector; return r }
 
-// With says what is written.
+// With sets the body.
 func (r Request) With(body any) Request { r.Body = body; return r }
 
 // Labelled selects objects by one label, as key=value.
@@ -91,7 +91,7 @@ func (r Request) Labelled(label string) Request { r.Label = label; return r }
 // OnWatchPath uses the old form of watches, /api/v1/watch/….
 func (r Request) OnWatchPath() Request { r.legacyWatch = true; return r }
 
-// OrMissing accepts that what an allowed request asks for does not exist.
+// OrMissing also accepts "not found" as the answer to an allowed request.
 func (r Request) OrMissing() Request { r.mayMiss = true; return r }
 
 func (r Request) method() string {
@@ -111,7 +111,7 @@ func (r Request) method() string {
 
 func (r Request) writes() bool { return r.method() != http.MethodGet }
 
-// url is the path and query of the request.
+// url returns the path and query of the request.
 func (r Request) url() string {
 	if r.Path != "" {
 		return r.Path
@@ -135,7 +135,7 @@ func (r Request) url() string {
 	return strings.Join(parts, "/") + "?" + r.query().Encode()
 }
 
-// nameInPath is empty for the creation of an object: its name is in the body.
+// nameInPath is empty for the creation of an object, whose name is in the body.
 func (r Request) nameInPath() string {
 	if r.Verb == "create" && r.Subresource == "" {
 		return ""
@@ -163,7 +163,7 @@ func (r Request) query() url.Values {
 	return query
 }
 
-// String is the request as a sentence.
+// String returns a readable form of the request.
 func (r Request) String() string {
 	if r.Path != "" {
 		return r.Verb + " " + r.Path

@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 )
 
-// Review asks the API server what its authorizers say to the request, with the
-// attributes that the request itself would have.
+// Review asks the API server for the authorizers' decision about the request. The review has the
+// same attributes as the request.
 func (c *Cluster) Review(ctx context.Context, who *Identity, r Request) (authorizationv1.SubjectAccessReviewStatus,
 	error) {
 	review, err := reviewOf(who, r)
@@ -29,7 +29,7 @@ func (c *Cluster) Review(ctx context.Context, who *Identity, r Request) (authori
 	return review.Status, nil
 }
 
-// reviewOf is the question whether who may make the request.
+// reviewOf returns the review that asks whether who may make the request.
 func reviewOf(who *Identity, r Request) (*authorizationv1.SubjectAccessReview, error) {
 	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 		User: who.User, Groups: who.Groups,
@@ -49,8 +49,8 @@ func reviewOf(who *Identity, r Request) (*authorizationv1.SubjectAccessReview, e
 	return review, err
 }
 
-// attributes follows what the API server makes of a request: a selector by name
-// is a name, and the old watch path has no selectors.
+// attributes computes the attributes as the API server does. A field selector by name becomes the
+// name. The old watch path has no selectors.
 func (r Request) attributes() (*authorizationv1.ResourceAttributes, error) {
 	attributes := &authorizationv1.ResourceAttributes{
 		Verb: r.Verb, Namespace: r.Namespace, Name: r.Name,

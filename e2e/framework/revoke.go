@@ -18,15 +18,15 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/revocationlist"
 )
 
-// CredentialID is the ID of the identity's credential, as kube-apiserver gives it.
+// CredentialID returns the credential ID that kube-apiserver gives to the identity's credential.
 func (i *Identity) CredentialID() string {
 	ginkgo.GinkgoHelper()
 	gomega.Expect(i.Extra[user.CredentialIDKey]).To(gomega.HaveLen(1), "%s has no credential of its own", i.User)
 	return i.Extra[user.CredentialIDKey][0]
 }
 
-// Revoke adds a credential to the cluster's list, as `bulkhead revoke` does, until the
-// spec, or the container of the BeforeAll that calls, is over.
+// Revoke adds a credential to the cluster's revocation list, as `bulkhead revoke` does. It removes
+// the credential at the end of the spec, or of the container whose BeforeAll calls this.
 func (s *Scene) Revoke(ctx context.Context, id string) {
 	ginkgo.GinkgoHelper()
 	ginkgo.DeferCleanup(func(ctx context.Context) error {
@@ -37,7 +37,7 @@ func (s *Scene) Revoke(ctx context.Context, id string) {
 	})).To(gomega.Succeed())
 }
 
-// Unrevoke takes a credential off the list.
+// Unrevoke removes a credential from the revocation list.
 func (s *Scene) Unrevoke(ctx context.Context, id string) {
 	ginkgo.GinkgoHelper()
 	gomega.Expect(s.editRevoked(ctx, func(text string) string { return revocationlist.Remove(text, id) })).To(

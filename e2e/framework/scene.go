@@ -20,19 +20,19 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
 )
 
-// Scene is what one spec plays on: two nodes without kubelets, a namespace, and
-// whatever else it makes. It removes itself after the spec.
+// Scene holds the objects of one spec: two nodes without kubelets, a namespace, and all other
+// objects that the spec makes. It removes them after the spec.
 type Scene struct {
 	*Cluster
-	// Own and Other are names of nodes that no other spec uses. The Node objects
-	// exist from the first call of Node on.
+	// Own and Other are node names that no other spec uses. The Node objects exist after the first
+	// call of [Scene.Node].
 	Own, Other string
 
 	namespace string
 	account   *corev1.ServiceAccount
 	nodes     map[string]*corev1.Node
 	serial    int
-	// changed is when the last object was made that may give a node a right.
+	// changed is when the last object was created that may give a node a right.
 	changed time.Time
 }
 
@@ -41,7 +41,7 @@ func newScene(c *Cluster) *Scene {
 	return &Scene{Cluster: c, Own: "e2e-own-" + id, Other: "e2e-other-" + id, nodes: map[string]*corev1.Node{}}
 }
 
-// Namespace makes a namespace with a service account for this spec, at the first call.
+// Namespace returns the namespace of this spec. The first call makes it, with a service account.
 func (s *Scene) Namespace(ctx context.Context) string {
 	if s.namespace != "" {
 		return s.namespace
@@ -49,7 +49,7 @@ func (s *Scene) Namespace(ctx context.Context) string {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		Name:   "e2e-" + rand.String(8),
 		Labels: map[string]string{"pod-security.kubernetes.io/enforce": "privileged"},
-		// As an administrator would have it who runs static pods there.
+		// An administrator who runs static pods in the namespace sets this annotation.
 		Annotations: map[string]string{fixtures.MirrorAllowed: "true"},
 	}}
 	s.put(ctx, namespace)
@@ -59,8 +59,8 @@ func (s *Scene) Namespace(ctx context.Context) string {
 	return s.namespace
 }
 
-// Node makes a Node object without a kubelet behind it, at the first call for
-// that name. Nothing is scheduled to it.
+// Node returns a Node object without a kubelet. The first call for a name makes it. No pod is
+// scheduled to it.
 func (s *Scene) Node(ctx context.Context, name string) *corev1.Node {
 	if node, ok := s.nodes[name]; ok {
 		return node
@@ -77,8 +77,8 @@ func (s *Scene) Node(ctx context.Context, name string) *corev1.Node {
 	return node
 }
 
-// Address is one that no other scene gives to its Node: two Nodes with one address are
-// each other's hindrance. It is of the range for tests of networks (RFC 2544).
+// Address returns an IP address that is different for each scene. Two Nodes with one address would
+// disturb each other. The range is for network tests (RFC 2544).
 func (s *Scene) Address() string {
 	sum := fnv.New32a()
 	_, _ = sum.Write([]byte(s.Own))
@@ -86,14 +86,14 @@ func (s *Scene) Address() string {
 	return fmt.Sprintf("198.%d.%d.%d", 18+n>>16&1, n>>8&0xff, n&0xff)
 }
 
-// NewName is a name that this scene has not used.
+// NewName returns a name that this scene has not used.
 func (s *Scene) NewName(kind string) string {
 	s.serial++
 	return fmt.Sprintf("%s-%s-%d", kind, s.Own[len("e2e-own-"):], s.serial)
 }
 
-// Put creates objects as the administrator and removes them after the spec.
-// From then on an allowance may take a moment: see [Suite.ExpectAllowed].
+// Put creates objects as the administrator and removes them after the spec. After that, an
+// allowance may be delayed: see [Suite.ExpectAllowed].
 func (s *Scene) Put(ctx context.Context, objects ...k8s.Object) {
 	ginkgo.GinkgoHelper()
 	for _, object := range objects {
@@ -104,8 +104,8 @@ func (s *Scene) Put(ctx context.Context, objects ...k8s.Object) {
 
 func (s *Scene) put(ctx context.Context, object k8s.Object) {
 	ginkgo.GinkgoHelper()
-	// Registered before the creation, of which only the answer may be lost. What
-	// is in the scene's namespace goes with it.
+	// Register the cleanup before the creation: the object may exist even if the answer is lost.
+	// Objects in the scene's namespace are deleted with the namespace.
 	if s.namespace == "" || object.GetNamespace() != s.namespace {
 		ginkgo.DeferCleanup(s.remove, object)
 	}
@@ -128,7 +128,7 @@ func (s *Scene) remove(ctx context.Context, object k8s.Object) error {
 	return nil
 }
 
-// PutAs creates objects as somebody else; the administrator removes them.
+// PutAs creates objects as another user. The administrator removes them after the spec.
 func (s *Scene) PutAs(ctx context.Context, who *Identity, objects ...k8s.Object) {
 	ginkgo.GinkgoHelper()
 	theirs, err := who.Objects()
@@ -140,10 +140,10 @@ func (s *Scene) PutAs(ctx context.Context, who *Identity, objects ...k8s.Object)
 	}
 }
 
-// Pod makes a pod that is bound to a node, and what it takes: the namespace, its
-// service account, and the Nodes of this scene that the request of the spec is
-// about. One of them is the scene's own, which mostly asks: without a Node object
-// it would be refused for that, whichever node the pod is on.
+// Pod makes a pod that is bound to a node, and what the pod needs: the namespace, its service
+// account, and the Nodes of this scene that the request is about. The scene's own Node is always
+// made, because that node usually makes the request. Without a Node object the request would be
+// denied, whichever node the pod is on.
 func (s *Scene) Pod(ctx context.Context, node string, tweaks ...fixtures.PodTweak) *corev1.Pod {
 	ginkgo.GinkgoHelper()
 	namespace := s.Namespace(ctx)
@@ -156,7 +156,7 @@ func (s *Scene) Pod(ctx context.Context, node string, tweaks ...fixtures.PodTwea
 	return pod
 }
 
-// Account is the service account of the scene's pods.
+// Account returns the service account of the scene's pods.
 func (s *Scene) Account(ctx context.Context) *corev1.ServiceAccount {
 	s.Namespace(ctx)
 	return s.account

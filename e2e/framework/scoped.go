@@ -13,20 +13,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ScopedEntry is the name of the authorizer, and of the webhook, for accounts that have
-// a node scope.
+// ScopedEntry is the name of the authorizer, and of the webhook, for accounts with a node scope.
 const ScopedEntry = "node-scope.bulkhead.dev"
 
-// askScoped posts a review to the node authorizer's entry for node scope from the host
-// of the control plane, as the API server. 92 is curl's word for an answer that came
+// askScoped posts a review to node-authorizer's endpoint for node scope. It runs on the
+// control-plane host with the API server's credentials. curl exits with 92 if the answer arrives
 // before all of the body was read.
 const askScoped = "curl -sS --max-time 20 --cacert " + StateDirectory + "/apiserver/node-authorizer-ca.crt" +
 	" --cert " + StateDirectory + "/apiserver/node-authorizer-client.crt --key " + StateDirectory +
 	"/apiserver/node-authorizer-client.key" +
 	` -H 'Content-Type: application/json' --data-binary @- -w '\n%{http_code}' https://127.0.0.1:10461/authorize-scoped`
 
-// AskScoped asks node scope itself about the request, past the API server: of what is
-// left to RBAC the API server does not say by which rule. It needs access to the host.
+// AskScoped requests the decision of node scope directly, without the API server. For a request
+// that node scope leaves to RBAC, the API server does not name the rule. AskScoped needs access to
+// the host.
 func (c *Cluster) AskScoped(ctx context.Context, who *Identity, r Request) (authorizationv1.SubjectAccessReviewStatus,
 	error) {
 	review, err := reviewOf(who, r)
@@ -52,7 +52,8 @@ func (c *Cluster) AskScoped(ctx context.Context, who *Identity, r Request) (auth
 	return answer.Status, nil
 }
 
-// PostScoped posts any body there, and returns the status code and the answer.
+// PostScoped posts any body to the endpoint for node scope. It returns the status code and the
+// answer.
 func (c *Cluster) PostScoped(ctx context.Context, body string) (code, text string, err error) {
 	out, err := c.Host.Run(ctx, c.ControlPlane, askScoped+" <<'END-OF-BODY' || test $? -eq 92\n"+body+"\nEND-OF-BODY\n")
 	end := strings.LastIndexByte(out, '\n')

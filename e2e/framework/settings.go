@@ -11,42 +11,42 @@ import (
 	"strings"
 )
 
-// Profile is what decides on the cluster under test.
+// Profile is the installed profile of the cluster under test.
 type Profile string
 
 const (
-	// Hardened is ours, strict, in front of the in-tree authorizers.
+	// Hardened is Bulkhead in strict mode before the in-tree authorizers.
 	Hardened Profile = "hardened"
-	// Parity is ours in place of the in-tree Node authorizer.
+	// Parity is Bulkhead in place of the in-tree Node authorizer.
 	Parity Profile = "parity"
-	// InTree is nothing of ours: the oracle.
+	// InTree is a cluster without Bulkhead. It is the reference for the expected results.
 	InTree Profile = "in-tree"
 )
 
-// KubeconfigVariable is the one setting without which no suite runs.
+// KubeconfigVariable is the only required setting.
 const KubeconfigVariable = "E2E_KUBECONFIG"
 
 // defaultNodeExec reaches the nodes of a kind cluster.
 const defaultNodeExec = "docker exec -i {node}"
 
-// Settings are what a person says about the cluster under test.
+// Settings are the user's settings for the cluster under test.
 type Settings struct {
 	// Kubeconfig is a file with an administrator's credentials.
 	Kubeconfig string
-	// Profile is what was installed on the cluster.
+	// Profile is the installed profile of the cluster.
 	Profile Profile
-	// NodeExec is the command that runs another command on the host of {node}.
-	// If it is empty, specs that need a host are skipped.
+	// NodeExec is the command that runs another command on the host of {node}. If it is empty,
+	// specs that need a host are skipped.
 	NodeExec string
-	// NodeExecGiven is true if NodeExec was asked for: then it must work.
+	// NodeExecGiven is true if the user set NodeExec. Then it must work.
 	NodeExecGiven bool
 	// Artifacts is the directory for reports and for the evidence of failures.
 	Artifacts string
-	// ControlPlane and Worker are nodes; found by their labels if empty.
+	// ControlPlane and Worker are node names. If empty, they are selected by labels.
 	ControlPlane, Worker string
 }
 
-// ReadSettings reads the environment. It reports every problem at once.
+// ReadSettings reads the environment. Its error contains every problem.
 func ReadSettings() (Settings, error) {
 	s := Settings{
 		Kubeconfig:   os.Getenv(KubeconfigVariable),
@@ -78,8 +78,8 @@ func (s *Settings) validate() error {
 	return errors.Join(problems...)
 }
 
-// complete makes paths absolute: Ginkgo runs a suite in the suite's directory,
-// while people write paths from the root of the repository.
+// complete makes paths absolute. Ginkgo runs a suite in the suite's directory, but users write
+// paths relative to the repository.
 func (s *Settings) complete() error {
 	root, err := repository()
 	if err != nil {
@@ -96,8 +96,8 @@ func (s *Settings) complete() error {
 	return nil
 }
 
-// repository is the directory of go.mod, or the working directory for a test
-// binary that was carried elsewhere.
+// repository returns the directory of go.mod. For a test binary outside of the repository it
+// returns the working directory.
 func repository() (string, error) {
 	start, err := os.Getwd()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// forget removes settings of the person who runs the tests.
+// forget clears the settings in the environment of the person who runs the tests.
 func forget(t *testing.T) {
 	t.Helper()
 	for _, variable := range os.Environ() {

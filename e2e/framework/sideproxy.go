@@ -20,25 +20,24 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// firstSidePort is that of the first second proxy of the first process of a run. Each
-// needs one for requests and one for its health.
+// firstSidePort is the lowest port of second proxies. Each process of a run has its own range of
+// sidePorts ports. Each proxy needs one port for requests and one for health.
 const (
 	firstSidePort = 21000
 	sidePorts     = 100
 )
 
-// SideProxy is a second kubelet-auth-proxy on a node, in front of the same kubelet:
-// program, image, rights and files are those of the first, the port is another one, and
-// so may flags be. It is there until the spec, or the container of the BeforeAll that
-// calls, is over.
+// SideProxy is a second kubelet-auth-proxy on a node, in front of the same kubelet. Program, image,
+// rights and files are those of the first proxy. The port is different, and flags may be different.
+// It runs until the end of the spec, or of the container whose BeforeAll calls this.
 type SideProxy struct {
-	// Flags take the place of those of the same name.
+	// Flags replace flags of the same name.
 	Flags []string
-	// Account is another service account of kube-system, which has other rights.
+	// Account is another service account of kube-system, with other rights.
 	Account string
-	// Directories are those of the host that it sees besides, at the same path.
+	// Directories are additional host directories, mounted at the same path.
 	Directories []string
-	// Writable are those of them that it writes to.
+	// Writable are the Directories that are mounted writable.
 	Writable []string
 }
 
@@ -63,13 +62,14 @@ func (p SideProxy) Run(ctx context.Context, s *Scene, node string) *Port {
 	}
 }
 
-// sidePort is one that no other process of this run uses, and this one not for long.
+// sidePort returns a port that no other process of this run uses. This process reuses it only after
+// many other proxies.
 func (c *Cluster) sidePort() int {
 	c.sides++
 	return firstSidePort + sidePorts*ginkgo.GinkgoParallelProcess() + 2*c.sides%sidePorts
 }
 
-// pod is one of the DaemonSet's, but for what is said to be different.
+// pod returns a pod of the DaemonSet with the differences of p.
 func (p SideProxy) pod(ctx context.Context, s *Scene, node string, number int) *corev1.Pod {
 	ginkgo.GinkgoHelper()
 	set, err := s.Client.AppsV1().DaemonSets(metav1.NamespaceSystem).Get(ctx, KubeletProxy, metav1.GetOptions{})
@@ -82,7 +82,7 @@ func (p SideProxy) pod(ctx context.Context, s *Scene, node string, number int) *
 		pod.Spec.ServiceAccountName, pod.Spec.DeprecatedServiceAccount = p.Account, ""
 	}
 	first := &pod.Spec.Containers[0]
-	// Without the first proxy's state: what it knows of revocation lists is no matter of specs.
+	// Do not share the first proxy's state of revocation lists.
 	first.Command = withFlags(first.Command, []string{"--client-crl-state="})
 	first.Command = withFlags(first.Command, slices.Concat(p.Flags, []string{
 		fmt.Sprintf("--secure-port=%d", number), fmt.Sprintf("--health-port=%d", number+1),
@@ -105,7 +105,7 @@ func (p SideProxy) pod(ctx context.Context, s *Scene, node string, number int) *
 	return pod
 }
 
-// withFlags is a command line on which some flags have another value.
+// withFlags returns a command line in which some flags have another value.
 func withFlags(command, flags []string) []string {
 	name := func(flag string) string { before, _, _ := strings.Cut(flag, "="); return before }
 	kept := slices.DeleteFunc(slices.Clone(command), func(word string) bool {

@@ -11,14 +11,13 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// Stage is what all specs of a suite play on, where it takes too long to make it for
-// each of them.
+// Stage holds what all specs of a suite share, where it takes too long to make it for each spec.
 type Stage struct {
-	// Make makes it, in one process of the suite, before any spec. It returns what the
-	// other processes have to know. What it leaves to DeferCleanup happens after the last
-	// spec of all processes. If it skips, all specs are skipped.
+	// Make makes it before any spec, in one process of the suite. It returns what the other
+	// processes need. DeferCleanup in Make runs after the last spec of all processes. If Make
+	// skips, all specs are skipped.
 	Make func(context.Context, *Scene) []byte
-	// Take is told what Make has returned, in every process.
+	// Take receives the result of Make in every process.
 	Take func([]byte)
 }
 

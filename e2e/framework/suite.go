@@ -20,18 +20,18 @@ import (
 
 // Suite is one suite on one cluster.
 type Suite struct {
-	// Name is the suite's, and the beginning of its reports' file names.
+	// Name is the suite's name and the prefix of its report files.
 	Name string
-	// Rules are those that the suite proves.
+	// Rules are the rules that the suite proves.
 	Rules []rules.Rule
-	// Cluster is there from BeforeSuite on.
+	// Cluster is set from BeforeSuite on.
 	*Cluster
 
 	scene *Scene
 }
 
-// NewSuite describes a suite and tells Ginkgo what belongs around its specs.
-// It is called once, where the suite's variable is declared.
+// NewSuite makes a suite and registers its setup and cleanup nodes with Ginkgo. Call it once, where
+// the suite's variable is declared.
 func NewSuite(name string, all []rules.Rule) *Suite {
 	s := &Suite{Name: name, Rules: all}
 	ginkgo.BeforeSuite(s.connect)
@@ -39,15 +39,15 @@ func NewSuite(name string, all []rules.Rule) *Suite {
 	return s
 }
 
-// surround tells Ginkgo what belongs around each spec, and after all of them.
+// surround registers what runs around each spec and after all specs.
 func (s *Suite) surround() {
 	ginkgo.BeforeEach(s.open)
 	ginkgo.JustAfterEach(s.keepEvidence)
 	ginkgo.ReportAfterSuite("rule table", s.report)
 }
 
-// Run runs the specs on the cluster that the environment names; without one the
-// test says so and is skipped.
+// Run runs the specs on the cluster in the environment. Without a cluster the test is skipped with
+// a message.
 func (s *Suite) Run(t *testing.T) {
 	if os.Getenv(KubeconfigVariable) == "" {
 		t.Skipf("%s is not set: the specs of %s need a cluster", KubeconfigVariable, s.Name)
@@ -61,7 +61,7 @@ func (s *Suite) connect(ctx ginkgo.SpecContext) {
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	s.Cluster, err = Connect(ctx, settings)
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
-	// Clean-up goes backwards: this is the last thing that the suite does.
+	// Cleanups run in reverse order, so this is the last action of the suite.
 	ginkgo.DeferCleanup(s.awaitRemoval)
 	ginkgo.GinkgoWriter.Printf("profile %s, control plane %s, worker %s\n", settings.Profile, s.ControlPlane, s.Worker)
 }
@@ -73,8 +73,8 @@ func (s *Suite) open() {
 	}
 }
 
-// unfit says why specs with such labels cannot run on this cluster. It is asked
-// before anything else: the BeforeAll of an ordered container may break things.
+// unfit returns why specs with such labels cannot run on this cluster. It is called before any
+// other setup, because the BeforeAll of an ordered container may break the cluster.
 func (s *Suite) unfit(labels []string) string {
 	switch {
 	case slices.Contains(labels, OnHardened) && s.Settings.Profile != Hardened:
@@ -104,15 +104,15 @@ func (s *Suite) rule(id rules.ID) (rules.Rule, bool) {
 	return rules.Rule{}, false
 }
 
-// Scene is the stage of the spec that runs now.
+// Scene returns the scene of the current spec.
 func (s *Suite) Scene() *Scene { return s.scene }
 
-// Story sets the scene, and tells what is asked of the API server.
+// Story makes the objects of the scene and returns the request to the API server.
 type Story func(ctx context.Context, s *Scene) Request
 
-// Hold makes the story's request as who and holds the answer against the labels
-// of the spec. A refusal is asserted at once. So is an allowance, unless the
-// story made objects: see [Suite.BecomesAllowed].
+// Hold makes the story's request as who and compares the answer with the labels of the spec. A
+// denial must be immediate. An allowance must be immediate too, unless the story made objects: see
+// [Suite.BecomesAllowed].
 func (s *Suite) Hold(ctx context.Context, who *Identity, story Story, text ...string) {
 	ginkgo.GinkgoHelper()
 	request := story(ctx, s.scene)
@@ -135,8 +135,8 @@ func (s *Suite) InForce(id rules.ID) bool {
 	return InForce(rule, s.Settings.Profile)
 }
 
-// ExpectBeyond makes a request that must be refused by a rule where that is in
-// force, and be allowed by another rule where it is not.
+// ExpectBeyond makes a request that one rule must deny where it is in force. Where it is not in
+// force, another rule must allow the request.
 func (s *Suite) ExpectBeyond(ctx context.Context, who *Identity, request Request, by, off rules.ID, text ...string) {
 	ginkgo.GinkgoHelper()
 	if s.InForce(by) {
@@ -146,8 +146,8 @@ func (s *Suite) ExpectBeyond(ctx context.Context, who *Identity, request Request
 	s.ExpectAllowed(ctx, who, request, off)
 }
 
-// ExpectForbidden makes the request once: it must be refused by the rule, with
-// upstream's text if one is given.
+// ExpectForbidden makes the request once and expects that the rule denies it, with upstream's text
+// if one is given.
 func (s *Suite) ExpectForbidden(ctx context.Context, who *Identity, request Request, by rules.ID, text ...string) {
 	ginkgo.GinkgoHelper()
 	answer, err := s.Do(ctx, who, request)
@@ -159,9 +159,9 @@ func (s *Suite) ExpectForbidden(ctx context.Context, who *Identity, request Requ
 	gomega.Expect(answer).To(ForbiddenBy(s.Settings.Profile, by, upstream))
 }
 
-// ExpectAllowed makes the request: it must be allowed by the rule. If the scene
-// has changed what nodes may read, others than us may refuse it for a moment; how
-// long is recorded.
+// ExpectAllowed makes the request and expects that the rule allows it. If the scene has changed
+// what nodes may read, components other than Bulkhead may deny it for a short time. The delay is
+// recorded.
 func (s *Suite) ExpectAllowed(ctx context.Context, who *Identity, request Request, by rules.ID) {
 	ginkgo.GinkgoHelper()
 	if s.scene.changed.IsZero() {
@@ -173,10 +173,10 @@ func (s *Suite) ExpectAllowed(ctx context.Context, who *Identity, request Reques
 	s.BecomesAllowed(ctx, who, request, by, s.scene.changed)
 }
 
-// BecomesAllowed repeats the request until the rule allows it, for at most
-// [Soon], and records how long that took since the given moment. It is for
-// admission and for the authorizers behind, which hear of changes late: ours looks
-// again before it refuses, so one refusal by ours is one too many.
+// BecomesAllowed repeats the request until the rule allows it, for at most [Soon]. It records the
+// time since the given time. It is for admission and for authorizers after Bulkhead, which see
+// changes late. Bulkhead does a live lookup before it denies, so a single denial by Bulkhead is a
+// failure.
 func (s *Suite) BecomesAllowed(ctx context.Context, who *Identity, request Request, by rules.ID, since time.Time) {
 	ginkgo.GinkgoHelper()
 	gomega.Eventually(ctx, func() (Answer, error) {
@@ -190,9 +190,9 @@ func (s *Suite) BecomesAllowed(ctx context.Context, who *Identity, request Reque
 	recordDuration(TimeToAllow, time.Since(since))
 }
 
-// BecomesRefused repeats the request until the rule refuses it, for at most
-// [Outlived], and records how long a right outlived its reason, which ended at the
-// given moment. From then on it must stay refused.
+// BecomesRefused repeats the request until the rule denies it, for at most [Outlived]. It records
+// how long the right remained after its reason ended at the given time. After that, the request
+// must stay denied.
 func (s *Suite) BecomesRefused(ctx context.Context, who *Identity, request Request, by rules.ID, since time.Time,
 	text ...string) {
 	ginkgo.GinkgoHelper()
@@ -204,7 +204,7 @@ func (s *Suite) BecomesRefused(ctx context.Context, who *Identity, request Reque
 	s.ExpectForbidden(ctx, who, request, by, text...)
 }
 
-// NeedsOurs skips a spec where nothing of ours is installed.
+// NeedsOurs skips a spec where Bulkhead is not installed.
 func (s *Suite) NeedsOurs(why string) {
 	if s.Settings.Profile == InTree {
 		ginkgo.Skip("not on in-tree: "+why, 1)

@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// maxFrame bounds what one frame may hold.
+	// maxFrame bounds the size of one frame.
 	maxFrame = 1 << 20
-	// closing is the opcode of the last frame (RFC 6455 section 5.2).
+	// closing is the opcode of the close frame (RFC 6455 section 5.2).
 	closing = 0x8
 )
 
-// Output reads what comes on the channels of a stream that was upgraded to
-// *.channel.k8s.io, until its end: 1 is standard output, 2 standard error, 3 how it
-// ended (k8s.io/kubelet/pkg/cri/streaming/remotecommand).
+// Output reads the channels of a stream that was upgraded to *.channel.k8s.io, until its end.
+// Channel 1 is standard output, 2 is standard error, and 3 is the final status
+// (k8s.io/kubelet/pkg/cri/streaming/remotecommand).
 func (c *Connection) Output() (map[byte]string, error) {
 	channels := map[byte]*strings.Builder{}
 	for {
@@ -45,7 +45,7 @@ func texts(channels map[byte]*strings.Builder) map[byte]string {
 	return all
 }
 
-// readFrame reads a frame of a server, which masks nothing.
+// readFrame reads a frame of a server. Servers do not mask frames.
 func readFrame(from io.Reader) (opcode byte, data []byte, err error) {
 	var head [2]byte
 	if _, err := io.ReadFull(from, head[:]); err != nil {
