@@ -9,31 +9,29 @@ import (
 	"strings"
 )
 
-// verdict is what an answer means.
+// verdict classifies an answer.
 type verdict string
 
 const (
-	// succeeded: what was asked for was given, or would have been done. The API server
-	// answers 400 to who may open a stream and does not ask for the upgrade: that is one,
-	// too.
+	// succeeded: the request was executed, or a dry run would have executed it. It includes the API
+	// server's answer 400 to a caller who may open a stream and does not request the upgrade.
 	succeeded verdict = "succeeded"
-	// passed: nobody refused it, and nothing would have come of it. The object conflicts or
-	// is not valid, the container does not exist, nobody listens behind the proxy. A write
-	// that is not valid may not have been asked about at admission: it might still be
-	// refused if it were.
+	// passed: the request was not denied, but it would have no effect. The object conflicts or is
+	// invalid, the container does not exist, or no server listens behind the proxy. An invalid
+	// write may not have reached all of admission, which might still reject it.
 	passed verdict = "passed"
-	// refused: 401, or 403.
+	// refused: 401 or 403.
 	refused verdict = "refused"
-	// missing: 404 and 405 of the API server. Who may get what does not exist hears that,
-	// and so does whoever asks for a path that is not there.
+	// missing: 404 or 405 of the API server. A caller with the right to get an object that does not
+	// exist receives it. So does every caller who requests a path that does not exist.
 	missing verdict = "missing"
-	// undecided: too many requests, or a fault.
+	// undecided: too many requests, or a failure.
 	undecided verdict = "undecided"
 )
 
 var verdicts = []verdict{succeeded, passed, refused, missing, undecided}
 
-// answer is what came of an attempt.
+// answer is the result of an attempt.
 type answer struct {
 	Credential *credential
 	attempt
@@ -42,9 +40,9 @@ type answer struct {
 	Verdict verdict
 }
 
-// judge says what a status means. A kubelet, and the API server on the way to one, ask
-// what the caller may before they look at anything else: there, every answer but a refusal
-// shows a right.
+// judge returns the verdict for a status. A kubelet authorizes the caller before any other check,
+// and so does the API server on the way to a kubelet. For those, every answer other than a denial
+// proves a right.
 func judge(a attempt, code int, message string) verdict {
 	switch {
 	case code == 0, code == http.StatusTooManyRequests:
@@ -55,7 +53,7 @@ func judge(a attempt, code int, message string) verdict {
 		}
 		return refused
 	case a.Road == byPort && code < http.StatusInternalServerError && strings.Contains(message, "[KA-"):
-		// kubelet-auth-proxy says no in more ways than one.
+		// kubelet-auth-proxy also rejects requests with other status codes.
 		return refused
 	case code < http.StatusBadRequest, code == http.StatusBadRequest && a.opensStream():
 		return succeeded
@@ -69,15 +67,15 @@ func judge(a attempt, code int, message string) verdict {
 	return passed
 }
 
-// isBusy is true for refusals of ours that say nothing of rights.
+// isBusy reports whether Bulkhead denied the request because of a limit or because it is not ready.
+// Such a denial does not depend on rights.
 func isBusy(message string) bool {
 	return slices.ContainsFunc([]string{"[NA-LIMIT]", "[NR-LIMIT]", "[NS-LIMIT]", "[NA-UNREADY]", "[NS-UNREADY]"},
 		func(rule string) bool { return strings.Contains(message, rule) })
 }
 
-// wentThrough is true for what the API server says when it has let somebody through a
-// proxy, behind which there is nobody. To open a stream to a pod that has no node is such a
-// way, too.
+// wentThrough reports whether the API server allowed a proxy request that then reached no server. A
+// stream to a pod without a node is such a request, too.
 func wentThrough(a attempt, message string) bool {
 	return (a.Road == byProxy || a.opensStream()) && slices.ContainsFunc(
 		[]string{"error trying to reach service", "no endpoints available", "dial tcp", "does not have a host assigned"},

@@ -11,25 +11,26 @@ import (
 	"strings"
 )
 
-// relation is whose something is, seen from the node whose disk was read.
+// relation says which node an object belongs to, relative to the node whose disk was read.
 type relation string
 
 const (
-	// own belongs to that node: it is the Node, or is on it, or a pod on it uses it.
+	// own: the object belongs to that node. It is the Node, is on the node, or is used by a pod on
+	// it.
 	own relation = "own"
-	// other belongs to the other node in the same way, and not to this one.
+	// other: the object belongs to the other node in the same way, and not to this node.
 	other relation = "other"
-	// unrelated belongs to neither, or to everybody: whole collections, for example.
+	// unrelated: the object belongs to neither node, or to all. Whole collections are an example.
 	unrelated relation = "unrelated"
-	// none is no object at all: what is answered is the same for everybody, or about the
-	// one who asks.
+	// none: the request is about no object. The answer is the same for all callers, or about the
+	// caller.
 	none relation = "none"
 )
 
-// beyond reports whether it is more than the node's own.
+// beyond reports whether the relation is outside of the node's own scope.
 func (r relation) beyond() bool { return r == other || r == unrelated }
 
-// road is where a request goes.
+// road is the server that receives a request, and the way to it.
 type road string
 
 const (
@@ -40,16 +41,16 @@ const (
 	byImpersonation road = "impersonation"
 )
 
-// attempt is one request that every credential makes.
+// attempt is one request that is made with every credential.
 type attempt struct {
 	Road road
-	// Verb is that of the authorizers.
+	// Verb is the verb that authorizers see.
 	Verb string
-	// Resource is pods, pods/status or leases.coordination.k8s.io; for what is no
-	// resource it is a path, and of a kubelet's port "kubelet:" and a path.
+	// Resource is, for example, pods, pods/status or leases.coordination.k8s.io. For a non-resource
+	// request it is a path. For a kubelet's port it is "kubelet:" and a path.
 	Resource string
 	Relation relation
-	// Object is for people: which one, or which of them.
+	// Object names the object or objects, for readers of the report.
 	Object string
 
 	Method string
@@ -57,14 +58,14 @@ type attempt struct {
 	Query  url.Values
 	Header http.Header
 	Body   []byte
-	// Node is whose port is asked, if it is a kubelet's.
+	// Node is the node whose kubelet port is called. It is empty for other requests.
 	Node string
-	// Fresh is where an administrator reads what Body was made from, to make it again
-	// when that has changed.
+	// Fresh is the path of the object that Body was made from. An administrator reads it again to
+	// update Body after a conflict.
 	Fresh string
 }
 
-// methods are those of the verbs that discovery can name.
+// methods are the HTTP methods of the verbs that discovery can list.
 var methods = map[string]string{
 	"get": http.MethodGet, "list": http.MethodGet, "watch": http.MethodGet,
 	"create": http.MethodPost, "update": http.MethodPut, "patch": http.MethodPatch,
@@ -73,7 +74,7 @@ var methods = map[string]string{
 
 const dryRun = "dryRun"
 
-// newAttempt begins an attempt. Whatever may write is a dry run from the start.
+// newAttempt returns an attempt. Every attempt that may write is a dry run.
 func newAttempt(on road, verb, what string, whose relation, path string) attempt {
 	a := attempt{Road: on, Verb: verb, Resource: what, Relation: whose, Method: methods[verb], Path: path,
 		Query: url.Values{}, Header: http.Header{}}
@@ -83,7 +84,7 @@ func newAttempt(on road, verb, what string, whose relation, path string) attempt
 	return a
 }
 
-// asking sets a value of the query.
+// asking sets a query parameter.
 func (a attempt) asking(key, value string) attempt {
 	query := url.Values{}
 	for k, v := range a.Query {
@@ -94,7 +95,7 @@ func (a attempt) asking(key, value string) attempt {
 	return a
 }
 
-// about says which object it is.
+// about sets the object.
 func (a attempt) about(object string) attempt { a.Object = object; return a }
 
 // sending adds a body.
@@ -114,7 +115,7 @@ const (
 	mergePatch = "application/merge-patch+json"
 )
 
-// url is the path with its query.
+// url returns the path with its query.
 func (a attempt) url() string {
 	if len(a.Query) == 0 {
 		return a.Path
@@ -122,11 +123,11 @@ func (a attempt) url() string {
 	return a.Path + "?" + a.Query.Encode()
 }
 
-// right is what the attempt is for, whatever the object.
+// right returns the right that the attempt needs, without the object.
 func (a attempt) right() string { return a.Verb + " " + a.Resource }
 
-// opensStream reports whether it asks the API server for a stream, without the upgrade
-// that would open one.
+// opensStream reports whether the attempt requests a stream from the API server. The request has no
+// upgrade, so no stream opens.
 func (a attempt) opensStream() bool {
 	_, sub, ok := strings.Cut(a.Resource, "/")
 	return a.Road == byAPI && ok && streams[sub]
@@ -134,7 +135,7 @@ func (a attempt) opensStream() bool {
 
 var streams = map[string]bool{"exec": true, "attach": true, "portforward": true}
 
-// String is the whole attempt, for somebody who wants to repeat it.
+// String describes the whole attempt, so that a reader can repeat it.
 func (a attempt) String() string {
 	text := fmt.Sprintf("%s %s (%s, %s) by %s: %s %s", a.Verb, a.Resource, a.Relation, a.Object, a.Road, a.Method, a.url())
 	if a.Node != "" {

@@ -17,7 +17,7 @@ import (
 
 var allVerbs = metav1.Verbs{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
 
-// discovered is a piece of what a cluster serves, with each form that there is.
+// discovered returns a part of what a cluster serves, with an example of each form.
 func discovered() []resource {
 	core := &metav1.APIResourceList{GroupVersion: "v1", APIResources: []metav1.APIResource{
 		{Name: "bindings", Kind: "Binding", Namespaced: true, Verbs: metav1.Verbs{"create"}},
@@ -67,7 +67,7 @@ func discovered() []resource {
 		map[string]bool{"far.example.com": true})
 }
 
-// imagined is a world with objects of each relation.
+// imagined returns a world with objects of each relation.
 func imagined() world {
 	w := world{
 		Own: "n1", Other: "n2", Namespace: "stage", Samples: map[schema.GroupResource][]object{},
@@ -96,7 +96,8 @@ func imagined() world {
 	return w
 }
 
-// TestNoAttemptChangesAnything is what makes the crawl fit for any cluster.
+// TestNoAttemptChangesAnything checks that every write is a dry run. This makes the crawl safe on
+// any cluster.
 func TestNoAttemptChangesAnything(t *testing.T) {
 	all, _ := attempts(discovered(), imagined())
 	for _, a := range all {
@@ -118,8 +119,8 @@ func TestNoAttemptChangesAnything(t *testing.T) {
 	}
 }
 
-// TestNoAttemptRunsAnything is about what no dry run protects: commands, streams, and what
-// goes through a proxy.
+// TestNoAttemptRunsAnything covers what a dry run does not protect: commands, streams, and requests
+// through a proxy.
 func TestNoAttemptRunsAnything(t *testing.T) {
 	all, _ := attempts(discovered(), imagined())
 	seen := map[road]int{}

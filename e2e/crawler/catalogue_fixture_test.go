@@ -12,32 +12,31 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// resource is what discovery says of one resource, in the version that the API server
-// prefers.
+// resource is a resource from discovery, in the version that the API server prefers.
 type resource struct {
 	schema.GroupVersionResource
 	Kind         string
 	Namespaced   bool
 	Verbs        []string
 	Subresources []subresource
-	// Remote is true where another server answers, of which nobody knows whether it
-	// understands dry runs.
+	// Remote is true where an aggregated API server answers. Such a server may not support dry
+	// runs.
 	Remote bool
 }
 
-// subresource has the type of what is sent there.
+// subresource has the type of the body that a write sends.
 type subresource struct {
 	Name  string
 	Type  schema.GroupVersionKind
 	Verbs []string
 }
 
-// String is the resource and its group, as RBAC has them.
+// String returns the resource and its group, as in RBAC.
 func (r resource) String() string { return r.GroupResource().String() }
 
 func (r resource) can(verb string) bool { return slices.Contains(r.Verbs, verb) }
 
-// catalogue is everything in discovery, each resource once.
+// catalogue returns all resources from discovery, each once.
 func catalogue(groups []*metav1.APIGroup, lists []*metav1.APIResourceList, remote map[string]bool) []resource {
 	found := map[schema.GroupResource]*resource{}
 	for _, list := range preferredFirst(groups, lists) {
@@ -80,8 +79,8 @@ func addSubresources(found map[schema.GroupResource]*resource, version schema.Gr
 	}
 }
 
-// preferredFirst puts the versions first that the server prefers. What only another
-// version has comes after them.
+// preferredFirst puts the server's preferred versions first. A resource that only another version
+// serves comes later.
 func preferredFirst(groups []*metav1.APIGroup, lists []*metav1.APIResourceList) []*metav1.APIResourceList {
 	preferred := map[string]bool{}
 	for _, g := range groups {
@@ -100,7 +99,7 @@ func preferredFirst(groups []*metav1.APIGroup, lists []*metav1.APIResourceList) 
 	return sorted
 }
 
-// path is where an object, a collection or a subresource is.
+// path returns the path of an object, a collection or a subresource.
 func (r resource) path(namespace, name, sub string) string {
 	parts := []string{"/apis", r.Group, r.Version}
 	if r.Group == "" {

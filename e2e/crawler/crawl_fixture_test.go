@@ -12,12 +12,12 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// atOnce is how many requests are under way at one time. It is far below the share that
-// one node has of the node authorizer, and the worker's own kubelet needs some of that.
+// atOnce is the number of concurrent requests. It is far below the limit of node-authorizer for one
+// node, because the worker's own kubelet needs a part of that limit.
 const atOnce = 16
 
-// crawl makes each attempt with each credential. The credentials take turns, so that none
-// uses up what there is for one user.
+// crawl makes each attempt with each credential. It alternates between the credentials, so that no
+// user reaches its rate limit.
 func (s sender) crawl(ctx context.Context, credentials []*credential, all []attempt) []answer {
 	type job struct {
 		at   int
@@ -44,8 +44,8 @@ func (s sender) crawl(ctx context.Context, credentials []*credential, all []atte
 	return answers
 }
 
-// mixed are the attempts in an order that is the same each time, and in which those at one
-// place are far apart: a kubelet has less room than an API server.
+// mixed returns the attempts in a fixed random order. Attempts at one server are then far apart,
+// because a kubelet accepts fewer requests at once than an API server.
 func mixed(all []attempt) []attempt {
 	shuffled := slices.Clone(all)
 	rand.New(rand.NewPCG(1, 1)).Shuffle(len(shuffled),
@@ -53,7 +53,7 @@ func mixed(all []attempt) []attempt {
 	return shuffled
 }
 
-// control asks the API server, for each credential, who that is.
+// control sends a SelfSubjectReview with each credential.
 func (s sender) control(ctx context.Context, credentials []*credential) {
 	ask := newAttempt(byAPI, "create", api.SelfSubjectReviews.Resource, none,
 		"/apis/authentication.k8s.io/v1/selfsubjectreviews").sending(plainJSON, selfReview)
@@ -62,7 +62,8 @@ func (s sender) control(ctx context.Context, credentials []*credential) {
 	}
 }
 
-// reachable are the ports that can be reached from here, and why others cannot.
+// reachable returns the kubelet ports that this process can reach, and why it cannot reach the
+// others.
 func reachable(ctx context.Context, nodes ...string) (ports map[string]*Port, not []skipped) {
 	ports = map[string]*Port{}
 	for _, node := range nodes {

@@ -18,11 +18,11 @@ import (
 const (
 	// longest bounds the crawl of two nodes.
 	longest = 5 * time.Minute
-	// mostUndecided is the share of a credential's attempts, in percent, that may end
-	// without a decision: more would be a crawl that says nothing. Whom nobody knows is told
-	// to wait by kubelet-auth-proxy, which is a refusal, too.
+	// mostUndecided is the percentage of a credential's attempts that may end without a decision.
+	// With more, the crawl proves nothing. kubelet-auth-proxy also rate-limits unauthenticated
+	// callers; that counts as a denial.
 	mostUndecided = 2
-	// shown are the lines of a failure. All are in crawl.txt.
+	// shown is the number of lines in a failure message. crawl.txt has all lines.
 	shown = 40
 )
 
@@ -30,7 +30,8 @@ var _ = Describe("every credential on the worker's disk, and every token that it
 	Label("crawler", Slow, OnHost, OnWorker), func() {
 		It("reaches nothing beyond the node but what is on the reviewed list", PollProgressAfter(2*longest),
 			func(ctx SpecContext) {
-				// Before it looks at anything: what it has seen is to be there when it asks.
+				// Take the lock before the crawl reads the cluster: objects that it reads must
+				// still exist when it sends requests.
 				TakeMachine(ctx)
 				staged := setStage(ctx, suite.Scene())
 				admin := newReader()
@@ -56,14 +57,14 @@ var _ = Describe("every credential on the worker's disk, and every token that it
 			})
 	})
 
-// crawlWithin crawls for no longer than is allowed: then what is left is undecided.
+// crawlWithin stops the crawl at the time limit. The remaining attempts are then undecided.
 func crawlWithin(ctx context.Context, s sender, credentials []*credential, tried []attempt) []answer {
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
 	return s.crawl(ctx, credentials, tried)
 }
 
-// overRoads leaves out attempts at ports that cannot be reached.
+// overRoads removes attempts at ports that cannot be reached.
 func overRoads(tried []attempt, ports map[string]*Port) []attempt {
 	var all []attempt
 	for _, a := range tried {
@@ -74,7 +75,7 @@ func overRoads(tried []attempt, ports map[string]*Port) []attempt {
 	return all
 }
 
-// number is what goes to the README.
+// number returns the result that the README states.
 func (r *report) number(took time.Duration) string {
 	return fmt.Sprintf("%d rights, by %d of %d attempts with %d credentials that succeeded, in %s; profile %s, node "+
 		"scope installed: %v",
@@ -82,7 +83,7 @@ func (r *report) number(took time.Duration) string {
 		r.Setting.scoped)
 }
 
-// expectCredible fails for a crawl that would look safe whatever the cluster allows.
+// expectCredible fails for a crawl whose result would look safe on any cluster.
 func expectCredible(r *report, took time.Duration) {
 	GinkgoHelper()
 	names := r.names()
@@ -105,9 +106,9 @@ func expectCredible(r *report, took time.Duration) {
 	Expect(took).To(BeNumerically("<", longest))
 }
 
-// expectExplained fails for what has succeeded and is not on the reviewed list; and on
-// hardened for what is on the list and did not, for a list that promises too much hides
-// what comes back.
+// expectExplained fails for a success that is not on the reviewed list. On hardened it also fails
+// for an entry of the list that did not succeed: an entry that is not needed would hide a
+// regression.
 func expectExplained(r *report) {
 	GinkgoHelper()
 	if !r.Setting.judged() {
@@ -119,7 +120,7 @@ func expectExplained(r *report) {
 	}
 }
 
-// first are the first of many lines.
+// first returns the first of many lines.
 func first(lines []string) string {
 	text := ""
 	for i, line := range lines {

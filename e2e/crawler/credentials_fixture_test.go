@@ -17,16 +17,16 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// credential is something that a thief shows.
+// credential is a credential that an attacker could steal.
 type credential struct {
-	// Name is what the reviewed list calls it: kubelet, or an account.
+	// Name is the name in the reviewed list: kubelet, or an account.
 	Name string
 	// From is where it was found.
 	From string
-	// Foreign says why the API server may not know it. If it is empty, the control
-	// attempt has to succeed: a credential that is broken must not look like a safe one.
+	// Foreign is the reason why the API server may not accept it. If Foreign is empty, the control
+	// attempt must succeed. Otherwise a broken credential would look like one without rights.
 	Foreign string
-	// Control is what the API server answers to the question who it is.
+	// Control is the status of the API server's answer to a SelfSubjectReview.
 	Control int
 
 	who    *Identity
@@ -35,10 +35,10 @@ type credential struct {
 	host   string
 }
 
-// known reports whether the API server takes it for somebody.
+// known reports whether the API server authenticates the credential.
 func (c *credential) known() bool { return c.Control == http.StatusCreated }
 
-// open makes the clients with which a credential is shown.
+// open makes the clients that use a credential.
 func open(name, from, why string, who *Identity) *credential {
 	GinkgoHelper()
 	c := &credential{Name: name, From: from, Foreign: why, who: who}
@@ -47,22 +47,22 @@ func open(name, from, why string, who *Identity) *credential {
 	Expect(err).NotTo(HaveOccurred())
 	c.client, c.host, err = who.HTTP()
 	Expect(err).NotTo(HaveOccurred())
-	// A redirect is an answer.
+	// Return a redirect as the answer.
 	c.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return c
 }
 
 const (
 	kubeletName = "kubelet"
-	// joiner is any bootstrap token.
+	// joiner is the name of all bootstrap tokens.
 	joiner = "bootstrap token"
 )
 
 // joinerUser is the user name of a bootstrap token.
 func joinerUser(token string) string { return "system:bootstrap:" + token[:6] }
 
-// findCredentials are all that lie on the disk of the worker, and the token that the
-// scraper shows its kubelet.
+// findCredentials returns all credentials on the disk of the worker, and the token that the scraper
+// sends to the worker's kubelet.
 func findCredentials(ctx context.Context, s stage) ([]*credential, []skipped) {
 	GinkgoHelper()
 	files := filesOn(ctx, suite.Worker)
@@ -83,9 +83,9 @@ func findCredentials(ctx context.Context, s stage) ([]*credential, []skipped) {
 	return all, append(not, others...)
 }
 
-// ofTokensOnDisk leaves out, and names, tokens of pods that are gone, whose directories stay
-// for a moment, and of pods that are neither of the stage nor of the system: the reviewed list
-// cannot know what somebody else's pods may do.
+// ofTokensOnDisk skips and reports two kinds of tokens. The first are tokens of deleted pods, whose
+// directories remain for a short time. The second are tokens of pods outside of the stage and of
+// kube-system: the reviewed list cannot know the rights of other pods.
 func ofTokensOnDisk(ctx context.Context, s stage, tokens []token) (all []*credential, not []skipped) {
 	GinkgoHelper()
 	pods, err := suite.Client.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
@@ -120,7 +120,7 @@ func ofTokensOnDisk(ctx context.Context, s stage, tokens []token) (all []*creden
 	return all, not
 }
 
-// serverAudiences are whom tokens are for that do not say otherwise.
+// serverAudiences returns the audiences of a token that is requested without audiences.
 func serverAudiences(ctx context.Context, s stage) []string {
 	GinkgoHelper()
 	request, err := suite.Client.CoreV1().ServiceAccounts(s.namespace).CreateToken(ctx, idle,
@@ -131,7 +131,8 @@ func serverAudiences(ctx context.Context, s stage) []string {
 	return c.Audiences
 }
 
-// ofPairs are the client certificates, and what each authority could sign.
+// ofPairs returns the client certificates, and an administrator's certificate signed by each CA key
+// that was found.
 func ofPairs(pairs []pair) (all []*credential, not []skipped) {
 	GinkgoHelper()
 	kept, not := newest(pairs)

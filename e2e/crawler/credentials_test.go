@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// issue makes a certificate and its key, signed by the parent or by itself.
+// issue makes a certificate and its key, signed by the parent or self-signed.
 func issue(t *testing.T, name string, usage x509.ExtKeyUsage, ends time.Time, parent *pair) pair {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -135,7 +135,7 @@ func TestReadFiles(t *testing.T) {
 	if len(files) != 1 || files[0].Path != path+"token" || files[0].Data != "secret" {
 		t.Errorf("files: %+v", files)
 	}
-	// The pattern goes to grep -E between single quotes, too.
+	// The pattern is also an argument of grep -E in single quotes.
 	if !regexp.MustCompilePOSIX(looksSecret).MatchString("-----BEGIN PRIVATE KEY-----") ||
 		strings.Contains(looksSecret, "'") {
 		t.Errorf("the pattern is no good: %s", looksSecret)

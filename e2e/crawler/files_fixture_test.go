@@ -13,11 +13,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// secretsOnDisk writes every file of a node that looks like a credential: its path and
-// what is in it, base64. It looks where pods have their projected volumes and secrets,
-// and where kubeadm, kind, the kubelet, the pod network and we keep ours. The link to a
-// volume's data is followed as part of a longer path: a kernel with
-// fs.protected_symlinks lets nobody follow one that ends a path there.
+// secretsOnDisk prints the path and the base64 content of every file on a node that looks like a
+// credential. It searches the projected volumes and secrets of pods, and the directories of
+// kubeadm, kind, the kubelet, the pod network and Bulkhead. The link to a volume's data is followed
+// only as part of a longer path: with fs.protected_symlinks, the kernel does not follow a link
+// there at the end of a path.
 const secretsOnDisk = `{
   for data in /var/lib/kubelet/pods/*/volumes/kubernetes.io~projected/*/..data /var/lib/kubelet/pods/*/volumes/kubernetes.io~secret/*/..data; do
     if test -d "$data/."; then find "$data/." -type f -size -64k; fi
@@ -35,13 +35,13 @@ const (
 	bootstrapToken = `(^|[^a-z0-9.])([a-z0-9]{6}\.[a-z0-9]{16})([^a-z0-9.]|$)`
 )
 
-// file is one of those.
+// file is a file that looks like a credential.
 type file struct {
 	Path string
 	Data string
 }
 
-// filesOn are those of a node.
+// filesOn returns these files of a node.
 func filesOn(ctx context.Context, node string) []file {
 	GinkgoHelper()
 	out, err := suite.Host.Run(ctx, node, secretsOnDisk)
@@ -61,7 +61,7 @@ func readFiles(out string) []file {
 	return all
 }
 
-// tokenOf is the token of a pod for the API server, off the disk of its node.
+// tokenOf returns a pod's token for the API server, read from the disk of its node.
 func tokenOf(ctx context.Context, node string, pod *corev1.Pod) string {
 	GinkgoHelper()
 	token, err := suite.Host.Run(ctx, node,

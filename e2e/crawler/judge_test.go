@@ -137,7 +137,8 @@ func TestReport(t *testing.T) {
 	if len(r.Unexplained) != 2 || r.Unexplained[0].Resource != "secrets" || r.Unexplained[1].Verdict != passed {
 		t.Errorf("unexplained: %v", r.unexplained())
 	}
-	// Not the one of parity, and not the one about somebody whom nobody knows.
+	// Unused lists neither the entry for parity nor the entry for a credential that the API server
+	// does not accept.
 	if len(r.Unused) != 1 || r.Unused[0].resources != "secrets" {
 		t.Errorf("unused: %v", r.unused())
 	}

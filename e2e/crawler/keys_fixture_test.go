@@ -27,7 +27,7 @@ type pair struct {
 	Key         crypto.Signer
 }
 
-// PEM is the pair as files have it.
+// PEM returns the pair in PEM encoding.
 func (p pair) PEM() (certificate, key []byte, err error) {
 	der, err := x509.MarshalPKCS8PrivateKey(p.Key)
 	if err != nil {
@@ -37,7 +37,7 @@ func (p pair) PEM() (certificate, key []byte, err error) {
 		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
 }
 
-// isClient reports whether anybody could take it for a client.
+// isClient reports whether a server could accept the certificate as a client certificate.
 func (p pair) isClient() bool {
 	return len(p.Certificate.ExtKeyUsage) == 0 ||
 		slices.ContainsFunc(p.Certificate.ExtKeyUsage, func(usage x509.ExtKeyUsage) bool {
@@ -45,7 +45,7 @@ func (p pair) isClient() bool {
 		})
 }
 
-// readPairs are all certificates in the files whose keys are there, too, each once.
+// readPairs returns all certificates in the files whose keys are in the files, each once.
 func readPairs(files []file) []pair {
 	var (
 		keys  []crypto.Signer
@@ -96,7 +96,8 @@ func parseKey(block *pem.Block) crypto.Signer {
 	return nil
 }
 
-// embedded is what a kubeconfig has in it. Files that it names are found by themselves.
+// embedded returns the data embedded in a kubeconfig. The search finds files that a kubeconfig
+// names separately.
 func embedded(text string) []string {
 	if !strings.Contains(text, "kind: Config") {
 		return nil
@@ -112,8 +113,8 @@ func embedded(text string) []string {
 	return all
 }
 
-// newest keeps the newest certificate of each subject, issuer and use: a kubelet's serving
-// certificate has the name of its client certificate, and is nobody for that.
+// newest keeps the newest certificate of each subject, issuer and use. The use matters because a
+// kubelet's serving certificate has the same name as its client certificate, but is no credential.
 func newest(pairs []pair) (kept []pair, not []skipped) {
 	whose := func(p pair) string {
 		return fmt.Sprintf("%s by %s, %v", p.Certificate.Subject, p.Certificate.Issuer, p.isClient())
@@ -130,7 +131,7 @@ func newest(pairs []pair) (kept []pair, not []skipped) {
 	return kept, not
 }
 
-// forged is an administrator's certificate, signed by whatever authority lies about.
+// forged returns an administrator's certificate that is signed by the given CA key.
 func forged(authority pair) (pair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -31,7 +31,7 @@ func newReader() reader {
 	return reader{client, host}
 }
 
-// read is the object at a path, or nil if there is none.
+// read returns the object at a path, or nil if it does not exist.
 func (r reader) read(ctx context.Context, path string) (map[string]any, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.host+path, http.NoBody)
 	if err != nil {
@@ -51,8 +51,8 @@ func (r reader) read(ctx context.Context, path string) (map[string]any, error) {
 	return object, json.Unmarshal(body, &object)
 }
 
-// discover is everything that the API server serves, and the groups that it leaves to
-// other servers.
+// discover returns all resources that the API server serves, and marks the groups of aggregated API
+// servers.
 func (r reader) discover(ctx context.Context) []resource {
 	GinkgoHelper()
 	groups, lists, err := suite.Client.Discovery().ServerGroupsAndResources()
@@ -71,7 +71,7 @@ func (r reader) discover(ctx context.Context) []resource {
 	return catalogue(groups, lists, remote)
 }
 
-// look is the world as it is now.
+// look returns the current world.
 func look(ctx context.Context, r reader, s stage, all []resource) world {
 	GinkgoHelper()
 	pods, err := suite.Client.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
@@ -86,7 +86,7 @@ func look(ctx context.Context, r reader, s stage, all []resource) world {
 	return w
 }
 
-// logsOf is a container of each node that runs.
+// logsOf returns one running container of each node.
 func logsOf(pods []corev1.Pod) map[string]string {
 	logs := map[string]string{}
 	for i := range pods {

@@ -17,8 +17,8 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// requestCertificates has the real kubelets of both nodes ask for one more client
-// certificate: whose such a request is, is who made it.
+// requestCertificates makes the real kubelets of both nodes request one more client certificate.
+// The node that such a request belongs to is its creator.
 func (st stage) requestCertificates(ctx context.Context, s *Scene) {
 	GinkgoHelper()
 	for _, node := range []string{suite.Worker, suite.ControlPlane} {
@@ -36,7 +36,7 @@ func signing(name, user string) *certificatesv1.CertificateSigningRequest {
 	return request
 }
 
-// made are objects to be created that no copy of what is there would do for.
+// made returns objects to create where a copy of an existing object is not suitable.
 func (st stage) made() map[schema.GroupResource][]object {
 	all := map[schema.GroupResource][]object{}
 	for name, review := range reviews(st.namespace) {
@@ -67,8 +67,8 @@ func (st stage) made() map[schema.GroupResource][]object {
 	return all
 }
 
-// tokens are requests for tokens of pods on both nodes, for a pod of an account that both
-// nodes run, and for no pod.
+// tokens returns token requests for pods on both nodes, for a pod of an account that both nodes
+// run, and for no pod.
 func (st stage) tokens() []object {
 	bound := func(whose relation, pod *corev1.Pod) object {
 		o := asTokenRequest(whose, fixtures.TokenRequest(pod))

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// skipped is what was not tried, and why.
+// skipped describes what was not tried, and why.
 type skipped struct {
 	What, Why string
 	Count     int
@@ -18,8 +18,8 @@ type skipped struct {
 
 const notDry = "another server answers, and nobody knows whether it understands dry runs"
 
-// attempts are all that every credential tries. They follow from what there is, and from
-// nothing else.
+// attempts returns everything that each credential tries. The result depends only on the resources
+// and the world.
 func attempts(all []resource, w world) (made []attempt, not []skipped) {
 	for _, r := range all {
 		of := slices.Concat(ofObjects(r, w), ofCollections(r, w), ofNews(r, w), ofSubresources(r, w))
@@ -33,7 +33,7 @@ func attempts(all []resource, w world) (made []attempt, not []skipped) {
 	return slices.Concat(made, ofPaths(), ofPorts(w), ofImpersonations(w)), not
 }
 
-// namedIn is an attempt at one object or one of its subresources.
+// namedIn returns an attempt at one object or one of its subresources.
 func namedIn(r resource, verb string, o object, sub string) attempt {
 	what := r.String()
 	if sub != "" {
@@ -45,16 +45,16 @@ func namedIn(r resource, verb string, o object, sub string) attempt {
 	return newAttempt(byAPI, verb, what, o.Relation, r.path(o.Namespace, o.Name, sub)).about(o.String())
 }
 
-// touched changes what is said of an object, and not the object.
+// touched is a patch that changes an annotation of an object, and not its content.
 var touched = map[string]any{"metadata": map[string]any{"annotations": map[string]any{"e2e.bulkhead.dev/crawled": "true"}}}
 
-// patches are one that changes something, and one that changes nothing: who is refused the
-// first may be allowed to patch all the same.
+// patches returns one patch that changes something and one that changes nothing. A caller who is
+// denied the first patch may still have the right to patch.
 func patches(a attempt) []attempt {
 	return []attempt{a.sending(mergePatch, touched), a.sending(mergePatch, map[string]any{})}
 }
 
-// ofObjects reads all samples, and tries to change the first of each relation.
+// ofObjects reads all samples, and tries to change the first sample of each relation.
 func ofObjects(r resource, w world) []attempt {
 	var all []attempt
 	samples := w.Samples[r.GroupResource()]
@@ -82,15 +82,15 @@ func ofObjects(r resource, w world) []attempt {
 	return all
 }
 
-// nodeFields select by the node. Other resources have no such field.
+// nodeFields are the field selectors for a node. Other resources have no such field.
 var nodeFields = map[string]string{
 	"pods":                            "spec.nodeName",
 	"resourceslices.resource.k8s.io":  "spec.nodeName",
 	"podcertificaterequests." + certs: "spec.nodeName",
 }
 
-// ofCollections are at many objects at once: all, those of a namespace, those of a node,
-// and one of them by name.
+// ofCollections returns attempts at many objects at once: all, those of a namespace, those of a
+// node, and one object by name.
 func ofCollections(r resource, w world) []attempt {
 	var all []attempt
 	for _, verb := range []string{"list", "watch", "deletecollection"} {
@@ -112,8 +112,8 @@ func ofCollections(r resource, w world) []attempt {
 	return all
 }
 
-// placesOf are where collections are. Not even an administrator deletes those of all
-// namespaces at once.
+// placesOf returns the paths of collections. The API has no deletion of a collection in all
+// namespaces at once, even for an administrator.
 func (w world) placesOf(r resource, verb string) []string {
 	switch {
 	case !r.Namespaced:
@@ -141,7 +141,7 @@ func collection(r resource, verb string, whose relation, namespace, selector str
 	return a
 }
 
-// ofNews tries to make objects, where the samples are and in kube-system.
+// ofNews tries to create objects, in the samples' namespace and in kube-system.
 func ofNews(r resource, w world) []attempt {
 	if !r.can("create") {
 		return nil

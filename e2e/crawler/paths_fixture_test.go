@@ -11,7 +11,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
 )
 
-// serverPaths are the API server's own, those that it has and those that it may have.
+// serverPaths are non-resource paths of the API server: paths that it serves, and paths that it may
+// serve.
 var serverPaths = []string{
 	"/", "/api", "/api/v1", "/apis", "/apis/apps", "/apis/apps/v1", "/healthz", "/livez", "/livez/ping", "/readyz",
 	"/readyz/ping",
@@ -21,8 +22,8 @@ var serverPaths = []string{
 	"/.well-known/openid-configuration", "/openid/v1/jwks",
 }
 
-// ofPaths tries every verb that a path for no resource can have. What could be changed
-// there, the log level, is only read.
+// ofPaths tries every verb that a non-resource path can have. The log level is the only setting
+// that could change there; it is only read.
 func ofPaths() []attempt {
 	var all []attempt
 	for _, path := range serverPaths {
@@ -45,7 +46,7 @@ func ofPaths() []attempt {
 	return all
 }
 
-// ofImpersonations asks who one is in somebody else's name.
+// ofImpersonations sends a SelfSubjectReview while it impersonates another user.
 func ofImpersonations(w world) []attempt {
 	var all []attempt
 	add := func(whose relation, as string, headers ...string) {
@@ -65,10 +66,10 @@ func ofImpersonations(w world) []attempt {
 	return all
 }
 
-// selfReview asks who one is: every credential that is any good gets an answer.
+// selfReview is a SelfSubjectReview. Every valid credential gets an answer.
 var selfReview = map[string]any{"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
 
-// reviews are questions: what they create is an answer.
+// reviews are review objects. Their creation returns an answer and stores no object.
 func reviews(namespace string) map[string]object {
 	question := func(body map[string]any) object { return object{Relation: none, Body: body} }
 	local := question(asObject(none, fixtures.LocalSubjectAccessReview(namespace)).Body)

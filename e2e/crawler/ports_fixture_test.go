@@ -16,18 +16,18 @@ var kubeletPaths = []string{
 	"/debug/flags/v",
 }
 
-// noContainer is the rest of a path to a container that does not exist: a kubelet answers
-// 404 to those who may run something there, and runs nothing.
+// noContainer is the end of a path to a container that does not exist. A kubelet answers 404 to a
+// caller who may run something there, and runs nothing.
 const noContainer = "/default/e2e-none/none"
 
-// kubeletCommands are paths behind which something happens in a container, were there one.
+// kubeletCommands are paths that would act on a container if it existed.
 var kubeletCommands = []string{"/exec", "/attach", "/run", "/portForward", "/checkpoint"}
 
-// harmless is where other methods than GET are tried. A kubelet only reads there, whatever
-// the method.
+// harmless are the paths where methods other than GET are tried. A kubelet only reads there,
+// whatever the method is.
 var harmless = []string{"/healthz", "/pods", "/metrics"}
 
-// kubeletVerbs are those of the methods at a kubelet's port.
+// kubeletVerbs are the verbs of the methods at a kubelet's port.
 var kubeletVerbs = map[string]string{
 	"get": http.MethodGet, "create": http.MethodPost, "update": http.MethodPut, "patch": http.MethodPatch,
 	"delete": http.MethodDelete,
@@ -55,12 +55,12 @@ func kubeletCalls(log string) []kubeletCall {
 	return all
 }
 
-// nodesOf are the nodes, with whose they are.
+// nodesOf returns the nodes and their relations.
 func (w world) nodesOf() []object {
 	return []object{{Relation: own, Name: w.Own}, {Relation: other, Name: w.Other}}
 }
 
-// ofPorts asks both kubelets at their own ports.
+// ofPorts sends requests directly to the ports of both kubelets.
 func ofPorts(w world) []attempt {
 	var all []attempt
 	for _, node := range w.nodesOf() {
@@ -73,7 +73,7 @@ func ofPorts(w world) []attempt {
 	return all
 }
 
-// ofProxies goes through the API server to pods, services and kubelets.
+// ofProxies sends requests through the API server to pods, services and kubelets.
 func ofProxies(r resource, sub subresource, w world) []attempt {
 	var all []attempt
 	through := func(o object, name, verb, path string) {
@@ -87,13 +87,14 @@ func ofProxies(r resource, sub subresource, w world) []attempt {
 				through(o, o.Name, call.verb, call.path)
 			}
 		}
-		// Another spelling of the same.
+		// Another name for the same kubelet.
 		through(o, "https:"+o.Name+":10250", "get", "/healthz")
 	}
 	return all
 }
 
-// callsBehind are what is asked of a kubelet, and of others what every server answers.
+// callsBehind returns the requests that go through the proxy: kubelet requests for a node, and a
+// request that every server answers for other objects.
 func (w world) callsBehind(r resource, o object) []kubeletCall {
 	if r.String() == "nodes" {
 		return kubeletCalls(w.Logs[o.Name])

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// recorded is one line of crawl.json. What was sent and what succeeded are not in it.
+// recorded is one line of crawl.json. It does not contain request bodies, or the content of
+// successful answers.
 type recorded struct {
 	Credential string   `json:"credential"`
 	Road       road     `json:"road"`
@@ -26,7 +27,7 @@ type recorded struct {
 	Message    string   `json:"message,omitempty"`
 }
 
-// write leaves crawl.txt and crawl.json in the directory.
+// write writes crawl.txt and crawl.json to the directory.
 func (r *report) write(directory string, took time.Duration) error {
 	summary := map[string]any{
 		"profile": r.Setting.profile, "nodeScope": r.Setting.scoped, "seconds": took.Seconds(), "credentials": r.found(),

@@ -11,13 +11,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// belongings are what belongs to the two nodes, as resource/namespace/name.
+// belongings are the objects that belong to the two nodes, as resource/namespace/name.
 type belongings struct {
 	own, other string
 	of         map[string]map[string]bool
 }
 
-// belongingsOf reads what the pods on both nodes use. Volumes are those of the claims.
+// belongingsOf collects what the pods on both nodes use. The volumes are those of the claims.
 func belongingsOf(ownNode, otherNode string, pods []corev1.Pod, claims []corev1.PersistentVolumeClaim) belongings {
 	b := belongings{own: ownNode, other: otherNode, of: map[string]map[string]bool{ownNode: {}, otherNode: {}}}
 	for i := range pods {
@@ -100,7 +100,7 @@ func addEnvironment(add func(resource, name string), c corev1.Container) {
 	}
 }
 
-// nodePlaces are where objects name their node, by resource.
+// nodePlaces are the fields where objects name their node, by resource.
 var nodePlaces = map[string][][]string{
 	"nodes":                               {{"metadata", "name"}},
 	"csinodes.storage.k8s.io":             {{"metadata", "name"}},
@@ -115,7 +115,7 @@ var nodePlaces = map[string][][]string{
 
 const certs = "certificates.k8s.io"
 
-// relationOf is whose the object is. What both nodes use counts as the own node's.
+// relationOf returns the relation of the object. An object that both nodes use counts as own.
 func (b belongings) relationOf(r schema.GroupResource, object map[string]any) relation {
 	u := unstructured.Unstructured{Object: object}
 	places := nodePlaces[r.String()]

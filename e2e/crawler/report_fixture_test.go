@@ -9,7 +9,7 @@ import (
 	"text/tabwriter"
 )
 
-// String is the report for people.
+// String returns the report in readable form.
 func (r *report) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "profile %s, node scope installed: %v\n\n", r.Setting.profile, r.Setting.scoped)
@@ -27,7 +27,7 @@ func (r *report) String() string {
 	return b.String()
 }
 
-// summary is what a run prints of it.
+// summary returns the part of the report that a run prints.
 func (r *report) summary() string {
 	var b strings.Builder
 	b.WriteString("\n")
@@ -47,7 +47,7 @@ func section(b *strings.Builder, title string, lines []string) {
 	}
 }
 
-// table has a row for each name, and one for all.
+// table writes a row for each name, and one row for all.
 func (r *report) table(b *strings.Builder) {
 	out := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(out, "CREDENTIAL\tATTEMPTS\tSUCCEEDED\tPASSED\tREFUSED\tMISSING\tUNDECIDED\tBEYOND ITS NODE\tOF THESE, "+
@@ -67,8 +67,7 @@ func (r *report) table(b *strings.Builder) {
 	_ = out.Flush() // to memory
 }
 
-// rights is how many different rights reach beyond the own node, counted for each
-// credential by itself.
+// rights returns the number of different rights beyond the own node, summed over the credentials.
 func (r *report) rights() int {
 	n := 0
 	for _, name := range r.names() {
@@ -143,7 +142,7 @@ func (r *report) unexplained() []string {
 	return lines
 }
 
-// String is the entry for people.
+// String returns the entry in readable form.
 func (e entry) String() string {
 	text := fmt.Sprintf("%s: %s: %s %v", e.who, e.verbs, e.resources, e.to)
 	if e.objects != "" {
@@ -152,7 +151,7 @@ func (e entry) String() string {
 	return text + ": " + e.why
 }
 
-// String is the attempt in full, with what came of it.
+// String returns the whole attempt with its result.
 func (a answer) String() string {
 	return fmt.Sprintf("%s: %s: %d %s: %s", a.Credential.Name, a.Verdict, a.Code, strings.TrimSpace(a.Message), a.attempt)
 }

@@ -3,9 +3,9 @@
 
 package crawler_test
 
-// ofAccounts are those whose pods are on every node, or may come to any. What they have is
-// RBAC's, and is the same on hardened, parity and in-tree: node scope holds those whose
-// owners annotate them (docs/node-scope.md).
+// ofAccounts are the accounts whose pods run on every node, or may run on any node. Their rights
+// are from RBAC, and are the same on hardened, parity and in-tree. Node scope limits only accounts
+// that their owner annotates (docs/node-scope.md).
 var ofAccounts = []entry{
 	{who: "kube-system/kube-proxy", verbs: "list watch",
 		resources: "services endpoints endpointslices.discovery.k8s.io servicecidrs.networking.k8s.io", to: nobodys,
@@ -50,7 +50,7 @@ var ofAccounts = []entry{
 		neededBy: "kubeadm join"},
 }
 
-// ofTheStage is what the suite itself has granted.
+// ofTheStage are the rights that the suite itself has granted.
 var ofTheStage = []entry{
 	{who: "stage/log-collector", verbs: "get list watch", resources: "pods", to: itsOwn,
 		why: "it collects the logs of the pods of its node: granted for that"},

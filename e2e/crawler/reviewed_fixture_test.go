@@ -10,29 +10,30 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// entry is something that may succeed, and why that is as it should be, or how it could be
-// otherwise. What it says of verbs, resources and relations holds for each combination.
+// entry is a right that may succeed, with the reason why this is acceptable, or how to remove it.
+// It covers each combination of its verbs, resources and relations.
 type entry struct {
-	// who are names of credentials, with a star for anything behind.
+	// who lists names of credentials. A star at the end matches any suffix.
 	who string
-	// verbs and resources are words, and of resources a star stands for anything behind.
+	// verbs and resources are separated by spaces. A star at the end of a resource matches any
+	// suffix.
 	verbs, resources string
-	// to is whose the objects are.
+	// to lists the relations of the objects.
 	to []relation
-	// objects narrows it to these.
+	// objects limits the entry to these objects.
 	objects string
-	// on is the profile, if it is not for all that are judged.
+	// on limits the entry to a profile. Empty means all judged profiles.
 	on Profile
-	// unscoped is true for what does not succeed where node scope is installed.
+	// unscoped is true for a right that does not exist where node scope is installed.
 	unscoped bool
-	// inStage narrows it to the namespace of the stage.
+	// inStage limits the entry to the namespace of the stage.
 	inStage bool
 	why     string
-	// neededBy names who needs it, where it reaches beyond the node.
+	// neededBy names the client that needs the right, where it reaches beyond the node.
 	neededBy string
 }
 
-// setting is what an entry may depend on.
+// setting describes the cluster. An entry may depend on it.
 type setting struct {
 	profile Profile
 	scoped  bool
@@ -40,15 +41,15 @@ type setting struct {
 	namespace string
 }
 
-// judged reports whether anything is held against the list. On in-tree all is counted.
+// judged reports whether results are compared with the list. On in-tree they are only counted.
 func (s setting) judged() bool { return s.profile != InTree }
 
-// applies reports whether the entry is about such a cluster.
+// applies reports whether the entry applies to such a cluster.
 func (e entry) applies(to setting) bool {
 	return (e.on == "" || e.on == to.profile) && (!e.unscoped || !to.scoped)
 }
 
-// explains reports whether it is about what has succeeded there.
+// explains reports whether the entry covers this success on that cluster.
 func (e entry) explains(a answer, at setting) bool {
 	return e.applies(at) && matchesAny(e.who, a.Credential.Name, ", ") &&
 		slices.Contains(strings.Fields(e.verbs), a.Verb) &&
@@ -60,7 +61,7 @@ func (e entry) explains(a answer, at setting) bool {
 // beyond reports whether the entry allows something beyond the node.
 func (e entry) beyond() bool { return slices.ContainsFunc(e.to, relation.beyond) }
 
-// matchesAny compares with each of the patterns.
+// matchesAny compares the text with each of the patterns.
 func matchesAny(patterns, text, between string) bool {
 	return slices.ContainsFunc(strings.Split(patterns, between), func(pattern string) bool {
 		before, open := strings.CutSuffix(pattern, "*")
@@ -76,10 +77,10 @@ var (
 	others     = []relation{other, unrelated}
 )
 
-// reviewed is what may succeed on hardened and on parity.
+// reviewed lists what may succeed on hardened and on parity.
 var reviewed = slices.Concat(ofEverybody, ofKubelets, ofAccounts, ofTheStage)
 
-// ofEverybody are rights that each authenticated user has, in every cluster.
+// ofEverybody are the rights that each authenticated user has in every cluster.
 var ofEverybody = []entry{
 	{
 		who: "kubelet, stage/*, kube-system/*, bootstrap token", verbs: "create",

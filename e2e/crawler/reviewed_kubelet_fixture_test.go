@@ -5,7 +5,7 @@ package crawler_test
 
 import . "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 
-// ofKubelets is what a node needs, by the rule that allows it.
+// ofKubelets are the rights that a node needs, with the rule that allows them.
 var ofKubelets = []entry{
 	{who: kubeletName, verbs: "get list watch update patch", resources: "nodes", to: itsOwn,
 		why: "a kubelet keeps its own Node up to date [NA-NODE-1, NA-NODE-2]"},
@@ -64,7 +64,8 @@ var ofKubelets = []entry{
 		why: "a kubelet asks who calls its own port and what they may; an answer changes nothing [NA-UNI-TOKENREVIEWS, " +
 			"NA-UNI-SUBJECTACCESSREVIEWS]"},
 
-	// What upstream's rules leave open: parity decides as upstream does, hardened refuses all of it.
+	// Rights that upstream's rules leave open. Parity allows them as upstream does. Hardened denies
+	// all of them.
 	{who: kubeletName, verbs: "get", resources: "endpoints", to: nobodys, on: Parity,
 		why:      "left over from a storage driver that is gone; NA-ENDPOINTS-1 ends it in hardened",
 		neededBy: "not needed today: upstream keeps it"},

@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// pageSize bounds what is looked at in one namespace, or in all.
+	// pageSize bounds the objects that are read in one namespace, or in all.
 	pageSize = "?limit=500"
-	// kept is how many objects of each relation are got by name, of the resources that
-	// are worth it. Of others it is one.
+	// kept is the number of objects of each relation that are read by name, for the deep resources.
+	// For other resources it is one.
 	kept = 20
 )
 
-// deep are the resources of which single objects may have a reader of their own.
+// deep are the resources where the right to read may differ from object to object.
 var deep = []string{"secrets", "configmaps", "serviceaccounts", "pods", "nodes", "leases.coordination.k8s.io",
 	"persistentvolumeclaims", "persistentvolumes"}
 
@@ -83,8 +83,8 @@ func chosen(of resource, found []object) []object {
 	return all
 }
 
-// readBelow reads the subresources of the first object of each relation that can be
-// written, for what is written there. Some cannot be read: then the object is written.
+// readBelow reads the writable subresources of the first object of each relation, to use the result
+// as a body. Where a subresource cannot be read, the object itself is the body.
 func (r reader) readBelow(ctx context.Context, of resource, samples []object) {
 	GinkgoHelper()
 	first := map[relation]bool{}

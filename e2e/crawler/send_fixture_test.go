@@ -20,23 +20,23 @@ import (
 )
 
 const (
-	// tries bounds how often an attempt is made that nobody has decided.
+	// tries bounds how often an undecided attempt is made.
 	tries = 4
-	// longestWait bounds how long anybody is told to wait.
+	// longestWait bounds the time that a Retry-After may ask for.
 	longestWait = 2 * time.Second
-	// enough of an answer says why.
+	// enough is the number of bytes that are read of an answer for the report.
 	enough = 4 << 10
 )
 
 // sender makes attempts.
 type sender struct {
 	admin reader
-	// ports are the kubelets', by node.
+	// ports are the kubelets' ports, by node.
 	ports map[string]*Port
 }
 
-// try makes the attempt with the credential. Who hears that there is too much to do tries
-// again, and so does who writes what has changed in between.
+// try makes the attempt with the credential. It retries an undecided attempt, and an update whose
+// object has changed in between.
 func (s sender) try(ctx context.Context, who *credential, a attempt) answer {
 	var got answer
 	for n := 1; ; n++ {
@@ -57,7 +57,7 @@ func (s sender) try(ctx context.Context, who *credential, a attempt) answer {
 	}
 }
 
-// once makes it once, and says how long to wait before the next time.
+// once makes the attempt once. It returns how long to wait before the next try.
 func (s sender) once(ctx context.Context, who *credential, a attempt) (answer, time.Duration) {
 	got := answer{Credential: who, attempt: a}
 	var (
@@ -80,8 +80,8 @@ func (s sender) once(ctx context.Context, who *credential, a attempt) (answer, t
 	return got, wait
 }
 
-// toServer asks the API server. A watch ends at its first byte, and of what succeeds
-// nothing is read: it may be a secret.
+// toServer sends the attempt to the API server. It closes a watch at the first byte. It does not
+// read the body of a success, which may be a secret.
 func toServer(ctx context.Context, who *credential, a attempt) (code int, message string, header http.Header,
 	err error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
@@ -107,7 +107,7 @@ func toServer(ctx context.Context, who *credential, a attempt) (code int, messag
 	return response.StatusCode, said(text), response.Header, err
 }
 
-// said is the message of a status, or the text as it is.
+// said returns the message of a Status, or the text itself.
 func said(text []byte) string {
 	var status struct{ Message string }
 	if json.Unmarshal(text, &status) == nil && status.Message != "" {
@@ -116,7 +116,7 @@ func said(text []byte) string {
 	return string(text)
 }
 
-// toPort asks a kubelet, with a connection of its own.
+// toPort sends the attempt to a kubelet on a new connection.
 func (s sender) toPort(ctx context.Context, who *credential, a attempt) (code int, message string, header http.Header,
 	err error) {
 	call := Calling(a.Method, a.url())
@@ -133,7 +133,7 @@ func (s sender) toPort(ctx context.Context, who *credential, a attempt) (code in
 	return reply.Code, said([]byte(reply.Body)), reply.Header, nil
 }
 
-// refreshed is the body of an update for the object as it is now.
+// refreshed returns the body of an update for the current object.
 func (s sender) refreshed(ctx context.Context, a attempt) []byte {
 	now, err := s.admin.read(ctx, a.Fresh)
 	if err != nil || now == nil {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// serving is a sender and a credential for a server of the test's own.
+// serving returns a sender and a credential for a local test server.
 func serving(t *testing.T, answers http.HandlerFunc) (sender, *credential) {
 	t.Helper()
 	server := httptest.NewServer(answers)

@@ -22,17 +22,17 @@ import (
 
 // Accounts of the stage.
 const (
-	// app and elsewhere have no rights, as applications mostly have none. Pods of app are on
-	// the worker, those of elsewhere on the other node.
+	// app and elsewhere have no rights, like most applications. Pods of app are on the worker, pods
+	// of elsewhere on the other node.
 	app       = fixtures.Account
 	elsewhere = "app-elsewhere"
-	// idle is nobody's.
+	// idle has no pod.
 	idle = "idle"
-	// collector is what a DaemonSet is that collects logs: it has a pod on both nodes, and
-	// its owner has annotated it for node scope.
+	// collector is like a DaemonSet that collects logs: it has a pod on both nodes, and its owner
+	// has annotated it for node scope.
 	collector = "log-collector"
-	// scraper is what metrics-server is. Its pod is on the other node, and shows its token
-	// to the kubelet of the worker.
+	// scraper is like metrics-server. Its pod is on the other node, and sends its token to the
+	// kubelet of the worker.
 	scraper = "scraper"
 	// tenant has the ClusterRole edit in the stage's namespace, and no other right.
 	tenant = "tenant"
@@ -41,29 +41,29 @@ const (
 )
 
 const (
-	// foreign is an audience that is not the API server's.
+	// foreign is an audience other than the API server's.
 	foreign = "e2e.bulkhead.dev/vault"
-	// held bounds how long an annotated account may stay unheld.
+	// held bounds how long node scope may take to apply to an annotated account.
 	held = time.Minute
 )
 
-// The names of what each node has, and of what nobody has.
+// The names of the objects of each node, and of objects without a node.
 const (
 	ours   = "ours"
 	theirs = "theirs"
 	unused = "unused"
 )
 
-// stage is what the suite puts into the cluster, in a namespace of its own, so that there
-// is something of each kind to reach.
+// stage holds the objects that the suite creates in its own namespace, so that an object of each
+// kind exists.
 type stage struct {
 	namespace string
-	// pods are by name. nodes are the worker and the other.
+	// pods are by name. nodes are the worker and the other node.
 	pods  map[string]*corev1.Pod
 	nodes map[relation]*corev1.Node
 	// scoped is true where node scope is installed.
 	scoped bool
-	// bootstrap is a token to join with.
+	// bootstrap is a bootstrap token.
 	bootstrap string
 }
 
@@ -71,7 +71,7 @@ func right(verbs, resources string) rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{APIGroups: []string{""}, Verbs: strings.Fields(verbs), Resources: strings.Fields(resources)}
 }
 
-// setStage makes it and waits until all of its pods run.
+// setStage makes the stage and waits until all of its pods run.
 func setStage(ctx context.Context, s *Scene) stage {
 	GinkgoHelper()
 	st := stage{
@@ -97,8 +97,8 @@ func setStage(ctx context.Context, s *Scene) stage {
 	st.furnish(ctx, s, other, suite.ControlPlane, theirs, elsewhere)
 	st.requestCertificates(ctx, s)
 	st.put(ctx, s, unused, "", fixtures.As(idle), fixtures.Unscheduled)
-	// Events of kubelets are not valid in the newer group, and what is not valid is not
-	// asked about at admission. These are valid in both, and come first.
+	// Events of kubelets are invalid in the newer API group, and an invalid object does not reach
+	// admission. These events are valid in both groups, and come first.
 	s.Put(ctx, fixtures.NewEventAbout(st.pods[ours], "0-"+ours, suite.Worker),
 		fixtures.NewEventAbout(st.pods[theirs], "0-"+theirs, suite.ControlPlane),
 		fixtures.NewEventAbout(st.pods[unused], "0-"+unused, nobody))
@@ -120,8 +120,8 @@ func (st stage) editing(account string) *rbacv1.RoleBinding {
 	return binding
 }
 
-// joiningToken is a bootstrap token as `kubeadm token create` makes it. The one that kind
-// leaves on each node ends after a day.
+// joiningToken returns a bootstrap token as `kubeadm token create` makes it. The token that kind
+// leaves on each node expires after a day.
 func joiningToken(token string) *corev1.Secret {
 	id, value, _ := strings.Cut(token, ".")
 	secret := fixtures.Secret(metav1.NamespaceSystem, "bootstrap-token-"+id)
@@ -138,7 +138,7 @@ func (st stage) user(account string) string {
 	return "system:serviceaccount:" + st.namespace + ":" + account
 }
 
-// furnish gives a node one of everything that a pod can bring to it.
+// furnish creates one object of every kind that a pod on the node can use.
 func (st stage) furnish(ctx context.Context, s *Scene, whose relation, node, name, account string) {
 	GinkgoHelper()
 	volume := st.store(ctx, s, name)
@@ -158,7 +158,7 @@ func (st stage) furnish(ctx context.Context, s *Scene, whose relation, node, nam
 	s.Put(ctx, request)
 }
 
-// store makes what a pod can mount, and returns the volume's name. It needs no driver, so
+// store creates what a pod can mount, and returns the volume's name. The volume needs no driver, so
 // that the pod starts.
 func (st stage) store(ctx context.Context, s *Scene, name string) string {
 	GinkgoHelper()
@@ -169,7 +169,7 @@ func (st stage) store(ctx context.Context, s *Scene, name string) string {
 	return volume.Name
 }
 
-// put makes a pod. Of an unscheduled one the node is empty.
+// put creates a pod. The node of an unscheduled pod is empty.
 func (st stage) put(ctx context.Context, s *Scene, name, node string, tweaks ...fixtures.PodTweak) {
 	GinkgoHelper()
 	pod := fixtures.Pod(st.namespace, name, node, tweaks...)
@@ -177,14 +177,15 @@ func (st stage) put(ctx context.Context, s *Scene, name, node string, tweaks ...
 	st.pods[name] = pod
 }
 
-// service leads to nobody.
+// service returns a service without endpoints.
 func service(namespace string) *corev1.Service {
 	service := &corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
 	service.Namespace, service.Name = namespace, "nobody"
 	return service
 }
 
-// scrape is what metrics-server does: it shows its token to a kubelet, again and again.
+// scrape returns a script that does what metrics-server does: it repeatedly sends its token to a
+// kubelet.
 func scrape(ctx context.Context) string {
 	GinkgoHelper()
 	port, err := suite.KubeletPort(ctx, suite.Worker)
@@ -193,8 +194,8 @@ func scrape(ctx context.Context) string {
   --header "Authorization: Bearer $(cat /var/run/secrets/kubernetes.io/serviceaccount/token)" https://` + port.Address + `/metrics/resource; sleep 1; done`
 }
 
-// await waits until the pods run, the kubelet has answered the scraper, and the collector
-// is held, where anybody is.
+// await waits until the pods run, the kubelet has answered the scraper, and node scope applies to
+// the annotated accounts, where it is installed.
 func (st stage) await(ctx context.Context) {
 	GinkgoHelper()
 	Eventually(ctx, func() ([]string, error) {
@@ -215,8 +216,8 @@ func (st stage) await(ctx context.Context) {
 	if !st.scoped {
 		return
 	}
-	// What is awaited is that both lists name the account, which takes seconds by design;
-	// before that nobody says that it is held.
+	// Wait until node scope knows the annotations, which takes seconds by design. Before that, no
+	// status shows that it applies to the account.
 	for account, pod := range map[string]*corev1.Pod{collector: st.pods[collector+"-"+ours], minter: st.pods[minter]} {
 		bearer, err := suite.ReadToken(ctx, tokenOf(ctx, suite.Worker, pod))
 		Expect(err).NotTo(HaveOccurred())

@@ -36,8 +36,8 @@ func ofSubresource(r resource, sub subresource, verb string, o object, w world) 
 	case methods[verb] == "":
 		return nil
 	case streams[sub.Name]:
-		// Without an upgrade, a command and anything to stream: it is answered 400 once it
-		// is authorized, and nothing is begun.
+		// The request has no upgrade, no command and nothing to stream. An authorized caller
+		// receives 400, and nothing starts.
 		return []attempt{a}
 	case verb == "get" && sub.Name == "log":
 		return []attempt{a.asking("tailLines", "1").asking("limitBytes", "64")}
@@ -56,8 +56,8 @@ func ofSubresource(r resource, sub subresource, verb string, o object, w world) 
 	return []attempt{a}
 }
 
-// bodyBelow is what is written to a subresource: what can be read there, the whole object,
-// or what is only ever written.
+// bodyBelow returns the body for a write to a subresource: the content of the subresource if it can
+// be read, the whole object, or the object of a subresource that can only be written.
 func bodyBelow(r resource, sub subresource, o object, w world) map[string]any {
 	switch {
 	case r.String() == "pods" && sub.Name == "eviction":
@@ -71,7 +71,7 @@ func bodyBelow(r resource, sub subresource, o object, w world) map[string]any {
 	return o.Body
 }
 
-// ofTokens asks for tokens of accounts, for pods on both nodes and for none.
+// ofTokens requests tokens of accounts, for pods on both nodes and for no pod.
 func ofTokens(r resource, sub subresource, w world) []attempt {
 	var all []attempt
 	for _, request := range w.Tokens {

@@ -1,18 +1,18 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package crawler_test counts what a thief reaches who has the disk of the worker: with
-// each credential that is on it, and with each token that clients of the cluster show its
-// kubelet, everything is tried that discovery offers, on objects of the worker, of the
-// other node and of nobody's, and besides the paths for no resource, the ports of both
-// kubelets and the API server's proxies to them.
+// Package crawler_test counts what an attacker reaches who has the disk of the worker. It uses each
+// credential on that disk, and each token that clients of the cluster send to the worker's kubelet.
+// With each, it tries everything that discovery lists, on objects of the worker, of the other node
+// and of no node. It also tries non-resource paths, the ports of both kubelets, and the API
+// server's proxies to them.
 //
-// Nothing that is tried changes anything: writes are dry runs, streams are never opened,
-// and commands go to containers that do not exist.
+// No attempt changes anything. Writes are dry runs, streams are never opened, and commands go to
+// containers that do not exist.
 //
-// What succeeds has to be on a reviewed list (reviewed_fixture_test.go), which gives a
-// reason for each entry. On in-tree nothing is held against that list: there the crawl is
-// the other number to compare ours with.
+// Each success must be on a reviewed list (reviewed_fixture_test.go), which gives a reason for each
+// entry. On in-tree, results are not compared with that list. The in-tree count is the baseline for
+// the other profiles.
 package crawler_test
 
 import (
@@ -23,7 +23,7 @@ import (
 )
 
 var (
-	// It proves no rule: what is refused is refused by whatever rule comes first.
+	// The suite proves no rule: any rule may deny an attempt.
 	suite = NewSuite("crawler", nil)
 	api   = fixtures.AllResources()
 )

@@ -10,14 +10,14 @@ import (
 	"slices"
 )
 
-// tally counts what became of attempts.
+// tally counts the results of attempts.
 type tally struct {
 	Made     int
 	Verdicts map[verdict]int
 	// Codes are by verdict and status.
 	Codes map[string]int
-	// Beyond are successes with what is not the own node's, and Rights the different verbs
-	// and resources among them.
+	// Beyond is the number of successes with objects that are not the own node's. Rights counts
+	// them by verb and resource.
 	Beyond int
 	Rights map[string]int
 }
@@ -36,25 +36,25 @@ func (t *tally) add(a answer) {
 	}
 }
 
-// report is what a crawl has found.
+// report is the result of a crawl.
 type report struct {
 	Setting     setting
 	Credentials []*credential
 	All         *tally
 	By          map[*credential]*tally
 	Skipped     []skipped
-	// Used are the entries of the reviewed list with how much each explains, Unused those
-	// that explain nothing although somebody is there whom they are about.
+	// Used has, for each entry of the reviewed list, how many results it explains. Unused are the
+	// entries that explain no result although a credential that they name was accepted.
 	Used   map[int]int
 	Unused []entry
-	// Unexplained are what no entry explains. On in-tree there are none, for nothing is
-	// held against the list.
+	// Unexplained are the results that no entry explains. On in-tree it is empty, because results
+	// are not compared with the list.
 	Unexplained []answer
 	Answers     []answer
 }
 
-// newReport counts the answers and holds them against the reviewed list. Who passes is held
-// against it as who succeeds is: it is a right, too.
+// newReport counts the answers and compares them with the reviewed list. The verdict passed is
+// treated like succeeded, because it proves a right, too.
 func newReport(at setting, credentials []*credential, answers []answer, not []skipped, list []entry,
 	judged bool) *report {
 	r := &report{
@@ -91,7 +91,7 @@ func newReport(at setting, credentials []*credential, answers []answer, not []sk
 	return r
 }
 
-// names are those of the credentials, each once, in their order.
+// names returns the names of the credentials, each once, in their order.
 func (r *report) names() []string {
 	var all []string
 	for _, c := range r.Credentials {
@@ -102,7 +102,8 @@ func (r *report) names() []string {
 	return all
 }
 
-// of joins the tallies of credentials that have one name: several pods of one account.
+// of returns the sum of the tallies of all credentials with one name, such as several pods of one
+// account.
 func (r *report) of(name string) *tally {
 	joined := newTally()
 	for _, c := range r.Credentials {
@@ -125,7 +126,7 @@ func addAll[K comparable](to, from map[K]int) {
 	}
 }
 
-// sorted are the keys of a map with their numbers.
+// sorted returns the keys of a map with their counts.
 func sorted[K cmp.Ordered](counts map[K]int) []string {
 	var lines []string
 	for _, key := range slices.Sorted(maps.Keys(counts)) {

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// claims are what a service account's token says. Nobody checks its signature here: the
-// control attempt tells whether it is good.
+// claims are the claims in a service account's token. This code does not verify the signature: the
+// control attempt shows whether the token is valid.
 type claims struct {
 	Audiences  audiences `json:"aud"`
 	Kubernetes struct {
@@ -26,7 +26,7 @@ type named struct {
 	UID  string `json:"uid"`
 }
 
-// audiences are a list, or one of them by itself (RFC 7519 section 4.1.3).
+// audiences are a list or a single string (RFC 7519 section 4.1.3).
 type audiences []string
 
 // UnmarshalJSON reads both forms.
@@ -39,7 +39,7 @@ func (a *audiences) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*[]string)(a))
 }
 
-// readClaims is false for what is no token.
+// readClaims returns false for a text that is not a token.
 func readClaims(token string) (claims, bool) {
 	var c claims
 	parts := strings.Split(token, ".")
@@ -50,19 +50,19 @@ func readClaims(token string) (claims, bool) {
 	return c, err == nil && json.Unmarshal(body, &c) == nil && c.Kubernetes.Namespace != ""
 }
 
-// token is one that was found.
+// token is a token that was found.
 type token struct {
 	Path  string
 	Value string
 	claims
 }
 
-// account is the namespace and the name of whose it is.
+// account returns the namespace and the name of the token's service account.
 func (t token) account() string { return t.Kubernetes.Namespace + "/" + t.Kubernetes.Account.Name }
 
 var bootstrapTokens = regexp.MustCompile(bootstrapToken)
 
-// readTokens are the service accounts' tokens in the files, and those that nodes join with.
+// readTokens returns the service account tokens and the bootstrap tokens in the files.
 func readTokens(files []file) (tokens []token, joining []token) {
 	seen := map[string]bool{}
 	for _, f := range files {
@@ -71,7 +71,7 @@ func readTokens(files []file) (tokens []token, joining []token) {
 			tokens = append(tokens, token{Path: f.Path, Value: value, claims: c})
 			continue
 		}
-		// In configuration, and not by chance in something encoded.
+		// Search only configuration: the pattern may match encoded data by chance.
 		if strings.Contains(f.Data, "-----BEGIN") || !strings.Contains(f.Data, "kind: ") {
 			continue
 		}

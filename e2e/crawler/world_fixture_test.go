@@ -13,34 +13,33 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// world is what there is to reach, as an administrator sees it.
+// world is everything in the cluster that an attempt can target, as an administrator sees it.
 type world struct {
 	// Own and Other are the nodes.
 	Own, Other string
 	// Namespace is the stage's.
 	Namespace string
-	// Samples are objects that exist, by resource, those of the stage first.
+	// Samples are existing objects, by resource, those of the stage first.
 	Samples map[schema.GroupResource][]object
-	// Made are objects that do not exist, to be created where a copy of a sample would
-	// not do.
+	// Made are new objects to create, where a copy of a sample is not suitable.
 	Made map[schema.GroupResource][]object
-	// Tokens are requests for tokens. Their names are those of the accounts.
+	// Tokens are token requests. Their names are those of the accounts.
 	Tokens []object
-	// Logs are containers that run, by node, as a kubelet has them in a path.
+	// Logs has one running container for each node, as a kubelet's path names it.
 	Logs map[string]string
 }
 
-// object is one object, whoever it belongs to.
+// object is one object with its relation.
 type object struct {
 	Relation  relation
 	Namespace string
 	Name      string
 	Body      map[string]any
-	// Below are its subresources that can be read.
+	// Below are its readable subresources.
 	Below map[string]map[string]any
 }
 
-// String is namespace/name.
+// String returns namespace/name.
 func (o object) String() string {
 	if o.Namespace == "" {
 		return o.Name
@@ -49,13 +48,14 @@ func (o object) String() string {
 }
 
 const (
-	// nobody is the name of what does not exist, and newName of what is made.
+	// nobody is the name of an object that does not exist. newName is the name of objects to
+	// create.
 	nobody  = "e2e-crawled-nothing"
 	newName = "e2e-crawled"
 )
 
-// firsts are the first object of each relation, or one that does not exist: what is
-// refused there is refused before anybody looks for it.
+// firsts returns the first object of each relation, or an object that does not exist. A denial
+// happens before the lookup of the object.
 func (w world) firsts(r resource) []object {
 	var all []object
 	for _, whose := range []relation{own, other, unrelated} {
@@ -70,7 +70,7 @@ func (w world) firsts(r resource) []object {
 	return all
 }
 
-// bare is an object that has a name, and nothing that would make it valid.
+// bare returns an object that has only a name. It is not valid.
 func (w world) bare(r resource, name string) object {
 	o := object{Relation: unrelated, Name: name, Body: map[string]any{"metadata": map[string]any{"name": name}}}
 	if r.Namespaced {
@@ -79,7 +79,7 @@ func (w world) bare(r resource, name string) object {
 	return o
 }
 
-// news are the objects of the resource that are to be created.
+// news returns the objects of the resource to create.
 func (w world) news(r resource) []object {
 	if made := w.Made[r.GroupResource()]; len(made) > 0 {
 		return made
@@ -92,7 +92,7 @@ func (w world) news(r resource) []object {
 		renewed := renamed(o)
 		if _, namesNode := nodePlaces[r.String()]; !namesNode || r.String() == "nodes" ||
 			r.String() == "csinodes.storage.k8s.io" {
-			// Whose it would be is in its name, which is new.
+			// The relation depends on the name, which is new.
 			renewed.Relation = unrelated
 			return []object{renewed}
 		}
@@ -101,7 +101,7 @@ func (w world) news(r resource) []object {
 	return all
 }
 
-// renamed is a copy under a new name, without what the API server adds.
+// renamed returns a copy with a new name, without the fields that the API server adds.
 func renamed(o object) object {
 	u := unstructured.Unstructured{Object: runtimeCopy(o.Body)}
 	kept := map[string]any{"name": newName}
@@ -121,14 +121,14 @@ func renamed(o object) object {
 	return object{Relation: o.Relation, Namespace: o.Namespace, Name: newName, Body: u.Object}
 }
 
-// typed is the body with the type of the resource, as the API server wants it.
+// typed returns the body with apiVersion and kind of the resource, as the API server requires.
 func typed(body map[string]any, as schema.GroupVersionKind) map[string]any {
 	copied := runtimeCopy(body)
 	copied["apiVersion"], copied["kind"] = as.GroupVersion().String(), as.Kind
 	return copied
 }
 
-// moved is the body in another namespace.
+// moved returns the object in another namespace.
 func moved(o object, namespace string) object {
 	o.Body, o.Namespace = runtimeCopy(o.Body), namespace
 	if err := unstructured.SetNestedField(o.Body, namespace, "metadata", "namespace"); err != nil {
@@ -141,7 +141,7 @@ func runtimeCopy(body map[string]any) map[string]any {
 	return (&unstructured.Unstructured{Object: body}).DeepCopy().Object
 }
 
-// asObject makes an object of a typed one.
+// asObject converts a typed object.
 func asObject(whose relation, from metav1.Object) object {
 	encoded, err := json.Marshal(from)
 	if err != nil {

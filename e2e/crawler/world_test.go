@@ -20,7 +20,7 @@ func TestNewsAreCopiesUnderANewName(t *testing.T) {
 	service.Labels = map[string]string{"app": "web"}
 	w.Samples[api.Services.GroupResource()] = []object{asObject(own, service)}
 	news := w.news(resource{GroupVersionResource: api.Services, Kind: "Service", Namespaced: true})
-	// Whose a service is, is not in it: a new one is nobody's.
+	// A service does not name a node, so a new service is unrelated.
 	if len(news) != 1 || news[0].Relation != unrelated || news[0].Namespace != "stage" {
 		t.Fatalf("news: %+v", news)
 	}
