@@ -19,8 +19,8 @@ const (
 	// longest bounds the crawl of two nodes.
 	longest = 5 * time.Minute
 	// mostUndecided is the percentage of a credential's attempts that may end without a decision.
-	// With more, the crawl proves nothing. kubelet-auth-proxy also rate-limits unauthenticated
-	// callers; that counts as a denial.
+	// With more, the crawl proves nothing. It applies only to credentials that the API server must
+	// accept: kubelet-auth-proxy answers unauthenticated callers with 429, which is a denial, too.
 	mostUndecided = 2
 	// shown is the number of lines in a failure message. crawl.txt has all lines.
 	shown = 40

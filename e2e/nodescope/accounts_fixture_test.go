@@ -13,41 +13,42 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
 )
 
-// modeAnnotation says whether a scope is enforced, or only watched.
+// modeAnnotation sets whether a scope is enforced or only audited.
 const modeAnnotation = "bulkhead.dev/node-scope-mode"
 
-// Accounts of the stage. What they may do by RBAC is the same: everything.
+// Accounts of the stage. RBAC allows all of them everything.
 const (
-	// plain has no annotation: what a DaemonSet is today.
+	// plain has no annotation, like a DaemonSet today.
 	plain = "plain"
-	// agent is held on what most agents touch, in each way that a scope can name it.
+	// agent is limited on the resources that most agents use. Its scope names them in every
+	// possible form.
 	agent = "agent"
 	// handler has the same scope, and may edit taints.
 	handler = "handler"
-	// watched has the same scope in audit.
+	// watched has the same scope in audit mode.
 	watched = "watched"
-	// held is held on everything.
+	// held is limited on all resources.
 	held = "held"
-	// statuses is held on the status of Nodes and on one group, and not on Nodes.
+	// statuses is limited on the status of Nodes and on one API group, but not on Nodes.
 	statuses = "statuses"
-	// misspelt and unheld have values that cannot be understood, or cannot be held.
+	// misspelt has a value that cannot be parsed. unheld has a value that cannot be enforced.
 	misspelt = "misspelt"
 	unheld   = "unheld"
-	// shared has no annotation, and one pod that has, beside one that has not.
+	// shared has no annotation. One of its pods has one, another pod has none.
 	shared = "shared"
-	// adding has one, and a pod that adds to it.
+	// adding has an annotation, and a pod that adds to it.
 	adding = "adding"
-	// shortLived is held as agent is; its pods come and go.
+	// shortLived has the scope of agent. Its pods are created and deleted by specs.
 	shortLived = "short-lived"
-	// custom is held on custom resources.
+	// custom is limited on custom resources.
 	custom = "custom"
-	// small has a scope that names nodes, and so neither tokens nor secrets.
+	// small has a scope of nodes only. The scope implies tokens and secrets.
 	small = "small"
-	// alone has a scope that names resources without their subresources.
+	// alone has a scope with resources but without their subresources.
 	alone = "alone"
 )
 
-// longName is the name of an account with a label of more than 63 characters, as Kubernetes
+// longName is the name of an account with a label of more than 63 characters, which Kubernetes
 // allows. Its pod is called long.
 var longName = "long-" + strings.Repeat("n", 100)
 
@@ -85,7 +86,7 @@ var scopes = map[string]map[string]string{
 	longName:   scope("nodes"),
 }
 
-// annotated are those that have to be in the lists of the API server.
+// annotated are the accounts that must be in the lists of the API server.
 var annotated = []string{agent, handler, watched, held, statuses, misspelt, unheld, shared, adding, shortLived, custom,
 	small, alone, longName}
 
@@ -93,7 +94,7 @@ func scope(value string) map[string]string {
 	return map[string]string{nodescope.ScopeAnnotation: value}
 }
 
-// agents are the pods of the stage whose tokens are used, by name.
+// agents returns the pods of the stage whose tokens are used, by name.
 func agents() map[string]*corev1.Pod {
 	pods := map[string]*corev1.Pod{}
 	add := func(account, suffix, node string, tweaks ...fixtures.PodTweak) {
@@ -113,7 +114,7 @@ func agents() map[string]*corev1.Pod {
 	return pods
 }
 
-// onOther ends the name of a pod on the control plane.
+// onOther is the suffix of the names of pods on the control plane.
 const onOther = "-other"
 
 func withTokenOfItsOwn(pod *corev1.Pod) { pod.Spec.AutomountServiceAccountToken = ptr.To(true) }

@@ -13,21 +13,20 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// admit is the body of tables about what is written: the authorizers let it pass, and
-// the answer of admission has to be what the labels of the spec claim.
+// admit is the body of the tables about writes. The authorizers allow the write. The answer of
+// admission must match the labels of the spec.
 func admit(ctx SpecContext, who actor, story Story, text ...string) {
 	suite.HoldWrite(ctx, who(), story, text...)
 }
 
-// tainted gives a Node a taint, beside those that it has: a pod that would edit taints
-// reads them first.
+// tainted replaces the taints of a Node with one taint, as a client does that has read them.
 func tainted(where place) Story {
 	return theNode(where, Patch(api.Nodes).With(spec("taints", []any{
 		fields{"key": "e2e.bulkhead.dev/terminating", "effect": string(corev1.TaintEffectNoSchedule)},
 	})))
 }
 
-// tokenOf asks for a token of an agent that is bound to a pod of the stage, or to none.
+// tokenOf requests a token of an agent that is bound to a pod of the stage, or is not bound.
 func tokenOf(pod string) Story {
 	return func(context.Context, *Scene) Request {
 		request := fixtures.TokenRequest(&corev1.Pod{})
@@ -40,18 +39,19 @@ func tokenOf(pod string) Story {
 	}
 }
 
-// newLease makes the heartbeat of a node that has none.
+// newLease creates the heartbeat lease of a node without one.
 func newLease(name func(*Scene) string) Story {
 	return func(_ context.Context, s *Scene) Request {
 		return Create(api.Leases).In(fixtures.LeaseNamespace).With(fixtures.Lease(fixtures.LeaseNamespace, name(s)))
 	}
 }
 
-// notLabels is how labels are refused, whether the rule is upstream's (NR-NODE-3) or the
-// configuration's (NR-LABEL-2).
+// notLabels is the text of a rejected label. Both upstream's rule (NR-NODE-3) and the configured
+// rule (NR-LABEL-2) use it.
 const notLabels = "is not allowed to modify labels"
 
-// What the authorizer cannot see: an agent writes what its node may, and no more.
+// The authorizer does not see the content of a write. Admission limits an agent's write to what its
+// node may write.
 var _ = DescribeTable("an agent's write of its own node's", admit,
 	Entry("a change of nothing is admitted", Allows("NS-ADMIT-1"), podOf(agent), theNode(own, Patch(api.Nodes))),
 	Entry("a label that is kept from nodes is not", Denies("NS-ADMIT-1"), podOf(agent),
@@ -87,7 +87,8 @@ var _ = DescribeTable("an agent's write of its own node's", admit,
 		bystander(own, Patch(api.Pods).Sub("status").With(metadata("labels", fields{"app": "payments"}))), "[NR-POD-7]"),
 )
 
-// A pod is patched by agents as no kubelet may; what others find it by stays.
+// Agents may patch a pod in ways that no kubelet may. They cannot change the fields by which other
+// clients find the pod.
 var _ = DescribeTable("an agent's patch of a pod on its node", admit,
 	Entry("may annotate it", Allows("NS-ADMIT-3"), podOf(agent),
 		bystander(own, Patch(api.Pods).With(metadata("annotations", fields{"e2e": "seen"})))),
@@ -99,7 +100,7 @@ var _ = DescribeTable("an agent's patch of a pod on its node", admit,
 		})))),
 )
 
-// The termination handler of the seed edits taints: on its own node, and nothing else.
+// A termination handler edits the taints of its own node, and nothing else.
 var _ = Describe("an account that is exempted from the rule of taints", func() {
 	DescribeTable("admission", admit,
 		Entry("taints its own node", Allows("NS-ADMIT-1"), podOf(handler), tainted(own)),

@@ -13,19 +13,20 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// lease is the heartbeat of a node.
+// lease is a request for the heartbeat lease of a node.
 func lease(where place, r Request) Story {
 	return forNode(where, func(node string) Request { return r.In(fixtures.LeaseNamespace).Named(node) })
 }
 
-// bystanderOn is the pod of somebody else on a node, as far as events are about it.
+// bystanderOn returns the bystander pod on a node, with the fields that an event needs.
 func bystanderOn(where place) *corev1.Pod {
 	pod := fixtures.Pod(stage.Namespace, where.bystander(), where())
 	pod.UID = stage.UIDs[pod.Name]
 	return pod
 }
 
-// told is an event about the bystander on the first node in the name of the second.
+// told creates an event about the bystander on the first node. The event's source is the second
+// node.
 func told(about, source place) Story {
 	return func(_ context.Context, s *Scene) Request {
 		return Create(api.Events).In(stage.Namespace).With(
@@ -33,7 +34,8 @@ func told(about, source place) Story {
 	}
 }
 
-// What has no rule of its own is decided as the node authorizer decides it for a node.
+// node-authorizer decides a request without its own scope rule as it decides the same request of
+// the node.
 var _ = DescribeTable("an agent and what its node's pods use:", decide,
 	Entry("it gets their secret", Allows("NS-SCOPE-1"), podOf(agent), bystander(own, Get(api.Secrets))),
 	Entry("it does not get that of another node's", Denies("NS-SCOPE-1"), podOf(agent), bystander(other, Get(api.Secrets)),

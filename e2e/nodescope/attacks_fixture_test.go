@@ -16,19 +16,19 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// attempt is one way to carry out an attack with a token out of a DaemonSet's pod.
+// attempt is one way to carry out an attack with a token from a DaemonSet's pod.
 type attempt struct {
 	name string
-	// rule refuses it; text is a part of why. twinBy lets the twin pass, if that is
-	// another rule.
+	// rule denies the evil request. text is part of the reason. twinBy is the rule that allows the
+	// twin, if it is another rule.
 	rule, twinBy rules.ID
 	text         string
 	evil, twin   Story
-	// atAdmission is true where the authorizers cannot see what is wrong.
+	// atAdmission is true where the authorizers cannot see the difference.
 	atAdmission bool
 }
 
-// try makes the specs of an attempt: with two accounts that differ in the annotation.
+// try makes the specs of an attempt, with two accounts that differ only in the annotation.
 func try(attack string, a attempt) {
 	twinBy := a.twinBy
 	if twinBy == "" {
@@ -60,7 +60,7 @@ func try(attack string, a attempt) {
 	})
 }
 
-// expectAudited looks for a refusal and its rule where an operator would.
+// expectAudited expects the denial and its rule in the audit log of the API server.
 func expectAudited(ctx context.Context, who *Identity, since time.Time, rule rules.ID) {
 	GinkgoHelper()
 	Eventually(ctx, func() (bool, error) {

@@ -16,24 +16,24 @@ import (
 
 var mutatingWebhooks = admissionregistrationv1.SchemeGroupVersion.WithResource("mutatingwebhookconfigurations")
 
-// noPods says that a node has no room for pods, so that they go elsewhere.
+// noPods sets a node's capacity for pods to zero, so that pods are scheduled to other nodes.
 var noPods = status("capacity", fields{"pods": "0"})
 
-// unboundToken asks for a token of an account that is bound to nothing.
+// unboundToken requests a token of an account that is not bound to an object.
 func unboundToken(namespace, account string) Story {
 	return func(context.Context, *Scene) Request {
 		return Create(api.ServiceAccounts).In(namespace).Named(account).Sub("token").With(&authenticationv1.TokenRequest{})
 	}
 }
 
-// shadow is a webhook that would see every secret.
+// shadow creates a webhook that could receive every secret.
 func shadow(_ context.Context, s *Scene) Request {
 	name := s.NewName("shadow")
 	return Create(mutatingWebhooks).With(
 		&admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: name}})
 }
 
-// T1 to T5, T13 and T14: what has been done with the token of one pod of a DaemonSet.
+// T1 to T5, T13 and T14: attacks with the token of one DaemonSet pod.
 var _ = Describe("attacks with the token of a DaemonSet's pod", func() {
 	cordon := Patch(api.Nodes).With(spec("unschedulable", true))
 	try("T1", attempt{
@@ -84,9 +84,9 @@ var _ = Describe("attacks with the token of a DaemonSet's pod", func() {
 	})
 })
 
-// T15, T16 and T21: whose token it is.
+// T15, T16 and T21: attacks with the tokens of other pods.
 var _ = Describe("attacks with the tokens of neighbours", func() {
-	// The tokens of the stage were all read by the node's root from its disk.
+	// root on the node read all tokens of the stage from its disk.
 	try("T15", attempt{
 		name: "reading the other node's pods with a token from the disk", rule: "NS-POD-1", text: "[NA-POD-2]",
 		evil: otherPods, twin: ownPods,

@@ -15,7 +15,7 @@ import (
 
 const auditedRefusals = "bulkhead_audited_refusals_total"
 
-// An account in audit is refused nothing; what it would have been refused is counted.
+// Node scope denies nothing to an account in audit mode. It counts what it would have denied.
 var _ = DescribeTable("an account in audit", decide,
 	Entry("reads the other node's pods", Allows("NS-PASS-3"), podOf(watched), bystander(other, Get(api.Pods))),
 	Entry("which an account that enforces does not", DeniesBy("NS-PASS-3", "NS-POD-1"), podOf(agent),
@@ -29,7 +29,7 @@ var _ = DescribeTable("an account in audit", decide,
 
 var _ = Describe("what an account in audit would be refused", func() {
 	It("is counted, with the rule", Allows("NS-PASS-3"), func(ctx SpecContext) {
-		// No other spec has the account in audit read a Node.
+		// No other spec reads a Node as the account in audit mode.
 		labels := `rule="NS-NODE-1"`
 		count := func() float64 { return must(suite.ComponentMetric(ctx, auditedRefusals, labels)) }
 		before := count()
@@ -58,5 +58,5 @@ var _ = Describe("what an account in audit would be refused", func() {
 	})
 })
 
-// notForNodes is a label that no node may give itself.
+// notForNodes is a label that a node may not set on itself.
 const notForNodes = corev1.LabelNamespaceNodeRestriction + "/e2e"

@@ -25,8 +25,8 @@ var (
 	signers      = certificatesv1.SchemeGroupVersion.WithResource("signers")
 )
 
-// boundToken asks for a token of an account that is bound to a pod of the stage, with
-// something changed in the reference.
+// boundToken requests a token that is bound to a pod of the stage. The edits change the reference
+// to the pod.
 func boundToken(account, pod string, edits ...func(*authenticationv1.BoundObjectReference)) Story {
 	return func(context.Context, *Scene) Request {
 		ref := &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: pod, UID: stage.UIDs[pod]}
@@ -44,7 +44,8 @@ func toKind(kind string, name string) func(*authenticationv1.BoundObjectReferenc
 
 func withoutUID(ref *authenticationv1.BoundObjectReference) { ref.UID = "" }
 
-// newSecret makes a secret of a type, with the token of an account if it is of that type.
+// newSecret creates a secret of a type. If the type is a service account token, the secret gets a
+// token of an account.
 func newSecret(of corev1.SecretType) Story {
 	return func(_ context.Context, s *Scene) Request {
 		secret := fixtures.Secret(stage.Namespace, s.NewName("secret"))
@@ -55,7 +56,7 @@ func newSecret(of corev1.SecretType) Story {
 	}
 }
 
-// newRoleBinding gives an account without a scope a role.
+// newRoleBinding binds a role to an account without a scope.
 func newRoleBinding(_ context.Context, s *Scene) Request {
 	binding := &rbacv1.RoleBinding{
 		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: stage.Namespace, Name: plain}},
@@ -69,8 +70,8 @@ func signer(verb string) Story {
 	return plainly(Ask(verb, signers).Named(certificatesv1.KubeAPIServerClientSignerName))
 }
 
-// small has every right by RBAC, and a scope that names nodes alone. All writes here are dry
-// runs, of which the API server makes no exception for authorization and admission.
+// small has every right in RBAC, and a scope of nodes only. All writes here are dry runs. The API
+// server authorizes and admits a dry run like any other write.
 var _ = Describe("an account with a scope that names no tokens", Attack("T4"), func() {
 	DescribeTable("asks for tokens:", decide,
 		Entry("of its own account for its own pod", Allows("NS-TOKEN-1"), podOf(small), boundToken(small, small)),
@@ -140,7 +141,7 @@ var _ = Describe("an account with a scope that names no tokens", Attack("T4"), f
 	})
 })
 
-// Kubernetes bounds a namespace by 63 characters, and an account by 253.
+// Kubernetes limits a namespace name to 63 characters, and an account name to 253.
 var _ = DescribeTable("an account whose name has a label of more than 63 characters", decide,
 	Entry("gets its own Node", Allows("NS-NODE-1"), podOf(long), theNode(own, Get(api.Nodes))),
 	Entry("does not get another", Denies("NS-NODE-1"), podOf(long), theNode(other, Get(api.Nodes)), "[NA-NODE-1]"),
@@ -148,8 +149,8 @@ var _ = DescribeTable("an account whose name has a label of more than 63 charact
 		plainly(List(api.Deployments))),
 )
 
-// A token is worth something from the moment at which its pod is there, although the pod of
-// that name before it was looked for in vain a moment ago.
+// A token must be valid as soon as its pod exists, even if a lookup of a pod with that name failed
+// just before.
 var _ = It("a pod's token is good at once, where a pod of its name was replaced", Allows("NS-IDENT-3"),
 	func(ctx SpecContext) {
 		name := suite.Scene().NewName(shortLived)
@@ -163,7 +164,7 @@ var _ = It("a pod's token is good at once, where a pod of its name was replaced"
 		}
 	})
 
-// A scope of nodes alone, or of a longer name of them, holds what the kubelet's port gives.
+// A scope of nodes, or of a subresource of nodes, also limits what the kubelet's port returns.
 var _ = DescribeTable("a scope that names nodes holds", decide,
 	Entry("the proxy of the own Node", Allows("NS-NODE-3"), podOf(small),
 		theNode(own, Ask("get", api.Nodes).Sub("proxy"))),
@@ -181,8 +182,8 @@ var _ = DescribeTable("a scope that names nodes holds", decide,
 	Entry("nor the proxy", Allows("NS-PASS-1"), podOf(alone), theNode(other, Ask("get", api.Nodes).Sub("proxy"))),
 )
 
-// A kubelet, or kubelet-auth-proxy in front of it, asks the API server with the claims of the
-// token, and so node scope.
+// The kubelet, or kubelet-auth-proxy in front of it, sends the claims of the token in its review to
+// the API server. So node scope can decide.
 var _ = Describe("a scraper's token at the kubelets' ports", Label(OnHardened), func() {
 	get := func(ctx context.Context, node, pod, path string) (int, KubeletLine) {
 		GinkgoHelper()

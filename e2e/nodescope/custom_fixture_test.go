@@ -21,10 +21,9 @@ import (
 const (
 	customGroup = "e2e.bulkhead.dev"
 	nodeLabel   = "e2e.bulkhead.dev/node"
-	// declared says of widgets that they name their node in a field, and of gadgets that
-	// they do in a label.
+	// declared says that a widget names its node in a field, and a gadget in a label.
 	declared = "--node-scope-custom-resources=" + widgets + "=field:spec.node," + gadgets + "=label:" + nodeLabel
-	// redeployed bounds how long a static pod takes to be there with another argument.
+	// redeployed bounds the restart of a static pod with another argument.
 	redeployed = 2 * time.Minute
 )
 
@@ -37,7 +36,8 @@ var (
 	theGadgets = customResource("gadgets")
 )
 
-// declare has both components know of the resources, until the container is over.
+// declare restarts both components with the declaration of the resources, until the end of the
+// container.
 func declare(ctx context.Context) {
 	GinkgoHelper()
 	for _, c := range []component{authorizer, restriction} {
@@ -46,8 +46,8 @@ func declare(ctx context.Context) {
 	}
 }
 
-// rewrite gives a component the declaration beside --node-scope. The file is written
-// elsewhere: the kubelet reads whatever is in its directory.
+// rewrite adds the declaration to a component's arguments, after --node-scope. It writes the new
+// file outside of the manifest directory, because the kubelet reads every file in that directory.
 func (c component) rewrite(ctx context.Context) {
 	GinkgoHelper()
 	edit := `/^ *- --node-scope-custom-resources=/d; s|^\( *\)- --node-scope\(=true\)\{0,1\}$|&\n\1- ` + declared + `|`
@@ -58,7 +58,7 @@ func (c component) rewrite(ctx context.Context) {
 	hears(ctx, redeployed, c.isWith(declared)+" && "+c.ready)
 }
 
-// isWith succeeds if the process has the argument.
+// isWith returns a command that succeeds if the process has the argument.
 func (c component) isWith(argument string) string {
 	return "tr '\\0' '\\n' </proc/$(" + c.process + ")/cmdline | grep -q -x -e '" + argument + "'"
 }
@@ -69,8 +69,8 @@ func (c component) restore(ctx context.Context) {
 	hears(ctx, redeployed, c.process+" >/dev/null && ! "+c.isWith(declared)+" && "+c.ready)
 }
 
-// define makes the resources, one object of each for each node, and lets the node
-// authorizer read them, until the container is over.
+// define creates the resources and one object of each for each node. It grants node-authorizer the
+// right to read them. All of this lasts until the end of the container.
 func define(ctx context.Context) {
 	GinkgoHelper()
 	suite.Scene().Grant(ctx, authorizerUser, rbacv1.PolicyRule{
@@ -125,7 +125,7 @@ func definition(r schema.GroupVersionResource) fields {
 	}
 }
 
-// objectOf is named as its node, and says so where it is declared.
+// objectOf returns an object that has its node's name, and names the node in the declared place.
 func objectOf(r schema.GroupVersionResource, node string) fields {
 	return fields{
 		"apiVersion": r.GroupVersion().String(), "kind": kindOf(r),

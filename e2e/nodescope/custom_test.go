@@ -12,7 +12,7 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// ofNode is a request about the object of a node.
+// ofNode is a request for the object of a node.
 func ofNode(where place, r Request) Story {
 	return forNode(where, func(node string) Request { return r.In(stage.Namespace).Named(node) })
 }
@@ -26,7 +26,7 @@ func byLabel(where place, r Request) Story {
 	return forNode(where, func(node string) Request { return r.In(stage.Namespace).Labelled(nodeLabel + "=" + node) })
 }
 
-// newObject makes another object that names a node.
+// newObject creates another object that names a node.
 func newObject(r schema.GroupVersionResource, where place) Story {
 	return func(_ context.Context, s *Scene) Request {
 		object := objectOf(r, where())
@@ -45,7 +45,7 @@ func handedTo(where place, r schema.GroupVersionResource) Story {
 	}
 }
 
-// Disruptive: what is declared is an argument of both components.
+// Disruptive: the declaration is an argument of both components, so both restart.
 var _ = Describe("custom resources that are declared", Serial, Ordered, Label(Disruptive, OnHost, OnWorker, Slow),
 	func() {
 		BeforeAll(func(ctx SpecContext) {

@@ -20,30 +20,29 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// useCase is a DaemonSet as there are many: an example of docs/examples/node-scope, with
-// what it does.
+// useCase is a typical DaemonSet: an example of docs/examples/node-scope, with its requests.
 type useCase struct {
 	name    string
 	works   []step
 	refused []step
 }
 
-// step is one request that it makes, and the rule that decides.
+// step is one request of the DaemonSet, and the rule that decides it.
 type step struct {
 	what  string
 	by    rules.ID
 	story Story
 	text  string
-	// atAdmission is true for a write that the authorizers let pass, and onlyHardened
-	// where what then refuses it is a rule that may be off.
+	// atAdmission is true for a write that the authorizers allow and that admission decides.
+	// onlyHardened is true where the rule that then denies it may be off on other profiles.
 	atAdmission, onlyHardened bool
 }
 
-// withoutAnnotation ends the name of an account with the same rights that nothing holds.
+// withoutAnnotation is the suffix of an account with the same rights and no scope.
 const withoutAnnotation = "-off"
 
-// makeDaemons makes the DaemonSets of the use cases, in a namespace of their own: they
-// have their own rights.
+// makeDaemons creates the DaemonSets of the use cases in a separate namespace, because they have
+// their own rights.
 func makeDaemons(ctx context.Context, s *Scene) {
 	GinkgoHelper()
 	stage.Daemons = stage.Namespace + "-ds"
@@ -87,7 +86,7 @@ func daemonSet(name string) *appsv1.DaemonSet {
 	return set
 }
 
-// stealFromDaemons waits for the pods on the worker and takes their tokens.
+// stealFromDaemons waits for the pods on the worker and reads their tokens.
 func stealFromDaemons(ctx context.Context) {
 	GinkgoHelper()
 	pods := map[string]*corev1.Pod{}

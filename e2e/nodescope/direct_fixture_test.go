@@ -19,7 +19,7 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// askedItself posts a body to node scope's authorizer, past the API server.
+// askedItself posts a body to the authorizer for node scope, without the API server.
 func askedItself(ctx context.Context, body string) authorizationv1.SubjectAccessReviewStatus {
 	GinkgoHelper()
 	code, text, err := suite.PostScoped(ctx, body)
@@ -32,8 +32,7 @@ func askedItself(ctx context.Context, body string) authorizationv1.SubjectAccess
 	return answer.Status
 }
 
-// listsPods is a review of a list of pods, as the API server sends it, of a user without
-// claims.
+// listsPods returns a review of a list of pods, as the API server sends it. The user has no claims.
 func listsPods(user string) string {
 	return string(must(json.Marshal(&authorizationv1.SubjectAccessReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: "authorization.k8s.io/v1", Kind: "SubjectAccessReview"},
@@ -45,7 +44,7 @@ func listsPods(user string) string {
 
 const (
 	apiserverFiles = StateDirectory + "/apiserver/"
-	// admitScoped and admitNode are the two entries of node-restriction.
+	// admitScoped and admitNode are the two webhook endpoints of node-restriction.
 	admitScoped = "https://127.0.0.1:10463/node-scope"
 	admitNode   = "https://127.0.0.1:10463/review"
 	postReview  = "curl -sS --fail --max-time 20 --cacert " + apiserverFiles + "node-authorizer-ca.crt --cert " +
@@ -54,8 +53,8 @@ const (
 		"node-authorizer-client.key -H 'Content-Type: application/json' --data-binary @- "
 )
 
-// write is what admission is asked about. There is nothing before what is made, and
-// nothing after what is deleted.
+// write is a write that admission reviews. before is nil for a creation, and after is nil for a
+// deletion.
 type write struct {
 	kind, resource string
 	name           string
@@ -72,7 +71,7 @@ func (w write) operation() admissionv1.Operation {
 	return admissionv1.Update
 }
 
-// reviewed posts a write of who to one of the entries, past the API server and its
+// reviewed posts a write of who to one of the endpoints, without the API server and its
 // authorizers.
 func reviewed(ctx context.Context, entry string, who Bearer, w write) *admissionv1.AdmissionResponse {
 	GinkgoHelper()
@@ -99,7 +98,7 @@ func reviewed(ctx context.Context, entry string, who Bearer, w write) *admission
 	return answer.Response
 }
 
-// encoded says what the object is, which its type does not.
+// encoded adds apiVersion and kind to the object, which the Go type does not have.
 func (w write) encoded(object any) runtime.RawExtension {
 	GinkgoHelper()
 	if object == nil {
@@ -111,7 +110,7 @@ func (w write) encoded(object any) runtime.RawExtension {
 	return runtime.RawExtension{Raw: must(json.Marshal(text))}
 }
 
-// expectReview holds such an answer against the labels of the spec.
+// expectReview compares the answer with the labels of the spec.
 func expectReview(said *admissionv1.AdmissionResponse) {
 	GinkgoHelper()
 	claim := ReadClaim(CurrentSpecReport().Labels())

@@ -15,8 +15,8 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// The API server sends only who is in its list. What is said to others, and to what no
-// API server sends, is asked on the host.
+// The API server sends node scope only the requests of listed accounts. These specs send other
+// requests, directly from the host.
 var _ = Describe("node scope itself", Label(OnHost), func() {
 	user := func(name string) string { return "system:serviceaccount:" + stage.Namespace + ":" + name }
 
@@ -66,8 +66,8 @@ var _ = Describe("node scope itself", Label(OnHost), func() {
 	})
 })
 
-// These writes are refused by the authorizers already, so that no request reaches
-// admission with them: a mistake there would not be the only thing that stands.
+// The authorizers already deny these writes, so such a request never reaches admission through the
+// API server. Admission must deny them as a second layer.
 var _ = Describe("admission itself", Label(OnHost), func() {
 	podIn := func(where place) *corev1.Pod {
 		pod := bystanderOn(where)

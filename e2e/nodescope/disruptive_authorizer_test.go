@@ -15,8 +15,8 @@ import (
 
 const (
 	hung = 30 * time.Second
-	// sent is less than what a request of a hung process would take: the API server waits
-	// for three seconds.
+	// sent is shorter than a request to a hung process would take: the API server waits for three
+	// seconds.
 	sent = 2 * time.Second
 )
 

@@ -16,10 +16,10 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// component is one that a host runs by a manifest.
+// component is a component that a host runs from a static pod manifest.
 type component struct {
 	manifest string
-	// process succeeds while it runs, ready when it can be asked.
+	// process is a command that succeeds while it runs, ready one that succeeds when it is ready.
 	process, ready string
 }
 
@@ -30,11 +30,11 @@ var (
 		"pgrep -x scope-sync"}
 )
 
-// aside is where the manifest of a component waits while that is away.
+// aside is the path of the manifest while the component is removed.
 func (c component) aside() string { return "/etc/kubernetes/e2e-" + path.Base(c.manifest) }
 
-// kill ends a component at once, and keeps it away until the container of the BeforeAll
-// that calls is over.
+// kill ends a component at once. The component stays down until the end of the container whose
+// BeforeAll calls this.
 func (c component) kill(ctx context.Context) {
 	GinkgoHelper()
 	DeferCleanup(c.bringBack)
@@ -43,14 +43,14 @@ func (c component) kill(ctx context.Context) {
 	suite.EventuallyOnControlPlane(ctx, time.Minute, "! "+c.process+" && sleep 2 && ! "+c.process)
 }
 
-// bringBack ends its absence, also if it is over.
+// bringBack starts the component again. It is idempotent.
 func (c component) bringBack(ctx context.Context) {
 	GinkgoHelper()
 	suite.OnControlPlane(ctx, fmt.Sprintf("test ! -e %[2]s || mv %[2]s %[1]s", c.manifest, c.aside()))
 	hears(ctx, ServerSwitch, c.ready)
 }
 
-// hang stops a component without ending it, until the container is over.
+// hang stops a component with SIGSTOP until the end of the container.
 func (c component) hang(ctx context.Context) {
 	GinkgoHelper()
 	DeferCleanup(c.wake)
@@ -63,8 +63,8 @@ func (c component) wake(ctx context.Context) {
 	hears(ctx, ServerSwitch, c.ready)
 }
 
-// hears waits until the API server can be answered again by node scope, as [Suite.Hears]
-// does for nodes: these entries have clients of their own, of which each may lose a call.
+// hears waits until the API server can call node scope again, as [Suite.Hears] does for nodes. The
+// entries for node scope have their own clients, and each client may lose one call.
 func hears(ctx context.Context, within time.Duration, ready string) {
 	GinkgoHelper()
 	suite.Hears(ctx, within, ready)
@@ -75,8 +75,8 @@ func hears(ctx context.Context, within time.Duration, ready string) {
 	}
 }
 
-// expectUndecided wants the request to be refused because nobody could be asked: that is
-// an error of the API server, and never an allowance.
+// expectUndecided expects that the request fails because node scope cannot be called. The API
+// server then returns an error, and never allows the request.
 func expectUndecided(ctx context.Context, who *Identity, request Request) {
 	GinkgoHelper()
 	answer, err := suite.Do(ctx, who, request)
@@ -85,7 +85,7 @@ func expectUndecided(ctx context.Context, who *Identity, request Request) {
 	Expect(answer.Code).To(Equal(http.StatusInternalServerError), answer.Message)
 }
 
-// calm makes the request again and again for so long, and returns how long each took.
+// calm repeats the request for the given time. It returns the duration of each request.
 func calm(ctx context.Context, who *Identity, request Request, lasts time.Duration) []time.Duration {
 	GinkgoHelper()
 	const pace = 50 * time.Millisecond

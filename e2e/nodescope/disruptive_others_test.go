@@ -19,8 +19,8 @@ import (
 var _ = Describe("scope-sync is killed and stays dead", Serial, Ordered, Label(Disruptive, OnHost, OnWorker, Slow),
 	func() {
 		const late = "late"
-		// unbound is the late account with a token that names no pod, which is enough to be
-		// refused something.
+		// unbound returns the late account with a token that names no pod. With a scope in force,
+		// that is enough for a denial.
 		unbound := func(ctx SpecContext) *Identity {
 			return suite.AsBearer(must(suite.ReadToken(ctx, requested(late, nil)(ctx))))
 		}

@@ -19,8 +19,8 @@ import (
 // widened is an account of these specs.
 const widened = "widened"
 
-// A component that does not hear of a change decides by what was before. While it does, the
-// account is not shown as protected.
+// A component that does not receive a change uses the old scope. During that time, scope-sync must
+// not report the account as live.
 var _ = Describe("a scope is widened while a component does not hear of it", Serial,
 	Label(Disruptive, OnHost, OnWorker, Slow), func() {
 		DescribeTable("and it is pending until the component has seen it:", func(ctx SpecContext, deaf component) {
@@ -38,7 +38,7 @@ var _ = Describe("a scope is widened while a component does not hear of it", Ser
 			isPending := func() ([]string, error) { return pending(ctx, stage.Namespace, widened) }
 			Eventually(ctx, isPending).WithTimeout(10 * time.Second).WithPolling(200 * time.Millisecond).ShouldNot(BeEmpty())
 			Consistently(ctx, isPending).WithTimeout(5 * time.Second).WithPolling(500 * time.Millisecond).ShouldNot(BeEmpty())
-			// Nobody else is affected.
+			// Other accounts are not affected.
 			Expect(must(pending(ctx, stage.Namespace, agent))).To(BeEmpty())
 
 			deaf.wake(ctx)

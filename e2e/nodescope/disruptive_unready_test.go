@@ -19,8 +19,8 @@ import (
 
 const authorizerUser = "bulkhead:node-authorizer"
 
-// Restarted without the right to list accounts, the node authorizer sees everything but
-// what they are held on.
+// node-authorizer restarts without the right to list accounts. It then knows all objects except the
+// scopes of accounts.
 var _ = Describe("a node authorizer that has not seen the accounts", Serial, Ordered,
 	Label(Disruptive, OnHost, OnWorker, Slow), func() {
 		BeforeAll(func(ctx SpecContext) {
@@ -39,7 +39,7 @@ var _ = Describe("a node authorizer that has not seen the accounts", Serial, Ord
 			Entry("one with a scope on its pod alone", podOf(shared+"-"+narrow), ownPods),
 		)
 
-		// An answer of no opinion would go on to RBAC, which allows everything.
+		// With NoOpinion, the request would go to RBAC, which allows everything.
 		It("and never has no opinion", Denies("NS-UNREADY"), func(ctx SpecContext) {
 			said := must(suite.AskScoped(ctx, podOf(agent)(), List(api.Deployments)))
 			Expect(said.Denied).To(BeTrue(), said.Reason)
@@ -61,8 +61,8 @@ var _ = Describe("a node authorizer that has not seen the accounts", Serial, Ord
 		})
 	})
 
-// withhold takes the right to read a resource from the node authorizer, in every role
-// that it is bound to, until the container is over.
+// withhold removes the right to read a resource from every role of node-authorizer, until the end
+// of the container.
 func withhold(ctx context.Context, resource string) {
 	GinkgoHelper()
 	roles := suite.Client.RbacV1().ClusterRoles()

@@ -18,17 +18,17 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// examples are what docs/node-scope.md shows to owners of DaemonSets.
+// examples are the files that docs/node-scope.md shows to owners of DaemonSets.
 const examples = "../../docs/examples/node-scope"
 
-// example is what one of them grants, and holds.
+// example is one of these files: its account, with the annotation, and its rights.
 type example struct {
 	account corev1.ServiceAccount
 	role    rbacv1.ClusterRole
 	binding rbacv1.ClusterRoleBinding
 }
 
-// exampleOf reads one, strictly.
+// exampleOf reads an example with strict decoding.
 func exampleOf(name string) (e example, err error) {
 	file, err := os.Open(filepath.Join(examples, name+".yaml"))
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
 )
 
-// TestExamples needs no cluster: an example is one that an owner could apply as it is, and
-// the suite proves it.
+// TestExamples needs no cluster. It checks that an owner can apply each example unchanged, and that
+// the suite tests each one.
 func TestExamples(t *testing.T) {
 	files, err := os.ReadDir(examples)
 	if err != nil {

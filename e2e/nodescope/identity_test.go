@@ -17,7 +17,7 @@ const (
 	nodeName = serviceaccount.NodeNameKey
 )
 
-// change is something changed in what a token says.
+// change changes the claims of a token.
 type change func(Bearer) Bearer
 
 func asItSays(b Bearer) Bearer { return b }
@@ -27,18 +27,18 @@ func saying(key string, values ...string) change {
 	return func(b Bearer) Bearer { return b.With(key, values...) }
 }
 
-// ofAnother is the pod of another account: its name and its UID.
+// ofAnother replaces the pod name and UID with those of another account's pod.
 func ofAnother(b Bearer) Bearer {
 	return b.With(podName, plain).With(podUID, string(stage.UIDs[plain]))
 }
 
-// onNoNode is a token of a pod that was bound to none when it was made: neither the name
-// nor the UID of one.
+// onNoNode is a token of a pod that had no node when the token was issued: it has neither a node
+// name nor a node UID.
 func onNoNode(b Bearer) Bearer {
 	return b.With(nodeName).With(serviceaccount.NodeUIDKey)
 }
 
-// onAnotherNode is the other node.
+// onAnotherNode replaces the node name with the other node.
 func onAnotherNode(b Bearer) Bearer { return b.With(nodeName, other()) }
 
 var (
@@ -46,8 +46,8 @@ var (
 	otherPods = onNode(other, List(api.Pods))
 )
 
-// alleged makes a request as an agent's pod of which something else is said. What it
-// passes by is the last argument, if it passes.
+// alleged makes a request as an agent's pod with changed claims. The last argument is the rule that
+// lets the request pass. Without it, the request must be denied.
 func alleged(ctx SpecContext, changed change, story Story, text string, by ...rules.ID) {
 	who := forged(changed)()
 	if len(by) > 0 {
@@ -57,7 +57,7 @@ func alleged(ctx SpecContext, changed change, story Story, text string, by ...ru
 	suite.ExpectForbidden(ctx, who, story(ctx, suite.Scene()), ReadClaim(CurrentSpecReport().Labels()).By, text)
 }
 
-// Each differs in one claim from the first, which are the token's own.
+// The first entry uses the token's own claims. Each other entry differs in one claim.
 var _ = DescribeTable("a token", Attack("T16"), alleged,
 	Entry("counts with what it says itself", Allows("NS-IDENT-2"), Allows("NS-IDENT-3"), Allows("NS-IDENT-4"),
 		change(asItSays), ownPods, "", rules.ID("NS-POD-1")),

@@ -14,7 +14,7 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// impersonated is somebody in whose name the owner of a token asks.
+// impersonated returns the user and groups that the owner of a token impersonates.
 type impersonated func() (user string, groups []string)
 
 func asAnybody(groups ...string) impersonated {
@@ -25,8 +25,8 @@ func asNodeOf(where place) impersonated {
 	return func() (string, []string) { return "system:node:" + where(), nil }
 }
 
-// amongNodes names the group too: whoever impersonates by the right to be anybody is in
-// no group that was not asked for.
+// amongNodes also names the group. Legacy impersonation adds no group that the request does not
+// name.
 func amongNodes(where place) impersonated {
 	return func() (string, []string) { return "system:node:" + where(), []string{"system:nodes"} }
 }
@@ -35,8 +35,8 @@ func asAccount(name string) impersonated {
 	return func() (string, []string) { return "system:serviceaccount:" + stage.Namespace + ":" + name, nil }
 }
 
-// inTheNameOf makes a request with somebody's token in the name of somebody else, and
-// returns what the API server says.
+// inTheNameOf makes a request with the credentials of who while it impersonates whom. It returns
+// the API server's answer.
 func inTheNameOf(ctx context.Context, who *Identity, whom impersonated, r Request) (int, string) {
 	GinkgoHelper()
 	user, groups := whom()
@@ -45,8 +45,8 @@ func inTheNameOf(ctx context.Context, who *Identity, whom impersonated, r Reques
 	return code, message
 }
 
-// needsConstrained skips a spec where the API server knows legacy impersonation alone,
-// which is of anybody or of nobody.
+// needsConstrained skips a spec where the API server supports only legacy impersonation. Legacy
+// impersonation cannot be limited to certain targets such as the own node.
 func needsConstrained(ctx context.Context) {
 	GinkgoHelper()
 	metrics := string(must(suite.Client.Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)))
@@ -59,11 +59,11 @@ func needsConstrained(ctx context.Context) {
 	Skip("the API server's feature gate ConstrainedImpersonation (KEP-5284) is off")
 }
 
-// ownNodesPods is what a node reads of itself.
+// ownNodesPods is a node's request for its own pods.
 func ownNodesPods(where place) Story { return onNode(where, List(api.Pods)) }
 
-// Every account of the stage may impersonate everybody, by RBAC. To be somebody else is
-// the way out of every scope; to be one's own node is none (KEP-5284).
+// RBAC allows every account of the stage to impersonate every user. Impersonation of another user
+// would escape every scope. Impersonation of the own node does not (KEP-5284).
 var _ = Describe("impersonation", Attack("T25"), func() {
 	DescribeTable("by who is not held succeeds", AllowsBy("NS-IMPERSONATE-1", Behind),
 		func(ctx SpecContext, whom impersonated, story Story) {

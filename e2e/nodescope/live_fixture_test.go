@@ -16,23 +16,22 @@ import (
 )
 
 const (
-	// stateOfLists is the config map in kube-system in which scope-sync says which
-	// accounts are live, for each control-plane host.
+	// stateOfLists is the config map in kube-system where scope-sync records which accounts are
+	// live, for each control-plane host.
 	stateOfLists = "bulkhead-node-scope"
-	// listed bounds how long an annotation may take until both lists that name the
-	// account are in force.
+	// listed bounds the time until both lists with a new annotated account are in force.
 	listed = time.Minute
-	// bothLists is the state of an account that is held.
+	// bothLists is the state of an account whose scope is in force.
 	bothLists = "live"
 )
 
-// recorded is what scope-sync says of one host: names by state and by namespace.
+// recorded is scope-sync's record for one host: names by state and by namespace.
 type recorded struct {
 	Problem  string                         `json:"problem"`
 	Accounts map[string]map[string][]string `json:"accounts"`
 }
 
-// records are those of all hosts, by name.
+// records returns the records of all hosts, by host name.
 func records(ctx context.Context) (map[string]recorded, error) {
 	config, err := suite.Client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Get(ctx, stateOfLists, metav1.GetOptions{})
 	if err != nil {
@@ -49,7 +48,7 @@ func records(ctx context.Context) (map[string]recorded, error) {
 	return all, nil
 }
 
-// pending are those of the accounts of a namespace that are not live on every host.
+// pending returns the accounts of a namespace that are not live on every host.
 func pending(ctx context.Context, namespace string, accounts ...string) ([]string, error) {
 	all, err := records(ctx)
 	if err != nil {
@@ -69,8 +68,8 @@ func pending(ctx context.Context, namespace string, accounts ...string) ([]strin
 	return waiting, nil
 }
 
-// awaitLive waits until accounts of the stage are held, which says nothing of any
-// refusal: before, an account is pending, and nobody says that it is held.
+// awaitLive waits until the scopes of these accounts of the stage are in force. It makes no request
+// that could be denied. Before that time, scope-sync reports an account as pending.
 func awaitLive(ctx context.Context, accounts ...string) {
 	GinkgoHelper()
 	Eventually(ctx, func() ([]string, error) { return pending(ctx, stage.Namespace, accounts...) }).

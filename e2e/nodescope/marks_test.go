@@ -14,13 +14,13 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// marked sets an annotation, or removes it.
+// marked sets or removes an annotation.
 func marked(key string, value any) fields { return metadata("annotations", fields{key: value}) }
 
 const unmarked = "e2e.bulkhead.dev/any"
 
-// Who is held on the status of Nodes alone may write accounts and pods by RBAC, and may
-// not write with that what holds it.
+// RBAC allows statuses to write accounts and pods, and its scope covers only the status of Nodes.
+// It still may not change the annotations that define a scope.
 var _ = DescribeTable("who has a scope, of an account", admit,
 	Entry("writes other annotations", Allows("NS-WRITE-1"), podOf(statuses),
 		named(statuses, Patch(api.ServiceAccounts).With(marked(unmarked, "x")))),
@@ -76,7 +76,7 @@ func podWith(tweak fixtures.PodTweak) Story {
 	}
 }
 
-// mirrorPod is a mirror pod of the scene's own node.
+// mirrorPod creates a mirror pod of the scene's own node.
 func mirrorPod(tweaks ...fixtures.PodTweak) Story {
 	return func(ctx context.Context, s *Scene) Request {
 		all := append([]fixtures.PodTweak{fixtures.Mirror(s.Node(ctx, s.Own))}, tweaks...)
@@ -87,7 +87,7 @@ func mirrorPod(tweaks ...fixtures.PodTweak) Story {
 
 func alsoNoted(pod *corev1.Pod) { pod.Annotations[nodescope.ScopeAnnotation] = "pods" }
 
-// sceneNode is the scene's own node, which has no kubelet.
+// sceneNode returns the scene's own node, which has no kubelet.
 func sceneNode() *Identity { return suite.AsNode(suite.Scene().Own) }
 
 // statusOfOwn patches the status of a pod on the scene's own node.

@@ -14,8 +14,8 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// replaced updates the Node of a name as it is. Without its resourceVersion it is
-// nobody's conflict that the kubelet writes too.
+// replaced updates a Node without a change. It has no resourceVersion, so that a concurrent write
+// of the kubelet causes no conflict.
 func replaced(where place) Story {
 	return func(ctx context.Context, _ *Scene) Request {
 		node := must(suite.Client.CoreV1().Nodes().Get(ctx, where(), metav1.GetOptions{}))

@@ -14,7 +14,7 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// evicted asks to evict the bystander on a node.
+// evicted evicts the bystander on a node.
 func evicted(where place) Story {
 	return func(context.Context, *Scene) Request {
 		name := where.bystander()
@@ -22,7 +22,7 @@ func evicted(where place) Story {
 	}
 }
 
-// asItIs replaces the bystander on a node by itself.
+// asItIs updates the bystander on a node without a change.
 func asItIs(where place) Story {
 	return func(ctx context.Context, _ *Scene) Request {
 		pod := must(suite.Client.CoreV1().Pods(stage.Namespace).Get(ctx, where.bystander(), metav1.GetOptions{}))
@@ -30,14 +30,14 @@ func asItIs(where place) Story {
 	}
 }
 
-// selecting asks for the bystander on a node by its name.
+// selecting selects the bystander on a node by its name.
 func selecting(where place, r Request) Story {
 	return func(context.Context, *Scene) Request {
 		return r.In(stage.Namespace).Where("metadata.name=" + where.bystander())
 	}
 }
 
-// bindings are the other way to pods/binding.
+// bindings is the other resource that binds a pod, besides pods/binding.
 var bindings = corev1.SchemeGroupVersion.WithResource("bindings")
 
 var wellPatch = status("message", "well")
@@ -92,7 +92,7 @@ var _ = DescribeTable("an agent writes pods:", decide,
 		"[NA-DEFAULT]"),
 )
 
-// A resource in a scope has its subresources in it, but for those of pods/-.
+// A resource in a scope includes its subresources. The exception is the form pods/-.
 var _ = DescribeTable("an agent uses subresources of pods:", decide,
 	Entry("it reads the log of one on its node", Allows("NS-POD-4"), podOf(agent),
 		bystander(own, Get(api.Pods).Sub("log"))),

@@ -14,7 +14,7 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// tokenOfAgent is a new token of the agent's pod, as its kubelet gets one.
+// tokenOfAgent returns a new token of the agent's pod, as its kubelet requests it.
 func tokenOfAgent(ctx SpecContext) *Identity {
 	GinkgoHelper()
 	pod := must(suite.Client.CoreV1().Pods(stage.Namespace).Get(ctx, agent, metav1.GetOptions{}))
@@ -26,13 +26,13 @@ func tokenOfAgent(ctx SpecContext) *Identity {
 	return suite.AsBearer(must(suite.ReadToken(ctx, made.Status.Token)))
 }
 
-// Both tokens are of one pod. The list names one.
+// Both tokens are of one pod. The revocation list has one of them.
 var _ = Describe("a pod whose token is revoked", Ordered, ContinueOnFailure, func() {
 	var stolen, good *Identity
 
 	BeforeAll(func(ctx SpecContext) {
 		stolen, good = tokenOfAgent(ctx), tokenOfAgent(ctx)
-		// So that it is the list that denies it.
+		// Without the list the request passes, so the later denial is from the list.
 		expectPassed(ctx, stolen, List(api.Deployments), "NS-PASS-1")
 		revoked := time.Now()
 		suite.Scene().Revoke(ctx, stolen.CredentialID())

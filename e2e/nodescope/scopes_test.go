@@ -22,7 +22,8 @@ var (
 	selfReview     = Create(api.SelfSubjectAccessReviews).With(fixtures.SelfSubjectAccessReview())
 )
 
-// What is in no scope is RBAC's alone; what is in everybody's is not.
+// RBAC decides alone about resources that are not in the scope. A scope of everything includes all
+// resources.
 var _ = DescribeTable("what a scope does not name:", decide,
 	Entry("is RBAC's", Allows("NS-PASS-1"), podOf(agent), plainly(List(api.Deployments))),
 	Entry("unless the scope is everything", DeniesBy("NS-PASS-1", "NS-SCOPE-1"), podOf(held),
@@ -46,7 +47,7 @@ var _ = DescribeTable("what no scope holds, everything neither:", decide,
 		"[NA-DEFAULT]"),
 )
 
-// A value that cannot be understood, or not be held, is never wider than was meant.
+// A value that cannot be parsed or enforced is never wider than intended.
 var _ = DescribeTable("a value with an error in it", decide,
 	Entry("holds on what it names", Denies("NS-SCOPE-1"), podOf(misspelt), bystander(other, Get(api.ConfigMaps)),
 		"[NA-CM-1]"),
@@ -75,7 +76,7 @@ var _ = It("a value with an error in it is told of in an event, and counted", De
 		Expect(unread).To(BeNumerically(">=", 2), "there are %s and %s", misspelt, unheld)
 	})
 
-// The annotation of a pod adds to that of its account, and takes nothing away.
+// The annotation of a pod adds to the annotation of its account, and removes nothing.
 var _ = DescribeTable("a pod with an annotation of its own", decide,
 	Entry("is held on it", Denies("NS-NODE-1"), podOf(shared+"-"+narrow), theNode(other, Get(api.Nodes)), "[NA-NODE-1]"),
 	Entry("and may what its node may", Allows("NS-NODE-1"), podOf(shared+"-"+narrow), theNode(own, Get(api.Nodes))),
@@ -87,7 +88,7 @@ var _ = DescribeTable("a pod with an annotation of its own", decide,
 	Entry("and on no more", Allows("NS-PASS-1"), podOf(adding+"-"+narrow), theNode(other, Get(api.Nodes))),
 )
 
-// The same requests, by those whom nothing holds.
+// The same requests by an account without a scope.
 var _ = DescribeTable("an account without an annotation is not affected:", decide,
 	Entry("the other node's pods", AllowsBy("NS-POD-1", Behind), podOf(plain), onNode(other, List(api.Pods))),
 	Entry("all secrets", AllowsBy("NS-SCOPE-1", Behind), podOf(plain), plainly(List(api.Secrets))),

@@ -23,15 +23,17 @@ import (
 )
 
 const (
-	// wanted is how many accounts the tenant annotates: more than there is room for.
+	// wanted is the number of accounts that the tenant annotates. It is more than the lists can
+	// hold.
 	wanted = 1100
-	// newAccounts is how many accounts of another namespace are timed, before and while.
+	// newAccounts is the number of accounts of another namespace whose time is measured, before and
+	// during the excess.
 	newAccounts = 5
-	// beyondShare is the reason of the event that an account beyond the share gets.
+	// beyondShare is the reason of the event for an account beyond the namespace's share.
 	beyondShare = "NodeScopeBeyondShare"
 )
 
-// Serial: it takes the machine from others, and all room in the lists.
+// Serial: the spec needs the whole machine, and all entries of the lists.
 var _ = Describe("a tenant with edit annotates more accounts than there is room for", Serial,
 	Label(OnHost, OnWorker, Slow), func() {
 		It("other namespaces and kube-system keep theirs", Denies("NS-IDENT-2"), func(ctx SpecContext) {
@@ -64,8 +66,8 @@ var _ = Describe("a tenant with edit annotates more accounts than there is room 
 		})
 	})
 
-// tenantWithEdit is the token of a pod, out of its node's disk, whose account has the
-// ClusterRole edit in the namespace, and nothing else.
+// tenantWithEdit returns the identity of a pod's token, read from its node's disk. The pod's
+// account has the ClusterRole edit in the namespace, and no other right.
 func tenantWithEdit(ctx context.Context, namespace string) *Identity {
 	GinkgoHelper()
 	binding := &rbacv1.RoleBinding{
@@ -87,8 +89,8 @@ func tenantWithEdit(ctx context.Context, namespace string) *Identity {
 	return suite.AsBearer(must(suite.ReadToken(ctx, token)))
 }
 
-// annotateMany gives each account a value of its own, so that the values are more than the
-// namespace's share as well.
+// annotateMany gives each account a different value, so that the values exceed the namespace's
+// share, too.
 func annotateMany(ctx context.Context, client kubernetes.Interface, namespace string) {
 	GinkgoHelper()
 	group, ctx := errgroup.WithContext(ctx)
@@ -104,8 +106,8 @@ func annotateMany(ctx context.Context, client kubernetes.Interface, namespace st
 	Expect(group.Wait()).To(Succeed())
 }
 
-// timeNewAccounts annotates accounts of the stage's namespace, one after the other, and
-// returns after what time each was live.
+// timeNewAccounts annotates accounts of the stage's namespace one after another. It returns the
+// time until each was live.
 func timeNewAccounts(ctx context.Context, prefix string) []time.Duration {
 	GinkgoHelper()
 	var took []time.Duration
@@ -121,9 +123,9 @@ func timeNewAccounts(ctx context.Context, prefix string) []time.Duration {
 	return took
 }
 
-// expectTheExcessIsReported wants events on accounts, metrics, and that an account of an event
-// is shown as pending. One that is only beyond the share of values is live, and limited on
-// everything.
+// expectTheExcessIsReported expects metrics, events on accounts, and that an account with such an
+// event is reported as pending. An account that exceeds only the share of values is live, and
+// limited on all resources.
 func expectTheExcessIsReported(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	Eventually(ctx, func() ([]string, error) {
@@ -144,7 +146,7 @@ func expectTheExcessIsReported(ctx context.Context, namespace string) {
 		Expect(must(suite.ComponentMetric(ctx, "bulkhead_node_scope_beyond_share", `reason="`+reason+`"`))).To(
 			BeNumerically(">", 0), reason)
 	}
-	// What a tenant does never makes scope-sync unready: that would stop an upgrade.
+	// A tenant must not be able to make scope-sync unready, because that would stop an upgrade.
 	pods := must(suite.Client.CoreV1().Pods(metav1.NamespaceSystem).List(ctx,
 		metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=scope-sync"}))
 	Expect(pods.Items).NotTo(BeEmpty())

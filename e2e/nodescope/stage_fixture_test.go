@@ -21,19 +21,19 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// stage is what all specs play on: a namespace, accounts, their pods on both nodes, and
-// pods of somebody else, called [ours] and [theirs], that bring things to these nodes.
+// stageOf holds what all specs share: a namespace, accounts, and their pods on both nodes. It also
+// has other pods, called [ours] and [theirs], with objects that these nodes may then read.
 type stageOf struct {
 	// Daemons is the namespace of the use cases.
 	Namespace, Daemons string
-	// Bearers are the tokens out of the pods, and UIDs those of all pods, by pod.
+	// Bearers are the tokens from the pods. UIDs are the UIDs of all pods. Both are by pod name.
 	Bearers map[string]Bearer
 	UIDs    map[string]types.UID
 }
 
 var stage stageOf
 
-// The pods that bring something to their nodes: a secret and a config map of their name.
+// The pods that use objects on their nodes: a secret and a config map with the name of the pod.
 const (
 	ours    = "ours"
 	theirs  = "theirs"
@@ -71,8 +71,8 @@ func makeStage(ctx context.Context, s *Scene) []byte {
 
 func takeStage(made []byte) { Expect(json.Unmarshal(made, &stage)).To(Succeed()) }
 
-// skipUnlessInstalled says why there is nothing to prove where node scope is not
-// installed: it is switched on by whoever installs.
+// skipUnlessInstalled skips the suite with the reason where node scope is not installed. It is an
+// option of the installer.
 func skipUnlessInstalled(ctx context.Context) {
 	why := ""
 	_, err := suite.Client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Get(ctx, stateOfLists, metav1.GetOptions{})
@@ -87,14 +87,14 @@ func skipUnlessInstalled(ctx context.Context) {
 		why = "the tokens of pods are read from their nodes: " + suite.Host.Missing()
 	}
 	if why != "" {
-		// On standard output: --silence-skips hides what reports say of it.
+		// Print to standard output: --silence-skips hides the reason in reports.
 		fmt.Println("nodescope:", why)
 		Skip(why)
 	}
 }
 
-// mayEverything gives all accounts of the stage all rights, by RBAC, and waits until the
-// API server has heard of it.
+// mayEverything gives all accounts of the stage all rights in RBAC, and waits until the API server
+// applies them.
 func mayEverything(ctx context.Context, s *Scene) {
 	group := "system:serviceaccounts:" + stage.Namespace
 	binding := &rbacv1.ClusterRoleBinding{
@@ -110,7 +110,7 @@ func mayEverything(ctx context.Context, s *Scene) {
 	}).WithTimeout(Soon).WithPolling(100 * time.Millisecond).Should(BeTrue())
 }
 
-// running waits until all pods run, and keeps their UIDs.
+// running waits until all pods run, and records their UIDs.
 func running(ctx context.Context, pods map[string]*corev1.Pod) {
 	GinkgoHelper()
 	Eventually(ctx, func() ([]string, error) {

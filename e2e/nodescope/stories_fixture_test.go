@@ -9,13 +9,13 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// place is a node with a kubelet: most pods of the stage are on own.
+// place is a node with a kubelet. Most pods of the stage are on own.
 type place func() string
 
 func own() string   { return suite.Worker }
 func other() string { return suite.ControlPlane }
 
-// bystander is the pod of somebody else on that node.
+// bystander returns the name of the pod on that node that does not belong to an agent.
 func (where place) bystander() string {
 	if where() == suite.Worker {
 		return ours
@@ -30,12 +30,12 @@ func metadata(key string, value any) fields { return fields{"metadata": fields{k
 func spec(key string, value any) fields     { return fields{"spec": fields{key: value}} }
 func status(key string, value any) fields   { return fields{"status": fields{key: value}} }
 
-// plainly needs nothing but the request.
+// plainly is a story that makes no objects.
 func plainly(r Request) Story {
 	return func(context.Context, *Scene) Request { return r }
 }
 
-// forNode needs the name of a node.
+// forNode is a story that needs the name of a node.
 func forNode(where place, build func(node string) Request) Story {
 	return func(context.Context, *Scene) Request { return build(where()) }
 }
@@ -45,28 +45,28 @@ func theNode(where place, r Request) Story {
 	return forNode(where, r.Named)
 }
 
-// theirPod is a request about the bystander on a node, or about what is named as it and
-// brought to that node by it.
+// bystander is a request about the bystander pod on a node, or about an object of the same name
+// that the pod uses.
 func bystander(where place, r Request) Story {
 	return func(context.Context, *Scene) Request { return r.In(stage.Namespace).Named(where.bystander()) }
 }
 
-// named is a request about something of the stage's namespace.
+// named is a request about a named object in the stage's namespace.
 func named(name string, r Request) Story {
 	return func(context.Context, *Scene) Request { return r.In(stage.Namespace).Named(name) }
 }
 
-// here is a request about the whole of the stage's namespace.
+// here is a request about the whole namespace of the stage.
 func here(r Request) Story {
 	return func(context.Context, *Scene) Request { return r.In(stage.Namespace) }
 }
 
-// onNode selects what is on a node.
+// onNode selects the objects on a node.
 func onNode(where place, r Request) Story {
 	return forNode(where, func(node string) Request { return r.Where("spec.nodeName=" + node) })
 }
 
-// byName selects the Node of a name.
+// byName selects a Node by its name.
 func byName(where place, r Request) Story {
 	return forNode(where, func(node string) Request { return r.Where("metadata.name=" + node) })
 }

@@ -16,7 +16,7 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// suggested is what `bulkhead scope suggest` makes of the audit log of the control-plane
+// suggested returns the output of `bulkhead scope suggest` for the audit log of the control-plane
 // host.
 func suggested(ctx context.Context, namespace, account string) scopesuggest.Suggestion {
 	GinkgoHelper()

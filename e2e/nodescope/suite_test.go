@@ -1,15 +1,14 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package nodescope_test proves the rules of node scope on a cluster: with real pods on
-// the worker and on the control plane, and the real tokens out of them, read from their
-// nodes' disks as a thief would. One file for each family of rules.
+// Package nodescope_test proves the rules of node scope on a cluster. It uses real pods on the
+// worker and on the control plane. It reads their real tokens from the nodes' disks, as an attacker
+// would. There is one file for each group of rules.
 //
-// All pods are somebody's who may do everything by RBAC, so that it is no lack of rights
-// for which a request is refused, and all of them make the same requests: what differs is
-// the annotation of their accounts. Each refusal names its rule. What passes is left to
-// RBAC, which does not say by which rule: node scope itself is asked about the same
-// attributes, on its host.
+// RBAC allows all pods everything, so a denial is never due to missing rights. All pods make the
+// same requests: only the annotations of their accounts differ. Each denial names its rule. A
+// request that passes is left to RBAC, and the API server does not say by which rule. So the suite
+// also asks node scope directly about the same attributes, on its host.
 package nodescope_test
 
 import (
@@ -26,7 +25,7 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// all are the rules of both halves: what is authorized, and what is admitted.
+// all are the authorization rules and the admission rules of node scope.
 var all = slices.Concat(nodescope.Rules, admission.Rules)
 
 var (
@@ -34,13 +33,13 @@ var (
 	api   = fixtures.AllResources()
 )
 
-// The stage is made with the suite that it is the stage of.
+// An init function avoids an initialization cycle: makeStage uses suite.
 func init() { suite = NewStagedSuite("nodescope", all, Stage{Make: makeStage, Take: takeStage}) }
 
 func TestSpecs(t *testing.T) { suite.Run(t) }
 
-// decide is the body of most tables: somebody makes the request, and the answer has to
-// be what the labels of the spec claim.
+// decide is the body of most tables. It makes the request as who, and the answer must match the
+// labels of the spec.
 func decide(ctx SpecContext, who actor, story Story, text ...string) {
 	GinkgoHelper()
 	request := story(ctx, suite.Scene())
@@ -53,8 +52,8 @@ func decide(ctx SpecContext, who actor, story Story, text ...string) {
 	expectPassed(ctx, who(), request, claim.By)
 }
 
-// expectPassed wants the request to succeed, by RBAC, and node scope to have let it pass
-// by the rule. [Behind] is for those who are not held.
+// expectPassed expects that RBAC allows the request, and that node scope gives no opinion by the
+// rule. [Behind] means that the account has no scope.
 func expectPassed(ctx SpecContext, who *Identity, request Request, by rules.ID) {
 	GinkgoHelper()
 	suite.ExpectAllowed(ctx, who, request, Behind)
@@ -70,7 +69,8 @@ func expectPassed(ctx SpecContext, who *Identity, request Request, by rules.ID) 
 	Expect(said.Reason).To(Equal("["+string(by)+"]"), request.String())
 }
 
-// must is for what cannot go wrong unless the spec itself is wrong.
+// must returns the value. It fails the spec on an error that only a mistake in the spec could
+// cause.
 func must[T any](value T, err error) T {
 	ExpectWithOffset(1, err).NotTo(HaveOccurred())
 	return value

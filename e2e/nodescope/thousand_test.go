@@ -19,24 +19,24 @@ import (
 )
 
 const (
-	// thousand is how many accounts the lists have room for.
+	// thousand is the number of accounts that the lists can hold.
 	thousand = 1000
-	// listedMany bounds how long so many may take.
+	// listedMany bounds the time until so many accounts are live.
 	listedMany = 2 * time.Minute
-	// written bounds how long it may take to tell of them all, and slack is what a machine
-	// with other work adds to a request.
+	// written bounds the time until all their events and records are written. slack is the extra
+	// time of a request on a busy machine.
 	written = 2 * time.Minute
 	slack   = 5 * time.Millisecond
 	atOnce  = 8
 )
 
-// Serial: it takes the machine from others, and all room in the lists.
+// Serial: the spec needs the whole machine, and all entries of the lists.
 var _ = Describe("a thousand accounts", Serial, Label(OnHost, Slow), func() {
 	It("are held, each of them, and slow nobody down", Denies("NS-IDENT-2"), func(ctx SpecContext) {
 		TakeMachine(ctx)
 		scene := suite.Scene()
 		namespace := scene.Namespace(ctx)
-		// The accounts of a spec that has ended leave the lists a moment after they are deleted.
+		// Accounts of earlier specs leave the lists shortly after their deletion.
 		Eventually(ctx, func() int { return len(listedNow(ctx)) }).WithTimeout(written).WithPolling(time.Second).
 			Should(BeNumerically("<", thousand/2), "the lists are full already")
 		names := make([]string, thousand-len(listedNow(ctx)))
@@ -59,8 +59,8 @@ var _ = Describe("a thousand accounts", Serial, Label(OnHost, Slow), func() {
 		while := calm(ctx, podOf(plain)(), request, 3*time.Second)
 		Measured("an account without a scope while a thousand become known", Latencies(while))
 		Expect(slices.Max(while)).To(BeNumerically("<", sent))
-		// Their events and records are still being written, which is work for the API
-		// server. What a full list itself costs is what is left when that is done.
+		// The API server is still busy with the events and records of these accounts. The cost of a
+		// full list is what remains after that.
 		var after []time.Duration
 		Eventually(ctx, func() time.Duration {
 			after = calm(ctx, podOf(plain)(), request, 3*time.Second)
@@ -97,8 +97,7 @@ func makeAccounts(ctx context.Context, namespace string, names []string) {
 	Expect(group.Wait()).To(Succeed())
 }
 
-// listedNow are the accounts that scope-sync knows of on the control plane, in whatever
-// state.
+// listedNow returns the accounts that scope-sync knows on the control plane, in any state.
 func listedNow(ctx context.Context) []string {
 	GinkgoHelper()
 	var all []string

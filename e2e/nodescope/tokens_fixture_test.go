@@ -15,10 +15,10 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// tokensOnDisk writes the UID and the token of each pod on a host whose UID is in the
-// list that follows. The link beside them cannot be followed: a kernel with
-// fs.protected_symlinks lets nobody, root included, follow a link in a directory that
-// everybody may write to unless it is the owner's.
+// tokensOnDisk prints the UID and the token of each pod on a host whose UID is an argument. It does
+// not use the link next to the data directory. With fs.protected_symlinks, the kernel does not let
+// any user, including root, follow a link in a world-writable directory, unless the owner of the
+// link made the request.
 const tokensOnDisk = `for uid in "$@"; do
   for file in /var/lib/kubelet/pods/$uid/volumes/kubernetes.io~projected/kube-api-access-*/..data/token; do
     if test -e "$file"; then echo "$uid $(cat "$file")"; fi
@@ -26,8 +26,8 @@ const tokensOnDisk = `for uid in "$@"; do
 done
 `
 
-// steal reads the tokens of running pods from the disks of their nodes, as somebody does
-// who has the node, and keeps them with whom the API server takes them for.
+// steal reads the tokens of running pods from the disks of their nodes, as an attacker on the node
+// does. It records the user that the API server authenticates each token as.
 func steal(ctx context.Context, pods map[string]*corev1.Pod) {
 	GinkgoHelper()
 	for _, node := range []string{suite.Worker, suite.ControlPlane} {
@@ -51,10 +51,10 @@ func steal(ctx context.Context, pods map[string]*corev1.Pod) {
 	}
 }
 
-// actor is somebody who asks. It is called when a spec runs.
+// actor returns an identity. A spec calls it when it runs.
 type actor func() *Identity
 
-// podOf is whoever has the token of a pod of the stage.
+// podOf returns the identity with the token of a pod of the stage.
 func podOf(name string) actor {
 	return func() *Identity {
 		GinkgoHelper()
@@ -69,8 +69,8 @@ func bearerOf(name string) Bearer {
 	return b
 }
 
-// forged is somebody of whom the administrator says what the token of an agent's pod
-// says, with something changed in it.
+// forged returns an identity with the changed claims of an agent's token, by impersonation as the
+// administrator.
 func forged(changed change) actor {
 	return func() *Identity {
 		GinkgoHelper()

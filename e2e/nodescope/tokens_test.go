@@ -19,8 +19,8 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// requested is a token of an account that the administrator asks for, bound to a pod or
-// to none.
+// requested returns a token of an account that the administrator requests, bound to a pod or not
+// bound.
 func requested(account string, pod *corev1.Pod, audiences ...string) func(context.Context) string {
 	return func(ctx context.Context) string {
 		GinkgoHelper()
@@ -35,8 +35,7 @@ func requested(account string, pod *corev1.Pod, audiences ...string) func(contex
 	}
 }
 
-// fromSecret is a token of the kind that every account had once: it is in a secret, and
-// lasts for ever.
+// fromSecret returns a legacy token: it is stored in a secret and does not expire.
 func fromSecret(account string) func(context.Context) string {
 	return func(ctx context.Context) string {
 		GinkgoHelper()
@@ -93,7 +92,7 @@ var _ = Describe("the life of a token", Attack("T16"), func() {
 		expectPassed(ctx, suite.AsBearer(b), ownPods(ctx, suite.Scene()), "NS-POD-1")
 		ended := time.Now()
 		suite.Scene().Remove(ctx, pod)
-		// The API server may take the token for good for as long as it remembers it.
+		// The API server may accept the token as long as its authentication cache has it.
 		suite.BecomesRefused(ctx, suite.AsForged(b), ownPods(ctx, suite.Scene()), "NS-IDENT-3", ended, "not there")
 		code, message, err := suite.AsBearer(b).Send(ctx, ownPods(ctx, suite.Scene()))
 		Expect(err).NotTo(HaveOccurred())
@@ -108,7 +107,7 @@ var _ = Describe("the life of a token", Attack("T16"), func() {
 		ended := time.Now()
 		again := shortLivedPod(ctx, name)
 		Expect(again.UID).NotTo(Equal(pod.UID))
-		// There was a moment without any pod of that name, and a watch may show it late.
+		// For a short time no pod of that name existed, and a watch may report this late.
 		suite.BecomesRefused(ctx, suite.AsForged(b), ownPods(ctx, suite.Scene()), "NS-IDENT-3", ended)
 		code, message, err := suite.AsBearer(b).Send(ctx, ownPods(ctx, suite.Scene()))
 		Expect(err).NotTo(HaveOccurred())
@@ -118,7 +117,7 @@ var _ = Describe("the life of a token", Attack("T16"), func() {
 	})
 })
 
-// shortLivedPod is a pod on the worker that no other spec uses.
+// shortLivedPod creates a pod on the worker that no other spec uses.
 func shortLivedPod(ctx context.Context, name string) *corev1.Pod {
 	GinkgoHelper()
 	pod := fixtures.Pod(stage.Namespace, name, own(), fixtures.As(shortLived))
@@ -126,10 +125,10 @@ func shortLivedPod(ctx context.Context, name string) *corev1.Pod {
 	return pod
 }
 
-// removeInPeace deletes a pod and waits until its kubelet is done with it. The API server
-// carries out a status that the kubelet writes meanwhile as another deletion, which takes
-// the next pod of that name (deleteWithoutFinalizers in k8s.io/apiserver's
-// pkg/registry/generic/registry/store.go, without a precondition for a patch).
+// removeInPeace deletes a pod and waits until its kubelet has finished with it. If the kubelet
+// writes a status at that time, the API server executes the write as another deletion, which would
+// delete the next pod of that name. See deleteWithoutFinalizers in k8s.io/apiserver's
+// pkg/registry/generic/registry/store.go, which has no precondition for a patch.
 func removeInPeace(ctx context.Context, pod *corev1.Pod) {
 	GinkgoHelper()
 	pods, grace := suite.Client.CoreV1().Pods(pod.Namespace), int64(1)
@@ -140,7 +139,7 @@ func removeInPeace(ctx context.Context, pod *corev1.Pod) {
 	}).WithTimeout(PodStart).WithPolling(200 * time.Millisecond).Should(BeTrue())
 }
 
-// shortLivedToken is one that is bound to the pod, as a kubelet would have it.
+// shortLivedToken returns a token that is bound to the pod, as a kubelet requests it.
 func shortLivedToken(ctx context.Context, pod *corev1.Pod) Bearer {
 	GinkgoHelper()
 	return must(suite.ReadToken(ctx, requested(shortLived, pod)(ctx)))

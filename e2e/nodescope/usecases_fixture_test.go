@@ -16,8 +16,7 @@ import (
 
 var endpointSlices = discoveryv1.SchemeGroupVersion.WithResource("endpointslices")
 
-// taintedByUpdate is how the termination handler of the seed taints a Node: it gets it,
-// and updates it.
+// taintedByUpdate taints a Node as a termination handler does: it reads the Node and updates it.
 func taintedByUpdate(where place) Story {
 	return func(ctx context.Context, s *Scene) Request {
 		request := replaced(where)(ctx, s)
@@ -28,7 +27,7 @@ func taintedByUpdate(where place) Story {
 	}
 }
 
-// toldOfNode is an event about a Node, as its agent tells it.
+// toldOfNode creates an event about a Node, as its agent does.
 func toldOfNode(about place) Story {
 	return func(ctx context.Context, s *Scene) Request {
 		node := must(suite.Client.CoreV1().Nodes().Get(ctx, about(), metav1.GetOptions{}))
@@ -36,8 +35,8 @@ func toldOfNode(about place) Story {
 	}
 }
 
-// useCases are those of the seed, and what is like them. What each may do, and what holds
-// it, is in its example.
+// useCases are the use cases of the project and similar ones. The example of each has its rights
+// and its scope.
 var useCases = []useCase{
 	{
 		name: "node-problem-detector",
@@ -134,7 +133,7 @@ var useCases = []useCase{
 		},
 	},
 	{
-		// What it gets at the kubelets' ports is in credentials_test.go.
+		// credentials_test.go covers its requests at the kubelets' ports.
 		name: "metrics-scraper",
 		works: []step{
 			{what: "reads its Node", by: "NS-NODE-1", story: theNode(own, Get(api.Nodes))},

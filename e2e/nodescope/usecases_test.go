@@ -9,7 +9,7 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// unheldAccount has the rights of a use case, and no annotation.
+// unheldAccount returns an account with the rights of a use case and without an annotation.
 func unheldAccount(name string) actor {
 	return func() *Identity {
 		return suite.AsForged(Bearer{
@@ -19,7 +19,7 @@ func unheldAccount(name string) actor {
 	}
 }
 
-// Real DaemonSets, with their real rights and the tokens out of their pods.
+// Real DaemonSets with their real rights and the tokens from their pods.
 var _ = Describe("the use case of a", func() {
 	for _, u := range useCases {
 		Describe(u.name, func() {
