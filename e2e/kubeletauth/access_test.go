@@ -14,10 +14,11 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// listAccess prints who holds nodes/proxy, with the rights of the administrator.
+// listAccess lists the users with nodes/proxy, as the administrator.
 const listAccess = "KUBECONFIG=/etc/kubernetes/admin.conf bulkhead kubelet-access"
 
-// losses are what get on nodes/proxy gives in compat only, in the command's words.
+// losses are the requests that get on nodes/proxy allows in compat mode only, as the command prints
+// them.
 var losses = []string{
 	"exec (create nodes/exec)", "attach (create nodes/attach)", "run (create nodes/run)",
 	"portforward (create nodes/portforward)",
@@ -26,13 +27,13 @@ var losses = []string{
 	"log through the API server (get nodes/log)",
 }
 
-// holder is what these specs read of a row.
+// holder has the fields of a row that these specs read.
 type holder struct {
 	Subject      string
 	Verbs, Loses []string
 }
 
-// holderOf is the row about a user, if there is one.
+// holderOf returns the row of a user, or nil.
 func holderOf(ctx context.Context, user string) *holder {
 	GinkgoHelper()
 	var all []holder

@@ -11,7 +11,8 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// Off, nobody is anonymous. On, who shows nothing is, and who shows what is bad is not.
+// Without the flag, no request is anonymous. With the flag, a request without credentials is
+// anonymous. A request with invalid credentials is still rejected.
 var _ = Describe("with --anonymous-auth", Ordered, ContinueOnFailure, Label(OnHardened), func() {
 	var port *Port
 

@@ -25,13 +25,13 @@ import (
 )
 
 const (
-	// byUs is the reason of an approval of ours.
+	// byUs is the reason of an approval by Bulkhead.
 	byUs = "BulkheadApproved"
-	// signing bounds how long the approver and the signer may take together.
+	// signing bounds the time of approval and signing together.
 	signing = time.Minute
 )
 
-// addressed gives the scene's own Node its name and an address.
+// addressed gives the scene's own Node an address.
 func addressed(ctx context.Context) {
 	GinkgoHelper()
 	own := suite.Scene().Own
@@ -43,8 +43,8 @@ func addressed(ctx context.Context) {
 	Expect(err).NotTo(HaveOccurred())
 }
 
-// asking is a request for a serving certificate of the scene's own node, as its kubelet
-// makes it but for what is changed.
+// asking is a request for a serving certificate of the scene's own node, as its kubelet makes it. A
+// spec changes parts of it.
 type asking struct {
 	usage certificatesv1.KeyUsage
 	*x509.CertificateRequest
@@ -57,7 +57,7 @@ func asKubeletsAsk() asking {
 	return asking{certificatesv1.UsageServerAuth, template}
 }
 
-// request makes a request as somebody, and returns its name and the key.
+// request creates the request as who. It returns its name and the private key.
 func request(ctx context.Context, who *Identity, a asking) (name string, key []byte) {
 	GinkgoHelper()
 	asked, key, err := fixtures.SigningRequest(suite.Scene().NewName("e2e-serving"),
@@ -67,7 +67,7 @@ func request(ctx context.Context, who *Identity, a asking) (name string, key []b
 	return asked.Name, key
 }
 
-// approval is the reason of the approval of a request, empty if there is none.
+// approval returns the reason of a request's approval, or an empty string if it is not approved.
 func approval(ctx context.Context, name string) (string, error) {
 	got, err := suite.Client.CertificatesV1().CertificateSigningRequests().Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
@@ -95,9 +95,9 @@ func issued(ctx context.Context, name string) []byte {
 	return certificate
 }
 
-// expectLeft makes a request that has to be left to an administrator, and then one that
-// has to be approved. The approver looks at one after the other, so it has seen the
-// first when the second is approved.
+// expectLeft makes a request that the approver must not approve, and then one that it must approve.
+// The approver handles requests in order, so it has seen the first one when the second one is
+// approved.
 func expectLeft(ctx context.Context, who *Identity, refused asking) {
 	GinkgoHelper()
 	left, _ := request(ctx, who, refused)
@@ -115,8 +115,8 @@ func certificateOf(text []byte) (*x509.Certificate, error) {
 	return x509.ParseCertificate(block.Bytes)
 }
 
-// served is the certificate with which a node's kubelet, or whoever is at its address,
-// serves. It is signed by the cluster's CA for that address, or there is an error.
+// served returns the serving certificate at the kubelet port of a node. It returns an error unless
+// the cluster's CA signed it for that address.
 func served(ctx context.Context, node string) (*x509.Certificate, error) {
 	port, err := suite.KubeletPort(ctx, node)
 	if err != nil {
@@ -129,7 +129,7 @@ func served(ctx context.Context, node string) (*x509.Certificate, error) {
 	return conn.ConnectionState().PeerCertificates[0], conn.Close()
 }
 
-// namesIn are all names and addresses in a certificate.
+// namesIn returns all names and addresses in a certificate.
 func namesIn(certificate *x509.Certificate) []string {
 	all := append([]string(nil), certificate.DNSNames...)
 	for _, ip := range certificate.IPAddresses {
@@ -138,7 +138,7 @@ func namesIn(certificate *x509.Certificate) []string {
 	return all
 }
 
-// namesOf are all names and addresses of a Node.
+// namesOf returns all names and addresses of a Node.
 func namesOf(ctx context.Context, node string) []string {
 	GinkgoHelper()
 	var all []string

@@ -19,8 +19,8 @@ var _ = DescribeTable("a kubelet is served under a certificate of the cluster fo
 	Entry("on the control plane", Allows("KA-CSR-1"), func() string { return suite.ControlPlane }),
 )
 
-// Whatever a node asks for beyond this, NR-CSR-2 refuses before there is a request: see
-// disruptive_approver_test.go for what the approver makes of it without that.
+// NR-CSR-2 rejects every other request of a node at admission. disruptive_approver_test.go covers
+// how the approver handles such requests without that rule.
 var _ = Describe("a request for a serving certificate", Label(OnHardened), func() {
 	BeforeEach(func(ctx SpecContext) { addressed(ctx) })
 

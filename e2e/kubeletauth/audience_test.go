@@ -12,8 +12,8 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// Every pod has a token for the API server, and metrics-server and Prometheus send just
-// that to kubelets. So the rule is audited unless it is named.
+// Every pod has a token for the API server, and metrics-server and Prometheus send that token to
+// kubelets. So the rule is in audit mode by default.
 var _ = Describe("a token for the API server", Label(OnHardened), func() {
 	const counted = "bulkhead_audited_refusals_total"
 

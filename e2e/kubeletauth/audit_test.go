@@ -12,7 +12,8 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// What an operator finds of a request that the API server's audit log does not have.
+// The audit line is what an operator finds about a request that is not in the API server's audit
+// log.
 var _ = Describe("the audit line", Label(OnHost, OnHardened), func() {
 	It("says who asked for what, of whom, and what was needed", Allows("KA-EXEC-1"), func(ctx SpecContext) {
 		reply := send(ctx, kubelet(ctx), caller(ctx, may("create", "exec")),

@@ -13,7 +13,7 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// full is a file of Linux to which nothing can be written: the disk is full.
+// full sets a device of Linux whose writes fail with "no space left on device".
 const full = "--audit-log-path=/dev/full"
 
 var _ = Describe("a proxy whose audit log cannot be written", Ordered, ContinueOnFailure, Label(OnHost, OnHardened),

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// kubeletAudience is that of tokens for kubelets.
+	// kubeletAudience is the audience of tokens for kubelets.
 	kubeletAudience = "bulkhead:kubelet"
 	foreignAudience = "e2e.bulkhead.dev/elsewhere"
 )
@@ -24,7 +24,7 @@ var (
 	health  = get("/healthz")
 )
 
-// Whoever is let in reads the kubelet's health.
+// An authenticated caller reads the kubelet's health.
 var _ = Describe("who proves who they are", func() {
 	It("by a certificate of the cluster is its user", AllowsBy("KA-AUTH-1", "KA-HEALTH-1"), func(ctx SpecContext) {
 		_, line := hold(ctx, kubelet(ctx), caller(ctx, healthy), health)
@@ -80,7 +80,7 @@ func expectGroups(line KubeletLine, groups ...string) {
 	}
 }
 
-// A caller who is somebody may not be somebody else by a header.
+// A header must not change the user of an authenticated caller.
 var _ = DescribeTable("a name in a header of a caller who is somebody changes nothing",
 	AllowsBy("KA-AUTH-1", "KA-HEALTH-1"), Attack("T24"),
 	func(ctx SpecContext, lines ...string) {

@@ -27,17 +27,17 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// pki is where kubeadm has the keys of the cluster, on a control-plane host.
+// pki is the directory where kubeadm keeps the keys of the cluster on a control-plane host.
 const pki = "/etc/kubernetes/pki/"
 
-// authority signs certificates.
+// authority is a CA with its key.
 type authority struct {
 	certificate *x509.Certificate
 	key         crypto.Signer
 }
 
-// clusterAuthority is the cluster's own CA, with its key: for what no signer of the
-// cluster would sign.
+// clusterAuthority returns the cluster's own CA with its key. It signs certificates that no signer
+// of the cluster would sign.
 func clusterAuthority(ctx context.Context) authority {
 	GinkgoHelper()
 	return authority{
@@ -55,7 +55,7 @@ func clusterKey(ctx context.Context, file string) crypto.Signer {
 	return signer
 }
 
-// strangeAuthority is a CA of the same name as the cluster's that nobody trusts.
+// strangeAuthority returns an untrusted CA with the same name as the cluster's CA.
 func strangeAuthority() authority {
 	GinkgoHelper()
 	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
@@ -67,7 +67,7 @@ func strangeAuthority() authority {
 	return authority{certificate: must(x509.ParseCertificate(der)), key: key}
 }
 
-// certify makes a client certificate of a user, but for what is changed.
+// certify issues a client certificate of a user. The changes edit the template.
 func (a authority) certify(user string, changes ...func(*x509.Certificate)) Caller {
 	GinkgoHelper()
 	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
@@ -83,12 +83,12 @@ func (a authority) certify(user string, changes ...func(*x509.Certificate)) Call
 	return Caller{User: user, Certificate: &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}}
 }
 
-// list is a certificate revocation list of the CA, with these certificates, that holds
-// for so long.
+// list returns a certificate revocation list of the CA with these certificates. It expires after
+// the given time.
 func (a authority) list(lasts time.Duration, revoked ...Caller) string {
 	GinkgoHelper()
 	template := &x509.RevocationList{
-		// Later lists have larger numbers, those of other processes too.
+		// Later lists need larger numbers, also across processes.
 		Number: big.NewInt(time.Now().UnixNano()), ThisUpdate: time.Now().Add(-time.Hour), NextUpdate: time.Now().Add(lasts),
 	}
 	for _, who := range revoked {
@@ -96,7 +96,7 @@ func (a authority) list(lasts time.Duration, revoked ...Caller) string {
 			SerialNumber: must(leafOf(who)).SerialNumber, RevocationTime: time.Now().Add(-time.Minute),
 		})
 	}
-	// kubeadm's CA is not marked as one that signs lists, and crypto/x509 insists.
+	// kubeadm's CA does not have the key usage for revocation lists, but crypto/x509 requires it.
 	issuer := *a.certificate
 	issuer.KeyUsage |= x509.KeyUsageCRLSign
 	der := must(x509.CreateRevocationList(rand.Reader, template, &issuer, a.key))
@@ -110,7 +110,7 @@ func leafOf(who Caller) (*x509.Certificate, error) {
 	return x509.ParseCertificate(who.Certificate.Certificate[0])
 }
 
-// textOf is all that there is to read, without the end of the last line.
+// textOf reads the whole text and removes the last newline.
 func textOf(from io.Reader) (string, error) {
 	data, err := io.ReadAll(from)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// What credentials and time one client may take.
+// Limits for the credentials and the time of one client.
 var _ = Describe("too much", Label(OnHost, OnHardened), func() {
 	port := unharmed()
 
@@ -51,7 +51,8 @@ var _ = Describe("too much", Label(OnHost, OnHardened), func() {
 		Entry("1,001 organizations", 1001),
 	)
 
-	// So large a one would stay for as long as the connection, so there is none.
+	// A certificate of this size would stay in memory as long as the connection. So the handshake
+	// fails and there is no connection.
 	It("is not a certificate with 10,000 organizations", Denies("KA-LIMIT-1"), func(ctx SpecContext) {
 		who := clusterAuthority(ctx).certify("e2e-many", func(c *x509.Certificate) {
 			for i := range 10_000 {

@@ -14,7 +14,7 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// The caller may do everything: it is no lack of rights for which these are refused.
+// The caller has all rights, so a denial is not due to missing rights.
 var _ = Describe("bad input", Label(OnHost, OnHardened), func() {
 	port := unharmed()
 

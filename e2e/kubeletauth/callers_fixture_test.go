@@ -20,10 +20,10 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// rights are to the API, by RBAC.
+// rights are RBAC rules.
 type rights []rbacv1.PolicyRule
 
-// may is one verb on subresources of nodes.
+// may returns the right to one verb on subresources of nodes.
 func may(verb string, subresources ...string) rights {
 	rule := rbacv1.PolicyRule{Verbs: []string{verb}, APIGroups: []string{""}}
 	for _, subresource := range subresources {
@@ -32,11 +32,10 @@ func may(verb string, subresources ...string) rights {
 	return rights{rule}
 }
 
-// everything is what an administrator has, so that it is no lack of rights for which a
-// request is refused.
+// everything is all rights of an administrator. A denial is then not due to missing rights.
 var everything = rights{{Verbs: []string{"*"}, APIGroups: []string{"*"}, Resources: []string{"*"}}}
 
-// named narrows rights to nodes by name.
+// named limits rights to nodes by name.
 func (r rights) named(nodes ...string) rights {
 	var narrowed rights
 	for _, rule := range r {
@@ -46,7 +45,7 @@ func (r rights) named(nodes ...string) rights {
 	return narrowed
 }
 
-// target is the node whose kubelet most specs ask.
+// target is the node whose kubelet most specs use.
 func target() string {
 	if suite.Worker == "" {
 		return suite.ControlPlane
@@ -54,20 +53,19 @@ func target() string {
 	return suite.Worker
 }
 
-// kubelet is where that kubelet is asked for.
+// kubelet returns the port of that kubelet.
 func kubelet(ctx context.Context) *Port {
 	GinkgoHelper()
 	return must(suite.KubeletPort(ctx, target()))
 }
 
-// caller is somebody whom nobody has seen before, with a certificate of the cluster and
-// these rights alone.
+// caller returns a new user with a certificate of the cluster and only these rights.
 func caller(ctx context.Context, has ...rights) Caller {
 	GinkgoHelper()
 	return must(identity(ctx, has...).Caller())
 }
 
-// identity is the same, for those who talk to the API server, too.
+// identity returns the same as an identity, for specs that also call the API server.
 func identity(ctx context.Context, has ...rights) *Identity {
 	GinkgoHelper()
 	who := must(suite.CertifiedUser(ctx, suite.Scene().NewName("e2e-caller")))
@@ -77,7 +75,7 @@ func identity(ctx context.Context, has ...rights) *Identity {
 	return who
 }
 
-// account is a new service account of the scene.
+// account creates a service account of the scene.
 func account(ctx context.Context) *corev1.ServiceAccount {
 	GinkgoHelper()
 	made := fixtures.ServiceAccount(suite.Scene().Namespace(ctx), suite.Scene().NewName("e2e-account"))
@@ -85,8 +83,8 @@ func account(ctx context.Context) *corev1.ServiceAccount {
 	return made
 }
 
-// bearer is a new service account with these rights alone and a token of the API server
-// for an audience, or for the API server itself if that is empty.
+// bearer returns a new service account with only these rights and a token. The token is for the
+// audience, or for the API server if the audience is empty.
 func bearer(ctx context.Context, audience string, has ...rights) Caller {
 	GinkgoHelper()
 	made, request := account(ctx), &authenticationv1.TokenRequest{}
@@ -102,14 +100,14 @@ func bearer(ctx context.Context, audience string, has ...rights) Caller {
 	return who
 }
 
-// decide is the body of most tables: somebody with these rights alone makes the call,
-// and the answer has to be what the labels of the spec claim. codes are the status,
-// and then what it is where the rule is not in force; without any, 200 and 403.
+// decide is the body of most tables. A user with only these rights makes the call, and the answer
+// must match the labels of the spec. codes are the expected status, and then the status where the
+// rule is not in force. The default is 200 for an allowance and 403 for a denial.
 func decide(ctx SpecContext, has rights, call Call, codes ...int) {
 	hold(ctx, kubelet(ctx), caller(ctx, has), call, codes...)
 }
 
-// hold makes the call as who and holds the answer against the labels of the spec.
+// hold makes the call as who and compares the answer with the labels of the spec.
 func hold(ctx context.Context, port *Port, who Caller, call Call, codes ...int) (Reply, KubeletLine) {
 	GinkgoHelper()
 	reply := send(ctx, port, who, call)
@@ -130,8 +128,8 @@ func hold(ctx context.Context, port *Port, who Caller, call Call, codes ...int) 
 	return reply, suite.ExpectDenied(ctx, reply, code(0, http.StatusForbidden), claim.By)
 }
 
-// send makes the call once. Tokens cost questions, of which an address has a share: who
-// is told to come back does.
+// send makes the call. With a token, it retries an answer 429 with Retry-After: tokens need
+// reviews, and the proxy limits the reviews of each address.
 func send(ctx context.Context, port *Port, who Caller, call Call) Reply {
 	GinkgoHelper()
 	for {

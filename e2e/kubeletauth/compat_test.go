@@ -15,15 +15,14 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// beside is a second proxy before the kubelet of the [target].
+// beside starts a second proxy in front of the kubelet of the [target].
 func beside(ctx context.Context, p SideProxy) *Port {
 	GinkgoHelper()
 	return p.Run(ctx, suite.Scene(), target())
 }
 
-// In compat the proxy is to be the kubelet, as far as rights go. In hardened these
-// requests are made of a second proxy in that mode, and on in-tree of the kubelet
-// itself.
+// In compat mode the proxy must require the same rights as the kubelet. On hardened these requests
+// go to a second proxy in that mode, and on in-tree to the kubelet itself.
 var _ = Describe("compat", Ordered, ContinueOnFailure, func() {
 	var port *Port
 
@@ -70,7 +69,7 @@ var _ = Describe("compat", Ordered, ContinueOnFailure, func() {
 	)
 })
 
-// An operator sees what strict would break before it does.
+// Audit mode shows an operator what strict mode would deny.
 var _ = Describe("a rule in audit", Ordered, ContinueOnFailure, Label(OnHardened), func() {
 	var port *Port
 
@@ -78,7 +77,7 @@ var _ = Describe("a rule in audit", Ordered, ContinueOnFailure, Label(OnHardened
 		port = beside(ctx, SideProxy{Flags: []string{"--rule-mode=KA-EXEC-1=audit,KA-CLOG-1=off"}})
 	})
 
-	// findings are those of the audit line of a call that has to pass.
+	// findings returns the findings in the audit line of a call that must be forwarded.
 	findings := func(ctx context.Context, has rights, call Call, by rules.ID) []string {
 		GinkgoHelper()
 		return suite.ExpectForwarded(ctx, send(ctx, port, caller(ctx, has), call), http.StatusNotFound, by).Findings

@@ -13,7 +13,7 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// A second proxy that is nobody the API server would tell about the rights of others.
+// The second proxy runs as an account that may not create reviews in the API server.
 var _ = Describe("a proxy that cannot ask", Ordered, ContinueOnFailure, Label(OnHardened), func() {
 	var port *Port
 
@@ -35,8 +35,8 @@ var _ = It("with a decision, a request is forwarded", AllowsBy("KA-DECISION-1", 
 	hold(ctx, kubelet(ctx), caller(ctx, everything), health)
 })
 
-// A second proxy asks again after a second, and not after five minutes. What it is asked
-// about is a log that is followed.
+// The second proxy rechecks a stream every second, instead of every five minutes. The stream is a
+// followed log.
 var _ = Describe("a stream", Ordered, ContinueOnFailure, Label(OnHardened), func() {
 	var (
 		port *Port
@@ -57,7 +57,7 @@ var _ = Describe("a stream", Ordered, ContinueOnFailure, Label(OnHardened), func
 		Eventually(ctx, func() (float64, error) {
 			return suite.KubeletProxyMetric(ctx, port, "bulkhead_kubelet_stream_rechecks_total", `outcome="kept"`)
 		}).WithTimeout(Soon).WithPolling(200 * time.Millisecond).Should(BeNumerically(">", 0))
-		// What the pod said before is read at once, so a line two seconds later is a new one.
+		// Earlier lines of the log are read at once, so a line after two seconds is a new line.
 		for until := time.Now().Add(2 * time.Second); time.Now().Before(until); {
 			followed.expectLine()
 		}

@@ -17,8 +17,8 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// Admission refuses a node what the approver would not approve, so that the approver
-// never sees it. Here that rule is off.
+// Admission rejects the requests that the approver would not approve, so the approver never sees
+// them. Here that rule is off.
 var _ = Describe("where NR-CSR-2 is off, the approver leaves alone", Serial, Ordered,
 	Label(Disruptive, OnHost, OnHardened, Slow), func() {
 		BeforeAll(func(ctx SpecContext) {

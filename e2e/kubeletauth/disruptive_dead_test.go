@@ -21,11 +21,11 @@ import (
 )
 
 const (
-	// proxyFiles is what the proxy's pod cannot start without, and asideFiles where it
-	// is while there is to be no proxy.
+	// proxyFiles is the directory that the proxy's pod needs to start. asideFiles is its path while
+	// the proxy must stay down.
 	proxyFiles = StateDirectory + "/kubelet-auth-proxy"
 	asideFiles = "/etc/kubernetes/e2e-kubelet-auth-proxy"
-	// beats bounds two heartbeats of a node, of which there is one every ten seconds.
+	// beats bounds two heartbeats of a node. A heartbeat is every ten seconds.
 	beats = time.Minute
 )
 
@@ -54,11 +54,11 @@ var _ = Describe("the worker's proxy is gone and stays away,", Serial, Ordered,
 			Expect(err).To(MatchError(syscall.ECONNREFUSED), "nobody has the port")
 		})
 
-		// The port is free, and any pod on the host's network can take it. kube-apiserver has
+		// The port is free, and any pod on the host's network can open it. kube-apiserver has
 		// --kubelet-certificate-authority: it verifies the certificate before it sends anything.
 		It("and a pod that takes the port gets nothing of the API server", Denies("KA-CSR-1"), func(ctx SpecContext) {
 			pod, port := squatter(ctx)
-			// That it would print what it gets is proved by who does not verify.
+			// A client that does not verify proves that the pod prints what it receives.
 			_, err := suite.Host.Run(ctx, suite.Worker,
 				"curl -sk --max-time 2 -H 'Authorization: Bearer e2e-token' https://"+port.Address+"/e2e-unverified || true")
 			Expect(err).NotTo(HaveOccurred())
@@ -77,14 +77,14 @@ var _ = Describe("the worker's proxy is gone and stays away,", Serial, Ordered,
 				return strings.Count(after, "fatal bad_certificate")
 			}).WithTimeout(shown).WithPolling(200*time.Millisecond).Should(BeNumerically(">=", 2),
 				"both calls ended at the certificate")
-			// The first is a client's certificate, the others a request.
+			// The first pattern is a client certificate, the others are requests.
 			Expect(after).NotTo(Or(MatchRegexp(`<<< TLS 1\.[23], Handshake \[length [0-9a-f]+\], Certificate`),
 				ContainSubstring("HTTP/"), ContainSubstring("/containerLogs"), ContainSubstring("/exec")), after)
 		})
 
 		It("and the kubelet of another node is reached as before", Allows("KA-CLOG-1"), func(ctx SpecContext) {
-			// Not a static pod: the API may not have its mirror yet, after a spec that restarted
-			// the API server.
+			// Do not use a static pod: after a spec that restarted the API server, its mirror pod
+			// may not exist yet.
 			Expect(kubectl(ctx, "logs", "--namespace="+systemNamespace, must(proxyOf(ctx, suite.ControlPlane)).Name,
 				"--tail=1")).NotTo(BeEmpty())
 		})
@@ -121,15 +121,15 @@ var _ = Describe("the worker's proxy is gone and stays away,", Serial, Ordered,
 		})
 	})
 
-// deleteProxy deletes the pod of the worker's proxy. The DaemonSet makes another.
+// deleteProxy deletes the pod of the worker's proxy. The DaemonSet creates another one.
 func deleteProxy(ctx context.Context) {
 	GinkgoHelper()
 	proxy := must(proxyOf(ctx, suite.Worker))
 	Expect(suite.Client.CoreV1().Pods(proxy.Namespace).Delete(ctx, proxy.Name, metav1.DeleteOptions{})).To(Succeed())
 }
 
-// bringProxyBack ends the absence of the proxy, also if it is over. A pod that waits for
-// its files looks for them less and less often, so it is made anew.
+// bringProxyBack starts the proxy again. It is idempotent. The kubelet backs off for a pod whose
+// files are missing, so the pod is recreated.
 func bringProxyBack(ctx context.Context) {
 	GinkgoHelper()
 	if onWorker(ctx, "test ! -e "+asideFiles+" || { mv "+asideFiles+" "+proxyFiles+" && echo moved; }") != "" {
@@ -139,7 +139,7 @@ func bringProxyBack(ctx context.Context) {
 	eventuallyOnWorker(ctx, back, proxyReady)
 }
 
-// heartbeat is when the worker's kubelet last renewed its lease.
+// heartbeat returns when the worker's kubelet last renewed its lease.
 func heartbeat(ctx context.Context) (time.Time, error) {
 	lease, err := suite.Client.CoordinationV1().Leases(fixtures.LeaseNamespace).Get(ctx, suite.Worker, metav1.GetOptions{})
 	if err != nil {

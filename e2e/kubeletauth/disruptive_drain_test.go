@@ -18,8 +18,8 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// lingering gives a pod a second to end, as an eviction respects it. Its shell does not
-// listen to a SIGTERM, and is killed then.
+// lingering sets a grace period of one second, which an eviction respects. The pod's shell ignores
+// SIGTERM, so it is killed after that.
 func lingering(pod *corev1.Pod) { pod.Spec.TerminationGracePeriodSeconds = ptr.To[int64](1) }
 
 var _ = Describe("a drain of the worker", Serial, Label(Disruptive, OnHost, OnWorker, OnHardened, Slow), func() {
@@ -46,7 +46,8 @@ var _ = Describe("a drain of the worker", Serial, Label(Disruptive, OnHost, OnWo
 			Expect(proxy.UID).To(Equal(stays.UID), "the proxy stays")
 			Expect(isReady(proxy)).To(BeTrue())
 			Expect(kubectl(ctx, "logs", "--namespace="+systemNamespace, proxy.Name, "--tail=1")).NotTo(BeEmpty())
-			// The scheduler places nothing there. What tolerates it can be there.
+			// The scheduler does not use a cordoned node. A pod with a node name can still run
+			// there.
 			talk = converse(ctx)
 			kubectl(ctx, "uncordon", suite.Worker)
 			talk.goesOn(ctx)

@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	// proxyProcess finds the process of a node's proxy on its host, and kubeletProcess
-	// the kubelet.
+	// proxyProcess finds the process of a node's proxy on its host, and kubeletProcess finds the
+	// kubelet.
 	proxyProcess   = `pgrep -f '^/kubelet-auth-proxy .*--health-port=10466'`
 	kubeletProcess = "pgrep -x kubelet"
-	// proxyReady succeeds on the host of a node whose proxy has the kubelet's port.
+	// proxyReady succeeds on the host of a node whose proxy is ready on the kubelet's port.
 	proxyReady = "curl --silent --show-error --fail --max-time 5 http://127.0.0.1:10466/readyz"
 )
 
-// onWorker runs a script on the worker's host; it must succeed.
+// onWorker runs a script on the worker's host. The script must succeed.
 func onWorker(ctx context.Context, script string) string {
 	GinkgoHelper()
 	return must(suite.Host.Run(ctx, suite.Worker, script))
@@ -38,14 +38,14 @@ func eventuallyOnWorker(ctx context.Context, within time.Duration, script string
 	}).WithTimeout(within).WithPolling(200 * time.Millisecond).Should(Succeed())
 }
 
-// expectNodeReady is about the worker as the API has it now.
+// expectNodeReady expects that the worker is Ready now.
 func expectNodeReady(ctx context.Context) {
 	GinkgoHelper()
 	node := must(suite.Client.CoreV1().Nodes().Get(ctx, suite.Worker, metav1.GetOptions{}))
 	Expect(IsReady(node)).To(BeTrue(), "%s is Ready", suite.Worker)
 }
 
-// waitSystem waits until the pods of kube-system that a drain may move are ready.
+// waitSystem waits until the pods of kube-system that a drain may evict are ready.
 func waitSystem(ctx context.Context) {
 	GinkgoHelper()
 	Eventually(ctx, func() ([]string, error) {
@@ -55,7 +55,7 @@ func waitSystem(ctx context.Context) {
 		}
 		var waiting []string
 		for i := range list.Items {
-			// A DaemonSet has pods for Nodes without a kubelet, too, and a drain leaves them.
+			// A DaemonSet also has pods for Nodes without a kubelet. A drain ignores these pods.
 			owner := metav1.GetControllerOf(&list.Items[i])
 			if (owner == nil || owner.Kind != "DaemonSet") && !isReady(&list.Items[i]) {
 				waiting = append(waiting, list.Items[i].Name)

@@ -16,7 +16,7 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// One story: a node is taken out from behind its proxy, and put back.
+// The specs run in order: they remove the proxy from a node, and then install it again.
 var _ = Describe("on the worker, bulkhead node", Serial, Ordered, Label(Disruptive, OnHost, OnWorker, OnHardened, Slow),
 	func() {
 		var (
@@ -43,7 +43,7 @@ var _ = Describe("on the worker, bulkhead node", Serial, Ordered, Label(Disrupti
 				Expect(onWorker(ctx, "bulkhead node uninstall")).To(ContainSubstring("The kubelet listens as it did."))
 				talk.isCut(ctx, "bulkhead node uninstall")
 				onWorker(ctx, "test ! -e "+proxyFiles+" && test ! -e "+StateDirectory+"/node && ! "+proxyProcess)
-				// The kubelet itself: nobody else answers 401 without a rule.
+				// The kubelet itself answers: kubelet-auth-proxy adds a rule ID to its 401.
 				Expect(answered(ctx)).To(And(HaveField("Code", http.StatusUnauthorized), HaveField("Body", "Unauthorized")))
 			})
 
@@ -53,8 +53,8 @@ var _ = Describe("on the worker, bulkhead node", Serial, Ordered, Label(Disrupti
 			Expect(onWorker(ctx, kubeletProcess)).To(Equal(before))
 		})
 
-		// In hardened the API server asks for a certificate of the cluster's, which a kubelet
-		// that kubeadm has set up does not have.
+		// On hardened the API server requires a serving certificate from the cluster's CA. A
+		// kubelet with the defaults of kubeadm does not have one.
 		It("uninstall leaves a kubelet that the API server does not talk to", Denies("KA-CSR-1"), func(ctx SpecContext) {
 			Expect(suite.OnControlPlane(ctx, "cat "+APIServerManifest)).To(ContainSubstring("--kubelet-certificate-authority="))
 			for _, args := range [][]string{in(talk.pod, "logs", teller, "--tail=1"),
@@ -86,8 +86,8 @@ var _ = Describe("on the worker, bulkhead node", Serial, Ordered, Label(Disrupti
 			})
 	})
 
-// answered is what an unknown caller reads at the worker's port, whoever signed the
-// certificate there.
+// answered returns the answer at the worker's port to a caller without credentials. It accepts any
+// serving certificate.
 func answered(ctx context.Context) Reply {
 	GinkgoHelper()
 	port := &Port{Address: portOf(ctx, suite.Worker).Address, Node: suite.Worker}

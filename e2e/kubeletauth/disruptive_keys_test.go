@@ -21,9 +21,9 @@ import (
 )
 
 const (
-	// keyPlaces are where a kubelet, kubeadm and Bulkhead have keys.
+	// keyPlaces are the directories where a kubelet, kubeadm and Bulkhead keep keys.
 	keyPlaces = "/etc/kubernetes /var/lib/kubelet/pki"
-	// reread is how long the proxy may take to read a new pair, and some more.
+	// reread bounds the time until the proxy reads a new key pair.
 	reread = 15 * time.Second
 )
 
@@ -96,7 +96,8 @@ var _ = Describe("the keys of a node's proxy", Serial, Label(Disruptive, OnHost,
 		})
 })
 
-// kubeletStatus prints the status of a request to the kubelet on loopback.
+// kubeletStatus returns a script that prints the status of a request to the kubelet's loopback
+// port.
 func kubeletStatus(with string) string {
 	return "curl -sk -o /dev/null --max-time 20 -w '%{http_code}' " + with + " https://127.0.0.1:10250/pods"
 }
@@ -108,8 +109,9 @@ func proxyKey(ctx context.Context) crypto.Signer {
 	return signer
 }
 
-// keysOf are the names in the certificates whose private keys are on the disk of a node, and
-// those of authorities among them. A key without a certificate is named by its number.
+// keysOf returns the names in the certificates whose private keys are on the disk of a node.
+// authorities are the CA certificates among them. A key without a certificate is named by its
+// number.
 func keysOf(ctx context.Context, node string) (all, authorities []string) {
 	GinkgoHelper()
 	blocks := must(suite.Host.Run(ctx, node, "find "+keyPlaces+" -type f -exec grep -l -e '-----BEGIN' {} + | xargs cat"))

@@ -12,8 +12,7 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// docs/kubelet-api.md says what each does to who is connected; this is where it is
-// looked at.
+// docs/kubelet-api.md describes how each restart affects connected clients. These specs test it.
 var _ = Describe("while a log is followed and a command runs in a pod of the worker,", Serial,
 	Label(Disruptive, OnHost, OnWorker, OnHardened, Slow), func() {
 		var (

@@ -22,10 +22,10 @@ import (
 )
 
 const (
-	// servingPair is what the kubelet and its proxy serve with: a link to a file of the
-	// kubelet's.
+	// servingPair is the serving key pair of the kubelet and of its proxy. It is a link to a file
+	// of the kubelet.
 	servingPair = "/var/lib/kubelet/pki/kubelet-server-current.pem"
-	// ourPair is such a file, and is not the kubelet's.
+	// ourPair is a key pair that the suite writes, not the kubelet.
 	ourPair = "/var/lib/kubelet/pki/e2e-kubelet-server.pem"
 )
 
@@ -38,7 +38,7 @@ var _ = Describe("the serving certificate of a kubelet", Serial, Ordered,
 
 		BeforeAll(func(ctx SpecContext) {
 			DeferCleanup(func(ctx context.Context) {
-				// A kubelet whose link leads nowhere asks for another certificate.
+				// A kubelet with a dangling link requests another certificate.
 				onWorker(ctx, "rm -f "+ourPair+"; test -e "+servingPair+" || { rm -f "+servingPair+"; systemctl restart kubelet; }")
 				eventuallyOnWorker(ctx, back, "test -e "+servingPair+" && "+proxyReady)
 			})
@@ -46,8 +46,8 @@ var _ = Describe("the serving certificate of a kubelet", Serial, Ordered,
 			proxy = onWorker(ctx, proxyProcess)
 		})
 
-		// The kubelet writes a renewed one as is done here, and goes on. That it serves with
-		// the old one for a while is what it does not do.
+		// The spec writes the pair as the kubelet does at a renewal, and the kubelet continues to
+		// run. Unlike a real renewal, the kubelet itself continues to serve with the old pair.
 		It("can be replaced on disk while a log is followed and a command runs", Allows("KA-CSR-1"), Allows("KA-CLOG-1"),
 			Allows("KA-EXEC-1"), func(ctx SpecContext) {
 				pair, serial := renewed(ctx)
@@ -78,8 +78,8 @@ var _ = Describe("the serving certificate of a kubelet", Serial, Ordered,
 			})
 	})
 
-// renewed is another pair for the worker's kubelet, which was asked for as the kubelet
-// and approved by us.
+// renewed returns another key pair for the worker's kubelet. The request is made as the kubelet,
+// and Bulkhead approves it.
 func renewed(ctx context.Context) (pair []byte, serial string) {
 	GinkgoHelper()
 	template := fixtures.NodeSubject("system:node:" + suite.Worker)
@@ -96,7 +96,7 @@ func renewed(ctx context.Context) (pair []byte, serial string) {
 	return slices.Concat(pem, key), must(certificateOf(pem)).SerialNumber.String()
 }
 
-// serialOf is of the certificate that is shown at the worker's port.
+// serialOf returns the serial number of the serving certificate at the worker's port.
 func serialOf(ctx context.Context) (string, error) {
 	certificate, err := served(ctx, suite.Worker)
 	if err != nil {
@@ -105,8 +105,7 @@ func serialOf(ctx context.Context) (string, error) {
 	return certificate.SerialNumber.String(), nil
 }
 
-// requestOf is the name of the request that a certificate of the worker's is the answer
-// to.
+// requestOf returns the name of the request that led to a certificate of the worker.
 func requestOf(ctx context.Context, certificate *x509.Certificate) string {
 	GinkgoHelper()
 	list := must(suite.Client.CertificatesV1().CertificateSigningRequests().List(ctx, metav1.ListOptions{

@@ -13,12 +13,12 @@ import (
 
 func get(path string) Call { return Calling(http.MethodGet, path) }
 
-// noContainer is the rest of a path to a container that does not exist. The kubelet
-// answers 404 to those who may ask.
+// noContainer is the end of a path to a container that does not exist. The kubelet answers 404 to
+// an authorized caller.
 const noContainer = "/default/e2e-none/none"
 
-// What strict has of the kubelet's own mapping. The kubelet of a plain cluster is asked
-// the same.
+// The part of the kubelet's own mapping that strict mode keeps. The kubelet of a plain cluster
+// receives the same requests.
 var _ = DescribeTable("a path of the kubelet needs a right to its subresource:", decide,
 	Entry("/pods with nodes/pods", Allows("KA-POD-1"), may("get", "pods"), get("/pods")),
 	Entry("/pods with nodes/proxy", Allows("KA-POD-1"), may("get", "proxy"), get("/pods")),
@@ -99,8 +99,8 @@ var _ = Describe("a right", func() {
 	})
 })
 
-// Where strict is stricter than the kubelet, or spares a client something. The same
-// requests are made of compat, and of the kubelet itself, in compat_test.go.
+// Where strict mode differs from the kubelet: it is stricter, or it needs fewer rights.
+// compat_test.go sends the same requests to a proxy in compat mode and to the kubelet itself.
 var _ = DescribeTable("strict", Label(OnHardened), decide,
 	Entry("reads HEAD as get", Allows("KA-METRICS-1"), may("get", "metrics"), Calling(http.MethodHead, "/metrics")),
 	Entry("and asks for that", Denies("KA-METRICS-1"), may("get", "stats"), Calling(http.MethodHead, "/metrics")),

@@ -21,13 +21,13 @@ import (
 )
 
 const (
-	// userStreams are those of one user at the second proxy of these specs.
+	// userStreams is the limit of streams for one user at the second proxy of these specs.
 	userStreams = 100
-	// logReads is how often the other tenant reads its log to be measured.
+	// logReads is how often the other tenant reads its log for one measurement.
 	logReads = 100
 )
 
-// tenant is a running pod in a namespace of its own, which is gone when the specs are over.
+// tenant returns a running pod in a new namespace, which is deleted after the specs.
 func tenant(ctx context.Context) *corev1.Pod {
 	GinkgoHelper()
 	s := suite.Scene()
@@ -49,9 +49,9 @@ func attachTo(pod *corev1.Pod) Call {
 	return get("/attach/" + pod.Namespace + "/" + pod.Name + "/" + teller + "?output=1").Upgrading("v4.channel.k8s.io")
 }
 
-// To the kubelet's API all tenants are one user, the API server. The user of these specs has
-// its rights. The streams are those of attach: a log that is followed takes an inotify
-// instance of the node, of which Linux has 128.
+// For the kubelet's API all tenants are one user, the API server. The user of these specs has its
+// rights. The streams are attach streams: a followed log needs an inotify instance of the node, and
+// Linux allows 128 for each user.
 var _ = Describe("while one tenant has all the streams that it can get,", Ordered, Label(OnHost, OnHardened, Slow),
 	func() {
 		var (
@@ -91,7 +91,7 @@ var _ = Describe("while one tenant has all the streams that it can get,", Ordere
 		})
 	})
 
-// readWhileFull puts into the report how fast another tenant reads its log now.
+// readWhileFull reports how fast another tenant reads its log now.
 func readWhileFull(ctx context.Context, port *Port, who Caller, pod *corev1.Pod, before string) {
 	GinkgoHelper()
 	took, err := readLogs(ctx, port, who, pod)
@@ -101,8 +101,8 @@ func readWhileFull(ctx context.Context, port *Port, who Caller, pod *corev1.Pod,
 		Latencies(took))
 }
 
-// readLogs reads a log over and over, and says how long each time took. An answer that is
-// not 200 is an error.
+// readLogs reads a log repeatedly and returns the duration of each read. A status other than 200 is
+// an error.
 func readLogs(ctx context.Context, port *Port, who Caller, pod *corev1.Pod) ([]time.Duration, error) {
 	open, err := port.Dial(ctx, who)
 	if err != nil {

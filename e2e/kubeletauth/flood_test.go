@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	// questions are as many as one address may put to the API server at this proxy.
+	// questions is the number of token reviews that this proxy allows one address.
 	questions = 5
 	asked     = "bulkhead_kubelet_token_reviews_total"
 )
 
-// A second proxy with a small share for each address, so that no time matters: what is
-// used up stays so for longer than a run.
+// The second proxy has a small limit for each address. The limit refills more slowly than a run
+// lasts, so timing does not matter.
 var _ = Describe("a flood from one address", Ordered, Label(OnHost, OnHardened), func() {
 	var (
 		port *Port
@@ -38,7 +38,7 @@ var _ = Describe("a flood from one address", Ordered, Label(OnHost, OnHardened),
 		good = bearer(ctx, "", healthy)
 	})
 
-	// try shows a token that nobody has seen before.
+	// try sends a new invalid token.
 	try := func(ctx context.Context, i int) Reply {
 		GinkgoHelper()
 		return must(port.Send(ctx, Caller{Token: fmt.Sprintf("not-a-token-%d", i)}, health))

@@ -19,17 +19,17 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// streamEnds bounds how long a stream may go on that has to end. It is much longer than
-// what decides about it: API server and proxy share a machine with all else.
+// streamEnds bounds how long a stream may continue that must end. It is much longer than the
+// intervals of the proxy, because the API server and the proxy share a busy machine.
 const streamEnds = 30 * time.Second
 
-// following is an answer that goes on.
+// following is a streamed answer.
 type following struct {
 	open  *Connection
 	lines *bufio.Reader
 }
 
-// follow begins to read an answer that goes on, until the spec is over.
+// follow starts to read a streamed answer. The connection is closed when the spec ends.
 func follow(ctx context.Context, port *Port, who Caller, call Call) *following {
 	GinkgoHelper()
 	open := must(port.Dial(ctx, who))
@@ -47,7 +47,8 @@ func (f *following) expectLine() {
 	Expect(must(f.lines.ReadString('\n'))).NotTo(BeEmpty())
 }
 
-// expectEnd reads until the answer ends, which is cut off: nobody may take it for whole.
+// expectEnd reads until the answer ends. The answer must be cut off, so that no client takes it for
+// complete.
 func (f *following) expectEnd() {
 	GinkgoHelper()
 	Expect(f.open.SetDeadline(time.Now().Add(streamEnds))).To(Succeed())
@@ -55,7 +56,7 @@ func (f *following) expectEnd() {
 	Expect(err).To(MatchError(io.ErrUnexpectedEOF))
 }
 
-// expectCause looks for why the stream ended where an operator would.
+// expectCause expects the reason for the end of the stream in the proxy's audit log.
 func (f *following) expectCause(ctx context.Context, cause string) {
 	GinkgoHelper()
 	if why := suite.Host.Missing(); why != "" {
@@ -68,7 +69,7 @@ func (f *following) expectCause(ctx context.Context, cause string) {
 		ContainElement(And(HaveField("Stage", "end"), HaveField("Cause", cause))))
 }
 
-// revocable is somebody with these rights until they are taken away.
+// revocable returns a caller with these rights, and a function that removes the rights.
 func revocable(ctx context.Context, has rights) (who Caller, take func()) {
 	GinkgoHelper()
 	who = caller(ctx)
@@ -81,7 +82,7 @@ func revocable(ctx context.Context, has rights) (who Caller, take func()) {
 	}
 }
 
-// removeAccount removes the service account that somebody is.
+// removeAccount deletes the caller's service account.
 func removeAccount(ctx context.Context, who Caller) {
 	GinkgoHelper()
 	name := who.User[strings.LastIndexByte(who.User, ':')+1:]

@@ -16,11 +16,11 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// standIn is where e2e/standin listens in the kubelet's place. One run has one at a
-// time for each of its processes.
+// standIn is the address of e2e/standin, which replaces the kubelet. Each process of a run has one
+// at a time.
 func standIn() string { return fmt.Sprintf("127.0.0.1:%d", 20900+GinkgoParallelProcess()) }
 
-// reached is what the stand-in says of a request.
+// reached is what the stand-in reports about a request.
 type reached struct {
 	Method, Target, Body, Certificate string
 	Header                            http.Header
@@ -38,7 +38,7 @@ func behindProxy(ctx context.Context) *Port {
 	return port
 }
 
-// expectReached makes a call that has to reach the stand-in, and returns what did.
+// expectReached makes a call that must reach the stand-in, and returns the request that arrived.
 func expectReached(ctx context.Context, port *Port, who Caller, call Call) reached {
 	GinkgoHelper()
 	reply := send(ctx, port, who, call)
@@ -48,7 +48,7 @@ func expectReached(ctx context.Context, port *Port, who Caller, call Call) reach
 	return what
 }
 
-// A second proxy has a program in the kubelet's place, which says what reached it.
+// The second proxy has a stand-in for the kubelet, which reports the requests that arrive.
 var _ = Describe("what is passed on", Ordered, ContinueOnFailure, Label(OnHost, OnHardened), func() {
 	var port *Port
 
@@ -115,8 +115,8 @@ var _ = Describe("what is passed on", Ordered, ContinueOnFailure, Label(OnHost, 
 		suite.ExpectDenied(ctx, reply, http.StatusBadRequest, "KA-LIMIT-1")
 	})
 
-	// T12: whoever owns the node makes its kubelet send the API server elsewhere, with its
-	// credentials (CVE-2020-8559).
+	// T12: an attacker on the node makes its kubelet redirect the API server, which follows with
+	// its credentials (CVE-2020-8559).
 	DescribeTable("comes back without a redirect", Denies("KA-REDIRECT-1"), Attack("T12"),
 		func(ctx SpecContext, call Call) {
 			all := may("*", "exec", "log", "proxy")

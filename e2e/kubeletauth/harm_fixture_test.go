@@ -14,13 +14,13 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// processStart is when a proxy's process began.
+// processStart returns the start time of a proxy's process.
 func processStart(ctx context.Context, port *Port) float64 {
 	GinkgoHelper()
 	return must(suite.KubeletProxyMetric(ctx, port, "process_start_time_seconds", ""))
 }
 
-// expectUnharmed holds that the proxy is the same as before, is ready, and serves.
+// expectUnharmed expects that the proxy did not restart, is ready, and serves requests.
 func expectUnharmed(ctx context.Context, port *Port, before float64) {
 	GinkgoHelper()
 	Expect(suite.KubeletProxyReady(ctx, port)).To(Succeed())
@@ -29,8 +29,8 @@ func expectUnharmed(ctx context.Context, port *Port, before float64) {
 	Expect(reply.Code).To(Equal(http.StatusOK), reply.String())
 }
 
-// expectShut holds that nothing more comes on a connection: what was hidden behind or in
-// a call was not taken for another one.
+// expectShut expects that a connection sends nothing more. So data after or in a call was not read
+// as another call.
 func expectShut(open *Connection) {
 	GinkgoHelper()
 	rest, err := io.ReadAll(open.Reader)
@@ -42,8 +42,8 @@ func expectShut(open *Connection) {
 
 const smuggled = "GET /pods HTTP/1.1\r\nHost: smuggled\r\n\r\n"
 
-// unharmed has the proxy of the target be the same, ready and serving after each spec of
-// a container. It returns where to find it.
+// unharmed checks after each spec of a container that the target's proxy did not restart, is ready
+// and serves requests. It returns a function that returns the port.
 func unharmed() func() *Port {
 	var (
 		port   *Port
@@ -57,7 +57,7 @@ func unharmed() func() *Port {
 	return func() *Port { return port }
 }
 
-// expectLast makes a call on a connection that has to be shut then.
+// expectLast makes a call on a connection that the proxy must then close.
 func expectLast(ctx context.Context, port *Port, who Caller, call Call) Reply {
 	GinkgoHelper()
 	open := must(port.Dial(ctx, who))

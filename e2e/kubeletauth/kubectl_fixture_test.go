@@ -18,21 +18,20 @@ import (
 )
 
 const (
-	// commandTime bounds a kubectl that ends by itself.
+	// commandTime bounds a kubectl command that ends by itself.
 	commandTime = time.Minute
-	// shown bounds how long what a pod has said may take to be read by a kubectl that
-	// follows it.
+	// shown bounds the time until a kubectl that follows a pod reads its output.
 	shown = 20 * time.Second
 )
 
-// command is a call of kubectl as the administrator.
+// command is a kubectl command as the administrator.
 type command struct {
-	// environment is VARIABLE=value, and may be empty.
+	// environment is VARIABLE=value, or empty.
 	environment string
 	stdin       io.Reader
 }
 
-// make is the command, not started yet.
+// make returns the command. It does not start it.
 func (c command) make(args ...string) *exec.Cmd {
 	GinkgoHelper()
 	program, err := exec.LookPath("kubectl")
@@ -45,7 +44,7 @@ func (c command) make(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// start runs a kubectl that goes on until the spec is over, at the latest.
+// start starts a kubectl command. It is killed at the latest when the spec ends.
 func start(cmd *exec.Cmd) *gexec.Session {
 	GinkgoHelper()
 	session, err := gexec.Start(cmd, GinkgoWriter, GinkgoWriter)
@@ -54,7 +53,7 @@ func start(cmd *exec.Cmd) *gexec.Session {
 	return session
 }
 
-// run waits for the end of a kubectl.
+// run runs a kubectl command until it exits.
 func (c command) run(ctx context.Context, args ...string) *gexec.Session {
 	GinkgoHelper()
 	session := start(c.make(args...))
@@ -62,7 +61,7 @@ func (c command) run(ctx context.Context, args ...string) *gexec.Session {
 	return session
 }
 
-// kubectl is what a kubectl printed that has to succeed.
+// kubectl runs a kubectl command that must succeed, and returns its output.
 func kubectl(ctx context.Context, args ...string) string {
 	GinkgoHelper()
 	session := command{}.run(ctx, args...)
@@ -70,13 +69,13 @@ func kubectl(ctx context.Context, args ...string) string {
 	return string(session.Out.Contents())
 }
 
-// complaint is what a kubectl wrote to its standard error.
+// complaint returns what a kubectl command wrote to its standard error.
 func complaint(session *gexec.Session) string {
 	return strings.TrimSpace(string(session.Err.Contents()))
 }
 
-// dial connects to an address until the spec is over. A minute bounds what it takes to
-// read and write.
+// dial connects to an address. The connection is closed when the spec ends. Reads and writes fail
+// after a minute.
 func dial(ctx context.Context, address string) net.Conn {
 	GinkgoHelper()
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)

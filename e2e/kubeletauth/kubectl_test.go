@@ -24,8 +24,8 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// What carries a stream, and the method with which it comes to the kubelet: since
-// Kubernetes 1.36 the API server passes websockets on (KEP-4006).
+// The transport of a stream, and the method with which it arrives at the kubelet. Since Kubernetes
+// 1.36 the API server forwards WebSockets (KEP-4006).
 const (
 	websocketMethod, spdyMethod = "GET", "POST"
 
@@ -38,7 +38,7 @@ var _ = Describe("kubectl, with a proxy before the kubelet,", func() {
 	kubectlWorks("on the control plane,", func() string { return suite.ControlPlane })
 })
 
-// kubectlWorks are the specs of what users do with kubectl that reaches a kubelet.
+// kubectlWorks are the specs of kubectl commands that reach a kubelet.
 func kubectlWorks(where string, node func() string, labels ...string) {
 	Describe(where, Ordered, Label(append(labels, OnHost, OnHardened)...), func() {
 		var pod *corev1.Pod
@@ -84,7 +84,7 @@ func kubectlWorks(where string, node func() string, labels ...string) {
 	})
 }
 
-// expectPassed is about a stream that the proxy let through, and how it came.
+// expectPassed expects the audit line of a stream that the proxy forwarded, with its method.
 func expectPassed(ctx context.Context, node string, pod *corev1.Pod, subresource, method string) {
 	GinkgoHelper()
 	Eventually(ctx, func() ([]KubeletLine, error) { return linesAbout(ctx, node, pod.Namespace) }).WithTimeout(
@@ -93,7 +93,7 @@ func expectPassed(ctx context.Context, node string, pod *corev1.Pod, subresource
 			HaveField("Decision", "allow"), HaveField("Stage", "begin"))))
 }
 
-// noise is text that nobody could have made up.
+// noise returns random text.
 func noise(size int) string {
 	GinkgoHelper()
 	raw := make([]byte, size/2)

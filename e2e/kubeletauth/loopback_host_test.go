@@ -19,7 +19,8 @@ const (
 	proxysKey  = "--cert " + proxyPair + ".crt --key " + proxyPair + ".key"
 )
 
-// statusFor is the status of a request for a kubelet's pods, from the control plane's host.
+// statusFor returns the status of a request for a kubelet's pods, sent from the control plane's
+// host.
 func statusFor(ctx context.Context, address, with string) string {
 	GinkgoHelper()
 	return suite.OnControlPlane(ctx,

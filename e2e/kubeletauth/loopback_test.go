@@ -19,11 +19,12 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// noConnection is what curl calls the status of an answer that there is not.
+// noConnection is the status that curl prints when there is no answer.
 const noConnection = "000"
 
-// asks is a script of a pod with a token: it asks each address for the kubelet's pods
-// and prints the address and the status. gateway is the node as the pod sees it.
+// asks is a script of a pod with a token. It requests the kubelet's pods from each address and
+// prints the address and the status. The word gateway stands for the node's address on the pod
+// network.
 const asks = `gateway=$(ip -4 route show default | { read -r _ _ address _; echo "$address"; })
 for address in %s; do
 	case $address in gateway) host=$gateway ;; *) host=$address ;; esac
@@ -32,8 +33,8 @@ done
 echo asked
 sleep 86400`
 
-// answersTo runs a pod on a node that asks the addresses with the token of the scene's
-// account, and returns the statuses.
+// answersTo runs a pod on a node that calls the addresses with the token of the scene's account. It
+// returns the statuses.
 func answersTo(ctx context.Context, node string, addresses []string, tweaks ...fixtures.PodTweak) map[string]string {
 	GinkgoHelper()
 	script := fmt.Sprintf(asks, strings.Join(addresses, " "))
@@ -55,7 +56,7 @@ func answersTo(ctx context.Context, node string, addresses []string, tweaks ...f
 
 func onHostNetwork(pod *corev1.Pod) { pod.Spec.HostNetwork = true }
 
-// addressOf is a node's, without the kubelet's port.
+// addressOf returns a node's address without the kubelet's port.
 func addressOf(ctx context.Context, node string) string {
 	GinkgoHelper()
 	host, _, err := net.SplitHostPort(must(suite.KubeletPort(ctx, node)).Address)
@@ -63,8 +64,8 @@ func addressOf(ctx context.Context, node string) string {
 	return host
 }
 
-// letAccountRead gives the account of the scene's pods what a kubelet's pods need, in
-// either mode.
+// letAccountRead gives the account of the scene's pods the rights to read a kubelet's pods, for
+// both modes.
 func letAccountRead(ctx context.Context) {
 	GinkgoHelper()
 	scene := suite.Scene()
@@ -72,8 +73,8 @@ func letAccountRead(ctx context.Context) {
 	scene.Grant(ctx, Account(made.Namespace, made.Name, "").User, may("get", "proxy", "pods")...)
 }
 
-// Behind the proxy the kubelet listens on loopback and trusts one certificate. A token
-// that is good for the proxy is good for nothing there.
+// Behind the proxy the kubelet listens on loopback and trusts one client certificate. A token that
+// the proxy accepts is not valid there.
 var _ = Describe("the kubelet behind the proxy", func() {
 	BeforeEach(func(ctx SpecContext) { letAccountRead(ctx) })
 
@@ -106,7 +107,7 @@ var _ = Describe("the kubelet behind the proxy", func() {
 		})
 })
 
-// inForce chooses between what holds with the rule and without it.
+// inForce returns the first value if the rule is in force, and the second value otherwise.
 func inForce(rule string, with, without string) string {
 	if suite.InForce(rules.ID(rule)) {
 		return with

@@ -14,7 +14,7 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// The caller may do everything: it is no lack of rights for which these are refused.
+// The caller has all rights, so a denial is not due to missing rights.
 var _ = DescribeTable("a path that two programs could read in two ways is refused before anybody is asked:",
 	Attack("T24"),
 	func(ctx SpecContext, call Call) {
@@ -51,7 +51,8 @@ var _ = DescribeTable("a path that two programs could read in two ways is refuse
 	Entry("a space behind", Denies("KA-PATH-4"), get("/pods%20")),
 )
 
-// The twins differ in what the rule is about, and reach the kubelet.
+// These paths are legitimate counterparts: they differ only in what the rule checks, and reach the
+// kubelet.
 var _ = DescribeTable("while these are how clients spell paths:",
 	func(ctx SpecContext, call Call, code int) {
 		hold(ctx, kubelet(ctx), caller(ctx, everything), call, code)
@@ -96,8 +97,8 @@ var _ = Describe("a method that is for proxies themselves", Attack("T24"), func(
 	})
 })
 
-// expectOverHTTP2 asks for /healthz, and wants a status and, at the end of the text, a
-// rule if one is named.
+// expectOverHTTP2 requests /healthz over HTTP/2. It expects a status and, if a rule is named, its
+// ID at the end of the text.
 func expectOverHTTP2(ctx context.Context, method string, code int, rule rules.ID) {
 	GinkgoHelper()
 	port := kubelet(ctx)

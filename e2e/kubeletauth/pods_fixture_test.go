@@ -19,14 +19,14 @@ import (
 
 // Containers of a pod of these specs.
 const (
-	// teller writes a line to its log every second, and runs what is asked of it.
+	// teller writes a line to its log every second, and runs the commands of exec requests.
 	teller = "teller"
 	// listener answers each line on its standard input.
 	listener = "listener"
 	// server answers each line on [serverPort].
 	server     = "server"
 	serverPort = "8080"
-	// scratch is a directory of the teller that can be written to.
+	// scratch is a writable directory of the teller.
 	scratch = "/scratch"
 )
 
@@ -66,7 +66,7 @@ func isReady(pod *corev1.Pod) bool {
 	})
 }
 
-// lives are the containers of a pod, which have other IDs when they were started again.
+// lives returns the container IDs of a pod. They change after a restart.
 func lives(ctx context.Context, pod *corev1.Pod) []string {
 	GinkgoHelper()
 	got, err := suite.Client.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
@@ -79,7 +79,7 @@ func lives(ctx context.Context, pod *corev1.Pod) []string {
 	return all
 }
 
-// in are the first arguments of a kubectl that is about a container of a pod.
+// in returns the first arguments of a kubectl command for a container of a pod.
 func in(pod *corev1.Pod, verb, container string, flags ...string) []string {
 	return slices.Concat([]string{verb, "--namespace=" + pod.Namespace, pod.Name, "--container=" + container}, flags)
 }

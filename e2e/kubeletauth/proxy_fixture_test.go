@@ -19,7 +19,7 @@ const (
 	proxySelector   = "app.kubernetes.io/name=kubelet-auth-proxy,app.kubernetes.io/part-of=bulkhead"
 )
 
-// proxyOf is the pod of the proxy before a node's kubelet that is to stay.
+// proxyOf returns the pod of a node's proxy that is not being deleted.
 func proxyOf(ctx context.Context, node string) (*corev1.Pod, error) {
 	list, err := suite.Client.CoreV1().Pods(systemNamespace).List(ctx, metav1.ListOptions{
 		LabelSelector: proxySelector, FieldSelector: "spec.nodeName=" + node,
@@ -35,13 +35,13 @@ func proxyOf(ctx context.Context, node string) (*corev1.Pod, error) {
 	return nil, fmt.Errorf("no proxy on %s", node)
 }
 
-// portOf is where the kubelet of a node is asked for.
+// portOf returns the kubelet port of a node.
 func portOf(ctx context.Context, node string) *Port {
 	GinkgoHelper()
 	return must(suite.KubeletPort(ctx, node))
 }
 
-// linesAbout are what the proxy of a node has written about the pods of a namespace.
+// linesAbout returns the audit lines of a node's proxy about the pods of a namespace.
 func linesAbout(ctx context.Context, node, namespace string) ([]KubeletLine, error) {
 	port, err := suite.KubeletPort(ctx, node)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// rejected makes a call that has to be answered 401. Nobody is named in the audit log.
+// rejected makes a call that must be answered with 401. The audit log must name no user.
 func rejected(ctx context.Context, who Caller, call Call) {
 	GinkgoHelper()
 	_, line := hold(ctx, kubelet(ctx), who, call, http.StatusUnauthorized)
@@ -65,7 +65,7 @@ var _ = Describe("who does not is nobody:", func() {
 	It("a token of which one letter is another", Denies("KA-AUTH-1"), func(ctx SpecContext) {
 		who := bearer(ctx, "", healthy)
 		spoiled := []byte(who.Token)
-		// Not the last, of which some bits mean nothing.
+		// Do not change the last character: some of its bits have no meaning.
 		at := len(spoiled) - 10
 		spoiled[at] = map[bool]byte{true: 'B', false: 'A'}[spoiled[at] == 'A']
 		who.Token = string(spoiled)

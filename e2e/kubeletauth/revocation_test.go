@@ -15,13 +15,12 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// relisted bounds how long a list may take to be in force: folders are read every ten
-// seconds.
+// relisted bounds the time until a list is in force. The proxy reads folders every ten seconds.
 const relisted = time.Minute
 
-// listsFolder is a folder for lists on the target's host, until the specs end. It is
-// that of a second proxy: a list that was there once stays in force when its file is
-// gone, and the target's own proxy goes on.
+// listsFolder creates a folder for lists on the target's host, and removes it after the specs. A
+// second proxy uses it: a list stays in force after its file is removed, and must not affect the
+// target's own proxy.
 func listsFolder(ctx context.Context) string {
 	GinkgoHelper()
 	folder := "/var/lib/" + suite.Scene().NewName("e2e-lists")
@@ -34,8 +33,8 @@ func listsFolder(ctx context.Context) string {
 	return folder
 }
 
-// revoke puts a list of the cluster's CA into a folder of the target, as an operator
-// does, and takes it away in the end. It returns once the proxy has as many entries.
+// revoke writes a list of the cluster's CA to a folder of the target, as an operator does. The list
+// is removed in the end. revoke returns once the proxy has this number of entries.
 func revoke(ctx context.Context, port *Port, directory, list string, entries int) {
 	GinkgoHelper()
 	file := directory + "/" + suite.Scene().NewName("e2e") + ".pem"
@@ -56,7 +55,7 @@ func listed(ctx context.Context, port *Port, entries int) {
 	}).WithTimeout(relisted).WithPolling(500*time.Millisecond).Should(BeEquivalentTo(entries), "the list is in force")
 }
 
-// The list names one certificate, and all others are as good as before.
+// The list has one certificate. All others stay valid.
 var _ = Describe("a revoked certificate", Ordered, ContinueOnFailure, Label(OnHost, OnHardened, Slow), func() {
 	var (
 		port                  *Port
@@ -75,7 +74,7 @@ var _ = Describe("a revoked certificate", Ordered, ContinueOnFailure, Label(OnHo
 		holder = bearer(ctx, "", healthy)
 		open = must(port.Dial(ctx, revoked))
 		DeferCleanup(func() { _ = open.Close() })
-		// Nobody was refused so far, so that it is the list that does it.
+		// The proxy accepted the certificate until now, so the later rejection is due to the list.
 		Expect(must(open.Send(health)).Code).To(Equal(http.StatusOK))
 		revoke(ctx, port, folder, ca.list(time.Hour, revoked), 1)
 		Expect(open.SetDeadline(time.Now().Add(time.Minute))).To(Succeed())
@@ -118,8 +117,8 @@ var _ = Describe("a revoked certificate", Ordered, ContinueOnFailure, Label(OnHo
 	})
 })
 
-// A list that has expired says nothing about what was revoked since. The folder is that
-// of a second proxy: with --client-crl-expired=refuse, even the API server is refused.
+// An expired list does not have the certificates that were revoked since. The folder is a second
+// proxy's: with --client-crl-expired=refuse, even the API server is rejected.
 var _ = Describe("a revocation list that has expired", Ordered, ContinueOnFailure, Label(OnHost, OnHardened, Slow),
 	func() {
 		var (

@@ -23,12 +23,12 @@ import (
 const (
 	// recheckEvery is the interval of the second proxy in these specs.
 	recheckEvery = 5 * time.Second
-	// revokedWithin is what docs/kubelet-api.md says: the interval, and 15 s for an answer
-	// that another stream had asked for and for the API server's own time.
+	// revokedWithin is the time that docs/kubelet-api.md promises: the interval, plus 15 s. The 15
+	// s cover a shared answer that another stream requested, and the API server's own delay.
 	revokedWithin = recheckEvery + 15*time.Second
 )
 
-// streamKinds are the streams that a kubelet has, with the right that each needs.
+// streamKinds are the kinds of streams of a kubelet, with the right that each needs.
 var streamKinds = []struct {
 	name string
 	has  rights
@@ -43,7 +43,7 @@ var streamKinds = []struct {
 	{"attach", may("create", "attach"), func(r remote) Call { return get(r.attach).Upgrading("v4.channel.k8s.io") }},
 }
 
-// openStream begins a stream, which is closed when the spec is over.
+// openStream starts a stream, which is closed when the spec ends.
 func openStream(ctx context.Context, port *Port, who Caller, call Call) *Connection {
 	GinkgoHelper()
 	open := must(port.Dial(ctx, who))
@@ -54,7 +54,7 @@ func openStream(ctx context.Context, port *Port, who Caller, call Call) *Connect
 	return open
 }
 
-// endsWithin reads a stream to its end, and says how long that took.
+// endsWithin reads a stream to its end, and returns how long that took.
 func endsWithin(open *Connection, limit time.Duration) (time.Duration, error) {
 	begun := time.Now()
 	if err := open.SetDeadline(begun.Add(limit)); err != nil {
@@ -67,8 +67,8 @@ func endsWithin(open *Connection, limit time.Duration) (time.Duration, error) {
 	return time.Since(begun), nil
 }
 
-// Answers are cached for 5 minutes at this proxy, far longer than the specs take: a stream
-// that ends was not asked about from the cache.
+// This proxy caches answers for 5 minutes, far longer than the specs take. So if a stream ends, the
+// recheck did not use the cache.
 var _ = Describe("with answers cached for 5 minutes, an open stream", Ordered, ContinueOnFailure,
 	Label(OnHost, OnHardened, Slow), func() {
 		var (

@@ -14,11 +14,11 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// distributed bounds how long the kubelet takes to bring a changed ConfigMap to its pods:
-// it looks about once a minute, and the proxy every ten seconds.
+// distributed bounds the time until a changed ConfigMap is in force in its pods. The kubelet
+// updates it about once a minute, and the proxy reads it every ten seconds.
 const distributed = 3 * time.Minute
 
-// denies reports whether the request is answered 401.
+// denies reports whether the request is answered with 401.
 func denies(ctx context.Context, port *Port, who Caller) func() (bool, error) {
 	return func() (bool, error) {
 		reply, err := port.Send(ctx, who, health)
@@ -26,7 +26,7 @@ func denies(ctx context.Context, port *Port, who Caller) func() (bool, error) {
 	}
 }
 
-// The list is the cluster's, as the node's own proxy gets it by the kubelet.
+// The list is the cluster's ConfigMap, which the kubelet mounts into the node's own proxy.
 var _ = Describe("a credential on the cluster's list", Ordered, ContinueOnFailure, Label(OnHardened, Slow), func() {
 	var (
 		port               *Port
@@ -43,7 +43,7 @@ var _ = Describe("a credential on the cluster's list", Ordered, ContinueOnFailur
 		stolenToken, other = bearer(ctx, "", healthy), bearer(ctx, "", healthy)
 		token = suite.AsBearer(must(suite.ReadToken(ctx, stolenToken.Token)))
 		for _, who := range []Caller{stolen, twin, stolenToken, other} {
-			// So that it is the list that denies it.
+			// The request succeeds before the revocation, so the later denial is due to the list.
 			Expect(send(ctx, port, who, health).Code).To(Equal(http.StatusOK))
 		}
 		suite.Scene().Revoke(ctx, holder.CredentialID())
@@ -78,7 +78,7 @@ var _ = Describe("a credential on the cluster's list", Ordered, ContinueOnFailur
 	}, NodeTimeout(2*distributed))
 })
 
-// The second proxy has never seen the list: it knows it from the state of the first.
+// The second proxy never reads the list's file: it reads the saved state of the first proxy.
 var _ = Describe("a revocation list that is gone", Ordered, Label(OnHost, OnHardened, Slow), func() {
 	It("is in force after a restart", Denies("KA-CRL-1"), func(ctx SpecContext) {
 		folder, state, ca := listsFolder(ctx), listsFolder(ctx), clusterAuthority(ctx)

@@ -13,10 +13,10 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// said is what the command of these specs prints in a container.
+// said is the text that the command of these specs prints in a container.
 const said = "hello from the pod"
 
-// remote is a running pod on the target, and the paths of what can be done to it.
+// remote has the paths of the requests for a running pod on the target.
 type remote struct{ exec, sleep, attach, portForward, run, logs string }
 
 func remotely(ctx context.Context) remote {
@@ -33,7 +33,7 @@ func remotely(ctx context.Context) remote {
 	}
 }
 
-// ran is what a websocket brought of a command's output.
+// ran returns the output of a command, read from a WebSocket.
 func ran(ctx context.Context, port *Port, who Caller, path string) string {
 	GinkgoHelper()
 	open := must(port.Dial(ctx, who))
@@ -44,6 +44,6 @@ func ran(ctx context.Context, port *Port, who Caller, path string) string {
 	return channels[1]
 }
 
-// through is the path of the second road: through the API server, which asks the kubelet
-// as itself.
+// through returns the path through the API server, which calls the kubelet with its own
+// credentials.
 func through(path string) string { return "/api/v1/nodes/" + target() + "/proxy" + path }

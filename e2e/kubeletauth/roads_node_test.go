@@ -13,8 +13,8 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// T10: a websocket begins with GET, so get on nodes/proxy, which many charts grant to
-// whatever scrapes metrics, is remote execution. The first road is the node's port.
+// T10: a WebSocket begins with GET. So get on nodes/proxy allows remote execution, and many charts
+// grant it to clients that scrape metrics. The first path is the node's port.
 var _ = Describe("at the node's port, with a pod that runs,", Ordered, ContinueOnFailure, Attack("T10"), Label(OnHost),
 	func() {
 		var pod remote
@@ -80,7 +80,7 @@ var _ = Describe("at the node's port, with a pod that runs,", Ordered, ContinueO
 				open := must(port.Dial(ctx, who))
 				reply := must(open.Send(get(pod.attach).Upgrading()))
 				Expect(reply.Code).To(Equal(http.StatusSwitchingProtocols), reply.String())
-				// Nobody says goodbye.
+				// Close without a TLS close_notify or a WebSocket close frame.
 				Expect(open.NetConn().Close()).To(Succeed())
 				gone = append(gone, reply)
 			}

@@ -14,11 +14,11 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// The second road: the API server asks for the verb of the method on nodes/proxy, and
-// then the kubelet as itself. A ValidatingAdmissionPolicy from the API server's disk
-// stands there. What is left of the hole without it: port forwarding, by get. Of an
-// upgrade the API server forgets the query, so that the kubelet does not learn what to
-// exec (k8s.io/apimachinery/pkg/util/proxy UpgradeAwareHandler.tryUpgrade).
+// The second path: the API server checks the verb of the method on nodes/proxy, and then calls the
+// kubelet with its own credentials. A ValidatingAdmissionPolicy from the API server's disk denies
+// the attack. Without that policy, only port forwarding by get remains possible. For an upgrade the
+// API server drops the query, so the kubelet does not receive the command of an exec
+// (k8s.io/apimachinery/pkg/util/proxy UpgradeAwareHandler.tryUpgrade).
 var _ = Describe("through the API server, with a pod that runs,", Ordered, ContinueOnFailure, Attack("T10"),
 	Label(OnHost), func() {
 		var (
@@ -31,14 +31,14 @@ var _ = Describe("through the API server, with a pod that runs,", Ordered, Conti
 			api = must(suite.ServerPort())
 		})
 
-		// spdy asks for streams that say by themselves what they are for.
+		// spdy requests a SPDY upgrade. Its streams declare their purpose themselves.
 		spdy := func(path string) Call {
 			return get(through(path)).With("Connection: Upgrade", "Upgrade: SPDY/3.1",
 				"X-Stream-Protocol-Version: portforward.k8s.io")
 		}
 
-		// refuses makes a call that the policy has to refuse where it is, and that has to have
-		// another status where it is not.
+		// refuses makes a call that the policy must deny. On in-tree, which has no policy, it
+		// expects the status without.
 		refuses := func(ctx context.Context, has rights, call Call, without int, text string) {
 			GinkgoHelper()
 			reply := must(api.Send(ctx, caller(ctx, has), call))
@@ -128,7 +128,8 @@ var _ = Describe("through the API server, with a pod that runs,", Ordered, Conti
 			Entry("pods, for which get nodes/proxy is enough", func() string { return "/pods" }, "proxy"),
 		)
 
-		// The policy does not see the method: the API server's own rights at the proxy do.
+		// The policy does not see the method. The API server's own rights at the proxy deny the
+		// request.
 		It("get nodes/containerlogs does not post to logs of containers", Denies("KA-CLOG-1"), Label(OnHardened),
 			func(ctx SpecContext) {
 				has := slices.Concat(may("create", "proxy"), may("get", "containerlogs"))
@@ -145,7 +146,7 @@ var _ = Describe("through the API server, with a pod that runs,", Ordered, Conti
 			})
 	})
 
-// The caller has every right: what is refused is the path.
+// The caller has all rights, so the denial is due to the path.
 var _ = DescribeTable("through the API server, an unclean path is refused:", Denies("KA-VAP-1"), Attack("T24"),
 	Label(OnHardened),
 	func(ctx SpecContext, path string) {

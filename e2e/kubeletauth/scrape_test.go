@@ -16,14 +16,13 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// scrapes asks a kubelet as metrics-server does: from the pod network, at the node's
-// own address, with the token and the CA that every pod is given. The status follows
-// the answer in a line of its own.
+// scrapes calls a kubelet as metrics-server does: from the pod network, at the node's own address,
+// with the token and the CA of every pod. It prints the answer, and then the status on a new line.
 const scrapes = `cd /var/run/secrets/kubernetes.io/serviceaccount &&
 curl --silent --show-error --max-time 30 --cacert ca.crt --header "Authorization: Bearer $(cat token)" --write-out '\n%{http_code}' `
 
 var _ = Describe("a scraper with the rights of metrics-server", Label(OnWorker, OnHardened), func() {
-	// scraper is a pod on the worker whose service account has these rights.
+	// scraper returns a pod on the worker whose service account has these rights.
 	scraper := func(ctx context.Context, has rights) *corev1.Pod {
 		GinkgoHelper()
 		its := suite.Scene().Account(ctx)
@@ -76,7 +75,7 @@ var _ = DescribeTable("an administrator reads through the API server", Label(OnH
 		"/stats/summary", `"nodeName"`),
 )
 
-// scrape asks the kubelet of a node for a path, from a pod.
+// scrape requests a path of a node's kubelet from a pod.
 func scrape(ctx context.Context, pod *corev1.Pod, node, path string) (status, answer string) {
 	GinkgoHelper()
 	out := kubectl(ctx, in(pod, "exec", teller, "--", "sh", "-c",
@@ -86,7 +85,7 @@ func scrape(ctx context.Context, pod *corev1.Pod, node, path string) (status, an
 	return out[end+1:], "\n" + out[:end]
 }
 
-// nodeOf is the node that statistics are of.
+// nodeOf returns the node that the statistics are about.
 func nodeOf(stats string) string {
 	GinkgoHelper()
 	var summary struct {

@@ -22,24 +22,24 @@ import (
 )
 
 const (
-	// repeats answers each line, and has it in the log of its container, too.
+	// repeats answers each line, and also writes it to the log of its container.
 	repeats = `while read -r line; do echo "heard $line"; echo "told $line" >/proc/1/fd/1; done`
-	// cut bounds how long a kubectl may take to notice the end of its stream: the drain
-	// timeout of the proxy, the grace of a pod, and some more.
+	// cut bounds the time until a kubectl command notices the end of its stream. It is longer than
+	// the drain timeout of the proxy plus the grace period of a pod.
 	cut = 30 * time.Second
-	// back bounds how long the kubelet's API may be away after something was restarted.
+	// back bounds how long the kubelet's API may be unavailable after a restart.
 	back = 90 * time.Second
 )
 
-// conversation is what goes on between kubectl and a pod while something is disturbed: a
-// log that is followed, and a command that answers.
+// conversation is the traffic between kubectl and a pod during a disruption: a followed log, and a
+// command that answers.
 type conversation struct {
 	pod          *corev1.Pod
 	log, command *gexec.Session
 	input        io.Writer
 }
 
-// converse begins both with a new pod on the worker.
+// converse starts both with a new pod on the worker.
 func converse(ctx context.Context, tweaks ...fixtures.PodTweak) *conversation {
 	GinkgoHelper()
 	tweaks = append([]fixtures.PodTweak{withShell(tells)}, tweaks...)
@@ -48,11 +48,12 @@ func converse(ctx context.Context, tweaks ...fixtures.PodTweak) *conversation {
 	return c
 }
 
-// begin begins both streams, and proves that they carry something.
+// begin starts both streams, and checks that both transfer data.
 func (c *conversation) begin(ctx context.Context) {
 	GinkgoHelper()
 	c.log = start(command{}.make(in(c.pod, "logs", teller, "--follow", "--tail=1")...))
-	// It shows one line of before: a word that was told while it began would be lost.
+	// The log starts with one earlier line. This proves that it follows before the test writes a
+	// word, which would otherwise be lost.
 	Eventually(ctx, c.log.Out).WithTimeout(shown).Should(gbytes.Say("tick\n"), complaint(c.log))
 	talking := command{}.make(in(c.pod, "exec", teller, "--stdin", "--", "sh", "-c", repeats)...)
 	c.input = must(talking.StdinPipe())
@@ -60,7 +61,7 @@ func (c *conversation) begin(ctx context.Context) {
 	c.goesOn(ctx)
 }
 
-// goesOn proves that both streams carry what they have not carried before.
+// goesOn checks that both streams transfer new data.
 func (c *conversation) goesOn(ctx context.Context) {
 	GinkgoHelper()
 	word := rand.Text()
@@ -69,8 +70,7 @@ func (c *conversation) goesOn(ctx context.Context) {
 	Eventually(ctx, c.log.Out).WithTimeout(shown).Should(gbytes.Say("told "+word), complaint(c.log))
 }
 
-// ends waits for the end of both streams, and leaves in the report what kubectl makes
-// of it.
+// ends waits for the end of both streams, and adds kubectl's result to the report.
 func (c *conversation) ends(ctx context.Context, why string) {
 	GinkgoHelper()
 	Eventually(ctx, c.log).WithTimeout(cut).Should(gexec.Exit(), "the log ends with "+why)
@@ -82,9 +82,8 @@ func (c *conversation) ends(ctx context.Context, why string) {
 	}
 }
 
-// isCut waits for the end of both streams while their containers go on. The API server
-// ends the log as if it were whole, and kubectl tells the difference for the command
-// only.
+// isCut waits for the end of both streams while their containers continue to run. The API server
+// ends the log as if it were complete. So kubectl reports an error only for the command.
 func (c *conversation) isCut(ctx context.Context, by string) {
 	GinkgoHelper()
 	c.ends(ctx, by)
@@ -93,8 +92,8 @@ func (c *conversation) isCut(ctx context.Context, by string) {
 	Expect(complaint(c.command)).To(ContainSubstring("unexpected EOF"))
 }
 
-// reached waits until the kubelet's API serves the pod again, both ways, and leaves in
-// the report how long that took since something was broken.
+// reached waits until the kubelet's API serves the pod again, for both streams. It adds the time
+// since the disruption to the report.
 func (c *conversation) reached(ctx context.Context, why string, since time.Time) {
 	GinkgoHelper()
 	Eventually(ctx, func() *gexec.Session {
@@ -104,8 +103,8 @@ func (c *conversation) reached(ctx context.Context, why string, since time.Time)
 	c.begin(ctx)
 }
 
-// refused is what kubectl says of the kubelet's API while it cannot be reached. One
-// attempt has to fail at once.
+// refused checks kubectl's error while the kubelet's API cannot be reached. Each command must fail
+// at once.
 func (c *conversation) refused(ctx context.Context) {
 	GinkgoHelper()
 	for _, args := range [][]string{in(c.pod, "logs", teller, "--tail=1"), in(c.pod, "exec", teller, "--", "true")} {

@@ -12,13 +12,13 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// process is an endpoint that runs or joins a process, or reaches its ports. There is
-// no such pod: the kubelet answers 404 to those who may ask.
+// process is an endpoint that runs or joins a process, or reaches its ports. The pod does not
+// exist: the kubelet answers 404 to an authorized caller.
 type process struct {
 	rule        rules.ID
 	path        string
 	subresource string
-	// serves are the methods that the kubelet has for it.
+	// serves are the methods that the kubelet supports for it.
 	serves []string
 }
 
@@ -29,8 +29,8 @@ var processes = []process{
 	{"KA-RUN-1", "/run" + noContainer + "?cmd=true", "run", []string{http.MethodPost}},
 }
 
-// What reads takes no right to what runs: the hole is that the kubelet asks for the verb
-// of the method on nodes/proxy, and that a websocket begins with GET.
+// A right to read must not allow execution. In the kubelet it does: the kubelet checks the verb of
+// the method on nodes/proxy, and a WebSocket begins with GET.
 var _ = Describe("a path that runs or joins a process", func() {
 	for _, p := range processes {
 		Describe(p.subresource, func() {
@@ -90,7 +90,7 @@ var _ = DescribeTable("no right to nodes/proxy will do for", decide,
 		get("/execs"+noContainer), http.StatusForbidden, http.StatusNotFound),
 )
 
-// The kubelet ignores an upgrade on these paths. What a newer one does is not known.
+// This kubelet ignores an upgrade on these paths. A newer kubelet may accept it.
 var _ = DescribeTable("a request for an upgrade needs create on the subresource of its path:", decide,
 	Entry("/metrics with create", Allows("KA-UPGRADE-1"), may("create", "metrics"), get("/metrics").Upgrading()),
 	Entry("/metrics with get", DeniesBeyond("KA-UPGRADE-1", "KA-METRICS-1"), may("get", "metrics"),

@@ -20,8 +20,9 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// lasting is who with a token that is signed with the cluster's own key and ends in so
-// long, or ended so long ago. The API server issues none for less than ten minutes.
+// lasting returns the caller with a token that is signed with the cluster's own key. The token
+// expires after the given time; a negative time means that it has expired. The API server issues no
+// token for less than ten minutes.
 func lasting(ctx context.Context, who Caller, ends time.Duration) Caller {
 	GinkgoHelper()
 	parts := strings.Split(who.Token, ".")
@@ -36,7 +37,7 @@ func lasting(ctx context.Context, who Caller, ends time.Duration) Caller {
 	return who
 }
 
-// signature is that of RS256 (RFC 7518 section 3.3), as kubeadm has it.
+// signature returns an RS256 signature (RFC 7518 section 3.3), which kubeadm clusters use.
 func signature(key crypto.Signer, text string) []byte {
 	GinkgoHelper()
 	private, ok := key.(*rsa.PrivateKey)
@@ -45,8 +46,8 @@ func signature(key crypto.Signer, text string) []byte {
 	return must(rsa.SignPKCS1v15(rand.Reader, private, crypto.SHA256, sum[:]))
 }
 
-// bySubprotocol is a call that shows a token as browsers do, which can set no header
-// (k8s.io/apiserver/pkg/authentication/request/websocket).
+// bySubprotocol returns a call that sends the token as a WebSocket subprotocol. Browsers do this,
+// because they cannot set a header (k8s.io/apiserver/pkg/authentication/request/websocket).
 func bySubprotocol(call Call, token string) Call {
 	return call.Upgrading("base64url.bearer.authorization.k8s.io."+base64.RawURLEncoding.EncodeToString([]byte(token)),
 		"v5.channel.k8s.io")

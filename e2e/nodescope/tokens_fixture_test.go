@@ -16,9 +16,9 @@ import (
 )
 
 // tokensOnDisk prints the UID and the token of each pod on a host whose UID is an argument. It does
-// not use the link next to the data directory. With fs.protected_symlinks, the kernel does not let
-// any user, including root, follow a link in a world-writable directory, unless the owner of the
-// link made the request.
+// not use the link next to the data directory. With fs.protected_symlinks, the kernel lets no user,
+// root included, follow a link in a world-writable directory that another user owns. The exception
+// is a link of the directory's owner.
 const tokensOnDisk = `for uid in "$@"; do
   for file in /var/lib/kubelet/pods/$uid/volumes/kubernetes.io~projected/kube-api-access-*/..data/token; do
     if test -e "$file"; then echo "$uid $(cat "$file")"; fi
