@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// tooMany requirements are more than any review of a kubelet has.
+	// tooMany is more requirements than any review of a kubelet has.
 	tooMany   = 1001
 	decisions = "bulkhead_authorization_decisions_total"
 )
 
-// T22: reviews of a size that the API server would keep, until they have pushed out
-// all others and every decision is slow (kubernetes#141457). Ours keeps no answer,
-// and reads no such review to its end.
+// T22: the API server caches large reviews until they have evicted all others, and every decision
+// is slow (kubernetes#141457). Bulkhead caches no answer, and does not read such a review to its
+// end.
 var _ = Describe("reviews with huge selectors", func() {
 	try("T22", attempt{
 		name: "listing its pods with a thousand requirements", rule: "NA-LIMIT", off: "NA-POD-2",
@@ -47,7 +47,7 @@ var _ = Describe("reviews with huge selectors", func() {
 		return after - before
 	}
 
-	// Nobody else asks for this.
+	// No other client makes this request.
 	It("find no refusal that is kept", Denies("NA-UNI-RUNTIMECLASSES"), Attack("T22"), Label(OnHost),
 		func(ctx SpecContext) {
 			asked := ask(ctx, DeleteAll(api.RuntimeClasses),

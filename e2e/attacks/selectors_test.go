@@ -12,8 +12,8 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// tokenOf asks for a token of the account of a pod on the node. As all writes of
-// specs it is a dry run, which makes a token that is no worse for that.
+// tokenOf requests a token of the account of a pod on the node. Like all writes of specs it is a
+// dry run, but the API server returns a valid token all the same.
 func tokenOf(where place) Story {
 	return func(ctx context.Context, s *Scene) Request {
 		pod := s.Pod(ctx, where(s), fixtures.WithToken())
@@ -27,8 +27,8 @@ const (
 	onlySelectedSlices = "can only list/watch/deletecollection resourceslices with nodeName field selector"
 )
 
-// T20: more than one's own by a selector that is missing, forged, or for something
-// else, and by requests that seem to do nothing (KEP-4601).
+// T20: attempts to reach more than the node's own objects with a selector that is missing, forged
+// or for something else, and with requests that seem to change nothing (KEP-4601).
 var _ = Describe("selectors", func() {
 	podsOfOwn := forNode(func(own, _ string) Request { return List(api.Pods).Where("spec.nodeName=" + own) })
 	slicesOfOwn := forNode(func(own, _ string) Request {

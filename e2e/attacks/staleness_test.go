@@ -17,13 +17,13 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// rounds is how often a node asks in the moment that a pod is bound to it.
+// rounds is how often a node makes a request at the moment that a pod is bound to it.
 const rounds = 20
 
-// T23: an answer that was right a moment ago. Two more specs with this label are in
-// nodeauthorizer: a pod that has ended, and the secret with two hundred consumers.
+// T23: an answer from an outdated cache. nodeauthorizer has two more specs with this label: a pod
+// that has ended, and the secret with two hundred consumers.
 var _ = Describe("answers from yesterday", Attack("T23"), func() {
-	// gone makes a secret whose only pod is deleted as soon as its node can read it.
+	// gone creates a secret whose only pod is deleted as soon as its node can read the secret.
 	gone := func(ctx context.Context, s *Scene) (pod *corev1.Pod, request Request, deleted time.Time) {
 		GinkgoHelper()
 		secret := fixtures.Secret(s.Namespace(ctx), "left-behind")

@@ -1,15 +1,14 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package attacks_test tries what has been tried, or proved possible, with the
-// credentials of a node: one file for each kind of attack. Every attempt is made
-// three times: where nothing stands in its way it succeeds, as a node it is refused
-// by the rule that is meant to, and its legitimate twin, which differs in one
-// thing, passes.
+// Package attacks_test tries the known attacks with the credentials of a node, real or shown to be
+// possible. There is one file for each kind of attack. Every attempt is made three times. Without
+// protection it succeeds. As a node it is denied by the right rule. Its legitimate twin, which
+// differs in one thing, is allowed.
 //
-// What stands in nobody's way is RBAC: the ClusterRole system:node, bound to a user
-// who is not in the group of nodes, is what nodes could do before there was a Node
-// authorizer. So the attempt is a good one on every profile.
+// "Without protection" means RBAC only: a user who is not in the group of nodes is bound to the
+// ClusterRole system:node. Nodes had these rights before the Node authorizer existed. This proves
+// on every profile that the attempt is valid.
 package attacks_test
 
 import (
@@ -43,12 +42,12 @@ func TestSpecsNameRules(t *testing.T) { CheckNames(t, all) }
 // attempt is one way to carry out an attack.
 type attempt struct {
 	name string
-	// rule refuses it, with upstream's text if there is one. Allowance of the twin
-	// is by the same rule, or by twinBy.
+	// rule denies the attempt, with upstream's text if there is one. The same rule allows the twin,
+	// unless twinBy names another rule.
 	rule, twinBy rules.ID
 	text         string
-	// off is the rule that allows it where rule is not in force; empty if that is
-	// nowhere.
+	// off is the rule that allows the attempt where rule is not in force. It is empty if rule is
+	// always in force.
 	off        rules.ID
 	evil, twin Story
 }
@@ -79,8 +78,8 @@ func try(attack string, a attempt) {
 	})
 }
 
-// unprotected is a user with the rights of all nodes, by RBAC, whom no authorizer
-// takes for a node.
+// unprotected returns a user with the rights of all nodes in RBAC. No authorizer treats this user
+// as a node.
 func unprotected(ctx context.Context, s *Scene, beside ...rbacv1.PolicyRule) *Identity {
 	GinkgoHelper()
 	who := suite.AsStranger("e2e-before-" + s.Own)
@@ -91,8 +90,7 @@ func unprotected(ctx context.Context, s *Scene, beside ...rbacv1.PolicyRule) *Id
 	return who
 }
 
-// expectAudited looks for the refusal where an operator would. On in-tree it names
-// no rule.
+// expectAudited expects the denial in the audit log. On in-tree it names no rule.
 func expectAudited(ctx context.Context, who *Identity, since time.Time, rule rules.ID) {
 	GinkgoHelper()
 	if why := suite.Host.Missing(); why != "" {
@@ -112,7 +110,7 @@ func expectAudited(ctx context.Context, who *Identity, since time.Time, rule rul
 	}).WithTimeout(Soon).WithPolling(time.Second).Should(BeTrue(), "the audit log has the refusal and its rule")
 }
 
-// plainly needs nothing but the request, forNode the name of the node that asks.
+// plainly is a story that creates no objects. forNode also needs the names of the nodes.
 func plainly(r Request) Story {
 	return func(context.Context, *Scene) Request { return r }
 }
@@ -127,7 +125,7 @@ type place func(*Scene) string
 func own(s *Scene) string   { return s.Own }
 func other(s *Scene) string { return s.Other }
 
-// secretOn makes a secret that a pod on the node mounts.
+// secretOn creates a secret and a pod on the node that mounts it.
 func secretOn(where place, question func(namespace, name string) Request) Story {
 	return func(ctx context.Context, s *Scene) Request {
 		secret := fixtures.Secret(s.Namespace(ctx), s.NewName("secret"))
@@ -147,10 +145,10 @@ func watchSecret(namespace, name string) Request {
 	return Watch(api.Secrets).In(namespace).Where("metadata.name=" + name)
 }
 
-// crowded is a selector with so many requirements more.
+// crowded adds so many requirements to a selector.
 func crowded(selector string, more int) string {
 	return strings.Join(slices.Concat([]string{selector}, slices.Repeat([]string{"metadata.name!=nobody"}, more)), ",")
 }
 
-// unrelated is how upstream begins to refuse what is another node's.
+// unrelated is the start of upstream's reason when it denies a request for another node's object.
 const unrelated = "no relationship found between node"

@@ -18,13 +18,13 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// forgery is an attack that the authorizers allow, because they do not see what is
-// written: admission has to refuse it.
+// forgery is an attack that the authorizers allow, because they do not see the content of a write.
+// Admission must reject it.
 type forgery struct {
 	name string
 	rule rules.ID
 	text string
-	// onlyHardened is true where the rule comes with hardened's configuration.
+	// onlyHardened is true where the rule needs the configuration of hardened.
 	onlyHardened bool
 	// beside are rights that today's ClusterRole system:node does not have.
 	beside     []rbacv1.PolicyRule
@@ -53,8 +53,7 @@ func forge(attack string, f forgery) {
 	})
 }
 
-// expectAuditedRefusal looks for a refused write of that user where an operator
-// would.
+// expectAuditedRefusal expects a rejected write of that user in the audit log.
 func expectAuditedRefusal(ctx context.Context, who *Identity, since time.Time) {
 	GinkgoHelper()
 	if why := suite.Host.Missing(); why != "" {
@@ -81,7 +80,7 @@ func statusOf(patch map[string]any) Story {
 	}
 }
 
-// mirror makes a mirror pod of the scene's own node, with what is changed in it.
+// mirror creates a mirror pod of the scene's own node. The tweaks edit the pod.
 func mirror(tweaks ...fixtures.PodTweak) Story {
 	return func(ctx context.Context, s *Scene) Request {
 		all := append([]fixtures.PodTweak{fixtures.Mirror(s.Node(ctx, s.Own))}, tweaks...)
@@ -104,8 +103,8 @@ func labels(key, value string) fields {
 	return fields{"metadata": fields{"labels": fields{key: value}}}
 }
 
-// token asks for a token that is bound to a pod on a node. A pod of the same account
-// is on the scene's own.
+// token requests a token that is bound to a pod on the given node. The scene's own node also has a
+// pod of the same account.
 func token(where place, audiences ...string) Story {
 	return func(ctx context.Context, s *Scene) Request {
 		s.Pod(ctx, s.Own, fixtures.WithToken())
@@ -116,8 +115,8 @@ func token(where place, audiences ...string) Story {
 	}
 }
 
-// certificate asks for the certificate of a pod on a node, in the name of the
-// scene's own.
+// certificate requests the certificate of a pod on the given node. The request names the scene's
+// own node.
 func certificate(where place) Story {
 	return func(ctx context.Context, s *Scene) Request {
 		pod := s.Pod(ctx, where(s), fixtures.WithCertificate(fixtures.Signer))
@@ -127,7 +126,7 @@ func certificate(where place) Story {
 	}
 }
 
-// signing asks for a client certificate in the name of a node.
+// signing requests a client certificate in the name of a node.
 func signing(where place) Story {
 	return func(_ context.Context, s *Scene) Request {
 		request, _, err := fixtures.CertificateSigningRequest(
@@ -150,8 +149,8 @@ func claimStatus(patch fields) Story {
 	}
 }
 
-// T6 to T9, T11 and T17 to T19: what a node writes into objects that are its own, or
-// look like it.
+// T6 to T9, T11 and T17 to T19: writes of a node to its own objects, or to objects that look like
+// its own.
 var _ = Describe("forgeries", func() {
 	well := statusOf(fields{"status": fields{"message": "well"}})
 	forge("T6", forgery{

@@ -13,11 +13,11 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// pace is that of a quiet kubelet.
+// pace is the request interval of an idle kubelet.
 const pace = time.Second
 
-// prober makes one request that our rules allow, one that they refuse and a write, each
-// second, and remembers every answer that was not the right one.
+// prober makes three requests each second: one that Bulkhead's rules allow, one that they deny, and
+// a write. It records every wrong answer.
 type prober struct {
 	node *Identity
 	// name is the node's.
@@ -54,7 +54,7 @@ func (p *prober) run(ctx context.Context) {
 	}
 }
 
-// matcher is the part of Gomega's matchers that judges.
+// matcher is the part of Gomega's matchers that the prober uses.
 type matcher interface {
 	Match(any) (bool, error)
 	FailureMessage(any) string
@@ -77,14 +77,14 @@ func (p *prober) ask(ctx context.Context, r Request, right matcher) {
 	}
 }
 
-// end stops the prober and returns how often it asked and what went wrong.
+// end stops the prober. It returns the number of requests and the wrong answers.
 func (p *prober) end() (asked int, wrong []string) {
 	p.stop()
 	<-p.done
 	return p.asked, p.wrong
 }
 
-// seen is what it has found wrong so far.
+// seen returns the wrong answers so far.
 func (p *prober) seen() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

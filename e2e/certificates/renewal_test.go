@@ -18,23 +18,23 @@ import (
 )
 
 const (
-	// validity and renewBefore make a certificate old within three minutes.
+	// With validity and renewBefore, a certificate is renewed after three minutes.
 	validity    = 10 * time.Minute
 	renewBefore = 7 * time.Minute
-	// enough is two of the looks that kube-apiserver takes at its client
-	// certificate, one in five minutes, with room.
+	// enough is the time of two checks of kube-apiserver's client certificate, one every five
+	// minutes, plus a reserve.
 	enough = 14 * time.Minute
 
 	expiry = "bulkhead_certificate_expiration_timestamp_seconds"
 )
 
-// leaf is a certificate that bulkhead renews on the host, the component that uses or
-// sees it, and the name under which that component's metric has it.
+// leaf is a certificate that bulkhead renews on the host, the component that uses or sees it, and
+// its name in that component's metric.
 type leaf struct{ file, component, metric string }
 
 func (l leaf) String() string { return l.component + "'s " + l.metric }
 
-// inUse is when the certificate that the component has in use ends.
+// inUse returns the expiration time of the certificate that the component uses now.
 func (l leaf) inUse(ctx context.Context) (float64, error) {
 	if l.component == restriction {
 		return suite.RestrictionMetric(ctx, expiry, `certificate="`+l.metric+`"`)
@@ -48,7 +48,7 @@ const (
 )
 
 func leaves() []leaf {
-	// One certificate of the API server's is for both, and both see it.
+	// The API server uses one client certificate for both components, and both see it.
 	client := StateDirectory + "/apiserver/node-authorizer-client.crt"
 	var all []leaf
 	for _, component := range []string{authorizer, restriction} {
@@ -61,7 +61,7 @@ func leaves() []leaf {
 	return all
 }
 
-// Certificates are the same in every profile of ours, so one has to do.
+// Certificates are the same on every profile with Bulkhead, so the spec runs on one profile.
 var _ = It("certificates are renewed twice and no request notices", Serial, Label(OnHost, OnHardened, Slow),
 	PollProgressAfter(enough), AllowsBy("NA-DEFAULT", "NA-UNI-SERVICES"), func(ctx SpecContext) {
 		makeShortLived(ctx)
@@ -81,8 +81,8 @@ var _ = It("certificates are renewed twice and no request notices", Serial, Labe
 		Expect(wrong).To(BeEmpty())
 	})
 
-// makeShortLived installs again with certificates that live ten minutes, unless
-// they do already, and puts the old policy back afterwards.
+// makeShortLived installs again with certificates that are valid for ten minutes, unless they are
+// already. It restores the old setting afterwards.
 func makeShortLived(ctx context.Context) {
 	GinkgoHelper()
 	installed, err := suite.ReadInstallation(ctx)
@@ -94,8 +94,8 @@ func makeShortLived(ctx context.Context) {
 	suite.OnControlPlane(ctx, installed.LivingFor(validity, renewBefore).Command())
 }
 
-// changes counts how often each certificate was another one, on disk, and how
-// often a component had or saw another one in use.
+// changes counts the renewals of each certificate on disk, and how often a component switched to a
+// new one or saw a new one.
 type changes struct {
 	started       time.Time
 	serial        map[leaf]string
@@ -115,8 +115,8 @@ func newChanges(ctx context.Context) *changes {
 	return c
 }
 
-// look is an error until every certificate has been renewed twice, and two of its
-// successors have been in use: kube-apiserver's client certificate too.
+// look returns an error until every certificate has been renewed twice, and two of the new ones
+// have been in use. This includes kube-apiserver's client certificate.
 func (c *changes) look(ctx context.Context) error {
 	if err := c.read(ctx); err != nil {
 		return err

@@ -1,9 +1,9 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package certificates_test lives through two renewals of every certificate that
-// bulkhead makes. It takes most of ten minutes and disturbs nothing, so it can
-// run beside the specs of other suites that are not disruptive.
+// Package certificates_test runs through two renewals of every certificate that bulkhead makes. It
+// takes about ten minutes and disturbs nothing. So it can run at the same time as specs of other
+// suites that are not disruptive.
 package certificates_test
 
 import (

@@ -19,14 +19,14 @@ import (
 )
 
 const (
-	// dead and hung are how long the node authorizer is away.
+	// dead and hung are the durations of node-authorizer's outages.
 	dead = 2 * time.Minute
 	hung = 30 * time.Second
-	// away is where its manifest waits meanwhile: the kubelet stops the pod.
+	// away is the path of its manifest during the outage: the kubelet then stops the pod.
 	away = "/etc/kubernetes/e2e-bulkhead-node-authorizer.yaml"
 )
 
-// outage is a way to lose the node authorizer and to get it back.
+// outage is a way to stop node-authorizer and to start it again.
 type outage struct {
 	lasts       time.Duration
 	begin, end  func(context.Context)
@@ -39,7 +39,7 @@ var _ = Describe("the node authorizer is killed and stays dead", Serial, Ordered
 		holds(&outage{
 			lasts: dead,
 			begin: func(ctx context.Context) {
-				// At once: the kubelet stops what has no manifest, and gently.
+				// Kill it at once: without a manifest the kubelet stops a pod gracefully.
 				suite.OnControlPlane(ctx, "pid=$(pgrep -x node-authorizer) && mv "+ComponentManifest+" "+away+" && kill -9 $pid")
 				suite.EventuallyOnControlPlane(ctx, time.Minute,
 					"! pgrep -x node-authorizer && sleep 2 && ! pgrep -x node-authorizer")
@@ -59,9 +59,8 @@ var _ = Describe("the node authorizer hangs", Serial, Ordered, Label(Disruptive,
 		})
 	})
 
-// holds are the specs of an outage: what the floor still gives, what it still
-// refuses, and that nothing is lost when it is over. No profile but hardened has
-// a floor.
+// holds are the specs of an outage. They check what RBAC's floor still allows, what is still
+// denied, and that nothing is lost after the outage. Only hardened has a floor.
 func holds(o *outage) {
 	var (
 		scene         *Scene
@@ -127,7 +126,7 @@ func holds(o *outage) {
 	})
 }
 
-// recover ends the outage, also if it is over.
+// recover ends the outage. It is idempotent.
 func (o *outage) recover(ctx context.Context) {
 	GinkgoHelper()
 	o.end(ctx)
@@ -148,7 +147,7 @@ func phaseOf(pod *corev1.Pod) func(context.Context) (corev1.PodPhase, error) {
 	}
 }
 
-// readyNodes are the names of the nodes with a kubelet that are Ready.
+// readyNodes returns the names of the nodes that have a kubelet and are Ready.
 func readyNodes(ctx context.Context) ([]string, error) {
 	list, err := suite.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: "!" + FakeNodeLabel})
 	if err != nil {
@@ -163,8 +162,8 @@ func readyNodes(ctx context.Context) ([]string, error) {
 	return ready, nil
 }
 
-// expectUndecided looks for the request in the audit log: it has no decision,
-// and the reason is that there was an error.
+// expectUndecided expects that the request has no decision in the audit log, and that the reason is
+// an error.
 func expectUndecided(ctx context.Context, node string, secret *corev1.Secret, since time.Time) {
 	GinkgoHelper()
 	Eventually(ctx, func() ([]map[string]string, error) {

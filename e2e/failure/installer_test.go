@@ -16,22 +16,21 @@ import (
 )
 
 const (
-	// noImage is nowhere to be had, and that is known at once: where there is no DNS, the
-	// look for a name lasts longer than the specs.
+	// noImage is an image that cannot be pulled. The pull fails at once. A name lookup without DNS
+	// would take longer than the specs.
 	noImage = "127.0.0.1:1/bulkhead:e2e-none"
-	// impatient is how long an installation that cannot succeed may try.
+	// impatient is the timeout of an installation that cannot succeed.
 	impatient      = " --timeout=15s"
 	lessImpatient  = " --timeout=45s"
 	authorization  = StateDirectory + "/apiserver/authorization.yaml"
 	originalServer = StateDirectory + "/state/kube-apiserver.yaml"
 	serverProcess  = "pgrep -x kube-apiserver"
-	// listsOfSuites are files that name a namespace of a suite's.
+	// listsOfSuites finds files that name a namespace of a suite.
 	listsOfSuites = "grep -rl --include='*.yaml' e2e- " + StateDirectory + " || true"
 )
 
-// It is the same in every profile, so it is tried in one. One story: every step begins where the
-// one before ended, so that the API
-// server restarts as seldom as possible.
+// The behavior is the same on every profile, so the specs run on one. They run in order: every step
+// starts from the end of the previous step. This keeps the number of API server restarts low.
 var _ = Describe("the installer", Serial, Ordered, Label(Disruptive, OnHost, OnHardened, Slow), func() {
 	var (
 		installed Installation
@@ -49,7 +48,7 @@ var _ = Describe("the installer", Serial, Ordered, Label(Disruptive, OnHost, OnH
 	})
 
 	It("changes nothing when it is run again", AllowsBy("NA-DEFAULT", "NA-UNI-SERVICES"), func(ctx SpecContext) {
-		// Accounts that suites before held leave the lists when their namespaces are gone.
+		// Accounts of earlier suites leave the lists after their namespaces are deleted.
 		Eventually(func() string { return suite.OnControlPlane(ctx, listsOfSuites) }).WithContext(ctx).WithTimeout(
 			4 * Soon).WithPolling(time.Second).Should(BeEmpty())
 		before := state(ctx)
@@ -64,7 +63,7 @@ var _ = Describe("the installer", Serial, Ordered, Label(Disruptive, OnHost, OnH
 		plain = exactly(ctx, APIServerManifest)
 		Expect(plain).To(Equal(original))
 		Expect(plain).NotTo(ContainSubstring("bulkhead"))
-		// The kubelet of this host stays behind its proxy, until `bulkhead node uninstall`.
+		// The kubelet of this host keeps its proxy until `bulkhead node uninstall`.
 		Expect(suite.OnControlPlane(ctx,
 			"test ! -e "+ComponentManifest+" && test ! -e "+RestrictionManifest+" && ls -A "+StateDirectory)).
 			To(Equal("kubelet-auth-proxy\nnode"), "bulkhead uninstall said:\n%s", said)
@@ -83,8 +82,9 @@ var _ = Describe("the installer", Serial, Ordered, Label(Disruptive, OnHost, OnH
 
 	It("puts the old cluster back when the API server does not come up with ours", Denies("NA-DEFAULT"),
 		func(ctx SpecContext) {
-			// Breaks the file when kube-apiserver has just been told to read it: scope-sync would
-			// complain before. All that is started before may take most of its minute each.
+			// Break the file at the moment when kube-apiserver's manifest first names it. Earlier,
+			// scope-sync would report the broken file. Each component that starts before may need
+			// up to a minute.
 			sabotage := "(for i in $(seq 6000); do grep -q " + authorization + " " + APIServerManifest +
 				" && break; sleep 0.05; done; echo broken > " + authorization + ") >/dev/null 2>&1 &\n"
 			server := suite.OnControlPlane(ctx, serverProcess)
@@ -114,8 +114,8 @@ var _ = Describe("the installer", Serial, Ordered, Label(Disruptive, OnHost, OnH
 	})
 })
 
-// state is what an installation that changes nothing leaves alone. Certificates
-// are not in it: short-lived ones are renewed between any two looks.
+// state returns everything that an installation without changes must not change. It excludes
+// certificates, because short-lived certificates are renewed all the time.
 func state(ctx context.Context) string {
 	GinkgoHelper()
 	return suite.OnControlPlane(ctx, "find /etc/kubernetes/manifests "+StateDirectory+
@@ -123,7 +123,7 @@ func state(ctx context.Context) string {
 		"node-authorizer; "+RestrictionProcess)
 }
 
-// exactly is a file on the control-plane host, byte for byte.
+// exactly returns the exact content of a file on the control-plane host.
 func exactly(ctx context.Context, file string) string {
 	GinkgoHelper()
 	content, err := suite.Host.Run(ctx, suite.ControlPlane, "cat "+file)
@@ -131,8 +131,7 @@ func exactly(ctx context.Context, file string) string {
 	return content
 }
 
-// expectFailure runs a command that must exit with an error that says what it
-// waited for.
+// expectFailure runs a command that must fail. Its error must name what it waited for.
 func expectFailure(ctx context.Context, script, waitedFor string) {
 	GinkgoHelper()
 	out, err := suite.Host.Run(ctx, suite.ControlPlane, script)
@@ -142,7 +141,7 @@ func expectFailure(ctx context.Context, script, waitedFor string) {
 	Expect(out + err.Error()).To(ContainSubstring(waitedFor))
 }
 
-// expectOurs and expectOthers say who decides about nodes.
+// expectOurs and expectOthers check which component decides about nodes.
 func expectOurs(ctx context.Context) {
 	GinkgoHelper()
 	node := suite.AsNode(suite.Scene().Own)
@@ -160,7 +159,7 @@ func expectOthers(ctx context.Context) {
 	Expect(answer.Message).NotTo(ContainSubstring("[NA-"))
 }
 
-// granted lets the scene's own node list deployments by RBAC.
+// granted allows the scene's own node to list deployments in RBAC.
 func granted(ctx context.Context, s *Scene) Request {
 	GinkgoHelper()
 	namespace := s.Namespace(ctx)

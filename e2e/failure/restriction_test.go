@@ -16,11 +16,11 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// restrictionAway is where node-restriction's manifest waits meanwhile.
+// restrictionAway is the path of node-restriction's manifest during the outage.
 const restrictionAway = "/etc/kubernetes/e2e-bulkhead-node-restriction.yaml"
 
-// While node-restriction is dead, what it would have to look at is refused, and
-// heartbeats are not among it.
+// While node-restriction is down, the writes that it must review fail. Heartbeats are not among
+// them.
 var _ = Describe("node-restriction is killed and stays dead", Serial, Ordered,
 	Label(Disruptive, OnHost, OnWorker, OnHardened, Slow), func() {
 		var (
@@ -46,14 +46,13 @@ var _ = Describe("node-restriction is killed and stays dead", Serial, Ordered,
 			Expect(err).NotTo(HaveOccurred())
 			DeferCleanup(comeUp)
 			suite.OnControlPlane(ctx, "test -e "+restrictionAway+" || mv "+RestrictionManifest+" "+restrictionAway)
-			// The kubelet may have been faster.
+			// The kubelet may have stopped it already.
 			suite.OnControlPlane(ctx, "kill -9 $("+RestrictionProcess+") || true")
 			suite.EventuallyOnControlPlane(ctx, time.Minute, "! "+RestrictionProcess+" && sleep 2 && ! "+RestrictionProcess)
 			since = time.Now()
 		})
 
-		// The written list of what fails: every write of a node but those of leases and
-		// CSINodes.
+		// The documented list of what fails: every write of a node except leases and CSINodes.
 		DescribeTable("a node's write is an error of the API server, never an admission:", AllowsBy("NA-POD-4", Behind),
 			func(ctx SpecContext, request func() Request) {
 				code, text, err := suite.AsNode(scene.Own).Send(ctx, request())

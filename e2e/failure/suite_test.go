@@ -1,9 +1,8 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package failure_test breaks what a cluster with Bulkhead stands on, and looks
-// at what becomes of it: the node authorizer dead or hanging, and installations
-// that go wrong. Its specs are disruptive and run alone.
+// Package failure_test breaks parts of a cluster with Bulkhead and checks the result:
+// node-authorizer is dead or hangs, or an installation fails. Its specs are disruptive and serial.
 package failure_test
 
 import (

@@ -22,8 +22,8 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// audited is a request that an optional rule would refuse, and the rule that
-// allows it as long as the first one only watches.
+// audited is a request that an optional rule would deny. off is the rule that allows it while the
+// optional rule only audits.
 type audited struct {
 	off   rules.ID
 	story Story
@@ -41,10 +41,10 @@ var auditedRequests = map[rules.ID]audited{
 	"NA-CM-3":        {"NA-CM-2", used(own, aConfigMap, fixtures.WithConfigMap, selected(List(api.ConfigMaps)))},
 }
 
-// shortGrace makes what a pod leaves behind soon worth a look.
+// shortGrace is a short grace for ended pods, so that the spec does not wait long.
 const shortGrace = 2 * time.Second
 
-// longOver is the secret of a pod that ended before the short grace.
+// longOver is a request for the secret of a pod whose grace has passed.
 func longOver(ctx context.Context, s *Scene) Request {
 	secret := fixtures.Secret(s.Namespace(ctx), itsSecretName)
 	s.Put(ctx, secret)
@@ -55,8 +55,7 @@ func longOver(ctx context.Context, s *Scene) Request {
 
 const auditedRefusals = "bulkhead_audited_refusals_total"
 
-// Everything that goes beyond upstream only watches, as an operator would have it
-// for the first weeks.
+// All rules beyond upstream are in audit mode, as an operator runs them in the first weeks.
 var _ = Describe("an optional rule that audits", Serial, Ordered, Label(Disruptive, OnHost, OnHardened, Slow), func() {
 	BeforeAll(func(ctx SpecContext) {
 		installed := must(suite.ReadInstallation(ctx))
@@ -89,12 +88,12 @@ var _ = Describe("an optional rule that audits", Serial, Ordered, Label(Disrupti
 	}
 })
 
-// countOf counts one verb: the cluster's own kubelets watch secrets all the time.
+// countOf counts one verb only: the cluster's own kubelets watch secrets all the time.
 func countOf(ctx context.Context, id rules.ID, verb string) (float64, error) {
 	return suite.ComponentMetric(ctx, auditedRefusals, `rule="`+string(id)+`",verb="`+verb+`"`)
 }
 
-// linesAbout are the lines of the node authorizer's log with all of the words.
+// linesAbout returns the lines of node-authorizer's log that contain all of the words.
 func linesAbout(since time.Time, words ...string) func(context.Context) ([]string, error) {
 	return func(ctx context.Context) ([]string, error) {
 		log, err := suite.ComponentLog(ctx, since)
@@ -108,7 +107,7 @@ func linesAbout(since time.Time, words ...string) func(context.Context) ([]strin
 	}
 }
 
-// TestEveryOptionalRuleIsAudited needs no cluster.
+// TestEveryOptionalRuleIsAudited needs no cluster. It checks that a spec covers each optional rule.
 func TestEveryOptionalRuleIsAudited(t *testing.T) {
 	var optional []rules.ID
 	for _, rule := range nodeauthorizer.Rules {

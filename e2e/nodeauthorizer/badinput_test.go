@@ -24,7 +24,7 @@ const (
 	withKey      = withoutKey + " --cert " + webhookFiles + "client.crt --key " + webhookFiles + "client.key"
 )
 
-// reviewAbout is a review as the API server sends it, with a tweak.
+// reviewAbout returns a review as the API server sends it, edited by the tweak.
 func reviewAbout(tweak func(*authorizationv1.SubjectAccessReview)) string {
 	review := &authorizationv1.SubjectAccessReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: "authorization.k8s.io/v1", Kind: "SubjectAccessReview"},
@@ -41,7 +41,7 @@ func reviewAbout(tweak func(*authorizationv1.SubjectAccessReview)) string {
 	return string(data)
 }
 
-// selecting is a review of a list of pods with these requirements.
+// selecting returns a review of a list of pods with these requirements.
 func selecting(requirements ...metav1.FieldSelectorRequirement) string {
 	return reviewAbout(func(r *authorizationv1.SubjectAccessReview) {
 		r.Spec.ResourceAttributes.FieldSelector = &authorizationv1.FieldSelectorAttributes{Requirements: requirements}
@@ -52,13 +52,12 @@ func nodeNameIn(values ...string) metav1.FieldSelectorRequirement {
 	return metav1.FieldSelectorRequirement{Key: "spec.nodeName", Operator: metav1.FieldSelectorOpIn, Values: values}
 }
 
-// post sends a body to the webhook from the host of the control plane, as the
-// API server, and returns the status code and the answer.
+// post sends a body to the webhook from the control-plane host, with the API server's credentials.
+// It returns the status code and the answer.
 func post(ctx context.Context, body string) (code string, answer authorizationv1.SubjectAccessReview, text string) {
 	GinkgoHelper()
-	// 92 is curl's word for an answer that came before all of the body was read; it
-	// gives no more of it than the code then. What such an answer says to the API
-	// server's own client is the business of NA-LIMIT's specs.
+	// curl exits with 92 if the answer arrives before all of the body was read. It then prints only
+	// the status code. The specs of NA-LIMIT cover what the API server's own client receives.
 	script := withKey + ` -H 'Content-Type: application/json' --data-binary @- -w '\n%{http_code}' ` + webhookURL +
 		" <<'END-OF-BODY' || test $? -eq 92\n" + body + "\nEND-OF-BODY\n"
 	out := suite.OnControlPlane(ctx, script)

@@ -13,7 +13,7 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// signingRequest asks for a certificate of a node.
+// signingRequest returns a request for a certificate of a node.
 func signingRequest(name, node string) *certificatesv1.CertificateSigningRequest {
 	GinkgoHelper()
 	request, _, err := fixtures.CertificateSigningRequest(name, certificatesv1.KubeAPIServerClientKubeletSignerName,
@@ -22,7 +22,7 @@ func signingRequest(name, node string) *certificatesv1.CertificateSigningRequest
 	return request
 }
 
-// signingRequestOf is made by a node, and names that node both times.
+// signingRequestOf is a request that a node creates and that names that node as the subject.
 func signingRequestOf(where place, question ask) Story {
 	return func(ctx context.Context, s *Scene) Request {
 		request := signingRequest(s.NewName("csr"), where(s))
@@ -31,7 +31,7 @@ func signingRequestOf(where place, question ask) Story {
 	}
 }
 
-// forgedSigningRequest names the node, and is somebody else's.
+// forgedSigningRequest is a request that names the node and that another user has created.
 func forgedSigningRequest(question ask) Story {
 	return func(ctx context.Context, s *Scene) Request {
 		request := signingRequest(s.NewName("csr"), s.Own)

@@ -10,6 +10,6 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// TestEveryRuleIsProved needs no cluster. A rule that is added without a spec
-// that it allows and one that it refuses fails here.
+// TestEveryRuleIsProved needs no cluster. It fails for a rule without a spec that the rule allows,
+// or without a spec that it denies.
 func TestEveryRuleIsProved(t *testing.T) { framework.CheckEveryRule(t, nodeauthorizer.Rules) }

@@ -22,12 +22,12 @@ import (
 const (
 	itsSecretName, itsConfigName = "its-secret", "its-config"
 	itsClaimName                 = "its-claim"
-	// unheld is how long rights are watched that nothing takes away.
+	// unheld is how long a spec checks that rights stay which nothing removes.
 	unheld = 3 * time.Second
 )
 
-// rich makes a pod on a node that uses something of every kind, and returns it
-// with the name of its volume.
+// rich creates a pod on a node that uses an object of every kind. It returns the pod and the name
+// of its volume.
 func rich(ctx context.Context, s *Scene, node string) (pod *corev1.Pod, volume string) {
 	namespace := s.Namespace(ctx)
 	volume = s.NewName("volume")
@@ -40,15 +40,15 @@ func rich(ctx context.Context, s *Scene, node string) (pod *corev1.Pod, volume s
 	return pod, volume
 }
 
-// end lets a pod be over, as the kubelet reports it.
+// end sets the phase of a pod to Succeeded, as the kubelet reports it.
 func end(ctx context.Context, pod *corev1.Pod) {
 	GinkgoHelper()
 	must(suite.Client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.MergePatchType,
 		[]byte(`{"status":{"phase":"Succeeded"}}`), metav1.PatchOptions{}, "status"))
 }
 
-// The rights of a pod, for as long as it runs and, once it has ended, for the
-// grace. Deletion is the affair of revocation_test.go.
+// The rights from a pod while it runs and, after it has ended, during the grace. revocation_test.go
+// covers deletion.
 var _ = Describe("a pod that has ended", Ordered, Label(Slow), Attack("T23"), func() {
 	var (
 		scene  *Scene

@@ -20,14 +20,15 @@ import (
 )
 
 const (
-	// guessers are more than one node's share of live reads can serve in a second.
+	// guessers is more than the live lookups of one node in a second.
 	guessers = 80
-	// fairPods are bound meanwhile to the node that is to notice nothing.
+	// fairPods is the number of pods that are bound to the other node at the same time. That node
+	// must not be affected.
 	fairPods = 60
 	fairPace = 100 * time.Millisecond
 )
 
-// guesses are what one node was told about names that it made up.
+// guesses counts the answers to one node's requests with made-up names.
 type guesses struct {
 	asked                  atomic.Int64
 	mu                     sync.Mutex
@@ -35,7 +36,7 @@ type guesses struct {
 	refused, failed, short int
 }
 
-// spent is a refusal that says, in brackets, why nobody has looked again.
+// spent matches a denial that gives, in parentheses, the reason why there was no live lookup.
 var spent = regexp.MustCompile(`no relationship found between node '[^']*' and this object \([^)]+\)`)
 
 func (g *guesses) count(request Request, code int, message string) {
@@ -57,8 +58,8 @@ func (g *guesses) count(request Request, code int, message string) {
 	}
 }
 
-// run asks for secrets and volumes under names that nobody has asked for before,
-// until it is told to stop, and hears every answer out.
+// run requests secrets and volumes with new made-up names until stop is closed. It reads every
+// answer.
 func (g *guesses) run(ctx context.Context, who *Identity, stop <-chan struct{}) {
 	var clients sync.WaitGroup
 	for range guessers {
@@ -91,7 +92,7 @@ func (g *guesses) guess(ctx context.Context, who *Identity) {
 	g.count(request, code, message)
 }
 
-// Serial: it takes the machine from others.
+// Serial: the spec needs the whole machine.
 var _ = Describe("a node that makes up names, with its own certificate", Serial, Ordered, Label(Slow), func() {
 	var (
 		made  = &guesses{}

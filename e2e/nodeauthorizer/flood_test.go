@@ -21,11 +21,11 @@ import (
 const (
 	floodLasts   = 8 * time.Second
 	floodClients = 64
-	// tooMany requirements are more than any review of a kubelet has.
+	// tooMany is more requirements than any review of a kubelet has.
 	tooMany = 1001
 )
 
-// flood is what became of many requests of one node.
+// flood counts the results of many requests of one node.
 type flood struct {
 	mu      sync.Mutex
 	limited int
@@ -41,8 +41,8 @@ func (f *flood) count(code int, message string) {
 	}
 }
 
-// run asks for the same thing again and again, from many clients at once. What
-// it asks for costs the API server no look into its storage.
+// run repeats one request from many concurrent clients. The request does not make the API server
+// read its storage.
 func (f *flood) run(ctx context.Context, who *Identity) {
 	var clients sync.WaitGroup
 	for range floodClients {
@@ -57,7 +57,7 @@ func (f *flood) run(ctx context.Context, who *Identity) {
 	clients.Wait()
 }
 
-// Serial: it takes the machine from others.
+// Serial: the spec needs the whole machine.
 var _ = Describe("a flood from one node's own certificate", Serial, Ordered, Label(OnHost, OnWorker, Slow), func() {
 	var (
 		flooded         = &flood{codes: map[int]int{}}
@@ -109,8 +109,7 @@ var _ = Describe("a flood from one node's own certificate", Serial, Ordered, Lab
 	})
 })
 
-// What a node is denied for its size is the same request as one that it is
-// allowed, but for the number of requirements.
+// The denied request and the allowed request differ only in the number of requirements.
 var _ = Describe("a review larger than a kubelet's", func() {
 	It("is denied", Denies("NA-LIMIT"), func(ctx SpecContext) {
 		own := suite.Scene().Own
@@ -133,8 +132,8 @@ func crowded(node string, requirements int) string {
 	return strings.Join(selector, ",")
 }
 
-// askCalmly asks at a kubelet's pace until the context ends, and times the
-// requests.
+// askCalmly makes requests at the rate of a kubelet until the context ends. It returns the answers
+// and the durations.
 func askCalmly(ctx context.Context, who *Identity) (answers []Answer, latencies []time.Duration) {
 	GinkgoHelper()
 	const pace = 50 * time.Millisecond

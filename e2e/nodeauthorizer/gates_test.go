@@ -22,8 +22,8 @@ var _ = DescribeTable("a resource that no rule speaks of", decide,
 		nodeNamed(own, Get(api.Deployments).In("default"))),
 )
 
-// What strict mode is for: a forgotten binding gives a node nothing. Elsewhere
-// RBAC decides what the Node authorizer leaves open, as upstream.
+// The purpose of strict mode: a forgotten binding gives a node no right. On other profiles RBAC
+// decides what the Node authorizer leaves open, as upstream does.
 var _ = It("a grant by RBAC does not give a node what no rule gives it", Denies("NA-DEFAULT"), Label(OnHardened),
 	func(ctx SpecContext) {
 		granted := func(ctx context.Context, s *Scene) Request {
@@ -48,7 +48,8 @@ var _ = Describe("who is a node", func() {
 		suite.Hold(ctx, suite.AsUnnamedNode(), services, `unknown node for user "system:node:"`)
 	})
 
-	// Neither is a node, so neither is ours to refuse: RBAC does, without our ID.
+	// Neither user is a node, so node-authorizer does not deny the request. RBAC denies it, without
+	// a rule ID.
 	DescribeTable("is not decided by half of it", Denies("NA-IDENT-1"),
 		func(ctx SpecContext, who func() *Identity) {
 			answer := must(suite.Do(ctx, who(), List(api.Services)))

@@ -18,7 +18,8 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// The main job, with nothing impersonated: the worker's own certificate.
+// The main purpose of the component, tested with the worker's own certificate and without
+// impersonation.
 var _ = Describe("a real kubelet's certificate", Label(OnHost, OnWorker), func() {
 	var (
 		scene         *Scene
@@ -71,8 +72,7 @@ func waitUntilRunning(ctx context.Context, pod *corev1.Pod) {
 	}).WithTimeout(PodStart).WithPolling(200 * time.Millisecond).Should(Equal(corev1.PodRunning))
 }
 
-// expectAudited looks for the decision in the cluster's audit log, where an
-// operator would. On in-tree there is no rule in it.
+// expectAudited expects the decision in the cluster's audit log. On in-tree the log names no rule.
 func expectAudited(ctx context.Context, who *Identity, object metav1.Object, since time.Time, decision, rule string) {
 	GinkgoHelper()
 	Eventually(ctx, func() ([]string, error) {
@@ -87,7 +87,7 @@ func expectAudited(ctx context.Context, who *Identity, object metav1.Object, sin
 		}, BeTrue())))
 }
 
-// reasons are those of the decisions on requests for the object.
+// reasons returns the reasons of the decisions on requests for the object.
 func reasons(events []auditv1.Event, object metav1.Object, decision string) []string {
 	var all []string
 	for _, event := range events {

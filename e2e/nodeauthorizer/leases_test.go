@@ -10,7 +10,7 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// leaseOf asks about the lease of a node, in the namespace of leases.
+// leaseOf is a request for the lease of a node, in the namespace of leases.
 func leaseOf(where place, r Request) Story {
 	return forNode(where, func(node string) Request { return r.In(fixtures.LeaseNamespace).Named(node) })
 }

@@ -14,9 +14,9 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// What the rules on pods rely on and the API's own validation keeps, for
-// everybody: a mirror pod is bound to a node from the start, and no pod becomes
-// one or stops being one. A node that writes pods has nothing to gain there.
+// The rules on pods rely on these parts of the API's own validation, which apply to all users. A
+// mirror pod is bound to a node from its creation. No pod becomes a mirror pod or stops being one.
+// So a node gains nothing by such a write.
 var _ = Describe("the API's validation of mirror pods", func() {
 	annotate := func(value any) any {
 		return map[string]any{"metadata": map[string]any{"annotations": map[string]any{fixtures.MirrorAnnotation: value}}}

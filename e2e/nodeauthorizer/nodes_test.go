@@ -20,7 +20,7 @@ func nodeSelected(where place, r Request) Story {
 	return forNode(where, func(node string) Request { return r.Where("metadata.name=" + node) })
 }
 
-// registered needs the Node object to exist.
+// registered creates the Node object first.
 func registered(where place, r Request) Story {
 	return func(ctx context.Context, s *Scene) Request { return r.Named(s.Node(ctx, where(s)).Name) }
 }

@@ -19,13 +19,13 @@ const (
 	audienceVerb = "request-serviceaccounts-token-audience"
 )
 
-// audienceIn is how NodeRestriction spells an audience, in an API group.
+// audienceIn is the resource that NodeRestriction uses for an audience, in an API group.
 func audienceIn(group string) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: group, Version: "v1", Resource: audience}
 }
 
-// audienceGranted grants the node an audience by RBAC, and asks for it as
-// NodeRestriction would.
+// audienceGranted grants the node an audience in RBAC, and makes the check that NodeRestriction
+// makes.
 func audienceGranted(ctx context.Context, s *Scene) Request {
 	namespace := s.Namespace(ctx)
 	role, binding := fixtures.RoleFor(namespace, "audience", "system:node:"+s.Own, rbacv1.PolicyRule{
@@ -39,8 +39,8 @@ func kubeadmConfig(r Request) Story {
 	return plainly(r.In("kube-system").Named("kubeadm-config"))
 }
 
-// approval is what kube-controller-manager asks about a node that wants a
-// certificate. There is no such subresource, so an allowed request finds nothing.
+// approval is the check that kube-controller-manager makes about a node that requests a
+// certificate. The subresource does not exist, so an allowed request returns "not found".
 func approval(subresource string) Story {
 	return plainly(Create(api.CertificateSigningRequests).Named("any").Sub(subresource).With(struct{}{}).OrMissing())
 }

@@ -14,11 +14,10 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// storage is a claim, the volume that it is bound to, and the secret that mounts
-// the volume.
+// storage is a claim, its bound volume, and the secret that is needed to mount the volume.
 type storage struct{ namespace, claim, volume, secret string }
 
-// storageOn makes storage and a pod on a node that uses it.
+// storageOn creates storage and a pod on a node that uses it.
 func storageOn(where place, question func(storage) Request) Story {
 	return func(ctx context.Context, s *Scene) Request {
 		made := storage{s.Namespace(ctx), s.NewName("claim"), s.NewName("volume"), s.NewName("secret")}
@@ -44,8 +43,8 @@ func ofVolumeSecret(r Request) func(storage) Request {
 	return func(made storage) Request { return r.In(made.namespace).Named(made.secret) }
 }
 
-// ownedClaim is the claim of the ephemeral volume of a pod on the node.
-// kube-controller-manager makes one too, which is just as good, but in its own time.
+// ownedClaim is the claim of the ephemeral volume of a pod on the node. The spec creates the claim,
+// because kube-controller-manager may create it later.
 func ownedClaim(question ask) Story {
 	return func(ctx context.Context, s *Scene) Request {
 		pod := s.Pod(ctx, s.Own, fixtures.WithEphemeralClaim())
@@ -57,8 +56,8 @@ func ownedClaim(question ask) Story {
 	}
 }
 
-// foreignClaim bears the name of a claim of a pod's ephemeral volume, and was
-// there before the pod.
+// foreignClaim has the name of the claim of a pod's ephemeral volume, but was created before the
+// pod.
 func foreignClaim(question ask) Story {
 	return func(ctx context.Context, s *Scene) Request {
 		pod := fixtures.Pod(s.Namespace(ctx), s.NewName("pod"), s.Own, fixtures.WithEphemeralClaim())

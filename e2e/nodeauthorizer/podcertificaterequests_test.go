@@ -13,13 +13,13 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// newRequest is a request for the certificate of a pod on a node.
+// newRequest returns a request for the certificate of a pod on a node.
 func newRequest(ctx context.Context, s *Scene, node string) *certificatesv1.PodCertificateRequest {
 	pod := s.Pod(ctx, node, fixtures.WithCertificate(fixtures.Signer))
 	return must(fixtures.PodCertificateRequest(s.NewName("request"), pod, s.Account(ctx), s.Node(ctx, node)))
 }
 
-// created makes such a request as the administrator.
+// created creates such a request as the administrator.
 func created(where place, question ask) Story {
 	return func(ctx context.Context, s *Scene) Request {
 		request := newRequest(ctx, s, where(s))

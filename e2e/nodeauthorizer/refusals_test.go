@@ -23,16 +23,16 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// expectedRefusal is a refusal that a healthy kubelet meets on this cluster.
+// expectedRefusal is a denial that a healthy kubelet receives on this cluster.
 type expectedRefusal struct {
-	// reason is what the refusal says.
+	// reason must match the reason of the denial.
 	reason *regexp.Regexp
-	// when must hold too; gone is what [deletions] says.
+	// when must return true, too. gone is the result of [deletions].
 	when func(refusal auditv1.Event, gone map[string]time.Time) bool
 	why  string
 }
 
-// expectedRefusals is the list that every refusal of a real kubelet must be on.
+// expectedRefusals is the list that every denial of a real kubelet must be on.
 var expectedRefusals = []expectedRefusal{
 	{
 		reason: regexp.MustCompile(`no relationship found between node .* and this object`),
@@ -57,7 +57,7 @@ var expectedRefusals = []expectedRefusal{
 	},
 }
 
-// isStaticPod is true for the name that a kubelet gives a static pod in the API.
+// isStaticPod reports whether the name is one that a kubelet gives to a static pod in the API.
 func isStaticPod(refusal auditv1.Event, _ map[string]time.Time) bool {
 	ref := refusal.ObjectRef
 	return ref.Resource == "pods" && refusal.Verb == "get" &&
@@ -75,18 +75,18 @@ func isForPodsThatAreGone(refusal auditv1.Event, gone map[string]time.Time) bool
 	return ref.Resource != "pods" && (wasGone(refusal, gone, ref.Namespace) || wasGone(refusal, gone, ref.Namespace+"/"))
 }
 
-// wasGone reports whether the deletion began before the refusal.
+// wasGone reports whether the deletion began before the denial.
 func wasGone(refusal auditv1.Event, gone map[string]time.Time, key string) bool {
 	at, ok := gone[key]
 	return ok && !refusal.RequestReceivedTimestamp.Time.Before(at)
 }
 
-// afterlife is longer than a kubelet asks for a pod that was deleted: it has hung
-// up within the grace period of its containers.
+// afterlife is longer than a kubelet makes requests for a deleted pod. It stops within the grace
+// period of the pod's containers.
 const afterlife = 2 * time.Minute
 
-// refusalsOf are the refusals of the node's kubelet since a moment: those that are
-// not on the list, each kind of them once and how often, and how many are.
+// refusalsOf returns the denials of the node's kubelet since a time. unexpected counts each kind of
+// denial that is not on the list. expected is the number of denials on the list.
 func refusalsOf(ctx context.Context, node string, since time.Time) (unexpected map[string]int, expected int,
 	err error) {
 	events, err := suite.AuditedWhere(ctx, since, `"user":{"username":"system:node:`+node+`"`,
@@ -94,7 +94,7 @@ func refusalsOf(ctx context.Context, node string, since time.Time) (unexpected m
 	if err != nil {
 		return nil, 0, err
 	}
-	// A kubelet goes on asking for what was deleted a moment before.
+	// A kubelet continues to request objects that were deleted shortly before.
 	gone, err := deletions(ctx, since.Add(-afterlife))
 	if err != nil {
 		return nil, 0, err
@@ -103,7 +103,7 @@ func refusalsOf(ctx context.Context, node string, since time.Time) (unexpected m
 	for _, event := range events {
 		switch {
 		case event.ImpersonatedUser != nil || !strings.HasPrefix(event.UserAgent, "kubelet/"):
-			// A spec, with the same certificate or by impersonation.
+			// The request is from a spec, with the same certificate or by impersonation.
 		case isExpected(event, gone):
 			expected++
 		default:
@@ -124,8 +124,8 @@ func describe(refusal auditv1.Event) string {
 	return fmt.Sprintf("%s %s: %s", refusal.Verb, refusal.RequestURI, refusal.Annotations["authorization.k8s.io/reason"])
 }
 
-// deletions says when namespaces ("ns"), pods ("ns/pod") and, in the namespaces of
-// specs, the first of all pods ("ns/") began to be deleted.
+// deletions returns when the deletion of objects began. The keys are "ns" for a namespace, "ns/pod"
+// for a pod and, in the namespaces of specs, "ns/" for the first of all pods.
 func deletions(ctx context.Context, since time.Time) (map[string]time.Time, error) {
 	events, err := suite.AuditedWhere(ctx, since, `"verb":"delete`)
 	gone := map[string]time.Time{}
@@ -153,8 +153,8 @@ func deletions(ctx context.Context, since time.Time) (map[string]time.Time, erro
 	return gone, err
 }
 
-// expectExpected holds the kubelet's refusals against the list. On in-tree they
-// are only counted: that they occur there is why we are here.
+// expectExpected compares the kubelet's denials with the list. On in-tree they are only counted:
+// wrong denials there are the reason for this project.
 func expectExpected(ctx context.Context, node string, since time.Time, during string) {
 	GinkgoHelper()
 	unexpected, expected, err := refusalsOf(ctx, node, since)
@@ -170,8 +170,8 @@ func expectExpected(ctx context.Context, node string, since time.Time, during st
 	}
 }
 
-// realPods is how many pods are started. On the other profiles fewer show that
-// nothing stands in their way.
+// realPods is the number of pods to start. Fewer pods are enough on the profiles other than
+// hardened.
 func realPods() int {
 	if suite.Settings.Profile == Hardened {
 		return 60
@@ -201,11 +201,10 @@ var _ = Describe("a real kubelet", Label(OnHost, OnWorker, Slow), func() {
 		})
 })
 
-// awaited is a pod that is not gone before its kubelet has ended it.
+// awaited sets a grace period, so that the pod exists until its kubelet has ended it.
 func awaited(pod *corev1.Pod) { pod.Spec.TerminationGracePeriodSeconds = ptr.To[int64](1) }
 
-// endAll waits for the end of many pods: a kubelet that has so much to do takes the machine
-// from the specs that come next.
+// endAll waits for the end of many pods. Otherwise the busy kubelet would slow down the next specs.
 func endAll(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	pods := suite.Client.CoreV1().Pods(namespace)
@@ -237,8 +236,8 @@ func readyPods(namespace string) func(context.Context) (int, error) {
 	}
 }
 
-// Serial: it comes after the specs that run beside each other, and looks at what
-// the kubelets met during them, and since the profile was installed.
+// Serial: it runs after the parallel specs. It checks the denials that the kubelets received during
+// them, and since the profile was installed.
 var _ = Describe("the kubelets of the cluster, since the API server started", Serial, Label(OnHost, OnWorker), func() {
 	DescribeTable("were refused nothing but what is on the list", Allows("NA-DEFAULT"),
 		func(ctx SpecContext, node func() string) {

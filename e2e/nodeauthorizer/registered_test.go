@@ -13,8 +13,8 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// unregistered makes a pod that is bound to the scene's own node, of which there
-// is no Node object, with a secret and a token.
+// unregistered creates a pod with a secret and a token that is bound to the scene's own node. The
+// node has no Node object.
 func unregistered(question func(*corev1.Pod) Request) Story {
 	return func(ctx context.Context, s *Scene) Request {
 		pod := fixtures.Pod(s.Namespace(ctx), s.NewName("pod"), s.Own, fixtures.WithSecret(onlySecret), fixtures.WithToken())
@@ -56,7 +56,7 @@ var _ = DescribeTable("a node without a Node object", decide,
 	Entry("with one it gets that", AllowsBy("NA-NODE-4", "NA-POD-1"), alsoRegistered(itself(Get(api.Pods)))),
 	Entry("creates no token", DeniesBeyond("NA-NODE-4", "NA-SA-2"), unregistered(itsToken)),
 	Entry("with one it creates tokens", AllowsBy("NA-NODE-4", "NA-SA-2"), alsoRegistered(itsToken)),
-	// Admission would refuse such a pod, so only the authorizers are asked.
+	// Admission would reject such a pod, so the spec makes only an access review.
 	Entry("creates no pod", DeniesBeyond("NA-NODE-4", "NA-POD-3"), plainly(Ask("create", api.Pods).In("default"))),
 	Entry("with one it creates mirror pods", AllowsBy("NA-NODE-4", "NA-POD-3"), mirrorPod),
 	Entry("deletes no pod", DeniesBeyond("NA-NODE-4", "NA-POD-3"), unregistered(itself(Delete(api.Pods)))),
@@ -71,8 +71,7 @@ var _ = DescribeTable("a node without a Node object", decide,
 	Entry("with one it writes events", AllowsBy("NA-NODE-4", "NA-UNI-EVENTS"), whenRegistered(told)),
 )
 
-// What a kubelet needs before it can make its Node object, or in the moment that
-// it does.
+// The requests that a kubelet needs before it creates its Node object, and to create it.
 var _ = DescribeTable("a node without a Node object yet", decide,
 	Entry("reads what all nodes read", AllowsBy("NA-NODE-4", "NA-UNI-SERVICES"), plainly(List(api.Services))),
 	Entry("creates its Node object", AllowsBy("NA-NODE-4", "NA-NODE-2"),

@@ -98,7 +98,7 @@ var _ = DescribeTable("a node and a resource claim", decide,
 		used(own, aDevice, fixtures.WithResourceClaim, named(Get(api.ResourceClaims).Sub("status"))), noGetOfSub),
 )
 
-// attached makes a volume attachment for a node.
+// attached creates a volume attachment for a node.
 func attached(where place, question ask) Story {
 	return func(ctx context.Context, s *Scene) Request {
 		s.Node(ctx, s.Own)

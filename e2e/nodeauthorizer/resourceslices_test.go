@@ -12,7 +12,7 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// sliceOf makes a slice of a node's devices.
+// sliceOf creates a slice of a node's devices.
 func sliceOf(where place, question ask) Story {
 	return func(ctx context.Context, s *Scene) Request {
 		s.Node(ctx, s.Own)

@@ -17,8 +17,8 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// manyConsumers is more than the 200 from which the in-tree authorizer keeps an
-// index of a secret's nodes, and with it forgets to forget.
+// manyConsumers is more than 200. From 200 consumers on, the in-tree authorizer keeps an index of a
+// secret's nodes, and then does not remove a right.
 const manyConsumers = 205
 
 var _ = Describe("a right ends with its reason", func() {
@@ -46,7 +46,7 @@ var _ = Describe("a right ends with its reason", func() {
 			"NA-SECRET-1")
 	})
 
-	// The sequence that leaves access behind in Kubernetes 1.36 and 1.37.
+	// This sequence leaves access behind in Kubernetes 1.36 and 1.37.
 	It("when a pod names a secret twice that many others use", Denies("NA-SECRET-1"), Label(Slow), Attack("T23"),
 		func(ctx SpecContext) {
 			suite.NeedsOurs("1.36 and 1.37 leave the right behind (kubernetes#142574)")
@@ -66,7 +66,7 @@ var _ = Describe("a right ends with its reason", func() {
 		})
 })
 
-// crowd makes many pods on the scene's own node that mount the secret.
+// crowd creates many pods on the scene's own node that mount the secret.
 func crowd(ctx context.Context, scene *Scene, secret *corev1.Secret) {
 	GinkgoHelper()
 	const atOnce = 8

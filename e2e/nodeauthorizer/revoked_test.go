@@ -15,7 +15,8 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// Both certificates are of one node, made as those of kubelets are. The list names one.
+// Both certificates are of one node, issued like those of kubelets. The revocation list has one of
+// them.
 var _ = Describe("a node whose certificate is revoked", Ordered, ContinueOnFailure, Label(OnHardened), func() {
 	var (
 		scene            *Scene
@@ -24,7 +25,7 @@ var _ = Describe("a node whose certificate is revoked", Ordered, ContinueOnFailu
 	)
 
 	BeforeAll(func(ctx SpecContext) {
-		// Its names are those of all specs below.
+		// All specs below use the names of this scene.
 		scene = suite.Scene()
 		ownLease = leaseOf(own, Get(api.Leases).OrMissing())(ctx, scene)
 		others = leaseOf(other, Get(api.Leases))(ctx, scene)
@@ -33,7 +34,7 @@ var _ = Describe("a node whose certificate is revoked", Ordered, ContinueOnFailu
 		Expect(err).NotTo(HaveOccurred())
 		good, err = suite.Certified(ctx, scene.Own)
 		Expect(err).NotTo(HaveOccurred())
-		// So that it is the list that denies it.
+		// The request is allowed before the revocation, so the later denial is due to the list.
 		suite.ExpectAllowed(ctx, stolen, ownLease, "NA-LEASE-3")
 		revoked := time.Now()
 		scene.Revoke(ctx, stolen.CredentialID())
@@ -65,8 +66,8 @@ var _ = Describe("a node whose certificate is revoked", Ordered, ContinueOnFailu
 		})
 })
 
-// withRevokedCredential is the scene's own node, with a credential that is on the list, by
-// impersonation. It returns once the node authorizer has the list.
+// withRevokedCredential returns the scene's own node with a revoked credential, by impersonation.
+// It returns once node-authorizer has the list.
 func withRevokedCredential(ctx context.Context, scene *Scene) *Identity {
 	GinkgoHelper()
 	id := "JTI=" + string(uuid.NewUUID())

@@ -12,7 +12,7 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// accountOn asks about the account that a pod on a node runs as.
+// accountOn is a request about the account of a pod on a node.
 func accountOn(where place, r Request, tweaks ...fixtures.PodTweak) Story {
 	return func(ctx context.Context, s *Scene) Request {
 		pod := s.Pod(ctx, where(s), tweaks...)
@@ -20,8 +20,7 @@ func accountOn(where place, r Request, tweaks ...fixtures.PodTweak) Story {
 	}
 }
 
-// tokenFor asks for a token that is bound to a pod on a node and that the pod
-// mounts.
+// tokenFor requests a token that is bound to a pod on a node and that the pod mounts.
 func tokenFor(where place) Story {
 	return func(ctx context.Context, s *Scene) Request {
 		pod := s.Pod(ctx, where(s), fixtures.WithToken())
@@ -30,8 +29,8 @@ func tokenFor(where place) Story {
 	}
 }
 
-// grantedToken asks for a token for an audience that an administrator has granted
-// to the node, bound to a pod on it.
+// grantedToken requests a token that is bound to a pod on the node. An administrator has granted
+// its audience to the node.
 func grantedToken(tweaks ...fixtures.PodTweak) Story {
 	return func(ctx context.Context, s *Scene) Request {
 		pod := s.Pod(ctx, s.Own, tweaks...)
@@ -46,11 +45,10 @@ const (
 	onlyTokens      = "can only create token subresource of serviceaccount"
 )
 
-// certified is a pod whose certificates name its account, so that its node reads
-// the account.
+// certified is a pod with certificates that name its account, so its node reads the account.
 var certified = fixtures.WithCertificate(fixtures.Signer)
 
-// unusableAccount is one of a pod without token or certificate.
+// unusableAccount is the account of a pod without a token and without a certificate.
 var unusableAccount = accountOn(own, Get(api.ServiceAccounts))
 
 var _ = DescribeTable("a node and a service account", decide,

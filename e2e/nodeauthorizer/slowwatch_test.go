@@ -21,12 +21,12 @@ import (
 )
 
 const (
-	// heldBack is how late the node authorizer hears of everything.
+	// heldBack is the delay of all watch events to node-authorizer.
 	heldBack = 5 * time.Second
 
 	componentKubeconfig = StateDirectory + "/node-authorizer/kubeconfig"
-	// asideKubeconfig is the true one meanwhile, outside of what the installer
-	// knows.
+	// asideKubeconfig is the path of the original kubeconfig during the specs. It is outside of the
+	// directories that the installer manages.
 	asideKubeconfig  = "/etc/kubernetes/e2e-node-authorizer.kubeconfig"
 	slowwatchProgram = "/usr/local/bin/e2e-slowwatch"
 	slowwatchAddress = "127.0.0.1:10469"
@@ -36,13 +36,13 @@ const (
 	liveReadsFound = "bulkhead_live_read_found_total"
 )
 
-// Behind a program that delays its watches, the node authorizer knows of no pod
-// until long after its node has asked: every answer needs a live read.
+// A program delays node-authorizer's watches. node-authorizer then knows a pod only long after its
+// node has made requests, so every answer needs a live lookup.
 var _ = Describe("a storm of pods while our watches are five seconds late", Serial, Ordered,
 	Label(Disruptive, OnHost, OnHardened, Slow), func() {
 		BeforeAll(func(ctx SpecContext) {
 			program := buildSlowwatch(ctx)
-			// Before anything is late: others may have the machine for minutes.
+			// Take the lock before the delay begins: other suites may have the machine for minutes.
 			TakeMachine(ctx)
 			DeferCleanup(watchAsBefore)
 			watchLate(ctx, program)
@@ -66,7 +66,7 @@ var _ = Describe("a storm of pods while our watches are five seconds late", Seri
 		})
 	})
 
-// buildSlowwatch makes the program for the host, which has nothing but a kernel.
+// buildSlowwatch builds the program for the host as a static binary.
 func buildSlowwatch(ctx context.Context) []byte {
 	GinkgoHelper()
 	file := filepath.Join(GinkgoT().TempDir(), "slowwatch")
@@ -77,9 +77,8 @@ func buildSlowwatch(ctx context.Context) []byte {
 	return must(os.ReadFile(file))
 }
 
-// watchLate puts the program between the node authorizer and its API server, and
-// lets the node authorizer start again: what it watches already would not pass
-// there.
+// watchLate runs the program between node-authorizer and its API server, and restarts
+// node-authorizer: existing watches would not go through the program.
 func watchLate(ctx context.Context, program []byte) {
 	GinkgoHelper()
 	kubeconfig := must(clientcmd.Load([]byte(suite.OnControlPlane(ctx, "cat "+componentKubeconfig))))
@@ -98,7 +97,7 @@ func watchLate(ctx context.Context, program []byte) {
 	suite.Hears(ctx, restored, ComponentReady)
 }
 
-// watchAsBefore undoes what watchLate has done, however much that was.
+// watchAsBefore undoes watchLate, also if that failed halfway.
 func watchAsBefore(ctx context.Context) {
 	GinkgoHelper()
 	changed := suite.OnControlPlane(ctx,

@@ -19,42 +19,42 @@ type place func(*framework.Scene) string
 func own(s *framework.Scene) string   { return s.Own }
 func other(s *framework.Scene) string { return s.Other }
 
-// ask makes a request about an object that a story has made.
+// ask makes a request about an object that a story has created.
 type ask func(namespace, name string) framework.Request
 
-// named asks for the object under its name.
+// named requests the object by its name.
 func named(r framework.Request) ask {
 	return func(namespace, name string) framework.Request { return r.In(namespace).Named(name) }
 }
 
-// selected asks for the object by a field selector for its name.
+// selected requests the object with a field selector for its name.
 func selected(r framework.Request) ask {
 	return func(namespace, name string) framework.Request {
 		return r.In(namespace).Where("metadata.name=" + name)
 	}
 }
 
-// unselected asks for everything in the object's namespace.
+// unselected requests all objects in the object's namespace.
 func unselected(r framework.Request) ask {
 	return func(namespace, _ string) framework.Request { return r.In(namespace) }
 }
 
-// clusterWide asks for everything in all namespaces.
+// clusterWide requests the objects in all namespaces.
 func clusterWide(r framework.Request) ask {
 	return func(string, string) framework.Request { return r }
 }
 
-// plainly needs nothing but the request.
+// plainly is a story that creates no objects.
 func plainly(r framework.Request) framework.Story {
 	return func(context.Context, *framework.Scene) framework.Request { return r }
 }
 
-// forNode needs the name of a node of the scene, and no objects.
+// forNode is a story that needs the name of a node of the scene, and no objects.
 func forNode(where place, build func(node string) framework.Request) framework.Story {
 	return func(_ context.Context, s *framework.Scene) framework.Request { return build(where(s)) }
 }
 
-// inNamespace needs a namespace, and a node that is registered.
+// inNamespace creates a namespace and the scene's own Node.
 func inNamespace(build func(namespace string) framework.Request) framework.Story {
 	return func(ctx context.Context, s *framework.Scene) framework.Request {
 		s.Node(ctx, s.Own)
@@ -62,7 +62,7 @@ func inNamespace(build func(namespace string) framework.Request) framework.Story
 	}
 }
 
-// whenRegistered registers the scene's own node before a story that does not.
+// whenRegistered creates the scene's own Node before the story.
 func whenRegistered(story framework.Story) framework.Story {
 	return func(ctx context.Context, s *framework.Scene) framework.Request {
 		s.Node(ctx, s.Own)
@@ -70,7 +70,7 @@ func whenRegistered(story framework.Story) framework.Story {
 	}
 }
 
-// used makes an object, and a pod on the given node that uses it.
+// used creates an object, and a pod on the given node that uses it.
 func used(where place, build func(namespace, name string) k8s.Object, use func(name string) fixtures.PodTweak,
 	question ask) framework.Story {
 	return func(ctx context.Context, s *framework.Scene) framework.Request {
@@ -81,7 +81,7 @@ func used(where place, build func(namespace, name string) k8s.Object, use func(n
 	}
 }
 
-// unused makes an object that no pod uses.
+// unused creates an object that no pod uses.
 func unused(build func(namespace, name string) k8s.Object, question ask) framework.Story {
 	return func(ctx context.Context, s *framework.Scene) framework.Request {
 		s.Node(ctx, s.Own)
@@ -91,7 +91,7 @@ func unused(build func(namespace, name string) k8s.Object, question ask) framewo
 	}
 }
 
-// podOn makes a pod on a node and asks about it.
+// podOn creates a pod on a node and makes a request about it.
 func podOn(where place, question ask, tweaks ...fixtures.PodTweak) framework.Story {
 	return func(ctx context.Context, s *framework.Scene) framework.Request {
 		pod := s.Pod(ctx, where(s), tweaks...)
@@ -99,13 +99,14 @@ func podOn(where place, question ask, tweaks ...fixtures.PodTweak) framework.Sto
 	}
 }
 
-// must is for what cannot go wrong unless the spec itself is wrong.
+// must returns the value. It fails the spec on an error that only a mistake in the spec could
+// cause.
 func must[T any](value T, err error) T {
 	gomega.ExpectWithOffset(1, err).NotTo(gomega.HaveOccurred())
 	return value
 }
 
-// Upstream's reasons that more than one family has.
+// Upstream's reasons that several groups of rules use.
 const (
 	unrelated       = "no relationship found between node"
 	noName          = "No Object name found"

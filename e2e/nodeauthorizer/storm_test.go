@@ -23,17 +23,16 @@ import (
 const (
 	stormPods  = 300
 	stormNodes = 10
-	// stormPace is faster than the rate that is promised, so that a late bind does
-	// not break the promise.
+	// stormPace is faster than the promised rate, so that a late bind does not fall below that
+	// rate.
 	stormPace = 40 * time.Millisecond
 	stormRate = 20.0
-	// creators is how many objects are made at once.
+	// creators is the number of objects that are created at once.
 	creators = 16
 )
 
-// storm is many pods that are bound in a short time, each with a secret and a
-// config map of its own, and what their nodes were told when they asked for both
-// in the moment of the bind, once.
+// storm binds many pods in a short time. Each pod has its own secret and config map. Its node
+// requests both once, at the moment of the bind. storm records the answers.
 type storm struct {
 	pods      int
 	pace      time.Duration
@@ -48,8 +47,8 @@ type storm struct {
 	bound     []time.Time
 }
 
-// prepare registers nodes without kubelets, each with a real certificate, and
-// makes the pods that are to be bound to them.
+// prepare registers nodes without kubelets, each with a real certificate, and creates the pods that
+// will be bound to them.
 func prepare(ctx context.Context, scene *Scene, nodes, pods int, pace time.Duration) *storm {
 	GinkgoHelper()
 	s := &storm{pods: pods, pace: pace, namespace: scene.Namespace(ctx), nodes: make([]*Identity, nodes)}
@@ -68,8 +67,8 @@ func prepare(ctx context.Context, scene *Scene, nodes, pods int, pace time.Durat
 	return s
 }
 
-// enlist gets a node its certificate and opens its connection, as that of a
-// kubelet is open long before a pod comes.
+// enlist gets a certificate for a node and opens its connection, because a kubelet's connection is
+// open long before a pod arrives.
 func (s *storm) enlist(ctx context.Context, i int, name string) (err error) {
 	if s.nodes[i], err = suite.Certified(ctx, name); err != nil {
 		return err
@@ -96,8 +95,7 @@ func (s *storm) create(ctx context.Context, i int) error {
 	return nil
 }
 
-// run binds the pods, one after the other, and returns when the last answer is
-// there.
+// run binds the pods one after another, and returns after the last answer.
 func (s *storm) run(ctx context.Context) {
 	GinkgoHelper()
 	ticker := time.NewTicker(s.pace)
@@ -146,7 +144,7 @@ func (s *storm) ask(ctx context.Context, node *Identity, request Request) {
 	}
 }
 
-// rate is in binds per second.
+// rate returns the binds per second.
 func (s *storm) rate() float64 {
 	if len(s.bound) < 2 {
 		return 0
@@ -159,7 +157,8 @@ func (s *storm) String() string {
 		len(s.bound), len(s.nodes), s.rate(), len(s.latencies), len(s.refused), len(s.failed), Latencies(s.latencies))
 }
 
-// expectNoRefusal is what the node authorizer promises. The in-tree one does not.
+// expectNoRefusal expects no wrong denial. node-authorizer promises this, the in-tree authorizer
+// does not.
 func (s *storm) expectNoRefusal() {
 	GinkgoHelper()
 	Expect(s.failed).To(BeEmpty())
@@ -169,7 +168,7 @@ func (s *storm) expectNoRefusal() {
 	Expect(s.rate()).To(BeNumerically(">=", stormRate))
 }
 
-// Serial: it takes the machine from others, and they would take it from it.
+// Serial: the spec needs the whole machine.
 var _ = Describe("a storm of pods", Serial, Label(Slow), func() {
 	It("meets no refusal that is false", Allows("NA-SECRET-1"), Allows("NA-CM-1"), func(ctx SpecContext) {
 		TakeMachine(ctx)

@@ -1,9 +1,8 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package nodeauthorizer_test proves the rules of the node authorizer on a
-// cluster: one file for each family of rules, under the same name as in
-// components/nodeauthorizer.
+// Package nodeauthorizer_test proves the rules of node-authorizer on a cluster. There is one file
+// for each group of rules, with the same name as in components/nodeauthorizer.
 package nodeauthorizer_test
 
 import (
@@ -23,9 +22,9 @@ var (
 
 func TestSpecs(t *testing.T) { suite.Run(t) }
 
-// decide is the body of most tables: the scene's own node makes the request of
-// the entry, and the answer must be what the entry's labels claim. A text is
-// upstream's reason for a refusal, which must be in ours.
+// decide is the body of most tables. The scene's own node makes the request of the entry, and the
+// answer must match the entry's labels. The text is upstream's reason for a denial, which
+// Bulkhead's reason must contain.
 func decide(ctx SpecContext, story framework.Story, text ...string) {
 	suite.Hold(ctx, suite.AsNode(suite.Scene().Own), story, text...)
 }

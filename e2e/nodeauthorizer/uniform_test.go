@@ -12,7 +12,7 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// endpoints are what no pod refers to.
+// endpoints are an object that no pod refers to.
 var endpoints = plainly(Get(api.Endpoints).In("default").Named("kubernetes"))
 
 // told is an event of a node about itself.

@@ -16,11 +16,11 @@ import (
 
 const componentBinding = "bulkhead:node-authorizer"
 
-// restored bounds how long the node authorizer tries again once it has its rights.
+// restored bounds the time until node-authorizer retries after its rights are back.
 const restored = time.Minute
 
-// Without its rights the node authorizer cannot see the cluster: restarted in
-// that state, it never becomes ready.
+// Without its rights node-authorizer cannot list the cluster's objects. If it restarts in that
+// state, it never becomes ready.
 var _ = Describe("a node authorizer that has not seen the cluster", Serial, Ordered, Label(Disruptive, OnHost, Slow),
 	func() {
 		BeforeAll(func(ctx SpecContext) {
@@ -51,7 +51,7 @@ func bind(ctx context.Context, subjects []rbacv1.Subject) {
 	must(bindings.Update(ctx, binding, metav1.UpdateOptions{}))
 }
 
-// giveBack restores the rights and waits until nodes are decided on again.
+// giveBack restores the rights and waits until node-authorizer decides again.
 func giveBack(ctx context.Context, subjects []rbacv1.Subject) {
 	bind(ctx, subjects)
 	suite.Hears(ctx, restored, ComponentReady)

@@ -19,10 +19,10 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// onlyGets is the end of what NA-SECRET-3 and NA-CM-3 answer.
+// onlyGets is the end of the reason of NA-SECRET-3 and NA-CM-3.
 const onlyGets = "set configMapAndSecretChangeDetectionStrategy of the kubelet to Cache or Get"
 
-// What no authorizer can end. It is why NA-SECRET-3 and NA-CM-3 exist.
+// No authorizer can end an open watch. This is the reason for NA-SECRET-3 and NA-CM-3.
 var _ = Describe("a watch that a node has begun", Label(OnHost, OnWorker), func() {
 	It("shows a secret after the last pod that used it has left, and a new watch is denied", Denies("NA-SECRET-2"),
 		func(ctx SpecContext) {
@@ -56,8 +56,8 @@ var _ = Describe("a watch that a node has begun", Label(OnHost, OnWorker), func(
 		})
 })
 
-// Enforced by name: the kubelets of the cluster watch, so nothing that has a secret starts
-// meanwhile.
+// These rules are off by default. The kubelets of the cluster use watches, so no pod with a secret
+// can start during these specs.
 var _ = Describe("nodes that may not watch", Serial, Ordered, Label(Disruptive, OnHost, OnHardened, Slow), func() {
 	BeforeAll(func(ctx SpecContext) {
 		installed := must(suite.ReadInstallation(ctx))

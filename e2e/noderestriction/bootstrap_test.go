@@ -15,7 +15,7 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// asBootstrapToken is the body of entries about a bootstrap token that is real.
+// asBootstrapToken is the body of entries that use a real bootstrap token.
 func asBootstrapToken(ctx SpecContext, story Story, text ...string) {
 	suite.HoldWrite(ctx, suite.AsBearer(suite.Scene().BootstrapToken(ctx)), story, text...)
 }
@@ -72,7 +72,7 @@ var _ = DescribeTable("a bootstrap token that requests a certificate:", asBootst
 	Entry("any free name without a list: allowed", Allows("NR-BOOT-4"), joining(client, freeName)),
 )
 
-// listedNames is a policy in which tokens have the names of workers only.
+// listedNames is a policy that limits bootstrap tokens to the names of workers.
 const listedNames = `apiVersion: noderestriction.admission.k8s.io/v1
 kind: Configuration
 allowedLabels: ["topology.*"]

@@ -27,7 +27,7 @@ const (
 	onlyCN  = "can only create a node CSR with CN=system:node:"
 )
 
-// addressed gives the scene's own Node its name, its address and a kubelet.
+// addressed gives the scene's own Node its name, an address and a kubelet port.
 func addressed(ctx context.Context, s *Scene) {
 	GinkgoHelper()
 	s.Node(ctx, s.Own)
@@ -38,7 +38,7 @@ func addressed(ctx context.Context, s *Scene) {
 	})
 }
 
-// patchStatus writes the status of a Node as the administrator.
+// patchStatus patches the status of a Node as the administrator.
 func patchStatus(ctx context.Context, node string, status fields) {
 	GinkgoHelper()
 	patch := must(json.Marshal(fields{"status": status}))
@@ -46,8 +46,8 @@ func patchStatus(ctx context.Context, node string, status fields) {
 	Expect(err).NotTo(HaveOccurred())
 }
 
-// signing asks a signer for a certificate of the scene's own node, with what is
-// changed in the request.
+// signing requests a certificate of the scene's own node from a signer. The tweaks edit the
+// request.
 func signing(signer string, tweaks ...func(*Scene, *x509.CertificateRequest)) Story {
 	return func(ctx context.Context, s *Scene) Request {
 		usage := certificatesv1.UsageClientAuth
@@ -76,8 +76,8 @@ func lasting(ctx context.Context, s *Scene) Request {
 	return Create(api.CertificateSigningRequests).With(request)
 }
 
-// besideSlice asks for a serving certificate while a user's EndpointSlice says that the node's
-// address is an API server's. Only the slice that kube-apiserver writes counts.
+// besideSlice requests a serving certificate while a user's EndpointSlice lists the node's address
+// as an API server's. Only the slice that kube-apiserver writes counts.
 func besideSlice(ctx context.Context, s *Scene) Request {
 	slice := &discoveryv1.EndpointSlice{
 		ObjectMeta: metav1.ObjectMeta{
@@ -92,8 +92,8 @@ func besideSlice(ctx context.Context, s *Scene) Request {
 	return signing(serving)(ctx, s)
 }
 
-// ofAPIServer asks for a serving certificate with the API server's address, which is also
-// in the status of the scene's own Node.
+// ofAPIServer requests a serving certificate with the API server's address. The scene's own Node
+// also reports that address in its status.
 func ofAPIServer(ctx context.Context, s *Scene) Request {
 	slice, err := suite.Client.DiscoveryV1().EndpointSlices(metav1.NamespaceDefault).Get(ctx, "kubernetes",
 		metav1.GetOptions{})

@@ -26,7 +26,7 @@ const (
 	asAdmin        = "KUBECONFIG=/etc/kubernetes/admin.conf "
 )
 
-// systemLine is the line of `bulkhead mirror-labels` about kube-system.
+// systemLine returns the line of `bulkhead mirror-labels` about kube-system.
 func systemLine(ctx context.Context) string {
 	GinkgoHelper()
 	all := suite.OnControlPlane(ctx, "bulkhead mirror-labels")
@@ -39,7 +39,7 @@ func systemLine(ctx context.Context) string {
 	return ""
 }
 
-// controlPlanePods are the mirror pods of the control plane's static pods.
+// controlPlanePods returns the mirror pods of the control plane's static pods.
 func controlPlanePods(ctx context.Context) []corev1.Pod {
 	GinkgoHelper()
 	list := must(suite.Client.CoreV1().Pods("kube-system").List(ctx,
@@ -50,15 +50,15 @@ func controlPlanePods(ctx context.Context) []corev1.Pod {
 	return pods
 }
 
-// like gives a mirror pod what one of the control plane's has beside its spec.
+// like copies the labels and annotations of the original to a mirror pod.
 func like(original *corev1.Pod) func(*Scene, *corev1.Pod) {
 	return func(_ *Scene, pod *corev1.Pod) {
 		pod.Labels, pod.Annotations = maps.Clone(original.Labels), maps.Clone(original.Annotations)
 	}
 }
 
-// What mirror-labels prints is tried on a namespace of the spec's own, where nothing
-// is listed yet: kube-system has the installer's annotations.
+// The spec applies the output of mirror-labels to a new namespace without annotations: kube-system
+// has the installer's annotations.
 var _ = Describe("bulkhead mirror-labels", Label(OnHost, OnHardened), func() {
 	It("names every label of the static pods of kube-system, in a line that can be run", Allows("NR-MIRROR-2"),
 		func(ctx SpecContext) {
@@ -89,10 +89,10 @@ var _ = Describe("bulkhead mirror-labels", Label(OnHost, OnHardened), func() {
 	})
 })
 
-// poolLabel is the label of the one row of [narrow]'s machine table.
+// poolLabel is the label in the only row of [narrow]'s machine table.
 const poolLabel = "e2e.bulkhead.dev/pool"
 
-// ofTable makes the Node of a machine that is in the table.
+// ofTable creates the Node of a machine that is in the table.
 func ofTable(ctx context.Context, labels map[string]string) *corev1.Node {
 	GinkgoHelper()
 	node := fixtures.Node(suite.Scene().NewName("e2e-machine"))
@@ -107,7 +107,7 @@ func labelsOf(ctx context.Context, node string) map[string]string {
 	return must(suite.Client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})).Labels
 }
 
-// writesPool is the node's own write of the label.
+// writesPool writes the label as the node.
 func writesPool(node *corev1.Node, value string) Story {
 	return func(context.Context, *Scene) Request {
 		return Patch(api.Nodes).Named(node.Name).With(metadata("labels", fields{poolLabel: value}))

@@ -18,8 +18,8 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// narrow is the hardened profile's configuration with room for one of everything, a
-// row of the machine table, and taints that stick.
+// narrow is the hardened profile's configuration with limits of one, one row in the machine table,
+// and sticky taints.
 const narrow = `apiVersion: noderestriction.admission.k8s.io/v1
 kind: Configuration
 allowedLabels: []
@@ -46,8 +46,8 @@ caps:
 maxTokenSeconds: 86400
 `
 
-// full has the administrator, or the node itself, make what fills a cap, and then
-// tells the story.
+// full reaches a limit first, with objects of the administrator or of the node, and then makes the
+// story's request.
 func full(fill func(context.Context, *Scene), story Story) Story {
 	return func(ctx context.Context, s *Scene) Request {
 		fill(ctx, s)
@@ -160,8 +160,8 @@ func stickyTaints() []corev1.Taint {
 	return []corev1.Taint{{Key: sticky, Value: "yes", Effect: corev1.TaintEffectNoSchedule}}
 }
 
-// tainted makes the scene's own Node with a taint that sticks, and waits until that
-// is remembered.
+// tainted creates the scene's own Node with a sticky taint, and waits until node-restriction has
+// stored the taint.
 func tainted(ctx SpecContext) *corev1.Node {
 	GinkgoHelper()
 	node := fixtures.Node(suite.Scene().Own)
@@ -173,7 +173,7 @@ func tainted(ctx SpecContext) *corev1.Node {
 	return node
 }
 
-// compromised is a node whose Node was tainted, and is gone.
+// compromised creates a tainted Node and deletes it.
 func compromised(ctx SpecContext) {
 	GinkgoHelper()
 	node := tainted(ctx)

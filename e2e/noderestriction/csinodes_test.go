@@ -22,7 +22,7 @@ var _ = DescribeTable("a node and a CSINode", admit,
 	Entry("makes its own", Allows("NR-CSINODE-1"), csiNodeOf(own)),
 	Entry("does not make another node's", Denies("NR-CSINODE-1"), csiNodeOf(other),
 		"can only access CSINode with the same name as the requesting node"),
-	// Of its status, which this API server does not serve, see unsent_test.go.
+	// unsent_test.go covers the status subresource, which this API server does not serve.
 	Entry("writes its own", Allows("NR-CSINODE-2"), func(ctx context.Context, s *Scene) Request {
 		s.Put(ctx, fixtures.CSINode(s.Own))
 		return Patch(api.CSINodes).Named(s.Own)

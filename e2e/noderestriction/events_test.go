@@ -14,8 +14,7 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// telling is an event of the scene's own node about a pod, with what is changed in
-// it.
+// telling creates an event of the scene's own node about a pod. The tweaks edit the event.
 func telling(where place, tweaks ...func(*Scene, *corev1.Event)) Story {
 	return func(ctx context.Context, s *Scene) Request {
 		event := fixtures.EventAbout(s.Pod(ctx, where(s)), s.NewName("event"), s.Own)
@@ -26,7 +25,7 @@ func telling(where place, tweaks ...func(*Scene, *corev1.Event)) Story {
 	}
 }
 
-// tellingAnew is the same in the newer API group.
+// tellingAnew is the same in the API group events.k8s.io.
 func tellingAnew(where place, tweaks ...func(*Scene, *eventsv1.Event)) Story {
 	return func(ctx context.Context, s *Scene) Request {
 		event := fixtures.NewEventAbout(s.Pod(ctx, where(s)), s.NewName("event"), s.Own)
@@ -37,7 +36,7 @@ func tellingAnew(where place, tweaks ...func(*Scene, *eventsv1.Event)) Story {
 	}
 }
 
-// tellingOfNode is an event about a Node.
+// tellingOfNode creates an event about a Node.
 func tellingOfNode(where place) Story {
 	return func(ctx context.Context, s *Scene) Request {
 		s.Node(ctx, s.Own)
@@ -46,7 +45,7 @@ func tellingOfNode(where place) Story {
 	}
 }
 
-// retelling changes an event that somebody has told.
+// retelling patches an existing event from the given source.
 func retelling(source place, patch fields) Story {
 	return func(ctx context.Context, s *Scene) Request {
 		event := fixtures.EventAbout(s.Pod(ctx, s.Own), s.NewName("event"), source(s))

@@ -13,9 +13,9 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// Two optional rules stand behind what no authorizer of nodes allows. Parity has
-// optional rules off, and an authorizer that leaves the rest to RBAC: with the rules
-// enforced there, a grant is all that it takes to reach them.
+// Two optional rules cover requests that the node authorizers do not allow by their own rules.
+// Parity has optional rules off, and its authorizer leaves other requests to RBAC. So with the
+// rules enforced there, an RBAC grant is enough to reach them.
 var _ = Describe("a node to which RBAC grants deletions", Serial, Ordered, Label(Disruptive, OnHost, Slow), func() {
 	BeforeAll(func(ctx SpecContext) {
 		installed := must(suite.ReadInstallation(ctx))
@@ -36,7 +36,7 @@ var _ = Describe("a node to which RBAC grants deletions", Serial, Ordered, Label
 			return Delete(api.Events).In(told.Namespace).Named(told.Name)
 		}
 	}
-	// beyond is admitGranted for rules that are off in parity unless they are switched on.
+	// beyond is admitGranted for rules that are off on parity by default.
 	beyond := func(ctx SpecContext, story Story, refusal Refusal) {
 		scene := suite.Scene()
 		who, request := suite.AsNode(scene.Own), story(ctx, scene)

@@ -15,8 +15,8 @@ var _ = Describe("who is a node", func() {
 		admit(ctx, registering())
 	})
 
-	// The authorizers refuse such a user everything, so there is no request with
-	// which it reaches admission unless RBAC grants one; in hardened none does.
+	// The authorizers deny all requests of such a user. So a request reaches admission only with an
+	// RBAC grant. On hardened even a grant is not enough.
 	It("a node that does not say which one it is writes nothing", Denies("NR-IDENT-1"), func(ctx SpecContext) {
 		scene := suite.Scene()
 		request := Create(api.Nodes).With(fixtures.Node(scene.Own))

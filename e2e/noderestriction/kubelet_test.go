@@ -19,18 +19,18 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// staticPods is where kubeadm has kubelets look for static pods.
+// staticPods is the directory where kubeadm's kubelets look for static pods.
 const staticPods = "/etc/kubernetes/manifests"
 
-// static is the manifest of a static pod with a label.
+// static returns the manifest of a static pod with a label.
 func static(name, label string) string {
 	return fmt.Sprintf("apiVersion: v1\nkind: Pod\nmetadata:\n  name: %s\n  namespace: kube-system\n  labels: {%s: e2e}\n"+
 		"spec:\n  terminationGracePeriodSeconds: 0\n  containers:\n  - name: pause\n    image: %s\n", name, label,
 		fixtures.PauseImage)
 }
 
-// putStatic puts a static pod on the worker until the spec is over, and returns its
-// name in the API.
+// putStatic runs a static pod on the worker until the spec ends. It returns the name of its mirror
+// pod.
 func putStatic(ctx context.Context, name, label string) string {
 	GinkgoHelper()
 	file := staticPods + "/" + name + ".yaml"
@@ -51,7 +51,7 @@ func mirrored(name string) func(context.Context) error {
 	}
 }
 
-// The kubelets of the cluster are real, and so are their credentials.
+// These specs use the cluster's real kubelets and their credentials.
 var _ = Describe("a real kubelet", Label(OnHost, OnWorker), func() {
 	It("shows every static pod of the control plane", Allows("NR-MIRROR-4"), func(ctx SpecContext) {
 		names := suite.OnControlPlane(ctx, "grep -h -m1 '^  name:' "+staticPods+"/*.yaml | sed 's/.*: //'")
@@ -93,17 +93,17 @@ var _ = Describe("a real kubelet", Label(OnHost, OnWorker), func() {
 	})
 })
 
-// A healthy kubelet meets two refusals. Events about a static pod before the API shows
-// it, and of pods that were deleted before anybody asked about them: the kubelet drops
-// such events. And, of an API server that has too much to do, a look-up that ended
-// without an answer: the kubelet writes again.
+// A healthy kubelet receives two kinds of denials. The first is for events about a static pod
+// before its mirror pod exists, and about pods that were deleted before the lookup. The kubelet
+// drops such events. The second is for a lookup without an answer from a busy API server. The
+// kubelet writes again.
 var (
 	toldTooEarly = regexp.MustCompile(`^create events .*\[NR-EVENT-2\]$`)
 	unanswered   = regexp.MustCompile(`cannot look up [a-z ]+: the API server has not answered within `)
 )
 
-// mostUnanswered are more than a loaded machine has, and fewer than a component has
-// whose look-ups do not work.
+// mostUnanswered is more than a busy machine causes, and less than a component with broken lookups
+// would cause.
 const mostUnanswered = 10
 
 var _ = DescribeTable("since the API server started, admission refused nothing of a kubelet's but what is on the list:",
@@ -115,8 +115,8 @@ var _ = DescribeTable("since the API server started, admission refused nothing o
 	Entry("the control plane's", func() string { return suite.ControlPlane }),
 )
 
-// expectRefusalsOnList holds what admission has refused to a node's kubelet to what a
-// healthy one meets. The measurement names the window.
+// expectRefusalsOnList expects that admission has rejected only those writes of a node's kubelet
+// that it also rejects for a healthy kubelet. The name of the measurement has the window.
 func expectRefusalsOnList(ctx context.Context, node string, since time.Time, window string) {
 	GinkgoHelper()
 	refusals := must(refused(ctx, node, since))
@@ -128,9 +128,10 @@ func expectRefusalsOnList(ctx context.Context, node string, since time.Time, win
 	Expect(late).To(BeNumerically("<=", mostUnanswered))
 }
 
-// notOnList are the refusals that no healthy kubelet meets, and late is how many of the
-// others are look-ups without an answer. A spec of this file places a pod that has to be
-// refused, and one of labels_test.go starts the kubelet with another value of oldZone.
+// notOnList returns the denials that no healthy kubelet receives. late is the number of lookups
+// without an answer among the others. It ignores the denials that specs cause: a spec of this file
+// runs a pod that must be rejected, and a spec of labels_test.go starts the kubelet with another
+// value of oldZone.
 func notOnList(refusals []string) (unexpected []string, late int) {
 	for _, refusal := range refusals {
 		switch {
@@ -145,7 +146,7 @@ func notOnList(refusals []string) (unexpected []string, late int) {
 	return unexpected, late
 }
 
-// refused are the writes of the node's own kubelet that our rules did not admit.
+// refused returns the writes of the node's own kubelet that Bulkhead's rules rejected.
 func refused(ctx context.Context, node string, since time.Time) ([]string, error) {
 	events, err := suite.AuditedWhere(ctx, since, `"user":{"username":"system:node:`+node+`"`, "[NR-")
 	var all []string

@@ -36,7 +36,7 @@ func relabel(key string, value any) Request {
 	return Patch(api.Nodes).With(metadata("labels", fields{key: value}))
 }
 
-// labelledNode has an administrator set labels on the scene's own Node first.
+// labelledNode sets labels on the scene's own Node as the administrator, before the request.
 func labelledNode(r Request, labels ...string) Story {
 	return func(ctx context.Context, s *Scene) Request {
 		s.Node(ctx, s.Own)
@@ -47,7 +47,7 @@ func labelledNode(r Request, labels ...string) Story {
 	}
 }
 
-// setLabel is an administrator's patch; an empty value removes the label.
+// setLabel patches a label as the administrator. An empty value removes the label.
 func setLabel(ctx context.Context, node, key, value string) {
 	GinkgoHelper()
 	text := fmt.Sprintf(`{"metadata":{"labels":{%q:%q}}}`, key, value)
@@ -62,7 +62,7 @@ func withLabels(labels map[string]string) func(*Scene, *corev1.Node) {
 	return func(_ *Scene, node *corev1.Node) { node.Labels = maps.Clone(labels) }
 }
 
-// again registers the scene's own node after its Node, which had labels, was deleted.
+// again registers the scene's own node after its Node with labels was deleted.
 func again(had map[string]string, story Story) Story {
 	return func(ctx context.Context, s *Scene) Request {
 		before := s.Node(ctx, s.Own)
@@ -106,8 +106,8 @@ var _ = DescribeTable("a label of a Node", admit,
 		again(map[string]string{zone: "a"}, registering(withLabels(map[string]string{zone: "b"})))),
 )
 
-// architecture has an administrator set what the scene's own Node reports and its label. The
-// node then sets both in one request.
+// architecture sets the reported architecture and the label of the scene's own Node as the
+// administrator. The node then sets both in one request.
 func architecture(had, label, reports, sets string) Story {
 	return func(ctx context.Context, s *Scene) Request {
 		s.Node(ctx, s.Own)
@@ -150,7 +150,7 @@ var _ = DescribeTable("the worker's kubelet that labels its Node", Label(OnHost,
 		"that its Node reports"),
 )
 
-// changing is narrow with labels that nodes may set, of which they may change some.
+// changing is narrow with labels that nodes may set. Nodes may change some of them.
 var changing = strings.Replace(narrow, "allowedLabels: []",
 	"allowedLabels: [\"topology.*\"]\nchangeableLabels: [\"topology.e2e.bulkhead.dev/*\"]", 1)
 
@@ -168,22 +168,22 @@ var _ = Describe("what an operator says of labels", Serial, Ordered, Label(Disru
 	)
 })
 
-// flags has the kubelet's --node-labels in a cluster of kubeadm.
+// flags is the file with the kubelet's --node-labels in a kubeadm cluster.
 const flags = "/var/lib/kubelet/kubeadm-flags.env"
 
-// A kubelet that starts compares some labels of its Node with its own configuration.
+// A kubelet compares some labels of its Node with its own configuration when it starts.
 var _ = Describe("a real kubelet whose labels change", Serial, Label(Disruptive, Slow, OnHost, OnWorker, OnHardened),
 	func() {
 		labels := func(ctx context.Context) (map[string]string, error) {
 			node, err := suite.Client.CoreV1().Nodes().Get(ctx, suite.Worker, metav1.GetOptions{})
 			return node.Labels, err
 		}
-		// restart starts the kubelet with a label of its own, or with none.
+		// restart restarts the kubelet with a value for --node-labels, which may be empty.
 		restart := func(ctx context.Context, label string) {
 			GinkgoHelper()
 			onWorker(ctx, "sed -i 's|--node-labels=[^ \"]*|--node-labels="+label+"|' "+flags+" && systemctl restart kubelet")
 		}
-		// reports are the answers to the kubelet's writes of its status.
+		// reports returns the answers to the kubelet's status updates.
 		reports := func(ctx context.Context, since time.Time) (codes []int32, err error) {
 			events, err := suite.AuditedWhere(ctx, since, `"verb":"patch"`, `"resource":"nodes"`, `"subresource":"status"`,
 				`"user":{"username":"system:node:`+suite.Worker+`"`)
@@ -195,8 +195,9 @@ var _ = Describe("a real kubelet whose labels change", Serial, Label(Disruptive,
 			}
 			return codes, err
 		}
-		// expectReport waits until the kubelet has registered: it reports after that only. The
-		// condition's heartbeat has whole seconds, in which two kubelets may report.
+		// expectReport waits until the kubelet has registered, because it reports its status only
+		// after that. It does not use the condition's heartbeat: the heartbeat has a resolution of
+		// one second, and both the old and the new kubelet may report in that second.
 		expectReport := func(ctx context.Context, since time.Time) {
 			GinkgoHelper()
 			Eventually(ctx, reports).WithArguments(since).WithTimeout(NodeReady).WithPolling(time.Second).Should(

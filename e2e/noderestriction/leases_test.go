@@ -13,7 +13,7 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// leasing makes a lease under a node's name.
+// leasing creates a lease with a node's name.
 func leasing(where place, namespace string) Story {
 	return func(_ context.Context, s *Scene) Request {
 		return Create(api.Leases).In(namespace).With(fixtures.Lease(namespace, where(s)))

@@ -17,8 +17,8 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// inNamespaceWith is a mirror pod in a namespace with other annotations than those
-// that scenes begin with; nil removes one.
+// inNamespaceWith creates a mirror pod in a namespace whose default annotations are changed. nil
+// removes an annotation.
 func inNamespaceWith(annotations fields, tweaks ...func(*Scene, *corev1.Pod)) Story {
 	return func(ctx context.Context, s *Scene) Request {
 		annotate(ctx, s.Namespace(ctx), annotations)
@@ -33,7 +33,7 @@ func annotate(ctx context.Context, namespace string, annotations fields) {
 	Expect(err).NotTo(HaveOccurred())
 }
 
-// labels and annotations are those of a mirror pod.
+// labels and annotations add a key to a mirror pod.
 func labels(key string) func(*Scene, *corev1.Pod) {
 	return func(_ *Scene, pod *corev1.Pod) { pod.Labels = map[string]string{key: "any"} }
 }
@@ -46,7 +46,7 @@ const allowedKeys = "node.kubernetes.io/mirror.allowed-label-keys"
 
 var listed = fields{allowedKeys: " component , k8s-app"}
 
-// Parity has no configuration, and with it none of these.
+// Parity has no configuration, and so none of these rules.
 var _ = DescribeTable("a mirror pod", Label(OnHardened), admit,
 	Entry("is made in a namespace that takes them", Allows("NR-MIRROR-1"), mirror()),
 	Entry("is not made in one that does not", Denies("NR-MIRROR-1"), inNamespaceWith(fields{fixtures.MirrorAllowed: nil}),
@@ -79,7 +79,7 @@ var _ = DescribeTable("a mirror pod", Label(OnHardened), admit,
 		"must not create mirror pods with the following annotations: prometheus.io/scrape"),
 )
 
-// T6: what a label can do, a status cannot bring about later either.
+// T6: a status update must not set a label that a create could not set.
 var _ = It("a mirror pod with a label that is not listed keeps its status", Allows("NR-POD-6"), func(ctx SpecContext) {
 	admit(ctx, podOn(own, aboutPod(Patch(api.Pods).Sub("status").With(status("message", "well"))), labelled))
 })

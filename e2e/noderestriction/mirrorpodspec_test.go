@@ -11,8 +11,8 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// repelling keeps, with a required term, every pod of every namespace from each node that has
-// the same operating system: from all of them.
+// repelling adds a required anti-affinity term. It keeps every pod of every namespace away from all
+// nodes with the same operating system, which are all nodes.
 func repelling(_ *Scene, pod *corev1.Pod) {
 	pod.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
 		RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
@@ -37,7 +37,7 @@ func withVolume(source corev1.VolumeSource) func(*Scene, *corev1.Pod) {
 	}
 }
 
-// disk is somebody's, named by what the cloud calls it.
+// disk is a cloud disk that another user may own, named by its cloud ID.
 func disk() corev1.VolumeSource {
 	return corev1.VolumeSource{AWSElasticBlockStore: &corev1.AWSElasticBlockStoreVolumeSource{VolumeID: "vol-0123456789abcdef0", FSType: "ext4"}}
 }

@@ -17,7 +17,7 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// machineOf is the machine's name as a node name.
+// machineOf returns the machine's name as its node name.
 func machineOf(m *NewMachine) func(context.Context, *Scene) string {
 	return func(context.Context, *Scene) string { return m.Name }
 }
@@ -54,7 +54,7 @@ var _ = Describe("a machine that joins the control plane with kubeadm", Serial, 
 			TakeMachine(ctx)
 			machine = suite.Scene().NewMachine(ctx, MachineName())
 			node = machine.JoinControlPlane(ctx, suite.Scene().BootstrapToken(ctx))
-			// A new API server adds itself within ten seconds.
+			// A new API server adds itself to the slice within ten seconds.
 			Eventually(ctx, func() (string, error) {
 				slice, err := suite.Client.DiscoveryV1().EndpointSlices("default").Get(ctx, "kubernetes", metav1.GetOptions{})
 				return slice.String(), err
@@ -70,7 +70,7 @@ var _ = Describe("a machine that joins the control plane with kubeadm", Serial, 
 				Refusal{By: "NR-BOOT-3", Text: "exists: its kubelet renews"})
 		})
 
-		// Without its Node, the machine's name is in its API server's certificate alone.
+		// Without its Node, only the API server's certificate still has the machine's name.
 		It("keeps its API server's name and address to itself, also without a Node", Denies("NR-CSR-2"),
 			func(ctx SpecContext) {
 				scene := suite.Scene()

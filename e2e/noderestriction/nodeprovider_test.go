@@ -17,16 +17,16 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// withProvider registers the scene's own Node with a providerID, while the other Node has that of
-// the other.
+// withProvider registers the scene's own Node with the providerID of the given node. The other Node
+// has its own providerID.
 func withProvider(of place) Story {
 	return func(ctx context.Context, s *Scene) Request {
 		return withMachine(ctx, s, "e2e://"+s.Other, "e2e://"+of(s))
 	}
 }
 
-// spelled registers the scene's own Node with a providerID, while the other Node has one. %s
-// stands for a name of this spec in both.
+// spelled registers the scene's own Node with the providerID own, while the other Node has the
+// providerID others. %s stands for the same name in both.
 func spelled(others, own string) Story {
 	return func(ctx context.Context, s *Scene) Request {
 		id := s.NewName("i")

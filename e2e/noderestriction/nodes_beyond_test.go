@@ -12,7 +12,7 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// known gives both Nodes of the scene addresses, and writes to the scene's own.
+// known gives both Nodes of the scene addresses, and writes to the scene's own Node.
 func known(r Request) Story {
 	return func(ctx context.Context, s *Scene) Request {
 		addressed(ctx, s)
@@ -21,7 +21,7 @@ func known(r Request) Story {
 	}
 }
 
-// at is what a node reports besides its own name.
+// at reports an address of the node, in addition to its own name.
 func at(address func(*Scene) string) Story {
 	return func(ctx context.Context, s *Scene) Request {
 		all := []any{fields{"type": "Hostname", "address": s.Own}, fields{"type": "InternalIP", "address": address(s)}}
@@ -29,7 +29,7 @@ func at(address func(*Scene) string) Story {
 	}
 }
 
-// first is what a node without addresses reports.
+// first reports an address of a node that had none.
 func first(ip string) Story {
 	return func(ctx context.Context, s *Scene) Request {
 		otherAddressed(ctx, s)
@@ -38,7 +38,7 @@ func first(ip string) Story {
 	}
 }
 
-// port is that of the kubelet.
+// port reports the port of the kubelet.
 func port(n int) Request {
 	return Patch(api.Nodes).Sub("status").With(status("daemonEndpoints", fields{"kubeletEndpoint": fields{"Port": n}}))
 }
@@ -87,7 +87,7 @@ var _ = DescribeTable("a node that writes what others set", admit,
 		registered(own, Patch(api.Nodes).With(spec("providerID", "e2e://another"))), "is not allowed to modify providerID"),
 )
 
-// Hardened has a configuration that allows no label and no taint but the kubelet's.
+// The configuration of hardened allows only the kubelet's labels and taints.
 var _ = DescribeTable("a node under the operator's configuration", Label(OnHardened), admit,
 	Entry("registers with what kubelets apply", Allows("NR-LABEL-1"), registering(withLabel("kubernetes.io/arch"))),
 	Entry("registers with a driver's topology", Allows("NR-LABEL-1"),

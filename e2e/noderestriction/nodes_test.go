@@ -16,7 +16,7 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// registering makes the scene's own Node, with what is changed in it.
+// registering creates the scene's own Node. The tweaks edit the Node.
 func registering(tweaks ...func(*Scene, *corev1.Node)) Story {
 	return func(_ context.Context, s *Scene) Request {
 		node := fixtures.Node(s.Own)
@@ -102,9 +102,9 @@ func configured(_ *Scene, node *corev1.Node) {
 	}}
 }
 
-// The in-tree plugin sees what was sent. The API server drops the field before ours
-// is asked, so that where admission is ours alone there is nothing left to refuse;
-// what ours says to it is asked in unsent_test.go.
+// The in-tree plugin sees the object as sent. The API server drops the field before it calls a
+// webhook. So where only Bulkhead decides, there is nothing left to reject. unsent_test.go sends
+// the field to the webhook directly.
 var _ = It("a node has no source of dynamic configuration", Denies("NR-NODE-2"), func(ctx SpecContext) {
 	who, request := suite.AsNode(suite.Scene().Own), registering(configured)(ctx, suite.Scene())
 	if suite.Settings.Profile == Parity {

@@ -13,7 +13,7 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// firstOfService is what a node without addresses reports: the cluster IP of the API server.
+// firstOfService reports the cluster IP of the API server for a node that had no address.
 func firstOfService(ctx context.Context, s *Scene) Request {
 	service, err := suite.Client.CoreV1().Services(metav1.NamespaceDefault).Get(ctx, "kubernetes", metav1.GetOptions{})
 	Expect(err).NotTo(HaveOccurred())

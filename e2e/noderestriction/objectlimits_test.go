@@ -12,12 +12,12 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// message is an event's, with that many KiB.
+// message sets an event's message of that many KiB.
 func message(kib int) func(*Scene, *corev1.Event) {
 	return func(_ *Scene, event *corev1.Event) { event.Message = strings.Repeat("x", kib<<10) }
 }
 
-// images is a Node's list with that many KiB.
+// images reports a Node's image list of that many KiB.
 func images(kib int) Request {
 	var all []any
 	for range kib {

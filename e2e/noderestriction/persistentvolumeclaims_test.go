@@ -13,7 +13,7 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// claim makes a claim and a pod on the scene's own node that uses it.
+// claim creates a claim and a pod on the scene's own node that uses it.
 func claim(r Request) Story {
 	return func(ctx context.Context, s *Scene) Request {
 		name, volume, secret := s.NewName("claim"), s.NewName("volume"), s.NewName("secret")

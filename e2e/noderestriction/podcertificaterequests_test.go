@@ -17,8 +17,7 @@ import (
 
 type certificateTweak func(context.Context, *Scene, *certificatesv1.PodCertificateRequest)
 
-// certificate asks for the certificate of a pod of the node, with what is changed in
-// the request.
+// certificate requests the certificate of a pod on the node. The tweaks edit the request.
 func certificate(tweaks ...certificateTweak) Story {
 	return func(ctx context.Context, s *Scene) Request {
 		pod := s.Pod(ctx, s.Own, fixtures.WithCertificate(fixtures.Signer))

@@ -15,7 +15,7 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// mirror makes a mirror pod of the scene's own node, with what is changed in it.
+// mirror creates a mirror pod of the scene's own node. The tweaks edit the pod.
 func mirror(tweaks ...func(*Scene, *corev1.Pod)) Story {
 	return func(ctx context.Context, s *Scene) Request {
 		pod := fixtures.Pod(s.Namespace(ctx), s.NewName("mirror"), s.Own, fixtures.Mirror(s.Node(ctx, s.Own)))
@@ -26,7 +26,7 @@ func mirror(tweaks ...func(*Scene, *corev1.Pod)) Story {
 	}
 }
 
-// with uses a fixture's tweak in a mirror pod.
+// with applies a fixture's tweak to a mirror pod.
 func with(tweak fixtures.PodTweak) func(*Scene, *corev1.Pod) {
 	return func(_ *Scene, pod *corev1.Pod) { tweak(pod) }
 }
@@ -136,8 +136,8 @@ func evicted(pod *corev1.Pod) Request {
 		fixtures.Eviction(pod.Namespace, pod.Name))
 }
 
-// What no node may by the authorizers: a grant of RBAC, forgotten or planted, does
-// not open it.
+// The authorizers allow no node these requests. An accidental or malicious RBAC grant must not
+// allow them either.
 var _ = DescribeTable("a node to which RBAC grants more of pods", func(ctx SpecContext, story Story, text string) {
 	admitGranted(ctx, granted(story, rbacv1.PolicyRule{
 		Verbs: []string{"update", "patch", "create"}, APIGroups: []string{""},

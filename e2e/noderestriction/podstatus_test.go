@@ -32,13 +32,13 @@ func afterwards(patch fields) Story {
 	}
 }
 
-// podIPs reports where a pod is.
+// podIPs reports the IP of a pod.
 func podIPs(ip string) fields {
 	return fields{"status": fields{"podIP": ip, "podIPs": []any{fields{"ip": ip}}}}
 }
 
-// inRange gives the scene's Nodes addresses, waits until the scene's own has its
-// podCIDR, and reports what is said about an IP inside it.
+// inRange gives the scene's Nodes addresses and waits until the scene's own Node has its podCIDR.
+// The patch then reports an IP inside it.
 func inRange(patch func(inside string) fields) Story {
 	return func(ctx context.Context, s *Scene) Request {
 		addressed(ctx, s)
@@ -60,7 +60,7 @@ func inRange(patch func(inside string) fields) Story {
 // always is a patch that does not depend on the podCIDR.
 func always(patch fields) func(string) fields { return func(string) fields { return patch } }
 
-// onOwnAddress reports that a pod is where its node is.
+// onOwnAddress reports the node's own address as the pod's host IP.
 func onOwnAddress(ctx context.Context, s *Scene) Request {
 	return inRange(always(status("hostIP", s.Address())))(ctx, s)
 }

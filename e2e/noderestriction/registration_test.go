@@ -24,10 +24,10 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// settled bounds how long the pods of kube-system may take after a node came back.
+// settled bounds how long the pods of kube-system may need after a node is back.
 const settled = 3 * time.Minute
 
-// A kubelet that starts always tries to register first.
+// A kubelet always tries to register when it starts.
 var _ = Describe("a real kubelet that starts", Serial, Label(Disruptive, Slow, OnHost, OnWorker), func() {
 	It("registers as before", Allows("NR-NODE-1"), func(ctx SpecContext) {
 		since := time.Now()
@@ -38,8 +38,9 @@ var _ = Describe("a real kubelet that starts", Serial, Label(Disruptive, Slow, O
 		expectRefusalsOnList(ctx, suite.Worker, since, "which started again")
 	})
 
-	// The kubelet stands still meanwhile, so that the Node is away for a time that
-	// others notice: what it owned is collected, and its podCIDR is free again.
+	// The kubelet is stopped during this time, so that the Node is missing long enough for other
+	// components to notice. The objects that it owned are garbage collected, and its podCIDR is
+	// free again.
 	It("registers again where its Node was deleted, and serves as before", Allows("NR-NODE-1"), func(ctx SpecContext) {
 		scene := suite.Scene()
 		before := must(suite.Client.CoreV1().Nodes().Get(ctx, suite.Worker, metav1.GetOptions{}))
@@ -51,7 +52,7 @@ var _ = Describe("a real kubelet that starts", Serial, Label(Disruptive, Slow, O
 		Eventually(ctx, isForgotten).WithTimeout(time.Minute).WithPolling(200*time.Millisecond).Should(BeTrue(),
 			"what the Node owned goes with it")
 
-		// The same credentials, the same request, and another name.
+		// The same credentials and the same request, with another name.
 		suite.ExpectRefusedWrite(ctx, kubelet, Create(api.Nodes).With(fixtures.Node(scene.Other)),
 			Refusal{By: "NR-NODE-1", Text: onlyItself})
 
@@ -79,7 +80,7 @@ func onWorker(ctx context.Context, script string) {
 	Expect(err).NotTo(HaveOccurred())
 }
 
-// registrations are the answers to the worker's kubelet where it made its Node.
+// registrations returns the answers to the worker's kubelet when it created its Node.
 func registrations(ctx context.Context, since time.Time) ([]int32, error) {
 	events, err := suite.AuditedWhere(ctx, since, `"verb":"create"`, `"resource":"nodes"`,
 		`"user":{"username":"system:node:`+suite.Worker+`"`)
@@ -93,8 +94,8 @@ func registrations(ctx context.Context, since time.Time) ([]int32, error) {
 	return codes, err
 }
 
-// isForgotten is true when what the worker's Node owned is gone. A kubelet that found
-// it would keep it, until the garbage collector takes it away under it.
+// isForgotten reports whether the objects that the worker's Node owned are deleted. Otherwise the
+// kubelet would use them, until the garbage collector deletes them.
 func isForgotten(ctx context.Context) (bool, error) {
 	_, lease := suite.Client.CoordinationV1().Leases(fixtures.LeaseNamespace).Get(ctx, suite.Worker, metav1.GetOptions{})
 	_, drivers := suite.Client.StorageV1().CSINodes().Get(ctx, suite.Worker, metav1.GetOptions{})
@@ -106,10 +107,10 @@ func isForgotten(ctx context.Context) (bool, error) {
 	return lease != nil && drivers != nil, nil
 }
 
-// comeBack starts the worker's kubelet and makes the cluster what it was with the
-// Node of before, whether that is still there or not. kube-controller-manager may
-// give the new one another podCIDR: then the pod network of the reference cluster has
-// to follow, and the worker's pods get new addresses.
+// comeBack starts the worker's kubelet and restores the cluster's state with the old Node, whether
+// that Node still exists or not. kube-controller-manager may give the new Node another podCIDR.
+// Then the pod network of the reference cluster must be updated, and the worker's pods get new
+// addresses.
 func comeBack(ctx context.Context, before *corev1.Node) {
 	GinkgoHelper()
 	onWorker(ctx, "systemctl start kubelet")
@@ -131,7 +132,7 @@ func comeBack(ctx context.Context, before *corev1.Node) {
 	Eventually(ctx, notReady).WithTimeout(settled).WithPolling(time.Second).Should(BeEmpty())
 }
 
-// giveAgain sets what others than its kubelet had set on the Node of before.
+// giveAgain sets again what components other than the kubelet had set on the old Node.
 func giveAgain(ctx context.Context, before *corev1.Node) {
 	GinkgoHelper()
 	Expect(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
@@ -151,7 +152,7 @@ func giveAgain(ctx context.Context, before *corev1.Node) {
 	})).To(Succeed())
 }
 
-// filled has what only the second has, too.
+// filled returns now, plus the keys that only before has.
 func filled(now, before map[string]string) map[string]string {
 	all := map[string]string{}
 	maps.Copy(all, before)
@@ -159,8 +160,8 @@ func filled(now, before map[string]string) map[string]string {
 	return all
 }
 
-// moveOut deletes the worker's pods with an address of a podCIDR that is its no more,
-// or with none that it could report, so that they are made anew.
+// moveOut deletes the worker's pods with an address of the old podCIDR, or with no address, so that
+// they are recreated.
 func moveOut(ctx context.Context, cidr string) {
 	GinkgoHelper()
 	old := must(netip.ParsePrefix(cidr))
@@ -177,7 +178,7 @@ func moveOut(ctx context.Context, cidr string) {
 	}
 }
 
-// notReady are the pods of kube-system that are to run and do not.
+// notReady returns the pods of kube-system that should run and are not ready.
 func notReady(ctx context.Context) ([]string, error) {
 	list, err := suite.Client.CoreV1().Pods("kube-system").List(ctx, metav1.ListOptions{})
 	if err != nil {

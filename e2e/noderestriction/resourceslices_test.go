@@ -32,8 +32,8 @@ func pooled(where place, pool func(*Scene) string) Story {
 	}
 }
 
-// sliceInPool creates a slice of a node in a pool of no node's name, in which there is one
-// slice already.
+// sliceInPool creates a slice of a node in a pool whose name is not a node's. The pool already has
+// one slice.
 func sliceInPool(where, first place) Story {
 	return func(ctx context.Context, s *Scene) Request {
 		pool := s.NewName("pool")
@@ -73,7 +73,7 @@ var _ = DescribeTable("the worker's kubelet and a pool of devices", Label(OnHost
 	Entry("that another node uses: denied", DeniesBeyond("NR-SLICE-4", Behind), sliceInPool(worker, other), notThisPool),
 )
 
-// slice makes one and writes to it.
+// slice creates a slice and writes to it.
 func slice(where place, r Request) Story {
 	return func(ctx context.Context, s *Scene) Request {
 		s.Node(ctx, s.Own)

@@ -17,8 +17,8 @@ import (
 
 const audience = "e2e.bulkhead.dev"
 
-// token asks for a token that is bound to a pod of the node, and that the pod
-// mounts, with what is changed in the request.
+// token requests a token that is bound to a pod of the node and that the pod mounts. The tweaks
+// edit the request.
 func token(tweaks ...func(*authenticationv1.TokenRequest)) Story {
 	return func(ctx context.Context, s *Scene) Request {
 		return tokenOf(s.Pod(ctx, s.Own, fixtures.WithToken()), tweaks...)
@@ -33,15 +33,13 @@ func tokenOf(pod *corev1.Pod, tweaks ...func(*authenticationv1.TokenRequest)) Re
 	return Create(api.ServiceAccounts).In(pod.Namespace).Named(pod.Spec.ServiceAccountName).Sub("token").With(request)
 }
 
-// neighboursToken is bound to a pod of another node, which runs as the same account
-// as one of its own.
+// neighboursToken is bound to a pod of another node. A pod of the own node uses the same account.
 func neighboursToken(ctx context.Context, s *Scene) Request {
 	s.Pod(ctx, s.Own, fixtures.WithToken())
 	return tokenOf(s.Pod(ctx, s.Other, fixtures.WithToken()))
 }
 
-// anothersToken is of another account than the pod's, which another pod on the node
-// runs as.
+// anothersToken is for an account that the pod does not use. Another pod on the node uses it.
 func anothersToken(ctx context.Context, s *Scene) Request {
 	account := fixtures.ServiceAccount(s.Namespace(ctx), "another")
 	s.Put(ctx, account)

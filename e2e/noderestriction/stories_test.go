@@ -32,8 +32,8 @@ func metadata(key string, value any) fields { return fields{"metadata": fields{k
 func spec(key string, value any) fields   { return fields{"spec": fields{key: value}} }
 func status(key string, value any) fields { return fields{"status": fields{key: value}} }
 
-// registered needs Node objects of the scene's own node and of the one that the
-// request names.
+// registered creates the Node objects of the scene's own node and of the node that the request
+// names.
 func registered(where place, r Request) Story {
 	return func(ctx context.Context, s *Scene) Request {
 		s.Node(ctx, s.Own)
@@ -42,7 +42,7 @@ func registered(where place, r Request) Story {
 	}
 }
 
-// podOn makes a pod on a node and writes to it.
+// podOn creates a pod on a node and writes to it.
 func podOn(where place, write func(pod *corev1.Pod) Request, tweaks ...fixtures.PodTweak) Story {
 	return func(ctx context.Context, s *Scene) Request { return write(s.Pod(ctx, where(s), tweaks...)) }
 }
@@ -52,8 +52,8 @@ func aboutPod(r Request) func(*corev1.Pod) Request {
 	return func(pod *corev1.Pod) Request { return r.In(pod.Namespace).Named(pod.Name) }
 }
 
-// granted gives the scene's own node a right by RBAC that no node has. It is for
-// rules behind what the node authorizer refuses already.
+// granted gives the scene's own node a right in RBAC that no node has. It is for rules about
+// requests that node-authorizer already denies.
 func granted(story Story, rule rbacv1.PolicyRule) Story {
 	return func(ctx context.Context, s *Scene) Request {
 		s.Grant(ctx, "system:node:"+s.Own, rule)
@@ -63,9 +63,8 @@ func granted(story Story, rule rbacv1.PolicyRule) Story {
 
 var createNodes = rbacv1.PolicyRule{Verbs: []string{"create"}, APIGroups: []string{""}, Resources: []string{"nodes"}}
 
-// admitGranted is admit for a right that was granted by RBAC. In hardened no such
-// grant reaches admission: the node authorizer is strict, and its refusal is what is
-// asserted there.
+// admitGranted is admit for a right that RBAC grants. On hardened no such grant reaches admission:
+// node-authorizer is strict, so the spec expects its denial.
 func admitGranted(ctx SpecContext, story Story, text ...string) {
 	GinkgoHelper()
 	if suite.Settings.Profile != Hardened {
@@ -84,7 +83,8 @@ func expectRefusedByAuthorizer(ctx context.Context, who *Identity, request Reque
 	Expect(message).To(ContainSubstring("[NA-"), "the node authorizer refuses it first")
 }
 
-// must is for what cannot go wrong unless the spec itself is wrong.
+// must returns the value. It fails the spec on an error that only a mistake in the spec could
+// cause.
 func must[T any](value T, err error) T {
 	ExpectWithOffset(1, err).NotTo(HaveOccurred())
 	return value

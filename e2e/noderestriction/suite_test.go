@@ -1,13 +1,13 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package noderestriction_test proves the rules of NodeRestriction on a cluster:
-// one file for each family of rules. Every spec is a write that the authorizers
-// allow, so that it is admission that decides.
+// Package noderestriction_test proves the rules of NodeRestriction on a cluster. There is one file
+// for each group of rules. Every spec is a write that the authorizers allow, so that admission
+// decides.
 //
-// Where admission is ours alone (parity), each refusal names its rule. In hardened
-// the in-tree plugin stands in front and refuses, with its own text, what both
-// refuse; what goes beyond it is refused by ours, with the rule.
+// On parity, where only Bulkhead admits, each denial names its rule. On hardened the in-tree plugin
+// runs first. It rejects with its own text what both reject. Bulkhead rejects what only its own
+// rules cover, and names the rule.
 package noderestriction_test
 
 import (
@@ -27,14 +27,13 @@ var (
 
 func TestSpecs(t *testing.T) { suite.Run(t) }
 
-// admit is the body of most tables: the scene's own node makes the write of the
-// entry, and the answer must be what the entry's labels claim. A text is upstream's,
-// or the part of ours that matters.
+// admit is the body of most tables. The scene's own node makes the write of the entry, and the
+// answer must match the entry's labels. The text is upstream's, or a part of Bulkhead's text.
 func admit(ctx SpecContext, story framework.Story, text ...string) {
 	suite.HoldWrite(ctx, suite.AsNode(suite.Scene().Own), story, text...)
 }
 
-// admitCertified is admit with a client certificate of the node, which the cluster signed.
+// admitCertified is admit with a client certificate of the node that the cluster signed.
 func admitCertified(ctx SpecContext, story framework.Story, text ...string) {
 	suite.HoldWrite(ctx, must(suite.Certified(ctx, suite.Scene().Own)), story, text...)
 }

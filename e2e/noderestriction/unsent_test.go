@@ -16,8 +16,8 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// updateOf is a review of a node that updates its CSINode, or a subresource of it,
-// without changing anything.
+// updateOf returns a review of a node's update of its CSINode, or of a subresource of it. The
+// update changes nothing.
 func updateOf(subresource string) string {
 	GinkgoHelper()
 	kind := metav1.GroupVersionKind{Group: api.CSINodes.Group, Version: api.CSINodes.Version, Kind: "CSINode"}
@@ -35,15 +35,15 @@ func updateOf(subresource string) string {
 	})))
 }
 
-// withConfigSource is a review of a node that registers itself with a source of
-// dynamic configuration.
+// withConfigSource returns a review of a node that registers with a source of dynamic
+// configuration.
 func withConfigSource() string {
 	return review("e2e-any", `{"name":"e2e-any"}}`,
 		`{"name":"e2e-any"},"spec":{"configSource":{"configMap":{"namespace":"default","name":"any","kubeletConfigKey":"kubelet"}}}}`)
 }
 
-// The API server of this version drops, or does not serve, what these rules are
-// about. One with other gates would pass it on, and ours must know what to say.
+// This API server drops, or does not serve, the fields of these rules. An API server with other
+// feature gates would send them, so the webhook must decide about them.
 var _ = Describe("the webhook itself, asked what this API server does not ask:", Label(OnHost), func() {
 	BeforeEach(func() { suite.NeedsOurs("there is no webhook") })
 

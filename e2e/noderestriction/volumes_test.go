@@ -18,7 +18,7 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// asWorkersKubelet is the body of entries with the worker's own kubelet certificate.
+// asWorkersKubelet is the body of entries that use the worker's own kubelet certificate.
 func asWorkersKubelet(ctx SpecContext, story Story, text ...string) {
 	suite.HoldWrite(ctx, must(suite.RealKubelet(ctx, suite.Worker)), story, text...)
 }
@@ -30,7 +30,7 @@ func itself(r Request) Story {
 	return func(context.Context, *Scene) Request { return r.Named(suite.Worker) }
 }
 
-// uniqueName is what kubelets call a volume of the specs' driver.
+// uniqueName returns the name that kubelets use for a volume of the specs' driver.
 func uniqueName(volume string) string { return "kubernetes.io/csi/" + fixtures.Driver + "^" + volume }
 
 func attachedVolumes(names ...string) fields {
@@ -43,8 +43,8 @@ func attachedVolumes(names ...string) fields {
 
 func volumesInUse(names ...string) fields { return status("volumesInUse", names) }
 
-// podWithVolume starts a pod on a node with a volume of the specs' driver, behind what the
-// tweaks add, and returns the volume once it is bound.
+// podWithVolume starts a pod on a node with a volume of the specs' driver. The volumes of the
+// tweaks come first. It returns the volume once it is bound.
 func podWithVolume(
 	ctx context.Context, s *Scene, node string, before ...fixtures.PodTweak,
 ) *corev1.PersistentVolume {
@@ -60,7 +60,7 @@ func podWithVolume(
 	return volume
 }
 
-// usesVolumeOn has the scene's own node report the volume of a pod on a node.
+// usesVolumeOn makes the scene's own node report the volume of a pod on the given node.
 func usesVolumeOn(where place) Story {
 	return func(ctx context.Context, s *Scene) Request {
 		volume := podWithVolume(ctx, s, where(s))
@@ -68,7 +68,7 @@ func usesVolumeOn(where place) Story {
 	}
 }
 
-// usesVolumeOfEndedPod has the scene's own node report the volume of its pod that has ended.
+// usesVolumeOfEndedPod makes the scene's own node report the volume of its pod that has ended.
 func usesVolumeOfEndedPod(ctx context.Context, s *Scene) Request {
 	volume := podWithVolume(ctx, s, s.Own)
 	pods := suite.Client.CoreV1().Pods(s.Namespace(ctx))
@@ -81,8 +81,8 @@ func usesVolumeOfEndedPod(ctx context.Context, s *Scene) Request {
 	return Patch(api.Nodes).Sub("status").Named(s.Own).With(volumesInUse(uniqueName(volume.Name)))
 }
 
-// usesVolumeBehind has the scene's own node report the volume of its oldest pod, after newer
-// pods have come to the node.
+// usesVolumeBehind makes the scene's own node report the volume of its oldest pod, after newer pods
+// were added to the node.
 func usesVolumeBehind(pods int, tweaks ...fixtures.PodTweak) Story {
 	return func(ctx context.Context, s *Scene) Request {
 		request := usesVolumeOn(own)(ctx, s)
@@ -93,8 +93,8 @@ func usesVolumeBehind(pods int, tweaks ...fixtures.PodTweak) Story {
 	}
 }
 
-// usesVolumeAfter has the scene's own node report the last volume of its pod, behind others
-// that a node attaches or mounts.
+// usesVolumeAfter makes the scene's own node report the last volume of its pod. The volumes before
+// it are of a kind that the node attaches or mounts.
 func usesVolumeAfter(count int) Story {
 	return func(ctx context.Context, s *Scene) Request {
 		volume := podWithVolume(ctx, s, s.Own, withShares(count))
@@ -102,7 +102,7 @@ func usesVolumeAfter(count int) Story {
 	}
 }
 
-// withShares adds volumes that need no look-up.
+// withShares adds volumes that need no lookup.
 func withShares(count int) fixtures.PodTweak {
 	return func(pod *corev1.Pod) {
 		for i := range count {
@@ -125,8 +125,8 @@ func withMissingClaims(count int) fixtures.PodTweak {
 	}
 }
 
-// usesVolumeOfAnotherClaim has the scene's own node report the volume of another node's pod,
-// which a claim of its own pod names, too. The volume is bound to the other claim.
+// usesVolumeOfAnotherClaim makes the scene's own node report the volume of another node's pod. A
+// claim of its own pod also names the volume, but the volume is bound to the other claim.
 func usesVolumeOfAnotherClaim(ctx context.Context, s *Scene) Request {
 	volume := podWithVolume(ctx, s, s.Other)
 	claim := fixtures.Claim(s.Namespace(ctx), s.NewName("claim"), volume.Name)
@@ -178,8 +178,8 @@ var _ = DescribeTable("the worker's kubelet that reports volumes", Label(OnHost,
 		}, notInUse),
 )
 
-// The specs' driver does not exist, so the volume is never attached: the kubelet reports
-// it before that, and stops when the pod has gone.
+// The specs' driver does not exist, so the volume is never attached. The kubelet reports the volume
+// before the attachment, and stops when the pod is deleted.
 var _ = It("the worker's kubelet reports the volume of a pod that starts, and no longer when the pod has gone",
 	Allows("NR-VOLUME-2"), Label(OnHost, OnWorker, Slow), func(ctx SpecContext) {
 		scene, since := suite.Scene(), time.Now()
@@ -197,7 +197,7 @@ var _ = It("the worker's kubelet reports the volume of a pod that starts, and no
 		expectRefusalsOnList(ctx, suite.Worker, since, "with a volume that is not attached")
 	})
 
-// detach removes what kube-controller-manager created to attach a volume.
+// detach deletes the objects that kube-controller-manager created to attach a volume.
 func detach(ctx context.Context, volume string) error {
 	attachments := suite.Client.StorageV1().VolumeAttachments()
 	all, err := attachments.List(ctx, metav1.ListOptions{})

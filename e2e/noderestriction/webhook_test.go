@@ -27,8 +27,8 @@ const (
 		"node-authorizer-client.key"
 )
 
-// review is one as the API server sends it, of a node that makes the Node of the
-// name. What it says of itself is replaced by the tweaks.
+// review returns a review as the API server sends it. In it, a node creates the Node of the given
+// name. The tweaks replace parts of the text.
 func review(node string, tweaks ...string) string {
 	body := `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"e2e",` +
 		`"kind":{"group":"","version":"v1","kind":"Node"},"resource":{"group":"","version":"v1","resource":"nodes"},` +
@@ -37,11 +37,11 @@ func review(node string, tweaks ...string) string {
 	return strings.NewReplacer(tweaks...).Replace(body)
 }
 
-// post sends a body to the webhook from the host of the control plane, as the API
-// server, and returns the status code and the answer.
+// post sends a body to the webhook from the control-plane host, with the API server's credentials.
+// It returns the status code and the answer.
 func post(ctx context.Context, body string) (code string, answer admissionv1.AdmissionReview, text string) {
 	GinkgoHelper()
-	// 92 is curl's word for an answer that came before all of the body was read.
+	// curl exits with 92 if the answer arrives before all of the body was read.
 	out := suite.OnControlPlane(ctx,
 		withKey+` -H 'Content-Type: application/json' --data-binary @- -w '\n%{http_code}' `+webhookURL+
 			" <<'END-OF-BODY' || test $? -eq 92\n"+body+"\nEND-OF-BODY\n")
@@ -61,7 +61,7 @@ func expectAdmitted(ctx context.Context, body string) {
 	Expect(answer.Response.Allowed).To(BeTrue(), text)
 }
 
-// expectForbidden wants a refusal that ends in a text.
+// expectForbidden expects a denial whose message ends with the text.
 func expectForbidden(ctx context.Context, body, end string) {
 	GinkgoHelper()
 	code, answer, text := post(ctx, body)
@@ -140,8 +140,8 @@ var _ = Describe("the webhook itself", Label(OnHost), func() {
 	)
 })
 
-// The registration is on the hosts' disks (KEP-5793): whoever rules the API cannot
-// switch it off there.
+// The registration is a file on the hosts' disks (KEP-5793), so a user with all rights in the API
+// cannot remove it.
 var _ = It("nobody removes the webhook through the API", Denies("NR-EVENT-2"), Label(OnHardened),
 	func(ctx SpecContext) {
 		registrations := suite.Client.AdmissionregistrationV1().ValidatingWebhookConfigurations()

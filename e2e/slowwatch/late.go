@@ -10,21 +10,21 @@ import (
 )
 
 const (
-	// chunkSize is how much is read at once, and maxChunks how much may be on its
-	// way: more than five seconds of any cluster's changes.
+	// chunkSize is the size of one read. maxChunks bounds the delayed chunks: more than five
+	// seconds of changes in any cluster.
 	chunkSize = 16 << 10
 	maxChunks = 8192
 )
 
-// chunk is what one read gave, and when it is to arrive.
+// chunk is the result of one read, and the time at which it is due.
 type chunk struct {
 	data []byte
 	err  error
 	due  time.Time
 }
 
-// late is a stream whose every byte, and whose end, arrives later than at its
-// source, in the source's rhythm. One goroutine reads from it.
+// late is a stream that delays every byte, and the end, of its source by the same time. Only one
+// goroutine may read from it.
 type late struct {
 	source io.ReadCloser
 	chunks chan chunk
@@ -33,7 +33,7 @@ type late struct {
 	left   chunk
 }
 
-// holdBack reads ahead until the stream is closed or at its end.
+// holdBack reads ahead until the stream is closed or the source ends.
 func holdBack(source io.ReadCloser, delay time.Duration) *late {
 	l := &late{source: source, chunks: make(chan chunk, maxChunks), closed: make(chan struct{})}
 	go l.readAhead(delay)
@@ -78,7 +78,7 @@ func (l *late) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Close ends the source and what waits.
+// Close closes the source and drops the delayed chunks.
 func (l *late) Close() error {
 	l.once.Do(func() { close(l.closed) })
 	return l.source.Close()

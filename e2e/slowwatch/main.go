@@ -1,13 +1,12 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command slowwatch stands between the node authorizer and its API server and
-// holds back what watches bring. Specs run it on a control-plane host, to see what
-// becomes of requests that are ahead of the node authorizer's view.
+// Command slowwatch is a proxy between node-authorizer and its API server that delays watch events.
+// Specs run it on a control-plane host, to test requests that arrive before node-authorizer's cache
+// has the objects.
 //
-// It listens on loopback without TLS, asks nobody who they are, and lends
-// everybody its client certificate: it is for clusters that are tested, and only
-// while they are.
+// It listens on loopback without TLS, does not authenticate callers, and uses its client
+// certificate for all of them. Use it only on test clusters, and only during the tests.
 package main
 
 import (
@@ -49,7 +48,7 @@ func main() {
 	}
 }
 
-// run serves until ctx is done, and cuts off the watches then.
+// run serves until ctx is done, and then closes the watches.
 func run(ctx context.Context, s settings) error {
 	target, err := url.Parse(s.server)
 	if err != nil {
@@ -71,8 +70,7 @@ func run(ctx context.Context, s settings) error {
 	return nil
 }
 
-// transportFrom reads the client certificate for every connection, as it is
-// renewed.
+// transportFrom reads the client certificate again for every connection, because it is renewed.
 func transportFrom(directory string) (*http.Transport, error) {
 	ca, err := os.ReadFile(filepath.Join(directory, "kube-ca.crt"))
 	if err != nil {
@@ -92,7 +90,7 @@ func transportFrom(directory string) (*http.Transport, error) {
 			},
 		},
 		ForceAttemptHTTP2: true,
-		// What passes is neither packed nor unpacked.
+		// Forward the content without compression or decompression.
 		DisableCompression: true,
 	}, nil
 }

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// newProxy passes requests on to the target. What a watch brings arrives later by
-// the delay; its header, and all other answers, arrive at once.
+// newProxy forwards requests to the target. It delays the events of a watch. The header of a watch,
+// and all other answers, arrive at once.
 func newProxy(target *url.URL, transport http.RoundTripper, delay time.Duration) http.Handler {
 	return &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
@@ -19,7 +19,7 @@ func newProxy(target *url.URL, transport http.RoundTripper, delay time.Duration)
 			r.Out.Host = target.Host
 		},
 		Transport: transport,
-		// A watch has no length, so what it brings is passed on as it comes.
+		// A watch has no Content-Length, so ReverseProxy flushes its events at once.
 		ModifyResponse: func(response *http.Response) error {
 			if isWatch(response.Request.URL) && response.StatusCode == http.StatusOK {
 				response.Body = holdBack(response.Body, delay)

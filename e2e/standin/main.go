@@ -1,12 +1,12 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command standin stands in a kubelet's place, behind a second kubelet-auth-proxy, and
-// says what reached it. Specs run it on a node: the proxy accepts nobody who does not
-// have the kubelet's serving certificate.
+// Command standin replaces a kubelet behind a second kubelet-auth-proxy, and reports the requests
+// that arrive. Specs run it on a node: the proxy accepts only a server with the kubelet's serving
+// certificate.
 //
-// It asks nobody who they are and says what it was sent: it is for clusters that are
-// tested, and only while they are.
+// It does not authenticate callers and returns what they sent. Use it only on test clusters, and
+// only during the tests.
 package main
 
 import (
@@ -21,15 +21,15 @@ import (
 	"time"
 )
 
-// maxBody bounds what is said of a body.
+// maxBody bounds the part of a body that is reported.
 const maxBody = 64 << 10
 
-// received is what reached the stand-in.
+// received is a request that arrived.
 type received struct {
 	Method, Target, Host string
 	Header               http.Header
 	Body                 string
-	// Certificate is the common name of who called.
+	// Certificate is the common name of the caller's certificate.
 	Certificate string
 }
 
@@ -41,7 +41,7 @@ func main() {
 	server := &http.Server{
 		Addr: *listen, Handler: http.HandlerFunc(answer), ReadHeaderTimeout: 10 * time.Second,
 		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, ClientAuth: tls.RequestClientCert},
-		// What comes is HTTP/1.1, as it is to a kubelet.
+		// Serve only HTTP/1.1, which kubelet-auth-proxy uses with a kubelet.
 		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){},
 	}
 	if err := server.ListenAndServeTLS(*serving, *serving); err != nil {
@@ -50,8 +50,7 @@ func main() {
 	}
 }
 
-// answer has the status and the Location that the query asks for, and says what was
-// received.
+// answer returns the status and the Location that the query names, and a report of the request.
 func answer(w http.ResponseWriter, req *http.Request) {
 	body, err := io.ReadAll(io.LimitReader(req.Body, maxBody))
 	if err != nil {
