@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// relation says which node an object belongs to, relative to the node whose disk was read.
+// relation is the node that an object belongs to, relative to the node whose disk was read.
 type relation string
 
 const (
@@ -102,7 +102,7 @@ func (a attempt) about(object string) attempt { a.Object = object; return a }
 func (a attempt) sending(kind string, body any) attempt {
 	encoded, err := json.Marshal(body)
 	if err != nil {
-		panic(fmt.Sprintf("encoding the body of %s: %v", a, err)) // of values that were decoded from JSON
+		panic(fmt.Sprintf("encoding the body of %s: %v", a, err)) // cannot happen: the values were decoded from JSON
 	}
 	header := a.Header.Clone()
 	header.Set("Content-Type", kind)

@@ -42,7 +42,7 @@ func catalogue(groups []*metav1.APIGroup, lists []*metav1.APIResourceList, remot
 	for _, list := range preferredFirst(groups, lists) {
 		version, err := schema.ParseGroupVersion(list.GroupVersion)
 		if err != nil {
-			continue // the server has made no sense
+			continue // invalid group version from the server
 		}
 		for _, r := range list.APIResources {
 			if strings.Contains(r.Name, "/") || found[version.WithResource(r.Name).GroupResource()] != nil {

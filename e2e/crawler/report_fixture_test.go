@@ -64,7 +64,7 @@ func (r *report) table(b *strings.Builder) {
 		row(name, t, len(t.Rights))
 	}
 	row("all", r.All, r.rights())
-	_ = out.Flush() // to memory
+	_ = out.Flush() // a write to memory does not fail
 }
 
 // rights returns the number of different rights beyond the own node, summed over the credentials.

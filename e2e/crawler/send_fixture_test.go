@@ -22,7 +22,7 @@ import (
 const (
 	// tries bounds how often an undecided attempt is made.
 	tries = 4
-	// longestWait bounds the time that a Retry-After may ask for.
+	// longestWait bounds the wait for a Retry-After.
 	longestWait = 2 * time.Second
 	// enough is the number of bytes that are read of an answer for the report.
 	enough = 4 << 10

@@ -145,7 +145,7 @@ func runtimeCopy(body map[string]any) map[string]any {
 func asObject(whose relation, from metav1.Object) object {
 	encoded, err := json.Marshal(from)
 	if err != nil {
-		panic(fmt.Sprintf("encoding %T: %v", from, err)) // of our own making
+		panic(fmt.Sprintf("encoding %T: %v", from, err)) // cannot happen: the suite made the object
 	}
 	o := object{Relation: whose, Namespace: from.GetNamespace(), Name: from.GetName(), Body: map[string]any{}}
 	if err := json.Unmarshal(encoded, &o.Body); err != nil {

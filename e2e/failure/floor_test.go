@@ -59,8 +59,9 @@ var _ = Describe("the node authorizer hangs", Serial, Ordered, Label(Disruptive,
 		})
 	})
 
-// holds are the specs of an outage. They check what RBAC's floor still allows, what is still
-// denied, and that nothing is lost after the outage. Only hardened has a floor.
+// holds are the specs of an outage. They check what the in-tree authorizers still allow, what is
+// still denied, and that nothing is lost after the outage. The in-tree Node authorizer is the
+// floor: only hardened has it behind node-authorizer.
 func holds(o *outage) {
 	var (
 		scene         *Scene

@@ -34,7 +34,7 @@ const (
 var _ = Describe("the installer", Serial, Ordered, Label(Disruptive, OnHost, OnHardened, Slow), func() {
 	var (
 		installed Installation
-		plain     string // kube-apiserver's manifest without anything of ours
+		plain     string // kube-apiserver's manifest without Bulkhead
 	)
 
 	BeforeAll(func(ctx SpecContext) {

@@ -43,7 +43,7 @@ const (
 	Deny  Want = "deny"
 )
 
-// Behind stands for the authorizers after Bulkhead in [AllowsBy].
+// Behind means the authorizers after Bulkhead in [AllowsBy].
 const Behind rules.ID = "behind"
 
 // Allows labels a spec that the rule allows.

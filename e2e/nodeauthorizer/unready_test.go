@@ -16,7 +16,7 @@ import (
 
 const componentBinding = "bulkhead:node-authorizer"
 
-// restored bounds the time until node-authorizer retries after its rights are back.
+// restored bounds the time until node-authorizer is ready after its rights are back.
 const restored = time.Minute
 
 // Without its rights node-authorizer cannot list the cluster's objects. If it restarts in that

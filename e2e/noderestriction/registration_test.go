@@ -143,7 +143,7 @@ func giveAgain(ctx context.Context, before *corev1.Node) {
 		node.Labels, node.Annotations = filled(node.Labels, before.Labels), filled(node.Annotations, before.Annotations)
 		for _, taint := range before.Spec.Taints {
 			has := slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.MatchTaint(&taint) })
-			if !has && !strings.HasPrefix(taint.Key, "node.kubernetes.io/") { // those follow from its conditions
+			if !has && !strings.HasPrefix(taint.Key, "node.kubernetes.io/") { // set by the node lifecycle controller
 				node.Spec.Taints = append(node.Spec.Taints, taint)
 			}
 		}

@@ -113,7 +113,7 @@ var _ = Describe("the webhook itself", Label(OnHost), func() {
 		code, answer, text := post(ctx,
 			review("e2e-any", `"metadata":{`, `"metadata":{"annotations":{"big":"`+strings.Repeat("x", 10<<20)+`"},`))
 		Expect(code).To(Equal("200"), text)
-		if text != "" { // curl may give no more of such an answer than the code
+		if text != "" { // curl may print only the status code
 			Expect(answer.Response).NotTo(BeNil(), text)
 			Expect(answer.Response.Allowed).To(BeFalse(), text)
 			Expect(answer.Response.Result.Message).To(ContainSubstring("[NR-LIMIT]"), text)

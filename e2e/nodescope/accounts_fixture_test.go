@@ -42,7 +42,7 @@ const (
 	shortLived = "short-lived"
 	// custom is limited on custom resources.
 	custom = "custom"
-	// small has a scope of nodes only. The scope implies tokens and secrets.
+	// small has a scope of nodes only: it names neither tokens nor secrets.
 	small = "small"
 	// alone has a scope with resources but without their subresources.
 	alone = "alone"

@@ -26,7 +26,7 @@ func askedItself(ctx context.Context, body string) authorizationv1.SubjectAccess
 	Expect(err).NotTo(HaveOccurred())
 	Expect(code).To(Equal("200"), text)
 	answer := authorizationv1.SubjectAccessReview{}
-	if text != "" { // curl may give no more of an answer than the code
+	if text != "" { // curl may print only the status code
 		Expect(json.Unmarshal([]byte(text), &answer)).To(Succeed(), text)
 	}
 	return answer.Status

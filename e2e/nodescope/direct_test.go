@@ -51,7 +51,7 @@ var _ = Describe("node scope itself", Label(OnHost), func() {
 		}
 		before := count()
 		said := askedItself(ctx, listsPods(user(plain)+strings.Repeat("x", 100<<10)))
-		if said.Reason != "" { // curl may have nothing but the code
+		if said.Reason != "" { // curl may print only the status code
 			Expect(said.Denied).To(BeTrue(), said.Reason)
 			Expect(said.Reason).To(HaveSuffix("[NS-LIMIT]"))
 		}
