@@ -35,9 +35,9 @@ func (r Refusal) code() int {
 
 // RefusedWrite matches an answer that rejects a write in this way.
 //
-// On the profiles where only Bulkhead's admission answers, the message must name the rule. The same
-// holds for rules that upstream does not have. Where the in-tree plugin runs before Bulkhead's
-// webhook, the plugin rejects the shared rules with its own text and without an ID. `bulkhead why`
+// On parity, where only Bulkhead's admission decides, the message must name the rule. On hardened
+// the same holds for rules that upstream does not have. The in-tree plugin runs before Bulkhead's
+// webhook there, and rejects the shared rules with its own text and without an ID. `bulkhead why`
 // must then find the rule from that text.
 func RefusedWrite(profile Profile, rule rules.Rule, r Refusal) types.GomegaMatcher {
 	return &outcome{
@@ -98,9 +98,9 @@ func (s *Suite) HoldWrite(ctx context.Context, who *Identity, story Story, text 
 	s.ExpectRefusedWrite(ctx, who, request, refusal)
 }
 
-// ExpectRefusedWrite makes the write and expects that it is rejected in that way. It makes the
-// write once. It retries only where the in-tree plugin may answer, and only if that answer shows
-// that the plugin's informers do not have the scene's objects yet.
+// ExpectRefusedWrite makes the write and expects that it is rejected in that way. On parity it makes
+// the write once. On other profiles it retries while the answer shows that the in-tree plugin's
+// informers do not have the scene's objects yet.
 func (s *Suite) ExpectRefusedWrite(ctx context.Context, who *Identity, request Request, refusal Refusal) {
 	ginkgo.GinkgoHelper()
 	rule, known := s.rule(refusal.By)

@@ -56,8 +56,8 @@ var _ = Describe("a watch that a node has begun", Label(OnHost, OnWorker), func(
 		})
 })
 
-// These rules are off by default. The kubelets of the cluster use watches, so no pod with a secret
-// can start during these specs.
+// These rules only audit by default, so the specs enforce them by name. The kubelets of the cluster
+// use watches, so no pod with a secret can start during these specs.
 var _ = Describe("nodes that may not watch", Serial, Ordered, Label(Disruptive, OnHost, OnHardened, Slow), func() {
 	BeforeAll(func(ctx SpecContext) {
 		installed := must(suite.ReadInstallation(ctx))
