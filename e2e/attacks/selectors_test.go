@@ -27,8 +27,8 @@ const (
 	onlySelectedSlices = "can only list/watch/deletecollection resourceslices with nodeName field selector"
 )
 
-// T20: attempts to reach more than the node's own objects with a selector that is missing, forged
-// or for something else, and with requests that seem to change nothing (KEP-4601).
+// T20: attempts to reach more than the node's own objects. They use a selector that is missing,
+// forged or for something else, or requests that seem to change nothing (KEP-4601).
 var _ = Describe("selectors", func() {
 	podsOfOwn := forNode(func(own, _ string) Request { return List(api.Pods).Where("spec.nodeName=" + own) })
 	slicesOfOwn := forNode(func(own, _ string) Request {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package framework is shared by the end-to-end suites. It has one contract with the cluster under
-// test, the identities that specs act as, requests and their possible outcomes, and a report of how
-// each rule was proved.
+// test, the identities that specs act as, and requests with their possible outcomes. It writes a
+// report of how each rule was proved.
 //
 // A spec names a rule and an outcome in its labels ([Allows], [Denies]). It makes one request and
 // compares the answer with those labels ([Suite.Hold]). A denial must be the right denial: status

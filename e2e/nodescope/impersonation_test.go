@@ -45,8 +45,8 @@ func inTheNameOf(ctx context.Context, who *Identity, whom impersonated, r Reques
 	return code, message
 }
 
-// needsConstrained skips a spec where the API server supports only legacy impersonation. Legacy
-// impersonation cannot be limited to certain targets such as the own node.
+// needsConstrained skips a spec where the API server supports only legacy impersonation. Only
+// constrained impersonation has a verb for the caller's own node.
 func needsConstrained(ctx context.Context) {
 	GinkgoHelper()
 	metrics := string(must(suite.Client.Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)))
