@@ -114,7 +114,8 @@ func embedded(text string) []string {
 }
 
 // newest keeps the newest certificate of each subject, issuer and use. The use matters because a
-// kubelet's serving certificate has the same name as its client certificate, but is not a credential.
+// kubelet's serving certificate has the same name as its client certificate, but is not a
+// credential.
 func newest(pairs []pair) (kept []pair, not []skipped) {
 	whose := func(p pair) string {
 		return fmt.Sprintf("%s by %s, %v", p.Certificate.Subject, p.Certificate.Issuer, p.isClient())

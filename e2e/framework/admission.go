@@ -98,9 +98,9 @@ func (s *Suite) HoldWrite(ctx context.Context, who *Identity, story Story, text 
 	s.ExpectRefusedWrite(ctx, who, request, refusal)
 }
 
-// ExpectRefusedWrite makes the write and expects that it is rejected in that way. On parity it makes
-// the write once. On other profiles it retries while the answer shows that the in-tree plugin's
-// informers do not have the scene's objects yet.
+// ExpectRefusedWrite makes the write and expects that it is rejected in that way. On parity it
+// makes the write once. On other profiles it retries while the answer shows that the in-tree
+// plugin's informers do not have the scene's objects yet.
 func (s *Suite) ExpectRefusedWrite(ctx context.Context, who *Identity, request Request, refusal Refusal) {
 	ginkgo.GinkgoHelper()
 	rule, known := s.rule(refusal.By)
