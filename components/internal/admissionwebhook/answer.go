@@ -20,18 +20,19 @@ import (
 )
 
 const (
-	// maxWarnings and maxWarning bound what the caller is warned of. The API server
-	// cuts a warning after 256 characters, and all of them after 4096.
+	// maxWarnings and maxWarning bound the warnings in an answer. The API server cuts one warning
+	// after 256 characters, and all warnings together after 4096 characters.
 	maxWarnings = 10
 	maxWarning  = 250
-	// maxAnnotations bounds the reviewer's words in an audit event.
+	// maxAnnotations bounds the audit annotations that the reviewer sets.
 	maxAnnotations = 16
-	// ruleKey and auditedKey are the annotations that are made here.
+	// ruleKey and auditedKey are the audit annotations that this package sets itself.
 	ruleKey    = "rule"
 	auditedKey = "audited-rules"
 )
 
-// effectOf is the word for a decision in logs and metrics: there is no third effect.
+// effectOf returns the effect of a decision for logs and metrics. A webhook knows only Allow
+// and Deny.
 func effectOf(d rules.Decision) string {
 	if d.Allowed() {
 		return rules.Allow.String()
@@ -39,13 +40,12 @@ func effectOf(d rules.Decision) string {
 	return rules.Deny.String()
 }
 
-// internalError denies what made the reviewer fail. A kubelet tries again.
+// internalError denies a request on which the reviewer failed. The kubelet retries after a 500.
 func internalError() rules.Decision {
 	return denial("", http.StatusInternalServerError, metav1.StatusReasonInternalError, "internal error")
 }
 
-// limited denies what is over a bound. What may be within it later has a code that
-// says so.
+// limited denies a request that exceeds a limit. A request that may succeed later gets a 429.
 func limited(rule rules.Rule, by webhook.Excess) rules.Decision {
 	if by == webhook.TooLarge {
 		return denial(rule.ID, http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge,
@@ -60,7 +60,7 @@ func denial(rule rules.ID, code int32, reason metav1.StatusReason, text string) 
 	return d
 }
 
-// response is the part of an AdmissionResponse that we set.
+// response is the part of an AdmissionResponse that Bulkhead sets.
 type response struct {
 	UID              types.UID         `json:"uid"`
 	Allowed          bool              `json:"allowed"`
@@ -85,9 +85,9 @@ func responseTo(uid types.UID, d rules.Decision) response {
 	}
 }
 
-// statusOf is a denial as it is shown: always a failure, with a code and a message
-// that are fit for one. Of the details it keeps what was written, not when to try
-// again.
+// statusOf returns the Status of a denial. The status is always Failure, and the code is
+// between 400 and 599. Of the details it keeps the name, group and kind of the object, but not
+// retryAfterSeconds.
 func statusOf(d rules.Decision) *metav1.Status {
 	if d.Allowed() {
 		return nil
@@ -118,7 +118,7 @@ func warningsOf(from []string) []string {
 	return warnings
 }
 
-// annotationsOf leaves out what the API server would not take.
+// annotationsOf leaves out annotations that the API server would reject.
 func annotationsOf(d rules.Decision) map[string]string {
 	if d.Rule == "" && len(d.Findings) == 0 && len(d.Annotations) == 0 {
 		return nil
@@ -138,7 +138,7 @@ func annotationsOf(d rules.Decision) map[string]string {
 	return annotations
 }
 
-// isPlain is true for the part of an annotation's key behind the slash.
+// isPlain reports whether key is valid as the part of an annotation key after the slash.
 func isPlain(key string) bool {
 	return !strings.Contains(key, "/") && len(validation.IsQualifiedName(key)) == 0
 }
@@ -161,6 +161,6 @@ func write(w http.ResponseWriter, r response) {
 		panic(err)
 	}
 	w.Header().Set("Content-Type", "application/json")
-	// A failed write means that nobody is left to be told.
+	// A write fails only if the caller has closed the connection.
 	_, _ = w.Write(body)
 }

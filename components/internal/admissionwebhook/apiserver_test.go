@@ -28,9 +28,9 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// callerOf calls h as kube-apiserver does: with client-go and a codec of its kind,
-// at the URL of a registration. (Its own caller, pkg/util/webhook, needs more
-// modules than this project has.)
+// callerOf returns a client that calls h as kube-apiserver does: with client-go, with a codec
+// of the same kind, at the URL of a registration. kube-apiserver's own caller,
+// pkg/util/webhook, needs more modules than this project has.
 func callerOf(t *testing.T, h *Handler, http2 bool) *rest.RESTClient {
 	t.Helper()
 	server := httptest.NewUnstartedServer(h)
@@ -56,9 +56,9 @@ func callerOf(t *testing.T, h *Handler, http2 bool) *rest.RESTClient {
 	return client
 }
 
-// outcome is what kube-apiserver makes of a call.
+// outcome is the result that kube-apiserver draws from a call.
 type outcome struct {
-	// Err is what the client is told; nil if the write is admitted.
+	// Err is the error that the client receives. It is nil if the write is admitted.
 	Err         *metav1.Status
 	Warnings    []string
 	Annotations map[string]string
@@ -132,8 +132,8 @@ func byName(_ context.Context, a admission.Attributes) rules.Decision {
 	return rules.Decision{Effect: rules.Allow}
 }
 
-// Whatever the author of a request can bring about is an answer, never a failed
-// call: that would be a 500 which says nothing, or an admission.
+// A request must always get an answer, whatever it contains. A failed call would become a 500
+// without a reason, or an admission.
 func TestKubeAPIServerReadsTheAnswer(t *testing.T) {
 	named := func(name string) *admissionv1.AdmissionRequest {
 		pod := podOf(0)
@@ -192,7 +192,8 @@ func TestKubeAPIServerReadsTheAnswer(t *testing.T) {
 	}
 }
 
-// What is refused unread is answered with the uid that kube-apiserver wrote first.
+// A review that is denied before it is read is answered with the uid. kube-apiserver writes the
+// uid first.
 func TestTheUIDIsWithinTheHead(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := admissionv1.AddToScheme(scheme); err != nil {

@@ -30,7 +30,7 @@ func (d discard) Header() http.Header         { return d.header }
 func (d discard) Write(b []byte) (int, error) { return len(b), nil }
 func (d discard) WriteHeader(int)             {}
 
-// admitting admits all.
+// admitting admits every request.
 type admitting struct{}
 
 func (admitting) Review(context.Context, admission.Attributes) rules.Decision {
@@ -56,9 +56,9 @@ func nodeWithImages(b *testing.B, images int) string {
 	return string(data)
 }
 
-// BenchmarkHandler measures one admitted review, from body to answer, without HTTP
-// and with a reviewer that admits: the create of a small pod, and the status of a
-// Node with 50 images; and that of somebody who is no node.
+// BenchmarkHandler measures one admitted review, from body to answer, without HTTP and with a
+// reviewer that admits. The reviews are: the create of a small pod, the status of a Node with
+// 50 images, and a write of a user that is not a node.
 func BenchmarkHandler(b *testing.B) {
 	node := nodeWithImages(b, 50)
 	update := func(f *fields) {
@@ -89,8 +89,8 @@ func BenchmarkHandler(b *testing.B) {
 	}
 }
 
-// BenchmarkDecoding measures the least that a webhook does: the review and its
-// objects decoded by encoding/json into the API's types, without any bound or check.
+// BenchmarkDecoding measures the least work of any webhook: encoding/json decodes the review
+// and its objects into the API's types, without limits and checks.
 func BenchmarkDecoding(b *testing.B) {
 	node := nodeWithImages(b, 50)
 	body := []byte(reviewOf(func(f *fields) { f.object, f.old = node, node }))

@@ -1,24 +1,24 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package admissionwebhook serves AdmissionReview v1 from a [Reviewer].
+// Package admissionwebhook serves AdmissionReview v1 with the decisions of a [Reviewer].
 //
-// Its only client is kube-apiserver, and the way kube-apiserver reads an answer
-// decides what is answered here:
+// Its only client is kube-apiserver. How kube-apiserver reads an answer decides what this
+// package answers:
 //
-//   - A call that fails refuses the write as well, under failurePolicy Fail, but
-//     with a 500 that tells nobody why, and under Ignore it admits it. A 4xx is kept
-//     for what kube-apiserver never sends: a wrong method or content type, a body
-//     that is no AdmissionReview v1 of anybody. A 5xx is never sent.
-//   - So whatever the author of a request can bring about (an object of many
-//     megabytes, too many requests in flight, a request that makes the policy panic)
-//     is answered 200 and refused. What a kubelet should try again is refused with
-//     429, without a Retry-After: it would be waited for inside of one call.
-//   - A code below 400 beside a refusal becomes a 400, so none is sent.
-//   - The uid of the answer has to be that of the request, also when the request
-//     was not read. kube-apiserver writes it first, so it is in the first bytes.
+//   - Under failurePolicy Fail, a failed call rejects the write too, but with a 500 that gives
+//     no reason. Under failurePolicy Ignore, a failed call admits the write. So a 4xx is only
+//     for what kube-apiserver never sends: a wrong method or content type, or a body that is
+//     not an AdmissionReview v1. A 5xx is never sent.
+//   - A user can send an object of many megabytes, too many requests at once, or a request
+//     that makes the policy panic. All of these are answered 200 with a denial. A denial that
+//     the kubelet should retry has code 429, without a Retry-After: kube-apiserver would wait
+//     for it within the same call.
+//   - kube-apiserver turns a code below 400 in a denial into 400. So no such code is sent.
+//   - The uid of the answer must be that of the request, also if the request was not read.
+//     kube-apiserver writes the uid first, so it is in the first bytes.
 //
-// Nothing that a node writes is admitted unless the Reviewer said so. What anybody
-// else writes is admitted before its objects are decoded: the registration lets
-// only nodes through, and a mistake there must not stop a cluster.
+// A write of a node is admitted only if the Reviewer allows it. A write of any other user is
+// admitted before its objects are decoded. The registration selects only nodes' requests, and
+// a mistake in it must not stop a cluster.
 package admissionwebhook

@@ -40,8 +40,8 @@ func addSeeds(f *testing.F) {
 	}
 }
 
-// FuzzDecodeReview holds the decoder to what it promises of a review that it lets
-// through: the API's own types read the same from it.
+// FuzzDecodeReview checks that the API's own types decode every accepted review to the same
+// values.
 func FuzzDecodeReview(f *testing.F) {
 	addSeeds(f)
 	f.Add([]byte(reviewOf(func(f *fields) {
@@ -60,7 +60,7 @@ func FuzzDecodeReview(f *testing.F) {
 		}
 		var api admissionv1.AdmissionReview
 		if err := json.UnmarshalCaseSensitivePreserveInts(body, &api); err != nil || api.Request == nil {
-			// What is not read here may be of another type than the API's.
+			// The API's types may differ in fields that this package does not read.
 			return
 		}
 		if diff := cmp.Diff(asSent(api.Request), asRead(q)); diff != "" {
@@ -73,8 +73,8 @@ func FuzzDecodeReview(f *testing.F) {
 	})
 }
 
-// FuzzHandler holds the handler to this: nothing of a node is admitted unless the
-// reviewer said so, and what it was asked is what the body says.
+// FuzzHandler checks two properties. A node's write is admitted only if the reviewer allows it.
+// The attributes that the reviewer sees are those in the body.
 func FuzzHandler(f *testing.F) {
 	addSeeds(f)
 	f.Fuzz(func(t *testing.T, body []byte) {
@@ -111,7 +111,8 @@ func FuzzHandler(f *testing.F) {
 	})
 }
 
-// sent is what a rule may look at, objects aside: those have a table.
+// sent is the part of a request that a rule may read, without the objects. TestObjectsByResource
+// covers the objects.
 type sent struct {
 	UID, User, Name, Namespace, Sub string
 	Groups                          []string

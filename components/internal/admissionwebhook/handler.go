@@ -20,22 +20,23 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// Config is what a handler is made of. Every field but Untyped and Entry is needed.
+// Config is the configuration of a handler. Every field except Untyped and Entry is required.
 type Config struct {
 	Reviewer Reviewer
-	// NodeName says whether a user's writes are reviewed, and in which node's share.
+	// NodeName reports whether a user's writes are reviewed, and which node's share of the
+	// limits they use.
 	NodeName func(user.Info) (string, bool)
-	// Untyped says of which resources beside those of the table the objects are decoded
-	// too, as [unstructured.Unstructured]; nil of none.
+	// Untyped selects resources, besides those of the built-in table, whose objects are also
+	// decoded, as [unstructured.Unstructured]. If Untyped is nil, there are none.
 	Untyped func(schema.GroupResource) bool
 	Limits  webhook.Limits
-	// LimitRule is the rule that a refusal beyond a bound cites.
+	// LimitRule is the rule that a denial cites if a request exceeds a limit.
 	LimitRule rules.Rule
-	// Rules are those that the reviewer cites; metrics name no other.
+	// Rules are the rules that the reviewer cites. Metrics name only these.
 	Rules    []rules.Rule
 	Registry metrics.KubeRegistry
-	// Entry, if it is not empty, is a label of all metrics, where a process has several
-	// handlers.
+	// Entry, if it is not empty, is the value of the label "entry" of all metrics. It is for a
+	// process with several handlers.
 	Entry  string
 	Logger klog.Logger
 	Clock  clock.PassiveClock
@@ -43,12 +44,12 @@ type Config struct {
 
 // Reviewer decides on one write of a node.
 type Reviewer interface {
-	// Review is called by many at one time. The objects of the attributes are
-	// listed at [Handler]; they are the reviewer's to keep.
+	// Review must be safe for concurrent use. [Handler] lists the objects in the attributes. The
+	// reviewer may keep them.
 	Review(ctx context.Context, a admission.Attributes) rules.Decision
 }
 
-// ReviewerFunc is a function that is a Reviewer.
+// ReviewerFunc is a function that implements Reviewer.
 type ReviewerFunc func(ctx context.Context, a admission.Attributes) rules.Decision
 
 // Review calls the function.
@@ -58,24 +59,23 @@ func (f ReviewerFunc) Review(ctx context.Context, a admission.Attributes) rules.
 
 // Handler answers AdmissionReviews.
 //
-// The reviewer gets objects of the types of k8s.io/api for the resources and
-// subresources in the table of [newTargets], and unstructured ones for those of
-// Config.Untyped. For every other one, and for CONNECT, it gets none, but is asked all the same:
-// what it refuses whatever the object says
-// needs no object. Options are not decoded.
+// The reviewer gets typed objects of k8s.io/api for the resources and subresources in the table
+// of [newTargets], and unstructured objects for those of Config.Untyped. For every other
+// resource, and for CONNECT, the reviewer gets no object, but it is still called: a rule may
+// deny a request without the object. Options are not decoded.
 type Handler struct {
 	config  Config
 	targets targets
 	limiter *webhook.Limiter
 	room    *room
 	metrics *recorder
-	// lines are for refusals, audits for findings. Each has bounds of its own, so
-	// that a rule in audit does not crowd out what is really refused.
+	// lines logs denials, audits logs findings. Each has its own rate limit, so that a rule in
+	// audit mode does not suppress the log lines of real denials.
 	lines, audits *webhook.Lines
 	queue         webhook.Queue
 }
 
-// New makes a handler and registers its metrics.
+// New creates a handler and registers its metrics.
 func New(config Config) *Handler {
 	recorder := newRecorder(config.Registry, config.Rules, config.Entry)
 	queue := webhook.NewQueue()
@@ -91,10 +91,10 @@ func New(config Config) *Handler {
 	}
 }
 
-// Run writes the log until ctx is done. Requests are answered without it.
+// Run writes the log until ctx is done. The handler answers requests even if Run is not called.
 func (h *Handler) Run(ctx context.Context) { h.queue.Run(ctx) }
 
-// ServeHTTP answers 200 to every AdmissionReview v1, and a 4xx to all else.
+// ServeHTTP answers 200 to every AdmissionReview v1, and a 4xx to every other request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if !webhook.IsReview(w, req) {
 		h.unreadable(req, notAReview)
@@ -125,7 +125,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// serveReview answers a review that was read.
+// serveReview answers a review that was read completely.
 func (h *Handler) serveReview(w http.ResponseWriter, req *http.Request, body []byte, held *spot) {
 	q, err := decodeReview(body)
 	if err != nil {
@@ -141,8 +141,8 @@ func (h *Handler) serveReview(w http.ResponseWriter, req *http.Request, body []b
 	write(w, responseTo(q.UID, answer))
 }
 
-// answer admits what is no node's, refuses what is over a bound or cannot be read,
-// and asks the reviewer about the rest.
+// answer admits a write of a user that is not a node. It denies a write that exceeds a limit
+// or cannot be decoded. It calls the reviewer for every other write.
 func (h *Handler) answer(ctx context.Context, q *request, held *spot) rules.Decision {
 	node, isNode := h.config.NodeName(q.user())
 	if !isNode {
@@ -161,7 +161,7 @@ func (h *Handler) answer(ctx context.Context, q *request, held *spot) rules.Deci
 	return h.review(ctx, q)
 }
 
-// review asks the reviewer. What goes wrong there is never an admission.
+// review calls the reviewer. A panic of the reviewer becomes a denial.
 func (h *Handler) review(ctx context.Context, q *request) (answer rules.Decision) {
 	webhook.Guarded(func() {
 		attributes, err := h.targets.attributesOf(q)
@@ -186,7 +186,7 @@ func (h *Handler) overLimit(by webhook.Excess) rules.Decision {
 	return limited(h.config.LimitRule, by)
 }
 
-// refuseUnread answers a review of which only the first bytes are read.
+// refuseUnread denies a review of which only the first bytes are read.
 func (h *Handler) refuseUnread(w http.ResponseWriter, req *http.Request, over webhook.Excess) {
 	head, err := webhook.ReadBody(req.Body, maxHead, maxHead)
 	if head != nil {
@@ -200,8 +200,8 @@ func (h *Handler) refuseUnread(w http.ResponseWriter, req *http.Request, over we
 	h.refuseHead(w, req, head.Bytes(), over)
 }
 
-// refuseHead answers a review that starts with head. Nobody can be named: who asks
-// is told behind the objects.
+// refuseHead denies a review that starts with head. The answer names no user: in a review, the
+// user comes after the objects.
 func (h *Handler) refuseHead(w http.ResponseWriter, req *http.Request, head []byte, over webhook.Excess) {
 	uid, ok := uidIn(head[:min(len(head), maxHead)])
 	if !ok {

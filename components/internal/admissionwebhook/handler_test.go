@@ -107,7 +107,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// podWith is the pod b with something more in its metadata.
+// podWith returns the pod b with additional metadata.
 func podWith(metadata string) string {
 	return strings.Replace(podB, `"name":"b"`, `"name":"b",`+metadata, 1)
 }
@@ -202,7 +202,7 @@ func TestWhatIsNoReviewIsRefused(t *testing.T) {
 	}
 }
 
-// The length may be unknown, and the whole of it is not.
+// The length of a body may be unknown before it is read. The limit applies all the same.
 func TestABodyOfUnknownLength(t *testing.T) {
 	for _, tt := range []struct {
 		name, body string

@@ -8,9 +8,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// logRefusal puts one line in the log for what is refused, and one for anything
-// else only when asked for with -v=4. Nothing of an object is in it, except what
-// the reviewer's words quote.
+// logRefusal logs one line for a denial. With -v=4 it also logs one line for every other
+// answer. A line never contains a part of an object, except what the reviewer's message quotes.
 func (h *Handler) logRefusal(q *request, answer rules.Decision) {
 	logger, message := h.config.Logger, "Not admitted"
 	if answer.Allowed() {
@@ -28,8 +27,8 @@ func (h *Handler) logRefusal(q *request, answer rules.Decision) {
 	h.lines.Put(func() { logger.Info(message, values...) })
 }
 
-// logFindings counts what rules in audit would have refused, and puts a line in the
-// log for each unless there are too many.
+// logFindings counts the denials of rules in audit mode, and logs one line for each, up to the
+// rate limit.
 func (h *Handler) logFindings(q *request, answer rules.Decision) {
 	for _, rule := range answer.Audited() {
 		h.metrics.audited(rule, q)
@@ -49,7 +48,7 @@ func (h *Handler) logPanic(q *request, cause, stack string) {
 	h.lines.Put(func() { h.config.Logger.Error(nil, "Reviewer panicked", values...) })
 }
 
-// describe says who wanted to write what. The uid is that of the review.
+// describe returns the user and the write as log keys and values. The uid is that of the review.
 func describe(q *request) []any {
 	return []any{
 		"uid", webhook.Loggable(string(q.UID)),

@@ -19,7 +19,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// logging is a handler whose lines are appended to lines.
+// logging returns a handler that appends its log lines to lines.
 func logging(r Reviewer, verbosity int, lines *[]string) *Handler {
 	config := testConfig(r)
 	config.Logger = funcr.New(func(_, line string) { *lines = append(*lines, line) }, funcr.Options{Verbosity: verbosity})
@@ -98,7 +98,7 @@ func TestAPanicIsLoggedWithItsStack(t *testing.T) {
 	}
 }
 
-// A flood of findings leaves lines for what is really refused, of that node too.
+// Many findings do not suppress the log lines of real denials, not even those of the same node.
 func TestAFloodOfLinesIsBounded(t *testing.T) {
 	counts := map[string]int{}
 	r := &reviewer{answer: rules.Decision{Effect: rules.Allow, Findings: []rules.Finding{{Rule: "NR-TEST-1"}}}}
@@ -125,7 +125,7 @@ func TestAFloodOfLinesIsBounded(t *testing.T) {
 	}
 }
 
-// A log that nobody reads takes no more lines. Reviews are answered all the same.
+// If the log is blocked, no more lines are queued. Reviews are still answered.
 func TestALogThatHangsHoldsNobodyUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := make(chan struct{})
@@ -149,7 +149,7 @@ func TestALogThatHangsHoldsNobodyUp(t *testing.T) {
 		close(hang)
 		cancel()
 		<-ended
-		// One more than wait is in the hands of the log.
+		// One line more than the queue holds: the log is writing it.
 		if want := webhook.MaxQueued + 1; written != want {
 			t.Errorf("%d lines written, want %d", written, want)
 		}

@@ -14,8 +14,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// recorder counts reviews. Its labels take a bounded number of values, whatever is
-// written.
+// recorder counts reviews. Its labels have a bounded number of values, whatever users write.
 type recorder struct {
 	*webhook.Metrics
 	reviews  *metrics.CounterVec
@@ -67,13 +66,13 @@ func (r *recorder) decided(q *request, answer rules.Decision, took time.Duration
 	r.duration.WithLabelValues(decision).Observe(took.Seconds())
 }
 
-// refusedUnread counts a review of which nothing is known but that it was not read.
+// refusedUnread counts a review that was denied before it was read. Its attributes are unknown.
 func (r *recorder) refusedUnread(answer rules.Decision) {
 	r.reviews.WithLabelValues(webhook.Other, webhook.Other, webhook.Other, r.RuleLabel(answer.Rule),
 		effectOf(answer)).Inc()
 }
 
-// audited uses the verbs of the metric that the authorizer has too.
+// audited uses the same verbs as the authorizer's metric.
 func (r *recorder) audited(rule rules.ID, q *request) {
 	r.Audited(rule, webhook.ResourceLabel(q.Resource.Resource), strings.ToLower(operationLabel(q.Operation)))
 }
@@ -87,7 +86,7 @@ func operationLabel(operation admission.Operation) string {
 	}
 }
 
-// subresourceLabel names the subresources that nodes write, or may try to.
+// subresourceLabel names the subresources that nodes write or may try to write.
 func subresourceLabel(subresource string) string {
 	switch subresource {
 	case "", "approval", "attach", "binding", "ephemeralcontainers", "eviction", "exec", "portforward", "proxy",

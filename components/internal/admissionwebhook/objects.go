@@ -23,21 +23,21 @@ import (
 	"sigs.k8s.io/json"
 )
 
-// target is what is written at a resource or subresource.
+// target is a resource, or a subresource, that a request writes.
 type target struct {
 	group, resource, subresource string
 }
 
-// shape is the type of what is written there. Every resource has version v1: that is
-// what the registration names, and the API server converts to it.
+// shape is the type of the objects of a target. Every resource has version v1: the registration
+// names that version, and the API server converts objects to it.
 type shape struct {
 	kind schema.GroupVersionKind
 	make func() runtime.Object
-	// untyped objects are of any version; they are taken as they are.
+	// untyped objects may have any version and are not converted.
 	untyped bool
 }
 
-// version is that of every resource on which there are rules.
+// version is the version of every resource that has rules.
 const version = "v1"
 
 type targets struct {
@@ -45,7 +45,8 @@ type targets struct {
 	untyped func(schema.GroupResource) bool
 }
 
-// newTargets is the one list of what is decoded, with what somebody else lists.
+// newTargets returns the table of everything that is decoded. untyped adds resources that the
+// caller selects.
 func newTargets(untyped func(schema.GroupResource) bool) targets {
 	pod := shapeOf[corev1.Pod](corev1.SchemeGroupVersion, "Pod")
 	node := shapeOf[corev1.Node](corev1.SchemeGroupVersion, "Node")
@@ -90,7 +91,7 @@ func newTargets(untyped func(schema.GroupResource) bool) targets {
 	return targets{typed, untyped}
 }
 
-// shapeFor is how the objects of a request are decoded, if they are.
+// shapeFor returns how to decode the objects of a request. It is false if they are not decoded.
 func (t targets) shapeFor(q *request) (shape, bool) {
 	if what, known := t.typed[target{q.Resource.Group, q.Resource.Resource, q.SubResource}]; known {
 		return what, true
@@ -108,8 +109,8 @@ func shapeOf[T any, P interface {
 	return shape{kind: version.WithKind(kind), make: func() runtime.Object { return P(new(T)) }}
 }
 
-// attributesOf decodes the objects that the operation has, and refuses a request
-// that is without one of them. What the operation does not have is not looked at.
+// attributesOf decodes the objects that the operation has. It returns an error if one of them
+// is missing. It ignores objects that the operation does not have.
 func (t targets) attributesOf(q *request) (admission.Attributes, error) {
 	needsObject, needsOld, err := objectsOf(q.Operation)
 	switch {
@@ -187,12 +188,13 @@ func (s shape) decode(name string, data raw, needed bool) (runtime.Object, error
 	return object, nil
 }
 
-// untypedShape takes objects that the process has no type for.
+// untypedShape returns the shape for objects whose Go type the process does not know.
 func untypedShape(kind schema.GroupVersionKind) shape {
 	return shape{kind: kind, untyped: true, make: func() runtime.Object { return &unstructured.Unstructured{} }}
 }
 
-// into is what the decoder fills: an untyped object would look for a kind in its own way.
+// into returns the value to decode into. The decoder of an Unstructured would look for a kind
+// in its own way, so its map is used instead.
 func into(object runtime.Object) any {
 	if untyped, ok := object.(*unstructured.Unstructured); ok {
 		return &untyped.Object
@@ -200,8 +202,8 @@ func into(object runtime.Object) any {
 	return object
 }
 
-// whereIn says what could not be decoded, without the value: it is part of an object
-// and would get into the log.
+// whereIn names the field that could not be decoded. It leaves out the value, because the value
+// is part of an object and must not be logged.
 func whereIn(err error) string {
 	var wrong *gojson.UnmarshalTypeError
 	if errors.As(err, &wrong) && wrong.Field != "" {

@@ -27,8 +27,7 @@ import (
 
 func gvk(gv schema.GroupVersion, kind string) schema.GroupVersionKind { return gv.WithKind(kind) }
 
-// What is decoded, and as what, is written out a second time: a reviewer relies on
-// every line.
+// This table repeats what is decoded and as which type, because reviewers rely on every line.
 func TestObjectsByResource(t *testing.T) {
 	for _, tt := range []struct {
 		resource, subresource string
@@ -105,7 +104,7 @@ func TestObjectsByOperation(t *testing.T) {
 	const none, one = "null", podB
 	for _, tt := range []struct {
 		operation, object, old string
-		// want says which objects the reviewer sees, or why it is not asked.
+		// want names the objects that the reviewer sees, or the reason why it is not called.
 		want string
 	}{
 		{"CREATE", one, none, "object"},
@@ -144,8 +143,8 @@ func TestObjectsByOperation(t *testing.T) {
 	}
 }
 
-// seen says which objects there are. It tells a nil interface from a nil pointer,
-// as a reviewer would.
+// seen names the objects in the attributes. Like a reviewer, it distinguishes a nil interface
+// from a nil pointer.
 func seen(a admission.Attributes) string {
 	switch {
 	case a.GetObject() != nil && a.GetOldObject() != nil:
@@ -159,7 +158,7 @@ func seen(a admission.Attributes) string {
 	}
 }
 
-// A missing field is missing, and does not read as null.
+// A missing field and a null field get the message "missing".
 func TestAbsentObjectsAreMissing(t *testing.T) {
 	q, err := decodeReview(
 		[]byte(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u","userInfo":` + asNodeX +
@@ -214,7 +213,7 @@ func TestDryRun(t *testing.T) {
 	}
 }
 
-// A reviewer may keep what it saw. The memory of the body is used again.
+// A reviewer may keep the objects, but the memory of the body is reused.
 func TestObjectsShareNoMemoryWithTheBody(t *testing.T) {
 	object := podWith(`"labels":{"k":"v"},"managedFields":[{"manager":"m","fieldsV1":{"f:metadata":{}}}]`)
 	body := []byte(reviewOf(func(f *fields) { f.object = object }))

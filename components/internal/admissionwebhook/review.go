@@ -22,27 +22,27 @@ const (
 	apiVersion = "admission.k8s.io/v1"
 	kind       = "AdmissionReview"
 
-	// maxBody bounds a review. kube-apiserver reads 3 MiB of a request, and etcd
-	// keeps 1.5 MiB of an object; the new object and the old one, written out as
-	// JSON, have room here. A request in protobuf whose strings and lists are mostly
-	// empty becomes a review of 70 MiB.
+	// maxBody bounds a review. kube-apiserver reads at most 3 MiB of a request, and etcd stores at
+	// most 1.5 MiB of an object. A new and an old object of that size, as JSON, fit. A protobuf
+	// request that consists mostly of empty strings and lists can become a review of 70 MiB.
 	maxBody = 8 << 20
-	// maxHead is as much as is read of a review that is refused unread. The uid is
+	// maxHead is the number of bytes that are read of a review that is denied unread. The uid is
 	// within the first 150 bytes.
 	maxHead = 4 << 10
-	// maxUID bounds what is repeated to the caller. kube-apiserver sends a UUID.
+	// maxUID bounds the uid, which is repeated to the caller. kube-apiserver sends a UUID.
 	maxUID = 256
 )
 
-// review is the part of an AdmissionReview that is read.
+// review is the part of an AdmissionReview that is decoded.
 type review struct {
 	APIVersion string   `json:"apiVersion"`
 	Kind       string   `json:"kind"`
 	Request    *request `json:"request"`
 }
 
-// request is the part of an AdmissionRequest that is read. What the client had
-// asked for before the API server converted it is not, nor are the options.
+// request is the part of an AdmissionRequest that is decoded. It leaves out the options, and
+// requestKind, requestResource and requestSubResource, which are the client's request before the
+// API server converted it.
 type request struct {
 	UID         types.UID                   `json:"uid"`
 	Kind        metav1.GroupVersionKind     `json:"kind"`
@@ -57,12 +57,12 @@ type request struct {
 	DryRun      bool                        `json:"dryRun"`
 }
 
-// raw is an object as it was sent, or nil for null. It is a part of the body, not
-// a copy: an object may have megabytes.
+// raw is an object as it was sent, or nil for null. It is a slice of the body, not a copy,
+// because an object may have megabytes.
 type raw []byte
 
-// UnmarshalJSON keeps the bytes. The decoder promises them only until it returns,
-// but the body that they are a part of outlives it.
+// UnmarshalJSON keeps a reference to data. The decoder guarantees data only until UnmarshalJSON
+// returns, but data is a part of the body, which lives longer.
 func (r *raw) UnmarshalJSON(data []byte) error {
 	*r = data
 	if string(data) == "null" {
@@ -71,13 +71,13 @@ func (r *raw) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// decodeReview reads the request of one AdmissionReview v1, without its objects,
+// decodeReview decodes the request of one AdmissionReview v1. It does not decode the objects,
 // which share memory with data.
 //
-// Names are matched by case, and a name that occurs twice is refused, so that no
-// two readers can see different reviews in the same bytes. Unknown fields are
-// passed over, because newer servers add some. Nesting is bounded by the decoder.
-// A user without a name is refused: whoever that is, it is not known to be no node.
+// Field names are case-sensitive, and a duplicate field is an error. So two readers cannot see
+// different reviews in the same bytes. Unknown fields are ignored, because newer servers add
+// some. The decoder bounds the nesting. A user without a name is an error: that user could be a
+// node.
 func decodeReview(data []byte) (*request, error) {
 	var r review
 	duplicates, err := json.UnmarshalStrict(data, &r, json.DisallowDuplicateFields)
@@ -113,7 +113,7 @@ func uidIn(head []byte) (types.UID, bool) {
 	return types.UID(uid), uid != "" && len(uid) <= maxUID
 }
 
-// seek enters an object and goes on to the value of that name.
+// seek enters an object and moves to the value of the field name.
 func seek(d *gojson.Decoder, name string) bool {
 	if start, err := d.Token(); err != nil || start != gojson.Delim('{') {
 		return false

@@ -33,7 +33,7 @@ var (
 
 func nodeName(u user.Info) (string, bool) { return strings.CutPrefix(u.GetName(), "system:node:") }
 
-// reviewer says the same to everybody, and remembers what it was asked.
+// reviewer gives the same decision on every request and records the attributes.
 type reviewer struct {
 	answer rules.Decision
 
@@ -82,7 +82,7 @@ const (
 	asAdmin = `{"username":"admin"}`
 )
 
-// review is the create of a pod by the node x, with what edit changes.
+// reviewOf returns a review of the create of a pod by the node x, changed by edit.
 func reviewOf(edit func(*fields)) string {
 	f := fields{
 		uid: `"u"`, kind: podGVK, resource: podGVR, subresource: `""`, name: `"b"`, operation: `"CREATE"`,
@@ -106,8 +106,8 @@ func post(h http.Handler, body string) *httptest.ResponseRecorder {
 	return w
 }
 
-// reply is an answer as kube-apiserver reads it: a status code, and a response with
-// code 200 only.
+// reply is an answer as kube-apiserver reads it: a status code, and, if the code is 200, a
+// response.
 type reply struct {
 	Code     int
 	Response response
@@ -133,14 +133,14 @@ func replyTo(t *testing.T, h http.Handler, body string) reply {
 
 func admitted() reply { return reply{200, response{UID: "u", Allowed: true}} }
 
-// unread is a refusal of a review with 400.
+// unread is the reply to a review that is rejected with 400.
 func unread(message string) reply {
 	return reply{200, response{UID: "u", Status: &metav1.Status{
 		Status: "Failure", Code: 400, Reason: metav1.StatusReasonBadRequest, Message: message,
 	}}}
 }
 
-// beyond is a refusal that cites the rule of limits.
+// beyond is a denial that cites the rule of limits.
 func beyond(code int32, reason metav1.StatusReason, text string) reply {
 	return reply{200, response{
 		UID:              "u",

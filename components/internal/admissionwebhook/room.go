@@ -13,37 +13,36 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
 )
 
-// patience is how long a request waits for room, for its node's place, and for one
-// of all: three times together at most, which leaves the reviewer most of the 2 s
-// after which kube-apiserver gives up.
+// patience is how long a request waits for memory, for a place of its node, and for a place
+// among all requests. It waits for each separately, so at most three times. This leaves the
+// reviewer most of the 2 s after which kube-apiserver gives up.
 const patience = time.Second / 4
 
 const (
-	// smallBody is more than nearly every review has: a Node with 50 images, new and
-	// old, has 60 KiB.
+	// smallBody is larger than nearly every review. A review of a Node with 50 images, new and old,
+	// has 60 KiB.
 	smallBody = 128 << 10
-	// smallRoom and largeRoom bound the bytes of small and of large reviews at one
-	// time. Objects take several times what they have as JSON. With separate room, a
-	// large review of one node never keeps a small one of another waiting.
+	// smallRoom and largeRoom bound the total bytes of small and of large reviews at one time.
+	// Decoded objects take several times their size in JSON. Separate limits ensure that a large
+	// review of one node never delays a small review of another.
 	smallRoom = 16 << 20
 	largeRoom = 4 * maxBody
-	// shares is how many nodes it takes to fill a room.
+	// shares divides a room: one node may use at most 1/shares of it.
 	shares = 4
 )
 
-// room bounds the memory that reviews take from before they are read until they
-// are answered. Whose a review is, is known only when it has been read; it keeps its
-// room then only within the share of its node. So a node can have more than its
-// share for no longer than reading takes.
+// room bounds the memory of reviews, from before a review is read until it is answered. The
+// user is known only after the review is read. From then on, the review counts against the share
+// of its node. So a node can exceed its share only while its reviews are being read.
 type room struct{ small, large *hall }
 
-// hall is the room for reviews of one size.
+// hall bounds the reviews of one size class.
 type hall struct {
 	all   *semaphore.Weighted
 	share int64
 
 	mu sync.Mutex
-	// nodes has an entry only while a request of that node is in the room.
+	// nodes has an entry only while a request of that node counts against its share.
 	nodes map[string]int64
 }
 
@@ -53,7 +52,7 @@ func newHall(size int64) *hall {
 	return &hall{all: semaphore.NewWeighted(size), share: size / shares, nodes: map[string]int64{}}
 }
 
-// spot is the room that one review takes.
+// spot is the memory that one review has reserved.
 type spot struct {
 	hall   *hall
 	size   int64
@@ -61,9 +60,9 @@ type spot struct {
 	isNode bool
 }
 
-// enter waits, not for long, for the room that a review of size bytes takes. A
-// negative size is not known and may be any. There is nothing to leave unless the
-// review is within limits.
+// enter reserves size bytes for a review, and waits at most patience for them. A negative size
+// means unknown, and reserves maxBody. The caller must call leave only if enter returns
+// WithinLimits.
 func (r *room) enter(ctx context.Context, size int64) (*spot, webhook.Excess) {
 	if size < 0 {
 		size = maxBody
@@ -83,7 +82,7 @@ func (r *room) enter(ctx context.Context, size int64) (*spot, webhook.Excess) {
 	return s, webhook.WithinLimits
 }
 
-// belongsTo takes the room from the share of a node.
+// belongsTo counts the reserved memory against the share of a node.
 func (s *spot) belongsTo(node string) webhook.Excess {
 	h := s.hall
 	h.mu.Lock()

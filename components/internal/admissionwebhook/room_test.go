@@ -22,7 +22,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// sized is a review by a user, of about so many bytes.
+// sized returns a review by a user, of about size bytes.
 func sized(user string, size int) string {
 	return reviewOf(func(f *fields) {
 		f.user = fmt.Sprintf(`{"username":%q}`, user)
@@ -30,7 +30,7 @@ func sized(user string, size int) string {
 	})
 }
 
-// blocked is a reviewer whose calls wait until they are let go.
+// blocked is a reviewer whose calls wait until the test releases them.
 type blocked struct{ entered, leave chan struct{} }
 
 func newBlocked() blocked {
@@ -43,7 +43,7 @@ func (b blocked) Review(context.Context, admission.Attributes) rules.Decision {
 	return rules.Decision{Effect: rules.Allow}
 }
 
-// waiting is a handler with reviews that are being decided on.
+// waiting is a handler whose reviewer is still deciding on reviews.
 type waiting struct {
 	*Handler
 	blocked
@@ -62,7 +62,7 @@ func (w *waiting) ask(body string) {
 	synctest.Wait()
 }
 
-// end lets go of all and expects that they are admitted.
+// end releases all reviews and expects that they are admitted.
 func (w *waiting) end(t *testing.T, asked int) {
 	t.Helper()
 	if len(w.entered) != asked {
@@ -79,8 +79,7 @@ func (w *waiting) end(t *testing.T, asked int) {
 
 func tooMany(text string) reply { return beyond(429, metav1.StatusReasonTooManyRequests, text) }
 
-// What waits for decisions that do not come back is refused before the API server
-// gives up.
+// If decisions do not return, a waiting request is denied before the API server times out.
 func TestRequestsInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newWaiting(webhook.Limits{InFlight: 3, InFlightPerNode: 2})
@@ -114,7 +113,7 @@ func TestMemory(t *testing.T) {
 	const mib = 1 << 20
 	for _, tt := range []struct {
 		name string
-		// held are being decided on when the last one comes.
+		// held are the users whose reviews are still undecided when the last review arrives.
 		held []string
 		last string
 		want reply
@@ -154,8 +153,8 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// A node that floods with small reviews is refused beyond its share, at once, and
-// others are not.
+// A node that sends many small reviews is denied at once when it exceeds its share. Other nodes
+// are not affected.
 func TestAFloodOfOneNodeLeavesRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newWaiting(webhook.Limits{InFlight: 1000, InFlightPerNode: 1000})
@@ -176,7 +175,7 @@ func TestAFloodOfOneNodeLeavesRoom(t *testing.T) {
 	})
 }
 
-// Room that is given back in time is waited for.
+// A request waits for memory, and is admitted if another request frees memory in time.
 func TestRoomIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRoom()
@@ -205,7 +204,7 @@ func TestRoomIsWaitedFor(t *testing.T) {
 	})
 }
 
-// A caller that went away while it waited takes no room.
+// A caller that disconnects while it waits reserves no memory.
 func TestNobodyWaitsWhoLeft(t *testing.T) {
 	r := newRoom()
 	if !r.large.all.TryAcquire(largeRoom) {
@@ -222,7 +221,7 @@ func TestNobodyWaitsWhoLeft(t *testing.T) {
 	}
 }
 
-// A body that does not come leaves nothing behind.
+// A body that never arrives leaves no reserved memory behind.
 func TestABodyThatEndsEarly(t *testing.T) {
 	h := New(testConfig(allowing()))
 	req := httptest.NewRequest(http.MethodPost, "/admit", io.MultiReader(strings.NewReader(reviewOf(nil)[:50]), failing{}))
@@ -240,7 +239,7 @@ type failing struct{}
 
 func (failing) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// Ten thousand made-up names leave no trace.
+// Ten thousand invented names leave no entries behind.
 func TestNamesCannotGrowMemory(t *testing.T) {
 	h := New(testConfig(allowing()))
 	for i := range 10_000 {

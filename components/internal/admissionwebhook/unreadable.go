@@ -5,23 +5,24 @@ package admissionwebhook
 
 import "net/http"
 
-// unreadable is why a request could not be decided on. It is a label of a metric.
+// unreadable is the reason why a request could not be decided. It is a metric label.
 type unreadable string
 
 const (
-	// notAReview has another method or content type.
+	// notAReview: the request has another method or content type.
 	notAReview unreadable = "not-a-review"
-	// brokenOff did not come to its end.
+	// brokenOff: the body ended early.
 	brokenOff unreadable = "broken-off"
-	// undecodable is no AdmissionReview v1.
+	// undecodable: the body is not an AdmissionReview v1.
 	undecodable unreadable = "undecodable"
-	// noUID is too large to be read, and says at its start nobody to answer.
+	// noUID: the review cannot be read, because it is too large or memory is short, and its first
+	// bytes contain no uid. Without a uid, no AdmissionReview can answer it.
 	noUID unreadable = "no-uid"
 )
 
-// unreadable counts what is answered with a 4xx, and puts a line in the log unless
-// there are too many. Nothing of the content is in it, not even in the words of a
-// decoder: nobody knows whose secret it is.
+// unreadable counts a request that is answered with a 4xx, and logs one line, up to the rate
+// limit. The line contains nothing of the body, not even the decoder's error: the body may
+// contain a secret.
 func (h *Handler) unreadable(req *http.Request, result unreadable) {
 	h.metrics.unread.WithLabelValues(string(result)).Inc()
 	if !h.lines.Admit("") {

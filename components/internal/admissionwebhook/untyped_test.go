@@ -24,7 +24,7 @@ func isWidget(r schema.GroupResource) bool {
 	return r == schema.GroupResource{Group: "example.com", Resource: "widgets"}
 }
 
-// widgetReview is of a widget, unless it is edited.
+// widgetReview is a review of a widget, changed by edits.
 func widgetReview(object string, edits ...func(*fields)) string {
 	return reviewOf(func(f *fields) {
 		f.resource, f.kind, f.object = widgetGVR, widgetGVK, object
@@ -34,8 +34,8 @@ func widgetReview(object string, edits ...func(*fields)) string {
 	})
 }
 
-// Objects that the process has no type for are decoded where somebody asks for them, in
-// whatever version, and are held to what typed ones are.
+// Objects without a Go type are decoded if Config.Untyped selects them, in any version. The same
+// checks apply to them as to typed objects.
 func TestUntypedObjects(t *testing.T) {
 	const widget = `{"kind":"Widget","apiVersion":"example.com/v2","metadata":{"name":"w"},"spec":{"node":"me","n":1}}`
 	decoded := map[string]any{
@@ -45,7 +45,7 @@ func TestUntypedObjects(t *testing.T) {
 	for _, tc := range []struct {
 		name, review string
 		want         runtime.Object
-		// refused says why the reviewer is not asked.
+		// refused is the reason why the reviewer is not called.
 		refused string
 	}{
 		{name: "one that is wanted", review: widgetReview(widget), want: &unstructured.Unstructured{Object: decoded}},
@@ -86,7 +86,7 @@ func TestUntypedObjects(t *testing.T) {
 	}
 }
 
-// Two handlers of one process count apart.
+// Two handlers of one process have separate metrics.
 func TestEntriesAreCountedApart(t *testing.T) {
 	for entry, want := range map[string]map[string]string{"": {}, "node-scope": {"entry": "node-scope"}} {
 		config := testConfig(allowing())

@@ -1,8 +1,8 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package atomicfile replaces files in one step. A reader, a crash or a power cut sees the
-// old file or the new one, never a part of one.
+// Package atomicfile replaces files atomically. A reader sees the old file or the new one, never
+// a part of one, also after a crash or a power failure.
 package atomicfile
 
 import (
@@ -15,8 +15,8 @@ import (
 	"syscall"
 )
 
-// KeepOwner as a UID or GID leaves what the kernel gives a new file, so that
-// the group of a set-group-ID directory is inherited.
+// KeepOwner as a UID or GID keeps the owner that the kernel gives a new file. In a directory with
+// the set-group-ID bit, the file inherits the group of the directory.
 const KeepOwner = -1
 
 // File is the content of a file, its mode and its owner.
@@ -31,7 +31,7 @@ func Private(data []byte) File {
 	return File{Data: data, Mode: 0o600, UID: KeepOwner, GID: KeepOwner}
 }
 
-// Read returns the file at path. A file that does not exist is no error.
+// Read returns the file at path. If the file does not exist, exists is false and err is nil.
 func Read(path string) (file File, exists bool, err error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -51,7 +51,7 @@ func Read(path string) (file File, exists bool, err error) {
 	return file, true, nil
 }
 
-// Exists reports whether there is anything at path. It is true if that cannot be found out.
+// Exists reports whether there is anything at path. If it cannot find out, it returns true.
 func Exists(path string) bool {
 	_, err := os.Stat(path)
 	return !errors.Is(err, fs.ErrNotExist)
@@ -64,9 +64,9 @@ func Same(have, want File) bool {
 		(want.GID == KeepOwner || have.GID == want.GID)
 }
 
-// Write puts file at path in one step: the bytes are on the disk before the name points to
-// them. The temporary file is made in tempDir, or beside path if tempDir is empty. Both must
-// be on one file system. A kubelet runs every manifest that it finds, so its manifests
+// Write writes file to path atomically. The bytes are on the disk before the rename to path. The
+// temporary file is created in tempDir, or in the directory of path if tempDir is empty. Both
+// must be on one file system. A kubelet runs every manifest that it finds, so its manifests
 // directory needs a tempDir elsewhere.
 func Write(path string, file File, tempDir string) error {
 	if tempDir == "" {
@@ -87,15 +87,15 @@ func Write(path string, file File, tempDir string) error {
 	return syncDir(filepath.Dir(path))
 }
 
-// ErrChanged says that a file has changed since it was read.
+// ErrChanged means that a file has changed since it was read.
 var ErrChanged = errors.New("another process has changed it meanwhile")
 
-// Replace replaces the data of a file that was read before, as [Write] does, and keeps its
-// mode and owner. If the file has changed since, it stays as it is, and the error is
-// [ErrChanged].
+// Replace replaces the data of a file that was read before, as [Write] does. It keeps the mode
+// and owner of the file. If the file has changed since it was read, Replace does not change it
+// and returns [ErrChanged].
 //
-// The comparison and the rename are two steps. A file that another process renames to path in
-// the microseconds between them is overwritten.
+// The comparison and the rename are two steps. If another process renames a file to path in the
+// microseconds between them, that file is overwritten.
 func Replace(path string, before File, data []byte) error {
 	temp, err := writeTemp(filepath.Dir(path), File{Data: data, Mode: before.Mode, UID: before.UID, GID: before.GID})
 	if err != nil {
@@ -115,11 +115,11 @@ func Replace(path string, before File, data []byte) error {
 	return syncDir(filepath.Dir(path))
 }
 
-// Link puts the file saved at path in one step, with the mode and owner of file
-// and without copying a byte; saved stays, so that a crash can be repeated. Both
-// must be on one file system.
+// Link hard-links the file saved to path atomically, with the mode and owner of file. It copies
+// no data. saved stays in place, so that the caller can repeat Link after a crash. Both must be
+// on one file system.
 func Link(saved, path string, file File) error {
-	// Ownership first: changing it may clear mode bits.
+	// Chown before chmod: chown may clear mode bits.
 	if err := os.Chown(saved, file.UID, file.GID); err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func Link(saved, path string, file File) error {
 	if err := os.Link(saved, temp); err != nil {
 		return err
 	}
-	// Left there if path was this very file already.
+	// If path was already the same file, rename leaves temp in place.
 	defer func() { _ = os.Remove(temp) }()
 	if err := os.Rename(temp, path); err != nil {
 		return fmt.Errorf("restoring %s: %w", path, err)
@@ -141,20 +141,20 @@ func Link(saved, path string, file File) error {
 	return syncDir(filepath.Dir(path))
 }
 
-// Placed is a file and its path.
+// Placed is a file with its path.
 type Placed struct {
 	Path string
 	File
 }
 
-// WriteTogether replaces files that are read together. It writes the bytes of all of them
-// first, and then renames them in this order. For some microseconds a reader can see one new
-// and one old file.
+// WriteTogether replaces files that programs read together. It first writes the bytes of all
+// files, and then renames them in the given order. For some microseconds a reader can see one
+// new and one old file.
 func WriteTogether(files ...Placed) error {
 	temps := make([]string, 0, len(files))
 	defer func() {
 		for _, temp := range temps {
-			_ = os.Remove(temp) // does not exist any more unless a step failed
+			_ = os.Remove(temp) // fails after success, because the file was renamed
 		}
 	}()
 	for _, f := range files {
@@ -209,7 +209,7 @@ func writeTemp(dir string, file File) (name string, err error) {
 	if _, err := temp.Write(file.Data); err != nil {
 		return "", err
 	}
-	// Ownership first: changing it may clear mode bits.
+	// Chown before chmod: chown may clear mode bits.
 	if file.UID != KeepOwner || file.GID != KeepOwner {
 		if err := temp.Chown(file.UID, file.GID); err != nil {
 			return "", err
@@ -221,8 +221,8 @@ func writeTemp(dir string, file File) (name string, err error) {
 	return temp.Name(), temp.Sync()
 }
 
-// Remove removes the file at path, also across a power cut. A file that does not exist is
-// no error.
+// Remove removes the file at path. The removal survives a power failure. If the file does not
+// exist, Remove returns nil.
 func Remove(path string) error {
 	err := os.Remove(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -234,8 +234,8 @@ func Remove(path string) error {
 	return syncDir(filepath.Dir(path))
 }
 
-// MakeDir makes the directory path, with its parents, and sets its mode and group, also if
-// it existed before.
+// MakeDir creates the directory path with its parents. It sets mode and group, also if the
+// directory already exists.
 func MakeDir(path string, mode fs.FileMode, gid int) error {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return err
@@ -248,7 +248,7 @@ func MakeDir(path string, mode fs.FileMode, gid int) error {
 	return os.Chmod(path, mode)
 }
 
-// syncDir makes a rename or a removal in dir survive a power cut.
+// syncDir makes a rename or a removal in dir survive a power failure.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

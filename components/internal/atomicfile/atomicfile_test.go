@@ -129,7 +129,7 @@ func TestMissingFileIsNoError(t *testing.T) {
 func TestReplace(t *testing.T) {
 	for _, tc := range []struct {
 		name string
-		// meanwhile runs after the file was read.
+		// meanwhile runs after the file was read and before it is replaced.
 		meanwhile func(path string) error
 		changed   bool
 		want      string

@@ -25,30 +25,30 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/nodeaddress"
 )
 
-// MaxServers bounds the API servers that one question connects to. A control plane has
-// three to seven.
+// MaxServers bounds the API servers that one lookup connects to. A control plane has three to
+// seven.
 const MaxServers = 32
 
-// endpointSlice is the slice that kube-apiserver itself writes for the Service
-// default/kubernetes. A user who may edit this Service can add others, with addresses of
-// their own. Source: pkg/controlplane/reconcilers/endpointsadapter.go.
+// endpointSlice is the name of the slice that kube-apiserver itself writes for the Service
+// default/kubernetes. A user who may edit this Service can add other slices, with any addresses.
+// Source: pkg/controlplane/reconcilers/endpointsadapter.go.
 const endpointSlice = "kubernetes"
 
-// connectTimeout bounds the connections of one question: an endpoint may drop packets.
+// connectTimeout bounds the connections of one lookup, because an endpoint may drop packets.
 const connectTimeout = 3 * time.Second
 
-// Certificate returns the certificate that an API server serves with. address is the
-// server's host and port; empty stands for the server that the client uses.
+// Certificate returns the serving certificate of an API server. address is the host and port of
+// the server. An empty address means the server that the client uses.
 type Certificate func(ctx context.Context, address string) (*x509.Certificate, error)
 
-// APIServer returns the names and addresses of all API servers: the endpoints of the
-// EndpointSlice default/kubernetes, and what is in the certificates that these endpoints, and
-// the server that is asked, serve with. They are spelled as [nodeaddress.Canonical] does,
-// each once. If one of the certificates cannot be read, that is an error: an API server
-// that has ended leaves the endpoints within 15 seconds.
+// APIServer returns the names and addresses of all API servers: the endpoints in the
+// EndpointSlice default/kubernetes, and the names in the serving certificates of these endpoints
+// and of the server that the client uses. Each is spelled as by [nodeaddress.Canonical], and
+// occurs once. APIServer returns an error if it cannot read one of the certificates. An API
+// server that has ended leaves the endpoints within 15 seconds.
 func APIServer(ctx context.Context, client kubernetes.Interface, serving Certificate) ([]string, error) {
 	slice, err := client.DiscoveryV1().EndpointSlices(metav1.NamespaceDefault).Get(ctx, endpointSlice, metav1.GetOptions{})
-	// API servers with --endpoint-reconciler-type=none write none.
+	// API servers with --endpoint-reconciler-type=none do not write the slice.
 	if err != nil && !apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("looking for the API server's endpoints: %w", err)
 	}
@@ -69,7 +69,7 @@ func APIServer(ctx context.Context, client kubernetes.Interface, serving Certifi
 	return slices.Compact(all), nil
 }
 
-// endpointsOf returns the addresses in the slice, and each with its ports.
+// endpointsOf returns the addresses in the slice, and the servers: each address with each port.
 func endpointsOf(slice *discoveryv1.EndpointSlice) (addresses, servers []string) {
 	for _, endpoint := range slice.Endpoints {
 		addresses = append(addresses, endpoint.Addresses...)
@@ -85,8 +85,8 @@ func endpointsOf(slice *discoveryv1.EndpointSlice) (addresses, servers []string)
 	return addresses, slices.Compact(servers)
 }
 
-// certificatesOf returns the names and addresses in the servers' certificates, which it
-// reads at the same time.
+// certificatesOf returns the names and addresses in the servers' certificates. It reads them
+// concurrently.
 func certificatesOf(ctx context.Context, servers []string, serving Certificate) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
@@ -109,9 +109,9 @@ func certificatesOf(ctx context.Context, servers []string, serving Certificate) 
 	return slices.Concat(names...), err
 }
 
-// ServedTo connects as the client does, with its credential and its certificate
-// authority: a server that this authority does not vouch for is an error. The server that
-// the client uses is looked at on the client's own connection.
+// ServedTo returns a Certificate that connects as the client does, with its credential and its
+// certificate authority. A server certificate that this authority did not sign is an error. For
+// the server that the client uses, ServedTo uses the client's own connection.
 func ServedTo(client kubernetes.Interface) Certificate {
 	return func(ctx context.Context, address string) (*x509.Certificate, error) {
 		api, ok := client.Discovery().RESTClient().(*rest.RESTClient)
@@ -131,7 +131,7 @@ func ServedTo(client kubernetes.Interface) Certificate {
 			return nil, err
 		}
 		defer func() { _ = response.Body.Close() }()
-		// Read, so that the connection can be used again.
+		// Read the body, so that the connection can be reused.
 		if _, err := io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10)); err != nil {
 			return nil, err
 		}

@@ -1,8 +1,8 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package clusteraddress looks up, live, whose an address is in a cluster: a Service's,
-// or the API server's own. Both are small reads, so that nothing has to be watched.
+// Package clusteraddress finds out, with live requests, what in a cluster has an address: a
+// Service or the API server. Both are small reads, so no informer is needed.
 package clusteraddress
 
 import (
@@ -15,18 +15,19 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// Service says what has the IP as a cluster IP, as in "Service default/kubernetes";
-// empty if nothing has. The IP is spelled as [nodeaddress.Canonical] does.
+// Service returns what has ip as a cluster IP, for example "Service default/kubernetes". It
+// returns "" if no Service has it. The caller spells ip as [nodeaddress.Canonical] does.
 //
-// Every cluster IP has an IPAddress of that name, which the API server makes before the
-// Service gets it (KEP-1880; from Kubernetes 1.34 on that cannot be switched off). It is
-// an error if the API has no such resource.
+// Every cluster IP has an IPAddress object of that name. The API server creates it before the
+// Service gets the IP (KEP-1880; from Kubernetes 1.34 on this cannot be disabled). Service
+// returns an error if the API has no such resource.
 func Service(ctx context.Context, client kubernetes.Interface, ip string) (string, error) {
 	address, err := client.NetworkingV1().IPAddresses().Get(ctx, ip, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse):
-		// The server knows no such resource: without %w, so that nobody takes it for an
-		// address that is free.
+		// The server does not have this resource. Without %w, a caller cannot mistake this 404 for
+		// a
+		// free address.
 		return "", fmt.Errorf("looking for cluster IPs: %s", err.Error())
 	case apierrors.IsNotFound(err):
 		return "", nil

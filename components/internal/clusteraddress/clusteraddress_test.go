@@ -60,7 +60,7 @@ func TestService(t *testing.T) {
 	}
 }
 
-// connect has a client talk to an API server that answers everything alike.
+// connect returns a client of an API server that gives the same answer to every request.
 func connect(t *testing.T, code int, answer string) (kubernetes.Interface, *httptest.Server) {
 	t.Helper()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -76,7 +76,7 @@ func connect(t *testing.T, code int, answer string) (kubernetes.Interface, *http
 	return client, server
 }
 
-// A server that has no such resource says 404, too, and that is not the same.
+// A server without the resource IPAddress also answers 404. This does not mean a free address.
 func TestAServerWithoutIPAddresses(t *testing.T) {
 	client, _ := connect(t, http.StatusNotFound, "404 page not found")
 	if got, err := Service(t.Context(), client, "10.96.0.1"); err == nil ||
@@ -102,7 +102,7 @@ func endpoints(name, service string, addresses ...string) *discoveryv1.EndpointS
 func TestAPIServer(t *testing.T) {
 	client := fake.NewClientset(
 		endpoints("kubernetes", "kubernetes", "192.0.2.1", "192.0.2.2", "2001:DB8::1"),
-		// A user who may edit the Service can have the slice controller create this one.
+		// A user who may edit the Service can make the slice controller create this slice.
 		endpoints("kubernetes-x7k2p", "kubernetes", "192.0.2.3"),
 	)
 	serving := func(_ context.Context, address string) (*x509.Certificate, error) {
@@ -113,7 +113,7 @@ func TestAPIServer(t *testing.T) {
 			IPAddresses: []net.IP{net.ParseIP("192.0.2.1"), net.ParseIP("10.96.0.1")}}, nil
 	}
 	got, err := APIServer(t.Context(), client, serving)
-	// Names that only the second API server has in its certificate are there, too.
+	// The result includes names that only the certificate of the second API server contains.
 	want := []string{"10.96.0.1", "192.0.2.1", "192.0.2.2", "192.0.2.22", "2001:db8::1", "api.example", "kubernetes",
 		"second.example"}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
@@ -147,7 +147,7 @@ func TestAPIServer(t *testing.T) {
 }
 
 func TestServedTo(t *testing.T) {
-	// Also a server that lets nobody in shows it.
+	// The certificate is visible even if the server denies the request.
 	client, server := connect(t, http.StatusForbidden, "{}")
 	got, err := ServedTo(client)(t.Context(), "")
 	if err != nil || !got.Equal(server.Certificate()) {
@@ -171,7 +171,7 @@ func TestServedTo(t *testing.T) {
 	}
 }
 
-// Another server is asked at its own address, and has to be one that the client trusts.
+// ServedTo calls another server at its own address, and the client must trust that server.
 func TestServedToAnotherServer(t *testing.T) {
 	client, _ := connect(t, http.StatusOK, "{}")
 	second := httptest.NewTLSServer(http.NotFoundHandler())
@@ -191,7 +191,7 @@ func TestServedToAnotherServer(t *testing.T) {
 	}
 }
 
-// strangeServer has a certificate that no client of these tests trusts.
+// strangeServer serves with a certificate that no client of these tests trusts.
 func strangeServer(t *testing.T) (address string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

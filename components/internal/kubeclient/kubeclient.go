@@ -1,12 +1,12 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kubeclient talks to the API server that a kubeconfig names, and follows
-// the kubeconfig when it changes.
+// Package kubeclient calls the API server that a kubeconfig names, and reloads the kubeconfig
+// when it changes.
 //
-// client-go reads certificate, key and CA files again by itself, but not the
-// kubeconfig. Here, a changed one gives new calls a new transport; one that cannot
-// be loaded leaves the last good one in place.
+// client-go reloads certificate, key and CA files, but not the kubeconfig. In this package, a
+// changed kubeconfig gives new calls a new transport. If the changed kubeconfig cannot be
+// loaded, the last good one stays in use.
 package kubeclient
 
 import (
@@ -27,23 +27,24 @@ import (
 )
 
 const (
-	// rereadInterval is how often the kubeconfig is looked at.
+	// rereadInterval is how often the kubeconfig is checked for changes.
 	rereadInterval = 10 * time.Second
-	// unlimited leaves the rate of calls to those who make them: reflectors back
-	// off, and live reads have budgets that are fair between nodes. One more limit
-	// in front of both would make either wait for the other.
+	// unlimited disables the rate limit of client-go. Reflectors back off by themselves, and live
+	// reads have budgets that are fair between nodes. One more limit for both would make each wait
+	// for the other.
 	unlimited = -1
-	// anyServer stands for the server in the kubeconfig.
+	// anyServer is a placeholder for the server in the kubeconfig.
 	anyServer = "kubeconfig.invalid"
 )
 
-// Client follows one kubeconfig. Use [New].
+// Client calls the API server of one kubeconfig. It is safe for concurrent use. Create one with
+// [New].
 type Client struct {
 	kubeconfig, userAgent string
 	current               atomic.Pointer[server]
 }
 
-// server is what a kubeconfig said when it was read.
+// server is the content of a kubeconfig at the time when it was read.
 type server struct {
 	content   []byte
 	url       *url.URL
@@ -51,7 +52,7 @@ type server struct {
 	transport http.RoundTripper
 }
 
-// New reads the kubeconfig. It calls nobody.
+// New loads the kubeconfig. It makes no request.
 func New(kubeconfig, userAgent string) (*Client, error) {
 	c := &Client{kubeconfig: kubeconfig, userAgent: userAgent}
 	first, err := c.load()
@@ -62,8 +63,8 @@ func New(kubeconfig, userAgent string) (*Client, error) {
 	return c, nil
 }
 
-// Kubernetes returns a client set whose calls go where the kubeconfig points at
-// that time. It does not limit their rate.
+// Kubernetes returns a client set. Each call goes to the server that the kubeconfig names at the
+// time of the call. The rate of calls is not limited.
 func (c *Client) Kubernetes() (kubernetes.Interface, error) {
 	clientset, err := kubernetes.NewForConfigAndClient(apiConfig(), &http.Client{Transport: c})
 	if err != nil {
@@ -72,8 +73,8 @@ func (c *Client) Kubernetes() (kubernetes.Interface, error) {
 	return clientset, nil
 }
 
-// Metadata returns a client that reads only the metadata of objects, and otherwise
-// is like that of Kubernetes.
+// Metadata returns a client that reads only the metadata of objects. It uses the same server as
+// Kubernetes, also without a rate limit.
 func (c *Client) Metadata() (metadata.Interface, error) {
 	client, err := metadata.NewForConfigAndClient(metadata.ConfigFor(apiConfig()), &http.Client{Transport: c})
 	if err != nil {
@@ -84,7 +85,7 @@ func (c *Client) Metadata() (metadata.Interface, error) {
 
 func apiConfig() *rest.Config {
 	return &rest.Config{
-		// The transport puts the true address in its place.
+		// The transport replaces this host with the real address.
 		Host: "https://" + anyServer,
 		QPS:  unlimited,
 		ContentConfig: rest.ContentConfig{
@@ -94,14 +95,14 @@ func apiConfig() *rest.Config {
 	}
 }
 
-// Files names the client certificate and the CA that are in use; empty if the
-// kubeconfig holds them itself.
+// Files returns the paths of the client certificate and the CA that are in use. A path is empty
+// if the kubeconfig contains the data itself.
 func (c *Client) Files() (certificate, ca string) {
 	config := c.current.Load().config
 	return config.CertFile, config.CAFile
 }
 
-// Run follows the kubeconfig until ctx is done.
+// Run reloads the kubeconfig when it changes, until ctx is done.
 func (c *Client) Run(ctx context.Context) {
 	ticker := time.NewTicker(rereadInterval)
 	defer ticker.Stop()
@@ -128,8 +129,9 @@ func (c *Client) reread(ctx context.Context) {
 	klog.FromContext(ctx).Info("Kubeconfig changed", "file", c.kubeconfig, "server", next.url.String())
 }
 
-// RoundTrip sends a request to the current server, or to another API server if the request
-// names its address: with the same credential and the same certificate authority.
+// RoundTrip sends a request to the server in the kubeconfig. If the request names the address of
+// another API server, RoundTrip sends it there, with the same credential and the same
+// certificate authority.
 func (c *Client) RoundTrip(req *http.Request) (*http.Response, error) {
 	current := c.current.Load()
 	req = req.Clone(req.Context())
@@ -165,8 +167,8 @@ func newServer(content []byte, config *rest.Config) (*server, error) {
 	return &server{content: content, url: address, config: config, transport: transport}, nil
 }
 
-// restConfig reads content as the kubeconfig at path, so that what is compared and
-// what is used are the same bytes.
+// restConfig parses content as the kubeconfig at path. So the bytes that are compared are the
+// bytes that are used.
 func restConfig(path string, content []byte) (*rest.Config, error) {
 	kubeconfig, err := clientcmd.Load(content)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// newServerNamed answers every request with a ConfigMap of that name.
+// newServerNamed starts a server that answers every request with a ConfigMap called name.
 func newServerNamed(t *testing.T, name string) *httptest.Server {
 	t.Helper()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -95,7 +95,7 @@ func TestNewNeedsAKubeconfig(t *testing.T) {
 	}
 }
 
-// Both clients go the same way, without a limit on their rate.
+// Both clients use the same transport, without a rate limit.
 func TestMetadataIsReadFromTheSameServer(t *testing.T) {
 	server := newServerNamed(t, "first")
 	dir := t.TempDir()
@@ -117,8 +117,8 @@ func TestMetadataIsReadFromTheSameServer(t *testing.T) {
 	}
 }
 
-// TestAnotherServerIsCalledAtItsAddress: who asks what a further API server serves with must
-// not be answered by the server in the kubeconfig.
+// TestAnotherServerIsCalledAtItsAddress: a caller that reads the certificate of another API
+// server must not get an answer from the server in the kubeconfig.
 func TestAnotherServerIsCalledAtItsAddress(t *testing.T) {
 	dir := t.TempDir()
 	first, second := newServerNamed(t, "first"), newServerNamed(t, "second")

@@ -14,39 +14,39 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/nodeaddress"
 )
 
-// ControlPlaneLabel is what kubeadm gives the Nodes that run a kube-apiserver
+// ControlPlaneLabel is the label that kubeadm sets on the Nodes that run a kube-apiserver
 // (cmd/kubeadm/app/constants LabelNodeRoleControlPlane).
 const ControlPlaneLabel = "node-role.kubernetes.io/control-plane"
 
-// Others knows whose a name or an address is. Names and addresses are given, and
-// returned, as [nodeaddress.Canonical] spells them. An error means that it is not
-// known, and then there is no certificate.
+// Others finds the owner of a name or an address. Arguments and results are spelled as by
+// [nodeaddress.Canonical]. An error means that the owner is unknown. Then the certificate
+// request must not be approved.
 type Others interface {
-	// NodeWith returns the name of a Node other than but that is called so, or that has
-	// the address in its status; empty if there is none.
+	// NodeWith looks for a Node whose name is address, or whose status contains address. It ignores
+	// the Node whose name is in but. It returns "" if there is none.
 	NodeWith(ctx context.Context, address, but string) (node string, err error)
-	// ServiceWith says what has the IP as a cluster IP; empty if nothing has.
+	// ServiceWith returns what has ip as a cluster IP, or "" if nothing has it.
 	ServiceWith(ctx context.Context, ip string) (service string, err error)
-	// APIServer returns what the API servers are reached at: the endpoints of the Service
-	// default/kubernetes, and what is in the certificates that they serve with.
+	// APIServer returns the names and addresses of the API servers: the endpoints of the Service
+	// default/kubernetes, and the names in their serving certificates.
 	APIServer(ctx context.Context) ([]string, error)
 }
 
-// TakenProblem names the first name or address in the request that belongs to somebody
-// else although the Node's status has it: a Node says of itself what it likes when it
-// registers. It is empty if there is none. It is for requests in which [OthersProblem]
-// has found nothing.
+// TakenProblem returns a message about the first name or address in the request that belongs to
+// another Node, a Service or the API server. It returns "" if there is none. The Node's status
+// does not prove ownership, because a kubelet chooses its addresses when it registers. Call
+// TakenProblem only if [OthersProblem] has found no problem.
 //
-// A Node's own name is its own, whatever others say they are called: the API has it
-// once. What two Nodes have in their status is nobody's until somebody decides.
+// A Node's own name always belongs to that Node, even if another Node's status contains it: a
+// Node name is unique in the API. An address in the status of two Nodes belongs to neither,
+// until an administrator removes it from one of them.
 //
-// The address of a control plane's node is the API server's, too, and the kubelet there
-// needs it. Such a Node is known by [ControlPlaneLabel]: no node gives itself that label,
-// neither when it registers nor later (plugin/pkg/admission/noderestriction, KEP-279;
-// NR-NODE-3). That it runs a static pod kube-apiserver is no proof, because every
-// kubelet can make a mirror pod of that name. And such a Node still gets no cluster IP
-// and nothing of another Node, so that one of several control-plane hosts cannot have
-// the addresses of the next.
+// The address of a control-plane node is also the address of its API server, and its kubelet
+// needs it in the certificate. [ControlPlaneLabel] marks such a Node. A node cannot set that
+// label on itself, neither when it registers nor later (plugin/pkg/admission/noderestriction,
+// KEP-279; NR-NODE-3). A static pod kube-apiserver is no proof, because every kubelet can create
+// a mirror pod of that name. A control-plane node still gets no cluster IP and no address of
+// another Node. So one control-plane host cannot get the addresses of another one.
 func TakenProblem(ctx context.Context, parsed *x509.CertificateRequest, node *corev1.Node,
 	others Others) (problem string, err error) {
 	t := taken{node: node, others: others}
@@ -70,7 +70,7 @@ func TakenProblem(ctx context.Context, parsed *x509.CertificateRequest, node *co
 	return "", nil
 }
 
-// taken is what is known about others for one request.
+// taken is the state of one TakenProblem call.
 type taken struct {
 	node      *corev1.Node
 	others    Others
@@ -97,7 +97,7 @@ func (t *taken) byOthers(ctx context.Context, address string) (string, error) {
 		return fmt.Sprintf("subjectAltName %q is the API server's, and node %q has no label %s", address, t.node.Name,
 			ControlPlaneLabel), nil
 	}
-	// A Node may be called like an IP, which does not make it that machine.
+	// A Node whose name is an IP does not own that IP.
 	if _, ip := nodeaddress.ParseIP(address); !ip && address == t.node.Name {
 		return "", nil
 	}

@@ -15,12 +15,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// known are others that somebody knows: by address, the Nodes and the Services that
-// have it.
+// known implements Others with fixed answers: by address, the Node or the Service that has it.
 type known struct {
 	nodes, services map[string]string
 	apiServer       []string
-	// fails is the question that nobody can answer.
+	// fails is the lookup that returns an error.
 	fails string
 	asked []string
 }
@@ -116,7 +115,7 @@ func TestTakenProblem(t *testing.T) {
 	}
 }
 
-// Whoever cannot be asked has not said that it is free.
+// A failed lookup does not mean that an address is free.
 func TestTakenProblemIsNotKnown(t *testing.T) {
 	everything := &known{}
 	if problem, err := TakenProblem(t.Context(), asking("spare", "10.0.0.1"), nodeCalled("me"),
@@ -131,7 +130,7 @@ func TestTakenProblemIsNotKnown(t *testing.T) {
 	}
 }
 
-// What is looked up is bounded.
+// The number of lookups is bounded.
 func TestTooManyNames(t *testing.T) {
 	many := &x509.CertificateRequest{}
 	for i := range MaxNames {

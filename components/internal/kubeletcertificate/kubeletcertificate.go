@@ -1,9 +1,8 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kubeletcertificate reads what a kubelet asks the signers of kubelet
-// certificates for, and compares it with what it may have. All of it can be called
-// from many goroutines.
+// Package kubeletcertificate reads the certificate requests of kubelets, and compares them with
+// what the signers of kubelet certificates may sign. All functions are safe for concurrent use.
 package kubeletcertificate
 
 import (
@@ -25,13 +24,13 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/nodeidentity"
 )
 
-// MaxRequestBytes bounds the PEM that is read: a kubelet's has one to two thousand
-// bytes. Upstream reads all that the API server takes.
+// MaxRequestBytes bounds the PEM of a request. A kubelet's request has one to two thousand
+// bytes. Upstream has no such limit besides that of the API server.
 const MaxRequestBytes = 64 << 10
 
-// ParseRequest reads the first PEM block, which is the one that is signed
-// (pkg/apis/certificates/helpers.go ParseCSR). It fails on another kind of block and
-// on more than [MaxRequestBytes].
+// ParseRequest parses the first PEM block, which is the one that the signer signs
+// (pkg/apis/certificates/helpers.go ParseCSR). It returns an error for another kind of block and
+// for more than [MaxRequestBytes].
 func ParseRequest(request []byte) (*x509.CertificateRequest, error) {
 	if len(request) > MaxRequestBytes {
 		return nil, fmt.Errorf("it has more than %d bytes", MaxRequestBytes)
@@ -43,9 +42,9 @@ func ParseRequest(request []byte) (*x509.CertificateRequest, error) {
 	return x509.ParseCertificateRequest(block.Bytes)
 }
 
-// SubjectProblem says what in the subject is not that of a kubelet of this node;
-// empty if nothing is. Names of more kinds, or a second common name, mean different
-// things to different readers.
+// SubjectProblem returns a message about the first part of the subject that a kubelet of this
+// node must not have, or "" if there is none. It allows no additional kinds of names and no
+// second common name, because different readers interpret these differently.
 func SubjectProblem(parsed *x509.CertificateRequest, node string) string {
 	switch subject := parsed.Subject; {
 	case !slices.Equal(subject.Organization, []string{user.NodesGroup}):
@@ -59,8 +58,9 @@ func SubjectProblem(parsed *x509.CertificateRequest, node string) string {
 	}
 }
 
-// UsedFor is true for what the signers of kubelet certificates demand: the purpose,
-// digital signature, and perhaps key encipherment (pkg/apis/certificates/helpers.go).
+// UsedFor reports whether usages are what the signers of kubelet certificates require: purpose,
+// digital signature, optionally key encipherment, and nothing else
+// (pkg/apis/certificates/helpers.go).
 func UsedFor(purpose certificatesv1.KeyUsage, usages []certificatesv1.KeyUsage) bool {
 	if !slices.Contains(usages, purpose) || !slices.Contains(usages, certificatesv1.UsageDigitalSignature) {
 		return false
@@ -70,10 +70,10 @@ func UsedFor(purpose certificatesv1.KeyUsage, usages []certificatesv1.KeyUsage) 
 	})
 }
 
-// OthersProblem names the first name or address that a Node does not have in its
-// status, or that no Node can have, whatever its status says: the kubelet writes that
-// itself, and the cluster's CA is whom pods trust for the API server. It is empty if
-// they are all its own. [TakenProblem] asks the rest.
+// OthersProblem returns a message about the first name or address that is not in the Node's
+// status, or that no Node can have. It returns "" if there is none. The status alone is no
+// proof: the kubelet writes it, and pods trust the cluster's CA for the API server.
+// [TakenProblem] does the remaining checks.
 func OthersProblem(parsed *x509.CertificateRequest, node string, addresses []corev1.NodeAddress) string {
 	own := namesOf(addresses)
 	for _, name := range parsed.DNSNames {
@@ -95,16 +95,17 @@ func OthersProblem(parsed *x509.CertificateRequest, node string, addresses []cor
 	return ""
 }
 
-// MaxNames bounds the names and addresses of one request, each of which is looked up. A
-// kubelet asks for as many as its Node has: two or three, or a few dozen where a cloud
-// provider lists those of every network interface.
+// MaxNames bounds the names and addresses of one request, because each needs a lookup. A kubelet
+// requests as many as its Node has: two or three, or a few dozen if a cloud provider lists those
+// of every network interface.
 const MaxNames = 64
 
-// SubjectAltName is the extension (RFC 5280, section 4.2.1.6).
+// SubjectAltName is the OID of the subjectAltName extension (RFC 5280, section 4.2.1.6).
 var SubjectAltName = asn1.ObjectIdentifier{2, 5, 29, 17}
 
-// NamesProblem says what a kubelet's serving certificate would not have
-// besides names and addresses.
+// NamesProblem returns a message if the request has no DNS name or IP address, more than
+// [MaxNames], or other names or extensions. A kubelet's serving certificate has only DNS names
+// and IP addresses. It returns "" if there is no problem.
 func NamesProblem(parsed *x509.CertificateRequest) string {
 	if len(parsed.DNSNames)+len(parsed.IPAddresses) == 0 {
 		return "DNS or IP subjectAltName is required"
@@ -116,8 +117,8 @@ func NamesProblem(parsed *x509.CertificateRequest) string {
 		if !extension.Id.Equal(SubjectAltName) {
 			return "extensions other than subjectAltName are not allowed"
 		}
-		// The kinds of names that crypto/x509 does not know it passes over, and a signer
-		// may not.
+		// crypto/x509 ignores names of unknown kinds, but a signer may copy them to the
+		// certificate.
 		var names []asn1.RawValue
 		if _, err := asn1.Unmarshal(extension.Value, &names); err != nil ||
 			len(names) != len(parsed.DNSNames)+len(parsed.IPAddresses) {
@@ -127,8 +128,8 @@ func NamesProblem(parsed *x509.CertificateRequest) string {
 	return ""
 }
 
-// nodesCanHave is false for wildcards, IPs in any notation, names of the loopback, and
-// names of Services, the API server's among them
+// nodesCanHave returns false for wildcards, IPs in any notation, loopback names, and names of
+// Services, including those of the API server
 // (https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/).
 func nodesCanHave(name string) bool {
 	if _, ip := nodeaddress.ParseIP(name); ip || !nodeaddress.Dialable(name) {
@@ -143,11 +144,11 @@ func nodesCanHave(name string) bool {
 	return !strings.HasSuffix(name, ".svc") && !strings.Contains(name, ".svc.")
 }
 
-// servingNames are the names and addresses that a certificate may have.
+// servingNames are the names and addresses that a serving certificate may contain.
 type servingNames struct{ dns, ips map[string]bool }
 
-// namesOf takes a Node's addresses as the kubelet does (pkg/kubelet/certificate/
-// kubelet.go addressesToHostnamesAndIPs): a host name may be an address.
+// namesOf interprets a Node's addresses as the kubelet does (pkg/kubelet/certificate/kubelet.go
+// addressesToHostnamesAndIPs). A host name may be an IP address.
 func namesOf(addresses []corev1.NodeAddress) servingNames {
 	own := servingNames{dns: map[string]bool{}, ips: map[string]bool{}}
 	for _, a := range addresses {

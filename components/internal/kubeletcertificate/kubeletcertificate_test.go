@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// A Node may say what it likes of its names: those of Services stay the Services'.
+// A Node's status may contain any name, but a Node never gets the name of a Service.
 func TestNamesThatNoNodeHas(t *testing.T) {
 	for _, row := range []struct {
 		name string

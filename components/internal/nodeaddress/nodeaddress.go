@@ -1,8 +1,8 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package nodeaddress reads the names and addresses that nodes say they have. What it
-// reads may be anything. All of it can be called from many goroutines.
+// Package nodeaddress parses and classifies the names and addresses in the status of nodes. The
+// input is untrusted. All functions are safe for concurrent use.
 package nodeaddress
 
 import (
@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// ParseIP reads an IP address in its strict form: no leading zeros, no zone. An
-// IPv4 address in the dress of IPv6 is the IPv4 address, as it is for who dials it.
+// ParseIP parses an IP address in its strict form: no leading zeros, no zone. An IPv4-mapped IPv6
+// address becomes the IPv4 address, because a client that dials it reaches the IPv4 address.
 func ParseIP(text string) (netip.Addr, bool) {
 	ip, err := netip.ParseAddr(text)
 	if err != nil || ip.Zone() != "" {
@@ -20,14 +20,14 @@ func ParseIP(text string) (netip.Addr, bool) {
 	return ip.Unmap(), true
 }
 
-// Nobodys is true for an IP that no machine and no pod can be reached at from
-// elsewhere. The kubelet refuses to have one (pkg/kubelet/kubelet_node_status.go
-// validateNodeIP), and the API server to have one in an EndpointSlice.
+// Nobodys reports whether no other machine can reach a machine or pod at this IP. The kubelet
+// rejects such an IP for itself (pkg/kubelet/kubelet_node_status.go validateNodeIP), and the API
+// server rejects it in an EndpointSlice.
 func Nobodys(ip netip.Addr) bool {
 	return ip.IsLoopback() || ip.IsUnspecified() || ip.IsMulticast() || ip.IsLinkLocalUnicast()
 }
 
-// Canonical is an address as it is compared.
+// Canonical returns the form of an address that comparisons use.
 func Canonical(address string) string {
 	if ip, ok := ParseIP(address); ok {
 		return ip.String()
@@ -35,8 +35,8 @@ func Canonical(address string) string {
 	return strings.TrimSuffix(strings.ToLower(address), ".")
 }
 
-// Dialable is true for an IP of a machine, and for a name that may be one's. What a
-// name resolves to is not looked up: it may be another thing a moment later.
+// Dialable reports whether address is an IP that a machine can have, or a name that a machine can
+// have. It does not resolve the name, because the result can change at any time.
 func Dialable(address string) bool {
 	if ip, ok := ParseIP(address); ok {
 		return !Nobodys(ip)
@@ -45,8 +45,8 @@ func Dialable(address string) bool {
 	return hostname(name) && !localName(name)
 }
 
-// hostname is true for what may be a name and can be no IP in any notation.
-// Resolvers read 127.1 and 0x7f000001 as numbers: what ends in a number is none.
+// hostname reports whether name can be a DNS name and cannot be an IP in any notation. Resolvers
+// read 127.1 and 0x7f000001 as numbers, so a name whose last label is a number is not a host name.
 func hostname(name string) bool {
 	if name == "" || len(name) > 253 {
 		return false
@@ -63,7 +63,7 @@ func hostname(name string) bool {
 	return strings.Trim(last, "0123456789") != ""
 }
 
-// localName is true for the names that hosts files give to the loopback.
+// localName reports whether name is one of the names that hosts files give to the loopback.
 func localName(name string) bool {
 	first, _, _ := strings.Cut(name, ".")
 	switch first {

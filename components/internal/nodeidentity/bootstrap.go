@@ -14,9 +14,9 @@ import (
 // (staging/src/k8s.io/cluster-bootstrap/token/api/types.go).
 const BootstrapGroup = "system:bootstrappers"
 
-// IsBootstrapper reports whether a user is in [BootstrapGroup] or in a group below it: a
-// machine that asks for its first node credential. The name does not count: a cluster may
-// use a client certificate instead of a token. It does not allocate.
+// IsBootstrapper reports whether a user is in [BootstrapGroup] or in a group below it. Such a user
+// is a machine that requests its first node credential. The user name is not checked, because a
+// cluster may use a client certificate instead of a token. IsBootstrapper does not allocate.
 func IsBootstrapper(u user.Info) bool {
 	if u == nil {
 		return false
@@ -30,9 +30,9 @@ func IsBootstrapper(u user.Info) bool {
 	return false
 }
 
-// Writer returns in whose share of the webhook a user's writes count, and whether they are
-// reviewed at all: those of nodes, by node name, and those of bootstrappers, by user name.
-// It does not allocate.
+// Writer reports whether the webhook reviews a user's writes, and which share of the limits these
+// writes use. It is true for nodes, whose share is the node name, and for bootstrappers, whose
+// share is the user name. Writer does not allocate.
 func Writer(u user.Info) (share string, reviewed bool) {
 	if name, isNode := NodeName(u); isNode {
 		return name, true

@@ -1,7 +1,7 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package nodeidentity tells which users are nodes.
+// Package nodeidentity identifies the users that are nodes.
 package nodeidentity
 
 import (
@@ -10,16 +10,16 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 )
 
-// Prefix is what the user name of every node begins with.
+// Prefix is the start of every node's user name.
 const Prefix = "system:node:"
 
-// NodeName returns the name of the node that a user is. A user is a node if
-// its name begins with [Prefix] and it is in the group system:nodes; both are
-// needed. The name is empty for a node that does not say which one it is: such
-// a user is a node all the same, and callers must not grant it anything.
+// NodeName returns the node name of a user, and whether the user is a node. A user is a node if
+// its name begins with [Prefix] and it is in the group system:nodes. If the user name is exactly
+// [Prefix], the user is a node and the node name is empty. Callers must not grant anything to
+// such a user.
 //
-// It does not check that a Node object of that name exists, and does not
-// allocate. Source: pkg/auth/nodeidentifier/default.go NodeIdentity.
+// NodeName does not check whether a Node object of that name exists. It does not allocate.
+// Source: pkg/auth/nodeidentifier/default.go NodeIdentity.
 func NodeName(u user.Info) (name string, isNode bool) {
 	if u == nil {
 		return "", false
@@ -31,8 +31,8 @@ func NodeName(u user.Info) (name string, isNode bool) {
 	return name[len(Prefix):], true
 }
 
-// isOfNodes is slices.Contains, which compares with any string: to compare with one that
-// the compiler knows takes a third of the time, of every request.
+// isOfNodes does the same as slices.Contains. A comparison with a constant takes a third of the
+// time of slices.Contains, and every request needs it.
 func isOfNodes(groups []string) bool {
 	for _, group := range groups {
 		if group == user.NodesGroup {

@@ -12,19 +12,19 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// Beyond are the flags about the modes of optional rules, as given.
+// Beyond contains the values of the flags for the modes of optional rules.
 type Beyond struct {
 	Mode      string
 	RuleModes map[string]string
 }
 
-// DefaultBeyond enforces all of them.
+// DefaultBeyond enforces all optional rules.
 func DefaultBeyond() Beyond {
 	return Beyond{Mode: rules.Enforce.String(), RuleModes: map[string]string{}}
 }
 
-// Add adds --beyond-upstream, with a sentence on what it is about, and
-// --rule-mode, with an example.
+// Add adds the flags --beyond-upstream and --rule-mode. about is the description of
+// --beyond-upstream, example an example value of --rule-mode.
 func (b *Beyond) Add(fs *pflag.FlagSet, about, example string) {
 	fs.StringVar(&b.Mode, "beyond-upstream", b.Mode, about)
 	fs.Var(cliflag.NewMapStringString(&b.RuleModes), "rule-mode",
@@ -32,7 +32,7 @@ func (b *Beyond) Add(fs *pflag.FlagSet, about, example string) {
 			". The others have the mode of --beyond-upstream.")
 }
 
-// Modes are those of the rules in the table, with every problem.
+// Modes returns the mode of each rule in the table, and all errors in the flags.
 func (b *Beyond) Modes(table []rules.Rule) (modes map[rules.ID]rules.Mode, problems []error) {
 	all, err := rules.ParseMode(b.Mode)
 	if err != nil {

@@ -17,11 +17,12 @@ import (
 	_ "k8s.io/component-base/logs/json/register" // --logging-format=json
 )
 
-// HelpColumns is where lines of --help are broken.
+// HelpColumns is the line length of --help.
 const HelpColumns = 100
 
-// NewCommand makes a command without arguments that calls run with the
-// configuration that its flags mean, if they mean one.
+// NewCommand creates a command without arguments. The command reads its configuration with
+// config, after the flags are parsed, and calls run with it. If config fails, the command
+// returns that error.
 func NewCommand[C any](name, description string, sections cliflag.NamedFlagSets, config func() (C, error),
 	run func(context.Context, C) error) *cobra.Command {
 	command := &cobra.Command{
@@ -45,8 +46,7 @@ func NewCommand[C any](name, description string, sections cliflag.NamedFlagSets,
 	return command
 }
 
-// Main runs a command until it ends, or is told by a signal to stop. It returns
-// the exit code.
+// Main runs a command until it ends, or until SIGINT or SIGTERM. It returns the exit code.
 func Main(command *cobra.Command) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -59,7 +59,7 @@ func Main(command *cobra.Command) int {
 	return 0
 }
 
-// StartLogging sets up logging, which a process can do only once.
+// StartLogging configures logging. A process can do this only once.
 func StartLogging(logging *logsapi.LoggingConfiguration) error {
 	if err := logsapi.ValidateAndApply(logging, nil); err != nil {
 		return fmt.Errorf("setting up logging: %w", err)

@@ -1,10 +1,9 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package program is what the programs of Bulkhead that answer a kube-apiserver
-// have in common: their flags about serving, limits, logging, feature gates and
-// optional rules, the command that reads them, and the order in which things are
-// started and stopped.
+// Package program is the common part of Bulkhead's programs that serve a kube-apiserver: the flags
+// for serving, limits, logging, feature gates and optional rules; the command that parses them;
+// and the order in which components start and stop.
 //
-// It knows no policy. A program joins one to its transport, and gives both here.
+// It contains no policy. Each program passes its policy and its transport to this package.
 package program

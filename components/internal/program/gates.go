@@ -13,19 +13,19 @@ import (
 	cliflag "k8s.io/component-base/cli/flag"
 )
 
-// Gates are the values of --feature-gates, as given.
+// Gates contains the values of --feature-gates.
 type Gates map[string]bool
 
-// Add adds --feature-gates. known are the gates that change something, and what
-// they change, as the end of a sentence.
+// Add adds --feature-gates. known are the gates that have an effect. change completes the sentence
+// "Those that change ..." in the help text.
 func (g *Gates) Add(fs *pflag.FlagSet, known map[string]*bool, change string) {
 	fs.Var(cliflag.NewMapStringBool((*map[string]bool)(g)), "feature-gates",
 		"Name=true|false pairs, as kube-apiserver has them. Those that change "+change+": "+strings.Join(names(known), ", ")+
 			".")
 }
 
-// Set sets the features as the gates say. It refuses a gate that it does not know:
-// one that is misspelt would decide nothing, silently.
+// Set sets the features to the values of the gates. It returns an error for an unknown gate. A
+// misspelled gate would otherwise have no effect, without a warning.
 func (g Gates) Set(known map[string]*bool) error {
 	for _, name := range slices.Sorted(maps.Keys(g)) {
 		feature, ok := known[name]

@@ -17,7 +17,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
 )
 
-// Options are the flags that every program has, as given.
+// Options contains the values of the flags that every program has.
 type Options struct {
 	Kubeconfig string
 
@@ -31,8 +31,8 @@ type Options struct {
 	Logging *logsapi.LoggingConfiguration
 }
 
-// DefaultOptions are those of a static pod that the installer placed. The ports
-// and the limits are the program's own.
+// DefaultOptions returns the options of a static pod that the installer placed. It sets no ports
+// and no limits. Each program has its own.
 func DefaultOptions(component string) Options {
 	dir := "/etc/kubernetes/bulkhead/" + component + "/"
 	return Options{
@@ -47,13 +47,13 @@ func DefaultOptions(component string) Options {
 	}
 }
 
-// AddKubeconfig adds --kubeconfig, with what the identity in it needs, as a
-// sentence.
+// AddKubeconfig adds --kubeconfig. needs is a sentence about the permissions that the identity
+// in the kubeconfig needs.
 func (o *Options) AddKubeconfig(fs *pflag.FlagSet, needs string) {
 	fs.StringVar(&o.Kubeconfig, "kubeconfig", o.Kubeconfig, "How to reach the API server, and as whom. "+needs)
 }
 
-// AddTo adds the sections for serving, limits and logging. path is the webhook's.
+// AddTo adds the sections for serving, limits and logging. path is the URL path of the webhook.
 func (o *Options) AddTo(sections *cliflag.NamedFlagSets, path string) {
 	o.addServing(sections.FlagSet("serving"), path)
 
@@ -83,7 +83,7 @@ func (o *Options) addServing(fs *pflag.FlagSet, path string) {
 		"How long to wait for requests in flight when stopped.")
 }
 
-// AddLogging adds the logging flags, and shows of them those that a person may need.
+// AddLogging adds the logging flags. It hides those that an operator does not need in --help.
 func AddLogging(logging *logsapi.LoggingConfiguration, fs *pflag.FlagSet) {
 	logsapi.AddFlags(logging, fs)
 	for _, name := range []string{"log-text-split-stream", "log-text-info-buffer-size", "log-json-split-stream",
@@ -94,7 +94,7 @@ func AddLogging(logging *logsapi.LoggingConfiguration, fs *pflag.FlagSet) {
 	}
 }
 
-// Validate reports every problem, not only the first.
+// Validate returns all errors, not only the first.
 func (o *Options) Validate() []error {
 	var problems []error
 	report := func(wrong bool, format string, args ...any) {
@@ -123,7 +123,7 @@ func (o *Options) Validate() []error {
 	return problems
 }
 
-// Server is the part of a server's configuration that flags say.
+// Server returns the configuration of the server, as far as the flags determine it.
 func (o *Options) Server() serve.Config {
 	return serve.Config{
 		BindAddress: o.BindAddress, SecurePort: o.SecurePort, HealthPort: o.HealthPort,

@@ -96,7 +96,7 @@ func TestBeyond(t *testing.T) {
 	}
 }
 
-// Every flag reaches the field that it names.
+// Every flag sets the field with its name.
 func TestOptionsAreWhatFlagsSay(t *testing.T) {
 	want := program.Options{
 		Kubeconfig: "k", BindAddress: "::1", SecurePort: 1, HealthPort: 2, CertFile: "c", KeyFile: "p", ClientCAFile: "a",
@@ -151,7 +151,7 @@ func TestTheExitCodeTellsHowItEnded(t *testing.T) {
 	}
 }
 
-// mainOf runs without the arguments, and the output, of the test.
+// mainOf runs Main without the arguments and the output of the test.
 func mainOf(t *testing.T, command *cobra.Command) int {
 	t.Helper()
 	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
@@ -166,7 +166,7 @@ func mainOf(t *testing.T, command *cobra.Command) int {
 	return program.Main(command)
 }
 
-// What answers depend on goes on until the last one is given.
+// The background tasks run until the last request is answered.
 func TestTheBackgroundEndsAfterTheLastAnswer(t *testing.T) {
 	api := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(api.Close)

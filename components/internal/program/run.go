@@ -18,30 +18,31 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/serve"
 )
 
-// Webhook is what a program serves, and what goes on beside it. Every field but More
-// and Status is needed.
+// Webhook is what a program serves, with its background tasks. Every field except More and Status
+// is required.
 type Webhook struct {
-	// Server is what flags say of it ([Options.Server]).
+	// Server is the configuration from the flags ([Options.Server]).
 	Server serve.Config
-	// Path is where Handler answers.
+	// Path is the URL path of Handler.
 	Path    string
 	Handler http.Handler
-	// Checks are met once the program is ready.
+	// Checks all pass once the program is ready.
 	Checks   []serve.Check
 	Registry metrics.KubeRegistry
-	// More are metrics beside those of Registry.
+	// More are metrics besides those of Registry.
 	More []metrics.Gatherer
-	// Status are more answers on the health port, by path.
+	// Status are additional handlers on the health port, by path.
 	Status map[string]http.Handler
-	// Client is the way to the API server; its kubeconfig is followed.
+	// Client is the client for the API server. Run reloads its kubeconfig.
 	Client *kubeclient.Client
-	// Background is what answers depend on, and what writes the log. Each returns
+	// Background are the tasks that the handler needs, and the task that writes the log. Each
+	// returns
 	// when its context is done.
 	Background []func(context.Context)
 }
 
-// Run serves until ctx is done and every request in flight is answered. What goes
-// on in the background goes on as long: it ends after the server, not with it.
+// Run serves until ctx is done and every request in flight is answered. The background tasks stop
+// after the server, because the last requests still need them.
 func (w Webhook) Run(ctx context.Context) error {
 	server, err := w.server()
 	if err != nil {
@@ -59,7 +60,7 @@ func (w Webhook) Run(ctx context.Context) error {
 	return err
 }
 
-// server puts the webhook behind a listener, with its health beside it.
+// server creates the server for the webhook and its health endpoints.
 func (w Webhook) server() (*serve.Server, error) {
 	mux := http.NewServeMux()
 	mux.Handle(w.Path, w.Handler)
@@ -68,7 +69,7 @@ func (w Webhook) server() (*serve.Server, error) {
 	config.Checks = w.Checks
 	config.Registry = w.Registry
 	config.Status = w.Status
-	// The second holds what libraries measure: Go, the process, API calls.
+	// DefaultGatherer contains the metrics of libraries: Go, the process, API calls.
 	all := prometheus.Gatherers{w.Registry, legacyregistry.DefaultGatherer}
 	for _, more := range w.More {
 		all = append(all, more)

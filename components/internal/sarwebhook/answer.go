@@ -11,8 +11,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// status is the part of a SubjectAccessReviewStatus that a webhook sets. At most one
-// of Allowed and Denied is true; with neither, the authorizers behind decide.
+// status is the part of a SubjectAccessReviewStatus that a webhook sets. At most one of Allowed and
+// Denied is true. If neither is true, the next authorizer decides.
 type status struct {
 	Allowed         bool   `json:"allowed"`
 	Denied          bool   `json:"denied,omitempty"`
@@ -20,8 +20,8 @@ type status struct {
 	EvaluationError string `json:"evaluationError,omitempty"`
 }
 
-// statusOf is a decision as kube-apiserver reads it. The fault is what made the policy
-// fail; nil if nothing did.
+// statusOf converts a decision to the form that kube-apiserver reads. fault is the error that the
+// policy failed with, or nil.
 func statusOf(d rules.Decision, fault error) status {
 	s := status{Allowed: d.Effect == rules.Allow, Denied: d.Effect != rules.Allow && d.Effect != rules.NoOpinion,
 		Reason: webhook.Presentable(d.Reason())}
@@ -38,11 +38,11 @@ func write(w http.ResponseWriter, s status) {
 		panic(err)
 	}
 	w.Header().Set("Content-Type", "application/json")
-	// A failed write means that the caller has gone.
+	// A write fails only if the caller has closed the connection.
 	_, _ = w.Write(body)
 }
 
-// answer is the part of a SubjectAccessReview that kube-apiserver reads back.
+// answer is the part of a SubjectAccessReview that kube-apiserver reads.
 type answer struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`

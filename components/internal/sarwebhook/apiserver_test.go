@@ -21,10 +21,9 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// callerOf calls h as kube-apiserver does: with client-go, at the URL
-// of a kubeconfig. (Its own caller, plugin/pkg/authorizer/webhook, needs more
-// modules than this project has.) Nothing is retried, so a call that would have
-// failed shows.
+// callerOf returns a client that calls h as kube-apiserver does: with client-go, at the URL of a
+// kubeconfig. kube-apiserver's own caller, plugin/pkg/authorizer/webhook, needs more modules than
+// this project has. The client does not retry, so that the test sees a failed call.
 func callerOf(t *testing.T, h *Handler, http2 bool) *rest.RESTClient {
 	t.Helper()
 	server := httptest.NewUnstartedServer(h)
@@ -42,7 +41,7 @@ func callerOf(t *testing.T, h *Handler, http2 bool) *rest.RESTClient {
 	return client
 }
 
-// panicking is asX, but for an object of a certain name.
+// panicking decides as asX does, but panics for an object with a certain name.
 func panicking(ctx context.Context, a authorizer.Attributes) rules.Decision {
 	if a.GetName() == "panic" {
 		panic("oh")
@@ -50,8 +49,8 @@ func panicking(ctx context.Context, a authorizer.Attributes) rules.Decision {
 	return asX(ctx, a)
 }
 
-// Whatever the author of a request can bring about is an answer, never a failed
-// call: after a failed call another authorizer decides.
+// A request must always get an answer, whatever it contains. After a failed call, another
+// authorizer decides.
 func TestKubeAPIServerReadsTheAnswer(t *testing.T) {
 	node := func(r authorizationv1.ResourceAttributes) authorizationv1.SubjectAccessReviewSpec {
 		return authorizationv1.SubjectAccessReviewSpec{User: "system:node:x", Groups: []string{"system:nodes"},

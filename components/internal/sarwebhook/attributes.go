@@ -16,10 +16,10 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
-// attributesFrom gives the authorizer what an in-tree authorizer would have seen.
-// Source: pkg/registry/authorization/util/helpers.go AuthorizationAttributesFrom,
-// with one difference: rawSelector is never parsed. kube-apiserver does not send
-// it, and a selector that it has not applied must not grant anything.
+// attributesFrom returns the attributes that an in-tree authorizer would see. Source:
+// pkg/registry/authorization/util/helpers.go AuthorizationAttributesFrom. There is one
+// difference: rawSelector is never parsed. kube-apiserver does not send it, and a selector that
+// kube-apiserver has not applied must not grant anything.
 func attributesFrom(spec *authorizationv1.SubjectAccessReviewSpec) *authorizer.AttributesRecord {
 	who := &user.DefaultInfo{Name: spec.User, UID: spec.UID, Groups: spec.Groups, Extra: extraFrom(spec.Extra)}
 	if r := spec.ResourceAttributes; r != nil {
@@ -56,8 +56,8 @@ func resourceAttributesFrom(who user.Info, in *authorizationv1.ResourceAttribute
 	return out
 }
 
-// fieldRequirements keeps the requirements that are understood and reports the
-// others. Requirements are ANDed, so leaving one out asks for more, never for less.
+// fieldRequirements returns the valid requirements, and errors for the others. Requirements are
+// ANDed. So a request without one of them asks for more access, never for less.
 func fieldRequirements(in []metav1.FieldSelectorRequirement) (fields.Requirements, error) {
 	var out fields.Requirements
 	var errs []error
@@ -72,8 +72,8 @@ func fieldRequirements(in []metav1.FieldSelectorRequirement) (fields.Requirement
 	return out, utilerrors.NewAggregate(errs)
 }
 
-// fieldOperator turns In and NotIn back into the = and != that a field selector
-// can say. With any number of values but one they are not understood.
+// fieldOperator converts In and NotIn to the operators = and != of a field selector. In and NotIn
+// with no value or several values are errors.
 func fieldOperator(r metav1.FieldSelectorRequirement) (selection.Operator, error) {
 	if len(r.Values) != 1 {
 		return "", fmt.Errorf("field selector operator %q with %d values", r.Operator, len(r.Values))

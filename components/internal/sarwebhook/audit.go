@@ -10,8 +10,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// audited counts a request that a rule in audit mode would have denied, and puts a line in
-// the log unless there are too many.
+// audited counts a request that a rule in audit mode would have denied, and logs one line, up to
+// the rate limit.
 func (h *Handler) audited(a *authorizer.AttributesRecord, finding rules.Finding) {
 	h.metrics.Audited(finding.Rule, resourceLabel(a), verbLabel(a.Verb))
 	if !h.audits.Admit(a.User.GetName()) {

@@ -18,7 +18,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// byNode is a request of the node x for something.
+// byNode is a request of the node x.
 func byNode(verb, resource string) *authorizer.AttributesRecord {
 	return &authorizer.AttributesRecord{
 		User: &user.DefaultInfo{Name: "system:node:x"}, Verb: verb, Resource: resource,
@@ -62,7 +62,7 @@ bulkhead_audited_refusals_total{resource="pods",rule="NA-TEST-1",verb="get"} 2
 	}
 }
 
-// A flood of findings leaves lines for what is really refused, of that node too.
+// Many findings do not suppress the log lines of real denials, not even those of the same node.
 func TestAFloodOfFindingsIsBounded(t *testing.T) {
 	lines := map[string]int{}
 	config := testConfig(asX)

@@ -13,13 +13,13 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
 )
 
-// maxBody bounds a review. A kubelet's has about 1 KiB; a URL of 1 MiB, the most
-// that kube-apiserver reads, can make one of 20 MiB.
+// maxBody bounds a review. A review of a kubelet's request has about 1 KiB. A URL of 1 MiB, the
+// most that kube-apiserver reads, can make a review of 20 MiB.
 const maxBody = 64 << 10
 
 var errTooLarge = fmt.Errorf("a review of more than %d bytes", maxBody)
 
-// read waits for a turn and returns the review in the body.
+// read waits until it may read, and returns the review in the body.
 func (h *Handler) read(req *http.Request) (*authorizationv1.SubjectAccessReviewSpec, error) {
 	select {
 	case h.reading <- struct{}{}:

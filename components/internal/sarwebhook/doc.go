@@ -1,19 +1,19 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sarwebhook serves SubjectAccessReview v1 from an authorizer.
+// Package sarwebhook serves SubjectAccessReview v1 with the decisions of an authorizer.
 //
-// Its only client is kube-apiserver, and the way kube-apiserver reads an answer
-// decides what is answered here:
+// Its only client is kube-apiserver. How kube-apiserver reads an answer decides what this
+// package answers:
 //
-//   - A 4xx is a failed call: failurePolicy decides, and the fail-open counter
-//     rises. It is kept for what kube-apiserver never sends: a wrong method or
-//     content type, a body that is no SubjectAccessReview v1.
-//   - 429 and 5xx are retried five times and then are a failed call as well. They
-//     are never sent: a flood must not buy four seconds and another authorizer.
-//   - So whatever the author of a request can bring about (too many requests in
-//     flight, a selector with ten thousand requirements, a request that makes the
-//     authorizer panic) is answered 200 and denied.
+//   - A 4xx is a failed call: failurePolicy decides, and the fail-open counter increases. A 4xx
+//     is only for what kube-apiserver never sends: a wrong method or content type, or a body
+//     that is not a SubjectAccessReview v1.
+//   - kube-apiserver retries a 429 or a 5xx five times, and then the call has failed too. They
+//     are never sent. Otherwise a user who sends many requests would gain four seconds and the
+//     decision of another authorizer.
+//   - A user can send too many requests at once, a selector with ten thousand requirements, or
+//     a request that makes the authorizer panic. All of these are answered 200 and denied.
 //
-// Nothing is allowed unless the authorizer said so, without an error.
+// A request is allowed only if the authorizer allows it without an error.
 package sarwebhook

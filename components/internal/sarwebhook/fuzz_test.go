@@ -34,8 +34,7 @@ func addSeeds(f *testing.F) {
 	}
 }
 
-// FuzzDecodeReview holds the decoder to what it promises of a review that it lets
-// through.
+// FuzzDecodeReview checks the guarantees of the decoder for every accepted review.
 func FuzzDecodeReview(f *testing.F) {
 	addSeeds(f)
 	f.Fuzz(func(t *testing.T, body []byte) {
@@ -53,8 +52,8 @@ func FuzzDecodeReview(f *testing.F) {
 	})
 }
 
-// FuzzHandler holds the handler to this: an Allow is the authorizer's, given for
-// the very attributes that the API's own types read from the body.
+// FuzzHandler checks that only the authorizer allows a request, and that it sees the attributes
+// that the API's own types decode from the body.
 func FuzzHandler(f *testing.F) {
 	addSeeds(f)
 	f.Fuzz(func(t *testing.T, body []byte) {
@@ -89,7 +88,8 @@ func FuzzHandler(f *testing.F) {
 	})
 }
 
-// request is what a rule may look at, selectors aside: those have a table.
+// request is the part of a request that a rule may read, without selectors. A separate table covers
+// selectors.
 type request struct {
 	User, UID                                         string
 	Groups                                            []string

@@ -20,22 +20,23 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// Config is what a handler is made of. Every field but Entry is needed.
+// Config is the configuration of a handler. Every field except Entry is required.
 type Config struct {
 	Authorizer Authorizer
-	// NodeName says whether a user is a node, and which one.
+	// NodeName reports whether a user is a node, and its node name.
 	NodeName func(user.Info) (string, bool)
 	Limits   Limits
-	// MaxReading bounds the reviews being read at one time. It should not be less
-	// than the requests that one connection may carry.
+	// MaxReading bounds the reviews that are read at one time. It should be at least the number of
+	// requests that one connection may have in flight.
 	MaxReading int
-	// LimitRule is the rule that a refusal beyond a bound cites.
+	// LimitRule is the rule that a denial cites if a request exceeds a limit.
 	LimitRule rules.Rule
-	// Rules are those that the authorizer cites; metrics name no other.
+	// Rules are the rules that the authorizer cites. Metrics name only these.
 	Rules    []rules.Rule
 	Registry metrics.KubeRegistry
-	// Entry tells the metrics of two handlers apart: it is the value of their label
-	// "entry". The one without has no such label. Each needs a registry of its own.
+	// Entry is the value of the label "entry" of all metrics. It distinguishes two handlers of one
+	// process. If Entry is empty, the metrics have no such label. Each handler needs its own
+	// registry.
 	Entry  string
 	Logger klog.Logger
 	Clock  clock.PassiveClock
@@ -43,11 +44,11 @@ type Config struct {
 
 // Authorizer decides on one request.
 type Authorizer interface {
-	// Decide is called by many at one time. The attributes must not be kept after the call.
+	// Decide must be safe for concurrent use. It must not keep the attributes after it returns.
 	Decide(ctx context.Context, a authorizer.Attributes) rules.Decision
 }
 
-// AuthorizerFunc is a function that is an Authorizer.
+// AuthorizerFunc is a function that implements Authorizer.
 type AuthorizerFunc func(ctx context.Context, a authorizer.Attributes) rules.Decision
 
 // Decide calls the function.
@@ -60,17 +61,16 @@ type Handler struct {
 	config  Config
 	limiter *webhook.Limiter
 	metrics *recorder
-	// lines are for decisions, audits for findings. Each has bounds of its own, so
-	// that a rule in audit does not crowd out what is really refused.
+	// lines logs decisions, audits logs findings. Each has its own rate limit, so that a rule in
+	// audit mode does not suppress the log lines of real denials.
 	lines, audits *webhook.Lines
 	queue         webhook.Queue
-	// reading has a place for every review being read. A request waits for its
-	// turn: whose it is, and so whose share it takes, is known only when it has
-	// been read.
+	// reading bounds the reviews that are read at one time. A request waits for its turn. It cannot
+	// count against a node's share yet, because the user is known only after the review is read.
 	reading chan struct{}
 }
 
-// New makes a handler and registers its metrics.
+// New creates a handler and registers its metrics.
 func New(config Config) *Handler {
 	recorder := newRecorder(config.Registry, config.Rules, config.Entry)
 	queue := webhook.NewQueue()
@@ -85,10 +85,10 @@ func New(config Config) *Handler {
 	}
 }
 
-// Run writes the log until ctx is done. Requests are answered without it.
+// Run writes the log until ctx is done. The handler answers requests even if Run is not called.
 func (h *Handler) Run(ctx context.Context) { h.queue.Run(ctx) }
 
-// ServeHTTP answers 200 to every SubjectAccessReview v1, and a 4xx to all else.
+// ServeHTTP answers 200 to every SubjectAccessReview v1, and a 4xx to every other request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if !webhook.IsReview(w, req) {
 		return
@@ -104,8 +104,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// refuseUnread answers a review that was not read to its end, so that nobody can
-// be named.
+// refuseUnread denies a review that is too large to read. The user is unknown.
 func (h *Handler) refuseUnread(why error) status {
 	d := h.overLimit(webhook.TooLarge, why.Error())
 	h.metrics.refusedUnread(d)
@@ -114,7 +113,7 @@ func (h *Handler) refuseUnread(why error) status {
 	return answer
 }
 
-// decide gives one request its answer, its metrics and its lines in the log.
+// decide decides on one request, and records its metrics and log lines.
 func (h *Handler) decide(ctx context.Context, spec *authorizationv1.SubjectAccessReviewSpec) status {
 	start := h.config.Clock.Now()
 	a := attributesFrom(spec)
@@ -128,7 +127,7 @@ func (h *Handler) decide(ctx context.Context, spec *authorizationv1.SubjectAcces
 	return answer
 }
 
-// answer denies what is over a bound and asks the authorizer about the rest.
+// answer denies a request that exceeds a limit, and calls the authorizer for every other request.
 func (h *Handler) answer(ctx context.Context, spec *authorizationv1.SubjectAccessReviewSpec,
 	a *authorizer.AttributesRecord) (rules.Decision, error) {
 	if requirements(spec.ResourceAttributes) > maxRequirements {
@@ -158,8 +157,8 @@ func (h *Handler) overLimit(by webhook.Excess, text string) rules.Decision {
 
 var errPanicked = errors.New("the authorizer panicked")
 
-// authorize asks the authorizer. A panic denies, because whoever can bring it about must
-// not choose another authorizer by it.
+// authorize calls the authorizer. A panic is a denial. Otherwise a user who can cause a panic
+// could have another authorizer decide.
 func (h *Handler) authorize(ctx context.Context, a *authorizer.AttributesRecord) (d rules.Decision, fault error) {
 	webhook.Guarded(func() {
 		d = h.config.Authorizer.Decide(ctx, a)

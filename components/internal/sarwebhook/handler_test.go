@@ -34,7 +34,7 @@ var (
 
 func nodeName(u user.Info) (string, bool) { return strings.CutPrefix(u.GetName(), "system:node:") }
 
-// asX allows what a node whose name is x asks for, and nothing else.
+// asX allows every request of the node x, and no other request.
 func asX(_ context.Context, a authorizer.Attributes) rules.Decision {
 	if node, ok := nodeName(a.GetUser()); ok && node == "x" {
 		return rules.Decision{Effect: rules.Allow, Rule: allowRule.ID}
@@ -63,7 +63,7 @@ const (
 	good   = head + `{` + asNode + `,` + getPod + `}}`
 )
 
-// selecting is a review with n field requirements.
+// selecting returns a review with n field requirements.
 func selecting(n int) string {
 	list := strings.TrimSuffix(strings.Repeat(`{"key":"a","operator":"In","values":["b"]},`, n), ",")
 	return head + `{` + asNode +
@@ -80,8 +80,7 @@ func post(h http.Handler, body string) *httptest.ResponseRecorder {
 
 func denied(reason string) status { return status{Denied: true, Reason: reason} }
 
-// reply is an answer as kube-apiserver reads it: a status code, and a status with
-// code 200 only.
+// reply is an answer as kube-apiserver reads it: a status code, and, if the code is 200, a status.
 type reply struct {
 	Code   int
 	Status status
@@ -262,7 +261,7 @@ func TestReadingWaitsForATurn(t *testing.T) {
 	})
 }
 
-// A caller that went away while it waited for its turn takes no place.
+// A caller that disconnects while it waits for its turn does not use one.
 func TestReadingWaitsForNobodyWhoLeft(t *testing.T) {
 	h := New(testConfig(asX))
 	for range cap(h.reading) {

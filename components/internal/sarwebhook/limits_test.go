@@ -24,7 +24,7 @@ func reviewBy(user string) string {
 
 var allowedReply = reply{200, status{Allowed: true, Reason: "[NA-TEST-1]"}}
 
-// blocked is an authorizer whose calls wait until they are let go.
+// blocked is an authorizer whose calls wait until the test releases them.
 type blocked struct{ entered, leave chan struct{} }
 
 func (b blocked) Decide(context.Context, authorizer.Attributes) rules.Decision {
@@ -33,8 +33,8 @@ func (b blocked) Decide(context.Context, authorizer.Attributes) rules.Decision {
 	return rules.Decision{Effect: rules.Allow}
 }
 
-// What waits for decisions that do not come back is denied before the API server
-// gives up. What waits for those that do is decided.
+// If decisions do not return, a waiting request is denied before the API server times out. If they
+// return, the waiting request is decided.
 func TestRequestsInFlight(t *testing.T) { synctest.Test(t, testRequestsInFlight) }
 
 func testRequestsInFlight(t *testing.T) {
@@ -85,8 +85,8 @@ func testRequestsInFlight(t *testing.T) {
 	}
 }
 
-// Whoever may create SubjectAccessReviews can name any node, as often as the API
-// server lets it. Nothing of that may be left for the node itself.
+// A user who may create SubjectAccessReviews can name any node, as often as the API server allows.
+// This must not affect the node's own requests.
 func TestAFloodOfReviewsAboutANodeTakesNothingFromIt(t *testing.T) {
 	h := New(testConfig(asX))
 	for range 10_000 {
@@ -97,9 +97,9 @@ func TestAFloodOfReviewsAboutANodeTakesNothingFromIt(t *testing.T) {
 	}
 }
 
-// A small share against as many callers at once as an API server can be: they pile
-// up, and none is denied. Each decision takes a time that is not the machine's, so
-// what nobody gives back and what is given back out of turn show, and nothing else.
+// A node has a small share, and as many concurrent callers as an API server can be. The requests
+// wait, and none is denied. Each decision takes simulated time. So the result depends on leaked
+// and misordered places only, not on the speed of the machine.
 func TestAFloodAtOnceAboutANodeTakesNothingFromIt(t *testing.T) {
 	synctest.Test(t, testAFloodAtOnceAboutANodeTakesNothingFromIt)
 }
@@ -131,7 +131,7 @@ func testAFloodAtOnceAboutANodeTakesNothingFromIt(t *testing.T) {
 	}
 }
 
-// Ten thousand made-up names leave no trace, and every node keeps its share.
+// Ten thousand invented names leave no entries behind, and every node keeps its share.
 func TestNamesCannotGrowMemory(t *testing.T) {
 	h := New(testConfig(asX))
 	for i := range 10_000 {

@@ -10,8 +10,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// log puts one line in the log for what is not allowed, and one for anything else
-// only when asked for with -v=4.
+// log writes one log line for every request that is not allowed. With -v=4 it writes one for every
+// other request too.
 func (h *Handler) log(a *authorizer.AttributesRecord, d rules.Decision, answer status) {
 	logger, message := h.config.Logger, "Not allowed"
 	if answer.Allowed {
@@ -31,7 +31,7 @@ func (h *Handler) log(a *authorizer.AttributesRecord, d rules.Decision, answer s
 	h.lines.Put(func() { logger.Info(message, values...) })
 }
 
-// requestValues are the keys and values of a log line that describe the request.
+// requestValues returns the log keys and values that describe the request.
 func requestValues(a *authorizer.AttributesRecord) []any {
 	return []any{
 		"user", webhook.Loggable(a.User.GetName()),

@@ -68,7 +68,7 @@ func TestLines(t *testing.T) {
 func TestAFloodIsCountedInsteadOfLogged(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		// user gives the name of the user of one request.
+		// user returns the user name of request i.
 		user func(i int) string
 		want int
 	}{
@@ -95,8 +95,8 @@ func TestAFloodIsCountedInsteadOfLogged(t *testing.T) {
 	}
 }
 
-// A log that nobody reads takes no more lines. Decisions go on all the same, and
-// what was not logged is counted.
+// If the log is blocked, no more lines are queued. Decisions continue, and the lines that are
+// dropped are counted.
 func TestALogThatHangsHoldsNobodyUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := make(chan struct{})
@@ -120,7 +120,7 @@ func TestALogThatHangsHoldsNobodyUp(t *testing.T) {
 		close(hang)
 		cancel()
 		<-ended
-		// One more than wait is in the hands of the log.
+		// One line more than the queue holds: the log is writing it.
 		unlogged, err := testutil.GetCounterMetricValue(h.metrics.Unlogged)
 		if want := webhook.MaxQueued + 1; written != want || err != nil || int(unlogged) != asked-want {
 			t.Errorf("%d lines written and %v unlogged (%v), want %d and %d", written, unlogged, err, want, asked-want)

@@ -13,8 +13,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// recorder counts decisions. Its labels take a bounded number of values, whatever
-// is asked.
+// recorder counts decisions. Its labels have a bounded number of values, whatever users request.
 type recorder struct {
 	*webhook.Metrics
 	decisions *metrics.CounterVec
@@ -22,7 +21,7 @@ type recorder struct {
 	panics    *metrics.Counter
 }
 
-// newRecorder gives the metrics of an entry that has a name a label.
+// newRecorder creates the metrics. If entry is not empty, they have the label "entry".
 func newRecorder(registry metrics.KubeRegistry, cited []rules.Rule, entry string) *recorder {
 	var labels map[string]string
 	if entry != "" {
@@ -57,7 +56,7 @@ func (r *recorder) decided(a authorizer.Attributes, d rules.Decision, took time.
 	r.duration.WithLabelValues(decision).Observe(took.Seconds())
 }
 
-// refusedUnread counts a review of which nothing is known but that it is too large.
+// refusedUnread counts a review that is too large to read. Its attributes are unknown.
 func (r *recorder) refusedUnread(d rules.Decision) {
 	r.decisions.WithLabelValues(webhook.Other, webhook.Other, r.RuleLabel(d.Rule), d.Effect.String()).Inc()
 }
@@ -71,7 +70,7 @@ func verbLabel(verb string) string {
 	}
 }
 
-// resourceLabel names the resources that nodes ask for, or may try to.
+// resourceLabel names the resources that nodes request or may try to request.
 func resourceLabel(a authorizer.Attributes) string {
 	if !a.IsResourceRequest() {
 		return "non-resource"

@@ -65,7 +65,7 @@ func TestRulesThatNobodyListedAreOther(t *testing.T) {
 	}
 }
 
-// A decision counts what the rules in audit mode found.
+// A decision counts the findings of rules in audit mode.
 func TestFindingsOfADecisionAreCounted(t *testing.T) {
 	config := testConfig(func(context.Context, authorizer.Attributes) rules.Decision {
 		return rules.Decision{Effect: rules.Allow, Findings: []rules.Finding{{Rule: "NA-TEST-1"}, {Rule: "NA-LIMIT"}}}

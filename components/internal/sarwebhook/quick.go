@@ -8,13 +8,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// readQuickly reads a review in the form that kube-apiserver writes for a kubelet's request.
-// What it reads is what [decodeAny] reads from the same bytes. It is false for anything that
-// it does not know, valid or not: escapes, numbers, nulls, empty lists, unknown fields,
-// fields that occur twice, label selectors.
+// readQuickly decodes a review in the form that kube-apiserver writes for a kubelet's request. The
+// result equals that of [decodeAny] on the same bytes. It returns false for everything else, valid
+// or not: escapes, numbers, nulls, empty lists, unknown fields, duplicate fields, label selectors.
 //
-// It is here because a caller sees it: without it the p50 of a SubjectAccessReview over
-// loopback is 1.08 times in-tree's, with it 1.00 (`make bench-quick`).
+// It exists for latency. Without it, the p50 of a SubjectAccessReview over loopback is 1.08 times
+// that of the in-tree authorizer, and with it 1.00 (`make bench-quick`).
 func readQuickly(data []byte) (*authorizationv1.SubjectAccessReviewSpec, bool) {
 	r := quick{data: data}
 	var seen fieldSet
@@ -39,13 +38,13 @@ func readQuickly(data []byte) (*authorizationv1.SubjectAccessReviewSpec, bool) {
 	return spec, true
 }
 
-// maxSkipped bounds the nesting of what is not read.
+// maxSkipped bounds the nesting of values that are skipped.
 const maxSkipped = 4
 
 // fieldSet has a bit for each field of an object.
 type fieldSet uint16
 
-// first is true if the field was not there before.
+// first marks the field as seen. It returns true if the field was not seen before.
 func (s *fieldSet) first(field int) bool {
 	known := *s&(1<<field) != 0
 	*s |= 1 << field

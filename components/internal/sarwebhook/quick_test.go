@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// usual is a review as kube-apiserver writes it.
+// usual returns a review as kube-apiserver writes it.
 func usual(t testing.TB, spec authorizationv1.SubjectAccessReviewSpec) string {
 	t.Helper()
 	raw, err := runtime.Encode(scheme.Codecs.LegacyCodec(authorizationv1.SchemeGroupVersion),
@@ -46,7 +46,7 @@ func kubelets() []authorizationv1.SubjectAccessReviewSpec {
 	return []authorizationv1.SubjectAccessReviewSpec{get, list, path}
 }
 
-// What kube-apiserver asks for kubelets is read quickly, and whole.
+// readQuickly decodes the reviews that kube-apiserver sends for kubelets, completely.
 func TestUsualReviewsAreReadQuickly(t *testing.T) {
 	for _, spec := range kubelets() {
 		body := usual(t, spec)
@@ -65,7 +65,7 @@ func TestUsualReviewsAreReadQuickly(t *testing.T) {
 	}
 }
 
-// Whatever is not known is left to the decoder that knows everything.
+// readQuickly leaves every other form to the general decoder.
 func TestUnusualReviewsAreNotReadQuickly(t *testing.T) {
 	for name, change := range map[string][2]string{
 		"an escape":                {`"b"`, `"\u0062"`},
@@ -99,7 +99,7 @@ func TestUnusualReviewsAreNotReadQuickly(t *testing.T) {
 	}
 }
 
-// FuzzReadQuickly holds what is read quickly to be what is read else.
+// FuzzReadQuickly checks that readQuickly and the general decoder return the same result.
 func FuzzReadQuickly(f *testing.F) {
 	addSeeds(f)
 	for _, spec := range kubelets() {

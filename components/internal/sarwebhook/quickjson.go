@@ -5,15 +5,15 @@ package sarwebhook
 
 import "bytes"
 
-// quick goes through data once. Its methods are false where they find what they do
-// not know; nothing may be asked of it after that.
+// quick parses data in one pass. A method returns false if it finds a form that it does not know.
+// After that, no other method may be called.
 type quick struct {
 	data []byte
 	at   int
 }
 
-// next takes the white space in front of a character, and the character if it is
-// that one.
+// next skips white space and consumes the character c. It returns false if the next character is
+// not c.
 func (r *quick) next(c byte) bool {
 	r.space()
 	if r.at == len(r.data) || r.data[r.at] != c {
@@ -33,14 +33,14 @@ func (r *quick) space() {
 	}
 }
 
-// atEnd is true if nothing but white space follows.
+// atEnd reports whether only white space remains.
 func (r *quick) atEnd() bool {
 	r.space()
 	return r.at == len(r.data)
 }
 
-// object asks about every member, whose value the answer has taken if it is true.
-// Key is valid until then.
+// object calls member for every field of an object. member must consume the value and return true,
+// or return false. key is valid until member returns.
 func (r *quick) object(member func(key []byte) bool) bool {
 	if !r.next('{') {
 		return false
@@ -62,7 +62,7 @@ func (r *quick) object(member func(key []byte) bool) bool {
 	}
 }
 
-// list asks for every element of a list that has any.
+// list calls element for every element of a non-empty list.
 func (r *quick) list(element func() bool) bool {
 	if !r.next('[') {
 		return false
@@ -78,7 +78,7 @@ func (r *quick) list(element func() bool) bool {
 	return false
 }
 
-// literal is what is between quotes, if it stands for itself.
+// literal returns the bytes of a string without escapes.
 func (r *quick) literal() ([]byte, bool) {
 	if !r.next('"') {
 		return nil, false
@@ -116,7 +116,7 @@ func (r *quick) texts(out *[]string) bool {
 	})
 }
 
-// skip takes a value that is not read.
+// skip consumes a value without decoding it.
 func (r *quick) skip(depth int) bool {
 	if depth == 0 {
 		return false
@@ -142,7 +142,7 @@ func (r *quick) word(word string) bool {
 	return true
 }
 
-// commonTexts are what most reviews have somewhere.
+// commonTexts are strings that occur in most reviews.
 var commonTexts = commonly(
 	"get", "list", "watch", "create", "update", "patch", "v1",
 	"pods", "secrets", "configmaps", "nodes", "leases", "events", "serviceaccounts", "token", "status",
@@ -158,7 +158,7 @@ func commonly(texts ...string) map[string]string {
 	return known
 }
 
-// common is the string of the bytes. It allocates none for what is common.
+// common converts bytes to a string. It does not allocate for common strings.
 func common(b []byte) string {
 	if known, ok := commonTexts[string(b)]; ok {
 		return known

@@ -15,26 +15,23 @@ const (
 	apiVersion = "authorization.k8s.io/v1"
 	kind       = "SubjectAccessReview"
 
-	// maxRequirements bounds the selector requirements of one review. kubelets
-	// send one or two.
+	// maxRequirements bounds the selector requirements of one review. kubelets send one or two.
 	maxRequirements = 1000
 )
 
-// review is the part of a SubjectAccessReview that is read. Its metadata and
-// status are not: they say nothing about the request.
+// review is the part of a SubjectAccessReview that is decoded. Metadata and status contain nothing
+// about the request.
 type review struct {
 	APIVersion string                                   `json:"apiVersion"`
 	Kind       string                                   `json:"kind"`
 	Spec       *authorizationv1.SubjectAccessReviewSpec `json:"spec"`
 }
 
-// decodeReview reads one SubjectAccessReview v1 that asks for exactly one kind
-// of attributes.
+// decodeReview decodes one SubjectAccessReview v1 with exactly one kind of attributes.
 //
-// Names are matched by case, and a name that occurs twice is refused, so that no
-// two readers can see different reviews in the same bytes. Unknown fields are
-// passed over, because newer servers add some. Nesting is bounded by the decoder.
-// The result shares no memory with data.
+// Field names are case-sensitive, and a duplicate field is an error. So two readers cannot see
+// different reviews in the same bytes. Unknown fields are ignored, because newer servers add
+// some. The decoder bounds the nesting. The result shares no memory with data.
 func decodeReview(data []byte) (*authorizationv1.SubjectAccessReviewSpec, error) {
 	if spec, ok := readQuickly(data); ok {
 		return spec, nil
@@ -42,7 +39,7 @@ func decodeReview(data []byte) (*authorizationv1.SubjectAccessReviewSpec, error)
 	return decodeAny(data)
 }
 
-// decodeAny knows every form of a review.
+// decodeAny decodes every form of a review.
 func decodeAny(data []byte) (*authorizationv1.SubjectAccessReviewSpec, error) {
 	var r review
 	duplicates, err := json.UnmarshalStrict(data, &r, json.DisallowDuplicateFields)

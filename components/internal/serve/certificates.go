@@ -18,17 +18,17 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// rereadInterval is how often files are read without an event. Swapping a
-// symlinked directory raises none.
+// rereadInterval is how often the files are read without a file event. A change of a symlink to a
+// directory causes no event.
 const rereadInterval = 10 * time.Second
 
-// certificates keeps the TLS configuration that fits the files.
+// certificates contains the TLS configuration for the current files.
 type certificates struct {
 	pair         *dynamiccertificates.DynamicCertKeyPairContent
 	clientCA     *dynamiccertificates.DynamicFileCAContent
 	controller   *dynamiccertificates.DynamicServingCertificateController
 	allowedNames []string
-	// lastClient is the certificate that the last client showed.
+	// lastClient is the certificate of the last client.
 	lastClient atomic.Pointer[x509.Certificate]
 }
 
@@ -46,7 +46,7 @@ func loadCertificates(config Config) (*certificates, error) {
 		MinVersion: tls.VersionTLS13,
 		ClientAuth: tls.RequireAndVerifyClientCert,
 		NextProtos: []string{"h2", "http/1.1"},
-		// A resumed session would skip a client CA that has changed since.
+		// A resumed session would not be checked against a client CA that has changed since.
 		SessionTicketsDisabled: true,
 		VerifyConnection:       c.verifyName,
 	}
@@ -63,8 +63,8 @@ func (c *certificates) tlsConfig() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS13, GetConfigForClient: c.controller.GetConfigForClient}
 }
 
-// verifyName ends the handshake of a client that has a certificate of the right
-// CA for another purpose.
+// verifyName fails the handshake of a client whose certificate is signed by the right CA, but for
+// another purpose.
 func (c *certificates) verifyName(state tls.ConnectionState) error {
 	if len(state.PeerCertificates) == 0 {
 		return errors.New("client showed no certificate")
@@ -77,8 +77,7 @@ func (c *certificates) verifyName(state tls.ConnectionState) error {
 	return nil
 }
 
-// run watches the files until ctx is done, and returns when nothing of it runs
-// any more.
+// run watches the files until ctx is done. It returns after all its goroutines have ended.
 func (c *certificates) run(ctx context.Context) {
 	var group sync.WaitGroup
 	group.Go(func() { c.pair.Run(ctx, 1) })

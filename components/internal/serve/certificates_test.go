@@ -31,9 +31,8 @@ func loadFrom(t *testing.T, dir string) *certificates {
 	return c
 }
 
-// connect completes a handshake in memory and reads a byte, because a TLS 1.3
-// client learns only by reading that it was refused. It returns the name in the
-// serving certificate.
+// connect completes a handshake in memory and reads a byte, because a TLS 1.3 client learns of a
+// rejection only when it reads. It returns the name in the serving certificate.
 func connect(t *testing.T, c *certificates, client *tls.Config) (string, error) {
 	t.Helper()
 	near, far := net.Pipe()
@@ -163,7 +162,7 @@ func TestReload(t *testing.T) {
 	}
 }
 
-// The loops that notice a change are joined up, and all end.
+// The loops that notice a change work together, and all of them end.
 func TestChangesAreNoticed(t *testing.T) {
 	ca := newTestCA(t)
 	dir := t.TempDir()

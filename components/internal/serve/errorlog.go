@@ -11,14 +11,14 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// connectionLog takes what net/http says about single connections. Everybody on
-// the host can make a handshake fail, so only a few lines a second are kept.
+// connectionLog logs the messages of net/http about single connections. Every user on the host can
+// make a handshake fail, so it logs only a few lines a second.
 type connectionLog struct {
 	logger  klog.Logger
 	limiter *rate.Limiter
 }
 
-// NewConnectionLog is for [net/http.Server.ErrorLog].
+// NewConnectionLog returns a logger for [net/http.Server.ErrorLog].
 func NewConnectionLog(logger klog.Logger) *log.Logger {
 	return log.New(&connectionLog{logger: logger, limiter: rate.NewLimiter(1, 10)}, "", 0)
 }

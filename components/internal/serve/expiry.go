@@ -13,11 +13,11 @@ import (
 	"k8s.io/component-base/metrics"
 )
 
-// Expiry gives the time at which a certificate ends, and false when there is none.
+// Expiry returns the time at which a certificate expires, or false if there is no certificate.
 type Expiry func() (time.Time, bool)
 
-// ExpiryOfFile reads the earliest end among the certificates in a PEM file, each
-// time it is asked.
+// ExpiryOfFile returns an Expiry that reads the PEM file at each call. It returns the earliest
+// expiry among the certificates in the file.
 func ExpiryOfFile(file string) Expiry {
 	return func() (time.Time, bool) {
 		data, err := os.ReadFile(file)
@@ -28,8 +28,8 @@ func ExpiryOfFile(file string) Expiry {
 	}
 }
 
-// EarliestEnd is the earliest end among the certificates in PEM data, and false if
-// there is none.
+// EarliestEnd returns the earliest expiry among the certificates in PEM data, or false if there is
+// no certificate.
 func EarliestEnd(data []byte) (time.Time, bool) {
 	var end time.Time
 	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
@@ -44,7 +44,7 @@ func EarliestEnd(data []byte) (time.Time, bool) {
 	return end, !end.IsZero()
 }
 
-// expiries are those of the listener itself.
+// expiries returns the expiry of each certificate of the listener.
 func (c *certificates) expiries() map[string]Expiry {
 	return map[string]Expiry{
 		"serving": func() (time.Time, bool) {
@@ -62,14 +62,14 @@ func (c *certificates) expiries() map[string]Expiry {
 	}
 }
 
-// expiryCollector reports ends as they are when metrics are read.
+// expiryCollector reads the expiry times when metrics are collected.
 type expiryCollector struct {
 	metrics.BaseStableCollector
 	description *metrics.Desc
 	expiries    map[string]Expiry
 }
 
-// RegisterExpiries adds bulkhead_certificate_expiration_timestamp_seconds for
+// RegisterExpiries registers the metric bulkhead_certificate_expiration_timestamp_seconds for
 // certificates by name.
 func RegisterExpiries(registry metrics.KubeRegistry, expiries map[string]Expiry) error {
 	collector := &expiryCollector{

@@ -11,11 +11,11 @@ import (
 	"k8s.io/component-base/metrics"
 )
 
-// Check is one condition of being ready. It says what is missing, or nothing.
+// Check is one condition for readiness. It returns what is missing, or "" if nothing is.
 type Check func() (missing string)
 
-// HealthHandler answers probes and scrapers. /livez says only that the process
-// answers; /readyz names everything that is missing.
+// HealthHandler serves probes and scrapers. /livez reports only that the process answers. /readyz
+// lists everything that is missing.
 func HealthHandler(checks []Check, registry metrics.Gatherer) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })

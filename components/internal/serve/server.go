@@ -23,60 +23,60 @@ const (
 	readHeaderTimeout = 5 * time.Second
 	readTimeout       = 10 * time.Second
 	writeTimeout      = 30 * time.Second
-	// idleTimeout is above the 30 s after which kube-apiserver's client pings.
+	// idleTimeout is above the 30 s after which kube-apiserver's client sends a ping.
 	idleTimeout    = 2 * time.Minute
 	maxHeaderBytes = 16 << 10
 )
 
-// MaxStreams bounds the requests that one connection carries at a time. It is
-// above what a kube-apiserver has in flight by default (600), so that it keeps
-// one connection.
+// MaxStreams bounds the requests of one connection at one time. It is above the number of requests
+// that a kube-apiserver has in flight by default (600), so that kube-apiserver needs only one
+// connection.
 const MaxStreams = 1000
 
-// All requests of a kube-apiserver share one connection, and with it what the
-// connection may send before it is read. If some requests could use that up, all
-// others would wait for them, and after 3 s the API server would go on without
-// us. So there is room for all of what every single request may send unread.
+// All requests of a kube-apiserver share one connection, and its flow-control window. If some
+// requests could use up the window, all others would wait for them. After 3 s the API server would
+// go on without Bulkhead. So the window has room for all unread bytes of all requests together.
 const (
 	receivePerStream     = 64 << 10
 	receivePerConnection = 64 << 20
-	// The difference, which is of a type that cannot be negative.
+	// This constant does not compile if the difference is negative.
 	_ uint = receivePerConnection - MaxStreams*receivePerStream
 )
 
-// Config is what a server is made of.
+// Config is the configuration of a server.
 type Config struct {
-	// BindAddress has to be a loopback address.
+	// BindAddress must be a loopback address.
 	BindAddress            string
 	SecurePort, HealthPort int
-	// CertFile, KeyFile and ClientCAFile are read again when they change.
+	// CertFile, KeyFile and ClientCAFile are reloaded when they change.
 	CertFile, KeyFile, ClientCAFile string
-	// AllowedClientNames are the common names of the clients that are served.
+	// AllowedClientNames are the common names of the clients that may connect.
 	AllowedClientNames []string
-	// Handler serves those clients.
+	// Handler serves these clients.
 	Handler http.Handler
-	// Checks are met once the server is ready.
+	// Checks all pass once the server is ready.
 	Checks []Check
-	// Registry takes the metrics of the server.
+	// Registry is where the server registers its metrics.
 	Registry metrics.KubeRegistry
-	// Gatherer is what /metrics shows.
+	// Gatherer collects the metrics for /metrics.
 	Gatherer metrics.Gatherer
-	// Status are more answers on the health port, by path: for anyone on the host, to GET.
+	// Status are additional handlers on the health port, by path. Every user on the host can GET
+	// them.
 	Status map[string]http.Handler
-	// Expiries are of certificates that others use, by name.
+	// Expiries are the expiry times of certificates that other components use, by name.
 	Expiries map[string]Expiry
 	// ShutdownTimeout bounds the wait for requests in flight.
 	ShutdownTimeout time.Duration
 }
 
-// Server is a webhook on loopback with its health beside it.
+// Server is a webhook on loopback with health endpoints.
 type Server struct {
 	config       Config
 	certificates *certificates
 	stopping     atomic.Bool
 }
 
-// New reads the certificates and registers their expiry. It listens to nothing.
+// New reads the certificates and registers their expiry metrics. It does not listen yet.
 func New(config Config) (*Server, error) {
 	if ip := net.ParseIP(config.BindAddress); ip == nil || !ip.IsLoopback() {
 		return nil, fmt.Errorf("bind address %q is not on loopback", config.BindAddress)
@@ -96,7 +96,7 @@ func New(config Config) (*Server, error) {
 	return &Server{config: config, certificates: loaded}, nil
 }
 
-// Run serves until ctx is done, then answers what is in flight and returns.
+// Run serves until ctx is done. Then it answers the requests in flight and returns.
 func (s *Server) Run(ctx context.Context) error {
 	secure, err := listen(ctx, s.config.BindAddress, s.config.SecurePort)
 	if err != nil {
@@ -139,14 +139,14 @@ func (s *Server) serve(ctx context.Context, secure, health net.Listener) error {
 	case failure = <-failures:
 	}
 	s.stopping.Store(true)
-	// Health last: it says what is going on until the end.
+	// The health endpoints stop last, so that they report the state until the end.
 	failure = errors.Join(failure, s.shutdown(ctx, webhook), s.shutdown(ctx, probes))
 	cancel()
 	group.Wait()
 	return failure
 }
 
-// health answers probes, scrapers, and what Status has.
+// health serves probes, scrapers and the handlers in Status.
 func (s *Server) health() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", HealthHandler(s.checks(), s.config.Gatherer))
@@ -183,8 +183,7 @@ func newHTTPServer(ctx context.Context, handler http.Handler) *http.Server {
 	}
 }
 
-// shutdown waits for requests in flight. ctx is done by then, so it has a
-// deadline of its own.
+// shutdown waits for requests in flight. It sets its own deadline, because ctx is already done.
 func (s *Server) shutdown(ctx context.Context, server *http.Server) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.config.ShutdownTimeout)
 	defer cancel()

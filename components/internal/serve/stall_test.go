@@ -26,13 +26,16 @@ import (
 )
 
 const (
-	// stalledFor is how long nothing at all may move before it counts as a stall, which
-	// lasts for ever: the server of this test has no timeouts that would end it. A busy
-	// machine is slow, but moves.
+	// stalledFor is how long there may be no progress before the test reports a stall. A stall
+	// would
+	// last forever, because this server has no timeouts. A busy machine is slow, but makes
+	// progress.
 	stalledFor = 30 * time.Second
-	// floodClients is more than the reviews that could be read at one time when
-	// such a flood stalled the connection, and floodBody times that is more than a
-	// connection may send unread by default.
+	// floodClients is more than the number of reviews that could be read at one time when such a
+	// flood
+	// stalled the connection. floodClients times floodBody is more than a connection may send
+	// unread
+	// by default.
 	floodClients = 390
 	floodBody    = 300 << 10
 	honestCalls  = 40
@@ -47,7 +50,7 @@ func allowAll(context.Context, authorizer.Attributes) rules.Decision {
 	return rules.Decision{Effect: rules.Allow, Rule: "NA-TEST-1"}
 }
 
-// caller is an API server: all its calls share one connection.
+// caller is a fake API server. All its calls share one connection.
 type caller struct {
 	client *http.Client
 	url    string
@@ -72,7 +75,7 @@ func (c *caller) post(ctx context.Context, review string) (string, error) {
 	return fmt.Sprint(response.Proto, " ", response.StatusCode, " ", string(answer)), err
 }
 
-// sent counts what is taken of a body to be sent.
+// sent counts the bytes that are read from a body in order to send them.
 type sent struct {
 	io.Reader
 	moved *atomic.Int64
@@ -83,7 +86,7 @@ func (s *sent) Read(into []byte) (int, error) {
 	return s.Reader.Read(into)
 }
 
-// untilStalled is a context that ends when nothing has moved for long.
+// untilStalled returns a context that ends when there is no progress for stalledFor.
 func (c *caller) untilStalled(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
@@ -99,8 +102,7 @@ func (c *caller) untilStalled(ctx context.Context) (context.Context, context.Can
 	return ctx, func() { cancel(nil) }
 }
 
-// flood sends reviews that are too large, all at once, and returns how many were
-// not answered.
+// flood sends reviews that are too large, all at once. It returns how many were not answered.
 func (c *caller) flood(ctx context.Context) int {
 	var failures atomic.Int64
 	var clients sync.WaitGroup
@@ -117,9 +119,8 @@ func (c *caller) flood(ctx context.Context) int {
 	return int(failures.Load())
 }
 
-// Reviews that are too large, as many at once as an API server can send, beside
-// those of an honest node on the same connection. A call that is not answered is
-// a call that another authorizer answers.
+// The test sends as many too large reviews at once as an API server can send, and normal reviews of
+// a node on the same connection. If a call is not answered, another authorizer decides.
 func TestLargeReviewsDoNotStallTheOthers(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -132,7 +133,7 @@ func TestLargeReviewsDoNotStallTheOthers(t *testing.T) {
 			api, connections := startPatient(t, tt.reading)
 			ctx, stop := api.untilStalled(t.Context())
 			defer stop()
-			// The first call makes the connection that all others share.
+			// The first call opens the connection that all others share.
 			api.postHonest(ctx, t)
 			failed := make(chan int, 1)
 			go func() { failed <- api.flood(ctx) }()
@@ -158,7 +159,7 @@ func (c *caller) postHonest(ctx context.Context, t *testing.T) {
 	}
 }
 
-// startPatient runs what a Server runs for kube-apiserver, but for the timeouts.
+// startPatient starts a server as Server does for kube-apiserver, but without timeouts.
 func startPatient(t *testing.T, reading int) (api *caller, connections *atomic.Int64) {
 	t.Helper()
 	ca := newTestCA(t)

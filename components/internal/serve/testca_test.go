@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// testCA signs what a test needs.
+// testCA signs the certificates of a test.
 type testCA struct {
 	certificate *x509.Certificate
 	key         *ecdsa.PrivateKey
@@ -101,7 +101,7 @@ func (ca *testCA) client(t *testing.T, c *issued) *tls.Config {
 
 const allowedName = "bulkhead:kube-apiserver"
 
-// goodClient is the TLS configuration of the client that is served.
+// goodClient is the TLS configuration of the client that may connect.
 func (ca *testCA) goodClient(t *testing.T) *tls.Config {
 	t.Helper()
 	c := ca.issue(t, allowedName, x509.ExtKeyUsageClientAuth, time.Now().Add(time.Hour))

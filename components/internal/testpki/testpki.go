@@ -1,7 +1,7 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package testpki makes CAs, client certificates and revocation lists for tests.
+// Package testpki creates CAs, client certificates and revocation lists for tests.
 package testpki
 
 import (
@@ -18,16 +18,16 @@ import (
 	"time"
 )
 
-// CA signs. Like those of kubeadm, it has no key usage for revocation lists.
+// CA is a certificate authority. Like the CAs of kubeadm, it has no key usage for revocation lists.
 type CA struct {
 	Certificate *x509.Certificate
 	key         *ecdsa.PrivateKey
-	// Chain are the certificates of the CAs above it, without the root.
+	// Chain is the certificates of the CAs above it, without the root.
 	Chain  []*x509.Certificate
 	serial int64
 }
 
-// NewCA makes a root.
+// NewCA creates a root CA.
 func NewCA(t testing.TB, name string) *CA {
 	t.Helper()
 	ca := &CA{key: newKey(t), serial: 1}
@@ -35,7 +35,7 @@ func NewCA(t testing.TB, name string) *CA {
 	return ca
 }
 
-// Intermediate makes a CA below this one.
+// Intermediate creates a CA below this one.
 func (ca *CA) Intermediate(t testing.TB, name string) *CA {
 	t.Helper()
 	ca.serial++
@@ -46,7 +46,7 @@ func (ca *CA) Intermediate(t testing.TB, name string) *CA {
 	return below
 }
 
-// Signed is a certificate for the name and key of another CA, by this one.
+// Signed returns a certificate for the name and key of another CA, signed by this CA.
 func (ca *CA) Signed(t testing.TB, other *CA) *x509.Certificate {
 	t.Helper()
 	ca.serial++
@@ -54,7 +54,7 @@ func (ca *CA) Signed(t testing.TB, other *CA) *x509.Certificate {
 		ca.Certificate, ca.key)
 }
 
-// Renamed is a root with the same key and another name.
+// Renamed returns a root CA with the same key and another name.
 func (ca *CA) Renamed(t testing.TB, name string) *CA {
 	t.Helper()
 	return &CA{key: ca.key, serial: 1,
@@ -70,7 +70,7 @@ func authority(name string, serial int64, life time.Duration) *x509.Certificate 
 	}
 }
 
-// Client makes a client certificate that is good for a year, or as tweak has it.
+// Client creates a client certificate that is valid for a year, unless tweak changes it.
 func (ca *CA) Client(t testing.TB, name string, groups []string, tweak ...func(*x509.Certificate)) *x509.Certificate {
 	t.Helper()
 	ca.serial++
@@ -85,13 +85,13 @@ func (ca *CA) Client(t testing.TB, name string, groups []string, tweak ...func(*
 	return sign(t, template, &newKey(t).PublicKey, ca.Certificate, ca.key)
 }
 
-// PEM is the certificate of the CA.
+// PEM returns the certificate of the CA.
 func (ca *CA) PEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.Certificate.Raw})
 }
 
-// CRL makes a revocation list, DER, that revokes certificates, is number 1 and good
-// for an hour, or as tweak has it.
+// CRL creates a revocation list in DER that revokes the certificates. It has number 1 and is valid
+// for an hour, unless tweak changes it.
 func (ca *CA) CRL(t testing.TB, revoked []*x509.Certificate, tweak ...func(*x509.RevocationList)) []byte {
 	t.Helper()
 	template := &x509.RevocationList{Number: big.NewInt(1), ThisUpdate: time.Now().Add(-time.Minute),
@@ -113,12 +113,12 @@ func (ca *CA) CRL(t testing.TB, revoked []*x509.Certificate, tweak ...func(*x509
 	return der
 }
 
-// CRLPEM is the PEM of a revocation list.
+// CRLPEM converts a revocation list from DER to PEM.
 func CRLPEM(der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "X509 CRL", Bytes: der})
 }
 
-// Request is one over a connection on which a client showed certificates, leaf first.
+// Request returns a request over a connection on which a client presented certificates, leaf first.
 func Request(t testing.TB, shown ...*x509.Certificate) *http.Request {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://node:10250/pods", http.NoBody)
@@ -139,7 +139,7 @@ func newKey(t testing.TB) *ecdsa.PrivateKey {
 	return key
 }
 
-// sign signs a certificate; without a parent, with itself.
+// sign signs a certificate. Without a parent, the certificate is self-signed.
 func sign(t testing.TB, template *x509.Certificate, public *ecdsa.PublicKey, parent *x509.Certificate,
 	key *ecdsa.PrivateKey) *x509.Certificate {
 	t.Helper()

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// BenchmarkLimiter measures what the bounds cost one request.
+// BenchmarkLimiter measures the cost of the limits for one request.
 func BenchmarkLimiter(b *testing.B) {
 	l := NewLimiter(Limits{InFlight: 100, InFlightPerNode: 100}, time.Second)
 	b.ReportAllocs()

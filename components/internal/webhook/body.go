@@ -13,27 +13,27 @@ import (
 	"sync"
 )
 
-// maxKept is the size of the largest body whose memory is kept for another.
+// maxKept is the size of the largest body whose memory is reused.
 const maxKept = 256 << 10
 
-// ErrTooLarge is that a body has more bytes than it may have.
+// ErrTooLarge means that a body has more bytes than allowed.
 var ErrTooLarge = errors.New("the body is too large")
 
-// bodies are reused: one is read for every request of every node.
+// bodies reuses memory, because every request of every node has a body.
 var bodies = sync.Pool{New: func() any { return new(Body) }}
 
-// Body is a body that was read.
+// Body is a request body in memory.
 type Body struct{ buffer bytes.Buffer }
 
-// ReadBody reads a body of at most so many bytes. Expected is how many there will
-// be; 0 or less if that is not known. Of a body that is too large the first bytes
-// are returned, beside [ErrTooLarge]; with every other error nothing is. What is
-// returned has to be released.
+// ReadBody reads a body of at most most bytes. expected is the number of bytes, or 0 or less if it
+// is unknown. If the body is too large, ReadBody returns its first bytes and [ErrTooLarge]. With
+// every other error it returns nil. The caller must release every Body that it gets.
 func ReadBody(from io.Reader, expected, most int64) (*Body, error) {
 	body, _ := bodies.Get().(*Body)
 	body.buffer.Reset()
 	if expected > 0 {
-		// A buffer grows before it sees the end, unless there is that much room.
+		// A buffer grows before it sees the end of the body, unless it has bytes.MinRead free
+		// bytes.
 		body.buffer.Grow(int(min(expected, most)) + bytes.MinRead)
 	}
 	if _, err := body.buffer.ReadFrom(io.LimitReader(from, most+1)); err != nil {
@@ -46,18 +46,18 @@ func ReadBody(from io.Reader, expected, most int64) (*Body, error) {
 	return body, nil
 }
 
-// Bytes are what was read. They must not be used after Release.
+// Bytes returns the bytes of the body. They must not be used after Release.
 func (b *Body) Bytes() []byte { return b.buffer.Bytes() }
 
-// Release gives the memory to another body, unless it is much.
+// Release returns the memory for reuse, unless it is larger than maxKept.
 func (b *Body) Release() {
 	if b.buffer.Cap() <= maxKept {
 		bodies.Put(b)
 	}
 }
 
-// IsReview refuses what no API server sends as a review. It answers, and returns
-// false, if it does.
+// IsReview reports whether a request can be a review of an API server. If it cannot, IsReview
+// answers the request and returns false.
 func IsReview(w http.ResponseWriter, req *http.Request) bool {
 	if req.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)

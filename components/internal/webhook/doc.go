@@ -1,10 +1,10 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package webhook is what the webhooks of Bulkhead share, whatever kind of review
-// they answer: the places that requests take, the reading of a body, the way to the
-// log, text that is safe to show, and metrics whose labels nobody can make up.
+// Package webhook is the common part of Bulkhead's webhooks for all kinds of review: limits for
+// requests in flight, reading of the body, logging, text that is safe to show, and metrics whose
+// labels a user cannot invent.
 //
-// It knows no policy and no kind of review. All of it bounds what the author of a
-// request can bring about: memory, lines, time series, and the time of others.
+// It contains no policy and no kind of review. It bounds what a user's requests can use: memory,
+// log lines, time series, and the time of other users' requests.
 package webhook

@@ -8,8 +8,8 @@ import (
 	"runtime/debug"
 )
 
-// Guarded calls decide. If that panics, panicked is told the cause, fit for the
-// log, and the stack.
+// Guarded calls decide. If decide panics, Guarded calls panicked with the cause, in a form that is
+// safe to log, and the stack.
 func Guarded(decide func(), panicked func(cause, stack string)) {
 	defer func() {
 		if cause := recover(); cause != nil {

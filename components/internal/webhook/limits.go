@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// Limits bound the requests that are being decided at one time.
+// Limits bound the requests that are decided at one time.
 type Limits struct {
-	// InFlight bounds the requests of all.
+	// InFlight bounds all requests.
 	InFlight int
-	// InFlightPerNode bounds those of one node.
+	// InFlightPerNode bounds the requests of one node.
 	InFlightPerNode int
 }
 
-// Excess says which bound a request is over.
+// Excess names the limit that a request exceeds.
 type Excess string
 
-// What a request can be over.
+// The limits that a request can exceed.
 const (
 	WithinLimits Excess = ""
 	NodeInFlight Excess = "node-in-flight"
@@ -30,7 +30,7 @@ const (
 	TooLarge     Excess = "review-size"
 )
 
-// Text is what the caller is told, who is told more about a review's size.
+// Text returns the message for the caller. For TooLarge, the caller of Text adds details.
 func (e Excess) Text() string {
 	switch e {
 	case NodeInFlight:
@@ -44,30 +44,30 @@ func (e Excess) Text() string {
 	}
 }
 
-// places are taken by sending and given back by receiving.
+// places is a semaphore: a send takes a place, a receive returns it.
 type places chan struct{}
 
-// Limiter hands out places: first of the node, then of all.
+// Limiter limits requests in flight: first those of the node, then all requests.
 type Limiter struct {
 	perNode  int
 	patience time.Duration
 	all      places
 
 	mu sync.Mutex
-	// nodes has an entry only while a request of that node has a place or waits for
-	// one, so made-up names cannot fill it.
+	// nodes has an entry only while a request of that node has a place or waits for one. So
+	// invented
+	// names cannot fill it.
 	nodes map[string]*share
 }
 
-// share is what one node may have.
+// share is the places of one node.
 type share struct {
 	places
-	// users have a place or wait for one. It is guarded by Limiter.mu.
+	// users is the number of requests that have a place or wait for one. Limiter.mu guards it.
 	users int
 }
 
-// NewLimiter makes a limiter. Patience is how long a request waits for each of its
-// two places.
+// NewLimiter creates a limiter. patience is how long a request waits for each of its two places.
 func NewLimiter(limits Limits, patience time.Duration) *Limiter {
 	return &Limiter{
 		perNode: limits.InFlightPerNode, patience: patience,
@@ -75,8 +75,8 @@ func NewLimiter(limits Limits, patience time.Duration) *Limiter {
 	}
 }
 
-// Admit takes a place for one request of anybody. The place has to be given back
-// with release if, and only if, the request is within its limits.
+// Admit takes a place for one request of any user. The caller must call release if, and only if,
+// over is WithinLimits.
 func (l *Limiter) Admit(ctx context.Context) (release func(), over Excess) {
 	if !l.all.take(ctx, l.patience) {
 		return nil, AllInFlight
@@ -84,7 +84,7 @@ func (l *Limiter) Admit(ctx context.Context) (release func(), over Excess) {
 	return func() { <-l.all }, WithinLimits
 }
 
-// AdmitNode is Admit for a request of a node.
+// AdmitNode takes a place of the node and a place among all requests. Otherwise it is like Admit.
 func (l *Limiter) AdmitNode(ctx context.Context, node string) (release func(), over Excess) {
 	s := l.enter(node)
 	if !s.take(ctx, l.patience) {
@@ -103,8 +103,8 @@ func (l *Limiter) AdmitNode(ctx context.Context, node string) (release func(), o
 	}, WithinLimits
 }
 
-// Held is the number of places that are taken, and of nodes that have one or wait
-// for one. With nothing in flight both are 0.
+// Held returns the number of places that are taken, and the number of nodes that have a place or
+// wait for one. With no request in flight, both are 0.
 func (l *Limiter) Held() (taken, nodes int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -131,7 +131,7 @@ func (l *Limiter) leave(node string, s *share) {
 	}
 }
 
-// take waits for a place, but not for long.
+// take waits at most patience for a place.
 func (p places) take(ctx context.Context, patience time.Duration) bool {
 	select {
 	case p <- struct{}{}:

@@ -45,7 +45,7 @@ func testPlaces(t *testing.T) {
 	}
 }
 
-// Who left waits for no place, and leaves none behind.
+// A caller that disconnected does not wait for a place, and leaves none taken.
 func TestNobodyWaitsWhoLeft(t *testing.T) {
 	l := NewLimiter(Limits{InFlight: 1, InFlightPerNode: 1}, time.Hour)
 	release, _ := l.Admit(t.Context())

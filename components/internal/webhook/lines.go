@@ -13,16 +13,18 @@ import (
 )
 
 const (
-	// userLineQPS and UserLineBurst bound the lines about one user.
+	// userLineQPS and UserLineBurst limit the lines about one user.
 	userLineQPS = 2
-	// UserLineBurst is how many there may be at once.
+	// UserLineBurst is the number of lines about one user that may be logged at once.
 	UserLineBurst = 20
-	// lineQPS and LineBurst bound the lines about all users, who may be made up.
+	// lineQPS and LineBurst limit the lines about all users together, because a caller can invent
+	// users.
 	lineQPS = 20
-	// LineBurst is how many there may be at once.
+	// LineBurst is the number of lines about all users that may be logged at once.
 	LineBurst = 200
-	// lineBuckets is the number of buckets that users share. Two users in one
-	// bucket only see fewer lines about them.
+	// lineBuckets is the number of rate limiters that users share. If two users share one, fewer
+	// lines
+	// about them are logged. There is no other effect.
 	lineBuckets = 256
 	// MaxQueued bounds the lines that wait to be written.
 	MaxQueued = 256
@@ -31,10 +33,10 @@ const (
 // Queue holds lines that wait to be written.
 type Queue chan func()
 
-// NewQueue makes a queue for all the lines of a process.
+// NewQueue creates a queue for all log lines of a process.
 func NewQueue() Queue { return make(Queue, MaxQueued) }
 
-// Run writes lines until ctx is done, and then those that wait.
+// Run writes lines until ctx is done. Then it writes the lines that still wait, and returns.
 func (q Queue) Run(ctx context.Context) {
 	for {
 		select {
@@ -59,9 +61,8 @@ func (q Queue) Drain() {
 	}
 }
 
-// Lines is the way to the log. Standard error may be a pipe that nobody empties:
-// the log waits for it then, and no decision does. What does not get through is
-// counted.
+// Lines writes log lines without blocking. Standard error may be a pipe that no process reads.
+// Then the log blocks, but decisions continue. Lines that are dropped are counted.
 type Lines struct {
 	clock    clock.PassiveClock
 	unlogged *metrics.Counter
@@ -71,8 +72,8 @@ type Lines struct {
 	queue    Queue
 }
 
-// NewLines makes a way to the log with bounds of its own. Those with the same
-// queue are written by one run.
+// NewLines creates a Lines with its own rate limits. One Queue.Run writes the lines of all Lines
+// with the same queue.
 func NewLines(clock clock.PassiveClock, unlogged *metrics.Counter, queue Queue) *Lines {
 	l := &Lines{
 		clock:    clock,
@@ -87,12 +88,12 @@ func NewLines(clock clock.PassiveClock, unlogged *metrics.Counter, queue Queue) 
 	return l
 }
 
-// bucket is the one that this user's lines are taken from.
+// bucket returns the rate limiter for lines about this user.
 func (l *Lines) bucket(user string) *rate.Limiter {
 	return l.users[maphash.String(l.seed, user)%lineBuckets]
 }
 
-// Admit is true for as many requests as may have a line.
+// Admit reports whether a line about this user is within the rate limits.
 func (l *Lines) Admit(user string) bool {
 	now := l.clock.Now()
 	if l.bucket(user).AllowN(now, 1) && l.all.AllowN(now, 1) {
@@ -102,7 +103,7 @@ func (l *Lines) Admit(user string) bool {
 	return false
 }
 
-// Put has a line written, soon, unless too many wait already.
+// Put queues a line. If the queue is full, it drops the line.
 func (l *Lines) Put(write func()) {
 	select {
 	case l.queue <- write:

@@ -21,7 +21,7 @@ func testLines() (*Lines, *testclock.FakePassiveClock) {
 func TestAFloodIsCountedInsteadOfLogged(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		// user gives the name of the user of one request.
+		// user returns the user name of request i.
 		user func(l *Lines, i int) string
 		want int
 	}{

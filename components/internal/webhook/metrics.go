@@ -9,14 +9,14 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// Other stands for every label value that a request could make up.
+// Other replaces every label value that a user could invent.
 const Other = "other"
 
-// Metrics are those that every webhook has, by the same names.
+// Metrics are the metrics that every webhook has, with the same names.
 type Metrics struct {
-	// Unlogged counts refusals without a line in the log.
+	// Unlogged counts denials without a log line.
 	Unlogged *metrics.Counter
-	// InFlight is the number of requests being decided.
+	// InFlight is the number of requests that are being decided.
 	InFlight *metrics.Gauge
 
 	limits *metrics.CounterVec
@@ -24,14 +24,13 @@ type Metrics struct {
 	rules  map[rules.ID]struct{}
 }
 
-// NewMetrics makes the metrics and registers them. They name the rules that are
-// cited, and no others.
+// NewMetrics creates and registers the metrics. Their rule label has only the rules in cited.
 func NewMetrics(registry metrics.KubeRegistry, cited []rules.Rule) *Metrics {
 	return NewMetricsOf(registry, cited, nil)
 }
 
-// NewMetricsOf is NewMetrics with labels, for a program that has two webhooks. Each
-// needs a registry of its own.
+// NewMetricsOf is NewMetrics with labels, for a program that has two webhooks. Each needs its own
+// registry.
 func NewMetricsOf(registry metrics.KubeRegistry, cited []rules.Rule, labels map[string]string) *Metrics {
 	m := &Metrics{
 		limits: metrics.NewCounterVec(&metrics.CounterOpts{
@@ -63,17 +62,17 @@ func NewMetricsOf(registry metrics.KubeRegistry, cited []rules.Rule, labels map[
 	return m
 }
 
-// Limited counts a request over a bound.
+// Limited counts a request that exceeds a limit.
 func (m *Metrics) Limited(by Excess) {
 	m.limits.WithLabelValues(string(by)).Inc()
 }
 
-// Audited counts a finding. Resource and verb have to be labels already.
+// Audited counts a finding. resource and verb must be label values already.
 func (m *Metrics) Audited(rule rules.ID, resource, verb string) {
 	m.audits.WithLabelValues(m.RuleLabel(rule), resource, verb).Inc()
 }
 
-// RuleLabel names a rule that was listed.
+// RuleLabel returns the label value for a rule. It is Other for a rule that is not in cited.
 func (m *Metrics) RuleLabel(id rules.ID) string {
 	if id == "" {
 		return "none"
@@ -84,7 +83,7 @@ func (m *Metrics) RuleLabel(id rules.ID) string {
 	return string(id)
 }
 
-// ResourceLabel names the resources that nodes ask for, or may try to.
+// ResourceLabel names the resources that nodes request or may try to request.
 func ResourceLabel(resource string) string {
 	switch resource {
 	case "certificatesigningrequests", "clustertrustbundles", "configmaps", "csidrivers", "csinodes", "endpoints",

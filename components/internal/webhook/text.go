@@ -12,17 +12,18 @@ import (
 )
 
 const (
-	// maxReason bounds, in bytes, what the caller reads. A reason may quote the
-	// request, and it is written to the audit log and to the API server's answer.
+	// maxReason bounds, in bytes, a reason for the caller. A reason may quote the request. It is in
+	// the
+	// audit log and in the API server's answer.
 	maxReason = 1 << 10
 	// maxCited is longer than the ID of any rule.
 	maxCited = 32
-	// maxLogged bounds, in bytes, every string of a request that goes into a line.
+	// maxLogged bounds, in bytes, every string of a request in a log line.
 	maxLogged = 256
 )
 
-// Presentable makes a reason safe to show. What is too long loses its end, but
-// not the rule that it cites.
+// Presentable makes a reason safe to show. It shortens a long reason at the end, but keeps the rule
+// that the reason cites.
 func Presentable(reason string) string {
 	end := len(reason)
 	if id, ok := rules.FromReason(reason); ok && len(id) <= maxCited {
@@ -33,9 +34,9 @@ func Presentable(reason string) string {
 	return Printable(text, maxReason-len(cited)) + Printable(cited, len(cited))
 }
 
-// Printable makes a string of a request safe to print: no control characters, no
-// line breaks, nothing that changes the direction of text, and no more than size
-// bytes before the mark that something was left out.
+// Printable makes a string of a request safe to print. It removes control characters, line breaks
+// and characters that change the direction of text. It keeps at most size bytes, followed by a
+// mark if something was left out.
 func Printable(s string, size int) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
@@ -52,5 +53,5 @@ func Printable(s string, size int) string {
 	return s[:size] + "…"
 }
 
-// Loggable makes a string of a request fit for a line in the log.
+// Loggable makes a string of a request safe for a log line.
 func Loggable(s string) string { return Printable(s, maxLogged) }

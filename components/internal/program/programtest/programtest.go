@@ -1,8 +1,8 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package programtest lets a test run a program as a whole: with files of its own,
-// on ports of its own, beside an API server of the test.
+// Package programtest lets a test run a complete program: with its own files, on its own ports,
+// with a fake API server.
 package programtest
 
 import (
@@ -28,17 +28,16 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/program"
 )
 
-// Program is where a program under test is to be found.
+// Program contains the addresses of a program under test.
 type Program struct {
-	// TLS is what the API server calls it with.
+	// TLS is the TLS configuration that the API server uses to call the program.
 	TLS *tls.Config
-	// Webhook and Health are addresses without a path.
+	// Webhook and Health are host and port, without a path.
 	Webhook, Health string
 }
 
-// Place writes the files that options name, into a directory of the test: a
-// certificate that is CA, server and client at once, and a kubeconfig for the
-// server. It finds free ports.
+// Place writes the files that the options name into a temporary directory: one certificate that is
+// CA, server and client certificate, and a kubeconfig for server. It chooses free ports.
 func Place(t *testing.T, options *program.Options, server string) Program {
 	t.Helper()
 	dir := t.TempDir()
@@ -112,7 +111,7 @@ func freePort(t *testing.T) int {
 	return address.Port
 }
 
-// Post sends a review the way the API server does, with this TLS configuration.
+// Post sends a review as the API server does, with the TLS configuration with.
 func (p Program) Post(t *testing.T, with *tls.Config, path, review string) (int, string, error) {
 	t.Helper()
 	transport := &http.Transport{TLSClientConfig: with, ForceAttemptHTTP2: true}
@@ -120,7 +119,7 @@ func (p Program) Post(t *testing.T, with *tls.Config, path, review string) (int,
 	return call(t, &http.Client{Transport: transport}, http.MethodPost, p.Webhook+path, review)
 }
 
-// Await asks for a path of the health port until the answer has what is wanted.
+// Await polls a path of the health port until the answer contains want.
 func (p Program) Await(t *testing.T, path, want string) {
 	t.Helper()
 	transport := &http.Transport{DisableKeepAlives: true}
@@ -151,20 +150,20 @@ func call(t *testing.T, client *http.Client, method, url, body string) (int, str
 	return response.StatusCode, string(data), err
 }
 
-// Log is a log that many may write to, as funcr does.
+// Log collects log lines, for use with funcr. It is safe for concurrent use.
 type Log struct {
 	mu   sync.Mutex
 	text strings.Builder
 }
 
-// Write takes a line.
+// Write appends a line.
 func (l *Log) Write(_, line string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.text.WriteString(line + "\n")
 }
 
-// String is what was written.
+// String returns all lines.
 func (l *Log) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
