@@ -31,8 +31,8 @@ const (
 	auditedKey = "audited-rules"
 )
 
-// effectOf returns the effect of a decision for logs and metrics. A webhook knows only Allow
-// and Deny.
+// effectOf returns the effect of a decision for logs and metrics. A webhook knows only Allow and
+// Deny.
 func effectOf(d rules.Decision) string {
 	if d.Allowed() {
 		return rules.Allow.String()
@@ -85,8 +85,8 @@ func responseTo(uid types.UID, d rules.Decision) response {
 	}
 }
 
-// statusOf returns the Status of a denial. The status is always Failure, and the code is
-// between 400 and 599. Of the details it keeps the name, group and kind of the object, but not
+// statusOf returns the Status of a denial. The status is always Failure, and the code is between
+// 400 and 599. Of the details it keeps the name, group and kind of the object, but not
 // retryAfterSeconds.
 func statusOf(d rules.Decision) *metav1.Status {
 	if d.Allowed() {

@@ -28,9 +28,9 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// callerOf returns a client that calls h as kube-apiserver does: with client-go, with a codec
-// of the same kind, at the URL of a registration. kube-apiserver's own caller,
-// pkg/util/webhook, needs more modules than this project has.
+// callerOf returns a client that calls h as kube-apiserver does: with client-go, with a codec of
+// the same kind, at the URL of a registration. kube-apiserver's own caller, pkg/util/webhook, needs
+// more modules than this project has.
 func callerOf(t *testing.T, h *Handler, http2 bool) *rest.RESTClient {
 	t.Helper()
 	server := httptest.NewUnstartedServer(h)
@@ -192,8 +192,8 @@ func TestKubeAPIServerReadsTheAnswer(t *testing.T) {
 	}
 }
 
-// A review that is denied before it is read is answered with the uid. kube-apiserver writes the
-// uid first.
+// A review that is denied before it is read is answered with the uid. kube-apiserver writes the uid
+// first.
 func TestTheUIDIsWithinTheHead(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := admissionv1.AddToScheme(scheme); err != nil {

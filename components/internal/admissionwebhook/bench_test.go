@@ -57,8 +57,8 @@ func nodeWithImages(b *testing.B, images int) string {
 }
 
 // BenchmarkHandler measures one admitted review, from body to answer, without HTTP and with a
-// reviewer that admits. The reviews are: the create of a small pod, the status of a Node with
-// 50 images, and a write of a user that is not a node.
+// reviewer that admits. The reviews are: the create of a small pod, the status of a Node with 50
+// images, and a write of a user that is not a node.
 func BenchmarkHandler(b *testing.B) {
 	node := nodeWithImages(b, 50)
 	update := func(f *fields) {
@@ -89,8 +89,8 @@ func BenchmarkHandler(b *testing.B) {
 	}
 }
 
-// BenchmarkDecoding measures the least work of any webhook: encoding/json decodes the review
-// and its objects into the API's types, without limits and checks.
+// BenchmarkDecoding measures the least work of any webhook: encoding/json decodes the review and
+// its objects into the API's types, without limits and checks.
 func BenchmarkDecoding(b *testing.B) {
 	node := nodeWithImages(b, 50)
 	body := []byte(reviewOf(func(f *fields) { f.object, f.old = node, node }))

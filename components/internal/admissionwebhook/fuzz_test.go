@@ -40,8 +40,7 @@ func addSeeds(f *testing.F) {
 	}
 }
 
-// FuzzDecodeReview checks that the API's own types decode every accepted review to the same
-// values.
+// FuzzDecodeReview checks that the API's own types decode every accepted review to the same values.
 func FuzzDecodeReview(f *testing.F) {
 	addSeeds(f)
 	f.Add([]byte(reviewOf(func(f *fields) {
@@ -73,8 +72,8 @@ func FuzzDecodeReview(f *testing.F) {
 	})
 }
 
-// FuzzHandler checks two properties. A node's write is admitted only if the reviewer allows it.
-// The attributes that the reviewer sees are those in the body.
+// FuzzHandler checks two properties. A node's write is admitted only if the reviewer allows it. The
+// attributes that the reviewer sees are those in the body.
 func FuzzHandler(f *testing.F) {
 	addSeeds(f)
 	f.Fuzz(func(t *testing.T, body []byte) {

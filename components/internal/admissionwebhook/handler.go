@@ -23,8 +23,8 @@ import (
 // Config is the configuration of a handler. Every field except Untyped and Entry is required.
 type Config struct {
 	Reviewer Reviewer
-	// NodeName reports whether a user's writes are reviewed, and which node's share of the
-	// limits they use.
+	// NodeName reports whether a user's writes are reviewed, and which node's share of the limits
+	// they use.
 	NodeName func(user.Info) (string, bool)
 	// Untyped selects resources, besides those of the built-in table, whose objects are also
 	// decoded, as [unstructured.Unstructured]. If Untyped is nil, there are none.
@@ -59,10 +59,10 @@ func (f ReviewerFunc) Review(ctx context.Context, a admission.Attributes) rules.
 
 // Handler answers AdmissionReviews.
 //
-// The reviewer gets typed objects of k8s.io/api for the resources and subresources in the table
-// of [newTargets], and unstructured objects for those of Config.Untyped. For every other
-// resource, and for CONNECT, the reviewer gets no object, but it is still called: a rule may
-// deny a request without the object. Options are not decoded.
+// The reviewer gets typed objects of k8s.io/api for the resources and subresources in the table of
+// [newTargets], and unstructured objects for those of Config.Untyped. For every other resource, and
+// for CONNECT, the reviewer gets no object, but it is still called: a rule may deny a request
+// without the object. Options are not decoded.
 type Handler struct {
 	config  Config
 	targets targets
@@ -141,8 +141,8 @@ func (h *Handler) serveReview(w http.ResponseWriter, req *http.Request, body []b
 	write(w, responseTo(q.UID, answer))
 }
 
-// answer admits a write of a user that is not a node. It denies a write that exceeds a limit
-// or cannot be decoded. It calls the reviewer for every other write.
+// answer admits a write of a user that is not a node. It denies a write that exceeds a limit or
+// cannot be decoded. It calls the reviewer for every other write.
 func (h *Handler) answer(ctx context.Context, q *request, held *spot) rules.Decision {
 	node, isNode := h.config.NodeName(q.user())
 	if !isNode {
@@ -200,8 +200,8 @@ func (h *Handler) refuseUnread(w http.ResponseWriter, req *http.Request, over we
 	h.refuseHead(w, req, head.Bytes(), over)
 }
 
-// refuseHead denies a review that starts with head. The answer names no user: in a review, the
-// user comes after the objects.
+// refuseHead denies a review that starts with head. The answer names no user: in a review, the user
+// comes after the objects.
 func (h *Handler) refuseHead(w http.ResponseWriter, req *http.Request, head []byte, over webhook.Excess) {
 	uid, ok := uidIn(head[:min(len(head), maxHead)])
 	if !ok {

@@ -8,8 +8,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// logRefusal logs one line for a denial. With -v=4 it also logs one line for every other
-// answer. A line never contains a part of an object, except what the reviewer's message quotes.
+// logRefusal logs one line for a denial. With -v=4 it also logs one line for every other answer. A
+// line never contains a part of an object, except what the reviewer's message quotes.
 func (h *Handler) logRefusal(q *request, answer rules.Decision) {
 	logger, message := h.config.Logger, "Not admitted"
 	if answer.Allowed() {
@@ -27,8 +27,8 @@ func (h *Handler) logRefusal(q *request, answer rules.Decision) {
 	h.lines.Put(func() { logger.Info(message, values...) })
 }
 
-// logFindings counts the denials of rules in audit mode, and logs one line for each, up to the
-// rate limit.
+// logFindings counts the denials of rules in audit mode, and logs one line for each, up to the rate
+// limit.
 func (h *Handler) logFindings(q *request, answer rules.Decision) {
 	for _, rule := range answer.Audited() {
 		h.metrics.audited(rule, q)

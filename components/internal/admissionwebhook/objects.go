@@ -109,8 +109,8 @@ func shapeOf[T any, P interface {
 	return shape{kind: version.WithKind(kind), make: func() runtime.Object { return P(new(T)) }}
 }
 
-// attributesOf decodes the objects that the operation has. It returns an error if one of them
-// is missing. It ignores objects that the operation does not have.
+// attributesOf decodes the objects that the operation has. It returns an error if one of them is
+// missing. It ignores objects that the operation does not have.
 func (t targets) attributesOf(q *request) (admission.Attributes, error) {
 	needsObject, needsOld, err := objectsOf(q.Operation)
 	switch {
@@ -193,8 +193,8 @@ func untypedShape(kind schema.GroupVersionKind) shape {
 	return shape{kind: kind, untyped: true, make: func() runtime.Object { return &unstructured.Unstructured{} }}
 }
 
-// into returns the value to decode into. The decoder of an Unstructured would look for a kind
-// in its own way, so its map is used instead.
+// into returns the value to decode into. The decoder of an Unstructured would look for a kind in
+// its own way, so its map is used instead.
 func into(object runtime.Object) any {
 	if untyped, ok := object.(*unstructured.Unstructured); ok {
 		return &untyped.Object
@@ -202,8 +202,8 @@ func into(object runtime.Object) any {
 	return object
 }
 
-// whereIn names the field that could not be decoded. It leaves out the value, because the value
-// is part of an object and must not be logged.
+// whereIn names the field that could not be decoded. It leaves out the value, because the value is
+// part of an object and must not be logged.
 func whereIn(err error) string {
 	var wrong *gojson.UnmarshalTypeError
 	if errors.As(err, &wrong) && wrong.Field != "" {

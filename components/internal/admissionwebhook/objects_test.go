@@ -143,8 +143,8 @@ func TestObjectsByOperation(t *testing.T) {
 	}
 }
 
-// seen names the objects in the attributes. Like a reviewer, it distinguishes a nil interface
-// from a nil pointer.
+// seen names the objects in the attributes. Like a reviewer, it distinguishes a nil interface from
+// a nil pointer.
 func seen(a admission.Attributes) string {
 	switch {
 	case a.GetObject() != nil && a.GetOldObject() != nil:

@@ -57,8 +57,8 @@ type request struct {
 	DryRun      bool                        `json:"dryRun"`
 }
 
-// raw is an object as it was sent, or nil for null. It is a slice of the body, not a copy,
-// because an object may have megabytes.
+// raw is an object as it was sent, or nil for null. It is a slice of the body, not a copy, because
+// an object may have megabytes.
 type raw []byte
 
 // UnmarshalJSON keeps a reference to data. The decoder guarantees data only until UnmarshalJSON
@@ -71,13 +71,12 @@ func (r *raw) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// decodeReview decodes the request of one AdmissionReview v1. It does not decode the objects,
-// which share memory with data.
+// decodeReview decodes the request of one AdmissionReview v1. It does not decode the objects, which
+// share memory with data.
 //
 // Field names are case-sensitive, and a duplicate field is an error. So two readers cannot see
-// different reviews in the same bytes. Unknown fields are ignored, because newer servers add
-// some. The decoder bounds the nesting. A user without a name is an error: that user could be a
-// node.
+// different reviews in the same bytes. Unknown fields are ignored, because newer servers add some.
+// The decoder bounds the nesting. A user without a name is an error: that user could be a node.
 func decodeReview(data []byte) (*request, error) {
 	var r review
 	duplicates, err := json.UnmarshalStrict(data, &r, json.DisallowDuplicateFields)

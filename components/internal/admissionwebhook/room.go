@@ -13,9 +13,9 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
 )
 
-// patience is how long a request waits for memory, for a place of its node, and for a place
-// among all requests. It waits for each separately, so at most three times. This leaves the
-// reviewer most of the 2 s after which kube-apiserver gives up.
+// patience is how long a request waits for memory, for a place of its node, and for a place among
+// all requests. It waits for each separately, so at most three times. This leaves the reviewer most
+// of the 2 s after which kube-apiserver gives up.
 const patience = time.Second / 4
 
 const (
@@ -31,9 +31,9 @@ const (
 	shares = 4
 )
 
-// room bounds the memory of reviews, from before a review is read until it is answered. The
-// user is known only after the review is read. From then on, the review counts against the share
-// of its node. So a node can exceed its share only while its reviews are being read.
+// room bounds the memory of reviews, from before a review is read until it is answered. The user is
+// known only after the review is read. From then on, the review counts against the share of its
+// node. So a node can exceed its share only while its reviews are being read.
 type room struct{ small, large *hall }
 
 // hall bounds the reviews of one size class.

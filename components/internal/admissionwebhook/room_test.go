@@ -153,8 +153,8 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// A node that sends many small reviews is denied at once when it exceeds its share. Other nodes
-// are not affected.
+// A node that sends many small reviews is denied at once when it exceeds its share. Other nodes are
+// not affected.
 func TestAFloodOfOneNodeLeavesRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newWaiting(webhook.Limits{InFlight: 1000, InFlightPerNode: 1000})

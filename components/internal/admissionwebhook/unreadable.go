@@ -20,9 +20,9 @@ const (
 	noUID unreadable = "no-uid"
 )
 
-// unreadable counts a request that is answered with a 4xx, and logs one line, up to the rate
-// limit. The line contains nothing of the body, not even the decoder's error: the body may
-// contain a secret.
+// unreadable counts a request that is answered with a 4xx, and logs one line, up to the rate limit.
+// The line contains nothing of the body, not even the decoder's error: the body may contain a
+// secret.
 func (h *Handler) unreadable(req *http.Request, result unreadable) {
 	h.metrics.unread.WithLabelValues(string(result)).Inc()
 	if !h.lines.Admit("") {

@@ -1,8 +1,8 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package atomicfile replaces files atomically. A reader sees the old file or the new one, never
-// a part of one, also after a crash or a power failure.
+// Package atomicfile replaces files atomically. A reader sees the old file or the new one, never a
+// part of one, also after a crash or a power failure.
 package atomicfile
 
 import (
@@ -65,9 +65,9 @@ func Same(have, want File) bool {
 }
 
 // Write writes file to path atomically. The bytes are on the disk before the rename to path. The
-// temporary file is created in tempDir, or in the directory of path if tempDir is empty. Both
-// must be on one file system. A kubelet runs every manifest that it finds, so its manifests
-// directory needs a tempDir elsewhere.
+// temporary file is created in tempDir, or in the directory of path if tempDir is empty. Both must
+// be on one file system. A kubelet runs every manifest that it finds, so its manifests directory
+// needs a tempDir elsewhere.
 func Write(path string, file File, tempDir string) error {
 	if tempDir == "" {
 		tempDir = filepath.Dir(path)
@@ -90,9 +90,9 @@ func Write(path string, file File, tempDir string) error {
 // ErrChanged means that a file has changed since it was read.
 var ErrChanged = errors.New("another process has changed it meanwhile")
 
-// Replace replaces the data of a file that was read before, as [Write] does. It keeps the mode
-// and owner of the file. If the file has changed since it was read, Replace does not change it
-// and returns [ErrChanged].
+// Replace replaces the data of a file that was read before, as [Write] does. It keeps the mode and
+// owner of the file. If the file has changed since it was read, Replace does not change it and
+// returns [ErrChanged].
 //
 // The comparison and the rename are two steps. If another process renames a file to path in the
 // microseconds between them, that file is overwritten.
@@ -115,9 +115,9 @@ func Replace(path string, before File, data []byte) error {
 	return syncDir(filepath.Dir(path))
 }
 
-// Link hard-links the file saved to path atomically, with the mode and owner of file. It copies
-// no data. saved stays in place, so that the caller can repeat Link after a crash. Both must be
-// on one file system.
+// Link hard-links the file saved to path atomically, with the mode and owner of file. It copies no
+// data. saved stays in place, so that the caller can repeat Link after a crash. Both must be on one
+// file system.
 func Link(saved, path string, file File) error {
 	// Chown before chmod: chown may clear mode bits.
 	if err := os.Chown(saved, file.UID, file.GID); err != nil {
@@ -147,9 +147,9 @@ type Placed struct {
 	File
 }
 
-// WriteTogether replaces files that programs read together. It first writes the bytes of all
-// files, and then renames them in the given order. For some microseconds a reader can see one
-// new and one old file.
+// WriteTogether replaces files that programs read together. It first writes the bytes of all files,
+// and then renames them in the given order. For some microseconds a reader can see one new and one
+// old file.
 func WriteTogether(files ...Placed) error {
 	temps := make([]string, 0, len(files))
 	defer func() {

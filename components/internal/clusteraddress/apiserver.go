@@ -37,15 +37,15 @@ const endpointSlice = "kubernetes"
 // connectTimeout bounds the connections of one lookup, because an endpoint may drop packets.
 const connectTimeout = 3 * time.Second
 
-// Certificate returns the serving certificate of an API server. address is the host and port of
-// the server. An empty address means the server that the client uses.
+// Certificate returns the serving certificate of an API server. address is the host and port of the
+// server. An empty address means the server that the client uses.
 type Certificate func(ctx context.Context, address string) (*x509.Certificate, error)
 
-// APIServer returns the names and addresses of all API servers: the endpoints in the
-// EndpointSlice default/kubernetes, and the names in the serving certificates of these endpoints
-// and of the server that the client uses. Each is spelled as by [nodeaddress.Canonical], and
-// occurs once. APIServer returns an error if it cannot read one of the certificates. An API
-// server that has ended leaves the endpoints within 15 seconds.
+// APIServer returns the names and addresses of all API servers: the endpoints in the EndpointSlice
+// default/kubernetes, and the names in the serving certificates of these endpoints and of the
+// server that the client uses. Each is spelled as by [nodeaddress.Canonical], and occurs once.
+// APIServer returns an error if it cannot read one of the certificates. An API server that has
+// ended leaves the endpoints within 15 seconds.
 func APIServer(ctx context.Context, client kubernetes.Interface, serving Certificate) ([]string, error) {
 	slice, err := client.DiscoveryV1().EndpointSlices(metav1.NamespaceDefault).Get(ctx, endpointSlice, metav1.GetOptions{})
 	// API servers with --endpoint-reconciler-type=none do not write the slice.
@@ -110,8 +110,8 @@ func certificatesOf(ctx context.Context, servers []string, serving Certificate) 
 }
 
 // ServedTo returns a Certificate that connects as the client does, with its credential and its
-// certificate authority. A server certificate that this authority did not sign is an error. For
-// the server that the client uses, ServedTo uses the client's own connection.
+// certificate authority. A server certificate that this authority did not sign is an error. For the
+// server that the client uses, ServedTo uses the client's own connection.
 func ServedTo(client kubernetes.Interface) Certificate {
 	return func(ctx context.Context, address string) (*x509.Certificate, error) {
 		api, ok := client.Discovery().RESTClient().(*rest.RESTClient)

@@ -1,12 +1,12 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kubeclient calls the API server that a kubeconfig names, and reloads the kubeconfig
-// when it changes.
+// Package kubeclient calls the API server that a kubeconfig names, and reloads the kubeconfig when
+// it changes.
 //
 // client-go reloads certificate, key and CA files, but not the kubeconfig. In this package, a
-// changed kubeconfig gives new calls a new transport. If the changed kubeconfig cannot be
-// loaded, the last good one stays in use.
+// changed kubeconfig gives new calls a new transport. If the changed kubeconfig cannot be loaded,
+// the last good one stays in use.
 package kubeclient
 
 import (
@@ -95,8 +95,8 @@ func apiConfig() *rest.Config {
 	}
 }
 
-// Files returns the paths of the client certificate and the CA that are in use. A path is empty
-// if the kubeconfig contains the data itself.
+// Files returns the paths of the client certificate and the CA that are in use. A path is empty if
+// the kubeconfig contains the data itself.
 func (c *Client) Files() (certificate, ca string) {
 	config := c.current.Load().config
 	return config.CertFile, config.CAFile
@@ -130,8 +130,8 @@ func (c *Client) reread(ctx context.Context) {
 }
 
 // RoundTrip sends a request to the server in the kubeconfig. If the request names the address of
-// another API server, RoundTrip sends it there, with the same credential and the same
-// certificate authority.
+// another API server, RoundTrip sends it there, with the same credential and the same certificate
+// authority.
 func (c *Client) RoundTrip(req *http.Request) (*http.Response, error) {
 	current := c.current.Load()
 	req = req.Clone(req.Context())
@@ -167,8 +167,8 @@ func newServer(content []byte, config *rest.Config) (*server, error) {
 	return &server{content: content, url: address, config: config, transport: transport}, nil
 }
 
-// restConfig parses content as the kubeconfig at path. So the bytes that are compared are the
-// bytes that are used.
+// restConfig parses content as the kubeconfig at path. So the bytes that are compared are the bytes
+// that are used.
 func restConfig(path string, content []byte) (*rest.Config, error) {
 	kubeconfig, err := clientcmd.Load(content)
 	if err != nil {

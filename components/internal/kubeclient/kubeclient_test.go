@@ -117,8 +117,8 @@ func TestMetadataIsReadFromTheSameServer(t *testing.T) {
 	}
 }
 
-// TestAnotherServerIsCalledAtItsAddress: a caller that reads the certificate of another API
-// server must not get an answer from the server in the kubeconfig.
+// TestAnotherServerIsCalledAtItsAddress: a caller that reads the certificate of another API server
+// must not get an answer from the server in the kubeconfig.
 func TestAnotherServerIsCalledAtItsAddress(t *testing.T) {
 	dir := t.TempDir()
 	first, second := newServerNamed(t, "first"), newServerNamed(t, "second")

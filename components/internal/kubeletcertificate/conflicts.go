@@ -19,8 +19,8 @@ import (
 const ControlPlaneLabel = "node-role.kubernetes.io/control-plane"
 
 // Others finds the owner of a name or an address. Arguments and results are spelled as by
-// [nodeaddress.Canonical]. An error means that the owner is unknown. Then the certificate
-// request must not be approved.
+// [nodeaddress.Canonical]. An error means that the owner is unknown. Then the certificate request
+// must not be approved.
 type Others interface {
 	// NodeWith looks for a Node whose name is address, or whose status contains address. It ignores
 	// the Node whose name is in but. It returns "" if there is none.
@@ -33,20 +33,20 @@ type Others interface {
 }
 
 // TakenProblem returns a message about the first name or address in the request that belongs to
-// another Node, a Service or the API server. It returns "" if there is none. The Node's status
-// does not prove ownership, because a kubelet chooses its addresses when it registers. Call
-// TakenProblem only if [OthersProblem] has found no problem.
+// another Node, a Service or the API server. It returns "" if there is none. The Node's status does
+// not prove ownership, because a kubelet chooses its addresses when it registers. Call TakenProblem
+// only if [OthersProblem] has found no problem.
 //
-// A Node's own name always belongs to that Node, even if another Node's status contains it: a
-// Node name is unique in the API. An address in the status of two Nodes belongs to neither,
-// until an administrator removes it from one of them.
+// A Node's own name always belongs to that Node, even if another Node's status contains it: a Node
+// name is unique in the API. An address in the status of two Nodes belongs to neither, until an
+// administrator removes it from one of them.
 //
-// The address of a control-plane node is also the address of its API server, and its kubelet
-// needs it in the certificate. [ControlPlaneLabel] marks such a Node. A node cannot set that
-// label on itself, neither when it registers nor later (plugin/pkg/admission/noderestriction,
-// KEP-279; NR-NODE-3). A static pod kube-apiserver is no proof, because every kubelet can create
-// a mirror pod of that name. A control-plane node still gets no cluster IP and no address of
-// another Node. So one control-plane host cannot get the addresses of another one.
+// The address of a control-plane node is also the address of its API server, and its kubelet needs
+// it in the certificate. [ControlPlaneLabel] marks such a Node. A node cannot set that label on
+// itself, neither when it registers nor later (plugin/pkg/admission/noderestriction, KEP-279;
+// NR-NODE-3). A static pod kube-apiserver is no proof, because every kubelet can create a mirror
+// pod of that name. A control-plane node still gets no cluster IP and no address of another Node.
+// So one control-plane host cannot get the addresses of another one.
 func TakenProblem(ctx context.Context, parsed *x509.CertificateRequest, node *corev1.Node,
 	others Others) (problem string, err error) {
 	t := taken{node: node, others: others}

@@ -24,8 +24,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/nodeidentity"
 )
 
-// MaxRequestBytes bounds the PEM of a request. A kubelet's request has one to two thousand
-// bytes. Upstream has no such limit besides that of the API server.
+// MaxRequestBytes bounds the PEM of a request. A kubelet's request has one to two thousand bytes.
+// Upstream has no such limit besides that of the API server.
 const MaxRequestBytes = 64 << 10
 
 // ParseRequest parses the first PEM block, which is the one that the signer signs
@@ -42,9 +42,9 @@ func ParseRequest(request []byte) (*x509.CertificateRequest, error) {
 	return x509.ParseCertificateRequest(block.Bytes)
 }
 
-// SubjectProblem returns a message about the first part of the subject that a kubelet of this
-// node must not have, or "" if there is none. It allows no additional kinds of names and no
-// second common name, because different readers interpret these differently.
+// SubjectProblem returns a message about the first part of the subject that a kubelet of this node
+// must not have, or "" if there is none. It allows no additional kinds of names and no second
+// common name, because different readers interpret these differently.
 func SubjectProblem(parsed *x509.CertificateRequest, node string) string {
 	switch subject := parsed.Subject; {
 	case !slices.Equal(subject.Organization, []string{user.NodesGroup}):
@@ -70,10 +70,10 @@ func UsedFor(purpose certificatesv1.KeyUsage, usages []certificatesv1.KeyUsage) 
 	})
 }
 
-// OthersProblem returns a message about the first name or address that is not in the Node's
-// status, or that no Node can have. It returns "" if there is none. The status alone is no
-// proof: the kubelet writes it, and pods trust the cluster's CA for the API server.
-// [TakenProblem] does the remaining checks.
+// OthersProblem returns a message about the first name or address that is not in the Node's status,
+// or that no Node can have. It returns "" if there is none. The status alone is no proof: the
+// kubelet writes it, and pods trust the cluster's CA for the API server. [TakenProblem] does the
+// remaining checks.
 func OthersProblem(parsed *x509.CertificateRequest, node string, addresses []corev1.NodeAddress) string {
 	own := namesOf(addresses)
 	for _, name := range parsed.DNSNames {
@@ -96,16 +96,16 @@ func OthersProblem(parsed *x509.CertificateRequest, node string, addresses []cor
 }
 
 // MaxNames bounds the names and addresses of one request, because each needs a lookup. A kubelet
-// requests as many as its Node has: two or three, or a few dozen if a cloud provider lists those
-// of every network interface.
+// requests as many as its Node has: two or three, or a few dozen if a cloud provider lists those of
+// every network interface.
 const MaxNames = 64
 
 // SubjectAltName is the OID of the subjectAltName extension (RFC 5280, section 4.2.1.6).
 var SubjectAltName = asn1.ObjectIdentifier{2, 5, 29, 17}
 
 // NamesProblem returns a message if the request has no DNS name or IP address, more than
-// [MaxNames], or other names or extensions. A kubelet's serving certificate has only DNS names
-// and IP addresses. It returns "" if there is no problem.
+// [MaxNames], or other names or extensions. A kubelet's serving certificate has only DNS names and
+// IP addresses. It returns "" if there is no problem.
 func NamesProblem(parsed *x509.CertificateRequest) string {
 	if len(parsed.DNSNames)+len(parsed.IPAddresses) == 0 {
 		return "DNS or IP subjectAltName is required"

@@ -13,13 +13,13 @@ import (
 // Prefix is the start of every node's user name.
 const Prefix = "system:node:"
 
-// NodeName returns the node name of a user, and whether the user is a node. A user is a node if
-// its name begins with [Prefix] and it is in the group system:nodes. If the user name is exactly
-// [Prefix], the user is a node and the node name is empty. Callers must not grant anything to
-// such a user.
+// NodeName returns the node name of a user, and whether the user is a node. A user is a node if its
+// name begins with [Prefix] and it is in the group system:nodes. If the user name is exactly
+// [Prefix], the user is a node and the node name is empty. Callers must not grant anything to such
+// a user.
 //
-// NodeName does not check whether a Node object of that name exists. It does not allocate.
-// Source: pkg/auth/nodeidentifier/default.go NodeIdentity.
+// NodeName does not check whether a Node object of that name exists. It does not allocate. Source:
+// pkg/auth/nodeidentifier/default.go NodeIdentity.
 func NodeName(u user.Info) (name string, isNode bool) {
 	if u == nil {
 		return "", false

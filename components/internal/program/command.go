@@ -20,9 +20,9 @@ import (
 // HelpColumns is the line length of --help.
 const HelpColumns = 100
 
-// NewCommand creates a command without arguments. The command reads its configuration with
-// config, after the flags are parsed, and calls run with it. If config fails, the command
-// returns that error.
+// NewCommand creates a command without arguments. The command reads its configuration with config,
+// after the flags are parsed, and calls run with it. If config fails, the command returns that
+// error.
 func NewCommand[C any](name, description string, sections cliflag.NamedFlagSets, config func() (C, error),
 	run func(context.Context, C) error) *cobra.Command {
 	command := &cobra.Command{

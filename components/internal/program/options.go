@@ -47,8 +47,8 @@ func DefaultOptions(component string) Options {
 	}
 }
 
-// AddKubeconfig adds --kubeconfig. needs is a sentence about the permissions that the identity
-// in the kubeconfig needs.
+// AddKubeconfig adds --kubeconfig. needs is a sentence about the permissions that the identity in
+// the kubeconfig needs.
 func (o *Options) AddKubeconfig(fs *pflag.FlagSet, needs string) {
 	fs.StringVar(&o.Kubeconfig, "kubeconfig", o.Kubeconfig, "How to reach the API server, and as whom. "+needs)
 }

@@ -36,8 +36,7 @@ type Webhook struct {
 	// Client is the client for the API server. Run reloads its kubeconfig.
 	Client *kubeclient.Client
 	// Background are the tasks that the handler needs, and the task that writes the log. Each
-	// returns
-	// when its context is done.
+	// returns when its context is done.
 	Background []func(context.Context)
 }
 

@@ -17,9 +17,9 @@ import (
 )
 
 // attributesFrom returns the attributes that an in-tree authorizer would see. Source:
-// pkg/registry/authorization/util/helpers.go AuthorizationAttributesFrom. There is one
-// difference: rawSelector is never parsed. kube-apiserver does not send it, and a selector that
-// kube-apiserver has not applied must not grant anything.
+// pkg/registry/authorization/util/helpers.go AuthorizationAttributesFrom. There is one difference:
+// rawSelector is never parsed. kube-apiserver does not send it, and a selector that kube-apiserver
+// has not applied must not grant anything.
 func attributesFrom(spec *authorizationv1.SubjectAccessReviewSpec) *authorizer.AttributesRecord {
 	who := &user.DefaultInfo{Name: spec.User, UID: spec.UID, Groups: spec.Groups, Extra: extraFrom(spec.Extra)}
 	if r := spec.ResourceAttributes; r != nil {

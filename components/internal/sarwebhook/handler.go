@@ -157,8 +157,8 @@ func (h *Handler) overLimit(by webhook.Excess, text string) rules.Decision {
 
 var errPanicked = errors.New("the authorizer panicked")
 
-// authorize calls the authorizer. A panic is a denial. Otherwise a user who can cause a panic
-// could have another authorizer decide.
+// authorize calls the authorizer. A panic is a denial. Otherwise a user who can cause a panic could
+// have another authorizer decide.
 func (h *Handler) authorize(ctx context.Context, a *authorizer.AttributesRecord) (d rules.Decision, fault error) {
 	webhook.Guarded(func() {
 		d = h.config.Authorizer.Decide(ctx, a)

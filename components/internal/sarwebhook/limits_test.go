@@ -98,8 +98,8 @@ func TestAFloodOfReviewsAboutANodeTakesNothingFromIt(t *testing.T) {
 }
 
 // A node has a small share, and as many concurrent callers as an API server can be. The requests
-// wait, and none is denied. Each decision takes simulated time. So the result depends on leaked
-// and misordered places only, not on the speed of the machine.
+// wait, and none is denied. Each decision takes simulated time. So the result depends on leaked and
+// misordered places only, not on the speed of the machine.
 func TestAFloodAtOnceAboutANodeTakesNothingFromIt(t *testing.T) {
 	synctest.Test(t, testAFloodAtOnceAboutANodeTakesNothingFromIt)
 }

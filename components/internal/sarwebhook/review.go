@@ -30,8 +30,8 @@ type review struct {
 // decodeReview decodes one SubjectAccessReview v1 with exactly one kind of attributes.
 //
 // Field names are case-sensitive, and a duplicate field is an error. So two readers cannot see
-// different reviews in the same bytes. Unknown fields are ignored, because newer servers add
-// some. The decoder bounds the nesting. The result shares no memory with data.
+// different reviews in the same bytes. Unknown fields are ignored, because newer servers add some.
+// The decoder bounds the nesting. The result shares no memory with data.
 func decodeReview(data []byte) (*authorizationv1.SubjectAccessReviewSpec, error) {
 	if spec, ok := readQuickly(data); ok {
 		return spec, nil

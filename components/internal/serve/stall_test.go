@@ -27,15 +27,12 @@ import (
 
 const (
 	// stalledFor is how long there may be no progress before the test reports a stall. A stall
-	// would
-	// last forever, because this server has no timeouts. A busy machine is slow, but makes
+	// would last forever, because this server has no timeouts. A busy machine is slow, but makes
 	// progress.
 	stalledFor = 30 * time.Second
 	// floodClients is more than the number of reviews that could be read at one time when such a
-	// flood
-	// stalled the connection. floodClients times floodBody is more than a connection may send
-	// unread
-	// by default.
+	// flood stalled the connection. floodClients times floodBody is more than a connection may send
+	// unread by default.
 	floodClients = 390
 	floodBody    = 300 << 10
 	honestCalls  = 40

@@ -55,8 +55,7 @@ type Limiter struct {
 
 	mu sync.Mutex
 	// nodes has an entry only while a request of that node has a place or waits for one. So
-	// invented
-	// names cannot fill it.
+	// invented names cannot fill it.
 	nodes map[string]*share
 }
 

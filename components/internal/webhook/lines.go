@@ -23,8 +23,7 @@ const (
 	// LineBurst is the number of lines about all users that may be logged at once.
 	LineBurst = 200
 	// lineBuckets is the number of rate limiters that users share. If two users share one, fewer
-	// lines
-	// about them are logged. There is no other effect.
+	// lines about them are logged. There is no other effect.
 	lineBuckets = 256
 	// MaxQueued bounds the lines that wait to be written.
 	MaxQueued = 256
@@ -61,8 +60,8 @@ func (q Queue) Drain() {
 	}
 }
 
-// Lines writes log lines without blocking. Standard error may be a pipe that no process reads.
-// Then the log blocks, but decisions continue. Lines that are dropped are counted.
+// Lines writes log lines without blocking. Standard error may be a pipe that no process reads. Then
+// the log blocks, but decisions continue. Lines that are dropped are counted.
 type Lines struct {
 	clock    clock.PassiveClock
 	unlogged *metrics.Counter

@@ -13,8 +13,7 @@ import (
 
 const (
 	// maxReason bounds, in bytes, a reason for the caller. A reason may quote the request. It is in
-	// the
-	// audit log and in the API server's answer.
+	// the audit log and in the API server's answer.
 	maxReason = 1 << 10
 	// maxCited is longer than the ID of any rule.
 	maxCited = 32
@@ -35,8 +34,8 @@ func Presentable(reason string) string {
 }
 
 // Printable makes a string of a request safe to print. It removes control characters, line breaks
-// and characters that change the direction of text. It keeps at most size bytes, followed by a
-// mark if something was left out.
+// and characters that change the direction of text. It keeps at most size bytes, followed by a mark
+// if something was left out.
 func Printable(s string, size int) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

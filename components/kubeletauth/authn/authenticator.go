@@ -27,26 +27,26 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// rereadInterval is how often the client CA is read without an event. Swapping a
-// symlinked folder raises none.
+// rereadInterval is how often the client CA is read without a file event. A change of a symlink to
+// a directory causes no event.
 const rereadInterval = 10 * time.Second
 
-// Config is what an [Authenticator] needs.
+// Config is the configuration of an [Authenticator].
 type Config struct {
 	Options
-	// Reviews asks the API server. Its client must have no throttle of its own. It
-	// may be nil without TokenWebhook.
+	// Reviews makes TokenReviews. Its client must have no rate limit of its own. It may be nil
+	// without TokenWebhook.
 	Reviews authenticationv1client.TokenReviewInterface
-	// AudienceMode is that of rule KA-AUD-1.
+	// AudienceMode is the mode of rule KA-AUD-1.
 	AudienceMode rules.Mode
 	Registry     metrics.KubeRegistry
 }
 
-// Authenticator finds out who sends a request. It is safe for concurrent use. Use [New].
+// Authenticator authenticates requests. It is safe for concurrent use. Create one with [New].
 type Authenticator struct {
 	// certificates is nil without a client CA.
 	certificates authenticator.Request
-	// withoutToken is the chain for requests that show no token.
+	// withoutToken is the chain for requests without a token.
 	withoutToken authenticator.Request
 	anonymous    bool
 	clientCA     *dynamiccertificates.DynamicFileCAContent
@@ -56,7 +56,7 @@ type Authenticator struct {
 	metrics      *recorder
 }
 
-// New reads the client CA and the revocation lists. It asks nobody.
+// New reads the client CA and the revocation lists. It makes no request.
 func New(config Config) (*Authenticator, error) {
 	if err := errors.Join(config.check()...); err != nil {
 		return nil, err
@@ -106,7 +106,8 @@ func (a *Authenticator) loadClientCA(config Config) error {
 	return err
 }
 
-// chain asks in the kubelet's order. The token is that of one request, or nil.
+// chain returns the authenticators in the kubelet's order. token is the token of one request, or
+// nil.
 func (a *Authenticator) chain(token *tokenOfRequest) authenticator.Request {
 	var shown inOrder
 	if a.certificates != nil {
@@ -123,9 +124,10 @@ func (a *Authenticator) chain(token *tokenOfRequest) authenticator.Request {
 	return chain
 }
 
-// Authenticate finds out who sends a request, and then takes the credentials off it. The
-// findings are of rules in audit mode that would have denied it. Every error is a
-// [*Denied]. With neither response nor error, nothing was shown that is looked at.
+// Authenticate authenticates a request, and then removes the credentials from it. It also returns
+// the findings of rules in audit mode that would have denied the request. Every error is a
+// [*Denied]. If response and error are both nil, the request contains no credential that the proxy
+// checks.
 func (a *Authenticator) Authenticate(req *http.Request) (*authenticator.Response, []rules.Finding, error) {
 	chain, token := a.withoutToken, (*tokenOfRequest)(nil)
 	if a.tokens != nil && (len(req.Header["Authorization"]) > 0 || len(req.Header[protocolHeader]) > 0) {
@@ -139,7 +141,7 @@ func (a *Authenticator) Authenticate(req *http.Request) (*authenticator.Response
 	if !ok {
 		return nil, nil, nil
 	}
-	// Here, behind every cache: what is revoked is so from the next request on.
+	// This check comes after every cache, so that a revocation applies from the next request on.
 	if id, revoked := a.ids.Set().Find(response.User); revoked {
 		return nil, nil, deny(kubeletauth.RuleCredential, "credential "+id+" is revoked", nil)
 	}
@@ -150,8 +152,8 @@ func (a *Authenticator) Authenticate(req *http.Request) (*authenticator.Response
 	return response, token.findings, nil
 }
 
-// ClientCA is the client CA as it is now, for the names of CAs in TLS handshakes; nil
-// without one.
+// ClientCA returns the provider of the current client CA, whose names a TLS handshake sends to
+// clients. It is nil without a client CA.
 func (a *Authenticator) ClientCA() dynamiccertificates.CAContentProvider {
 	if a.clientCA == nil {
 		return nil
@@ -159,8 +161,8 @@ func (a *Authenticator) ClientCA() dynamiccertificates.CAContentProvider {
 	return a.clientCA
 }
 
-// Run follows the files until ctx is done. It returns when no TokenReview is in the air
-// any more: until then, requests should not come in either.
+// Run reloads the files until ctx is done. It returns when no TokenReview is in flight. The caller
+// must not start new requests after ctx is done.
 func (a *Authenticator) Run(ctx context.Context) {
 	var group sync.WaitGroup
 	if a.clientCA != nil {
@@ -195,8 +197,7 @@ func (a *Authenticator) rereadEvery(ctx context.Context, interval time.Duration)
 	}
 }
 
-// inOrder asks one after the other, as the kubelet's union does. A refusal that is
-// final ends it.
+// inOrder calls the authenticators in order, as the kubelet's union does. A final denial ends it.
 type inOrder []authenticator.Request
 
 func (all inOrder) AuthenticateRequest(req *http.Request) (*authenticator.Response, bool, error) {

@@ -22,8 +22,8 @@ const (
 	badProtocol    = "Unauthorized [KA-AUTH-1]"
 )
 
-// The order, and what a rejected credential does, are those of the kubelet, except
-// for a certificate that is revoked.
+// The order, and the effect of a rejected credential, are those of the kubelet. The exception is a
+// revoked certificate.
 func TestWhoSendsARequest(t *testing.T) {
 	w := newWorld(t, func(c *Config) { c.AudienceMode = rules.Off })
 	open := newWorld(t, func(c *Config) { c.AudienceMode, c.Anonymous = rules.Off, true })

@@ -12,7 +12,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/testpki"
 )
 
-// BenchmarkHeld is what a request costs whose credential is known already.
+// BenchmarkHeld measures a request whose credential is in the cache.
 func BenchmarkHeld(b *testing.B) {
 	ca := testpki.NewCA(b, "ca")
 	certificate := testpki.Request(b, ca.Client(b, "c", []string{"o"}))

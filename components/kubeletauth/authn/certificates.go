@@ -24,32 +24,34 @@ import (
 )
 
 const (
-	// maxGroups and maxNames bound what a certificate says of its owner: the groups,
-	// and the bytes of name and groups. All of it goes into every access review.
+	// maxGroups bounds the groups in a certificate. maxNames bounds the bytes of its user name and
+	// groups together. Every access review contains all of them.
 	maxGroups = 1000
 	maxNames  = 32 << 10
-	// maxPresented bounds the certificates that a client shows, and maxPresentedBytes
-	// all of them together. Parsed, they take several times that.
+	// maxPresented bounds the certificates that a client presents. maxPresentedBytes bounds all of
+	// them together. Parsed certificates take several times that memory.
 	maxPresented      = 10
 	maxPresentedBytes = 48 << 10
 
 	heldCertificates     = 1024
 	heldCertificateBytes = 8 << 20
-	// heldRefusal is how long a refusal stays one when the certificate has become good.
+	// heldRefusal is how long a denial is cached. A certificate that has become valid is denied for
+	// up to that time.
 	heldRefusal      = 10 * time.Second
 	heldRefusalBytes = 1 << 10
 )
 
-// certificates authenticates by client certificate.
+// certificates authenticates requests by client certificate.
 type certificates struct {
 	options requestx509.VerifyOptionFunc
 	revoked *crl.Checker
-	// held are answers, and refused those that are refusals: whoever shows certificates
-	// that take long to verify pays for it with a handshake each time.
+	// held caches successful verifications, refused caches denials. The caches are separate so that
+	// denied certificates do not evict valid ones. The cache of denials saves work: a client that
+	// sends certificates which take long to verify needs a new handshake for each verification.
 	held, refused *reviewclient.Cache[verified]
 }
 
-// verified is what was found out about a certificate, and under what.
+// verified is the result of a verification, with the roots and the lists that it depends on.
 type verified struct {
 	response *authenticator.Response
 	err      error
@@ -65,8 +67,8 @@ func newCertificates(options requestx509.VerifyOptionFunc, revoked *crl.Checker)
 	}
 }
 
-// AuthenticateRequest verifies the certificate of the connection. A refusal because
-// of revocation is final.
+// AuthenticateRequest verifies the client certificate of the connection. A denial because of
+// revocation is final.
 func (c *certificates) AuthenticateRequest(req *http.Request) (*authenticator.Response, bool, error) {
 	if req.TLS == nil || len(req.TLS.PeerCertificates) == 0 {
 		return nil, false, nil
@@ -103,9 +105,9 @@ func (c *certificates) AuthenticateRequest(req *http.Request) (*authenticator.Re
 	return response, true, nil
 }
 
-// verify has k8s.io/apiserver's authenticator verify the certificate, and looks for all
-// chains that it finds in the lists. The answer holds until a time. Every error is a
-// [*Denied].
+// verify lets the authenticator of k8s.io/apiserver verify the certificate. Then it checks all
+// chains that this finds against the revocation lists. The result is valid until the returned time.
+// Every error is a [*Denied].
 func verify(req *http.Request, options x509.VerifyOptions, lists *crl.Lists) (*authenticator.Response, time.Time,
 	error) {
 	var chains [][]*x509.Certificate
@@ -135,13 +137,15 @@ func verify(req *http.Request, options x509.VerifyOptions, lists *crl.Lists) (*a
 	return response, earliestEnd(chains, end), nil
 }
 
-// notInOrder bounds the cause, which quotes the certificate.
+// notInOrder returns the denial of an invalid certificate. It shortens the cause, which quotes the
+// certificate.
 func notInOrder(err error) *Denied {
 	return deny(kubeletauth.RuleAuthenticated, "invalid client certificate",
 		errors.New(webhook.Loggable(err.Error())))
 }
 
-// earliestEnd is that of the certificates, and of the lists if they have one.
+// earliestEnd returns the earliest expiry of the certificates, or end if that is earlier. A zero
+// end means never.
 func earliestEnd(chains [][]*x509.Certificate, end time.Time) time.Time {
 	for _, certificate := range slices.Concat(chains...) {
 		if end.IsZero() || certificate.NotAfter.Before(end) {
@@ -151,9 +155,9 @@ func earliestEnd(chains [][]*x509.Certificate, end time.Time) time.Time {
 	return end
 }
 
-// CheckShown refuses certificates that are too many or too large to be anybody's. It
-// verifies none. Certificates stay in memory as long as their connection, so a TLS
-// handshake should ask it too. Every error is a [*Denied].
+// CheckShown denies certificates that are too many or too large. It verifies none of them.
+// Certificates stay in memory as long as their connection, so the TLS handshake should call it too.
+// Every error is a [*Denied].
 func CheckShown(presented []*x509.Certificate) error {
 	if len(presented) > maxPresented {
 		return deny(kubeletauth.RuleLimit, fmt.Sprintf("more than %d certificates were shown", maxPresented), nil)
@@ -169,7 +173,7 @@ func CheckShown(presented []*x509.Certificate) error {
 	return nil
 }
 
-// checkNames is for a certificate that nobody has verified yet.
+// checkNames bounds the names in a certificate that is not verified yet.
 func checkNames(subject pkix.Name) error {
 	if len(subject.Organization) > maxGroups {
 		return deny(kubeletauth.RuleLimit, fmt.Sprintf("the client certificate has more than %d organizations", maxGroups),
@@ -186,7 +190,8 @@ func checkNames(subject pkix.Name) error {
 	return nil
 }
 
-// keyOf is different for every other list of certificates: DER says how long it is.
+// keyOf returns a different key for each list of certificates. DER encodes its own length, so the
+// concatenation is unambiguous.
 func keyOf(presented []*x509.Certificate) (key reviewclient.Key) {
 	hash := sha256.New()
 	for _, certificate := range presented {

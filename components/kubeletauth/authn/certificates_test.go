@@ -77,7 +77,8 @@ func make10(certificate *x509.Certificate, n int) (all []*x509.Certificate) {
 	return all
 }
 
-// A token does not make up for a revoked certificate, nor does being held.
+// A revoked certificate is denied even if a valid token is present, or if the certificate is
+// cached.
 func TestRevokedCertificates(t *testing.T) {
 	w := newWorld(t)
 	below := w.ca.Intermediate(t, "below")
@@ -103,7 +104,7 @@ func TestRevokedCertificates(t *testing.T) {
 	w.expect(t, bearer(t, apiToken, good), "good")
 }
 
-// heldFor verifies certificates under a client CA that can change.
+// heldFor verifies certificates with a client CA that can change.
 type heldFor struct {
 	*certificates
 	roots *x509.CertPool
@@ -198,8 +199,8 @@ func TestAHeldCertificateCostsLittle(t *testing.T) {
 	}
 }
 
-// The client CA of kubelets is replaced by renaming, and by swapping a symbolic link.
-// A file that is half written leaves the last good one in use, and ends nothing.
+// The client CA of kubelets is replaced by a rename or by a change of a symbolic link. If a file is
+// incomplete, the last good one stays in use.
 func TestTheClientCAIsFollowed(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	w := newWorld(t, func(c *Config) { c.Revocation.CRL = nil })
@@ -233,7 +234,7 @@ func TestTheClientCAIsFollowed(t *testing.T) {
 	<-done
 }
 
-// Swapping the folder that a symbolic link points to raises no event.
+// A change of a symbolic link to a directory causes no file event.
 func TestASwappedFolderIsRead(t *testing.T) {
 	dir := t.TempDir()
 	first, second := testpki.NewCA(t, "ca"), testpki.NewCA(t, "ca")
@@ -268,7 +269,7 @@ func TestASwappedFolderIsRead(t *testing.T) {
 	<-done
 }
 
-// A CA that two client CAs have signed, and one of them has revoked, is revoked.
+// Two client CAs have signed an intermediate CA. If one of them revokes it, it is revoked.
 func TestCrossSignedCAs(t *testing.T) {
 	other := testpki.NewCA(t, "other")
 	w := newWorld(t)
@@ -290,7 +291,7 @@ func TestCrossSignedCAs(t *testing.T) {
 		below.Certificate.SerialNumber, "ca"))
 }
 
-// Who shows certificates that nobody knows has them verified once in a while.
+// A client that presents untrusted certificates causes a verification only once in a while.
 func TestARefusedCertificateCostsLittle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ca := testpki.NewCA(t, "ca")

@@ -10,13 +10,13 @@ import (
 
 const (
 	protocolHeader = "Sec-Websocket-Protocol" // as net/http spells it
-	// bearerProtocol is that of k8s.io/apiserver/pkg/authentication/request/websocket.
+	// bearerProtocol is the prefix from k8s.io/apiserver/pkg/authentication/request/websocket.
 	bearerProtocol = "base64url.bearer.authorization.k8s.io." //nolint:gosec // a name, not a credential
 )
 
-// RemoveCredentials takes the authorization and the sub-protocols with a token off a
-// request, and leaves the other sub-protocols in their order. Whoever the request is
-// passed on to then learns nothing that is good elsewhere.
+// RemoveCredentials removes the Authorization header and the sub-protocols that contain a token
+// from a request. It keeps the other sub-protocols in their order. So the receiver of the forwarded
+// request gets no credential that it could use elsewhere.
 func RemoveCredentials(header http.Header) {
 	header.Del("Authorization")
 	values := header[protocolHeader]

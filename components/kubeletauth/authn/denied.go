@@ -21,13 +21,13 @@ type Denied struct {
 	rules.Decision
 	// RetryAfter is how long to wait with code 429.
 	RetryAfter time.Duration
-	// final refuses the request whatever else is shown.
+	// final means that the request is denied, whatever other credentials it has.
 	final bool
 	cause error
 }
 
-// Error is the reason with its cause, fit for a line in the log: printable, bounded,
-// and without a token.
+// Error returns the reason with its cause. The text is safe for a log line: printable, bounded, and
+// without a token.
 func (r *Denied) Error() string {
 	if r.cause == nil {
 		return r.Reason()
@@ -35,11 +35,11 @@ func (r *Denied) Error() string {
 	return r.Reason() + ": " + webhook.Loggable(r.cause.Error())
 }
 
-// Unwrap is the cause, if there is one.
+// Unwrap returns the cause, or nil.
 func (r *Denied) Unwrap() error { return r.cause }
 
-// deny is a denial of a credential. The kubelet's word for all of them is
-// Unauthorized.
+// deny returns the denial of a credential. The client gets the kubelet's text, Unauthorized, for
+// all of them.
 func deny(rule rules.ID, text string, cause error) *Denied {
 	return &Denied{Decision: rules.Decision{Rule: rule, Code: http.StatusUnauthorized, Message: "Unauthorized: " + text},
 		cause: cause}
@@ -51,7 +51,7 @@ func limited(text string, after time.Duration, cause error) *Denied {
 	return r
 }
 
-// refusalOf finds the refusal in what an authenticator returned, or makes it one.
+// deniedOf returns the denial in an authenticator's error, or makes one from the error.
 func deniedOf(err error) *Denied {
 	if refusal := find(err); refusal != nil {
 		return refusal
@@ -61,8 +61,8 @@ func deniedOf(err error) *Denied {
 	return r
 }
 
-// find looks into errors made of several, aggregates too, which errors.As does not. A
-// refusal that is about a limit goes first, as it may pass.
+// find searches an error that consists of several errors, including aggregates, which errors.As
+// does not search. It prefers a denial because of a limit, because a retry may succeed.
 func find(err error) *Denied {
 	var found *Denied
 	walk(err, func(err error) {
@@ -73,7 +73,7 @@ func find(err error) *Denied {
 	return found
 }
 
-// walk visits an error and all that it is made of.
+// walk calls visit for an error and for all errors that it contains.
 func walk(err error, visit func(error)) {
 	if err == nil {
 		return

@@ -26,14 +26,14 @@ import (
 
 const apiAudience = "https://kubernetes.default.svc"
 
-// apiServer knows tokens by the audiences that they are good for. It answers reviews
-// as k8s.io/kubernetes/pkg/registry/authentication/tokenreview does.
+// apiServer is a fake API server with a list of tokens and their valid audiences. It answers
+// reviews as k8s.io/kubernetes/pkg/registry/authentication/tokenreview does.
 type apiServer struct {
 	authenticationv1client.TokenReviewInterface
 	tokens map[string][]string
 	err    error
 	before func(context.Context)
-	// extra, if there is any, is that of every user.
+	// extra, if not nil, is the extra of every user.
 	extra map[string]authenticationv1.ExtraValue
 
 	mu    sync.Mutex
@@ -75,7 +75,7 @@ func (s *apiServer) reviews() int {
 	return len(s.asked)
 }
 
-// jwt is a token that says that it is for audiences.
+// jwt is an unsigned token with these audiences.
 func jwt(aud string) string {
 	return "e30." + base64.RawURLEncoding.EncodeToString([]byte(`{"aud":`+aud+`}`)) + ".c2ln"
 }
@@ -93,7 +93,7 @@ func newAPIServer() *apiServer {
 	}}
 }
 
-// world is an authenticator with all that is around it.
+// world is an authenticator with its environment.
 type world struct {
 	*Authenticator
 	api      *apiServer
@@ -106,8 +106,7 @@ type world struct {
 	findings []rules.Finding
 }
 
-// newWorld has a client CA, an empty revocation list and an API server, or what tweak
-// makes of them.
+// newWorld has a client CA, an empty revocation list and an API server. tweak can change these.
 func newWorld(t *testing.T, tweak ...func(*Config)) *world {
 	t.Helper()
 	dir := t.TempDir()
@@ -137,7 +136,7 @@ func write(t *testing.T, path string, data []byte) {
 	}
 }
 
-// bearer is a request with a token.
+// bearer is a request with a bearer token.
 func bearer(t *testing.T, token string, shown ...*x509.Certificate) *http.Request {
 	t.Helper()
 	req := testpki.Request(t, shown...)
@@ -151,7 +150,7 @@ func from(req *http.Request, remote string) *http.Request {
 	return req
 }
 
-// protocols asks for a websocket with sub-protocols.
+// protocols is a request for a websocket with these sub-protocols.
 func protocols(req *http.Request, values ...string) *http.Request {
 	req.Header.Set("Connection", "Upgrade")
 	req.Header.Set("Upgrade", "websocket")
@@ -163,8 +162,7 @@ func inProtocol(token string) string {
 	return bearerProtocol + base64.RawURLEncoding.EncodeToString([]byte(token))
 }
 
-// outcome is what became of a request: the name of the user, or the reason of the
-// refusal, or nothing.
+// outcome is the result of a request: the user name, the reason of the denial, or "".
 func (w *world) outcome(t *testing.T, req *http.Request) string {
 	t.Helper()
 	response, findings, err := w.Authenticate(req)
@@ -192,7 +190,7 @@ func (w *world) expect(t *testing.T, req *http.Request, want string) {
 	}
 }
 
-// saying is an API server that answers with other audiences.
+// saying is a fake API server that answers with other audiences.
 type saying struct {
 	*apiServer
 	audiences []string
@@ -205,7 +203,7 @@ func (s saying) Create(ctx context.Context, r *authenticationv1.TokenReview,
 	return answer, err
 }
 
-// AuthenticateRequest is Authenticate for tests that do not look at findings.
+// AuthenticateRequest is Authenticate for tests that ignore findings.
 func (a *Authenticator) AuthenticateRequest(req *http.Request) (*authenticator.Response, bool, error) {
 	response, _, err := a.Authenticate(req)
 	return response, response != nil, err

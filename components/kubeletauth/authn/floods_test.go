@@ -15,7 +15,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// A flood of bad tokens, each of them new, costs the API server no more than the rate.
+// A flood of invalid tokens, each of them new, causes no more TokenReviews than the rate limit
+// allows.
 func TestAFloodFromOneAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := onlyTokens(t)
@@ -61,8 +62,8 @@ func TestAFloodFromManyAddresses(t *testing.T) {
 	})
 }
 
-// Whoever shares an address with a flood keeps what it had: a token that was good is
-// asked about again when its time is over. One that has become bad has no such right.
+// A flood from the same address does not affect a token that was valid: it is reviewed again when
+// its cached result expires. A token that has become invalid loses this protection.
 func TestAFloodShutsNoGoodTokenOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := onlyTokens(t)

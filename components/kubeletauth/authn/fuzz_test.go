@@ -48,8 +48,8 @@ func TestRemoveCredentials(t *testing.T) {
 	}
 }
 
-// FuzzProtocols sends any sub-protocols. Whoever they make of the caller, the token does
-// not go on.
+// FuzzProtocols sends random sub-protocols. Whether or not the client is authenticated by them, the
+// token is never forwarded.
 func FuzzProtocols(f *testing.F) {
 	f.Add("v5.channel.k8s.io", inProtocol("token"))
 	f.Add("a,"+inProtocol("token"), inProtocol("x"))
@@ -82,9 +82,8 @@ func FuzzProtocols(f *testing.F) {
 	})
 }
 
-// carries is whether one of the sub-protocols stands for the token. The last character
-// of base64url may have bits that stand for nothing, so several texts are one token, to
-// the kubelet also.
+// carries reports whether one of the sub-protocols decodes to the token. The last character of
+// base64url may have unused bits. So several texts decode to the same token, for the kubelet too.
 func carries(protocols, token string) bool {
 	for part := range strings.SplitSeq(protocols, ",") {
 		encoded, ok := strings.CutPrefix(strings.TrimSpace(part), bearerProtocol)

@@ -12,22 +12,22 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// maxBuckets bounds the clients that are counted one by one.
+// maxBuckets bounds the clients that have their own bucket.
 const maxBuckets = 4096
 
-// limiter hands out TokenReviews: to each client so many a second, and to all. It is
+// limiter is a rate limit for TokenReviews, for each client and for all clients together. It is
 // safe for concurrent use.
 type limiter[C comparable] struct {
 	each Rate
 	all  *rate.Limiter
-	// tooMany and tooManyOfAll are what is said of a client, and of all, who have had
-	// theirs.
+	// tooMany is the message for a client over its limit. tooManyOfAll is the message if all
+	// clients together are over the limit.
 	tooMany, tooManyOfAll string
 
 	mu       sync.Mutex
-	order    *list.List // front: used last
+	order    *list.List // front: most recently used
 	byClient map[C]*list.Element
-	// others is for clients who come when every bucket is in use.
+	// others is the bucket that further clients share while all buckets are in use.
 	others *rate.Limiter
 }
 
@@ -77,8 +77,8 @@ func (l *limiter[C]) bucketOf(client C, now time.Time) *rate.Limiter {
 	return tokens
 }
 
-// dropLocked drops the bucket that was used least recently, if it is full: then
-// nothing is forgotten.
+// dropLocked drops the least recently used bucket, if that bucket is full. A full bucket is equal
+// to a new one, so no use of the limit is forgotten.
 func (l *limiter[C]) dropLocked(now time.Time) bool {
 	oldest := bucketIn[C](l.order.Back())
 	if oldest.tokens.TokensAt(now) < float64(l.each.Burst) {
@@ -90,12 +90,12 @@ func (l *limiter[C]) dropLocked(now time.Time) bool {
 }
 
 func bucketIn[C comparable](element *list.Element) *bucket[C] {
-	b, _ := element.Value.(*bucket[C]) // nothing else is put in
+	b, _ := element.Value.(*bucket[C]) // the list contains only buckets
 	return b
 }
 
-// ClientOf is who limits are for: the address of a connection, host:port. Of IPv6 it is
-// the /64, which a host has to itself. What is no address is one client.
+// ClientOf returns the client for limits, from the host:port of a connection. For IPv6 it is the
+// /64, because a host usually has a whole /64. All invalid addresses are one client.
 func ClientOf(remote string) netip.Prefix {
 	port, err := netip.ParseAddrPort(remote)
 	if err != nil {
@@ -106,6 +106,6 @@ func ClientOf(remote string) netip.Prefix {
 	if address.Is4() {
 		bits = 32
 	}
-	client, _ := address.Prefix(bits) // fits
+	client, _ := address.Prefix(bits) // cannot fail: bits is valid for the address
 	return client
 }

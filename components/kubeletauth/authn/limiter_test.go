@@ -32,7 +32,7 @@ func TestAClientIsItsAddress(t *testing.T) {
 	}
 }
 
-// A client that has used its share has no new one because others came in between.
+// A client that has used up its limit does not get a new bucket after requests of other clients.
 func TestBucketsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter[netip.Prefix](Rate{PerSecond: 1, Burst: 2}, Rate{PerSecond: 1e9, Burst: 1e9})
@@ -48,7 +48,7 @@ func TestBucketsAreBounded(t *testing.T) {
 			take(i, true)
 			take(i, false)
 		}
-		// Those who come now share one bucket.
+		// From here on, new clients share one bucket.
 		take(maxBuckets, true)
 		take(maxBuckets+1, true)
 		take(maxBuckets+2, false)
@@ -64,7 +64,7 @@ func TestBucketsAreBounded(t *testing.T) {
 	})
 }
 
-// What all of them may not take costs the client nothing.
+// If the limit of all clients denies a request, the client's own bucket is not charged.
 func TestALimitOfAllTakesNothingFromTheClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter[netip.Prefix](Rate{PerSecond: 0.001, Burst: 2}, Rate{PerSecond: 1, Burst: 1})

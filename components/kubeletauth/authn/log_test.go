@@ -21,7 +21,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// syncBuffer is written to by the log, from any goroutine.
+// syncBuffer is a log output that is safe for concurrent use.
 type syncBuffer struct {
 	mu sync.Mutex
 	bytes.Buffer
@@ -39,7 +39,7 @@ func (b *syncBuffer) text() string {
 	return b.String()
 }
 
-// captureLog has everything logged, however verbose, into a buffer.
+// captureLog writes all log lines, at every verbosity, to a buffer.
 func captureLog(t *testing.T) *syncBuffer {
 	t.Helper()
 	t.Cleanup(klog.CaptureState().Restore)
@@ -56,8 +56,8 @@ func captureLog(t *testing.T) *syncBuffer {
 	return out
 }
 
-// client-go logs bodies at high verbosity, and both that of a TokenReview and that of
-// its answer hold the token.
+// client-go logs bodies at high verbosity. The bodies of a TokenReview and of its answer contain
+// the token.
 func TestTokensAreNeverLogged(t *testing.T) {
 	const token = "a-token-that-nobody-may-read"
 	answer := func(w http.ResponseWriter, r *http.Request) {
@@ -73,7 +73,7 @@ func TestTokensAreNeverLogged(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(answer))
 	defer server.Close()
 	out := captureLog(t)
-	// JSON shows a token as it is; protobuf would be dumped in lines of 16 bytes.
+	// JSON contains the token as it is. A dump of protobuf would split it into lines of 16 bytes.
 	asJSON := rest.ContentConfig{ContentType: "application/json", AcceptContentTypes: "application/json"}
 	client, err := kubernetes.NewForConfig(&rest.Config{Host: server.URL, QPS: -1, ContentConfig: asJSON})
 	if err != nil {
@@ -92,7 +92,7 @@ func TestTokensAreNeverLogged(t *testing.T) {
 	if strings.Contains(out.text(), token) {
 		t.Errorf("the token is in the log:\n%s", out.text())
 	}
-	// The same call with the log that it comes with shows that one was looked for.
+	// The same call with the default logger shows that the test would find a token.
 	_, _ = reviews.Create(context.Background(),
 		&authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}, metav1.CreateOptions{})
 	klog.Flush()

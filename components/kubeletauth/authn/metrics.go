@@ -31,7 +31,7 @@ func newRecorder(registry metrics.KubeRegistry) *recorder {
 	return r
 }
 
-// counted counts what an authenticator says.
+// counted counts the results of an authenticator.
 type counted struct {
 	next                        authenticator.Request
 	accepted, rejected, limited metrics.CounterMetric

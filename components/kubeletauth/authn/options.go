@@ -16,8 +16,8 @@ import (
 // DefaultAudience is the audience of tokens for kubelets.
 const DefaultAudience = "bulkhead:kubelet"
 
-// Options are the flags about authentication, as given. Those that the kubelet has too
-// have its names, and the defaults of its configuration file (kubelet.config.k8s.io/v1beta1).
+// Options contains the values of the authentication flags. Flags that the kubelet also has use its
+// names, and the defaults of its configuration file (kubelet.config.k8s.io/v1beta1).
 type Options struct {
 	ClientCAFile string
 	Anonymous    bool
@@ -30,14 +30,14 @@ type Options struct {
 	MaxInFlight, MaxWaiting   int
 }
 
-// Rate limits TokenReviews.
+// Rate is a rate limit for TokenReviews.
 type Rate struct {
-	// PerSecond is the average, Burst the number at once.
+	// PerSecond is the average rate, Burst the number of reviews at once.
 	PerSecond float64
 	Burst     int
 }
 
-// DefaultOptions accept tokens, and no certificates until there is a client CA.
+// DefaultOptions accept tokens. They accept certificates only after a client CA is configured.
 func DefaultOptions() Options {
 	return Options{
 		Revocation:   crl.DefaultOptions(),
@@ -48,7 +48,7 @@ func DefaultOptions() Options {
 	}
 }
 
-// AddFlags adds the flags, those of package crl among them.
+// AddFlags adds the flags of this package and those of package crl.
 func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.ClientCAFile, "client-ca-file", o.ClientCAFile,
 		"CAs of client certificates. The common name is the user, the organizations are the groups. Without it, "+
@@ -80,7 +80,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 		"TokenReviews that wait for a slot, of each kind. More requests are answered 429 at once.")
 }
 
-// Validate reports every problem, not only the first.
+// Validate returns all errors, not only the first.
 func (o *Options) Validate() []error {
 	problems := o.Revocation.Validate()
 	report := func(wrong bool, format string, args ...any) {

@@ -13,7 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// flood has every token of this address used up that may be reviewed.
+// flood uses up the limit of this address for TokenReviews.
 func (w *world) flood(t *testing.T) {
 	t.Helper()
 	for i := range 200 {
@@ -22,8 +22,8 @@ func (w *world) flood(t *testing.T) {
 	w.expect(t, bearer(t, fmt.Sprint("bad", time.Now())), clientLimit)
 }
 
-// A token that was good stays known as such while the API server says nothing about it:
-// a neighbour behind the same address does not shut it out then.
+// A token that was valid stays known as such while the API server does not answer. Other clients at
+// the same address cannot delay its review.
 func TestAProvenTokenOutlivesAFailingAPIServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := onlyTokens(t)
@@ -38,7 +38,7 @@ func TestAProvenTokenOutlivesAFailingAPIServer(t *testing.T) {
 	})
 }
 
-// Nor does it have to be among the answers that are held.
+// The token stays known even if its result is no longer cached.
 func TestAProvenTokenIsKnownWhenItsAnswerIsNotHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := onlyTokens(t, func(c *Config) { c.TokenTTL = 0 })
@@ -53,7 +53,7 @@ func TestAProvenTokenIsKnownWhenItsAnswerIsNotHeld(t *testing.T) {
 	})
 }
 
-// One proven token that is asked about all the time shuts out no other.
+// Frequent reviews of one known token do not delay other known tokens.
 func TestAProvenTokenHasALimitOfItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := onlyTokens(t, func(c *Config) { c.TokenTTL, c.ClientReviews.Burst = 0, 5 })
@@ -70,7 +70,7 @@ func TestAProvenTokenHasALimitOfItsOwn(t *testing.T) {
 	})
 }
 
-// Tokens of which nothing is known wait for a slow API server in a line of their own.
+// Unknown tokens wait for a slow API server in a separate queue.
 func TestAProvenTokenDoesNotWaitBehindOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := onlyTokens(t, func(c *Config) { c.MaxInFlight, c.MaxWaiting, c.TokenTTL = 1, 1, 0 })
@@ -87,8 +87,7 @@ func TestAProvenTokenDoesNotWaitBehindOthers(t *testing.T) {
 	})
 }
 
-// Who floods the API server with tokens of which nothing is known makes it forget none
-// that was good.
+// A flood of unknown tokens does not remove tokens that were valid from the cache.
 func TestAFloodForgetsNoProvenToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := onlyTokens(t, func(c *Config) {

@@ -14,7 +14,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/revocationlist"
 )
 
-// An ID counts from the next request on, although the credential is in a cache.
+// A revoked ID is denied from the next request on, even if the credential is cached.
 func TestRevokedCredentials(t *testing.T) {
 	const tokenID = "JTI=11111111-2222-3333-4444-555555555555"
 	list := filepath.Join(t.TempDir(), "credential-ids")

@@ -14,7 +14,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/testpki"
 )
 
-// Headers in which a front proxy would say who sends a request say nothing here.
+// Headers in which a front proxy names the user have no effect.
 func TestHeadersAreNoIdentity(t *testing.T) {
 	w := newWorld(t)
 	client := w.ca.Client(t, "c", []string{"o"})
@@ -42,7 +42,7 @@ func TestHeadersAreNoIdentity(t *testing.T) {
 	}
 }
 
-// A header does not give a flood other addresses to come from.
+// A header does not change the client address, so a flood cannot use it to avoid the limit.
 func TestHeadersAreNoAddress(t *testing.T) {
 	w := onlyTokens(t)
 	heard := map[string]int{}
@@ -56,7 +56,7 @@ func TestHeadersAreNoAddress(t *testing.T) {
 	}
 }
 
-// No request is answered with what another was found to be.
+// Concurrent requests never get each other's user.
 func TestRequestsAtOnceDoNotMix(t *testing.T) {
 	w := newWorld(t, func(c *Config) { c.ClientReviews, c.Options.Reviews = Rate{1e6, 1e6}, Rate{1e6, 1e6} })
 	one, two := w.ca.Client(t, "one", nil), w.ca.Client(t, "two", nil)

@@ -30,41 +30,41 @@ import (
 )
 
 const (
-	// maxToken bounds a token, in bytes. Those of service accounts have about 1 KiB.
+	// maxToken bounds a token, in bytes. A service account token has about 1 KiB.
 	maxToken = 16 << 10
 
 	heldTokens     = 4096
 	heldTokenBytes = 8 << 20
 
-	// provenFor is how long a token is known to have been good once: longer than most
-	// of them are.
+	// provenFor is how long a token is remembered as valid. It is longer than the lifetime of most
+	// tokens.
 	provenFor = 24 * time.Hour
 )
 
-// tokens authenticates bearer tokens.
+// tokens authenticates requests by bearer token.
 type tokens struct {
 	reviews   authenticationv1client.TokenReviewInterface
 	audiences []string
 	mode      rules.Mode
 	hash      *tokenHash
 	reviewer  *reviewclient.Client[reviewed]
-	// limits are for tokens of which nothing is known, by the address that they come
-	// from. Who shares an address shares the limit.
+	// limits is the rate limit for unknown tokens, by client address. All clients of one address
+	// share it.
 	limits *limiter[netip.Prefix]
-	// proven are tokens that were good the last time that the API server said anything.
-	// They have limits of their own, one by one, and are asked about apart.
+	// proven contains the tokens that were valid at their last answered TokenReview. Each has its
+	// own rate limit, and their reviews have separate slots.
 	proven       *reviewclient.Cache[struct{}]
 	provenLimits *limiter[reviewclient.Key]
 	metrics      *recorder
 }
 
-// reviewed is what the API server said of a token.
+// reviewed is the API server's answer about a token.
 type reviewed struct {
-	// response is nil if invalid token.
+	// response is nil if the token is invalid.
 	response *authenticator.Response
-	// foreign says that it is good for the API server, and not for kubelets.
+	// foreign means that the token is valid for the API server, and not for kubelets.
 	foreign bool
-	// complaint is why it is not good.
+	// complaint is the reason why the token is invalid.
 	complaint string
 }
 
@@ -98,16 +98,16 @@ func (o *Options) keep(v reviewed) (ttl time.Duration, bytes int) {
 	return o.TokenTTL, sizeOf(v.response)
 }
 
-// tokenOfRequest authenticates the token of one request, and collects what is found.
+// tokenOfRequest authenticates the token of one request, and collects findings.
 type tokenOfRequest struct {
 	tokens *tokens
-	// client is whom limits are for.
+	// client is the address that the limits apply to.
 	client   netip.Prefix
 	findings []rules.Finding
 }
 
-// AuthenticateToken has the API server say whose token it is. Every error is a
-// [*Denied]. [reviewclient.WithMaxAge] bounds the age of the answer.
+// AuthenticateToken authenticates a token by TokenReview. Every error is a [*Denied].
+// [reviewclient.WithMaxAge] bounds the age of the answer.
 func (r *tokenOfRequest) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
 	t := r.tokens
 	if len(token) > maxToken {
@@ -153,7 +153,7 @@ func (t *tokens) question(ctx context.Context, key reviewclient.Key, client neti
 	}
 }
 
-// learn notes what the API server said. That it said nothing changes nothing.
+// learn records whether a token is valid. If the review failed, nothing changes.
 func (t *tokens) learn(key reviewclient.Key, v reviewed, err error) {
 	switch {
 	case err != nil:
@@ -164,8 +164,8 @@ func (t *tokens) learn(key reviewclient.Key, v reviewed, err error) {
 	}
 }
 
-// unanswered is for a token of which nothing is known. A limit that is over may pass;
-// all else is Unauthorized, as the kubelet has it.
+// unanswered returns the denial of a token whose review failed. A limit gives a 429, because a
+// retry may succeed. Every other error is Unauthorized, as in the kubelet.
 func unanswered(err error) *Denied {
 	if refusal := find(err); refusal != nil {
 		return refusal
@@ -176,7 +176,8 @@ func unanswered(err error) *Denied {
 	return deny(kubeletauth.RuleAuthenticated, "the TokenReview failed", err)
 }
 
-// foreign is about a token that is for the API server.
+// foreign applies rule KA-AUD-1 to a token that is for the API server. It returns a denial if the
+// rule is enforced, and adds a finding if it is in audit mode.
 func (r *tokenOfRequest) foreign() *Denied {
 	refusal := deny(kubeletauth.RuleAudience, "the token is for the API server, where whoever gets it here could use it",
 		nil)
@@ -192,9 +193,9 @@ func (r *tokenOfRequest) foreign() *Denied {
 	}
 }
 
-// ask makes one TokenReview. Which audience it is about depends on what the token says
-// of itself: a token for kubelets has to be good for one of their audiences, and any
-// other for the API server, as with the kubelet.
+// ask makes one TokenReview. The audiences in the token select the audiences of the review. A token
+// for kubelets must be valid for one of the kubelets' audiences. Every other token must be valid
+// for the API server, as in the kubelet.
 func (t *tokens) ask(ctx context.Context, token string) (reviewed, error) {
 	spec := authenticationv1.TokenReviewSpec{Token: token}
 	ours := authenticator.Audiences(t.audiences)
@@ -233,7 +234,7 @@ func responseOf(who authenticationv1.UserInfo, audiences authenticator.Audiences
 	}
 }
 
-// bounded copies a complaint, so that a long one does not stay in memory.
+// bounded copies and shortens a message, so that a long one does not stay in memory.
 func bounded(complaint string) string {
 	if complaint == "" {
 		complaint = "the API server does not know it"
@@ -241,8 +242,8 @@ func bounded(complaint string) string {
 	return string([]byte(complaint[:min(len(complaint), 256)]))
 }
 
-// claimedAudiences are those that a JSON web token (RFC 7519 section 4.1.3) says that it
-// is for. Nobody has looked at the signature. None are found in what is no such token.
+// claimedAudiences returns the audiences that a JSON web token claims (RFC 7519 section 4.1.3). The
+// signature is not verified. If the token is not a JSON web token, it returns none.
 func claimedAudiences(token string) []string {
 	_, rest, ok := strings.Cut(token, ".")
 	if !ok {
@@ -273,13 +274,13 @@ func claimedAudiences(token string) []string {
 	return several
 }
 
-// tokenHash keeps tokens out of memory. It has a key of its own, so that nobody who
-// reads the memory can try tokens out.
+// tokenHash hashes tokens, so that no cache contains a token. The hash has a secret random key, so
+// that a reader of the hashes cannot test guesses.
 type tokenHash struct{ pool sync.Pool }
 
 func newTokenHash() *tokenHash {
 	key := make([]byte, sha256.Size)
-	_, _ = rand.Read(key) // does not fail
+	_, _ = rand.Read(key) // never fails
 	return &tokenHash{pool: sync.Pool{New: func() any { return hmac.New(sha256.New, key) }}}
 }
 
@@ -292,7 +293,7 @@ func (h *tokenHash) of(token string) (key reviewclient.Key) {
 	return key
 }
 
-// sizeOf is about what an answer takes, in bytes.
+// sizeOf estimates the memory of an answer, in bytes.
 func sizeOf(response *authenticator.Response) int {
 	const text = 16
 	who := response.User

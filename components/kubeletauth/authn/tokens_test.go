@@ -28,16 +28,16 @@ const (
 	allLimit     = "Too many requests: too many tokens are new or not good [KA-LIMIT-1]"
 )
 
-// onlyTokens has no client CA: the queue behind it would outlive a bubble.
+// onlyTokens has no client CA, because the CA's work queue would outlive a synctest bubble.
 func onlyTokens(t *testing.T, tweak ...func(*Config)) *world {
 	t.Helper()
 	return newWorld(t, append([]func(*Config){func(c *Config) { c.ClientCAFile, c.Revocation.CRL = "", nil }},
 		tweak...)...)
 }
 
-// A token costs one review, whatever its audience and the mode.
+// A token needs one review, whatever its audience and the mode of the rule.
 func TestAudiences(t *testing.T) {
-	lying := jwt(`["bulkhead:kubelet"]`) + "x" // says that it is for kubelets
+	lying := jwt(`["bulkhead:kubelet"]`) + "x" // claims to be for kubelets
 	for _, row := range []struct {
 		name, token         string
 		off, audit, enforce string
@@ -85,8 +85,8 @@ func TestWithoutAudiencesEveryTokenIsForTheAPIServer(t *testing.T) {
 	w.expect(t, bearer(t, kubeletToken), badToken)
 }
 
-// An API server, or a webhook behind it, that does not say for whom a token is good
-// has not said that it is good for kubelets.
+// An API server, or a webhook behind it, may answer without audiences. Such an answer does not mean
+// that the token is valid for kubelets.
 func TestAnAnswerWithoutAudiences(t *testing.T) {
 	for _, row := range []struct {
 		name      string
@@ -209,7 +209,7 @@ func TestReviewsInTheAirAreBounded(t *testing.T) {
 	})
 }
 
-// A token that was revoked is good from the cache, and not for who bounds the age of the
+// A revoked token is still valid from the cache, but not for a request that bounds the age of the
 // answer.
 func TestMaxAgeHasTheTokenReviewedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -19,21 +19,20 @@ import (
 )
 
 const (
-	// heldAnswers is what the webhook authorizer of k8s.io/apiserver holds.
+	// heldAnswers is the cache size of the webhook authorizer of k8s.io/apiserver.
 	heldAnswers = 8192
 	heldBytes   = 8 << 20
-	// maxHeldAttributes is where k8s.io/apiserver/plugin/pkg/authorizer/webhook
-	// shouldCache stops.
+	// maxHeldAttributes is the limit of k8s.io/apiserver/plugin/pkg/authorizer/webhook shouldCache.
 	maxHeldAttributes = 10_000
-	// maxReason bounds what is kept of the API server's reason, in bytes.
+	// maxReason bounds, in bytes, the part of the API server's reason that is kept.
 	maxReason = 1 << 10
 )
 
-// Config is what an [Authorizer] needs.
+// Config is the configuration of an [Authorizer].
 type Config struct {
 	Options
-	// Reviews asks the API server. Its client must have no throttle of its own. It
-	// may be nil with AlwaysAllow.
+	// Reviews makes SubjectAccessReviews. Its client must have no rate limit of its own. It may be
+	// nil with AlwaysAllow.
 	Reviews  authorizationv1client.SubjectAccessReviewInterface
 	Registry metrics.KubeRegistry
 }
@@ -41,20 +40,20 @@ type Config struct {
 // Answer is a decision.
 type Answer struct {
 	Allowed bool
-	// Cached says that the API server was not asked for this request.
+	// Cached means that this request needed no call to the API server.
 	Cached bool
-	// Reason is the API server's, for the audit line; up to 1 KiB.
+	// Reason is the API server's reason, for the audit log; at most 1 KiB.
 	Reason string
 }
 
-// Authorizer decides. It is safe for concurrent use. Use [New].
+// Authorizer authorizes requests. It is safe for concurrent use. Create one with [New].
 type Authorizer struct {
 	reviews authorizationv1client.SubjectAccessReviewInterface
-	// reviewer is nil if everything is allowed.
+	// reviewer is nil if every request is allowed.
 	reviewer *reviewclient.Client[Answer]
 }
 
-// New makes an authorizer. It asks nobody.
+// New creates an authorizer. It makes no request.
 func New(config Config) (*Authorizer, error) {
 	if err := errors.Join(config.Validate()...); err != nil {
 		return nil, err
@@ -84,9 +83,9 @@ func (o *Options) ttl(allowed bool) time.Duration {
 	return o.UnauthorizedTTL
 }
 
-// Authorize decides about one request. An error means that no decision could be had:
-// the API server gave none within ctx or within 10 s, contradicted itself, or too many
-// wait for it ([reviewclient.ErrBusy]). [reviewclient.WithMaxAge] bounds the age of the answer.
+// Authorize decides on one request. It returns an error if there is no decision: the API server did
+// not answer within ctx or within 10 s, its answer contradicted itself, or too many requests wait
+// for it ([reviewclient.ErrBusy]). [reviewclient.WithMaxAge] bounds the age of the answer.
 func (a *Authorizer) Authorize(ctx context.Context, attrs authorizer.Attributes) (Answer, error) {
 	if a.reviewer == nil {
 		return Answer{Allowed: true}, nil
@@ -108,7 +107,7 @@ func (a *Authorizer) Authorize(ctx context.Context, attrs authorizer.Attributes)
 	return answer, nil
 }
 
-// Wait returns when no review is in the air. Nothing may be asked any more.
+// Wait returns when no review is in flight. Authorize must not be called any more.
 func (a *Authorizer) Wait() {
 	if a.reviewer != nil {
 		a.reviewer.Wait()
@@ -131,7 +130,7 @@ func (a *Authorizer) ask(ctx context.Context, attrs authorizer.Attributes) (Answ
 	return Answer{Allowed: status.Allowed, Reason: bounded(reason)}, nil
 }
 
-// bounded copies a reason, so that a long one does not stay in memory.
+// bounded copies and shortens a reason, so that a long one does not stay in memory.
 func bounded(reason string) string {
 	return string([]byte(reason[:min(len(reason), maxReason)]))
 }

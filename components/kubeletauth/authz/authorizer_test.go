@@ -25,7 +25,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/reviewclient"
 )
 
-// apiServer answers access reviews.
+// apiServer is a fake API server for access reviews.
 type apiServer struct {
 	authorizationv1client.SubjectAccessReviewInterface
 	asked  atomic.Int64
@@ -40,7 +40,7 @@ func (s *apiServer) Create(ctx context.Context, r *authorizationv1.SubjectAccess
 	return &authorizationv1.SubjectAccessReview{Status: status}, err
 }
 
-// says answers everything alike.
+// says gives the same answer to every review.
 func says(status authorizationv1.SubjectAccessReviewStatus, err error) *apiServer {
 	return &apiServer{answer: func(context.Context,
 		authorizationv1.SubjectAccessReviewSpec) (authorizationv1.SubjectAccessReviewStatus, error) {
@@ -63,7 +63,7 @@ func newAuthorizer(t *testing.T, s *apiServer, tweak ...func(*Options)) *Authori
 	return a
 }
 
-// request is a minimal one, or as tweak has it.
+// request is a minimal request, changed by tweak.
 func request(tweak ...func(*authorizer.AttributesRecord)) authorizer.AttributesRecord {
 	attrs := authorizer.AttributesRecord{
 		User: &user.DefaultInfo{Name: "u", UID: "1", Groups: []string{"g", "h"}, Extra: map[string][]string{"k": {"v"}}},
@@ -124,7 +124,7 @@ func TestAnswersOfTheAPIServer(t *testing.T) {
 	}
 }
 
-// Times to live are those of the flags, and apart.
+// Allowed and denied answers are cached for the times in the flags.
 func TestAnswersAreHeldAsLongAsTheFlagsSay(t *testing.T) {
 	for _, row := range []struct {
 		name    string
@@ -269,8 +269,8 @@ func TestWebhookNeedsAClient(t *testing.T) {
 	}
 }
 
-// The same question twice: one bounds the age of its answer and hears that the right is
-// gone, the other is allowed from the cache.
+// Two callers make the same request. One bounds the age of its answer and is denied after the right
+// was removed. The other is allowed from the cache.
 func TestMaxAgeHasTheAPIServerAskedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := says(allowed, nil)
@@ -286,7 +286,7 @@ func TestMaxAgeHasTheAPIServerAskedAgain(t *testing.T) {
 		s.answer = says(authorizationv1.SubjectAccessReviewStatus{}, nil).answer
 		ask(t.Context(), Answer{Allowed: true, Reason: "because", Cached: true})
 		ask(reviewclient.WithMaxAge(t.Context(), time.Second), Answer{})
-		// What was learned holds for all.
+		// The new answer is cached for all callers.
 		ask(t.Context(), Answer{Cached: true})
 	})
 }

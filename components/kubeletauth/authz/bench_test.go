@@ -9,7 +9,7 @@ import (
 	"k8s.io/component-base/metrics"
 )
 
-// BenchmarkHeld is what a decision costs that was made before.
+// BenchmarkHeld measures a decision from the cache.
 func BenchmarkHeld(b *testing.B) {
 	a, err := New(Config{Options: DefaultOptions(), Reviews: says(allowed, nil), Registry: metrics.NewKubeRegistry()})
 	if err != nil {

@@ -10,21 +10,21 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// The modes of authorization, as the kubelet calls them.
+// The modes of authorization, with the kubelet's names.
 const (
 	ModeWebhook     = "Webhook"
 	ModeAlwaysAllow = "AlwaysAllow"
 )
 
-// Options are the flags about authorization, as given. Those that the kubelet has too
-// have its names, and the defaults of its configuration file (kubelet.config.k8s.io/v1beta1).
+// Options contains the values of the authorization flags. Flags that the kubelet also has use its
+// names, and the defaults of its configuration file (kubelet.config.k8s.io/v1beta1).
 type Options struct {
 	Mode                           string
 	AuthorizedTTL, UnauthorizedTTL time.Duration
 	MaxInFlight, MaxWaiting        int
 }
 
-// DefaultOptions authorize by the API server.
+// DefaultOptions use the API server for authorization.
 func DefaultOptions() Options {
 	return Options{
 		Mode: ModeWebhook, AuthorizedTTL: 5 * time.Minute, UnauthorizedTTL: 30 * time.Second,
@@ -47,7 +47,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 		"SubjectAccessReviews that wait for a slot. More requests fail at once.")
 }
 
-// Validate reports every problem, not only the first.
+// Validate returns all errors, not only the first.
 func (o *Options) Validate() []error {
 	var problems []error
 	report := func(wrong bool, format string, args ...any) {

@@ -15,19 +15,19 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/reviewclient"
 )
 
-// largestPooled is the size of buffers that are used again, in bytes.
+// largestPooled is the size, in bytes, of the largest buffer that is reused.
 const largestPooled = 16 << 10
 
 var buffers = sync.Pool{New: func() any { return &encoding{} }}
 
-// encoding is a spec in bytes, of which no two specs have the same: every text and
-// every list has its length before it.
+// encoding encodes a spec so that no two specs have the same bytes: the length of every string and
+// every list comes before it.
 type encoding struct {
 	bytes []byte
 	keys  []string
 }
 
-// keyOf is different for everything that the API server would be told differently.
+// keyOf returns different keys for requests that need different reviews.
 func keyOf(attrs authorizer.Attributes) reviewclient.Key {
 	e, _ := buffers.Get().(*encoding)
 	e.bytes = e.bytes[:0]
@@ -97,9 +97,10 @@ func (e *encoding) length(n int) {
 	e.bytes = binary.AppendUvarint(e.bytes, uint64(n)) //nolint:gosec // lengths are not negative
 }
 
-// specOf is what the API server is told: what k8s.io/apiserver/plugin/pkg/authorizer/webhook
-// tells it, without selectors, which no request to a kubelet has and which only narrow.
-// All of it has to be in keyOf.
+// specOf returns the spec of the review. It contains what
+// k8s.io/apiserver/plugin/pkg/authorizer/webhook sends, except selectors: no request to a kubelet
+// has selectors, and selectors can only narrow a request. keyOf must include every field of the
+// spec.
 func specOf(attrs authorizer.Attributes) authorizationv1.SubjectAccessReviewSpec {
 	var spec authorizationv1.SubjectAccessReviewSpec
 	if who := attrs.GetUser(); who != nil {
@@ -129,8 +130,8 @@ func extraOf(extra map[string][]string) map[string]authorizationv1.ExtraValue {
 	return values
 }
 
-// attributeBytes is the size of what the requester chose of the attributes. The path
-// of a resource request is not among it: the API server is not told.
+// attributeBytes is the size of the attributes that the client chooses. The path of a resource
+// request does not count, because the review does not contain it.
 func attributeBytes(attrs authorizer.Attributes) int {
 	if !attrs.IsResourceRequest() {
 		return len(attrs.GetPath()) + len(attrs.GetVerb())

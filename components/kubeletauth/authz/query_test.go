@@ -21,8 +21,8 @@ func who(change func(*user.DefaultInfo)) func(*attributes) {
 	}
 }
 
-// No answer for one of these is an answer for another: not for other groups, nor for
-// a group whose name looks like two.
+// No two of these requests share an answer. For example, two groups differ from one group whose
+// name looks like both.
 func TestEveryDifferenceIsAnotherQuestion(t *testing.T) {
 	rows := map[string]func(*attributes){
 		"nothing":                   func(*attributes) {},
@@ -83,13 +83,13 @@ func TestWhatTheAPIServerIsNotToldMakesNoDifference(t *testing.T) {
 
 func TestAKeyCostsHardlyAnAllocation(t *testing.T) {
 	attrs := authorizer.Attributes(request())
-	// With the race detector on, a sync.Pool loses some of what it is given.
+	// With the race detector, a sync.Pool drops some of the values that it gets.
 	if n := testing.AllocsPerRun(1000, func() { keyOf(attrs) }); n > 1 {
 		t.Errorf("%v allocations", n)
 	}
 }
 
-// FuzzKey looks for two specs with one key.
+// FuzzKey searches for two specs with the same key.
 func FuzzKey(f *testing.F) {
 	f.Add("u", "g", "h", "k", "v", "get", "stats", "n", true, "u", "gh", "", "k", "v", "get", "stats", "n", true)
 	f.Fuzz(func(t *testing.T, u1, g1, h1, k1, v1, verb1, sub1, n1 string, r1 bool, u2, g2, h2, k2, v2, verb2, sub2,

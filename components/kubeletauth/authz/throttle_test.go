@@ -19,8 +19,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/kubeclient"
 )
 
-// A client of client-go that is left as it comes sends 5 reviews a second after the
-// first 10: 60 of them would take 10 s.
+// A client of client-go with default settings sends 5 reviews a second after the first 10. So 60 of
+// them would take 10 s.
 func TestNoThrottleInTheClient(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

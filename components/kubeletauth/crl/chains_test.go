@@ -15,8 +15,9 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/testpki"
 )
 
-// An intermediate CA that two roots have signed gives a client two chains. What is
-// revoked in one is not saved by the other; what is only out of date is.
+// If two roots have signed an intermediate CA, a client certificate has two chains. If a
+// certificate is revoked in one chain, the other chain does not help. If a list is only expired in
+// one chain, the other chain does help.
 func TestOneRevokedChainIsEnough(t *testing.T) {
 	one, two := testpki.NewCA(t, "one"), testpki.NewCA(t, "two")
 	below := one.Intermediate(t, "below")
@@ -63,8 +64,8 @@ func TestOneRevokedChainIsEnough(t *testing.T) {
 	}
 }
 
-// A CA that signs under two names has one key, and what that key revoked is revoked.
-// The list of the other name need not be in time.
+// A CA that signs under two names has one key. A certificate that this key revoked is revoked under
+// both names. The list for the other name may be expired.
 func TestAKeyUnderTwoNames(t *testing.T) {
 	old := testpki.NewCA(t, "old")
 	renamed := old.Renamed(t, "new")

@@ -20,42 +20,44 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// rereadInterval is how often the files are looked at.
+// rereadInterval is how often the files are read.
 const rereadInterval = 10 * time.Second
 
-// Config is what a [Checker] needs.
+// Config is the configuration of a [Checker].
 type Config struct {
 	Options
-	// ClientCA gives the certificates of the client CAs, PEM, as they are now.
+	// ClientCA returns the current certificates of the client CAs, in PEM.
 	ClientCA func() []byte
 	Registry metrics.KubeRegistry
 }
 
-// Checker follows the lists. It is safe for concurrent use. Use [New].
+// Checker reloads the revocation lists when they change. It is safe for concurrent use. Create one
+// with [New].
 type Checker struct {
 	config  Config
 	metrics *recorder
 	current atomic.Pointer[Lists]
 
-	// mu guards the rest.
+	// mu guards the fields below.
 	mu sync.Mutex
-	// files are the last good ones.
+	// files are the last valid files.
 	files map[string]file
-	// missing are lists that no file has any more, nor a newer one of their issuer.
+	// missing contains the lists that no file has any more, if no file has a newer list of the same
+	// issuer.
 	missing map[issuer]file
 	seen    [sha256.Size]byte
-	// saved are the digests of the files in the state folder.
+	// saved contains the digests of the files in the state folder.
 	saved map[string][sha256.Size]byte
 }
 
-// file is what was found in a file, verified.
+// file is the verified content of a file.
 type file struct {
 	lists []*list
 	cas   []*x509.Certificate
 }
 
-// New reads the lists. It fails if any of them cannot be used. A list that was the newest
-// of its CA before a restart is in force, as long as there is no newer one.
+// New reads the lists. It returns an error if any of them cannot be used. A list that was the
+// newest of its CA before a restart stays in force until there is a newer one.
 func New(config Config) (*Checker, error) {
 	if err := errors.Join(config.Validate()...); err != nil {
 		return nil, err
@@ -70,14 +72,15 @@ func New(config Config) (*Checker, error) {
 	if err = errors.Join(append(problemsOf(failed), err)...); err != nil {
 		return nil, fmt.Errorf("reading certificate revocation lists: %w", err)
 	}
-	_ = c.save() // Run reports it
+	_ = c.save() // Run reports the error
 	return c, nil
 }
 
-// Lists are those in force now. They are the same as long as nothing has changed.
+// Lists returns the lists that are in force now. It returns the same pointer until something
+// changes.
 func (c *Checker) Lists() *Lists { return c.current.Load() }
 
-// Run follows the files and the client CA until ctx is done.
+// Run reloads the lists and the client CA until ctx is done.
 func (c *Checker) Run(ctx context.Context) {
 	ticker := time.NewTicker(rereadInterval)
 	defer ticker.Stop()
@@ -94,14 +97,14 @@ func (c *Checker) Run(ctx context.Context) {
 	}
 }
 
-// complain logs what was not logged the last time.
+// complain logs an error, unless the previous error was the same.
 func complain(ctx context.Context, err, last error, text string) {
 	if err != nil && (last == nil || err.Error() != last.Error()) {
 		klog.FromContext(ctx).Error(err, text)
 	}
 }
 
-// RunOnce reads the files now, and takes what can be used. The error is about the rest.
+// RunOnce reads the files now, and uses the valid ones. The error is about the others.
 func (c *Checker) RunOnce() error {
 	failed, err := c.reread()
 	if err != nil {
@@ -110,7 +113,7 @@ func (c *Checker) RunOnce() error {
 	return errors.Join(append(problemsOf(failed), c.missed(), c.save())...)
 }
 
-// reread is RunOnce without what is not about files that were found.
+// reread is RunOnce without saving, and without the error about missing lists.
 func (c *Checker) reread() (failed map[string]error, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -127,7 +130,8 @@ func (c *Checker) reread() (failed map[string]error, err error) {
 	c.metrics.failed.Set(float64(len(failed)))
 	c.metrics.missing.Set(float64(len(c.missing)))
 	if len(failed) > 0 {
-		// What is in order now may be so only for a while: a list from the future.
+		// A list that begins in the future may become valid without a change of its file. So the
+		// next run must verify all files again.
 		c.seen = [sha256.Size]byte{}
 	}
 	return failed, nil
@@ -155,8 +159,8 @@ func (c *Checker) missed() error {
 	return errors.Join(problems...)
 }
 
-// verify makes the lists of the files that are good, and of the last good ones of
-// those that are not, which it adds to failed.
+// verify verifies the files and puts the valid lists in force. It adds invalid files to failed, and
+// keeps the last valid version of each.
 func (c *Checker) verify(bundle []byte, found map[string][]byte, failed map[string]error) {
 	contents := map[string]content{}
 	for name, data := range found {
@@ -188,7 +192,7 @@ func (c *Checker) verify(bundle []byte, found map[string][]byte, failed map[stri
 	c.publish()
 }
 
-// lastGood are the files that are not replaced, and those of missing lists.
+// lastGood returns the files that are not replaced, and those of missing lists.
 func (c *Checker) lastGood(replaced map[string]content) []file {
 	last := slices.Collect(maps.Values(c.missing))
 	for name, file := range c.files {
@@ -199,9 +203,9 @@ func (c *Checker) lastGood(replaced map[string]content) []file {
 	return last
 }
 
-// missingIn are the lists that were known until now and are not among the next, nor a
-// newer one: to take a list away must not give back what it took. Those of a CA that is
-// trusted no longer are no loss.
+// missingIn returns the known lists that are not in next, if next has no newer list of the same
+// issuer. The removal of a list must not make revoked certificates valid again. Lists of a CA that
+// is no longer trusted are left out.
 func (c *Checker) missingIn(next map[string]file, signers *signers) map[issuer]file {
 	newest := map[issuer]*list{}
 	for _, file := range next {
@@ -248,8 +252,8 @@ func digestOf(bundle []byte, files map[string][]byte) (digest [sha256.Size]byte)
 	return digest
 }
 
-// clientCAs are the certificates of the bundle. One that cannot be read is the matter
-// of those who load it.
+// clientCAs returns the certificates in the bundle. If the bundle is invalid, it returns none: the
+// loader of the client CA reports that error.
 func clientCAs(bundle []byte) []*x509.Certificate {
 	certificates, err := cert.ParseCertsPEM(bundle)
 	if err != nil {

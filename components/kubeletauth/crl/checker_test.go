@@ -32,7 +32,7 @@ func write(t *testing.T, path string, data []byte) {
 	}
 }
 
-// replace replaces a file by renaming.
+// replace replaces a file by a rename.
 func replace(t *testing.T, path string, data []byte) {
 	t.Helper()
 	write(t, path+".new", data)
@@ -59,7 +59,7 @@ func mustChecker(t *testing.T, path, expired string, bundle ...[]byte) *Checker 
 	return c
 }
 
-// expect checks a chain: "" for fine, or the words of the refusal.
+// expect checks a chain. want is "" for an accepted chain, or the text of the denial.
 func expect(t *testing.T, c *Checker, want string, chain ...*x509.Certificate) {
 	t.Helper()
 	_, err := c.Lists().Check([][]*x509.Certificate{chain}, time.Now())
@@ -193,8 +193,7 @@ func TestNoFileOfListsIsAnError(t *testing.T) {
 	}
 }
 
-// The list of an issuer says nothing of certificates of another, whatever their
-// numbers are.
+// The list of an issuer does not affect certificates of another issuer with the same serial number.
 func TestEachCertificateIsInTheListOfItsIssuer(t *testing.T) {
 	root, other := testpki.NewCA(t, "root"), testpki.NewCA(t, "root")
 	good, bad := root.Intermediate(t, "good"), root.Intermediate(t, "bad")

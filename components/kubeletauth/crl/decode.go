@@ -13,16 +13,16 @@ import (
 	"fmt"
 )
 
-// maxEntries bounds the revoked certificates of one file.
+// maxEntries bounds the revoked certificates in one file.
 const maxEntries = 250_000
 
-// content is what a file holds, unverified.
+// content is the content of a file before verification.
 type content struct {
 	crls []*x509.RevocationList
 	cas  []*x509.Certificate
 }
 
-// decode reads PEM, or else one CRL in DER. It is safe with any input.
+// decode parses PEM, or one CRL in DER. It is safe with any input.
 func decode(data []byte) (content, error) {
 	var found content
 	block, rest := pem.Decode(data)
@@ -87,8 +87,7 @@ var (
 	crlNumber         = asn1.ObjectIdentifier{2, 5, 29, 20}
 )
 
-// indirect is issuingDistributionPoint of RFC 5280 section 5.2.5, as far as it is
-// looked at.
+// indirect is the part of issuingDistributionPoint (RFC 5280 section 5.2.5) that is read.
 type indirect struct {
 	Name          asn1.RawValue  `asn1:"optional,tag:0"`
 	OnlyUsers     bool           `asn1:"optional,tag:1"`
@@ -98,8 +97,8 @@ type indirect struct {
 	OnlyAttribute bool           `asn1:"optional,tag:5"`
 }
 
-// checkComplete refuses a CRL that does not speak of all certificates of its issuer
-// and of no others, or says something that has to be understood and is not (RFC 5280
+// checkComplete rejects a CRL that does not cover all certificates of its issuer, or that covers
+// certificates of others. It also rejects a CRL with an unknown critical extension (RFC 5280
 // section 5.2).
 func checkComplete(crl *x509.RevocationList) error {
 	for _, extension := range crl.Extensions {

@@ -16,13 +16,13 @@ import (
 
 const (
 	maxFiles = 64
-	// maxBytes bounds all files together. A list of 200,000 certificates has about
-	// 8 MiB, and takes several times that while it is read.
+	// maxBytes bounds all files together. A list of 200,000 certificates has about 8 MiB, and takes
+	// several times that memory while it is parsed.
 	maxBytes = 8 << 20
 )
 
-// read reads files, and the files of folders, of no more than room bytes together. A file
-// that cannot be read is in the errors only.
+// read reads files, and the files of folders, of at most room bytes together. A file that cannot be
+// read is only in failed.
 func read(room int, paths ...string) (files map[string][]byte, failed map[string]error, err error) {
 	var names []string
 	for _, path := range paths {
@@ -59,7 +59,7 @@ func namesIn(path string) ([]string, error) {
 	}
 	var names []string
 	for _, entry := range entries {
-		// A volume of a ConfigMap keeps its versions in folders with a dot.
+		// A ConfigMap volume keeps its versions in folders whose names begin with a dot.
 		if !entry.IsDir() && !strings.HasPrefix(entry.Name(), ".") && entry.Name() != revocationlist.IDsKey {
 			names = append(names, filepath.Join(path, entry.Name()))
 		}
@@ -70,7 +70,7 @@ func namesIn(path string) ([]string, error) {
 	return names, nil
 }
 
-// readFile does not open what is no file: a pipe would have it wait.
+// readFile opens only regular files, because opening a pipe would block.
 func readFile(path string, room int) ([]byte, error) {
 	about, err := os.Stat(path)
 	if err != nil {

@@ -68,7 +68,7 @@ func TestListsAreFollowed(t *testing.T) {
 	})
 }
 
-// One file that cannot be used holds up no other.
+// An invalid file does not stop the reload of the others.
 func TestFilesAreFollowedOneByOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := testpki.NewCA(t, "a"), testpki.NewCA(t, "b")
@@ -137,7 +137,7 @@ func TestMetrics(t *testing.T) {
 		}
 		key := issuerOf(ca.Certificate)
 		labels := fmt.Sprintf(`{issuer="ca",key="%x"}`, key[:4])
-		// The bubble's time began with the year 2000.
+		// The time in a synctest bubble begins with the year 2000.
 		want := `
 # HELP bulkhead_kubelet_crl_entries [ALPHA] Certificates that the list revokes.
 # TYPE bulkhead_kubelet_crl_entries gauge
@@ -179,7 +179,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// FuzzLists reads anything, and holds it against a CA.
+// FuzzLists parses random bytes and verifies them with a CA.
 func FuzzLists(f *testing.F) {
 	ca := testpki.NewCA(f, "ca")
 	client := ca.Client(f, "client", nil)

@@ -15,16 +15,16 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/revocationlist"
 )
 
-// IDs follows the file with the revoked credential IDs. It is safe for concurrent use. A
-// nil *IDs revokes nothing.
+// IDs reloads the file with the revoked credential IDs when it changes. It is safe for concurrent
+// use. A nil *IDs revokes nothing.
 type IDs struct {
 	path        string
 	current     atomic.Pointer[revocationlist.Set]
 	failed, all *metrics.Gauge
 }
 
-// NewIDs reads the file. One that cannot be read, or has a mistake, is reported by
-// [IDs.Run] and by metrics.
+// NewIDs reads the file. If the file is unreadable or invalid, [IDs.Run] and the metrics report
+// that.
 func NewIDs(path string, registry metrics.KubeRegistry) *IDs {
 	i := &IDs{
 		path: path,
@@ -39,11 +39,11 @@ func NewIDs(path string, registry metrics.KubeRegistry) *IDs {
 		}),
 	}
 	registry.MustRegister(i.failed, i.all)
-	_ = i.RunOnce() // Run reports it
+	_ = i.RunOnce() // Run reports the error
 	return i
 }
 
-// Set are the credentials that are revoked now.
+// Set returns the credentials that are revoked now.
 func (i *IDs) Set() *revocationlist.Set {
 	if i == nil {
 		return nil
@@ -51,7 +51,7 @@ func (i *IDs) Set() *revocationlist.Set {
 	return i.current.Load()
 }
 
-// Run follows the file until ctx is done.
+// Run reloads the file until ctx is done.
 func (i *IDs) Run(ctx context.Context) {
 	ticker := time.NewTicker(rereadInterval)
 	defer ticker.Stop()

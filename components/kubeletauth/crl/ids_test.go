@@ -60,7 +60,7 @@ func TestIDsFollowTheFile(t *testing.T) {
 	})
 }
 
-// The file with the IDs may lie among the lists, as in the volume of the ConfigMap.
+// The file with the IDs may be in the folder of the lists, as in the volume of the ConfigMap.
 func TestIDsAreNoCRL(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "credential-ids"), []byte(stolen))

@@ -13,18 +13,18 @@ import (
 	"time"
 )
 
-// clockSkew is how far in the future a list may begin: the clocks of a CA and of a
-// node differ.
+// clockSkew is how far in the future a list may begin, because the clocks of a CA and of a node
+// differ.
 const clockSkew = 5 * time.Minute
 
-// issuer is a CA by its name and key, whatever certificate says so.
+// issuer identifies a CA by its name and key, whichever certificate it has.
 type issuer [sha256.Size]byte
 
 func issuerOf(ca *x509.Certificate) issuer {
 	return sha256.Sum256(append(ca.RawSubject[:len(ca.RawSubject):len(ca.RawSubject)], ca.RawSubjectPublicKeyInfo...))
 }
 
-// key is that of a CA, whatever it is called.
+// key identifies the key of a CA, whichever name it has.
 type key [sha256.Size]byte
 
 func keyOf(ca *x509.Certificate) key { return sha256.Sum256(ca.RawSubjectPublicKeyInfo) }
@@ -38,11 +38,11 @@ type list struct {
 	thisUpdate, nextUpdate time.Time
 	revoked                map[string]struct{}
 	digest                 [sha256.Size]byte
-	// raw is the CRL, DER.
+	// raw is the CRL in DER.
 	raw []byte
 }
 
-// newList checks a CRL against the CAs that may have signed it.
+// newList verifies a CRL with the CAs that may have signed it.
 func newList(crl *x509.RevocationList, signers []*x509.Certificate, now time.Time) (*list, error) {
 	if err := checkComplete(crl); err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func newList(crl *x509.RevocationList, signers []*x509.Certificate, now time.Tim
 	return l, nil
 }
 
-// errUntrusted is for a list whose CA the client CAs do not know, at least not any more.
+// errUntrusted means that the list's CA is not, or no longer, below the client CAs.
 var errUntrusted = errors.New("is not a client CA")
 
 func serial(number *big.Int) string { return string(number.Bytes()) }
@@ -99,8 +99,8 @@ func signerOf(crl *x509.RevocationList, signers []*x509.Certificate) (*x509.Cert
 		crl.Issuer.String(), errUntrusted)
 }
 
-// newerThan compares lists of one issuer: by number, where both have one (RFC 5280
-// section 5.2.3), or else by time.
+// newerThan compares lists of one issuer: by CRL number if both have one (RFC 5280 section 5.2.3),
+// and otherwise by time.
 func (l *list) newerThan(other *list) bool {
 	if l.number != nil && other.number != nil {
 		if order := l.number.Cmp(other.number); order != 0 {
@@ -110,20 +110,20 @@ func (l *list) newerThan(other *list) bool {
 	return l.thisUpdate.After(other.thisUpdate)
 }
 
-// before: the list is older than another of its issuer, by time and not only by
-// number. A CA that has lost its numbers begins anew.
+// before reports whether the list is older than another list of its issuer, by time and not only by
+// number. A CA that has lost its CRL numbers starts again with low ones.
 func (l *list) before(other *list) bool {
 	return !l.thisUpdate.After(other.thisUpdate) && other.newerThan(l)
 }
 
-// signers are the CAs whose lists count: the client CAs, and intermediate ones that
-// they vouch for.
+// signers are the CAs whose lists count: the client CAs, and intermediate CAs below them.
 type signers struct {
 	trusted       []*x509.Certificate
 	roots, beside *x509.CertPool
 }
 
-// newSigners takes what was found, and what was good before and is not replaced.
+// newSigners uses the certificates in contents, and those in last, which were valid before and are
+// not replaced.
 func newSigners(bundle []byte, contents map[string]content, last []file) *signers {
 	s := &signers{roots: x509.NewCertPool(), beside: x509.NewCertPool()}
 	for _, ca := range clientCAs(bundle) {
@@ -140,7 +140,7 @@ func newSigners(bundle []byte, contents map[string]content, last []file) *signer
 	for _, ca := range beside {
 		s.beside.AddCert(ca)
 	}
-	// A certificate that nobody vouches for is a problem of the file it is in.
+	// The file of an untrusted certificate gets the error, in verify.
 	for _, ca := range beside {
 		if s.vouched(ca) == nil {
 			s.trusted = append(s.trusted, ca)
@@ -166,7 +166,7 @@ func (s *signers) vouched(ca *x509.Certificate) error {
 	return nil
 }
 
-// verify makes the lists of one file. One problem spoils all of it.
+// verify verifies the lists of one file. One invalid list makes the whole file invalid.
 func (s *signers) verify(found content, now time.Time) (file, error) {
 	for _, ca := range found.cas {
 		if err := s.vouched(ca); err != nil {

@@ -14,28 +14,30 @@ import (
 	"time"
 )
 
-// Lists are those in force at one time. They do not change, and are safe for
-// concurrent use. A nil *Lists revokes nothing.
+// Lists are the lists in force at one time. They are immutable and safe for concurrent use. A nil
+// *Lists revokes nothing.
 type Lists struct {
 	byIssuer map[issuer]*list
 	byKey    map[key][]*list
 	refuse   bool
 	counters counters
-	// digest is of what the lists are made of.
+	// digest identifies the content of the lists.
 	digest [sha256.Size]byte
 }
 
-// ErrExpired is that nobody knows whether a certificate is revoked, because the list of its
-// issuer has expired.
+// ErrExpired means that the revocation of a certificate is unknown, because the list of its issuer
+// has expired.
 var ErrExpired = errors.New("the revocation list expired")
 
-// Check looks for the certificates of verified chains of one client, leaf first, each
-// in the lists of its issuer, which follows it. A certificate that is revoked in any
-// chain refuses the client, whatever other chains there are, and one counts as revoked
-// that its issuer's key has revoked under another name. If none is revoked, one chain is
-// enough of which no list has expired. Without an error, the answer stays the same until
-// a time, or for good if that is zero. The error says which certificate may not be used and
-// why; it is [ErrExpired] if none is revoked.
+// Check checks the certificates in the verified chains of one client, leaf first. Each certificate
+// is checked against the lists of its issuer, which is the next certificate in the chain.
+//
+// A certificate that is revoked in any chain denies the client, whatever other chains there are. A
+// certificate also counts as revoked if its issuer's key has revoked it under another name. If no
+// certificate is revoked, one chain without an expired list is enough.
+//
+// If the error is nil, the answer is valid until the returned time, or forever if that is zero. The
+// error names the certificate and the reason. It is [ErrExpired] if no certificate is revoked.
 func (l *Lists) Check(chains [][]*x509.Certificate, now time.Time) (until time.Time, err error) {
 	if l == nil {
 		return time.Time{}, nil
@@ -61,7 +63,7 @@ func (l *Lists) Check(chains [][]*x509.Certificate, now time.Time) (until time.T
 	return until, nil
 }
 
-// checkChain prefers to say that something is revoked.
+// checkChain prefers the error for a revoked certificate to the error for an expired list.
 func (l *Lists) checkChain(chain []*x509.Certificate, now time.Time) (until time.Time, err error) {
 	for i := 0; i+1 < len(chain); i++ {
 		certificate, signer := chain[i], chain[i+1]
@@ -90,7 +92,7 @@ func (l *Lists) revokedBy(certificate, signer *x509.Certificate) *list {
 	return nil
 }
 
-// earlier takes a zero time for never.
+// earlier returns the earlier time. A zero time means never.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -98,7 +100,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// newLists takes the newest of each issuer.
+// newLists uses the newest list of each issuer.
 func newLists(all []*list, refuse bool, count counters) *Lists {
 	l := &Lists{byIssuer: map[issuer]*list{}, byKey: map[key][]*list{}, refuse: refuse, counters: count}
 	for _, next := range all {
@@ -120,11 +122,11 @@ func newLists(all []*list, refuse bool, count counters) *Lists {
 	return l
 }
 
-// Inspected is one list of a file, as [Inspect] has verified it.
+// Inspected is one verified list of a file, from [Inspect].
 type Inspected struct {
-	// Issuer is the common name of the CA, and Key tells two CAs of one name apart.
+	// Issuer is the common name of the CA. Key distinguishes two CAs with the same name.
 	Issuer, Key string
-	// Number is nil if the list has none.
+	// Number is nil if the list has no CRL number.
 	Number                 *big.Int
 	ThisUpdate, NextUpdate time.Time
 	Entries                int
@@ -132,8 +134,8 @@ type Inspected struct {
 	list *list
 }
 
-// Inspect verifies the lists of one file as the proxy does. clientCA has the certificates
-// of the client CAs, PEM.
+// Inspect verifies the lists of one file as the proxy does. clientCA contains the certificates of
+// the client CAs, in PEM.
 func Inspect(data, clientCA []byte, now time.Time) ([]Inspected, error) {
 	found, err := decode(data)
 	if err != nil {
@@ -156,8 +158,8 @@ func Inspect(data, clientCA []byte, now time.Time) ([]Inspected, error) {
 	return inspected, nil
 }
 
-// NewerThan compares lists of one CA: by number, or by time where they have none.
+// NewerThan compares lists of one CA: by CRL number if both have one, and otherwise by time.
 func (i Inspected) NewerThan(other Inspected) bool { return i.list.newerThan(other.list) }
 
-// SameCA reports whether both are of the same CA.
+// SameCA reports whether both lists are from the same CA.
 func (i Inspected) SameCA(other Inspected) bool { return i.list.issuer == other.list.issuer }

@@ -18,7 +18,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/testpki"
 )
 
-// at is the list of a number, made so many seconds after a time.
+// at is a list with this number, issued this many seconds after begun.
 func at(begun time.Time, number, seconds int64) func(*x509.RevocationList) {
 	return func(l *x509.RevocationList) {
 		l.Number, l.ThisUpdate = big.NewInt(number), begun.Add(time.Duration(seconds)*time.Second)
@@ -32,12 +32,12 @@ func remove(t *testing.T, path string) {
 	}
 }
 
-// What a list took, nobody gives back by taking the list away.
+// The removal of a list does not make the certificates that it revoked valid again.
 func TestAListIsKeptUntilThereIsANewerOne(t *testing.T) {
 	begun := time.Now().Add(-time.Hour)
 	for _, row := range []struct {
 		name string
-		// change is what becomes of file a, which has the list of CA a that revokes.
+		// change replaces file a, which has the list of CA a that revokes the certificate.
 		change  func(t *testing.T, dir string, a, b *testpki.CA)
 		want    string
 		missing float64
@@ -86,8 +86,8 @@ func TestAListIsKeptUntilThereIsANewerOne(t *testing.T) {
 	}
 }
 
-// The list of an intermediate CA is kept with the certificates that vouch for it, and
-// no longer than a client CA does.
+// The list of an intermediate CA is kept together with the certificates that connect it to a client
+// CA. It is dropped when that client CA is no longer trusted.
 func TestAListOfAnIntermediateCAIsKept(t *testing.T) {
 	root, next, dir := testpki.NewCA(t, "root"), testpki.NewCA(t, "next"), t.TempDir()
 	below := root.Intermediate(t, "below")

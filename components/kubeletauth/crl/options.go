@@ -15,7 +15,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/revocationlist"
 )
 
-// counters count refusals.
+// counters count denials.
 type counters struct{ revoked, expired metrics.CounterMetric }
 
 type recorder struct {
@@ -51,7 +51,7 @@ func newRecorder(registry metrics.KubeRegistry, lists func() *Lists) *recorder {
 	}
 }
 
-// collector reports the lists as they are when metrics are read.
+// collector reports the current lists when metrics are collected.
 type collector struct {
 	metrics.BaseStableCollector
 	lists                  func() *Lists
@@ -86,7 +86,7 @@ func (c *collector) CollectWithStability(out chan<- metrics.Metric) {
 	}
 	for issuer, l := range lists.byIssuer {
 		report := func(what *metrics.Desc, value float64) {
-			// The key tells two CAs of one name apart.
+			// The key distinguishes two CAs with the same name.
 			out <- metrics.NewLazyConstMetric(what, metrics.GaugeValue, value, strings.ToValidUTF8(l.name, "?"),
 				hex.EncodeToString(issuer[:4]))
 		}
@@ -102,14 +102,14 @@ const (
 	Allow  = "allow"
 )
 
-// Options are the flags about revocation, as given.
+// Options contains the values of the revocation flags.
 type Options struct {
 	// CRL are files or folders.
 	CRL     []string
 	Expired string
-	// State is a folder that this process alone writes to; empty for none.
+	// State is a folder to which only this process writes, or "" for none.
 	State string
-	// IDs is the file with revoked credential IDs; empty for none.
+	// IDs is the file with revoked credential IDs, or "" for none.
 	IDs string
 }
 
@@ -135,7 +135,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 			"time denies the API server too.")
 }
 
-// Validate reports every problem, not only the first.
+// Validate returns all errors, not only the first.
 func (o *Options) Validate() []error {
 	var problems []error
 	if o.Expired != Refuse && o.Expired != Allow {

@@ -17,20 +17,20 @@ import (
 	"time"
 )
 
-// untrustedError is errUntrusted with words of its own.
+// untrustedError is an errUntrusted with its own message.
 type untrustedError struct{ error }
 
 func (e untrustedError) Is(target error) bool { return target == errUntrusted }
 func (e untrustedError) Unwrap() error        { return e.error }
 
-// restore takes what the last run saved as lists that no file has any more. What is there
-// and cannot be read is an error: without it, an older list could be taken. A list whose CA
-// is trusted no longer is left out.
+// restore reads the lists that the last run saved, and treats them as missing lists. An unreadable
+// file is an error: without it, an older list could be used. A list whose CA is no longer trusted
+// is left out.
 func (c *Checker) restore() error {
 	if c.config.State == "" {
 		return nil
 	}
-	// PEM is larger than DER, and both have been within the limit.
+	// PEM is larger than DER, and both were within the limit when they were read.
 	found, failed, err := read(2*maxBytes, c.config.State)
 	if err != nil {
 		return err
@@ -50,7 +50,7 @@ func (c *Checker) restore() error {
 	signers := newSigners(c.config.ClientCA(), contents, nil)
 	missing := map[issuer]file{}
 	for name, content := range contents {
-		// It was in time when it was saved, whatever the clock says now.
+		// The list was valid when it was saved, whatever the clock shows now.
 		good, err := signers.verify(content, time.Now().AddDate(100, 0, 0))
 		if err != nil && !errors.Is(err, errUntrusted) {
 			failed[name] = err
@@ -68,7 +68,7 @@ func (c *Checker) restore() error {
 	return errors.Join(problemsOf(failed)...)
 }
 
-// save makes the files in the state folder those of the lists in force.
+// save makes the state folder contain exactly the lists in force.
 func (c *Checker) save() error {
 	if c.config.State == "" {
 		return nil
@@ -109,8 +109,8 @@ func (c *Checker) saveLocked() error {
 	return nil
 }
 
-// newest is the list in force of each issuer, with the certificates that were beside it, by
-// the name of its file.
+// newest returns the list in force of each issuer, with the CA certificates from its file, by file
+// name.
 func (c *Checker) newest() map[string][]byte {
 	inForce := c.current.Load().byIssuer
 	newest := map[string][]byte{}
@@ -121,7 +121,7 @@ func (c *Checker) newest() map[string][]byte {
 			}
 			var data bytes.Buffer
 			for _, ca := range file.cas {
-				_ = pem.Encode(&data, &pem.Block{Type: "CERTIFICATE", Bytes: ca.Raw}) // a buffer takes everything
+				_ = pem.Encode(&data, &pem.Block{Type: "CERTIFICATE", Bytes: ca.Raw}) // a write to a buffer never fails
 			}
 			_ = pem.Encode(&data, &pem.Block{Type: "X509 CRL", Bytes: l.raw})
 			newest[hex.EncodeToString(l.issuer[:])+".crl"] = data.Bytes()
@@ -130,7 +130,8 @@ func (c *Checker) newest() map[string][]byte {
 	return newest
 }
 
-// replaceFile replaces a file whole, or not at all. Names with a dot are not read.
+// replaceFile replaces a file atomically. The temporary name begins with a dot, and such files are
+// not read.
 func replaceFile(path string, data []byte) error {
 	temporary, err := os.CreateTemp(filepath.Dir(path), ".new-")
 	if err != nil {

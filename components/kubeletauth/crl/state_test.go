@@ -18,7 +18,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/testpki"
 )
 
-// started is a proxy that has just started, with a state folder.
+// started returns the Checker of a proxy that has just started, with a state folder.
 func started(state, lists string, bundle []byte) (*Checker, error) {
 	return New(Config{
 		Options:  Options{CRL: []string{lists}, Expired: Refuse, State: state},
@@ -48,7 +48,7 @@ func filesIn(t *testing.T, dir string) []string {
 	return names
 }
 
-// What a list took, a restart does not give back.
+// A restart does not make revoked certificates valid again.
 func TestAListIsKeptOverARestart(t *testing.T) {
 	begun := time.Now().Add(-time.Hour)
 	for _, row := range []struct {
@@ -72,7 +72,7 @@ func TestAListIsKeptOverARestart(t *testing.T) {
 			write(t, file, a.CRL(t, []*x509.Certificate{client}, at(begun, 2, 1)))
 			mustStart(t, state, lists, a.PEM())
 			row.change(t, file, a)
-			for range 2 { // and once more: what is missing is saved again
+			for range 2 { // twice: missing lists are saved again
 				c := mustStart(t, state, lists, a.PEM())
 				expect(t, c, row.want, client, a.Certificate)
 				if got, err := testutil.GetGaugeMetricValue(c.metrics.missing); err != nil || got != row.missing {
@@ -96,8 +96,8 @@ func TestAListOfAnIntermediateCAIsKeptOverARestart(t *testing.T) {
 	expect(t, mustStart(t, state, lists, root.PEM()), "is revoked", client, below.Certificate)
 }
 
-// The state has one file for each CA, whatever else changes, and none of a CA that is not
-// trusted any more.
+// The state has one file for each CA, whatever else changes. It has no file of a CA that is no
+// longer trusted.
 func TestTheStateFollowsTheLists(t *testing.T) {
 	a, b, lists, state := testpki.NewCA(t, "a"), testpki.NewCA(t, "b"), t.TempDir(), t.TempDir()
 	write(t, filepath.Join(lists, "a"), a.CRL(t, nil))
@@ -114,7 +114,7 @@ func TestTheStateFollowsTheLists(t *testing.T) {
 	if err := c.RunOnce(); err != nil || len(ofA) != 1 || len(filesIn(t, state)) != 2 {
 		t.Errorf("%v: %v, then %v", err, ofA, filesIn(t, state))
 	}
-	// The lists are the same, and are read anew.
+	// The lists are the same, but are read again.
 	write(t, filepath.Join(lists, "c"), testpki.CRLPEM(b.CRL(t, nil)))
 	if err := c.RunOnce(); err != nil || len(filesIn(t, state)) != 2 {
 		t.Errorf("%v: %v, want two files", err, filesIn(t, state))
@@ -127,7 +127,7 @@ func TestTheStateFollowsTheLists(t *testing.T) {
 	}
 }
 
-// A CA that was replaced while the program was stopped does not keep it from starting.
+// A CA that was replaced while the program was stopped does not prevent its start.
 func TestTheListOfACAThatIsNotTrustedAnyMoreIsDropped(t *testing.T) {
 	a, b, lists, state := testpki.NewCA(t, "a"), testpki.NewCA(t, "b"), t.TempDir(), t.TempDir()
 	write(t, filepath.Join(lists, "a"), a.CRL(t, nil))
@@ -139,7 +139,7 @@ func TestTheListOfACAThatIsNotTrustedAnyMoreIsDropped(t *testing.T) {
 	}
 }
 
-// What cannot be read might be newer than what there is.
+// An unreadable file could be newer than the other lists.
 func TestAStateThatCannotBeReadIsAnError(t *testing.T) {
 	a, lists := testpki.NewCA(t, "a"), t.TempDir()
 	write(t, filepath.Join(lists, "a"), a.CRL(t, nil))
@@ -166,7 +166,7 @@ func TestAStateThatCannotBeReadIsAnError(t *testing.T) {
 	}
 }
 
-// A folder that cannot be written to is reported, and opens nothing.
+// If the folder is not writable, that is reported, and revoked certificates stay denied.
 func TestAStateThatCannotBeWritten(t *testing.T) {
 	a, lists, state := testpki.NewCA(t, "a"), t.TempDir(), filepath.Join(t.TempDir(), "state")
 	client := a.Client(t, "c", nil)
