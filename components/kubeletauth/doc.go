@@ -3,23 +3,22 @@
 
 // Package kubeletauth decides which rights a request to the kubelet's API needs.
 //
-// The kubelet asks its authorizer about a verb, which the HTTP method gives, and a
-// subresource of nodes, which the first segment of the path gives. Whatever has no
-// subresource of its own is nodes/proxy, and that is where exec, attach and
-// portForward are. A websocket begins with GET, so the right to read through
-// nodes/proxy is the right to execute
-// (pkg/kubelet/server/auth.go GetRequestAttributes, kubernetes/kubernetes#119640).
+// The kubelet asks its authorizer about a verb and a subresource of nodes. The HTTP method gives
+// the verb, and the first segment of the path gives the subresource. A path without its own
+// subresource is nodes/proxy: this includes exec, attach and portForward. A websocket begins with
+// GET. So the right to read through nodes/proxy is the right to execute (pkg/kubelet/server/auth.go
+// GetRequestAttributes, kubernetes/kubernetes#119640).
 //
 // # How a request is mapped
 //
-//  1. The method is one that is for the proxy itself: refused (KA-METHOD-1).
-//  2. The path could be read in two ways: refused (KA-PATH). So the first segment is
-//     the same for us, for the kubelet's authorizer and for the kubelet's handlers.
-//  3. The first segment chooses the endpoint, and with it the rule, the subresources,
-//     and what the path names.
-//  4. The mode chooses what is asked for: in [Compat] what the kubelet would ask for,
-//     in [Strict] what [Mode.Map] promises. A [Policy] chooses rule by rule.
+//  1. If the method is for the proxy itself, the request is denied (KA-METHOD-1).
+//  2. If the path is ambiguous, the request is denied (KA-PATH). So Bulkhead, the kubelet's
+//     authorizer and the kubelet's handlers all see the same first segment.
+//  3. The first segment selects the endpoint. The endpoint gives the rule, the subresources, and
+//     the meaning of the rest of the path.
+//  4. The mode selects the rights: in [Compat] those that the kubelet would ask for, in [Strict]
+//     those that [Mode.Map] describes. A [Policy] selects the mode for each rule.
 //
-// Who is asking, whether they have the rights, and what becomes of the request is for
-// others; but the table of all rules of the kubelet's API, [Rules], is here.
+// Other packages authenticate the user, check the rights, and forward the request. But the table of
+// all rules of the kubelet's API, [Rules], is in this package.
 package kubeletauth

@@ -14,8 +14,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// TestDocsTable: docs/kubelet-api.md has a table of what each path needs in each mode. Its
-// rows are made from the mapping here, so that they cannot say anything else.
+// TestDocsTable checks the table in docs/kubelet-api.md of the rights for each path in each mode.
+// The expected rows are generated from the mapping.
 func TestDocsTable(t *testing.T) {
 	raw, err := os.ReadFile("../../docs/kubelet-api.md")
 	if err != nil {
@@ -26,7 +26,7 @@ func TestDocsTable(t *testing.T) {
 		if !strings.HasPrefix(line, "| `/") {
 			continue
 		}
-		// Strict has a column more: the rules.
+		// The table for strict has one more column: the rules.
 		mode := Compat
 		if strings.Count(line, "|") > 4 {
 			mode = Strict
@@ -47,7 +47,7 @@ func TestDocsTable(t *testing.T) {
 	}
 }
 
-// rightsOfThePolicy is the table of the policy KA-VAP-1, made from the mapping.
+// rightsOfThePolicy is the table of the policy KA-VAP-1, generated from the mapping.
 func rightsOfThePolicy() string {
 	var rows []string
 	for _, path := range ServerPaths() {
@@ -61,7 +61,8 @@ func rightsOfThePolicy() string {
 	return "{\n          " + strings.Join(rows, ",\n          ") + "\n        }"
 }
 
-// TestTableOfThePolicy: what a path needs at the node's port it needs through the API server.
+// TestTableOfThePolicy checks that a path needs the same rights through the API server as at the
+// node's port.
 func TestTableOfThePolicy(t *testing.T) {
 	raw, err := os.ReadFile("../../manifests/kubelet-auth-proxy/apiserver/static-policies/kubelet-api.yaml")
 	if err != nil {
@@ -72,7 +73,7 @@ func TestTableOfThePolicy(t *testing.T) {
 	}
 }
 
-// TestDescriptionOfThePolicy: the rule's description names every right of the table.
+// TestDescriptionOfThePolicy checks that the rule's description names every right in the table.
 func TestDescriptionOfThePolicy(t *testing.T) {
 	i := slices.IndexFunc(aroundRules, func(r rules.Rule) bool { return r.ID == RuleVAP })
 	description := aroundRules[i].Description
@@ -86,7 +87,8 @@ func TestDescriptionOfThePolicy(t *testing.T) {
 	}
 }
 
-// TestServerPaths holds a few rows by hand: deny and allow of the policy follow from them.
+// TestServerPaths checks some rows against expected values, because the policy's decisions depend
+// on them.
 func TestServerPaths(t *testing.T) {
 	got := map[string][]Attributes{}
 	for _, path := range ServerPaths() {
@@ -109,8 +111,8 @@ func TestServerPaths(t *testing.T) {
 	}
 }
 
-// docsRow is what the table of a mode says of a path: what it needs with GET and with POST,
-// and in strict, where an upgrade needs the same as POST, by which rules.
+// docsRow is the row of a mode's table for a path: the rights for GET and for POST. In strict, an
+// upgrade needs the same rights as POST, and the row also names the rules.
 func docsRow(t *testing.T, mode Mode, path string) string {
 	t.Helper()
 	get := mapped(t, mode, Request{Method: "GET", Path: path})
@@ -142,7 +144,7 @@ func mapped(t *testing.T, mode Mode, r Request) Mapping {
 	return mapping
 }
 
-// docsRights are the rights of a mapping, one of which is enough.
+// docsRights are the rights in a mapping. One of them is enough.
 func docsRights(m Mapping) string {
 	_, rights, _ := strings.Cut(written(m), ": ")
 	return strings.ReplaceAll(rights, ", ", " or ")

@@ -10,9 +10,9 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// The endpoints of the kubelet of Kubernetes 1.37, by the first segment of their
-// paths (pkg/kubelet/server/server.go). /allocatedPods is there behind the feature
-// gate KubeletAllocatedPodsEndpoint; the kubelet maps it with the gate off, too.
+// The endpoints of the kubelet of Kubernetes 1.37, by the first segment of their paths
+// (pkg/kubelet/server/server.go). /allocatedPods exists only with the feature gate
+// KubeletAllocatedPodsEndpoint. The kubelet maps it even if the gate is off.
 var (
 	allocatedPodsEndpoint = allocated()
 	podsEndpoint          = fineGrained(RulePods, SubresourcePods)
@@ -35,14 +35,14 @@ var (
 	unknownEndpoint = unknownPath()
 )
 
-// firstSegments are what [endpointOf] knows.
+// firstSegments are the segments that [endpointOf] knows.
 var firstSegments = []string{
 	"allocatedPods", "pods", "runningpods", "healthz", "configz", "flagz", "statusz", "stats", "metrics", "logs",
 	"checkpoint",
 	"exec", "attach", "run", "portForward", "containerLogs", "debug",
 }
 
-// endpointOf finds the endpoint. The kubelet compares whole segments, in their case
+// endpointOf finds the endpoint. The kubelet compares whole segments, and is case-sensitive
 // (pkg/kubelet/server/auth.go isSubpath).
 func endpointOf(first string) *endpoint {
 	switch first {
@@ -88,8 +88,8 @@ func rareEndpointOf(first string) *endpoint {
 	return &unknownEndpoint
 }
 
-// attempts are what is asked about, by verb. They are made once, so that no request
-// has to allocate its own.
+// attempts are the rights to ask for, by verb. They are created once, so that a request does not
+// allocate.
 type attempts [verbCount][]Attributes
 
 func ask(subresources ...string) attempts {
@@ -102,48 +102,48 @@ func ask(subresources ...string) attempts {
 	return table
 }
 
-// askOrGet adds one subresource that will do too, for verb get alone.
+// askOrGet returns the attempts for subresource. For verb get, the right to orGet is also enough.
 func askOrGet(subresource, orGet string) attempts {
 	table := ask(subresource)
 	table[verbGet] = append(table[verbGet], Attributes{Verb: verbNames[verbGet], Subresource: orGet})
 	return table
 }
 
-// endpoint is everything of the kubelet's API below one first segment of a path.
+// endpoint is the part of the kubelet's API below one first path segment.
 type endpoint struct {
-	// rule is that of the kubelet's own mapping.
+	// rule is the rule of the kubelet's own mapping.
 	rule   rules.ID
 	compat attempts
-	// beyond is the rule that takes the place of rule in Strict; empty if none does.
+	// beyond is the rule that replaces rule in Strict, or "" if none does.
 	beyond rules.ID
 	strict attempts
-	// create: in Strict it is verb create that counts, whatever the method.
+	// create means that Strict requires verb create, whatever the method.
 	create bool
-	// streams: an answer can last without an upgrade.
+	// streams means that an answer can be long-lived without an upgrade.
 	streams bool
-	// target finds what the rest of a path names. It may be nil.
+	// target parses the rest of a path. It may be nil.
 	target func(rest string) Target
 }
 
-// classic is an endpoint for which the kubelet has a subresource.
+// classic is an endpoint with its own subresource in the kubelet.
 func classic(rule rules.ID, subresource string) endpoint {
 	return endpoint{rule: rule, compat: ask(subresource), strict: ask(subresource)}
 }
 
-// fineGrained is an endpoint whose subresource is younger than the endpoint
-// (KEP-2862), so that nodes/proxy will do as well. Those who were granted that read
-// these; Strict spares their reads and nothing else.
+// fineGrained is an endpoint whose subresource is newer than the endpoint (KEP-2862). The kubelet
+// also accepts nodes/proxy, because existing readers have that right. Strict accepts nodes/proxy
+// for verb get only.
 func fineGrained(rule rules.ID, subresource string) endpoint {
 	return endpoint{rule: rule, compat: ask(subresource, SubresourceProxy),
 		strict: askOrGet(subresource, SubresourceProxy)}
 }
 
-// beyond is an endpoint for which the kubelet has nothing but nodes/proxy.
+// beyond is an endpoint for which the kubelet knows only nodes/proxy.
 func beyond(rule rules.ID, subresource string) endpoint {
 	return endpoint{rule: RuleProxy, compat: ask(SubresourceProxy), beyond: rule, strict: ask(subresource)}
 }
 
-// process is an endpoint that runs or joins a process, or reaches its ports.
+// process is an endpoint that runs a process, attaches to one, or connects to its ports.
 func process(rule rules.ID, subresource string, target func(string) Target) endpoint {
 	e := beyond(rule, subresource)
 	e.create, e.streams, e.target = true, true, target
@@ -155,8 +155,8 @@ func (e endpoint) naming(target func(string) Target) endpoint {
 	return e
 }
 
-// allocated is an endpoint that is younger than its subresource: nobody was granted
-// nodes/proxy to read it.
+// allocated is an endpoint that is newer than its subresource. So Strict does not accept
+// nodes/proxy: no existing reader depends on it.
 func allocated() endpoint {
 	e := fineGrained(RulePods, SubresourcePods).naming(podTarget)
 	e.strict = ask(SubresourcePods)
@@ -169,8 +169,8 @@ func containerLogs() endpoint {
 	return e
 }
 
-// unknownPath could be anything in a kubelet that is newer than this, a stream that
-// execs included.
+// unknownPath is for every other path. In a newer kubelet it could be anything, including a stream
+// that executes commands.
 func unknownPath() endpoint {
 	e := beyond(RuleUnknown, SubresourceUnknown)
 	e.create = true
@@ -203,23 +203,24 @@ const (
 	SubresourceUnknown = "unknown"
 )
 
-// ServerPath is what a request through the API server needs besides nodes/proxy.
+// ServerPath is a path with the rights that a request through the API server needs, in addition to
+// nodes/proxy.
 type ServerPath struct {
-	// Prefix is how the path begins: one segment or two, in lower case and without a slash
-	// at either end; * is every path that no other prefix covers.
+	// Prefix is the start of the path: one or two segments, in lower case, without a slash at
+	// either end. "*" means every path that no other prefix covers.
 	Prefix string
-	// Rights are the rights, of which one is enough.
+	// Rights are the rights. One of them is enough.
 	Rights []Attributes
 }
 
-// servedBy are the methods that the kubelet serves where that is not GET
+// servedBy are the methods of paths that the kubelet serves with a method other than GET
 // (pkg/kubelet/server/server.go InstallDefaultHandlers, InstallAuthNotRequiredHandlers).
 var servedBy = map[string]string{"checkpoint": "POST", "debug/flags": "PUT"}
 
-// ServerPaths is what rule KA-VAP-1 asks for: what [Strict] asks for at the node's port.
-// An admission policy does not see the HTTP method, so the verb is that of the method that
-// the kubelet serves. By any other method the proxy refuses the API server, whose
-// ClusterRole has these verbs only.
+// ServerPaths returns the rights that rule KA-VAP-1 requires. They are the rights that [Strict]
+// requires at the node's port. An admission policy does not see the HTTP method. So the verb is
+// that of the method that the kubelet serves. With another method, the proxy denies the API
+// server's request, because the API server's ClusterRole has only these verbs.
 func ServerPaths() []ServerPath {
 	var paths []ServerPath
 	for _, prefix := range slices.Concat(firstSegments, []string{"debug/flags", "*"}) {

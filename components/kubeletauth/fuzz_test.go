@@ -23,9 +23,9 @@ var ownSubresources = []string{
 	SubresourceUnknown,
 }
 
-// allows says whether somebody who has that right alone may make the request. A verb
-// or a subresource may be "*", as in RBAC. As one attempt that is allowed is enough,
-// nobody may do more than what the single rights of theirs allow.
+// allows reports whether a user with only this right may make the request. A verb or a subresource
+// may be "*", as in RBAC. One allowed attempt is enough, so a user with several rights may do
+// exactly what the single rights allow.
 func (right Attributes) allows(m Mapping) bool {
 	return slices.ContainsFunc(m.Attempts, func(a Attributes) bool {
 		return (right.Verb == "*" || right.Verb == a.Verb && a.Verb != "") &&
@@ -33,8 +33,8 @@ func (right Attributes) allows(m Mapping) bool {
 	})
 }
 
-// asMuch are what compat asks for by the requests that do as much as r or more: r
-// itself, GET in place of HEAD, and POST in place of an upgrade.
+// asMuch returns the compat mappings of all requests that do as much as r: r itself, GET for HEAD,
+// and POST for an upgrade.
 func asMuch(r Request) []Mapping {
 	methods := []string{r.Method}
 	if r.Method == http.MethodHead {
@@ -52,8 +52,8 @@ func asMuch(r Request) []Mapping {
 	return mappings
 }
 
-// execLike: the kubelet could run or join a process for it, or reach its ports; for
-// an unknown path, a kubelet that is newer than this.
+// execLike reports whether the kubelet could run a process, attach to one, or connect to its ports.
+// For an unknown path, a newer kubelet could.
 func execLike(r Request) bool {
 	first, _ := cutSegment(strings.TrimPrefix(r.Path, "/"))
 	return r.Upgrade || slices.Contains([]string{"exec", "attach", "run", "portForward"}, first) ||
@@ -64,7 +64,7 @@ var anySubresource = slices.Concat(classicSubresources, ownSubresources, []strin
 
 var allVerbs = []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "proxy", "*"}
 
-// checkNeverWeaker is what [Mode.Map] promises of Strict, for every single right.
+// checkNeverWeaker checks what [Mode.Map] promises about Strict, for every single right.
 func checkNeverWeaker(t *testing.T, r Request, strict Mapping) {
 	t.Helper()
 	compat, execs := asMuch(r), execLike(r)
@@ -84,7 +84,7 @@ func checkNeverWeaker(t *testing.T, r Request, strict Mapping) {
 	}
 }
 
-// checkMapping is what holds for every request.
+// checkMapping checks the properties of every mapping.
 func checkMapping(t *testing.T, r Request) {
 	t.Helper()
 	compat, compatDenied := Compat.Map(r)

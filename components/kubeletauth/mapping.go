@@ -7,21 +7,19 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// Map says which rights a request needs, or why it is refused before anybody is
-// asked: the Mapping is empty if and only if there is a denial, which must not be changed.
+// Map returns the rights that a request needs, or a denial before any authorizer is called. The
+// Mapping is empty if and only if there is a denial. The caller must not change the denial.
 //
-// In [Compat] the attempts are those of the kubelet of Kubernetes 1.37, in its
-// order, for every request that is not refused
-// (pkg/kubelet/server/auth.go GetRequestAttributes).
+// In [Compat] the attempts are those of the kubelet of Kubernetes 1.37, in its order, for every
+// request that Map does not deny (pkg/kubelet/server/auth.go GetRequestAttributes).
 //
-// In [Strict] whoever is allowed by a right that the kubelet knows is allowed in
-// Compat too, by the same right, to make the request, or one to the same path that
-// does as much: GET for HEAD, and POST for an upgrade. What execs, attaches,
-// forwards, runs or upgrades is never allowed by a right to any verb but create, nor
-// by any right to nodes/proxy.
+// [Strict] is never weaker than Compat. If Strict allows a request by a right that the kubelet
+// knows, Compat allows the same request by the same right, or a request to the same path that does
+// as much: GET for HEAD, and POST for an upgrade. A request that can exec, attach, forward, run or
+// upgrade always needs a right to verb create, on a subresource other than nodes/proxy.
 //
-// Map is safe for concurrent use and does not allocate for a request that is not
-// refused, if its path has no RawPath.
+// Map is safe for concurrent use. It does not allocate for a request that it does not deny, if the
+// request has no RawPath.
 func (m Mode) Map(r Request) (Mapping, *rules.Decision) {
 	if refusal := checkMethod(r.Method); refusal != nil {
 		return Mapping{}, refusal
@@ -66,7 +64,7 @@ func (e *endpoint) strictly(r Request) Mapping {
 	return Mapping{Rule: e.rule, Attempts: e.strict[v]}
 }
 
-// verb is an API verb by its place in a table.
+// verb is the index of an API verb in a table.
 type verb int
 
 const (
@@ -83,8 +81,8 @@ var verbNames = [verbCount]string{
 	verbNone: "", verbCreate: "create", verbGet: "get", verbUpdate: "update", verbPatch: "patch", verbDelete: "delete",
 }
 
-// verbOf reads a method as the kubelet does: exactly, and whatever it does not know
-// has no verb (pkg/kubelet/server/auth.go GetRequestAttributes).
+// verbOf returns the verb of a method as the kubelet does: case-sensitive, and without a verb for
+// an unknown method (pkg/kubelet/server/auth.go GetRequestAttributes).
 func verbOf(method string) verb {
 	switch method {
 	case "POST":
@@ -101,7 +99,7 @@ func verbOf(method string) verb {
 	return verbNone
 }
 
-// strictVerbOf reads HEAD as what it is, GET without a body (RFC 9110 section 9.3.2).
+// strictVerbOf treats HEAD as GET, because HEAD is GET without a body (RFC 9110 section 9.3.2).
 func strictVerbOf(method string) verb {
 	const head = "HEAD"
 	if method == head {
@@ -110,9 +108,9 @@ func strictVerbOf(method string) verb {
 	return verbOf(method)
 }
 
-// checkMethod refuses what asks the proxy itself to do something: to open a tunnel,
-// as websockets over HTTP/2 do, too (RFC 9110 section 9.3.6, RFC 8441), and to return
-// what it was sent, credentials included (RFC 9110 section 9.3.8).
+// checkMethod denies methods that ask the proxy itself to act. CONNECT opens a tunnel, and
+// websockets over HTTP/2 use it too (RFC 9110 section 9.3.6, RFC 8441). TRACE returns the request,
+// including credentials (RFC 9110 section 9.3.8).
 func checkMethod(method string) *rules.Decision {
 	switch method {
 	case "CONNECT", "TRACE":

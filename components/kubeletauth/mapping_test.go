@@ -11,21 +11,21 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// verbs are those that the kubelet's mapping gives to methods. Here they are by
-// hand; components/conformance compares them with the kubelet's own code.
+// verbs are the verbs in the kubelet's mapping, by method. They are written by hand.
+// components/conformance compares them with the kubelet's own code.
 var verbs = map[string]string{
 	"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete",
 	"HEAD": "", "OPTIONS": "", "get": "", "Post": "", "PROPFIND": "", "PRI": "", "*": "",
 }
 
-// endpointRow is what an endpoint asks for. "VERB" stands for the verb of the
-// method; several rights, of which one is enough, stand in their order.
+// endpointRow is the expected mapping of an endpoint. "VERB" stands for the verb of the method.
+// Several rights are in order, and one of them is enough.
 type endpointRow struct {
 	paths []string
-	// compat and compatRule hold whatever the method.
+	// compat and compatRule apply to every method.
 	compatRule, compat string
-	// strictRule, read and other are what strict asks for by GET or HEAD and by every
-	// other method; upgrade, for an upgrade by any method.
+	// In strict, read applies to GET and HEAD, other to every other method, and upgrade to an
+	// upgrade with any method.
 	strictRule, read, other, upgradeRule, upgrade string
 }
 
@@ -103,7 +103,7 @@ func processRow(rule, right string, paths ...string) endpointRow {
 	return endpointRow{paths, "KA-PROXY-1", "VERB proxy", rule, right, right, rule, right}
 }
 
-// want is what a row says of a request.
+// want is the expected mapping of a request.
 func (row endpointRow) want(mode Mode, method string, upgrade bool) string {
 	verb, rule, rights := verbs[method], row.compatRule, row.compat
 	reads := method == "GET" || method == "HEAD"
@@ -149,7 +149,7 @@ func TestEveryEndpointByEveryMethodInBothModes(t *testing.T) {
 	}
 }
 
-// TestMappingsInFull holds the notation of the table above against a few mappings in full.
+// TestMappingsInFull checks some mappings in full, without the short notation of the table above.
 func TestMappingsInFull(t *testing.T) {
 	for _, tc := range []struct {
 		mode Mode

@@ -11,15 +11,15 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// cutSegment cuts a path without its first slash behind its first segment.
+// cutSegment splits a path, given without its first slash, after its first segment.
 func cutSegment(path string) (first, rest string) {
 	first, rest, _ = strings.Cut(path, "/")
 	return first, rest
 }
 
-// checkPath refuses a path that two programs could read in two ways. The kubelet
-// authorizes the path as it came and only then cleans it and looks for a handler
-// (net/http ServeMux; pkg/kubelet/server/auth.go isSubpath).
+// checkPath denies a path that two programs could interpret differently. The kubelet authorizes the
+// path as received. Only later it cleans the path and selects a handler (net/http ServeMux;
+// pkg/kubelet/server/auth.go isSubpath).
 func checkPath(path, rawPath string) *rules.Decision {
 	if path == "" || path[0] != '/' {
 		return pathEmptySegment
@@ -39,8 +39,8 @@ func checkPath(path, rawPath string) *rules.Decision {
 	return nil
 }
 
-// checkSegments looks at a path without its first slash. One slash at the end is
-// how clients spell /pods/, /logs/ and /stats/.
+// checkSegments checks a path, given without its first slash. It accepts one slash at the end,
+// because clients request /pods/, /logs/ and /stats/.
 func checkSegments(rest string) *rules.Decision {
 	for rest != "" {
 		var segment string
@@ -55,8 +55,8 @@ func checkSegments(rest string) *rules.Decision {
 	return nil
 }
 
-// honestEncoding: the path as received decodes to the path, in which no slash has
-// come out of an encoding.
+// honestEncoding reports whether the path as received decodes to path, and contains no encoded
+// slash.
 func honestEncoding(path, rawPath string) bool {
 	if strings.Contains(rawPath, "%2f") || strings.Contains(rawPath, "%2F") {
 		return false
@@ -65,8 +65,8 @@ func honestEncoding(path, rawPath string) bool {
 	return err == nil && decoded == path
 }
 
-// plainText: UTF-8 that can be printed, without a backslash and without anything that
-// could be decoded once more.
+// plainText reports whether the path is printable UTF-8, without a backslash, and without a
+// sequence that could be decoded a second time.
 func plainText(path string) bool {
 	for i := 0; i < len(path); i++ {
 		switch c := path[i]; {
@@ -81,8 +81,8 @@ func plainText(path string) bool {
 
 func plainRunes(text string) bool {
 	for i, r := range text {
-		// A byte that is no UTF-8 comes as the replacement character, which has no
-		// business in a path either.
+		// An invalid UTF-8 byte becomes the replacement character. A path must not contain that
+		// character either.
 		if !unicode.IsPrint(r) || r == unicode.ReplacementChar || r == '\\' || r == '%' && encodes(text[i:]) {
 			return false
 		}
@@ -90,7 +90,7 @@ func plainRunes(text string) bool {
 	return true
 }
 
-// encodes: the text begins with a percent-encoded byte.
+// encodes reports whether text begins with a percent-encoded byte.
 func encodes(text string) bool {
 	return len(text) >= 3 && isHex(text[1]) && isHex(text[2])
 }
@@ -99,8 +99,8 @@ func isHex(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
 }
 
-// looksAlike: the segment is not one that the kubelet has, but would be one in a
-// program that ignores case, parameters, or what stands behind a name.
+// looksAlike reports whether the segment is not an endpoint of the kubelet, but would be one in a
+// program that ignores case, parameters, or a suffix.
 func looksAlike(first string) bool {
 	if endpointOf(first) != &unknownEndpoint {
 		return false
@@ -117,8 +117,7 @@ func looksAlike(first string) bool {
 	return false
 }
 
-// The denials are made once, and do not change. They repeat nothing
-// that the caller sent.
+// The denials are created once, and are immutable. They contain nothing from the request.
 var (
 	pathEmptySegment = deny(RulePathEmptySegment, 400, "the path must begin with a slash and have no empty segment")
 	pathDotSegment   = deny(RulePathDotSegment, 400, `the path must have no segment "." or ".."`)
@@ -133,8 +132,8 @@ func deny(rule rules.ID, code int, text string) *rules.Decision {
 	return &rules.Decision{Rule: rule, Code: code, Message: text}
 }
 
-// segments are those of the rest of a path, as many as any endpoint has. More is
-// no path of the kubelet and names nothing.
+// segments are the segments in the rest of a path, at most as many as any endpoint has. A longer
+// path is not a path of the kubelet. Then segments is empty.
 type segments struct {
 	part  [4]string
 	count int
@@ -152,7 +151,7 @@ func split(rest string) segments {
 	return s
 }
 
-// containerTarget reads {namespace}/{pod}/{container}.
+// containerTarget parses {namespace}/{pod}/{container}.
 func containerTarget(rest string) Target {
 	s := split(rest)
 	if s.count != 3 {
@@ -161,8 +160,7 @@ func containerTarget(rest string) Target {
 	return Target{Namespace: s.part[0], Pod: s.part[1], Container: s.part[2]}
 }
 
-// containerOrUIDTarget reads {namespace}/{pod}/{container}, or with the pod's UID
-// before the container.
+// containerOrUIDTarget parses {namespace}/{pod}/{container} or {namespace}/{pod}/{uid}/{container}.
 func containerOrUIDTarget(rest string) Target {
 	s := split(rest)
 	if s.count != 4 {
@@ -171,7 +169,7 @@ func containerOrUIDTarget(rest string) Target {
 	return Target{Namespace: s.part[0], Pod: s.part[1], UID: s.part[2], Container: s.part[3]}
 }
 
-// podTarget reads {namespace}/{pod}, or with the pod's UID behind it.
+// podTarget parses {namespace}/{pod} or {namespace}/{pod}/{uid}.
 func podTarget(rest string) Target {
 	switch s := split(rest); s.count {
 	case 2:
@@ -182,9 +180,9 @@ func podTarget(rest string) Target {
 	return Target{}
 }
 
-// logTarget reads where the kubelet keeps the logs of a pod,
-// pods/{namespace}_{pod}_{UID}/{container}, of which the end may be missing
-// (pkg/kubelet/kuberuntime/helpers.go BuildPodLogsDirectory). A name has no "_".
+// logTarget parses the path of a pod's log, pods/{namespace}_{pod}_{UID}/{container}. The end may
+// be missing (pkg/kubelet/kuberuntime/helpers.go BuildPodLogsDirectory). Namespaces and names
+// contain no "_".
 func logTarget(rest string) Target {
 	folder, rest := cutSegment(rest)
 	if folder != "pods" {

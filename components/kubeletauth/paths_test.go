@@ -10,8 +10,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// TestPaths has pairs: what is refused, and by which rule, beside what differs from
-// it in one thing and is mapped. The paths are as they stand in a request.
+// TestPaths has pairs of paths: one that is denied, with the rule, and one that differs in one
+// detail and is mapped. The paths are written as in a request.
 func TestPaths(t *testing.T) {
 	for _, tc := range []struct {
 		raw  string
@@ -89,7 +89,8 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// TestPathsThatNoURLHas are for callers that do not parse as net/url does.
+// TestPathsThatNoURLHas checks paths that net/url does not produce, for callers with another
+// parser.
 func TestPathsThatNoURLHas(t *testing.T) {
 	for _, tc := range []struct {
 		path, raw string

@@ -10,58 +10,57 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// Mode says which rights a request to the kubelet's API needs.
+// Mode selects the rights that requests to the kubelet's API need.
 type Mode int
 
 // The modes. The zero value is Compat.
 const (
-	// Compat asks for what the kubelet of Kubernetes 1.37 asks for.
+	// Compat requires the rights that the kubelet of Kubernetes 1.37 requires.
 	Compat Mode = iota
-	// Strict asks for verb create on a subresource of its own for whatever runs
-	// or joins a process, and lets nodes/proxy stand in for as little as it can.
+	// Strict requires verb create on a separate subresource for every request that runs a process
+	// or attaches to one. It accepts nodes/proxy in as few cases as possible.
 	Strict
 )
 
-// Request is what of a request to the kubelet's API decides which rights it needs.
+// Request is the part of a request to the kubelet's API that determines the required rights.
 type Request struct {
-	// Method is the HTTP method as received, in its case.
+	// Method is the HTTP method as received. It is case-sensitive.
 	Method string
 	// Path is the decoded path, as net/url gives it.
 	Path string
-	// RawPath is the path as received, up to the "?", if it differs from the default
-	// encoding of Path (net/url's URL.RawPath); empty if not.
+	// RawPath is the path as received, up to the "?", if it differs from the default encoding of
+	// Path (net/url's URL.RawPath). Otherwise it is "".
 	RawPath string
-	// Upgrade is true if a protocol upgrade was asked for.
+	// Upgrade is true if the client requested a protocol upgrade.
 	Upgrade bool
 }
 
-// Attributes are the verb and the subresource that an authorizer is asked about.
-// The rest is the same for every request: no namespace, the core API group, version
-// v1, resource nodes, and the name of the node.
+// Attributes are the verb and the subresource for the authorizer. The other attributes are the same
+// for every request: no namespace, the core API group, version v1, resource nodes, and the node
+// name.
 type Attributes struct{ Verb, Subresource string }
 
-// Target is what the path of a request names. Empty is what it does not name. It
-// is the caller's text and proves nothing: the kubelet looks a container up by
+// Target is the object that the path of a request names. A field is "" if the path does not name
+// it. Target is text from the client and proves nothing: the kubelet looks up a container by
 // namespace, pod name and container name.
 type Target struct{ Namespace, Pod, UID, Container string }
 
-// Mapping is what a request needs.
+// Mapping contains the rights that a request needs.
 type Mapping struct {
-	// Rule is the rule that asks for the rights.
+	// Rule is the rule that requires the rights.
 	Rule rules.ID
-	// Attempts are the rights, of which one is enough. They are asked about in this
-	// order, and never empty. The slice is shared by all requests: it must not be
-	// written to.
+	// Attempts are the rights. One of them is enough. The caller asks for them in this order.
+	// Attempts is never empty. All requests share the slice, so the caller must not change it.
 	Attempts []Attributes
-	// Target is what the path names, for the audit line.
+	// Target is the object that the path names, for the audit log.
 	Target Target
-	// Streams is true if the answer can last: exec, attach, portForward, run, the
-	// logs of a container, which may be followed, and every upgrade.
+	// Streams is true if the answer can be long-lived: exec, attach, portForward, run, the logs of
+	// a container, which may be followed, and every upgrade.
 	Streams bool
 }
 
-// ParseMode reads compat or strict, in lower case. The error says what was given
-// and what can be.
+// ParseMode parses "compat" or "strict", in lower case. The error names the text and the valid
+// modes.
 func ParseMode(text string) (Mode, error) {
 	switch text {
 	case Compat.String():
@@ -72,7 +71,7 @@ func ParseMode(text string) (Mode, error) {
 	return Strict, fmt.Errorf("%q is no mode: it must be compat or strict", text)
 }
 
-// String is the mode as [ParseMode] reads it.
+// String returns the mode in the form that [ParseMode] parses.
 func (m Mode) String() string {
 	if m == Compat {
 		return "compat"
@@ -80,15 +79,15 @@ func (m Mode) String() string {
 	return "strict"
 }
 
-// Policy is a [Mode] in which single optional rules are in another mode of their
-// own. It is safe for concurrent use.
+// Policy is a [Mode] in which single optional rules have their own mode. It is safe for concurrent
+// use.
 type Policy struct {
 	mode  Mode
 	modes map[rules.ID]rules.Mode
 }
 
-// NewPolicy makes a policy. The optional rules that single does not name are
-// enforced in Strict, and off in Compat.
+// NewPolicy creates a policy. single sets the mode of single optional rules. All other optional
+// rules are enforced in Strict, and off in Compat.
 func NewPolicy(mode Mode, single map[rules.ID]rules.Mode) *Policy {
 	all := rules.Enforce
 	if mode == Compat {
@@ -99,8 +98,8 @@ func NewPolicy(mode Mode, single map[rules.ID]rules.Mode) *Policy {
 	return p
 }
 
-// ModeOf is what an optional rule does; rules that are not optional are enforced.
-// It is for rules that other packages enforce, too.
+// ModeOf returns the mode of a rule. A rule that is not optional is enforced. ModeOf is also for
+// rules that other packages enforce.
 func (p *Policy) ModeOf(id rules.ID) rules.Mode {
 	if mode, ok := p.modes[id]; ok {
 		return mode
@@ -108,10 +107,9 @@ func (p *Policy) ModeOf(id rules.ID) rules.Mode {
 	return rules.Enforce
 }
 
-// Map is [Mode.Map] with the rules in their modes. A rule that is off leaves the
-// request to the kubelet's own mapping, and so does one that is audited; then
-// audited is what it would have asked for if it were enforced, and otherwise
-// without attempts.
+// Map is [Mode.Map] with the modes of the rules. For a rule that is off or in audit mode, enforced
+// is the kubelet's own mapping. For a rule in audit mode, audited is the mapping that the rule
+// would enforce. Otherwise audited has no attempts.
 func (p *Policy) Map(r Request) (enforced, audited Mapping, refusal *rules.Decision) {
 	mapping, refusal := Strict.Map(r)
 	if refusal != nil {

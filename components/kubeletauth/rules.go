@@ -56,13 +56,12 @@ const (
 	RuleShare    rules.ID = "KA-LIMIT-2"
 )
 
-// Rules are all the promises of the component, in the order of its documentation:
-// what refuses before anybody is asked, what each path needs as the kubelet has it,
-// what it needs beyond that, and what holds around it. Those that this package does
-// not enforce itself are here, too, so that there is one table.
+// Rules are all rules of the component, in the order of its documentation: rules that deny before
+// authorization, the kubelet's own rights for each path, the stricter rights, and the rules for
+// everything else. It includes rules that other packages enforce, so that there is one table.
 var Rules = slices.Concat(beforeRules, pathRules, strictRules, aroundRules)
 
-// beforeRules refuse before any authorizer is asked.
+// beforeRules deny a request before any authorizer is called.
 var beforeRules = []rules.Rule{
 	{
 		ID: RulePathEmptySegment,

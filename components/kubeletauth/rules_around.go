@@ -5,7 +5,7 @@ package kubeletauth
 
 import "github.com/bulkhead-k8s/bulkhead/components/rules"
 
-// aroundRules hold around an answer of the authorizer, and around the proxy.
+// aroundRules apply to the authorizer's answer and to the proxy as a whole.
 var aroundRules = []rules.Rule{
 	{
 		ID:          RuleDecision,

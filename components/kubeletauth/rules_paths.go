@@ -7,8 +7,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// pathRules are the kubelet's own mapping. They allow who has one of the rights, and
-// refuse with 403 who has none.
+// pathRules are the kubelet's own mapping. They allow a user with one of the rights, and deny every
+// other user with 403.
 var pathRules = []rules.Rule{
 	{
 		ID: RuleMethodNoVerb,
@@ -68,12 +68,12 @@ var pathRules = []rules.Rule{
 	},
 }
 
-// websocketHole is why create counts, whatever the method.
+// websocketHole is the reason why verb create is required, whatever the method.
 const websocketHole = "Bulkhead: the kubelet asks for the verb of the method on nodes/proxy, and a websocket begins " +
 	"with GET (kubernetes/kubernetes#119640, #136550)"
 
-// strictRules take the place of a rule of the kubelet's own mapping where they are
-// enforced. They refuse with 403.
+// strictRules replace rules of the kubelet's own mapping where they are enforced. They deny with
+// 403.
 var strictRules = []rules.Rule{
 	{
 		ID:          RuleExec,

@@ -32,8 +32,8 @@ func TestRulesAreWellFormed(t *testing.T) {
 	}
 }
 
-// TestEveryRuleOfAPathDecides holds the mapping against the table: each rule of a
-// path is reached, in the mode that has it, and no other is.
+// TestEveryRuleOfAPathDecides compares the mapping with the table: each rule of a path applies to
+// at least one request, in the mode that has it, and no other rule applies.
 func TestEveryRuleOfAPathDecides(t *testing.T) {
 	for _, tc := range []struct {
 		mode Mode
@@ -52,7 +52,7 @@ func TestEveryRuleOfAPathDecides(t *testing.T) {
 			}
 		}
 		for _, r := range tc.want {
-			// Strict has a rule of its own for everything that the kubelet has none for.
+			// Strict replaces KA-PROXY-1 by a more specific rule for every path.
 			if !reached[r.ID] && (tc.mode != Strict || r.ID != RuleProxy) {
 				t.Errorf("%v: no request reaches %s", tc.mode, r.ID)
 			}

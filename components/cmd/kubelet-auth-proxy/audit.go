@@ -9,10 +9,10 @@ import (
 	"os"
 )
 
-// stdout is what --audit-log-path says for standard output.
+// stdout is the value of --audit-log-path for standard output.
 const stdout = "-"
 
-// openAudit opens what the audit log is written to; nil for none.
+// openAudit opens the audit log. It returns nil if there is none.
 func openAudit(path string) (io.Writer, error) {
 	switch path {
 	case "":

@@ -15,15 +15,15 @@ import (
 
 const userAgent = "bulkhead-kubelet-auth-proxy"
 
-// cluster is the way to the API server.
+// cluster contains the clients of the API server.
 type cluster struct {
 	clientset kubernetes.Interface
 	run       func(context.Context)
 }
 
-// newCluster calls nobody. Without a kubeconfig it takes the pod's service account,
-// whose token client-go reads again by itself. There is no limit on calls here:
-// those who make them have limits that are fair between callers.
+// newCluster makes no request. Without a kubeconfig it uses the pod's service account, whose token
+// client-go reloads by itself. It sets no rate limit: the packages that make reviews have limits
+// that are fair between callers.
 func newCluster(kubeconfig string) (*cluster, error) {
 	if kubeconfig == "" {
 		return inCluster()

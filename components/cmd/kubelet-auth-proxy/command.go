@@ -22,7 +22,7 @@ subresources.
 While the kubelet still has the port, the program waits for it. Certificates,
 revocation lists and the kubeconfig are read again when they change.`
 
-// newCommand calls run with a valid configuration.
+// newCommand returns a command that calls run with a valid configuration.
 func newCommand(run func(context.Context, *config) error) *cobra.Command {
 	o := defaultOptions()
 	return program.NewCommand("kubelet-auth-proxy", description, o.flags(), o.config, run)

@@ -17,7 +17,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// config is what the program runs with: flags that are in order.
+// config is the configuration of the program, from valid flags.
 type config struct {
 	options
 	policy  *kubeletauth.Policy
@@ -25,7 +25,7 @@ type config struct {
 	suites  []uint16
 }
 
-// config turns valid flags into a configuration.
+// config converts valid flags to a configuration.
 func (o *options) config() (*config, error) {
 	c := &config{options: *o}
 	c.limits.StreamRecheck = o.recheckInterval()
@@ -46,19 +46,19 @@ func (o *options) config() (*config, error) {
 	return c, errors.Join(problems...)
 }
 
-// recheckInterval is --stream-recheck-interval, or the time for which an answer is cached
-// if that is shorter: access to a stream ends no later than access to new requests.
+// recheckInterval is the smaller of --stream-recheck-interval and the cache time of an answer. So a
+// stream loses access no later than new requests do.
 func (o *options) recheckInterval() time.Duration {
 	interval := o.limits.StreamRecheck
 	for _, ttl := range []time.Duration{o.may.AuthorizedTTL, o.who.TokenTTL} {
-		if ttl > 0 { // 0 has no answer cached.
+		if ttl > 0 { // 0 means that no answer is cached
 			interval = min(interval, ttl)
 		}
 	}
 	return interval
 }
 
-// policy is the mode with what single rules do.
+// policy returns the policy from the mode and the modes of single rules.
 func (o *options) policy() (*kubeletauth.Policy, []error) {
 	mode, err := kubeletauth.ParseMode(o.mode)
 	if err != nil {
@@ -69,7 +69,8 @@ func (o *options) policy() (*kubeletauth.Policy, []error) {
 		all = rules.Off
 	}
 	modes, problems := rules.ParseModes(kubeletauth.Rules, all, o.ruleModes)
-	// Every token of a pod is for the API server until its owner asks for another.
+	// Every token of a pod is for the API server, unless its owner requests another audience. So
+	// this rule is not enforced by default.
 	if _, given := o.ruleModes[string(kubeletauth.RuleAudience)]; !given && all != rules.Off {
 		modes[kubeletauth.RuleAudience] = rules.Audit
 	}
@@ -79,8 +80,7 @@ func (o *options) policy() (*kubeletauth.Policy, []error) {
 	return kubeletauth.NewPolicy(mode, modes), problems
 }
 
-// validate reports every problem of the flags that are this program's own, and of
-// those of its parts.
+// validate returns all errors in the program's own flags and in those of its packages.
 func (o *options) validate() []error {
 	problems := append(o.who.Validate(), o.may.Validate()...)
 	report := func(wrong bool, format string, args ...any) {

@@ -1,8 +1,8 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// kubelet-auth-proxy proves who talks to the kubelet of its node, and whether they
-// may, in front of a kubelet that listens on loopback and accepts nobody else.
+// kubelet-auth-proxy authenticates and authorizes requests to the kubelet of its node. The kubelet
+// listens on loopback and accepts only the proxy.
 package main
 
 import (

@@ -16,7 +16,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/proxy"
 )
 
-// options are the flags as given.
+// options contains the values of the flags.
 type options struct {
 	nodeName, mode string
 	ruleModes      map[string]string
@@ -41,12 +41,12 @@ type options struct {
 
 const (
 	hostDir = "/etc/kubernetes/bulkhead/kubelet-auth-proxy/"
-	// kubeletServing holds certificate and key of what the kubelet serves with, as `bulkhead
-	// node install` copies them.
+	// kubeletServing is the file with the kubelet's serving certificate and key. `bulkhead node
+	// install` copies them.
 	kubeletServing = hostDir + "kubelet-serving.pem"
 )
 
-// defaultOptions are those of the DaemonSet, which adds the node's name and its
+// defaultOptions are the options of the DaemonSet. The DaemonSet adds the node's name and
 // addresses.
 func defaultOptions() *options {
 	o := &options{

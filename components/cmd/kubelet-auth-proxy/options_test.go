@@ -18,7 +18,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// enough are the flags without which there is no program.
+// enough are the required flags.
 const enough = "--node-name=n --bind-addresses=192.0.2.1,2001:db8::1"
 
 func parse(args string) (*config, error) {
@@ -107,8 +107,8 @@ func TestFlagsThatAreNot(t *testing.T) {
 	}
 }
 
-// Who sets a flag has only its help to go by. What has no default has none that would be
-// right for two nodes.
+// Every flag has a description. A flag without a default has no value that would be right for every
+// node.
 func TestEveryFlagSaysWhatItDoes(t *testing.T) {
 	o := defaultOptions()
 	sections := o.flags()
@@ -117,7 +117,7 @@ func TestEveryFlagSaysWhatItDoes(t *testing.T) {
 	flags := 0
 	for name, section := range sections.FlagSets {
 		if name == "logging" {
-			continue // they are Kubernetes' own
+			continue // flags of Kubernetes
 		}
 		section.VisitAll(func(f *pflag.Flag) {
 			flags++
@@ -139,8 +139,8 @@ func TestEveryFlagSaysWhatItDoes(t *testing.T) {
 	}
 }
 
-// "Kubelet Authentication / Authorization" (design-proposals-archive) names these, with
-// the values that it gives them.
+// "Kubelet Authentication / Authorization" (design-proposals-archive) defines these flags and their
+// values.
 func TestTheFlagsOfTheProposal(t *testing.T) {
 	for _, flag := range []string{
 		"--client-ca-file=ca.crt", "--authentication-token-webhook=true", "--authentication-token-webhook-cache-ttl=1m",
@@ -174,8 +174,7 @@ func TestHelpNamesTheKubeletsFlags(t *testing.T) {
 	}
 }
 
-// Nothing that is cached outlives a re-check: access to a stream ends no later than access
-// to new requests.
+// No cached answer is older than a recheck. So a stream loses access no later than new requests do.
 func TestTheRecheckIntervalIsBounded(t *testing.T) {
 	const interval, access, token = " --stream-recheck-interval=", " --authorization-webhook-cache-authorized-ttl=",
 		" --authentication-token-webhook-cache-ttl="
@@ -193,7 +192,7 @@ func TestTheRecheckIntervalIsBounded(t *testing.T) {
 	}
 }
 
-// Without an audit log no request could have its line.
+// Without an audit log, no event can be written before a request is forwarded.
 func TestTheRuleAboutTheAuditLogNeedsOne(t *testing.T) {
 	for flags, want := range map[string]string{
 		" --audit-log-path=":                              "rule KA-AUDIT-1 needs --audit-log-path",

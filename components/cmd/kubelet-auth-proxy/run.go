@@ -27,7 +27,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/proxy"
 )
 
-// start sets up logging, which a process can do only once, and runs.
+// start configures logging, which a process can do only once, and runs the program.
 func start(ctx context.Context, c *config) error {
 	if err := program.StartLogging(c.logging); err != nil {
 		return err
@@ -35,7 +35,7 @@ func start(ctx context.Context, c *config) error {
 	return run(ctx, c)
 }
 
-// parts are what the program is joined from.
+// parts are the components of the program.
 type parts struct {
 	registry      metrics.KubeRegistry
 	cluster       *cluster
@@ -47,8 +47,8 @@ type parts struct {
 	upstream      *proxy.Upstream
 }
 
-// run serves until ctx is done. What requests need goes on until the last of them
-// is answered.
+// run serves until ctx is done. The background tasks that requests need continue until the last
+// request is answered.
 func run(ctx context.Context, c *config) error {
 	p := &parts{registry: metrics.NewKubeRegistry()}
 	if err := errors.Join(p.loadFiles(c), p.loadDecisions(c)); err != nil {
@@ -120,7 +120,7 @@ func (p *parts) server(ctx context.Context, c *config) (*proxy.Server, error) {
 		Handler: handler, Serving: p.serving, ClientCA: clientCA, MinVersion: c.version, CipherSuites: c.suites,
 		MaxHeaderBytes: c.maxHeaderBytes, HeaderTimeout: c.headerTimeout, RequestTimeout: c.requestTimeout,
 		Connections: c.connections, Registry: p.registry,
-		// The second holds what libraries measure: Go, the process, API calls.
+		// DefaultGatherer contains the metrics of libraries: Go, the process, API calls.
 		Gatherer: prometheus.Gatherers{p.registry, legacyregistry.DefaultGatherer},
 		Expiries: map[string]serve.Expiry{
 			"kubelet-client": p.client.Expiry,
@@ -140,7 +140,7 @@ func (p *parts) authorize(ctx context.Context, a authorizer.Attributes) (proxy.A
 	return proxy.Answer(answer), err
 }
 
-// unsure is true if a token could not be reviewed: nothing was said about it.
+// unsure reports whether a token could not be reviewed, so that its validity is unknown.
 func unsure(err error) bool {
 	var denied *authn.Denied
 	if errors.As(err, &denied) && denied.Code == http.StatusTooManyRequests {

@@ -29,8 +29,8 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// apiServer knows one token, and allows get on nodes/metrics of the node n to its
-// owner and to the user admin.
+// apiServer is a fake API server. It accepts one token. It allows get on nodes/metrics of the node
+// n to the token's user and to the user admin.
 func apiServer(w http.ResponseWriter, req *http.Request) {
 	body, _ := io.ReadAll(req.Body)
 	object, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
@@ -50,7 +50,7 @@ func apiServer(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// identity is a certificate that is CA, server and client at once.
+// identity is a certificate that is CA, server and client certificate.
 func identity(t *testing.T, name string) []byte {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -90,7 +90,7 @@ func poolOf(data []byte) *x509.CertPool {
 	return pool
 }
 
-// running is the program between an API server and a kubelet of the test.
+// running is the program, with a fake API server and a fake kubelet.
 type running struct {
 	*testing.T
 	port, healthPort int
@@ -153,7 +153,7 @@ func freePort(t *testing.T) int {
 	return address.Port
 }
 
-// get asks the proxy, with a certificate or a token or neither.
+// get sends a request to the proxy, with a certificate, a token, or neither.
 func (r *running) get(path string, certificate []byte, token string) string {
 	r.Helper()
 	config := &tls.Config{RootCAs: poolOf(r.serving)}
@@ -195,7 +195,7 @@ func (r *running) await(path, want string) {
 	}
 }
 
-// The program, joined up.
+// TestRun tests the complete program.
 func TestRun(t *testing.T) {
 	r := begin(t)
 	r.await("/readyz", "200 ok")
@@ -237,7 +237,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// What is missing is told at once.
+// A missing file is reported at start.
 func TestFilesThatAreMissingEndTheProgram(t *testing.T) {
 	for name, change := range map[string]func(*options){
 		"serving": func(o *options) { o.certFile = "/nowhere" },

@@ -16,7 +16,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// graphs are what the two authorizers decide from.
+// graphs are the graphs of the two authorizers.
 var graphs = []struct {
 	subject string
 	empty   func() filler
@@ -36,7 +36,7 @@ var graphs = []struct {
 	}},
 }
 
-// filler takes objects into a graph by the graph's own methods.
+// filler adds objects to a graph with the graph's own methods.
 type filler struct {
 	graph      any
 	pod        func(*corev1.Pod)
@@ -44,7 +44,7 @@ type filler struct {
 	attachment func(*storagev1.VolumeAttachment)
 }
 
-// BenchmarkGraph measures the heap that the graph of a cluster keeps.
+// BenchmarkGraph measures the heap that the graph of a cluster uses.
 func BenchmarkGraph(b *testing.B) {
 	size := controlplane.Size{Nodes: max(1, *pods/20), Pods: *pods, Namespaces: min(200, max(1, *pods/20))}
 	for _, g := range graphs {

@@ -13,7 +13,7 @@ import (
 
 const root = "../../.."
 
-// subjectVariable has this program be a subject of a benchmark, in a process of its own.
+// subjectVariable makes this program run as a benchmark subject, in a separate process.
 const subjectVariable = "BULKHEAD_BENCHMARK_SUBJECT"
 
 var (
@@ -21,7 +21,7 @@ var (
 	pods  = flag.Int("pods", 2000, "pods of the cluster that the webhooks follow")
 )
 
-// shared is what benchmarks start once and use in every turn.
+// shared are the programs that benchmarks start once and use in every run.
 var shared = struct {
 	dir   string
 	stops []func()

@@ -20,7 +20,7 @@ import (
 
 var proxies = []string{"bulkhead", "bare"}
 
-// runningProxies keeps each proxy until the end.
+// runningProxies keeps each proxy running until the end.
 var runningProxies = map[string]*proxy{}
 
 func runningProxy(b *testing.B, subject string) *proxy {
@@ -33,7 +33,7 @@ func runningProxy(b *testing.B, subject string) *proxy {
 	return runningProxies[subject]
 }
 
-// BenchmarkProxyRequest gets bodies of the kubelet by a client certificate and HTTP/2.
+// BenchmarkProxyRequest gets bodies from the kubelet, with a client certificate and HTTP/2.
 func BenchmarkProxyRequest(b *testing.B) {
 	for _, body := range []struct {
 		name, path string
@@ -56,7 +56,7 @@ func BenchmarkProxyRequest(b *testing.B) {
 	}
 }
 
-// getter returns a call that gets a body of so many bytes.
+// getter returns a function that gets a body of this size.
 func (p *proxy) getter(path string, size int64) func(context.Context) error {
 	client := &http.Client{Transport: &http.Transport{
 		TLSClientConfig: p.tls(), ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 128, DisableCompression: true,
@@ -79,11 +79,10 @@ func (p *proxy) getter(path string, size int64) func(context.Context) error {
 	}
 }
 
-// streamBytes are what one stream carries.
+// streamBytes is the number of bytes in one stream.
 const streamBytes = 64 << 20
 
-// BenchmarkProxyStream carries bytes of the kubelet through an upgraded connection, as exec
-// does.
+// BenchmarkProxyStream sends bytes from the kubelet through an upgraded connection, as exec does.
 func BenchmarkProxyStream(b *testing.B) {
 	for _, subject := range proxies {
 		b.Run("subject="+subject, func(b *testing.B) {
@@ -105,8 +104,8 @@ func BenchmarkProxyStream(b *testing.B) {
 
 var errNoStream = errors.New("no stream")
 
-// open asks for a stream in a namespace, and waits for the kubelet's answer. What comes after
-// it is the stream.
+// open requests a stream in a namespace, and waits for the kubelet's answer. The returned reader
+// continues with the stream.
 func (p *proxy) open(ctx context.Context, namespace, query string) (net.Conn, *bufio.Reader, error) {
 	conn, err := p.dial(ctx)
 	if err != nil {
@@ -129,10 +128,10 @@ func (p *proxy) open(ctx context.Context, namespace, query string) (net.Conn, *b
 	return conn, reader, nil
 }
 
-// idleStreams are open at one time.
+// idleStreams is the number of streams that are open at one time.
 const idleStreams = 1000
 
-// BenchmarkProxyIdleStreams measures the memory of streams that carry nothing.
+// BenchmarkProxyIdleStreams measures the memory of idle streams.
 func BenchmarkProxyIdleStreams(b *testing.B) {
 	for _, subject := range proxies {
 		b.Run("subject="+subject, func(b *testing.B) {
@@ -163,8 +162,9 @@ func BenchmarkProxyIdleStreams(b *testing.B) {
 	}
 }
 
-// settled makes requests until the proxy has collected its garbage, or for two seconds of a
-// proxy that does not tell, and returns its heap with the stacks and its resident memory.
+// settled makes requests until the proxy has run a garbage collection. For a proxy without such a
+// metric it makes requests for two seconds. It returns the heap with the stacks, and the resident
+// memory.
 func (p *proxy) settled(b *testing.B) (inUse, resident float64) {
 	b.Helper()
 	get := p.getter(fake.Small, fake.SmallBytes)
@@ -194,8 +194,8 @@ func (p *proxy) settled(b *testing.B) (inUse, resident float64) {
 	return values["go_gc_heap_live_bytes"] + values["go_memory_classes_heap_stacks_bytes"], memory.Now * 1e6
 }
 
-// BenchmarkProxyFairShare times the streams of a tenant while nothing else happens, and while
-// another tenant has as many as the proxy lets it have.
+// BenchmarkProxyFairShare times the streams of one tenant, first without other load, then while
+// another tenant has as many streams as the proxy allows.
 func BenchmarkProxyFairShare(b *testing.B) {
 	for _, load := range []string{"none", "another-tenant"} {
 		b.Run("load="+load, func(b *testing.B) {

@@ -23,17 +23,18 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/conformance/subprocess"
 )
 
-// memoryLimit is that of the DaemonSet, for both proxies.
+// memoryLimit is the memory limit of the DaemonSet. Both proxies get it.
 const memoryLimit = "GOMEMLIMIT=650MiB"
 
-// fakeNode has a fake kubelet and kube-apiserver, and the files that proxies between them need.
+// fakeNode has a fake kubelet and a fake kube-apiserver, and the files that a proxy between them
+// needs.
 type fakeNode struct {
 	dir, kubelet, kubeconfig string
-	// node is of the CA that the kubelet trusts, callers of the cluster's CA.
+	// node is signed by the CA that the kubelet trusts, callers by the cluster's CA.
 	node, callers loopback.Files
 }
 
-// theNode is made once.
+// theNode is created once.
 var theNode = sync.OnceValues(func() (*fakeNode, error) {
 	n := &fakeNode{dir: filepath.Join(shared.dir, "node")}
 	for _, dir := range []string{n.dir, n.in("node"), n.in("callers"), n.in("crl")} {
@@ -64,7 +65,7 @@ var theNode = sync.OnceValues(func() (*fakeNode, error) {
 
 func (n *fakeNode) in(name string) string { return filepath.Join(n.dir, name) }
 
-// serve serves in this process, to clients that have a certificate, until it ends.
+// serve serves in this process until it ends. Clients need a certificate.
 func (n *fakeNode) serve(handler http.Handler) (address string, err error) {
 	pair, err := tls.LoadX509KeyPair(n.node.Server.CertFile, n.node.Server.KeyFile)
 	if err != nil {
@@ -86,11 +87,11 @@ func (n *fakeNode) serve(handler http.Handler) (address string, err error) {
 	return listener.Addr().String(), nil
 }
 
-// proxy is one that runs.
+// proxy is a running proxy.
 type proxy struct {
 	*subprocess.Process
 	address string
-	// health is empty of the bare proxy.
+	// health is empty for the bare proxy.
 	health subprocess.Health
 	roots  *x509.CertPool
 	caller tls.Certificate

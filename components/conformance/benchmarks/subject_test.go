@@ -19,14 +19,15 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/conformance/loopback"
 )
 
-// The subjects that this program can be.
+// The subjects that this program can run as.
 const (
 	upstreamAuthorizer = "upstream-authorizer"
 	upstreamAdmission  = "upstream-admission"
 	bareProxy          = "bare-proxy"
 )
 
-// serveSubject is the whole of a process. The webhooks take the flags that Bulkhead's take.
+// serveSubject runs a subject as the whole process. The webhooks accept the same flags as
+// Bulkhead's.
 func serveSubject(ctx context.Context, subject string, args []string) error {
 	if subject == bareProxy {
 		return serveBareProxy(args)
@@ -46,7 +47,7 @@ func serveSubject(ctx context.Context, subject string, args []string) error {
 	if err != nil {
 		return err
 	}
-	// As kube-apiserver's own informers have it.
+	// These are the settings of kube-apiserver's own informers.
 	config.ContentType, config.QPS = "application/vnd.kubernetes.protobuf", -1
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/conformance/subprocess"
 )
 
-// webhook is a subject: Bulkhead's program, or this one with the in-tree code.
+// webhook is a subject: Bulkhead's program, or this program with the in-tree code.
 type webhook struct {
 	subject, program string
 	env, flags       []string
@@ -41,7 +41,7 @@ var (
 	}
 )
 
-// controlPlane is started once, with Bulkhead's webhooks built beside it.
+// controlPlane is started once. Bulkhead's webhooks are built for it.
 var controlPlane = sync.OnceValues(func() (*controlplane.ControlPlane, error) {
 	size := controlplane.Size{Nodes: max(1, *pods/20), Pods: *pods, Namespaces: min(200, max(1, *pods/20))}
 	err := subprocess.Build(
@@ -82,7 +82,7 @@ func start(b *testing.B, w webhook) *controlplane.Program {
 	return program
 }
 
-// running keeps each webhook until the end.
+// running keeps each webhook running until the end.
 var running = map[string]*controlplane.Program{}
 
 func runningWebhook(b *testing.B, w webhook) *controlplane.Program {
@@ -95,7 +95,7 @@ func runningWebhook(b *testing.B, w webhook) *controlplane.Program {
 	return running[key]
 }
 
-// BenchmarkSubjectAccessReview asks whether nodes may get secrets of their pods.
+// BenchmarkSubjectAccessReview sends reviews of nodes that get secrets of their pods.
 func BenchmarkSubjectAccessReview(b *testing.B) {
 	benchmarkReviews(
 		b,
@@ -114,7 +114,8 @@ func BenchmarkSubjectAccessReview(b *testing.B) {
 	)
 }
 
-// BenchmarkAdmissionReview asks whether a node may write that a pod of its own has ended.
+// BenchmarkAdmissionReview sends reviews of a node that sets the status of its own pod to a final
+// phase.
 func BenchmarkAdmissionReview(b *testing.B) {
 	benchmarkReviews(
 		b,
@@ -150,8 +151,8 @@ func benchmarkReviews(b *testing.B, webhooks []webhook, newCall newCall) {
 	}
 }
 
-// BenchmarkFairShare times the reviews of one node while nothing else happens, and while
-// another node has as many in flight as it can.
+// BenchmarkFairShare times the reviews of one node, first without other load, then while another
+// node has as many requests in flight as it can.
 func BenchmarkFairShare(b *testing.B) {
 	for _, w := range authorizers[:1] {
 		for _, load := range []string{"none", "another-node"} {
@@ -184,8 +185,8 @@ func BenchmarkFairShare(b *testing.B) {
 	}
 }
 
-// BenchmarkStart starts each webhook, and measures the time until it is ready and its memory
-// then.
+// BenchmarkStart starts each webhook. It measures the time until ready, and the memory at that
+// time.
 func BenchmarkStart(b *testing.B) {
 	for _, w := range []webhook{authorizers[0], admissions[0]} {
 		b.Run("program="+w.program, func(b *testing.B) {

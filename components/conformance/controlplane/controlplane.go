@@ -21,16 +21,15 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/conformance/subprocess"
 )
 
-// readyTimeout bounds the start of a program. kube-apiserver reads everything from etcd
-// first.
+// readyTimeout bounds the start of a program. kube-apiserver first reads all objects from etcd.
 const readyTimeout = 3 * time.Minute
 
-// ControlPlane is a kube-apiserver on an etcd, with the objects of a cluster of some size.
+// ControlPlane is a kube-apiserver with an etcd, filled with the objects of a cluster.
 type ControlPlane struct {
-	// Files are the certificates that the API server and every webhook use. Client is a
-	// member of system:masters.
+	// Files are the certificates of the API server and of every webhook. The client is a member of
+	// system:masters.
 	Files loopback.Files
-	// Kubeconfig is a file for the client.
+	// Kubeconfig is the path of the client's kubeconfig.
 	Kubeconfig string
 	Size       Size
 	Client     kubernetes.Interface
@@ -40,8 +39,8 @@ type ControlPlane struct {
 	programs []*subprocess.Process
 }
 
-// Start starts etcd and kube-apiserver, with everything in a directory. It uses the
-// programs of PATH, and builds those that are not there, which takes minutes the first time.
+// Start starts etcd and kube-apiserver, with all files in dir. It uses the programs in PATH. It
+// builds missing programs, which takes minutes the first time.
 func Start(ctx context.Context, root, dir string, size Size) (p *ControlPlane, err error) {
 	p = &ControlPlane{dir: dir, Size: size}
 	if p.Files, err = loopback.NewFiles(dir, loopback.ClientName, "system:masters"); err != nil {
@@ -56,7 +55,7 @@ func Start(ctx context.Context, root, dir string, size Size) (p *ControlPlane, e
 	return p, nil
 }
 
-// program finds or builds one.
+// program finds or builds a program.
 func (p *ControlPlane) program(ctx context.Context, module, name, path string) (string, error) {
 	if found, err := exec.LookPath(name); err == nil {
 		return found, nil
@@ -66,7 +65,7 @@ func (p *ControlPlane) program(ctx context.Context, module, name, path string) (
 	return output, subprocess.Build(ctx, module, output, path)
 }
 
-// Stop ends the programs, last first.
+// Stop stops the programs in reverse order.
 func (p *ControlPlane) Stop() {
 	if p.etcd != nil {
 		_ = p.etcd.Close()
@@ -76,7 +75,7 @@ func (p *ControlPlane) Stop() {
 	}
 }
 
-// startEtcd does not wait for the disk: nothing in it outlives the measurement.
+// startEtcd starts etcd without fsync, because the data is not needed after the measurement.
 func (p *ControlPlane) startEtcd(ctx context.Context, root string) error {
 	program, err := p.program(
 		ctx,
@@ -129,9 +128,8 @@ func (p *ControlPlane) startEtcd(ctx context.Context, root string) error {
 	})
 }
 
-// startAPIServer waits until kube-apiserver says that it is ready, which includes
-// that it has read all objects from etcd. Authorization is not what is measured
-// here, so everything is allowed.
+// startAPIServer waits until kube-apiserver is ready. Then it has read all objects from etcd. It
+// allows every request, because authorization is not measured here.
 func (p *ControlPlane) startAPIServer(ctx context.Context, root string) error {
 	module := filepath.Join(root, "kind", "node-image", "kubernetes")
 	program, err := p.program(ctx, module, "kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver")
@@ -178,7 +176,7 @@ func (p *ControlPlane) startAPIServer(ctx context.Context, root string) error {
 	})
 }
 
-// writeTokenKey makes the key that kube-apiserver will not start without.
+// writeTokenKey writes the key for service account tokens, which kube-apiserver requires.
 func (p *ControlPlane) writeTokenKey() (file string, err error) {
 	key, err := keyutil.MakeEllipticPrivateKeyPEM()
 	if err != nil {
@@ -188,7 +186,7 @@ func (p *ControlPlane) writeTokenKey() (file string, err error) {
 	return file, os.WriteFile(file, key, 0o600)
 }
 
-// connect writes the kubeconfig, and makes a client with the same certificate.
+// connect writes the kubeconfig, and creates a client with the same certificate.
 func (p *ControlPlane) connect(server string) error {
 	p.Kubeconfig = filepath.Join(p.dir, "kubeconfig")
 	if err := p.Files.WriteKubeconfig(p.Kubeconfig, server); err != nil {

@@ -14,23 +14,23 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Size is that of the cluster.
+// Size is the size of the cluster.
 type Size struct {
 	Nodes, Pods int
-	// Namespaces share the pods evenly.
+	// Namespaces is the number of namespaces. Each has the same number of pods.
 	Namespaces int
 }
 
-// every is the share of pods that have a claim, a volume and an attachment: one of
-// so many.
+// every is the distance between pods with a claim, a volume and an attachment: every fifth pod has
+// them.
 const every = 5
 
-// HasVolume reports whether a pod has a claim, and so a volume and an attachment.
+// HasVolume reports whether pod n has a claim, a volume and an attachment.
 func (s Size) HasVolume(n int) bool { return n%every == 0 }
 
 func nodeName(n int) string { return fmt.Sprintf("node-%05d", n) }
 
-// uidOf is a UID that looks like one.
+// uidOf returns a UID in the usual format.
 func uidOf(kind byte, n int) types.UID {
 	return types.UID(fmt.Sprintf("%02x0c8a4e-5b1d-4f3a-9c2e-%012x", kind, n))
 }
@@ -44,7 +44,7 @@ func (s Size) meta(kind byte, namespace, name string, n int) metav1.ObjectMeta {
 	}
 }
 
-// node is as a kubelet reports itself, with the images that it has.
+// node returns a Node as a kubelet reports it, with its images.
 func (s Size) node(n int) *corev1.Node {
 	node := &corev1.Node{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Node"},
@@ -84,7 +84,7 @@ func (s Size) node(n int) *corev1.Node {
 	return node
 }
 
-// Pod names a config map, a secret and a token, and one in five a claim.
+// Pod returns a pod with a ConfigMap, a Secret and a token. Every fifth pod also has a claim.
 func (s Size) Pod(n int) *corev1.Pod {
 	namespace := fmt.Sprintf("namespace-%03d", n%s.Namespaces)
 	app := fmt.Sprintf("application-%05d", n/10)
@@ -133,7 +133,7 @@ func (s Size) claim(n int) *corev1.PersistentVolumeClaim {
 	return claim
 }
 
-// Volume is the one of every fifth pod.
+// Volume returns the volume of pod n. Only every fifth pod has one.
 func (s Size) Volume(n int) *corev1.PersistentVolume {
 	volume := &corev1.PersistentVolume{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolume"},
@@ -155,7 +155,7 @@ func (s Size) Volume(n int) *corev1.PersistentVolume {
 	return volume
 }
 
-// Attachment is the one of every fifth pod's volume.
+// Attachment returns the attachment of the volume of pod n.
 func (s Size) Attachment(n int) *storagev1.VolumeAttachment {
 	attachment := &storagev1.VolumeAttachment{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "storage.k8s.io/v1", Kind: "VolumeAttachment"},

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// podSpec is that of an ordinary web application beside a proxy.
+// podSpec returns the spec of a typical web application with a sidecar proxy.
 func podSpec(app string) corev1.PodSpec {
 	return corev1.PodSpec{
 		ServiceAccountName: app,
@@ -128,7 +128,7 @@ func podStatus() corev1.PodStatus {
 	return status
 }
 
-// managedFields are as long as those of a pod with two writers.
+// managedFields have the size of those of a pod with two writers.
 func managedFields() []metav1.ManagedFieldsEntry {
 	entry := func(manager string, n int) metav1.ManagedFieldsEntry {
 		fields := make([]string, n)

@@ -12,18 +12,17 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/conformance/subprocess"
 )
 
-// Program is a webhook that runs, in a process of its own.
+// Program is a webhook that runs in a separate process.
 type Program struct {
 	*subprocess.Process
-	// Address is host:port of the webhook.
+	// Address is the host:port of the webhook.
 	Address string
 	Health  subprocess.Health
-	// Ready is how long it took to be ready.
+	// Ready is the time from start until ready.
 	Ready time.Duration
 }
 
-// StartProgram starts a webhook with the flags that all of them have, and waits until it is
-// ready.
+// StartProgram starts a webhook with the common flags, and waits until it is ready.
 func (p *ControlPlane) StartProgram(
 	ctx context.Context,
 	program string,

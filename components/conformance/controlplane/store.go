@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// perTransaction is how many objects are written at once. etcd takes 1.5 MB.
+// perTransaction is the number of objects in one write. etcd accepts 1.5 MB.
 const perTransaction = 100
 
 type object interface {
@@ -23,8 +23,8 @@ type object interface {
 	metav1.Object
 }
 
-// fill writes all objects to etcd, as kube-apiserver does: through it, 100,000 pods with
-// their status would take minutes.
+// fill writes all objects directly to etcd, in the same form as kube-apiserver. Through
+// kube-apiserver, 100,000 pods with their status would take minutes.
 func (p *ControlPlane) fill(ctx context.Context, _ string) error {
 	size := p.Size
 	for _, part := range []struct {

@@ -16,8 +16,8 @@ import (
 // User is the user of every token.
 const User = "system:serviceaccount:monitoring:scraper"
 
-// APIServer answers TokenReviews and SubjectAccessReviews: every token is valid, and every
-// access is allowed. It speaks protobuf and JSON, as kube-apiserver does.
+// APIServer answers TokenReviews and SubjectAccessReviews: every token is valid, and every access
+// is allowed. It supports protobuf and JSON, as kube-apiserver does.
 func APIServer() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		asked, err := io.ReadAll(req.Body)

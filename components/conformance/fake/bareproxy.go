@@ -14,23 +14,24 @@ import (
 	"time"
 )
 
-// ProxyConfig names the files, in PEM, and the kubelet.
+// ProxyConfig contains the paths of PEM files, and the kubelet's address.
 type ProxyConfig struct {
-	// CertFile and KeyFile are served with, ClientCAFile is named to clients.
+	// CertFile and KeyFile are the serving certificate. ClientCAFile is the CA whose name clients
+	// receive in the handshake.
 	CertFile, KeyFile, ClientCAFile string
-	// Kubelet is its host:port. It has to show a certificate of KubeletCAFile for
-	// localhost, and is shown ClientCertFile.
+	// Kubelet is the host:port of the kubelet. Its certificate must be signed by KubeletCAFile, for
+	// localhost. The proxy presents ClientCertFile.
 	Kubelet, KubeletCAFile        string
 	ClientCertFile, ClientKeyFile string
 }
 
-// maxIdle is what kubelet-auth-proxy has: with the standard library's 2, callers at
-// the same time would make new connections over and over.
+// maxIdle is the value of kubelet-auth-proxy. With the standard library's default of 2, concurrent
+// callers would open new connections all the time.
 const maxIdle = 128
 
-// NewBareProxy returns the standard library's reverse proxy with the TLS of
-// kubelet-auth-proxy and nothing else: every caller gets through. The server has no address
-// yet; its certificate is in its configuration.
+// NewBareProxy returns the standard library's reverse proxy with the TLS settings of
+// kubelet-auth-proxy, and nothing else: every request is forwarded. The server has no address yet.
+// Its certificate is in its configuration.
 func NewBareProxy(c ProxyConfig) (*http.Server, error) {
 	serving, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
 	if err != nil {
@@ -52,8 +53,8 @@ func NewBareProxy(c ProxyConfig) (*http.Server, error) {
 		ReadHeaderTimeout: 10 * time.Second,
 		Handler: &httputil.ReverseProxy{
 			Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: "https", Host: c.Kubelet}) },
-			// HTTP/1.1, as a transport with a TLS configuration of its own has it, and as
-			// kubelet-auth-proxy does.
+			// HTTP/1.1, as in kubelet-auth-proxy. A transport with its own TLS configuration uses
+			// it by default.
 			Transport: &http.Transport{
 				TLSClientConfig: &tls.Config{
 					MinVersion:   tls.VersionTLS12,

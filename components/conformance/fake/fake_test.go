@@ -19,8 +19,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Reviews come back answered, in both encodings of Kubernetes' own client, and not
-// before their time.
+// Reviews are answered, in both encodings of Kubernetes' own client, and not before the configured
+// delay.
 func TestAPIServer(t *testing.T) {
 	server := httptest.NewServer(APIServer())
 	t.Cleanup(server.Close)

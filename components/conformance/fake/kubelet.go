@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Paths of the kubelet. The first two are bodies of a fixed size. The third is a stream, in
-// any namespace: see [In].
+// Paths of the kubelet. The first two return bodies of a fixed size. The third is a stream, in any
+// namespace: see [In].
 const (
 	Small  = "/metrics/resource"
 	Large  = "/stats/summary"
@@ -25,12 +25,12 @@ const (
 	LargeBytes = 40 << 10
 )
 
-// In is a path in a namespace.
+// In returns a path with this namespace.
 func In(path, namespace string) string { return strings.Replace(path, "{namespace}", namespace, 1) }
 
-// Kubelet answers GET of [Small] and [Large], and an upgrade on [Stream]. A stream sends as
-// many bytes as the query says, "bytes=1000", and ends. Without bytes it says nothing until
-// the client ends it.
+// Kubelet answers GET of [Small] and [Large], and an upgrade on [Stream]. A stream sends the number
+// of bytes in the query, for example "bytes=1000", and ends. Without "bytes" it sends nothing and
+// waits until the client ends it.
 func Kubelet() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET "+Small, body(SmallBytes))
@@ -47,10 +47,10 @@ func body(size int) http.Handler {
 	})
 }
 
-// pieceBytes is what a container runtime copies at once.
+// pieceBytes is the size that a container runtime copies at once.
 const pieceBytes = 32 << 10
 
-// stream upgrades to a stream without frames: the proxies do not look into it.
+// stream upgrades to a stream without frames, because the proxies do not parse the stream.
 func stream(w http.ResponseWriter, req *http.Request) {
 	w.Header().Set("Connection", "Upgrade")
 	w.Header().Set("Upgrade", req.Header.Get("Upgrade"))

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Counts says how often each thing happened.
+// Counts contains the number of occurrences of each case.
 type Counts map[string]int
 
 func (c Counts) merge(other Counts) {
@@ -19,7 +19,7 @@ func (c Counts) merge(other Counts) {
 	}
 }
 
-// String is a table, sorted by name.
+// String returns a table, sorted by name.
 func (c Counts) String() string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(c)) {

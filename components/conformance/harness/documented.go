@@ -12,18 +12,19 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// Documented is what every known difference has: a name, and where the page has it.
+// Documented is the documentation of a known difference.
 type Documented struct {
 	Name string
-	// IDs are the rules that Bulkhead names in it. Without any, every rule may be named.
+	// IDs are the rules that Bulkhead names in this difference. If IDs is empty, it may name any
+	// rule.
 	IDs []rules.ID
-	// Row is text that the page's item contains.
+	// Row is text that the item on the page contains.
 	Row string
 }
 
-// CheckDocumented checks that docs/differences.md has an item for each known difference, in
-// the section with that heading, and that the bold words of the item name its rules.
-// Without a heading it looks at the whole page.
+// CheckDocumented checks that docs/differences.md has an item for each known difference, in the
+// section with this heading, and that the bold words of the item name its rules. If heading is "",
+// it checks the whole page.
 func CheckDocumented(t *testing.T, heading string, differences []Documented) {
 	t.Helper()
 	page, err := os.ReadFile("../../../docs/differences.md")
@@ -49,8 +50,8 @@ func CheckDocumented(t *testing.T, heading string, differences []Documented) {
 	}
 }
 
-// namedIn lists the rules in the bold words of the items that contain the text; nil if no
-// item contains it. An item ends at the next one, and at a line that is empty.
+// namedIn returns the rules in the bold words of the items that contain the text, or nil if no item
+// contains it. An item ends at the next item or at an empty line.
 func namedIn(section, text string) (named []string) {
 	for _, paragraph := range strings.Split(section, "\n\n") {
 		for item := range strings.SplitSeq("\n"+paragraph, "\n- **") {
@@ -63,7 +64,7 @@ func namedIn(section, text string) (named []string) {
 	return named
 }
 
-// idsIn lists the rules that a text names: "NA-X-1, 2" and "NA-X-1 … 5" name several.
+// idsIn returns the rules in a text: "NA-X-1, 2" and "NA-X-1 … 5" name several.
 func idsIn(text string) []string {
 	var ids []string
 	stem, last := "", 0
@@ -89,7 +90,7 @@ func idsIn(text string) []string {
 	return ids
 }
 
-// digit is the number of a word of one digit, or 0.
+// digit returns the number for a word of one digit, or 0.
 func digit(word string) int {
 	if len(word) != 1 || word[0] < '1' || word[0] > '9' {
 		return 0

@@ -8,19 +8,19 @@ import (
 	"testing"
 )
 
-// RNG is the only source of randomness of a generator. The same seed, or the same bytes
-// of a fuzzer, always give the same test. It is not safe for concurrent use.
+// RNG is the only source of randomness of a generator. The same seed, or the same bytes of a
+// fuzzer, always produce the same test. It is not safe for concurrent use.
 type RNG struct {
 	draw func(n int) int
 }
 
-// Seeded returns the RNG of a seed.
+// Seeded returns an RNG for a seed.
 func Seeded(seed uint64) RNG {
 	return RNG{rand.New(rand.NewPCG(seed, 0)).IntN} //nolint:gosec // a test must be repeatable, not unpredictable
 }
 
-// FromBytes returns an RNG that reads its numbers from bytes, and returns 0 after the
-// last one. A fuzzer can then change one choice by changing one byte.
+// FromBytes returns an RNG that reads its numbers from bytes, and returns 0 after the last byte. So
+// a fuzzer can change one choice by changing one byte.
 func FromBytes(bytes []byte) RNG {
 	return RNG{func(n int) int {
 		number := 0
@@ -37,7 +37,7 @@ func (r RNG) IntN(n int) int { return r.draw(n) }
 // OneIn returns true once in n times.
 func (r RNG) OneIn(n int) bool { return r.draw(n) == n-1 }
 
-// Pick returns one element of a slice.
+// Pick returns a random element of a slice.
 func Pick[T any](r RNG, from []T) T { return from[r.draw(len(from))] }
 
 // AddSeeds gives a fuzz target its first inputs: random bytes of several lengths.

@@ -8,9 +8,8 @@ import (
 	"slices"
 )
 
-// Shrink removes from a failing example whatever it can lose and still fail. smaller
-// yields examples that lack something, those that lack most first. It ends when none of
-// them fails.
+// Shrink removes parts of a failing example as long as it still fails. smaller returns smaller
+// examples, the smallest first. Shrink ends when none of them fails.
 func Shrink[E any](example E, smaller func(E) iter.Seq[E], fails func(E) bool) E {
 	for found := true; found; {
 		found = false
@@ -24,8 +23,8 @@ func Shrink[E any](example E, smaller func(E) iter.Seq[E], fails func(E) bool) E
 	return example
 }
 
-// WithoutParts yields a slice without a part of it: first without all of it, then without
-// each half, each quarter, and last without each element.
+// WithoutParts returns slices without a part: first without all elements, then without each half,
+// each quarter, and at last without each single element.
 func WithoutParts[T any](all []T) iter.Seq[[]T] {
 	return func(yield func([]T) bool) {
 		for size := len(all); size > 0; size /= 2 {

@@ -14,8 +14,7 @@ import (
 	"time"
 )
 
-// Variables of the environment that change a run: how many questions are asked, and the
-// seed of the first test.
+// Environment variables that change a run: the number of questions, and the seed of the first test.
 const (
 	QuestionsVariable = "BULKHEAD_DIFF_QUESTIONS"
 	SeedVariable      = "BULKHEAD_DIFF_SEED"
@@ -24,30 +23,31 @@ const (
 // Gates is a setting of the feature gates that changes an answer.
 type Gates struct {
 	Name string
-	// Share of all questions, in tenths.
+	// Share is the share of all questions, in tenths.
 	Share int
 	Set   map[string]bool
 }
 
 // Suite asks random questions, seed by seed.
 type Suite struct {
-	// Questions is the default number of questions, PerSeed how many one seed asks.
+	// Questions is the default number of questions. PerSeed is the number of questions for one
+	// seed.
 	Questions, PerSeed int
-	// Seed is the default of the first seed.
+	// Seed is the default first seed.
 	Seed  int
 	Gates []Gates
-	// Workers run at the same time; 0 means one for each core.
+	// Workers is the number of concurrent workers. 0 means one for each core.
 	Workers int
-	// Prepare, if not nil, is called once for a setting of the gates.
+	// Prepare, if not nil, is called once for each setting of the gates.
 	Prepare func(t *testing.T, gates Gates)
-	// Worker prepares one worker for a setting of the gates. The function that it returns
-	// asks the questions of one seed. It returns the first wrong answer, or "".
+	// Worker prepares one worker for a setting of the gates. The returned function asks the
+	// questions of one seed. It returns a description of the first wrong answer, or "".
 	Worker func(t *testing.T, gates Gates) func(seed uint64, counts Counts) (wrong string)
 }
 
-// Run runs the suite, one subtest for each setting of the gates, and prints the counts.
-// A failure prints its seed. full reports whether at least the default number of questions
-// was asked and nothing failed: only then must every case have occurred.
+// Run runs the suite, with one subtest for each setting of the gates, and prints the counts. A
+// failure prints its seed. full is true if at least the default number of questions was asked and
+// nothing failed. Only then must every case have occurred.
 func (s Suite) Run(t *testing.T) (counts Counts, full bool) {
 	t.Helper()
 	total, first := fromEnvironment(t, QuestionsVariable, s.Questions), fromEnvironment(t, SeedVariable, s.Seed)

@@ -38,15 +38,14 @@ import (
 
 const node = "node"
 
-// kubelet is the kubelet's HTTP server with nothing behind it. It is not safe for
-// concurrent use.
+// kubelet is the kubelet's HTTP server with fake dependencies. It is not safe for concurrent use.
 type kubelet struct {
 	server.Server
 	gate *gate
 	host *host
 }
 
-// theKubelet is one, because the server's metrics can be registered once in a process.
+// theKubelet is the only instance, because a process can register the server's metrics only once.
 var theKubelet = sync.OnceValue(func() *kubelet {
 	klog.LogToStderr(false)
 	klog.SetOutput(io.Discard)
@@ -71,8 +70,8 @@ var theKubelet = sync.OnceValue(func() *kubelet {
 	return k
 })
 
-// asked serves a request and says what the kubelet asked its authorizer about. The
-// answer is allow, so that what it does then can be seen too.
+// asked serves a request, and returns the rights that the kubelet asks its authorizer for. The
+// authorizer allows them, so that the test also sees the next step.
 func (k *kubelet) asked(
 	r *http.Request,
 	allow bool,
@@ -104,8 +103,7 @@ func (k *kubelet) asked(
 	return asked, answer, err
 }
 
-// mapped is what the kubelet's mapping makes of a request, whether or not it has a
-// handler for it.
+// mapped returns the kubelet's mapping of a request, even if the kubelet has no handler for it.
 func (k *kubelet) mapped(method, path string) []kubeletauth.Attributes {
 	r := &http.Request{Method: method, URL: &url.URL{Path: path}}
 	var mapped []kubeletauth.Attributes
@@ -121,7 +119,7 @@ type container interface {
 	RegisteredHandlePaths() []string
 }
 
-// routes reads the server's field, for which it has no method.
+// routes reads the server's private field, because there is no method for it.
 func (k *kubelet) routes(t *testing.T) container {
 	t.Helper()
 	field := reflect.ValueOf(&k.Server).Elem().FieldByName("restfulCont")
@@ -134,7 +132,7 @@ func (k *kubelet) routes(t *testing.T) container {
 
 var caller = &user.DefaultInfo{Name: "caller"}
 
-// gate authenticates everybody as the caller, and notes what is asked.
+// gate authenticates every request as the same user, and records the rights that are asked for.
 type gate struct {
 	server.NodeRequestAttributesGetter
 	dynamiccertificates.CAContentProvider
@@ -154,17 +152,16 @@ func (g *gate) Authorize(_ context.Context, a authorizer.Attributes) (authorizer
 	return authorizer.DecisionNoOpinion, "", nil
 }
 
-// reached is what a request got hold of.
+// reached is the object that a request reached.
 type reached struct {
-	// what is the last handler's name for it; empty if it got no further than the routes.
+	// what is the last handler's name for the object, or "" if only the routes were reached.
 	what   string
 	target kubeletauth.Target
 }
 
 var errNothingBehind = errors.New("nothing is behind this kubelet")
 
-// host notes what a request reaches. Every pod exists, with UID "uid" and one
-// container, "c".
+// host records what a request reaches. Every pod exists, with UID "uid" and one container "c".
 type host struct {
 	server.HostInterface
 	reached reached

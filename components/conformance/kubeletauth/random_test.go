@@ -17,16 +17,16 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
 )
 
-// TestAgainstKubelet sends random requests to the kubelet's own server. Where the mapping
-// does not reject a request, compat needs exactly what the kubelet's mapping says, and strict
-// needs verb create on a subresource of its own if the kubelet would have run, attached or
-// forwarded something. It is not a fuzz target, because Go would instrument everything that
-// the kubelet imports, which takes a quarter of an hour.
+// TestAgainstKubelet sends random requests to the kubelet's own server. If the mapping does not
+// deny a request, compat needs exactly the rights in the kubelet's mapping. Strict needs verb
+// create on a separate subresource if the kubelet would have run, attached or forwarded anything.
+// It is not a fuzz target, because Go would instrument all packages that the kubelet imports, which
+// takes 15 minutes.
 func TestAgainstKubelet(t *testing.T) {
 	counts, full := harness.Suite{
 		Questions: 100_000, PerSeed: 1000, Seed: int(time.Now().UnixNano() >> 20 & (1<<30 - 1)),
 		Gates: []harness.Gates{{Name: "defaults", Share: 10}},
-		// The kubelet's metrics can be registered only once in a process.
+		// A process can register the kubelet's metrics only once.
 		Workers: 1,
 		Worker: func(*testing.T, harness.Gates) func(uint64, harness.Counts) string {
 			return func(seed uint64, counts harness.Counts) string { return askAtRandom(harness.Seeded(seed), counts) }
@@ -53,7 +53,7 @@ func askAtRandom(rng harness.RNG, counts harness.Counts) (wrong string) {
 	return ""
 }
 
-// simplerRequests are a GET, no upgrade, and shorter paths.
+// simplerRequests returns simpler versions: GET, no upgrade, shorter paths.
 func simplerRequests(r kubeletauth.Request) iter.Seq[kubeletauth.Request] {
 	return func(yield func(kubeletauth.Request) bool) {
 		if r.Upgrade && !yield(kubeletauth.Request{Method: r.Method, Path: r.Path}) {
@@ -158,7 +158,8 @@ func compare(r kubeletauth.Request) (wrong string) {
 	request := newRequest(r.Method, r.Path, upgrade)
 	request.URL.RawPath = r.RawPath
 	asked, _, err := theKubelet().asked(request, harmless(r.Path))
-	// The kubelet stops at the first that is allowed, and does not ask where it has no handler.
+	// The kubelet stops at the first allowed right. It does not ask at all for a path without a
+	// handler.
 	if err != nil || !slices.Equal(asked, want[:len(asked)]) {
 		return fmt.Sprintf("%+v: the kubelet maps it to %v, and asks for %v (%v)", r, want, asked, err)
 	}
@@ -184,8 +185,8 @@ func compareReached(r kubeletauth.Request, strict kubeletauth.Mapping, reached r
 	return ""
 }
 
-// harmless: the handler is one of the host above, and not one that measures this
-// process or reads what it has no kubelet for.
+// harmless reports whether the handler is one of the host above. Other handlers measure this
+// process, or read files that do not exist here.
 func harmless(requestPath string) bool {
 	first, _, _ := strings.Cut(strings.TrimPrefix(path.Clean("/"+requestPath), "/"), "/")
 	return !slices.Contains([]string{"debug", "metrics", "stats", "configz", "flagz", "statusz"}, first)

@@ -24,11 +24,11 @@ var update = flag.Bool("update", false, "write "+golden+" anew")
 
 var methods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND", "get"}
 
-// route is a path that the kubelet has a handler for. A handler that is no go-restful
-// route looks at the method itself, or does not.
+// route is a path with a handler in the kubelet. A handler that is not a go-restful route checks
+// the method itself, or not at all.
 type route struct{ method, template string }
 
-// path is the template with something in the place of each parameter.
+// path returns the template with a value for each parameter.
 func (r route) path() string {
 	return strings.NewReplacer("{podNamespace}", "ns", "{podID}", "pod", "{uid}", "uid", "{podUID}", "uid",
 		"{containerName}", "c",
@@ -54,7 +54,7 @@ func allRoutes(t *testing.T) []route {
 	return routes
 }
 
-// newRequest is a request as net/http hands it to a handler.
+// newRequest returns a request as net/http passes it to a handler.
 func newRequest(method, path string, upgrade string) *http.Request {
 	r := httptest.NewRequest(http.MethodGet, "https://node:10250/?output=1&port=80&cmd=a", http.NoBody)
 	r.Method, r.URL.Path = method, path
@@ -67,8 +67,8 @@ func newRequest(method, path string, upgrade string) *http.Request {
 	return r
 }
 
-// TestCompatAsksWhatTheKubeletAsks sends every method to every route of the kubelet,
-// with and without an upgrade, and notes what the kubelet asks its authorizer.
+// TestCompatAsksWhatTheKubeletAsks sends every method to every route of the kubelet, with and
+// without an upgrade, and records the rights that the kubelet asks its authorizer for.
 func TestCompatAsksWhatTheKubeletAsks(t *testing.T) {
 	for _, route := range allRoutes(t) {
 		for _, method := range methods {
@@ -100,8 +100,8 @@ func TestCompatAsksWhatTheKubeletAsks(t *testing.T) {
 	}
 }
 
-// TestRoutes holds the whole table of routes, and what each mode asks for, against a
-// file: what a new version of the kubelet brings has to be looked at by somebody.
+// TestRoutes compares the whole table of routes, with the rights in each mode, with a file. So a
+// developer must review every route that a new version of the kubelet adds.
 func TestRoutes(t *testing.T) {
 	var lines []string
 	for _, r := range allRoutes(t) {
@@ -153,7 +153,7 @@ func needs(t *testing.T, mode kubeletauth.Mode, r kubeletauth.Request) string {
 	return strings.Join(rights, " or ") + " [" + string(mapping.Rule) + "]"
 }
 
-// TestTargets asks the kubelet which pod and container it looks for.
+// TestTargets checks which pod and container the kubelet looks up.
 func TestTargets(t *testing.T) {
 	seen := map[string]bool{}
 	for _, route := range allRoutes(t) {

@@ -10,9 +10,9 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
 )
 
-// TestWhatTheKubeletDoesWithUncleanPaths is what docs/kubelet-api.md says of them: the
-// kubelet redirects them or has nothing there, without asking who is calling; a few it
-// serves.
+// TestWhatTheKubeletDoesWithUncleanPaths checks what docs/kubelet-api.md says about these paths.
+// The kubelet redirects them or has no handler for them, without authentication. It serves a few of
+// them.
 func TestWhatTheKubeletDoesWithUncleanPaths(t *testing.T) {
 	for _, tc := range []struct {
 		raw   string

@@ -1,8 +1,8 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package loadtest times calls, in turn or from several callers at once, and says what half
-// and what all but one in a hundred of them took.
+// Package loadtest times calls, one after the other or from several callers at once, and reports
+// the 50th and the 99th percentile.
 package loadtest
 
 import (
@@ -14,13 +14,13 @@ import (
 	"time"
 )
 
-// Latencies are those of calls. It is safe for concurrent use.
+// Latencies contains the latencies of calls. It is safe for concurrent use.
 type Latencies struct {
 	mu  sync.Mutex
 	all []time.Duration
 }
 
-// Time times one call, and keeps the latency if the call has no error.
+// Time times one call. It records the latency if the call returns no error.
 func (l *Latencies) Time(call func() error) error {
 	start := time.Now()
 	if err := call(); err != nil {
@@ -33,7 +33,8 @@ func (l *Latencies) Time(call func() error) error {
 	return nil
 }
 
-// Percentile is the latency that p of 100 calls do not exceed; 0 without any call.
+// Percentile returns the latency that p percent of the calls do not exceed, or 0 if there are no
+// calls.
 func (l *Latencies) Percentile(p int) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -44,13 +45,13 @@ func (l *Latencies) Percentile(p int) time.Duration {
 	return l.all[(len(l.all)-1)*p/100]
 }
 
-// Report gives a benchmark the two percentiles as metrics.
+// Report reports the two percentiles as metrics of a benchmark.
 func (l *Latencies) Report(b *testing.B) {
 	b.ReportMetric(float64(l.Percentile(50).Microseconds()), "p50-µs")
 	b.ReportMetric(float64(l.Percentile(99).Microseconds()), "p99-µs")
 }
 
-// OneCaller benchmarks a call that is made again as soon as it returns.
+// OneCaller benchmarks a call that is repeated as soon as it returns.
 func OneCaller(b *testing.B, call func(context.Context) error) {
 	var latencies Latencies
 	for b.Loop() {
@@ -61,8 +62,8 @@ func OneCaller(b *testing.B, call func(context.Context) error) {
 	latencies.Report(b)
 }
 
-// ManyCallers benchmarks a call that n callers make at the same time, a whole number for each
-// core.
+// ManyCallers benchmarks a call that n callers make concurrently. n is a multiple of the number of
+// cores.
 func ManyCallers(b *testing.B, n int, call func(context.Context) error) {
 	var latencies Latencies
 	b.SetParallelism(max(1, n/runtime.GOMAXPROCS(0)))

@@ -26,7 +26,7 @@ const (
 	AdmitPath     = "/review"
 )
 
-// newClient is a client of a webhook with what kube-apiserver has: client-go, JSON, no rate
+// newClient returns a webhook client with kube-apiserver's settings: client-go, JSON, no rate
 // limit. Source: k8s.io/apiserver/pkg/util/webhook NewGenericWebhook, without its retries.
 func newClient(
 	address, path string,
@@ -56,7 +56,8 @@ func newClient(
 	return client, nil
 }
 
-// SecretCaller asks whether a node may get a secret, which must be allowed.
+// SecretCaller returns a function that reviews whether a node may get a secret. The answer must be
+// allow.
 func SecretCaller(
 	address string,
 	files Files,
@@ -88,8 +89,8 @@ func SecretCaller(
 	}, err
 }
 
-// PodStatusCaller asks whether a node may write that a pod on it has ended, which must be
-// admitted.
+// PodStatusCaller returns a function that reviews whether a node may set the status of a pod on it
+// to a final phase. The answer must be allow.
 func PodStatusCaller(address string, files Files, pod *corev1.Pod) (func(ctx context.Context) error, error) {
 	client, err := newClient(address, AdmitPath, files, admissionv1.AddToScheme, admissionv1.SchemeGroupVersion)
 	if err != nil {
@@ -127,7 +128,8 @@ func PodStatusCaller(address string, files Files, pod *corev1.Pod) (func(ctx con
 		OldObject: runtime.RawExtension{Raw: old},
 	}
 	return func(ctx context.Context) error {
-		// Encoding writes the kind into what it encodes, so no two calls may share a review.
+		// Encoding writes the kind into the encoded object, so concurrent calls must not share a
+		// review.
 		asked, answer := admissionv1.AdmissionReview{Request: request}, admissionv1.AdmissionReview{}
 		err := client.Post().Body(&asked).Do(ctx).Into(&answer)
 		if err == nil && (answer.Response == nil || !answer.Response.Allowed) {

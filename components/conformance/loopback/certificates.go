@@ -24,19 +24,19 @@ import (
 	"k8s.io/client-go/util/keyutil"
 )
 
-// ClientName is the common name of the client that the server serves.
+// ClientName is the common name of the client that the server accepts.
 const ClientName = "bulkhead:kube-apiserver"
 
-// Files are certificates for both ends of a connection on loopback, from one CA.
+// Files are the certificates for both ends of a connection on loopback, from one CA.
 type Files struct {
 	CA, Server, Client Pair
 }
 
-// Pair are the files of a certificate and its key.
+// Pair contains the paths of a certificate and its key.
 type Pair struct{ CertFile, KeyFile string }
 
-// NewFiles makes them in a directory. They are valid for a day. The client has the given
-// name and group.
+// NewFiles creates the files in a directory. The certificates are valid for a day. The client has
+// this name and group.
 func NewFiles(dir, clientName, group string) (Files, error) {
 	pair := func(name string) Pair {
 		return Pair{CertFile: filepath.Join(dir, name+".crt"), KeyFile: filepath.Join(dir, name+".key")}
@@ -88,7 +88,7 @@ func (p Pair) write(der []byte, key *ecdsa.PrivateKey) error {
 	return errors.Join(cert.WriteCert(p.CertFile, block), keyutil.WriteKey(p.KeyFile, data))
 }
 
-// WriteKubeconfig writes one for the client, of a server at that URL.
+// WriteKubeconfig writes a kubeconfig for the client and a server at this URL.
 func (f Files) WriteKubeconfig(file, server string) error {
 	const name = "benchmark"
 	config := clientcmdapi.NewConfig()
@@ -102,8 +102,9 @@ func (f Files) WriteKubeconfig(file, server string) error {
 	return nil
 }
 
-// FreePort is one that no program listens on at this moment. It is below those that the kernel
-// gives to connections: a run leaves thousands of these, and any could be the port.
+// FreePort returns a port on which no program listens at this moment. It is below the range that
+// the kernel uses for outgoing connections. A run leaves thousands of those ports in use, and any
+// could be the port.
 func FreePort() (int, error) {
 	var err error
 	for range 100 {

@@ -15,7 +15,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/serve"
 )
 
-// Serve serves a handler with the server of Bulkhead's webhooks until ctx ends.
+// Serve serves a handler with the server of Bulkhead's webhooks until ctx is done.
 func Serve(ctx context.Context, files Files, securePort, healthPort int, path string, handler http.Handler) error {
 	mux := http.NewServeMux()
 	mux.Handle(path, handler)
@@ -41,5 +41,5 @@ func Listens(address string) bool {
 	return connection.Close() == nil
 }
 
-// Address is a port on loopback.
+// Address returns the host:port of a port on loopback.
 func Address(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }

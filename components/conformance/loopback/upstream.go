@@ -23,7 +23,7 @@ import (
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/informers"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
-	// The scheme knows what is installed.
+	// These imports register the API types in the scheme.
 	_ "k8s.io/kubernetes/pkg/apis/core/install"
 	"k8s.io/kubernetes/pkg/auth/nodeidentifier"
 	"k8s.io/kubernetes/plugin/pkg/admission/noderestriction"
@@ -32,9 +32,8 @@ import (
 	kubejson "sigs.k8s.io/json"
 )
 
-// UpstreamAuthorizer answers SubjectAccessReviews with the in-tree Node authorizer, which
-// follows the cluster with the informers as it does in kube-apiserver. It returns once the
-// graph is complete.
+// UpstreamAuthorizer answers SubjectAccessReviews with the in-tree Node authorizer. It uses the
+// same informers as in kube-apiserver. It returns when the graph is complete.
 func UpstreamAuthorizer(ctx context.Context, factory informers.SharedInformerFactory) (http.Handler, error) {
 	graph := node.NewGraph()
 	node.AddGraphEventHandlers(
@@ -73,7 +72,7 @@ func UpstreamAuthorizer(ctx context.Context, factory informers.SharedInformerFac
 	}), nil
 }
 
-// waitForPods waits until the graph has every pod of the list: its event handlers run after
+// waitForPods waits until the graph has every pod of the list. The graph's event handlers run after
 // the informers have synced.
 func waitForPods(
 	ctx context.Context, z authorizer.UnconditionalAuthorizer, factory informers.SharedInformerFactory,
@@ -93,8 +92,8 @@ func waitForPods(
 	return errors.Join(err, ctx.Err())
 }
 
-// UpstreamAdmission answers AdmissionReviews with the in-tree NodeRestriction plugin. It
-// returns once the informers have everything.
+// UpstreamAdmission answers AdmissionReviews with the in-tree NodeRestriction plugin. It returns
+// when the informers have synced.
 func UpstreamAdmission(ctx context.Context, factory informers.SharedInformerFactory) (http.Handler, error) {
 	plugin := noderestriction.NewPlugin(nodeidentifier.NewDefaultNodeIdentifier())
 	plugin.InspectFeatureGates(utilfeature.DefaultFeatureGate)
@@ -122,14 +121,14 @@ func UpstreamAdmission(ctx context.Context, factory informers.SharedInformerFact
 	}), nil
 }
 
-// noOpinion is asked about other requests than those of the benchmarks.
+// noOpinion is the authorizer for requests that the benchmarks do not make.
 type noOpinion struct{}
 
 func (noOpinion) Authorize(context.Context, authorizer.Attributes) (authorizer.Decision, string, error) {
 	return authorizer.DecisionNoOpinion, "", nil
 }
 
-// attributesOf has the objects in the API server's own types, which the plugin takes.
+// attributesOf converts the objects to the API server's internal types, which the plugin requires.
 func attributesOf(r *admissionv1.AdmissionRequest) (admission.Attributes, error) {
 	decoder := legacyscheme.Codecs.UniversalDecoder()
 	object, err := runtime.Decode(decoder, r.Object.Raw)
@@ -142,7 +141,7 @@ func attributesOf(r *admissionv1.AdmissionRequest) (admission.Attributes, error)
 		&user.DefaultInfo{Name: r.UserInfo.Username, Groups: r.UserInfo.Groups}), err
 }
 
-// startInformers waits until every informer has its list.
+// startInformers waits until every informer has synced.
 func startInformers(ctx context.Context, factory informers.SharedInformerFactory) error {
 	factory.Start(ctx.Done())
 	for kind, synced := range factory.WaitForCacheSync(ctx.Done()) {

@@ -16,7 +16,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// answer is everything that an authorizer returns.
+// answer contains all return values of an authorizer.
 type answer struct {
 	decision authorizer.Decision
 	reason   string
@@ -38,7 +38,7 @@ func ask(z authorizer.Authorizer, a authorizer.Attributes) answer {
 	return answer{decision, reason, err}
 }
 
-// comparison is one request and both answers.
+// comparison is one request with both answers.
 type comparison struct {
 	pair               *pair
 	request            *authorizer.AttributesRecord
@@ -61,9 +61,8 @@ var (
 	}()
 )
 
-// compare asks both subjects, Bulkhead in both modes, and returns what is wrong: the
-// empty string, or a description of a disagreement that is not a known one. It
-// counts the known ones.
+// compare asks both subjects, Bulkhead in both modes. It returns a description of a difference that
+// is not a known one, or "". It counts the known differences.
 func (p *pair) compare(a *authorizer.AttributesRecord, counts harness.Counts) string {
 	c := comparison{pair: p, request: a, mode: nodeauthorizer.Compat}
 	c.node, c.isNode = identifier.NodeIdentity(a.User)
@@ -82,8 +81,8 @@ func (p *pair) compare(a *authorizer.AttributesRecord, counts harness.Counts) st
 	return p.compareStrict(c, counts)
 }
 
-// compareStrict holds that Bulkhead says in Strict what it says in Compat, and
-// denies what upstream abstains from, but for what is known.
+// compareStrict checks Strict. The reason must be the same as in Compat. Strict must deny what
+// upstream abstains from, except for known differences.
 func (p *pair) compareStrict(c comparison, counts harness.Counts) string {
 	compat := c.bulkhead
 	c.mode, c.bulkhead = nodeauthorizer.Strict, ask(p.strict, c.request)
@@ -102,7 +101,7 @@ func (p *pair) compareStrict(c comparison, counts harness.Counts) string {
 	return ""
 }
 
-// malformed says what is wrong with Bulkhead's answer, whatever upstream answers.
+// malformed returns what is wrong with Bulkhead's answer, whatever upstream answers, or "".
 func (c *comparison) malformed() string {
 	switch {
 	case c.bulkhead.err != nil:
@@ -115,8 +114,8 @@ func (c *comparison) malformed() string {
 	return ""
 }
 
-// disagreement says how Bulkhead differs in Compat: in the decision, or in the text
-// where upstream has one.
+// disagreement returns how Bulkhead in Compat differs from upstream, or "". It compares the
+// decisions, and the reasons if upstream has one.
 func (c *comparison) disagreement() string {
 	switch {
 	case c.upstream.err != nil:
@@ -131,7 +130,7 @@ func (c *comparison) disagreement() string {
 	return ""
 }
 
-// sameText reports whether Bulkhead's text is upstream's text and then its rule.
+// sameText reports whether Bulkhead's reason is upstream's reason followed by the rule.
 func (c *comparison) sameText() bool {
 	rest, ok := strings.CutPrefix(c.bulkhead.reason, c.upstream.reason)
 	return ok && len(rest) == len(c.id)+3 && rest[:2] == " [" && rest[2:len(rest)-1] == string(c.id)

@@ -16,15 +16,15 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// difference is one way in which Bulkhead is meant to answer differently.
+// difference is an intended difference between Bulkhead and upstream.
 type difference struct {
 	harness.Documented
-	// is recognises the case in a comparison that names one of the rules.
+	// is reports whether a comparison, in which Bulkhead names one of the rules, shows this
+	// difference.
 	is func(*comparison) bool
 }
 
-// differences are all that are known. The first that recognises a comparison
-// takes it.
+// differences are all known differences. The first one that matches a comparison applies.
 var differences = []difference{
 	{
 		Documented: harness.Documented{
@@ -107,7 +107,7 @@ var differences = []difference{
 	},
 }
 
-// knownAs names the difference that a comparison shows, if it is known.
+// knownAs returns the name of the known difference that a comparison shows, or "".
 func knownAs(c *comparison) string {
 	for i := range differences {
 		d := &differences[i]
@@ -118,20 +118,18 @@ func knownAs(c *comparison) string {
 	return ""
 }
 
-// strictly reports whether Bulkhead made this of what the node authorizer does not
-// allow.
+// strictly reports whether Strict turned a request that upstream does not allow into this decision.
 func (c *comparison) strictly(decision authorizer.Decision) bool {
 	return c.mode == nodeauthorizer.Strict && c.isNode && c.bulkhead.decision == decision
 }
 
-// withoutPast reports whether an upstream with no past answers the decision.
+// withoutPast reports whether a new upstream, without earlier events, returns this decision.
 func (c *comparison) withoutPast(u upstream, decision authorizer.Decision) bool {
 	return ask(u, c.request).decision == decision
 }
 
-// isLeak recognises that upstream still allows an object with very many consumers,
-// one of which named it twice on the node that asks, and that nothing but this
-// past can be why.
+// isLeak matches if upstream still allows an object that a pod on the node named twice, after the
+// object had very many consumers. It checks that only these past events can be the cause.
 func isLeak(c *comparison) bool {
 	if c.mode != nodeauthorizer.Compat || c.upstream.decision != authorizer.DecisionAllow ||
 		c.bulkhead.decision != authorizer.DecisionNoOpinion {
@@ -148,23 +146,23 @@ func isLeak(c *comparison) bool {
 		c.withoutPast(c.pair.upstreamStale(), c.bulkhead.decision)
 }
 
-// isUpdateNotLookedAt recognises that upstream answers from objects as they were
-// before updates that its event handlers do not look at.
+// isUpdateNotLookedAt matches if upstream decides on objects as they were before updates that its
+// event handlers ignore.
 func isUpdateNotLookedAt(c *comparison) bool {
 	return c.mode == nodeauthorizer.Compat && c.upstream.decision != c.bulkhead.decision &&
 		c.withoutPast(c.pair.upstreamUpToDate(), c.bulkhead.decision) &&
 		c.withoutPast(c.pair.upstreamStale(), c.upstream.decision)
 }
 
-// isSubresourceInResource recognises a review made by hand for a resource with a
-// slash, which upstream allows as RBAC would.
+// isSubresourceInResource matches a review written by hand for a resource with a slash. Upstream
+// allows it, as RBAC would.
 func isSubresourceInResource(c *comparison) bool {
 	return c.mode == nodeauthorizer.Compat && c.upstream.decision == authorizer.DecisionAllow &&
 		c.request.Subresource == "" && strings.Contains(c.request.Resource, "/")
 }
 
-// isAdmissionQuestion recognises that only the text differs, since upstream has one
-// for the resource that the audience or signer is spelled like.
+// isAdmissionQuestion matches if only the reasons differ. Upstream has a reason for the resource
+// whose name equals the audience or signer.
 func isAdmissionQuestion(c *comparison) bool {
 	return c.mode == nodeauthorizer.Compat && c.upstream.decision == c.bulkhead.decision && c.upstream.reason != "" &&
 		strings.HasPrefix(c.request.Verb, "request-serviceaccounts-")

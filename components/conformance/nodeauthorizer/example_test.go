@@ -15,14 +15,14 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/conformance/nodeauthorizer/generator"
 )
 
-// example is what happened, and the question that was answered wrongly then.
+// example is a sequence of events, with the request that was then answered wrongly.
 type example struct {
 	name    string
 	steps   []generator.Step
 	request authorizer.AttributesRecord
 }
 
-// wrong is what is wrong with the answer, or empty.
+// wrong returns what is wrong with the answer, or "".
 func (e example) wrong() string {
 	p := newPair()
 	for _, step := range e.steps {
@@ -31,12 +31,12 @@ func (e example) wrong() string {
 	return p.compare(&e.request, harness.Counts{})
 }
 
-// shrunk is a shorter example of something that goes wrong.
+// shrunk returns a shorter example that still fails.
 func (e example) shrunk() example {
 	return harness.Shrink(e, example.smaller, func(e example) bool { return e.wrong() != "" })
 }
 
-// smaller yields examples that lack steps, and then those with simpler ones.
+// smaller returns examples with fewer steps, and then examples with simpler steps.
 func (e example) smaller() iter.Seq[example] {
 	return func(yield func(example) bool) {
 		for steps := range harness.WithoutParts(e.steps) {
@@ -61,7 +61,7 @@ func (e example) smaller() iter.Seq[example] {
 	}
 }
 
-// String is the example as it goes into regressions, and what is wrong.
+// String returns the example in the form for the list of regressions, and what is wrong.
 func (e example) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n{\n\tname: %q,\n", e.wrong(), e.name)

@@ -11,16 +11,15 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 )
 
-// history is what has to be known of the past to say why upstream answers as it
-// does: upstream's answers depend on it, and Bulkhead's do not.
+// history contains the past events that explain upstream's answers. Upstream's answers depend on
+// the past, and Bulkhead's do not.
 type history struct {
-	// taken holds the objects as upstream's event handlers last looked at them.
+	// taken contains the objects as upstream's event handlers last processed them.
 	taken map[generator.Key]generator.Object
-	// naming counts the bound pods that name an object now, most is the largest
-	// that count ever was.
+	// naming is the number of bound pods that name an object now. most is the maximum of that
+	// number so far.
 	naming, most map[generator.Key]int
-	// twice has the objects that one pod named more than once, and the nodes of
-	// such pods.
+	// twice contains the objects that one pod named more than once, with the nodes of such pods.
 	twice map[generator.Key][]string
 }
 
@@ -65,7 +64,7 @@ func (h history) count(pod generator.Pod) {
 	}
 }
 
-// times says how often a bound pod names each object.
+// times returns how often a bound pod names each object.
 func times(pod generator.Pod) map[generator.Key]int {
 	if pod.Mirror || pod.Node == "" {
 		return nil
@@ -77,8 +76,8 @@ func times(pod generator.Pod) map[generator.Key]int {
 	return counts
 }
 
-// isIgnored says in the test's own words what upstream's event handlers do not
-// look at. Source: graph_populator.go.
+// isIgnored reports whether upstream's event handlers ignore an event. It is a separate
+// implementation. Source: graph_populator.go.
 func isIgnored(event generator.Event) bool {
 	switch event.Key.Kind {
 	case graph.Pod:
@@ -115,8 +114,8 @@ func ephemeralContainers(pod generator.Pod) int {
 	return count
 }
 
-// claimStatus is one entry of a pod's status; the claim of a template is known
-// by its place among the references, the extended claim by the place -1.
+// claimStatus is one entry in a pod's status. The key of a template's claim is its index among the
+// references. The key of the extended claim is -1.
 type claimStatus struct {
 	place int
 	name  string

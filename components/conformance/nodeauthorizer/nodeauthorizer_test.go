@@ -20,12 +20,12 @@ const (
 	requestsPerStep = 20
 )
 
-// TestAgainstUpstream sends random clusters through both authorizers and asks them the
-// same random questions. They must agree, except for the known differences.
+// TestAgainstUpstream gives both authorizers the same random clusters and requests. They must
+// agree, except for the known differences.
 func TestAgainstUpstream(t *testing.T) {
 	harness.Suite{
 		Questions: 1_000_000, PerSeed: stepsPerCluster * requestsPerStep, Seed: 1,
-		// Most questions are asked with the defaults of 1.37.
+		// Most requests use the default gates of 1.37.
 		Gates: []harness.Gates{
 			{Name: "defaults", Share: 7},
 			{Name: "CSIVolumeHealth", Share: 1, Set: map[string]bool{"CSIVolumeHealth": true}},
@@ -52,7 +52,7 @@ func setGates(t *testing.T, gates harness.Gates) {
 	featuregatetesting.SetFeatureGatesDuringTest(t, utilfeature.DefaultFeatureGate, set)
 }
 
-// askAboutCluster makes the cluster of a seed and asks about it after every step.
+// askAboutCluster creates the cluster of a seed, and makes requests after every step.
 func askAboutCluster(seed uint64, counts harness.Counts) (wrong string) {
 	g := generator.New(harness.Seeded(seed))
 	g.Breaks, g.Unlawful = seed%4 == 0, seed%8 == 1
@@ -71,7 +71,7 @@ func askAboutCluster(seed uint64, counts harness.Counts) (wrong string) {
 	return ""
 }
 
-// run is one cluster, and what has happened in it.
+// run is one cluster with its past events.
 type run struct {
 	generator *generator.Generator
 	pair      *pair
@@ -96,7 +96,7 @@ func (r *run) ask() (wrong string) {
 	return example{r.name, r.steps, request}.shrunk().String()
 }
 
-// FuzzAgainstUpstream lets the bytes choose the cluster, what happens, and what is asked.
+// FuzzAgainstUpstream uses the fuzzer's bytes to choose the cluster, the events and the requests.
 func FuzzAgainstUpstream(f *testing.F) {
 	harness.AddSeeds(f)
 	f.Fuzz(func(t *testing.T, bytes []byte) {

@@ -15,10 +15,10 @@ import (
 
 const orderedClusters = 60
 
-// TestOrderOfSourcesDoesNotMatter takes what happens in a random cluster apart by
-// kind. Watches keep the order within a kind, and nothing keeps the order between
-// kinds: so four kinds come one after the other, in all 24 orders, and the fifth
-// comes in between at random. The graph must always be the same in the end.
+// TestOrderOfSourcesDoesNotMatter separates the events in a random cluster by kind. Watches keep
+// the order within a kind, but there is no order between kinds. So the test applies four kinds one
+// after the other, in all 24 orders, and mixes in the fifth at random. The final graph must always
+// be the same.
 func TestOrderOfSourcesDoesNotMatter(t *testing.T) {
 	orders := 0
 	for seed := range orderedClusters {
@@ -46,7 +46,7 @@ func TestOrderOfSourcesDoesNotMatter(t *testing.T) {
 	}
 }
 
-// photo is all that can be asked of a graph.
+// photo contains all answers of a graph.
 type photo struct {
 	stats     graph.Stats
 	relations map[string]graph.Relation
@@ -98,7 +98,7 @@ func (p photo) differsFrom(other photo) string {
 	return ""
 }
 
-// inOrder is what happens to the kinds, one kind after the other.
+// inOrder returns the steps of these kinds, one kind after the other.
 func inOrder(steps []generator.Step, kinds []graph.Kind) []generator.Step {
 	var ordered []generator.Step
 	for _, kind := range kinds {

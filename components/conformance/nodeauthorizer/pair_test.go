@@ -17,10 +17,10 @@ type pair struct {
 	graph          *graph.Graph
 	compat, strict *nodeauthorizer.Authorizer
 	state          *generator.State
-	// api is each object as the watches last showed it.
+	// api contains each object as the watches last showed it.
 	api     map[generator.Key]metav1.Object
 	history history
-	// upToDate and stale are made when they are asked for, and again after a step.
+	// upToDate and stale are created on demand, and dropped after a step.
 	upToDate, stale *upstream
 }
 
@@ -36,7 +36,7 @@ func newPair() *pair {
 	return p
 }
 
-// apply lets a step happen and tells both subjects what their watches show of it.
+// apply applies a step, and delivers the watch events to both subjects.
 func (p *pair) apply(step generator.Step) {
 	events, relisted := p.state.Apply(step)
 	for _, event := range events {
@@ -54,7 +54,7 @@ func (p *pair) apply(step generator.Step) {
 	}
 }
 
-// advance returns the API's objects before and after an event; nil is none.
+// advance returns the API objects before and after an event. nil means that there is none.
 func (p *pair) advance(event generator.Event) (before, after any) {
 	if known, ok := p.api[event.Key]; ok {
 		before = known
@@ -78,8 +78,8 @@ func (p *pair) tellBulkhead(events []generator.Event) {
 	}
 }
 
-// upstreamUpToDate is an upstream that knows what the watches show now and has
-// no past.
+// upstreamUpToDate returns a new upstream with the objects that the watches show now, without
+// earlier events.
 func (p *pair) upstreamUpToDate() upstream {
 	if p.upToDate == nil {
 		u := newUpstream()
@@ -93,8 +93,8 @@ func (p *pair) upstreamUpToDate() upstream {
 	return *p.upToDate
 }
 
-// upstreamStale is an upstream that knows what Bulkhead took in, less what its event
-// handlers do not look at, and has no past either.
+// upstreamStale returns a new upstream with the objects as upstream's event handlers last processed
+// them: without the updates that they ignore. It has no earlier events either.
 func (p *pair) upstreamStale() upstream {
 	if p.stale == nil {
 		u := newUpstream()

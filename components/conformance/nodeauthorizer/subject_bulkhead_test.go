@@ -17,8 +17,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 )
 
-// newBulkhead is the node authorizer with all optional rules off, in both modes and with
-// the feature gates that upstream has at the moment.
+// newBulkhead returns node-authorizer with all optional rules off, in both modes, with upstream's
+// current feature gates.
 func newBulkhead(g *graph.Graph) (compat, strict *nodeauthorizer.Authorizer) {
 	config := nodeauthorizer.Config{
 		Features:  nodeauthorizer.DefaultFeatures(),
@@ -48,8 +48,8 @@ func setBulkhead(g *graph.Graph, object metav1.Object) {
 	}
 }
 
-// trimmed is the pod as graphsync has it when it sets it. Every other name keeps
-// the whole pod, which must come to the same.
+// trimmed returns the pod as graphsync stores it. For half of the pod names it returns the whole
+// pod. Both must give the same result.
 func trimmed(pod *corev1.Pod) *corev1.Pod {
 	if pod.Name[len(pod.Name)-1]%2 == 0 {
 		return pod

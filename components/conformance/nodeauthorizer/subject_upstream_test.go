@@ -22,14 +22,13 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 )
 
-// upstream is the in-tree authorizer with its own event handlers, which get
-// their events from the test.
+// upstream is the in-tree authorizer with its own event handlers. The test delivers the events.
 type upstream struct {
 	*node.NodeAuthorizer
 	handlers map[graph.Kind]cache.ResourceEventHandler
 }
 
-// silence keeps two lines of klog for each new graph out of the output.
+// silence suppresses the two klog lines for each new graph.
 var silence = sync.OnceFunc(func() {
 	klog.LogToStderr(false)
 	klog.SetOutput(io.Discard)
@@ -59,8 +58,8 @@ func newUpstream() upstream {
 	return u
 }
 
-// tell delivers an event as an informer does. What a new list lacks is told by
-// a tombstone.
+// tell delivers an event as an informer does. For an object that is missing in a new list, it
+// delivers a tombstone.
 func (u upstream) tell(event generator.Event, before, after any, relisted bool) {
 	handler := u.handlers[event.Key.Kind]
 	switch {
@@ -75,7 +74,7 @@ func (u upstream) tell(event generator.Event, before, after any, relisted bool) 
 	}
 }
 
-// source is an informer that only takes handlers.
+// source is an informer that only records its handler.
 type source struct {
 	cache.SharedIndexInformer
 	handler cache.ResourceEventHandler
@@ -86,7 +85,7 @@ func (s *source) AddEventHandler(handler cache.ResourceEventHandler) (cache.Reso
 	return registration{}, nil
 }
 
-// registration has synced: there is nothing but what the test tells.
+// registration always reports that it has synced, because the test delivers all events itself.
 type registration struct {
 	cache.ResourceEventHandlerRegistration
 }

@@ -15,9 +15,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 )
 
-// regressions are examples that once went wrong: both subjects must agree on them,
-// or differ as known. [TestAgainstUpstream] and the fuzzer print them so that
-// they can be pasted here.
+// regressions are examples that failed once. Both subjects must agree on them, or show a known
+// difference. [TestAgainstUpstream] and the fuzzer print examples in this form.
 var regressions = []example{
 	{
 		name: "both see a secret through a volume in a namespace of its own",
@@ -60,7 +59,7 @@ func TestRegressions(t *testing.T) {
 	}
 }
 
-// asks makes the request of node n1 that most witnesses are about.
+// asks returns the request of node n1 that most witnesses use.
 func asks(verb, group, resource, namespace, name string) authorizer.AttributesRecord {
 	return authorizer.AttributesRecord{
 		User: generator.Node(
@@ -75,8 +74,7 @@ func asks(verb, group, resource, namespace, name string) authorizer.AttributesRe
 	}
 }
 
-// witnesses shows for each known difference that it occurs, with every way that
-// it has.
+// witnesses returns examples that show each known difference, in each of its forms.
 func witnesses() map[string][]example {
 	path := authorizer.AttributesRecord{User: generator.Node("n1"), Verb: "get", Path: "/version"}
 	nameless := authorizer.AttributesRecord{
@@ -167,8 +165,8 @@ func witnesses() map[string][]example {
 	}
 }
 
-// leak makes enough pods elsewhere name an object, and then one on n1 name it
-// twice and go. Another pod stays on n1: upstream forgets nodes without any.
+// leak returns steps in which enough pods on other nodes name an object. Then one pod on n1 names
+// it twice and is deleted. Another pod stays on n1, because upstream forgets a node without pods.
 func leak(via string) []generator.Step {
 	once := generator.Ref{Via: via, Name: "a"}
 	var steps []generator.Step
@@ -210,8 +208,8 @@ func TestEachKnownDifferenceOccurs(t *testing.T) {
 	}
 }
 
-// TestLeak spells out the difference that matters most, and that it takes all of
-// what the page says it takes.
+// TestLeak shows the most important difference step by step. It checks that all conditions on the
+// page are necessary.
 func TestLeak(t *testing.T) {
 	for _, tc := range []struct {
 		name     string

@@ -18,7 +18,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// comparison is one write and both answers.
+// comparison is one write with both answers.
 type comparison struct {
 	cluster            *generator.Cluster
 	write              *generator.Write
@@ -26,7 +26,7 @@ type comparison struct {
 	upstream, bulkhead subjects.Answer
 }
 
-// sharedRules are those that upstream has as well; the others are off here.
+// sharedRules are the rules that upstream has too. All other rules are off in this test.
 var sharedRules = func() map[rules.ID]bool {
 	ids := map[rules.ID]bool{}
 	for _, r := range noderestriction.Rules {
@@ -37,8 +37,8 @@ var sharedRules = func() map[rules.ID]bool {
 	return ids
 }()
 
-// compare asks both subjects and returns what is wrong: the empty string, or a
-// description of a disagreement that is not a known one.
+// compare asks both subjects. It returns a description of a difference that is not a known one, or
+// "".
 func compare(p *subjects.Pair, cluster *generator.Cluster, write *generator.Write, counts harness.Counts) string {
 	asked, err := subjects.Ask(write, cluster.APIAudiences)
 	if err != nil {
@@ -69,7 +69,7 @@ func compare(p *subjects.Pair, cluster *generator.Cluster, write *generator.Writ
 	return ""
 }
 
-// malformed says what is wrong with Bulkhead's answer, whatever upstream answers.
+// malformed returns what is wrong with Bulkhead's answer, whatever upstream answers, or "".
 func (c *comparison) malformed() string {
 	switch {
 	case c.bulkhead.Admitted():
@@ -82,7 +82,8 @@ func (c *comparison) malformed() string {
 	return ""
 }
 
-// disagreement says how Bulkhead differs from what it should be, apart from the rule.
+// disagreement returns how Bulkhead's answer differs from the expected one, apart from the rule, or
+// "".
 func (c *comparison) disagreement(want subjects.Answer) string {
 	switch {
 	case c.bulkhead.Admitted() != want.Admitted():
@@ -99,14 +100,14 @@ func (c *comparison) disagreement(want subjects.Answer) string {
 
 func (c *comparison) id() string { return " [" + string(c.bulkhead.Rule) + "]" }
 
-// message is Bulkhead's text without the rule.
+// message returns Bulkhead's message without the rule.
 func (c *comparison) message() string { return strings.TrimSuffix(c.bulkhead.Message, c.id()) }
 
 func (c *comparison) describe(wrong string) string {
 	return fmt.Sprintf("%s\n\tupstream: %v\n\tBulkhead: %v", wrong, c.upstream, c.bulkhead)
 }
 
-// count says what came of a write.
+// count counts the outcome of a write.
 func (c *comparison) count(n harness.Counts) {
 	if !c.bulkhead.Admitted() {
 		n["refused: "+string(c.bulkhead.Rule)]++
@@ -128,7 +129,7 @@ func (c *comparison) count(n harness.Counts) {
 
 var identifier = nodeidentifier.NewDefaultNodeIdentifier()
 
-// everyDay is what kubelets write.
+// everyDay are the usual writes of kubelets.
 var everyDay = []string{
 	"CREATE pods",
 	"DELETE pods",

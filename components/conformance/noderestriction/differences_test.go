@@ -13,15 +13,16 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// difference is one way in which Bulkhead is meant to answer differently.
+// difference is an intended difference between Bulkhead and upstream.
 type difference struct {
 	harness.Documented
-	// explain makes of upstream's answer, or of what another difference has made of
-	// it, the one that Bulkhead has to give. Where the case is another it changes nothing.
+	// explain changes the expected answer to the one that Bulkhead must give. want is upstream's
+	// answer, possibly changed by other differences. If the case does not apply, explain returns
+	// want.
 	explain func(*subjects.Pair, *comparison, subjects.Answer) subjects.Answer
 }
 
-// differences are all that are known. One write may show several.
+// differences are all known differences. One write may show several.
 var differences = []difference{
 	{
 		Documented: harness.Documented{
@@ -119,7 +120,7 @@ var differences = []difference{
 	},
 }
 
-// explain is the answer that Bulkhead has to give, and what is different about it.
+// explain returns the answer that Bulkhead must give, and the names of the differences.
 func explain(p *subjects.Pair, c *comparison) (want subjects.Answer, known []string) {
 	want = c.upstream
 	for i := range differences {
@@ -138,13 +139,13 @@ var notFound = regexp.MustCompile(
 	`\b(node|pod|serviceaccount|persistentvolumeclaim|persistentvolume|csidriver)((?:\.storage\.k8s\.io)?) ("[^"]*" not found)`,
 )
 
-// inPlural speaks as the API server does of what is not there.
+// inPlural uses the API server's message for a missing object, which names the resource.
 func inPlural(_ *subjects.Pair, _ *comparison, want subjects.Answer) subjects.Answer {
 	want.Message = notFound.ReplaceAllString(want.Message, "${1}s$2 $3")
 	return want
 }
 
-// asInternalError gives a plain error of a plugin the reason of a status.
+// asInternalError gives a plain error of a plugin the reason of a Status.
 func asInternalError(_ *subjects.Pair, _ *comparison, want subjects.Answer) subjects.Answer {
 	if want.Code == 500 && want.Reason == "" {
 		want.Reason = "InternalError"
@@ -154,7 +155,7 @@ func asInternalError(_ *subjects.Pair, _ *comparison, want subjects.Answer) subj
 
 var fields = regexp.MustCompile(`^(metadata|spec|status)\.[A-Za-z]+(, (metadata|spec|status)\.[A-Za-z]+)*$`)
 
-// withFields takes the names of fields for upstream's comparison of two objects.
+// withFields replaces upstream's comparison of two objects by the names of the fields.
 func withFields(_ *subjects.Pair, c *comparison, want subjects.Answer) subjects.Answer {
 	const text = "is not allowed to update fields other than status.quantity and status.conditions: "
 	before, _, found := strings.Cut(want.Message, text)

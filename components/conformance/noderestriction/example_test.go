@@ -22,7 +22,7 @@ type example struct {
 	write   *generator.Write
 }
 
-// wrong is what is wrong with the answers, or empty.
+// wrong returns what is wrong with the answers, or "".
 func (e example) wrong() string {
 	pair, err := subjects.NewPair(e.set)
 	if err != nil {
@@ -34,12 +34,12 @@ func (e example) wrong() string {
 	return compare(pair, e.cluster, e.write, harness.Counts{})
 }
 
-// shrunk lacks as much as can be left out so that something is still wrong.
+// shrunk returns the smallest example that still fails.
 func (e example) shrunk() example {
 	return harness.Shrink(e, example.smaller, func(e example) bool { return e.wrong() != "" })
 }
 
-// smaller yields examples that lack one thing: first of the write, then of the cluster.
+// smaller returns examples with one detail less: first in the write, then in the cluster.
 func (e example) smaller() iter.Seq[example] {
 	return func(yield func(example) bool) {
 		for _, w := range e.write.Simpler() {
@@ -55,7 +55,7 @@ func (e example) smaller() iter.Seq[example] {
 	}
 }
 
-// String says what is wrong, about what write, and what there is beside it.
+// String returns what is wrong, the write, and the other objects in the cluster.
 func (e example) String() string {
 	var b strings.Builder
 	fmt.Fprintf(

@@ -22,7 +22,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/conformance/noderestriction/subjects"
 )
 
-// forbidden is a refusal of the write for a reason.
+// forbidden returns a denial of the write with this reason.
 func (c *comparison) forbidden(text string) subjects.Answer {
 	err, ok := admission.NewForbidden(c.asked.Bulkhead, fmt.Errorf("%s", text)).(*apierrors.StatusError) //nolint:errorlint // it is not wrapped
 	if !ok {
@@ -31,7 +31,7 @@ func (c *comparison) forbidden(text string) subjects.Answer {
 	return subjects.Answer{Code: err.ErrStatus.Code, Reason: err.ErrStatus.Reason, Message: err.ErrStatus.Message}
 }
 
-// node is the name of the node that writes.
+// node returns the name of the node that writes.
 func (c *comparison) node() string {
 	return strings.TrimPrefix(c.asked.Bulkhead.GetUserInfo().GetName(), "system:node:")
 }
@@ -42,7 +42,7 @@ func (c *comparison) creates(resource, subresource string) bool {
 		a.GetSubresource() == subresource
 }
 
-// withName has a refusal call a new object by the name that the API server made up.
+// withName expects the name that the API server generated in the denial of a new object.
 func withName(_ *subjects.Pair, c *comparison, want subjects.Answer) subjects.Answer {
 	accessor, err := meta.Accessor(c.asked.Bulkhead.GetObject())
 	if err != nil || want.Code != 403 || c.asked.Bulkhead.GetName() != "" ||
@@ -60,8 +60,8 @@ func withName(_ *subjects.Pair, c *comparison, want subjects.Answer) subjects.An
 	return want
 }
 
-// withType calls the types of objects as the API's package does. Of an update with a
-// wrong old object, upstream prints the type of the new one.
+// withType expects the Go type names of the API's package. For an update with a wrong old object,
+// upstream prints the type of the new object.
 func withType(_ *subjects.Pair, c *comparison, want subjects.Answer) subjects.Answer {
 	const text = "unexpected type "
 	before, _, found := strings.Cut(want.Message, text)
@@ -76,7 +76,8 @@ func withType(_ *subjects.Pair, c *comparison, want subjects.Answer) subjects.An
 	return want
 }
 
-// ofAnotherType is an object that upstream does not look at, or only at its name.
+// ofAnotherType expects a denial of an object with a wrong type. Upstream checks only its name, or
+// nothing.
 func ofAnotherType(_ *subjects.Pair, c *comparison, want subjects.Answer) subjects.Answer {
 	o := c.asked.Bulkhead.GetObject()
 	switch {
@@ -92,8 +93,8 @@ func ofAnotherType(_ *subjects.Pair, c *comparison, want subjects.Answer) subjec
 	return want
 }
 
-// byOldPod decides on the pod that is about to be deleted, which the watch may not
-// show yet, or not any more, and which has no name where many are deleted at once.
+// byOldPod expects a decision on the pod in the request's old object. The watch may not show that
+// pod yet, or no longer. The request has no name if many pods are deleted at once.
 func byOldPod(_ *subjects.Pair, c *comparison, want subjects.Answer) subjects.Answer {
 	a := c.asked.Bulkhead
 	if a.GetOperation() != admission.Delete || a.GetResource().Resource != "pods" || a.GetSubresource() != "" {
@@ -110,7 +111,8 @@ func byOldPod(_ *subjects.Pair, c *comparison, want subjects.Answer) subjects.An
 	}
 }
 
-// ofAnotherName is a Node in the name of the one that writes and with another name.
+// ofAnotherName expects a denial of a Node object with another name than the request, which names
+// the writing node.
 func ofAnotherName(_ *subjects.Pair, c *comparison, want subjects.Answer) subjects.Answer {
 	a := c.asked.Bulkhead
 	if a.GetResource().Resource != "nodes" || a.GetName() != c.node() {
@@ -124,8 +126,8 @@ func ofAnotherName(_ *subjects.Pair, c *comparison, want subjects.Answer) subjec
 	return want
 }
 
-// ofTwoKinds is a mirror pod that hides a volume behind another, which Bulkhead refuses,
-// by one or the other.
+// ofTwoKinds expects a denial of a mirror pod in which one volume has two sources. Bulkhead denies
+// it because of either source.
 func ofTwoKinds(_ *subjects.Pair, c *comparison, want subjects.Answer) subjects.Answer {
 	pod, ok := c.asked.Bulkhead.GetObject().(*corev1.Pod)
 	if !ok || !c.creates("pods", "") || c.bulkhead.Admitted() || want.Code != 0 && want.Code != 403 {
@@ -145,8 +147,8 @@ func ofTwoKinds(_ *subjects.Pair, c *comparison, want subjects.Answer) subjects.
 	return want
 }
 
-// byOldField is a mirror pod whose account is in the field that the API server keeps
-// in step with the other.
+// byOldField expects a denial of a mirror pod that names its account only in the deprecated field.
+// The API server keeps both fields equal.
 func byOldField(_ *subjects.Pair, c *comparison, want subjects.Answer) subjects.Answer {
 	pod, ok := c.asked.Bulkhead.GetObject().(*corev1.Pod)
 	if !ok || !c.creates("pods", "") || c.write.Defaulted || pod.Spec.ServiceAccountName != "" ||
@@ -161,7 +163,7 @@ func byOldField(_ *subjects.Pair, c *comparison, want subjects.Answer) subjects.
 	return want
 }
 
-// kinds counts the pointers of a struct that are set.
+// kinds returns the number of pointers in a struct that are set.
 func kinds(source any) int {
 	count, v := 0, reflect.ValueOf(source)
 	for i := range v.NumField() {
@@ -172,8 +174,9 @@ func kinds(source any) int {
 	return count
 }
 
-// forAPIAudiences is a token for just the API server's own audiences: it counts as one
-// for none, and if there is one audience, also as one for that by its name.
+// forAPIAudiences applies to a token for exactly the API server's own audiences. Such a request
+// counts as one without audiences. If there is one audience, it also counts as one for that
+// audience.
 func forAPIAudiences(p *subjects.Pair, c *comparison, want subjects.Answer) subjects.Answer {
 	token, ok := c.asked.Bulkhead.GetObject().(*authenticationv1.TokenRequest)
 	if own := c.cluster.APIAudiences; !ok || !c.creates("serviceaccounts", "token") || len(own) == 0 ||
@@ -190,13 +193,13 @@ func forAPIAudiences(p *subjects.Pair, c *comparison, want subjects.Answer) subj
 		}
 	}
 	if len(asked) == 2 && strings.Contains(c.bulkhead.Message, `audience ""`) {
-		// Both were refused; Bulkhead says it of none, with what was wrong last.
+		// Both were denied. Bulkhead's message names no audience, and the last reason.
 		return c.bulkhead.WithoutRule()
 	}
 	return inPlural(p, c, asked[0])
 }
 
-// withAudiences is upstream's answer to the same request for other audiences.
+// withAudiences returns upstream's answer to the same request with other audiences.
 func (c *comparison) withAudiences(p *subjects.Pair, audiences []string) subjects.Answer {
 	write := c.write.Clone()
 	write.Object.(*authenticationv1.TokenRequest).Spec.Audiences = audiences
@@ -207,7 +210,7 @@ func (c *comparison) withAudiences(p *subjects.Pair, audiences []string) subject
 	return p.Upstream(context.Background(), asked.Upstream)
 }
 
-// ofLongRequest is one that Bulkhead does not read.
+// ofLongRequest expects a denial of a certificate request that is too long for Bulkhead to read.
 func ofLongRequest(_ *subjects.Pair, c *comparison, want subjects.Answer) subjects.Answer {
 	request, ok := c.asked.Bulkhead.GetObject().(*certificatesv1.CertificateSigningRequest)
 	if !ok || len(request.Spec.Request) <= 64<<10 {

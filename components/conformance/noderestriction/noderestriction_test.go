@@ -14,12 +14,12 @@ import (
 
 const writesPerCluster = 250
 
-// TestAgainstUpstream has both subjects answer the same random writes. They must agree,
-// except for the known differences.
+// TestAgainstUpstream gives both subjects the same random writes. They must agree, except for the
+// known differences.
 func TestAgainstUpstream(t *testing.T) {
 	counts, full := harness.Suite{
 		Questions: 500_000, PerSeed: writesPerCluster, Seed: 1,
-		// Most writes are asked about with the defaults of 1.37.
+		// Most writes use the default gates of 1.37.
 		Gates: []harness.Gates{
 			{Name: "defaults", Share: 7},
 			{Name: "CSIVolumeHealth", Share: 1, Set: map[string]bool{"CSIVolumeHealth": true}},
@@ -45,9 +45,8 @@ func TestAgainstUpstream(t *testing.T) {
 	}
 }
 
-// checkReach checks that each rule refused, that everything that kubelets write every day
-// was admitted, and that each known difference occurred: otherwise the generator has lost
-// something.
+// checkReach checks that each rule denied a write, that all usual writes of kubelets were admitted,
+// and that each known difference occurred. Otherwise the generator no longer reaches every case.
 func checkReach(t *testing.T, counts harness.Counts) {
 	t.Helper()
 	for id := range sharedRules {
@@ -81,7 +80,7 @@ func askAboutCluster(pair *subjects.Pair, set map[string]bool, seed uint64, coun
 	return ""
 }
 
-// FuzzAgainstUpstream lets the bytes choose the cluster and the writes.
+// FuzzAgainstUpstream uses the fuzzer's bytes to choose the cluster and the writes.
 func FuzzAgainstUpstream(f *testing.F) {
 	harness.AddSeeds(f)
 	pair, err := subjects.NewPair(nil)

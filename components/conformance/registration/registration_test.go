@@ -1,9 +1,9 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package registration has kube-apiserver's own loader, with the validation of the
-// API, read the webhooks that Bulkhead puts on the disk for it: one that it refuses keeps
-// the server from starting.
+// Package registration loads the webhook files that Bulkhead writes for kube-apiserver, with
+// kube-apiserver's own loader and the validation of the API. If kube-apiserver rejected such a
+// file, it would not start.
 package registration
 
 import (
@@ -58,7 +58,7 @@ func TestKubeAPIServerTakesOurRegistrations(t *testing.T) {
 	}
 }
 
-// withBundle is a registration as the installer writes it.
+// withBundle returns a registration as the installer writes it.
 func withBundle(t *testing.T, name string) string {
 	t.Helper()
 	dir := t.TempDir()

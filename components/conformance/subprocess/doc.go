@@ -1,8 +1,8 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package subprocess builds and runs programs, each in a process of its own, and reads what
-// they use and report: memory, and their health port.
+// Package subprocess builds programs, runs each in a separate process, and reads their memory and
+// their health port.
 package subprocess
 
 import (
@@ -12,8 +12,8 @@ import (
 	"os/exec"
 )
 
-// Build builds programs, statically, in a directory of a module. The output is a file, or with
-// a slash at the end a directory.
+// Build builds programs, statically, in a directory of a module. The output is a file, or a
+// directory if it ends with a slash.
 func Build(ctx context.Context, module, output string, packages ...string) error {
 	args := append([]string{"build", "-trimpath", "-ldflags=-s -w", "-o", output}, packages...)
 	cmd := exec.CommandContext(ctx, "go", args...)

@@ -17,7 +17,7 @@ import (
 // Health is the address of a program's health port: "http://127.0.0.1:10462".
 type Health string
 
-// Get copies what it says at a path. Anything but 200 is an error.
+// Get copies the answer for a path. A status other than 200 is an error.
 func (h Health) Get(ctx context.Context, path string, to io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -37,10 +37,10 @@ func (h Health) Get(ctx context.Context, path string, to io.Writer) error {
 	return err
 }
 
-// Ready reports whether the program says so.
+// Ready reports whether the program is ready.
 func (h Health) Ready(ctx context.Context) bool { return h.Get(ctx, "/readyz", io.Discard) == nil }
 
-// Metrics reads all metrics, by name with labels.
+// Metrics returns all metrics, by name with labels.
 func (h Health) Metrics(ctx context.Context) (map[string]float64, error) {
 	var page bytes.Buffer
 	if err := h.Get(ctx, "/metrics", &page); err != nil {

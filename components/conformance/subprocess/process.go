@@ -18,20 +18,20 @@ import (
 // stopTimeout is how long a program may take to end before it is killed.
 const stopTimeout = 10 * time.Second
 
-// Process is a program that runs. Use [Start].
+// Process is a running program. Create one with [Start].
 type Process struct {
-	// Started is when.
+	// Started is the time of the start.
 	Started time.Time
 	name    string
 	cmd     *exec.Cmd
 	log     string
-	// ended is closed when the process is gone.
+	// ended is closed when the process has ended.
 	ended chan struct{}
 }
 
-// Start runs a program in a directory, in which its log goes, in the environment of this
-// process and with what is added to it. It is told to end when ctx is done, and killed if it does
-// not.
+// Start runs a program in a directory, where it also writes its log. The environment is that of
+// this process plus env. When ctx is done, the program gets a signal to end. It is killed if it
+// does not end in time.
 func Start(ctx context.Context, dir, program string, env []string, args ...string) (*Process, error) {
 	name := filepath.Base(program)
 	p := &Process{
@@ -46,7 +46,8 @@ func Start(ctx context.Context, dir, program string, env []string, args ...strin
 	p.cmd = exec.CommandContext(ctx, program, args...)
 	p.cmd.Stdout, p.cmd.Stderr, p.cmd.Dir = log, log, dir
 	p.cmd.Env = append(os.Environ(), env...)
-	// The terminal does not signal it: this process ends its programs, in its own order.
+	// The terminal's signals must not reach the program: this process stops its programs, in its
+	// own order.
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	p.cmd.Cancel = func() error { return p.cmd.Process.Signal(syscall.SIGTERM) }
 	p.cmd.WaitDelay = stopTimeout
@@ -56,14 +57,14 @@ func Start(ctx context.Context, dir, program string, env []string, args ...strin
 	}
 	go func() {
 		defer close(p.ended)
-		// How it ended is told by its log, if anybody asks.
+		// The exit status is ignored. The log shows how the program ended.
 		_ = p.cmd.Wait()
 		_ = log.Close()
 	}()
 	return p, nil
 }
 
-// Stop ends the process and waits until it is gone.
+// Stop ends the process and waits until it has ended.
 func (p *Process) Stop() {
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
 	select {
@@ -74,8 +75,8 @@ func (p *Process) Stop() {
 	}
 }
 
-// WaitUntil asks until it is told yes. It gives up when the process ends or the
-// time is over, and shows the end of its log then.
+// WaitUntil polls yes until it returns true. It returns an error with the end of the log if the
+// process ends or the time is over.
 func (p *Process) WaitUntil(ctx context.Context, longest time.Duration, yes func() bool) error {
 	over := time.After(longest)
 	for !yes() {

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// Memory is what the kernel says is resident of a process, in MB (millions of bytes).
+// Memory is the resident memory of a process according to the kernel, in MB (millions of bytes).
 type Memory struct{ Now, Peak float64 }
 
-// Memory is that of the process. It fails once the process is gone.
+// Memory returns the memory of the process. It returns an error after the process has ended.
 func (p *Process) Memory() (Memory, error) {
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// authenticator is the real one for certificates, and one of the test's for tokens.
+// authenticator uses the real authenticator for certificates, and a fake one for tokens.
 func (w *world) authenticator(caFile string) Authenticator {
 	options := authn.DefaultOptions()
 	options.ClientCAFile, options.TokenWebhook = caFile, false
@@ -56,17 +56,17 @@ func (w *world) authorize(_ context.Context, a authorizer.Attributes) (Answer, e
 	return Answer{Allowed: true, Cached: true}, nil
 }
 
-// decides has the authorizer of the test decide this way from now on.
+// decides makes the test's authorizer use allow from now on.
 func (w *world) decides(allow func(authorizer.Attributes) (Answer, error)) { w.allow.Store(&allow) }
 
-// admin is the TLS of a caller that is known.
+// admin is the TLS configuration of a client with a valid certificate.
 func (w *world) admin() *tls.Config {
 	config := w.clients.client(w.t, pkix.Name{CommonName: "admin", Organization: []string{"team"}})
 	config.RootCAs = w.serving.pool()
 	return config
 }
 
-// client is for calls with this TLS, which follows no redirect.
+// client returns a client with this TLS configuration. It follows no redirect.
 func (w *world) client(config *tls.Config, http2 bool) *http.Client {
 	transport := &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: http2, DisableCompression: true,
 		MaxIdleConnsPerHost: 64}
@@ -75,7 +75,7 @@ func (w *world) client(config *tls.Config, http2 bool) *http.Client {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// got is an answer.
+// got is the client's view of an answer.
 type got struct {
 	code   int
 	body   string
@@ -103,14 +103,14 @@ func (w *world) do(client *http.Client, method, path string, change func(*http.R
 	return got{response.StatusCode, string(body), response.Header}
 }
 
-// reached are the requests that the kubelet saw.
+// reached returns the requests that the kubelet received.
 func (w *world) reached() []*http.Request {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.seen
 }
 
-// authenticatorFunc is an Authenticator that finds nothing.
+// authenticatorFunc is an Authenticator without findings.
 type authenticatorFunc authenticator.RequestFunc
 
 func (f authenticatorFunc) Authenticate(req *http.Request) (*authenticator.Response, []rules.Finding, error) {

@@ -65,8 +65,8 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// The caller of a denied request gets the kubelet's text; why the API server denied it is for
-// the audit log.
+// The client of a denied request gets the kubelet's text. The API server's reason is only in the
+// audit log.
 func TestTheReasonOfADenialIsAudited(t *testing.T) {
 	w := start(t, answering("answer"), nil)
 	w.decides(func(authorizer.Attributes) (Answer, error) {
@@ -81,7 +81,7 @@ func TestTheReasonOfADenialIsAudited(t *testing.T) {
 	}
 }
 
-// stuck takes nothing until it is let go.
+// stuck blocks every write until the test releases it.
 type stuck struct {
 	free chan struct{}
 	lines
@@ -98,7 +98,7 @@ func (s *stuck) count(text string) int {
 	return strings.Count(s.text.String(), text)
 }
 
-// running is an audit that has taken a line and is stuck with it.
+// running returns an audit log that has taken one event and is blocked while it writes that event.
 func running(t *testing.T, out io.Writer) (audit *Audit, stop func()) {
 	t.Helper()
 	audit = NewAudit(out, metrics.NewKubeRegistry())
@@ -116,7 +116,7 @@ func running(t *testing.T, out io.Writer) (audit *Audit, stop func()) {
 	}
 }
 
-// gathered is when what was put is written, or stuck.
+// gathered waits until queued events are written, or blocked in a write.
 func gathered() {
 	time.Sleep(batchDelay)
 	synctest.Wait()
@@ -137,8 +137,8 @@ func (a *Audit) losses(t *testing.T) (passed, refused, written float64) {
 	return passed, refused, written
 }
 
-// What was let through waits apart from what was not, also where the kubelet's answer
-// was not passed on.
+// Events of allowed requests have a separate queue. This includes an allowed request whose answer
+// from the kubelet the proxy rejects.
 func TestWhatWasLetThroughWaitsApart(t *testing.T) {
 	w := start(t, http.RedirectHandler("/elsewhere", http.StatusFound), func(s *settings) { s.waiting = true })
 	w.decides(only("get", "pods"))
@@ -157,7 +157,7 @@ func TestWhatWasLetThroughWaitsApart(t *testing.T) {
 	}
 }
 
-// Who is refused ten thousand times hides nothing that was let through.
+// Ten thousand events of denied requests do not displace an event of an allowed request.
 func TestAFloodOfRefusalsHidesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &stuck{free: make(chan struct{})}
@@ -183,8 +183,8 @@ func TestAFloodOfRefusalsHidesNothing(t *testing.T) {
 	})
 }
 
-// A request that was let through waits until its line has pool. If that is in vain,
-// those that come later do not wait.
+// An allowed request waits until the queue has room for its event. If it waits in vain, later
+// requests do not wait.
 func TestWhatWasLetThroughWaitsForItsLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &stuck{free: make(chan struct{})}
@@ -227,7 +227,7 @@ func TestWhatWasLetThroughWaitsForItsLine(t *testing.T) {
 	})
 }
 
-// A pipe that nobody empties does not keep the program.
+// A pipe that no process reads does not delay the end of the program.
 func TestAStuckLogDoesNotKeepTheProgram(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &stuck{free: make(chan struct{})}
@@ -241,7 +241,7 @@ func TestAStuckLogDoesNotKeepTheProgram(t *testing.T) {
 	})
 }
 
-// full fails, after a part, while it is full.
+// full writes a part and then fails, while it is full.
 type full struct {
 	full atomic.Bool
 	lines
@@ -255,8 +255,8 @@ func (f *full) Write(p []byte) (int, error) {
 	return f.lines.Write(p)
 }
 
-// A disk that was full for a while costs the lines of that while, which are counted, and
-// no line that comes later.
+// If the disk was full for a while, the events of that time are lost and counted. Later events are
+// written.
 func TestWritingFailsForAWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &full{}

@@ -58,20 +58,20 @@ type AuditEvent struct {
 	CacheHit bool     `json:"cacheHit"`
 
 	Status int `json:"status,omitempty"`
-	// Seconds is the time since the request came.
+	// Seconds is the time since the request arrived.
 	Seconds float64 `json:"seconds"`
-	// BytesIn came from the client, BytesOut went to it, both without headers.
+	// BytesIn is received from the client, BytesOut is sent to it. Both exclude headers.
 	BytesIn  int64 `json:"bytesIn"`
 	BytesOut int64 `json:"bytesOut"`
 }
 
-// texts are those that a client can make long.
+// texts returns the fields that a client can make long.
 func (e *AuditEvent) texts() [7]*string {
 	return [...]*string{&e.User, &e.Namespace, &e.Pod, &e.Container, &e.Method, &e.Path, &e.Cause}
 }
 
-// clone is a copy for the queue, of at most about 8 KiB. It shares no memory with the
-// request: net/http's path keeps the whole request line in memory.
+// clone returns a copy for the queue, of at most about 8 KiB. It shares no memory with the request,
+// because net/http's path keeps the whole request line in memory.
 func (e *AuditEvent) clone() AuditEvent {
 	copied := *e
 	for _, text := range copied.texts() {
@@ -90,7 +90,7 @@ func (e *AuditEvent) clone() AuditEvent {
 	return copied
 }
 
-// sanitize makes the texts printable. It takes time, so the writer does it, not the request.
+// sanitize makes the texts printable. It takes time, so the writer calls it, not the request.
 func (e *AuditEvent) sanitize() {
 	for _, text := range e.texts() {
 		*text = webhook.Loggable(*text)

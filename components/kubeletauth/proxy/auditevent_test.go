@@ -25,8 +25,7 @@ func (c *counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Whatever a caller can make long is short in a line, while the line waits and when it
-// is written.
+// Every field that a client can make long is bounded, in the queue and in the written line.
 func TestLinesAreBounded(t *testing.T) {
 	huge := strings.Repeat("\x00\"\u202e", 10_000)
 	many := make([]string, 5000)
@@ -66,7 +65,7 @@ func TestLinesAreBounded(t *testing.T) {
 	}
 }
 
-// A line that waits does not keep the request that it is about.
+// An event in the queue does not keep the memory of its request.
 func TestALineHoldsNothingOfTheRequest(t *testing.T) {
 	request := []byte("/pods?" + strings.Repeat("x", 30_000))
 	whole := string(request)

@@ -31,7 +31,7 @@ func (a *Audit) Run(ctx context.Context) {
 	case <-done:
 		group.Wait()
 	case <-time.After(flushTimeout):
-		// A pipe that is not read blocks the write forever.
+		// A write to a pipe that no process reads blocks forever.
 	}
 }
 

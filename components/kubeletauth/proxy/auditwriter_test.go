@@ -21,7 +21,7 @@ import (
 	"k8s.io/component-base/metrics/testutil"
 )
 
-// parts keeps what is written at one time apart.
+// parts keeps each write separate.
 type parts struct {
 	mu      sync.Mutex
 	written []string
@@ -40,7 +40,7 @@ func (p *parts) all() []string {
 	return slices.Clone(p.written)
 }
 
-// pathsOf are those of the lines in a part.
+// pathsOf returns the paths of the events in one write.
 func pathsOf(t *testing.T, part string) []string {
 	t.Helper()
 	var paths []string
@@ -50,8 +50,8 @@ func pathsOf(t *testing.T, part string) []string {
 	return paths
 }
 
-// Lines that come within 10 ms are written at once, in the order in which they came, and
-// not later than that.
+// Events that arrive within 10 ms are written together, in their order, and not later than after 10
+// ms.
 func TestLinesAreGathered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &parts{}
@@ -76,7 +76,8 @@ func TestLinesAreGathered(t *testing.T) {
 	})
 }
 
-// Where many wait, time is not what they wait for: none is lost for want of pool.
+// If many events wait, the writer does not wait for 10 ms. No event is dropped because the queue is
+// full.
 func TestManyLinesAreNotGatheredFor10ms(t *testing.T) {
 	for name, tt := range map[string]struct {
 		passed bool
@@ -87,7 +88,7 @@ func TestManyLinesAreNotGatheredFor10ms(t *testing.T) {
 				out := &parts{}
 				audit, stop := running(t, out)
 				defer stop()
-				// The writer takes the first, and then waits for time to pass.
+				// The writer takes the first event and then waits for batchDelay.
 				audit.put(&AuditEvent{}, tt.passed)
 				synctest.Wait()
 				for range tt.half - 1 {
@@ -107,7 +108,7 @@ func TestManyLinesAreNotGatheredFor10ms(t *testing.T) {
 	}
 }
 
-// The end of the program does not wait, and loses nothing.
+// At the end of the program, all events are written without delay.
 func TestTheEndWritesWhatIsGathered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &parts{}
@@ -125,7 +126,7 @@ func TestTheEndWritesWhatIsGathered(t *testing.T) {
 	})
 }
 
-// What was let through goes first while much of it waits, and only then.
+// Events of allowed requests are written first if their queue is half full, and only then.
 func TestManyThatWereLetThroughGoFirst(t *testing.T) {
 	audit := NewAudit(io.Discard, metrics.NewKubeRegistry())
 	audit.put(&AuditEvent{Path: "/refused"}, false)
@@ -143,7 +144,7 @@ func TestManyThatWereLetThroughGoFirst(t *testing.T) {
 	}
 }
 
-// disk is a file whose disk is full, or blocks, while the test wants that.
+// disk is a file on a disk that is full, or that blocks, while the test wants that.
 type disk struct {
 	mu    sync.Mutex
 	full  bool
@@ -203,7 +204,7 @@ func TestRecordWaitsUntilTheLineIsWritten(t *testing.T) {
 		unblock := make(chan struct{})
 		d.set(false, unblock)
 		record(4, false, auditTimeout)
-		// Who comes later does not wait for a log that takes nothing.
+		// A later request does not wait for a log that is blocked.
 		record(5, false, 0)
 		d.set(false, nil)
 		close(unblock)
@@ -218,7 +219,7 @@ func TestRecordWaitsUntilTheLineIsWritten(t *testing.T) {
 	})
 }
 
-// A request reaches the kubelet with its line, or not at all.
+// A request reaches the kubelet only after its event is written, if KA-AUDIT-1 is enforced.
 func TestRequestsWithoutALine(t *testing.T) {
 	for _, tt := range []struct {
 		name           string
@@ -257,7 +258,7 @@ func TestRequestsWithoutALine(t *testing.T) {
 	}
 }
 
-// Who reads the log can tell the two lines of a request apart.
+// The two lines of one request have different stages.
 func TestStagesOfARecordedRequest(t *testing.T) {
 	for path, want := range map[string]string{"/pods": "begin request", "/exec/ns/pod/c": "begin end"} {
 		t.Run(path, func(t *testing.T) {

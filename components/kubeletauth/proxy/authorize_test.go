@@ -20,7 +20,7 @@ func answering(text string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, text) }
 }
 
-// only lets this right through.
+// only allows this right and denies every other.
 func only(verb, subresource string) func(authorizer.Attributes) (Answer, error) {
 	return func(a authorizer.Attributes) (Answer, error) {
 		right := a.GetVerb() == verb && a.GetSubresource() == subresource && a.GetResource() == "nodes" &&
@@ -77,7 +77,7 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
-// A rule in audit lets through, and says so.
+// A rule in audit mode allows the request and adds a finding.
 func TestAuditedRefusals(t *testing.T) {
 	w := start(t, answering("answer"), func(s *settings) { s.mode, s.audit = kubeletauth.Compat, []string{"KA-EXEC-1"} })
 	w.decides(only("get", "proxy"))

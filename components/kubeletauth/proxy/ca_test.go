@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// authority signs what a test needs.
+// authority signs the certificates of a test.
 type authority struct {
 	certificate *x509.Certificate
 	key         *ecdsa.PrivateKey
@@ -54,8 +54,8 @@ func newKey(t testing.TB) *ecdsa.PrivateKey {
 	return key
 }
 
-// issue makes a certificate with its key, in PEM, key first as the kubelet does
-// not and the other way round as it does: both have to be read.
+// issue creates a certificate with its key, in PEM: first the certificate, then the key, as in the
+// kubelet's own file.
 func (a *authority) issue(t testing.TB, subject pkix.Name, usage x509.ExtKeyUsage) []byte {
 	t.Helper()
 	key := newKey(t)
@@ -82,7 +82,7 @@ func (a *authority) pool() *x509.CertPool {
 	return pool
 }
 
-// client is the TLS configuration of a client of that name.
+// client is the TLS configuration of a client with this subject.
 func (a *authority) client(t testing.TB, subject pkix.Name) *tls.Config {
 	t.Helper()
 	data := a.issue(t, subject, x509.ExtKeyUsageClientAuth)
@@ -94,8 +94,7 @@ func (a *authority) client(t testing.TB, subject pkix.Name) *tls.Config {
 		Certificates: []tls.Certificate{pair}}
 }
 
-// place writes a file by renaming it into place, as everything that renews a
-// certificate should.
+// place writes a file and renames it into place, as every program that renews a certificate should.
 func place(t testing.TB, dir, name string, data []byte) string {
 	t.Helper()
 	path := filepath.Join(dir, name)

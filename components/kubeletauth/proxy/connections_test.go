@@ -23,7 +23,7 @@ import (
 	"k8s.io/component-base/metrics/testutil"
 )
 
-// fake is a connection from an address.
+// fake is a connection from the given address.
 type fake struct {
 	net.Conn
 	from   string
@@ -42,8 +42,8 @@ func (f *fake) Close() error {
 
 func (f *fake) Read(p []byte) (int, error) { return min(f.sends, len(p)), nil }
 
-// crowd are connections by the name that a test gives them. The first letter of a name
-// is where it comes from.
+// crowd contains connections by the name that a test gives them. The first letter of a step names
+// the client address.
 type crowd struct {
 	t     *testing.T
 	pool  *connectionPool
@@ -57,8 +57,8 @@ func newCrowd(t *testing.T, limits ConnectionLimits) *crowd {
 		has: map[byte]*connection{}}
 }
 
-// do takes steps: "+a1" has connection 1 of address a come, "-1" has it go, "!1" is a
-// request of user "u" that is let through.
+// do runs steps: "+a1" opens connection 1 from address a, "-1" closes it, and "!1" is an allowed
+// request of user "u" over it.
 func (c *crowd) do(steps string) {
 	c.t.Helper()
 	for step := range strings.FieldsSeq(steps) {
@@ -77,7 +77,7 @@ func (c *crowd) do(steps string) {
 	}
 }
 
-// open are the connections that are not closed.
+// open returns the names of the connections that are not closed.
 func (c *crowd) open() string {
 	var open []byte
 	for name := byte('0'); name <= 'Z'; name++ {
@@ -123,7 +123,7 @@ func TestRoom(t *testing.T) {
 	}
 }
 
-// Who has a /64 has one share, as has an address that is written as of IPv6.
+// All addresses of one /64 share one limit. An IPv4-mapped IPv6 address counts as the IPv4 address.
 func TestRoomOfOneNetwork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, tt := range []struct {
@@ -147,8 +147,8 @@ func TestRoomOfOneNetwork(t *testing.T) {
 	})
 }
 
-// A connection is new for so long, and for so many bytes. One over which a request was
-// let through is bound by neither.
+// A connection may be new for a limited time, and may send a limited number of bytes. Neither limit
+// applies after a request over it was allowed.
 func TestANewConnectionEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, tt := range []struct {
@@ -188,15 +188,15 @@ func TestANewConnectionEnds(t *testing.T) {
 	})
 }
 
-// nobody is the TLS of a caller without a certificate.
+// nobody is the TLS configuration of a client without a certificate.
 func (w *world) nobody() *tls.Config {
 	config := w.admin()
 	config.Certificates = nil
 	return config
 }
 
-// Two addresses without rights hold all that they can. The API server gets in, again and
-// again, with connections of its own for each stream.
+// Two addresses without rights open as many connections as they can. The API server can still
+// connect repeatedly, with a new connection for each stream.
 func TestStrangersDoNotShutOutTheAPIServer(t *testing.T) {
 	w := start(t, newStreaming(t), func(s *settings) {
 		s.connections.New, s.connections.NewPerAddress, s.connections.NewTimeout = 8, 4, time.Hour
@@ -213,7 +213,7 @@ func TestStrangersDoNotShutOutTheAPIServer(t *testing.T) {
 	if got := w.do(w.client(w.admin(), true), http.MethodGet, "/pods", nil); got.code != http.StatusOK {
 		t.Errorf("answered %d %s", got.code, got.body)
 	}
-	// Only one had to make pool: the others have theirs still.
+	// Only one connection lost its slot to the API server. The others are still open.
 	open := 0
 	for _, conn := range held {
 		fmt.Fprint(conn, "GET /pods HTTP/1.1\r\nHost: n\r\nConnection: close\r\n\r\n")
@@ -226,7 +226,7 @@ func TestStrangersDoNotShutOutTheAPIServer(t *testing.T) {
 	}
 }
 
-// expire has the time of all new connections be over.
+// expire ends the time limit of all new connections.
 func (w *world) expire() {
 	w.server.connections.mu.Lock()
 	pending := slices.Clone(w.server.connections.pending)
@@ -236,8 +236,8 @@ func (w *world) expire() {
 	}
 }
 
-// A connection that nothing comes over, or nothing that is let through, ends. One over
-// which a request was let through does not.
+// A connection without requests, or with denied requests only, is closed. A connection with an
+// allowed request stays open.
 func TestOnlyWhoIsLetInStays(t *testing.T) {
 	w := start(t, answering("answer"), nil)
 	for _, http2 := range []bool{false, true} {
@@ -271,8 +271,8 @@ func TestOnlyWhoIsLetInStays(t *testing.T) {
 	}
 }
 
-// Who is refused again and again on one connection is heard so often; who is let in is
-// heard as often as it likes.
+// On one connection, a client gets a limited number of denials. After an allowed request there is
+// no such limit.
 func TestANewConnectionCarriesLittle(t *testing.T) {
 	w := start(t, answering("answer"), nil)
 	const requests = 500
@@ -303,7 +303,7 @@ func TestANewConnectionCarriesLittle(t *testing.T) {
 	}
 }
 
-// One user's connections take no places from another's.
+// The connections of one user do not use the slots of another user.
 func TestOneUserCannotTakeAllConnections(t *testing.T) {
 	w := start(t, newStreaming(t), func(s *settings) { s.connections.PerUser = 2 })
 	w.tokens.Store("other", "other")

@@ -13,8 +13,7 @@ import (
 	"testing"
 )
 
-// Only what stays with this kubelet is passed on, and never on an upgrade
-// (CVE-2020-8559).
+// Only a redirect that stays at this kubelet is forwarded, and never on an upgrade (CVE-2020-8559).
 func TestRedirects(t *testing.T) {
 	const refused = "Bad gateway: the kubelet answered with a redirect [KA-REDIRECT-1]\n"
 	for _, tt := range []struct {
@@ -66,7 +65,7 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// A redirect may keep the query or drop it, and not bring one of its own.
+// A redirect may keep or drop the query, but must not add its own.
 func TestRedirectsWithAQuery(t *testing.T) {
 	from := &url.URL{Path: "/logs/pods", RawQuery: "a=b"}
 	for location, want := range map[string]bool{"pods/?a=b": true, "pods/": true, "pods/?a=c": false,
@@ -77,7 +76,7 @@ func TestRedirectsWithAQuery(t *testing.T) {
 	}
 }
 
-// Two places to go are none.
+// An answer with two Location headers is rejected.
 func TestTwoLocations(t *testing.T) {
 	w := start(t, http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
 		rw.Header()["Location"] = []string{"pods/", "https://192.0.2.7/"}
@@ -88,8 +87,8 @@ func TestTwoLocations(t *testing.T) {
 	}
 }
 
-// That the kubelet does not know the proxy is not the caller's fault, and the
-// caller must not look for other credentials to send.
+// If the kubelet rejects the proxy's certificate, that is not the client's fault. The client must
+// not try other credentials, so it does not get a 401.
 func TestTheKubeletsOwnRefusals(t *testing.T) {
 	for status, want := range map[int]int{401: 502, 403: 403, 404: 404, 500: 500} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
@@ -105,8 +104,8 @@ func TestTheKubeletsOwnRefusals(t *testing.T) {
 	}
 }
 
-// What net/http has for files and directories, as the kubelet serves them below /logs/,
-// all passes: this is the code that the kubelet runs.
+// All redirects of net/http for files and directories are forwarded. The kubelet serves /logs/ with
+// this code.
 func TestRedirectsOfTheKubelet(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"pods/file", "pods/index.html"} {

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What a caller says of itself does not reach the kubelet; what it says of the
-// answer that it wants does.
+// Headers in which a client claims an identity do not reach the kubelet. Headers about the wanted
+// answer do.
 func TestHeadersAreNotBelieved(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
 		t.Run(fmt.Sprint("HTTP/2 ", http2), func(t *testing.T) { checkHeaders(t, http2) })

@@ -17,13 +17,13 @@ import (
 	"k8s.io/streaming/pkg/httpstream/spdy"
 )
 
-// streaming is a kubelet that streams: SPDY streams and websockets echo until they
-// are half closed, logs are followed for as long as they are given lines.
+// streaming is a fake kubelet with streams. SPDY streams and websockets echo until the client
+// closes its half. Logs are followed while the test adds lines.
 type streaming struct {
 	t testing.TB
-	// lines are of /containerLogs.
+	// lines are the lines of /containerLogs.
 	lines chan string
-	// silent is told of a request that gets no answer; it ends with the request.
+	// silent receives the context of each request that gets no answer.
 	silent chan context.Context
 }
 
@@ -66,7 +66,7 @@ func (s *streaming) follow(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// spdy echoes each stream until the client ends its half, and then says so.
+// spdy echoes each stream until the client closes its half, and then answers.
 func (s *streaming) spdy(w http.ResponseWriter, req *http.Request) {
 	streams := make(chan httpstream.Stream, 10)
 	conn := spdy.NewResponseUpgrader().UpgradeResponse(w, req, func(stream httpstream.Stream, _ <-chan struct{}) error {
@@ -109,8 +109,7 @@ func (s *streaming) websocket(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// raw reads until the client has closed its half of the connection, and only then
-// answers.
+// raw reads until the client has closed its half of the connection, and only then answers.
 func (s *streaming) raw(w http.ResponseWriter) {
 	w.Header().Set("Connection", "Upgrade")
 	w.Header().Set("Upgrade", "SPDY/3.1")
@@ -125,8 +124,8 @@ func (s *streaming) raw(w http.ResponseWriter) {
 	fmt.Fprintf(conn, "read %q, %v", read, err)
 }
 
-// upgrade asks for one, by hand, and returns the connection after the answer's
-// headers. early goes out with the request.
+// upgrade sends a request for an upgrade, and returns the connection after the headers of the
+// answer. early is sent together with the request.
 func (w *world) upgrade(path, early string) (net.Conn, *bufio.Reader, *http.Response) {
 	w.t.Helper()
 	conn := w.dial()

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
-// One client cannot have everything; others are served meanwhile.
+// One client cannot use all places. Other clients are still served.
 func TestOneUserCannotTakeAllPlaces(t *testing.T) {
 	kubelet := newStreaming(t)
 	w := start(t, kubelet, func(s *settings) { s.limits.Streams = 2 })
@@ -45,7 +45,7 @@ func TestOneUserCannotTakeAllPlaces(t *testing.T) {
 	}
 }
 
-// Places are given back, whatever became of the requests.
+// Every request frees its places, whatever its outcome.
 func TestPlacesAreGivenBack(t *testing.T) {
 	w := start(t, newStreaming(t), func(s *settings) { s.limits.Requests, s.limits.AllRequests = 4, 4 })
 	client := w.client(w.admin(), true)
@@ -68,8 +68,8 @@ func TestPlacesAreGivenBack(t *testing.T) {
 	}
 }
 
-// Who may not have a stream takes no place from who may, however long it takes to find
-// out.
+// A client without the right to a stream does not use a place for streams, however long its
+// authorization takes.
 func TestStreamPlacesAreForThoseWhoMay(t *testing.T) {
 	w := start(t, newStreaming(t), func(s *settings) { s.limits.Streams, s.limits.AllStreams = 1, 1 })
 	w.tokens.Store("stranger", "stranger")
@@ -99,7 +99,7 @@ func TestStreamPlacesAreForThoseWhoMay(t *testing.T) {
 	}
 }
 
-// The kubelet's port is had as soon as the kubelet has left it.
+// The proxy binds the kubelet's port as soon as the kubelet has released it.
 func TestBindingWaits(t *testing.T) {
 	taken, err := bind(t.Context(), "127.0.0.1", 0)
 	if err != nil {

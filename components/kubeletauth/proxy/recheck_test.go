@@ -18,7 +18,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// Who may have a stream is asked past the caches; who may begin one is not.
+// A recheck of a stream does not use old cached answers. The start of a stream may use them.
 func TestRechecksBoundTheAgeOfAnswers(t *testing.T) {
 	var ages []time.Duration
 	seen := func(ctx context.Context) { ages = append(ages, reviewclient.MaxAgeOf(ctx)) }

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// raw sends bytes over TLS and returns the first line of the answer, and all of it.
+// raw sends bytes over TLS. It returns the first line of the answer, and the whole answer.
 func (w *world) raw(text string) (first, all string) {
 	w.t.Helper()
 	config := w.admin()
@@ -36,9 +36,8 @@ func (w *world) raw(text string) (first, all string) {
 	return strings.TrimSpace(first), first + string(rest)
 }
 
-// Requests that are not what they seem: what one reader takes for the end of a
-// request is for another the middle. All end the connection, and none reaches the
-// kubelet.
+// Ambiguous requests: where one parser sees the end of a request, another sees the middle. The
+// proxy closes the connection for all of them, and none reaches the kubelet.
 func TestMisshapenRequests(t *testing.T) {
 	const hidden = "GET /pods HTTP/1.1\r\nHost: n\r\nX-Hidden: 1\r\n\r\n"
 	body := "0\r\n\r\n" + hidden
@@ -106,7 +105,7 @@ func TestMisshapenRequests(t *testing.T) {
 	}
 }
 
-// The twins of the above that are in order.
+// The valid counterparts of the requests above.
 func TestShapesThatPass(t *testing.T) {
 	const end = "Connection: close\r\n\r\n"
 	for _, tt := range []struct{ name, text, body string }{
@@ -170,9 +169,9 @@ func TestAHandshakeThatNeverComesEnds(t *testing.T) {
 	}
 }
 
-// The kubelet's own clients have a few groups; each is in every review. What is too
-// large as a whole is refused in the handshake: a connection keeps what was shown. What
-// is larger still is not even read to its end.
+// The kubelet's own clients have a few groups. Every access review contains all groups.
+// Certificates that are too large together are rejected in the handshake, because a connection
+// keeps them in memory. If they are still larger, they are not even read to the end.
 func TestCertificatesThatAreTooLarge(t *testing.T) {
 	w := start(t, answering("answer"), nil)
 	for _, tt := range []struct {
@@ -197,8 +196,8 @@ func TestCertificatesThatAreTooLarge(t *testing.T) {
 	}
 }
 
-// asks for something over a connection of its own. With TLS 1.3 a client hears of its
-// certificate only after its side of the handshake.
+// asks sends a request over a new connection. With TLS 1.3, a client learns that its certificate
+// was rejected only after its side of the handshake.
 func (w *world) asks(config *tls.Config) (string, error) {
 	w.t.Helper()
 	config.NextProtos = []string{"http/1.1"}
@@ -213,8 +212,8 @@ func (w *world) asks(config *tls.Config) (string, error) {
 	return string(text), err
 }
 
-// Nobody is waited for who may not be: what a body needs of memory and time is for
-// those who are let through. The connection ends, as what follows would be the body.
+// The proxy reads a body only for an allowed request, because a body needs memory and time. For a
+// denied request it closes the connection, because the next bytes would be the body.
 func TestNoBodyIsReadForOthers(t *testing.T) {
 	w := start(t, answering("answer"), func(s *settings) { s.connections.NewTimeout = time.Hour })
 	w.decides(only("get", "pods"))
@@ -250,7 +249,7 @@ func TestNoBodyIsReadForOthers(t *testing.T) {
 	}
 }
 
-// Who may is asked for a body, and has so long to send it.
+// An allowed client is asked for its body, and has a limited time to send it.
 func TestABodyThatIsWaitedFor(t *testing.T) {
 	w := start(t, http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
 		body, _ := io.ReadAll(req.Body)
@@ -270,7 +269,7 @@ func TestABodyThatIsWaitedFor(t *testing.T) {
 	}
 }
 
-// HTTP/2 reads ahead of the handler, whoever asks: it has little room for that.
+// HTTP/2 reads ahead of the handler for every client, so its window is small.
 func TestHTTP2ReadsLittleAhead(t *testing.T) {
 	w := start(t, answering("answer"), nil)
 	config := w.admin()

@@ -32,8 +32,8 @@ type userShares struct {
 // newShares divides limit streams of each user.
 func newShares(limit int) *shares { return &shares{limit: limit, users: map[string]*userShares{}} }
 
-// take counts one more stream until release is called. within is true if the namespace had
-// fewer than were free.
+// take counts one more stream until release is called. within is true if the namespace had fewer
+// streams than were free.
 func (s *shares) take(user, namespace string) (release func(), within bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

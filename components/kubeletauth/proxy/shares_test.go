@@ -12,8 +12,8 @@ import (
 	"k8s.io/component-base/metrics/testutil"
 )
 
-// fill takes streams of a user for a namespace until it has no share of more, and gives back
-// the last one, which would have been refused.
+// fill takes streams of a user for a namespace until the namespace has its share. It releases the
+// last stream, which would have been denied.
 func fill(s *shares, user, namespace string) (taken int) {
 	for {
 		release, within := s.take(user, namespace)
@@ -38,7 +38,7 @@ func TestSharesOfNamespaces(t *testing.T) {
 			t.Errorf("after %d namespaces that take all they can, another gets no stream", i+2)
 		}
 	}
-	// Another user has streams of its own.
+	// Another user has its own streams.
 	if got := fill(s, "other", "greedy"); got != 1000 {
 		t.Errorf("another user has %d", got)
 	}
@@ -47,7 +47,7 @@ func TestSharesOfNamespaces(t *testing.T) {
 func TestSharesAreEqualInTime(t *testing.T) {
 	s := newShares(300)
 	var releases [2][]func()
-	// Streams come and go, and both ask whenever there is a place.
+	// Streams start and end. Both namespaces ask for a new stream whenever a place is free.
 	for i := range 10_000 {
 		of := i % 2
 		if release, within := s.take("api", fmt.Sprint(of)); within {
@@ -82,7 +82,8 @@ func TestSharesAreGivenBack(t *testing.T) {
 	}
 }
 
-// The second stream of a namespace is over its share of two, the first of another is not.
+// The second stream of a namespace exceeds its share of two places. The first stream of another
+// namespace does not.
 func TestOneNamespaceCannotTakeAllStreams(t *testing.T) {
 	for _, tt := range []struct {
 		name           string
@@ -117,7 +118,7 @@ func TestOneNamespaceCannotTakeAllStreams(t *testing.T) {
 	}
 }
 
-// What a path says of itself may be anything: it is a name like another.
+// The namespace in a path is any text from the client. It counts like every other namespace.
 func TestSharesOfStrangeNamespaces(t *testing.T) {
 	s := newShares(100)
 	for _, namespace := range []string{"", "\x00", strings.Repeat("x", 1<<16), "a/b", "\xff"} {

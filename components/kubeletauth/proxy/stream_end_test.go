@@ -15,7 +15,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
-// Nothing in either direction ends a stream; something, even a little, does not.
+// A stream without bytes in both directions is ended. A stream with a few bytes is not.
 func TestIdleStreamsEnd(t *testing.T) {
 	const idle = 2 * time.Second
 	w := start(t, newStreaming(t), func(s *settings) { s.limits.StreamIdle = idle })
@@ -39,7 +39,7 @@ func TestIdleStreamsEnd(t *testing.T) {
 	}
 }
 
-// ends reads until the connection ends, and fails if that is not soon.
+// ends reads until the connection ends, and fails if that takes too long.
 func ends(t *testing.T, conn net.Conn, reader io.Reader) error {
 	t.Helper()
 	_ = conn.SetReadDeadline(time.Now().Add(30 * time.Second))
@@ -47,8 +47,8 @@ func ends(t *testing.T, conn net.Conn, reader io.Reader) error {
 	return err
 }
 
-// Access that is taken away ends a stream; access that stays, or that nobody can
-// say anything about for a while, does not.
+// A stream is ended when its user loses access. It is not ended while access is confirmed, or while
+// the API server does not answer for a short time.
 func TestAccessIsAskedAboutAgain(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -69,7 +69,7 @@ func TestAccessIsAskedAboutAgain(t *testing.T) {
 				return Answer{Allowed: true}, nil
 			})
 			conn, reader, _ := w.upgrade("/exec/ns/pod/c", "")
-			// Once for the beginning, and twice while all is well.
+			// One check at the start, and two rechecks that allow the stream.
 			for range 3 {
 				<-asked
 			}
@@ -84,8 +84,7 @@ func TestAccessIsAskedAboutAgain(t *testing.T) {
 	}
 }
 
-// A proxy that is told to stop lets streams end, but not for long, and says to both
-// sides that it is over.
+// At shutdown, the proxy waits for streams for a short time. Then it closes both sides cleanly.
 func TestStoppingEndsStreams(t *testing.T) {
 	w := start(t, newStreaming(t), func(s *settings) { s.drain = 300 * time.Millisecond })
 	conn, reader, _ := w.upgrade("/exec/ns/pod/c", "")
@@ -102,7 +101,7 @@ func TestStoppingEndsStreams(t *testing.T) {
 	}
 }
 
-// What was cut off is not taken for all there was.
+// A client can see that its log is incomplete.
 func TestStoppingCutsLogsOffVisibly(t *testing.T) {
 	kubelet := newStreaming(t)
 	w := start(t, kubelet, nil)
@@ -118,7 +117,8 @@ func TestStoppingCutsLogsOffVisibly(t *testing.T) {
 	}
 }
 
-// What a kubelet sends after its connection was closed is not the outcome of the command.
+// Bytes that a kubelet sends after its connection was closed are not forwarded: they are not the
+// outcome of the command.
 func TestNothingIsWrittenAfterTheEnd(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	near, far := net.Pipe()

@@ -23,7 +23,7 @@ import (
 
 func (w *world) dial() *tls.Conn { return w.dialFrom("127.0.0.1", w.admin()) }
 
-// dialFrom comes from another address of loopback.
+// dialFrom connects from another loopback address.
 func (w *world) dialFrom(address string, config *tls.Config) *tls.Conn {
 	w.t.Helper()
 	if len(config.NextProtos) == 0 {
@@ -68,7 +68,7 @@ func (w *world) websocket(path string, protocols ...string) (*websocket.Conn, *h
 	return conn, response, err
 }
 
-// Two streams on one SPDY connection; one is half closed and still answers.
+// Two streams share one SPDY connection. One is half-closed and still gets its answer.
 func TestSPDY(t *testing.T) {
 	w := start(t, newStreaming(t), nil)
 	conn := w.spdy("/exec/ns/pod/c?command=cat")
@@ -116,8 +116,7 @@ func TestWebsockets(t *testing.T) {
 	}
 }
 
-// A token in the sub-protocol is for the proxy; the other protocol is for the
-// kubelet.
+// The sub-protocol with a token is for the proxy. The other sub-protocol is for the kubelet.
 func TestMalformedSubProtocols(t *testing.T) {
 	w := start(t, newStreaming(t), nil)
 	for _, tt := range []struct {
@@ -148,8 +147,8 @@ func TestMalformedSubProtocols(t *testing.T) {
 	}
 }
 
-// The client has said all, and the kubelet has not answered yet. What came with the
-// request, before there was an answer, is not lost.
+// The client has closed its half, and the kubelet has not answered yet. The bytes that were sent
+// with the request, before the answer, are not lost.
 func TestHalfClosedConnections(t *testing.T) {
 	w := start(t, newStreaming(t), nil)
 	conn, reader, response := w.upgrade("/exec/ns/raw/c", "early ")
@@ -169,13 +168,13 @@ func TestHalfClosedConnections(t *testing.T) {
 	}
 }
 
-// Every line of a followed log comes when it is written, and the bound on ordinary
-// requests is not for it.
+// Every line of a followed log arrives as soon as it is written. The timeout of ordinary requests
+// does not apply to it.
 func TestLogsAreFlushedAtOnce(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
 		t.Run(fmt.Sprint("HTTP/2 ", http2), func(t *testing.T) {
 			kubelet := newStreaming(t)
-			// It bounds the handshake, too, which takes its time on a busy machine.
+			// The timeout also applies to the handshake, which is slow on a busy machine.
 			const bound = 2 * time.Second
 			w := start(t, kubelet, func(s *settings) { s.requestTimeout = bound })
 			response, err := w.client(w.admin(), http2).Get("https://" + w.address + "/containerLogs/ns/pod/c?follow=true")
@@ -203,8 +202,8 @@ func TestLogsAreFlushedAtOnce(t *testing.T) {
 	}
 }
 
-// A client that asks for an upgrade and goes away takes everything with it, whether
-// the kubelet has answered or not.
+// If a client requests an upgrade and disconnects, the proxy closes both connections, whether or
+// not the kubelet has answered.
 func TestHalfOpenUpgrades(t *testing.T) {
 	kubelet := newStreaming(t)
 	w := start(t, kubelet, nil)
@@ -222,14 +221,14 @@ func TestHalfOpenUpgrades(t *testing.T) {
 	if response.StatusCode != http.StatusSwitchingProtocols {
 		t.Fatalf("answered %s", response.Status)
 	}
-	// Not even a TLS alert: the network is gone.
+	// The network fails, so there is not even a TLS alert.
 	_ = open.(*tls.Conn).NetConn().Close()
 	if line := w.await(4)[3]; line.Stage != "end" {
 		t.Errorf("line %+v", line)
 	}
 }
 
-// raw switches protocols, and has the connection from then on.
+// raw switches protocols and then calls the function with the connection.
 type raw func(conn net.Conn, from io.Reader)
 
 func (r raw) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
@@ -246,10 +245,10 @@ func (r raw) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 
 func echo(conn net.Conn, from io.Reader) { _, _ = io.Copy(conn, from) }
 
-// pastSmall is more than what crypto/tls sends in small records at first.
+// pastSmall is more bytes than crypto/tls sends in small records at the start.
 const pastSmall = 1 << 20
 
-// What goes both ways as fast as it can arrives whole and in order.
+// If both directions are as fast as possible, all bytes arrive in order.
 func TestABusyStreamArrivesWhole(t *testing.T) {
 	w := start(t, raw(echo), nil)
 	conn, reader, _ := w.upgrade("/exec/ns/pod/c", "")
@@ -266,7 +265,7 @@ func TestABusyStreamArrivesWhole(t *testing.T) {
 	}
 }
 
-// A full record after which both sides wait is not held until something comes.
+// A full record is forwarded at once, even if both sides then wait.
 func TestNothingIsHeldWhileBothWait(t *testing.T) {
 	w := start(t, raw(echo), nil)
 	conn, reader, _ := w.upgrade("/exec/ns/pod/c", "")
@@ -282,8 +281,8 @@ func TestNothingIsHeldWhileBothWait(t *testing.T) {
 	}
 }
 
-// A client that takes nothing has a second, and no more: not the five that TLS waits to
-// say goodbye.
+// A client that does not read has one second, and not the five seconds that TLS waits to send its
+// close message.
 func TestAStuckStreamEndsSoon(t *testing.T) {
 	flood := raw(func(conn net.Conn, _ io.Reader) {
 		for piece := make([]byte, 1<<20); ; {
@@ -297,7 +296,7 @@ func TestAStuckStreamEndsSoon(t *testing.T) {
 	if response.StatusCode != http.StatusSwitchingProtocols {
 		t.Fatal(response.Status)
 	}
-	// Until the kernel's buffers are full.
+	// Write until the kernel's buffers are full.
 	for last := int64(-1); ; time.Sleep(200 * time.Millisecond) {
 		now := w.carriedOut()
 		if now > pastSmall && now == last {
@@ -313,7 +312,7 @@ func TestAStuckStreamEndsSoon(t *testing.T) {
 	}
 }
 
-// carriedOut is what the one stream carried to its client.
+// carriedOut is the number of bytes that the stream has sent to its client.
 func (w *world) carriedOut() (n int64) {
 	streams := &w.handler.streams
 	streams.mu.Lock()

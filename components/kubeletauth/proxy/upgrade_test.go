@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// switching switches to a protocol, whatever it is asked for, and then waits for the
-// end.
+// switching switches to this protocol, whatever the request asks for, and then waits for the end.
 type switching string
 
 func (s switching) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
@@ -26,8 +25,8 @@ func (s switching) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.Copy(io.Discard, conn)
 }
 
-// The kubelet may switch to what was asked for, on a path that can last, and to nothing
-// else.
+// The kubelet may switch only to the requested protocol, and only on a path with long-lived
+// answers.
 func TestTheKubeletSwitchesToWhatWasAskedFor(t *testing.T) {
 	for _, tt := range []struct {
 		name, path string
@@ -52,7 +51,7 @@ func TestTheKubeletSwitchesToWhatWasAskedFor(t *testing.T) {
 	}
 }
 
-// pieces are returned by one read each. sizes are those of the buffers.
+// pieces are returned by one read each. sizes are the sizes of the buffers.
 type pieces struct {
 	left, sizes []int
 }
@@ -67,7 +66,7 @@ func (p *pieces) Read(buffer []byte) (int, error) {
 	return n, nil
 }
 
-// An idle stream waits with a small buffer. The bar of 96 KiB for a stream depends on it.
+// An idle stream uses a small buffer. The limit of 96 KiB for a stream depends on it.
 func TestStreamBuffersFollowTheTraffic(t *testing.T) {
 	const small, large = idleBuffer, busyBuffer
 	for _, tt := range []struct {

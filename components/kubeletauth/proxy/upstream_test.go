@@ -21,14 +21,14 @@ func servingPEM(t *testing.T, a *authority, name string) []byte {
 	return a.issue(t, pkix.Name{CommonName: name}, x509.ExtKeyUsageServerAuth)
 }
 
-// Whoever has the kubelet's port but not its key is not called.
+// The proxy does not send a request to a process that has the kubelet's port but not its key.
 func TestOnlyTheKubeletIsCalled(t *testing.T) {
 	w := start(t, answering("answer"), nil)
 	client := w.client(w.admin(), false)
 	if got := w.do(client, http.MethodGet, "/pods", nil); got.code != 200 {
 		t.Fatalf("answered %d %s", got.code, got.body)
 	}
-	// The same CA, the same names, another key.
+	// The same CA and names, but another key.
 	impostor := servingPEM(t, w.serving, "system:node:n")
 	pair, err := tls.X509KeyPair(impostor, impostor)
 	if err != nil {
@@ -46,7 +46,7 @@ func TestOnlyTheKubeletIsCalled(t *testing.T) {
 	}
 }
 
-// The kubelet and the proxy serve with one file, and renew with it.
+// The kubelet and the proxy serve with the same file, and reload it.
 func TestTheServingCertificateIsFollowed(t *testing.T) {
 	ca := newAuthority(t)
 	first, second, third := servingPEM(t, ca, "1"), servingPEM(t, ca, "2"), servingPEM(t, ca, "3")
@@ -106,7 +106,7 @@ func TestTheServingCertificateIsFollowed(t *testing.T) {
 	}
 }
 
-// A renewed file is noticed at the very handshake that shows the new certificate.
+// The proxy notices a renewed file during the first handshake with the new certificate.
 func TestARenewalIsNoticedInTime(t *testing.T) {
 	ca := newAuthority(t)
 	dir := t.TempDir()
@@ -131,8 +131,8 @@ func TestARenewalIsNoticedInTime(t *testing.T) {
 	}
 }
 
-// A request in flight goes on when the client certificate is replaced. Its connection, on which
-// the kubelet knows the former certificate, serves no other request.
+// A request in flight continues when the client certificate is replaced. Its connection, which the
+// kubelet authenticated by the previous certificate, is not used for another request.
 func TestNoRequestBeginsWithAFormerClientCertificate(t *testing.T) {
 	serials, release := make(chan int64, 3), make(chan struct{})
 	kubelet := http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
@@ -167,7 +167,7 @@ func TestNoRequestBeginsWithAFormerClientCertificate(t *testing.T) {
 	}
 }
 
-// The environment does not say where the kubelet is.
+// Proxy settings in the environment do not change the address of the kubelet.
 func TestTheEnvironmentIsIgnored(t *testing.T) {
 	t.Setenv("HTTPS_PROXY", "http://192.0.2.7:1")
 	t.Setenv("HTTP_PROXY", "http://192.0.2.7:1")

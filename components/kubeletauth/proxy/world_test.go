@@ -33,11 +33,11 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// world is a proxy with real TLS on both sides, before a kubelet of the test.
+// world is a proxy in front of a fake kubelet, with real TLS on both sides.
 type world struct {
 	t testing.TB
-	// clients signs certificates of callers, node that of the proxy towards the
-	// kubelet, serving that which the kubelet and the proxy serve with.
+	// clients signs the certificates of clients. node signs the proxy's client certificate for the
+	// kubelet. serving signs the serving certificate of the kubelet and of the proxy.
 	clients, node, serving *authority
 	dir                    string
 	kubelet                *httptest.Server
@@ -50,18 +50,19 @@ type world struct {
 	stop                   context.CancelFunc
 	ended                  chan error
 
-	// allow decides; nil allows everything.
+	// allow is the authorizer. If it is nil, every request is allowed.
 	allow atomic.Pointer[func(authorizer.Attributes) (Answer, error)]
-	// revoked has everybody refused, renamed has them be somebody else.
+	// revoked makes authentication fail for every client. renamed gives every client another user
+	// name.
 	revoked, renamed atomic.Bool
-	// tokens are good ones, with whose they are.
+	// tokens are the valid tokens, with their users.
 	tokens sync.Map
 	// seen are the requests that reached the kubelet.
 	mu   sync.Mutex
 	seen []*http.Request
 }
 
-// lines are those of the audit log.
+// lines are the lines of the audit log.
 type lines struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -73,7 +74,7 @@ func (l *lines) Write(p []byte) (int, error) {
 	return l.text.Write(p)
 }
 
-// await returns the lines once there are as many.
+// await waits for n lines and returns them.
 func (w *world) await(n int) []AuditEvent {
 	w.t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
@@ -102,19 +103,19 @@ func decodeLines(t testing.TB, text string) []AuditEvent {
 	return all
 }
 
-// settings are what a test changes.
+// settings are the settings that a test can change.
 type settings struct {
 	limits                        Limits
 	headerTimeout, requestTimeout time.Duration
 	connections                   ConnectionLimits
 	drain                         time.Duration
 	quiet                         bool
-	// waiting has the lines of the audit log wait for ever.
+	// waiting means that no line of the audit log is ever written.
 	waiting bool
 	mode    kubeletauth.Mode
-	// audit are rules that are audited; enforce are those of this package that are enforced.
+	// audit are the rules in audit mode. enforce are the rules of this package that are enforced.
 	audit, enforce []string
-	// out takes the audit log in place of the test.
+	// out replaces the test's audit log.
 	out io.Writer
 }
 
@@ -128,8 +129,8 @@ func (s *settings) modeOf(id rules.ID) rules.Mode {
 	return rules.Off
 }
 
-// start runs the proxy before the kubelet, and has everything ended, and looked
-// for leaks, when the test ends.
+// start runs the proxy in front of the kubelet. At the end of the test it stops everything and
+// checks for leaked goroutines.
 func start(t testing.TB, kubelet http.Handler, change func(*settings)) *world {
 	t.Helper()
 	s := settings{
@@ -139,7 +140,7 @@ func start(t testing.TB, kubelet http.Handler, change func(*settings)) *world {
 	if change != nil {
 		change(&s)
 	}
-	// Before everything else, so that it is checked after everything else has ended.
+	// Registered first, so that it runs last, after everything has stopped.
 	if t, ok := t.(*testing.T); ok {
 		t.Cleanup(func() {
 			if err := goleak.Find(ignored...); err != nil {
@@ -156,9 +157,9 @@ func start(t testing.TB, kubelet http.Handler, change func(*settings)) *world {
 	return w
 }
 
-// ignored are goroutines that are not of this package: klog flushes for ever, files
-// that are not followed in a test keep the queue that they were made with, and the
-// test's kubelet waits for the other side's goodbye on SPDY.
+// ignored are goroutines that do not belong to this package. klog flushes forever. Files that a
+// test does not reload keep their work queue. The fake kubelet waits for the other side to close a
+// SPDY connection.
 var ignored = []goleak.Option{
 	goleak.IgnoreCurrent(),
 	goleak.IgnoreTopFunction("github.com/moby/spdystream.(*Connection).shutdown"),

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Errors and attempts are those of k8s.io/apiserver/pkg/util/webhook.
+// The errors and attempts are those of k8s.io/apiserver/pkg/util/webhook.
 func TestWhatMayPassIsAskedAgain(t *testing.T) {
 	resource := schema.GroupResource{Resource: "x"}
 	for _, row := range []struct {

@@ -29,7 +29,7 @@ type Cache[V any] struct {
 	entries, bytes int
 
 	mu    sync.Mutex
-	order *list.List // front: used last
+	order *list.List // front: most recently used
 	byKey map[Key]*list.Element
 	size  int
 }
@@ -42,7 +42,7 @@ type entry[V any] struct {
 	asked, until time.Time
 }
 
-// NewCache bounds a cache to entries, and to about so many bytes.
+// NewCache creates a cache that holds at most entries values, of about bytes together.
 func NewCache[V any](entries, bytes int) *Cache[V] {
 	return &Cache[V]{entries: entries, bytes: bytes, order: list.New(), byKey: map[Key]*list.Element{}}
 }
@@ -73,8 +73,8 @@ func (c *Cache[V]) young(key Key, maxAge time.Duration) (V, bool) {
 	return found.value, true
 }
 
-// Put stores a value of so many bytes for a time. A value without time, or one that is too
-// large, is not stored, but still removes the previous one.
+// Put stores a value of the given size for ttl. It does not store a value with ttl 0, or one that
+// is too large, but still removes the previous value.
 func (c *Cache[V]) Put(key Key, value V, bytes int, ttl time.Duration) {
 	c.put(key, value, bytes, ttl, time.Now())
 }
@@ -120,7 +120,7 @@ func (c *Cache[V]) removeLocked(element *list.Element) {
 }
 
 func valueOf[V any](element *list.Element) *entry[V] {
-	found, _ := element.Value.(*entry[V]) // nothing else is put in
+	found, _ := element.Value.(*entry[V]) // the list contains only entries
 	return found
 }
 

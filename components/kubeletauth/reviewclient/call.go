@@ -81,7 +81,7 @@ func (c *Client[V]) finish(q Query[V], f *call[V]) {
 	close(f.done)
 }
 
-// leave cancels a call that has no callers any more.
+// leave cancels a call that has no callers left.
 func (c *Client[V]) leave(key Key, f *call[V]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -100,8 +100,8 @@ func finished[V any](value V) *call[V] {
 
 type maxAgeKey struct{}
 
-// WithMaxAge returns a context that accepts a cached answer only if its review began within
-// maxAge. A review in call is shared on the same condition.
+// WithMaxAge returns a context that accepts a cached answer only if its review began within maxAge.
+// A review in flight is shared on the same condition.
 func WithMaxAge(ctx context.Context, maxAge time.Duration) context.Context {
 	return context.WithValue(ctx, maxAgeKey{}, maxAge)
 }

@@ -17,25 +17,25 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// reviewTimeout bounds a review with its retries. The waits between five attempts are up to
-// 4.9 s together.
+// reviewTimeout bounds a review with its retries. The waits between five attempts are up to 4.9 s
+// in total.
 const reviewTimeout = 10 * time.Second
 
-// backoff is that of the kubelet (k8s.io/apiserver/pkg/server/options
-// DefaultAuthWebhookRetryBackoff). The package of that and of WithExponentialBackoff,
-// k8s.io/apiserver/pkg/util/webhook, would link gRPC, OpenTelemetry and konnectivity.
+// backoff is the kubelet's backoff (k8s.io/apiserver/pkg/server/options
+// DefaultAuthWebhookRetryBackoff). That package, and k8s.io/apiserver/pkg/util/webhook with
+// WithExponentialBackoff, would link gRPC, OpenTelemetry and konnectivity.
 var backoff = wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.5, Jitter: 0.2, Steps: 5}
 
 // Config is the configuration of a [Client].
 type Config[V any] struct {
-	// Name is part of the names of the metrics: token, access.
+	// Name is part of the metric names, for example token or access.
 	Name string
 	// Keep returns for how long an answer may be cached, and its size in bytes.
 	Keep func(V) (ttl time.Duration, bytes int)
 	// Entries and Bytes bound the cache.
 	Entries, Bytes int
-	// InFlight bounds the reviews in call, and Waiting those that wait for a slot. Trusted
-	// reviews have slots of their own, as many again.
+	// InFlight bounds the reviews in flight, and Waiting those that wait for a slot. Trusted
+	// reviews have separate slots, with the same limits.
 	InFlight, Waiting int
 	Registry          metrics.KubeRegistry
 }
@@ -72,10 +72,10 @@ func New[V any](config Config[V]) *Client[V] {
 	return c
 }
 
-// Query is one question to the API server.
+// Query is one review with its options.
 type Query[V any] struct {
 	Key Key
-	// Ask makes one review. Its error is that of the API server, or of the connection to it.
+	// Ask makes one review. Its error comes from the API server, or from the connection to it.
 	Ask func(context.Context) (V, error)
 	// Admit may deny a review with an error. It is called for each attempt, and not for callers
 	// that share the answer. It must not wait or call the client. It may be nil.
@@ -88,8 +88,8 @@ type Query[V any] struct {
 	MaxAge time.Duration
 }
 
-// Cached returns a cached answer to a question asked within maxAge; 0 means any age. It does
-// not allocate.
+// Cached returns a cached answer whose review began within maxAge. maxAge 0 means any age. Cached
+// does not allocate.
 func (c *Client[V]) Cached(key Key, maxAge time.Duration) (V, bool) {
 	value, ok := c.cache.young(key, maxAge)
 	if ok {
@@ -98,8 +98,8 @@ func (c *Client[V]) Cached(key Key, maxAge time.Duration) (V, bool) {
 	return value, ok
 }
 
-// Do answers a query that is not [Client.Cached]. Errors are those of Admit, [ErrBusy], those
-// of the API server, and that of ctx.
+// Do answers a query. The caller should call [Client.Cached] first. Errors are those of Admit,
+// [ErrBusy], those of the API server, and that of ctx.
 func (c *Client[V]) Do(ctx context.Context, q Query[V]) (V, error) {
 	f, err := c.join(q)
 	if err != nil {
@@ -116,19 +116,19 @@ func (c *Client[V]) Do(ctx context.Context, q Query[V]) (V, error) {
 	}
 }
 
-// Wait returns when no review is in call. No query may come any more.
+// Wait returns when no review is in flight. Do must not be called any more.
 func (c *Client[V]) Wait() { c.group.Wait() }
 
-// attempt makes reviews until there is an answer, an error that is not worth a retry, or no
-// caller that waits. It retries as the kubelet does, if Admit allows one more.
+// attempt makes reviews until there is an answer, an error without a retry, or no waiting caller.
+// It retries as the kubelet does, if Admit allows one more review.
 func (c *Client[V]) attempt(ctx context.Context, q Query[V]) (value V, err error) {
-	// No caller recovers here: one bad answer must not end the program.
+	// No caller recovers from a panic here. One bad answer must not end the program.
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("the review panicked: %v", r)
 		}
 	}()
-	// At high verbosity, client-go logs bodies, which have tokens.
+	// At high verbosity, client-go logs bodies, which contain tokens.
 	ctx = klog.NewContext(ctx, logr.Discard())
 	err = retry(ctx, func() bool { return q.Admit == nil || q.Admit() == nil }, func() error {
 		leave, err := c.queues[q.Trusted].enter(ctx)
@@ -145,9 +145,9 @@ func (c *Client[V]) attempt(ctx context.Context, q Query[V]) (value V, err error
 	return value, err
 }
 
-// retry runs call until it succeeds, fails with an error that is not worth a retry, or ctx is
-// done. again runs before each further attempt, and may end it. The error is that of the last
-// attempt, if there was one.
+// retry runs call until it succeeds, fails with a permanent error, or ctx is done. again runs
+// before each further attempt, and can stop the retries. The error is that of the last attempt, if
+// there was one.
 func retry(ctx context.Context, again func() bool, call func() error) error {
 	var last error
 	left := backoff.Steps
@@ -165,7 +165,7 @@ func retry(ctx context.Context, again func() bool, call func() error) error {
 	return err
 }
 
-// temporary is k8s.io/apiserver/pkg/util/webhook DefaultShouldRetry.
+// temporary is the same as k8s.io/apiserver/pkg/util/webhook DefaultShouldRetry.
 func temporary(err error) bool {
 	if _, delay := apierrors.SuggestsClientDelay(err); delay {
 		return true

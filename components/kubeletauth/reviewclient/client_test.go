@@ -27,7 +27,7 @@ func newClient(config Config[string]) *Client[string] {
 	return New(config)
 }
 
-// answers counts questions, and answers each after a time.
+// answers counts reviews, and answers each after a delay.
 type answers struct {
 	asked, inAir, most atomic.Int64
 	after              time.Duration
@@ -53,7 +53,7 @@ func (s *answers) question(key byte) Query[string] {
 	return Query[string]{Key: keyFor(key), Ask: s.ask}
 }
 
-// answer is what a caller does.
+// answer calls the client as a user of the package does.
 func answer(ctx context.Context, a *Client[string], q Query[string]) (string, error) {
 	if v, ok := a.Cached(q.Key, q.MaxAge); ok {
 		return v, nil
@@ -127,7 +127,7 @@ func TestAReviewEndsWithItsLastCaller(t *testing.T) {
 	})
 }
 
-// A frozen API server keeps nobody for longer than the reviewTimeout time.
+// A frozen API server delays a caller for at most reviewTimeout.
 func TestAReviewHasAnEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, s := newClient(Config[string]{}), &answers{after: time.Hour}
@@ -168,7 +168,7 @@ func TestReviewsInTheAirAndInLineAreBounded(t *testing.T) {
 	})
 }
 
-// Questions that nobody trusts hold up only each other.
+// Reviews of queries that are not trusted delay only each other.
 func TestTrustedQuestionsHavePlacesOfTheirOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, s := newClient(Config[string]{InFlight: 1, Waiting: 1}), &answers{after: time.Hour}
@@ -191,8 +191,8 @@ func TestTrustedQuestionsHavePlacesOfTheirOwn(t *testing.T) {
 	})
 }
 
-// A question with a bound on age takes no older answer from the cache, and what it learns is
-// what the others get from then on.
+// A query with a maximum age does not use an older answer from the cache. Its own answer is cached
+// for all other queries.
 func TestMaxAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, s := newClient(Config[string]{}), &answers{after: time.Second}
@@ -206,7 +206,7 @@ func TestMaxAge(t *testing.T) {
 		}
 		ask(0, 1)
 		time.Sleep(4 * time.Second)
-		// The review was begun 5 s ago, whenever its answer came.
+		// The age counts from the start of the review, 5 s ago, and not from its answer.
 		ask(5*time.Second, 1)
 		time.Sleep(time.Nanosecond)
 		ask(5*time.Second, 2)
@@ -215,8 +215,8 @@ func TestMaxAge(t *testing.T) {
 	})
 }
 
-// A review that was begun before the bound may have been answered before a right was
-// revoked: it is not shared, and what it brings is not held.
+// A review that began too early may have been answered before a right was removed. A query with a
+// maximum age does not share it, and its answer is not cached.
 func TestMaxAgeOfAReviewThatIsBeingMade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newClient(Config[string]{})

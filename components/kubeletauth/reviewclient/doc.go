@@ -1,14 +1,13 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package reviewclient makes the API server's reviews, as few as possible.
+// Package reviewclient makes reviews at the API server, as few as possible.
 //
-// A cache, bounded in entries and in bytes, keeps each answer for its own time. Callers with
-// the same query share one review. The reviews in flight are bounded, and so are those that
-// wait; there is no other throttle. Reviews of trusted queries have slots of their own. A
-// failed review is retried as the kubelet does, while a caller waits for the answer. An error
-// is not cached.
+// A cache, bounded in entries and in bytes, keeps each answer for its own time. Callers with the
+// same query share one review. The reviews in flight are bounded, and so are the waiting ones.
+// There is no other rate limit. Reviews of trusted queries have separate slots. A failed review is
+// retried as the kubelet does, while a caller waits for the answer. An error is not cached.
 //
-// The webhook authenticator and authorizer of k8s.io/apiserver have no limit on reviews of
-// one client, cannot bypass their cache for a recheck, and do not bound their cache in bytes.
+// The webhook authenticator and authorizer of k8s.io/apiserver have no limit on the reviews of one
+// client, cannot bypass their cache for a recheck, and do not bound their cache in bytes.
 package reviewclient

@@ -18,7 +18,7 @@ type recorder struct {
 	duration *metrics.Histogram
 }
 
-// gauges are read when metrics are.
+// gauges are read when metrics are collected.
 type gauges struct{ inFlight, waiting, entries, bytes func() float64 }
 
 func newRecorder(name string, registry metrics.KubeRegistry, g gauges) *recorder {

@@ -58,7 +58,7 @@ func TestCallsAreOfTheOwnNodeAndPod(t *testing.T) {
 	if !slices.Equal(made, want) {
 		t.Errorf("calls are %q, want %q", made, want)
 	}
-	// A patch that changes nothing is not stored, and is quicker.
+	// A patch without changes is not stored, and is faster.
 	if slices.Sort(patches); len(slices.Compact(patches)) != 4 {
 		t.Errorf("two patches are the same: %q", patches)
 	}

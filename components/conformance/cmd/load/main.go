@@ -1,10 +1,10 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command load times a kubelet's four commonest calls through the API server of the reference
-// cluster: with profile in-tree and with hardened, on the same cluster, turn by turn. It
-// prints results in the format of Go benchmarks. The cluster has profile hardened at the end,
-// unless a turn fails.
+// Command load times the four most frequent calls of a kubelet, through the API server of the
+// reference cluster. It alternates between profile in-tree and profile hardened on the same
+// cluster. It prints results in the format of Go benchmarks. At the end the cluster has profile
+// hardened, unless a turn fails.
 package main
 
 import (
@@ -115,14 +115,14 @@ func turn(ctx context.Context, o options, config *rest.Config, admin kubernetes.
 	return nil
 }
 
-// resultLine is a result in the format of Go benchmarks.
+// resultLine returns a result in the format of Go benchmarks.
 func resultLine(call, profile string, calls int, took time.Duration, latencies *loadtest.Latencies) string {
 	return fmt.Sprintf("BenchmarkThroughAPIServer/call=%s/subject=%s\t%d\t%d ns/op\t%d p50-µs\t%d p99-µs\n",
 		strings.ReplaceAll(call, " ", "-"), profile, calls, took.Nanoseconds()/int64(calls),
 		latencies.Percentile(50).Microseconds(), latencies.Percentile(99).Microseconds())
 }
 
-// kubeletClient has the node's own client certificate.
+// kubeletClient returns a client with the node's own client certificate.
 func kubeletClient(ctx context.Context, nodeExec, node string, config *rest.Config) (kubernetes.Interface, error) {
 	args := append(
 		strings.Fields(strings.ReplaceAll(nodeExec, "{node}", node)),
@@ -139,7 +139,7 @@ func kubeletClient(ctx context.Context, nodeExec, node string, config *rest.Conf
 	return kubernetes.NewForConfig(own)
 }
 
-// workerNode is the first that is not of the control plane.
+// workerNode returns the first node that is not a control-plane node.
 func workerNode(ctx context.Context, admin kubernetes.Interface) (string, error) {
 	nodes, err := admin.CoreV1().
 		Nodes().

@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// workload is a pod on a worker, with a secret, in a namespace of its own.
+// workload is a pod on a worker, with a secret, in a separate namespace.
 type workload struct {
 	admin           kubernetes.Interface
 	node, namespace string
@@ -22,7 +22,8 @@ type workload struct {
 
 const (
 	name = "load"
-	// pauseImage is on every kubeadm node of this version, and on those of kind/node-image.
+	// pauseImage is present on every kubeadm node of this version, and on nodes with
+	// kind/node-image.
 	pauseImage = "registry.k8s.io/pause:3.10.2"
 )
 
@@ -45,8 +46,8 @@ func newWorkload(ctx context.Context, admin kubernetes.Interface) (*workload, er
 	return w, nil
 }
 
-// create makes the secret and the pod, and waits until both authorizers know the pod: the
-// kubelet has then reported its status.
+// create creates the secret and the pod. It waits until the kubelet has reported the pod's status:
+// then both authorizers know the pod.
 func (w *workload) create(ctx context.Context) error {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, StringData: map[string]string{"password": "x"}}
 	if _, err := w.admin.CoreV1().Secrets(w.namespace).Create(ctx, secret, metav1.CreateOptions{}); err != nil {
@@ -88,12 +89,13 @@ type call struct {
 	make func(context.Context) error
 }
 
-// calls are a kubelet's four commonest. Each write changes something, so that it is stored.
+// calls are the four most frequent calls of a kubelet. Each write changes a field, so that it is
+// stored.
 func (w *workload) calls(kubelet kubernetes.Interface) []call {
 	core := kubelet.CoreV1()
 	n := 0
 	nodeCondition := func() []byte {
-		// As a heartbeat of the kubelet, but for the second of it.
+		// The same as a heartbeat of the kubelet, except for the second.
 		n++
 		beat := time.Now().Add(time.Duration(n%60) * -time.Second).UTC().Format(time.RFC3339)
 		return fmt.Appendf(nil, `{"status":{"conditions":[{"type":"Ready","lastHeartbeatTime":%q}]}}`, beat)

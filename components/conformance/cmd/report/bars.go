@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// bar is the most that may be measured. With a subject to compare with, it is the most that
-// the ratio to that subject may be.
+// bar is the upper limit of a measured value. If it has a subject to compare with, it limits the
+// ratio to that subject.
 type bar struct {
 	name, unit, than string
 	most             float64
 }
 
-// bars are checked where their benchmark was run. Those of memory and of the time to be ready
-// are about a cluster of 100,000 pods, and are checked only there.
+// bars are checked if their benchmark was run. The bars for memory and for the time until ready are
+// for a cluster of 100,000 pods, and are checked only for that size.
 var bars = []bar{
 	{"SubjectAccessReview/callers=1/subject=bulkhead", "p50-µs", "in-tree", 1.3},
 	{"SubjectAccessReview/callers=1/subject=bulkhead", "p99-µs", "in-tree", 1.3},
@@ -40,7 +40,7 @@ var bars = []bar{
 	{"Graph/subject=bulkhead", "heap-MB", "in-tree", 1.0 / 3},
 }
 
-// units are those that the page shows.
+// units are the units that the page shows.
 var units = []string{
 	"p50-µs", "p99-µs", "MB/s", "heap-MB", "peak-rss-MB", "ready-s",
 	"heap-KiB/stream", "rss-KiB/stream", "streams-of-another",
@@ -48,7 +48,7 @@ var units = []string{
 
 const largeCluster = 100_000
 
-// writeTables writes the bars, and then everything that was measured.
+// writeTables writes the bars, and then all measured values.
 func writeTables(out *strings.Builder, found results) (missed int) {
 	out.WriteString("| bar | most | median | least – most | verdict |\n|---|---|---|---|---|\n")
 	for _, b := range bars {
@@ -88,7 +88,7 @@ func writeTables(out *strings.Builder, found results) (missed int) {
 	return missed
 }
 
-// values are what the bar is about, one for each turn.
+// values returns the values that the bar applies to, one for each run.
 func (b bar) values(found results) []float64 {
 	values := slices.Clone(found[b.name][b.unit])
 	if b.than == "" {

@@ -1,8 +1,8 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command report reads results in the format of Go benchmarks, checks the bars, prints a
-// table, and with -write puts it in docs/performance.md. It exits with 1 if a bar is missed.
+// Command report reads results in the format of Go benchmarks, checks the bars, and prints a table.
+// With -write it puts the table in docs/performance.md. It exits with 1 if a bar is missed.
 package main
 
 import (
@@ -62,7 +62,7 @@ func report(input, page string) (missed int, err error) {
 	return missed, os.WriteFile(page, written, 0o644) //nolint:gosec // a page of the documentation
 }
 
-// machine is what the go command says of it.
+// machine returns the go command's description of the machine.
 func machine(results string) string {
 	var words []string
 	for _, key := range []string{"cpu: ", "goos: ", "goarch: "} {

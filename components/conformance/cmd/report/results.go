@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// results has every value of every unit of every benchmark, in the order of the turns.
+// results contains all values by benchmark and unit, in the order of the runs.
 type results map[string]map[string][]float64
 
-// parse reads the lines of benchmarks and ignores all others. The number of cores is not part
-// of a name here.
+// parse parses the lines of benchmarks and ignores all others. It removes the number of cores from
+// names.
 func parse(text string) results {
 	found := results{}
 	for line := range strings.Lines(text) {
@@ -40,7 +40,7 @@ func parse(text string) results {
 	return found
 }
 
-// median is 0 of what was not measured.
+// median returns the median, or 0 if there is no value.
 func (r results) median(name, unit string) float64 {
 	values := slices.Sorted(slices.Values(r[name][unit]))
 	if len(values) == 0 {

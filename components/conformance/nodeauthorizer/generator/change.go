@@ -10,8 +10,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 )
 
-// changed makes the next state of a pod: it is bound, or ends, or the status
-// says something new, or somebody adds an ephemeral container.
+// changed returns the next state of a pod: it is bound, or it ends, or its status changes, or an
+// ephemeral container is added.
 func (m *Generator) changed(pod Pod) Pod {
 	pod.Refs = slices.Clone(pod.Refs)
 	switch m.IntN(8) {
@@ -45,7 +45,7 @@ func (m *Generator) ephemeralWay() *way {
 	})]
 }
 
-// changeStatus lets the claims of templates be made, or be of another name.
+// changeStatus lets the claims of templates be created, or change their names.
 func (m *Generator) changeStatus(pod *Pod) {
 	for i := range pod.Refs {
 		switch ref := &pod.Refs[i]; ref.Via {
@@ -68,7 +68,7 @@ func (m *Generator) changeExtendedClaim(pod *Pod) {
 	}
 }
 
-// changeUnlawfully does what no API server lets anybody do.
+// changeUnlawfully makes a change that no API server allows.
 func (m *Generator) changeUnlawfully(pod *Pod) {
 	switch m.IntN(4) {
 	case 0:
@@ -84,8 +84,7 @@ func (m *Generator) changeUnlawfully(pod *Pod) {
 	}
 }
 
-// Asked lists everything that requests ask for by name in a cluster: every kind,
-// namespace and name that the pools have.
+// Asked returns all kinds, namespaces and names that requests can name.
 func Asked() []Key {
 	var keys []Key
 	for _, kind := range graph.Kinds() {
@@ -98,5 +97,5 @@ func Asked() []Key {
 	return keys
 }
 
-// Nodes lists the names of all nodes, and one of none.
+// Nodes returns the names of all nodes, and the name of a node that does not exist.
 func Nodes() []string { return append([]string{"n0"}, nodes...) }

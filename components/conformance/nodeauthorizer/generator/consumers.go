@@ -5,15 +5,14 @@ package generator
 
 import "github.com/bulkhead-k8s/bulkhead/components/conformance/harness"
 
-// sharedFields are those of the fields that the pods of [Generator.ManyConsumers] have.
+// sharedFields are the fields that the pods of [Generator.ManyConsumers] use.
 var sharedFields = []string{
 	"imagePullSecrets", "volumes.configMap", "volumes.persistentVolumeClaim", "resourceClaims.resourceClaimName",
 }
 
-// ManyConsumers makes an object of each of four kinds, named "a" in namespace ns1, that
-// more than 200 pods of node n3 name, and some pods of other nodes that name one
-// of them twice. What happens to those next happens to objects with very many
-// consumers.
+// ManyConsumers creates an object of each of four kinds, named "a" in namespace ns1. More than 200
+// pods of node n3 name it. Some pods of other nodes name one of the objects twice. So the next
+// events happen to objects with very many consumers.
 func (m *Generator) ManyConsumers() []Step {
 	var steps []Step
 	for range 205 + m.IntN(10) {

@@ -16,7 +16,7 @@ import (
 // Attachment is a volume attachment.
 type Attachment struct{ Name, Node string }
 
-// Slice is a resource slice, of no node in particular while Node is empty.
+// Slice is a resource slice. If Node is "", it belongs to no single node.
 type Slice struct{ Name, Node string }
 
 // Certificate is a pod certificate request.
@@ -55,11 +55,11 @@ func (c Certificate) API() metav1.Object {
 	return request
 }
 
-// Simpler implements [Object]: there is nothing simpler.
+// Simpler implements [Object]. There is no simpler object.
 func (Attachment) Simpler() []Object { return nil }
 
-// Simpler implements [Object]: there is nothing simpler.
+// Simpler implements [Object]. There is no simpler object.
 func (Slice) Simpler() []Object { return nil }
 
-// Simpler implements [Object]: there is nothing simpler.
+// Simpler implements [Object]. There is no simpler object.
 func (Certificate) Simpler() []Object { return nil }

@@ -1,12 +1,12 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package generator makes small random clusters, and what happens in them: pods, volumes,
-// attachments, slices and certificate requests that come, change and go, watches
-// that break and mend, and requests about all of it.
+// Package generator creates small random clusters and events in them: pods, volumes, attachments,
+// slices and certificate requests that are created, changed and deleted, watches that break and
+// recover, and requests about all of these.
 //
-// It knows how objects name each other, but nothing of who may see what: that is
-// for the two subjects of a comparison to say. Everything is drawn from a [harness.RNG],
-// so that a seed, or the bytes of a fuzzer, always make the same cluster. Steps
-// and requests print as Go ([Literal]), ready to be kept as a test.
+// It knows which objects name each other, but not which user may access what: the two subjects of a
+// comparison decide that. All choices come from a [harness.RNG]. So a seed, or the bytes of a
+// fuzzer, always produce the same cluster. Steps and requests are printed as Go code ([Literal]),
+// so that they can be kept as a test.
 package generator

@@ -9,10 +9,10 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 )
 
-// container finds or makes the container that a reference goes into.
+// container returns the container that a reference is added to. It adds one if necessary.
 type container func(pod *corev1.Pod, number int) (*[]corev1.EnvVar, *[]corev1.EnvFromSource)
 
-// environmentWays are the twelve fields of containers that name something.
+// environmentWays are the twelve container fields that name an object.
 func environmentWays() []way {
 	var all []way
 	for _, c := range []struct {
@@ -60,15 +60,15 @@ func initContainer(pod *corev1.Pod, number int) (*[]corev1.EnvVar, *[]corev1.Env
 	return &last.Env, &last.EnvFrom
 }
 
-// ephemeralContainer is always a new one: those that there are cannot change.
+// ephemeralContainer always adds a new container, because existing ones are immutable.
 func ephemeralContainer(pod *corev1.Pod, _ int) (*[]corev1.EnvVar, *[]corev1.EnvFromSource) {
 	pod.Spec.EphemeralContainers = append(pod.Spec.EphemeralContainers, corev1.EphemeralContainer{})
 	last := &pod.Spec.EphemeralContainers[len(pod.Spec.EphemeralContainers)-1].EphemeralContainerCommon
 	return &last.Env, &last.EnvFrom
 }
 
-// containerFor shares a container between some references, so that there are
-// several containers and also several references in one.
+// containerFor uses the same container for several references. So a pod has several containers, and
+// some have several references.
 func containerFor(containers *[]corev1.Container, number int) *corev1.Container {
 	if len(*containers) == 0 || number%2 == 0 {
 		*containers = append(*containers, corev1.Container{})

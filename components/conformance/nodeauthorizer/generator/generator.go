@@ -12,34 +12,34 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 )
 
-// The pools are so small that everything collides with everything.
+// The pools are small, so that names often collide.
 var (
 	nodes      = []string{"n1", "n2", "n3"}
 	namespaces = []string{"ns1", "ns1", "ns1", "ns2", "ns2", "kube-system"}
 	names      = []string{"a", "b", "c", "d"}
-	// claims has the names that ephemeral volumes give.
+	// claims includes the names that ephemeral volumes generate.
 	claims = []string{"a", "b", "a-a", "b-a", "a-b"}
 	phases = []corev1.PodPhase{"", corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed}
 )
 
-// Generator makes up a cluster, step by step. Use [New].
+// Generator creates a random cluster, step by step. Create one with [New].
 type Generator struct {
 	harness.RNG
-	// Unlawful lets objects change in ways that the API server forbids.
+	// Unlawful allows changes that the API server forbids.
 	Unlawful bool
-	// Breaks lets watches break.
+	// Breaks allows watches to break.
 	Breaks bool
 
 	state *State
 	uids  int
-	// existing is what the state has, in an order that does not depend on maps.
+	// existing returns the objects in the state, in an order that does not depend on map iteration.
 	existing []Object
 }
 
-// New starts with an empty cluster.
+// New returns a generator with an empty cluster.
 func New(rng harness.RNG) *Generator { return &Generator{RNG: rng, state: NewState()} }
 
-// Step is what happens next.
+// Step returns the next event.
 func (m *Generator) Step() Step {
 	step := m.next()
 	m.apply(step)
@@ -89,7 +89,7 @@ func (m *Generator) key(kind graph.Kind) Key {
 	return key
 }
 
-// object makes what a key is from now on.
+// object returns the next version of the object with this key.
 func (m *Generator) object(key Key, before Object) Object {
 	switch key.Kind {
 	case graph.Pod:
@@ -121,9 +121,9 @@ func (m *Generator) node() string {
 	return harness.Pick(m.RNG, nodes)
 }
 
-// pod makes a new pod, perhaps under the name of one that a watch still shows. If
-// so, it is bound unless the cluster is an unlawful one: that a pod is replaced by
-// an unbound one is what watches show only after they broke.
+// pod returns a new pod, which may have the name of a pod that a watch still shows. In that case
+// the new pod is bound, unless Unlawful is set: a watch shows a bound pod replaced by an unbound
+// one only after the watch was interrupted.
 func (m *Generator) pod(key Key) Pod {
 	m.uids++
 	pod := Pod{Namespace: key.Namespace, Name: key.Name, UID: fmt.Sprint(m.uids), Node: m.node()}
@@ -189,7 +189,7 @@ func (m *Generator) volume(key Key) Volume {
 	return volume
 }
 
-// claim is, half the time, one that a pod names.
+// claim returns, half the time, a claim that a pod names.
 func (m *Generator) claim() (namespace, name string) {
 	if m.OneIn(2) {
 		for _, object := range m.existing {

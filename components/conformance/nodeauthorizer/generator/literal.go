@@ -13,15 +13,15 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 )
 
-// Literal writes a value as Go does, without the fields that are zero. It knows
-// what steps and requests are made of, and nothing else.
+// Literal returns a value as Go code, without zero fields. It supports only the types in steps and
+// requests.
 func Literal(value any) string {
 	var b strings.Builder
 	writeLiteral(&b, reflect.ValueOf(value), true)
 	return b.String()
 }
 
-// GoString writes the call that makes the step.
+// GoString returns the Go call that creates the step.
 func (s Step) GoString() string {
 	kind := kindLiterals[s.key.Kind]
 	switch s.action {
@@ -86,7 +86,7 @@ func writeStruct(b *strings.Builder, v reflect.Value, named bool) {
 	b.WriteString("}")
 }
 
-// writeSlice leaves out the names of the elements' types, as gofmt -s does.
+// writeSlice omits the element types, as gofmt -s does.
 func writeSlice(b *strings.Builder, v reflect.Value) {
 	b.WriteString(v.Type().String() + "{")
 	for i := range v.Len() {
@@ -98,7 +98,7 @@ func writeSlice(b *strings.Builder, v reflect.Value) {
 	b.WriteString("}")
 }
 
-// nodeName finds out whether the value is a [Node], and of what name.
+// nodeName reports whether the value is a [Node], and returns its name.
 func nodeName(value any) (name string, is bool) {
 	info, isUser := value.(*user.DefaultInfo)
 	if !isUser {

@@ -10,7 +10,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 )
 
-// questionsAbout are the usual questions about each kind.
+// questionsAbout are the usual requests for each kind.
 var questionsAbout = func() map[graph.Kind][]question {
 	kinds := map[string]graph.Kind{
 		"secrets": graph.Secret, "configmaps": graph.ConfigMap, "persistentvolumeclaims": graph.PersistentVolumeClaim,
@@ -27,8 +27,8 @@ var questionsAbout = func() map[graph.Kind][]question {
 	return about
 }()
 
-// named makes a question about an object that exists, or about one that it names,
-// and says which node is likely to be told.
+// named returns a request for an existing object, or for an object that it names. It also returns
+// the node that is likely to be allowed.
 func (m *Generator) named() (a authorizer.AttributesRecord, node string) {
 	object := harness.Pick(m.RNG, m.existing)
 	key := object.Key()
@@ -61,7 +61,7 @@ func (m *Generator) named() (a authorizer.AttributesRecord, node string) {
 	}, node
 }
 
-// nodeOf finds a node with a pod that names the volume's claim.
+// nodeOf returns a node with a pod that names the volume's claim.
 func (m *Generator) nodeOf(volume Volume) string {
 	claim := Key{graph.PersistentVolumeClaim, volume.ClaimNamespace, volume.ClaimName}
 	for _, object := range m.existing {

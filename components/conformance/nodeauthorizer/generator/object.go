@@ -9,24 +9,23 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 )
 
-// Object is an object of the API, told in as few words as the comparison needs.
+// Object is a short form of an API object, with only the fields that the comparison needs.
 type Object interface {
-	// Key is the object's identity.
+	// Key returns the object's identity.
 	Key() Key
-	// API makes the object as a client reads it, a new one at each call.
+	// API returns the object as a client reads it. Each call creates a new one.
 	API() metav1.Object
-	// Simpler lists objects of the same identity that say a little less.
+	// Simpler returns objects with the same identity and fewer details.
 	Simpler() []Object
 }
 
-// Key identifies an object. Objects without a namespace have an empty one.
+// Key identifies an object. Its namespace is "" for a cluster-scoped object.
 type Key struct {
 	Kind            graph.Kind
 	Namespace, Name string
 }
 
-// Kinds are the kinds of objects that a cluster consists of. All others are only
-// named in it.
+// Kinds returns the kinds of objects in a cluster. Objects of other kinds are only named by these.
 func Kinds() []graph.Kind {
 	return []graph.Kind{
 		graph.Pod, graph.PersistentVolume, graph.VolumeAttachment, graph.ResourceSlice, graph.PodCertificateRequest,

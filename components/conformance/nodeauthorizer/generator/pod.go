@@ -13,7 +13,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 )
 
-// Pod is a pod. It is not bound while Node is empty.
+// Pod is a pod. It is not bound if Node is "".
 type Pod struct {
 	Namespace, Name string
 	UID             string
@@ -23,11 +23,11 @@ type Pod struct {
 	Refs            []Ref
 }
 
-// Ref is one place in an object that names another.
+// Ref is a field of an object that names another object.
 type Ref struct {
-	// Via is the field, as in "imagePullSecrets".
+	// Via is the field, for example "imagePullSecrets".
 	Via string
-	// Namespace is that of the secret that a volume names, and empty in pods.
+	// Namespace is the namespace of the secret that a volume names. It is "" in pods.
 	Namespace string
 	Name      string
 }
@@ -49,7 +49,7 @@ func (p Pod) API() metav1.Object {
 	return pod
 }
 
-// Named lists what the pod names, as often as it names it.
+// Named returns the objects that the pod names, once for each reference.
 func (p Pod) Named() []Key {
 	keys := make([]Key, 0, len(p.Refs))
 	for _, ref := range p.Refs {

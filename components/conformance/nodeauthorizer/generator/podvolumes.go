@@ -9,8 +9,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 )
 
-// volumeWays are the volume sources of pods that name something, and two that
-// do not. Each makes a volume of its own, but projections share one now and then.
+// volumeWays are the volume sources of pods that name an object, and two that do not. Each uses a
+// new volume, but some projections share one.
 var volumeWays = []way{
 	volumeWay("secret", graph.Secret, func(s *corev1.VolumeSource, name string) {
 		s.Secret = &corev1.SecretVolumeSource{SecretName: name}

@@ -10,8 +10,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/conformance/harness"
 )
 
-// Request makes up a question: about what something in the cluster names, as a
-// kubelet asks, or about anything at all.
+// Request returns a random request: for an object that the cluster names, as a kubelet requests it,
+// or for anything else.
 func (m *Generator) Request() authorizer.AttributesRecord {
 	rng := m.RNG
 	u := randomUser(rng)
@@ -42,14 +42,14 @@ func (m *Generator) Request() authorizer.AttributesRecord {
 	return a
 }
 
-// Node is the identity of a node as certificates give it.
+// Node returns the user of a node, as in its client certificate.
 func Node(name string) user.Info {
 	return &user.DefaultInfo{Name: "system:node:" + name, Groups: []string{user.NodesGroup, user.AllAuthenticated}}
 }
 
 var theNodes = []user.Info{Node("n1"), Node("n2"), Node("n3"), Node("n1"), Node("n2"), Node("n3"), Node("n0")}
 
-// oddUsers are no nodes, or nodes that do not say which, or have strange names.
+// oddUsers are users that are not nodes, nodes without a node name, and nodes with unusual names.
 var oddUsers = []user.Info{
 	nil,
 	&user.DefaultInfo{},
@@ -86,7 +86,7 @@ func randomUser(rng harness.RNG) user.Info {
 	return harness.Pick(rng, theNodes)
 }
 
-// usual is what a kubelet asks for, on an object of the pools.
+// usualRequest returns a request as kubelets make it, for an object from the pools.
 func usualRequest(rng harness.RNG) authorizer.AttributesRecord {
 	q := harness.Pick(rng, usualQuestions)
 	a := authorizer.AttributesRecord{
@@ -112,7 +112,7 @@ func usualRequest(rng harness.RNG) authorizer.AttributesRecord {
 	return a
 }
 
-// unusual puts together what does not belong together.
+// unusualRequest combines attributes that do not belong together.
 func unusualRequest(rng harness.RNG) authorizer.AttributesRecord {
 	r := harness.Pick(rng, resources)
 	a := authorizer.AttributesRecord{

@@ -3,7 +3,7 @@
 
 package generator
 
-// question is one that kubelets ask.
+// question is a request that kubelets make.
 type question struct {
 	group, resource, subresource string
 	namespaced, namedAsNode      bool
@@ -46,7 +46,7 @@ var usualQuestions = []question{
 	{group: "certificates.k8s.io", resource: "podcertificaterequests", namespaced: true, verbs: readVerbs},
 }
 
-// resource is a resource of the API, or something spelled like one.
+// resource is a resource of the API, or a similar name.
 type resource struct{ group, name string }
 
 var resources = []resource{

@@ -33,8 +33,8 @@ var (
 
 var errMalformed = errors.New("unable to parse the selector")
 
-// selectSome gives the request a field selector, of one requirement as a rule.
-// It may be malformed as a whole or in part.
+// selectSome adds a field selector to the request, usually with one requirement. The selector may
+// be partly or completely malformed.
 func selectSome(rng harness.RNG, a *authorizer.AttributesRecord) {
 	count := harness.Pick(rng, []int{0, 1, 1, 1, 1, 2, 3})
 	for range count {
@@ -52,7 +52,7 @@ func selectSome(rng harness.RNG, a *authorizer.AttributesRecord) {
 	}
 }
 
-// SimplerRequests lists requests that say a little less.
+// SimplerRequests returns requests with fewer details.
 func SimplerRequests(a authorizer.AttributesRecord) []authorizer.AttributesRecord {
 	var simpler []authorizer.AttributesRecord
 	try := func(sets bool, change func(*authorizer.AttributesRecord)) {

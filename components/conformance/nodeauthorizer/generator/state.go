@@ -10,26 +10,26 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 )
 
-// State is what exists in a cluster, and what the watches have seen of it.
+// State contains the objects in a cluster, and the objects that the watches have shown.
 type State struct {
 	exists, seen map[Key]Object
 	broken       map[graph.Kind]bool
 }
 
-// Event is what a watch tells of one object: Old is nil if it is new, and New is
-// nil if it is gone.
+// Event is a watch event for one object. Old is nil if the object is new, and New is nil if it is
+// deleted.
 type Event struct {
 	Key      Key
 	Old, New Object
 }
 
-// NewState is an empty cluster with working watches.
+// NewState returns an empty cluster with working watches.
 func NewState() *State {
 	return &State{exists: map[Key]Object{}, seen: map[Key]Object{}, broken: map[graph.Kind]bool{}}
 }
 
-// Apply lets a step happen. It returns what the watch tells, and whether it tells
-// it by a new list, which is then what [State.Seen] has of the kind.
+// Apply applies a step. It returns the watch events. relisted is true if they come from a new list,
+// whose content is then in [State.Seen].
 func (s *State) Apply(step Step) (events []Event, relisted bool) {
 	switch step.action {
 	case breakWatch:
@@ -49,7 +49,7 @@ func (s *State) Apply(step Step) (events []Event, relisted bool) {
 	return s.look(step.key, nil), false
 }
 
-// look appends what has to be told of a key.
+// look appends the event for a key, if there is one.
 func (s *State) look(key Key, events []Event) []Event {
 	before, after := s.seen[key], s.exists[key]
 	if before == nil && after == nil {
@@ -71,8 +71,8 @@ func (s *State) relist(kind graph.Kind) []Event {
 	return events
 }
 
-// keys are those of what exists or was seen, in an order that does not depend
-// on how the maps are laid out.
+// keys returns the keys of existing and seen objects, in an order that does not depend on map
+// iteration.
 func (s *State) keys(kind graph.Kind) []Key {
 	var keys []Key
 	for key := range s.exists {
@@ -91,7 +91,7 @@ func (s *State) keys(kind graph.Kind) []Key {
 	return keys
 }
 
-// Seen lists what the watch has seen of a kind.
+// Seen returns the objects of a kind that the watch has shown.
 func (s *State) Seen(kind graph.Kind) []Object {
 	var objects []Object
 	for _, key := range s.keys(kind) {
@@ -102,7 +102,7 @@ func (s *State) Seen(kind graph.Kind) []Object {
 	return objects
 }
 
-// Broken reports whether some watch is broken, and which.
+// Broken returns the kind of a broken watch, and whether there is one.
 func (s *State) Broken() (kind graph.Kind, is bool) {
 	for _, kind := range Kinds() {
 		if s.broken[kind] {

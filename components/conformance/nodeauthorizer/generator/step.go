@@ -5,7 +5,7 @@ package generator
 
 import "github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 
-// Step is one thing that happens. Use [Set], [Delete], [Break] and [Relist].
+// Step is one event in the cluster. Create one with [Set], [Delete], [Break] or [Relist].
 type Step struct {
 	action action
 	object Object
@@ -21,25 +21,25 @@ const (
 	relist
 )
 
-// Set creates the object or changes it to what it says now.
+// Set creates the object, or updates it to this content.
 func Set(object Object) Step { return Step{action: set, object: object, key: object.Key()} }
 
-// Delete deletes the object. To delete what there is not is no event.
+// Delete deletes an object. The deletion of a missing object causes no event.
 func Delete(kind graph.Kind, namespace, name string) Step {
 	return Step{action: remove, key: Key{kind, namespace, name}}
 }
 
-// Break breaks the watch for a kind: no one sees what happens until [Relist].
+// Break breaks the watch for a kind. The watch shows no events until [Relist].
 func Break(kind graph.Kind) Step { return Step{action: breakWatch, key: Key{Kind: kind}} }
 
-// Relist lists a kind anew and mends its watch. What came and went meanwhile is
-// never seen, and what was deleted and made again looks like an update.
+// Relist lists a kind again and restores its watch. An object that was created and deleted in
+// between is never shown. An object that was deleted and created again looks updated.
 func Relist(kind graph.Kind) Step { return Step{action: relist, key: Key{Kind: kind}} }
 
-// Kind is the kind of objects that the step is about.
+// Kind is the kind of the step's objects.
 func (s Step) Kind() graph.Kind { return s.key.Kind }
 
-// Simpler lists steps that do a little less.
+// Simpler returns steps with fewer details.
 func (s Step) Simpler() []Step {
 	if s.action != set {
 		return nil

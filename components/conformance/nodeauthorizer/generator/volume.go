@@ -13,8 +13,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 )
 
-// Volume is a persistent volume. It has no claim while ClaimName is empty. All
-// its references are in one source.
+// Volume is a persistent volume. It has no claim if ClaimName is "". All its references are in one
+// source.
 type Volume struct {
 	Name                      string
 	ClaimNamespace, ClaimName string
@@ -52,7 +52,7 @@ func (v Volume) Simpler() []Object {
 	return simpler
 }
 
-// volumeRefs are the fields through which a volume names a secret, by source.
+// volumeRefs are the fields in which a volume names a secret, by source.
 var volumeRefs = map[string]func(*corev1.PersistentVolumeSource, *corev1.SecretReference){
 	"azureFile": func(s *corev1.PersistentVolumeSource, ref *corev1.SecretReference) {
 		s.AzureFile = &corev1.AzureFilePersistentVolumeSource{SecretName: ref.Name}

@@ -11,22 +11,22 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 )
 
-// way is a field through which a pod names something.
+// way is a field in which a pod names an object.
 type way struct {
 	via  string
 	kind graph.Kind
-	// add names the object in the pod. The number is the place among the pod's
-	// references, and makes names within the pod that have to be unique.
+	// add adds the reference to the pod. number is the index among the pod's references. It makes
+	// names within the pod unique.
 	add func(pod *corev1.Pod, number int, name string)
-	// late is a field that may change while the pod runs.
+	// late is true for a field that can change while the pod runs.
 	late bool
-	// ofPod is a field of which the object's name begins with the pod's.
+	// ofPod is true for a field whose object name begins with the pod's name.
 	ofPod bool
-	// namesNothing is a field that looks as if it named an object.
+	// namesNothing is true for a field that only looks like a reference.
 	namesNothing bool
 }
 
-// ways lists every field of a pod that names something, or seems to.
+// ways are all pod fields that name an object, or look as if they did.
 var ways = append(append([]way{
 	{via: "serviceAccountName", kind: graph.ServiceAccount, add: func(pod *corev1.Pod, _ int, name string) {
 		pod.Spec.ServiceAccountName = name
@@ -60,7 +60,7 @@ var ways = append(append([]way{
 	}},
 }, environmentWays()...), volumeWays...)
 
-// Fields that a pod's status fills in later.
+// Fields that a pod's status sets later.
 const (
 	madeFromTemplate = "status.resourceClaimStatuses"
 	notYetMade       = "resourceClaims.resourceClaimTemplateName, without a status"

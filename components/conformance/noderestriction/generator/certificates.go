@@ -24,7 +24,7 @@ var signerNames = []string{
 	certificatesv1.KubeAPIServerClientSignerName, "example.com/s1", "",
 }
 
-// requests are made once: to sign takes longer than all else.
+// requests are created once, because signing takes longer than everything else.
 var requests = makeRequests()
 
 func makeRequests() [][]byte {
@@ -38,7 +38,7 @@ func makeRequests() [][]byte {
 			key,
 		)
 		if err != nil {
-			// The names are in this function.
+			// The names are constants in this function.
 			panic(err)
 		}
 		all = append(all, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}))

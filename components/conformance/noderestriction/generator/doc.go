@@ -1,10 +1,10 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package generator makes small random clusters, and writes to them: whole ones as kubelets
-// send them, the same with something wrong, and any other.
+// Package generator creates small random clusters and writes to them: valid writes as kubelets send
+// them, the same writes with a mistake, and any other writes.
 //
-// It knows how objects name each other, but nothing of who may write what: that is
-// for the two subjects of a comparison to say. Everything is drawn from a [harness.RNG], so
-// that a seed, or the bytes of a fuzzer, always make the same cluster and writes.
+// It knows which objects name each other, but not which user may write what: the two subjects of a
+// comparison decide that. All choices come from a [harness.RNG]. So a seed, or the bytes of a
+// fuzzer, always produce the same cluster and writes.
 package generator

@@ -12,7 +12,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/conformance/harness"
 )
 
-// Cluster is what there is beside the object that is written.
+// Cluster contains all objects except the one that is written.
 type Cluster struct {
 	Nodes    []*corev1.Node
 	Pods     []*corev1.Pod
@@ -20,13 +20,13 @@ type Cluster struct {
 	Claims   []*corev1.PersistentVolumeClaim
 	Volumes  []*corev1.PersistentVolume
 	Drivers  []*storagev1.CSIDriver
-	// Grants makes the answers of the authorizer, which are otherwise arbitrary.
+	// Grants determines the answers of the authorizer, which are otherwise arbitrary.
 	Grants uint64
-	// APIAudiences are those of the API server.
+	// APIAudiences are the API server's audiences.
 	APIAudiences []string
 }
 
-// Few names, so that everything collides.
+// The pools are small, so that names often collide.
 var (
 	nodeNames    = []string{"n1", "n2", "n3"}
 	namespaces   = []string{"ns1", "ns2", "kube-system"}
@@ -51,13 +51,13 @@ var (
 	uidGenerations = []string{"-1", "-1", "-1", "-2"}
 )
 
-// Generator makes up one cluster and writes to it.
+// Generator creates one random cluster and writes to it.
 type Generator struct {
 	harness.RNG
 	Cluster *Cluster
 }
 
-// New makes up a cluster.
+// New creates a random cluster.
 func New(rng harness.RNG) *Generator {
 	m := &Generator{rng, &Cluster{}}
 	w := m.Cluster
@@ -88,12 +88,12 @@ func (m *Generator) meta(namespace, name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: namespace, Name: name, UID: m.uid(name), ResourceVersion: "1"}
 }
 
-// uid is that of an object of the name: mostly the same one.
+// uid returns a UID for an object with this name. It is usually the same one.
 func (m *Generator) uid(name string) types.UID {
 	return types.UID(name + harness.Pick(m.RNG, uidGenerations))
 }
 
-// may is a pointer to a value that is true, false or not there.
+// may returns a pointer to true or false, or nil.
 func (m *Generator) may() *bool {
 	switch m.IntN(3) {
 	case 0:

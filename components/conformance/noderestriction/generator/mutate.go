@@ -15,10 +15,10 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/conformance/harness"
 )
 
-// Mutate changes something somewhere in an object.
+// Mutate changes a random field of an object.
 func (m *Generator) Mutate(o runtime.Object) { m.mutate(reflect.ValueOf(o).Elem()) }
 
-// MutateValue changes something somewhere in what a pointer points to.
+// MutateValue changes a random field of the value that pointer points to.
 func (m *Generator) MutateValue(pointer any) { m.mutate(reflect.ValueOf(pointer).Elem()) }
 
 var words = []string{"x", "", "n1", "n2", "a", "a-1", "kubernetes.io/hostname", "v1"}
@@ -103,7 +103,7 @@ func (m *Generator) mutateMap(v reflect.Value) {
 	v.SetMapIndex(key, value)
 }
 
-// sortedKeys are in an order that does not change from run to run.
+// sortedKeys returns the keys in an order that is the same in every run.
 func sortedKeys(v reflect.Value) []reflect.Value {
 	keys := v.MapKeys()
 	slices.SortFunc(keys, func(a, b reflect.Value) int {

@@ -12,7 +12,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/conformance/harness"
 )
 
-// labelKeys are of every class that somebody distinguishes.
+// labelKeys are label keys of every class that a rule distinguishes.
 var labelKeys = []string{
 	"app",
 	"example.com/team",
@@ -63,7 +63,7 @@ func (m *Generator) labels() map[string]string {
 	return labels
 }
 
-// node is one as a kubelet registers it, or with something besides.
+// node returns a Node as a kubelet registers it, sometimes with additional fields.
 func (m *Generator) node(name string) *corev1.Node {
 	node := &corev1.Node{ObjectMeta: m.meta("", name)}
 	node.Labels = map[string]string{corev1.LabelHostname: name, corev1.LabelOSStable: "linux"}
@@ -100,7 +100,7 @@ func (m *Generator) configSource() *corev1.NodeConfigSource {
 	}
 }
 
-// spoilNode does one thing to a Node that a rule may be about.
+// spoilNode makes one change to a Node that a rule may deny.
 func (m *Generator) spoilNode(node *corev1.Node) {
 	switch m.IntN(8) {
 	case 0:

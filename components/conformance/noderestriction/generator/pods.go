@@ -13,7 +13,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/conformance/harness"
 )
 
-// pod is one that may be there: bound or not, a mirror pod or not.
+// pod returns a pod that may exist: bound or not, a mirror pod or not.
 func (m *Generator) pod(namespace, name string) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: m.meta(namespace, name), Spec: corev1.PodSpec{
 		NodeName: harness.Pick(
@@ -32,7 +32,7 @@ func (m *Generator) pod(namespace, name string) *corev1.Pod {
 	return pod
 }
 
-// fillStatus says something of what a node may not change.
+// fillStatus sets status fields that a node must not change.
 func (m *Generator) fillStatus(status *corev1.PodStatus) {
 	claim := "claim"
 	if m.OneIn(3) {
@@ -54,7 +54,7 @@ func (m *Generator) fillStatus(status *corev1.PodStatus) {
 	}
 }
 
-// mirrorPod is one that the kubelet of a node makes.
+// mirrorPod returns a mirror pod as the kubelet of a node creates it.
 func (m *Generator) mirrorPod(namespace, name, node string) *corev1.Pod {
 	controller := true
 	pod := &corev1.Pod{
@@ -86,7 +86,7 @@ func (m *Generator) uidOfNode(name string) types.UID {
 	return ""
 }
 
-// spoil does one thing to a mirror pod that a rule may be about.
+// spoil makes one change to a mirror pod that a rule may deny.
 func (m *Generator) spoil(pod *corev1.Pod) {
 	switch m.IntN(16) {
 	case 0:
@@ -143,7 +143,7 @@ func (m *Generator) spoilOwner(owner *metav1.OwnerReference) {
 	}
 }
 
-// spoilContainer takes the environment of some container from an object.
+// spoilContainer makes a container read its environment from an object.
 func (m *Generator) spoilContainer(spec *corev1.PodSpec) {
 	var env []corev1.EnvVar
 	var from []corev1.EnvFromSource
@@ -186,7 +186,7 @@ func (m *Generator) spoilContainer(spec *corev1.PodSpec) {
 	}
 }
 
-// nodeName is any, and sometimes one that there cannot be.
+// nodeName returns a random node name, sometimes an impossible one.
 func (m *Generator) nodeName() string {
 	return harness.Pick(m.RNG, []string{"n1", "n2", "n3", "", "N1", "n1 "})
 }

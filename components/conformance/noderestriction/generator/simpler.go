@@ -10,7 +10,7 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 )
 
-// Simpler are writes that lack one thing that this one has.
+// Simpler returns writes with one detail less.
 func (w *Write) Simpler() []*Write {
 	var all []*Write
 	try := func(edit func(*Write)) {
@@ -37,7 +37,7 @@ func (w *Write) Simpler() []*Write {
 	return all
 }
 
-// Simpler are clusters that lack one object of this one.
+// Simpler returns clusters with one object less.
 func (w *Cluster) Simpler() []*Cluster {
 	var all []*Cluster
 	v := reflect.ValueOf(w).Elem()
@@ -56,7 +56,7 @@ func (w *Cluster) Simpler() []*Cluster {
 	return all
 }
 
-// parts counts what an object has that can be left out.
+// parts returns the number of parts of an object that can be left out.
 func parts(o runtime.Object) int {
 	if o == nil {
 		return 0
@@ -66,7 +66,7 @@ func parts(o runtime.Object) int {
 	return count
 }
 
-// without is an object less its nth part.
+// without returns an object without its nth part.
 func without(o runtime.Object, nth int) runtime.Object {
 	if o == nil {
 		return nil
@@ -82,8 +82,8 @@ func without(o runtime.Object, nth int) runtime.Object {
 	return less
 }
 
-// visit offers to drop everything that is set, what holds other things first, until
-// it is told to stop. Nothing must be visited after something was dropped.
+// visit offers to remove each value that is set, outer values first, until offer returns true. The
+// caller must not continue after a value was removed.
 func visit(v reflect.Value, offer func(drop func()) bool) bool {
 	switch v.Kind() { //nolint:exhaustive // nothing else has parts
 	case reflect.Struct:

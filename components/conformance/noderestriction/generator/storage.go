@@ -11,7 +11,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/conformance/harness"
 )
 
-// makeStorage makes claims, volumes and drivers, some links of the chains missing.
+// makeStorage creates claims, volumes and drivers. Some of the references between them are missing.
 func (m *Generator) makeStorage() {
 	w := m.Cluster
 	for _, namespace := range namespaces {
@@ -50,7 +50,7 @@ func (m *Generator) driver(name string) *storagev1.CSIDriver {
 	return driver
 }
 
-// audience is one that a pod, a driver or a request names; the API server's own is
+// audience returns an audience that a pod, a driver or a request names. The API server's own is
 // often left out.
 func (m *Generator) audience() string {
 	if m.OneIn(4) {
@@ -59,8 +59,8 @@ func (m *Generator) audience() string {
 	return harness.Pick(m.RNG, audiences)
 }
 
-// persistentVolumeSource is of CSI, of a kind that has moved there, malformed or
-// not, or of another.
+// persistentVolumeSource returns a CSI source, an in-tree source that has migrated to CSI, possibly
+// malformed, or another source.
 func (m *Generator) persistentVolumeSource() corev1.PersistentVolumeSource {
 	switch m.IntN(12) {
 	case 0:

@@ -12,7 +12,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/conformance/harness"
 )
 
-// volumes are of any kind.
+// volumes returns volumes of any kind.
 func (m *Generator) volumes(most int) []corev1.Volume {
 	var volumes []corev1.Volume
 	for i := range m.IntN(most + 1) {
@@ -21,15 +21,15 @@ func (m *Generator) volumes(most int) []corev1.Volume {
 	return volumes
 }
 
-// unlawful is a volume of up to two kinds, which no API server stores: so no pod of
-// the cluster has one.
+// unlawful returns a volume with up to two sources. No API server stores such a volume, so no pod
+// of the cluster has one.
 func (m *Generator) unlawful() corev1.Volume {
 	source := m.volumeSource()
 	merge(&source, m.volumeSource())
 	return corev1.Volume{Name: "unlawful", VolumeSource: source}
 }
 
-// merge adds what the other source has.
+// merge adds the sources that are set in other.
 func merge(source *corev1.VolumeSource, other corev1.VolumeSource) {
 	into, from := reflect.ValueOf(source).Elem(), reflect.ValueOf(other)
 	for i := range from.NumField() {
@@ -46,7 +46,7 @@ func (m *Generator) volumeSource() corev1.VolumeSource {
 	return m.anySource()
 }
 
-// usualSource is one that leads to an audience or a signer.
+// usualSource returns a source that leads to an audience or a signer.
 func (m *Generator) usualSource() corev1.VolumeSource {
 	switch m.IntN(4) {
 	case 0:
@@ -105,7 +105,7 @@ func (m *Generator) projection() corev1.VolumeProjection {
 	}
 }
 
-// reference is none, one without a name, or one.
+// reference returns nil, a reference without a name, or a complete reference.
 func (m *Generator) reference() *corev1.LocalObjectReference {
 	if m.OneIn(2) {
 		return nil
@@ -118,7 +118,7 @@ func (m *Generator) local() corev1.LocalObjectReference {
 	return corev1.LocalObjectReference{Name: harness.Pick(m.RNG, []string{"x", ""})}
 }
 
-// harmlessSource needs no object of the API.
+// harmlessSource returns a source that needs no API object.
 func (m *Generator) harmlessSource() corev1.VolumeSource {
 	switch m.IntN(4) {
 	case 0:
@@ -136,7 +136,7 @@ func (m *Generator) harmlessSource() corev1.VolumeSource {
 	}
 }
 
-// anySource is of each kind that there is, or of none.
+// anySource returns a source of any kind, or an empty one.
 func (m *Generator) anySource() corev1.VolumeSource {
 	var source corev1.VolumeSource
 	value := reflect.ValueOf(&source).Elem()
@@ -150,7 +150,7 @@ func (m *Generator) anySource() corev1.VolumeSource {
 	return source
 }
 
-// fillSource gives a source what leads to another object.
+// fillSource sets the fields of a source that lead to another object.
 func (m *Generator) fillSource(s *corev1.VolumeSource) {
 	switch {
 	case s.Secret != nil:

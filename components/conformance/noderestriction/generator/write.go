@@ -12,8 +12,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/conformance/harness"
 )
 
-// Write is one request, with the objects as the client sent and the store has
-// them, in a version of the API.
+// Write is one request. It has the new object as the client sent it, and the old object as stored,
+// in one version of the API.
 type Write struct {
 	User            user.Info
 	Operation       admission.Operation
@@ -22,12 +22,12 @@ type Write struct {
 	Namespace, Name string
 	Object, Old     runtime.Object
 	DryRun          bool
-	// Defaulted has the API server fill in what the object leaves out, as it always
-	// does. Without it there are more shapes.
+	// Defaulted makes the API server set the defaults of the object, as it always does. Without
+	// defaults, there are more forms to test.
 	Defaulted bool
 }
 
-// Clone copies all that may be changed in a write.
+// Clone copies everything in a write that may change.
 func (w *Write) Clone() *Write {
 	clone := *w
 	clone.Object, clone.Old = copied(w.Object), copied(w.Old)
@@ -41,12 +41,12 @@ func copied(o runtime.Object) runtime.Object {
 	return o.DeepCopyObject()
 }
 
-// Kind is that of the object, for attributes.
+// Kind is the kind of the object, for attributes.
 func (w *Write) Kind() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: w.Resource.Group, Version: w.Resource.Version, Kind: w.Resource.Resource}
 }
 
-// Who writes.
+// The users that write.
 var (
 	nodeGroups = []string{user.NodesGroup, user.AllAuthenticated}
 	others     = []user.Info{
@@ -83,8 +83,7 @@ func (m *Generator) user() user.Info {
 	}
 }
 
-// Write makes up a write: as a rule one of a kind on which there are rules, in which
-// something may be wrong.
+// Write returns a random write. Usually there are rules for its kind, and it may contain a mistake.
 func (m *Generator) Write() *Write {
 	w := &Write{User: m.user(), Defaulted: !m.OneIn(8), DryRun: m.OneIn(16)}
 	harness.Pick(m.RNG, families)(m, w)
@@ -100,7 +99,7 @@ func (m *Generator) Write() *Write {
 	return w
 }
 
-// families make writes of one kind. What nodes write most, and has most rules, comes
+// families create writes of one kind. The most frequent kinds, and those with the most rules, occur
 // more often.
 var families = []func(*Generator, *Write){
 	(*Generator).createPod,
@@ -136,7 +135,7 @@ var families = []func(*Generator, *Write){
 	(*Generator).writeUnrelated,
 }
 
-// node is the name of the node that writes, as far as the maker knows.
+// node returns the name of the node that writes, if the generator knows it.
 func (w *Write) node() string {
 	if w.User == nil || len(w.User.GetName()) < len("system:node:") {
 		return ""
@@ -144,7 +143,7 @@ func (w *Write) node() string {
 	return w.User.GetName()[len("system:node:"):]
 }
 
-// change does something to an object that was sent, but not to the cluster.
+// change changes the object in the request, but not in the cluster.
 func (m *Generator) change(w *Write) {
 	for _, o := range []*runtime.Object{&w.Object, &w.Old} {
 		if *o != nil && m.OneIn(2) {
@@ -154,7 +153,7 @@ func (m *Generator) change(w *Write) {
 	}
 }
 
-// misaddress has a request say something else than its object.
+// misaddress makes the request differ from its object.
 func (m *Generator) misaddress(w *Write) {
 	switch m.IntN(5) {
 	case 0:

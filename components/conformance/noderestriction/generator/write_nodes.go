@@ -11,7 +11,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/conformance/harness"
 )
 
-// ofNode is a name that is mostly that of the node that writes.
+// ofNode returns usually the name of the node that writes.
 func (m *Generator) ofNode(w *Write) string {
 	if m.OneIn(6) {
 		return m.nodeName()
@@ -43,7 +43,8 @@ func (m *Generator) updateNode(w *Write) {
 	w.to("", node.Name)
 }
 
-// otherNode is deletion, also of many at once, and what nodes do not do.
+// otherNode creates deletions, including deletions of many Nodes, and writes that nodes do not
+// make.
 func (m *Generator) otherNode(w *Write) {
 	w.at("", "v1", "nodes", harness.Pick(m.RNG, []string{"", "", "status", "proxy"}))
 	node := m.node(m.ofNode(w))

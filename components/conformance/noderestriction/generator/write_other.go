@@ -18,7 +18,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/conformance/harness"
 )
 
-// claim is one whose status nodes write.
+// claim returns a claim whose status nodes write.
 func (m *Generator) claim() *corev1.PersistentVolumeClaim {
 	claim := &corev1.PersistentVolumeClaim{
 		ObjectMeta: m.meta(harness.Pick(m.RNG, namespaces), harness.Pick(m.RNG, claimNames)),
@@ -66,7 +66,7 @@ func (m *Generator) updateClaimStatus(w *Write) {
 	w.to(old.Namespace, old.Name)
 }
 
-// otherClaim is what nodes do not do to claims.
+// otherClaim creates writes to claims that nodes do not make.
 func (m *Generator) otherClaim(w *Write) {
 	w.at("", "v1", "persistentvolumeclaims", harness.Pick(m.RNG, []string{"", "", "status", "x"}))
 	claim := m.claim()
@@ -103,7 +103,7 @@ func (m *Generator) writeLease(w *Write) {
 	}
 }
 
-// slice is one of a node, of all nodes, or of whatever a selector matches.
+// slice returns a slice of one node, of all nodes, or of the nodes that match a selector.
 func (m *Generator) slice(w *Write) (version string, slice runtime.Object) {
 	name := m.ofNode(w)
 	node := &name
@@ -168,8 +168,8 @@ func (m *Generator) writeEvent(w *Write) {
 	w.to(objectMeta.Namespace, objectMeta.Name)
 }
 
-// writeUnrelated writes what there are no rules on, some of it of names that there
-// are rules on in another group.
+// writeUnrelated creates writes to resources without rules. Some have the name of a resource with
+// rules, in another API group.
 func (m *Generator) writeUnrelated(w *Write) {
 	objectMeta := metav1.ObjectMeta{
 		Namespace: harness.Pick(m.RNG, namespaces),

@@ -26,7 +26,7 @@ func (m *Generator) createPod(w *Write) {
 	w.to(pod.Namespace, pod.Name)
 }
 
-// anyPod is one that is there, or one of a name that is not.
+// anyPod returns an existing pod, or one with the name of a missing pod.
 func (m *Generator) anyPod() *corev1.Pod {
 	if len(m.Cluster.Pods) == 0 || m.OneIn(10) {
 		return m.pod(harness.Pick(m.RNG, namespaces), "gone")
@@ -34,7 +34,7 @@ func (m *Generator) anyPod() *corev1.Pod {
 	return harness.Pick(m.RNG, m.Cluster.Pods)
 }
 
-// deletePod has the API server read the pod as it is, or as it has become since.
+// deletePod creates a deletion. The API server reads the pod as it is, or as it has changed since.
 func (m *Generator) deletePod(w *Write) {
 	w.at("", "v1", "pods", "")
 	pod := m.anyPod()
@@ -44,7 +44,7 @@ func (m *Generator) deletePod(w *Write) {
 	case 0:
 		w.Old = m.pod(pod.Namespace, pod.Name)
 	case 1:
-		// One of many that are deleted at once.
+		// One of many pods in a deletecollection request.
 		w.Name = ""
 	}
 }
@@ -95,7 +95,7 @@ func (m *Generator) evict(w *Write) {
 	}
 }
 
-// otherPod is what nodes do not do to pods.
+// otherPod creates writes to pods that nodes do not make.
 func (m *Generator) otherPod(w *Write) {
 	pod := m.anyPod()
 	w.at(

@@ -15,7 +15,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/conformance/harness"
 )
 
-// requestToken asks for the token of a pod: for an audience that it names, or another.
+// requestToken creates a request for a pod's token, for an audience that the pod names or for
+// another.
 func (m *Generator) requestToken(w *Write) {
 	w.at("", "v1", "serviceaccounts", "token")
 	pod := m.anyPod()
@@ -66,7 +67,7 @@ func (m *Generator) spoilBinding(spec *authenticationv1.TokenRequestSpec) {
 	}
 }
 
-// otherAccount is what nodes do not do to accounts.
+// otherAccount creates writes to service accounts that nodes do not make.
 func (m *Generator) otherAccount(w *Write) {
 	w.at("", "v1", "serviceaccounts", harness.Pick(m.RNG, []string{"", "", "token", "x"}))
 	account := &corev1.ServiceAccount{
@@ -124,7 +125,7 @@ func (m *Generator) requestPodCertificate(w *Write) {
 	}
 }
 
-// olderPodCertificate is the same request in the version before.
+// olderPodCertificate converts a request to the previous API version.
 func olderPodCertificate(r *certificatesv1.PodCertificateRequest) *certificatesv1beta1.PodCertificateRequest {
 	return &certificatesv1beta1.PodCertificateRequest{
 		ObjectMeta: r.ObjectMeta,
@@ -155,7 +156,7 @@ func (m *Generator) spoilPodCertificate(spec *certificatesv1.PodCertificateReque
 	}
 }
 
-// otherPodCertificate is what nodes do not do to such requests.
+// otherPodCertificate creates writes to pod certificate requests that nodes do not make.
 func (m *Generator) otherPodCertificate(w *Write) {
 	request := m.podCertificate(w)
 	w.at(certificatesv1.GroupName, "v1", "podcertificaterequests", harness.Pick(m.RNG, []string{"", "status", "x"}))

@@ -13,8 +13,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// Answer is what the caller of the API server is told; the zero value is that it
-// may.
+// Answer is the API server's answer to the client. The zero value means that the write is admitted.
 type Answer struct {
 	Code    int32
 	Reason  metav1.StatusReason
@@ -23,7 +22,7 @@ type Answer struct {
 	Rule rules.ID
 }
 
-// Admitted is true if the write may pass.
+// Admitted reports whether the write is admitted.
 func (a Answer) Admitted() bool { return a.Code == 0 }
 
 func (a Answer) String() string {
@@ -33,9 +32,9 @@ func (a Answer) String() string {
 	return fmt.Sprintf("%d %s %q", a.Code, a.Reason, a.Message)
 }
 
-// answerOf is what the API server makes of an admission plugin's error. Source:
-// k8s.io/apiserver/pkg/endpoints/handlers/responsewriters/status.go ErrorToAPIStatus,
-// which does not look into an error that wraps another.
+// answerOf converts an admission plugin's error as the API server does. Source:
+// k8s.io/apiserver/pkg/endpoints/handlers/responsewriters/status.go ErrorToAPIStatus, which does
+// not unwrap errors.
 func answerOf(err error) Answer {
 	if err == nil {
 		return Answer{}
@@ -47,7 +46,7 @@ func answerOf(err error) Answer {
 	return Answer{Code: 500, Reason: metav1.StatusReasonUnknown, Message: err.Error()}
 }
 
-// WithoutRule is an answer as upstream could give it.
+// WithoutRule returns the answer as upstream could give it.
 func (a Answer) WithoutRule() Answer {
 	return Answer{Code: a.Code, Reason: a.Reason, Message: strings.TrimSuffix(a.Message, " ["+string(a.Rule)+"]")}
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction"
 )
 
-// cluster has the objects that upstream's listers have, and asks the same listers.
+// cluster has the same objects as upstream's listers, and reads them with the same listers.
 type cluster struct {
 	nodes    corelisters.NodeLister
 	pods     corelisters.PodLister
@@ -43,8 +43,8 @@ func newCluster(o *objects) cluster {
 	}
 }
 
-// asked is the answer as the API server gives it: of what is not there it names the
-// resource, while a lister names the kind.
+// asked returns the answer as the API server gives it. For a missing object, the API server names
+// the resource, while a lister names the kind.
 func asked[T any](object T, err error, group, resource, name string) (T, error) {
 	if err != nil && apierrors.IsNotFound(err) {
 		return object, apierrors.NewNotFound(schema.GroupResource{Group: group, Resource: resource}, name)
@@ -85,8 +85,8 @@ func (c cluster) CSIDriver(_ context.Context, name string) (*storagev1.CSIDriver
 	return asked(driver, err, storagev1.GroupName, "csidrivers", name)
 }
 
-// Allowed believes an allowance even if some authorizer had an error, as upstream's
-// plugin and node-restriction's Cluster do.
+// Allowed accepts an allow decision even if an authorizer had an error. Upstream's plugin and
+// node-restriction's Cluster do the same.
 func (o *objects) Allowed(_ context.Context, who user.Info, right noderestriction.Right) (bool, error) {
 	decision, err := o.grant(who, right)
 	if decision == authorizer.DecisionAllow {
@@ -95,8 +95,8 @@ func (o *objects) Allowed(_ context.Context, who user.Info, right noderestrictio
 	return false, err
 }
 
-// errOptional answers what only rules ask that are off here, and which must not be
-// asked then.
+// errOptional is the error for lookups that only optional rules need. These rules are off in this
+// test, so such a lookup must not happen.
 var errOptional = errors.New("asked by an optional rule")
 
 func (cluster) Namespace(context.Context, string) (*corev1.Namespace, error) { return nil, errOptional }

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
-	// The scheme knows what is installed.
+	// These imports register the API types in the scheme.
 	_ "k8s.io/kubernetes/pkg/apis/authentication/install"
 	_ "k8s.io/kubernetes/pkg/apis/certificates/install"
 	_ "k8s.io/kubernetes/pkg/apis/coordination/install"
@@ -25,15 +25,15 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/conformance/noderestriction/generator"
 )
 
-// Asked is a write as the API server has it when it asks each subject: upstream's plugin
-// first, with objects of its own types; then a validating webhook, with objects of
-// the API's types made from those, with names and audiences filled in.
+// Asked is a write in the two forms in which the API server passes it on. Upstream's plugin comes
+// first, and gets internal objects. Then a validating webhook gets the versioned objects that are
+// converted from them, with generated names and audiences.
 type Asked struct {
 	Upstream, Bulkhead admission.Attributes
 }
 
-// Ask prepares a write. An error is one of the conversion, on which the API server
-// refuses by itself.
+// Ask prepares a write. It returns an error if the conversion fails. In that case the API server
+// itself rejects the write.
 func Ask(w *generator.Write, apiAudiences []string) (Asked, error) {
 	object, older, err := prepare(w, w.Object)
 	if err != nil {
@@ -65,8 +65,8 @@ func attributes(w *generator.Write, object, old runtime.Object) admission.Attrib
 	)
 }
 
-// prepare returns an object of the API server's own type, and one of the API's type
-// that is made from it.
+// prepare returns the internal object of the API server, and the versioned object that is converted
+// from it.
 func prepare(w *generator.Write, o runtime.Object) (internal, external runtime.Object, err error) {
 	if o == nil {
 		return nil, nil, nil
@@ -86,12 +86,12 @@ func prepare(w *generator.Write, o runtime.Object) (internal, external runtime.O
 	return internal, external, err
 }
 
-// Suffix is what the API server makes up of a name, in all writes the same here.
+// Suffix is the generated suffix of names. In this test it is the same in all writes.
 const Suffix = "x7k2p"
 
-// complete does what the API server does to a new object between the plugins and the
-// validating webhooks: it makes up the name, and puts its audiences in a TokenRequest
-// without any.
+// complete does what the API server does to a new object between the plugins and the validating
+// webhooks. It generates the name, and adds the API server's audiences to a TokenRequest without
+// audiences.
 func complete(o runtime.Object, subresource string, apiAudiences []string) {
 	if token, ok := o.(*authenticationv1.TokenRequest); ok && len(token.Spec.Audiences) == 0 {
 		token.Spec.Audiences = append([]string(nil), apiAudiences...)

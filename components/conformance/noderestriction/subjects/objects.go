@@ -17,7 +17,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction"
 )
 
-// objects are those of a cluster, in the indexers of informers that are not started.
+// objects are the objects of a cluster, in the indexers of informers that are not started.
 type objects struct {
 	informers.SharedInformerFactory
 	grants uint64
@@ -27,7 +27,7 @@ func newObjects() *objects {
 	return &objects{SharedInformerFactory: informers.NewSharedInformerFactory(nil, 0)}
 }
 
-// set replaces all that there is.
+// set replaces all objects.
 func (o *objects) set(w *generator.Cluster) error {
 	o.grants = w.Grants
 	core, storage := o.Core().V1(), o.Storage().V1()
@@ -52,8 +52,8 @@ func replace[T any](informer cache.SharedIndexInformer, objects []T) error {
 	return informer.GetIndexer().Replace(items, "1")
 }
 
-// grant answers whether somebody has a right: arbitrarily, but always the same for
-// all that is asked.
+// grant decides whether a user has a right. The decision is arbitrary, but always the same for the
+// same input.
 func (o *objects) grant(who user.Info, right noderestriction.Right) (authorizer.Decision, error) {
 	sum := fnv.New64a()
 	words := append(
@@ -85,8 +85,8 @@ func (o *objects) grant(who user.Info, right noderestriction.Right) (authorizer.
 	}
 }
 
-// Authorize is upstream's question. What Bulkhead does not say in a question must not
-// be said.
+// Authorize answers upstream's request. It fails if the request has attributes that Bulkhead does
+// not set.
 func (o *objects) Authorize(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 	if a.GetSubresource() != "" || !a.IsResourceRequest() || a.GetPath() != "" {
 		return authorizer.DecisionNoOpinion, "", errors.New("asked otherwise")

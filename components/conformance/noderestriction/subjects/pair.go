@@ -15,7 +15,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction"
 )
 
-// Pair is both subjects, which look at the same cluster.
+// Pair has both subjects. They see the same cluster.
 type Pair struct {
 	objects      *objects
 	features     noderestriction.Features
@@ -24,8 +24,7 @@ type Pair struct {
 	bulkhead     *noderestriction.Restriction
 }
 
-// NewPair makes both subjects with the defaults of the feature gates, but for those
-// that are set.
+// NewPair creates both subjects with the default feature gates, except for those in set.
 func NewPair(set map[string]bool) (*Pair, error) {
 	p := &Pair{objects: newObjects(), features: noderestriction.DefaultFeatures()}
 	byGate := p.features.ByGate()
@@ -40,7 +39,7 @@ func NewPair(set map[string]bool) (*Pair, error) {
 	return p, err
 }
 
-// Show has both subjects look at another cluster.
+// Show gives both subjects another cluster.
 func (p *Pair) Show(w *generator.Cluster) error {
 	p.apiAudiences = w.APIAudiences
 	p.bulkhead = noderestriction.New(p.config(newCluster(p.objects)))
@@ -51,7 +50,8 @@ func (p *Pair) config(c noderestriction.Cluster) noderestriction.Config {
 	return noderestriction.Config{Cluster: c, Authorizer: p.objects, Features: p.features, APIAudiences: p.apiAudiences}
 }
 
-// Bulkhead answers with node-restriction, without optional rules and without configuration.
+// Bulkhead returns the answer of node-restriction, without optional rules and without
+// configuration.
 func (p *Pair) Bulkhead(ctx context.Context, a admission.Attributes) Answer {
 	d := p.bulkhead.Review(ctx, a)
 	if d.Allowed() {

@@ -14,8 +14,8 @@ import (
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 )
 
-// gates are the defaults of Kubernetes, but for some. A gate that is locked by now
-// can be set all the same: earlier servers have it.
+// gates are the defaults of Kubernetes, with some changes. A gate that is now locked can still be
+// changed, because earlier servers have it.
 type gates struct {
 	featuregate.FeatureGate
 	set map[string]bool
@@ -36,8 +36,8 @@ func newUpstream(o *objects, set map[string]bool) (*noderestriction.Plugin, erro
 	return plugin, plugin.ValidateInitialization()
 }
 
-// Upstream answers with the in-tree plugin. For what that does not handle the API
-// server does not call it.
+// Upstream returns the answer of the in-tree plugin. Like the API server, it does not call the
+// plugin for operations that the plugin does not handle.
 func (p *Pair) Upstream(ctx context.Context, a admission.Attributes) Answer {
 	if !p.plugin.Handles(a.GetOperation()) {
 		return Answer{}
