@@ -46,7 +46,7 @@ func (o *options) config() (*config, error) {
 	return c, errors.Join(problems...)
 }
 
-// recheckInterval is the smaller of --stream-recheck-interval and the cache time of an answer. So a
+// recheckInterval is the smallest of --stream-recheck-interval and the cache times of answers. So a
 // stream loses access no later than new requests do.
 func (o *options) recheckInterval() time.Duration {
 	interval := o.limits.StreamRecheck
@@ -70,7 +70,7 @@ func (o *options) policy() (*kubeletauth.Policy, []error) {
 	}
 	modes, problems := rules.ParseModes(kubeletauth.Rules, all, o.ruleModes)
 	// Every token of a pod is for the API server, unless its owner requests another audience. So
-	// this rule is not enforced by default.
+	// this rule is in audit mode by default.
 	if _, given := o.ruleModes[string(kubeletauth.RuleAudience)]; !given && all != rules.Off {
 		modes[kubeletauth.RuleAudience] = rules.Audit
 	}

@@ -82,7 +82,7 @@ func without(o runtime.Object, nth int) runtime.Object {
 	return less
 }
 
-// visit offers to remove each value that is set, outer values first, until offer returns true. The
+// visit calls offer for each value that is set, outer values first, until offer returns false. The
 // caller must not continue after a value was removed.
 func visit(v reflect.Value, offer func(drop func()) bool) bool {
 	switch v.Kind() { //nolint:exhaustive // nothing else has parts
