@@ -81,8 +81,9 @@ func (p *pair) compare(a *authorizer.AttributesRecord, counts harness.Counts) st
 	return p.compareStrict(c, counts)
 }
 
-// compareStrict checks Strict. The reason must be the same as in Compat. Strict must deny what
-// upstream abstains from, except for known differences.
+// compareStrict checks Strict. It must allow the same requests as Compat, with the same reasons.
+// Every other decision about a node must be a known difference, for example a denial where upstream
+// abstains.
 func (p *pair) compareStrict(c comparison, counts harness.Counts) string {
 	compat := c.bulkhead
 	c.mode, c.bulkhead = nodeauthorizer.Strict, ask(p.strict, c.request)

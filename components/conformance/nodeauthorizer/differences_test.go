@@ -128,8 +128,8 @@ func (c *comparison) withoutPast(u upstream, decision authorizer.Decision) bool 
 	return ask(u, c.request).decision == decision
 }
 
-// isLeak matches if upstream still allows an object that a pod on the node named twice, after the
-// object had very many consumers. It checks that only these past events can be the cause.
+// isLeak matches if upstream still allows an object that once had very many consumers, and that a
+// pod on the requesting node named twice. It checks that only these past events can be the cause.
 func isLeak(c *comparison) bool {
 	if c.mode != nodeauthorizer.Compat || c.upstream.decision != authorizer.DecisionAllow ||
 		c.bulkhead.decision != authorizer.DecisionNoOpinion {

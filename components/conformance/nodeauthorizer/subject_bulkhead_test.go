@@ -48,8 +48,8 @@ func setBulkhead(g *graph.Graph, object metav1.Object) {
 	}
 }
 
-// trimmed returns the pod as graphsync stores it. For half of the pod names it returns the whole
-// pod. Both must give the same result.
+// trimmed returns the pod as graphsync passes it to the graph. For half of the pod names it returns
+// the whole pod. Both must give the same result.
 func trimmed(pod *corev1.Pod) *corev1.Pod {
 	if pod.Name[len(pod.Name)-1]%2 == 0 {
 		return pod

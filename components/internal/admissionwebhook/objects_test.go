@@ -158,7 +158,7 @@ func seen(a admission.Attributes) string {
 	}
 }
 
-// A missing field and a null field get the message "missing".
+// An object that is absent from the review is decoded as nil.
 func TestAbsentObjectsAreMissing(t *testing.T) {
 	q, err := decodeReview(
 		[]byte(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u","userInfo":` + asNodeX +

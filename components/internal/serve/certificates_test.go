@@ -162,7 +162,7 @@ func TestReload(t *testing.T) {
 	}
 }
 
-// The loops that notice a change work together, and all of them end.
+// run starts all loops that notice a change, and all of them end.
 func TestChangesAreNoticed(t *testing.T) {
 	ca := newTestCA(t)
 	dir := t.TempDir()

@@ -25,12 +25,12 @@ const (
 	auditTimeout = time.Second
 	// flushTimeout bounds the writing of the queues at shutdown.
 	flushTimeout = 2 * time.Second
-	// batchDelay is how long an event waits for others to be written with it. To wake the
-	// writer for each event would cost the requests CPU time.
+	// batchDelay is how long the writer waits for more events before it writes a batch. A write for
+	// each event would cost the requests CPU time.
 	batchDelay = 10 * time.Millisecond
 )
 
-// queue is one of the two kinds of events.
+// queue is one of the two queues of events.
 type queue int
 
 const (
@@ -41,47 +41,49 @@ const (
 
 // Audit writes events as JSON lines. It is safe for concurrent use.
 //
-// An event is written within 10 ms, in a batch with later ones. A crash may lose a batch.
-// A shutdown writes the queues.
+// An event is written within 10 ms, in a batch with later ones. A crash may lose a batch. At
+// shutdown the queues are written.
 //
-// Events of allowed and of denied requests have separate queues. They are written in order,
-// unless the queue of allowed requests is half full: then that goes first. So a flood of
-// denials hides no allowed request. If its queue is full, the event of a denial is dropped at
-// once. An allowed request waits for up to a second for a place. After one has waited in
-// vain, others do not wait until an event is written again: a blocked log delays no request
-// for long. Metrics count dropped events.
+// Events of allowed and of denied requests have separate queues. They are written in order. But if
+// the queue of allowed requests is half full, it is written first. So a flood of denials cannot
+// displace the event of an allowed request. If the queue of denied requests is full, their events
+// are dropped at once. An allowed request waits for up to a second for a place in its queue. If it
+// waits in vain, later requests do not wait until an event is written again. So a blocked log
+// delays few requests. Metrics count dropped events.
 type Audit struct {
 	waiting [queueCount]chan queuedEvent
-	// sequence counts the events.
+	// sequence numbers the events.
 	sequence atomic.Uint64
 	// flushSignal ends batchDelay early, before a queue is full.
 	flushSignal chan struct{}
-	// stuck is true after a request has waited in vain.
+	// stuck is true after a request has waited in vain, until the writer encodes an event again.
 	stuck atomic.Bool
 
-	// first is the next event of each queue, if the writer has taken it already.
+	// first is the next event of each queue, if the writer has already taken it.
 	first [queueCount]*queuedEvent
 
 	out     io.Writer
 	encoder *json.Encoder
-	// batch has so many lines.
+	// batch contains the lines of the next write, and lines is their number.
 	batch bytes.Buffer
 	lines int
-	// acks receive the result of writing the batch.
+	// acks receive the result of the write.
 	acks []chan<- error
 
 	droppedAllowed, droppedDenied, droppedWrite metrics.CounterMetric
 }
 
-// queuedEvent is an event with its place in the order of all.
+// queuedEvent is an event with its number in the order of all events.
 type queuedEvent struct {
 	AuditEvent
 	number uint64
-	// written, if not nil, receives one result. It has a buffer for it.
+	// written, if not nil, receives one result. The channel is buffered, so the writer never blocks
+	// on it.
 	written chan<- error
 }
 
-// NewAudit writes to out while [Audit.Run] runs. Without out, nothing is written.
+// NewAudit returns an Audit that writes to out while [Audit.Run] runs. If out is nil, nothing is
+// written.
 func NewAudit(out io.Writer, registry metrics.KubeRegistry) *Audit {
 	lost := metrics.NewCounterVec(&metrics.CounterOpts{
 		Name: "bulkhead_audit_lines_dropped_total",
@@ -106,7 +108,7 @@ func NewAudit(out io.Writer, registry metrics.KubeRegistry) *Audit {
 	return a
 }
 
-// put adds an event to its queue. Only an allowed request waits for a place.
+// put adds an event to its queue. It waits for a place only if the request is allowed.
 func (a *Audit) put(event *AuditEvent, allowed bool) {
 	if a.out == nil {
 		return
@@ -163,9 +165,9 @@ func (a *Audit) flushNow() {
 	}
 }
 
-// record writes an event, and returns true once it is written. It waits for up to a second.
-// After a request has waited in vain, others do not wait until an event is written again. An
-// event may still be written after record has returned false.
+// record writes an event. It returns true once the event is written, and waits for up to a second.
+// After a request has waited in vain, later requests do not wait until an event is written again.
+// An event may still be written after record has returned false.
 func (a *Audit) record(event *AuditEvent) bool {
 	if a.out == nil || a.stuck.Load() {
 		return false
@@ -189,8 +191,8 @@ func (a *Audit) record(event *AuditEvent) bool {
 	}
 }
 
-// record is rule KA-AUDIT-1: the event of an allowed request is written before the request
-// is forwarded.
+// record enforces rule KA-AUDIT-1: the event of an allowed request is written before the request is
+// forwarded.
 func (h *Handler) record(rc *requestContext) *response {
 	if h.recording == rules.Off {
 		return nil

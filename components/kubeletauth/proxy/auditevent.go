@@ -20,11 +20,11 @@ const (
 
 // Stages of an event.
 const (
-	// stageRequest is a request with its response.
+	// stageRequest is the event of a request with its response.
 	stageRequest = "request"
-	// stageBegin is a request that is about to be forwarded.
+	// stageBegin is the event of a request that is about to be forwarded.
 	stageBegin = "begin"
-	// stageEnd is the same stream when it is over.
+	// stageEnd is the event of a stream that has ended.
 	stageEnd = "end"
 )
 

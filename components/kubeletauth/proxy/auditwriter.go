@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// batchBytes is the size of a write while more events wait.
+// batchBytes is the size at which a batch is written even if more events wait.
 const batchBytes = 32 << 10
 
-// Run writes until ctx is done, and then the queues, for up to flushTimeout.
+// Run writes events until ctx is done. Then it writes the queues, for up to flushTimeout.
 func (a *Audit) Run(ctx context.Context) {
 	if a.out == nil {
 		return
@@ -35,8 +35,8 @@ func (a *Audit) Run(ctx context.Context) {
 	}
 }
 
-// batchEvents waits for an event, and then for others of the same batch. It returns false
-// once ctx is done.
+// batchEvents waits for an event, and then for more events of the same batch. It returns false when
+// ctx is done.
 func (a *Audit) batchEvents(ctx context.Context) bool {
 	select {
 	case event := <-a.waiting[queueAllowed]:
@@ -66,7 +66,7 @@ func (a *Audit) writeAll() {
 	a.flush()
 }
 
-// next takes the next event; nil if there is none.
+// next returns the next event, or nil if there is none.
 func (a *Audit) next() *queuedEvent {
 	for of := range a.first {
 		if a.first[of] == nil {
@@ -107,8 +107,8 @@ func (a *Audit) encode(one *queuedEvent) {
 	}
 }
 
-// flush writes the batch. A batch that cannot be written is dropped. Later ones are written:
-// a full disk may have space again.
+// flush writes the batch. If the write fails, the batch is dropped. Later batches are still
+// written, because a full disk may have space again.
 func (a *Audit) flush() {
 	if a.lines == 0 {
 		return
@@ -123,7 +123,8 @@ func (a *Audit) flush() {
 	a.acks = a.acks[:0]
 	if err != nil {
 		a.droppedWrite.Add(float64(a.lines))
-		// The last event may have been written in part.
+		// A part of the last event may have been written. A line break separates it from the next
+		// event.
 		a.batch.WriteByte('\n')
 	}
 	a.lines = 0

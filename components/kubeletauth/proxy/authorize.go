@@ -17,8 +17,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/authn"
 )
 
-// credentials is a copy of the request for an authenticator. Authenticators remove what
-// they accepted, and a stream needs it again.
+// credentials returns a copy of the request for an authenticator. Authenticators remove the
+// credentials that they accept, and the recheck of a stream needs them again.
 func credentials(ctx context.Context, req *http.Request) *http.Request {
 	copied := req.WithContext(ctx)
 	copied.Header = make(http.Header, 4)
@@ -30,7 +30,7 @@ func credentials(ctx context.Context, req *http.Request) *http.Request {
 	return copied
 }
 
-// authenticate sets the user.
+// authenticate authenticates the request and sets the user.
 func (h *Handler) authenticate(rc *requestContext, req *http.Request) *response {
 	release, over := h.authenticating.AdmitNode(req.Context(), authn.ClientOf(req.RemoteAddr).String())
 	if over != webhook.WithinLimits {
@@ -51,8 +51,8 @@ func (h *Handler) authenticate(rc *requestContext, req *http.Request) *response 
 	return nil
 }
 
-// unauthenticated is the denial of an [authn.Authenticator], or, for other errors, the
-// kubelet's text.
+// unauthenticated returns the denial from package authn. For any other error it returns a denial
+// with the kubelet's text.
 func unauthenticated(err error) *response {
 	known := &authn.Denied{}
 	if !errors.As(err, &known) {
@@ -63,8 +63,8 @@ func unauthenticated(err error) *response {
 	return &response{Decision: known.Decision, cause: known.Error(), after: known.RetryAfter}
 }
 
-// authorize checks one right after the other. The first allowed one is enough, and an error
-// denies the request (pkg/kubelet/server/server.go InstallAuthFilter).
+// authorize asks for one right after the other. The first allowed right is enough. An error denies
+// the request (pkg/kubelet/server/server.go InstallAuthFilter).
 func (h *Handler) authorize(ctx context.Context, rc *requestContext) *response {
 	release, over := h.authorizing.AdmitNode(ctx, rc.user.GetName())
 	if over != webhook.WithinLimits {
@@ -85,14 +85,14 @@ func (h *Handler) authorize(ctx context.Context, rc *requestContext) *response {
 		reason = cmp.Or(answer.Reason, reason)
 	}
 	refused := forbidden(rc.mapping.Rule, rc.user.GetName(), rc.mapping.Attempts)
-	// The reason names the rule of node scope that denied. As with a kubelet, the client does
-	// not see it.
+	// The reason may name the node-scope rule that denied the request. As with a kubelet, the
+	// client does not see it.
 	refused.cause = reason
 	return refused
 }
 
-// audit adds a finding if the user lacks the rights that a rule in audit mode would require.
-// An authorizer's error is no finding.
+// audit adds a finding if the user lacks the rights that a rule in audit mode would require. If the
+// authorizer returns an error, there is no finding.
 func (h *Handler) audit(ctx context.Context, rc *requestContext) {
 	for _, attempt := range rc.audited.Attempts {
 		answer, err := h.config.Authorize(ctx, h.attributes(rc.user, attempt, rc.event.Path))

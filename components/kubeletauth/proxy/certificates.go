@@ -19,23 +19,23 @@ import (
 )
 
 const (
-	// rereadInterval is how often files are read without an event: no event reports the swap
-	// of a symlinked folder.
+	// rereadInterval is how often files are read without a file event. A change of a symlink to a
+	// directory causes no event.
 	rereadInterval = 10 * time.Second
-	// maxHandshake bounds, in bytes, a client's part of a handshake. It is more than the
+	// maxHandshake bounds, in bytes, the client's part of a handshake. It is larger than the
 	// certificates that [authn.CheckShown] accepts.
 	maxHandshake = 64 << 10
 )
 
-// Pair follows a certificate and its key on disk. If the files do not parse, or do not
-// match, the last valid pair stays in use. One file may have both, like the kubelet's own
-// (kubelet-server-current.pem). It is safe for concurrent use.
+// Pair is a certificate with its key, reloaded when the files change. If the files do not parse, or
+// do not match, the last valid pair stays in use. One file may contain both, like the kubelet's own
+// (kubelet-server-current.pem). Pair is safe for concurrent use.
 type Pair struct {
 	content *dynamiccertificates.DynamicCertKeyPairContent
 	current atomic.Pointer[tls.Certificate]
 	// former is the previous pair, with the time at which it was replaced.
 	former atomic.Pointer[formerPair]
-	// changed are called after a change.
+	// changed are functions to call after a change.
 	changed []func()
 }
 
@@ -44,7 +44,7 @@ type formerPair struct {
 	until       time.Time
 }
 
-// LoadPair reads a pair. Errors name the purpose.
+// LoadPair reads a pair. purpose is part of the error messages.
 func LoadPair(purpose, certFile, keyFile string) (*Pair, error) {
 	content, err := dynamiccertificates.NewDynamicServingContentFromFiles(purpose, certFile, keyFile)
 	if err != nil {
@@ -59,7 +59,7 @@ func LoadPair(purpose, certFile, keyFile string) (*Pair, error) {
 	return p, nil
 }
 
-// Enqueue is called after a change of the files ([dynamiccertificates.Listener]).
+// Enqueue implements [dynamiccertificates.Listener]. It is called after a change of the files.
 func (p *Pair) Enqueue() {
 	certificate, err := tls.X509KeyPair(p.content.CurrentCertKeyContent())
 	if err != nil {
@@ -76,13 +76,13 @@ func (p *Pair) Enqueue() {
 // Current returns the pair in use.
 func (p *Pair) Current() *tls.Certificate { return p.current.Load() }
 
-// Expiry returns when the certificate expires.
+// Expiry returns the time at which the certificate expires.
 func (p *Pair) Expiry() (time.Time, bool) {
 	data, _ := p.content.CurrentCertKeyContent()
 	return serve.EarliestEnd(data)
 }
 
-// Run follows the files until ctx is done.
+// Run reloads the files until ctx is done.
 func (p *Pair) Run(ctx context.Context) {
 	var group sync.WaitGroup
 	group.Go(func() { p.content.Run(ctx, 1) })
@@ -105,15 +105,15 @@ func (p *Pair) reread(ctx context.Context) {
 	}
 }
 
-// servingTLS follows the serving certificate and the client CA.
+// servingTLS returns a controller that reloads the serving certificate and the client CA.
 func servingTLS(config ServerConfig) (*dynamiccertificates.DynamicServingCertificateController, error) {
 	base := &tls.Config{
 		MinVersion:   config.MinVersion,
 		CipherSuites: config.CipherSuites,
-		// The handshake does not verify client certificates: the authenticator does, for every
-		// request and not once for a connection.
+		// The handshake does not verify client certificates. The authenticator verifies them for
+		// every request, not only once for each connection.
 		ClientAuth: tls.RequestClientCert,
-		// It bounds them, because a connection keeps them in memory.
+		// The handshake bounds their size, because a connection keeps them in memory.
 		VerifyConnection: func(state tls.ConnectionState) error {
 			return authn.CheckShown(state.PeerCertificates)
 		},

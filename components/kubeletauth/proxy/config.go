@@ -22,12 +22,12 @@ import (
 // Answer is the decision of an authorizer.
 type Answer struct {
 	Allowed, Cached bool
-	// Reason is the authorizer's, for the audit log only.
+	// Reason is the authorizer's reason. It is only for the audit log.
 	Reason string
 }
 
-// Authenticator authenticates a request. It returns the findings of rules in audit mode too.
-// Without a response and an error, the request has no user.
+// Authenticator authenticates a request. It also returns the findings of rules in audit mode. If
+// response and error are both nil, the request has no user.
 type Authenticator interface {
 	Authenticate(req *http.Request) (*authenticator.Response, []rules.Finding, error)
 }
@@ -38,25 +38,25 @@ type Config struct {
 	NodeName string
 	// Map returns the rights that a request requires ([kubeletauth.Policy.Map]).
 	Map func(kubeletauth.Request) (enforced, audited kubeletauth.Mapping, denied *rules.Decision)
-	// Authenticator gets a copy of the request, which it may change. While a stream lasts, it
-	// gets the request again.
+	// Authenticator gets a copy of the request, which it may change. For each recheck of a stream,
+	// it gets another copy.
 	Authenticator Authenticator
-	// Authorize decides about one right. An error is no decision.
+	// Authorize decides on one right. An error means that there is no decision.
 	Authorize func(context.Context, authorizer.Attributes) (Answer, error)
 	// Unsure, if not nil, reports whether an error of Authenticator says nothing about the
-	// credential, because the API server cannot be reached. A stream survives it for a while;
-	// a new request does not.
+	// credential, because the API server cannot be reached. Then an open stream continues for a
+	// while, and a new request is denied.
 	Unsure func(error) bool
 
 	// Kubelet is the kubelet's address, as host:port.
 	Kubelet string
-	// Transport calls the kubelet with HTTP/1.1. It must not follow redirects or use a proxy
-	// of the environment. [Upstream] is one.
+	// Transport calls the kubelet with HTTP/1.1. It must not follow redirects, and must not use a
+	// proxy from the environment. [Upstream] meets these conditions.
 	Transport http.RoundTripper
 
 	Limits Limits
-	// ModeOf is the mode of the optional rules of this package, KA-AUDIT-1 and KA-LIMIT-2.
-	// Where it is nil, these are off.
+	// ModeOf returns the mode of the optional rules of this package, KA-AUDIT-1 and KA-LIMIT-2. If
+	// ModeOf is nil, these rules are off.
 	ModeOf   func(rules.ID) rules.Mode
 	Audit    *Audit
 	Rules    []rules.Rule
@@ -66,41 +66,41 @@ type Config struct {
 
 // Limits bound what one client, and all clients together, can use.
 type Limits struct {
-	// Authenticating bounds the requests of one address (of IPv6, of one /64) that are being
-	// authenticated at a time.
+	// Authenticating bounds the requests of one address (for IPv6, of one /64) that are being
+	// authenticated at one time.
 	Authenticating int
-	// Requests bounds the requests of one user that are in flight at a time, without streams,
-	// and those that are being authorized. AllRequests bounds those of all users in flight.
+	// Requests bounds the requests of one user that are in flight at one time, without streams. It
+	// also bounds those that are being authorized. AllRequests bounds the requests of all users in
+	// flight.
 	Requests, AllRequests int
-	// Streams bounds the streams of one user; AllStreams those of all users.
+	// Streams bounds the streams of one user. AllStreams bounds those of all users.
 	Streams, AllStreams int
 	// StreamIdle is how long a stream may be idle.
 	StreamIdle time.Duration
-	// StreamRecheck is the interval of the rechecks of a stream. The first comes after 10 s,
-	// if that is sooner.
+	// StreamRecheck is the interval of the rechecks of a stream. The first recheck comes after 10 s
+	// at the latest.
 	StreamRecheck time.Duration
 }
 
-// ConnectionLimits bound the connections that are open at a time. A connection is new until
-// a request over it is allowed.
+// ConnectionLimits bound the open connections. A connection is new until a request over it is
+// allowed.
 type ConnectionLimits struct {
-	// All bounds the connections that are not new. PerUser bounds those of one user: the one
-	// whose request was allowed first.
+	// All bounds the connections that are not new. PerUser bounds those of one user. A connection
+	// belongs to the user of its first allowed request.
 	All, PerUser int
-	// New bounds the new connections, and NewPerAddress those of one address (of IPv6, of one
-	// /64). They use no slot of the others.
+	// New bounds the new connections. NewPerAddress bounds those of one address (for IPv6, of one
+	// /64). New connections do not use slots of the others.
 	New, NewPerAddress int
-	// NewTimeout is how long a connection may be new.
+	// NewTimeout is how long a connection may stay new.
 	NewTimeout time.Duration
 }
 
-// DefaultConnectionLimits leave a user room for all streams and requests that
-// [DefaultLimits] allow.
+// DefaultConnectionLimits allow a user all streams and requests that [DefaultLimits] allow.
 func DefaultConnectionLimits() ConnectionLimits {
 	return ConnectionLimits{All: 8192, PerUser: 2400, New: 256, NewPerAddress: 128, NewTimeout: 30 * time.Second}
 }
 
-// Validate reports every problem.
+// Validate returns all errors, not only the first.
 func (l ConnectionLimits) Validate() error {
 	var problems []error
 	if l.PerUser < 1 || l.All < l.PerUser {
@@ -120,19 +120,19 @@ func (l ConnectionLimits) Validate() error {
 	return errors.Join(problems...)
 }
 
-// DefaultLimits are those of a node with a few hundred pods.
+// DefaultLimits are for a node with a few hundred pods.
 func DefaultLimits() Limits {
 	return Limits{
 		Authenticating: 64,
 		Requests:       200, AllRequests: 1000,
 		Streams: 2000, AllStreams: 4000,
-		// The kubelet's own streamingConnectionIdleTimeout.
+		// The default of the kubelet's streamingConnectionIdleTimeout.
 		StreamIdle:    4 * time.Hour,
 		StreamRecheck: 5 * time.Minute,
 	}
 }
 
-// Validate reports every problem.
+// Validate returns all errors, not only the first.
 func (l Limits) Validate() error {
 	var problems []error
 	for name, n := range map[string]int{

@@ -26,18 +26,18 @@ type connection struct {
 	net.Conn
 	pool    *connectionPool
 	address netip.Prefix
-	// admitted is true once a request was allowed; received counts the bytes until then.
+	// admitted is true once a request was allowed. received counts the bytes until then.
 	admitted atomic.Bool
 	received atomic.Int64
 
-	// pool.mu guards the rest.
+	// pool.mu guards the fields below.
 	slot  slot
 	peer  *peer
 	user  string
 	timer *time.Timer
 }
 
-// slot is the kind of place that a connection has.
+// slot is the kind of slot that a connection has.
 type slot int
 
 const (
@@ -46,7 +46,7 @@ const (
 	slotAdmitted
 )
 
-// Read bounds what a client can make the proxy keep in memory before a request is allowed:
+// Read limits how much memory a client can use in the proxy before a request is allowed:
 // certificates, headers, waiting requests, and HTTP/2 frames.
 func (c *connection) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
@@ -63,7 +63,7 @@ func (c *connection) Close() error {
 	return c.Conn.Close()
 }
 
-// closeFor closes a connection that has lost its slot.
+// closeFor closes a connection that has lost its slot. It counts the reason.
 func (c *connection) closeFor(reason string) {
 	c.pool.refused.WithLabelValues(reason).Inc()
 	_ = c.Conn.Close()
@@ -79,19 +79,19 @@ func withConnection(ctx context.Context, conn net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, conn)
 }
 
-// connectionOf is nil if the request did not come through the listener.
+// connectionOf returns nil if the request did not come through the listener.
 func connectionOf(ctx context.Context) *connection {
 	c, _ := ctx.Value(connectionKey{}).(*connection)
 	return c
 }
 
-// connectionPool has the slots of connections, for the listeners of all addresses. A new
-// connection has one of few slots, and one of another kind once a request over it is
-// allowed. Clients without rights can fill the first kind only. There, the peer with the
-// fewest new connections goes first.
+// connectionPool manages the slots of connections, for the listeners of all addresses. A new
+// connection has one of a few slots for new connections. When a request over it is allowed, it gets
+// a slot of the other kind. So clients without rights can only fill the slots for new connections.
+// If these are full, the peer with the fewest new connections has priority.
 type connectionPool struct {
 	limits ConnectionLimits
-	// newBytes is what a new connection may send.
+	// newBytes is the number of bytes that a new connection may send.
 	newBytes int64
 	refused  *metrics.CounterVec
 
@@ -103,7 +103,7 @@ type connectionPool struct {
 	users    map[string]int
 }
 
-// peer counts the connections of one address or, of IPv6, of one /64.
+// peer counts the connections of one address. For IPv6, it counts those of one /64.
 type peer struct{ pending, admitted int }
 
 // The reasons for closing a connection.
@@ -126,8 +126,9 @@ func newConnectionPool(limits ConnectionLimits, newBytes int64, registry metrics
 	return p
 }
 
-// enter gives a connection a slot among the new ones. No connection is turned away: the
-// last one may be the one that is admitted.
+// enter gives a connection a slot for new connections. It rejects no connection, because its first
+// request may be allowed. If there is no free slot, another new connection loses its slot and is
+// closed.
 func (p *connectionPool) enter(conn net.Conn) *connection {
 	c := &connection{Conn: conn, pool: p, address: authn.ClientOf(conn.RemoteAddr().String())}
 	p.mu.Lock()
@@ -148,8 +149,8 @@ func (p *connectionPool) enter(conn net.Conn) *connection {
 	return c
 }
 
-// makeSlotLocked may take the slot of another connection, which the caller must close. The
-// newcomer is already counted.
+// makeSlotLocked may take the slot of another connection, which the caller must close. The new
+// connection is already counted.
 func (p *connectionPool) makeSlotLocked(newcomer *peer) (last *connection) {
 	if newcomer.pending <= p.limits.NewPerAddress {
 		if len(p.pending) < p.limits.New {
@@ -169,8 +170,9 @@ func (p *connectionPool) makeSlotLocked(newcomer *peer) (last *connection) {
 	return last
 }
 
-// yieldsTo reports whether a newcomer takes the slot of one of these. It does if it has no
-// more new connections, with the one that comes, or if only its own requests were allowed.
+// yieldsTo reports whether a connection of p may lose its slot to a new connection of newcomer. It
+// may in two cases. The newcomer has no more new connections than p, including the new one. Or a
+// request of the newcomer was allowed, and none of p.
 func (p *peer) yieldsTo(newcomer *peer) bool {
 	return p != newcomer && (p.pending >= newcomer.pending || p.admitted == 0 && newcomer.admitted > 0)
 }
@@ -182,7 +184,7 @@ func (p *peer) yieldsBefore(other *peer) bool {
 	return p.pending > other.pending
 }
 
-// admit gives a connection one of the user's slots. It returns false if none is free.
+// admit gives a connection one of the user's slots. It returns false if no slot is free.
 func (p *connectionPool) admit(c *connection, user string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -208,7 +210,7 @@ func (p *connectionPool) leave(c *connection) {
 	p.removeLocked(c)
 }
 
-// end closes a connection that is not admitted.
+// end closes a connection if it is still new.
 func (p *connectionPool) end(c *connection, reason string) {
 	p.mu.Lock()
 	ends := c.slot == slotNew

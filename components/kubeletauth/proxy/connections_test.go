@@ -42,8 +42,8 @@ func (f *fake) Close() error {
 
 func (f *fake) Read(p []byte) (int, error) { return min(f.sends, len(p)), nil }
 
-// crowd contains connections by the name that a test gives them. The first letter of a step names
-// the client address.
+// crowd contains connections by their names of one character. In a step, the letter before the name
+// is the client address.
 type crowd struct {
 	t     *testing.T
 	pool  *connectionPool

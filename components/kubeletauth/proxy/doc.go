@@ -7,16 +7,16 @@
 //
 //	listener → shape → path → authentication → authorization → limits → body → audit → kubelet
 //
-// The check of the shape uses headers alone. It denies what no client of a kubelet needs: a
-// body of unknown length, an upgrade to a protocol other than SPDY/3.1 and websocket, a
-// certificate of hundreds of kilobytes. Until a request over it is allowed, a connection has
-// one of few slots, for a short time, and may send little. Only the body of an allowed request
-// is read. [Config] has the policy; denials have the kubelet's text
-// (pkg/kubelet/server/server.go InstallAuthFilter).
+// The shape check uses only the headers. It denies requests that no client of a kubelet needs: a
+// body of unknown length, or an upgrade to a protocol other than SPDY/3.1 and websocket.
+// Certificates that are too large are already rejected in the handshake. Until a request over it is
+// allowed, a connection has one of a few slots, for a short time, and may send few bytes. The proxy
+// reads only the body of an allowed request. [Config] contains the policy. Denials have the
+// kubelet's text (pkg/kubelet/server/server.go InstallAuthFilter).
 //
-// Credentials, and headers with which a client claims an identity, are not forwarded. The
-// kubelet accepts the proxy's client certificate only.
+// Credentials, and headers in which a client claims an identity, are not forwarded. The kubelet
+// accepts only the proxy's client certificate.
 //
-// A stream can last: exec, attach, port forwarding, followed logs. The proxy checks access
-// again while it lasts, and ends it when it is idle for too long.
+// A stream can be long-lived: exec, attach, port forwarding, followed logs. The proxy rechecks
+// access during a stream, and ends a stream that is idle for too long.
 package proxy

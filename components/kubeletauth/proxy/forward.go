@@ -25,11 +25,11 @@ import (
 var (
 	// errRejected means that the kubelet does not trust the proxy's client certificate.
 	errRejected = errors.New("the kubelet does not accept the proxy's client certificate")
-	// errRedirect is for a redirect that no client may follow.
+	// errRedirect means that the kubelet answered with a redirect that the proxy does not forward.
 	errRedirect = errors.New("the kubelet answered with a redirect")
 )
 
-// newReverse configures the standard library's reverse proxy. That of
+// newReverse configures the standard library's reverse proxy. The one in
 // k8s.io/apimachinery/pkg/util/proxy cannot check an answer before it forwards it.
 func (h *Handler) newReverse() *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
@@ -57,8 +57,8 @@ func (h *Handler) forward(rc *requestContext, req *http.Request) {
 	}
 }
 
-// rewrite sends the request to the kubelet. Path and query stay as they were when the
-// request was decided.
+// rewrite changes the destination of the request to the kubelet. Path and query stay as they were
+// when the request was decided.
 func (h *Handler) rewrite(r *httputil.ProxyRequest) {
 	out := r.Out
 	out.URL.Scheme, out.URL.Host, out.Host = "https", h.config.Kubelet, ""
@@ -66,8 +66,8 @@ func (h *Handler) rewrite(r *httputil.ProxyRequest) {
 	withhold(out.Header)
 }
 
-// checkAnswer rejects answers that would send the client, or its credentials, elsewhere,
-// and upgrades that the client did not ask for.
+// checkAnswer rejects answers that would send the client, or its credentials, to another place. It
+// also rejects upgrades that the client did not request.
 func checkAnswer(answer *http.Response) error {
 	switch answer.StatusCode {
 	case http.StatusUnauthorized:
@@ -96,9 +96,9 @@ func checkRedirect(answer *http.Response) error {
 	return nil
 }
 
-// samePlace is true for exactly one location without a host, for every parser, that differs
-// from the path only at the end: by a slash, or by index.html. Browsers read a backslash as
-// a slash.
+// samePlace reports whether there is exactly one location, without a host for every parser, whose
+// path differs from from only at the end: by a slash, or by index.html. Browsers read a backslash
+// as a slash.
 func samePlace(from *url.URL, locations []string) bool {
 	if len(locations) != 1 {
 		return false
@@ -119,8 +119,8 @@ func samePlace(from *url.URL, locations []string) bool {
 	return after != before && strings.TrimSuffix(after, "/") == strings.TrimSuffix(before, "/")
 }
 
-// failed answers the client when there is no answer of the kubelet, or none that may be
-// forwarded. After an upgrade there is nothing to answer.
+// failed answers the client if the kubelet did not answer, or if its answer must not be forwarded.
+// After an upgrade it sends no answer.
 func (h *Handler) failed(w http.ResponseWriter, req *http.Request, err error) {
 	reason, failed := failure(err)
 	h.metrics.failures.WithLabelValues(reason).Inc()
@@ -157,13 +157,13 @@ func failure(err error) (reason string, failed *response) {
 	}
 }
 
-// plain is an answer that no rule gave.
+// plain returns an answer that no rule caused.
 func plain(status int, text string) *response {
 	return &response{Decision: rules.Decision{Effect: rules.NoOpinion, Code: status, Message: text}}
 }
 
-// ratelimitedLog logs errors between the proxy and the kubelet. Clients can cause them, so
-// it writes only a few a second.
+// ratelimitedLog logs errors between the proxy and the kubelet. Clients can cause such errors, so
+// only a few lines a second are written.
 type ratelimitedLog struct {
 	logger  klog.Logger
 	limiter *rate.Limiter

@@ -18,8 +18,8 @@ import (
 // queueTimeout bounds the wait for a place among the requests of the same client.
 const queueTimeout = time.Second
 
-// Handler serves a kubelet's API to authorized clients. It is safe for concurrent use. Use
-// [New].
+// Handler serves a kubelet's API to authorized clients. It is safe for concurrent use. Create one
+// with [New].
 type Handler struct {
 	config  Config
 	metrics *recorder
@@ -35,8 +35,8 @@ type Handler struct {
 	recording, sharing rules.Mode
 }
 
-// unlimited is for limits on all clients together, which would make one client wait for the
-// others. The limits on connections and their HTTP/2 streams bound these already.
+// unlimited disables the limit for all clients together, which would make one client wait for the
+// others. The limits on connections, and on their HTTP/2 streams, already bound the total.
 const unlimited = 1 << 20
 
 // New validates the limits and registers the metrics.
@@ -65,7 +65,7 @@ func New(config Config) (*Handler, error) {
 	return h, nil
 }
 
-// ServeHTTP decides the request, and forwards it if it is allowed.
+// ServeHTTP decides on the request, and forwards it if it is allowed.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	rc := h.newRequest(w, req)
 	defer rc.finish()
@@ -74,7 +74,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		refused = h.record(rc)
 	}
 	if refused != nil {
-		// The proxy does not read the rest of the body.
+		// The proxy has not read the whole body.
 		refused.last = refused.last || req.ContentLength != 0
 		rc.setDenial(refused)
 	}
@@ -87,9 +87,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	h.forward(rc, req)
 }
 
-// decide runs every check, in the kubelet's order: authentication, then authorization for
-// one of the rights that the path requires. Checks without a call to the API server run
-// first. Only an authorized request gets a place, and only its body is read.
+// decide runs every check, in the kubelet's order: authentication, then authorization for one of
+// the rights that the path requires. Checks without a call to the API server run first. Only an
+// authorized request gets a place in the limits, and only its body is read.
 func (h *Handler) decide(rc *requestContext, req *http.Request) *response {
 	upgrade, refused := checkShape(req)
 	if refused != nil {
@@ -115,8 +115,8 @@ func (h *Handler) decide(rc *requestContext, req *http.Request) *response {
 	return rc.readBody(req)
 }
 
-// admit gives a request a place among those of its user, and its connection a place among
-// the admitted connections.
+// admit gives a request a place among the requests of its user. It gives its connection a slot
+// among the admitted connections.
 func (h *Handler) admit(rc *requestContext, ctx context.Context) *response {
 	limiter, what := h.requests, "the user has too many requests in flight"
 	if rc.mapping.Streams {

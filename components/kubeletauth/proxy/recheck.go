@@ -16,24 +16,24 @@ import (
 const (
 	// recheckTimeout bounds one recheck.
 	recheckTimeout = 30 * time.Second
-	// recheckAgain is the wait after a recheck without an answer.
+	// recheckAgain is the wait after a recheck that got no answer.
 	recheckAgain = 30 * time.Second
-	// firstRecheck is the age of a stream at its first recheck: the answer that allowed it
-	// may have been a cached one.
+	// firstRecheck is the age of a stream at its first recheck. It is short, because a cached
+	// answer may have allowed the stream.
 	firstRecheck = 10 * time.Second
-	// sharedAnswer bounds the age of an answer that another stream's recheck got. Sharing
-	// bounds the reviews for one user with thousands of streams.
+	// sharedAnswer bounds the age of an answer that another stream's recheck got. Streams share
+	// answers, so a user with thousands of streams does not cause thousands of reviews.
 	sharedAnswer = 5 * time.Second
 )
 
 // firstCheck is the age of a stream at its first recheck.
 func (l Limits) firstCheck() time.Duration { return min(firstRecheck, l.StreamRecheck) }
 
-// maxAge bounds the age of the answers that confirm a stream.
+// maxAge bounds the age of the answers that a recheck uses.
 func (l Limits) maxAge() time.Duration { return max(min(sharedAnswer, l.StreamRecheck/4), 1) }
 
-// recheck checks access again. Without an answer, the stream may last for one more
-// StreamRecheck after access was last due to be confirmed.
+// recheck checks access again. If there is no answer, the stream may continue for up to two
+// StreamRecheck intervals since access was last confirmed.
 func (s *stream) recheck(now time.Time) error {
 	h := s.request.handler
 	ctx, cancel := context.WithTimeout(s.ctx, recheckTimeout)
@@ -66,8 +66,8 @@ func recheckOutcome(err error) string {
 	}
 }
 
-// stillAllowed authenticates the credentials of the stream again, and checks the rights
-// again. Only cached answers of the last few seconds count.
+// stillAllowed authenticates the credentials of the stream again, and asks for the rights again. It
+// uses only cached answers that are a few seconds old.
 func (h *Handler) stillAllowed(ctx context.Context, s *stream) error {
 	rc := s.request
 	ctx = reviewclient.WithMaxAge(ctx, h.config.Limits.maxAge())

@@ -19,19 +19,19 @@ import (
 type requestContext struct {
 	http.ResponseWriter
 	handler *Handler
-	// mapping has the required rights; audited, if it has attempts, those that a rule in
-	// audit mode would require.
+	// mapping contains the required rights. audited contains the rights that a rule in audit mode
+	// would require, or no attempts.
 	mapping, audited kubeletauth.Mapping
 	user             user.Info
 	rule             rules.ID
 	event            AuditEvent
 	// allowed is set once the request may be forwarded.
 	allowed bool
-	// recorded is true if the audit log has an event of it from before it was forwarded.
+	// recorded is true if the audit log contains the event from before the request was forwarded.
 	recorded bool
 	// release frees the request's place among the user's requests.
 	release func()
-	// stream is set if the request can last.
+	// stream is not nil if the request can be long-lived.
 	stream *stream
 	// hijacked is true once the reverse proxy has taken over the client's connection.
 	hijacked bool
@@ -59,7 +59,7 @@ func (rc *requestContext) setUser(answer *authenticator.Response) {
 	rc.event.User, rc.event.Groups = rc.user.GetName(), rc.user.GetGroups()
 }
 
-// addFinding notes that a rule in audit mode would deny the request.
+// addFinding records that a rule in audit mode would deny the request.
 func (rc *requestContext) addFinding(rule rules.ID) {
 	rc.event.Findings = append(rc.event.Findings, string(rule))
 	rc.handler.metrics.audited.WithLabelValues(rc.handler.metrics.label(rule)).Inc()
@@ -103,7 +103,7 @@ func (rc *requestContext) log() {
 	rc.handler.config.Audit.put(&rc.event, rc.allowed)
 }
 
-// WriteHeader notes the status.
+// WriteHeader records the status.
 func (rc *requestContext) WriteHeader(status int) {
 	if status >= http.StatusOK || status == http.StatusSwitchingProtocols {
 		rc.event.Status = status

@@ -29,11 +29,11 @@ const (
 // response is an answer of the proxy: a denial, or NoOpinion if there was no decision.
 type response struct {
 	rules.Decision
-	// cause is for the audit event, if it says more than the reason.
+	// cause is the cause for the audit event, if it contains more than the reason.
 	cause string
 	// after is the wait before a retry, with status 429.
 	after time.Duration
-	// last closes the connection: the next bytes are an unread body, or may be one.
+	// last closes the connection, because the next bytes are, or may be, an unread body.
 	last bool
 }
 
@@ -66,17 +66,17 @@ func (r *response) write(w http.ResponseWriter, req *http.Request) {
 	if r.Code == http.StatusTooManyRequests {
 		header.Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(r.after.Seconds())))))
 	}
-	// An HTTP/2 stream ends alone, and others share the connection.
+	// In HTTP/2, only the stream ends, because other requests share the connection.
 	if r.last && req.ProtoMajor == 1 {
 		header.Set("Connection", "close")
-		// Without a deadline, net/http reads on before it closes the connection.
+		// Without a deadline, net/http would read more of the body before it closes the connection.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now())
 	}
 	w.WriteHeader(r.Code)
 	_, _ = io.WriteString(w, webhook.Presentable(r.Reason())+"\n") //nolint:gosec // plain text with nosniff
 }
 
-// forbidden has the kubelet's text.
+// forbidden returns a denial with the kubelet's text.
 func forbidden(rule rules.ID, user string, attempts []kubeletauth.Attributes) *response {
 	subresources := make([]string, len(attempts))
 	for i, attempt := range attempts {
@@ -87,7 +87,7 @@ func forbidden(rule rules.ID, user string, attempts []kubeletauth.Attributes) *r
 			attempts[0].Verb, subresources))
 }
 
-// noDecision has the kubelet's text for an authorizer that could not answer.
+// noDecision returns the answer for an authorizer's error, with the kubelet's text.
 func noDecision(user string, attempt kubeletauth.Attributes, err error) *response {
 	r := deny(http.StatusInternalServerError, kubeletauth.RuleDecision,
 		fmt.Sprintf("Authorization error (user=%s, verb=%s, resource=nodes, subresource=%s)", webhook.Loggable(user),
@@ -98,15 +98,15 @@ func noDecision(user string, attempt kubeletauth.Attributes, err error) *respons
 
 const protocolHeader = "Sec-Websocket-Protocol"
 
-// withheld are headers that never reach the kubelet: they prove or claim an identity or an
+// withheld are headers that never reach the kubelet, because they prove or claim an identity or an
 // address.
 var withheld = [...]string{"Authorization", "Cookie", "Expect", "Forwarded", "Proxy-Authorization", "X-Real-Ip"}
 
-// withheldPrefixes are prefixes of more such headers.
+// withheldPrefixes are prefixes of further such headers.
 var withheldPrefixes = [...]string{"Impersonate-", "X-Remote-", "X-Forwarded-"}
 
-// withhold removes the headers that the kubelet must not see. Names are in canonical form:
-// net/http rejects others.
+// withhold removes the headers that the kubelet must not see. Header names are in canonical form,
+// because net/http rejects others.
 func withhold(header http.Header) {
 	for _, name := range withheld {
 		delete(header, name)

@@ -24,61 +24,62 @@ import (
 )
 
 const (
-	// keepAlive is the kubelet's own.
+	// keepAlive is the same as in the kubelet.
 	keepAlive = 90 * time.Second
 	// maxStreams bounds the requests in flight on one HTTP/2 connection. A client with more
 	// opens another connection.
 	maxStreams = 64
-	// frame and window are the smallest that HTTP/2 allows for a connection: the server reads
-	// bodies into memory before a request is authenticated.
+	// frame and window are the smallest values that HTTP/2 allows for a connection. The server
+	// reads bodies into memory before a request is authenticated.
 	frame, window = 16 << 10, 64 << 10
-	// healthTimeout bounds what the health port reads and writes.
+	// healthTimeout bounds reads and writes on the health port.
 	healthTimeout = 30 * time.Second
-	// bindInterval is the wait before a port that is in use is tried again.
+	// bindInterval is the wait before the next attempt to listen on a port that is in use.
 	bindInterval = time.Second
-	// bindReminders is the number of tries from one log line about it to the next.
+	// bindReminders is the number of attempts from one log line to the next.
 	bindReminders = 30
 )
 
 // ServerConfig is the configuration of a [Server].
 type ServerConfig struct {
-	// Addresses are the node's own IPs. Port is the same on all.
+	// Addresses are the node's own IPs. Port is the same on all addresses.
 	Addresses []string
 	Port      int
-	// HealthAddress is on loopback.
+	// HealthAddress is a loopback address.
 	HealthAddress string
 	HealthPort    int
 
 	Handler *Handler
-	// Serving is the certificate that clients see.
+	// Serving is the serving certificate.
 	Serving *Pair
 	// ClientCA tells clients in the handshake which certificate to present. The handler's
 	// authenticator verifies it. It may be nil.
 	ClientCA dynamiccertificates.CAContentProvider
-	// MinVersion and CipherSuites are those of crypto/tls. Without suites, Go chooses.
+	// MinVersion and CipherSuites are values of crypto/tls. If CipherSuites is empty, Go chooses.
 	MinVersion   uint16
 	CipherSuites []uint16
-	// MaxHeaderBytes bounds the headers of a request, with its path and query. An exec has its
-	// command there.
+	// MaxHeaderBytes bounds the headers of a request, including its path and query. The query of an
+	// exec contains the command.
 	MaxHeaderBytes int
-	// HeaderTimeout bounds a handshake, and the time for the headers of a request.
+	// HeaderTimeout bounds a handshake, and the time to send the headers of a request.
 	HeaderTimeout time.Duration
-	// RequestTimeout bounds an ordinary request with its answer. [Limits] bound streams.
+	// RequestTimeout bounds an ordinary request with its answer. It does not apply to streams,
+	// which have [Limits].
 	RequestTimeout time.Duration
 	Connections    ConnectionLimits
 
-	// Checks must succeed before the proxy is ready.
+	// Checks must all pass before the proxy is ready.
 	Checks   []serve.Check
 	Registry metrics.KubeRegistry
 	Gatherer metrics.Gatherer
-	// Expiries are those of other certificates, by name.
+	// Expiries are the expiry times of other certificates, by name.
 	Expiries map[string]serve.Expiry
-	// DrainTimeout bounds streams when the proxy stops; after it, ShutdownTimeout bounds the
-	// requests in flight.
+	// DrainTimeout bounds streams after the proxy is stopped. After that, ShutdownTimeout bounds
+	// the requests in flight.
 	DrainTimeout, ShutdownTimeout time.Duration
 }
 
-// Server serves the proxy on the node's addresses, and its health on loopback.
+// Server serves the proxy on the node's addresses, and its health endpoints on loopback.
 type Server struct {
 	config              ServerConfig
 	connections         *connectionPool
@@ -92,7 +93,7 @@ func NewServer(config ServerConfig) (*Server, error) {
 		return nil, errors.New("no address to listen on")
 	}
 	for _, address := range config.Addresses {
-		// The kubelet has the port on loopback, which an unspecified address includes.
+		// The kubelet uses the port on loopback, which an unspecified address includes.
 		if ip := net.ParseIP(address); ip == nil || ip.IsUnspecified() {
 			return nil, fmt.Errorf("bind address %q is not the address of one interface", address)
 		}
@@ -128,7 +129,7 @@ func (s *Server) Run(ctx context.Context) error {
 	group.Go(func() { s.tls.Run(1, background.Done()) })
 	group.Go(func() { _ = probes.Serve(health) })
 	failure := s.serve(ctx)
-	// The health port closes last, to report the shutdown.
+	// The health port closes last, so that it reports the shutdown.
 	failure = errors.Join(failure, probes.Close())
 	stop()
 	group.Wait()
@@ -234,8 +235,8 @@ func (s *Server) state() string {
 	}
 }
 
-// bind listens, and retries until it can: the kubelet has the port until it has moved to
-// loopback, and an address may come up after the process.
+// bind listens, and retries until it succeeds. The kubelet uses the port until it has moved to
+// loopback, and an address may be configured after the process has started.
 func bind(ctx context.Context, host string, port int) (net.Listener, error) {
 	address := net.JoinHostPort(host, strconv.Itoa(port))
 	ticker := time.NewTicker(bindInterval)
@@ -258,7 +259,7 @@ func bind(ctx context.Context, host string, port int) (net.Listener, error) {
 	}
 }
 
-// limitedListener gives connections a slot of the pool.
+// limitedListener gives each connection a slot of the pool.
 type limitedListener struct {
 	net.Listener
 	pool *connectionPool

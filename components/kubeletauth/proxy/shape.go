@@ -17,16 +17,16 @@ const (
 	// maxBody bounds, in bytes, the body of a request. The longest body that a path of the
 	// kubelet reads is a number (/debug/flags/v).
 	maxBody = 16 << 10
-	// bodyTimeout bounds the time to send it.
+	// bodyTimeout bounds the time to send the body.
 	bodyTimeout = 10 * time.Second
 )
 
-// checkShape denies what no client of a kubelet sends. It uses the headers alone: the user is
-// not known yet.
+// checkShape denies requests that no client of a kubelet sends. It uses only the headers, because
+// the user is not known yet.
 func checkShape(req *http.Request) (upgrade bool, refused *response) {
-	// A length and an encoding that contradict each other are how a request is hidden
-	// in the body of another (RFC 9112 section 11.2). net/http drops the length then,
-	// so all encodings are refused.
+	// An attacker can hide a request in the body of another if length and encoding contradict each
+	// other (RFC 9112 section 11.2). net/http drops the length in this case, so every encoding is
+	// rejected.
 	if len(req.TransferEncoding) > 0 || req.ContentLength < 0 {
 		return false, malformed(http.StatusLengthRequired,
 			"Length required: the body must have a Content-Length and no Transfer-Encoding")
@@ -34,7 +34,7 @@ func checkShape(req *http.Request) (upgrade bool, refused *response) {
 	if req.ContentLength > maxBody {
 		return false, malformed(http.StatusRequestEntityTooLarge, "Request entity too large")
 	}
-	// It has no meaning (RFC 9110 section 9.3.1).
+	// A body in such a request has no meaning (RFC 9110 section 9.3.1).
 	if req.ContentLength > 0 && (req.Method == http.MethodGet || req.Method == http.MethodHead) {
 		return false, malformed(http.StatusBadRequest, "Bad request: GET and HEAD have no body")
 	}
@@ -45,8 +45,8 @@ func checkShape(req *http.Request) (upgrade bool, refused *response) {
 	return protocol != "", nil
 }
 
-// upgradeOf returns the protocol of an upgrade. It accepts the kubelet's protocols only, in
-// one unambiguous form: if one parser of the headers sees an upgrade, all must.
+// upgradeOf returns the protocol of an upgrade. It accepts only the kubelet's protocols, and only
+// in one unambiguous form: if one parser of the headers sees an upgrade, all parsers must.
 func upgradeOf(header http.Header) (string, *response) {
 	asked, values := header["Connection"], header["Upgrade"]
 	if len(asked) == 0 && len(values) == 0 {
@@ -64,7 +64,7 @@ func upgradeOf(header http.Header) (string, *response) {
 		"Bad request: an upgrade must be to SPDY/3.1 or websocket, with Connection: Upgrade")
 }
 
-// mentionsUpgrade checks as k8s.io/streaming's httpstream.IsUpgradeRequest does.
+// mentionsUpgrade is the same check as k8s.io/streaming's httpstream.IsUpgradeRequest.
 func mentionsUpgrade(connection []string) bool {
 	for _, value := range connection {
 		if strings.Contains(strings.ToLower(value), "upgrade") {

@@ -11,9 +11,9 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// shares counts the streams of each user by namespace. A namespace may have no more streams
-// than are still free. So it leaves some for others, without another limit to configure: one
-// namespace gets 1/2 of a user's streams, two get 1/3 each, and so on. It is safe for
+// shares counts the streams of each user by namespace. A namespace may have no more streams than
+// are still free. So other namespaces always have some left, without another limit to configure:
+// one namespace gets 1/2 of a user's streams, two get 1/3 each, and so on. It is safe for
 // concurrent use.
 type shares struct {
 	limit int
@@ -29,7 +29,7 @@ type userShares struct {
 	namespaces map[string]int
 }
 
-// newShares divides limit streams of each user.
+// newShares returns shares for users with at most limit streams each.
 func newShares(limit int) *shares { return &shares{limit: limit, users: map[string]*userShares{}} }
 
 // take counts one more stream until release is called. within is true if the namespace had fewer
@@ -61,7 +61,7 @@ func (s *shares) release(user, namespace string) {
 	}
 }
 
-// share is rule KA-LIMIT-2, for a stream that has a place among the user's streams.
+// share enforces rule KA-LIMIT-2 for a stream that already has a place among the user's streams.
 func (h *Handler) share(rc *requestContext) *response {
 	if h.sharing == rules.Off {
 		return nil

@@ -22,10 +22,10 @@ var (
 	errStopping = errors.New("the proxy is stopping")
 )
 
-// closeTimeout bounds a write in progress when a stream is ended.
+// closeTimeout bounds a write in progress when the proxy ends a stream.
 const closeTimeout = time.Second
 
-// stream is a request that can last. One timer watches it.
+// stream is a request that can be long-lived. One timer checks it.
 type stream struct {
 	request *requestContext
 	req     *http.Request
@@ -39,11 +39,11 @@ type stream struct {
 	// conn is the client's connection after an upgrade.
 	conn net.Conn
 	over bool
-	// check is when access is checked again; sure when it was last confirmed.
+	// check is the time of the next recheck. sure is the time when access was last confirmed.
 	check, sure time.Time
 }
 
-// startStream makes the request a stream. The returned request ends with the stream.
+// startStream makes the request a stream. The context of the returned request ends with the stream.
 func (rc *requestContext) startStream(req *http.Request) *http.Request {
 	now := time.Now()
 	s := &stream{request: rc, req: req, sure: now, check: now.Add(rc.handler.config.Limits.firstCheck())}
@@ -69,13 +69,13 @@ func (rc *requestContext) startStream(req *http.Request) *http.Request {
 // touch restarts the idle timeout.
 func (s *stream) touch() { s.last.Store(time.Now().UnixNano()) }
 
-// untilLocked is the time until the next idle check or access check.
+// untilLocked returns the time until the next idle check or recheck.
 func (s *stream) untilLocked(now time.Time) time.Duration {
 	idle := time.Unix(0, s.last.Load()).Add(s.request.handler.config.Limits.StreamIdle)
 	return max(min(idle.Sub(now), s.check.Sub(now)), time.Millisecond)
 }
 
-// look runs by the timer. It ends the stream if it is idle or no longer allowed.
+// look is called by the timer. It ends the stream if it is idle or no longer allowed.
 func (s *stream) look() {
 	now := time.Now()
 	if now.Sub(time.Unix(0, s.last.Load())) >= s.request.handler.config.Limits.StreamIdle {
@@ -98,8 +98,7 @@ func (s *stream) look() {
 	}
 }
 
-// hijack notes the client's connection. If the stream has already been ended, the
-// connection ends now.
+// hijack records the client's connection. If the stream has already ended, the connection ends now.
 func (s *stream) hijack(conn net.Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,9 +108,9 @@ func (s *stream) hijack(conn net.Conn) {
 	}
 }
 
-// end ends the stream. The reverse proxy closes the connection to the kubelet because the
-// context is done, and then the client's connection. The deadline ends a client that does
-// not read, and one that does not close its half after the kubelet has closed its own.
+// end ends the stream. The context is canceled, so the reverse proxy closes the connection to the
+// kubelet, and then the client's connection. The deadline is for a client that does not read, and
+// for one that does not close its half after the kubelet has closed its own.
 func (s *stream) end(cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,7 +126,7 @@ func (s *stream) end(cause error) {
 	_ = http.NewResponseController(s.request.ResponseWriter).SetWriteDeadline(deadline)
 }
 
-// finish runs when the request is over.
+// finish is called when the request is over.
 func (s *stream) finish() {
 	s.mu.Lock()
 	s.over = true
@@ -136,15 +135,15 @@ func (s *stream) finish() {
 	s.cancel(nil)
 }
 
-// forget runs after the last audit event: when the last stream is forgotten, the audit log
-// may stop.
+// forget is called after the last audit event. When the last stream is forgotten, the audit log may
+// stop.
 func (s *stream) forget() {
 	h := s.request.handler
 	h.streams.remove(s)
 	h.metrics.streams.WithLabelValues(s.request.event.Subresource).Dec()
 }
 
-// cause is why the proxy ended the stream; empty if it did not.
+// cause returns why the proxy ended the stream, or "" if it did not.
 func (s *stream) cause() string {
 	if cause := context.Cause(s.ctx); endedByProxy(cause) {
 		return cause.Error()
@@ -161,16 +160,16 @@ func endedByProxy(err error) bool {
 	return false
 }
 
-// streams are the open streams. It is safe for concurrent use.
+// streams contains the open streams. It is safe for concurrent use.
 type streams struct {
 	mu       sync.Mutex
 	all      map[*stream]struct{}
 	stopping bool
-	// none is closed when the last stream ends. It is nil if nothing waits for that.
+	// none is closed when the last stream ends. It is nil if no caller waits for that.
 	none chan struct{}
 }
 
-// add returns false once the proxy is stopping.
+// add adds a stream. It returns false once the proxy is stopping.
 func (s *streams) add(one *stream) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -191,7 +190,7 @@ func (s *streams) remove(one *stream) {
 	}
 }
 
-// stop returns the open streams. From then on, add returns false.
+// stop returns the open streams. After that, add returns false.
 func (s *streams) stop() []*stream {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	// idleBuffer is enough for the echo of a shell.
+	// idleBuffer is large enough for the echo of a shell.
 	idleBuffer = 2 << 10
-	// busyBuffer has a full TLS record. TLS returns no more at once.
+	// busyBuffer has the size of a full TLS record. TLS returns no more bytes at once.
 	busyBuffer = 16 << 10
 )
 
-// errSwitch is the error for a 101 answer that the request did not ask for.
+// errSwitch is the error for a 101 answer that the client did not request.
 var errSwitch = errors.New("the kubelet switched to a protocol that the request did not ask for")
 
 // checkSwitch accepts a 101 answer only on a stream, and only to the protocol that the
@@ -56,12 +56,12 @@ func (rc *requestContext) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 type clientConn struct {
 	net.Conn
 	request *requestContext
-	// early has the bytes that came with the request. ReverseProxy does not read them.
-	// It is nil once they are read.
+	// early contains the bytes that were sent with the request. ReverseProxy does not read them. It
+	// is nil after they were read.
 	early *bufio.Reader
 }
 
-// Read reads the early bytes first.
+// Read returns the early bytes first.
 func (c *clientConn) Read(p []byte) (n int, err error) {
 	if c.early == nil {
 		n, err = c.Conn.Read(p)
@@ -78,9 +78,9 @@ func (c *clientConn) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// Write fails once the stream is ended. A kubelet whose connection is closed ends the
-// command's input, and may still send the exit code. The client would take that code for
-// the outcome of the command.
+// Write fails after the stream was ended. If a kubelet's connection is closed, it ends the
+// command's input, and may still send the exit code. The client would take that code for the
+// outcome of the command.
 func (c *clientConn) Write(p []byte) (int, error) {
 	if ctx := c.request.stream.ctx; ctx.Err() != nil {
 		return 0, context.Cause(ctx)
@@ -111,8 +111,8 @@ func (c *clientConn) ReadFrom(kubelet io.Reader) (int64, error) {
 
 var busyBuffers = sync.Pool{New: func() any { return new([busyBuffer]byte) }}
 
-// copyStream is [io.Copy] with a small buffer while little is sent. io.Copy keeps 32 KiB for
-// each direction: an idle stream would take 119 KiB, over the bar of 96 KiB
+// copyStream is [io.Copy] with a small buffer while few bytes are sent. io.Copy uses 32 KiB for
+// each direction. With it, an idle stream would use 119 KiB, more than the limit of 96 KiB
 // (BenchmarkProxyIdleStreams).
 func copyStream(to io.Writer, from io.Reader) (n int64, err error) {
 	small := make([]byte, idleBuffer)
@@ -131,7 +131,7 @@ func copyStream(to io.Writer, from io.Reader) (n int64, err error) {
 	return n, err
 }
 
-// copyBusy copies until a read returns little.
+// copyBusy copies until a read returns few bytes.
 func copyBusy(to io.Writer, from io.Reader) (n int, err error) {
 	buffer, _ := busyBuffers.Get().(*[busyBuffer]byte)
 	defer busyBuffers.Put(buffer)

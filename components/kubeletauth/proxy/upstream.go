@@ -16,30 +16,30 @@ import (
 
 const (
 	dialTimeout = 5 * time.Second
-	// answerTimeout bounds the time until the kubelet begins to answer: a checkpoint of a
-	// large container takes minutes.
+	// answerTimeout bounds the time until the kubelet begins to answer. A checkpoint of a large
+	// container takes minutes.
 	answerTimeout = 10 * time.Minute
-	// upstreamIdle is below the kubelet's own 90 s, so the kubelet does not close a connection
-	// just when the proxy uses it again.
+	// upstreamIdle is below the kubelet's own 90 s. So the kubelet does not close a connection at
+	// the moment when the proxy reuses it.
 	upstreamIdle = 80 * time.Second
 	maxIdle      = 128
 	maxAnswer    = 64 << 10
 	// formerFor is how long the kubelet may serve with the previous certificate.
 	formerFor = 5 * time.Minute
 	// copyTimeout is how long the certificate on disk may be older than the kubelet's. It is
-	// below the timeout of a handshake.
+	// shorter than the handshake timeout.
 	copyTimeout = 3 * time.Second
 	rereadPause = 100 * time.Millisecond
 )
 
 var errNotKubelet = errors.New("the server at the kubelet's address does not have the kubelet's certificate on disk")
 
-// Upstream calls the kubelet ([net/http.RoundTripper]). It uses HTTP/1.1, with one connection
-// for each request in flight: on a shared HTTP/2 connection, a client that does not read
-// would delay the others. It is safe for concurrent use.
+// Upstream calls the kubelet ([net/http.RoundTripper]). It uses HTTP/1.1, with one connection for
+// each request in flight. On a shared HTTP/2 connection, a client that does not read would delay
+// the others. Upstream is safe for concurrent use.
 //
-// When the client certificate is replaced, so is the transport. The kubelet authenticates
-// each request by the certificate of its connection, and soon rejects the previous one. So
+// When the client certificate is replaced, the transport is replaced too. The kubelet authenticates
+// each request by the certificate of its connection, and soon rejects the previous certificate. So
 // no request may begin on an older connection.
 type Upstream struct {
 	serving, client *Pair
@@ -48,10 +48,10 @@ type Upstream struct {
 	current     atomic.Pointer[http.Transport]
 }
 
-// NewUpstream does not call the kubelet. serving is the kubelet's own serving certificate.
-// The upstream accepts this certificate only, whoever signed it: a pod on the host's network
-// can take the kubelet's port while the kubelet is down. client is the proxy's client
-// certificate. The upstream follows both.
+// NewUpstream does not call the kubelet. serving is the kubelet's own serving certificate. Upstream
+// accepts only this certificate, whichever CA signed it, because a pod on the host network can take
+// the kubelet's port while the kubelet is down. client is the proxy's client certificate. Upstream
+// uses new versions of both when their files change.
 func NewUpstream(serving, client *Pair) *Upstream {
 	u := &Upstream{serving: serving, client: client, copyTimeout: copyTimeout}
 	u.current.Store(u.transport())
@@ -68,7 +68,7 @@ func (u *Upstream) transport() *http.Transport {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	return &http.Transport{
-		// Proxy is nil: the environment must not change where the kubelet is.
+		// Proxy is nil, because the environment must not change the address of the kubelet.
 		DialContext:            (&net.Dialer{Timeout: dialTimeout}).DialContext,
 		TLSClientConfig:        u.tls(),
 		TLSHandshakeTimeout:    dialTimeout,
@@ -86,8 +86,8 @@ func (u *Upstream) transport() *http.Transport {
 func (u *Upstream) tls() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
-		// The certificate is for the node's names, not for loopback, and may be self-signed:
-		// verify compares it with the one on disk instead.
+		// The certificate is for the node's names, not for loopback, and may be self-signed. So
+		// verify compares it with the certificate on disk instead.
 		InsecureSkipVerify: true, //nolint:gosec // VerifyConnection is stricter: one certificate, not one CA
 		VerifyConnection:   u.verify,
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
@@ -96,8 +96,8 @@ func (u *Upstream) tls() *tls.Config {
 	}
 }
 
-// verify accepts the certificate on disk, which it reads again if necessary, and for a while
-// the previous one. TLS has proved that the other side has the key.
+// verify accepts the certificate on disk, which it reloads if necessary. For a while it also
+// accepts the previous one. TLS has proved that the server has the key.
 func (u *Upstream) verify(state tls.ConnectionState) error {
 	if len(state.PeerCertificates) == 0 {
 		return errNotKubelet
@@ -110,8 +110,8 @@ func (u *Upstream) verify(state tls.ConnectionState) error {
 		is(former.certificate, shown) {
 		return nil
 	}
-	// The kubelet renews in memory and on disk at the same time. The file here may be a copy
-	// that comes later.
+	// The kubelet renews its certificate in memory and on disk at the same time. The file here may
+	// be a copy that is written later.
 	for waited := time.Duration(0); ; waited += rereadPause {
 		u.serving.reread(context.Background())
 		if is(u.serving.Current(), shown) {

@@ -13,18 +13,19 @@ import (
 	"time"
 )
 
-// Key identifies a query: queries with the same key are the same. It is a hash: it has a
-// fixed size, and a caller cannot force a collision.
+// Key identifies a query. Queries with the same key are equal. It is a hash: it has a fixed size,
+// and a caller cannot force a collision.
 type Key [sha256.Size]byte
 
-// entryBytes estimates an entry without its value: key, links and map.
+// entryBytes estimates the memory of an entry without its value: key, links and map.
 const entryBytes = 200
 
-// Cache keeps values until they expire. When it is full, it drops the least recently used.
-// It is safe for concurrent use. Use [NewCache].
+// Cache keeps values until they expire. When it is full, it drops the least recently used value. It
+// is safe for concurrent use. Create one with [NewCache].
 //
-// k8s.io/apimachinery's LRUExpireCache bounds entries only. The API server chooses the size
-// of an answer: thousands of users with thousands of groups each need a bound in bytes.
+// LRUExpireCache of k8s.io/apimachinery bounds only the number of entries. The API server chooses
+// the size of an answer. There may be thousands of users with thousands of groups each, so the
+// cache needs a bound in bytes.
 type Cache[V any] struct {
 	entries, bytes int
 
@@ -50,7 +51,7 @@ func NewCache[V any](entries, bytes int) *Cache[V] {
 // Get returns a value that has not expired.
 func (c *Cache[V]) Get(key Key) (V, bool) { return c.young(key, 0) }
 
-// young returns a value that has not expired and whose review began within maxAge; 0 means
+// young returns a value that has not expired and whose review began within maxAge. maxAge 0 means
 // any age.
 func (c *Cache[V]) young(key Key, maxAge time.Duration) (V, bool) {
 	now := time.Now()
@@ -102,7 +103,7 @@ func (c *Cache[V]) Remove(key Key) {
 	c.removeLocked(c.byKey[key])
 }
 
-// Size counts all values, also expired ones.
+// Size counts all values, including expired ones.
 func (c *Cache[V]) Size() (entries, bytes int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -127,7 +128,7 @@ func valueOf[V any](element *list.Element) *entry[V] {
 // ErrBusy is the error when the queue of reviews is full.
 var ErrBusy = errors.New("too many reviews wait for the API server")
 
-// queue bounds the reviews in flight, and those that wait.
+// queue bounds the reviews in flight, and those that wait for a slot.
 type queue struct {
 	slots   chan struct{}
 	waiting atomic.Int64
@@ -138,8 +139,8 @@ func newQueue(inFlight, waiting int) *queue {
 	return &queue{slots: make(chan struct{}, inFlight), most: int64(waiting)}
 }
 
-// enter waits for a slot. Without an error, the caller must call leave. The error is
-// [ErrBusy], or that of ctx.
+// enter waits for a slot. If the error is nil, the caller must call leave. The error is [ErrBusy],
+// or that of ctx.
 func (q *queue) enter(ctx context.Context) (leave func(), err error) {
 	select {
 	case q.slots <- struct{}{}:

@@ -13,7 +13,7 @@ type call[V any] struct {
 	done   chan struct{}
 	cancel context.CancelFunc
 	began  time.Time
-	// callers wait for the answer. Client.mu guards it.
+	// callers is the number of callers that wait for the answer. Client.mu guards it.
 	callers int
 
 	// value and err are set before done is closed.
@@ -21,13 +21,13 @@ type call[V any] struct {
 	err   error
 }
 
-// within reports whether the call began within maxAge; 0 means any age.
+// within reports whether the call began within maxAge. maxAge 0 means any age.
 func (f *call[V]) within(maxAge time.Duration) bool {
 	return maxAge == 0 || time.Since(f.began) <= maxAge
 }
 
-// join joins the call of a query, or starts one. If the answer has just come, the call is
-// finished.
+// join joins the call of a query, or starts one. If the answer is already in the cache, it returns
+// a finished call.
 func (c *Client[V]) join(q Query[V]) (*call[V], error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -51,8 +51,8 @@ func (c *Client[V]) join(q Query[V]) (*call[V], error) {
 	return c.startLocked(q), nil
 }
 
-// startLocked does not use the caller's context: others may wait for the same answer for
-// longer.
+// startLocked does not use the caller's context, because other callers may wait for the same answer
+// for longer.
 func (c *Client[V]) startLocked(q Query[V]) *call[V] {
 	ctx, cancel := context.WithTimeout(context.Background(), reviewTimeout)
 	f := &call[V]{done: make(chan struct{}), cancel: cancel, began: time.Now(), callers: 1}
@@ -106,7 +106,7 @@ func WithMaxAge(ctx context.Context, maxAge time.Duration) context.Context {
 	return context.WithValue(ctx, maxAgeKey{}, maxAge)
 }
 
-// MaxAgeOf returns the bound of [WithMaxAge]; 0 if there is none.
+// MaxAgeOf returns the bound of [WithMaxAge], or 0 if there is none.
 func MaxAgeOf(ctx context.Context) time.Duration {
 	maxAge, _ := ctx.Value(maxAgeKey{}).(time.Duration)
 	return maxAge

@@ -30,7 +30,7 @@ var backoff = wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.5, Jitter
 type Config[V any] struct {
 	// Name is part of the metric names, for example token or access.
 	Name string
-	// Keep returns for how long an answer may be cached, and its size in bytes.
+	// Keep returns the time for which an answer may be cached, and its size in bytes.
 	Keep func(V) (ttl time.Duration, bytes int)
 	// Entries and Bytes bound the cache.
 	Entries, Bytes int
@@ -40,7 +40,7 @@ type Config[V any] struct {
 	Registry          metrics.KubeRegistry
 }
 
-// Client makes reviews. It is safe for concurrent use. Use [New].
+// Client makes reviews. It is safe for concurrent use. Create one with [New].
 type Client[V any] struct {
 	keep    func(V) (time.Duration, int)
 	queues  map[bool]*queue // by Query.Trusted
@@ -77,10 +77,11 @@ type Query[V any] struct {
 	Key Key
 	// Ask makes one review. Its error comes from the API server, or from the connection to it.
 	Ask func(context.Context) (V, error)
-	// Admit may deny a review with an error. It is called for each attempt, and not for callers
-	// that share the answer. It must not wait or call the client. It may be nil.
+	// Admit may deny a review with an error. It is called for each attempt, but not for callers
+	// that share the answer of another caller. It must not wait, and must not call the client. It
+	// may be nil.
 	Admit func() error
-	// Trusted means that the review does not wait for those that are not trusted.
+	// Trusted means that the review does not wait for reviews that are not trusted.
 	Trusted bool
 	// NoCache means that the answer is not cached.
 	NoCache bool

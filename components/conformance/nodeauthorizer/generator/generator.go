@@ -122,8 +122,8 @@ func (m *Generator) node() string {
 }
 
 // pod returns a new pod, which may have the name of a pod that a watch still shows. In that case
-// the new pod is bound, unless Unlawful is set: a watch shows a bound pod replaced by an unbound
-// one only after the watch was interrupted.
+// the new pod is bound, unless Unlawful is set: a watch shows a pod replaced by an unbound pod only
+// after an interruption.
 func (m *Generator) pod(key Key) Pod {
 	m.uids++
 	pod := Pod{Namespace: key.Namespace, Name: key.Name, UID: fmt.Sprint(m.uids), Node: m.node()}
