@@ -32,8 +32,8 @@ func TestRulesAreWellFormed(t *testing.T) {
 	}
 }
 
-// TestEveryRuleOfAPathDecides compares the mapping with the table: each rule of a path applies to
-// at least one request, in the mode that has it, and no other rule applies.
+// TestEveryRuleOfAPathDecides compares the mapping with the table. Each rule of a path must apply
+// to at least one request in its mode, and no other rule may apply.
 func TestEveryRuleOfAPathDecides(t *testing.T) {
 	for _, tc := range []struct {
 		mode Mode

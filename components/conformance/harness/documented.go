@@ -23,8 +23,8 @@ type Documented struct {
 }
 
 // CheckDocumented checks that docs/differences.md has an item for each known difference, in the
-// section with this heading, and that the bold words of the item name its rules. If heading is "",
-// it checks the whole page.
+// section with this heading. The bold words of the item must name its rules. If heading is "", it
+// checks the whole page.
 func CheckDocumented(t *testing.T, heading string, differences []Documented) {
 	t.Helper()
 	page, err := os.ReadFile("../../../docs/differences.md")

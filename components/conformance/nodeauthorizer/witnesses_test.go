@@ -208,8 +208,8 @@ func TestEachKnownDifferenceOccurs(t *testing.T) {
 	}
 }
 
-// TestLeak shows the most important difference step by step. It checks that all conditions on the
-// page are necessary.
+// TestLeak shows the most important difference step by step. It also checks the number of consumers
+// on the page: with 199 consumers left, upstream and Bulkhead agree.
 func TestLeak(t *testing.T) {
 	for _, tc := range []struct {
 		name     string

@@ -72,7 +72,7 @@ func (c *caller) post(ctx context.Context, review string) (string, error) {
 	return fmt.Sprint(response.Proto, " ", response.StatusCode, " ", string(answer)), err
 }
 
-// sent counts the bytes that are read from a body in order to send them.
+// sent counts the reads of a body while it is sent.
 type sent struct {
 	io.Reader
 	moved *atomic.Int64

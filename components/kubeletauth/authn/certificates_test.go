@@ -291,7 +291,7 @@ func TestCrossSignedCAs(t *testing.T) {
 		below.Certificate.SerialNumber, "ca"))
 }
 
-// A client that presents untrusted certificates causes a verification only once in a while.
+// The denial of a certificate is cached until the client CA changes.
 func TestARefusedCertificateCostsLittle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ca := testpki.NewCA(t, "ca")

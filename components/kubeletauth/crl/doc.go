@@ -5,15 +5,16 @@
 // 5) contains.
 //
 // Lists are PEM or DER, in one file or in the files of a folder. They are reloaded when they
-// change. A list counts only if a client CA signed it, or an intermediate CA that a client CA has
-// signed. The certificate of such an intermediate CA must be in PEM beside the lists. If a file
-// cannot be used, the last valid version of that file stays in use.
+// change. A list counts only if a client CA signed it, or an intermediate CA below a client CA. The
+// certificate of such an intermediate CA must be in PEM beside the lists. If a file cannot be used,
+// the last valid version of that file stays in use.
 //
 // The newest list of an issuer is in force. It stays in force if its file is removed or replaced by
 // an older list. With a state folder, it also stays in force after a restart: the folder contains
 // the newest list of each issuer. The issuer has signed each list, so the folder need not be
-// trusted. To stop the use of a list permanently, remove its CA from the client CAs, or delete its
-// file in the state folder and restart the program. An issuer without a list revokes nothing.
+// trusted. An issuer without a list revokes nothing. There are two ways to stop the use of a list
+// permanently: remove its CA from the client CAs, or delete its file in the state folder and
+// restart the program.
 //
 // Every certificate of a chain is checked against the list of its own issuer, and against the lists
 // for other names with the issuer's key. If CAs have signed each other, a client can have several

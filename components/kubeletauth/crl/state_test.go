@@ -139,7 +139,7 @@ func TestTheListOfACAThatIsNotTrustedAnyMoreIsDropped(t *testing.T) {
 	}
 }
 
-// An unreadable file could be newer than the other lists.
+// An unreadable file could contain a newer list.
 func TestAStateThatCannotBeReadIsAnError(t *testing.T) {
 	a, lists := testpki.NewCA(t, "a"), t.TempDir()
 	write(t, filepath.Join(lists, "a"), a.CRL(t, nil))

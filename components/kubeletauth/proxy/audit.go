@@ -47,8 +47,8 @@ const (
 // Events of allowed and of denied requests have separate queues. They are written in order. But if
 // the queue of allowed requests is half full, it is written first. So a flood of denials cannot
 // displace the event of an allowed request. If the queue of denied requests is full, their events
-// are dropped at once. An allowed request waits for up to a second for a place in its queue. If it
-// waits in vain, later requests do not wait until an event is written again. So a blocked log
+// are dropped at once. An allowed request waits for up to a second for a place in its queue. If the
+// wait times out, later requests do not wait until an event is written again. So a blocked log
 // delays few requests. Metrics count dropped events.
 type Audit struct {
 	waiting [queueCount]chan queuedEvent
@@ -56,7 +56,8 @@ type Audit struct {
 	sequence atomic.Uint64
 	// flushSignal ends batchDelay early, before a queue is full.
 	flushSignal chan struct{}
-	// stuck is true after a request has waited in vain, until the writer encodes an event again.
+	// stuck is true after a request's wait has timed out, until the writer encodes or writes an
+	// event again.
 	stuck atomic.Bool
 
 	// first is the next event of each queue, if the writer has already taken it.
@@ -166,8 +167,8 @@ func (a *Audit) flushNow() {
 }
 
 // record writes an event. It returns true once the event is written, and waits for up to a second.
-// After a request has waited in vain, later requests do not wait until an event is written again.
-// An event may still be written after record has returned false.
+// After a wait has timed out, later requests do not wait until an event is written again. An event
+// may still be written after record has returned false.
 func (a *Audit) record(event *AuditEvent) bool {
 	if a.out == nil || a.stuck.Load() {
 		return false

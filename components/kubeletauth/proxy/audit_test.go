@@ -183,7 +183,7 @@ func TestAFloodOfRefusalsHidesNothing(t *testing.T) {
 	})
 }
 
-// An allowed request waits until the queue has room for its event. If it waits in vain, later
+// An allowed request waits until the queue has room for its event. If the wait times out, later
 // requests do not wait.
 func TestWhatWasLetThroughWaitsForItsLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -8,6 +8,7 @@
 // There is no other rate limit. Reviews of trusted queries have separate slots. A failed review is
 // retried as the kubelet does, while a caller waits for the answer. An error is not cached.
 //
-// The webhook authenticator and authorizer of k8s.io/apiserver have no limit on the reviews of one
-// client, cannot bypass their cache for a recheck, and do not bound their cache in bytes.
+// The webhook authenticator and authorizer of k8s.io/apiserver cannot be used instead. They have no
+// limit on the reviews of one client. They cannot bypass their cache for a recheck. Their cache has
+// no bound in bytes.
 package reviewclient
