@@ -18,8 +18,8 @@ const patience = time.Second / 2
 //
 // The user in a review has not always caused it. A user who may create SubjectAccessReviews can
 // make kube-apiserver review requests of any other user, and every node may create them. So no
-// limit remembers a user after the request is answered. Another user could exhaust a rate limit for
-// that user name, or fill a table of user names with invented ones.
+// limit remembers a user after the request is answered. Otherwise another user could exhaust a rate
+// limit for that user name, or fill a table of user names with invented ones.
 //
 // If requests over the limit were denied at once, such a user could cause denials for another user:
 // hundreds of decisions are in flight for a moment whenever all wait for the same lock. But a
