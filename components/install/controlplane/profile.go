@@ -17,13 +17,13 @@ import (
 type Profile string
 
 const (
-	// Hardened: node-authorizer in strict mode runs before in-tree Node and RBAC. node-restriction
-	// runs after in-tree NodeRestriction.
+	// Hardened has node-authorizer in strict mode before in-tree Node and RBAC, and
+	// node-restriction after in-tree NodeRestriction.
 	Hardened Profile = "hardened"
-	// Parity: node-authorizer and node-restriction replace in-tree Node and in-tree
-	// NodeRestriction.
+	// Parity replaces in-tree Node with node-authorizer, and in-tree NodeRestriction with
+	// node-restriction.
 	Parity Profile = "parity"
-	// InTree: no component of Bulkhead.
+	// InTree has no component of Bulkhead.
 	InTree Profile = "in-tree"
 )
 
