@@ -93,9 +93,12 @@ func BenchmarkHandler(b *testing.B) {
 func benchmarkHandler(b *testing.B, z sarwebhook.Authorizer) {
 	b.Helper()
 	h := sarwebhook.New(sarwebhook.Config{
-		Authorizer: z, NodeName: func(user.Info) (string, bool) { return "me", true },
-		Limits: webhook.Limits{InFlight: 10, InFlightPerNode: 10}, MaxReading: 10, LimitRule: limit, Rules: Rules,
-		Registry: metrics.NewKubeRegistry(), Logger: klog.Background().V(99), Clock: clock.RealClock{},
+		Authorizer: z,
+		Config: webhook.Config{
+			NodeName: func(user.Info) (string, bool) { return "me", true },
+			Limits:   webhook.Limits{InFlight: 10, InFlightPerNode: 10}, LimitRule: limit, Rules: Rules,
+			Registry: metrics.NewKubeRegistry(), Logger: klog.Background().V(99), Clock: clock.RealClock{},
+		},
 	})
 	ctx, cancel := context.WithCancel(b.Context())
 	defer cancel()

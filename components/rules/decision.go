@@ -48,8 +48,8 @@ type Decision struct {
 	Rule ID
 	// Message is the message for the caller, without the rule ID. See [Decision.Reason].
 	Message string
-	// Code is the HTTP status of a denial where Bulkhead itself answers the caller, as the kubelet
-	// API proxy does. It is 0 elsewhere.
+	// Code is the HTTP status of a denial where no policy decided: by the kubelet API proxy, or by
+	// the handler of a webhook. It is 0 elsewhere.
 	Code int
 	// Status is the status that the client of the API server receives for a denied write. Its
 	// message ends in the rule ID. It is nil elsewhere.

@@ -16,6 +16,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/program"
 	"github.com/bulkhead-k8s/bulkhead/components/internal/sarwebhook"
 	"github.com/bulkhead-k8s/bulkhead/components/internal/serve"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer"
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/livelookup"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
@@ -94,14 +95,10 @@ func newDecider(ctx context.Context, c *config, v *view) (*decider, error) {
 	})
 	handler := sarwebhook.New(sarwebhook.Config{
 		Authorizer: policy,
-		NodeName:   nodeidentity.NodeName,
-		Limits:     c.limits,
-		MaxReading: serve.MaxStreams,
-		LimitRule:  limitRule,
-		Rules:      nodeauthorizer.Rules,
-		Registry:   registry,
-		Logger:     klog.FromContext(ctx),
-		Clock:      clock.RealClock{},
+		Config: webhook.Config{
+			NodeName: nodeidentity.NodeName, Limits: c.limits, LimitRule: limitRule, Rules: nodeauthorizer.Rules, Registry: registry,
+			Logger: klog.FromContext(ctx), Clock: clock.RealClock{},
+		},
 	})
 	return &decider{handler: handler, reader: reader, registry: registry}, nil
 }

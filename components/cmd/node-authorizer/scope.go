@@ -18,7 +18,7 @@ import (
 
 	"github.com/bulkhead-k8s/bulkhead/components/internal/program"
 	"github.com/bulkhead-k8s/bulkhead/components/internal/sarwebhook"
-	"github.com/bulkhead-k8s/bulkhead/components/internal/serve"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer"
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/livelookup"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
@@ -55,15 +55,10 @@ func newScopedEntry(ctx context.Context, c *config, v *view, reader *livelookup.
 			Node: node, Info: v.scopes, Confirmer: podConfirmer{reader}, Custom: c.scope.custom,
 			Objects: customread.New(v.client.CoreV1().RESTClient()), Unready: v.scopeUnready, Revoked: v.revokedSet(),
 		}),
-		NodeName:   claimedNode,
-		Limits:     c.limits,
-		MaxReading: serve.MaxStreams,
-		LimitRule:  limitRule,
-		Rules:      nodescope.Rules,
-		Registry:   entry.registry,
-		Entry:      "node-scope",
-		Logger:     klog.FromContext(ctx),
-		Clock:      clock.RealClock{},
+		Config: webhook.Config{
+			NodeName: claimedNode, Limits: c.limits, LimitRule: limitRule, Rules: nodescope.Rules, Registry: entry.registry, Entry: "node-scope",
+			Logger: klog.FromContext(ctx), Clock: clock.RealClock{},
+		},
 	})
 	return entry, nil
 }

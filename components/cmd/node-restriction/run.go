@@ -20,6 +20,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/nodeidentity"
 	"github.com/bulkhead-k8s/bulkhead/components/internal/program"
 	"github.com/bulkhead-k8s/bulkhead/components/internal/serve"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction"
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/configfile"
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/lookup"
@@ -145,13 +146,10 @@ func newHandler(ctx context.Context, c *config, restriction *noderestriction.Res
 		policy, cited = scoped.reviewer.ReviewNode, slices.Concat(cited, scopeadmission.Rules)
 	}
 	return admissionwebhook.New(admissionwebhook.Config{
-		Reviewer:  inTime(policy),
-		NodeName:  nodeidentity.Writer,
-		Limits:    c.limits,
-		LimitRule: limitRule,
-		Rules:     cited,
-		Registry:  registry,
-		Logger:    klog.FromContext(ctx),
-		Clock:     clock.RealClock{},
+		Reviewer: inTime(policy),
+		Config: webhook.Config{
+			NodeName: nodeidentity.Writer, Limits: c.limits, LimitRule: limitRule, Rules: cited, Registry: registry,
+			Logger: klog.FromContext(ctx), Clock: clock.RealClock{},
+		},
 	}), nil
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/admissionwebhook"
 	"github.com/bulkhead-k8s/bulkhead/components/internal/kubeclient"
 	"github.com/bulkhead-k8s/bulkhead/components/internal/program"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graphsync"
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
@@ -59,16 +60,13 @@ func newScopedEntry(ctx context.Context, c *config, client *kubeclient.Client, n
 		Unready: e.scopes.Unready,
 	})
 	e.handler = admissionwebhook.New(admissionwebhook.Config{
-		Reviewer:  inTime(e.reviewer.Review),
-		NodeName:  claimedNode,
-		Untyped:   declaredIn(c.scope.custom),
-		Limits:    c.limits,
-		LimitRule: limitRule,
-		Rules:     slices.Concat(nodescope.Rules, scopeadmission.Rules, noderestriction.Rules),
-		Registry:  e.registry,
-		Entry:     "node-scope",
-		Logger:    klog.FromContext(ctx),
-		Clock:     clock.RealClock{},
+		Reviewer: inTime(e.reviewer.Review),
+		Untyped:  declaredIn(c.scope.custom),
+		Config: webhook.Config{
+			NodeName: claimedNode, Limits: c.limits, LimitRule: limitRule,
+			Rules:    slices.Concat(nodescope.Rules, scopeadmission.Rules, noderestriction.Rules),
+			Registry: e.registry, Entry: "node-scope", Logger: klog.FromContext(ctx), Clock: clock.RealClock{},
+		},
 	})
 	return e, nil
 }

@@ -4,8 +4,6 @@
 package admissionwebhook
 
 import (
-	"encoding/json"
-	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -31,33 +29,12 @@ const (
 	auditedKey = "audited-rules"
 )
 
-// effectOf returns the effect of a decision for logs and metrics. A webhook knows only Allow and
-// Deny.
-func effectOf(d rules.Decision) string {
-	if d.Allowed() {
-		return rules.Allow.String()
-	}
-	return rules.Deny.String()
-}
-
-// internalError denies a request on which the reviewer failed. The kubelet retries after a 500.
-func internalError() rules.Decision {
-	return denial("", http.StatusInternalServerError, metav1.StatusReasonInternalError, "internal error")
-}
-
-// limited denies a request that exceeds a limit. A request that may succeed later gets a 429.
-func limited(rule rules.Rule, by webhook.Excess) rules.Decision {
-	if by == webhook.TooLarge {
-		return denial(rule.ID, http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge,
-			fmt.Sprintf("a review of more than %d bytes", maxBody))
-	}
-	return denial(rule.ID, http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, by.Text())
-}
-
-func denial(rule rules.ID, code int32, reason metav1.StatusReason, text string) rules.Decision {
-	d := rules.Decision{Rule: rule, Message: text}
-	d.Status = &metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason, Message: d.Reason()}
-	return d
+// reasons are the reasons of denials that have a code but no status.
+var reasons = map[int]metav1.StatusReason{
+	http.StatusBadRequest:            metav1.StatusReasonBadRequest,
+	http.StatusRequestEntityTooLarge: metav1.StatusReasonRequestEntityTooLarge,
+	http.StatusTooManyRequests:       metav1.StatusReasonTooManyRequests,
+	http.StatusInternalServerError:   metav1.StatusReasonInternalError,
 }
 
 // response is the part of an AdmissionResponse that Bulkhead sets.
@@ -92,7 +69,7 @@ func statusOf(d rules.Decision) *metav1.Status {
 	if d.Allowed() {
 		return nil
 	}
-	from := metav1.Status{Message: d.Reason()}
+	from := metav1.Status{Code: int32(d.Code), Reason: reasons[d.Code], Message: d.Reason()}
 	if d.Status != nil {
 		from = *d.Status
 	}
@@ -152,15 +129,4 @@ func listOf(ids []rules.ID) string {
 		list.WriteString(string(id))
 	}
 	return list.String()
-}
-
-func write(w http.ResponseWriter, r response) {
-	body, err := json.Marshal(answered{APIVersion: apiVersion, Kind: kind, Response: r})
-	if err != nil {
-		// Strings, numbers and booleans always have a form in JSON.
-		panic(err)
-	}
-	w.Header().Set("Content-Type", "application/json")
-	// A write fails only if the caller has closed the connection.
-	_, _ = w.Write(body)
 }

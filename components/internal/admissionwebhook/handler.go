@@ -5,41 +5,55 @@ package admissionwebhook
 
 import (
 	"context"
-	"errors"
 	"net/http"
+	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authentication/user"
-	"k8s.io/component-base/metrics"
-	"k8s.io/klog/v2"
-	"k8s.io/utils/clock"
 
 	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// Config is the configuration of a handler. Every field except Untyped and Entry is required.
+const (
+	// queueTimeout applies at most three times to a request. This leaves the reviewer most of the
+	// 2 s after which kube-apiserver gives up.
+	queueTimeout = time.Second / 4
+	// smallBody is larger than nearly every review. A review of a Node with 50 images, new and old,
+	// has 60 KiB.
+	smallBody = 128 << 10
+	// smallMemory and largeMemory bound the total size of small and of large reviews at one time.
+	smallMemory = 16 << 20
+	largeMemory = 4 * maxBody
+	// memoryShares is the divisor for one node.
+	memoryShares = 4
+)
+
+// settings are the properties of AdmissionReviews.
+var settings = webhook.Settings{
+	MaxBody:    maxBody,
+	Memory:     webhook.Memory{SmallBody: smallBody, Small: smallMemory, Large: largeMemory, Shares: memoryShares},
+	SharesBody: true, QueueTimeout: queueTimeout, NodesOnly: true,
+	Metrics: webhook.MetricNames{
+		Prefix: "bulkhead_admission", Decisions: "_reviews_total",
+		DecisionsHelp: "Writes reviewed, by resource, subresource, operation, rule and decision (allow, deny).",
+		Labels:        []string{"resource", "subresource", "operation"},
+		DurationHelp: "Time to decode the objects of one write and to decide on it, without reading the review and " +
+			"writing the answer.",
+		PanicsHelp: "Writes refused because deciding on them panicked. Each is a bug.",
+	},
+	Allowed: "Admitted", Denied: "Not admitted", Audited: "Would not be admitted if the rule were enforced",
+	Panicked: "Reviewer panicked",
+}
+
+// Config is the configuration of a handler. Untyped may be nil.
 type Config struct {
+	webhook.Config
 	Reviewer Reviewer
-	// NodeName reports whether a user's writes are reviewed, and which node's share of the limits
-	// they use.
-	NodeName func(user.Info) (string, bool)
 	// Untyped selects resources, besides those of the built-in table, whose objects are also
 	// decoded, as [unstructured.Unstructured]. If Untyped is nil, there are none.
 	Untyped func(schema.GroupResource) bool
-	Limits  webhook.Limits
-	// LimitRule is the rule that a denial cites if a request exceeds a limit.
-	LimitRule rules.Rule
-	// Rules are the rules that the reviewer cites. Metrics name only these.
-	Rules    []rules.Rule
-	Registry metrics.KubeRegistry
-	// Entry, if it is not empty, is the value of the label "entry" of all metrics. It is for a
-	// process with several handlers.
-	Entry  string
-	Logger klog.Logger
-	Clock  clock.PassiveClock
 }
 
 // Reviewer decides on one write of a node.
@@ -63,154 +77,52 @@ func (f ReviewerFunc) Review(ctx context.Context, a admission.Attributes) rules.
 // [newTargets], and unstructured objects for those of Config.Untyped. For every other resource, and
 // for CONNECT, the reviewer gets no object, but it is still called: a rule may deny a request
 // without the object. Options are not decoded.
-type Handler struct {
-	config  Config
-	targets targets
-	limiter *webhook.Limiter
-	room    *room
-	metrics *recorder
-	// lines logs denials, audits logs findings. Each has its own rate limit, so that a rule in
-	// audit mode does not suppress the log lines of real denials.
-	lines, audits *webhook.Lines
-	queue         webhook.Queue
-}
+type Handler = webhook.Handler[*request]
 
 // New creates a handler and registers its metrics.
 func New(config Config) *Handler {
-	recorder := newRecorder(config.Registry, config.Rules, config.Entry)
-	queue := webhook.NewQueue()
-	return &Handler{
-		config:  config,
-		targets: newTargets(config.Untyped),
-		limiter: webhook.NewLimiter(config.Limits, patience),
-		room:    newRoom(),
-		metrics: recorder,
-		lines:   webhook.NewLines(config.Clock, recorder.Unlogged, queue),
-		audits:  webhook.NewLines(config.Clock, recorder.Unlogged, queue),
-		queue:   queue,
-	}
+	return webhook.NewHandler(protocol{config.Reviewer, newTargets(config.Untyped)}, settings, config.Config)
 }
 
-// Run writes the log until ctx is done. The handler answers requests even if Run is not called.
-func (h *Handler) Run(ctx context.Context) { h.queue.Run(ctx) }
-
-// ServeHTTP answers 200 to every AdmissionReview v1, and a 4xx to every other request.
-func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	if !webhook.IsReview(w, req) {
-		h.unreadable(req, notAReview)
-		return
-	}
-	if req.ContentLength > maxBody {
-		h.refuseUnread(w, req, webhook.TooLarge)
-		return
-	}
-	held, over := h.room.enter(req.Context(), req.ContentLength)
-	if over != webhook.WithinLimits {
-		h.refuseUnread(w, req, over)
-		return
-	}
-	defer held.leave()
-	body, err := webhook.ReadBody(req.Body, req.ContentLength, maxBody)
-	if body != nil {
-		defer body.Release()
-	}
-	switch {
-	case errors.Is(err, webhook.ErrTooLarge):
-		h.refuseHead(w, req, body.Bytes(), webhook.TooLarge)
-	case err != nil:
-		h.unreadable(req, brokenOff)
-		http.Error(w, err.Error(), http.StatusBadRequest)
-	default:
-		h.serveReview(w, req, body.Bytes(), held)
-	}
+// protocol implements [webhook.Protocol].
+type protocol struct {
+	reviewer Reviewer
+	targets  targets
 }
 
-// serveReview answers a review that was read completely.
-func (h *Handler) serveReview(w http.ResponseWriter, req *http.Request, body []byte, held *spot) {
+// Decode has no limit of its own: the size of the review bounds what it contains.
+func (protocol) Decode(body []byte) (*request, string, error) {
 	q, err := decodeReview(body)
+	return q, "", err
+}
+
+// Unread finds the uid, which the answer must repeat. In a review, the user comes after the objects,
+// so the user is unknown.
+func (protocol) Unread(head []byte) (*request, bool) {
+	uid, ok := uidIn(head)
+	return &request{UID: uid}, ok
+}
+
+func (protocol) User(q *request) user.Info { return q.user() }
+
+// Decide denies a write whose objects cannot be decoded. It calls the reviewer for every other
+// write. A denial must cite a rule: without one, the reviewer has a bug.
+func (p protocol) Decide(ctx context.Context, q *request) rules.Decision {
+	attributes, err := p.targets.attributesOf(q)
 	if err != nil {
-		h.unreadable(req, undecodable)
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
+		return rules.Decision{Message: err.Error(), Code: http.StatusBadRequest}
 	}
-	start := h.config.Clock.Now()
-	answer := h.answer(req.Context(), q, held)
-	h.metrics.decided(q, answer, h.config.Clock.Since(start))
-	h.logRefusal(q, answer)
-	h.logFindings(q, answer)
-	write(w, responseTo(q.UID, answer))
-}
-
-// answer admits a write of a user that is not a node. It denies a write that exceeds a limit or
-// cannot be decoded. It calls the reviewer for every other write.
-func (h *Handler) answer(ctx context.Context, q *request, held *spot) rules.Decision {
-	node, isNode := h.config.NodeName(q.user())
-	if !isNode {
-		return rules.Decision{Effect: rules.Allow}
-	}
-	if over := held.belongsTo(node); over != webhook.WithinLimits {
-		return h.overLimit(over)
-	}
-	release, over := h.limiter.AdmitNode(ctx, node)
-	if over != webhook.WithinLimits {
-		return h.overLimit(over)
-	}
-	defer release()
-	h.metrics.InFlight.Inc()
-	defer h.metrics.InFlight.Dec()
-	return h.review(ctx, q)
-}
-
-// review calls the reviewer. A panic of the reviewer becomes a denial.
-func (h *Handler) review(ctx context.Context, q *request) (answer rules.Decision) {
-	webhook.Guarded(func() {
-		attributes, err := h.targets.attributesOf(q)
-		if err != nil {
-			answer = denial("", http.StatusBadRequest, metav1.StatusReasonBadRequest, err.Error())
-			return
-		}
-		answer = h.config.Reviewer.Review(ctx, attributes)
-		if !answer.Allowed() && answer.Rule == "" {
+	d := p.reviewer.Review(ctx, attributes)
+	if !d.Allowed() {
+		if d.Rule == "" {
 			panic("a denial by no rule")
 		}
-	}, func(cause, stack string) {
-		h.metrics.panics.Inc()
-		h.logPanic(q, cause, stack)
-		answer = internalError()
-	})
-	return answer
+		// A webhook knows only Allow and Deny.
+		d.Effect = rules.Deny
+	}
+	return d
 }
 
-func (h *Handler) overLimit(by webhook.Excess) rules.Decision {
-	h.metrics.Limited(by)
-	return limited(h.config.LimitRule, by)
-}
-
-// refuseUnread denies a review of which only the first bytes are read.
-func (h *Handler) refuseUnread(w http.ResponseWriter, req *http.Request, over webhook.Excess) {
-	head, err := webhook.ReadBody(req.Body, maxHead, maxHead)
-	if head != nil {
-		defer head.Release()
-	}
-	if err != nil && !errors.Is(err, webhook.ErrTooLarge) {
-		h.unreadable(req, brokenOff)
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	h.refuseHead(w, req, head.Bytes(), over)
-}
-
-// refuseHead denies a review that starts with head. The answer names no user: in a review, the user
-// comes after the objects.
-func (h *Handler) refuseHead(w http.ResponseWriter, req *http.Request, head []byte, over webhook.Excess) {
-	uid, ok := uidIn(head[:min(len(head), maxHead)])
-	if !ok {
-		h.unreadable(req, noUID)
-		http.Error(w, "no uid at the start of the review", http.StatusBadRequest)
-		return
-	}
-	q, answer := &request{UID: uid}, h.overLimit(over)
-	h.metrics.refusedUnread(answer)
-	h.logRefusal(q, answer)
-	write(w, responseTo(uid, answer))
+func (protocol) Answer(q *request, d rules.Decision) any {
+	return answered{APIVersion: apiVersion, Kind: kind, Response: responseTo(q.UID, d)}
 }

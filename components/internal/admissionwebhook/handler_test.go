@@ -102,7 +102,7 @@ func TestAnswers(t *testing.T) {
 			if diff := cmp.Diff(tt.want, replyTo(t, h, tt.body)); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
-			nothingIsHeld(t, h)
+			expectIdle(t, h)
 		})
 	}
 }
@@ -116,20 +116,10 @@ func nested(depth int) string { return strings.Repeat("[", depth) + strings.Repe
 
 func listOf10000(one string) string { return strings.TrimSuffix(strings.Repeat(one+",", 10_000), ",") }
 
-func nothingIsHeld(t *testing.T, h *Handler) {
+func expectIdle(t *testing.T, h *Handler) {
 	t.Helper()
-	if taken, nodes := h.limiter.Held(); taken+nodes != 0 {
-		t.Errorf("%d places still taken, by %d nodes", taken, nodes)
-	}
-	for _, hall := range []*hall{h.room.small, h.room.large} {
-		if len(hall.nodes) != 0 {
-			t.Errorf("room still taken by nodes: %v", hall.nodes)
-		}
-		if size := hall.share * shares; !hall.all.TryAcquire(size) {
-			t.Errorf("some of %d bytes of room still taken", size)
-		} else {
-			hall.all.Release(size)
-		}
+	if err := h.Idle(); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -154,7 +144,7 @@ func TestOnlyNodesAreReviewed(t *testing.T) {
 			if got.Code != 200 || got.Response.Allowed == tt.asked || (len(r.asked) == 1) != tt.asked {
 				t.Errorf("asked %d times, answered %+v", len(r.asked), got)
 			}
-			nothingIsHeld(t, h)
+			expectIdle(t, h)
 		})
 	}
 }
@@ -173,12 +163,12 @@ func TestAPanicIsARefusal(t *testing.T) {
 			if diff := cmp.Diff(want, replyTo(t, h, reviewOf(nil))); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
-			nothingIsHeld(t, h)
+			expectIdle(t, h)
 		})
 	}
 }
 
-func TestWhatIsNoReviewIsRefused(t *testing.T) {
+func TestOtherMethodsAndContentTypesAreRejected(t *testing.T) {
 	for _, tt := range []struct {
 		name, method, contentType string
 		want                      int
@@ -221,7 +211,7 @@ func TestABodyOfUnknownLength(t *testing.T) {
 			if w.Code != 200 || !strings.Contains(w.Body.String(), tt.want) {
 				t.Errorf("answer %d %s, want %s", w.Code, w.Body, tt.want)
 			}
-			nothingIsHeld(t, h)
+			expectIdle(t, h)
 		})
 	}
 }

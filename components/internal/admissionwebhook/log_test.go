@@ -60,8 +60,8 @@ func TestLines(t *testing.T) {
 			`"level"=4 "msg"="Admitted" ` + whoWhat + ` "decision"="allow" "rule"=""`,
 		}},
 		{"a finding is one line for each rule", finding, 0, reviewOf(nil), []string{
-			`"level"=0 "msg"="Would not be admitted if the rule were enforced" ` + whoWhat + ` "rule"="NR-TEST-1"`,
-			`"level"=0 "msg"="Would not be admitted if the rule were enforced" ` + whoWhat + ` "rule"="NR-TEST-2"`,
+			`"level"=0 "msg"="Would not be admitted if the rule were enforced" ` + whoWhat + ` "rule"="NR-TEST-1" "node"="x"`,
+			`"level"=0 "msg"="Would not be admitted if the rule were enforced" ` + whoWhat + ` "rule"="NR-TEST-2" "node"="x"`,
 		}},
 		{"what is no review is one line without its content", refusing(), 0, `{"hunter2":"hunter2","hunter2":1}`, []string{
 			`"level"=0 "msg"="Not a review that can be read" "result"="undecodable" "contentLength"=33`,
@@ -76,7 +76,7 @@ func TestLines(t *testing.T) {
 			var lines []string
 			h := logging(tt.reviewer, tt.verbosity, &lines)
 			post(h, tt.body)
-			h.queue.Drain()
+			h.Queue.Drain()
 			if diff := cmp.Diff(tt.want, lines); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
@@ -88,7 +88,7 @@ func TestAPanicIsLoggedWithItsStack(t *testing.T) {
 	var lines []string
 	h := logging(ReviewerFunc(func(context.Context, admission.Attributes) rules.Decision { panic("oh\n") }), 0, &lines)
 	post(h, reviewOf(nil))
-	h.queue.Drain()
+	h.Queue.Drain()
 	if len(lines) != 2 {
 		t.Fatalf("%d lines, want one for the panic and one for the refusal: %q", len(lines), lines)
 	}
@@ -99,7 +99,7 @@ func TestAPanicIsLoggedWithItsStack(t *testing.T) {
 }
 
 // Many findings do not suppress the log lines of real denials, not even those of the same node.
-func TestAFloodOfLinesIsBounded(t *testing.T) {
+func TestManyFindingsDoNotSuppressDenials(t *testing.T) {
 	counts := map[string]int{}
 	r := &reviewer{answer: rules.Decision{Effect: rules.Allow, Findings: []rules.Finding{{Rule: "NR-TEST-1"}}}}
 	config := testConfig(r)
@@ -107,26 +107,26 @@ func TestAFloodOfLinesIsBounded(t *testing.T) {
 	h := New(config)
 	for range 1000 {
 		post(h, reviewOf(nil))
-		h.queue.Drain()
+		h.Queue.Drain()
 	}
 	r.answer = refusing().answer
 	for range 1000 {
 		post(h, reviewOf(nil))
-		h.queue.Drain()
+		h.Queue.Drain()
 	}
 	want := map[string]int{"Would not be admitted if the rule were enforced": webhook.UserLineBurst,
 		"Not admitted": webhook.UserLineBurst}
 	if diff := cmp.Diff(want, counts); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if unlogged, err := testutil.GetCounterMetricValue(h.metrics.Unlogged); err != nil ||
+	if unlogged, err := testutil.GetCounterMetricValue(h.Metrics.Unlogged); err != nil ||
 		int(unlogged) != 2000-2*webhook.UserLineBurst {
 		t.Errorf("%v unlogged (%v)", unlogged, err)
 	}
 }
 
 // If the log is blocked, no more lines are queued. Reviews are still answered.
-func TestALogThatHangsHoldsNobodyUp(t *testing.T) {
+func TestBlockedLogDoesNotDelayRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := make(chan struct{})
 		written := 0

@@ -39,7 +39,7 @@ func testMetrics(t *testing.T) {
 	post(h, strings.Repeat(" ", maxBody+1))
 	post(h, reviewOf(func(f *fields) { f.object = `"` + strings.Repeat("a", maxBody) }))
 	for range config.Limits.InFlightPerNode {
-		h.limiter.AdmitNode(t.Context(), "z")
+		h.Limiter.AdmitNode(t.Context(), "z")
 	}
 	post(h, reviewOf(func(f *fields) { f.user = `{"username":"system:node:z"}` }))
 	want := `
@@ -73,7 +73,7 @@ bulkhead_requests_in_flight 0
 func TestPanicsAreCounted(t *testing.T) {
 	h := New(testConfig(ReviewerFunc(func(context.Context, admission.Attributes) rules.Decision { panic("oh") })))
 	post(h, reviewOf(nil))
-	if n, err := testutil.GetCounterMetricValue(h.metrics.panics); err != nil || n != 1 {
+	if n, err := testutil.GetCounterMetricValue(h.Metrics.Panics); err != nil || n != 1 {
 		t.Errorf("%v panics counted (%v), want 1", n, err)
 	}
 }

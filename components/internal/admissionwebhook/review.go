@@ -26,9 +26,6 @@ const (
 	// most 1.5 MiB of an object. A new and an old object of that size, as JSON, fit. A protobuf
 	// request that consists mostly of empty strings and lists can become a review of 70 MiB.
 	maxBody = 8 << 20
-	// maxHead is the number of bytes that are read of a review that is denied unread. The uid is
-	// within the first 150 bytes.
-	maxHead = 4 << 10
 	// maxUID bounds the uid, which is repeated to the caller. kube-apiserver sends a UUID.
 	maxUID = 256
 )

@@ -57,14 +57,16 @@ func refusing() *reviewer {
 
 func testConfig(r Reviewer) Config {
 	return Config{
-		Reviewer:  r,
-		NodeName:  nodeName,
-		Limits:    webhook.Limits{InFlight: 8, InFlightPerNode: 4},
-		LimitRule: limitRule,
-		Rules:     []rules.Rule{limitRule, testRule},
-		Registry:  metrics.NewKubeRegistry(),
-		Logger:    logr.Discard(),
-		Clock:     testclock.NewFakePassiveClock(time.Unix(0, 0)),
+		Reviewer: r,
+		Config: webhook.Config{
+			NodeName:  nodeName,
+			Limits:    webhook.Limits{InFlight: 8, InFlightPerNode: 4},
+			LimitRule: limitRule,
+			Rules:     []rules.Rule{limitRule, testRule},
+			Registry:  metrics.NewKubeRegistry(),
+			Logger:    logr.Discard(),
+			Clock:     testclock.NewFakePassiveClock(time.Unix(0, 0)),
+		},
 	}
 }
 

@@ -13,51 +13,68 @@ import (
 	"testing/iotest"
 
 	"github.com/go-logr/logr/funcr"
-	"k8s.io/component-base/metrics/testutil"
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/component-base/metrics"
 
 	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
 )
 
-func TestWhatCannotBeReadIsCounted(t *testing.T) {
+func TestUnreadableReviewsAreCounted(t *testing.T) {
 	broken := io.MultiReader(strings.NewReader(`{"kind":`), iotest.ErrReader(errors.New("reset")))
 	for _, tt := range []struct {
 		name, method, contentType string
 		body                      io.Reader
 		size                      int64
-		want                      unreadable
+		want                      string
 	}{
-		{"another method", http.MethodPut, "application/json", strings.NewReader(reviewOf(nil)), -1, notAReview},
-		{"another content type", http.MethodPost, "text/plain", strings.NewReader(reviewOf(nil)), -1, notAReview},
-		{"a body that ends early", http.MethodPost, "application/json", broken, -1, brokenOff},
+		{"another method", http.MethodPut, "application/json", strings.NewReader(reviewOf(nil)), -1, "not-a-review"},
+		{"another content type", http.MethodPost, "text/plain", strings.NewReader(reviewOf(nil)), -1, "not-a-review"},
+		{"a body that ends early", http.MethodPost, "application/json", broken, -1, "broken-off"},
 		{"a large body that ends early", http.MethodPost, "application/json", iotest.ErrReader(errors.New("reset")),
-			maxBody + 1, brokenOff},
-		{"no JSON", http.MethodPost, "application/json", strings.NewReader("hunter2"), -1, undecodable},
-		{"no AdmissionReview", http.MethodPost, "application/json", strings.NewReader("{}"), -1, undecodable},
+			maxBody + 1, "broken-off"},
+		{"no JSON", http.MethodPost, "application/json", strings.NewReader("hunter2"), -1, "undecodable"},
+		{"no AdmissionReview", http.MethodPost, "application/json", strings.NewReader("{}"), -1, "undecodable"},
 		{"a large body without a uid", http.MethodPost, "application/json", strings.NewReader(strings.Repeat(" ", maxBody+1)),
-			-1, noUID},
+			-1, "no-uid"},
 		{"a review in order", http.MethodPost, "application/json", strings.NewReader(reviewOf(nil)), -1, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			h := New(testConfig(allowing()))
+			config := testConfig(allowing())
 			req := httptest.NewRequestWithContext(t.Context(), tt.method, "/review", tt.body)
 			req.Header.Set("Content-Type", tt.contentType)
 			req.ContentLength = tt.size
-			h.ServeHTTP(httptest.NewRecorder(), req)
-			for _, result := range []unreadable{notAReview, brokenOff, undecodable, noUID} {
-				want := 0.0
-				if result == tt.want {
-					want = 1
-				}
-				if got, err := testutil.GetCounterMetricValue(h.metrics.unread.WithLabelValues(string(result))); got != want ||
-					err != nil {
-					t.Errorf("%v of %s, %v; want %v", got, result, err, want)
-				}
+			New(config).ServeHTTP(httptest.NewRecorder(), req)
+			want := map[string]float64{}
+			if tt.want != "" {
+				want[tt.want] = 1
+			}
+			if diff := cmp.Diff(want, unreadable(t, config.Registry)); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
 			}
 		})
 	}
 }
 
-func TestAFloodOfWhatCannotBeReadIsBounded(t *testing.T) {
+// unreadable returns the counts of reviews that could not be read, by result.
+func unreadable(t *testing.T, registry metrics.KubeRegistry) map[string]float64 {
+	t.Helper()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := map[string]float64{}
+	for _, family := range families {
+		if family.GetName() != "bulkhead_admission_unreadable_reviews_total" {
+			continue
+		}
+		for _, m := range family.GetMetric() {
+			counts[m.GetLabel()[0].GetValue()] = m.GetCounter().GetValue()
+		}
+	}
+	return counts
+}
+
+func TestManyUnreadableReviewsAreCountedInsteadOfLogged(t *testing.T) {
 	lines := 0
 	config := testConfig(allowing())
 	config.Logger = funcr.New(func(_, line string) {
@@ -68,13 +85,12 @@ func TestAFloodOfWhatCannotBeReadIsBounded(t *testing.T) {
 	h := New(config)
 	for range 1000 {
 		post(h, `{"hunter2`)
-		h.queue.Drain()
+		h.Queue.Drain()
 	}
 	if lines != webhook.UserLineBurst {
 		t.Errorf("%d lines, want %d", lines, webhook.UserLineBurst)
 	}
-	if n, err := testutil.GetCounterMetricValue(h.metrics.unread.WithLabelValues(string(undecodable))); n != 1000 ||
-		err != nil {
-		t.Errorf("%v counted, %v", n, err)
+	if n := unreadable(t, config.Registry)["undecodable"]; n != 1000 {
+		t.Errorf("%v counted", n)
 	}
 }

@@ -4,13 +4,13 @@
 package sarwebhook
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/component-base/metrics/testutil"
 
@@ -18,37 +18,44 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// byNode is a request of the node x.
-func byNode(verb, resource string) *authorizer.AttributesRecord {
-	return &authorizer.AttributesRecord{
-		User: &user.DefaultInfo{Name: "system:node:x"}, Verb: verb, Resource: resource,
-		APIGroup: "g\n", Subresource: "s\n", Namespace: "a\n", Name: "b\n", ResourceRequest: true,
+// findingOf allows every request of node x, with one finding of a rule. Of other users it denies
+// every request.
+func findingOf(rule rules.ID) AuthorizerFunc {
+	return func(_ context.Context, a authorizer.Attributes) rules.Decision {
+		if !strings.HasPrefix(a.GetUser().GetName(), "system:node:x") {
+			return rules.Decision{Message: "no"}
+		}
+		return rules.Decision{Effect: rules.Allow, Findings: []rules.Finding{{Rule: rule}}}
 	}
 }
 
 func TestAFindingIsOneLine(t *testing.T) {
 	var lines []string
-	config := testConfig(asX)
+	config := testConfig(findingOf("NA-TEST-1"))
 	config.Logger = funcr.New(func(_, line string) { lines = append(lines, line) }, funcr.Options{})
 	h := New(config)
-	a := byNode("get\n", "pods\n")
-	a.User = &user.DefaultInfo{Name: "system:node:x\n"}
-	h.audited(a, rules.Finding{Rule: "NA-TEST-1"})
-	h.queue.Drain()
-	want := []string{`"level"=0 "msg"="Allowed, but refused if the rule were enforced" "rule"="NA-TEST-1" "node"="x�" "user"="system:node:x�" "verb"="get�" "group"="g�" ` +
-		`"resource"="pods�" "subresource"="s�" "namespace"="a�" "name"="b�"`}
+	post(h, head+`{"user":"system:node:x\n","resourceAttributes":{"verb":"get\n","group":"g\n","resource":"pods\n",`+
+		`"subresource":"s\n","namespace":"a\n","name":"b\n"}}}`)
+	h.Queue.Drain()
+	want := []string{`"level"=0 "msg"="Allowed, but refused if the rule were enforced" "user"="system:node:x�" ` +
+		`"verb"="get�" "group"="g�" "resource"="pods�" "subresource"="s�" "namespace"="a�" "name"="b�" "path"="" ` +
+		`"rule"="NA-TEST-1" "node"="x�"`}
 	if diff := cmp.Diff(want, lines); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
 
 func TestFindingsAreCountedByBoundedLabels(t *testing.T) {
-	config := testConfig(asX)
+	rule := rules.ID("NA-TEST-1")
+	config := testConfig(func(ctx context.Context, a authorizer.Attributes) rules.Decision {
+		return findingOf(rule)(ctx, a)
+	})
 	h := New(config)
-	h.audited(byNode("get", "pods"), rules.Finding{Rule: "NA-TEST-1"})
-	h.audited(byNode("get", "pods"), rules.Finding{Rule: "NA-TEST-1"})
+	post(h, good)
+	post(h, good)
 	for i := range 100 {
-		h.audited(byNode(fmt.Sprint(i), fmt.Sprint(i)), rules.Finding{Rule: rules.ID(fmt.Sprint(i))})
+		rule = rules.ID(fmt.Sprint(i))
+		post(h, head+fmt.Sprintf(`{"user":"system:node:x","resourceAttributes":{"verb":"%d","resource":"%d"}}}`, i, i))
 	}
 	want := `
 # HELP bulkhead_audited_refusals_total [ALPHA] Requests allowed that a rule in audit would have refused, by rule, resource and verb.
@@ -63,24 +70,29 @@ bulkhead_audited_refusals_total{resource="pods",rule="NA-TEST-1",verb="get"} 2
 }
 
 // Many findings do not suppress the log lines of real denials, not even those of the same node.
-func TestAFloodOfFindingsIsBounded(t *testing.T) {
+func TestManyFindingsDoNotSuppressDenials(t *testing.T) {
 	lines := map[string]int{}
-	config := testConfig(asX)
+	denies := false
+	config := testConfig(func(ctx context.Context, a authorizer.Attributes) rules.Decision {
+		if denies {
+			return rules.Decision{Message: "no"}
+		}
+		return findingOf("NA-TEST-1")(ctx, a)
+	})
 	config.Logger = funcr.New(func(_, line string) { lines[strings.Split(line, `"`)[5]]++ }, funcr.Options{})
 	h := New(config)
-	byY := byNode("get", "pods")
-	byY.User = &user.DefaultInfo{Name: "system:node:y"}
 	for range 1000 {
-		h.audited(byY, rules.Finding{Rule: "NA-TEST-1"})
-		h.queue.Drain()
+		post(h, good)
+		h.Queue.Drain()
 	}
-	post(h, reviewBy("system:node:y"))
-	h.queue.Drain()
+	denies = true
+	post(h, good)
+	h.Queue.Drain()
 	want := map[string]int{"Allowed, but refused if the rule were enforced": webhook.UserLineBurst, "Not allowed": 1}
 	if diff := cmp.Diff(want, lines); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if unlogged, err := testutil.GetCounterMetricValue(h.metrics.Unlogged); err != nil ||
+	if unlogged, err := testutil.GetCounterMetricValue(h.Metrics.Unlogged); err != nil ||
 		int(unlogged) != 1000-webhook.UserLineBurst {
 		t.Errorf("%v unlogged (%v)", unlogged, err)
 	}

@@ -5,41 +5,63 @@ package sarwebhook
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
-	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
-	"k8s.io/component-base/metrics"
-	"k8s.io/klog/v2"
-	"k8s.io/utils/clock"
 
 	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// Config is the configuration of a handler. Every field except Entry is required.
+const (
+	// maxBody bounds a review. A review of a kubelet's request has about 1 KiB. A URL of 1 MiB, the
+	// most that kube-apiserver reads, can make a review of 20 MiB.
+	maxBody = 64 << 10
+	// maxReading bounds the reviews of the largest size that are read at one time. It is the number of
+	// requests that one connection of kube-apiserver may have in flight: a request that waits to be
+	// read must not stop the others on its connection.
+	maxReading = 1000
+	// queueTimeout is how long a request waits for each of its two places before it is denied. This
+	// wait, together with the authorizer's wait for live reads, is well below the 3 s after which
+	// kube-apiserver goes on without Bulkhead.
+	queueTimeout = time.Second / 2
+)
+
+// settings are the properties of SubjectAccessReviews.
+//
+// The user in a review has not always caused it. A user who may create SubjectAccessReviews can
+// make kube-apiserver review requests of any other user, and every node may create them. So no
+// limit remembers a user after the request is answered. Otherwise another user could exhaust a rate
+// limit for that user name, or fill a table of user names with invented ones.
+//
+// If requests over the limit were denied at once, such a user could cause denials for another user:
+// hundreds of decisions are in flight for a moment whenever all wait for the same lock. But a
+// decision takes microseconds, so a place becomes free soon and a waiting request gets it. Only
+// denials may take longer, because live reads confirm them first. The requests that wait for these
+// reads are limited to half of a node's places. A place stays taken for as long as requests wait
+// only if a decision never returns. The limits exist for this case.
+var settings = webhook.Settings{
+	MaxBody:      maxBody,
+	Memory:       webhook.Memory{SmallBody: maxBody, Small: maxReading * maxBody, Large: maxBody, Shares: 1},
+	QueueTimeout: queueTimeout,
+	Metrics: webhook.MetricNames{
+		Prefix: "bulkhead_authorization", Decisions: "_decisions_total",
+		DecisionsHelp: "Requests decided, by resource, verb, rule and decision (allow, deny, no-opinion).",
+		Labels:        []string{"resource", "verb"},
+		DurationHelp:  "Time to decide one request, without reading it and writing the answer.",
+		PanicsHelp:    "Requests denied because deciding them panicked. Each is a bug.",
+	},
+	Allowed: "Allowed", Denied: "Not allowed", Audited: "Allowed, but refused if the rule were enforced",
+	Panicked: "Authorizer panicked",
+}
+
+// Config is the configuration of a handler.
 type Config struct {
+	webhook.Config
 	Authorizer Authorizer
-	// NodeName reports whether a user is a node, and its node name.
-	NodeName func(user.Info) (string, bool)
-	Limits   Limits
-	// MaxReading bounds the reviews that are read at one time. It should be at least the number of
-	// requests that one connection may have in flight.
-	MaxReading int
-	// LimitRule is the rule that a denial cites if a request exceeds a limit.
-	LimitRule rules.Rule
-	// Rules are the rules that the authorizer cites. Metrics name only these.
-	Rules    []rules.Rule
-	Registry metrics.KubeRegistry
-	// Entry is the value of the label "entry" of all metrics. It distinguishes two handlers of one
-	// process. If Entry is empty, the metrics have no such label. Each handler needs its own
-	// registry.
-	Entry  string
-	Logger klog.Logger
-	Clock  clock.PassiveClock
 }
 
 // Authorizer decides on one request.
@@ -57,115 +79,66 @@ func (f AuthorizerFunc) Decide(ctx context.Context, a authorizer.Attributes) rul
 }
 
 // Handler answers SubjectAccessReviews.
-type Handler struct {
-	config  Config
-	limiter *webhook.Limiter
-	metrics *recorder
-	// lines logs decisions, audits logs findings. Each has its own rate limit, so that a rule in
-	// audit mode does not suppress the log lines of real denials.
-	lines, audits *webhook.Lines
-	queue         webhook.Queue
-	// reading bounds the reviews that are read at one time. A request waits for its turn. It cannot
-	// count against a node's share yet, because the user is known only after the review is read.
-	reading chan struct{}
-}
+type Handler = webhook.Handler[*authorizer.AttributesRecord]
 
 // New creates a handler and registers its metrics.
 func New(config Config) *Handler {
-	recorder := newRecorder(config.Registry, config.Rules, config.Entry)
-	queue := webhook.NewQueue()
-	return &Handler{
-		config:  config,
-		limiter: webhook.NewLimiter(config.Limits, patience),
-		metrics: recorder,
-		lines:   webhook.NewLines(config.Clock, recorder.Unlogged, queue),
-		audits:  webhook.NewLines(config.Clock, recorder.Unlogged, queue),
-		queue:   queue,
-		reading: make(chan struct{}, config.MaxReading),
-	}
+	return webhook.NewHandler(protocol{config.Authorizer}, settings, config.Config)
 }
 
-// Run writes the log until ctx is done. The handler answers requests even if Run is not called.
-func (h *Handler) Run(ctx context.Context) { h.queue.Run(ctx) }
+// protocol implements [webhook.Protocol].
+type protocol struct{ authorizer Authorizer }
 
-// ServeHTTP answers 200 to every SubjectAccessReview v1, and a 4xx to every other request.
-func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	if !webhook.IsReview(w, req) {
-		return
+func (protocol) Decode(body []byte) (*authorizer.AttributesRecord, string, error) {
+	spec, err := decodeReview(body)
+	if err != nil {
+		return nil, "", err
 	}
-	spec, err := h.read(req)
-	switch {
-	case errors.Is(err, errTooLarge):
-		write(w, h.refuseUnread(err))
-	case err != nil:
-		http.Error(w, err.Error(), http.StatusBadRequest)
-	default:
-		write(w, h.decide(req.Context(), spec))
-	}
-}
-
-// refuseUnread denies a review that is too large to read. The user is unknown.
-func (h *Handler) refuseUnread(why error) status {
-	d := h.overLimit(webhook.TooLarge, why.Error())
-	h.metrics.refusedUnread(d)
-	answer := statusOf(d, nil)
-	h.log(&authorizer.AttributesRecord{User: &user.DefaultInfo{}}, d, answer)
-	return answer
-}
-
-// decide decides on one request, and records its metrics and log lines.
-func (h *Handler) decide(ctx context.Context, spec *authorizationv1.SubjectAccessReviewSpec) status {
-	start := h.config.Clock.Now()
-	a := attributesFrom(spec)
-	d, fault := h.answer(ctx, spec, a)
-	answer := statusOf(d, fault)
-	h.metrics.decided(a, d, h.config.Clock.Since(start))
-	h.log(a, d, answer)
-	for _, finding := range d.Findings {
-		h.audited(a, finding)
-	}
-	return answer
-}
-
-// answer denies a request that exceeds a limit, and calls the authorizer for every other request.
-func (h *Handler) answer(ctx context.Context, spec *authorizationv1.SubjectAccessReviewSpec,
-	a *authorizer.AttributesRecord) (rules.Decision, error) {
+	excess := ""
 	if requirements(spec.ResourceAttributes) > maxRequirements {
-		return h.overLimit(webhook.TooLarge, fmt.Sprintf("more than %d selector requirements", maxRequirements)), nil
+		excess = fmt.Sprintf("more than %d selector requirements", maxRequirements)
 	}
-	release, over := h.admit(ctx, a.User)
-	if over != webhook.WithinLimits {
-		return h.overLimit(over, over.Text()), nil
-	}
-	defer release()
-	h.metrics.InFlight.Inc()
-	defer h.metrics.InFlight.Dec()
-	return h.authorize(ctx, a)
+	return attributesFrom(spec), excess, nil
 }
 
-func (h *Handler) admit(ctx context.Context, who user.Info) (release func(), over webhook.Excess) {
-	if node, isNode := h.config.NodeName(who); isNode {
-		return h.limiter.AdmitNode(ctx, node)
+// Unread needs no part of the review: the answer to a SubjectAccessReview does not repeat anything
+// of it.
+func (protocol) Unread([]byte) (*authorizer.AttributesRecord, bool) {
+	return &authorizer.AttributesRecord{User: &user.DefaultInfo{}}, true
+}
+
+func (protocol) User(a *authorizer.AttributesRecord) user.Info { return a.User }
+
+func (p protocol) Decide(ctx context.Context, a *authorizer.AttributesRecord) rules.Decision {
+	return p.authorizer.Decide(ctx, a)
+}
+
+// answer is the part of a SubjectAccessReview that kube-apiserver reads.
+type answer struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Status     status `json:"status"`
+}
+
+// status is the part of a SubjectAccessReviewStatus that a webhook sets. At most one of Allowed and
+// Denied is true. If neither is true, the next authorizer decides.
+type status struct {
+	Allowed         bool   `json:"allowed"`
+	Denied          bool   `json:"denied,omitempty"`
+	Reason          string `json:"reason,omitempty"`
+	EvaluationError string `json:"evaluationError,omitempty"`
+}
+
+func (protocol) Answer(_ *authorizer.AttributesRecord, d rules.Decision) any {
+	return answer{APIVersion: apiVersion, Kind: kind, Status: statusOf(d)}
+}
+
+// statusOf converts a decision to the form that kube-apiserver reads.
+func statusOf(d rules.Decision) status {
+	s := status{Allowed: d.Effect == rules.Allow, Denied: d.Effect != rules.Allow && d.Effect != rules.NoOpinion,
+		Reason: webhook.Presentable(d.Reason())}
+	if d.Code == http.StatusInternalServerError {
+		s.EvaluationError = "the authorizer panicked"
 	}
-	return h.limiter.Admit(ctx)
-}
-
-func (h *Handler) overLimit(by webhook.Excess, text string) rules.Decision {
-	h.metrics.Limited(by)
-	return rules.Decision{Rule: h.config.LimitRule.ID, Message: text}
-}
-
-var errPanicked = errors.New("the authorizer panicked")
-
-// authorize calls the authorizer. A panic is a denial. Otherwise a user who can cause a panic could
-// have another authorizer decide.
-func (h *Handler) authorize(ctx context.Context, a *authorizer.AttributesRecord) (d rules.Decision, fault error) {
-	webhook.Guarded(func() {
-		d = h.config.Authorizer.Decide(ctx, a)
-	}, func(cause, stack string) {
-		h.metrics.panics.Inc()
-		h.logPanic(a, cause, stack)
-		d, fault = rules.Decision{Message: "internal error"}, errPanicked
-	})
-	return d, fault
+	return s
 }

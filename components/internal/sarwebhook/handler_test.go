@@ -6,15 +6,10 @@ package sarwebhook
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -24,6 +19,7 @@ import (
 	"k8s.io/component-base/metrics"
 	testclock "k8s.io/utils/clock/testing"
 
+	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
@@ -45,14 +41,15 @@ func asX(_ context.Context, a authorizer.Attributes) rules.Decision {
 func testConfig(authorize AuthorizerFunc) Config {
 	return Config{
 		Authorizer: authorize,
-		NodeName:   nodeName,
-		Limits:     Limits{InFlight: 8, InFlightPerNode: 4},
-		MaxReading: 2,
-		LimitRule:  limitRule,
-		Rules:      []rules.Rule{limitRule, allowRule},
-		Registry:   metrics.NewKubeRegistry(),
-		Logger:     logr.Discard(),
-		Clock:      testclock.NewFakePassiveClock(time.Unix(0, 0)),
+		Config: webhook.Config{
+			NodeName:  nodeName,
+			Limits:    webhook.Limits{InFlight: 8, InFlightPerNode: 4},
+			LimitRule: limitRule,
+			Rules:     []rules.Rule{limitRule, allowRule},
+			Registry:  metrics.NewKubeRegistry(),
+			Logger:    logr.Discard(),
+			Clock:     testclock.NewFakePassiveClock(time.Unix(0, 0)),
+		},
 	}
 }
 
@@ -196,14 +193,14 @@ func TestAuthorizerOutcomes(t *testing.T) {
 			if diff := cmp.Diff(reply{200, tt.want}, replyTo(t, h, good)); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
-			if taken, nodes := h.limiter.Held(); taken+nodes != 0 {
-				t.Errorf("%d places still taken, by %d nodes", taken, nodes)
+			if err := h.Idle(); err != nil {
+				t.Error(err)
 			}
 		})
 	}
 }
 
-func TestWhatIsNoReviewIsRefused(t *testing.T) {
+func TestOtherMethodsAndContentTypesAreRejected(t *testing.T) {
 	for _, tt := range []struct {
 		name, method, contentType string
 		want                      int
@@ -226,51 +223,5 @@ func TestWhatIsNoReviewIsRefused(t *testing.T) {
 				t.Errorf("status %d, want %d", w.Code, tt.want)
 			}
 		})
-	}
-}
-
-func TestReadingWaitsForATurn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		config := testConfig(asX)
-		config.MaxReading = 1
-		h := New(config)
-		body, slow := io.Pipe()
-		answered := make(chan string, 2)
-		ask := func(name string, body io.Reader) {
-			req := httptest.NewRequest(http.MethodPost, "/authorize", body)
-			req.Header.Set("Content-Type", "application/json")
-			w := httptest.NewRecorder()
-			h.ServeHTTP(w, req)
-			answered <- fmt.Sprint(name, w.Code)
-		}
-		go ask("first", body)
-		synctest.Wait()
-		go ask("second", strings.NewReader(good))
-		synctest.Wait()
-		if len(answered) > 0 {
-			t.Errorf("%s did not wait", <-answered)
-		}
-		if _, err := io.WriteString(slow, good); err != nil {
-			t.Fatal(err)
-		}
-		slow.Close()
-		synctest.Wait()
-		if got := []string{<-answered, <-answered}; !slices.Contains(got, "first200") || !slices.Contains(got, "second200") {
-			t.Errorf("answers %v", got)
-		}
-	})
-}
-
-// A caller that disconnects while it waits for its turn does not use one.
-func TestReadingWaitsForNobodyWhoLeft(t *testing.T) {
-	h := New(testConfig(asX))
-	for range cap(h.reading) {
-		h.reading <- struct{}{}
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	req := httptest.NewRequest(http.MethodPost, "/authorize", strings.NewReader(good)).WithContext(ctx)
-	if _, err := h.read(req); !errors.Is(err, context.Canceled) {
-		t.Errorf("read: %v, want %v", err, context.Canceled)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
+	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
@@ -40,7 +41,7 @@ func TestRequestsInFlight(t *testing.T) { synctest.Test(t, testRequestsInFlight)
 func testRequestsInFlight(t *testing.T) {
 	b := blocked{entered: make(chan struct{}, 9), leave: make(chan struct{})}
 	config := testConfig(b.Decide)
-	config.Limits, config.MaxReading = Limits{InFlight: 3, InFlightPerNode: 2}, 9
+	config.Limits = webhook.Limits{InFlight: 3, InFlightPerNode: 2}
 	h := New(config)
 	done := make(chan string, 9)
 	ask := func(user string) {
@@ -64,8 +65,8 @@ func testRequestsInFlight(t *testing.T) {
 		if diff := cmp.Diff(row.want, replyTo(t, h, reviewBy(row.user))); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", row.name, diff)
 		}
-		if waited := time.Since(started); waited != patience {
-			t.Errorf("%s after %v, want %v", row.name, waited, patience)
+		if waited := time.Since(started); waited != queueTimeout {
+			t.Errorf("%s after %v, want %v", row.name, waited, queueTimeout)
 		}
 	}
 	ask("system:node:x")
@@ -73,21 +74,21 @@ func testRequestsInFlight(t *testing.T) {
 	if len(b.entered) != 3 {
 		t.Errorf("%d decisions at one time, want 3", len(b.entered))
 	}
-	time.Sleep(patience / 2)
+	time.Sleep(queueTimeout / 2)
 	close(b.leave)
 	for range 5 {
 		if body := <-done; !strings.Contains(body, `"allowed":true`) {
 			t.Errorf("a request that waited was answered %s", body)
 		}
 	}
-	if taken, nodes := h.limiter.Held(); taken+nodes != 0 {
-		t.Errorf("%d places still taken, by %d nodes", taken, nodes)
+	if err := h.Idle(); err != nil {
+		t.Error(err)
 	}
 }
 
 // A user who may create SubjectAccessReviews can name any node, as often as the API server allows.
 // This must not affect the node's own requests.
-func TestAFloodOfReviewsAboutANodeTakesNothingFromIt(t *testing.T) {
+func TestManyReviewsOfANodeDoNotUseUpItsShare(t *testing.T) {
 	h := New(testConfig(asX))
 	for range 10_000 {
 		post(h, reviewBy("system:node:x"))
@@ -100,19 +101,19 @@ func TestAFloodOfReviewsAboutANodeTakesNothingFromIt(t *testing.T) {
 // A node has a small share, and as many concurrent callers as an API server can be. The requests
 // wait, and none is denied. Each decision takes simulated time. So the result depends on leaked and
 // misordered places only, not on the speed of the machine.
-func TestAFloodAtOnceAboutANodeTakesNothingFromIt(t *testing.T) {
-	synctest.Test(t, testAFloodAtOnceAboutANodeTakesNothingFromIt)
+func TestConcurrentReviewsOfANodeWaitForItsShare(t *testing.T) {
+	synctest.Test(t, testConcurrentReviewsOfANode)
 }
 
-func testAFloodAtOnceAboutANodeTakesNothingFromIt(t *testing.T) {
+func testConcurrentReviewsOfANode(t *testing.T) {
 	const callers, share, decision = 600, 2, time.Millisecond
 	config := testConfig(func(ctx context.Context, a authorizer.Attributes) rules.Decision {
 		time.Sleep(decision)
 		return asX(ctx, a)
 	})
-	config.Limits, config.MaxReading = Limits{InFlight: 8, InFlightPerNode: share}, 1000
-	if turn := callers / share * decision; turn >= patience {
-		t.Fatalf("whoever waits for its turn, %v, is denied after %v", turn, patience)
+	config.Limits = webhook.Limits{InFlight: 8, InFlightPerNode: share}
+	if turn := callers / share * decision; turn >= queueTimeout {
+		t.Fatalf("whoever waits for its turn, %v, is denied after %v", turn, queueTimeout)
 	}
 	h := New(config)
 	var group sync.WaitGroup
@@ -126,19 +127,19 @@ func testAFloodAtOnceAboutANodeTakesNothingFromIt(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if taken, nodes := h.limiter.Held(); taken+nodes != 0 {
-		t.Errorf("%d places still taken, by %d nodes", taken, nodes)
+	if err := h.Idle(); err != nil {
+		t.Error(err)
 	}
 }
 
 // Ten thousand invented names leave no entries behind, and every node keeps its share.
-func TestNamesCannotGrowMemory(t *testing.T) {
+func TestInventedNodeNamesLeaveNoEntries(t *testing.T) {
 	h := New(testConfig(asX))
 	for i := range 10_000 {
 		post(h, reviewBy(fmt.Sprintf("system:node:%d", i)))
 	}
-	if _, nodes := h.limiter.Held(); nodes != 0 {
-		t.Errorf("%d entries for names of whom nothing is in flight", nodes)
+	if err := h.Idle(); err != nil {
+		t.Error(err)
 	}
 	if diff := cmp.Diff(allowedReply, replyTo(t, h, reviewBy("system:node:x"))); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

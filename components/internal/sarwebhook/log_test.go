@@ -25,7 +25,7 @@ func loggedBy(verbosity int, bodies ...string) []string {
 	for _, body := range bodies {
 		post(h, body)
 	}
-	h.queue.Drain()
+	h.Queue.Drain()
 	return lines
 }
 
@@ -47,7 +47,9 @@ func TestLines(t *testing.T) {
 			`"level"=4 "msg"="Allowed" "user"="system:node:x" "verb"="get" "group"="" "resource"="pods" "subresource"="" ` +
 				`"namespace"="a" "name"="b" "path"="" "decision"="allow" "reason"="[NA-TEST-1]" "error"=""`,
 		}},
-		{"what is no review is silent", 4, `{}`, nil},
+		{"a request that is not a review is one line without its content", 0, `{"hunter2":1}`, []string{
+			`"level"=0 "msg"="Not a review that can be read" "result"="undecodable" "contentLength"=13`,
+		}},
 		{"a review that is too large is one line", 0, strings.Repeat(" ", 1<<20), []string{
 			`"level"=0 "msg"="Not allowed" "user"="" "verb"="" "group"="" "resource"="" "subresource"="" "namespace"="" "name"="" "path"="" ` +
 				`"decision"="deny" "reason"="a review of more than 65536 bytes [NA-LIMIT]" "error"=""`,
@@ -65,7 +67,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-func TestAFloodIsCountedInsteadOfLogged(t *testing.T) {
+func TestManyDenialsAreCountedInsteadOfLogged(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		// user returns the user name of request i.
@@ -82,12 +84,12 @@ func TestAFloodIsCountedInsteadOfLogged(t *testing.T) {
 			h := New(config)
 			for i := range 1000 {
 				post(h, reviewBy(tt.user(i)))
-				h.queue.Drain()
+				h.Queue.Drain()
 			}
 			if lines != tt.want {
 				t.Errorf("%d lines, want %d", lines, tt.want)
 			}
-			unlogged, err := testutil.GetCounterMetricValue(h.metrics.Unlogged)
+			unlogged, err := testutil.GetCounterMetricValue(h.Metrics.Unlogged)
 			if err != nil || int(unlogged) != 1000-tt.want {
 				t.Errorf("%v unlogged (%v), want %d", unlogged, err, 1000-tt.want)
 			}
@@ -97,7 +99,7 @@ func TestAFloodIsCountedInsteadOfLogged(t *testing.T) {
 
 // If the log is blocked, no more lines are queued. Decisions continue, and the lines that are
 // dropped are counted.
-func TestALogThatHangsHoldsNobodyUp(t *testing.T) {
+func TestBlockedLogDoesNotDelayRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := make(chan struct{})
 		written := 0
@@ -121,7 +123,7 @@ func TestALogThatHangsHoldsNobodyUp(t *testing.T) {
 		cancel()
 		<-ended
 		// One line more than the queue holds: the log is writing it.
-		unlogged, err := testutil.GetCounterMetricValue(h.metrics.Unlogged)
+		unlogged, err := testutil.GetCounterMetricValue(h.Metrics.Unlogged)
 		if want := webhook.MaxQueued + 1; written != want || err != nil || int(unlogged) != asked-want {
 			t.Errorf("%d lines written and %v unlogged (%v), want %d and %d", written, unlogged, err, want, asked-want)
 		}

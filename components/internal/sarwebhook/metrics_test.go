@@ -29,7 +29,7 @@ func testMetrics(t *testing.T) {
 	}
 	post(h, selecting(1001))
 	for range config.Limits.InFlightPerNode {
-		h.limiter.AdmitNode(t.Context(), "z")
+		h.Limiter.AdmitNode(t.Context(), "z")
 	}
 	post(h, reviewBy("system:node:z"))
 	want := `
@@ -56,10 +56,10 @@ bulkhead_requests_in_flight 0
 	}
 }
 
-func TestRulesThatNobodyListedAreOther(t *testing.T) {
+func TestUnknownRulesHaveTheLabelOther(t *testing.T) {
 	h := New(testConfig(asX))
 	for id, want := range map[rules.ID]string{"NA-TEST-1": "NA-TEST-1", "made up": "other", "": "none"} {
-		if got := h.metrics.RuleLabel(id); got != want {
+		if got := h.Metrics.RuleLabel(id); got != want {
 			t.Errorf("rule %q has the label %q, want %q", id, got, want)
 		}
 	}
@@ -86,7 +86,7 @@ bulkhead_audited_refusals_total{resource="pods",rule="NA-TEST-1",verb="get"} 1
 func TestPanicsAreCounted(t *testing.T) {
 	h := New(testConfig(func(context.Context, authorizer.Attributes) rules.Decision { panic("oh") }))
 	post(h, good)
-	if n, err := testutil.GetCounterMetricValue(h.metrics.panics); err != nil || n != 1 {
+	if n, err := testutil.GetCounterMetricValue(h.Metrics.Panics); err != nil || n != 1 {
 		t.Errorf("%v panics counted (%v), want 1", n, err)
 	}
 }

@@ -22,6 +22,7 @@ import (
 
 	"github.com/bulkhead-k8s/bulkhead/components/internal/nodeidentity"
 	"github.com/bulkhead-k8s/bulkhead/components/internal/sarwebhook"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
@@ -119,31 +120,21 @@ func (c *caller) flood(ctx context.Context) int {
 // The test sends as many too large reviews at once as an API server can send, and normal reviews of
 // a node on the same connection. If a call is not answered, another authorizer decides.
 func TestLargeReviewsDoNotStallTheOthers(t *testing.T) {
-	for _, tt := range []struct {
-		name    string
-		reading int
-	}{
-		{"with a turn for every request", MaxStreams},
-		{"with few turns", 4},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			api, connections := startPatient(t, tt.reading)
-			ctx, stop := api.untilStalled(t.Context())
-			defer stop()
-			// The first call opens the connection that all others share.
-			api.postHonest(ctx, t)
-			failed := make(chan int, 1)
-			go func() { failed <- api.flood(ctx) }()
-			for range honestCalls {
-				api.postHonest(ctx, t)
-			}
-			if n := <-failed; n > 0 {
-				t.Errorf("%d of %d large reviews were not answered (%v)", n, floodClients, context.Cause(ctx))
-			}
-			if n := connections.Load(); n != 1 {
-				t.Errorf("%d connections, want 1", n)
-			}
-		})
+	api, connections := startPatient(t)
+	ctx, stop := api.untilStalled(t.Context())
+	defer stop()
+	// The first call opens the connection that all others share.
+	api.postHonest(ctx, t)
+	failed := make(chan int, 1)
+	go func() { failed <- api.flood(ctx) }()
+	for range honestCalls {
+		api.postHonest(ctx, t)
+	}
+	if n := <-failed; n > 0 {
+		t.Errorf("%d of %d large reviews were not answered (%v)", n, floodClients, context.Cause(ctx))
+	}
+	if n := connections.Load(); n != 1 {
+		t.Errorf("%d connections, want 1", n)
 	}
 }
 
@@ -157,7 +148,7 @@ func (c *caller) postHonest(ctx context.Context, t *testing.T) {
 }
 
 // startPatient starts a server as Server does for kube-apiserver, but without timeouts.
-func startPatient(t *testing.T, reading int) (api *caller, connections *atomic.Int64) {
+func startPatient(t *testing.T) (api *caller, connections *atomic.Int64) {
 	t.Helper()
 	ca := newTestCA(t)
 	config := configFor(t, ca, nil)
@@ -165,24 +156,27 @@ func startPatient(t *testing.T, reading int) (api *caller, connections *atomic.I
 	if err != nil {
 		t.Fatal(err)
 	}
-	webhook := newHTTPServer(t.Context(), sarwebhook.New(sarwebhook.Config{
-		Authorizer: sarwebhook.AuthorizerFunc(allowAll), NodeName: nodeidentity.NodeName,
-		Limits: sarwebhook.Limits{InFlight: 2000, InFlightPerNode: 200}, MaxReading: reading,
-		LimitRule: rules.Rule{ID: "NA-LIMIT"}, Registry: config.Registry, Logger: klog.Background(), Clock: clock.RealClock{},
+	served := newHTTPServer(t.Context(), sarwebhook.New(sarwebhook.Config{
+		Authorizer: sarwebhook.AuthorizerFunc(allowAll),
+		Config: webhook.Config{
+			NodeName: nodeidentity.NodeName, Limits: webhook.Limits{InFlight: 2000, InFlightPerNode: 200},
+			LimitRule: rules.Rule{ID: "NA-LIMIT"}, Registry: config.Registry, Logger: klog.Background(),
+			Clock: clock.RealClock{},
+		},
 	}))
-	webhook.TLSConfig = server.certificates.tlsConfig()
-	webhook.ReadHeaderTimeout, webhook.ReadTimeout, webhook.WriteTimeout = 0, 0, 0
+	served.TLSConfig = server.certificates.tlsConfig()
+	served.ReadHeaderTimeout, served.ReadTimeout, served.WriteTimeout = 0, 0, 0
 	connections = new(atomic.Int64)
-	webhook.ConnState = func(_ net.Conn, state http.ConnState) {
+	served.ConnState = func(_ net.Conn, state http.ConnState) {
 		if state == http.StateNew {
 			connections.Add(1)
 		}
 	}
 	listener := listenAnywhere(t)
 	ended := make(chan error, 1)
-	go func() { ended <- serving("webhook", webhook.ServeTLS(listener, "", "")) }()
+	go func() { ended <- serving("webhook", served.ServeTLS(listener, "", "")) }()
 	t.Cleanup(func() {
-		if err := errors.Join(webhook.Close(), <-ended); err != nil {
+		if err := errors.Join(served.Close(), <-ended); err != nil {
 			t.Error(err)
 		}
 	})

@@ -48,7 +48,7 @@ func TestReadBody(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoReviewIsRefused(t *testing.T) {
+func TestOtherMethodsAndContentTypesAreRejected(t *testing.T) {
 	for _, tt := range []struct {
 		name, method, contentType string
 		want                      int

@@ -49,9 +49,9 @@ type places chan struct{}
 
 // Limiter limits requests in flight: first those of the node, then all requests.
 type Limiter struct {
-	perNode  int
-	patience time.Duration
-	all      places
+	perNode      int
+	queueTimeout time.Duration
+	all          places
 
 	mu sync.Mutex
 	// nodes has an entry only while a request of that node has a place or waits for one. So
@@ -66,10 +66,10 @@ type share struct {
 	users int
 }
 
-// NewLimiter creates a limiter. patience is how long a request waits for each of its two places.
-func NewLimiter(limits Limits, patience time.Duration) *Limiter {
+// NewLimiter creates a limiter. queueTimeout is how long a request waits for each of its two places.
+func NewLimiter(limits Limits, queueTimeout time.Duration) *Limiter {
 	return &Limiter{
-		perNode: limits.InFlightPerNode, patience: patience,
+		perNode: limits.InFlightPerNode, queueTimeout: queueTimeout,
 		all: make(places, limits.InFlight), nodes: map[string]*share{},
 	}
 }
@@ -77,7 +77,7 @@ func NewLimiter(limits Limits, patience time.Duration) *Limiter {
 // Admit takes a place for one request of any user. The caller must call release if, and only if,
 // over is WithinLimits.
 func (l *Limiter) Admit(ctx context.Context) (release func(), over Excess) {
-	if !l.all.take(ctx, l.patience) {
+	if !l.all.take(ctx, l.queueTimeout) {
 		return nil, AllInFlight
 	}
 	return func() { <-l.all }, WithinLimits
@@ -86,11 +86,11 @@ func (l *Limiter) Admit(ctx context.Context) (release func(), over Excess) {
 // AdmitNode takes a place of the node and a place among all requests. Otherwise it is like Admit.
 func (l *Limiter) AdmitNode(ctx context.Context, node string) (release func(), over Excess) {
 	s := l.enter(node)
-	if !s.take(ctx, l.patience) {
+	if !s.take(ctx, l.queueTimeout) {
 		l.leave(node, s)
 		return nil, NodeInFlight
 	}
-	if !l.all.take(ctx, l.patience) {
+	if !l.all.take(ctx, l.queueTimeout) {
 		<-s.places
 		l.leave(node, s)
 		return nil, AllInFlight
@@ -130,14 +130,14 @@ func (l *Limiter) leave(node string, s *share) {
 	}
 }
 
-// take waits at most patience for a place.
-func (p places) take(ctx context.Context, patience time.Duration) bool {
+// take waits at most queueTimeout for a place.
+func (p places) take(ctx context.Context, queueTimeout time.Duration) bool {
 	select {
 	case p <- struct{}{}:
 		return true
 	default:
 	}
-	timer := time.NewTimer(patience)
+	timer := time.NewTimer(queueTimeout)
 	defer timer.Stop()
 	select {
 	case p <- struct{}{}:

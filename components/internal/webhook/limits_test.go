@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-func TestPlaces(t *testing.T) { synctest.Test(t, testPlaces) }
+func TestPlacesOfNodes(t *testing.T) { synctest.Test(t, testPlaces) }
 
 func testPlaces(t *testing.T) {
-	const patience = time.Second
-	l := NewLimiter(Limits{InFlight: 3, InFlightPerNode: 2}, patience)
+	const queueTimeout = time.Second
+	l := NewLimiter(Limits{InFlight: 3, InFlightPerNode: 2}, queueTimeout)
 	take := func(node string) (release func(), over Excess) { return l.AdmitNode(t.Context(), node) }
 	ofX, _ := take("x")
 	take("x")
@@ -32,11 +32,11 @@ func testPlaces(t *testing.T) {
 		if _, over := row.admit(); over != row.want {
 			t.Errorf("%s: over %q, want %q", row.name, over, row.want)
 		}
-		if waited := time.Since(started); (waited == patience) != (row.want != WithinLimits) {
+		if waited := time.Since(started); (waited == queueTimeout) != (row.want != WithinLimits) {
 			t.Errorf("%s: after %v", row.name, waited)
 		}
 	}
-	time.AfterFunc(patience/2, ofX)
+	time.AfterFunc(queueTimeout/2, ofX)
 	if _, over := take("x"); over != WithinLimits {
 		t.Errorf("a place that is given back in time is not taken: over %q", over)
 	}
@@ -46,7 +46,7 @@ func testPlaces(t *testing.T) {
 }
 
 // A caller that disconnected does not wait for a place, and leaves none taken.
-func TestNobodyWaitsWhoLeft(t *testing.T) {
+func TestDisconnectedCallerTakesNoPlace(t *testing.T) {
 	l := NewLimiter(Limits{InFlight: 1, InFlightPerNode: 1}, time.Hour)
 	release, _ := l.Admit(t.Context())
 	ctx, cancel := context.WithCancel(t.Context())

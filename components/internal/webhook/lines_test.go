@@ -15,10 +15,10 @@ import (
 
 func testLines() (*Lines, *testclock.FakePassiveClock) {
 	clock := testclock.NewFakePassiveClock(time.Unix(0, 0))
-	return NewLines(clock, NewMetrics(metrics.NewKubeRegistry(), nil).Unlogged, NewQueue()), clock
+	return NewLines(clock, newMetrics(Config{Registry: metrics.NewKubeRegistry()}, MetricNames{Prefix: "bulkhead_test"}).Unlogged, NewQueue()), clock
 }
 
-func TestAFloodIsCountedInsteadOfLogged(t *testing.T) {
+func TestManyLinesAreCountedInsteadOfLogged(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		// user returns the user name of request i.
@@ -62,7 +62,7 @@ func userOfAnotherBucket(l *Lines, user string) string {
 	return another
 }
 
-func TestLinesComeBackWithTime(t *testing.T) {
+func TestRateOfLines(t *testing.T) {
 	l, clock := testLines()
 	for l.Admit("y") {
 	}

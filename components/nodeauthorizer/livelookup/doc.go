@@ -21,7 +21,7 @@
 //
 // # Budgets
 //
-// Other users can put a node's name into requests (see sarwebhook.Limits). The budgets limit how
+// Other users can put a node's name into requests (see the settings of sarwebhook). The budgets limit how
 // far such requests can block the node's reads. All callers share the lists of a node's pods, for
 // any object. Lists begin at least 50 ms apart. Callers that arrive in between wait for the next
 // list and are not refused, unless too many callers already wait. Reads by name cannot be shared

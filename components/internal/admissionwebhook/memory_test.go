@@ -74,7 +74,7 @@ func (w *waiting) end(t *testing.T, asked int) {
 			t.Errorf("a review that waited was answered %s", body)
 		}
 	}
-	nothingIsHeld(t, w.Handler)
+	expectIdle(t, w.Handler)
 }
 
 func tooMany(text string) reply { return beyond(429, metav1.StatusReasonTooManyRequests, text) }
@@ -92,9 +92,9 @@ func TestRequestsInFlight(t *testing.T) {
 			after      time.Duration
 		}{
 			{"a node over its own bound is told so", "system:node:x", tooMany("the node has too many requests in flight"),
-				patience},
+				queueTimeout},
 			{"a node within its bound meets the bound of all", "system:node:y", tooMany("too many requests in flight"),
-				patience},
+				queueTimeout},
 			{"who is no node takes no place", "x", admitted(), 0},
 		} {
 			started := time.Now()
@@ -124,7 +124,7 @@ func TestMemory(t *testing.T) {
 			tooMany("the node's requests in flight are too large")},
 		{"what it has that is small does not count", []string{sized("system:node:x", 5*mib)}, sized("system:node:x", 0),
 			admitted()},
-		{"four nodes fill the room", []string{
+		{"four nodes fill the memory", []string{
 			sized("system:node:1", 7*mib), sized("system:node:2", 7*mib), sized("system:node:3", 7*mib),
 			sized("system:node:4", 7*mib),
 		}, sized("system:node:x", 7*mib), tooMany("the requests in flight are too large")},
@@ -155,7 +155,7 @@ func TestMemory(t *testing.T) {
 
 // A node that sends many small reviews is denied at once when it exceeds its share. Other nodes are
 // not affected.
-func TestAFloodOfOneNodeLeavesRoom(t *testing.T) {
+func TestManyReviewsOfOneNodeLeaveMemoryForOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newWaiting(webhook.Limits{InFlight: 1000, InFlightPerNode: 1000})
 		const size = 120 << 10
@@ -164,7 +164,7 @@ func TestAFloodOfOneNodeLeavesRoom(t *testing.T) {
 			h.ask(sized("system:node:x", size))
 			admittedOnes = len(h.entered)
 		}
-		if want := int(h.room.small.share / (size + 500)); admittedOnes > want+1 || admittedOnes < want-1 {
+		if want := smallMemory / memoryShares / (size + 500); admittedOnes > want+1 || admittedOnes < want-1 {
 			t.Errorf("%d reviews at one time, want about %d", admittedOnes, want)
 		}
 		if body := <-h.done; !strings.Contains(body, `"code":429`) {
@@ -173,52 +173,6 @@ func TestAFloodOfOneNodeLeavesRoom(t *testing.T) {
 		h.ask(sized("system:node:y", size))
 		h.end(t, admittedOnes+1)
 	})
-}
-
-// A request waits for memory, and is admitted if another request frees memory in time.
-func TestRoomIsWaitedFor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRoom()
-		var held []*spot
-		for range shares {
-			s, _ := r.enter(t.Context(), maxBody)
-			held = append(held, s)
-		}
-		time.AfterFunc(patience/2, held[0].leave)
-		started := time.Now()
-		s, over := r.enter(t.Context(), -1)
-		if over != webhook.WithinLimits || time.Since(started) != patience/2 {
-			t.Fatalf("over %q after %v", over, time.Since(started))
-		}
-		if s.size != maxBody {
-			t.Errorf("a review of unknown size takes %d bytes, want %d", s.size, maxBody)
-		}
-		started = time.Now()
-		if _, over := r.enter(t.Context(), maxBody); over != webhook.AllMemory || time.Since(started) != patience {
-			t.Errorf("over %q after %v", over, time.Since(started))
-		}
-		s.leave()
-		for _, s := range held[1:] {
-			s.leave()
-		}
-	})
-}
-
-// A caller that disconnects while it waits reserves no memory.
-func TestNobodyWaitsWhoLeft(t *testing.T) {
-	r := newRoom()
-	if !r.large.all.TryAcquire(largeRoom) {
-		t.Fatal("the room is not empty")
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, over := r.enter(ctx, maxBody); over != webhook.AllMemory {
-		t.Errorf("over %q", over)
-	}
-	r.large.all.Release(largeRoom)
-	if !r.large.all.TryAcquire(largeRoom) {
-		t.Error("room is still taken")
-	}
 }
 
 // A body that never arrives leaves no reserved memory behind.
@@ -232,7 +186,7 @@ func TestABodyThatEndsEarly(t *testing.T) {
 	if w.Code != http.StatusBadRequest {
 		t.Errorf("status %d", w.Code)
 	}
-	nothingIsHeld(t, h)
+	expectIdle(t, h)
 }
 
 type failing struct{}
@@ -240,10 +194,10 @@ type failing struct{}
 func (failing) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
 // Ten thousand invented names leave no entries behind.
-func TestNamesCannotGrowMemory(t *testing.T) {
+func TestInventedNodeNamesLeaveNoEntries(t *testing.T) {
 	h := New(testConfig(allowing()))
 	for i := range 10_000 {
 		post(h, sized(fmt.Sprintf("system:node:%d", i), 0))
 	}
-	nothingIsHeld(t, h)
+	expectIdle(t, h)
 }
