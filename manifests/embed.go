@@ -41,9 +41,12 @@ const (
 	// ScopeSyncStaticPod keeps the lists of accounts in kube-apiserver's files.
 	ScopeSyncStaticPod = "scope-sync/static-pod.yaml"
 
+	// CertsStaticPod runs certificate-rotator, which renews Bulkhead's certificates.
+	CertsStaticPod = "certs/static-pod.yaml"
+
 	// KubeletPolicy closes the road to kubelets through the API server's nodes/proxy.
 	KubeletPolicy = "kubelet-auth-proxy/apiserver/static-policies/kubelet-api.yaml"
-	// KubeletApproverStaticPod runs the approver of kubelets' serving certificates.
+	// KubeletApproverStaticPod runs kubelet-csr-approver, which approves kubelets' serving certificates.
 	KubeletApproverStaticPod = "kubelet-approver/static-pod.yaml"
 )
 

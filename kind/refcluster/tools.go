@@ -24,7 +24,9 @@ type tool struct {
 
 var tools = []tool{
 	{name: "bulkhead", pkg: "./components/cmd/bulkhead", component: true},
+	{name: "certificate-rotator", pkg: "./components/cmd/certificate-rotator", component: true},
 	{name: "kubelet-auth-proxy", pkg: "./components/cmd/kubelet-auth-proxy", component: true},
+	{name: "kubelet-csr-approver", pkg: "./components/cmd/kubelet-csr-approver", component: true},
 	{name: "node-authorizer", pkg: "./components/cmd/node-authorizer", component: true},
 	{name: "node-restriction", pkg: "./components/cmd/node-restriction", component: true},
 	{name: "scope-sync", pkg: "./components/cmd/scope-sync", component: true},

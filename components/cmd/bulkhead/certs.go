@@ -21,7 +21,7 @@ func newCertsCommand() *cobra.Command {
 		Use:   "certs",
 		Short: "Show and renew Bulkhead's certificates",
 	}
-	cmd.AddCommand(newCertsStatusCommand(), newCertsRenewCommand(), newCertsApproveCommand())
+	cmd.AddCommand(newCertsStatusCommand(), newCertsRenewCommand())
 	return cmd
 }
 
@@ -76,9 +76,9 @@ func printCertificates(out io.Writer, all []pki.Status) error {
 
 func newCertsRenewCommand() *cobra.Command {
 	var (
-		common     hostFlags
-		policy     pki.Policy
-		all, watch bool
+		common hostFlags
+		policy pki.Policy
+		all    bool
 	)
 	cmd := &cobra.Command{
 		Use:   "renew",
@@ -86,7 +86,8 @@ func newCertsRenewCommand() *cobra.Command {
 		Long: `Renew replaces each certificate that is missing, unusable, or has less than
 --cert-renew-before left. Clients and servers use a new certificate without a restart.
 
-With --watch it continues until it is stopped. The static pod bulkhead-certs runs it.`,
+The program certificate-rotator in the static pod bulkhead-certs does this
+continuously.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			policy, err := common.certificatePolicy(cmd.Flags(), policy)
@@ -97,9 +98,6 @@ With --watch it continues until it is stopped. The static pod bulkhead-certs run
 				return err
 			}
 			keeper := common.layout.Keeper(policy, time.Now)
-			if watch {
-				return keeper.Watch(cmd.Context())
-			}
 			renewed, err := keeper.Renew(all)
 			for _, name := range renewed {
 				_, _ = fmt.Fprintf(cmd.OutOrStdout(), "renewed %s\n", name)
@@ -113,7 +111,5 @@ With --watch it continues until it is stopped. The static pod bulkhead-certs run
 	common.addState(cmd.Flags())
 	addCertificateFlags(cmd.Flags(), &policy, controlPlaneCertificates)
 	cmd.Flags().BoolVar(&all, "all", false, "Renew every certificate, also one that is not due.")
-	cmd.Flags().BoolVar(&watch, "watch", false, "Continue until stopped, and renew each certificate in time.")
-	cmd.MarkFlagsMutuallyExclusive("all", "watch")
 	return cmd
 }

@@ -52,7 +52,7 @@ func (f *hostFlags) addState(fs *pflag.FlagSet) {
 const day = 24 * time.Hour
 
 var (
-	controlPlaneCertificates = pki.Policy{Validity: 90 * day, RenewBefore: 30 * day}
+	controlPlaneCertificates = host.DefaultPolicy()
 	// nodeCertificates renews the proxy's certificate every day. Some minutes after a renewal, the
 	// kubelet rejects the former certificate. So a stolen key is useful for about one day. If
 	// renewals fail, there is a month to repair the cause.

@@ -57,6 +57,9 @@ func TestRenewer(t *testing.T) {
 		{"the pod of an earlier manifest is ready and not it", pod(func(p *corev1.Pod) {
 			p.Spec.Containers[0].Command = append(p.Spec.Containers[0].Command, "--cert-validity=2h")
 		}), "", "not restarted it yet"},
+		{"pod of a manifest that runs another program: ready, not restarted", pod(func(p *corev1.Pod) {
+			p.Spec.Containers[0].Command[0] = "/bulkhead"
+		}), "", "not restarted it yet"},
 		{"the pod of an earlier image is ready and not it", pod(func(p *corev1.Pod) { p.Spec.Containers[0].Image = "old" }),
 			"", "not restarted it yet"},
 		{"one that waits says why", pod(func(p *corev1.Pod) {

@@ -37,7 +37,7 @@ var kubeadmLabels = []string{"component", "tier"}
 func mirrorAnnotations() (map[string]string, error) {
 	keys := slices.Clone(kubeadmLabels)
 	for _, file := range []string{manifests.NodeAuthorizerStaticPod, manifests.NodeRestrictionStaticPod,
-		"certs/static-pod.yaml", manifests.KubeletApproverStaticPod, manifests.ScopeSyncStaticPod} {
+		manifests.CertsStaticPod, manifests.KubeletApproverStaticPod, manifests.ScopeSyncStaticPod} {
 		data, err := manifests.FS.ReadFile(file)
 		if err != nil {
 			return nil, err

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -94,7 +93,8 @@ func (r StaticPod) current(ctx context.Context, manifest []byte) (*corev1.Pod, e
 		return nil, err
 	}
 	for _, c := range pod.Spec.Containers {
-		if c.Name == r.Container && (c.Image != want.Image() || !slices.Equal(flags(c), want.Args())) {
+		command := slices.Concat(c.Command, c.Args)
+		if c.Name == r.Container && (c.Image != want.Image() || !slices.Equal(command, want.Command())) {
 			return nil, errors.New("the kubelet has not restarted it yet")
 		}
 	}
@@ -123,9 +123,4 @@ func ready(pod *corev1.Pod) error {
 		}
 	}
 	return fmt.Errorf("pod %s is not ready: %s", pod.Name, pod.Status.Phase)
-}
-
-// flags returns the flags of a container, in the same way as for a manifest.
-func flags(c corev1.Container) []string {
-	return slices.DeleteFunc(slices.Concat(c.Command, c.Args), func(s string) bool { return !strings.HasPrefix(s, "-") })
 }

@@ -56,12 +56,12 @@ func nodeRestrictionPod(l host.Layout, o Options, server *apiserver.Manifest, co
 
 // certsPod returns the static pod that renews certificates.
 func certsPod(l host.Layout, o Options) ([]byte, error) {
-	data, err := render.HostFile(l, "certs/static-pod.yaml")
+	data, err := render.HostFile(l, manifests.CertsStaticPod)
 	if err != nil {
 		return nil, err
 	}
 	data = []byte(strings.ReplaceAll(string(data), "/etc/kubernetes/pki", l.KubePKI))
-	pod, err := staticpod.Parse(data, "certs")
+	pod, err := staticpod.Parse(data, CertsContainer)
 	if err != nil {
 		return nil, err
 	}

@@ -86,6 +86,13 @@ func (l Layout) KubeletKeeper(policy pki.Policy, now func() time.Time) pki.Keepe
 // minute more.
 const noticed = 6 * time.Minute
 
+// DefaultPolicy returns the policy for the certificates of a control-plane host. The time between
+// renewal and expiry is long, so that an operator sees a renewal that fails in time.
+func DefaultPolicy() pki.Policy {
+	const day = 24 * time.Hour
+	return pki.Policy{Validity: 90 * day, RenewBefore: 30 * day}
+}
+
 // ValidatePolicy rejects a policy that renews a certificate all the time, or too late.
 func ValidatePolicy(p pki.Policy) error {
 	if p.RenewBefore <= 0 || p.Validity <= p.RenewBefore {

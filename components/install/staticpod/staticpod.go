@@ -50,9 +50,12 @@ func (p *Pod) YAML() ([]byte, error) { return yaml.Marshal(p.object) }
 // Object returns the whole manifest as a tree. It is not a copy.
 func (p *Pod) Object() map[string]any { return p.object }
 
+// Command returns the container's command and args, with the program name.
+func (p *Pod) Command() []string { return append(p.strings("command"), p.strings("args")...) }
+
 // Args returns the flags in the container's command and args, without the program name.
 func (p *Pod) Args() []string {
-	return slices.DeleteFunc(append(p.strings("command"), p.strings("args")...), func(s string) bool {
+	return slices.DeleteFunc(p.Command(), func(s string) bool {
 		return !strings.HasPrefix(s, "-")
 	})
 }
