@@ -29,12 +29,13 @@ const (
 	auditedKey = "audited-rules"
 )
 
-// reasons are the reasons of denials that have a code but no status.
-var reasons = map[int]metav1.StatusReason{
-	http.StatusBadRequest:            metav1.StatusReasonBadRequest,
-	http.StatusRequestEntityTooLarge: metav1.StatusReasonRequestEntityTooLarge,
-	http.StatusTooManyRequests:       metav1.StatusReasonTooManyRequests,
-	http.StatusInternalServerError:   metav1.StatusReasonInternalError,
+// statuses are the statuses of denials that have a code but no status.
+var statuses = map[int]metav1.Status{
+	http.StatusBadRequest: {Code: http.StatusBadRequest, Reason: metav1.StatusReasonBadRequest},
+	http.StatusRequestEntityTooLarge: {Code: http.StatusRequestEntityTooLarge,
+		Reason: metav1.StatusReasonRequestEntityTooLarge},
+	http.StatusTooManyRequests:     {Code: http.StatusTooManyRequests, Reason: metav1.StatusReasonTooManyRequests},
+	http.StatusInternalServerError: {Code: http.StatusInternalServerError, Reason: metav1.StatusReasonInternalError},
 }
 
 // response is the part of an AdmissionResponse that Bulkhead sets.
@@ -69,7 +70,8 @@ func statusOf(d rules.Decision) *metav1.Status {
 	if d.Allowed() {
 		return nil
 	}
-	from := metav1.Status{Code: int32(d.Code), Reason: reasons[d.Code], Message: d.Reason()}
+	from := statuses[d.Code]
+	from.Message = d.Reason()
 	if d.Status != nil {
 		from = *d.Status
 	}
