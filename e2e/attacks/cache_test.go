@@ -25,16 +25,21 @@ const (
 var _ = Describe("reviews with huge selectors", func() {
 	try("T22", attempt{
 		name: "listing its pods with a thousand requirements", rule: "NA-LIMIT", off: "NA-POD-2",
-		evil:   forNode(func(own, _ string) Request { return List(api.Pods).Where(crowded("spec.nodeName="+own, tooMany)) }),
-		twin:   forNode(func(own, _ string) Request { return List(api.Pods).Where(crowded("spec.nodeName="+own, 1)) }),
-		twinBy: "NA-POD-2",
+		attack: forNode(func(own, _ string) Request {
+			return List(api.Pods).Where(withRequirements("spec.nodeName="+own, tooMany))
+		}),
+		permitted: forNode(func(own, _ string) Request {
+			return List(api.Pods).Where(withRequirements("spec.nodeName="+own,
+				1))
+		}),
+		permittedBy: "NA-POD-2",
 	})
 
 	const many = 3
 	ask := func(ctx context.Context, request Request, labels string, want int) float64 {
 		GinkgoHelper()
-		suite.NeedsOurs("there is no webhook whose answers could be kept")
-		node := suite.AsNode(suite.Scene().Own)
+		suite.SkipOnInTree("there is no webhook whose answers could be kept")
+		node := suite.AsNode(suite.Env().Own)
 		before, err := suite.ComponentMetric(ctx, decisions, labels)
 		Expect(err).NotTo(HaveOccurred())
 		for range many {

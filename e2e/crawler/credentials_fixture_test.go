@@ -139,7 +139,7 @@ func ofPairs(pairs []pair) (all []*credential, not []skipped) {
 	add := func(name, why string, p pair) {
 		certificate, key, err := p.PEM()
 		Expect(err).NotTo(HaveOccurred())
-		all = append(all, open(name, p.Path, why, suite.Holding(p.Certificate.Subject.CommonName, certificate, key)))
+		all = append(all, open(name, p.Path, why, suite.AsCertificate(p.Certificate.Subject.CommonName, certificate, key)))
 	}
 	for _, p := range kept {
 		switch name := p.Certificate.Subject.CommonName; {

@@ -16,7 +16,7 @@ import (
 func TestJudge(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
-		road    road
+		route   route
 		what    string
 		code    int
 		message string
@@ -49,7 +49,7 @@ func TestJudge(t *testing.T) {
 		{"a fault behind the API server", byProxy, "pods/proxy", 503, "", undecided},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if got := judge(attempt{Road: tc.road, Resource: tc.what}, tc.code, tc.message); got != tc.want {
+			if got := judge(attempt{Route: tc.route, Resource: tc.what}, tc.code, tc.message); got != tc.want {
 				t.Errorf("got %s, want %s", got, tc.want)
 			}
 		})
@@ -107,7 +107,7 @@ func TestReviewedListIsComplete(t *testing.T) {
 		if e.why == "" || e.who == "" || e.verbs == "" || e.resources == "" || len(e.to) == 0 {
 			t.Errorf("an entry says too little: %s", e)
 		}
-		if e.beyond() && e.neededBy == "" {
+		if e.isOutside() && e.neededBy == "" {
 			t.Errorf("an entry reaches beyond the node and does not name who needs it: %s", e)
 		}
 		if e.on == InTree {
@@ -119,9 +119,9 @@ func TestReviewedListIsComplete(t *testing.T) {
 func TestReport(t *testing.T) {
 	kubelet, broken := &credential{Name: kubeletName, Control: 201}, &credential{Name: "kube-system/gone", Control: 401}
 	list := []entry{
-		{who: kubeletName, verbs: "get list", resources: "services", to: nobodys, why: "w"},
+		{who: kubeletName, verbs: "get list", resources: "services", to: unrelatedOnly, why: "w"},
 		{who: kubeletName, verbs: "get", resources: "secrets", to: itsOwn, why: "w"},
-		{who: kubeletName, verbs: "get", resources: "endpoints", to: nobodys, on: Parity, why: "w"},
+		{who: kubeletName, verbs: "get", resources: "endpoints", to: unrelatedOnly, on: Parity, why: "w"},
 		{who: "kube-system/*", verbs: "get", resources: "nodes", to: everything, why: "w"},
 	}
 	answers := []answer{
@@ -142,11 +142,11 @@ func TestReport(t *testing.T) {
 	if len(r.Unused) != 1 || r.Unused[0].resources != "secrets" {
 		t.Errorf("unused: %v", r.unused())
 	}
-	if r.All.Made != 7 || r.All.Beyond != 3 || r.rights() != 2 || r.of(kubeletName).Verdicts[refused] != 1 {
+	if r.All.Made != 7 || r.All.Outside != 3 || r.rights() != 2 || r.of(kubeletName).Verdicts[refused] != 1 {
 		t.Errorf("counted: %+v, %d rights", r.All, r.rights())
 	}
 	counted := newReport(setting{profile: InTree}, []*credential{kubelet}, answers[:3], nil, list, false)
-	if len(counted.Unexplained)+len(counted.Unused) != 0 || counted.All.Beyond != 3 {
+	if len(counted.Unexplained)+len(counted.Unused) != 0 || counted.All.Outside != 3 {
 		t.Errorf("in-tree is only counted: %+v", counted)
 	}
 	if err := r.write(t.TempDir(), 0); err != nil {

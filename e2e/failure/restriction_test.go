@@ -24,13 +24,13 @@ const restrictionAway = "/etc/kubernetes/e2e-bulkhead-node-restriction.yaml"
 var _ = Describe("node-restriction is killed and stays dead", Serial, Ordered,
 	Label(Disruptive, OnHost, OnWorker, OnHardened, Slow), func() {
 		var (
-			scene  *Scene
+			env    *Env
 			own    *corev1.Pod
 			before []string
 			since  time.Time
 			comeUp = func(ctx context.Context) {
 				suite.OnControlPlane(ctx, "test ! -e "+restrictionAway+" || mv "+restrictionAway+" "+RestrictionManifest)
-				suite.Hears(ctx, ServerSwitch, RestrictionReady)
+				suite.AwaitWebhook(ctx, ServerSwitch, RestrictionReady)
 			}
 			message = func() Request {
 				return Patch(api.Pods).In(own.Namespace).Named(own.Name).Sub("status").With(
@@ -40,8 +40,8 @@ var _ = Describe("node-restriction is killed and stays dead", Serial, Ordered,
 
 		BeforeAll(func(ctx SpecContext) {
 			var err error
-			scene = suite.Scene()
-			own = scene.Pod(ctx, scene.Own, fixtures.WithToken())
+			env = suite.Env()
+			own = env.Pod(ctx, env.Own, fixtures.WithToken())
 			before, err = readyNodes(ctx)
 			Expect(err).NotTo(HaveOccurred())
 			DeferCleanup(comeUp)
@@ -55,18 +55,18 @@ var _ = Describe("node-restriction is killed and stays dead", Serial, Ordered,
 		// The documented list of what fails: every write of a node except leases and CSINodes.
 		DescribeTable("a node's write is an error of the API server, never an admission:", AllowsBy("NA-POD-4", Behind),
 			func(ctx SpecContext, request func() Request) {
-				code, text, err := suite.AsNode(scene.Own).Send(ctx, request())
+				code, text, err := suite.AsNode(env.Own).Send(ctx, request())
 				Expect(err).NotTo(HaveOccurred())
 				Expect(code).To(Equal(http.StatusInternalServerError), text)
 				Expect(text).To(ContainSubstring("node-restriction.bulkhead.dev"))
 			},
 			Entry("of a pod's status", func() Request { return message() }),
 			Entry("of its Node's status", func() Request {
-				return Patch(api.Nodes).Named(scene.Own).Sub("status").With(
+				return Patch(api.Nodes).Named(env.Own).Sub("status").With(
 					map[string]any{"status": map[string]any{"phase": "Running"}})
 			}),
 			Entry("of an event", func() Request {
-				return Create(api.Events).In(own.Namespace).With(fixtures.EventAbout(own, "told", scene.Own))
+				return Create(api.Events).In(own.Namespace).With(fixtures.EventAbout(own, "told", env.Own))
 			}),
 			Entry("of a token", func() Request {
 				return Create(api.ServiceAccounts).In(own.Namespace).Named(own.Spec.ServiceAccountName).Sub("token").With(
@@ -80,11 +80,11 @@ var _ = Describe("node-restriction is killed and stays dead", Serial, Ordered,
 				Expect(err).NotTo(HaveOccurred())
 				Expect(code).To(BeNumerically("<", 300), text)
 			},
-			Entry("heartbeats", func() *Identity { return suite.AsNode(scene.Own) }, func() Request {
-				return Create(api.Leases).In(fixtures.LeaseNamespace).With(fixtures.Lease(fixtures.LeaseNamespace, scene.Own))
+			Entry("heartbeats", func() *Identity { return suite.AsNode(env.Own) }, func() Request {
+				return Create(api.Leases).In(fixtures.LeaseNamespace).With(fixtures.Lease(fixtures.LeaseNamespace, env.Own))
 			}),
-			Entry("a node's drivers", func() *Identity { return suite.AsNode(scene.Own) }, func() Request {
-				return Create(api.CSINodes).With(fixtures.CSINode(scene.Own))
+			Entry("a node's drivers", func() *Identity { return suite.AsNode(env.Own) }, func() Request {
+				return Create(api.CSINodes).With(fixtures.CSINode(env.Own))
 			}),
 			Entry("whatever others write", func() *Identity { return suite.AsAdmin() }, func() Request { return message() }),
 		)
@@ -97,7 +97,7 @@ var _ = Describe("node-restriction is killed and stays dead", Serial, Ordered,
 
 		It("and when it is back, it decides again", AllowsBy("NA-POD-4", Behind), func(ctx SpecContext) {
 			comeUp(ctx)
-			code, text, err := suite.AsNode(scene.Own).Send(ctx, message())
+			code, text, err := suite.AsNode(env.Own).Send(ctx, message())
 			Expect(err).NotTo(HaveOccurred())
 			Expect(code).To(Equal(http.StatusOK), text)
 		})

@@ -107,7 +107,7 @@ func TestUnprovedOptional(t *testing.T) {
 
 func TestInForce(t *testing.T) {
 	upstreams := rules.Rule{ID: "NA-ONE-1"}
-	ours := rules.Rule{ID: "NA-TWO-1", Extension: true}
+	extension := rules.Rule{ID: "NA-TWO-1", Extension: true}
 	optional := rules.Rule{ID: "NA-SIX-1", Extension: true, Optional: true}
 	audited := rules.Rule{ID: "NA-SIX-2", Extension: true, Optional: true, Audited: true}
 	for _, tc := range []struct {
@@ -119,7 +119,7 @@ func TestInForce(t *testing.T) {
 		{InTree, [4]bool{true, false, false, false}},
 	} {
 		t.Run(string(tc.profile), func(t *testing.T) {
-			got := [4]bool{InForce(upstreams, tc.profile), InForce(ours, tc.profile), InForce(optional, tc.profile),
+			got := [4]bool{InForce(upstreams, tc.profile), InForce(extension, tc.profile), InForce(optional, tc.profile),
 				InForce(audited, tc.profile)}
 			if got != tc.want {
 				t.Errorf("upstream's, ours, optional and audited: got %v, want %v", got, tc.want)

@@ -30,23 +30,23 @@ func ForbiddenBy(profile Profile, rule rules.ID, text string) types.GomegaMatche
 	return &outcome{
 		wanted: fmt.Sprintf("be refused by %s", rule),
 		judge: func(a Answer) error {
-			if !a.Request.onlyAsked && a.Code != http.StatusForbidden {
+			if !a.Request.reviewOnly && a.Code != http.StatusForbidden {
 				return fmt.Errorf("the status is not 403")
 			}
 			if a.Allowed {
 				return fmt.Errorf("a review of the same attributes allows it")
 			}
-			return saysWhy(profile, rule, text, a)
+			return givesReason(profile, rule, text, a)
 		},
 	}
 }
 
-func saysWhy(profile Profile, rule rules.ID, text string, a Answer) error {
-	said := map[string]string{"message": a.Message, "review's reason": a.Reason}
-	if a.Request.onlyAsked {
-		delete(said, "message")
+func givesReason(profile Profile, rule rules.ID, text string, a Answer) error {
+	description := map[string]string{"message": a.Message, "review's reason": a.Reason}
+	if a.Request.reviewOnly {
+		delete(description, "message")
 	}
-	for where, words := range said {
+	for where, words := range description {
 		if profile != InTree && !strings.Contains(words, "["+string(rule)+"]") {
 			return fmt.Errorf("the %s does not name %s", where, rule)
 		}
@@ -92,10 +92,10 @@ func allowedByOthers(profile Profile, rule rules.ID, reason string) error {
 }
 
 func (a Answer) succeeded() bool {
-	if a.Request.onlyAsked {
+	if a.Request.reviewOnly {
 		return true
 	}
-	return a.Code < http.StatusBadRequest || a.Code == http.StatusNotFound && a.Request.mayMiss
+	return a.Code < http.StatusBadRequest || a.Code == http.StatusNotFound && a.Request.acceptNotFound
 }
 
 // Match implements Gomega's matcher.

@@ -25,10 +25,10 @@ var _ = Describe("a request for a serving certificate", Label(OnHardened), func(
 	BeforeEach(func(ctx SpecContext) { addressed(ctx) })
 
 	It("is approved and signed for what is the node's", Allows("KA-CSR-1"), func(ctx SpecContext) {
-		name, _ := request(ctx, suite.AsNode(suite.Scene().Own), asKubeletsAsk())
+		name, _ := request(ctx, suite.AsNode(suite.Env().Own), asKubeletsAsk())
 		certificate := must(certificateOf(issued(ctx, name)))
-		Expect(approval(ctx, name)).To(Equal(byUs))
-		Expect(namesIn(certificate)).To(ConsistOf(suite.Scene().Own, suite.Scene().Address()))
+		Expect(approval(ctx, name)).To(Equal(byBulkhead))
+		Expect(namesIn(certificate)).To(ConsistOf(suite.Env().Own, suite.Env().Address()))
 	})
 
 	It("is left alone if it is not the node that asks", Denies("KA-CSR-1"), func(ctx SpecContext) {
@@ -36,7 +36,7 @@ var _ = Describe("a request for a serving certificate", Label(OnHardened), func(
 	})
 
 	It("is left alone if it is not one of the nodes that asks", Denies("KA-CSR-1"), func(ctx SpecContext) {
-		suite.Scene().Bind(ctx, "system:node:"+suite.Scene().Own, "cluster-admin")
-		expectLeft(ctx, suite.AsStranger(suite.Scene().Own), asKubeletsAsk())
+		suite.Env().Bind(ctx, "system:node:"+suite.Env().Own, "cluster-admin")
+		expectLeft(ctx, suite.AsStranger(suite.Env().Own), asKubeletsAsk())
 	})
 })

@@ -28,8 +28,8 @@ var _ = Describe("the audit line", Label(OnHost, OnHardened), func() {
 
 	It("says that nobody was asked the second time", Allows("KA-HEALTH-1"), func(ctx SpecContext) {
 		who, port := caller(ctx, healthy), kubelet(ctx)
-		_, first := hold(ctx, port, who, health)
-		_, second := hold(ctx, port, who, health)
+		_, first := expectClaim(ctx, port, who, health)
+		_, second := expectClaim(ctx, port, who, health)
 		Expect([]bool{first.CacheHit, second.CacheHit}).To(Equal([]bool{false, true}))
 	})
 

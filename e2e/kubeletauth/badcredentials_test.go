@@ -21,14 +21,14 @@ import (
 
 // Limits for the credentials and the time of one client.
 var _ = Describe("too much", Label(OnHost, OnHardened), func() {
-	port := unharmed()
+	port := checkDamage()
 
 	DescribeTable("is a token", Denies("KA-LIMIT-1"),
 		func(ctx SpecContext, size, code int) {
 			token := strings.Repeat("x", size)
 			for _, call := range []Call{health.With("Authorization: Bearer " + token),
 				bySubprotocol(get(processes[0].path), token)} {
-				reply := must(port().Send(ctx, Nobody(), call))
+				reply := must(port().Send(ctx, Anonymous(), call))
 				Expect(reply.Code).To(Equal(code), reply.String())
 				if code == http.StatusUnauthorized {
 					suite.ExpectDenied(ctx, reply, code, "KA-LIMIT-1")
@@ -71,12 +71,12 @@ var _ = Describe("too much", Label(OnHost, OnHardened), func() {
 				c.Subject.Organization = append(c.Subject.Organization, fmt.Sprintf("g%d", i))
 			}
 		})
-		hold(ctx, port(), who, health)
+		expectClaim(ctx, port(), who, health)
 	})
 
 	DescribeTable("is a sub-protocol for a token", Denies("KA-AUTH-1"),
 		func(ctx SpecContext, protocols ...string) {
-			reply := must(port().Send(ctx, Nobody(), get(processes[0].path).Upgrading(protocols...)))
+			reply := must(port().Send(ctx, Anonymous(), get(processes[0].path).Upgrading(protocols...)))
 			suite.ExpectDenied(ctx, reply, http.StatusUnauthorized, "KA-AUTH-1")
 		},
 		Entry("that is not base64", "base64url.bearer.authorization.k8s.io.%%%", "v5.channel.k8s.io"),
@@ -112,7 +112,7 @@ var _ = Describe("too much", Label(OnHost, OnHardened), func() {
 		open := must(new(net.Dialer).DialContext(ctx, "tcp", port().Address))
 		DeferCleanup(open.Close)
 		Expect(open.SetDeadline(time.Now().Add(time.Minute))).To(Succeed())
-		must(open.Write(health.Bytes(port().Address, Nobody())))
+		must(open.Write(health.Bytes(port().Address, Anonymous())))
 		answer := must(io.ReadAll(open))
 		Expect(string(answer)).To(HavePrefix("HTTP/1.0 400 Bad Request\r\n"))
 	})

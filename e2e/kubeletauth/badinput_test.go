@@ -16,7 +16,7 @@ import (
 
 // The caller has all rights, so a denial is not due to missing rights.
 var _ = Describe("bad input", Label(OnHost, OnHardened), func() {
-	port := unharmed()
+	port := checkDamage()
 
 	DescribeTable("is refused by the rule, and ends the connection:", Denies("KA-LIMIT-1"),
 		func(ctx SpecContext, call Call, code int) {

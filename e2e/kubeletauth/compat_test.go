@@ -15,10 +15,10 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// beside starts a second proxy in front of the kubelet of the [target].
-func beside(ctx context.Context, p SideProxy) *Port {
+// startSideProxy starts a second proxy in front of the kubelet of the [target].
+func startSideProxy(ctx context.Context, p SideProxy) *Port {
 	GinkgoHelper()
-	return p.Run(ctx, suite.Scene(), target())
+	return p.Run(ctx, suite.Env(), target())
 }
 
 // In compat mode the proxy must require the same rights as the kubelet. On hardened these requests
@@ -31,12 +31,12 @@ var _ = Describe("compat", Ordered, ContinueOnFailure, func() {
 			port = kubelet(ctx)
 			return
 		}
-		port = beside(ctx, SideProxy{Flags: []string{"--mode=compat"}})
+		port = startSideProxy(ctx, SideProxy{Flags: []string{"--mode=compat"}})
 	})
 
 	DescribeTable("asks for the verb of the method on nodes/proxy:",
 		func(ctx SpecContext, has rights, call Call, codes ...int) {
-			hold(ctx, port, caller(ctx, has), call, codes...)
+			expectClaim(ctx, port, caller(ctx, has), call, codes...)
 		},
 		Entry("logs of containers with get", Allows("KA-PROXY-1"), may("get", "proxy"), get("/containerLogs"+noContainer),
 			http.StatusNotFound),
@@ -57,7 +57,7 @@ var _ = Describe("compat", Ordered, ContinueOnFailure, func() {
 
 	DescribeTable("has the kubelet's verbs:",
 		func(ctx SpecContext, has rights, call Call, codes ...int) {
-			hold(ctx, port, caller(ctx, has), call, codes...)
+			expectClaim(ctx, port, caller(ctx, has), call, codes...)
 		},
 		Entry("HEAD is none", Denies("KA-METHOD-2"), may("get", "metrics"), Calling(http.MethodHead, "/metrics")),
 		Entry("HEAD takes every verb", Allows("KA-METHOD-2"), may("*", "metrics"), Calling(http.MethodHead, "/metrics")),
@@ -74,7 +74,7 @@ var _ = Describe("a rule in audit", Ordered, ContinueOnFailure, Label(OnHardened
 	var port *Port
 
 	BeforeAll(func(ctx SpecContext) {
-		port = beside(ctx, SideProxy{Flags: []string{"--rule-mode=KA-EXEC-1=audit,KA-CLOG-1=off"}})
+		port = startSideProxy(ctx, SideProxy{Flags: []string{"--rule-mode=KA-EXEC-1=audit,KA-CLOG-1=off"}})
 	})
 
 	// findings returns the findings in the audit line of a call that must be forwarded.
@@ -101,6 +101,6 @@ var _ = Describe("a rule in audit", Ordered, ContinueOnFailure, Label(OnHardened
 	})
 
 	It("leaves the others enforced", Denies("KA-ATTACH-1"), func(ctx SpecContext) {
-		hold(ctx, port, caller(ctx, may("get", "proxy")), get(processes[1].path).Upgrading())
+		expectClaim(ctx, port, caller(ctx, may("get", "proxy")), get(processes[1].path).Upgrading())
 	})
 })

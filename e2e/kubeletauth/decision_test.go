@@ -17,22 +17,22 @@ import (
 var _ = Describe("a proxy that cannot ask", Ordered, ContinueOnFailure, Label(OnHardened), func() {
 	var port *Port
 
-	BeforeAll(func(ctx SpecContext) { port = beside(ctx, SideProxy{Account: "default"}) })
+	BeforeAll(func(ctx SpecContext) { port = startSideProxy(ctx, SideProxy{Account: "default"}) })
 
 	It("forwards nothing, not even of an administrator", Denies("KA-DECISION-1"), func(ctx SpecContext) {
 		who := caller(ctx, everything)
-		reply, _ := hold(ctx, port, who, health, http.StatusInternalServerError)
+		reply, _ := expectClaim(ctx, port, who, health, http.StatusInternalServerError)
 		Expect(reply.Body).To(
 			HavePrefix("Authorization error (user=" + who.User + ", verb=get, resource=nodes, subresource=healthz)"))
 	})
 
 	It("takes nobody's word for who they are", Denies("KA-AUTH-1"), func(ctx SpecContext) {
-		hold(ctx, port, bearer(ctx, "", healthy), health, http.StatusUnauthorized)
+		expectClaim(ctx, port, bearer(ctx, "", healthy), health, http.StatusUnauthorized)
 	})
 })
 
 var _ = It("with a decision, a request is forwarded", AllowsBy("KA-DECISION-1", "KA-HEALTH-1"), func(ctx SpecContext) {
-	hold(ctx, kubelet(ctx), caller(ctx, everything), health)
+	expectClaim(ctx, kubelet(ctx), caller(ctx, everything), health)
 })
 
 // The second proxy rechecks a stream every second, instead of every five minutes. The stream is a
@@ -44,12 +44,12 @@ var _ = Describe("a stream", Ordered, ContinueOnFailure, Label(OnHardened), func
 	)
 
 	BeforeAll(func(ctx SpecContext) {
-		port = beside(ctx, SideProxy{Flags: []string{
+		port = startSideProxy(ctx, SideProxy{Flags: []string{
 			"--stream-recheck-interval=1s", "--authorization-webhook-cache-authorized-ttl=0s",
 			"--authentication-token-webhook-cache-ttl=0s",
 		}})
-		pod := running(ctx, suite.Scene().Pod(ctx, target(), withShell(tells)))
-		logs = get("/containerLogs/" + pod.Namespace + "/" + pod.Name + "/" + teller + "?follow=true")
+		pod := running(ctx, suite.Env().Pod(ctx, target(), withShell(tickScript)))
+		logs = get("/containerLogs/" + pod.Namespace + "/" + pod.Name + "/" + shell + "?follow=true")
 	})
 
 	It("goes on as long as there is a right to it", Allows("KA-STREAM-1"), func(ctx SpecContext) {

@@ -25,7 +25,7 @@ func lingering(pod *corev1.Pod) { pod.Spec.TerminationGracePeriodSeconds = ptr.T
 var _ = Describe("a drain of the worker", Serial, Label(Disruptive, OnHost, OnWorker, OnHardened, Slow), func() {
 	It("ends streams with their pods, leaves the proxy, and logs and exec go on for what stays", Allows("KA-CLOG-1"),
 		Allows("KA-EXEC-1"), func(ctx SpecContext) {
-			talk := converse(ctx, lingering)
+			streams := startStreams(ctx, lingering)
 			stays := must(proxyOf(ctx, suite.Worker))
 			DeferCleanup(func(ctx context.Context) {
 				schedulable := []byte(`{"spec":{"unschedulable":null}}`)
@@ -38,9 +38,9 @@ var _ = Describe("a drain of the worker", Serial, Label(Disruptive, OnHost, OnWo
 			began := time.Now()
 			kubectl(ctx, "drain", suite.Worker, "--ignore-daemonsets", "--force", "--delete-emptydir-data", "--timeout=50s")
 			Measured("kubectl drain of the worker", time.Since(began).Round(time.Second).String())
-			talk.ends(ctx, "a drain")
-			Expect(talk.log).To(gexec.Exit(0), "a log is whole when its container has ended")
-			Expect(talk.command).To(gexec.Exit(137), "the command was killed with its container")
+			streams.awaitEnd(ctx, "a drain")
+			Expect(streams.log).To(gexec.Exit(0), "a log is whole when its container has ended")
+			Expect(streams.command).To(gexec.Exit(137), "the command was killed with its container")
 
 			proxy := must(proxyOf(ctx, suite.Worker))
 			Expect(proxy.UID).To(Equal(stays.UID), "the proxy stays")
@@ -48,8 +48,8 @@ var _ = Describe("a drain of the worker", Serial, Label(Disruptive, OnHost, OnWo
 			Expect(kubectl(ctx, "logs", "--namespace="+systemNamespace, proxy.Name, "--tail=1")).NotTo(BeEmpty())
 			// The scheduler does not use a cordoned node. A pod with a node name can still run
 			// there.
-			talk = converse(ctx)
+			streams = startStreams(ctx)
 			kubectl(ctx, "uncordon", suite.Worker)
-			talk.goesOn(ctx)
+			streams.expectData(ctx)
 		})
 })

@@ -30,7 +30,7 @@ var _ = Describe("a flood from one address", Ordered, Label(OnHost, OnHardened),
 	)
 
 	BeforeAll(func(ctx SpecContext) {
-		port = beside(ctx, SideProxy{Flags: []string{
+		port = startSideProxy(ctx, SideProxy{Flags: []string{
 			"--authentication-token-review-client-qps=0.0001",
 			fmt.Sprintf("--authentication-token-review-client-burst=%d", questions),
 			"--max-streams-per-user=1",
@@ -63,16 +63,16 @@ var _ = Describe("a flood from one address", Ordered, Label(OnHost, OnHardened),
 
 	It("of tokens does not make the proxy forget who was good", AllowsBy("KA-LIMIT-1", "KA-HEALTH-1"),
 		func(ctx SpecContext) {
-			hold(ctx, port, good, health)
+			expectClaim(ctx, port, good, health)
 		})
 
 	It("of tokens is nothing to a certificate", AllowsBy("KA-LIMIT-1", "KA-HEALTH-1"), func(ctx SpecContext) {
-		hold(ctx, port, caller(ctx, healthy), health)
+		expectClaim(ctx, port, caller(ctx, healthy), health)
 	})
 
 	It("of streams has the user's share", Denies("KA-LIMIT-1"), func(ctx SpecContext) {
-		pod := running(ctx, suite.Scene().Pod(ctx, target(), withShell(tells)))
-		logs := get("/containerLogs/" + pod.Namespace + "/" + pod.Name + "/" + teller + "?follow=true")
+		pod := running(ctx, suite.Env().Pod(ctx, target(), withShell(tickScript)))
+		logs := get("/containerLogs/" + pod.Namespace + "/" + pod.Name + "/" + shell + "?follow=true")
 		who := caller(ctx, may("get", "containerlogs"))
 		follow(ctx, port, who, logs).expectLine()
 		reply := must(port.Send(ctx, who, logs))

@@ -20,8 +20,8 @@ import (
 // at a time.
 func standIn() string { return fmt.Sprintf("127.0.0.1:%d", 20900+GinkgoParallelProcess()) }
 
-// reached is what the stand-in reports about a request.
-type reached struct {
+// expectRecovery is what the stand-in reports about a request.
+type expectRecovery struct {
 	Method, Target, Body, Certificate string
 	Header                            http.Header
 }
@@ -29,8 +29,8 @@ type reached struct {
 // behindProxy starts a stand-in and a second proxy in front of it.
 func behindProxy(ctx context.Context) *Port {
 	GinkgoHelper()
-	pod := suite.Scene().RunProgram(ctx, target(), "../standin", "-listen="+standIn())
-	port := beside(ctx, SideProxy{Flags: []string{"--kubelet-address=" + standIn()}})
+	pod := suite.Env().RunProgram(ctx, target(), "../standin", "-listen="+standIn())
+	port := startSideProxy(ctx, SideProxy{Flags: []string{"--kubelet-address=" + standIn()}})
 	Eventually(ctx, func() error {
 		_, err := suite.Host.Run(ctx, target(), "curl -sSk --fail --max-time 5 https://"+standIn()+"/")
 		return err
@@ -39,11 +39,11 @@ func behindProxy(ctx context.Context) *Port {
 }
 
 // expectReached makes a call that must reach the stand-in, and returns the request that arrived.
-func expectReached(ctx context.Context, port *Port, who Caller, call Call) reached {
+func expectReached(ctx context.Context, port *Port, who Caller, call Call) expectRecovery {
 	GinkgoHelper()
 	reply := send(ctx, port, who, call)
 	Expect(reply.Code).To(Equal(http.StatusOK), reply.String())
-	var what reached
+	var what expectRecovery
 	Expect(json.Unmarshal([]byte(reply.Body), &what)).To(Succeed(), reply.Body)
 	return what
 }
@@ -105,7 +105,7 @@ var _ = Describe("what is passed on", Ordered, ContinueOnFailure, Label(OnHost, 
 
 	It("has no token in a sub-protocol, and the other sub-protocols", Denies("KA-HEADER-1"), func(ctx SpecContext) {
 		who := bearer(ctx, "", may("create", "exec"))
-		what := expectReached(ctx, port, Nobody(), bySubprotocol(get(processes[0].path), who.Token))
+		what := expectReached(ctx, port, Anonymous(), bySubprotocol(get(processes[0].path), who.Token))
 		Expect(what.Header).To(HaveKeyWithValue("Sec-Websocket-Protocol", []string{"v5.channel.k8s.io"}))
 		Expect(what.Header).To(HaveKeyWithValue("Upgrade", []string{"websocket"}))
 	})

@@ -64,7 +64,7 @@ var _ = Describe("on the host of a node", Label(OnHost, OnHardened), func() {
 		func(ctx SpecContext) {
 			pair, err := suite.Host.Run(ctx, suite.Worker, "cat "+proxyPair+".crt "+proxyPair+".key")
 			Expect(err).NotTo(HaveOccurred())
-			file := "/run/" + suite.Scene().NewName("e2e") + ".pem"
+			file := "/run/" + suite.Env().NewName("e2e") + ".pem"
 			DeferCleanup(func(ctx context.Context) { suite.OnControlPlane(ctx, "rm -f "+file) })
 			suite.OnControlPlane(ctx, "umask 077 && cat >"+file+" <<'END'\n"+pair+"END\n")
 			Expect(statusFor(ctx, "127.0.0.1", "--cert "+file+" --key "+file)).To(Equal("401"))

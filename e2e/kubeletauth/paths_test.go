@@ -18,7 +18,7 @@ import (
 var _ = DescribeTable("a path that two programs could read in two ways is refused before anybody is asked:",
 	Attack("T24"),
 	func(ctx SpecContext, call Call) {
-		_, line := hold(ctx, kubelet(ctx), caller(ctx, everything), call, http.StatusBadRequest)
+		_, line := expectClaim(ctx, kubelet(ctx), caller(ctx, everything), call, http.StatusBadRequest)
 		Expect(line.User).To(BeEmpty(), "somebody was asked who the caller is")
 	},
 	Entry("an empty segment in front", Denies("KA-PATH-1"), get("//pods")),
@@ -55,7 +55,7 @@ var _ = DescribeTable("a path that two programs could read in two ways is refuse
 // kubelet.
 var _ = DescribeTable("while these are how clients spell paths:",
 	func(ctx SpecContext, call Call, code int) {
-		hold(ctx, kubelet(ctx), caller(ctx, everything), call, code)
+		expectClaim(ctx, kubelet(ctx), caller(ctx, everything), call, code)
 	},
 	Entry("one slash in front", AllowsBy("KA-PATH-1", "KA-POD-1"), get("/pods"), http.StatusOK),
 	Entry("one slash in the middle", AllowsBy("KA-PATH-1", "KA-EXEC-1"), Calling(http.MethodPost, processes[0].path),
@@ -74,23 +74,23 @@ var _ = DescribeTable("while these are how clients spell paths:",
 
 var _ = Describe("a method that is for proxies themselves", Attack("T24"), func() {
 	It("is refused: TRACE", Denies("KA-METHOD-1"), func(ctx SpecContext) {
-		reply, _ := hold(ctx, kubelet(ctx), caller(ctx, everything),
+		reply, _ := expectClaim(ctx, kubelet(ctx), caller(ctx, everything),
 			Calling(http.MethodTrace, "/healthz").With("X-E2E: repeated"), http.StatusMethodNotAllowed)
 		Expect(reply.Body).NotTo(ContainSubstring("repeated"))
 	})
 	It("is refused: CONNECT to a path", Denies("KA-METHOD-1"), func(ctx SpecContext) {
-		hold(ctx, kubelet(ctx), caller(ctx, everything), Calling(http.MethodConnect, "/exec"+noContainer),
+		expectClaim(ctx, kubelet(ctx), caller(ctx, everything), Calling(http.MethodConnect, "/exec"+noContainer),
 			http.StatusMethodNotAllowed)
 	})
 	It("is refused: CONNECT to a host", Denies("KA-METHOD-1"), func(ctx SpecContext) {
-		hold(ctx, kubelet(ctx), caller(ctx, everything), Calling(http.MethodConnect, "127.0.0.1:10250"),
+		expectClaim(ctx, kubelet(ctx), caller(ctx, everything), Calling(http.MethodConnect, "127.0.0.1:10250"),
 			http.StatusMethodNotAllowed)
 	})
 	It("is refused over HTTP/2", Denies("KA-METHOD-1"), func(ctx SpecContext) {
 		expectOverHTTP2(ctx, http.MethodTrace, http.StatusMethodNotAllowed, "KA-METHOD-1")
 	})
 	It("while GET is served", AllowsBy("KA-METHOD-1", "KA-HEALTH-1"), func(ctx SpecContext) {
-		hold(ctx, kubelet(ctx), caller(ctx, everything), get("/healthz"))
+		expectClaim(ctx, kubelet(ctx), caller(ctx, everything), get("/healthz"))
 	})
 	It("over HTTP/2, too", AllowsBy("KA-METHOD-1", "KA-HEALTH-1"), func(ctx SpecContext) {
 		expectOverHTTP2(ctx, http.MethodGet, http.StatusOK, "")

@@ -20,7 +20,7 @@ import (
 // rejected makes a call that must be answered with 401. The audit log must name no user.
 func rejected(ctx context.Context, who Caller, call Call) {
 	GinkgoHelper()
-	_, line := hold(ctx, kubelet(ctx), who, call, http.StatusUnauthorized)
+	_, line := expectClaim(ctx, kubelet(ctx), who, call, http.StatusUnauthorized)
 	Expect(line.User).To(BeEmpty())
 }
 
@@ -43,11 +43,11 @@ var _ = Describe("who does not is nobody:", func() {
 
 	It("while its twin that is in order is let in", AllowsBy("KA-AUTH-1", "KA-HEALTH-1"), Label(OnHost),
 		func(ctx SpecContext) {
-			hold(ctx, kubelet(ctx), clusterAuthority(ctx).certify(caller(ctx, healthy).User), health)
+			expectClaim(ctx, kubelet(ctx), clusterAuthority(ctx).certify(caller(ctx, healthy).User), health)
 		})
 
 	It("a token that has ended", Denies("KA-AUTH-1"), Label(OnHost), func(ctx SpecContext) {
-		rejected(ctx, lasting(ctx, bearer(ctx, "", healthy), -time.Minute), health)
+		rejected(ctx, withLifetime(ctx, bearer(ctx, "", healthy), -time.Minute), health)
 	})
 
 	It("a token for somebody else", Denies("KA-AUTH-1"), func(ctx SpecContext) {
@@ -57,7 +57,7 @@ var _ = Describe("who does not is nobody:", func() {
 	It("a token of a service account that is gone", Denies("KA-AUTH-1"), func(ctx SpecContext) {
 		who := bearer(ctx, "", healthy)
 		gone := who.User[strings.LastIndexByte(who.User, ':')+1:]
-		Expect(suite.Client.CoreV1().ServiceAccounts(suite.Scene().Namespace(ctx)).Delete(ctx, gone,
+		Expect(suite.Client.CoreV1().ServiceAccounts(suite.Env().Namespace(ctx)).Delete(ctx, gone,
 			metav1.DeleteOptions{})).To(Succeed())
 		rejected(ctx, who, health)
 	})
@@ -78,11 +78,11 @@ var _ = Describe("who does not is nobody:", func() {
 	})
 
 	It("a bad token in a sub-protocol", Denies("KA-AUTH-1"), func(ctx SpecContext) {
-		rejected(ctx, Nobody(), bySubprotocol(get(processes[0].path), "not-a-token"))
+		rejected(ctx, Anonymous(), bySubprotocol(get(processes[0].path), "not-a-token"))
 	})
 
 	DescribeTable("an authorization", Denies("KA-AUTH-1"),
-		func(ctx SpecContext, value string) { rejected(ctx, Nobody(), health.With("Authorization: "+value)) },
+		func(ctx SpecContext, value string) { rejected(ctx, Anonymous(), health.With("Authorization: "+value)) },
 		Entry("that is garbage", "Bearer not-a-token"),
 		Entry("that is empty", "Bearer "),
 		Entry("of another kind", "Basic YWRtaW46YWRtaW4="),
@@ -90,12 +90,12 @@ var _ = Describe("who does not is nobody:", func() {
 	)
 
 	DescribeTable("a name in a header", Denies("KA-AUTH-1"), Attack("T24"),
-		func(ctx SpecContext, lines ...string) { rejected(ctx, Nobody(), health.With(lines...)) },
+		func(ctx SpecContext, lines ...string) { rejected(ctx, Anonymous(), health.With(lines...)) },
 		Entry("as request headers have it", "X-Remote-User: system:admin", "X-Remote-Group: system:masters"),
 		Entry("as impersonation has it", "Impersonate-User: system:admin", "Impersonate-Group: system:masters"),
 		Entry("as proxies have it", "X-Forwarded-User: system:admin", "Forwarded: for=127.0.0.1",
 			"X-Forwarded-For: 127.0.0.1"),
 	)
 
-	It("nothing at all", DeniesBy("KA-ANON-1", "KA-AUTH-1"), func(ctx SpecContext) { rejected(ctx, Nobody(), health) })
+	It("nothing at all", DeniesBy("KA-ANON-1", "KA-AUTH-1"), func(ctx SpecContext) { rejected(ctx, Anonymous(), health) })
 })

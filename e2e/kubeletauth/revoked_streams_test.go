@@ -32,15 +32,15 @@ const (
 var streamKinds = []struct {
 	name string
 	has  rights
-	call func(remote) Call
+	call func(execPaths) Call
 }{
-	{"exec", may("create", "exec"), func(r remote) Call {
+	{"exec", may("create", "exec"), func(r execPaths) Call {
 		return get(r.sleep).Upgrading("v4.channel.k8s.io")
 	}},
-	{"logs -f", may("get", "containerlogs"), func(r remote) Call { return get(r.logs + "&follow=true") }},
+	{"logs -f", may("get", "containerlogs"), func(r execPaths) Call { return get(r.logs + "&follow=true") }},
 	{"port-forward", may("create", "portforward"),
-		func(r remote) Call { return get(r.portForward).Upgrading("v4.channel.k8s.io") }},
-	{"attach", may("create", "attach"), func(r remote) Call { return get(r.attach).Upgrading("v4.channel.k8s.io") }},
+		func(r execPaths) Call { return get(r.portForward).Upgrading("v4.channel.k8s.io") }},
+	{"attach", may("create", "attach"), func(r execPaths) Call { return get(r.attach).Upgrading("v4.channel.k8s.io") }},
 }
 
 // openStream starts a stream, which is closed when the spec ends.
@@ -73,15 +73,15 @@ var _ = Describe("with answers cached for 5 minutes, an open stream", Ordered, C
 	Label(OnHost, OnHardened, Slow), func() {
 		var (
 			port *Port
-			pod  remote
+			pod  execPaths
 		)
 
 		BeforeAll(func(ctx SpecContext) {
-			port = beside(ctx, SideProxy{Flags: []string{
+			port = startSideProxy(ctx, SideProxy{Flags: []string{
 				"--stream-recheck-interval=" + recheckEvery.String(), "--authorization-webhook-cache-authorized-ttl=5m",
 				"--authentication-token-webhook-cache-ttl=5m",
 			}})
-			pod = remotely(ctx)
+			pod = newExecPaths(ctx)
 		})
 
 		for _, kind := range streamKinds {

@@ -18,8 +18,8 @@ type process struct {
 	rule        rules.ID
 	path        string
 	subresource string
-	// serves are the methods that the kubelet supports for it.
-	serves []string
+	// serverScript are the methods that the kubelet supports for it.
+	serverScript []string
 }
 
 var processes = []process{
@@ -34,7 +34,7 @@ var processes = []process{
 var _ = Describe("a path that runs or joins a process", func() {
 	for _, p := range processes {
 		Describe(p.subresource, func() {
-			for _, method := range p.serves {
+			for _, method := range p.serverScript {
 				It("is for who may create it, by "+method, Allows(p.rule), func(ctx SpecContext) {
 					decide(ctx, may("create", p.subresource), Calling(method, p.path).Upgrading(), http.StatusNotFound)
 				})
@@ -46,7 +46,7 @@ var _ = Describe("a path that runs or joins a process", func() {
 			It("is not for who may get nodes/proxy, by websocket", DeniesBeyond(p.rule, "KA-PROXY-1"), Attack("T10"),
 				func(ctx SpecContext) {
 					without := http.StatusNotFound
-					if len(p.serves) == 1 {
+					if len(p.serverScript) == 1 {
 						without = http.StatusMethodNotAllowed
 					}
 					decide(ctx, may("get", "proxy"), get(p.path).Upgrading(), http.StatusForbidden, without)

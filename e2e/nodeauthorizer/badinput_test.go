@@ -73,7 +73,7 @@ var _ = Describe("the webhook itself", Label(OnHost), func() {
 	var process string
 
 	BeforeEach(func(ctx SpecContext) {
-		suite.NeedsOurs("there is no webhook")
+		suite.SkipOnInTree("there is no webhook")
 		process = suite.ComponentProcess(ctx)
 	})
 

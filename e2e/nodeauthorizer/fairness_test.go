@@ -36,14 +36,15 @@ type guesses struct {
 	refused, failed, short int
 }
 
-// spent matches a denial that gives, in parentheses, the reason why there was no live lookup.
-var spent = regexp.MustCompile(`no relationship found between node '[^']*' and this object \([^)]+\)`)
+// noLiveLookup matches a denial that gives, in parentheses, the reason why there was no live
+// lookup.
+var noLiveLookup = regexp.MustCompile(`no relationship found between node '[^']*' and this object \([^)]+\)`)
 
 func (g *guesses) count(request Request, code int, message string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch {
-	case code == http.StatusForbidden && spent.MatchString(message):
+	case code == http.StatusForbidden && noLiveLookup.MatchString(message):
 		g.short++
 		g.refused++
 	case code == http.StatusForbidden && strings.Contains(message, unrelated):
@@ -101,9 +102,9 @@ var _ = Describe("a node that makes up names, with its own certificate", Serial,
 
 	BeforeAll(func(ctx SpecContext) {
 		TakeMachine(ctx)
-		scene := suite.Scene()
-		quiet = prepare(ctx, scene, 1, fairPods, fairPace)
-		loud := must(suite.Certified(ctx, scene.Node(ctx, scene.Other).Name))
+		env := suite.Env()
+		quiet = prepare(ctx, env, 1, fairPods, fairPace)
+		loud := must(suite.Certified(ctx, env.Node(ctx, env.Other).Name))
 		var guessing sync.WaitGroup
 		stop := make(chan struct{})
 		guessing.Go(func() { made.run(ctx, loud, stop) })

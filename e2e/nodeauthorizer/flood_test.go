@@ -71,13 +71,13 @@ var _ = Describe("a flood from one node's own certificate", Serial, Ordered, Lab
 	BeforeAll(func(ctx SpecContext) {
 		TakeMachine(ctx)
 		kubelet = must(suite.RealKubelet(ctx, suite.Worker))
-		friend = suite.AsNode(suite.Scene().Own)
+		friend = suite.AsNode(suite.Env().Own)
 		openBefore = must(suite.FailOpen(ctx))
 		during, stop := context.WithTimeout(ctx, floodLasts)
 		defer stop()
 		var flooding sync.WaitGroup
 		flooding.Go(func() { flooded.run(during, kubelet) })
-		answers, latencies = askCalmly(during, friend)
+		answers, latencies = askAtKubeletRate(during, friend)
 		flooding.Wait()
 		openAfter = must(suite.FailOpen(ctx))
 	})
@@ -112,18 +112,18 @@ var _ = Describe("a flood from one node's own certificate", Serial, Ordered, Lab
 // The denied request and the allowed request differ only in the number of requirements.
 var _ = Describe("a review larger than a kubelet's", func() {
 	It("is denied", Denies("NA-LIMIT"), func(ctx SpecContext) {
-		own := suite.Scene().Own
-		suite.ExpectForbidden(ctx, suite.AsNode(own), List(api.Pods).Where(crowded(own, tooMany)), "NA-LIMIT")
+		own := suite.Env().Own
+		suite.ExpectForbidden(ctx, suite.AsNode(own), List(api.Pods).Where(podSelector(own, tooMany)), "NA-LIMIT")
 	})
 
 	It("is none with fewer requirements", AllowsBy("NA-LIMIT", "NA-POD-2"), func(ctx SpecContext) {
-		own := suite.Scene().Own
-		suite.ExpectAllowed(ctx, suite.AsNode(own), List(api.Pods).Where(crowded(own, 2)), "NA-POD-2")
+		own := suite.Env().Own
+		suite.ExpectAllowed(ctx, suite.AsNode(own), List(api.Pods).Where(podSelector(own, 2)), "NA-POD-2")
 	})
 })
 
-// crowded selects the pods of a node with so many requirements.
-func crowded(node string, requirements int) string {
+// podSelector selects the pods of a node with so many requirements.
+func podSelector(node string, requirements int) string {
 	selector := make([]string, 0, requirements)
 	selector = append(selector, "spec.nodeName="+node)
 	for i := 1; i < requirements; i++ {
@@ -132,9 +132,9 @@ func crowded(node string, requirements int) string {
 	return strings.Join(selector, ",")
 }
 
-// askCalmly makes requests at the rate of a kubelet until the context ends. It returns the answers
-// and the durations.
-func askCalmly(ctx context.Context, who *Identity) (answers []Answer, latencies []time.Duration) {
+// askAtKubeletRate makes requests at the rate of a kubelet until the context ends. It returns the
+// answers and the durations.
+func askAtKubeletRate(ctx context.Context, who *Identity) (answers []Answer, latencies []time.Duration) {
 	GinkgoHelper()
 	const pace = 50 * time.Millisecond
 	for ctx.Err() == nil {

@@ -26,12 +26,12 @@ var _ = DescribeTable("a resource that no rule speaks of", decide,
 // decides what the Node authorizer leaves open, as upstream does.
 var _ = It("a grant by RBAC does not give a node what no rule gives it", Denies("NA-DEFAULT"), Label(OnHardened),
 	func(ctx SpecContext) {
-		granted := func(ctx context.Context, s *Scene) Request {
-			namespace := s.Namespace(ctx)
-			role, binding := fixtures.RoleFor(namespace, "deployments", "system:node:"+s.Own, rbacv1.PolicyRule{
+		granted := func(ctx context.Context, e *Env) Request {
+			namespace := e.Namespace(ctx)
+			role, binding := fixtures.RoleFor(namespace, "deployments", "system:node:"+e.Own, rbacv1.PolicyRule{
 				Verbs: []string{"list"}, APIGroups: []string{"apps"}, Resources: []string{"deployments"},
 			})
-			s.Put(ctx, role, binding)
+			e.Put(ctx, role, binding)
 			return List(api.Deployments).In(namespace)
 		}
 		decide(ctx, granted)
@@ -41,11 +41,11 @@ var _ = Describe("who is a node", func() {
 	services := plainly(List(api.Services))
 
 	It("a node that says which it is gets its rights", AllowsBy("NA-IDENT-1", "NA-UNI-SERVICES"), func(ctx SpecContext) {
-		suite.Hold(ctx, suite.AsNode(suite.Scene().Own), services)
+		suite.ExpectClaim(ctx, suite.AsNode(suite.Env().Own), services)
 	})
 
 	It("a node that does not say which it is gets nothing", Denies("NA-IDENT-1"), func(ctx SpecContext) {
-		suite.Hold(ctx, suite.AsUnnamedNode(), services, `unknown node for user "system:node:"`)
+		suite.ExpectClaim(ctx, suite.AsUnnamedNode(), services, `unknown node for user "system:node:"`)
 	})
 
 	// Neither user is a node, so node-authorizer does not deny the request. RBAC denies it, without
@@ -58,6 +58,6 @@ var _ = Describe("who is a node", func() {
 			Expect(answer.Message + answer.Reason).NotTo(ContainSubstring("[NA-"))
 		},
 		Entry("the group alone", func() *Identity { return suite.AsGroupOnly() }),
-		Entry("the name alone", func() *Identity { return suite.AsStranger(suite.Scene().Own) }),
+		Entry("the name alone", func() *Identity { return suite.AsStranger(suite.Env().Own) }),
 	)
 })

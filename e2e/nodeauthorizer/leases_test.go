@@ -11,12 +11,12 @@ import (
 )
 
 // leaseOf is a request for the lease of a node, in the namespace of leases.
-func leaseOf(where place, r Request) Story {
+func leaseOf(where place, r Request) RequestFunc {
 	return forNode(where, func(node string) Request { return r.In(fixtures.LeaseNamespace).Named(node) })
 }
 
 // writtenLeaseOf writes the lease of a node.
-func writtenLeaseOf(where place, namespace string, r Request) Story {
+func writtenLeaseOf(where place, namespace string, r Request) RequestFunc {
 	return forNode(where, func(node string) Request {
 		return r.In(namespace).Named(node).With(fixtures.Lease(namespace, node))
 	})

@@ -12,17 +12,17 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-func nodeNamed(where place, r Request) Story {
+func nodeNamed(where place, r Request) RequestFunc {
 	return forNode(where, r.Named)
 }
 
-func nodeSelected(where place, r Request) Story {
+func nodeSelected(where place, r Request) RequestFunc {
 	return forNode(where, func(node string) Request { return r.Where("metadata.name=" + node) })
 }
 
 // registered creates the Node object first.
-func registered(where place, r Request) Story {
-	return func(ctx context.Context, s *Scene) Request { return r.Named(s.Node(ctx, where(s)).Name) }
+func registered(where place, r Request) RequestFunc {
+	return func(ctx context.Context, e *Env) Request { return r.Named(e.Node(ctx, where(e)).Name) }
 }
 
 const (

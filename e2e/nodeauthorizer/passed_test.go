@@ -26,22 +26,22 @@ func audienceIn(group string) schema.GroupVersionResource {
 
 // audienceGranted grants the node an audience in RBAC, and makes the check that NodeRestriction
 // makes.
-func audienceGranted(ctx context.Context, s *Scene) Request {
-	namespace := s.Namespace(ctx)
-	role, binding := fixtures.RoleFor(namespace, "audience", "system:node:"+s.Own, rbacv1.PolicyRule{
+func audienceGranted(ctx context.Context, e *Env) Request {
+	namespace := e.Namespace(ctx)
+	role, binding := fixtures.RoleFor(namespace, "audience", "system:node:"+e.Own, rbacv1.PolicyRule{
 		Verbs: []string{audienceVerb}, APIGroups: []string{""}, Resources: []string{audience},
 	})
-	s.Put(ctx, role, binding)
+	e.Put(ctx, role, binding)
 	return Ask(audienceVerb, audienceIn("")).In(namespace).Named(fixtures.Account)
 }
 
-func kubeadmConfig(r Request) Story {
+func kubeadmConfig(r Request) RequestFunc {
 	return plainly(r.In("kube-system").Named("kubeadm-config"))
 }
 
 // approval is the check that kube-controller-manager makes about a node that requests a
 // certificate. The subresource does not exist, so an allowed request returns "not found".
-func approval(subresource string) Story {
+func approval(subresource string) RequestFunc {
 	return plainly(Create(api.CertificateSigningRequests).Named("any").Sub(subresource).With(struct{}{}).OrMissing())
 }
 

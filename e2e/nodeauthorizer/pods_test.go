@@ -12,17 +12,17 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-func podsOf(where place, r Request) Story {
+func podsOf(where place, r Request) RequestFunc {
 	return forNode(where, func(node string) Request { return r.Where("spec.nodeName=" + node) })
 }
 
-func podsNotOf(where place, r Request) Story {
+func podsNotOf(where place, r Request) RequestFunc {
 	return forNode(where, func(node string) Request { return r.Where("spec.nodeName!=" + node) })
 }
 
-func mirrorPod(ctx context.Context, s *Scene) Request {
-	node := s.Node(ctx, s.Own)
-	pod := fixtures.Pod(s.Namespace(ctx), s.NewName("mirror"), node.Name, fixtures.Mirror(node))
+func mirrorPod(ctx context.Context, e *Env) Request {
+	node := e.Node(ctx, e.Own)
+	pod := fixtures.Pod(e.Namespace(ctx), e.NewName("mirror"), node.Name, fixtures.Mirror(node))
 	return Create(api.Pods).In(pod.Namespace).With(pod)
 }
 

@@ -67,16 +67,17 @@ func isStaticPod(refusal auditv1.Event, _ map[string]time.Time) bool {
 func isPodThatIsGone(refusal auditv1.Event, gone map[string]time.Time) bool {
 	ref := refusal.ObjectRef
 	return ref.Resource == "pods" &&
-		(wasGone(refusal, gone, ref.Namespace) || wasGone(refusal, gone, ref.Namespace+"/"+ref.Name))
+		(deletedBefore(refusal, gone, ref.Namespace) || deletedBefore(refusal, gone, ref.Namespace+"/"+ref.Name))
 }
 
 func isForPodsThatAreGone(refusal auditv1.Event, gone map[string]time.Time) bool {
 	ref := refusal.ObjectRef
-	return ref.Resource != "pods" && (wasGone(refusal, gone, ref.Namespace) || wasGone(refusal, gone, ref.Namespace+"/"))
+	return ref.Resource != "pods" && (deletedBefore(refusal, gone, ref.Namespace) ||
+		deletedBefore(refusal, gone, ref.Namespace+"/"))
 }
 
-// wasGone reports whether the deletion began before the denial.
-func wasGone(refusal auditv1.Event, gone map[string]time.Time, key string) bool {
+// deletedBefore reports whether the deletion began before the denial.
+func deletedBefore(refusal auditv1.Event, gone map[string]time.Time, key string) bool {
 	at, ok := gone[key]
 	return ok && !refusal.RequestReceivedTimestamp.Time.Before(at)
 }
@@ -186,11 +187,11 @@ var _ = Describe("a real kubelet", Label(OnHost, OnWorker, Slow), func() {
 	It("starts many pods with secrets and config maps and is refused nothing", PollProgressAfter(manyStart),
 		Allows("NA-SECRET-1"), Allows("NA-CM-1"), func(ctx SpecContext) {
 			TakeMachine(ctx)
-			begun, scene := time.Now(), suite.Scene()
-			namespace := scene.Namespace(ctx)
+			begun, env := time.Now(), suite.Env()
+			namespace := env.Namespace(ctx)
 			for i := range realPods() {
 				name := fmt.Sprintf("real-%d", i)
-				scene.Put(ctx, fixtures.Secret(namespace, name), fixtures.ConfigMap(namespace, name),
+				env.Put(ctx, fixtures.Secret(namespace, name), fixtures.ConfigMap(namespace, name),
 					fixtures.Pod(namespace, name, suite.Worker, fixtures.WithSecret(name), fixtures.WithConfigMap(name),
 						fixtures.WithToken(), awaited))
 			}

@@ -13,18 +13,18 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// unregistered creates a pod with a secret and a token that is bound to the scene's own node. The
+// unregistered creates a pod with a secret and a token that is bound to the Env's own node. The
 // node has no Node object.
-func unregistered(question func(*corev1.Pod) Request) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		pod := fixtures.Pod(s.Namespace(ctx), s.NewName("pod"), s.Own, fixtures.WithSecret(onlySecret), fixtures.WithToken())
-		s.Put(ctx, fixtures.Secret(pod.Namespace, onlySecret), pod)
+func unregistered(question func(*corev1.Pod) Request) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		pod := fixtures.Pod(e.Namespace(ctx), e.NewName("pod"), e.Own, fixtures.WithSecret(onlySecret), fixtures.WithToken())
+		e.Put(ctx, fixtures.Secret(pod.Namespace, onlySecret), pod)
 		return question(pod)
 	}
 }
 
 // alsoRegistered is the same with a Node object.
-func alsoRegistered(question func(*corev1.Pod) Request) Story {
+func alsoRegistered(question func(*corev1.Pod) Request) RequestFunc {
 	return whenRegistered(unregistered(question))
 }
 
@@ -45,7 +45,7 @@ func itself(r Request) func(*corev1.Pod) Request {
 
 func itsEviction(pod *corev1.Pod) Request { return eviction(pod.Namespace, pod.Name) }
 
-// neverRegistered is a story of a node without a Node object.
+// neverRegistered is a request function of a node without a Node object.
 var neverRegistered = unregistered(itsSecret)
 
 var _ = DescribeTable("a node without a Node object", decide,
@@ -67,8 +67,8 @@ var _ = DescribeTable("a node without a Node object", decide,
 		alsoRegistered(itself(Patch(api.Pods).Sub("status")))),
 	Entry("evicts no pod", DeniesBeyond("NA-NODE-4", "NA-POD-5"), unregistered(itsEviction)),
 	Entry("with one it evicts pods", AllowsBy("NA-NODE-4", "NA-POD-5"), alsoRegistered(itsEviction)),
-	Entry("writes no event", DeniesBeyond("NA-NODE-4", "NA-UNI-EVENTS"), told),
-	Entry("with one it writes events", AllowsBy("NA-NODE-4", "NA-UNI-EVENTS"), whenRegistered(told)),
+	Entry("writes no event", DeniesBeyond("NA-NODE-4", "NA-UNI-EVENTS"), nodeEvent),
+	Entry("with one it writes events", AllowsBy("NA-NODE-4", "NA-UNI-EVENTS"), whenRegistered(nodeEvent)),
 )
 
 // The requests that a kubelet needs before it creates its Node object, and to create it.

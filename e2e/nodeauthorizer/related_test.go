@@ -99,11 +99,11 @@ var _ = DescribeTable("a node and a resource claim", decide,
 )
 
 // attached creates a volume attachment for a node.
-func attached(where place, question ask) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		s.Node(ctx, s.Own)
-		attachment := fixtures.VolumeAttachment(s.NewName("attachment"), s.NewName("volume"), where(s))
-		s.Put(ctx, attachment)
+func attached(where place, question ask) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		e.Node(ctx, e.Own)
+		attachment := fixtures.VolumeAttachment(e.NewName("attachment"), e.NewName("volume"), where(e))
+		e.Put(ctx, attachment)
 		return question("", attachment.Name)
 	}
 }

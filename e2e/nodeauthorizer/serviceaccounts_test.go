@@ -13,17 +13,17 @@ import (
 )
 
 // accountOn is a request about the account of a pod on a node.
-func accountOn(where place, r Request, tweaks ...fixtures.PodTweak) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		pod := s.Pod(ctx, where(s), tweaks...)
+func accountOn(where place, r Request, tweaks ...fixtures.PodTweak) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		pod := e.Pod(ctx, where(e), tweaks...)
 		return r.In(pod.Namespace).Named(pod.Spec.ServiceAccountName)
 	}
 }
 
 // tokenFor requests a token that is bound to a pod on a node and that the pod mounts.
-func tokenFor(where place) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		pod := s.Pod(ctx, where(s), fixtures.WithToken())
+func tokenFor(where place) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		pod := e.Pod(ctx, where(e), fixtures.WithToken())
 		return Create(api.ServiceAccounts).In(pod.Namespace).Named(pod.Spec.ServiceAccountName).
 			Sub("token").With(fixtures.TokenRequest(pod))
 	}
@@ -31,10 +31,10 @@ func tokenFor(where place) Story {
 
 // grantedToken requests a token that is bound to a pod on the node. An administrator has granted
 // its audience to the node.
-func grantedToken(tweaks ...fixtures.PodTweak) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		pod := s.Pod(ctx, s.Own, tweaks...)
-		_ = audienceGranted(ctx, s)
+func grantedToken(tweaks ...fixtures.PodTweak) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		pod := e.Pod(ctx, e.Own, tweaks...)
+		_ = audienceGranted(ctx, e)
 		return Create(api.ServiceAccounts).In(pod.Namespace).Named(pod.Spec.ServiceAccountName).
 			Sub("token").With(fixtures.TokenRequestFor(pod, audience))
 	}

@@ -25,7 +25,7 @@ var _ = Describe("a node authorizer that has not seen the cluster", Serial, Orde
 	func() {
 		BeforeAll(func(ctx SpecContext) {
 			binding := must(suite.Client.RbacV1().ClusterRoleBindings().Get(ctx, componentBinding, metav1.GetOptions{}))
-			DeferCleanup(giveBack, binding.Subjects)
+			DeferCleanup(restoreRights, binding.Subjects)
 			bind(ctx, nil)
 			suite.RestartComponent(ctx)
 		})
@@ -51,8 +51,8 @@ func bind(ctx context.Context, subjects []rbacv1.Subject) {
 	must(bindings.Update(ctx, binding, metav1.UpdateOptions{}))
 }
 
-// giveBack restores the rights and waits until node-authorizer decides again.
-func giveBack(ctx context.Context, subjects []rbacv1.Subject) {
+// restoreRights restores the rights and waits until node-authorizer decides again.
+func restoreRights(ctx context.Context, subjects []rbacv1.Subject) {
 	bind(ctx, subjects)
-	suite.Hears(ctx, restored, ComponentReady)
+	suite.AwaitWebhook(ctx, restored, ComponentReady)
 }

@@ -26,13 +26,13 @@ const onlyGets = "set configMapAndSecretChangeDetectionStrategy of the kubelet t
 var _ = Describe("a watch that a node has begun", Label(OnHost, OnWorker), func() {
 	It("shows a secret after the last pod that used it has left, and a new watch is denied", Denies("NA-SECRET-2"),
 		func(ctx SpecContext) {
-			scene := suite.Scene()
+			env := suite.Env()
 			kubelet := must(suite.RealKubelet(ctx, suite.Worker))
 			client := must(kubelet.Client())
-			secret := fixtures.Secret(scene.Namespace(ctx), "watched")
-			scene.Put(ctx, secret)
+			secret := fixtures.Secret(env.Namespace(ctx), "watched")
+			env.Put(ctx, secret)
 			pod := fixtures.Pod(secret.Namespace, "user", suite.Worker, fixtures.WithSecret(secret.Name))
-			scene.Put(ctx, pod)
+			env.Put(ctx, pod)
 			get := Get(api.Secrets).In(secret.Namespace).Named(secret.Name)
 			suite.ExpectAllowed(ctx, kubelet, get, "NA-SECRET-1")
 			events := must(client.CoreV1().Secrets(secret.Namespace).Watch(ctx, metav1.ListOptions{
@@ -48,8 +48,8 @@ var _ = Describe("a watch that a node has begun", Label(OnHost, OnWorker), func(
 				[]byte(`{"stringData":{"new":"value"}}`), metav1.PatchOptions{})
 			Expect(err).NotTo(HaveOccurred())
 			Eventually(ctx, events.ResultChan()).WithTimeout(Soon).Should(Receive(Satisfy(func(e watch.Event) bool {
-				shown, ok := e.Object.(*corev1.Secret)
-				return ok && string(shown.Data["new"]) == "value"
+				secret, ok := e.Object.(*corev1.Secret)
+				return ok && string(secret.Data["new"]) == "value"
 			})))
 			suite.ExpectForbidden(ctx, kubelet, Watch(api.Secrets).In(secret.Namespace).Where("metadata.name="+secret.Name),
 				"NA-SECRET-2", unrelated)

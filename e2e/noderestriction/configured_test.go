@@ -47,42 +47,42 @@ maxTokenSeconds: 86400
 `
 
 // full reaches a limit first, with objects of the administrator or of the node, and then makes the
-// story's request.
-func full(fill func(context.Context, *Scene), story Story) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		fill(ctx, s)
-		return story(ctx, s)
+// function's request.
+func full(fill func(context.Context, *Env), makeRequest RequestFunc) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		fill(ctx, e)
+		return makeRequest(ctx, e)
 	}
 }
 
-func aMirrorPod(ctx context.Context, s *Scene) {
-	s.Put(ctx, fixtures.Pod(s.Namespace(ctx), s.NewName("mirror"), s.Own, fixtures.Mirror(s.Node(ctx, s.Own))))
+func aMirrorPod(ctx context.Context, e *Env) {
+	e.Put(ctx, fixtures.Pod(e.Namespace(ctx), e.NewName("mirror"), e.Own, fixtures.Mirror(e.Node(ctx, e.Own))))
 }
 
-func aSlice(ctx context.Context, s *Scene) {
-	s.Put(ctx, fixtures.ResourceSlice(s.NewName("slice"), s.Own))
+func aSlice(ctx context.Context, e *Env) {
+	e.Put(ctx, fixtures.ResourceSlice(e.NewName("slice"), e.Own))
 }
 
-func aPodCertificateRequest(ctx context.Context, s *Scene) {
-	pod := s.Pod(ctx, s.Own, fixtures.WithCertificate(fixtures.Signer))
-	s.Put(ctx, must(fixtures.PodCertificateRequest(s.NewName("request"), pod, s.Account(ctx), s.Node(ctx, s.Own))))
+func aPodCertificateRequest(ctx context.Context, e *Env) {
+	pod := e.Pod(ctx, e.Own, fixtures.WithCertificate(fixtures.Signer))
+	e.Put(ctx, must(fixtures.PodCertificateRequest(e.NewName("request"), pod, e.Account(ctx), e.Node(ctx, e.Own))))
 }
 
-func aSigningRequest(ctx context.Context, s *Scene) {
-	request, _, err := fixtures.CertificateSigningRequest(s.NewName("csr"), client, "system:node:"+s.Own)
+func aSigningRequest(ctx context.Context, e *Env) {
+	request, _, err := fixtures.CertificateSigningRequest(e.NewName("csr"), client, "system:node:"+e.Own)
 	Expect(err).NotTo(HaveOccurred())
-	s.PutAs(ctx, suite.AsNode(s.Own), request)
+	e.PutAs(ctx, suite.AsNode(e.Own), request)
 }
 
 const asMany = "as one node may have: 1"
 
 // asMachine is the body of entries about a node of the machine table.
-func asMachine(ctx SpecContext, story Story, text ...string) {
-	suite.HoldWrite(ctx, suite.AsNode("e2e-machine-7"), story, text...)
+func asMachine(ctx SpecContext, makeRequest RequestFunc, text ...string) {
+	suite.ExpectWriteClaim(ctx, suite.AsNode("e2e-machine-7"), makeRequest, text...)
 }
 
-func machine(tweak func(*corev1.Node)) Story {
-	return func(context.Context, *Scene) Request {
+func machine(tweak func(*corev1.Node)) RequestFunc {
+	return func(context.Context, *Env) Request {
 		node := fixtures.Node("e2e-machine-7")
 		node.Spec.Taints = []corev1.Taint{{Key: "e2e.bulkhead.dev/pool", Value: "pii", Effect: corev1.TaintEffectNoSchedule}}
 		tweak(node)
@@ -110,8 +110,8 @@ var _ = Describe("what an operator configures", Serial, Ordered, Label(Disruptiv
 		Entry("no second", Denies("NR-SLICE-3"), full(aSlice, newSlice(own)), asMany),
 		Entry("a first pod certificate request", Allows("NR-PCR-6"), certificate()),
 		Entry("no second", Denies("NR-PCR-6"), full(aPodCertificateRequest, certificate()), asMany),
-		Entry("a first certificate signing request", Allows("NR-CSR-5"), signing(client)),
-		Entry("no second", Denies("NR-CSR-5"), full(aSigningRequest, signing(client)), asMany),
+		Entry("a first certificate signing request", Allows("NR-CSR-5"), newCSR(client)),
+		Entry("no second", Denies("NR-CSR-5"), full(aSigningRequest, newCSR(client)), asMany),
 	)
 
 	DescribeTable("says what machines are:", asMachine,
@@ -128,7 +128,7 @@ var _ = Describe("what an operator configures", Serial, Ordered, Label(Disruptiv
 	Describe("makes taints stick:", func() {
 		It("a Node comes back with them", Allows("NR-STICKY-1"), func(ctx SpecContext) {
 			compromised(ctx)
-			admit(ctx, registering(func(_ *Scene, node *corev1.Node) { node.Spec.Taints = stickyTaints() }))
+			admit(ctx, registering(func(_ *Env, node *corev1.Node) { node.Spec.Taints = stickyTaints() }))
 		})
 		It("not without them", Denies("NR-STICKY-1"), func(ctx SpecContext) {
 			compromised(ctx)
@@ -136,16 +136,16 @@ var _ = Describe("what an operator configures", Serial, Ordered, Label(Disruptiv
 		})
 		It("a Node that has them is written", Allows("NR-STICKY-2"), func(ctx SpecContext) {
 			node := tainted(ctx)
-			admit(ctx, func(context.Context, *Scene) Request {
+			admit(ctx, func(context.Context, *Env) Request {
 				return Patch(api.Nodes).Named(node.Name).Sub("status").With(status("phase", "Running"))
 			})
 		})
 		It("one that came back without them is not", Denies("NR-STICKY-2"), func(ctx SpecContext) {
 			compromised(ctx)
-			suite.Scene().Node(ctx, suite.Scene().Own)
+			suite.Env().Node(ctx, suite.Env().Own)
 			remembered(ctx, "absent")
-			admit(ctx, func(context.Context, *Scene) Request {
-				return Patch(api.Nodes).Named(suite.Scene().Own).Sub("status").With(status("phase", "Running"))
+			admit(ctx, func(context.Context, *Env) Request {
+				return Patch(api.Nodes).Named(suite.Env().Own).Sub("status").With(status("phase", "Running"))
 			}, sticky)
 		})
 		It("a node brings sixteen", Allows("NR-STICKY-3"), func(ctx SpecContext) { admit(ctx, registering(withTaints(16))) })
@@ -160,14 +160,14 @@ func stickyTaints() []corev1.Taint {
 	return []corev1.Taint{{Key: sticky, Value: "yes", Effect: corev1.TaintEffectNoSchedule}}
 }
 
-// tainted creates the scene's own Node with a sticky taint, and waits until node-restriction has
+// tainted creates the Env's own Node with a sticky taint, and waits until node-restriction has
 // stored the taint.
 func tainted(ctx SpecContext) *corev1.Node {
 	GinkgoHelper()
-	node := fixtures.Node(suite.Scene().Own)
+	node := fixtures.Node(suite.Env().Own)
 	node.Labels = map[string]string{FakeNodeLabel: "true"}
 	node.Spec.Taints = stickyTaints()
-	suite.Scene().Put(ctx, node)
+	suite.Env().Put(ctx, node)
 	DeferCleanup(func(ctx context.Context) { suite.OnControlPlane(ctx, "bulkhead taints clear "+node.Name) })
 	remembered(ctx, sticky)
 	return node
@@ -177,7 +177,7 @@ func tainted(ctx SpecContext) *corev1.Node {
 func compromised(ctx SpecContext) {
 	GinkgoHelper()
 	node := tainted(ctx)
-	suite.Scene().Remove(ctx, node)
+	suite.Env().Remove(ctx, node)
 }
 
 func remembered(ctx SpecContext, what string) {
@@ -188,12 +188,12 @@ func remembered(ctx SpecContext, what string) {
 		if err != nil {
 			return "", err
 		}
-		return there.Data[suite.Scene().Own], nil
+		return there.Data[suite.Env().Own], nil
 	}).WithTimeout(Soon).WithPolling(100 * time.Millisecond).Should(ContainSubstring(what))
 }
 
-func withTaints(n int) func(*Scene, *corev1.Node) {
-	return func(_ *Scene, node *corev1.Node) {
+func withTaints(n int) func(*Env, *corev1.Node) {
+	return func(_ *Env, node *corev1.Node) {
 		for i := range n {
 			node.Spec.Taints = append(node.Spec.Taints, corev1.Taint{
 				Key: strings.Replace(sticky, "compromised", fmt.Sprint(i), 1), Effect: corev1.TaintEffectNoSchedule,

@@ -18,9 +18,9 @@ var _ = Describe("who is a node", func() {
 	// The authorizers deny all requests of such a user. So a request reaches admission only with an
 	// RBAC grant. On hardened even a grant is not enough.
 	It("a node that does not say which one it is writes nothing", Denies("NR-IDENT-1"), func(ctx SpecContext) {
-		scene := suite.Scene()
-		request := Create(api.Nodes).With(fixtures.Node(scene.Own))
-		scene.Grant(ctx, "system:node:", createNodes)
+		env := suite.Env()
+		request := Create(api.Nodes).With(fixtures.Node(env.Own))
+		env.Grant(ctx, "system:node:", createNodes)
 		if suite.Settings.Profile == Hardened {
 			expectRefusedByAuthorizer(ctx, suite.AsUnnamedNode(), request)
 			return

@@ -36,14 +36,14 @@ func relabel(key string, value any) Request {
 	return Patch(api.Nodes).With(metadata("labels", fields{key: value}))
 }
 
-// labelledNode sets labels on the scene's own Node as the administrator, before the request.
-func labelledNode(r Request, labels ...string) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		s.Node(ctx, s.Own)
+// labelledNode sets labels on the Env's own Node as the administrator, before the request.
+func labelledNode(r Request, labels ...string) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		e.Node(ctx, e.Own)
 		for i := 0; i < len(labels); i += 2 {
-			setLabel(ctx, s.Own, labels[i], labels[i+1])
+			setLabel(ctx, e.Own, labels[i], labels[i+1])
 		}
-		return r.Named(s.Own)
+		return r.Named(e.Own)
 	}
 }
 
@@ -58,35 +58,35 @@ func setLabel(ctx context.Context, node, key, value string) {
 	Expect(err).NotTo(HaveOccurred())
 }
 
-func withLabels(labels map[string]string) func(*Scene, *corev1.Node) {
-	return func(_ *Scene, node *corev1.Node) { node.Labels = maps.Clone(labels) }
+func withLabels(labels map[string]string) func(*Env, *corev1.Node) {
+	return func(_ *Env, node *corev1.Node) { node.Labels = maps.Clone(labels) }
 }
 
-// again registers the scene's own node after its Node with labels was deleted.
-func again(had map[string]string, story Story) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		before := s.Node(ctx, s.Own)
+// registeringAgain registers the Env's own node after its Node with labels was deleted.
+func registeringAgain(had map[string]string, makeRequest RequestFunc) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		before := e.Node(ctx, e.Own)
 		for key, value := range had {
-			setLabel(ctx, s.Own, key, value)
+			setLabel(ctx, e.Own, key, value)
 		}
-		s.Remove(ctx, before)
-		return story(ctx, s)
+		e.Remove(ctx, before)
+		return makeRequest(ctx, e)
 	}
 }
 
 var _ = DescribeTable("the label kubernetes.io/hostname", admit,
-	Entry("is the node's name when it registers", Allows("NR-LABEL-3"), registering(func(s *Scene, node *corev1.Node) {
-		node.Labels = map[string]string{corev1.LabelHostname: s.Own}
+	Entry("is the node's name when it registers", Allows("NR-LABEL-3"), registering(func(e *Env, node *corev1.Node) {
+		node.Labels = map[string]string{corev1.LabelHostname: e.Own}
 	})),
 	Entry("is another node's name when it registers: denied", DeniesBeyond("NR-LABEL-3", Behind),
-		registering(func(s *Scene, node *corev1.Node) {
-			node.Labels = map[string]string{corev1.LabelHostname: s.Other}
+		registering(func(e *Env, node *corev1.Node) {
+			node.Labels = map[string]string{corev1.LabelHostname: e.Other}
 		}), notThisHostname),
 	Entry("is what it was when the node registers again", Allows("NR-LABEL-3"),
-		again(map[string]string{corev1.LabelHostname: "e2e-before"},
+		registeringAgain(map[string]string{corev1.LabelHostname: "e2e-before"},
 			registering(withLabels(map[string]string{corev1.LabelHostname: "e2e-before"})))),
 	Entry("is another one when the node registers again: denied", DeniesBeyond("NR-LABEL-3", Behind),
-		again(map[string]string{corev1.LabelHostname: "e2e-before"},
+		registeringAgain(map[string]string{corev1.LabelHostname: "e2e-before"},
 			registering(withLabels(map[string]string{corev1.LabelHostname: "e2e-after"}))), notThisHostname),
 )
 
@@ -103,19 +103,19 @@ var _ = DescribeTable("a label of a Node", admit,
 	Entry("of a CSI driver is changed by the node: denied", DeniesBeyond("NR-LABEL-4", Behind),
 		labelledNode(relabel(csiTopology, "b"), csiTopology, "a"), setOnce),
 	Entry("is set anew by the node that registers again", Allows("NR-LABEL-4"),
-		again(map[string]string{zone: "a"}, registering(withLabels(map[string]string{zone: "b"})))),
+		registeringAgain(map[string]string{zone: "a"}, registering(withLabels(map[string]string{zone: "b"})))),
 )
 
-// architecture sets the reported architecture and the label of the scene's own Node as the
+// architecture sets the reported architecture and the label of the Env's own Node as the
 // administrator. The node then sets both in one request.
-func architecture(had, label, reports, sets string) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		s.Node(ctx, s.Own)
-		patchStatus(ctx, s.Own, fields{"nodeInfo": fields{"architecture": had}})
-		setLabel(ctx, s.Own, corev1.LabelArchStable, label)
+func architecture(had, label, reports, sets string) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		e.Node(ctx, e.Own)
+		patchStatus(ctx, e.Own, fields{"nodeInfo": fields{"architecture": had}})
+		setLabel(ctx, e.Own, corev1.LabelArchStable, label)
 		both := metadata("labels", fields{corev1.LabelArchStable: sets})
 		both["status"] = fields{"nodeInfo": fields{"architecture": reports}}
-		return Patch(api.Nodes).Sub("status").Named(s.Own).With(both)
+		return Patch(api.Nodes).Sub("status").Named(e.Own).With(both)
 	}
 }
 
@@ -129,11 +129,11 @@ var _ = DescribeTable("the architecture of a Node", admitCertified,
 )
 
 var _ = DescribeTable("the worker's kubelet that labels its Node", Label(OnHost, OnWorker), asWorkersKubelet,
-	Entry("with its own host name", Allows("NR-LABEL-3"), func(context.Context, *Scene) Request {
+	Entry("with its own host name", Allows("NR-LABEL-3"), func(context.Context, *Env) Request {
 		return relabel(corev1.LabelHostname, suite.Worker).Named(suite.Worker)
 	}),
 	Entry("with the host name of the control plane: denied", DeniesBeyond("NR-LABEL-3", Behind),
-		func(context.Context, *Scene) Request {
+		func(context.Context, *Env) Request {
 			return relabel(corev1.LabelHostname, suite.ControlPlane).Named(suite.Worker)
 		}, notThisHostname),
 	Entry("with no host name: denied", DeniesBeyond("NR-LABEL-3", Behind), itself(relabel(corev1.LabelHostname, nil)),
@@ -216,9 +216,9 @@ var _ = Describe("a real kubelet whose labels change", Serial, Label(Disruptive,
 		})
 
 		It("keeps the zone that a cloud controller sets after the registration", Allows("NR-LABEL-4"), func(ctx SpecContext) {
-			scene, since := suite.Scene(), time.Now()
-			cloud := must(suite.CertifiedUser(ctx, scene.NewName("e2e-cloud-controller")))
-			scene.Grant(ctx, cloud.User,
+			env, since := suite.Env(), time.Now()
+			cloud := must(suite.CertifiedUser(ctx, env.NewName("e2e-cloud-controller")))
+			env.Grant(ctx, cloud.User,
 				rbacv1.PolicyRule{Verbs: []string{"patch"}, APIGroups: []string{""}, Resources: []string{"nodes"}})
 			for _, value := range []string{"a", "b"} {
 				_, err := must(cloud.Client()).CoreV1().Nodes().Patch(ctx, suite.Worker, types.MergePatchType,

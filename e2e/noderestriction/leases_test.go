@@ -14,9 +14,9 @@ import (
 )
 
 // leasing creates a lease with a node's name.
-func leasing(where place, namespace string) Story {
-	return func(_ context.Context, s *Scene) Request {
-		return Create(api.Leases).In(namespace).With(fixtures.Lease(namespace, where(s)))
+func leasing(where place, namespace string) RequestFunc {
+	return func(_ context.Context, e *Env) Request {
+		return Create(api.Leases).In(namespace).With(fixtures.Lease(namespace, where(e)))
 	}
 }
 

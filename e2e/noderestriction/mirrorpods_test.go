@@ -19,10 +19,10 @@ import (
 
 // inNamespaceWith creates a mirror pod in a namespace whose default annotations are changed. nil
 // removes an annotation.
-func inNamespaceWith(annotations fields, tweaks ...func(*Scene, *corev1.Pod)) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		annotate(ctx, s.Namespace(ctx), annotations)
-		return mirror(tweaks...)(ctx, s)
+func inNamespaceWith(annotations fields, tweaks ...func(*Env, *corev1.Pod)) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		annotate(ctx, e.Namespace(ctx), annotations)
+		return mirror(tweaks...)(ctx, e)
 	}
 }
 
@@ -34,12 +34,12 @@ func annotate(ctx context.Context, namespace string, annotations fields) {
 }
 
 // labels and annotations add a key to a mirror pod.
-func labels(key string) func(*Scene, *corev1.Pod) {
-	return func(_ *Scene, pod *corev1.Pod) { pod.Labels = map[string]string{key: "any"} }
+func labels(key string) func(*Env, *corev1.Pod) {
+	return func(_ *Env, pod *corev1.Pod) { pod.Labels = map[string]string{key: "any"} }
 }
 
-func annotations(key string) func(*Scene, *corev1.Pod) {
-	return func(_ *Scene, pod *corev1.Pod) { pod.Annotations[key] = "any" }
+func annotations(key string) func(*Env, *corev1.Pod) {
+	return func(_ *Env, pod *corev1.Pod) { pod.Annotations[key] = "any" }
 }
 
 const allowedKeys = "node.kubernetes.io/mirror.allowed-label-keys"
@@ -65,10 +65,10 @@ var _ = DescribeTable("a mirror pod", Label(OnHardened), admit,
 		"must not create mirror pods with the following labels: k8s-app"),
 
 	Entry("has the name that a kubelet gives it", Allows("NR-MIRROR-5"), mirror()),
-	Entry("does not take another node's place", Denies("NR-MIRROR-5"), mirror(func(s *Scene, pod *corev1.Pod) {
-		pod.Name = "kube-apiserver-" + s.Other
+	Entry("does not take another node's place", Denies("NR-MIRROR-5"), mirror(func(e *Env, pod *corev1.Pod) {
+		pod.Name = "kube-apiserver-" + e.Other
 	}), "whose names end in"),
-	Entry("goes when it is deleted", Denies("NR-MIRROR-5"), mirror(func(_ *Scene, pod *corev1.Pod) {
+	Entry("goes when it is deleted", Denies("NR-MIRROR-5"), mirror(func(_ *Env, pod *corev1.Pod) {
 		pod.Finalizers = []string{"bulkhead.dev/e2e"}
 	}), "that have no finalizers"),
 

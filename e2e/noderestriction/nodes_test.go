@@ -16,19 +16,19 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// registering creates the scene's own Node. The tweaks edit the Node.
-func registering(tweaks ...func(*Scene, *corev1.Node)) Story {
-	return func(_ context.Context, s *Scene) Request {
-		node := fixtures.Node(s.Own)
+// registering creates the Env's own Node. The tweaks edit the Node.
+func registering(tweaks ...func(*Env, *corev1.Node)) RequestFunc {
+	return func(_ context.Context, e *Env) Request {
+		node := fixtures.Node(e.Own)
 		for _, tweak := range tweaks {
-			tweak(s, node)
+			tweak(e, node)
 		}
 		return Create(api.Nodes).With(node)
 	}
 }
 
-func withLabel(key string) func(*Scene, *corev1.Node) {
-	return func(_ *Scene, node *corev1.Node) { node.Labels = map[string]string{key: "any"} }
+func withLabel(key string) func(*Env, *corev1.Node) {
+	return func(_ *Env, node *corev1.Node) { node.Labels = map[string]string{key: "any"} }
 }
 
 const (
@@ -44,9 +44,9 @@ const (
 var _ = DescribeTable("a node that registers itself", admit,
 	Entry("makes its own Node", Allows("NR-NODE-1"), registering()),
 	Entry("does not make another node's", Denies("NR-NODE-1"),
-		registering(func(s *Scene, node *corev1.Node) { node.Name = s.Other }), onlyItself),
-	Entry("does not have a name made up", Denies("NR-NODE-1"), registering(func(s *Scene, node *corev1.Node) {
-		node.Name, node.GenerateName = "", s.Own+"-"
+		registering(func(e *Env, node *corev1.Node) { node.Name = e.Other }), onlyItself),
+	Entry("does not have a name made up", Denies("NR-NODE-1"), registering(func(e *Env, node *corev1.Node) {
+		node.Name, node.GenerateName = "", e.Own+"-"
 	}), onlyItself),
 
 	Entry("has labels of the kubelet's", Allows("NR-NODE-3"), registering(withLabel(instanceType))),
@@ -91,12 +91,12 @@ var _ = DescribeTable("a node that writes to a Node", admit,
 var _ = DescribeTable("a node that registers itself for somebody else", admit,
 	Entry("belongs to nobody", Allows("NR-NODE-7"), registering()),
 	Entry("does not belong to what is gone", DeniesBeyond("NR-NODE-7", Behind),
-		registering(func(_ *Scene, node *corev1.Node) {
+		registering(func(_ *Env, node *corev1.Node) {
 			node.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Namespace", Name: "gone", UID: "gone"}}
 		}), "ownerReferences"),
 )
 
-func configured(_ *Scene, node *corev1.Node) {
+func configured(_ *Env, node *corev1.Node) {
 	node.Spec.ConfigSource = &corev1.NodeConfigSource{ConfigMap: &corev1.ConfigMapNodeConfigSource{ //nolint:staticcheck // the field is what the rule is about
 		Namespace: "default", Name: "any", KubeletConfigKey: "kubelet",
 	}}
@@ -106,7 +106,7 @@ func configured(_ *Scene, node *corev1.Node) {
 // webhook. So where only Bulkhead decides, there is nothing left to reject. unsent_test.go sends
 // the field to the webhook directly.
 var _ = It("a node has no source of dynamic configuration", Denies("NR-NODE-2"), func(ctx SpecContext) {
-	who, request := suite.AsNode(suite.Scene().Own), registering(configured)(ctx, suite.Scene())
+	who, request := suite.AsNode(suite.Env().Own), registering(configured)(ctx, suite.Env())
 	if suite.Settings.Profile == Parity {
 		node, ok := request.Body.(*corev1.Node)
 		Expect(ok).To(BeTrue())

@@ -13,16 +13,16 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// claim creates a claim and a pod on the scene's own node that uses it.
-func claim(r Request) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		name, volume, secret := s.NewName("claim"), s.NewName("volume"), s.NewName("secret")
-		s.Put(ctx,
-			fixtures.Volume(volume, s.Namespace(ctx), name, secret),
-			fixtures.Claim(s.Namespace(ctx), name, volume),
+// claim creates a claim and a pod on the Env's own node that uses it.
+func claim(r Request) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		name, volume, secret := e.NewName("claim"), e.NewName("volume"), e.NewName("secret")
+		e.Put(ctx,
+			fixtures.Volume(volume, e.Namespace(ctx), name, secret),
+			fixtures.Claim(e.Namespace(ctx), name, volume),
 		)
-		s.Pod(ctx, s.Own, fixtures.WithClaim(name))
-		return r.In(s.Namespace(ctx)).Named(name)
+		e.Pod(ctx, e.Own, fixtures.WithClaim(name))
+		return r.In(e.Namespace(ctx)).Named(name)
 	}
 }
 

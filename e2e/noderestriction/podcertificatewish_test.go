@@ -13,11 +13,11 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-func forAQuarter(_ context.Context, _ *Scene, r *certificatesv1.PodCertificateRequest) {
+func forAQuarter(_ context.Context, _ *Env, r *certificatesv1.PodCertificateRequest) {
 	r.Spec.MaxExpirationSeconds = ptr.To(int32(7862400))
 }
 
-func withRole(_ context.Context, _ *Scene, r *certificatesv1.PodCertificateRequest) {
+func withRole(_ context.Context, _ *Env, r *certificatesv1.PodCertificateRequest) {
 	r.Spec.UnverifiedUserAnnotations = map[string]string{"e2e.bulkhead.dev/role": "admin"}
 }
 

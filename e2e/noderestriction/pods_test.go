@@ -15,20 +15,20 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// mirror creates a mirror pod of the scene's own node. The tweaks edit the pod.
-func mirror(tweaks ...func(*Scene, *corev1.Pod)) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		pod := fixtures.Pod(s.Namespace(ctx), s.NewName("mirror"), s.Own, fixtures.Mirror(s.Node(ctx, s.Own)))
+// mirror creates a mirror pod of the Env's own node. The tweaks edit the pod.
+func mirror(tweaks ...func(*Env, *corev1.Pod)) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		pod := fixtures.Pod(e.Namespace(ctx), e.NewName("mirror"), e.Own, fixtures.Mirror(e.Node(ctx, e.Own)))
 		for _, tweak := range tweaks {
-			tweak(s, pod)
+			tweak(e, pod)
 		}
 		return Create(api.Pods).In(pod.Namespace).With(pod)
 	}
 }
 
 // with applies a fixture's tweak to a mirror pod.
-func with(tweak fixtures.PodTweak) func(*Scene, *corev1.Pod) {
-	return func(_ *Scene, pod *corev1.Pod) { tweak(pod) }
+func with(tweak fixtures.PodTweak) func(*Env, *corev1.Pod) {
+	return func(_ *Env, pod *corev1.Pod) { tweak(pod) }
 }
 
 const (
@@ -47,35 +47,35 @@ const (
 
 var _ = DescribeTable("a node that makes a pod", admit,
 	Entry("makes a mirror pod of its own", Allows("NR-POD-1"), mirror()),
-	Entry("makes no other pod", Denies("NR-POD-1"), mirror(func(_ *Scene, pod *corev1.Pod) {
+	Entry("makes no other pod", Denies("NR-POD-1"), mirror(func(_ *Env, pod *corev1.Pod) {
 		pod.Annotations, pod.Spec.ServiceAccountName = nil, fixtures.Account
 	}), onlyMirrors),
 
 	Entry("is its owner and its controller", Allows("NR-POD-2"), mirror()),
-	Entry("does not bind it to another node", Denies("NR-POD-2"), mirror(func(s *Scene, pod *corev1.Pod) {
-		pod.Spec.NodeName = s.Other
+	Entry("does not bind it to another node", Denies("NR-POD-2"), mirror(func(e *Env, pod *corev1.Pod) {
+		pod.Spec.NodeName = e.Other
 	}), ownNodeName),
-	Entry("does not leave it without an owner", Denies("NR-POD-2"), mirror(func(_ *Scene, pod *corev1.Pod) {
+	Entry("does not leave it without an owner", Denies("NR-POD-2"), mirror(func(_ *Env, pod *corev1.Pod) {
 		pod.OwnerReferences = nil
 	}), ownedByItself),
-	Entry("does not give it two owners", Denies("NR-POD-2"), mirror(func(_ *Scene, pod *corev1.Pod) {
+	Entry("does not give it two owners", Denies("NR-POD-2"), mirror(func(_ *Env, pod *corev1.Pod) {
 		second := pod.OwnerReferences[0]
 		second.Name, second.UID, second.Controller = "another", "another", nil
 		pod.OwnerReferences = append(pod.OwnerReferences, second)
 	}), singleOwner),
-	Entry("does not give it to another kind", Denies("NR-POD-2"), mirror(func(_ *Scene, pod *corev1.Pod) {
+	Entry("does not give it to another kind", Denies("NR-POD-2"), mirror(func(_ *Env, pod *corev1.Pod) {
 		pod.OwnerReferences[0].APIVersion, pod.OwnerReferences[0].Kind = "apps/v1", "ReplicaSet"
 	}), ownedByItself),
-	Entry("does not give it to another node", Denies("NR-POD-2"), mirror(func(s *Scene, pod *corev1.Pod) {
-		pod.OwnerReferences[0].Name = s.Other
+	Entry("does not give it to another node", Denies("NR-POD-2"), mirror(func(e *Env, pod *corev1.Pod) {
+		pod.OwnerReferences[0].Name = e.Other
 	}), ownedByItself),
-	Entry("does not own it without controlling it", Denies("NR-POD-2"), mirror(func(_ *Scene, pod *corev1.Pod) {
+	Entry("does not own it without controlling it", Denies("NR-POD-2"), mirror(func(_ *Env, pod *corev1.Pod) {
 		pod.OwnerReferences[0].Controller = nil
 	}), asController),
-	Entry("does not have it block the deletion of its Node", Denies("NR-POD-2"), mirror(func(_ *Scene, pod *corev1.Pod) {
+	Entry("does not have it block the deletion of its Node", Denies("NR-POD-2"), mirror(func(_ *Env, pod *corev1.Pod) {
 		pod.OwnerReferences[0].BlockOwnerDeletion = ptr.To(true)
 	}), notBlocking),
-	Entry("does not name a Node that it was before", Denies("NR-POD-2"), mirror(func(_ *Scene, pod *corev1.Pod) {
+	Entry("does not name a Node that it was before", Denies("NR-POD-2"), mirror(func(_ *Env, pod *corev1.Pod) {
 		pod.OwnerReferences[0].UID = "another"
 	}), "UID mismatch"),
 
@@ -138,12 +138,13 @@ func evicted(pod *corev1.Pod) Request {
 
 // The authorizers allow no node these requests. An accidental or malicious RBAC grant must not
 // allow them either.
-var _ = DescribeTable("a node to which RBAC grants more of pods", func(ctx SpecContext, story Story, text string) {
-	admitGranted(ctx, granted(story, rbacv1.PolicyRule{
-		Verbs: []string{"update", "patch", "create"}, APIGroups: []string{""},
-		Resources: []string{"pods", "pods/ephemeralcontainers", "pods/resize", "pods/binding"},
-	}), text)
-},
+var _ = DescribeTable("a node to which RBAC grants more of pods",
+	func(ctx SpecContext, makeRequest RequestFunc, text string) {
+		admitGranted(ctx, granted(makeRequest, rbacv1.PolicyRule{
+			Verbs: []string{"update", "patch", "create"}, APIGroups: []string{""},
+			Resources: []string{"pods", "pods/ephemeralcontainers", "pods/resize", "pods/binding"},
+		}), text)
+	},
 	Entry("changes nothing of its own", Denies("NR-POD-5"),
 		podOn(own, aboutPod(Patch(api.Pods).With(metadata("labels", fields{"app": "payments"})))),
 		"can only create and delete mirror pods"),

@@ -16,15 +16,15 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// reporting patches the status of a pod on the scene's own node.
-func reporting(patch fields) Story {
+// reporting patches the status of a pod on the Env's own node.
+func reporting(patch fields) RequestFunc {
 	return podOn(own, aboutPod(Patch(api.Pods).Sub("status").With(patch)))
 }
 
 // afterwards patches the status of a pod that has ended.
-func afterwards(patch fields) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		pod := s.Pod(ctx, s.Own)
+func afterwards(patch fields) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		pod := e.Pod(ctx, e.Own)
 		pod.Status.Phase = corev1.PodFailed
 		_, err := suite.Client.CoreV1().Pods(pod.Namespace).UpdateStatus(ctx, pod, metav1.UpdateOptions{})
 		Expect(err).NotTo(HaveOccurred())
@@ -37,15 +37,15 @@ func podIPs(ip string) fields {
 	return fields{"status": fields{"podIP": ip, "podIPs": []any{fields{"ip": ip}}}}
 }
 
-// inRange gives the scene's Nodes addresses and waits until the scene's own Node has its podCIDR.
+// inRange gives the Env's Nodes addresses and waits until the Env's own Node has its podCIDR.
 // The patch then reports an IP inside it.
-func inRange(patch func(inside string) fields) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		addressed(ctx, s)
-		otherAddressed(ctx, s)
+func inRange(patch func(inside string) fields) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		addressed(ctx, e)
+		otherAddressed(ctx, e)
 		var cidr string
 		Eventually(ctx, func() (string, error) {
-			node, err := suite.Client.CoreV1().Nodes().Get(ctx, s.Own, metav1.GetOptions{})
+			node, err := suite.Client.CoreV1().Nodes().Get(ctx, e.Own, metav1.GetOptions{})
 			if err != nil {
 				return "", err
 			}
@@ -53,7 +53,7 @@ func inRange(patch func(inside string) fields) Story {
 			return cidr, nil
 		}).WithTimeout(time.Minute).WithPolling(200*time.Millisecond).ShouldNot(BeEmpty(),
 			"kube-controller-manager gives Nodes their podCIDR")
-		return reporting(patch(must(netip.ParsePrefix(cidr)).Addr().Next().Next().String()))(ctx, s)
+		return reporting(patch(must(netip.ParsePrefix(cidr)).Addr().Next().Next().String()))(ctx, e)
 	}
 }
 
@@ -61,17 +61,17 @@ func inRange(patch func(inside string) fields) Story {
 func always(patch fields) func(string) fields { return func(string) fields { return patch } }
 
 // onOwnAddress reports the node's own address as the pod's host IP.
-func onOwnAddress(ctx context.Context, s *Scene) Request {
-	return inRange(always(status("hostIP", s.Address())))(ctx, s)
+func onOwnAddress(ctx context.Context, e *Env) Request {
+	return inRange(always(status("hostIP", e.Address())))(ctx, e)
 }
 
-// othersAddress is the address of the scene's other Node after [otherAddressed].
+// othersAddress is the address of the Env's other Node after [otherAddressed].
 const othersAddress = "192.0.2.99"
 
-func otherAddressed(ctx context.Context, s *Scene) {
+func otherAddressed(ctx context.Context, e *Env) {
 	GinkgoHelper()
-	s.Node(ctx, s.Other)
-	patchStatus(ctx, s.Other, fields{"addresses": []any{fields{"type": "InternalIP", "address": othersAddress}}})
+	e.Node(ctx, e.Other)
+	patchStatus(ctx, e.Other, fields{"addresses": []any{fields{"type": "InternalIP", "address": othersAddress}}})
 }
 
 var _ = DescribeTable("a node that reports on a pod", admit,

@@ -19,9 +19,9 @@ const audience = "e2e.bulkhead.dev"
 
 // token requests a token that is bound to a pod of the node and that the pod mounts. The tweaks
 // edit the request.
-func token(tweaks ...func(*authenticationv1.TokenRequest)) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		return tokenOf(s.Pod(ctx, s.Own, fixtures.WithToken()), tweaks...)
+func token(tweaks ...func(*authenticationv1.TokenRequest)) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		return tokenOf(e.Pod(ctx, e.Own, fixtures.WithToken()), tweaks...)
 	}
 }
 
@@ -33,18 +33,18 @@ func tokenOf(pod *corev1.Pod, tweaks ...func(*authenticationv1.TokenRequest)) Re
 	return Create(api.ServiceAccounts).In(pod.Namespace).Named(pod.Spec.ServiceAccountName).Sub("token").With(request)
 }
 
-// neighboursToken is bound to a pod of another node. A pod of the own node uses the same account.
-func neighboursToken(ctx context.Context, s *Scene) Request {
-	s.Pod(ctx, s.Own, fixtures.WithToken())
-	return tokenOf(s.Pod(ctx, s.Other, fixtures.WithToken()))
+// otherNodesToken is bound to a pod of another node. A pod of the own node uses the same account.
+func otherNodesToken(ctx context.Context, e *Env) Request {
+	e.Pod(ctx, e.Own, fixtures.WithToken())
+	return tokenOf(e.Pod(ctx, e.Other, fixtures.WithToken()))
 }
 
 // anothersToken is for an account that the pod does not use. Another pod on the node uses it.
-func anothersToken(ctx context.Context, s *Scene) Request {
-	account := fixtures.ServiceAccount(s.Namespace(ctx), "another")
-	s.Put(ctx, account)
-	s.Pod(ctx, s.Own, fixtures.WithToken(), fixtures.As(account.Name))
-	request := tokenOf(s.Pod(ctx, s.Own, fixtures.WithToken()))
+func anothersToken(ctx context.Context, e *Env) Request {
+	account := fixtures.ServiceAccount(e.Namespace(ctx), "another")
+	e.Put(ctx, account)
+	e.Pod(ctx, e.Own, fixtures.WithToken(), fixtures.As(account.Name))
+	request := tokenOf(e.Pod(ctx, e.Own, fixtures.WithToken()))
 	return request.Named(account.Name)
 }
 
@@ -56,9 +56,9 @@ func living(seconds int64) func(*authenticationv1.TokenRequest) {
 	return func(r *authenticationv1.TokenRequest) { r.Spec.ExpirationSeconds = ptr.To(seconds) }
 }
 
-func mountingFor(tweak func(*authenticationv1.TokenRequest)) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		return tokenOf(s.Pod(ctx, s.Own, fixtures.WithTokenFor(audience)), tweak)
+func mountingFor(tweak func(*authenticationv1.TokenRequest)) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		return tokenOf(e.Pod(ctx, e.Own, fixtures.WithTokenFor(audience)), tweak)
 	}
 }
 
@@ -81,7 +81,7 @@ var _ = DescribeTable("a node that asks for a token", admit,
 		}), "does not match the UID in record"),
 
 	Entry("gets one of its own pod", Allows("NR-SA-3"), token()),
-	Entry("gets none of another node's pod", Denies("NR-SA-3"), neighboursToken,
+	Entry("gets none of another node's pod", Denies("NR-SA-3"), otherNodesToken,
 		"node requested token bound to a pod scheduled on a different node"),
 
 	Entry("gets one for an audience that the pod mounts", Allows("NR-SA-4"), mountingFor(forAudience(audience))),
@@ -101,10 +101,10 @@ var _ = It("a node gets no token of another account than the pod's", Denies("NR-
 	})
 
 var _ = It("a node gets no token of a pod that is gone", Denies("NR-SA-2"), func(ctx SpecContext) {
-	scene := suite.Scene()
-	scene.Pod(ctx, scene.Own, fixtures.WithToken())
-	gone := fixtures.Pod(scene.Namespace(ctx), "gone", scene.Own)
+	env := suite.Env()
+	env.Pod(ctx, env.Own, fixtures.WithToken())
+	gone := fixtures.Pod(env.Namespace(ctx), "gone", env.Own)
 	gone.UID = "gone"
-	suite.ExpectRefusedWrite(ctx, suite.AsNode(scene.Own), tokenOf(gone),
+	suite.ExpectRefusedWrite(ctx, suite.AsNode(env.Own), tokenOf(gone),
 		Refusal{By: "NR-SA-2", Code: 404, Text: "not found"})
 })

@@ -45,7 +45,7 @@ func withConfigSource() string {
 // This API server drops, or does not serve, the fields of these rules. An API server with other
 // feature gates would send them, so the webhook must decide about them.
 var _ = Describe("the webhook itself, asked what this API server does not ask:", Label(OnHost), func() {
-	BeforeEach(func() { suite.NeedsOurs("there is no webhook") })
+	BeforeEach(func() { suite.SkipOnInTree("there is no webhook") })
 
 	It("a node writes its CSINode", Allows("NR-CSINODE-2"), func(ctx SpecContext) { expectAdmitted(ctx, updateOf("")) })
 	It("not the status of it, where CSIVolumeHealth is off", Denies("NR-CSINODE-2"), func(ctx SpecContext) {

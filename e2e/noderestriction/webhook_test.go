@@ -73,7 +73,7 @@ func expectForbidden(ctx context.Context, body, end string) {
 }
 
 var _ = Describe("the webhook itself", Label(OnHost), func() {
-	BeforeEach(func() { suite.NeedsOurs("there is no webhook") })
+	BeforeEach(func() { suite.SkipOnInTree("there is no webhook") })
 
 	It("answers a good review", Allows("NR-NODE-1"), func(ctx SpecContext) {
 		expectAdmitted(ctx, review("e2e-any"))
@@ -150,5 +150,5 @@ var _ = It("nobody removes the webhook through the API", Denies("NR-EVENT-2"), L
 		err = registrations.DeleteCollection(ctx, metav1.DeleteOptions{},
 			metav1.ListOptions{LabelSelector: "app.kubernetes.io/part-of=bulkhead"})
 		Expect(err).NotTo(HaveOccurred())
-		admit(ctx, telling(other), ownObjects)
+		admit(ctx, newEvent(other), ownObjects)
 	})

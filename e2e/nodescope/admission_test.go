@@ -15,20 +15,20 @@ import (
 
 // admit is the body of the tables about writes. The authorizers allow the write. The answer of
 // admission must match the labels of the spec.
-func admit(ctx SpecContext, who actor, story Story, text ...string) {
-	suite.HoldWrite(ctx, who(), story, text...)
+func admit(ctx SpecContext, who actor, makeRequest RequestFunc, text ...string) {
+	suite.ExpectWriteClaim(ctx, who(), makeRequest, text...)
 }
 
 // tainted replaces the taints of a Node with one taint, as a client does that has read them.
-func tainted(where place) Story {
+func tainted(where place) RequestFunc {
 	return theNode(where, Patch(api.Nodes).With(spec("taints", []any{
 		fields{"key": "e2e.bulkhead.dev/terminating", "effect": string(corev1.TaintEffectNoSchedule)},
 	})))
 }
 
 // tokenOf requests a token of an agent that is bound to a pod of the stage, or is not bound.
-func tokenOf(pod string) Story {
-	return func(context.Context, *Scene) Request {
+func tokenOf(pod string) RequestFunc {
+	return func(context.Context, *Env) Request {
 		request := fixtures.TokenRequest(&corev1.Pod{})
 		if pod == "" {
 			request.Spec.BoundObjectRef = nil
@@ -40,9 +40,9 @@ func tokenOf(pod string) Story {
 }
 
 // newLease creates the heartbeat lease of a node without one.
-func newLease(name func(*Scene) string) Story {
-	return func(_ context.Context, s *Scene) Request {
-		return Create(api.Leases).In(fixtures.LeaseNamespace).With(fixtures.Lease(fixtures.LeaseNamespace, name(s)))
+func newLease(name func(*Env) string) RequestFunc {
+	return func(_ context.Context, e *Env) Request {
+		return Create(api.Leases).In(fixtures.LeaseNamespace).With(fixtures.Lease(fixtures.LeaseNamespace, name(e)))
 	}
 }
 
@@ -66,15 +66,15 @@ var _ = DescribeTable("an agent's write of its own node's", admit,
 	Entry("while who is not held gives any", Allows("NS-ADMIT-1"), podOf(plain),
 		theNode(own, Patch(api.Nodes).With(metadata("labels", fields{notForNodes: ""})))),
 
-	Entry("an event in its node's name is admitted", Allows("NS-ADMIT-1"), podOf(agent), told(own, own)),
-	Entry("one in another's name is not", Denies("NS-ADMIT-1"), Label(OnHardened), podOf(agent), told(own, other),
+	Entry("an event in its node's name is admitted", Allows("NS-ADMIT-1"), podOf(agent), eventFrom(own, own)),
+	Entry("one in another's name is not", Denies("NS-ADMIT-1"), Label(OnHardened), podOf(agent), eventFrom(own, other),
 		"[NR-EVENT-1]"),
-	Entry("one about another's pod is not", Denies("NS-ADMIT-1"), Label(OnHardened), podOf(agent), told(other, own),
+	Entry("one about another's pod is not", Denies("NS-ADMIT-1"), Label(OnHardened), podOf(agent), eventFrom(other, own),
 		"[NR-EVENT-2]"),
 
 	Entry("its heartbeat is admitted", Allows("NS-ADMIT-1"), podOf(agent), lease(own, Patch(api.Leases))),
 	Entry("a new heartbeat of another is not", Denies("NS-ADMIT-1"), podOf(agent),
-		newLease(func(s *Scene) string { return s.Other }), "[NR-LEASE-1]"),
+		newLease(func(e *Env) string { return e.Other }), "[NR-LEASE-1]"),
 
 	Entry("a token that is bound to a pod on its node is admitted", Allows("NS-ADMIT-1"), podOf(agent), tokenOf(agent)),
 	Entry("one that is bound to its pod on another is not", Denies("NS-ADMIT-1"), podOf(agent), tokenOf(agent+onOther),

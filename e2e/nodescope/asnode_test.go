@@ -14,7 +14,7 @@ import (
 )
 
 // lease is a request for the heartbeat lease of a node.
-func lease(where place, r Request) Story {
+func lease(where place, r Request) RequestFunc {
 	return forNode(where, func(node string) Request { return r.In(fixtures.LeaseNamespace).Named(node) })
 }
 
@@ -25,12 +25,12 @@ func bystanderOn(where place) *corev1.Pod {
 	return pod
 }
 
-// told creates an event about the bystander on the first node. The event's source is the second
-// node.
-func told(about, source place) Story {
-	return func(_ context.Context, s *Scene) Request {
+// eventFrom creates an event about the bystander on the first node. The event's source is the
+// second node.
+func eventFrom(about, source place) RequestFunc {
+	return func(_ context.Context, e *Env) Request {
 		return Create(api.Events).In(stage.Namespace).With(
-			fixtures.EventAbout(bystanderOn(about), s.NewName("event"), source()))
+			fixtures.EventAbout(bystanderOn(about), e.NewName("event"), source()))
 	}
 }
 
@@ -43,12 +43,12 @@ var _ = DescribeTable("an agent and what its node's pods use:", decide,
 	Entry("which the pod of its DaemonSet there gets", Allows("NS-SCOPE-1"), podOf(agent+onOther),
 		bystander(other, Get(api.Secrets))),
 	Entry("it does not get a secret that no pod uses", Denies("NS-SCOPE-1"), podOf(agent),
-		named(nobodys, Get(api.Secrets)), "[NA-SECRET-1]"),
+		named(unusedName, Get(api.Secrets)), "[NA-SECRET-1]"),
 	Entry("it lists their secret by name", Allows("NS-SCOPE-1"), podOf(agent), selecting(own, List(api.Secrets))),
 	Entry("it does not list that of another node's", Denies("NS-SCOPE-1"), podOf(agent),
 		selecting(other, List(api.Secrets)), "[NA-SECRET-2]"),
 	Entry("it does not list all", Denies("NS-SCOPE-1"), podOf(agent), plainly(List(api.Secrets)), "[NA-SECRET-2]"),
-	Entry("it does not watch all of a namespace", Denies("NS-SCOPE-1"), podOf(agent), here(Watch(api.Secrets)),
+	Entry("it does not watch all of a namespace", Denies("NS-SCOPE-1"), podOf(agent), inStage(Watch(api.Secrets)),
 		"[NA-SECRET-2]"),
 	Entry("it writes none", Denies("NS-SCOPE-1"), podOf(agent), bystander(own, Patch(api.Secrets)), "[NA-SECRET-1]"),
 
@@ -73,9 +73,10 @@ var _ = DescribeTable("an agent and what nodes have besides:", decide,
 	Entry("it has none elsewhere", Denies("NS-SCOPE-1"), podOf(agent),
 		plainly(Get(api.Leases).In("kube-system").Named("kube-scheduler")), "[NA-LEASE-3]"),
 
-	Entry("it tells of a pod on its node", Allows("NS-SCOPE-1"), podOf(agent), told(own, own)),
-	Entry("it reads no events", Denies("NS-SCOPE-1"), podOf(agent), here(List(api.Events)), "[NA-UNI-EVENTS]"),
-	Entry("nor by the other group, which it does not name", Denies("NS-SCOPE-1"), podOf(agent), here(List(api.NewEvents)),
+	Entry("it tells of a pod on its node", Allows("NS-SCOPE-1"), podOf(agent), eventFrom(own, own)),
+	Entry("it reads no events", Denies("NS-SCOPE-1"), podOf(agent), inStage(List(api.Events)), "[NA-UNI-EVENTS]"),
+	Entry("nor by the other group, which it does not name", Denies("NS-SCOPE-1"), podOf(agent),
+		inStage(List(api.NewEvents)),
 		"[NA-UNI-EVENTS]"),
 	Entry("it lists services", Allows("NS-SCOPE-1"), podOf(agent), plainly(List(api.Services))),
 	Entry("it writes none", Denies("NS-SCOPE-1"), podOf(agent),

@@ -40,14 +40,14 @@ var _ = Describe("what an account in audit would be refused", func() {
 	It("is admitted, too, and told in the audit log", Allows("NS-PASS-3"), func(ctx SpecContext) {
 		since := time.Now()
 		who := podOf(watched)()
-		suite.HoldWrite(ctx, who, theNode(own, Patch(api.Nodes).With(metadata("labels", fields{notForNodes: ""}))))
+		suite.ExpectWriteClaim(ctx, who, theNode(own, Patch(api.Nodes).With(metadata("labels", fields{notForNodes: ""}))))
 		Eventually(ctx, func() ([]string, error) {
 			events, err := suite.Audited(ctx, since.Add(-time.Second), who.User)
-			var said []string
+			var messages []string
 			for _, event := range events {
-				said = append(said, event.Annotations[ScopedEntry+"/would-refuse"])
+				messages = append(messages, event.Annotations[ScopedEntry+"/would-refuse"])
 			}
-			return said, err
+			return messages, err
 		}).WithTimeout(Soon).WithPolling(time.Second).Should(ContainElement(ContainSubstring("[NS-ADMIT-1]")))
 	})
 

@@ -27,8 +27,8 @@ var (
 
 // boundToken requests a token that is bound to a pod of the stage. The edits change the reference
 // to the pod.
-func boundToken(account, pod string, edits ...func(*authenticationv1.BoundObjectReference)) Story {
-	return func(context.Context, *Scene) Request {
+func boundToken(account, pod string, edits ...func(*authenticationv1.BoundObjectReference)) RequestFunc {
+	return func(context.Context, *Env) Request {
 		ref := &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: pod, UID: stage.UIDs[pod]}
 		for _, edit := range edits {
 			edit(ref)
@@ -46,9 +46,9 @@ func withoutUID(ref *authenticationv1.BoundObjectReference) { ref.UID = "" }
 
 // newSecret creates a secret of a type. If the type is a service account token, the secret gets a
 // token of an account.
-func newSecret(of corev1.SecretType) Story {
-	return func(_ context.Context, s *Scene) Request {
-		secret := fixtures.Secret(stage.Namespace, s.NewName("secret"))
+func newSecret(of corev1.SecretType) RequestFunc {
+	return func(_ context.Context, e *Env) Request {
+		secret := fixtures.Secret(stage.Namespace, e.NewName("secret"))
 		if secret.Type = of; of == corev1.SecretTypeServiceAccountToken {
 			secret.StringData, secret.Annotations = nil, map[string]string{corev1.ServiceAccountNameKey: plain}
 		}
@@ -57,16 +57,16 @@ func newSecret(of corev1.SecretType) Story {
 }
 
 // newRoleBinding binds a role to an account without a scope.
-func newRoleBinding(_ context.Context, s *Scene) Request {
+func newRoleBinding(_ context.Context, e *Env) Request {
 	binding := &rbacv1.RoleBinding{
 		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: stage.Namespace, Name: plain}},
 		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "view"},
 	}
-	binding.Name = s.NewName("binding")
+	binding.Name = e.NewName("binding")
 	return Create(roleBindings).In(stage.Namespace).With(binding)
 }
 
-func signer(verb string) Story {
+func signer(verb string) RequestFunc {
 	return plainly(Ask(verb, signers).Named(certificatesv1.KubeAPIServerClientSignerName))
 }
 
@@ -98,7 +98,7 @@ var _ = Describe("an account with a scope that names no tokens", Attack("T4"), f
 			named(small, Create(api.ServiceAccounts).Sub("token").With(&authenticationv1.TokenRequest{})),
 			"spec.boundObjectRef"),
 		Entry("none that is bound to a secret", Denies("NS-TOKEN-2"), podOf(small),
-			boundToken(small, small, toKind("Secret", ours)), "spec.boundObjectRef"),
+			boundToken(small, small, toKind("Secret", ofOwnNode)), "spec.boundObjectRef"),
 		Entry("none that is bound to its Node", Denies("NS-TOKEN-2"), podOf(small),
 			boundToken(small, small, func(ref *authenticationv1.BoundObjectReference) {
 				toKind("Node", own())(ref)
@@ -121,13 +121,13 @@ var _ = Describe("an account with a scope that names no tokens", Attack("T4"), f
 	)
 
 	DescribeTable("gives rights to others:", decide,
-		Entry("it binds no role", Denies("NS-GRANT-1"), podOf(small), Story(newRoleBinding)),
+		Entry("it binds no role", Denies("NS-GRANT-1"), podOf(small), RequestFunc(newRoleBinding)),
 		Entry("it changes no role", Denies("NS-GRANT-1"), podOf(small),
 			plainly(Patch(clusterRoles).Named("view").With(fields{}))),
 		Entry("it does not sign for the API server's signer", Denies("NS-GRANT-1"), podOf(small), signer("sign")),
 		Entry("it does not approve for it", Denies("NS-GRANT-1"), podOf(small), signer("approve")),
 		Entry("it reads roles", AllowsBy("NS-GRANT-1", "NS-PASS-1"), podOf(small), plainly(List(clusterRoles))),
-		Entry("while who has no scope binds one", AllowsBy("NS-GRANT-1", Behind), podOf(plain), Story(newRoleBinding)),
+		Entry("while who has no scope binds one", AllowsBy("NS-GRANT-1", Behind), podOf(plain), RequestFunc(newRoleBinding)),
 	)
 
 	It("as a real token for its own pod, works like its own", Allows("NS-TOKEN-2"), func(ctx SpecContext) {
@@ -136,8 +136,8 @@ var _ = Describe("an account with a scope that names no tokens", Attack("T4"), f
 		made := must(client.CoreV1().ServiceAccounts(stage.Namespace).CreateToken(ctx, small, request,
 			metav1.CreateOptions{}))
 		again := suite.AsBearer(must(suite.ReadToken(ctx, made.Status.Token)))
-		expectPassed(ctx, again, theNode(own, Get(api.Nodes))(ctx, suite.Scene()), "NS-NODE-1")
-		suite.ExpectForbidden(ctx, again, theNode(other, Get(api.Nodes))(ctx, suite.Scene()), "NS-NODE-1", "[NA-NODE-1]")
+		expectPassed(ctx, again, theNode(own, Get(api.Nodes))(ctx, suite.Env()), "NS-NODE-1")
+		suite.ExpectForbidden(ctx, again, theNode(other, Get(api.Nodes))(ctx, suite.Env()), "NS-NODE-1", "[NA-NODE-1]")
 	})
 })
 
@@ -153,13 +153,13 @@ var _ = DescribeTable("an account whose name has a label of more than 63 charact
 // just before.
 var _ = It("a pod's token is good at once, where a pod of its name was replaced", Allows("NS-IDENT-3"),
 	func(ctx SpecContext) {
-		name := suite.Scene().NewName(shortLived)
+		name := suite.Env().NewName(shortLived)
 		for range 3 {
 			pod := shortLivedPod(ctx, name)
 			b := shortLivedToken(ctx, pod)
-			suite.ExpectAllowed(ctx, suite.AsBearer(b), ownPods(ctx, suite.Scene()), Behind)
+			suite.ExpectAllowed(ctx, suite.AsBearer(b), ownPods(ctx, suite.Env()), Behind)
 			removeInPeace(ctx, pod)
-			_, err := suite.Review(ctx, suite.AsForged(b), ownPods(ctx, suite.Scene()))
+			_, err := suite.Review(ctx, suite.AsForged(b), ownPods(ctx, suite.Env()))
 			Expect(err).NotTo(HaveOccurred())
 		}
 	})

@@ -13,35 +13,35 @@ import (
 )
 
 // ofNode is a request for the object of a node.
-func ofNode(where place, r Request) Story {
+func ofNode(where place, r Request) RequestFunc {
 	return forNode(where, func(node string) Request { return r.In(stage.Namespace).Named(node) })
 }
 
 // byField and byLabel select the objects of a node.
-func byField(where place, r Request) Story {
+func byField(where place, r Request) RequestFunc {
 	return forNode(where, func(node string) Request { return r.In(stage.Namespace).Where("spec.node=" + node) })
 }
 
-func byLabel(where place, r Request) Story {
+func byLabel(where place, r Request) RequestFunc {
 	return forNode(where, func(node string) Request { return r.In(stage.Namespace).Labelled(nodeLabel + "=" + node) })
 }
 
 // newObject creates another object that names a node.
-func newObject(r schema.GroupVersionResource, where place) Story {
-	return func(_ context.Context, s *Scene) Request {
+func newObject(r schema.GroupVersionResource, where place) RequestFunc {
+	return func(_ context.Context, e *Env) Request {
 		object := objectOf(r, where())
-		object["metadata"] = fields{"name": s.NewName("object")}
+		object["metadata"] = fields{"name": e.NewName("object")}
 		return Create(r).In(stage.Namespace).With(object)
 	}
 }
 
-func handedTo(where place, r schema.GroupVersionResource) Story {
-	return func(ctx context.Context, s *Scene) Request {
+func handedTo(where place, r schema.GroupVersionResource) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
 		patch := spec("node", where())
 		if r == theGadgets {
 			patch = metadata("labels", fields{nodeLabel: where()})
 		}
-		return ofNode(own, Patch(r).With(patch))(ctx, s)
+		return ofNode(own, Patch(r).With(patch))(ctx, e)
 	}
 }
 
@@ -57,7 +57,7 @@ var _ = Describe("custom resources that are declared", Serial, Ordered, Label(Di
 			Entry("those of its node by the field, listed", Allows("NS-CUSTOM-1"), podOf(custom),
 				byField(own, List(theWidgets))),
 			Entry("not those of another", Denies("NS-CUSTOM-1"), podOf(custom), byField(other, List(theWidgets)), "spec.node"),
-			Entry("not all", Denies("NS-CUSTOM-1"), podOf(custom), here(List(theWidgets)), "spec.node"),
+			Entry("not all", Denies("NS-CUSTOM-1"), podOf(custom), inStage(List(theWidgets)), "spec.node"),
 			Entry("not by a label, which they do not name it in", Denies("NS-CUSTOM-1"), podOf(custom),
 				byLabel(own, List(theWidgets)), "spec.node"),
 			Entry("watched", Allows("NS-CUSTOM-1"), podOf(custom), byField(own, Watch(theWidgets))),

@@ -22,9 +22,9 @@ var _ = Describe("node scope itself", Label(OnHost), func() {
 
 	DescribeTable("denies", func(ctx SpecContext, who func() string) {
 		claim := ReadClaim(CurrentSpecReport().Labels())
-		said := askedItself(ctx, listsPods(who()))
-		Expect(said.Denied).To(BeTrue(), said.Reason)
-		Expect(said.Reason).To(HaveSuffix("[" + string(claim.By) + "]"))
+		decision := askedItself(ctx, listsPods(who()))
+		Expect(decision.Denied).To(BeTrue(), decision.Reason)
+		Expect(decision.Reason).To(HaveSuffix("[" + string(claim.By) + "]"))
 	},
 		Entry("a name without an account", Denies("NS-IDENT-1"),
 			func() string { return "system:serviceaccount:" + stage.Namespace }),
@@ -35,9 +35,9 @@ var _ = Describe("node scope itself", Label(OnHost), func() {
 	)
 
 	DescribeTable("leaves to RBAC", func(ctx SpecContext, who func() string, reason string) {
-		said := askedItself(ctx, listsPods(who()))
-		Expect(said.Denied || said.Allowed).To(BeFalse(), said.Reason)
-		Expect(said.Reason).To(Equal(reason))
+		decision := askedItself(ctx, listsPods(who()))
+		Expect(decision.Denied || decision.Allowed).To(BeFalse(), decision.Reason)
+		Expect(decision.Reason).To(Equal(reason))
 	},
 		Entry("an account that is there and has no scope", Allows("NS-IDENT-1"), Allows("NS-UNREADY"),
 			func() string { return user(plain) }, "[NS-PASS-1]"),
@@ -50,19 +50,19 @@ var _ = Describe("node scope itself", Label(OnHost), func() {
 			return must(suite.ComponentMetric(ctx, "bulkhead_authorization_decisions_total", labels))
 		}
 		before := count()
-		said := askedItself(ctx, listsPods(user(plain)+strings.Repeat("x", 100<<10)))
-		if said.Reason != "" { // curl may print only the status code
-			Expect(said.Denied).To(BeTrue(), said.Reason)
-			Expect(said.Reason).To(HaveSuffix("[NS-LIMIT]"))
+		decision := askedItself(ctx, listsPods(user(plain)+strings.Repeat("x", 100<<10)))
+		if decision.Reason != "" { // curl may print only the status code
+			Expect(decision.Denied).To(BeTrue(), decision.Reason)
+			Expect(decision.Reason).To(HaveSuffix("[NS-LIMIT]"))
 		}
 		Expect(count()).To(BeNumerically(">", before))
 	})
 
 	It("while it reads fifty", Allows("NS-LIMIT"), func(ctx SpecContext) {
 		body := strings.Replace(listsPods(user(plain)), `"user":`, `"uid":"`+strings.Repeat("x", 50<<10)+`","user":`, 1)
-		said := askedItself(ctx, body)
-		Expect(said.Denied || said.Allowed).To(BeFalse(), said.Reason)
-		Expect(said.Reason).To(Equal("[NS-PASS-1]"))
+		decision := askedItself(ctx, body)
+		Expect(decision.Denied || decision.Allowed).To(BeFalse(), decision.Reason)
+		Expect(decision.Reason).To(Equal("[NS-PASS-1]"))
 	})
 })
 

@@ -44,7 +44,7 @@ var _ = Describe("scope-sync is killed and stays dead", Serial, Ordered, Label(D
 		})
 
 		It("and who is not is not, and is not said to be", AllowsBy("NS-IDENT-2", Behind), func(ctx SpecContext) {
-			expectPassed(ctx, unbound(ctx), ownPods(ctx, suite.Scene()), Behind)
+			expectPassed(ctx, unbound(ctx), ownPods(ctx, suite.Env()), Behind)
 			Expect(must(pending(ctx, stage.Namespace, late))).NotTo(BeEmpty())
 		})
 
@@ -54,7 +54,7 @@ var _ = Describe("scope-sync is killed and stays dead", Serial, Ordered, Label(D
 			awaitLive(ctx, late)
 			Measured("an annotation that waited for scope-sync was in force after its return",
 				time.Since(since).Round(100*time.Millisecond).String())
-			suite.ExpectForbidden(ctx, unbound(ctx), ownPods(ctx, suite.Scene()), "NS-IDENT-2", "names no pod")
+			suite.ExpectForbidden(ctx, unbound(ctx), ownPods(ctx, suite.Env()), "NS-IDENT-2", "names no pod")
 		})
 	})
 
@@ -65,8 +65,8 @@ var _ = Describe("node-restriction is killed and stays dead, for accounts", Seri
 		BeforeAll(func(ctx SpecContext) { restriction.kill(ctx) })
 
 		It("and what they write is an error, never an admission", DeniesBy("NS-ADMIT-1", Behind), func(ctx SpecContext) {
-			for _, story := range []Story{theNode(own, Patch(api.Nodes)), told(own, own)} {
-				request := story(ctx, suite.Scene())
+			for _, makeRequest := range []RequestFunc{theNode(own, Patch(api.Nodes)), eventFrom(own, own)} {
+				request := makeRequest(ctx, suite.Env())
 				code, message, err := podOf(agent)().Send(ctx, request)
 				Expect(err).NotTo(HaveOccurred())
 				Expect(code).To(Equal(http.StatusInternalServerError), "%s: %s", request, message)

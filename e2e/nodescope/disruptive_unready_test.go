@@ -26,7 +26,7 @@ var _ = Describe("a node authorizer that has not seen the accounts", Serial, Ord
 		BeforeAll(func(ctx SpecContext) {
 			withhold(ctx, api.ServiceAccounts.Resource)
 			suite.RestartComponent(ctx)
-			hears(ctx, time.Minute, ComponentAlive)
+			awaitScopeWebhook(ctx, time.Minute, ComponentAlive)
 		})
 
 		DescribeTable("denies who is in the list", Denies("NS-UNREADY"), decide,
@@ -41,13 +41,13 @@ var _ = Describe("a node authorizer that has not seen the accounts", Serial, Ord
 
 		// With NoOpinion, the request would go to RBAC, which allows everything.
 		It("and never has no opinion", Denies("NS-UNREADY"), func(ctx SpecContext) {
-			said := must(suite.AskScoped(ctx, podOf(agent)(), List(api.Deployments)))
-			Expect(said.Denied).To(BeTrue(), said.Reason)
-			Expect(said.Reason).To(HaveSuffix("[NS-UNREADY]"))
+			decision := must(suite.AskScoped(ctx, podOf(agent)(), List(api.Deployments)))
+			Expect(decision.Denied).To(BeTrue(), decision.Reason)
+			Expect(decision.Reason).To(HaveSuffix("[NS-UNREADY]"))
 		})
 
 		It("and leaves everybody else alone", AllowsBy("NS-UNREADY", Behind), func(ctx SpecContext) {
-			expectPassed(ctx, podOf(plain)(), otherPods(ctx, suite.Scene()), Behind)
+			expectPassed(ctx, podOf(plain)(), otherPods(ctx, suite.Env()), Behind)
 		})
 
 		It("and goes on answering for nodes", Allows("NS-UNREADY"), func(ctx SpecContext) {
@@ -68,7 +68,7 @@ func withhold(ctx context.Context, resource string) {
 	roles := suite.Client.RbacV1().ClusterRoles()
 	bindings := must(suite.Client.RbacV1().ClusterRoleBindings().List(ctx, metav1.ListOptions{}))
 	withheld := 0
-	DeferCleanup(func(ctx context.Context) { hears(ctx, time.Minute, ComponentReady) })
+	DeferCleanup(func(ctx context.Context) { awaitScopeWebhook(ctx, time.Minute, ComponentReady) })
 	for i := range bindings.Items {
 		isOurs := func(s rbacv1.Subject) bool { return s.Kind == rbacv1.UserKind && s.Name == authorizerUser }
 		if !slices.ContainsFunc(bindings.Items[i].Subjects, isOurs) {
@@ -90,9 +90,9 @@ func withhold(ctx context.Context, resource string) {
 		must(roles.Update(ctx, role, metav1.UpdateOptions{}))
 	}
 	Expect(withheld).To(BeNumerically(">", 0), "no role of %s is about %s", authorizerUser, resource)
-	theirs := suite.AsForged(Bearer{User: authorizerUser, Groups: []string{"system:authenticated"}})
+	identity := suite.AsForged(Bearer{User: authorizerUser, Groups: []string{"system:authenticated"}})
 	Eventually(ctx, func() (bool, error) {
-		said, err := suite.Review(ctx, theirs, List(api.ServiceAccounts))
-		return said.Allowed, err
+		decision, err := suite.Review(ctx, identity, List(api.ServiceAccounts))
+		return decision.Allowed, err
 	}).WithTimeout(Soon).WithPolling(100 * time.Millisecond).Should(BeFalse())
 }

@@ -50,14 +50,14 @@ func checkExample(t *testing.T, name string, e example) {
 	if err != nil || scope.IsEmpty() {
 		t.Fatalf("it holds nothing: %v", err)
 	}
-	held := false
+	covered := false
 	for _, rule := range e.role.Rules {
 		for _, resource := range rule.Resources {
 			main, sub, _ := strings.Cut(resource, "/")
-			held = held || scope.Covers(nodescope.Resource{Group: rule.APIGroups[0], Resource: main, Subresource: sub})
+			covered = covered || scope.Covers(nodescope.Resource{Group: rule.APIGroups[0], Resource: main, Subresource: sub})
 		}
 	}
-	if !held {
+	if !covered {
 		t.Error("it holds nothing that RBAC gives")
 	}
 }

@@ -61,47 +61,47 @@ var _ = DescribeTable("who has a scope, of a pod", admit,
 	Entry("makes one without", Allows("NS-WRITE-2"), podOf(statuses), podWith(func(*corev1.Pod) {})),
 )
 
-func newAccount(annotations map[string]string) Story {
-	return func(_ context.Context, s *Scene) Request {
-		account := fixtures.ServiceAccount(stage.Namespace, s.NewName("account"))
+func newAccount(annotations map[string]string) RequestFunc {
+	return func(_ context.Context, e *Env) Request {
+		account := fixtures.ServiceAccount(stage.Namespace, e.NewName("account"))
 		account.Annotations = annotations
 		return Create(api.ServiceAccounts).In(account.Namespace).With(account)
 	}
 }
 
-func podWith(tweak fixtures.PodTweak) Story {
-	return func(_ context.Context, s *Scene) Request {
-		pod := fixtures.Pod(stage.Namespace, s.NewName("pod"), own(), tweak)
+func podWith(tweak fixtures.PodTweak) RequestFunc {
+	return func(_ context.Context, e *Env) Request {
+		pod := fixtures.Pod(stage.Namespace, e.NewName("pod"), own(), tweak)
 		return Create(api.Pods).In(pod.Namespace).With(pod)
 	}
 }
 
-// mirrorPod creates a mirror pod of the scene's own node.
-func mirrorPod(tweaks ...fixtures.PodTweak) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		all := append([]fixtures.PodTweak{fixtures.Mirror(s.Node(ctx, s.Own))}, tweaks...)
-		pod := fixtures.Pod(s.Namespace(ctx), s.NewName("mirror"), s.Own, all...)
+// mirrorPod creates a mirror pod of the Env's own node.
+func mirrorPod(tweaks ...fixtures.PodTweak) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		all := append([]fixtures.PodTweak{fixtures.Mirror(e.Node(ctx, e.Own))}, tweaks...)
+		pod := fixtures.Pod(e.Namespace(ctx), e.NewName("mirror"), e.Own, all...)
 		return Create(api.Pods).In(pod.Namespace).With(pod)
 	}
 }
 
 func alsoNoted(pod *corev1.Pod) { pod.Annotations[nodescope.ScopeAnnotation] = "pods" }
 
-// sceneNode returns the scene's own node, which has no kubelet.
-func sceneNode() *Identity { return suite.AsNode(suite.Scene().Own) }
+// envNode returns the Env's own node, which has no kubelet.
+func envNode() *Identity { return suite.AsNode(suite.Env().Own) }
 
-// statusOfOwn patches the status of a pod on the scene's own node.
-func statusOfOwn(patch fields) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		pod := s.Pod(ctx, s.Own)
+// statusOfOwn patches the status of a pod on the Env's own node.
+func statusOfOwn(patch fields) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		pod := e.Pod(ctx, e.Own)
 		return Patch(api.Pods).In(pod.Namespace).Named(pod.Name).Sub("status").With(patch)
 	}
 }
 
 var _ = DescribeTable("a node", admit,
-	Entry("makes a mirror pod", Allows("NS-WRITE-4"), actor(sceneNode), mirrorPod()),
-	Entry("makes none with a scope", Denies("NS-WRITE-4"), actor(sceneNode), mirrorPod(alsoNoted)),
-	Entry("writes the status of its pod", Allows("NS-WRITE-4"), actor(sceneNode), statusOfOwn(wellPatch)),
-	Entry("gives it no scope with that", Denies("NS-WRITE-4"), actor(sceneNode),
+	Entry("makes a mirror pod", Allows("NS-WRITE-4"), actor(envNode), mirrorPod()),
+	Entry("makes none with a scope", Denies("NS-WRITE-4"), actor(envNode), mirrorPod(alsoNoted)),
+	Entry("writes the status of its pod", Allows("NS-WRITE-4"), actor(envNode), statusOfOwn(wellPatch)),
+	Entry("gives it no scope with that", Denies("NS-WRITE-4"), actor(envNode),
 		statusOfOwn(marked(nodescope.ScopeAnnotation, "pods"))),
 )

@@ -16,16 +16,16 @@ import (
 
 // replaced updates a Node without a change. It has no resourceVersion, so that a concurrent write
 // of the kubelet causes no conflict.
-func replaced(where place) Story {
-	return func(ctx context.Context, _ *Scene) Request {
+func replaced(where place) RequestFunc {
+	return func(ctx context.Context, _ *Env) Request {
 		node := must(suite.Client.CoreV1().Nodes().Get(ctx, where(), metav1.GetOptions{}))
 		node.ResourceVersion = ""
 		return Update(api.Nodes).Named(node.Name).With(node)
 	}
 }
 
-func newNode(_ context.Context, s *Scene) Request {
-	return Create(api.Nodes).With(fixtures.Node(s.Own))
+func newNode(_ context.Context, e *Env) Request {
+	return Create(api.Nodes).With(fixtures.Node(e.Own))
 }
 
 // unwell is a condition as a node problem detector reports it.
@@ -59,6 +59,6 @@ var _ = DescribeTable("an agent writes Nodes:", decide,
 		theNode(other, Patch(api.Nodes).Sub("status").With(unwell)), "only of its own node"),
 	Entry("it does not delete its own", Denies("NS-NODE-2"), podOf(agent), theNode(own, Delete(api.Nodes)), "[NA-NODE-2]"),
 	Entry("it does not delete all", Denies("NS-NODE-2"), podOf(agent), plainly(DeleteAll(api.Nodes)), "[NA-NODE-2]"),
-	Entry("it creates none", Denies("NS-NODE-2"), podOf(agent), Story(newNode), "creates no nodes"),
-	Entry("while who is not held does", AllowsBy("NS-NODE-2", Behind), podOf(plain), Story(newNode)),
+	Entry("it creates none", Denies("NS-NODE-2"), podOf(agent), RequestFunc(newNode), "creates no nodes"),
+	Entry("while who is not held does", AllowsBy("NS-NODE-2", Behind), podOf(plain), RequestFunc(newNode)),
 )

@@ -15,24 +15,24 @@ import (
 )
 
 // evicted evicts the bystander on a node.
-func evicted(where place) Story {
-	return func(context.Context, *Scene) Request {
+func evicted(where place) RequestFunc {
+	return func(context.Context, *Env) Request {
 		name := where.bystander()
 		return Create(api.Pods).In(stage.Namespace).Named(name).Sub("eviction").With(fixtures.Eviction(stage.Namespace, name))
 	}
 }
 
 // asItIs updates the bystander on a node without a change.
-func asItIs(where place) Story {
-	return func(ctx context.Context, _ *Scene) Request {
+func asItIs(where place) RequestFunc {
+	return func(ctx context.Context, _ *Env) Request {
 		pod := must(suite.Client.CoreV1().Pods(stage.Namespace).Get(ctx, where.bystander(), metav1.GetOptions{}))
 		return Update(api.Pods).In(stage.Namespace).Named(pod.Name).With(pod)
 	}
 }
 
 // selecting selects the bystander on a node by its name.
-func selecting(where place, r Request) Story {
-	return func(context.Context, *Scene) Request {
+func selecting(where place, r Request) RequestFunc {
+	return func(context.Context, *Env) Request {
 		return r.In(stage.Namespace).Where("metadata.name=" + where.bystander())
 	}
 }
@@ -53,7 +53,7 @@ var _ = DescribeTable("an agent reads pods:", decide,
 	Entry("it lists those on its node", Allows("NS-POD-1"), podOf(agent), onNode(own, List(api.Pods))),
 	Entry("it lists none of another", Denies("NS-POD-1"), podOf(agent), onNode(other, List(api.Pods)), "[NA-POD-2]"),
 	Entry("it does not list all", Denies("NS-POD-1"), podOf(agent), plainly(List(api.Pods)), "[NA-POD-2]"),
-	Entry("nor all of a namespace", Denies("NS-POD-1"), podOf(agent), here(List(api.Pods)), "[NA-POD-2]"),
+	Entry("nor all of a namespace", Denies("NS-POD-1"), podOf(agent), inStage(List(api.Pods)), "[NA-POD-2]"),
 	Entry("it lists one on its node by name", Allows("NS-POD-1"), podOf(agent), selecting(own, List(api.Pods))),
 	Entry("it lists none on another by name", Denies("NS-POD-1"), podOf(agent), selecting(other, List(api.Pods)),
 		"[NA-POD-2]"),
@@ -75,7 +75,7 @@ var _ = DescribeTable("an agent writes pods:", decide,
 	Entry("it deletes one on its node", Allows("NS-POD-3"), podOf(agent), bystander(own, Delete(api.Pods))),
 	Entry("it deletes none on another", Denies("NS-POD-3"), podOf(agent), bystander(other, Delete(api.Pods)),
 		"[NA-POD-1]"),
-	Entry("it does not delete many at once", Denies("NS-POD-3"), podOf(agent), here(DeleteAll(api.Pods)), "[NA-POD-3]"),
+	Entry("it does not delete many at once", Denies("NS-POD-3"), podOf(agent), inStage(DeleteAll(api.Pods)), "[NA-POD-3]"),
 	Entry("not even those on its node", Denies("NS-POD-3"), podOf(agent),
 		forNode(own, func(node string) Request {
 			return DeleteAll(api.Pods).In(stage.Namespace).Where("spec.nodeName=" + node)
@@ -86,9 +86,9 @@ var _ = DescribeTable("an agent writes pods:", decide,
 		bystander(own, Patch(api.Pods).Sub("status").With(wellPatch))),
 	Entry("it patches no status on another", Denies("NS-POD-3"), podOf(agent),
 		bystander(other, Patch(api.Pods).Sub("status").With(wellPatch)), "[NA-POD-1]"),
-	Entry("it creates none", Denies("NS-POD-3"), podOf(agent), Story(newPod), "creates no pods"),
-	Entry("while who is not held does", AllowsBy("NS-POD-3", Behind), podOf(plain), Story(newPod)),
-	Entry("it does not bind one", DeniesBy("NS-POD-3", "NS-SCOPE-1"), podOf(agent), here(Create(bindings)),
+	Entry("it creates none", Denies("NS-POD-3"), podOf(agent), RequestFunc(newPod), "creates no pods"),
+	Entry("while who is not held does", AllowsBy("NS-POD-3", Behind), podOf(plain), RequestFunc(newPod)),
+	Entry("it does not bind one", DeniesBy("NS-POD-3", "NS-SCOPE-1"), podOf(agent), inStage(Create(bindings)),
 		"[NA-DEFAULT]"),
 )
 
@@ -98,9 +98,9 @@ var _ = DescribeTable("an agent uses subresources of pods:", decide,
 		bystander(own, Get(api.Pods).Sub("log"))),
 	Entry("it reads no log on another", Denies("NS-POD-4"), podOf(agent), bystander(other, Get(api.Pods).Sub("log")),
 		"[NA-POD-1]"),
-	Entry("held on everything, it reads a log on its node", Allows("NS-POD-4"), podOf(held),
+	Entry("held on everything, it reads a log on its node", Allows("NS-POD-4"), podOf(fullScope),
 		bystander(own, Get(api.Pods).Sub("log"))),
-	Entry("held on everything, it reads no log on another", Denies("NS-POD-4"), podOf(held),
+	Entry("held on everything, it reads no log on another", Denies("NS-POD-4"), podOf(fullScope),
 		bystander(other, Get(api.Pods).Sub("log")), "[NA-POD-1]"),
 	Entry("while who is held on pods alone reads it", Allows("NS-PASS-1"), podOf(alone),
 		bystander(other, Get(api.Pods).Sub("log"))),
@@ -122,7 +122,7 @@ var _ = DescribeTable("an agent uses subresources of pods:", decide,
 		evicted(other)),
 )
 
-func newPod(_ context.Context, s *Scene) Request {
-	pod := fixtures.Pod(stage.Namespace, s.NewName("pod"), own())
+func newPod(_ context.Context, e *Env) Request {
+	pod := fixtures.Pod(stage.Namespace, e.NewName("pod"), own())
 	return Create(api.Pods).In(pod.Namespace).With(pod)
 }

@@ -35,7 +35,7 @@ var _ = Describe("a pod whose token is revoked", Ordered, ContinueOnFailure, fun
 		// Without the list the request passes, so the later denial is from the list.
 		expectPassed(ctx, stolen, List(api.Deployments), "NS-PASS-1")
 		revoked := time.Now()
-		suite.Scene().Revoke(ctx, stolen.CredentialID())
+		suite.Env().Revoke(ctx, stolen.CredentialID())
 		suite.BecomesRefused(ctx, stolen, List(api.Deployments), "NS-REVOKE-1", revoked)
 	})
 
@@ -49,7 +49,7 @@ var _ = Describe("a pod whose token is revoked", Ordered, ContinueOnFailure, fun
 	})
 
 	It("lists it again once the token is off the list", AllowsBy("NS-REVOKE-1", "NS-PASS-1"), func(ctx SpecContext) {
-		suite.Scene().Unrevoke(ctx, stolen.CredentialID())
+		suite.Env().Unrevoke(ctx, stolen.CredentialID())
 		Eventually(ctx, func() (Answer, error) { return suite.Do(ctx, stolen, List(api.Deployments)) }).
 			WithTimeout(Soon).WithPolling(100 * time.Millisecond).Should(AllowedBy(suite.Settings.Profile, Behind))
 	})

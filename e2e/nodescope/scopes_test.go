@@ -26,7 +26,7 @@ var (
 // resources.
 var _ = DescribeTable("what a scope does not name:", decide,
 	Entry("is RBAC's", Allows("NS-PASS-1"), podOf(agent), plainly(List(api.Deployments))),
-	Entry("unless the scope is everything", DeniesBy("NS-PASS-1", "NS-SCOPE-1"), podOf(held),
+	Entry("unless the scope is everything", DeniesBy("NS-PASS-1", "NS-SCOPE-1"), podOf(fullScope),
 		plainly(List(api.Deployments)), "[NA-DEFAULT]"),
 	Entry("a subresource is one of its own", Allows("NS-PASS-1"), podOf(statuses), theNode(other, Patch(api.Nodes))),
 	Entry("and is held where it is named", DeniesBy("NS-PASS-1", "NS-NODE-2"), podOf(statuses),
@@ -39,11 +39,12 @@ var _ = DescribeTable("what a scope does not name:", decide,
 )
 
 var _ = DescribeTable("what no scope holds, everything neither:", decide,
-	Entry("metrics", Allows("NS-PASS-2"), podOf(held), plainly(GetPath("/metrics"))),
-	Entry("discovery", Allows("NS-PASS-2"), podOf(held), plainly(GetPath("/apis"))),
-	Entry("health", Allows("NS-PASS-2"), podOf(held), plainly(GetPath("/readyz"))),
-	Entry("what one may do oneself", Allows("NS-PASS-2"), podOf(held), plainly(selfReview)),
-	Entry("but who may do what is held", DeniesBy("NS-PASS-2", "NS-SCOPE-1"), podOf(held), plainly(List(clusterRoles)),
+	Entry("metrics", Allows("NS-PASS-2"), podOf(fullScope), plainly(GetPath("/metrics"))),
+	Entry("discovery", Allows("NS-PASS-2"), podOf(fullScope), plainly(GetPath("/apis"))),
+	Entry("health", Allows("NS-PASS-2"), podOf(fullScope), plainly(GetPath("/readyz"))),
+	Entry("what one may do oneself", Allows("NS-PASS-2"), podOf(fullScope), plainly(selfReview)),
+	Entry("but who may do what is held", DeniesBy("NS-PASS-2", "NS-SCOPE-1"), podOf(fullScope),
+		plainly(List(clusterRoles)),
 		"[NA-DEFAULT]"),
 )
 
@@ -55,9 +56,9 @@ var _ = DescribeTable("a value with an error in it", decide,
 		"[NA-DEFAULT]"),
 	Entry("and on what it misspells", Denies("NS-NODE-1"), podOf(misspelt), theNode(other, Get(api.Nodes)), "[NA-NODE-1]"),
 	Entry("and leaves what its node may", Allows("NS-NODE-1"), podOf(misspelt), theNode(own, Get(api.Nodes))),
-	Entry("holds on everything if it names EndpointSlices", Denies("NS-SCOPE-1"), podOf(unheld),
+	Entry("holds on everything if it names EndpointSlices", Denies("NS-SCOPE-1"), podOf(unenforceable),
 		plainly(List(api.Deployments)), "[NA-DEFAULT]"),
-	Entry("and leaves discovery to RBAC", Allows("NS-PASS-2"), podOf(unheld), plainly(GetPath("/apis"))),
+	Entry("and leaves discovery to RBAC", Allows("NS-PASS-2"), podOf(unenforceable), plainly(GetPath("/apis"))),
 )
 
 var _ = It("a value with an error in it is told of in an event, and counted", Denies("NS-SCOPE-1"),
@@ -73,7 +74,7 @@ var _ = It("a value with an error in it is told of in an event, and counted", De
 			return len(events.Items), nil
 		}).WithTimeout(Soon).WithPolling(time.Second).Should(BeNumerically(">", 0))
 		unread := must(suite.ComponentMetric(ctx, "bulkhead_node_scope_unread_annotations", `kind="ServiceAccount"`))
-		Expect(unread).To(BeNumerically(">=", 2), "there are %s and %s", misspelt, unheld)
+		Expect(unread).To(BeNumerically(">=", 2), "there are %s and %s", misspelt, unenforceable)
 	})
 
 // The annotation of a pod adds to the annotation of its account, and removes nothing.

@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// thousand is the number of accounts that the lists can hold.
-	thousand = 1000
+	// accountCount is the number of accounts that the lists can hold.
+	accountCount = 1000
 	// listedMany bounds the time until so many accounts are live.
 	listedMany = 2 * time.Minute
 	// written bounds the time until all their events and records are written. slack is the extra
@@ -34,17 +34,17 @@ const (
 var _ = Describe("a thousand accounts", Serial, Label(OnHost, Slow), func() {
 	It("are held, each of them, and slow nobody down", Denies("NS-IDENT-2"), func(ctx SpecContext) {
 		TakeMachine(ctx)
-		scene := suite.Scene()
-		namespace := scene.Namespace(ctx)
+		env := suite.Env()
+		namespace := env.Namespace(ctx)
 		// Accounts of earlier specs leave the lists shortly after their deletion.
 		Eventually(ctx, func() int { return len(listedNow(ctx)) }).WithTimeout(written).WithPolling(time.Second).
-			Should(BeNumerically("<", thousand/2), "the lists are full already")
-		names := make([]string, thousand-len(listedNow(ctx)))
+			Should(BeNumerically("<", accountCount/2), "the lists are full already")
+		names := make([]string, accountCount-len(listedNow(ctx)))
 		for i := range names {
 			names[i] = fmt.Sprintf("account-%d", i)
 		}
 		request := List(api.Services).In("default")
-		before := calm(ctx, podOf(plain)(), request, 3*time.Second)
+		before := repeatFor(ctx, podOf(plain)(), request, 3*time.Second)
 		since := time.Now()
 		makeAccounts(ctx, namespace, names)
 		Eventually(ctx, func() (int, error) {
@@ -56,14 +56,14 @@ var _ = Describe("a thousand accounts", Serial, Label(OnHost, Slow), func() {
 		Measured("accounts with a scope in the lists then", fmt.Sprint(len(listedNow(ctx))))
 
 		Measured("an account without a scope before there were a thousand", Latencies(before))
-		while := calm(ctx, podOf(plain)(), request, 3*time.Second)
+		while := repeatFor(ctx, podOf(plain)(), request, 3*time.Second)
 		Measured("an account without a scope while a thousand become known", Latencies(while))
 		Expect(slices.Max(while)).To(BeNumerically("<", sent))
 		// The API server is still busy with the events and records of these accounts. The cost of a
 		// full list is what remains after that.
 		var after []time.Duration
 		Eventually(ctx, func() time.Duration {
-			after = calm(ctx, podOf(plain)(), request, 3*time.Second)
+			after = repeatFor(ctx, podOf(plain)(), request, 3*time.Second)
 			return middle(after)
 		}).WithTimeout(written).Should(BeNumerically("<", 2*middle(before)+slack))
 		Measured("an account without a scope beside a thousand",
@@ -73,7 +73,7 @@ var _ = Describe("a thousand accounts", Serial, Label(OnHost, Slow), func() {
 			who := suite.AsForged(Bearer{User: "system:serviceaccount:" + namespace + ":" + names[i], Groups: []string{group}})
 			suite.ExpectForbidden(ctx, who, List(api.Pods), "NS-IDENT-2", "names no pod")
 		}
-		decide(ctx, forged(saying(podUID)), otherPods, "incomplete")
+		decide(ctx, forged(withExtra(podUID)), otherPods, "incomplete")
 	})
 })
 

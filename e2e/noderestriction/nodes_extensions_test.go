@@ -12,29 +12,29 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// known gives both Nodes of the scene addresses, and writes to the scene's own Node.
-func known(r Request) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		addressed(ctx, s)
-		otherAddressed(ctx, s)
-		return r.Named(s.Own)
+// known gives both Nodes of the Env addresses, and writes to the Env's own Node.
+func known(r Request) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		addressed(ctx, e)
+		otherAddressed(ctx, e)
+		return r.Named(e.Own)
 	}
 }
 
 // at reports an address of the node, in addition to its own name.
-func at(address func(*Scene) string) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		all := []any{fields{"type": "Hostname", "address": s.Own}, fields{"type": "InternalIP", "address": address(s)}}
-		return known(Patch(api.Nodes).Sub("status").With(status("addresses", all)))(ctx, s)
+func at(address func(*Env) string) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		all := []any{fields{"type": "Hostname", "address": e.Own}, fields{"type": "InternalIP", "address": address(e)}}
+		return known(Patch(api.Nodes).Sub("status").With(status("addresses", all)))(ctx, e)
 	}
 }
 
 // first reports an address of a node that had none.
-func first(ip string) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		otherAddressed(ctx, s)
+func first(ip string) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		otherAddressed(ctx, e)
 		return registered(own,
-			Patch(api.Nodes).Sub("status").With(status("addresses", []any{fields{"type": "InternalIP", "address": ip}})))(ctx, s)
+			Patch(api.Nodes).Sub("status").With(status("addresses", []any{fields{"type": "InternalIP", "address": ip}})))(ctx, e)
 	}
 }
 
@@ -51,8 +51,8 @@ var _ = DescribeTable("a node that says where it is", admit,
 		"is not allowed to report the address"),
 	Entry("is where no other is", Allows("NR-ADDRESS-2"), first("192.0.2.51")),
 	Entry("is not where another is", DeniesBeyond("NR-ADDRESS-2", Behind), first(othersAddress), "of node"),
-	Entry("stays where it is", Allows("NR-ADDRESS-3"), at((*Scene).Address)),
-	Entry("does not go elsewhere", DeniesBeyond("NR-ADDRESS-3", Behind), at(func(*Scene) string { return "192.0.2.52" }),
+	Entry("stays where it is", Allows("NR-ADDRESS-3"), at((*Env).Address)),
+	Entry("does not go elsewhere", DeniesBeyond("NR-ADDRESS-3", Behind), at(func(*Env) string { return "192.0.2.52" }),
 		"it had others"),
 	Entry("says where its kubelet listens", Allows("NR-ADDRESS-4"), known(port(10250))),
 	Entry("does not have it listen elsewhere", DeniesBeyond("NR-ADDRESS-4", Behind), known(port(31337)),
@@ -76,11 +76,11 @@ var _ = DescribeTable("a node that writes what others set", admit,
 
 	Entry("has no range of pods when it registers", Allows("NR-NODESPEC-1"), registering()),
 	Entry("does not choose its range of pods", DeniesBeyond("NR-NODESPEC-1", Behind),
-		registering(func(_ *Scene, node *corev1.Node) {
+		registering(func(_ *Env, node *corev1.Node) {
 			node.Spec.PodCIDR, node.Spec.PodCIDRs = "198.51.100.0/24", []string{"198.51.100.0/24"}
 		}), "is not allowed to modify podCIDRs"),
 	Entry("says which machine it is when it registers", Allows("NR-NODESPEC-2"),
-		registering(func(_ *Scene, node *corev1.Node) {
+		registering(func(_ *Env, node *corev1.Node) {
 			node.Spec.ProviderID = "e2e://machine"
 		})),
 	Entry("does not say so later", DeniesBeyond("NR-NODESPEC-2", Behind),
@@ -105,8 +105,8 @@ var _ = DescribeTable("a node under the operator's configuration", Label(OnHarde
 		"example.com/dedicated"),
 )
 
-func withTaint(key string) func(*Scene, *corev1.Node) {
-	return func(_ *Scene, node *corev1.Node) {
+func withTaint(key string) func(*Env, *corev1.Node) {
+	return func(_ *Env, node *corev1.Node) {
 		node.Spec.Taints = []corev1.Taint{{Key: key, Effect: corev1.TaintEffectNoSchedule}}
 	}
 }

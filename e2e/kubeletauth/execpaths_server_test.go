@@ -22,12 +22,12 @@ import (
 var _ = Describe("through the API server, with a pod that runs,", Ordered, ContinueOnFailure, Attack("T10"),
 	Label(OnHost), func() {
 		var (
-			pod remote
+			pod execPaths
 			api *Port
 		)
 
 		BeforeAll(func(ctx SpecContext) {
-			pod = remotely(ctx)
+			pod = newExecPaths(ctx)
 			api = must(suite.ServerPort())
 		})
 
@@ -96,7 +96,7 @@ var _ = Describe("through the API server, with a pod that runs,", Ordered, Conti
 		It("create nodes/run beside create nodes/proxy runs", Allows("KA-VAP-1"), func(ctx SpecContext) {
 			reply := must(api.Send(ctx, caller(ctx, may("create", "proxy", "run")), Calling(http.MethodPost, through(pod.run))))
 			Expect(reply.Code).To(Equal(http.StatusOK), reply.String())
-			Expect(reply.Body).To(ContainSubstring(said))
+			Expect(reply.Body).To(ContainSubstring(greeting))
 		})
 
 		It("create nodes/exec beside it reaches exec", Allows("KA-VAP-1"), func(ctx SpecContext) {
