@@ -38,7 +38,7 @@ var _ = Describe("reviews with huge selectors", func() {
 	const many = 3
 	ask := func(ctx context.Context, request Request, labels string, want int) float64 {
 		GinkgoHelper()
-		suite.SkipOnInTree("there is no webhook whose answers could be kept")
+		suite.SkipOnInTree("there is no webhook whose answers the API server caches")
 		node := suite.AsNode(suite.Env().Own)
 		before, err := suite.ComponentMetric(ctx, decisions, labels)
 		Expect(err).NotTo(HaveOccurred())
@@ -53,14 +53,14 @@ var _ = Describe("reviews with huge selectors", func() {
 	}
 
 	// No other client makes this request.
-	It("find no refusal that is kept", Denies("NA-UNI-RUNTIMECLASSES"), Attack("T22"), Label(OnHost),
+	It("get no cached denial", Denies("NA-UNI-RUNTIMECLASSES"), Attack("T22"), Label(OnHost),
 		func(ctx SpecContext) {
 			asked := ask(ctx, DeleteAll(api.RuntimeClasses),
 				`resource="runtimeclasses",rule="NA-UNI-RUNTIMECLASSES",verb="deletecollection"`, http.StatusForbidden)
 			Expect(asked).To(BeEquivalentTo(many), "each was decided anew")
 		})
 
-	It("find no allowance that is kept", Allows("NA-UNI-CSIDRIVERS"), Attack("T22"), Label(OnHost), func(ctx SpecContext) {
+	It("get no cached allowance", Allows("NA-UNI-CSIDRIVERS"), Attack("T22"), Label(OnHost), func(ctx SpecContext) {
 		asked := ask(ctx, List(api.CSIDrivers),
 			`resource="csidrivers",rule="NA-UNI-CSIDRIVERS",verb="list"`, http.StatusOK)
 		Expect(asked).To(BeNumerically(">=", many), "each was decided anew")

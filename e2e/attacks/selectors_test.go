@@ -66,11 +66,11 @@ var _ = Describe("selectors", func() {
 			permitted: secretOn(own, listSecret),
 		},
 		{
-			name: "listing a neighbour's secret by its name", rule: "NA-SECRET-2", text: unrelated,
+			name: "listing another node's secret by its name", rule: "NA-SECRET-2", text: unrelated,
 			attack: secretOn(other, listSecret), permitted: secretOn(own, listSecret),
 		},
 		{
-			name: "watching a neighbour's secret by its name", rule: "NA-SECRET-2", text: unrelated,
+			name: "watching another node's secret by its name", rule: "NA-SECRET-2", text: unrelated,
 			attack: secretOn(other, watchSecret), permitted: secretOn(own, watchSecret),
 		},
 		{
@@ -78,7 +78,7 @@ var _ = Describe("selectors", func() {
 			attack: plainly(DeleteAll(api.ResourceSlices)), permitted: slicesOfOwn,
 		},
 		{
-			name: "taking a neighbour's token in a dry run", rule: "NA-SA-2", text: unrelated,
+			name: "creating a token of another node's account in a dry run", rule: "NA-SA-2", text: unrelated,
 			attack: tokenOf(other), permitted: tokenOf(own),
 		},
 	} {

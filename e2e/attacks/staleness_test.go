@@ -22,7 +22,7 @@ const rounds = 20
 
 // T23: an answer from an outdated cache. nodeauthorizer has two more specs with this label: a pod
 // that has ended, and the secret with two hundred consumers.
-var _ = Describe("answers from yesterday", Attack("T23"), func() {
+var _ = Describe("stale answers", Attack("T23"), func() {
 	// gone creates a secret whose only pod is deleted as soon as its node can read the secret.
 	gone := func(ctx context.Context, e *Env) (pod *corev1.Pod, request Request, deleted time.Time) {
 		GinkgoHelper()
@@ -36,7 +36,7 @@ var _ = Describe("answers from yesterday", Attack("T23"), func() {
 		return pod, request, deleted
 	}
 
-	It("a secret whose pod is gone is there for whoever has the rights by RBAC", AllowsBy("NA-SECRET-1", Behind),
+	It("a secret of a deleted pod is readable with rights by RBAC", AllowsBy("NA-SECRET-1", Behind),
 		func(ctx SpecContext) {
 			env := suite.Env()
 			who := asRBACOnly(ctx, env)
@@ -44,7 +44,7 @@ var _ = Describe("answers from yesterday", Attack("T23"), func() {
 			suite.ExpectAllowed(ctx, who, request, Behind)
 		})
 
-	It("a secret whose pod is gone is refused to the node", Denies("NA-SECRET-1"), func(ctx SpecContext) {
+	It("a secret of a deleted pod is denied to the node", Denies("NA-SECRET-1"), func(ctx SpecContext) {
 		env := suite.Env()
 		node := suite.AsNode(env.Own)
 		_, request, deleted := gone(ctx, env)
@@ -52,16 +52,17 @@ var _ = Describe("answers from yesterday", Attack("T23"), func() {
 		expectAudited(ctx, node, deleted, "NA-SECRET-1")
 	})
 
-	It("a secret moves with a pod of the same name to another node", Denies("NA-SECRET-1"), func(ctx SpecContext) {
-		env := suite.Env()
-		pod, request, deleted := gone(ctx, env)
-		env.Node(ctx, env.Other)
-		env.Put(ctx, fixtures.Pod(pod.Namespace, pod.Name, env.Other, fixtures.WithSecret(request.Name)))
-		suite.ExpectAllowed(ctx, suite.AsNode(env.Other), request, "NA-SECRET-1")
-		suite.BecomesRefused(ctx, suite.AsNode(env.Own), request, "NA-SECRET-1", deleted, unrelated)
-	})
+	It("a secret is denied after a pod of the same name was created on another node", Denies("NA-SECRET-1"),
+		func(ctx SpecContext) {
+			env := suite.Env()
+			pod, request, deleted := gone(ctx, env)
+			env.Node(ctx, env.Other)
+			env.Put(ctx, fixtures.Pod(pod.Namespace, pod.Name, env.Other, fixtures.WithSecret(request.Name)))
+			suite.ExpectAllowed(ctx, suite.AsNode(env.Other), request, "NA-SECRET-1")
+			suite.BecomesRefused(ctx, suite.AsNode(env.Own), request, "NA-SECRET-1", deleted, unrelated)
+		})
 
-	It("a secret is not refused in the moment that its pod is bound", Allows("NA-SECRET-1"), func(ctx SpecContext) {
+	It("a secret is allowed as soon as its pod is bound", Allows("NA-SECRET-1"), func(ctx SpecContext) {
 		env := suite.Env()
 		node, refused := suite.AsNode(env.Own), 0
 		for range rounds {

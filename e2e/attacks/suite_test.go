@@ -65,14 +65,14 @@ func try(attack string, a attempt) {
 		It("succeeds with the rights that nodes had by RBAC", AllowsBy(a.rule, Behind), func(ctx SpecContext) {
 			suite.ExpectClaim(ctx, asRBACOnly(ctx, suite.Env()), a.attack)
 		})
-		It("is refused to a node", refusal, func(ctx SpecContext) {
+		It("is denied to a node", refusal, func(ctx SpecContext) {
 			begun, node := time.Now(), suite.AsNode(suite.Env().Own)
 			suite.ExpectClaim(ctx, node, a.attack, a.text)
 			if a.off == "" || suite.InForce(a.rule) {
 				expectAudited(ctx, node, begun, a.rule)
 			}
 		})
-		It("while a node may do its twin", AllowsBy(a.rule, permittedBy), func(ctx SpecContext) {
+		It("the same request on the node's own objects is allowed", AllowsBy(a.rule, permittedBy), func(ctx SpecContext) {
 			suite.ExpectClaim(ctx, suite.AsNode(suite.Env().Own), a.permitted)
 		})
 	})

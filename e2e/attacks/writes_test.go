@@ -42,12 +42,12 @@ func forge(attack string, f forgery) {
 			who := asRBACOnly(ctx, suite.Env(), f.beside...)
 			suite.ExpectWriteClaim(ctx, who, f.attack)
 		})
-		It("is refused to a node", Denies(f.rule), func(ctx SpecContext) {
+		It("is denied to a node", Denies(f.rule), func(ctx SpecContext) {
 			begun, node := time.Now(), suite.AsNode(suite.Env().Own)
 			suite.ExpectWriteClaim(ctx, node, f.attack, f.text)
 			expectAuditedRefusal(ctx, node, begun)
 		})
-		It("while a node may do its twin", Allows(f.rule), func(ctx SpecContext) {
+		It("the same write of the node's own objects is allowed", Allows(f.rule), func(ctx SpecContext) {
 			suite.ExpectWriteClaim(ctx, suite.AsNode(suite.Env().Own), f.permitted)
 		})
 	})
@@ -154,12 +154,12 @@ func claimStatus(patch fields) RequestFunc {
 var _ = Describe("forgeries", func() {
 	well := statusOf(fields{"status": fields{"message": "well"}})
 	forge("T6", forgery{
-		name: "taking the traffic of a service by a label in a status", rule: "NR-POD-7",
+		name: "attracting a Service's traffic by a label in a pod's status", rule: "NR-POD-7",
 		text:   "cannot update labels through pod status",
 		attack: statusOf(labels("app", "payments")), permitted: well,
 	})
 	forge("T6", forgery{
-		name: "taking the traffic of a service by a mirror pod's label", rule: "NR-MIRROR-2", onlyHardened: true,
+		name: "attracting a Service's traffic by a mirror pod's label", rule: "NR-MIRROR-2", onlyHardened: true,
 		attack: mirror(func(pod *corev1.Pod) { pod.Labels = map[string]string{"app": "payments"} }), permitted: mirror(),
 	})
 	forge("T7", forgery{
@@ -167,53 +167,54 @@ var _ = Describe("forgeries", func() {
 		attack: mirror(fixtures.WithConfigMap("any")), permitted: mirror(),
 	})
 	forge("T8", forgery{
-		name: "having itself collected as garbage", rule: "NR-NODE-5", text: "is not allowed to modify ownerReferences",
+		name: "setting an owner of its own Node", rule: "NR-NODE-5", text: "is not allowed to modify ownerReferences",
 		attack: itself("", fields{"metadata": fields{"ownerReferences": []any{
 			fields{"apiVersion": "v1", "kind": "Namespace", "name": "gone", "uid": "gone"},
 		}}}),
 		permitted: itself("", fields{}),
 	})
 	forge("T9", forgery{
-		name: "calling itself dedicated", rule: "NR-NODE-3", text: "is not allowed to modify labels",
+		name: "setting a node-restriction label on its own Node", rule: "NR-NODE-3", text: "is not allowed to modify labels",
 		attack:    itself("", labels("node-restriction.kubernetes.io/dedicated", "payments")),
 		permitted: itself("", labels(corev1.LabelInstanceTypeStable, "big")),
 	})
 	forge("T11", forgery{
-		name: "calling itself a control plane through its status", rule: "NR-NODE-3", text: "is not allowed to modify labels",
+		name: "setting a control-plane label through its status", rule: "NR-NODE-3", text: "is not allowed to modify labels",
 		attack:    itself("status", labels("node-role.kubernetes.io/control-plane", "")),
 		permitted: itself("status", labels(corev1.LabelInstanceTypeStable, "big")),
 	})
 	forge("T17", forgery{
-		name: "taking the token of another node's pod", rule: "NR-SA-3", text: "bound to a pod scheduled on a different node",
+		name: "creating a token of another node's pod", rule: "NR-SA-3", text: "bound to a pod scheduled on a different node",
 		attack: token(other), permitted: token(own),
 	})
 	forge("T17", forgery{
-		name: "taking a token for an audience that the pod does not mount", rule: "NR-SA-4",
+		name: "creating a token for an audience that the pod does not mount", rule: "NR-SA-4",
 		text:   "is not authorized to request tokens for audience",
 		attack: token(own, "vault"), permitted: token(own),
 	})
 	for _, f := range []forgery{
 		{
-			name: "offering another node's devices", rule: "NR-SLICE-1", text: "can only create ResourceSlice",
+			name: "creating a resource slice of another node", rule: "NR-SLICE-1", text: "can only create ResourceSlice",
 			beside: []rbacv1.PolicyRule{{Verbs: []string{"create"}, APIGroups: []string{"resource.k8s.io"},
 				Resources: []string{"resourceslices"}}},
 			attack: slice(other), permitted: slice(own),
 		},
 		{
-			name: "saying which drivers another node has", rule: "NR-CSINODE-1", text: "can only access CSINode",
+			name: "creating the CSINode of another node", rule: "NR-CSINODE-1", text: "can only access CSINode",
 			attack:    forNode(func(_, other string) Request { return Create(api.CSINodes).With(fixtures.CSINode(other)) }),
 			permitted: forNode(func(own, _ string) Request { return Create(api.CSINodes).With(fixtures.CSINode(own)) }),
 		},
 		{
-			name: "keeping another node alive", rule: "NR-LEASE-1", text: "can only access node lease",
+			name: "creating the lease of another node", rule: "NR-LEASE-1", text: "can only access node lease",
 			attack: lease(other), permitted: lease(own),
 		},
 		{
-			name: "taking the certificate of another node's pod", rule: "NR-PCR-3", text: "is not running on node",
+			name: "requesting the certificate of another node's pod", rule: "NR-PCR-3", text: "is not running on node",
 			attack: certificate(other), permitted: certificate(own),
 		},
 		{
-			name: "becoming another node", rule: "NR-CSR-1", text: "can only create a node CSR with CN=system:node:",
+			name: "requesting a client certificate of another node", rule: "NR-CSR-1",
+			text:   "can only create a node CSR with CN=system:node:",
 			attack: signingRequest(other), permitted: signingRequest(own),
 		},
 	} {

@@ -62,7 +62,7 @@ func leaves() []leaf {
 }
 
 // Certificates are the same on every profile with Bulkhead, so the spec runs on one profile.
-var _ = It("certificates are renewed twice and no request notices", Serial, Label(OnHost, OnHardened, Slow),
+var _ = It("certificates are renewed twice without a failed request", Serial, Label(OnHost, OnHardened, Slow),
 	PollProgressAfter(renewalTimeout), AllowsBy("NA-DEFAULT", "NA-UNI-SERVICES"), func(ctx SpecContext) {
 		makeShortLived(ctx)
 		watched := startProber(suite.Env().Own)

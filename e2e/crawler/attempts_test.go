@@ -136,7 +136,7 @@ func TestNoAttemptRunsAnything(t *testing.T) {
 			continue
 		}
 		if len(a.Body) > 0 {
-			t.Errorf("sends something to whoever is behind: %s", a)
+			t.Errorf("sends a body to the server behind the API server: %s", a)
 		}
 		_, behind, found := strings.Cut(a.Path, "/proxy")
 		if a.Route == byPort || !found {

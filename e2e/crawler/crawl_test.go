@@ -26,9 +26,9 @@ const (
 	maxLines = 40
 )
 
-var _ = Describe("every credential on the worker's disk, and every token that its kubelet is shown,",
+var _ = Describe("every credential on the worker's disk, and every token that its kubelet receives,",
 	Label("crawler", Slow, OnHost, OnWorker), func() {
-		It("reaches nothing beyond the node but what is on the reviewed list", PollProgressAfter(2*longest),
+		It("outside of the node, reaches only what is on the reviewed list", PollProgressAfter(2*longest),
 			func(ctx SpecContext) {
 				// Take the lock before the crawl reads the cluster: objects that it reads must
 				// still exist when it sends requests.

@@ -97,7 +97,7 @@ func ofTokensOnDisk(ctx context.Context, s stage, tokens []token) (all []*creden
 	servers := serverAudiences(ctx, s)
 	for _, t := range tokens {
 		if uid := t.Kubernetes.Pod.UID; uid != "" && !live[uid] {
-			not = append(not, skipped{What: "token of " + t.account() + " in " + t.Path, Why: "its pod is gone", Count: 1})
+			not = append(not, skipped{What: "token of " + t.account() + " in " + t.Path, Why: "its pod is deleted", Count: 1})
 			continue
 		}
 		if ns := t.Kubernetes.Namespace; ns != s.namespace && ns != metav1.NamespaceSystem {
@@ -150,11 +150,11 @@ func ofPairs(pairs []pair) (all []*credential, not []skipped) {
 				admin)
 		case !p.isClient():
 			not = append(not, skipped{What: p.Path + " (" + name + ")",
-				Why: "a server's certificate, which nobody takes for a client", Count: 1})
+				Why: "a serving certificate, which is not valid for clients", Count: 1})
 		case name == "system:node:"+suite.Worker:
 			add(kubeletName, "", p)
 		default:
-			add(name, "signed for somebody else than the API server", p)
+			add(name, "not issued for the API server", p)
 		}
 	}
 	return all, not

@@ -31,9 +31,9 @@ func TestJudge(t *testing.T) {
 		{"what has changed", byAPI, "pods", 409, "", passed},
 		{"what is badly put", byAPI, "pods", 400, "", passed},
 		{"nobody", byAPI, "pods", 401, "", refused},
-		{"somebody without the right", byAPI, "pods", 403, "[NA-POD-1]", refused},
-		{"too much at once for ours", byAPI, "pods", 403, "busy [NA-LIMIT]", undecided},
-		{"ours does not know yet", byAPI, "pods", 403, "[NS-UNREADY]", undecided},
+		{"a caller without the right", byAPI, "pods", 403, "[NA-POD-1]", refused},
+		{"request above the rate limit of Bulkhead", byAPI, "pods", 403, "busy [NA-LIMIT]", undecided},
+		{"Bulkhead has not synced yet", byAPI, "pods", 403, "[NS-UNREADY]", undecided},
 		{"what does not exist", byAPI, "pods", 404, "", missing},
 		{"what cannot be done there", byAPI, "pods", 405, "", missing},
 		{"a path that is not there", byPath, "/configz", 404, "", missing},
@@ -43,9 +43,9 @@ func TestJudge(t *testing.T) {
 		{"a container that does not exist", byPort, "kubelet:/run", 404, "", passed},
 		{"a method that a kubelet does not have", byPort, "kubelet:/pods", 405, "", passed},
 		{"a path that the proxy does not like", byPort, "kubelet:/", 400, "no [KA-PATH-1]", refused},
-		{"nobody asked the API server", byPort, "kubelet:/", 500, "[KA-DECISION-1]", undecided},
+		{"no request reached the API server", byPort, "kubelet:/", 500, "[KA-DECISION-1]", undecided},
 		{"a container behind the API server", byProxy, "nodes/proxy", 404, "", passed},
-		{"nobody behind the API server", byProxy, "pods/proxy", 503, "error trying to reach service: dial tcp", passed},
+		{"no server behind the API server", byProxy, "pods/proxy", 503, "error trying to reach service: dial tcp", passed},
 		{"a fault behind the API server", byProxy, "pods/proxy", 503, "", undecided},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -105,13 +105,13 @@ func TestRelationOf(t *testing.T) {
 func TestReviewedListIsComplete(t *testing.T) {
 	for _, e := range reviewed {
 		if e.why == "" || e.who == "" || e.verbs == "" || e.resources == "" || len(e.to) == 0 {
-			t.Errorf("an entry says too little: %s", e)
+			t.Errorf("an entry lacks a field: %s", e)
 		}
 		if e.isOutside() && e.neededBy == "" {
 			t.Errorf("an entry reaches beyond the node and does not name who needs it: %s", e)
 		}
 		if e.on == InTree {
-			t.Errorf("nothing is held against the list on in-tree: %s", e)
+			t.Errorf("in-tree is not compared with the list: %s", e)
 		}
 	}
 }

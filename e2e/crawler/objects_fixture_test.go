@@ -16,7 +16,7 @@ type skipped struct {
 	Count     int
 }
 
-const notDry = "another server answers, and nobody knows whether it understands dry runs"
+const notDry = "another server answers, and it may not support dry runs"
 
 // attempts returns everything that each credential tries. The result depends only on the resources
 // and the world.

@@ -129,6 +129,6 @@ func TestCrawlEnds(t *testing.T) {
 		}
 	}
 	if took := time.Since(begun); took > 10*time.Second {
-		t.Errorf("it went on for %s", took)
+		t.Errorf("the crawl continued for %s", took)
 	}
 }

@@ -48,7 +48,7 @@ func TestNewObjectsThatNameTheirNode(t *testing.T) {
 	}
 	if news := w.newObjects(resource{GroupVersionResource: api.Nodes, Kind: "Node"}); len(news) != 1 ||
 		news[0].Relation != unrelated {
-		t.Errorf("a Node of a new name is nobody's: %+v", news)
+		t.Errorf("a Node of a new name is unrelated to both nodes: %+v", news)
 	}
 }
 

@@ -47,7 +47,7 @@ var _ = Describe("the installer", Serial, Ordered, Label(Disruptive, OnHost, OnH
 		DeferCleanup(func(ctx context.Context) { suite.OnControlPlane(ctx, installed.Command()) })
 	})
 
-	It("changes nothing when it is run again", AllowsBy("NA-DEFAULT", "NA-UNI-SERVICES"), func(ctx SpecContext) {
+	It("changes nothing in a second run", AllowsBy("NA-DEFAULT", "NA-UNI-SERVICES"), func(ctx SpecContext) {
 		// Accounts of earlier suites leave the lists after their namespaces are deleted.
 		Eventually(func() string { return suite.OnControlPlane(ctx, listsOfSuites) }).WithContext(ctx).WithTimeout(
 			4 * Soon).WithPolling(time.Second).Should(BeEmpty())
@@ -57,7 +57,7 @@ var _ = Describe("the installer", Serial, Ordered, Label(Disruptive, OnHost, OnH
 		expectBulkhead(ctx)
 	})
 
-	It("puts kube-apiserver's manifest back byte for byte", Denies("NA-DEFAULT"), func(ctx SpecContext) {
+	It("restores kube-apiserver's manifest byte for byte", Denies("NA-DEFAULT"), func(ctx SpecContext) {
 		original := exactly(ctx, originalServer)
 		output := suite.OnControlPlane(ctx, "bulkhead uninstall")
 		plain = exactly(ctx, APIServerManifest)
@@ -70,7 +70,7 @@ var _ = Describe("the installer", Serial, Ordered, Label(Disruptive, OnHost, OnH
 		expectInTree(ctx)
 	})
 
-	It("leaves the old cluster when its image cannot be had", Denies("NA-DEFAULT"), func(ctx SpecContext) {
+	It("changes nothing if its image cannot be pulled", Denies("NA-DEFAULT"), func(ctx SpecContext) {
 		server := suite.OnControlPlane(ctx, serverProcess)
 		broken := installed
 		broken.Image = noImage
@@ -80,7 +80,7 @@ var _ = Describe("the installer", Serial, Ordered, Label(Disruptive, OnHost, OnH
 		expectInTree(ctx)
 	})
 
-	It("puts the old cluster back when the API server does not come up with ours", Denies("NA-DEFAULT"),
+	It("rolls back if the API server does not start with Bulkhead", Denies("NA-DEFAULT"),
 		func(ctx SpecContext) {
 			// Break the file at the moment when kube-apiserver's manifest first names it. Earlier,
 			// scope-sync would report the broken file. Each component that starts before may need
@@ -88,18 +88,18 @@ var _ = Describe("the installer", Serial, Ordered, Label(Disruptive, OnHost, OnH
 			sabotage := "(for i in $(seq 6000); do grep -q " + authorization + " " + APIServerManifest +
 				" && break; sleep 0.05; done; echo broken > " + authorization + ") >/dev/null 2>&1 &\n"
 			server := suite.OnControlPlane(ctx, serverProcess)
-			expectFailure(ctx, sabotage+installed.Command()+mediumTimeout, "kube-apiserver with our components")
+			expectFailure(ctx, sabotage+installed.Command()+mediumTimeout, "kube-apiserver with Bulkhead's components")
 			Expect(suite.OnControlPlane(ctx, serverProcess)).NotTo(Equal(server), "the API server never saw the broken file")
 			Expect(exactly(ctx, APIServerManifest)).To(Equal(plain))
 			expectInTree(ctx)
 		})
 
-	It("installs where it has failed before", AllowsBy("NA-DEFAULT", "NA-UNI-SERVICES"), func(ctx SpecContext) {
+	It("installs after a failed installation", AllowsBy("NA-DEFAULT", "NA-UNI-SERVICES"), func(ctx SpecContext) {
 		suite.OnControlPlane(ctx, installed.Command())
 		expectBulkhead(ctx)
 	})
 
-	It("switches to parity, where RBAC may give a node more", AllowsBy("NA-DEFAULT", Behind), func(ctx SpecContext) {
+	It("switches to parity, where RBAC can grant a node more", AllowsBy("NA-DEFAULT", Behind), func(ctx SpecContext) {
 		parity := installed
 		parity.Profile = Parity
 		suite.OnControlPlane(ctx, parity.Command())
@@ -107,7 +107,7 @@ var _ = Describe("the installer", Serial, Ordered, Label(Disruptive, OnHost, OnH
 		suite.ExpectAllowed(ctx, suite.AsNode(suite.Env().Own), request, Behind)
 	})
 
-	It("switches back to hardened, where it may not", Denies("NA-DEFAULT"), func(ctx SpecContext) {
+	It("switches back to hardened, where RBAC cannot grant a node more", Denies("NA-DEFAULT"), func(ctx SpecContext) {
 		suite.OnControlPlane(ctx, installed.Command())
 		request := granted(ctx, suite.Env())
 		suite.ExpectForbidden(ctx, suite.AsNode(suite.Env().Own), request, "NA-DEFAULT")

@@ -114,7 +114,8 @@ func (s *Suite) ExpectRefusedWrite(ctx context.Context, who *Identity, request R
 	gomega.Eventually(ctx, func() bool {
 		answer = s.write(ctx, who, request)
 		return isLate(answer, refusal.code(), answersFirst(s.Settings.Profile, rule))
-	}).WithTimeout(Soon).WithPolling(pollInterval).Should(gomega.BeFalse(), "in-tree hears of what there is")
+	}).WithTimeout(Soon).WithPolling(pollInterval).Should(gomega.BeFalse(),
+		"the in-tree plugin's informers have the objects")
 	gomega.Expect(answer).To(right)
 }
 

@@ -37,7 +37,7 @@ func (e *Env) BootstrapToken(ctx context.Context) Bearer {
 		token, err = e.ReadToken(ctx, id+"."+secret)
 		return err
 	}).WithTimeout(Soon).WithPolling(100*time.Millisecond).Should(gomega.Succeed(),
-		"the API server knows the bootstrap token")
+		"the API server accepts the bootstrap token")
 	gomega.Expect(token.User).To(gomega.Equal("system:bootstrap:" + id))
 	gomega.Expect(token.Groups).To(gomega.ContainElement("system:bootstrappers"))
 	return token

@@ -19,7 +19,7 @@ func TestCallBytes(t *testing.T) {
 		who  Caller
 		want string
 	}{
-		{"nothing is added for nobody", Calling("GET", "//a/../b"), Anonymous(),
+		{"no header is added for a caller without credentials", Calling("GET", "//a/../b"), Anonymous(),
 			"GET //a/../b HTTP/1.1\r\nHost: node:1\r\n\r\n"},
 		{"a token is a header", Calling("GET", "/"), Caller{Token: "t"},
 			"GET / HTTP/1.1\r\nHost: node:1\r\nAuthorization: Bearer t\r\n\r\n"},

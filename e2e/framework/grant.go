@@ -51,7 +51,7 @@ func (e *Env) Bind(ctx context.Context, user, clusterRole string) {
 			return false, err
 		}
 		return review.Status.Allowed, nil
-	}).WithTimeout(Soon).WithPolling(pollInterval).Should(gomega.BeTrue(), "RBAC hears of the binding of %s to %s", user,
+	}).WithTimeout(Soon).WithPolling(pollInterval).Should(gomega.BeTrue(), "RBAC has the binding of %s to %s", user,
 		clusterRole)
 }
 

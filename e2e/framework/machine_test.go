@@ -40,7 +40,7 @@ func TestMachineLockOutsideCheckout(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	release, err := progress.Lock(t.Context(), file, func() { t.Error("somebody has it already") })
+	release, err := progress.Lock(t.Context(), file, func() { t.Error("another process has the lock") })
 	if err != nil {
 		t.Fatal(err)
 	}

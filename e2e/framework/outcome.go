@@ -28,7 +28,7 @@ type outcome struct {
 // counts.
 func ForbiddenBy(profile Profile, rule rules.ID, text string) types.GomegaMatcher {
 	return &outcome{
-		wanted: fmt.Sprintf("be refused by %s", rule),
+		wanted: fmt.Sprintf("be denied by %s", rule),
 		judge: func(a Answer) error {
 			if !a.Request.reviewOnly && a.Code != http.StatusForbidden {
 				return fmt.Errorf("the status is not 403")
@@ -86,7 +86,7 @@ func allowedByOthers(profile Profile, rule rules.ID, reason string) error {
 	case rule != Behind && byRBAC:
 		return fmt.Errorf("RBAC allowed it, not the Node authorizer")
 	case rule == Behind && !byRBAC && reason != "":
-		return fmt.Errorf("not an authorizer behind ours allowed it (profile %s)", profile)
+		return fmt.Errorf("no authorizer behind Bulkhead allowed it (profile %s)", profile)
 	}
 	return nil
 }
@@ -112,7 +112,7 @@ func (o *outcome) Match(actual any) (bool, error) {
 func (o *outcome) FailureMessage(actual any) string {
 	a, ok := actual.(Answer)
 	if !ok {
-		return fmt.Sprintf("%v is no Answer", actual)
+		return fmt.Sprintf("%v is not an Answer", actual)
 	}
 	return fmt.Sprintf("expected\n    %s\n    as %s\nto %s, but %v:\n    answer: %d %s\n    review: allowed=%v, reason %q",
 		a.Request, a.User, o.wanted, o.wrong, a.Code, a.Message, a.Allowed, a.Reason)

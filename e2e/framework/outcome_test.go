@@ -46,7 +46,7 @@ func TestOutcomes(t *testing.T) {
 		answer  Answer
 		want    bool
 	}{
-		{"our refusal is ours", ForbiddenBy(Hardened, rule, text), refusal, true},
+		{"a denial with a rule ID is Bulkhead's", ForbiddenBy(Hardened, rule, text), refusal, true},
 		{"another rule's refusal is not", ForbiddenBy(Hardened, "NA-LEASE-1", text), refusal, false},
 		{"another text is not", ForbiddenBy(Hardened, rule, "something else"), refusal, false},
 		{"a refusal without an ID is not", ForbiddenBy(Hardened, rule, text), upstream, false},
@@ -54,14 +54,14 @@ func TestOutcomes(t *testing.T) {
 		{"401 is no refusal", ForbiddenBy(InTree, rule, ""), Answer{Code: 401}, false},
 		{"what a review allows is not refused", ForbiddenBy(InTree, rule, ""), Answer{Code: 403, Allowed: true}, false},
 
-		{"our allowance is ours", AllowedBy(Hardened, rule), allowance, true},
+		{"an allowance with a rule ID is Bulkhead's", AllowedBy(Hardened, rule), allowance, true},
 		{"another rule's allowance is not", AllowedBy(Hardened, "NA-LEASE-1"), allowance, false},
 		{"the floor's is not", AllowedBy(Hardened, rule), byNode, false},
 		{"RBAC's is not", AllowedBy(Parity, rule), byRBAC, false},
 		{"on in-tree the Node authorizer's is", AllowedBy(InTree, rule), byNode, true},
 		{"on in-tree RBAC's is not", AllowedBy(InTree, rule), byRBAC, false},
-		{"behind us RBAC's is", AllowedBy(Hardened, Behind), byRBAC, true},
-		{"behind us ours is not", AllowedBy(Hardened, Behind), allowance, false},
+		{"an allowance by RBAC is from behind Bulkhead", AllowedBy(Hardened, Behind), byRBAC, true},
+		{"an allowance with a rule ID is not from behind Bulkhead", AllowedBy(Hardened, Behind), allowance, false},
 		{"what is missing did not succeed", AllowedBy(InTree, rule), Answer{Code: 404, Allowed: true}, false},
 		{"unless it may be missing", AllowedBy(InTree, rule),
 			Answer{Code: 404, Allowed: true, Request: Get(pods).OrMissing()}, true},

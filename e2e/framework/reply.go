@@ -28,7 +28,7 @@ const (
 func (r Reply) String() string {
 	user := r.Caller.User
 	if user == "" {
-		user = "nobody"
+		user = "no credentials"
 	}
 	return fmt.Sprintf("%s\n    at %s of node %s, as %s\nanswer: %d %s", r.Call, r.Port.Address, r.Port.Node, user, r.Code,
 		shortened(r.Body))

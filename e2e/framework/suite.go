@@ -82,7 +82,7 @@ func (s *Suite) skipReason(labels []string) string {
 	case slices.Contains(labels, OnHost) && s.Host.Missing() != "":
 		return s.Host.Missing()
 	case slices.Contains(labels, OnWorker) && s.Worker == "":
-		return "no node is a worker: set E2E_WORKER"
+		return "there is no worker node: set E2E_WORKER"
 	case s.Settings.Profile != InTree:
 		return ""
 	}
@@ -131,7 +131,7 @@ func (s *Suite) ExpectClaim(ctx context.Context, who *Identity, makeRequest Requ
 // InForce reports whether a rule is in force on the cluster under test.
 func (s *Suite) InForce(id rules.ID) bool {
 	rule, ok := s.rule(id)
-	gomega.ExpectWithOffset(1, ok).To(gomega.BeTrue(), "%s is not among the rules of suite %s", id, s.Name)
+	gomega.ExpectWithOffset(1, ok).To(gomega.BeTrue(), "%s is not a rule of suite %s", id, s.Name)
 	return InForce(rule, s.Settings.Profile)
 }
 
@@ -182,7 +182,7 @@ func (s *Suite) BecomesAllowed(ctx context.Context, who *Identity, request Reque
 	gomega.Eventually(ctx, func() (Answer, error) {
 		answer, err := s.Do(ctx, who, request)
 		if err == nil && by != Behind && answer.DeniedByBulkhead() {
-			err = gomega.StopTrying(fmt.Sprintf("a false refusal of %s as %s", request, who)).Attach("answer", answer)
+			err = gomega.StopTrying(fmt.Sprintf("a false denial of %s as %s", request, who)).Attach("answer", answer)
 		}
 		return answer, err
 	}).WithTimeout(Soon).WithPolling(pollInterval).

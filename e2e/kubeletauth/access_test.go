@@ -39,7 +39,7 @@ func holderOf(ctx context.Context, user string) *accessRow {
 	var all []accessRow
 	Expect(json.Unmarshal([]byte(suite.OnControlPlane(ctx, listAccess+" -o json")), &all)).To(Succeed())
 	Expect(all).To(ContainElement(HaveField("Subject", "Group kubeadm:cluster-admins")),
-		"the administrators hold everything")
+		"the administrators have all rights")
 	for i := range all {
 		if all[i].Subject == "User "+user {
 			return &all[i]
@@ -49,7 +49,7 @@ func holderOf(ctx context.Context, user string) *accessRow {
 }
 
 var _ = Describe("bulkhead kubelet-access", Label(OnHost, OnHardened), func() {
-	It("names who holds nodes/proxy, and what strict takes from them", Denies("KA-EXEC-1"), func(ctx SpecContext) {
+	It("lists users with nodes/proxy, and what strict mode denies them", Denies("KA-EXEC-1"), func(ctx SpecContext) {
 		user := suite.Env().NewName("e2e-holder")
 		suite.Env().Grant(ctx, user, may("get", "proxy")...)
 		Expect(holderOf(ctx, user)).To(
@@ -59,7 +59,7 @@ var _ = Describe("bulkhead kubelet-access", Label(OnHost, OnHardened), func() {
 			ContainElement(And(ContainSubstring("User "+user), ContainSubstring(compatOnly[0]))))
 	})
 
-	It("says that nothing is lost by who has the rights by name", Allows("KA-EXEC-1"), func(ctx SpecContext) {
+	It("lists no loss for a user with the rights to the subresources", Allows("KA-EXEC-1"), func(ctx SpecContext) {
 		user := suite.Env().NewName("e2e-holder")
 		suite.Env().Grant(ctx, user, append(may("get", "proxy", "containerlogs", "debug", "metrics", "stats", "log"),
 			may("create", "exec", "attach", "run", "portforward")...)...)
@@ -67,7 +67,7 @@ var _ = Describe("bulkhead kubelet-access", Label(OnHost, OnHardened), func() {
 			HaveValue(Equal(accessRow{Subject: "User " + user, Verbs: []string{"get"}, Loses: []string{}})))
 	})
 
-	It("does not name who has another subresource only", Allows("KA-METRICS-1"), func(ctx SpecContext) {
+	It("does not list a user with another subresource only", Allows("KA-METRICS-1"), func(ctx SpecContext) {
 		user := suite.Env().NewName("e2e-holder")
 		suite.Env().Grant(ctx, user, may("get", "metrics")...)
 		Expect(holderOf(ctx, user)).To(BeNil())

@@ -17,7 +17,7 @@ import (
 var _ = Describe("a token for the API server", Label(OnHardened), func() {
 	const counted = "bulkhead_audited_refusals_total"
 
-	It("is taken by a kubelet, and found", AllowsBy("KA-AUD-1", "KA-HEALTH-1"), Label(OnHost), func(ctx SpecContext) {
+	It("is accepted by a kubelet, and counted", AllowsBy("KA-AUD-1", "KA-HEALTH-1"), Label(OnHost), func(ctx SpecContext) {
 		port := kubelet(ctx)
 		before := must(suite.KubeletProxyMetric(ctx, port, counted, `rule="KA-AUD-1"`))
 		_, line := expectClaim(ctx, port, bearer(ctx, "", healthy), health)
@@ -25,7 +25,7 @@ var _ = Describe("a token for the API server", Label(OnHardened), func() {
 		Expect(suite.KubeletProxyMetric(ctx, port, counted, `rule="KA-AUD-1"`)).To(BeNumerically(">", before))
 	})
 
-	It("is no finding if it is for kubelets", AllowsBy("KA-AUD-1", "KA-HEALTH-1"), Label(OnHost), func(ctx SpecContext) {
+	It("is not counted if it is for kubelets", AllowsBy("KA-AUD-1", "KA-HEALTH-1"), Label(OnHost), func(ctx SpecContext) {
 		_, line := expectClaim(ctx, kubelet(ctx), bearer(ctx, kubeletAudience, healthy), health)
 		Expect(line.Findings).To(BeEmpty())
 	})
@@ -46,11 +46,11 @@ var _ = Describe("a token for the API server", Label(OnHardened), func() {
 			expectClaim(ctx, port, Anonymous(), bySubprotocol(get(processes[0].path), who.Token), http.StatusUnauthorized)
 		})
 
-		It("while one for kubelets does", AllowsBy("KA-AUD-1", "KA-HEALTH-1"), func(ctx SpecContext) {
+		It("a token for kubelets authenticates", AllowsBy("KA-AUD-1", "KA-HEALTH-1"), func(ctx SpecContext) {
 			expectClaim(ctx, port, bearer(ctx, kubeletAudience, healthy), health)
 		})
 
-		It("and certificates are as good as before", AllowsBy("KA-AUD-1", "KA-HEALTH-1"), func(ctx SpecContext) {
+		It("certificates authenticate as before", AllowsBy("KA-AUD-1", "KA-HEALTH-1"), func(ctx SpecContext) {
 			expectClaim(ctx, port, caller(ctx, healthy), health)
 		})
 	})

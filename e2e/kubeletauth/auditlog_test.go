@@ -40,11 +40,12 @@ var _ = Describe("a proxy whose audit log cannot be written", Ordered, ContinueO
 				BeNumerically(">", 0))
 		})
 
-		It("refuses for its own reason who has no right", DeniesBy("KA-AUDIT-1", "KA-HEALTH-1"), func(ctx SpecContext) {
-			reply := must(port.Send(ctx, caller(ctx), health))
-			Expect(reply.Code).To(Equal(http.StatusForbidden), reply.String())
-			Expect(reply.Body).To(HaveSuffix("[KA-HEALTH-1]\n"))
-		})
+		It("denies a caller without the right by the rule of that right", DeniesBy("KA-AUDIT-1", "KA-HEALTH-1"),
+			func(ctx SpecContext) {
+				reply := must(port.Send(ctx, caller(ctx), health))
+				Expect(reply.Code).To(Equal(http.StatusForbidden), reply.String())
+				Expect(reply.Body).To(HaveSuffix("[KA-HEALTH-1]\n"))
+			})
 
 		It("forwards where the rule is off, and counts the lines", AllowsBy("KA-AUDIT-1", "KA-HEALTH-1"),
 			func(ctx SpecContext) {

@@ -19,7 +19,7 @@ import (
 
 // Admission rejects the requests that the approver would not approve, so the approver never sees
 // them. Here that rule is off.
-var _ = Describe("where NR-CSR-2 is off, the approver leaves alone", Serial, Ordered,
+var _ = Describe("while NR-CSR-2 is off, the approver does not approve", Serial, Ordered,
 	Label(Disruptive, OnHost, OnHardened, Slow), func() {
 		BeforeAll(func(ctx SpecContext) {
 			installed := must(suite.ReadInstallation(ctx))
@@ -50,7 +50,7 @@ var _ = Describe("where NR-CSR-2 is off, the approver leaves alone", Serial, Ord
 			Entry("without any name", func(a *asking) { a.CertificateRequest = &x509.CertificateRequest{Subject: a.Subject} }),
 		)
 
-		It("and approves one with what is the node's", Allows("KA-CSR-1"), func(ctx SpecContext) {
+		It("approves a request with the node's name and address", Allows("KA-CSR-1"), func(ctx SpecContext) {
 			name, _ := request(ctx, suite.AsNode(suite.Env().Own), asKubeletsAsk())
 			Eventually(ctx, approval).WithArguments(name).WithTimeout(signTimeout).WithPolling(100 * time.Millisecond).Should(
 				Equal(byBulkhead))

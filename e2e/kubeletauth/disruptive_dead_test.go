@@ -29,7 +29,7 @@ const (
 	heartbeatTimeout = time.Minute
 )
 
-var _ = Describe("the worker's proxy is gone and stays away,", Serial, Ordered,
+var _ = Describe("while the worker's proxy is stopped,", Serial, Ordered,
 	Label(Disruptive, OnHost, OnWorker, OnHardened, Slow), func() {
 		var (
 			streams    *kubectlStreams
@@ -48,15 +48,15 @@ var _ = Describe("the worker's proxy is gone and stays away,", Serial, Ordered,
 			eventuallyOnWorker(ctx, streamEndTimeout, "! "+proxyProcess)
 		})
 
-		It("and nobody reaches the kubelet of this node", Denies("KA-LOOPBACK-1"), func(ctx SpecContext) {
+		It("the kubelet of this node is not reachable", Denies("KA-LOOPBACK-1"), func(ctx SpecContext) {
 			streams.expectUnreachable(ctx)
 			_, err := portOf(ctx, suite.Worker).Dial(ctx, Anonymous())
-			Expect(err).To(MatchError(syscall.ECONNREFUSED), "nobody has the port")
+			Expect(err).To(MatchError(syscall.ECONNREFUSED), "no process listens on the port")
 		})
 
 		// The port is free, and any pod on the host's network can open it. kube-apiserver has
 		// --kubelet-certificate-authority: it verifies the certificate before it sends anything.
-		It("and a pod that takes the port gets nothing of the API server", Denies("KA-CSR-1"), func(ctx SpecContext) {
+		It("a pod that takes the port gets no request of the API server", Denies("KA-CSR-1"), func(ctx SpecContext) {
 			pod, port := squatter(ctx)
 			// A client that does not verify proves that the pod prints what it receives.
 			_, err := suite.Host.Run(ctx, suite.Worker,
@@ -82,44 +82,46 @@ var _ = Describe("the worker's proxy is gone and stays away,", Serial, Ordered,
 				ContainSubstring("HTTP/"), ContainSubstring("/containerLogs"), ContainSubstring("/exec")), after)
 		})
 
-		It("and the kubelet of another node is reached as before", Allows("KA-CLOG-1"), func(ctx SpecContext) {
+		It("the kubelet of another node is reachable", Allows("KA-CLOG-1"), func(ctx SpecContext) {
 			// Do not use a static pod: after a spec that restarted the API server, its mirror pod
 			// may not exist yet.
 			Expect(kubectl(ctx, "logs", "--namespace="+systemNamespace, must(proxyOf(ctx, suite.ControlPlane)).Name,
 				"--tail=1")).NotTo(BeEmpty())
 		})
 
-		It("and the node's pods run on", Allows("KA-LOOPBACK-1"), func(ctx SpecContext) {
+		It("the node's pods keep running", Allows("KA-LOOPBACK-1"), func(ctx SpecContext) {
 			lines := "cat /var/log/pods/" + streams.pod.Namespace + "_" + streams.pod.Name + "_*/" + shell + "/*.log | wc -l"
 			before := onWorker(ctx, lines)
 			Eventually(ctx, func() (string, error) { return suite.Host.Run(ctx, suite.Worker, lines) }).
-				WithTimeout(outputTimeout).WithPolling(time.Second).ShouldNot(Equal(before), "it writes to its log")
+				WithTimeout(outputTimeout).WithPolling(time.Second).ShouldNot(Equal(before), "the pod writes to its log")
 			Expect(containerIDs(ctx, streams.pod)).To(Equal(containers))
 		})
 
-		It("and a new pod starts", Allows("KA-LOOPBACK-1"), func(ctx SpecContext) {
+		It("a new pod starts", Allows("KA-LOOPBACK-1"), func(ctx SpecContext) {
 			since := time.Now()
 			running(ctx, suite.Env().Pod(ctx, suite.Worker))
 			Measured("a pod that starts without the proxy", time.Since(since).Round(100*time.Millisecond).String())
 		})
 
-		It("and the node stays Ready", Allows("KA-LOOPBACK-1"), func(ctx SpecContext) {
+		It("the node stays Ready", Allows("KA-LOOPBACK-1"), func(ctx SpecContext) {
 			for range 2 {
 				last := must(heartbeat(ctx))
 				Eventually(ctx, heartbeat).WithTimeout(heartbeatTimeout).WithPolling(time.Second).ShouldNot(Equal(last),
-					"its heart beats")
+					"the node renews its lease")
 			}
 			expectNodeReady(ctx)
 			Measured("the proxy was away for", time.Since(began).Round(time.Second).String())
 		})
 
-		It("and when it is back, all is as before", Allows("KA-CLOG-1"), Allows("KA-EXEC-1"), func(ctx SpecContext) {
-			Expect(must(proxyOf(ctx, suite.Worker)).Status.Phase).To(Equal(corev1.PodPending), "it was kept away until now")
-			since := time.Now()
-			bringProxyBack(ctx)
-			streams.expectRecovery(ctx, "the return of the proxy", since)
-			Expect(containerIDs(ctx, streams.pod)).To(Equal(containers))
-		})
+		It("logs and exec work again after the proxy's restart", Allows("KA-CLOG-1"), Allows("KA-EXEC-1"),
+			func(ctx SpecContext) {
+				Expect(must(proxyOf(ctx, suite.Worker)).Status.Phase).To(Equal(corev1.PodPending),
+					"the proxy was stopped until now")
+				since := time.Now()
+				bringProxyBack(ctx)
+				streams.expectRecovery(ctx, "the return of the proxy", since)
+				Expect(containerIDs(ctx, streams.pod)).To(Equal(containers))
+			})
 	})
 
 // deleteProxy deletes the pod of the worker's proxy. The DaemonSet creates another one.

@@ -23,7 +23,7 @@ import (
 func lingering(pod *corev1.Pod) { pod.Spec.TerminationGracePeriodSeconds = ptr.To[int64](1) }
 
 var _ = Describe("a drain of the worker", Serial, Label(Disruptive, OnHost, OnWorker, OnHardened, Slow), func() {
-	It("ends streams with their pods, leaves the proxy, and logs and exec go on for what stays", Allows("KA-CLOG-1"),
+	It("ends streams with their pods, and leaves the proxy, logs and exec of the remaining pods", Allows("KA-CLOG-1"),
 		Allows("KA-EXEC-1"), func(ctx SpecContext) {
 			streams := startStreams(ctx, lingering)
 			stays := must(proxyOf(ctx, suite.Worker))
@@ -43,7 +43,7 @@ var _ = Describe("a drain of the worker", Serial, Label(Disruptive, OnHost, OnWo
 			Expect(streams.command).To(gexec.Exit(137), "the command was killed with its container")
 
 			proxy := must(proxyOf(ctx, suite.Worker))
-			Expect(proxy.UID).To(Equal(stays.UID), "the proxy stays")
+			Expect(proxy.UID).To(Equal(stays.UID), "the proxy keeps running")
 			Expect(isReady(proxy)).To(BeTrue())
 			Expect(kubectl(ctx, "logs", "--namespace="+systemNamespace, proxy.Name, "--tail=1")).NotTo(BeEmpty())
 			// The scheduler does not use a cordoned node. A pod with a node name can still run

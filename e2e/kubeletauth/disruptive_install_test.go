@@ -35,10 +35,10 @@ var _ = Describe("on the worker, bulkhead node", Serial, Ordered, Label(Disrupti
 
 		AfterEach(func(ctx SpecContext) {
 			expectNodeReady(ctx)
-			Expect(containerIDs(ctx, streams.pod)).To(Equal(containers), "the pod went on")
+			Expect(containerIDs(ctx, streams.pod)).To(Equal(containers), "the pod kept running")
 		})
 
-		It("uninstall gives the kubelet its port back, and its old certificate", Allows("KA-LOOPBACK-1"),
+		It("uninstall restores the kubelet's port and its old certificate", Allows("KA-LOOPBACK-1"),
 			func(ctx SpecContext) {
 				Expect(onWorker(ctx, "bulkhead node uninstall")).To(ContainSubstring("The kubelet listens as it did."))
 				streams.expectCut(ctx, "bulkhead node uninstall")
@@ -47,7 +47,7 @@ var _ = Describe("on the worker, bulkhead node", Serial, Ordered, Label(Disrupti
 				Expect(answered(ctx)).To(And(HaveField("Code", http.StatusUnauthorized), HaveField("Body", "Unauthorized")))
 			})
 
-		It("uninstall changes nothing the second time", Allows("KA-LOOPBACK-1"), func(ctx SpecContext) {
+		It("uninstall changes nothing in a second run", Allows("KA-LOOPBACK-1"), func(ctx SpecContext) {
 			before := onWorker(ctx, kubeletProcess)
 			Expect(onWorker(ctx, "bulkhead node uninstall")).To(ContainSubstring("Nothing had to be changed"))
 			Expect(onWorker(ctx, kubeletProcess)).To(Equal(before))
@@ -55,7 +55,7 @@ var _ = Describe("on the worker, bulkhead node", Serial, Ordered, Label(Disrupti
 
 		// On hardened the API server requires a serving certificate from the cluster's CA. A
 		// kubelet with the defaults of kubeadm does not have one.
-		It("uninstall leaves a kubelet that the API server does not talk to", Denies("KA-CSR-1"), func(ctx SpecContext) {
+		It("uninstall leaves a kubelet whose certificate the API server rejects", Denies("KA-CSR-1"), func(ctx SpecContext) {
 			Expect(suite.OnControlPlane(ctx, "cat "+APIServerManifest)).To(ContainSubstring("--kubelet-certificate-authority="))
 			for _, args := range [][]string{in(streams.pod, "logs", shell, "--tail=1"),
 				in(streams.pod, "exec", shell, "--", "true")} {
@@ -66,7 +66,8 @@ var _ = Describe("on the worker, bulkhead node", Serial, Ordered, Label(Disrupti
 			onWorker(ctx, "! "+proxyProcess)
 		})
 
-		It("install puts it behind its proxy again", Allows("KA-LOOPBACK-1"), Allows("KA-CLOG-1"), Allows("KA-EXEC-1"),
+		It("install puts the kubelet behind its proxy again", Allows("KA-LOOPBACK-1"), Allows("KA-CLOG-1"),
+			Allows("KA-EXEC-1"),
 			func(ctx SpecContext) {
 				since := time.Now()
 				Expect(onWorker(ctx, "bulkhead node install")).To(ContainSubstring("to its proxy only."))
@@ -76,7 +77,7 @@ var _ = Describe("on the worker, bulkhead node", Serial, Ordered, Label(Disrupti
 					And(HaveField("Code", http.StatusUnauthorized), HaveField("Body", ContainSubstring("[KA-AUTH-1]"))))
 			})
 
-		It("install changes nothing the second time", Allows("KA-LOOPBACK-1"), Allows("KA-CLOG-1"), Allows("KA-EXEC-1"),
+		It("install changes nothing in a second run", Allows("KA-LOOPBACK-1"), Allows("KA-CLOG-1"), Allows("KA-EXEC-1"),
 			func(ctx SpecContext) {
 				streams.begin(ctx)
 				before := onWorker(ctx, kubeletProcess) + onWorker(ctx, proxyProcess)

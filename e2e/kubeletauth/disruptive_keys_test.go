@@ -46,7 +46,7 @@ var _ = Describe("the keys of a node's proxy", Serial, Label(Disruptive, OnHost,
 		Expect(onWorker(ctx, kubeletStatus(proxysKey))).To(Equal("200"))
 	})
 
-	It("the kubelet refuses a certificate that the proxy's key has signed",
+	It("the kubelet rejects a certificate that the proxy's key has signed",
 		Denies("KA-LOOPBACK-1"), func(ctx SpecContext) {
 			proxy := authority{certificate: must(certificateOf([]byte(onWorker(ctx, "cat "+proxyPair+".crt")))),
 				key: proxyKey(ctx)}
@@ -60,7 +60,7 @@ var _ = Describe("the keys of a node's proxy", Serial, Label(Disruptive, OnHost,
 			Expect(onWorker(ctx, kubeletStatus("--cert "+file+" --key "+file))).To(Equal("401"))
 		})
 
-	It("are renewed while a log is followed and a command runs, and no exec fails", Allows("KA-LOOPBACK-1"),
+	It("the keys are renewed while a log is followed and a command runs, and no exec fails", Allows("KA-LOOPBACK-1"),
 		Allows("KA-CLOG-1"), Allows("KA-EXEC-1"), func(ctx SpecContext) {
 			streams := startStreams(ctx)
 			proxy, kubelet := onWorker(ctx, proxyProcess), onWorker(ctx, kubeletProcess)
@@ -89,8 +89,8 @@ var _ = Describe("the keys of a node's proxy", Serial, Label(Disruptive, OnHost,
 			streams.expectData(ctx)
 			Expect(onWorker(ctx, "cat "+proxyPair+".crt")).NotTo(Equal(before))
 			Expect(onWorker(ctx, kubeletStatus(proxysKey))).To(Equal("200"))
-			Expect(onWorker(ctx, proxyProcess)).To(Equal(proxy), "the proxy went on")
-			Expect(onWorker(ctx, kubeletProcess)).To(Equal(kubelet), "the kubelet went on")
+			Expect(onWorker(ctx, proxyProcess)).To(Equal(proxy), "the proxy kept running")
+			Expect(onWorker(ctx, kubeletProcess)).To(Equal(kubelet), "the kubelet kept running")
 			_, authorities := keysOf(ctx, suite.Worker)
 			Expect(authorities).To(BeEmpty())
 		})

@@ -29,20 +29,20 @@ var _ = Describe("while a log is followed and a command runs in a pod of the wor
 
 		AfterEach(func(ctx SpecContext) {
 			expectNodeReady(ctx)
-			Expect(containerIDs(ctx, streams.pod)).To(Equal(containers), "the pod went on")
+			Expect(containerIDs(ctx, streams.pod)).To(Equal(containers), "the pod kept running")
 		})
 
-		It("a restart of the kubelet ends both, and the proxy serves what comes after", Allows("KA-CLOG-1"),
+		It("a restart of the kubelet ends both, and the proxy serves new requests afterwards", Allows("KA-CLOG-1"),
 			Allows("KA-EXEC-1"), func(ctx SpecContext) {
 				since := time.Now()
 				onWorker(ctx, "systemctl restart kubelet")
 				streams.expectCut(ctx, "a restart of the kubelet")
 				streams.expectRecovery(ctx, "a restart of the kubelet", since)
 				Expect(onWorker(ctx, kubeletProcess)).NotTo(Equal(theKubelet))
-				Expect(onWorker(ctx, proxyProcess)).To(Equal(proxy), "the proxy went on")
+				Expect(onWorker(ctx, proxyProcess)).To(Equal(proxy), "the proxy kept running")
 			})
 
-		It("a proxy that is told to stop ends both, and says so", Allows("KA-CLOG-1"), Allows("KA-EXEC-1"),
+		It("a SIGTERM to the proxy ends both, with the cause in the audit log", Allows("KA-CLOG-1"), Allows("KA-EXEC-1"),
 			func(ctx SpecContext) {
 				since := time.Now()
 				onWorker(ctx, "kill -TERM "+proxy)
@@ -53,15 +53,15 @@ var _ = Describe("while a log is followed and a command runs in a pod of the wor
 						HaveField("Cause", "the proxy is stopping")),
 					And(HaveField("Stage", "end"), HaveField("Subresource", "exec"), HaveField("Cause", "the proxy is stopping")),
 				))
-				Expect(onWorker(ctx, kubeletProcess)).To(Equal(theKubelet), "the kubelet went on")
+				Expect(onWorker(ctx, kubeletProcess)).To(Equal(theKubelet), "the kubelet kept running")
 			})
 
-		It("a proxy that is killed ends both", Allows("KA-CLOG-1"), Allows("KA-EXEC-1"), func(ctx SpecContext) {
+		It("a SIGKILL to the proxy ends both", Allows("KA-CLOG-1"), Allows("KA-EXEC-1"), func(ctx SpecContext) {
 			since := time.Now()
 			onWorker(ctx, "kill -KILL "+proxy)
 			streams.expectCut(ctx, "a sudden end of the proxy")
 			streams.expectRecovery(ctx, "a sudden end of the proxy", since)
 			Expect(onWorker(ctx, proxyProcess)).NotTo(Equal(proxy))
-			Expect(onWorker(ctx, kubeletProcess)).To(Equal(theKubelet), "the kubelet went on")
+			Expect(onWorker(ctx, kubeletProcess)).To(Equal(theKubelet), "the kubelet kept running")
 		})
 	})

@@ -54,20 +54,20 @@ var _ = Describe("the serving certificate of a kubelet", Serial, Ordered,
 				onWorker(ctx, "umask 077; echo "+base64.StdEncoding.EncodeToString(pair)+" | base64 -d >"+e2ePair+
 					" && ln -s "+e2ePair+" "+servingPair+".new && mv -T "+servingPair+".new "+servingPair)
 				Eventually(ctx, serialOf).WithTimeout(outputTimeout).WithPolling(time.Second).Should(Equal(serial),
-					"the proxy serves with the new one")
+					"the proxy serves with the new certificate")
 				streams.expectData(ctx)
 				Expect(kubectl(ctx, in(streams.pod, "exec", shell, "--", "echo", "new")...)).To(Equal("new\n"),
-					"the kubelet still has the old one")
+					"the kubelet serves with the old certificate")
 				Expect(onWorker(ctx, proxyProcess)).To(Equal(proxy))
 			})
 
-		It("is asked for again where it is lost, approved by us, and served without a restart of the proxy",
+		It("is requested again when the file is lost; Bulkhead approves it, and the proxy serves it without a restart",
 			Allows("KA-CSR-1"), func(ctx SpecContext) {
 				old, since := must(serialOf(ctx)), time.Now()
 				onWorker(ctx, "rm -f "+servingPair+" "+e2ePair+" && systemctl restart kubelet")
 				streams.expectCut(ctx, "a kubelet that starts without a serving certificate")
 				Eventually(ctx, serialOf).WithTimeout(signTimeout).WithPolling(200*time.Millisecond).ShouldNot(Equal(old),
-					"the proxy serves with another one")
+					"the proxy serves with another certificate")
 				streams.expectRecovery(ctx, "the loss of the serving certificate", since)
 
 				certificate := must(served(ctx, suite.Worker))

@@ -52,7 +52,7 @@ func attachTo(pod *corev1.Pod) Call {
 // For the kubelet's API all tenants are one user, the API server. The user of these specs has its
 // rights. The streams are attach streams: a followed log needs an inotify instance of the node, and
 // Linux allows 128 for each user.
-var _ = Describe("while one tenant has all the streams that it can get,", Ordered, Label(OnHost, OnHardened, Slow),
+var _ = Describe("while one tenant uses all streams of its share,", Ordered, Label(OnHost, OnHardened, Slow),
 	func() {
 		var (
 			port          *Port
@@ -71,7 +71,7 @@ var _ = Describe("while one tenant has all the streams that it can get,", Ordere
 			before = Latencies(took)
 		})
 
-		It("it has no more than its share", Denies("KA-LIMIT-2"), func(ctx SpecContext) {
+		It("the tenant gets no more streams than its share", Denies("KA-LIMIT-2"), func(ctx SpecContext) {
 			for range userStreams / 2 {
 				openStream(ctx, port, server, attachTo(greedy))
 			}
@@ -83,7 +83,7 @@ var _ = Describe("while one tenant has all the streams that it can get,", Ordere
 			readWhileFull(ctx, port, server, other, before)
 		})
 
-		It("another tenant has a stream", AllowsBy("KA-LIMIT-2", "KA-CLOG-1"), func(ctx SpecContext) {
+		It("another tenant gets a stream", AllowsBy("KA-LIMIT-2", "KA-CLOG-1"), func(ctx SpecContext) {
 			for range userStreams / 2 {
 				openStream(ctx, port, server, attachTo(greedy))
 			}

@@ -33,7 +33,7 @@ const (
 	portsOver    = "KUBECTL_PORT_FORWARD_WEBSOCKETS="
 )
 
-var _ = Describe("kubectl, with a proxy before the kubelet,", func() {
+var _ = Describe("kubectl with kubelet-auth-proxy,", func() {
 	kubectlWorks("on the worker,", func() string { return suite.Worker }, OnWorker)
 	kubectlWorks("on the control plane,", func() string { return suite.ControlPlane })
 })
@@ -47,11 +47,11 @@ func kubectlWorks(where string, node func() string, labels ...string) {
 			pod = running(ctx, suite.Env().Pod(ctx, node(), withShell(tickScript), withCompany))
 		})
 
-		It("logs prints what there is", Allows("KA-CLOG-1"), func(ctx SpecContext) {
+		It("logs prints existing lines", Allows("KA-CLOG-1"), func(ctx SpecContext) {
 			Expect(kubectl(ctx, in(pod, "logs", shell, "--limit-bytes=5")...)).To(Equal("tick\n"))
 		})
 
-		It("logs -f prints what comes", Allows("KA-CLOG-1"), func(ctx SpecContext) {
+		It("logs -f prints new lines", Allows("KA-CLOG-1"), func(ctx SpecContext) {
 			following := start(command{}.make(in(pod, "logs", shell, "--follow", "--tail=1")...))
 			Eventually(ctx, following.Out).WithTimeout(outputTimeout).Should(gbytes.Say("tick"))
 			word := rand.Text()
@@ -80,7 +80,7 @@ func kubectlWorks(where string, node func() string, labels ...string) {
 			})
 		}
 
-		It("cp brings a file there and back", Allows("KA-EXEC-1"), func(ctx SpecContext) { copies(ctx, pod) })
+		It("cp copies a file to the pod and from the pod", Allows("KA-EXEC-1"), func(ctx SpecContext) { copies(ctx, pod) })
 	})
 }
 

@@ -78,18 +78,18 @@ func grantPodReads(ctx context.Context) {
 var _ = Describe("the kubelet behind the proxy", func() {
 	BeforeEach(func(ctx SpecContext) { grantPodReads(ctx) })
 
-	It("does not know a pod on the host's network, whatever it may", DeniesBeyond("KA-LOOPBACK-1", "KA-POD-1"),
+	It("rejects the token of a pod on the host's network, whatever its rights", DeniesBeyond("KA-LOOPBACK-1", "KA-POD-1"),
 		func(ctx SpecContext) {
 			answers := answersTo(ctx, target(), []string{"127.0.0.1"}, onHostNetwork)
 			Expect(answers).To(HaveKeyWithValue("127.0.0.1", ifInForce("KA-LOOPBACK-1", "401", "200")))
 		})
 
-	It("while the proxy does", AllowsBy("KA-LOOPBACK-1", "KA-POD-1"), func(ctx SpecContext) {
+	It("the proxy accepts the token of that pod", AllowsBy("KA-LOOPBACK-1", "KA-POD-1"), func(ctx SpecContext) {
 		address := addressOf(ctx, target())
 		Expect(answersTo(ctx, target(), []string{address}, onHostNetwork)).To(HaveKeyWithValue(address, "200"))
 	})
 
-	It("is not there for a pod of the node", DeniesBeyond("KA-LOOPBACK-1", "KA-POD-1"), func(ctx SpecContext) {
+	It("is not reachable for a pod of the node", DeniesBeyond("KA-LOOPBACK-1", "KA-POD-1"), func(ctx SpecContext) {
 		address := addressOf(ctx, target())
 		answers := answersTo(ctx, target(), []string{"127.0.0.1", "gateway", address})
 		Expect(answers).To(And(
@@ -99,7 +99,7 @@ var _ = Describe("the kubelet behind the proxy", func() {
 		))
 	})
 
-	It("is not there for a pod of another node, which has the proxy only", AllowsBy("KA-LOOPBACK-1", "KA-POD-1"),
+	It("is not reachable for a pod of another node, which reaches the proxy only", AllowsBy("KA-LOOPBACK-1", "KA-POD-1"),
 		Label(OnWorker), func(ctx SpecContext) {
 			address := addressOf(ctx, suite.Worker)
 			answers := answersTo(ctx, suite.ControlPlane, []string{address, "127.0.0.1"})

@@ -80,33 +80,33 @@ var _ = Describe("a revoked certificate", Ordered, ContinueOnFailure, Label(OnHo
 		Expect(open.SetDeadline(time.Now().Add(time.Minute))).To(Succeed())
 	})
 
-	It("is refused", Denies("KA-CRL-1"), func(ctx SpecContext) {
+	It("is rejected", Denies("KA-CRL-1"), func(ctx SpecContext) {
 		_, line := expectClaim(ctx, port, revoked, health, http.StatusUnauthorized)
 		Expect(line.User).To(BeEmpty())
 		Expect(line.Cause).To(ContainSubstring("is revoked"))
 	})
 
-	It("is refused on a connection that was there before", Denies("KA-CRL-1"), func() {
+	It("is rejected on a connection from before the revocation", Denies("KA-CRL-1"), func() {
 		reply := must(open.Send(health))
 		Expect(reply.Code).To(Equal(http.StatusUnauthorized), reply.String())
 		Expect(reply.Body).To(ContainSubstring("[KA-CRL-1]"))
 	})
 
-	It("is refused even with a good token beside it", Denies("KA-CRL-1"), func(ctx SpecContext) {
+	It("is rejected even with a valid token", Denies("KA-CRL-1"), func(ctx SpecContext) {
 		both := revoked
 		both.Token = holder.Token
 		expectClaim(ctx, port, both, health, http.StatusUnauthorized)
 	})
 
-	It("is refused for what anybody would be refused, too", Denies("KA-CRL-1"), func(ctx SpecContext) {
+	It("is rejected for a request that every user is denied", Denies("KA-CRL-1"), func(ctx SpecContext) {
 		expectClaim(ctx, port, revoked, get(processes[0].path).Upgrading(), http.StatusUnauthorized)
 	})
 
-	It("while another one of the same user is good", AllowsBy("KA-CRL-1", "KA-HEALTH-1"), func(ctx SpecContext) {
+	It("does not affect another certificate of the same user", AllowsBy("KA-CRL-1", "KA-HEALTH-1"), func(ctx SpecContext) {
 		expectClaim(ctx, port, otherCaller, health)
 	})
 
-	It("stays refused when the list is gone", Denies("KA-CRL-1"), func(ctx SpecContext) {
+	It("stays rejected when the list is removed", Denies("KA-CRL-1"), func(ctx SpecContext) {
 		_, err := suite.Host.Run(ctx, target(), "rm "+folder+"/*.pem")
 		Expect(err).NotTo(HaveOccurred())
 		Eventually(ctx, func() (float64, error) {
@@ -138,21 +138,21 @@ var _ = Describe("a revocation list that has expired", Ordered, ContinueOnFailur
 			listed(ctx, lenient, 1)
 		})
 
-		It("shuts out every certificate of its CA", Denies("KA-CRL-1"), func(ctx SpecContext) {
+		It("rejects every certificate of its CA", Denies("KA-CRL-1"), func(ctx SpecContext) {
 			_, line := expectClaim(ctx, strict, caller(ctx, healthy), health, http.StatusUnauthorized)
 			Expect(line.Cause).To(ContainSubstring("the revocation list expired"))
 		})
 
-		It("shuts out no token", AllowsBy("KA-CRL-1", "KA-HEALTH-1"), func(ctx SpecContext) {
+		It("does not affect tokens", AllowsBy("KA-CRL-1", "KA-HEALTH-1"), func(ctx SpecContext) {
 			expectClaim(ctx, strict, bearer(ctx, "", healthy), health)
 		})
 
-		It("shuts out nobody whom it does not name, if the operator wants that", AllowsBy("KA-CRL-1", "KA-HEALTH-1"),
+		It("accepts certificates that it does not list, if the operator configures that", AllowsBy("KA-CRL-1", "KA-HEALTH-1"),
 			func(ctx SpecContext) {
 				expectClaim(ctx, lenient, caller(ctx, healthy), health)
 			})
 
-		It("and goes on naming whom it names", Denies("KA-CRL-1"), func(ctx SpecContext) {
+		It("rejects certificates that it lists, if the operator configures that", Denies("KA-CRL-1"), func(ctx SpecContext) {
 			expectClaim(ctx, lenient, revoked, health, http.StatusUnauthorized)
 		})
 	})

@@ -62,7 +62,7 @@ func endsWithin(open *Connection, limit time.Duration) (time.Duration, error) {
 	}
 	_, err := io.Copy(io.Discard, open.Reader)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return 0, fmt.Errorf("the stream goes on %v after the right was revoked", limit)
+		return 0, fmt.Errorf("the stream is open %v after the right was revoked", limit)
 	}
 	return time.Since(begun), nil
 }
@@ -108,7 +108,7 @@ var _ = Describe("with answers cached for 5 minutes, an open stream", Ordered, C
 			must(endsWithin(open, revokedWithin))
 		})
 
-		It("of another user with the same right goes on", Allows("KA-STREAM-1"), func(ctx SpecContext) {
+		It("of another user with the same right continues", Allows("KA-STREAM-1"), func(ctx SpecContext) {
 			who, revokeRight := revocable(ctx, may("get", "containerlogs"))
 			followed := follow(ctx, port, caller(ctx, may("get", "containerlogs")), streamKinds[1].call(pod))
 			open := openStream(ctx, port, who, streamKinds[1].call(pod))

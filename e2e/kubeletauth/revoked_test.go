@@ -59,19 +59,20 @@ var _ = Describe("a credential on the cluster's list", Ordered, ContinueOnFailur
 		Expect(line.User).To(BeEmpty())
 	})
 
-	It("leaves another certificate of the same user alone", AllowsBy("KA-REVOKE-1", "KA-HEALTH-1"), func(ctx SpecContext) {
-		expectClaim(ctx, port, otherCaller, health)
-	})
+	It("does not affect another certificate of the same user", AllowsBy("KA-REVOKE-1", "KA-HEALTH-1"),
+		func(ctx SpecContext) {
+			expectClaim(ctx, port, otherCaller, health)
+		})
 
 	It("is denied as a token", Denies("KA-REVOKE-1"), func(ctx SpecContext) {
 		expectClaim(ctx, port, stolenToken, health, http.StatusUnauthorized)
 	})
 
-	It("leaves another token alone", AllowsBy("KA-REVOKE-1", "KA-HEALTH-1"), func(ctx SpecContext) {
+	It("does not affect another token", AllowsBy("KA-REVOKE-1", "KA-HEALTH-1"), func(ctx SpecContext) {
 		expectClaim(ctx, port, other, health)
 	})
 
-	It("is accepted again once it is off the list", AllowsBy("KA-REVOKE-1", "KA-HEALTH-1"), func(ctx SpecContext) {
+	It("is accepted again after its removal from the list", AllowsBy("KA-REVOKE-1", "KA-HEALTH-1"), func(ctx SpecContext) {
 		suite.Env().Unrevoke(ctx, holder.CredentialID())
 		Eventually(ctx, denies(ctx, port, stolen)).WithTimeout(distributed).WithPolling(time.Second).Should(BeFalse())
 		expectClaim(ctx, port, stolen, health)
@@ -79,7 +80,7 @@ var _ = Describe("a credential on the cluster's list", Ordered, ContinueOnFailur
 })
 
 // The second proxy never reads the list's file: it reads the saved state of the first proxy.
-var _ = Describe("a revocation list that is gone", Ordered, Label(OnHost, OnHardened, Slow), func() {
+var _ = Describe("a revocation list that was removed", Ordered, Label(OnHost, OnHardened, Slow), func() {
 	It("is in force after a restart", Denies("KA-CRL-1"), func(ctx SpecContext) {
 		folder, state, ca := listsFolder(ctx), listsFolder(ctx), clusterAuthority(ctx)
 		_, err := suite.Host.Run(ctx, target(), "chown 65532:65532 "+state)

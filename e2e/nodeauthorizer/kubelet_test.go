@@ -46,7 +46,7 @@ var _ = Describe("a real kubelet's certificate", Label(OnHost, OnWorker), func()
 		expectAudited(ctx, kubelet, ownSecret, started, "allow", "NA-SECRET-1")
 	})
 
-	It("does not read the secret of a neighbour's pod", Denies("NA-SECRET-1"), func(ctx SpecContext) {
+	It("does not read the secret of another node's pod", Denies("NA-SECRET-1"), func(ctx SpecContext) {
 		request := Get(api.Secrets).In(otherSecret.Namespace).Named(otherSecret.Name)
 		suite.ExpectForbidden(ctx, kubelet, request, "NA-SECRET-1", unrelated)
 		expectAudited(ctx, kubelet, otherSecret, started, "forbid", "NA-SECRET-1")
@@ -56,7 +56,7 @@ var _ = Describe("a real kubelet's certificate", Label(OnHost, OnWorker), func()
 		suite.ExpectAllowed(ctx, kubelet, List(api.Pods).Where("spec.nodeName="+suite.Worker), "NA-POD-2")
 	})
 
-	It("does not list the pods of a neighbour", Denies("NA-POD-2"), func(ctx SpecContext) {
+	It("does not list the pods of another node", Denies("NA-POD-2"), func(ctx SpecContext) {
 		suite.ExpectForbidden(ctx, kubelet, List(api.Pods).Where("spec.nodeName="+env.Other), "NA-POD-2")
 	})
 })

@@ -75,7 +75,7 @@ var _ = DescribeTable("a node and a persistent volume claim", decide,
 	Entry("gets one that a pod on it uses", Allows("NA-PVC-1"), storageOn(own, ofClaim(Get(api.PersistentVolumeClaims)))),
 	Entry("does not get one that a pod on another node uses", Denies("NA-PVC-1"),
 		storageOn(other, ofClaim(Get(api.PersistentVolumeClaims))), unrelated),
-	Entry("does not list them by name", Denies("NA-PVC-1"),
+	Entry("does not list claims by name", Denies("NA-PVC-1"),
 		storageOn(own, func(made storage) Request {
 			return List(api.PersistentVolumeClaims).In(made.namespace).Where("metadata.name=" + made.claim)
 		}), onlyIndividuals),
@@ -91,11 +91,13 @@ var _ = DescribeTable("a node and a persistent volume claim", decide,
 
 	Entry("gets the claim of an ephemeral volume that the pod owns", AllowsBy("NA-PVC-3", "NA-PVC-1"),
 		ownedClaim(named(Get(api.PersistentVolumeClaims)))),
-	Entry("does not get a claim that only bears the name of one", DeniesBeyond("NA-PVC-3", "NA-PVC-1"),
+	Entry("does not get a claim with the name of an ephemeral volume's claim, but another owner",
+		DeniesBeyond("NA-PVC-3", "NA-PVC-1"),
 		foreignClaim(named(Get(api.PersistentVolumeClaims)))),
 	Entry("patches the status of the claim of an ephemeral volume that the pod owns", AllowsBy("NA-PVC-3", "NA-PVC-2"),
 		ownedClaim(named(Patch(api.PersistentVolumeClaims).Sub("status")))),
-	Entry("does not patch the status of a claim that only bears the name of one", DeniesBeyond("NA-PVC-3", "NA-PVC-2"),
+	Entry("does not patch the status of a claim with the name of an ephemeral volume's claim, but another owner",
+		DeniesBeyond("NA-PVC-3", "NA-PVC-2"),
 		foreignClaim(named(Patch(api.PersistentVolumeClaims).Sub("status")))),
 )
 
@@ -104,7 +106,7 @@ var _ = DescribeTable("a node and a persistent volume", decide,
 		storageOn(own, ofVolume(Get(api.PersistentVolumes)))),
 	Entry("does not get one whose claim a pod on another node uses", Denies("NA-PV-1"),
 		storageOn(other, ofVolume(Get(api.PersistentVolumes))), unrelated),
-	Entry("does not list them", Denies("NA-PV-1"), plainly(List(api.PersistentVolumes)), onlyIndividuals),
+	Entry("does not list volumes", Denies("NA-PV-1"), plainly(List(api.PersistentVolumes)), onlyIndividuals),
 	Entry("does not patch one whose claim a pod on it uses", Denies("NA-PV-1"),
 		storageOn(own, ofVolume(Patch(api.PersistentVolumes))), onlyIndividuals),
 )

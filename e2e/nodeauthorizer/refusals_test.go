@@ -184,7 +184,7 @@ func realPods() int {
 const manyStart = 5 * time.Minute
 
 var _ = Describe("a real kubelet", Label(OnHost, OnWorker, Slow), func() {
-	It("starts many pods with secrets and config maps and is refused nothing", PollProgressAfter(manyStart),
+	It("starts many pods with secrets and config maps without a denial", PollProgressAfter(manyStart),
 		Allows("NA-SECRET-1"), Allows("NA-CM-1"), func(ctx SpecContext) {
 			TakeMachine(ctx)
 			begun, env := time.Now(), suite.Env()
@@ -240,11 +240,11 @@ func readyPods(namespace string) func(context.Context) (int, error) {
 // Serial: it runs after the parallel specs. It checks the denials that the kubelets received during
 // them, and since the profile was installed.
 var _ = Describe("the kubelets of the cluster, since the API server started", Serial, Label(OnHost, OnWorker), func() {
-	DescribeTable("were refused nothing but what is on the list", Allows("NA-DEFAULT"),
+	DescribeTable("had no denials except those on the list", Allows("NA-DEFAULT"),
 		func(ctx SpecContext, node func() string) {
 			expectExpected(ctx, node(), must(suite.Registered(ctx, node())), "since the API server started")
 		},
-		Entry("the worker's", func() string { return suite.Worker }),
-		Entry("the control plane's", func() string { return suite.ControlPlane }),
+		Entry("the worker's kubelet", func() string { return suite.Worker }),
+		Entry("the control plane's kubelet", func() string { return suite.ControlPlane }),
 	)
 })

@@ -32,11 +32,11 @@ const (
 )
 
 var _ = DescribeTable("a node and a resource slice", decide,
-	Entry("creates one of its own devices", Allows("NA-SLICE-1"),
+	Entry("creates a slice of its own devices", Allows("NA-SLICE-1"),
 		forNode(own, func(node string) Request {
 			return Create(api.ResourceSlices).With(fixtures.ResourceSlice(node, node))
 		})),
-	Entry("has no subresource of its own", Denies("NA-SLICE-1"),
+	Entry("does not use a subresource of its own", Denies("NA-SLICE-1"),
 		sliceOf(own, named(Get(api.ResourceSlices).Sub("status"))), noSliceSub),
 
 	Entry("gets its own", Allows("NA-SLICE-2"), sliceOf(own, named(Get(api.ResourceSlices)))),

@@ -21,8 +21,8 @@ import (
 // secret's nodes, and then does not remove a right.
 const manyConsumers = 205
 
-var _ = Describe("a right ends with its reason", func() {
-	It("when the only pod that mounts a secret is deleted", Denies("NA-SECRET-1"), func(ctx SpecContext) {
+var _ = Describe("a node's right to a secret", func() {
+	It("ends when the only pod that mounts a secret is deleted", Denies("NA-SECRET-1"), func(ctx SpecContext) {
 		env := suite.Env()
 		node := suite.AsNode(env.Own)
 		secret := fixtures.Secret(env.Namespace(ctx), "shared")
@@ -36,7 +36,7 @@ var _ = Describe("a right ends with its reason", func() {
 		suite.BecomesRefused(ctx, node, request, "NA-SECRET-1", deleted, unrelated)
 	})
 
-	It("but not while another pod mounts the secret", Allows("NA-SECRET-1"), func(ctx SpecContext) {
+	It("remains while another pod mounts the secret", Allows("NA-SECRET-1"), func(ctx SpecContext) {
 		env := suite.Env()
 		secret := fixtures.Secret(env.Namespace(ctx), "shared")
 		env.Put(ctx, secret)
@@ -47,7 +47,8 @@ var _ = Describe("a right ends with its reason", func() {
 	})
 
 	// This sequence leaves access behind in Kubernetes 1.36 and 1.37.
-	It("when a pod names a secret twice that many others use", Denies("NA-SECRET-1"), Label(Slow), Attack("T23"),
+	It("ends when the pod used the secret twice and many other pods use it", Denies("NA-SECRET-1"), Label(Slow),
+		Attack("T23"),
 		func(ctx SpecContext) {
 			suite.SkipOnInTree("1.36 and 1.37 leave the right behind (kubernetes#142574)")
 			env := suite.Env()

@@ -45,20 +45,20 @@ var _ = Describe("a node whose certificate is revoked", Ordered, ContinueOnFailu
 		suite.ExpectAllowed(ctx, good, ownLease, "NA-LEASE-3")
 	})
 
-	It("does not get its own lease with the revoked one", Denies("NA-REVOKE-1"), func(ctx SpecContext) {
+	It("does not get its own lease with the revoked certificate", Denies("NA-REVOKE-1"), func(ctx SpecContext) {
 		suite.ExpectForbidden(ctx, stolen, ownLease, "NA-REVOKE-1", "credential "+stolen.CredentialID()+" is revoked")
 	})
 
-	It("does not get its own Node, which the in-tree Node authorizer behind allows", Denies("NA-REVOKE-1"),
+	It("does not get its own Node, although the in-tree Node authorizer would allow it", Denies("NA-REVOKE-1"),
 		func(ctx SpecContext) {
 			suite.ExpectForbidden(ctx, stolen, Get(api.Nodes).Named(env.Own).OrMissing(), "NA-REVOKE-1")
 		})
 
-	It("does not get another node's lease, by the credential first", Denies("NA-REVOKE-1"), func(ctx SpecContext) {
+	It("is denied another node's lease because of the credential", Denies("NA-REVOKE-1"), func(ctx SpecContext) {
 		suite.ExpectForbidden(ctx, stolen, others, "NA-REVOKE-1")
 	})
 
-	It("gets its own lease again once the certificate is off the list", AllowsBy("NA-REVOKE-1", "NA-LEASE-3"),
+	It("gets its own lease after the certificate was removed from the list", AllowsBy("NA-REVOKE-1", "NA-LEASE-3"),
 		func(ctx SpecContext) {
 			env.Unrevoke(ctx, stolen.CredentialID())
 			Eventually(ctx, func() (Answer, error) { return suite.Do(ctx, stolen, ownLease) }).

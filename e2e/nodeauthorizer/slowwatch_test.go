@@ -38,7 +38,7 @@ const (
 
 // A program delays node-authorizer's watches. node-authorizer then knows a pod only long after its
 // node has made requests, so every answer needs a live lookup.
-var _ = Describe("a storm of pods while our watches are five seconds late", Serial, Ordered,
+var _ = Describe("a storm of pods while node-authorizer's watches are five seconds late", Serial, Ordered,
 	Label(Disruptive, OnHost, OnHardened, Slow), func() {
 		BeforeAll(func(ctx SpecContext) {
 			program := buildSlowwatch(ctx)
@@ -48,18 +48,18 @@ var _ = Describe("a storm of pods while our watches are five seconds late", Seri
 			watchLate(ctx, program)
 		})
 
-		It("meets no refusal that is false", Allows("NA-SECRET-1"), Allows("NA-CM-1"), func(ctx SpecContext) {
+		It("causes no false denial", Allows("NA-SECRET-1"), Allows("NA-CM-1"), func(ctx SpecContext) {
 			s := prepare(ctx, suite.Env(), stormNodes, stormPods, stormPace)
 			before := must(suite.ComponentMetric(ctx, liveReadsFound, ""))
 			s.run(ctx)
 			found := must(suite.ComponentMetric(ctx, liveReadsFound, "")) - before
-			Measured("a storm with our watches held back by "+watchDelay.String(),
+			Measured("a storm with the watches delayed by "+watchDelay.String(),
 				fmt.Sprintf("%s; %.0f live reads found what was asked for", s, found))
 			s.expectNoRefusal()
-			Expect(found).To(BeNumerically(">", 0), "nothing was late: the watches were not held back")
+			Expect(found).To(BeNumerically(">", 0), "no event was late: the watches were not delayed")
 		})
 
-		It("and still refuses what is not the node's", Denies("NA-SECRET-1"), func(ctx SpecContext) {
+		It("still denies the objects of other nodes", Denies("NA-SECRET-1"), func(ctx SpecContext) {
 			env := suite.Env()
 			makeRequest := used(other, aSecret, fixtures.WithSecret, named(Get(api.Secrets)))
 			suite.ExpectForbidden(ctx, suite.AsNode(env.Own), makeRequest(ctx, env), "NA-SECRET-1", unrelated)

@@ -170,7 +170,7 @@ func (s *storm) expectNoRefusal() {
 
 // Serial: the spec needs the whole machine.
 var _ = Describe("a storm of pods", Serial, Label(Slow), func() {
-	It("meets no refusal that is false", Allows("NA-SECRET-1"), Allows("NA-CM-1"), func(ctx SpecContext) {
+	It("causes no false denial", Allows("NA-SECRET-1"), Allows("NA-CM-1"), func(ctx SpecContext) {
 		TakeMachine(ctx)
 		s := prepare(ctx, suite.Env(), stormNodes, stormPods, stormPace)
 		s.run(ctx)

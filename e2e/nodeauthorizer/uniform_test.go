@@ -60,7 +60,7 @@ var _ = DescribeTable("every node", decide,
 
 	Entry("does not get endpoints that nothing on it refers to", DeniesBeyond("NA-ENDPOINTS-1", "NA-UNI-ENDPOINTS"),
 		endpoints),
-	Entry("while it gets the service of that name", AllowsBy("NA-ENDPOINTS-1", "NA-UNI-SERVICES"),
+	Entry("gets the service of that name", AllowsBy("NA-ENDPOINTS-1", "NA-UNI-SERVICES"),
 		plainly(Get(api.Services).In("default").Named("kubernetes"))),
 	Entry("does not list endpoints", Denies("NA-UNI-ENDPOINTS"), plainly(List(api.Endpoints).In("default"))),
 

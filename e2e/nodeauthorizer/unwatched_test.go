@@ -58,28 +58,29 @@ var _ = Describe("a watch that a node has begun", Label(OnHost, OnWorker), func(
 
 // These rules only audit by default, so the specs enforce them by name. The kubelets of the cluster
 // use watches, so no pod with a secret can start during these specs.
-var _ = Describe("nodes that may not watch", Serial, Ordered, Label(Disruptive, OnHost, OnHardened, Slow), func() {
-	BeforeAll(func(ctx SpecContext) {
-		installed := must(suite.ReadInstallation(ctx))
-		if installed.Profile == InTree {
-			Skip("bulkhead was not installed by its installer on " + suite.ControlPlane)
-		}
-		DeferCleanup(func(ctx context.Context) { suite.OnControlPlane(ctx, installed.Command()) })
-		suite.OnControlPlane(ctx, installed.Enforcing("NA-SECRET-3", "NA-CM-3").Command())
-	})
+var _ = Describe("nodes while NA-SECRET-3 and NA-CM-3 are enforced", Serial, Ordered,
+	Label(Disruptive, OnHost, OnHardened, Slow), func() {
+		BeforeAll(func(ctx SpecContext) {
+			installed := must(suite.ReadInstallation(ctx))
+			if installed.Profile == InTree {
+				Skip("bulkhead was not installed by its installer on " + suite.ControlPlane)
+			}
+			DeferCleanup(func(ctx context.Context) { suite.OnControlPlane(ctx, installed.Command()) })
+			suite.OnControlPlane(ctx, installed.Enforcing("NA-SECRET-3", "NA-CM-3").Command())
+		})
 
-	DescribeTable("and what a pod on it mounts:", decide,
-		Entry("a node gets the secret", AllowsBy("NA-SECRET-3", "NA-SECRET-1"),
-			used(own, aSecret, fixtures.WithSecret, named(Get(api.Secrets)))),
-		Entry("a node does not list it", Denies("NA-SECRET-3"),
-			used(own, aSecret, fixtures.WithSecret, selected(List(api.Secrets))), onlyGets),
-		Entry("a node does not watch it", Denies("NA-SECRET-3"),
-			used(own, aSecret, fixtures.WithSecret, selected(Watch(api.Secrets))), onlyGets),
-		Entry("a node gets the config map", AllowsBy("NA-CM-3", "NA-CM-1"),
-			used(own, aConfigMap, fixtures.WithConfigMap, named(Get(api.ConfigMaps)))),
-		Entry("a node does not list it", Denies("NA-CM-3"),
-			used(own, aConfigMap, fixtures.WithConfigMap, selected(List(api.ConfigMaps))), onlyGets),
-		Entry("a node does not watch it", Denies("NA-CM-3"),
-			used(own, aConfigMap, fixtures.WithConfigMap, selected(Watch(api.ConfigMaps))), onlyGets),
-	)
-})
+		DescribeTable("and objects that a pod on the node mounts:", decide,
+			Entry("a node gets the secret", AllowsBy("NA-SECRET-3", "NA-SECRET-1"),
+				used(own, aSecret, fixtures.WithSecret, named(Get(api.Secrets)))),
+			Entry("a node does not list the object by name", Denies("NA-SECRET-3"),
+				used(own, aSecret, fixtures.WithSecret, selected(List(api.Secrets))), onlyGets),
+			Entry("a node does not watch the object by name", Denies("NA-SECRET-3"),
+				used(own, aSecret, fixtures.WithSecret, selected(Watch(api.Secrets))), onlyGets),
+			Entry("a node gets the config map", AllowsBy("NA-CM-3", "NA-CM-1"),
+				used(own, aConfigMap, fixtures.WithConfigMap, named(Get(api.ConfigMaps)))),
+			Entry("a node does not list the object by name", Denies("NA-CM-3"),
+				used(own, aConfigMap, fixtures.WithConfigMap, selected(List(api.ConfigMaps))), onlyGets),
+			Entry("a node does not watch the object by name", Denies("NA-CM-3"),
+				used(own, aConfigMap, fixtures.WithConfigMap, selected(Watch(api.ConfigMaps))), onlyGets),
+		)
+	})

@@ -90,7 +90,7 @@ var _ = Describe("a list of names for bootstrap tokens", Serial, Ordered, Label(
 		named := func(name string) func(context.Context, *Env) string {
 			return func(context.Context, *Env) string { return name }
 		}
-		DescribeTable("holds a token to it:", asBootstrapToken,
+		DescribeTable("restricts a token to its names:", asBootstrapToken,
 			Entry("name on the list: allowed", Allows("NR-BOOT-4"), joining(client, freeName)),
 			Entry("name of a future control-plane node: denied", Denies("NR-BOOT-4"), joining(client, named("control-plane-2")),
 				`does not allow the node name "control-plane-2"`),

@@ -119,31 +119,32 @@ var _ = DescribeTable("a serving certificate and the addresses of API servers", 
 		"is the API server's"),
 )
 
-var _ = DescribeTable("a node that asks for a certificate", admit,
-	Entry("asks for one to be served with", Allows("NR-CSR-1"), newCSR(serving)),
-	Entry("asks for one to ask with", Allows("NR-CSR-1"), newCSR(client)),
-	Entry("asks for none to be served with as another node", Denies("NR-CSR-1"), newCSR(serving, asOther), onlyCN),
-	Entry("asks for none to ask with as another node", Denies("NR-CSR-1"), newCSR(client, asOther), onlyCN),
+var _ = DescribeTable("a node that requests a certificate", admit,
+	Entry("requests a serving certificate", Allows("NR-CSR-1"), newCSR(serving)),
+	Entry("requests a client certificate", Allows("NR-CSR-1"), newCSR(client)),
+	Entry("does not request a serving certificate of another node", Denies("NR-CSR-1"), newCSR(serving, asOther), onlyCN),
+	Entry("does not request a client certificate of another node", Denies("NR-CSR-1"), newCSR(client, asOther), onlyCN),
 
-	Entry("has its own names and addresses in it", Allows("NR-CSR-2"), newCSR(serving)),
-	Entry("has no other name in it", DeniesBeyond("NR-CSR-2", Behind),
+	Entry("requests a serving certificate with its own names and addresses", Allows("NR-CSR-2"), newCSR(serving)),
+	Entry("does not request a serving certificate with another name", DeniesBeyond("NR-CSR-2", Behind),
 		newCSR(serving, func(e *Env, r *x509.CertificateRequest) {
 			r.DNSNames = append(r.DNSNames, e.Other)
 		})),
-	Entry("has no other address in it", DeniesBeyond("NR-CSR-2", Behind),
+	Entry("does not request a serving certificate with another address", DeniesBeyond("NR-CSR-2", Behind),
 		newCSR(serving, func(_ *Env, r *x509.CertificateRequest) {
 			r.IPAddresses = append(r.IPAddresses, net.ParseIP("192.0.2.8"))
 		})),
-	Entry("has no further names in one to ask with", DeniesBeyond("NR-CSR-3", Behind),
+	Entry("does not request a client certificate with a subjectAltName", DeniesBeyond("NR-CSR-3", Behind),
 		newCSR(client, func(e *Env, r *x509.CertificateRequest) {
 			r.DNSNames = []string{e.Own}
 		})),
-	Entry("has nothing but itself in one to ask with", Allows("NR-CSR-3"), newCSR(client)),
+	Entry("requests a client certificate without a subjectAltName", Allows("NR-CSR-3"), newCSR(client)),
 
-	Entry("asks the kubelets' signers", Allows("NR-CSR-4"), newCSR(client)),
-	Entry("asks no other signer", DeniesBeyond("NR-CSR-4", Behind), newCSR(certificatesv1.KubeAPIServerClientSignerName)),
-	Entry("asks as long as there is room", Allows("NR-CSR-5"), newCSR(client)),
-	Entry("says nothing beside the request", Allows("NR-CSR-6"), newCSR(client)),
-	Entry("does not have its request stay for ever", DeniesBeyond("NR-CSR-6", Behind), requestWithFinalizer,
+	Entry("requests a certificate from a signer for kubelets", Allows("NR-CSR-4"), newCSR(client)),
+	Entry("does not request a certificate from another signer", DeniesBeyond("NR-CSR-4", Behind),
+		newCSR(certificatesv1.KubeAPIServerClientSignerName)),
+	Entry("creates a request below the limit", Allows("NR-CSR-5"), newCSR(client)),
+	Entry("creates a request without a finalizer", Allows("NR-CSR-6"), newCSR(client)),
+	Entry("does not create a request with a finalizer", DeniesBeyond("NR-CSR-6", Behind), requestWithFinalizer,
 		"without labels, annotations, finalizers"),
 )

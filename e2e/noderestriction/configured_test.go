@@ -100,56 +100,60 @@ func located(ip string) func(*corev1.Node) {
 	}
 }
 
-var _ = Describe("what an operator configures", Serial, Ordered, Label(Disruptive, OnHost, OnHardened), func() {
+var _ = Describe("the operator's configuration", Serial, Ordered, Label(Disruptive, OnHost, OnHardened), func() {
 	BeforeAll(func(ctx SpecContext) { suite.Configure(ctx, narrow) })
 
-	DescribeTable("bounds what one node has:", admit,
-		Entry("a first mirror pod", Allows("NR-POD-10"), mirror()),
-		Entry("no second", Denies("NR-POD-10"), full(aMirrorPod, mirror()), asMany),
-		Entry("a first slice", Allows("NR-SLICE-3"), newSlice(own)),
-		Entry("no second", Denies("NR-SLICE-3"), full(aSlice, newSlice(own)), asMany),
-		Entry("a first pod certificate request", Allows("NR-PCR-6"), certificate()),
-		Entry("no second", Denies("NR-PCR-6"), full(aPodCertificateRequest, certificate()), asMany),
-		Entry("a first certificate signing request", Allows("NR-CSR-5"), newCSR(client)),
-		Entry("no second", Denies("NR-CSR-5"), full(aSigningRequest, newCSR(client)), asMany),
+	DescribeTable("limits the number of objects of a node:", admit,
+		Entry("mirror pod at the limit of one: admitted", Allows("NR-POD-10"), mirror()),
+		Entry("another one above the limit: denied", Denies("NR-POD-10"), full(aMirrorPod, mirror()), asMany),
+		Entry("slice at the limit of one: admitted", Allows("NR-SLICE-3"), newSlice(own)),
+		Entry("another one above the limit: denied", Denies("NR-SLICE-3"), full(aSlice, newSlice(own)), asMany),
+		Entry("pod certificate request at the limit of one: admitted", Allows("NR-PCR-6"), certificate()),
+		Entry("another one above the limit: denied", Denies("NR-PCR-6"), full(aPodCertificateRequest, certificate()), asMany),
+		Entry("certificate signing request at the limit of one: admitted", Allows("NR-CSR-5"), newCSR(client)),
+		Entry("another one above the limit: denied", Denies("NR-CSR-5"), full(aSigningRequest, newCSR(client)), asMany),
 	)
 
-	DescribeTable("says what machines are:", asMachine,
-		Entry("one registers with its taint", Allows("NR-MACHINE-1"), machine(func(*corev1.Node) {})),
-		Entry("not without it", Denies("NR-MACHINE-1"), machine(func(node *corev1.Node) { node.Spec.Taints = nil }),
+	DescribeTable("lists machines:", asMachine,
+		Entry("registration with the taint of its row: admitted", Allows("NR-MACHINE-1"), machine(func(*corev1.Node) {})),
+		Entry("registration without the taint of its row: denied", Denies("NR-MACHINE-1"),
+			machine(func(node *corev1.Node) { node.Spec.Taints = nil }),
 			"e2e.bulkhead.dev/pool"),
-		Entry("one has its label", Allows("NR-MACHINE-2"), machine(pool("pii"))),
-		Entry("not another", Denies("NR-MACHINE-2"), machine(pool("general")), "e2e.bulkhead.dev/pool"),
-		Entry("one is where the table says", Allows("NR-MACHINE-3"), machine(located("192.0.2.70"))),
-		Entry("not where its neighbour is", Denies("NR-MACHINE-3"), machine(located("192.0.2.71")),
+		Entry("registration with the label of its row: admitted", Allows("NR-MACHINE-2"), machine(pool("pii"))),
+		Entry("registration with another label than that of its row: denied", Denies("NR-MACHINE-2"),
+			machine(pool("general")), "e2e.bulkhead.dev/pool"),
+		Entry("address of its row: admitted", Allows("NR-MACHINE-3"), machine(located("192.0.2.70"))),
+		Entry("address of another row: denied", Denies("NR-MACHINE-3"), machine(located("192.0.2.71")),
 			"192.0.2.71: the machine table has others"),
 	)
 
-	Describe("makes taints stick:", func() {
-		It("a Node comes back with them", Allows("NR-STICKY-1"), func(ctx SpecContext) {
+	Describe("sticky taints:", func() {
+		It("a Node is registered again with its taints: admitted", Allows("NR-STICKY-1"), func(ctx SpecContext) {
 			compromised(ctx)
 			admit(ctx, registering(func(_ *Env, node *corev1.Node) { node.Spec.Taints = stickyTaints() }))
 		})
-		It("not without them", Denies("NR-STICKY-1"), func(ctx SpecContext) {
+		It("a Node is registered again without its taints: denied", Denies("NR-STICKY-1"), func(ctx SpecContext) {
 			compromised(ctx)
 			admit(ctx, registering(), sticky)
 		})
-		It("a Node that has them is written", Allows("NR-STICKY-2"), func(ctx SpecContext) {
+		It("a Node with its sticky taints is patched: admitted", Allows("NR-STICKY-2"), func(ctx SpecContext) {
 			node := tainted(ctx)
 			admit(ctx, func(context.Context, *Env) Request {
 				return Patch(api.Nodes).Named(node.Name).Sub("status").With(status("phase", "Running"))
 			})
 		})
-		It("one that came back without them is not", Denies("NR-STICKY-2"), func(ctx SpecContext) {
-			compromised(ctx)
-			suite.Env().Node(ctx, suite.Env().Own)
-			remembered(ctx, "absent")
-			admit(ctx, func(context.Context, *Env) Request {
-				return Patch(api.Nodes).Named(suite.Env().Own).Sub("status").With(status("phase", "Running"))
-			}, sticky)
-		})
-		It("a node brings sixteen", Allows("NR-STICKY-3"), func(ctx SpecContext) { admit(ctx, registering(withTaints(16))) })
-		It("not seventeen", Denies("NR-STICKY-3"),
+		It("a Node that was registered again without its taints is patched: denied", Denies("NR-STICKY-2"),
+			func(ctx SpecContext) {
+				compromised(ctx)
+				suite.Env().Node(ctx, suite.Env().Own)
+				remembered(ctx, "absent")
+				admit(ctx, func(context.Context, *Env) Request {
+					return Patch(api.Nodes).Named(suite.Env().Own).Sub("status").With(status("phase", "Running"))
+				}, sticky)
+			})
+		It("a Node registers with 16 sticky taints: admitted", Allows("NR-STICKY-3"),
+			func(ctx SpecContext) { admit(ctx, registering(withTaints(16))) })
+		It("a Node registers with 17 sticky taints: denied", Denies("NR-STICKY-3"),
 			func(ctx SpecContext) { admit(ctx, registering(withTaints(17)), "more than 16 taints") })
 	})
 })

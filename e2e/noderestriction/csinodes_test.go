@@ -19,11 +19,11 @@ func csiNodeOf(where place) RequestFunc {
 }
 
 var _ = DescribeTable("a node and a CSINode", admit,
-	Entry("makes its own", Allows("NR-CSINODE-1"), csiNodeOf(own)),
-	Entry("does not make another node's", Denies("NR-CSINODE-1"), csiNodeOf(other),
+	Entry("creates its own", Allows("NR-CSINODE-1"), csiNodeOf(own)),
+	Entry("does not create another node's", Denies("NR-CSINODE-1"), csiNodeOf(other),
 		"can only access CSINode with the same name as the requesting node"),
 	// unsent_test.go covers the status subresource, which this API server does not serve.
-	Entry("writes its own", Allows("NR-CSINODE-2"), func(ctx context.Context, e *Env) Request {
+	Entry("updates its own", Allows("NR-CSINODE-2"), func(ctx context.Context, e *Env) Request {
 		e.Put(ctx, fixtures.CSINode(e.Own))
 		return Patch(api.CSINodes).Named(e.Own)
 	}),

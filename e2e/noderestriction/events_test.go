@@ -61,38 +61,41 @@ const (
 )
 
 var _ = DescribeTable("a node and an event", admit,
-	Entry("tells in its own name", Allows("NR-EVENT-1"), newEvent(own)),
-	Entry("does not tell in another node's name", DeniesBeyond("NR-EVENT-1", Behind),
+	Entry("creates an event with itself as the source", Allows("NR-EVENT-1"), newEvent(own)),
+	Entry("does not create an event with another node as the source", DeniesBeyond("NR-EVENT-1", Behind),
 		newEvent(own, func(s *Env, e *corev1.Event) {
 			e.Source.Host = s.Other
 		}), ownSource),
-	Entry("does not tell in nobody's name", DeniesBeyond("NR-EVENT-1", Behind),
+	Entry("does not create an event without a source", DeniesBeyond("NR-EVENT-1", Behind),
 		newEvent(own, func(_ *Env, e *corev1.Event) {
 			e.Source.Host, e.ReportingInstance = "", ""
 		}), ownSource),
-	Entry("tells in its own name in the newer group", Allows("NR-EVENT-1"), newEventV1(own)),
-	Entry("does not tell in another node's name in the newer group", DeniesBeyond("NR-EVENT-1", Behind),
+	Entry("creates an event of events.k8s.io with itself as the source", Allows("NR-EVENT-1"), newEventV1(own)),
+	Entry("does not create an event of events.k8s.io with another node as the source", DeniesBeyond("NR-EVENT-1", Behind),
 		newEventV1(own, func(s *Env, e *eventsv1.Event) { e.ReportingInstance = s.Other }), ownSource),
 
-	Entry("tells of its own pod", Allows("NR-EVENT-2"), newEvent(own)),
-	Entry("does not tell of another node's pod", DeniesBeyond("NR-EVENT-2", Behind), newEvent(other), ownObjects),
-	Entry("does not tell of a pod with another UID", DeniesBeyond("NR-EVENT-2", Behind),
+	Entry("creates an event about its own pod", Allows("NR-EVENT-2"), newEvent(own)),
+	Entry("does not create an event about another node's pod", DeniesBeyond("NR-EVENT-2", Behind), newEvent(other),
+		ownObjects),
+	Entry("does not create an event about a pod with another UID", DeniesBeyond("NR-EVENT-2", Behind),
 		newEvent(own, func(_ *Env, e *corev1.Event) {
 			e.InvolvedObject.UID = "another"
 		}), ownObjects),
-	Entry("does not tell of another node's pod beside its own", DeniesBeyond("NR-EVENT-2", Behind),
+	Entry("does not create an event about its own pod that is related to another node's pod",
+		DeniesBeyond("NR-EVENT-2", Behind),
 		newEvent(own, func(_ *Env, e *corev1.Event) {
 			e.Related = &corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: e.Namespace, Name: "any", UID: "any"}
 		}), ownObjects),
-	Entry("does not tell of a pod with another UID in the newer group", DeniesBeyond("NR-EVENT-2", Behind),
+	Entry("does not create an event of events.k8s.io about a pod with another UID", DeniesBeyond("NR-EVENT-2", Behind),
 		newEventV1(own, func(_ *Env, e *eventsv1.Event) { e.Regarding.UID = "another" }), ownObjects),
-	Entry("tells of itself", Allows("NR-EVENT-2"), newNodeEvent(own)),
-	Entry("does not tell of another node", DeniesBeyond("NR-EVENT-2", Behind), newNodeEvent(other), ownObjects),
+	Entry("creates an event about itself", Allows("NR-EVENT-2"), newNodeEvent(own)),
+	Entry("does not create an event about another Node", DeniesBeyond("NR-EVENT-2", Behind), newNodeEvent(other),
+		ownObjects),
 
-	Entry("counts its own event up", Allows("NR-EVENT-3"), eventPatch(own, fields{"count": 2})),
+	Entry("increments the count of its own event", Allows("NR-EVENT-3"), eventPatch(own, fields{"count": 2})),
 	Entry("does not change another node's event", DeniesBeyond("NR-EVENT-3", Behind),
 		eventPatch(other, fields{"count": 2}),
 		"can only change events with itself as source.host and reportingInstance"),
-	Entry("does not have its event be about something else", DeniesBeyond("NR-EVENT-3", Behind),
+	Entry("does not change the object of its own event", DeniesBeyond("NR-EVENT-3", Behind),
 		eventPatch(own, fields{"involvedObject": fields{"name": "another"}}), notRetarget),
 )

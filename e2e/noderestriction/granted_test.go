@@ -50,16 +50,16 @@ var _ = Describe("a node to which RBAC grants deletions", Serial, Ordered, Label
 		}
 	}
 
-	It("does not delete itself", DeniesBeyond("NR-NODE-6", Behind), func(ctx SpecContext) {
+	It("does not delete its own Node", DeniesBeyond("NR-NODE-6", Behind), func(ctx SpecContext) {
 		admitExtension(ctx, granted(registered(own, Delete(api.Nodes)), deletions("nodes")),
 			Refusal{By: "NR-NODE-6", Text: "is not allowed to delete itself"})
 	})
-	It("still writes itself", Allows("NR-NODE-6"), func(ctx SpecContext) {
+	It("still patches its own Node", Allows("NR-NODE-6"), func(ctx SpecContext) {
 		admit(ctx, registered(own, Patch(api.Nodes).With(fields{})))
 	})
 	It("does not delete another node's event", DeniesBeyond("NR-EVENT-4", Behind), func(ctx SpecContext) {
 		admitExtension(ctx, granted(event(other), deletions("events")),
 			Refusal{By: "NR-EVENT-4", Text: "can only delete events"})
 	})
-	It("still tells its own", Allows("NR-EVENT-4"), func(ctx SpecContext) { admit(ctx, newEvent(own)) })
+	It("still creates its own events", Allows("NR-EVENT-4"), func(ctx SpecContext) { admit(ctx, newEvent(own)) })
 })

@@ -53,7 +53,7 @@ func mirrored(name string) func(context.Context) error {
 
 // These specs use the cluster's real kubelets and their credentials.
 var _ = Describe("a real kubelet", Label(OnHost, OnWorker), func() {
-	It("shows every static pod of the control plane", Allows("NR-MIRROR-4"), func(ctx SpecContext) {
+	It("creates a mirror pod for every static pod of the control plane", Allows("NR-MIRROR-4"), func(ctx SpecContext) {
 		names := suite.OnControlPlane(ctx, "grep -h -m1 '^  name:' "+staticPods+"/*.yaml | sed 's/.*: //'")
 		Expect(strings.Fields(names)).To(ContainElement("kube-apiserver"))
 		for _, name := range strings.Fields(names) {
@@ -62,12 +62,12 @@ var _ = Describe("a real kubelet", Label(OnHost, OnWorker), func() {
 		}
 	})
 
-	It("shows a static pod with a label that its namespace lists", Allows("NR-MIRROR-2"), func(ctx SpecContext) {
+	It("creates a mirror pod with a label that its namespace lists", Allows("NR-MIRROR-2"), func(ctx SpecContext) {
 		name := putStatic(ctx, suite.Env().NewName("static"), "component")
 		Eventually(ctx, mirrored(name)).WithTimeout(PodStart).WithPolling(time.Second).Should(Succeed())
 	})
 
-	It("does not show one with another label", Denies("NR-MIRROR-2"), Label(OnHardened), func(ctx SpecContext) {
+	It("is denied a mirror pod with another label", Denies("NR-MIRROR-2"), Label(OnHardened), func(ctx SpecContext) {
 		since := time.Now()
 		name := putStatic(ctx, suite.Env().NewName("static"), "app")
 		Eventually(ctx, func() ([]string, error) { return refused(ctx, suite.Worker, since) }).
@@ -106,13 +106,13 @@ var (
 // would cause.
 const mostUnanswered = 10
 
-var _ = DescribeTable("since the API server started, admission refused nothing of a kubelet's but what is on the list:",
+var _ = DescribeTable("since the API server started, admission denied only writes on the list to a kubelet:",
 	Label(OnHost, OnWorker), Serial, Allows("NR-EVENT-2"),
 	func(ctx SpecContext, node func() string) {
 		expectRefusalsOnList(ctx, node(), must(suite.Registered(ctx, node())), "since the API server started")
 	},
-	Entry("the worker's", func() string { return suite.Worker }),
-	Entry("the control plane's", func() string { return suite.ControlPlane }),
+	Entry("the worker's kubelet", func() string { return suite.Worker }),
+	Entry("the control plane's kubelet", func() string { return suite.ControlPlane }),
 )
 
 // expectRefusalsOnList expects that admission has rejected only those writes of a node's kubelet

@@ -102,7 +102,7 @@ var _ = DescribeTable("a label of a Node", admit,
 		labelledNode(relabel(csiTopology, "a"))),
 	Entry("of a CSI driver is changed by the node: denied", DeniesBeyond("NR-LABEL-4", Behind),
 		labelledNode(relabel(csiTopology, "b"), csiTopology, "a"), setOnce),
-	Entry("is set anew by the node that registers again", Allows("NR-LABEL-4"),
+	Entry("is changed by the node that registers again", Allows("NR-LABEL-4"),
 		registeringAgain(map[string]string{zone: "a"}, registering(withLabels(map[string]string{zone: "b"})))),
 )
 
@@ -143,7 +143,7 @@ var _ = DescribeTable("the worker's kubelet that labels its Node", Label(OnHost,
 		itself(relabel(corev1.LabelArchStable, "e2e")), setOnce),
 	Entry("with another operating system: denied", DeniesBeyond("NR-LABEL-4", Behind),
 		itself(relabel(corev1.LabelOSStable, "e2e").Sub("status")), setOnce),
-	Entry("and removes the operating system: denied", DeniesBeyond("NR-LABEL-4", Behind),
+	Entry("without the operating system: denied", DeniesBeyond("NR-LABEL-4", Behind),
 		itself(relabel("beta.kubernetes.io/os", nil)), setOnce),
 	Entry("after it reports another architecture: denied", DeniesBeyond("NR-LABEL-4", Behind),
 		itself(Patch(api.Nodes).Sub("status").With(status("nodeInfo", fields{"architecture": "e2e"}))),
@@ -154,25 +154,26 @@ var _ = DescribeTable("the worker's kubelet that labels its Node", Label(OnHost,
 var changing = strings.Replace(narrow, "allowedLabels: []",
 	"allowedLabels: [\"topology.*\"]\nchangeableLabels: [\"topology.e2e.bulkhead.dev/*\"]", 1)
 
-var _ = Describe("what an operator says of labels", Serial, Ordered, Label(Disruptive, OnHost, OnHardened), func() {
-	BeforeAll(func(ctx SpecContext) { suite.Configure(ctx, changing) })
+var _ = Describe("the operator's configuration of labels", Serial, Ordered, Label(Disruptive, OnHost, OnHardened),
+	func() {
+		BeforeAll(func(ctx SpecContext) { suite.Configure(ctx, changing) })
 
-	DescribeTable("of changes:", admit,
-		Entry("a listed label may be changed", Allows("NR-LABEL-4"),
-			labelledNode(relabel(csiTopology, "b"), csiTopology, "a")),
-		Entry("a listed label may be removed", Allows("NR-LABEL-4"),
-			labelledNode(relabel(csiTopology, nil), csiTopology, "a")),
-		Entry("another driver's label may not", Denies("NR-LABEL-4"),
-			labelledNode(relabel("topology.e2e.example/zone", "b"), "topology.e2e.example/zone", "a"), setOnce),
-		Entry("the zone may not", Denies("NR-LABEL-4"), labelledNode(relabel(zone, "b"), zone, "a"), setOnce),
-	)
-})
+		DescribeTable("for changes:", admit,
+			Entry("change of a listed label: admitted", Allows("NR-LABEL-4"),
+				labelledNode(relabel(csiTopology, "b"), csiTopology, "a")),
+			Entry("removal of a listed label: admitted", Allows("NR-LABEL-4"),
+				labelledNode(relabel(csiTopology, nil), csiTopology, "a")),
+			Entry("change of another driver's label: denied", Denies("NR-LABEL-4"),
+				labelledNode(relabel("topology.e2e.example/zone", "b"), "topology.e2e.example/zone", "a"), setOnce),
+			Entry("change of the zone: denied", Denies("NR-LABEL-4"), labelledNode(relabel(zone, "b"), zone, "a"), setOnce),
+		)
+	})
 
 // flags is the file with the kubelet's --node-labels in a kubeadm cluster.
 const flags = "/var/lib/kubelet/kubeadm-flags.env"
 
 // A kubelet compares some labels of its Node with its own configuration when it starts.
-var _ = Describe("a real kubelet whose labels change", Serial, Label(Disruptive, Slow, OnHost, OnWorker, OnHardened),
+var _ = Describe("a real kubelet with changed labels", Serial, Label(Disruptive, Slow, OnHost, OnWorker, OnHardened),
 	func() {
 		labels := func(ctx context.Context) (map[string]string, error) {
 			node, err := suite.Client.CoreV1().Nodes().Get(ctx, suite.Worker, metav1.GetOptions{})
@@ -232,12 +233,13 @@ var _ = Describe("a real kubelet whose labels change", Serial, Label(Disruptive,
 			expectRefusalsOnList(ctx, suite.Worker, since, "with the zone of a cloud controller")
 		})
 
-		It("sets a zone of its own where there is none", Allows("NR-LABEL-4"), func(ctx SpecContext) {
+		It("sets its zone if the Node has none", Allows("NR-LABEL-4"), func(ctx SpecContext) {
 			restart(ctx, zone+"=a")
 			Eventually(ctx, labels).WithTimeout(NodeReady).WithPolling(time.Second).Should(HaveKeyWithValue(zone, "a"))
 		})
 
-		It("does not change its zone by --node-labels, and goes on when an administrator does", Denies("NR-LABEL-4"),
+		It("does not change its zone by --node-labels, and keeps running when an administrator changes it",
+			Denies("NR-LABEL-4"),
 			func(ctx SpecContext) {
 				setLabel(ctx, suite.Worker, oldZone, "a")
 				since := time.Now()
@@ -251,7 +253,7 @@ var _ = Describe("a real kubelet whose labels change", Serial, Label(Disruptive,
 				expectReport(ctx, time.Now())
 			})
 
-		It("sets its architecture right, which an administrator has changed", Allows("NR-LABEL-4"), func(ctx SpecContext) {
+		It("restores its architecture after an administrator changed it", Allows("NR-LABEL-4"), func(ctx SpecContext) {
 			before := must(labels(ctx))[corev1.LabelArchStable]
 			DeferCleanup(func(ctx context.Context) { setLabel(ctx, suite.Worker, corev1.LabelArchStable, before) })
 			setLabel(ctx, suite.Worker, corev1.LabelArchStable, "e2e")

@@ -62,16 +62,17 @@ var _ = Describe("a machine that joins the control plane with kubeadm", Serial, 
 				"an endpoint of default/kubernetes")
 		})
 
-		It("becomes a new control-plane node, whose name is then taken", Allows("NR-BOOT-3"), func(ctx SpecContext) {
-			env := suite.Env()
-			Expect(node.Labels).To(HaveKey("node-role.kubernetes.io/control-plane"))
-			suite.ExpectRefusedWrite(ctx, suite.AsBearer(env.BootstrapToken(ctx)),
-				joining(client, machineOf(machine))(ctx, env),
-				Refusal{By: "NR-BOOT-3", Text: "exists: its kubelet renews"})
-		})
+		It("becomes a new control-plane node, and its name is rejected for other machines", Allows("NR-BOOT-3"),
+			func(ctx SpecContext) {
+				env := suite.Env()
+				Expect(node.Labels).To(HaveKey("node-role.kubernetes.io/control-plane"))
+				suite.ExpectRefusedWrite(ctx, suite.AsBearer(env.BootstrapToken(ctx)),
+					joining(client, machineOf(machine))(ctx, env),
+					Refusal{By: "NR-BOOT-3", Text: "exists: its kubelet renews"})
+			})
 
 		// Without its Node, only the API server's certificate still has the machine's name.
-		It("keeps its API server's name and address to itself, also without a Node", Denies("NR-CSR-2"),
+		It("does not request a certificate with its API server's name or address, even without a Node", Denies("NR-CSR-2"),
 			func(ctx SpecContext) {
 				env := suite.Env()
 				machine.Run(ctx, "systemctl stop kubelet")

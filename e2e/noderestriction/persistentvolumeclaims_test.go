@@ -27,19 +27,19 @@ func claim(r Request) RequestFunc {
 }
 
 var _ = DescribeTable("a node and a volume claim", admit,
-	Entry("writes its status", Allows("NR-PVC-1"),
+	Entry("updates its status", Allows("NR-PVC-1"),
 		claim(Patch(api.PersistentVolumeClaims).Sub("status").With(status("capacity", fields{"storage": "2Mi"})))),
-	Entry("writes the capacity", Allows("NR-PVC-2"),
+	Entry("updates the capacity", Allows("NR-PVC-2"),
 		claim(Patch(api.PersistentVolumeClaims).Sub("status").With(status("capacity", fields{"storage": "2Mi"})))),
-	Entry("writes no label with it", Denies("NR-PVC-2"),
+	Entry("does not change a label through the status", Denies("NR-PVC-2"),
 		claim(Patch(api.PersistentVolumeClaims).Sub("status").With(metadata("labels", fields{"app": "payments"}))),
 		"is not allowed to update fields other than"),
-	Entry("does not say in which phase it is", Denies("NR-PVC-2"),
+	Entry("does not change the phase", Denies("NR-PVC-2"),
 		claim(Patch(api.PersistentVolumeClaims).Sub("status").With(status("phase", "Lost"))),
 		"is not allowed to update fields other than"),
 )
 
-var _ = It("a node to which RBAC grants claims writes nothing but their status", Denies("NR-PVC-1"),
+var _ = It("a node to which RBAC grants claims updates only their status", Denies("NR-PVC-1"),
 	func(ctx SpecContext) {
 		admitGranted(ctx, granted(
 			claim(Patch(api.PersistentVolumeClaims).With(metadata("labels", fields{"app": "payments"}))), rbacv1.PolicyRule{

@@ -53,21 +53,21 @@ func byAnotherSigner(_ context.Context, _ *Env, r *certificatesv1.PodCertificate
 	r.Spec.SignerName = "e2e.bulkhead.dev/another"
 }
 
-var _ = DescribeTable("a node that asks for a pod's certificate", admit,
-	Entry("may ask", Allows("NR-PCR-1"), certificate()),
-	Entry("asks in its own name", Allows("NR-PCR-2"), certificate()),
-	Entry("does not ask in another node's name", Denies("NR-PCR-2"), certificate(inNameOfOther), ""),
-	Entry("asks for its own pod", Allows("NR-PCR-3"), certificate()),
-	Entry("does not ask for another node's pod", Denies("NR-PCR-3"), certificate(forOthersPod), "is not running on node"),
-	Entry("asks for the pod's account", Allows("NR-PCR-4"), certificate()),
-	Entry("does not ask for another account", Denies("NR-PCR-4"), certificate(forAnotherAccount), ""),
-	Entry("asks the signer that the pod names", Allows("NR-PCR-5"), certificate()),
-	Entry("does not ask another signer", Denies("NR-PCR-5"), certificate(byAnotherSigner),
+var _ = DescribeTable("a node that requests a pod's certificate", admit,
+	Entry("creates a request", Allows("NR-PCR-1"), certificate()),
+	Entry("names its own Node", Allows("NR-PCR-2"), certificate()),
+	Entry("does not name another Node", Denies("NR-PCR-2"), certificate(inNameOfOther), ""),
+	Entry("names its own pod", Allows("NR-PCR-3"), certificate()),
+	Entry("does not name another node's pod", Denies("NR-PCR-3"), certificate(forOthersPod), "is not running on node"),
+	Entry("names the pod's account", Allows("NR-PCR-4"), certificate()),
+	Entry("does not name another account", Denies("NR-PCR-4"), certificate(forAnotherAccount), ""),
+	Entry("names the signer of the pod", Allows("NR-PCR-5"), certificate()),
+	Entry("does not name another signer", Denies("NR-PCR-5"), certificate(byAnotherSigner),
 		"does not mount a podCertificate projected volume for signer"),
-	Entry("asks as long as there is room", Allows("NR-PCR-6"), certificate()),
+	Entry("creates a request below the limit", Allows("NR-PCR-6"), certificate()),
 )
 
-var _ = It("a node to which RBAC grants pod certificate requests deletes none", Denies("NR-PCR-1"),
+var _ = It("a node to which RBAC grants pod certificate requests does not delete one", Denies("NR-PCR-1"),
 	func(ctx SpecContext) {
 		makeRequest := func(ctx context.Context, e *Env) Request {
 			pod := e.Pod(ctx, e.Own, fixtures.WithCertificate(fixtures.Signer))

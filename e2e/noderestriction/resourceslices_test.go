@@ -53,11 +53,12 @@ func below(where place) place { return func(e *Env) string { return where(e) + "
 const notThisPool = "is not allowed to create a ResourceSlice in the pool"
 
 var _ = DescribeTable("a node and a pool of devices", admit,
-	Entry("of its name", Allows("NR-SLICE-4"), pooled(own, own)),
-	Entry("below its name", Allows("NR-SLICE-4"), pooled(own, below(own))),
-	Entry("of another node's name: denied", DeniesBeyond("NR-SLICE-4", Behind), pooled(own, other), notThisPool),
-	Entry("below another node's name: denied", DeniesBeyond("NR-SLICE-4", Behind), pooled(own, below(other)), notThisPool),
-	Entry("of another name, which it uses already", Allows("NR-SLICE-4"), sliceInPool(own, own)),
+	Entry("named like the node: allowed", Allows("NR-SLICE-4"), pooled(own, own)),
+	Entry("named below the node's name: allowed", Allows("NR-SLICE-4"), pooled(own, below(own))),
+	Entry("named like another node: denied", DeniesBeyond("NR-SLICE-4", Behind), pooled(own, other), notThisPool),
+	Entry("named below another node's name: denied", DeniesBeyond("NR-SLICE-4", Behind), pooled(own, below(other)),
+		notThisPool),
+	Entry("of another name, which the node already uses: allowed", Allows("NR-SLICE-4"), sliceInPool(own, own)),
 	Entry("of another name, which another node uses: denied", DeniesBeyond("NR-SLICE-4", Behind), sliceInPool(own, other),
 		notThisPool),
 	Entry("of another name, which slices of all nodes use: denied", DeniesBeyond("NR-SLICE-4", Behind),
@@ -65,10 +66,10 @@ var _ = DescribeTable("a node and a pool of devices", admit,
 )
 
 var _ = DescribeTable("the worker's kubelet and a pool of devices", Label(OnHost, OnWorker), asWorkersKubelet,
-	Entry("of its name", Allows("NR-SLICE-4"), pooled(worker, worker)),
-	Entry("of a name that nobody uses", Allows("NR-SLICE-4"),
+	Entry("named like the node: allowed", Allows("NR-SLICE-4"), pooled(worker, worker)),
+	Entry("of a name that no node uses: allowed", Allows("NR-SLICE-4"),
 		pooled(worker, func(e *Env) string { return e.NewName("pool") })),
-	Entry("of the control plane's name: denied", DeniesBeyond("NR-SLICE-4", Behind),
+	Entry("named like the control plane: denied", DeniesBeyond("NR-SLICE-4", Behind),
 		pooled(worker, func(*Env) string { return suite.ControlPlane }), notThisPool),
 	Entry("that another node uses: denied", DeniesBeyond("NR-SLICE-4", Behind), sliceInPool(worker, other), notThisPool),
 )
@@ -84,11 +85,11 @@ func slice(where place, r Request) RequestFunc {
 }
 
 var _ = DescribeTable("a node and a resource slice", admit,
-	Entry("makes one of its own devices", Allows("NR-SLICE-1"), newSlice(own)),
-	Entry("does not make one of another node's", Denies("NR-SLICE-1"), newSlice(other),
+	Entry("creates a slice of its own devices", Allows("NR-SLICE-1"), newSlice(own)),
+	Entry("does not create a slice of another node's devices", Denies("NR-SLICE-1"), newSlice(other),
 		"can only create ResourceSlice with the same NodeName as the requesting node"),
 	Entry("deletes its own", Allows("NR-SLICE-2"), slice(own, Delete(api.ResourceSlices))),
-	Entry("makes one as long as there is room", Allows("NR-SLICE-3"), newSlice(own)),
+	Entry("creates a slice below the limit", Allows("NR-SLICE-3"), newSlice(own)),
 )
 
 var _ = It("a node to which RBAC grants all resource slices does not delete another node's", Denies("NR-SLICE-2"),

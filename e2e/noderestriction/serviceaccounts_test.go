@@ -62,20 +62,20 @@ func mountingFor(tweak func(*authenticationv1.TokenRequest)) RequestFunc {
 	}
 }
 
-var _ = DescribeTable("a node that asks for a token", admit,
+var _ = DescribeTable("a node that requests a token", admit,
 	Entry("gets one that is bound to a pod", Allows("NR-SA-1"), token()),
-	Entry("gets none that is bound to nothing", Denies("NR-SA-1"), token(func(r *authenticationv1.TokenRequest) {
+	Entry("gets none that is not bound", Denies("NR-SA-1"), token(func(r *authenticationv1.TokenRequest) {
 		r.Spec.BoundObjectRef = nil
 	}), "node requested token not bound to a pod"),
-	Entry("gets none that is bound to something else", Denies("NR-SA-1"), token(func(r *authenticationv1.TokenRequest) {
+	Entry("gets none that is bound to another kind", Denies("NR-SA-1"), token(func(r *authenticationv1.TokenRequest) {
 		r.Spec.BoundObjectRef.Kind = "Secret"
 	}), "node requested token not bound to a pod"),
 	Entry("gets none without a UID", Denies("NR-SA-1"), token(func(r *authenticationv1.TokenRequest) {
 		r.Spec.BoundObjectRef.UID = ""
 	}), "node requested token with a pod binding without a uid"),
 
-	Entry("gets one of a pod that there is", Allows("NR-SA-2"), token()),
-	Entry("gets none of a pod that was there before under the name", Denies("NR-SA-2"),
+	Entry("gets one of a pod that exists", Allows("NR-SA-2"), token()),
+	Entry("gets none of a deleted pod of the same name", Denies("NR-SA-2"),
 		token(func(r *authenticationv1.TokenRequest) {
 			r.Spec.BoundObjectRef.UID = "another"
 		}), "does not match the UID in record"),
@@ -91,16 +91,16 @@ var _ = DescribeTable("a node that asks for a token", admit,
 		"node may only request 0 or 1 audiences"),
 
 	Entry("gets one of the pod's account", Allows("NR-SA-5"), token()),
-	Entry("gets one that lives as long as kubelets ask", Allows("NR-SA-6"), token(living(3607))),
-	Entry("gets none that lives for years", DeniesBeyond("NR-SA-6", Behind), token(living(10*365*24*3600))),
+	Entry("gets one with the lifetime that kubelets request", Allows("NR-SA-6"), token(living(3607))),
+	Entry("gets none with a lifetime of 10 years", DeniesBeyond("NR-SA-6", Behind), token(living(10*365*24*3600))),
 )
 
-var _ = It("a node gets no token of another account than the pod's", Denies("NR-SA-5"), Label(OnHardened),
+var _ = It("a node gets no token of another account than its pod's", Denies("NR-SA-5"), Label(OnHardened),
 	func(ctx SpecContext) {
 		admit(ctx, anothersToken)
 	})
 
-var _ = It("a node gets no token of a pod that is gone", Denies("NR-SA-2"), func(ctx SpecContext) {
+var _ = It("a node gets no token of a deleted pod", Denies("NR-SA-2"), func(ctx SpecContext) {
 	env := suite.Env()
 	env.Pod(ctx, env.Own, fixtures.WithToken())
 	gone := fixtures.Pod(env.Namespace(ctx), "gone", env.Own)

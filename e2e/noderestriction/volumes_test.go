@@ -180,7 +180,7 @@ var _ = DescribeTable("the worker's kubelet that reports volumes", Label(OnHost,
 
 // The specs' driver does not exist, so the volume is never attached. The kubelet reports the volume
 // before the attachment, and stops when the pod is deleted.
-var _ = It("the worker's kubelet reports the volume of a pod that starts, and no longer when the pod has gone",
+var _ = It("the worker's kubelet reports the volume of a pod that starts, until the pod is deleted",
 	Allows("NR-VOLUME-2"), Label(OnHost, OnWorker, Slow), func(ctx SpecContext) {
 		env, since := suite.Env(), time.Now()
 		volume := podWithVolume(ctx, env, suite.Worker)

@@ -41,7 +41,7 @@ func try(attack string, a attempt) {
 			Expect(err).NotTo(HaveOccurred())
 			Expect(code).To(BeNumerically("<", http.StatusBadRequest), "%s: %s", request, message)
 		})
-		It("is refused with it", Denies(a.rule), func(ctx SpecContext) {
+		It("is denied with the annotation", Denies(a.rule), func(ctx SpecContext) {
 			begun, who := time.Now(), podOf(agent)()
 			if a.atAdmission {
 				suite.ExpectRefusedWrite(ctx, who, a.attack(ctx, suite.Env()), Refusal{By: a.rule, Text: a.text})
@@ -50,7 +50,7 @@ func try(attack string, a attempt) {
 			suite.ExpectForbidden(ctx, who, a.attack(ctx, suite.Env()), a.rule, a.text)
 			expectAudited(ctx, who, begun, a.rule)
 		})
-		It("while its twin passes", Allows(permittedBy), func(ctx SpecContext) {
+		It("the same request on the own node is allowed", Allows(permittedBy), func(ctx SpecContext) {
 			if a.atAdmission {
 				suite.ExpectWritten(ctx, podOf(agent)(), a.permitted(ctx, suite.Env()))
 				return

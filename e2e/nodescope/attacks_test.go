@@ -45,7 +45,7 @@ var _ = Describe("attacks with the token of a DaemonSet's pod", func() {
 		attack: tainted(other), permitted: theNode(own, Patch(api.Nodes)),
 	})
 	try("T2", attempt{
-		name: "leaving the other node no room", rule: "NS-NODE-2", text: "only of its own node",
+		name: "reducing the allocatable resources of the other node", rule: "NS-NODE-2", text: "only of its own node",
 		attack:    theNode(other, Patch(api.Nodes).Sub("status").With(noPods)),
 		permitted: theNode(own, Patch(api.Nodes).Sub("status").With(noPods)),
 	})
@@ -58,12 +58,13 @@ var _ = Describe("attacks with the token of a DaemonSet's pod", func() {
 		attack: bystander(other, Get(api.Secrets)), permitted: bystander(own, Get(api.Secrets)),
 	})
 	try("T4", attempt{
-		name: "making a token of an account that may everything", rule: "NS-TOKEN-1", text: "[NA-SA-2]",
+		name: "creating a token of a cluster-admin account", rule: "NS-TOKEN-1", text: "[NA-SA-2]",
 		attack: unboundToken(metav1.NamespaceSystem, "clusterrole-aggregation-controller"), permitted: tokenOf(agent),
 	})
 	try("T4", attempt{
-		name: "making a token of its own that is bound to nothing", rule: "NS-ADMIT-1", text: "[NR-SA-1]", atAdmission: true,
-		attack: tokenOf(""), permitted: tokenOf(agent),
+		name: "creating a token of its own account that is not bound", rule: "NS-ADMIT-1", text: "[NR-SA-1]",
+		atAdmission: true,
+		attack:      tokenOf(""), permitted: tokenOf(agent),
 	})
 	try("T5", attempt{
 		name: "deleting the other node's pods", rule: "NS-POD-3", text: "[NA-POD-1]",
@@ -74,18 +75,18 @@ var _ = Describe("attacks with the token of a DaemonSet's pod", func() {
 		permitted: evicted(own),
 	})
 	try("T13", attempt{
-		name: "placing a webhook in the cluster", rule: "NS-SCOPE-1", text: "[NA-DEFAULT]",
+		name: "creating an admission webhook", rule: "NS-SCOPE-1", text: "[NA-DEFAULT]",
 		attack: shadow, permitted: eventFrom(own, own),
 	})
 	try("T14", attempt{
-		name: "taking the traffic of a service by its status", rule: "NS-SCOPE-1", text: "[NA-UNI-SERVICES]",
+		name: "attracting a Service's traffic by its status", rule: "NS-SCOPE-1", text: "[NA-UNI-SERVICES]",
 		attack:    plainly(Patch(api.Services).In("default").Named("kubernetes").Sub("status")),
 		permitted: plainly(Get(api.Services).In("default").Named("kubernetes")),
 	})
 })
 
 // T15, T16 and T21: attacks with the tokens of other pods.
-var _ = Describe("attacks with the tokens of neighbours", func() {
+var _ = Describe("attacks with the tokens of other pods", func() {
 	// root on the node read all tokens of the stage from its disk.
 	try("T15", attempt{
 		name: "reading the other node's pods with a token from the disk", rule: "NS-POD-1", text: "[NA-POD-2]",
@@ -96,15 +97,16 @@ var _ = Describe("attacks with the tokens of neighbours", func() {
 		attack: bystander(other, Patch(api.Pods)), permitted: bystander(own, Patch(api.Pods)),
 	})
 	try("T16", attempt{
-		name: "the heartbeat of the other node", rule: "NS-SCOPE-1", text: "[NA-LEASE-3]",
+		name: "patching the lease of the other node", rule: "NS-SCOPE-1", text: "[NA-LEASE-3]",
 		attack: lease(other, Patch(api.Leases)), permitted: lease(own, Patch(api.Leases)),
 	})
 
-	DescribeTable("a scope binds who the token is, and not who is called alike", Attack("T21"), decide,
-		Entry("a pod of the account", Denies("NS-POD-1"), podOf(agent), otherPods, "[NA-POD-2]"),
-		Entry("and not the pod of another account that has none", AllowsBy("NS-POD-1", Behind), podOf(plain), otherPods),
-		Entry("nor a pod beside one that is annotated itself", Allows("NS-PASS-1"), podOf(shared), otherPods),
-		Entry("and who says it is that account's pod is nobody", Denies("NS-IDENT-3"), forged(ofAnother), otherPods,
+	DescribeTable("a scope applies to the account of the token, not to a similar name:", Attack("T21"), decide,
+		Entry("pod of an account with a scope: denied", Denies("NS-POD-1"), podOf(agent), otherPods, "[NA-POD-2]"),
+		Entry("pod of an account without a scope: allowed", AllowsBy("NS-POD-1", Behind), podOf(plain), otherPods),
+		Entry("pod without annotation, next to an annotated pod of its account: allowed", Allows("NS-PASS-1"), podOf(shared),
+			otherPods),
+		Entry("token with the claims of another account's pod: denied", Denies("NS-IDENT-3"), forged(ofAnother), otherPods,
 			"does not run as"),
 	)
 })

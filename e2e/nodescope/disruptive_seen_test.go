@@ -21,9 +21,9 @@ const widened = "widened"
 
 // A component that does not receive a change uses the old scope. During that time, scope-sync must
 // not report the account as live.
-var _ = Describe("a scope is widened while a component does not hear of it", Serial,
+var _ = Describe("a scope that is widened while a component does not receive updates", Serial,
 	Label(Disruptive, OnHost, OnWorker, Slow), func() {
-		DescribeTable("and it is pending until the component has seen it:", func(ctx SpecContext, stopped component) {
+		DescribeTable("is pending until the component has seen it:", func(ctx SpecContext, stopped component) {
 			account := fixtures.ServiceAccount(stage.Namespace, widened)
 			account.Annotations = scope("pods")
 			DeferCleanup(func(ctx context.Context) error { return suite.Objects.Delete(ctx, account) })

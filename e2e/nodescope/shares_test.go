@@ -34,9 +34,9 @@ const (
 )
 
 // Serial: the spec needs the whole machine, and all entries of the lists.
-var _ = Describe("a tenant with edit annotates more accounts than there is room for", Serial,
+var _ = Describe("a tenant with edit annotates more accounts than its share", Serial,
 	Label(OnHost, OnWorker, Slow), func() {
-		It("other namespaces and kube-system keep theirs", Denies("NS-IDENT-2"), func(ctx SpecContext) {
+		It("other namespaces and kube-system keep their shares", Denies("NS-IDENT-2"), func(ctx SpecContext) {
 			TakeMachine(ctx)
 			namespace := suite.Env().Namespace(ctx)
 			client := must(tenantWithEdit(ctx, namespace).Client())

@@ -20,7 +20,7 @@ func accountWithoutScope(name string) actor {
 }
 
 // Real DaemonSets with their real rights and the tokens from their pods.
-var _ = Describe("the use case of a", func() {
+var _ = Describe("the use case", func() {
 	for _, u := range useCases {
 		Describe(u.name, func() {
 			for _, s := range u.works {
@@ -31,7 +31,7 @@ var _ = Describe("the use case of a", func() {
 				if s.onlyHardened {
 					more = Label(OnHardened)
 				}
-				It("is refused "+s.what, Denies(s.by), more, func(ctx SpecContext) {
+				It("is denied "+s.what, Denies(s.by), more, func(ctx SpecContext) {
 					if s.atAdmission {
 						admit(ctx, podOf(u.name), s.request, s.text)
 						return
