@@ -29,8 +29,7 @@ var _ = Describe("reviews with huge selectors", func() {
 			return List(api.Pods).Where(withRequirements("spec.nodeName="+own, tooMany))
 		}),
 		permitted: forNode(func(own, _ string) Request {
-			return List(api.Pods).Where(withRequirements("spec.nodeName="+own,
-				1))
+			return List(api.Pods).Where(withRequirements("spec.nodeName="+own, 1))
 		}),
 		permittedBy: "NA-POD-2",
 	})

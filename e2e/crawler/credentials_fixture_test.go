@@ -73,10 +73,10 @@ func findCredentials(ctx context.Context, s stage) ([]*credential, []skipped) {
 			Why: "the one that this crawl made has the same groups", Count: 1})
 	}
 	certified, others := ofPairs(readPairs(files))
-	shown := tokenOf(ctx, suite.ControlPlane, s.pods[scraper])
+	scraperToken := tokenOf(ctx, suite.ControlPlane, s.pods[scraper])
 	all = slices.Concat(certified, all, []*credential{
 		open("stage/"+scraper, "shown to "+suite.Worker+":10250 by pod "+scraper, "",
-			suite.AsBearer(Bearer{Token: shown, User: s.user(scraper)})),
+			suite.AsBearer(Bearer{Token: scraperToken, User: s.user(scraper)})),
 		open(joiner, "made for this crawl, as `kubeadm token create` makes it", "",
 			suite.AsBearer(Bearer{Token: s.bootstrap, User: joinerUser(s.bootstrap)})),
 	})
