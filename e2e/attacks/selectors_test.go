@@ -14,9 +14,9 @@ import (
 
 // tokenOf requests a token of the account of a pod on the node. Like all writes of specs it is a
 // dry run, but the API server returns a valid token all the same.
-func tokenOf(where place) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		pod := s.Pod(ctx, where(s), fixtures.WithToken())
+func tokenOf(where place) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		pod := e.Pod(ctx, where(e), fixtures.WithToken())
 		return Create(api.ServiceAccounts).In(pod.Namespace).Named(pod.Spec.ServiceAccountName).
 			Sub("token").With(fixtures.TokenRequest(pod))
 	}
@@ -38,47 +38,48 @@ var _ = Describe("selectors", func() {
 	for _, a := range []attempt{
 		{
 			name: "listing the pods of all nodes", rule: "NA-POD-2", text: onlySelectedPods,
-			evil: plainly(List(api.Pods)), twin: podsOfOwn,
+			attack: plainly(List(api.Pods)), permitted: podsOfOwn,
 		},
 		{
 			name: "watching the pods of all nodes", rule: "NA-POD-2", text: onlySelectedPods,
-			evil: plainly(Watch(api.Pods)),
-			twin: forNode(func(own, _ string) Request { return Watch(api.Pods).Where("spec.nodeName=" + own) }),
+			attack:    plainly(Watch(api.Pods)),
+			permitted: forNode(func(own, _ string) Request { return Watch(api.Pods).Where("spec.nodeName=" + own) }),
 		},
 		{
 			name: "listing the pods of another node", rule: "NA-POD-2", text: onlySelectedPods,
-			evil: forNode(func(_, other string) Request { return List(api.Pods).Where("spec.nodeName=" + other) }),
-			twin: podsOfOwn,
+			attack:    forNode(func(_, other string) Request { return List(api.Pods).Where("spec.nodeName=" + other) }),
+			permitted: podsOfOwn,
 		},
 		{
 			name: "listing the pods of all nodes but its own", rule: "NA-POD-2", text: onlySelectedPods,
-			evil: forNode(func(own, _ string) Request { return List(api.Pods).Where("spec.nodeName!=" + own) }), twin: podsOfOwn,
+			attack:    forNode(func(own, _ string) Request { return List(api.Pods).Where("spec.nodeName!=" + own) }),
+			permitted: podsOfOwn,
 		},
 		{
 			name: "listing pods with its name in the selector of another field", rule: "NA-POD-2", text: onlySelectedPods,
-			evil: forNode(func(own, _ string) Request { return List(api.Pods).Where("status.nominatedNodeName=" + own) }),
-			twin: podsOfOwn,
+			attack:    forNode(func(own, _ string) Request { return List(api.Pods).Where("status.nominatedNodeName=" + own) }),
+			permitted: podsOfOwn,
 		},
 		{
 			name: "listing the secrets of a namespace", rule: "NA-SECRET-2", text: "No Object name found",
-			evil: secretOn(own, func(namespace, _ string) Request { return List(api.Secrets).In(namespace) }),
-			twin: secretOn(own, listSecret),
+			attack:    secretOn(own, func(namespace, _ string) Request { return List(api.Secrets).In(namespace) }),
+			permitted: secretOn(own, listSecret),
 		},
 		{
-			name: "listing a neighbour's secret by its name", rule: "NA-SECRET-2", text: unrelated,
-			evil: secretOn(other, listSecret), twin: secretOn(own, listSecret),
+			name: "listing another node's secret by its name", rule: "NA-SECRET-2", text: unrelated,
+			attack: secretOn(other, listSecret), permitted: secretOn(own, listSecret),
 		},
 		{
-			name: "watching a neighbour's secret by its name", rule: "NA-SECRET-2", text: unrelated,
-			evil: secretOn(other, watchSecret), twin: secretOn(own, watchSecret),
+			name: "watching another node's secret by its name", rule: "NA-SECRET-2", text: unrelated,
+			attack: secretOn(other, watchSecret), permitted: secretOn(own, watchSecret),
 		},
 		{
 			name: "deleting the resource slices of all nodes", rule: "NA-SLICE-3", text: onlySelectedSlices,
-			evil: plainly(DeleteAll(api.ResourceSlices)), twin: slicesOfOwn,
+			attack: plainly(DeleteAll(api.ResourceSlices)), permitted: slicesOfOwn,
 		},
 		{
-			name: "taking a neighbour's token in a dry run", rule: "NA-SA-2", text: unrelated,
-			evil: tokenOf(other), twin: tokenOf(own),
+			name: "creating a token of another node's account in a dry run", rule: "NA-SA-2", text: unrelated,
+			attack: tokenOf(other), permitted: tokenOf(own),
 		},
 	} {
 		try("T20", a)

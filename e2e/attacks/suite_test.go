@@ -3,8 +3,8 @@
 
 // Package attacks_test tries the known attacks with the credentials of a node, real or shown to be
 // possible. There is one file for each kind of attack. Every attempt is made three times. Without
-// protection it succeeds. As a node it is denied by the right rule. Its legitimate twin, which
-// differs in one thing, is allowed.
+// protection it succeeds. As a node it is denied by the right rule. Its permitted counterpart,
+// which differs in one thing, is allowed.
 //
 // "Without protection" means RBAC only: a user who is not in the group of nodes is bound to the
 // ClusterRole system:node. Nodes had these rights before the Node authorizer existed. This proves
@@ -42,50 +42,50 @@ func TestSpecsNameRules(t *testing.T) { CheckNames(t, all) }
 // attempt is one way to carry out an attack.
 type attempt struct {
 	name string
-	// rule denies the attempt, with upstream's text if there is one. The same rule allows the twin,
-	// unless twinBy names another rule.
-	rule, twinBy rules.ID
-	text         string
+	// rule denies the attempt, with upstream's text if there is one. The same rule allows the
+	// permitted request, unless twinBy names another rule.
+	rule, permittedBy rules.ID
+	text              string
 	// off is the rule that allows the attempt where rule is not in force. It is empty if rule is
 	// always in force.
-	off        rules.ID
-	evil, twin Story
+	off               rules.ID
+	attack, permitted RequestFunc
 }
 
 // try makes the specs of an attempt.
 func try(attack string, a attempt) {
-	refusal, twinBy := Denies(a.rule), a.twinBy
+	refusal, permittedBy := Denies(a.rule), a.permittedBy
 	if a.off != "" {
 		refusal = DeniesBeyond(a.rule, a.off)
 	}
-	if twinBy == "" {
-		twinBy = a.rule
+	if permittedBy == "" {
+		permittedBy = a.rule
 	}
 	Describe(a.name, Attack(attack), func() {
 		It("succeeds with the rights that nodes had by RBAC", AllowsBy(a.rule, Behind), func(ctx SpecContext) {
-			suite.Hold(ctx, unprotected(ctx, suite.Scene()), a.evil)
+			suite.ExpectClaim(ctx, asRBACOnly(ctx, suite.Env()), a.attack)
 		})
-		It("is refused to a node", refusal, func(ctx SpecContext) {
-			begun, node := time.Now(), suite.AsNode(suite.Scene().Own)
-			suite.Hold(ctx, node, a.evil, a.text)
+		It("is denied to a node", refusal, func(ctx SpecContext) {
+			begun, node := time.Now(), suite.AsNode(suite.Env().Own)
+			suite.ExpectClaim(ctx, node, a.attack, a.text)
 			if a.off == "" || suite.InForce(a.rule) {
 				expectAudited(ctx, node, begun, a.rule)
 			}
 		})
-		It("while a node may do its twin", AllowsBy(a.rule, twinBy), func(ctx SpecContext) {
-			suite.Hold(ctx, suite.AsNode(suite.Scene().Own), a.twin)
+		It("the same request on the node's own objects is allowed", AllowsBy(a.rule, permittedBy), func(ctx SpecContext) {
+			suite.ExpectClaim(ctx, suite.AsNode(suite.Env().Own), a.permitted)
 		})
 	})
 }
 
-// unprotected returns a user with the rights of all nodes in RBAC. No authorizer treats this user
+// asRBACOnly returns a user with the rights of all nodes in RBAC. No authorizer treats this user
 // as a node.
-func unprotected(ctx context.Context, s *Scene, beside ...rbacv1.PolicyRule) *Identity {
+func asRBACOnly(ctx context.Context, e *Env, beside ...rbacv1.PolicyRule) *Identity {
 	GinkgoHelper()
-	who := suite.AsStranger("e2e-before-" + s.Own)
-	s.Bind(ctx, who.User, "system:node")
+	who := suite.AsStranger("e2e-before-" + e.Own)
+	e.Bind(ctx, who.User, "system:node")
 	if len(beside) > 0 {
-		s.Grant(ctx, who.User, beside...)
+		e.Grant(ctx, who.User, beside...)
 	}
 	return who
 }
@@ -110,27 +110,27 @@ func expectAudited(ctx context.Context, who *Identity, since time.Time, rule rul
 	}).WithTimeout(Soon).WithPolling(time.Second).Should(BeTrue(), "the audit log has the refusal and its rule")
 }
 
-// plainly is a story that creates no objects. forNode also needs the names of the nodes.
-func plainly(r Request) Story {
-	return func(context.Context, *Scene) Request { return r }
+// plainly is a request function that creates no objects. forNode also needs the names of the nodes.
+func plainly(r Request) RequestFunc {
+	return func(context.Context, *Env) Request { return r }
 }
 
-func forNode(build func(own, other string) Request) Story {
-	return func(_ context.Context, s *Scene) Request { return build(s.Own, s.Other) }
+func forNode(build func(own, other string) Request) RequestFunc {
+	return func(_ context.Context, e *Env) Request { return build(e.Own, e.Other) }
 }
 
-// place is a node of the scene.
-type place func(*Scene) string
+// place is a node of the Env.
+type place func(*Env) string
 
-func own(s *Scene) string   { return s.Own }
-func other(s *Scene) string { return s.Other }
+func own(e *Env) string   { return e.Own }
+func other(e *Env) string { return e.Other }
 
 // secretOn creates a secret and a pod on the node that mounts it.
-func secretOn(where place, question func(namespace, name string) Request) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		secret := fixtures.Secret(s.Namespace(ctx), s.NewName("secret"))
-		s.Put(ctx, secret)
-		s.Pod(ctx, where(s), fixtures.WithSecret(secret.Name))
+func secretOn(where place, question func(namespace, name string) Request) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		secret := fixtures.Secret(e.Namespace(ctx), e.NewName("secret"))
+		e.Put(ctx, secret)
+		e.Pod(ctx, where(e), fixtures.WithSecret(secret.Name))
 		return question(secret.Namespace, secret.Name)
 	}
 }
@@ -145,8 +145,8 @@ func watchSecret(namespace, name string) Request {
 	return Watch(api.Secrets).In(namespace).Where("metadata.name=" + name)
 }
 
-// crowded adds so many requirements to a selector.
-func crowded(selector string, more int) string {
+// withRequirements adds so many requirements to a selector.
+func withRequirements(selector string, more int) string {
 	return strings.Join(slices.Concat([]string{selector}, slices.Repeat([]string{"metadata.name!=nobody"}, more)), ",")
 }
 

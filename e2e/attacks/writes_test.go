@@ -27,8 +27,8 @@ type forgery struct {
 	// onlyHardened is true where the rule needs the configuration of hardened.
 	onlyHardened bool
 	// beside are rights that today's ClusterRole system:node does not have.
-	beside     []rbacv1.PolicyRule
-	evil, twin Story
+	beside            []rbacv1.PolicyRule
+	attack, permitted RequestFunc
 }
 
 // forge makes the specs of an attack.
@@ -39,16 +39,16 @@ func forge(attack string, f forgery) {
 	}
 	Describe(f.name, Attack(attack), more, func() {
 		It("succeeds with the rights that nodes had by RBAC", Allows(f.rule), func(ctx SpecContext) {
-			who := unprotected(ctx, suite.Scene(), f.beside...)
-			suite.HoldWrite(ctx, who, f.evil)
+			who := asRBACOnly(ctx, suite.Env(), f.beside...)
+			suite.ExpectWriteClaim(ctx, who, f.attack)
 		})
-		It("is refused to a node", Denies(f.rule), func(ctx SpecContext) {
-			begun, node := time.Now(), suite.AsNode(suite.Scene().Own)
-			suite.HoldWrite(ctx, node, f.evil, f.text)
+		It("is denied to a node", Denies(f.rule), func(ctx SpecContext) {
+			begun, node := time.Now(), suite.AsNode(suite.Env().Own)
+			suite.ExpectWriteClaim(ctx, node, f.attack, f.text)
 			expectAuditedRefusal(ctx, node, begun)
 		})
-		It("while a node may do its twin", Allows(f.rule), func(ctx SpecContext) {
-			suite.HoldWrite(ctx, suite.AsNode(suite.Scene().Own), f.twin)
+		It("the same write of the node's own objects is allowed", Allows(f.rule), func(ctx SpecContext) {
+			suite.ExpectWriteClaim(ctx, suite.AsNode(suite.Env().Own), f.permitted)
 		})
 	})
 }
@@ -72,28 +72,28 @@ func expectAuditedRefusal(ctx context.Context, who *Identity, since time.Time) {
 	}).WithTimeout(Soon).WithPolling(time.Second).Should(ContainElement(int32(403)), "the audit log has the refusal")
 }
 
-// statusOf patches the status of a pod on the scene's own node.
-func statusOf(patch map[string]any) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		pod := s.Pod(ctx, s.Own)
+// statusOf patches the status of a pod on the Env's own node.
+func statusOf(patch map[string]any) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		pod := e.Pod(ctx, e.Own)
 		return Patch(api.Pods).In(pod.Namespace).Named(pod.Name).Sub("status").With(patch)
 	}
 }
 
-// mirror creates a mirror pod of the scene's own node. The tweaks edit the pod.
-func mirror(tweaks ...fixtures.PodTweak) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		all := append([]fixtures.PodTweak{fixtures.Mirror(s.Node(ctx, s.Own))}, tweaks...)
-		pod := fixtures.Pod(s.Namespace(ctx), s.NewName("mirror"), s.Own, all...)
+// mirror creates a mirror pod of the Env's own node. The tweaks edit the pod.
+func mirror(tweaks ...fixtures.PodTweak) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		all := append([]fixtures.PodTweak{fixtures.Mirror(e.Node(ctx, e.Own))}, tweaks...)
+		pod := fixtures.Pod(e.Namespace(ctx), e.NewName("mirror"), e.Own, all...)
 		return Create(api.Pods).In(pod.Namespace).With(pod)
 	}
 }
 
-// itself patches the scene's own Node, or its status.
-func itself(subresource string, patch map[string]any) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		s.Node(ctx, s.Own)
-		return Patch(api.Nodes).Named(s.Own).Sub(subresource).With(patch)
+// itself patches the Env's own Node, or its status.
+func itself(subresource string, patch map[string]any) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		e.Node(ctx, e.Own)
+		return Patch(api.Nodes).Named(e.Own).Sub(subresource).With(patch)
 	}
 }
 
@@ -103,49 +103,49 @@ func labels(key, value string) fields {
 	return fields{"metadata": fields{"labels": fields{key: value}}}
 }
 
-// token requests a token that is bound to a pod on the given node. The scene's own node also has a
+// token requests a token that is bound to a pod on the given node. The Env's own node also has a
 // pod of the same account.
-func token(where place, audiences ...string) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		s.Pod(ctx, s.Own, fixtures.WithToken())
-		pod := s.Pod(ctx, where(s), fixtures.WithToken())
+func token(where place, audiences ...string) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		e.Pod(ctx, e.Own, fixtures.WithToken())
+		pod := e.Pod(ctx, where(e), fixtures.WithToken())
 		request := fixtures.TokenRequest(pod)
 		request.Spec.Audiences = audiences
 		return Create(api.ServiceAccounts).In(pod.Namespace).Named(pod.Spec.ServiceAccountName).Sub("token").With(request)
 	}
 }
 
-// certificate requests the certificate of a pod on the given node. The request names the scene's
+// certificate requests the certificate of a pod on the given node. The request names the Env's
 // own node.
-func certificate(where place) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		pod := s.Pod(ctx, where(s), fixtures.WithCertificate(fixtures.Signer))
-		request, err := fixtures.PodCertificateRequest(s.NewName("request"), pod, s.Account(ctx), s.Node(ctx, s.Own))
+func certificate(where place) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		pod := e.Pod(ctx, where(e), fixtures.WithCertificate(fixtures.Signer))
+		request, err := fixtures.PodCertificateRequest(e.NewName("request"), pod, e.Account(ctx), e.Node(ctx, e.Own))
 		Expect(err).NotTo(HaveOccurred())
 		return Create(api.PodCertificateRequests).In(request.Namespace).With(request)
 	}
 }
 
-// signing requests a client certificate in the name of a node.
-func signing(where place) Story {
-	return func(_ context.Context, s *Scene) Request {
+// signingRequest requests a client certificate in the name of a node.
+func signingRequest(where place) RequestFunc {
+	return func(_ context.Context, e *Env) Request {
 		request, _, err := fixtures.CertificateSigningRequest(
-			s.NewName("csr"), certificatesv1.KubeAPIServerClientKubeletSignerName, "system:node:"+where(s))
+			e.NewName("csr"), certificatesv1.KubeAPIServerClientKubeletSignerName, "system:node:"+where(e))
 		Expect(err).NotTo(HaveOccurred())
 		return Create(api.CertificateSigningRequests).With(request)
 	}
 }
 
-// claimStatus patches the status of a claim that a pod on the scene's own node uses.
-func claimStatus(patch fields) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		claim, volume := s.NewName("claim"), s.NewName("volume")
-		s.Put(ctx,
-			fixtures.Volume(volume, s.Namespace(ctx), claim, "none"),
-			fixtures.Claim(s.Namespace(ctx), claim, volume),
+// claimStatus patches the status of a claim that a pod on the Env's own node uses.
+func claimStatus(patch fields) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		claim, volume := e.NewName("claim"), e.NewName("volume")
+		e.Put(ctx,
+			fixtures.Volume(volume, e.Namespace(ctx), claim, "none"),
+			fixtures.Claim(e.Namespace(ctx), claim, volume),
 		)
-		s.Pod(ctx, s.Own, fixtures.WithClaim(claim))
-		return Patch(api.PersistentVolumeClaims).In(s.Namespace(ctx)).Named(claim).Sub("status").With(patch)
+		e.Pod(ctx, e.Own, fixtures.WithClaim(claim))
+		return Patch(api.PersistentVolumeClaims).In(e.Namespace(ctx)).Named(claim).Sub("status").With(patch)
 	}
 }
 
@@ -154,87 +154,88 @@ func claimStatus(patch fields) Story {
 var _ = Describe("forgeries", func() {
 	well := statusOf(fields{"status": fields{"message": "well"}})
 	forge("T6", forgery{
-		name: "taking the traffic of a service by a label in a status", rule: "NR-POD-7",
-		text: "cannot update labels through pod status",
-		evil: statusOf(labels("app", "payments")), twin: well,
+		name: "attracting a Service's traffic by a label in a pod's status", rule: "NR-POD-7",
+		text:   "cannot update labels through pod status",
+		attack: statusOf(labels("app", "payments")), permitted: well,
 	})
 	forge("T6", forgery{
-		name: "taking the traffic of a service by a mirror pod's label", rule: "NR-MIRROR-2", onlyHardened: true,
-		evil: mirror(func(pod *corev1.Pod) { pod.Labels = map[string]string{"app": "payments"} }), twin: mirror(),
+		name: "attracting a Service's traffic by a mirror pod's label", rule: "NR-MIRROR-2", onlyHardened: true,
+		attack: mirror(func(pod *corev1.Pod) { pod.Labels = map[string]string{"app": "payments"} }), permitted: mirror(),
 	})
 	forge("T7", forgery{
 		name: "mounting a config map into a mirror pod", rule: "NR-POD-3", text: "can not create pods that reference",
-		evil: mirror(fixtures.WithConfigMap("any")), twin: mirror(),
+		attack: mirror(fixtures.WithConfigMap("any")), permitted: mirror(),
 	})
 	forge("T8", forgery{
-		name: "having itself collected as garbage", rule: "NR-NODE-5", text: "is not allowed to modify ownerReferences",
-		evil: itself("", fields{"metadata": fields{"ownerReferences": []any{
+		name: "setting an owner of its own Node", rule: "NR-NODE-5", text: "is not allowed to modify ownerReferences",
+		attack: itself("", fields{"metadata": fields{"ownerReferences": []any{
 			fields{"apiVersion": "v1", "kind": "Namespace", "name": "gone", "uid": "gone"},
 		}}}),
-		twin: itself("", fields{}),
+		permitted: itself("", fields{}),
 	})
 	forge("T9", forgery{
-		name: "calling itself dedicated", rule: "NR-NODE-3", text: "is not allowed to modify labels",
-		evil: itself("", labels("node-restriction.kubernetes.io/dedicated", "payments")),
-		twin: itself("", labels(corev1.LabelInstanceTypeStable, "big")),
+		name: "setting a node-restriction label on its own Node", rule: "NR-NODE-3", text: "is not allowed to modify labels",
+		attack:    itself("", labels("node-restriction.kubernetes.io/dedicated", "payments")),
+		permitted: itself("", labels(corev1.LabelInstanceTypeStable, "big")),
 	})
 	forge("T11", forgery{
-		name: "calling itself a control plane through its status", rule: "NR-NODE-3", text: "is not allowed to modify labels",
-		evil: itself("status", labels("node-role.kubernetes.io/control-plane", "")),
-		twin: itself("status", labels(corev1.LabelInstanceTypeStable, "big")),
+		name: "setting a control-plane label through its status", rule: "NR-NODE-3", text: "is not allowed to modify labels",
+		attack:    itself("status", labels("node-role.kubernetes.io/control-plane", "")),
+		permitted: itself("status", labels(corev1.LabelInstanceTypeStable, "big")),
 	})
 	forge("T17", forgery{
-		name: "taking the token of another node's pod", rule: "NR-SA-3", text: "bound to a pod scheduled on a different node",
-		evil: token(other), twin: token(own),
+		name: "creating a token of another node's pod", rule: "NR-SA-3", text: "bound to a pod scheduled on a different node",
+		attack: token(other), permitted: token(own),
 	})
 	forge("T17", forgery{
-		name: "taking a token for an audience that the pod does not mount", rule: "NR-SA-4",
-		text: "is not authorized to request tokens for audience",
-		evil: token(own, "vault"), twin: token(own),
+		name: "creating a token for an audience that the pod does not mount", rule: "NR-SA-4",
+		text:   "is not authorized to request tokens for audience",
+		attack: token(own, "vault"), permitted: token(own),
 	})
 	for _, f := range []forgery{
 		{
-			name: "offering another node's devices", rule: "NR-SLICE-1", text: "can only create ResourceSlice",
+			name: "creating a resource slice of another node", rule: "NR-SLICE-1", text: "can only create ResourceSlice",
 			beside: []rbacv1.PolicyRule{{Verbs: []string{"create"}, APIGroups: []string{"resource.k8s.io"},
 				Resources: []string{"resourceslices"}}},
-			evil: slice(other), twin: slice(own),
+			attack: slice(other), permitted: slice(own),
 		},
 		{
-			name: "saying which drivers another node has", rule: "NR-CSINODE-1", text: "can only access CSINode",
-			evil: forNode(func(_, other string) Request { return Create(api.CSINodes).With(fixtures.CSINode(other)) }),
-			twin: forNode(func(own, _ string) Request { return Create(api.CSINodes).With(fixtures.CSINode(own)) }),
+			name: "creating the CSINode of another node", rule: "NR-CSINODE-1", text: "can only access CSINode",
+			attack:    forNode(func(_, other string) Request { return Create(api.CSINodes).With(fixtures.CSINode(other)) }),
+			permitted: forNode(func(own, _ string) Request { return Create(api.CSINodes).With(fixtures.CSINode(own)) }),
 		},
 		{
-			name: "keeping another node alive", rule: "NR-LEASE-1", text: "can only access node lease",
-			evil: lease(other), twin: lease(own),
+			name: "creating the lease of another node", rule: "NR-LEASE-1", text: "can only access node lease",
+			attack: lease(other), permitted: lease(own),
 		},
 		{
-			name: "taking the certificate of another node's pod", rule: "NR-PCR-3", text: "is not running on node",
-			evil: certificate(other), twin: certificate(own),
+			name: "requesting the certificate of another node's pod", rule: "NR-PCR-3", text: "is not running on node",
+			attack: certificate(other), permitted: certificate(own),
 		},
 		{
-			name: "becoming another node", rule: "NR-CSR-1", text: "can only create a node CSR with CN=system:node:",
-			evil: signing(other), twin: signing(own),
+			name: "requesting a client certificate of another node", rule: "NR-CSR-1",
+			text:   "can only create a node CSR with CN=system:node:",
+			attack: signingRequest(other), permitted: signingRequest(own),
 		},
 	} {
 		forge("T18", f)
 	}
 	forge("T19", forgery{
 		name: "labelling a claim through its status", rule: "NR-PVC-2", text: "is not allowed to update fields other than",
-		evil: claimStatus(labels("app", "payments")),
-		twin: claimStatus(fields{"status": fields{"capacity": fields{"storage": "2Mi"}}}),
+		attack:    claimStatus(labels("app", "payments")),
+		permitted: claimStatus(fields{"status": fields{"capacity": fields{"storage": "2Mi"}}}),
 	})
 })
 
-func slice(where place) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		s.Node(ctx, s.Own)
-		return Create(api.ResourceSlices).With(fixtures.ResourceSlice(s.NewName("slice"), where(s)))
+func slice(where place) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		e.Node(ctx, e.Own)
+		return Create(api.ResourceSlices).With(fixtures.ResourceSlice(e.NewName("slice"), where(e)))
 	}
 }
 
-func lease(where place) Story {
-	return func(_ context.Context, s *Scene) Request {
-		return Create(api.Leases).In(fixtures.LeaseNamespace).With(fixtures.Lease(fixtures.LeaseNamespace, where(s)))
+func lease(where place) RequestFunc {
+	return func(_ context.Context, e *Env) Request {
+		return Create(api.Leases).In(fixtures.LeaseNamespace).With(fixtures.Lease(fixtures.LeaseNamespace, where(e)))
 	}
 }

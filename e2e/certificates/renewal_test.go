@@ -21,9 +21,9 @@ const (
 	// With validity and renewBefore, a certificate is renewed after three minutes.
 	validity    = 10 * time.Minute
 	renewBefore = 7 * time.Minute
-	// enough is the time of two checks of kube-apiserver's client certificate, one every five
+	// renewalTimeout is the time of two checks of kube-apiserver's client certificate, one every five
 	// minutes, plus a reserve.
-	enough = 14 * time.Minute
+	renewalTimeout = 14 * time.Minute
 
 	expiry = "bulkhead_certificate_expiration_timestamp_seconds"
 )
@@ -62,10 +62,10 @@ func leaves() []leaf {
 }
 
 // Certificates are the same on every profile with Bulkhead, so the spec runs on one profile.
-var _ = It("certificates are renewed twice and no request notices", Serial, Label(OnHost, OnHardened, Slow),
-	PollProgressAfter(enough), AllowsBy("NA-DEFAULT", "NA-UNI-SERVICES"), func(ctx SpecContext) {
+var _ = It("certificates are renewed twice without a failed request", Serial, Label(OnHost, OnHardened, Slow),
+	PollProgressAfter(renewalTimeout), AllowsBy("NA-DEFAULT", "NA-UNI-SERVICES"), func(ctx SpecContext) {
 		makeShortLived(ctx)
-		watched := startProber(suite.Scene().Own)
+		watched := startProber(suite.Env().Own)
 		DeferCleanup(watched.stop)
 
 		changes := newChanges(ctx)
@@ -74,7 +74,7 @@ var _ = It("certificates are renewed twice and no request notices", Serial, Labe
 				return StopTrying(wrong[0])
 			}
 			return changes.look(ctx)
-		}).WithTimeout(enough).WithPolling(5 * time.Second).Should(Succeed())
+		}).WithTimeout(renewalTimeout).WithPolling(5 * time.Second).Should(Succeed())
 
 		asked, wrong := watched.end()
 		Measured("certificates", fmt.Sprintf("%s; %d requests, %d answered wrongly", changes, asked, len(wrong)))

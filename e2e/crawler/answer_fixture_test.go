@@ -52,14 +52,14 @@ func judge(a attempt, code int, message string) verdict {
 			return undecided
 		}
 		return refused
-	case a.Road == byPort && code < http.StatusInternalServerError && strings.Contains(message, "[KA-"):
+	case a.Route == byPort && code < http.StatusInternalServerError && strings.Contains(message, "[KA-"):
 		// kubelet-auth-proxy also rejects requests with other status codes.
 		return refused
 	case code < http.StatusBadRequest, code == http.StatusBadRequest && a.opensStream():
 		return succeeded
-	case code >= http.StatusInternalServerError && !wentThrough(a, message):
+	case code >= http.StatusInternalServerError && !allowedByAPIServer(a, message):
 		return undecided
-	case a.Road == byPort, a.Road == byProxy:
+	case a.Route == byPort, a.Route == byProxy:
 		return passed
 	case code == http.StatusNotFound, code == http.StatusMethodNotAllowed:
 		return missing
@@ -74,10 +74,10 @@ func isBusy(message string) bool {
 		func(rule string) bool { return strings.Contains(message, rule) })
 }
 
-// wentThrough reports whether the API server allowed a proxy request that then reached no server. A
-// stream to a pod without a node is such a request, too.
-func wentThrough(a attempt, message string) bool {
-	return (a.Road == byProxy || a.opensStream()) && slices.ContainsFunc(
+// allowedByAPIServer reports whether the API server allowed a proxy request that then reached no
+// server. A stream to a pod without a node is such a request, too.
+func allowedByAPIServer(a attempt, message string) bool {
+	return (a.Route == byProxy || a.opensStream()) && slices.ContainsFunc(
 		[]string{"error trying to reach service", "no endpoints available", "dial tcp", "does not have a host assigned"},
 		func(text string) bool { return strings.Contains(message, text) })
 }

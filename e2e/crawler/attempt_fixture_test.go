@@ -27,23 +27,23 @@ const (
 	none relation = "none"
 )
 
-// beyond reports whether the relation is outside of the node's own scope.
-func (r relation) beyond() bool { return r == other || r == unrelated }
+// isOutside reports whether the relation is outside of the node's own scope.
+func (r relation) isOutside() bool { return r == other || r == unrelated }
 
-// road is the server that receives a request, and the way to it.
-type road string
+// route is the server that receives a request, and the way to it.
+type route string
 
 const (
-	byAPI           road = "api"
-	byPath          road = "path"
-	byPort          road = "kubelet port"
-	byProxy         road = "api server proxy"
-	byImpersonation road = "impersonation"
+	byAPI           route = "api"
+	byPath          route = "path"
+	byPort          route = "kubelet port"
+	byProxy         route = "api server proxy"
+	byImpersonation route = "impersonation"
 )
 
 // attempt is one request that is made with every credential.
 type attempt struct {
-	Road road
+	Route route
 	// Verb is the verb that authorizers see.
 	Verb string
 	// Resource is, for example, pods, pods/status or leases.coordination.k8s.io. For a non-resource
@@ -75,8 +75,8 @@ var methods = map[string]string{
 const dryRun = "dryRun"
 
 // newAttempt returns an attempt. Every attempt that may write is a dry run.
-func newAttempt(on road, verb, what string, whose relation, path string) attempt {
-	a := attempt{Road: on, Verb: verb, Resource: what, Relation: whose, Method: methods[verb], Path: path,
+func newAttempt(on route, verb, what string, whose relation, path string) attempt {
+	a := attempt{Route: on, Verb: verb, Resource: what, Relation: whose, Method: methods[verb], Path: path,
 		Query: url.Values{}, Header: http.Header{}}
 	if a.Method != http.MethodGet {
 		a.Query.Set(dryRun, "All")
@@ -130,14 +130,15 @@ func (a attempt) right() string { return a.Verb + " " + a.Resource }
 // upgrade, so no stream opens.
 func (a attempt) opensStream() bool {
 	_, sub, ok := strings.Cut(a.Resource, "/")
-	return a.Road == byAPI && ok && streams[sub]
+	return a.Route == byAPI && ok && streams[sub]
 }
 
 var streams = map[string]bool{"exec": true, "attach": true, "portforward": true}
 
 // String describes the whole attempt, so that a reader can repeat it.
 func (a attempt) String() string {
-	text := fmt.Sprintf("%s %s (%s, %s) by %s: %s %s", a.Verb, a.Resource, a.Relation, a.Object, a.Road, a.Method, a.url())
+	text := fmt.Sprintf("%s %s (%s, %s) by %s: %s %s", a.Verb, a.Resource, a.Relation, a.Object, a.Route, a.Method,
+		a.url())
 	if a.Node != "" {
 		text += " at the kubelet of " + a.Node
 	}

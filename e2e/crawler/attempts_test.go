@@ -123,23 +123,23 @@ func TestNoAttemptChangesAnything(t *testing.T) {
 // through a proxy.
 func TestNoAttemptRunsAnything(t *testing.T) {
 	all, _ := attempts(discovered(), imagined())
-	seen := map[road]int{}
+	seen := map[route]int{}
 	for _, a := range all {
-		seen[a.Road]++
+		seen[a.Route]++
 		for _, parameter := range []string{"command", "cmd", "input", "output", "stdin", "stdout", "stderr", "tty", "port",
 			"ports"} {
 			if a.Query.Has(parameter) || a.Query.Has(parameter+"[]") {
 				t.Errorf("asks to run something, or to stream: %s", a)
 			}
 		}
-		if a.Road != byPort && a.Road != byProxy {
+		if a.Route != byPort && a.Route != byProxy {
 			continue
 		}
 		if len(a.Body) > 0 {
-			t.Errorf("sends something to whoever is behind: %s", a)
+			t.Errorf("sends a body to the server behind the API server: %s", a)
 		}
 		_, behind, found := strings.Cut(a.Path, "/proxy")
-		if a.Road == byPort || !found {
+		if a.Route == byPort || !found {
 			behind = a.Path
 		}
 		commands := slices.ContainsFunc(kubeletCommands,
@@ -154,7 +154,7 @@ func TestNoAttemptRunsAnything(t *testing.T) {
 			t.Errorf("costs the kubelet too much: %s", a)
 		}
 	}
-	for _, on := range []road{byAPI, byPath, byPort, byProxy, byImpersonation} {
+	for _, on := range []route{byAPI, byPath, byPort, byProxy, byImpersonation} {
 		if seen[on] == 0 {
 			t.Errorf("there is no attempt by %s", on)
 		}
@@ -191,7 +191,7 @@ func TestEveryVerbIsTried(t *testing.T) {
 	}
 }
 
-func TestEveryAttemptSaysWhose(t *testing.T) {
+func TestEveryAttemptHasRelation(t *testing.T) {
 	all, _ := attempts(discovered(), imagined())
 	by := map[relation]int{}
 	for _, a := range all {
@@ -200,7 +200,7 @@ func TestEveryAttemptSaysWhose(t *testing.T) {
 			!strings.HasPrefix(a.Path, "/") {
 			t.Errorf("incomplete: %+v", a)
 		}
-		if a.Relation == none && a.Road != byPath && !strings.Contains(a.Resource, "review") {
+		if a.Relation == none && a.Route != byPath && !strings.Contains(a.Resource, "review") {
 			t.Errorf("is about an object: %s", a)
 		}
 	}

@@ -70,7 +70,7 @@ func reachable(ctx context.Context, nodes ...string) (ports map[string]*Port, no
 		port, err := suite.KubeletPort(ctx, node)
 		if err == nil {
 			var connection *Connection
-			if connection, err = port.Dial(ctx, Nobody()); err == nil {
+			if connection, err = port.Dial(ctx, Anonymous()); err == nil {
 				err = connection.Close()
 			}
 		}

@@ -22,24 +22,24 @@ const (
 	// With more, the crawl proves nothing. It applies only to credentials that the API server must
 	// accept: kubelet-auth-proxy answers unauthenticated callers with 429, which is a denial, too.
 	mostUndecided = 2
-	// shown is the number of lines in a failure message. crawl.txt has all lines.
-	shown = 40
+	// maxLines is the number of lines in a failure message. crawl.txt has all lines.
+	maxLines = 40
 )
 
-var _ = Describe("every credential on the worker's disk, and every token that its kubelet is shown,",
+var _ = Describe("every credential on the worker's disk, and every token that its kubelet receives,",
 	Label("crawler", Slow, OnHost, OnWorker), func() {
-		It("reaches nothing beyond the node but what is on the reviewed list", PollProgressAfter(2*longest),
+		It("outside of the node, reaches only what is on the reviewed list", PollProgressAfter(2*longest),
 			func(ctx SpecContext) {
 				// Take the lock before the crawl reads the cluster: objects that it reads must
 				// still exist when it sends requests.
 				TakeMachine(ctx)
-				staged := setStage(ctx, suite.Scene())
+				staged := setStage(ctx, suite.Env())
 				admin := newReader()
 				all := admin.discover(ctx)
 				tried, not := attempts(all, look(ctx, admin, staged, all))
 				credentials, others := findCredentials(ctx, staged)
 				ports, unreachable := reachable(ctx, suite.Worker, suite.ControlPlane)
-				tried = overRoads(tried, ports)
+				tried = withReachablePorts(tried, ports)
 				s := sender{admin: admin, ports: ports}
 				s.control(ctx, credentials)
 
@@ -64,8 +64,8 @@ func crawlWithin(ctx context.Context, s sender, credentials []*credential, tried
 	return s.crawl(ctx, credentials, tried)
 }
 
-// overRoads removes attempts at ports that cannot be reached.
-func overRoads(tried []attempt, ports map[string]*Port) []attempt {
+// withReachablePorts removes attempts at ports that cannot be reached.
+func withReachablePorts(tried []attempt, ports map[string]*Port) []attempt {
 	var all []attempt
 	for _, a := range tried {
 		if a.Node == "" || ports[a.Node] != nil {
@@ -79,7 +79,7 @@ func overRoads(tried []attempt, ports map[string]*Port) []attempt {
 func (r *report) number(took time.Duration) string {
 	return fmt.Sprintf("%d rights, by %d of %d attempts with %d credentials that succeeded, in %s; profile %s, node "+
 		"scope installed: %v",
-		r.rights(), r.All.Beyond, r.All.Made, len(r.Credentials), took.Round(time.Second), r.Setting.profile,
+		r.rights(), r.All.Outside, r.All.Made, len(r.Credentials), took.Round(time.Second), r.Setting.profile,
 		r.Setting.scoped)
 }
 
@@ -124,8 +124,8 @@ func expectExplained(r *report) {
 func first(lines []string) string {
 	text := ""
 	for i, line := range lines {
-		if i == shown {
-			return text + fmt.Sprintf("… and %d more, in crawl.txt\n", len(lines)-shown)
+		if i == maxLines {
+			return text + fmt.Sprintf("… and %d more, in crawl.txt\n", len(lines)-maxLines)
 		}
 		text += line + "\n"
 	}

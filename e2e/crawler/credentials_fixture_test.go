@@ -73,10 +73,10 @@ func findCredentials(ctx context.Context, s stage) ([]*credential, []skipped) {
 			Why: "the one that this crawl made has the same groups", Count: 1})
 	}
 	certified, others := ofPairs(readPairs(files))
-	shown := tokenOf(ctx, suite.ControlPlane, s.pods[scraper])
+	scraperToken := tokenOf(ctx, suite.ControlPlane, s.pods[scraper])
 	all = slices.Concat(certified, all, []*credential{
 		open("stage/"+scraper, "shown to "+suite.Worker+":10250 by pod "+scraper, "",
-			suite.AsBearer(Bearer{Token: shown, User: s.user(scraper)})),
+			suite.AsBearer(Bearer{Token: scraperToken, User: s.user(scraper)})),
 		open(joiner, "made for this crawl, as `kubeadm token create` makes it", "",
 			suite.AsBearer(Bearer{Token: s.bootstrap, User: joinerUser(s.bootstrap)})),
 	})
@@ -97,7 +97,7 @@ func ofTokensOnDisk(ctx context.Context, s stage, tokens []token) (all []*creden
 	servers := serverAudiences(ctx, s)
 	for _, t := range tokens {
 		if uid := t.Kubernetes.Pod.UID; uid != "" && !live[uid] {
-			not = append(not, skipped{What: "token of " + t.account() + " in " + t.Path, Why: "its pod is gone", Count: 1})
+			not = append(not, skipped{What: "token of " + t.account() + " in " + t.Path, Why: "its pod is deleted", Count: 1})
 			continue
 		}
 		if ns := t.Kubernetes.Namespace; ns != s.namespace && ns != metav1.NamespaceSystem {
@@ -139,7 +139,7 @@ func ofPairs(pairs []pair) (all []*credential, not []skipped) {
 	add := func(name, why string, p pair) {
 		certificate, key, err := p.PEM()
 		Expect(err).NotTo(HaveOccurred())
-		all = append(all, open(name, p.Path, why, suite.Holding(p.Certificate.Subject.CommonName, certificate, key)))
+		all = append(all, open(name, p.Path, why, suite.AsCertificate(p.Certificate.Subject.CommonName, certificate, key)))
 	}
 	for _, p := range kept {
 		switch name := p.Certificate.Subject.CommonName; {
@@ -150,11 +150,11 @@ func ofPairs(pairs []pair) (all []*credential, not []skipped) {
 				admin)
 		case !p.isClient():
 			not = append(not, skipped{What: p.Path + " (" + name + ")",
-				Why: "a server's certificate, which nobody takes for a client", Count: 1})
+				Why: "a serving certificate, which is not valid for clients", Count: 1})
 		case name == "system:node:"+suite.Worker:
 			add(kubeletName, "", p)
 		default:
-			add(name, "signed for somebody else than the API server", p)
+			add(name, "not issued for the API server", p)
 		}
 	}
 	return all, not

@@ -16,7 +16,7 @@ import (
 func TestJudge(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
-		road    road
+		route   route
 		what    string
 		code    int
 		message string
@@ -31,9 +31,9 @@ func TestJudge(t *testing.T) {
 		{"what has changed", byAPI, "pods", 409, "", passed},
 		{"what is badly put", byAPI, "pods", 400, "", passed},
 		{"nobody", byAPI, "pods", 401, "", refused},
-		{"somebody without the right", byAPI, "pods", 403, "[NA-POD-1]", refused},
-		{"too much at once for ours", byAPI, "pods", 403, "busy [NA-LIMIT]", undecided},
-		{"ours does not know yet", byAPI, "pods", 403, "[NS-UNREADY]", undecided},
+		{"a caller without the right", byAPI, "pods", 403, "[NA-POD-1]", refused},
+		{"request above the rate limit of Bulkhead", byAPI, "pods", 403, "busy [NA-LIMIT]", undecided},
+		{"Bulkhead has not synced yet", byAPI, "pods", 403, "[NS-UNREADY]", undecided},
 		{"what does not exist", byAPI, "pods", 404, "", missing},
 		{"what cannot be done there", byAPI, "pods", 405, "", missing},
 		{"a path that is not there", byPath, "/configz", 404, "", missing},
@@ -43,13 +43,13 @@ func TestJudge(t *testing.T) {
 		{"a container that does not exist", byPort, "kubelet:/run", 404, "", passed},
 		{"a method that a kubelet does not have", byPort, "kubelet:/pods", 405, "", passed},
 		{"a path that the proxy does not like", byPort, "kubelet:/", 400, "no [KA-PATH-1]", refused},
-		{"nobody asked the API server", byPort, "kubelet:/", 500, "[KA-DECISION-1]", undecided},
+		{"no request reached the API server", byPort, "kubelet:/", 500, "[KA-DECISION-1]", undecided},
 		{"a container behind the API server", byProxy, "nodes/proxy", 404, "", passed},
-		{"nobody behind the API server", byProxy, "pods/proxy", 503, "error trying to reach service: dial tcp", passed},
+		{"no server behind the API server", byProxy, "pods/proxy", 503, "error trying to reach service: dial tcp", passed},
 		{"a fault behind the API server", byProxy, "pods/proxy", 503, "", undecided},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if got := judge(attempt{Road: tc.road, Resource: tc.what}, tc.code, tc.message); got != tc.want {
+			if got := judge(attempt{Route: tc.route, Resource: tc.what}, tc.code, tc.message); got != tc.want {
 				t.Errorf("got %s, want %s", got, tc.want)
 			}
 		})
@@ -105,13 +105,13 @@ func TestRelationOf(t *testing.T) {
 func TestReviewedListIsComplete(t *testing.T) {
 	for _, e := range reviewed {
 		if e.why == "" || e.who == "" || e.verbs == "" || e.resources == "" || len(e.to) == 0 {
-			t.Errorf("an entry says too little: %s", e)
+			t.Errorf("an entry lacks a field: %s", e)
 		}
-		if e.beyond() && e.neededBy == "" {
+		if e.isOutside() && e.neededBy == "" {
 			t.Errorf("an entry reaches beyond the node and does not name who needs it: %s", e)
 		}
 		if e.on == InTree {
-			t.Errorf("nothing is held against the list on in-tree: %s", e)
+			t.Errorf("in-tree is not compared with the list: %s", e)
 		}
 	}
 }
@@ -119,9 +119,9 @@ func TestReviewedListIsComplete(t *testing.T) {
 func TestReport(t *testing.T) {
 	kubelet, broken := &credential{Name: kubeletName, Control: 201}, &credential{Name: "kube-system/gone", Control: 401}
 	list := []entry{
-		{who: kubeletName, verbs: "get list", resources: "services", to: nobodys, why: "w"},
+		{who: kubeletName, verbs: "get list", resources: "services", to: unrelatedOnly, why: "w"},
 		{who: kubeletName, verbs: "get", resources: "secrets", to: itsOwn, why: "w"},
-		{who: kubeletName, verbs: "get", resources: "endpoints", to: nobodys, on: Parity, why: "w"},
+		{who: kubeletName, verbs: "get", resources: "endpoints", to: unrelatedOnly, on: Parity, why: "w"},
 		{who: "kube-system/*", verbs: "get", resources: "nodes", to: everything, why: "w"},
 	}
 	answers := []answer{
@@ -142,11 +142,11 @@ func TestReport(t *testing.T) {
 	if len(r.Unused) != 1 || r.Unused[0].resources != "secrets" {
 		t.Errorf("unused: %v", r.unused())
 	}
-	if r.All.Made != 7 || r.All.Beyond != 3 || r.rights() != 2 || r.of(kubeletName).Verdicts[refused] != 1 {
+	if r.All.Made != 7 || r.All.Outside != 3 || r.rights() != 2 || r.of(kubeletName).Verdicts[refused] != 1 {
 		t.Errorf("counted: %+v, %d rights", r.All, r.rights())
 	}
 	counted := newReport(setting{profile: InTree}, []*credential{kubelet}, answers[:3], nil, list, false)
-	if len(counted.Unexplained)+len(counted.Unused) != 0 || counted.All.Beyond != 3 {
+	if len(counted.Unexplained)+len(counted.Unused) != 0 || counted.All.Outside != 3 {
 		t.Errorf("in-tree is only counted: %+v", counted)
 	}
 	if err := r.write(t.TempDir(), 0); err != nil {

@@ -19,17 +19,17 @@ import (
 
 // requestCertificates makes the real kubelets of both nodes request one more client certificate.
 // The node that such a request belongs to is its creator.
-func (st stage) requestCertificates(ctx context.Context, s *Scene) {
+func (st stage) requestCertificates(ctx context.Context, e *Env) {
 	GinkgoHelper()
 	for _, node := range []string{suite.Worker, suite.ControlPlane} {
 		kubelet, err := suite.RealKubelet(ctx, node)
 		Expect(err).NotTo(HaveOccurred())
-		s.PutAs(ctx, kubelet, signing(s.NewName("request"), "system:node:"+node))
+		e.PutAs(ctx, kubelet, signingRequest(e.NewName("request"), "system:node:"+node))
 	}
 }
 
-// signing is a kubelet's request for a client certificate of a node.
-func signing(name, user string) *certificatesv1.CertificateSigningRequest {
+// signingRequest is a kubelet's request for a client certificate of a node.
+func signingRequest(name, user string) *certificatesv1.CertificateSigningRequest {
 	GinkgoHelper()
 	request, _, err := fixtures.CertificateSigningRequest(name, certificatesv1.KubeAPIServerClientKubeletSignerName, user)
 	Expect(err).NotTo(HaveOccurred())
@@ -48,7 +48,7 @@ func (st stage) made() map[schema.GroupResource][]object {
 	for _, side := range []struct {
 		whose relation
 		name  string
-	}{{own, ours}, {other, theirs}} {
+	}{{own, ofOwnNode}, {other, ofOtherNode}} {
 		pod, node := st.pods[side.name], st.nodes[side.whose]
 		copied := fixtures.Pod(st.namespace, newName, node.Name, fixtures.As(pod.Spec.ServiceAccountName))
 		mirror := fixtures.Pod(st.namespace, newName, node.Name, fixtures.Mirror(node))
@@ -56,10 +56,10 @@ func (st stage) made() map[schema.GroupResource][]object {
 		add(api.Events, asObject(side.whose, fixtures.EventAbout(pod, newName, node.Name)),
 			asObject(side.whose, fixtures.EventAboutNode(node, newName, node.Name)))
 		add(api.NewEvents, asObject(side.whose, fixtures.NewEventAbout(pod, newName, node.Name)))
-		add(api.CertificateSigningRequests, asObject(side.whose, signing(newName, "system:node:"+node.Name)))
+		add(api.CertificateSigningRequests, asObject(side.whose, signingRequest(newName, "system:node:"+node.Name)))
 	}
 	add(api.Pods, asObject(unrelated, fixtures.Pod(st.namespace, newName, "")))
-	user := signing(newName, "e2e-crawled")
+	user := signingRequest(newName, "e2e-crawled")
 	user.Spec.SignerName = certificatesv1.KubeAPIServerClientSignerName
 	add(api.CertificateSigningRequests, asObject(unrelated, user))
 	bindings := schema.GroupVersionResource{Version: "v1", Resource: "bindings"}
@@ -81,8 +81,8 @@ func (st stage) tokens() []object {
 		return o
 	}
 	return []object{
-		bound(own, st.pods[ours]), bound(own, st.pods[collector+"-"+ours]), bound(other, st.pods[theirs]),
-		bound(other, st.pods[collector+"-"+theirs]),
+		bound(own, st.pods[ofOwnNode]), bound(own, st.pods[collector+"-"+ofOwnNode]), bound(other, st.pods[ofOtherNode]),
+		bound(other, st.pods[collector+"-"+ofOtherNode]),
 		free(unrelated, app), free(other, elsewhere), free(unrelated, idle),
 	}
 }

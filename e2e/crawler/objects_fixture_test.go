@@ -16,13 +16,13 @@ type skipped struct {
 	Count     int
 }
 
-const notDry = "another server answers, and nobody knows whether it understands dry runs"
+const notDry = "another server answers, and it may not support dry runs"
 
 // attempts returns everything that each credential tries. The result depends only on the resources
 // and the world.
 func attempts(all []resource, w world) (made []attempt, not []skipped) {
 	for _, r := range all {
-		of := slices.Concat(ofObjects(r, w), ofCollections(r, w), ofNews(r, w), ofSubresources(r, w))
+		of := slices.Concat(ofObjects(r, w), ofCollections(r, w), creations(r, w), ofSubresources(r, w))
 		if r.Remote {
 			kept := slices.DeleteFunc(slices.Clone(of), func(a attempt) bool { return a.Query.Has(dryRun) })
 			not = append(not, skipped{What: "writes of " + r.String(), Why: notDry, Count: len(of) - len(kept)})
@@ -141,8 +141,8 @@ func collection(r resource, verb string, whose relation, namespace, selector str
 	return a
 }
 
-// ofNews tries to create objects, in the samples' namespace and in kube-system.
-func ofNews(r resource, w world) []attempt {
+// creations tries to create objects, in the samples' namespace and in kube-system.
+func creations(r resource, w world) []attempt {
 	if !r.can("create") {
 		return nil
 	}
@@ -152,7 +152,7 @@ func ofNews(r resource, w world) []attempt {
 			r.path(o.Namespace, "", "")).about(cmp.Or(o.String(), "a question"))
 		all = append(all, a.sending(plainJSON, typed(o.Body, r.GroupVersion().WithKind(r.Kind))))
 	}
-	for i, o := range w.news(r) {
+	for i, o := range w.newObjects(r) {
 		create(o)
 		if i == 0 && r.Namespaced && o.Relation != none && o.Namespace != metav1.NamespaceSystem {
 			create(moved(o, metav1.NamespaceSystem))

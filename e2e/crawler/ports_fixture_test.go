@@ -82,7 +82,7 @@ func ofProxies(r resource, sub subresource, w world) []attempt {
 		all = append(all, a)
 	}
 	for _, o := range w.firsts(r) {
-		for _, call := range w.callsBehind(r, o) {
+		for _, call := range w.proxiedCalls(r, o) {
 			if slices.Contains(sub.Verbs, call.verb) {
 				through(o, o.Name, call.verb, call.path)
 			}
@@ -93,9 +93,9 @@ func ofProxies(r resource, sub subresource, w world) []attempt {
 	return all
 }
 
-// callsBehind returns the requests that go through the proxy: kubelet requests for a node, and a
+// proxiedCalls returns the requests that go through the proxy: kubelet requests for a node, and a
 // request that every server answers for other objects.
-func (w world) callsBehind(r resource, o object) []kubeletCall {
+func (w world) proxiedCalls(r resource, o object) []kubeletCall {
 	if r.String() == "nodes" {
 		return kubeletCalls(w.Logs[o.Name])
 	}

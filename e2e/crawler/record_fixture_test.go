@@ -15,7 +15,7 @@ import (
 // successful answers.
 type recorded struct {
 	Credential string   `json:"credential"`
-	Road       road     `json:"road"`
+	Route      route    `json:"road"`
 	Verb       string   `json:"verb"`
 	Resource   string   `json:"resource"`
 	Relation   relation `json:"relation"`
@@ -32,7 +32,7 @@ func (r *report) write(directory string, took time.Duration) error {
 	summary := map[string]any{
 		"profile": r.Setting.profile, "nodeScope": r.Setting.scoped, "seconds": took.Seconds(), "credentials": r.found(),
 		"all":              r.All,
-		"beyondTheOwnNode": map[string]int{"successes": r.All.Beyond, "rights": r.rights()}, "skipped": r.Skipped,
+		"beyondTheOwnNode": map[string]int{"successes": r.All.Outside, "rights": r.rights()}, "skipped": r.Skipped,
 	}
 	by := map[string]*tally{}
 	for _, name := range r.names() {
@@ -42,7 +42,7 @@ func (r *report) write(directory string, took time.Duration) error {
 	var lines []recorded
 	for _, a := range r.Answers {
 		lines = append(lines, recorded{
-			a.Credential.Name, a.Road, a.Verb, a.Resource, a.Relation, a.Object, a.Method + " " + a.url(), a.Node, a.Verdict,
+			a.Credential.Name, a.Route, a.Verb, a.Resource, a.Relation, a.Object, a.Method + " " + a.url(), a.Node, a.Verdict,
 			a.Code, a.Message,
 		})
 	}

@@ -57,7 +57,7 @@ func (r *report) table(b *strings.Builder) {
 		for _, v := range verdicts {
 			fmt.Fprintf(out, "\t%d", t.Verdicts[v])
 		}
-		fmt.Fprintf(out, "\t%d\t%d\n", t.Beyond, rights)
+		fmt.Fprintf(out, "\t%d\t%d\n", t.Outside, rights)
 	}
 	for _, name := range r.names() {
 		t := r.of(name)

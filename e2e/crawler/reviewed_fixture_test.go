@@ -58,8 +58,8 @@ func (e entry) explains(a answer, at setting) bool {
 		(!e.inStage || strings.Contains(a.Path, "/namespaces/"+at.namespace+"/"))
 }
 
-// beyond reports whether the entry allows something beyond the node.
-func (e entry) beyond() bool { return slices.ContainsFunc(e.to, relation.beyond) }
+// isOutside reports whether the entry allows something beyond the node.
+func (e entry) isOutside() bool { return slices.ContainsFunc(e.to, relation.isOutside) }
 
 // matchesAny compares the text with each of the patterns.
 func matchesAny(patterns, text, between string) bool {
@@ -70,11 +70,11 @@ func matchesAny(patterns, text, between string) bool {
 }
 
 var (
-	everything = []relation{own, other, unrelated}
-	itsOwn     = []relation{own}
-	nobodys    = []relation{unrelated}
-	noObject   = []relation{none}
-	others     = []relation{other, unrelated}
+	everything    = []relation{own, other, unrelated}
+	itsOwn        = []relation{own}
+	unrelatedOnly = []relation{unrelated}
+	noObject      = []relation{none}
+	others        = []relation{other, unrelated}
 )
 
 // reviewed lists what may succeed on hardened and on parity.
@@ -103,7 +103,7 @@ var ofEverybody = []entry{
 	},
 	{
 		who: "stage/*, kube-system/*", verbs: "get list watch", resources: "clustertrustbundles." + certs,
-		to: nobodys, why: "trust anchors are public to service accounts (system:cluster-trust-bundle-discovery)",
+		to: unrelatedOnly, why: "trust anchors are public to service accounts (system:cluster-trust-bundle-discovery)",
 		neededBy: "every pod that mounts a ClusterTrustBundle",
 	},
 	{

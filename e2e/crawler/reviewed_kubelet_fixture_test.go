@@ -43,18 +43,18 @@ var ofKubelets = []entry{
 	{who: kubeletName, verbs: "create update patch", resources: "events events.events.k8s.io", to: itsOwn,
 		why: "it tells what becomes of its Node and of its pods [NA-UNI-EVENTS, NR-EVENT-2]"},
 
-	{who: kubeletName, verbs: "get list watch", resources: "services", to: nobodys,
+	{who: kubeletName, verbs: "get list watch", resources: "services", to: unrelatedOnly,
 		why: "every pod is told of the services of its namespace in its environment, and a kubelet does not know " +
 			"which will come [NA-UNI-SERVICES]",
 		neededBy: "every kubelet, for the environment of its pods"},
 	{who: kubeletName, verbs: "get list watch", resources: "csidrivers.storage.k8s.io runtimeclasses.node.k8s.io",
-		to: nobodys, why: "how to mount a volume and how to run a pod is the same on all nodes [NA-UNI-CSIDRIVERS, " +
+		to: unrelatedOnly, why: "how to mount a volume and how to run a pod is the same on all nodes [NA-UNI-CSIDRIVERS, " +
 			"NA-UNI-RUNTIMECLASSES]",
 		neededBy: "every kubelet, to mount volumes and to start pods"},
-	{who: kubeletName, verbs: "get list watch", resources: "clustertrustbundles." + certs, to: nobodys,
+	{who: kubeletName, verbs: "get list watch", resources: "clustertrustbundles." + certs, to: unrelatedOnly,
 		why:      "trust anchors that pods mount: public by nature [NA-UNI-CLUSTERTRUSTBUNDLES]",
 		neededBy: "every kubelet, for projected volumes"},
-	{who: kubeletName, verbs: "get", resources: "configmaps", to: nobodys,
+	{who: kubeletName, verbs: "get", resources: "configmaps", to: unrelatedOnly,
 		objects:  "kube-system/kubeadm-config kube-system/kubelet-config",
 		why:      "kubeadm upgrade node reads them with the kubelet's certificate; kubeadm's own roles grant it [NA-PASS-4]",
 		neededBy: "kubeadm upgrade node"},
@@ -66,13 +66,13 @@ var ofKubelets = []entry{
 
 	// Rights that upstream's rules leave open. Parity allows them as upstream does. Hardened denies
 	// all of them.
-	{who: kubeletName, verbs: "get", resources: "endpoints", to: nobodys, on: Parity,
+	{who: kubeletName, verbs: "get", resources: "endpoints", to: unrelatedOnly, on: Parity,
 		why:      "left over from a storage driver that is gone; NA-ENDPOINTS-1 ends it in hardened",
 		neededBy: "not needed today: upstream keeps it"},
 	{who: kubeletName, verbs: "get list watch", resources: "certificatesigningrequests." + certs, to: others, on: Parity,
 		why:      "upstream lets each node read the requests of all; NA-CSR-1 ends it in hardened",
 		neededBy: "not needed by a kubelet: upstream keeps it"},
-	{who: kubeletName, verbs: "create", resources: "certificatesigningrequests." + certs, to: nobodys, on: Parity,
+	{who: kubeletName, verbs: "create", resources: "certificatesigningrequests." + certs, to: unrelatedOnly, on: Parity,
 		why:      "upstream lets a node ask every signer for anything; NR-CSR-4 ends it in hardened",
 		neededBy: "not needed by a kubelet: upstream keeps it"},
 	{who: kubeletName, verbs: "create update patch", resources: "events events.events.k8s.io", to: others, on: Parity,

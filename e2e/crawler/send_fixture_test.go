@@ -24,8 +24,8 @@ const (
 	tries = 4
 	// longestWait bounds the wait for a Retry-After.
 	longestWait = 2 * time.Second
-	// enough is the number of bytes that are read of an answer for the report.
-	enough = 4 << 10
+	// maxBody is the number of bytes that are read of an answer for the report.
+	maxBody = 4 << 10
 )
 
 // sender makes attempts.
@@ -64,7 +64,7 @@ func (s sender) once(ctx context.Context, who *credential, a attempt) (answer, t
 		header http.Header
 		err    error
 	)
-	if a.Road == byPort {
+	if a.Route == byPort {
 		got.Code, got.Message, header, err = s.toPort(ctx, who, a)
 	} else {
 		got.Code, got.Message, header, err = toServer(ctx, who, a)
@@ -100,15 +100,15 @@ func toServer(ctx context.Context, who *credential, a attempt) (code int, messag
 	if response.StatusCode < http.StatusBadRequest {
 		return response.StatusCode, "", response.Header, nil
 	}
-	text, err := io.ReadAll(io.LimitReader(response.Body, enough))
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxBody))
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		err = nil
 	}
-	return response.StatusCode, said(text), response.Header, err
+	return response.StatusCode, messageOf(text), response.Header, err
 }
 
-// said returns the message of a Status, or the text itself.
-func said(text []byte) string {
+// messageOf returns the message of a Status, or the text itself.
+func messageOf(text []byte) string {
 	var status struct{ Message string }
 	if json.Unmarshal(text, &status) == nil && status.Message != "" {
 		return status.Message
@@ -130,7 +130,7 @@ func (s sender) toPort(ctx context.Context, who *credential, a attempt) (code in
 	if reply.Code < http.StatusBadRequest {
 		return reply.Code, "", reply.Header, nil
 	}
-	return reply.Code, said([]byte(reply.Body)), reply.Header, nil
+	return reply.Code, messageOf([]byte(reply.Body)), reply.Header, nil
 }
 
 // refreshed returns the body of an update for the current object.

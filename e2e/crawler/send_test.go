@@ -53,7 +53,7 @@ func TestTryGivesUp(t *testing.T) {
 	}
 }
 
-func TestARefusalIsAskedForOnce(t *testing.T) {
+func TestDenialIsNotRetried(t *testing.T) {
 	var asked atomic.Int32
 	s, who := serving(t, func(w http.ResponseWriter, _ *http.Request) {
 		asked.Add(1)
@@ -65,7 +65,7 @@ func TestARefusalIsAskedForOnce(t *testing.T) {
 	}
 }
 
-func TestTryReadsAgainWhatHasChanged(t *testing.T) {
+func TestTryRetriesAfterConflict(t *testing.T) {
 	var sent []string
 	s, who := serving(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {
@@ -129,6 +129,6 @@ func TestCrawlEnds(t *testing.T) {
 		}
 	}
 	if took := time.Since(begun); took > 10*time.Second {
-		t.Errorf("it went on for %s", took)
+		t.Errorf("the crawl continued for %s", took)
 	}
 }

@@ -43,15 +43,15 @@ const (
 const (
 	// foreign is an audience other than the API server's.
 	foreign = "e2e.bulkhead.dev/vault"
-	// held bounds how long node scope may take to apply to an annotated account.
-	held = time.Minute
+	// scopeTimeout bounds how long node scope may take to apply to an annotated account.
+	scopeTimeout = time.Minute
 )
 
 // The names of the objects of each node, and of objects without a node.
 const (
-	ours   = "ours"
-	theirs = "theirs"
-	unused = "unused"
+	ofOwnNode   = "ours"
+	ofOtherNode = "theirs"
+	unused      = "unused"
 )
 
 // stage holds the objects that the suite creates in its own namespace, so that an object of each
@@ -72,10 +72,10 @@ func right(verbs, resources string) rbacv1.PolicyRule {
 }
 
 // setStage makes the stage and waits until all of its pods run.
-func setStage(ctx context.Context, s *Scene) stage {
+func setStage(ctx context.Context, e *Env) stage {
 	GinkgoHelper()
 	st := stage{
-		namespace: s.Namespace(ctx), pods: map[string]*corev1.Pod{}, nodes: map[relation]*corev1.Node{},
+		namespace: e.Namespace(ctx), pods: map[string]*corev1.Pod{}, nodes: map[relation]*corev1.Node{},
 		bootstrap: rand.String(6) + "." + rand.String(16),
 	}
 	installed, err := suite.ReadInstallation(ctx)
@@ -86,26 +86,26 @@ func setStage(ctx context.Context, s *Scene) stage {
 		if name == collector || name == minter {
 			account.Annotations = map[string]string{nodescope.ScopeAnnotation: "pods, nodes"}
 		}
-		s.Put(ctx, account)
+		e.Put(ctx, account)
 	}
-	s.Grant(ctx, st.user(collector), right("get list watch", "pods"), right("get", "nodes"), right("list", "services"))
-	s.Grant(ctx, st.user(scraper), right("get", "nodes/metrics"), right("get list watch", "pods nodes"))
-	s.Grant(ctx, st.user(minter), right("create", "serviceaccounts/token"))
-	s.Put(ctx, st.editing(tenant), joiningToken(st.bootstrap), service(st.namespace))
-	st.store(ctx, s, unused)
-	st.furnish(ctx, s, own, suite.Worker, ours, app)
-	st.furnish(ctx, s, other, suite.ControlPlane, theirs, elsewhere)
-	st.requestCertificates(ctx, s)
-	st.put(ctx, s, unused, "", fixtures.As(idle), fixtures.Unscheduled)
+	e.Grant(ctx, st.user(collector), right("get list watch", "pods"), right("get", "nodes"), right("list", "services"))
+	e.Grant(ctx, st.user(scraper), right("get", "nodes/metrics"), right("get list watch", "pods nodes"))
+	e.Grant(ctx, st.user(minter), right("create", "serviceaccounts/token"))
+	e.Put(ctx, st.editing(tenant), joiningToken(st.bootstrap), service(st.namespace))
+	st.store(ctx, e, unused)
+	st.furnish(ctx, e, own, suite.Worker, ofOwnNode, app)
+	st.furnish(ctx, e, other, suite.ControlPlane, ofOtherNode, elsewhere)
+	st.requestCertificates(ctx, e)
+	st.put(ctx, e, unused, "", fixtures.As(idle), fixtures.Unscheduled)
 	// Events of kubelets are invalid in the newer API group, and an invalid object does not reach
 	// admission. These events are valid in both groups, and come first.
-	s.Put(ctx, fixtures.NewEventAbout(st.pods[ours], "0-"+ours, suite.Worker),
-		fixtures.NewEventAbout(st.pods[theirs], "0-"+theirs, suite.ControlPlane),
-		fixtures.NewEventAbout(st.pods[unused], "0-"+unused, nobody))
-	st.put(ctx, s, scraper, suite.ControlPlane, fixtures.As(scraper), fixtures.WithAccount,
+	e.Put(ctx, fixtures.NewEventAbout(st.pods[ofOwnNode], "0-"+ofOwnNode, suite.Worker),
+		fixtures.NewEventAbout(st.pods[ofOtherNode], "0-"+ofOtherNode, suite.ControlPlane),
+		fixtures.NewEventAbout(st.pods[unused], "0-"+unused, missingName))
+	st.put(ctx, e, scraper, suite.ControlPlane, fixtures.As(scraper), fixtures.WithAccount,
 		fixtures.WithShell(scraper, scrape(ctx)))
-	st.put(ctx, s, tenant, suite.Worker, fixtures.As(tenant), fixtures.WithAccount)
-	st.put(ctx, s, minter, suite.Worker, fixtures.As(minter), fixtures.WithAccount)
+	st.put(ctx, e, tenant, suite.Worker, fixtures.As(tenant), fixtures.WithAccount)
+	st.put(ctx, e, minter, suite.Worker, fixtures.As(minter), fixtures.WithAccount)
 	st.await(ctx)
 	return st
 }
@@ -139,41 +139,41 @@ func (st stage) user(account string) string {
 }
 
 // furnish creates one object of every kind that a pod on the node can use.
-func (st stage) furnish(ctx context.Context, s *Scene, whose relation, node, name, account string) {
+func (st stage) furnish(ctx context.Context, e *Env, whose relation, node, name, account string) {
 	GinkgoHelper()
-	volume := st.store(ctx, s, name)
-	s.Put(ctx, fixtures.VolumeAttachment(s.NewName("attachment"), volume, node),
-		fixtures.ResourceSlice(s.NewName("slice"), node))
-	st.put(ctx, s, name, node, fixtures.As(account), fixtures.WithAccount, fixtures.WithSecret(name),
+	volume := st.store(ctx, e, name)
+	e.Put(ctx, fixtures.VolumeAttachment(e.NewName("attachment"), volume, node),
+		fixtures.ResourceSlice(e.NewName("slice"), node))
+	st.put(ctx, e, name, node, fixtures.As(account), fixtures.WithAccount, fixtures.WithSecret(name),
 		fixtures.WithConfigMap(name),
 		fixtures.WithClaim(name), fixtures.WithTokenFor(foreign))
-	st.put(ctx, s, collector+"-"+name, node, fixtures.As(collector), fixtures.WithAccount)
+	st.put(ctx, e, collector+"-"+name, node, fixtures.As(collector), fixtures.WithAccount)
 	var err error
 	st.nodes[whose], err = suite.Client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
 	Expect(err).NotTo(HaveOccurred())
 	its, err := suite.Client.CoreV1().ServiceAccounts(st.namespace).Get(ctx, account, metav1.GetOptions{})
 	Expect(err).NotTo(HaveOccurred())
-	request, err := fixtures.PodCertificateRequest(s.NewName("certificate"), st.pods[name], its, st.nodes[whose])
+	request, err := fixtures.PodCertificateRequest(e.NewName("certificate"), st.pods[name], its, st.nodes[whose])
 	Expect(err).NotTo(HaveOccurred())
-	s.Put(ctx, request)
+	e.Put(ctx, request)
 }
 
 // store creates what a pod can mount, and returns the volume's name. The volume needs no driver, so
 // that the pod starts.
-func (st stage) store(ctx context.Context, s *Scene, name string) string {
+func (st stage) store(ctx context.Context, e *Env, name string) string {
 	GinkgoHelper()
-	volume := fixtures.Volume(s.NewName(name), st.namespace, name, name)
+	volume := fixtures.Volume(e.NewName(name), st.namespace, name, name)
 	volume.Spec.PersistentVolumeSource = corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/var/tmp"}}
-	s.Put(ctx, volume, fixtures.Claim(st.namespace, name, volume.Name), fixtures.Secret(st.namespace, name),
+	e.Put(ctx, volume, fixtures.Claim(st.namespace, name, volume.Name), fixtures.Secret(st.namespace, name),
 		fixtures.ConfigMap(st.namespace, name))
 	return volume.Name
 }
 
 // put creates a pod. The node of an unscheduled pod is empty.
-func (st stage) put(ctx context.Context, s *Scene, name, node string, tweaks ...fixtures.PodTweak) {
+func (st stage) put(ctx context.Context, e *Env, name, node string, tweaks ...fixtures.PodTweak) {
 	GinkgoHelper()
 	pod := fixtures.Pod(st.namespace, name, node, tweaks...)
-	s.Put(ctx, pod)
+	e.Put(ctx, pod)
 	st.pods[name] = pod
 }
 
@@ -218,13 +218,14 @@ func (st stage) await(ctx context.Context) {
 	}
 	// Wait until node scope knows the annotations, which takes seconds by design. Before that, no
 	// status shows that it applies to the account.
-	for account, pod := range map[string]*corev1.Pod{collector: st.pods[collector+"-"+ours], minter: st.pods[minter]} {
+	for account, pod := range map[string]*corev1.Pod{collector: st.pods[collector+"-"+ofOwnNode],
+		minter: st.pods[minter]} {
 		bearer, err := suite.ReadToken(ctx, tokenOf(ctx, suite.Worker, pod))
 		Expect(err).NotTo(HaveOccurred())
 		Eventually(ctx, func() (string, error) {
 			_, message, err := suite.AsBearer(bearer).Send(ctx, List(api.Pods))
 			return message, err
-		}).WithTimeout(held).WithPolling(500*time.Millisecond).Should(ContainSubstring("[NS-"),
+		}).WithTimeout(scopeTimeout).WithPolling(500*time.Millisecond).Should(ContainSubstring("[NS-"),
 			"node scope denies requests of "+account)
 	}
 }

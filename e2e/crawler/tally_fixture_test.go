@@ -16,10 +16,10 @@ type tally struct {
 	Verdicts map[verdict]int
 	// Codes are by verdict and status.
 	Codes map[string]int
-	// Beyond is the number of successes with objects that are not the own node's. Rights counts
+	// Outside is the number of successes with objects that are not the own node's. Rights counts
 	// them by verb and resource.
-	Beyond int
-	Rights map[string]int
+	Outside int
+	Rights  map[string]int
 }
 
 func newTally() *tally {
@@ -30,8 +30,8 @@ func (t *tally) add(a answer) {
 	t.Made++
 	t.Verdicts[a.Verdict]++
 	t.Codes[fmt.Sprintf("%s %d", a.Verdict, a.Code)]++
-	if a.Verdict == succeeded && a.Relation.beyond() {
-		t.Beyond++
+	if a.Verdict == succeeded && a.Relation.isOutside() {
+		t.Outside++
 		t.Rights[fmt.Sprintf("%s (%s)", a.right(), a.Relation)]++
 	}
 }
@@ -112,7 +112,7 @@ func (r *report) of(name string) *tally {
 		}
 		t := r.By[c]
 		joined.Made += t.Made
-		joined.Beyond += t.Beyond
+		joined.Outside += t.Outside
 		addAll(joined.Verdicts, t.Verdicts)
 		addAll(joined.Rights, t.Rights)
 		addAll(joined.Codes, t.Codes)

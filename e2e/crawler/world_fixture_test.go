@@ -48,10 +48,10 @@ func (o object) String() string {
 }
 
 const (
-	// nobody is the name of an object that does not exist. newName is the name of objects to
+	// missingName is the name of an object that does not exist. newName is the name of objects to
 	// create.
-	nobody  = "e2e-crawled-nothing"
-	newName = "e2e-crawled"
+	missingName = "e2e-crawled-nothing"
+	newName     = "e2e-crawled"
 )
 
 // firsts returns the first object of each relation, or an object that does not exist. A denial
@@ -65,7 +65,7 @@ func (w world) firsts(r resource) []object {
 		}
 	}
 	if len(all) == 0 {
-		all = append(all, w.bare(r, nobody))
+		all = append(all, w.bare(r, missingName))
 	}
 	return all
 }
@@ -79,14 +79,14 @@ func (w world) bare(r resource, name string) object {
 	return o
 }
 
-// news returns the objects of the resource to create.
-func (w world) news(r resource) []object {
+// newObjects returns the objects of the resource to create.
+func (w world) newObjects(r resource) []object {
 	if made := w.Made[r.GroupResource()]; len(made) > 0 {
 		return made
 	}
 	var all []object
 	for _, o := range w.firsts(r) {
-		if o.Name == nobody {
+		if o.Name == missingName {
 			return []object{w.bare(r, newName)}
 		}
 		renewed := renamed(o)

@@ -12,14 +12,14 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
 )
 
-func TestNewsAreCopiesUnderANewName(t *testing.T) {
+func TestNewObjectsAreCopiesWithNewName(t *testing.T) {
 	w := imagined()
 	service := &corev1.Service{Spec: corev1.ServiceSpec{ClusterIP: "10.0.0.1", ClusterIPs: []string{"10.0.0.1"},
 		Ports: []corev1.ServicePort{{Port: 80}}}}
 	service.Namespace, service.Name, service.UID, service.ResourceVersion = "stage", "web", "1", "2"
 	service.Labels = map[string]string{"app": "web"}
 	w.Samples[api.Services.GroupResource()] = []object{asObject(own, service)}
-	news := w.news(resource{GroupVersionResource: api.Services, Kind: "Service", Namespaced: true})
+	news := w.newObjects(resource{GroupVersionResource: api.Services, Kind: "Service", Namespaced: true})
 	// A service does not name a node, so a new service is unrelated.
 	if len(news) != 1 || news[0].Relation != unrelated || news[0].Namespace != "stage" {
 		t.Fatalf("news: %+v", news)
@@ -38,25 +38,25 @@ func TestNewsAreCopiesUnderANewName(t *testing.T) {
 	}
 }
 
-func TestNewsOfWhatNamesItsNode(t *testing.T) {
+func TestNewObjectsThatNameTheirNode(t *testing.T) {
 	w := imagined()
 	w.Samples[api.ResourceSlices.GroupResource()] = []object{asObject(own, fixtures.ResourceSlice("a", "n1")),
 		asObject(other, fixtures.ResourceSlice("b", "n2"))}
-	news := w.news(resource{GroupVersionResource: api.ResourceSlices, Kind: "ResourceSlice"})
+	news := w.newObjects(resource{GroupVersionResource: api.ResourceSlices, Kind: "ResourceSlice"})
 	if len(news) != 2 || news[0].Relation != own || news[1].Relation != other {
 		t.Errorf("slices: %+v", news)
 	}
-	if news := w.news(resource{GroupVersionResource: api.Nodes, Kind: "Node"}); len(news) != 1 ||
+	if news := w.newObjects(resource{GroupVersionResource: api.Nodes, Kind: "Node"}); len(news) != 1 ||
 		news[0].Relation != unrelated {
-		t.Errorf("a Node of a new name is nobody's: %+v", news)
+		t.Errorf("a Node of a new name is unrelated to both nodes: %+v", news)
 	}
 }
 
-func TestWhatDoesNotExistIsAskedForByName(t *testing.T) {
+func TestMissingObjectsAreRequestedByName(t *testing.T) {
 	r := resource{GroupVersionResource: api.RuntimeClasses, Kind: "RuntimeClass", Verbs: allVerbs}
 	all := ofObjects(r, imagined())
 	if !slices.ContainsFunc(all,
-		func(a attempt) bool { return a.Verb == "get" && a.Object == nobody && a.Relation == unrelated }) {
+		func(a attempt) bool { return a.Verb == "get" && a.Object == missingName && a.Relation == unrelated }) {
 		t.Errorf("attempts: %v", all)
 	}
 }

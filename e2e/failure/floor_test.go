@@ -34,7 +34,7 @@ type outage struct {
 	readyBefore []string
 }
 
-var _ = Describe("the node authorizer is killed and stays dead", Serial, Ordered,
+var _ = Describe("while node-authorizer is stopped", Serial, Ordered,
 	Label(Disruptive, OnHost, OnWorker, OnHardened, Slow), func() {
 		holds(&outage{
 			lasts: dead,
@@ -50,7 +50,7 @@ var _ = Describe("the node authorizer is killed and stays dead", Serial, Ordered
 		})
 	})
 
-var _ = Describe("the node authorizer hangs", Serial, Ordered, Label(Disruptive, OnHost, OnWorker, OnHardened, Slow),
+var _ = Describe("while node-authorizer hangs", Serial, Ordered, Label(Disruptive, OnHost, OnWorker, OnHardened, Slow),
 	func() {
 		holds(&outage{
 			lasts: hung,
@@ -64,18 +64,18 @@ var _ = Describe("the node authorizer hangs", Serial, Ordered, Label(Disruptive,
 // floor: only hardened has it behind node-authorizer.
 func holds(o *outage) {
 	var (
-		scene         *Scene
-		mine, another *corev1.Secret
+		env                    *Env
+		ownSecret, otherSecret *corev1.Secret
 	)
 
 	BeforeAll(func(ctx SpecContext) {
 		var err error
-		scene = suite.Scene()
-		mine, another = fixtures.Secret(scene.Namespace(ctx), "mine"), fixtures.Secret(scene.Namespace(ctx), "another")
-		scene.Put(ctx, mine, another)
-		scene.Pod(ctx, scene.Own, fixtures.WithSecret(mine.Name))
-		scene.Pod(ctx, scene.Other, fixtures.WithSecret(another.Name))
-		suite.ExpectAllowed(ctx, suite.AsNode(scene.Own), readingOf(mine), "NA-SECRET-1")
+		env = suite.Env()
+		ownSecret, otherSecret = fixtures.Secret(env.Namespace(ctx), "mine"), fixtures.Secret(env.Namespace(ctx), "another")
+		env.Put(ctx, ownSecret, otherSecret)
+		env.Pod(ctx, env.Own, fixtures.WithSecret(ownSecret.Name))
+		env.Pod(ctx, env.Other, fixtures.WithSecret(otherSecret.Name))
+		suite.ExpectAllowed(ctx, suite.AsNode(env.Own), readingOf(ownSecret), "NA-SECRET-1")
 		o.readyBefore, err = readyNodes(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(o.recover)
@@ -83,47 +83,49 @@ func holds(o *outage) {
 		o.since = time.Now()
 	})
 
-	It("and the floor allows what it would allow without us", AllowsBy("NA-SECRET-1", Behind), func(ctx SpecContext) {
-		node := suite.AsNode(scene.Own)
-		Expect(suite.Do(ctx, node, readingOf(mine))).To(AllowedBy(InTree, "NA-SECRET-1"))
-		Expect(suite.Do(ctx, node, Get(api.Nodes).Named(scene.Own))).To(AllowedBy(InTree, "NA-NODE-1"))
-	})
+	It("the in-tree Node authorizer allows what it would allow without Bulkhead", AllowsBy("NA-SECRET-1", Behind),
+		func(ctx SpecContext) {
+			node := suite.AsNode(env.Own)
+			Expect(suite.Do(ctx, node, readingOf(ownSecret))).To(AllowedBy(InTree, "NA-SECRET-1"))
+			Expect(suite.Do(ctx, node, Get(api.Nodes).Named(env.Own))).To(AllowedBy(InTree, "NA-NODE-1"))
+		})
 
-	It("and a refusal is an error of the API server, never an allowance", Denies("NA-SECRET-1"), func(ctx SpecContext) {
-		asked := time.Now()
-		answer, err := suite.Do(ctx, suite.AsNode(scene.Own), readingOf(another))
-		Expect(err).NotTo(HaveOccurred())
-		Expect(answer.Allowed).To(BeFalse())
-		Expect(answer.Code).To(Equal(http.StatusInternalServerError), answer.Message)
-		expectUndecided(ctx, scene.Own, another, asked)
-	})
+	It("a request that the in-tree Node authorizer does not allow fails with an error", Denies("NA-SECRET-1"),
+		func(ctx SpecContext) {
+			asked := time.Now()
+			answer, err := suite.Do(ctx, suite.AsNode(env.Own), readingOf(otherSecret))
+			Expect(err).NotTo(HaveOccurred())
+			Expect(answer.Allowed).To(BeFalse())
+			Expect(answer.Code).To(Equal(http.StatusInternalServerError), answer.Message)
+			expectUndecided(ctx, env.Own, otherSecret, asked)
+		})
 
-	It("and what only the API's rules refuse stays refused", Denies("NA-DEFAULT"), func(ctx SpecContext) {
-		answer, err := suite.Do(ctx, suite.AsNode(scene.Own), List(api.Secrets))
+	It("a request that the API itself rejects stays rejected", Denies("NA-DEFAULT"), func(ctx SpecContext) {
+		answer, err := suite.Do(ctx, suite.AsNode(env.Own), List(api.Secrets))
 		Expect(err).NotTo(HaveOccurred())
 		Expect(answer.Allowed).To(BeFalse())
 		Expect(answer.Code).To(BeElementOf(http.StatusForbidden, http.StatusInternalServerError), answer.Message)
 	})
 
-	It("and a new pod with a secret starts", AllowsBy("NA-SECRET-1", Behind), func(ctx SpecContext) {
-		pod := scene.Pod(ctx, suite.Worker, fixtures.WithSecret(mine.Name))
+	It("a new pod with a secret starts", AllowsBy("NA-SECRET-1", Behind), func(ctx SpecContext) {
+		pod := env.Pod(ctx, suite.Worker, fixtures.WithSecret(ownSecret.Name))
 		started := time.Now()
 		Eventually(ctx, phaseOf(pod)).WithTimeout(PodStart).WithPolling(time.Second).Should(Equal(corev1.PodRunning))
 		Measured("a pod that starts during the outage of "+o.lasts.String(), time.Since(started).Round(time.Second).String())
 	})
 
-	It("and every node stays Ready until the end", PollProgressAfter(2*dead), AllowsBy("NA-LEASE-3", Behind),
+	It("every node stays Ready until the end", PollProgressAfter(2*dead), AllowsBy("NA-LEASE-3", Behind),
 		func(ctx SpecContext) {
 			left := time.Until(o.since.Add(o.lasts))
 			Consistently(ctx, readyNodes).WithTimeout(max(left, time.Second)).WithPolling(5 * time.Second).Should(
 				Equal(o.readyBefore))
 		})
 
-	It("and when it is back, it decides again", Denies("NA-SECRET-1"), func(ctx SpecContext) {
+	It("node-authorizer decides again after its restart", Denies("NA-SECRET-1"), func(ctx SpecContext) {
 		Expect(time.Since(o.since)).To(BeNumerically(">=", o.lasts))
 		o.recover(ctx)
-		suite.ExpectForbidden(ctx, suite.AsNode(scene.Own), readingOf(another), "NA-SECRET-1")
-		suite.ExpectAllowed(ctx, suite.AsNode(scene.Own), readingOf(mine), "NA-SECRET-1")
+		suite.ExpectForbidden(ctx, suite.AsNode(env.Own), readingOf(otherSecret), "NA-SECRET-1")
+		suite.ExpectAllowed(ctx, suite.AsNode(env.Own), readingOf(ownSecret), "NA-SECRET-1")
 	})
 }
 
@@ -131,7 +133,7 @@ func holds(o *outage) {
 func (o *outage) recover(ctx context.Context) {
 	GinkgoHelper()
 	o.end(ctx)
-	suite.Hears(ctx, ServerSwitch, ComponentReady)
+	suite.AwaitWebhook(ctx, ServerSwitch, ComponentReady)
 }
 
 func readingOf(secret *corev1.Secret) Request {

@@ -19,9 +19,9 @@ const (
 	// noImage is an image that cannot be pulled. The pull fails at once. A name lookup without DNS
 	// would take longer than the specs.
 	noImage = "127.0.0.1:1/bulkhead:e2e-none"
-	// impatient is the timeout of an installation that cannot succeed.
-	impatient      = " --timeout=15s"
-	lessImpatient  = " --timeout=45s"
+	// shortTimeout is the timeout of an installation that cannot succeed.
+	shortTimeout   = " --timeout=15s"
+	mediumTimeout  = " --timeout=45s"
 	authorization  = StateDirectory + "/apiserver/authorization.yaml"
 	originalServer = StateDirectory + "/state/kube-apiserver.yaml"
 	serverProcess  = "pgrep -x kube-apiserver"
@@ -47,40 +47,40 @@ var _ = Describe("the installer", Serial, Ordered, Label(Disruptive, OnHost, OnH
 		DeferCleanup(func(ctx context.Context) { suite.OnControlPlane(ctx, installed.Command()) })
 	})
 
-	It("changes nothing when it is run again", AllowsBy("NA-DEFAULT", "NA-UNI-SERVICES"), func(ctx SpecContext) {
+	It("changes nothing in a second run", AllowsBy("NA-DEFAULT", "NA-UNI-SERVICES"), func(ctx SpecContext) {
 		// Accounts of earlier suites leave the lists after their namespaces are deleted.
 		Eventually(func() string { return suite.OnControlPlane(ctx, listsOfSuites) }).WithContext(ctx).WithTimeout(
 			4 * Soon).WithPolling(time.Second).Should(BeEmpty())
 		before := state(ctx)
 		suite.OnControlPlane(ctx, installed.Command())
 		Expect(state(ctx)).To(Equal(before))
-		expectOurs(ctx)
+		expectBulkhead(ctx)
 	})
 
-	It("puts kube-apiserver's manifest back byte for byte", Denies("NA-DEFAULT"), func(ctx SpecContext) {
+	It("restores kube-apiserver's manifest byte for byte", Denies("NA-DEFAULT"), func(ctx SpecContext) {
 		original := exactly(ctx, originalServer)
-		said := suite.OnControlPlane(ctx, "bulkhead uninstall")
+		output := suite.OnControlPlane(ctx, "bulkhead uninstall")
 		plain = exactly(ctx, APIServerManifest)
 		Expect(plain).To(Equal(original))
 		Expect(plain).NotTo(ContainSubstring("bulkhead"))
 		// The kubelet of this host keeps its proxy until `bulkhead node uninstall`.
 		Expect(suite.OnControlPlane(ctx,
 			"test ! -e "+ComponentManifest+" && test ! -e "+RestrictionManifest+" && ls -A "+StateDirectory)).
-			To(Equal("kubelet-auth-proxy\nnode"), "bulkhead uninstall said:\n%s", said)
-		expectOthers(ctx)
+			To(Equal("kubelet-auth-proxy\nnode"), "bulkhead uninstall said:\n%s", output)
+		expectInTree(ctx)
 	})
 
-	It("leaves the old cluster when its image cannot be had", Denies("NA-DEFAULT"), func(ctx SpecContext) {
+	It("changes nothing if its image cannot be pulled", Denies("NA-DEFAULT"), func(ctx SpecContext) {
 		server := suite.OnControlPlane(ctx, serverProcess)
 		broken := installed
 		broken.Image = noImage
-		expectFailure(ctx, broken.Command()+impatient, "node-restriction")
+		expectFailure(ctx, broken.Command()+shortTimeout, "node-restriction")
 		Expect(exactly(ctx, APIServerManifest)).To(Equal(plain))
 		Expect(suite.OnControlPlane(ctx, serverProcess)).To(Equal(server), "the API server was restarted for nothing")
-		expectOthers(ctx)
+		expectInTree(ctx)
 	})
 
-	It("puts the old cluster back when the API server does not come up with ours", Denies("NA-DEFAULT"),
+	It("rolls back if the API server does not start with Bulkhead", Denies("NA-DEFAULT"),
 		func(ctx SpecContext) {
 			// Break the file at the moment when kube-apiserver's manifest first names it. Earlier,
 			// scope-sync would report the broken file. Each component that starts before may need
@@ -88,29 +88,29 @@ var _ = Describe("the installer", Serial, Ordered, Label(Disruptive, OnHost, OnH
 			sabotage := "(for i in $(seq 6000); do grep -q " + authorization + " " + APIServerManifest +
 				" && break; sleep 0.05; done; echo broken > " + authorization + ") >/dev/null 2>&1 &\n"
 			server := suite.OnControlPlane(ctx, serverProcess)
-			expectFailure(ctx, sabotage+installed.Command()+lessImpatient, "kube-apiserver with our components")
+			expectFailure(ctx, sabotage+installed.Command()+mediumTimeout, "kube-apiserver with Bulkhead's components")
 			Expect(suite.OnControlPlane(ctx, serverProcess)).NotTo(Equal(server), "the API server never saw the broken file")
 			Expect(exactly(ctx, APIServerManifest)).To(Equal(plain))
-			expectOthers(ctx)
+			expectInTree(ctx)
 		})
 
-	It("installs where it has failed before", AllowsBy("NA-DEFAULT", "NA-UNI-SERVICES"), func(ctx SpecContext) {
+	It("installs after a failed installation", AllowsBy("NA-DEFAULT", "NA-UNI-SERVICES"), func(ctx SpecContext) {
 		suite.OnControlPlane(ctx, installed.Command())
-		expectOurs(ctx)
+		expectBulkhead(ctx)
 	})
 
-	It("switches to parity, where RBAC may give a node more", AllowsBy("NA-DEFAULT", Behind), func(ctx SpecContext) {
+	It("switches to parity, where RBAC can grant a node more", AllowsBy("NA-DEFAULT", Behind), func(ctx SpecContext) {
 		parity := installed
 		parity.Profile = Parity
 		suite.OnControlPlane(ctx, parity.Command())
-		request := granted(ctx, suite.Scene())
-		suite.ExpectAllowed(ctx, suite.AsNode(suite.Scene().Own), request, Behind)
+		request := granted(ctx, suite.Env())
+		suite.ExpectAllowed(ctx, suite.AsNode(suite.Env().Own), request, Behind)
 	})
 
-	It("switches back to hardened, where it may not", Denies("NA-DEFAULT"), func(ctx SpecContext) {
+	It("switches back to hardened, where RBAC cannot grant a node more", Denies("NA-DEFAULT"), func(ctx SpecContext) {
 		suite.OnControlPlane(ctx, installed.Command())
-		request := granted(ctx, suite.Scene())
-		suite.ExpectForbidden(ctx, suite.AsNode(suite.Scene().Own), request, "NA-DEFAULT")
+		request := granted(ctx, suite.Env())
+		suite.ExpectForbidden(ctx, suite.AsNode(suite.Env().Own), request, "NA-DEFAULT")
 	})
 })
 
@@ -141,17 +141,17 @@ func expectFailure(ctx context.Context, script, waitedFor string) {
 	Expect(out + err.Error()).To(ContainSubstring(waitedFor))
 }
 
-// expectOurs and expectOthers check which component decides about nodes.
-func expectOurs(ctx context.Context) {
+// expectBulkhead and expectOthers check which component decides about nodes.
+func expectBulkhead(ctx context.Context) {
 	GinkgoHelper()
-	node := suite.AsNode(suite.Scene().Own)
+	node := suite.AsNode(suite.Env().Own)
 	suite.ExpectAllowed(ctx, node, List(api.Services), "NA-UNI-SERVICES")
 	suite.ExpectForbidden(ctx, node, List(api.Deployments), "NA-DEFAULT")
 }
 
-func expectOthers(ctx context.Context) {
+func expectInTree(ctx context.Context) {
 	GinkgoHelper()
-	node := suite.AsNode(suite.Scene().Own)
+	node := suite.AsNode(suite.Env().Own)
 	Expect(suite.Do(ctx, node, List(api.Services))).To(AllowedBy(InTree, "NA-UNI-SERVICES"))
 	answer, err := suite.Do(ctx, node, List(api.Deployments))
 	Expect(err).NotTo(HaveOccurred())
@@ -159,13 +159,13 @@ func expectOthers(ctx context.Context) {
 	Expect(answer.Message).NotTo(ContainSubstring("[NA-"))
 }
 
-// granted allows the scene's own node to list deployments in RBAC.
-func granted(ctx context.Context, s *Scene) Request {
+// granted allows the Env's own node to list deployments in RBAC.
+func granted(ctx context.Context, e *Env) Request {
 	GinkgoHelper()
-	namespace := s.Namespace(ctx)
-	role, binding := fixtures.RoleFor(namespace, "deployments", "system:node:"+s.Own, rbacv1.PolicyRule{
+	namespace := e.Namespace(ctx)
+	role, binding := fixtures.RoleFor(namespace, "deployments", "system:node:"+e.Own, rbacv1.PolicyRule{
 		Verbs: []string{"list"}, APIGroups: []string{"apps"}, Resources: []string{"deployments"},
 	})
-	s.Put(ctx, role, binding)
+	e.Put(ctx, role, binding)
 	return List(api.Deployments).In(namespace)
 }

@@ -21,16 +21,16 @@ const restrictionAway = "/etc/kubernetes/e2e-bulkhead-node-restriction.yaml"
 
 // While node-restriction is down, the writes that it must review fail. Heartbeats are not among
 // them.
-var _ = Describe("node-restriction is killed and stays dead", Serial, Ordered,
+var _ = Describe("while node-restriction is stopped", Serial, Ordered,
 	Label(Disruptive, OnHost, OnWorker, OnHardened, Slow), func() {
 		var (
-			scene  *Scene
+			env    *Env
 			own    *corev1.Pod
 			before []string
 			since  time.Time
 			comeUp = func(ctx context.Context) {
 				suite.OnControlPlane(ctx, "test ! -e "+restrictionAway+" || mv "+restrictionAway+" "+RestrictionManifest)
-				suite.Hears(ctx, ServerSwitch, RestrictionReady)
+				suite.AwaitWebhook(ctx, ServerSwitch, RestrictionReady)
 			}
 			message = func() Request {
 				return Patch(api.Pods).In(own.Namespace).Named(own.Name).Sub("status").With(
@@ -40,8 +40,8 @@ var _ = Describe("node-restriction is killed and stays dead", Serial, Ordered,
 
 		BeforeAll(func(ctx SpecContext) {
 			var err error
-			scene = suite.Scene()
-			own = scene.Pod(ctx, scene.Own, fixtures.WithToken())
+			env = suite.Env()
+			own = env.Pod(ctx, env.Own, fixtures.WithToken())
 			before, err = readyNodes(ctx)
 			Expect(err).NotTo(HaveOccurred())
 			DeferCleanup(comeUp)
@@ -53,51 +53,52 @@ var _ = Describe("node-restriction is killed and stays dead", Serial, Ordered,
 		})
 
 		// The documented list of what fails: every write of a node except leases and CSINodes.
-		DescribeTable("a node's write is an error of the API server, never an admission:", AllowsBy("NA-POD-4", Behind),
+		DescribeTable("a node's write is an error of the API server:", AllowsBy("NA-POD-4", Behind),
 			func(ctx SpecContext, request func() Request) {
-				code, text, err := suite.AsNode(scene.Own).Send(ctx, request())
+				code, text, err := suite.AsNode(env.Own).Send(ctx, request())
 				Expect(err).NotTo(HaveOccurred())
 				Expect(code).To(Equal(http.StatusInternalServerError), text)
 				Expect(text).To(ContainSubstring("node-restriction.bulkhead.dev"))
 			},
-			Entry("of a pod's status", func() Request { return message() }),
-			Entry("of its Node's status", func() Request {
-				return Patch(api.Nodes).Named(scene.Own).Sub("status").With(
+			Entry("status of a pod", func() Request { return message() }),
+			Entry("status of its Node", func() Request {
+				return Patch(api.Nodes).Named(env.Own).Sub("status").With(
 					map[string]any{"status": map[string]any{"phase": "Running"}})
 			}),
-			Entry("of an event", func() Request {
-				return Create(api.Events).In(own.Namespace).With(fixtures.EventAbout(own, "told", scene.Own))
+			Entry("event", func() Request {
+				return Create(api.Events).In(own.Namespace).With(fixtures.EventAbout(own, "told", env.Own))
 			}),
-			Entry("of a token", func() Request {
+			Entry("token", func() Request {
 				return Create(api.ServiceAccounts).In(own.Namespace).Named(own.Spec.ServiceAccountName).Sub("token").With(
 					fixtures.TokenRequest(own))
 			}),
 		)
 
-		DescribeTable("and these go on:", AllowsBy("NA-LEASE-1", Behind),
+		DescribeTable("these writes are admitted:", AllowsBy("NA-LEASE-1", Behind),
 			func(ctx SpecContext, who func() *Identity, request func() Request) {
 				code, text, err := who().Send(ctx, request())
 				Expect(err).NotTo(HaveOccurred())
 				Expect(code).To(BeNumerically("<", 300), text)
 			},
-			Entry("heartbeats", func() *Identity { return suite.AsNode(scene.Own) }, func() Request {
-				return Create(api.Leases).In(fixtures.LeaseNamespace).With(fixtures.Lease(fixtures.LeaseNamespace, scene.Own))
+			Entry("lease of a node", func() *Identity { return suite.AsNode(env.Own) }, func() Request {
+				return Create(api.Leases).In(fixtures.LeaseNamespace).With(fixtures.Lease(fixtures.LeaseNamespace, env.Own))
 			}),
-			Entry("a node's drivers", func() *Identity { return suite.AsNode(scene.Own) }, func() Request {
-				return Create(api.CSINodes).With(fixtures.CSINode(scene.Own))
+			Entry("CSINode of a node", func() *Identity { return suite.AsNode(env.Own) }, func() Request {
+				return Create(api.CSINodes).With(fixtures.CSINode(env.Own))
 			}),
-			Entry("whatever others write", func() *Identity { return suite.AsAdmin() }, func() Request { return message() }),
+			Entry("pod status by an administrator", func() *Identity { return suite.AsAdmin() },
+				func() Request { return message() }),
 		)
 
-		It("and every node stays Ready until the end", PollProgressAfter(2*dead), AllowsBy("NA-LEASE-3", Behind),
+		It("every node stays Ready until the end", PollProgressAfter(2*dead), AllowsBy("NA-LEASE-3", Behind),
 			func(ctx SpecContext) {
 				left := time.Until(since.Add(dead))
 				Consistently(ctx, readyNodes).WithTimeout(max(left, time.Second)).WithPolling(5 * time.Second).Should(Equal(before))
 			})
 
-		It("and when it is back, it decides again", AllowsBy("NA-POD-4", Behind), func(ctx SpecContext) {
+		It("node-restriction decides again after its restart", AllowsBy("NA-POD-4", Behind), func(ctx SpecContext) {
 			comeUp(ctx)
-			code, text, err := suite.AsNode(scene.Own).Send(ctx, message())
+			code, text, err := suite.AsNode(env.Own).Send(ctx, message())
 			Expect(err).NotTo(HaveOccurred())
 			Expect(code).To(Equal(http.StatusOK), text)
 		})

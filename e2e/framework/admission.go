@@ -80,11 +80,11 @@ func Written() types.GomegaMatcher {
 	}}
 }
 
-// HoldWrite makes the story's write as who and compares the answer with the labels of the spec, as
-// [Suite.Hold] does for authorization.
-func (s *Suite) HoldWrite(ctx context.Context, who *Identity, story Story, text ...string) {
+// ExpectWriteClaim makes the request function's write as who and compares the answer with the
+// labels of the spec, as [Suite.ExpectClaim] does for authorization.
+func (s *Suite) ExpectWriteClaim(ctx context.Context, who *Identity, makeRequest RequestFunc, text ...string) {
 	ginkgo.GinkgoHelper()
-	request := story(ctx, s.scene)
+	request := makeRequest(ctx, s.env)
 	claim := ReadClaim(ginkgo.CurrentSpecReport().Labels())
 	gomega.Expect(claim.Rules).NotTo(gomega.BeEmpty(), "the spec names no rule")
 	if claim.Want == Allow || claim.Off != "" && !s.InForce(claim.By) {
@@ -100,7 +100,7 @@ func (s *Suite) HoldWrite(ctx context.Context, who *Identity, story Story, text 
 
 // ExpectRefusedWrite makes the write and expects that it is rejected in that way. On parity it
 // makes the write once. On other profiles it retries while the answer shows that the in-tree
-// plugin's informers do not have the scene's objects yet.
+// plugin's informers do not have the Env's objects yet.
 func (s *Suite) ExpectRefusedWrite(ctx context.Context, who *Identity, request Request, refusal Refusal) {
 	ginkgo.GinkgoHelper()
 	rule, known := s.rule(refusal.By)
@@ -114,7 +114,8 @@ func (s *Suite) ExpectRefusedWrite(ctx context.Context, who *Identity, request R
 	gomega.Eventually(ctx, func() bool {
 		answer = s.write(ctx, who, request)
 		return isLate(answer, refusal.code(), answersFirst(s.Settings.Profile, rule))
-	}).WithTimeout(Soon).WithPolling(often).Should(gomega.BeFalse(), "in-tree hears of what there is")
+	}).WithTimeout(Soon).WithPolling(pollInterval).Should(gomega.BeFalse(),
+		"the in-tree plugin's informers have the objects")
 	gomega.Expect(answer).To(right)
 }
 
@@ -122,11 +123,11 @@ func (s *Suite) ExpectRefusedWrite(ctx context.Context, who *Identity, request R
 // Admission then does not find an existing object: it answers 404, or 500 for pod certificate
 // requests. The Node authorizer then finds no relationship. An answer of Bulkhead names a rule and
 // is never late.
-func isLate(a Answer, wanted int, ours bool) bool {
+func isLate(a Answer, wanted int, byBulkhead bool) bool {
 	switch {
 	case strings.Contains(a.Message, "[NR-"), strings.Contains(a.Message, "[NA-"), strings.Contains(a.Message, "[NS-"):
 		return false
-	case a.Code == wanted && wanted == http.StatusNotFound && !ours:
+	case a.Code == wanted && wanted == http.StatusNotFound && !byBulkhead:
 		return false
 	case a.Code == http.StatusNotFound, a.Code == http.StatusInternalServerError &&
 		strings.Contains(a.Message, "not found"):
@@ -136,10 +137,10 @@ func isLate(a Answer, wanted int, ours bool) bool {
 }
 
 // ExpectWritten makes the write and expects that it is admitted. If the in-tree plugin also decides
-// and the scene has changed, it retries until the plugin's cache is up to date.
+// and the Env has changed, it retries until the plugin's cache is up to date.
 func (s *Suite) ExpectWritten(ctx context.Context, who *Identity, request Request) {
 	ginkgo.GinkgoHelper()
-	if s.Settings.Profile == Parity || s.scene.changed.IsZero() {
+	if s.Settings.Profile == Parity || s.env.changed.IsZero() {
 		gomega.Expect(s.write(ctx, who, request)).To(Written())
 		return
 	}
@@ -149,7 +150,7 @@ func (s *Suite) ExpectWritten(ctx context.Context, who *Identity, request Reques
 			return answer, gomega.StopTrying(fmt.Sprintf("a false refusal of %s as %s", request, who)).Attach("answer", answer)
 		}
 		return answer, nil
-	}).WithTimeout(Soon).WithPolling(often).Should(Written())
+	}).WithTimeout(Soon).WithPolling(pollInterval).Should(Written())
 }
 
 // write makes the request once and requests no review. Another suite tests what the authorizers

@@ -29,8 +29,9 @@ type Answer struct {
 	Reason  string
 }
 
-// RefusedByUs reports whether the answer, or the review, is a denial that names a Bulkhead rule.
-func (a Answer) RefusedByUs() bool {
+// DeniedByBulkhead reports whether the answer, or the review, is a denial that names a Bulkhead
+// rule.
+func (a Answer) DeniedByBulkhead() bool {
 	byRule := func(text string) bool { return strings.Contains(text, "[NA-") || strings.Contains(text, "[NS-") }
 	return a.Code == http.StatusForbidden && byRule(a.Message) || !a.Allowed && byRule(a.Reason)
 }
@@ -45,7 +46,7 @@ func (c *Cluster) Do(ctx context.Context, who *Identity, r Request) (Answer, err
 // Try is [Cluster.Do] without the record. Goroutines that outlive a spec may call it.
 func (c *Cluster) Try(ctx context.Context, who *Identity, r Request) (Answer, error) {
 	answer := Answer{User: who.User, Request: r}
-	if !r.onlyAsked {
+	if !r.reviewOnly {
 		var err error
 		if answer.Code, answer.Message, err = who.Send(ctx, r); err != nil {
 			return answer, err
@@ -63,7 +64,7 @@ func (i *Identity) Send(ctx context.Context, r Request) (code int, message strin
 	if err != nil {
 		return 0, "", err
 	}
-	ctx, cancel := context.WithTimeout(ctx, oneRequest)
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	request, err := r.asHTTP(ctx, host)
 	if err != nil {
@@ -103,8 +104,8 @@ func (r Request) asHTTP(ctx context.Context, host string) (*http.Request, error)
 
 // readMessage returns the message of a Status. It returns any other body unchanged.
 func readMessage(body io.Reader) string {
-	const enough = 64 << 10
-	data, err := io.ReadAll(io.LimitReader(body, enough))
+	const limit = 64 << 10
+	data, err := io.ReadAll(io.LimitReader(body, limit))
 	if err != nil {
 		return fmt.Sprintf("%s (reading the rest: %v)", data, err)
 	}

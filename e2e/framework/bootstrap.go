@@ -20,10 +20,10 @@ const tokenLife = 30 * time.Minute
 // BootstrapToken makes a token as `kubeadm token create` does, and waits until the API server
 // accepts it. The token is removed at the end of the spec, or of the container whose BeforeAll
 // calls this.
-func (s *Scene) BootstrapToken(ctx context.Context) Bearer {
+func (e *Env) BootstrapToken(ctx context.Context) Bearer {
 	ginkgo.GinkgoHelper()
 	id, secret := rand.String(6), rand.String(16)
-	s.Put(ctx, &corev1.Secret{
+	e.Put(ctx, &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: "bootstrap-token-" + id},
 		Type:       corev1.SecretTypeBootstrapToken,
 		StringData: map[string]string{
@@ -34,10 +34,10 @@ func (s *Scene) BootstrapToken(ctx context.Context) Bearer {
 	})
 	var token Bearer
 	gomega.Eventually(ctx, func() (err error) {
-		token, err = s.ReadToken(ctx, id+"."+secret)
+		token, err = e.ReadToken(ctx, id+"."+secret)
 		return err
 	}).WithTimeout(Soon).WithPolling(100*time.Millisecond).Should(gomega.Succeed(),
-		"the API server knows the bootstrap token")
+		"the API server accepts the bootstrap token")
 	gomega.Expect(token.User).To(gomega.Equal("system:bootstrap:" + id))
 	gomega.Expect(token.Groups).To(gomega.ContainElement("system:bootstrappers"))
 	return token

@@ -67,9 +67,9 @@ func (c Call) String() string {
 }
 
 func shortened(text string) string {
-	const enough = 300
-	if len(text) > enough {
-		return fmt.Sprintf("%s… (%d bytes)", text[:enough], len(text))
+	const limit = 300
+	if len(text) > limit {
+		return fmt.Sprintf("%s… (%d bytes)", text[:limit], len(text))
 	}
 	return text
 }
@@ -98,8 +98,8 @@ type Caller struct {
 	Token string
 }
 
-// Nobody returns a caller without credentials.
-func Nobody() Caller { return Caller{} }
+// Anonymous returns a caller without credentials.
+func Anonymous() Caller { return Caller{} }
 
 // Account returns a service account with its own token.
 func Account(namespace, name, token string) Caller {

@@ -19,18 +19,18 @@ func TestCallBytes(t *testing.T) {
 		who  Caller
 		want string
 	}{
-		{"nothing is added for nobody", Calling("GET", "//a/../b"), Nobody(),
+		{"no header is added for a caller without credentials", Calling("GET", "//a/../b"), Anonymous(),
 			"GET //a/../b HTTP/1.1\r\nHost: node:1\r\n\r\n"},
 		{"a token is a header", Calling("GET", "/"), Caller{Token: "t"},
 			"GET / HTTP/1.1\r\nHost: node:1\r\nAuthorization: Bearer t\r\n\r\n"},
-		{"lines stay in order, twice the same too", Calling("GET", "/").With("A: 1", "A: 2"), Nobody(),
+		{"lines stay in order, twice the same too", Calling("GET", "/").With("A: 1", "A: 2"), Anonymous(),
 			"GET / HTTP/1.1\r\nHost: node:1\r\nA: 1\r\nA: 2\r\n\r\n"},
-		{"a body has a length", Calling("PUT", "/").Sending("four"), Nobody(),
+		{"a body has a length", Calling("PUT", "/").Sending("four"), Anonymous(),
 			"PUT / HTTP/1.1\r\nHost: node:1\r\nContent-Length: 4\r\n\r\nfour"},
-		{"but for bytes that nothing is said of", Calling("PUT", "/").Then("four"), Nobody(),
+		{"but for bytes that nothing is said of", Calling("PUT", "/").Then("four"), Anonymous(),
 			"PUT / HTTP/1.1\r\nHost: node:1\r\n\r\nfour"},
 		{
-			"an upgrade has sub-protocols", Calling("GET", "/").Upgrading("a", "b"), Nobody(),
+			"an upgrade has sub-protocols", Calling("GET", "/").Upgrading("a", "b"), Anonymous(),
 			"GET / HTTP/1.1\r\nHost: node:1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" + key +
 				"Sec-WebSocket-Protocol: a, b\r\n\r\n",
 		},

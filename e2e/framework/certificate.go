@@ -70,7 +70,7 @@ func (c *Cluster) certified(ctx context.Context, signer, user string, template *
 	if err != nil {
 		return nil, fmt.Errorf("reading the certificate of %s: %w", user, err)
 	}
-	who := c.Holding(user, certificate, key)
+	who := c.AsCertificate(user, certificate, key)
 	who.Groups = slices.Concat(template.Subject.Organization, []string{authenticated})
 	who.Extra = map[string][]string{authuser.CredentialIDKey: {revocationlist.IDOf(parsed[0])}}
 	return who, nil

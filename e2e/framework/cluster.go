@@ -43,7 +43,7 @@ func Connect(ctx context.Context, s Settings) (*Cluster, error) {
 		return nil, fmt.Errorf("reading %s: %w", s.Kubeconfig, err)
 	}
 	config.QPS = -1
-	config.Timeout = oneRequest
+	config.Timeout = requestTimeout
 	config.UserAgent = "bulkhead-e2e"
 	c := &Cluster{Settings: s, config: config, ControlPlane: s.ControlPlane, Worker: s.Worker}
 	if c.Client, err = kubernetes.NewForConfig(config); err != nil {

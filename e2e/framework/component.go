@@ -42,14 +42,14 @@ func (s *Suite) EventuallyOnControlPlane(ctx context.Context, within time.Durati
 	}).WithTimeout(within).WithPolling(time.Second).Should(gomega.Succeed())
 }
 
-// Hears waits until the API server can call a webhook again that was not available. The script
-// ready succeeds on a control-plane host from then on.
+// AwaitWebhook waits until the API server can call a webhook again that was not available. The
+// script ready succeeds on a control-plane host from then on.
 //
 // The API server's client closes all its connections when it reads a renewed certificate. That
 // includes the connection on which it first uses the new certificate (k8s.io/client-go
-// transport/cert_rotation.go). One call is lost then. Hears makes that call, so that no spec loses
-// one.
-func (s *Suite) Hears(ctx context.Context, within time.Duration, ready string) {
+// transport/cert_rotation.go). One call is lost then. AwaitWebhook makes that call, so that no spec
+// loses one.
+func (s *Suite) AwaitWebhook(ctx context.Context, within time.Duration, ready string) {
 	ginkgo.GinkgoHelper()
 	s.EventuallyOnControlPlane(ctx, within, ready)
 	worker, none := s.AsNode(s.Worker), map[string]any{}
@@ -68,7 +68,7 @@ func (s *Suite) RestartComponent(ctx context.Context) {
 	ginkgo.GinkgoHelper()
 	old := s.OnControlPlane(ctx, componentProcess)
 	s.OnControlPlane(ctx, "kill "+old)
-	s.Hears(ctx, restarted, `new=$(`+componentProcess+`) && test "$new" != '`+old+`' && `+ComponentAlive)
+	s.AwaitWebhook(ctx, restarted, `new=$(`+componentProcess+`) && test "$new" != '`+old+`' && `+ComponentAlive)
 }
 
 // ComponentProcess returns the process ID of node-authorizer on its host.

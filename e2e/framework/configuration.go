@@ -26,7 +26,7 @@ const (
 	RestrictionReady = "curl -sS --fail --max-time 5 http://127.0.0.1:10464/readyz"
 
 	restrictionMetrics = "curl -sS --fail --max-time 10 http://127.0.0.1:10464/metrics"
-	goodLoads          = "bulkhead_configuration_loads_total"
+	configurationLoads = "bulkhead_configuration_loads_total"
 )
 
 // Configure applies another configuration until the end of the spec, or of the container whose
@@ -42,7 +42,7 @@ func (s *Suite) Configure(ctx context.Context, yaml string) {
 // has been loaded successfully once more.
 func (s *Suite) writeConfiguration(ctx context.Context, encoded string) {
 	ginkgo.GinkgoHelper()
-	read := func() (float64, error) { return s.RestrictionMetric(ctx, goodLoads, `result="good"`) }
+	read := func() (float64, error) { return s.RestrictionMetric(ctx, configurationLoads, `result="good"`) }
 	known, err := read()
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	if s.OnControlPlane(ctx, "base64 -w0 "+configurationFile) == encoded {

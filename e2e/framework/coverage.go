@@ -121,7 +121,7 @@ func wrongWhileOff(claim Claim, known map[rules.ID]rules.Rule, spec string) []st
 		case rule.Optional && claim.Off == "" && !claim.OnlyHardened:
 			return []string{fmt.Sprintf("%q does not say which rule allows it while %s is off", spec, id)}
 		case rule.ID != "" && !rule.Extension && claim.Off != "":
-			return []string{fmt.Sprintf("%q says what holds without %s, which is always in force", spec, id)}
+			return []string{fmt.Sprintf("%q names the outcome without %s, but that rule is always in force", spec, id)}
 		}
 	}
 	return nil

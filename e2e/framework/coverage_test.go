@@ -35,16 +35,16 @@ func TestUnproved(t *testing.T) {
 			[]string{`"is vague" does not say what it wants`},
 		},
 		{
-			"a spec of an unknown rule is found", []types.SpecReport{allow, deny, spec("is odd", Denies("NA-TWO-1")...)},
-			[]string{`"is odd" names NA-TWO-1, which is no rule`},
+			"a spec of an unknown rule is found", []types.SpecReport{allow, deny, spec("has Off", Denies("NA-TWO-1")...)},
+			[]string{`"has Off" names NA-TWO-1, which is no rule`},
 		},
 		{
 			"a spec decided by an unknown rule is found",
-			[]types.SpecReport{allow, deny, spec("is odd", AllowsBy("NA-ONE-1", "NA-TWO-1")...)},
-			[]string{`"is odd" names NA-TWO-1, which is no rule`},
+			[]types.SpecReport{allow, deny, spec("has Off", AllowsBy("NA-ONE-1", "NA-TWO-1")...)},
+			[]string{`"has Off" names NA-TWO-1, which is no rule`},
 		},
 		{
-			"an authorizer behind ours is no rule and may decide",
+			"another authorizer may decide",
 			[]types.SpecReport{deny, spec("is passed", AllowsBy("NA-ONE-1", Behind)...)}, nil,
 		},
 		{
@@ -87,13 +87,13 @@ func TestUnprovedOptional(t *testing.T) {
 		},
 		{
 			"a rule that is always in force is never off",
-			[]types.SpecReport{allow, deny, both, spec("is odd", DeniesBeyond("NA-ONE-1", "NA-TWO-1")...)},
-			[]string{`"is odd" says what holds without NA-ONE-1, which is always in force`},
+			[]types.SpecReport{allow, deny, both, spec("has Off", DeniesBeyond("NA-ONE-1", "NA-TWO-1")...)},
+			[]string{`"has Off" names the outcome without NA-ONE-1, but that rule is always in force`},
 		},
 		{
 			"the rule of while it is off must be one",
-			[]types.SpecReport{allow, deny, both, spec("is odd", DeniesBeyond("NA-TWO-1", "NA-SIX-1")...)},
-			[]string{`"is odd" names NA-SIX-1, which is no rule`},
+			[]types.SpecReport{allow, deny, both, spec("has Off", DeniesBeyond("NA-TWO-1", "NA-SIX-1")...)},
+			[]string{`"has Off" names NA-SIX-1, which is no rule`},
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -107,7 +107,7 @@ func TestUnprovedOptional(t *testing.T) {
 
 func TestInForce(t *testing.T) {
 	upstreams := rules.Rule{ID: "NA-ONE-1"}
-	ours := rules.Rule{ID: "NA-TWO-1", Extension: true}
+	extension := rules.Rule{ID: "NA-TWO-1", Extension: true}
 	optional := rules.Rule{ID: "NA-SIX-1", Extension: true, Optional: true}
 	audited := rules.Rule{ID: "NA-SIX-2", Extension: true, Optional: true, Audited: true}
 	for _, tc := range []struct {
@@ -119,10 +119,10 @@ func TestInForce(t *testing.T) {
 		{InTree, [4]bool{true, false, false, false}},
 	} {
 		t.Run(string(tc.profile), func(t *testing.T) {
-			got := [4]bool{InForce(upstreams, tc.profile), InForce(ours, tc.profile), InForce(optional, tc.profile),
+			got := [4]bool{InForce(upstreams, tc.profile), InForce(extension, tc.profile), InForce(optional, tc.profile),
 				InForce(audited, tc.profile)}
 			if got != tc.want {
-				t.Errorf("upstream's, ours, optional and audited: got %v, want %v", got, tc.want)
+				t.Errorf("upstream, extension, optional and audited rule: got %v, want %v", got, tc.want)
 			}
 		})
 	}

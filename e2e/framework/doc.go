@@ -6,9 +6,9 @@
 // report of how each rule was proved.
 //
 // A spec names a rule and an outcome in its labels ([Allows], [Denies]). It makes one request and
-// compares the answer with those labels ([Suite.Hold]). A denial must be the right denial: status
-// 403 and the ID of the rule. An allowance must be from Bulkhead: a SubjectAccessReview of the same
-// attributes names the rule. So a binding in RBAC cannot be the reason.
+// compares the answer with those labels ([Suite.ExpectClaim]). A denial must be the right denial:
+// status 403 and the ID of the rule. An allowance must be from Bulkhead: a SubjectAccessReview of
+// the same attributes names the rule. So a binding in RBAC cannot be the reason.
 //
 // Specs send calls to a kubelet's port byte for byte ([Port.Send]), because most of these calls
 // cannot be sent by a client library. A denial must have its status and the ID of the rule in its

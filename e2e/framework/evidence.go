@@ -67,7 +67,7 @@ func (s *Suite) keep(path string, read func() (string, error)) {
 	}
 	note := path
 	if err != nil {
-		note = fmt.Sprintf("%s: not kept: %v", path, err)
+		note = fmt.Sprintf("%s: not saved: %v", path, err)
 	}
 	ginkgo.AddReportEntry("evidence", note, ginkgo.ReportEntryVisibilityFailureOrVerbose)
 }

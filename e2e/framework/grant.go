@@ -17,21 +17,21 @@ import (
 
 // Grant gives a user rights in the whole cluster with RBAC and a new ClusterRole, until the spec
 // ends. It returns after the API server's RBAC authorizer has the binding.
-func (s *Scene) Grant(ctx context.Context, user string, rules ...rbacv1.PolicyRule) {
+func (e *Env) Grant(ctx context.Context, user string, rules ...rbacv1.PolicyRule) {
 	ginkgo.GinkgoHelper()
 	role := &rbacv1.ClusterRole{Rules: rules}
 	role.Name = "e2e-granted-" + rand.String(8)
-	s.Put(ctx, role)
-	s.Bind(ctx, user, role.Name)
+	e.Put(ctx, role)
+	e.Bind(ctx, user, role.Name)
 }
 
 // Bind binds a user to a ClusterRole until the spec ends. It returns after the API server's RBAC
 // authorizer has the binding. RBAC learns of bindings by a watch, so an earlier request would be
 // denied by RBAC. Bind also binds a witness and checks that one: other authorizers decide about the
 // user, too.
-func (s *Scene) Bind(ctx context.Context, user, clusterRole string) {
+func (e *Env) Bind(ctx context.Context, user, clusterRole string) {
 	ginkgo.GinkgoHelper()
-	role, err := s.Client.RbacV1().ClusterRoles().Get(ctx, clusterRole, metav1.GetOptions{})
+	role, err := e.Client.RbacV1().ClusterRoles().Get(ctx, clusterRole, metav1.GetOptions{})
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	gomega.Expect(role.Rules).NotTo(gomega.BeEmpty(), "ClusterRole %s grants nothing", clusterRole)
 	witness := "e2e-witness-" + rand.String(8)
@@ -43,15 +43,15 @@ func (s *Scene) Bind(ctx context.Context, user, clusterRole string) {
 		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: clusterRole},
 	}
 	binding.Name = witness
-	s.Put(ctx, binding)
+	e.Put(ctx, binding)
 	gomega.Eventually(ctx, func() (bool, error) {
 		review := aboutFirst(witness, role.Rules[0])
-		review, err := s.Client.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+		review, err := e.Client.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
 		if err != nil {
 			return false, err
 		}
 		return review.Status.Allowed, nil
-	}).WithTimeout(Soon).WithPolling(often).Should(gomega.BeTrue(), "RBAC hears of the binding of %s to %s", user,
+	}).WithTimeout(Soon).WithPolling(pollInterval).Should(gomega.BeTrue(), "RBAC has the binding of %s to %s", user,
 		clusterRole)
 }
 

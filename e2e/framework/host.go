@@ -94,9 +94,9 @@ func firstLine(s string) string {
 }
 
 func tail(s string) string {
-	const enough = 2000
-	if s = strings.TrimSpace(s); len(s) > enough {
-		return "…" + s[len(s)-enough:]
+	const limit = 2000
+	if s = strings.TrimSpace(s); len(s) > limit {
+		return "…" + s[len(s)-limit:]
 	}
 	return s
 }

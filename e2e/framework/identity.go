@@ -72,14 +72,15 @@ func (c *Cluster) RealKubelet(ctx context.Context, node string) (*Identity, erro
 	if err != nil {
 		return nil, fmt.Errorf("reading the kubelet's certificate: %w", err)
 	}
-	who := c.Holding(nodePrefix+node, []byte(pair), []byte(pair))
+	who := c.AsCertificate(nodePrefix+node, []byte(pair), []byte(pair))
 	who.Groups = []string{nodesGroup, authenticated}
 	return who, nil
 }
 
-// Holding returns the identity of a client certificate and its key, both PEM. The user is the name
-// in the certificate. The certificate may be invalid: the specs test whether a server accepts it.
-func (c *Cluster) Holding(user string, certificate, key []byte) *Identity {
+// AsCertificate returns the identity of a client certificate and its key, both PEM. The user is the
+// name in the certificate. The certificate may be invalid: the specs test whether a server accepts
+// it.
+func (c *Cluster) AsCertificate(user string, certificate, key []byte) *Identity {
 	config := rest.AnonymousClientConfig(c.config)
 	config.CertData, config.KeyData = certificate, key
 	return &Identity{User: user, config: config}

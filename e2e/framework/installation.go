@@ -35,8 +35,8 @@ type Installation struct {
 		Validity    time.Duration `json:"validity"`
 		RenewBefore time.Duration `json:"renewBefore"`
 	} `json:"certificates"`
-	// Beyond holds the options for the optional rules.
-	Beyond Beyond `json:"beyondUpstream"`
+	// Extensions holds the options for the optional rules.
+	Extensions Extensions `json:"beyondUpstream"`
 	// NodeScope holds the options for accounts with a node scope.
 	NodeScope struct {
 		On              bool   `json:"on"`
@@ -44,8 +44,9 @@ type Installation struct {
 	} `json:"nodeScope"`
 }
 
-// Beyond is about the rules that upstream does not have. A zero field means the profile's default.
-type Beyond struct {
+// Extensions is about the rules that upstream does not have. A zero field means the profile's
+// default.
+type Extensions struct {
 	Mode                     string            `json:"mode"`
 	RuleModes                map[string]string `json:"ruleModes"`
 	TerminatedPodGrace       *time.Duration    `json:"terminatedPodGrace"`
@@ -54,7 +55,7 @@ type Beyond struct {
 
 // flags returns all flags again, because an installation keeps the values of the last run. An empty
 // value resets a flag.
-func (b Beyond) flags() string {
+func (b Extensions) flags() string {
 	var modes []string
 	for _, id := range slices.Sorted(maps.Keys(b.RuleModes)) {
 		modes = append(modes, id+"="+b.RuleModes[id])
@@ -96,23 +97,23 @@ func (in Installation) Command() string {
 	if in.NodeScope.On {
 		command += fmt.Sprintf(" --node-scope --node-scope-custom-resources='%s'", in.NodeScope.CustomResources)
 	}
-	return command + in.Beyond.flags()
+	return command + in.Extensions.flags()
 }
 
 // Auditing returns the installation with its optional rules in audit mode and with the given grace
 // after a pod's end.
 func (in Installation) Auditing(grace time.Duration) Installation {
-	in.Beyond = Beyond{Mode: "audit", TerminatedPodGrace: &grace,
-		CredentialProviderTokens: in.Beyond.CredentialProviderTokens}
+	in.Extensions = Extensions{Mode: "audit", TerminatedPodGrace: &grace,
+		CredentialProviderTokens: in.Extensions.CredentialProviderTokens}
 	return in
 }
 
 // Undoing returns the installation that restores the host after another installation set a grace.
 // The installer cannot reset the grace, so the default value is given explicitly.
 func (in Installation) Undoing() Installation {
-	if in.Beyond.TerminatedPodGrace == nil {
+	if in.Extensions.TerminatedPodGrace == nil {
 		usual := TerminatedPodGrace
-		in.Beyond.TerminatedPodGrace = &usual
+		in.Extensions.TerminatedPodGrace = &usual
 	}
 	return in
 }
@@ -125,13 +126,13 @@ func (in Installation) LivingFor(validity, renewBefore time.Duration) Installati
 
 // Enforcing returns the installation with these optional rules enforced.
 func (in Installation) Enforcing(ids ...rules.ID) Installation {
-	modes := maps.Clone(in.Beyond.RuleModes)
+	modes := maps.Clone(in.Extensions.RuleModes)
 	if modes == nil {
 		modes = map[string]string{}
 	}
 	for _, id := range ids {
 		modes[string(id)] = rules.Enforce.String()
 	}
-	in.Beyond.RuleModes = modes
+	in.Extensions.RuleModes = modes
 	return in
 }

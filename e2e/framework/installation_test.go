@@ -18,33 +18,33 @@ func TestCommand(t *testing.T) {
 		}
 		return in
 	}
-	told := read(`{"profile": "hardened", "image": "i:1", "certificates": {"validity": 3600000000000, "renewBefore": 1800000000000},
+	installed := read(`{"profile": "hardened", "image": "i:1", "certificates": {"validity": 3600000000000, "renewBefore": 1800000000000},
 		"beyondUpstream": {"mode": "enforce", "ruleModes": {"NA-SA-3": "off", "NA-CSR-1": "audit"},
 		"terminatedPodGrace": 5000000000, "credentialProviderTokens": true}}`)
-	untold := read(`{"profile": "hardened", "image": "i:1", "certificates": {"validity": 3600000000000, "renewBefore": 1800000000000}}`)
+	defaults := read(`{"profile": "hardened", "image": "i:1", "certificates": {"validity": 3600000000000, "renewBefore": 1800000000000}}`)
 	for _, tc := range []struct {
 		name string
 		in   Installation
 		want string
 	}{
-		{"nothing of ours is removed", Installation{Profile: InTree}, "bulkhead uninstall"},
-		{"what was left to the profile is left to it", untold, plain + " --beyond-upstream= --rule-mode="},
+		{"in-tree uninstalls Bulkhead", Installation{Profile: InTree}, "bulkhead uninstall"},
+		{"unset options stay unset", defaults, plain + " --beyond-upstream= --rule-mode="},
 		{
-			"what was said is said again", told,
+			"set options are repeated", installed,
 			plain + " --beyond-upstream=enforce --rule-mode=NA-CSR-1=audit,NA-SA-3=off --terminated-pod-grace=5s " +
 				"--credential-provider-tokens=true",
 		},
 		{
-			"an audit is one of all rules", told.Auditing(time.Second),
+			"audit mode applies to all rules", installed.Auditing(time.Second),
 			plain + " --beyond-upstream=audit --rule-mode= --terminated-pod-grace=1s --credential-provider-tokens=true",
 		},
 		{
-			"node scope is said again",
+			"node scope options are repeated",
 			read(`{"profile": "hardened", "image": "i:1", "certificates": {"validity": 3600000000000, "renewBefore": 1800000000000},
 				"nodeScope": {"on": true, "customResources": "a.example.com=field:spec.node"}}`),
 			plain + " --node-scope --node-scope-custom-resources='a.example.com=field:spec.node' --beyond-upstream= --rule-mode=",
 		},
-		{"a grace that nobody chose is named to undo another", untold.Undoing(),
+		{"default grace period is explicit, to undo another one", defaults.Undoing(),
 			plain + " --beyond-upstream= --rule-mode= --terminated-pod-grace=30s"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/kind/progress"
 )
 
-func TestSuitesOfACheckoutShareOneLock(t *testing.T) {
+func TestMachineLockIsSharedInCheckout(t *testing.T) {
 	root := t.TempDir()
 	writeAt(t, filepath.Join(root, "go.mod"))
 	var files []string
@@ -34,13 +34,13 @@ func TestSuitesOfACheckoutShareOneLock(t *testing.T) {
 	}
 }
 
-func TestWhoHasNoCheckoutHasALockToo(t *testing.T) {
+func TestMachineLockOutsideCheckout(t *testing.T) {
 	t.Chdir(t.TempDir())
 	file, err := machineLock()
 	if err != nil {
 		t.Fatal(err)
 	}
-	release, err := progress.Lock(t.Context(), file, func() { t.Error("somebody has it already") })
+	release, err := progress.Lock(t.Context(), file, func() { t.Error("another process has the lock") })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestWhoHasNoCheckoutHasALockToo(t *testing.T) {
 	}
 }
 
-func TestWhereNothingCanBeWrittenThereIsNoLock(t *testing.T) {
+func TestMachineLockInReadOnlyDirectory(t *testing.T) {
 	directory := t.TempDir()
 	writeAt(t, filepath.Join(directory, "_output"))
 	t.Chdir(directory)

@@ -83,7 +83,7 @@ func (m *NewMachine) leaveControlPlane(ctx context.Context) {
 	gomega.Eventually(ctx, func() (string, error) {
 		return m.Host.Run(ctx, m.ControlPlane, "kubectl --kubeconfig=/etc/kubernetes/admin.conf get --raw=/readyz")
 	}).WithTimeout(NodeReady).WithPolling(time.Second).Should(gomega.Equal("ok"),
-		"the API server that stays; kubeadm reset: %v", reset)
+		"the remaining API server; kubeadm reset: %v", reset)
 }
 
 // member returns the ID of the machine's etcd member, or an empty string if there is none. A member

@@ -37,17 +37,17 @@ type NewMachine struct {
 
 // NewMachine starts a machine. It removes the machine and its Node after the spec, or after the
 // container whose BeforeAll calls this. Outside of the reference cluster the spec is skipped.
-func (s *Scene) NewMachine(ctx context.Context, name string) *NewMachine {
+func (e *Env) NewMachine(ctx context.Context, name string) *NewMachine {
 	ginkgo.GinkgoHelper()
-	if !strings.HasPrefix(s.Settings.NodeExec, "docker ") {
+	if !strings.HasPrefix(e.Settings.NodeExec, "docker ") {
 		ginkgo.Skip("only the reference cluster can have further machines")
 	}
 	image, err := docker(ctx, "inspect", "--format", `{{.Image}} {{index .Config.Labels "io.x-k8s.kind.cluster"}}`,
-		s.ControlPlane)
+		e.ControlPlane)
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	of := strings.Fields(image)
-	gomega.Expect(of).To(gomega.HaveLen(2), "image and kind cluster of %s: %q", s.ControlPlane, image)
-	m := &NewMachine{Cluster: s.Cluster, Name: name}
+	gomega.Expect(of).To(gomega.HaveLen(2), "image and kind cluster of %s: %q", e.ControlPlane, image)
+	m := &NewMachine{Cluster: e.Cluster, Name: name}
 	ginkgo.DeferCleanup(m.remove)
 	// The same arguments as kind uses to start a node (sigs.k8s.io/kind
 	// pkg/cluster/internal/providers/docker). With kind's label, `make down` removes what an
@@ -59,7 +59,7 @@ func (s *Scene) NewMachine(ctx context.Context, name string) *NewMachine {
 		"--volume", "/lib/modules:/lib/modules:ro", "--env", "KIND_EXPERIMENTAL_CONTAINERD_SNAPSHOTTER", of[0])
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	gomega.Eventually(ctx, func() error {
-		_, err := s.Host.Run(ctx, name, "systemctl is-active containerd")
+		_, err := e.Host.Run(ctx, name, "systemctl is-active containerd")
 		return err
 	}).WithTimeout(NodeReady).WithPolling(time.Second).Should(gomega.Succeed(), "containerd of %s", name)
 	return m

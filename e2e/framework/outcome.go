@@ -28,25 +28,25 @@ type outcome struct {
 // counts.
 func ForbiddenBy(profile Profile, rule rules.ID, text string) types.GomegaMatcher {
 	return &outcome{
-		wanted: fmt.Sprintf("be refused by %s", rule),
+		wanted: fmt.Sprintf("be denied by %s", rule),
 		judge: func(a Answer) error {
-			if !a.Request.onlyAsked && a.Code != http.StatusForbidden {
+			if !a.Request.reviewOnly && a.Code != http.StatusForbidden {
 				return fmt.Errorf("the status is not 403")
 			}
 			if a.Allowed {
 				return fmt.Errorf("a review of the same attributes allows it")
 			}
-			return saysWhy(profile, rule, text, a)
+			return givesReason(profile, rule, text, a)
 		},
 	}
 }
 
-func saysWhy(profile Profile, rule rules.ID, text string, a Answer) error {
-	said := map[string]string{"message": a.Message, "review's reason": a.Reason}
-	if a.Request.onlyAsked {
-		delete(said, "message")
+func givesReason(profile Profile, rule rules.ID, text string, a Answer) error {
+	description := map[string]string{"message": a.Message, "review's reason": a.Reason}
+	if a.Request.reviewOnly {
+		delete(description, "message")
 	}
-	for where, words := range said {
+	for where, words := range description {
 		if profile != InTree && !strings.Contains(words, "["+string(rule)+"]") {
 			return fmt.Errorf("the %s does not name %s", where, rule)
 		}
@@ -86,16 +86,16 @@ func allowedByOthers(profile Profile, rule rules.ID, reason string) error {
 	case rule != Behind && byRBAC:
 		return fmt.Errorf("RBAC allowed it, not the Node authorizer")
 	case rule == Behind && !byRBAC && reason != "":
-		return fmt.Errorf("not an authorizer behind ours allowed it (profile %s)", profile)
+		return fmt.Errorf("no authorizer behind Bulkhead allowed it (profile %s)", profile)
 	}
 	return nil
 }
 
 func (a Answer) succeeded() bool {
-	if a.Request.onlyAsked {
+	if a.Request.reviewOnly {
 		return true
 	}
-	return a.Code < http.StatusBadRequest || a.Code == http.StatusNotFound && a.Request.mayMiss
+	return a.Code < http.StatusBadRequest || a.Code == http.StatusNotFound && a.Request.acceptNotFound
 }
 
 // Match implements Gomega's matcher.
@@ -112,7 +112,7 @@ func (o *outcome) Match(actual any) (bool, error) {
 func (o *outcome) FailureMessage(actual any) string {
 	a, ok := actual.(Answer)
 	if !ok {
-		return fmt.Sprintf("%v is no Answer", actual)
+		return fmt.Sprintf("%v is not an Answer", actual)
 	}
 	return fmt.Sprintf("expected\n    %s\n    as %s\nto %s, but %v:\n    answer: %d %s\n    review: allowed=%v, reason %q",
 		a.Request, a.User, o.wanted, o.wrong, a.Code, a.Message, a.Allowed, a.Reason)

@@ -9,7 +9,7 @@ import (
 	"github.com/onsi/gomega/types"
 )
 
-func TestRefusedByUs(t *testing.T) {
+func TestDeniedByBulkhead(t *testing.T) {
 	const reason = "no relationship found between node 'a' and this object [NA-SECRET-1]"
 	for _, tc := range []struct {
 		name   string
@@ -26,7 +26,7 @@ func TestRefusedByUs(t *testing.T) {
 		{"an allowance is not", Answer{Code: 200, Allowed: true, Reason: "[NA-SECRET-1]"}, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if got := tc.answer.RefusedByUs(); got != tc.want {
+			if got := tc.answer.DeniedByBulkhead(); got != tc.want {
 				t.Errorf("got %v, want %v", got, tc.want)
 			}
 		})
@@ -34,7 +34,7 @@ func TestRefusedByUs(t *testing.T) {
 }
 
 func TestOutcomes(t *testing.T) {
-	const ours, text = "NA-LEASE-3", "can only access node lease"
+	const rule, text = "NA-LEASE-3", "can only access node lease"
 	refusal := Answer{Code: 403, Message: "forbidden: " + text + " [NA-LEASE-3]", Reason: text + " [NA-LEASE-3]"}
 	upstream := Answer{Code: 403, Message: "forbidden: node: " + text, Reason: "node: " + text}
 	allowance := Answer{Code: 200, Allowed: true, Reason: "[NA-LEASE-3]"}
@@ -46,26 +46,26 @@ func TestOutcomes(t *testing.T) {
 		answer  Answer
 		want    bool
 	}{
-		{"our refusal is ours", ForbiddenBy(Hardened, ours, text), refusal, true},
+		{"a denial with a rule ID is Bulkhead's", ForbiddenBy(Hardened, rule, text), refusal, true},
 		{"another rule's refusal is not", ForbiddenBy(Hardened, "NA-LEASE-1", text), refusal, false},
-		{"another text is not", ForbiddenBy(Hardened, ours, "something else"), refusal, false},
-		{"a refusal without an ID is not", ForbiddenBy(Hardened, ours, text), upstream, false},
-		{"on in-tree it is", ForbiddenBy(InTree, ours, text), upstream, true},
-		{"401 is no refusal", ForbiddenBy(InTree, ours, ""), Answer{Code: 401}, false},
-		{"what a review allows is not refused", ForbiddenBy(InTree, ours, ""), Answer{Code: 403, Allowed: true}, false},
+		{"another text is not", ForbiddenBy(Hardened, rule, "something else"), refusal, false},
+		{"a refusal without an ID is not", ForbiddenBy(Hardened, rule, text), upstream, false},
+		{"on in-tree it is", ForbiddenBy(InTree, rule, text), upstream, true},
+		{"401 is no refusal", ForbiddenBy(InTree, rule, ""), Answer{Code: 401}, false},
+		{"what a review allows is not refused", ForbiddenBy(InTree, rule, ""), Answer{Code: 403, Allowed: true}, false},
 
-		{"our allowance is ours", AllowedBy(Hardened, ours), allowance, true},
+		{"an allowance with a rule ID is Bulkhead's", AllowedBy(Hardened, rule), allowance, true},
 		{"another rule's allowance is not", AllowedBy(Hardened, "NA-LEASE-1"), allowance, false},
-		{"the floor's is not", AllowedBy(Hardened, ours), byNode, false},
-		{"RBAC's is not", AllowedBy(Parity, ours), byRBAC, false},
-		{"on in-tree the Node authorizer's is", AllowedBy(InTree, ours), byNode, true},
-		{"on in-tree RBAC's is not", AllowedBy(InTree, ours), byRBAC, false},
-		{"behind us RBAC's is", AllowedBy(Hardened, Behind), byRBAC, true},
-		{"behind us ours is not", AllowedBy(Hardened, Behind), allowance, false},
-		{"what is missing did not succeed", AllowedBy(InTree, ours), Answer{Code: 404, Allowed: true}, false},
-		{"unless it may be missing", AllowedBy(InTree, ours),
+		{"the floor's is not", AllowedBy(Hardened, rule), byNode, false},
+		{"RBAC's is not", AllowedBy(Parity, rule), byRBAC, false},
+		{"on in-tree the Node authorizer's is", AllowedBy(InTree, rule), byNode, true},
+		{"on in-tree RBAC's is not", AllowedBy(InTree, rule), byRBAC, false},
+		{"an allowance by RBAC is from behind Bulkhead", AllowedBy(Hardened, Behind), byRBAC, true},
+		{"an allowance with a rule ID is not from behind Bulkhead", AllowedBy(Hardened, Behind), allowance, false},
+		{"what is missing did not succeed", AllowedBy(InTree, rule), Answer{Code: 404, Allowed: true}, false},
+		{"unless it may be missing", AllowedBy(InTree, rule),
 			Answer{Code: 404, Allowed: true, Request: Get(pods).OrMissing()}, true},
-		{"what admission refuses did not succeed", AllowedBy(Hardened, ours),
+		{"what admission refuses did not succeed", AllowedBy(Hardened, rule),
 			Answer{Code: 403, Allowed: true, Reason: "[NA-LEASE-3]"}, false},
 		{"a question needs no request", AllowedBy(Hardened, Behind),
 			Answer{Allowed: true, Reason: "RBAC: so", Request: Ask("sign", pods)}, true},

@@ -21,8 +21,8 @@ const podNetwork = "/etc/cni/net.d/10-bulkhead.conflist"
 // changed, as `make up` does. Other pod networks update themselves, so it does not change them. It
 // is idempotent.
 func (c *Cluster) FollowPodCIDR(ctx context.Context, name, before string) error {
-	if ours, err := c.Host.Run(ctx, name, "test ! -e "+podNetwork+" || echo ours"); err != nil ||
-		strings.TrimSpace(ours) == "" {
+	if output, err := c.Host.Run(ctx, name, "test ! -e "+podNetwork+" || echo ours"); err != nil ||
+		strings.TrimSpace(output) == "" {
 		return err
 	}
 	list, err := c.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: "!" + FakeNodeLabel})

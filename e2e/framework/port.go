@@ -49,10 +49,10 @@ func (p *Port) TLS(who Caller) *tls.Config {
 }
 
 // Dial opens a connection and presents the caller's certificate. Reads and writes fail after the
-// timeout of every spec request ([oneRequest]).
+// timeout of every spec request ([requestTimeout]).
 func (p *Port) Dial(ctx context.Context, who Caller) (*Connection, error) {
 	opened := time.Now()
-	dialer := &tls.Dialer{NetDialer: &net.Dialer{Timeout: oneRequest}, Config: p.TLS(who)}
+	dialer := &tls.Dialer{NetDialer: &net.Dialer{Timeout: requestTimeout}, Config: p.TLS(who)}
 	conn, err := dialer.DialContext(ctx, "tcp", p.Address)
 	if err != nil {
 		return nil, fmt.Errorf("connecting to %s of node %s: %w", p.Address, p.Node, err)
@@ -61,7 +61,7 @@ func (p *Port) Dial(ctx context.Context, who Caller) (*Connection, error) {
 	if !ok {
 		return nil, fmt.Errorf("connecting to %s: a connection without TLS", p.Address)
 	}
-	if err := conn.SetDeadline(time.Now().Add(oneRequest)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(requestTimeout)); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	return &Connection{Conn: secured, Reader: bufio.NewReader(conn), port: p, who: who, opened: opened}, nil

@@ -23,17 +23,17 @@ import (
 // RunProgram runs a program of this repository as root on a node, in a pod with the host network.
 // The pod stays until the end of the spec, or of the container whose BeforeAll calls this. A node
 // cannot build the program, so the suite builds it and copies it to the host.
-func (s *Scene) RunProgram(ctx context.Context, node, directory string, args ...string) *corev1.Pod {
+func (e *Env) RunProgram(ctx context.Context, node, directory string, args ...string) *corev1.Pod {
 	ginkgo.GinkgoHelper()
 	program, err := buildProgram(ctx, directory)
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
-	path := "/usr/local/bin/" + s.NewName("e2e-"+filepath.Base(directory))
+	path := "/usr/local/bin/" + e.NewName("e2e-"+filepath.Base(directory))
 	ginkgo.DeferCleanup(func(ctx context.Context) error {
-		_, err := s.Host.Run(ctx, node, "rm -f "+path+" "+path+".new")
+		_, err := e.Host.Run(ctx, node, "rm -f "+path+" "+path+".new")
 		return err
 	})
-	gomega.Expect(s.Host.Put(ctx, node, path, program)).To(gomega.Succeed())
-	return s.Pod(ctx, node, func(pod *corev1.Pod) {
+	gomega.Expect(e.Host.Put(ctx, node, path, program)).To(gomega.Succeed())
+	return e.Pod(ctx, node, func(pod *corev1.Pod) {
 		pod.Spec.HostNetwork = true
 		fixtures.Using("program",
 			corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: path, Type: ptr.To(corev1.HostPathFile)}})(pod)

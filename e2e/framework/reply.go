@@ -28,7 +28,7 @@ const (
 func (r Reply) String() string {
 	user := r.Caller.User
 	if user == "" {
-		user = "nobody"
+		user = "no credentials"
 	}
 	return fmt.Sprintf("%s\n    at %s of node %s, as %s\nanswer: %d %s", r.Call, r.Port.Address, r.Port.Node, user, r.Code,
 		shortened(r.Body))
@@ -78,16 +78,16 @@ func (s *Suite) expectLine(got, wanted KubeletLine, reply Reply) {
 	if s.Host.Missing() != "" {
 		return
 	}
-	said := fmt.Sprintf("%s\naudit line: %+v", reply, got)
-	gomega.Expect(got.Decision).To(gomega.Equal(wanted.Decision), said)
-	gomega.Expect(got.Rule).To(gomega.Equal(wanted.Rule), said)
+	description := fmt.Sprintf("%s\naudit line: %+v", reply, got)
+	gomega.Expect(got.Decision).To(gomega.Equal(wanted.Decision), description)
+	gomega.Expect(got.Rule).To(gomega.Equal(wanted.Rule), description)
 	// The first line of a stream is written before there is an answer.
 	if got.Stage != "begin" {
-		gomega.Expect(got.Status).To(gomega.Equal(wanted.Status), said)
+		gomega.Expect(got.Status).To(gomega.Equal(wanted.Status), description)
 	}
-	gomega.Expect(got.Node).To(gomega.Equal(reply.Port.Node), said)
+	gomega.Expect(got.Node).To(gomega.Equal(reply.Port.Node), description)
 	if wanted.User != "" {
-		gomega.Expect(got.User).To(gomega.Equal(wanted.User), said)
+		gomega.Expect(got.User).To(gomega.Equal(wanted.User), description)
 	}
 }
 

@@ -68,7 +68,7 @@ func TestRuleTableWhileOff(t *testing.T) {
 	}
 	report := types.Report{SpecReports: types.SpecReports{
 		in(types.SpecStatePassed, spec("depends", DeniesBeyond("NA-B-1", "NA-A-1")...)),
-		in(types.SpecStatePassed, spec("is the twin", AllowsBy("NA-B-1", "NA-A-1")...)),
+		in(types.SpecStatePassed, spec("is the permitted request", AllowsBy("NA-B-1", "NA-A-1")...)),
 	}}
 	for _, tc := range []struct {
 		profile Profile

@@ -27,9 +27,9 @@ type Request struct {
 	// Body is the object that is written.
 	Body any
 
-	legacyWatch bool
-	mayMiss     bool
-	onlyAsked   bool
+	legacyWatch    bool
+	acceptNotFound bool
+	reviewOnly     bool
 }
 
 // Get requests one object. Like the functions that follow, it returns a request that the methods
@@ -67,7 +67,7 @@ func GetPath(path string) Request { return Request{Verb: "get", Path: path} }
 // Ask is a check that components request from the authorizers. Its verb has no HTTP method, so no
 // request can express it.
 func Ask(verb string, r schema.GroupVersionResource) Request {
-	return Request{Verb: verb, Resource: r, onlyAsked: true}
+	return Request{Verb: verb, Resource: r, reviewOnly: true}
 }
 
 // In sets the namespace.
@@ -92,7 +92,7 @@ func (r Request) Labelled(label string) Request { r.Label = label; return r }
 func (r Request) OnWatchPath() Request { r.legacyWatch = true; return r }
 
 // OrMissing also accepts "not found" as the answer to an allowed request.
-func (r Request) OrMissing() Request { r.mayMiss = true; return r }
+func (r Request) OrMissing() Request { r.acceptNotFound = true; return r }
 
 func (r Request) method() string {
 	switch r.Verb {

@@ -29,7 +29,7 @@ func TestRequestAsHTTP(t *testing.T) {
 		{"a list selects", List(pods).Where("spec.nodeName=n"), "GET /api/v1/pods?fieldSelector=spec.nodeName%3Dn"},
 		{"a list selects by a label", List(pods).Labelled("node=n"), "GET /api/v1/pods?labelSelector=node%3Dn"},
 		{"a watch ends soon", Watch(pods), "GET /api/v1/pods?timeoutSeconds=1&watch=true"},
-		{"a watch on the old path says so there", Watch(pods).In("ns").Named("a").OnWatchPath(),
+		{"a watch on the old watch path has that path", Watch(pods).In("ns").Named("a").OnWatchPath(),
 			"GET /api/v1/watch/namespaces/ns/pods/a?timeoutSeconds=1"},
 		{"a create leaves the name to the body", Create(pods).In("ns").Named("a"),
 			"POST /api/v1/namespaces/ns/pods?dryRun=All"},

@@ -27,20 +27,20 @@ func (i *Identity) CredentialID() string {
 
 // Revoke adds a credential to the cluster's revocation list, as `bulkhead revoke` does. It removes
 // the credential at the end of the spec, or of the container whose BeforeAll calls this.
-func (s *Scene) Revoke(ctx context.Context, id string) {
+func (e *Env) Revoke(ctx context.Context, id string) {
 	ginkgo.GinkgoHelper()
 	ginkgo.DeferCleanup(func(ctx context.Context) error {
-		return s.editRevoked(ctx, func(text string) string { return revocationlist.Remove(text, id) })
+		return e.editRevoked(ctx, func(text string) string { return revocationlist.Remove(text, id) })
 	})
-	gomega.Expect(s.editRevoked(ctx, func(text string) string {
+	gomega.Expect(e.editRevoked(ctx, func(text string) string {
 		return revocationlist.Add(text, revocationlist.Entry{ID: id, Comment: "e2e"})
 	})).To(gomega.Succeed())
 }
 
 // Unrevoke removes a credential from the revocation list.
-func (s *Scene) Unrevoke(ctx context.Context, id string) {
+func (e *Env) Unrevoke(ctx context.Context, id string) {
 	ginkgo.GinkgoHelper()
-	gomega.Expect(s.editRevoked(ctx, func(text string) string { return revocationlist.Remove(text, id) })).To(
+	gomega.Expect(e.editRevoked(ctx, func(text string) string { return revocationlist.Remove(text, id) })).To(
 		gomega.Succeed())
 }
 

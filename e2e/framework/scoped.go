@@ -44,10 +44,10 @@ func (c *Cluster) AskScoped(ctx context.Context, who *Identity, r Request) (auth
 	}
 	answer := authorizationv1.SubjectAccessReview{}
 	if code != "200" {
-		return answer.Status, fmt.Errorf("asking node scope about %s: status %s: %s", r, code, text)
+		return answer.Status, fmt.Errorf("cannot get the decision of node scope on %s: status %s: %s", r, code, text)
 	}
 	if err := json.Unmarshal([]byte(text), &answer); err != nil {
-		return answer.Status, fmt.Errorf("reading what node scope says of %s: %w", r, err)
+		return answer.Status, fmt.Errorf("cannot read the decision of node scope on %s: %w", r, err)
 	}
 	return answer.Status, nil
 }

@@ -42,17 +42,17 @@ type SideProxy struct {
 }
 
 // Run starts the proxy and waits until it is ready.
-func (p SideProxy) Run(ctx context.Context, s *Scene, node string) *Port {
+func (p SideProxy) Run(ctx context.Context, e *Env, node string) *Port {
 	ginkgo.GinkgoHelper()
-	beside, err := s.KubeletPort(ctx, node)
+	beside, err := e.KubeletPort(ctx, node)
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	host, _, err := net.SplitHostPort(beside.Address)
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
-	number := s.sidePort()
-	pod := p.pod(ctx, s, node, number)
-	s.Put(ctx, pod)
+	number := e.sidePort()
+	pod := p.pod(ctx, e, node, number)
+	e.Put(ctx, pod)
 	gomega.Eventually(ctx, func() (bool, error) {
-		got, err := s.Client.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
+		got, err := e.Client.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
 		return err == nil && podReady(got), err
 	}).WithTimeout(PodStart).WithPolling(200*time.Millisecond).Should(gomega.BeTrue(), "the second proxy %s is ready",
 		pod.Name)
@@ -70,12 +70,12 @@ func (c *Cluster) sidePort() int {
 }
 
 // pod returns a pod of the DaemonSet with the differences of p.
-func (p SideProxy) pod(ctx context.Context, s *Scene, node string, number int) *corev1.Pod {
+func (p SideProxy) pod(ctx context.Context, e *Env, node string, number int) *corev1.Pod {
 	ginkgo.GinkgoHelper()
-	set, err := s.Client.AppsV1().DaemonSets(metav1.NamespaceSystem).Get(ctx, KubeletProxy, metav1.GetOptions{})
+	set, err := e.Client.AppsV1().DaemonSets(metav1.NamespaceSystem).Get(ctx, KubeletProxy, metav1.GetOptions{})
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	pod := &corev1.Pod{Spec: *set.Spec.Template.Spec.DeepCopy()}
-	pod.Namespace, pod.Name = set.Namespace, s.NewName("e2e-proxy")
+	pod.Namespace, pod.Name = set.Namespace, e.NewName("e2e-proxy")
 	pod.Spec.NodeName = node
 	pod.Spec.TerminationGracePeriodSeconds = ptr.To[int64](1)
 	if p.Account != "" {

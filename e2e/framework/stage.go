@@ -16,7 +16,7 @@ type Stage struct {
 	// Make makes it before any spec, in one process of the suite. It returns what the other
 	// processes need. DeferCleanup in Make runs after the last spec of all processes. If Make
 	// skips, all specs are skipped.
-	Make func(context.Context, *Scene) []byte
+	Make func(context.Context, *Env) []byte
 	// Take receives the result of Make in every process.
 	Take func([]byte)
 }
@@ -26,13 +26,13 @@ func NewStagedSuite(name string, all []rules.Rule, stage Stage) *Suite {
 	s := &Suite{Name: name, Rules: all}
 	ginkgo.SynchronizedBeforeSuite(func(ctx ginkgo.SpecContext) []byte {
 		s.connect(ctx)
-		return stage.Make(ctx, newScene(s.Cluster))
+		return stage.Make(ctx, newEnv(s.Cluster))
 	}, func(ctx ginkgo.SpecContext, made []byte) {
 		if s.Cluster == nil {
 			s.connect(ctx)
 		}
 		stage.Take(made)
 	})
-	s.surround()
+	s.registerHooks()
 	return s
 }

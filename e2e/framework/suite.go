@@ -27,7 +27,7 @@ type Suite struct {
 	// Cluster is set from BeforeSuite on.
 	*Cluster
 
-	scene *Scene
+	env *Env
 }
 
 // NewSuite makes a suite and registers its setup and cleanup nodes with Ginkgo. Call it once, where
@@ -35,12 +35,12 @@ type Suite struct {
 func NewSuite(name string, all []rules.Rule) *Suite {
 	s := &Suite{Name: name, Rules: all}
 	ginkgo.BeforeSuite(s.connect)
-	s.surround()
+	s.registerHooks()
 	return s
 }
 
-// surround registers what runs around each spec and after all specs.
-func (s *Suite) surround() {
+// registerHooks registers what runs around each spec and after all specs.
+func (s *Suite) registerHooks() {
 	ginkgo.BeforeEach(s.open)
 	ginkgo.JustAfterEach(s.keepEvidence)
 	ginkgo.ReportAfterSuite("rule table", s.report)
@@ -67,22 +67,22 @@ func (s *Suite) connect(ctx ginkgo.SpecContext) {
 }
 
 func (s *Suite) open() {
-	s.scene = newScene(s.Cluster)
-	if why := s.unfit(ginkgo.CurrentSpecReport().Labels()); why != "" {
+	s.env = newEnv(s.Cluster)
+	if why := s.skipReason(ginkgo.CurrentSpecReport().Labels()); why != "" {
 		ginkgo.Skip(why)
 	}
 }
 
-// unfit returns why specs with such labels cannot run on this cluster. It is called before any
+// skipReason returns why specs with such labels cannot run on this cluster. It is called before any
 // other setup, because the BeforeAll of an ordered container may break the cluster.
-func (s *Suite) unfit(labels []string) string {
+func (s *Suite) skipReason(labels []string) string {
 	switch {
 	case slices.Contains(labels, OnHardened) && s.Settings.Profile != Hardened:
 		return "only on profile hardened"
 	case slices.Contains(labels, OnHost) && s.Host.Missing() != "":
 		return s.Host.Missing()
 	case slices.Contains(labels, OnWorker) && s.Worker == "":
-		return "no node is a worker: set E2E_WORKER"
+		return "there is no worker node: set E2E_WORKER"
 	case s.Settings.Profile != InTree:
 		return ""
 	}
@@ -104,23 +104,23 @@ func (s *Suite) rule(id rules.ID) (rules.Rule, bool) {
 	return rules.Rule{}, false
 }
 
-// Scene returns the scene of the current spec.
-func (s *Suite) Scene() *Scene { return s.scene }
+// Env returns the Env of the current spec.
+func (s *Suite) Env() *Env { return s.env }
 
-// Story makes the objects of the scene and returns the request to the API server.
-type Story func(ctx context.Context, s *Scene) Request
+// RequestFunc makes the objects of the Env and returns the request to the API server.
+type RequestFunc func(ctx context.Context, e *Env) Request
 
-// Hold makes the story's request as who and compares the answer with the labels of the spec. A
-// denial must be immediate. An allowance must be immediate too, unless the story made objects: see
-// [Suite.BecomesAllowed].
-func (s *Suite) Hold(ctx context.Context, who *Identity, story Story, text ...string) {
+// ExpectClaim makes the request function's request as who and compares the answer with the labels
+// of the spec. A denial must be immediate. An allowance must be immediate too, unless the request
+// function made objects: see [Suite.BecomesAllowed].
+func (s *Suite) ExpectClaim(ctx context.Context, who *Identity, makeRequest RequestFunc, text ...string) {
 	ginkgo.GinkgoHelper()
-	request := story(ctx, s.scene)
+	request := makeRequest(ctx, s.env)
 	claim := ReadClaim(ginkgo.CurrentSpecReport().Labels())
 	gomega.Expect(claim.Rules).NotTo(gomega.BeEmpty(), "the spec names no rule")
 	switch {
 	case claim.Off != "":
-		s.ExpectBeyond(ctx, who, request, claim.By, claim.Off, text...)
+		s.ExpectExtension(ctx, who, request, claim.By, claim.Off, text...)
 	case claim.Want == Allow:
 		s.ExpectAllowed(ctx, who, request, claim.By)
 	default:
@@ -131,13 +131,13 @@ func (s *Suite) Hold(ctx context.Context, who *Identity, story Story, text ...st
 // InForce reports whether a rule is in force on the cluster under test.
 func (s *Suite) InForce(id rules.ID) bool {
 	rule, ok := s.rule(id)
-	gomega.ExpectWithOffset(1, ok).To(gomega.BeTrue(), "%s is not among the rules of suite %s", id, s.Name)
+	gomega.ExpectWithOffset(1, ok).To(gomega.BeTrue(), "%s is not a rule of suite %s", id, s.Name)
 	return InForce(rule, s.Settings.Profile)
 }
 
-// ExpectBeyond makes a request that one rule must deny where it is in force. Where it is not in
+// ExpectExtension makes a request that one rule must deny where it is in force. Where it is not in
 // force, another rule must allow the request.
-func (s *Suite) ExpectBeyond(ctx context.Context, who *Identity, request Request, by, off rules.ID, text ...string) {
+func (s *Suite) ExpectExtension(ctx context.Context, who *Identity, request Request, by, off rules.ID, text ...string) {
 	ginkgo.GinkgoHelper()
 	if s.InForce(by) {
 		s.ExpectForbidden(ctx, who, request, by, text...)
@@ -159,18 +159,18 @@ func (s *Suite) ExpectForbidden(ctx context.Context, who *Identity, request Requ
 	gomega.Expect(answer).To(ForbiddenBy(s.Settings.Profile, by, upstream))
 }
 
-// ExpectAllowed makes the request and expects that the rule allows it. If the scene has changed
+// ExpectAllowed makes the request and expects that the rule allows it. If the Env has changed
 // what nodes may read, components other than Bulkhead may deny it for a short time. The delay is
 // recorded.
 func (s *Suite) ExpectAllowed(ctx context.Context, who *Identity, request Request, by rules.ID) {
 	ginkgo.GinkgoHelper()
-	if s.scene.changed.IsZero() {
+	if s.env.changed.IsZero() {
 		answer, err := s.Do(ctx, who, request)
 		gomega.Expect(err).NotTo(gomega.HaveOccurred())
 		gomega.Expect(answer).To(AllowedBy(s.Settings.Profile, by))
 		return
 	}
-	s.BecomesAllowed(ctx, who, request, by, s.scene.changed)
+	s.BecomesAllowed(ctx, who, request, by, s.env.changed)
 }
 
 // BecomesAllowed repeats the request until the rule allows it, for at most [Soon]. It records the
@@ -181,31 +181,32 @@ func (s *Suite) BecomesAllowed(ctx context.Context, who *Identity, request Reque
 	ginkgo.GinkgoHelper()
 	gomega.Eventually(ctx, func() (Answer, error) {
 		answer, err := s.Do(ctx, who, request)
-		if err == nil && by != Behind && answer.RefusedByUs() {
-			err = gomega.StopTrying(fmt.Sprintf("a false refusal of %s as %s", request, who)).Attach("answer", answer)
+		if err == nil && by != Behind && answer.DeniedByBulkhead() {
+			err = gomega.StopTrying(fmt.Sprintf("a false denial of %s as %s", request, who)).Attach("answer", answer)
 		}
 		return answer, err
-	}).WithTimeout(Soon).WithPolling(often).
+	}).WithTimeout(Soon).WithPolling(pollInterval).
 		Should(AllowedBy(s.Settings.Profile, by))
 	recordDuration(TimeToAllow, time.Since(since))
 }
 
-// BecomesRefused repeats the request until the rule denies it, for at most [Outlived]. It records
-// how long the right remained after its reason ended at the given time. After that, the request
-// must stay denied.
+// BecomesRefused repeats the request until the rule denies it, for at most [RevokeTimeout]. It
+// records how long the right remained after its reason ended at the given time. After that, the
+// request must stay denied.
 func (s *Suite) BecomesRefused(ctx context.Context, who *Identity, request Request, by rules.ID, since time.Time,
 	text ...string) {
 	ginkgo.GinkgoHelper()
 	gomega.Eventually(ctx, func() (int, error) {
 		code, _, err := who.Send(ctx, request)
 		return code, err
-	}).WithTimeout(Outlived).WithPolling(often).Should(gomega.Equal(http.StatusForbidden), "%s as %s", request, who)
+	}).WithTimeout(RevokeTimeout).WithPolling(pollInterval).Should(gomega.Equal(http.StatusForbidden), "%s as %s",
+		request, who)
 	recordDuration(TimeToRefuse, time.Since(since))
 	s.ExpectForbidden(ctx, who, request, by, text...)
 }
 
-// NeedsOurs skips a spec where Bulkhead is not installed.
-func (s *Suite) NeedsOurs(why string) {
+// SkipOnInTree skips a spec where Bulkhead is not installed.
+func (s *Suite) SkipOnInTree(why string) {
 	if s.Settings.Profile == InTree {
 		ginkgo.Skip("not on in-tree: "+why, 1)
 	}

@@ -11,9 +11,9 @@ const (
 	// Soon bounds the time until all concerned components see a change. The report has the actual
 	// time.
 	Soon = 30 * time.Second
-	// Outlived bounds how long a right may remain after its reason has ended. Bulkhead promises
+	// RevokeTimeout bounds how long a right may remain after its reason has ended. Bulkhead promises
 	// this time, so a busy machine gets no extra time.
-	Outlived = 10 * time.Second
+	RevokeTimeout = 10 * time.Second
 	// PodStart bounds the start of a pod whose image is on the node.
 	PodStart = 90 * time.Second
 	// NodeReady bounds the time until a node is Ready again.
@@ -21,11 +21,11 @@ const (
 	// ServerSwitch bounds a restart of kube-apiserver by its manifest.
 	ServerSwitch = 3 * time.Minute
 
-	// oneRequest bounds every request of a spec. It is longer than the API server's retries of a
+	// requestTimeout bounds every request of a spec. It is longer than the API server's retries of a
 	// webhook that returns errors.
-	oneRequest = 30 * time.Second
+	requestTimeout = 30 * time.Second
 	// watchOpen is how long the server keeps a watch open that a spec starts only to test whether
 	// it is allowed.
-	watchOpen = time.Second
-	often     = 20 * time.Millisecond
+	watchOpen    = time.Second
+	pollInterval = 20 * time.Millisecond
 )

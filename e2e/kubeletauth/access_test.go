@@ -17,9 +17,9 @@ import (
 // listAccess lists the users with nodes/proxy, as the administrator.
 const listAccess = "KUBECONFIG=/etc/kubernetes/admin.conf bulkhead kubelet-access"
 
-// losses are the requests that get on nodes/proxy allows in compat mode only, as the command prints
-// them.
-var losses = []string{
+// compatOnly are the requests that get on nodes/proxy allows in compat mode only, as the command
+// prints them.
+var compatOnly = []string{
 	"exec (create nodes/exec)", "attach (create nodes/attach)", "run (create nodes/run)",
 	"portforward (create nodes/portforward)",
 	"containerlogs (get nodes/containerlogs)", "debug (get nodes/debug)",
@@ -27,19 +27,19 @@ var losses = []string{
 	"log through the API server (get nodes/log)",
 }
 
-// holder has the fields of a row that these specs read.
-type holder struct {
+// accessRow has the fields of a row that these specs read.
+type accessRow struct {
 	Subject      string
 	Verbs, Loses []string
 }
 
 // holderOf returns the row of a user, or nil.
-func holderOf(ctx context.Context, user string) *holder {
+func holderOf(ctx context.Context, user string) *accessRow {
 	GinkgoHelper()
-	var all []holder
+	var all []accessRow
 	Expect(json.Unmarshal([]byte(suite.OnControlPlane(ctx, listAccess+" -o json")), &all)).To(Succeed())
 	Expect(all).To(ContainElement(HaveField("Subject", "Group kubeadm:cluster-admins")),
-		"the administrators hold everything")
+		"the administrators have all rights")
 	for i := range all {
 		if all[i].Subject == "User "+user {
 			return &all[i]
@@ -49,27 +49,27 @@ func holderOf(ctx context.Context, user string) *holder {
 }
 
 var _ = Describe("bulkhead kubelet-access", Label(OnHost, OnHardened), func() {
-	It("names who holds nodes/proxy, and what strict takes from them", Denies("KA-EXEC-1"), func(ctx SpecContext) {
-		user := suite.Scene().NewName("e2e-holder")
-		suite.Scene().Grant(ctx, user, may("get", "proxy")...)
+	It("lists users with nodes/proxy, and what strict mode denies them", Denies("KA-EXEC-1"), func(ctx SpecContext) {
+		user := suite.Env().NewName("e2e-holder")
+		suite.Env().Grant(ctx, user, may("get", "proxy")...)
 		Expect(holderOf(ctx, user)).To(
-			HaveValue(Equal(holder{Subject: "User " + user, Verbs: []string{"get"}, Loses: losses})))
+			HaveValue(Equal(accessRow{Subject: "User " + user, Verbs: []string{"get"}, Loses: compatOnly})))
 		table := suite.OnControlPlane(ctx, listAccess)
 		Expect(strings.Split(table, "\n")).To(
-			ContainElement(And(ContainSubstring("User "+user), ContainSubstring(losses[0]))))
+			ContainElement(And(ContainSubstring("User "+user), ContainSubstring(compatOnly[0]))))
 	})
 
-	It("says that nothing is lost by who has the rights by name", Allows("KA-EXEC-1"), func(ctx SpecContext) {
-		user := suite.Scene().NewName("e2e-holder")
-		suite.Scene().Grant(ctx, user, append(may("get", "proxy", "containerlogs", "debug", "metrics", "stats", "log"),
+	It("lists no loss for a user with the rights to the subresources", Allows("KA-EXEC-1"), func(ctx SpecContext) {
+		user := suite.Env().NewName("e2e-holder")
+		suite.Env().Grant(ctx, user, append(may("get", "proxy", "containerlogs", "debug", "metrics", "stats", "log"),
 			may("create", "exec", "attach", "run", "portforward")...)...)
 		Expect(holderOf(ctx, user)).To(
-			HaveValue(Equal(holder{Subject: "User " + user, Verbs: []string{"get"}, Loses: []string{}})))
+			HaveValue(Equal(accessRow{Subject: "User " + user, Verbs: []string{"get"}, Loses: []string{}})))
 	})
 
-	It("does not name who has another subresource only", Allows("KA-METRICS-1"), func(ctx SpecContext) {
-		user := suite.Scene().NewName("e2e-holder")
-		suite.Scene().Grant(ctx, user, may("get", "metrics")...)
+	It("does not list a user with another subresource only", Allows("KA-METRICS-1"), func(ctx SpecContext) {
+		user := suite.Env().NewName("e2e-holder")
+		suite.Env().Grant(ctx, user, may("get", "metrics")...)
 		Expect(holderOf(ctx, user)).To(BeNil())
 	})
 })

@@ -17,27 +17,27 @@ var _ = Describe("with --anonymous-auth", Ordered, ContinueOnFailure, Label(OnHa
 	var port *Port
 
 	BeforeAll(func(ctx SpecContext) {
-		port = beside(ctx, SideProxy{Flags: []string{"--anonymous-auth=true",
+		port = startSideProxy(ctx, SideProxy{Flags: []string{"--anonymous-auth=true",
 			"--authorization-webhook-cache-unauthorized-ttl=0s"}})
 	})
 
 	anonymous := Caller{User: "system:anonymous"}
 
-	It("who shows nothing is system:anonymous, and may what that may", AllowsBy("KA-ANON-1", "KA-LOG-1"),
+	It("a caller without credentials has the rights of system:anonymous", AllowsBy("KA-ANON-1", "KA-LOG-1"),
 		func(ctx SpecContext) {
-			suite.Scene().Grant(ctx, anonymous.User, may("get", "log").named(target())...)
+			suite.Env().Grant(ctx, anonymous.User, may("get", "log").named(target())...)
 			reply := must(port.Send(ctx, anonymous, get("/logs/")))
 			line := suite.ExpectForwarded(ctx, reply, http.StatusOK, "KA-LOG-1")
 			expectGroups(line, "system:unauthenticated")
 		})
 
-	It("and no more", DeniesBy("KA-ANON-1", "KA-STATS-1"), func(ctx SpecContext) {
-		hold(ctx, port, anonymous, get("/stats/summary"))
+	It("a caller without credentials has no other rights", DeniesBy("KA-ANON-1", "KA-STATS-1"), func(ctx SpecContext) {
+		expectClaim(ctx, port, anonymous, get("/stats/summary"))
 	})
 
-	It("and who shows what is bad is nobody", DeniesBy("KA-ANON-1", "KA-AUTH-1"), func(ctx SpecContext) {
+	It("a caller with invalid credentials is rejected", DeniesBy("KA-ANON-1", "KA-AUTH-1"), func(ctx SpecContext) {
 		for _, who := range []Caller{{Token: "not-a-token"}, strangeAuthority().certify("e2e-stranger")} {
-			hold(ctx, port, who, get("/stats/summary"), http.StatusUnauthorized)
+			expectClaim(ctx, port, who, get("/stats/summary"), http.StatusUnauthorized)
 		}
 	})
 })

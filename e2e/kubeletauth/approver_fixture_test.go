@@ -25,25 +25,25 @@ import (
 )
 
 const (
-	// byUs is the reason of an approval by Bulkhead.
-	byUs = "BulkheadApproved"
-	// signing bounds the time of approval and signing together.
-	signing = time.Minute
+	// byBulkhead is the reason of an approval by Bulkhead.
+	byBulkhead = "BulkheadApproved"
+	// signTimeout bounds the time of approval and signing together.
+	signTimeout = time.Minute
 )
 
-// addressed gives the scene's own Node an address.
+// addressed gives the Env's own Node an address.
 func addressed(ctx context.Context) {
 	GinkgoHelper()
-	own := suite.Scene().Own
-	suite.Scene().Node(ctx, own)
+	own := suite.Env().Own
+	suite.Env().Node(ctx, own)
 	patch := must(json.Marshal(map[string]any{"status": corev1.NodeStatus{Addresses: []corev1.NodeAddress{
-		{Type: corev1.NodeHostName, Address: own}, {Type: corev1.NodeInternalIP, Address: suite.Scene().Address()},
+		{Type: corev1.NodeHostName, Address: own}, {Type: corev1.NodeInternalIP, Address: suite.Env().Address()},
 	}}}))
 	_, err := suite.Client.CoreV1().Nodes().Patch(ctx, own, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
 	Expect(err).NotTo(HaveOccurred())
 }
 
-// asking is a request for a serving certificate of the scene's own node, as its kubelet makes it. A
+// asking is a request for a serving certificate of the Env's own node, as its kubelet makes it. A
 // spec changes parts of it.
 type asking struct {
 	usage certificatesv1.KeyUsage
@@ -51,19 +51,19 @@ type asking struct {
 }
 
 func asKubeletsAsk() asking {
-	own := suite.Scene().Own
+	own := suite.Env().Own
 	template := fixtures.NodeSubject("system:node:" + own)
-	template.DNSNames, template.IPAddresses = []string{own}, []net.IP{net.ParseIP(suite.Scene().Address())}
+	template.DNSNames, template.IPAddresses = []string{own}, []net.IP{net.ParseIP(suite.Env().Address())}
 	return asking{certificatesv1.UsageServerAuth, template}
 }
 
 // request creates the request as who. It returns its name and the private key.
 func request(ctx context.Context, who *Identity, a asking) (name string, key []byte) {
 	GinkgoHelper()
-	asked, key, err := fixtures.SigningRequest(suite.Scene().NewName("e2e-serving"),
+	asked, key, err := fixtures.SigningRequest(suite.Env().NewName("e2e-serving"),
 		certificatesv1.KubeletServingSignerName, a.usage, a.CertificateRequest)
 	Expect(err).NotTo(HaveOccurred())
-	suite.Scene().PutAs(ctx, who, asked)
+	suite.Env().PutAs(ctx, who, asked)
 	return asked.Name, key
 }
 
@@ -91,7 +91,7 @@ func issued(ctx context.Context, name string) []byte {
 			certificate = got.Status.Certificate
 		}
 		return certificate, err
-	}).WithTimeout(signing).WithPolling(100*time.Millisecond).ShouldNot(BeEmpty(), "%s is signed", name)
+	}).WithTimeout(signTimeout).WithPolling(100*time.Millisecond).ShouldNot(BeEmpty(), "%s is signed", name)
 	return certificate
 }
 
@@ -101,9 +101,9 @@ func issued(ctx context.Context, name string) []byte {
 func expectLeft(ctx context.Context, who *Identity, refused asking) {
 	GinkgoHelper()
 	left, _ := request(ctx, who, refused)
-	good, _ := request(ctx, suite.AsNode(suite.Scene().Own), asKubeletsAsk())
-	Eventually(ctx, approval).WithArguments(good).WithTimeout(signing).WithPolling(100 * time.Millisecond).Should(
-		Equal(byUs))
+	good, _ := request(ctx, suite.AsNode(suite.Env().Own), asKubeletsAsk())
+	Eventually(ctx, approval).WithArguments(good).WithTimeout(signTimeout).WithPolling(100 * time.Millisecond).Should(
+		Equal(byBulkhead))
 	Expect(approval(ctx, left)).To(BeEmpty())
 }
 
@@ -122,7 +122,7 @@ func served(ctx context.Context, node string) (*x509.Certificate, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn, err := port.Dial(ctx, Nobody())
+	conn, err := port.Dial(ctx, Anonymous())
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-var _ = DescribeTable("a kubelet is served under a certificate of the cluster for its Node's names and no others,",
+var _ = DescribeTable("a kubelet serves with a certificate of the cluster's CA for its Node's names and no others,",
 	Label(OnHardened),
 	func(ctx SpecContext, node func() string) {
 		Expect(namesIn(must(served(ctx, node())))).To(ConsistOf(namesOf(ctx, node())))
@@ -24,19 +24,20 @@ var _ = DescribeTable("a kubelet is served under a certificate of the cluster fo
 var _ = Describe("a request for a serving certificate", Label(OnHardened), func() {
 	BeforeEach(func(ctx SpecContext) { addressed(ctx) })
 
-	It("is approved and signed for what is the node's", Allows("KA-CSR-1"), func(ctx SpecContext) {
-		name, _ := request(ctx, suite.AsNode(suite.Scene().Own), asKubeletsAsk())
+	It("is approved and signed for the node's name and address", Allows("KA-CSR-1"), func(ctx SpecContext) {
+		name, _ := request(ctx, suite.AsNode(suite.Env().Own), asKubeletsAsk())
 		certificate := must(certificateOf(issued(ctx, name)))
-		Expect(approval(ctx, name)).To(Equal(byUs))
-		Expect(namesIn(certificate)).To(ConsistOf(suite.Scene().Own, suite.Scene().Address()))
+		Expect(approval(ctx, name)).To(Equal(byBulkhead))
+		Expect(namesIn(certificate)).To(ConsistOf(suite.Env().Own, suite.Env().Address()))
 	})
 
-	It("is left alone if it is not the node that asks", Denies("KA-CSR-1"), func(ctx SpecContext) {
+	It("is not approved if another user creates it", Denies("KA-CSR-1"), func(ctx SpecContext) {
 		expectLeft(ctx, suite.AsAdmin(), asKubeletsAsk())
 	})
 
-	It("is left alone if it is not one of the nodes that asks", Denies("KA-CSR-1"), func(ctx SpecContext) {
-		suite.Scene().Bind(ctx, "system:node:"+suite.Scene().Own, "cluster-admin")
-		expectLeft(ctx, suite.AsStranger(suite.Scene().Own), asKubeletsAsk())
-	})
+	It("is not approved if a user with a node's name, but without the group of nodes, creates it", Denies("KA-CSR-1"),
+		func(ctx SpecContext) {
+			suite.Env().Bind(ctx, "system:node:"+suite.Env().Own, "cluster-admin")
+			expectLeft(ctx, suite.AsStranger(suite.Env().Own), asKubeletsAsk())
+		})
 })

@@ -17,16 +17,16 @@ import (
 var _ = Describe("a token for the API server", Label(OnHardened), func() {
 	const counted = "bulkhead_audited_refusals_total"
 
-	It("is taken by a kubelet, and found", AllowsBy("KA-AUD-1", "KA-HEALTH-1"), Label(OnHost), func(ctx SpecContext) {
+	It("is accepted by a kubelet, and counted", AllowsBy("KA-AUD-1", "KA-HEALTH-1"), Label(OnHost), func(ctx SpecContext) {
 		port := kubelet(ctx)
 		before := must(suite.KubeletProxyMetric(ctx, port, counted, `rule="KA-AUD-1"`))
-		_, line := hold(ctx, port, bearer(ctx, "", healthy), health)
+		_, line := expectClaim(ctx, port, bearer(ctx, "", healthy), health)
 		Expect(line.Findings).To(ConsistOf("KA-AUD-1"))
 		Expect(suite.KubeletProxyMetric(ctx, port, counted, `rule="KA-AUD-1"`)).To(BeNumerically(">", before))
 	})
 
-	It("is no finding if it is for kubelets", AllowsBy("KA-AUD-1", "KA-HEALTH-1"), Label(OnHost), func(ctx SpecContext) {
-		_, line := hold(ctx, kubelet(ctx), bearer(ctx, kubeletAudience, healthy), health)
+	It("is not counted if it is for kubelets", AllowsBy("KA-AUD-1", "KA-HEALTH-1"), Label(OnHost), func(ctx SpecContext) {
+		_, line := expectClaim(ctx, kubelet(ctx), bearer(ctx, kubeletAudience, healthy), health)
 		Expect(line.Findings).To(BeEmpty())
 	})
 
@@ -34,24 +34,24 @@ var _ = Describe("a token for the API server", Label(OnHardened), func() {
 		var port *Port
 
 		BeforeAll(func(ctx SpecContext) {
-			port = beside(ctx, SideProxy{Flags: []string{"--rule-mode=KA-AUD-1=enforce"}})
+			port = startSideProxy(ctx, SideProxy{Flags: []string{"--rule-mode=KA-AUD-1=enforce"}})
 		})
 
 		It("does not authenticate", Denies("KA-AUD-1"), func(ctx SpecContext) {
-			hold(ctx, port, bearer(ctx, "", healthy), health, http.StatusUnauthorized)
+			expectClaim(ctx, port, bearer(ctx, "", healthy), health, http.StatusUnauthorized)
 		})
 
 		It("does not authenticate as a sub-protocol either", Denies("KA-AUD-1"), func(ctx SpecContext) {
 			who := bearer(ctx, "", may("create", "exec"))
-			hold(ctx, port, Nobody(), bySubprotocol(get(processes[0].path), who.Token), http.StatusUnauthorized)
+			expectClaim(ctx, port, Anonymous(), bySubprotocol(get(processes[0].path), who.Token), http.StatusUnauthorized)
 		})
 
-		It("while one for kubelets does", AllowsBy("KA-AUD-1", "KA-HEALTH-1"), func(ctx SpecContext) {
-			hold(ctx, port, bearer(ctx, kubeletAudience, healthy), health)
+		It("a token for kubelets authenticates", AllowsBy("KA-AUD-1", "KA-HEALTH-1"), func(ctx SpecContext) {
+			expectClaim(ctx, port, bearer(ctx, kubeletAudience, healthy), health)
 		})
 
-		It("and certificates are as good as before", AllowsBy("KA-AUD-1", "KA-HEALTH-1"), func(ctx SpecContext) {
-			hold(ctx, port, caller(ctx, healthy), health)
+		It("certificates authenticate as before", AllowsBy("KA-AUD-1", "KA-HEALTH-1"), func(ctx SpecContext) {
+			expectClaim(ctx, port, caller(ctx, healthy), health)
 		})
 	})
 })

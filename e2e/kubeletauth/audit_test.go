@@ -15,7 +15,7 @@ import (
 // The audit line is what an operator finds about a request that is not in the API server's audit
 // log.
 var _ = Describe("the audit line", Label(OnHost, OnHardened), func() {
-	It("says who asked for what, of whom, and what was needed", Allows("KA-EXEC-1"), func(ctx SpecContext) {
+	It("has the user, the request, the target and the required right", Allows("KA-EXEC-1"), func(ctx SpecContext) {
 		reply := send(ctx, kubelet(ctx), caller(ctx, may("create", "exec")),
 			Calling(http.MethodPost, "/exec/a/b/0-0-0/c?output=1&command=secret"))
 		line := suite.ExpectForwarded(ctx, reply, http.StatusNotFound, "KA-EXEC-1")
@@ -26,21 +26,21 @@ var _ = Describe("the audit line", Label(OnHost, OnHardened), func() {
 		Expect(line.CacheHit).To(BeFalse())
 	})
 
-	It("says that nobody was asked the second time", Allows("KA-HEALTH-1"), func(ctx SpecContext) {
+	It("shows that the second decision was cached", Allows("KA-HEALTH-1"), func(ctx SpecContext) {
 		who, port := caller(ctx, healthy), kubelet(ctx)
-		_, first := hold(ctx, port, who, health)
-		_, second := hold(ctx, port, who, health)
+		_, first := expectClaim(ctx, port, who, health)
+		_, second := expectClaim(ctx, port, who, health)
 		Expect([]bool{first.CacheHit, second.CacheHit}).To(Equal([]bool{false, true}))
 	})
 
-	It("says who was refused, and what would have been needed", Denies("KA-LOG-1"), func(ctx SpecContext) {
+	It("has the user of a denied request and the missing right", Denies("KA-LOG-1"), func(ctx SpecContext) {
 		reply := send(ctx, kubelet(ctx), caller(ctx), get("/logs/pods/a_b_0-0-0/c/0.log"))
 		line := suite.ExpectDenied(ctx, reply, http.StatusForbidden, "KA-LOG-1")
 		Expect([]string{line.User, line.Verb, line.Subresource}).To(Equal([]string{reply.Caller.User, "get", "log"}))
 		Expect([]string{line.Namespace, line.Pod, line.Container}).To(Equal([]string{"a", "b", "c"}))
 	})
 
-	It("has no token, and no line of the log has", Allows("KA-AUTH-1"), func(ctx SpecContext) {
+	It("has no token, nor has any line of the log", Allows("KA-AUTH-1"), func(ctx SpecContext) {
 		who := bearer(ctx, "", healthy)
 		reply := send(ctx, kubelet(ctx), who, health)
 		suite.ExpectForwarded(ctx, reply, http.StatusOK, "KA-HEALTH-1")

@@ -20,7 +20,7 @@ var _ = Describe("a proxy whose audit log cannot be written", Ordered, ContinueO
 	func() {
 		var port *Port
 
-		BeforeAll(func(ctx SpecContext) { port = beside(ctx, SideProxy{Flags: []string{full}}) })
+		BeforeAll(func(ctx SpecContext) { port = startSideProxy(ctx, SideProxy{Flags: []string{full}}) })
 
 		refused := func(ctx SpecContext, has rights, call Call) {
 			GinkgoHelper()
@@ -30,7 +30,7 @@ var _ = Describe("a proxy whose audit log cannot be written", Ordered, ContinueO
 		}
 
 		It("forwards no exec", Denies("KA-AUDIT-1"), func(ctx SpecContext) {
-			pod := remotely(ctx)
+			pod := newExecPaths(ctx)
 			refused(ctx, may("create", "exec"), get(pod.exec).Upgrading("v4.channel.k8s.io"))
 		})
 
@@ -40,15 +40,16 @@ var _ = Describe("a proxy whose audit log cannot be written", Ordered, ContinueO
 				BeNumerically(">", 0))
 		})
 
-		It("refuses for its own reason who has no right", DeniesBy("KA-AUDIT-1", "KA-HEALTH-1"), func(ctx SpecContext) {
-			reply := must(port.Send(ctx, caller(ctx), health))
-			Expect(reply.Code).To(Equal(http.StatusForbidden), reply.String())
-			Expect(reply.Body).To(HaveSuffix("[KA-HEALTH-1]\n"))
-		})
+		It("denies a caller without the right by the rule of that right", DeniesBy("KA-AUDIT-1", "KA-HEALTH-1"),
+			func(ctx SpecContext) {
+				reply := must(port.Send(ctx, caller(ctx), health))
+				Expect(reply.Code).To(Equal(http.StatusForbidden), reply.String())
+				Expect(reply.Body).To(HaveSuffix("[KA-HEALTH-1]\n"))
+			})
 
 		It("forwards where the rule is off, and counts the lines", AllowsBy("KA-AUDIT-1", "KA-HEALTH-1"),
 			func(ctx SpecContext) {
-				off := beside(ctx, SideProxy{Flags: []string{full, "--rule-mode=KA-AUDIT-1=off"}})
+				off := startSideProxy(ctx, SideProxy{Flags: []string{full, "--rule-mode=KA-AUDIT-1=off"}})
 				reply := must(off.Send(ctx, caller(ctx, healthy), health))
 				Expect(reply.Code).To(Equal(http.StatusOK), reply.String())
 				Eventually(ctx, func() (float64, error) {
@@ -58,7 +59,7 @@ var _ = Describe("a proxy whose audit log cannot be written", Ordered, ContinueO
 
 		It("forwards where the rule is audited, and counts the request", AllowsBy("KA-AUDIT-1", "KA-HEALTH-1"),
 			func(ctx SpecContext) {
-				audited := beside(ctx, SideProxy{Flags: []string{full, "--rule-mode=KA-AUDIT-1=audit"}})
+				audited := startSideProxy(ctx, SideProxy{Flags: []string{full, "--rule-mode=KA-AUDIT-1=audit"}})
 				reply := must(audited.Send(ctx, caller(ctx, healthy), health))
 				Expect(reply.Code).To(Equal(http.StatusOK), reply.String())
 				Expect(suite.KubeletProxyMetric(ctx, audited, "bulkhead_audited_refusals_total", `rule="KA-AUDIT-1"`)).To(
@@ -69,7 +70,7 @@ var _ = Describe("a proxy whose audit log cannot be written", Ordered, ContinueO
 var _ = It("with an audit log, a request has a line before it is forwarded and one after",
 	AllowsBy("KA-AUDIT-1", "KA-HEALTH-1"), Label(OnHost, OnHardened),
 	func(ctx SpecContext) {
-		reply, _ := hold(ctx, kubelet(ctx), caller(ctx, healthy), health)
+		reply, _ := expectClaim(ctx, kubelet(ctx), caller(ctx, healthy), health)
 		lines, err := suite.KubeletAudited(ctx, reply)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(lines).To(HaveExactElements(HaveField("Stage", "begin"), HaveField("Stage", "request")))

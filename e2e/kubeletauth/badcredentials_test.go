@@ -20,15 +20,15 @@ import (
 )
 
 // Limits for the credentials and the time of one client.
-var _ = Describe("too much", Label(OnHost, OnHardened), func() {
-	port := unharmed()
+var _ = Describe("excessive or malformed credentials", Label(OnHost, OnHardened), func() {
+	port := checkDamage()
 
-	DescribeTable("is a token", Denies("KA-LIMIT-1"),
+	DescribeTable("a token is rejected:", Denies("KA-LIMIT-1"),
 		func(ctx SpecContext, size, code int) {
 			token := strings.Repeat("x", size)
 			for _, call := range []Call{health.With("Authorization: Bearer " + token),
 				bySubprotocol(get(processes[0].path), token)} {
-				reply := must(port().Send(ctx, Nobody(), call))
+				reply := must(port().Send(ctx, Anonymous(), call))
 				Expect(reply.Code).To(Equal(code), reply.String())
 				if code == http.StatusUnauthorized {
 					suite.ExpectDenied(ctx, reply, code, "KA-LIMIT-1")
@@ -39,7 +39,7 @@ var _ = Describe("too much", Label(OnHost, OnHardened), func() {
 		Entry("of 100 KB", 100_000, http.StatusRequestHeaderFieldsTooLarge),
 	)
 
-	DescribeTable("is a certificate with", Denies("KA-LIMIT-1"),
+	DescribeTable("a certificate is rejected:", Denies("KA-LIMIT-1"),
 		func(ctx SpecContext, groups int) {
 			who := clusterAuthority(ctx).certify("e2e-many", func(c *x509.Certificate) {
 				for i := range groups {
@@ -48,12 +48,12 @@ var _ = Describe("too much", Label(OnHost, OnHardened), func() {
 			})
 			suite.ExpectDenied(ctx, must(port().Send(ctx, who, health)), http.StatusUnauthorized, "KA-LIMIT-1")
 		},
-		Entry("1,001 organizations", 1001),
+		Entry("with 1,001 organizations", 1001),
 	)
 
 	// A certificate of this size would stay in memory as long as the connection. So the handshake
 	// fails and there is no connection.
-	It("is not a certificate with 10,000 organizations", Denies("KA-LIMIT-1"), func(ctx SpecContext) {
+	It("a certificate with 10,000 organizations ends the TLS handshake", Denies("KA-LIMIT-1"), func(ctx SpecContext) {
 		who := clusterAuthority(ctx).certify("e2e-many", func(c *x509.Certificate) {
 			for i := range 10_000 {
 				c.Subject.Organization = append(c.Subject.Organization, fmt.Sprintf("g%d", i))
@@ -64,31 +64,31 @@ var _ = Describe("too much", Label(OnHost, OnHardened), func() {
 		Expect(send(ctx, port(), caller(ctx, healthy), health).Code).To(Equal(http.StatusOK))
 	})
 
-	It("is not a certificate with 1,000 organizations", AllowsBy("KA-LIMIT-1", "KA-HEALTH-1"), func(ctx SpecContext) {
+	It("a certificate with 1,000 organizations is accepted", AllowsBy("KA-LIMIT-1", "KA-HEALTH-1"), func(ctx SpecContext) {
 		user := caller(ctx, healthy).User
 		who := clusterAuthority(ctx).certify(user, func(c *x509.Certificate) {
 			for i := range 1000 {
 				c.Subject.Organization = append(c.Subject.Organization, fmt.Sprintf("g%d", i))
 			}
 		})
-		hold(ctx, port(), who, health)
+		expectClaim(ctx, port(), who, health)
 	})
 
-	DescribeTable("is a sub-protocol for a token", Denies("KA-AUTH-1"),
+	DescribeTable("a sub-protocol with a token is rejected:", Denies("KA-AUTH-1"),
 		func(ctx SpecContext, protocols ...string) {
-			reply := must(port().Send(ctx, Nobody(), get(processes[0].path).Upgrading(protocols...)))
+			reply := must(port().Send(ctx, Anonymous(), get(processes[0].path).Upgrading(protocols...)))
 			suite.ExpectDenied(ctx, reply, http.StatusUnauthorized, "KA-AUTH-1")
 		},
 		Entry("that is not base64", "base64url.bearer.authorization.k8s.io.%%%", "v5.channel.k8s.io"),
-		Entry("that is no UTF-8", "base64url.bearer.authorization.k8s.io._w", "v5.channel.k8s.io"),
+		Entry("that is not UTF-8", "base64url.bearer.authorization.k8s.io._w", "v5.channel.k8s.io"),
 		Entry("that is empty", "base64url.bearer.authorization.k8s.io.", "v5.channel.k8s.io"),
-		Entry("that is there twice", "base64url.bearer.authorization.k8s.io.YQ", "base64url.bearer.authorization.k8s.io.Yg",
+		Entry("that occurs twice", "base64url.bearer.authorization.k8s.io.YQ", "base64url.bearer.authorization.k8s.io.Yg",
 			"v5.channel.k8s.io"),
-		Entry("that has none beside it", "base64url.bearer.authorization.k8s.io.YQ"),
-		Entry("that is one of a thousand commas", strings.Repeat(",", 1000), "base64url.bearer.authorization.k8s.io.YQ"),
+		Entry("without another sub-protocol", "base64url.bearer.authorization.k8s.io.YQ"),
+		Entry("among a thousand commas", strings.Repeat(",", 1000), "base64url.bearer.authorization.k8s.io.YQ"),
 	)
 
-	It("is what stays half a request, which is cut off", Denies("KA-LIMIT-1"), Label(Slow), func(ctx SpecContext) {
+	It("an incomplete request header: the connection is closed", Denies("KA-LIMIT-1"), Label(Slow), func(ctx SpecContext) {
 		open := must(port().Dial(ctx, caller(ctx, everything)))
 		DeferCleanup(func() { _ = open.Close() })
 		Expect(open.SetDeadline(time.Now().Add(time.Minute))).To(Succeed())
@@ -98,7 +98,7 @@ var _ = Describe("too much", Label(OnHost, OnHardened), func() {
 		Expect(errors.As(err, &late) && late.Timeout()).To(BeFalse(), "the connection was open for a minute")
 	})
 
-	It("is what stays half a body, which is answered", Denies("KA-LIMIT-1"), Label(Slow), func(ctx SpecContext) {
+	It("an incomplete body: an answer is sent", Denies("KA-LIMIT-1"), Label(Slow), func(ctx SpecContext) {
 		open := must(port().Dial(ctx, caller(ctx, everything)))
 		DeferCleanup(func() { _ = open.Close() })
 		Expect(open.SetDeadline(time.Now().Add(time.Minute))).To(Succeed())
@@ -108,11 +108,11 @@ var _ = Describe("too much", Label(OnHost, OnHardened), func() {
 		expectShut(open)
 	})
 
-	It("is no TLS", Denies("KA-LIMIT-1"), func(ctx SpecContext) {
+	It("a request without TLS is rejected", Denies("KA-LIMIT-1"), func(ctx SpecContext) {
 		open := must(new(net.Dialer).DialContext(ctx, "tcp", port().Address))
 		DeferCleanup(open.Close)
 		Expect(open.SetDeadline(time.Now().Add(time.Minute))).To(Succeed())
-		must(open.Write(health.Bytes(port().Address, Nobody())))
+		must(open.Write(health.Bytes(port().Address, Anonymous())))
 		answer := must(io.ReadAll(open))
 		Expect(string(answer)).To(HavePrefix("HTTP/1.0 400 Bad Request\r\n"))
 	})

@@ -16,14 +16,14 @@ import (
 
 // The caller has all rights, so a denial is not due to missing rights.
 var _ = Describe("bad input", Label(OnHost, OnHardened), func() {
-	port := unharmed()
+	port := checkDamage()
 
-	DescribeTable("is refused by the rule, and ends the connection:", Denies("KA-LIMIT-1"),
+	DescribeTable("is rejected by the rule, and ends the connection:", Denies("KA-LIMIT-1"),
 		func(ctx SpecContext, call Call, code int) {
 			reply := expectLast(ctx, port(), caller(ctx, everything), call)
 			suite.ExpectDenied(ctx, reply, code, "KA-LIMIT-1")
 		},
-		Entry("a body larger than any that a kubelet reads",
+		Entry("a body above the limit",
 			Calling(http.MethodPost, "/run"+noContainer+"?cmd=true").Sending(strings.Repeat("x", 17<<10)),
 			http.StatusRequestEntityTooLarge),
 		Entry("a body without a length",
@@ -39,9 +39,10 @@ var _ = Describe("bad input", Label(OnHost, OnHardened), func() {
 		Entry("an upgrade to HTTP/2 in clear text",
 			health.With("Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c",
 				"HTTP2-Settings: AAMAAABkAAQAAP__").Then("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), http.StatusBadRequest),
-		Entry("an upgrade that is not asked of this connection",
+		Entry("an Upgrade header without Connection: Upgrade",
 			get(processes[0].path).With("Upgrade: websocket").Then(smuggled), http.StatusBadRequest),
-		Entry("an upgrade to nothing", get(processes[0].path).With("Connection: Upgrade").Then(smuggled),
+		Entry("Connection: Upgrade without an Upgrade header",
+			get(processes[0].path).With("Connection: Upgrade").Then(smuggled),
 			http.StatusBadRequest),
 		Entry("an upgrade to two protocols",
 			get(processes[0].path).With("Connection: Upgrade", "Upgrade: websocket", "Upgrade: SPDY/3.1").Then(smuggled),
@@ -49,11 +50,12 @@ var _ = Describe("bad input", Label(OnHost, OnHardened), func() {
 		Entry("an upgrade to one of two protocols",
 			get(processes[0].path).With("Connection: Upgrade", "Upgrade: websocket, SPDY/3.1").Then(smuggled),
 			http.StatusBadRequest),
-		Entry("an upgrade that only some would see", get(processes[0].path).With("Connection: x-upgrade").Then(smuggled),
+		Entry("a Connection header that is almost Upgrade",
+			get(processes[0].path).With("Connection: x-upgrade").Then(smuggled),
 			http.StatusBadRequest),
 	)
 
-	DescribeTable("is refused by the HTTP server, and ends the connection:", Denies("KA-LIMIT-1"),
+	DescribeTable("is rejected by the HTTP server, and ends the connection:", Denies("KA-LIMIT-1"),
 		func(ctx SpecContext, call Call, code int) {
 			Expect(expectLast(ctx, port(), caller(ctx, everything), call).Code).To(Equal(code))
 		},
@@ -68,20 +70,20 @@ var _ = Describe("bad input", Label(OnHost, OnHardened), func() {
 		Entry("a negative length", health.With("Content-Length: -1").Then(smuggled), http.StatusBadRequest),
 		Entry("an encoding with a space before the colon",
 			health.With("Transfer-Encoding : chunked").Then("0\r\n\r\n"+smuggled), http.StatusBadRequest),
-		Entry("an encoding that nobody knows", health.With("Transfer-Encoding: xchunked").Then(smuggled),
+		Entry("an unknown encoding", health.With("Transfer-Encoding: xchunked").Then(smuggled),
 			http.StatusNotImplemented),
 		Entry("two encodings", health.With("Transfer-Encoding: chunked, identity").Then("0\r\n\r\n"+smuggled),
 			http.StatusNotImplemented),
-		Entry("a header that goes on in the next line",
+		Entry("a header with a continuation line",
 			health.With("X-E2E: a\r\n b", "Transfer-Encoding:\r\n chunked").Then("0\r\n\r\n"+smuggled),
 			http.StatusLengthRequired),
 		Entry("a header with a NUL", health.With("X-E2E: a\x00b"), http.StatusBadRequest),
 		Entry("a second host", health.With("Host: elsewhere"), http.StatusBadRequest),
-		Entry("a version that there is not", Call{Method: "GET", Target: "/healthz HTTP/9.9\r\nX-E2E: a"},
+		Entry("an unknown HTTP version", Call{Method: "GET", Target: "/healthz HTTP/9.9\r\nX-E2E: a"},
 			http.StatusHTTPVersionNotSupported),
 	)
 
-	It("of 16 KiB in a body, a header of 16 KiB and a usual token are served", Allows("KA-LIMIT-1"),
+	It("at the limit is served: a body of 16 KiB, a header of 16 KiB, and a usual token", Allows("KA-LIMIT-1"),
 		func(ctx SpecContext) {
 			call := Calling(http.MethodPost,
 				"/run"+noContainer+"?cmd=true").With("X-E2E: " + strings.Repeat("x", 16<<10)).Sending(strings.Repeat("x", 16<<10))

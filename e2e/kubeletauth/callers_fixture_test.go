@@ -68,18 +68,18 @@ func caller(ctx context.Context, has ...rights) Caller {
 // identity returns the same as an identity, for specs that also call the API server.
 func identity(ctx context.Context, has ...rights) *Identity {
 	GinkgoHelper()
-	who := must(suite.CertifiedUser(ctx, suite.Scene().NewName("e2e-caller")))
+	who := must(suite.CertifiedUser(ctx, suite.Env().NewName("e2e-caller")))
 	for _, r := range has {
-		suite.Scene().Grant(ctx, who.User, r...)
+		suite.Env().Grant(ctx, who.User, r...)
 	}
 	return who
 }
 
-// account creates a service account of the scene.
+// account creates a service account of the Env.
 func account(ctx context.Context) *corev1.ServiceAccount {
 	GinkgoHelper()
-	made := fixtures.ServiceAccount(suite.Scene().Namespace(ctx), suite.Scene().NewName("e2e-account"))
-	suite.Scene().Put(ctx, made)
+	made := fixtures.ServiceAccount(suite.Env().Namespace(ctx), suite.Env().NewName("e2e-account"))
+	suite.Env().Put(ctx, made)
 	return made
 }
 
@@ -95,7 +95,7 @@ func bearer(ctx context.Context, audience string, has ...rights) Caller {
 		metav1.CreateOptions{}))
 	who := Account(made.Namespace, made.Name, token.Status.Token)
 	for _, r := range has {
-		suite.Scene().Grant(ctx, who.User, r...)
+		suite.Env().Grant(ctx, who.User, r...)
 	}
 	return who
 }
@@ -104,11 +104,11 @@ func bearer(ctx context.Context, audience string, has ...rights) Caller {
 // must match the labels of the spec. codes are the expected status, and then the status where the
 // rule is not in force. The default is 200 for an allowance and 403 for a denial.
 func decide(ctx SpecContext, has rights, call Call, codes ...int) {
-	hold(ctx, kubelet(ctx), caller(ctx, has), call, codes...)
+	expectClaim(ctx, kubelet(ctx), caller(ctx, has), call, codes...)
 }
 
-// hold makes the call as who and compares the answer with the labels of the spec.
-func hold(ctx context.Context, port *Port, who Caller, call Call, codes ...int) (Reply, KubeletLine) {
+// expectClaim makes the call as who and compares the answer with the labels of the spec.
+func expectClaim(ctx context.Context, port *Port, who Caller, call Call, codes ...int) (Reply, KubeletLine) {
 	GinkgoHelper()
 	reply := send(ctx, port, who, call)
 	claim := ReadClaim(CurrentSpecReport().Labels())

@@ -14,25 +14,26 @@ import (
 )
 
 // The second proxy runs as an account that may not create reviews in the API server.
-var _ = Describe("a proxy that cannot ask", Ordered, ContinueOnFailure, Label(OnHardened), func() {
-	var port *Port
+var _ = Describe("a proxy without a connection to the API server", Ordered, ContinueOnFailure, Label(OnHardened),
+	func() {
+		var port *Port
 
-	BeforeAll(func(ctx SpecContext) { port = beside(ctx, SideProxy{Account: "default"}) })
+		BeforeAll(func(ctx SpecContext) { port = startSideProxy(ctx, SideProxy{Account: "default"}) })
 
-	It("forwards nothing, not even of an administrator", Denies("KA-DECISION-1"), func(ctx SpecContext) {
-		who := caller(ctx, everything)
-		reply, _ := hold(ctx, port, who, health, http.StatusInternalServerError)
-		Expect(reply.Body).To(
-			HavePrefix("Authorization error (user=" + who.User + ", verb=get, resource=nodes, subresource=healthz)"))
+		It("forwards no request, not even of an administrator", Denies("KA-DECISION-1"), func(ctx SpecContext) {
+			who := caller(ctx, everything)
+			reply, _ := expectClaim(ctx, port, who, health, http.StatusInternalServerError)
+			Expect(reply.Body).To(
+				HavePrefix("Authorization error (user=" + who.User + ", verb=get, resource=nodes, subresource=healthz)"))
+		})
+
+		It("does not authenticate a token", Denies("KA-AUTH-1"), func(ctx SpecContext) {
+			expectClaim(ctx, port, bearer(ctx, "", healthy), health, http.StatusUnauthorized)
+		})
 	})
-
-	It("takes nobody's word for who they are", Denies("KA-AUTH-1"), func(ctx SpecContext) {
-		hold(ctx, port, bearer(ctx, "", healthy), health, http.StatusUnauthorized)
-	})
-})
 
 var _ = It("with a decision, a request is forwarded", AllowsBy("KA-DECISION-1", "KA-HEALTH-1"), func(ctx SpecContext) {
-	hold(ctx, kubelet(ctx), caller(ctx, everything), health)
+	expectClaim(ctx, kubelet(ctx), caller(ctx, everything), health)
 })
 
 // The second proxy rechecks a stream every second, instead of every five minutes. The stream is a
@@ -44,15 +45,15 @@ var _ = Describe("a stream", Ordered, ContinueOnFailure, Label(OnHardened), func
 	)
 
 	BeforeAll(func(ctx SpecContext) {
-		port = beside(ctx, SideProxy{Flags: []string{
+		port = startSideProxy(ctx, SideProxy{Flags: []string{
 			"--stream-recheck-interval=1s", "--authorization-webhook-cache-authorized-ttl=0s",
 			"--authentication-token-webhook-cache-ttl=0s",
 		}})
-		pod := running(ctx, suite.Scene().Pod(ctx, target(), withShell(tells)))
-		logs = get("/containerLogs/" + pod.Namespace + "/" + pod.Name + "/" + teller + "?follow=true")
+		pod := running(ctx, suite.Env().Pod(ctx, target(), withShell(tickScript)))
+		logs = get("/containerLogs/" + pod.Namespace + "/" + pod.Name + "/" + shell + "?follow=true")
 	})
 
-	It("goes on as long as there is a right to it", Allows("KA-STREAM-1"), func(ctx SpecContext) {
+	It("continues while the right exists", Allows("KA-STREAM-1"), func(ctx SpecContext) {
 		followed := follow(ctx, port, caller(ctx, may("get", "containerlogs")), logs)
 		Eventually(ctx, func() (float64, error) {
 			return suite.KubeletProxyMetric(ctx, port, "bulkhead_kubelet_stream_rechecks_total", `outcome="kept"`)
@@ -63,7 +64,7 @@ var _ = Describe("a stream", Ordered, ContinueOnFailure, Label(OnHardened), func
 		}
 	})
 
-	It("ends when the right does", Denies("KA-STREAM-1"), func(ctx SpecContext) {
+	It("ends when the right is removed", Denies("KA-STREAM-1"), func(ctx SpecContext) {
 		who, took := revocable(ctx, may("get", "containerlogs"))
 		followed := follow(ctx, port, who, logs)
 		followed.expectLine()
@@ -75,7 +76,7 @@ var _ = Describe("a stream", Ordered, ContinueOnFailure, Label(OnHardened), func
 		followed.expectCause(ctx, "the user no longer has access")
 	})
 
-	It("ends when its token does", Denies("KA-STREAM-1"), func(ctx SpecContext) {
+	It("ends when its token expires", Denies("KA-STREAM-1"), func(ctx SpecContext) {
 		who := bearer(ctx, "", may("get", "containerlogs"))
 		followed := follow(ctx, port, who, logs)
 		followed.expectLine()

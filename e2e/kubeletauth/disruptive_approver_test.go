@@ -19,17 +19,17 @@ import (
 
 // Admission rejects the requests that the approver would not approve, so the approver never sees
 // them. Here that rule is off.
-var _ = Describe("where NR-CSR-2 is off, the approver leaves alone", Serial, Ordered,
+var _ = Describe("while NR-CSR-2 is off, the approver does not approve", Serial, Ordered,
 	Label(Disruptive, OnHost, OnHardened, Slow), func() {
 		BeforeAll(func(ctx SpecContext) {
 			installed := must(suite.ReadInstallation(ctx))
 			DeferCleanup(func(ctx context.Context) { suite.OnControlPlane(ctx, installed.Command()) })
 			loose := installed
-			loose.Beyond.RuleModes = maps.Clone(installed.Beyond.RuleModes)
-			if loose.Beyond.RuleModes == nil {
-				loose.Beyond.RuleModes = map[string]string{}
+			loose.Extensions.RuleModes = maps.Clone(installed.Extensions.RuleModes)
+			if loose.Extensions.RuleModes == nil {
+				loose.Extensions.RuleModes = map[string]string{}
 			}
-			loose.Beyond.RuleModes["NR-CSR-2"] = "off"
+			loose.Extensions.RuleModes["NR-CSR-2"] = "off"
 			began := time.Now()
 			suite.OnControlPlane(ctx, loose.Command())
 			Measured("switching a rule of node-restriction off", time.Since(began).Round(time.Second).String())
@@ -41,18 +41,18 @@ var _ = Describe("where NR-CSR-2 is off, the approver leaves alone", Serial, Ord
 			func(ctx SpecContext, change func(*asking)) {
 				asked := asKubeletsAsk()
 				change(&asked)
-				expectLeft(ctx, suite.AsNode(suite.Scene().Own), asked)
+				expectLeft(ctx, suite.AsNode(suite.Env().Own), asked)
 			},
-			Entry("with another node's name", func(a *asking) { a.DNSNames = append(a.DNSNames, suite.Scene().Other) }),
+			Entry("with another node's name", func(a *asking) { a.DNSNames = append(a.DNSNames, suite.Env().Other) }),
 			Entry("with the API server's name", func(a *asking) { a.DNSNames = append(a.DNSNames, "kubernetes.default.svc") }),
 			Entry("with a foreign address", func(a *asking) { a.IPAddresses = append(a.IPAddresses, net.ParseIP("192.0.2.8")) }),
 			Entry("for a client's usages", func(a *asking) { a.usage = certificatesv1.UsageClientAuth }),
 			Entry("without any name", func(a *asking) { a.CertificateRequest = &x509.CertificateRequest{Subject: a.Subject} }),
 		)
 
-		It("and approves one with what is the node's", Allows("KA-CSR-1"), func(ctx SpecContext) {
-			name, _ := request(ctx, suite.AsNode(suite.Scene().Own), asKubeletsAsk())
-			Eventually(ctx, approval).WithArguments(name).WithTimeout(signing).WithPolling(100 * time.Millisecond).Should(
-				Equal(byUs))
+		It("approves a request with the node's name and address", Allows("KA-CSR-1"), func(ctx SpecContext) {
+			name, _ := request(ctx, suite.AsNode(suite.Env().Own), asKubeletsAsk())
+			Eventually(ctx, approval).WithArguments(name).WithTimeout(signTimeout).WithPolling(100 * time.Millisecond).Should(
+				Equal(byBulkhead))
 		})
 	})

@@ -25,38 +25,38 @@ const (
 	// the proxy must stay down.
 	proxyFiles = StateDirectory + "/kubelet-auth-proxy"
 	asideFiles = "/etc/kubernetes/e2e-kubelet-auth-proxy"
-	// beats bounds two heartbeats of a node. A heartbeat is every ten seconds.
-	beats = time.Minute
+	// heartbeatTimeout bounds two heartbeats of a node. A heartbeat is every ten seconds.
+	heartbeatTimeout = time.Minute
 )
 
-var _ = Describe("the worker's proxy is gone and stays away,", Serial, Ordered,
+var _ = Describe("while the worker's proxy is stopped,", Serial, Ordered,
 	Label(Disruptive, OnHost, OnWorker, OnHardened, Slow), func() {
 		var (
-			talk       *conversation
+			streams    *kubectlStreams
 			containers []string
 			began      time.Time
 		)
 
 		BeforeAll(func(ctx SpecContext) {
-			talk = converse(ctx)
-			containers = lives(ctx, talk.pod)
+			streams = startStreams(ctx)
+			containers = containerIDs(ctx, streams.pod)
 			DeferCleanup(bringProxyBack)
 			began = time.Now()
 			onWorker(ctx, "mv "+proxyFiles+" "+asideFiles)
 			deleteProxy(ctx)
-			talk.isCut(ctx, "the end of the proxy's pod")
-			eventuallyOnWorker(ctx, cut, "! "+proxyProcess)
+			streams.expectCut(ctx, "the end of the proxy's pod")
+			eventuallyOnWorker(ctx, streamEndTimeout, "! "+proxyProcess)
 		})
 
-		It("and nobody reaches the kubelet of this node", Denies("KA-LOOPBACK-1"), func(ctx SpecContext) {
-			talk.refused(ctx)
-			_, err := portOf(ctx, suite.Worker).Dial(ctx, Nobody())
-			Expect(err).To(MatchError(syscall.ECONNREFUSED), "nobody has the port")
+		It("the kubelet of this node is not reachable", Denies("KA-LOOPBACK-1"), func(ctx SpecContext) {
+			streams.expectUnreachable(ctx)
+			_, err := portOf(ctx, suite.Worker).Dial(ctx, Anonymous())
+			Expect(err).To(MatchError(syscall.ECONNREFUSED), "no process listens on the port")
 		})
 
 		// The port is free, and any pod on the host's network can open it. kube-apiserver has
 		// --kubelet-certificate-authority: it verifies the certificate before it sends anything.
-		It("and a pod that takes the port gets nothing of the API server", Denies("KA-CSR-1"), func(ctx SpecContext) {
+		It("a pod that takes the port gets no request of the API server", Denies("KA-CSR-1"), func(ctx SpecContext) {
 			pod, port := squatter(ctx)
 			// A client that does not verify proves that the pod prints what it receives.
 			_, err := suite.Host.Run(ctx, suite.Worker,
@@ -64,61 +64,64 @@ var _ = Describe("the worker's proxy is gone and stays away,", Serial, Ordered,
 			Expect(err).NotTo(HaveOccurred())
 			printed(ctx, pod, "GET /e2e-unverified")
 			printed(ctx, pod, "Bearer e2e-token")
-			for _, args := range [][]string{in(talk.pod, "logs", teller, "--tail=1"),
-				in(talk.pod, "exec", teller, "--", "true")} {
+			for _, args := range [][]string{in(streams.pod, "logs", shell, "--tail=1"),
+				in(streams.pod, "exec", shell, "--", "true")} {
 				ended := command{}.run(ctx, args...)
 				Expect(ended).NotTo(gexec.Exit(0), "kubectl %s was answered", args[0])
-				Expect(complaint(ended)).To(ContainSubstring("x509: certificate signed by unknown authority"))
-				Measured("kubectl "+args[0]+" while a pod has the port", strings.ReplaceAll(complaint(ended), "\n", " "))
+				Expect(stderrOf(ended)).To(ContainSubstring("x509: certificate signed by unknown authority"))
+				Measured("kubectl "+args[0]+" while a pod has the port", strings.ReplaceAll(stderrOf(ended), "\n", " "))
 			}
 			var after string
 			Eventually(ctx, func() int {
 				_, after, _ = strings.Cut(must(gotBy(ctx, pod)()), "Bearer e2e-token")
 				return strings.Count(after, "fatal bad_certificate")
-			}).WithTimeout(shown).WithPolling(200*time.Millisecond).Should(BeNumerically(">=", 2),
+			}).WithTimeout(outputTimeout).WithPolling(200*time.Millisecond).Should(BeNumerically(">=", 2),
 				"both calls ended at the certificate")
 			// The first pattern is a client certificate, the others are requests.
 			Expect(after).NotTo(Or(MatchRegexp(`<<< TLS 1\.[23], Handshake \[length [0-9a-f]+\], Certificate`),
 				ContainSubstring("HTTP/"), ContainSubstring("/containerLogs"), ContainSubstring("/exec")), after)
 		})
 
-		It("and the kubelet of another node is reached as before", Allows("KA-CLOG-1"), func(ctx SpecContext) {
+		It("the kubelet of another node is reachable", Allows("KA-CLOG-1"), func(ctx SpecContext) {
 			// Do not use a static pod: after a spec that restarted the API server, its mirror pod
 			// may not exist yet.
 			Expect(kubectl(ctx, "logs", "--namespace="+systemNamespace, must(proxyOf(ctx, suite.ControlPlane)).Name,
 				"--tail=1")).NotTo(BeEmpty())
 		})
 
-		It("and the node's pods run on", Allows("KA-LOOPBACK-1"), func(ctx SpecContext) {
-			lines := "cat /var/log/pods/" + talk.pod.Namespace + "_" + talk.pod.Name + "_*/" + teller + "/*.log | wc -l"
+		It("the node's pods keep running", Allows("KA-LOOPBACK-1"), func(ctx SpecContext) {
+			lines := "cat /var/log/pods/" + streams.pod.Namespace + "_" + streams.pod.Name + "_*/" + shell + "/*.log | wc -l"
 			before := onWorker(ctx, lines)
 			Eventually(ctx, func() (string, error) { return suite.Host.Run(ctx, suite.Worker, lines) }).
-				WithTimeout(shown).WithPolling(time.Second).ShouldNot(Equal(before), "it writes to its log")
-			Expect(lives(ctx, talk.pod)).To(Equal(containers))
+				WithTimeout(outputTimeout).WithPolling(time.Second).ShouldNot(Equal(before), "the pod writes to its log")
+			Expect(containerIDs(ctx, streams.pod)).To(Equal(containers))
 		})
 
-		It("and a new pod starts", Allows("KA-LOOPBACK-1"), func(ctx SpecContext) {
+		It("a new pod starts", Allows("KA-LOOPBACK-1"), func(ctx SpecContext) {
 			since := time.Now()
-			running(ctx, suite.Scene().Pod(ctx, suite.Worker))
+			running(ctx, suite.Env().Pod(ctx, suite.Worker))
 			Measured("a pod that starts without the proxy", time.Since(since).Round(100*time.Millisecond).String())
 		})
 
-		It("and the node stays Ready", Allows("KA-LOOPBACK-1"), func(ctx SpecContext) {
+		It("the node stays Ready", Allows("KA-LOOPBACK-1"), func(ctx SpecContext) {
 			for range 2 {
 				last := must(heartbeat(ctx))
-				Eventually(ctx, heartbeat).WithTimeout(beats).WithPolling(time.Second).ShouldNot(Equal(last), "its heart beats")
+				Eventually(ctx, heartbeat).WithTimeout(heartbeatTimeout).WithPolling(time.Second).ShouldNot(Equal(last),
+					"the node renews its lease")
 			}
 			expectNodeReady(ctx)
 			Measured("the proxy was away for", time.Since(began).Round(time.Second).String())
 		})
 
-		It("and when it is back, all is as before", Allows("KA-CLOG-1"), Allows("KA-EXEC-1"), func(ctx SpecContext) {
-			Expect(must(proxyOf(ctx, suite.Worker)).Status.Phase).To(Equal(corev1.PodPending), "it was kept away until now")
-			since := time.Now()
-			bringProxyBack(ctx)
-			talk.reached(ctx, "the return of the proxy", since)
-			Expect(lives(ctx, talk.pod)).To(Equal(containers))
-		})
+		It("logs and exec work again after the proxy's restart", Allows("KA-CLOG-1"), Allows("KA-EXEC-1"),
+			func(ctx SpecContext) {
+				Expect(must(proxyOf(ctx, suite.Worker)).Status.Phase).To(Equal(corev1.PodPending),
+					"the proxy was stopped until now")
+				since := time.Now()
+				bringProxyBack(ctx)
+				streams.expectRecovery(ctx, "the return of the proxy", since)
+				Expect(containerIDs(ctx, streams.pod)).To(Equal(containers))
+			})
 	})
 
 // deleteProxy deletes the pod of the worker's proxy. The DaemonSet creates another one.
@@ -133,10 +136,10 @@ func deleteProxy(ctx context.Context) {
 func bringProxyBack(ctx context.Context) {
 	GinkgoHelper()
 	if onWorker(ctx, "test ! -e "+asideFiles+" || { mv "+asideFiles+" "+proxyFiles+" && echo moved; }") != "" {
-		Eventually(ctx, proxyOf).WithArguments(suite.Worker).WithTimeout(back).ShouldNot(BeNil())
+		Eventually(ctx, proxyOf).WithArguments(suite.Worker).WithTimeout(kubeletRestartTimeout).ShouldNot(BeNil())
 		deleteProxy(ctx)
 	}
-	eventuallyOnWorker(ctx, back, proxyReady)
+	eventuallyOnWorker(ctx, kubeletRestartTimeout, proxyReady)
 }
 
 // heartbeat returns when the worker's kubelet last renewed its lease.

@@ -23,9 +23,9 @@ import (
 func lingering(pod *corev1.Pod) { pod.Spec.TerminationGracePeriodSeconds = ptr.To[int64](1) }
 
 var _ = Describe("a drain of the worker", Serial, Label(Disruptive, OnHost, OnWorker, OnHardened, Slow), func() {
-	It("ends streams with their pods, leaves the proxy, and logs and exec go on for what stays", Allows("KA-CLOG-1"),
+	It("ends streams with their pods, and leaves the proxy, logs and exec of the remaining pods", Allows("KA-CLOG-1"),
 		Allows("KA-EXEC-1"), func(ctx SpecContext) {
-			talk := converse(ctx, lingering)
+			streams := startStreams(ctx, lingering)
 			stays := must(proxyOf(ctx, suite.Worker))
 			DeferCleanup(func(ctx context.Context) {
 				schedulable := []byte(`{"spec":{"unschedulable":null}}`)
@@ -38,18 +38,18 @@ var _ = Describe("a drain of the worker", Serial, Label(Disruptive, OnHost, OnWo
 			began := time.Now()
 			kubectl(ctx, "drain", suite.Worker, "--ignore-daemonsets", "--force", "--delete-emptydir-data", "--timeout=50s")
 			Measured("kubectl drain of the worker", time.Since(began).Round(time.Second).String())
-			talk.ends(ctx, "a drain")
-			Expect(talk.log).To(gexec.Exit(0), "a log is whole when its container has ended")
-			Expect(talk.command).To(gexec.Exit(137), "the command was killed with its container")
+			streams.awaitEnd(ctx, "a drain")
+			Expect(streams.log).To(gexec.Exit(0), "a log is whole when its container has ended")
+			Expect(streams.command).To(gexec.Exit(137), "the command was killed with its container")
 
 			proxy := must(proxyOf(ctx, suite.Worker))
-			Expect(proxy.UID).To(Equal(stays.UID), "the proxy stays")
+			Expect(proxy.UID).To(Equal(stays.UID), "the proxy keeps running")
 			Expect(isReady(proxy)).To(BeTrue())
 			Expect(kubectl(ctx, "logs", "--namespace="+systemNamespace, proxy.Name, "--tail=1")).NotTo(BeEmpty())
 			// The scheduler does not use a cordoned node. A pod with a node name can still run
 			// there.
-			talk = converse(ctx)
+			streams = startStreams(ctx)
 			kubectl(ctx, "uncordon", suite.Worker)
-			talk.goesOn(ctx)
+			streams.expectData(ctx)
 		})
 })

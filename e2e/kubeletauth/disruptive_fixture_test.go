@@ -62,5 +62,5 @@ func waitSystem(ctx context.Context) {
 			}
 		}
 		return waiting, nil
-	}).WithTimeout(back).WithPolling(time.Second).Should(BeEmpty())
+	}).WithTimeout(kubeletRestartTimeout).WithPolling(time.Second).Should(BeEmpty())
 }

@@ -23,8 +23,8 @@ import (
 const (
 	// keyPlaces are the directories where a kubelet, kubeadm and Bulkhead keep keys.
 	keyPlaces = "/etc/kubernetes /var/lib/kubelet/pki"
-	// reread bounds the time until the proxy reads a new key pair.
-	reread = 15 * time.Second
+	// keyReloadTimeout bounds the time until the proxy reads a new key pair.
+	keyReloadTimeout = 15 * time.Second
 )
 
 var _ = Describe("the keys of a node's proxy", Serial, Label(Disruptive, OnHost, OnWorker, OnHardened, Slow), func() {
@@ -46,7 +46,7 @@ var _ = Describe("the keys of a node's proxy", Serial, Label(Disruptive, OnHost,
 		Expect(onWorker(ctx, kubeletStatus(proxysKey))).To(Equal("200"))
 	})
 
-	It("the kubelet refuses a certificate that the proxy's key has signed",
+	It("the kubelet rejects a certificate that the proxy's key has signed",
 		Denies("KA-LOOPBACK-1"), func(ctx SpecContext) {
 			proxy := authority{certificate: must(certificateOf([]byte(onWorker(ctx, "cat "+proxyPair+".crt")))),
 				key: proxyKey(ctx)}
@@ -54,15 +54,15 @@ var _ = Describe("the keys of a node's proxy", Serial, Label(Disruptive, OnHost,
 			key := must(x509.MarshalPKCS8PrivateKey(forged.PrivateKey))
 			pair := append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: forged.Certificate[0]}),
 				pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})...)
-			file := "/run/" + suite.Scene().NewName("e2e") + ".pem"
+			file := "/run/" + suite.Env().NewName("e2e") + ".pem"
 			DeferCleanup(func(ctx context.Context) { onWorker(ctx, "rm -f "+file) })
 			onWorker(ctx, "umask 077; echo "+base64.StdEncoding.EncodeToString(pair)+" | base64 -d >"+file)
 			Expect(onWorker(ctx, kubeletStatus("--cert "+file+" --key "+file))).To(Equal("401"))
 		})
 
-	It("are renewed while a log is followed and a command runs, and no exec fails", Allows("KA-LOOPBACK-1"),
+	It("the keys are renewed while a log is followed and a command runs, and no exec fails", Allows("KA-LOOPBACK-1"),
 		Allows("KA-CLOG-1"), Allows("KA-EXEC-1"), func(ctx SpecContext) {
-			talk := converse(ctx)
+			streams := startStreams(ctx)
 			proxy, kubelet := onWorker(ctx, proxyProcess), onWorker(ctx, kubeletProcess)
 			before := onWorker(ctx, "cat "+proxyPair+".crt")
 			renewed := make(chan error, 1)
@@ -78,19 +78,19 @@ var _ = Describe("the keys of a node's proxy", Serial, Label(Disruptive, OnHost,
 				case err := <-renewed:
 					Expect(err).NotTo(HaveOccurred())
 					Measured("bulkhead node renew --all", time.Since(since).Round(100*time.Millisecond).String())
-					until = time.Now().Add(reread)
+					until = time.Now().Add(keyReloadTimeout)
 				default:
 				}
-				ended := command{}.run(ctx, in(talk.pod, "exec", teller, "--", "true")...)
-				Expect(ended).To(gexec.Exit(0), complaint(ended))
+				ended := command{}.run(ctx, in(streams.pod, "exec", shell, "--", "true")...)
+				Expect(ended).To(gexec.Exit(0), stderrOf(ended))
 				asked++
 			}
 			Measured("kubectl exec while the proxy's certificate is renewed", fmt.Sprintf("%d, none failed", asked))
-			talk.goesOn(ctx)
+			streams.expectData(ctx)
 			Expect(onWorker(ctx, "cat "+proxyPair+".crt")).NotTo(Equal(before))
 			Expect(onWorker(ctx, kubeletStatus(proxysKey))).To(Equal("200"))
-			Expect(onWorker(ctx, proxyProcess)).To(Equal(proxy), "the proxy went on")
-			Expect(onWorker(ctx, kubeletProcess)).To(Equal(kubelet), "the kubelet went on")
+			Expect(onWorker(ctx, proxyProcess)).To(Equal(proxy), "the proxy kept running")
+			Expect(onWorker(ctx, kubeletProcess)).To(Equal(kubelet), "the kubelet kept running")
 			_, authorities := keysOf(ctx, suite.Worker)
 			Expect(authorities).To(BeEmpty())
 		})

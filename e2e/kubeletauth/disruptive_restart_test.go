@@ -16,52 +16,52 @@ import (
 var _ = Describe("while a log is followed and a command runs in a pod of the worker,", Serial,
 	Label(Disruptive, OnHost, OnWorker, OnHardened, Slow), func() {
 		var (
-			talk              *conversation
+			streams           *kubectlStreams
 			containers        []string
 			proxy, theKubelet string
 		)
 
 		BeforeEach(func(ctx SpecContext) {
-			talk = converse(ctx)
-			containers = lives(ctx, talk.pod)
+			streams = startStreams(ctx)
+			containers = containerIDs(ctx, streams.pod)
 			proxy, theKubelet = onWorker(ctx, proxyProcess), onWorker(ctx, kubeletProcess)
 		})
 
 		AfterEach(func(ctx SpecContext) {
 			expectNodeReady(ctx)
-			Expect(lives(ctx, talk.pod)).To(Equal(containers), "the pod went on")
+			Expect(containerIDs(ctx, streams.pod)).To(Equal(containers), "the pod kept running")
 		})
 
-		It("a restart of the kubelet ends both, and the proxy serves what comes after", Allows("KA-CLOG-1"),
+		It("a restart of the kubelet ends both, and the proxy serves new requests afterwards", Allows("KA-CLOG-1"),
 			Allows("KA-EXEC-1"), func(ctx SpecContext) {
 				since := time.Now()
 				onWorker(ctx, "systemctl restart kubelet")
-				talk.isCut(ctx, "a restart of the kubelet")
-				talk.reached(ctx, "a restart of the kubelet", since)
+				streams.expectCut(ctx, "a restart of the kubelet")
+				streams.expectRecovery(ctx, "a restart of the kubelet", since)
 				Expect(onWorker(ctx, kubeletProcess)).NotTo(Equal(theKubelet))
-				Expect(onWorker(ctx, proxyProcess)).To(Equal(proxy), "the proxy went on")
+				Expect(onWorker(ctx, proxyProcess)).To(Equal(proxy), "the proxy kept running")
 			})
 
-		It("a proxy that is told to stop ends both, and says so", Allows("KA-CLOG-1"), Allows("KA-EXEC-1"),
+		It("a SIGTERM to the proxy ends both, with the cause in the audit log", Allows("KA-CLOG-1"), Allows("KA-EXEC-1"),
 			func(ctx SpecContext) {
 				since := time.Now()
 				onWorker(ctx, "kill -TERM "+proxy)
-				talk.isCut(ctx, "an orderly end of the proxy")
-				talk.reached(ctx, "an orderly end of the proxy", since)
-				Expect(linesAbout(ctx, suite.Worker, talk.pod.Namespace)).To(ContainElements(
+				streams.expectCut(ctx, "an orderly end of the proxy")
+				streams.expectRecovery(ctx, "an orderly end of the proxy", since)
+				Expect(linesAbout(ctx, suite.Worker, streams.pod.Namespace)).To(ContainElements(
 					And(HaveField("Stage", "end"), HaveField("Subresource", "containerlogs"),
 						HaveField("Cause", "the proxy is stopping")),
 					And(HaveField("Stage", "end"), HaveField("Subresource", "exec"), HaveField("Cause", "the proxy is stopping")),
 				))
-				Expect(onWorker(ctx, kubeletProcess)).To(Equal(theKubelet), "the kubelet went on")
+				Expect(onWorker(ctx, kubeletProcess)).To(Equal(theKubelet), "the kubelet kept running")
 			})
 
-		It("a proxy that is killed ends both", Allows("KA-CLOG-1"), Allows("KA-EXEC-1"), func(ctx SpecContext) {
+		It("a SIGKILL to the proxy ends both", Allows("KA-CLOG-1"), Allows("KA-EXEC-1"), func(ctx SpecContext) {
 			since := time.Now()
 			onWorker(ctx, "kill -KILL "+proxy)
-			talk.isCut(ctx, "a sudden end of the proxy")
-			talk.reached(ctx, "a sudden end of the proxy", since)
+			streams.expectCut(ctx, "a sudden end of the proxy")
+			streams.expectRecovery(ctx, "a sudden end of the proxy", since)
 			Expect(onWorker(ctx, proxyProcess)).NotTo(Equal(proxy))
-			Expect(onWorker(ctx, kubeletProcess)).To(Equal(theKubelet), "the kubelet went on")
+			Expect(onWorker(ctx, kubeletProcess)).To(Equal(theKubelet), "the kubelet kept running")
 		})
 	})

@@ -25,24 +25,24 @@ const (
 	// servingPair is the serving key pair of the kubelet and of its proxy. It is a link to a file
 	// of the kubelet.
 	servingPair = "/var/lib/kubelet/pki/kubelet-server-current.pem"
-	// ourPair is a key pair that the suite writes, not the kubelet.
-	ourPair = "/var/lib/kubelet/pki/e2e-kubelet-server.pem"
+	// e2ePair is a key pair that the suite writes, not the kubelet.
+	e2ePair = "/var/lib/kubelet/pki/e2e-kubelet-server.pem"
 )
 
 var _ = Describe("the serving certificate of a kubelet", Serial, Ordered,
 	Label(Disruptive, OnHost, OnWorker, OnHardened, Slow), func() {
 		var (
-			talk  *conversation
-			proxy string
+			streams *kubectlStreams
+			proxy   string
 		)
 
 		BeforeAll(func(ctx SpecContext) {
 			DeferCleanup(func(ctx context.Context) {
 				// A kubelet with a dangling link requests another certificate.
-				onWorker(ctx, "rm -f "+ourPair+"; test -e "+servingPair+" || { rm -f "+servingPair+"; systemctl restart kubelet; }")
-				eventuallyOnWorker(ctx, back, "test -e "+servingPair+" && "+proxyReady)
+				onWorker(ctx, "rm -f "+e2ePair+"; test -e "+servingPair+" || { rm -f "+servingPair+"; systemctl restart kubelet; }")
+				eventuallyOnWorker(ctx, kubeletRestartTimeout, "test -e "+servingPair+" && "+proxyReady)
 			})
-			talk = converse(ctx)
+			streams = startStreams(ctx)
 			proxy = onWorker(ctx, proxyProcess)
 		})
 
@@ -51,28 +51,28 @@ var _ = Describe("the serving certificate of a kubelet", Serial, Ordered,
 		It("can be replaced on disk while a log is followed and a command runs", Allows("KA-CSR-1"), Allows("KA-CLOG-1"),
 			Allows("KA-EXEC-1"), func(ctx SpecContext) {
 				pair, serial := renewed(ctx)
-				onWorker(ctx, "umask 077; echo "+base64.StdEncoding.EncodeToString(pair)+" | base64 -d >"+ourPair+
-					" && ln -s "+ourPair+" "+servingPair+".new && mv -T "+servingPair+".new "+servingPair)
-				Eventually(ctx, serialOf).WithTimeout(shown).WithPolling(time.Second).Should(Equal(serial),
-					"the proxy serves with the new one")
-				talk.goesOn(ctx)
-				Expect(kubectl(ctx, in(talk.pod, "exec", teller, "--", "echo", "new")...)).To(Equal("new\n"),
-					"the kubelet still has the old one")
+				onWorker(ctx, "umask 077; echo "+base64.StdEncoding.EncodeToString(pair)+" | base64 -d >"+e2ePair+
+					" && ln -s "+e2ePair+" "+servingPair+".new && mv -T "+servingPair+".new "+servingPair)
+				Eventually(ctx, serialOf).WithTimeout(outputTimeout).WithPolling(time.Second).Should(Equal(serial),
+					"the proxy serves with the new certificate")
+				streams.expectData(ctx)
+				Expect(kubectl(ctx, in(streams.pod, "exec", shell, "--", "echo", "new")...)).To(Equal("new\n"),
+					"the kubelet serves with the old certificate")
 				Expect(onWorker(ctx, proxyProcess)).To(Equal(proxy))
 			})
 
-		It("is asked for again where it is lost, approved by us, and served without a restart of the proxy",
+		It("is requested again when the file is lost; Bulkhead approves it, and the proxy serves it without a restart",
 			Allows("KA-CSR-1"), func(ctx SpecContext) {
 				old, since := must(serialOf(ctx)), time.Now()
-				onWorker(ctx, "rm -f "+servingPair+" "+ourPair+" && systemctl restart kubelet")
-				talk.isCut(ctx, "a kubelet that starts without a serving certificate")
-				Eventually(ctx, serialOf).WithTimeout(signing).WithPolling(200*time.Millisecond).ShouldNot(Equal(old),
-					"the proxy serves with another one")
-				talk.reached(ctx, "the loss of the serving certificate", since)
+				onWorker(ctx, "rm -f "+servingPair+" "+e2ePair+" && systemctl restart kubelet")
+				streams.expectCut(ctx, "a kubelet that starts without a serving certificate")
+				Eventually(ctx, serialOf).WithTimeout(signTimeout).WithPolling(200*time.Millisecond).ShouldNot(Equal(old),
+					"the proxy serves with another certificate")
+				streams.expectRecovery(ctx, "the loss of the serving certificate", since)
 
 				certificate := must(served(ctx, suite.Worker))
 				Expect(namesIn(certificate)).To(ConsistOf(namesOf(ctx, suite.Worker)))
-				Expect(approval(ctx, requestOf(ctx, certificate))).To(Equal(byUs))
+				Expect(approval(ctx, requestOf(ctx, certificate))).To(Equal(byBulkhead))
 				Expect(onWorker(ctx, proxyProcess)).To(Equal(proxy))
 				expectNodeReady(ctx)
 			})
@@ -92,7 +92,7 @@ func renewed(ctx context.Context) (pair []byte, serial string) {
 	}
 	name, key := request(ctx, must(suite.RealKubelet(ctx, suite.Worker)), asking{certificatesv1.UsageServerAuth, template})
 	pem := issued(ctx, name)
-	Expect(approval(ctx, name)).To(Equal(byUs))
+	Expect(approval(ctx, name)).To(Equal(byBulkhead))
 	return slices.Concat(pem, key), must(certificateOf(pem)).SerialNumber.String()
 }
 

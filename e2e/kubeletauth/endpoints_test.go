@@ -60,7 +60,7 @@ var _ = DescribeTable("a path of the kubelet needs a right to its subresource:",
 	Entry("/logs/ with nodes/log", Allows("KA-LOG-1"), may("get", "log"), get("/logs/")),
 	Entry("/logs/ with nodes/proxy", Denies("KA-LOG-1"), may("get", "proxy"), get("/logs/")),
 	Entry("/logs/pods/ with nodes/log", Allows("KA-LOG-1"), may("get", "log"), get("/logs/pods/")),
-	Entry("/logs/pods/ with nodes/logs, which is nothing", Denies("KA-LOG-1"), may("get", "logs"), get("/logs/pods/")),
+	Entry("/logs/pods/ with nodes/logs, which does not exist", Denies("KA-LOG-1"), may("get", "logs"), get("/logs/pods/")),
 
 	Entry("/checkpoint/ with nodes/checkpoint", Allows("KA-CHECKPOINT-1"), may("create", "checkpoint"),
 		Calling(http.MethodPost, "/checkpoint"+noContainer), http.StatusNotFound),
@@ -70,29 +70,31 @@ var _ = DescribeTable("a path of the kubelet needs a right to its subresource:",
 		Calling(http.MethodPost, "/checkpoint"+noContainer)),
 )
 
-var _ = DescribeTable("a method is a verb:", decide,
+var _ = DescribeTable("the verb of a method:", decide,
 	Entry("POST is create", Allows("KA-METRICS-1"), may("create", "metrics"), Calling(http.MethodPost, "/metrics")),
 	Entry("POST is not get", Denies("KA-METRICS-1"), may("get", "metrics"), Calling(http.MethodPost, "/metrics")),
 	Entry("PUT is update", Denies("KA-METRICS-1"), may("patch", "metrics"), Calling(http.MethodPut, "/metrics")),
 	Entry("PATCH is patch", Denies("KA-METRICS-1"), may("update", "metrics"), Calling(http.MethodPatch, "/metrics")),
 	Entry("DELETE is delete", Denies("KA-METRICS-1"), may("deletecollection", "metrics"),
 		Calling(http.MethodDelete, "/metrics")),
-	Entry("OPTIONS is none, which takes every verb", Allows("KA-METHOD-2"), may("*", "metrics"),
+	Entry("OPTIONS with all verbs: allowed", Allows("KA-METHOD-2"), may("*", "metrics"),
 		Calling(http.MethodOptions, "/metrics")),
-	Entry("OPTIONS is none, for which one verb will not do", Denies("KA-METHOD-2"), may("get", "metrics"),
+	Entry("OPTIONS with one verb: denied", Denies("KA-METHOD-2"), may("get", "metrics"),
 		Calling(http.MethodOptions, "/metrics")),
-	Entry("get in lower case is none", Denies("KA-METHOD-2"), may("get", "metrics"), Calling("get", "/metrics")),
-	Entry("one that nobody knows is none", Denies("KA-METHOD-2"), may("get", "metrics"), Calling("GETS", "/metrics")),
+	Entry("get in lower case has no verb: denied", Denies("KA-METHOD-2"), may("get", "metrics"),
+		Calling("get", "/metrics")),
+	Entry("an unknown method has no verb: denied", Denies("KA-METHOD-2"), may("get", "metrics"),
+		Calling("GETS", "/metrics")),
 )
 
 var _ = Describe("a right", func() {
-	It("to this node by name will do", Allows("KA-STATS-1"), func(ctx SpecContext) {
+	It("to this node by name is enough", Allows("KA-STATS-1"), func(ctx SpecContext) {
 		decide(ctx, may("get", "stats").named(target()), get("/stats/summary"))
 	})
-	It("to another node by name will not", Denies("KA-STATS-1"), func(ctx SpecContext) {
+	It("to another node by name is not enough", Denies("KA-STATS-1"), func(ctx SpecContext) {
 		decide(ctx, may("get", "stats").named("e2e-another-node"), get("/stats/summary"))
 	})
-	It("to nodes themselves is none to their kubelets", Denies("KA-STATS-1"), func(ctx SpecContext) {
+	It("to nodes is not a right to their kubelets", Denies("KA-STATS-1"), func(ctx SpecContext) {
 		on := may("get")
 		on[0].Resources = []string{"nodes"}
 		decide(ctx, on, get("/stats/summary"))
@@ -101,18 +103,20 @@ var _ = Describe("a right", func() {
 
 // Where strict mode differs from the kubelet: it is stricter, or it needs fewer rights.
 // compat_test.go sends the same requests to a proxy in compat mode and to the kubelet itself.
-var _ = DescribeTable("strict", Label(OnHardened), decide,
+var _ = DescribeTable("strict mode", Label(OnHardened), decide,
 	Entry("reads HEAD as get", Allows("KA-METRICS-1"), may("get", "metrics"), Calling(http.MethodHead, "/metrics")),
-	Entry("and asks for that", Denies("KA-METRICS-1"), may("get", "stats"), Calling(http.MethodHead, "/metrics")),
-	Entry("takes nodes/pods to POST /pods", Allows("KA-POD-1"), may("create", "pods"), Calling(http.MethodPost, "/pods"),
+	Entry("denies HEAD without get", Denies("KA-METRICS-1"), may("get", "stats"), Calling(http.MethodHead, "/metrics")),
+	Entry("requires nodes/pods for POST /pods", Allows("KA-POD-1"), may("create", "pods"),
+		Calling(http.MethodPost, "/pods"),
 		http.StatusMethodNotAllowed),
-	Entry("and not nodes/proxy", Denies("KA-POD-1"), may("create", "proxy"), Calling(http.MethodPost, "/pods")),
-	Entry("takes nodes/pods to GET /allocatedPods, which this kubelet does not have", Allows("KA-POD-1"),
+	Entry("denies POST /pods with nodes/proxy", Denies("KA-POD-1"), may("create", "proxy"),
+		Calling(http.MethodPost, "/pods")),
+	Entry("requires nodes/pods for GET /allocatedPods, which this kubelet does not serve", Allows("KA-POD-1"),
 		may("get", "pods"), get("/allocatedPods"), http.StatusNotFound),
-	Entry("and not nodes/proxy, which nobody was granted for that", Denies("KA-POD-1"), may("get", "proxy"),
+	Entry("denies GET /allocatedPods with nodes/proxy", Denies("KA-POD-1"), may("get", "proxy"),
 		get("/allocatedPods")),
-	Entry("does not take nodes/proxy to POST /healthz", Denies("KA-HEALTH-1"), may("create", "proxy"),
+	Entry("denies POST /healthz with nodes/proxy", Denies("KA-HEALTH-1"), may("create", "proxy"),
 		Calling(http.MethodPost, "/healthz")),
-	Entry("does not take nodes/proxy to POST /configz", Denies("KA-CONFIG-1"), may("create", "proxy"),
+	Entry("denies POST /configz with nodes/proxy", Denies("KA-CONFIG-1"), may("create", "proxy"),
 		Calling(http.MethodPost, "/configz")),
 )

@@ -30,29 +30,29 @@ const (
 // tenant returns a running pod in a new namespace, which is deleted after the specs.
 func tenant(ctx context.Context) *corev1.Pod {
 	GinkgoHelper()
-	s := suite.Scene()
+	e := suite.Env()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
-		Name: s.NewName("e2e-tenant"), Labels: map[string]string{"pod-security.kubernetes.io/enforce": "privileged"},
+		Name: e.NewName("e2e-tenant"), Labels: map[string]string{"pod-security.kubernetes.io/enforce": "privileged"},
 	}}
-	s.Put(ctx, namespace)
-	s.Put(ctx, fixtures.ServiceAccount(namespace.Name, fixtures.Account))
-	pod := fixtures.Pod(namespace.Name, "teller", target(), withShell(tells))
-	s.Put(ctx, pod)
+	e.Put(ctx, namespace)
+	e.Put(ctx, fixtures.ServiceAccount(namespace.Name, fixtures.Account))
+	pod := fixtures.Pod(namespace.Name, "teller", target(), withShell(tickScript))
+	e.Put(ctx, pod)
 	return running(ctx, pod)
 }
 
 func logsOf(pod *corev1.Pod) Call {
-	return get("/containerLogs/" + pod.Namespace + "/" + pod.Name + "/" + teller + "?tailLines=1")
+	return get("/containerLogs/" + pod.Namespace + "/" + pod.Name + "/" + shell + "?tailLines=1")
 }
 
 func attachTo(pod *corev1.Pod) Call {
-	return get("/attach/" + pod.Namespace + "/" + pod.Name + "/" + teller + "?output=1").Upgrading("v4.channel.k8s.io")
+	return get("/attach/" + pod.Namespace + "/" + pod.Name + "/" + shell + "?output=1").Upgrading("v4.channel.k8s.io")
 }
 
 // For the kubelet's API all tenants are one user, the API server. The user of these specs has its
 // rights. The streams are attach streams: a followed log needs an inotify instance of the node, and
 // Linux allows 128 for each user.
-var _ = Describe("while one tenant has all the streams that it can get,", Ordered, Label(OnHost, OnHardened, Slow),
+var _ = Describe("while one tenant uses all streams of its share,", Ordered, Label(OnHost, OnHardened, Slow),
 	func() {
 		var (
 			port          *Port
@@ -63,7 +63,7 @@ var _ = Describe("while one tenant has all the streams that it can get,", Ordere
 
 		BeforeAll(func(ctx SpecContext) {
 			TakeMachine(ctx)
-			port = beside(ctx, SideProxy{Flags: []string{fmt.Sprintf("--max-streams-per-user=%d", userStreams)}})
+			port = startSideProxy(ctx, SideProxy{Flags: []string{fmt.Sprintf("--max-streams-per-user=%d", userStreams)}})
 			server = caller(ctx, may("get", "containerlogs"), may("create", "attach"))
 			greedy, other = tenant(ctx), tenant(ctx)
 			took, err := readLogs(ctx, port, server, other)
@@ -71,7 +71,7 @@ var _ = Describe("while one tenant has all the streams that it can get,", Ordere
 			before = Latencies(took)
 		})
 
-		It("it has no more than its share", Denies("KA-LIMIT-2"), func(ctx SpecContext) {
+		It("the tenant gets no more streams than its share", Denies("KA-LIMIT-2"), func(ctx SpecContext) {
 			for range userStreams / 2 {
 				openStream(ctx, port, server, attachTo(greedy))
 			}
@@ -83,11 +83,11 @@ var _ = Describe("while one tenant has all the streams that it can get,", Ordere
 			readWhileFull(ctx, port, server, other, before)
 		})
 
-		It("another tenant has a stream", AllowsBy("KA-LIMIT-2", "KA-CLOG-1"), func(ctx SpecContext) {
+		It("another tenant gets a stream", AllowsBy("KA-LIMIT-2", "KA-CLOG-1"), func(ctx SpecContext) {
 			for range userStreams / 2 {
 				openStream(ctx, port, server, attachTo(greedy))
 			}
-			hold(ctx, port, server, logsOf(other))
+			expectClaim(ctx, port, server, logsOf(other))
 		})
 	})
 

@@ -30,7 +30,7 @@ var _ = Describe("a flood from one address", Ordered, Label(OnHost, OnHardened),
 	)
 
 	BeforeAll(func(ctx SpecContext) {
-		port = beside(ctx, SideProxy{Flags: []string{
+		port = startSideProxy(ctx, SideProxy{Flags: []string{
 			"--authentication-token-review-client-qps=0.0001",
 			fmt.Sprintf("--authentication-token-review-client-burst=%d", questions),
 			"--max-streams-per-user=1",
@@ -44,14 +44,14 @@ var _ = Describe("a flood from one address", Ordered, Label(OnHost, OnHardened),
 		return must(port.Send(ctx, Caller{Token: fmt.Sprintf("not-a-token-%d", i)}, health))
 	}
 
-	It("of tokens has its share of the API server", DeniesBy("KA-LIMIT-1", "KA-AUTH-1"), func(ctx SpecContext) {
+	It("of tokens: token reviews up to the limit", DeniesBy("KA-LIMIT-1", "KA-AUTH-1"), func(ctx SpecContext) {
 		suite.ExpectForwarded(ctx, must(port.Send(ctx, good, health)), http.StatusOK, "KA-HEALTH-1")
 		for i := 1; i < questions; i++ {
 			suite.ExpectDenied(ctx, try(ctx, i), http.StatusUnauthorized, "KA-AUTH-1")
 		}
 	})
 
-	It("of tokens has no more, however long it goes on", Denies("KA-LIMIT-1"), func(ctx SpecContext) {
+	It("of tokens: no token reviews above the limit", Denies("KA-LIMIT-1"), func(ctx SpecContext) {
 		for i := range 50 {
 			reply := try(ctx, questions+i)
 			Expect(reply.Code).To(Equal(http.StatusTooManyRequests), reply.String())
@@ -61,18 +61,18 @@ var _ = Describe("a flood from one address", Ordered, Label(OnHost, OnHardened),
 		Expect(suite.KubeletProxyMetric(ctx, port, asked, "")).To(BeEquivalentTo(questions))
 	})
 
-	It("of tokens does not make the proxy forget who was good", AllowsBy("KA-LIMIT-1", "KA-HEALTH-1"),
+	It("of tokens: a valid token that was seen before is accepted", AllowsBy("KA-LIMIT-1", "KA-HEALTH-1"),
 		func(ctx SpecContext) {
-			hold(ctx, port, good, health)
+			expectClaim(ctx, port, good, health)
 		})
 
-	It("of tokens is nothing to a certificate", AllowsBy("KA-LIMIT-1", "KA-HEALTH-1"), func(ctx SpecContext) {
-		hold(ctx, port, caller(ctx, healthy), health)
+	It("of tokens: a certificate is accepted", AllowsBy("KA-LIMIT-1", "KA-HEALTH-1"), func(ctx SpecContext) {
+		expectClaim(ctx, port, caller(ctx, healthy), health)
 	})
 
-	It("of streams has the user's share", Denies("KA-LIMIT-1"), func(ctx SpecContext) {
-		pod := running(ctx, suite.Scene().Pod(ctx, target(), withShell(tells)))
-		logs := get("/containerLogs/" + pod.Namespace + "/" + pod.Name + "/" + teller + "?follow=true")
+	It("of streams: limited to the user's share", Denies("KA-LIMIT-1"), func(ctx SpecContext) {
+		pod := running(ctx, suite.Env().Pod(ctx, target(), withShell(tickScript)))
+		logs := get("/containerLogs/" + pod.Namespace + "/" + pod.Name + "/" + shell + "?follow=true")
 		who := caller(ctx, may("get", "containerlogs"))
 		follow(ctx, port, who, logs).expectLine()
 		reply := must(port.Send(ctx, who, logs))

@@ -19,9 +19,9 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// streamEnds bounds how long a stream may continue that must end. It is much longer than the
+// closeTimeout bounds how long a stream may continue that must end. It is much longer than the
 // intervals of the proxy, because the API server and the proxy share a busy machine.
-const streamEnds = 30 * time.Second
+const closeTimeout = 30 * time.Second
 
 // following is a streamed answer.
 type following struct {
@@ -34,7 +34,7 @@ func follow(ctx context.Context, port *Port, who Caller, call Call) *following {
 	GinkgoHelper()
 	open := must(port.Dial(ctx, who))
 	DeferCleanup(func() { _ = open.Close() })
-	Expect(open.SetDeadline(time.Now().Add(2 * streamEnds))).To(Succeed())
+	Expect(open.SetDeadline(time.Now().Add(2 * closeTimeout))).To(Succeed())
 	must(open.Write(call.Bytes(port.Address, who)))
 	answer := must(http.ReadResponse(open.Reader, nil))
 	Expect(answer.StatusCode).To(Equal(http.StatusOK))
@@ -51,7 +51,7 @@ func (f *following) expectLine() {
 // complete.
 func (f *following) expectEnd() {
 	GinkgoHelper()
-	Expect(f.open.SetDeadline(time.Now().Add(streamEnds))).To(Succeed())
+	Expect(f.open.SetDeadline(time.Now().Add(closeTimeout))).To(Succeed())
 	_, err := io.Copy(io.Discard, f.lines)
 	Expect(err).To(MatchError(io.ErrUnexpectedEOF))
 }
@@ -73,12 +73,12 @@ func (f *following) expectCause(ctx context.Context, cause string) {
 func revocable(ctx context.Context, has rights) (who Caller, take func()) {
 	GinkgoHelper()
 	who = caller(ctx)
-	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: suite.Scene().NewName("e2e-revocable")}, Rules: has}
-	suite.Scene().Put(ctx, role)
-	suite.Scene().Bind(ctx, who.User, role.Name)
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: suite.Env().NewName("e2e-revocable")}, Rules: has}
+	suite.Env().Put(ctx, role)
+	suite.Env().Bind(ctx, who.User, role.Name)
 	return who, func() {
 		GinkgoHelper()
-		suite.Scene().Remove(ctx, role)
+		suite.Env().Remove(ctx, role)
 	}
 }
 
@@ -86,6 +86,6 @@ func revocable(ctx context.Context, has rights) (who Caller, take func()) {
 func removeAccount(ctx context.Context, who Caller) {
 	GinkgoHelper()
 	name := who.User[strings.LastIndexByte(who.User, ':')+1:]
-	Expect(suite.Client.CoreV1().ServiceAccounts(suite.Scene().Namespace(ctx)).Delete(ctx, name,
+	Expect(suite.Client.CoreV1().ServiceAccounts(suite.Env().Namespace(ctx)).Delete(ctx, name,
 		metav1.DeleteOptions{})).To(Succeed())
 }

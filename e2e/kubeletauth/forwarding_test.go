@@ -20,8 +20,8 @@ import (
 // at a time.
 func standIn() string { return fmt.Sprintf("127.0.0.1:%d", 20900+GinkgoParallelProcess()) }
 
-// reached is what the stand-in reports about a request.
-type reached struct {
+// expectRecovery is what the stand-in reports about a request.
+type expectRecovery struct {
 	Method, Target, Body, Certificate string
 	Header                            http.Header
 }
@@ -29,8 +29,8 @@ type reached struct {
 // behindProxy starts a stand-in and a second proxy in front of it.
 func behindProxy(ctx context.Context) *Port {
 	GinkgoHelper()
-	pod := suite.Scene().RunProgram(ctx, target(), "../standin", "-listen="+standIn())
-	port := beside(ctx, SideProxy{Flags: []string{"--kubelet-address=" + standIn()}})
+	pod := suite.Env().RunProgram(ctx, target(), "../standin", "-listen="+standIn())
+	port := startSideProxy(ctx, SideProxy{Flags: []string{"--kubelet-address=" + standIn()}})
 	Eventually(ctx, func() error {
 		_, err := suite.Host.Run(ctx, target(), "curl -sSk --fail --max-time 5 https://"+standIn()+"/")
 		return err
@@ -39,35 +39,35 @@ func behindProxy(ctx context.Context) *Port {
 }
 
 // expectReached makes a call that must reach the stand-in, and returns the request that arrived.
-func expectReached(ctx context.Context, port *Port, who Caller, call Call) reached {
+func expectReached(ctx context.Context, port *Port, who Caller, call Call) expectRecovery {
 	GinkgoHelper()
 	reply := send(ctx, port, who, call)
 	Expect(reply.Code).To(Equal(http.StatusOK), reply.String())
-	var what reached
+	var what expectRecovery
 	Expect(json.Unmarshal([]byte(reply.Body), &what)).To(Succeed(), reply.Body)
 	return what
 }
 
 // The second proxy has a stand-in for the kubelet, which reports the requests that arrive.
-var _ = Describe("what is passed on", Ordered, ContinueOnFailure, Label(OnHost, OnHardened), func() {
+var _ = Describe("a forwarded request", Ordered, ContinueOnFailure, Label(OnHost, OnHardened), func() {
 	var port *Port
 
 	BeforeAll(func(ctx SpecContext) { port = behindProxy(ctx) })
 
-	It("is what the caller asked for, with what belongs to it", Allows("KA-HEADER-1"), func(ctx SpecContext) {
+	It("has the caller's method, path, query, headers and body", Allows("KA-HEADER-1"), func(ctx SpecContext) {
 		what := expectReached(ctx, port, caller(ctx, may("create", "run")),
 			Calling(http.MethodPost, "/run/a/b%20c/d?cmd=e%2Ff&x=%00").With("Accept: text/e2e", "X-E2E: kept",
 				"User-Agent: e2e").Sending("some words"))
 		Expect(what.Method).To(Equal(http.MethodPost))
 		Expect(what.Target).To(Equal("/run/a/b%20c/d?cmd=e%2Ff&x=%00"))
 		Expect(what.Body).To(Equal("some words"))
-		Expect(what.Certificate).To(Equal("bulkhead:kubelet-auth-proxy"), "the kubelet knows one caller")
+		Expect(what.Certificate).To(Equal("bulkhead:kubelet-auth-proxy"), "the kubelet accepts one caller")
 		Expect(what.Header).To(
 			And(HaveKeyWithValue("Accept", []string{"text/e2e"}), HaveKeyWithValue("X-E2e", []string{"kept"}),
 				HaveKeyWithValue("User-Agent", []string{"e2e"})))
 	})
 
-	DescribeTable("says nothing of the caller's making about who calls:", Denies("KA-HEADER-1"), Attack("T24"),
+	DescribeTable("has no header of the caller about identity:", Denies("KA-HEADER-1"), Attack("T24"),
 		func(ctx SpecContext, names ...string) {
 			call := health.With("X-E2E: kept")
 			for _, name := range names {
@@ -81,13 +81,13 @@ var _ = Describe("what is passed on", Ordered, ContinueOnFailure, Label(OnHost, 
 		},
 		Entry("impersonation", "Impersonate-User", "Impersonate-Group", "Impersonate-Uid", "Impersonate-Extra-Scopes"),
 		Entry("request headers", "X-Remote-User", "X-Remote-Group", "X-Remote-Extra-Scopes", "x-remote-uid"),
-		Entry("where it came from", "X-Forwarded-For", "X-Forwarded-User", "X-Forwarded-Client-Cert", "Forwarded",
+		Entry("forwarding headers", "X-Forwarded-For", "X-Forwarded-User", "X-Forwarded-Client-Cert", "Forwarded",
 			"X-Real-Ip"),
-		Entry("what proves it elsewhere", "Cookie", "Proxy-Authorization"),
-		Entry("hop by hop", "Keep-Alive", "Te", "Trailer", "Proxy-Connection"),
+		Entry("other credentials", "Cookie", "Proxy-Authorization"),
+		Entry("hop-by-hop headers", "Keep-Alive", "Te", "Trailer", "Proxy-Connection"),
 	)
 
-	It("has no header that the caller calls hop-by-hop", Denies("KA-HEADER-1"), Attack("T24"), func(ctx SpecContext) {
+	It("has no header that the caller names in Connection", Denies("KA-HEADER-1"), Attack("T24"), func(ctx SpecContext) {
 		what := expectReached(ctx, port, caller(ctx, healthy), health.With("Connection: X-E2E, keep-alive", "X-E2E: dropped"))
 		Expect(what.Header).NotTo(HaveKey("X-E2e"))
 	})
@@ -103,9 +103,9 @@ var _ = Describe("what is passed on", Ordered, ContinueOnFailure, Label(OnHost, 
 		Expect(expectReached(ctx, port, who, health).Header).NotTo(HaveKey("Authorization"))
 	})
 
-	It("has no token in a sub-protocol, and the other sub-protocols", Denies("KA-HEADER-1"), func(ctx SpecContext) {
+	It("has no token in a sub-protocol, but has the other sub-protocols", Denies("KA-HEADER-1"), func(ctx SpecContext) {
 		who := bearer(ctx, "", may("create", "exec"))
-		what := expectReached(ctx, port, Nobody(), bySubprotocol(get(processes[0].path), who.Token))
+		what := expectReached(ctx, port, Anonymous(), bySubprotocol(get(processes[0].path), who.Token))
 		Expect(what.Header).To(HaveKeyWithValue("Sec-Websocket-Protocol", []string{"v5.channel.k8s.io"}))
 		Expect(what.Header).To(HaveKeyWithValue("Upgrade", []string{"websocket"}))
 	})
@@ -117,7 +117,7 @@ var _ = Describe("what is passed on", Ordered, ContinueOnFailure, Label(OnHost, 
 
 	// T12: an attacker on the node makes its kubelet redirect the API server, which follows with
 	// its credentials (CVE-2020-8559).
-	DescribeTable("comes back without a redirect", Denies("KA-REDIRECT-1"), Attack("T12"),
+	DescribeTable("does not return a redirect", Denies("KA-REDIRECT-1"), Attack("T12"),
 		func(ctx SpecContext, call Call) {
 			all := may("*", "exec", "log", "proxy")
 			reply := send(ctx, port, caller(ctx, all), call)
@@ -131,16 +131,16 @@ var _ = Describe("what is passed on", Ordered, ContinueOnFailure, Label(OnHost, 
 		Entry("of an ordinary request to another host", get("/logs/?status=301&location=https://192.0.2.1/")),
 		Entry("to another host in short", get("/logs/?status=302&location=//192.0.2.1/")),
 		Entry("to another host as browsers read it", get("/logs/?status=308&location=/%5c192.0.2.1/")),
-		Entry("that says not where to", get("/logs/?status=303")),
+		Entry("without a location", get("/logs/?status=303")),
 	)
 
-	It("while what is no redirect is passed on", Allows("KA-REDIRECT-1"), Attack("T12"), func(ctx SpecContext) {
+	It("returns other answers unchanged", Allows("KA-REDIRECT-1"), Attack("T12"), func(ctx SpecContext) {
 		what := expectReached(ctx, port, caller(ctx, may("create", "exec")),
 			get("/exec"+noContainer+"?status=200&location=https://192.0.2.1:10250/").Upgrading())
 		Expect(what.Target).To(ContainSubstring("status=200"))
 	})
 
-	It("and so is that a directory of logs has a slash at its end", Allows("KA-REDIRECT-1"), func(ctx SpecContext) {
+	It("returns the redirect of a log directory to its trailing slash", Allows("KA-REDIRECT-1"), func(ctx SpecContext) {
 		reply := send(ctx, port, caller(ctx, may("get", "log")), get("/logs/pods?status=301&location=pods/"))
 		Expect(reply.Code).To(Equal(http.StatusMovedPermanently), reply.String())
 		Expect(reply.Header.Get("Location")).To(Equal("pods/"))

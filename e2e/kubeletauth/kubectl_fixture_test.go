@@ -20,8 +20,8 @@ import (
 const (
 	// commandTime bounds a kubectl command that ends by itself.
 	commandTime = time.Minute
-	// shown bounds the time until a kubectl that follows a pod reads its output.
-	shown = 20 * time.Second
+	// outputTimeout bounds the time until a kubectl that follows a pod reads its output.
+	outputTimeout = 20 * time.Second
 )
 
 // command is a kubectl command as the administrator.
@@ -65,12 +65,12 @@ func (c command) run(ctx context.Context, args ...string) *gexec.Session {
 func kubectl(ctx context.Context, args ...string) string {
 	GinkgoHelper()
 	session := command{}.run(ctx, args...)
-	Expect(session).To(gexec.Exit(0), complaint(session))
+	Expect(session).To(gexec.Exit(0), stderrOf(session))
 	return string(session.Out.Contents())
 }
 
-// complaint returns what a kubectl command wrote to its standard error.
-func complaint(session *gexec.Session) string {
+// stderrOf returns what a kubectl command wrote to its standard error.
+func stderrOf(session *gexec.Session) string {
 	return strings.TrimSpace(string(session.Err.Contents()))
 }
 

@@ -33,7 +33,7 @@ const (
 	portsOver    = "KUBECTL_PORT_FORWARD_WEBSOCKETS="
 )
 
-var _ = Describe("kubectl, with a proxy before the kubelet,", func() {
+var _ = Describe("kubectl with kubelet-auth-proxy,", func() {
 	kubectlWorks("on the worker,", func() string { return suite.Worker }, OnWorker)
 	kubectlWorks("on the control plane,", func() string { return suite.ControlPlane })
 })
@@ -44,19 +44,19 @@ func kubectlWorks(where string, node func() string, labels ...string) {
 		var pod *corev1.Pod
 
 		BeforeAll(func(ctx SpecContext) {
-			pod = running(ctx, suite.Scene().Pod(ctx, node(), withShell(tells), withCompany))
+			pod = running(ctx, suite.Env().Pod(ctx, node(), withShell(tickScript), withCompany))
 		})
 
-		It("logs prints what there is", Allows("KA-CLOG-1"), func(ctx SpecContext) {
-			Expect(kubectl(ctx, in(pod, "logs", teller, "--limit-bytes=5")...)).To(Equal("tick\n"))
+		It("logs prints existing lines", Allows("KA-CLOG-1"), func(ctx SpecContext) {
+			Expect(kubectl(ctx, in(pod, "logs", shell, "--limit-bytes=5")...)).To(Equal("tick\n"))
 		})
 
-		It("logs -f prints what comes", Allows("KA-CLOG-1"), func(ctx SpecContext) {
-			following := start(command{}.make(in(pod, "logs", teller, "--follow", "--tail=1")...))
-			Eventually(ctx, following.Out).WithTimeout(shown).Should(gbytes.Say("tick"))
+		It("logs -f prints new lines", Allows("KA-CLOG-1"), func(ctx SpecContext) {
+			following := start(command{}.make(in(pod, "logs", shell, "--follow", "--tail=1")...))
+			Eventually(ctx, following.Out).WithTimeout(outputTimeout).Should(gbytes.Say("tick"))
 			word := rand.Text()
-			kubectl(ctx, in(pod, "exec", teller, "--", "sh", "-c", "echo "+word+" >/proc/1/fd/1")...)
-			Eventually(ctx, following.Out).WithTimeout(shown).Should(gbytes.Say(word))
+			kubectl(ctx, in(pod, "exec", shell, "--", "sh", "-c", "echo "+word+" >/proc/1/fd/1")...)
+			Eventually(ctx, following.Out).WithTimeout(outputTimeout).Should(gbytes.Say(word))
 			expectPassed(ctx, node(), pod, "containerlogs", "GET")
 		})
 
@@ -80,7 +80,7 @@ func kubectlWorks(where string, node func() string, labels ...string) {
 			})
 		}
 
-		It("cp brings a file there and back", Allows("KA-EXEC-1"), func(ctx SpecContext) { copies(ctx, pod) })
+		It("cp copies a file to the pod and from the pod", Allows("KA-EXEC-1"), func(ctx SpecContext) { copies(ctx, pod) })
 	})
 }
 
@@ -88,7 +88,7 @@ func kubectlWorks(where string, node func() string, labels ...string) {
 func expectPassed(ctx context.Context, node string, pod *corev1.Pod, subresource, method string) {
 	GinkgoHelper()
 	Eventually(ctx, func() ([]KubeletLine, error) { return linesAbout(ctx, node, pod.Namespace) }).WithTimeout(
-		shown).Should(
+		outputTimeout).Should(
 		ContainElement(And(HaveField("Pod", pod.Name), HaveField("Subresource", subresource), HaveField("Method", method),
 			HaveField("Decision", "allow"), HaveField("Stage", "begin"))))
 }
@@ -106,8 +106,8 @@ func execs(ctx context.Context, pod *corev1.Pod, environment string) {
 	GinkgoHelper()
 	sent := noise(300 << 10)
 	call := command{environment: environment, stdin: strings.NewReader(sent)}
-	ended := call.run(ctx, in(pod, "exec", teller, "--stdin", "--", "sh", "-c", "cat; echo complaint >&2; exit 7")...)
-	Expect(ended).To(gexec.Exit(7), complaint(ended))
+	ended := call.run(ctx, in(pod, "exec", shell, "--stdin", "--", "sh", "-c", "cat; echo complaint >&2; exit 7")...)
+	Expect(ended).To(gexec.Exit(7), stderrOf(ended))
 	Expect(string(ended.Out.Contents()) == sent).To(BeTrue(), "of %d bytes %d came back, or others", len(sent),
 		len(ended.Out.Contents()))
 	Expect(ended.Err).To(gbytes.Say("complaint"))
@@ -115,19 +115,19 @@ func execs(ctx context.Context, pod *corev1.Pod, environment string) {
 
 func attaches(ctx context.Context, pod *corev1.Pod, environment string) {
 	GinkgoHelper()
-	call := command{environment: environment}.make(in(pod, "attach", listener, "--stdin")...)
+	call := command{environment: environment}.make(in(pod, "attach", echoContainer, "--stdin")...)
 	input := must(call.StdinPipe())
 	attached := start(call)
 	word := rand.Text()
 	fmt.Fprintln(input, word)
-	Eventually(ctx, attached.Out).WithTimeout(shown).Should(gbytes.Say("heard " + word))
+	Eventually(ctx, attached.Out).WithTimeout(outputTimeout).Should(gbytes.Say("heard " + word))
 }
 
 func forwards(ctx context.Context, pod *corev1.Pod, environment string) {
 	GinkgoHelper()
 	forwarding := start(command{environment: environment}.make("port-forward", "--namespace="+pod.Namespace, pod.Name,
 		":"+serverPort))
-	Eventually(ctx, forwarding.Out).WithTimeout(shown).Should(gbytes.Say(`Forwarding from 127\.0\.0\.1:\d+ ->`))
+	Eventually(ctx, forwarding.Out).WithTimeout(outputTimeout).Should(gbytes.Say(`Forwarding from 127\.0\.0\.1:\d+ ->`))
 	line, _, _ := strings.Cut(string(forwarding.Out.Contents()), " ->")
 	address := strings.TrimPrefix(line, "Forwarding from ")
 	first, second := dial(ctx, address), dial(ctx, address)
@@ -135,7 +135,7 @@ func forwards(ctx context.Context, pod *corev1.Pod, environment string) {
 		word := rand.Text()
 		fmt.Fprintln(one, word)
 		answer := make([]byte, len("heard \n")+len(word))
-		Expect(io.ReadFull(one, answer)).Error().NotTo(HaveOccurred(), complaint(forwarding))
+		Expect(io.ReadFull(one, answer)).Error().NotTo(HaveOccurred(), stderrOf(forwarding))
 		Expect(string(answer)).To(Equal("heard " + word + "\n"))
 	}
 }
@@ -146,9 +146,9 @@ func copies(ctx context.Context, pod *corev1.Pod) {
 	there, back := filepath.Join(dir, "there"), filepath.Join(dir, "back")
 	Expect(os.WriteFile(there, content, 0o600)).To(Succeed())
 	inPod := pod.Namespace + "/" + pod.Name + ":" + scratch + "/file"
-	kubectl(ctx, "cp", "--container="+teller, there, inPod)
-	kubectl(ctx, "cp", "--container="+teller, inPod, back)
+	kubectl(ctx, "cp", "--container="+shell, there, inPod)
+	kubectl(ctx, "cp", "--container="+shell, inPod, back)
 	Expect(bytes.Equal(must(os.ReadFile(back)), content)).To(BeTrue(), "the file has changed on its way")
-	Expect(slices.Contains(strings.Fields(kubectl(ctx, in(pod, "exec", teller, "--", "ls", scratch)...)), "file")).To(
+	Expect(slices.Contains(strings.Fields(kubectl(ctx, in(pod, "exec", shell, "--", "ls", scratch)...)), "file")).To(
 		BeTrue())
 }

@@ -33,20 +33,20 @@ done
 echo asked
 sleep 86400`
 
-// answersTo runs a pod on a node that calls the addresses with the token of the scene's account. It
+// answersTo runs a pod on a node that calls the addresses with the token of the Env's account. It
 // returns the statuses.
 func answersTo(ctx context.Context, node string, addresses []string, tweaks ...fixtures.PodTweak) map[string]string {
 	GinkgoHelper()
 	script := fmt.Sprintf(asks, strings.Join(addresses, " "))
-	pod := suite.Scene().Pod(ctx, node, append([]fixtures.PodTweak{withShell(script), fixtures.WithToken()}, tweaks...)...)
-	var said string
+	pod := suite.Env().Pod(ctx, node, append([]fixtures.PodTweak{withShell(script), fixtures.WithToken()}, tweaks...)...)
+	var output string
 	Eventually(ctx, func() (string, error) {
 		log, err := suite.Client.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{}).DoRaw(ctx)
-		said = string(log)
-		return said, err
+		output = string(log)
+		return output, err
 	}).WithTimeout(PodStart).WithPolling(500*time.Millisecond).Should(ContainSubstring("asked"), "pod %s asks", pod.Name)
 	answers := map[string]string{}
-	for line := range strings.Lines(said) {
+	for line := range strings.Lines(output) {
 		if address, status, ok := strings.Cut(strings.TrimSpace(line), " "); ok {
 			answers[address] = status
 		}
@@ -64,42 +64,42 @@ func addressOf(ctx context.Context, node string) string {
 	return host
 }
 
-// letAccountRead gives the account of the scene's pods the rights to read a kubelet's pods, for
+// grantPodReads gives the account of the Env's pods the rights to read a kubelet's pods, for
 // both modes.
-func letAccountRead(ctx context.Context) {
+func grantPodReads(ctx context.Context) {
 	GinkgoHelper()
-	scene := suite.Scene()
-	made := scene.Account(ctx)
-	scene.Grant(ctx, Account(made.Namespace, made.Name, "").User, may("get", "proxy", "pods")...)
+	env := suite.Env()
+	made := env.Account(ctx)
+	env.Grant(ctx, Account(made.Namespace, made.Name, "").User, may("get", "proxy", "pods")...)
 }
 
 // Behind the proxy the kubelet listens on loopback and trusts one client certificate. A token that
 // the proxy accepts is not valid there.
 var _ = Describe("the kubelet behind the proxy", func() {
-	BeforeEach(func(ctx SpecContext) { letAccountRead(ctx) })
+	BeforeEach(func(ctx SpecContext) { grantPodReads(ctx) })
 
-	It("does not know a pod on the host's network, whatever it may", DeniesBeyond("KA-LOOPBACK-1", "KA-POD-1"),
+	It("rejects the token of a pod on the host's network, whatever its rights", DeniesBeyond("KA-LOOPBACK-1", "KA-POD-1"),
 		func(ctx SpecContext) {
 			answers := answersTo(ctx, target(), []string{"127.0.0.1"}, onHostNetwork)
-			Expect(answers).To(HaveKeyWithValue("127.0.0.1", inForce("KA-LOOPBACK-1", "401", "200")))
+			Expect(answers).To(HaveKeyWithValue("127.0.0.1", ifInForce("KA-LOOPBACK-1", "401", "200")))
 		})
 
-	It("while the proxy does", AllowsBy("KA-LOOPBACK-1", "KA-POD-1"), func(ctx SpecContext) {
+	It("the proxy accepts the token of that pod", AllowsBy("KA-LOOPBACK-1", "KA-POD-1"), func(ctx SpecContext) {
 		address := addressOf(ctx, target())
 		Expect(answersTo(ctx, target(), []string{address}, onHostNetwork)).To(HaveKeyWithValue(address, "200"))
 	})
 
-	It("is not there for a pod of the node", DeniesBeyond("KA-LOOPBACK-1", "KA-POD-1"), func(ctx SpecContext) {
+	It("is not reachable for a pod of the node", DeniesBeyond("KA-LOOPBACK-1", "KA-POD-1"), func(ctx SpecContext) {
 		address := addressOf(ctx, target())
 		answers := answersTo(ctx, target(), []string{"127.0.0.1", "gateway", address})
 		Expect(answers).To(And(
 			HaveKeyWithValue("127.0.0.1", noConnection),
-			HaveKeyWithValue("gateway", inForce("KA-LOOPBACK-1", noConnection, "200")),
+			HaveKeyWithValue("gateway", ifInForce("KA-LOOPBACK-1", noConnection, "200")),
 			HaveKeyWithValue(address, "200"),
 		))
 	})
 
-	It("is not there for a pod of another node, which has the proxy only", AllowsBy("KA-LOOPBACK-1", "KA-POD-1"),
+	It("is not reachable for a pod of another node, which reaches the proxy only", AllowsBy("KA-LOOPBACK-1", "KA-POD-1"),
 		Label(OnWorker), func(ctx SpecContext) {
 			address := addressOf(ctx, suite.Worker)
 			answers := answersTo(ctx, suite.ControlPlane, []string{address, "127.0.0.1"})
@@ -107,8 +107,8 @@ var _ = Describe("the kubelet behind the proxy", func() {
 		})
 })
 
-// inForce returns the first value if the rule is in force, and the second value otherwise.
-func inForce(rule string, with, without string) string {
+// ifInForce returns the first value if the rule is in force, and the second value otherwise.
+func ifInForce(rule string, with, without string) string {
 	if suite.InForce(rules.ID(rule)) {
 		return with
 	}

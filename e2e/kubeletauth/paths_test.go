@@ -15,11 +15,11 @@ import (
 )
 
 // The caller has all rights, so a denial is not due to missing rights.
-var _ = DescribeTable("a path that two programs could read in two ways is refused before anybody is asked:",
+var _ = DescribeTable("an ambiguous path is rejected before authentication:",
 	Attack("T24"),
 	func(ctx SpecContext, call Call) {
-		_, line := hold(ctx, kubelet(ctx), caller(ctx, everything), call, http.StatusBadRequest)
-		Expect(line.User).To(BeEmpty(), "somebody was asked who the caller is")
+		_, line := expectClaim(ctx, kubelet(ctx), caller(ctx, everything), call, http.StatusBadRequest)
+		Expect(line.User).To(BeEmpty(), "the proxy made a token review")
 	},
 	Entry("an empty segment in front", Denies("KA-PATH-1"), get("//pods")),
 	Entry("an empty segment before exec", Denies("KA-PATH-1"), Calling(http.MethodPost, "//exec"+noContainer)),
@@ -29,33 +29,33 @@ var _ = DescribeTable("a path that two programs could read in two ways is refuse
 
 	Entry("a dot", Denies("KA-PATH-2"), get("/pods/.")),
 	Entry("a dot in front", Denies("KA-PATH-2"), get("/./pods")),
-	Entry("from health to exec", Denies("KA-PATH-2"), Calling(http.MethodPost, "/healthz/../exec"+noContainer)),
-	Entry("out of the logs", Denies("KA-PATH-2"), get("/logs/../pods")),
-	Entry("out of the logs, encoded", Denies("KA-PATH-2"), get("/logs/%2e%2e/pods")),
-	Entry("half encoded", Denies("KA-PATH-2"), get("/logs/.%2E/pods")),
+	Entry("dots from health to exec", Denies("KA-PATH-2"), Calling(http.MethodPost, "/healthz/../exec"+noContainer)),
+	Entry("dots out of the logs", Denies("KA-PATH-2"), get("/logs/../pods")),
+	Entry("encoded dots out of the logs", Denies("KA-PATH-2"), get("/logs/%2e%2e/pods")),
+	Entry("dots, one of them encoded", Denies("KA-PATH-2"), get("/logs/.%2E/pods")),
 
 	Entry("an encoded slash", Denies("KA-PATH-3"), Calling(http.MethodPost, "/exec%2Fdefault/e2e-none/none")),
 	Entry("an encoded slash in lower case", Denies("KA-PATH-3"), get("/logs/a%2fb")),
 	Entry("a backslash", Denies("KA-PATH-3"), get(`/logs/a\b`)),
 	Entry("an encoded backslash", Denies("KA-PATH-3"), get("/logs/%5c")),
 	Entry("a NUL", Denies("KA-PATH-3"), get("/pods%00")),
-	Entry("the end of a line", Denies("KA-PATH-3"), get("/logs/a%0d%0ab")),
-	Entry("what is encoded twice", Denies("KA-PATH-3"), get("/logs/%252e%252e/pods")),
-	Entry("what is no UTF-8", Denies("KA-PATH-3"), get("/logs/%ff%fe")),
-	Entry("what turns the text round", Denies("KA-PATH-3"), get("/logs/%e2%80%ae")),
+	Entry("a line break", Denies("KA-PATH-3"), get("/logs/a%0d%0ab")),
+	Entry("a double encoding", Denies("KA-PATH-3"), get("/logs/%252e%252e/pods")),
+	Entry("invalid UTF-8", Denies("KA-PATH-3"), get("/logs/%ff%fe")),
+	Entry("a right-to-left override", Denies("KA-PATH-3"), get("/logs/%e2%80%ae")),
 
 	Entry("exec with a capital", Denies("KA-PATH-4"), Calling(http.MethodPost, "/Exec"+noContainer)),
 	Entry("portForward in lower case", Denies("KA-PATH-4"), Calling(http.MethodPost, "/portforward/default/e2e-none")),
 	Entry("a parameter", Denies("KA-PATH-4"), Calling(http.MethodPost, "/exec;a=b"+noContainer)),
-	Entry("a dot behind", Denies("KA-PATH-4"), Calling(http.MethodPost, "/exec."+noContainer)),
-	Entry("a space behind", Denies("KA-PATH-4"), get("/pods%20")),
+	Entry("a trailing dot", Denies("KA-PATH-4"), Calling(http.MethodPost, "/exec."+noContainer)),
+	Entry("a trailing space", Denies("KA-PATH-4"), get("/pods%20")),
 )
 
 // These paths are legitimate counterparts: they differ only in what the rule checks, and reach the
 // kubelet.
-var _ = DescribeTable("while these are how clients spell paths:",
+var _ = DescribeTable("a usual path is accepted:",
 	func(ctx SpecContext, call Call, code int) {
-		hold(ctx, kubelet(ctx), caller(ctx, everything), call, code)
+		expectClaim(ctx, kubelet(ctx), caller(ctx, everything), call, code)
 	},
 	Entry("one slash in front", AllowsBy("KA-PATH-1", "KA-POD-1"), get("/pods"), http.StatusOK),
 	Entry("one slash in the middle", AllowsBy("KA-PATH-1", "KA-EXEC-1"), Calling(http.MethodPost, processes[0].path),
@@ -64,35 +64,35 @@ var _ = DescribeTable("while these are how clients spell paths:",
 	Entry("dots in a name", AllowsBy("KA-PATH-2", "KA-LOG-1"), get("/logs/..e2e..none"), http.StatusNotFound),
 	Entry("a dot that is encoded in a name", AllowsBy("KA-PATH-2", "KA-LOG-1"), get("/logs/e2e%2enone"),
 		http.StatusNotFound),
-	Entry("what is encoded once", AllowsBy("KA-PATH-3", "KA-LOG-1"), get("/logs/e2e%20none%c3%a9"), http.StatusNotFound),
+	Entry("a single encoding", AllowsBy("KA-PATH-3", "KA-LOG-1"), get("/logs/e2e%20none%c3%a9"), http.StatusNotFound),
 	Entry("a percent sign that encodes nothing", AllowsBy("KA-PATH-3", "KA-LOG-1"), get("/logs/e2e-100%25"),
 		http.StatusNotFound),
-	Entry("endpoints in their case", AllowsBy("KA-PATH-4", "KA-PORT-1"),
+	Entry("endpoints in their own letter case", AllowsBy("KA-PATH-4", "KA-PORT-1"),
 		Calling(http.MethodPost, "/portForward/default/e2e-none?port=80"), http.StatusNotFound),
-	Entry("what looks like no endpoint", AllowsBy("KA-PATH-4", "KA-UNKNOWN-1"), get("/e2e-nothing"), http.StatusNotFound),
+	Entry("an unknown path", AllowsBy("KA-PATH-4", "KA-UNKNOWN-1"), get("/e2e-nothing"), http.StatusNotFound),
 )
 
-var _ = Describe("a method that is for proxies themselves", Attack("T24"), func() {
-	It("is refused: TRACE", Denies("KA-METHOD-1"), func(ctx SpecContext) {
-		reply, _ := hold(ctx, kubelet(ctx), caller(ctx, everything),
+var _ = Describe("a method for proxies", Attack("T24"), func() {
+	It("TRACE is rejected", Denies("KA-METHOD-1"), func(ctx SpecContext) {
+		reply, _ := expectClaim(ctx, kubelet(ctx), caller(ctx, everything),
 			Calling(http.MethodTrace, "/healthz").With("X-E2E: repeated"), http.StatusMethodNotAllowed)
 		Expect(reply.Body).NotTo(ContainSubstring("repeated"))
 	})
-	It("is refused: CONNECT to a path", Denies("KA-METHOD-1"), func(ctx SpecContext) {
-		hold(ctx, kubelet(ctx), caller(ctx, everything), Calling(http.MethodConnect, "/exec"+noContainer),
+	It("CONNECT to a path is rejected", Denies("KA-METHOD-1"), func(ctx SpecContext) {
+		expectClaim(ctx, kubelet(ctx), caller(ctx, everything), Calling(http.MethodConnect, "/exec"+noContainer),
 			http.StatusMethodNotAllowed)
 	})
-	It("is refused: CONNECT to a host", Denies("KA-METHOD-1"), func(ctx SpecContext) {
-		hold(ctx, kubelet(ctx), caller(ctx, everything), Calling(http.MethodConnect, "127.0.0.1:10250"),
+	It("CONNECT to a host is rejected", Denies("KA-METHOD-1"), func(ctx SpecContext) {
+		expectClaim(ctx, kubelet(ctx), caller(ctx, everything), Calling(http.MethodConnect, "127.0.0.1:10250"),
 			http.StatusMethodNotAllowed)
 	})
-	It("is refused over HTTP/2", Denies("KA-METHOD-1"), func(ctx SpecContext) {
+	It("TRACE is rejected over HTTP/2", Denies("KA-METHOD-1"), func(ctx SpecContext) {
 		expectOverHTTP2(ctx, http.MethodTrace, http.StatusMethodNotAllowed, "KA-METHOD-1")
 	})
-	It("while GET is served", AllowsBy("KA-METHOD-1", "KA-HEALTH-1"), func(ctx SpecContext) {
-		hold(ctx, kubelet(ctx), caller(ctx, everything), get("/healthz"))
+	It("GET is served", AllowsBy("KA-METHOD-1", "KA-HEALTH-1"), func(ctx SpecContext) {
+		expectClaim(ctx, kubelet(ctx), caller(ctx, everything), get("/healthz"))
 	})
-	It("over HTTP/2, too", AllowsBy("KA-METHOD-1", "KA-HEALTH-1"), func(ctx SpecContext) {
+	It("GET is served over HTTP/2", AllowsBy("KA-METHOD-1", "KA-HEALTH-1"), func(ctx SpecContext) {
 		expectOverHTTP2(ctx, http.MethodGet, http.StatusOK, "")
 	})
 })

@@ -19,34 +19,34 @@ import (
 
 // Containers of a pod of these specs.
 const (
-	// teller writes a line to its log every second, and runs the commands of exec requests.
-	teller = "teller"
-	// listener answers each line on its standard input.
-	listener = "listener"
-	// server answers each line on [serverPort].
-	server     = "server"
-	serverPort = "8080"
-	// scratch is a writable directory of the teller.
+	// shell writes a line to its log every second, and runs the commands of exec requests.
+	shell = "teller"
+	// echoContainer answers each line on its standard input.
+	echoContainer = "listener"
+	// serverContainer answers each line on [serverPort].
+	serverContainer = "server"
+	serverPort      = "8080"
+	// scratch is a writable directory of the shell container.
 	scratch = "/scratch"
 )
 
 const (
-	tells   = `while :; do echo tick; sleep 1; done`
-	listens = `while read -r line; do echo "heard $line"; done`
-	serves  = `use IO::Socket::INET; $SIG{CHLD} = "IGNORE";
+	tickScript   = `while :; do echo tick; sleep 1; done`
+	echoScript   = `while read -r line; do echo "heard $line"; done`
+	serverScript = `use IO::Socket::INET; $SIG{CHLD} = "IGNORE";
 my $listening = IO::Socket::INET->new(LocalPort => ` + serverPort + `, Listen => 8, ReuseAddr => 1) or die $!;
 while (my $peer = $listening->accept) { next if fork; while (<$peer>) { print $peer "heard $_" } exit }`
 )
 
 // withShell gives the pod the programs of its node, read-only, and a shell script.
-func withShell(script string) fixtures.PodTweak { return fixtures.WithShell(teller, script) }
+func withShell(script string) fixtures.PodTweak { return fixtures.WithShell(shell, script) }
 
-// withCompany adds the listener and the server to a pod with a shell.
+// withCompany adds the echo container and the server container to a pod with a shell.
 func withCompany(pod *corev1.Pod) {
 	fixtures.Using(scratch[1:], corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}})(pod)
 	listening, serving := *pod.Spec.Containers[0].DeepCopy(), *pod.Spec.Containers[0].DeepCopy()
-	listening.Name, listening.Stdin, listening.Command[2] = listener, true, listens
-	serving.Name, serving.Command = server, []string{"/usr/bin/perl", "-e", serves}
+	listening.Name, listening.Stdin, listening.Command[2] = echoContainer, true, echoScript
+	serving.Name, serving.Command = serverContainer, []string{"/usr/bin/perl", "-e", serverScript}
 	pod.Spec.Containers = append(pod.Spec.Containers, listening, serving)
 }
 
@@ -66,8 +66,8 @@ func isReady(pod *corev1.Pod) bool {
 	})
 }
 
-// lives returns the container IDs of a pod. They change after a restart.
-func lives(ctx context.Context, pod *corev1.Pod) []string {
+// containerIDs returns the container IDs of a pod. They change after a restart.
+func containerIDs(ctx context.Context, pod *corev1.Pod) []string {
 	GinkgoHelper()
 	got, err := suite.Client.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
 	Expect(err).NotTo(HaveOccurred())

@@ -23,7 +23,7 @@ const relisted = time.Minute
 // target's own proxy.
 func listsFolder(ctx context.Context) string {
 	GinkgoHelper()
-	folder := "/var/lib/" + suite.Scene().NewName("e2e-lists")
+	folder := "/var/lib/" + suite.Env().NewName("e2e-lists")
 	_, err := suite.Host.Run(ctx, target(), "mkdir -p "+folder)
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func(ctx context.Context) error {
@@ -37,7 +37,7 @@ func listsFolder(ctx context.Context) string {
 // is removed in the end. revoke returns once the proxy has this number of entries.
 func revoke(ctx context.Context, port *Port, directory, list string, entries int) {
 	GinkgoHelper()
-	file := directory + "/" + suite.Scene().NewName("e2e") + ".pem"
+	file := directory + "/" + suite.Env().NewName("e2e") + ".pem"
 	DeferCleanup(func(ctx context.Context) error {
 		_, err := suite.Host.Run(ctx, target(), "rm -f "+file)
 		return err
@@ -58,19 +58,19 @@ func listed(ctx context.Context, port *Port, entries int) {
 // The list has one certificate. All others stay valid.
 var _ = Describe("a revoked certificate", Ordered, ContinueOnFailure, Label(OnHost, OnHardened, Slow), func() {
 	var (
-		port                  *Port
-		ca                    authority
-		revoked, twin, holder Caller
-		open                  *Connection
-		folder                string
+		port                         *Port
+		ca                           authority
+		revoked, otherCaller, holder Caller
+		open                         *Connection
+		folder                       string
 	)
 
 	BeforeAll(func(ctx SpecContext) {
 		folder = listsFolder(ctx)
-		port, ca = beside(ctx, SideProxy{Flags: []string{"--client-crl=" + folder}, Directories: []string{folder}}),
+		port, ca = startSideProxy(ctx, SideProxy{Flags: []string{"--client-crl=" + folder}, Directories: []string{folder}}),
 			clusterAuthority(ctx)
 		revoked = caller(ctx, healthy)
-		twin = ca.certify(revoked.User)
+		otherCaller = ca.certify(revoked.User)
 		holder = bearer(ctx, "", healthy)
 		open = must(port.Dial(ctx, revoked))
 		DeferCleanup(func() { _ = open.Close() })
@@ -80,40 +80,40 @@ var _ = Describe("a revoked certificate", Ordered, ContinueOnFailure, Label(OnHo
 		Expect(open.SetDeadline(time.Now().Add(time.Minute))).To(Succeed())
 	})
 
-	It("is refused", Denies("KA-CRL-1"), func(ctx SpecContext) {
-		_, line := hold(ctx, port, revoked, health, http.StatusUnauthorized)
+	It("is rejected", Denies("KA-CRL-1"), func(ctx SpecContext) {
+		_, line := expectClaim(ctx, port, revoked, health, http.StatusUnauthorized)
 		Expect(line.User).To(BeEmpty())
 		Expect(line.Cause).To(ContainSubstring("is revoked"))
 	})
 
-	It("is refused on a connection that was there before", Denies("KA-CRL-1"), func() {
+	It("is rejected on a connection from before the revocation", Denies("KA-CRL-1"), func() {
 		reply := must(open.Send(health))
 		Expect(reply.Code).To(Equal(http.StatusUnauthorized), reply.String())
 		Expect(reply.Body).To(ContainSubstring("[KA-CRL-1]"))
 	})
 
-	It("is refused even with a good token beside it", Denies("KA-CRL-1"), func(ctx SpecContext) {
+	It("is rejected even with a valid token", Denies("KA-CRL-1"), func(ctx SpecContext) {
 		both := revoked
 		both.Token = holder.Token
-		hold(ctx, port, both, health, http.StatusUnauthorized)
+		expectClaim(ctx, port, both, health, http.StatusUnauthorized)
 	})
 
-	It("is refused for what anybody would be refused, too", Denies("KA-CRL-1"), func(ctx SpecContext) {
-		hold(ctx, port, revoked, get(processes[0].path).Upgrading(), http.StatusUnauthorized)
+	It("is rejected for a request that every user is denied", Denies("KA-CRL-1"), func(ctx SpecContext) {
+		expectClaim(ctx, port, revoked, get(processes[0].path).Upgrading(), http.StatusUnauthorized)
 	})
 
-	It("while another one of the same user is good", AllowsBy("KA-CRL-1", "KA-HEALTH-1"), func(ctx SpecContext) {
-		hold(ctx, port, twin, health)
+	It("does not affect another certificate of the same user", AllowsBy("KA-CRL-1", "KA-HEALTH-1"), func(ctx SpecContext) {
+		expectClaim(ctx, port, otherCaller, health)
 	})
 
-	It("stays refused when the list is gone", Denies("KA-CRL-1"), func(ctx SpecContext) {
+	It("stays rejected when the list is removed", Denies("KA-CRL-1"), func(ctx SpecContext) {
 		_, err := suite.Host.Run(ctx, target(), "rm "+folder+"/*.pem")
 		Expect(err).NotTo(HaveOccurred())
 		Eventually(ctx, func() (float64, error) {
 			return suite.KubeletProxyMetric(ctx, port, "bulkhead_kubelet_crl_missing_lists", "")
 		}).WithTimeout(relisted).WithPolling(500*time.Millisecond).Should(BeEquivalentTo(1), "the list is missed")
-		hold(ctx, port, revoked, health, http.StatusUnauthorized)
-		Expect(send(ctx, port, twin, health).Code).To(Equal(http.StatusOK))
+		expectClaim(ctx, port, revoked, health, http.StatusUnauthorized)
+		Expect(send(ctx, port, otherCaller, health).Code).To(Equal(http.StatusOK))
 	})
 })
 
@@ -131,28 +131,28 @@ var _ = Describe("a revocation list that has expired", Ordered, ContinueOnFailur
 			ca = clusterAuthority(ctx)
 			revoked = caller(ctx, healthy)
 			folder := listsFolder(ctx)
-			strict = beside(ctx, SideProxy{Flags: []string{"--client-crl=" + folder}, Directories: []string{folder}})
-			lenient = beside(ctx,
+			strict = startSideProxy(ctx, SideProxy{Flags: []string{"--client-crl=" + folder}, Directories: []string{folder}})
+			lenient = startSideProxy(ctx,
 				SideProxy{Flags: []string{"--client-crl=" + folder, "--client-crl-expired=allow"}, Directories: []string{folder}})
 			revoke(ctx, strict, folder, ca.list(-time.Minute, revoked), 1)
 			listed(ctx, lenient, 1)
 		})
 
-		It("shuts out every certificate of its CA", Denies("KA-CRL-1"), func(ctx SpecContext) {
-			_, line := hold(ctx, strict, caller(ctx, healthy), health, http.StatusUnauthorized)
+		It("rejects every certificate of its CA", Denies("KA-CRL-1"), func(ctx SpecContext) {
+			_, line := expectClaim(ctx, strict, caller(ctx, healthy), health, http.StatusUnauthorized)
 			Expect(line.Cause).To(ContainSubstring("the revocation list expired"))
 		})
 
-		It("shuts out no token", AllowsBy("KA-CRL-1", "KA-HEALTH-1"), func(ctx SpecContext) {
-			hold(ctx, strict, bearer(ctx, "", healthy), health)
+		It("does not affect tokens", AllowsBy("KA-CRL-1", "KA-HEALTH-1"), func(ctx SpecContext) {
+			expectClaim(ctx, strict, bearer(ctx, "", healthy), health)
 		})
 
-		It("shuts out nobody whom it does not name, if the operator wants that", AllowsBy("KA-CRL-1", "KA-HEALTH-1"),
+		It("accepts certificates that it does not list, if the operator configures that", AllowsBy("KA-CRL-1", "KA-HEALTH-1"),
 			func(ctx SpecContext) {
-				hold(ctx, lenient, caller(ctx, healthy), health)
+				expectClaim(ctx, lenient, caller(ctx, healthy), health)
 			})
 
-		It("and goes on naming whom it names", Denies("KA-CRL-1"), func(ctx SpecContext) {
-			hold(ctx, lenient, revoked, health, http.StatusUnauthorized)
+		It("rejects certificates that it lists, if the operator configures that", Denies("KA-CRL-1"), func(ctx SpecContext) {
+			expectClaim(ctx, lenient, revoked, health, http.StatusUnauthorized)
 		})
 	})

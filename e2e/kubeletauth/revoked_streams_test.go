@@ -32,15 +32,15 @@ const (
 var streamKinds = []struct {
 	name string
 	has  rights
-	call func(remote) Call
+	call func(execPaths) Call
 }{
-	{"exec", may("create", "exec"), func(r remote) Call {
+	{"exec", may("create", "exec"), func(r execPaths) Call {
 		return get(r.sleep).Upgrading("v4.channel.k8s.io")
 	}},
-	{"logs -f", may("get", "containerlogs"), func(r remote) Call { return get(r.logs + "&follow=true") }},
+	{"logs -f", may("get", "containerlogs"), func(r execPaths) Call { return get(r.logs + "&follow=true") }},
 	{"port-forward", may("create", "portforward"),
-		func(r remote) Call { return get(r.portForward).Upgrading("v4.channel.k8s.io") }},
-	{"attach", may("create", "attach"), func(r remote) Call { return get(r.attach).Upgrading("v4.channel.k8s.io") }},
+		func(r execPaths) Call { return get(r.portForward).Upgrading("v4.channel.k8s.io") }},
+	{"attach", may("create", "attach"), func(r execPaths) Call { return get(r.attach).Upgrading("v4.channel.k8s.io") }},
 }
 
 // openStream starts a stream, which is closed when the spec ends.
@@ -62,7 +62,7 @@ func endsWithin(open *Connection, limit time.Duration) (time.Duration, error) {
 	}
 	_, err := io.Copy(io.Discard, open.Reader)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return 0, fmt.Errorf("the stream goes on %v after the right was revoked", limit)
+		return 0, fmt.Errorf("the stream is open %v after the right was revoked", limit)
 	}
 	return time.Since(begun), nil
 }
@@ -73,15 +73,15 @@ var _ = Describe("with answers cached for 5 minutes, an open stream", Ordered, C
 	Label(OnHost, OnHardened, Slow), func() {
 		var (
 			port *Port
-			pod  remote
+			pod  execPaths
 		)
 
 		BeforeAll(func(ctx SpecContext) {
-			port = beside(ctx, SideProxy{Flags: []string{
+			port = startSideProxy(ctx, SideProxy{Flags: []string{
 				"--stream-recheck-interval=" + recheckEvery.String(), "--authorization-webhook-cache-authorized-ttl=5m",
 				"--authentication-token-webhook-cache-ttl=5m",
 			}})
-			pod = remotely(ctx)
+			pod = newExecPaths(ctx)
 		})
 
 		for _, kind := range streamKinds {
@@ -108,7 +108,7 @@ var _ = Describe("with answers cached for 5 minutes, an open stream", Ordered, C
 			must(endsWithin(open, revokedWithin))
 		})
 
-		It("of another user with the same right goes on", Allows("KA-STREAM-1"), func(ctx SpecContext) {
+		It("of another user with the same right continues", Allows("KA-STREAM-1"), func(ctx SpecContext) {
 			who, revokeRight := revocable(ctx, may("get", "containerlogs"))
 			followed := follow(ctx, port, caller(ctx, may("get", "containerlogs")), streamKinds[1].call(pod))
 			open := openStream(ctx, port, who, streamKinds[1].call(pod))

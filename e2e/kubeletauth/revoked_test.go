@@ -29,25 +29,25 @@ func denies(ctx context.Context, port *Port, who Caller) func() (bool, error) {
 // The list is the cluster's ConfigMap, which the kubelet mounts into the node's own proxy.
 var _ = Describe("a credential on the cluster's list", Ordered, ContinueOnFailure, Label(OnHardened, Slow), func() {
 	var (
-		port               *Port
-		holder, token      *Identity
-		stolen, twin       Caller
-		stolenToken, other Caller
+		port                *Port
+		holder, token       *Identity
+		stolen, otherCaller Caller
+		stolenToken, other  Caller
 	)
 
 	BeforeAll(func(ctx SpecContext) {
 		port = kubelet(ctx)
 		holder = identity(ctx, healthy)
 		stolen = must(holder.Caller())
-		twin = must(must(suite.CertifiedUser(ctx, holder.User)).Caller())
+		otherCaller = must(must(suite.CertifiedUser(ctx, holder.User)).Caller())
 		stolenToken, other = bearer(ctx, "", healthy), bearer(ctx, "", healthy)
 		token = suite.AsBearer(must(suite.ReadToken(ctx, stolenToken.Token)))
-		for _, who := range []Caller{stolen, twin, stolenToken, other} {
+		for _, who := range []Caller{stolen, otherCaller, stolenToken, other} {
 			// The request succeeds before the revocation, so the later denial is due to the list.
 			Expect(send(ctx, port, who, health).Code).To(Equal(http.StatusOK))
 		}
-		suite.Scene().Revoke(ctx, holder.CredentialID())
-		suite.Scene().Revoke(ctx, token.CredentialID())
+		suite.Env().Revoke(ctx, holder.CredentialID())
+		suite.Env().Revoke(ctx, token.CredentialID())
 		for _, who := range []Caller{stolen, stolenToken} {
 			Eventually(ctx, denies(ctx, port, who)).WithTimeout(distributed).WithPolling(time.Second).Should(BeTrue(),
 				"the list has come to the node")
@@ -55,50 +55,51 @@ var _ = Describe("a credential on the cluster's list", Ordered, ContinueOnFailur
 	}, NodeTimeout(2*distributed))
 
 	It("is denied as a client certificate", Denies("KA-REVOKE-1"), func(ctx SpecContext) {
-		_, line := hold(ctx, port, stolen, health, http.StatusUnauthorized)
+		_, line := expectClaim(ctx, port, stolen, health, http.StatusUnauthorized)
 		Expect(line.User).To(BeEmpty())
 	})
 
-	It("leaves another certificate of the same user alone", AllowsBy("KA-REVOKE-1", "KA-HEALTH-1"), func(ctx SpecContext) {
-		hold(ctx, port, twin, health)
-	})
+	It("does not affect another certificate of the same user", AllowsBy("KA-REVOKE-1", "KA-HEALTH-1"),
+		func(ctx SpecContext) {
+			expectClaim(ctx, port, otherCaller, health)
+		})
 
 	It("is denied as a token", Denies("KA-REVOKE-1"), func(ctx SpecContext) {
-		hold(ctx, port, stolenToken, health, http.StatusUnauthorized)
+		expectClaim(ctx, port, stolenToken, health, http.StatusUnauthorized)
 	})
 
-	It("leaves another token alone", AllowsBy("KA-REVOKE-1", "KA-HEALTH-1"), func(ctx SpecContext) {
-		hold(ctx, port, other, health)
+	It("does not affect another token", AllowsBy("KA-REVOKE-1", "KA-HEALTH-1"), func(ctx SpecContext) {
+		expectClaim(ctx, port, other, health)
 	})
 
-	It("is accepted again once it is off the list", AllowsBy("KA-REVOKE-1", "KA-HEALTH-1"), func(ctx SpecContext) {
-		suite.Scene().Unrevoke(ctx, holder.CredentialID())
+	It("is accepted again after its removal from the list", AllowsBy("KA-REVOKE-1", "KA-HEALTH-1"), func(ctx SpecContext) {
+		suite.Env().Unrevoke(ctx, holder.CredentialID())
 		Eventually(ctx, denies(ctx, port, stolen)).WithTimeout(distributed).WithPolling(time.Second).Should(BeFalse())
-		hold(ctx, port, stolen, health)
+		expectClaim(ctx, port, stolen, health)
 	}, NodeTimeout(2*distributed))
 })
 
 // The second proxy never reads the list's file: it reads the saved state of the first proxy.
-var _ = Describe("a revocation list that is gone", Ordered, Label(OnHost, OnHardened, Slow), func() {
+var _ = Describe("a revocation list that was removed", Ordered, Label(OnHost, OnHardened, Slow), func() {
 	It("is in force after a restart", Denies("KA-CRL-1"), func(ctx SpecContext) {
 		folder, state, ca := listsFolder(ctx), listsFolder(ctx), clusterAuthority(ctx)
 		_, err := suite.Host.Run(ctx, target(), "chown 65532:65532 "+state)
 		Expect(err).NotTo(HaveOccurred())
 		revoked := caller(ctx, healthy)
-		twin := ca.certify(revoked.User)
+		otherCaller := ca.certify(revoked.User)
 		side := SideProxy{
 			Flags:       []string{"--client-crl=" + folder, "--client-crl-state=" + state},
 			Directories: []string{folder}, Writable: []string{state},
 		}
-		first := beside(ctx, side)
+		first := startSideProxy(ctx, side)
 		Expect(send(ctx, first, revoked, health).Code).To(Equal(http.StatusOK))
 		revoke(ctx, first, folder, ca.list(time.Hour, revoked), 1)
 		Eventually(ctx, func() (string, error) { return suite.Host.Run(ctx, target(), "ls "+state) }).
 			WithTimeout(relisted).WithPolling(time.Second).Should(ContainSubstring(".crl"))
 		_, err = suite.Host.Run(ctx, target(), "rm "+folder+"/*.pem")
 		Expect(err).NotTo(HaveOccurred())
-		second := beside(ctx, side)
-		hold(ctx, second, revoked, health, http.StatusUnauthorized)
-		Expect(send(ctx, second, twin, health).Code).To(Equal(http.StatusOK))
+		second := startSideProxy(ctx, side)
+		expectClaim(ctx, second, revoked, health, http.StatusUnauthorized)
+		Expect(send(ctx, second, otherCaller, health).Code).To(Equal(http.StatusOK))
 	})
 })

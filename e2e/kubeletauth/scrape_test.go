@@ -25,9 +25,9 @@ var _ = Describe("a scraper with the rights of metrics-server", Label(OnWorker, 
 	// scraper returns a pod on the worker whose service account has these rights.
 	scraper := func(ctx context.Context, has rights) *corev1.Pod {
 		GinkgoHelper()
-		its := suite.Scene().Account(ctx)
-		suite.Scene().Grant(ctx, "system:serviceaccount:"+its.Namespace+":"+its.Name, has...)
-		return running(ctx, suite.Scene().Pod(ctx, suite.Worker, withShell(tells), fixtures.WithAccount))
+		its := suite.Env().Account(ctx)
+		suite.Env().Grant(ctx, "system:serviceaccount:"+its.Namespace+":"+its.Name, has...)
+		return running(ctx, suite.Env().Pod(ctx, suite.Worker, withShell(tickScript), fixtures.WithAccount))
 	}
 
 	It("reads /metrics/resource and /stats/summary of both nodes", Allows("KA-METRICS-1"), Allows("KA-STATS-1"),
@@ -78,7 +78,7 @@ var _ = DescribeTable("an administrator reads through the API server", Label(OnH
 // scrape requests a path of a node's kubelet from a pod.
 func scrape(ctx context.Context, pod *corev1.Pod, node, path string) (status, answer string) {
 	GinkgoHelper()
-	out := kubectl(ctx, in(pod, "exec", teller, "--", "sh", "-c",
+	out := kubectl(ctx, in(pod, "exec", shell, "--", "sh", "-c",
 		scrapes+"'https://"+portOf(ctx, node).Address+path+"'")...)
 	end := strings.LastIndex(out, "\n")
 	Expect(end).To(BeNumerically(">=", 0), out)

@@ -32,7 +32,7 @@ func squatter(ctx context.Context) (*corev1.Pod, *Port) {
 	port := portOf(ctx, suite.Worker)
 	host, _, err := net.SplitHostPort(port.Address)
 	Expect(err).NotTo(HaveOccurred())
-	pod := suite.Scene().Pod(ctx, suite.Worker, withShell(fmt.Sprintf(squats, suite.Worker, host, port.Address)),
+	pod := suite.Env().Pod(ctx, suite.Worker, withShell(fmt.Sprintf(squats, suite.Worker, host, port.Address)),
 		fixtures.Using(scratch[1:], corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}),
 		func(pod *corev1.Pod) { pod.Spec.HostNetwork = true })
 	running(ctx, pod)
@@ -45,12 +45,13 @@ func squatter(ctx context.Context) (*corev1.Pod, *Port) {
 // is read on the host.
 func gotBy(ctx context.Context, pod *corev1.Pod) func() (string, error) {
 	return func() (string, error) {
-		return suite.Host.Run(ctx, suite.Worker, "cat /var/log/pods/"+pod.Namespace+"_"+pod.Name+"_*/"+teller+"/*.log")
+		return suite.Host.Run(ctx, suite.Worker, "cat /var/log/pods/"+pod.Namespace+"_"+pod.Name+"_*/"+shell+"/*.log")
 	}
 }
 
 // printed waits until a squatter has printed a text.
 func printed(ctx context.Context, pod *corev1.Pod, text string) {
 	GinkgoHelper()
-	Eventually(ctx, gotBy(ctx, pod)).WithTimeout(shown).WithPolling(200 * time.Millisecond).Should(ContainSubstring(text))
+	Eventually(ctx, gotBy(ctx, pod)).WithTimeout(outputTimeout).WithPolling(200 * time.Millisecond).Should(
+		ContainSubstring(text))
 }

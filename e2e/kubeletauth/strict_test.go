@@ -18,8 +18,8 @@ type process struct {
 	rule        rules.ID
 	path        string
 	subresource string
-	// serves are the methods that the kubelet supports for it.
-	serves []string
+	// serverScript are the methods that the kubelet supports for it.
+	serverScript []string
 }
 
 var processes = []process{
@@ -34,7 +34,7 @@ var processes = []process{
 var _ = Describe("a path that runs or joins a process", func() {
 	for _, p := range processes {
 		Describe(p.subresource, func() {
-			for _, method := range p.serves {
+			for _, method := range p.serverScript {
 				It("is for who may create it, by "+method, Allows(p.rule), func(ctx SpecContext) {
 					decide(ctx, may("create", p.subresource), Calling(method, p.path).Upgrading(), http.StatusNotFound)
 				})
@@ -46,7 +46,7 @@ var _ = Describe("a path that runs or joins a process", func() {
 			It("is not for who may get nodes/proxy, by websocket", DeniesBeyond(p.rule, "KA-PROXY-1"), Attack("T10"),
 				func(ctx SpecContext) {
 					without := http.StatusNotFound
-					if len(p.serves) == 1 {
+					if len(p.serverScript) == 1 {
 						without = http.StatusMethodNotAllowed
 					}
 					decide(ctx, may("get", "proxy"), get(p.path).Upgrading(), http.StatusForbidden, without)
@@ -65,28 +65,28 @@ var _ = Describe("a path that runs or joins a process", func() {
 	}
 })
 
-var _ = DescribeTable("no right to nodes/proxy will do for", decide,
-	Entry("logs of containers, which have a subresource", Allows("KA-CLOG-1"), may("get", "containerlogs"),
+var _ = DescribeTable("a right to nodes/proxy is not enough for", decide,
+	Entry("logs of containers, with get on nodes/containerlogs", Allows("KA-CLOG-1"), may("get", "containerlogs"),
 		get("/containerLogs"+noContainer), http.StatusNotFound),
 	Entry("logs of containers", DeniesBeyond("KA-CLOG-1", "KA-PROXY-1"), may("get", "proxy"),
 		get("/containerLogs"+noContainer), http.StatusForbidden, http.StatusNotFound),
-	Entry("logs of containers, for which another verb will not do", Denies("KA-CLOG-1"), Label(OnHardened),
+	Entry("logs of containers, with another verb", Denies("KA-CLOG-1"), Label(OnHardened),
 		may("create", "containerlogs"), get("/containerLogs"+noContainer)),
 
-	Entry("profiles, which have a subresource", Allows("KA-DEBUG-1"), may("get", "debug"), get("/debug/pprof/cmdline")),
+	Entry("profiles, with get on nodes/debug", Allows("KA-DEBUG-1"), may("get", "debug"), get("/debug/pprof/cmdline")),
 	Entry("profiles", DeniesBeyond("KA-DEBUG-1", "KA-PROXY-1"), may("get", "proxy"), get("/debug/pprof/cmdline"),
 		http.StatusForbidden, http.StatusOK),
-	Entry("the kubelet's log level, for which get will not do", Denies("KA-DEBUG-1"), Label(OnHardened),
+	Entry("the kubelet's log level, with get", Denies("KA-DEBUG-1"), Label(OnHardened),
 		may("get", "debug"),
 		Calling(http.MethodPut, "/debug/flags/v").Sending("2")),
 
-	Entry("what nobody knows, which takes a right that nobody has", Allows("KA-UNKNOWN-1"), may("create", "unknown"),
+	Entry("unknown paths, with create on nodes/unknown", Allows("KA-UNKNOWN-1"), may("create", "unknown"),
 		get("/e2e-nothing"), http.StatusNotFound),
-	Entry("what nobody knows", DeniesBeyond("KA-UNKNOWN-1", "KA-PROXY-1"), may("*", "proxy"), get("/e2e-nothing"),
+	Entry("unknown paths", DeniesBeyond("KA-UNKNOWN-1", "KA-PROXY-1"), may("*", "proxy"), get("/e2e-nothing"),
 		http.StatusForbidden, http.StatusNotFound),
-	Entry("the root", DeniesBeyond("KA-UNKNOWN-1", "KA-PROXY-1"), may("*", "proxy"), get("/"), http.StatusForbidden,
+	Entry("the root path", DeniesBeyond("KA-UNKNOWN-1", "KA-PROXY-1"), may("*", "proxy"), get("/"), http.StatusForbidden,
 		http.StatusNotFound),
-	Entry("what begins like something known", DeniesBeyond("KA-UNKNOWN-1", "KA-PROXY-1"), may("*", "proxy", "exec"),
+	Entry("paths that begin like a known path", DeniesBeyond("KA-UNKNOWN-1", "KA-PROXY-1"), may("*", "proxy", "exec"),
 		get("/execs"+noContainer), http.StatusForbidden, http.StatusNotFound),
 )
 

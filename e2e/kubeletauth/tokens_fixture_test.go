@@ -20,10 +20,10 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// lasting returns the caller with a token that is signed with the cluster's own key. The token
+// withLifetime returns the caller with a token that is signed with the cluster's own key. The token
 // expires after the given time; a negative time means that it has expired. The API server issues no
 // token for less than ten minutes.
-func lasting(ctx context.Context, who Caller, ends time.Duration) Caller {
+func withLifetime(ctx context.Context, who Caller, ends time.Duration) Caller {
 	GinkgoHelper()
 	parts := strings.Split(who.Token, ".")
 	Expect(parts).To(HaveLen(3))

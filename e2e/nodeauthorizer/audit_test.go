@@ -25,13 +25,13 @@ import (
 // audited is a request that an optional rule would deny. off is the rule that allows it while the
 // optional rule only audits.
 type audited struct {
-	off   rules.ID
-	story Story
+	off         rules.ID
+	makeRequest RequestFunc
 }
 
 var auditedRequests = map[rules.ID]audited{
 	"NA-ENDPOINTS-1": {"NA-UNI-ENDPOINTS", endpoints},
-	"NA-CSR-1":       {uniformRequests, neighboursRequest},
+	"NA-CSR-1":       {uniformRequests, otherNodesRequest},
 	"NA-SA-3":        {"NA-SA-1", unusableAccount},
 	"NA-REVOKE-1":    {"NA-UNI-SERVICES", plainly(List(api.Services))},
 	"NA-PVC-3":       {"NA-PVC-1", foreignClaim(named(Get(api.PersistentVolumeClaims)))},
@@ -45,10 +45,10 @@ var auditedRequests = map[rules.ID]audited{
 const shortGrace = 2 * time.Second
 
 // longOver is a request for the secret of a pod whose grace has passed.
-func longOver(ctx context.Context, s *Scene) Request {
-	secret := fixtures.Secret(s.Namespace(ctx), itsSecretName)
-	s.Put(ctx, secret)
-	end(ctx, s.Pod(ctx, s.Own, fixtures.WithSecret(secret.Name)))
+func longOver(ctx context.Context, e *Env) Request {
+	secret := fixtures.Secret(e.Namespace(ctx), itsSecretName)
+	e.Put(ctx, secret)
+	end(ctx, e.Pod(ctx, e.Own, fixtures.WithSecret(secret.Name)))
 	time.Sleep(2 * shortGrace)
 	return Get(api.Secrets).In(secret.Namespace).Named(secret.Name)
 }
@@ -69,19 +69,19 @@ var _ = Describe("an optional rule that audits", Serial, Ordered, Label(Disrupti
 	for _, id := range slices.Sorted(maps.Keys(auditedRequests)) {
 		request := auditedRequests[id]
 		It("allows and counts what "+string(id)+" would refuse", AllowsBy(id, request.off), func(ctx SpecContext) {
-			scene := suite.Scene()
-			node := suite.AsNode(scene.Own)
+			env := suite.Env()
+			node := suite.AsNode(env.Own)
 			if id == "NA-REVOKE-1" {
-				node = withRevokedCredential(ctx, scene)
+				node = withRevokedCredential(ctx, env)
 			}
-			asked := request.story(ctx, scene)
+			asked := request.makeRequest(ctx, env)
 			since, before := time.Now(), must(countOf(ctx, id, asked.Verb))
 
 			code, message, err := node.Send(ctx, asked)
 			Expect(err).NotTo(HaveOccurred())
 			Expect(code).To(Equal(http.StatusOK), message)
 			Expect(countOf(ctx, id, asked.Verb)).To(Equal(before+1), "one request, counted once")
-			Eventually(ctx, linesAbout(since, string(id), scene.Own, asked.Name)).
+			Eventually(ctx, linesAbout(since, string(id), env.Own, asked.Name)).
 				WithTimeout(Soon).WithPolling(time.Second).Should(HaveLen(1), "lines of the log that name rule, node and object")
 			Expect(suite.Do(ctx, node, asked)).To(AllowedBy(suite.Settings.Profile, request.off))
 		})

@@ -69,11 +69,11 @@ func post(ctx context.Context, body string) (code string, answer authorizationv1
 	return code, answer, text
 }
 
-var _ = Describe("the webhook itself", Label(OnHost), func() {
+var _ = Describe("node-authorizer's endpoint", Label(OnHost), func() {
 	var process string
 
 	BeforeEach(func(ctx SpecContext) {
-		suite.NeedsOurs("there is no webhook")
+		suite.SkipOnInTree("there is no webhook")
 		process = suite.ComponentProcess(ctx)
 	})
 
@@ -83,22 +83,22 @@ var _ = Describe("the webhook itself", Label(OnHost), func() {
 		}
 	})
 
-	It("answers a good review", AllowsBy("NA-DEFAULT", "NA-POD-2"), func(ctx SpecContext) {
+	It("answers a valid review", AllowsBy("NA-DEFAULT", "NA-POD-2"), func(ctx SpecContext) {
 		code, answer, text := post(ctx, selecting(nodeNameIn("e2e-any")))
 		Expect(code).To(Equal("200"), text)
 		Expect(answer.Status.Allowed).To(BeTrue(), text)
 		Expect(answer.Status.Reason).To(Equal("[NA-POD-2]"))
 	})
 
-	DescribeTable("refuses to read", Denies("NA-DEFAULT"),
+	DescribeTable("rejects", Denies("NA-DEFAULT"),
 		func(ctx SpecContext, body func() string) {
 			code, _, text := post(ctx, body())
 			Expect(code).To(MatchRegexp("^4..$"), text)
 			Expect(text).NotTo(BeEmpty(), "a refusal without a word of why")
 		},
-		Entry("nothing", func() string { return "" }),
+		Entry("an empty body", func() string { return "" }),
 		Entry("half a review", func() string { good := selecting(); return good[:len(good)/2] }),
-		Entry("what is no JSON", func() string { return "kind: SubjectAccessReview" }),
+		Entry("a body that is not JSON", func() string { return "kind: SubjectAccessReview" }),
 		Entry("twenty thousand levels of nesting", func() string {
 			const levels = 20_000
 			return `{"unknown":` + strings.Repeat("[", levels) + strings.Repeat("]", levels) + "}"
@@ -111,16 +111,16 @@ var _ = Describe("the webhook itself", Label(OnHost), func() {
 		}),
 	)
 
-	DescribeTable("never allows", Denies("NA-DEFAULT"),
+	DescribeTable("does not allow", Denies("NA-DEFAULT"),
 		func(ctx SpecContext, body func() string) {
 			code, answer, text := post(ctx, body())
 			Expect(code).To(MatchRegexp("^(200|4..)$"), text)
 			Expect(answer.Status.Allowed).To(BeFalse(), text)
 		},
-		Entry("four megabytes", func() string {
+		Entry("a review of four megabytes", func() string {
 			return reviewAbout(func(r *authorizationv1.SubjectAccessReview) { r.Spec.User = strings.Repeat("x", 4<<20) })
 		}),
-		Entry("a review about nothing", func() string {
+		Entry("a review without attributes", func() string {
 			return reviewAbout(func(r *authorizationv1.SubjectAccessReview) { r.Spec.ResourceAttributes = nil })
 		}),
 		Entry("a review about a resource and a path at once", func() string {
@@ -143,7 +143,7 @@ var _ = Describe("the webhook itself", Label(OnHost), func() {
 			}
 			return selecting(all...)
 		}),
-		Entry("a node named by odd characters", func() string {
+		Entry("a node name with invalid characters", func() string {
 			return reviewAbout(func(r *authorizationv1.SubjectAccessReview) {
 				r.Spec.User = "system:node:../\x00\n'\"{}\u202e"
 				r.Spec.ResourceAttributes.FieldSelector = &authorizationv1.FieldSelectorAttributes{
@@ -153,12 +153,12 @@ var _ = Describe("the webhook itself", Label(OnHost), func() {
 		}),
 	)
 
-	It("serves nobody without the API server's certificate", Denies("NA-DEFAULT"), func(ctx SpecContext) {
+	It("rejects callers without the API server's certificate", Denies("NA-DEFAULT"), func(ctx SpecContext) {
 		out, err := suite.Host.Run(ctx, suite.ControlPlane, withoutKey+" "+webhookURL)
 		Expect(err).To(HaveOccurred(), out)
 	})
 
-	It("is not there for other hosts", Denies("NA-DEFAULT"), Label(OnWorker), func(ctx SpecContext) {
+	It("is not reachable from other hosts", Denies("NA-DEFAULT"), Label(OnWorker), func(ctx SpecContext) {
 		address := suite.OnControlPlane(ctx, "hostname -I | cut -d' ' -f1")
 		out, err := suite.Host.Run(ctx, suite.Worker, "curl -sSk --max-time 5 https://"+address+":10461/authorize")
 		Expect(err).To(MatchError(ContainSubstring("onnect")), out)

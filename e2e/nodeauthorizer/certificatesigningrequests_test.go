@@ -23,32 +23,32 @@ func signingRequest(name, node string) *certificatesv1.CertificateSigningRequest
 }
 
 // signingRequestOf is a request that a node creates and that names that node as the subject.
-func signingRequestOf(where place, question ask) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		request := signingRequest(s.NewName("csr"), where(s))
-		s.PutAs(ctx, suite.AsNode(where(s)), request)
+func signingRequestOf(where place, question ask) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		request := signingRequest(e.NewName("csr"), where(e))
+		e.PutAs(ctx, suite.AsNode(where(e)), request)
 		return question("", request.Name)
 	}
 }
 
 // forgedSigningRequest is a request that names the node and that another user has created.
-func forgedSigningRequest(question ask) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		request := signingRequest(s.NewName("csr"), s.Own)
-		s.Put(ctx, request)
+func forgedSigningRequest(question ask) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		request := signingRequest(e.NewName("csr"), e.Own)
+		e.Put(ctx, request)
 		return question("", request.Name)
 	}
 }
 
-var neighboursRequest = signingRequestOf(other, named(Get(api.CertificateSigningRequests)))
+var otherNodesRequest = signingRequestOf(other, named(Get(api.CertificateSigningRequests)))
 
 const uniformRequests = "NA-UNI-CERTIFICATESIGNINGREQUESTS"
 
 var _ = DescribeTable("a node and a certificate signing request", decide,
 	Entry("gets its own", AllowsBy("NA-CSR-1", uniformRequests),
 		signingRequestOf(own, named(Get(api.CertificateSigningRequests)))),
-	Entry("does not get another node's", DeniesBeyond("NA-CSR-1", uniformRequests), neighboursRequest),
-	Entry("does not get one that only names it", DeniesBeyond("NA-CSR-1", uniformRequests),
+	Entry("does not get another node's", DeniesBeyond("NA-CSR-1", uniformRequests), otherNodesRequest),
+	Entry("does not get a request of another user for its name", DeniesBeyond("NA-CSR-1", uniformRequests),
 		forgedSigningRequest(named(Get(api.CertificateSigningRequests)))),
 	Entry("lists its own by name", AllowsBy("NA-CSR-1", uniformRequests),
 		signingRequestOf(own, selected(List(api.CertificateSigningRequests)))),

@@ -18,10 +18,10 @@ const (
 )
 
 var _ = DescribeTable("a node and a CSINode", decide,
-	Entry("creates one", Allows("NA-CSINODE-1"),
+	Entry("creates its own", Allows("NA-CSINODE-1"),
 		forNode(own, func(node string) Request { return Create(api.CSINodes).With(fixtures.CSINode(node)) })),
-	Entry("does not list them", Denies("NA-CSINODE-1"), plainly(List(api.CSINodes)), onlyCSINodeVerbs),
-	Entry("does not delete them all", Denies("NA-CSINODE-1"), plainly(DeleteAll(api.CSINodes)), onlyCSINodeVerbs),
+	Entry("does not list CSINodes", Denies("NA-CSINODE-1"), plainly(List(api.CSINodes)), onlyCSINodeVerbs),
+	Entry("does not delete all CSINodes", Denies("NA-CSINODE-1"), plainly(DeleteAll(api.CSINodes)), onlyCSINodeVerbs),
 
 	Entry("gets its own", Allows("NA-CSINODE-2"), nodeNamed(own, Get(api.CSINodes).OrMissing())),
 	Entry("does not get another node's", Denies("NA-CSINODE-2"), nodeNamed(other, Get(api.CSINodes)), onlyOwnCSINode),
@@ -32,6 +32,6 @@ var _ = DescribeTable("a node and a CSINode", decide,
 		onlyOwnCSINode),
 	Entry("does not patch the status of its own while CSIVolumeHealth is off", Denies("NA-CSINODE-2"),
 		nodeNamed(own, Patch(api.CSINodes).Sub("status")), noCSINodeStatus),
-	Entry("has no other subresource of its own", Denies("NA-CSINODE-2"),
+	Entry("does not use another subresource of its own", Denies("NA-CSINODE-2"),
 		nodeNamed(own, Get(api.CSINodes).Sub("scale")), noCSINodeSub),
 )

@@ -22,20 +22,20 @@ import (
 const (
 	itsSecretName, itsConfigName = "its-secret", "its-config"
 	itsClaimName                 = "its-claim"
-	// unheld is how long a spec checks that rights stay which nothing removes.
-	unheld = 3 * time.Second
+	// steadyPeriod is how long a spec checks that rights stay which nothing removes.
+	steadyPeriod = 3 * time.Second
 )
 
 // rich creates a pod on a node that uses an object of every kind. It returns the pod and the name
 // of its volume.
-func rich(ctx context.Context, s *Scene, node string) (pod *corev1.Pod, volume string) {
-	namespace := s.Namespace(ctx)
-	volume = s.NewName("volume")
-	s.Put(ctx,
+func rich(ctx context.Context, e *Env, node string) (pod *corev1.Pod, volume string) {
+	namespace := e.Namespace(ctx)
+	volume = e.NewName("volume")
+	e.Put(ctx,
 		fixtures.Secret(namespace, itsSecretName), fixtures.ConfigMap(namespace, itsConfigName),
 		fixtures.Volume(volume, namespace, itsClaimName, "of-the-volume"), fixtures.Claim(namespace, itsClaimName, volume),
 	)
-	pod = s.Pod(ctx, node, fixtures.WithSecret(itsSecretName), fixtures.WithConfigMap(itsConfigName),
+	pod = e.Pod(ctx, node, fixtures.WithSecret(itsSecretName), fixtures.WithConfigMap(itsConfigName),
 		fixtures.WithClaim(itsClaimName), fixtures.WithToken(), certified)
 	return pod, volume
 }
@@ -51,7 +51,7 @@ func end(ctx context.Context, pod *corev1.Pod) {
 // covers deletion.
 var _ = Describe("a pod that has ended", Ordered, Label(Slow), Attack("T23"), func() {
 	var (
-		scene  *Scene
+		env    *Env
 		node   *Identity
 		pod    *corev1.Pod
 		volume string
@@ -59,61 +59,66 @@ var _ = Describe("a pod that has ended", Ordered, Label(Slow), Attack("T23"), fu
 	)
 
 	BeforeAll(func(ctx SpecContext) {
-		scene = suite.Scene()
-		node = suite.AsNode(scene.Own)
-		pod, volume = rich(ctx, scene, scene.Own)
+		env = suite.Env()
+		node = suite.AsNode(env.Own)
+		pod, volume = rich(ctx, env, env.Own)
 		secret := of(Get(api.Secrets), itsSecretName)
 		suite.ExpectAllowed(ctx, node, secret, "NA-SECRET-1")
 		end(ctx, pod)
 		ended := time.Now()
-		Consistently(ctx, statusOf(node, secret)).WithTimeout(unheld).WithPolling(time.Second).Should(Equal(http.StatusOK))
+		Consistently(ctx, statusOf(node, secret)).WithTimeout(steadyPeriod).WithPolling(time.Second).Should(
+			Equal(http.StatusOK))
 		if suite.InForce("NA-POD-6") {
-			Eventually(ctx, statusOf(node, secret)).WithTimeout(TerminatedPodGrace + Outlived).WithPolling(time.Second).Should(
-				Equal(http.StatusForbidden))
+			Eventually(ctx, statusOf(node, secret)).WithTimeout(TerminatedPodGrace + RevokeTimeout).
+				WithPolling(time.Second).Should(Equal(http.StatusForbidden))
 			Measured("the end of a pod's rights", fmt.Sprintf("%s after its end, at a grace of %s",
 				time.Since(ended).Round(time.Second), TerminatedPodGrace))
-			Expect(time.Since(ended)).To(BeNumerically(">=", TerminatedPodGrace-time.Second), "sooner than the grace says")
+			Expect(time.Since(ended)).To(BeNumerically(">=", TerminatedPodGrace-time.Second),
+				"the rights ended before the grace period")
 		}
 	})
 
-	It("gives no secret any more", DeniesBeyond("NA-POD-6", "NA-SECRET-1"), func(ctx SpecContext) {
-		suite.ExpectBeyond(ctx, node, of(Get(api.Secrets), itsSecretName), "NA-POD-6", "NA-SECRET-1")
+	It("no longer gives its node a right to its secret", DeniesBeyond("NA-POD-6", "NA-SECRET-1"), func(ctx SpecContext) {
+		suite.ExpectExtension(ctx, node, of(Get(api.Secrets), itsSecretName), "NA-POD-6", "NA-SECRET-1")
 	})
 
-	It("lists no secret by name any more", DeniesBeyond("NA-POD-6", "NA-SECRET-2"), func(ctx SpecContext) {
-		suite.ExpectBeyond(ctx, node, List(api.Secrets).In(pod.Namespace).Where("metadata.name="+itsSecretName), "NA-POD-6",
-			"NA-SECRET-2")
+	It("no longer lets its node list its secret by name", DeniesBeyond("NA-POD-6", "NA-SECRET-2"), func(ctx SpecContext) {
+		suite.ExpectExtension(ctx, node, List(api.Secrets).In(pod.Namespace).Where("metadata.name="+itsSecretName),
+			"NA-POD-6", "NA-SECRET-2")
 	})
 
-	It("gives no config map any more", DeniesBeyond("NA-POD-6", "NA-CM-1"), func(ctx SpecContext) {
-		suite.ExpectBeyond(ctx, node, of(Get(api.ConfigMaps), itsConfigName), "NA-POD-6", "NA-CM-1")
+	It("no longer gives its node a right to its config map", DeniesBeyond("NA-POD-6", "NA-CM-1"), func(ctx SpecContext) {
+		suite.ExpectExtension(ctx, node, of(Get(api.ConfigMaps), itsConfigName), "NA-POD-6", "NA-CM-1")
 	})
 
-	It("gives no service account any more", DeniesBeyond("NA-POD-6", "NA-SA-1"), func(ctx SpecContext) {
-		suite.ExpectBeyond(ctx, node, of(Get(api.ServiceAccounts), pod.Spec.ServiceAccountName), "NA-POD-6", "NA-SA-1")
+	It("no longer gives its node a right to its service account", DeniesBeyond("NA-POD-6", "NA-SA-1"),
+		func(ctx SpecContext) {
+			suite.ExpectExtension(ctx, node, of(Get(api.ServiceAccounts), pod.Spec.ServiceAccountName), "NA-POD-6", "NA-SA-1")
+		})
+
+	It("no longer gives its node a right to tokens", DeniesBeyond("NA-POD-6", "NA-SA-2"), func(ctx SpecContext) {
+		suite.ExpectExtension(ctx, node, itsToken(pod), "NA-POD-6", "NA-SA-2")
 	})
 
-	It("gives no token any more", DeniesBeyond("NA-POD-6", "NA-SA-2"), func(ctx SpecContext) {
-		suite.ExpectBeyond(ctx, node, itsToken(pod), "NA-POD-6", "NA-SA-2")
-	})
+	It("still lets its node get its claim, to unmount the volume", AllowsBy("NA-POD-6", "NA-PVC-1"),
+		func(ctx SpecContext) {
+			suite.ExpectAllowed(ctx, node, of(Get(api.PersistentVolumeClaims), itsClaimName), "NA-PVC-1")
+		})
 
-	It("still shows its claim, to unmount", AllowsBy("NA-POD-6", "NA-PVC-1"), func(ctx SpecContext) {
-		suite.ExpectAllowed(ctx, node, of(Get(api.PersistentVolumeClaims), itsClaimName), "NA-PVC-1")
-	})
-
-	It("still shows its volume, to unmount", AllowsBy("NA-POD-6", "NA-PV-1"), func(ctx SpecContext) {
+	It("still lets its node get its volume, to unmount it", AllowsBy("NA-POD-6", "NA-PV-1"), func(ctx SpecContext) {
 		suite.ExpectAllowed(ctx, node, Get(api.PersistentVolumes).Named(volume), "NA-PV-1")
 	})
 
-	It("is still shown itself", AllowsBy("NA-POD-6", "NA-POD-1"), func(ctx SpecContext) {
+	It("can still be read by its node", AllowsBy("NA-POD-6", "NA-POD-1"), func(ctx SpecContext) {
 		suite.ExpectAllowed(ctx, node, of(Get(api.Pods), pod.Name), "NA-POD-1")
 	})
 
-	It("takes nothing from another pod that runs", AllowsBy("NA-POD-6", "NA-SECRET-1"), func(ctx SpecContext) {
-		another := fixtures.Pod(pod.Namespace, "another", scene.Own, fixtures.WithSecret(itsSecretName))
-		Expect(suite.Objects.Create(ctx, another)).To(Succeed())
-		suite.BecomesAllowed(ctx, node, of(Get(api.Secrets), itsSecretName), "NA-SECRET-1", time.Now())
-	})
+	It("does not affect a running pod that uses the same secret", AllowsBy("NA-POD-6", "NA-SECRET-1"),
+		func(ctx SpecContext) {
+			another := fixtures.Pod(pod.Namespace, "another", env.Own, fixtures.WithSecret(itsSecretName))
+			Expect(suite.Objects.Create(ctx, another)).To(Succeed())
+			suite.BecomesAllowed(ctx, node, of(Get(api.Secrets), itsSecretName), "NA-SECRET-1", time.Now())
+		})
 })
 
 // statusOf makes a request and returns the status code of the answer.

@@ -36,14 +36,15 @@ type guesses struct {
 	refused, failed, short int
 }
 
-// spent matches a denial that gives, in parentheses, the reason why there was no live lookup.
-var spent = regexp.MustCompile(`no relationship found between node '[^']*' and this object \([^)]+\)`)
+// noLiveLookup matches a denial that gives, in parentheses, the reason why there was no live
+// lookup.
+var noLiveLookup = regexp.MustCompile(`no relationship found between node '[^']*' and this object \([^)]+\)`)
 
 func (g *guesses) count(request Request, code int, message string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch {
-	case code == http.StatusForbidden && spent.MatchString(message):
+	case code == http.StatusForbidden && noLiveLookup.MatchString(message):
 		g.short++
 		g.refused++
 	case code == http.StatusForbidden && strings.Contains(message, unrelated):
@@ -93,7 +94,7 @@ func (g *guesses) guess(ctx context.Context, who *Identity) {
 }
 
 // Serial: the spec needs the whole machine.
-var _ = Describe("a node that makes up names, with its own certificate", Serial, Ordered, Label(Slow), func() {
+var _ = Describe("a node that requests invented names, with its own certificate", Serial, Ordered, Label(Slow), func() {
 	var (
 		made  = &guesses{}
 		quiet *storm
@@ -101,9 +102,9 @@ var _ = Describe("a node that makes up names, with its own certificate", Serial,
 
 	BeforeAll(func(ctx SpecContext) {
 		TakeMachine(ctx)
-		scene := suite.Scene()
-		quiet = prepare(ctx, scene, 1, fairPods, fairPace)
-		loud := must(suite.Certified(ctx, scene.Node(ctx, scene.Other).Name))
+		env := suite.Env()
+		quiet = prepare(ctx, env, 1, fairPods, fairPace)
+		loud := must(suite.Certified(ctx, env.Node(ctx, env.Other).Name))
 		var guessing sync.WaitGroup
 		stop := make(chan struct{})
 		guessing.Go(func() { made.run(ctx, loud, stop) })
@@ -112,7 +113,7 @@ var _ = Describe("a node that makes up names, with its own certificate", Serial,
 		guessing.Wait()
 	})
 
-	It("learns nothing", Denies("NA-SECRET-1"), Label("rule:NA-PV-1"), func() {
+	It("is denied every one of them", Denies("NA-SECRET-1"), Label("rule:NA-PV-1"), func() {
 		Measured("made-up names", fmt.Sprintf("%d asked for, %d refused (%d of them without another look), %d errors",
 			made.asked.Load(), made.refused, made.short, made.failed))
 		Expect(made.allowed).To(BeEmpty())
@@ -120,15 +121,15 @@ var _ = Describe("a node that makes up names, with its own certificate", Serial,
 		Expect(made.refused).To(BeEquivalentTo(made.asked.Load()))
 	})
 
-	It("is told why, also when its share of live reads is spent", Denies("NA-PV-1"), func() {
+	It("gets the reason of the denial, also when its live lookups are used up", Denies("NA-PV-1"), func() {
 		Expect(made.wordless).To(BeEmpty(), "refusals without upstream's words")
 		if suite.Settings.Profile != InTree {
 			Expect(made.short).To(BeNumerically(">", 0), "its share was never spent")
 		}
 	})
 
-	It("costs another node no refusal", Allows("NA-SECRET-1"), Allows("NA-CM-1"), func() {
-		Measured("another node meanwhile", quiet.String())
+	It("does not cause a denial for another node", Allows("NA-SECRET-1"), Allows("NA-CM-1"), func() {
+		Measured("another node at the same time", quiet.String())
 		Expect(quiet.failed).To(BeEmpty())
 		if suite.Settings.Profile != InTree {
 			Expect(quiet.refused).To(BeEmpty())

@@ -71,18 +71,18 @@ var _ = Describe("a flood from one node's own certificate", Serial, Ordered, Lab
 	BeforeAll(func(ctx SpecContext) {
 		TakeMachine(ctx)
 		kubelet = must(suite.RealKubelet(ctx, suite.Worker))
-		friend = suite.AsNode(suite.Scene().Own)
+		friend = suite.AsNode(suite.Env().Own)
 		openBefore = must(suite.FailOpen(ctx))
 		during, stop := context.WithTimeout(ctx, floodLasts)
 		defer stop()
 		var flooding sync.WaitGroup
 		flooding.Go(func() { flooded.run(during, kubelet) })
-		answers, latencies = askCalmly(during, friend)
+		answers, latencies = askAtKubeletRate(during, friend)
 		flooding.Wait()
 		openAfter = must(suite.FailOpen(ctx))
 	})
 
-	It("is answered, and never by an error", AllowsBy("NA-LIMIT", "NA-NODE-1"), func(ctx SpecContext) {
+	It("is answered without an error", AllowsBy("NA-LIMIT", "NA-NODE-1"), func(ctx SpecContext) {
 		total := 0
 		for _, n := range flooded.codes {
 			total += n
@@ -93,7 +93,7 @@ var _ = Describe("a flood from one node's own certificate", Serial, Ordered, Lab
 		suite.ExpectAllowed(ctx, kubelet, Get(api.Nodes).Named(suite.Worker), "NA-NODE-1")
 	})
 
-	It("takes nothing from another node", AllowsBy("NA-LIMIT", "NA-UNI-SERVICES"), func() {
+	It("does not slow down another node", AllowsBy("NA-LIMIT", "NA-UNI-SERVICES"), func() {
 		slices.Sort(latencies)
 		Expect(latencies).NotTo(BeEmpty())
 		Measured("another node during the flood", fmt.Sprintf("p50 %s, p99 %s, of %d requests",
@@ -104,7 +104,7 @@ var _ = Describe("a flood from one node's own certificate", Serial, Ordered, Lab
 		}
 	})
 
-	It("makes the API server pass us by not once", AllowsBy("NA-LIMIT", "NA-UNI-SERVICES"), func() {
+	It("never makes the API server skip node-authorizer", AllowsBy("NA-LIMIT", "NA-UNI-SERVICES"), func() {
 		Expect(openAfter).To(Equal(openBefore))
 	})
 })
@@ -112,18 +112,18 @@ var _ = Describe("a flood from one node's own certificate", Serial, Ordered, Lab
 // The denied request and the allowed request differ only in the number of requirements.
 var _ = Describe("a review larger than a kubelet's", func() {
 	It("is denied", Denies("NA-LIMIT"), func(ctx SpecContext) {
-		own := suite.Scene().Own
-		suite.ExpectForbidden(ctx, suite.AsNode(own), List(api.Pods).Where(crowded(own, tooMany)), "NA-LIMIT")
+		own := suite.Env().Own
+		suite.ExpectForbidden(ctx, suite.AsNode(own), List(api.Pods).Where(podSelector(own, tooMany)), "NA-LIMIT")
 	})
 
-	It("is none with fewer requirements", AllowsBy("NA-LIMIT", "NA-POD-2"), func(ctx SpecContext) {
-		own := suite.Scene().Own
-		suite.ExpectAllowed(ctx, suite.AsNode(own), List(api.Pods).Where(crowded(own, 2)), "NA-POD-2")
+	It("is allowed with fewer requirements", AllowsBy("NA-LIMIT", "NA-POD-2"), func(ctx SpecContext) {
+		own := suite.Env().Own
+		suite.ExpectAllowed(ctx, suite.AsNode(own), List(api.Pods).Where(podSelector(own, 2)), "NA-POD-2")
 	})
 })
 
-// crowded selects the pods of a node with so many requirements.
-func crowded(node string, requirements int) string {
+// podSelector selects the pods of a node with so many requirements.
+func podSelector(node string, requirements int) string {
 	selector := make([]string, 0, requirements)
 	selector = append(selector, "spec.nodeName="+node)
 	for i := 1; i < requirements; i++ {
@@ -132,9 +132,9 @@ func crowded(node string, requirements int) string {
 	return strings.Join(selector, ",")
 }
 
-// askCalmly makes requests at the rate of a kubelet until the context ends. It returns the answers
-// and the durations.
-func askCalmly(ctx context.Context, who *Identity) (answers []Answer, latencies []time.Duration) {
+// askAtKubeletRate makes requests at the rate of a kubelet until the context ends. It returns the
+// answers and the durations.
+func askAtKubeletRate(ctx context.Context, who *Identity) (answers []Answer, latencies []time.Duration) {
 	GinkgoHelper()
 	const pace = 50 * time.Millisecond
 	for ctx.Err() == nil {

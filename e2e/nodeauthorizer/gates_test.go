@@ -15,49 +15,51 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-var _ = DescribeTable("a resource that no rule speaks of", decide,
-	Entry("is refused to a node", Denies("NA-DEFAULT"), plainly(List(api.Deployments))),
-	Entry("while one with a rule is not", AllowsBy("NA-DEFAULT", "NA-UNI-SERVICES"), plainly(List(api.Services))),
-	Entry("is refused even under the name of the node", Denies("NA-DEFAULT"),
+var _ = DescribeTable("a resource without a rule", decide,
+	Entry("is denied to a node", Denies("NA-DEFAULT"), plainly(List(api.Deployments))),
+	Entry("a resource with a rule is allowed", AllowsBy("NA-DEFAULT", "NA-UNI-SERVICES"), plainly(List(api.Services))),
+	Entry("is denied even with the name of the node", Denies("NA-DEFAULT"),
 		nodeNamed(own, Get(api.Deployments).In("default"))),
 )
 
 // The purpose of strict mode: a forgotten binding gives a node no right. On other profiles RBAC
 // decides what the Node authorizer leaves open, as upstream does.
-var _ = It("a grant by RBAC does not give a node what no rule gives it", Denies("NA-DEFAULT"), Label(OnHardened),
+var _ = It("a node is denied a resource without a rule, although RBAC grants it", Denies("NA-DEFAULT"),
+	Label(OnHardened),
 	func(ctx SpecContext) {
-		granted := func(ctx context.Context, s *Scene) Request {
-			namespace := s.Namespace(ctx)
-			role, binding := fixtures.RoleFor(namespace, "deployments", "system:node:"+s.Own, rbacv1.PolicyRule{
+		granted := func(ctx context.Context, e *Env) Request {
+			namespace := e.Namespace(ctx)
+			role, binding := fixtures.RoleFor(namespace, "deployments", "system:node:"+e.Own, rbacv1.PolicyRule{
 				Verbs: []string{"list"}, APIGroups: []string{"apps"}, Resources: []string{"deployments"},
 			})
-			s.Put(ctx, role, binding)
+			e.Put(ctx, role, binding)
 			return List(api.Deployments).In(namespace)
 		}
 		decide(ctx, granted)
 	})
 
-var _ = Describe("who is a node", func() {
+var _ = Describe("the identity of a node", func() {
 	services := plainly(List(api.Services))
 
-	It("a node that says which it is gets its rights", AllowsBy("NA-IDENT-1", "NA-UNI-SERVICES"), func(ctx SpecContext) {
-		suite.Hold(ctx, suite.AsNode(suite.Scene().Own), services)
-	})
+	It("group and user name of a node: has the rights of a node", AllowsBy("NA-IDENT-1", "NA-UNI-SERVICES"),
+		func(ctx SpecContext) {
+			suite.ExpectClaim(ctx, suite.AsNode(suite.Env().Own), services)
+		})
 
-	It("a node that does not say which it is gets nothing", Denies("NA-IDENT-1"), func(ctx SpecContext) {
-		suite.Hold(ctx, suite.AsUnnamedNode(), services, `unknown node for user "system:node:"`)
+	It("group of nodes with another user name: denied", Denies("NA-IDENT-1"), func(ctx SpecContext) {
+		suite.ExpectClaim(ctx, suite.AsUnnamedNode(), services, `unknown node for user "system:node:"`)
 	})
 
 	// Neither user is a node, so node-authorizer does not deny the request. RBAC denies it, without
 	// a rule ID.
-	DescribeTable("is not decided by half of it", Denies("NA-IDENT-1"),
+	DescribeTable("needs both group and user name:", Denies("NA-IDENT-1"),
 		func(ctx SpecContext, who func() *Identity) {
 			answer := must(suite.Do(ctx, who(), List(api.Services)))
 			Expect(answer.Code).To(Equal(http.StatusForbidden), answer.Message)
 			Expect(answer.Allowed).To(BeFalse(), answer.Reason)
 			Expect(answer.Message + answer.Reason).NotTo(ContainSubstring("[NA-"))
 		},
-		Entry("the group alone", func() *Identity { return suite.AsGroupOnly() }),
-		Entry("the name alone", func() *Identity { return suite.AsStranger(suite.Scene().Own) }),
+		Entry("group alone: no node", func() *Identity { return suite.AsGroupOnly() }),
+		Entry("user name alone: no node", func() *Identity { return suite.AsStranger(suite.Env().Own) }),
 	)
 })

@@ -22,42 +22,42 @@ import (
 // impersonation.
 var _ = Describe("a real kubelet's certificate", Label(OnHost, OnWorker), func() {
 	var (
-		scene         *Scene
-		kubelet       *Identity
-		started       time.Time
-		mine, another *corev1.Secret
+		env                    *Env
+		kubelet                *Identity
+		started                time.Time
+		ownSecret, otherSecret *corev1.Secret
 	)
 
 	BeforeEach(func(ctx SpecContext) {
 		started = time.Now()
-		scene = suite.Scene()
+		env = suite.Env()
 		kubelet = must(suite.RealKubelet(ctx, suite.Worker))
-		mine = fixtures.Secret(scene.Namespace(ctx), "mine")
-		another = fixtures.Secret(scene.Namespace(ctx), "another")
-		scene.Put(ctx, mine, another)
-		scene.Pod(ctx, scene.Other, fixtures.WithSecret(another.Name))
+		ownSecret = fixtures.Secret(env.Namespace(ctx), "mine")
+		otherSecret = fixtures.Secret(env.Namespace(ctx), "another")
+		env.Put(ctx, ownSecret, otherSecret)
+		env.Pod(ctx, env.Other, fixtures.WithSecret(otherSecret.Name))
 	})
 
 	It("starts a pod that mounts a secret, and reads that secret", Allows("NA-SECRET-1"), func(ctx SpecContext) {
-		pod := scene.Pod(ctx, suite.Worker, fixtures.WithSecret(mine.Name))
+		pod := env.Pod(ctx, suite.Worker, fixtures.WithSecret(ownSecret.Name))
 		waitUntilRunning(ctx, pod)
-		request := Get(api.Secrets).In(mine.Namespace).Named(mine.Name)
+		request := Get(api.Secrets).In(ownSecret.Namespace).Named(ownSecret.Name)
 		suite.ExpectAllowed(ctx, kubelet, request, "NA-SECRET-1")
-		expectAudited(ctx, kubelet, mine, started, "allow", "NA-SECRET-1")
+		expectAudited(ctx, kubelet, ownSecret, started, "allow", "NA-SECRET-1")
 	})
 
-	It("does not read the secret of a neighbour's pod", Denies("NA-SECRET-1"), func(ctx SpecContext) {
-		request := Get(api.Secrets).In(another.Namespace).Named(another.Name)
+	It("does not read the secret of another node's pod", Denies("NA-SECRET-1"), func(ctx SpecContext) {
+		request := Get(api.Secrets).In(otherSecret.Namespace).Named(otherSecret.Name)
 		suite.ExpectForbidden(ctx, kubelet, request, "NA-SECRET-1", unrelated)
-		expectAudited(ctx, kubelet, another, started, "forbid", "NA-SECRET-1")
+		expectAudited(ctx, kubelet, otherSecret, started, "forbid", "NA-SECRET-1")
 	})
 
 	It("lists the pods of its own node", Allows("NA-POD-2"), func(ctx SpecContext) {
 		suite.ExpectAllowed(ctx, kubelet, List(api.Pods).Where("spec.nodeName="+suite.Worker), "NA-POD-2")
 	})
 
-	It("does not list the pods of a neighbour", Denies("NA-POD-2"), func(ctx SpecContext) {
-		suite.ExpectForbidden(ctx, kubelet, List(api.Pods).Where("spec.nodeName="+scene.Other), "NA-POD-2")
+	It("does not list the pods of another node", Denies("NA-POD-2"), func(ctx SpecContext) {
+		suite.ExpectForbidden(ctx, kubelet, List(api.Pods).Where("spec.nodeName="+env.Other), "NA-POD-2")
 	})
 })
 

@@ -22,8 +22,8 @@ var _ = Describe("the API's validation of mirror pods", func() {
 		return map[string]any{"metadata": map[string]any{"annotations": map[string]any{fixtures.MirrorAnnotation: value}}}
 	}
 	mirror := func(ctx context.Context, node string) Request {
-		scene := suite.Scene()
-		pod := fixtures.Pod(scene.Namespace(ctx), scene.NewName("mirror"), node, fixtures.Mirror(scene.Node(ctx, scene.Own)))
+		env := suite.Env()
+		pod := fixtures.Pod(env.Namespace(ctx), env.NewName("mirror"), node, fixtures.Mirror(env.Node(ctx, env.Own)))
 		return Create(api.Pods).In(pod.Namespace).With(pod)
 	}
 	expectInvalid := func(ctx context.Context, request Request, because string) {
@@ -35,30 +35,30 @@ var _ = Describe("the API's validation of mirror pods", func() {
 		Expect(message).To(ContainSubstring(because))
 	}
 
-	It("accepts one that is bound to a node", Allows("NA-POD-3"), func(ctx SpecContext) {
-		code, message, err := suite.AsAdmin().Send(ctx, mirror(ctx, suite.Scene().Own))
+	It("accepts a mirror pod that is bound to a node", Allows("NA-POD-3"), func(ctx SpecContext) {
+		code, message, err := suite.AsAdmin().Send(ctx, mirror(ctx, suite.Env().Own))
 		Expect(err).NotTo(HaveOccurred())
 		Expect(code).To(Equal(http.StatusCreated), message)
 	})
 
-	It("does not accept one that is bound to no node", Denies("NA-POD-3"), func(ctx SpecContext) {
+	It("rejects a mirror pod that is not bound to a node", Denies("NA-POD-3"), func(ctx SpecContext) {
 		expectInvalid(ctx, mirror(ctx, ""), "must set spec.nodeName if mirror pod annotation is set")
 	})
 
-	It("does not let a pod become one", Denies("NA-POD-3"), func(ctx SpecContext) {
-		pod := suite.Scene().Pod(ctx, suite.Scene().Own)
+	It("does not let a pod become a mirror pod", Denies("NA-POD-3"), func(ctx SpecContext) {
+		pod := suite.Env().Pod(ctx, suite.Env().Own)
 		request := Patch(api.Pods).In(pod.Namespace).Named(pod.Name).With(annotate("e2e"))
 		expectInvalid(ctx, request, "may not add mirror pod annotation")
 	})
 
-	DescribeTable("does not let one", Denies("NA-POD-3"),
+	DescribeTable("does not let a mirror pod", Denies("NA-POD-3"),
 		func(ctx SpecContext, value any) {
-			scene := suite.Scene()
-			pod := scene.Pod(ctx, scene.Own, fixtures.Mirror(scene.Node(ctx, scene.Own)))
+			env := suite.Env()
+			pod := env.Pod(ctx, env.Own, fixtures.Mirror(env.Node(ctx, env.Own)))
 			request := Patch(api.Pods).In(pod.Namespace).Named(pod.Name).With(annotate(value))
 			expectInvalid(ctx, request, "may not")
 		},
-		Entry("change into another", "changed"),
-		Entry("stop being one", nil),
+		Entry("change its mirror annotation", "changed"),
+		Entry("lose its mirror annotation", nil),
 	)
 })

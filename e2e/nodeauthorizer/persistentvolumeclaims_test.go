@@ -18,15 +18,15 @@ import (
 type storage struct{ namespace, claim, volume, secret string }
 
 // storageOn creates storage and a pod on a node that uses it.
-func storageOn(where place, question func(storage) Request) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		made := storage{s.Namespace(ctx), s.NewName("claim"), s.NewName("volume"), s.NewName("secret")}
-		s.Put(ctx,
+func storageOn(where place, question func(storage) Request) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		made := storage{e.Namespace(ctx), e.NewName("claim"), e.NewName("volume"), e.NewName("secret")}
+		e.Put(ctx,
 			fixtures.Secret(made.namespace, made.secret),
 			fixtures.Volume(made.volume, made.namespace, made.claim, made.secret),
 			fixtures.Claim(made.namespace, made.claim, made.volume),
 		)
-		s.Pod(ctx, where(s), fixtures.WithClaim(made.claim))
+		e.Pod(ctx, where(e), fixtures.WithClaim(made.claim))
 		return question(made)
 	}
 }
@@ -45,11 +45,11 @@ func ofVolumeSecret(r Request) func(storage) Request {
 
 // ownedClaim is the claim of the ephemeral volume of a pod on the node. The spec creates the claim,
 // because kube-controller-manager may create it later.
-func ownedClaim(question ask) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		pod := s.Pod(ctx, s.Own, fixtures.WithEphemeralClaim())
+func ownedClaim(question ask) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		pod := e.Pod(ctx, e.Own, fixtures.WithEphemeralClaim())
 		claim := fixtures.EphemeralClaim(pod)
-		if err := s.Objects.Create(ctx, claim); !apierrors.IsAlreadyExists(err) {
+		if err := e.Objects.Create(ctx, claim); !apierrors.IsAlreadyExists(err) {
 			Expect(err).NotTo(HaveOccurred())
 		}
 		return question(claim.Namespace, claim.Name)
@@ -58,13 +58,13 @@ func ownedClaim(question ask) Story {
 
 // foreignClaim has the name of the claim of a pod's ephemeral volume, but was created before the
 // pod.
-func foreignClaim(question ask) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		pod := fixtures.Pod(s.Namespace(ctx), s.NewName("pod"), s.Own, fixtures.WithEphemeralClaim())
-		s.Node(ctx, s.Own)
+func foreignClaim(question ask) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		pod := fixtures.Pod(e.Namespace(ctx), e.NewName("pod"), e.Own, fixtures.WithEphemeralClaim())
+		e.Node(ctx, e.Own)
 		claim := fixtures.EphemeralClaim(pod)
 		claim.OwnerReferences = nil
-		s.Put(ctx, claim, pod)
+		e.Put(ctx, claim, pod)
 		return question(claim.Namespace, claim.Name)
 	}
 }
@@ -75,7 +75,7 @@ var _ = DescribeTable("a node and a persistent volume claim", decide,
 	Entry("gets one that a pod on it uses", Allows("NA-PVC-1"), storageOn(own, ofClaim(Get(api.PersistentVolumeClaims)))),
 	Entry("does not get one that a pod on another node uses", Denies("NA-PVC-1"),
 		storageOn(other, ofClaim(Get(api.PersistentVolumeClaims))), unrelated),
-	Entry("does not list them by name", Denies("NA-PVC-1"),
+	Entry("does not list claims by name", Denies("NA-PVC-1"),
 		storageOn(own, func(made storage) Request {
 			return List(api.PersistentVolumeClaims).In(made.namespace).Where("metadata.name=" + made.claim)
 		}), onlyIndividuals),
@@ -91,11 +91,13 @@ var _ = DescribeTable("a node and a persistent volume claim", decide,
 
 	Entry("gets the claim of an ephemeral volume that the pod owns", AllowsBy("NA-PVC-3", "NA-PVC-1"),
 		ownedClaim(named(Get(api.PersistentVolumeClaims)))),
-	Entry("does not get a claim that only bears the name of one", DeniesBeyond("NA-PVC-3", "NA-PVC-1"),
+	Entry("does not get a claim with the name of an ephemeral volume's claim, but another owner",
+		DeniesBeyond("NA-PVC-3", "NA-PVC-1"),
 		foreignClaim(named(Get(api.PersistentVolumeClaims)))),
 	Entry("patches the status of the claim of an ephemeral volume that the pod owns", AllowsBy("NA-PVC-3", "NA-PVC-2"),
 		ownedClaim(named(Patch(api.PersistentVolumeClaims).Sub("status")))),
-	Entry("does not patch the status of a claim that only bears the name of one", DeniesBeyond("NA-PVC-3", "NA-PVC-2"),
+	Entry("does not patch the status of a claim with the name of an ephemeral volume's claim, but another owner",
+		DeniesBeyond("NA-PVC-3", "NA-PVC-2"),
 		foreignClaim(named(Patch(api.PersistentVolumeClaims).Sub("status")))),
 )
 
@@ -104,7 +106,7 @@ var _ = DescribeTable("a node and a persistent volume", decide,
 		storageOn(own, ofVolume(Get(api.PersistentVolumes)))),
 	Entry("does not get one whose claim a pod on another node uses", Denies("NA-PV-1"),
 		storageOn(other, ofVolume(Get(api.PersistentVolumes))), unrelated),
-	Entry("does not list them", Denies("NA-PV-1"), plainly(List(api.PersistentVolumes)), onlyIndividuals),
+	Entry("does not list volumes", Denies("NA-PV-1"), plainly(List(api.PersistentVolumes)), onlyIndividuals),
 	Entry("does not patch one whose claim a pod on it uses", Denies("NA-PV-1"),
 		storageOn(own, ofVolume(Patch(api.PersistentVolumes))), onlyIndividuals),
 )

@@ -14,26 +14,26 @@ import (
 )
 
 // newRequest returns a request for the certificate of a pod on a node.
-func newRequest(ctx context.Context, s *Scene, node string) *certificatesv1.PodCertificateRequest {
-	pod := s.Pod(ctx, node, fixtures.WithCertificate(fixtures.Signer))
-	return must(fixtures.PodCertificateRequest(s.NewName("request"), pod, s.Account(ctx), s.Node(ctx, node)))
+func newRequest(ctx context.Context, e *Env, node string) *certificatesv1.PodCertificateRequest {
+	pod := e.Pod(ctx, node, fixtures.WithCertificate(fixtures.Signer))
+	return must(fixtures.PodCertificateRequest(e.NewName("request"), pod, e.Account(ctx), e.Node(ctx, node)))
 }
 
 // created creates such a request as the administrator.
-func created(where place, question ask) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		request := newRequest(ctx, s, where(s))
-		s.Put(ctx, request)
+func created(where place, question ask) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		request := newRequest(ctx, e, where(e))
+		e.Put(ctx, request)
 		return question(request.Namespace, request.Name)
 	}
 }
 
-func createRequest(ctx context.Context, s *Scene) Request {
-	request := newRequest(ctx, s, s.Own)
+func createRequest(ctx context.Context, e *Env) Request {
+	request := newRequest(ctx, e, e.Own)
 	return Create(api.PodCertificateRequests).In(request.Namespace).With(request)
 }
 
-func requestsOf(where place, r Request) Story {
+func requestsOf(where place, r Request) RequestFunc {
 	return forNode(where, func(node string) Request { return r.Where("spec.nodeName=" + node) })
 }
 

@@ -12,17 +12,17 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-func podsOf(where place, r Request) Story {
+func podsOf(where place, r Request) RequestFunc {
 	return forNode(where, func(node string) Request { return r.Where("spec.nodeName=" + node) })
 }
 
-func podsNotOf(where place, r Request) Story {
+func podsNotOf(where place, r Request) RequestFunc {
 	return forNode(where, func(node string) Request { return r.Where("spec.nodeName!=" + node) })
 }
 
-func mirrorPod(ctx context.Context, s *Scene) Request {
-	node := s.Node(ctx, s.Own)
-	pod := fixtures.Pod(s.Namespace(ctx), s.NewName("mirror"), node.Name, fixtures.Mirror(node))
+func mirrorPod(ctx context.Context, e *Env) Request {
+	node := e.Node(ctx, e.Own)
+	pod := fixtures.Pod(e.Namespace(ctx), e.NewName("mirror"), node.Name, fixtures.Mirror(node))
 	return Create(api.Pods).In(pod.Namespace).With(pod)
 }
 
@@ -68,7 +68,7 @@ var _ = DescribeTable("a node and the pods of a node", decide,
 	Entry("does not list all", Denies("NA-POD-2"), plainly(List(api.Pods)), onlySelected),
 	Entry("does not list those of a namespace", Denies("NA-POD-2"), plainly(List(api.Pods).In("kube-system")),
 		onlySelected),
-	Entry("does not take a selector of another field for its own", Denies("NA-POD-2"),
+	Entry("does not list pods with its name in a selector of another field", Denies("NA-POD-2"),
 		plainly(List(api.Pods).Where("status.phase=Running")), onlySelected),
 	Entry("watches its own", Allows("NA-POD-2"), podsOf(own, Watch(api.Pods))),
 	Entry("does not watch another node's", Denies("NA-POD-2"), podsOf(other, Watch(api.Pods)), onlySelected),

@@ -67,16 +67,17 @@ func isStaticPod(refusal auditv1.Event, _ map[string]time.Time) bool {
 func isPodThatIsGone(refusal auditv1.Event, gone map[string]time.Time) bool {
 	ref := refusal.ObjectRef
 	return ref.Resource == "pods" &&
-		(wasGone(refusal, gone, ref.Namespace) || wasGone(refusal, gone, ref.Namespace+"/"+ref.Name))
+		(deletedBefore(refusal, gone, ref.Namespace) || deletedBefore(refusal, gone, ref.Namespace+"/"+ref.Name))
 }
 
 func isForPodsThatAreGone(refusal auditv1.Event, gone map[string]time.Time) bool {
 	ref := refusal.ObjectRef
-	return ref.Resource != "pods" && (wasGone(refusal, gone, ref.Namespace) || wasGone(refusal, gone, ref.Namespace+"/"))
+	return ref.Resource != "pods" && (deletedBefore(refusal, gone, ref.Namespace) ||
+		deletedBefore(refusal, gone, ref.Namespace+"/"))
 }
 
-// wasGone reports whether the deletion began before the denial.
-func wasGone(refusal auditv1.Event, gone map[string]time.Time, key string) bool {
+// deletedBefore reports whether the deletion began before the denial.
+func deletedBefore(refusal auditv1.Event, gone map[string]time.Time, key string) bool {
 	at, ok := gone[key]
 	return ok && !refusal.RequestReceivedTimestamp.Time.Before(at)
 }
@@ -183,14 +184,14 @@ func realPods() int {
 const manyStart = 5 * time.Minute
 
 var _ = Describe("a real kubelet", Label(OnHost, OnWorker, Slow), func() {
-	It("starts many pods with secrets and config maps and is refused nothing", PollProgressAfter(manyStart),
+	It("starts many pods with secrets and config maps without a denial", PollProgressAfter(manyStart),
 		Allows("NA-SECRET-1"), Allows("NA-CM-1"), func(ctx SpecContext) {
 			TakeMachine(ctx)
-			begun, scene := time.Now(), suite.Scene()
-			namespace := scene.Namespace(ctx)
+			begun, env := time.Now(), suite.Env()
+			namespace := env.Namespace(ctx)
 			for i := range realPods() {
 				name := fmt.Sprintf("real-%d", i)
-				scene.Put(ctx, fixtures.Secret(namespace, name), fixtures.ConfigMap(namespace, name),
+				env.Put(ctx, fixtures.Secret(namespace, name), fixtures.ConfigMap(namespace, name),
 					fixtures.Pod(namespace, name, suite.Worker, fixtures.WithSecret(name), fixtures.WithConfigMap(name),
 						fixtures.WithToken(), awaited))
 			}
@@ -239,11 +240,11 @@ func readyPods(namespace string) func(context.Context) (int, error) {
 // Serial: it runs after the parallel specs. It checks the denials that the kubelets received during
 // them, and since the profile was installed.
 var _ = Describe("the kubelets of the cluster, since the API server started", Serial, Label(OnHost, OnWorker), func() {
-	DescribeTable("were refused nothing but what is on the list", Allows("NA-DEFAULT"),
+	DescribeTable("had no denials except those on the list", Allows("NA-DEFAULT"),
 		func(ctx SpecContext, node func() string) {
 			expectExpected(ctx, node(), must(suite.Registered(ctx, node())), "since the API server started")
 		},
-		Entry("the worker's", func() string { return suite.Worker }),
-		Entry("the control plane's", func() string { return suite.ControlPlane }),
+		Entry("the worker's kubelet", func() string { return suite.Worker }),
+		Entry("the control plane's kubelet", func() string { return suite.ControlPlane }),
 	)
 })

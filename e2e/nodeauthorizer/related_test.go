@@ -42,7 +42,7 @@ var _ = DescribeTable("a node and a secret", decide,
 		used(own, aSecret, fixtures.WithSecret, named(Delete(api.Secrets))), onlyReads),
 	Entry("does not create one", Denies("NA-SECRET-1"),
 		inNamespace(func(ns string) Request { return Create(api.Secrets).In(ns).With(aSecret(ns, "new")) }), onlyReads),
-	Entry("has no subresource of one that a pod on it mounts", Denies("NA-SECRET-1"),
+	Entry("does not get a subresource of one that a pod on it mounts", Denies("NA-SECRET-1"),
 		used(own, aSecret, fixtures.WithSecret, named(Get(api.Secrets).Sub("scale"))), noSubresource),
 
 	Entry("lists one by name that a pod on it mounts", Allows("NA-SECRET-2"),
@@ -51,7 +51,7 @@ var _ = DescribeTable("a node and a secret", decide,
 		used(other, aSecret, fixtures.WithSecret, selected(List(api.Secrets))), unrelated),
 	Entry("does not list the namespace of one that a pod on it mounts", Denies("NA-SECRET-2"),
 		used(own, aSecret, fixtures.WithSecret, unselected(List(api.Secrets))), noName),
-	Entry("does not list those of all namespaces", Denies("NA-SECRET-2"),
+	Entry("does not list secrets of all namespaces", Denies("NA-SECRET-2"),
 		used(own, aSecret, fixtures.WithSecret, clusterWide(List(api.Secrets))), onlyNamespaced),
 	Entry("watches one by name that a pod on it mounts", Allows("NA-SECRET-2"),
 		used(own, aSecret, fixtures.WithSecret, selected(Watch(api.Secrets)))),
@@ -94,16 +94,16 @@ var _ = DescribeTable("a node and a resource claim", decide,
 		used(other, aDevice, fixtures.WithResourceClaim, named(Get(api.ResourceClaims))), unrelated),
 	Entry("does not list one by name that a pod on it uses", Denies("NA-CLAIM-1"),
 		used(own, aDevice, fixtures.WithResourceClaim, selected(List(api.ResourceClaims))), onlyIndividuals),
-	Entry("has no status of one that a pod on it uses", Denies("NA-CLAIM-1"),
+	Entry("does not get the status of one that a pod on it uses", Denies("NA-CLAIM-1"),
 		used(own, aDevice, fixtures.WithResourceClaim, named(Get(api.ResourceClaims).Sub("status"))), noGetOfSub),
 )
 
 // attached creates a volume attachment for a node.
-func attached(where place, question ask) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		s.Node(ctx, s.Own)
-		attachment := fixtures.VolumeAttachment(s.NewName("attachment"), s.NewName("volume"), where(s))
-		s.Put(ctx, attachment)
+func attached(where place, question ask) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		e.Node(ctx, e.Own)
+		attachment := fixtures.VolumeAttachment(e.NewName("attachment"), e.NewName("volume"), where(e))
+		e.Put(ctx, attachment)
 		return question("", attachment.Name)
 	}
 }
@@ -112,7 +112,7 @@ var _ = DescribeTable("a node and a volume attachment", decide,
 	Entry("gets one that attaches to it", Allows("NA-VA-1"), attached(own, named(Get(api.VolumeAttachments)))),
 	Entry("does not get one that attaches to another node", Denies("NA-VA-1"),
 		attached(other, named(Get(api.VolumeAttachments))), unrelated),
-	Entry("does not list them, not even by name", Denies("NA-VA-1"),
+	Entry("does not list volume attachments by name", Denies("NA-VA-1"),
 		attached(own, selected(List(api.VolumeAttachments))), onlyIndividuals),
 	Entry("does not delete one that attaches to it", Denies("NA-VA-1"),
 		attached(own, named(Delete(api.VolumeAttachments))), onlyIndividuals),

@@ -13,16 +13,16 @@ import (
 )
 
 // sliceOf creates a slice of a node's devices.
-func sliceOf(where place, question ask) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		s.Node(ctx, s.Own)
-		slice := fixtures.ResourceSlice(s.NewName("slice"), where(s))
-		s.Put(ctx, slice)
+func sliceOf(where place, question ask) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		e.Node(ctx, e.Own)
+		slice := fixtures.ResourceSlice(e.NewName("slice"), where(e))
+		e.Put(ctx, slice)
 		return question("", slice.Name)
 	}
 }
 
-func slicesOf(where place, r Request) Story {
+func slicesOf(where place, r Request) RequestFunc {
 	return forNode(where, func(node string) Request { return r.Where("spec.nodeName=" + node) })
 }
 
@@ -32,11 +32,11 @@ const (
 )
 
 var _ = DescribeTable("a node and a resource slice", decide,
-	Entry("creates one of its own devices", Allows("NA-SLICE-1"),
+	Entry("creates a slice of its own devices", Allows("NA-SLICE-1"),
 		forNode(own, func(node string) Request {
 			return Create(api.ResourceSlices).With(fixtures.ResourceSlice(node, node))
 		})),
-	Entry("has no subresource of its own", Denies("NA-SLICE-1"),
+	Entry("does not use a subresource of its own", Denies("NA-SLICE-1"),
 		sliceOf(own, named(Get(api.ResourceSlices).Sub("status"))), noSliceSub),
 
 	Entry("gets its own", Allows("NA-SLICE-2"), sliceOf(own, named(Get(api.ResourceSlices)))),

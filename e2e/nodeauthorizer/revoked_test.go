@@ -19,25 +19,25 @@ import (
 // them.
 var _ = Describe("a node whose certificate is revoked", Ordered, ContinueOnFailure, Label(OnHardened), func() {
 	var (
-		scene            *Scene
+		env              *Env
 		stolen, good     *Identity
 		ownLease, others Request
 	)
 
 	BeforeAll(func(ctx SpecContext) {
-		// All specs below use the names of this scene.
-		scene = suite.Scene()
-		ownLease = leaseOf(own, Get(api.Leases).OrMissing())(ctx, scene)
-		others = leaseOf(other, Get(api.Leases))(ctx, scene)
+		// All specs below use the names of this Env.
+		env = suite.Env()
+		ownLease = leaseOf(own, Get(api.Leases).OrMissing())(ctx, env)
+		others = leaseOf(other, Get(api.Leases))(ctx, env)
 		var err error
-		stolen, err = suite.Certified(ctx, scene.Own)
+		stolen, err = suite.Certified(ctx, env.Own)
 		Expect(err).NotTo(HaveOccurred())
-		good, err = suite.Certified(ctx, scene.Own)
+		good, err = suite.Certified(ctx, env.Own)
 		Expect(err).NotTo(HaveOccurred())
 		// The request is allowed before the revocation, so the later denial is due to the list.
 		suite.ExpectAllowed(ctx, stolen, ownLease, "NA-LEASE-3")
 		revoked := time.Now()
-		scene.Revoke(ctx, stolen.CredentialID())
+		env.Revoke(ctx, stolen.CredentialID())
 		suite.BecomesRefused(ctx, stolen, ownLease, "NA-REVOKE-1", revoked)
 	})
 
@@ -45,37 +45,37 @@ var _ = Describe("a node whose certificate is revoked", Ordered, ContinueOnFailu
 		suite.ExpectAllowed(ctx, good, ownLease, "NA-LEASE-3")
 	})
 
-	It("does not get its own lease with the revoked one", Denies("NA-REVOKE-1"), func(ctx SpecContext) {
+	It("does not get its own lease with the revoked certificate", Denies("NA-REVOKE-1"), func(ctx SpecContext) {
 		suite.ExpectForbidden(ctx, stolen, ownLease, "NA-REVOKE-1", "credential "+stolen.CredentialID()+" is revoked")
 	})
 
-	It("does not get its own Node, which the in-tree Node authorizer behind allows", Denies("NA-REVOKE-1"),
+	It("does not get its own Node, although the in-tree Node authorizer would allow it", Denies("NA-REVOKE-1"),
 		func(ctx SpecContext) {
-			suite.ExpectForbidden(ctx, stolen, Get(api.Nodes).Named(scene.Own).OrMissing(), "NA-REVOKE-1")
+			suite.ExpectForbidden(ctx, stolen, Get(api.Nodes).Named(env.Own).OrMissing(), "NA-REVOKE-1")
 		})
 
-	It("does not get another node's lease, by the credential first", Denies("NA-REVOKE-1"), func(ctx SpecContext) {
+	It("is denied another node's lease because of the credential", Denies("NA-REVOKE-1"), func(ctx SpecContext) {
 		suite.ExpectForbidden(ctx, stolen, others, "NA-REVOKE-1")
 	})
 
-	It("gets its own lease again once the certificate is off the list", AllowsBy("NA-REVOKE-1", "NA-LEASE-3"),
+	It("gets its own lease after the certificate was removed from the list", AllowsBy("NA-REVOKE-1", "NA-LEASE-3"),
 		func(ctx SpecContext) {
-			scene.Unrevoke(ctx, stolen.CredentialID())
+			env.Unrevoke(ctx, stolen.CredentialID())
 			Eventually(ctx, func() (Answer, error) { return suite.Do(ctx, stolen, ownLease) }).
 				WithTimeout(Soon).WithPolling(100 * time.Millisecond).Should(AllowedBy(suite.Settings.Profile, "NA-LEASE-3"))
 		})
 })
 
-// withRevokedCredential returns the scene's own node with a revoked credential, by impersonation.
+// withRevokedCredential returns the Env's own node with a revoked credential, by impersonation.
 // It returns once node-authorizer has the list.
-func withRevokedCredential(ctx context.Context, scene *Scene) *Identity {
+func withRevokedCredential(ctx context.Context, env *Env) *Identity {
 	GinkgoHelper()
 	id := "JTI=" + string(uuid.NewUUID())
 	before := must(suite.ComponentMetric(ctx, "bulkhead_revoked_credentials", ""))
-	scene.Revoke(ctx, id)
+	env.Revoke(ctx, id)
 	Eventually(ctx, func() (float64, error) { return suite.ComponentMetric(ctx, "bulkhead_revoked_credentials", "") }).
 		WithTimeout(Soon).WithPolling(100 * time.Millisecond).Should(Equal(before + 1))
-	node := suite.AsNode(scene.Own)
+	node := suite.AsNode(env.Own)
 	return suite.AsForged(Bearer{User: node.User, Groups: node.Groups,
 		Extra: map[string][]string{user.CredentialIDKey: {id}}})
 }

@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	// heldBack is the delay of all watch events to node-authorizer.
-	heldBack = 5 * time.Second
+	// watchDelay is the delay of all watch events to node-authorizer.
+	watchDelay = 5 * time.Second
 
 	componentKubeconfig = StateDirectory + "/node-authorizer/kubeconfig"
 	// asideKubeconfig is the path of the original kubeconfig during the specs. It is outside of the
@@ -38,7 +38,7 @@ const (
 
 // A program delays node-authorizer's watches. node-authorizer then knows a pod only long after its
 // node has made requests, so every answer needs a live lookup.
-var _ = Describe("a storm of pods while our watches are five seconds late", Serial, Ordered,
+var _ = Describe("a storm of pods while node-authorizer's watches are five seconds late", Serial, Ordered,
 	Label(Disruptive, OnHost, OnHardened, Slow), func() {
 		BeforeAll(func(ctx SpecContext) {
 			program := buildSlowwatch(ctx)
@@ -48,21 +48,21 @@ var _ = Describe("a storm of pods while our watches are five seconds late", Seri
 			watchLate(ctx, program)
 		})
 
-		It("meets no refusal that is false", Allows("NA-SECRET-1"), Allows("NA-CM-1"), func(ctx SpecContext) {
-			s := prepare(ctx, suite.Scene(), stormNodes, stormPods, stormPace)
+		It("causes no false denial", Allows("NA-SECRET-1"), Allows("NA-CM-1"), func(ctx SpecContext) {
+			s := prepare(ctx, suite.Env(), stormNodes, stormPods, stormPace)
 			before := must(suite.ComponentMetric(ctx, liveReadsFound, ""))
 			s.run(ctx)
 			found := must(suite.ComponentMetric(ctx, liveReadsFound, "")) - before
-			Measured("a storm with our watches held back by "+heldBack.String(),
+			Measured("a storm with the watches delayed by "+watchDelay.String(),
 				fmt.Sprintf("%s; %.0f live reads found what was asked for", s, found))
 			s.expectNoRefusal()
-			Expect(found).To(BeNumerically(">", 0), "nothing was late: the watches were not held back")
+			Expect(found).To(BeNumerically(">", 0), "no event was late: the watches were not delayed")
 		})
 
-		It("and still refuses what is not the node's", Denies("NA-SECRET-1"), func(ctx SpecContext) {
-			scene := suite.Scene()
-			story := used(other, aSecret, fixtures.WithSecret, named(Get(api.Secrets)))
-			suite.ExpectForbidden(ctx, suite.AsNode(scene.Own), story(ctx, scene), "NA-SECRET-1", unrelated)
+		It("still denies the objects of other nodes", Denies("NA-SECRET-1"), func(ctx SpecContext) {
+			env := suite.Env()
+			makeRequest := used(other, aSecret, fixtures.WithSecret, named(Get(api.Secrets)))
+			suite.ExpectForbidden(ctx, suite.AsNode(env.Own), makeRequest(ctx, env), "NA-SECRET-1", unrelated)
 		})
 	})
 
@@ -86,7 +86,7 @@ func watchLate(ctx context.Context, program []byte) {
 	Expect(suite.Host.Put(ctx, suite.ControlPlane, slowwatchProgram, program)).To(Succeed())
 	suite.OnControlPlane(ctx,
 		fmt.Sprintf("%s -listen=%s -server='%s' -directory=%s/node-authorizer -delay=%s </dev/null >%s 2>&1 &\necho $! >%s",
-			slowwatchProgram, slowwatchAddress, server, StateDirectory, heldBack, slowwatchLog, slowwatchPID))
+			slowwatchProgram, slowwatchAddress, server, StateDirectory, watchDelay, slowwatchLog, slowwatchPID))
 	suite.EventuallyOnControlPlane(ctx, Soon,
 		"curl -sS --max-time 5 http://"+slowwatchAddress+"/livez || { cat "+slowwatchLog+"; exit 1; }")
 	suite.OnControlPlane(ctx,
@@ -94,7 +94,7 @@ func watchLate(ctx context.Context, program []byte) {
 			">%[1]s.e2e && mv %[1]s.e2e %[1]s",
 			componentKubeconfig, asideKubeconfig, slowwatchAddress))
 	suite.RestartComponent(ctx)
-	suite.Hears(ctx, restored, ComponentReady)
+	suite.AwaitWebhook(ctx, restored, ComponentReady)
 }
 
 // watchAsBefore undoes watchLate, also if that failed halfway.
@@ -105,7 +105,7 @@ func watchAsBefore(ctx context.Context) {
 			componentKubeconfig, asideKubeconfig))
 	if changed != "" {
 		suite.RestartComponent(ctx)
-		suite.Hears(ctx, restored, ComponentReady)
+		suite.AwaitWebhook(ctx, restored, ComponentReady)
 	}
 	suite.OnControlPlane(ctx, fmt.Sprintf("if test -e %[1]s; then kill $(cat %[1]s) || true; fi; rm -f %[1]s %s %s",
 		slowwatchPID, slowwatchProgram, slowwatchLog))

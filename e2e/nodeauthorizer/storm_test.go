@@ -49,11 +49,11 @@ type storm struct {
 
 // prepare registers nodes without kubelets, each with a real certificate, and creates the pods that
 // will be bound to them.
-func prepare(ctx context.Context, scene *Scene, nodes, pods int, pace time.Duration) *storm {
+func prepare(ctx context.Context, env *Env, nodes, pods int, pace time.Duration) *storm {
 	GinkgoHelper()
-	s := &storm{pods: pods, pace: pace, namespace: scene.Namespace(ctx), nodes: make([]*Identity, nodes)}
+	s := &storm{pods: pods, pace: pace, namespace: env.Namespace(ctx), nodes: make([]*Identity, nodes)}
 	for range nodes {
-		s.names = append(s.names, scene.Node(ctx, scene.NewName("e2e-storm")).Name)
+		s.names = append(s.names, env.Node(ctx, env.NewName("e2e-storm")).Name)
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(creators)
@@ -170,9 +170,9 @@ func (s *storm) expectNoRefusal() {
 
 // Serial: the spec needs the whole machine.
 var _ = Describe("a storm of pods", Serial, Label(Slow), func() {
-	It("meets no refusal that is false", Allows("NA-SECRET-1"), Allows("NA-CM-1"), func(ctx SpecContext) {
+	It("causes no false denial", Allows("NA-SECRET-1"), Allows("NA-CM-1"), func(ctx SpecContext) {
 		TakeMachine(ctx)
-		s := prepare(ctx, suite.Scene(), stormNodes, stormPods, stormPace)
+		s := prepare(ctx, suite.Env(), stormNodes, stormPods, stormPace)
 		s.run(ctx)
 		Measured("a storm", s.String())
 		s.expectNoRefusal()

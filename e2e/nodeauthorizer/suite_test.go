@@ -22,9 +22,9 @@ var (
 
 func TestSpecs(t *testing.T) { suite.Run(t) }
 
-// decide is the body of most tables. The scene's own node makes the request of the entry, and the
+// decide is the body of most tables. The Env's own node makes the request of the entry, and the
 // answer must match the entry's labels. The text is upstream's reason for a denial, which
 // Bulkhead's reason must contain.
-func decide(ctx SpecContext, story framework.Story, text ...string) {
-	suite.Hold(ctx, suite.AsNode(suite.Scene().Own), story, text...)
+func decide(ctx SpecContext, makeRequest framework.RequestFunc, text ...string) {
+	suite.ExpectClaim(ctx, suite.AsNode(suite.Env().Own), makeRequest, text...)
 }

@@ -15,8 +15,8 @@ import (
 // endpoints are an object that no pod refers to.
 var endpoints = plainly(Get(api.Endpoints).In("default").Named("kubernetes"))
 
-// told is an event of a node about itself.
-var told = forNode(own, func(node string) Request {
+// nodeEvent is an event of a node about itself.
+var nodeEvent = forNode(own, func(node string) Request {
 	event := fixtures.EventAboutNode(fixtures.Node(node), "told", node)
 	return Create(api.Events).In(event.Namespace).With(event)
 })
@@ -44,10 +44,10 @@ var _ = DescribeTable("every node", decide,
 	Entry("does not patch the status of a service", Denies("NA-UNI-SERVICES"),
 		plainly(Patch(api.Services).In("default").Named("kubernetes").Sub("status"))),
 
-	Entry("creates events", Allows("NA-UNI-EVENTS"), whenRegistered(told)),
+	Entry("creates events", Allows("NA-UNI-EVENTS"), whenRegistered(nodeEvent)),
 	Entry("creates events of the newer group", Allows("NA-UNI-EVENTS"),
-		func(ctx context.Context, s *Scene) Request {
-			event := fixtures.NewEventAbout(s.Pod(ctx, s.Own), "told", s.Own)
+		func(ctx context.Context, e *Env) Request {
+			event := fixtures.NewEventAbout(e.Pod(ctx, e.Own), "told", e.Own)
 			return Create(api.NewEvents).In(event.Namespace).With(event)
 		}),
 	Entry("patches events", Allows("NA-UNI-EVENTS"),
@@ -60,7 +60,7 @@ var _ = DescribeTable("every node", decide,
 
 	Entry("does not get endpoints that nothing on it refers to", DeniesBeyond("NA-ENDPOINTS-1", "NA-UNI-ENDPOINTS"),
 		endpoints),
-	Entry("while it gets the service of that name", AllowsBy("NA-ENDPOINTS-1", "NA-UNI-SERVICES"),
+	Entry("gets the service of that name", AllowsBy("NA-ENDPOINTS-1", "NA-UNI-SERVICES"),
 		plainly(Get(api.Services).In("default").Named("kubernetes"))),
 	Entry("does not list endpoints", Denies("NA-UNI-ENDPOINTS"), plainly(List(api.Endpoints).In("default"))),
 

@@ -21,16 +21,16 @@ const restored = time.Minute
 
 // Without its rights node-authorizer cannot list the cluster's objects. If it restarts in that
 // state, it never becomes ready.
-var _ = Describe("a node authorizer that has not seen the cluster", Serial, Ordered, Label(Disruptive, OnHost, Slow),
+var _ = Describe("node-authorizer before its informers have synced", Serial, Ordered, Label(Disruptive, OnHost, Slow),
 	func() {
 		BeforeAll(func(ctx SpecContext) {
 			binding := must(suite.Client.RbacV1().ClusterRoleBindings().Get(ctx, componentBinding, metav1.GetOptions{}))
-			DeferCleanup(giveBack, binding.Subjects)
+			DeferCleanup(restoreRights, binding.Subjects)
 			bind(ctx, nil)
 			suite.RestartComponent(ctx)
 		})
 
-		It("lets others allow", AllowsBy("NA-UNREADY", Behind), func(ctx SpecContext) {
+		It("lets other authorizers allow", AllowsBy("NA-UNREADY", Behind), func(ctx SpecContext) {
 			request := GetPath("/version")
 			if suite.Settings.Profile == Hardened {
 				request = List(api.Services)
@@ -38,7 +38,7 @@ var _ = Describe("a node authorizer that has not seen the cluster", Serial, Orde
 			decide(ctx, plainly(request))
 		})
 
-		It("says so when the others refuse", Denies("NA-UNREADY"), func(ctx SpecContext) {
+		It("gives its reason when no other authorizer allows", Denies("NA-UNREADY"), func(ctx SpecContext) {
 			decide(ctx, plainly(List(api.Deployments)))
 		})
 	})
@@ -51,8 +51,8 @@ func bind(ctx context.Context, subjects []rbacv1.Subject) {
 	must(bindings.Update(ctx, binding, metav1.UpdateOptions{}))
 }
 
-// giveBack restores the rights and waits until node-authorizer decides again.
-func giveBack(ctx context.Context, subjects []rbacv1.Subject) {
+// restoreRights restores the rights and waits until node-authorizer decides again.
+func restoreRights(ctx context.Context, subjects []rbacv1.Subject) {
 	bind(ctx, subjects)
-	suite.Hears(ctx, restored, ComponentReady)
+	suite.AwaitWebhook(ctx, restored, ComponentReady)
 }

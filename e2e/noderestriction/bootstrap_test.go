@@ -16,30 +16,31 @@ import (
 )
 
 // asBootstrapToken is the body of entries that use a real bootstrap token.
-func asBootstrapToken(ctx SpecContext, story Story, text ...string) {
-	suite.HoldWrite(ctx, suite.AsBearer(suite.Scene().BootstrapToken(ctx)), story, text...)
+func asBootstrapToken(ctx SpecContext, makeRequest RequestFunc, text ...string) {
+	suite.ExpectWriteClaim(ctx, suite.AsBearer(suite.Env().BootstrapToken(ctx)), makeRequest, text...)
 }
 
 // joining requests a certificate of a node that joins.
-func joining(signer string, node func(context.Context, *Scene) string, tweaks ...func(*x509.CertificateRequest)) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		template := fixtures.NodeSubject("system:node:" + node(ctx, s))
+func joining(signer string, node func(context.Context, *Env) string,
+	tweaks ...func(*x509.CertificateRequest)) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		template := fixtures.NodeSubject("system:node:" + node(ctx, e))
 		for _, tweak := range tweaks {
 			tweak(template)
 		}
-		request, _, err := fixtures.SigningRequest(s.NewName("csr"), signer, certificatesv1.UsageClientAuth, template)
+		request, _, err := fixtures.SigningRequest(e.NewName("csr"), signer, certificatesv1.UsageClientAuth, template)
 		Expect(err).NotTo(HaveOccurred())
 		return Create(api.CertificateSigningRequests).With(request)
 	}
 }
 
-func freeName(_ context.Context, s *Scene) string    { return s.Own }
-func ofControlPlane(context.Context, *Scene) string  { return suite.ControlPlane }
-func ofRealWorker(context.Context, *Scene) string    { return suite.Worker }
-func takenName(ctx context.Context, s *Scene) string { return s.Node(ctx, s.Own).Name }
-func deletedName(ctx context.Context, s *Scene) string {
-	s.Remove(ctx, s.Node(ctx, s.Own))
-	return s.Own
+func freeName(_ context.Context, e *Env) string    { return e.Own }
+func ofControlPlane(context.Context, *Env) string  { return suite.ControlPlane }
+func ofRealWorker(context.Context, *Env) string    { return suite.Worker }
+func takenName(ctx context.Context, e *Env) string { return e.Node(ctx, e.Own).Name }
+func deletedName(ctx context.Context, e *Env) string {
+	e.Remove(ctx, e.Node(ctx, e.Own))
+	return e.Own
 }
 
 var _ = DescribeTable("a bootstrap token that requests a certificate:", asBootstrapToken,
@@ -86,10 +87,10 @@ var _ = Describe("a list of names for bootstrap tokens", Serial, Ordered, Label(
 	func() {
 		BeforeAll(func(ctx SpecContext) { suite.Configure(ctx, listedNames) })
 
-		named := func(name string) func(context.Context, *Scene) string {
-			return func(context.Context, *Scene) string { return name }
+		named := func(name string) func(context.Context, *Env) string {
+			return func(context.Context, *Env) string { return name }
 		}
-		DescribeTable("holds a token to it:", asBootstrapToken,
+		DescribeTable("restricts a token to its names:", asBootstrapToken,
 			Entry("name on the list: allowed", Allows("NR-BOOT-4"), joining(client, freeName)),
 			Entry("name of a future control-plane node: denied", Denies("NR-BOOT-4"), joining(client, named("control-plane-2")),
 				`does not allow the node name "control-plane-2"`),

@@ -27,13 +27,13 @@ const (
 	onlyCN  = "can only create a node CSR with CN=system:node:"
 )
 
-// addressed gives the scene's own Node its name, an address and a kubelet port.
-func addressed(ctx context.Context, s *Scene) {
+// addressed gives the Env's own Node its name, an address and a kubelet port.
+func addressed(ctx context.Context, e *Env) {
 	GinkgoHelper()
-	s.Node(ctx, s.Own)
-	patchStatus(ctx, s.Own, fields{
-		"addresses": []any{fields{"type": "Hostname", "address": s.Own},
-			fields{"type": "InternalIP", "address": s.Address()}},
+	e.Node(ctx, e.Own)
+	patchStatus(ctx, e.Own, fields{
+		"addresses": []any{fields{"type": "Hostname", "address": e.Own},
+			fields{"type": "InternalIP", "address": e.Address()}},
 		"daemonEndpoints": fields{"kubeletEndpoint": fields{"Port": 10250}},
 	})
 }
@@ -46,31 +46,31 @@ func patchStatus(ctx context.Context, node string, status fields) {
 	Expect(err).NotTo(HaveOccurred())
 }
 
-// signing requests a certificate of the scene's own node from a signer. The tweaks edit the
+// newCSR requests a certificate of the Env's own node from a signer. The tweaks edit the
 // request.
-func signing(signer string, tweaks ...func(*Scene, *x509.CertificateRequest)) Story {
-	return func(ctx context.Context, s *Scene) Request {
+func newCSR(signer string, tweaks ...func(*Env, *x509.CertificateRequest)) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
 		usage := certificatesv1.UsageClientAuth
 		if signer == serving {
-			addressed(ctx, s)
+			addressed(ctx, e)
 			usage = certificatesv1.UsageServerAuth
 		}
-		template := fixtures.NodeSubject("system:node:" + s.Own)
+		template := fixtures.NodeSubject("system:node:" + e.Own)
 		if signer == serving {
-			template.DNSNames, template.IPAddresses = []string{s.Own}, []net.IP{net.ParseIP(s.Address())}
+			template.DNSNames, template.IPAddresses = []string{e.Own}, []net.IP{net.ParseIP(e.Address())}
 		}
 		for _, tweak := range tweaks {
-			tweak(s, template)
+			tweak(e, template)
 		}
-		request, _, err := fixtures.SigningRequest(s.NewName("csr"), signer, usage, template)
+		request, _, err := fixtures.SigningRequest(e.NewName("csr"), signer, usage, template)
 		Expect(err).NotTo(HaveOccurred())
 		return Create(api.CertificateSigningRequests).With(request)
 	}
 }
 
-// lasting is a request with a finalizer.
-func lasting(ctx context.Context, s *Scene) Request {
-	request, _, err := fixtures.CertificateSigningRequest(s.NewName("csr"), client, "system:node:"+s.Own)
+// requestWithFinalizer is a request with a finalizer.
+func requestWithFinalizer(ctx context.Context, e *Env) Request {
+	request, _, err := fixtures.CertificateSigningRequest(e.NewName("csr"), client, "system:node:"+e.Own)
 	Expect(err).NotTo(HaveOccurred())
 	request.Finalizers = []string{"bulkhead.dev/e2e"}
 	return Create(api.CertificateSigningRequests).With(request)
@@ -78,38 +78,38 @@ func lasting(ctx context.Context, s *Scene) Request {
 
 // besideSlice requests a serving certificate while a user's EndpointSlice lists the node's address
 // as an API server's. Only the slice that kube-apiserver writes counts.
-func besideSlice(ctx context.Context, s *Scene) Request {
+func besideSlice(ctx context.Context, e *Env) Request {
 	slice := &discoveryv1.EndpointSlice{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: metav1.NamespaceDefault, Name: s.NewName("kubernetes"),
+			Namespace: metav1.NamespaceDefault, Name: e.NewName("kubernetes"),
 			Labels: map[string]string{discoveryv1.LabelServiceName: "kubernetes"},
 		},
 		AddressType: discoveryv1.AddressTypeIPv4,
-		Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{s.Address()}}},
+		Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{e.Address()}}},
 		Ports:       []discoveryv1.EndpointPort{{Name: ptr.To("https"), Port: ptr.To[int32](6443)}},
 	}
-	s.Put(ctx, slice)
-	return signing(serving)(ctx, s)
+	e.Put(ctx, slice)
+	return newCSR(serving)(ctx, e)
 }
 
-// ofAPIServer requests a serving certificate with the API server's address. The scene's own Node
+// ofAPIServer requests a serving certificate with the API server's address. The Env's own Node
 // also reports that address in its status.
-func ofAPIServer(ctx context.Context, s *Scene) Request {
+func ofAPIServer(ctx context.Context, e *Env) Request {
 	slice, err := suite.Client.DiscoveryV1().EndpointSlices(metav1.NamespaceDefault).Get(ctx, "kubernetes",
 		metav1.GetOptions{})
 	Expect(err).NotTo(HaveOccurred())
 	Expect(slice.Endpoints).NotTo(BeEmpty())
 	ip := slice.Endpoints[0].Addresses[0]
-	request := signing(serving, func(_ *Scene, r *x509.CertificateRequest) {
+	request := newCSR(serving, func(_ *Env, r *x509.CertificateRequest) {
 		r.IPAddresses = []net.IP{net.ParseIP(ip)}
-	})(ctx, s)
-	patchStatus(ctx, s.Own, fields{"addresses": []any{
-		fields{"type": "Hostname", "address": s.Own}, fields{"type": "InternalIP", "address": ip},
+	})(ctx, e)
+	patchStatus(ctx, e.Own, fields{"addresses": []any{
+		fields{"type": "Hostname", "address": e.Own}, fields{"type": "InternalIP", "address": ip},
 	}})
 	return request
 }
 
-func asOther(s *Scene, r *x509.CertificateRequest) { r.Subject.CommonName = "system:node:" + s.Other }
+func asOther(e *Env, r *x509.CertificateRequest) { r.Subject.CommonName = "system:node:" + e.Other }
 
 // The API servers' addresses are those in the EndpointSlice that kube-apiserver writes.
 var _ = DescribeTable("a serving certificate and the addresses of API servers", admitCertified,
@@ -119,31 +119,32 @@ var _ = DescribeTable("a serving certificate and the addresses of API servers", 
 		"is the API server's"),
 )
 
-var _ = DescribeTable("a node that asks for a certificate", admit,
-	Entry("asks for one to be served with", Allows("NR-CSR-1"), signing(serving)),
-	Entry("asks for one to ask with", Allows("NR-CSR-1"), signing(client)),
-	Entry("asks for none to be served with as another node", Denies("NR-CSR-1"), signing(serving, asOther), onlyCN),
-	Entry("asks for none to ask with as another node", Denies("NR-CSR-1"), signing(client, asOther), onlyCN),
+var _ = DescribeTable("a node that requests a certificate", admit,
+	Entry("requests a serving certificate", Allows("NR-CSR-1"), newCSR(serving)),
+	Entry("requests a client certificate", Allows("NR-CSR-1"), newCSR(client)),
+	Entry("does not request a serving certificate of another node", Denies("NR-CSR-1"), newCSR(serving, asOther), onlyCN),
+	Entry("does not request a client certificate of another node", Denies("NR-CSR-1"), newCSR(client, asOther), onlyCN),
 
-	Entry("has its own names and addresses in it", Allows("NR-CSR-2"), signing(serving)),
-	Entry("has no other name in it", DeniesBeyond("NR-CSR-2", Behind),
-		signing(serving, func(s *Scene, r *x509.CertificateRequest) {
-			r.DNSNames = append(r.DNSNames, s.Other)
+	Entry("requests a serving certificate with its own names and addresses", Allows("NR-CSR-2"), newCSR(serving)),
+	Entry("does not request a serving certificate with another name", DeniesBeyond("NR-CSR-2", Behind),
+		newCSR(serving, func(e *Env, r *x509.CertificateRequest) {
+			r.DNSNames = append(r.DNSNames, e.Other)
 		})),
-	Entry("has no other address in it", DeniesBeyond("NR-CSR-2", Behind),
-		signing(serving, func(_ *Scene, r *x509.CertificateRequest) {
+	Entry("does not request a serving certificate with another address", DeniesBeyond("NR-CSR-2", Behind),
+		newCSR(serving, func(_ *Env, r *x509.CertificateRequest) {
 			r.IPAddresses = append(r.IPAddresses, net.ParseIP("192.0.2.8"))
 		})),
-	Entry("has no further names in one to ask with", DeniesBeyond("NR-CSR-3", Behind),
-		signing(client, func(s *Scene, r *x509.CertificateRequest) {
-			r.DNSNames = []string{s.Own}
+	Entry("does not request a client certificate with a subjectAltName", DeniesBeyond("NR-CSR-3", Behind),
+		newCSR(client, func(e *Env, r *x509.CertificateRequest) {
+			r.DNSNames = []string{e.Own}
 		})),
-	Entry("has nothing but itself in one to ask with", Allows("NR-CSR-3"), signing(client)),
+	Entry("requests a client certificate without a subjectAltName", Allows("NR-CSR-3"), newCSR(client)),
 
-	Entry("asks the kubelets' signers", Allows("NR-CSR-4"), signing(client)),
-	Entry("asks no other signer", DeniesBeyond("NR-CSR-4", Behind), signing(certificatesv1.KubeAPIServerClientSignerName)),
-	Entry("asks as long as there is room", Allows("NR-CSR-5"), signing(client)),
-	Entry("says nothing beside the request", Allows("NR-CSR-6"), signing(client)),
-	Entry("does not have its request stay for ever", DeniesBeyond("NR-CSR-6", Behind), lasting,
+	Entry("requests a certificate from a signer for kubelets", Allows("NR-CSR-4"), newCSR(client)),
+	Entry("does not request a certificate from another signer", DeniesBeyond("NR-CSR-4", Behind),
+		newCSR(certificatesv1.KubeAPIServerClientSignerName)),
+	Entry("creates a request below the limit", Allows("NR-CSR-5"), newCSR(client)),
+	Entry("creates a request without a finalizer", Allows("NR-CSR-6"), newCSR(client)),
+	Entry("does not create a request with a finalizer", DeniesBeyond("NR-CSR-6", Behind), requestWithFinalizer,
 		"without labels, annotations, finalizers"),
 )

@@ -51,8 +51,8 @@ func controlPlanePods(ctx context.Context) []corev1.Pod {
 }
 
 // like copies the labels and annotations of the original to a mirror pod.
-func like(original *corev1.Pod) func(*Scene, *corev1.Pod) {
-	return func(_ *Scene, pod *corev1.Pod) {
+func like(original *corev1.Pod) func(*Env, *corev1.Pod) {
+	return func(_ *Env, pod *corev1.Pod) {
 		pod.Labels, pod.Annotations = maps.Clone(original.Labels), maps.Clone(original.Annotations)
 	}
 }
@@ -60,7 +60,7 @@ func like(original *corev1.Pod) func(*Scene, *corev1.Pod) {
 // The spec applies the output of mirror-labels to a new namespace without annotations: kube-system
 // has the installer's annotations.
 var _ = Describe("bulkhead mirror-labels", Label(OnHost, OnHardened), func() {
-	It("names every label of the static pods of kube-system, in a line that can be run", Allows("NR-MIRROR-2"),
+	It("prints a command that allows every label of the static pods of kube-system", Allows("NR-MIRROR-2"),
 		func(ctx SpecContext) {
 			pods := controlPlanePods(ctx)
 			line := systemLine(ctx)
@@ -74,19 +74,21 @@ var _ = Describe("bulkhead mirror-labels", Label(OnHost, OnHardened), func() {
 			suite.OnControlPlane(ctx, asAdmin+line+" --dry-run=server")
 		})
 
-	It("is needed where such a pod is refused", Denies("NR-MIRROR-2"), func(ctx SpecContext) {
-		for _, pod := range controlPlanePods(ctx) {
-			admit(ctx, mirror(like(&pod)), "and it does not list ")
-		}
-	})
+	It("static pods of kube-system in a namespace without annotations: denied", Denies("NR-MIRROR-2"),
+		func(ctx SpecContext) {
+			for _, pod := range controlPlanePods(ctx) {
+				admit(ctx, mirror(like(&pod)), "and it does not list ")
+			}
+		})
 
-	It("opens a namespace to such pods", Allows("NR-MIRROR-2"), func(ctx SpecContext) {
-		annotateOwn := strings.Replace(annotateSystem, "kube-system", suite.Scene().Namespace(ctx), 1)
-		suite.OnControlPlane(ctx, asAdmin+strings.Replace(systemLine(ctx), annotateSystem, annotateOwn, 1))
-		for _, pod := range controlPlanePods(ctx) {
-			admit(ctx, mirror(like(&pod)))
-		}
-	})
+	It("static pods of kube-system in a namespace with these annotations: admitted", Allows("NR-MIRROR-2"),
+		func(ctx SpecContext) {
+			annotateOwn := strings.Replace(annotateSystem, "kube-system", suite.Env().Namespace(ctx), 1)
+			suite.OnControlPlane(ctx, asAdmin+strings.Replace(systemLine(ctx), annotateSystem, annotateOwn, 1))
+			for _, pod := range controlPlanePods(ctx) {
+				admit(ctx, mirror(like(&pod)))
+			}
+		})
 })
 
 // poolLabel is the label in the only row of [narrow]'s machine table.
@@ -95,10 +97,10 @@ const poolLabel = "e2e.bulkhead.dev/pool"
 // ofTable creates the Node of a machine that is in the table.
 func ofTable(ctx context.Context, labels map[string]string) *corev1.Node {
 	GinkgoHelper()
-	node := fixtures.Node(suite.Scene().NewName("e2e-machine"))
+	node := fixtures.Node(suite.Env().NewName("e2e-machine"))
 	node.Labels = map[string]string{FakeNodeLabel: "true"}
 	maps.Copy(node.Labels, labels)
-	suite.Scene().Put(ctx, node)
+	suite.Env().Put(ctx, node)
 	return node
 }
 
@@ -108,32 +110,33 @@ func labelsOf(ctx context.Context, node string) map[string]string {
 }
 
 // writesPool writes the label as the node.
-func writesPool(node *corev1.Node, value string) Story {
-	return func(context.Context, *Scene) Request {
+func writesPool(node *corev1.Node, value string) RequestFunc {
+	return func(context.Context, *Env) Request {
 		return Patch(api.Nodes).Named(node.Name).With(metadata("labels", fields{poolLabel: value}))
 	}
 }
 
-var _ = Describe("what bulkhead does for an operator", Serial, Ordered, Label(Disruptive, OnHost, OnHardened), func() {
+var _ = Describe("bulkhead commands for operators", Serial, Ordered, Label(Disruptive, OnHost, OnHardened), func() {
 	BeforeAll(func(ctx SpecContext) { suite.Configure(ctx, narrow) })
 
 	Describe("with node-labels apply:", func() {
-		It("gives a new Node the labels of its row, and others none", Allows("NR-MACHINE-2"), func(ctx SpecContext) {
-			node, stranger := ofTable(ctx, nil), suite.Scene().Node(ctx, suite.Scene().Own)
-			apply := "bulkhead node-labels apply " + node.Name + " " + stranger.Name
-			Expect(suite.OnControlPlane(ctx, apply)).To(Equal(node.Name + ": " + poolLabel + "=pii"))
-			Expect(labelsOf(ctx, node.Name)).To(HaveKeyWithValue(poolLabel, "pii"))
-			Expect(labelsOf(ctx, stranger.Name)).NotTo(HaveKey(poolLabel))
-			Expect(suite.OnControlPlane(ctx, apply)).To(Equal("all labels are as the machine table has them"))
-			suite.HoldWrite(ctx, suite.AsNode(node.Name), writesPool(node, "pii"))
-		})
+		It("sets the labels of its row on a new Node, and none on other Nodes", Allows("NR-MACHINE-2"),
+			func(ctx SpecContext) {
+				node, stranger := ofTable(ctx, nil), suite.Env().Node(ctx, suite.Env().Own)
+				apply := "bulkhead node-labels apply " + node.Name + " " + stranger.Name
+				Expect(suite.OnControlPlane(ctx, apply)).To(Equal(node.Name + ": " + poolLabel + "=pii"))
+				Expect(labelsOf(ctx, node.Name)).To(HaveKeyWithValue(poolLabel, "pii"))
+				Expect(labelsOf(ctx, stranger.Name)).NotTo(HaveKey(poolLabel))
+				Expect(suite.OnControlPlane(ctx, apply)).To(Equal("all labels are as the machine table has them"))
+				suite.ExpectWriteClaim(ctx, suite.AsNode(node.Name), writesPool(node, "pii"))
+			})
 
-		It("sets another value right, which the node cannot undo", Denies("NR-MACHINE-2"), func(ctx SpecContext) {
+		It("restores a changed label, which the node cannot change again", Denies("NR-MACHINE-2"), func(ctx SpecContext) {
 			node := ofTable(ctx, map[string]string{poolLabel: "general"})
 			out := suite.OnControlPlane(ctx, "bulkhead node-labels apply")
 			Expect(strings.Split(out, "\n")).To(ContainElement(node.Name + ": " + poolLabel + `=pii (was "general")`))
 			Expect(labelsOf(ctx, node.Name)).To(HaveKeyWithValue(poolLabel, "pii"))
-			suite.HoldWrite(ctx, suite.AsNode(node.Name), writesPool(node, "general"), poolLabel)
+			suite.ExpectWriteClaim(ctx, suite.AsNode(node.Name), writesPool(node, "general"), poolLabel)
 		})
 	})
 
@@ -144,9 +147,9 @@ var _ = Describe("what bulkhead does for an operator", Serial, Ordered, Label(Di
 			return row.MatchString(suite.OnControlPlane(ctx, "bulkhead taints list"))
 		}
 
-		It("lists what a node has to come back with", Denies("NR-STICKY-1"), func(ctx SpecContext) {
+		It("lists the taints that a node must register with", Denies("NR-STICKY-1"), func(ctx SpecContext) {
 			compromised(ctx)
-			own := suite.Scene().Own
+			own := suite.Env().Own
 			Expect(remembersIt(ctx, own)).To(BeTrue())
 			out := suite.OnControlPlane(ctx, "bulkhead taints clear "+own+" e2e.bulkhead.dev/sticky-other")
 			Expect(out).To(Equal("no such taint is remembered any more"))
@@ -154,13 +157,13 @@ var _ = Describe("what bulkhead does for an operator", Serial, Ordered, Label(Di
 			admit(ctx, registering(), sticky)
 		})
 
-		It("clears it, and then the node comes back without", Allows("NR-STICKY-1"), func(ctx SpecContext) {
+		It("clears these taints, so that the node registers without them", Allows("NR-STICKY-1"), func(ctx SpecContext) {
 			compromised(ctx)
-			own := suite.Scene().Own
+			own := suite.Env().Own
 			out := suite.OnControlPlane(ctx, "bulkhead taints clear "+own+" "+sticky)
 			Expect(out).To(Equal("forgotten: " + sticky + "=yes:NoSchedule"))
 			Expect(remembersIt(ctx, own)).To(BeFalse())
-			who, request := suite.AsNode(own), registering()(ctx, suite.Scene())
+			who, request := suite.AsNode(own), registering()(ctx, suite.Env())
 			Eventually(ctx, func() (int, error) {
 				code, _, err := who.Send(ctx, request)
 				return code, err

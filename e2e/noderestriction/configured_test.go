@@ -47,42 +47,42 @@ maxTokenSeconds: 86400
 `
 
 // full reaches a limit first, with objects of the administrator or of the node, and then makes the
-// story's request.
-func full(fill func(context.Context, *Scene), story Story) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		fill(ctx, s)
-		return story(ctx, s)
+// function's request.
+func full(fill func(context.Context, *Env), makeRequest RequestFunc) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		fill(ctx, e)
+		return makeRequest(ctx, e)
 	}
 }
 
-func aMirrorPod(ctx context.Context, s *Scene) {
-	s.Put(ctx, fixtures.Pod(s.Namespace(ctx), s.NewName("mirror"), s.Own, fixtures.Mirror(s.Node(ctx, s.Own))))
+func aMirrorPod(ctx context.Context, e *Env) {
+	e.Put(ctx, fixtures.Pod(e.Namespace(ctx), e.NewName("mirror"), e.Own, fixtures.Mirror(e.Node(ctx, e.Own))))
 }
 
-func aSlice(ctx context.Context, s *Scene) {
-	s.Put(ctx, fixtures.ResourceSlice(s.NewName("slice"), s.Own))
+func aSlice(ctx context.Context, e *Env) {
+	e.Put(ctx, fixtures.ResourceSlice(e.NewName("slice"), e.Own))
 }
 
-func aPodCertificateRequest(ctx context.Context, s *Scene) {
-	pod := s.Pod(ctx, s.Own, fixtures.WithCertificate(fixtures.Signer))
-	s.Put(ctx, must(fixtures.PodCertificateRequest(s.NewName("request"), pod, s.Account(ctx), s.Node(ctx, s.Own))))
+func aPodCertificateRequest(ctx context.Context, e *Env) {
+	pod := e.Pod(ctx, e.Own, fixtures.WithCertificate(fixtures.Signer))
+	e.Put(ctx, must(fixtures.PodCertificateRequest(e.NewName("request"), pod, e.Account(ctx), e.Node(ctx, e.Own))))
 }
 
-func aSigningRequest(ctx context.Context, s *Scene) {
-	request, _, err := fixtures.CertificateSigningRequest(s.NewName("csr"), client, "system:node:"+s.Own)
+func aSigningRequest(ctx context.Context, e *Env) {
+	request, _, err := fixtures.CertificateSigningRequest(e.NewName("csr"), client, "system:node:"+e.Own)
 	Expect(err).NotTo(HaveOccurred())
-	s.PutAs(ctx, suite.AsNode(s.Own), request)
+	e.PutAs(ctx, suite.AsNode(e.Own), request)
 }
 
 const asMany = "as one node may have: 1"
 
 // asMachine is the body of entries about a node of the machine table.
-func asMachine(ctx SpecContext, story Story, text ...string) {
-	suite.HoldWrite(ctx, suite.AsNode("e2e-machine-7"), story, text...)
+func asMachine(ctx SpecContext, makeRequest RequestFunc, text ...string) {
+	suite.ExpectWriteClaim(ctx, suite.AsNode("e2e-machine-7"), makeRequest, text...)
 }
 
-func machine(tweak func(*corev1.Node)) Story {
-	return func(context.Context, *Scene) Request {
+func machine(tweak func(*corev1.Node)) RequestFunc {
+	return func(context.Context, *Env) Request {
 		node := fixtures.Node("e2e-machine-7")
 		node.Spec.Taints = []corev1.Taint{{Key: "e2e.bulkhead.dev/pool", Value: "pii", Effect: corev1.TaintEffectNoSchedule}}
 		tweak(node)
@@ -100,56 +100,60 @@ func located(ip string) func(*corev1.Node) {
 	}
 }
 
-var _ = Describe("what an operator configures", Serial, Ordered, Label(Disruptive, OnHost, OnHardened), func() {
+var _ = Describe("the operator's configuration", Serial, Ordered, Label(Disruptive, OnHost, OnHardened), func() {
 	BeforeAll(func(ctx SpecContext) { suite.Configure(ctx, narrow) })
 
-	DescribeTable("bounds what one node has:", admit,
-		Entry("a first mirror pod", Allows("NR-POD-10"), mirror()),
-		Entry("no second", Denies("NR-POD-10"), full(aMirrorPod, mirror()), asMany),
-		Entry("a first slice", Allows("NR-SLICE-3"), newSlice(own)),
-		Entry("no second", Denies("NR-SLICE-3"), full(aSlice, newSlice(own)), asMany),
-		Entry("a first pod certificate request", Allows("NR-PCR-6"), certificate()),
-		Entry("no second", Denies("NR-PCR-6"), full(aPodCertificateRequest, certificate()), asMany),
-		Entry("a first certificate signing request", Allows("NR-CSR-5"), signing(client)),
-		Entry("no second", Denies("NR-CSR-5"), full(aSigningRequest, signing(client)), asMany),
+	DescribeTable("limits the number of objects of a node:", admit,
+		Entry("mirror pod at the limit of one: admitted", Allows("NR-POD-10"), mirror()),
+		Entry("another one above the limit: denied", Denies("NR-POD-10"), full(aMirrorPod, mirror()), asMany),
+		Entry("slice at the limit of one: admitted", Allows("NR-SLICE-3"), newSlice(own)),
+		Entry("another one above the limit: denied", Denies("NR-SLICE-3"), full(aSlice, newSlice(own)), asMany),
+		Entry("pod certificate request at the limit of one: admitted", Allows("NR-PCR-6"), certificate()),
+		Entry("another one above the limit: denied", Denies("NR-PCR-6"), full(aPodCertificateRequest, certificate()), asMany),
+		Entry("certificate signing request at the limit of one: admitted", Allows("NR-CSR-5"), newCSR(client)),
+		Entry("another one above the limit: denied", Denies("NR-CSR-5"), full(aSigningRequest, newCSR(client)), asMany),
 	)
 
-	DescribeTable("says what machines are:", asMachine,
-		Entry("one registers with its taint", Allows("NR-MACHINE-1"), machine(func(*corev1.Node) {})),
-		Entry("not without it", Denies("NR-MACHINE-1"), machine(func(node *corev1.Node) { node.Spec.Taints = nil }),
+	DescribeTable("lists machines:", asMachine,
+		Entry("registration with the taint of its row: admitted", Allows("NR-MACHINE-1"), machine(func(*corev1.Node) {})),
+		Entry("registration without the taint of its row: denied", Denies("NR-MACHINE-1"),
+			machine(func(node *corev1.Node) { node.Spec.Taints = nil }),
 			"e2e.bulkhead.dev/pool"),
-		Entry("one has its label", Allows("NR-MACHINE-2"), machine(pool("pii"))),
-		Entry("not another", Denies("NR-MACHINE-2"), machine(pool("general")), "e2e.bulkhead.dev/pool"),
-		Entry("one is where the table says", Allows("NR-MACHINE-3"), machine(located("192.0.2.70"))),
-		Entry("not where its neighbour is", Denies("NR-MACHINE-3"), machine(located("192.0.2.71")),
+		Entry("registration with the label of its row: admitted", Allows("NR-MACHINE-2"), machine(pool("pii"))),
+		Entry("registration with another label than that of its row: denied", Denies("NR-MACHINE-2"),
+			machine(pool("general")), "e2e.bulkhead.dev/pool"),
+		Entry("address of its row: admitted", Allows("NR-MACHINE-3"), machine(located("192.0.2.70"))),
+		Entry("address of another row: denied", Denies("NR-MACHINE-3"), machine(located("192.0.2.71")),
 			"192.0.2.71: the machine table has others"),
 	)
 
-	Describe("makes taints stick:", func() {
-		It("a Node comes back with them", Allows("NR-STICKY-1"), func(ctx SpecContext) {
+	Describe("sticky taints:", func() {
+		It("a Node is registered again with its taints: admitted", Allows("NR-STICKY-1"), func(ctx SpecContext) {
 			compromised(ctx)
-			admit(ctx, registering(func(_ *Scene, node *corev1.Node) { node.Spec.Taints = stickyTaints() }))
+			admit(ctx, registering(func(_ *Env, node *corev1.Node) { node.Spec.Taints = stickyTaints() }))
 		})
-		It("not without them", Denies("NR-STICKY-1"), func(ctx SpecContext) {
+		It("a Node is registered again without its taints: denied", Denies("NR-STICKY-1"), func(ctx SpecContext) {
 			compromised(ctx)
 			admit(ctx, registering(), sticky)
 		})
-		It("a Node that has them is written", Allows("NR-STICKY-2"), func(ctx SpecContext) {
+		It("a Node with its sticky taints is patched: admitted", Allows("NR-STICKY-2"), func(ctx SpecContext) {
 			node := tainted(ctx)
-			admit(ctx, func(context.Context, *Scene) Request {
+			admit(ctx, func(context.Context, *Env) Request {
 				return Patch(api.Nodes).Named(node.Name).Sub("status").With(status("phase", "Running"))
 			})
 		})
-		It("one that came back without them is not", Denies("NR-STICKY-2"), func(ctx SpecContext) {
-			compromised(ctx)
-			suite.Scene().Node(ctx, suite.Scene().Own)
-			remembered(ctx, "absent")
-			admit(ctx, func(context.Context, *Scene) Request {
-				return Patch(api.Nodes).Named(suite.Scene().Own).Sub("status").With(status("phase", "Running"))
-			}, sticky)
-		})
-		It("a node brings sixteen", Allows("NR-STICKY-3"), func(ctx SpecContext) { admit(ctx, registering(withTaints(16))) })
-		It("not seventeen", Denies("NR-STICKY-3"),
+		It("a Node that was registered again without its taints is patched: denied", Denies("NR-STICKY-2"),
+			func(ctx SpecContext) {
+				compromised(ctx)
+				suite.Env().Node(ctx, suite.Env().Own)
+				remembered(ctx, "absent")
+				admit(ctx, func(context.Context, *Env) Request {
+					return Patch(api.Nodes).Named(suite.Env().Own).Sub("status").With(status("phase", "Running"))
+				}, sticky)
+			})
+		It("a Node registers with 16 sticky taints: admitted", Allows("NR-STICKY-3"),
+			func(ctx SpecContext) { admit(ctx, registering(withTaints(16))) })
+		It("a Node registers with 17 sticky taints: denied", Denies("NR-STICKY-3"),
 			func(ctx SpecContext) { admit(ctx, registering(withTaints(17)), "more than 16 taints") })
 	})
 })
@@ -160,14 +164,14 @@ func stickyTaints() []corev1.Taint {
 	return []corev1.Taint{{Key: sticky, Value: "yes", Effect: corev1.TaintEffectNoSchedule}}
 }
 
-// tainted creates the scene's own Node with a sticky taint, and waits until node-restriction has
+// tainted creates the Env's own Node with a sticky taint, and waits until node-restriction has
 // stored the taint.
 func tainted(ctx SpecContext) *corev1.Node {
 	GinkgoHelper()
-	node := fixtures.Node(suite.Scene().Own)
+	node := fixtures.Node(suite.Env().Own)
 	node.Labels = map[string]string{FakeNodeLabel: "true"}
 	node.Spec.Taints = stickyTaints()
-	suite.Scene().Put(ctx, node)
+	suite.Env().Put(ctx, node)
 	DeferCleanup(func(ctx context.Context) { suite.OnControlPlane(ctx, "bulkhead taints clear "+node.Name) })
 	remembered(ctx, sticky)
 	return node
@@ -177,7 +181,7 @@ func tainted(ctx SpecContext) *corev1.Node {
 func compromised(ctx SpecContext) {
 	GinkgoHelper()
 	node := tainted(ctx)
-	suite.Scene().Remove(ctx, node)
+	suite.Env().Remove(ctx, node)
 }
 
 func remembered(ctx SpecContext, what string) {
@@ -188,12 +192,12 @@ func remembered(ctx SpecContext, what string) {
 		if err != nil {
 			return "", err
 		}
-		return there.Data[suite.Scene().Own], nil
+		return there.Data[suite.Env().Own], nil
 	}).WithTimeout(Soon).WithPolling(100 * time.Millisecond).Should(ContainSubstring(what))
 }
 
-func withTaints(n int) func(*Scene, *corev1.Node) {
-	return func(_ *Scene, node *corev1.Node) {
+func withTaints(n int) func(*Env, *corev1.Node) {
+	return func(_ *Env, node *corev1.Node) {
 		for i := range n {
 			node.Spec.Taints = append(node.Spec.Taints, corev1.Taint{
 				Key: strings.Replace(sticky, "compromised", fmt.Sprint(i), 1), Effect: corev1.TaintEffectNoSchedule,

@@ -29,17 +29,17 @@ var _ = Describe("a node to which RBAC grants deletions", Serial, Ordered, Label
 	deletions := func(resource string) rbacv1.PolicyRule {
 		return rbacv1.PolicyRule{Verbs: []string{"delete"}, APIGroups: []string{""}, Resources: []string{resource}}
 	}
-	event := func(source place) Story {
-		return func(ctx context.Context, s *Scene) Request {
-			told := fixtures.EventAbout(s.Pod(ctx, s.Own), s.NewName("event"), source(s))
-			s.Put(ctx, told)
-			return Delete(api.Events).In(told.Namespace).Named(told.Name)
+	event := func(source place) RequestFunc {
+		return func(ctx context.Context, e *Env) Request {
+			event := fixtures.EventAbout(e.Pod(ctx, e.Own), e.NewName("event"), source(e))
+			e.Put(ctx, event)
+			return Delete(api.Events).In(event.Namespace).Named(event.Name)
 		}
 	}
 	// beyond is admitGranted for rules that are off on parity by default.
-	beyond := func(ctx SpecContext, story Story, refusal Refusal) {
-		scene := suite.Scene()
-		who, request := suite.AsNode(scene.Own), story(ctx, scene)
+	admitExtension := func(ctx SpecContext, makeRequest RequestFunc, refusal Refusal) {
+		env := suite.Env()
+		who, request := suite.AsNode(env.Own), makeRequest(ctx, env)
 		switch suite.Settings.Profile {
 		case Hardened:
 			expectRefusedByAuthorizer(ctx, who, request)
@@ -50,15 +50,16 @@ var _ = Describe("a node to which RBAC grants deletions", Serial, Ordered, Label
 		}
 	}
 
-	It("does not delete itself", DeniesBeyond("NR-NODE-6", Behind), func(ctx SpecContext) {
-		beyond(ctx, granted(registered(own, Delete(api.Nodes)), deletions("nodes")),
+	It("does not delete its own Node", DeniesBeyond("NR-NODE-6", Behind), func(ctx SpecContext) {
+		admitExtension(ctx, granted(registered(own, Delete(api.Nodes)), deletions("nodes")),
 			Refusal{By: "NR-NODE-6", Text: "is not allowed to delete itself"})
 	})
-	It("still writes itself", Allows("NR-NODE-6"), func(ctx SpecContext) {
+	It("still patches its own Node", Allows("NR-NODE-6"), func(ctx SpecContext) {
 		admit(ctx, registered(own, Patch(api.Nodes).With(fields{})))
 	})
 	It("does not delete another node's event", DeniesBeyond("NR-EVENT-4", Behind), func(ctx SpecContext) {
-		beyond(ctx, granted(event(other), deletions("events")), Refusal{By: "NR-EVENT-4", Text: "can only delete events"})
+		admitExtension(ctx, granted(event(other), deletions("events")),
+			Refusal{By: "NR-EVENT-4", Text: "can only delete events"})
 	})
-	It("still tells its own", Allows("NR-EVENT-4"), func(ctx SpecContext) { admit(ctx, telling(own)) })
+	It("still creates its own events", Allows("NR-EVENT-4"), func(ctx SpecContext) { admit(ctx, newEvent(own)) })
 })

@@ -10,17 +10,17 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-var _ = Describe("who is a node", func() {
-	It("a node that says which one it is writes itself", Allows("NR-IDENT-1"), func(ctx SpecContext) {
+var _ = Describe("the identity of a node", func() {
+	It("user system:node:<name>: writes its own Node", Allows("NR-IDENT-1"), func(ctx SpecContext) {
 		admit(ctx, registering())
 	})
 
 	// The authorizers deny all requests of such a user. So a request reaches admission only with an
 	// RBAC grant. On hardened even a grant is not enough.
-	It("a node that does not say which one it is writes nothing", Denies("NR-IDENT-1"), func(ctx SpecContext) {
-		scene := suite.Scene()
-		request := Create(api.Nodes).With(fixtures.Node(scene.Own))
-		scene.Grant(ctx, "system:node:", createNodes)
+	It("user system:node: without a name: denied", Denies("NR-IDENT-1"), func(ctx SpecContext) {
+		env := suite.Env()
+		request := Create(api.Nodes).With(fixtures.Node(env.Own))
+		env.Grant(ctx, "system:node:", createNodes)
 		if suite.Settings.Profile == Hardened {
 			expectRefusedByAuthorizer(ctx, suite.AsUnnamedNode(), request)
 			return

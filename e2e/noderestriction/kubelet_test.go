@@ -53,7 +53,7 @@ func mirrored(name string) func(context.Context) error {
 
 // These specs use the cluster's real kubelets and their credentials.
 var _ = Describe("a real kubelet", Label(OnHost, OnWorker), func() {
-	It("shows every static pod of the control plane", Allows("NR-MIRROR-4"), func(ctx SpecContext) {
+	It("creates a mirror pod for every static pod of the control plane", Allows("NR-MIRROR-4"), func(ctx SpecContext) {
 		names := suite.OnControlPlane(ctx, "grep -h -m1 '^  name:' "+staticPods+"/*.yaml | sed 's/.*: //'")
 		Expect(strings.Fields(names)).To(ContainElement("kube-apiserver"))
 		for _, name := range strings.Fields(names) {
@@ -62,14 +62,14 @@ var _ = Describe("a real kubelet", Label(OnHost, OnWorker), func() {
 		}
 	})
 
-	It("shows a static pod with a label that its namespace lists", Allows("NR-MIRROR-2"), func(ctx SpecContext) {
-		name := putStatic(ctx, suite.Scene().NewName("static"), "component")
+	It("creates a mirror pod with a label that its namespace lists", Allows("NR-MIRROR-2"), func(ctx SpecContext) {
+		name := putStatic(ctx, suite.Env().NewName("static"), "component")
 		Eventually(ctx, mirrored(name)).WithTimeout(PodStart).WithPolling(time.Second).Should(Succeed())
 	})
 
-	It("does not show one with another label", Denies("NR-MIRROR-2"), Label(OnHardened), func(ctx SpecContext) {
+	It("is denied a mirror pod with another label", Denies("NR-MIRROR-2"), Label(OnHardened), func(ctx SpecContext) {
 		since := time.Now()
-		name := putStatic(ctx, suite.Scene().NewName("static"), "app")
+		name := putStatic(ctx, suite.Env().NewName("static"), "app")
 		Eventually(ctx, func() ([]string, error) { return refused(ctx, suite.Worker, since) }).
 			WithTimeout(PodStart).WithPolling(time.Second).Should(
 			ContainElement(And(ContainSubstring(name), ContainSubstring("[NR-MIRROR-2]"))))
@@ -77,10 +77,10 @@ var _ = Describe("a real kubelet", Label(OnHost, OnWorker), func() {
 	})
 
 	It("starts a pod with every kind of volume that needs no driver", Allows("NR-SA-4"), func(ctx SpecContext) {
-		scene := suite.Scene()
-		secret, config := fixtures.Secret(scene.Namespace(ctx), "secret"), fixtures.ConfigMap(scene.Namespace(ctx), "config")
-		scene.Put(ctx, secret, config)
-		pod := scene.Pod(ctx, suite.Worker,
+		env := suite.Env()
+		secret, config := fixtures.Secret(env.Namespace(ctx), "secret"), fixtures.ConfigMap(env.Namespace(ctx), "config")
+		env.Put(ctx, secret, config)
+		pod := env.Pod(ctx, suite.Worker,
 			fixtures.WithSecret(secret.Name), fixtures.WithConfigMap(config.Name), fixtures.WithTokenFor(audience),
 			fixtures.Using("empty", corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}),
 			fixtures.Using("host", corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/etc"}}),
@@ -98,21 +98,21 @@ var _ = Describe("a real kubelet", Label(OnHost, OnWorker), func() {
 // drops such events. The second is for a lookup without an answer from a busy API server. The
 // kubelet writes again.
 var (
-	toldTooEarly = regexp.MustCompile(`^create events .*\[NR-EVENT-2\]$`)
-	unanswered   = regexp.MustCompile(`cannot look up [a-z ]+: the API server has not answered within `)
+	eventTooEarly = regexp.MustCompile(`^create events .*\[NR-EVENT-2\]$`)
+	unanswered    = regexp.MustCompile(`cannot look up [a-z ]+: the API server has not answered within `)
 )
 
 // mostUnanswered is more than a busy machine causes, and less than a component with broken lookups
 // would cause.
 const mostUnanswered = 10
 
-var _ = DescribeTable("since the API server started, admission refused nothing of a kubelet's but what is on the list:",
+var _ = DescribeTable("since the API server started, admission denied only writes on the list to a kubelet:",
 	Label(OnHost, OnWorker), Serial, Allows("NR-EVENT-2"),
 	func(ctx SpecContext, node func() string) {
 		expectRefusalsOnList(ctx, node(), must(suite.Registered(ctx, node())), "since the API server started")
 	},
-	Entry("the worker's", func() string { return suite.Worker }),
-	Entry("the control plane's", func() string { return suite.ControlPlane }),
+	Entry("the worker's kubelet", func() string { return suite.Worker }),
+	Entry("the control plane's kubelet", func() string { return suite.ControlPlane }),
 )
 
 // expectRefusalsOnList expects that admission has rejected only those writes of a node's kubelet
@@ -135,7 +135,7 @@ func expectRefusalsOnList(ctx context.Context, node string, since time.Time, win
 func notOnList(refusals []string) (unexpected []string, late int) {
 	for _, refusal := range refusals {
 		switch {
-		case toldTooEarly.MatchString(refusal), strings.Contains(refusal, "static-"):
+		case eventTooEarly.MatchString(refusal), strings.Contains(refusal, "static-"):
 		case strings.HasSuffix(refusal, ": "+oldZone+" [NR-LABEL-4]"):
 		case unanswered.MatchString(refusal):
 			late++

@@ -36,14 +36,14 @@ func relabel(key string, value any) Request {
 	return Patch(api.Nodes).With(metadata("labels", fields{key: value}))
 }
 
-// labelledNode sets labels on the scene's own Node as the administrator, before the request.
-func labelledNode(r Request, labels ...string) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		s.Node(ctx, s.Own)
+// labelledNode sets labels on the Env's own Node as the administrator, before the request.
+func labelledNode(r Request, labels ...string) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		e.Node(ctx, e.Own)
 		for i := 0; i < len(labels); i += 2 {
-			setLabel(ctx, s.Own, labels[i], labels[i+1])
+			setLabel(ctx, e.Own, labels[i], labels[i+1])
 		}
-		return r.Named(s.Own)
+		return r.Named(e.Own)
 	}
 }
 
@@ -58,35 +58,35 @@ func setLabel(ctx context.Context, node, key, value string) {
 	Expect(err).NotTo(HaveOccurred())
 }
 
-func withLabels(labels map[string]string) func(*Scene, *corev1.Node) {
-	return func(_ *Scene, node *corev1.Node) { node.Labels = maps.Clone(labels) }
+func withLabels(labels map[string]string) func(*Env, *corev1.Node) {
+	return func(_ *Env, node *corev1.Node) { node.Labels = maps.Clone(labels) }
 }
 
-// again registers the scene's own node after its Node with labels was deleted.
-func again(had map[string]string, story Story) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		before := s.Node(ctx, s.Own)
+// registeringAgain registers the Env's own node after its Node with labels was deleted.
+func registeringAgain(had map[string]string, makeRequest RequestFunc) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		before := e.Node(ctx, e.Own)
 		for key, value := range had {
-			setLabel(ctx, s.Own, key, value)
+			setLabel(ctx, e.Own, key, value)
 		}
-		s.Remove(ctx, before)
-		return story(ctx, s)
+		e.Remove(ctx, before)
+		return makeRequest(ctx, e)
 	}
 }
 
 var _ = DescribeTable("the label kubernetes.io/hostname", admit,
-	Entry("is the node's name when it registers", Allows("NR-LABEL-3"), registering(func(s *Scene, node *corev1.Node) {
-		node.Labels = map[string]string{corev1.LabelHostname: s.Own}
+	Entry("is the node's name when it registers", Allows("NR-LABEL-3"), registering(func(e *Env, node *corev1.Node) {
+		node.Labels = map[string]string{corev1.LabelHostname: e.Own}
 	})),
 	Entry("is another node's name when it registers: denied", DeniesBeyond("NR-LABEL-3", Behind),
-		registering(func(s *Scene, node *corev1.Node) {
-			node.Labels = map[string]string{corev1.LabelHostname: s.Other}
+		registering(func(e *Env, node *corev1.Node) {
+			node.Labels = map[string]string{corev1.LabelHostname: e.Other}
 		}), notThisHostname),
 	Entry("is what it was when the node registers again", Allows("NR-LABEL-3"),
-		again(map[string]string{corev1.LabelHostname: "e2e-before"},
+		registeringAgain(map[string]string{corev1.LabelHostname: "e2e-before"},
 			registering(withLabels(map[string]string{corev1.LabelHostname: "e2e-before"})))),
 	Entry("is another one when the node registers again: denied", DeniesBeyond("NR-LABEL-3", Behind),
-		again(map[string]string{corev1.LabelHostname: "e2e-before"},
+		registeringAgain(map[string]string{corev1.LabelHostname: "e2e-before"},
 			registering(withLabels(map[string]string{corev1.LabelHostname: "e2e-after"}))), notThisHostname),
 )
 
@@ -102,20 +102,20 @@ var _ = DescribeTable("a label of a Node", admit,
 		labelledNode(relabel(csiTopology, "a"))),
 	Entry("of a CSI driver is changed by the node: denied", DeniesBeyond("NR-LABEL-4", Behind),
 		labelledNode(relabel(csiTopology, "b"), csiTopology, "a"), setOnce),
-	Entry("is set anew by the node that registers again", Allows("NR-LABEL-4"),
-		again(map[string]string{zone: "a"}, registering(withLabels(map[string]string{zone: "b"})))),
+	Entry("is changed by the node that registers again", Allows("NR-LABEL-4"),
+		registeringAgain(map[string]string{zone: "a"}, registering(withLabels(map[string]string{zone: "b"})))),
 )
 
-// architecture sets the reported architecture and the label of the scene's own Node as the
+// architecture sets the reported architecture and the label of the Env's own Node as the
 // administrator. The node then sets both in one request.
-func architecture(had, label, reports, sets string) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		s.Node(ctx, s.Own)
-		patchStatus(ctx, s.Own, fields{"nodeInfo": fields{"architecture": had}})
-		setLabel(ctx, s.Own, corev1.LabelArchStable, label)
+func architecture(had, label, reports, sets string) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		e.Node(ctx, e.Own)
+		patchStatus(ctx, e.Own, fields{"nodeInfo": fields{"architecture": had}})
+		setLabel(ctx, e.Own, corev1.LabelArchStable, label)
 		both := metadata("labels", fields{corev1.LabelArchStable: sets})
 		both["status"] = fields{"nodeInfo": fields{"architecture": reports}}
-		return Patch(api.Nodes).Sub("status").Named(s.Own).With(both)
+		return Patch(api.Nodes).Sub("status").Named(e.Own).With(both)
 	}
 }
 
@@ -129,11 +129,11 @@ var _ = DescribeTable("the architecture of a Node", admitCertified,
 )
 
 var _ = DescribeTable("the worker's kubelet that labels its Node", Label(OnHost, OnWorker), asWorkersKubelet,
-	Entry("with its own host name", Allows("NR-LABEL-3"), func(context.Context, *Scene) Request {
+	Entry("with its own host name", Allows("NR-LABEL-3"), func(context.Context, *Env) Request {
 		return relabel(corev1.LabelHostname, suite.Worker).Named(suite.Worker)
 	}),
 	Entry("with the host name of the control plane: denied", DeniesBeyond("NR-LABEL-3", Behind),
-		func(context.Context, *Scene) Request {
+		func(context.Context, *Env) Request {
 			return relabel(corev1.LabelHostname, suite.ControlPlane).Named(suite.Worker)
 		}, notThisHostname),
 	Entry("with no host name: denied", DeniesBeyond("NR-LABEL-3", Behind), itself(relabel(corev1.LabelHostname, nil)),
@@ -143,7 +143,7 @@ var _ = DescribeTable("the worker's kubelet that labels its Node", Label(OnHost,
 		itself(relabel(corev1.LabelArchStable, "e2e")), setOnce),
 	Entry("with another operating system: denied", DeniesBeyond("NR-LABEL-4", Behind),
 		itself(relabel(corev1.LabelOSStable, "e2e").Sub("status")), setOnce),
-	Entry("and removes the operating system: denied", DeniesBeyond("NR-LABEL-4", Behind),
+	Entry("without the operating system: denied", DeniesBeyond("NR-LABEL-4", Behind),
 		itself(relabel("beta.kubernetes.io/os", nil)), setOnce),
 	Entry("after it reports another architecture: denied", DeniesBeyond("NR-LABEL-4", Behind),
 		itself(Patch(api.Nodes).Sub("status").With(status("nodeInfo", fields{"architecture": "e2e"}))),
@@ -154,25 +154,26 @@ var _ = DescribeTable("the worker's kubelet that labels its Node", Label(OnHost,
 var changing = strings.Replace(narrow, "allowedLabels: []",
 	"allowedLabels: [\"topology.*\"]\nchangeableLabels: [\"topology.e2e.bulkhead.dev/*\"]", 1)
 
-var _ = Describe("what an operator says of labels", Serial, Ordered, Label(Disruptive, OnHost, OnHardened), func() {
-	BeforeAll(func(ctx SpecContext) { suite.Configure(ctx, changing) })
+var _ = Describe("the operator's configuration of labels", Serial, Ordered, Label(Disruptive, OnHost, OnHardened),
+	func() {
+		BeforeAll(func(ctx SpecContext) { suite.Configure(ctx, changing) })
 
-	DescribeTable("of changes:", admit,
-		Entry("a listed label may be changed", Allows("NR-LABEL-4"),
-			labelledNode(relabel(csiTopology, "b"), csiTopology, "a")),
-		Entry("a listed label may be removed", Allows("NR-LABEL-4"),
-			labelledNode(relabel(csiTopology, nil), csiTopology, "a")),
-		Entry("another driver's label may not", Denies("NR-LABEL-4"),
-			labelledNode(relabel("topology.e2e.example/zone", "b"), "topology.e2e.example/zone", "a"), setOnce),
-		Entry("the zone may not", Denies("NR-LABEL-4"), labelledNode(relabel(zone, "b"), zone, "a"), setOnce),
-	)
-})
+		DescribeTable("for changes:", admit,
+			Entry("change of a listed label: admitted", Allows("NR-LABEL-4"),
+				labelledNode(relabel(csiTopology, "b"), csiTopology, "a")),
+			Entry("removal of a listed label: admitted", Allows("NR-LABEL-4"),
+				labelledNode(relabel(csiTopology, nil), csiTopology, "a")),
+			Entry("change of another driver's label: denied", Denies("NR-LABEL-4"),
+				labelledNode(relabel("topology.e2e.example/zone", "b"), "topology.e2e.example/zone", "a"), setOnce),
+			Entry("change of the zone: denied", Denies("NR-LABEL-4"), labelledNode(relabel(zone, "b"), zone, "a"), setOnce),
+		)
+	})
 
 // flags is the file with the kubelet's --node-labels in a kubeadm cluster.
 const flags = "/var/lib/kubelet/kubeadm-flags.env"
 
 // A kubelet compares some labels of its Node with its own configuration when it starts.
-var _ = Describe("a real kubelet whose labels change", Serial, Label(Disruptive, Slow, OnHost, OnWorker, OnHardened),
+var _ = Describe("a real kubelet with changed labels", Serial, Label(Disruptive, Slow, OnHost, OnWorker, OnHardened),
 	func() {
 		labels := func(ctx context.Context) (map[string]string, error) {
 			node, err := suite.Client.CoreV1().Nodes().Get(ctx, suite.Worker, metav1.GetOptions{})
@@ -216,9 +217,9 @@ var _ = Describe("a real kubelet whose labels change", Serial, Label(Disruptive,
 		})
 
 		It("keeps the zone that a cloud controller sets after the registration", Allows("NR-LABEL-4"), func(ctx SpecContext) {
-			scene, since := suite.Scene(), time.Now()
-			cloud := must(suite.CertifiedUser(ctx, scene.NewName("e2e-cloud-controller")))
-			scene.Grant(ctx, cloud.User,
+			env, since := suite.Env(), time.Now()
+			cloud := must(suite.CertifiedUser(ctx, env.NewName("e2e-cloud-controller")))
+			env.Grant(ctx, cloud.User,
 				rbacv1.PolicyRule{Verbs: []string{"patch"}, APIGroups: []string{""}, Resources: []string{"nodes"}})
 			for _, value := range []string{"a", "b"} {
 				_, err := must(cloud.Client()).CoreV1().Nodes().Patch(ctx, suite.Worker, types.MergePatchType,
@@ -232,12 +233,13 @@ var _ = Describe("a real kubelet whose labels change", Serial, Label(Disruptive,
 			expectRefusalsOnList(ctx, suite.Worker, since, "with the zone of a cloud controller")
 		})
 
-		It("sets a zone of its own where there is none", Allows("NR-LABEL-4"), func(ctx SpecContext) {
+		It("sets its zone if the Node has none", Allows("NR-LABEL-4"), func(ctx SpecContext) {
 			restart(ctx, zone+"=a")
 			Eventually(ctx, labels).WithTimeout(NodeReady).WithPolling(time.Second).Should(HaveKeyWithValue(zone, "a"))
 		})
 
-		It("does not change its zone by --node-labels, and goes on when an administrator does", Denies("NR-LABEL-4"),
+		It("does not change its zone by --node-labels, and keeps running when an administrator changes it",
+			Denies("NR-LABEL-4"),
 			func(ctx SpecContext) {
 				setLabel(ctx, suite.Worker, oldZone, "a")
 				since := time.Now()
@@ -251,7 +253,7 @@ var _ = Describe("a real kubelet whose labels change", Serial, Label(Disruptive,
 				expectReport(ctx, time.Now())
 			})
 
-		It("sets its architecture right, which an administrator has changed", Allows("NR-LABEL-4"), func(ctx SpecContext) {
+		It("restores its architecture after an administrator changed it", Allows("NR-LABEL-4"), func(ctx SpecContext) {
 			before := must(labels(ctx))[corev1.LabelArchStable]
 			DeferCleanup(func(ctx context.Context) { setLabel(ctx, suite.Worker, corev1.LabelArchStable, before) })
 			setLabel(ctx, suite.Worker, corev1.LabelArchStable, "e2e")

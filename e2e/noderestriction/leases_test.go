@@ -14,20 +14,21 @@ import (
 )
 
 // leasing creates a lease with a node's name.
-func leasing(where place, namespace string) Story {
-	return func(_ context.Context, s *Scene) Request {
-		return Create(api.Leases).In(namespace).With(fixtures.Lease(namespace, where(s)))
+func leasing(where place, namespace string) RequestFunc {
+	return func(_ context.Context, e *Env) Request {
+		return Create(api.Leases).In(namespace).With(fixtures.Lease(namespace, where(e)))
 	}
 }
 
 var _ = DescribeTable("a node and a lease", admit,
-	Entry("makes its own", Allows("NR-LEASE-1"), leasing(own, fixtures.LeaseNamespace)),
-	Entry("does not make another node's", Denies("NR-LEASE-1"), leasing(other, fixtures.LeaseNamespace),
+	Entry("creates its own", Allows("NR-LEASE-1"), leasing(own, fixtures.LeaseNamespace)),
+	Entry("does not create another node's", Denies("NR-LEASE-1"), leasing(other, fixtures.LeaseNamespace),
 		"can only access node lease with the same name as the requesting node"),
 )
 
-var _ = It("a node to which RBAC grants leases elsewhere makes none", Denies("NR-LEASE-1"), func(ctx SpecContext) {
-	admitGranted(ctx, granted(leasing(own, "default"), rbacv1.PolicyRule{
-		Verbs: []string{"create"}, APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"},
-	}), "can only access leases in the")
-})
+var _ = It("a node to which RBAC grants leases in another namespace does not create one there", Denies("NR-LEASE-1"),
+	func(ctx SpecContext) {
+		admitGranted(ctx, granted(leasing(own, "default"), rbacv1.PolicyRule{
+			Verbs: []string{"create"}, APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"},
+		}), "can only access leases in the")
+	})

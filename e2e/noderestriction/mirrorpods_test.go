@@ -19,10 +19,10 @@ import (
 
 // inNamespaceWith creates a mirror pod in a namespace whose default annotations are changed. nil
 // removes an annotation.
-func inNamespaceWith(annotations fields, tweaks ...func(*Scene, *corev1.Pod)) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		annotate(ctx, s.Namespace(ctx), annotations)
-		return mirror(tweaks...)(ctx, s)
+func inNamespaceWith(annotations fields, tweaks ...func(*Env, *corev1.Pod)) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		annotate(ctx, e.Namespace(ctx), annotations)
+		return mirror(tweaks...)(ctx, e)
 	}
 }
 
@@ -34,12 +34,12 @@ func annotate(ctx context.Context, namespace string, annotations fields) {
 }
 
 // labels and annotations add a key to a mirror pod.
-func labels(key string) func(*Scene, *corev1.Pod) {
-	return func(_ *Scene, pod *corev1.Pod) { pod.Labels = map[string]string{key: "any"} }
+func labels(key string) func(*Env, *corev1.Pod) {
+	return func(_ *Env, pod *corev1.Pod) { pod.Labels = map[string]string{key: "any"} }
 }
 
-func annotations(key string) func(*Scene, *corev1.Pod) {
-	return func(_ *Scene, pod *corev1.Pod) { pod.Annotations[key] = "any" }
+func annotations(key string) func(*Env, *corev1.Pod) {
+	return func(_ *Env, pod *corev1.Pod) { pod.Annotations[key] = "any" }
 }
 
 const allowedKeys = "node.kubernetes.io/mirror.allowed-label-keys"
@@ -48,38 +48,46 @@ var listed = fields{allowedKeys: " component , k8s-app"}
 
 // Parity has no configuration, and so none of these rules.
 var _ = DescribeTable("a mirror pod", Label(OnHardened), admit,
-	Entry("is made in a namespace that takes them", Allows("NR-MIRROR-1"), mirror()),
-	Entry("is not made in one that does not", Denies("NR-MIRROR-1"), inNamespaceWith(fields{fixtures.MirrorAllowed: nil}),
+	Entry("in a namespace that allows mirror pods: admitted", Allows("NR-MIRROR-1"), mirror()),
+	Entry("in a namespace without the annotation: denied", Denies("NR-MIRROR-1"),
+		inNamespaceWith(fields{fixtures.MirrorAllowed: nil}),
 		fixtures.MirrorAllowed),
-	Entry("is not made in one that says so", Denies("NR-MIRROR-1"),
+	Entry("in a namespace that forbids mirror pods: denied", Denies("NR-MIRROR-1"),
 		inNamespaceWith(fields{fixtures.MirrorAllowed: "false"}), fixtures.MirrorAllowed),
 
-	Entry("has a label that its namespace lists", Allows("NR-MIRROR-2"), inNamespaceWith(listed, labels("component"))),
-	Entry("has none that its namespace does not list", Denies("NR-MIRROR-2"), inNamespaceWith(listed, labels("app")),
+	Entry("with a label that its namespace lists: admitted", Allows("NR-MIRROR-2"),
+		inNamespaceWith(listed, labels("component"))),
+	Entry("with a label that its namespace does not list: denied", Denies("NR-MIRROR-2"),
+		inNamespaceWith(listed, labels("app")),
 		"and it does not list app"),
-	Entry("has none where nothing is listed", Denies("NR-MIRROR-2"), mirror(labels("component")),
+	Entry("with a label, in a namespace without a list: denied", Denies("NR-MIRROR-2"), mirror(labels("component")),
 		"and it does not list component"),
 
-	Entry("has a label that nobody denies", Allows("NR-MIRROR-3"), inNamespaceWith(listed, labels("component"))),
-	Entry("has no k8s-app, whatever is listed", Denies("NR-MIRROR-3"), inNamespaceWith(listed, labels("k8s-app")),
+	Entry("with a listed label that is not on the deny list: admitted", Allows("NR-MIRROR-3"),
+		inNamespaceWith(listed, labels("component"))),
+	Entry("with the label k8s-app, although it is listed: denied", Denies("NR-MIRROR-3"),
+		inNamespaceWith(listed, labels("k8s-app")),
 		"must not create mirror pods with the following labels: k8s-app"),
 
-	Entry("has the name that a kubelet gives it", Allows("NR-MIRROR-5"), mirror()),
-	Entry("does not take another node's place", Denies("NR-MIRROR-5"), mirror(func(s *Scene, pod *corev1.Pod) {
-		pod.Name = "kube-apiserver-" + s.Other
-	}), "whose names end in"),
-	Entry("goes when it is deleted", Denies("NR-MIRROR-5"), mirror(func(_ *Scene, pod *corev1.Pod) {
+	Entry("with the name that a kubelet sets: admitted", Allows("NR-MIRROR-5"), mirror()),
+	Entry("with the name of another node's mirror pod: denied", Denies("NR-MIRROR-5"),
+		mirror(func(e *Env, pod *corev1.Pod) {
+			pod.Name = "kube-apiserver-" + e.Other
+		}), "whose names end in"),
+	Entry("with a finalizer: denied", Denies("NR-MIRROR-5"), mirror(func(_ *Env, pod *corev1.Pod) {
 		pod.Finalizers = []string{"bulkhead.dev/e2e"}
 	}), "that have no finalizers"),
 
-	Entry("has the annotations of the kubelet", Allows("NR-MIRROR-4"), mirror(annotations("kubernetes.io/config.hash"))),
-	Entry("has one that says it is unrestricted", Allows("NR-MIRROR-4"),
+	Entry("with the annotations of kubelets: admitted", Allows("NR-MIRROR-4"),
+		mirror(annotations("kubernetes.io/config.hash"))),
+	Entry("with an annotation under unrestricted.node.kubernetes.io: admitted", Allows("NR-MIRROR-4"),
 		mirror(annotations("unrestricted.node.kubernetes.io/any"))),
-	Entry("has no other", Denies("NR-MIRROR-4"), mirror(annotations("prometheus.io/scrape")),
+	Entry("with another annotation: denied", Denies("NR-MIRROR-4"), mirror(annotations("prometheus.io/scrape")),
 		"must not create mirror pods with the following annotations: prometheus.io/scrape"),
 )
 
 // T6: a status update must not set a label that a create could not set.
-var _ = It("a mirror pod with a label that is not listed keeps its status", Allows("NR-POD-6"), func(ctx SpecContext) {
-	admit(ctx, podOn(own, aboutPod(Patch(api.Pods).Sub("status").With(status("message", "well"))), labelled))
-})
+var _ = It("the status of a mirror pod with a label that is not listed: admitted", Allows("NR-POD-6"),
+	func(ctx SpecContext) {
+		admit(ctx, podOn(own, aboutPod(Patch(api.Pods).Sub("status").With(status("message", "well"))), labelled))
+	})

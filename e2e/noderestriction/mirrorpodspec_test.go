@@ -13,7 +13,7 @@ import (
 
 // repelling adds a required anti-affinity term. It keeps every pod of every namespace away from all
 // nodes with the same operating system, which are all nodes.
-func repelling(_ *Scene, pod *corev1.Pod) {
+func repelling(_ *Env, pod *corev1.Pod) {
 	pod.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
 		RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
 			LabelSelector: &metav1.LabelSelector{}, NamespaceSelector: &metav1.LabelSelector{},
@@ -22,7 +22,7 @@ func repelling(_ *Scene, pod *corev1.Pod) {
 	}}
 }
 
-func towardsNodes(_ *Scene, pod *corev1.Pod) {
+func towardsNodes(_ *Env, pod *corev1.Pod) {
 	pod.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
 		RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
 			MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelOSStable,
@@ -31,8 +31,8 @@ func towardsNodes(_ *Scene, pod *corev1.Pod) {
 	}}
 }
 
-func withVolume(source corev1.VolumeSource) func(*Scene, *corev1.Pod) {
-	return func(_ *Scene, pod *corev1.Pod) {
+func withVolume(source corev1.VolumeSource) func(*Env, *corev1.Pod) {
+	return func(_ *Env, pod *corev1.Pod) {
 		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: "disk", VolumeSource: source})
 	}
 }

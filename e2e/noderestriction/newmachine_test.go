@@ -18,8 +18,8 @@ import (
 )
 
 // machineOf returns the machine's name as its node name.
-func machineOf(m *NewMachine) func(context.Context, *Scene) string {
-	return func(context.Context, *Scene) string { return m.Name }
+func machineOf(m *NewMachine) func(context.Context, *Env) string {
+	return func(context.Context, *Env) string { return m.Name }
 }
 
 var _ = Describe("a machine that joins with kubeadm", Serial, Label(Disruptive, Slow, OnHost, OnWorker, OnHardened),
@@ -27,14 +27,14 @@ var _ = Describe("a machine that joins with kubeadm", Serial, Label(Disruptive, 
 		BeforeEach(func(ctx SpecContext) { TakeMachine(ctx) })
 
 		It("becomes a new worker, and joins again after its Node was deleted", Allows("NR-BOOT-3"), func(ctx SpecContext) {
-			scene := suite.Scene()
-			machine, token := scene.NewMachine(ctx, MachineName()), scene.BootstrapToken(ctx)
+			env := suite.Env()
+			machine, token := env.NewMachine(ctx, MachineName()), env.BootstrapToken(ctx)
 			before := machine.Join(ctx, token)
 
 			By("losing its credential: the token does not replace it while the Node exists")
 			machine.Run(ctx, "kubeadm reset --force 2>&1")
 			machine.Run(ctx, "test ! -e /etc/kubernetes/kubelet.conf")
-			again := joining(client, machineOf(machine))(ctx, scene)
+			again := joining(client, machineOf(machine))(ctx, env)
 			suite.ExpectRefusedWrite(ctx, suite.AsBearer(token), again,
 				Refusal{By: "NR-BOOT-3", Text: "an administrator deletes the Node first"})
 
@@ -52,8 +52,8 @@ var _ = Describe("a machine that joins the control plane with kubeadm", Serial, 
 
 		BeforeAll(func(ctx SpecContext) {
 			TakeMachine(ctx)
-			machine = suite.Scene().NewMachine(ctx, MachineName())
-			node = machine.JoinControlPlane(ctx, suite.Scene().BootstrapToken(ctx))
+			machine = suite.Env().NewMachine(ctx, MachineName())
+			node = machine.JoinControlPlane(ctx, suite.Env().BootstrapToken(ctx))
 			// A new API server adds itself to the slice within ten seconds.
 			Eventually(ctx, func() (string, error) {
 				slice, err := suite.Client.DiscoveryV1().EndpointSlices("default").Get(ctx, "kubernetes", metav1.GetOptions{})
@@ -62,31 +62,32 @@ var _ = Describe("a machine that joins the control plane with kubeadm", Serial, 
 				"an endpoint of default/kubernetes")
 		})
 
-		It("becomes a new control-plane node, whose name is then taken", Allows("NR-BOOT-3"), func(ctx SpecContext) {
-			scene := suite.Scene()
-			Expect(node.Labels).To(HaveKey("node-role.kubernetes.io/control-plane"))
-			suite.ExpectRefusedWrite(ctx, suite.AsBearer(scene.BootstrapToken(ctx)),
-				joining(client, machineOf(machine))(ctx, scene),
-				Refusal{By: "NR-BOOT-3", Text: "exists: its kubelet renews"})
-		})
+		It("becomes a new control-plane node, and its name is rejected for other machines", Allows("NR-BOOT-3"),
+			func(ctx SpecContext) {
+				env := suite.Env()
+				Expect(node.Labels).To(HaveKey("node-role.kubernetes.io/control-plane"))
+				suite.ExpectRefusedWrite(ctx, suite.AsBearer(env.BootstrapToken(ctx)),
+					joining(client, machineOf(machine))(ctx, env),
+					Refusal{By: "NR-BOOT-3", Text: "exists: its kubelet renews"})
+			})
 
 		// Without its Node, only the API server's certificate still has the machine's name.
-		It("keeps its API server's name and address to itself, also without a Node", Denies("NR-CSR-2"),
+		It("does not request a certificate with its API server's name or address, even without a Node", Denies("NR-CSR-2"),
 			func(ctx SpecContext) {
-				scene := suite.Scene()
+				env := suite.Env()
 				machine.Run(ctx, "systemctl stop kubelet")
 				Expect(suite.Client.CoreV1().Nodes().Delete(ctx, machine.Name, metav1.DeleteOptions{})).To(Succeed())
 				ip := internalIPOf(node)
 				claim := func(tweak func(*x509.CertificateRequest)) Request {
-					story := signing(serving, func(_ *Scene, r *x509.CertificateRequest) { tweak(r) })
-					request := story(ctx, scene)
-					patchStatus(ctx, scene.Own, fields{"addresses": []any{
-						fields{"type": "Hostname", "address": scene.Own}, fields{"type": "InternalIP", "address": scene.Address()},
+					makeRequest := newCSR(serving, func(_ *Env, r *x509.CertificateRequest) { tweak(r) })
+					request := makeRequest(ctx, env)
+					patchStatus(ctx, env.Own, fields{"addresses": []any{
+						fields{"type": "Hostname", "address": env.Own}, fields{"type": "InternalIP", "address": env.Address()},
 						fields{"type": "InternalDNS", "address": machine.Name}, fields{"type": "ExternalIP", "address": ip},
 					}})
 					return request
 				}
-				own := suite.AsNode(scene.Own)
+				own := suite.AsNode(env.Own)
 				suite.ExpectWritten(ctx, own, claim(func(*x509.CertificateRequest) {}))
 				suite.ExpectRefusedWrite(ctx, own, claim(func(r *x509.CertificateRequest) { r.DNSNames = []string{machine.Name} }),
 					Refusal{By: "NR-CSR-2", Text: `"` + machine.Name + `" is the API server's`})

@@ -17,30 +17,30 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// withProvider registers the scene's own Node with the providerID of the given node. The other Node
+// withProvider registers the Env's own Node with the providerID of the given node. The other Node
 // has its own providerID.
-func withProvider(of place) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		return withMachine(ctx, s, "e2e://"+s.Other, "e2e://"+of(s))
+func withProvider(of place) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		return withMachine(ctx, e, "e2e://"+e.Other, "e2e://"+of(e))
 	}
 }
 
-// spelled registers the scene's own Node with the providerID own, while the other Node has the
+// spelled registers the Env's own Node with the providerID own, while the other Node has the
 // providerID others. %s stands for the same name in both.
-func spelled(others, own string) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		id := s.NewName("i")
-		return withMachine(ctx, s, fmt.Sprintf(others, id), fmt.Sprintf(own, id))
+func spelled(others, own string) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		id := e.NewName("i")
+		return withMachine(ctx, e, fmt.Sprintf(others, id), fmt.Sprintf(own, id))
 	}
 }
 
-func withMachine(ctx context.Context, s *Scene, others, own string) Request {
+func withMachine(ctx context.Context, e *Env, others, own string) Request {
 	GinkgoHelper()
-	s.Node(ctx, s.Other)
+	e.Node(ctx, e.Other)
 	patch := must(json.Marshal(spec("providerID", others)))
-	_, err := suite.Client.CoreV1().Nodes().Patch(ctx, s.Other, types.MergePatchType, patch, metav1.PatchOptions{})
+	_, err := suite.Client.CoreV1().Nodes().Patch(ctx, e.Other, types.MergePatchType, patch, metav1.PatchOptions{})
 	Expect(err).NotTo(HaveOccurred())
-	return registering(func(_ *Scene, node *corev1.Node) { node.Spec.ProviderID = own })(ctx, s)
+	return registering(func(_ *Env, node *corev1.Node) { node.Spec.ProviderID = own })(ctx, e)
 }
 
 const othersMachine = "is not allowed to have the providerID of node"

@@ -16,19 +16,19 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// registering creates the scene's own Node. The tweaks edit the Node.
-func registering(tweaks ...func(*Scene, *corev1.Node)) Story {
-	return func(_ context.Context, s *Scene) Request {
-		node := fixtures.Node(s.Own)
+// registering creates the Env's own Node. The tweaks edit the Node.
+func registering(tweaks ...func(*Env, *corev1.Node)) RequestFunc {
+	return func(_ context.Context, e *Env) Request {
+		node := fixtures.Node(e.Own)
 		for _, tweak := range tweaks {
-			tweak(s, node)
+			tweak(e, node)
 		}
 		return Create(api.Nodes).With(node)
 	}
 }
 
-func withLabel(key string) func(*Scene, *corev1.Node) {
-	return func(_ *Scene, node *corev1.Node) { node.Labels = map[string]string{key: "any"} }
+func withLabel(key string) func(*Env, *corev1.Node) {
+	return func(_ *Env, node *corev1.Node) { node.Labels = map[string]string{key: "any"} }
 }
 
 const (
@@ -42,21 +42,21 @@ const (
 )
 
 var _ = DescribeTable("a node that registers itself", admit,
-	Entry("makes its own Node", Allows("NR-NODE-1"), registering()),
-	Entry("does not make another node's", Denies("NR-NODE-1"),
-		registering(func(s *Scene, node *corev1.Node) { node.Name = s.Other }), onlyItself),
-	Entry("does not have a name made up", Denies("NR-NODE-1"), registering(func(s *Scene, node *corev1.Node) {
-		node.Name, node.GenerateName = "", s.Own+"-"
+	Entry("creates its own Node", Allows("NR-NODE-1"), registering()),
+	Entry("does not create another Node", Denies("NR-NODE-1"),
+		registering(func(e *Env, node *corev1.Node) { node.Name = e.Other }), onlyItself),
+	Entry("does not create a Node with generateName", Denies("NR-NODE-1"), registering(func(e *Env, node *corev1.Node) {
+		node.Name, node.GenerateName = "", e.Own+"-"
 	}), onlyItself),
 
-	Entry("has labels of the kubelet's", Allows("NR-NODE-3"), registering(withLabel(instanceType))),
-	Entry("has none that Kubernetes keeps for itself", Denies("NR-NODE-3"),
+	Entry("sets labels of kubelets", Allows("NR-NODE-3"), registering(withLabel(instanceType))),
+	Entry("does not set labels that Kubernetes reserves", Denies("NR-NODE-3"),
 		registering(withLabel("node-role.kubernetes.io/control-plane")), notTheseLabels),
-	Entry("has none that are kept from nodes", Denies("NR-NODE-3"), registering(withLabel(nodeRestriction)),
+	Entry("does not set labels that nodes may not set", Denies("NR-NODE-3"), registering(withLabel(nodeRestriction)),
 		notTheseLabels),
 )
 
-var _ = DescribeTable("a node that writes to a Node", admit,
+var _ = DescribeTable("a node that updates a Node", admit,
 	Entry("writes to its own", Allows("NR-NODE-1"),
 		registered(own, Patch(api.Nodes).With(metadata("labels", fields{instanceType: "big"})))),
 	Entry("does not write to another node's", Denies("NR-NODE-1"),
@@ -66,37 +66,37 @@ var _ = DescribeTable("a node that writes to a Node", admit,
 	Entry("does not write another node's status", Denies("NR-NODE-1"),
 		registered(other, Patch(api.Nodes).Sub("status").With(status("phase", "Running"))), onlyItself),
 
-	Entry("changes a label of the kubelet's", Allows("NR-NODE-3"),
+	Entry("changes a label of kubelets", Allows("NR-NODE-3"),
 		registered(own, Patch(api.Nodes).With(metadata("labels", fields{instanceType: "big"})))),
-	Entry("adds no label that Kubernetes keeps for itself", Denies("NR-NODE-3"),
+	Entry("does not add a label that Kubernetes reserves", Denies("NR-NODE-3"),
 		registered(own, Patch(api.Nodes).With(metadata("labels", fields{"node-role.kubernetes.io/control-plane": ""}))),
 		notToSetLabels),
-	Entry("adds no label that is kept from nodes", Denies("NR-NODE-3"),
+	Entry("does not add a label that nodes may not set", Denies("NR-NODE-3"),
 		registered(own, Patch(api.Nodes).With(metadata("labels", fields{nodeRestriction: "any"}))), notToSetLabels),
 
-	Entry("leaves its taints", Allows("NR-NODE-4"), registered(own, Patch(api.Nodes).With(fields{}))),
+	Entry("does not change its taints", Allows("NR-NODE-4"), registered(own, Patch(api.Nodes).With(fields{}))),
 	Entry("does not remove its taints", Denies("NR-NODE-4"),
 		registered(own, Patch(api.Nodes).With(spec("taints", []any{}))), notTaints),
 
-	Entry("belongs to nobody", Allows("NR-NODE-5"), registered(own, Patch(api.Nodes).With(fields{}))),
-	Entry("does not have itself collected as garbage", Denies("NR-NODE-5"),
+	Entry("sets no owner", Allows("NR-NODE-5"), registered(own, Patch(api.Nodes).With(fields{}))),
+	Entry("does not set an owner", Denies("NR-NODE-5"),
 		registered(own, Patch(api.Nodes).With(metadata("ownerReferences", []any{
 			fields{"apiVersion": "v1", "kind": "Namespace", "name": "gone", "uid": "gone"},
 		}))), notOwners),
 
-	Entry("does not make itself a finalizer", DeniesBeyond("NR-NODE-7", Behind),
+	Entry("does not add a finalizer", DeniesBeyond("NR-NODE-7", Behind),
 		registered(own, Patch(api.Nodes).With(metadata("finalizers", []any{"bulkhead.dev/e2e"}))), "finalizers"),
 )
 
-var _ = DescribeTable("a node that registers itself for somebody else", admit,
-	Entry("belongs to nobody", Allows("NR-NODE-7"), registering()),
-	Entry("does not belong to what is gone", DeniesBeyond("NR-NODE-7", Behind),
-		registering(func(_ *Scene, node *corev1.Node) {
+var _ = DescribeTable("a node that registers with an owner", admit,
+	Entry("sets no owner", Allows("NR-NODE-7"), registering()),
+	Entry("does not set an owner that does not exist", DeniesBeyond("NR-NODE-7", Behind),
+		registering(func(_ *Env, node *corev1.Node) {
 			node.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Namespace", Name: "gone", UID: "gone"}}
 		}), "ownerReferences"),
 )
 
-func configured(_ *Scene, node *corev1.Node) {
+func configured(_ *Env, node *corev1.Node) {
 	node.Spec.ConfigSource = &corev1.NodeConfigSource{ConfigMap: &corev1.ConfigMapNodeConfigSource{ //nolint:staticcheck // the field is what the rule is about
 		Namespace: "default", Name: "any", KubeletConfigKey: "kubelet",
 	}}
@@ -105,8 +105,8 @@ func configured(_ *Scene, node *corev1.Node) {
 // The in-tree plugin sees the object as sent. The API server drops the field before it calls a
 // webhook. So where only Bulkhead decides, there is nothing left to reject. unsent_test.go sends
 // the field to the webhook directly.
-var _ = It("a node has no source of dynamic configuration", Denies("NR-NODE-2"), func(ctx SpecContext) {
-	who, request := suite.AsNode(suite.Scene().Own), registering(configured)(ctx, suite.Scene())
+var _ = It("a node does not set a configSource", Denies("NR-NODE-2"), func(ctx SpecContext) {
+	who, request := suite.AsNode(suite.Env().Own), registering(configured)(ctx, suite.Env())
 	if suite.Settings.Profile == Parity {
 		node, ok := request.Body.(*corev1.Node)
 		Expect(ok).To(BeTrue())
@@ -121,4 +121,5 @@ var _ = It("a node has no source of dynamic configuration", Denies("NR-NODE-2"),
 	Expect(message).To(ContainSubstring("non-nil configSource"))
 })
 
-var _ = It("a node without one is admitted", Allows("NR-NODE-2"), func(ctx SpecContext) { admit(ctx, registering()) })
+var _ = It("a node registers without a configSource", Allows("NR-NODE-2"),
+	func(ctx SpecContext) { admit(ctx, registering()) })

@@ -14,10 +14,10 @@ import (
 )
 
 // firstOfService reports the cluster IP of the API server for a node that had no address.
-func firstOfService(ctx context.Context, s *Scene) Request {
+func firstOfService(ctx context.Context, e *Env) Request {
 	service, err := suite.Client.CoreV1().Services(metav1.NamespaceDefault).Get(ctx, "kubernetes", metav1.GetOptions{})
 	Expect(err).NotTo(HaveOccurred())
-	return first(service.Spec.ClusterIP)(ctx, s)
+	return first(service.Spec.ClusterIP)(ctx, e)
 }
 
 var _ = DescribeTable("the address of a Service", admit,

@@ -13,8 +13,8 @@ import (
 )
 
 // message sets an event's message of that many KiB.
-func message(kib int) func(*Scene, *corev1.Event) {
-	return func(_ *Scene, event *corev1.Event) { event.Message = strings.Repeat("x", kib<<10) }
+func message(kib int) func(*Env, *corev1.Event) {
+	return func(_ *Env, event *corev1.Event) { event.Message = strings.Repeat("x", kib<<10) }
 }
 
 // images reports a Node's image list of that many KiB.
@@ -26,17 +26,18 @@ func images(kib int) Request {
 	return Patch(api.Nodes).Sub("status").With(status("images", all))
 }
 
-func finalizer(_ *Scene, event *corev1.Event) { event.Finalizers = []string{"bulkhead.dev/e2e"} }
+func finalizer(_ *Env, event *corev1.Event) { event.Finalizers = []string{"bulkhead.dev/e2e"} }
 
 var _ = DescribeTable("the size and the finalizers of objects that a node writes", admitCertified,
-	Entry("event of 32 KiB: allowed", Allows("NR-SIZE-1"), telling(own, message(32))),
-	Entry("event of 512 KiB: denied", DeniesBeyond("NR-SIZE-1", Behind), telling(own, message(512)), "the limit is 65536"),
+	Entry("event of 32 KiB: allowed", Allows("NR-SIZE-1"), newEvent(own, message(32))),
+	Entry("event of 512 KiB: denied", DeniesBeyond("NR-SIZE-1", Behind), newEvent(own, message(512)),
+		"the limit is 65536"),
 	Entry("status of its Node with 100 KiB: allowed", Allows("NR-SIZE-1"), registered(own, images(100))),
 	Entry("status of its Node with 1 MiB: denied", DeniesBeyond("NR-SIZE-1", Behind), registered(own, images(1024)),
 		"the limit is 524288"),
 
-	Entry("event without a finalizer: allowed", Allows("NR-FINALIZER-1"), telling(own)),
-	Entry("event with a finalizer: denied", DeniesBeyond("NR-FINALIZER-1", Behind), telling(own, finalizer),
+	Entry("event without a finalizer: allowed", Allows("NR-FINALIZER-1"), newEvent(own)),
+	Entry("event with a finalizer: denied", DeniesBeyond("NR-FINALIZER-1", Behind), newEvent(own, finalizer),
 		"cannot add the finalizer"),
 
 	Entry("capacity of a claim: allowed", Allows("NR-PVC-3"),

@@ -13,33 +13,33 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// claim creates a claim and a pod on the scene's own node that uses it.
-func claim(r Request) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		name, volume, secret := s.NewName("claim"), s.NewName("volume"), s.NewName("secret")
-		s.Put(ctx,
-			fixtures.Volume(volume, s.Namespace(ctx), name, secret),
-			fixtures.Claim(s.Namespace(ctx), name, volume),
+// claim creates a claim and a pod on the Env's own node that uses it.
+func claim(r Request) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		name, volume, secret := e.NewName("claim"), e.NewName("volume"), e.NewName("secret")
+		e.Put(ctx,
+			fixtures.Volume(volume, e.Namespace(ctx), name, secret),
+			fixtures.Claim(e.Namespace(ctx), name, volume),
 		)
-		s.Pod(ctx, s.Own, fixtures.WithClaim(name))
-		return r.In(s.Namespace(ctx)).Named(name)
+		e.Pod(ctx, e.Own, fixtures.WithClaim(name))
+		return r.In(e.Namespace(ctx)).Named(name)
 	}
 }
 
 var _ = DescribeTable("a node and a volume claim", admit,
-	Entry("writes its status", Allows("NR-PVC-1"),
+	Entry("updates its status", Allows("NR-PVC-1"),
 		claim(Patch(api.PersistentVolumeClaims).Sub("status").With(status("capacity", fields{"storage": "2Mi"})))),
-	Entry("writes the capacity", Allows("NR-PVC-2"),
+	Entry("updates the capacity", Allows("NR-PVC-2"),
 		claim(Patch(api.PersistentVolumeClaims).Sub("status").With(status("capacity", fields{"storage": "2Mi"})))),
-	Entry("writes no label with it", Denies("NR-PVC-2"),
+	Entry("does not change a label through the status", Denies("NR-PVC-2"),
 		claim(Patch(api.PersistentVolumeClaims).Sub("status").With(metadata("labels", fields{"app": "payments"}))),
 		"is not allowed to update fields other than"),
-	Entry("does not say in which phase it is", Denies("NR-PVC-2"),
+	Entry("does not change the phase", Denies("NR-PVC-2"),
 		claim(Patch(api.PersistentVolumeClaims).Sub("status").With(status("phase", "Lost"))),
 		"is not allowed to update fields other than"),
 )
 
-var _ = It("a node to which RBAC grants claims writes nothing but their status", Denies("NR-PVC-1"),
+var _ = It("a node to which RBAC grants claims updates only their status", Denies("NR-PVC-1"),
 	func(ctx SpecContext) {
 		admitGranted(ctx, granted(
 			claim(Patch(api.PersistentVolumeClaims).With(metadata("labels", fields{"app": "payments"}))), rbacv1.PolicyRule{

@@ -15,20 +15,20 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// mirror creates a mirror pod of the scene's own node. The tweaks edit the pod.
-func mirror(tweaks ...func(*Scene, *corev1.Pod)) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		pod := fixtures.Pod(s.Namespace(ctx), s.NewName("mirror"), s.Own, fixtures.Mirror(s.Node(ctx, s.Own)))
+// mirror creates a mirror pod of the Env's own node. The tweaks edit the pod.
+func mirror(tweaks ...func(*Env, *corev1.Pod)) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		pod := fixtures.Pod(e.Namespace(ctx), e.NewName("mirror"), e.Own, fixtures.Mirror(e.Node(ctx, e.Own)))
 		for _, tweak := range tweaks {
-			tweak(s, pod)
+			tweak(e, pod)
 		}
 		return Create(api.Pods).In(pod.Namespace).With(pod)
 	}
 }
 
 // with applies a fixture's tweak to a mirror pod.
-func with(tweak fixtures.PodTweak) func(*Scene, *corev1.Pod) {
-	return func(_ *Scene, pod *corev1.Pod) { tweak(pod) }
+func with(tweak fixtures.PodTweak) func(*Env, *corev1.Pod) {
+	return func(_ *Env, pod *corev1.Pod) { tweak(pod) }
 }
 
 const (
@@ -45,58 +45,63 @@ const (
 	ownEvictions   = "can only evict pods with spec.nodeName set to itself"
 )
 
-var _ = DescribeTable("a node that makes a pod", admit,
-	Entry("makes a mirror pod of its own", Allows("NR-POD-1"), mirror()),
-	Entry("makes no other pod", Denies("NR-POD-1"), mirror(func(_ *Scene, pod *corev1.Pod) {
+var _ = DescribeTable("a node that creates a pod", admit,
+	Entry("creates a mirror pod of its own", Allows("NR-POD-1"), mirror()),
+	Entry("does not create another pod", Denies("NR-POD-1"), mirror(func(_ *Env, pod *corev1.Pod) {
 		pod.Annotations, pod.Spec.ServiceAccountName = nil, fixtures.Account
 	}), onlyMirrors),
 
-	Entry("is its owner and its controller", Allows("NR-POD-2"), mirror()),
-	Entry("does not bind it to another node", Denies("NR-POD-2"), mirror(func(s *Scene, pod *corev1.Pod) {
-		pod.Spec.NodeName = s.Other
+	Entry("is the owner and the controller of its mirror pod", Allows("NR-POD-2"), mirror()),
+	Entry("does not bind it to another node", Denies("NR-POD-2"), mirror(func(e *Env, pod *corev1.Pod) {
+		pod.Spec.NodeName = e.Other
 	}), ownNodeName),
-	Entry("does not leave it without an owner", Denies("NR-POD-2"), mirror(func(_ *Scene, pod *corev1.Pod) {
+	Entry("does not create it without an owner", Denies("NR-POD-2"), mirror(func(_ *Env, pod *corev1.Pod) {
 		pod.OwnerReferences = nil
 	}), ownedByItself),
-	Entry("does not give it two owners", Denies("NR-POD-2"), mirror(func(_ *Scene, pod *corev1.Pod) {
+	Entry("does not give it two owners", Denies("NR-POD-2"), mirror(func(_ *Env, pod *corev1.Pod) {
 		second := pod.OwnerReferences[0]
 		second.Name, second.UID, second.Controller = "another", "another", nil
 		pod.OwnerReferences = append(pod.OwnerReferences, second)
 	}), singleOwner),
-	Entry("does not give it to another kind", Denies("NR-POD-2"), mirror(func(_ *Scene, pod *corev1.Pod) {
+	Entry("does not set an owner of another kind", Denies("NR-POD-2"), mirror(func(_ *Env, pod *corev1.Pod) {
 		pod.OwnerReferences[0].APIVersion, pod.OwnerReferences[0].Kind = "apps/v1", "ReplicaSet"
 	}), ownedByItself),
-	Entry("does not give it to another node", Denies("NR-POD-2"), mirror(func(s *Scene, pod *corev1.Pod) {
-		pod.OwnerReferences[0].Name = s.Other
+	Entry("does not set another Node as the owner", Denies("NR-POD-2"), mirror(func(e *Env, pod *corev1.Pod) {
+		pod.OwnerReferences[0].Name = e.Other
 	}), ownedByItself),
-	Entry("does not own it without controlling it", Denies("NR-POD-2"), mirror(func(_ *Scene, pod *corev1.Pod) {
-		pod.OwnerReferences[0].Controller = nil
-	}), asController),
-	Entry("does not have it block the deletion of its Node", Denies("NR-POD-2"), mirror(func(_ *Scene, pod *corev1.Pod) {
+	Entry("does not set itself as an owner that is not the controller", Denies("NR-POD-2"),
+		mirror(func(_ *Env, pod *corev1.Pod) {
+			pod.OwnerReferences[0].Controller = nil
+		}), asController),
+	Entry("does not set blockOwnerDeletion", Denies("NR-POD-2"), mirror(func(_ *Env, pod *corev1.Pod) {
 		pod.OwnerReferences[0].BlockOwnerDeletion = ptr.To(true)
 	}), notBlocking),
-	Entry("does not name a Node that it was before", Denies("NR-POD-2"), mirror(func(_ *Scene, pod *corev1.Pod) {
+	Entry("does not set the UID of its former Node", Denies("NR-POD-2"), mirror(func(_ *Env, pod *corev1.Pod) {
 		pod.OwnerReferences[0].UID = "another"
 	}), "UID mismatch"),
 
-	Entry("mounts nothing of the API into it", Allows("NR-POD-3"),
+	Entry("creates a mirror pod without API objects", Allows("NR-POD-3"),
 		mirror(with(fixtures.Using("scratch", corev1.VolumeSource{
 			EmptyDir: &corev1.EmptyDirVolumeSource{},
 		})))),
-	Entry("mounts no config map into it", Denies("NR-POD-3"), mirror(with(fixtures.WithConfigMap("any"))), noReference),
-	Entry("takes no environment from a config map", Denies("NR-POD-3"), mirror(with(fixtures.WithConfigMapInEnv("any"))),
+	Entry("does not create it with a config map volume", Denies("NR-POD-3"), mirror(with(fixtures.WithConfigMap("any"))),
 		noReference),
-	Entry("mounts no claim into it", Denies("NR-POD-3"), mirror(with(fixtures.WithClaim("any"))), noReference),
-	Entry("has no claim made for it", Denies("NR-POD-3"), mirror(with(fixtures.WithEphemeralClaim())), noReference),
-	Entry("mounts no volume of a driver into it", Denies("NR-POD-3"),
+	Entry("does not create it with a config map in its environment", Denies("NR-POD-3"),
+		mirror(with(fixtures.WithConfigMapInEnv("any"))),
+		noReference),
+	Entry("does not create it with a claim", Denies("NR-POD-3"), mirror(with(fixtures.WithClaim("any"))), noReference),
+	Entry("does not create it with an ephemeral volume", Denies("NR-POD-3"), mirror(with(fixtures.WithEphemeralClaim())),
+		noReference),
+	Entry("does not create it with a CSI volume", Denies("NR-POD-3"),
 		mirror(with(fixtures.Using("driven", corev1.VolumeSource{
 			CSI: &corev1.CSIVolumeSource{Driver: fixtures.Driver},
 		}))), noReference),
-	Entry("mounts no bundle of trust into it", Denies("NR-POD-3"), mirror(with(fixtures.Using("trust", corev1.VolumeSource{
-		Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{{
-			ClusterTrustBundle: &corev1.ClusterTrustBundleProjection{Name: ptr.To("any"), Path: "trust.pem"},
-		}}},
-	}))), noReference),
+	Entry("does not create it with a trust bundle", Denies("NR-POD-3"),
+		mirror(with(fixtures.Using("trust", corev1.VolumeSource{
+			Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{{
+				ClusterTrustBundle: &corev1.ClusterTrustBundleProjection{Name: ptr.To("any"), Path: "trust.pem"},
+			}}},
+		}))), noReference),
 )
 
 var _ = DescribeTable("a node that writes to a pod", admit,
@@ -110,16 +115,16 @@ var _ = DescribeTable("a node that writes to a pod", admit,
 
 	Entry("updates a status without a label", Allows("NR-POD-7"),
 		podOn(own, aboutPod(Patch(api.Pods).Sub("status").With(status("reason", "Well"))), labelled)),
-	Entry("adds no label through a status", Denies("NR-POD-7"),
+	Entry("does not add a label through a status", Denies("NR-POD-7"),
 		podOn(own, aboutPod(Patch(api.Pods).Sub("status").With(metadata("labels", fields{"app": "payments"})))),
 		noStatusLabels),
-	Entry("changes no label through a status", Denies("NR-POD-7"),
+	Entry("does not change a label through a status", Denies("NR-POD-7"),
 		podOn(own, aboutPod(Patch(api.Pods).Sub("status").With(metadata("labels", fields{"unlisted": "other"}))), labelled),
 		noStatusLabels),
-	Entry("removes no label through a status", Denies("NR-POD-7"),
+	Entry("does not remove a label through a status", Denies("NR-POD-7"),
 		podOn(own, aboutPod(Patch(api.Pods).Sub("status").With(metadata("labels", fields{"unlisted": nil}))), labelled),
 		noStatusLabels),
-	Entry("says nothing of resource claims in a status", Denies("NR-POD-7"),
+	Entry("does not set resource claims through a status", Denies("NR-POD-7"),
 		podOn(own, aboutPod(Patch(api.Pods).Sub("status").With(
 			status("resourceClaimStatuses", []any{fields{"name": "device", "resourceClaimName": "stolen"}}))),
 			fixtures.WithResourceClaimTemplate("any")), "cannot update resource claim statues"),
@@ -138,25 +143,26 @@ func evicted(pod *corev1.Pod) Request {
 
 // The authorizers allow no node these requests. An accidental or malicious RBAC grant must not
 // allow them either.
-var _ = DescribeTable("a node to which RBAC grants more of pods", func(ctx SpecContext, story Story, text string) {
-	admitGranted(ctx, granted(story, rbacv1.PolicyRule{
-		Verbs: []string{"update", "patch", "create"}, APIGroups: []string{""},
-		Resources: []string{"pods", "pods/ephemeralcontainers", "pods/resize", "pods/binding"},
-	}), text)
-},
-	Entry("changes nothing of its own", Denies("NR-POD-5"),
+var _ = DescribeTable("a node to which RBAC grants writes of pods",
+	func(ctx SpecContext, makeRequest RequestFunc, text string) {
+		admitGranted(ctx, granted(makeRequest, rbacv1.PolicyRule{
+			Verbs: []string{"update", "patch", "create"}, APIGroups: []string{""},
+			Resources: []string{"pods", "pods/ephemeralcontainers", "pods/resize", "pods/binding"},
+		}), text)
+	},
+	Entry("does not update its own pod", Denies("NR-POD-5"),
 		podOn(own, aboutPod(Patch(api.Pods).With(metadata("labels", fields{"app": "payments"})))),
 		"can only create and delete mirror pods"),
-	Entry("adds no container to its own", Denies("NR-POD-9"),
+	Entry("does not add a container to its own pod", Denies("NR-POD-9"),
 		podOn(own, aboutPod(Patch(api.Pods).Sub("ephemeralcontainers").With(spec("ephemeralContainers", []any{
 			fields{"name": "debug", "image": fixtures.PauseImage},
 		})))), "unexpected pod subresource"),
-	Entry("resizes not even its own", Denies("NR-POD-9"),
+	Entry("does not resize its own pod", Denies("NR-POD-9"),
 		podOn(own, aboutPod(Patch(api.Pods).Sub("resize").With(fields{}))), "unexpected pod subresource"),
 )
 
-var _ = DescribeTable("a node to which RBAC grants more of pods still", admit,
-	Entry("writes the status of its own", Allows("NR-POD-9"),
+var _ = DescribeTable("a node that writes pods with its own rights", admit,
+	Entry("updates the status of its own pod", Allows("NR-POD-9"),
 		podOn(own, aboutPod(Patch(api.Pods).Sub("status").With(status("message", "well"))))),
-	Entry("makes a mirror pod", Allows("NR-POD-5"), mirror()),
+	Entry("creates a mirror pod", Allows("NR-POD-5"), mirror()),
 )

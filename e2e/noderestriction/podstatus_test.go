@@ -16,15 +16,15 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// reporting patches the status of a pod on the scene's own node.
-func reporting(patch fields) Story {
+// reporting patches the status of a pod on the Env's own node.
+func reporting(patch fields) RequestFunc {
 	return podOn(own, aboutPod(Patch(api.Pods).Sub("status").With(patch)))
 }
 
 // afterwards patches the status of a pod that has ended.
-func afterwards(patch fields) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		pod := s.Pod(ctx, s.Own)
+func afterwards(patch fields) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		pod := e.Pod(ctx, e.Own)
 		pod.Status.Phase = corev1.PodFailed
 		_, err := suite.Client.CoreV1().Pods(pod.Namespace).UpdateStatus(ctx, pod, metav1.UpdateOptions{})
 		Expect(err).NotTo(HaveOccurred())
@@ -37,15 +37,15 @@ func podIPs(ip string) fields {
 	return fields{"status": fields{"podIP": ip, "podIPs": []any{fields{"ip": ip}}}}
 }
 
-// inRange gives the scene's Nodes addresses and waits until the scene's own Node has its podCIDR.
+// inRange gives the Env's Nodes addresses and waits until the Env's own Node has its podCIDR.
 // The patch then reports an IP inside it.
-func inRange(patch func(inside string) fields) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		addressed(ctx, s)
-		otherAddressed(ctx, s)
+func inRange(patch func(inside string) fields) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		addressed(ctx, e)
+		otherAddressed(ctx, e)
 		var cidr string
 		Eventually(ctx, func() (string, error) {
-			node, err := suite.Client.CoreV1().Nodes().Get(ctx, s.Own, metav1.GetOptions{})
+			node, err := suite.Client.CoreV1().Nodes().Get(ctx, e.Own, metav1.GetOptions{})
 			if err != nil {
 				return "", err
 			}
@@ -53,7 +53,7 @@ func inRange(patch func(inside string) fields) Story {
 			return cidr, nil
 		}).WithTimeout(time.Minute).WithPolling(200*time.Millisecond).ShouldNot(BeEmpty(),
 			"kube-controller-manager gives Nodes their podCIDR")
-		return reporting(patch(must(netip.ParsePrefix(cidr)).Addr().Next().Next().String()))(ctx, s)
+		return reporting(patch(must(netip.ParsePrefix(cidr)).Addr().Next().Next().String()))(ctx, e)
 	}
 }
 
@@ -61,45 +61,49 @@ func inRange(patch func(inside string) fields) Story {
 func always(patch fields) func(string) fields { return func(string) fields { return patch } }
 
 // onOwnAddress reports the node's own address as the pod's host IP.
-func onOwnAddress(ctx context.Context, s *Scene) Request {
-	return inRange(always(status("hostIP", s.Address())))(ctx, s)
+func onOwnAddress(ctx context.Context, e *Env) Request {
+	return inRange(always(status("hostIP", e.Address())))(ctx, e)
 }
 
-// othersAddress is the address of the scene's other Node after [otherAddressed].
+// othersAddress is the address of the Env's other Node after [otherAddressed].
 const othersAddress = "192.0.2.99"
 
-func otherAddressed(ctx context.Context, s *Scene) {
+func otherAddressed(ctx context.Context, e *Env) {
 	GinkgoHelper()
-	s.Node(ctx, s.Other)
-	patchStatus(ctx, s.Other, fields{"addresses": []any{fields{"type": "InternalIP", "address": othersAddress}}})
+	e.Node(ctx, e.Other)
+	patchStatus(ctx, e.Other, fields{"addresses": []any{fields{"type": "InternalIP", "address": othersAddress}}})
 }
 
 var _ = DescribeTable("a node that reports on a pod", admit,
-	Entry("leaves its annotations", Allows("NR-PODMETA-1"), reporting(status("message", "well"))),
-	Entry("changes no annotation", DeniesBeyond("NR-PODMETA-1", Behind),
+	Entry("does not change annotations: admitted", Allows("NR-PODMETA-1"), reporting(status("message", "well"))),
+	Entry("changes an annotation: denied", DeniesBeyond("NR-PODMETA-1", Behind),
 		reporting(metadata("annotations", fields{"bulkhead.dev/e2e": "any"})),
 		"cannot update annotations through pod status"),
-	Entry("leaves its finalizers", Allows("NR-PODMETA-2"), reporting(status("message", "well"))),
-	Entry("changes no finalizer", DeniesBeyond("NR-PODMETA-2", Behind),
+	Entry("does not change finalizers: admitted", Allows("NR-PODMETA-2"), reporting(status("message", "well"))),
+	Entry("changes a finalizer: denied", DeniesBeyond("NR-PODMETA-2", Behind),
 		reporting(metadata("finalizers", []any{"bulkhead.dev/e2e"})),
 		"cannot update finalizers or owner references through pod status"),
 
-	Entry("says that it ended", Allows("NR-PODPHASE-1"), reporting(status("phase", "Failed"))),
-	Entry("says more of one that has ended", Allows("NR-PODPHASE-1"), afterwards(status("message", "it was time"))),
-	Entry("says so in another way", Allows("NR-PODPHASE-1"), afterwards(status("phase", "Succeeded"))),
-	Entry("does not bring it back to life", DeniesBeyond("NR-PODPHASE-1", Behind), afterwards(status("phase", "Running")),
+	Entry("sets phase Failed: admitted", Allows("NR-PODPHASE-1"), reporting(status("phase", "Failed"))),
+	Entry("changes the message of an ended pod: admitted", Allows("NR-PODPHASE-1"),
+		afterwards(status("message", "it was time"))),
+	Entry("changes an ended pod from Failed to Succeeded: admitted", Allows("NR-PODPHASE-1"),
+		afterwards(status("phase", "Succeeded"))),
+	Entry("changes an ended pod to Running: denied", DeniesBeyond("NR-PODPHASE-1", Behind),
+		afterwards(status("phase", "Running")),
 		"cannot change the phase of a pod that has ended"),
 
-	Entry("gives it an IP of its range", Allows("NR-PODIP-1"), inRange(podIPs)),
-	Entry("gives it none of elsewhere", DeniesBeyond("NR-PODIP-1", Behind), inRange(always(podIPs("203.0.113.7"))),
+	Entry("sets an IP of its podCIDR: admitted", Allows("NR-PODIP-1"), inRange(podIPs)),
+	Entry("sets an IP outside of its podCIDR: denied", DeniesBeyond("NR-PODIP-1", Behind),
+		inRange(always(podIPs("203.0.113.7"))),
 		"inside its podCIDRs"),
-	Entry("gives it an IP that is nobody's", Allows("NR-PODIP-2"), inRange(podIPs)),
-	Entry("gives it no IP of another node", DeniesBeyond("NR-PODIP-2", Behind), inRange(always(podIPs(othersAddress))),
+	Entry("sets an IP that no node has: admitted", Allows("NR-PODIP-2"), inRange(podIPs)),
+	Entry("sets an IP of another node: denied", DeniesBeyond("NR-PODIP-2", Behind), inRange(always(podIPs(othersAddress))),
 		"it is that of node"),
-	Entry("gives it no IP of loopback", DeniesBeyond("NR-PODIP-2", Behind), inRange(always(podIPs("127.0.0.1"))),
+	Entry("sets a loopback IP: denied", DeniesBeyond("NR-PODIP-2", Behind), inRange(always(podIPs("127.0.0.1"))),
 		"as the IP of a pod"),
-	Entry("has it on its own address", Allows("NR-PODIP-3"), onOwnAddress),
-	Entry("does not have it on another node's address", DeniesBeyond("NR-PODIP-3", Behind),
+	Entry("sets its own address as the host IP: admitted", Allows("NR-PODIP-3"), onOwnAddress),
+	Entry("sets another node's address as the host IP: denied", DeniesBeyond("NR-PODIP-3", Behind),
 		inRange(always(status("hostIP", othersAddress))),
 		"can only report host IPs that are its own"),
 )

@@ -41,22 +41,22 @@ var _ = Describe("a real kubelet that starts", Serial, Label(Disruptive, Slow, O
 	// The kubelet is stopped during this time, so that the Node is missing long enough for other
 	// components to notice. The objects that it owned are garbage collected, and its podCIDR is
 	// free again.
-	It("registers again where its Node was deleted, and serves as before", Allows("NR-NODE-1"), func(ctx SpecContext) {
-		scene := suite.Scene()
+	It("registers again after its Node was deleted, and serves as before", Allows("NR-NODE-1"), func(ctx SpecContext) {
+		env := suite.Env()
 		before := must(suite.Client.CoreV1().Nodes().Get(ctx, suite.Worker, metav1.GetOptions{}))
 		kubelet := must(suite.RealKubelet(ctx, suite.Worker))
 		since := time.Now()
-		DeferCleanup(comeBack, before)
+		DeferCleanup(restoreWorker, before)
 		onWorker(ctx, "systemctl stop kubelet")
 		Expect(suite.Client.CoreV1().Nodes().Delete(ctx, suite.Worker, metav1.DeleteOptions{})).To(Succeed())
-		Eventually(ctx, isForgotten).WithTimeout(time.Minute).WithPolling(200*time.Millisecond).Should(BeTrue(),
+		Eventually(ctx, ownedObjectsDeleted).WithTimeout(time.Minute).WithPolling(200*time.Millisecond).Should(BeTrue(),
 			"what the Node owned goes with it")
 
 		// The same credentials and the same request, with another name.
-		suite.ExpectRefusedWrite(ctx, kubelet, Create(api.Nodes).With(fixtures.Node(scene.Other)),
+		suite.ExpectRefusedWrite(ctx, kubelet, Create(api.Nodes).With(fixtures.Node(env.Other)),
 			Refusal{By: "NR-NODE-1", Text: onlyItself})
 
-		comeBack(ctx, before)
+		restoreWorker(ctx, before)
 		after := must(suite.Client.CoreV1().Nodes().Get(ctx, suite.Worker, metav1.GetOptions{}))
 		Expect(after.UID).NotTo(Equal(before.UID))
 		Expect(registrations(ctx, since)).To(ContainElement(int32(http.StatusCreated)))
@@ -67,9 +67,9 @@ var _ = Describe("a real kubelet that starts", Serial, Label(Disruptive, Slow, O
 			_, err := suite.Client.CoordinationV1().Leases(fixtures.LeaseNamespace).Get(ctx, suite.Worker, metav1.GetOptions{})
 			return err
 		}).WithTimeout(NodeReady).WithPolling(time.Second).Should(Succeed(), "its heartbeat")
-		secret := fixtures.Secret(scene.Namespace(ctx), "secret")
-		scene.Put(ctx, secret)
-		expectRunning(ctx, scene.Pod(ctx, suite.Worker, fixtures.WithSecret(secret.Name), fixtures.WithToken()))
+		secret := fixtures.Secret(env.Namespace(ctx), "secret")
+		env.Put(ctx, secret)
+		expectRunning(ctx, env.Pod(ctx, suite.Worker, fixtures.WithSecret(secret.Name), fixtures.WithToken()))
 		expectRefusalsOnList(ctx, suite.Worker, since, "whose Node was deleted")
 	})
 })
@@ -94,9 +94,9 @@ func registrations(ctx context.Context, since time.Time) ([]int32, error) {
 	return codes, err
 }
 
-// isForgotten reports whether the objects that the worker's Node owned are deleted. Otherwise the
-// kubelet would use them, until the garbage collector deletes them.
-func isForgotten(ctx context.Context) (bool, error) {
+// ownedObjectsDeleted reports whether the objects that the worker's Node owned are deleted.
+// Otherwise the kubelet would use them, until the garbage collector deletes them.
+func ownedObjectsDeleted(ctx context.Context) (bool, error) {
 	_, lease := suite.Client.CoordinationV1().Leases(fixtures.LeaseNamespace).Get(ctx, suite.Worker, metav1.GetOptions{})
 	_, drivers := suite.Client.StorageV1().CSINodes().Get(ctx, suite.Worker, metav1.GetOptions{})
 	for _, err := range []error{lease, drivers} {
@@ -107,11 +107,11 @@ func isForgotten(ctx context.Context) (bool, error) {
 	return lease != nil && drivers != nil, nil
 }
 
-// comeBack starts the worker's kubelet and restores the cluster's state with the old Node, whether
-// that Node still exists or not. kube-controller-manager may give the new Node another podCIDR.
-// Then the pod network of the reference cluster must be updated, and the worker's pods get new
-// addresses.
-func comeBack(ctx context.Context, before *corev1.Node) {
+// restoreWorker starts the worker's kubelet and restores the cluster's state with the old Node,
+// whether that Node still exists or not. kube-controller-manager may give the new Node another
+// podCIDR. Then the pod network of the reference cluster must be updated, and the worker's pods get
+// new addresses.
+func restoreWorker(ctx context.Context, before *corev1.Node) {
 	GinkgoHelper()
 	onWorker(ctx, "systemctl start kubelet")
 	var now *corev1.Node
@@ -121,19 +121,19 @@ func comeBack(ctx context.Context, before *corev1.Node) {
 		return err == nil && (node.Spec.PodCIDR != "" || before.Spec.PodCIDR == ""), nil
 	}).WithTimeout(NodeReady).WithPolling(50*time.Millisecond).Should(BeTrue(), "registered, and with a podCIDR")
 	Expect(suite.FollowPodCIDR(ctx, suite.Worker, before.Spec.PodCIDR)).To(Succeed())
-	giveAgain(ctx, before)
+	restoreNodeFields(ctx, before)
 	Eventually(ctx, func() (bool, error) {
 		node, err := suite.Client.CoreV1().Nodes().Get(ctx, suite.Worker, metav1.GetOptions{})
 		return err == nil && IsReady(node), err
 	}).WithTimeout(NodeReady).WithPolling(time.Second).Should(BeTrue(), "Ready")
 	if was := before.Spec.PodCIDR; was != "" && was != now.Spec.PodCIDR {
-		moveOut(ctx, was)
+		deletePodsWithAddressIn(ctx, was)
 	}
 	Eventually(ctx, notReady).WithTimeout(settled).WithPolling(time.Second).Should(BeEmpty())
 }
 
-// giveAgain sets again what components other than the kubelet had set on the old Node.
-func giveAgain(ctx context.Context, before *corev1.Node) {
+// restoreNodeFields sets again what components other than the kubelet had set on the old Node.
+func restoreNodeFields(ctx context.Context, before *corev1.Node) {
 	GinkgoHelper()
 	Expect(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		node, err := suite.Client.CoreV1().Nodes().Get(ctx, before.Name, metav1.GetOptions{})
@@ -160,9 +160,9 @@ func filled(now, before map[string]string) map[string]string {
 	return all
 }
 
-// moveOut deletes the worker's pods with an address of the old podCIDR, or with no address, so that
-// they are recreated.
-func moveOut(ctx context.Context, cidr string) {
+// deletePodsWithAddressIn deletes the worker's pods with an address of the old podCIDR, or with no
+// address, so that they are recreated.
+func deletePodsWithAddressIn(ctx context.Context, cidr string) {
 	GinkgoHelper()
 	old := must(netip.ParsePrefix(cidr))
 	list := must(suite.Client.CoreV1().Pods("").List(ctx,

@@ -19,9 +19,9 @@ const audience = "e2e.bulkhead.dev"
 
 // token requests a token that is bound to a pod of the node and that the pod mounts. The tweaks
 // edit the request.
-func token(tweaks ...func(*authenticationv1.TokenRequest)) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		return tokenOf(s.Pod(ctx, s.Own, fixtures.WithToken()), tweaks...)
+func token(tweaks ...func(*authenticationv1.TokenRequest)) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		return tokenOf(e.Pod(ctx, e.Own, fixtures.WithToken()), tweaks...)
 	}
 }
 
@@ -33,18 +33,18 @@ func tokenOf(pod *corev1.Pod, tweaks ...func(*authenticationv1.TokenRequest)) Re
 	return Create(api.ServiceAccounts).In(pod.Namespace).Named(pod.Spec.ServiceAccountName).Sub("token").With(request)
 }
 
-// neighboursToken is bound to a pod of another node. A pod of the own node uses the same account.
-func neighboursToken(ctx context.Context, s *Scene) Request {
-	s.Pod(ctx, s.Own, fixtures.WithToken())
-	return tokenOf(s.Pod(ctx, s.Other, fixtures.WithToken()))
+// otherNodesToken is bound to a pod of another node. A pod of the own node uses the same account.
+func otherNodesToken(ctx context.Context, e *Env) Request {
+	e.Pod(ctx, e.Own, fixtures.WithToken())
+	return tokenOf(e.Pod(ctx, e.Other, fixtures.WithToken()))
 }
 
 // anothersToken is for an account that the pod does not use. Another pod on the node uses it.
-func anothersToken(ctx context.Context, s *Scene) Request {
-	account := fixtures.ServiceAccount(s.Namespace(ctx), "another")
-	s.Put(ctx, account)
-	s.Pod(ctx, s.Own, fixtures.WithToken(), fixtures.As(account.Name))
-	request := tokenOf(s.Pod(ctx, s.Own, fixtures.WithToken()))
+func anothersToken(ctx context.Context, e *Env) Request {
+	account := fixtures.ServiceAccount(e.Namespace(ctx), "another")
+	e.Put(ctx, account)
+	e.Pod(ctx, e.Own, fixtures.WithToken(), fixtures.As(account.Name))
+	request := tokenOf(e.Pod(ctx, e.Own, fixtures.WithToken()))
 	return request.Named(account.Name)
 }
 
@@ -56,32 +56,32 @@ func living(seconds int64) func(*authenticationv1.TokenRequest) {
 	return func(r *authenticationv1.TokenRequest) { r.Spec.ExpirationSeconds = ptr.To(seconds) }
 }
 
-func mountingFor(tweak func(*authenticationv1.TokenRequest)) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		return tokenOf(s.Pod(ctx, s.Own, fixtures.WithTokenFor(audience)), tweak)
+func mountingFor(tweak func(*authenticationv1.TokenRequest)) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		return tokenOf(e.Pod(ctx, e.Own, fixtures.WithTokenFor(audience)), tweak)
 	}
 }
 
-var _ = DescribeTable("a node that asks for a token", admit,
+var _ = DescribeTable("a node that requests a token", admit,
 	Entry("gets one that is bound to a pod", Allows("NR-SA-1"), token()),
-	Entry("gets none that is bound to nothing", Denies("NR-SA-1"), token(func(r *authenticationv1.TokenRequest) {
+	Entry("gets none that is not bound", Denies("NR-SA-1"), token(func(r *authenticationv1.TokenRequest) {
 		r.Spec.BoundObjectRef = nil
 	}), "node requested token not bound to a pod"),
-	Entry("gets none that is bound to something else", Denies("NR-SA-1"), token(func(r *authenticationv1.TokenRequest) {
+	Entry("gets none that is bound to another kind", Denies("NR-SA-1"), token(func(r *authenticationv1.TokenRequest) {
 		r.Spec.BoundObjectRef.Kind = "Secret"
 	}), "node requested token not bound to a pod"),
 	Entry("gets none without a UID", Denies("NR-SA-1"), token(func(r *authenticationv1.TokenRequest) {
 		r.Spec.BoundObjectRef.UID = ""
 	}), "node requested token with a pod binding without a uid"),
 
-	Entry("gets one of a pod that there is", Allows("NR-SA-2"), token()),
-	Entry("gets none of a pod that was there before under the name", Denies("NR-SA-2"),
+	Entry("gets one of a pod that exists", Allows("NR-SA-2"), token()),
+	Entry("gets none of a deleted pod of the same name", Denies("NR-SA-2"),
 		token(func(r *authenticationv1.TokenRequest) {
 			r.Spec.BoundObjectRef.UID = "another"
 		}), "does not match the UID in record"),
 
 	Entry("gets one of its own pod", Allows("NR-SA-3"), token()),
-	Entry("gets none of another node's pod", Denies("NR-SA-3"), neighboursToken,
+	Entry("gets none of another node's pod", Denies("NR-SA-3"), otherNodesToken,
 		"node requested token bound to a pod scheduled on a different node"),
 
 	Entry("gets one for an audience that the pod mounts", Allows("NR-SA-4"), mountingFor(forAudience(audience))),
@@ -91,20 +91,20 @@ var _ = DescribeTable("a node that asks for a token", admit,
 		"node may only request 0 or 1 audiences"),
 
 	Entry("gets one of the pod's account", Allows("NR-SA-5"), token()),
-	Entry("gets one that lives as long as kubelets ask", Allows("NR-SA-6"), token(living(3607))),
-	Entry("gets none that lives for years", DeniesBeyond("NR-SA-6", Behind), token(living(10*365*24*3600))),
+	Entry("gets one with the lifetime that kubelets request", Allows("NR-SA-6"), token(living(3607))),
+	Entry("gets none with a lifetime of 10 years", DeniesBeyond("NR-SA-6", Behind), token(living(10*365*24*3600))),
 )
 
-var _ = It("a node gets no token of another account than the pod's", Denies("NR-SA-5"), Label(OnHardened),
+var _ = It("a node gets no token of another account than its pod's", Denies("NR-SA-5"), Label(OnHardened),
 	func(ctx SpecContext) {
 		admit(ctx, anothersToken)
 	})
 
-var _ = It("a node gets no token of a pod that is gone", Denies("NR-SA-2"), func(ctx SpecContext) {
-	scene := suite.Scene()
-	scene.Pod(ctx, scene.Own, fixtures.WithToken())
-	gone := fixtures.Pod(scene.Namespace(ctx), "gone", scene.Own)
+var _ = It("a node gets no token of a deleted pod", Denies("NR-SA-2"), func(ctx SpecContext) {
+	env := suite.Env()
+	env.Pod(ctx, env.Own, fixtures.WithToken())
+	gone := fixtures.Pod(env.Namespace(ctx), "gone", env.Own)
 	gone.UID = "gone"
-	suite.ExpectRefusedWrite(ctx, suite.AsNode(scene.Own), tokenOf(gone),
+	suite.ExpectRefusedWrite(ctx, suite.AsNode(env.Own), tokenOf(gone),
 		Refusal{By: "NR-SA-2", Code: 404, Text: "not found"})
 })

@@ -27,13 +27,13 @@ var (
 
 func TestSpecs(t *testing.T) { suite.Run(t) }
 
-// admit is the body of most tables. The scene's own node makes the write of the entry, and the
+// admit is the body of most tables. The Env's own node makes the write of the entry, and the
 // answer must match the entry's labels. The text is upstream's, or a part of Bulkhead's text.
-func admit(ctx SpecContext, story framework.Story, text ...string) {
-	suite.HoldWrite(ctx, suite.AsNode(suite.Scene().Own), story, text...)
+func admit(ctx SpecContext, makeRequest framework.RequestFunc, text ...string) {
+	suite.ExpectWriteClaim(ctx, suite.AsNode(suite.Env().Own), makeRequest, text...)
 }
 
 // admitCertified is admit with a client certificate of the node that the cluster signed.
-func admitCertified(ctx SpecContext, story framework.Story, text ...string) {
-	suite.HoldWrite(ctx, must(suite.Certified(ctx, suite.Scene().Own)), story, text...)
+func admitCertified(ctx SpecContext, makeRequest framework.RequestFunc, text ...string) {
+	suite.ExpectWriteClaim(ctx, must(suite.Certified(ctx, suite.Env().Own)), makeRequest, text...)
 }

@@ -44,18 +44,19 @@ func withConfigSource() string {
 
 // This API server drops, or does not serve, the fields of these rules. An API server with other
 // feature gates would send them, so the webhook must decide about them.
-var _ = Describe("the webhook itself, asked what this API server does not ask:", Label(OnHost), func() {
-	BeforeEach(func() { suite.NeedsOurs("there is no webhook") })
+var _ = Describe("node-restriction's endpoint, for fields that this API server does not send:", Label(OnHost), func() {
+	BeforeEach(func() { suite.SkipOnInTree("there is no webhook") })
 
-	It("a node writes its CSINode", Allows("NR-CSINODE-2"), func(ctx SpecContext) { expectAdmitted(ctx, updateOf("")) })
-	It("not the status of it, where CSIVolumeHealth is off", Denies("NR-CSINODE-2"), func(ctx SpecContext) {
+	It("update of its CSINode: admitted", Allows("NR-CSINODE-2"),
+		func(ctx SpecContext) { expectAdmitted(ctx, updateOf("")) })
+	It("status of its CSINode, with CSIVolumeHealth off: denied", Denies("NR-CSINODE-2"), func(ctx SpecContext) {
 		expectForbidden(ctx, updateOf("status"), "CSIVolumeHealth feature gate is disabled [NR-CSINODE-2]")
 	})
 
-	It("a node registers without a source of configuration", Allows("NR-NODE-2"), func(ctx SpecContext) {
+	It("registration without a configSource: admitted", Allows("NR-NODE-2"), func(ctx SpecContext) {
 		expectAdmitted(ctx, review("e2e-any"))
 	})
-	It("not with one", Denies("NR-NODE-2"), func(ctx SpecContext) {
+	It("registration with a configSource: denied", Denies("NR-NODE-2"), func(ctx SpecContext) {
 		expectForbidden(ctx, withConfigSource(), "non-nil configSource [NR-NODE-2]")
 	})
 })

@@ -19,15 +19,15 @@ import (
 )
 
 // asWorkersKubelet is the body of entries that use the worker's own kubelet certificate.
-func asWorkersKubelet(ctx SpecContext, story Story, text ...string) {
-	suite.HoldWrite(ctx, must(suite.RealKubelet(ctx, suite.Worker)), story, text...)
+func asWorkersKubelet(ctx SpecContext, makeRequest RequestFunc, text ...string) {
+	suite.ExpectWriteClaim(ctx, must(suite.RealKubelet(ctx, suite.Worker)), makeRequest, text...)
 }
 
-func worker(*Scene) string { return suite.Worker }
+func worker(*Env) string { return suite.Worker }
 
 // itself is a write to the worker's Node.
-func itself(r Request) Story {
-	return func(context.Context, *Scene) Request { return r.Named(suite.Worker) }
+func itself(r Request) RequestFunc {
+	return func(context.Context, *Env) Request { return r.Named(suite.Worker) }
 }
 
 // uniqueName returns the name that kubelets use for a volume of the specs' driver.
@@ -46,59 +46,59 @@ func volumesInUse(names ...string) fields { return status("volumesInUse", names)
 // podWithVolume starts a pod on a node with a volume of the specs' driver. The volumes of the
 // tweaks come first. It returns the volume once it is bound.
 func podWithVolume(
-	ctx context.Context, s *Scene, node string, before ...fixtures.PodTweak,
+	ctx context.Context, e *Env, node string, before ...fixtures.PodTweak,
 ) *corev1.PersistentVolume {
 	GinkgoHelper()
-	claim := fixtures.Claim(s.Namespace(ctx), s.NewName("claim"), s.NewName("volume"))
+	claim := fixtures.Claim(e.Namespace(ctx), e.NewName("claim"), e.NewName("volume"))
 	volume := fixtures.Volume(claim.Spec.VolumeName, claim.Namespace, claim.Name, "none")
-	s.Put(ctx, volume, claim)
+	e.Put(ctx, volume, claim)
 	Eventually(ctx, func() (corev1.PersistentVolumeClaimPhase, error) {
 		got, err := suite.Client.CoreV1().PersistentVolumeClaims(claim.Namespace).Get(ctx, claim.Name, metav1.GetOptions{})
 		return got.Status.Phase, err
 	}).WithTimeout(Soon).WithPolling(time.Second).Should(Equal(corev1.ClaimBound))
-	s.Pod(ctx, node, append(before, fixtures.WithClaim(claim.Name))...)
+	e.Pod(ctx, node, append(before, fixtures.WithClaim(claim.Name))...)
 	return volume
 }
 
-// usesVolumeOn makes the scene's own node report the volume of a pod on the given node.
-func usesVolumeOn(where place) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		volume := podWithVolume(ctx, s, where(s))
-		return Patch(api.Nodes).Sub("status").Named(s.Own).With(volumesInUse(uniqueName(volume.Name)))
+// usesVolumeOn makes the Env's own node report the volume of a pod on the given node.
+func usesVolumeOn(where place) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		volume := podWithVolume(ctx, e, where(e))
+		return Patch(api.Nodes).Sub("status").Named(e.Own).With(volumesInUse(uniqueName(volume.Name)))
 	}
 }
 
-// usesVolumeOfEndedPod makes the scene's own node report the volume of its pod that has ended.
-func usesVolumeOfEndedPod(ctx context.Context, s *Scene) Request {
-	volume := podWithVolume(ctx, s, s.Own)
-	pods := suite.Client.CoreV1().Pods(s.Namespace(ctx))
+// usesVolumeOfEndedPod makes the Env's own node report the volume of its pod that has ended.
+func usesVolumeOfEndedPod(ctx context.Context, e *Env) Request {
+	volume := podWithVolume(ctx, e, e.Own)
+	pods := suite.Client.CoreV1().Pods(e.Namespace(ctx))
 	all, err := pods.List(ctx, metav1.ListOptions{})
 	Expect(err).NotTo(HaveOccurred())
 	Expect(all.Items).To(HaveLen(1))
 	ended := []byte(`{"status": {"phase": "Succeeded"}}`)
 	_, err = pods.Patch(ctx, all.Items[0].Name, types.MergePatchType, ended, metav1.PatchOptions{}, "status")
 	Expect(err).NotTo(HaveOccurred())
-	return Patch(api.Nodes).Sub("status").Named(s.Own).With(volumesInUse(uniqueName(volume.Name)))
+	return Patch(api.Nodes).Sub("status").Named(e.Own).With(volumesInUse(uniqueName(volume.Name)))
 }
 
-// usesVolumeBehind makes the scene's own node report the volume of its oldest pod, after newer pods
+// usesVolumeBehind makes the Env's own node report the volume of its oldest pod, after newer pods
 // were added to the node.
-func usesVolumeBehind(pods int, tweaks ...fixtures.PodTweak) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		request := usesVolumeOn(own)(ctx, s)
+func usesVolumeBehind(pods int, tweaks ...fixtures.PodTweak) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		request := usesVolumeOn(own)(ctx, e)
 		for range pods {
-			s.Pod(ctx, s.Own, tweaks...)
+			e.Pod(ctx, e.Own, tweaks...)
 		}
 		return request
 	}
 }
 
-// usesVolumeAfter makes the scene's own node report the last volume of its pod. The volumes before
+// usesVolumeAfter makes the Env's own node report the last volume of its pod. The volumes before
 // it are of a kind that the node attaches or mounts.
-func usesVolumeAfter(count int) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		volume := podWithVolume(ctx, s, s.Own, withShares(count))
-		return Patch(api.Nodes).Sub("status").Named(s.Own).With(volumesInUse(uniqueName(volume.Name)))
+func usesVolumeAfter(count int) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		volume := podWithVolume(ctx, e, e.Own, withShares(count))
+		return Patch(api.Nodes).Sub("status").Named(e.Own).With(volumesInUse(uniqueName(volume.Name)))
 	}
 }
 
@@ -125,14 +125,14 @@ func withMissingClaims(count int) fixtures.PodTweak {
 	}
 }
 
-// usesVolumeOfAnotherClaim makes the scene's own node report the volume of another node's pod. A
+// usesVolumeOfAnotherClaim makes the Env's own node report the volume of another node's pod. A
 // claim of its own pod also names the volume, but the volume is bound to the other claim.
-func usesVolumeOfAnotherClaim(ctx context.Context, s *Scene) Request {
-	volume := podWithVolume(ctx, s, s.Other)
-	claim := fixtures.Claim(s.Namespace(ctx), s.NewName("claim"), volume.Name)
-	s.Put(ctx, claim)
-	s.Pod(ctx, s.Own, fixtures.WithClaim(claim.Name))
-	return Patch(api.Nodes).Sub("status").Named(s.Own).With(volumesInUse(uniqueName(volume.Name)))
+func usesVolumeOfAnotherClaim(ctx context.Context, e *Env) Request {
+	volume := podWithVolume(ctx, e, e.Other)
+	claim := fixtures.Claim(e.Namespace(ctx), e.NewName("claim"), volume.Name)
+	e.Put(ctx, claim)
+	e.Pod(ctx, e.Own, fixtures.WithClaim(claim.Name))
+	return Patch(api.Nodes).Sub("status").Named(e.Own).With(volumesInUse(uniqueName(volume.Name)))
 }
 
 const (
@@ -143,11 +143,11 @@ const (
 var _ = DescribeTable("a node that reports volumes", admit,
 	Entry("registers without attached volumes", Allows("NR-VOLUME-1"), registering()),
 	Entry("registers with an attached volume: denied", DeniesBeyond("NR-VOLUME-1", Behind),
-		registering(func(_ *Scene, node *corev1.Node) {
+		registering(func(_ *Env, node *corev1.Node) {
 			node.Status.VolumesAttached = []corev1.AttachedVolume{{Name: "kubernetes.io/csi/e2e^victim"}}
 		}), notAttached),
 	Entry("registers with another node's volume in use: denied", DeniesBeyond("NR-VOLUME-2", Behind),
-		registering(func(_ *Scene, node *corev1.Node) {
+		registering(func(_ *Env, node *corev1.Node) {
 			node.Status.VolumesInUse = []corev1.UniqueVolumeName{"kubernetes.io/csi/e2e^victim"}
 		}), notInUse),
 )
@@ -172,18 +172,18 @@ var _ = DescribeTable("the worker's kubelet that reports volumes", Label(OnHost,
 	Entry("attaches another node's volume to itself: denied", DeniesBeyond("NR-VOLUME-1", Behind),
 		itself(Patch(api.Nodes).Sub("status").With(attachedVolumes(uniqueName("victim")))), notAttached),
 	Entry("has another node's volume in use: denied", DeniesBeyond("NR-VOLUME-2", Behind),
-		func(ctx context.Context, s *Scene) Request {
-			volume := podWithVolume(ctx, s, s.Other)
+		func(ctx context.Context, e *Env) Request {
+			volume := podWithVolume(ctx, e, e.Other)
 			return Patch(api.Nodes).Sub("status").Named(suite.Worker).With(volumesInUse(uniqueName(volume.Name)))
 		}, notInUse),
 )
 
 // The specs' driver does not exist, so the volume is never attached. The kubelet reports the volume
 // before the attachment, and stops when the pod is deleted.
-var _ = It("the worker's kubelet reports the volume of a pod that starts, and no longer when the pod has gone",
+var _ = It("the worker's kubelet reports the volume of a pod that starts, until the pod is deleted",
 	Allows("NR-VOLUME-2"), Label(OnHost, OnWorker, Slow), func(ctx SpecContext) {
-		scene, since := suite.Scene(), time.Now()
-		volume := podWithVolume(ctx, scene, suite.Worker)
+		env, since := suite.Env(), time.Now()
+		volume := podWithVolume(ctx, env, suite.Worker)
 		DeferCleanup(detach, volume.Name)
 		name := corev1.UniqueVolumeName(uniqueName(volume.Name))
 		inUse := func() ([]corev1.UniqueVolumeName, error) {
@@ -191,7 +191,7 @@ var _ = It("the worker's kubelet reports the volume of a pod that starts, and no
 			return node.Status.VolumesInUse, err
 		}
 		Eventually(ctx, inUse).WithTimeout(PodStart).WithPolling(time.Second).Should(ContainElement(name))
-		Expect(suite.Client.CoreV1().Pods(scene.Namespace(ctx)).DeleteCollection(ctx, metav1.DeleteOptions{},
+		Expect(suite.Client.CoreV1().Pods(env.Namespace(ctx)).DeleteCollection(ctx, metav1.DeleteOptions{},
 			metav1.ListOptions{})).To(Succeed())
 		Eventually(ctx, inUse).WithTimeout(PodStart).WithPolling(time.Second).ShouldNot(ContainElement(name))
 		expectRefusalsOnList(ctx, suite.Worker, since, "with a volume that is not attached")

@@ -72,24 +72,24 @@ func expectForbidden(ctx context.Context, body, end string) {
 	Expect(answer.Response.Result.Message).To(HaveSuffix(end), text)
 }
 
-var _ = Describe("the webhook itself", Label(OnHost), func() {
-	BeforeEach(func() { suite.NeedsOurs("there is no webhook") })
+var _ = Describe("node-restriction's endpoint", Label(OnHost), func() {
+	BeforeEach(func() { suite.SkipOnInTree("there is no webhook") })
 
-	It("answers a good review", Allows("NR-NODE-1"), func(ctx SpecContext) {
+	It("admits a valid review", Allows("NR-NODE-1"), func(ctx SpecContext) {
 		expectAdmitted(ctx, review("e2e-any"))
 	})
 
-	It("and its twin for another node", Denies("NR-NODE-1"), func(ctx SpecContext) {
+	It("rejects the same review for another node", Denies("NR-NODE-1"), func(ctx SpecContext) {
 		expectForbidden(ctx, review("e2e-another"), "[NR-NODE-1]")
 	})
 
-	DescribeTable("never admits", Denies("NR-IDENT-1"),
+	DescribeTable("does not admit", Denies("NR-IDENT-1"),
 		func(ctx SpecContext, body func() string) {
 			code, answer, text := post(ctx, body())
 			Expect(code).To(MatchRegexp("^(200|4..)$"), text)
 			Expect(answer.Response == nil || !answer.Response.Allowed).To(BeTrue(), text)
 		},
-		Entry("nothing", func() string { return "" }),
+		Entry("an empty body", func() string { return "" }),
 		Entry("half a review", func() string { good := review("e2e-any"); return good[:len(good)/2] }),
 		Entry("a review without a request",
 			func() string { return `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}` }),
@@ -102,10 +102,10 @@ var _ = Describe("the webhook itself", Label(OnHost), func() {
 		}),
 		Entry("an update from nothing", func() string { return review("e2e-any", "CREATE", "UPDATE") }),
 		Entry("a deletion of nothing", func() string { return review("e2e-any", "CREATE", "DELETE") }),
-		Entry("three megabytes that are a name", func() string { return review(strings.Repeat("x", 3<<20)) }),
+		Entry("a name of three megabytes", func() string { return review(strings.Repeat("x", 3<<20)) }),
 	)
 
-	It("does not read ten megabytes, and says so", Denies("NR-LIMIT"), func(ctx SpecContext) {
+	It("rejects a review of ten megabytes without reading it", Denies("NR-LIMIT"), func(ctx SpecContext) {
 		count := func() float64 {
 			return must(suite.RestrictionMetric(ctx, "bulkhead_admission_reviews_total", `rule="NR-LIMIT"`))
 		}
@@ -121,7 +121,7 @@ var _ = Describe("the webhook itself", Label(OnHost), func() {
 		Expect(count()).To(BeNumerically(">", before), "the answer was: "+text)
 	})
 
-	It("while one megabyte is read", Allows("NR-LIMIT"), func(ctx SpecContext) {
+	It("reads a review of one megabyte", Allows("NR-LIMIT"), func(ctx SpecContext) {
 		code, answer, text := post(ctx,
 			review("e2e-any", `"metadata":{`, `"metadata":{"labels":{"big":"`+strings.Repeat("x", 1<<20)+`"},`))
 		Expect(code).To(Equal("200"), text)
@@ -129,7 +129,7 @@ var _ = Describe("the webhook itself", Label(OnHost), func() {
 		Expect(answer.Response.Allowed).To(Equal(suite.Settings.Profile == Parity), text)
 	})
 
-	DescribeTable("gives nothing to", Denies("NR-IDENT-1"),
+	DescribeTable("rejects", Denies("NR-IDENT-1"),
 		func(ctx SpecContext, options string) {
 			_, err := suite.Host.Run(ctx, suite.ControlPlane, withoutKey+" "+options+" "+webhookURL)
 			Expect(err).To(HaveOccurred(), "the handshake succeeded")
@@ -142,7 +142,7 @@ var _ = Describe("the webhook itself", Label(OnHost), func() {
 
 // The registration is a file on the hosts' disks (KEP-5793), so a user with all rights in the API
 // cannot remove it.
-var _ = It("nobody removes the webhook through the API", Denies("NR-EVENT-2"), Label(OnHardened),
+var _ = It("the webhook cannot be removed through the API", Denies("NR-EVENT-2"), Label(OnHardened),
 	func(ctx SpecContext) {
 		registrations := suite.Client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
 		err := registrations.Delete(ctx, webhookName, metav1.DeleteOptions{})
@@ -150,5 +150,5 @@ var _ = It("nobody removes the webhook through the API", Denies("NR-EVENT-2"), L
 		err = registrations.DeleteCollection(ctx, metav1.DeleteOptions{},
 			metav1.ListOptions{LabelSelector: "app.kubernetes.io/part-of=bulkhead"})
 		Expect(err).NotTo(HaveOccurred())
-		admit(ctx, telling(other), ownObjects)
+		admit(ctx, newEvent(other), ownObjects)
 	})

@@ -27,13 +27,13 @@ const (
 	handler = "handler"
 	// watched has the same scope in audit mode.
 	watched = "watched"
-	// held is limited on all resources.
-	held = "held"
+	// fullScope is limited on all resources.
+	fullScope = "held"
 	// statuses is limited on the status of Nodes and on one API group, but not on Nodes.
 	statuses = "statuses"
-	// misspelt has a value that cannot be parsed. unheld has a value that cannot be enforced.
-	misspelt = "misspelt"
-	unheld   = "unheld"
+	// misspelt has a value that cannot be parsed. unenforceable has a value that cannot be enforced.
+	misspelt      = "misspelt"
+	unenforceable = "unheld"
 	// shared has no annotation. One of its pods has one, another pod has none.
 	shared = "shared"
 	// adding has an annotation, and a pod that adds to it.
@@ -69,25 +69,26 @@ const (
 
 // scopes are the annotations of the accounts of the stage.
 var scopes = map[string]map[string]string{
-	plain:      nil,
-	agent:      scope(agentScope),
-	handler:    {nodescope.ScopeAnnotation: agentScope, nodescope.ExemptionsAnnotation: string(nodescope.Taints)},
-	watched:    {nodescope.ScopeAnnotation: agentScope, modeAnnotation: "audit"},
-	held:       scope("*"),
-	statuses:   scope("nodes/status, *.storage.k8s.io"),
-	misspelt:   scope(notUnderstood),
-	unheld:     scope("configmaps, endpointslices.discovery.k8s.io"),
-	shared:     nil,
-	adding:     scope("configmaps"),
-	shortLived: scope(agentScope),
-	custom:     scope(widgets + ", " + widgets + "/status, " + gadgets + ", " + gadgets + "/status"),
-	small:      scope("nodes"),
-	alone:      scope("pods/-, nodes/-"),
-	longName:   scope("nodes"),
+	plain:         nil,
+	agent:         scope(agentScope),
+	handler:       {nodescope.ScopeAnnotation: agentScope, nodescope.ExemptionsAnnotation: string(nodescope.Taints)},
+	watched:       {nodescope.ScopeAnnotation: agentScope, modeAnnotation: "audit"},
+	fullScope:     scope("*"),
+	statuses:      scope("nodes/status, *.storage.k8s.io"),
+	misspelt:      scope(notUnderstood),
+	unenforceable: scope("configmaps, endpointslices.discovery.k8s.io"),
+	shared:        nil,
+	adding:        scope("configmaps"),
+	shortLived:    scope(agentScope),
+	custom:        scope(widgets + ", " + widgets + "/status, " + gadgets + ", " + gadgets + "/status"),
+	small:         scope("nodes"),
+	alone:         scope("pods/-, nodes/-"),
+	longName:      scope("nodes"),
 }
 
 // annotated are the accounts that must be in the lists of the API server.
-var annotated = []string{agent, handler, watched, held, statuses, misspelt, unheld, shared, adding, shortLived, custom,
+var annotated = []string{agent, handler, watched, fullScope, statuses, misspelt, unenforceable, shared, adding,
+	shortLived, custom,
 	small, alone, longName}
 
 func scope(value string) map[string]string {
@@ -101,7 +102,8 @@ func agents() map[string]*corev1.Pod {
 		tweaks = append(tweaks, fixtures.As(account), withTokenOfItsOwn)
 		pods[account+suffix] = fixtures.Pod("", account+suffix, node, tweaks...)
 	}
-	for _, account := range []string{plain, agent, handler, watched, held, statuses, misspelt, unheld, shared, custom} {
+	for _, account := range []string{plain, agent, handler, watched, fullScope, statuses, misspelt, unenforceable, shared,
+		custom} {
 		add(account, "", suite.Worker)
 	}
 	add(small, "", suite.Worker)

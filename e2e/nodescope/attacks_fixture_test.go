@@ -19,43 +19,43 @@ import (
 // attempt is one way to carry out an attack with a token from a DaemonSet's pod.
 type attempt struct {
 	name string
-	// rule denies the evil request. text is part of the reason. twinBy is the rule that allows the
-	// twin, if it is another rule.
-	rule, twinBy rules.ID
-	text         string
-	evil, twin   Story
+	// rule denies the attack. text is part of the reason. permittedBy is the rule that allows the
+	// permitted request, if it is another rule.
+	rule, permittedBy rules.ID
+	text              string
+	attack, permitted RequestFunc
 	// atAdmission is true where the authorizers cannot see the difference.
 	atAdmission bool
 }
 
 // try makes the specs of an attempt, with two accounts that differ only in the annotation.
 func try(attack string, a attempt) {
-	twinBy := a.twinBy
-	if twinBy == "" {
-		twinBy = a.rule
+	permittedBy := a.permittedBy
+	if permittedBy == "" {
+		permittedBy = a.rule
 	}
 	Describe(a.name, Attack(attack), func() {
 		It("succeeds without the annotation", AllowsBy(a.rule, Behind), func(ctx SpecContext) {
-			who, request := podOf(plain)(), a.evil(ctx, suite.Scene())
+			who, request := podOf(plain)(), a.attack(ctx, suite.Env())
 			code, message, err := who.Send(ctx, request)
 			Expect(err).NotTo(HaveOccurred())
 			Expect(code).To(BeNumerically("<", http.StatusBadRequest), "%s: %s", request, message)
 		})
-		It("is refused with it", Denies(a.rule), func(ctx SpecContext) {
+		It("is denied with the annotation", Denies(a.rule), func(ctx SpecContext) {
 			begun, who := time.Now(), podOf(agent)()
 			if a.atAdmission {
-				suite.ExpectRefusedWrite(ctx, who, a.evil(ctx, suite.Scene()), Refusal{By: a.rule, Text: a.text})
+				suite.ExpectRefusedWrite(ctx, who, a.attack(ctx, suite.Env()), Refusal{By: a.rule, Text: a.text})
 				return
 			}
-			suite.ExpectForbidden(ctx, who, a.evil(ctx, suite.Scene()), a.rule, a.text)
+			suite.ExpectForbidden(ctx, who, a.attack(ctx, suite.Env()), a.rule, a.text)
 			expectAudited(ctx, who, begun, a.rule)
 		})
-		It("while its twin passes", Allows(twinBy), func(ctx SpecContext) {
+		It("the same request on the own node is allowed", Allows(permittedBy), func(ctx SpecContext) {
 			if a.atAdmission {
-				suite.ExpectWritten(ctx, podOf(agent)(), a.twin(ctx, suite.Scene()))
+				suite.ExpectWritten(ctx, podOf(agent)(), a.permitted(ctx, suite.Env()))
 				return
 			}
-			expectPassed(ctx, podOf(agent)(), a.twin(ctx, suite.Scene()), twinBy)
+			expectPassed(ctx, podOf(agent)(), a.permitted(ctx, suite.Env()), permittedBy)
 		})
 	})
 }

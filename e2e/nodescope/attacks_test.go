@@ -20,15 +20,15 @@ var mutatingWebhooks = admissionregistrationv1.SchemeGroupVersion.WithResource("
 var noPods = status("capacity", fields{"pods": "0"})
 
 // unboundToken requests a token of an account that is not bound to an object.
-func unboundToken(namespace, account string) Story {
-	return func(context.Context, *Scene) Request {
+func unboundToken(namespace, account string) RequestFunc {
+	return func(context.Context, *Env) Request {
 		return Create(api.ServiceAccounts).In(namespace).Named(account).Sub("token").With(&authenticationv1.TokenRequest{})
 	}
 }
 
 // shadow creates a webhook that could receive every secret.
-func shadow(_ context.Context, s *Scene) Request {
-	name := s.NewName("shadow")
+func shadow(_ context.Context, e *Env) Request {
+	name := e.NewName("shadow")
 	return Create(mutatingWebhooks).With(
 		&admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: name}})
 }
@@ -38,73 +38,75 @@ var _ = Describe("attacks with the token of a DaemonSet's pod", func() {
 	cordon := Patch(api.Nodes).With(spec("unschedulable", true))
 	try("T1", attempt{
 		name: "cordoning the other node, so that pods come here", rule: "NS-NODE-2", text: "only of its own node",
-		evil: theNode(other, cordon), twin: theNode(own, cordon),
+		attack: theNode(other, cordon), permitted: theNode(own, cordon),
 	})
 	try("T1", attempt{
 		name: "tainting the other node", rule: "NS-NODE-2", text: "only of its own node",
-		evil: tainted(other), twin: theNode(own, Patch(api.Nodes)),
+		attack: tainted(other), permitted: theNode(own, Patch(api.Nodes)),
 	})
 	try("T2", attempt{
-		name: "leaving the other node no room", rule: "NS-NODE-2", text: "only of its own node",
-		evil: theNode(other, Patch(api.Nodes).Sub("status").With(noPods)),
-		twin: theNode(own, Patch(api.Nodes).Sub("status").With(noPods)),
+		name: "reducing the allocatable resources of the other node", rule: "NS-NODE-2", text: "only of its own node",
+		attack:    theNode(other, Patch(api.Nodes).Sub("status").With(noPods)),
+		permitted: theNode(own, Patch(api.Nodes).Sub("status").With(noPods)),
 	})
 	try("T3", attempt{
 		name: "reading all secrets", rule: "NS-SCOPE-1", text: "[NA-SECRET-2]",
-		evil: plainly(List(api.Secrets)), twin: selecting(own, List(api.Secrets)),
+		attack: plainly(List(api.Secrets)), permitted: selecting(own, List(api.Secrets)),
 	})
 	try("T3", attempt{
 		name: "reading a secret of the other node's pods", rule: "NS-SCOPE-1", text: "[NA-SECRET-1]",
-		evil: bystander(other, Get(api.Secrets)), twin: bystander(own, Get(api.Secrets)),
+		attack: bystander(other, Get(api.Secrets)), permitted: bystander(own, Get(api.Secrets)),
 	})
 	try("T4", attempt{
-		name: "making a token of an account that may everything", rule: "NS-TOKEN-1", text: "[NA-SA-2]",
-		evil: unboundToken(metav1.NamespaceSystem, "clusterrole-aggregation-controller"), twin: tokenOf(agent),
+		name: "creating a token of a cluster-admin account", rule: "NS-TOKEN-1", text: "[NA-SA-2]",
+		attack: unboundToken(metav1.NamespaceSystem, "clusterrole-aggregation-controller"), permitted: tokenOf(agent),
 	})
 	try("T4", attempt{
-		name: "making a token of its own that is bound to nothing", rule: "NS-ADMIT-1", text: "[NR-SA-1]", atAdmission: true,
-		evil: tokenOf(""), twin: tokenOf(agent),
+		name: "creating a token of its own account that is not bound", rule: "NS-ADMIT-1", text: "[NR-SA-1]",
+		atAdmission: true,
+		attack:      tokenOf(""), permitted: tokenOf(agent),
 	})
 	try("T5", attempt{
 		name: "deleting the other node's pods", rule: "NS-POD-3", text: "[NA-POD-1]",
-		evil: bystander(other, Delete(api.Pods)), twin: bystander(own, Delete(api.Pods)),
+		attack: bystander(other, Delete(api.Pods)), permitted: bystander(own, Delete(api.Pods)),
 	})
 	try("T5", attempt{
-		name: "evicting the other node's pods", rule: "NS-POD-3", text: "[NA-POD-1]", evil: evicted(other),
-		twin: evicted(own),
+		name: "evicting the other node's pods", rule: "NS-POD-3", text: "[NA-POD-1]", attack: evicted(other),
+		permitted: evicted(own),
 	})
 	try("T13", attempt{
-		name: "placing a webhook in the cluster", rule: "NS-SCOPE-1", text: "[NA-DEFAULT]",
-		evil: shadow, twin: told(own, own),
+		name: "creating an admission webhook", rule: "NS-SCOPE-1", text: "[NA-DEFAULT]",
+		attack: shadow, permitted: eventFrom(own, own),
 	})
 	try("T14", attempt{
-		name: "taking the traffic of a service by its status", rule: "NS-SCOPE-1", text: "[NA-UNI-SERVICES]",
-		evil: plainly(Patch(api.Services).In("default").Named("kubernetes").Sub("status")),
-		twin: plainly(Get(api.Services).In("default").Named("kubernetes")),
+		name: "attracting a Service's traffic by its status", rule: "NS-SCOPE-1", text: "[NA-UNI-SERVICES]",
+		attack:    plainly(Patch(api.Services).In("default").Named("kubernetes").Sub("status")),
+		permitted: plainly(Get(api.Services).In("default").Named("kubernetes")),
 	})
 })
 
 // T15, T16 and T21: attacks with the tokens of other pods.
-var _ = Describe("attacks with the tokens of neighbours", func() {
+var _ = Describe("attacks with the tokens of other pods", func() {
 	// root on the node read all tokens of the stage from its disk.
 	try("T15", attempt{
 		name: "reading the other node's pods with a token from the disk", rule: "NS-POD-1", text: "[NA-POD-2]",
-		evil: otherPods, twin: ownPods,
+		attack: otherPods, permitted: ownPods,
 	})
 	try("T15", attempt{
 		name: "annotating the other node's pods with a network agent's token", rule: "NS-POD-2", text: "[NA-POD-1]",
-		evil: bystander(other, Patch(api.Pods)), twin: bystander(own, Patch(api.Pods)),
+		attack: bystander(other, Patch(api.Pods)), permitted: bystander(own, Patch(api.Pods)),
 	})
 	try("T16", attempt{
-		name: "the heartbeat of the other node", rule: "NS-SCOPE-1", text: "[NA-LEASE-3]",
-		evil: lease(other, Patch(api.Leases)), twin: lease(own, Patch(api.Leases)),
+		name: "patching the lease of the other node", rule: "NS-SCOPE-1", text: "[NA-LEASE-3]",
+		attack: lease(other, Patch(api.Leases)), permitted: lease(own, Patch(api.Leases)),
 	})
 
-	DescribeTable("a scope binds who the token is, and not who is called alike", Attack("T21"), decide,
-		Entry("a pod of the account", Denies("NS-POD-1"), podOf(agent), otherPods, "[NA-POD-2]"),
-		Entry("and not the pod of another account that has none", AllowsBy("NS-POD-1", Behind), podOf(plain), otherPods),
-		Entry("nor a pod beside one that is annotated itself", Allows("NS-PASS-1"), podOf(shared), otherPods),
-		Entry("and who says it is that account's pod is nobody", Denies("NS-IDENT-3"), forged(ofAnother), otherPods,
+	DescribeTable("a scope applies to the account of the token, not to a similar name:", Attack("T21"), decide,
+		Entry("pod of an account with a scope: denied", Denies("NS-POD-1"), podOf(agent), otherPods, "[NA-POD-2]"),
+		Entry("pod of an account without a scope: allowed", AllowsBy("NS-POD-1", Behind), podOf(plain), otherPods),
+		Entry("pod without annotation, next to an annotated pod of its account: allowed", Allows("NS-PASS-1"), podOf(shared),
+			otherPods),
+		Entry("token with the claims of another account's pod: denied", Denies("NS-IDENT-3"), forged(ofAnother), otherPods,
 			"does not run as"),
 	)
 })

@@ -16,19 +16,19 @@ import (
 const auditedRefusals = "bulkhead_audited_refusals_total"
 
 // Node scope denies nothing to an account in audit mode. It counts what it would have denied.
-var _ = DescribeTable("an account in audit", decide,
+var _ = DescribeTable("an account in audit mode", decide,
 	Entry("reads the other node's pods", Allows("NS-PASS-3"), podOf(watched), bystander(other, Get(api.Pods))),
-	Entry("which an account that enforces does not", DeniesBy("NS-PASS-3", "NS-POD-1"), podOf(agent),
+	Entry("an account in enforce mode does not", DeniesBy("NS-PASS-3", "NS-POD-1"), podOf(agent),
 		bystander(other, Get(api.Pods))),
 	Entry("lists all secrets", Allows("NS-PASS-3"), podOf(watched), plainly(List(api.Secrets))),
-	Entry("which an account that enforces does not", DeniesBy("NS-PASS-3", "NS-SCOPE-1"), podOf(agent),
+	Entry("an account in enforce mode does not", DeniesBy("NS-PASS-3", "NS-SCOPE-1"), podOf(agent),
 		plainly(List(api.Secrets))),
-	Entry("passes by the rule itself where it is refused nothing", Allows("NS-POD-1"), podOf(watched),
+	Entry("is allowed by the rule itself where nothing would be denied", Allows("NS-POD-1"), podOf(watched),
 		bystander(own, Get(api.Pods))),
 )
 
-var _ = Describe("what an account in audit would be refused", func() {
-	It("is counted, with the rule", Allows("NS-PASS-3"), func(ctx SpecContext) {
+var _ = Describe("a request that an account in audit mode would be denied", func() {
+	It("is counted with its rule", Allows("NS-PASS-3"), func(ctx SpecContext) {
 		// No other spec reads a Node as the account in audit mode.
 		labels := `rule="NS-NODE-1"`
 		count := func() float64 { return must(suite.ComponentMetric(ctx, auditedRefusals, labels)) }
@@ -37,21 +37,21 @@ var _ = Describe("what an account in audit would be refused", func() {
 		Eventually(ctx, count).WithTimeout(Soon).WithPolling(100 * time.Millisecond).Should(BeNumerically(">", before))
 	})
 
-	It("is admitted, too, and told in the audit log", Allows("NS-PASS-3"), func(ctx SpecContext) {
+	It("is admitted, and noted in the audit log", Allows("NS-PASS-3"), func(ctx SpecContext) {
 		since := time.Now()
 		who := podOf(watched)()
-		suite.HoldWrite(ctx, who, theNode(own, Patch(api.Nodes).With(metadata("labels", fields{notForNodes: ""}))))
+		suite.ExpectWriteClaim(ctx, who, theNode(own, Patch(api.Nodes).With(metadata("labels", fields{notForNodes: ""}))))
 		Eventually(ctx, func() ([]string, error) {
 			events, err := suite.Audited(ctx, since.Add(-time.Second), who.User)
-			var said []string
+			var messages []string
 			for _, event := range events {
-				said = append(said, event.Annotations[ScopedEntry+"/would-refuse"])
+				messages = append(messages, event.Annotations[ScopedEntry+"/would-refuse"])
 			}
-			return said, err
+			return messages, err
 		}).WithTimeout(Soon).WithPolling(time.Second).Should(ContainElement(ContainSubstring("[NS-ADMIT-1]")))
 	})
 
-	It("is refused to an account that enforces", DeniesBy("NS-PASS-3", "NS-ADMIT-1"), func(ctx SpecContext) {
+	It("is denied to an account in enforce mode", DeniesBy("NS-PASS-3", "NS-ADMIT-1"), func(ctx SpecContext) {
 		suite.ExpectRefusedWrite(ctx, podOf(agent)(),
 			Patch(api.Nodes).Named(own()).With(metadata("labels", fields{notForNodes: ""})),
 			Refusal{By: "NS-ADMIT-1", Text: notLabels})

@@ -55,7 +55,7 @@ func (c component) rewrite(ctx context.Context) {
 		fmt.Sprintf("cp -p %[1]s %[2]s && cp -p %[1]s %[2]s.new && sed '%[3]s' %[2]s >%[2]s.new && grep -q -e %[4]s "+
 			"%[2]s.new && mv %[2]s.new %[1]s",
 			c.manifest, c.aside(), edit, declared))
-	hears(ctx, redeployed, c.isWith(declared)+" && "+c.ready)
+	awaitScopeWebhook(ctx, redeployed, c.isWith(declared)+" && "+c.ready)
 }
 
 // isWith returns a command that succeeds if the process has the argument.
@@ -66,14 +66,14 @@ func (c component) isWith(argument string) string {
 func (c component) restore(ctx context.Context) {
 	GinkgoHelper()
 	suite.OnControlPlane(ctx, fmt.Sprintf("test ! -e %[2]s || mv %[2]s %[1]s; rm -f %[2]s.new", c.manifest, c.aside()))
-	hears(ctx, redeployed, c.process+" >/dev/null && ! "+c.isWith(declared)+" && "+c.ready)
+	awaitScopeWebhook(ctx, redeployed, c.process+" >/dev/null && ! "+c.isWith(declared)+" && "+c.ready)
 }
 
 // define creates the resources and one object of each for each node. It grants node-authorizer the
 // right to read them. All of this lasts until the end of the container.
 func define(ctx context.Context) {
 	GinkgoHelper()
-	suite.Scene().Grant(ctx, authorizerUser, rbacv1.PolicyRule{
+	suite.Env().Grant(ctx, authorizerUser, rbacv1.PolicyRule{
 		Verbs: []string{"get"}, APIGroups: []string{customGroup},
 		Resources: []string{theWidgets.Resource, theGadgets.Resource},
 	})

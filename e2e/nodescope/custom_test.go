@@ -13,90 +13,96 @@ import (
 )
 
 // ofNode is a request for the object of a node.
-func ofNode(where place, r Request) Story {
+func ofNode(where place, r Request) RequestFunc {
 	return forNode(where, func(node string) Request { return r.In(stage.Namespace).Named(node) })
 }
 
 // byField and byLabel select the objects of a node.
-func byField(where place, r Request) Story {
+func byField(where place, r Request) RequestFunc {
 	return forNode(where, func(node string) Request { return r.In(stage.Namespace).Where("spec.node=" + node) })
 }
 
-func byLabel(where place, r Request) Story {
+func byLabel(where place, r Request) RequestFunc {
 	return forNode(where, func(node string) Request { return r.In(stage.Namespace).Labelled(nodeLabel + "=" + node) })
 }
 
 // newObject creates another object that names a node.
-func newObject(r schema.GroupVersionResource, where place) Story {
-	return func(_ context.Context, s *Scene) Request {
+func newObject(r schema.GroupVersionResource, where place) RequestFunc {
+	return func(_ context.Context, e *Env) Request {
 		object := objectOf(r, where())
-		object["metadata"] = fields{"name": s.NewName("object")}
+		object["metadata"] = fields{"name": e.NewName("object")}
 		return Create(r).In(stage.Namespace).With(object)
 	}
 }
 
-func handedTo(where place, r schema.GroupVersionResource) Story {
-	return func(ctx context.Context, s *Scene) Request {
+func handedTo(where place, r schema.GroupVersionResource) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
 		patch := spec("node", where())
 		if r == theGadgets {
 			patch = metadata("labels", fields{nodeLabel: where()})
 		}
-		return ofNode(own, Patch(r).With(patch))(ctx, s)
+		return ofNode(own, Patch(r).With(patch))(ctx, e)
 	}
 }
 
 // Disruptive: the declaration is an argument of both components, so both restart.
-var _ = Describe("custom resources that are declared", Serial, Ordered, Label(Disruptive, OnHost, OnWorker, Slow),
+var _ = Describe("declared custom resources", Serial, Ordered, Label(Disruptive, OnHost, OnWorker, Slow),
 	func() {
 		BeforeAll(func(ctx SpecContext) {
 			define(ctx)
 			declare(ctx)
 		})
 
-		DescribeTable("by selector", decide,
-			Entry("those of its node by the field, listed", Allows("NS-CUSTOM-1"), podOf(custom),
+		DescribeTable("requests with a selector", decide,
+			Entry("list by field, own node: allowed", Allows("NS-CUSTOM-1"), podOf(custom),
 				byField(own, List(theWidgets))),
-			Entry("not those of another", Denies("NS-CUSTOM-1"), podOf(custom), byField(other, List(theWidgets)), "spec.node"),
-			Entry("not all", Denies("NS-CUSTOM-1"), podOf(custom), here(List(theWidgets)), "spec.node"),
-			Entry("not by a label, which they do not name it in", Denies("NS-CUSTOM-1"), podOf(custom),
+			Entry("list by field, other node: denied", Denies("NS-CUSTOM-1"), podOf(custom), byField(other, List(theWidgets)),
+				"spec.node"),
+			Entry("list without a selector: denied", Denies("NS-CUSTOM-1"), podOf(custom), inStage(List(theWidgets)),
+				"spec.node"),
+			Entry("list by label, although the field is declared: denied", Denies("NS-CUSTOM-1"), podOf(custom),
 				byLabel(own, List(theWidgets)), "spec.node"),
-			Entry("watched", Allows("NS-CUSTOM-1"), podOf(custom), byField(own, Watch(theWidgets))),
-			Entry("not watched of another", Denies("NS-CUSTOM-1"), podOf(custom), byField(other, Watch(theWidgets)),
+			Entry("watch by field, own node: allowed", Allows("NS-CUSTOM-1"), podOf(custom), byField(own, Watch(theWidgets))),
+			Entry("watch by field, other node: denied", Denies("NS-CUSTOM-1"), podOf(custom), byField(other, Watch(theWidgets)),
 				"spec.node"),
-			Entry("deleted", Allows("NS-CUSTOM-1"), podOf(custom), byField(own, DeleteAll(theWidgets))),
-			Entry("not deleted of another", Denies("NS-CUSTOM-1"), podOf(custom), byField(other, DeleteAll(theWidgets)),
+			Entry("delete by field, own node: allowed", Allows("NS-CUSTOM-1"), podOf(custom),
+				byField(own, DeleteAll(theWidgets))),
+			Entry("delete by field, other node: denied", Denies("NS-CUSTOM-1"), podOf(custom),
+				byField(other, DeleteAll(theWidgets)),
 				"spec.node"),
-			Entry("those of its node by the label", Allows("NS-CUSTOM-1"), podOf(custom), byLabel(own, List(theGadgets))),
-			Entry("not those of another by the label", Denies("NS-CUSTOM-1"), podOf(custom), byLabel(other, List(theGadgets)),
+			Entry("list by label, own node: allowed", Allows("NS-CUSTOM-1"), podOf(custom), byLabel(own, List(theGadgets))),
+			Entry("list by label, other node: denied", Denies("NS-CUSTOM-1"), podOf(custom), byLabel(other, List(theGadgets)),
 				nodeLabel),
-			Entry("not by a field, which they do not name it in", Denies("NS-CUSTOM-1"), podOf(custom),
+			Entry("list by field, although the label is declared: denied", Denies("NS-CUSTOM-1"), podOf(custom),
 				byField(own, List(theGadgets)), nodeLabel),
 		)
 
 		for _, r := range []schema.GroupVersionResource{theWidgets, theGadgets} {
-			DescribeTable("each of the "+r.Resource, decide,
-				Entry("of its node is got", Allows("NS-CUSTOM-2"), podOf(custom), ofNode(own, Get(r))),
-				Entry("of another is not", Denies("NS-CUSTOM-2"), podOf(custom), ofNode(other, Get(r)), "does not belong"),
-				Entry("of its node is patched", Allows("NS-CUSTOM-2"), podOf(custom),
+			DescribeTable("declared "+r.Resource, decide,
+				Entry("get, own node: allowed", Allows("NS-CUSTOM-2"), podOf(custom), ofNode(own, Get(r))),
+				Entry("get, other node: denied", Denies("NS-CUSTOM-2"), podOf(custom), ofNode(other, Get(r)), "does not belong"),
+				Entry("patch, own node: allowed", Allows("NS-CUSTOM-2"), podOf(custom),
 					ofNode(own, Patch(r).With(spec("size", "big")))),
-				Entry("of another is not patched", Denies("NS-CUSTOM-2"), podOf(custom),
+				Entry("patch, other node: denied", Denies("NS-CUSTOM-2"), podOf(custom),
 					ofNode(other, Patch(r).With(spec("size", "big"))), "does not belong"),
-				Entry("of its node has its status patched", Allows("NS-CUSTOM-2"), podOf(custom),
+				Entry("patch status, own node: allowed", Allows("NS-CUSTOM-2"), podOf(custom),
 					ofNode(own, Patch(r).Sub("status").With(status("phase", "well")))),
-				Entry("of another has not", Denies("NS-CUSTOM-2"), podOf(custom),
+				Entry("patch status, other node: denied", Denies("NS-CUSTOM-2"), podOf(custom),
 					ofNode(other, Patch(r).Sub("status").With(status("phase", "well"))), "does not belong"),
-				Entry("of its node is deleted", Allows("NS-CUSTOM-2"), podOf(custom), ofNode(own, Delete(r))),
-				Entry("of another is not deleted", Denies("NS-CUSTOM-2"), podOf(custom), ofNode(other, Delete(r)),
+				Entry("delete, own node: allowed", Allows("NS-CUSTOM-2"), podOf(custom), ofNode(own, Delete(r))),
+				Entry("delete, other node: denied", Denies("NS-CUSTOM-2"), podOf(custom), ofNode(other, Delete(r)),
 					"does not belong"),
-				Entry("that is new is not made", Denies("NS-CUSTOM-2"), podOf(custom), newObject(r, own), "cannot create"),
-				Entry("that is not there is not got", Denies("NS-CUSTOM-2"), podOf(custom), named("gone", Get(r)),
+				Entry("create: denied", Denies("NS-CUSTOM-2"), podOf(custom), newObject(r, own), "cannot create"),
+				Entry("get of a missing object: denied", Denies("NS-CUSTOM-2"), podOf(custom), named("gone", Get(r)),
 					"does not belong"),
-				Entry("is anybody's who is not held", AllowsBy("NS-CUSTOM-2", Behind), podOf(plain), ofNode(other, Patch(r))),
+				Entry("patch, other node, account without a scope: allowed", AllowsBy("NS-CUSTOM-2", Behind), podOf(plain),
+					ofNode(other, Patch(r))),
 			)
 
-			DescribeTable("each of the "+r.Resource+" that is written", admit,
-				Entry("stays with its node", Allows("NS-CUSTOM-3"), podOf(custom), ofNode(own, Patch(r).With(spec("size", "big")))),
-				Entry("does not go to another", Denies("NS-CUSTOM-3"), podOf(custom), handedTo(other, r)),
+			DescribeTable("declared "+r.Resource+" at admission:", admit,
+				Entry("without a change of the node: admitted", Allows("NS-CUSTOM-3"), podOf(custom),
+					ofNode(own, Patch(r).With(spec("size", "big")))),
+				Entry("with another node: denied", Denies("NS-CUSTOM-3"), podOf(custom), handedTo(other, r)),
 			)
 		}
 	})

@@ -29,10 +29,10 @@ type useCase struct {
 
 // step is one request of the DaemonSet, and the rule that decides it.
 type step struct {
-	what  string
-	by    rules.ID
-	story Story
-	text  string
+	what    string
+	by      rules.ID
+	request RequestFunc
+	text    string
 	// atAdmission is true for a write that the authorizers allow and that admission decides.
 	// onlyHardened is true where the rule that then denies it may be off on other profiles.
 	atAdmission, onlyHardened bool
@@ -43,10 +43,10 @@ const withoutAnnotation = "-off"
 
 // makeDaemons creates the DaemonSets of the use cases in a separate namespace, because they have
 // their own rights.
-func makeDaemons(ctx context.Context, s *Scene) {
+func makeDaemons(ctx context.Context, e *Env) {
 	GinkgoHelper()
 	stage.Daemons = stage.Namespace + "-ds"
-	s.Put(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+	e.Put(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		Name: stage.Daemons, Labels: map[string]string{"pod-security.kubernetes.io/enforce": "privileged"},
 	}})
 	for _, u := range useCases {
@@ -64,7 +64,7 @@ func makeDaemons(ctx context.Context, s *Scene) {
 			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
 		}
 		binding.Name = role.Name
-		s.Put(ctx, account, role, binding, daemonSet(u.name))
+		e.Put(ctx, account, role, binding, daemonSet(u.name))
 	}
 }
 

@@ -111,14 +111,14 @@ func (w write) encoded(object any) runtime.RawExtension {
 }
 
 // expectReview compares the answer with the labels of the spec.
-func expectReview(said *admissionv1.AdmissionResponse) {
+func expectReview(decision *admissionv1.AdmissionResponse) {
 	GinkgoHelper()
 	claim := ReadClaim(CurrentSpecReport().Labels())
 	if claim.Want == Allow {
-		Expect(said.Allowed).To(BeTrue(), "%+v", said.Result)
+		Expect(decision.Allowed).To(BeTrue(), "%+v", decision.Result)
 		return
 	}
-	Expect(said.Allowed).To(BeFalse())
-	Expect(said.Result).NotTo(BeNil())
-	Expect(said.Result.Message).To(ContainSubstring("[" + string(claim.By) + "]"))
+	Expect(decision.Allowed).To(BeFalse())
+	Expect(decision.Result).NotTo(BeNil())
+	Expect(decision.Result.Message).To(ContainSubstring("[" + string(claim.By) + "]"))
 }

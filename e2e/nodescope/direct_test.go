@@ -17,58 +17,59 @@ import (
 
 // The API server sends node scope only the requests of listed accounts. These specs send other
 // requests, directly from the host.
-var _ = Describe("node scope itself", Label(OnHost), func() {
+var _ = Describe("node-authorizer's endpoint for node scope", Label(OnHost), func() {
 	user := func(name string) string { return "system:serviceaccount:" + stage.Namespace + ":" + name }
 
 	DescribeTable("denies", func(ctx SpecContext, who func() string) {
 		claim := ReadClaim(CurrentSpecReport().Labels())
-		said := askedItself(ctx, listsPods(who()))
-		Expect(said.Denied).To(BeTrue(), said.Reason)
-		Expect(said.Reason).To(HaveSuffix("[" + string(claim.By) + "]"))
+		decision := askedItself(ctx, listsPods(who()))
+		Expect(decision.Denied).To(BeTrue(), decision.Reason)
+		Expect(decision.Reason).To(HaveSuffix("[" + string(claim.By) + "]"))
 	},
 		Entry("a name without an account", Denies("NS-IDENT-1"),
 			func() string { return "system:serviceaccount:" + stage.Namespace }),
 		Entry("a name with an empty account", Denies("NS-IDENT-1"), func() string { return user("") }),
-		Entry("a name with too much in it", Denies("NS-IDENT-1"), func() string { return user("agent:other") }),
-		Entry("an account that is not there, of which nothing is known", Denies("NS-UNREADY"),
+		Entry("a name with too many parts", Denies("NS-IDENT-1"), func() string { return user("agent:other") }),
+		Entry("an account that does not exist", Denies("NS-UNREADY"),
 			func() string { return user("nobody") }),
 	)
 
 	DescribeTable("leaves to RBAC", func(ctx SpecContext, who func() string, reason string) {
-		said := askedItself(ctx, listsPods(who()))
-		Expect(said.Denied || said.Allowed).To(BeFalse(), said.Reason)
-		Expect(said.Reason).To(Equal(reason))
+		decision := askedItself(ctx, listsPods(who()))
+		Expect(decision.Denied || decision.Allowed).To(BeFalse(), decision.Reason)
+		Expect(decision.Reason).To(Equal(reason))
 	},
-		Entry("an account that is there and has no scope", Allows("NS-IDENT-1"), Allows("NS-UNREADY"),
+		Entry("an account that exists and has no scope", Allows("NS-IDENT-1"), Allows("NS-UNREADY"),
 			func() string { return user(plain) }, "[NS-PASS-1]"),
-		Entry("who is no account", Allows("NS-IDENT-1"), func() string { return "system:serviceaccounts" }, ""),
+		Entry("a user that is not a service account", Allows("NS-IDENT-1"),
+			func() string { return "system:serviceaccounts" }, ""),
 	)
 
-	It("does not read a hundred kilobytes, and denies", Denies("NS-LIMIT"), func(ctx SpecContext) {
+	It("denies a review of 100 KB without reading it", Denies("NS-LIMIT"), func(ctx SpecContext) {
 		labels := `rule="NS-LIMIT"`
 		count := func() float64 {
 			return must(suite.ComponentMetric(ctx, "bulkhead_authorization_decisions_total", labels))
 		}
 		before := count()
-		said := askedItself(ctx, listsPods(user(plain)+strings.Repeat("x", 100<<10)))
-		if said.Reason != "" { // curl may print only the status code
-			Expect(said.Denied).To(BeTrue(), said.Reason)
-			Expect(said.Reason).To(HaveSuffix("[NS-LIMIT]"))
+		decision := askedItself(ctx, listsPods(user(plain)+strings.Repeat("x", 100<<10)))
+		if decision.Reason != "" { // curl may print only the status code
+			Expect(decision.Denied).To(BeTrue(), decision.Reason)
+			Expect(decision.Reason).To(HaveSuffix("[NS-LIMIT]"))
 		}
 		Expect(count()).To(BeNumerically(">", before))
 	})
 
-	It("while it reads fifty", Allows("NS-LIMIT"), func(ctx SpecContext) {
+	It("reads a review of 50 KB", Allows("NS-LIMIT"), func(ctx SpecContext) {
 		body := strings.Replace(listsPods(user(plain)), `"user":`, `"uid":"`+strings.Repeat("x", 50<<10)+`","user":`, 1)
-		said := askedItself(ctx, body)
-		Expect(said.Denied || said.Allowed).To(BeFalse(), said.Reason)
-		Expect(said.Reason).To(Equal("[NS-PASS-1]"))
+		decision := askedItself(ctx, body)
+		Expect(decision.Denied || decision.Allowed).To(BeFalse(), decision.Reason)
+		Expect(decision.Reason).To(Equal("[NS-PASS-1]"))
 	})
 })
 
 // The authorizers already deny these writes, so such a request never reaches admission through the
 // API server. Admission must deny them as a second layer.
-var _ = Describe("admission itself", Label(OnHost), func() {
+var _ = Describe("node-restriction's endpoint", Label(OnHost), func() {
 	podIn := func(where place) *corev1.Pod {
 		pod := bystanderOn(where)
 		pod.ResourceVersion = "1"
@@ -79,23 +80,25 @@ var _ = Describe("admission itself", Label(OnHost), func() {
 		return pod
 	}
 
-	DescribeTable("asked about an agent's write of a pod", func(ctx SpecContext, before, after func() *corev1.Pod) {
-		w := write{kind: "Pod", resource: "pods", name: after().Name, after: after()}
-		if before != nil {
-			w.before = before()
-		}
-		expectReview(reviewed(ctx, admitScoped, bearerOf(agent), w))
-	},
-		Entry("that is on its node", Allows("NS-ADMIT-2"), func() *corev1.Pod { return podIn(own) },
+	DescribeTable("decides about an account with a scope that writes a pod",
+		func(ctx SpecContext, before, after func() *corev1.Pod) {
+			w := write{kind: "Pod", resource: "pods", name: after().Name, after: after()}
+			if before != nil {
+				w.before = before()
+			}
+			expectReview(reviewed(ctx, admitScoped, bearerOf(agent), w))
+		},
+		Entry("on its node: admitted", Allows("NS-ADMIT-2"), func() *corev1.Pod { return podIn(own) },
 			func() *corev1.Pod { return noting(podIn(own)) }),
-		Entry("that is on another", Denies("NS-ADMIT-2"), func() *corev1.Pod { return podIn(other) },
+		Entry("on another node: denied", Denies("NS-ADMIT-2"), func() *corev1.Pod { return podIn(other) },
 			func() *corev1.Pod { return noting(podIn(other)) }),
-		Entry("that would go to another", Denies("NS-ADMIT-2"), func() *corev1.Pod { return podIn(own) }, func() *corev1.Pod {
-			pod := podIn(own)
-			pod.Spec.NodeName = other()
-			return pod
-		}),
-		Entry("that is new", Denies("NS-ADMIT-2"), nil, func() *corev1.Pod { return podIn(own) }),
+		Entry("moved to another node: denied", Denies("NS-ADMIT-2"), func() *corev1.Pod { return podIn(own) },
+			func() *corev1.Pod {
+				pod := podIn(own)
+				pod.Spec.NodeName = other()
+				return pod
+			}),
+		Entry("created: denied", Denies("NS-ADMIT-2"), nil, func() *corev1.Pod { return podIn(own) }),
 	)
 
 	account := func(value string) *corev1.ServiceAccount {
@@ -109,17 +112,18 @@ var _ = Describe("admission itself", Label(OnHost), func() {
 		return made
 	}
 
-	DescribeTable("asked about a node's write of an account", func(ctx SpecContext, w func() write) {
+	DescribeTable("decides about a node that writes a service account", func(ctx SpecContext, w func() write) {
 		asNode := Bearer{User: "system:node:" + own(), Groups: []string{"system:nodes", "system:authenticated"}}
 		about := w()
 		about.kind, about.resource, about.name = "ServiceAccount", "serviceaccounts", agent
 		expectReview(reviewed(ctx, admitNode, asNode, about))
 	},
-		Entry("that leaves its scope", Allows("NS-WRITE-3"),
+		Entry("without a change of the scope: admitted", Allows("NS-WRITE-3"),
 			func() write { return write{before: account("pods"), after: touched("pods")} }),
-		Entry("that changes its scope", Denies("NS-WRITE-3"),
+		Entry("with a change of the scope: denied", Denies("NS-WRITE-3"),
 			func() write { return write{before: account("pods"), after: account("")} }),
-		Entry("that is new and has one", Denies("NS-WRITE-3"), func() write { return write{after: account("pods")} }),
-		Entry("that deletes it", Denies("NS-WRITE-3"), func() write { return write{before: account("pods")} }),
+		Entry("creation with a scope: denied", Denies("NS-WRITE-3"), func() write { return write{after: account("pods")} }),
+		Entry("deletion of an account with a scope: denied", Denies("NS-WRITE-3"),
+			func() write { return write{before: account("pods")} }),
 	)
 })

@@ -20,63 +20,66 @@ const (
 	sent = 2 * time.Second
 )
 
-var _ = Describe("the node authorizer is killed and stays dead", Serial, Ordered,
+var _ = Describe("while node-authorizer is stopped", Serial, Ordered,
 	Label(Disruptive, OnHost, OnWorker, Slow), func() {
 		BeforeAll(func(ctx SpecContext) {
 			TakeMachine(ctx)
 			authorizer.kill(ctx)
 		})
 
-		It("and who is held is refused, on its own node's", DeniesBy("NS-UNREADY", Behind), func(ctx SpecContext) {
-			expectUndecided(ctx, podOf(agent)(), ownPods(ctx, suite.Scene()))
-		})
+		It("an account with a scope is denied the pods of its own node", DeniesBy("NS-UNREADY", Behind),
+			func(ctx SpecContext) {
+				expectUndecided(ctx, podOf(agent)(), ownPods(ctx, suite.Env()))
+			})
 
-		It("and on another's, and on what it is not held on", DeniesBy("NS-UNREADY", Behind), func(ctx SpecContext) {
-			expectUndecided(ctx, podOf(agent)(), otherPods(ctx, suite.Scene()))
-			expectUndecided(ctx, podOf(agent)(), List(api.Deployments))
-		})
+		It("an account with a scope is denied other nodes' pods, and resources outside of the scope",
+			DeniesBy("NS-UNREADY", Behind), func(ctx SpecContext) {
+				expectUndecided(ctx, podOf(agent)(), otherPods(ctx, suite.Env()))
+				expectUndecided(ctx, podOf(agent)(), List(api.Deployments))
+			})
 
-		It("and in audit, which nobody can read now", DeniesBy("NS-UNREADY", Behind), func(ctx SpecContext) {
-			expectUndecided(ctx, podOf(watched)(), otherPods(ctx, suite.Scene()))
-		})
+		It("an account in audit mode is denied, because its mode cannot be read", DeniesBy("NS-UNREADY", Behind),
+			func(ctx SpecContext) {
+				expectUndecided(ctx, podOf(watched)(), otherPods(ctx, suite.Env()))
+			})
 
-		It("and everybody else is untouched", AllowsBy("NS-UNREADY", Behind), func(ctx SpecContext) {
-			expectPassed(ctx, podOf(plain)(), otherPods(ctx, suite.Scene()), Behind)
-			took := calm(ctx, podOf(plain)(), List(api.Services).In("default"), 3*time.Second)
+		It("other accounts are not affected", AllowsBy("NS-UNREADY", Behind), func(ctx SpecContext) {
+			expectPassed(ctx, podOf(plain)(), otherPods(ctx, suite.Env()), Behind)
+			took := repeatFor(ctx, podOf(plain)(), List(api.Services).In("default"), 3*time.Second)
 			Measured("an account without a scope while the node authorizer is dead", Latencies(took))
 			Expect(slices.Max(took)).To(BeNumerically("<", sent))
 		})
 
-		It("and when it is back, it decides again", Denies("NS-POD-1"), func(ctx SpecContext) {
+		It("node-authorizer decides again after its restart", Denies("NS-POD-1"), func(ctx SpecContext) {
 			authorizer.bringBack(ctx)
-			suite.ExpectForbidden(ctx, podOf(agent)(), otherPods(ctx, suite.Scene()), "NS-POD-1", "[NA-POD-2]")
-			expectPassed(ctx, podOf(agent)(), ownPods(ctx, suite.Scene()), "NS-POD-1")
+			suite.ExpectForbidden(ctx, podOf(agent)(), otherPods(ctx, suite.Env()), "NS-POD-1", "[NA-POD-2]")
+			expectPassed(ctx, podOf(agent)(), ownPods(ctx, suite.Env()), "NS-POD-1")
 		})
 	})
 
-var _ = Describe("the node authorizer hangs", Serial, Ordered, Label(Disruptive, OnHost, OnWorker, Slow), func() {
+var _ = Describe("while node-authorizer hangs", Serial, Ordered, Label(Disruptive, OnHost, OnWorker, Slow), func() {
 	var before []time.Duration
 
 	BeforeAll(func(ctx SpecContext) {
 		TakeMachine(ctx)
-		before = calm(ctx, podOf(plain)(), List(api.Services).In("default"), 5*time.Second)
+		before = repeatFor(ctx, podOf(plain)(), List(api.Services).In("default"), 5*time.Second)
 		authorizer.hang(ctx)
 	})
 
-	It("and who is held is refused", DeniesBy("NS-UNREADY", Behind), func(ctx SpecContext) {
-		expectUndecided(ctx, podOf(agent)(), ownPods(ctx, suite.Scene()))
+	It("an account with a scope is denied", DeniesBy("NS-UNREADY", Behind), func(ctx SpecContext) {
+		expectUndecided(ctx, podOf(agent)(), ownPods(ctx, suite.Env()))
 	})
 
-	It("and everybody else waits no longer than before", AllowsBy("NS-UNREADY", Behind), func(ctx SpecContext) {
-		during := calm(ctx, podOf(plain)(), List(api.Services).In("default"), hung)
+	It("other accounts wait no longer than before", AllowsBy("NS-UNREADY", Behind), func(ctx SpecContext) {
+		during := repeatFor(ctx, podOf(plain)(), List(api.Services).In("default"), hung)
 		Measured("an account without a scope before the node authorizer hangs", Latencies(before))
 		Measured("an account without a scope while it hangs", Latencies(during))
 		Expect(slices.Max(during)).To(BeNumerically("<", sent), "it was sent to who hangs")
 	})
 
-	It("and when it wakes, it decides again", Denies("NS-POD-1"), func(ctx SpecContext) {
+	It("node-authorizer decides again when it continues", Denies("NS-POD-1"), func(ctx SpecContext) {
 		authorizer.wake(ctx)
-		suite.ExpectForbidden(ctx, podOf(agent)(), otherPods(ctx, suite.Scene()), "NS-POD-1", "[NA-POD-2]")
-		expectPassed(ctx, podOf(agent)(), ownPods(ctx, suite.Scene()), "NS-POD-1")
+		suite.ExpectForbidden(ctx, podOf(agent)(), otherPods(ctx, suite.Env()), "NS-POD-1", "[NA-POD-2]")
+		expectPassed(ctx, podOf(agent)(), ownPods(ctx, suite.Env()), "NS-POD-1")
 	})
 })

@@ -47,7 +47,7 @@ func (c component) kill(ctx context.Context) {
 func (c component) bringBack(ctx context.Context) {
 	GinkgoHelper()
 	suite.OnControlPlane(ctx, fmt.Sprintf("test ! -e %[2]s || mv %[2]s %[1]s", c.manifest, c.aside()))
-	hears(ctx, ServerSwitch, c.ready)
+	awaitScopeWebhook(ctx, ServerSwitch, c.ready)
 }
 
 // hang stops a component with SIGSTOP until the end of the container.
@@ -60,14 +60,15 @@ func (c component) hang(ctx context.Context) {
 func (c component) wake(ctx context.Context) {
 	GinkgoHelper()
 	suite.OnControlPlane(ctx, "kill -CONT $("+c.process+") || true")
-	hears(ctx, ServerSwitch, c.ready)
+	awaitScopeWebhook(ctx, ServerSwitch, c.ready)
 }
 
-// hears waits until the API server can call node scope again, as [Suite.Hears] does for nodes. The
-// entries for node scope have their own clients, and each client may lose one call.
-func hears(ctx context.Context, within time.Duration, ready string) {
+// awaitScopeWebhook waits until the API server can call node scope again, as [Suite.AwaitWebhook]
+// does for nodes. The entries for node scope have their own clients, and each client may lose one
+// call.
+func awaitScopeWebhook(ctx context.Context, within time.Duration, ready string) {
 	GinkgoHelper()
-	suite.Hears(ctx, within, ready)
+	suite.AwaitWebhook(ctx, within, ready)
 	for _, request := range []Request{List(api.Services).In("default"), Patch(api.Nodes).Named(own())} {
 		if code, text, err := podOf(agent)().Send(ctx, request); err != nil || code >= http.StatusInternalServerError {
 			Measured("the first "+request.String()+" of an agent after an outage", fmt.Sprint(code, " ", text, " ", err))
@@ -85,8 +86,8 @@ func expectUndecided(ctx context.Context, who *Identity, request Request) {
 	Expect(answer.Code).To(Equal(http.StatusInternalServerError), answer.Message)
 }
 
-// calm repeats the request for the given time. It returns the duration of each request.
-func calm(ctx context.Context, who *Identity, request Request, lasts time.Duration) []time.Duration {
+// repeatFor repeats the request for the given time. It returns the duration of each request.
+func repeatFor(ctx context.Context, who *Identity, request Request, lasts time.Duration) []time.Duration {
 	GinkgoHelper()
 	const pace = 50 * time.Millisecond
 	var took []time.Duration

@@ -16,7 +16,7 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-var _ = Describe("scope-sync is killed and stays dead", Serial, Ordered, Label(Disruptive, OnHost, OnWorker, Slow),
+var _ = Describe("while scope-sync is stopped", Serial, Ordered, Label(Disruptive, OnHost, OnWorker, Slow),
 	func() {
 		const late = "late"
 		// unbound returns the late account with a token that names no pod. With a scope in force,
@@ -33,40 +33,42 @@ var _ = Describe("scope-sync is killed and stays dead", Serial, Ordered, Label(D
 			Expect(suite.Objects.Create(ctx, account)).To(Succeed())
 		})
 
-		It("and the last lists hold: who is in them is held", Denies("NS-POD-1"), func(ctx SpecContext) {
+		It("accounts on the last lists are limited", Denies("NS-POD-1"), func(ctx SpecContext) {
 			decide(ctx, podOf(agent), otherPods, "[NA-POD-2]")
 		})
 
-		It("and passes as before", Allows("NS-POD-1"), func(ctx SpecContext) { decide(ctx, podOf(agent), ownPods) })
+		It("accounts on the last lists keep the rights of their own node", Allows("NS-POD-1"),
+			func(ctx SpecContext) { decide(ctx, podOf(agent), ownPods) })
 
-		It("and its writes are looked at", Denies("NS-ADMIT-1"), func(ctx SpecContext) {
+		It("admission checks the writes of accounts on the last lists", Denies("NS-ADMIT-1"), func(ctx SpecContext) {
 			admit(ctx, podOf(agent), tainted(own), "[NR-NODE-4]")
 		})
 
-		It("and who is not is not, and is not said to be", AllowsBy("NS-IDENT-2", Behind), func(ctx SpecContext) {
-			expectPassed(ctx, unbound(ctx), ownPods(ctx, suite.Scene()), Behind)
-			Expect(must(pending(ctx, stage.Namespace, late))).NotTo(BeEmpty())
-		})
+		It("an account that is not on the lists is not limited, and its annotation stays pending",
+			AllowsBy("NS-IDENT-2", Behind), func(ctx SpecContext) {
+				expectPassed(ctx, unbound(ctx), ownPods(ctx, suite.Env()), Behind)
+				Expect(must(pending(ctx, stage.Namespace, late))).NotTo(BeEmpty())
+			})
 
-		It("and when it is back, it takes up what was missed", Denies("NS-IDENT-2"), func(ctx SpecContext) {
+		It("scope-sync lists the missed account after its restart", Denies("NS-IDENT-2"), func(ctx SpecContext) {
 			since := time.Now()
 			scopeSync.bringBack(ctx)
 			awaitLive(ctx, late)
 			Measured("an annotation that waited for scope-sync was in force after its return",
 				time.Since(since).Round(100*time.Millisecond).String())
-			suite.ExpectForbidden(ctx, unbound(ctx), ownPods(ctx, suite.Scene()), "NS-IDENT-2", "names no pod")
+			suite.ExpectForbidden(ctx, unbound(ctx), ownPods(ctx, suite.Env()), "NS-IDENT-2", "names no pod")
 		})
 	})
 
-var _ = Describe("node-restriction is killed and stays dead, for accounts", Serial, Ordered,
+var _ = Describe("while node-restriction is stopped, for accounts", Serial, Ordered,
 	Label(Disruptive, OnHost, OnWorker, Slow), func() {
 		note := Patch(api.ServiceAccounts).With(marked(nodescope.ScopeAnnotation, nil))
 
 		BeforeAll(func(ctx SpecContext) { restriction.kill(ctx) })
 
-		It("and what they write is an error, never an admission", DeniesBy("NS-ADMIT-1", Behind), func(ctx SpecContext) {
-			for _, story := range []Story{theNode(own, Patch(api.Nodes)), told(own, own)} {
-				request := story(ctx, suite.Scene())
+		It("a write of an account with a scope is an error", DeniesBy("NS-ADMIT-1", Behind), func(ctx SpecContext) {
+			for _, makeRequest := range []RequestFunc{theNode(own, Patch(api.Nodes)), eventFrom(own, own)} {
+				request := makeRequest(ctx, suite.Env())
 				code, message, err := podOf(agent)().Send(ctx, request)
 				Expect(err).NotTo(HaveOccurred())
 				Expect(code).To(Equal(http.StatusInternalServerError), "%s: %s", request, message)
@@ -74,21 +76,24 @@ var _ = Describe("node-restriction is killed and stays dead, for accounts", Seri
 			}
 		})
 
-		It("and nobody frees itself meanwhile", DeniesBy("NS-WRITE-1", Behind), func(ctx SpecContext) {
+		It("an account with a scope cannot remove it", DeniesBy("NS-WRITE-1", Behind), func(ctx SpecContext) {
 			code, message, err := podOf(statuses)().Send(ctx, note.In(stage.Namespace).Named(statuses))
 			Expect(err).NotTo(HaveOccurred())
 			Expect(code).To(Equal(http.StatusInternalServerError), message)
 		})
 
-		It("and what they read goes on", Allows("NS-POD-1"), func(ctx SpecContext) { decide(ctx, podOf(agent), ownPods) })
+		It("an account with a scope can read", Allows("NS-POD-1"), func(ctx SpecContext) {
+			decide(ctx, podOf(agent),
+				ownPods)
+		})
 
-		It("and whatever others write", AllowsBy("NS-ADMIT-1", Behind), func(ctx SpecContext) {
+		It("other accounts can write", AllowsBy("NS-ADMIT-1", Behind), func(ctx SpecContext) {
 			code, message, err := podOf(plain)().Send(ctx, Patch(api.Nodes).Named(other()))
 			Expect(err).NotTo(HaveOccurred())
 			Expect(code).To(Equal(http.StatusOK), message)
 		})
 
-		It("and when it is back, it decides again", Denies("NS-ADMIT-1"), func(ctx SpecContext) {
+		It("node-restriction decides again after its restart", Denies("NS-ADMIT-1"), func(ctx SpecContext) {
 			restriction.bringBack(ctx)
 			admit(ctx, podOf(agent), tainted(own), "[NR-NODE-4]")
 		})

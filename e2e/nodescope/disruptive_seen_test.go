@@ -21,16 +21,16 @@ const widened = "widened"
 
 // A component that does not receive a change uses the old scope. During that time, scope-sync must
 // not report the account as live.
-var _ = Describe("a scope is widened while a component does not hear of it", Serial,
+var _ = Describe("a scope that is widened while a component does not receive updates", Serial,
 	Label(Disruptive, OnHost, OnWorker, Slow), func() {
-		DescribeTable("and it is pending until the component has seen it:", func(ctx SpecContext, deaf component) {
+		DescribeTable("is pending until the component has seen it:", func(ctx SpecContext, stopped component) {
 			account := fixtures.ServiceAccount(stage.Namespace, widened)
 			account.Annotations = scope("pods")
 			DeferCleanup(func(ctx context.Context) error { return suite.Objects.Delete(ctx, account) })
 			Expect(suite.Objects.Create(ctx, account)).To(Succeed())
 			awaitLive(ctx, widened)
 
-			deaf.hang(ctx)
+			stopped.hang(ctx)
 			const wider = `{"metadata":{"annotations":{"bulkhead.dev/node-scoped-resources":"pods, secrets"}}}`
 			_, err := suite.Client.CoreV1().ServiceAccounts(stage.Namespace).Patch(ctx, widened, types.MergePatchType,
 				[]byte(wider), metav1.PatchOptions{})
@@ -41,7 +41,7 @@ var _ = Describe("a scope is widened while a component does not hear of it", Ser
 			// Other accounts are not affected.
 			Expect(must(pending(ctx, stage.Namespace, agent))).To(BeEmpty())
 
-			deaf.wake(ctx)
+			stopped.wake(ctx)
 			awaitLive(ctx, widened)
 			who := suite.AsForged(
 				Bearer{User: "system:serviceaccount:" + stage.Namespace + ":" + widened,

@@ -21,36 +21,36 @@ const authorizerUser = "bulkhead:node-authorizer"
 
 // node-authorizer restarts without the right to list accounts. It then knows all objects except the
 // scopes of accounts.
-var _ = Describe("a node authorizer that has not seen the accounts", Serial, Ordered,
+var _ = Describe("node-authorizer before it has seen the accounts", Serial, Ordered,
 	Label(Disruptive, OnHost, OnWorker, Slow), func() {
 		BeforeAll(func(ctx SpecContext) {
 			withhold(ctx, api.ServiceAccounts.Resource)
 			suite.RestartComponent(ctx)
-			hears(ctx, time.Minute, ComponentAlive)
+			awaitScopeWebhook(ctx, time.Minute, ComponentAlive)
 		})
 
-		DescribeTable("denies who is in the list", Denies("NS-UNREADY"), decide,
-			Entry("its own node's", podOf(agent), ownPods),
-			Entry("another's", podOf(agent), otherPods),
-			Entry("what it is not held on", podOf(agent), plainly(List(api.Deployments))),
-			Entry("what nobody is held on", podOf(agent), plainly(GetPath("/metrics"))),
-			Entry("its own node as that", podOf(agent), plainly(Ask("impersonate:associated-node", api.Nodes))),
-			Entry("one in audit", podOf(watched), otherPods),
-			Entry("one with a scope on its pod alone", podOf(shared+"-"+narrow), ownPods),
+		DescribeTable("denies accounts on the list:", Denies("NS-UNREADY"), decide,
+			Entry("pods of the own node", podOf(agent), ownPods),
+			Entry("pods of another node", podOf(agent), otherPods),
+			Entry("a resource outside of the scope", podOf(agent), plainly(List(api.Deployments))),
+			Entry("a non-resource path", podOf(agent), plainly(GetPath("/metrics"))),
+			Entry("impersonation of the own node", podOf(agent), plainly(Ask("impersonate:associated-node", api.Nodes))),
+			Entry("an account in audit mode", podOf(watched), otherPods),
+			Entry("a pod with a scope of its own", podOf(shared+"-"+narrow), ownPods),
 		)
 
 		// With NoOpinion, the request would go to RBAC, which allows everything.
-		It("and never has no opinion", Denies("NS-UNREADY"), func(ctx SpecContext) {
-			said := must(suite.AskScoped(ctx, podOf(agent)(), List(api.Deployments)))
-			Expect(said.Denied).To(BeTrue(), said.Reason)
-			Expect(said.Reason).To(HaveSuffix("[NS-UNREADY]"))
+		It("never abstains for these accounts", Denies("NS-UNREADY"), func(ctx SpecContext) {
+			decision := must(suite.AskScoped(ctx, podOf(agent)(), List(api.Deployments)))
+			Expect(decision.Denied).To(BeTrue(), decision.Reason)
+			Expect(decision.Reason).To(HaveSuffix("[NS-UNREADY]"))
 		})
 
-		It("and leaves everybody else alone", AllowsBy("NS-UNREADY", Behind), func(ctx SpecContext) {
-			expectPassed(ctx, podOf(plain)(), otherPods(ctx, suite.Scene()), Behind)
+		It("leaves other accounts to RBAC", AllowsBy("NS-UNREADY", Behind), func(ctx SpecContext) {
+			expectPassed(ctx, podOf(plain)(), otherPods(ctx, suite.Env()), Behind)
 		})
 
-		It("and goes on answering for nodes", Allows("NS-UNREADY"), func(ctx SpecContext) {
+		It("continues to decide about nodes", Allows("NS-UNREADY"), func(ctx SpecContext) {
 			code, message, err := suite.AsNode(own()).Send(ctx, Get(api.Nodes).Named(own()))
 			Expect(err).NotTo(HaveOccurred())
 			Expect(code).To(Equal(http.StatusOK), message)
@@ -68,7 +68,7 @@ func withhold(ctx context.Context, resource string) {
 	roles := suite.Client.RbacV1().ClusterRoles()
 	bindings := must(suite.Client.RbacV1().ClusterRoleBindings().List(ctx, metav1.ListOptions{}))
 	withheld := 0
-	DeferCleanup(func(ctx context.Context) { hears(ctx, time.Minute, ComponentReady) })
+	DeferCleanup(func(ctx context.Context) { awaitScopeWebhook(ctx, time.Minute, ComponentReady) })
 	for i := range bindings.Items {
 		isOurs := func(s rbacv1.Subject) bool { return s.Kind == rbacv1.UserKind && s.Name == authorizerUser }
 		if !slices.ContainsFunc(bindings.Items[i].Subjects, isOurs) {
@@ -90,9 +90,9 @@ func withhold(ctx context.Context, resource string) {
 		must(roles.Update(ctx, role, metav1.UpdateOptions{}))
 	}
 	Expect(withheld).To(BeNumerically(">", 0), "no role of %s is about %s", authorizerUser, resource)
-	theirs := suite.AsForged(Bearer{User: authorizerUser, Groups: []string{"system:authenticated"}})
+	identity := suite.AsForged(Bearer{User: authorizerUser, Groups: []string{"system:authenticated"}})
 	Eventually(ctx, func() (bool, error) {
-		said, err := suite.Review(ctx, theirs, List(api.ServiceAccounts))
-		return said.Allowed, err
+		decision, err := suite.Review(ctx, identity, List(api.ServiceAccounts))
+		return decision.Allowed, err
 	}).WithTimeout(Soon).WithPolling(100 * time.Millisecond).Should(BeFalse())
 }

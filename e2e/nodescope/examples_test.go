@@ -41,23 +41,23 @@ func checkExample(t *testing.T, name string, e example) {
 	t.Helper()
 	if e.account.Name != name || e.role.Name != name || e.binding.RoleRef.Name != name || len(e.binding.Subjects) != 1 ||
 		e.binding.Subjects[0].Name != name || e.binding.Subjects[0].Namespace != e.account.Namespace {
-		t.Errorf("its names do not agree: %+v", e)
+		t.Errorf("the names differ: %+v", e)
 	}
 	if _, err := nodescope.ParseExemptions(e.account.Annotations[nodescope.ExemptionsAnnotation]); err != nil {
 		t.Error(err)
 	}
 	scope, err := nodescope.ParseScope(e.account.Annotations[nodescope.ScopeAnnotation])
 	if err != nil || scope.IsEmpty() {
-		t.Fatalf("it holds nothing: %v", err)
+		t.Fatalf("the scope is empty: %v", err)
 	}
-	held := false
+	covered := false
 	for _, rule := range e.role.Rules {
 		for _, resource := range rule.Resources {
 			main, sub, _ := strings.Cut(resource, "/")
-			held = held || scope.Covers(nodescope.Resource{Group: rule.APIGroups[0], Resource: main, Subresource: sub})
+			covered = covered || scope.Covers(nodescope.Resource{Group: rule.APIGroups[0], Resource: main, Subresource: sub})
 		}
 	}
-	if !held {
-		t.Error("it holds nothing that RBAC gives")
+	if !covered {
+		t.Error("the scope covers no resource that RBAC grants")
 	}
 }

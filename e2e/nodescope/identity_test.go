@@ -20,10 +20,10 @@ const (
 // change changes the claims of a token.
 type change func(Bearer) Bearer
 
-func asItSays(b Bearer) Bearer { return b }
+func unchanged(b Bearer) Bearer { return b }
 
 // saying changes the values of one key.
-func saying(key string, values ...string) change {
+func withExtra(key string, values ...string) change {
 	return func(b Bearer) Bearer { return b.With(key, values...) }
 }
 
@@ -48,32 +48,35 @@ var (
 
 // alleged makes a request as an agent's pod with changed claims. The last argument is the rule that
 // lets the request pass. Without it, the request must be denied.
-func alleged(ctx SpecContext, changed change, story Story, text string, by ...rules.ID) {
+func alleged(ctx SpecContext, changed change, makeRequest RequestFunc, text string, by ...rules.ID) {
 	who := forged(changed)()
 	if len(by) > 0 {
-		expectPassed(ctx, who, story(ctx, suite.Scene()), by[0])
+		expectPassed(ctx, who, makeRequest(ctx, suite.Env()), by[0])
 		return
 	}
-	suite.ExpectForbidden(ctx, who, story(ctx, suite.Scene()), ReadClaim(CurrentSpecReport().Labels()).By, text)
+	suite.ExpectForbidden(ctx, who, makeRequest(ctx, suite.Env()), ReadClaim(CurrentSpecReport().Labels()).By, text)
 }
 
 // The first entry uses the token's own claims. Each other entry differs in one claim.
 var _ = DescribeTable("a token", Attack("T16"), alleged,
-	Entry("counts with what it says itself", Allows("NS-IDENT-2"), Allows("NS-IDENT-3"), Allows("NS-IDENT-4"),
-		change(asItSays), ownPods, "", rules.ID("NS-POD-1")),
-	Entry("says the UID of its pod", Denies("NS-IDENT-2"), saying(podUID), ownPods, "incomplete"),
-	Entry("says the name of its pod", Denies("NS-IDENT-2"), saying(podName), ownPods, "incomplete"),
-	Entry("says it once", Denies("NS-IDENT-2"), saying(podName, agent, plain), ownPods, "incomplete"),
-	Entry("says the UID of a pod that is there", Denies("NS-IDENT-3"),
-		saying(podUID, "00000000-0000-0000-0000-000000000000"), ownPods, "not the one"),
-	Entry("says the name of a pod that is there", Denies("NS-IDENT-3"), saying(podName, "gone"), ownPods, "not there"),
-	Entry("is of a pod that runs as the account", Denies("NS-IDENT-3"), change(ofAnother), ownPods, "does not run as"),
-	Entry("says which node the pod is on", Denies("NS-IDENT-4"), change(onNoNode), ownPods, "names no node"),
-	Entry("says the node that the pod is on", Denies("NS-IDENT-4"), change(onAnotherNode), ownPods, "another node"),
-	Entry("has nothing of the node that it says instead", Denies("NS-IDENT-4"), change(onAnotherNode), otherPods,
+	Entry("with correct claims: allowed", Allows("NS-IDENT-2"), Allows("NS-IDENT-3"), Allows("NS-IDENT-4"),
+		change(unchanged), ownPods, "", rules.ID("NS-POD-1")),
+	Entry("without the UID of its pod: denied", Denies("NS-IDENT-2"), withExtra(podUID), ownPods, "incomplete"),
+	Entry("without the name of its pod: denied", Denies("NS-IDENT-2"), withExtra(podName), ownPods, "incomplete"),
+	Entry("with two pod names: denied", Denies("NS-IDENT-2"), withExtra(podName, agent, plain), ownPods, "incomplete"),
+	Entry("with the UID of a missing pod: denied", Denies("NS-IDENT-3"),
+		withExtra(podUID, "00000000-0000-0000-0000-000000000000"), ownPods, "not the one"),
+	Entry("with the name of a missing pod: denied", Denies("NS-IDENT-3"), withExtra(podName, "gone"), ownPods,
+		"not there"),
+	Entry("with a pod of another account: denied", Denies("NS-IDENT-3"), change(ofAnother), ownPods, "does not run as"),
+	Entry("without the node of its pod: denied", Denies("NS-IDENT-4"), change(onNoNode), ownPods, "names no node"),
+	Entry("with another node than its pod's: denied", Denies("NS-IDENT-4"), change(onAnotherNode), ownPods,
 		"another node"),
-	Entry("is not looked at for what is not held", Allows("NS-IDENT-4"), change(onAnotherNode),
+	Entry("with another node, for that node's pods: denied", Denies("NS-IDENT-4"), change(onAnotherNode), otherPods,
+		"another node"),
+	Entry("with another node, for a resource outside of the scope: allowed", Allows("NS-IDENT-4"), change(onAnotherNode),
 		plainly(List(api.Deployments)), "", rules.ID("NS-PASS-1")),
-	Entry("is refused that, too, if it is incomplete", Denies("NS-IDENT-2"), saying(podUID),
+	Entry("without the UID of its pod, for a resource outside of the scope: denied", Denies("NS-IDENT-2"),
+		withExtra(podUID),
 		plainly(List(api.Deployments)), "incomplete"),
 )

@@ -60,14 +60,14 @@ func needsConstrained(ctx context.Context) {
 }
 
 // ownNodesPods is a node's request for its own pods.
-func ownNodesPods(where place) Story { return onNode(where, List(api.Pods)) }
+func ownNodesPods(where place) RequestFunc { return onNode(where, List(api.Pods)) }
 
 // RBAC allows every account of the stage to impersonate every user. Impersonation of another user
 // would escape every scope. Impersonation of the own node does not (KEP-5284).
 var _ = Describe("impersonation", Attack("T25"), func() {
-	DescribeTable("by who is not held succeeds", AllowsBy("NS-IMPERSONATE-1", Behind),
-		func(ctx SpecContext, whom impersonated, story Story) {
-			code, message := inTheNameOf(ctx, podOf(plain)(), whom, story(ctx, suite.Scene()))
+	DescribeTable("by an account without a scope is allowed:", AllowsBy("NS-IMPERSONATE-1", Behind),
+		func(ctx SpecContext, whom impersonated, makeRequest RequestFunc) {
+			code, message := inTheNameOf(ctx, podOf(plain)(), whom, makeRequest(ctx, suite.Env()))
 			Expect(code).To(Equal(http.StatusOK), message)
 		},
 		Entry("of an administrator", asAnybody("system:masters"), plainly(List(api.Secrets))),
@@ -76,32 +76,36 @@ var _ = Describe("impersonation", Attack("T25"), func() {
 		Entry("of another node", amongNodes(other), ownNodesPods(other)),
 	)
 
-	DescribeTable("by who is held is refused", Denies("NS-IMPERSONATE-1"),
-		func(ctx SpecContext, who actor, whom impersonated, story Story) {
-			code, message := inTheNameOf(ctx, who(), whom, story(ctx, suite.Scene()))
+	DescribeTable("by an account with a scope is denied:", Denies("NS-IMPERSONATE-1"),
+		func(ctx SpecContext, who actor, whom impersonated, makeRequest RequestFunc) {
+			code, message := inTheNameOf(ctx, who(), whom, makeRequest(ctx, suite.Env()))
 			Expect(code).To(Equal(http.StatusForbidden), message)
 			Expect(message).To(ContainSubstring("[NS-IMPERSONATE-1]"))
 		},
 		Entry("of an administrator", podOf(agent), asAnybody("system:masters"), plainly(List(api.Secrets))),
 		Entry("of another account", podOf(agent), asAccount(plain), plainly(List(api.Secrets))),
-		Entry("of itself, which would have no pod then", podOf(agent), asAccount(agent), plainly(List(api.Deployments))),
+		Entry("of its own account", podOf(agent), asAccount(agent), plainly(List(api.Deployments))),
 		Entry("of another node", podOf(agent), asNodeOf(other), ownNodesPods(other)),
-		Entry("of nobody in particular", podOf(agent), asAnybody(), plainly(GetPath("/version"))),
-		Entry("by who is held on little", podOf(statuses), asAccount(plain), plainly(List(api.Secrets))),
-		Entry("by who is held through its pod alone", podOf(shared+"-"+narrow), asAccount(plain), plainly(List(api.Secrets))),
+		Entry("of an unprivileged user", podOf(agent), asAnybody(), plainly(GetPath("/version"))),
+		Entry("of another account, with a scope of other resources", podOf(statuses), asAccount(plain),
+			plainly(List(api.Secrets))),
+		Entry("of another account, with a scope from the pod's annotation", podOf(shared+"-"+narrow), asAccount(plain),
+			plainly(List(api.Secrets))),
 	)
 
-	It("by who is held of its own node passes, and is worth that node", Allows("NS-IMPERSONATE-1"), func(ctx SpecContext) {
-		needsConstrained(ctx)
-		code, message := inTheNameOf(ctx, podOf(agent)(), asNodeOf(own), ownNodesPods(own)(ctx, suite.Scene()))
-		Expect(code).To(Equal(http.StatusOK), message)
-		code, message = inTheNameOf(ctx, podOf(agent)(), asNodeOf(own), ownNodesPods(other)(ctx, suite.Scene()))
-		Expect(code).To(Equal(http.StatusForbidden), message)
-		Expect(message).To(ContainSubstring("system:node:"+own()), "it is the node that is refused")
-	})
+	It("by an account with a scope of its own node is allowed, and gives the rights of that node",
+		Allows("NS-IMPERSONATE-1"), func(ctx SpecContext) {
+			needsConstrained(ctx)
+			code, message := inTheNameOf(ctx, podOf(agent)(), asNodeOf(own), ownNodesPods(own)(ctx, suite.Env()))
+			Expect(code).To(Equal(http.StatusOK), message)
+			code, message = inTheNameOf(ctx, podOf(agent)(), asNodeOf(own), ownNodesPods(other)(ctx, suite.Env()))
+			Expect(code).To(Equal(http.StatusForbidden), message)
+			Expect(message).To(ContainSubstring("system:node:"+own()), "it is the node that is refused")
+		})
 
-	It("by who has no scope in a pod beside one that has", Allows("NS-PASS-1"), func(ctx SpecContext) {
-		code, message := inTheNameOf(ctx, podOf(shared)(), asAccount(plain), plainly(List(api.Secrets))(ctx, suite.Scene()))
-		Expect(code).To(Equal(http.StatusOK), message)
-	})
+	It("by a pod without a scope, whose account has another pod with a scope, is allowed", Allows("NS-PASS-1"),
+		func(ctx SpecContext) {
+			code, message := inTheNameOf(ctx, podOf(shared)(), asAccount(plain), plainly(List(api.Secrets))(ctx, suite.Env()))
+			Expect(code).To(Equal(http.StatusOK), message)
+		})
 })

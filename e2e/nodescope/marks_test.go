@@ -21,87 +21,89 @@ const unmarked = "e2e.bulkhead.dev/any"
 
 // RBAC allows statuses to write accounts and pods, and its scope covers only the status of Nodes.
 // It still may not change the annotations that define a scope.
-var _ = DescribeTable("who has a scope, of an account", admit,
+var _ = DescribeTable("an account with a scope that writes service accounts", admit,
 	Entry("writes other annotations", Allows("NS-WRITE-1"), podOf(statuses),
 		named(statuses, Patch(api.ServiceAccounts).With(marked(unmarked, "x")))),
 	Entry("does not widen its own scope", Denies("NS-WRITE-1"), podOf(statuses),
 		named(statuses, Patch(api.ServiceAccounts).With(marked(nodescope.ScopeAnnotation, "configmaps")))),
-	Entry("does not remove it", Denies("NS-WRITE-1"), podOf(statuses),
+	Entry("does not remove its own scope", Denies("NS-WRITE-1"), podOf(statuses),
 		named(statuses, Patch(api.ServiceAccounts).With(marked(nodescope.ScopeAnnotation, nil)))),
 	Entry("does not exempt itself", Denies("NS-WRITE-1"), podOf(statuses),
 		named(statuses, Patch(api.ServiceAccounts).With(marked(nodescope.ExemptionsAnnotation, string(nodescope.Taints))))),
 	Entry("does not put itself in audit", Denies("NS-WRITE-1"), podOf(statuses),
 		named(statuses, Patch(api.ServiceAccounts).With(marked(modeAnnotation, "audit")))),
-	Entry("does not give one to others", Denies("NS-WRITE-1"), podOf(statuses),
+	Entry("does not add a scope to another account", Denies("NS-WRITE-1"), podOf(statuses),
 		named(plain, Patch(api.ServiceAccounts).With(marked(nodescope.ScopeAnnotation, "*")))),
-	Entry("does not take one from others", Denies("NS-WRITE-1"), podOf(statuses),
+	Entry("does not remove the scope of another account", Denies("NS-WRITE-1"), podOf(statuses),
 		named(agent, Patch(api.ServiceAccounts).With(marked(nodescope.ScopeAnnotation, nil)))),
-	Entry("makes none that has one", Denies("NS-WRITE-1"), podOf(statuses), newAccount(scope("pods"))),
-	Entry("makes one that has none", Allows("NS-WRITE-1"), podOf(statuses), newAccount(nil)),
-	Entry("deletes none that has one", Denies("NS-WRITE-1"), podOf(statuses), named(agent, Delete(api.ServiceAccounts))),
-	Entry("deletes one that has none", Allows("NS-WRITE-1"), podOf(statuses), named(plain, Delete(api.ServiceAccounts))),
-	Entry("while who has none writes any", Allows("NS-WRITE-1"), podOf(plain),
+	Entry("does not create an account with a scope", Denies("NS-WRITE-1"), podOf(statuses), newAccount(scope("pods"))),
+	Entry("creates an account without a scope", Allows("NS-WRITE-1"), podOf(statuses), newAccount(nil)),
+	Entry("does not delete an account with a scope", Denies("NS-WRITE-1"), podOf(statuses),
+		named(agent, Delete(api.ServiceAccounts))),
+	Entry("deletes an account without a scope", Allows("NS-WRITE-1"), podOf(statuses),
+		named(plain, Delete(api.ServiceAccounts))),
+	Entry("an account without a scope changes any scope", Allows("NS-WRITE-1"), podOf(plain),
 		named(agent, Patch(api.ServiceAccounts).With(marked(nodescope.ScopeAnnotation, nil)))),
 )
 
-var _ = DescribeTable("who has a scope, of a pod", admit,
+var _ = DescribeTable("an account with a scope that writes pods", admit,
 	Entry("writes other annotations", Allows("NS-WRITE-2"), podOf(statuses),
 		named(shared, Patch(api.Pods).With(marked(unmarked, "x")))),
-	Entry("does not give it a scope", Denies("NS-WRITE-2"), podOf(statuses),
+	Entry("does not add a scope to a pod", Denies("NS-WRITE-2"), podOf(statuses),
 		named(shared, Patch(api.Pods).With(marked(nodescope.ScopeAnnotation, "*")))),
-	Entry("does not take it away", Denies("NS-WRITE-2"), podOf(statuses),
+	Entry("does not remove the scope of a pod", Denies("NS-WRITE-2"), podOf(statuses),
 		named(shared+"-"+narrow, Patch(api.Pods).With(marked(nodescope.ScopeAnnotation, nil)))),
-	Entry("held on pods, does not give one on its node a scope", Denies("NS-WRITE-2"), podOf(agent),
+	Entry("with pods in its scope: does not add a scope to a pod on its node", Denies("NS-WRITE-2"), podOf(agent),
 		bystander(own, Patch(api.Pods).With(marked(nodescope.ScopeAnnotation, "pods")))),
-	Entry("nor through the status", Denies("NS-WRITE-2"), podOf(agent),
+	Entry("with pods in its scope: does not add a scope to a pod through the status", Denies("NS-WRITE-2"), podOf(agent),
 		bystander(own, Patch(api.Pods).Sub("status").With(marked(nodescope.ScopeAnnotation, "pods")))),
-	Entry("with a scope by its own annotation, does not remove it", Denies("NS-WRITE-2"), podOf(shared+"-"+narrow),
+	Entry("with a scope from the pod's annotation: does not remove it", Denies("NS-WRITE-2"), podOf(shared+"-"+narrow),
 		named(shared+"-"+narrow, Patch(api.Pods).With(marked(nodescope.ScopeAnnotation, nil)))),
-	Entry("makes none with a scope", Denies("NS-WRITE-2"), podOf(statuses), podWith(noted("pods"))),
-	Entry("makes one without", Allows("NS-WRITE-2"), podOf(statuses), podWith(func(*corev1.Pod) {})),
+	Entry("does not create a pod with a scope", Denies("NS-WRITE-2"), podOf(statuses), podWith(noted("pods"))),
+	Entry("creates a pod without a scope", Allows("NS-WRITE-2"), podOf(statuses), podWith(func(*corev1.Pod) {})),
 )
 
-func newAccount(annotations map[string]string) Story {
-	return func(_ context.Context, s *Scene) Request {
-		account := fixtures.ServiceAccount(stage.Namespace, s.NewName("account"))
+func newAccount(annotations map[string]string) RequestFunc {
+	return func(_ context.Context, e *Env) Request {
+		account := fixtures.ServiceAccount(stage.Namespace, e.NewName("account"))
 		account.Annotations = annotations
 		return Create(api.ServiceAccounts).In(account.Namespace).With(account)
 	}
 }
 
-func podWith(tweak fixtures.PodTweak) Story {
-	return func(_ context.Context, s *Scene) Request {
-		pod := fixtures.Pod(stage.Namespace, s.NewName("pod"), own(), tweak)
+func podWith(tweak fixtures.PodTweak) RequestFunc {
+	return func(_ context.Context, e *Env) Request {
+		pod := fixtures.Pod(stage.Namespace, e.NewName("pod"), own(), tweak)
 		return Create(api.Pods).In(pod.Namespace).With(pod)
 	}
 }
 
-// mirrorPod creates a mirror pod of the scene's own node.
-func mirrorPod(tweaks ...fixtures.PodTweak) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		all := append([]fixtures.PodTweak{fixtures.Mirror(s.Node(ctx, s.Own))}, tweaks...)
-		pod := fixtures.Pod(s.Namespace(ctx), s.NewName("mirror"), s.Own, all...)
+// mirrorPod creates a mirror pod of the Env's own node.
+func mirrorPod(tweaks ...fixtures.PodTweak) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		all := append([]fixtures.PodTweak{fixtures.Mirror(e.Node(ctx, e.Own))}, tweaks...)
+		pod := fixtures.Pod(e.Namespace(ctx), e.NewName("mirror"), e.Own, all...)
 		return Create(api.Pods).In(pod.Namespace).With(pod)
 	}
 }
 
 func alsoNoted(pod *corev1.Pod) { pod.Annotations[nodescope.ScopeAnnotation] = "pods" }
 
-// sceneNode returns the scene's own node, which has no kubelet.
-func sceneNode() *Identity { return suite.AsNode(suite.Scene().Own) }
+// envNode returns the Env's own node, which has no kubelet.
+func envNode() *Identity { return suite.AsNode(suite.Env().Own) }
 
-// statusOfOwn patches the status of a pod on the scene's own node.
-func statusOfOwn(patch fields) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		pod := s.Pod(ctx, s.Own)
+// statusOfOwn patches the status of a pod on the Env's own node.
+func statusOfOwn(patch fields) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		pod := e.Pod(ctx, e.Own)
 		return Patch(api.Pods).In(pod.Namespace).Named(pod.Name).Sub("status").With(patch)
 	}
 }
 
-var _ = DescribeTable("a node", admit,
-	Entry("makes a mirror pod", Allows("NS-WRITE-4"), actor(sceneNode), mirrorPod()),
-	Entry("makes none with a scope", Denies("NS-WRITE-4"), actor(sceneNode), mirrorPod(alsoNoted)),
-	Entry("writes the status of its pod", Allows("NS-WRITE-4"), actor(sceneNode), statusOfOwn(wellPatch)),
-	Entry("gives it no scope with that", Denies("NS-WRITE-4"), actor(sceneNode),
+var _ = DescribeTable("a node and the annotation of node scope", admit,
+	Entry("creates a mirror pod without a scope", Allows("NS-WRITE-4"), actor(envNode), mirrorPod()),
+	Entry("does not create a pod with a scope", Denies("NS-WRITE-4"), actor(envNode), mirrorPod(alsoNoted)),
+	Entry("patches the status of its pod", Allows("NS-WRITE-4"), actor(envNode), statusOfOwn(wellPatch)),
+	Entry("does not add a scope through the status of its pod", Denies("NS-WRITE-4"), actor(envNode),
 		statusOfOwn(marked(nodescope.ScopeAnnotation, "pods"))),
 )

@@ -35,21 +35,22 @@ var _ = Describe("a pod whose token is revoked", Ordered, ContinueOnFailure, fun
 		// Without the list the request passes, so the later denial is from the list.
 		expectPassed(ctx, stolen, List(api.Deployments), "NS-PASS-1")
 		revoked := time.Now()
-		suite.Scene().Revoke(ctx, stolen.CredentialID())
+		suite.Env().Revoke(ctx, stolen.CredentialID())
 		suite.BecomesRefused(ctx, stolen, List(api.Deployments), "NS-REVOKE-1", revoked)
 	})
 
-	It("does not list what is in no scope with the revoked one", Denies("NS-REVOKE-1"), func(ctx SpecContext) {
-		suite.ExpectForbidden(ctx, stolen, List(api.Deployments), "NS-REVOKE-1",
-			"credential "+stolen.CredentialID()+" is revoked")
-	})
+	It("does not list a resource outside of the scope with the revoked token", Denies("NS-REVOKE-1"),
+		func(ctx SpecContext) {
+			suite.ExpectForbidden(ctx, stolen, List(api.Deployments), "NS-REVOKE-1",
+				"credential "+stolen.CredentialID()+" is revoked")
+		})
 
 	It("lists it with another token", AllowsBy("NS-REVOKE-1", "NS-PASS-1"), func(ctx SpecContext) {
 		expectPassed(ctx, good, List(api.Deployments), "NS-PASS-1")
 	})
 
-	It("lists it again once the token is off the list", AllowsBy("NS-REVOKE-1", "NS-PASS-1"), func(ctx SpecContext) {
-		suite.Scene().Unrevoke(ctx, stolen.CredentialID())
+	It("lists it after the token was removed from the list", AllowsBy("NS-REVOKE-1", "NS-PASS-1"), func(ctx SpecContext) {
+		suite.Env().Unrevoke(ctx, stolen.CredentialID())
 		Eventually(ctx, func() (Answer, error) { return suite.Do(ctx, stolen, List(api.Deployments)) }).
 			WithTimeout(Soon).WithPolling(100 * time.Millisecond).Should(AllowedBy(suite.Settings.Profile, Behind))
 	})

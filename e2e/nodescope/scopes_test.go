@@ -24,43 +24,52 @@ var (
 
 // RBAC decides alone about resources that are not in the scope. A scope of everything includes all
 // resources.
-var _ = DescribeTable("what a scope does not name:", decide,
-	Entry("is RBAC's", Allows("NS-PASS-1"), podOf(agent), plainly(List(api.Deployments))),
-	Entry("unless the scope is everything", DeniesBy("NS-PASS-1", "NS-SCOPE-1"), podOf(held),
+var _ = DescribeTable("requests and what a scope names:", decide,
+	Entry("resource outside of the scope: left to RBAC", Allows("NS-PASS-1"), podOf(agent),
+		plainly(List(api.Deployments))),
+	Entry("any resource, with a scope of all resources: denied", DeniesBy("NS-PASS-1", "NS-SCOPE-1"), podOf(fullScope),
 		plainly(List(api.Deployments)), "[NA-DEFAULT]"),
-	Entry("a subresource is one of its own", Allows("NS-PASS-1"), podOf(statuses), theNode(other, Patch(api.Nodes))),
-	Entry("and is held where it is named", DeniesBy("NS-PASS-1", "NS-NODE-2"), podOf(statuses),
+	Entry("resource without its subresource, with a scope of the subresource: left to RBAC", Allows("NS-PASS-1"),
+		podOf(statuses), theNode(other, Patch(api.Nodes))),
+	Entry("subresource in the scope, other node: denied", DeniesBy("NS-PASS-1", "NS-NODE-2"), podOf(statuses),
 		theNode(other, Patch(api.Nodes).Sub("status")), "only of its own node"),
-	Entry("on the own node it passes", Allows("NS-NODE-2"), podOf(statuses), theNode(own, Patch(api.Nodes).Sub("status"))),
-	Entry("a group is held with all that is in it", DeniesBy("NS-PASS-1", "NS-SCOPE-1"), podOf(statuses),
+	Entry("subresource in the scope, own node: allowed", Allows("NS-NODE-2"), podOf(statuses),
+		theNode(own, Patch(api.Nodes).Sub("status"))),
+	Entry("resource of an API group in the scope: denied", DeniesBy("NS-PASS-1", "NS-SCOPE-1"), podOf(statuses),
 		plainly(List(storageClasses)), "[NA-DEFAULT]"),
-	Entry("where nodes may read, its pods may", Allows("NS-SCOPE-1"), podOf(statuses), plainly(List(api.CSIDrivers))),
-	Entry("and other groups are not", Allows("NS-PASS-1"), podOf(statuses), plainly(List(clusterRoles))),
+	Entry("resource of an API group in the scope that nodes may read: allowed", Allows("NS-SCOPE-1"), podOf(statuses),
+		plainly(List(api.CSIDrivers))),
+	Entry("resource of another API group: left to RBAC", Allows("NS-PASS-1"), podOf(statuses),
+		plainly(List(clusterRoles))),
 )
 
-var _ = DescribeTable("what no scope holds, everything neither:", decide,
-	Entry("metrics", Allows("NS-PASS-2"), podOf(held), plainly(GetPath("/metrics"))),
-	Entry("discovery", Allows("NS-PASS-2"), podOf(held), plainly(GetPath("/apis"))),
-	Entry("health", Allows("NS-PASS-2"), podOf(held), plainly(GetPath("/readyz"))),
-	Entry("what one may do oneself", Allows("NS-PASS-2"), podOf(held), plainly(selfReview)),
-	Entry("but who may do what is held", DeniesBy("NS-PASS-2", "NS-SCOPE-1"), podOf(held), plainly(List(clusterRoles)),
+var _ = DescribeTable("requests that no scope limits, not even one of all resources:", decide,
+	Entry("metrics", Allows("NS-PASS-2"), podOf(fullScope), plainly(GetPath("/metrics"))),
+	Entry("discovery", Allows("NS-PASS-2"), podOf(fullScope), plainly(GetPath("/apis"))),
+	Entry("health", Allows("NS-PASS-2"), podOf(fullScope), plainly(GetPath("/readyz"))),
+	Entry("SelfSubjectAccessReview", Allows("NS-PASS-2"), podOf(fullScope), plainly(selfReview)),
+	Entry("list of cluster roles: denied", DeniesBy("NS-PASS-2", "NS-SCOPE-1"), podOf(fullScope),
+		plainly(List(clusterRoles)),
 		"[NA-DEFAULT]"),
 )
 
 // A value that cannot be parsed or enforced is never wider than intended.
-var _ = DescribeTable("a value with an error in it", decide,
-	Entry("holds on what it names", Denies("NS-SCOPE-1"), podOf(misspelt), bystander(other, Get(api.ConfigMaps)),
+var _ = DescribeTable("an invalid scope", decide,
+	Entry("limits the resources that it names", Denies("NS-SCOPE-1"), podOf(misspelt),
+		bystander(other, Get(api.ConfigMaps)),
 		"[NA-CM-1]"),
-	Entry("and on what it does not name", Denies("NS-SCOPE-1"), podOf(misspelt), plainly(List(api.Deployments)),
+	Entry("limits the resources that it does not name", Denies("NS-SCOPE-1"), podOf(misspelt),
+		plainly(List(api.Deployments)),
 		"[NA-DEFAULT]"),
-	Entry("and on what it misspells", Denies("NS-NODE-1"), podOf(misspelt), theNode(other, Get(api.Nodes)), "[NA-NODE-1]"),
-	Entry("and leaves what its node may", Allows("NS-NODE-1"), podOf(misspelt), theNode(own, Get(api.Nodes))),
-	Entry("holds on everything if it names EndpointSlices", Denies("NS-SCOPE-1"), podOf(unheld),
+	Entry("limits the resources that it misspells", Denies("NS-NODE-1"), podOf(misspelt), theNode(other, Get(api.Nodes)),
+		"[NA-NODE-1]"),
+	Entry("leaves the rights of the own node", Allows("NS-NODE-1"), podOf(misspelt), theNode(own, Get(api.Nodes))),
+	Entry("limits all resources if it names EndpointSlices", Denies("NS-SCOPE-1"), podOf(unenforceable),
 		plainly(List(api.Deployments)), "[NA-DEFAULT]"),
-	Entry("and leaves discovery to RBAC", Allows("NS-PASS-2"), podOf(unheld), plainly(GetPath("/apis"))),
+	Entry("leaves discovery to RBAC", Allows("NS-PASS-2"), podOf(unenforceable), plainly(GetPath("/apis"))),
 )
 
-var _ = It("a value with an error in it is told of in an event, and counted", Denies("NS-SCOPE-1"),
+var _ = It("an invalid scope is reported in an event and counted in a metric", Denies("NS-SCOPE-1"),
 	func(ctx SpecContext) {
 		decide(ctx, podOf(misspelt), plainly(List(api.Deployments)), "[NA-DEFAULT]")
 		Eventually(ctx, func() (int, error) {
@@ -73,19 +82,22 @@ var _ = It("a value with an error in it is told of in an event, and counted", De
 			return len(events.Items), nil
 		}).WithTimeout(Soon).WithPolling(time.Second).Should(BeNumerically(">", 0))
 		unread := must(suite.ComponentMetric(ctx, "bulkhead_node_scope_unread_annotations", `kind="ServiceAccount"`))
-		Expect(unread).To(BeNumerically(">=", 2), "there are %s and %s", misspelt, unheld)
+		Expect(unread).To(BeNumerically(">=", 2), "there are %s and %s", misspelt, unenforceable)
 	})
 
 // The annotation of a pod adds to the annotation of its account, and removes nothing.
 var _ = DescribeTable("a pod with an annotation of its own", decide,
-	Entry("is held on it", Denies("NS-NODE-1"), podOf(shared+"-"+narrow), theNode(other, Get(api.Nodes)), "[NA-NODE-1]"),
-	Entry("and may what its node may", Allows("NS-NODE-1"), podOf(shared+"-"+narrow), theNode(own, Get(api.Nodes))),
-	Entry("which holds no other pod of the account", Allows("NS-PASS-1"), podOf(shared), theNode(other, Get(api.Nodes))),
-	Entry("is held on its account's too", Denies("NS-SCOPE-1"), podOf(adding+"-"+narrow),
+	Entry("is limited by it on another node", Denies("NS-NODE-1"), podOf(shared+"-"+narrow),
+		theNode(other, Get(api.Nodes)), "[NA-NODE-1]"),
+	Entry("has the rights of its own node", Allows("NS-NODE-1"), podOf(shared+"-"+narrow), theNode(own, Get(api.Nodes))),
+	Entry("does not limit another pod of the account", Allows("NS-PASS-1"), podOf(shared), theNode(other, Get(api.Nodes))),
+	Entry("is also limited by the scope of its account", Denies("NS-SCOPE-1"), podOf(adding+"-"+narrow),
 		bystander(other, Get(api.ConfigMaps)), "[NA-CM-1]"),
-	Entry("and on what it adds", Denies("NS-SCOPE-1"), podOf(adding+"-"+narrow), bystander(other, Get(api.Secrets)),
+	Entry("is also limited by the scope that it adds", Denies("NS-SCOPE-1"), podOf(adding+"-"+narrow),
+		bystander(other, Get(api.Secrets)),
 		"[NA-SECRET-1]"),
-	Entry("and on no more", Allows("NS-PASS-1"), podOf(adding+"-"+narrow), theNode(other, Get(api.Nodes))),
+	Entry("is not limited on other resources", Allows("NS-PASS-1"), podOf(adding+"-"+narrow),
+		theNode(other, Get(api.Nodes))),
 )
 
 // The same requests by an account without a scope.

@@ -34,20 +34,20 @@ const (
 )
 
 // Serial: the spec needs the whole machine, and all entries of the lists.
-var _ = Describe("a tenant with edit annotates more accounts than there is room for", Serial,
+var _ = Describe("a tenant with edit annotates more accounts than its share", Serial,
 	Label(OnHost, OnWorker, Slow), func() {
-		It("other namespaces and kube-system keep theirs", Denies("NS-IDENT-2"), func(ctx SpecContext) {
+		It("other namespaces and kube-system keep their shares", Denies("NS-IDENT-2"), func(ctx SpecContext) {
 			TakeMachine(ctx)
-			namespace := suite.Scene().Namespace(ctx)
+			namespace := suite.Env().Namespace(ctx)
 			client := must(tenantWithEdit(ctx, namespace).Client())
-			request := bystander(own, Get(api.Secrets))(ctx, suite.Scene())
-			before := calm(ctx, podOf(agent)(), request, 5*time.Second)
+			request := bystander(own, Get(api.Secrets))(ctx, suite.Env())
+			before := repeatFor(ctx, podOf(agent)(), request, 5*time.Second)
 			protectedBefore := timeNewAccounts(ctx, "before")
 
 			since := time.Now()
 			annotateMany(ctx, client, namespace)
 			Measured(fmt.Sprintf("a tenant annotated %d accounts in", wanted), time.Since(since).Round(time.Second).String())
-			while := calm(ctx, podOf(agent)(), request, 5*time.Second)
+			while := repeatFor(ctx, podOf(agent)(), request, 5*time.Second)
 			protectedWhile := timeNewAccounts(ctx, "while")
 			Measured("another tenant's requests, before one tenant used all it can get", Latencies(before))
 			Measured("another tenant's requests, while one tenant uses all it can get", Latencies(while))
@@ -76,7 +76,7 @@ func tenantWithEdit(ctx context.Context, namespace string) *Identity {
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "edit"},
 	}
 	pod := fixtures.Pod(namespace, "tenant", suite.Worker, fixtures.WithAccount)
-	suite.Scene().Put(ctx, binding, pod)
+	suite.Env().Put(ctx, binding, pod)
 	Eventually(ctx, func() (corev1.PodPhase, error) {
 		now, err := suite.Client.CoreV1().Pods(namespace).Get(ctx, pod.Name, metav1.GetOptions{})
 		if err != nil {

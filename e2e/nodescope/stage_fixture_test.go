@@ -22,7 +22,8 @@ import (
 )
 
 // stageOf holds what all specs share: a namespace, accounts, and their pods on both nodes. It also
-// has other pods, called [ours] and [theirs], with objects that these nodes may then read.
+// has other pods, called [ofOwnNode] and [ofOtherNode], with objects that these nodes may then
+// read.
 type stageOf struct {
 	// Daemons is the namespace of the use cases.
 	Namespace, Daemons string
@@ -35,32 +36,32 @@ var stage stageOf
 
 // The pods that use objects on their nodes: a secret and a config map with the name of the pod.
 const (
-	ours    = "ours"
-	theirs  = "theirs"
-	nobodys = "nobodys"
+	ofOwnNode   = "ours"
+	ofOtherNode = "theirs"
+	unusedName  = "nobodys"
 )
 
 // makeStage runs once for all processes.
-func makeStage(ctx context.Context, s *Scene) []byte {
+func makeStage(ctx context.Context, e *Env) []byte {
 	skipUnlessInstalled(ctx)
-	stage = stageOf{Namespace: s.Namespace(ctx), Bearers: map[string]Bearer{}, UIDs: map[string]types.UID{}}
-	mayEverything(ctx, s)
+	stage = stageOf{Namespace: e.Namespace(ctx), Bearers: map[string]Bearer{}, UIDs: map[string]types.UID{}}
+	mayEverything(ctx, e)
 	for name, annotations := range scopes {
 		account := fixtures.ServiceAccount(stage.Namespace, name)
 		account.Annotations = annotations
-		s.Put(ctx, account)
+		e.Put(ctx, account)
 	}
-	makeDaemons(ctx, s)
+	makeDaemons(ctx, e)
 	pods := agents()
-	for name, node := range map[string]string{ours: suite.Worker, theirs: suite.ControlPlane, nobodys: ""} {
-		s.Put(ctx, fixtures.Secret(stage.Namespace, name), fixtures.ConfigMap(stage.Namespace, name))
+	for name, node := range map[string]string{ofOwnNode: suite.Worker, ofOtherNode: suite.ControlPlane, unusedName: ""} {
+		e.Put(ctx, fixtures.Secret(stage.Namespace, name), fixtures.ConfigMap(stage.Namespace, name))
 		if node != "" {
 			pods[name] = fixtures.Pod("", name, node, fixtures.WithSecret(name), fixtures.WithConfigMap(name))
 		}
 	}
 	for _, pod := range pods {
 		pod.Namespace = stage.Namespace
-		s.Put(ctx, pod)
+		e.Put(ctx, pod)
 	}
 	running(ctx, pods)
 	steal(ctx, pods)
@@ -95,18 +96,18 @@ func skipUnlessInstalled(ctx context.Context) {
 
 // mayEverything gives all accounts of the stage all rights in RBAC, and waits until the API server
 // applies them.
-func mayEverything(ctx context.Context, s *Scene) {
+func mayEverything(ctx context.Context, e *Env) {
 	group := "system:serviceaccounts:" + stage.Namespace
 	binding := &rbacv1.ClusterRoleBinding{
 		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: group}},
 		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
 	}
 	binding.Name = stage.Namespace
-	s.Put(ctx, binding)
+	e.Put(ctx, binding)
 	witness := suite.AsForged(Bearer{User: "e2e-witness", Groups: []string{group}})
 	Eventually(ctx, func() (bool, error) {
-		said, err := suite.Review(ctx, witness, List(api.Deployments))
-		return said.Allowed, err
+		decision, err := suite.Review(ctx, witness, List(api.Deployments))
+		return decision.Allowed, err
 	}).WithTimeout(Soon).WithPolling(100 * time.Millisecond).Should(BeTrue())
 }
 

@@ -36,19 +36,20 @@ func row(s scopesuggest.Suggestion, resource string) scopesuggest.Resource {
 }
 
 var _ = Describe("bulkhead scope suggest", Label(OnHost), func() {
-	It("names what a DaemonSet does on its own node, and what that stops", Allows("NS-NODE-1"), func(ctx SpecContext) {
-		const detector = "node-problem-detector"
-		decide(ctx, podOf(detector), theNode(own, Get(api.Nodes)))
-		s := suggested(ctx, stage.Daemons, detector)
-		Expect(strings.Split(s.Annotation, ",")).To(And(ContainElement("nodes"), Not(ContainElement("nodes/status"))),
-			"nodes covers it")
-		nodes := row(s, "nodes")
-		Expect(nodes.Seen).To(BeNumerically(">", 0), "%+v", nodes)
-		Expect(nodes.Beyond).To(BeZero(), "%+v", nodes)
-		Expect(nodes.Stops).To(ContainElement("get"), "of other nodes")
-	})
+	It("prints a scope for what a DaemonSet does on its own node, and what that scope denies", Allows("NS-NODE-1"),
+		func(ctx SpecContext) {
+			const detector = "node-problem-detector"
+			decide(ctx, podOf(detector), theNode(own, Get(api.Nodes)))
+			s := suggested(ctx, stage.Daemons, detector)
+			Expect(strings.Split(s.Annotation, ",")).To(And(ContainElement("nodes"), Not(ContainElement("nodes/status"))),
+				"nodes covers it")
+			nodes := row(s, "nodes")
+			Expect(nodes.Seen).To(BeNumerically(">", 0), "%+v", nodes)
+			Expect(nodes.Beyond).To(BeZero(), "%+v", nodes)
+			Expect(nodes.Stops).To(ContainElement("get"), "of other nodes")
+		})
 
-	It("leaves out what it does beyond its node, and says what that was", Allows("NS-PASS-3"), func(ctx SpecContext) {
+	It("leaves out what a DaemonSet does on other nodes, and lists it", Allows("NS-PASS-3"), func(ctx SpecContext) {
 		decide(ctx, podOf(watched), bystander(other, Get(api.Pods)))
 		s := suggested(ctx, stage.Namespace, watched)
 		pods := row(s, "pods")

@@ -40,9 +40,9 @@ func TestSpecs(t *testing.T) { suite.Run(t) }
 
 // decide is the body of most tables. It makes the request as who, and the answer must match the
 // labels of the spec.
-func decide(ctx SpecContext, who actor, story Story, text ...string) {
+func decide(ctx SpecContext, who actor, makeRequest RequestFunc, text ...string) {
 	GinkgoHelper()
-	request := story(ctx, suite.Scene())
+	request := makeRequest(ctx, suite.Env())
 	claim := ReadClaim(CurrentSpecReport().Labels())
 	Expect(claim.Rules).NotTo(BeEmpty(), "the spec names no rule")
 	if claim.Want == Deny {
@@ -64,9 +64,9 @@ func expectPassed(ctx SpecContext, who *Identity, request Request, by rules.ID) 
 		GinkgoWriter.Println("node scope itself was not asked:", why)
 		return
 	}
-	said := must(suite.AskScoped(ctx, who, request))
-	Expect(said.Allowed || said.Denied).To(BeFalse(), "%s: %+v", request, said)
-	Expect(said.Reason).To(Equal("["+string(by)+"]"), request.String())
+	decision := must(suite.AskScoped(ctx, who, request))
+	Expect(decision.Allowed || decision.Denied).To(BeFalse(), "%s: %+v", request, decision)
+	Expect(decision.Reason).To(Equal("["+string(by)+"]"), request.String())
 }
 
 // must returns the value. It fails the spec on an error that only a mistake in the spec could

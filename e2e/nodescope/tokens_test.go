@@ -39,10 +39,10 @@ func requested(account string, pod *corev1.Pod, audiences ...string) func(contex
 func fromSecret(account string) func(context.Context) string {
 	return func(ctx context.Context) string {
 		GinkgoHelper()
-		secret := fixtures.Secret(stage.Namespace, suite.Scene().NewName("token"))
+		secret := fixtures.Secret(stage.Namespace, suite.Env().NewName("token"))
 		secret.Type, secret.StringData = corev1.SecretTypeServiceAccountToken, nil
 		secret.Annotations = map[string]string{corev1.ServiceAccountNameKey: account}
-		suite.Scene().Put(ctx, secret)
+		suite.Env().Put(ctx, secret)
 		var token []byte
 		Eventually(ctx, func() (int, error) {
 			found, err := suite.Client.CoreV1().Secrets(secret.Namespace).Get(ctx, secret.Name, metav1.GetOptions{})
@@ -57,71 +57,75 @@ func fromSecret(account string) func(context.Context) string {
 }
 
 var _ = DescribeTable("a token without a pod", Attack("T16"),
-	func(ctx SpecContext, token func(context.Context) string, story Story) {
+	func(ctx SpecContext, token func(context.Context) string, makeRequest RequestFunc) {
 		who := suite.AsBearer(must(suite.ReadToken(ctx, token(ctx))))
-		decide(ctx, func() *Identity { return who }, story, "names no pod")
+		decide(ctx, func() *Identity { return who }, makeRequest, "names no pod")
 	},
-	Entry("from a secret gets nothing that is held", Denies("NS-IDENT-2"), fromSecret(agent), ownPods),
-	Entry("from a secret of an account that is not held gets all", AllowsBy("NS-IDENT-2", Behind), fromSecret(plain),
+	Entry("from a secret, resource in the scope: denied", Denies("NS-IDENT-2"), fromSecret(agent), ownPods),
+	Entry("from a secret, account without a scope: allowed", AllowsBy("NS-IDENT-2", Behind), fromSecret(plain),
 		ownPods),
-	Entry("that was requested gets nothing that is held", Denies("NS-IDENT-2"), requested(agent, nil), ownPods),
-	Entry("that was requested gets what is not held", Allows("NS-PASS-1"), requested(agent, nil),
+	Entry("from a token request, resource in the scope: denied", Denies("NS-IDENT-2"), requested(agent, nil), ownPods),
+	Entry("from a token request, resource outside of the scope: allowed", Allows("NS-PASS-1"), requested(agent, nil),
 		plainly(List(api.Deployments))),
-	Entry("of an account that is not held gets all", AllowsBy("NS-IDENT-2", Behind), requested(plain, nil), ownPods),
-	Entry("gets nothing on which a pod of its account is held", Denies("NS-IDENT-2"), requested(shared, nil),
+	Entry("from a token request, account without a scope: allowed", AllowsBy("NS-IDENT-2", Behind), requested(plain, nil),
+		ownPods),
+	Entry("from a token request, resource in the scope of a pod of the account: denied", Denies("NS-IDENT-2"),
+		requested(shared, nil),
 		theNode(own, Get(api.Nodes))),
 )
 
-var _ = Describe("the life of a token", Attack("T16"), func() {
-	It("is over for the API server where it is for another audience", DeniesBy("NS-IDENT-2", Behind),
+var _ = Describe("the lifetime of a token:", Attack("T16"), func() {
+	It("a token for another audience is rejected by the API server", DeniesBy("NS-IDENT-2", Behind),
 		func(ctx SpecContext) {
 			who := suite.AsBearer(Bearer{User: "nobody", Token: requested(agent, nil, "vault")(ctx)})
-			code, message, err := who.Send(ctx, ownPods(ctx, suite.Scene()))
+			code, message, err := who.Send(ctx, ownPods(ctx, suite.Env()))
 			Expect(err).NotTo(HaveOccurred())
 			Expect(code).To(Equal(http.StatusUnauthorized), message)
 		})
 
-	It("begins with its pod", Allows("NS-IDENT-3"), func(ctx SpecContext) {
-		b := shortLivedToken(ctx, shortLivedPod(ctx, suite.Scene().NewName(shortLived)))
-		expectPassed(ctx, suite.AsBearer(b), ownPods(ctx, suite.Scene()), "NS-POD-1")
+	It("a token is valid when its pod exists", Allows("NS-IDENT-3"), func(ctx SpecContext) {
+		b := shortLivedToken(ctx, shortLivedPod(ctx, suite.Env().NewName(shortLived)))
+		expectPassed(ctx, suite.AsBearer(b), ownPods(ctx, suite.Env()), "NS-POD-1")
 	})
 
-	It("ends with its pod, for node scope no later than for the API server", Denies("NS-IDENT-3"), func(ctx SpecContext) {
-		pod := shortLivedPod(ctx, suite.Scene().NewName(shortLived))
-		b := shortLivedToken(ctx, pod)
-		expectPassed(ctx, suite.AsBearer(b), ownPods(ctx, suite.Scene()), "NS-POD-1")
-		ended := time.Now()
-		suite.Scene().Remove(ctx, pod)
-		// The API server may accept the token as long as its authentication cache has it.
-		suite.BecomesRefused(ctx, suite.AsForged(b), ownPods(ctx, suite.Scene()), "NS-IDENT-3", ended, "not there")
-		code, message, err := suite.AsBearer(b).Send(ctx, ownPods(ctx, suite.Scene()))
-		Expect(err).NotTo(HaveOccurred())
-		Expect(code).To(BeElementOf(http.StatusUnauthorized, http.StatusForbidden), message)
-	})
+	It("a token ends with its pod, for node scope no later than for the API server", Denies("NS-IDENT-3"),
+		func(ctx SpecContext) {
+			pod := shortLivedPod(ctx, suite.Env().NewName(shortLived))
+			b := shortLivedToken(ctx, pod)
+			expectPassed(ctx, suite.AsBearer(b), ownPods(ctx, suite.Env()), "NS-POD-1")
+			ended := time.Now()
+			suite.Env().Remove(ctx, pod)
+			// The API server may accept the token as long as its authentication cache has it.
+			suite.BecomesRefused(ctx, suite.AsForged(b), ownPods(ctx, suite.Env()), "NS-IDENT-3", ended, "not there")
+			code, message, err := suite.AsBearer(b).Send(ctx, ownPods(ctx, suite.Env()))
+			Expect(err).NotTo(HaveOccurred())
+			Expect(code).To(BeElementOf(http.StatusUnauthorized, http.StatusForbidden), message)
+		})
 
-	It("does not come back with a pod of its name", Denies("NS-IDENT-3"), func(ctx SpecContext) {
-		name := suite.Scene().NewName(shortLived)
-		pod := shortLivedPod(ctx, name)
-		b := shortLivedToken(ctx, pod)
-		removeInPeace(ctx, pod)
-		ended := time.Now()
-		again := shortLivedPod(ctx, name)
-		Expect(again.UID).NotTo(Equal(pod.UID))
-		// For a short time no pod of that name existed, and a watch may report this late.
-		suite.BecomesRefused(ctx, suite.AsForged(b), ownPods(ctx, suite.Scene()), "NS-IDENT-3", ended)
-		code, message, err := suite.AsBearer(b).Send(ctx, ownPods(ctx, suite.Scene()))
-		Expect(err).NotTo(HaveOccurred())
-		Expect(code).To(BeElementOf(http.StatusUnauthorized, http.StatusForbidden), message)
-		expectPassed(ctx, suite.AsBearer(shortLivedToken(ctx, again)), ownPods(ctx, suite.Scene()), "NS-POD-1")
-		suite.ExpectForbidden(ctx, suite.AsForged(b), ownPods(ctx, suite.Scene()), "NS-IDENT-3", "not the one")
-	})
+	It("a token of a deleted pod stays invalid when a pod of the same name is created", Denies("NS-IDENT-3"),
+		func(ctx SpecContext) {
+			name := suite.Env().NewName(shortLived)
+			pod := shortLivedPod(ctx, name)
+			b := shortLivedToken(ctx, pod)
+			removeInPeace(ctx, pod)
+			ended := time.Now()
+			again := shortLivedPod(ctx, name)
+			Expect(again.UID).NotTo(Equal(pod.UID))
+			// For a short time no pod of that name existed, and a watch may report this late.
+			suite.BecomesRefused(ctx, suite.AsForged(b), ownPods(ctx, suite.Env()), "NS-IDENT-3", ended)
+			code, message, err := suite.AsBearer(b).Send(ctx, ownPods(ctx, suite.Env()))
+			Expect(err).NotTo(HaveOccurred())
+			Expect(code).To(BeElementOf(http.StatusUnauthorized, http.StatusForbidden), message)
+			expectPassed(ctx, suite.AsBearer(shortLivedToken(ctx, again)), ownPods(ctx, suite.Env()), "NS-POD-1")
+			suite.ExpectForbidden(ctx, suite.AsForged(b), ownPods(ctx, suite.Env()), "NS-IDENT-3", "not the one")
+		})
 })
 
 // shortLivedPod creates a pod on the worker that no other spec uses.
 func shortLivedPod(ctx context.Context, name string) *corev1.Pod {
 	GinkgoHelper()
 	pod := fixtures.Pod(stage.Namespace, name, own(), fixtures.As(shortLived))
-	suite.Scene().Put(ctx, pod)
+	suite.Env().Put(ctx, pod)
 	return pod
 }
 

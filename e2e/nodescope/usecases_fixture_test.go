@@ -17,9 +17,9 @@ import (
 var endpointSlices = discoveryv1.SchemeGroupVersion.WithResource("endpointslices")
 
 // taintedByUpdate taints a Node as a termination handler does: it reads the Node and updates it.
-func taintedByUpdate(where place) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		request := replaced(where)(ctx, s)
+func taintedByUpdate(where place) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		request := replaced(where)(ctx, e)
 		node, _ := request.Body.(*corev1.Node)
 		node.Spec.Taints = append(node.Spec.Taints,
 			corev1.Taint{Key: "e2e.bulkhead.dev/terminating", Effect: corev1.TaintEffectNoSchedule})
@@ -27,11 +27,11 @@ func taintedByUpdate(where place) Story {
 	}
 }
 
-// toldOfNode creates an event about a Node, as its agent does.
-func toldOfNode(about place) Story {
-	return func(ctx context.Context, s *Scene) Request {
+// nodeEventFrom creates an event about a Node, as its agent does.
+func nodeEventFrom(about place) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
 		node := must(suite.Client.CoreV1().Nodes().Get(ctx, about(), metav1.GetOptions{}))
-		return Create(api.Events).In(metav1.NamespaceDefault).With(fixtures.EventAboutNode(node, s.NewName("event"), own()))
+		return Create(api.Events).In(metav1.NamespaceDefault).With(fixtures.EventAboutNode(node, e.NewName("event"), own()))
 	}
 }
 
@@ -41,109 +41,113 @@ var useCases = []useCase{
 	{
 		name: "node-problem-detector",
 		works: []step{
-			{what: "reads its Node", by: "NS-NODE-1", story: theNode(own, Get(api.Nodes))},
-			{what: "reports a condition", by: "NS-NODE-2", story: theNode(own, Patch(api.Nodes).Sub("status").With(unwell))},
-			{what: "tells of its Node", by: "NS-SCOPE-1", story: toldOfNode(own)},
+			{what: "reads its Node", by: "NS-NODE-1", request: theNode(own, Get(api.Nodes))},
+			{what: "reports a condition", by: "NS-NODE-2", request: theNode(own, Patch(api.Nodes).Sub("status").With(unwell))},
+			{what: "creates an event about its Node", by: "NS-SCOPE-1", request: nodeEventFrom(own)},
 		},
 		refused: []step{
-			{what: "another Node", by: "NS-NODE-1", story: theNode(other, Get(api.Nodes)), text: "[NA-NODE-1]"},
-			{what: "another's condition", by: "NS-NODE-2", story: theNode(other, Patch(api.Nodes).Sub("status").With(unwell)),
+			{what: "another Node", by: "NS-NODE-1", request: theNode(other, Get(api.Nodes)), text: "[NA-NODE-1]"},
+			{what: "a condition of another Node", by: "NS-NODE-2", request: theNode(other,
+				Patch(api.Nodes).Sub("status").With(unwell)),
 				text: "only of its own node"},
-			{what: "an event of another", by: "NS-ADMIT-1", story: toldOfNode(other), text: "[NR-EVENT-2]", atAdmission: true,
+			{what: "an event about another Node", by: "NS-ADMIT-1", request: nodeEventFrom(other), text: "[NR-EVENT-2]",
+				atAdmission:  true,
 				onlyHardened: true},
 		},
 	},
 	{
 		name: "node-termination-handler",
 		works: []step{
-			{what: "taints its Node", by: "NS-NODE-2", story: taintedByUpdate(own)},
-			{what: "lists its node's pods", by: "NS-POD-1", story: onNode(own, List(api.Pods))},
-			{what: "deletes one of them", by: "NS-POD-3", story: bystander(own, Delete(api.Pods))},
+			{what: "taints its Node", by: "NS-NODE-2", request: taintedByUpdate(own)},
+			{what: "lists its node's pods", by: "NS-POD-1", request: onNode(own, List(api.Pods))},
+			{what: "deletes a pod on its node", by: "NS-POD-3", request: bystander(own, Delete(api.Pods))},
 		},
 		refused: []step{
-			{what: "the taints of another", by: "NS-NODE-2", story: taintedByUpdate(other), text: "only of its own node"},
-			{what: "the pods of another", by: "NS-POD-1", story: onNode(other, List(api.Pods)), text: "[NA-POD-2]"},
-			{what: "the deletion of one of them", by: "NS-POD-3", story: bystander(other, Delete(api.Pods)), text: "[NA-POD-1]"},
+			{what: "the taints of another Node", by: "NS-NODE-2", request: taintedByUpdate(other), text: "only of its own node"},
+			{what: "the pods of another node", by: "NS-POD-1", request: onNode(other, List(api.Pods)), text: "[NA-POD-2]"},
+			{what: "the deletion of a pod on another node", by: "NS-POD-3", request: bystander(other, Delete(api.Pods)),
+				text: "[NA-POD-1]"},
 		},
 	},
 	{
 		name: "kube-proxy",
 		works: []step{
-			{what: "watches its Node", by: "NS-NODE-1", story: byName(own, Watch(api.Nodes))},
-			{what: "lists all services", by: "NS-PASS-1", story: plainly(List(api.Services))},
-			{what: "watches all EndpointSlices", by: "NS-PASS-1", story: plainly(Watch(endpointSlices))},
+			{what: "watches its Node", by: "NS-NODE-1", request: byName(own, Watch(api.Nodes))},
+			{what: "lists all services", by: "NS-PASS-1", request: plainly(List(api.Services))},
+			{what: "watches all EndpointSlices", by: "NS-PASS-1", request: plainly(Watch(endpointSlices))},
 		},
 		refused: []step{
-			{what: "another Node", by: "NS-NODE-1", story: byName(other, Watch(api.Nodes)), text: "[NA-NODE-1]"},
-			{what: "all Nodes", by: "NS-NODE-1", story: plainly(List(api.Nodes)), text: "[NA-NODE-1]"},
+			{what: "another Node", by: "NS-NODE-1", request: byName(other, Watch(api.Nodes)), text: "[NA-NODE-1]"},
+			{what: "all Nodes", by: "NS-NODE-1", request: plainly(List(api.Nodes)), text: "[NA-NODE-1]"},
 		},
 	},
 	{
 		name: "network-agent",
 		works: []step{
-			{what: "watches its node's pods", by: "NS-POD-1", story: onNode(own, Watch(api.Pods))},
-			{what: "annotates one", by: "NS-POD-2",
-				story: bystander(own, Patch(api.Pods).With(metadata("annotations", fields{"e2e": "10.0.0.1"})))},
-			{what: "patches its Node", by: "NS-NODE-2", story: theNode(own, Patch(api.Nodes))},
+			{what: "watches its node's pods", by: "NS-POD-1", request: onNode(own, Watch(api.Pods))},
+			{what: "annotates a pod on its node", by: "NS-POD-2",
+				request: bystander(own, Patch(api.Pods).With(metadata("annotations", fields{"e2e": "10.0.0.1"})))},
+			{what: "patches its Node", by: "NS-NODE-2", request: theNode(own, Patch(api.Nodes))},
 		},
 		refused: []step{
-			{what: "a pod of another", by: "NS-POD-2",
-				story: bystander(other, Patch(api.Pods).With(metadata("annotations", fields{"e2e": "10.0.0.1"}))),
-				text:  "[NA-POD-1]"},
-			{what: "another Node", by: "NS-NODE-2", story: theNode(other, Patch(api.Nodes)), text: "only of its own node"},
-			{what: "the watch of all pods", by: "NS-POD-1", story: plainly(Watch(api.Pods)), text: "[NA-POD-2]"},
-			{what: "a label by which a Service would find a pod", by: "NS-ADMIT-3", atAdmission: true,
-				story: bystander(own, Patch(api.Pods).With(metadata("labels", fields{"app": "payments"})))},
+			{what: "a pod on another node", by: "NS-POD-2",
+				request: bystander(other, Patch(api.Pods).With(metadata("annotations", fields{"e2e": "10.0.0.1"}))),
+				text:    "[NA-POD-1]"},
+			{what: "another Node", by: "NS-NODE-2", request: theNode(other, Patch(api.Nodes)), text: "only of its own node"},
+			{what: "the watch of all pods", by: "NS-POD-1", request: plainly(Watch(api.Pods)), text: "[NA-POD-2]"},
+			{what: "a label of a pod that a Service may select", by: "NS-ADMIT-3", atAdmission: true,
+				request: bystander(own, Patch(api.Pods).With(metadata("labels", fields{"app": "payments"})))},
 		},
 	},
 	{
 		name: "csi-node-plugin",
 		works: []step{
-			{what: "reads its CSINode", by: "NS-SCOPE-1", story: forNode(own, Get(api.CSINodes).OrMissing().Named)},
-			{what: "reads a secret of its node's pods", by: "NS-SCOPE-1", story: bystander(own, Get(api.Secrets))},
+			{what: "reads its CSINode", by: "NS-SCOPE-1", request: forNode(own, Get(api.CSINodes).OrMissing().Named)},
+			{what: "reads a secret of its node's pods", by: "NS-SCOPE-1", request: bystander(own, Get(api.Secrets))},
 		},
 		refused: []step{
-			{what: "another CSINode", by: "NS-SCOPE-1", story: forNode(other, Get(api.CSINodes).OrMissing().Named),
+			{what: "another CSINode", by: "NS-SCOPE-1", request: forNode(other, Get(api.CSINodes).OrMissing().Named),
 				text: "[NA-CSINODE-2]"},
-			{what: "a secret of another's pods", by: "NS-SCOPE-1", story: bystander(other, Get(api.Secrets)),
+			{what: "a secret of another node's pods", by: "NS-SCOPE-1", request: bystander(other, Get(api.Secrets)),
 				text: "[NA-SECRET-1]"},
-			{what: "all volume attachments", by: "NS-SCOPE-1", story: plainly(List(api.VolumeAttachments)), text: "[NA-VA-1]"},
+			{what: "all volume attachments", by: "NS-SCOPE-1", request: plainly(List(api.VolumeAttachments)), text: "[NA-VA-1]"},
 		},
 	},
 	{
 		name: "volume-provisioner",
 		works: []step{
-			{what: "reads its Node", by: "NS-NODE-1", story: theNode(own, Get(api.Nodes))},
-			{what: "watches storage classes", by: "NS-PASS-1", story: plainly(Watch(storageClasses))},
-			{what: "lists volumes", by: "NS-PASS-1", story: plainly(List(api.PersistentVolumes))},
+			{what: "reads its Node", by: "NS-NODE-1", request: theNode(own, Get(api.Nodes))},
+			{what: "watches storage classes", by: "NS-PASS-1", request: plainly(Watch(storageClasses))},
+			{what: "lists volumes", by: "NS-PASS-1", request: plainly(List(api.PersistentVolumes))},
 		},
-		refused: []step{{what: "another Node", by: "NS-NODE-1", story: theNode(other, Get(api.Nodes)), text: "[NA-NODE-1]"}},
+		refused: []step{{what: "another Node", by: "NS-NODE-1", request: theNode(other, Get(api.Nodes)),
+			text: "[NA-NODE-1]"}},
 	},
 	{
 		name: "log-collector",
 		works: []step{
-			{what: "lists its node's pods", by: "NS-POD-1", story: onNode(own, List(api.Pods))},
-			{what: "watches them", by: "NS-POD-1", story: onNode(own, Watch(api.Pods))},
-			{what: "lists services", by: "NS-PASS-1", story: plainly(List(api.Services))},
+			{what: "lists its node's pods", by: "NS-POD-1", request: onNode(own, List(api.Pods))},
+			{what: "watches its node's pods", by: "NS-POD-1", request: onNode(own, Watch(api.Pods))},
+			{what: "lists services", by: "NS-PASS-1", request: plainly(List(api.Services))},
 		},
 		refused: []step{
-			{what: "another's pods", by: "NS-POD-1", story: onNode(other, List(api.Pods)), text: "[NA-POD-2]"},
-			{what: "all pods", by: "NS-POD-1", story: plainly(List(api.Pods)), text: "[NA-POD-2]"},
-			{what: "another Node", by: "NS-NODE-1", story: theNode(other, Get(api.Nodes)), text: "[NA-NODE-1]"},
+			{what: "another node's pods", by: "NS-POD-1", request: onNode(other, List(api.Pods)), text: "[NA-POD-2]"},
+			{what: "all pods", by: "NS-POD-1", request: plainly(List(api.Pods)), text: "[NA-POD-2]"},
+			{what: "another Node", by: "NS-NODE-1", request: theNode(other, Get(api.Nodes)), text: "[NA-NODE-1]"},
 		},
 	},
 	{
 		// credentials_test.go covers its requests at the kubelets' ports.
 		name: "metrics-scraper",
 		works: []step{
-			{what: "reads its Node", by: "NS-NODE-1", story: theNode(own, Get(api.Nodes))},
-			{what: "reads its kubelet's metrics", by: "NS-NODE-3", story: theNode(own, Ask("get", api.Nodes).Sub("metrics"))},
-			{what: "reads its kubelet's statistics", by: "NS-NODE-3", story: theNode(own, Ask("get", api.Nodes).Sub("stats"))},
+			{what: "reads its Node", by: "NS-NODE-1", request: theNode(own, Get(api.Nodes))},
+			{what: "reads its kubelet's metrics", by: "NS-NODE-3", request: theNode(own, Ask("get", api.Nodes).Sub("metrics"))},
+			{what: "reads its kubelet's statistics", by: "NS-NODE-3", request: theNode(own, Ask("get", api.Nodes).Sub("stats"))},
 		},
 		refused: []step{
-			{what: "another's metrics", by: "NS-NODE-3", story: theNode(other, Ask("get", api.Nodes).Sub("metrics")),
+			{what: "another kubelet's metrics", by: "NS-NODE-3", request: theNode(other, Ask("get", api.Nodes).Sub("metrics")),
 				text: "only of its own node"},
-			{what: "another's statistics", by: "NS-NODE-3", story: theNode(other, Ask("get", api.Nodes).Sub("stats")),
+			{what: "another kubelet's statistics", by: "NS-NODE-3", request: theNode(other, Ask("get", api.Nodes).Sub("stats")),
 				text: "only of its own node"},
 		},
 	},

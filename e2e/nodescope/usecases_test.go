@@ -9,8 +9,8 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// unheldAccount returns an account with the rights of a use case and without an annotation.
-func unheldAccount(name string) actor {
+// accountWithoutScope returns an account with the rights of a use case and without an annotation.
+func accountWithoutScope(name string) actor {
 	return func() *Identity {
 		return suite.AsForged(Bearer{
 			User:   "system:serviceaccount:" + stage.Daemons + ":" + name + withoutAnnotation,
@@ -20,26 +20,26 @@ func unheldAccount(name string) actor {
 }
 
 // Real DaemonSets with their real rights and the tokens from their pods.
-var _ = Describe("the use case of a", func() {
+var _ = Describe("the use case", func() {
 	for _, u := range useCases {
 		Describe(u.name, func() {
 			for _, s := range u.works {
-				It(s.what+", as before", Allows(s.by), func(ctx SpecContext) { decide(ctx, podOf(u.name), s.story) })
+				It(s.what+", as before", Allows(s.by), func(ctx SpecContext) { decide(ctx, podOf(u.name), s.request) })
 			}
 			for _, s := range u.refused {
 				more := Label()
 				if s.onlyHardened {
 					more = Label(OnHardened)
 				}
-				It("is refused "+s.what, Denies(s.by), more, func(ctx SpecContext) {
+				It("is denied "+s.what, Denies(s.by), more, func(ctx SpecContext) {
 					if s.atAdmission {
-						admit(ctx, podOf(u.name), s.story, s.text)
+						admit(ctx, podOf(u.name), s.request, s.text)
 						return
 					}
-					decide(ctx, podOf(u.name), s.story, s.text)
+					decide(ctx, podOf(u.name), s.request, s.text)
 				})
 				It("has "+s.what+" without the annotation", AllowsBy(s.by, Behind), func(ctx SpecContext) {
-					decide(ctx, unheldAccount(u.name), s.story)
+					decide(ctx, accountWithoutScope(u.name), s.request)
 				})
 			}
 		})

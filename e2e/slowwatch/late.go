@@ -33,8 +33,8 @@ type late struct {
 	left   chunk
 }
 
-// holdBack reads ahead until the stream is closed or the source ends.
-func holdBack(source io.ReadCloser, delay time.Duration) *late {
+// newLate reads ahead until the stream is closed or the source ends.
+func newLate(source io.ReadCloser, delay time.Duration) *late {
 	l := &late{source: source, chunks: make(chan chunk, maxChunks), closed: make(chan struct{})}
 	go l.readAhead(delay)
 	return l

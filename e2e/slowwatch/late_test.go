@@ -17,11 +17,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestLateKeepsTheRhythm(t *testing.T) {
+func TestLateKeepsIntervals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const delay = 5 * time.Second
 		source, sink := io.Pipe()
-		l := holdBack(source, delay)
+		l := newLate(source, delay)
 		begun := time.Now()
 		go func() {
 			for _, word := range []string{"one", "two", "three"} {
@@ -49,7 +49,7 @@ func TestLateKeepsTheRhythm(t *testing.T) {
 func TestLateEndsWhenItIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source, sink := io.Pipe()
-		l := holdBack(source, time.Hour)
+		l := newLate(source, time.Hour)
 		_, _ = sink.Write([]byte("never"))
 		time.AfterFunc(time.Second, func() { _ = l.Close() })
 		begun := time.Now()

@@ -37,7 +37,7 @@ func main() {
 	flag.StringVar(&s.server, "server", "", "The API server, as https://host:port.")
 	flag.StringVar(&s.directory, "directory", "/etc/kubernetes/bulkhead/node-authorizer",
 		"Holds client.crt, client.key and kube-ca.crt.")
-	flag.DurationVar(&s.delay, "delay", 5*time.Second, "How long everything that a watch brings is held back.")
+	flag.DurationVar(&s.delay, "delay", 5*time.Second, "Delay of all watch events.")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, s)

@@ -22,7 +22,7 @@ func newProxy(target *url.URL, transport http.RoundTripper, delay time.Duration)
 		// A watch has no Content-Length, so ReverseProxy flushes its events at once.
 		ModifyResponse: func(response *http.Response) error {
 			if isWatch(response.Request.URL) && response.StatusCode == http.StatusOK {
-				response.Body = holdBack(response.Body, delay)
+				response.Body = newLate(response.Body, delay)
 			}
 			return nil
 		},

@@ -13,13 +13,13 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// place is a node of the scene.
-type place func(*framework.Scene) string
+// place is a node of the Env.
+type place func(*framework.Env) string
 
-func own(s *framework.Scene) string   { return s.Own }
-func other(s *framework.Scene) string { return s.Other }
+func own(e *framework.Env) string   { return e.Own }
+func other(e *framework.Env) string { return e.Other }
 
-// ask makes a request about an object that a story has created.
+// ask makes a request about an object that a request function has created.
 type ask func(namespace, name string) framework.Request
 
 // named requests the object by its name.
@@ -44,57 +44,57 @@ func clusterWide(r framework.Request) ask {
 	return func(string, string) framework.Request { return r }
 }
 
-// plainly is a story that creates no objects.
-func plainly(r framework.Request) framework.Story {
-	return func(context.Context, *framework.Scene) framework.Request { return r }
+// plainly is a request function that creates no objects.
+func plainly(r framework.Request) framework.RequestFunc {
+	return func(context.Context, *framework.Env) framework.Request { return r }
 }
 
-// forNode is a story that needs the name of a node of the scene, and no objects.
-func forNode(where place, build func(node string) framework.Request) framework.Story {
-	return func(_ context.Context, s *framework.Scene) framework.Request { return build(where(s)) }
+// forNode is a request function that needs the name of a node of the Env, and no objects.
+func forNode(where place, build func(node string) framework.Request) framework.RequestFunc {
+	return func(_ context.Context, e *framework.Env) framework.Request { return build(where(e)) }
 }
 
-// inNamespace creates a namespace and the scene's own Node.
-func inNamespace(build func(namespace string) framework.Request) framework.Story {
-	return func(ctx context.Context, s *framework.Scene) framework.Request {
-		s.Node(ctx, s.Own)
-		return build(s.Namespace(ctx))
+// inNamespace creates a namespace and the Env's own Node.
+func inNamespace(build func(namespace string) framework.Request) framework.RequestFunc {
+	return func(ctx context.Context, e *framework.Env) framework.Request {
+		e.Node(ctx, e.Own)
+		return build(e.Namespace(ctx))
 	}
 }
 
-// whenRegistered creates the scene's own Node before the story.
-func whenRegistered(story framework.Story) framework.Story {
-	return func(ctx context.Context, s *framework.Scene) framework.Request {
-		s.Node(ctx, s.Own)
-		return story(ctx, s)
+// whenRegistered creates the Env's own Node before the request function.
+func whenRegistered(makeRequest framework.RequestFunc) framework.RequestFunc {
+	return func(ctx context.Context, e *framework.Env) framework.Request {
+		e.Node(ctx, e.Own)
+		return makeRequest(ctx, e)
 	}
 }
 
 // used creates an object, and a pod on the given node that uses it.
 func used(where place, build func(namespace, name string) k8s.Object, use func(name string) fixtures.PodTweak,
-	question ask) framework.Story {
-	return func(ctx context.Context, s *framework.Scene) framework.Request {
-		object := build(s.Namespace(ctx), s.NewName("object"))
-		s.Put(ctx, object)
-		s.Pod(ctx, where(s), use(object.GetName()))
+	question ask) framework.RequestFunc {
+	return func(ctx context.Context, e *framework.Env) framework.Request {
+		object := build(e.Namespace(ctx), e.NewName("object"))
+		e.Put(ctx, object)
+		e.Pod(ctx, where(e), use(object.GetName()))
 		return question(object.GetNamespace(), object.GetName())
 	}
 }
 
 // unused creates an object that no pod uses.
-func unused(build func(namespace, name string) k8s.Object, question ask) framework.Story {
-	return func(ctx context.Context, s *framework.Scene) framework.Request {
-		s.Node(ctx, s.Own)
-		object := build(s.Namespace(ctx), s.NewName("object"))
-		s.Put(ctx, object)
+func unused(build func(namespace, name string) k8s.Object, question ask) framework.RequestFunc {
+	return func(ctx context.Context, e *framework.Env) framework.Request {
+		e.Node(ctx, e.Own)
+		object := build(e.Namespace(ctx), e.NewName("object"))
+		e.Put(ctx, object)
 		return question(object.GetNamespace(), object.GetName())
 	}
 }
 
 // podOn creates a pod on a node and makes a request about it.
-func podOn(where place, question ask, tweaks ...fixtures.PodTweak) framework.Story {
-	return func(ctx context.Context, s *framework.Scene) framework.Request {
-		pod := s.Pod(ctx, where(s), tweaks...)
+func podOn(where place, question ask, tweaks ...fixtures.PodTweak) framework.RequestFunc {
+	return func(ctx context.Context, e *framework.Env) framework.Request {
+		pod := e.Pod(ctx, where(e), tweaks...)
 		return question(pod.Namespace, pod.Name)
 	}
 }

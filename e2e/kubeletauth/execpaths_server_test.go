@@ -22,12 +22,12 @@ import (
 var _ = Describe("through the API server, with a pod that runs,", Ordered, ContinueOnFailure, Attack("T10"),
 	Label(OnHost), func() {
 		var (
-			pod remote
+			pod execPaths
 			api *Port
 		)
 
 		BeforeAll(func(ctx SpecContext) {
-			pod = remotely(ctx)
+			pod = newExecPaths(ctx)
 			api = must(suite.ServerPort())
 		})
 
@@ -82,24 +82,25 @@ var _ = Describe("through the API server, with a pod that runs,", Ordered, Conti
 				refuses(ctx, has, spdy(pod.portForward), 0, "create on nodes/portforward")
 			})
 
-		It("create on that of another node does not", Denies("KA-VAP-1"), Label(OnHardened), func(ctx SpecContext) {
-			has := slices.Concat(may("get", "proxy"), may("create", "portforward").named("e2e-another-node"))
-			refuses(ctx, has, spdy(pod.portForward), 0, "create on nodes/portforward of node "+target())
-		})
+		It("create on nodes/portforward of another node does not forward ports", Denies("KA-VAP-1"), Label(OnHardened),
+			func(ctx SpecContext) {
+				has := slices.Concat(may("get", "proxy"), may("create", "portforward").named("e2e-another-node"))
+				refuses(ctx, has, spdy(pod.portForward), 0, "create on nodes/portforward of node "+target())
+			})
 
-		It("create nodes/portforward beside it does", Allows("KA-VAP-1"), func(ctx SpecContext) {
+		It("create nodes/portforward in addition forwards ports", Allows("KA-VAP-1"), func(ctx SpecContext) {
 			has := slices.Concat(may("get", "proxy"), may("create", "portforward"))
 			reply := must(api.Send(ctx, caller(ctx, has), spdy(pod.portForward)))
 			Expect(reply.Code).To(Equal(http.StatusSwitchingProtocols), reply.String())
 		})
 
-		It("create nodes/run beside create nodes/proxy runs", Allows("KA-VAP-1"), func(ctx SpecContext) {
+		It("create nodes/run in addition to create nodes/proxy runs", Allows("KA-VAP-1"), func(ctx SpecContext) {
 			reply := must(api.Send(ctx, caller(ctx, may("create", "proxy", "run")), Calling(http.MethodPost, through(pod.run))))
 			Expect(reply.Code).To(Equal(http.StatusOK), reply.String())
-			Expect(reply.Body).To(ContainSubstring(said))
+			Expect(reply.Body).To(ContainSubstring(greeting))
 		})
 
-		It("create nodes/exec beside it reaches exec", Allows("KA-VAP-1"), func(ctx SpecContext) {
+		It("create nodes/exec in addition reaches exec", Allows("KA-VAP-1"), func(ctx SpecContext) {
 			has := slices.Concat(may("get", "proxy"), may("create", "exec"))
 			reply := must(api.Send(ctx, caller(ctx, has), get(through(pod.exec)).Upgrading()))
 			Expect(reply.Code).To(Equal(http.StatusBadRequest), reply.String())
@@ -107,14 +108,14 @@ var _ = Describe("through the API server, with a pod that runs,", Ordered, Conti
 				"the kubelet's own words")
 		})
 
-		It("create nodes/exec alone does not, which is RBAC's", DeniesBy("KA-VAP-1", Behind), Label(OnHardened),
+		It("create nodes/exec alone is denied by RBAC", DeniesBy("KA-VAP-1", Behind), Label(OnHardened),
 			func(ctx SpecContext) {
 				reply := must(api.Send(ctx, caller(ctx, may("create", "exec")), get(through(pod.exec)).Upgrading()))
 				Expect(reply.Code).To(Equal(http.StatusForbidden), reply.String())
 				Expect(reply.Body).NotTo(ContainSubstring("KA-VAP-1"))
 			})
 
-		DescribeTable("with the right to it beside get nodes/proxy one reads", Allows("KA-VAP-1"),
+		DescribeTable("the right to the subresource, in addition to get nodes/proxy, reads", Allows("KA-VAP-1"),
 			func(ctx SpecContext, path func() string, subresource string) {
 				reply := must(api.Send(ctx, caller(ctx, may("get", "proxy", subresource)), get(through(path()))))
 				Expect(reply.Code).To(Equal(http.StatusOK), reply.String())
@@ -147,7 +148,7 @@ var _ = Describe("through the API server, with a pod that runs,", Ordered, Conti
 	})
 
 // The caller has all rights, so the denial is due to the path.
-var _ = DescribeTable("through the API server, an unclean path is refused:", Denies("KA-VAP-1"), Attack("T24"),
+var _ = DescribeTable("through the API server, an ambiguous path is denied:", Denies("KA-VAP-1"), Attack("T24"),
 	Label(OnHardened),
 	func(ctx SpecContext, path string) {
 		reply := must(must(suite.ServerPort()).Send(ctx, caller(ctx, everything), get(through(path)).Upgrading()))
@@ -159,5 +160,5 @@ var _ = DescribeTable("through the API server, an unclean path is refused:", Den
 	Entry("dots that are encoded again", "/healthz/%252e%252e/exec"+noContainer),
 	Entry("a parameter", "/exec;a=b"+noContainer),
 	Entry("a NUL", "/exec"+noContainer+"%00"),
-	Entry("the end of a line", "/healthz%0a"),
+	Entry("a line break", "/healthz%0a"),
 )

@@ -18,9 +18,9 @@ func other() string { return suite.ControlPlane }
 // bystander returns the name of the pod on that node that does not belong to an agent.
 func (where place) bystander() string {
 	if where() == suite.Worker {
-		return ours
+		return ofOwnNode
 	}
-	return theirs
+	return ofOtherNode
 }
 
 // fields are the body of a merge patch, or a part of one.
@@ -30,43 +30,43 @@ func metadata(key string, value any) fields { return fields{"metadata": fields{k
 func spec(key string, value any) fields     { return fields{"spec": fields{key: value}} }
 func status(key string, value any) fields   { return fields{"status": fields{key: value}} }
 
-// plainly is a story that makes no objects.
-func plainly(r Request) Story {
-	return func(context.Context, *Scene) Request { return r }
+// plainly is a request function that makes no objects.
+func plainly(r Request) RequestFunc {
+	return func(context.Context, *Env) Request { return r }
 }
 
-// forNode is a story that needs the name of a node.
-func forNode(where place, build func(node string) Request) Story {
-	return func(context.Context, *Scene) Request { return build(where()) }
+// forNode is a request function that needs the name of a node.
+func forNode(where place, build func(node string) Request) RequestFunc {
+	return func(context.Context, *Env) Request { return build(where()) }
 }
 
 // theNode is a request about a Node.
-func theNode(where place, r Request) Story {
+func theNode(where place, r Request) RequestFunc {
 	return forNode(where, r.Named)
 }
 
 // bystander is a request about the bystander pod on a node, or about an object of the same name
 // that the pod uses.
-func bystander(where place, r Request) Story {
-	return func(context.Context, *Scene) Request { return r.In(stage.Namespace).Named(where.bystander()) }
+func bystander(where place, r Request) RequestFunc {
+	return func(context.Context, *Env) Request { return r.In(stage.Namespace).Named(where.bystander()) }
 }
 
 // named is a request about a named object in the stage's namespace.
-func named(name string, r Request) Story {
-	return func(context.Context, *Scene) Request { return r.In(stage.Namespace).Named(name) }
+func named(name string, r Request) RequestFunc {
+	return func(context.Context, *Env) Request { return r.In(stage.Namespace).Named(name) }
 }
 
-// here is a request about the whole namespace of the stage.
-func here(r Request) Story {
-	return func(context.Context, *Scene) Request { return r.In(stage.Namespace) }
+// inStage is a request about the whole namespace of the stage.
+func inStage(r Request) RequestFunc {
+	return func(context.Context, *Env) Request { return r.In(stage.Namespace) }
 }
 
 // onNode selects the objects on a node.
-func onNode(where place, r Request) Story {
+func onNode(where place, r Request) RequestFunc {
 	return forNode(where, func(node string) Request { return r.Where("spec.nodeName=" + node) })
 }
 
 // byName selects a Node by its name.
-func byName(where place, r Request) Story {
+func byName(where place, r Request) RequestFunc {
 	return forNode(where, func(node string) Request { return r.Where("metadata.name=" + node) })
 }

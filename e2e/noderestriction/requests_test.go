@@ -16,11 +16,11 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// place is a node of the scene.
-type place func(*Scene) string
+// place is a node of the Env.
+type place func(*Env) string
 
-func own(s *Scene) string   { return s.Own }
-func other(s *Scene) string { return s.Other }
+func own(e *Env) string   { return e.Own }
+func other(e *Env) string { return e.Other }
 
 // fields are the body of a merge patch, or a part of one.
 type fields map[string]any
@@ -32,19 +32,19 @@ func metadata(key string, value any) fields { return fields{"metadata": fields{k
 func spec(key string, value any) fields   { return fields{"spec": fields{key: value}} }
 func status(key string, value any) fields { return fields{"status": fields{key: value}} }
 
-// registered creates the Node objects of the scene's own node and of the node that the request
+// registered creates the Node objects of the Env's own node and of the node that the request
 // names.
-func registered(where place, r Request) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		s.Node(ctx, s.Own)
-		s.Node(ctx, where(s))
-		return r.Named(where(s))
+func registered(where place, r Request) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		e.Node(ctx, e.Own)
+		e.Node(ctx, where(e))
+		return r.Named(where(e))
 	}
 }
 
 // podOn creates a pod on a node and writes to it.
-func podOn(where place, write func(pod *corev1.Pod) Request, tweaks ...fixtures.PodTweak) Story {
-	return func(ctx context.Context, s *Scene) Request { return write(s.Pod(ctx, where(s), tweaks...)) }
+func podOn(where place, write func(pod *corev1.Pod) Request, tweaks ...fixtures.PodTweak) RequestFunc {
+	return func(ctx context.Context, e *Env) Request { return write(e.Pod(ctx, where(e), tweaks...)) }
 }
 
 // aboutPod is a write to a pod, by its name.
@@ -52,12 +52,12 @@ func aboutPod(r Request) func(*corev1.Pod) Request {
 	return func(pod *corev1.Pod) Request { return r.In(pod.Namespace).Named(pod.Name) }
 }
 
-// granted gives the scene's own node a right in RBAC that no node has. It is for rules about
+// granted gives the Env's own node a right in RBAC that no node has. It is for rules about
 // requests that node-authorizer already denies.
-func granted(story Story, rule rbacv1.PolicyRule) Story {
-	return func(ctx context.Context, s *Scene) Request {
-		s.Grant(ctx, "system:node:"+s.Own, rule)
-		return story(ctx, s)
+func granted(makeRequest RequestFunc, rule rbacv1.PolicyRule) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		e.Grant(ctx, "system:node:"+e.Own, rule)
+		return makeRequest(ctx, e)
 	}
 }
 
@@ -65,14 +65,14 @@ var createNodes = rbacv1.PolicyRule{Verbs: []string{"create"}, APIGroups: []stri
 
 // admitGranted is admit for a right that RBAC grants. On hardened no such grant reaches admission:
 // node-authorizer is strict, so the spec expects its denial.
-func admitGranted(ctx SpecContext, story Story, text ...string) {
+func admitGranted(ctx SpecContext, makeRequest RequestFunc, text ...string) {
 	GinkgoHelper()
 	if suite.Settings.Profile != Hardened {
-		admit(ctx, story, text...)
+		admit(ctx, makeRequest, text...)
 		return
 	}
-	scene := suite.Scene()
-	expectRefusedByAuthorizer(ctx, suite.AsNode(scene.Own), story(ctx, scene))
+	env := suite.Env()
+	expectRefusedByAuthorizer(ctx, suite.AsNode(env.Own), makeRequest(ctx, env))
 }
 
 func expectRefusedByAuthorizer(ctx context.Context, who *Identity, request Request) {

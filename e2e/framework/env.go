@@ -20,12 +20,12 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
 )
 
-// Scene holds the objects of one spec: two nodes without kubelets, a namespace, and all other
+// Env holds the objects of one spec: two nodes without kubelets, a namespace, and all other
 // objects that the spec makes. It removes them after the spec.
-type Scene struct {
+type Env struct {
 	*Cluster
 	// Own and Other are node names that no other spec uses. The Node objects exist after the first
-	// call of [Scene.Node].
+	// call of [Env.Node].
 	Own, Other string
 
 	namespace string
@@ -36,15 +36,15 @@ type Scene struct {
 	changed time.Time
 }
 
-func newScene(c *Cluster) *Scene {
+func newEnv(c *Cluster) *Env {
 	id := rand.String(6)
-	return &Scene{Cluster: c, Own: "e2e-own-" + id, Other: "e2e-other-" + id, nodes: map[string]*corev1.Node{}}
+	return &Env{Cluster: c, Own: "e2e-own-" + id, Other: "e2e-other-" + id, nodes: map[string]*corev1.Node{}}
 }
 
 // Namespace returns the namespace of this spec. The first call makes it, with a service account.
-func (s *Scene) Namespace(ctx context.Context) string {
-	if s.namespace != "" {
-		return s.namespace
+func (e *Env) Namespace(ctx context.Context) string {
+	if e.namespace != "" {
+		return e.namespace
 	}
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		Name:   "e2e-" + rand.String(8),
@@ -52,17 +52,17 @@ func (s *Scene) Namespace(ctx context.Context) string {
 		// An administrator who runs static pods in the namespace sets this annotation.
 		Annotations: map[string]string{fixtures.MirrorAllowed: "true"},
 	}}
-	s.put(ctx, namespace)
-	s.namespace = namespace.Name
-	s.account = fixtures.ServiceAccount(s.namespace, fixtures.Account)
-	s.put(ctx, s.account)
-	return s.namespace
+	e.put(ctx, namespace)
+	e.namespace = namespace.Name
+	e.account = fixtures.ServiceAccount(e.namespace, fixtures.Account)
+	e.put(ctx, e.account)
+	return e.namespace
 }
 
 // Node returns a Node object without a kubelet. The first call for a name makes it. No pod is
 // scheduled to it.
-func (s *Scene) Node(ctx context.Context, name string) *corev1.Node {
-	if node, ok := s.nodes[name]; ok {
+func (e *Env) Node(ctx context.Context, name string) *corev1.Node {
+	if node, ok := e.nodes[name]; ok {
 		return node
 	}
 	node := &corev1.Node{
@@ -72,92 +72,92 @@ func (s *Scene) Node(ctx context.Context, name string) *corev1.Node {
 			Taints:        []corev1.Taint{{Key: "node.kubernetes.io/not-ready", Effect: corev1.TaintEffectNoSchedule}},
 		},
 	}
-	s.put(ctx, node)
-	s.nodes[name] = node
+	e.put(ctx, node)
+	e.nodes[name] = node
 	return node
 }
 
-// Address returns an IP address that is different for each scene. Two Nodes with one address would
+// Address returns an IP address that is different for each Env. Two Nodes with one address would
 // disturb each other. The range is for network tests (RFC 2544).
-func (s *Scene) Address() string {
+func (e *Env) Address() string {
 	sum := fnv.New32a()
-	_, _ = sum.Write([]byte(s.Own))
+	_, _ = sum.Write([]byte(e.Own))
 	n := sum.Sum32()
 	return fmt.Sprintf("198.%d.%d.%d", 18+n>>16&1, n>>8&0xff, n&0xff)
 }
 
-// NewName returns a name that this scene has not used.
-func (s *Scene) NewName(kind string) string {
-	s.serial++
-	return fmt.Sprintf("%s-%s-%d", kind, s.Own[len("e2e-own-"):], s.serial)
+// NewName returns a name that this Env has not used.
+func (e *Env) NewName(kind string) string {
+	e.serial++
+	return fmt.Sprintf("%s-%s-%d", kind, e.Own[len("e2e-own-"):], e.serial)
 }
 
 // Put creates objects as the administrator and removes them after the spec. After that, an
 // allowance may be delayed: see [Suite.ExpectAllowed].
-func (s *Scene) Put(ctx context.Context, objects ...k8s.Object) {
+func (e *Env) Put(ctx context.Context, objects ...k8s.Object) {
 	ginkgo.GinkgoHelper()
 	for _, object := range objects {
-		s.put(ctx, object)
-		s.changed = time.Now()
+		e.put(ctx, object)
+		e.changed = time.Now()
 	}
 }
 
-func (s *Scene) put(ctx context.Context, object k8s.Object) {
+func (e *Env) put(ctx context.Context, object k8s.Object) {
 	ginkgo.GinkgoHelper()
 	// Register the cleanup before the creation: the object may exist even if the answer is lost.
-	// Objects in the scene's namespace are deleted with the namespace.
-	if s.namespace == "" || object.GetNamespace() != s.namespace {
-		ginkgo.DeferCleanup(s.remove, object)
+	// Objects in the Env's namespace are deleted with the namespace.
+	if e.namespace == "" || object.GetNamespace() != e.namespace {
+		ginkgo.DeferCleanup(e.remove, object)
 	}
 	if _, ok := object.(*corev1.Namespace); ok {
-		s.namespaces = append(s.namespaces, object.GetName())
+		e.namespaces = append(e.namespaces, object.GetName())
 	}
-	gomega.Expect(s.Objects.Create(ctx, object)).To(gomega.Succeed(), "creating %T %s", object, object.GetName())
+	gomega.Expect(e.Objects.Create(ctx, object)).To(gomega.Succeed(), "creating %T %s", object, object.GetName())
 }
 
 // Remove deletes an object now.
-func (s *Scene) Remove(ctx context.Context, object k8s.Object) {
+func (e *Env) Remove(ctx context.Context, object k8s.Object) {
 	ginkgo.GinkgoHelper()
-	gomega.Expect(s.remove(ctx, object)).To(gomega.Succeed())
+	gomega.Expect(e.remove(ctx, object)).To(gomega.Succeed())
 }
 
-func (s *Scene) remove(ctx context.Context, object k8s.Object) error {
-	if err := s.Objects.Delete(ctx, object); err != nil && !apierrors.IsNotFound(err) {
+func (e *Env) remove(ctx context.Context, object k8s.Object) error {
+	if err := e.Objects.Delete(ctx, object); err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("deleting %T %s: %w", object, object.GetName(), err)
 	}
 	return nil
 }
 
 // PutAs creates objects as another user. The administrator removes them after the spec.
-func (s *Scene) PutAs(ctx context.Context, who *Identity, objects ...k8s.Object) {
+func (e *Env) PutAs(ctx context.Context, who *Identity, objects ...k8s.Object) {
 	ginkgo.GinkgoHelper()
-	theirs, err := who.Objects()
+	client, err := who.Objects()
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	for _, object := range objects {
-		ginkgo.DeferCleanup(s.remove, object)
-		gomega.Expect(theirs.Create(ctx, object)).To(gomega.Succeed(), "creating %T %s as %s", object, object.GetName(), who)
-		s.changed = time.Now()
+		ginkgo.DeferCleanup(e.remove, object)
+		gomega.Expect(client.Create(ctx, object)).To(gomega.Succeed(), "creating %T %s as %s", object, object.GetName(), who)
+		e.changed = time.Now()
 	}
 }
 
 // Pod makes a pod that is bound to a node, and what the pod needs: the namespace, its service
-// account, and the Nodes of this scene that the request is about. The scene's own Node is always
+// account, and the Nodes of this Env that the request is about. The Env's own Node is always
 // made, because that node usually makes the request. Without a Node object the request would be
 // denied, whichever node the pod is on.
-func (s *Scene) Pod(ctx context.Context, node string, tweaks ...fixtures.PodTweak) *corev1.Pod {
+func (e *Env) Pod(ctx context.Context, node string, tweaks ...fixtures.PodTweak) *corev1.Pod {
 	ginkgo.GinkgoHelper()
-	namespace := s.Namespace(ctx)
-	s.Node(ctx, s.Own)
-	if node == s.Other {
-		s.Node(ctx, node)
+	namespace := e.Namespace(ctx)
+	e.Node(ctx, e.Own)
+	if node == e.Other {
+		e.Node(ctx, node)
 	}
-	pod := fixtures.Pod(namespace, s.NewName("pod"), node, tweaks...)
-	s.Put(ctx, pod)
+	pod := fixtures.Pod(namespace, e.NewName("pod"), node, tweaks...)
+	e.Put(ctx, pod)
 	return pod
 }
 
-// Account returns the service account of the scene's pods.
-func (s *Scene) Account(ctx context.Context) *corev1.ServiceAccount {
-	s.Namespace(ctx)
-	return s.account
+// Account returns the service account of the Env's pods.
+func (e *Env) Account(ctx context.Context) *corev1.ServiceAccount {
+	e.Namespace(ctx)
+	return e.account
 }

@@ -13,17 +13,17 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// said is the text that the command of these specs prints in a container.
-const said = "hello from the pod"
+// greeting is the text that the command of these specs prints in a container.
+const greeting = "hello from the pod"
 
-// remote has the paths of the requests for a running pod on the target.
-type remote struct{ exec, sleep, attach, portForward, run, logs string }
+// execPaths has the paths of the requests for a running pod on the target.
+type execPaths struct{ exec, sleep, attach, portForward, run, logs string }
 
-func remotely(ctx context.Context) remote {
+func newExecPaths(ctx context.Context) execPaths {
 	GinkgoHelper()
-	pod := running(ctx, suite.Scene().Pod(ctx, target(), withShell(tells), withCompany))
-	container := "/" + pod.Namespace + "/" + pod.Name + "/" + teller
-	return remote{
+	pod := running(ctx, suite.Env().Pod(ctx, target(), withShell(tickScript), withCompany))
+	container := "/" + pod.Namespace + "/" + pod.Name + "/" + shell
+	return execPaths{
 		exec:        "/exec" + container + "?output=1&error=1&command=echo&command=" + "hello+from+the+pod",
 		sleep:       "/exec" + container + "?output=1&error=1&command=sleep&command=300",
 		attach:      "/attach" + container + "?output=1",
@@ -33,8 +33,8 @@ func remotely(ctx context.Context) remote {
 	}
 }
 
-// ran returns the output of a command, read from a WebSocket.
-func ran(ctx context.Context, port *Port, who Caller, path string) string {
+// outputOf returns the output of a command, read from a WebSocket.
+func outputOf(ctx context.Context, port *Port, who Caller, path string) string {
 	GinkgoHelper()
 	open := must(port.Dial(ctx, who))
 	DeferCleanup(func() { _ = open.Close() })

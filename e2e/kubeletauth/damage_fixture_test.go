@@ -20,8 +20,8 @@ func processStart(ctx context.Context, port *Port) float64 {
 	return must(suite.KubeletProxyMetric(ctx, port, "process_start_time_seconds", ""))
 }
 
-// expectUnharmed expects that the proxy did not restart, is ready, and serves requests.
-func expectUnharmed(ctx context.Context, port *Port, before float64) {
+// expectNoDamage expects that the proxy did not restart, is ready, and serves requests.
+func expectNoDamage(ctx context.Context, port *Port, before float64) {
 	GinkgoHelper()
 	Expect(suite.KubeletProxyReady(ctx, port)).To(Succeed())
 	Expect(processStart(ctx, port)).To(Equal(before), "the process was restarted")
@@ -42,9 +42,9 @@ func expectShut(open *Connection) {
 
 const smuggled = "GET /pods HTTP/1.1\r\nHost: smuggled\r\n\r\n"
 
-// unharmed checks after each spec of a container that the target's proxy did not restart, is ready
-// and serves requests. It returns a function that returns the port.
-func unharmed() func() *Port {
+// checkDamage checks after each spec of a container that the target's proxy did not restart, is
+// ready and serves requests. It returns a function that returns the port.
+func checkDamage() func() *Port {
 	var (
 		port   *Port
 		before float64
@@ -53,7 +53,7 @@ func unharmed() func() *Port {
 		port = kubelet(ctx)
 		before = processStart(ctx, port)
 	})
-	AfterEach(func(ctx SpecContext) { expectUnharmed(ctx, port, before) })
+	AfterEach(func(ctx SpecContext) { expectNoDamage(ctx, port, before) })
 	return func() *Port { return port }
 }
 
