@@ -174,7 +174,7 @@ func TestProblemIsNotKnown(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotOurs(t *testing.T) {
+func TestForeignSigningRequestsAreIgnored(t *testing.T) {
 	for name, change := range map[string]func(*certificatesv1.CertificateSigningRequest){
 		"another signer": func(r *certificatesv1.CertificateSigningRequest) {
 			r.Spec.SignerName = certificatesv1.KubeAPIServerClientKubeletSignerName

@@ -42,7 +42,7 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-func TestPolicyRefusesWhatIsUnclean(t *testing.T) {
+func TestPolicyRejectsUncleanPaths(t *testing.T) {
 	policy := NewPolicy(Compat, rules.Modes(Rules, rules.Off))
 	_, _, refusal := policy.Map(Request{Method: "GET", Path: "//exec"})
 	if refusal == nil || refusal.Rule != RulePathEmptySegment {

@@ -55,7 +55,7 @@ var (
 	endedLater  = graph.Relation{Registered: true, Related: true, Condition: graph.Ended}
 )
 
-func TestWhatIsReadLiveBeforeARefusal(t *testing.T) {
+func TestLiveLookupsBeforeADenial(t *testing.T) {
 	const noNode = "node 'me' has no Node object [NA-NODE-4]"
 	nodeOnly := func(mode rules.Mode) map[rules.ID]rules.Mode { return map[rules.ID]rules.Mode{"NA-NODE-4": mode} }
 	allow, deny := authorizer.DecisionAllow, authorizer.DecisionDeny
@@ -132,9 +132,9 @@ func TestWithoutARefresher(t *testing.T) {
 	}
 }
 
-// TestAReadThatFailsIsSaid checks every refusal that follows a live read: its message contains the
+// TestFailedLiveLookupIsReported checks every refusal that follows a live read: its message contains the
 // cause of the failure.
-func TestAReadThatFailsIsSaid(t *testing.T) {
+func TestFailedLiveLookupIsReported(t *testing.T) {
 	said := 0
 	for _, a := range everyRequest() {
 		want := decideIn(t, Strict, Modes(rules.Enforce), a, &reader{})

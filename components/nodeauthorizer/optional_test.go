@@ -14,7 +14,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-func TestEveryOptionalRuleHasTwins(t *testing.T) {
+func TestEveryOptionalRuleHasAllowAndDenyRows(t *testing.T) {
 	proved := map[rules.ID]bool{}
 	for _, tc := range allTwins() {
 		proved[tc.by.ID] = true
@@ -61,10 +61,10 @@ func everyRequest() []*request {
 	return all
 }
 
-// TestAuditSaysWhatEnforceWouldRefuse checks every request of every table. Audit gives the same
+// TestAuditReportsWhatEnforceWouldDeny checks every request of every table. Audit gives the same
 // decision as off. It also reports one finding, with the same rule, for each allowed request that
 // enforce refuses.
-func TestAuditSaysWhatEnforceWouldRefuse(t *testing.T) {
+func TestAuditReportsWhatEnforceWouldDeny(t *testing.T) {
 	findings := 0
 	for _, a := range everyRequest() {
 		off := decideIn(t, Strict, nil, a, &reader{})
@@ -148,7 +148,7 @@ func TestParseModes(t *testing.T) {
 	}
 }
 
-func TestWhatTheModesNeed(t *testing.T) {
+func TestResourcesNeededPerMode(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		modes map[rules.ID]rules.Mode

@@ -40,7 +40,7 @@ func revokedTwins() []twins {
 	}}
 }
 
-func TestRevokedTwins(t *testing.T) { runTwins(t, revokedTwins()) }
+func TestRevokedCredentialRows(t *testing.T) { runTwins(t, revokedTwins()) }
 
 // holder is a node that has authenticated with the credential.
 func holder(id string) user.Info {

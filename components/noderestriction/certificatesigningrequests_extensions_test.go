@@ -63,7 +63,7 @@ func TestCertificateCap(t *testing.T) {
 
 // An admitted request is counted at once, so the limit applies to the next one before any list. A
 // denied request and a dry run are not counted.
-func TestWhatIsAdmittedIsCounted(t *testing.T) {
+func TestAdmittedSigningRequestsAreCounted(t *testing.T) {
 	two, enforced := configured(configuration.Configuration{Caps: configuration.Caps{CertificateSigningRequests: 2}}),
 		enforce("NR-CSR-5", "NR-CSR-4", "NR-CSR-6")
 	c := madeBy(ClientSigner, 0)

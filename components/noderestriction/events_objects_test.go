@@ -91,7 +91,7 @@ func TestEventsAboutPods(t *testing.T) {
 	))
 }
 
-func TestEventsAboutWhatPodsBring(t *testing.T) {
+func TestEventsAboutPodResources(t *testing.T) {
 	z := &fakeAuthorizer{granted: []Right{
 		{Verb: "get", Version: "v1", Resource: "persistentvolumeclaims", Namespace: "default", Name: "data"},
 		{Verb: "get", Version: "v1", Resource: "persistentvolumes", Name: "pv"},
@@ -140,7 +140,7 @@ func TestEventObjectsOfUpdates(t *testing.T) {
 	))
 }
 
-func TestEventsAreDecidedOnlyByWhatIsKnown(t *testing.T) {
+func TestEventsAreDeniedIfTheLookupFails(t *testing.T) {
 	const by = "NR-EVENT-2"
 	failing := aCluster()
 	failing.err = errors.New("timeout")

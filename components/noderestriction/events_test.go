@@ -196,7 +196,7 @@ func TestACountedEventIsCheap(t *testing.T) {
 	}
 }
 
-func TestEventsThatAreHuge(t *testing.T) {
+func TestLargeEvents(t *testing.T) {
 	huge := strings.Repeat("x", 1<<20)
 	run(t, restrict(aCluster(), enforce("NR-EVENT-2")), slices.Concat(
 		inBoth("a name", admission.Create, edits{regarding("v1", "Pod", "default", huge, "mine-uid")}, nil, "NR-EVENT-2",

@@ -248,8 +248,8 @@ func TestMirrorPodGate(t *testing.T) {
 	}
 }
 
-// TestMirrorPodIsDecidedOnlyByWhatIsKnown uses a cluster whose lookups fail.
-func TestMirrorPodIsDecidedOnlyByWhatIsKnown(t *testing.T) {
+// TestMirrorPodIsDeniedIfTheLookupFails uses a cluster whose lookups fail.
+func TestMirrorPodIsDeniedIfTheLookupFails(t *testing.T) {
 	failing := aCluster()
 	failing.err = errors.New("timeout")
 	pod := aMirrorPod("me", func(p *corev1.Pod) { p.Labels = keys("a") })

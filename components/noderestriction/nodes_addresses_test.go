@@ -33,7 +33,7 @@ func remembering(node func(*corev1.Node)) *fakeCluster {
 	return c
 }
 
-func TestAddressesOfNobody(t *testing.T) {
+func TestUnownedAddresses(t *testing.T) {
 	const by = "NR-ADDRESS-1"
 	says := func(address string) string {
 		return notAllowed + fmt.Sprintf("report the address %.253q [NR-ADDRESS-1]", address)
@@ -180,7 +180,7 @@ func TestKubeletPortStays(t *testing.T) {
 	run(t, restrict(networked()), []row{{name: "off", write: changing("status", reporting(10250), reporting(6443))}})
 }
 
-func TestAddressesAreDecidedOnlyByWhatIsKnown(t *testing.T) {
+func TestAddressesAreDeniedIfTheLookupFails(t *testing.T) {
 	failing := networked()
 	failing.err = errors.New("timeout")
 	for _, by := range []rules.ID{"NR-ADDRESS-2", "NR-ADDRESS-3", "NR-ADDRESS-4"} {

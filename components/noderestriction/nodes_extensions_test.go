@@ -159,7 +159,7 @@ func TestNodeInAudit(t *testing.T) {
 	}
 }
 
-func TestNodeExtensionsOfNothing(t *testing.T) {
+func TestNodeExtensionsWithoutObjects(t *testing.T) {
 	r := restrict(aCluster())
 	for _, old := range []*corev1.Node{nil, aNode("me")} {
 		q := &request{Attributes: making(unchanged), node: "me"}

@@ -121,7 +121,7 @@ func TestANodeThatCannotBeLookedUp(t *testing.T) {
 	})
 }
 
-func TestANodeThatCameBackWithoutItsTaint(t *testing.T) {
+func TestRecreatedNodeWithoutItsStickyTaint(t *testing.T) {
 	bad := aTaint("compromised", "", "NoExecute")
 	c := aCluster()
 	c.histories["me"] = NodeHistory{Taints: []corev1.Taint{bad}, Absent: []corev1.Taint{bad}}

@@ -213,7 +213,7 @@ func TestVolumesOfOtherKindsInUse(t *testing.T) {
 			write: changing("status", unchanged, inUse("example.com/x/v1", "example.com/y/pv-mine"))}})
 }
 
-func TestVolumesInUseAreDecidedOnlyByWhatIsKnown(t *testing.T) {
+func TestVolumesInUseAreDeniedIfTheLookupFails(t *testing.T) {
 	const by = "NR-VOLUME-2"
 	failing := withVolumes()
 	failing.err = errors.New("timeout")

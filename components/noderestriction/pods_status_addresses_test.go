@@ -98,7 +98,7 @@ func TestPodIPsInside(t *testing.T) {
 	run(t, restrict(networked("10.1.0.0/24")), []row{{name: "off", write: status(asItIs, ips("10.1.1.7"))}})
 }
 
-func TestPodIPsOfNobody(t *testing.T) {
+func TestUnownedPodIPs(t *testing.T) {
 	const by = "NR-PODIP-2"
 	says := func(ip string) string { return aboutMine + "cannot report " + ip + " as the IP of a pod" }
 	var rows []row
@@ -160,7 +160,7 @@ func TestHostIPs(t *testing.T) {
 	run(t, restrict(networked()), []row{{name: "off", write: status(asItIs, hostIPs("192.0.2.2"))}})
 }
 
-func TestPodIPsAreDecidedOnlyByWhatIsKnown(t *testing.T) {
+func TestPodIPsAreDeniedIfTheLookupFails(t *testing.T) {
 	failing := networked()
 	failing.err = errors.New("timeout")
 	noNode := networked()

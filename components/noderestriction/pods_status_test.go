@@ -255,7 +255,7 @@ func TestPodStatusInAudit(t *testing.T) {
 	}
 }
 
-func TestPodStatusOfNothing(t *testing.T) {
+func TestPodStatusWithoutObjects(t *testing.T) {
 	r := restrict(aCluster())
 	for _, pods := range [][2]*corev1.Pod{{nil, aPod("default", "mine", "me")}, {aPod("default", "mine", "me"), nil},
 		{nil, nil}} {

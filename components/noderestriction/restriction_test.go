@@ -46,8 +46,8 @@ func nothings() []nothing {
 	}
 }
 
-// TestOnlyNodesAreHeld makes writes that every node is denied, as users who are not nodes.
-func TestOnlyNodesAreHeld(t *testing.T) {
+// TestRulesApplyOnlyToNodes makes writes that every node is denied, as users who are not nodes.
+func TestRulesApplyOnlyToNodes(t *testing.T) {
 	remove := func(name string, groups ...string) admission.Attributes {
 		return write("me", admission.Delete, "nodes", "", nil, aNode("other"),
 			as(&user.DefaultInfo{Name: name, Groups: groups}))
@@ -61,7 +61,7 @@ func TestOnlyNodesAreHeld(t *testing.T) {
 	})
 }
 
-func TestANodeSaysWhichOneItIs(t *testing.T) {
+func TestNodeUserNeedsANodeName(t *testing.T) {
 	says := `could not determine node from user "system:node:" [NR-IDENT-1]`
 	run(t, restrict(aCluster()), []row{
 		{
@@ -88,9 +88,9 @@ func TestOtherResourcesHaveNoRule(t *testing.T) {
 	})
 }
 
-// TestANilPointerIsNoObject checks all resources: a nil pointer is denied in the same way as a
+// TestNilPointerIsDeniedLikeAMissingObject checks all resources: a nil pointer is denied in the same way as a
 // missing object.
-func TestANilPointerIsNoObject(t *testing.T) {
+func TestNilPointerIsDeniedLikeAMissingObject(t *testing.T) {
 	r := restrict(aCluster())
 	for _, tc := range nothings() {
 		for _, op := range []admission.Operation{admission.Create, admission.Update, admission.Delete} {

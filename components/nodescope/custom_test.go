@@ -134,7 +134,7 @@ func customRows() []row {
 }
 
 // If Objects is nil, access is denied, except to objects that have the name of their node.
-func TestObjectsThatNobodyReads(t *testing.T) {
+func TestCustomResourcesWithoutAReader(t *testing.T) {
 	z := newOver(t, clusterOf(Account{Scope: mustScope(t, usualScope)}))
 	z.Objects = nil
 	for _, tc := range []row{

@@ -158,7 +158,7 @@ func TestPodsAdd(t *testing.T) {
 }
 
 // A token without a pod must not permit more than the tokens of the pods.
-func TestTokensWithoutAPodAreHeldAsThePodsAre(t *testing.T) {
+func TestTokensWithoutAPodHaveTheScopeOfThePods(t *testing.T) {
 	c := clusterOf(Account{OfPods: mustScope(t, "secrets")})
 	for _, tc := range []struct {
 		name string
@@ -190,7 +190,7 @@ func (n *news) ConfirmPod(_ context.Context, node, namespace, name, uid string) 
 	return n.why
 }
 
-func TestNobodyIsRefusedForALateView(t *testing.T) {
+func TestStaleCacheDeniesNoRequest(t *testing.T) {
 	secret := request{Verb: "get", Resource: "secrets", Namespace: "ns", Name: "my-secret"}
 	for _, tc := range []struct {
 		name   string
@@ -293,7 +293,7 @@ func TestIdentifyAgreesWithTheAuthorizer(t *testing.T) {
 	}
 }
 
-func TestIdentifyNobody(t *testing.T) {
+func TestIdentifyUsersWithoutAScope(t *testing.T) {
 	c := clusterOf(Account{Scope: Everything(), Exemptions: &Exemptions{lifted: lifts[Taints]}, Audits: true})
 	for name, u := range map[string]user.Info{"nobody": nil, "a user": &user.DefaultInfo{Name: "x"},
 		"an account without a scope": tokenOf("free", claimsOf("free-me", "uid-free", "me"))} {

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestClusterConfigAddsOnlyWhatTheHostLacks(t *testing.T) {
+func TestClusterConfigAddsOnlyMissingSettings(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		traits hostTraits

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestKubeProxyHeld(t *testing.T) {
+func TestKubeProxyScopeStatus(t *testing.T) {
 	const (
 		other  = `{"namespace": "ns", "serviceAccount": "kube-proxy", "authorization": "live", "admission": "live"}`
 		host   = `{"node": "cp-1", "heard": "2026-01-02T03:04:05Z"}`

@@ -15,7 +15,7 @@ import (
 
 const beyondRecord = `{"beyondUpstream": {"mode": "audit", "ruleModes": {"NA-CSR-1": "off"}, "terminatedPodGrace": 60000000000, "credentialProviderTokens": true}}`
 
-func TestALaterRunKeepsWhatWasSaidOfOptionalRules(t *testing.T) {
+func TestReinstallKeepsOptionalRuleModes(t *testing.T) {
 	minute, second, yes, no := time.Minute, time.Second, true, false
 	for _, tc := range []struct {
 		name, record string

@@ -17,7 +17,7 @@ import (
 
 const longRecord = `{"image": "example.test/b:1", "version": "v1", "certificates": {"validity": 600000000000, "renewBefore": 420000000000}}`
 
-func TestALaterRunKeepsWhatItsFlagsDoNotName(t *testing.T) {
+func TestReinstallKeepsUnsetFlags(t *testing.T) {
 	month := 30 * 24 * time.Hour
 	for _, tc := range []struct {
 		name, record string

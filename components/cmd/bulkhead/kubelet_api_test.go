@@ -12,7 +12,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/controlplane"
 )
 
-func TestWhoHasSaidWhatOfTheKubeletAPI(t *testing.T) {
+func TestKubeletAPIFlagPrecedence(t *testing.T) {
 	for _, tc := range []struct {
 		name, record string
 		args         []string

@@ -45,7 +45,7 @@ func TestNodeScopeFlags(t *testing.T) {
 	}
 }
 
-func TestWhatWasSaidOfNodeScope(t *testing.T) {
+func TestNodeScopeFlagPrecedence(t *testing.T) {
 	const widgets = "widgets.example.com=field:spec.node"
 	on := scope.Options{On: true, CustomResources: widgets}
 	for _, tc := range []struct {

@@ -31,7 +31,7 @@ func parse(args string) (*config, error) {
 	return got, command.Execute()
 }
 
-func TestFlagsThatAreInOrder(t *testing.T) {
+func TestValidFlags(t *testing.T) {
 	for _, tt := range []struct {
 		name, args     string
 		exec, audience rules.Mode
@@ -64,7 +64,7 @@ func TestFlagsThatAreInOrder(t *testing.T) {
 	}
 }
 
-func TestFlagsThatAreNot(t *testing.T) {
+func TestInvalidFlags(t *testing.T) {
 	for args, want := range map[string]string{
 		"--bind-addresses=192.0.2.1":                        "--node-name is empty",
 		"--node-name=n":                                     "--bind-addresses is empty",
@@ -109,7 +109,7 @@ func TestFlagsThatAreNot(t *testing.T) {
 
 // Every flag has a description. A flag without a default has no value that would be right for every
 // node.
-func TestEveryFlagSaysWhatItDoes(t *testing.T) {
+func TestEveryFlagHasADescription(t *testing.T) {
 	o := defaultOptions()
 	sections := o.flags()
 	empty := []string{"anonymous-auth", "bind-addresses", "client-crl", "client-crl-state", "kubeconfig", "node-name",

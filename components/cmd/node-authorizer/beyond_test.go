@@ -14,7 +14,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-func TestBeyondUpstream(t *testing.T) {
+func TestExtensionModes(t *testing.T) {
 	changed := nodeauthorizer.Modes(rules.Audit)
 	changed["NA-CSR-1"], changed["NA-POD-6"] = rules.Off, rules.Enforce
 	for _, tt := range []struct {
@@ -48,7 +48,7 @@ func TestBeyondUpstream(t *testing.T) {
 	}
 }
 
-func TestEveryProblemBeyondUpstreamIsTold(t *testing.T) {
+func TestEveryInvalidExtensionModeIsReported(t *testing.T) {
 	_, err := parse([]string{"--beyond-upstream=on", "--rule-mode=NA-LEASE-1=off,NA-CSR-1=on,NA-X-1=off",
 		"--terminated-pod-grace=-1s"})
 	if err == nil {
@@ -66,7 +66,7 @@ func TestEveryProblemBeyondUpstreamIsTold(t *testing.T) {
 }
 
 // A rule that is off needs no watch.
-func TestWhatIsWatched(t *testing.T) {
+func TestWatchedResourcesPerRuleMode(t *testing.T) {
 	for mode, want := range map[rules.Mode]watches{
 		rules.Off:     {grace: -1},
 		rules.Audit:   {nodes: true, requests: true, claims: true, grace: time.Minute},

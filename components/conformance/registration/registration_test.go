@@ -22,7 +22,7 @@ import (
 
 const url = "url: https://127.0.0.1:10463/review\n"
 
-func TestKubeAPIServerTakesOurRegistrations(t *testing.T) {
+func TestKubeAPIServerAcceptsRegistrations(t *testing.T) {
 	for _, name := range []string{manifests.RegistrationHardened, manifests.RegistrationParity} {
 		for _, tc := range []struct {
 			name, old, new string

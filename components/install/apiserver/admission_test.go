@@ -83,7 +83,7 @@ func registered(t *testing.T, name string) string {
 		1)
 }
 
-func TestOurRegistrationsPass(t *testing.T) {
+func TestRenderedRegistrationsAreValid(t *testing.T) {
 	for _, name := range []string{manifests.RegistrationHardened, manifests.RegistrationParity} {
 		if err := ValidateRegistration([]byte(registered(t, name))); err != nil {
 			t.Errorf("%s: %v", name, err)

@@ -72,7 +72,7 @@ func TestWireGolden(t *testing.T) {
 	}
 }
 
-func TestWireAndBack(t *testing.T) {
+func TestWireThenUnwireRestoresTheInput(t *testing.T) {
 	const enable = "    - --enable-admission-plugins=NodeRestriction\n"
 	for _, tc := range []struct {
 		name    string
@@ -138,7 +138,7 @@ func TestWireFromOneProfileToTheOther(t *testing.T) {
 	}
 }
 
-func TestWireDropsWhatCannotStandBesideIt(t *testing.T) {
+func TestWireDropsConflictingFlags(t *testing.T) {
 	got := wire(t, kubeadm(t, "    - --allow-privileged=true\n",
 		"    - --authorization-webhook-version=v1\n    - --authorization-webhook-cache-authorized-ttl=1m\n"))
 	for _, flag := range append(legacyFlags, modeFlag) {
@@ -163,7 +163,7 @@ func TestUnwireOfKubeadmsOwnRendering(t *testing.T) {
 	}
 }
 
-func TestUnwireLeavesAloneWhatIsNotOurs(t *testing.T) {
+func TestUnwireKeepsForeignSettings(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		replace []string

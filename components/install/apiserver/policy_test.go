@@ -114,7 +114,7 @@ type objectInterfaces struct{ admission.ObjectInterfaces }
 func (objectInterfaces) GetObjectCreater() runtime.ObjectCreater     { return scheme.Scheme }
 func (objectInterfaces) GetObjectConvertor() runtime.ObjectConvertor { return scheme.Scheme }
 
-func TestTheSecondRoadToAKubelet(t *testing.T) {
+func TestPolicyOfNodesProxySubresource(t *testing.T) {
 	const unclean, lacks, node = "is not clean", "also needs the verb ", " of node worker-1 [KA-VAP-1]"
 	object, policy := kubeletPolicy(t)
 	for _, tc := range []struct {

@@ -20,7 +20,7 @@ import (
 
 const registrationKey = "ValidatingWebhookConfiguration/" + registeredName
 
-func TestTheRegistrationTrustsOurCAAndNobodyElse(t *testing.T) {
+func TestRegistrationTrustsOnlyTheBulkheadCA(t *testing.T) {
 	for _, profile := range []Profile{Hardened, Parity} {
 		onHost(t, string(profile), func(t *testing.T, h *testHost) {
 			must(t, h.installer().Install(t.Context(), options(profile)))
@@ -88,7 +88,7 @@ func TestASwitchLeavesNothingUnchecked(t *testing.T) {
 	}
 }
 
-func TestANodeRestrictionThatDoesNotWorkIsTakenBack(t *testing.T) {
+func TestFailingNodeRestrictionIsRolledBack(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
 		spoil    func(*testHost)
@@ -151,7 +151,7 @@ func (h *testHost) onlyAuthorizer() {
 	h.kubelet()
 }
 
-func TestAServerThatTakesNoWebhooksFromDisk(t *testing.T) {
+func TestServerWithoutStaticWebhooks(t *testing.T) {
 	onHost(t, "has them from the API, until it is uninstalled", func(t *testing.T, h *testHost) {
 		h.version = "v1.36.2"
 		before := h.snapshot()

@@ -48,7 +48,7 @@ func audited(others map[string]string) string {
 	return "--rule-mode=" + strings.Join(Beyond{RuleModes: modes}.pairs(), ",")
 }
 
-func TestTheProxiesAreToldTheModesOfTheirRules(t *testing.T) {
+func TestProxiesGetTheModesOfTheirRules(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		beyond Beyond

@@ -33,7 +33,7 @@ func everything() Beyond {
 		TerminatedPodGrace: &grace, CredentialProviderTokens: &yes}
 }
 
-func TestBeyondUpstreamInTheStaticPod(t *testing.T) {
+func TestExtensionModesInTheStaticPod(t *testing.T) {
 	no := false
 	for _, tc := range []struct {
 		name    string
@@ -62,9 +62,9 @@ func TestBeyondUpstreamInTheStaticPod(t *testing.T) {
 	}
 }
 
-// TestEachComponentIsToldOfItsOwnRules: a component exits if it gets the mode of a rule that it
+// TestEachComponentGetsOnlyItsOwnRules: a component exits if it gets the mode of a rule that it
 // does not know.
-func TestEachComponentIsToldOfItsOwnRules(t *testing.T) {
+func TestEachComponentGetsOnlyItsOwnRules(t *testing.T) {
 	b := Beyond{RuleModes: map[string]string{"NA-CSR-1": "audit", "NR-X-1": "off", "NR-X-2": "audit"}}
 	o := Options{Profile: Hardened, Image: "i", Beyond: b}
 	for _, tc := range []struct {
@@ -84,7 +84,7 @@ func TestEachComponentIsToldOfItsOwnRules(t *testing.T) {
 	}
 }
 
-func TestWhatWasDecidedIsInTheRecord(t *testing.T) {
+func TestRecordHasTheChosenModes(t *testing.T) {
 	onHost(t, "hardened", func(t *testing.T, h *testHost) {
 		o := options(Hardened)
 		o.Beyond = everything()
@@ -114,7 +114,7 @@ func TestAChangeOfModeRestartsOnlyTheComponents(t *testing.T) {
 	})
 }
 
-func TestWhatIsWrongIsRefusedBeforeAnythingIsTouched(t *testing.T) {
+func TestInvalidModesAreRejectedBeforeAnyChange(t *testing.T) {
 	onHost(t, "hardened", func(t *testing.T, h *testHost) {
 		before := h.snapshot()
 		o := options(Hardened)

@@ -121,7 +121,7 @@ func TestOnlyHardenedApproves(t *testing.T) {
 	})
 }
 
-func TestTheKubeletClientIsWhoTheCertificateSays(t *testing.T) {
+func TestKubeletClientUserIsTheCertificateSubject(t *testing.T) {
 	for name, cn := range map[string]string{"kubeadm's": "", "another": "apiserver@example.test"} {
 		onHost(t, name, func(t *testing.T, h *testHost) {
 			want := kubeadmKubeletClient
@@ -147,7 +147,7 @@ func TestTheKubeletClientIsWhoTheCertificateSays(t *testing.T) {
 	}
 }
 
-func TestAnUninstallLeavesTheNodeToItself(t *testing.T) {
+func TestUninstallKeepsTheKubeletProxy(t *testing.T) {
 	onHost(t, "a control-plane host that is a node behind the proxy", func(t *testing.T, h *testHost) {
 		must(t, h.installer().Install(t.Context(), options(Hardened)))
 		key := h.layout.KubeletClientCA()

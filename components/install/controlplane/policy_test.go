@@ -88,7 +88,7 @@ func TestMirrorPodPolicy(t *testing.T) {
 	}
 }
 
-func TestWhichPolicyHolds(t *testing.T) {
+func TestPolicyPrecedence(t *testing.T) {
 	own := Policy{Own: true, File: []byte(ownPolicy)}
 	type run struct {
 		profile Profile
@@ -136,7 +136,7 @@ func TestWhichPolicyHolds(t *testing.T) {
 	}
 }
 
-func TestPreflightSeesWhatIsToBeInstalled(t *testing.T) {
+func TestPreflightChecksTheRequestedInstallation(t *testing.T) {
 	onHost(t, "a file given now", func(t *testing.T, h *testHost) {
 		o := options(Hardened)
 		o.Policy = Policy{Own: true, File: []byte(ownPolicy)}
@@ -171,7 +171,7 @@ func TestAPolicyOfTheProfileFromAnOlderVersionIsReplaced(t *testing.T) {
 	})
 }
 
-func TestWhatCannotBeAPolicyIsRefused(t *testing.T) {
+func TestInvalidPolicyIsRejected(t *testing.T) {
 	onHost(t, "a typing error", func(t *testing.T, h *testHost) {
 		before := h.snapshot()
 		o := options(Hardened)

@@ -168,7 +168,7 @@ func expectObjects(t *testing.T, read func() ([]*unstructured.Unstructured, erro
 }
 
 // A FlowSchema gets its status after it is written. That is not a change by another user.
-func TestTheEssenceOfAnObjectIsWhatOthersWrite(t *testing.T) {
+func TestObjectComparisonIgnoresStatus(t *testing.T) {
 	written := &unstructured.Unstructured{Object: map[string]any{"kind": "FlowSchema",
 		"metadata": map[string]any{"name": "a"}, "spec": map[string]any{"b": "c"}}}
 	later := written.DeepCopy()

@@ -65,7 +65,7 @@ func (h *testHost) args(manifest, container string) []string {
 	return nil
 }
 
-func TestNodeScopeThereAndBack(t *testing.T) {
+func TestEnableThenDisableNodeScope(t *testing.T) {
 	for _, profile := range []Profile{Hardened, Parity} {
 		onHost(t, string(profile), func(t *testing.T, h *testHost) {
 			never := h.snapshot()

@@ -13,7 +13,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
 )
 
-func TestUninstallKeepsWhatSomebodyElseChanged(t *testing.T) {
+func TestUninstallKeepsForeignChanges(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		after func(*testing.T, *testHost)
@@ -91,7 +91,7 @@ func (h *testHost) otherConfig() {
 	must(h.t, os.WriteFile(file, []byte(theirs), 0o600))
 }
 
-func TestUninstallLeavesWhatAnotherHostNeeds(t *testing.T) {
+func TestUninstallKeepsObjectsThatAnotherHostNeeds(t *testing.T) {
 	onHost(t, "first of two, then last", func(t *testing.T, h *testHost) {
 		before := h.snapshot()
 		must(t, h.installer().Install(t.Context(), options(Hardened)))
@@ -118,7 +118,7 @@ func TestUninstallLeavesWhatAnotherHostNeeds(t *testing.T) {
 	})
 }
 
-func TestUninstallGetsToItsEnd(t *testing.T) {
+func TestUninstallWithLostOrForeignFiles(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		spoil func(*testing.T, *testHost)
@@ -163,7 +163,7 @@ func TestUninstallGetsToItsEnd(t *testing.T) {
 	}
 }
 
-func TestUninstallKeepsFilesThatAreNotOurs(t *testing.T) {
+func TestUninstallKeepsForeignFiles(t *testing.T) {
 	onHost(t, "a note of the administrator", func(t *testing.T, h *testHost) {
 		must(t, h.installer().Install(t.Context(), options(Hardened)))
 		note := filepath.Join(h.layout.State, "note")
@@ -182,8 +182,8 @@ func TestUninstallKeepsFilesThatAreNotOurs(t *testing.T) {
 	})
 }
 
-// TestTheSavedOriginalIsNeverAStepBack protects a user who copies the saved manifest by hand.
-func TestTheSavedOriginalIsNeverAStepBack(t *testing.T) {
+// TestSavedManifestIsNeverOlderThanTheCluster protects a user who copies the saved manifest by hand.
+func TestSavedManifestIsNeverOlderThanTheCluster(t *testing.T) {
 	onHost(t, "after an upgrade and an installation", func(t *testing.T, h *testHost) {
 		must(t, h.installer().Install(t.Context(), options(Hardened)))
 		h.upgrade("v1.37.1", "v1.37.2")

@@ -25,7 +25,7 @@ func (n *testNode) mustBe(before map[string]string) {
 	}
 }
 
-func TestNodeInstallAndBack(t *testing.T) {
+func TestNodeInstallThenUninstallRestoresTheNode(t *testing.T) {
 	onNode(t, "a node", func(t *testing.T, n *testNode) {
 		before := n.snapshot()
 		must(t, n.installer().Install(t.Context(), kubeletOptions))
@@ -99,7 +99,7 @@ func (n *testNode) begin() *plan {
 
 const nodeStepCount = 6
 
-func TestWhateverStepFailsTheKubeletIsBack(t *testing.T) {
+func TestEveryFailingNodeInstallStepRestoresTheKubelet(t *testing.T) {
 	for _, start := range everyNode {
 		for i := range nodeStepCount {
 			onNode(t, fmt.Sprintf("%s, step %d", start.name, i+1), func(t *testing.T, n *testNode) {
@@ -125,7 +125,7 @@ func TestWhateverStepFailsTheKubeletIsBack(t *testing.T) {
 	}
 }
 
-func TestTheNextNodeRunPicksUpWhatAKilledOneLeft(t *testing.T) {
+func TestNextNodeRunRecoversFromAKilledRun(t *testing.T) {
 	for _, start := range everyNode {
 		for i := range nodeStepCount {
 			onNode(t, fmt.Sprintf("%s, killed after step %d", start.name, i+1), func(t *testing.T, n *testNode) {
@@ -160,7 +160,7 @@ func TestAnUninstallThatWasKilledIsRepeated(t *testing.T) {
 	}
 }
 
-func TestWhatIsBrokenOnANodeIsSaidAndTakenBack(t *testing.T) {
+func TestFailedNodeInstallIsReportedAndRolledBack(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
 		spoil    func(*testNode)

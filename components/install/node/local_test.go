@@ -172,7 +172,7 @@ func TestProxyAddress(t *testing.T) {
 	}
 }
 
-func TestWhoHoldsAPort(t *testing.T) {
+func TestPortOwner(t *testing.T) {
 	var listen net.ListenConfig
 	listener, err := listen.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	must(t, err)

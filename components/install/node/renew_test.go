@@ -80,7 +80,7 @@ func TestNodeRenew(t *testing.T) {
 }
 
 // The units name the exact files of the kubelet, so that systemd sees a change at once.
-func TestWhatIsCopiedIsWatched(t *testing.T) {
+func TestCopiedFilesAreWatched(t *testing.T) {
 	onNode(t, "a kubelet with directories of its own", func(t *testing.T, n *testNode) {
 		pki := t.TempDir()
 		n.extra = []string{"--cert-dir=" + pki + "/100%"}

@@ -137,7 +137,7 @@ func TestRenewIsDue(t *testing.T) {
 	}
 }
 
-func TestRenewAllRenewsWhatIsNotDue(t *testing.T) {
+func TestRenewAllRenewsCertificatesThatAreNotDue(t *testing.T) {
 	now := begin
 	k := testKeeper(t, &now)
 	renew(t, k, false)
@@ -179,7 +179,7 @@ func TestEnsureCAKeepsTheOneThatIsThere(t *testing.T) {
 	}
 }
 
-func TestStatusSaysWhatIsWrong(t *testing.T) {
+func TestCertificateStatusReportsProblems(t *testing.T) {
 	now := begin
 	k := testKeeper(t, &now)
 	renew(t, k, false)

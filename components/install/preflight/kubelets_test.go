@@ -23,7 +23,7 @@ func mayReach(user string, resources ...string) []runtime.Object {
 	}
 }
 
-func TestWhoHoldsNodesProxy(t *testing.T) {
+func TestPreflightListsSubjectsWithNodesProxy(t *testing.T) {
 	var many []runtime.Object
 	for i := range 12 {
 		many = append(many, mayReach(fmt.Sprintf("agent-%02d", i), "nodes/proxy")...)

@@ -65,7 +65,7 @@ func asking(names ...string) *x509.CertificateRequest {
 	return request
 }
 
-func TestTakenProblem(t *testing.T) {
+func TestConflictProblem(t *testing.T) {
 	const label = " and node %q has no label node-role.kubernetes.io/control-plane"
 	for _, tt := range []struct {
 		name   string
@@ -116,7 +116,7 @@ func TestTakenProblem(t *testing.T) {
 }
 
 // A failed lookup does not mean that an address is free.
-func TestTakenProblemIsNotKnown(t *testing.T) {
+func TestConflictProblemAfterFailedLookup(t *testing.T) {
 	everything := &known{}
 	if problem, err := TakenProblem(t.Context(), asking("spare", "10.0.0.1"), nodeCalled("me"),
 		everything); problem != "" || err != nil || len(everything.asked) != 4 {

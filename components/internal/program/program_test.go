@@ -67,7 +67,7 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-func TestBeyond(t *testing.T) {
+func TestExtensionModes(t *testing.T) {
 	table := []rules.Rule{{ID: "XX-A-1", Optional: true}, {ID: "XX-A-2", Optional: true}}
 	for _, tt := range []struct {
 		name, args string
@@ -97,7 +97,7 @@ func TestBeyond(t *testing.T) {
 }
 
 // Every flag sets the field with its name.
-func TestOptionsAreWhatFlagsSay(t *testing.T) {
+func TestEveryFlagSetsItsField(t *testing.T) {
 	want := program.Options{
 		Kubeconfig: "k", BindAddress: "::1", SecurePort: 1, HealthPort: 2, CertFile: "c", KeyFile: "p", ClientCAFile: "a",
 		AllowedClientNames: []string{"x", "y"}, ShutdownTimeout: 1, Limits: webhook.Limits{InFlight: 4, InFlightPerNode: 3},
@@ -129,7 +129,7 @@ func TestOptionsAreWhatFlagsSay(t *testing.T) {
 	}
 }
 
-func TestTheExitCodeTellsHowItEnded(t *testing.T) {
+func TestExitCodes(t *testing.T) {
 	for fault, want := range map[error]int{nil: 0, errors.New("fault"): 1} {
 		command := program.NewCommand("name", "", cliflag.NamedFlagSets{},
 			func() (int, error) { return 7, nil },
@@ -167,7 +167,7 @@ func mainOf(t *testing.T, command *cobra.Command) int {
 }
 
 // The background tasks run until the last request is answered.
-func TestTheBackgroundEndsAfterTheLastAnswer(t *testing.T) {
+func TestBackgroundTasksEndAfterTheLastResponse(t *testing.T) {
 	api := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(api.Close)
 	options := program.DefaultOptions("component")

@@ -152,7 +152,7 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-func TestStoppingAnswersWhatIsInFlight(t *testing.T) {
+func TestShutdownAnswersRequestsInFlight(t *testing.T) {
 	ca := newTestCA(t)
 	entered, leave := make(chan struct{}), make(chan struct{})
 	r := start(t, configFor(t, ca, func(w http.ResponseWriter, req *http.Request) {
@@ -202,7 +202,7 @@ func TestStoppingDoesNotWaitForever(t *testing.T) {
 	}
 }
 
-func TestATakenPortEndsRun(t *testing.T) {
+func TestPortInUseEndsRun(t *testing.T) {
 	ca := newTestCA(t)
 	taken := listenAnywhere(t)
 	defer taken.Close()

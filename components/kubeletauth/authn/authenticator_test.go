@@ -24,7 +24,7 @@ const (
 
 // The order, and the effect of a rejected credential, are those of the kubelet. The exception is a
 // revoked certificate.
-func TestWhoSendsARequest(t *testing.T) {
+func TestAuthenticationOrderMatchesTheKubelet(t *testing.T) {
 	w := newWorld(t, func(c *Config) { c.AudienceMode = rules.Off })
 	open := newWorld(t, func(c *Config) { c.AudienceMode, c.Anonymous = rules.Off, true })
 	good := func(w *world) *x509.Certificate { return w.ca.Client(t, "certificate-user", []string{"o"}) }
@@ -163,7 +163,7 @@ func TestRefusalsAreFitForALog(t *testing.T) {
 	}
 }
 
-func TestWhatIsSwitchedOffIsNotLookedAt(t *testing.T) {
+func TestDisabledAuthenticatorsAreSkipped(t *testing.T) {
 	w := newWorld(t, func(c *Config) { c.ClientCAFile, c.Revocation.CRL = "", nil })
 	w.expect(t, testpki.Request(t, w.ca.Client(t, "c", nil)), "")
 	w.expect(t, bearer(t, apiToken), "token-user")

@@ -12,8 +12,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/testpki"
 )
 
-// BenchmarkHeld measures a request whose credential is in the cache.
-func BenchmarkHeld(b *testing.B) {
+// BenchmarkCachedCredential measures a request whose credential is in the cache.
+func BenchmarkCachedCredential(b *testing.B) {
 	ca := testpki.NewCA(b, "ca")
 	certificate := testpki.Request(b, ca.Client(b, "c", []string{"o"}))
 	held := newHeldFor(ca, nil)

@@ -39,7 +39,7 @@ func TestAProvenTokenOutlivesAFailingAPIServer(t *testing.T) {
 }
 
 // The token stays known even if its result is no longer cached.
-func TestAProvenTokenIsKnownWhenItsAnswerIsNotHeld(t *testing.T) {
+func TestProvenTokenStaysKnownAfterCacheExpiry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := onlyTokens(t, func(c *Config) { c.TokenTTL = 0 })
 		w.expect(t, bearer(t, kubeletToken), "token-user")

@@ -105,7 +105,7 @@ func TestAnAnswerWithoutAudiences(t *testing.T) {
 	}
 }
 
-func TestTokensAreHeldAsLongAsTheFlagsSay(t *testing.T) {
+func TestTokenCacheTTLsFollowTheFlags(t *testing.T) {
 	for _, row := range []struct {
 		name, token, outcome string
 		tweak                func(*Config)
@@ -140,7 +140,7 @@ func TestTokensAreHeldAsLongAsTheFlagsSay(t *testing.T) {
 	}
 }
 
-func TestNoAnswerIsUnauthorizedAndNotHeld(t *testing.T) {
+func TestFailedReviewIsUnauthorizedAndNotCached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := onlyTokens(t)
 		w.api.err = apierrors.NewServiceUnavailable("x")
@@ -190,7 +190,7 @@ func TestOneTokenIsReviewedOnceAtATime(t *testing.T) {
 	})
 }
 
-func TestReviewsInTheAirAreBounded(t *testing.T) {
+func TestReviewsInFlightAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := onlyTokens(t, func(c *Config) { c.MaxInFlight, c.MaxWaiting, c.ClientReviews.Burst = 1, 1, 10 })
 		w.api.before = func(context.Context) { time.Sleep(time.Second) }

@@ -125,7 +125,7 @@ func TestAnswersOfTheAPIServer(t *testing.T) {
 }
 
 // Allowed and denied answers are cached for the times in the flags.
-func TestAnswersAreHeldAsLongAsTheFlagsSay(t *testing.T) {
+func TestAuthorizationCacheTTLsFollowTheFlags(t *testing.T) {
 	for _, row := range []struct {
 		name    string
 		allowed bool
@@ -162,7 +162,7 @@ func TestAnswersAreHeldAsLongAsTheFlagsSay(t *testing.T) {
 	}
 }
 
-func TestTheAPIServerIsToldAllOfIt(t *testing.T) {
+func TestReviewCarriesAllAttributes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got []authorizationv1.SubjectAccessReviewSpec
 		s := &apiServer{answer: func(_ context.Context,
@@ -194,7 +194,7 @@ func TestTheAPIServerIsToldAllOfIt(t *testing.T) {
 	})
 }
 
-func TestLargeAttributesAreNotHeld(t *testing.T) {
+func TestLargeAttributesAreNotCached(t *testing.T) {
 	for _, row := range []struct {
 		name   string
 		tweak  func(*authorizer.AttributesRecord)
@@ -252,7 +252,7 @@ func TestReviewsOfManyAreBounded(t *testing.T) {
 	})
 }
 
-func TestAlwaysAllowAsksNobody(t *testing.T) {
+func TestAlwaysAllowSendsNoReview(t *testing.T) {
 	a, err := New(Config{Options: Options{Mode: ModeAlwaysAllow, MaxInFlight: 1}})
 	if err != nil {
 		t.Fatal(err)

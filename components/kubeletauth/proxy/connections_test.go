@@ -88,7 +88,7 @@ func (c *crowd) open() string {
 	return string(open)
 }
 
-func TestRoom(t *testing.T) {
+func TestConnectionLimits(t *testing.T) {
 	for _, tt := range []struct{ name, steps, open string }{
 		{"one address has its share", "+a1 +a2 +a3 +a4", "234"},
 		{"and loses none of it to what was closed", "+a1 +a2 +a3 -2 +a4", "134"},
@@ -124,7 +124,7 @@ func TestRoom(t *testing.T) {
 }
 
 // All addresses of one /64 share one limit. An IPv4-mapped IPv6 address counts as the IPv4 address.
-func TestRoomOfOneNetwork(t *testing.T) {
+func TestConnectionLimitPerNetwork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, tt := range []struct {
 			one, other string
@@ -197,7 +197,7 @@ func (w *world) nobody() *tls.Config {
 
 // Two addresses without rights open as many connections as they can. The API server can still
 // connect repeatedly, with a new connection for each stream.
-func TestStrangersDoNotShutOutTheAPIServer(t *testing.T) {
+func TestUnauthenticatedClientsDoNotBlockTheAPIServer(t *testing.T) {
 	w := start(t, newStreaming(t), func(s *settings) {
 		s.connections.New, s.connections.NewPerAddress, s.connections.NewTimeout = 8, 4, time.Hour
 	})
@@ -238,7 +238,7 @@ func (w *world) expire() {
 
 // A connection without requests, or with denied requests only, is closed. A connection with an
 // allowed request stays open.
-func TestOnlyWhoIsLetInStays(t *testing.T) {
+func TestConnectionsWithoutAllowedRequestsAreClosed(t *testing.T) {
 	w := start(t, answering("answer"), nil)
 	for _, http2 := range []bool{false, true} {
 		client := w.client(w.admin(), http2)

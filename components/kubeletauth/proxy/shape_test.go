@@ -38,7 +38,7 @@ func (w *world) raw(text string) (first, all string) {
 
 // Ambiguous requests: where one parser sees the end of a request, another sees the middle. The
 // proxy closes the connection for all of them, and none reaches the kubelet.
-func TestMisshapenRequests(t *testing.T) {
+func TestMalformedRequestsAreRejected(t *testing.T) {
 	const hidden = "GET /pods HTTP/1.1\r\nHost: n\r\nX-Hidden: 1\r\n\r\n"
 	body := "0\r\n\r\n" + hidden
 	for _, tt := range []struct{ name, text, want string }{
@@ -106,7 +106,7 @@ func TestMisshapenRequests(t *testing.T) {
 }
 
 // The valid counterparts of the requests above.
-func TestShapesThatPass(t *testing.T) {
+func TestWellFormedRequestsPass(t *testing.T) {
 	const end = "Connection: close\r\n\r\n"
 	for _, tt := range []struct{ name, text, body string }{
 		{"a body with its length", "POST /run/a/b/c HTTP/1.1\r\nHost: n\r\nContent-Length: 5\r\n" + end + "12345", "12345"},

@@ -27,7 +27,7 @@ func (s switching) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 
 // The kubelet may switch only to the requested protocol, and only on a path with long-lived
 // answers.
-func TestTheKubeletSwitchesToWhatWasAskedFor(t *testing.T) {
+func TestKubeletSwitchesOnlyToTheRequestedProtocol(t *testing.T) {
 	for _, tt := range []struct {
 		name, path string
 		to         switching

@@ -76,7 +76,7 @@ func TestReaches(t *testing.T) {
 
 // In-tree 1.36 and 1.37 fail this: a pod refers twice to a secret that has an index of destinations
 // (200 and more). The secret stays readable after the pod is gone.
-func TestSecretNamedTwiceIsTakenBack(t *testing.T) {
+func TestSecretReferencedTwiceIsRevokedWithThePod(t *testing.T) {
 	g := New(Options{})
 	const consumers = 250
 	for i := range consumers {
@@ -180,7 +180,7 @@ func TestVolumeSecretsComeAndGoWithTheClaim(t *testing.T) {
 	expect(false, "that pod is gone")
 }
 
-func TestReplaceForgetsWhatIsNotListed(t *testing.T) {
+func TestReplaceRemovesUnlistedObjects(t *testing.T) {
 	g := New(Options{})
 	g.SetPod(podOn("n1", "old", secretVolume("old")))
 	g.SetPod(podOn("n1", "kept", secretVolume("kept")))

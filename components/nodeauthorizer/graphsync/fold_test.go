@@ -116,7 +116,7 @@ func TestEventsThatALiveReadHasOvertaken(t *testing.T) {
 	}
 }
 
-func TestBookmarksForgetWhatWasAhead(t *testing.T) {
+func TestBookmarksDropOlderLiveLookups(t *testing.T) {
 	s := New(fake.NewClientset(), graph.New(graph.Options{}), Options{})
 	pods := s.watched[0].store
 	must(pods.Replace(nil, "10"))
@@ -129,7 +129,7 @@ func TestBookmarksForgetWhatWasAhead(t *testing.T) {
 	}
 }
 
-func TestFoldOfWhatIsNotWatched(t *testing.T) {
+func TestFoldOfUnwatchedResources(t *testing.T) {
 	s := New(fake.NewClientset(), graph.New(graph.Options{}), Options{})
 	if s.Watches(Nodes) || !s.Watches(Pods) {
 		t.Error("watches nodes, or no pods")

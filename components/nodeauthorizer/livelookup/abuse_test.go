@@ -51,7 +51,7 @@ func TestNamesThatCannotBeAreNotRead(t *testing.T) {
 
 // If too many callers wait for reads by name, a question about a claim still gets the list of the
 // node's pods.
-func TestAFullLaneOfGetsLeavesTheList(t *testing.T) {
+func TestFullGetQueueDoesNotBlockLists(t *testing.T) {
 	bubble(t, after(300*time.Millisecond, both), func(t *testing.T, s *server, r *Reader) {
 		var asking sync.WaitGroup
 		for i := range DefaultLimits().WaitingForGets {
@@ -116,7 +116,7 @@ func TestAPanicIsAFailedRead(t *testing.T) {
 }
 
 // A log line is short and has no line breaks for any input, and no read waits for the log.
-func TestComplaints(t *testing.T) {
+func TestLiveLookupErrors(t *testing.T) {
 	var lines []string
 	hang, written := make(chan struct{}), make(chan struct{})
 	logger := funcr.New(func(_, args string) {

@@ -148,8 +148,8 @@ func TestFollowsALinkThatIsTurned(t *testing.T) {
 	}
 }
 
-// TestHalfAWriteIsNotTaken checks that half of a file is not applied, even if it is a valid policy.
-func TestHalfAWriteIsNotTaken(t *testing.T) {
+// TestPartialWriteIsNotApplied checks that half of a file is not applied, even if it is a valid policy.
+func TestPartialWriteIsNotApplied(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "policy.yaml")
 	write(t, path, head+"maxTokenSeconds: 1000")
 	f, err := New(Config{Path: path})

@@ -76,7 +76,7 @@ func TestKeysDoNotAllocate(t *testing.T) {
 	}
 }
 
-func TestMachines(t *testing.T) {
+func TestMachineTableParsing(t *testing.T) {
 	c, err := Parse([]byte(head + `
 machines:
 - {name: "*", labels: {a: all}}

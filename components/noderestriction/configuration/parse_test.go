@@ -13,8 +13,8 @@ import (
 
 const head = "apiVersion: noderestriction.admission.k8s.io/v1\nkind: Configuration\n"
 
-// TestRefused checks invalid files. Each has a valid counterpart that differs in one place.
-func TestRefused(t *testing.T) {
+// TestInvalidConfigurationIsRejected checks invalid files. Each has a valid counterpart that differs in one place.
+func TestInvalidConfigurationIsRejected(t *testing.T) {
 	for _, row := range []struct{ name, good, bad, says string }{
 		{"no field like that", "allowedLabels: [a]", "allowedLabel: [a]", `line 3: unknown field "allowedLabel"`},
 		{"no field like that in a part", "mirrorPods: {mode: warn}", "mirrorPods: {mode: warn, modus: x}",
@@ -190,7 +190,7 @@ func bomb() string {
 	return b.String()
 }
 
-func TestHostileFiles(t *testing.T) {
+func TestHostileFilesAreRejected(t *testing.T) {
 	for _, row := range []struct{ name, text, says string }{
 		{"a bomb", bomb(), "line 4: anchors (&a0) are not allowed"},
 		{"a file that is too long", head + strings.Repeat("#", MaxBytes),

@@ -77,7 +77,7 @@ func TestAllOfTheUserIsAskedAbout(t *testing.T) {
 	}
 }
 
-func TestNobodyIsAllowedNothing(t *testing.T) {
+func TestAllowedNeedsAUser(t *testing.T) {
 	w := newWorld(t, answers(`{"status":{"allowed":true}}`))
 	if allowed, err := w.Allowed(t.Context(), nil, noderestriction.Right{}); allowed || err == nil {
 		t.Errorf("%v, %v", allowed, err)

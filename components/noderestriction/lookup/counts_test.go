@@ -107,7 +107,7 @@ func TestCount(t *testing.T) {
 
 // A count that is not known must never be a small number. It must not be a 404 either, because the
 // object is not what is missing.
-func TestWhatCannotBeCounted(t *testing.T) {
+func TestFailedCounts(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		api   *api
@@ -138,7 +138,7 @@ func TestWhatCannotBeCounted(t *testing.T) {
 }
 
 // A node name with the syntax of a field selector is escaped.
-func TestANameIsNoSelector(t *testing.T) {
+func TestNodeNameIsEscapedInSelectors(t *testing.T) {
 	w := newWorld(t, list("/api/v1/pods"))
 	if _, err := w.Count(t.Context(), noderestriction.MirrorPods, "me,metadata.name=x", 5); err != nil {
 		t.Fatal(err)

@@ -75,7 +75,7 @@ func TestSigningRequestsAreCountedBySigner(t *testing.T) {
 	}
 }
 
-func TestWhatIsTakenIsCountedAtOnce(t *testing.T) {
+func TestAdmittedRequestIsCountedAtOnce(t *testing.T) {
 	var v Cluster
 	for i, want := range []int{0, 1, 2, 2} {
 		if got := v.SigningRequests("me", client, 2, true); got != want {
@@ -136,7 +136,7 @@ func (s *stored) run(t *testing.T, v *Cluster) {
 
 // A list that fails does not remove a limit. The last count stays in force, and admitted requests
 // still count.
-func TestAFailedTallyLiftsNoBound(t *testing.T) {
+func TestFailedCountKeepsTheLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stored{}
 		s.requests.Store(3)
@@ -164,7 +164,7 @@ func TestAFailedTallyLiftsNoBound(t *testing.T) {
 }
 
 // Before the first good count, only requests that this process has admitted count.
-func TestATallyThatNeverSucceeds(t *testing.T) {
+func TestCountThatNeverSucceeds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stored{}
 		s.failing.Store(true)
@@ -182,7 +182,7 @@ func TestATallyThatNeverSucceeds(t *testing.T) {
 
 // A list may or may not include what is admitted while it runs. Such a request counts until the
 // next list.
-func TestWhatIsAdmittedDuringATally(t *testing.T) {
+func TestRequestsAdmittedDuringACount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stored{}
 		v := s.view(t)
@@ -206,7 +206,7 @@ func TestWhatIsAdmittedDuringATally(t *testing.T) {
 	})
 }
 
-func TestATallyComesEveryHalfMinuteOrSo(t *testing.T) {
+func TestCountInterval(t *testing.T) {
 	for _, tt := range []struct {
 		name        string
 		wants       func() bool
@@ -235,7 +235,7 @@ func TestATallyComesEveryHalfMinuteOrSo(t *testing.T) {
 
 // If there are more requests than can be read, those that were read count. Admitted requests that
 // are not among them count too.
-func TestMoreRequestsThanCanBeTallied(t *testing.T) {
+func TestMoreRequestsThanTheCounterLists(t *testing.T) {
 	mine := signing("system:node:me", "kubernetes.io/kubelet-serving")
 	rest := many(maxTallied, signing("admin", "example.com/a"))
 	three, two := list(signingPath, append(many(3, mine), rest...)...),
@@ -274,8 +274,8 @@ func TestMoreRequestsThanCanBeTallied(t *testing.T) {
 	}
 }
 
-// TestWhatNoTallyHasSeenIsLetGo checks that an admitted request expires, but not within a day.
-func TestWhatNoTallyHasSeenIsLetGo(t *testing.T) {
+// TestUnlistedAdmittedRequestsExpire checks that an admitted request expires, but not within a day.
+func TestUnlistedAdmittedRequestsExpire(t *testing.T) {
 	me := askedFor{"me", client}
 	for _, tt := range []struct {
 		name  string
@@ -314,9 +314,9 @@ func TestWhatNoTallyHasSeenIsLetGo(t *testing.T) {
 	}
 }
 
-// TestWhatWasListedIsLetGo checks that deleted requests expire even if there are too many requests
+// TestDeletedRequestsExpire checks that deleted requests expire even if there are too many requests
 // of other nodes.
-func TestWhatWasListedIsLetGo(t *testing.T) {
+func TestDeletedRequestsExpire(t *testing.T) {
 	me := askedFor{"me", client}
 	synctest.Test(t, func(t *testing.T) {
 		var s signingRequests
@@ -336,7 +336,7 @@ func TestWhatWasListedIsLetGo(t *testing.T) {
 	})
 }
 
-func TestTheTallyHoldsBoundedMemory(t *testing.T) {
+func TestCounterMemoryIsBounded(t *testing.T) {
 	var v Cluster
 	for i := range maxTallied + 10 {
 		v.SigningRequests(fmt.Sprint(i), client, 2, true)
@@ -359,7 +359,7 @@ func TestTheTallyHoldsBoundedMemory(t *testing.T) {
 	}
 }
 
-func TestATallyIsMeasured(t *testing.T) {
+func TestCountMetrics(t *testing.T) {
 	w := newWorld(t, answers("403"))
 	if err := w.tally(t.Context()); err == nil || !strings.Contains(err.Error(), "the server says 403") {
 		t.Errorf("error %v", err)

@@ -53,7 +53,7 @@ func ask(t *testing.T, f *flights, askers []*asker) (began []time.Duration) {
 	return began
 }
 
-func TestCallsAreSharedByThoseWhoAskedBefore(t *testing.T) {
+func TestCallsAreSharedOnlyByEarlierCallers(t *testing.T) {
 	const s, ms = time.Second, time.Millisecond
 	for _, tt := range []struct {
 		name  string
@@ -111,7 +111,7 @@ func TestNoAnswerIsOlderThanItsQuestion(t *testing.T) {
 	group.Wait()
 }
 
-func TestWhoLeavesDoesNotBreakOffForOthers(t *testing.T) {
+func TestCanceledCallerDoesNotCancelTheSharedCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var f flights
 		left := errors.New("left")
@@ -142,7 +142,7 @@ func TestWhoLeavesDoesNotBreakOffForOthers(t *testing.T) {
 	})
 }
 
-func TestACallForNobodyIsBrokenOff(t *testing.T) {
+func TestCallWithoutCallersIsCanceled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var f flights
 		var calls, broken int

@@ -62,7 +62,7 @@ func TestObjectsAreReadByName(t *testing.T) {
 
 // Only a 404 keeps its code. Every other error is about node-restriction's own call, and the caller
 // can only retry.
-func TestWhatCannotBeRead(t *testing.T) {
+func TestLookupErrors(t *testing.T) {
 	for path, read := range readers() {
 		for answer, want := range map[string]string{
 			"404":        "the server says 404",
@@ -119,7 +119,7 @@ func silent(t *testing.T) *api {
 	}}
 }
 
-func TestNobodyWaitsLongerThanASecond(t *testing.T) {
+func TestLookupTimesOutAfterASecond(t *testing.T) {
 	w := newWorld(t, silent(t))
 	w.patience, w.callTimeout = patience, callTimeout
 	begun := time.Now()
@@ -134,7 +134,7 @@ func TestNobodyWaitsLongerThanASecond(t *testing.T) {
 }
 
 // If the ctx of the caller ends during a lookup, the error is the cause of that ctx.
-func TestWhoseTimeEndedIsSaid(t *testing.T) {
+func TestTimeoutNamesItsSource(t *testing.T) {
 	w := newWorld(t, silent(t))
 	w.patience, w.callTimeout = patience, callTimeout
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 10*time.Millisecond, errors.New("the review is over"))
@@ -204,7 +204,7 @@ func TestAFloodAboutOneNameIsFewReads(t *testing.T) {
 	}
 }
 
-func TestMemoryAnswersItsPart(t *testing.T) {
+func TestCacheAnswersItsPart(t *testing.T) {
 	w := newWorld(t, answers("500"))
 	if owner, err := w.AddressOwner(t.Context(), "192.0.2.1", "me"); owner != "192.0.2.1 but me" || err != nil {
 		t.Errorf("%q, %v", owner, err)

@@ -15,10 +15,10 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
 )
 
-func TestMarksOfAccountsAndPods(t *testing.T) { run(t, markRows()) }
+func TestScopeAnnotationsOfAccountsAndPods(t *testing.T) { run(t, markRows()) }
 
-// TestMarksAndNodes calls ReviewNode, which looks up no account.
-func TestMarksAndNodes(t *testing.T) {
+// TestScopeAnnotationsWrittenByNodes calls ReviewNode, which looks up no account.
+func TestScopeAnnotationsWrittenByNodes(t *testing.T) {
 	for _, row := range nodeMarkRows() {
 		t.Run(row.name, func(t *testing.T) {
 			r := world(t, "", "", func(c *Config) { c.Accounts, c.Pods, c.Unready = nil, nil, nil })

@@ -19,11 +19,11 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// TestAPodIsNeverAdmittedWhatItsNodeIsRefused generates random writes to all resources that
+// TestPodIsDeniedWhatItsNodeIsDenied generates random writes to all resources that
 // NodeRestriction has rules for. It compares the decision for the pod with the decision for its
 // node. A pod may be admitted where its node is denied in two cases only. It changes a pod on
 // its own node. Or it has an exemption from the rule that denied the node.
-func TestAPodIsNeverAdmittedWhatItsNodeIsRefused(t *testing.T) {
+func TestPodIsDeniedWhatItsNodeIsDenied(t *testing.T) {
 	dice := rand.New(rand.NewPCG(3, 4))
 	scopes := []string{"*", usualScope, usualScope + ",*.coordination.k8s.io"}
 	exemptions := []string{"", "", "taints", "uncordon,node-annotations", "pod-annotations,event-source",
@@ -164,7 +164,7 @@ func somePod(dice *rand.Rand, node string) *corev1.Pod {
 }
 
 // No exemption disables a rule that limits a pod to its node.
-func TestWhatIsLiftedIsNotWhatHolds(t *testing.T) {
+func TestNodeBoundRulesAreNotExemptable(t *testing.T) {
 	holds := map[rules.ID]bool{"NR-NODE-1": true, "NR-POD-4": true, "NR-POD-6": true, "NR-POD-8": true, "NR-LEASE-1": true,
 		"NR-EVENT-2": true, "NR-SA-3": true, "NR-CSINODE-1": true}
 	for _, id := range noderestriction.Exemptable {

@@ -14,9 +14,9 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 )
 
-func TestAPodWritesWhatItsNodeMay(t *testing.T) { run(t, nodeRows()) }
-func TestExemptions(t *testing.T)               { run(t, exemptionRows()) }
-func TestWholePods(t *testing.T)                { run(t, podRows()) }
+func TestPodWritesFollowItsNode(t *testing.T) { run(t, nodeRows()) }
+func TestExemptions(t *testing.T)             { run(t, exemptionRows()) }
+func TestWholePods(t *testing.T)              { run(t, podRows()) }
 
 func tainted(n *corev1.Node) {
 	n.Spec.Taints = []corev1.Taint{{Key: "termination", Effect: corev1.TaintEffectNoSchedule}}

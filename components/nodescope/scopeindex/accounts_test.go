@@ -102,7 +102,7 @@ func TestAListReplacesAccounts(t *testing.T) {
 	}
 }
 
-func TestAccountsKnowWhatTheirPodsHold(t *testing.T) {
+func TestAccountsHaveTheScopesOfTheirPods(t *testing.T) {
 	w := newWorld()
 	w.SetAccount(serviceAccount("agent", none, none))
 	held := func(wantPods, wantSecrets bool) {

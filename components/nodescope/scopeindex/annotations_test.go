@@ -39,7 +39,7 @@ func names(x *Annotations) string {
 	return strings.Join(all, " ")
 }
 
-func TestWhoHasAScope(t *testing.T) {
+func TestObjectsWithAScope(t *testing.T) {
 	x := NewAnnotations()
 	for _, step := range []struct {
 		name string
@@ -174,7 +174,7 @@ func TestAModeCountsForAnAccountOfPods(t *testing.T) {
 }
 
 // A namespace has a share of values. An object beyond the share is reported with the reason.
-func TestValuesBeyondTheShareAreTold(t *testing.T) {
+func TestValuesOverTheShareAreReported(t *testing.T) {
 	x := NewAnnotations()
 	for i := range 70 {
 		name := string(rune('a'+i/10)) + string(rune('0'+i%10))

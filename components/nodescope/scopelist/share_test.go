@@ -38,7 +38,7 @@ func listedOf(namespace string, list []Account) int {
 	return n
 }
 
-func TestFit(t *testing.T) {
+func TestFitListIntoShares(t *testing.T) {
 	type of struct {
 		namespace string
 		n, length int
@@ -124,7 +124,7 @@ func dice(rng *rand.Rand, namespaces ...string) []Candidate {
 // An account within the share of its namespace is always listed, whatever other namespaces
 // request. An account in kube-system is listed if it would be listed without the other
 // namespaces.
-func TestSharesHold(t *testing.T) {
+func TestAccountsWithinTheShareAreListed(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	others := []string{"0", "b", "zz", strings.Repeat("n", 63)}
 	for range 50 {

@@ -137,7 +137,7 @@ func TestStats(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoLog(t *testing.T) {
+func TestInvalidLogsAreRejected(t *testing.T) {
 	for name, tc := range map[string]struct {
 		log  string
 		want error

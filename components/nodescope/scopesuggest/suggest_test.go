@@ -207,9 +207,9 @@ func parseError(t *testing.T, value string) string {
 	return err.Error()
 }
 
-// TestWhatIsSuggestedPasses checks the main property: with the suggested annotation, no request
+// TestSuggestedScopeAllowsAllSeenRequests checks the main property: with the suggested annotation, no request
 // that was seen is denied.
-func TestWhatIsSuggestedPasses(t *testing.T) {
+func TestSuggestedScopeAllowsAllSeenRequests(t *testing.T) {
 	var seen []Request
 	s := newSuggester()
 	for _, resource := range []string{"secrets", "configmaps", "pods", "nodes", "events", "bindings"} {

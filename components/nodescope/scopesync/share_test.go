@@ -55,7 +55,7 @@ func (w *world) listedIn(namespace string) (names []string) {
 
 // A namespace may use all room that no other namespace needs. When another namespace or
 // kube-system gets an account, that account is listed. The process stays ready.
-func TestATenantDoesNotTakeTheRoomOfAnother(t *testing.T) {
+func TestNamespaceDoesNotUseTheShareOfAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, tenant(scopelist.MaxAccounts+100)...)
 		stop := w.start()
@@ -115,7 +115,7 @@ func TestANewHostListsTheSame(t *testing.T) {
 
 // An account beyond the share of its namespace gets an event. Each turn sends a few events, and
 // the namespaces take turns.
-func TestAccountsBeyondTheShareAreTold(t *testing.T) {
+func TestAccountsOverTheShareGetAnEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, append(tenant(scopelist.MaxAccounts+100), in("zz", 1, account("agent", true)))...)
 		stop := w.start()
@@ -172,7 +172,7 @@ func TestManyThatLeave(t *testing.T) {
 
 // An account is live when both components have seen its annotations. If a component does not
 // answer, no live account becomes pending.
-func TestLiveIsWhatTheComponentsHaveSeen(t *testing.T) {
+func TestAccountIsLiveWhenBothComponentsHaveSeenIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		at := func(version, scope string) *corev1.ServiceAccount {
 			sa := account("agent", true)

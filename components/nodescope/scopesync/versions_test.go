@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestAsk(t *testing.T) {
+func TestAskComponentVersions(t *testing.T) {
 	for _, tc := range []struct {
 		name, body string
 		status     int

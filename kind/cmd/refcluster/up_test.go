@@ -30,7 +30,7 @@ func TestTheInstallersFlags(t *testing.T) {
 	}
 }
 
-func TestWhoHoldsKubeProxy(t *testing.T) {
+func TestProfilesThatScopeKubeProxy(t *testing.T) {
 	for _, tc := range []struct {
 		want wanted
 		is   bool
@@ -46,7 +46,7 @@ func TestWhoHoldsKubeProxy(t *testing.T) {
 	}
 }
 
-func TestAShellIsToldOfTheClusterThatWasMade(t *testing.T) {
+func TestEnvCommandOfTheCluster(t *testing.T) {
 	for name, want := range map[string]string{
 		"bulkhead":        `eval "$(make env)"`,
 		"bulkhead-second": `eval "$(go run ./kind/cmd/refcluster env --name=bulkhead-second)"`,

@@ -33,7 +33,7 @@ func TestSpecFile(t *testing.T) {
 	}
 }
 
-func TestRelax(t *testing.T) {
+func TestRelaxSpec(t *testing.T) {
 	const process = `{"args":["sh"],"rlimits":[{}],"oomScoreAdj":-999,"capabilities":{"bounding":["CAP_SYS_RESOURCE","CAP_KILL"],"effective":["CAP_KILL"]}}`
 	want := map[string]any{
 		"args":         []any{"sh"},
