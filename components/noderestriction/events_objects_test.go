@@ -132,10 +132,11 @@ func TestEventObjectsOfUpdates(t *testing.T) {
 		inBoth("and so is a new related one", admission.Update, edits{relating("v1", "Node", "", "other", "")}, edits{}, by,
 			notAbout),
 	),
-		row{name: "an update of nothing is as a creation",
+		row{name: "update without an old object is checked as a create",
 			write: write("me", admission.Update, "events", "", anEvent(theirs), nil), by: by,
 			says: `events "mine.1" is forbidden: ` + notAbout + " [NR-EVENT-2]"},
-		row{name: "nothing", write: write("me", admission.Create, "events", "", nil, nil, named("mine.1")), by: by,
+		row{name: "create without an object: denied",
+			write: write("me", admission.Create, "events", "", nil, nil, named("mine.1")), by: by,
 			says: `events "mine.1" is forbidden: unexpected type <nil> [NR-EVENT-2]`},
 	))
 }
