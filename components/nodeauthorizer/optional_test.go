@@ -119,10 +119,10 @@ func TestParseModes(t *testing.T) {
 		want     map[rules.ID]rules.Mode
 		problems []string
 	}{
-		{"nothing leaves one mode for all", nil, enforced(func(map[rules.ID]rules.Mode) {}), nil},
-		{"two of them changes those two", map[string]string{"NA-CSR-1": "audit", "NA-POD-6": "off"},
+		{"no rule modes", nil, enforced(func(map[rules.ID]rules.Mode) {}), nil},
+		{"two rule modes", map[string]string{"NA-CSR-1": "audit", "NA-POD-6": "off"},
 			enforced(func(m map[rules.ID]rules.Mode) { m["NA-CSR-1"], m["NA-POD-6"] = rules.Audit, rules.Off }), nil},
-		{"much that is wrong hears of all of it",
+		{"several invalid rule modes",
 			map[string]string{"NA-CSR-1": "on", "NA-LEASE-1": "off", "NA-X-1": "", "na-csr-1": "off"},
 			enforced(func(m map[rules.ID]rules.Mode) { m["NA-CSR-1"] = rules.Off }), []string{
 				`NA-CSR-1: "on" is no mode: it must be one of off, audit, enforce`,
@@ -155,8 +155,8 @@ func TestResourcesNeededPerMode(t *testing.T) {
 		graph graph.Options
 		needs Needs
 	}{
-		{"nothing while all are off", Modes(rules.Off), graph.Options{}, Needs{}},
-		{"everything while all are enforced", Modes(rules.Enforce),
+		{"all rules off: no resources", Modes(rules.Off), graph.Options{}, Needs{}},
+		{"all rules enforced: all resources", Modes(rules.Enforce),
 			graph.Options{Ended: rules.Enforce, Unusable: rules.Enforce, Unowned: rules.Enforce},
 			Needs{true, true, true, true, true}},
 		{"the list of revoked credentials to audit NA-REVOKE-1", map[rules.ID]rules.Mode{"NA-REVOKE-1": rules.Audit},
@@ -171,7 +171,7 @@ func TestResourcesNeededPerMode(t *testing.T) {
 			graph.Options{Ended: rules.Audit}, Needs{PodEnds: true}},
 		{"only pods to audit NA-SA-3", map[rules.ID]rules.Mode{"NA-SA-3": rules.Audit}, graph.Options{Unusable: rules.Audit},
 			Needs{}},
-		{"nothing for NA-ENDPOINTS-1", map[rules.ID]rules.Mode{"NA-ENDPOINTS-1": rules.Enforce}, graph.Options{}, Needs{}},
+		{"NA-ENDPOINTS-1: no resources", map[rules.ID]rules.Mode{"NA-ENDPOINTS-1": rules.Enforce}, graph.Options{}, Needs{}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if diff := gocmp.Diff(tc.graph, GraphOptions(tc.modes, false)); diff != "" {

@@ -16,12 +16,13 @@ func TestKubeProxyScopeStatus(t *testing.T) {
 			`, {"namespace": "kube-system", "serviceAccount": "kube-proxy", "resources": "nodes,events", "mode": "enforce", `
 	)
 	for _, tc := range []struct{ name, list, mentions string }{
-		{"live in both is held", before + `"authorization": "live", "admission": "live"}], "hosts": [` + host + `]}`, ""},
+		{"live in both components: in scope",
+			before + `"authorization": "live", "admission": "live"}], "hosts": [` + host + `]}`, ""},
 		{"live in one is not", before + `"authorization": "live", "admission": "pending"}], "hosts": [` + host + `]}`,
 			"admission is pending"},
 		{"live in the other is not", before + `"authorization": "pending", "admission": "live"}], "hosts": [` + host + `]}`,
 			"authorization is pending"},
-		{"what a host complains of is said",
+		{"problem of a host is reported",
 			before + `"authorization": "pending", "admission": "pending"}], "hosts": [{"node": "cp-1", "problem": "it told nothing"}]}`, "cp-1: it told nothing"},
 		{"another namespace's is another account", `{"accounts": [` + other + `], "hosts": [` + host + `]}`, "does not know"},
 		{"no accounts", `{"accounts": [], "hosts": []}`, "does not know"},

@@ -24,10 +24,11 @@ func TestReinstallKeepsOptionalRuleModes(t *testing.T) {
 	}{
 		{"a first run leaves all to the profile", "", nil, controlplane.Beyond{}},
 		{"a run after an older version does too", `{"profile": "hardened"}`, nil, controlplane.Beyond{}},
-		{"a later run keeps what was chosen", beyondRecord, nil,
+		{"reinstall keeps the chosen modes", beyondRecord, nil,
 			controlplane.Beyond{Mode: "audit", RuleModes: map[string]string{"NA-CSR-1": "off"}, TerminatedPodGrace: &minute,
 				CredentialProviderTokens: &yes}},
-		{"the flags change what they name", beyondRecord, []string{"--beyond-upstream=enforce", "--terminated-pod-grace=1s"},
+		{"flags change only their own modes",
+			beyondRecord, []string{"--beyond-upstream=enforce", "--terminated-pod-grace=1s"},
 			controlplane.Beyond{Mode: "enforce", RuleModes: map[string]string{"NA-CSR-1": "off"}, TerminatedPodGrace: &second,
 				CredentialProviderTokens: &yes}},
 		{"single rules replace single rules", beyondRecord,

@@ -20,13 +20,13 @@ func TestKubeletAPIFlagPrecedence(t *testing.T) {
 		said         bool
 	}{
 		{"a first run leaves it to the profile and the cluster", "", nil, nil, false},
-		{"a first run is told yes", "", []string{"--kubelet-api"}, new(true), true},
-		{"a first run is told no", "", []string{"--kubelet-api=false"}, new(false), true},
+		{"first install, --kubelet-api", "", []string{"--kubelet-api"}, new(true), true},
+		{"first install, --kubelet-api=false", "", []string{"--kubelet-api=false"}, new(false), true},
 		{"a later run keeps it", `{"kubeletAPI": true}`, nil, new(true), false},
 		{"a later run keeps a no", `{"kubeletAPI": false}`, nil, new(false), false},
-		{"a later run was told nothing", `{"profile": "hardened"}`, nil, nil, false},
-		{"a later run is told no", `{"kubeletAPI": true}`, []string{"--kubelet-api=false"}, new(false), true},
-		{"a later run is told yes", `{"kubeletAPI": false}`, []string{"--kubelet-api"}, new(true), true},
+		{"reinstall of a record without the setting", `{"profile": "hardened"}`, nil, nil, false},
+		{"reinstall, --kubelet-api=false", `{"kubeletAPI": true}`, []string{"--kubelet-api=false"}, new(false), true},
+		{"reinstall, --kubelet-api", `{"kubeletAPI": false}`, []string{"--kubelet-api"}, new(true), true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var (

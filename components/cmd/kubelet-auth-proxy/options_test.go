@@ -36,7 +36,7 @@ func TestValidFlags(t *testing.T) {
 		name, args     string
 		exec, audience rules.Mode
 	}{
-		{"strict enforces what it has, and audits audiences", "", rules.Enforce, rules.Audit},
+		{"strict enforces its rules and audits audiences", "", rules.Enforce, rules.Audit},
 		{"one rule can be in audit, and leaves the others as they are", "--rule-mode=KA-EXEC-1=audit", rules.Audit,
 			rules.Audit},
 		{"audiences can be enforced", "--rule-mode=KA-AUD-1=enforce", rules.Enforce, rules.Enforce},

@@ -22,7 +22,7 @@ func TestExtensionModes(t *testing.T) {
 		args []string
 		want beyond
 	}{
-		{"everything is enforced unless told otherwise", nil,
+		{"default: all rules are enforced", nil,
 			beyond{nodeauthorizer.Modes(rules.Enforce), 30 * time.Second, false}},
 		{"everything can be off", []string{"--beyond-upstream=off"},
 			beyond{nodeauthorizer.Modes(rules.Off), 30 * time.Second, false}},

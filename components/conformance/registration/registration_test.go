@@ -29,7 +29,7 @@ func TestKubeAPIServerAcceptsRegistrations(t *testing.T) {
 			ok             bool
 		}{
 			{"as it is", "", "", true},
-			{"with an operation that is none", `"DELETE"]`, `"REMOVE"]`, false},
+			{"invalid operation", `"DELETE"]`, `"REMOVE"]`, false},
 			{"with a name that is for the API", "static.k8s.io", "dev", false},
 			{"with a service", url, "service: {name: a, namespace: b}\n", false},
 		} {

@@ -169,9 +169,9 @@ func TestUnwireKeepsForeignSettings(t *testing.T) {
 		replace []string
 	}{
 		{"a manifest without our edits", nil},
-		{"somebody else's admission file",
+		{"foreign admission file",
 			[]string{"    - --allow-privileged=true\n", "    - --admission-control-config-file=/etc/other.yaml\n"}},
-		{"somebody else's authorization file",
+		{"foreign authorization file",
 			[]string{"--authorization-mode=Node,RBAC", "--authorization-config=/etc/other.yaml"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -189,8 +189,8 @@ func TestUnwireKeepsForeignSettings(t *testing.T) {
 
 func TestParseRefuses(t *testing.T) {
 	for _, tc := range []struct{ name, manifest, mentions string }{
-		{"what is no YAML", "{", "parsing static pod"},
-		{"what is no pod", "kind: Deployment", "kind is Deployment"},
+		{"invalid YAML", "{", "parsing static pod"},
+		{"object that is not a Pod", "kind: Deployment", "kind is Deployment"},
 		{"a pod without kube-apiserver", "kind: Pod\nspec: {containers: [{name: etcd}]}", `no container "kube-apiserver"`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -18,7 +18,7 @@ func TestReportStatusIsTheNodesAndWithoutEffect(t *testing.T) {
 		ok     bool
 	}{
 		{"an answer is good", http.StatusOK, true},
-		{"a node that does not exist says nothing", http.StatusNotFound, true},
+		{"missing node: no report", http.StatusNotFound, true},
 		{"a refusal is an error", http.StatusForbidden, false},
 		{"a webhook that cannot be called is an error", http.StatusInternalServerError, false},
 	} {

@@ -95,7 +95,8 @@ func TestFailingNodeRestrictionIsRolledBack(t *testing.T) {
 		mentions string
 	}{
 		{"one that does not start", func(h *testHost) { h.broken["node-restriction"] = true }, "out of luck"},
-		{"one that lets nobody write", func(h *testHost) { h.refusesAll = true }, "can no longer report its status"},
+		{"NodeRestriction that denies all writes",
+			func(h *testHost) { h.refusesAll = true }, "can no longer report its status"},
 	} {
 		for _, start := range everyStart {
 			onHost(t, tc.name+", "+start.name, func(t *testing.T, h *testHost) {

@@ -54,7 +54,7 @@ func TestProxiesGetTheModesOfTheirRules(t *testing.T) {
 		beyond Beyond
 		want   []string
 	}{
-		{"nothing was said", Beyond{}, []string{"--mode=strict"}},
+		{"no modes chosen", Beyond{}, []string{"--mode=strict"}},
 		{"all are enforced", Beyond{Mode: "enforce"}, []string{"--mode=strict"}},
 		{"all are off", Beyond{Mode: "off"}, []string{"--mode=compat"}},
 		{"all are audited", Beyond{Mode: "audit"}, []string{"--mode=compat", audited(nil)}},

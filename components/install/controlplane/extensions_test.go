@@ -44,7 +44,7 @@ func TestExtensionModesInTheStaticPod(t *testing.T) {
 		{"hardened enforces", Hardened, Beyond{}, []string{"--beyond-upstream=enforce"}},
 		{"parity has them off", Parity, Beyond{}, []string{"--beyond-upstream=off"}},
 		{"a person knows better", Parity, Beyond{Mode: "audit"}, []string{"--beyond-upstream=audit"}},
-		{"no is said too", Hardened, Beyond{CredentialProviderTokens: &no},
+		{"off is recorded too", Hardened, Beyond{CredentialProviderTokens: &no},
 			[]string{"--beyond-upstream=enforce", "--credential-provider-tokens=false"}},
 		{"everything is decided", Hardened, everything(), []string{
 			"--beyond-upstream=audit", "--rule-mode=NA-CSR-1=enforce,NA-SA-3=off", "--terminated-pod-grace=0s",

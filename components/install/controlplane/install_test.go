@@ -144,7 +144,7 @@ var everyStart = []struct {
 	name    string
 	prepare func(*testing.T, *testHost)
 }{
-	{"a host without us", func(*testing.T, *testHost) {}},
+	{"host without Bulkhead", func(*testing.T, *testHost) {}},
 	{"a host with parity", func(t *testing.T, h *testHost) {
 		must(t, h.installer().Install(t.Context(), options(Parity)))
 	}},

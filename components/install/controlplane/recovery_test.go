@@ -48,7 +48,7 @@ func TestRecoveryKeepsLaterChanges(t *testing.T) {
 		{"when an installation finds it", everyStart[0].prepare, func(t *testing.T, h *testHost) {
 			must(t, h.installer().Install(t.Context(), options(Hardened)))
 		}, true},
-		{"when ours was there before", everyStart[1].prepare, func(t *testing.T, h *testHost) {
+		{"when Bulkhead was already installed", everyStart[1].prepare, func(t *testing.T, h *testHost) {
 			must(t, h.installer().transaction(options(Hardened).Timeout).Recover(t.Context()))
 		}, true},
 	} {

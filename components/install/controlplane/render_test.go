@@ -198,7 +198,7 @@ func TestValidatePolicy(t *testing.T) {
 		{"90 days and 30 are good", pki.Policy{Validity: 90 * 24 * time.Hour, RenewBefore: 30 * 24 * time.Hour}, true},
 		{"ten minutes and seven are good", pki.Policy{Validity: 10 * time.Minute, RenewBefore: 7 * time.Minute}, true},
 		{"as long before as it lives is refused", pki.Policy{Validity: time.Hour, RenewBefore: time.Hour}, false},
-		{"nothing before is refused", pki.Policy{Validity: time.Hour}, false},
+		{"no renewal time: rejected", pki.Policy{Validity: time.Hour}, false},
 		{"less before than kube-apiserver needs to notice is refused",
 			pki.Policy{Validity: time.Hour, RenewBefore: 6*time.Minute - time.Second}, false},
 	} {

@@ -34,7 +34,7 @@ func TestWhenScopeSyncStarts(t *testing.T) {
 		from, to Options
 		order    []string
 	}{
-		{"on a host without us", Options{}, scoped(Hardened), []string{answers, writesLists, runsSync, switches}},
+		{"on a host without Bulkhead", Options{}, scoped(Hardened), []string{answers, writesLists, runsSync, switches}},
 		{"in parity too", Options{}, scoped(Parity), []string{answers, writesLists, runsSync, switches}},
 		{"on a host without node scope", options(Hardened), scoped(Hardened),
 			[]string{answers, writesLists, runsSync, switches}},
@@ -180,7 +180,7 @@ func TestAServerThatDoesNotAnswerDoesNotWaitForScopeSync(t *testing.T) {
 		// first is a file that is restored as soon as there is one.
 		first func(host.Layout) string
 	}{
-		{"on a host without us", Options{}, scoped(Hardened), host.Layout.APIServerManifest},
+		{"on a host without Bulkhead", Options{}, scoped(Hardened), host.Layout.APIServerManifest},
 		{"on one that reads lists", options(Hardened), scoped(Hardened), host.Layout.AuthorizationConfig},
 	} {
 		onHost(t, tc.name, func(t *testing.T, h *testHost) {

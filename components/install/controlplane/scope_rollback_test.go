@@ -20,7 +20,7 @@ func TestScopeSyncThatDoesNotStartIsRolledBack(t *testing.T) {
 		name string
 		o    *Options
 	}{
-		{"a host without us", nil}, {"a host without node scope", new(options(Hardened))},
+		{"host without Bulkhead", nil}, {"a host without node scope", new(options(Hardened))},
 		{"a host with node scope", new(scoped(Hardened))},
 	} {
 		onHost(t, start.name, func(t *testing.T, h *testHost) {

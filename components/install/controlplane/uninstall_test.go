@@ -59,13 +59,13 @@ func TestUninstallChangesNothingWhereNothingIsInstalled(t *testing.T) {
 		name    string
 		prepare func(*testing.T, *testHost)
 	}{
-		{"in a cluster without us", func(*testing.T, *testHost) {}},
+		{"in a cluster without Bulkhead", func(*testing.T, *testHost) {}},
 		{"in a cluster that others use", func(t *testing.T, h *testHost) {
 			other := newTestHost(t)
 			must(t, other.installer().Install(t.Context(), options(Hardened)))
 			h.objects, h.kubeadm = other.objects, other.kubeadm
 		}},
-		{"beside somebody else's authorization file", func(t *testing.T, h *testHost) {
+		{"with a foreign authorization file", func(t *testing.T, h *testHost) {
 			h.otherConfig()
 		}},
 	} {
@@ -133,7 +133,7 @@ func TestUninstallWithLostOrForeignFiles(t *testing.T) {
 			must(t, os.Remove(h.layout.OriginalManifest()))
 			must(t, h.installer().Install(t.Context(), options(Hardened)))
 		}, true},
-		{"with an original that is ours, from an earlier version", func(t *testing.T, h *testHost) {
+		{"with a saved original that contains Bulkhead", func(t *testing.T, h *testHost) {
 			must(t, os.WriteFile(h.layout.OriginalManifest(), read(t, h.layout.APIServerManifest()), 0o600))
 			record, err := ReadRecord(h.layout)
 			must(t, err)
@@ -142,10 +142,10 @@ func TestUninstallWithLostOrForeignFiles(t *testing.T) {
 			must(t, err)
 			must(t, os.WriteFile(h.layout.Record(), data, 0o600))
 		}, true},
-		{"with what a killed run was writing", func(t *testing.T, h *testHost) {
+		{"with the temporary file of a killed run", func(t *testing.T, h *testHost) {
 			must(t, os.WriteFile(filepath.Join(h.layout.State, ".bulkhead-123"), nil, 0o600))
 		}, true},
-		{"with somebody else's authorization file", func(_ *testing.T, h *testHost) { h.otherConfig() }, false},
+		{"with a foreign authorization file", func(_ *testing.T, h *testHost) { h.otherConfig() }, false},
 	} {
 		onHost(t, tc.name, func(t *testing.T, h *testHost) {
 			must(t, h.installer().Install(t.Context(), options(Hardened)))

@@ -22,9 +22,9 @@ func TestNodeName(t *testing.T) {
 	host, err := os.Hostname()
 	must(t, err)
 	for _, tc := range []struct{ name, user, want string }{
-		{"is what the kubelet's certificate says", "system:node:Cp-0.example", "Cp-0.example"},
-		{"is the host's name where the certificate is no node's", "kubernetes-admin", strings.ToLower(host)},
-		{"is the host's name where there is no kubelet", "", strings.ToLower(host)},
+		{"kubelet certificate: its node name", "system:node:Cp-0.example", "Cp-0.example"},
+		{"certificate of no node: the host name", "kubernetes-admin", strings.ToLower(host)},
+		{"no kubelet: the host name", "", strings.ToLower(host)},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			dir := t.TempDir()

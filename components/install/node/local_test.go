@@ -88,8 +88,8 @@ func TestClosed(t *testing.T) {
 		kubelet       string
 		mentions      string
 	}{
-		{"ours", ourConfigz, 200, 401, "worker-1", ""},
-		{"it answers whoever asks", ourConfigz, 200, 200, "worker-1", "answers 200, not 401"},
+		{"configured kubelet", ourConfigz, 200, 401, "worker-1", ""},
+		{"kubelet answers without authentication", ourConfigz, 200, 200, "worker-1", "answers 200, not 401"},
 		{"it does not let the proxy in", "Forbidden (user=…)", 403, 401, "worker-1", "has `bulkhead install` run"},
 		{"it does not know the proxy", "Unauthorized", 401, 401, "worker-1", "answers the proxy 401"},
 		{"another kubelet", ourConfigz, 200, 401, "worker-2", `is that of "system:node:worker-1"`},
@@ -99,9 +99,10 @@ func TestClosed(t *testing.T) {
 			"another address"},
 		{"it trusts another CA", strings.Replace(ourConfigz, "/ours.crt", "/etc/kubernetes/pki/ca.crt", 1), 200, 401,
 			"worker-1", "another authentication.x509.clientCAFile"},
-		{"it asks nobody", strings.Replace(ourConfigz, "Webhook", "AlwaysAllow", 1), 200, 401, "worker-1",
+		{"kubelet without webhook authorization",
+			strings.Replace(ourConfigz, "Webhook", "AlwaysAllow", 1), 200, 401, "worker-1",
 			"another authorization.mode"},
-		{"what it says is no JSON", "{", 200, 401, "worker-1", "reading the kubelet's /configz"},
+		{"response that is not JSON", "{", 200, 401, "worker-1", "reading the kubelet's /configz"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			k := serveKubelet(t, tc.configz, tc.shown, tc.none)

@@ -196,7 +196,7 @@ func TestAPinnedCertificateIsDue(t *testing.T) {
 		change func(*testing.T, Leaf)
 		due    bool
 	}{
-		{"nothing has changed: not due", func(*testing.T, Leaf) {}, false},
+		{"no change: not due", func(*testing.T, Leaf) {}, false},
 		{"one more is accepted: not due", func(t *testing.T, l Leaf) {
 			cert, _ := inUse(t, l)
 			other, _, err := l.sign(begin, time.Hour)

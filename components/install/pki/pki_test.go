@@ -97,12 +97,12 @@ func TestRenewIsDue(t *testing.T) {
 		change func(*testing.T, Keeper)
 		want   []string
 	}{
-		{"nothing is due right after", 0, nil, nil},
-		{"nothing is due with exactly the time to renew left", time.Hour, nil, nil},
+		{"new certificates: not due", 0, nil, nil},
+		{"exactly the renewal time left: not due", time.Hour, nil, nil},
 		{"both are due with less left", time.Hour + time.Second, nil, both},
 		{"both are due when they have expired", 100 * time.Hour, nil, both},
 		{"both are due when they may not live that long any more", -2 * time.Minute, nil, both},
-		{"what is missing is due", 0, func(t *testing.T, k Keeper) { remove(t, k.Leaves[1].CertFile) }, []string{"client"}},
+		{"missing file: due", 0, func(t *testing.T, k Keeper) { remove(t, k.Leaves[1].CertFile) }, []string{"client"}},
 		{"half a pair is due", 0, func(t *testing.T, k Keeper) { remove(t, k.Leaves[0].KeyFile) }, []string{"serving"}},
 		{"a key of another certificate is due", 0, func(t *testing.T, k Keeper) {
 			rename(t, k.Leaves[1].KeyFile, k.Leaves[0].KeyFile)

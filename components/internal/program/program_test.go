@@ -33,7 +33,7 @@ func TestGates(t *testing.T) {
 		err        string
 	}{
 		{"no gates change nothing", "", map[string]bool{"A": true, "B": false}, ""},
-		{"a gate changes what it is called", "--feature-gates=A=false", map[string]bool{"A": false, "B": false}, ""},
+		{"gate changes its own feature", "--feature-gates=A=false", map[string]bool{"A": false, "B": false}, ""},
 		{"gates add up", "--feature-gates=A=false --feature-gates=B=true", map[string]bool{"A": false, "B": true}, ""},
 		{"an unknown gate is refused", "--feature-gates=a=false", map[string]bool{"A": true, "B": false},
 			`--feature-gates: unknown gate "a", want [A B]`},
@@ -74,11 +74,11 @@ func TestExtensionModes(t *testing.T) {
 		want       map[rules.ID]rules.Mode
 		problems   int
 	}{
-		{"everything is enforced unless told otherwise", "",
+		{"default: all rules are enforced", "",
 			map[rules.ID]rules.Mode{"XX-A-1": rules.Enforce, "XX-A-2": rules.Enforce}, 0},
 		{"single rules differ", "--beyond-upstream=audit --rule-mode=XX-A-2=off",
 			map[rules.ID]rules.Mode{"XX-A-1": rules.Audit, "XX-A-2": rules.Off}, 0},
-		{"every problem is told", "--beyond-upstream=on --rule-mode=XX-A-3=off,XX-A-1=on",
+		{"every problem is reported", "--beyond-upstream=on --rule-mode=XX-A-3=off,XX-A-1=on",
 			map[rules.ID]rules.Mode{"XX-A-1": rules.Off, "XX-A-2": rules.Off}, 3},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -57,10 +57,10 @@ var errRefused = fmt.Errorf("dial tcp: %w", syscall.ECONNREFUSED)
 func TestReconnectSoonAfterAnOutage(t *testing.T) {
 	const soon = 6 * time.Second
 	for name, s := range map[string]*server{
-		"nothing listens":              {list: errRefused, watch: errRefused},
-		"a watch finds nobody":         {watch: errRefused},
-		"it does not know us yet":      {list: errors.New("forbidden")},
-		"it does not let us watch yet": {watch: errors.New("forbidden")},
+		"connection refused":        {list: errRefused, watch: errRefused},
+		"watch: connection refused": {watch: errRefused},
+		"list: forbidden":           {list: errors.New("forbidden")},
+		"watch: forbidden":          {watch: errors.New("forbidden")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

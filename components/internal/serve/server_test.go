@@ -37,8 +37,8 @@ func TestNewRefuses(t *testing.T) {
 		change func(*Config)
 		want   string
 	}{
-		{"nothing when all is well", func(*Config) {}, ""},
-		{"nothing on the other loopback", func(c *Config) { c.BindAddress = "::1" }, ""},
+		{"healthy: no error", func(*Config) {}, ""},
+		{"other loopback address: not served", func(c *Config) { c.BindAddress = "::1" }, ""},
 		{"every address", func(c *Config) { c.BindAddress = "0.0.0.0" }, "not on loopback"},
 		{"an address of the host", func(c *Config) { c.BindAddress = "192.0.2.1" }, "not on loopback"},
 		{"a name", func(c *Config) { c.BindAddress = "localhost" }, "not on loopback"},

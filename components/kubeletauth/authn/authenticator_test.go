@@ -34,7 +34,7 @@ func TestAuthenticationOrderMatchesTheKubelet(t *testing.T) {
 		request         func(w *world) *http.Request
 		want, anonymous string
 	}{
-		{"nothing", func(*world) *http.Request { return testpki.Request(t) }, "", "system:anonymous"},
+		{"no credential", func(*world) *http.Request { return testpki.Request(t) }, "", "system:anonymous"},
 		{"a certificate", func(w *world) *http.Request { return testpki.Request(t, good(w)) }, "certificate-user",
 			"certificate-user"},
 		{"a certificate of a stranger", func(*world) *http.Request { return testpki.Request(t, stranger) }, badCertificate,
@@ -109,7 +109,7 @@ func TestUsers(t *testing.T) {
 			[]string{DefaultAudience}},
 		{"token for the API server", bearer(t, apiToken), []string{"a", "b|c", "system:authenticated"}, "1", "k",
 			[]string{apiAudience}},
-		{"nobody", testpki.Request(t), []string{"system:unauthenticated"}, "", "", nil},
+		{"no credential", testpki.Request(t), []string{"system:unauthenticated"}, "", "", nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			response, ok, err := w.AuthenticateRequest(row.request)

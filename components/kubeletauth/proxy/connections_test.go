@@ -90,16 +90,16 @@ func (c *crowd) open() string {
 
 func TestConnectionLimits(t *testing.T) {
 	for _, tt := range []struct{ name, steps, open string }{
-		{"one address has its share", "+a1 +a2 +a3 +a4", "234"},
-		{"and loses none of it to what was closed", "+a1 +a2 +a3 -2 +a4", "134"},
-		{"and no more of it than it has", "+a1 +b2 +b3 +b4 +b5 +b6", "1456"},
-		{"who has fewest goes first", "+a1 +a2 +a3 +b4 +c5", "2345"},
-		{"however many addresses there are", "+a1 +b2 +c3 +d4 +e5", "2345"},
-		{"but takes no place from who has as few", "+a1 +a2 +b3 +b4 +a5", "2345"},
-		{"who was let through takes none of these places", "+a1 !1 +a2 !2 +a3 +a4 +a5 +b6", "123456"},
-		{"and is never displaced", "+a1 !1 +a2 !2 +b3 +b4 +b5 +c6 +c7 +d8", "125678"},
-		{"who comes from there goes first, and last", "+a1 !1 +b2 +c3 +d4 +e5 +a6 +a7 +f8 +g9", "16789"},
-		{"but does not shut out who comes first", "+a1 !1 +b2 !2 +a3 +a4 +b5 +b6 +c7", "124567"},
+		{"an address opens more than its share: its oldest connection closes", "+a1 +a2 +a3 +a4", "234"},
+		{"closed connections do not count against the share", "+a1 +a2 +a3 -2 +a4", "134"},
+		{"share is per address", "+a1 +b2 +b3 +b4 +b5 +b6", "1456"},
+		{"address with the most connections loses its oldest one", "+a1 +a2 +a3 +b4 +c5", "2345"},
+		{"many addresses with one connection each", "+a1 +b2 +c3 +d4 +e5", "2345"},
+		{"addresses with as few connections lose none", "+a1 +a2 +b3 +b4 +a5", "2345"},
+		{"connections with an allowed request do not count", "+a1 !1 +a2 !2 +a3 +a4 +a5 +b6", "123456"},
+		{"connections with an allowed request are never closed", "+a1 !1 +a2 !2 +b3 +b4 +b5 +c6 +c7 +d8", "125678"},
+		{"address with an allowed request displaces others", "+a1 !1 +b2 +c3 +d4 +e5 +a6 +a7 +f8 +g9", "16789"},
+		{"new address displaces one with an allowed request", "+a1 !1 +b2 !2 +a3 +a4 +b5 +b6 +c7", "124567"},
 		{"users have a share", "+a1 !1 +a2 !2 +a3 !3 +a4 !4", "1234"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

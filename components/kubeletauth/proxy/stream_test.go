@@ -126,7 +126,7 @@ func TestMalformedSubProtocols(t *testing.T) {
 	}{
 		{"a token beside a protocol", []string{"base64url.bearer.authorization.k8s.io.dG9rZW4", "v4.channel.k8s.io"},
 			"v4.channel.k8s.io"},
-		{"a token that is no base64", []string{"base64url.bearer.authorization.k8s.io.!!!!", "v4.channel.k8s.io"},
+		{"token that is not base64", []string{"base64url.bearer.authorization.k8s.io.!!!!", "v4.channel.k8s.io"},
 			"v4.channel.k8s.io"},
 		{"only a token", []string{"base64url.bearer.authorization.k8s.io.dG9rZW4"}, ""},
 	} {

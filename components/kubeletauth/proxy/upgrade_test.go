@@ -33,9 +33,9 @@ func TestKubeletSwitchesOnlyToTheRequestedProtocol(t *testing.T) {
 		to         switching
 		want       int
 	}{
-		{"what was asked for", "/exec/ns/pod/c", "SPDY/3.1", http.StatusSwitchingProtocols},
+		{"requested protocol", "/exec/ns/pod/c", "SPDY/3.1", http.StatusSwitchingProtocols},
 		{"another protocol", "/exec/ns/pod/c", "websocket", http.StatusBadGateway},
-		{"one that nobody knows", "/exec/ns/pod/c", "h2c", http.StatusBadGateway},
+		{"unknown protocol", "/exec/ns/pod/c", "h2c", http.StatusBadGateway},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := start(t, tt.to, nil)

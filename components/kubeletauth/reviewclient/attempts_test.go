@@ -33,9 +33,9 @@ func TestTransientErrorsAreRetried(t *testing.T) {
 		{"an internal error", apierrors.NewInternalError(errors.New("x")), 5},
 		{"a time out", apierrors.NewTimeoutError("x", 0), 5},
 		{"too many requests", apierrors.NewTooManyRequests("x", 1), 5},
-		{"a server that says when",
+		{"server with Retry-After",
 			apierrors.NewGenericServerResponse(http.StatusServiceUnavailable, "x", resource, "", "", 1, true), 5},
-		{"a server that does not say when", apierrors.NewServiceUnavailable("x"), 1},
+		{"server without Retry-After", apierrors.NewServiceUnavailable("x"), 1},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

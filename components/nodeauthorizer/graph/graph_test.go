@@ -54,10 +54,10 @@ func TestReaches(t *testing.T) {
 		{"a claim reaches its pod's node", "n1", PersistentVolumeClaim, "ns", "pvc", true},
 		{"a volume reaches its claim's node", "n1", PersistentVolume, "", "pv", true},
 		{"not in a namespace", "n1", PersistentVolume, "ns", "pv", false},
-		{"a volume whose claim no pod uses reaches none", "n1", PersistentVolume, "", "idle", false},
+		{"volume of an unused claim: no node", "n1", PersistentVolume, "", "idle", false},
 		{"a volume's secret reaches its claim's node", "n1", Secret, "csi", "stage", true},
 		{"not in the claim's namespace", "n1", Secret, "ns", "stage", false},
-		{"not the secret of a volume whose claim no pod uses", "n1", Secret, "csi", "idle-stage", false},
+		{"secret of a volume of an unused claim: no node", "n1", Secret, "csi", "idle-stage", false},
 		{"an attachment reaches its node", "n1", VolumeAttachment, "", "va", true},
 		{"no other node's attachment", "n2", VolumeAttachment, "", "va", false},
 		{"a slice reaches its node", "n1", ResourceSlice, "", "slice", true},
@@ -110,7 +110,7 @@ func TestPodUpdates(t *testing.T) {
 		next *corev1.Pod
 		want answers
 	}{
-		{"the same again changes nothing", podOn("n1", "pod", secretVolume("old")), answers{OldOn1: true, PodOn1: true}},
+		{"same pod again: unchanged", podOn("n1", "pod", secretVolume("old")), answers{OldOn1: true, PodOn1: true}},
 		{"one of the same name with another UID replaces it", other, answers{NewOn1: true, PodOn1: true}},
 		{"an ephemeral container adds", grown, answers{OldOn1: true, NewOn1: true, PodOn1: true}},
 		{"one on another node leaves the first", podOn("n2", "pod", secretVolume("old")),

@@ -128,7 +128,7 @@ func TestAnswersOfTheServer(t *testing.T) {
 			"not confirmed by a live read: the API server answered with an error", 1},
 		{"cannot be reached", nil, &url.Error{Op: "Get", Err: http.ErrServerClosed}, nil,
 			"not confirmed by a live read: the API server answered with an error", 1},
-		{"view cannot tell", nil, nil, errors.New("versions"),
+		{"cache version cannot be compared", nil, nil, errors.New("versions"),
 			"not confirmed by a live read: its answer could not be compared with the view", 1},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -214,8 +214,8 @@ func TestCountInterval(t *testing.T) {
 		least, most int64
 	}{
 		{"as it is", nil, 0, 15, 21},
-		{"as long as somebody wants to know", func() bool { return true }, 0, 15, 21},
-		{"nobody wants to know", func() bool { return false }, 0, 0, 0},
+		{"counting while requests need it", func() bool { return true }, 0, 15, 21},
+		{"no request needs the count", func() bool { return false }, 0, 0, 0},
 		{"slow lists are fewer", nil, 15 * time.Second, 3, 5},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -249,11 +249,11 @@ func TestMoreRequestsThanTheCounterLists(t *testing.T) {
 		admit bool
 		want  int
 	}{
-		{"what was admitted is among them", three, true, 3},
-		{"nothing is new", three, false, 3},
-		{"what was admitted is not among them", three, true, 4},
-		{"nor are others that were", two, false, 4},
-		{"and now they are again", three, false, 4},
+		{"list includes the admitted request", three, true, 3},
+		{"same list again", three, false, 3},
+		{"list without the admitted request", three, true, 4},
+		{"list without other requests", two, false, 4},
+		{"list with all requests again", three, false, 4},
 	} {
 		w.api.answer = tt.list.answer
 		if tt.admit {

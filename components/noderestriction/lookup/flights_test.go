@@ -63,12 +63,13 @@ func TestCallsAreSharedOnlyByEarlierCallers(t *testing.T) {
 		calls   []time.Duration
 		answers []int
 	}{
-		{"one who asks alone waits for nobody", []time.Duration{0}, []time.Duration{0}, []int{1}},
-		{"who asks while a call is in the air waits for the next", []time.Duration{0, 500 * ms}, []time.Duration{0, s},
+		{"single caller", []time.Duration{0}, []time.Duration{0}, []int{1}},
+		{"caller during a call gets the next one", []time.Duration{0, 500 * ms}, []time.Duration{0, s},
 			[]int{1, 2}},
-		{"all who wait share it", []time.Duration{0, 1 * ms, 500 * ms, 999 * ms}, []time.Duration{0, s}, []int{1, 2, 2, 2}},
+		{"waiting callers share one call",
+			[]time.Duration{0, 1 * ms, 500 * ms, 999 * ms}, []time.Duration{0, s}, []int{1, 2, 2, 2}},
 		{"after it the third is made", []time.Duration{0, 500 * ms, 1500 * ms}, []time.Duration{0, s, 2 * s}, []int{1, 2, 3}},
-		{"what is over answers nobody", []time.Duration{0, 1001 * ms}, []time.Duration{0, 1001 * ms}, []int{1, 2}},
+		{"caller after a call starts a new one", []time.Duration{0, 1001 * ms}, []time.Duration{0, 1001 * ms}, []int{1, 2}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -219,10 +219,10 @@ func TestCacheAnswersItsPart(t *testing.T) {
 
 func TestReached(t *testing.T) {
 	for _, tt := range []struct{ name, answer, want string }{
-		{"what answers is reached", `{"metadata":{"name":"kube-system"}}`, ""},
-		{"what knows no such namespace is reached", "404", ""},
-		{"what refuses is not", "403", "cannot look up namespaces: the server says 403"},
-		{"what breaks is not", "500", "cannot look up namespaces: the server says 500"},
+		{"answer: reachable", `{"metadata":{"name":"kube-system"}}`, ""},
+		{"404: reachable", "404", ""},
+		{"403: not reachable", "403", "cannot look up namespaces: the server says 403"},
+		{"500: not reachable", "500", "cannot look up namespaces: the server says 500"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t, answers(tt.answer))

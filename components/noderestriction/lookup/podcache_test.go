@@ -36,7 +36,7 @@ func TestBoundTo(t *testing.T) {
 		{"a pod that is not bound may yet be", podNamed("p", "1", ""), "1", "", true, true},
 		{"another pod of that name is another pod", podNamed("p", "2", "a"), "1", "", false, true},
 		{"without a UID no pod is meant", podNamed("p", "", "a"), "", "", false, true},
-		{"no pod is no pod", nil, "1", "", false, true},
+		{"no pod", nil, "1", "", false, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			answer := "404"

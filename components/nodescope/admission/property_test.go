@@ -60,7 +60,7 @@ func TestPodIsDeniedWhatItsNodeIsDenied(t *testing.T) {
 			t.Fatalf("with %q the pod is admitted what is of another node: %+v", exempt, ofPod)
 		}
 	}
-	for name, n := range map[string]int{"admitted": admitted, "refused": refused, "lifted": lifted, "extended": extended} {
+	for name, n := range map[string]int{"admitted": admitted, "denied": refused, "exempted": lifted, "extended": extended} {
 		if n < 100 {
 			t.Errorf("only %d are %s", n, name)
 		}

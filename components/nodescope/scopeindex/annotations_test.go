@@ -55,7 +55,7 @@ func TestObjectsWithAScope(t *testing.T) {
 		{"a pod without", func() { x.SetPod(podOf("p", "d", none)) }, "a b c"},
 		{"a pod with", func() { x.SetPod(podOf("p", "d", "pods")) }, "a b c d"},
 		{"a second one of it", func() { x.SetPod(podOf("q", "d", "??")) }, "a b c d"},
-		{"one that runs as nobody", func() { x.SetPod(podOf("r", "", "pods")) }, "a b c d"},
+		{"pod without an account", func() { x.SetPod(podOf("r", "", "pods")) }, "a b c d"},
 		{"a mirror pod", func() {
 			mirror := podOf("r", "e", "pods")
 			mirror.Annotations[corev1.MirrorPodAnnotationKey] = "x"

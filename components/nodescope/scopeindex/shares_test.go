@@ -43,7 +43,7 @@ func TestSharesOfValues(t *testing.T) {
 		{"as many as the share is", 0, "ns", MaxOwnValues, MaxOwnValues},
 		{"one more", 0, "ns", MaxOwnValues + 1, MaxOwnValues},
 		{"one other namespace wants all", 1, "ns", MaxOwnValues, MaxOwnValues},
-		{"many other namespaces have all: what is reserved", many, "ns", MaxOwnValues, ReservedValues},
+		{"many other namespaces with all values: only the reserved share", many, "ns", MaxOwnValues, ReservedValues},
 		{"kube-system has no share", 0, "kube-system", 300, 300},
 		{"kube-system, although many other namespaces have all", many, "kube-system", 300, 300},
 	} {

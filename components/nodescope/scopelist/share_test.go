@@ -49,7 +49,7 @@ func TestFitListIntoShares(t *testing.T) {
 		all  []of
 		want map[string]int
 	}{
-		{"one namespace with as many as there is room for", []of{{"a", 1000, 10}}, map[string]int{"a": 1000}},
+		{"one namespace fills the list", []of{{"a", 1000, 10}}, map[string]int{"a": 1000}},
 		{"one namespace with one more", []of{{"a", 1001, 10}}, map[string]int{"a": 1000}},
 		{"a namespace that is first in the alphabet takes no more than the rest",
 			[]of{{"a", 5000, 10}, {"b", 1, 10}, {"z", 30, 10}}, map[string]int{"a": 969, "b": 1, "z": 30}},

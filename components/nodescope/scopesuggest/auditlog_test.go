@@ -81,7 +81,7 @@ func TestRequests(t *testing.T) {
 		"impersonation": {as, asked{
 			Verb: "get", Resource: "nodes", Name: "me", As: "system:node:me", Constraint: "impersonate:associated-node",
 		}},
-		"what admission told in audit": {audited,
+		"audit annotations of admission": {audited,
 			asked{Verb: "patch", Resource: "nodes/status", Name: "me", WouldRefuse: "it is not allowed to [NS-ADMIT-1]"}},
 	} {
 		t.Run(name, func(t *testing.T) {

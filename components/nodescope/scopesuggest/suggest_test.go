@@ -66,11 +66,11 @@ func TestSuggest(t *testing.T) {
 		granted []Grant
 		want    Suggestion
 	}{
-		"what was used on the own node is in the scope": {
+		"resource used on the own node is in the scope": {
 			seen: []auditv1.Event{get("secrets", "mine"), get("secrets", "mine")},
 			want: Suggestion{Annotation: "secrets", Resources: []Resource{{Name: "secrets", Seen: 2, Held: true}}},
 		},
-		"what was used beyond it once is not": {
+		"resource used on another node is not in the scope": {
 			seen: []auditv1.Event{get("secrets", "mine"), get("secrets", "theirs"), get("configmaps", "mine")},
 			want: Suggestion{Annotation: "configmaps", Resources: []Resource{
 				{Name: "configmaps", Seen: 1, Held: true},
@@ -79,7 +79,7 @@ func TestSuggest(t *testing.T) {
 						"[NS-SCOPE-1]"},
 			}},
 		},
-		"what was granted and never used is, and what that stops": {
+		"granted and unused resource is in the scope, with the denied verbs": {
 			granted: []Grant{grant("", "secrets", "get", "list"), grant("", "events", "create")},
 			want: Suggestion{Annotation: "events,secrets", Resources: []Resource{
 				{Name: "events", Held: true}, {Name: "secrets", Held: true, Stops: []string{"get", "list"}},
@@ -92,7 +92,7 @@ func TestSuggest(t *testing.T) {
 					Stops: []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}},
 			}},
 		},
-		"a wildcard is told and not guessed at": {
+		"wildcard is reported and not expanded": {
 			granted: []Grant{grant("*", "*", "get"), grant("apps", "*", "list"), grant("", "*/status", "patch"),
 				grant("", "pods/*", "get")},
 			want: Suggestion{Resources: []Resource{},
@@ -107,19 +107,19 @@ func TestSuggest(t *testing.T) {
 			granted: []Grant{grant("authorization.k8s.io", "selfsubjectaccessreviews", "create")},
 			want:    Suggestion{Resources: []Resource{}},
 		},
-		"what cannot be held by its name is left out": {
+		"resource that cannot be in a scope is left out": {
 			granted: []Grant{grant("discovery.k8s.io", "endpointslices", "list")},
 			want: Suggestion{Resources: []Resource{{
 				Name: "endpointslices.discovery.k8s.io",
 				Why:  parseError(t, "endpointslices.discovery.k8s.io"),
 			}}},
 		},
-		"what cannot be held by its name and was used is left out": {
+		"used resource that cannot be in a scope is left out": {
 			seen: []auditv1.Event{slices},
 			want: Suggestion{Resources: []Resource{{Name: "endpointslices.discovery.k8s.io", Seen: 1,
 				Why: parseError(t, "endpointslices.discovery.k8s.io")}}},
 		},
-		"the other door to what was used beyond the node": {
+		"alias of a resource used on other nodes": {
 			seen:    []auditv1.Event{wouldRefuse(create())},
 			granted: []Grant{grant("events.k8s.io", "events", "create")},
 			want: Suggestion{Resources: []Resource{
@@ -136,14 +136,14 @@ func TestSuggest(t *testing.T) {
 			want: Suggestion{Resources: []Resource{{Name: "secrets", Seen: 1, Beyond: 1,
 				Why: "get secrets ns/mine: the token names no pod [NS-IDENT-2]"}}},
 		},
-		"subresources of what is named are named by it": {
+		"used subresources are covered by their resource": {
 			seen: []auditv1.Event{get("pods", "mine"), of(get("pods", "mine"), "status"), of(get("pods", "mine"), "log")},
 			want: Suggestion{Annotation: "pods", Resources: []Resource{
 				{Name: "pods", Seen: 1, Held: true}, {Name: "pods/log", Seen: 1, Held: true},
 				{Name: "pods/status", Seen: 1, Held: true},
 			}},
 		},
-		"one that was used beyond the node keeps the resource from naming the others": {
+		"subresource used on other nodes: the others are listed by name": {
 			seen: []auditv1.Event{get("pods", "mine"), of(get("pods", "mine"), "status"), of(get("pods", "theirs"), "log")},
 			want: Suggestion{Annotation: "pods/-,pods/status", Resources: []Resource{
 				{Name: "pods", Seen: 1, Held: true},
@@ -172,7 +172,7 @@ func TestSuggest(t *testing.T) {
 			want: Suggestion{Resources: []Resource{{Name: "secrets", Seen: 1}},
 				Impersonates: []string{"alice", "system:node:me"}},
 		},
-		"being the own node, as KEP-5284 has it": {
+		"get own Node as in KEP-5284": {
 			seen: []auditv1.Event{get("secrets", "mine"),
 				asUser(get("pods", "p"), "system:node:me", "impersonate:associated-node")},
 			want: Suggestion{Annotation: "secrets", Resources: []Resource{{Name: "secrets", Seen: 1, Held: true}}},

@@ -15,12 +15,12 @@ func TestTheInstallersFlags(t *testing.T) {
 		want wanted
 		is   []string
 	}{
-		{"nothing more", wanted{profile: "hardened"}, []string{"--kubelet-api", "--node-scope=false"}},
+		{"no flags", wanted{profile: "hardened"}, []string{"--kubelet-api", "--node-scope=false"}},
 		{"node scope", wanted{profile: "hardened", nodeScope: true}, []string{"--kubelet-api", "--node-scope=true"}},
-		{"node scope in parity, and a flag of somebody's own",
+		{"node scope in parity, and an extra flag",
 			wanted{profile: "parity", nodeScope: true, extra: []string{"--x"}},
 			[]string{"--kubelet-api", "--node-scope=true", "--x"}},
-		{"no node scope where nothing of ours is", wanted{profile: "in-tree", nodeScope: true}, []string{"--kubelet-api"}},
+		{"no node scope in in-tree", wanted{profile: "in-tree", nodeScope: true}, []string{"--kubelet-api"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.is, tc.want.flags("--kubelet-api")); diff != "" {
