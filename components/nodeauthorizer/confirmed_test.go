@@ -192,7 +192,7 @@ func TestTwoReadsShareOneDeadline(t *testing.T) {
 		begin := time.Now()
 		asks := complete(request{Verb: "get", Resource: "secrets", Namespace: "ns", Name: "x"})
 		got := decideOver(t, &view, Strict, Modes(rules.Enforce), asks, r)
-		if took := time.Since(begin); took != patience || len(got.Reads) != 2 {
+		if took := time.Since(begin); took != refreshTimeout || len(got.Reads) != 2 {
 			t.Errorf("after %v: %+v", took, got)
 		}
 	})

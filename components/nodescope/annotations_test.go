@@ -59,8 +59,8 @@ func TestExemptions(t *testing.T) {
 }
 
 func TestExemptionsNameExistingRules(t *testing.T) {
-	for name, lifted := range lifts {
-		for _, id := range lifted {
+	for name, exempted := range lifts {
+		for _, id := range exempted {
 			if _, ok := rules.Find(noderestriction.Rules, id); !ok {
 				t.Errorf("%s lifts %s, which is no rule", name, id)
 			}
@@ -78,13 +78,13 @@ func TestExemptionsDisableDifferentRules(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		for _, id := range Lifted() {
+		for _, id := range Exempted() {
 			if e.Lifts(id) != (id == want) {
 				t.Errorf("%s lifts %s: %v", name, id, e.Lifts(id))
 			}
 		}
 	}
-	if all := Lifted(); !slices.IsSorted(all) || len(all) != len(lifts) {
+	if all := Exempted(); !slices.IsSorted(all) || len(all) != len(lifts) {
 		t.Errorf("lifted are %v", all)
 	}
 }

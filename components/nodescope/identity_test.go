@@ -280,8 +280,8 @@ func TestIdentifyAgreesWithTheAuthorizer(t *testing.T) {
 		a := tc.complete()
 		who, want := Identify(a.User, c), identify(a.User, c)
 		r, why, against := who.Against()
-		if who.Node() != want.node || who.Covers(asked(a)) != want.held.covers(asked(a)) || against != (want.against != "") ||
-			why != want.why {
+		if who.Node() != want.node || who.Covers(asked(a)) != want.scopes.covers(asked(a)) ||
+			against != (want.against != "") || why != want.why {
 			t.Errorf("%s: got %+v, want %+v", tc.name, who, want)
 		}
 		if against && r != want.against {
@@ -294,7 +294,7 @@ func TestIdentifyAgreesWithTheAuthorizer(t *testing.T) {
 }
 
 func TestIdentifyUsersWithoutAScope(t *testing.T) {
-	c := clusterOf(Account{Scope: Everything(), Exemptions: &Exemptions{lifted: lifts[Taints]}, Audits: true})
+	c := clusterOf(Account{Scope: Everything(), Exemptions: &Exemptions{exempted: lifts[Taints]}, Audits: true})
 	for name, u := range map[string]user.Info{"no user": nil, "a user": &user.DefaultInfo{Name: "x"},
 		"an account without a scope": tokenOf("free", claimsOf("free-me", "uid-free", "me"))} {
 		if who := Identify(u, c); who.IsBound() || who.Covers(Resource{Resource: "pods"}) || who.Audits() ||

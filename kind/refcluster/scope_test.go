@@ -29,7 +29,7 @@ func TestKubeProxyScopeStatus(t *testing.T) {
 		{"no JSON", `no account has a scope`, "reading what"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			err := kubeProxyHeld([]byte(tc.list))
+			err := kubeProxyScoped([]byte(tc.list))
 			if (err == nil) != (tc.mentions == "") || err != nil && !strings.Contains(err.Error(), tc.mentions) {
 				t.Errorf("error is %v, want %q", err, tc.mentions)
 			}

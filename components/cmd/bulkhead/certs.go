@@ -40,7 +40,7 @@ func newCertsStatusCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			all := common.layout.Keeper(policy, time.Now).Status()
+			all := common.layout.Rotator(policy, time.Now).Status()
 			switch output {
 			case "table":
 				return printCertificates(cmd.OutOrStdout(), all)
@@ -96,11 +96,11 @@ With --watch it continues until it is stopped. The static pod bulkhead-certs run
 			if err := host.ValidatePolicy(policy); err != nil {
 				return err
 			}
-			keeper := common.layout.Keeper(policy, time.Now)
+			rotator := common.layout.Rotator(policy, time.Now)
 			if watch {
-				return keeper.Watch(cmd.Context())
+				return rotator.Watch(cmd.Context())
 			}
-			renewed, err := keeper.Renew(all)
+			renewed, err := rotator.Renew(all)
 			for _, name := range renewed {
 				_, _ = fmt.Fprintf(cmd.OutOrStdout(), "renewed %s\n", name)
 			}

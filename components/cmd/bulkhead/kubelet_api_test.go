@@ -30,13 +30,13 @@ func TestKubeletAPIFlagPrecedence(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var (
-				common  hostFlags
-				beyond  beyondFlags
-				options controlplane.Options
+				common     hostFlags
+				extensions extensionFlags
+				options    controlplane.Options
 			)
 			fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
 			common.add(fs)
-			beyond.add(fs)
+			extensions.add(fs)
 			kubeletAPI := fs.Bool(kubeletAPIFlag, true, "")
 			common.layout.State = t.TempDir()
 			if tc.record != "" {
@@ -45,7 +45,7 @@ func TestKubeletAPIFlagPrecedence(t *testing.T) {
 			if err := fs.Parse(tc.args); err != nil {
 				t.Fatal(err)
 			}
-			if err := common.remember(fs, &options, &beyond, "", *kubeletAPI); err != nil {
+			if err := common.remember(fs, &options, &extensions, "", *kubeletAPI); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(tc.want, options.KubeletAPI); diff != "" || options.KubeletAPISaid != tc.said {

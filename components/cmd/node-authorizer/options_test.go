@@ -41,7 +41,7 @@ func TestStaticPodStartsTheProgram(t *testing.T) {
 		features:   nodeauthorizer.DefaultFeatures(),
 		limits:     webhook.Limits{InFlight: 2000, InFlightPerNode: 200},
 		maxViewAge: 5 * time.Minute,
-		beyond:     beyond{modes: nodeauthorizer.Modes(rules.Enforce), grace: 30 * time.Second},
+		extensions: extensions{modes: nodeauthorizer.Modes(rules.Enforce), grace: 30 * time.Second},
 		server: serve.Config{
 			BindAddress: "127.0.0.1", SecurePort: 10461, HealthPort: 10462,
 			CertFile: dir + "serving.crt", KeyFile: dir + "serving.key", ClientCAFile: dir + "client-ca.crt",
@@ -55,7 +55,7 @@ func TestStaticPodStartsTheProgram(t *testing.T) {
 			t.Fatal(err)
 		}
 		want.logging = got.logging
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(config{}, beyond{})); diff != "" {
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(config{}, extensions{})); diff != "" {
 			t.Errorf("%v (-want +got)\n%s", args, diff)
 		}
 	}

@@ -114,7 +114,7 @@ func TestProblems(t *testing.T) {
 			[]string{"--api-audiences is [], want audiences"}},
 		{"an audience has a name", func(o *options) { o.apiAudiences = []string{"a", ""} },
 			[]string{`--api-audiences is ["a" ""], want audiences`}},
-		{"a rule of upstream is always enforced", func(o *options) { o.beyond.RuleModes["NR-SA-1"] = "off" },
+		{"a rule of upstream is always enforced", func(o *options) { o.extensions.RuleModes["NR-SA-1"] = "off" },
 			[]string{"--rule-mode: NR-SA-1 is always enforced: optional are "}},
 		{"every problem is reported",
 			func(o *options) { *o = options{Options: program.Options{BindAddress: "0.0.0.0", Logging: o.Logging}} }, []string{

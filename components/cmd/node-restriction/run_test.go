@@ -266,7 +266,7 @@ func TestThePolicyIsInForce(t *testing.T) {
 	}{
 		{"a token that lives too long is refused", func(o *options) { o.policyFile = file }, "[NR-SA-6]"},
 		{"without a policy it is not", func(*options) {}, `"allowed":true`},
-		{"rule off: allowed", func(o *options) { o.policyFile, o.beyond.RuleModes["NR-SA-6"] = file, "off" },
+		{"rule off: allowed", func(o *options) { o.policyFile, o.extensions.RuleModes["NR-SA-6"] = file, "off" },
 			`"allowed":true`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

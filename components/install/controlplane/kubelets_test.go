@@ -127,11 +127,11 @@ func TestKubeletClientUserIsTheCertificateSubject(t *testing.T) {
 			want := kubeadmKubeletClient
 			if cn != "" {
 				want = cn
-				keeper := pki.Keeper{Policy: options(Hardened).Certificates, Now: time.Now, Leaves: []pki.Leaf{{
+				rotator := pki.Rotator{Policy: options(Hardened).Certificates, Now: time.Now, Leaves: []pki.Leaf{{
 					Name: "client", Pair: host.PairIn(h.layout.KubePKI, "apiserver-kubelet-client"), Signer: h.layout.KubeCA(),
 					CommonName: cn, Mode: 0o600,
 				}}}
-				_, err := keeper.Renew(true)
+				_, err := rotator.Renew(true)
 				must(t, err)
 				const flag = "--kubelet-client-certificate=/etc/kubernetes/pki/apiserver-kubelet-client.crt"
 				text := strings.Replace(string(h.original), "    - kube-apiserver\n", "    - kube-apiserver\n    - "+flag+"\n", 1)

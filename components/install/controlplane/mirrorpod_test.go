@@ -78,7 +78,7 @@ func TestRenewer(t *testing.T) {
 
 func TestEveryCertificateWriterUsesOneLock(t *testing.T) {
 	layout := host.DefaultLayout()
-	if got := layout.Keeper(options(Hardened).Certificates, time.Now).Lock; got != layout.PKI() {
+	if got := layout.Rotator(options(Hardened).Certificates, time.Now).Lock; got != layout.PKI() {
 		t.Errorf("it locks %q; the static pod sees %s and no other directory that the installer does not replace", got,
 			layout.PKI())
 	}

@@ -49,7 +49,7 @@ func writeKubeletConf(t *testing.T, file, user string) {
 	must(t, err)
 	leaf := pki.Leaf{Name: "kubelet", Pair: PairIn(dir, "kubelet"), Signer: ca, CommonName: user,
 		Usage: x509.ExtKeyUsageClientAuth, Mode: 0o600}
-	_, err = pki.Keeper{Leaves: []pki.Leaf{leaf}, Policy: pki.Policy{Validity: time.Hour, RenewBefore: 10 * time.Minute},
+	_, err = pki.Rotator{Leaves: []pki.Leaf{leaf}, Policy: pki.Policy{Validity: time.Hour, RenewBefore: 10 * time.Minute},
 		Now: time.Now}.Renew(true)
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(dir, "current.pem"), append(read(t, leaf.KeyFile), read(t, leaf.CertFile)...),

@@ -44,7 +44,7 @@ func serveKubelet(t *testing.T, configz string, shown, none int) testKubelet {
 		_, err := pki.EnsureCA(ca, "ca", time.Now())
 		must(t, err)
 	}
-	_, err := pki.Keeper{Policy: pki.Policy{Validity: time.Hour, RenewBefore: time.Minute}, Now: time.Now,
+	_, err := pki.Rotator{Policy: pki.Policy{Validity: time.Hour, RenewBefore: time.Minute}, Now: time.Now,
 		Leaves: []pki.Leaf{
 			{Name: "serving", Pair: serving, Signer: cluster, CommonName: "system:node:worker-1",
 				Usage: x509.ExtKeyUsageServerAuth, Mode: 0o600},
@@ -178,13 +178,13 @@ func TestPortOwner(t *testing.T) {
 	listener, err := listen.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	must(t, err)
 	port := listener.Addr().(*net.TCPAddr).Port
-	holders, held, err := holdersOf("/proc", port)
+	owners, inUse, err := portOwners("/proc", port)
 	must(t, err)
-	if _, ours := holders[os.Getpid()]; !held || !ours || len(holders) != 1 {
-		t.Errorf("held %v by %v", held, holders)
+	if _, ours := owners[os.Getpid()]; !inUse || !ours || len(owners) != 1 {
+		t.Errorf("held %v by %v", inUse, owners)
 	}
 	must(t, listener.Close())
-	if holders, held, err := holdersOf("/proc", port); err != nil || held {
-		t.Errorf("after that held %v by %v: %v", held, holders, err)
+	if owners, inUse, err := portOwners("/proc", port); err != nil || inUse {
+		t.Errorf("after that held %v by %v: %v", inUse, owners, err)
 	}
 }

@@ -54,7 +54,7 @@ func without(f flags, name string) flags {
 type fakeHost struct{ signer, port string }
 
 func (h fakeHost) SignerProblem() string { return h.signer }
-func (h fakeHost) PortHolder() string    { return h.port }
+func (h fakeHost) PortOwner() string     { return h.port }
 
 // kubeadmObjects returns the objects of a new kubeadm cluster that the checks read.
 func kubeadmObjects(more ...runtime.Object) []runtime.Object {

@@ -108,7 +108,7 @@ func TestConflictProblem(t *testing.T) {
 		{"in the dress of IPv6", nodeCalled("me"), []string{"::ffff:10.0.0.1"}, known{apiServer: []string{"10.0.0.1"}},
 			`subjectAltName "10.0.0.1" is the API server's,` + fmt.Sprintf(label, "me")},
 	} {
-		got, err := TakenProblem(t.Context(), asking(tt.asks...), tt.node, &tt.others)
+		got, err := ConflictProblem(t.Context(), asking(tt.asks...), tt.node, &tt.others)
 		if err != nil || got != tt.want {
 			t.Errorf("%s: %q, %v; want %q", tt.name, got, err, tt.want)
 		}
@@ -118,12 +118,12 @@ func TestConflictProblem(t *testing.T) {
 // A failed lookup does not mean that an address is free.
 func TestConflictProblemAfterFailedLookup(t *testing.T) {
 	everything := &known{}
-	if problem, err := TakenProblem(t.Context(), asking("spare", "10.0.0.1"), nodeCalled("me"),
+	if problem, err := ConflictProblem(t.Context(), asking("spare", "10.0.0.1"), nodeCalled("me"),
 		everything); problem != "" || err != nil || len(everything.asked) != 4 {
 		t.Fatalf("%q, %v, asked %q", problem, err, everything.asked)
 	}
 	for _, question := range everything.asked {
-		problem, err := TakenProblem(t.Context(), asking("spare", "10.0.0.1"), nodeCalled("me"), &known{fails: question})
+		problem, err := ConflictProblem(t.Context(), asking("spare", "10.0.0.1"), nodeCalled("me"), &known{fails: question})
 		if err == nil || problem != "" {
 			t.Errorf("%s is not answered: %q, %v", question, problem, err)
 		}

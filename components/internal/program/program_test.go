@@ -82,7 +82,7 @@ func TestExtensionModes(t *testing.T) {
 			map[rules.ID]rules.Mode{"XX-A-1": rules.Off, "XX-A-2": rules.Off}, 3},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			beyond := program.DefaultBeyond()
+			beyond := program.DefaultExtensions()
 			fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 			beyond.Add(fs, "", "")
 			if err := fs.Parse(strings.Fields(tt.args)); err != nil {

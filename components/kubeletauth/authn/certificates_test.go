@@ -141,7 +141,7 @@ func TestVerificationIsCachedWhileTheCertificateIsValid(t *testing.T) {
 		if h.accepts(t, client) {
 			t.Error("accepted without the certificate between")
 		}
-		if entries, _ := h.held.Size(); entries != 1 {
+		if entries, _ := h.cached.Size(); entries != 1 {
 			t.Errorf("%d held, want one", entries)
 		}
 		roots := h.roots

@@ -118,7 +118,7 @@ func (s *state) leftovers() string {
 		}
 	}
 	for i := range s.objects.end {
-		if left := s.objects.at(i); left.holders != 0 || left.name != "" || left.detail != 0 || left.nodes.n != 0 ||
+		if left := s.objects.at(i); left.refcount != 0 || left.name != "" || left.detail != 0 || left.nodes.n != 0 ||
 			left.nodes.many != nil {
 			return fmt.Sprintf("object %d is %+v", i, left)
 		}

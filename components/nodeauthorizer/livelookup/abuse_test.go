@@ -39,8 +39,8 @@ func TestNamesThatCannotBeAreNotRead(t *testing.T) {
 				}
 			}
 		}
-		if got, held := len(s.seen()), len(r.held.questions.Keys()); got > 0 || held > 0 {
-			t.Errorf("%d reads, %d held", got, held)
+		if got, negativeCache := len(s.seen()), len(r.negativeCache.questions.Keys()); got > 0 || negativeCache > 0 {
+			t.Errorf("%d reads, %d held", got, negativeCache)
 		}
 		r.Refresh(t.Context(), "n1", graph.VolumeAttachment, "", strings.Repeat("x", 253))
 		if got := len(s.seen()); got != 1 {

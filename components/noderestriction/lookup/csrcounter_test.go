@@ -53,7 +53,7 @@ func TestSigningRequestsAreCountedBySigner(t *testing.T) {
 		signing("me", "kubernetes.io/kubelet-serving"), signing("system:node:", "kubernetes.io/kubelet-serving")),
 		many(60, signing("admin", "example.com/a"))...)
 	w := newWorld(t, list(signingPath, items...))
-	if err := w.tally(t.Context()); err != nil {
+	if err := w.countOnce(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := counts(w.Cluster), [3]int{7, 7, 14}; got != want {
@@ -125,7 +125,7 @@ func (s *stored) run(t *testing.T, v *Cluster) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		v.keepTally(ctx)
+		v.runCounter(ctx)
 	}()
 	t.Cleanup(func() {
 		cancel()
@@ -189,7 +189,7 @@ func TestRequestsAdmittedDuringACount(t *testing.T) {
 		v.SigningRequests("me", client, 100, true)
 		s.requests.Store(1)
 		s.during = func() { v.SigningRequests("me", client, 100, true) }
-		if err := v.tally(t.Context()); err != nil {
+		if err := v.countOnce(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if got := counts(v)[0]; got != 2 {
@@ -197,7 +197,7 @@ func TestRequestsAdmittedDuringACount(t *testing.T) {
 		}
 		s.during = nil
 		s.requests.Store(2)
-		if err := v.tally(t.Context()); err != nil {
+		if err := v.countOnce(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if got := counts(v)[0]; got != 2 {
@@ -222,7 +222,7 @@ func TestCountInterval(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &stored{during: func() { time.Sleep(tt.took) }}
 				v := s.view(t)
-				v.wantsTally = tt.wants
+				v.wantsCount = tt.wants
 				s.run(t, v)
 				time.Sleep(10 * time.Minute)
 				if n := s.calls.Load(); n < tt.least || n > tt.most {
@@ -259,7 +259,7 @@ func TestMoreRequestsThanTheCounterLists(t *testing.T) {
 		if tt.admit {
 			w.SigningRequests("me", serving, 10, true)
 		}
-		if err := w.tally(ctx); err != nil {
+		if err := w.countOnce(ctx); err != nil {
 			t.Fatal(err)
 		}
 		if got, want := counts(w.Cluster), [3]int{0, tt.want, 0}; got != want {
@@ -278,8 +278,8 @@ func TestMoreRequestsThanTheCounterLists(t *testing.T) {
 func TestUnlistedAdmittedRequestsExpire(t *testing.T) {
 	me := askedFor{"me", client}
 	for _, tt := range []struct {
-		name  string
-		tally func(*signingRequests)
+		name      string
+		countOnce func(*signingRequests)
 	}{
 		{"all tallies fail", func(*signingRequests) {}},
 		{"no tally sees all", func(s *signingRequests) { s.end(nil, false) }},
@@ -290,7 +290,7 @@ func TestUnlistedAdmittedRequestsExpire(t *testing.T) {
 				pass := func(hours int) {
 					for range 2 * hours {
 						s.begin(time.Now())
-						tt.tally(&s)
+						tt.countOnce(&s)
 						time.Sleep(30 * time.Minute)
 					}
 				}
@@ -361,7 +361,7 @@ func TestCounterMemoryIsBounded(t *testing.T) {
 
 func TestCountMetrics(t *testing.T) {
 	w := newWorld(t, answers("403"))
-	if err := w.tally(t.Context()); err == nil || !strings.Contains(err.Error(), "the server says 403") {
+	if err := w.countOnce(t.Context()); err == nil || !strings.Contains(err.Error(), "the server says 403") {
 		t.Errorf("error %v", err)
 	}
 	w.wantLookups(t, "bulkhead_lookups_total{kind=\"certificatesigningrequests\",outcome=\"failed\"} 1\n")
@@ -369,7 +369,7 @@ func TestCountMetrics(t *testing.T) {
 		t.Errorf("tallied at %v, %v", at, err)
 	}
 	w.api.answer = list(signingPath).answer
-	if err := w.tally(t.Context()); err != nil {
+	if err := w.countOnce(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if at, err := testutil.GetGaugeMetricValue(w.metrics.tallied); at < 1e9 || err != nil {

@@ -47,8 +47,8 @@ func ask(t *testing.T, f *flights, askers []*asker) (began []time.Duration) {
 	}
 	group.Wait()
 	synctest.Wait()
-	if len(f.lanes) > 0 {
-		t.Errorf("%d lanes are left", len(f.lanes))
+	if len(f.calls) > 0 {
+		t.Errorf("%d lanes are left", len(f.calls))
 	}
 	return began
 }
@@ -162,8 +162,8 @@ func TestCallWithoutCallersIsCanceled(t *testing.T) {
 		}
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		if calls != 1 || broken != 1 || len(f.lanes) != 0 {
-			t.Errorf("%d calls, %d broken off, %d lanes left", calls, broken, len(f.lanes))
+		if calls != 1 || broken != 1 || len(f.calls) != 0 {
+			t.Errorf("%d calls, %d broken off, %d lanes left", calls, broken, len(f.calls))
 		}
 	})
 }

@@ -121,7 +121,7 @@ func silent(t *testing.T) *api {
 
 func TestLookupTimesOutAfterASecond(t *testing.T) {
 	w := newWorld(t, silent(t))
-	w.patience, w.callTimeout = patience, callTimeout
+	w.lookupTimeout, w.callTimeout = lookupTimeout, callTimeout
 	begun := time.Now()
 	_, err := w.Node(t.Context(), "x")
 	if want := "cannot look up nodes: the API server has not answered within 1s"; err == nil || err.Error() != want {
@@ -136,7 +136,7 @@ func TestLookupTimesOutAfterASecond(t *testing.T) {
 // If the ctx of the caller ends during a lookup, the error is the cause of that ctx.
 func TestTimeoutNamesItsSource(t *testing.T) {
 	w := newWorld(t, silent(t))
-	w.patience, w.callTimeout = patience, callTimeout
+	w.lookupTimeout, w.callTimeout = lookupTimeout, callTimeout
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 10*time.Millisecond, errors.New("the review is over"))
 	defer cancel()
 	_, err := w.Node(ctx, "x")

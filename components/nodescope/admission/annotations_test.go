@@ -60,7 +60,7 @@ const (
 
 func markRows() []row {
 	var rows []row
-	for _, key := range marks {
+	for _, key := range scopeAnnotations {
 		rows = append(rows,
 			row{name: "a new account with " + key,
 				write: write(admission.Create, "serviceaccounts", account("a", having(key, "x")), nil), by: "NS-WRITE-1",
@@ -163,7 +163,7 @@ func nodeMarkRows() []row {
 		{name: "another node's pod", write: by(node, admission.Delete, "pods", nil, aPod("theirs", "other")), by: "NR-POD-4",
 			says: `pods "theirs" is forbidden: node "me" can only delete pods with spec.nodeName set to itself [NR-POD-4]`},
 	}
-	for _, key := range marks {
+	for _, key := range scopeAnnotations {
 		rows = append(rows,
 			row{name: "a mirror pod with " + key, write: by(node, admission.Create, "pods", mirror(having(key, "x")), nil),
 				by:   "NS-WRITE-4",

@@ -29,7 +29,7 @@ func TestPodIsDeniedWhatItsNodeIsDenied(t *testing.T) {
 	exemptions := []string{"", "", "taints", "uncordon,node-annotations", "pod-annotations,event-source",
 		"taints,uncordon,node-annotations,pod-annotations,event-source"}
 	reviewers := map[string]*Reviewer{}
-	var admitted, refused, lifted, extended int
+	var admitted, refused, exempted, extended int
 	for range 20000 {
 		exempt := exemptions[dice.IntN(len(exemptions))]
 		scope := scopes[dice.IntN(len(scopes))]
@@ -51,7 +51,7 @@ func TestPodIsDeniedWhatItsNodeIsDenied(t *testing.T) {
 		case isExtended(ofPod):
 			extended++
 		default:
-			lifted++
+			exempted++
 			if !mayLift(t, exempt, node) {
 				t.Fatalf("with %q the pod is admitted what its node is refused: %v of %v", exempt, node.Reason(), ofPod)
 			}
@@ -60,7 +60,9 @@ func TestPodIsDeniedWhatItsNodeIsDenied(t *testing.T) {
 			t.Fatalf("with %q the pod is admitted what is of another node: %+v", exempt, ofPod)
 		}
 	}
-	for name, n := range map[string]int{"admitted": admitted, "denied": refused, "exempted": lifted, "extended": extended} {
+	for name, n := range map[string]int{
+		"admitted": admitted, "denied": refused, "exempted": exempted, "extended": extended,
+	} {
 		if n < 100 {
 			t.Errorf("only %d are %s", n, name)
 		}

@@ -64,10 +64,10 @@ func TestFitListIntoShares(t *testing.T) {
 			for _, of := range tc.all {
 				all = append(all, candidates(of.namespace, of.n, of.length)...)
 			}
-			list, beyond := Fit(all)
-			if len(list)+len(beyond) != len(all) || !slices.IsSortedFunc(list, Compare) ||
-				!slices.IsSortedFunc(beyond, Compare) {
-				t.Errorf("%d listed and %d beyond of %d, not in order", len(list), len(beyond), len(all))
+			list, overShare := Fit(all)
+			if len(list)+len(overShare) != len(all) || !slices.IsSortedFunc(list, Compare) ||
+				!slices.IsSortedFunc(overShare, Compare) {
+				t.Errorf("%d listed and %d beyond of %d, not in order", len(list), len(overShare), len(all))
 			}
 			got := map[string]int{}
 			for namespace := range tc.want {
@@ -100,9 +100,9 @@ func TestFitWithinANamespace(t *testing.T) {
 		// One place is left, and two accounts need it.
 		all := append(slices.Clone(newer), tc.one, candidates("a", MaxAccounts, 5)[0])
 		all[len(all)-1].Name, all[len(all)-1].Created = "last", time.Unix(9999, 0)
-		list, beyond := Fit(all)
-		if got := slices.Contains(list, tc.one.Account); got != tc.listed || len(beyond) != 1 {
-			t.Errorf("%s: listed: %v, want %v; beyond: %v", tc.name, got, tc.listed, beyond)
+		list, overShare := Fit(all)
+		if got := slices.Contains(list, tc.one.Account); got != tc.listed || len(overShare) != 1 {
+			t.Errorf("%s: listed: %v, want %v; beyond: %v", tc.name, got, tc.listed, overShare)
 		}
 	}
 }
@@ -132,7 +132,7 @@ func TestAccountsWithinTheShareAreListed(t *testing.T) {
 		system := dice(rng, "kube-system")
 		all := slices.Concat(dice(rng, others...), mine, system)
 		rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-		list, beyond := Fit(all)
+		list, overShare := Fit(all)
 
 		left := 0
 		alone, _ := Fit(system)
@@ -147,7 +147,7 @@ func TestAccountsWithinTheShareAreListed(t *testing.T) {
 			if share -= max(length(c.Account), minCost); share < 0 {
 				break
 			}
-			if slices.Contains(beyond, c.Account) {
+			if slices.Contains(overShare, c.Account) {
 				t.Fatalf("%v is within its namespace's share and not listed", c.Account)
 			}
 		}

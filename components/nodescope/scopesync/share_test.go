@@ -63,7 +63,7 @@ func TestNamespaceDoesNotUseTheShareOfAnother(t *testing.T) {
 		if got := len(w.listedIn("a-tenant")); got != scopelist.MaxAccounts {
 			t.Errorf("alone, %d accounts are listed", got)
 		}
-		w.expectNotice(beyondShare)
+		w.expectNotice(overShareMessage)
 		for _, sa := range []*corev1.ServiceAccount{in("ns", 5000, account("agent", true)),
 			in("kube-system", 5000, account("kube-proxy", true))} {
 			if _, err := w.client.CoreV1().ServiceAccounts(sa.Namespace).Create(t.Context(), sa,
@@ -82,7 +82,7 @@ func TestNamespaceDoesNotUseTheShareOfAnother(t *testing.T) {
 		w.load("authorization", "admission")
 		settle(20)
 		w.expectState("the other", "agent", both)
-		w.expectNotice(beyondShare)
+		w.expectNotice(overShareMessage)
 		stop()
 	})
 }
@@ -123,7 +123,7 @@ func TestAccountsOverTheShareGetAnEvent(t *testing.T) {
 		time.Sleep(time.Second)
 		w.expectTold("at first", map[string]int{ReasonPending: accountsAtOnce})
 		settle(scopelist.MaxAccounts/accountsAtOnce + 8)
-		w.expectTold("then", map[string]int{ReasonPending: scopelist.MaxAccounts - accountsAtOnce, ReasonBeyondShare: 101,
+		w.expectTold("then", map[string]int{ReasonPending: scopelist.MaxAccounts - accountsAtOnce, ReasonOverShare: 101,
 			ReasonProblem: 1})
 		settle(10)
 		w.expectTold("again", map[string]int{})

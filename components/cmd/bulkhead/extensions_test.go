@@ -20,32 +20,33 @@ func TestReinstallKeepsOptionalRuleModes(t *testing.T) {
 	for _, tc := range []struct {
 		name, record string
 		args         []string
-		want         controlplane.Beyond
+		want         controlplane.Extensions
 	}{
-		{"a first run leaves all to the profile", "", nil, controlplane.Beyond{}},
-		{"a run after an older version does too", `{"profile": "hardened"}`, nil, controlplane.Beyond{}},
+		{"a first run leaves all to the profile", "", nil, controlplane.Extensions{}},
+		{"a run after an older version does too", `{"profile": "hardened"}`, nil, controlplane.Extensions{}},
 		{"reinstall keeps the chosen modes", beyondRecord, nil,
-			controlplane.Beyond{Mode: "audit", RuleModes: map[string]string{"NA-CSR-1": "off"}, TerminatedPodGrace: &minute,
+			controlplane.Extensions{Mode: "audit", RuleModes: map[string]string{"NA-CSR-1": "off"},
+				TerminatedPodGrace:       &minute,
 				CredentialProviderTokens: &yes}},
 		{"flags change only their own modes",
 			beyondRecord, []string{"--beyond-upstream=enforce", "--terminated-pod-grace=1s"},
-			controlplane.Beyond{Mode: "enforce", RuleModes: map[string]string{"NA-CSR-1": "off"}, TerminatedPodGrace: &second,
+			controlplane.Extensions{Mode: "enforce", RuleModes: map[string]string{"NA-CSR-1": "off"}, TerminatedPodGrace: &second,
 				CredentialProviderTokens: &yes}},
 		{"single rules replace single rules", beyondRecord,
 			[]string{"--rule-mode=NA-SA-3=audit", "--credential-provider-tokens=false"},
-			controlplane.Beyond{Mode: "audit", RuleModes: map[string]string{"NA-SA-3": "audit"}, TerminatedPodGrace: &minute,
+			controlplane.Extensions{Mode: "audit", RuleModes: map[string]string{"NA-SA-3": "audit"}, TerminatedPodGrace: &minute,
 				CredentialProviderTokens: &no}},
 		{"an empty value goes back to the profile", beyondRecord, []string{"--beyond-upstream=", "--rule-mode="},
-			controlplane.Beyond{TerminatedPodGrace: &minute, CredentialProviderTokens: &yes}},
+			controlplane.Extensions{TerminatedPodGrace: &minute, CredentialProviderTokens: &yes}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var (
-				common hostFlags
-				beyond beyondFlags
+				common     hostFlags
+				extensions extensionFlags
 			)
 			fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
 			common.add(fs)
-			beyond.add(fs)
+			extensions.add(fs)
 			common.layout.State = t.TempDir()
 			if tc.record != "" {
 				writeRecord(t, common.layout.State, tc.record)
@@ -53,7 +54,7 @@ func TestReinstallKeepsOptionalRuleModes(t *testing.T) {
 			if err := fs.Parse(tc.args); err != nil {
 				t.Fatal(err)
 			}
-			got, err := common.beyond(fs, &beyond)
+			got, err := common.extensions(fs, &extensions)
 			if diff := cmp.Diff(tc.want, got); diff != "" || err != nil {
 				t.Errorf("error %v; -want +got:\n%s", err, diff)
 			}

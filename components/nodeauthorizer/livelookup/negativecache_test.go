@@ -26,7 +26,7 @@ func TestUnchangedResultIsCachedBriefly(t *testing.T) {
 			}
 		}
 		secret(t.Context(), r, "n1", "x")
-		time.Sleep(DefaultLimits().Hold - latency)
+		time.Sleep(DefaultLimits().NegativeCacheTTL - latency)
 		secret(t.Context(), r, "n1", "x")
 		expect(1, "as long after the read began")
 		time.Sleep(time.Nanosecond)
@@ -81,7 +81,7 @@ func TestChangedResultIsNotCached(t *testing.T) {
 // The number of held questions is limited. A question that was removed is read again.
 func TestCachedLookupsAreBounded(t *testing.T) {
 	clock := clocktesting.NewFakeClock(time.Now())
-	h := newHeld(Limits{Held: 100, Hold: time.Second}, clock)
+	h := newNegativeCache(Limits{NegativeCacheSize: 100, NegativeCacheTTL: time.Second}, clock)
 	for i := range 10_000 {
 		h.add(question{node: "n1", kind: graph.Secret, namespace: "ns", name: fmt.Sprint(i)}, clock.Now())
 	}
